@@ -1,0 +1,87 @@
+// Package chat is the port to the chat platforms: a source of events and a sink
+// of replies. Every platform is an adapter below this folder and passes the one
+// conformance suite, chattest.
+package chat
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tri/lib/event"
+)
+
+// Source brings a platform's messages in.
+type Source interface {
+	// Run calls emit for each message, edit and deletion, the missed ones first,
+	// until ctx ends, the input ends (nil) or it cannot go on. emit returns when
+	// the event is durable; only then may the platform be told. An event may be
+	// emitted more than once (tri-watch drops what it has seen); never zero times.
+	Run(ctx context.Context, resume Resume, emit func(event.Event) error) error
+}
+
+// Resume tells a source where the log ends.
+type Resume struct {
+	// Last is, per chat_id, the latest create_time or edited_at in the log.
+	Last map[string]time.Time
+	// Say reports what a person should know (reconnected, recovered 12 messages).
+	// Never nil.
+	Say func(format string, args ...any)
+}
+
+// Post is one message to be sent, as the bot, in a thread.
+type Post struct {
+	ChatID    string `json:"chat_id"`
+	ThreadID  string `json:"thread_id"`   // root message; never empty
+	ReplyToID string `json:"reply_to_id"` // the message answered
+	Text      string `json:"text"`        // exactly the approved bytes
+	// Key is ours, 1 to 64 characters of [a-z0-9-], the same at every try of the
+	// same post. The platform keeps it where it can, so that Find can.
+	Key string `json:"key"`
+}
+
+// Posted is a message that stands on the platform.
+type Posted struct {
+	MessageID string
+	At        time.Time
+}
+
+// Proof says how sure Find is.
+type Proof int
+
+const (
+	Unprovable Proof = iota // cannot tell: park it for the person
+	Found                   // it stands there
+	Absent                  // provably not there, and no earlier try can still land
+)
+
+// Sink sends replies out. Only tri-reply links one.
+type Sink interface {
+	// Post sends p once, with the platform's idempotency key where it has one. An
+	// error that IsRefused or is a *RetryError means that nothing was posted; any
+	// other error means that it may have been.
+	Post(ctx context.Context, p Post) (Posted, error)
+	// Find looks for an earlier Post with the same key.
+	Find(ctx context.Context, p Post) (Posted, Proof, error)
+	// Message reads a message back: its text as the source would give it.
+	// gone is true when it was deleted.
+	Message(ctx context.Context, chatID, messageID string) (text string, gone bool, err error)
+	// Limit is the most characters (runes) that one message can hold.
+	Limit() int
+}
+
+// RetryError means that nothing was posted and that it may be tried again After.
+type RetryError struct {
+	After time.Duration
+	Err   error
+}
+
+func (e *RetryError) Error() string { return e.Err.Error() }
+func (e *RetryError) Unwrap() error { return e.Err }
+
+// ErrRefused means that the platform will never take this post (thread deleted,
+// no permission, text refused); nothing was posted.
+var ErrRefused = errors.New("refused by the platform")
+
+// IsRefused reports whether err is final.
+func IsRefused(err error) bool { return errors.Is(err, ErrRefused) }

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Duration is a flag's value in Go's form: 90s, 5m, 1h30m.
+type Duration = time.Duration
+
+// version is set at link time from git; see the Makefile.
+var version string
+
+// Version is this build's, from git.
+func Version() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+// mend moves flags before arguments, since urfave/cli v2 stops reading flags at
+// the first argument and would take later ones for file names. Everything behind
+// "--" stays as it is; "-" is an argument.
+func mend(p Program, args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	head := args[:1:1]
+	rest := args[1:]
+	if slices.Contains(rest, "--generate-bash-completion") {
+		return args
+	}
+	flags := append(slices.Clone(p.Flags), commonFlags(p)...)
+	var before []string
+	for len(p.Commands) > 0 && len(rest) > 0 {
+		if i := slices.IndexFunc(p.Commands, func(c Program) bool { return c.Name == rest[0] }); i >= 0 {
+			head = append(append(head, before...), rest[0])
+			return append(head, order(p.Commands[i].Flags, rest[1:])...)
+		}
+		if len(rest[0]) < 2 || rest[0][0] != '-' || rest[0] == "--" {
+			break
+		}
+		n := 1
+		if takesValue(flags, rest[0]) && len(rest) > 1 {
+			n = 2
+		}
+		before = append(before, rest[:n]...)
+		rest = rest[n:]
+	}
+	return append(head, order(flags, append(before, rest...))...)
+}
+
+// order returns args with the flags first.
+func order(flags []Flag, args []string) []string {
+	var opts, plain []string
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a == "--":
+			plain = append(plain, args[i+1:]...)
+			i = len(args)
+		case len(a) < 2 || a[0] != '-':
+			plain = append(plain, a)
+		default:
+			opts = append(opts, a)
+			if takesValue(flags, a) && i+1 < len(args) {
+				i++
+				opts = append(opts, args[i])
+			}
+		}
+	}
+	return append(append(opts, "--"), plain...)
+}
+
+func takesValue(flags []Flag, arg string) bool {
+	name := strings.TrimLeft(arg, "-")
+	if strings.Contains(name, "=") {
+		return false
+	}
+	for _, f := range flags {
+		if _, isBool := f.(*cli.BoolFlag); slices.Contains(f.Names(), name) {
+			return !isBool
+		}
+	}
+	return false
+}
+
+// completion prints the script that makes a shell ask the program itself.
+func completion(out io.Writer, p Program, shell string) error {
+	fn := "_" + strings.ReplaceAll(p.Name, "-", "_")
+	switch shell {
+	case "bash":
+		_, err := fmt.Fprintf(out, bashCompletion, fn, fn, p.Name)
+		return err
+	case "zsh":
+		_, err := fmt.Fprintf(out, zshCompletion, p.Name, fn, fn, p.Name)
+		return err
+	case "fish":
+		_, err := fmt.Fprintf(out, fishCompletion, p.Name)
+		return err
+	}
+	return Usagef("no completion for %q; there is: bash zsh fish", shell)
+}
+
+const bashCompletion = `%s() {
+  local cur="${COMP_WORDS[COMP_CWORD]}" words
+  words=$("${COMP_WORDS[@]:0:COMP_CWORD}" $([[ $cur == -* ]] && printf %%s "$cur") --generate-bash-completion 2>/dev/null)
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+  [[ ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+}
+complete -F %s %s
+`
+
+const zshCompletion = `#compdef %s
+%s() {
+  local -a opts
+  opts=("${(@f)$(${words[@]:0:#words[@]-1} ${${(M)words[-1]:#-*}} --generate-bash-completion 2>/dev/null)}")
+  compadd -- ${opts%%%%:*} || _files
+}
+compdef %s %s
+`
+
+const fishCompletion = `complete -c %[1]s -a '(set -l t (commandline -opc) (string match -- "-*" (commandline -ct)); $t --generate-bash-completion 2>/dev/null | string replace -r ":.*" "")'
+`
+
+const helpTemplate = `usage: {{.HelpName}}{{if .VisibleFlags}} [option ...]{{end}}{{if .ArgsUsage}} {{.ArgsUsage}}{{end}}
+
+{{.Usage}}.
+{{if .Description}}
+{{trim .Description}}
+{{end}}{{if .VisibleCommands}}
+Commands:{{range .VisibleCommands}}
+  {{join .Names ", "}}{{"\t"}}{{.Usage}}{{end}}
+{{end}}{{if .VisibleFlags}}
+Options:{{range .VisibleFlags}}
+  {{.}}{{end}}
+{{end}}`

@@ -1,0 +1,131 @@
+// Package config is config.yaml: triage §4.5 and what the tools need beyond it.
+// Everything has a default, so that every tool works with no file at all; a key
+// that is not known is refused with its line.
+package config
+
+// Config is the whole file. Zero values are replaced by Default's.
+type Config struct {
+	WatchedChats  []Chat         `yaml:"watched_chats"`
+	Chat          Platforms      `yaml:"chat"`
+	Classifier    Classifier     `yaml:"classifier"`
+	Team          Team           `yaml:"team"`
+	Investigator  Agent          `yaml:"investigator"`
+	Validator     Agent          `yaml:"validator"`
+	Escalation    Escalation     `yaml:"escalation"`
+	Codebases     []Codebase     `yaml:"codebases"`
+	Knowledge     []string       `yaml:"knowledge"` // folders of notes that hints come from
+	Sandbox       string         `yaml:"sandbox"`   // "required" (default) or "off"
+	Budget        Budget         `yaml:"budget"`
+	Dispatch      Dispatch       `yaml:"dispatch"`
+	QuestionTypes []QuestionType `yaml:"question_types"`
+	AskFirst      []AskFirst     `yaml:"ask_first"`
+
+	// Path is where this was read from, "" for the defaults. Folders named in the
+	// file are relative to the file's own.
+	Path string `yaml:"-"`
+}
+
+// Chat is one watched chat.
+type Chat struct {
+	Platform string `yaml:"platform"`
+	ChatID   string `yaml:"chat_id"`
+	Name     string `yaml:"name"`
+	Codebase string `yaml:"codebase"` // name of one of Codebases; "" is the first
+}
+
+// Platforms says how each chat platform is reached.
+type Platforms struct {
+	Local      Local      `yaml:"local"`
+	Mattermost Mattermost `yaml:"mattermost"`
+}
+
+// Local is a chat in a folder.
+type Local struct {
+	Dir     string `yaml:"dir"`
+	BotName string `yaml:"bot_name"` // default "tri"
+}
+
+// Mattermost is a server and a bot account on it. The token is in the named
+// environment variable or in a file of mode 0600, never here.
+type Mattermost struct {
+	URL       string `yaml:"url"`
+	TokenEnv  string `yaml:"token_env"` // default MATTERMOST_TOKEN
+	TokenFile string `yaml:"token_file"`
+}
+
+// Classifier is the free filter's part.
+type Classifier struct {
+	BotID            string   `yaml:"bot_id"`
+	BotIDs           []string `yaml:"bot_ids"`           // more of our own ids, on other platforms
+	OtherBots        string   `yaml:"other_bots"`        // "ignore" (default) or "classify"
+	AckPatterns      []string `yaml:"ack_patterns"`      // RE2, added to the built-in ones
+	QuestionKeywords []string `yaml:"question_keywords"` // added to the language packs
+	Languages        []string `yaml:"languages"`         // packs in use; default all
+	Rules            []Rule   `yaml:"rules"`
+}
+
+// Rule sets fields of an event for which a jq condition holds.
+type Rule struct {
+	Name string         `yaml:"name"`
+	When string         `yaml:"when"` // jq, over the classified event
+	Set  map[string]any `yaml:"set"`  // classification, is_question, … and nothing else
+}
+
+// Team is who is who, by sender id.
+type Team struct {
+	Members   []string `yaml:"members"`
+	Helpers   []string `yaml:"helpers"`
+	Approvers []string `yaml:"approvers"` // who may approve; empty: nobody
+	Language  string   `yaml:"language"`  // the operator's; default en
+}
+
+// Agent is which program investigates or validates.
+type Agent struct {
+	Agent             string   `yaml:"agent"`   // search, claude, exec; validator also none (default)
+	Command           []string `yaml:"command"` // argv of exec; of claude, the program (default claude)
+	Model             string   `yaml:"model"`
+	MaxRounds         int      `yaml:"max_rounds"`           // default 2; validator 1
+	HardCapRuntimeMin float64  `yaml:"hard_cap_runtime_min"` // default 5
+	MaxBudgetUSD      float64  `yaml:"max_budget_usd"`       // of one run; 0 is no limit
+	Env               []string `yaml:"env"`                  // names of variables that the agent may see
+}
+
+// Escalation is triage §3.5's part; used by tri-escalate.
+type Escalation struct {
+	ExpectedRuntimeMinThreshold float64 `yaml:"expected_runtime_min_threshold"` // default 10
+	Enabled                     bool    `yaml:"enabled"`
+	TranscriptDir               string  `yaml:"transcript_dir"`
+}
+
+// Codebase is a folder that may be read.
+type Codebase struct {
+	Name string `yaml:"name"`
+	Path string `yaml:"path"`
+}
+
+// Budget is what may be spent in a day (UTC). 0 is no limit.
+type Budget struct {
+	InvestigationsPerDay          int `yaml:"investigations_per_day"`            // default 50
+	InvestigationsPerPersonPerDay int `yaml:"investigations_per_person_per_day"` // default 10
+}
+
+// Dispatch is the orchestrator's part.
+type Dispatch struct {
+	Concurrency   int     `yaml:"concurrency"`     // investigations at once; default 3
+	OfferExpiresH float64 `yaml:"offer_expires_h"` // hours until an unanswered draft is void; default 72
+	PromptsDir    string  `yaml:"prompts_dir"`     // templates that replace the built-in ones; default $TRI_HOME/prompts
+}
+
+// QuestionType is a rule that decides what kind of question it is.
+type QuestionType struct {
+	Type        string  `yaml:"type"` // technical_qa, status_check, data_lookup, api_contract, other
+	When        string  `yaml:"when"` // RE2 over the text, or a jq condition when it begins with "."
+	ExpectedMin float64 `yaml:"expected_min"`
+}
+
+// AskFirst has the operator asked before anything runs.
+type AskFirst struct {
+	Name     string `yaml:"name"`
+	When     string `yaml:"when"` // as QuestionType.When
+	Question string `yaml:"question"`
+}

@@ -1,0 +1,78 @@
+// Package decision is the hash-chained log of what was offered for posting and
+// what people said of it, and Resolve, which says what counts.
+package decision
+
+import "tri/lib/evidence"
+
+// Kinds of record. Offer and Withdraw are written by tri-dispatch, Revoke by
+// tri-reply when the ground has shifted under an approved draft, the others by
+// people through tri-approve.
+const (
+	Offer    = "offer"
+	Withdraw = "withdraw"
+	Approve  = "approve"
+	Edit     = "edit"    // approve another text
+	Dismiss  = "dismiss" // post nothing
+	Redo     = "redo"    // investigate again, with a note
+	Answer   = "answer"  // the operator answers what was asked; investigate with it
+	Undo     = "undo"    // take the decision back, before it is posted
+	Revoke   = "revoke"
+	Settle   = "settle" // what to do with a parked post: posted, retry or drop
+)
+
+// Record is one line of decisions.ndjson. Which fields are set depends on Kind.
+type Record struct {
+	// N counts records from 1; Prev is the SHA-256 of the line before, "" for the
+	// first. Both are stamped by Append.
+	N    int64  `json:"n"`
+	Prev string `json:"prev"`
+
+	At   string `json:"at"` // RFC 3339
+	Kind string `json:"kind"`
+	By   string `json:"by"`  // a person's id, or the program's name
+	Via  string `json:"via"` // terminal, web, chat, policy, code
+
+	Key         string `json:"key"` // thread
+	Cycle       int    `json:"cycle"`
+	DraftSHA256 string `json:"draft_sha256"` // of Text; hex
+
+	// Text is the draft of an offer, the approved bytes of an approve, the
+	// replacement of an edit.
+	Text string `json:"text,omitempty"`
+	// Note is the person's reason, instruction or answer.
+	Note string `json:"note,omitempty"`
+	// Original is the offered hash that an edit replaces.
+	Original string `json:"original_sha256,omitempty"`
+	// Outcome of a settle: posted, retry, drop. Post names the outbox entry.
+	Outcome string `json:"outcome,omitempty"`
+	Post    string `json:"post,omitempty"`
+
+	// What follows is in offers, so that tri-reply needs no thread.
+	Target    *Target        `json:"target,omitempty"`
+	Evidence  []evidence.Ref `json:"evidence,omitempty"`
+	Codebase  string         `json:"codebase,omitempty"` // its name in the configuration
+	ExpiresAt string         `json:"expires_at,omitempty"`
+	// Meta is carried into replies.ndjson (triage §3.7).
+	Meta *Meta `json:"meta,omitempty"`
+	// Sources are the texts that a new draft may speak of (question, summary,
+	// notes), for the safety checks of an edit.
+	Sources []string `json:"sources,omitempty"`
+}
+
+// Target is where a post goes and what it answers.
+type Target struct {
+	Platform       string `json:"platform"`
+	ChatID         string `json:"chat_id"`
+	ThreadID       string `json:"thread_id"`
+	ReplyToID      string `json:"reply_to_message_id"`
+	QuestionSHA256 string `json:"question_sha256"` // of the text of ReplyToID when it was taken up
+}
+
+// Meta is what replies.ndjson says of how an answer came about.
+type Meta struct {
+	InvestigatorTaskID string  `json:"investigator_task_id"`
+	ValidatorVerdict   string  `json:"validator_verdict"` // pass, bounce-then-pass, escalate-then-user-approved
+	InvestigatorRounds int     `json:"investigator_rounds"`
+	WasEscalated       bool    `json:"was_escalated"`
+	TriageFile         *string `json:"triage_file"`
+}

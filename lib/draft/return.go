@@ -1,0 +1,50 @@
+// Package draft is what an investigation gives back and what would be posted:
+// the return of triage §4.3, its caps, and the checks that every text passes
+// before a person sees it and again before it leaves.
+package draft
+
+import "tri/lib/evidence"
+
+// The caps of a return (triage §4.3 as design §3 settles it).
+const (
+	MaxSummarySentences = 2
+	MaxDraftWords       = 300
+	MaxNotesWords       = 500
+	MaxRefs             = 8
+)
+
+// Return is InvestigatorReturn of triage §4.3.
+type Return struct {
+	Confidence             string         `json:"confidence"` // high, medium, low
+	ConfidenceReason       string         `json:"confidence_reason"`
+	SummaryForOrchestrator string         `json:"summary_for_orchestrator"`
+	DraftReply             string         `json:"draft_reply"`
+	DraftLanguage          string         `json:"draft_language"`
+	EvidenceRefs           []evidence.Ref `json:"evidence_refs"`
+	ProposedTriageFile     *TriageFile    `json:"proposed_triage_file"`
+	OpenQuestions          []string       `json:"open_questions"`
+	EscalationRequested    bool           `json:"escalation_requested"`
+	EscalationReason       *string        `json:"escalation_reason"`
+	InvestigatorRound      int            `json:"investigator_round"`
+	ResearchNotes          string         `json:"research_notes"`
+
+	// QuestionGloss is the question in the operator's language. Ours.
+	QuestionGloss string `json:"question_gloss,omitempty"`
+	// Usage is written by code. Ours.
+	Usage *Usage `json:"usage,omitempty"`
+}
+
+// TriageFile is a note worth keeping, saved under triage/ once approved.
+type TriageFile struct {
+	Filename string `json:"filename"`
+	Content  string `json:"content"`
+}
+
+// Usage is what a run took. CostUSD is nil when the agent does not tell.
+type Usage struct {
+	InputTokens  int64    `json:"input_tokens"`
+	OutputTokens int64    `json:"output_tokens"`
+	CostUSD      *float64 `json:"cost_usd"`
+	DurationMS   int64    `json:"duration_ms"`
+	Turns        int      `json:"turns"`
+}

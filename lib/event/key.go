@@ -1,0 +1,47 @@
+package event
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// maxKey keeps a key, with a suffix and an extension, inside the 255 bytes that
+// file systems allow a name.
+const maxKey = 160
+
+// Key encodes (platform, chat, thread) as one name: readable, safe as a file
+// name on any file system, and injective, so that two threads never share a
+// file. Letters, digits and '-' stand for themselves, lower case only since
+// some file systems fold it; every other byte is '_' and two hex digits; parts
+// are joined by '.'. A key that would be longer than 160 bytes is cut and ends
+// in '~' and the SHA-256 of the whole, which no shorter key can contain.
+func Key(platform, chat, thread string) string {
+	var b strings.Builder
+	for i, part := range []string{platform, chat, thread} {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		encode(&b, part)
+	}
+	key := b.String()
+	if len(key) <= maxKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	digest := hex.EncodeToString(sum[:])
+	return key[:maxKey-1-len(digest)] + "~" + digest
+}
+
+func encode(b *strings.Builder, part string) {
+	for i := 0; i < len(part); i++ {
+		c := part[i]
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-' && i > 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(b, "_%02x", c)
+		}
+	}
+}
