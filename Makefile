@@ -1,0 +1,50 @@
+# make            build every program into bin/
+# make demo       build, and run the main job end to end
+# make check      what .ci/run runs: format, vet, staticcheck, pages, all tests
+
+PREFIX  = /usr/local
+BINDIR  = $(PREFIX)/bin
+MANDIR  = $(PREFIX)/share/man
+GO      = go
+VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS = -s -w -X tri/lib/cli.version=$(VERSION)
+
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
+
+all:
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+demo: all
+	bin/tri demo --dir demo --codebase .
+
+check: all lint
+	$(GO) test -race ./...
+
+lint:
+	test -z "$$(gofmt -l cmd lib schemas scripts examples)" || { gofmt -d cmd lib schemas scripts examples; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	for page in man/*.[1-9]; do mandoc -T lint -W warning $$page || exit 1; done
+
+check-peers: all
+	scripts/peers/run
+
+bench: all
+	scripts/bench/run
+
+cover:
+	rm -rf cover && mkdir -p cover
+	GOCOVERDIR=$$PWD/cover $(GO) test -count=1 ./cmd/...
+	$(GO) tool covdata percent -i cover
+
+install: all
+	mkdir -p $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7
+	install -m 755 bin/tri* $(DESTDIR)$(BINDIR)
+	install -m 644 man/*.1 $(DESTDIR)$(MANDIR)/man1
+	install -m 644 man/*.5 $(DESTDIR)$(MANDIR)/man5
+	install -m 644 man/*.7 $(DESTDIR)$(MANDIR)/man7
+
+clean:
+	rm -rf bin cover demo
+
+.PHONY: all demo check lint check-peers bench cover install clean

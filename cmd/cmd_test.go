@@ -1,0 +1,123 @@
+// Package cmd_test tests the programs under cmd the way they are used: built, on
+// PATH, joined by pipes. A new program, script, page or example needs no line
+// here.
+package cmd_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(withPrograms(m))
+}
+
+// withPrograms builds every program and puts the folder first on PATH.
+func withPrograms(m *testing.M) int {
+	bin, err := os.MkdirTemp("", "tri")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(bin)
+	build := exec.Command("go", "build", "-o", bin+"/", "./...")
+	if os.Getenv("GOCOVERDIR") != "" {
+		build.Args = slices.Insert(build.Args, 2, "-cover", "-coverpkg=tri/...")
+	}
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		return 1
+	}
+	if err := needed("bash", "jq", "mandoc", "tmux", "strace", "git"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	os.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	return m.Run()
+}
+
+// needed fails loudly when a tool that the tests use is missing: a test that is
+// skipped in silence proves nothing.
+func needed(tools ...string) error {
+	var missing []error
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			missing = append(missing, fmt.Errorf("the tests need %s: install it (README names the packages)", tool))
+		}
+	}
+	return errors.Join(missing...)
+}
+
+// TestInputs looks at every folder that the programs are built from. The go
+// command caches a passing test until something that it looked at changes;
+// without this it would not know that the programs have.
+func TestInputs(t *testing.T) {
+	for _, dir := range []string{".", "../lib", "../schemas", "../man", "../examples"} {
+		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				_, err = os.Stat(path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("ROOT", root)
+			e.Setenv("GOCOVERDIR", os.Getenv("GOCOVERDIR"))
+			e.Setenv("TRI_HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("TRI_USER", "operator")
+			e.Setenv("NO_COLOR", "1")
+			return nil
+		},
+	})
+}
+
+// status runs a command that must end with a given exit status; what it prints
+// can be matched by stdout and stderr as after exec:
+//
+//	status 64 tri-classify --no-such-flag
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status code command [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit := new(exec.ExitError)
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}

@@ -1,0 +1,153 @@
+package cmd_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// levels are the rooms from the top down (design, Rooms). A package may import
+// only what stands below it.
+var levels = []struct {
+	name     string
+	packages []string
+}{
+	{"program", []string{"tri/cmd/", "tri/scripts/"}},
+	{"frame", []string{"tri/lib/cli"}},
+	{"work", []string{"tri/lib/classify", "tri/lib/dispatch", "tri/lib/investigate", "tri/lib/validate", "tri/lib/gate",
+		"tri/lib/report", "tri/lib/watch", "tri/lib/reply", "tri/lib/health", "tri/lib/drill", "tri/lib/setup", "tri/lib/demo"}},
+	{"adapter list", []string{"tri/lib/agent/all"}},
+	{"adapter", []string{"tri/lib/agent/", "tri/lib/chat/"}},
+	{"port", []string{"tri/lib/agent", "tri/lib/chat"}},
+	{"noun", []string{"tri/lib/event", "tri/lib/thread", "tri/lib/evidence", "tri/lib/draft", "tri/lib/verdict",
+		"tri/lib/decision", "tri/lib/outbox", "tri/lib/run", "tri/lib/budget"}},
+	{"base", []string{"tri/lib/ndjson", "tri/lib/stream", "tri/lib/disk", "tri/lib/config", "tri/lib/query",
+		"tri/lib/prompt", "tri/lib/rank", "tri/lib/sysexit", "tri/schemas", "tri/examples"}},
+}
+
+func level(pkg string) int {
+	for i, l := range levels {
+		for _, p := range l.packages {
+			if pkg == strings.TrimSuffix(p, "/") && !strings.HasSuffix(p, "/") || strings.HasSuffix(p, "/") && strings.HasPrefix(pkg, p) || strings.HasPrefix(pkg, p+"/") {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// TestLayers keeps the imports pointing down, and prints the offending chain.
+func TestLayers(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "../...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := map[string][]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		f := strings.Fields(line)
+		imports[f[0]] = f[1:]
+	}
+	for pkg, imps := range imports {
+		if level(pkg) < 0 && pkg != "tri" {
+			t.Errorf("%s stands in no room: name it in levels", pkg)
+		}
+		for _, imp := range imps {
+			if !strings.HasPrefix(imp, "tri/") {
+				continue
+			}
+			from, to := levels[max(level(pkg), 0)].name, levels[max(level(imp), 0)].name
+			up := level(imp) < level(pkg)
+			work := from == "work" && to == "work" && imp != pkg
+			aside := from == "adapter" && to == "adapter" && !sharedBelow(pkg, imp)
+			if up || work || aside {
+				t.Errorf("%s (%s) must not import %s (%s)", pkg, from, imp, to)
+			}
+		}
+	}
+	checkOwners(t, imports)
+}
+
+// sharedBelow allows an adapter what belongs to itself and what the agents share.
+func sharedBelow(pkg, imp string) bool {
+	return strings.HasPrefix(imp, pkg+"/") || strings.HasPrefix(pkg, imp+"/") ||
+		imp == "tri/lib/agent/proc" || strings.HasSuffix(imp, "test") || strings.HasSuffix(pkg, "test")
+}
+
+// checkOwners keeps what only one room may do in that room.
+func checkOwners(t *testing.T, imports map[string][]string) {
+	for pkg, imps := range imports {
+		for _, imp := range imps {
+			if (imp == "flag" || imp == "os/signal" || strings.HasPrefix(imp, "github.com/urfave")) && pkg != "tri/lib/cli" && !strings.HasPrefix(pkg, "tri/scripts") {
+				t.Errorf("%s imports %s: that is lib/cli's", pkg, imp)
+			}
+			if imp == "tri/lib/reply" && pkg != "tri/cmd/tri-reply" {
+				t.Errorf("%s imports lib/reply: only tri-reply posts", pkg)
+			}
+		}
+	}
+}
+
+var exits = regexp.MustCompile(`\bos\.Exit\(|\blog\.Fatal|\bfmt\.Print(ln|f)?\(|\bos\.(Stdout|Stderr|Args)\b`)
+
+// TestOnlyCliTalks: nothing else exits, prints errors or reads the command line.
+func TestOnlyCliTalks(t *testing.T) {
+	files, err := filepath.Glob("../lib/*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	deeper, err := filepath.Glob("../lib/*/*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(files, deeper...) {
+		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "../lib/cli/") {
+			continue
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(src), "\n") {
+			if code, _, _ := strings.Cut(line, "//"); exits.MatchString(code) {
+				t.Errorf("%s:%d: %s: that is lib/cli's", name, i+1, strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
+// TestMainsAreThin keeps each program one file that reads at a glance.
+func TestMainsAreThin(t *testing.T) {
+	for _, dir := range programs(t) {
+		files, err := filepath.Glob(dir + "/*.go")
+		if err != nil || len(files) != 1 {
+			t.Errorf("%s has %d files, want one (%v)", dir, len(files), err)
+			continue
+		}
+		src, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(src), "\n"); n > 100 {
+			t.Errorf("%s is %d lines long; move what it knows into lib", files[0], n)
+		}
+		if !regexp.MustCompile(`(?m)^func main\(\) \{ cli\.Main\(.*\) \}$`).Match(src) {
+			t.Errorf("%s: main must be one line: func main() { cli.Main(…) }", files[0])
+		}
+	}
+}
+
+func programs(t *testing.T) []string {
+	t.Helper()
+	dirs, err := filepath.Glob("tri*")
+	if err != nil || len(dirs) == 0 {
+		t.Fatal("no programs", err)
+	}
+	return slices.DeleteFunc(dirs, func(d string) bool {
+		info, err := os.Stat(d)
+		return err != nil || !info.IsDir()
+	})
+}
