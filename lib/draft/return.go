@@ -30,6 +30,13 @@ type Return struct {
 
 	// QuestionGloss is the question in the operator's language. Ours.
 	QuestionGloss string `json:"question_gloss,omitempty"`
+	// Question and Rubric are what the investigator was asked, so that a return is
+	// enough to validate it. Written by code. Ours.
+	Question string `json:"question,omitempty"`
+	Rubric   string `json:"rubric,omitempty"`
+	// Drill marks a return that tri-drill wrote; it is carried into the verdict
+	// and changes nothing of it. Ours.
+	Drill *Drill `json:"drill,omitempty"`
 	// Usage is written by code. Ours.
 	Usage *Usage `json:"usage,omitempty"`
 }
@@ -38,6 +45,13 @@ type Return struct {
 type TriageFile struct {
 	Filename string `json:"filename"`
 	Content  string `json:"content"`
+}
+
+// Drill says which fault was planted into the good return of the same Of. Fault
+// is "none" for the good return itself.
+type Drill struct {
+	Fault string `json:"fault"` // none, bad_path, bad_line, bad_content
+	Of    string `json:"of"`
 }
 
 // Usage is what a run took. CostUSD is nil when the agent does not tell.

@@ -2,6 +2,8 @@
 // rules by which code computes it. An agent's word can only make it worse.
 package verdict
 
+import "tri/lib/draft"
+
 // Verdicts, from best to worst.
 const (
 	Pass     = "pass"
@@ -41,6 +43,8 @@ type Verdict struct {
 
 	// Checks are all that was looked at. Ours.
 	Checks []Check `json:"checks"`
+	// Drill is that of the return, for tri-drill --score. Ours.
+	Drill *draft.Drill `json:"drill,omitempty"`
 }
 
 // Check is one thing that was looked at.
