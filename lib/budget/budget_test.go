@@ -1,0 +1,62 @@
+package budget
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"tri/lib/config"
+	"tri/lib/disk"
+)
+
+func open(t *testing.T, h *disk.Home, limits config.Budget) *Book {
+	t.Helper()
+	b, err := Open(h, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+func TestLimitsHoldAcrossRestarts(t *testing.T) {
+	h, err := disk.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := config.Budget{InvestigationsPerDay: 3, InvestigationsPerPersonPerDay: 2}
+	day := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for i, tt := range []struct {
+		run, person string
+		at          time.Time
+		spent       bool
+	}{
+		{"r1", "ana", day, false},
+		{"r1", "ana", day, false}, // a restart of the same run is no second one
+		{"r2", "ana", day, false},
+		{"r3", "ana", day, true}, // her limit
+		{"r4", "ben", day, false},
+		{"r5", "cid", day, true},                   // the day's
+		{"r6", "cid", day.AddDate(0, 0, -1), true}, // a clock set back opens no new day
+		{"r7", "ana", day.AddDate(0, 0, 1), false}, // a new day does
+	} {
+		b := open(t, h, limits)
+		err := b.Take(tt.run, "k", tt.person, tt.at)
+		if spent := errors.Is(err, ErrSpent); spent != tt.spent || err != nil && !spent {
+			t.Errorf("%d: %s for %s: %v, want spent %v", i, tt.run, tt.person, err, tt.spent)
+		}
+	}
+}
+
+func TestNoLimit(t *testing.T) {
+	h, err := disk.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, h, config.Budget{})
+	for _, run := range []string{"a", "b", "c"} {
+		if err := b.Take(run, "k", "ana", time.Unix(0, 0)); err != nil {
+			t.Error(err)
+		}
+	}
+}
