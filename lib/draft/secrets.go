@@ -1,0 +1,174 @@
+package draft
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"math"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// secretRules are the tokens that are recognised by their shape alone. near are
+// literals of which one must stand in the text (in lower case) before the
+// expression is tried. Shapes as the issuers document them and as gitleaks'
+// rules (v8) collect them.
+var secretRules = []struct {
+	name string
+	near []string
+	re   *regexp.Regexp
+}{
+	{"private key", []string{"private key"}, regexp.MustCompile(`(?i)-----\s*BEGIN[A-Z0-9 ]*PRIVATE KEY`)},
+	{"AWS access key", []string{"akia", "asia", "abia", "acca"}, regexp.MustCompile(`\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`)},
+	{"GitHub token", []string{"gh", "github_pat_"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{22,255})`)},
+	{"GitLab token", []string{"gl"}, regexp.MustCompile(`\bgl(?:pat|dt|rt|cbt|ptt|ft|soat)-[\w-]{20,}`)},
+	{"Slack token", []string{"xox", "xapp-"}, regexp.MustCompile(`(?i)\b(?:xox[abeoprs]-[a-z0-9-]{10,}|xapp-\d-[a-z0-9-]{10,})`)},
+	{"Slack webhook", []string{"hooks.slack.com"}, regexp.MustCompile(`(?i)hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{20,}`)},
+	{"Google key", []string{"aiza", "ya29.", "gocspx-"}, regexp.MustCompile(`\bAIza[\w-]{35}|\bya29\.[\w-]{20,}|\bGOCSPX-[\w-]{20,}`)},
+	{"Stripe key", []string{"k_live_", "k_test_", "whsec_"}, regexp.MustCompile(`\b[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9+/=]{20,}`)},
+	{"model provider key", []string{"sk-", "hf_"}, regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20,}|\bhf_[A-Za-z0-9]{30,}`)},
+	{"package registry token", []string{"npm_", "pypi-"}, regexp.MustCompile(`\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[\w-]{50,}`)},
+	{"mail service key", []string{"sg.", "key-"}, regexp.MustCompile(`\bSG\.[\w-]{16,}\.[\w-]{16,}|\bkey-[0-9a-f]{32}\b`)},
+	{"chat bot token", []string{":aa", "."}, regexp.MustCompile(`\b\d{8,10}:AA[\w-]{33}|\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}`)},
+	{"JSON web token", []string{"eyj"}, regexp.MustCompile(`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*`)},
+	{"password in an address", []string{"://"}, regexp.MustCompile(`://[^/\s:@]*:[^/\s:@<>{}$*]{3,}@[\w.-]`)},
+}
+
+// assignment finds key = value where the key's name says that the value is
+// secret; only a value that looks drawn at random or typed as a password counts.
+var assignment = regexp.MustCompile(`(?i)(pass(?:word|wd|phrase)?|pwd|sandi|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|credentials?)[\w-]*["'` + "`" + `]?\s*(?:=>|:=|==|=|:|\bis\b|\badalah\b)\s*(["'` + "`" + `]?)([^\s"'` + "`" + `,;]{6,})`)
+
+var bearer = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([a-z0-9+/._~=-]{16,})`)
+
+// secrets names the kinds of secret that stand in text. It never returns the
+// secret itself, since what it returns is logged and shown.
+func secrets(text string, own []string) []string {
+	var found []string
+	lower := strings.ToLower(text)
+	for _, rule := range secretRules {
+		if containsAny(lower, rule.near) && rule.re.MatchString(text) {
+			found = append(found, rule.name)
+		}
+	}
+	for _, m := range assignment.FindAllStringSubmatch(text, -1) {
+		if isSecretValue(strings.ToLower(m[1]), m[2] != "", m[3]) {
+			found = append(found, "value of "+strings.ToLower(m[1]))
+			break
+		}
+	}
+	for _, m := range bearer.FindAllStringSubmatch(text, -1) {
+		if random(m[1], 16) {
+			found = append(found, "authorization header")
+			break
+		}
+	}
+	if containsOwn(text, own) {
+		found = append(found, "a secret of this installation")
+	}
+	return found
+}
+
+func containsAny(s string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSecretValue judges the right-hand side of an assignment.
+func isSecretValue(key string, quoted bool, value string) bool {
+	value = strings.TrimRight(value, ".)]}>")
+	if strings.ContainsAny(value, "<>{}$*()[]") || strings.Contains(value, "...") || len(value) < 6 {
+		return false // a placeholder, a variable or a call
+	}
+	if strings.HasPrefix(key, "pass") || key == "pwd" || key == "sandi" {
+		digit, other := false, false
+		for _, r := range value {
+			digit = digit || unicode.IsDigit(r)
+			other = other || unicode.IsLetter(r)
+		}
+		return digit && other || quoted && strings.ContainsAny(value, "!#%^&+?@")
+	}
+	return random(value, 16)
+}
+
+// random reports that s is at least n long and looks drawn by a machine: letters
+// and digits mixed, at least 3 bits of entropy a character.
+func random(s string, n int) bool {
+	if len(s) < n {
+		return false
+	}
+	counts := map[rune]int{}
+	digits, letters := 0, 0
+	for _, r := range s {
+		counts[r]++
+		if unicode.IsDigit(r) {
+			digits++
+		} else if unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	bits := 0.0
+	for _, c := range counts {
+		p := float64(c) / float64(len(s))
+		bits -= p * math.Log2(p)
+	}
+	return digits >= 2 && letters >= 2 && bits >= 3
+}
+
+// minSecret is the fewest bytes of an own secret that is looked for: a shorter
+// one would be found in any text.
+const minSecret = 6
+
+// containsOwn looks for our own secrets in the forms in which they could leave:
+// as they are, split by spaces or markup, backwards, percent-encoded, in hex and
+// in base64 at each of its three alignments.
+func containsOwn(text string, own []string) bool {
+	if len(own) == 0 {
+		return false
+	}
+	tight := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || !unicode.IsGraphic(r) || strings.ContainsRune("`*\"'\\|", r) {
+			return -1
+		}
+		return r
+	}, text)
+	texts := []string{text, tight, strings.ToLower(tight)}
+	for _, secret := range own {
+		if len(secret) < minSecret {
+			continue
+		}
+		for _, form := range forms(secret) {
+			for _, t := range texts {
+				if strings.Contains(t, form) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func forms(secret string) []string {
+	back := []byte(secret)
+	for i, j := 0, len(back)-1; i < j; i, j = i+1, j-1 {
+		back[i], back[j] = back[j], back[i]
+	}
+	out := []string{
+		secret, string(back), hex.EncodeToString([]byte(secret)),
+		url.QueryEscape(secret), url.PathEscape(secret), strings.ToLower(url.QueryEscape(secret)),
+	}
+	for pad := range 3 {
+		// Whole groups of three bytes are what does not depend on the neighbours.
+		raw := append(make([]byte, pad), secret...)
+		from := (pad + 2) / 3 * 3
+		whole := raw[from : from+(len(raw)-from)/3*3]
+		if len(whole) >= minSecret {
+			out = append(out, base64.RawStdEncoding.EncodeToString(whole), base64.RawURLEncoding.EncodeToString(whole))
+		}
+	}
+	return out
+}
