@@ -35,7 +35,7 @@ func TestSafety(t *testing.T) {
 		{"good", "The limit is `MaxRetries = 3` in lib/x.go:12. Thanks 👩‍💻!", ""},
 		{"empty", " \n", "empty"},
 		{"huge", strings.Repeat("a ", MaxDraftRunes), "size"},
-		{"broken bytes", "a\xff", "encoding control"},
+		{"broken bytes", "a\xff", "encoding"},
 
 		{"private key", join("-----BEGIN RSA ", "PRIVATE KEY-----"), "secret"},
 		{"aws", join("use AKIA", "IOSFODNN7EXAMPLE"), "secret"},
@@ -58,7 +58,7 @@ func TestSafety(t *testing.T) {
 		{"token budget", "max_tokens = 128000 and token_count: 4096", ""},
 
 		{"own", "it is " + own, "secret"},
-		{"own split", "correct horse/bat tery+sta`ple9", ""},
+		{"own split", "correct horse/bat tery+sta`ple9", "secret"},
 		{"own backwards", "9elpats+yrettab/esroh tcerroc", "secret"},
 		{"own in hex", strings.ToUpper(hex.EncodeToString([]byte(own))), "secret"},
 		{"own in base64", base64.StdEncoding.EncodeToString([]byte("k=" + own + ";")), "secret"},

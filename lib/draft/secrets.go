@@ -130,18 +130,16 @@ func containsOwn(text string, own []string) bool {
 	if len(own) == 0 {
 		return false
 	}
-	tight := strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || !unicode.IsGraphic(r) || strings.ContainsRune("`*\"'\\|", r) {
-			return -1
-		}
-		return r
-	}, text)
+	tight := strings.Map(dense, text)
 	texts := []string{text, tight, strings.ToLower(tight)}
 	for _, secret := range own {
 		if len(secret) < minSecret {
 			continue
 		}
-		for _, form := range forms(secret) {
+		for _, form := range append(forms(secret), strings.Map(dense, secret)) {
+			if len(form) < minSecret {
+				continue
+			}
 			for _, t := range texts {
 				if strings.Contains(t, form) {
 					return true
@@ -150,6 +148,14 @@ func containsOwn(text string, own []string) bool {
 		}
 	}
 	return false
+}
+
+// dense drops what can be put between the letters of a secret to break it up.
+func dense(r rune) rune {
+	if unicode.IsSpace(r) || !unicode.IsGraphic(r) || strings.ContainsRune("`*\"'\\|", r) {
+		return -1
+	}
+	return r
 }
 
 func forms(secret string) []string {
