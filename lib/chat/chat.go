@@ -27,6 +27,23 @@ type Resume struct {
 	// Say reports what a person should know (reconnected, recovered 12 messages).
 	// Never nil.
 	Say func(format string, args ...any)
+	// Many is emit for events that are ready together: one fsync for all. Nil:
+	// there is only emit. Use EmitAll.
+	Many func([]event.Event) error
+}
+
+// EmitAll emits events that are ready together, in order, with as few fsyncs as
+// can be. It returns when all of them are durable.
+func (r Resume) EmitAll(emit func(event.Event) error, events []event.Event) error {
+	if r.Many != nil {
+		return r.Many(events)
+	}
+	for _, e := range events {
+		if err := emit(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Post is one message to be sent, as the bot, in a thread.

@@ -1,0 +1,258 @@
+// Package chattest is the one conformance suite of the chat platforms: what
+// every source and every sink must do, whatever stands behind it. An adapter
+// brings a World, the platform as a test can use it (a server in the test, a
+// folder, a real server), and calls Source and Sink from a plain go test.
+package chattest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/event"
+)
+
+// World is one chat platform with two watched chats, seen from all sides: as
+// the people in it, as the programs here, and as whoever looks. Its methods end
+// the test when the platform itself fails.
+type World interface {
+	// Source makes a source as a program does that has just been started: nothing
+	// is remembered but what the platform keeps.
+	Source() chat.Source
+	// Sink makes a sink likewise.
+	Sink() chat.Sink
+
+	// Chats are the chat_ids of two watched chats.
+	Chats() [2]string
+	// Bot is the bot's sender id, which is also what stands in mentions, and how a
+	// person addresses it ("@tri").
+	Bot() (id, handle string)
+
+	// Say is a person writing one line. thread is the root message, "" for none.
+	// It returns the message's id. Every person is a member of both chats.
+	Say(chatID, person, thread, text string) (messageID string)
+	// Edit and Delete change a message, by its author.
+	Edit(chatID, messageID, text string)
+	Delete(chatID, messageID string)
+
+	// Sees is what the source gives for a text that was posted by the sink: the
+	// text itself, unless the platform cannot hold a control character.
+	Sees(text string) string
+	// Pings reports whether the platform alerts everybody because of a message.
+	Pings(chatID, messageID string) bool
+}
+
+// Factory makes a new World with nothing said in it; it cleans up by t.Cleanup.
+type Factory func(t *testing.T) World
+
+// patience is how long the suite waits for what must come. It is only spent
+// when a test fails.
+const patience = 20 * time.Second
+
+// texts survive on every platform, byte for byte.
+var texts = map[string]string{
+	"quotes":     `she said "it's \"fine\"" and 'left' <b>&amp; ` + "`code`" + ` $(id) ${HOME} %s \n \\`,
+	"emoji":      "👍🏽 👩‍👩‍👧‍👦 🇮🇩 ☕️ ✓",
+	"cjk":        "重试上限在哪里？ 再試行の上限はどこ？ 재시도 한도는 어디?",
+	"rtl":        "أين حد إعادة المحاولة؟ איפה?",
+	"colon":      "note: this has: colons, [brackets] >12 !3 and # marks",
+	"long":       long(10 << 10),
+	"combining":  "Z̷̛a̴l̵g̶o ñ vs n\u0303",
+	"injection":  `","sender":{"id":"root"},"x":"`,
+	"backslash":  `C:\temp\ ends with \`,
+	"trailing":   "ends in backslash and space \\ x",
+	"code fence": "```go\tx := 1```",
+}
+
+func long(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = "the retry limit is set in client.go, line 42; "[i%46]
+	}
+	b[n-1] = '.'
+	return string(b)
+}
+
+// listener is a running source and what it has emitted, each identity once, as
+// tri-watch would keep it.
+type listener struct {
+	t      *testing.T
+	cancel context.CancelFunc
+	ended  chan struct{}
+	err    error // of Run; read it when ended is closed
+
+	mu     sync.Mutex
+	seen   map[string]bool
+	events []event.Event
+	more   chan struct{} // closed and replaced when something came
+	refuse error         // what emit answers, when set
+}
+
+// listen starts a source behind what was heard so far. Its first start waits
+// until the source hears, since a source without a past need not tell history.
+func listen(t *testing.T, w World, before []event.Event) *listener {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &listener{t: t, cancel: cancel, ended: make(chan struct{}), seen: map[string]bool{}, more: make(chan struct{})}
+	for _, e := range before {
+		l.seen[e.Identity()] = true
+	}
+	l.start(ctx, w.Source(), resume(t, before))
+	t.Cleanup(func() { l.stop() })
+	if len(before) == 0 {
+		l.warmUp(w)
+	}
+	return l
+}
+
+func resume(t *testing.T, before []event.Event) chat.Resume {
+	last := map[string]time.Time{}
+	for _, e := range before {
+		for _, s := range []string{e.CreateTime, e.EditedAt} {
+			if s == "" {
+				continue
+			}
+			at, err := time.Parse(time.RFC3339Nano, s)
+			if err != nil {
+				t.Errorf("message %s: time %q: %v", e.MessageID, s, err)
+			}
+			if at.After(last[e.ChatID]) {
+				last[e.ChatID] = at
+			}
+		}
+	}
+	return chat.Resume{Last: last, Say: func(format string, args ...any) { t.Logf("source says: "+format, args...) }}
+}
+
+func (l *listener) start(ctx context.Context, s chat.Source, r chat.Resume) {
+	go func() {
+		defer close(l.ended)
+		l.err = s.Run(ctx, r, l.emit)
+	}()
+}
+
+func (l *listener) emit(e event.Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refuse != nil {
+		return l.refuse
+	}
+	if l.seen[e.Identity()] {
+		return nil
+	}
+	l.seen[e.Identity()] = true
+	l.events = append(l.events, e)
+	close(l.more)
+	l.more = make(chan struct{})
+	return nil
+}
+
+// warmUp speaks in both chats until both are heard.
+func (l *listener) warmUp(w World) {
+	l.t.Helper()
+	for _, c := range w.Chats() {
+		deadline := time.Now().Add(patience)
+		for i := 0; ; i++ {
+			if time.Now().After(deadline) {
+				l.t.Fatalf("chat %q: the source hears nothing", c)
+			}
+			id := w.Say(c, "ana", "", fmt.Sprintf("warming up %d", i))
+			if l.waitFor(time.Second, func(es []event.Event) bool { return find(es, id) != nil }) {
+				break
+			}
+		}
+	}
+}
+
+// waitFor waits until ok holds of what was emitted, at most for d.
+func (l *listener) waitFor(d time.Duration, ok func([]event.Event) bool) bool {
+	timeout := time.After(d)
+	for {
+		l.mu.Lock()
+		good, more := ok(l.events), l.more
+		l.mu.Unlock()
+		if good {
+			return true
+		}
+		select {
+		case <-more:
+		case <-timeout:
+			return false
+		case <-l.ended:
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return ok(l.events)
+		}
+	}
+}
+
+// until is waitFor that must succeed; what names what is waited for.
+func (l *listener) until(what string, ok func([]event.Event) bool) []event.Event {
+	l.t.Helper()
+	if !l.waitFor(patience, ok) {
+		l.t.Fatalf("never came: %s; emitted were:\n%s", what, list(l.heard()))
+	}
+	return l.heard()
+}
+
+// message waits for the first event of a message.
+func (l *listener) message(id string) event.Event {
+	l.t.Helper()
+	return *find(l.until("message "+id, func(es []event.Event) bool { return find(es, id) != nil }), id)
+}
+
+func (l *listener) heard() []event.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]event.Event(nil), l.events...)
+}
+
+// stop ends the source as a signal does.
+func (l *listener) stop() []event.Event {
+	l.cancel()
+	select {
+	case <-l.ended:
+	case <-time.After(patience):
+		l.t.Error("the source does not end when its context does")
+		return l.heard()
+	}
+	if l.err != nil && !errors.Is(l.err, context.Canceled) && (l.refuse == nil || !errors.Is(l.err, l.refuse)) {
+		l.t.Errorf("source ended with: %v", l.err)
+	}
+	return l.heard()
+}
+
+func find(es []event.Event, id string) *event.Event {
+	for i := range es {
+		if es[i].MessageID == id {
+			return &es[i]
+		}
+	}
+	return nil
+}
+
+// changes are the events of a message after its first.
+func changes(es []event.Event, id string) []event.Event {
+	var out []event.Event
+	for _, e := range es {
+		if e.MessageID == id {
+			out = append(out, e)
+		}
+	}
+	if len(out) > 0 && out[0].EditedAt == "" && !out[0].Deleted {
+		out = out[1:]
+	}
+	return out
+}
+
+func list(es []event.Event) string {
+	s := ""
+	for _, e := range es {
+		s += fmt.Sprintf("  %s %s %.60q edited %q deleted %v\n", e.ChatID, e.MessageID, e.Content, e.EditedAt, e.Deleted)
+	}
+	return s
+}

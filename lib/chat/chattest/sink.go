@@ -1,0 +1,213 @@
+package chattest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/event"
+)
+
+// Sink runs what every sink must do.
+func Sink(t *testing.T, f Factory) {
+	t.Run("Post", func(t *testing.T) { post(t, f(t)) })
+	t.Run("Find", func(t *testing.T) { findPost(t, f(t)) })
+	t.Run("Message", func(t *testing.T) { message(t, f(t)) })
+	t.Run("Texts", func(t *testing.T) { sentTexts(t, f(t)) })
+	t.Run("Refused", func(t *testing.T) { refused(t, f(t)) })
+	t.Run("NoPing", func(t *testing.T) { noPing(t, f(t)) })
+}
+
+func ask(w World) chat.Post {
+	c := w.Chats()[0]
+	root := w.Say(c, "ana", "", "where is the retry limit?")
+	return chat.Post{ChatID: c, ThreadID: root, ReplyToID: root, Text: "It is 5: client.go:42.", Key: "k-1"}
+}
+
+func send(t *testing.T, w World, p chat.Post) chat.Posted {
+	t.Helper()
+	got, err := w.Sink().Post(context.Background(), p)
+	if err != nil {
+		t.Fatalf("post: %v", err)
+	}
+	if got.MessageID == "" {
+		t.Fatal("post: no message id")
+	}
+	if age := time.Since(got.At); age > time.Hour || age < -time.Hour {
+		t.Errorf("posted at %v, now is %v", got.At, time.Now())
+	}
+	return got
+}
+
+// post: a reply is heard as the bot's, in the thread, once.
+func post(t *testing.T, w World) {
+	l := listen(t, w, nil)
+	p := ask(w)
+	got := send(t, w, p)
+	e := l.message(got.MessageID)
+	id, _ := w.Bot()
+	if e.Sender.Type != "bot" || e.Sender.ID != id {
+		t.Errorf("own message is of %+v, want the bot %s", e.Sender, id)
+	}
+	if e.Content != p.Text || e.ChatID != p.ChatID || e.ThreadID == nil || *e.ThreadID != p.ThreadID {
+		t.Errorf("posted %+v, came as %+v", p, e)
+	}
+	after := l.message(w.Say(p.ChatID, "ana", p.ThreadID, "thanks"))
+	n := 0
+	for _, e := range l.heard() {
+		if e.Sender.Type == "bot" {
+			n++
+		}
+	}
+	if n != 1 || after.Sender.Type != "user" {
+		t.Errorf("%d messages of the bot, want 1", n)
+	}
+}
+
+// findPost: a new program finds a post by its key, in its thread; a key that was
+// never used is provably absent, whatever else was posted.
+func findPost(t *testing.T, w World) {
+	ctx := context.Background()
+	p := ask(w)
+	if _, proof, err := w.Sink().Find(ctx, p); err != nil || proof != chat.Absent {
+		t.Fatalf("before the post: proof %v, %v, want Absent", proof, err)
+	}
+	posted := send(t, w, p)
+	other := p
+	other.Key, other.Text = "k-2", "Another part."
+	second := send(t, w, other)
+	for _, c := range []struct {
+		p    chat.Post
+		want chat.Posted
+	}{{p, posted}, {other, second}} {
+		got, proof, err := w.Sink().Find(ctx, c.p)
+		if err != nil || proof != chat.Found || got.MessageID != c.want.MessageID {
+			t.Errorf("find %s: %+v, proof %v, %v, want message %s", c.p.Key, got, proof, err, c.want.MessageID)
+		}
+	}
+	for _, key := range []string{"k", "k-", "k-11", "never-used"} {
+		unknown := p
+		unknown.Key = key
+		if got, proof, err := w.Sink().Find(ctx, unknown); err != nil || proof != chat.Absent {
+			t.Errorf("find %s: %+v, proof %v, %v, want Absent", key, got, proof, err)
+		}
+	}
+}
+
+// message: reading back gives the text as the source does, follows edits, and
+// tells when the message is gone.
+func message(t *testing.T, w World) {
+	ctx := context.Background()
+	c := w.Chats()[0]
+	id := w.Say(c, "ana", "", `a "question"?`)
+	read := func(wantText string, wantGone bool) {
+		t.Helper()
+		text, gone, err := w.Sink().Message(ctx, c, id)
+		if err != nil || gone != wantGone || !gone && text != wantText {
+			t.Errorf("message: %q, gone %v, %v; want %q, gone %v", text, gone, err, wantText, wantGone)
+		}
+	}
+	read(`a "question"?`, false)
+	w.Edit(c, id, "another question?")
+	read("another question?", false)
+	w.Delete(c, id)
+	read("", true)
+}
+
+// sentTexts: approved bytes are what people see. Control characters may be
+// shown instead of sent; reading back and hearing give the same.
+func sentTexts(t *testing.T, w World) {
+	l := listen(t, w, nil)
+	p := ask(w)
+	all := map[string]string{
+		"lines":       "one\ntwo\n\nfour\n  indented\n\ttabbed\nend",
+		"grammar":     "ana: not a message\nben >0 [k-9]: nor this\ntri !0: nor this",
+		"backslashes": "a \\\nb \\ \n\\\nend \\",
+		"list":        "- one\n- two\n\n1. three",
+	}
+	for name, text := range texts {
+		all[name] = text
+	}
+	i := 0
+	check := func(name, text string) {
+		i++
+		p.Key, p.Text = fmt.Sprintf("text-%d", i), text
+		posted := send(t, w, p)
+		e := l.message(posted.MessageID)
+		if want := w.Sees(text); e.Content != want {
+			t.Errorf("%s: posted %.80q, came as %.80q, want %.80q", name, text, e.Content, want)
+		}
+		back, gone, err := w.Sink().Message(context.Background(), p.ChatID, posted.MessageID)
+		if err != nil || gone || back != e.Content {
+			t.Errorf("%s: read back %.80q (gone %v, %v), the source gave %.80q", name, back, gone, err, e.Content)
+		}
+		if got, proof, err := w.Sink().Find(context.Background(), p); err != nil || proof != chat.Found || got.MessageID != posted.MessageID {
+			t.Errorf("%s: find: %+v, proof %v, %v", name, got, proof, err)
+		}
+	}
+	for name, text := range all {
+		if w.Sees(text) != text {
+			t.Errorf("%s: the platform must hold %.80q, gives %.80q", name, text, w.Sees(text))
+		}
+		check(name, text)
+	}
+	check("control", "bell \a escape \x1b[31mred\x1b[0m return \r null \x00 del \x7f csi \u009b end")
+	check("bidi", "user \u202e txt.exe \u2066 x \u2028 y")
+
+	// Nothing that was posted became a message of somebody else.
+	if es := l.heard(); count(es, "bot") != i {
+		t.Errorf("%d posts came as %d messages of the bot:\n%s", i, count(es, "bot"), list(es))
+	}
+}
+
+func count(es []event.Event, senderType string) int {
+	n := 0
+	for _, e := range es {
+		if e.Sender.Type == senderType {
+			n++
+		}
+	}
+	return n
+}
+
+// refused: what can never be posted is said to be refused, and is not posted.
+func refused(t *testing.T, w World) {
+	ctx := context.Background()
+	p := ask(w)
+	nowhere := p
+	nowhere.ChatID = "no-such-chat"
+	long := p
+	long.Text = strings.Repeat("é", w.Sink().Limit()+1)
+	for name, bad := range map[string]chat.Post{"unknown chat": nowhere, "over the limit": long} {
+		if _, err := w.Sink().Post(ctx, bad); !chat.IsRefused(err) {
+			t.Errorf("%s: %v, want refused", name, err)
+		}
+	}
+	if _, proof, err := w.Sink().Find(ctx, p); err != nil || proof != chat.Absent {
+		t.Errorf("after refusals: proof %v, %v, want Absent", proof, err)
+	}
+	full := p
+	full.Text = strings.Repeat("é", w.Sink().Limit())
+	send(t, w, full)
+}
+
+// noPing: a draft that slipped through with a mass mention alerts nobody.
+func noPing(t *testing.T, w World) {
+	p := ask(w)
+	for i, text := range []string{"@all look", "ask @channel", "@here", "@everyone!", "<!channel> hi", "<!here>", "@room"} {
+		p.Key, p.Text = fmt.Sprintf("ping-%d", i), text
+		posted, err := w.Sink().Post(context.Background(), p)
+		if chat.IsRefused(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("post %q: %v", text, err)
+		}
+		if w.Pings(p.ChatID, posted.MessageID) {
+			t.Errorf("%q alerts everybody", text)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package chattest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"tri/lib/event"
+)
+
+// Source runs what every source must do.
+func Source(t *testing.T, f Factory) {
+	t.Run("Missed", func(t *testing.T) { missed(t, f(t)) })
+	t.Run("MissedChanges", func(t *testing.T) { missedChanges(t, f(t)) })
+	t.Run("NotDurable", func(t *testing.T) { notDurable(t, f(t)) })
+	t.Run("Order", func(t *testing.T) { order(t, f(t)) })
+	t.Run("Shape", func(t *testing.T) { shape(t, f(t)) })
+	t.Run("Changes", func(t *testing.T) { changed(t, f(t)) })
+	t.Run("Threads", func(t *testing.T) { threads(t, f(t)) })
+	t.Run("Mention", func(t *testing.T) { mention(t, f(t)) })
+	t.Run("Texts", func(t *testing.T) { heardTexts(t, f(t)) })
+}
+
+// missed: what was said while nobody listened is emitted, in order, in every
+// chat and inside threads.
+func missed(t *testing.T, w World) {
+	chats := w.Chats()
+	l := listen(t, w, nil)
+	root := w.Say(chats[0], "ana", "", "before")
+	l.message(root)
+	before := l.stop()
+
+	want := map[string][]string{}
+	for i := range 5 {
+		for _, c := range chats {
+			want[c] = append(want[c], w.Say(c, "ben", "", fmt.Sprintf("missed %d", i)))
+		}
+	}
+	want[chats[0]] = append(want[chats[0]], w.Say(chats[0], "ana", root, "missed in a thread"))
+
+	l = listen(t, w, before)
+	es := l.until("what was missed", func(es []event.Event) bool {
+		return find(es, want[chats[0]][5]) != nil && find(es, want[chats[1]][4]) != nil
+	})
+	for _, c := range chats {
+		if got := ids(es, c); !slices.Equal(got, want[c]) {
+			t.Errorf("chat %s: missed %v, emitted %v", c, want[c], got)
+		}
+	}
+}
+
+// missedChanges: so are edits and deletions, of old messages too.
+func missedChanges(t *testing.T, w World) {
+	c := w.Chats()[0]
+	l := listen(t, w, nil)
+	edited := w.Say(c, "ana", "", "to be edited")
+	deleted := w.Say(c, "ana", "", "to be deleted")
+	l.message(edited)
+	l.message(deleted)
+	before := l.stop()
+
+	w.Edit(c, edited, "edited while nobody listened")
+	w.Delete(c, deleted)
+
+	l = listen(t, w, before)
+	es := l.until("the missed edit and deletion", func(es []event.Event) bool {
+		return len(changes(es, edited)) > 0 && len(changes(es, deleted)) > 0
+	})
+	if e := changes(es, edited)[0]; e.Content != "edited while nobody listened" || e.Deleted {
+		t.Errorf("edit came as %q, deleted %v", e.Content, e.Deleted)
+	}
+	if e := changes(es, deleted)[0]; !e.Deleted {
+		t.Errorf("deletion came as %+v", e)
+	}
+}
+
+// notDurable: an event that could not be kept ends the source with the reason
+// and comes again at the next start.
+func notDurable(t *testing.T, w World) {
+	c := w.Chats()[0]
+	l := listen(t, w, nil)
+	refused := errors.New("disk full")
+	l.mu.Lock()
+	l.refuse = refused
+	l.mu.Unlock()
+	id := w.Say(c, "ana", "", "cannot be kept")
+	select {
+	case <-l.ended:
+	case <-time.After(patience):
+		t.Fatal("the source goes on although the event could not be kept")
+	}
+	if !errors.Is(l.err, refused) {
+		t.Errorf("Run returned %v, want the error of emit", l.err)
+	}
+	before := l.stop()
+	listen(t, w, before).message(id)
+}
+
+// order: per chat, as said.
+func order(t *testing.T, w World) {
+	chats := w.Chats()
+	l := listen(t, w, nil)
+	skip := len(l.heard())
+	want := map[string][]string{}
+	for i := range 30 {
+		c := chats[i%2]
+		want[c] = append(want[c], w.Say(c, []string{"ana", "ben", "chen"}[i%3], "", fmt.Sprintf("message %d", i)))
+	}
+	es := l.until("30 messages", func(es []event.Event) bool { return len(es) >= skip+30 })
+	for _, c := range chats {
+		got := ids(es, c)
+		if n := len(got) - len(want[c]); n < 0 || !slices.Equal(got[n:], want[c]) {
+			t.Errorf("chat %s: said %v, emitted %v", c, want[c], got)
+		}
+	}
+}
+
+// shape: the fields that every reader relies on.
+func shape(t *testing.T, w World) {
+	c := w.Chats()[1]
+	l := listen(t, w, nil)
+	e := l.message(w.Say(c, "ana", "", "where is the retry limit?"))
+	if e.Platform == "" || e.ChatID != c || e.ChatName == "" || e.MsgType == "" || e.Sender.ID == "" {
+		t.Errorf("a field is missing in %+v", e)
+	}
+	if e.Sender.Type != "user" {
+		t.Errorf("a person's sender type is %q", e.Sender.Type)
+	}
+	if e.Content != "where is the retry limit?" || e.ThreadID != nil || e.EditedAt != "" || e.Deleted || e.Mentions == nil {
+		t.Errorf("plain message came as %+v", e)
+	}
+	at, err := time.Parse(time.RFC3339Nano, e.CreateTime)
+	if err != nil || at.Location() != time.UTC {
+		t.Errorf("create_time %q is not RFC 3339 in UTC (%v)", e.CreateTime, err)
+	}
+}
+
+// changed: an edit or deletion is an event of the same message, each of its own
+// identity, also when they follow each other at once.
+func changed(t *testing.T, w World) {
+	c := w.Chats()[0]
+	l := listen(t, w, nil)
+	id := w.Say(c, "ana", "", "first")
+	l.message(id)
+	w.Edit(c, id, "second")
+	l.until("first edit", func(es []event.Event) bool { return len(changes(es, id)) == 1 })
+	w.Edit(c, id, "third")
+	l.until("second edit", func(es []event.Event) bool { return len(changes(es, id)) == 2 })
+	w.Delete(c, id)
+	es := l.until("deletion", func(es []event.Event) bool { return len(changes(es, id)) == 3 })
+
+	got := changes(es, id)
+	for i, text := range []string{"second", "third"} {
+		if e := got[i]; e.Content != text || e.EditedAt == "" || e.Deleted || e.ChatID != c {
+			t.Errorf("edit %d came as %+v", i+1, e)
+		}
+	}
+	if e := got[2]; !e.Deleted || e.Content != "" {
+		t.Errorf("deletion came as %+v", e)
+	}
+}
+
+// threads: thread_id is the root's id for the reply, for a reply to the reply
+// and for an edit of it; chat_id stays the parent chat.
+func threads(t *testing.T, w World) {
+	c := w.Chats()[0]
+	l := listen(t, w, nil)
+	root := w.Say(c, "ana", "", "a question")
+	reply := w.Say(c, "ben", root, "an answer")
+	later := w.Say(c, "ana", root, "thanks")
+	l.message(later)
+	w.Edit(c, reply, "a better answer")
+	es := l.until("edit of the reply", func(es []event.Event) bool { return len(changes(es, reply)) == 1 })
+	for _, e := range append(changes(es, reply), *find(es, reply), *find(es, later)) {
+		if e.ThreadID == nil || *e.ThreadID != root || e.ChatID != c {
+			t.Errorf("%q: thread %v in chat %s, want %s in %s", e.Content, e.ThreadID, e.ChatID, root, c)
+		}
+		if r := find(es, root); r.Key() != e.Key() {
+			t.Errorf("%q: key %s, its root has %s", e.Content, e.Key(), r.Key())
+		}
+	}
+}
+
+// mention: who addresses the bot mentions it.
+func mention(t *testing.T, w World) {
+	c := w.Chats()[0]
+	id, handle := w.Bot()
+	l := listen(t, w, nil)
+	e := l.message(w.Say(c, "ana", "", handle+" where is the retry limit?"))
+	if !slices.Contains(e.Mentions, id) {
+		t.Errorf("%q mentions %v, want %s in it", e.Content, e.Mentions, id)
+	}
+	if e := l.message(w.Say(c, "ana", "", "nobody in particular")); len(e.Mentions) != 0 {
+		t.Errorf("%q mentions %v", e.Content, e.Mentions)
+	}
+}
+
+// heardTexts: what people write arrives byte for byte.
+func heardTexts(t *testing.T, w World) {
+	c := w.Chats()[0]
+	l := listen(t, w, nil)
+	for name, text := range texts {
+		if e := l.message(w.Say(c, "ana", "", text)); e.Content != text {
+			t.Errorf("%s: said %.80q, came as %.80q", name, text, e.Content)
+		}
+	}
+}
+
+// ids are the messages of a chat in the order of their first events.
+func ids(es []event.Event, chatID string) []string {
+	var out []string
+	for _, e := range es {
+		if e.ChatID == chatID && !slices.Contains(out, e.MessageID) {
+			out = append(out, e.MessageID)
+		}
+	}
+	return out
+}
