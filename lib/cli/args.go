@@ -73,10 +73,13 @@ func order(flags []Flag, args []string) []string {
 			plain = append(plain, a)
 		default:
 			opts = append(opts, a)
-			if takesValue(flags, a) && i+1 < len(args) {
-				i++
-				opts = append(opts, args[i])
+			if !takesValue(flags, a) {
+				continue
 			}
+			if i++; i == len(args) {
+				return opts // its value is missing: let the parser say so
+			}
+			opts = append(opts, args[i])
 		}
 	}
 	return append(append(opts, "--"), plain...)

@@ -130,14 +130,14 @@ func app(p Program, in io.Reader, out, errw io.Writer) *cli.App {
 		Action:         action(p, in, out, errw),
 	}
 	for _, sub := range p.Commands {
-		a.Commands = append(a.Commands, command(p.Name, sub, in, out, errw))
+		a.Commands = append(a.Commands, command(sub, in, out, errw))
 	}
 	return a
 }
 
-func command(parent string, p Program, in io.Reader, out, errw io.Writer) *cli.Command {
+func command(p Program, in io.Reader, out, errw io.Writer) *cli.Command {
 	return &cli.Command{
-		Name: p.Name, HelpName: parent + " " + p.Name, Usage: p.Usage, ArgsUsage: p.Args, Description: p.Help,
+		Name: p.Name, Usage: p.Usage, ArgsUsage: p.Args, Description: p.Help,
 		Flags: p.Flags, HideHelpCommand: true, CustomHelpTemplate: helpTemplate,
 		OnUsageError: usageError, Action: action(p, in, out, errw),
 	}

@@ -104,13 +104,20 @@ type Thread struct {
 	PostedMessageID *string `json:"posted_message_id"`
 	TriageFilePath  *string `json:"triage_file_path"`
 
-	// People are the replies of others seen while a draft waited, for --shadow.
+	// HumanReplies are what other people said in the thread meanwhile. Ours.
 	HumanReplies []Message `json:"human_replies,omitempty"`
 
 	StartedAt   string  `json:"started_at"`
 	LastEventAt string  `json:"last_event_at"`
 	ClosedAt    *string `json:"closed_at"`
 	CloseReason string  `json:"close_reason,omitempty"` // ours
+
+	Codebase    string  `json:"codebase"`               // folder that is read; ours
+	ExpectedMin float64 `json:"expected_min,omitempty"` // minutes; ours
+	ReadyAt     string  `json:"ready_at,omitempty"`     // when the draft was ready; ours
+	// Alerts are what the person should know and no decision waits for: the
+	// question was edited after the answer, and so on. Ours.
+	Alerts []Note `json:"alerts,omitempty"`
 }
 
 // Note is a person's word to the investigator.

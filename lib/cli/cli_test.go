@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tri/lib/sysexit"
+)
+
+func program(got *[]string, words *[]string, err error) Program {
+	return Program{
+		Name: "tri-x", Usage: "does x", Args: "[file ...]", Schemas: []string{"event"},
+		Flags: []Flag{
+			&StringFlag{Name: "out", Usage: "write to `FILE`"},
+			&BoolFlag{Name: "follow", Usage: "keep reading"},
+			&StringSliceFlag{Name: "word", Usage: "look for `WORD`"},
+		},
+		Commands: []Program{{Name: "sub", Usage: "does sub", Flags: []Flag{&StringFlag{Name: "note", Usage: "`TEXT`"}}, Run: func(c *Call) error {
+			*got = append([]string{"sub", c.String("note")}, c.Args...)
+			return err
+		}}},
+		Run: func(c *Call) error {
+			*got = append([]string{c.String("out"), fmt.Sprint(c.Bool("follow"))}, c.Args...)
+			*words = c.Strings("word")
+			return err
+		},
+	}
+}
+
+func TestArguments(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{
+		{"", " false"},
+		{"a b", " false a b"},
+		{"a --out o b --follow", "o true a b"},
+		{"--out=o a", "o false a"},
+		{"a -- --out b", " false a --out b"},
+		{"- --follow", " true -"},
+		{"sub a --note n b", "sub n a b"},
+		{"sub -- --note", "sub  --note"},
+	} {
+		var got, words []string
+		var out, errw strings.Builder
+		status := Run(program(&got, &words, nil), append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw)
+		if status != 0 || strings.Join(got, " ") != tt.want {
+			t.Errorf("%q: status %d, got %q, want %q (%s)", tt.line, status, got, tt.want, errw.String())
+		}
+	}
+}
+
+func TestListsAreNotSplitAtCommas(t *testing.T) {
+	var got, words []string
+	var out, errw strings.Builder
+	Run(program(&got, &words, nil), []string{"tri-x", "--word", "a,b", "--word", "c"}, nil, &out, &errw)
+	if !slices.Equal(words, []string{"a,b", "c"}) {
+		t.Errorf("words %q", words)
+	}
+}
+
+func TestUsageErrorsGoToStderr(t *testing.T) {
+	for _, line := range []string{"--nope", "a --nope", "--out", "--completion tcsh", "sub --nope", "--schema nope"} {
+		var got, words []string
+		var out, errw strings.Builder
+		status := Run(program(&got, &words, nil), append([]string{"tri-x"}, strings.Fields(line)...), nil, &out, &errw)
+		if status != sysexit.Usage || out.Len() > 0 || !strings.HasPrefix(errw.String(), "tri-x: ") {
+			t.Errorf("%q: status %d, stdout %q, stderr %q", line, status, out.String(), errw.String())
+		}
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{Quiet, sysexit.No},
+		{errors.New("x"), sysexit.Software},
+		{fmt.Errorf("a: %w", &fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}), sysexit.NoInput},
+		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, sysexit.NoPerm},
+		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, sysexit.IO},
+		{sysexit.Hint(sysexit.With(sysexit.Config, errors.New("x")), "do y"), sysexit.Config},
+		{sysexit.With(sysexit.TempFail, fs.ErrNotExist), sysexit.TempFail},
+	} {
+		var got, words []string
+		var out, errw strings.Builder
+		if status := Run(program(&got, &words, tt.err), []string{"tri-x"}, nil, &out, &errw); status != tt.want {
+			t.Errorf("%v: status %d, want %d", tt.err, status, tt.want)
+		}
+		if tt.want == sysexit.Config && errw.String() != "tri-x: x\ntri-x: hint: do y\n" {
+			t.Errorf("stderr %q", errw.String())
+		}
+	}
+}
+
+func TestAskedForTextGoesToStdout(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{
+		{"-h", "usage: tri-x [option ...] [file ...]\n\ndoes x.\n"},
+		{"sub --help", "usage: tri-x sub [option ...]"},
+		{"--version", "tri-x version "},
+		{"--schema", `{"$schema"`},
+		{"--completion bash", "_tri_x()"},
+		{"--completion zsh", "#compdef tri-x"},
+		{"--completion fish", "complete -c tri-x"},
+	} {
+		var got, words []string
+		var out, errw strings.Builder
+		status := Run(program(&got, &words, nil), append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw)
+		if text := strings.ReplaceAll(strings.ReplaceAll(out.String(), " ", ""), "\n", ""); status != 0 || errw.Len() > 0 ||
+			!strings.HasPrefix(text, strings.ReplaceAll(strings.ReplaceAll(tt.want, " ", ""), "\n", "")) {
+			t.Errorf("%q: status %d, stdout %q, stderr %q", tt.line, status, out.String(), errw.String())
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/budget"
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/draft"
+	"tri/lib/run"
+	"tri/lib/thread"
+	"tri/lib/verdict"
+)
+
+// job is a run that is due.
+type job struct {
+	kind, runID, key string
+	long             bool
+}
+
+// do brings the world to where the thread stands. It is asked at every move and
+// at start, and does only what is not done yet.
+func (d *Dispatcher) do(t *thread.Thread) error {
+	for _, e := range thread.Due(*t) {
+		switch e.Kind {
+		case thread.EffectInvestigate:
+			d.enqueue(job{run.Investigate, e.RunID, t.Key, e.Long})
+		case thread.EffectValidate:
+			d.enqueue(job{run.Validate, e.RunID, t.Key, e.Long})
+		case thread.EffectOffer:
+			if err := d.putOffer(t); err != nil {
+				return err
+			}
+		case thread.EffectRetire:
+			if err := d.retire(t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Dispatcher) enqueue(j job) {
+	if !d.running[j.runID] {
+		d.running[j.runID] = true
+		d.queue = append(d.queue, j)
+	}
+}
+
+// startRuns starts what waits, as far as there is room.
+func (d *Dispatcher) startRuns(ctx context.Context) error {
+	for progress := true; progress; {
+		progress = false
+		waiting := d.queue
+		d.queue = nil
+		for _, j := range waiting {
+			if j.long && d.long >= d.Config.Dispatch.Concurrency || !j.long && d.active >= d.Config.Dispatch.Concurrency {
+				d.queue = append(d.queue, j)
+				continue
+			}
+			started, err := d.start(ctx, j)
+			if err != nil {
+				return err
+			}
+			progress = progress || !started
+		}
+	}
+	return nil
+}
+
+// start begins a run, or takes the result of one that has ended already, which
+// may bring more to start.
+func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error) {
+	t := d.threads[j.key]
+	if t == nil || !isDue(t, j) {
+		delete(d.running, j.runID)
+		return false, nil
+	}
+	res, err := run.Load(d.Home, j.runID)
+	if err != nil {
+		return false, err
+	}
+	if res != nil {
+		delete(d.running, j.runID)
+		return false, d.take(thread.Input{At: res.EndedAt, Key: j.key, Run: res})
+	}
+	if j.kind == run.Investigate {
+		err := d.book.Take(j.runID, j.key, t.OriginalSenderID, d.Now())
+		if errors.Is(err, budget.ErrSpent) {
+			delete(d.running, j.runID)
+			d.Say("%s: %v", t.Key, err)
+			return false, d.take(thread.Input{At: stamp(d.Now()), Key: j.key, Spent: &thread.Spent{RunID: j.runID, Why: err.Error()}})
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if j.long {
+		d.long++
+	} else {
+		d.active++
+	}
+	snapshot := *t
+	go d.work(ctx, j, &snapshot, d.hints(j.key))
+	return true, nil
+}
+
+func isDue(t *thread.Thread, j job) bool {
+	for _, e := range thread.Due(*t) {
+		if e.RunID == j.runID {
+			return true
+		}
+	}
+	return false
+}
+
+// hints are the other open threads' summaries and the latest approved replies.
+func (d *Dispatcher) hints(key string) []Hint {
+	var hints []Hint
+	for _, t := range d.sorted() {
+		if t.Key != key && t.InvestigatorReturn != nil {
+			hints = append(hints, Hint{Source: t.Key, Text: t.InvestigatorReturn.SummaryForOrchestrator})
+		}
+	}
+	return append(hints, d.replied...)
+}
+
+// work is one run from lock to published result, in its own goroutine.
+func (d *Dispatcher) work(ctx context.Context, j job, t *thread.Thread, hints []Hint) {
+	res, err := d.perform(ctx, j, t, hints)
+	r := result{job: j}
+	switch {
+	case ctx.Err() != nil:
+	case errors.Is(err, disk.ErrLocked):
+		// An agent outlived the dispatcher that started it: wait for its end.
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	case err != nil:
+		d.fail(err)
+	default:
+		r.input = &thread.Input{At: res.EndedAt, Key: j.key, Run: res}
+	}
+	d.results <- r
+}
+
+func (d *Dispatcher) perform(ctx context.Context, j job, t *thread.Thread, hints []Hint) (res *run.Result, err error) {
+	r, err := run.Begin(d.Home, j.runID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.End()) }()
+	if res, err := run.Load(d.Home, j.runID); err != nil || res != nil {
+		return res, err
+	}
+	res = &run.Result{
+		RunID: j.runID, Kind: j.kind, Key: t.Key, Cycle: t.Cycle, Round: t.InvestigatorRound,
+		Agent: d.Config.Investigator.Agent, StartedAt: stamp(d.Now()), SessionID: r.SessionID,
+	}
+	if j.kind == run.Validate {
+		res.Agent = d.Config.Validator.Agent
+	}
+	limited, cancel := context.WithTimeout(ctx, d.limit(j))
+	defer cancel()
+	value, err := d.ask(limited, j, t, hints, r)
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // we are stopping: the run is done again next time
+	}
+	res.EndedAt = stamp(d.Now())
+	switch {
+	case errors.Is(err, agent.ErrNothing):
+		res.Status, res.Error = run.Nothing, err.Error()
+	case limited.Err() != nil:
+		res.Status, res.Error = run.Failed, fmt.Sprintf("took longer than %v", d.limit(j))
+	case err != nil:
+		res.Status, res.Error = run.Failed, err.Error()
+	default:
+		res.Status = run.Done
+		if res.Value, err = json.Marshal(value); err != nil {
+			return nil, fmt.Errorf("run %s: %w", j.runID, err)
+		}
+		if ret, ok := value.(*draft.Return); ok {
+			res.Usage = ret.Usage
+		}
+	}
+	return res, r.Publish(*res)
+}
+
+func (d *Dispatcher) ask(ctx context.Context, j job, t *thread.Thread, hints []Hint, r *run.Run) (any, error) {
+	if j.kind == run.Validate {
+		return d.Validate(ctx, t, hints, r)
+	}
+	return d.Investigate(ctx, t, hints, r)
+}
+
+// limit is the longest that a run may take.
+func (d *Dispatcher) limit(j job) time.Duration {
+	minutes := d.Config.Investigator.HardCapRuntimeMin
+	if j.kind == run.Validate {
+		minutes = d.Config.Validator.HardCapRuntimeMin
+	}
+	if j.long {
+		minutes = max(30, 3*minutes)
+	}
+	return time.Duration(minutes * float64(time.Minute))
+}
+
+// ended frees a run's place.
+func (d *Dispatcher) ended(j job) {
+	if j.long {
+		d.long--
+	} else {
+		d.active--
+	}
+	delete(d.running, j.runID)
+}
+
+func (d *Dispatcher) takeResult(r result) error {
+	d.ended(r.job)
+	if r.input == nil {
+		if t := d.threads[r.job.key]; t != nil && isDue(t, r.job) {
+			d.enqueue(r.job)
+		}
+		return nil
+	}
+	if res := r.input.Run; res.Kind == run.Investigate && res.Usage != nil {
+		person := ""
+		if t := d.threads[r.job.key]; t != nil {
+			person = t.OriginalSenderID
+		}
+		if err := d.book.Settle(res.RunID, res.Key, person, res.Usage, d.Now()); err != nil {
+			return err
+		}
+	}
+	return d.take(*r.input)
+}

@@ -1,0 +1,212 @@
+package thread
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"tri/lib/decision"
+	"tri/lib/draft"
+	"tri/lib/event"
+	"tri/lib/outbox"
+	"tri/lib/run"
+	"tri/lib/verdict"
+)
+
+const key = "local.dev.1"
+
+// The story of a thread is told in a few words a step; see step.
+func step(t Thread, n int, words string) Input {
+	at := fmt.Sprintf("2026-11-21T10:00:%02dZ", n%60)
+	in := Input{At: at, Key: key, Facts: &Facts{QuestionType: TechnicalQA, Tier: 1}}
+	verb, rest, _ := strings.Cut(words, " ")
+	ev := func(sender, class string) *event.Classified {
+		id := fmt.Sprint(n)
+		if n == 0 {
+			id = "1"
+		}
+		root := "1"
+		return &event.Classified{Event: event.Event{
+			Platform: "local", ChatID: "dev", MessageID: id, CreateTime: at, Content: rest,
+			ThreadID: &root, Sender: event.Sender{ID: sender, Type: "user"},
+		}, Classification: class, IsQuestion: class == event.Actionable, IsAckOrEmoji: class == event.Ack}
+	}
+	switch verb {
+	case "asks":
+		in.Event = ev("ana", event.Actionable)
+	case "adds":
+		in.Event = ev("ana", event.Ambient)
+	case "thanks":
+		in.Event = ev("ana", event.Ack)
+	case "nevermind":
+		in.Event = ev("ana", event.Ambient)
+		in.Facts.NeverMind = true
+	case "colleague":
+		in.Event = ev("ben", event.Ambient)
+	case "edit", "delete":
+		id, text, _ := strings.Cut(rest, " ")
+		in.Event = ev("ana", event.Actionable)
+		in.Event.MessageID, in.Event.Content, in.Event.EditID = id, text, fmt.Sprint("e", n)
+		in.Event.Deleted = verb == "delete"
+	case "askfirst":
+		in.Event = ev("ana", event.Actionable)
+		in.Facts.Ask = "which customer?"
+	case "ours":
+		in.Event = ev("tri", event.Actionable)
+		in.Facts.Own = true
+	case "found", "nothing", "fails":
+		id := "none"
+		if t.InvestigatorTaskID != nil {
+			id = *t.InvestigatorTaskID
+		}
+		in.Run = &run.Result{RunID: id, Status: map[string]string{"found": run.Done, "nothing": run.Nothing, "fails": run.Failed}[verb], Error: rest}
+		if verb == "found" {
+			in.Run.Value, _ = json.Marshal(draft.Return{DraftReply: "draft " + id, ProposedTriageFile: &draft.TriageFile{Filename: "../../n o.md", Content: "c"}})
+		}
+	case "pass", "bounce", "escalate", "garbage":
+		id := "none"
+		if t.ValidatorTaskID != nil {
+			id = *t.ValidatorTaskID
+		}
+		feedback := "fix it"
+		in.Run = &run.Result{RunID: id, Status: run.Done}
+		in.Run.Value, _ = json.Marshal(verdict.Verdict{Verdict: verb, BounceFeedback: &feedback})
+		if verb == "garbage" {
+			in.Run.Value = []byte(`[`)
+		}
+	case "spent":
+		in.Spent = &Spent{RunID: *t.InvestigatorTaskID, Why: "budget spent"}
+	case "expires":
+		in.Expired = &Expired{DraftSHA256: t.DraftSHA256}
+	case "posted", "refused":
+		in.Reply = &outbox.Reply{Cycle: t.Cycle, DraftSHA256: t.DraftSHA256, Outcome: verb, PostedMessageID: "99"}
+	default:
+		in.Decision = &decision.Record{N: int64(n), At: at, Kind: verb, By: "boss", Cycle: t.Cycle, Note: rest}
+	}
+	return in
+}
+
+func TestApply(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		story  string
+		status string
+		cycle  int
+		check  func(Thread) bool
+	}{
+		{"ambient opens nothing", "adds hello", "", 0, nil},
+		{"own opens nothing", "ours why?", "", 0, nil},
+		{"opens", "asks why?", Investigating, 1, nil},
+		{"draft", "asks why?;found", AwaitingValidation, 1, nil},
+		{"pass waits for a person", "asks why?;found;pass", PendingUser, 1, func(t Thread) bool { return t.DraftPending != nil && t.Badge == "✓ validated" }},
+		{"bounce goes round once", "asks why?;found;bounce", BouncedRound1, 1, func(t Thread) bool { return t.InvestigatorRound == 2 && t.BounceFeedback == "fix it" }},
+		{"second bounce is the person's", "asks why?;found;bounce;found;bounce", PendingUser, 1, func(t Thread) bool { return t.Badge == "disagreement" && t.DraftPending != nil }},
+		{"bounce then pass", "asks why?;found;bounce;found;pass", PendingUser, 1, func(t Thread) bool { return t.Badge == "✓ validated" }},
+		{"escalate is the person's", "asks why?;found;escalate", PendingUser, 1, func(t Thread) bool { return t.Badge == "disagreement" }},
+		{"garbage verdict fails closed", "asks why?;found;garbage", PendingUser, 1, func(t Thread) bool { return t.Badge == "not validated" }},
+		{"nothing found", "asks why?;nothing", PendingUser, 1, func(t Thread) bool { return t.DraftPending == nil }},
+		{"failure", "asks why?;fails boom", PendingUser, 1, func(t Thread) bool { return t.InvestigatorError == "boom" }},
+		{"no budget", "asks why?;spent", PendingUser, 1, func(t Thread) bool { return t.Badge == "budget spent" }},
+		{"asks the person first", "askfirst why?", PendingUser, 1, func(t Thread) bool { return t.InvestigatorTaskID == nil }},
+		{"answer starts the work", "askfirst why?;answer acme", Investigating, 2, func(t Thread) bool { return len(t.Notes) == 2 && t.Asked == "" }},
+		{"approve and post", "asks why?;found;pass;approve;posted", Closed, 1, func(t Thread) bool { return *t.PostedMessageID == "99" && *t.TriageFilePath == "triage/n-o.md" }},
+		{"undo", "asks why?;found;pass;approve;undo", PendingUser, 1, func(t Thread) bool { return t.UserApprovedAt == nil && t.DraftPending != nil }},
+		{"dismiss", "asks why?;found;pass;dismiss no", Closed, 1, func(t Thread) bool { return t.CloseReason == "dismissed: no" && t.DraftPending == nil }},
+		{"redo", "asks why?;found;pass;redo look at x", Investigating, 2, func(t Thread) bool { return t.Notes[0].Text == "look at x" && t.DraftPending == nil }},
+		{"revoke", "asks why?;found;pass;approve;revoke moved", Investigating, 2, func(t Thread) bool { return t.UserApprovedAt == nil }},
+		{"refused", "asks why?;found;pass;approve;refused", Closed, 1, func(t Thread) bool { return t.PostedMessageID == nil }},
+		{"follow-up in a round waits", "asks why?;adds error 42", Investigating, 1, func(t Thread) bool { return len(t.Pending) == 1 && len(t.PendingMessageIDs) == 1 }},
+		{"and is answered with the rest", "asks why?;adds error 42;found;pass", Investigating, 2, func(t Thread) bool { return len(t.Messages) == 2 && len(t.PendingMessageIDs) == 0 }},
+		{"follow-up voids a waiting draft", "asks why?;found;pass;adds error 42", Investigating, 2, func(t Thread) bool { return t.DraftPending == nil }},
+		{"follow-up after approval waits", "asks why?;found;pass;approve;adds error 42", PendingUser, 1, func(t Thread) bool { return len(t.Pending) == 1 }},
+		{"and comes after the post", "asks why?;found;pass;approve;adds error 42;posted", Investigating, 2, func(t Thread) bool { return len(t.Messages) == 1 && t.Messages[0].Content == "error 42" }},
+		{"thanks change nothing", "asks why?;found;pass;thanks", PendingUser, 1, func(t Thread) bool { return t.DraftPending != nil }},
+		{"colleague's answer is kept beside", "asks why?;found;pass;colleague because", PendingUser, 1, func(t Thread) bool { return len(t.HumanReplies) == 1 }},
+		{"never mind", "asks why?;nevermind nvm", Closed, 1, func(t Thread) bool { return strings.Contains(t.CloseReason, "withdrew") }},
+		{"edit before the answer", "asks why?;found;pass;edit 1 how?", Investigating, 2, func(t Thread) bool { return t.Messages[0].Content == "how?" && len(t.Messages) == 1 }},
+		{"edit that changes nothing", "asks why?;found;pass;edit 1 why?", PendingUser, 1, nil},
+		{"edit after the answer is told", "asks why?;found;pass;approve;posted;edit 1 how?", Closed, 1, func(t Thread) bool { return len(t.Alerts) == 1 }},
+		{"deletion closes", "asks why?;found;pass;delete 1", Closed, 1, func(t Thread) bool { return t.DraftPending == nil }},
+		{"deletion of a part", "asks why?;found;pass;asks and how?;delete 3", Investigating, 3, func(t Thread) bool { return len(t.Messages) == 1 }},
+		{"reopens", "asks why?;found;pass;approve;posted;asks and now?", Investigating, 2, func(t Thread) bool { return len(t.Messages) == 1 && len(t.Context) == 1 }},
+		{"ack after the answer", "asks why?;found;pass;approve;posted;thanks", Closed, 1, nil},
+		{"expiry", "asks why?;found;pass;expires", Closed, 1, nil},
+		{"no expiry once approved", "asks why?;found;pass;approve;expires", PendingUser, 1, nil},
+		{"stale run", "asks why?;found;pass;redo x;pass", Investigating, 2, nil},
+		{"a late reply of an older cycle", "asks why?;found;pass;approve;revoke x;posted", Closed, 2, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var th Thread
+			for n, words := range strings.Split(tt.story, ";") {
+				in := step(th, n, words)
+				next, _ := Apply(th, in)
+				again, effects := Apply(next, in)
+				if !reflect.DeepEqual(again, next) || effects != nil {
+					t.Fatalf("%q applied twice changed the thread", words)
+				}
+				th = next
+			}
+			if th.Status != tt.status || th.Cycle != tt.cycle || tt.check != nil && !tt.check(th) {
+				b, _ := json.MarshalIndent(th, "", " ")
+				t.Errorf("status %q cycle %d, want %q %d\n%s", th.Status, th.Cycle, tt.status, tt.cycle, b)
+			}
+		})
+	}
+}
+
+// TestRandomStories drives threads with anything in any order and holds what must
+// hold of every thread: it is never stuck, and what it would post is what a
+// verdict looked at in this very cycle.
+func TestRandomStories(t *testing.T) {
+	words := []string{"asks why?", "adds more", "thanks", "nevermind nvm", "colleague x", "edit 0 a", "edit 1 b", "delete 1", "delete 2",
+		"askfirst x", "ours x", "found", "nothing", "fails x", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
+		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x"}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		var th Thread
+		var story []string
+		for n := range 25 {
+			w := words[rng.IntN(len(words))]
+			story = append(story, w)
+			before, _ := json.Marshal(th)
+			next, _ := Apply(th, step(th, n, w))
+			if after, _ := json.Marshal(th); string(after) != string(before) {
+				t.Fatalf("%v: Apply changed its argument", story)
+			}
+			th = next
+			if msg := wrong(th); msg != "" {
+				b, _ := json.MarshalIndent(th, "", " ")
+				t.Fatalf("%v: %s\n%s", story, msg, b)
+			}
+		}
+	}
+}
+
+func wrong(t Thread) string {
+	due := func(kind string) bool {
+		return slices.ContainsFunc(Due(t), func(e Effect) bool { return e.Kind == kind && (e.RunID != "" || kind == EffectOffer) })
+	}
+	switch {
+	case t.Key == "":
+		return ""
+	case !t.AtRest() && !due(EffectInvestigate) && !due(EffectValidate):
+		return "moving, and nothing is due"
+	case t.AtRest() && (due(EffectInvestigate) || due(EffectValidate)):
+		return "at rest, and a run is due"
+	case t.DraftPending != nil && (t.InvestigatorReturn == nil || decision.Sum(*t.DraftPending) != t.DraftSHA256):
+		return "a draft that no return gave"
+	case t.Status == PendingUser && len(t.Pending) > 0 && t.UserApprovedAt == nil && t.Asked == "" && t.Badge != "budget spent":
+		return "messages wait for nothing"
+	case t.Status == Closed && len(t.Pending) > 0 && t.CloseReason != "nobody decided in time" && !strings.Contains(t.CloseReason, "withdrew") && !strings.Contains(t.CloseReason, "deleted"):
+		return "closed over waiting messages: " + t.CloseReason
+	case t.InvestigatorRound > 2:
+		return "a third round"
+	case t.Status == Closed && t.PostedMessageID == nil && t.DraftPending != nil:
+		return "closed with a draft"
+	}
+	return ""
+}

@@ -1,0 +1,77 @@
+package thread
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"tri/lib/decision"
+	"tri/lib/event"
+	"tri/lib/outbox"
+	"tri/lib/run"
+)
+
+// Input is one thing that can move a thread, and one line of dispatch.ndjson:
+// the journal in which tri-dispatch writes down what it takes in, in the order
+// in which it does, before any thread moves. Every thread is a fold of Apply
+// over its inputs. Exactly one of the pointers is set.
+type Input struct {
+	At  string `json:"at"` // RFC 3339
+	Key string `json:"key"`
+
+	Event *event.Classified `json:"event,omitempty"`
+	// Facts are what the rules of the configuration said when the event came, so
+	// that another configuration folds the same journal to the same threads.
+	Facts *Facts `json:"facts,omitempty"`
+
+	Run      *run.Result      `json:"run,omitempty"`
+	Decision *decision.Record `json:"decision,omitempty"` // one that counts
+	Reply    *outbox.Reply    `json:"reply,omitempty"`
+	Spent    *Spent           `json:"spent,omitempty"`
+	Expired  *Expired         `json:"expired,omitempty"`
+}
+
+// Facts are what rules say of an event.
+type Facts struct {
+	QuestionType string  `json:"question_type"`
+	Rubric       string  `json:"rubric"`
+	Ask          string  `json:"ask,omitempty"` // to be asked of the operator first
+	Codebase     string  `json:"codebase"`
+	ExpectedMin  float64 `json:"expected_min"`
+	Tier         int     `json:"tier"` // 1 in a run, 2 long
+	NeverMind    bool    `json:"never_mind,omitempty"`
+	Own          bool    `json:"own,omitempty"` // written by us
+}
+
+// Spent says that no budget was left for a run.
+type Spent struct {
+	RunID string `json:"run_id"`
+	Why   string `json:"why"`
+}
+
+// Expired says that a draft waited too long.
+type Expired struct {
+	DraftSHA256 string `json:"draft_sha256"`
+}
+
+// Identity tells inputs of one thread apart: the same thing read twice counts
+// once.
+func (in *Input) Identity() string {
+	id := ""
+	switch {
+	case in.Event != nil:
+		id = "event " + in.Event.Identity()
+	case in.Run != nil:
+		id = "run " + in.Run.RunID
+	case in.Decision != nil:
+		id = fmt.Sprint("decision ", in.Decision.N)
+	case in.Reply != nil:
+		id = fmt.Sprint("reply ", in.Reply.Cycle, in.Reply.DraftSHA256)
+	case in.Spent != nil:
+		id = "spent " + in.Spent.RunID
+	case in.Expired != nil:
+		id = "expired " + in.Expired.DraftSHA256
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:8])
+}
