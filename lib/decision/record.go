@@ -5,8 +5,9 @@ package decision
 import "tri/lib/evidence"
 
 // Kinds of record. Offer and Withdraw are written by tri-dispatch, Revoke by
-// tri-reply when the ground has shifted under an approved draft, the others by
-// people through tri-approve.
+// tri-reply when the ground has shifted under an approved draft, Claim by tri-reply
+// before it posts, the others by people through tri-approve. The log is the one
+// total order: an undo or a withdraw counts only when it stands before the claim.
 const (
 	Offer    = "offer"
 	Withdraw = "withdraw"
@@ -16,8 +17,16 @@ const (
 	Redo     = "redo"    // investigate again, with a note
 	Answer   = "answer"  // the operator answers what was asked; investigate with it
 	Undo     = "undo"    // take the decision back, before it is posted
+	Claim    = "claim"   // by tri-reply: from here it is being posted, too late to undo
 	Revoke   = "revoke"
 	Settle   = "settle" // what to do with a parked post: posted, retry or drop
+)
+
+// Outcomes of a settle.
+const (
+	SettlePosted = "posted" // it stands on the platform: record it
+	SettleRetry  = "retry"  // it does not: post it again
+	SettleDrop   = "drop"   // leave it, whatever stands there
 )
 
 // Record is one line of decisions.ndjson. Which fields are set depends on Kind.
@@ -46,6 +55,9 @@ type Record struct {
 	// Outcome of a settle: posted, retry, drop. Post names the outbox entry.
 	Outcome string `json:"outcome,omitempty"`
 	Post    string `json:"post,omitempty"`
+	// Tries of a settle is that of the parked entry, so that a word said about one
+	// parking is never taken for the next.
+	Tries int `json:"tries,omitempty"`
 
 	// What follows is in offers, so that tri-reply needs no thread.
 	Target    *Target        `json:"target,omitempty"`

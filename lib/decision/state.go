@@ -1,0 +1,347 @@
+package decision
+
+import (
+	"fmt"
+	"time"
+)
+
+// Policy says who may decide. An empty list means nobody: it fails closed.
+type Policy struct {
+	Approvers []string
+}
+
+// Allows reports whether a person may decide.
+func (p Policy) Allows(by string) bool {
+	for _, a := range p.Approvers {
+		if a == by && a != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Standing is where one thread stands in the log: its latest offer and what was
+// decided of it.
+type Standing struct {
+	Key   string
+	Cycle int
+	// Offer is nil where a thread waited without a draft (its investigation
+	// failed, or the operator was asked first) and a person decided that.
+	Offer *Record
+	// Decision is the first valid one that nobody took back.
+	Decision *Record
+	// Claimed is set from the claim on: it is being posted, or has been.
+	Claimed bool
+	// Void says why the offer and what was decided of it no longer hold.
+	Void string
+}
+
+// Open reports whether the offer can be decided now.
+func (s *Standing) Open(now time.Time) bool {
+	return s.Offer != nil && s.Decision == nil && s.Void == "" && expired(s.Offer, now) == ""
+}
+
+// Approved reports whether the draft is to be posted and nobody has begun to.
+func (s *Standing) Approved() bool {
+	return s.Decision != nil && posts(s.Decision.Kind) && s.Void == "" && !s.Claimed
+}
+
+func posts(kind string) bool { return kind == Approve || kind == Edit }
+
+// ID tells drafts apart: the same text in another cycle is another draft.
+func ID(key string, cycle int, sha256 string) string {
+	return fmt.Sprintf("%s %d %s", key, cycle, sha256)
+}
+
+// ID is that of the draft that the record speaks of.
+func (r *Record) ID() string { return ID(r.Key, r.Cycle, r.DraftSHA256) }
+
+// State is the fold of the log: the one place that says which records count. It
+// is pure, so that every program that reads the same log sees the same.
+type State struct {
+	approvers map[string]bool
+	standing  map[string]*Standing // by key, the latest
+	claims    map[string]*Standing // by ID of what is posted
+	order     []*Standing          // the claims as they came
+}
+
+// NewState returns the state before the first record.
+func NewState(p Policy) *State {
+	s := &State{approvers: map[string]bool{}, standing: map[string]*Standing{}, claims: map[string]*Standing{}}
+	for _, a := range p.Approvers {
+		s.approvers[a] = a != ""
+	}
+	return s
+}
+
+// Resolve folds a whole log. What nobody decided before its time ran out is void.
+func Resolve(rs []Record, p Policy, now time.Time) map[string]*Standing {
+	s := NewState(p)
+	for _, r := range rs {
+		s.Add(r)
+	}
+	for _, st := range s.standing {
+		if st.Offer != nil && st.Decision == nil && st.Void == "" {
+			st.Void = expired(st.Offer, now)
+		}
+	}
+	return s.standing
+}
+
+// Standing is where a thread stands, nil where nothing was offered or decided.
+func (s *State) Standing(key string) *Standing { return s.standing[key] }
+
+// Keys calls fn with every thread's standing, in no order.
+func (s *State) Keys(fn func(*Standing)) {
+	for _, st := range s.standing {
+		fn(st)
+	}
+}
+
+// Claims are the drafts that tri-reply has begun to post, in that order. They go
+// on whatever is offered for the same thread later.
+func (s *State) Claims() []*Standing { return s.order }
+
+// Claim is the one of a draft, nil where there is none.
+func (s *State) Claim(id string) *Standing { return s.claims[id] }
+
+// Add takes the log's next record in and says whether it counts, and why not.
+// A record that does not count changes nothing.
+func (s *State) Add(r Record) (counts bool, why string) {
+	why = s.add(&r)
+	return why == "", why
+}
+
+func (s *State) add(r *Record) string {
+	if r.Key == "" {
+		return "it names no thread"
+	}
+	switch r.Kind {
+	case Offer:
+		return s.offer(r)
+	case Withdraw:
+		return s.withdraw(r)
+	case Claim:
+		return s.claim(r)
+	case Revoke:
+		return s.revoke(r)
+	}
+	if why := s.person(r); why != "" {
+		return why
+	}
+	switch r.Kind {
+	case Approve, Edit:
+		return s.approve(r)
+	case Dismiss, Redo, Answer:
+		return s.direct(r)
+	case Undo:
+		return s.undo(r)
+	case Settle:
+		return s.settle(r)
+	}
+	return fmt.Sprintf("there is no kind %q", r.Kind)
+}
+
+func (s *State) person(r *Record) string {
+	switch {
+	case len(s.approvers) == 0:
+		return "nobody may decide: team.approvers is empty"
+	case !s.approvers[r.By]:
+		return fmt.Sprintf("%q is not in team.approvers", r.By)
+	}
+	return ""
+}
+
+// offer puts a new draft before the people; whatever stood there is void, unless
+// it is being posted, which Claims remembers.
+func (s *State) offer(r *Record) string {
+	st := s.standing[r.Key]
+	switch {
+	case r.Text == "" || Sum(r.Text) != r.DraftSHA256:
+		return "its hash is not that of its text"
+	case s.claims[r.ID()] != nil:
+		return "this draft is being posted, or has been"
+	case st != nil && st.Offer != nil && st.Void == "" && st.Offer.ID() == r.ID():
+		return "this draft stands already"
+	}
+	s.standing[r.Key] = &Standing{Key: r.Key, Cycle: r.Cycle, Offer: r}
+	return ""
+}
+
+func (s *State) withdraw(r *Record) string {
+	st, why := s.unclaimed(r)
+	switch {
+	case why != "":
+		return why
+	case st.Offer == nil || st.Offer.ID() != r.ID():
+		return "another draft stands"
+	}
+	st.Void = because("withdrawn", r.Note)
+	return ""
+}
+
+// claim begins the posting: from here on nothing takes the decision back.
+func (s *State) claim(r *Record) string {
+	st, why := s.unclaimed(r)
+	switch {
+	case why != "":
+		return why
+	case !st.Approved():
+		return "nobody has approved it"
+	case st.Decision.ID() != r.ID():
+		return "another text was approved"
+	case s.claims[r.ID()] != nil:
+		return "it is being posted already"
+	}
+	st.Claimed = true
+	s.claims[r.ID()] = st
+	s.order = append(s.order, st)
+	return ""
+}
+
+func (s *State) revoke(r *Record) string {
+	st, why := s.unclaimed(r)
+	switch {
+	case why != "":
+		return why
+	case !st.Approved() || st.Decision.ID() != r.ID():
+		return "no such approved draft stands"
+	}
+	st.Void = because("revoked", r.Note)
+	return ""
+}
+
+// unclaimed is the thread's standing as long as it can still change.
+func (s *State) unclaimed(r *Record) (*Standing, string) {
+	st := s.standing[r.Key]
+	switch {
+	case st == nil:
+		return nil, "nothing was offered for this thread"
+	case st.Void != "":
+		return nil, "the draft is void: " + st.Void
+	case st.Claimed:
+		return nil, "too late: it is being posted, or has been"
+	}
+	return st, ""
+}
+
+// undecided is the thread's standing as long as r may be the first to decide.
+func (s *State) undecided(r *Record) (*Standing, string) {
+	st, why := s.unclaimed(r)
+	switch {
+	case why != "":
+		return nil, why
+	case st.Offer == nil:
+		return nil, "no draft stands"
+	case r.Cycle != st.Cycle:
+		return nil, fmt.Sprintf("it speaks of cycle %d, the draft that stands is of cycle %d", r.Cycle, st.Cycle)
+	case st.Decision != nil:
+		return nil, fmt.Sprintf("%q was first (%s)", st.Decision.By, st.Decision.Kind)
+	}
+	at, err := time.Parse(time.RFC3339, r.At)
+	if err != nil {
+		return nil, "it has no time"
+	}
+	return st, expired(st.Offer, at)
+}
+
+// approve takes a yes to the draft, or to a person's own text in its place. It
+// must name the draft by its hash: a yes to one that was replaced meanwhile is
+// none to the other.
+func (s *State) approve(r *Record) string {
+	st, why := s.undecided(r)
+	if why != "" {
+		return why
+	}
+	seen := r.DraftSHA256
+	if r.Kind == Edit {
+		seen = r.Original
+	}
+	switch {
+	case seen != st.Offer.DraftSHA256:
+		return "another draft stands than the one that was seen"
+	case r.Text == "" || Sum(r.Text) != r.DraftSHA256:
+		return "its hash is not that of its text"
+	case s.claims[r.ID()] != nil:
+		return "this text is being posted, or has been"
+	}
+	st.Decision = r
+	return ""
+}
+
+// direct takes the words that post nothing. They hold for a thread that waits
+// without a draft too, and then for the cycle that they name.
+func (s *State) direct(r *Record) string {
+	if r.Kind == Answer && r.Note == "" {
+		return "an answer says something"
+	}
+	if st := s.standing[r.Key]; st == nil || r.Cycle > st.Cycle {
+		if r.DraftSHA256 != "" {
+			return "no such draft stands"
+		}
+		if _, err := time.Parse(time.RFC3339, r.At); err != nil {
+			return "it has no time"
+		}
+		s.standing[r.Key] = &Standing{Key: r.Key, Cycle: r.Cycle, Decision: r}
+		return ""
+	}
+	st, why := s.undecided(r)
+	switch {
+	case why != "":
+		return why
+	case r.DraftSHA256 != "" && r.DraftSHA256 != st.Offer.DraftSHA256:
+		return "another draft stands than the one that was seen"
+	}
+	st.Decision = r
+	return ""
+}
+
+// undo takes a yes back. The other words are acted upon at once, and there is
+// nothing to take back.
+func (s *State) undo(r *Record) string {
+	st, why := s.unclaimed(r)
+	switch {
+	case why != "":
+		return why
+	case st.Decision == nil || r.Cycle != st.Cycle || r.DraftSHA256 != "" && r.DraftSHA256 != st.Decision.DraftSHA256:
+		return "no such decision stands"
+	case !posts(st.Decision.Kind):
+		return fmt.Sprintf("a %s has been acted upon", st.Decision.Kind)
+	}
+	st.Decision = nil
+	return ""
+}
+
+// settle speaks of a post that is under way; whether it is parked, and since
+// which try, is for the outbox to say.
+func (s *State) settle(r *Record) string {
+	switch {
+	case s.claims[r.ID()] == nil:
+		return "no such post is under way"
+	case r.Outcome != SettlePosted && r.Outcome != SettleRetry && r.Outcome != SettleDrop:
+		return fmt.Sprintf("there is no outcome %q", r.Outcome)
+	case r.Post == "":
+		return "it names no post"
+	}
+	return ""
+}
+
+// expired says that an offer's time had run out, "" while it had not. A time that
+// cannot be read has run out.
+func expired(offer *Record, at time.Time) string {
+	if offer.ExpiresAt == "" {
+		return ""
+	}
+	end, err := time.Parse(time.RFC3339, offer.ExpiresAt)
+	if err != nil || at.After(end) {
+		return "expired at " + offer.ExpiresAt
+	}
+	return ""
+}
+
+func because(what, note string) string {
+	if note == "" {
+		return what
+	}
+	return what + ": " + note
+}
