@@ -1,5 +1,6 @@
 // Package ndjson reads and checks lines of JSON from anywhere: it refuses by
-// name what is broken and repairs nothing.
+// name what is broken and repairs nothing. Reader cuts a stream into lines in
+// bounded memory, Scanner checks a line and finds its members in one pass.
 package ndjson
 
 // Limits of a line. A longer one is skipped and named without being held in
@@ -15,4 +16,47 @@ type Record struct {
 	Source string // file name, or "stdin"
 	Line   int64  // from 1
 	Offset int64  // of the line's first byte in its source
+
+	// Seq is the record's own "seq": the offset of its event's line in
+	// events.ndjson; -1 when it has none.
+	Seq int64
+	// Members are the top-level members, valid as long as Bytes where they are
+	// given (stream.Stage's Prepare), else nil.
+	Members []Member
+}
+
+// Member is a name and its value in an object.
+type Member struct {
+	Key   []byte // unescaped, without quotes
+	Value []byte // as it stands in the line
+}
+
+// Get returns the raw value of a top-level member, nil when there is none. It
+// needs Members.
+func (r *Record) Get(key string) []byte {
+	for i := range r.Members {
+		if string(r.Members[i].Key) == key {
+			return r.Members[i].Value
+		}
+	}
+	return nil
+}
+
+// Seq reads the value of a "seq" member: -1 unless it is a whole number from 0
+// to 2^53, which every reader of JSON keeps exact.
+func Seq(value []byte) int64 {
+	if len(value) == 0 || len(value) > 16 {
+		return -1
+	}
+	var n int64
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return -1
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if n > 1<<53 {
+		return -1
+	}
+	return n
 }

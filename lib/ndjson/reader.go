@@ -1,0 +1,170 @@
+package ndjson
+
+import (
+	"bytes"
+	"io"
+)
+
+// Sizes of a Reader's pieces, in bytes and lines. A batch is bounded in lines
+// too, so that what a stage keeps for each stays small.
+const (
+	readSize  = 256 << 10
+	batchSize = 256 << 10
+	batchMax  = 512
+	keepLong  = 256 // bytes of an over-long line that are kept to show it
+)
+
+// Reader cuts a stream into lines in bounded memory.
+type Reader struct {
+	src    io.Reader
+	source string
+	line   int64 // lines cut so far
+	offset int64 // in the source, of buf[r]
+
+	buf     []byte
+	r, scan int // lines begin at r; no newline before scan
+	err     error
+
+	long   []byte // head of the over-long line that is being skipped; nil: none
+	longAt int64
+}
+
+// NewReader reads lines of src, named source in records, of which the first has
+// the given line number minus one and offset before it: 0 and 0 at the start.
+func NewReader(src io.Reader, source string, line, offset int64) *Reader {
+	return &Reader{src: src, source: source, line: line, offset: offset, buf: make([]byte, 0, readSize)}
+}
+
+// Batch is some lines in a row, in memory of its own.
+type Batch struct {
+	Lines []Line
+	buf   []byte
+}
+
+// Line is one line of a batch. Over-long lines keep only their head.
+type Line struct {
+	Record
+	Long       bool
+	start, end int
+}
+
+// Size is how many bytes the lines have.
+func (b *Batch) Size() int { return len(b.buf) }
+
+// Next fills b with the lines that can be had without waiting, once there is
+// one; blank lines only count. At the end of the source a last line without a
+// newline counts as one, and the error is then io.EOF; any other error of the
+// source drops it. b is reused.
+func (r *Reader) Next(b *Batch) error {
+	b.Lines, b.buf = b.Lines[:0], b.buf[:0]
+	for {
+		r.cut(b)
+		if len(b.Lines) > 0 {
+			b.settle()
+			return nil
+		}
+		if r.err != nil {
+			if r.err != io.EOF || !r.last(b) {
+				return r.err
+			}
+			b.settle()
+			return nil
+		}
+		r.fill()
+	}
+}
+
+// settle points the lines into b's memory, which has stopped moving.
+func (b *Batch) settle() {
+	for i := range b.Lines {
+		l := &b.Lines[i]
+		l.Bytes = b.buf[l.start:l.end:l.end]
+	}
+}
+
+// cut moves whole lines from the buffer to b.
+func (r *Reader) cut(b *Batch) {
+	for len(b.Lines) < batchMax && len(b.buf) < batchSize {
+		n := bytes.IndexByte(r.buf[r.scan:], '\n')
+		if n < 0 {
+			r.scan = len(r.buf)
+			r.drop()
+			return
+		}
+		end := r.scan + n
+		r.take(b, r.buf[r.r:end])
+		r.offset += int64(end + 1 - r.r)
+		r.r, r.scan = end+1, end+1
+	}
+}
+
+// take adds one line to b.
+func (r *Reader) take(b *Batch, line []byte) {
+	r.line++
+	l := Line{Record: Record{Source: r.source, Line: r.line, Offset: r.offset, Seq: -1}, start: len(b.buf)}
+	switch {
+	case r.long != nil:
+		line, l.Offset, l.Long = r.long, r.longAt, true
+		r.long = nil
+	case len(line) > MaxLine:
+		line, l.Long = line[:keepLong], true
+	case blank(line):
+		return
+	}
+	b.buf = append(b.buf, line...)
+	l.end = len(b.buf)
+	b.Lines = append(b.Lines, l)
+}
+
+func blank(line []byte) bool {
+	for _, c := range line {
+		if c != ' ' && c != '\t' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}
+
+// drop lets go of an unfinished line that is already too long.
+func (r *Reader) drop() {
+	have := len(r.buf) - r.r
+	if r.long == nil {
+		if have <= MaxLine {
+			return
+		}
+		r.long = bytes.Clone(r.buf[r.r : r.r+keepLong])
+		r.longAt = r.offset
+	}
+	r.offset += int64(have)
+	r.buf, r.r, r.scan = r.buf[:0], 0, 0
+}
+
+// last takes the line that the source ended in without a newline.
+func (r *Reader) last(b *Batch) bool {
+	if r.r == len(r.buf) && r.long == nil {
+		return false
+	}
+	r.take(b, r.buf[r.r:])
+	r.offset += int64(len(r.buf) - r.r)
+	r.r, r.scan = len(r.buf), len(r.buf)
+	return len(b.Lines) > 0
+}
+
+// fill reads once, behind what is left of the buffer.
+func (r *Reader) fill() {
+	if r.r > 0 {
+		n := copy(r.buf, r.buf[r.r:])
+		r.buf, r.scan, r.r = r.buf[:n], r.scan-r.r, 0
+	}
+	if len(r.buf) == cap(r.buf) {
+		r.buf = append(make([]byte, 0, min(2*cap(r.buf), MaxLine+readSize)), r.buf...)
+	}
+	for range 100 {
+		n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
+		r.buf, r.err = r.buf[:len(r.buf)+n], err
+		if n > 0 || err != nil {
+			return
+		}
+	}
+	r.err = io.ErrNoProgress
+}

@@ -1,0 +1,454 @@
+package ndjson
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// Check reports why line is no record, nil when it is one: one JSON object
+// (RFC 8259) in valid UTF-8, no name twice in any object, at most MaxLine bytes
+// and MaxDepth levels. Nothing is repaired, since two readers that repair
+// differently see two records. Numbers may have any size.
+func Check(line []byte) error {
+	var s Scanner
+	return s.Scan(line)
+}
+
+// Members checks line and then calls fn with each top-level member: its name,
+// unescaped, and its raw value. fn's first error ends it and is returned.
+func Members(line []byte, fn func(key, value []byte) error) error {
+	var s Scanner
+	if err := s.Scan(line); err != nil {
+		return err
+	}
+	for _, m := range s.Members {
+		if err := fn(m.Key, m.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Scanner is Check with its memory kept from line to line.
+type Scanner struct {
+	// Members are those of the last line's top level, in order, valid until the
+	// next Scan and as long as the line.
+	Members []Member
+
+	b     []byte
+	i     int
+	depth int
+	names []name // of the objects that are open, the innermost last
+}
+
+// name is a member's name, with what tells most names apart at once.
+type name struct {
+	text []byte
+	mark uint64
+}
+
+// fewNames is how many names of one object are compared one by one; with more, a
+// map keeps a hostile line from costing the square of its length.
+const fewNames = 32
+
+var bom = []byte("\xef\xbb\xbf")
+
+// Scan is Check; it also sets Members.
+func (s *Scanner) Scan(line []byte) error {
+	s.Members = s.Members[:0]
+	s.names = s.names[:0]
+	s.b, s.i, s.depth = line, 0, 0
+	switch {
+	case len(line) > MaxLine:
+		return errLong
+	case bytes.HasPrefix(line, bom):
+		return errors.New("begins with a byte order mark")
+	case !utf8.Valid(line):
+		return fmt.Errorf("invalid UTF-8 at byte %d", invalidAt(line))
+	}
+	s.space()
+	if s.i == len(s.b) || s.b[s.i] != '{' {
+		return s.notObject()
+	}
+	if err := s.object(); err != nil {
+		return err
+	}
+	s.space()
+	if s.i < len(s.b) {
+		return s.unexpected("after the record")
+	}
+	return nil
+}
+
+var errLong = fmt.Errorf("longer than %d bytes", MaxLine)
+
+func invalidAt(b []byte) int {
+	for i := 0; ; {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n <= 1 {
+			return i
+		}
+		i += n
+	}
+}
+
+// notObject tells a value that is not an object from what is no JSON at all.
+func (s *Scanner) notObject() error {
+	if s.i == len(s.b) {
+		return s.unexpected("at the start")
+	}
+	if err := s.value(); err != nil {
+		return err
+	}
+	if s.space(); s.i < len(s.b) {
+		return s.unexpected("after the value")
+	}
+	return errors.New("not a JSON object")
+}
+
+func (s *Scanner) unexpected(where string) error {
+	if s.i >= len(s.b) {
+		return fmt.Errorf("invalid JSON: ends too early %s", where)
+	}
+	r, _ := utf8.DecodeRune(s.b[s.i:])
+	return fmt.Errorf("invalid JSON at byte %d: unexpected %q %s", s.i, r, where)
+}
+
+func (s *Scanner) space() {
+	for s.i < len(s.b) {
+		switch s.b[s.i] {
+		case ' ', '\t', '\r', '\n':
+			s.i++
+		default:
+			return
+		}
+	}
+}
+
+func (s *Scanner) value() error {
+	if s.i == len(s.b) {
+		return s.unexpected("where a value belongs")
+	}
+	switch c := s.b[s.i]; c {
+	case '"':
+		_, err := s.str()
+		return err
+	case '{':
+		return s.object()
+	case '[':
+		return s.array()
+	case 't':
+		return s.literal("true")
+	case 'f':
+		return s.literal("false")
+	case 'n':
+		return s.literal("null")
+	default:
+		if c == '-' || '0' <= c && c <= '9' {
+			return s.number()
+		}
+		return s.unexpected("where a value belongs")
+	}
+}
+
+func (s *Scanner) enter() error {
+	s.i++
+	if s.depth++; s.depth > MaxDepth {
+		return fmt.Errorf("deeper than %d levels", MaxDepth)
+	}
+	s.space()
+	return nil
+}
+
+func (s *Scanner) leave() error {
+	s.i++
+	s.depth--
+	return nil
+}
+
+func (s *Scanner) object() error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	if s.i < len(s.b) && s.b[s.i] == '}' {
+		return s.leave()
+	}
+	set := nameSet{base: len(s.names)}
+	for {
+		if err := s.member(&set); err != nil {
+			return err
+		}
+		s.space()
+		if s.i == len(s.b) {
+			return s.unexpected("inside an object")
+		}
+		switch s.b[s.i] {
+		case '}':
+			s.names = s.names[:set.base]
+			return s.leave()
+		case ',':
+			s.i++
+			s.space()
+		default:
+			return s.unexpected("inside an object")
+		}
+	}
+}
+
+func (s *Scanner) member(set *nameSet) error {
+	if s.i == len(s.b) || s.b[s.i] != '"' {
+		return s.unexpected("where a name belongs")
+	}
+	start := s.i
+	escaped, err := s.str()
+	if err != nil {
+		return err
+	}
+	key := s.b[start+1 : s.i-1]
+	if escaped {
+		key = unescape(nil, key)
+	}
+	if !s.add(set, key) {
+		return fmt.Errorf("duplicate name %q at byte %d", short(key), start)
+	}
+	s.space()
+	if s.i == len(s.b) || s.b[s.i] != ':' {
+		return s.unexpected("after a name")
+	}
+	s.i++
+	s.space()
+	from := s.i
+	if err := s.value(); err != nil {
+		return err
+	}
+	if s.depth == 1 {
+		s.Members = append(s.Members, Member{Key: key, Value: s.b[from:s.i]})
+	}
+	return nil
+}
+
+func short(b []byte) []byte { return b[:min(len(b), 64)] }
+
+// nameSet holds the names that one object has so far: in s.names from base on,
+// in many too when there are many.
+type nameSet struct {
+	base int
+	seen uint64 // one bit for each mark
+	many map[string]struct{}
+}
+
+// add reports whether key is new.
+func (s *Scanner) add(set *nameSet, key []byte) bool {
+	if set.many != nil {
+		before := len(set.many)
+		set.many[string(key)] = struct{}{}
+		return len(set.many) > before
+	}
+	mark := uint64(len(key))
+	if len(key) > 0 {
+		mark = uint64(len(key))*5 + uint64(key[0])*3 + uint64(key[len(key)-1])
+	}
+	mark = 1 << (mark & 63)
+	own := s.names[set.base:]
+	if set.seen&mark != 0 {
+		for i := range own {
+			if own[i].mark == mark && bytes.Equal(own[i].text, key) {
+				return false
+			}
+		}
+	}
+	set.seen |= mark
+	s.names = append(s.names, name{key, mark})
+	if len(own)+1 > fewNames {
+		set.many = make(map[string]struct{}, 4*fewNames)
+		for _, n := range s.names[set.base:] {
+			set.many[string(n.text)] = struct{}{}
+		}
+	}
+	return true
+}
+
+func (s *Scanner) array() error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	if s.i < len(s.b) && s.b[s.i] == ']' {
+		return s.leave()
+	}
+	for {
+		if err := s.value(); err != nil {
+			return err
+		}
+		s.space()
+		if s.i == len(s.b) {
+			return s.unexpected("inside an array")
+		}
+		switch s.b[s.i] {
+		case ']':
+			return s.leave()
+		case ',':
+			s.i++
+			s.space()
+		default:
+			return s.unexpected("inside an array")
+		}
+	}
+}
+
+func (s *Scanner) literal(word string) error {
+	if !bytes.HasPrefix(s.b[s.i:], []byte(word)) {
+		return s.unexpected("where a value belongs")
+	}
+	s.i += len(word)
+	return nil
+}
+
+func (s *Scanner) number() error {
+	if s.b[s.i] == '-' {
+		s.i++
+	}
+	if s.i < len(s.b) && s.b[s.i] == '0' {
+		s.i++
+	} else if !s.digits() {
+		return s.unexpected("in a number")
+	}
+	if s.i < len(s.b) && s.b[s.i] == '.' {
+		s.i++
+		if !s.digits() {
+			return s.unexpected("in a number")
+		}
+	}
+	if s.i < len(s.b) && (s.b[s.i] == 'e' || s.b[s.i] == 'E') {
+		s.i++
+		if s.i < len(s.b) && (s.b[s.i] == '+' || s.b[s.i] == '-') {
+			s.i++
+		}
+		if !s.digits() {
+			return s.unexpected("in a number")
+		}
+	}
+	return nil
+}
+
+func (s *Scanner) digits() bool {
+	from := s.i
+	for s.i < len(s.b) && '0' <= s.b[s.i] && s.b[s.i] <= '9' {
+		s.i++
+	}
+	return s.i > from
+}
+
+// str passes over a string and reports whether it has escapes.
+func (s *Scanner) str() (escaped bool, err error) {
+	b, i := s.b, s.i+1
+	for {
+		i = plain(b, i)
+		if i == len(b) {
+			s.i = i
+			return false, s.unexpected("inside a string")
+		}
+		switch b[i] {
+		case '"':
+			s.i = i + 1
+			return escaped, nil
+		case '\\':
+			escaped = true
+			s.i = i
+			if err := s.escape(); err != nil {
+				return false, err
+			}
+			i = s.i
+		default:
+			s.i = i
+			return false, s.unexpected("inside a string: control characters must be escaped")
+		}
+	}
+}
+
+// plain returns the index, from i on, of the first byte that ends a run of
+// ordinary string bytes: a quote, a backslash or a control character. It looks
+// at eight bytes at a time: x-1 borrows into the high bit of a byte where x is 0.
+func plain(b []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		quote, back := w^ones*'"', w^ones*'\\'
+		found := ((w-ones*0x20)&^w | (quote-ones)&^quote | (back-ones)&^back) & highs
+		if found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c < 0x20 || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return i
+}
+
+// escape passes over one escape sequence, or over two that are one character.
+func (s *Scanner) escape() error {
+	at := s.i
+	s.i++
+	if s.i == len(s.b) {
+		return s.unexpected("in an escape")
+	}
+	switch s.b[s.i] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		s.i++
+		return nil
+	case 'u':
+	default:
+		return s.unexpected("in an escape")
+	}
+	r, err := s.hex4()
+	if err != nil {
+		return err
+	}
+	if r < 0xd800 || r > 0xdfff {
+		return nil
+	}
+	if r < 0xdc00 && s.i+1 < len(s.b) && s.b[s.i] == '\\' && s.b[s.i+1] == 'u' {
+		s.i++
+		low, err := s.hex4()
+		if err != nil {
+			return err
+		}
+		if low >= 0xdc00 && low <= 0xdfff {
+			return nil
+		}
+	}
+	return fmt.Errorf("lone surrogate \\u%04x at byte %d", r, at)
+}
+
+// hex4 reads the four digits behind a 'u' at s.i.
+func (s *Scanner) hex4() (rune, error) {
+	s.i++
+	var r rune
+	for range 4 {
+		if s.i == len(s.b) {
+			return 0, s.unexpected("in an escape")
+		}
+		d := hexDigit(s.b[s.i])
+		if d < 0 {
+			return 0, s.unexpected("in an escape")
+		}
+		r = r<<4 | d
+		s.i++
+	}
+	return r, nil
+}
+
+func hexDigit(c byte) rune {
+	switch {
+	case '0' <= c && c <= '9':
+		return rune(c - '0')
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return rune(c|0x20-'a') + 10
+	}
+	return -1
+}

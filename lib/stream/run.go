@@ -1,0 +1,263 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"tri/lib/ndjson"
+	"tri/lib/sysexit"
+)
+
+// liveBatch is the size in bytes up to which what live input gave at once is
+// written record by record; more is a backlog and written in one piece.
+const liveBatch = 16 << 10
+
+// block is a batch on its way: filled by the feeder, prepared by a worker,
+// emitted in order by the caller of run, and used again.
+type block[T any] struct {
+	ndjson.Batch
+	live  bool
+	recs  []T
+	errs  []error
+	ready chan struct{}
+}
+
+type pipeline[T any] struct {
+	st     Stage[T]
+	sink   *sink // nil: there is no output
+	cursor cursor
+	bad    *rejects
+	stats  Stats
+	buf    []byte
+
+	free, work, order chan *block[T]
+	feedErr           error // set before order is closed
+}
+
+func run[T any](ctx context.Context, in Input, out *sink, st Stage[T]) (stats Stats, err error) {
+	bad, err := openRejects(in)
+	if err != nil {
+		return Stats{}, err
+	}
+	defer func() { err = firstError(err, bad.close()) }()
+	src, err := openInput(ctx, in)
+	if err != nil {
+		return Stats{}, err
+	}
+	procs := runtime.GOMAXPROCS(0)
+	blocks := 2*procs + 2
+	p := &pipeline[T]{
+		st: st, sink: out, cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad,
+		free: make(chan *block[T], blocks), work: make(chan *block[T], blocks), order: make(chan *block[T], blocks),
+	}
+	for range blocks {
+		p.free <- &block[T]{ready: make(chan struct{}, 1)}
+	}
+	for range procs {
+		go p.prepare()
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go p.feed(ctx, src)
+	err = p.emitAll(ctx)
+	if err == nil && p.stats.Refused > 0 {
+		err = sysexit.With(sysexit.Data, refusedText(p.stats.Refused))
+	}
+	return p.stats, err
+}
+
+func refusedText(n int64) error {
+	if n == 1 {
+		return errors.New("1 record refused")
+	}
+	return fmt.Errorf("%d records refused", n)
+}
+
+// feed reads batches until the input ends or ctx does.
+func (p *pipeline[T]) feed(ctx context.Context, src *input) {
+	defer close(p.order)
+	defer close(p.work)
+	defer src.close()
+	for {
+		var b *block[T]
+		select {
+		case b = <-p.free:
+		case <-ctx.Done():
+			return
+		}
+		live, err := src.next(&b.Batch)
+		if err != nil {
+			if err != io.EOF && ctx.Err() == nil {
+				p.feedErr = err
+			}
+			return
+		}
+		b.live = live && b.Size() <= liveBatch
+		p.work <- b
+		p.order <- b
+	}
+}
+
+// prepare checks lines and does the part of the work that needs no order.
+func (p *pipeline[T]) prepare() {
+	var scan ndjson.Scanner
+	for b := range p.work {
+		if len(b.recs) < len(b.Lines) {
+			b.recs = append(b.recs, make([]T, len(b.Lines)-len(b.recs))...)
+		}
+		b.errs = b.errs[:0]
+		for i := range b.Lines {
+			b.errs = append(b.errs, p.prepareOne(&scan, &b.Lines[i], &b.recs[i]))
+		}
+		b.ready <- struct{}{}
+	}
+}
+
+func (p *pipeline[T]) prepareOne(scan *ndjson.Scanner, line *ndjson.Line, t *T) error {
+	if line.Long {
+		return fmt.Errorf("longer than %d bytes", ndjson.MaxLine)
+	}
+	if err := scan.Scan(line.Bytes); err != nil {
+		return err
+	}
+	line.Members = scan.Members
+	line.Seq = ndjson.Seq(line.Get("seq"))
+	err := p.st.Prepare(line.Record, t)
+	line.Members = nil
+	return err
+}
+
+// emitAll takes the blocks in order until there are no more.
+func (p *pipeline[T]) emitAll(ctx context.Context) error {
+	for {
+		b, err := p.next(ctx)
+		if b == nil || err != nil {
+			return err
+		}
+		if err := p.emit(ctx, b); err != nil {
+			return err
+		}
+		p.free <- b
+	}
+}
+
+// next waits for a block, nil at the end; before it waits, what was written is
+// made durable.
+func (p *pipeline[T]) next(ctx context.Context) (*block[T], error) {
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	var b *block[T]
+	more := true
+	select {
+	case b, more = <-p.order:
+	default:
+		if err := p.rest(); err != nil {
+			return nil, err
+		}
+		select {
+		case b, more = <-p.order:
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+	if !more {
+		return nil, p.feedErr
+	}
+	<-b.ready
+	return b, nil
+}
+
+// rest is what to do when there is nothing to do.
+func (p *pipeline[T]) rest() error {
+	if err := p.bad.sync(); err != nil || p.sink == nil {
+		return err
+	}
+	return p.sink.sync()
+}
+
+func (p *pipeline[T]) emit(ctx context.Context, b *block[T]) error {
+	p.buf = p.buf[:0]
+	for i := range b.Lines {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := p.emitOne(&b.Lines[i], &b.recs[i], b.errs[i]); err != nil {
+			return firstError(err, p.write())
+		}
+		if b.live || len(p.buf) >= writeSize {
+			if err := p.write(); err != nil {
+				return err
+			}
+		}
+	}
+	return p.write()
+}
+
+func (p *pipeline[T]) write() error {
+	if p.sink == nil || len(p.buf) == 0 {
+		return nil
+	}
+	err := p.sink.write(p.buf)
+	p.buf = p.buf[:0]
+	return err
+}
+
+func (p *pipeline[T]) emitOne(line *ndjson.Line, t *T, bad error) error {
+	switch p.cursor.place(line.Seq) {
+	case before:
+		return nil
+	case warm:
+		if bad == nil && p.st.Warm != nil {
+			p.st.Warm(t)
+		}
+		return nil
+	}
+	if bad == nil {
+		var err error
+		if p.buf, err = p.st.Emit(p.buf, t); err == nil {
+			p.stats.Records++
+			return nil
+		}
+		if !errors.As(err, &refused{}) {
+			return err
+		}
+		bad = err
+	}
+	p.stats.Refused++
+	return p.bad.add(line, bad)
+}
+
+// cursor tells records that an earlier process has dealt with from new ones.
+type cursor struct {
+	after, low int64
+	past       bool // a record at or behind after has been seen
+}
+
+const (
+	before = iota // to skip
+	warm          // to remember
+	fresh
+)
+
+// place says what to do with a record of this seq. A line without seq, a broken
+// one for example, belongs to those around it.
+func (c *cursor) place(seq int64) int {
+	switch {
+	case c.past && (seq < 0 || seq > c.after):
+		return fresh
+	case seq > c.after:
+		c.past = true
+		return fresh
+	case seq < 0:
+		return before
+	}
+	c.past = c.past || seq == c.after
+	if seq >= c.low {
+		return warm
+	}
+	return before
+}

@@ -1,0 +1,157 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tri/lib/ndjson"
+	"tri/lib/sysexit"
+)
+
+func appendTo(t *testing.T, name, text string) {
+	t.Helper()
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+}
+
+type seen struct {
+	text string
+	off  int64
+}
+
+// following runs Follow and hands its lines over.
+func following(t *testing.T, name string, from int64) (lines chan seen, done chan error, stop context.CancelFunc) {
+	c, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(stop)
+	lines, done = make(chan seen), make(chan error, 1)
+	go func() {
+		done <- Follow(c, name, from, func(line []byte, off int64) error {
+			select {
+			case lines <- seen{string(line), off}:
+				return nil
+			case <-c.Done():
+				return c.Err()
+			}
+		})
+	}()
+	return lines, done, stop
+}
+
+func TestFollowGivesWholeLinesAtOnce(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "log") // not there yet
+	lines, done, stop := following(t, name, 0)
+	appendTo(t, name, "one\ntw")
+	if got := <-lines; got != (seen{"one", 0}) {
+		t.Fatalf("got %v", got)
+	}
+	var waits []time.Duration
+	for i := range 30 {
+		began := time.Now()
+		appendTo(t, name, fmt.Sprintf("o%d\ntw", i))
+		if got := <-lines; got.text != fmt.Sprintf("two%d", i) {
+			t.Fatalf("got %v", got)
+		}
+		waits = append(waits, time.Since(began))
+	}
+	slices.Sort(waits)
+	if median := waits[len(waits)/2]; median > pollEvery/5 {
+		t.Errorf("median wait %v: the watcher does not wake", median)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTwoFollowersOfOneFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "log")
+	appendTo(t, name, "a\nb\n")
+	first, _, _ := following(t, name, 0)
+	second, _, _ := following(t, name, 2)
+	if a, b := <-first, <-first; a.text != "a" || b.text != "b" {
+		t.Error(a, b)
+	}
+	if b := <-second; b != (seen{"b", 2}) {
+		t.Error(b)
+	}
+	appendTo(t, name, "c\n")
+	if a, b := <-first, <-second; a.text != "c" || b.text != "c" {
+		t.Error(a, b)
+	}
+}
+
+func TestFollowSaysWhatHappenedToItsFile(t *testing.T) {
+	for what, harm := range map[string]func(name string) error{
+		"cut":     func(n string) error { return os.Truncate(n, 1) },
+		"removed": os.Remove,
+		"replaced": func(n string) error {
+			return os.WriteFile(n+".new", []byte("something longer than before\n"), 0o600)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "log")
+			appendTo(t, name, "first\n")
+			lines, done, _ := following(t, name, 0)
+			<-lines
+			if err := harm(name); err != nil {
+				t.Fatal(err)
+			}
+			if what == "replaced" {
+				if err := os.Rename(name+".new", name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := <-done
+			if status, _ := sysexit.Of(err); status != sysexit.Data || !strings.Contains(err.Error(), "was "+what) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestPolledBell: without a watcher the net catches.
+func TestPolledBell(t *testing.T) {
+	b := &bell{path: "unwatched", rung: make(chan struct{})}
+	began := time.Now()
+	if err := b.wait(t.Context()); err != nil || time.Since(began) < pollEvery/2 {
+		t.Error(err, time.Since(began))
+	}
+}
+
+// TestRunFollows: records of a growing log, half lines left waiting.
+func TestRunFollows(t *testing.T) {
+	log := logOf(50)
+	name := file(t, log[:100])
+	c, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	go func() {
+		for at := 100; at < len(log); at += 37 {
+			appendTo(t, name, string(log[at:min(at+37, len(log))]))
+		}
+	}()
+	n := 0
+	stats, err := Each(c, Input{Files: []string{name}, Follow: true, After: -1}, func(rec ndjson.Record) error {
+		if rec.Seq != rec.Offset {
+			t.Errorf("seq %d at %d", rec.Seq, rec.Offset)
+		}
+		if n++; n == 50 {
+			stop()
+		}
+		return nil
+	})
+	if err != nil || stats.Records != 50 {
+		t.Error(stats, err)
+	}
+}
