@@ -25,11 +25,7 @@ func step(t Thread, n int, words string) Input {
 	in := Input{At: at, Key: key, Facts: &Facts{QuestionType: TechnicalQA, Tier: 1}}
 	verb, rest, _ := strings.Cut(words, " ")
 	ev := func(sender, class string) *event.Classified {
-		id := fmt.Sprint(n)
-		if n == 0 {
-			id = "1"
-		}
-		root := "1"
+		id, root := fmt.Sprint(n+1), "1"
 		return &event.Classified{Event: event.Event{
 			Platform: "local", ChatID: "dev", MessageID: id, CreateTime: at, Content: rest,
 			ThreadID: &root, Sender: event.Sender{ID: sender, Type: "user"},
@@ -131,7 +127,7 @@ func TestApply(t *testing.T) {
 		{"edit that changes nothing", "asks why?;found;pass;edit 1 why?", PendingUser, 1, nil},
 		{"edit after the answer is told", "asks why?;found;pass;approve;posted;edit 1 how?", Closed, 1, func(t Thread) bool { return len(t.Alerts) == 1 }},
 		{"deletion closes", "asks why?;found;pass;delete 1", Closed, 1, func(t Thread) bool { return t.DraftPending == nil }},
-		{"deletion of a part", "asks why?;found;pass;asks and how?;delete 3", Investigating, 3, func(t Thread) bool { return len(t.Messages) == 1 }},
+		{"deletion of a part", "asks why?;found;pass;asks and how?;delete 4", Investigating, 3, func(t Thread) bool { return len(t.Messages) == 1 }},
 		{"reopens", "asks why?;found;pass;approve;posted;asks and now?", Investigating, 2, func(t Thread) bool { return len(t.Messages) == 1 && len(t.Context) == 1 }},
 		{"ack after the answer", "asks why?;found;pass;approve;posted;thanks", Closed, 1, nil},
 		{"expiry", "asks why?;found;pass;expires", Closed, 1, nil},
@@ -162,7 +158,7 @@ func TestApply(t *testing.T) {
 // hold of every thread: it is never stuck, and what it would post is what a
 // verdict looked at in this very cycle.
 func TestRandomStories(t *testing.T) {
-	words := []string{"asks why?", "adds more", "thanks", "nevermind nvm", "colleague x", "edit 0 a", "edit 1 b", "delete 1", "delete 2",
+	words := []string{"asks why?", "adds more", "thanks", "nevermind nvm", "colleague x", "edit 2 a", "edit 1 b", "delete 1", "delete 2",
 		"askfirst x", "ours x", "found", "nothing", "fails x", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
 		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x"}
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -1,0 +1,382 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tri/lib/event"
+	"tri/lib/outbox"
+	"tri/lib/thread"
+)
+
+// stage is a program that is killed and started again.
+type stage struct {
+	name string
+	args []string
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	kept bytes.Buffer // the last words on stderr
+}
+
+func (w *world) stages() []*stage {
+	ev, cl := w.path("events.ndjson"), w.path("events-classified.ndjson")
+	return []*stage{
+		{name: "watch", args: append([]string{"tri-watch"}, w.chat.watch()...)},
+		{name: "classify", args: []string{"tri-classify", "--config", w.path("config.yaml"), "--follow", "--out", cl, ev}},
+		{name: "dispatch", args: []string{"tri-dispatch", cl}},
+		{name: "reply", args: []string{"tri-reply"}},
+	}
+}
+
+func (s *stage) start(w *world) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cmd = w.command(s.args...)
+	s.kept.Reset()
+	s.cmd.Stderr = &s.kept
+	return s.cmd.Start()
+}
+
+// kill ends the stage at once and reports whether it was still alive.
+func (s *stage) kill() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return false
+	}
+	killed := s.cmd.Process.Kill() == nil
+	err := s.cmd.Wait()
+	s.cmd = nil
+	exit := new(exec.ExitError)
+	return killed && errors.As(err, &exit) && exit.ExitCode() == -1
+}
+
+func kill(o options) error {
+	w, err := newWorld(o)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	// dispatch follows a file that classify makes.
+	if err := os.WriteFile(w.path("events-classified.ndjson"), nil, 0o600); err != nil {
+		return err
+	}
+	stages := w.stages()
+	for _, s := range stages {
+		if err := s.start(w); err != nil {
+			return err
+		}
+	}
+	defer func() {
+		for _, s := range stages {
+			s.kill()
+		}
+	}()
+	stop := make(chan struct{})
+	var approver sync.WaitGroup
+	approver.Go(func() { w.approve(stop) })
+	deaths, err := w.rage(stages)
+	if err == nil {
+		err = w.settle(stages)
+	}
+	close(stop)
+	approver.Wait()
+	for _, s := range stages {
+		s.kill()
+	}
+	if err != nil {
+		w.keep = true
+		return err
+	}
+	return w.judge(deaths)
+}
+
+// rage talks and kills until both are done.
+func (w *world) rage(stages []*stage) (map[string]int, error) {
+	deaths := map[string]int{}
+	for round := range w.rounds {
+		for w.said*w.rounds < (round+1)*w.messages {
+			if err := w.talk(); err != nil {
+				return deaths, err
+			}
+		}
+		time.Sleep(time.Duration(w.rng.IntN(40)) * time.Millisecond)
+		s := stages[w.rng.IntN(len(stages))]
+		last := s.kept.String()
+		if s.kill() {
+			deaths[s.name]++
+		} else {
+			return deaths, fmt.Errorf("%s had ended by itself: %s", s.name, last)
+		}
+		if err := s.start(w); err != nil {
+			return deaths, err
+		}
+	}
+	return deaths, nil
+}
+
+// approve says yes to every draft, as a person would, and is killed now and then.
+func (w *world) approve(stop <-chan struct{}) {
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return
+		case <-time.After(30 * time.Millisecond):
+		}
+		out, _ := w.command("tri-approve", "list", "--json").Output() // 1: nothing waits
+		for _, line := range bytes.Split(out, []byte("\n")) {
+			var item struct {
+				Key    string `json:"key"`
+				Kind   string `json:"kind"`
+				SHA256 string `json:"draft_sha256"`
+			}
+			if json.Unmarshal(line, &item) != nil || item.SHA256 == "" {
+				continue
+			}
+			cmd := w.command("tri-approve", "approve", "--yes", item.Key)
+			if err := cmd.Start(); err != nil {
+				continue
+			}
+			if n%5 == 0 {
+				time.AfterFunc(time.Duration(n%7)*time.Millisecond, func() { cmd.Process.Kill() })
+			}
+			cmd.Wait() // killed, refused because it is stale, or done: the log tells
+		}
+	}
+}
+
+// settle waits until nothing moves any more.
+func (w *world) settle(stages []*stage) error {
+	deadline := time.Now().Add(w.wait)
+	why := ""
+	for calm := 0; calm < 5; time.Sleep(200 * time.Millisecond) {
+		if why = w.restless(); why == "" {
+			calm++
+			continue
+		}
+		calm = 0
+		if time.Now().After(deadline) {
+			for _, s := range stages {
+				fmt.Printf("%s says: %.600s\n", s.name, s.kept.String())
+			}
+			return fmt.Errorf("stuck: %s", why)
+		}
+	}
+	return nil
+}
+
+// restless says what is still to be done.
+func (w *world) restless() string {
+	ev, err1 := w.lines("events.ndjson")
+	cl, err2 := w.lines("events-classified.ndjson")
+	if err := errors.Join(err1, err2); err != nil {
+		return err.Error()
+	}
+	if len(ev) != len(cl) {
+		return fmt.Sprintf("%d events, %d classified", len(ev), len(cl))
+	}
+	if missing := w.missing(ev); missing > 0 {
+		return fmt.Sprintf("%d messages are in no event", missing)
+	}
+	open, err := filepath.Glob(w.path("open/*.json"))
+	if err != nil || len(open) > 0 {
+		return fmt.Sprintf("%d threads are open, as %s", len(open), strings.Join(open[:min(1, len(open))], ""))
+	}
+	intents, err := filepath.Glob(w.path("outbox/*.json"))
+	if err != nil || len(intents) > 0 {
+		return fmt.Sprintf("%d posts are in the outbox", len(intents))
+	}
+	return ""
+}
+
+// missing counts the questions that no event tells of.
+func (w *world) missing(lines [][]byte) int {
+	seen := map[string]bool{}
+	for _, line := range lines {
+		if e, err := event.Parse(line); err == nil {
+			seen[e.MessageID] = true
+		}
+	}
+	n := 0
+	for _, q := range w.questions {
+		if !seen[q.id] {
+			n++
+		}
+	}
+	return n
+}
+
+// judge counts everything and prints it.
+func (w *world) judge(deaths map[string]int) error {
+	var faults []string
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	doubled := w.checkEvents(fault)
+	posts, err := w.chat.posts()
+	if err != nil {
+		return err
+	}
+	swapped, unanswered := w.checkPosts(posts, fault)
+	w.checkReplies(posts, fault)
+	w.checkBatch(fault)
+	w.checkRebuild(fault)
+	stuck := w.checkThreads(fault)
+	keys := map[string]int{}
+	twice := 0
+	for _, p := range posts {
+		if keys[p.key]++; keys[p.key] == 2 {
+			twice++
+		}
+	}
+	if twice > 0 {
+		fault("%d posts stand twice", twice)
+	}
+	fmt.Printf("chat %s: %d messages, %d questions, kills %v\n", w.options.chat, w.said, len(w.questions), deaths)
+	fmt.Printf("events doubled %d, posts %d, posted twice %d, swapped %d, unanswered %d, stuck %d\n", doubled, len(posts), twice, swapped, unanswered, stuck)
+	if len(faults) > 0 {
+		w.keep = true
+		return errors.New(strings.Join(faults, "\n  "))
+	}
+	return nil
+}
+
+func (w *world) checkEvents(fault func(string, ...any)) (doubled int) {
+	lines, err := w.lines("events.ndjson")
+	if err != nil {
+		fault("%v", err)
+	}
+	seen := map[string]bool{}
+	offset := int64(0)
+	for n, line := range lines {
+		e, err := event.Parse(line)
+		if err != nil {
+			fault("events.ndjson:%d: %v", n+1, err)
+			continue
+		}
+		if e.Seq == nil || *e.Seq != offset {
+			fault("events.ndjson:%d: seq is not its offset %d", n+1, offset)
+		}
+		if seen[e.Identity()] {
+			doubled++
+			fault("events.ndjson:%d: %s is there twice", n+1, e.MessageID)
+		}
+		seen[e.Identity()] = true
+		offset += int64(len(line)) + 1
+	}
+	if missing := w.missing(lines); missing > 0 {
+		fault("%d messages are lost", missing)
+	}
+	return doubled
+}
+
+// checkPosts: every question that stands is answered with what it asked for.
+func (w *world) checkPosts(posts []post, fault func(string, ...any)) (swapped, unanswered int) {
+	for _, q := range w.questions {
+		var answers []post
+		for _, p := range posts {
+			if p.thread == q.id {
+				answers = append(answers, p)
+			}
+		}
+		if len(answers) == 0 && !q.deleted {
+			unanswered++
+			fault("question %s (%v) has no answer", q.id, q.tokens)
+		}
+		for _, a := range answers {
+			if !slices.ContainsFunc(q.tokens, func(t string) bool { return strings.Contains(a.text, t) }) {
+				swapped++
+				fault("question %s (%v) got: %.200s", q.id, q.tokens, a.text)
+			}
+		}
+	}
+	return swapped, unanswered
+}
+
+// checkReplies: what stands in the chat is what replies.ndjson says.
+func (w *world) checkReplies(posts []post, fault func(string, ...any)) {
+	lines, err := w.lines("replies.ndjson")
+	if err != nil {
+		fault("%v", err)
+	}
+	parts := 0
+	seen := map[string]bool{}
+	for n, line := range lines {
+		var r outbox.Reply
+		if err := json.Unmarshal(line, &r); err != nil {
+			fault("replies.ndjson:%d: %v", n+1, err)
+		}
+		id := fmt.Sprint(r.Key, r.Cycle, r.DraftSHA256)
+		if seen[id] {
+			fault("replies.ndjson:%d: the same reply again", n+1)
+		}
+		seen[id] = true
+		if r.Outcome == outbox.Posted {
+			parts += max(1, len(r.PostedMessageIDs))
+		}
+	}
+	if parts != len(posts) {
+		fault("%d posts stand in the chat, replies.ndjson tells of %d", len(posts), parts)
+	}
+}
+
+var classifiedAt = regexp.MustCompile(`"classified_at":"[^"]*"`)
+
+// checkBatch: what was classified live, between kills, is what one run gives.
+func (w *world) checkBatch(fault func(string, ...any)) {
+	batch, err := w.command("tri-classify", "--config", w.path("config.yaml"), w.path("events.ndjson")).Output()
+	if err != nil {
+		fault("tri-classify: %v", err)
+	}
+	live, err := os.ReadFile(w.path("events-classified.ndjson"))
+	if err != nil {
+		fault("%v", err)
+	}
+	if !bytes.Equal(classifiedAt.ReplaceAll(live, nil), classifiedAt.ReplaceAll(batch, nil)) {
+		fault("live and batch classification differ")
+	}
+}
+
+func (w *world) checkRebuild(fault func(string, ...any)) {
+	out, err := w.command("tri-dispatch", "--rebuild").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), " 0 mended, 0 unknown removed") {
+		fault("rebuild: %v: %s", err, out)
+	}
+}
+
+func (w *world) checkThreads(fault func(string, ...any)) (stuck int) {
+	files, err := filepath.Glob(w.path("*/*.json"))
+	deeper, err2 := filepath.Glob(w.path("closed/*/*.json"))
+	if err := errors.Join(err, err2); err != nil {
+		fault("%v", err)
+	}
+	for _, name := range append(files, deeper...) {
+		if !strings.Contains(name, "/open/") && !strings.Contains(name, "/closed/") {
+			continue
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			fault("%v", err)
+			continue
+		}
+		var t thread.Thread
+		if err := json.NewDecoder(bufio.NewReader(f)).Decode(&t); err != nil {
+			fault("%s: %v", name, err)
+		}
+		f.Close()
+		if !t.AtRest() {
+			stuck++
+			fault("%s is %s", name, t.Status)
+		}
+	}
+	return stuck
+}

@@ -1,0 +1,54 @@
+// Torture runs the real programs over a chat and kills, or fails, them wherever
+// it can, and then counts what was lost, doubled, swapped or left stuck.
+//
+//	torture kill     kill -9 of every stage at random instants
+//	torture syscalls kill, EIO and ENOSPC at every system call of the write paths
+//
+// It ends with status 1 when anything is wrong. It needs strace for syscalls.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+type options struct {
+	bin      string // folder of the programs
+	rounds   int
+	messages int
+	seed     uint64
+	chat     string // local or mattermost
+	only     string // syscalls: one program
+	keep     bool
+	wait     time.Duration
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.bin, "bin", "bin", "folder of the programs")
+	flag.IntVar(&o.rounds, "rounds", 500, "kills")
+	flag.IntVar(&o.messages, "messages", 200, "chat messages")
+	flag.Uint64Var(&o.seed, "seed", 1, "of the random choices")
+	flag.StringVar(&o.chat, "chat", "local", "local or mattermost (a fake server that drops and delays answers)")
+	flag.StringVar(&o.only, "only", "", "one program instead of all")
+	flag.BoolVar(&o.keep, "keep", false, "leave the folders behind")
+	flag.DurationVar(&o.wait, "wait", 2*time.Minute, "longest that all may take to come to rest")
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: torture kill|syscalls [option ...]")
+		os.Exit(64)
+	}
+	flag.CommandLine.Parse(os.Args[2:]) // exits by itself when an option is wrong
+	o.bin, _ = filepath.Abs(o.bin)      // a relative path is as good when there is no working folder
+	run := map[string]func(options) error{"kill": kill, "syscalls": syscalls}[os.Args[1]]
+	if run == nil {
+		fmt.Fprintf(os.Stderr, "torture: unknown command %q\n", os.Args[1])
+		os.Exit(64)
+	}
+	if err := run(o); err != nil {
+		fmt.Fprintf(os.Stderr, "torture: %v\n", err)
+		os.Exit(1)
+	}
+}
