@@ -24,6 +24,8 @@ type Task struct {
 	// Check says what is wrong with a value, nil when it will do. A value that
 	// fails is sent back once in the same session.
 	Check func(value []byte) error
+	// Repair puts what Check said into words for the agent. Nil: the error's own.
+	Repair func(fault error) string
 	// Tools are the abilities allowed, of Read, Grep, Glob, Bash.
 	Tools []string
 	// Dir is the run's folder; the agent's own output is kept there

@@ -1,0 +1,159 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tri/lib/draft"
+	"tri/lib/evidence"
+	"tri/lib/rank"
+)
+
+const (
+	quoted    = 3   // places whose lines the draft shows; the others are only named
+	maxWords  = 220 // of the draft, well below the cap
+	maxNotes  = 12  // files named in the notes
+	leastHits = 3   // words of a language that decide it
+)
+
+// phrases are what a draft says in one language.
+type phrases struct {
+	code            string
+	intro           string // before the lines
+	also            string // before the places that are only named
+	missing         string // a name of the question that stands nowhere
+	missingQuestion string
+	close, loose    string // why this confidence
+}
+
+var speech = map[string]phrases{
+	"en": {
+		code:            "en",
+		intro:           "I searched the code for this. These lines seem to answer it best:",
+		also:            "Also:",
+		missing:         "Nothing in the code is called `%s`.",
+		missingQuestion: "Nothing in the code is called %s. What is meant by it?",
+		close:           "The best lines have nearly all words of the question and no other file comes close, but a search does not understand what it finds.",
+		loose:           "It is a search: several places share words with the question, and none was read for its meaning.",
+	},
+	"id": {
+		code:            "id",
+		intro:           "Ini hasil pencarian di kode. Baris berikut tampaknya paling menjawab:",
+		also:            "Lihat juga:",
+		missing:         "Tidak ada yang bernama `%s` di kode.",
+		missingQuestion: "Tidak ada yang bernama %s di kode. Apa yang dimaksud?",
+		close:           "Baris terbaik memuat hampir semua kata pertanyaan dan tidak ada berkas lain yang mendekati, tetapi pencarian tidak memahami isinya.",
+		loose:           "Ini hanya pencarian: beberapa tempat memuat kata yang sama, dan tidak ada yang dibaca maknanya.",
+	},
+}
+
+// indonesian are words that English does not have.
+var indonesian = strings.Fields(`ada adalah apa apakah atau bagaimana belum berapa bisa buat dan dari dengan di dimana gimana harus ini itu jadi
+kalau kami kapan karena ke kenapa kita kok mana mengapa pada saat saja sama siapa sudah tidak tolong untuk yang nya nggak gak aja banget
+batas baris berkas pesan waktu disimpan dipakai dibaca`)
+
+// language guesses in which language to answer: Indonesian where its small words
+// are many, otherwise English.
+func language(question string) string {
+	words := strings.FieldsFunc(strings.ToLower(question), func(r rune) bool { return !unicode.IsLetter(r) })
+	hits := 0
+	for _, w := range words {
+		if slices.Contains(indonesian, w) {
+			hits++
+		}
+	}
+	if hits >= leastHits || hits > 0 && hits*3 >= len(words) {
+		return "id"
+	}
+	return "en"
+}
+
+// shown drops what must not be quoted: windows that hold a secret, a mention, an
+// unseen character or an address by the rules that every draft must pass, and
+// those whose path cannot be cited.
+func shown(question string, hits []rank.Hit) []rank.Hit {
+	return slices.DeleteFunc(slices.Clone(hits), func(h rank.Hit) bool {
+		p, err := evidence.Parse(place(h))
+		if err != nil || p.Path != h.Path || len(h.Words) == 0 {
+			return true
+		}
+		text := place(h) + "\n" + strings.Join(h.Lines, "\n")
+		problems := draft.Safety(text, draft.Sources{Texts: []string{question}, Refs: []evidence.Ref{reference(h)}})
+		return slices.ContainsFunc(problems, func(p draft.Problem) bool { return p.Fatal })
+	})
+}
+
+func reference(h rank.Hit) evidence.Ref {
+	words := h.Words[:min(len(h.Words), 4)]
+	claim := "`" + strings.Join(words, "`, `") + "` stands here."
+	if len(words) > 1 {
+		claim = "`" + strings.Join(words, "`, `") + "` stand here."
+	}
+	return evidence.Ref{Kind: evidence.File, Ref: place(h), SupportsClaim: claim, Quote: strings.Join(h.Lines, "\n")}
+}
+
+// reply is the draft: the best lines as they stand, the others by their place.
+func reply(say phrases, hits []rank.Hit, missing []string) string {
+	var b strings.Builder
+	b.WriteString(say.intro)
+	var rest []string
+	n := 0
+	for _, h := range hits {
+		block := "\n\n" + place(h) + "\n```\n" + unindent(h.Lines) + "\n```"
+		fits := draft.Words(b.String()+block) <= maxWords && utf8.RuneCountInString(b.String()+block) < draft.MaxDraftRunes/2
+		if n < quoted && fits && !strings.Contains(unindent(h.Lines), "```") {
+			b.WriteString(block)
+			n++
+			continue
+		}
+		rest = append(rest, place(h))
+	}
+	if len(rest) > 0 {
+		b.WriteString("\n\n" + say.also + " " + strings.Join(rest, ", "))
+	}
+	for _, name := range missing[:min(len(missing), 2)] {
+		b.WriteString("\n\n" + fmt.Sprintf(say.missing, name))
+	}
+	return b.String()
+}
+
+// unindent takes away the white space that all lines begin with.
+func unindent(lines []string) string {
+	common, first := "", true
+	for _, l := range lines {
+		if strings.TrimSpace(l) == "" {
+			continue
+		}
+		lead := l[:len(l)-len(strings.TrimLeft(l, " \t"))]
+		if first {
+			common, first = lead, false
+		}
+		for !strings.HasPrefix(lead, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = strings.TrimPrefix(l, common)
+	}
+	return strings.Join(out, "\n")
+}
+
+// notes say how it was found.
+func notes(found rank.Found) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Searched %d files by the words of the question.", found.Files)
+	if found.Skipped > 0 {
+		fmt.Fprintf(&b, " %d more were left out: the codebase is larger than the index may be.", found.Skipped)
+	}
+	for i, h := range found.Hits {
+		if i == maxNotes {
+			break
+		}
+		fmt.Fprintf(&b, "\n%s: score %.1f, %.0f%% of the question's weight", place(h), h.Score, 100*h.Cover)
+	}
+	return b.String()
+}

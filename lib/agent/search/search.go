@@ -1,0 +1,142 @@
+// Package search is the built-in agent: it finds the lines of the codebase that
+// best answer a question, in this process, with no model, no key and no network.
+// What it drafts says that it is a search and quotes what stands there; it never
+// claims to have understood, and it would rather find nothing than guess.
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/draft"
+	"tri/lib/evidence"
+	"tri/lib/rank"
+	"tri/lib/sysexit"
+)
+
+// What counts as an answer, found by trying questions that a codebase answers and
+// questions of the world: the best lines carry this share of the question's
+// weight, less if a name of the question stands in them whole.
+const (
+	enough      = 0.45
+	enoughNamed = 0.2
+	sure        = 0.75 // for confidence medium
+	ahead       = 1.2  // of the next file, for confidence medium
+)
+
+// Model is what a search says that it is.
+const Model = "search"
+
+// Client searches. It keeps an index of each codebase that it was asked about,
+// for as long as the process lives. It is safe for concurrent use.
+type Client struct {
+	mu      sync.Mutex
+	indexes map[string]*rank.Index
+}
+
+var _ agent.Agent = (*Client)(nil)
+
+// New returns a search with nothing indexed.
+func New() *Client { return &Client{indexes: map[string]*rank.Index{}} }
+
+// Run answers t.Question from t.Codebase; agent.ErrNothing when nothing there has
+// enough of the question's words.
+func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	start := time.Now()
+	if err := ctx.Err(); err != nil {
+		return agent.Result{}, err
+	}
+	x, err := c.index(t.Codebase)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	found, err := x.Search(ctx, t.Question, draft.MaxRefs)
+	if err != nil {
+		return agent.Result{}, sysexit.With(sysexit.IO, fmt.Errorf("search %q: %w", t.Codebase, err))
+	}
+	ret := answer(t.Question, found)
+	if ret == nil {
+		return agent.Result{}, fmt.Errorf("search %q, %d files: %w", t.Codebase, found.Files, agent.ErrNothing)
+	}
+	value, err := json.Marshal(ret)
+	if err == nil && t.Check != nil {
+		err = t.Check(value)
+	}
+	if err != nil {
+		return agent.Result{}, sysexit.With(sysexit.Software, fmt.Errorf("search %q: %w", t.Codebase, err))
+	}
+	nothing := 0.0 // a search is free
+	usage := draft.Usage{CostUSD: &nothing, DurationMS: time.Since(start).Milliseconds(), Turns: 1}
+	return agent.Result{Value: value, Model: Model, SessionID: t.SessionID, Usage: usage}, nil
+}
+
+func (c *Client) index(codebase string) (*rank.Index, error) {
+	dir, err := filepath.Abs(codebase)
+	if err != nil {
+		return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("search %q: %w", codebase, err))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x := c.indexes[dir]; x != nil {
+		return x, nil
+	}
+	x, err := rank.Open(dir)
+	if err != nil {
+		return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("search: %w", err))
+	}
+	c.indexes[dir] = x
+	return x, nil
+}
+
+// answer makes a return of what was found, nil when it is no answer.
+func answer(question string, found rank.Found) *draft.Return {
+	hits := shown(question, found.Hits)
+	if len(hits) == 0 {
+		return nil
+	}
+	best := hits[0]
+	if best.Cover < enough && !(found.Exact && best.Cover >= enoughNamed) {
+		return nil
+	}
+	say := speech[language(question)]
+	confidence, why := draft.Low, say.loose
+	if best.Cover >= sure && lead(hits) >= ahead {
+		confidence, why = draft.Medium, say.close
+	}
+	ret := &draft.Return{
+		Confidence:             confidence,
+		ConfidenceReason:       why,
+		SummaryForOrchestrator: fmt.Sprintf("A search, not a reading, found %d places; %s has most of the question's words.", len(hits), place(best)),
+		DraftReply:             reply(say, hits, found.Missing),
+		DraftLanguage:          say.code,
+		OpenQuestions:          []string{},
+		InvestigatorRound:      1,
+		ResearchNotes:          notes(found),
+	}
+	for _, h := range hits {
+		ret.EvidenceRefs = append(ret.EvidenceRefs, reference(h))
+	}
+	for _, name := range found.Missing[:min(len(found.Missing), 3)] {
+		ret.OpenQuestions = append(ret.OpenQuestions, fmt.Sprintf(say.missingQuestion, name))
+	}
+	return ret
+}
+
+// lead is how far the best hit is ahead of the best one in another file.
+func lead(hits []rank.Hit) float64 {
+	for _, h := range hits[1:] {
+		if h.Path != hits[0].Path {
+			return hits[0].Score / h.Score
+		}
+	}
+	return ahead
+}
+
+func place(h rank.Hit) string {
+	return evidence.Place{Path: h.Path, Start: h.Start, End: h.End}.String()
+}

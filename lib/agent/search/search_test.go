@@ -1,0 +1,172 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tri/lib/agent"
+	"tri/lib/draft"
+)
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func ask(t *testing.T, c *Client, dir, question string) (*draft.Return, error) {
+	t.Helper()
+	res, err := c.Run(context.Background(), agent.Task{Question: question, Codebase: dir, Check: func(v []byte) error {
+		var r draft.Return
+		if err := json.Unmarshal(v, &r); err != nil {
+			return err
+		}
+		return r.Check()
+	}})
+	if err != nil {
+		return nil, err
+	}
+	ret := new(draft.Return)
+	if err := json.Unmarshal(res.Value, ret); err != nil {
+		t.Fatal(err)
+	}
+	return ret, nil
+}
+
+var shop = map[string]string{
+	"pay/retry.go":          "package pay\n\n// MaxRetries is how often a charge is tried again.\nconst MaxRetries = 5\n\nfunc charge() error {\n\treturn nil\n}\n",
+	"pay/refund.go":         "package pay\n\nfunc refund(order string) error { return nil }\n",
+	"web/session_store.py":  "SESSION_TTL = 3600  # seconds\n\ndef load_session(sid):\n    return None\n",
+	"docs/deploy.md":        "# Deploy\n\nRun `make deploy` on the bastion host.\n",
+	".env":                  "MAX_RETRIES=9\nSTRIPE_KEY=sk_live_abcdefghijklmnop\n",
+	"node_modules/x/max.js": "const maxRetries = 7\n",
+}
+
+func TestFindsAndQuotes(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, shop)
+	c := New()
+	for _, tt := range []struct{ question, ref, lang string }{
+		{"how often is a charge tried again?", "pay/retry.go:3-4", "en"},
+		{"what is MaxRetries set to?", "pay/retry.go:3-4", "en"},
+		{"max retries?", "pay/retry.go:3-4", "en"},
+		{"how long is the session ttl in seconds", "web/session_store.py:1", "en"},
+		{"SESSION_TTL 是多少?", "web/session_store.py:1", "en"},
+		{"berapa waktu SESSION_TTL di kode ini?", "web/session_store.py:1", "id"},
+		{"where do I run make deploy?", "docs/deploy.md:1-3", "en"},
+	} {
+		ret, err := ask(t, c, dir, tt.question)
+		if err != nil {
+			t.Errorf("%q: %v", tt.question, err)
+			continue
+		}
+		if ref := ret.EvidenceRefs[0].Ref; ref != tt.ref {
+			t.Errorf("%q: %s, want %s", tt.question, ref, tt.ref)
+		}
+		if ret.DraftLanguage != tt.lang || ret.Confidence == draft.High {
+			t.Errorf("%q: %s, %s", tt.question, ret.DraftLanguage, ret.Confidence)
+		}
+		honest(t, dir, ret)
+	}
+}
+
+// honest checks that a return says nothing that does not stand in the files.
+func honest(t *testing.T, dir string, ret *draft.Return) {
+	t.Helper()
+	for _, ref := range ret.EvidenceRefs {
+		path, lines, _ := strings.Cut(ref.Ref, ":")
+		b, err := os.ReadFile(filepath.Join(dir, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var from, to int
+		if n, _ := fmt.Sscanf(lines, "%d-%d", &from, &to); n == 1 {
+			to = from
+		}
+		if got := strings.Join(strings.Split(string(b), "\n")[from-1:to], "\n"); got != ref.Quote {
+			t.Errorf("%s: quote %q, file %q", ref.Ref, ref.Quote, got)
+		}
+		for i, name := range strings.Split(ref.SupportsClaim, "`") {
+			if i%2 == 1 && !strings.Contains(ref.Quote, name) {
+				t.Errorf("%s: %q does not stand in %q", ref.Ref, name, ref.Quote)
+			}
+		}
+		if !strings.Contains(ret.DraftReply, ref.Ref) {
+			t.Errorf("the draft does not name %s:\n%s", ref.Ref, ret.DraftReply)
+		}
+	}
+	if strings.Contains(ret.DraftReply, "sk_live") || strings.Contains(ret.DraftReply, "node_modules") {
+		t.Errorf("the draft shows what it must not:\n%s", ret.DraftReply)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, shop)
+	c := New()
+	for _, q := range []string{"what is the capital of Brazil?", "how do solar panels work?", "thanks!", "", "?", "在哪里?", "🙏"} {
+		if ret, err := ask(t, c, dir, q); !errors.Is(err, agent.ErrNothing) {
+			t.Errorf("%q: %v, %v", q, ret, err)
+		}
+	}
+	if _, err := New().Run(context.Background(), agent.Task{Question: "x", Codebase: filepath.Join(dir, "none")}); err == nil || errors.Is(err, agent.ErrNothing) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}
+
+func TestSaysWhatIsMissing(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, shop)
+	ret, err := ask(t, New(), dir, "is MaxRetries read by loadChargePlan?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(ret.DraftReply, "`loadChargePlan`") || len(ret.OpenQuestions) != 1 || ret.Confidence != draft.Low {
+		t.Errorf("%s %q\n%s", ret.Confidence, ret.OpenQuestions, ret.DraftReply)
+	}
+}
+
+// What must not be posted is left out of a draft, however well it matches.
+func TestDropsWhatMayNotBeShown(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{
+		"a.go":     "package a\n\n// the deploy webhook token\nconst webhook = \"ghp_0123456789abcdefghijABCDEFGHIJ012345\"\n",
+		"b.md":     "the deploy webhook wakes @channel and @everyone\n",
+		"c.go":     "package c\n\n// deploy webhook\u202e reversed\n",
+		"ok.go":    "package ok\n\n// The deploy webhook is called once.\nfunc deployWebhook() {}\n",
+		"@here.go": "package here\n\n// deploy webhook deploy webhook\n",
+	})
+	ret, err := ask(t, New(), dir, "where is the deploy webhook called?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ret.EvidenceRefs) != 1 || !strings.HasPrefix(ret.EvidenceRefs[0].Ref, "ok.go:") {
+		t.Errorf("refs %v", ret.EvidenceRefs)
+	}
+}
+
+func TestSymlinksAreNotFollowed(t *testing.T) {
+	outside := t.TempDir()
+	write(t, outside, map[string]string{"secret.go": "package s // the flux capacitor voltage is 12\n"})
+	dir := t.TempDir()
+	write(t, dir, shop)
+	if err := errors.Join(os.Symlink(filepath.Join(outside, "secret.go"), filepath.Join(dir, "s.go")), os.Symlink(outside, filepath.Join(dir, "out"))); err != nil {
+		t.Fatal(err)
+	}
+	if ret, err := ask(t, New(), dir, "what is the flux capacitor voltage?"); !errors.Is(err, agent.ErrNothing) {
+		t.Errorf("%v, %v", ret, err)
+	}
+}

@@ -1,0 +1,169 @@
+package investigate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"tri/lib/draft"
+	"tri/lib/prompt"
+	"tri/lib/rank"
+	"tri/lib/sysexit"
+	"tri/lib/thread"
+	"tri/schemas"
+)
+
+// Caps on what a prompt takes in. The newest or the best stays.
+const (
+	maxMessages  = 20
+	maxContext   = 20
+	maxNotes     = 10
+	maxHints     = 12
+	maxKnowledge = 6
+	maxHintText  = 1500 // bytes
+	maxFeedback  = 6000 // bytes
+)
+
+// told is the data of investigate.md. Everything from outside is a prompt.Text.
+type told struct {
+	Type, Rubric, Language, Schema                     string
+	Round, MaxRefs, MaxSummarySentences, MaxDraftWords int
+	MaxNotesWords                                      int
+	Messages, Context, Notes, Feedback, Hints          []prompt.Text
+}
+
+func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema string) (string, error) {
+	t := r.Thread
+	data := told{
+		Type: t.QuestionType, Rubric: rubric, Language: i.Language, Schema: schema, Round: round(t),
+		MaxRefs: draft.MaxRefs, MaxSummarySentences: draft.MaxSummarySentences,
+		MaxDraftWords: draft.MaxDraftWords, MaxNotesWords: draft.MaxNotesWords,
+		Messages: said("question", last(t.Messages, maxMessages)),
+		Context:  said("context", last(t.Context, maxContext)),
+	}
+	if data.Type == "" {
+		data.Type = thread.Other
+	}
+	if data.Language == "" {
+		data.Language = "en"
+	}
+	for _, n := range last(t.Notes, maxNotes) {
+		data.Notes = append(data.Notes, prompt.Quote("operator", n.Text))
+	}
+	if t.BounceFeedback != "" {
+		data.Feedback = append(data.Feedback, prompt.Quote("feedback", prompt.Cut(t.BounceFeedback, maxFeedback)))
+	}
+	hints := slices.Concat(r.Hints[:min(len(r.Hints), maxHints)], i.knowledge(ctx, withNotes(t)))
+	for _, h := range hints {
+		data.Hints = append(data.Hints, prompt.Quote("hint", h.Source+"\n"+prompt.Cut(h.Text, maxHintText)))
+	}
+	return i.Prompts.Render("investigate.md", data)
+}
+
+// said turns messages into fenced text that says who spoke.
+func said(label string, messages []thread.Message) []prompt.Text {
+	var out []prompt.Text
+	for _, m := range messages {
+		if m.Deleted {
+			continue
+		}
+		who := m.SenderName
+		if who == "" {
+			who = m.SenderID
+		}
+		out = append(out, prompt.Quote(label, fmt.Sprintf("from %s, %s:\n%s", oneLine(who), oneLine(m.At), m.Content)))
+	}
+	return out
+}
+
+func oneLine(s string) string { return prompt.Cut(strings.Join(strings.Fields(s), " "), 100) }
+
+func last[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }
+
+// knowledge is what the team's notes say that comes near the question. Notes are
+// a help: a folder that cannot be read costs the hint, not the round.
+func (i *Investigator) knowledge(ctx context.Context, question string) []Hint {
+	var hits []rank.Hit
+	for _, dir := range i.Knowledge {
+		x, err := i.index(dir)
+		if err != nil {
+			continue
+		}
+		found, err := x.Search(ctx, question, maxKnowledge)
+		if err == nil {
+			hits = append(hits, found.Hits...)
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b rank.Hit) int { return int(1000 * (b.Score - a.Score)) })
+	var hints []Hint
+	for _, h := range hits[:min(len(hits), maxKnowledge)] {
+		hints = append(hints, Hint{fmt.Sprintf("notes of the team, %s:%d-%d", h.Path, h.Start, h.End), strings.Join(h.Lines, "\n")})
+	}
+	return hints
+}
+
+func (i *Investigator) index(dir string) (*rank.Index, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if x := i.notes[dir]; x != nil {
+		return x, nil
+	}
+	x, err := rank.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if i.notes == nil {
+		i.notes = map[string]*rank.Index{}
+	}
+	i.notes[dir] = x
+	return x, nil
+}
+
+// wanted is the schema of a return without what an agent must not write.
+var wanted = sync.OnceValues(func() ([]byte, error) {
+	text, err := schemas.Read("return")
+	if err != nil {
+		return nil, sysexit.With(sysexit.Software, fmt.Errorf("schema of a return: %w", err))
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return nil, sysexit.With(sysexit.Software, fmt.Errorf("schema of a return: %w", err))
+	}
+	delete(schema, "$id")
+	prune(schema)
+	return json.Marshal(schema)
+})
+
+// prune takes the properties marked readOnly out of a schema, and the definitions
+// that only they used.
+func prune(node any) {
+	switch node := node.(type) {
+	case []any:
+		for _, v := range node {
+			prune(v)
+		}
+	case map[string]any:
+		if properties, ok := node["properties"].(map[string]any); ok {
+			for name, v := range properties {
+				if p, ok := v.(map[string]any); ok && p["readOnly"] == true {
+					delete(properties, name)
+				}
+			}
+		}
+		for _, v := range node {
+			prune(v)
+		}
+	}
+	schema, ok := node.(map[string]any)
+	if defs, has := schema["$defs"].(map[string]any); ok && has {
+		for name := range defs {
+			text, err := json.Marshal(schema)
+			if err == nil && !strings.Contains(string(text), `"#/$defs/`+name+`"`) {
+				delete(defs, name)
+			}
+		}
+	}
+}

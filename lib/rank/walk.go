@@ -1,0 +1,99 @@
+package rank
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Folders of other people's code, of tools and of caches.
+var otherDirs = []string{"node_modules", "vendor", "bower_components", "__pycache__", "venv"}
+
+// keptDirs are the hidden folders that a team writes itself.
+var keptDirs = []string{".ci", ".github", ".gitlab", ".circleci", ".config"}
+
+func skipDir(name string) bool {
+	return slices.Contains(otherDirs, name) || strings.HasPrefix(name, ".") && !slices.Contains(keptDirs, name)
+}
+
+// secretNames hold keys and passwords. What may not be shown is not read.
+var secretNames = []string{
+	".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.kdbx", "*.ppk", "*.asc", "*.gpg",
+	"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".htpasswd",
+	".git-credentials", "credentials", "credentials.*", "secrets.*", "secret.*", "*.token", "*.secret", "*.tfstate", "*.tfvars",
+}
+
+// noise is written by tools: locks, sums, maps, bundles, pictures.
+var noise = []string{
+	"go.sum", "go.work.sum", "*.lock", "package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "*.min.js", "*.min.css",
+	"*.map", "*.svg", "*.pb.go", "*_pb2.py", "*.snap",
+}
+
+func skipFile(name string) bool {
+	name = strings.ToLower(name)
+	return matches(secretNames, name) || matches(noise, name)
+}
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return ok && err == nil
+	})
+}
+
+// readable reports whether text is text that people wrote: not binary, not one
+// endless line, not marked as generated.
+func readable(text []byte) bool {
+	head := text[:min(len(text), 8<<10)]
+	if bytes.IndexByte(head, 0) >= 0 || !utf8.Valid(trimRune(head)) {
+		return false
+	}
+	if lines := bytes.Count(text, []byte{'\n'}) + 1; len(text) > 4<<10 && len(text)/lines > 600 {
+		return false
+	}
+	head = text[:min(len(text), 600)]
+	return !bytes.Contains(head, []byte("DO NOT EDIT")) && !bytes.Contains(head, []byte("@generated"))
+}
+
+// trimRune takes away a character that the cut has split.
+func trimRune(b []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// weight is how well files of this kind answer: what decides comes before what
+// tests it, and data, which often quotes the question itself, comes last.
+func weight(name string, text []byte) float64 {
+	base, ext := strings.ToLower(path.Base(name)), strings.ToLower(path.Ext(name))
+	dirs := "/" + strings.ToLower(path.Dir(name)) + "/"
+	switch {
+	case slices.Contains([]string{".ndjson", ".jsonl", ".csv", ".tsv", ".log", ".out", ".golden", ".txtar"}, ext):
+		return 0.3
+	case strings.Contains(dirs, "/testdata/") || strings.Contains(dirs, "/fixtures/") || strings.Contains(dirs, "/__snapshots__/"):
+		return 0.35
+	case strings.Contains(base, "_test.") || strings.HasPrefix(base, "test_") || strings.Contains(base, ".test.") ||
+		strings.Contains(base, ".spec.") || strings.Contains(dirs, "/test/") || strings.Contains(dirs, "/tests/"):
+		return 0.6
+	case slices.Contains([]string{".md", ".rst", ".adoc", ".txt", ".tex", ".html"}, ext), manual(ext):
+		return 0.9
+	case ext == ".json":
+		return 0.65
+	case strings.HasPrefix(base, "changelog"), strings.HasPrefix(base, "license"):
+		return 0.4
+	case bytes.HasPrefix(text, []byte("#!")):
+		return 0.95
+	}
+	return 1
+}
+
+// manual reports whether ext is a manual section, as in "tri.7".
+func manual(ext string) bool { return len(ext) == 2 && '1' <= ext[1] && ext[1] <= '9' }
