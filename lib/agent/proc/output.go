@@ -1,0 +1,110 @@
+package proc
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"os"
+)
+
+// stdout hands the program's lines on, and keeps what it is given.
+func (r *running) stdout() {
+	defer r.readers.Done()
+	in := bufio.NewReaderSize(r.outR, 64<<10)
+	var line []byte
+	over := false
+	left := cmp.Or(r.spec.MaxStdout, MaxOutput)
+	for {
+		part, err := in.ReadSlice('\n')
+		if left -= int64(len(part)); left < 0 {
+			if !r.exit.Flooded {
+				r.exit.Flooded = true
+				close(r.flooded)
+			}
+			if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+				return
+			}
+			continue // read on, so that it can die of our signal and not of a full pipe
+		}
+		if _, werr := r.transcript.Write(part); werr != nil && r.failedOut == nil {
+			r.failedOut = werr
+		}
+		switch {
+		case over || len(line)+len(part) > MaxLine:
+			line, over = nil, true
+		default:
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		r.line(line, over)
+		line, over = line[:0], false
+		if err != nil {
+			return // end, or the deadline: whoever still writes writes to nobody
+		}
+	}
+}
+
+func (r *running) line(line []byte, over bool) {
+	if over {
+		r.exit.Skipped++
+		return
+	}
+	line = bytes.TrimRight(line, "\r\n")
+	if len(line) == 0 || r.spec.Line == nil || r.exit.Done {
+		return
+	}
+	if r.spec.Line(line) {
+		r.exit.Done = true
+		close(r.lined)
+	}
+}
+
+// stderr keeps the beginning in the run's folder and the end for a message.
+func (r *running) stderr() {
+	defer r.readers.Done()
+	const last = 2 << 10
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := r.errR.Read(buf)
+		if _, werr := r.complaints.Write(buf[:n]); werr != nil && r.failedErr == nil {
+			r.failedErr = werr
+		}
+		r.tail = append(r.tail, buf[:n]...)
+		if len(r.tail) > last {
+			r.tail = append(r.tail[:0], r.tail[len(r.tail)-last:]...)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// capped writes the first bytes to a file and drops the others.
+type capped struct {
+	f    *os.File
+	left int64
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	n := min(int64(len(p)), c.left)
+	if n == 0 {
+		return len(p), nil
+	}
+	c.left -= n
+	if _, err := c.f.Write(p[:n]); err != nil {
+		c.left = 0
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (c *capped) Close() error { return c.f.Close() }
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return io.Discard.Write(p) }
+func (discard) Close() error                { return nil }

@@ -1,0 +1,288 @@
+// Package proc runs one agent program: as a process group of its own, with an
+// environment that names what may pass, bounded output, and an end that comes
+// when the work is done, the time is up or this process dies, and that leaves no
+// process behind.
+//
+// It supervises programs that mean no harm. One that means to stay can leave its
+// group and clear its environment; only a sandbox stops that one, which is why
+// adapters ask for `sandbox: off` in so many words (RequireOff).
+package proc
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"tri/lib/sysexit"
+)
+
+// Limits of what a program may say, in bytes.
+const (
+	MaxLine       = 4 << 20   // of one line of stdout; a longer one is skipped
+	MaxOutput     = 512 << 20 // of stdout; who says more is ended
+	MaxTranscript = 64 << 20  // kept of stdout
+	MaxStderr     = 1 << 20   // kept of stderr
+)
+
+// How long a program is given. Variables of a Spec in tests.
+const (
+	Linger = 3 * time.Second // to end by itself once its work is done
+	Grace  = 5 * time.Second // between SIGTERM and SIGKILL
+	drain  = 2 * time.Second // for what is still in its pipes once all are dead
+)
+
+// Spec is one program to run.
+type Spec struct {
+	Argv   []string
+	Dir    string   // where it works: the codebase
+	Env    []string // KEY=value, all of it
+	Prompt string   // its standard input
+	RunDir string   // keeps prompt.md, transcript.ndjson, stderr.txt; "" keeps nothing
+	Hold   *os.File // inherited by every process of the run; may be nil
+	// Line gets each line of stdout, without its newline, valid during the call
+	// only. It returns true when the work is done.
+	Line func(line []byte) (done bool)
+	// MaxStdout ends a program that says more, in bytes; 0 is MaxOutput.
+	MaxStdout int64
+	// Linger and Grace are as the constants; 0 means those.
+	Linger, Grace time.Duration
+}
+
+// Exit is how a program ended.
+type Exit struct {
+	Status  int    // exit status; 128+n when signal n ended it
+	Done    bool   // Line said so
+	Stopped bool   // by us
+	Flooded bool   // it said more than MaxStdout
+	Skipped int    // lines over MaxLine
+	Stderr  string // the last of it, for a message
+}
+
+// mark is the variable by which stray processes of a run are found.
+const mark = "TRI_RUN_MARK="
+
+// Run runs the program to its end. When ctx ends first, the program is ended and
+// ctx's error returned. An error that is not ctx's means that it could not be
+// started; how it fared is in Exit.
+func Run(ctx context.Context, s Spec) (Exit, error) {
+	if err := ctx.Err(); err != nil {
+		return Exit{}, err
+	}
+	r := &running{spec: s, lined: make(chan struct{}), ended: make(chan struct{}), flooded: make(chan struct{})}
+	if err := r.open(); err != nil {
+		return Exit{}, errors.Join(err, r.close())
+	}
+	started := make(chan error, 1)
+	go r.live(started)
+	if err := <-started; err != nil {
+		return Exit{}, errors.Join(startError(s.Argv, err), r.close())
+	}
+	r.readers.Add(2)
+	go r.stdout()
+	go r.stderr()
+	r.supervise(ctx)
+	err := r.close()
+	if ctx.Err() != nil && !r.exit.Done {
+		return r.exit, fmt.Errorf("%s: %w", filepath.Base(s.Argv[0]), ctx.Err())
+	}
+	if err != nil {
+		return r.exit, sysexit.With(sysexit.IO, fmt.Errorf("keep output of %s: %w", filepath.Base(s.Argv[0]), err))
+	}
+	return r.exit, nil
+}
+
+func startError(argv []string, err error) error {
+	err = fmt.Errorf("start %q: %w", argv[0], err)
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+		return sysexit.Hint(sysexit.With(sysexit.Unavailable, err), "install it, or name it with its path under `command:` in the configuration")
+	}
+	return sysexit.With(sysexit.Unavailable, err)
+}
+
+// running is a program under way.
+type running struct {
+	spec    Spec
+	cmd     *exec.Cmd
+	mark    string
+	ended   chan struct{} // closed when the program and its group are dead
+	lined   chan struct{} // closed when Line has said done
+	flooded chan struct{} // closed when MaxStdout is passed
+
+	mu     sync.Mutex
+	reaped bool // the group's number may belong to others from here on
+
+	stdin                  *os.File
+	outR, outW, errR, errW *os.File
+	transcript, complaints io.WriteCloser
+	readers                sync.WaitGroup
+	exit                   Exit
+	tail                   []byte
+	failedOut, failedErr   error
+}
+
+// open makes what the program is connected to.
+func (r *running) open() (err error) {
+	nonce := make([]byte, 16)
+	rand.Read(nonce)
+	r.mark = mark + hex.EncodeToString(nonce)
+	r.transcript, r.complaints = discard{}, discard{}
+	if r.stdin, err = r.prompt(); err != nil {
+		return err
+	}
+	if r.outR, r.outW, err = os.Pipe(); err != nil {
+		return err
+	}
+	if r.errR, r.errW, err = os.Pipe(); err != nil {
+		return err
+	}
+	if r.spec.RunDir != "" {
+		if r.transcript, err = r.keep("transcript.ndjson", MaxTranscript); err != nil {
+			return err
+		}
+		if r.complaints, err = r.keep("stderr.txt", MaxStderr); err != nil {
+			return err
+		}
+	}
+	r.cmd = &exec.Cmd{
+		Path: r.spec.Argv[0], Args: r.spec.Argv, Dir: r.spec.Dir,
+		Env:   append(append([]string{}, r.spec.Env...), r.mark),
+		Stdin: r.stdin, Stdout: r.outW, Stderr: r.errW, SysProcAttr: attributes(),
+	}
+	if r.cmd.Path, err = exec.LookPath(r.spec.Argv[0]); err != nil {
+		return startError(r.spec.Argv, err)
+	}
+	if r.spec.Hold != nil {
+		r.cmd.ExtraFiles = []*os.File{r.spec.Hold}
+	}
+	return nil
+}
+
+// prompt is standard input: a file, so that no program can block by not reading,
+// and so that what an agent was told can be looked up.
+func (r *running) prompt() (*os.File, error) {
+	dir, keep := r.spec.RunDir, r.spec.RunDir != ""
+	f, err := os.CreateTemp(dir, "prompt-*.md")
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("write prompt: %w", err))
+	}
+	_, err = f.WriteString(r.spec.Prompt)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil && !keep {
+		err = os.Remove(f.Name())
+	}
+	if err != nil {
+		return nil, errors.Join(sysexit.With(sysexit.IO, fmt.Errorf("write prompt: %w", err)), f.Close())
+	}
+	return f, nil
+}
+
+func (r *running) keep(name string, most int64) (io.WriteCloser, error) {
+	f, err := os.OpenFile(filepath.Join(r.spec.RunDir, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("keep output: %w", err))
+	}
+	return &capped{f: f, left: most}, nil
+}
+
+// live starts the program and waits for it on one thread: the kernel sends the
+// death signal when the thread that forked dies, not the process.
+func (r *running) live(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := r.cmd.Start()
+	// The program has its own; while ours are open the pipes have no end.
+	err = errors.Join(err, r.outW.Close(), r.errW.Close())
+	r.outW, r.errW = nil, nil
+	started <- err
+	if err != nil {
+		return
+	}
+	if awaitDeath(r.cmd.Process.Pid) {
+		r.signal(syscall.SIGKILL) // the others of the group, before its number is free
+		r.mu.Lock()
+		r.reaped = true
+		r.mu.Unlock()
+	}
+	_ = r.cmd.Wait() // how it ended is in ProcessState
+	sweep(r.mark)
+	close(r.ended)
+}
+
+// signal reaches every process of the group.
+func (r *running) signal(s syscall.Signal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reaped {
+		return
+	}
+	_ = syscall.Kill(-r.cmd.Process.Pid, s) // ESRCH: all gone, which is what is wanted
+}
+
+// supervise returns when no process of the run is left and its output is read.
+func (r *running) supervise(ctx context.Context) {
+	linger, grace := cmp.Or(r.spec.Linger, Linger), cmp.Or(r.spec.Grace, Grace)
+	select {
+	case <-r.ended:
+	case <-ctx.Done():
+		r.stop(grace)
+	case <-r.flooded:
+		r.stop(grace)
+	case <-r.lined:
+		select {
+		case <-r.ended:
+		case <-ctx.Done():
+			r.stop(grace)
+		case <-time.After(linger):
+			r.stop(grace)
+		}
+	}
+	// What is left in the pipes; a process that escaped may still hold them.
+	soon := time.Now().Add(drain)
+	_ = errors.Join(r.outR.SetReadDeadline(soon), r.errR.SetReadDeadline(soon)) // pipes have deadlines
+	r.readers.Wait()
+	r.exit.Status = status(r.cmd.ProcessState)
+	r.exit.Stderr = string(bytes.ToValidUTF8(r.tail, []byte("?")))
+}
+
+// stop ends the group: SIGTERM, and SIGKILL for those that do not listen.
+func (r *running) stop(grace time.Duration) {
+	r.exit.Stopped = true
+	r.signal(syscall.SIGTERM)
+	select {
+	case <-r.ended:
+	case <-time.After(grace):
+		r.signal(syscall.SIGKILL)
+		<-r.ended
+	}
+}
+
+func status(p *os.ProcessState) int {
+	if w, ok := p.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return p.ExitCode()
+}
+
+func (r *running) close() error {
+	err := errors.Join(r.failedOut, r.failedErr)
+	for _, f := range []*os.File{r.stdin, r.outR, r.outW, r.errR, r.errW} {
+		if f != nil {
+			_ = f.Close() // nothing was written by us through them
+		}
+	}
+	return errors.Join(err, r.transcript.Close(), r.complaints.Close())
+}

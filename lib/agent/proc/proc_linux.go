@@ -1,0 +1,58 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// attributes make the program the leader of its own group, and have the kernel
+// kill it when we die, however we die.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// awaitDeath returns when the process has died, and leaves it to be reaped. It
+// reports whether it could.
+func awaitDeath(pid int) bool {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil
+		}
+	}
+}
+
+// sweep kills the processes that left the group but still carry the run's mark in
+// their environment, and those that these start meanwhile.
+func sweep(mark string) {
+	for range 20 {
+		if !kill(mark) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond) // for the kernel to take them away
+	}
+}
+
+func kill(mark string) (found bool) {
+	envs, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		return false
+	}
+	for _, name := range envs {
+		env, err := os.ReadFile(name) // not ours to read, or gone: not of this run
+		if err != nil || !bytes.Contains(env, []byte(mark)) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil && pid != os.Getpid() {
+			found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
+		}
+	}
+	return found
+}
