@@ -1,0 +1,209 @@
+package local
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// head is what stands before a message's text.
+type head struct {
+	name string
+	mark byte  // '>' in the thread of id, '!' a change of id, 0 neither
+	id   int64 // offset of the other message's line
+	key  string
+}
+
+// anon is the sender of a line without a name.
+const anon = "anon"
+
+// headForm is "name", "name >ID", "name !ID", each with " [key]" or without. The
+// colon is followed by a space, so that http://x is no name.
+var headForm = regexp.MustCompile(`^([^\s:>!\[\]@]{1,64})(?: ([>!])([0-9]{1,18}))?(?: \[([a-z0-9-]{1,64})\])?:(?: |$)`)
+
+// maxHead is more than any head can have.
+const maxHead = 512
+
+// parse splits a line. A line without a head is all text; ok is then false.
+func parse(line string) (h head, text string, ok bool) {
+	m := headForm.FindStringSubmatch(line[:min(len(line), maxHead)])
+	if m == nil || strings.ContainsFunc(m[1], func(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }) {
+		return head{name: anon}, line, false
+	}
+	h = head{name: m[1], key: m[4]}
+	if m[2] != "" {
+		h.mark = m[2][0]
+		for _, d := range m[3] {
+			h.id = h.id*10 + int64(d-'0')
+		}
+	}
+	return h, line[len(m[0]):], true
+}
+
+// encode is the line, or lines, of a message of the bot, with its newline.
+func encode(bot string, thread int64, key, text string) string {
+	return fmt.Sprintf("%s >%d [%s]: %s\n", bot, thread, key, encodeText(text))
+}
+
+// encodeText writes newlines as " \", newline, tab. The last line never ends in
+// " \", or a line that somebody appends would become part of the message: a
+// backslash there gets one more space, which decodeText takes away.
+func encodeText(text string) string {
+	text = visible(text)
+	if strings.HasSuffix(strings.TrimRight(text, " "), `\`) {
+		text += " "
+	}
+	return strings.ReplaceAll(text, "\n", " \\\n\t")
+}
+
+// decodeText is the text of a line with a key.
+func decodeText(s string) string {
+	s = strings.ReplaceAll(s, " \\\n\t", "\n")
+	if t := strings.TrimRight(s, " "); len(t) < len(s) && strings.HasSuffix(t, `\`) {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// visible writes out what a terminal would obey and nobody would see: control
+// characters but newline and tab, the overriding and isolating bidi controls,
+// the line separators that some readers split at, and broken UTF-8.
+func visible(s string) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, obeyed) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case obeyed(r) && r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case obeyed(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+func obeyed(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' ||
+		0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 || r == 0x2028 || r == 0x2029
+}
+
+// errLong is a line that is skipped.
+var errLong = errors.New("line too long")
+
+// chunk holds any message of the bot: maxText runes, each at most four bytes or
+// six when escaped.
+const chunk = 1 << 20
+
+// walk calls fn with every whole message of r between off and size: its line
+// without the newline, with the lines that it goes on in. It returns the offset
+// behind the last one. What may go on beyond size is left for later, unless
+// final. Of a line that is too long fn gets the beginning, and errLong.
+func walk(r io.ReaderAt, off, size int64, final bool, fn func(off int64, line []byte, err error) error) (int64, error) {
+	buf := make([]byte, min(chunk, max(size-off, 0)))
+	for off < size {
+		n, err := r.ReadAt(buf[:min(int64(len(buf)), size-off)], off)
+		if n == 0 {
+			return off, err
+		}
+		used, err := walkChunk(buf[:n], off, final && off+int64(n) == size, fn)
+		off += used
+		if err != nil {
+			return off, err
+		}
+		if used > 0 {
+			continue
+		}
+		end := off
+		if n == chunk {
+			end, err = lineEnd(r, off, size)
+		}
+		if err != nil || end == off {
+			return off, err // what is left is no whole line yet
+		}
+		if err := fn(off, buf[:maxHead], errLong); err != nil {
+			return off, err
+		}
+		off = end
+	}
+	return off, nil
+}
+
+// lineEnd is the offset behind the next newline, off itself when there is none.
+func lineEnd(r io.ReaderAt, off, size int64) (int64, error) {
+	buf := make([]byte, 64<<10)
+	for at := off; at < size; {
+		n, err := r.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
+		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
+			return at + int64(i) + 1, nil
+		}
+		if n == 0 {
+			return off, err
+		}
+		at += int64(n)
+	}
+	return off, nil
+}
+
+func walkChunk(b []byte, off int64, final bool, fn func(int64, []byte, error) error) (used int64, err error) {
+	for len(b) > 0 {
+		n := whole(b, final)
+		if n < 0 {
+			return used, nil
+		}
+		line := bytes.TrimSuffix(b[:n], []byte("\n"))
+		if h, _, _ := parse(string(line[:min(len(line), maxHead)])); h.key == "" && len(line) > maxLine {
+			err = fn(off+used, line[:maxHead], errLong)
+		} else {
+			err = fn(off+used, line, nil)
+		}
+		if err != nil {
+			return used, err
+		}
+		used += int64(n)
+		b = b[n:]
+	}
+	return used, nil
+}
+
+// whole is the length of the first message of b with its last newline, -1 when
+// more of it may come.
+func whole(b []byte, final bool) int {
+	end := bytes.IndexByte(b, '\n')
+	if end < 0 {
+		if final {
+			return len(b)
+		}
+		return -1
+	}
+	h, _, _ := parse(string(b[:min(end, maxHead)]))
+	for h.key != "" && bytes.HasSuffix(b[:end], []byte(` \`)) {
+		if end+1 == len(b) && !final {
+			return -1 // the next line decides
+		}
+		if end+1 == len(b) || b[end+1] != '\t' {
+			break
+		}
+		next := bytes.IndexByte(b[end+1:], '\n')
+		if next < 0 && final {
+			return len(b)
+		}
+		if next < 0 {
+			return -1
+		}
+		end += 1 + next
+	}
+	return end + 1
+}

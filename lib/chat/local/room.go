@@ -1,0 +1,182 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"tri/lib/event"
+)
+
+// room is what the lines of a room, read from its start, say so far.
+type room struct {
+	name     string
+	bot      string
+	messages map[int64]*message // by offset
+	speakers map[string]string  // names by their lower case
+}
+
+// message is a line that others may refer to.
+type message struct {
+	author  string
+	root    int64 // of its thread; its own offset when it stands alone
+	replyTo int64 // -1: to nobody
+	at      string
+	gone    bool
+}
+
+func newRoom(name, bot string) *room {
+	return &room{
+		name: name, bot: bot, messages: map[int64]*message{},
+		speakers: map[string]string{strings.ToLower(bot): bot},
+	}
+}
+
+// entry is one line understood.
+type entry struct {
+	id      int64 // the message's
+	off     int64 // the line's
+	key     string
+	body    string // behind the head, as it stands in the file
+	text    string
+	edit    bool // of a message before
+	deleted bool
+}
+
+// errNothing is a line that says nothing.
+var errNothing = errors.New("empty")
+
+// add takes the next line. An error says why it counts for nothing.
+func (r *room) add(off int64, line string, at time.Time) (entry, error) {
+	h, body, _ := parse(line)
+	e := entry{id: off, off: off, key: h.key, body: body, text: body}
+	if h.key != "" {
+		e.text = decodeText(body)
+	} else {
+		e.text = strings.TrimSuffix(body, "\r")
+	}
+	e.text = strings.ToValidUTF8(e.text, "\uFFFD")
+	if h.mark == '!' {
+		return r.change(e, h)
+	}
+	if strings.TrimSpace(e.text) == "" {
+		return e, errNothing
+	}
+	m := &message{author: h.name, root: off, replyTo: -1, at: at.UTC().Format(time.RFC3339Nano)}
+	if to := r.messages[h.id]; h.mark == '>' && to != nil {
+		m.root, m.replyTo = to.root, h.id
+	}
+	r.messages[off] = m
+	if h.name != anon {
+		r.speakers[strings.ToLower(h.name)] = h.name
+	}
+	if h.mark == '>' && m.replyTo < 0 {
+		return e, r.fault(off, "there is no message %d: taken as a message of its own", h.id)
+	}
+	return e, nil
+}
+
+func (r *room) change(e entry, h head) (entry, error) {
+	m := r.messages[h.id]
+	switch {
+	case m == nil:
+		return e, r.ignored(e.off, "there is no message %d", h.id)
+	case m.author != h.name || h.name == anon:
+		return e, r.ignored(e.off, "message %d is not of %q", h.id, h.name)
+	case m.gone:
+		return e, r.ignored(e.off, "message %d is deleted", h.id)
+	}
+	e.id, e.edit = h.id, true
+	if strings.TrimSpace(e.text) == "" {
+		e.text, e.deleted, m.gone = "", true, true
+	}
+	return e, nil
+}
+
+// fault is what a person should know of a line that counts all the same.
+type fault struct{ text string }
+
+func (f *fault) Error() string { return f.text }
+
+func (r *room) fault(off int64, format string, args ...any) error {
+	return &fault{fmt.Sprintf("room %s: line at %d: %s", r.name, off, fmt.Sprintf(format, args...))}
+}
+
+func (r *room) ignored(off int64, format string, args ...any) error {
+	return fmt.Errorf("room %s: line at %d: %s: ignored", r.name, off, fmt.Sprintf(format, args...))
+}
+
+// event is an entry in the shape of every platform. at is when it was noticed.
+func (r *room) event(e entry, at time.Time) event.Event {
+	m := r.messages[e.id]
+	ev := event.Event{
+		Platform: Platform, ChatID: r.name, ChatName: r.name, MessageID: id(e.id),
+		CreateTime: m.at, MsgType: "text", Content: e.text,
+		Sender:   event.Sender{ID: m.author, Type: "user", Name: m.author},
+		Mentions: r.mentions(e.text), Deleted: e.deleted,
+	}
+	if m.author == r.bot {
+		ev.Sender.Type = "bot"
+	}
+	if m.root != e.id {
+		root := id(m.root)
+		ev.ThreadID = &root
+	}
+	if m.replyTo >= 0 && m.replyTo != m.root {
+		ev.ReplyToID = id(m.replyTo)
+	}
+	if e.edit {
+		// The line's offset, so that a room that is read again from its start gives
+		// the same identities.
+		ev.EditedAt, ev.EditID = at.UTC().Format(time.RFC3339Nano), id(e.off)
+	}
+	return ev
+}
+
+func id(off int64) string { return strconv.FormatInt(off, 10) }
+
+// mentions are the names called by @, and the one addressed at the beginning
+// ("ben: …", "ben, …") when somebody of that name has spoken or it is the bot.
+func (r *room) mentions(text string) []string {
+	found := []string{}
+	add := func(name string) {
+		if known, ok := r.speakers[strings.ToLower(name)]; ok {
+			name = known
+		}
+		for _, f := range found {
+			if f == name {
+				return
+			}
+		}
+		found = append(found, name)
+	}
+	if i := strings.IndexAny(text[:min(len(text), maxHead)], ":,"); i > 0 {
+		if name, ok := r.speakers[strings.ToLower(text[:i])]; ok {
+			add(name)
+		}
+	}
+	before := ' '
+	for i, c := range text {
+		if c == '@' && !unicode.IsLetter(before) && !unicode.IsDigit(before) {
+			if name := called(text[i+1:]); name != "" {
+				add(name)
+			}
+		}
+		before = c
+	}
+	return found
+}
+
+// called is the name that s begins with.
+func called(s string) string {
+	end := strings.IndexFunc(s, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("._-", c)
+	})
+	if end < 0 {
+		end = len(s)
+	}
+	return strings.TrimRight(s[:end], "._-")
+}

@@ -1,0 +1,237 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"tri/lib/chat"
+	"tri/lib/event"
+)
+
+// How often the folder is looked at without being told: a net below fsnotify,
+// and alone where there is no fsnotify (network file systems, watches used up).
+const (
+	slowPoll = 2 * time.Second
+	fastPoll = 200 * time.Millisecond
+)
+
+// batch is how many events are made durable together.
+const batch = 512
+
+// reader is a Client's source while it runs.
+type reader struct {
+	c       *Client
+	resume  chat.Resume
+	emit    func(event.Event) error
+	rooms   map[string]*position
+	refused map[string]string // what was said of names that are no rooms
+}
+
+// position is how far a room has been read. Ids are offsets, so a room whose
+// earlier bytes change is another room.
+type position struct {
+	*room
+	off   int64
+	tail  []byte // the last bytes before off
+	quiet bool   // its faults were told when they were new
+	dead  bool
+}
+
+const tailSize = 1 << 10
+
+// Run reads every room from its start: what the log has already is dropped
+// there, by identity.
+func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
+	r := &reader{c: c, resume: resume, emit: emit, rooms: map[string]*position{}, refused: map[string]string{}}
+	poll := slowPoll
+	var changed chan fsnotify.Event
+	var lost chan error
+	if !c.once {
+		// Before the first look, so that nothing falls between.
+		w, err := watchDir(c.dir)
+		if err == nil {
+			defer w.Close()
+			changed, lost = w.Events, w.Errors
+		} else {
+			poll = fastPoll
+			resume.Say("no notice of changes (%v): looking every %v", err, poll)
+		}
+	}
+	if err := r.all(ctx); err != nil || c.once {
+		return err
+	}
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-changed:
+			err = r.one(ctx, filepath.Base(e.Name))
+		case <-lost: // more changes than the kernel keeps
+			err = r.all(ctx)
+		case <-tick.C:
+			err = r.all(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func watchDir(dir string) (*fsnotify.Watcher, error) {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Add(dir); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func (r *reader) all(ctx context.Context) error {
+	dir, err := r.c.root.Open(".")
+	if err != nil {
+		return fmt.Errorf("local chat %q: %w", r.c.dir, err)
+	}
+	names, err := dir.Readdirnames(-1)
+	if err := errors.Join(err, dir.Close()); err != nil {
+		return fmt.Errorf("local chat %q: %w", r.c.dir, err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := r.one(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one reads what is new in a room. Faults of the room are told, once; the error
+// is one that ends the source.
+func (r *reader) one(ctx context.Context, name string) error {
+	p := r.rooms[name]
+	if p != nil && p.dead {
+		return nil
+	}
+	f, err := r.c.open(name, os.O_RDONLY)
+	if err != nil {
+		if !errors.Is(err, errHidden) && !errors.Is(err, fs.ErrNotExist) && r.refused[name] != err.Error() {
+			r.refused[name] = err.Error()
+			r.resume.Say("%v", err)
+		}
+		return nil
+	}
+	defer f.Close()
+	if p == nil {
+		_, known := r.resume.Last[name]
+		p = &position{room: newRoom(name, r.c.bot), quiet: known}
+		r.rooms[name] = p
+	}
+	return r.read(ctx, p, f)
+}
+
+func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("room %q: %w", p.name, err)
+	}
+	if info.Size() == p.off {
+		return nil
+	}
+	if !p.same(f, info.Size()) {
+		p.dead = true
+		r.resume.Say("room %q was cut or rewritten, so its message ids no longer hold: it is not read any more", p.name)
+		return nil
+	}
+	// The file's own time: exact for a line just appended, and for an old room
+	// nearer to the truth than now.
+	at := info.ModTime()
+	if now := r.c.now(); at.After(now) {
+		at = now
+	}
+	var ready []event.Event
+	flush := func() error {
+		if len(ready) == 0 {
+			return ctx.Err()
+		}
+		err := r.resume.EmitAll(r.emit, ready)
+		ready = ready[:0]
+		return err
+	}
+	end, err := walk(f, p.off, info.Size(), false, func(off int64, line []byte, err error) error {
+		if e, ok := r.line(p, off, line, at, err); ok {
+			ready = append(ready, e)
+		}
+		if len(ready) == batch {
+			return flush()
+		}
+		return nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	p.quiet = false
+	return p.advance(f, end)
+}
+
+// line is the event of a line, when it has one.
+func (r *reader) line(p *position, off int64, line []byte, at time.Time, err error) (event.Event, bool) {
+	if errors.Is(err, errLong) {
+		r.tell(p, fmt.Errorf("room %s: line at %d: longer than %d bytes: ignored", p.name, off, maxLine))
+		return event.Event{}, false
+	}
+	e, err := p.add(off, string(line), at)
+	if err != nil {
+		r.tell(p, err)
+		if !errors.As(err, new(*fault)) {
+			return event.Event{}, false
+		}
+	}
+	return p.event(e, at), true
+}
+
+func (r *reader) tell(p *position, err error) {
+	if !p.quiet && !errors.Is(err, errNothing) {
+		r.resume.Say("%v", err)
+	}
+}
+
+// same reports whether what was read still stands before off.
+func (p *position) same(f *os.File, size int64) bool {
+	if size < p.off {
+		return false
+	}
+	now := make([]byte, len(p.tail))
+	_, err := f.ReadAt(now, p.off-int64(len(p.tail)))
+	return len(p.tail) == 0 || err == nil && bytes.Equal(now, p.tail)
+}
+
+func (p *position) advance(f *os.File, off int64) error {
+	if off == p.off {
+		return nil
+	}
+	p.off = off
+	p.tail = make([]byte, min(off, tailSize))
+	if _, err := f.ReadAt(p.tail, off-int64(len(p.tail))); err != nil {
+		return fmt.Errorf("room %q: %w", p.name, err)
+	}
+	return nil
+}
