@@ -138,7 +138,7 @@ func (x *Index) refresh(ctx context.Context) error {
 			return skip(d) // unreadable or gone meanwhile: the rest still counts
 		}
 		if d.IsDir() {
-			if path != "." && skipDir(d.Name()) {
+			if path != "." && (skipDir(d.Name()) || x.made(path)) {
 				return fs.SkipDir
 			}
 			return nil

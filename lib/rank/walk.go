@@ -2,6 +2,7 @@ package rank
 
 import (
 	"bytes"
+	"io"
 	"path"
 	"slices"
 	"strings"
@@ -17,6 +18,25 @@ var keptDirs = []string{".ci", ".github", ".gitlab", ".circleci", ".config"}
 func skipDir(name string) bool {
 	return slices.Contains(otherDirs, name) || strings.HasPrefix(name, ".") && !slices.Contains(keptDirs, name)
 }
+
+// made reports whether a program says of dir, by a file as bford.info/cachedir
+// describes it, that what lies there can be made again.
+func (x *Index) made(dir string) bool {
+	name := path.Join(dir, "CACHEDIR.TAG")
+	if info, err := x.root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := x.root.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, len(cacheTag))
+	_, err = io.ReadFull(f, head)
+	return err == nil && string(head) == cacheTag
+}
+
+const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55"
 
 // secretNames hold keys and passwords. What may not be shown is not read.
 var secretNames = []string{
