@@ -1,0 +1,143 @@
+package evidence
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// MaxFile is the largest file, in bytes, that evidence may stand in.
+const MaxFile = 4 << 20
+
+// errMissing is the one refusal that a different version of the codebase may
+// mend.
+var errMissing = errors.New("there is no such file")
+
+// read returns the bytes of a regular text file below root. A FIFO, a device, a
+// folder, a link that leads out or into .git, a huge or a binary file is refused
+// by name; it never blocks.
+func read(root *os.Root, name string) ([]byte, error) {
+	name, err := follow(root, name)
+	if err != nil {
+		return nil, err
+	}
+	// Looked at before it is opened, since opening some devices does something.
+	if info, err := root.Stat(name); err != nil {
+		return nil, missing(err)
+	} else if err := checkInfo(info); err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, missing(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil {
+		return nil, err
+	} else if err := checkInfo(info); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return data, checkText(data)
+}
+
+func checkInfo(info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
+	if info.Size() > MaxFile {
+		return fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), MaxFile)
+	}
+	return nil
+}
+
+func checkText(data []byte) error {
+	if len(data) > MaxFile {
+		return fmt.Errorf("it has more than %d bytes", MaxFile)
+	}
+	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 { // as git tells binary from text
+		return errors.New("it is a binary file")
+	}
+	return nil
+}
+
+// missing tells a file that is not there from one that cannot be had.
+func missing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG) {
+		return errMissing
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return errors.New("it may not be read")
+	}
+	pe := new(fs.PathError)
+	if errors.As(err, &pe) {
+		return fmt.Errorf("it cannot be read: %w", pe.Err) // the path is outside text
+	}
+	return fmt.Errorf("it cannot be read: %w", err)
+}
+
+// follow resolves the symbolic links of name below root and checks where they
+// lead as if it had been cited: os.Root keeps them inside, and inside is .git too.
+func follow(root *os.Root, name string) (string, error) {
+	todo := strings.Split(name, "/")
+	done := ""
+	for links := 0; len(todo) > 0; {
+		next := path.Join(done, todo[0])
+		todo = todo[1:]
+		info, err := root.Lstat(next)
+		if err != nil {
+			return "", missing(err)
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			done = next
+			continue
+		}
+		if links++; links > 20 {
+			return "", errors.New("too many symbolic links")
+		}
+		target, err := root.Readlink(next)
+		if err != nil {
+			return "", missing(err)
+		}
+		// A link may climb as long as it stays inside, so .. is resolved first.
+		inside := path.Join(path.Dir(next), target)
+		if _, err := checkPath(inside); err != nil || path.IsAbs(target) {
+			return "", errors.New("it is a link that leads out of the codebase or into .git")
+		}
+		todo = append(strings.Split(inside, "/"), todo...)
+		done = ""
+	}
+	return done, nil
+}
+
+func sum(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}
+
+// split returns the lines of a text without their endings.
+func split(data []byte) []string {
+	text := strings.TrimSuffix(string(data), "\n")
+	if text == "" && len(data) == 0 {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimSuffix(l, "\r")
+	}
+	return lines
+}
+
+// sumLines is Receipt.Lines of lines.
+func sumLines(lines []string) string { return sum([]byte(strings.Join(lines, "\n"))) }

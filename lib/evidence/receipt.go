@@ -1,0 +1,139 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// Stamp returns refs with receipts for the files that can be read now, written
+// by code alone: whatever receipt an agent sent is dropped.
+func Stamp(root *os.Root, repo Repo, refs []Ref, now time.Time) []Ref {
+	out := make([]Ref, len(refs))
+	head, asked := "", false
+	for i, ref := range refs {
+		ref.Receipt = nil
+		out[i] = ref
+		if ref.Kind != File {
+			continue
+		}
+		p, err := Parse(ref.Ref)
+		if err != nil {
+			continue
+		}
+		data, err := read(root, p.Path)
+		if err != nil {
+			continue
+		}
+		if !asked {
+			// A codebase whose git cannot be asked is one without history: the
+			// file's own sum still holds.
+			head, _ = repo.Head(context.Background())
+			asked = true
+		}
+		out[i].Receipt = &Receipt{Commit: head, SHA256: sum(data), ReadAt: now.UTC().Format(time.RFC3339Nano)}
+		lines := split(data)
+		if s, ok := region(p, lines, ref.Quote); ok {
+			out[i].Receipt.Lines = sumLines(lines[s.start-1 : s.end])
+		}
+	}
+	return out
+}
+
+// region is the place that a receipt holds: the quote where there is one, since
+// that is what the claim rests on, else the cited lines.
+func region(p Place, lines []string, quote string) (span, bool) {
+	if says(quote) {
+		if found := find(lines, quote); len(found) > 0 {
+			return nearest(found, p), true
+		}
+	}
+	if p.Start == 0 || p.End > len(lines) {
+		return span{}, false
+	}
+	return span{p.Start, p.End}, true
+}
+
+// StillStands reports whether what ref cites is in the codebase as it is now:
+// the file unchanged, or the same lines somewhere in it. why says, for a person,
+// where they went or what is gone. A reference that code cannot check stands, as
+// it did when a person read it.
+func StillStands(root *os.Root, repo Repo, ref Ref) (ok bool, why string) {
+	switch ref.Kind {
+	case GitCommit:
+		if f := resolveCommit(repo, ref); f.Result == Fabricated {
+			return false, f.Note
+		}
+		return true, ""
+	case File:
+	default:
+		return true, ""
+	}
+	if ref.Receipt == nil {
+		return false, "it has no receipt"
+	}
+	p, err := Parse(ref.Ref)
+	if err != nil {
+		return false, err.Error()
+	}
+	data, err := read(root, p.Path)
+	if err != nil {
+		return false, err.Error()
+	}
+	if sum(data) == ref.Receipt.SHA256 {
+		return true, ""
+	}
+	return linesStand(p, split(data), ref)
+}
+
+func linesStand(p Place, lines []string, ref Ref) (bool, string) {
+	if ref.Receipt.Lines == "" {
+		return false, "the file has changed, and no lines of it were cited"
+	}
+	if says(ref.Quote) {
+		for _, s := range find(lines, ref.Quote) {
+			if sumLines(lines[s.start-1:s.end]) == ref.Receipt.Lines {
+				return true, moved(p, s)
+			}
+		}
+		return false, "the file has changed, and the quoted lines no longer stand in it"
+	}
+	if p.Start == 0 {
+		return false, "the file has changed"
+	}
+	if s, ok := search(p, lines, ref.Receipt.Lines); ok {
+		return true, moved(p, s)
+	}
+	return false, "the file has changed, and the cited lines no longer stand in it"
+}
+
+func moved(p Place, s span) string {
+	if d := s.distance(p); d > 0 {
+		return fmt.Sprintf("it moved to line %d", s.start)
+	}
+	return ""
+}
+
+// maxHashed bounds, in bytes, what search may hash.
+const maxHashed = 64 << 20
+
+// search looks for lines of a given sum, from the cited place outward.
+func search(p Place, lines []string, want string) (span, bool) {
+	k, hashed := p.End-p.Start+1, 0
+	from := min(p.Start, len(lines))
+	for d := 0; d <= len(lines) && hashed < maxHashed; d++ {
+		for _, start := range []int{from - d, from + d} {
+			end := start + k - 1
+			if start < 1 || end > len(lines) {
+				continue
+			}
+			text := strings.Join(lines[start-1:end], "\n")
+			if hashed += len(text); sum([]byte(text)) == want {
+				return span{start, end}, true
+			}
+		}
+	}
+	return span{}, false
+}

@@ -1,0 +1,231 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// What a reference can be found to be, from best to worst (triage §4.4). They
+// are verdict's words too.
+const (
+	Supports    = "supports"
+	Uncheckable = "uncheckable"
+	Contradicts = "contradicts"
+	Fabricated  = "fabricated"
+)
+
+// Tolerances, in lines. Code moves a little between reading and checking, and
+// agents miscount; what moved further is another place.
+const (
+	MaxDrift  = 20  // a quote may stand this far from where it is cited
+	Around    = 3   // what is claimed of lines may stand this near them
+	MaxLines  = 200 // a longer citation points at nothing in particular
+	maxListed = 5   // missing words named in a note
+)
+
+// Finding is what code saw where a reference points.
+type Finding struct {
+	Result string
+	Note   string // one sentence, for a person and for the next round
+	Path   string // of a file reference that could be read
+	// Start and End are the lines where it really stands, from 1; 0 when nothing
+	// narrower than the file was found.
+	Start, End int
+	Lines      []string // of that place
+	Drift      int      // lines between where it was cited and where it stands
+	Text       string   // the whole file, or the commit's message and paths
+}
+
+// Resolve looks at what ref points at and says whether it stands there. The
+// bytes are those that the receipt names: of the file as it is while it is
+// unchanged, else of the receipt's commit, else as it is now. Resolve never
+// fails: what cannot be read is a finding too.
+func Resolve(root *os.Root, repo Repo, ref Ref) Finding {
+	switch ref.Kind {
+	case File:
+		return resolveFile(root, repo, ref)
+	case GitCommit:
+		return resolveCommit(repo, ref)
+	}
+	return Finding{Result: Uncheckable, Note: fmt.Sprintf("code cannot check a reference of kind %s", ref.Kind)}
+}
+
+func resolveFile(root *os.Root, repo Repo, ref Ref) Finding {
+	p, err := Parse(ref.Ref)
+	if err != nil {
+		return Finding{Result: Fabricated, Note: err.Error()}
+	}
+	data, note, err := rightBytes(root, repo, p.Path, ref.Receipt)
+	if err != nil {
+		return Finding{Result: Fabricated, Note: err.Error(), Path: p.Path}
+	}
+	f := judge(p, split(data), ref)
+	f.Path, f.Text = p.Path, string(data)
+	if note != "" {
+		f.Note += "; " + note
+	}
+	return f
+}
+
+// rightBytes returns the file as the investigator read it, when that can be had.
+func rightBytes(root *os.Root, repo Repo, name string, r *Receipt) (data []byte, note string, err error) {
+	now, err := read(root, name)
+	if r == nil || err == nil && r.SHA256 == sum(now) {
+		return now, "", err
+	}
+	if r.Commit != "" && (err == nil || errors.Is(err, errMissing)) {
+		then, gitErr := repo.blob(context.Background(), r.Commit, name)
+		if gitErr == nil && checkText(then) == nil && (r.SHA256 == "" || r.SHA256 == sum(then)) {
+			return then, fmt.Sprintf("as it was at %.12s; it has changed since", r.Commit), nil
+		}
+	}
+	return now, "the file has changed since it was read", err
+}
+
+// judge compares the citation with the file's lines.
+func judge(p Place, lines []string, ref Ref) Finding {
+	n := len(lines)
+	if p.Start > n {
+		return Finding{Result: Fabricated, Note: fmt.Sprintf("line %d is cited, the file has %d", p.Start, n)}
+	}
+	if says(ref.Quote) {
+		return judgeQuote(p, lines, ref)
+	}
+	if p.End > n {
+		return Finding{Result: Fabricated, Note: fmt.Sprintf("line %d is cited, the file has %d", p.End, n)}
+	}
+	if p.Start == 0 || p.End-p.Start >= MaxLines {
+		return Finding{Result: Uncheckable, Note: "no line of the file is cited and nothing is quoted"}
+	}
+	f := Finding{Start: p.Start, End: p.End, Lines: lines[p.Start-1 : p.End]}
+	tokens := claimed(ref, p)
+	near := around(lines, p.Start, p.End)
+	switch gone := absent(tokens, near); {
+	case len(gone) > 0:
+		f.Result, f.Note = Contradicts, fmt.Sprintf("the cited lines do not hold %s, which the claim names", list(gone))
+	case strings.TrimSpace(strings.Join(f.Lines, "")) == "":
+		f.Result, f.Note = Contradicts, "the cited lines are empty"
+	case len(tokens) == 0:
+		f.Result, f.Note = Uncheckable, "the lines exist, but nothing is quoted and the claim names nothing that could stand there"
+	default:
+		f.Result, f.Note = Supports, "what the claim names stands there"
+	}
+	return f
+}
+
+func judgeQuote(p Place, lines []string, ref Ref) Finding {
+	found := find(lines, ref.Quote)
+	if len(found) == 0 {
+		return Finding{Result: Fabricated, Note: "the quoted text stands nowhere in the file"}
+	}
+	at := nearest(found, p)
+	f := Finding{Start: at.start, End: at.end, Lines: lines[at.start-1 : at.end], Drift: at.distance(p)}
+	if f.Drift > MaxDrift {
+		f.Result = Contradicts
+		f.Note = fmt.Sprintf("the quoted text does not stand at the cited lines but at line %d", at.start)
+		return f
+	}
+	if gone := unproved(ref, p, lines, at); len(gone) > 0 {
+		f.Result = Contradicts
+		f.Note = fmt.Sprintf("the quote is right, but %s, which the claim names, does not stand there", list(gone))
+		return f
+	}
+	f.Result, f.Note = Supports, "the quoted text stands there"
+	if f.Drift > 0 {
+		f.Note = fmt.Sprintf("the quoted text stands at line %d, %d lines from where it is cited", at.start, f.Drift)
+	}
+	return f
+}
+
+// unproved lists what a claim names although a right quote does not show it: a
+// number must stand near the quote or in the cited lines, anything else in the
+// file.
+func unproved(ref Ref, p Place, lines []string, at span) []string {
+	near := around(lines, at.start, at.end)
+	if p.Start > 0 && p.End-p.Start < MaxLines {
+		near += "\n" + around(lines, p.Start, min(p.End, len(lines)))
+	}
+	file := strings.Join(lines, "\n")
+	var gone []string
+	for _, t := range claimed(ref, p) {
+		if !t.In(near) && (t.Kind == Number || !t.In(file)) {
+			gone = append(gone, t.Text)
+		}
+	}
+	return gone
+}
+
+// claimed lists what the claim names, the cited file itself apart.
+func claimed(ref Ref, p Place) []Token {
+	var out []Token
+	for _, t := range Tokens(ref.SupportsClaim) {
+		if !Names(p.Path, t.Text) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Names reports whether text means the file: its path or the end of it, or its
+// package's folder.
+func Names(file, text string) bool {
+	text = strings.Trim(text, "./")
+	return text != "" && (file == text || strings.HasSuffix(file, "/"+text) ||
+		strings.HasPrefix(file, text+"/") || path.Base(path.Dir(file)) == text)
+}
+
+func around(lines []string, start, end int) string {
+	return strings.Join(lines[max(start-1-Around, 0):min(end+Around, len(lines))], "\n")
+}
+
+func absent(tokens []Token, text string) []string {
+	var gone []string
+	for _, t := range tokens {
+		if !t.In(text) {
+			gone = append(gone, t.Text)
+		}
+	}
+	return gone
+}
+
+func list(words []string) string {
+	more := ""
+	if n := len(words) - maxListed; n > 0 {
+		words, more = words[:maxListed], fmt.Sprintf(" and %d more", n)
+	}
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = fmt.Sprintf("%q", w)
+	}
+	return strings.Join(quoted, ", ") + more
+}
+
+func resolveCommit(repo Repo, ref Ref) Finding {
+	id := strings.ToLower(strings.TrimSpace(ref.Ref))
+	if !commitID.MatchString(id) {
+		return Finding{Result: Fabricated, Note: "is no commit id of 7 to 64 hexadecimal digits"}
+	}
+	text, ok, err := repo.commit(context.Background(), id)
+	switch {
+	case err != nil:
+		return Finding{Result: Uncheckable, Note: err.Error()}
+	case !ok:
+		return Finding{Result: Fabricated, Note: "there is no such commit"}
+	}
+	f := Finding{Text: text, Lines: split([]byte(text))}
+	tokens := slices.DeleteFunc(Tokens(ref.SupportsClaim), func(t Token) bool { return strings.HasPrefix(id, t.Text) || strings.HasPrefix(t.Text, id) })
+	switch gone := absent(tokens, text); {
+	case says(ref.Quote) && len(find(f.Lines, ref.Quote)) == 0:
+		f.Result, f.Note = Fabricated, "the quoted text stands neither in the commit's message nor in its paths"
+	case says(ref.Quote), len(tokens) > 0 && len(gone) == 0:
+		f.Result, f.Note = Supports, "what is said of it stands in the commit's message or paths"
+	default:
+		f.Result, f.Note = Uncheckable, "the commit exists; whether it does what is claimed, code cannot tell"
+	}
+	return f
+}

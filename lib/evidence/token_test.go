@@ -1,0 +1,93 @@
+package evidence
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestTokens(t *testing.T) {
+	for in, want := range map[string]string{
+		"the limit is three":                               "",
+		"`MaxRetries` is 3 (see lib/retry.go:6)":           "name:MaxRetries number:3",
+		"maxRetries, MAX_TRIES and retry.Limit() but JSON": "name:maxRetries name:MAX_TRIES name:retry.Limit",
+		"pass --dry-run or set $TRI_HOME":                  "flag:--dry-run flag:$TRI_HOME",
+		"in lib/retry.go, read/write and/or n/a":           "path:lib/retry.go",
+		"waits 30s, 1_000 or 1,000 times, 50%":             "number:30s number:1_000 number:1,000 number:50",
+		"1. first\n2) second 7":                            "number:7",
+		"on line 12 and lines 14-16, in 3 places, the 2nd": "",
+		"GitHub, PostgreSQL and OAuth on macOS":            "",
+		"see https://x.test/a/b_c":                         "",
+		"`retry limit = 4`":                                "name:retry name:limit number:4",
+		"```go\nconst X_Y = 5\n```":                        "name:const name:X_Y number:5",
+		"utf8 and sha256, e.g. v2":                         "",
+		"batasnya 3 kali, lihat `MaxRetries`":              "name:MaxRetries number:3",
+		"重试次数是 3，见 `MaxRetries`":                           "name:MaxRetries number:3",
+	} {
+		var got []string
+		for _, tok := range Tokens(in) {
+			got = append(got, tok.Kind+":"+tok.Text)
+		}
+		if !sameSet(got, strings.Fields(want)) {
+			t.Errorf("%q:\n got %v\nwant %v", in, got, want)
+		}
+	}
+}
+
+func sameSet(a, b []string) bool {
+	seen := map[string]int{}
+	for _, s := range a {
+		seen[s]++
+	}
+	for _, s := range b {
+		seen[s]--
+	}
+	for _, n := range seen {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func TestTokenIn(t *testing.T) {
+	for _, c := range []struct {
+		tok  Token
+		text string
+		want bool
+	}{
+		{Token{Name, "MaxRetries"}, "const MaxRetries = 3", true},
+		{Token{Name, "MaxRetries"}, "const MaxRetriesAll = 3", false},
+		{Token{Name, "retry.Limit"}, "package retry\nconst Limit = 3", true},
+		{Token{Name, "retry.Limit"}, "const Limit = 3", false},
+		{Token{Number, "3"}, "= 3", true},
+		{Token{Number, "3"}, "= 30", false},
+		{Token{Number, "3"}, "= 0.3", false},
+		{Token{Number, "3"}, "three tries", true},
+		{Token{Number, "30s"}, "30 * time.Second", true},
+		{Token{Number, "1,000"}, "1_000", true},
+		{Token{Number, "1000"}, "limit 1,000", true},
+		{Token{Number, "256"}, "sha256", false},
+		{Token{Number, "10"}, "0x10", true},
+		{Token{Path, "./lib/retry.go"}, "see lib/retry.go", true},
+		{Token{Flag, "--dry-run"}, "[--dry-run]", true},
+		{Token{Flag, "--dry"}, "[--dry-run]", false},
+	} {
+		if got := c.tok.In(c.text); got != c.want {
+			t.Errorf("%v in %q: %v", c.tok, c.text, got)
+		}
+	}
+}
+
+func FuzzTokens(f *testing.F) {
+	f.Add("`a b` c_d 3 --x lib/x.go:3 ```y```")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, tok := range Tokens(s) {
+			if tok.Text == "" || tok.Kind == "" {
+				t.Fatalf("%q: %v", s, tok)
+			}
+			_ = tok.In(s)
+			_ = fmt.Sprint(find(split([]byte(s)), tok.Text))
+		}
+	})
+}
