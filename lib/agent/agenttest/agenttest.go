@@ -1,0 +1,297 @@
+// Package agenttest is what every agent that runs a program must do, whatever the
+// program does. Each adapter's tests run it with small programs in the place of
+// the real one.
+package agenttest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/sysexit"
+)
+
+// Variable is what the agent under test must be configured to pass on; the suite
+// finds the processes of a run by it.
+const Variable = "AGENTTEST_MARK"
+
+// Suite is one adapter.
+type Suite struct {
+	// New makes an agent that runs argv, passes Variable on, and gives a program
+	// that is told to end a tenth of a second.
+	New func(t *testing.T, argv []string) agent.Agent
+	// Say is what a program prints whose last words are text.
+	Say func(text string) string
+}
+
+// The value that the suite wants back, and what is wrong with others.
+const (
+	good = `{"answer":42}`
+	bad  = `{"answer":"many"}`
+)
+
+var schema = []byte(`{"type":"object","required":["answer"],"properties":{"answer":{"type":"integer"}}}`)
+
+func check(value []byte) error {
+	var v struct {
+		Answer *int `json:"answer"`
+	}
+	if err := json.Unmarshal(value, &v); err != nil {
+		return fmt.Errorf("answer: %w", err)
+	}
+	if v.Answer == nil {
+		return errors.New("answer: is missing")
+	}
+	return nil
+}
+
+// bench is one run's surroundings.
+type bench struct {
+	*testing.T
+	suite    Suite
+	dir      string // with the scripts and what they say
+	codebase string
+	task     agent.Task
+}
+
+func newBench(t *testing.T, s Suite) *bench {
+	t.Helper()
+	b := &bench{T: t, suite: s, dir: t.TempDir(), codebase: t.TempDir()}
+	t.Setenv(Variable, rand.Text())
+	t.Setenv("AGENTTEST_TOKEN", "must not be seen")
+	t.Setenv("CLAUDECODE", "1")
+	for name, text := range map[string]string{
+		"good": good, "bad": bad, "half": good[:9], "two": good + "\n" + bad, "prose": "Here {it} is:\n```json\n" + good + "\n```\nDone.",
+		"words": "I would rather not.",
+	} {
+		b.write(name, s.Say(text))
+	}
+	b.task = agent.Task{
+		Prompt: "what is the answer?\n$(touch pwned) `id` 'x\n", Question: "what is the answer?", Codebase: b.codebase,
+		Schema: schema, Check: check, Tools: []string{"Read"}, Dir: t.TempDir(), SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10",
+	}
+	return b
+}
+
+func (b *bench) write(name, text string) {
+	b.Helper()
+	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) read(name string) string {
+	b.Helper()
+	text, err := os.ReadFile(filepath.Join(b.dir, name))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(text)
+}
+
+// run runs a bash script as the program, in $D its folder.
+func (b *bench) run(ctx context.Context, script string) (agent.Result, error) {
+	b.Helper()
+	path := filepath.Join(b.dir, "program")
+	if err := os.WriteFile(path, []byte("D='"+b.dir+"'\n"+script+"\n"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	a := b.suite.New(b.T, []string{"bash", path})
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	res, err := a.Run(ctx, b.task)
+	if ctx.Err() == context.DeadlineExceeded && err == nil {
+		b.Error("the agent came back, but only when its time was up")
+	}
+	b.noneLeft()
+	return res, err
+}
+
+// noneLeft fails when a process of the run is alive.
+func (b *bench) noneLeft() {
+	b.Helper()
+	want := []byte(Variable + "=" + os.Getenv(Variable))
+	envs, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil || len(envs) == 0 {
+		b.Fatal("no /proc", err)
+	}
+	for _, name := range envs {
+		env, err := os.ReadFile(name)
+		if err == nil && bytes.Contains(env, want) {
+			cmd, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
+			b.Errorf("left behind: %s %q", filepath.Dir(name), cmd)
+		}
+	}
+}
+
+// Run runs the suite.
+func Run(t *testing.T, s Suite) {
+	ctx := context.Background()
+	values := []struct {
+		name, script string
+		calls        int // 0: not counted
+	}{
+		{"good", `cat $D/good`, 1},
+		{"prose around it", `cat $D/prose`, 1},
+		{"mended when told", `test -e $D/told && cat $D/good || cat $D/bad; touch $D/told`, 2},
+		{"leaves a child", `sleep 900 & cat $D/good`, 1},
+		{"leaves a daemon", `setsid sleep 900 </dev/null >/dev/null 2>&1 & cat $D/good`, 1},
+		{"leaves a daemon on its pipes", `setsid sleep 900 & cat $D/good`, 1},
+		{"writes on after its end", `(sleep 0.02; yes; yes) & cat $D/good`, 0},
+		{"complains at length", `yes oops | head -c 9000000 >&2; cat $D/good`, 1},
+		{"never reads its prompt", `exec <&-; cat $D/good`, 1},
+	}
+	for _, tt := range values {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, s)
+			res, err := b.run(ctx, `echo x >>$D/calls; `+tt.script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(res.Value) != good {
+				t.Errorf("value %q", res.Value)
+			}
+			if calls := strings.Count(b.read("calls"), "x"); tt.calls > 0 && calls != tt.calls {
+				t.Errorf("%d calls, want %d", calls, tt.calls)
+			}
+		})
+	}
+	failures := []struct{ name, script, want string }{
+		{"says nothing", `:`, ""},
+		{"says words", `cat $D/words`, "rather not"},
+		{"half an object", `cat $D/half`, "half"},
+		{"two objects", `cat $D/two`, "more than one"},
+		{"wrong twice", `cat $D/bad`, "answer"},
+		{"fails", `echo disk on fire >&2; exit 3`, "disk on fire"},
+		{"fails after a value", `cat $D/good; exit 3`, "3"},
+		{"floods with lines", `yes $(printf 'x%.0s' {1..500}) | head -c 50000000`, ""},
+		{"floods without a line", `head -c 50000000 /dev/zero | tr '\0' x`, ""},
+		{"dies", `kill -9 $$`, "137"},
+	}
+	for _, tt := range failures {
+		t.Run(tt.name, func(t *testing.T) {
+			res, err := newBench(t, s).run(ctx, tt.script)
+			if err == nil {
+				t.Fatalf("value %q", res.Value)
+			}
+			if status, ok := sysexit.Of(err); !ok || status != sysexit.Unavailable || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("status %d, error %v; want 69 and %q", status, err, tt.want)
+			}
+		})
+	}
+	t.Run("time is up", func(t *testing.T) { timeIsUp(t, s) })
+	t.Run("what the program sees", func(t *testing.T) { sees(t, s) })
+	t.Run("holds the lock", func(t *testing.T) { holds(t, s) })
+	t.Run("many at once", func(t *testing.T) { many(t, s) })
+	t.Run("is not there", func(t *testing.T) {
+		_, err := s.New(t, []string{"/nonexistent/agent"}).Run(ctx, newBench(t, s).task)
+		if status, _ := sysexit.Of(err); status != sysexit.Unavailable {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func timeIsUp(t *testing.T, s Suite) {
+	for name, script := range map[string]string{
+		"hangs":              `sleep 900`,
+		"hangs after words":  `cat $D/words | head -c 5; sleep 900`,
+		"will not hear":      `trap '' TERM INT HUP; sleep 900; sleep 900`,
+		"children as well":   `(trap '' TERM; sleep 900; sleep 901) & trap '' TERM; sleep 900; sleep 900`,
+		"children elsewhere": `setsid bash -c "trap '' TERM; sleep 900" & sleep 900`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, s)
+			ctx, cancel := context.WithCancel(context.Background())
+			go func() { // when it has begun
+				for ctx.Err() == nil {
+					if _, err := os.Stat(filepath.Join(b.dir, "begun")); err == nil {
+						cancel()
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+			}()
+			start := time.Now()
+			_, err := b.run(ctx, `touch $D/begun; `+script)
+			if !errors.Is(err, context.Canceled) || time.Since(start) > 10*time.Second {
+				t.Errorf("after %v: %v", time.Since(start), err)
+			}
+		})
+	}
+	b := newBench(t, s)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := b.run(ctx, `touch $D/ran; cat $D/good`); !errors.Is(err, context.Canceled) {
+		t.Errorf("a run whose time was up before it began: %v", err)
+	}
+}
+
+func sees(t *testing.T, s Suite) {
+	b := newBench(t, s)
+	if _, err := b.run(context.Background(), `cat >$D/stdin; pwd >$D/pwd; env >$D/env; printf '%s\n' "$@" >$D/args; cat $D/good`); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.read("stdin"); got != b.task.Prompt {
+		t.Errorf("standard input %q, want the prompt", got)
+	}
+	if args := b.read("args"); strings.Contains(args, "pwned") || strings.Contains(args, "what is the answer") {
+		t.Errorf("chat text among the arguments: %q", args)
+	}
+	if got := strings.TrimSpace(b.read("pwd")); got != b.codebase {
+		t.Errorf("works in %q, want %q", got, b.codebase)
+	}
+	env := b.read("env")
+	for _, never := range []string{"AGENTTEST_TOKEN", "CLAUDECODE=", "HOME=" + os.Getenv("HOME") + "\n"} {
+		if strings.Contains(env, never) {
+			t.Errorf("the program sees %s in its environment", never)
+		}
+	}
+	transcript, err := os.ReadFile(filepath.Join(b.task.Dir, "transcript.ndjson"))
+	if err != nil || string(transcript) != b.read("good") {
+		t.Errorf("transcript %q, %v", transcript, err)
+	}
+}
+
+func holds(t *testing.T, s Suite) {
+	b := newBench(t, s)
+	held, err := os.Create(filepath.Join(b.dir, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	b.task.Hold = held
+	if _, err := b.run(context.Background(), `(readlink /proc/self/fd/3 >$D/fd); cat $D/good`); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.TrimSpace(b.read("fd")); got != held.Name() {
+		t.Errorf("descriptor 3 of a child is %q, want %q", got, held.Name())
+	}
+}
+
+func many(t *testing.T, s Suite) {
+	b := newBench(t, s)
+	path := filepath.Join(b.dir, "program")
+	b.write("program", "cat '"+b.dir+"/good'\n")
+	a := s.New(t, []string{"bash", path})
+	var wg sync.WaitGroup
+	for range 8 {
+		task := b.task
+		task.Dir = t.TempDir()
+		wg.Go(func() {
+			if res, err := a.Run(context.Background(), task); err != nil || string(res.Value) != good {
+				t.Errorf("%q, %v", res.Value, err)
+			}
+		})
+	}
+	wg.Wait()
+	b.noneLeft()
+}
