@@ -27,8 +27,9 @@ type Record struct {
 
 // Member is a name and its value in an object.
 type Member struct {
-	Key   []byte // unescaped, without quotes
-	Value []byte // as it stands in the line
+	Key        []byte // unescaped, without quotes
+	Value      []byte // as it stands in the line
+	Start, End int    // where the line has name and value
 }
 
 // Get returns the raw value of a top-level member, nil when there is none. It

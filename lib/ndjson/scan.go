@@ -226,7 +226,7 @@ func (s *Scanner) member(set *nameSet) error {
 		return err
 	}
 	if s.depth == 1 {
-		s.Members = append(s.Members, Member{Key: key, Value: s.b[from:s.i]})
+		s.Members = append(s.Members, Member{Key: key, Value: s.b[from:s.i], Start: start, End: s.i})
 	}
 	return nil
 }

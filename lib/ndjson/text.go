@@ -100,3 +100,29 @@ func unescape(dst, raw []byte) []byte {
 func hexRune(b []byte) rune {
 	return hexDigit(b[0])<<12 | hexDigit(b[1])<<8 | hexDigit(b[2])<<4 | hexDigit(b[3])
 }
+
+// Strings appends to dst the texts of a raw JSON array of strings that Check has
+// accepted; ok is false when raw is anything else. Texts are parts of raw where
+// nothing is escaped.
+func Strings(dst [][]byte, raw []byte) (texts [][]byte, ok bool) {
+	if len(raw) < 2 || raw[0] != '[' {
+		return dst, false
+	}
+	for i := 1; ; {
+		switch raw[i] {
+		case ' ', '\t', '\r', '\n', ',':
+			i++
+		case ']':
+			return dst, true
+		case '"':
+			end := i + 1
+			for end = plain(raw, end); raw[end] == '\\'; end = plain(raw, end+2) {
+			}
+			text, _ := Text(nil, raw[i:end+1])
+			dst = append(dst, text)
+			i = end + 1
+		default:
+			return dst, false
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// Tri-classify tags chat messages: who asks something, who only acknowledges, and
+// why it thinks so.
+package main
+
+import (
+	"time"
+
+	"tri/lib/classify"
+	"tri/lib/cli"
+	"tri/lib/config"
+	"tri/lib/query"
+	"tri/lib/stream"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-classify",
+	Usage: "tag chat messages that ask for something",
+	Args:  "[file ...]",
+	Help: `Reads events, one JSON object a line, and writes them as they are with its
+fields at their end: classification (actionable, ambient or ack), what it rests
+on, and reasons. No model is asked; most messages of a chat end here.
+
+  tri-watch export slack.zip | tri-classify | jq -c 'select(.classification == "actionable")'
+  tri-classify --explain events.ndjson | less      why, in words
+  tri-classify --follow --out events-classified.ndjson events.ndjson`,
+	Schemas: []string{"classified-event", "event"},
+	Flags: []cli.Flag{
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
+		&cli.StringFlag{Name: "out", Usage: "append to `FILE` durably, and go on where it ends"},
+		&cli.StringFlag{Name: "after", Usage: "skip what `FILE`, the output of a later stage, already has"},
+		&cli.BoolFlag{Name: "follow", Usage: "wait for more at the end of the file"},
+		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
+		&cli.BoolFlag{Name: "explain", Usage: "write sentences for people instead of records"},
+	},
+	Run: run,
+}
+
+func run(c *cli.Call) error {
+	cfg, err := &config.Config{}, error(nil)
+	if err != nil {
+		return err
+	}
+	classifier, err := classify.New(classify.Options{
+		Config: cfg.Classifier, Team: cfg.Team, Now: time.Now,
+		Compile: func(jq string) (classify.Matcher, error) { return query.Compile(jq) },
+	})
+	if err != nil {
+		return err
+	}
+	in := stream.Input{
+		Files: c.Args, Stdin: c.In, Follow: c.Bool("follow"), After: -1,
+		Window: classify.Window, Rejects: c.String("rejects"), Say: c.Say,
+	}
+	if later := c.String("after"); later != "" {
+		if in.After, err = stream.LastSeq(later); err != nil {
+			return err
+		}
+	}
+	stage := classifier.Stage()
+	if c.Bool("explain") {
+		stage = classifier.Explain()
+	}
+	_, err = stream.Run(c.Context, in, stream.Output{File: c.String("out"), Stdout: c.Out}, stage)
+	return err
+}

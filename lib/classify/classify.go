@@ -1,0 +1,362 @@
+// Package classify is the free filter: rules, no model, that say of every message
+// whether it asks for something and why they think so (triage §3.2). Most
+// messages stop here.
+//
+// A message is taken apart once, into words of the language packs; the rules look
+// at those. What they say is a function of the message and, for
+// mentions_thread_with_inflight, of the Window of stream before it.
+package classify
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tri/lib/config"
+	"tri/lib/event"
+	"tri/lib/ndjson"
+	"tri/lib/stream"
+	"tri/lib/sysexit"
+)
+
+// Matcher is a condition over a record, as lib/query compiles it.
+type Matcher interface {
+	Match(line []byte) (bool, error)
+}
+
+// Options is what a Classifier is made from; the zero value works.
+type Options struct {
+	Config config.Classifier
+	Team   config.Team
+	// Compile makes a custom rule's condition; only called when there is one.
+	Compile func(jq string) (Matcher, error)
+	// Now is the clock of classified_at.
+	Now func() time.Time
+}
+
+// Classifier holds the rules. Its stages may run at the same time as each other.
+type Classifier struct {
+	lex          *lexicon
+	ackPatterns  []*regexp.Regexp
+	firstPattern int // reason number of the first ack pattern
+	rules        []rule
+	bots         map[string]bool // our own ids
+	members      map[string]bool
+	otherBots    bool // they are classified like people
+	now          func() time.Time
+	seed         maphash.Seed
+	reasons      [][]byte // by number, as JSON strings
+	version      string
+	pool         sync.Pool
+}
+
+// New makes a Classifier. What is wrong in the options is named by its key in
+// the configuration.
+func New(o Options) (*Classifier, error) {
+	c, err := compile(o)
+	if err != nil {
+		return nil, sysexit.With(sysexit.Config, err)
+	}
+	return c, nil
+}
+
+func compile(o Options) (*Classifier, error) {
+	c := &Classifier{bots: set(o.Config.BotIDs), members: set(o.Team.Members), now: o.Now, seed: maphash.MakeSeed()}
+	c.pool.New = func() any { return new(scratch) }
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if o.Config.BotID != "" {
+		c.bots[o.Config.BotID] = true
+	}
+	switch o.Config.OtherBots {
+	case "", "ignore":
+	case "classify":
+		c.otherBots = true
+	default:
+		return nil, fmt.Errorf("classifier.other_bots: %q is neither ignore nor classify", o.Config.OtherBots)
+	}
+	var err error
+	if c.lex, err = newLexicon(o.Config.Languages, o.Config.QuestionKeywords); err != nil {
+		return nil, fmt.Errorf("classifier.languages: %w", err)
+	}
+	for i, pattern := range o.Config.AckPatterns {
+		mended, ok := unicodeWords(pattern)
+		if !ok {
+			return nil, fmt.Errorf(`classifier.ack_patterns[%d]: \w and \W do not work inside []; write \p{L}\p{N} instead`, i)
+		}
+		re, err := regexp.Compile("(?i)" + mended)
+		if err != nil {
+			return nil, fmt.Errorf("classifier.ack_patterns[%d]: %w", i, err)
+		}
+		c.ackPatterns = append(c.ackPatterns, re)
+	}
+	if c.rules, err = compileRules(o); err != nil {
+		return nil, err
+	}
+	c.nameReasons()
+	c.version, err = versionOf(o)
+	return c, err
+}
+
+func set(names []string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+// nameReasons writes every reason once as it will stand in records.
+func (c *Classifier) nameReasons() {
+	add := func(s string) { c.reasons = append(c.reasons, ndjson.AppendString(nil, s)) }
+	for _, name := range reasonNames {
+		add(name)
+	}
+	for _, phrase := range c.lex.phrases {
+		add("question:word:" + phrase)
+	}
+	c.firstPattern = len(c.reasons)
+	for i := range c.ackPatterns {
+		add(fmt.Sprintf("ack:pattern:%d", i))
+	}
+	for i := range c.rules {
+		c.rules[i].reason = len(c.reasons)
+		add("rule:" + c.rules[i].name)
+	}
+}
+
+// Version names rules and code: it changes whenever either does.
+func (c *Classifier) Version() string { return c.version }
+
+// scratch is what one call needs and the next can use again.
+type scratch struct {
+	msg  message
+	text text
+	key  []byte
+}
+
+// Event is one message on its way through the stage.
+type Event struct {
+	line      []byte
+	drop      []span // of members that an earlier classification left
+	end       int    // of the line's members: where ours go
+	bare      bool   // the record has no other members
+	verdict   verdict
+	key       uint64
+	at, time  int64
+	source    string
+	offset    int64
+	who, says []byte
+}
+
+type span struct{ from, to int }
+
+// Prepare judges a record by itself.
+func (c *Classifier) Prepare(rec ndjson.Record, e *Event) error {
+	s := c.pool.Get().(*scratch)
+	defer c.pool.Put(s)
+	m := &s.msg
+	if err := m.read(&rec); err != nil {
+		return err
+	}
+	*e = Event{line: rec.Bytes, drop: e.drop[:0], at: rec.Seq, time: m.created, who: m.sender, says: m.content}
+	if e.at < 0 {
+		e.at = rec.Offset
+	}
+	e.cut(rec.Members)
+	e.key, s.key = m.key(c.seed, s.key)
+	c.judge(m, &s.text, &e.verdict)
+	return nil
+}
+
+func (c *Classifier) judge(m *message, t *text, v *verdict) {
+	for _, id := range m.mentions {
+		v.mention = v.mention || c.bots[string(id)]
+	}
+	if v.mention {
+		v.because(whyMention)
+	}
+	switch {
+	case m.deleted:
+		v.mute = true
+		v.because(whyDeleted)
+	case c.bots[string(m.sender)]:
+		v.mute = true
+		v.because(whyOwn)
+	case m.bot && !c.otherBots:
+		v.mute = true
+		v.because(whyBot)
+	}
+	c.judgeText(unaddressed(m.content, m.mentions), t, v)
+	if !v.mention && c.members[string(m.sender)] && slices.ContainsFunc(m.mentions, func(id []byte) bool { return c.members[string(id)] }) {
+		v.chatter = true
+		v.because(whyChatter)
+	}
+}
+
+// direct reports whether the message by itself is actionable.
+func (v *verdict) direct() bool {
+	return !v.mute && (v.mention || v.question && !v.ack)
+}
+
+func (v *verdict) classification() string {
+	switch {
+	case v.direct(), v.inflight && !v.ack && !v.mute:
+		return event.Actionable
+	case v.ack:
+		return event.Ack
+	}
+	return event.Ambient
+}
+
+// confidence is how often the rule that decided is right, by our reading of
+// samples, in steps of 0.05.
+func (v *verdict) confidence() string {
+	switch {
+	case v.mute, v.mention:
+		return "1"
+	case v.ack:
+		return "0.95"
+	case v.mark && v.phrase:
+		return "0.95"
+	case v.mark:
+		return "0.85"
+	case v.phrase:
+		return "0.75"
+	case v.inflight:
+		return "0.6"
+	}
+	return "0.8"
+}
+
+// Stage is the filter. One at a time sees one stream.
+func (c *Classifier) Stage() stream.Stage[Event] {
+	st := c.state()
+	return stream.Stage[Event]{
+		Prepare: c.Prepare,
+		Emit:    st.emit,
+		Warm:    func(e *Event) { st.place(e) },
+	}
+}
+
+// state is what a stage remembers from record to record.
+type state struct {
+	*Classifier
+	threads threads
+	second  int64
+	stamp   []byte // classified_at, for second
+}
+
+func (c *Classifier) state() *state { return &state{Classifier: c} }
+
+// place judges a record by what came before it.
+func (s *state) place(e *Event) {
+	v := &e.verdict
+	if s.threads.see(e.key, e.at, e.time, v.direct()) {
+		v.inflight = true
+		if !v.mute {
+			v.because(whyInflight)
+		}
+	}
+	if v.nreasons == 0 {
+		v.because(whyNone)
+	}
+}
+
+func (s *state) emit(dst []byte, e *Event) ([]byte, error) {
+	s.place(e)
+	dst, err := s.classified(dst, e)
+	return append(dst, '\n'), err
+}
+
+// classifiedAt is the time of now, written once a second.
+func (s *state) classifiedAt() []byte {
+	now := s.now()
+	if sec := now.Unix(); sec != s.second || s.stamp == nil {
+		s.second = sec
+		s.stamp = now.UTC().AppendFormat(s.stamp[:0], time.RFC3339)
+	}
+	return s.stamp
+}
+
+// rule is a custom rule, compiled.
+type rule struct {
+	name   string
+	when   Matcher
+	set    map[string]any
+	reason int
+}
+
+func compileRules(o Options) ([]rule, error) {
+	var rules []rule
+	for i, r := range o.Config.Rules {
+		where := fmt.Sprintf("classifier.rules[%d]", i)
+		if r.Name == "" {
+			return nil, fmt.Errorf("%s: name is missing", where)
+		}
+		if o.Compile == nil {
+			return nil, fmt.Errorf("%s: no jq here", where)
+		}
+		when, err := o.Compile(r.When)
+		if err != nil {
+			return nil, fmt.Errorf("%s.when: %w", where, err)
+		}
+		if err := checkSet(r.Set); err != nil {
+			return nil, fmt.Errorf("%s.set: %w", where, err)
+		}
+		rules = append(rules, rule{name: r.Name, when: when, set: r.Set})
+	}
+	return rules, nil
+}
+
+func checkSet(values map[string]any) error {
+	if len(values) == 0 {
+		return fmt.Errorf("sets nothing")
+	}
+	for key, value := range values {
+		ok := false
+		switch key {
+		case "is_bot_mention", "is_question", "is_ack_or_emoji", "is_internal_chatter", "mentions_thread_with_inflight":
+			_, ok = value.(bool)
+		case "classification":
+			ok = value == event.Actionable || value == event.Ambient || value == event.Ack
+		case "classifier_confidence":
+			n, err := number(value)
+			ok = err == nil && n >= 0 && n <= 1
+		case "lang":
+			_, ok = value.(string)
+		default:
+			return fmt.Errorf("%s is not a field of the classifier", key)
+		}
+		if !ok {
+			return fmt.Errorf("%s cannot be %v", key, value)
+		}
+	}
+	return nil
+}
+
+func number(v any) (float64, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return 0, err
+	}
+	var n float64
+	return n, json.Unmarshal(text, &n)
+}
+
+// fieldNames are what the classifier writes, in the order of its output.
+var fieldNames = []string{
+	"is_bot_mention", "is_question", "is_ack_or_emoji", "is_internal_chatter", "mentions_thread_with_inflight",
+	"classification", "classifier_confidence", "classifier_version", "classified_at", "reasons", "lang",
+}
+
+func isField(key []byte) bool {
+	return strings.HasPrefix(string(key[:min(len(key), 2)]), "is") && slices.Contains(fieldNames, string(key)) ||
+		len(key) > 3 && (key[0] == 'm' || key[0] == 'c' || key[0] == 'r' || key[0] == 'l') && slices.Contains(fieldNames, string(key))
+}

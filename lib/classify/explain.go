@@ -1,0 +1,83 @@
+package classify
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rivo/uniseg"
+
+	"tri/lib/draft"
+	"tri/lib/stream"
+)
+
+// Explain is the filter for people: for each record a line with the message and
+// a line that says in words what became of it and why. Custom rules have their
+// say as in Stage.
+func (c *Classifier) Explain() stream.Stage[Event] {
+	st := c.state()
+	return stream.Stage[Event]{
+		Prepare: c.Prepare,
+		Emit: func(dst []byte, e *Event) ([]byte, error) {
+			st.place(e)
+			if _, err := st.classified(nil, e); err != nil {
+				return dst, err
+			}
+			return append(dst, c.words(e)...), nil
+		},
+		Warm: func(e *Event) { st.place(e) },
+	}
+}
+
+func (c *Classifier) words(e *Event) string {
+	v := &e.verdict
+	var why []string
+	for _, reason := range v.reasons[:v.nreasons] {
+		why = append(why, c.inWords(int(reason)))
+	}
+	lang := ""
+	if v.lang != "" {
+		lang = ", language " + v.lang
+	}
+	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n", oneLine(string(e.who), 30), oneLine(string(e.says), 100),
+		v.classification(), v.confidence(), lang, strings.Join(why, "; "))
+}
+
+// oneLine shows text on one line of a terminal, cut to n characters as people
+// count them.
+func oneLine(s string, n int) string {
+	s = draft.Visible(s[:min(len(s), 40*n)])
+	s = strings.Join(strings.Fields(s), " ")
+	g := uniseg.NewGraphemes(s)
+	for i := 0; g.Next(); i++ {
+		if i == n {
+			from, _ := g.Positions()
+			return s[:from] + "…"
+		}
+	}
+	return s
+}
+
+var reasonWords = [fixedReasons]string{
+	whyMention: "it mentions the bot", whyEndMark: "it ends with a question mark", whyMark: "it has a question mark",
+	whyIdle: "it is small talk, which asks nothing", whyAck: "it is short and only acknowledges", whyEmoji: "it has no words, only signs",
+	whyChatter: "a team member talks to a team member", whyInflight: "its thread was opened by a question a while ago",
+	whyOwn: "it is the bot's own", whyBot: "another bot wrote it", whyDeleted: "it was deleted", whyNone: "nothing in it asks",
+}
+
+// inWords says a reason to a person.
+func (c *Classifier) inWords(reason int) string {
+	switch {
+	case reason < fixedReasons:
+		return reasonWords[reason]
+	case reason < c.firstPattern:
+		return fmt.Sprintf("the words %q ask", c.lex.phrases[reason-fixedReasons])
+	case reason < c.firstPattern+len(c.ackPatterns):
+		return fmt.Sprintf("ack_patterns[%d] of the configuration matches", reason-c.firstPattern)
+	}
+	for _, r := range c.rules {
+		if r.reason == reason {
+			return fmt.Sprintf("the rule %q of the configuration holds", r.name)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,155 @@
+package classify
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"tri/lib/ndjson"
+	"tri/lib/stream"
+)
+
+// cut finds where our fields go, and the members that must leave for them.
+func (e *Event) cut(members []ndjson.Member) {
+	kept := 0
+	e.end = 1
+	for i := range members {
+		m := &members[i]
+		e.end = m.End
+		if !isField(m.Key) {
+			kept++
+			continue
+		}
+		switch {
+		case kept > 0: // with the comma before it
+			e.drop = append(e.drop, span{members[i-1].End, m.End})
+		case i+1 < len(members): // with the comma behind it
+			e.drop = append(e.drop, span{m.Start, members[i+1].Start})
+		default:
+			e.drop = append(e.drop, span{m.Start, m.End})
+		}
+	}
+	if len(members) == 0 {
+		for e.end = 0; e.line[e.end] != '{'; e.end++ {
+		}
+		e.end++
+	}
+	e.bare = kept == 0
+}
+
+// classified appends the record as it was, with our fields at its end, and lets
+// the custom rules have their say.
+func (s *state) classified(dst []byte, e *Event) ([]byte, error) {
+	from := len(dst)
+	dst = s.append(dst, e, nil)
+	if len(s.rules) == 0 {
+		return dst, nil
+	}
+	var changes map[string]any
+	for i := range s.rules {
+		r := &s.rules[i]
+		yes, err := r.when.Match(dst[from:])
+		if err != nil {
+			return dst[:from], stream.Refuse("rule %q: %w", r.name, err)
+		}
+		if !yes {
+			continue
+		}
+		if changes == nil {
+			changes = map[string]any{}
+		}
+		for key, value := range r.set {
+			changes[key] = value
+		}
+		e.verdict.because(r.reason)
+		dst = s.append(dst[:from], e, changes) // the next rule sees what this one set
+	}
+	return dst, nil
+}
+
+func (s *state) append(dst []byte, e *Event, changes map[string]any) []byte {
+	at := 0
+	for _, d := range e.drop {
+		dst = append(dst, e.line[at:d.from]...)
+		at = d.to
+	}
+	dst = append(dst, e.line[at:e.end]...)
+	if !e.bare {
+		dst = append(dst, ',')
+	}
+	v := &e.verdict
+	f := fields{dst, changes}
+	f.flag(`"is_bot_mention":`, v.mention)
+	f.flag(`,"is_question":`, v.question)
+	f.flag(`,"is_ack_or_emoji":`, v.ack)
+	f.flag(`,"is_internal_chatter":`, v.chatter)
+	f.flag(`,"mentions_thread_with_inflight":`, v.inflight)
+	f.text(`,"classification":`, v.classification())
+	f.raw(`,"classifier_confidence":`, v.confidence())
+	dst = append(f.dst, `,"classifier_version":"`...)
+	dst = append(append(dst, s.version...), `","classified_at":"`...)
+	dst = append(append(dst, s.classifiedAt()...), `","reasons":[`...)
+	for i, reason := range v.reasons[:v.nreasons] {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, s.reasons[reason]...)
+	}
+	f.dst = append(dst, ']')
+	if v.lang != "" || changes["lang"] != nil {
+		f.text(`,"lang":`, v.lang)
+	}
+	// What stood behind the last member: spaces, the brace.
+	return append(f.dst, '}')
+}
+
+// fields writes our fields; a custom rule's word goes before ours.
+type fields struct {
+	dst     []byte
+	changes map[string]any
+}
+
+func (f *fields) flag(name string, value bool) {
+	f.dst = append(f.dst, name...)
+	switch {
+	case f.changed(name):
+	case value:
+		f.dst = append(f.dst, "true"...)
+	default:
+		f.dst = append(f.dst, "false"...)
+	}
+}
+
+func (f *fields) text(name, value string) {
+	f.dst = append(f.dst, name...)
+	if !f.changed(name) {
+		f.dst = append(append(append(f.dst, '"'), value...), '"')
+	}
+}
+
+func (f *fields) raw(name, value string) {
+	f.dst = append(f.dst, name...)
+	if !f.changed(name) {
+		f.dst = append(f.dst, value...)
+	}
+}
+
+// changed writes what a custom rule has set for the field, if one has.
+func (f *fields) changed(name string) bool {
+	if f.changes == nil {
+		return false
+	}
+	key := name[1 : len(name)-2]
+	if key[0] == '"' {
+		key = key[1:]
+	}
+	value, ok := f.changes[key]
+	if !ok {
+		return false
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("a checked value: %v", err))
+	}
+	f.dst = append(f.dst, text...)
+	return true
+}

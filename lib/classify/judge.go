@@ -1,0 +1,217 @@
+package classify
+
+import (
+	"bytes"
+	"regexp"
+
+	"github.com/rivo/uniseg"
+)
+
+// maxAck is the length, in characters as people count them, from which a message
+// is no acknowledgement (triage §3.2).
+const maxAck = 30
+
+// The fixed reasons, by number; those of phrases and patterns come behind.
+const (
+	whyMention = iota
+	whyEndMark
+	whyMark
+	whyIdle
+	whyAck
+	whyEmoji
+	whyChatter
+	whyInflight
+	whyOwn
+	whyBot
+	whyDeleted
+	whyNone
+	fixedReasons
+)
+
+var reasonNames = [fixedReasons]string{
+	"mention:bot", "question:ends-with-mark", "question:mark-inside", "no-question:small-talk", "ack:words", "ack:emoji",
+	"internal:team-to-team", "thread:in-flight", "own-message", "other-bot", "deleted", "nothing-asked",
+}
+
+// verdict is what the rules say of one message so far.
+type verdict struct {
+	mention, question, ack, chatter, inflight bool
+
+	mute     bool // never actionable: our own, another bot's, deleted
+	phrase   bool // a phrase asks, with or without a mark
+	mark     bool
+	lang     string
+	reasons  [6]uint16
+	nreasons int
+}
+
+func (v *verdict) because(reason int) {
+	if v.nreasons < len(v.reasons) {
+		v.reasons[v.nreasons] = uint16(reason)
+		v.nreasons++
+	}
+}
+
+// judgeText decides what a message's own words say: whether it asks, whether it
+// only acknowledges.
+func (c *Classifier) judgeText(body []byte, t *text, v *verdict) {
+	t.read(c.lex, body)
+	v.lang = t.lang(c.lex)
+	phrase := c.lex.asks(t)
+	idleOnly := (t.mark || phrase >= 0) && c.lex.covers(t.words, idle|lead, idle)
+	if t.mark && !idleOnly {
+		v.mark = true
+		if t.markEnd == len(t.words) {
+			v.because(whyEndMark)
+		} else {
+			v.because(whyMark)
+		}
+	}
+	if phrase >= 0 && !idleOnly {
+		v.phrase = true
+		v.because(fixedReasons + int(phrase))
+	}
+	if idleOnly {
+		v.because(whyIdle)
+	}
+	v.question = v.mark || v.phrase
+	c.judgeAck(body, t, v)
+}
+
+func (c *Classifier) judgeAck(body []byte, t *text, v *verdict) {
+	if len(body) >= maxAck && (len(body) > 40*maxAck || uniseg.GraphemeClusterCount(string(body)) >= maxAck) {
+		return
+	}
+	for i, re := range c.ackPatterns {
+		if re.Match(body) {
+			v.ack = true
+			v.because(c.firstPattern + i)
+			return
+		}
+	}
+	switch {
+	case t.other || v.mark || t.loose || len(body) == 0:
+	case len(t.words) == 0:
+		v.ack = true
+		v.because(whyEmoji)
+	case c.lex.covers(t.words, ack|more, ack):
+		v.ack = true
+		v.because(whyAck)
+	}
+}
+
+// asks returns the first phrase that makes a question of the text, -1 for none.
+func (l *lexicon) asks(t *text) int32 {
+	open, since := false, 0
+	for i := range t.words {
+		w := &t.words[i]
+		if w.begins {
+			open, since = true, i
+		} else if w.comma && i-since == 1 {
+			open = true // "bob, can you …"
+		}
+		if w.id == unknown {
+			open = false
+			continue
+		}
+		kinds := anywhere
+		if open {
+			kinds |= start
+		}
+		if n, phrase := l.match(t.words[i:], kinds); n > 0 {
+			return phrase
+		}
+		if open && !l.leads(t.words[since:i+1]) {
+			open = false
+		}
+	}
+	if len(t.hits) > 0 {
+		return t.hits[0].phrase
+	}
+	return -1
+}
+
+// leads reports whether a sentence that begins with these words has not said
+// anything yet.
+func (l *lexicon) leads(words []word) bool {
+	const far = 6 // words of greeting; a longer run is looked at no further
+	return len(words) <= far && (l.covers(words, lead, lead) || l.half(words))
+}
+
+// half reports whether words end in the first part of a longer leading phrase, as
+// "thank" of "thank you".
+func (l *lexicon) half(words []word) bool {
+	last := words[len(words)-1]
+	return l.first[last.id] != 0 && (len(words) == 1 || l.covers(words[:len(words)-1], lead, lead)) && l.startsLead[last.id]
+}
+
+// covers reports whether phrases of the given kinds, one behind the other, are
+// all that the words are, with at least one of the kinds in need.
+func (l *lexicon) covers(words []word, kinds, need kind) bool {
+	found := false
+	for i := 0; i < len(words); {
+		if k := words[i].dense; k&kinds != 0 {
+			found = found || k&need != 0
+			i++
+			continue
+		}
+		n, _ := l.match(words[i:], kinds)
+		if n == 0 {
+			return false
+		}
+		if !found {
+			m, _ := l.match(words[i:], need)
+			found = m == n
+		}
+		i += n
+	}
+	return found
+}
+
+// unaddressed returns what stands behind the names at the start of a message
+// that it is addressed to: "bob: …", "@bob …".
+func unaddressed(body []byte, names [][]byte) []byte {
+	body = bytes.TrimSpace(body)
+	for range names {
+		rest := bytes.TrimPrefix(body, []byte("@"))
+		n := addressed(rest, names)
+		if n == 0 {
+			return body
+		}
+		body = bytes.TrimLeft(rest[n:], ":, \t")
+	}
+	return body
+}
+
+func addressed(body []byte, names [][]byte) int {
+	for _, name := range names {
+		n := len(name)
+		if n == 0 || len(body) < n || !bytes.EqualFold(body[:n], name) {
+			continue
+		}
+		if n == len(body) || bytes.IndexByte([]byte(":, \t?!."), body[n]) >= 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+var (
+	classInBrackets = regexp.MustCompile(`\[[^\]]*\\[wW]`)
+	classAlone      = regexp.MustCompile(`\\[wW]`)
+)
+
+// unicodeWords gives \w and \W in a pattern the meaning that its writer has in
+// mind: RE2's are ASCII only, so that the end of `^ok\W*$` would match any
+// Chinese sentence. ok is false for one inside brackets, which cannot be mended.
+func unicodeWords(pattern string) (mended string, ok bool) {
+	if classInBrackets.MatchString(pattern) {
+		return "", false
+	}
+	return classAlone.ReplaceAllStringFunc(pattern, func(s string) string {
+		if s == `\w` {
+			return `[\p{L}\p{M}\p{N}_]`
+		}
+		return `[^\p{L}\p{N}_]`
+	}), true
+}

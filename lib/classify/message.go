@@ -1,0 +1,171 @@
+package classify
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"time"
+
+	"tri/lib/ndjson"
+)
+
+// message is what the rules need of an event, parts of its line.
+type message struct {
+	platform, chat, id, thread []byte
+	content                    []byte
+	created                    int64 // Unix seconds
+	sender                     []byte
+	bot                        bool // sender.type
+	deleted                    bool
+	mentions                   [][]byte
+	scan                       ndjson.Scanner
+}
+
+// read takes the fields out of a record that has been checked. What is missing
+// or of another type is named in the error.
+func (m *message) read(rec *ndjson.Record) error {
+	*m = message{mentions: m.mentions[:0], scan: m.scan}
+	var created []byte
+	for i := range rec.Members {
+		f := &rec.Members[i]
+		var err error
+		switch string(f.Key) {
+		case "platform":
+			m.platform, err = text1(f)
+		case "chat_id":
+			m.chat, err = text1(f)
+		case "message_id":
+			m.id, err = text1(f)
+		case "content":
+			m.content, err = text1(f)
+		case "create_time":
+			created, err = text1(f)
+		case "thread_id":
+			if string(f.Value) != "null" {
+				m.thread, err = text1(f)
+			}
+		case "sender":
+			err = m.readSender(f.Value)
+		case "mentions":
+			err = m.readMentions(f.Value)
+		case "deleted":
+			m.deleted = string(f.Value) == "true"
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return m.complete(created)
+}
+
+func (m *message) complete(created []byte) error {
+	for _, f := range [...]struct {
+		name  string
+		value []byte
+	}{{"platform", m.platform}, {"chat_id", m.chat}, {"message_id", m.id}, {"content", m.content}, {"create_time", created}, {"sender", m.sender}} {
+		if f.value == nil {
+			return fmt.Errorf("%s is missing", f.name)
+		}
+	}
+	var err error
+	m.created, err = unixTime(created)
+	return err
+}
+
+func text1(f *ndjson.Member) ([]byte, error) {
+	text, ok := ndjson.Text(nil, f.Value)
+	if !ok {
+		return nil, fmt.Errorf("%s is not a string", f.Key)
+	}
+	if text == nil {
+		text = []byte{}
+	}
+	return text, nil
+}
+
+func (m *message) readSender(raw []byte) error {
+	if raw[0] != '{' {
+		return errors.New("sender is not an object")
+	}
+	if err := m.scan.Scan(raw); err != nil {
+		return err // never: it was part of a checked line
+	}
+	for i := range m.scan.Members {
+		f := &m.scan.Members[i]
+		switch string(f.Key) {
+		case "id":
+			id, err := text1(f)
+			if err != nil {
+				return fmt.Errorf("sender.%w", err)
+			}
+			m.sender = id
+		case "type":
+			m.bot = string(f.Value) == `"bot"`
+		}
+	}
+	if m.sender == nil {
+		return errors.New("sender.id is missing")
+	}
+	return nil
+}
+
+func (m *message) readMentions(raw []byte) error {
+	if string(raw) == "null" {
+		return nil
+	}
+	var ok bool
+	if m.mentions, ok = ndjson.Strings(m.mentions, raw); !ok {
+		return errors.New("mentions is not a list of strings")
+	}
+	return nil
+}
+
+// key tells threads apart: platform, chat and root message.
+func (m *message) key(seed maphash.Seed, buf []byte) (uint64, []byte) {
+	root := m.thread
+	if len(root) == 0 {
+		root = m.id
+	}
+	buf = append(append(buf[:0], m.platform...), 0)
+	buf = append(append(buf, m.chat...), 0)
+	buf = append(buf, root...)
+	return maphash.Bytes(seed, buf), buf
+}
+
+// unixTime reads RFC 3339, the usual form of it fast.
+func unixTime(b []byte) (int64, error) {
+	if len(b) == 20 && b[19] == 'Z' && b[4] == '-' && b[7] == '-' && b[10] == 'T' && b[13] == ':' && b[16] == ':' {
+		year, mon, day := digits(b[0:4]), digits(b[5:7]), digits(b[8:10])
+		hour, minute, sec := digits(b[11:13]), digits(b[14:16]), digits(b[17:19])
+		if year >= 0 && mon >= 1 && mon <= 12 && day >= 1 && day <= 28 && uint(hour) < 24 && uint(minute) < 60 && uint(sec) < 60 {
+			return days(year, mon, day)*86400 + int64(hour*3600+minute*60+sec), nil
+		}
+	}
+	t, err := time.Parse(time.RFC3339, string(b))
+	if err != nil {
+		return 0, fmt.Errorf("create_time %q is not an RFC 3339 time", bytes.ToValidUTF8(b[:min(len(b), 40)], nil))
+	}
+	return t.Unix(), nil
+}
+
+func digits(b []byte) int {
+	n := 0
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return -1 << 20
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+// days counts from 1970-01-01, with years that begin in March so that the leap
+// day comes last.
+func days(y, m, d int) int64 {
+	if m <= 2 {
+		y--
+		m += 12
+	}
+	return int64(365*y + y/4 - y/100 + y/400 + (153*(m-3)+2)/5 + d - 1 - 719468)
+}

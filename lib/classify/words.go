@@ -1,0 +1,419 @@
+package classify
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
+
+// word is one word of a message.
+type word struct {
+	id     uint16 // in the lexicon
+	begins bool   // a sentence begins here
+	comma  bool   // a comma stands before it
+	breaks bool   // a phrase cannot run across the gap before it
+	dense  kind   // kinds of a phrase in a script without spaces, all in this one word
+}
+
+// text is what a message says, taken apart once for all rules. Quoted lines,
+// code, links and names are no part of what it asks.
+type text struct {
+	words   []word
+	hits    []hit // phrases found in scripts without spaces
+	mark    bool  // a question mark that asks
+	markEnd int   // number of words before the last one
+	loose   bool  // a question mark with no word before it
+	emoji   bool
+	other   bool // something that is neither word nor punctuation: a link, code, a quote
+	kana    bool
+	han     bool
+	hangul  bool
+	buf     []byte
+}
+
+type hit struct {
+	phrase int32
+	kind   kind
+}
+
+// maxWord is the longest word that a phrase can have, in bytes.
+const maxWord = 40
+
+type class uint8
+
+const (
+	other class = iota
+	letter
+	space
+	stop // . ! ;
+)
+
+var classes = func() (c [128]class) {
+	for i := range c {
+		switch b := byte(i); {
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9':
+			c[i] = letter
+		case b == ' ', b == '\t', b == '\r':
+			c[i] = space
+		case b == '.', b == '!', b == ';':
+			c[i] = stop
+		}
+	}
+	return c
+}()
+
+// cutter takes one message apart.
+type cutter struct {
+	*text
+	lex    *lexicon
+	b      []byte
+	i      int
+	begins bool
+	comma  bool
+	breaks bool
+}
+
+// read fills t from a message's text without the name that it is addressed to.
+func (t *text) read(lex *lexicon, b []byte) {
+	*t = text{words: t.words[:0], hits: t.hits[:0], buf: t.buf[:0]}
+	c := cutter{text: t, lex: lex, b: b, begins: true}
+	c.quote()
+	for c.i < len(b) {
+		switch ch := b[c.i]; {
+		case ch >= utf8.RuneSelf:
+			c.wide()
+		case classes[ch] == letter:
+			c.word()
+		case classes[ch] == space:
+			c.i++
+		case classes[ch] == stop:
+			c.i++
+			c.boundary()
+		default:
+			c.sign(ch)
+		}
+	}
+}
+
+// push adds a word.
+func (c *cutter) push(id uint16, dense kind) {
+	c.words = append(c.words, word{id: id, begins: c.begins, comma: c.comma, breaks: c.begins || c.comma || c.breaks, dense: dense})
+	c.begins, c.comma, c.breaks = false, false, false
+}
+
+// boundary begins a new sentence, unless what stood before is inside a word, as
+// in a file name.
+func (c *cutter) boundary() {
+	if c.i == len(c.b) || c.b[c.i] >= utf8.RuneSelf || classes[c.b[c.i]] != letter {
+		c.begins = true
+	}
+}
+
+// word takes one word of letters and digits, in lower case.
+func (c *cutter) word() {
+	c.buf = c.buf[:0]
+	b, i := c.b, c.i
+	for i < len(b) {
+		ch := b[i]
+		switch {
+		case ch >= utf8.RuneSelf:
+			r, n := utf8.DecodeRune(b[i:])
+			if r == '’' && i+n < len(b) && b[i+n] < utf8.RuneSelf && classes[b[i+n]] == letter {
+				c.buf = append(c.buf, '\'')
+			} else if isDense(r) || !unicode.IsLetter(r) && !unicode.IsMark(r) {
+				goto done
+			} else {
+				c.buf = utf8.AppendRune(c.buf, unicode.ToLower(r))
+				c.hangul = c.hangul || unicode.Is(unicode.Hangul, r)
+			}
+			i += n
+			continue
+		case 'A' <= ch && ch <= 'Z':
+			ch |= 0x20
+		case classes[ch] == letter:
+		case ch == '\'' && i+1 < len(b) && b[i+1] < utf8.RuneSelf && classes[b[i+1]] == letter:
+		default:
+			goto done
+		}
+		if len(c.buf) < maxWord {
+			c.buf = append(c.buf, ch)
+		}
+		i++
+	}
+done:
+	c.i = i
+	if i < len(b) && b[i] == ':' && bytes.HasPrefix(b[i:], []byte("://")) {
+		c.link()
+		return
+	}
+	if len(c.buf) == 0 {
+		c.i++ // a letter that is in no word: never, but do not stand still
+		return
+	}
+	c.push(c.lex.lookup(c.buf), 0)
+}
+
+// link passes over the rest of a link, or of anything up to the next space.
+func (c *cutter) link() {
+	for c.i < len(c.b) && c.b[c.i] > ' ' && c.b[c.i] != '>' {
+		c.i++
+	}
+	c.other = true
+	c.push(unknown, 0)
+}
+
+// sign takes what is neither letter nor space nor the end of a sentence.
+func (c *cutter) sign(ch byte) {
+	rest := c.b[c.i:]
+	switch ch {
+	case '\n':
+		c.i++
+		c.begins = true
+		c.quote()
+	case '?':
+		c.question(1)
+	case ',':
+		c.i++
+		c.comma = true
+	case '(', '"', ')', '[', ']':
+		c.i++
+		c.breaks = true
+	case '`':
+		c.code()
+	case '<':
+		c.angle()
+	case '@':
+		c.name()
+	case ':', '=':
+		if n := smiley(rest); n > 0 {
+			c.emoji = true
+			c.i += n
+			return
+		}
+		c.i++
+		if ch == ':' {
+			c.boundary()
+		}
+	case '+', '-':
+		if len(rest) >= 2 && rest[1] == '1' && (len(rest) == 2 || rest[2] >= utf8.RuneSelf || classes[rest[2]] != letter) && (c.i == 0 || c.b[c.i-1] <= ' ') {
+			c.i += 2
+			c.push(c.lex.lookup(rest[:2]), 0)
+			return
+		}
+		c.i++
+	default:
+		c.i++
+	}
+}
+
+// question takes a question mark of n bytes: one inside a word, as in a link or a
+// pattern, asks nothing.
+func (c *cutter) question(n int) {
+	c.i += n
+	if joined(c.b[c.i:]) {
+		return
+	}
+	c.begins = true
+	if len(c.words) == 0 {
+		c.loose = true
+		return
+	}
+	c.mark, c.markEnd = true, len(c.words)
+}
+
+// joined reports whether b goes on with what stood before it.
+func joined(b []byte) bool {
+	for i := 0; i < len(b) && b[i] < utf8.RuneSelf; i++ {
+		switch {
+		case classes[b[i]] == letter || b[i] == '=' || b[i] == '&' || b[i] == '/':
+			return true
+		case b[i] != '*' && b[i] != '_' && b[i] != ':' && b[i] != '-' && b[i] != '.':
+			return false
+		}
+	}
+	return false
+}
+
+// quote passes over lines that quote somebody else.
+func (c *cutter) quote() {
+	for c.i < len(c.b) && c.b[c.i] == '>' {
+		n := bytes.IndexByte(c.b[c.i:], '\n')
+		if n < 0 {
+			n = len(c.b) - c.i - 1
+		}
+		c.i += n + 1
+		c.other = true
+	}
+}
+
+// code passes over text between backticks.
+func (c *cutter) code() {
+	fence := 1
+	if bytes.HasPrefix(c.b[c.i:], []byte("```")) {
+		fence = 3
+	}
+	inside := c.b[c.i+fence:]
+	n := bytes.Index(inside, c.b[c.i:c.i+fence])
+	if n < 0 {
+		c.i += fence
+		return
+	}
+	c.i += n + 2*fence
+	c.other = true
+	c.push(unknown, 0)
+}
+
+// angle passes over what platforms write in angle brackets: <@U123>, <#C1|dev>,
+// <!here>, <https://…>, <:emoji:123>.
+func (c *cutter) angle() {
+	rest := c.b[c.i:]
+	n := bytes.IndexByte(rest, '>')
+	switch {
+	case len(rest) > 1 && rest[1] == '3':
+		c.emoji = true
+		c.i += 2
+	case n < 2 || bytes.ContainsAny(rest[:n], " \n"):
+		c.i++
+	case rest[1] == '@' || rest[1] == '#' || rest[1] == '!':
+		c.i += n + 1
+	case rest[1] == ':' || bytes.HasPrefix(rest, []byte("<a:")):
+		c.emoji = true
+		c.i += n + 1
+	default:
+		c.i++
+	}
+}
+
+// name passes over @name.
+func (c *cutter) name() {
+	c.i++
+	for c.i < len(c.b) {
+		ch := c.b[c.i]
+		if ch < utf8.RuneSelf && classes[ch] != letter && ch != '_' && ch != '-' {
+			return
+		}
+		c.i++
+	}
+}
+
+// smiley returns the length of :) and its kin, or of :shortcode:, at the start of
+// b; 0 when there is none.
+func smiley(b []byte) int {
+	i := 1
+	for i < len(b) && (classes[b[i]&0x7f] == letter || b[i] == '_' || b[i] == '+' || b[i] == '-') && b[i] < utf8.RuneSelf {
+		i++
+	}
+	if b[0] == ':' && i > 2 && i < len(b) && b[i] == ':' {
+		return i + 1
+	}
+	i = 1
+	if i < len(b) && (b[i] == '-' || b[i] == '\'' || b[i] == 'o' && len(b) > 2 && b[2] == ')') {
+		i++
+	}
+	if i < len(b) && bytes.IndexByte([]byte(")(DdpPoO/\\|3*$]["), b[i]) >= 0 {
+		for i++; i < len(b) && b[i] == b[i-1]; i++ {
+		}
+		if i == len(b) || b[i] <= ' ' || b[i] == '.' || b[i] == ',' {
+			return i
+		}
+	}
+	return 0
+}
+
+// wide takes one character, or a run, outside ASCII.
+func (c *cutter) wide() {
+	r, n := utf8.DecodeRune(c.b[c.i:])
+	switch {
+	case r == '？' || r == '؟' || r == '⁇' || r == '⁉':
+		c.question(n)
+	case r == '。' || r == '！' || r == '；' || r == '…' || r == '¿' || r == '¡':
+		c.i += n
+		c.begins = true
+	case r == '，' || r == '、':
+		c.i += n
+		c.comma = true
+	case isDense(r):
+		c.dense()
+	case unicode.IsLetter(r) || unicode.IsDigit(r):
+		c.word()
+	case unicode.IsSymbol(r):
+		c.emoji = true
+		c.i += n
+	default:
+		c.i += n // punctuation, spaces, marks and joiners of emoji
+	}
+}
+
+// dense takes a run in scripts without spaces: every phrase that asks in it is a
+// hit; the longest phrases, one behind the other, are its words.
+func (c *cutter) dense() {
+	from := c.i
+	for c.i < len(c.b) {
+		r, n := utf8.DecodeRune(c.b[c.i:])
+		if !isDense(r) {
+			break
+		}
+		c.kana = c.kana || unicode.In(r, unicode.Hiragana, unicode.Katakana)
+		c.han = c.han || unicode.Is(unicode.Han, r)
+		c.i += n
+	}
+	run := c.b[from:c.i]
+	atEnd := c.i == len(c.b) || c.b[c.i] >= utf8.RuneSelf || classes[c.b[c.i]] != letter
+	covered := 0
+	for i := 0; i < len(run); {
+		r, n := utf8.DecodeRune(run[i:])
+		for _, p := range c.lex.dense[r] {
+			if !bytes.HasPrefix(run[i:], []byte(p.text)) {
+				continue
+			}
+			switch {
+			case p.kinds&anywhere != 0:
+				c.hits = append(c.hits, hit{p.phrase, anywhere})
+			case p.kinds&end != 0 && atEnd && i+len(p.text) == len(run):
+				c.hits = append(c.hits, hit{p.phrase, end})
+			}
+			if i >= covered {
+				c.push(unknown, p.kinds)
+				covered = i + len(p.text)
+			}
+		}
+		if i >= covered {
+			c.push(unknown, 0)
+			covered = i + n
+		}
+		i += n
+	}
+}
+
+// lang tells the language from script and frequent words; "" when it cannot.
+func (t *text) lang(lex *lexicon) string {
+	switch {
+	case t.kana:
+		return "ja"
+	case t.han:
+		return "zh"
+	case t.hangul:
+		return "ko"
+	}
+	var count [32]int
+	for _, w := range t.words {
+		if bits := lex.common[w.id]; bits != 0 {
+			for i := range lex.langs {
+				count[i] += int(bits >> i & 1)
+			}
+		}
+	}
+	best, second := 0, 0
+	name := ""
+	for i, lang := range lex.langs {
+		if count[i] > best {
+			best, second, name = count[i], best, lang
+		} else if count[i] > second {
+			second = count[i]
+		}
+	}
+	if best == second {
+		return ""
+	}
+	return name
+}
