@@ -72,7 +72,7 @@ func Begin(h *disk.Home, id string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Run{ID: id, SessionID: uuid(), home: h, lock: lock}, nil
+	return &Run{ID: id, SessionID: UUID(), home: h, lock: lock}, nil
 }
 
 // Dir is the run's folder.
@@ -109,7 +109,8 @@ func Load(h *disk.Home, id string) (*Result, error) {
 	return res, nil
 }
 
-func uuid() string {
+// UUID is a random UUID (RFC 9562, version 4).
+func UUID() string {
 	var b [16]byte
 	rand.Read(b[:])
 	b[6] = b[6]&0x0f | 0x40
