@@ -30,6 +30,23 @@ type Resume struct {
 	// Many is emit for events that are ready together: one fsync for all. Nil:
 	// there is only emit. Use EmitAll.
 	Many func([]event.Event) error
+	// Link is told when the platform can be heard (true) and when it cannot any
+	// more. May be nil; use Up and Down.
+	Link func(up bool)
+}
+
+// Up tells that the platform can be heard: not that it was asked to.
+func (r Resume) Up() {
+	if r.Link != nil {
+		r.Link(true)
+	}
+}
+
+// Down tells that it cannot.
+func (r Resume) Down() {
+	if r.Link != nil {
+		r.Link(false)
+	}
 }
 
 // EmitAll emits events that are ready together, in order, with as few fsyncs as
@@ -55,6 +72,9 @@ type Post struct {
 	// Key is ours, 1 to 64 characters of [a-z0-9-], the same at every try of the
 	// same post. The platform keeps it where it can, so that Find can.
 	Key string `json:"key"`
+	// Tried is when the last earlier try of this post began; zero: there was none,
+	// or nobody knows. Find needs it to prove that none can still land.
+	Tried time.Time `json:"tried,omitzero"`
 }
 
 // Posted is a message that stands on the platform.

@@ -69,6 +69,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	if err := r.all(ctx); err != nil || c.once {
 		return err
 	}
+	resume.Up()
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
