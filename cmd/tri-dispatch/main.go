@@ -75,3 +75,44 @@ func start(c *cli.Call) error {
 	}
 	return dispatchWith(c, home, cfg, prompts)
 }
+
+// dispatchWith wires the rooms that do not know each other.
+func dispatchWith(c *cli.Call, home *disk.Home, cfg *config.Config, prompts *prompt.Set) error {
+	rules, err := dispatch.NewRules(cfg, prompts)
+	if err != nil {
+		return err
+	}
+	finder, err := all.New(cfg.Investigator, cfg.Sandbox)
+	if err != nil {
+		return err
+	}
+	breaker, err := all.New(cfg.Validator, cfg.Sandbox)
+	if err != nil {
+		return err
+	}
+	inv := &investigate.Investigator{Agent: finder, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now}
+	val := &validate.Validator{Agent: breaker, Prompts: prompts, Secrets: cfg.Secrets(), Now: time.Now}
+	return dispatch.Run(c, dispatch.Options{
+		Home: home, Config: cfg, Codebase: c.String("codebase"), Rules: rules,
+		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: c.Out, Say: c.Say, Now: time.Now,
+		Events: func(ctx context.Context, after int64, fn func(ndjson.Record) error) error {
+			_, err := stream.Each(ctx, stream.Input{
+				Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0,
+				After: after, Rejects: c.String("rejects"), Say: c.Say,
+			}, fn)
+			return err
+		},
+		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
+			return inv.Run(ctx, investigate.Request{
+				Thread: t, Codebase: t.Codebase, Hints: convert[investigate.Hint](hints),
+				RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold(),
+			})
+		},
+		Validate: func(ctx context.Context, t *thread.Thread, others []dispatch.Hint, r *run.Run) (*verdict.Verdict, error) {
+			return val.Run(ctx, validate.Request{
+				Return: t.InvestigatorReturn, Question: investigate.Question(t), Rubric: t.Rubric, QuestionType: t.QuestionType,
+				Codebase: t.Codebase, Others: others, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold(),
+			})
+		},
+	})
+}

@@ -101,6 +101,13 @@ func (b *Book) turn(day string) {
 	}
 }
 
+func limit(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
 // Take reserves an investigation for a run, durably, or fails with ErrSpent. A
 // run that has its reservation keeps it.
 func (b *Book) Take(runID, key, person string, now time.Time) error {
@@ -108,10 +115,10 @@ func (b *Book) Take(runID, key, person string, now time.Time) error {
 		return nil
 	}
 	b.turn(now.UTC().Format(time.DateOnly))
-	if most := b.limits.InvestigationsPerDay; most > 0 && b.total >= most {
+	if most := limit(b.limits.InvestigationsPerDay); most > 0 && b.total >= most {
 		return fmt.Errorf("%w: %d of %d investigations today", ErrSpent, b.total, most)
 	}
-	if most := b.limits.InvestigationsPerPersonPerDay; most > 0 && b.persons[person] >= most {
+	if most := limit(b.limits.InvestigationsPerPersonPerDay); most > 0 && b.persons[person] >= most {
 		return fmt.Errorf("%w: %d of %d investigations today for %q", ErrSpent, b.persons[person], most, person)
 	}
 	e := Entry{At: now.UTC().Format(time.RFC3339), Kind: Reserve, Day: b.day, RunID: runID, Key: key, Person: person}

@@ -24,7 +24,7 @@ func TestLimitsHoldAcrossRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := config.Budget{InvestigationsPerDay: 3, InvestigationsPerPersonPerDay: 2}
+	limits := config.Budget{InvestigationsPerDay: new(3), InvestigationsPerPersonPerDay: new(2)}
 	day := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for i, tt := range []struct {
 		run, person string

@@ -8,7 +8,6 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"tri/lib/event"
 	"tri/lib/ndjson"
 	"tri/lib/run"
+	"tri/lib/stream"
 	"tri/lib/thread"
 	"tri/lib/verdict"
 )
@@ -192,8 +192,7 @@ func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
 	return d.Events(ctx, d.mark.Seq, func(rec ndjson.Record) error {
 		e, err := event.Parse(rec.Bytes)
 		if err != nil {
-			d.Say("%s:%d: %v", rec.Source, rec.Line, err)
-			return nil
+			return stream.Refuse("%w", err)
 		}
 		c := classified{event: e, seq: -1}
 		if e.Seq != nil {
@@ -262,6 +261,3 @@ func (d *Dispatcher) fail(err error) {
 	default:
 	}
 }
-
-// ErrNoCodebase means that nothing says what may be read.
-var ErrNoCodebase = fmt.Errorf("no codebase")

@@ -266,7 +266,7 @@ func TestShadowOffersNothing(t *testing.T) {
 
 func TestBudget(t *testing.T) {
 	b := newBench(t)
-	b.cfg.Budget.InvestigationsPerDay = 2
+	b.cfg.Budget.InvestigationsPerDay = new(2)
 	for i := range 5 {
 		b.add(fmt.Sprint(i), "ana", "", event.Actionable, "why?")
 	}

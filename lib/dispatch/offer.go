@@ -58,8 +58,8 @@ func (d *Dispatcher) retire(t *thread.Thread) error {
 		return nil
 	}
 	delete(d.offered, t.Key)
-	if s := d.decisions.Standing(t.Key); s != nil && (s.Offer == nil || s.Claimed || s.Void != "") {
-		return nil
+	if s := d.decisions.Standing(t.Key); s != nil && (s.Offer == nil || s.Claimed || s.Void != "" || s.Decision != nil && !s.Approved()) {
+		return nil // nothing stands there, or a person has said no
 	}
 	if t.PostedMessageID != nil {
 		return nil

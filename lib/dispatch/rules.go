@@ -106,6 +106,6 @@ func (r *Rules) Facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	if r.long > 0 && f.ExpectedMin >= r.long {
 		f.Tier = 2
 	}
-	f.Rubric, err = r.prompts.Render("rubric-"+f.QuestionType+".md", nil)
+	f.Rubric, err = r.prompts.Rubric(f.QuestionType)
 	return f, err
 }

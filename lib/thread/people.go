@@ -159,6 +159,9 @@ func (t *Thread) decision(in Input) {
 		t.planFile()
 	case decision.Undo:
 		t.UserApprovedAt, t.TriageFilePath = nil, nil
+		if len(t.Pending) > 0 {
+			t.begin(d.At, "messages came while the draft was approved")
+		}
 	case decision.Dismiss:
 		t.close(d.At, "dismissed: "+d.Note)
 		t.next(d.At)
