@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"tri/lib/decision"
 	"tri/lib/outbox"

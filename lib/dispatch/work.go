@@ -9,12 +9,10 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/budget"
-	"tri/lib/decision"
 	"tri/lib/disk"
 	"tri/lib/draft"
 	"tri/lib/run"
 	"tri/lib/thread"
-	"tri/lib/verdict"
 )
 
 // job is a run that is due.
