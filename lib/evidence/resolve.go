@@ -41,6 +41,15 @@ type Finding struct {
 	Text       string   // the whole file, or the commit's message and paths
 }
 
+// Near is the text of the place and of the lines around it, for what is said of
+// it in other words.
+func (f Finding) Near() string {
+	if f.Start == 0 {
+		return strings.Join(f.Lines, "\n")
+	}
+	return around(split([]byte(f.Text)), f.Start, f.End)
+}
+
 // Resolve looks at what ref points at and says whether it stands there. The
 // bytes are those that the receipt names: of the file as it is while it is
 // unchanged, else of the receipt's commit, else as it is now. Resolve never

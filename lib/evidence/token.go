@@ -3,6 +3,7 @@ package evidence
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,15 +24,18 @@ type Token struct{ Kind, Text string }
 var (
 	fenced  = regexp.MustCompile("(?s)```[a-zA-Z0-9_+-]*\n?(.*?)(?:```|$)")
 	ticked  = regexp.MustCompile("`([^`\n]{1,200})`")
-	cited   = regexp.MustCompile(`(?i)[\w./@+-]*[\w/]\.?[\w-]*(?::\d+(?:[-–]\d+|:\d+)?\b|#L\d+(?:-L?\d+)?)`)
+	cited   = regexp.MustCompile(`(?:(?:\./)?[\w@+-][\w.@+/-]*)?(?:\.[A-Za-z]\w*|/[\w-]+|\b(?:\w+file|README|LICENSE))(?::\d{1,9}(?:[-–]\d{1,9}|:\d{1,9})?\b|#L\d{1,9}(?:-L?\d{1,9})?\b)`)
 	linesOf = regexp.MustCompile(`(?i)\b(?:lines?|baris|l\.)\s+\d+(?:\s*(?:-|–|to|and|sampai|dan|,)\s*\d+)*`)
 	marker  = regexp.MustCompile(`(?m)^[ \t>*-]*\d{1,2}[.)][ \t]`)
 	counted = regexp.MustCompile(`(?i)\b\d+\s+(?:lines?|places?|match(?:es)?|hits?|references?|results?|occurrences?|steps?|baris|tempat|hasil|langkah)\b|\b\d+(?:st|nd|rd|th)\b`)
 	address = regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+`)
 
-	word   = regexp.MustCompile(`\d{1,3}(?:,\d{3})+\b|(?:\$|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|[-.:/@+]+[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
+	word   = regexp.MustCompile(`\d{1,3}(?:,\d{3})+\b|(?:\$|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
 	number = regexp.MustCompile(`^\d+(?:[.,_]\d+)*(?:%|[a-zA-Z]{1,3})?$`)
 	digits = regexp.MustCompile(`\d+(?:[.,_]\d+)*`)
+	// statusClass is 5xx and the like: no number of its own.
+	statusClass = regexp.MustCompile(`^\dxx(?:/\dxx)*$`)
+
 	option = regexp.MustCompile(`^(?:--[a-zA-Z][\w-]*|\$[A-Za-z_]\w*)$`)
 	isPath = regexp.MustCompile(`^[~.]{0,2}/?(?:[\w@+-][\w.@+-]*/)+[\w.@+-]+$|^[\w@+-]+\.(?:go|js|ts|tsx|jsx|py|rb|rs|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|sql|ya?ml|toml|json|ndjson|md|txt|xml|html|css|proto|mod|sum|cfg|conf|ini|env|lock|mk|tf|ex|exs|lua|pl|csv|txtar)$`)
 	humps  = regexp.MustCompile(`\p{Ll}\p{Lu}|^\p{Lu}+_|[\p{L}\p{N}]_[\p{L}\p{N}]|::|\(\)$`)
@@ -69,8 +73,31 @@ func Tokens(text string) []Token {
 		text = re.ReplaceAllString(text, " ")
 	}
 	for _, w := range word.FindAllString(text, -1) {
-		if kind := kindOf(w, false); kind != "" {
+		switch kind := kindOf(w, false); {
+		case kind != "":
 			add(kind, strings.TrimSuffix(w, "()"))
+		case w[0] >= '0' && w[0] <= '9' && !statusClass.MatchString(w): // 30-second, 12-20
+			for _, n := range digits.FindAllString(w, -1) {
+				add(Number, n)
+			}
+		}
+	}
+	return out
+}
+
+// Citations lists the places that text names in the way of references.
+func Citations(text string) []Place {
+	var out []Place
+	for _, m := range cited.FindAllString(address.ReplaceAllString(text, " "), -1) {
+		if p, err := Parse(m); err == nil && p.Start > 0 && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	for _, m := range linesOf.FindAllString(text, -1) {
+		for _, n := range digits.FindAllString(m, -1) {
+			if line, err := strconv.Atoi(n); err == nil && line > 0 && !slices.Contains(out, Place{"", line, line}) {
+				out = append(out, Place{"", line, line})
+			}
 		}
 	}
 	return out
@@ -79,7 +106,7 @@ func Tokens(text string) []Token {
 // kindOf classifies a word; in prose "" is a plain word.
 func kindOf(w string, code bool) string {
 	switch {
-	case number.MatchString(w):
+	case number.MatchString(w) && !statusClass.MatchString(w):
 		return Number
 	case option.MatchString(w):
 		return Flag

@@ -2,27 +2,30 @@ package evidence
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
 
 func TestTokens(t *testing.T) {
 	for in, want := range map[string]string{
-		"the limit is three":                               "",
-		"`MaxRetries` is 3 (see lib/retry.go:6)":           "name:MaxRetries number:3",
-		"maxRetries, MAX_TRIES and retry.Limit() but JSON": "name:maxRetries name:MAX_TRIES name:retry.Limit",
-		"pass --dry-run or set $TRI_HOME":                  "flag:--dry-run flag:$TRI_HOME",
-		"in lib/retry.go, read/write and/or n/a":           "path:lib/retry.go",
-		"waits 30s, 1_000 or 1,000 times, 50%":             "number:30s number:1_000 number:1,000 number:50",
-		"1. first\n2) second 7":                            "number:7",
-		"on line 12 and lines 14-16, in 3 places, the 2nd": "",
-		"GitHub, PostgreSQL and OAuth on macOS":            "",
-		"see https://x.test/a/b_c":                         "",
-		"`retry limit = 4`":                                "name:retry name:limit number:4",
-		"```go\nconst X_Y = 5\n```":                        "name:const name:X_Y number:5",
-		"utf8 and sha256, e.g. v2":                         "",
-		"batasnya 3 kali, lihat `MaxRetries`":              "name:MaxRetries number:3",
-		"重试次数是 3，见 `MaxRetries`":                           "name:MaxRetries number:3",
+		"the limit is three":                                           "",
+		"`MaxRetries` is 3 (see lib/retry.go:6)":                       "name:MaxRetries number:3",
+		"maxRetries, MAX_TRIES and retry.Limit() but JSON":             "name:maxRetries name:MAX_TRIES name:retry.Limit",
+		"pass --dry-run or set $TRI_HOME":                              "flag:--dry-run flag:$TRI_HOME",
+		"in lib/retry.go, read/write and/or n/a":                       "path:lib/retry.go",
+		"waits 30s, 1_000 or 1,000 times, 50%":                         "number:30s number:1_000 number:1,000 number:50",
+		"1. first\n2) second 7":                                        "number:7",
+		"on line 12 and lines 14-16, in 3 places, the 2nd":             "",
+		"GitHub, PostgreSQL and OAuth on macOS":                        "",
+		"see https://x.test/a/b_c":                                     "",
+		"`retry limit = 4`":                                            "name:retry name:limit number:4",
+		"```go\nconst X_Y = 5\n```":                                    "name:const name:X_Y number:5",
+		"utf8 and sha256, e.g. v2":                                     "",
+		"a 30-second pause, localhost:8080, status:404, 5xx and utf-8": "number:30 number:8080 number:404",
+		"Makefile:12, lib/x.go:3-4 and a/b#L7-L9":                      "",
+		"batasnya 3 kali, lihat `MaxRetries`":                          "name:MaxRetries number:3",
+		"重试次数是 3，见 `MaxRetries`":                                       "name:MaxRetries number:3",
 	} {
 		var got []string
 		for _, tok := range Tokens(in) {
@@ -76,6 +79,14 @@ func TestTokenIn(t *testing.T) {
 		if got := c.tok.In(c.text); got != c.want {
 			t.Errorf("%v in %q: %v", c.tok, c.text, got)
 		}
+	}
+}
+
+func TestCitations(t *testing.T) {
+	got := Citations("see lib/x.go:12 and ./a/b.go#L3-L5, Makefile:7; lines 20-22. http://h.test/x.go:9 localhost:80 10:30")
+	want := []Place{{"lib/x.go", 12, 12}, {"a/b.go", 3, 5}, {"Makefile", 7, 7}, {"", 20, 20}, {"", 22, 22}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
