@@ -38,7 +38,7 @@ on, and reasons. No model is asked; most messages of a chat end here.
 }
 
 func run(c *cli.Call) error {
-	cfg, err := &config.Config{}, error(nil)
+	cfg, err := config.Load(c.String("config"))
 	if err != nil {
 		return err
 	}

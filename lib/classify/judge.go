@@ -92,8 +92,10 @@ func (c *Classifier) judgeAck(body []byte, t *text, v *verdict) {
 	switch {
 	case t.other || v.mark || t.loose || len(body) == 0:
 	case len(t.words) == 0:
-		v.ack = true
-		v.because(whyEmoji)
+		if t.emoji || !t.named {
+			v.ack = true
+			v.because(whyEmoji)
+		}
 	case c.lex.covers(t.words, ack|more, ack):
 		v.ack = true
 		v.because(whyAck)

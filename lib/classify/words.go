@@ -24,6 +24,7 @@ type text struct {
 	markEnd int   // number of words before the last one
 	loose   bool  // a question mark with no word before it
 	emoji   bool
+	named   bool // somebody is named
 	other   bool // something that is neither word nor punctuation: a link, code, a quote
 	kana    bool
 	han     bool
@@ -194,6 +195,9 @@ func (c *cutter) sign(ch byte) {
 		if ch == ':' {
 			c.boundary()
 		}
+	case '{', '}', '#', '$', '%', '&', '\\', '|':
+		c.other = true // code, most likely
+		c.i++
 	case '+', '-':
 		if len(rest) >= 2 && rest[1] == '1' && (len(rest) == 2 || rest[2] >= utf8.RuneSelf || classes[rest[2]] != letter) && (c.i == 0 || c.b[c.i-1] <= ' ') {
 			c.i += 2
@@ -275,6 +279,7 @@ func (c *cutter) angle() {
 	case n < 2 || bytes.ContainsAny(rest[:n], " \n"):
 		c.i++
 	case rest[1] == '@' || rest[1] == '#' || rest[1] == '!':
+		c.named = true
 		c.i += n + 1
 	case rest[1] == ':' || bytes.HasPrefix(rest, []byte("<a:")):
 		c.emoji = true
@@ -287,6 +292,7 @@ func (c *cutter) angle() {
 // name passes over @name.
 func (c *cutter) name() {
 	c.i++
+	c.named = true
 	for c.i < len(c.b) {
 		ch := c.b[c.i]
 		if ch < utf8.RuneSelf && classes[ch] != letter && ch != '_' && ch != '-' {

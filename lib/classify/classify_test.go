@@ -1,0 +1,443 @@
+package classify
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tri/lib/config"
+	"tri/lib/event"
+	"tri/lib/ndjson"
+	"tri/lib/stream"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func classifier(t testing.TB, o Options) *Classifier {
+	t.Helper()
+	o.Now = func() time.Time { return noon }
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// run sends lines through a fresh stage.
+func run(t testing.TB, c *Classifier, lines string) []event.Classified {
+	t.Helper()
+	var out []event.Classified
+	for _, line := range bytes.Split(bytes.TrimSpace(raw(t, c, lines)), []byte("\n")) {
+		var e event.Classified
+		if err := ndjson.Check(line); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func raw(t testing.TB, c *Classifier, lines string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	_, err := stream.Run(t.Context(), stream.Input{Stdin: strings.NewReader(lines), After: -1}, stream.Output{Stdout: &out}, c.Stage())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// says is an event with this content.
+func says(content string) string {
+	return fmt.Sprintf(`{"platform":"local","chat_id":"dev","message_id":"1","create_time":"2026-01-01T00:00:00Z","content":%s,"thread_id":null,"sender":{"id":"ana","type":"user"},"mentions":["bob"]}`,
+		ndjson.AppendString(nil, content)) + "\n"
+}
+
+func TestWords(t *testing.T) {
+	c := classifier(t, Options{})
+	for _, tt := range []struct{ text, class, reasons string }{
+		// Questions, with and without a mark.
+		{"where is the retry limit?", "actionable", "question:ends-with-mark question:word:where is"},
+		{"where is the retry limit", "actionable", "question:word:where is"},
+		{"WHERE IS IT", "actionable", "question:word:where is"},
+		{"anyone know why the build fails", "actionable", "question:word:anyone know"},
+		{"need help with webhooks", "actionable", "question:word:need help"},
+		{"can this be set per user? thanks in advance", "actionable", "question:mark-inside question:word:can this"},
+		{"it broke again ?!?", "actionable", "question:ends-with-mark"},
+		{"the build is red? :)", "actionable", "question:ends-with-mark"},
+		{"bob: can i use v2 yet", "actionable", "question:word:can i"},
+		{"@bob can i use v2 yet", "actionable", "question:word:can i"},
+		{"bob can i use v2 yet", "actionable", "question:word:can i"},
+		{"karl, could you look", "actionable", "question:word:could you"},
+		{"hi all, so what's the limit", "actionable", "question:word:what's"},
+		{"hey what’s the limit", "actionable", "question:word:what's"},
+		{"the deploy failed. how do we roll back", "actionable", "question:word:how do we"},
+		{"see https://x.test/a?b=c is it down?", "actionable", "question:ends-with-mark"},
+		{"> old question\nwhat is new", "actionable", "question:word:what is"},
+		{"which version should i use", "actionable", "question:word:which * should"},
+		{"is redis down", "actionable", "question:word:is * down"},
+		{"deployed?", "actionable", "question:ends-with-mark"},
+		// Other languages.
+		{"gimana cara deploy ke staging", "actionable", "question:word:gimana cara"},
+		{"kenapa build gagal terus", "actionable", "question:word:kenapa"},
+		{"alguien sabe por qué falla", "actionable", "question:word:alguien sabe"},
+		{"ok 为什么坏了", "actionable", "question:word:为什么"},
+		{"这个可以用吗", "actionable", "question:word:吗"},
+		{"这个可以用？", "actionable", "question:ends-with-mark"},
+		{"どうやって設定しますか。", "actionable", "question:word:どうやって"},
+		{"ok почему?", "actionable", "question:ends-with-mark"},
+		// Marks and words that ask nothing.
+		{"https://x.test/search?q=1", "ambient", "nothing-asked"},
+		{"https://x.test/search?", "ambient", "nothing-asked"},
+		{"rename it to `a ? b : c`", "ambient", "nothing-asked"},
+		{"a glob like foo?bar works there", "ambient", "nothing-asked"},
+		{"?", "ambient", "nothing-asked"},
+		{"hi all, how are you?", "ambient", "no-question:small-talk"},
+		{"apa kabar?", "ambient", "no-question:small-talk"},
+		{"really?", "ambient", "no-question:small-talk"},
+		{"> why is it broken?", "ambient", "nothing-asked"},
+		{"when i restart it, it works", "ambient", "nothing-asked"},
+		{"i know what you mean, it is slow", "ambient", "nothing-asked"},
+		{"there is a new release", "ambient", "nothing-asked"},
+		{"the fix is in main.go now", "ambient", "nothing-asked"},
+		{"ok почему", "ambient", "nothing-asked"},
+		// Acknowledgements.
+		{"ok", "ack", "ack:words"},
+		{"OK!", "ack", "ack:words"},
+		{"ok?", "ack", "no-question:small-talk ack:words"},
+		{"lgtm", "ack", "ack:words"},
+		{"+1", "ack", "ack:words"},
+		{"ok thanks 👍", "ack", "ack:words"},
+		{"bob: thanks a lot!", "ack", "ack:words"},
+		{"thanks @bob", "ack", "ack:words"},
+		{"sama-sama kak", "ack", "ack:words"},
+		{"好的，谢谢", "ack", "ack:words"},
+		{"了解です", "ack", "ack:words"},
+		{"👍", "ack", "ack:emoji"},
+		{"👩‍👩‍👧‍👦👍🏽🇮🇩❤️", "ack", "ack:emoji"},
+		{strings.Repeat("👩‍👩‍👧‍👦", 29), "ack", "ack:emoji"},
+		{":thumbsup: :+1:", "ack", "ack:emoji"},
+		{"<:party:123>", "ack", "ack:emoji"},
+		{":-)", "ack", "ack:emoji"},
+		{"...", "ack", "ack:emoji"},
+		// What only looks like one.
+		{strings.Repeat("👍", 30), "ambient", "nothing-asked"},
+		{"ok ok ok ok ok ok ok ok ok ok ok ok", "ambient", "nothing-asked"},
+		{"ok it broke", "ambient", "nothing-asked"},
+		{"ok https://x.test/", "ambient", "nothing-asked"},
+		{"@bob", "ambient", "nothing-asked"},
+		{"42", "ambient", "nothing-asked"},
+		{"}", "ambient", "nothing-asked"},
+		{"", "ambient", "nothing-asked"},
+	} {
+		e := run(t, c, says(tt.text))[0]
+		if got := strings.Join(e.Reasons, " "); e.Classification != tt.class || got != tt.reasons {
+			t.Errorf("%q: %s (%s), want %s (%s)", tt.text, e.Classification, got, tt.class, tt.reasons)
+		}
+		if e.Classification == "actionable" != e.IsQuestion {
+			t.Errorf("%q: is_question %v", tt.text, e.IsQuestion)
+		}
+		if e.ClassifierConfidence <= 0 || e.ClassifierConfidence > 1 || e.ClassifiedAt != "2026-01-02T12:00:00Z" {
+			t.Errorf("%q: confidence %v at %s", tt.text, e.ClassifierConfidence, e.ClassifiedAt)
+		}
+	}
+}
+
+func TestLang(t *testing.T) {
+	c := classifier(t, Options{})
+	for text, want := range map[string]string{
+		"where is the retry limit": "en", "gimana cara deploy ke staging": "id", "no sé cómo hacer esto": "es",
+		"这个可以用": "zh", "設定しますか": "ja", "좋아요 감사합니다": "ko", "xyzzy": "", "👍": "",
+	} {
+		if e := run(t, c, says(text))[0]; e.Lang != want {
+			t.Errorf("%q: %q, want %q", text, e.Lang, want)
+		}
+	}
+}
+
+// ev is an event with what a test needs of it; later members replace earlier ones.
+func ev(members ...string) string {
+	m := map[string]any{"platform": "p", "chat_id": "c", "message_id": "m", "create_time": "2026-01-01T00:00:00Z",
+		"content": "hm well", "thread_id": nil, "sender": map[string]string{"id": "ana", "type": "user"}, "mentions": []string{}}
+	for _, s := range members {
+		if err := json.Unmarshal([]byte("{"+s+"}"), &m); err != nil {
+			panic(err)
+		}
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return string(b) + "\n"
+}
+
+func TestWho(t *testing.T) {
+	o := Options{Config: config.Classifier{BotID: "tri", BotIDs: []string{"tri2"}}, Team: config.Team{Members: []string{"bob", "eve"}}}
+	q := `"content":"why is it down?"`
+	for _, tt := range []struct{ name, in, class, flags string }{
+		{"a person asks", ev(q), "actionable", "question"},
+		{"the bot is called", ev(`"mentions":["bob","tri2"]`), "actionable", "mention"},
+		{"the bot is thanked", ev(`"mentions":["tri"],"content":"thanks"`), "actionable", "mention ack"},
+		{"our own question", ev(q, `"sender":{"id":"tri","type":"user"}`), "ambient", "question"},
+		{"our own, mentioning us", ev(q, `"sender":{"id":"tri2","type":"bot"},"mentions":["tri"]`), "ambient", "mention question"},
+		{"another bot", ev(q, `"sender":{"id":"ci","type":"bot"}`), "ambient", "question"},
+		{"deleted", ev(q, `"deleted":true`), "ambient", "question"},
+		{"edited", ev(q, `"edited_at":"2026-01-01T00:01:00Z"`), "actionable", "question"},
+		{"team to team", ev(q, `"sender":{"id":"bob","type":"user"},"mentions":["eve"]`), "actionable", "question chatter"},
+		{"team to bot", ev(`"sender":{"id":"bob","type":"user"},"mentions":["eve","tri"]`), "actionable", "mention"},
+		{"guest to team", ev(`"mentions":["eve"]`), "ambient", ""},
+		{"team to guest", ev(`"sender":{"id":"bob","type":"user"},"mentions":["ana"]`), "ambient", ""},
+		{"thread_id missing, mentions null", ev(`"mentions":null`), "ambient", ""},
+	} {
+		e := run(t, classifier(t, o), tt.in)[0]
+		var flags []string
+		for _, f := range []struct {
+			name string
+			set  bool
+		}{{"mention", e.IsBotMention}, {"question", e.IsQuestion}, {"ack", e.IsAckOrEmoji}, {"chatter", e.IsInternalChatter}} {
+			if f.set {
+				flags = append(flags, f.name)
+			}
+		}
+		if got := strings.Join(flags, " "); e.Classification != tt.class || got != tt.flags {
+			t.Errorf("%s: %s (%s) %v, want %s (%s)", tt.name, e.Classification, got, e.Reasons, tt.class, tt.flags)
+		}
+	}
+	o.Config.OtherBots = "classify"
+	if e := run(t, classifier(t, o), ev(q, `"sender":{"id":"ci","type":"bot"}`))[0]; e.Classification != "actionable" {
+		t.Error("other_bots: classify is not heeded")
+	}
+}
+
+func TestConfiguredWords(t *testing.T) {
+	c := classifier(t, Options{Config: config.Classifier{
+		AckPatterns: []string{`^(jos|ok|\w+ beres)\W*$`}, QuestionKeywords: []string{"Piye carane", "咋"},
+	}})
+	for text, want := range map[string]string{
+		"JOS!!": "ack:pattern:0", "tugas beres": "ack:pattern:0", "ok 为坏了": "nothing-asked", "jos почему": "nothing-asked",
+		"piye carane deploy": "question:word:piye carane", "咋办": "question:word:咋",
+	} {
+		if e := run(t, c, says(text))[0]; strings.Join(e.Reasons, " ") != want {
+			t.Errorf("%q: %v, want %s", text, e.Reasons, want)
+		}
+	}
+	c = classifier(t, Options{Config: config.Classifier{Languages: []string{"id"}}})
+	if e := run(t, c, says("anyone know why"))[0]; e.IsQuestion {
+		t.Error("a language that is not in use asked")
+	}
+}
+
+func TestThreadInFlight(t *testing.T) {
+	c := classifier(t, Options{Config: config.Classifier{BotID: "tri"}})
+	at := func(seq int, id, thread, content, when string) string {
+		return ev(fmt.Sprintf(`"seq":%d,"message_id":%q,"thread_id":%s,"content":%q,"create_time":%q`, seq, id, thread, content, when))
+	}
+	const day1, day2, day3 = "2026-01-01T08:00:00Z", "2026-01-02T08:00:00Z", "2026-01-02T08:00:01Z"
+	out := run(t, c,
+		at(0, "1", "null", "why is it down?", day1)+ // opens 1
+			at(1000, "2", `"1"`, "it says timeout", day1)+
+			at(2000, "3", `"1"`, "ok thanks", day1)+
+			at(3000, "4", `"9"`, "it says timeout", day1)+ // a thread that nobody opened
+			at(4000, "5", `"1"`, "a day later", day2)+
+			at(5000, "6", `"1"`, "and more", day3)+
+			at(6000, "7", "null", "how to restart", day1)+ // opens 7
+			at(6000+Window, "8", `"7"`, "just inside", day1)+
+			at(6001+Window, "9", `"7"`, "just outside", day1)+
+			at(6002+Window, "1", "null", "never mind", day1))
+	want := []string{
+		"actionable false", "actionable true", "ack true", "ambient false", "actionable true", "ambient false",
+		"actionable false", "actionable true", "ambient false", "ack false",
+	}
+	for i, e := range out {
+		if got := fmt.Sprint(e.Classification, " ", e.MentionsThreadWithInflight); got != want[i] {
+			t.Errorf("record %d: %s, want %s", i, got, want[i])
+		}
+	}
+}
+
+func TestSplice(t *testing.T) {
+	c := classifier(t, Options{})
+	const need = `"platform":"p","chat_id":"c","message_id":"m","create_time":"2026-01-01T00:00:00Z","sender":{"id":"a","type":"user"}`
+	for _, in := range []string{
+		`{"content":"hm",` + need + `}`,
+		` { "x" : 1.50 , "content" : "h\u006d" , ` + need + ` } `,
+		`{"lang":"xx","reasons":[],"content":"hm",` + need + `}`,
+		`{"content":"hm","classification":"ack",` + need + `,"classifier_version":"1","other":{"lang":"kept"}}`,
+	} {
+		once := raw(t, c, in+"\n")
+		if err := ndjson.Check(bytes.TrimSpace(once)); err != nil {
+			t.Fatalf("%v: %s", err, once)
+		}
+		if twice := raw(t, c, string(once)); !bytes.Equal(once, twice) {
+			t.Errorf("classified again:\n%s%s", once, twice)
+		}
+		for _, part := range []string{`1.50`, `h\u006d`, `{"lang":"kept"}`} {
+			if strings.Contains(in, part) && !bytes.Contains(once, []byte(part)) {
+				t.Errorf("%s is lost: %s", part, once)
+			}
+		}
+	}
+	got := string(raw(t, c, `{"content":"hm",`+need+`}`+"\n"))
+	want := `{"content":"hm",` + need + `,"is_bot_mention":false,"is_question":false,"is_ack_or_emoji":true,"is_internal_chatter":false,"mentions_thread_with_inflight":false,` +
+		`"classification":"ack","classifier_confidence":0.95,"classifier_version":"` + c.Version() + `","classified_at":"2026-01-02T12:00:00Z","reasons":["ack:words"]}` + "\n"
+	if got != want {
+		t.Errorf("got  %swant %s", got, want)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	c := classifier(t, Options{})
+	for in, want := range map[string]string{
+		ev(`"content":5`): "content is not a string", ev(`"content":null`): "content is not a string",
+		`{}`: "platform is missing", ev(`"sender":"ana"`): "sender is not an object", ev(`"sender":{"name":"x"}`): "sender.id is missing",
+		ev(`"sender":{"id":7}`): "sender.id is not a string", ev(`"mentions":[1]`): "mentions is not a list of strings",
+		ev(`"thread_id":7`): "thread_id is not a string", ev(`"create_time":"yesterday"`): `create_time "yesterday" is not an RFC 3339 time`,
+	} {
+		var said string
+		_, err := stream.Run(t.Context(), stream.Input{Stdin: strings.NewReader(in), After: -1, Say: func(f string, a ...any) { said = fmt.Sprintf(f, a...) }},
+			stream.Output{Stdout: new(bytes.Buffer)}, c.Stage())
+		if err == nil || said != "stdin:1: "+want {
+			t.Errorf("%s: %q, %v; want %q", in, said, err, want)
+		}
+	}
+}
+
+func TestUnixTime(t *testing.T) {
+	for _, s := range []string{"1970-01-01T00:00:00Z", "2000-02-29T23:59:59Z", "2024-02-28T00:00:00Z", "2024-03-01T01:02:03Z", "1969-12-31T23:59:59Z", "2026-12-28T12:00:00.5+07:00"} {
+		want, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := unixTime([]byte(s)); err != nil || got != want.Unix() {
+			t.Errorf("%s: %d, %v; want %d", s, got, err, want.Unix())
+		}
+	}
+	for _, s := range []string{"", "2026-02-30T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-0xT00:00:00Z", "0x26-01-01T00:00:00Z"} {
+		if _, err := unixTime([]byte(s)); err == nil {
+			t.Errorf("%q accepted", s)
+		}
+	}
+}
+
+type holds func(line []byte) (bool, error)
+
+func (h holds) Match(line []byte) (bool, error) { return h(line) }
+
+func TestCustomRules(t *testing.T) {
+	compile := func(jq string) (Matcher, error) {
+		return holds(func(line []byte) (bool, error) { return bytes.Contains(line, []byte(jq)), nil }), nil
+	}
+	c := classifier(t, Options{Compile: compile, Config: config.Classifier{Rules: []config.Rule{
+		{Name: "bills", When: `invoice`, Set: map[string]any{"classification": "actionable", "classifier_confidence": 0.5}},
+		{Name: "seen", When: `"classification":"actionable"`, Set: map[string]any{"lang": "xx", "is_question": true}},
+	}}})
+	e := run(t, c, says("here is the invoice"))[0]
+	if e.Classification != "actionable" || e.ClassifierConfidence != 0.5 || e.Lang != "xx" || !e.IsQuestion ||
+		!slices.Equal(e.Reasons, []string{"nothing-asked", "rule:bills", "rule:seen"}) {
+		t.Errorf("got %+v", e)
+	}
+	for _, set := range []map[string]any{nil, {"content": "x"}, {"is_question": "yes"}, {"classification": "maybe"}, {"classifier_confidence": 2}} {
+		_, err := New(Options{Compile: compile, Config: config.Classifier{Rules: []config.Rule{{Name: "x", When: "y", Set: set}}}})
+		if err == nil || !strings.Contains(err.Error(), "classifier.rules[0].set") {
+			t.Errorf("%v: %v", set, err)
+		}
+	}
+}
+
+func TestBadConfiguration(t *testing.T) {
+	for want, cfg := range map[string]config.Classifier{
+		"classifier.languages": {Languages: []string{"xx"}}, "classifier.ack_patterns[0]": {AckPatterns: []string{"("}},
+		`\w and \W do not work inside []`: {AckPatterns: []string{`[\W]`}}, "classifier.other_bots": {OtherBots: "love"},
+	} {
+		if _, err := New(Options{Config: cfg}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	plain := classifier(t, Options{}).Version()
+	if plain != classifier(t, Options{}).Version() {
+		t.Error("it changes by itself")
+	}
+	for _, o := range []Options{
+		{Config: config.Classifier{QuestionKeywords: []string{"x"}}}, {Config: config.Classifier{BotID: "x"}}, {Team: config.Team{Members: []string{"x"}}},
+	} {
+		if classifier(t, o).Version() == plain {
+			t.Errorf("%+v does not change it", o)
+		}
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if _, err := sources.Open(f); err != nil && !strings.HasSuffix(f, "_test.go") && f != "explain.go" {
+			t.Errorf("%s judges but is not part of the version", f)
+		}
+	}
+}
+
+// TestExplain: words for people, nothing raw on their terminal.
+func TestExplain(t *testing.T) {
+	var out bytes.Buffer
+	c := classifier(t, Options{})
+	_, err := stream.Run(t.Context(), stream.Input{Stdin: strings.NewReader(says("where is \x1b[31m it?\nhm")), After: -1}, stream.Output{Stdout: &out}, c.Explain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := out.String(); strings.Contains(s, "\x1b") || !strings.HasPrefix(s, "ana: where is ") ||
+		!strings.Contains(s, "\n    actionable (0.95, language en): it has a question mark; the words \"where is\" ask\n") {
+		t.Errorf("got %q", s)
+	}
+}
+
+// FuzzJudge: no text breaks the rules, and an ack asks nothing.
+func FuzzJudge(f *testing.F) {
+	for _, s := range []string{"ok?", "<@U1> why", "`x", "```", "> q\n> r", ":+1:", "为什么", "’s", "+1", "a://b", "\u200d\ufe0f", "e\u0301"} {
+		f.Add(s)
+	}
+	c, err := New(Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var v verdict
+		var x text
+		body := []byte(strings.ToValidUTF8(s, ""))
+		c.judgeText(unaddressed(body, [][]byte{[]byte("bob")}), &x, &v)
+		if v.ack && v.mark {
+			t.Errorf("%q both asks and acknowledges", s)
+		}
+	})
+}
+
+func BenchmarkPrepare(b *testing.B) {
+	c := classifier(b, Options{})
+	text, err := os.ReadFile("../../../shared/data/chat/stripe.0.ndjson")
+	if err != nil {
+		b.Skip("left out: the real chat is not here")
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	var scan ndjson.Scanner
+	var e Event
+	b.SetBytes(int64(len(text) / len(lines)))
+	for i := 0; b.Loop(); i++ {
+		line := lines[i%len(lines)]
+		if err := scan.Scan(line); err != nil {
+			b.Fatal(err)
+		}
+		if err := c.Prepare(ndjson.Record{Bytes: line, Seq: -1, Members: scan.Members}, &e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
