@@ -23,8 +23,12 @@ const (
 	maxNotes     = 10
 	maxHints     = 12
 	maxKnowledge = 6
-	maxHintText  = 1500 // bytes
-	maxFeedback  = 6000 // bytes
+
+	// Bytes of each.
+	maxQuestion = 6000
+	maxSaid     = 2000 // context, notes
+	maxHint     = 1500
+	maxFeedback = 6000
 )
 
 // told is the data of investigate.md. Everything from outside is a prompt.Text.
@@ -41,8 +45,8 @@ func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema str
 		Type: t.QuestionType, Rubric: rubric, Language: i.Language, Schema: schema, Round: round(t),
 		MaxRefs: draft.MaxRefs, MaxSummarySentences: draft.MaxSummarySentences,
 		MaxDraftWords: draft.MaxDraftWords, MaxNotesWords: draft.MaxNotesWords,
-		Messages: said("question", last(t.Messages, maxMessages)),
-		Context:  said("context", last(t.Context, maxContext)),
+		Messages: said("question", last(t.Messages, maxMessages), maxQuestion),
+		Context:  said("context", last(t.Context, maxContext), maxSaid),
 	}
 	if data.Type == "" {
 		data.Type = thread.Other
@@ -51,20 +55,20 @@ func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema str
 		data.Language = "en"
 	}
 	for _, n := range last(t.Notes, maxNotes) {
-		data.Notes = append(data.Notes, prompt.Quote("operator", n.Text))
+		data.Notes = append(data.Notes, prompt.Quote("operator", n.Text).Most(maxSaid))
 	}
 	if t.BounceFeedback != "" {
-		data.Feedback = append(data.Feedback, prompt.Quote("feedback", prompt.Cut(t.BounceFeedback, maxFeedback)))
+		data.Feedback = append(data.Feedback, prompt.Quote("feedback", t.BounceFeedback).Most(maxFeedback))
 	}
 	hints := slices.Concat(r.Hints[:min(len(r.Hints), maxHints)], i.knowledge(ctx, withNotes(t)))
 	for _, h := range hints {
-		data.Hints = append(data.Hints, prompt.Quote("hint", h.Source+"\n"+prompt.Cut(h.Text, maxHintText)))
+		data.Hints = append(data.Hints, prompt.Quote("hint", h.Source+"\n"+h.Text).Most(maxHint))
 	}
 	return i.Prompts.Render("investigate.md", data)
 }
 
 // said turns messages into fenced text that says who spoke.
-func said(label string, messages []thread.Message) []prompt.Text {
+func said(label string, messages []thread.Message, most int) []prompt.Text {
 	var out []prompt.Text
 	for _, m := range messages {
 		if m.Deleted {
@@ -74,7 +78,7 @@ func said(label string, messages []thread.Message) []prompt.Text {
 		if who == "" {
 			who = m.SenderID
 		}
-		out = append(out, prompt.Quote(label, fmt.Sprintf("from %s, %s:\n%s", oneLine(who), oneLine(m.At), m.Content)))
+		out = append(out, prompt.Quote(label, fmt.Sprintf("from %s, %s:\n%s", oneLine(who), oneLine(m.At), m.Content)).Most(most))
 	}
 	return out
 }
@@ -133,6 +137,7 @@ var wanted = sync.OnceValues(func() ([]byte, error) {
 		return nil, sysexit.With(sysexit.Software, fmt.Errorf("schema of a return: %w", err))
 	}
 	delete(schema, "$id")
+	delete(schema, "description") // says who writes what; an agent sees only what it writes
 	prune(schema)
 	return json.Marshal(schema)
 })

@@ -13,22 +13,31 @@ import (
 // Text is words from outside on their way into a template. It prints as a fence
 // and as nothing else, so that a template, an overridden one too, cannot forget
 // to fence it.
-type Text struct{ label, text string }
+type Text struct {
+	label, text string
+	most        int
+}
 
 // Quote makes a Text. The label says what it is ("question").
-func Quote(label, text string) Text { return Text{label, text} }
+func Quote(label, text string) Text { return Text{label, text, MaxText} }
+
+// Most is t cut at n bytes as it prints, its fence not counted.
+func (t Text) Most(n int) Text {
+	t.most = min(n, MaxText)
+	return t
+}
 
 // String is the fenced text.
-func (t Text) String() string { return Fence(t.label, t.text) }
+func (t Text) String() string { return fence(rand.Reader, t.label, t.text, t.most) }
 
 // Fence puts text between two lines that carry the same 128 random bits, drawn
 // for this one fence, so that nothing written before can contain its end. The
 // text is cut at MaxText; characters that a reader would not see (controls, bidi
 // marks, Unicode tags, in which instructions are smuggled) are written as \u{…}.
-func Fence(label, text string) string { return fence(rand.Reader, label, text) }
+func Fence(label, text string) string { return fence(rand.Reader, label, text, MaxText) }
 
-func fence(chance io.Reader, label, text string) string {
-	text = visible(Cut(text, MaxText))
+func fence(chance io.Reader, label, text string, most int) string {
+	text = Cut(visible(Cut(text, most)), most)
 	nonce := draw(chance)
 	for strings.Contains(text, nonce) {
 		nonce = draw(chance)
@@ -41,7 +50,8 @@ func fence(chance io.Reader, label, text string) string {
 // fenced as it prints.
 func fenced(label string, text any) string {
 	if t, ok := text.(Text); ok {
-		return Fence(label, t.text)
+		t.label = label
+		return t.String()
 	}
 	return Fence(label, fmt.Sprint(text))
 }

@@ -17,7 +17,7 @@ import (
 
 // Caps, in bytes. What is longer is cut, and the cut is said.
 const (
-	MaxText     = 16 << 10  // of one fenced text
+	MaxText     = 96 << 10  // of one fenced text; a return of the largest size fits
 	MaxTemplate = 64 << 10  // of one template file
 	MaxPrompt   = 256 << 10 // of a rendered prompt
 )

@@ -1,0 +1,74 @@
+// Tri-investigate researches the question of an event or a thread in a codebase
+// and drafts an answer, with references that code can check.
+package main
+
+import (
+	"cmp"
+	"path/filepath"
+	"time"
+
+	"tri/lib/agent/all"
+	"tri/lib/cli"
+	"tri/lib/config"
+	"tri/lib/investigate"
+	"tri/lib/prompt"
+	"tri/lib/stream"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-investigate",
+	Usage: "research a question in a codebase and draft the answer",
+	Args:  "[file ...]",
+	Help: `Reads events, classified or not, or threads, one JSON object a line, and writes a
+return for each: the draft, how sure it is, and what it rests on. Without a
+configuration it searches the current directory, with no model and no network.
+Events that tri-classify has tagged as ambient or ack are passed over.
+
+  tri-watch export slack.zip | tri-classify | tri-investigate --codebase ~/src/shop
+  tri-investigate --codebase . event.json | jq -r .draft_reply
+  tri-investigate --codebase . event.json | tri-validate --codebase . --code-only`,
+	Schemas: []string{"return", "event", "classified-event", "thread"},
+	Flags: []cli.Flag{
+		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
+		&cli.StringFlag{Name: "codebase", Usage: "read `DIR` (default the configuration's for the chat, else the current directory)"},
+		&cli.StringFlag{Name: "agent", Usage: "use `NAME` (search, claude, exec) instead of the configuration's"},
+		&cli.IntFlag{Name: "round", Usage: "say that this is round `N` (default the thread's own, else 1)"},
+		&cli.StringFlag{Name: "keep", Usage: "keep prompts and transcripts below `DIR`"},
+		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
+	},
+	Run: run,
+}
+
+func run(c *cli.Call) error {
+	if n := c.Int("round"); n < 0 || n > 9 {
+		return cli.Usagef("--round %d: want 1 to 9", n)
+	}
+	path := c.String("config")
+	if home := c.String("home"); path == "" && home != "" {
+		path = filepath.Join(home, "config.yaml")
+	}
+	cfg, err := config.Load(path)
+	if err != nil {
+		return err
+	}
+	cfg.Investigator.Agent = cmp.Or(c.String("agent"), cfg.Investigator.Agent)
+	agent, err := all.New(cfg.Investigator, cfg.Sandbox)
+	if err != nil {
+		return err
+	}
+	prompts, err := prompt.Load(cfg.Dispatch.PromptsDir)
+	if err != nil {
+		return err
+	}
+	stage := investigate.Stage{
+		Investigator: &investigate.Investigator{Agent: agent, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now},
+		Codebase: func(platform, chatID string) string {
+			return cmp.Or(c.String("codebase"), cfg.CodebaseFor(platform, chatID), ".")
+		},
+		Round: c.Int("round"), Keep: c.String("keep"), Out: c.Out, Say: c.Say,
+	}
+	return stage.Each(c, stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say})
+}
