@@ -70,5 +70,5 @@ func run(c *cli.Call) error {
 		},
 		Round: c.Int("round"), Keep: c.String("keep"), Out: c.Out, Say: c.Say,
 	}
-	return stage.Each(c, stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say})
+	return stage.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say})
 }
