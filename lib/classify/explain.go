@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rivo/uniseg"
+	"github.com/tidwall/gjson"
 
 	"tri/lib/draft"
 	"tri/lib/stream"
@@ -19,27 +20,30 @@ func (c *Classifier) Explain() stream.Stage[Event] {
 		Prepare: c.Prepare,
 		Emit: func(dst []byte, e *Event) ([]byte, error) {
 			st.place(e)
-			if _, err := st.classified(nil, e); err != nil {
+			line, err := st.classified(nil, e)
+			if err != nil {
 				return dst, err
 			}
-			return append(dst, c.words(e)...), nil
+			return append(dst, c.words(e, line)...), nil
 		},
 		Warm: func(e *Event) { st.place(e) },
 	}
 }
 
-func (c *Classifier) words(e *Event) string {
+// words says what became of an event, as its record has it.
+func (c *Classifier) words(e *Event, line []byte) string {
 	v := &e.verdict
 	var why []string
 	for _, reason := range v.reasons[:v.nreasons] {
 		why = append(why, c.inWords(int(reason)))
 	}
+	said := gjson.GetManyBytes(line, "classification", "classifier_confidence", "lang")
 	lang := ""
-	if v.lang != "" {
-		lang = ", language " + v.lang
+	if said[2].Exists() {
+		lang = ", language " + draft.Visible(said[2].String())
 	}
 	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n", oneLine(string(e.who), 30), oneLine(string(e.says), 100),
-		v.classification(), v.confidence(), lang, strings.Join(why, "; "))
+		said[0].String(), said[1].Raw, lang, strings.Join(why, "; "))
 }
 
 // oneLine shows text on one line of a terminal, cut to n characters as people
