@@ -34,6 +34,11 @@ type Standing struct {
 	Claimed bool
 	// Void says why the offer and what was decided of it no longer hold.
 	Void string
+
+	// doubted are yeses of people whom today's policy does not allow. A claim shows
+	// that one of them counted when it was given: taking somebody off the list
+	// stops what has not begun, and orphans nothing that has.
+	doubted []*Record
 }
 
 // Open reports whether the offer can be decided now.
@@ -127,6 +132,7 @@ func (s *State) add(r *Record) string {
 		return s.revoke(r)
 	}
 	if why := s.person(r); why != "" {
+		s.doubt(r)
 		return why
 	}
 	switch r.Kind {
@@ -152,8 +158,7 @@ func (s *State) person(r *Record) string {
 	return ""
 }
 
-// offer puts a new draft before the people; whatever stood there is void, unless
-// it is being posted, which Claims remembers.
+// offer puts a new draft before the people.
 func (s *State) offer(r *Record) string {
 	st := s.standing[r.Key]
 	switch {
@@ -164,8 +169,17 @@ func (s *State) offer(r *Record) string {
 	case st != nil && st.Offer != nil && st.Void == "" && st.Offer.ID() == r.ID():
 		return "this draft stands already"
 	}
-	s.standing[r.Key] = &Standing{Key: r.Key, Cycle: r.Cycle, Offer: r}
+	s.replace(r, &Standing{Key: r.Key, Cycle: r.Cycle, Offer: r})
 	return ""
+}
+
+// replace makes next the thread's standing; the one before is void, unless it is
+// being posted.
+func (s *State) replace(r *Record, next *Standing) {
+	if old := s.standing[r.Key]; old != nil && old.Void == "" && !old.Claimed {
+		old.Void = fmt.Sprintf("replaced in cycle %d", r.Cycle)
+	}
+	s.standing[r.Key] = next
 }
 
 func (s *State) withdraw(r *Record) string {
@@ -183,9 +197,11 @@ func (s *State) withdraw(r *Record) string {
 // claim begins the posting: from here on nothing takes the decision back.
 func (s *State) claim(r *Record) string {
 	st, why := s.unclaimed(r)
-	switch {
-	case why != "":
+	if why != "" {
 		return why
+	}
+	st.trust(r)
+	switch {
 	case !st.Approved():
 		return "nobody has approved it"
 	case st.Decision.ID() != r.ID():
@@ -197,6 +213,22 @@ func (s *State) claim(r *Record) string {
 	s.claims[r.ID()] = st
 	s.order = append(s.order, st)
 	return ""
+}
+
+// doubt keeps a yes that would count if its author were allowed.
+func (s *State) doubt(r *Record) {
+	if st, why := s.undecided(r); why == "" && posts(r.Kind) && st.seen(r) == "" {
+		st.doubted = append(st.doubted, r)
+	}
+}
+
+// trust makes the doubted yes that a claim names the decision.
+func (s *Standing) trust(claim *Record) {
+	for _, r := range s.doubted {
+		if s.Decision == nil && r.ID() == claim.ID() {
+			s.Decision = r
+		}
+	}
 }
 
 func (s *State) revoke(r *Record) string {
@@ -253,19 +285,28 @@ func (s *State) approve(r *Record) string {
 	if why != "" {
 		return why
 	}
+	if why := st.seen(r); why != "" {
+		return why
+	}
+	if s.claims[r.ID()] != nil {
+		return "this text is being posted, or has been"
+	}
+	st.Decision = r
+	return ""
+}
+
+// seen checks that a yes speaks of the offer and carries the text that it names.
+func (s *Standing) seen(r *Record) string {
 	seen := r.DraftSHA256
 	if r.Kind == Edit {
 		seen = r.Original
 	}
 	switch {
-	case seen != st.Offer.DraftSHA256:
+	case seen != s.Offer.DraftSHA256:
 		return "another draft stands than the one that was seen"
 	case r.Text == "" || Sum(r.Text) != r.DraftSHA256:
 		return "its hash is not that of its text"
-	case s.claims[r.ID()] != nil:
-		return "this text is being posted, or has been"
 	}
-	st.Decision = r
 	return ""
 }
 
@@ -282,7 +323,7 @@ func (s *State) direct(r *Record) string {
 		if _, err := time.Parse(time.RFC3339, r.At); err != nil {
 			return "it has no time"
 		}
-		s.standing[r.Key] = &Standing{Key: r.Key, Cycle: r.Cycle, Decision: r}
+		s.replace(r, &Standing{Key: r.Key, Cycle: r.Cycle, Decision: r})
 		return ""
 	}
 	st, why := s.undecided(r)

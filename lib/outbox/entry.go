@@ -1,6 +1,32 @@
 // Package outbox is the intent and the outcome of each post, durable before and
-// after it, so that whatever is killed when, nothing is posted twice and
-// nothing approved is forgotten.
+// after it, so that whatever is killed when, nothing is posted twice and nothing
+// approved is forgotten.
+//
+// A draft that is being posted is in one of these states, and in no other. A
+// crash at any instant leaves one of them, because each line is reached from the
+// one that it names by a single durable step, or by a post:
+//
+//	     claim  entries              platform    line  reached from        what is next
+//	S0   no     none                 nothing     no    an approval         recheck, then claim
+//	S1   yes    none or some, new    nothing     no    S0, S1              write the missing intents
+//	S2   yes    all; next part new   parts < it  no    S1, S4              count a try
+//	S3   yes    next part tried      it or not   no    S2, S5, S3          post; after a crash or an unclear answer, look
+//	S4   yes    that part posted     it          no    S3, S5              the next part (S2), or the line (S7)
+//	S5   yes    that part parked     it or not   no    S3                  wait for a person: posted S4, retry S3, drop S6
+//	S6   yes    that part refused    not it      no    S1, S3              the line (S7); later parts are never sent
+//	            or dropped           (or left)         S5
+//	S7   yes    as S4 or S6          settled     yes   S4, S6              move the entries to done
+//	S8   yes    some or none left    settled     yes   S7, S8              move the rest; then nothing, ever
+//
+// new: state intent, tries 0, so that no post of it was ever begun. tried: state
+// intent, tries > 0: a post may have been begun. Between the count of a try and
+// its post, and between the post and its record, a crash leaves S3; only there is
+// the platform asked by the post's key, and only if it can prove that the post is
+// absent is it made again. A second post is therefore possible in no state in
+// which nobody said "retry", on a platform whose proofs are true.
+//
+// Entries with no claim, or a line with no claim, are no legal state: they are
+// named and left alone.
 package outbox
 
 // States of an entry.
@@ -14,8 +40,9 @@ const (
 
 // Entry is one file of outbox/: one part of one approved draft of one thread.
 type Entry struct {
-	ID       string `json:"id"` // <thread key>.<first 12 of draft sha256>.<part>: the file's name
+	ID       string `json:"id"` // <thread key>.<cycle>.<first 12 of draft sha256>.<part>: the file's name
 	Key      string `json:"key"`
+	Cycle    int    `json:"cycle"`
 	PostKey  string `json:"post_key"` // what the platform is given
 	State    string `json:"state"`
 	Platform string `json:"platform"`
@@ -28,6 +55,8 @@ type Entry struct {
 	Parts       int    `json:"parts"`
 	Text        string `json:"text"`
 
+	// Tries counts the posts that were begun and may have been made. One that is
+	// known not to have been (the platform said so) is taken off again.
 	Tries           int    `json:"tries"`
 	IntentAt        string `json:"intent_at"`
 	PostedMessageID string `json:"posted_message_id,omitempty"`

@@ -1,0 +1,144 @@
+package reply
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"tri/lib/decision"
+	"tri/lib/outbox"
+	"tri/lib/sysexit"
+)
+
+// LogName is the log of replies below the home.
+const LogName = "replies.ndjson"
+
+// recover finds out from the disk what is left to do.
+func (p *poster) recover() error {
+	if err := p.readLines(); err != nil {
+		return err
+	}
+	if err := p.tail.Next(p.fold); err != nil {
+		return err
+	}
+	p.caught = true
+	entries, err := outbox.Open(p.Home)
+	if err != nil {
+		return err
+	}
+	orphans := map[string][]*outbox.Entry{}
+	for _, e := range entries {
+		id := decision.ID(e.Key, e.Cycle, e.DraftSHA256)
+		if j := p.byID[id]; j != nil && j.claimed {
+			j.attach(e)
+			continue
+		}
+		orphans[id] = append(orphans[id], e)
+	}
+	for id, es := range orphans {
+		if err := p.orphaned(id, es); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orphaned deals with entries that no open claim stands behind: those of a reply
+// whose line is written go where they belong, others should not be.
+func (p *poster) orphaned(id string, es []*outbox.Entry) error {
+	for _, e := range es {
+		if !p.lines[id] {
+			p.Say("%s: a post without a claim, left alone", e.ID)
+			continue
+		}
+		if err := e.Finish(p.Home); err != nil {
+			return err
+		}
+		if err := p.fault("file"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attach puts an entry of an earlier process where it belongs.
+func (j *job) attach(e *outbox.Entry) {
+	if j.parts == nil {
+		j.parts = make([]*outbox.Entry, e.Parts)
+	}
+	if e.Parts != len(j.parts) {
+		// Two ways to cut one text: the limit changed while intents were written,
+		// of which then none was ever tried. write makes them anew.
+		j.stale = append(j.stale, e)
+		return
+	}
+	j.parts[e.Part-1] = e
+}
+
+// readLines reads which drafts have their line in replies.ndjson.
+func (p *poster) readLines() error {
+	f, err := p.Home.Root().Open(LogName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", LogName, err))
+	}
+	defer f.Close()
+	for in := bufio.NewReaderSize(f, 64<<10); ; {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil // a torn tail is no line: it will be written again
+		}
+		if err != nil {
+			return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", LogName, err))
+		}
+		var r struct {
+			Key         string `json:"key"`
+			Cycle       int    `json:"cycle"`
+			DraftSHA256 string `json:"draft_sha256"`
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", LogName, err))
+		}
+		p.lines[decision.ID(r.Key, r.Cycle, r.DraftSHA256)] = true
+	}
+}
+
+// fold takes the log's next record in.
+func (p *poster) fold(r decision.Record) error {
+	counts, why := p.state.Add(r)
+	if !counts {
+		if p.caught && r.Kind != decision.Withdraw {
+			p.Say("decision %d (%s by %q for %s) does not count: %s", r.N, r.Kind, r.By, r.Key, why)
+		}
+		return nil
+	}
+	switch r.Kind {
+	case decision.Approve, decision.Edit:
+		p.add(r.ID(), p.state.Standing(r.Key))
+	case decision.Claim:
+		p.add(r.ID(), p.state.Claim(r.ID())).claimed = true
+		if p.lines[r.ID()] {
+			p.drop(p.byID[r.ID()])
+		}
+	case decision.Settle:
+		p.settles[r.Post] = append(p.settles[r.Post], r)
+	}
+	return nil
+}
+
+// add returns the job of a draft, made where there is none.
+func (p *poster) add(id string, st *decision.Standing) *job {
+	j := p.byID[id]
+	if j == nil {
+		j = &job{id: id, st: st}
+		p.byID[id] = j
+		p.jobs = append(p.jobs, j)
+	}
+	j.st = st
+	return j
+}
