@@ -35,11 +35,12 @@ Events that tri-classify has tagged as ambient or ack are passed over.
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
 		&cli.StringFlag{Name: "codebase", Usage: "read `DIR` (default the configuration's for the chat, else the current directory)"},
 		&cli.StringFlag{Name: "agent", Usage: "use `NAME` (search, claude, exec) instead of the configuration's"},
-		&cli.IntFlag{Name: "round", Usage: "say that this is round `N` (default the thread's own, else 1)"},
+		&cli.IntFlag{Name: "round", Usage: "say that this is round `N`", DefaultText: "the thread's own"},
 		&cli.StringFlag{Name: "keep", Usage: "keep prompts and transcripts below `DIR`"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
 	},
-	Run: run,
+	Stays: true, // so that a signal ends the agent too, and not only us
+	Run:   run,
 }
 
 func run(c *cli.Call) error {
@@ -68,7 +69,7 @@ func run(c *cli.Call) error {
 		Codebase: func(platform, chatID string) string {
 			return cmp.Or(c.String("codebase"), cfg.CodebaseFor(platform, chatID), ".")
 		},
-		Round: c.Int("round"), Keep: c.String("keep"), Out: c.Out, Say: c.Say,
+		Round: c.Int("round"), Cap: time.Duration(cfg.Investigator.HardCapRuntimeMin * float64(time.Minute)), Keep: c.String("keep"), Out: c.Out, Say: c.Say,
 	}
 	return stage.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say})
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"tri/lib/agent"
 	"tri/lib/draft"
@@ -24,8 +25,9 @@ type Stage struct {
 	*Investigator
 	// Codebase finds the folder to read for a chat.
 	Codebase func(platform, chatID string) string
-	Round    int    // 0: the thread's own
-	Keep     string // folder for prompts and transcripts; "": not kept
+	Round    int           // 0: the thread's own
+	Cap      time.Duration // of one investigation; 0: none
+	Keep     string        // folder for prompts and transcripts; "": not kept
 	Out      io.Writer
 	Say      func(format string, args ...any)
 }
@@ -61,6 +63,9 @@ func (s *Stage) Each(ctx context.Context, in stream.Input) error {
 		}
 		return err
 	})
+	if ctx.Err() != nil {
+		return sysexit.With(sysexit.TempFail, fmt.Errorf("stopped before the end of the input: %w", ctx.Err()))
+	}
 	if err == nil && nothing > 0 {
 		err = sysexit.With(sysexit.No, fmt.Errorf("nothing found for %d of the records", nothing))
 	}
@@ -73,7 +78,15 @@ func (s *Stage) one(ctx context.Context, t *thread.Thread) error {
 		return err
 	}
 	defer remove()
+	if s.Cap > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.Cap)
+		defer cancel()
+	}
 	ret, err := s.Run(ctx, Request{Thread: t, Codebase: s.Codebase(t.Platform, t.ChatID), RunDir: dir, SessionID: run.UUID()})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return sysexit.Hint(sysexit.With(sysexit.TempFail, err), "hard_cap_runtime_min in the configuration is the limit")
+	}
 	if err != nil {
 		return err
 	}

@@ -17,15 +17,15 @@ const (
 )
 
 const (
-	pathTF     = 2   // a word in the path counts as so many lines
-	candidates = 14  // files whose lines are weighed
-	span       = 6   // lines of a window before it is widened
-	maxShown   = 8   // lines of a window
-	maxLine    = 480 // bytes; a longer line is never shown
-	perFile    = 3   // windows of one file
-	fileShare  = 0.3 // of the file's score in the window's
-	near       = 0.4 // of the best score: what is below is no answer
-	rawBonus   = 2.0 // weight of a raw name that stands in a line
+	pathTF     = 2    // a word in the path counts as so many lines
+	candidates = 14   // files whose lines are weighed
+	span       = 6    // lines of a window before it is widened
+	maxShown   = 8    // lines of a window
+	maxLine    = 480  // bytes; a longer line is never shown
+	perFile    = 3    // windows of one file
+	fileShare  = 0.3  // of the file's score in the window's
+	near       = 0.45 // of the best hit's score and cover: what is below is no answer
+	rawBonus   = 2.0  // weight of a raw name that stands in a line
 )
 
 type scored struct {
@@ -102,12 +102,12 @@ func (x *Index) windows(q *query, files []scored, limit int) []Hit {
 		hits = append(hits, x.inFile(q, s, bytes.Split(text, []byte{'\n'}))...)
 	}
 	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
-	for i := range hits {
-		if i >= limit || hits[i].Score < near*hits[0].Score {
-			return hits[:i]
-		}
+	if len(hits) == 0 {
+		return nil
 	}
-	return hits
+	best := hits[0]
+	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < near*best.Score || h.Cover < near*best.Cover })
+	return hits[:min(len(hits), limit)]
 }
 
 // inFile returns the best windows of one file.

@@ -4,6 +4,7 @@
 // (scripts/peers/claude repeats that):
 //
 //   - stream-json is refused without --verbose;
+//   - a schema that names its dialect ("$schema") is refused;
 //   - the order of keys differs between versions, so lines are parsed;
 //   - a failed call says subtype "success": is_error and the exit status decide;
 //   - --json-schema may go unmet in silence: the value is checked here;
@@ -13,6 +14,7 @@ package claude
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -136,8 +138,8 @@ func repair(t agent.Task, fault error) string {
 func (c *Client) command(t agent.Task, session []string) []string {
 	argv := append(slices.Clone(c.argv), "-p", "--output-format", "stream-json", "--verbose", "--restricted",
 		"--tools", strings.Join(t.Tools, ","), "--strict-mcp-config", "--settings", private)
-	if len(t.Schema) > 0 {
-		argv = append(argv, "--json-schema", string(t.Schema))
+	if schema := plain(t.Schema); schema != "" {
+		argv = append(argv, "--json-schema", schema)
 	}
 	if c.model != "" {
 		argv = append(argv, "--model", c.model)
@@ -146,6 +148,23 @@ func (c *Client) command(t agent.Task, session []string) []string {
 		argv = append(argv, "--max-budget-usd", strconv.FormatFloat(c.budget, 'f', -1, 64))
 	}
 	return append(argv, session...)
+}
+
+// plain is a schema without the names of its dialect and itself: the program's
+// own reader knows no dialect by name and refuses the schema. "" where there is
+// none: the value is checked here in any case.
+func plain(schema []byte) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(schema, &members) != nil {
+		return ""
+	}
+	delete(members, "$schema")
+	delete(members, "$id")
+	text, err := json.Marshal(members)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // sum adds what two runs of one session took. Tokens and turns are per run. Cost
