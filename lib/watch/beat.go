@@ -1,0 +1,121 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"tri/lib/disk"
+)
+
+// BeatName is the heartbeat's file below the home.
+const BeatName = "watch.json"
+
+// beatEvery is how often it is written when nothing happens.
+const beatEvery = 10 * time.Second
+
+// Beat is a watcher's sign of life, for tri-health. It is not durable.
+type Beat struct {
+	PID            int     `json:"pid"`
+	Source         string  `json:"source"`
+	StartedAt      string  `json:"started_at"`
+	ConnectedSince *string `json:"connected_since"` // null: the platform cannot be heard
+	LastEventAt    *string `json:"last_event_at"`   // when the last one was kept; null: none since the start
+	BeatAt         string  `json:"beat_at"`         // when this was written
+}
+
+// beat writes the heartbeat at most once a second.
+type beat struct {
+	home *disk.Home
+	now  func() time.Time
+	mu   sync.Mutex
+	is   Beat
+	news chan struct{}
+}
+
+func newBeat(o Options) *beat {
+	return &beat{
+		home: o.Home, now: o.Now, news: make(chan struct{}, 1),
+		is: Beat{PID: os.Getpid(), Source: o.Name, StartedAt: stampOf(o.Now())},
+	}
+}
+
+func stampOf(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+func (b *beat) change(f func(*Beat, *string)) {
+	at := stampOf(b.now())
+	b.mu.Lock()
+	f(&b.is, &at)
+	b.mu.Unlock()
+	select {
+	case b.news <- struct{}{}:
+	default:
+	}
+}
+
+func (b *beat) link(up bool) {
+	b.change(func(is *Beat, at *string) {
+		switch {
+		case !up:
+			is.ConnectedSince = nil
+		case is.ConnectedSince == nil:
+			is.ConnectedSince = at
+		}
+	})
+}
+
+func (b *beat) around(keep func([]Item) error) func([]Item) error {
+	return func(items []Item) error {
+		err := keep(items)
+		if err == nil {
+			b.change(func(is *Beat, at *string) { is.LastEventAt = at })
+		}
+		return err
+	}
+}
+
+// run writes until ctx ends, then once more: not connected.
+func (b *beat) run(ctx context.Context) {
+	idle := time.NewTicker(beatEvery)
+	defer idle.Stop()
+	for {
+		b.write()
+		select { // at most once a second
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+		select {
+		case <-ctx.Done():
+			b.link(false)
+			b.write()
+			return
+		case <-b.news:
+		case <-idle.C:
+		}
+	}
+}
+
+// write replaces the file. A failure is no reason to stop watching: that the
+// beat is old says it too.
+func (b *beat) write() {
+	b.mu.Lock()
+	is := b.is
+	b.mu.Unlock()
+	is.BeatAt = stampOf(b.now())
+	text, err := json.Marshal(is)
+	if err == nil {
+		tmp := "." + BeatName
+		root := b.home.Root()
+		err = errors.Join(err, root.WriteFile(tmp, append(text, '\n'), 0o600))
+		if err == nil {
+			err = root.Rename(tmp, BeatName)
+		}
+	}
+	if err != nil {
+		slog.Warn("heartbeat", "err", err)
+	}
+}

@@ -1,0 +1,130 @@
+// Package watch keeps what a chat says: each event once, however often its
+// platform tells it, with its offset in the log as seq, durable before the
+// platform is told. What it prints is a follow of its own log, so that a slow
+// reader never stalls the platform. Without a log it only prints.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/disk"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// LogName is the log's name below the home.
+const LogName = "events.ndjson"
+
+// Window is how many bytes of the log before the cursor are printed again, so
+// that later stages can remember what they knew (design §4, streams 2).
+const Window = 4 << 20
+
+// Options say where events go.
+type Options struct {
+	Home *disk.Home // nil: no log, print only
+	Out  io.Writer
+	// After is a file of a later stage: what it has is not printed again, but for
+	// the window. "" prints the whole log.
+	After    string
+	Name     string // of the source, for the heartbeat
+	Say      func(format string, args ...any)
+	Progress io.Writer // where a person sees counts; nil: nowhere
+	Now      func() time.Time
+}
+
+// Item is an event on its way: its identity and its JSON object, without seq.
+type Item struct {
+	ID   Hash
+	Body []byte
+}
+
+// Feed brings items until ctx ends or there are no more. keep returns when they
+// are durable, or printed where there is no log.
+type Feed func(ctx context.Context, r chat.Resume, keep func([]Item) error) error
+
+// FromSource is the feed of a platform.
+func FromSource(s chat.Source) Feed {
+	return func(ctx context.Context, r chat.Resume, keep func([]Item) error) error {
+		r.Many = func(events []event.Event) error {
+			items := make([]Item, 0, len(events))
+			for i := range events {
+				item, err := encode(&events[i], r.Say)
+				if err != nil {
+					return err
+				}
+				items = append(items, item)
+			}
+			return keep(items)
+		}
+		return s.Run(ctx, r, func(e event.Event) error { return r.Many([]event.Event{e}) })
+	}
+}
+
+// Run watches until feed ends. One process at a time may have the home's log.
+func Run(ctx context.Context, o Options, feed Feed) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	count := newCounter(o.Progress, o.Now)
+	defer count.done()
+	if o.Home == nil {
+		p := &printer{out: o.Out, seen: newSet()}
+		err := feed(ctx, chat.Resume{Say: o.Say}, count.around(p.keep))
+		return unless(ctx.Err(), err)
+	}
+	lock, err := o.Home.TryLock("locks/watch")
+	if err != nil {
+		return sysexit.Hint(fmt.Errorf("watch: %w", err), "another tri-watch keeps this home's log; one at a time may")
+	}
+	l, err := openLog(o.Home)
+	if err == nil {
+		err = errors.Join(l.run(ctx, o, count, feed), l.Close())
+	}
+	return errors.Join(err, lock.Unlock())
+}
+
+// run feeds the log and prints it, side by side.
+func (l *log) run(ctx context.Context, o Options, count *counter, feed Feed) error {
+	from, err := l.start(o.After)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	p := &follower{path: o.Home.Path(LogName), file: l.File(), out: o.Out, at: from, size: l.size}
+	var wg sync.WaitGroup
+	var printErr error
+	wg.Go(func() {
+		if printErr = p.follow(ctx); printErr != nil {
+			stop() // nobody reads us: the pipe is to be started again as a unit
+		}
+	})
+	beat := newBeat(o)
+	wg.Go(func() { beat.run(ctx) })
+
+	feedErr := feed(ctx, l.resume(o, beat), count.around(beat.around(l.keep)))
+	told := ctx.Err()
+	stop()
+	wg.Wait()
+	if printErr == nil && told == nil {
+		printErr = p.rest()
+	}
+	if printErr != nil {
+		return printErr
+	}
+	return unless(told, feedErr)
+}
+
+// unless is err, but nil when it only says that the feed was told to end.
+func unless(told, err error) error {
+	if told != nil && errors.Is(err, told) {
+		return nil
+	}
+	return err
+}
