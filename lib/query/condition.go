@@ -6,34 +6,48 @@ import (
 	"strings"
 )
 
-// Condition is a `when` of the configuration: a jq filter where it begins with
-// "." or "(", otherwise an RE2 expression over the message's text.
+// Condition is a `when` of the configuration: jq over the record, or RE2 over
+// its text.
 type Condition struct {
-	jq *Query
-	re *regexp.Regexp
+	query *Query
+	text  *regexp.Regexp
 }
 
-// CompileCondition reads a condition. An empty one is an error: a rule that
-// always holds should say so (".").
+// CompileCondition compiles src as jq where it begins as a jq path does (.name,
+// ."name", .[, . |, also in parentheses), else as RE2. A regular expression that
+// must begin with a dot and a letter is written (?:.x).
 func CompileCondition(src string) (*Condition, error) {
-	switch src = strings.TrimSpace(src); {
-	case src == "":
-		return nil, fmt.Errorf("condition: empty")
-	case src[0] == '.' && !strings.HasPrefix(src, ".*"), strings.HasPrefix(src, "(."):
+	if strings.TrimSpace(src) == "" {
+		return nil, fmt.Errorf("condition is empty")
+	}
+	if isPath(src) {
 		q, err := Compile(src)
-		return &Condition{jq: q}, err
+		return &Condition{query: q}, err
 	}
 	re, err := regexp.Compile(src)
 	if err != nil {
-		return nil, fmt.Errorf("condition %q: %w", src, err)
+		return nil, fmt.Errorf("regular expression %.80q: %w", src, err)
 	}
-	return &Condition{re: re}, nil
+	return &Condition{text: re}, nil
 }
 
-// Match reports whether the condition holds for a record and its text.
-func (c *Condition) Match(line []byte, content string) (bool, error) {
-	if c.jq != nil {
-		return c.jq.Match(line)
+// isPath reports whether src begins with a jq path. ".*", ".+", ".?" and ".{"
+// begin regular expressions.
+func isPath(src string) bool {
+	src = strings.TrimLeft(src, " \t\r\n(")
+	rest, ok := strings.CutPrefix(src, ".")
+	if !ok || rest == "" {
+		return false
 	}
-	return c.re.MatchString(content), nil
+	c := rest[0]
+	return c == '_' || c == '"' || c == '[' || c == ' ' || c == '|' || c == '.' ||
+		'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// Match reports whether the condition holds for a record, whose text is content.
+func (c *Condition) Match(line []byte, content string) (bool, error) {
+	if c.query != nil {
+		return c.query.Match(line)
+	}
+	return c.text.MatchString(content), nil
 }

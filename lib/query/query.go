@@ -1,55 +1,142 @@
-// Package query is conditions over records, in jq's language: custom rules,
-// question types and --select. A query sees one record and nothing else: no
-// environment, no files, no further input, and only so much time.
+// Package query is a jq condition over one record: gojq with nothing of the
+// world in reach (no environment, files, input or clock) and a bound on the
+// steps of each run, so that a condition gives the same answer whenever and
+// wherever it is asked, and always gives one.
 package query
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/itchyny/gojq"
 )
 
-// limit is the longest that one record may take; a filter that does not end is
-// an error, not a hang.
-const limit = 250 * time.Millisecond
+// maxSteps is how many of gojq's instructions a run may take. A condition of a
+// few comparisons takes dozens, a scan of a 1 MiB record some 100,000.
+const maxSteps = 2_000_000
 
-// Query is a compiled jq filter. It is safe for concurrent use.
+// maxSource is the length of a condition, in bytes.
+const maxSource = 64 << 10
+
+// ErrTooLong means that a condition came to no end within its steps.
+var ErrTooLong = fmt.Errorf("no answer within %d steps", maxSteps)
+
+// Query is a compiled condition. It may be used by several goroutines.
 type Query struct {
 	src  string
 	code *gojq.Code
 }
 
-// Compile reads a jq filter.
+// Compile compiles a condition in jq's language.
 func Compile(src string) (*Query, error) {
+	if len(src) > maxSource {
+		return nil, fmt.Errorf("jq condition: longer than %d bytes", maxSource)
+	}
 	parsed, err := gojq.Parse(src)
 	if err != nil {
-		return nil, fmt.Errorf("jq %q: %w", src, err)
+		return nil, fmt.Errorf("jq condition %.80q: %w", src, parseError(err))
 	}
-	code, err := gojq.Compile(parsed, gojq.WithEnvironLoader(func() []string { return nil }))
+	if len(parsed.Imports) > 0 || parsed.Meta != nil {
+		return nil, fmt.Errorf("jq condition %.80q: modules are not available", src)
+	}
+	parsed.FuncDefs = append(withheld(), parsed.FuncDefs...)
+	code, err := gojq.Compile(parsed)
 	if err != nil {
-		return nil, fmt.Errorf("jq %q: %w", src, err)
+		return nil, fmt.Errorf("jq condition %.80q: %w", src, err)
 	}
 	return &Query{src: src, code: code}, nil
 }
 
-// Match reports whether the first thing that the filter gives for the record is
-// neither false nor null. A filter that gives nothing does not match.
-func (q *Query) Match(line []byte) (bool, error) {
-	var record any
-	if err := json.Unmarshal(line, &record); err != nil {
-		return false, fmt.Errorf("jq %q: %w", q.src, err)
+// withheld are definitions that stand before every condition and take the clock
+// and the time zone away: with them the same record would be judged otherwise on
+// another day. (gojq looks at its own functions before those of WithFunction.)
+func withheld() []*gojq.FuncDef {
+	const why = `error("not available: a condition must give the same answer at any time")`
+	q, err := gojq.Parse("def now: " + why + "; def localtime: " + why + "; def strflocaltime(f): " + why + "; .")
+	if err != nil {
+		panic(err) // the text is a constant
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	v, ok := q.code.RunWithContext(ctx, record).Next()
-	if !ok {
-		return false, nil
-	}
-	if err, failed := v.(error); failed {
-		return false, fmt.Errorf("jq %q: %w", q.src, err)
-	}
-	return v != nil && v != false, nil
+	return q.FuncDefs
 }
+
+// parseError says where a condition stops making sense.
+func parseError(err error) error {
+	bad := new(gojq.ParseError)
+	if errors.As(err, &bad) {
+		return fmt.Errorf("character %d: %w", bad.Offset, err)
+	}
+	return err
+}
+
+// String is the condition as it was written.
+func (q *Query) String() string { return q.src }
+
+// Match reports whether the condition holds for a line of JSON: whether any of
+// its results is neither false nor null, as in jq's select.
+func (q *Query) Match(line []byte) (bool, error) {
+	value, err := decode(line)
+	if err != nil {
+		return false, err
+	}
+	results := q.code.RunWithContext(&steps{}, value)
+	for {
+		v, ok := results.Next()
+		if !ok {
+			return false, nil
+		}
+		if err, bad := v.(error); bad {
+			return false, fmt.Errorf("jq condition %.80q: %w", q.src, err)
+		}
+		if v != nil && v != false {
+			return true, nil
+		}
+	}
+}
+
+// decode keeps numbers exact, since some platforms' ids do not fit a float64.
+func decode(line []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		return nil, fmt.Errorf("read record: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("read record: more than one value")
+	}
+	return value, nil
+}
+
+// steps is a context that ends after a number of looks at it instead of a time:
+// gojq looks once before each instruction, so a slow machine changes no answer.
+type steps struct{ n int }
+
+var ended = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+func (s *steps) Done() <-chan struct{} {
+	if s.n++; s.n > maxSteps {
+		return ended
+	}
+	return nil // never ready
+}
+
+func (s *steps) Err() error {
+	if s.n > maxSteps {
+		return ErrTooLong
+	}
+	return nil
+}
+
+func (*steps) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (*steps) Value(any) any               { return nil }
+
+var _ context.Context = (*steps)(nil)
