@@ -1,0 +1,199 @@
+package mattermost
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"tri/lib/event"
+)
+
+// Limits of the server.
+const (
+	maxChanges = 1000 // posts that since returns, in no promised order (SqlPostStore.GetPostsSince)
+	maxPage    = 200  // posts of a page (web.PerPageMaximum)
+)
+
+// list is the server's answer where there are several posts.
+type list struct {
+	Order   []string        `json:"order"`
+	Posts   map[string]post `json:"posts"` // those of Order and others that they need
+	HasNext bool            `json:"has_next"`
+	// FirstInaccessible is set where a plan's limit hides older posts.
+	FirstInaccessible int64 `json:"first_inaccessible_post_time"`
+}
+
+// catchUp emits what was missed, of all chats together and in the order in which
+// it happened: wherever it is cut off, nothing older than what is in the log is
+// missing from it.
+func (l *listening) catchUp(ctx context.Context) error {
+	begun := l.serverNow().Add(-overlap).UnixMilli()
+	chats, err := l.watched(ctx)
+	if err != nil {
+		return err
+	}
+	var missed []post
+	fresh, talking := 0, 0
+	for _, id := range chats {
+		found, err := l.missed(ctx, id)
+		if s := statusOf(err); s == http.StatusForbidden || s == http.StatusNotFound {
+			l.Say("mattermost: chat %s cannot be read: %v", id, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if n := l.unheard(id, found); n > 0 {
+			fresh, talking = fresh+n, talking+1
+		}
+		missed = append(missed, found...)
+	}
+	slices.SortStableFunc(missed, func(a, b post) int {
+		return cmp.Or(cmp.Compare(a.changed(), b.changed()), cmp.Compare(a.CreateAt, b.CreateAt), cmp.Compare(a.ID, b.ID))
+	})
+	for part := range slices.Chunk(missed, batch) {
+		var events []event.Event
+		for i := range part {
+			e, err := l.event(ctx, &part[i], nil)
+			if err != nil {
+				return err
+			}
+			events = append(events, e)
+		}
+		if err := l.durable(events); err != nil {
+			return err
+		}
+	}
+	for _, id := range chats {
+		l.since[id] = max(l.from(id), begun)
+	}
+	l.other = max(l.other, begun)
+	if fresh > 0 {
+		l.Say("mattermost: recovered %d messages and changes of %d chats", fresh, talking)
+	}
+	return nil
+}
+
+// unheard counts the posts that are newer than anything of their chat, that is,
+// those which are not only read again for the overlap.
+func (l *listening) unheard(chatID string, posts []post) int {
+	n := 0
+	for i := range posts {
+		if posts[i].changed() > l.from(chatID)+overlap.Milliseconds() {
+			n++
+		}
+	}
+	return n
+}
+
+// from is the time behind which a chat's posts may have been missed.
+func (l *listening) from(chatID string) int64 {
+	if since, ok := l.since[chatID]; ok {
+		return max(since, 1)
+	}
+	return max(l.other, 1)
+}
+
+// missed reads the posts of a chat that were written, edited or deleted later
+// than what is known, each once, as it stands now.
+func (l *listening) missed(ctx context.Context, chatID string) ([]post, error) {
+	since := l.from(chatID)
+	found := map[string]post{}
+	keep := func(p post) {
+		if p.old() || p.changed() <= since || p.ChannelID != chatID || !validID(p.ID) {
+			return
+		}
+		if q, ok := found[p.ID]; !ok || p.changed() > q.changed() {
+			found[p.ID] = p
+		}
+	}
+	whole, err := l.changes(ctx, chatID, since, keep)
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		l.Say("mattermost: chat %s: more than %d changes at once: some edits and deletions of older messages may be missing", chatID, maxChanges)
+	}
+	if err := l.pages(ctx, chatID, since, keep); err != nil {
+		return nil, err
+	}
+	posts := make([]post, 0, len(found))
+	for _, p := range found {
+		posts = append(posts, p)
+	}
+	return posts, nil
+}
+
+// changes calls keep for what changed behind since, deletions included. The
+// server returns 1,000 at most and takes no second page; since it reads an index
+// by time they are the oldest in practice, so we go on from the newest of them.
+// whole is false where that leads nowhere.
+func (c *Client) changes(ctx context.Context, chatID string, since int64, keep func(post)) (whole bool, err error) {
+	for {
+		var l list
+		q := url.Values{"since": {strconv.FormatInt(since, 10)}}
+		if err := c.get(ctx, "channels/"+chatID+"/posts", q, &l); err != nil {
+			return false, err
+		}
+		newest := since
+		for _, id := range l.Order {
+			p := l.Posts[id]
+			keep(p)
+			newest = max(newest, p.UpdateAt)
+		}
+		if len(l.Order) < maxChanges {
+			return true, nil
+		}
+		if newest-1 <= since { // all of one millisecond
+			return false, nil
+		}
+		since = newest - 1
+	}
+}
+
+// pages calls keep for every post written behind since that stands, the newest
+// first. It is the reading to rely on: changes alone loses posts of long gaps,
+// and now and then answers from a stale cache that there are none
+// (mattermost/mattermost issues 13846 and 34055).
+func (c *Client) pages(ctx context.Context, chatID string, since int64, keep func(post)) error {
+	before := ""
+	for {
+		q := url.Values{"per_page": {strconv.Itoa(maxPage)}, "skipFetchThreads": {"true"}}
+		if before != "" {
+			q.Set("before", before)
+		}
+		var l list
+		if err := c.get(ctx, "channels/"+chatID+"/posts", q, &l); err != nil {
+			return err
+		}
+		page := make([]post, 0, len(l.Order))
+		for _, id := range l.Order {
+			page = append(page, l.Posts[id])
+			keep(l.Posts[id])
+		}
+		if len(page) < maxPage {
+			return nil
+		}
+		oldest := slices.MinFunc(page, func(a, b post) int { return cmp.Compare(a.CreateAt, b.CreateAt) })
+		if oldest.CreateAt <= since {
+			return nil
+		}
+		before = anchor(page, oldest)
+	}
+}
+
+// anchor is the post before which the next page begins. Before means an earlier
+// millisecond, and the oldest's may go on behind this page: so it is the post
+// next to it in time, unless they are all of one.
+func anchor(page []post, oldest post) string {
+	next := oldest
+	for _, p := range page {
+		if p.CreateAt > oldest.CreateAt && (next.ID == oldest.ID || p.CreateAt < next.CreateAt) {
+			next = p
+		}
+	}
+	return next.ID
+}

@@ -1,0 +1,93 @@
+package mattermost
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"testing"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/chattest"
+	"tri/lib/chat/mattermost/fake"
+)
+
+// world is a fake server as chattest sees it.
+type world struct {
+	t      *testing.T
+	server *fake.Server
+	bot    fake.User
+	people map[string]fake.User
+	chats  [2]string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	s, err := fake.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	w := &world{t: t, server: s, people: map[string]fake.User{}}
+	w.bot = s.AddUser("tri", true)
+	for _, name := range []string{"ana", "ben", "chen"} {
+		w.people[name] = s.AddUser(name, false)
+	}
+	w.chats = [2]string{s.AddChannel("town-square").ID, s.AddChannel("dev").ID}
+	return w
+}
+
+// client is a program that has just been started. It does not wait long.
+func (w *world) client() *Client { return w.clientOver(nil) }
+
+func (w *world) clientOver(h *http.Client) *Client {
+	w.t.Helper()
+	c, err := New(Options{URL: w.server.URL, Token: w.bot.Token, HTTP: h, Sleep: func(ctx context.Context, d time.Duration) error {
+		return sleep(ctx, min(d, 10*time.Millisecond))
+	}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) Source() chat.Source      { return w.client() }
+func (w *world) Sink() chat.Sink          { return w.client() }
+func (w *world) Chats() [2]string         { return w.chats }
+func (w *world) Bot() (id, handle string) { return w.bot.ID, "@tri" }
+func (w *world) Edit(_, id, text string)  { w.must(w.server.Edit(id, text)) }
+func (w *world) Delete(_, id string)      { w.must(w.server.Delete(id)) }
+func (w *world) Sees(text string) string  { return shown(text) }
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) Say(chatID, person, thread, text string) string {
+	w.t.Helper()
+	p, err := w.server.Say(fake.Post{ChannelID: chatID, UserID: w.people[person].ID, RootID: thread, Message: text})
+	w.must(err)
+	return p.ID
+}
+
+// atEveryone is how the server finds mass mentions (model.findAtChannelMention).
+var atEveryone = regexp.MustCompile(`(?i)\B@(channel|all|here)\b`)
+
+func (w *world) Pings(_, id string) bool {
+	for _, p := range w.server.Posts() {
+		if p.ID == id {
+			return atEveryone.MatchString(p.Message)
+		}
+	}
+	w.t.Fatalf("no post %s", id)
+	return false
+}
+
+func TestConformance(t *testing.T) {
+	world := func(t *testing.T) chattest.World { return newWorld(t) }
+	t.Run("Source", func(t *testing.T) { chattest.Source(t, world) })
+	t.Run("Sink", func(t *testing.T) { chattest.Sink(t, world) })
+}

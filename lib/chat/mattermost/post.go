@@ -1,0 +1,145 @@
+package mattermost
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tri/lib/event"
+)
+
+// platform names this platform in events.
+const platform = "mattermost"
+
+// post is a message as the server tells it. Times are Unix milliseconds of the
+// server's clock. UpdateAt moves when the message is edited, and also when it is
+// answered, pinned or reacted to; EditAt only when it is edited.
+type post struct {
+	ID         string         `json:"id"`
+	CreateAt   int64          `json:"create_at"`
+	UpdateAt   int64          `json:"update_at"`
+	EditAt     int64          `json:"edit_at"`
+	DeleteAt   int64          `json:"delete_at"`
+	UserID     string         `json:"user_id"`
+	ChannelID  string         `json:"channel_id"`
+	RootID     string         `json:"root_id"`
+	OriginalID string         `json:"original_id"` // set: an old version of that post
+	Message    string         `json:"message"`
+	Type       string         `json:"type"` // "" for what people write
+	Props      map[string]any `json:"props"`
+	Metadata   struct {
+		Files []file `json:"files"`
+	} `json:"metadata"`
+}
+
+type file struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	MIME string `json:"mime_type"`
+	Size int64  `json:"size"`
+}
+
+// changed is when p became what it is.
+func (p *post) changed() int64 { return max(p.CreateAt, p.EditAt, p.DeleteAt) }
+
+// old reports whether p is only what another post said before an edit. The
+// server keeps such versions as deleted posts and lists them among the changes.
+func (p *post) old() bool { return p.OriginalID != "" }
+
+// prop is a property that servers and webhooks set as text or as a boolean.
+func (p *post) prop(name string) bool {
+	v := p.Props[name]
+	return v == "true" || v == true
+}
+
+// event brings p into the common shape. called are ids that the server says are
+// addressed, beyond those that the text names.
+func (c *Client) event(ctx context.Context, p *post, called []string) (event.Event, error) {
+	self, err := c.me(ctx)
+	if err != nil {
+		return event.Event{}, err
+	}
+	r, err := c.room(ctx, p.ChannelID)
+	if err != nil {
+		return event.Event{}, err
+	}
+	e := event.Event{
+		Platform: platform, ChatID: p.ChannelID, MessageID: p.ID, MsgType: p.kind(),
+		CreateTime: stamp(p.CreateAt), Mentions: []string{}, Permalink: c.base.JoinPath("_redirect/pl", p.ID).String(),
+	}
+	if e.ChatName, err = c.title(ctx, r, self); err != nil {
+		return event.Event{}, err
+	}
+	if p.RootID != "" {
+		e.ThreadID = &p.RootID
+	}
+	if e.Sender, err = c.sender(ctx, p, self); err != nil {
+		return event.Event{}, err
+	}
+	switch {
+	case p.DeleteAt > 0:
+		// A message is deleted once, and the socket does not say when exactly: one
+		// identity for the deletion, however we learn of it.
+		e.Deleted, e.EditID, e.EditedAt = true, "deleted", stamp(p.DeleteAt)
+		return e, nil
+	case p.EditAt > 0:
+		e.EditID, e.EditedAt = strconv.FormatInt(p.EditAt, 10), stamp(p.EditAt)
+	}
+	e.Content = p.Message
+	for _, f := range p.Metadata.Files {
+		e.Attachments = append(e.Attachments, event.Attachment{ID: f.ID, Name: f.Name, MIME: f.MIME, Size: f.Size,
+			URL: c.base.JoinPath("api/v4/files", f.ID).String()})
+	}
+	if strings.HasPrefix(p.Type, "system_") {
+		return e, nil
+	}
+	if e.Mentions, err = c.mentions(ctx, p.Message); err != nil {
+		return event.Event{}, err
+	}
+	if r.Type == direct && p.UserID != self.ID {
+		called = append(called, self.ID) // what is said to the bot alone is said to the bot
+	}
+	for _, id := range called {
+		if !slices.Contains(e.Mentions, id) {
+			e.Mentions = append(e.Mentions, id)
+		}
+	}
+	return e, nil
+}
+
+// sender is who wrote p. Integrations post in people's names; they are bots.
+func (c *Client) sender(ctx context.Context, p *post, self user) (event.Sender, error) {
+	u, err := c.person(ctx, p.UserID)
+	if err != nil {
+		return event.Sender{}, err
+	}
+	s := event.Sender{ID: p.UserID, Type: "user", Name: u.Username}
+	if p.UserID == self.ID || u.IsBot || p.prop("from_bot") || p.prop("from_webhook") {
+		s.Type = "bot"
+	}
+	if name, ok := p.Props["override_username"].(string); ok && p.prop("from_webhook") && name != "" {
+		s.Name = name
+	}
+	return s, nil
+}
+
+func (p *post) kind() string {
+	switch {
+	case strings.HasPrefix(p.Type, "system_"):
+		return "system"
+	case p.Message == "" && len(p.Metadata.Files) > 0:
+		if strings.HasPrefix(p.Metadata.Files[0].MIME, "image/") {
+			return "image"
+		}
+		return "file"
+	case p.RootID != "":
+		return "thread_reply"
+	}
+	return "text"
+}
+
+func stamp(ms int64) string {
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}

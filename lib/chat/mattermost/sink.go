@@ -1,0 +1,253 @@
+package mattermost
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tri/lib/chat"
+	"tri/lib/sysexit"
+)
+
+// keyProp is the property of a post that holds our key.
+const keyProp = "tri_key"
+
+// Limit implements chat.Sink: the server's own (model.PostMessageMaxRunesV2).
+// One with an old database column refuses long texts sooner.
+func (c *Client) Limit() int { return 16383 }
+
+// crowd finds what alerts everybody. The server leaves out what stands in code
+// and tries words at their dots and dashes too; here all of it is refused.
+var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@(?:all|channel|here)(?:$|[^\pL\pN])`)
+
+// Post implements chat.Sink. The text is sent to the byte or refused.
+func (c *Client) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
+	if err := c.postable(p); err != nil {
+		return chat.Posted{}, fmt.Errorf("mattermost: post in %q: %w: %w", p.ChatID, err, chat.ErrRefused)
+	}
+	self, err := c.me(ctx)
+	if err != nil {
+		return chat.Posted{}, &chat.RetryError{After: time.Minute, Err: err} // nothing was sent
+	}
+	var made post
+	err = c.once(ctx, http.MethodPost, "posts", nil, map[string]any{
+		"channel_id": p.ChatID,
+		"root_id":    p.ThreadID,
+		"message":    shown(p.Text),
+		// The server remembers it for 30 s and answers a second request with the
+		// first one's post.
+		"pending_post_id": self.ID + ":" + p.Key,
+		"props": map[string]any{
+			keyProp: p.Key,
+			// A post with attachments, even none, gets no preview of its links
+			// (App.getEmbedForPost); there is no other switch for one post.
+			"attachments":              []any{},
+			"disable_group_highlight":  true,
+			"mentionHighlightDisabled": true,
+		},
+	}, &made)
+	if err != nil {
+		return c.failed(ctx, p, err)
+	}
+	if !validID(made.ID) {
+		return chat.Posted{}, fmt.Errorf("mattermost: post in %s: answer has no id", p.ChatID)
+	}
+	return posted(made), nil
+}
+
+// shown is text as it can be stored: PostgreSQL has no character 0, and the
+// server answers a post that holds one with status 500, for ever.
+func shown(text string) string { return strings.ReplaceAll(text, "\x00", "\u2400") }
+
+func posted(p post) chat.Posted {
+	return chat.Posted{MessageID: p.ID, At: time.UnixMilli(p.CreateAt).UTC()}
+}
+
+// postable says what is wrong with a post before anything is sent.
+func (c *Client) postable(p chat.Post) error {
+	switch n := utf8.RuneCountInString(p.Text); {
+	case !validID(p.ChatID) || !validID(p.ThreadID):
+		return fmt.Errorf("chat %q, thread %q: an id has 26 letters and digits", p.ChatID, p.ThreadID)
+	case n == 0 || n > c.Limit():
+		return fmt.Errorf("%d characters; 1 to %d can be sent", n, c.Limit())
+	case !utf8.ValidString(p.Text):
+		return errors.New("not valid UTF-8")
+	case crowd.MatchString(p.Text):
+		return fmt.Errorf("%q would alert everybody", crowd.FindString(p.Text))
+	}
+	return nil
+}
+
+// failed says what an error of Post means for the post.
+func (c *Client) failed(ctx context.Context, p chat.Post, err error) (chat.Posted, error) {
+	dialing := (*net.OpError)(nil)
+	refused := (*apiError)(nil)
+	named := fmt.Errorf("mattermost: post in %s: %w", p.ChatID, err)
+	switch {
+	case errors.As(err, &dialing) && dialing.Op == "dial":
+		return chat.Posted{}, &chat.RetryError{After: 5 * time.Second, Err: named} // there was no connection
+	case !errors.As(err, &refused) || refused.status >= 500 || refused.status < 300:
+		return chat.Posted{}, named // it may stand there
+	case refused.status == http.StatusTooManyRequests:
+		return chat.Posted{}, &chat.RetryError{After: refused.after, Err: named}
+	case refused.status < 400 || refused.status == http.StatusUnauthorized || refused.status == http.StatusRequestTimeout:
+		// Not this post is at fault but the address, the token or the way there.
+		return chat.Posted{}, &chat.RetryError{After: time.Minute, Err: c.explain(named)}
+	}
+	// The server checks a few things after it has stored the post (what it links
+	// to, for one), and then answers no although it stands there.
+	found, proof, lookErr := c.find(ctx, p)
+	switch {
+	case proof == chat.Found:
+		return found, nil
+	case proof == chat.Absent || statusOf(lookErr) == http.StatusForbidden:
+		return chat.Posted{}, fmt.Errorf("%w: %w", named, chat.ErrRefused)
+	}
+	return chat.Posted{}, named
+}
+
+// Find implements chat.Sink. It reads the whole thread for a post of ours with
+// the key.
+//
+// A thread that does not have it proves that an earlier try has not landed. That
+// none still will is certain for a refused one, and else rests on this: the try
+// was cut when its program died or gave up after 30 s, and with it its
+// connection, so all that can be left of it is a request that the server has
+// read and is working on. If it began within the last 30 s, the server knows its
+// pending_post_id and a second post is answered with the first, or with an error
+// that leads back here. If it began earlier, it is one that the server has
+// worked on for longer than the 30 s after which it abandons a query
+// (SqlSettings.QueryTimeout); we wait until it is twice that old, and read the
+// thread again.
+func (c *Client) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+	if !validID(p.ChatID) || !validID(p.ThreadID) {
+		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
+	}
+	asked := c.now()
+	found, proof, err := c.find(ctx, p)
+	if proof != chat.Absent || p.Tried.IsZero() {
+		return found, proof, err
+	}
+	if age := asked.Sub(p.Tried); age > remembered && age < abandoned {
+		if err := c.sleep(ctx, abandoned-age); err != nil {
+			return chat.Posted{}, chat.Unprovable, err
+		}
+		if found, proof, err = c.find(ctx, p); proof != chat.Absent {
+			return found, proof, err
+		}
+	}
+	return c.removed(ctx, p)
+}
+
+const (
+	// remembered is less than the server's 30 s (app.PendingPostIDsCacheTTL) by
+	// what it may take until the next try is there.
+	remembered = 20 * time.Second
+	abandoned  = 90 * time.Second
+)
+
+// find looks for the post among those of its thread that stand.
+func (c *Client) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+	self, err := c.me(ctx)
+	if err != nil {
+		return chat.Posted{}, chat.Unprovable, err
+	}
+	q := url.Values{"perPage": {strconv.Itoa(maxPage)}, "direction": {"down"}}
+	for {
+		var l list
+		err := c.get(ctx, "posts/"+p.ThreadID+"/thread", q, &l)
+		switch {
+		case statusOf(err) == http.StatusNotFound:
+			return chat.Posted{}, chat.Absent, nil // deleted, and every reply with it
+		case err != nil:
+			return chat.Posted{}, chat.Unprovable, fmt.Errorf("mattermost: thread %s: %w", p.ThreadID, err)
+		case l.FirstInaccessible != 0:
+			return chat.Posted{}, chat.Unprovable, nil
+		}
+		for _, id := range l.Order {
+			if made := l.Posts[id]; made.is(p, self) {
+				return posted(made), chat.Found, nil
+			}
+		}
+		last, ok := newest(l)
+		if !l.HasNext {
+			return chat.Posted{}, chat.Absent, nil
+		}
+		if !ok || last.ID == q.Get("fromPost") {
+			return chat.Posted{}, chat.Unprovable, fmt.Errorf("mattermost: thread %s: its pages do not go on", p.ThreadID)
+		}
+		q.Set("fromPost", last.ID)
+		q.Set("fromCreateAt", strconv.FormatInt(last.CreateAt, 10))
+	}
+}
+
+// newest is the last post of a page in the order of its pages.
+func newest(l list) (post, bool) {
+	if len(l.Order) == 0 {
+		return post{}, false
+	}
+	var ps []post
+	for _, id := range l.Order {
+		ps = append(ps, l.Posts[id])
+	}
+	return slices.MaxFunc(ps, func(a, b post) int {
+		return cmp.Or(cmp.Compare(a.CreateAt, b.CreateAt), cmp.Compare(a.ID, b.ID))
+	}), true
+}
+
+// is reports whether made is what a Post of p has made.
+func (made *post) is(p chat.Post, self user) bool {
+	return made.UserID == self.ID && made.Props[keyProp] == p.Key
+}
+
+// removed looks for a post that landed and that somebody has deleted since: it
+// was posted, once, and is not to come again.
+func (c *Client) removed(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+	self, err := c.me(ctx)
+	if err != nil {
+		return chat.Posted{}, chat.Unprovable, err
+	}
+	var gone *post
+	_, err = c.changes(ctx, p.ChatID, c.toServer(p.Tried).Add(-overlap).UnixMilli(), func(made post) {
+		if made.is(p, self) && !made.old() {
+			gone = &made
+		}
+	})
+	switch {
+	case statusOf(err) == http.StatusForbidden || statusOf(err) == http.StatusNotFound:
+		return chat.Posted{}, chat.Absent, nil // and a post will be refused
+	case err != nil:
+		return chat.Posted{}, chat.Unprovable, fmt.Errorf("mattermost: chat %s: %w", p.ChatID, err)
+	case gone != nil:
+		return posted(*gone), chat.Found, nil
+	}
+	return chat.Posted{}, chat.Absent, nil
+}
+
+// Message implements chat.Sink.
+func (c *Client) Message(ctx context.Context, chatID, messageID string) (text string, gone bool, err error) {
+	if !validID(messageID) {
+		return "", true, nil
+	}
+	var p post
+	err = c.get(ctx, "posts/"+messageID, nil, &p)
+	switch {
+	case statusOf(err) == http.StatusNotFound:
+		return "", true, nil
+	case err != nil:
+		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("mattermost: post %s: %w", messageID, err))
+	case p.DeleteAt > 0 || p.ChannelID != chatID: // deleted, or moved away
+		return "", true, nil
+	}
+	return p.Message, false, nil
+}
