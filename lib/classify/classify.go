@@ -13,7 +13,6 @@ import (
 	"hash/maphash"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -150,8 +149,6 @@ type Event struct {
 	verdict   verdict
 	key       uint64
 	at, time  int64
-	source    string
-	offset    int64
 	who, says []byte
 }
 
@@ -350,13 +347,12 @@ func number(v any) (float64, error) {
 	return n, json.Unmarshal(text, &n)
 }
 
-// fieldNames are what the classifier writes, in the order of its output.
-var fieldNames = []string{
-	"is_bot_mention", "is_question", "is_ack_or_emoji", "is_internal_chatter", "mentions_thread_with_inflight",
-	"classification", "classifier_confidence", "classifier_version", "classified_at", "reasons", "lang",
-}
-
+// isField reports whether the classifier writes a field of this name.
 func isField(key []byte) bool {
-	return strings.HasPrefix(string(key[:min(len(key), 2)]), "is") && slices.Contains(fieldNames, string(key)) ||
-		len(key) > 3 && (key[0] == 'm' || key[0] == 'c' || key[0] == 'r' || key[0] == 'l') && slices.Contains(fieldNames, string(key))
+	switch string(key) {
+	case "is_bot_mention", "is_question", "is_ack_or_emoji", "is_internal_chatter", "mentions_thread_with_inflight",
+		"classification", "classifier_confidence", "classifier_version", "classified_at", "reasons", "lang":
+		return true
+	}
+	return false
 }

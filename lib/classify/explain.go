@@ -3,11 +3,11 @@ package classify
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/rivo/uniseg"
 	"github.com/tidwall/gjson"
 
-	"tri/lib/draft"
 	"tri/lib/stream"
 )
 
@@ -40,7 +40,7 @@ func (c *Classifier) words(e *Event, line []byte) string {
 	said := gjson.GetManyBytes(line, "classification", "classifier_confidence", "lang")
 	lang := ""
 	if said[2].Exists() {
-		lang = ", language " + draft.Visible(said[2].String())
+		lang = ", language " + visible(said[2].String())
 	}
 	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n", oneLine(string(e.who), 30), oneLine(string(e.says), 100),
 		said[0].String(), said[1].Raw, lang, strings.Join(why, "; "))
@@ -49,16 +49,30 @@ func (c *Classifier) words(e *Event, line []byte) string {
 // oneLine shows text on one line of a terminal, cut to n characters as people
 // count them.
 func oneLine(s string, n int) string {
-	s = draft.Visible(s[:min(len(s), 40*n)])
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 40*n)], "")), " ")
 	g := uniseg.NewGraphemes(s)
 	for i := 0; g.Next(); i++ {
 		if i == n {
 			from, _ := g.Positions()
-			return s[:from] + "…"
+			return visible(s[:from]) + "…"
 		}
 	}
-	return s
+	return visible(s)
+}
+
+// visible writes what a terminal would obey or hide as an escape, so that no
+// message can draw on the reader's screen. lib/draft has a fuller one, whose
+// tables would double the time that this program needs to start.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsGraphic(r) || r == '\u200d' { // the joiner of emoji
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "\\u{%x}", r)
+		}
+	}
+	return b.String()
 }
 
 var reasonWords = [fixedReasons]string{

@@ -78,28 +78,37 @@ func (c *Classifier) judgeText(body []byte, t *text, v *verdict) {
 	c.judgeAck(body, t, v)
 }
 
+// judgeAck looks at the length last: only counting it in characters is slow.
 func (c *Classifier) judgeAck(body []byte, t *text, v *verdict) {
-	if len(body) >= maxAck && (len(body) > 40*maxAck || uniseg.GraphemeClusterCount(string(body)) >= maxAck) {
-		return
-	}
 	for i, re := range c.ackPatterns {
-		if re.Match(body) {
+		if isShort(body) && re.Match(body) {
 			v.ack = true
 			v.because(c.firstPattern + i)
 			return
 		}
 	}
+	why := whyAck
 	switch {
 	case t.other || v.mark || t.loose || len(body) == 0:
+		return
 	case len(t.words) == 0:
-		if t.emoji || !t.named {
-			v.ack = true
-			v.because(whyEmoji)
+		if t.named && !t.emoji {
+			return
 		}
-	case c.lex.covers(t.words, ack|more, ack):
-		v.ack = true
-		v.because(whyAck)
+		why = whyEmoji
+	case len(t.words) > maxAck || !c.lex.covers(t.words, ack|more, ack):
+		return
 	}
+	if isShort(body) {
+		v.ack = true
+		v.because(why)
+	}
+}
+
+// isShort reports whether the text is short enough for an acknowledgement.
+func isShort(body []byte) bool {
+	const most = 40 // bytes of a character; emoji of a family have 25
+	return len(body) < maxAck || len(body) <= most*maxAck && uniseg.GraphemeClusterCount(string(body)) < maxAck
 }
 
 // asks returns the first phrase that makes a question of the text, -1 for none.

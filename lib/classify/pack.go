@@ -149,17 +149,22 @@ func (l *lexicon) id(word string) uint16 {
 	return id
 }
 
-// hint is a number that few words share.
+// hint is a number that few words share; upper case does not change it.
 func hint(word []byte) uint32 {
 	n := len(word)
-	h := uint32(n)*0x9E3779B1 ^ uint32(word[0])*0x85EBCA6B ^ uint32(word[n-1])*0xC2B2AE35 ^ uint32(word[n/2])*0x27D4EB2F
+	h := uint32(n)*0x9E3779B1 ^ uint32(word[0]|0x20)*0x85EBCA6B ^ uint32(word[n-1]|0x20)*0xC2B2AE35 ^ uint32(word[n/2]|0x20)*0x27D4EB2F
 	return h >> 16
 }
 
-// lookup is id for a word that may be in no phrase.
-func (l *lexicon) lookup(word []byte) uint16 {
+// mayHave is false for most words that are in no phrase.
+func (l *lexicon) mayHave(word []byte) bool {
 	slot := hint(word)
-	if l.maybe[slot>>6]&(1<<(slot&63)) == 0 {
+	return l.maybe[slot>>6]&(1<<(slot&63)) != 0
+}
+
+// lookup is id for a word, in lower case, that may be in no phrase.
+func (l *lexicon) lookup(word []byte) uint16 {
+	if len(word) == 0 || !l.mayHave(word) {
 		return unknown
 	}
 	return l.ids[string(word)]

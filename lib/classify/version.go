@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 )
 
@@ -36,8 +35,6 @@ func versionOf(o Options) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("classifier: %w", err)
 	}
-	if _, err := io.WriteString(h, string(settings)); err != nil {
-		return "", err
-	}
+	h.Write(settings) // a hash takes everything
 	return hex.EncodeToString(h.Sum(nil))[:12], nil
 }

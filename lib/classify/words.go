@@ -110,46 +110,66 @@ func (c *cutter) boundary() {
 	}
 }
 
-// word takes one word of letters and digits, in lower case.
+// word takes one word of letters and digits. Most are ASCII and in no phrase:
+// those are only looked at.
 func (c *cutter) word() {
-	c.buf = c.buf[:0]
 	b, i := c.b, c.i
-	for i < len(b) {
-		ch := b[i]
-		switch {
-		case ch >= utf8.RuneSelf:
-			r, n := utf8.DecodeRune(b[i:])
-			if r == '’' && i+n < len(b) && b[i+n] < utf8.RuneSelf && classes[b[i+n]] == letter {
-				c.buf = append(c.buf, '\'')
-			} else if isDense(r) || !unicode.IsLetter(r) && !unicode.IsMark(r) {
-				goto done
-			} else {
-				c.buf = utf8.AppendRune(c.buf, unicode.ToLower(r))
-				c.hangul = c.hangul || unicode.Is(unicode.Hangul, r)
-			}
-			i += n
-			continue
-		case 'A' <= ch && ch <= 'Z':
-			ch |= 0x20
-		case classes[ch] == letter:
-		case ch == '\'' && i+1 < len(b) && b[i+1] < utf8.RuneSelf && classes[b[i+1]] == letter:
-		default:
-			goto done
-		}
-		if len(c.buf) < maxWord {
-			c.buf = append(c.buf, ch)
-		}
+	for i < len(b) && b[i] < utf8.RuneSelf && (classes[b[i]] == letter || apostrophe(b[i:], 1) && b[i] == '\'') {
 		i++
 	}
-done:
-	c.i = i
-	if i < len(b) && b[i] == ':' && bytes.HasPrefix(b[i:], []byte("://")) {
-		c.link()
+	if i < len(b) && b[i] >= utf8.RuneSelf {
+		c.wideWord()
 		return
 	}
-	if len(c.buf) == 0 {
-		c.i++ // a letter that is in no word: never, but do not stand still
-		return
+	w := b[c.i:i]
+	c.i = i
+	switch {
+	case i < len(b) && b[i] == ':' && bytes.HasPrefix(b[i:], []byte("://")):
+		c.link()
+	case len(w) > maxWord || !c.lex.mayHave(w):
+		c.push(unknown, 0)
+	default:
+		c.buf = c.buf[:0]
+		for _, ch := range w {
+			if 'A' <= ch && ch <= 'Z' {
+				ch |= 0x20
+			}
+			c.buf = append(c.buf, ch)
+		}
+		c.push(c.lex.ids[string(c.buf)], 0)
+	}
+}
+
+// apostrophe reports whether a letter stands behind the n bytes of one.
+func apostrophe(b []byte, n int) bool {
+	return n < len(b) && b[n] < utf8.RuneSelf && classes[b[n]] == letter
+}
+
+// wideWord is word for one with letters outside ASCII, or a typographic
+// apostrophe, in it.
+func (c *cutter) wideWord() {
+	c.buf = c.buf[:0]
+	for c.i < len(c.b) {
+		r, n := utf8.DecodeRune(c.b[c.i:])
+		switch {
+		case r == '’' || r == '\'':
+			if !apostrophe(c.b[c.i:], n) {
+				n = 0
+			}
+			r = '\''
+		case r < utf8.RuneSelf && classes[r] != letter, isDense(r):
+			n = 0
+		case r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r):
+			n = 0
+		}
+		if n == 0 {
+			break
+		}
+		c.hangul = c.hangul || r >= utf8.RuneSelf && unicode.Is(unicode.Hangul, r)
+		if len(c.buf) < maxWord {
+			c.buf = utf8.AppendRune(c.buf, unicode.ToLower(r))
+		}
+		c.i += n
 	}
 	c.push(c.lex.lookup(c.buf), 0)
 }
