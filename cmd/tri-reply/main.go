@@ -1,0 +1,95 @@
+// Tri-reply posts what people approved, byte for byte and once, and keeps what
+// became of it. It is the only program that calls a posting method of a chat.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/local"
+	"tri/lib/chat/mattermost"
+	"tri/lib/cli"
+	"tri/lib/config"
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/reply"
+	"tri/lib/sysexit"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-reply",
+	Usage: "post what people approved",
+	Help: `Reads decisions.ndjson and outbox/ of the home and nothing else of it. Before it
+posts, it looks whether the cited lines still stand and the question is what it
+was; otherwise the approval is revoked. Each reply is a line of replies.ndjson,
+and is printed. It may be killed at any time: what may or may not have been
+posted is looked for in the chat, and where that cannot tell, it is parked for
+tri-approve settle.
+
+  tri-reply                          stay, and post as approvals come
+  tri-reply --once --local ~/chat    post what is approved to a chat in a folder, and end`,
+	Schemas: []string{"reply", "outbox-entry", "decision"},
+	Flags: []cli.Flag{
+		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
+		&cli.StringFlag{Name: "local", Usage: "post to the chat in `DIR`, whatever the configuration says"},
+		&cli.BoolFlag{Name: "once", Usage: "end when nothing is left to post", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "follow", Usage: "wait for more approvals (the default)", DisableDefaultText: true},
+	},
+	Stays: true,
+	Run:   run,
+}
+
+func run(c *cli.Call) error {
+	if len(c.Args) > 0 || c.Bool("once") && c.Bool("follow") {
+		return cli.Usagef("no arguments are taken, and --once and --follow exclude each other")
+	}
+	home, err := disk.Open(c.String("home"))
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	cfg, err := config.ForHome(home.Dir(), c.String("config"))
+	if err != nil {
+		return err
+	}
+	cfg.Chat.Local.Dir = cmp.Or(c.String("local"), cfg.Chat.Local.Dir)
+	sinks, err := sinks(cfg)
+	if err != nil {
+		return err
+	}
+	return reply.Run(c.Context, reply.Options{
+		Home: home, Policy: decision.Policy{Approvers: cfg.Team.Approvers}, Sinks: sinks,
+		Recheck: reply.Lines(cfg.Folder), Secrets: cfg.Secrets(),
+		Once: c.Bool("once"), Out: c.Out, Say: c.Say, Now: time.Now,
+	})
+}
+
+// sinks are the chats of the configuration.
+func sinks(cfg *config.Config) (map[string]chat.Sink, error) {
+	sinks := map[string]chat.Sink{}
+	if l := cfg.Chat.Local; l.Dir != "" {
+		sink, err := local.New(local.Options{Dir: l.Dir, Bot: l.BotName})
+		if err != nil {
+			return nil, err
+		}
+		sinks[local.Platform] = sink
+	}
+	if m := cfg.Chat.Mattermost; m.URL != "" {
+		token, err := cfg.Secret(m.TokenEnv, m.TokenFile)
+		if err != nil {
+			return nil, err
+		}
+		if sinks["mattermost"], err = mattermost.New(mattermost.Options{URL: m.URL, Token: token}); err != nil {
+			return nil, err
+		}
+	}
+	if len(sinks) == 0 {
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("no chat to post to")), "name one under chat: in config.yaml, or use --local DIR")
+	}
+	return sinks, nil
+}
