@@ -31,6 +31,7 @@ func (s *Server) routes() http.Handler {
 	}
 	mux.HandleFunc("POST /api/v4/posts", s.createPost)
 	mux.HandleFunc("GET /api/v4/websocket", s.connect)
+	s.control(mux)
 	return mux
 }
 
