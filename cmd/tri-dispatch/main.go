@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"tri/lib/agent/all"
@@ -13,7 +14,6 @@ import (
 	"tri/lib/dispatch"
 	"tri/lib/draft"
 	"tri/lib/investigate"
-	"tri/lib/ndjson"
 	"tri/lib/prompt"
 	"tri/lib/run"
 	"tri/lib/stream"
@@ -28,14 +28,12 @@ var program = cli.Program{
 	Name:  "tri-dispatch",
 	Usage: "take classified events and move threads from question to checked draft",
 	Args:  "[file]",
-	Help: `Reads classified events from the file, which it follows, or from stdin. Opens a
-thread for each actionable one, has it investigated and validated, and offers the
-draft to people (tri-approve). Everything is kept under the home, in files.
-Prints one record for each move of a thread.
+	Help: `Reads classified events from the file, which it follows, or from stdin; has each
+actionable one investigated and validated, and offers the draft to people
+(tri-approve). Prints a record for each move of a thread.
 
   tri-watch local chat | tri-classify | tri-dispatch
   tri-dispatch --once events-classified.ndjson   until every thread is at rest
-  tri-dispatch --shadow events-classified.ndjson offer nothing for posting
   tri-dispatch --rebuild                         make the threads anew from the log`,
 	Schemas: []string{"thread", "classified-event", "run", "spend"},
 	Stays:   true,
@@ -61,11 +59,7 @@ func start(c *cli.Call) error {
 		c.Say("%d threads, %d mended, %d unknown removed", done.Threads, done.Changed, done.Removed)
 		return err
 	}
-	path := c.String("config")
-	if path == "" && home.Exists("config.yaml") {
-		path = home.Path("config.yaml")
-	}
-	cfg, err := config.Load(path)
+	cfg, err := config.ForHome(home.Dir(), c.String("config"))
 	if err != nil {
 		return err
 	}
@@ -73,46 +67,31 @@ func start(c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	return dispatchWith(c, home, cfg, prompts)
-}
-
-// dispatchWith wires the rooms that do not know each other.
-func dispatchWith(c *cli.Call, home *disk.Home, cfg *config.Config, prompts *prompt.Set) error {
-	rules, err := dispatch.NewRules(cfg, prompts)
-	if err != nil {
-		return err
-	}
-	finder, err := all.New(cfg.Investigator, cfg.Sandbox)
-	if err != nil {
-		return err
-	}
-	breaker, err := all.New(cfg.Validator, cfg.Sandbox)
-	if err != nil {
+	finder, err1 := all.New(cfg.Investigator, cfg.Sandbox)
+	breaker, err2 := all.New(cfg.Validator, cfg.Sandbox)
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
 	inv := &investigate.Investigator{Agent: finder, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now}
 	val := &validate.Validator{Agent: breaker, Prompts: prompts, Secrets: cfg.Secrets(), Now: time.Now}
-	return dispatch.Run(c, dispatch.Options{
-		Home: home, Config: cfg, Codebase: c.String("codebase"), Rules: rules,
+	return dispatch.Run(c.Context, dispatch.Options{
+		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
 		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: c.Out, Say: c.Say, Now: time.Now,
-		Events: func(ctx context.Context, after int64, fn func(ndjson.Record) error) error {
-			_, err := stream.Each(ctx, stream.Input{
-				Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0,
-				After: after, Rejects: c.String("rejects"), Say: c.Say,
-			}, fn)
-			return err
-		},
+		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0, Rejects: c.String("rejects"), Say: c.Say},
 		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
-			return inv.Run(ctx, investigate.Request{
-				Thread: t, Codebase: t.Codebase, Hints: convert[investigate.Hint](hints),
-				RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold(),
-			})
+			req := investigate.Request{Thread: t, Codebase: t.Codebase, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold()}
+			for _, h := range hints {
+				req.Hints = append(req.Hints, investigate.Hint(h))
+			}
+			return inv.Run(ctx, req)
 		},
 		Validate: func(ctx context.Context, t *thread.Thread, others []dispatch.Hint, r *run.Run) (*verdict.Verdict, error) {
-			return val.Run(ctx, validate.Request{
-				Return: t.InvestigatorReturn, Question: investigate.Question(t), Rubric: t.Rubric, QuestionType: t.QuestionType,
-				Codebase: t.Codebase, Others: others, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold(),
-			})
+			req := validate.ForThread(t, investigate.Question(t))
+			req.RunDir, req.SessionID, req.Hold = r.Dir(), r.SessionID, r.Hold()
+			for _, o := range others {
+				req.Others = append(req.Others, validate.Other{Key: o.Source, Summary: o.Text})
+			}
+			return val.Run(ctx, req)
 		},
 	})
 }

@@ -18,8 +18,10 @@ import (
 	"tri/lib/draft"
 	"tri/lib/event"
 	"tri/lib/ndjson"
+	"tri/lib/prompt"
 	"tri/lib/run"
 	"tri/lib/stream"
+	"tri/lib/sysexit"
 	"tri/lib/thread"
 	"tri/lib/verdict"
 )
@@ -30,10 +32,9 @@ type Options struct {
 	Config *config.Config
 	// Codebase is read where the configuration names none for a chat.
 	Codebase string
-	Rules    *Rules
-	// Events calls fn for each classified event in order and returns when the
-	// input has ended. after is the seq up to which all have been applied.
-	Events func(ctx context.Context, after int64, fn func(ndjson.Record) error) error
+	Prompts  *prompt.Set // for the rubrics
+	// Input is where classified events come from. What has been applied is skipped.
+	Input stream.Input
 	// Investigate and Validate do the work of a run.
 	Investigate func(ctx context.Context, t *thread.Thread, hints []Hint, r *run.Run) (*draft.Return, error)
 	Validate    func(ctx context.Context, t *thread.Thread, others []Hint, r *run.Run) (*verdict.Verdict, error)
@@ -52,6 +53,7 @@ type Hint struct{ Source, Text string }
 // Dispatcher is one process's hold on the threads of a home.
 type Dispatcher struct {
 	Options
+	rules     *rules
 	journal   *journal
 	book      *budget.Book
 	mark      mark
@@ -119,8 +121,11 @@ func (d *Dispatcher) open() (err error) {
 	if d.journal, err = openJournal(d.Home); err != nil {
 		return err
 	}
-	d.book, err = budget.Open(d.Home, d.Config.Budget)
-	return err
+	if d.book, err = budget.Open(d.Home, d.Config.Budget); err != nil {
+		return err
+	}
+	d.rules, err = newRules(d.Config, d.Prompts)
+	return sysexit.With(sysexit.Config, err)
 }
 
 func (d *Dispatcher) close() {
@@ -189,7 +194,9 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 
 // read parses events into the channel.
 func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
-	return d.Events(ctx, d.mark.Seq, func(rec ndjson.Record) error {
+	in := d.Input
+	in.After = d.mark.Seq
+	_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
 		e, err := event.Parse(rec.Bytes)
 		if err != nil {
 			return stream.Refuse("%w", err)
@@ -205,6 +212,7 @@ func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
 			return ctx.Err()
 		}
 	})
+	return err
 }
 
 // done reports whether, with the input at its end, nothing is left that could

@@ -21,10 +21,10 @@ import (
 	"tri/lib/draft"
 	"tri/lib/event"
 	"tri/lib/evidence"
-	"tri/lib/ndjson"
 	"tri/lib/outbox"
 	"tri/lib/prompt"
 	"tri/lib/run"
+	"tri/lib/stream"
 	"tri/lib/thread"
 	"tri/lib/verdict"
 )
@@ -34,7 +34,8 @@ type bench struct {
 	t      *testing.T
 	home   *disk.Home
 	cfg    *config.Config
-	events []event.Classified
+	log    *disk.Log
+	size   int64 // of the log
 	runs   atomic.Int64
 	say    strings.Builder
 	shadow bool
@@ -49,12 +50,17 @@ func newBench(t *testing.T) *bench {
 	cfg := config.Default()
 	cfg.Team.Approvers = []string{"boss"}
 	cfg.Budget = config.Budget{}
-	return &bench{t: t, home: h, cfg: cfg}
+	log, err := h.OpenLog("events-classified.ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { log.Close() })
+	return &bench{t: t, home: h, cfg: cfg, log: log}
 }
 
 // add appends an event; words are "sender [>root] [class]: text".
 func (b *bench) add(id, sender, root, class, text string) {
-	seq := int64(len(b.events) * 100)
+	seq := b.size
 	e := event.Classified{Event: event.Event{
 		Seq: &seq, Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id, CreateTime: "2026-11-21T10:00:00Z",
 		MsgType: "text", Content: text, Sender: event.Sender{ID: sender, Type: "user"}, Mentions: []string{},
@@ -62,7 +68,14 @@ func (b *bench) add(id, sender, root, class, text string) {
 	if root != "" {
 		e.ThreadID = &root
 	}
-	b.events = append(b.events, e)
+	line, err := json.Marshal(&e)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := b.log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil }); err != nil {
+		b.t.Fatal(err)
+	}
+	b.size += int64(len(line)) + 1
 }
 
 func (b *bench) options() Options {
@@ -70,28 +83,10 @@ func (b *bench) options() Options {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	rules, err := NewRules(b.cfg, prompts)
-	if err != nil {
-		b.t.Fatal(err)
-	}
 	return Options{
-		Home: b.home, Config: b.cfg, Rules: rules, Once: true, Shadow: b.shadow, Out: io.Discard, Now: time.Now,
-		Say: func(f string, a ...any) { fmt.Fprintf(&b.say, f+"\n", a...) },
-		Events: func(ctx context.Context, after int64, fn func(ndjson.Record) error) error {
-			for i := range b.events {
-				if *b.events[i].Seq <= after {
-					continue
-				}
-				line, err := json.Marshal(&b.events[i])
-				if err != nil {
-					return err
-				}
-				if err := fn(ndjson.Record{Bytes: line, Source: "events", Line: int64(i + 1)}); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		Home: b.home, Config: b.cfg, Prompts: prompts, Once: true, Shadow: b.shadow, Out: io.Discard, Now: time.Now,
+		Say:         func(f string, a ...any) { fmt.Fprintf(&b.say, f+"\n", a...) },
+		Input:       stream.Input{Files: []string{b.home.Path("events-classified.ndjson")}},
 		Investigate: b.investigate,
 		Validate: func(_ context.Context, t *thread.Thread, _ []Hint, _ *run.Run) (*verdict.Verdict, error) {
 			feedback := "cite the line"

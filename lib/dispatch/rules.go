@@ -13,10 +13,10 @@ import (
 	"tri/lib/thread"
 )
 
-// Rules decide, without a model, what kind of question a message is, which
+// rules decide, without a model, what kind of question a message is, which
 // rubric its answer must meet, whether the operator is asked first, and how long
 // the work will take.
-type Rules struct {
+type rules struct {
 	types   []typeRule
 	asks    []askRule
 	prompts *prompt.Set
@@ -46,9 +46,9 @@ var builtin = []config.QuestionType{
 // neverMind is how people take a question back.
 var neverMind = regexp.MustCompile(`(?i)^\W*(never ?mind|nvm|nm|ignore (that|me|this)|scratch that|found it|figured it out|solved( it)?|sorted( it)?|(ga|gak|nggak|tidak) jadi|udah (ketemu|beres)|解決しました|大丈夫です|自己解決)\b?`)
 
-// NewRules compiles the rules of a configuration.
-func NewRules(cfg *config.Config, prompts *prompt.Set) (*Rules, error) {
-	r := &Rules{prompts: prompts, own: append([]string{cfg.Classifier.BotID, cfg.Chat.Local.BotName}, cfg.Classifier.BotIDs...)}
+// newRules compiles the rules of a configuration.
+func newRules(cfg *config.Config, prompts *prompt.Set) (*rules, error) {
+	r := &rules{prompts: prompts, own: append([]string{cfg.Classifier.BotID, cfg.Chat.Local.BotName}, cfg.Classifier.BotIDs...)}
 	if cfg.Escalation.Enabled {
 		r.long = cfg.Escalation.ExpectedRuntimeMinThreshold
 	}
@@ -69,8 +69,8 @@ func NewRules(cfg *config.Config, prompts *prompt.Set) (*Rules, error) {
 	return r, nil
 }
 
-// Facts are what the rules say of an event.
-func (r *Rules) Facts(e *event.Classified, o Options) (*thread.Facts, error) {
+// facts are what the rules say of an event.
+func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	f := &thread.Facts{QuestionType: thread.Other, Tier: 1, ExpectedMin: 5}
 	f.Own = e.Sender.Type == "bot" && e.Sender.ID != "" && slices.Contains(r.own, e.Sender.ID)
 	f.NeverMind = neverMind.MatchString(e.Content)

@@ -253,7 +253,7 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 	seq := d.mark.Seq
 	for c, ok := first, true; ok && len(ins) < maxBatch; {
 		in := thread.Input{At: stamp(d.Now()), Key: c.event.Key(), Event: c.event}
-		facts, err := d.Rules.Facts(c.event, d.Options)
+		facts, err := d.rules.facts(c.event, d.Options)
 		if err != nil {
 			return err
 		}

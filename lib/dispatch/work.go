@@ -104,7 +104,11 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 		d.active++
 	}
 	snapshot := *t
-	go d.work(ctx, j, &snapshot, d.hints(j.key))
+	hints := d.summaries(j.key)
+	if j.kind == run.Investigate {
+		hints = append(hints, d.replied...)
+	}
+	go d.work(ctx, j, &snapshot, hints)
 	return true, nil
 }
 
@@ -117,15 +121,15 @@ func isDue(t *thread.Thread, j job) bool {
 	return false
 }
 
-// hints are the other open threads' summaries and the latest approved replies.
-func (d *Dispatcher) hints(key string) []Hint {
+// summaries are what the other open threads have found, by their keys.
+func (d *Dispatcher) summaries(key string) []Hint {
 	var hints []Hint
 	for _, t := range d.sorted() {
 		if t.Key != key && t.InvestigatorReturn != nil {
 			hints = append(hints, Hint{Source: t.Key, Text: t.InvestigatorReturn.SummaryForOrchestrator})
 		}
 	}
-	return append(hints, d.replied...)
+	return hints
 }
 
 // work is one run from lock to published result, in its own goroutine.
