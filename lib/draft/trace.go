@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,7 +31,7 @@ func Untraced(text string, s Sources, found []evidence.Finding) []string {
 	wide := strings.Join(near, "\n")
 
 	var out []string
-	for _, t := range evidence.Tokens(text) {
+	for _, t := range evidence.Tokens(withoutRefs(text, s.Refs)) {
 		if t.In(close) || t.Kind != evidence.Number && (t.In(wide) || namesAny(found, t.Text)) {
 			continue
 		}
@@ -42,6 +43,17 @@ func Untraced(text string, s Sources, found []evidence.Finding) []string {
 		}
 	}
 	return out
+}
+
+// withoutRefs takes the references, as they are written, out of a text: a file
+// without an ending, as bin/run:12, is told from prose by nothing else.
+func withoutRefs(text string, refs []evidence.Ref) string {
+	for _, r := range refs {
+		if _, err := evidence.Parse(r.Ref); r.Kind == evidence.File && err == nil {
+			text = regexp.MustCompile(regexp.QuoteMeta(r.Ref)+`\b`).ReplaceAllString(text, " ")
+		}
+	}
+	return text
 }
 
 func namesAny(found []evidence.Finding, name string) bool {

@@ -83,8 +83,8 @@ func TestTokenIn(t *testing.T) {
 }
 
 func TestCitations(t *testing.T) {
-	got := Citations("see lib/x.go:12 and ./a/b.go#L3-L5, Makefile:7; lines 20-22. http://h.test/x.go:9 localhost:80 10:30")
-	want := []Place{{"lib/x.go", 12, 12}, {"a/b.go", 3, 5}, {"Makefile", 7, 7}, {"", 20, 20}, {"", 22, 22}}
+	got := Citations("man/tri.1:8 see lib/x.go:12 and ./a/b.go#L3-L5, Makefile:7; lines 20-22. http://h.test/x.go:9 localhost:80 10:30 10.0.0.1:8080")
+	want := []Place{{"man/tri.1", 8, 8}, {"lib/x.go", 12, 12}, {"a/b.go", 3, 5}, {"Makefile", 7, 7}, {"", 20, 20}, {"", 22, 22}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"tri/lib/draft"
 	"tri/lib/ndjson"
@@ -20,6 +21,7 @@ type Stage struct {
 	*Validator
 	Codebase string
 	Keep     string        // folder for prompts and transcripts; "": not kept
+	Cap      time.Duration // of one run of the agent; 0: none
 	UUID     func() string // names the session of each run
 	Out      io.Writer
 	Say      func(format string, args ...any)
@@ -61,6 +63,11 @@ func (s *Stage) one(ctx context.Context, rec ndjson.Record) (ok bool, err error)
 		return false, err
 	}
 	defer remove()
+	if s.Cap > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, s.Cap)
+		defer stop()
+	}
 	v, err := s.Run(ctx, Request{Return: ret, Codebase: s.Codebase, RunDir: dir, SessionID: s.UUID()})
 	if err != nil {
 		return false, err

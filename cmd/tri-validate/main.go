@@ -1,0 +1,80 @@
+// Tri-validate judges returns: code checks every citation and the draft itself,
+// and a second agent attacks what survives.
+package main
+
+import (
+	"cmp"
+	"path/filepath"
+	"time"
+
+	"tri/lib/agent/all"
+	"tri/lib/cli"
+	"tri/lib/config"
+	"tri/lib/prompt"
+	"tri/lib/run"
+	"tri/lib/stream"
+	"tri/lib/validate"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-validate",
+	Usage: "check every citation of a draft, and attack the draft",
+	Args:  "[file ...]",
+	Help: `Reads returns of tri-investigate, one JSON object a line, and writes a verdict for
+each: pass, bounce (with what is to be mended) or escalate. Every reference is
+looked up in the codebase; every path, name and number of the draft must stand in
+the evidence or in the question. Status 0: all passed. 1: some did not.
+
+  tri-investigate --codebase . event.json | tri-validate --codebase . --code-only
+  tri-validate --codebase . return.json | jq -r '.verdict, .reasons[]'
+  tri-drill returns.ndjson | tri-validate --code-only | tri-drill --score`,
+	Schemas: []string{"verdict", "return"},
+	Flags: []cli.Flag{
+		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
+		&cli.StringFlag{Name: "codebase", Usage: "look citations up in `DIR` (default the configuration's first, else the current directory)"},
+		&cli.BoolFlag{Name: "code-only", Usage: "ask no second agent, whatever is configured", DisableDefaultText: true},
+		&cli.StringFlag{Name: "agent", Usage: "ask `NAME` (claude, exec, none) instead of the configuration's"},
+		&cli.StringFlag{Name: "keep", Usage: "keep prompts and transcripts below `DIR`"},
+		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
+	},
+	Run: judge,
+}
+
+func judge(c *cli.Call) error {
+	if c.Bool("code-only") && c.IsSet("agent") {
+		return cli.Usagef("--code-only and --agent exclude each other")
+	}
+	path := c.String("config")
+	if home := c.String("home"); path == "" && home != "" {
+		path = filepath.Join(home, "config.yaml")
+	}
+	cfg, err := config.Load(path)
+	if err != nil {
+		return err
+	}
+	v := &validate.Validator{Secrets: cfg.Secrets(), Now: time.Now}
+	cfg.Validator.Agent = cmp.Or(c.String("agent"), cfg.Validator.Agent, "none")
+	if cfg.Validator.Agent == "search" {
+		return cli.Usagef("search finds lines and cannot judge; a validator is claude, exec or none")
+	}
+	if !c.Bool("code-only") {
+		if v.Agent, err = all.New(cfg.Validator, cfg.Sandbox); err != nil {
+			return err
+		}
+		if v.Prompts, err = prompt.Load(cfg.Dispatch.PromptsDir); err != nil {
+			return err
+		}
+	}
+	first := ""
+	if len(cfg.Codebases) > 0 {
+		first = cfg.Codebases[0].Path
+	}
+	stage := validate.Stage{
+		Validator: v, Codebase: cmp.Or(c.String("codebase"), first, "."), Keep: c.String("keep"),
+		Cap: time.Duration(cfg.Validator.HardCapRuntimeMin * float64(time.Minute)), UUID: run.UUID, Out: c.Out, Say: c.Say,
+	}
+	return stage.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say})
+}
