@@ -1,0 +1,169 @@
+package classify
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// sign takes what is neither letter nor space nor the end of a sentence.
+func (c *cutter) sign(ch byte) {
+	rest := c.b[c.i:]
+	switch ch {
+	case '\n':
+		c.i++
+		c.begins = true
+		c.quote()
+	case '?':
+		c.question(1)
+	case ',':
+		c.i++
+		c.comma = true
+	case '(', '"', ')', '[', ']':
+		c.i++
+		c.breaks = true
+	case '`':
+		c.code()
+	case '<':
+		c.angle()
+	case '@':
+		c.name()
+	case ':', '=':
+		if n := smiley(rest); n > 0 {
+			c.emoji = true
+			c.i += n
+			return
+		}
+		c.i++
+		if ch == ':' {
+			c.boundary()
+		}
+	case '{', '}', '#', '$', '%', '&', '\\', '|':
+		c.other = true // code, most likely
+		c.i++
+	case '+', '-':
+		if len(rest) >= 2 && rest[1] == '1' && (len(rest) == 2 || rest[2] >= utf8.RuneSelf || classes[rest[2]] != letter) && (c.i == 0 || c.b[c.i-1] <= ' ') {
+			c.i += 2
+			c.push(c.lex.lookup(rest[:2]), 0)
+			return
+		}
+		c.i++
+	default:
+		c.i++
+	}
+}
+
+// question takes a question mark of n bytes: one inside a word, as in a link or a
+// pattern, asks nothing.
+func (c *cutter) question(n int) {
+	c.i += n
+	if joined(c.b[c.i:]) {
+		return
+	}
+	c.begins = true
+	if len(c.words) == 0 {
+		c.loose = true
+		return
+	}
+	c.mark, c.markEnd = true, len(c.words)
+}
+
+// joined reports whether b goes on with what stood before it.
+func joined(b []byte) bool {
+	for i := 0; i < len(b) && b[i] < utf8.RuneSelf; i++ {
+		switch {
+		case classes[b[i]] == letter || b[i] == '=' || b[i] == '&' || b[i] == '/':
+			return true
+		case b[i] != '*' && b[i] != '_' && b[i] != ':' && b[i] != '-' && b[i] != '.':
+			return false
+		}
+	}
+	return false
+}
+
+// quote passes over lines that quote somebody else.
+func (c *cutter) quote() {
+	for c.i < len(c.b) && c.b[c.i] == '>' {
+		n := bytes.IndexByte(c.b[c.i:], '\n')
+		if n < 0 {
+			n = len(c.b) - c.i - 1
+		}
+		c.i += n + 1
+		c.other = true
+	}
+}
+
+// code passes over text between backticks.
+func (c *cutter) code() {
+	fence := 1
+	if bytes.HasPrefix(c.b[c.i:], []byte("```")) {
+		fence = 3
+	}
+	inside := c.b[c.i+fence:]
+	n := bytes.Index(inside, c.b[c.i:c.i+fence])
+	if n < 0 {
+		c.i += fence
+		return
+	}
+	c.i += n + 2*fence
+	c.other = true
+	c.push(unknown, 0)
+}
+
+// angle passes over what platforms write in angle brackets: <@U123>, <#C1|dev>,
+// <!here>, <https://…>, <:emoji:123>.
+func (c *cutter) angle() {
+	rest := c.b[c.i:]
+	n := bytes.IndexByte(rest, '>')
+	switch {
+	case len(rest) > 1 && rest[1] == '3':
+		c.emoji = true
+		c.i += 2
+	case n < 2 || bytes.ContainsAny(rest[:n], " \n"):
+		c.i++
+	case rest[1] == '@' || rest[1] == '#' || rest[1] == '!':
+		c.named = true
+		c.i += n + 1
+	case rest[1] == ':' || bytes.HasPrefix(rest, []byte("<a:")):
+		c.emoji = true
+		c.i += n + 1
+	default:
+		c.i++
+	}
+}
+
+// name passes over @name.
+func (c *cutter) name() {
+	c.i++
+	c.named = true
+	for c.i < len(c.b) {
+		ch := c.b[c.i]
+		if ch < utf8.RuneSelf && classes[ch] != letter && ch != '_' && ch != '-' {
+			return
+		}
+		c.i++
+	}
+}
+
+// smiley returns the length of :) and its kin, or of :shortcode:, at the start of
+// b; 0 when there is none.
+func smiley(b []byte) int {
+	i := 1
+	for i < len(b) && (classes[b[i]&0x7f] == letter || b[i] == '_' || b[i] == '+' || b[i] == '-') && b[i] < utf8.RuneSelf {
+		i++
+	}
+	if b[0] == ':' && i > 2 && i < len(b) && b[i] == ':' {
+		return i + 1
+	}
+	i = 1
+	if i < len(b) && (b[i] == '-' || b[i] == '\'' || b[i] == 'o' && len(b) > 2 && b[2] == ')') {
+		i++
+	}
+	if i < len(b) && bytes.IndexByte([]byte(")(DdpPoO/\\|3*$]["), b[i]) >= 0 {
+		for i++; i < len(b) && b[i] == b[i-1]; i++ {
+		}
+		if i == len(b) || b[i] <= ' ' || b[i] == '.' || b[i] == ',' {
+			return i
+		}
+	}
+	return 0
+}
