@@ -38,7 +38,7 @@ const (
 	joinedWeight  = 1.0  // a name that words of the question make together
 	wordWeight    = 1.0
 	quotedWeight  = 1.5 // in backticks
-	unknownWeight = 0.6 // of a plain word that stands nowhere: it may be politeness
+	unknownWeight = 0.7 // of a plain word that stands nowhere: it may be politeness
 	pairWeight    = 0.2 // a pair of characters of a spaceless script that stands nowhere
 )
 
@@ -93,13 +93,19 @@ func (x *Index) joined(question string, seen map[string]int) []term {
 		words = append(words, low)
 	})
 	var found []term
+	add := func(weight float64, parts ...string) {
+		name := stem([]byte(strings.Join(parts, "")))
+		id, ok := x.ids[string(name)]
+		if _, asked := seen[string(name)]; ok && !asked && x.df[id] > 0 {
+			found = append(found, term{id: id, weight: weight * x.rarity(id), name: true})
+		}
+	}
 	for i := range words {
 		for n := 2; n <= 3 && i+n <= len(words); n++ {
-			name := stem([]byte(strings.Join(words[i:i+n], "")))
-			id, ok := x.ids[string(name)]
-			if _, asked := seen[string(name)]; ok && !asked && x.df[id] > 0 {
-				found = append(found, term{id: id, weight: joinedWeight * x.rarity(id), name: true})
-			}
+			add(joinedWeight, words[i:i+n]...)
+		}
+		if i+2 < len(words) {
+			add(joinedWeight, words[i], words[i+2]) // the maximum length of a line
 		}
 	}
 	return found

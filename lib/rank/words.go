@@ -160,7 +160,7 @@ var endings = []struct {
 	{"ications", "y", 4}, {"ication", "y", 4}, {"izations", "", 4}, {"ization", "", 4},
 	{"ations", "", 4}, {"ation", "", 4}, {"ators", "", 4}, {"ator", "", 4}, {"iers", "y", 4}, {"ier", "y", 4},
 	{"ates", "", 4}, {"ated", "", 4}, {"ating", "", 4}, {"ate", "", 4},
-	{"ings", "", 4}, {"ing", "", 3}, {"ions", "", 4}, {"ion", "", 4}, {"ies", "y", 3}, {"ied", "y", 3},
+	{"ings", "", 3}, {"ing", "", 3}, {"ions", "", 4}, {"ion", "", 4}, {"ies", "y", 3}, {"ied", "y", 3},
 	{"sses", "ss", 2}, {"ches", "ch", 2}, {"shes", "sh", 2}, {"xes", "x", 2},
 	{"ers", "", 4}, {"er", "", 4}, {"ors", "", 4}, {"or", "", 4}, {"ed", "", 3}, {"ment", "", 4}, {"ments", "", 4},
 	{"nya", "", 4}, {"kah", "", 4}, {"ly", "", 4}, {"es", "", 4}, {"s", "", 3},
@@ -180,7 +180,7 @@ func stem(w []byte) []byte {
 			break
 		}
 	}
-	if n := len(w); n > 4 && w[n-1] == w[n-2] && w[n-1] != 's' && w[n-1] != 'l' {
+	if n := len(w); n >= 4 && w[n-1] == w[n-2] && w[n-1] != 's' && w[n-1] != 'l' {
 		w = w[:n-1] // dropped, running
 	}
 	if n := len(w); n >= 4 && w[n-1] == 'e' {
@@ -221,7 +221,7 @@ define defined defines definition located live lives implemented
 ada adalah agar aku akan anda apa apakah atau bagaimana bagi bahwa banget beberapa begitu belum berapa biar bisa buat cara dalam dan
 dapat dari dengan di dia dimana dong dulu gak gimana guys hanya harus ini itu jadi jika juga ka kak kalau kami kamu kan kapan karena ke
 kenapa kita ko kok lagi lah mana masih mau mengapa mereka mohon nah ngga nggak nih nya oleh pada para pas saat saja sama sampai saya
-sebagai sebuah sedang seperti sih siapa sini situ sudah supaya tahu tapi tau telah tentang tidak tolong tuh udah untuk ya yaitu yang`)
+satu sebagai sebuah sedang seperti sih siapa sini situ sudah supaya tahu tapi tau telah tentang tidak tolong tuh udah untuk ya yaitu yang`)
 
 // glossary turns Indonesian words of the trade into the English that code is
 // written in.

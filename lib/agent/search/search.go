@@ -23,7 +23,7 @@ import (
 // questions of the world: the best lines carry this share of the question's
 // weight, less if a name of the question stands in them whole.
 const (
-	enough      = 0.45
+	enough      = 0.5
 	enoughNamed = 0.2
 	sure        = 0.75 // for confidence medium
 	ahead       = 1.2  // of the next file, for confidence medium
@@ -111,7 +111,7 @@ func answer(question string, found rank.Found) *draft.Return {
 	ret := &draft.Return{
 		Confidence:             confidence,
 		ConfidenceReason:       why,
-		SummaryForOrchestrator: fmt.Sprintf("A search, not a reading, found %d places; %s has most of the question's words.", len(hits), place(best)),
+		SummaryForOrchestrator: fmt.Sprintf("A search, not a reading: %s has most of the question's words, of %d places found.", place(best), len(hits)),
 		DraftReply:             reply(say, hits, found.Missing),
 		DraftLanguage:          say.code,
 		OpenQuestions:          []string{},
