@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"tri/lib/sysexit"
@@ -91,8 +90,7 @@ func (d *demo) again(ctx context.Context, reply pipe, stands []byte) error {
 
 // why lets the threads see the reply, and retells the message.
 func (d *demo) why(ctx context.Context, messageID string) error {
-	classified := filepath.Join(d.home, "events-classified.ndjson")
-	if _, err := d.quiet(ctx, pipe{steps: [][]string{{"tri-dispatch", "--once", classified}}}); err != nil {
+	if _, err := d.quiet(ctx, pipe{steps: [][]string{{"tri-dispatch", "--once", d.path("home/events-classified.ndjson")}}}); err != nil {
 		return err
 	}
 	d.say("And why was that said?")

@@ -35,7 +35,8 @@ func (d *demo) ask(ctx context.Context) error {
 	d.say("Each line that somebody appends to %s is a message, as in:", d.path("chat/"+room))
 	d.command("echo 'ana: where is a torn tail cut?' >>" + quote(d.path("chat/"+room)))
 	d.say("It is read, filtered, and what is left is investigated and checked. No model: a search.")
-	events, classified := filepath.Join(d.home, "events.ndjson"), filepath.Join(d.home, "events-classified.ndjson")
+	d.command("export TRI_HOME=" + quote(d.path("home")) + " TRI_USER=" + operator)
+	events, classified := d.path("home/events.ndjson"), d.path("home/events-classified.ndjson")
 	for _, step := range [][]string{
 		{"tri-watch", "local", "--once", d.path("chat")},
 		{"tri-classify", "--out", classified, events},
@@ -77,19 +78,20 @@ func (d *demo) drafts() error {
 	for _, t := range threads {
 		d.say("")
 		d.say("  %s asks: %s", clip(t.OriginalSenderName, 20), d.paint(bold, clip(t.Messages[0].Content, 90)))
-		if t.DraftPending == nil {
+		if t.DraftPending == nil || len(t.InvestigatorReturn.EvidenceRefs) == 0 {
 			d.say("  %s", clip(t.Badge, 60))
 			continue
 		}
-		d.say("  %s, %d references", d.paint(green, clip(t.Badge, 60)), len(t.InvestigatorReturn.EvidenceRefs))
-		d.block(faint, head(*t.DraftPending, 9))
+		refs := t.InvestigatorReturn.EvidenceRefs
+		d.say("  %s: %d references, the first of them %s", d.paint(green, clip(t.Badge, 60)), len(refs), d.paint(bold, clip(refs[0].Ref, 60)))
+		d.block(faint, head(refs[0].Quote, 5))
 	}
 	return nil
 }
 
 // waiting reads the threads that wait for a person, in the order of the chat.
 func (d *demo) waiting() ([]thread.Thread, error) {
-	files, err := filepath.Glob(filepath.Join(d.home, "open", "*.json"))
+	files, err := filepath.Glob(d.path("home/open/*.json"))
 	if err != nil {
 		return nil, err
 	}

@@ -151,12 +151,12 @@ func TestPaint(t *testing.T) {
 // stands in this repository.
 func TestQuestions(t *testing.T) {
 	answers := map[string]string{
-		"torn tail":       "lib/disk/log.go",
-		"exit status":     "lib/sysexit/sysexit.go",
-		"key of a thread": "lib/event/key.go",
-		"Fence":           "lib/prompt/",
-		"MaxRefs":         "lib/draft/return.go",
-		"investigations":  "lib/config/config.go",
+		"torn tail":      "lib/disk/log.go",
+		"exit status":    "lib/sysexit/sysexit.go",
+		"Key made safe":  "lib/event/key.go",
+		"Fence":          "lib/prompt/",
+		"MaxDraftWords":  "lib/draft/return.go",
+		"investigations": "lib/config/config.go",
 	}
 	text, err := examples.Files.ReadFile("demo/dev.ndjson")
 	if err != nil {

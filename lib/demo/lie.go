@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 
 	"tri/lib/draft"
 	"tri/lib/sysexit"
@@ -34,12 +33,8 @@ func (d *demo) lie(ctx context.Context) error {
 	if err := d.record("lie/planted.ndjson", lying); err != nil {
 		return err
 	}
-	code, err := filepath.Abs(d.Codebase)
-	if err != nil {
-		return err
-	}
 	for _, file := range []string{"good", "planted"} {
-		check := []string{"tri-validate", "--code-only", "--codebase", code, d.path("lie/" + file + ".ndjson")}
+		check := []string{"tri-validate", "--code-only", "--codebase", d.Codebase, d.path("lie/" + file + ".ndjson")}
 		into := d.path("lie/" + file + "-verdict.ndjson")
 		if _, err := d.run(ctx, pipe{steps: [][]string{check}, into: into, ok: []int{sysexit.No}}); err != nil {
 			return err
