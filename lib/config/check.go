@@ -2,116 +2,197 @@ package config
 
 import (
 	"bytes"
-	"errors"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
-	"tri/lib/sysexit"
 	"tri/schemas"
 )
 
-// check holds the file to schemas/config.json and names every fault with its line.
-func check(path string, doc *yaml.Node) error {
-	var value any
-	if err := doc.Decode(&value); err != nil {
-		return yamlError(path, err)
-	}
-	if value == nil {
-		return nil
-	}
-	schema, err := schema()
-	if err != nil {
-		return err
-	}
-	invalid := new(jsonschema.ValidationError)
-	if err := schema.Validate(plain(value)); err == nil {
-		return nil
-	} else if !errors.As(err, &invalid) {
-		return err
-	}
-	var faults []error
-	for _, f := range leaves(invalid) {
-		faults = append(faults, named(path, doc, f)...)
-	}
-	return errors.Join(faults...)
+// rule is what schemas/config.json says of one value: the part of JSON Schema
+// that it uses. Every program reads the configuration, and a schema library costs
+// each start some milliseconds; walking YAML's own nodes also gives each fault its
+// line. A test holds this reading to a full library's.
+type rule struct {
+	Schema, ID, Title, Description string
+
+	Type                 types
+	Enum                 []string
+	Properties           map[string]*rule
+	AdditionalProperties *bool
+	MinProperties        int
+	Required             []string
+	Items                *rule
+	Minimum, Maximum     *float64
+	MinLength            int
+	Pattern              string
 }
 
-func schema() (*jsonschema.Schema, error) {
+// types is one type or a list of them.
+type types []string
+
+func (t *types) UnmarshalJSON(b []byte) error {
+	if b[0] == '"' {
+		b = append(append([]byte("["), b...), ']')
+	}
+	return json.Unmarshal(b, (*[]string)(t))
+}
+
+// theRule reads the schema. A keyword that rule does not have is an error, not
+// passed over.
+func theRule() (*rule, error) {
 	text, err := schemas.Read("config")
 	if err != nil {
-		return nil, err
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
 		return nil, fmt.Errorf("read config schema: %w", err)
 	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("config.json", doc); err != nil {
+	text = bytes.Replace(text, []byte(`"$schema"`), []byte(`"schema"`), 1)
+	text = bytes.Replace(text, []byte(`"$id"`), []byte(`"id"`), 1)
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	r := new(rule)
+	if err := dec.Decode(r); err != nil {
 		return nil, fmt.Errorf("read config schema: %w", err)
 	}
-	return c.Compile("config.json")
+	return r, nil
 }
 
-// plain gives YAML's values the types of JSON's.
-func plain(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k := range v {
-			v[k] = plain(v[k])
-		}
-	case map[any]any:
-		m := map[string]any{}
-		for k := range v {
-			m[fmt.Sprint(k)] = plain(v[k])
-		}
-		return m
-	case []any:
-		for i := range v {
-			v[i] = plain(v[i])
-		}
-	case int:
-		return float64(v)
+// check holds a value to its rule. where is its name: team.approvers.0.
+func (f *faults) check(n *yaml.Node, r *rule, where string) {
+	got := typeOf(n)
+	switch {
+	case got == "null" && !strings.HasSuffix(where, "]"):
+		return // a key with nothing behind it is as if it were not there
+	case len(r.Type) > 0 && !slices.Contains(r.Type, got) && !(got == "integer" && slices.Contains(r.Type, "number")):
+		f.say(n, where, wrongType(got, r.Type))
+		return
 	}
-	return v
+	switch got {
+	case "object":
+		f.checkObject(n, r, where)
+	case "array":
+		for i, item := range n.Content {
+			f.check(item, r.Items, fmt.Sprintf("%s[%d]", where, i))
+		}
+	case "integer", "number":
+		f.checkNumber(n, r, where)
+	case "string":
+		f.checkText(n, r, where)
+	}
 }
 
-func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
-	if len(e.Causes) == 0 {
-		return []*jsonschema.ValidationError{e}
+func (f *faults) checkObject(n *yaml.Node, r *rule, where string) {
+	seen, said := map[string]int{}, map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		name := strings.TrimPrefix(where+"."+key.Value, ".")
+		known := r.Properties[key.Value]
+		switch first, again := seen[key.Value]; {
+		case key.Kind != yaml.ScalarNode:
+			f.say(key, where, "a key should be text")
+		case again:
+			f.say(key, name, fmt.Sprintf("stands in line %d already", first))
+		case known == nil:
+			f.say(key, "", unknownKey(name, key.Value, slices.Collect(maps.Keys(r.Properties))))
+		default:
+			f.check(value, known, name)
+		}
+		seen[key.Value] = key.Line
+		said[key.Value] = typeOf(value) != "null"
 	}
-	var all []*jsonschema.ValidationError
-	for _, c := range e.Causes {
-		all = append(all, leaves(c)...)
+	for _, key := range r.Required {
+		if !said[key] {
+			f.say(n, where, "lacks "+key)
+		}
 	}
-	return all
+	if len(seen) < r.MinProperties {
+		f.say(n, where, "is empty")
+	}
 }
 
-func named(path string, doc *yaml.Node, e *jsonschema.ValidationError) []error {
-	at := func(key string) int { return lineOf(doc, append(slices.Clone(e.InstanceLocation), key)) }
-	where := strings.Join(e.InstanceLocation, ".")
-	unknown, ok := e.ErrorKind.(*kind.AdditionalProperties)
-	if !ok {
-		text := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
-		return []error{fmt.Errorf("%s:%d: %s: %s", path, lineOf(doc, e.InstanceLocation), where, text)}
+func unknownKey(name, key string, known []string) string {
+	text := fmt.Sprintf("unknown key %q", name)
+	if near := nearest(key, known); near != "" {
+		text += fmt.Sprintf("; did you mean %q?", near)
 	}
-	var faults []error
-	for _, key := range unknown.Properties {
-		err := fmt.Errorf("%s:%d: unknown key %q", path, at(key), strings.TrimPrefix(where+"."+key, "."))
-		if near := nearest(key, keysAt(e.InstanceLocation)); near != "" {
-			err = sysexit.Hint(err, fmt.Sprintf("line %d: did you mean %q?", at(key), near))
-		}
-		faults = append(faults, err)
+	return text
+}
+
+func (f *faults) checkNumber(n *yaml.Node, r *rule, where string) {
+	var v float64
+	switch err := n.Decode(&v); {
+	case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
+		f.say(n, where, fmt.Sprintf("is %s, should be a number", n.Value))
+	case r.Minimum != nil && v < *r.Minimum:
+		f.say(n, where, fmt.Sprintf("is %s, should be at least %v", n.Value, *r.Minimum))
+	case r.Maximum != nil && v > *r.Maximum:
+		f.say(n, where, fmt.Sprintf("is %s, should be at most %v", n.Value, *r.Maximum))
 	}
-	return faults
+}
+
+func (f *faults) checkText(n *yaml.Node, r *rule, where string) {
+	switch {
+	case len(r.Enum) > 0 && !slices.Contains(r.Enum, n.Value):
+		f.say(n, where, fmt.Sprintf("is %q, should be one of: %s", n.Value, strings.Join(r.Enum, ", ")))
+	case utf8.RuneCountInString(n.Value) < r.MinLength:
+		f.say(n, where, "is too short")
+	case r.Pattern != "" && !regexp.MustCompile(r.Pattern).MatchString(n.Value):
+		f.say(n, where, fmt.Sprintf("is %q, should match %s", n.Value, r.Pattern))
+	}
+}
+
+// typeOf is the JSON type of a value, or the YAML name of one that JSON has not.
+func typeOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "object"
+	case yaml.SequenceNode:
+		return "array"
+	case yaml.AliasNode:
+		return "alias *" + n.Value
+	}
+	switch tag := n.ShortTag(); tag {
+	case "!!str", "!!timestamp": // a date without quotes is text to us
+		return "string"
+	case "!!int":
+		return "integer"
+	case "!!float":
+		return "number"
+	case "!!bool":
+		return "boolean"
+	case "!!null":
+		return "null"
+	default:
+		return tag
+	}
+}
+
+// wrongType says so in the words of who writes YAML.
+func wrongType(got string, want types) string {
+	names := map[string]string{
+		"string": "text", "object": "a set of keys", "array": "a list", "integer": "a whole number",
+		"number": "a number", "boolean": "true or false", "null": "nothing",
+	}
+	want = slices.DeleteFunc(slices.Clone(want), func(t string) bool { return t == "null" })
+	if strings.HasPrefix(got, "alias ") {
+		return got + ": write out what it stands for" // and no bomb of them can be built
+	}
+	is := names[got]
+	if is == "" {
+		is = got
+	}
+	text := fmt.Sprintf("is %s, should be %s", is, names[want[0]])
+	if want[0] == "string" && (got == "number" || got == "integer" || got == "boolean") {
+		text += ": put it in quotes"
+	}
+	return text
 }
 
 // find walks to the node at a path of keys and indexes; key is the mapping key's
@@ -153,88 +234,4 @@ func lineOf(doc *yaml.Node, path []string) int {
 		return key.Line
 	}
 	return value.Line
-}
-
-// keysAt are the keys that the schema knows at a place.
-func keysAt(path []string) []string {
-	text, err := schemas.Read("config")
-	if err != nil {
-		return nil
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return nil
-	}
-	at, _ := value.(map[string]any)
-	for _, step := range path {
-		next, ok := member(at, "properties")[step].(map[string]any)
-		if !ok {
-			next = member(at, "items")
-		}
-		at = next
-	}
-	var keys []string
-	for k := range member(at, "properties") {
-		keys = append(keys, k)
-	}
-	return keys
-}
-
-func member(m map[string]any, key string) map[string]any {
-	v, _ := m[key].(map[string]any)
-	return v
-}
-
-// nearest is the known key that a mistyped one most likely means, "" when none is
-// near.
-func nearest(key string, known []string) string {
-	best, least := "", len(key)/3+2
-	slices.Sort(known)
-	for _, k := range known {
-		if d := distance(key, k); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
-// compile names, with its line, what the schema cannot see.
-func (c *Config) compile(path string, doc *yaml.Node) error {
-	var faults []error
-	for i, p := range c.Classifier.AckPatterns {
-		if _, err := regexp.Compile(p); err != nil {
-			faults = append(faults, fmt.Errorf("%s:%d: ack_patterns: %w", path, lineOf(doc, []string{"classifier", "ack_patterns", strconv.Itoa(i)}), err))
-		}
-	}
-	names := map[string]bool{}
-	for _, b := range c.Codebases {
-		names[b.Name] = true
-	}
-	for i, chat := range c.WatchedChats {
-		if chat.Codebase != "" && !names[chat.Codebase] {
-			faults = append(faults, fmt.Errorf("%s:%d: no codebase is called %q", path, lineOf(doc, []string{"watched_chats", strconv.Itoa(i), "codebase"}), chat.Codebase))
-		}
-	}
-	return sysexit.With(sysexit.Config, errors.Join(faults...))
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"go.yaml.in/yaml/v3"
 
@@ -113,39 +112,54 @@ func read(path string) ([]byte, error) {
 }
 
 func parse(path string, text []byte) (*Config, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, yamlError(path, err)
 	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: more than one document", path)
+	}
 	c := new(Config)
+	f := &faults{path: path, doc: &doc}
 	if len(doc.Content) > 0 {
-		if err := check(path, &doc); err != nil {
+		r, err := theRule()
+		if err != nil {
 			return nil, err
 		}
-		dec := yaml.NewDecoder(bytes.NewReader(text))
-		dec.KnownFields(true)
-		if err := dec.Decode(c); err != nil {
+		if f.check(doc.Content[0], r, ""); len(f.all) > 0 {
+			return nil, f.err()
+		}
+		if err := doc.Decode(c); err != nil {
 			return nil, yamlError(path, err)
 		}
-		if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s: more than one document", path)
-		}
 	}
-	c.fill()
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read configuration: %w", err)
 	}
+	c.fill()
 	c.Path = abs
 	c.anchor(filepath.Dir(abs))
-	return c, c.compile(path, &doc)
+	c.compile(f)
+	return c, f.err()
 }
 
+// yamlError brings the parser's complaint ("yaml: line 3: …", some without line,
+// some several) into the form file:line: complaint.
 func yamlError(path string, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	text = strings.TrimPrefix(text, "unmarshal errors:\n  ")
-	text = strings.TrimPrefix(text, "line ")
-	return fmt.Errorf("%s:%s", path, strings.ReplaceAll(text, "\n  line ", "\n"+path+":"))
+	text = strings.TrimPrefix(text, "unmarshal errors:\n")
+	var said []string
+	for _, complaint := range strings.Split(text, "\n") {
+		complaint = strings.TrimSpace(complaint)
+		if rest, ok := strings.CutPrefix(complaint, "line "); ok {
+			said = append(said, path+":"+rest)
+		} else {
+			said = append(said, path+": "+complaint)
+		}
+	}
+	return errors.New(strings.Join(said, "\n"))
 }
 
 // anchor makes the folders of the file absolute: relative ones are relative to
@@ -199,42 +213,4 @@ func (c *Config) CodebaseFor(platform, chatID string) string {
 		}
 	}
 	return c.Codebases[0].Path
-}
-
-// Secret reads a secret from the environment, or else from a file that only we
-// can read. It is never in the configuration itself, nor in a flag.
-func (c *Config) Secret(env, file string) (string, error) {
-	if v := os.Getenv(env); env != "" && v != "" {
-		return v, nil
-	}
-	if file == "" {
-		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("no token: $%s is empty", env)), "set it, or name a token_file of mode 0600")
-	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return "", sysexit.With(sysexit.NoPerm, fmt.Errorf("token file: %w", err))
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); info.Mode().Perm()&0o077 != 0 || ok && int(st.Uid) != os.Geteuid() {
-		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("token file %q: others can read it", file)), "chmod 600 "+file)
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return "", sysexit.With(sysexit.NoPerm, fmt.Errorf("token file: %w", err))
-	}
-	return strings.TrimSpace(string(b)), nil
-}
-
-// Secrets are those of ours that can be had, for the check that no draft tells
-// one.
-func (c *Config) Secrets() []string {
-	var secrets []string
-	if v, err := c.Secret(c.Chat.Mattermost.TokenEnv, c.Chat.Mattermost.TokenFile); err == nil && v != "" {
-		secrets = append(secrets, v)
-	}
-	for _, name := range append([]string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, append(c.Investigator.Env, c.Validator.Env...)...) {
-		if v := os.Getenv(name); len(v) >= 12 {
-			secrets = append(secrets, v)
-		}
-	}
-	return secrets
 }

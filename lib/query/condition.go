@@ -37,7 +37,7 @@ func isPath(src string) bool {
 	src = strings.TrimLeft(src, " \t\r\n(")
 	rest, ok := strings.CutPrefix(src, ".")
 	if !ok || rest == "" {
-		return false
+		return ok // "." alone always holds
 	}
 	c := rest[0]
 	return c == '_' || c == '"' || c == '[' || c == ' ' || c == '|' || c == '.' ||

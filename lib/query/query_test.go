@@ -123,6 +123,7 @@ func TestCondition(t *testing.T) {
 		{`.["chat_name"] == "dev"`, true},
 		{`(?i)\bDOWN\b`, true},
 		{`.*down`, true},
+		{`.`, true},
 		{`.+up`, false},
 		{`(?:.content)`, true},
 		{`^is`, false},

@@ -1,0 +1,74 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"tri/lib/sysexit"
+)
+
+// maxSecret is the most that a file with a secret can have, in bytes.
+const maxSecret = 16 << 10
+
+// Secret reads a secret from the environment, or else from a file that only we
+// can read. It is never in the configuration itself, nor in a flag.
+func (c *Config) Secret(env, file string) (string, error) {
+	if v := os.Getenv(env); env != "" && v != "" {
+		return v, nil
+	}
+	if file == "" {
+		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("no token: $%s is empty", env)), "set it, or name a token_file of mode 0600")
+	}
+	secret, err := readSecret(file)
+	return secret, sysexit.With(sysexit.NoPerm, err)
+}
+
+// readSecret looks at the file that it has open, so that nobody can put another
+// in its place between the look and the reading.
+func readSecret(file string) (string, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", fmt.Errorf("token file: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("token file: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("token file %q: not a file", file)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+		return "", sysexit.Hint(fmt.Errorf("token file %q: belongs to another user", file), "chown it to the user that runs tri")
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return "", sysexit.Hint(fmt.Errorf("token file %q: mode %#o: others can read it", file, info.Mode().Perm()), "chmod 600 "+file)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	if err != nil {
+		return "", fmt.Errorf("token file: %w", err)
+	}
+	secret := strings.TrimSpace(string(b))
+	if secret == "" || len(b) > maxSecret || strings.ContainsAny(secret, "\r\n\x00") {
+		return "", fmt.Errorf("token file %q: should hold one line, the token", file)
+	}
+	return secret, nil
+}
+
+// Secrets are those of ours that can be had, for the check that no draft tells
+// one.
+func (c *Config) Secrets() []string {
+	var secrets []string
+	if v, err := c.Secret(c.Chat.Mattermost.TokenEnv, c.Chat.Mattermost.TokenFile); err == nil && v != "" {
+		secrets = append(secrets, v)
+	}
+	for _, name := range append([]string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, append(c.Investigator.Env, c.Validator.Env...)...) {
+		if v := os.Getenv(name); len(v) >= 12 {
+			secrets = append(secrets, v)
+		}
+	}
+	return secrets
+}
