@@ -57,9 +57,14 @@ func (d *demo) decide(ctx context.Context, key string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	d.block(faint, string(shown))
+	alone := d.Yes || !d.Terminal
+	if text := string(shown); alone {
+		d.block(faint, head(text, 32))
+	} else {
+		d.block(faint, text) // who decides sees everything
+	}
 	approve := []string{"tri-approve", "approve", key}
-	if d.Yes || !d.Terminal {
+	if alone {
 		d.say("Nobody is asked here, so the demo says yes itself.")
 		_, err := d.run(ctx, pipe{steps: [][]string{append(approve, "--yes")}})
 		return err == nil, err

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"tri/lib/draft"
@@ -43,7 +44,42 @@ func (d *demo) lie(ctx context.Context) error {
 			return err
 		}
 	}
+	return d.drill(ctx)
+}
+
+// drill has tri-drill plant its own faults, and count who saw them.
+func (d *demo) drill(ctx context.Context) error {
+	d.say("And so that nobody has to take our lie for it, three more, planted by a program:")
+	out, err := d.run(ctx, pipe{steps: [][]string{
+		{"tri-drill", "--codebase", d.Codebase, d.path("lie/good.ndjson")},
+		{"tri-validate", "--code-only", "--codebase", d.Codebase},
+		{"tri-drill", "--score"},
+	}, ok: []int{sysexit.No}})
+	if err != nil {
+		return err
+	}
+	scores, err := decode[score]("tri-drill --score", out)
+	if err != nil {
+		return err
+	}
+	for _, s := range scores {
+		for _, f := range s.Faults {
+			if f.Caught != f.Planted {
+				return sysexit.With(sysexit.Software, fmt.Errorf("%s: %d planted, %d caught", f.Fault, f.Planted, f.Caught))
+			}
+			d.say("  %-12s %d planted, %s", f.Fault, f.Planted, d.paint(green, fmt.Sprintf("%d caught", f.Caught)))
+		}
+	}
 	return nil
+}
+
+// score is what the demo reads of tri-drill's count.
+type score struct {
+	Faults []struct {
+		Fault   string `json:"fault"`
+		Planted int    `json:"planted"`
+		Caught  int    `json:"caught"`
+	} `json:"faults"`
 }
 
 // plant keeps everything of a good return but the words that its first reference
@@ -84,7 +120,8 @@ func firstReturn(threads []thread.Thread) (*draft.Return, error) {
 			return r, nil
 		}
 	}
-	return nil, sysexit.With(sysexit.Software, fmt.Errorf("no draft has evidence"))
+	return nil, sysexit.Hint(sysexit.With(sysexit.NoInput, errors.New("no draft has evidence")),
+		"the questions are about the code of tri: name its checkout with --codebase")
 }
 
 // record writes one record to a file.
