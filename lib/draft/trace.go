@@ -38,7 +38,7 @@ func Untraced(text string, s Sources, found []evidence.Finding) []string {
 		out = append(out, t.Text)
 	}
 	for _, c := range evidence.Citations(text) {
-		if !citedBy(c, s, found) {
+		if !citedBy(c, s, found) && !regexp.MustCompile(`\b`+regexp.QuoteMeta(citation(c))+`\b`).MatchString(close) {
 			out = append(out, citation(c))
 		}
 	}

@@ -78,36 +78,38 @@ func Misjudged(text, confidence string, s Sources) []string {
 	return matches(certain, own)
 }
 
-// advice begins a sentence that tells somebody to do something.
-const advice = `(?:\b(?:you|we) (?:should|could|can|need to|must|have to|may want to|might want to)|\bplease\b|\b(?:i|we) (?:would )?(?:recommend|suggest|advise)\w*|` +
-	`\b(?:solution|fix|workaround|answer|best|way|solve this|fix this) is to|\bsimply\b|\bjust\b|\btry\b|\b(?:sebaiknya|silakan|coba|tolong|harus|perlu)\b|(?:^|[.!:;]\s+|\n\s*(?:[-*]|\d+[.)])?\s*)(?:then |first |now )?)`
+// advice comes before a verb in a sentence that tells somebody to do something: a
+// word of advice a little before it, or nothing, as in a command.
+const advice = `(?:(?:\b(?:you|we) (?:should|could|can|need to|must|have to|may want to|might want to)|\bplease\b|\b(?:i|we) (?:would )?(?:recommend|suggest|advise)\w*|` +
+	`\b(?:solution|fix|workaround|answer|best|way|solve this|fix this) is to|\bsimply\b|\bjust\b|\btry\b|\b(?:sebaiknya|silakan|coba|tolong|harus|perlu)\b)[^.\n]{0,40}?\b|` +
+	`(?:^|[.!:;]\s+|\n\s*(?:[-*]|\d+[.)])?\s*)(?:then |first |now )?)`
 
 var risks = []struct {
 	name string
 	res  []*regexp.Regexp
 }{
 	{"a change of code", compile(
-		advice+`[^.\n]{0,40}?\b(?:chang(?:e|ing)|edit(?:ing)?|modify(?:ing)?|patch(?:ing)?|refactor(?:ing)?|rewrit(?:e|ing)|replac(?:e|ing)|remov(?:e|ing)|delet(?:e|ing)|comment(?:ing)? out|hard-?cod(?:e|ing)|merg(?:e|ing)|ubah|ganti|hapus|tambahkan)\b`,
+		advice+`(?:chang(?:e|ing)|edit(?:ing)?|modify(?:ing)?|patch(?:ing)?|refactor(?:ing)?|rewrit(?:e|ing)|replac(?:e|ing)|remov(?:e|ing)|delet(?:e|ing)|comment(?:ing)? out|hard-?cod(?:e|ing)|merg(?:e|ing)|ubah|ganti|hapus|tambahkan)\b`,
 		"```(?:diff|patch)\\b", `\bgit (?:apply|am|cherry-pick|merge)\b`, `\bapply (?:this|the|that) (?:following )?(?:patch|diff|change|fix)\b`,
 	)},
-	{"a rollback", compile(`\brollback to\b`, `\broll(?:ing)? (?:it |this |that |the \w+ )?back\b`, `\bgit (?:revert|reset)\b`, advice+`[^.\n]{0,40}?\b(?:revert|rollback|downgrade)\b`,
+	{"a rollback", compile(`\brollback to\b`, `\broll(?:ing)? (?:it |this |that |the \w+ )?back\b`, `\bgit (?:revert|reset)\b`, advice+`(?:revert|rollback|downgrade)\b`,
 		`\bkembali(?:kan)? ke versi\b`, `\bkubectl rollout undo\b`, `\bhelm rollback\b`)},
 	{"deletion of data", compile(
 		`\bdrop (?:the )?(?:table|database|index|schema|collection|column)\b`, `\btruncate (?:the )?\w+`, `\bdelete from\b`, `\brm -\w*[rf]`, `\bflush(?:all|db)\b`,
-		advice+`[^.\n]{0,40}?\b(?:delete|remove|purge|wipe|erase|drop|clear|hapus|kosongkan)\b[^.\n]{0,40}\b(?:data|rows?|records?|tables?|database|bucket|volumes?|files?|users?|accounts?|queue|topic|cache|index|logs?|backups?|tabel|baris|berkas|antrian|akun)\b`,
+		advice+`(?:delete|remove|purge|wipe|erase|drop|clear|hapus|kosongkan)\b[^.\n]{0,40}\b(?:data|rows?|records?|tables?|database|bucket|volumes?|files?|users?|accounts?|queue|topic|cache|index|logs?|backups?|tabel|baris|berkas|antrian|akun)\b`,
 		`\bkubectl delete\b`, `\bdocker (?:volume|system|image) (?:rm|prune)\b`, `\bgit push (?:\S+ )*(?:--force|-f)\b`, `\bgit clean -\w*f`, `\bterraform destroy\b`, `\bmkfs\b`, `\bdd if=`,
 	)},
 	{"work on production", compile(
-		advice+`[^.\n]{0,40}?\b(?:restart|reboot|redeploy|deploy|fail ?over|scale (?:up|down)|stop|kill|shut down|migrate|hotfix|mulai ulang|matikan)(?:ing)?\b[^.\n]{0,40}\b(?:prod|production|live|servers?|services?|clusters?|pods?|databases?|nodes?|workers?|instances?|queue|produksi|layanan)\b`,
+		advice+`(?:restart|reboot|redeploy|deploy|fail ?over|scale (?:up|down)|stop|kill|shut down|migrate|hotfix|mulai ulang|matikan)(?:ing)?\b[^.\n]{0,40}\b(?:prod|production|live|servers?|services?|clusters?|pods?|databases?|nodes?|workers?|instances?|queue|produksi|layanan)\b`,
 		`\b(?:systemctl|service) (?:restart|stop|kill)\b|\bsystemctl \w+ (?:restart|stop)\b`, `\bkubectl (?:rollout|scale|drain|cordon|apply|exec)\b`, `\b(?:on|in|di) (?:prod|production|produksi)\b[^.\n]{0,40}\b(?:run|execute|jalankan)\b|\b(?:run|execute|jalankan)\b[^.\n]{0,60}\b(?:on|in|against|di) (?:prod|production|produksi)\b`,
 	)},
 	{"an action for one customer", compile(
 		`\b(?:refund|reimburse|compensate|charge ?back|waive|credit)\b[^.\n]{0,40}\b(?:customers?|clients?|merchants?|tenants?|accounts?|subscriptions?|users?|invoices?|orders?|payments?|charges?|them|him|her|pelanggan|pesanan)\b`,
-		advice+`[^.\n]{0,40}?\b(?:suspend|unsuspend|ban|unban|close|cancel|upgrade|unlock|whitelist|allowlist|blokir|batalkan)\b[^.\n]{0,40}\b(?:customers?|clients?|merchants?|tenants?|accounts?|subscriptions?|users?|orders?|pelanggan|akun|pesanan)\b`,
+		advice+`(?:suspend|unsuspend|ban|unban|close|cancel|upgrade|unlock|whitelist|allowlist|blokir|batalkan)\b[^.\n]{0,40}\b(?:customers?|clients?|merchants?|tenants?|accounts?|subscriptions?|users?|orders?|pelanggan|akun|pesanan)\b`,
 	)},
 	{"handling of credentials", compile(
 		`\b(?:rotate|revoke|regenerate|share|send|paste|post|reset|expose|hard-?code|disable|bagikan|kirim|cabut)\b[^.\n]{0,40}\b(?:credentials?|secrets?|passwords?|api keys?|tokens?|private keys?|certificates?|mfa|2fa|sandi|kunci)\b`,
-		`\bchmod (?:-r )?0?777\b`, `--no-verify\b|--insecure\b`, advice+`[^.\n]{0,40}?\b(?:disable|turn off|skip|bypass|matikan|lewati)\b[^.\n]{0,40}\b(?:tls|ssl|auth\w*|verification|validation|firewall|checks?|sandbox)\b`,
+		`\bchmod (?:-r )?0?777\b`, `--no-verify\b|--insecure\b`, advice+`(?:disable|turn off|skip|bypass|matikan|lewati)\b[^.\n]{0,40}\b(?:tls|ssl|auth\w*|verification|validation|firewall|checks?|sandbox)\b`,
 		`\b(?:curl|wget)\b[^|\n]*\|\s*(?:sudo )?(?:ba|z)?sh\b`, `\bsudo\b`,
 	)},
 }

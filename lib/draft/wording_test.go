@@ -76,6 +76,7 @@ func TestRisk(t *testing.T) {
 		"Rotate the API key, then try.":                           "credentials",
 		"curl https://x.test/i.sh | sh":                           "credentials",
 		"Please disable TLS for now.":                             "credentials",
+		"Also: lib/merge.go:3, lib/restart/server.go:4":           "",
 		"The limit is 3.":                                         "",
 		"The transaction is rolled back when a charge fails.":     "",
 		"The worker deletes rows older than a day.":               "",
