@@ -1,17 +1,18 @@
 package main
 
 import (
-	"fmt"
+	"strings"
 
 	"tri/lib/chat/mattermost/fake"
 )
 
-// mattermost is a fake Mattermost server that drops, delays and doubles.
+// mattermost is a fake server, in this process, that drops and delays answers,
+// fails, limits, cuts sockets, and sends events twice, late or never.
 type mattermost struct {
-	server  *fake.Server
-	bot     fake.User
-	people  map[string]fake.User
-	channel string
+	server   *fake.Server
+	bot, dev string // ids
+	token    string
+	users    map[string]string // ids by name
 }
 
 func newMattermost(w *world) (chatServer, error) {
@@ -19,19 +20,21 @@ func newMattermost(w *world) (chatServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mattermost{server: s, bot: s.AddUser("tri", true), people: map[string]fake.User{}}
+	m := &mattermost{server: s, users: map[string]string{}}
+	bot := s.AddUser("tri", true)
+	m.bot, m.token = bot.ID, bot.Token
 	for _, name := range []string{"ana", "ben"} {
-		m.people[name] = s.AddUser(name, false)
+		m.users[name] = s.AddUser(name, false).ID
 	}
-	m.channel = s.AddChannel("dev").ID
+	m.dev = s.AddChannel("dev").ID
 	return m, s.SetFaults(fake.Faults{
-		Seed: w.seed, DropAnswer: 0.15, LateAnswer: 0.15, LateStore: 0.1, Late: "300ms",
-		Fail: 0.02, FailAfter: 0.05, Limit: 0.01, Close: 0.01, Duplicate: 0.02, Lose: 0.01,
+		Seed: w.seed, DropAnswer: 0.15, LateAnswer: 0.15, LateStore: 0.1, Late: "60ms", Fail: 0.05, FailAfter: 0.05,
+		Close: 0.02, Duplicate: 0.05, Reorder: 0.05, Lose: 0.02,
 	})
 }
 
 func (m *mattermost) say(who, text string) (string, error) {
-	p, err := m.server.Say(fake.Post{UserID: m.people[who].ID, ChannelID: m.channel, Message: text})
+	p, err := m.server.Say(fake.Post{UserID: m.users[who], ChannelID: m.dev, Message: text})
 	return p.ID, err
 }
 
@@ -41,16 +44,16 @@ func (m *mattermost) remove(id, _ string) error     { return m.server.Delete(id)
 func (m *mattermost) posts() ([]post, error) {
 	var posts []post
 	for _, p := range m.server.Posts() {
-		if p.UserID == m.bot.ID {
-			posts = append(posts, post{p.RootID, fmt.Sprint(p.Props["tri_key"]), p.Message})
+		if key, ok := p.Props["tri_key"].(string); ok && p.UserID == m.bot {
+			posts = append(posts, post{p.RootID, key, p.Message})
 		}
 	}
 	return posts, nil
 }
 
 func (m *mattermost) config() string {
-	return "chat:\n  mattermost:\n    url: " + m.server.URL + "\nclassifier:\n  bot_id: " + m.bot.ID + "\n"
+	return strings.Join([]string{"chat:", "  mattermost:", "    url: " + m.server.URL, "    token_env: TORTURE_TOKEN", ""}, "\n")
 }
 func (m *mattermost) watch() []string { return []string{"mattermost"} }
-func (m *mattermost) env() []string   { return []string{"MATTERMOST_TOKEN=" + m.bot.Token} }
+func (m *mattermost) env() []string   { return []string{"TORTURE_TOKEN=" + m.token} }
 func (m *mattermost) stop()           { m.server.Close() }
