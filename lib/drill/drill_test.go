@@ -116,10 +116,11 @@ func TestPlanted(t *testing.T) {
 func TestSeed(t *testing.T) {
 	root := codebase(t)
 	in := line(3) + line(70)
-	if planted(t, root, 5, in) != planted(t, root, 5, in) {
+	first := planted(t, root, 5, in)
+	if again := planted(t, root, 5, in); again != first {
 		t.Error("the same seed plants other faults")
 	}
-	if planted(t, root, 5, in) == planted(t, root, 6, in) {
+	if planted(t, root, 6, in) == first {
 		t.Error("another seed plants the same")
 	}
 }

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"regexp"
+	"sort"
 	"strings"
 	"unicode"
 )
@@ -28,7 +29,7 @@ func (s span) distance(p Place) int {
 // its bytes the line it came from.
 type flat struct {
 	text string
-	line []int
+	line []int // never falls
 }
 
 func flatten(lines []string) flat {
@@ -106,8 +107,12 @@ func pieces(quote string) []string {
 	return out
 }
 
-// maxGap is the most lines that a line of dots may stand for.
-const maxGap = 60
+// maxGap is the most lines that a line of dots may stand for; maxFound the most
+// places of one quote that are told apart.
+const (
+	maxGap   = 60
+	maxFound = 100_000
+)
 
 // findAll finds the pieces one behind the other, as whole words.
 func (f flat) findAll(pieces []string) []span {
@@ -115,16 +120,18 @@ func (f flat) findAll(pieces []string) []span {
 	if len(pieces) == 0 {
 		return nil
 	}
-	for from := 0; ; {
-		i := f.index(pieces[0], from)
+	for from := 0; len(out) < maxFound; {
+		i := f.index(pieces[0], from, len(f.text))
 		if i < 0 {
 			return out
 		}
 		end := i + len(pieces[0])
 		ok := true
 		for _, p := range pieces[1:] {
-			j := f.index(p, end)
-			if ok = j >= 0 && f.line[j]-f.line[end-1] <= maxGap; !ok {
+			// No further than the gap, so that a text of many beginnings costs no square.
+			reach := sort.SearchInts(f.line, f.line[end-1]+maxGap+1)
+			j := f.index(p, end, reach)
+			if ok = j >= 0; !ok {
 				break
 			}
 			end = j + len(p)
@@ -134,13 +141,14 @@ func (f flat) findAll(pieces []string) []span {
 		}
 		from = i + 1
 	}
+	return out
 }
 
 // index finds piece as whole words: MaxRetries = 3 does not stand in
 // MaxRetries = 30.
-func (f flat) index(piece string, from int) int {
-	for from < len(f.text) {
-		i := strings.Index(f.text[from:], piece)
+func (f flat) index(piece string, from, to int) int {
+	for from < to {
+		i := strings.Index(f.text[from:to], piece)
 		if i < 0 {
 			return -1
 		}

@@ -378,3 +378,18 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestQuoteIsQuick: a file of nothing but beginnings of the quote.
+func TestQuoteIsQuick(t *testing.T) {
+	dir, root := codebase(t)
+	write(t, dir, "same.txt", strings.Repeat("same same same same\n", MaxFile/20-1))
+	start := time.Now()
+	for _, quote := range []string{"same same", "same same\n...\nother", "same\n...\nsame same\n...\nnothing"} {
+		Resolve(root, Repo{}, Ref{Kind: File, Ref: "same.txt:9", Quote: quote})
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it takes %v", took)
+	} else {
+		t.Log(took)
+	}
+}
