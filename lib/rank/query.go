@@ -29,6 +29,7 @@ type term struct {
 	id     uint32
 	weight float64 // rarity times what kind of word it is
 	name   bool    // a whole name, as in MaxLine
+	guess  bool    // joined of words that stand apart in the question
 }
 
 // Weights of the kinds of words.
@@ -97,7 +98,7 @@ func (x *Index) joined(question string, seen map[string]int) []term {
 		name := stem([]byte(strings.Join(parts, "")))
 		id, ok := x.ids[string(name)]
 		if _, asked := seen[string(name)]; ok && !asked && x.df[id] > 0 {
-			found = append(found, term{id: id, weight: weight * x.rarity(id), name: true})
+			found = append(found, term{id: id, weight: weight * x.rarity(id), name: true, guess: true})
 		}
 	}
 	for i := range words {

@@ -35,6 +35,8 @@ type Hit struct {
 	Words      []string // words of the lines that the question has, as they stand there
 	Score      float64
 	Cover      float64 // share of the question's weight that these lines carry, 0 to 1
+	Count      int     // different words of the question in these lines
+	Defines    bool    // one of them is a name that a line defines
 }
 
 // Found is the answer to one question.

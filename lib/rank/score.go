@@ -135,11 +135,12 @@ func (x *Index) inFile(q *query, s scored, lines [][]byte) []Hit {
 	slices.SortStableFunc(all, func(a, b window) int { return cmp.Compare(b.score, a.score) })
 	var hits []Hit
 	for _, w := range all {
-		h := Hit{Path: s.f.path, Score: s.f.weight*w.score + fileShare*s.score, Cover: q.cover(w.mask)}
+		h := Hit{Path: s.f.path, Score: s.f.weight*w.score + fileShare*s.score, Cover: q.cover(w.mask), Count: q.count(w.mask)}
 		h.Start, h.End = widen(lines, found[w.from].n, found[w.to].n)
 		apart := func(o Hit) bool { return h.End < o.Start || o.End < h.Start }
 		if len(hits) < perFile && !slices.ContainsFunc(hits, func(o Hit) bool { return !apart(o) }) {
 			h.Lines, h.Words = show(lines, h.Start, h.End), x.surface(q, lines[h.Start-1:h.End])
+			h.Defines = x.defines(q, lines[h.Start-1:h.End])
 			hits = append(hits, h)
 		}
 	}
@@ -202,6 +203,17 @@ func (q *query) window(lines []matched) float64 {
 	return score * (1 - 0.04*float64(length)) * (0.5 + 0.5*q.cover(have))
 }
 
+// count is how many different words a mask has.
+func (q *query) count(mask uint64) int {
+	n := 0
+	for i, t := range q.terms {
+		if mask&(1<<i) != 0 && !t.guess {
+			n++
+		}
+	}
+	return n
+}
+
 func (q *query) cover(mask uint64) float64 {
 	have := 0.0
 	for i, t := range q.terms {
@@ -235,7 +247,7 @@ func (x *Index) weigh(q *query, line []byte) (plain, defined float64, define uin
 		return 1.2, 1.2, 0
 	case begins(keywords...):
 		return 1, 1.5, x.mask(q, text, 3)
-	case strings.ContainsAny(text, "=:") || len(strings.Fields(text)) <= 4:
+	case strings.ContainsAny(text, "=:"):
 		return 1, 1.25, x.mask(q, text, 1)
 	}
 	return 1, 1, 0
@@ -257,6 +269,29 @@ func (x *Index) mask(q *query, text string, n int) uint64 {
 		}
 	})
 	return mask
+}
+
+// defines reports whether a line defines a name that is, whole, a word of the
+// question.
+func (x *Index) defines(q *query, lines [][]byte) bool {
+	for _, line := range lines {
+		if _, _, define := x.weigh(q, line); define == 0 {
+			continue
+		}
+		first := 3
+		found := false
+		runs(line, func(run []byte) {
+			ids := x.terms(run)
+			if first--; first >= 0 && len(ids) > 0 {
+				whole := ids[len(ids)-1]
+				found = found || slices.ContainsFunc(q.terms, func(t term) bool { return t.id == whole })
+			}
+		})
+		if found {
+			return true
+		}
+	}
+	return false
 }
 
 // widen takes in the comment above and the line below, so that what is shown can
@@ -301,6 +336,9 @@ func (x *Index) surface(q *query, lines [][]byte) []string {
 	var names []name
 	for _, line := range lines {
 		runs(line, func(run []byte) {
+			if !bytes.ContainsFunc(run, unicode.IsLetter) {
+				return // a number says nothing of what stands here
+			}
 			gain := 0.0
 			for _, id := range x.terms(run) {
 				for _, t := range q.terms {

@@ -103,8 +103,10 @@ func weight(name string, text []byte) float64 {
 	case strings.Contains(base, "_test.") || strings.HasPrefix(base, "test_") || strings.Contains(base, ".test.") ||
 		strings.Contains(base, ".spec.") || strings.Contains(dirs, "/test/") || strings.Contains(dirs, "/tests/"):
 		return 0.6
-	case slices.Contains([]string{".md", ".rst", ".adoc", ".txt", ".tex", ".html"}, ext), manual(ext):
+	case slices.Contains([]string{".md", ".rst", ".adoc", ".tex", ".html"}, ext), manual(ext):
 		return 0.9
+	case ext == ".txt": // as often a list of words as a document
+		return 0.7
 	case ext == ".json":
 		return 0.65
 	case strings.HasPrefix(base, "changelog"), strings.HasPrefix(base, "license"):

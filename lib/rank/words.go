@@ -216,6 +216,10 @@ just know let like look looking make makes many may me mean means might more mos
 once one only or other our out over own please pls same say see shall she should so some somebody someone something such take tell
 than thanks that the their them then there these they thing things think this those through to too under until up us use used uses
 using very want was way we were what whats when where which while who whom whose why will with would yes yet you your
+actual anything believe bit cant come correct didn different doesn doing don everything example fine getting goes gonna good great guess
+guys hmm idea ideas instead isn keep kind least less little lot matter matters maybe might never nothing people perhaps plus possible
+quick quite rather really reason said seem seems since sort still suggest suggested supposed sure talk told um unless unsure wait
+wasn well whether wonder wondering wouldn wrong yeah
 exactly actually currently right work works working explain show find question answer anyway maybe code
 define defined defines definition located live lives implemented
 ada adalah agar aku akan anda apa apakah atau bagaimana bagi bahwa banget beberapa begitu belum berapa biar bisa buat cara dalam dan

@@ -20,12 +20,15 @@ import (
 )
 
 // What counts as an answer, found by trying questions that a codebase answers and
-// questions of the world: the best lines carry this share of the question's
-// weight, less if a name of the question stands in them whole.
+// 5,535 that it does not: the best lines carry this share of the question's
+// weight, less if a name of the question stands in them whole. One word alone,
+// which every chat and every code share somewhere, is no answer unless the lines
+// define it.
 const (
 	enough      = 0.5
 	enoughNamed = 0.2
 	sure        = 0.75 // for confidence medium
+	sureWords   = 3    // different words, for confidence medium
 	ahead       = 1.2  // of the next file, for confidence medium
 )
 
@@ -100,12 +103,12 @@ func answer(question string, found rank.Found) *draft.Return {
 		return nil
 	}
 	best := hits[0]
-	if best.Cover < enough && !(found.Exact && best.Cover >= enoughNamed) {
+	if !enoughOf(best, found.Exact) {
 		return nil
 	}
 	say := speech[language(question)]
 	confidence, why := draft.Low, say.loose
-	if best.Cover >= sure && lead(hits) >= ahead {
+	if best.Cover >= sure && (best.Count >= sureWords || found.Exact) && lead(hits) >= ahead {
 		confidence, why = draft.Medium, say.close
 	}
 	ret := &draft.Return{
@@ -125,6 +128,13 @@ func answer(question string, found rank.Found) *draft.Return {
 		ret.OpenQuestions = append(ret.OpenQuestions, fmt.Sprintf(say.missingQuestion, name))
 	}
 	return ret
+}
+
+func enoughOf(h rank.Hit, exact bool) bool {
+	if exact {
+		return h.Cover >= enoughNamed
+	}
+	return h.Cover >= enough && (h.Count > 1 || h.Defines)
 }
 
 // lead is how far the best hit is ahead of the best one in another file.
