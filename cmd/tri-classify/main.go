@@ -3,6 +3,7 @@
 package main
 
 import (
+	"runtime/debug"
 	"time"
 
 	"tri/lib/classify"
@@ -37,7 +38,12 @@ on, and reasons. No model is asked; most messages of a chat end here.
 	Run: run,
 }
 
+// memory is what this program may use of it, in bytes, as far as the collector
+// can help it: a filter stays small whatever comes in.
+const memory = 22 << 20
+
 func run(c *cli.Call) error {
+	debug.SetMemoryLimit(memory)
 	cfg, err := config.Load(c.String("config"))
 	if err != nil {
 		return err

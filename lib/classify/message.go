@@ -22,6 +22,9 @@ type message struct {
 	scan                       ndjson.Scanner
 }
 
+// maxMentions is how many mentions are looked at; nobody is meant by more.
+const maxMentions = 1000
+
 // read takes the fields out of a record that has been checked. What is missing
 // or of another type is named in the error.
 func (m *message) read(rec *ndjson.Record) error {
@@ -115,7 +118,7 @@ func (m *message) readMentions(raw []byte) error {
 		return nil
 	}
 	var ok bool
-	if m.mentions, ok = ndjson.Strings(m.mentions, raw); !ok {
+	if m.mentions, ok = ndjson.FirstStrings(m.mentions, raw, maxMentions); !ok {
 		return errors.New("mentions is not a list of strings")
 	}
 	return nil

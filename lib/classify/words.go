@@ -2,6 +2,7 @@ package classify
 
 import (
 	"bytes"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -36,6 +37,10 @@ type hit struct {
 	phrase int32
 	kind   kind
 }
+
+// maxText is how much of a message is read, in bytes: of a longer one, the first
+// half of that and the last. People ask before or behind what they paste.
+const maxText = 32 << 10
 
 // maxWord is the longest word that a phrase can have, in bytes.
 const maxWord = 40
@@ -77,6 +82,9 @@ type cutter struct {
 // read fills t from a message's text without the name that it is addressed to.
 func (t *text) read(lex *lexicon, b []byte) {
 	*t = text{words: t.words[:0], hits: t.hits[:0], buf: t.buf[:0]}
+	if len(b) > maxText {
+		b = slices.Concat(b[:maxText/2], []byte("\n"), b[len(b)-maxText/2:])
+	}
 	c := cutter{text: t, lex: lex, b: b, begins: true}
 	c.quote()
 	for c.i < len(b) {

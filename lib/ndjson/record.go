@@ -3,11 +3,13 @@
 // bounded memory, Scanner checks a line and finds its members in one pass.
 package ndjson
 
-// Limits of a line. A longer one is skipped and named without being held in
-// memory; a deeper one is refused.
+// Limits of a line: bytes, levels, and names in one object. A longer one is
+// skipped and named without being held in memory; a deeper or wider one is
+// refused, since it could only have been made to use up memory.
 const (
 	MaxLine  = 1 << 20
 	MaxDepth = 128
+	MaxNames = 1 << 14
 )
 
 // Record is one whole line.

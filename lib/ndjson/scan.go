@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"unicode/utf8"
 )
 
 // Check reports why line is no record, nil when it is one: one JSON object
-// (RFC 8259) in valid UTF-8, no name twice in any object, at most MaxLine bytes
-// and MaxDepth levels. Nothing is repaired, since two readers that repair
+// (RFC 8259) in valid UTF-8, no name twice in any object, at most MaxLine bytes,
+// MaxDepth levels and MaxNames names in one object. Nothing is repaired, since two readers that repair
 // differently see two records. Numbers may have any size.
 func Check(line []byte) error {
 	var s Scanner
@@ -43,20 +44,28 @@ type Scanner struct {
 	names []name // of the objects that are open, the innermost last
 }
 
-// name is a member's name, with what tells most names apart at once.
+// name is a member's name, with what tells most names apart at once: one bit, or
+// where there are many names a hash.
 type name struct {
 	text []byte
 	mark uint64
 }
 
 // fewNames is how many names of one object are compared one by one; with more, a
-// map keeps a hostile line from costing the square of its length.
+// table keeps a hostile line from costing the square of its length.
 const fewNames = 32
+
+// manyMembers is how many members a record can have before its memory is given
+// back.
+const manyMembers = 1024
 
 var bom = []byte("\xef\xbb\xbf")
 
 // Scan is Check; it also sets Members.
 func (s *Scanner) Scan(line []byte) error {
+	if cap(s.Members) > manyMembers { // what one hostile line took is not kept for ever
+		s.Members, s.names = nil, nil
+	}
 	s.Members = s.Members[:0]
 	s.names = s.names[:0]
 	s.b, s.i, s.depth = line, 0, 0
@@ -210,6 +219,9 @@ func (s *Scanner) member(set *nameSet) error {
 	if escaped {
 		key = unescape(nil, key)
 	}
+	if len(s.names)-set.base == MaxNames {
+		return fmt.Errorf("more than %d names in one object", MaxNames)
+	}
 	if !s.add(set, key) {
 		return fmt.Errorf("duplicate name %q at byte %d", short(key), start)
 	}
@@ -231,27 +243,28 @@ func (s *Scanner) member(set *nameSet) error {
 
 func short(b []byte) []byte { return b[:min(len(b), 64)] }
 
-// nameSet holds the names that one object has so far: in s.names from base on,
-// in many too when there are many.
+// nameSet holds the names that one object has so far: in s.names from base on.
+// When there are many, a hash table of their places there finds them.
 type nameSet struct {
-	base int
-	seen uint64 // one bit for each mark
-	many map[string]struct{}
+	base  int
+	seen  uint64  // one bit for each mark
+	table []int32 // place in s.names, plus 1; its length is a power of two
 }
+
+// hashSeed keeps hostile names from being chosen to collide.
+var hashSeed = maphash.MakeSeed()
 
 // add reports whether key is new.
 func (s *Scanner) add(set *nameSet, key []byte) bool {
-	if set.many != nil {
-		before := len(set.many)
-		set.many[string(key)] = struct{}{}
-		return len(set.many) > before
+	own := s.names[set.base:]
+	if set.table != nil {
+		return s.addMany(set, key)
 	}
 	mark := uint64(len(key))
 	if len(key) > 0 {
 		mark = uint64(len(key))*5 + uint64(key[0])*3 + uint64(key[len(key)-1])
 	}
 	mark = 1 << (mark & 63)
-	own := s.names[set.base:]
 	if set.seen&mark != 0 {
 		for i := range own {
 			if own[i].mark == mark && bytes.Equal(own[i].text, key) {
@@ -262,12 +275,47 @@ func (s *Scanner) add(set *nameSet, key []byte) bool {
 	set.seen |= mark
 	s.names = append(s.names, name{key, mark})
 	if len(own)+1 > fewNames {
-		set.many = make(map[string]struct{}, 4*fewNames)
-		for _, n := range s.names[set.base:] {
-			set.many[string(n.text)] = struct{}{}
-		}
+		s.grow(set, 8*fewNames)
 	}
 	return true
+}
+
+func (s *Scanner) addMany(set *nameSet, key []byte) bool {
+	hash := maphash.Bytes(hashSeed, key)
+	slot := s.slot(set, key, hash)
+	if set.table[slot] != 0 {
+		return false
+	}
+	s.names = append(s.names, name{key, hash})
+	set.table[slot] = int32(len(s.names))
+	if n := len(set.table); len(s.names)-set.base > n/2 {
+		s.grow(set, 2*n)
+	}
+	return true
+}
+
+// slot is where key stands in the table, or belongs.
+func (s *Scanner) slot(set *nameSet, key []byte, hash uint64) int {
+	mask := len(set.table) - 1
+	for i := int(hash) & mask; ; i = (i + 1) & mask {
+		at := set.table[i]
+		if at == 0 || s.names[at-1].mark == hash && bytes.Equal(s.names[at-1].text, key) {
+			return i
+		}
+	}
+}
+
+// grow makes a table of n slots; marks become hashes.
+func (s *Scanner) grow(set *nameSet, n int) {
+	first := set.table == nil
+	set.table = make([]int32, n)
+	for i := set.base; i < len(s.names); i++ {
+		nm := &s.names[i]
+		if first {
+			nm.mark = maphash.Bytes(hashSeed, nm.text)
+		}
+		set.table[s.slot(set, nm.text, nm.mark)] = int32(i + 1)
+	}
 }
 
 func (s *Scanner) array() error {

@@ -61,6 +61,8 @@ func TestCheckRefusesByName(t *testing.T) {
 		{"duplicate after unescaping", `{"a":1,"\u0061":2}`, `duplicate name "a"`},
 		{"empty name twice", `{"":1,"":2}`, `duplicate name ""`},
 		{"duplicate among many", many(1000, `"k3":1`), `duplicate name "k3"`},
+		{"as many names as may be", many(MaxNames-1, `"x":1`), ""},
+		{"too many names", many(MaxNames, `"x":1`), "more than 16384 names in one object"},
 		{"too deep", deep(MaxDepth + 1), "deeper than 128 levels"},
 		{"hostile depth", `{"a":` + strings.Repeat("[", 100_000), "deeper than 128 levels"},
 		{"too long", `{"a":"` + strings.Repeat("x", MaxLine) + `"}`, "longer than 1048576 bytes"},
@@ -81,11 +83,15 @@ func TestCheckRefusesByName(t *testing.T) {
 
 // TestManyNames: a line full of names costs time in proportion to its length.
 func TestManyNames(t *testing.T) {
-	line := []byte("{")
-	for i := 0; len(line) < MaxLine-20; i++ {
-		line = fmt.Appendf(line, `"%d":0,`, i)
+	line := []byte(`{"a":0`)
+	for i := 0; len(line) < MaxLine-400_000; i++ {
+		line = fmt.Appendf(line, `,"o%d":{"x":0`, i)
+		for j := range MaxNames / 4 {
+			line = fmt.Appendf(line, `,"%d":0`, j)
+		}
+		line = append(line, '}')
 	}
-	line = append(line, `"x":0}`...)
+	line = append(line, '}')
 	began := time.Now()
 	if err := Check(line); err != nil {
 		t.Fatal(err)

@@ -105,6 +105,12 @@ func hexRune(b []byte) rune {
 // accepted; ok is false when raw is anything else. Texts are parts of raw where
 // nothing is escaped.
 func Strings(dst [][]byte, raw []byte) (texts [][]byte, ok bool) {
+	return FirstStrings(dst, raw, len(raw))
+}
+
+// FirstStrings is Strings of which only the first texts are kept, until dst has
+// most.
+func FirstStrings(dst [][]byte, raw []byte, most int) (texts [][]byte, ok bool) {
 	if len(raw) < 2 || raw[0] != '[' {
 		return dst, false
 	}
@@ -118,8 +124,10 @@ func Strings(dst [][]byte, raw []byte) (texts [][]byte, ok bool) {
 			end := i + 1
 			for end = plain(raw, end); raw[end] == '\\'; end = plain(raw, end+2) {
 			}
-			text, _ := Text(nil, raw[i:end+1])
-			dst = append(dst, text)
+			if len(dst) < most {
+				text, _ := Text(nil, raw[i:end+1])
+				dst = append(dst, text)
+			}
 			i = end + 1
 		default:
 			return dst, false

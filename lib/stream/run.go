@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"sync"
 
 	"tri/lib/ndjson"
 	"tri/lib/sysexit"
@@ -14,6 +15,10 @@ import (
 // liveBatch is the size in bytes up to which what live input gave at once is
 // written record by record; more is a backlog and written in one piece.
 const liveBatch = 16 << 10
+
+// bigLine is the size in bytes from which lines are prepared one at a time, so
+// that hostile ones cannot fill the memory by working together.
+const bigLine = 64 << 10
 
 // block is a batch on its way: filled by the feeder, prepared by a worker,
 // emitted in order by the caller of run, and used again.
@@ -32,6 +37,7 @@ type pipeline[T any] struct {
 	bad    *rejects
 	stats  Stats
 	buf    []byte
+	big    sync.Mutex // held while a big line is prepared
 
 	free, work, order chan *block[T]
 	feedErr           error // set before order is closed
@@ -48,7 +54,7 @@ func run[T any](ctx context.Context, in Input, out *sink, st Stage[T]) (stats St
 		return Stats{}, err
 	}
 	procs := runtime.GOMAXPROCS(0)
-	blocks := 2*procs + 2
+	blocks := procs + 2
 	p := &pipeline[T]{
 		st: st, sink: out, cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad,
 		free: make(chan *block[T], blocks), work: make(chan *block[T], blocks), order: make(chan *block[T], blocks),
@@ -119,6 +125,11 @@ func (p *pipeline[T]) prepare() {
 func (p *pipeline[T]) prepareOne(scan *ndjson.Scanner, line *ndjson.Line, t *T) error {
 	if line.Long {
 		return fmt.Errorf("longer than %d bytes", ndjson.MaxLine)
+	}
+	if len(line.Bytes) >= bigLine {
+		p.big.Lock()
+		defer p.big.Unlock()
+		scan = new(ndjson.Scanner)
 	}
 	if err := scan.Scan(line.Bytes); err != nil {
 		return err
