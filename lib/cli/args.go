@@ -48,6 +48,9 @@ func mend(p Program, args []string) []string {
 			return append(head, order(p.Commands[i].Flags, rest[1:])...)
 		}
 		if len(rest[0]) < 2 || rest[0][0] != '-' || rest[0] == "--" {
+			if p.Rest && rest[0] != "--" {
+				return append(append(append(head, before...), "--"), rest...)
+			}
 			break
 		}
 		n := 1

@@ -51,6 +51,9 @@ type Program struct {
 	// SIGTERM its context ends, it finishes the record in hand and exits 0. Others
 	// die of a signal at once, as a filter should.
 	Stays bool
+	// Rest is set for a program that runs others: whatever stands behind its first
+	// argument belongs to that, flags too.
+	Rest bool
 	// Run does the work. Nil: the program only has commands.
 	Run func(*Call) error
 }

@@ -52,6 +52,26 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+func TestRestBelongsToTheFirstArgument(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{
+		{"x --out o -h", " x --out o -h"},
+		{"--out o x --version -- y", "o x --version -- y"},
+		{"sub --note n", "sub n"},
+	} {
+		var got, words []string
+		var out, errw strings.Builder
+		p := program(&got, &words, nil)
+		p.Rest = true
+		p.Run = func(c *Call) error {
+			got = append([]string{c.String("out")}, c.Args...)
+			return nil
+		}
+		if status := Run(p, append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw); status != 0 || strings.Join(got, " ") != tt.want {
+			t.Errorf("%q: status %d, got %q, want %q (%s)", tt.line, status, got, tt.want, errw.String())
+		}
+	}
+}
+
 func TestListsAreNotSplitAtCommas(t *testing.T) {
 	var got, words []string
 	var out, errw strings.Builder

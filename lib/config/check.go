@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tri/lib/sysexit"
 	"tri/schemas"
 )
 
@@ -119,7 +120,7 @@ func (f *faults) checkObject(n *yaml.Node, r *rule, where string) {
 
 func unknownKey(name, key string, known []string) string {
 	text := fmt.Sprintf("unknown key %q", name)
-	if near := nearest(key, known); near != "" {
+	if near := sysexit.Nearest(key, known); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return text

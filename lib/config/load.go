@@ -80,11 +80,7 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	c, err := parse(path, text)
-	if err != nil {
-		return nil, sysexit.With(sysexit.Config, err)
-	}
-	return c, nil
+	return Parse(path, text)
 }
 
 func homeDir() string {
@@ -109,6 +105,16 @@ func read(path string) ([]byte, error) {
 		return nil, sysexit.With(sysexit.Config, fmt.Errorf("%s: over %d bytes", path, maxFile))
 	}
 	return text, err
+}
+
+// Parse reads a configuration from its text; path is the file that it is, or will
+// be, in.
+func Parse(path string, text []byte) (*Config, error) {
+	c, err := parse(path, text)
+	if err != nil {
+		return nil, sysexit.With(sysexit.Config, err)
+	}
+	return c, nil
 }
 
 func parse(path string, text []byte) (*Config, error) {

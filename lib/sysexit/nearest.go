@@ -1,21 +1,21 @@
-package config
+package sysexit
 
 import "slices"
 
-// nearest is the known key that a mistyped one most likely means, "" when none is
-// near.
-func nearest(key string, known []string) string {
-	best, least := "", len(key)/3+2
-	slices.Sort(known)
+// Nearest is the known word that a mistyped one most likely means, for a hint; ""
+// when none is near.
+func Nearest(word string, known []string) string {
+	best, least := "", len(word)/3+2
+	known = slices.Sorted(slices.Values(known))
 	for _, k := range known {
-		if d := distance(key, k); d < least {
+		if d := distance(word, k); d < least {
 			best, least = k, d
 		}
 	}
 	return best
 }
 
-// distance is Levenshtein's.
+// distance is Levenshtein's, in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

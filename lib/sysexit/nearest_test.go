@@ -1,0 +1,12 @@
+package sysexit
+
+import "testing"
+
+func TestNearest(t *testing.T) {
+	known := []string{"approvers", "members", "helpers"}
+	for word, want := range map[string]string{"aprovers": "approvers", "helper": "helpers", "membres": "members", "zzz": "", "": "", "x": ""} {
+		if got := Nearest(word, known); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}
