@@ -197,6 +197,18 @@ func TestDispatch(t *testing.T) {
 	}
 }
 
+// TestBacklog: what waits behind a full batch is taken too.
+func TestBacklog(t *testing.T) {
+	b := newBench(t)
+	for i := range 3*maxBatch + 1 {
+		b.add(fmt.Sprint(i), "ana", "", event.Actionable, fmt.Sprint("why ", i, "?"))
+	}
+	b.run()
+	if names, err := b.home.List("open"); err != nil || len(names) != 3*maxBatch+1 {
+		t.Errorf("%d threads of %d, %v", len(names), 3*maxBatch+1, err)
+	}
+}
+
 func TestDecisionsAndReplies(t *testing.T) {
 	b := newBench(t)
 	b.add("1", "ana", "", event.Actionable, "why?")

@@ -249,22 +249,26 @@ func (d *Dispatcher) tell(moves []move) error {
 
 // takeEvents takes an event and those that wait behind it.
 func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error {
+	batch := []classified{first}
+	for waiting := true; waiting && len(batch) < maxBatch; {
+		select {
+		case c, ok := <-more:
+			if waiting = ok; ok {
+				batch = append(batch, c)
+			}
+		default:
+			waiting = false
+		}
+	}
 	var ins []thread.Input
 	seq := d.mark.Seq
-	for c, ok := first, true; ok && len(ins) < maxBatch; {
-		in := thread.Input{At: stamp(d.Now()), Key: c.event.Key(), Event: c.event}
+	for _, c := range batch {
 		facts, err := d.rules.facts(c.event, d.Options)
 		if err != nil {
 			return err
 		}
-		in.Facts = facts
-		ins = append(ins, in)
+		ins = append(ins, thread.Input{At: stamp(d.Now()), Key: c.event.Key(), Event: c.event, Facts: facts})
 		seq = max(seq, c.seq)
-		select {
-		case c, ok = <-more:
-		default:
-			ok = false
-		}
 	}
 	if err := d.take(ins...); err != nil {
 		return err
