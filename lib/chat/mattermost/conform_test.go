@@ -73,6 +73,12 @@ func (w *world) Say(chatID, person, thread, text string) string {
 	return p.ID
 }
 
+func (w *world) forge(person string, p chat.Post) {
+	w.t.Helper()
+	_, err := w.server.Say(fake.Post{ChannelID: p.ChatID, UserID: w.people[person].ID, RootID: p.ThreadID, Message: p.Text, Props: map[string]any{keyProp: p.Key}})
+	w.must(err)
+}
+
 // atEveryone is how the server finds mass mentions (model.findAtChannelMention).
 var atEveryone = regexp.MustCompile(`(?i)\B@(channel|all|here)\b`)
 

@@ -23,12 +23,15 @@ type mattermostWorld interface {
 	chattest.World
 	// clientOver is a client that uses h.
 	clientOver(h *http.Client) *Client
+	// forge is a person posting p with our key on it.
+	forge(person string, p chat.Post)
 }
 
 // moreTests are the cases for every server.
 var moreTests = map[string]func(*testing.T, mattermostWorld){
 	"LongGap":      longGap,
 	"LongThread":   longThread,
+	"NotOurs":      notOurs,
 	"SameKey":      sameKey,
 	"ReplyDeleted": replyDeleted,
 	"RootDeleted":  rootDeleted,
@@ -175,6 +178,9 @@ func longGap(t *testing.T, w mattermostWorld) {
 	for i := range 2 * maxChanges / 3 {
 		want[w.Say(c, []string{"ana", "ben"}[i%2], "", fmt.Sprintf("new %d", i))] = true
 	}
+	for i := range 2 * maxChanges / 3 {
+		want[w.Say(c, "ben", old[0], fmt.Sprintf("answer %d", i))] = true
+	}
 	for i, id := range old {
 		if i%2 == 0 {
 			w.Edit(c, id, "edited")
@@ -183,9 +189,6 @@ func longGap(t *testing.T, w mattermostWorld) {
 			w.Delete(c, id)
 			want[id+" deleted"] = true
 		}
-	}
-	for i := range 2 * maxChanges / 3 {
-		want[w.Say(c, "ben", old[0], fmt.Sprintf("answer %d", i))] = true
 	}
 
 	e = hear(t, w.clientOver(nil), last)
@@ -236,6 +239,17 @@ func longThread(t *testing.T, w mattermostWorld) {
 	}
 	if _, proof, err := sink.Find(t.Context(), chat.Post{ChatID: c, ThreadID: root, Key: "key-9"}); proof != chat.Absent || err != nil {
 		t.Errorf("unused key: proof %v, %v", proof, err)
+	}
+}
+
+// notOurs: a post of somebody else is not taken for ours, whatever it carries.
+func notOurs(t *testing.T, w mattermostWorld) {
+	c := w.Chats()[0]
+	root := w.Say(c, "ana", "", "where?")
+	p := chat.Post{ChatID: c, ThreadID: root, Text: "here", Key: "k"}
+	w.forge("ben", p)
+	if got, proof, err := w.Sink().Find(t.Context(), p); proof != chat.Absent || err != nil {
+		t.Errorf("%+v, proof %v, %v", got, proof, err)
 	}
 }
 

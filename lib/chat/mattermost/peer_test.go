@@ -143,6 +143,13 @@ func (w *realWorld) Say(chatID, person, thread, text string) string {
 	return made.ID
 }
 
+func (w *realWorld) forge(person string, p chat.Post) {
+	w.t.Helper()
+	w.must(w.people[person].once(w.t.Context(), http.MethodPost, "posts", nil, map[string]any{
+		"channel_id": p.ChatID, "root_id": p.ThreadID, "message": p.Text, "props": map[string]any{keyProp: p.Key},
+	}, &post{}))
+}
+
 func (w *realWorld) Edit(_, id, text string) {
 	w.t.Helper()
 	w.must(w.admin.once(w.t.Context(), http.MethodPut, "posts/"+id+"/patch", nil, map[string]any{"message": text}, &post{}))

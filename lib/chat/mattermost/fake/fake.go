@@ -73,7 +73,8 @@ type Post struct {
 	Props      map[string]any `json:"props"`
 	Pending    string         `json:"pending_post_id"`
 	Metadata   struct {
-		Files []map[string]any `json:"files,omitempty"`
+		Files  []map[string]any `json:"files,omitempty"`
+		Embeds []map[string]any `json:"embeds,omitempty"`
 	} `json:"metadata"`
 }
 
@@ -86,12 +87,14 @@ type Faults struct {
 	LateStore  float64 `json:"late_store"`  // the post is stored up to Late later, whoever still waits
 	Late       string  `json:"late"`        // a duration: 50ms
 	Fail       float64 `json:"fail"`        // any request: status 500 and nothing done
-	FailAfter  float64 `json:"fail_after"`  // the post is stored, the answer is status 500
+	FailAfter  float64 `json:"fail_after"`  // the post is stored, the answer is status FailStatus
+	FailStatus int     `json:"fail_status"` // default 500
 	Limit      float64 `json:"limit"`       // any request: status 429, Retry-After 1
 	Close      float64 `json:"close"`       // the socket is cut before an event
 	Duplicate  float64 `json:"duplicate"`   // an event is sent twice
 	Reorder    float64 `json:"reorder"`     // an event is sent after the next one
 	Lose       float64 `json:"lose"`        // an event is never sent, but counted
+	StaleSince float64 `json:"stale_since"` // since answers with nothing (mattermost issue 34055)
 	// Forget is how long pending ids are remembered; a duration, default 30s.
 	Forget string `json:"forget"`
 }
@@ -248,7 +251,7 @@ func (s *Server) Delete(id string) error {
 	at := s.tick()
 	for _, q := range s.posts {
 		if q.ID == id || q.RootID == id && q.DeleteAt == 0 {
-			q.DeleteAt, q.UpdateAt = at, at
+			q.DeleteAt, q.UpdateAt, q.Message = at, at, ""
 		}
 	}
 	s.publish("post_deleted", &before, nil)
@@ -305,6 +308,11 @@ func (s *Server) store(p Post) (*Post, *refusal) {
 	}
 	if author.IsBot {
 		p.Props["from_bot"] = "true"
+	}
+	if _, ok := p.Props["attachments"]; ok {
+		p.Metadata.Embeds = []map[string]any{{"type": "message_attachment"}}
+	} else if strings.Contains(p.Message, "://") {
+		p.Metadata.Embeds = []map[string]any{{"type": "link"}}
 	}
 	p.ID, p.CreateAt = s.id(), s.tick()
 	p.UpdateAt, p.EditAt, p.DeleteAt = p.CreateAt, 0, 0

@@ -109,7 +109,7 @@ func (s *Server) createPost(w http.ResponseWriter, r *http.Request) {
 	case s.roll(s.faults.DropAnswer):
 		panic(http.ErrAbortHandler)
 	case s.roll(s.faults.FailAfter):
-		reply(w, &refusal{http.StatusInternalServerError, "fake", "Something went wrong, later."})
+		reply(w, &refusal{cmp.Or(s.faults.FailStatus, http.StatusInternalServerError), "fake", "Something went wrong, later."})
 	case s.roll(s.faults.LateAnswer):
 		stored := *made
 		s.wait(s.late())
@@ -249,6 +249,9 @@ func (s *Server) getPosts(u *User, r *http.Request) (any, *refusal) {
 		case p.DeleteAt == 0 && (before == nil || p.CreateAt < before.CreateAt):
 			found = append(found, p)
 		}
+	}
+	if since > 0 && s.roll(s.faults.StaleSince) {
+		return listOf(nil), nil
 	}
 	if since > 0 {
 		slices.SortStableFunc(found, func(a, b *Post) int { return cmp.Compare(a.UpdateAt, b.UpdateAt) })
