@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"path/filepath"
 	"time"
 
 	"tri/lib/agent/all"
@@ -47,11 +46,7 @@ func judge(c *cli.Call) error {
 	if c.Bool("code-only") && c.IsSet("agent") {
 		return cli.Usagef("--code-only and --agent exclude each other")
 	}
-	path := c.String("config")
-	if home := c.String("home"); path == "" && home != "" {
-		path = filepath.Join(home, "config.yaml")
-	}
-	cfg, err := config.Load(path)
+	cfg, err := load(c.String("home"), c.String("config"))
 	if err != nil {
 		return err
 	}
@@ -77,4 +72,11 @@ func judge(c *cli.Call) error {
 		Cap: time.Duration(cfg.Validator.HardCapRuntimeMin * float64(time.Minute)), UUID: run.UUID, Out: c.Out, Say: c.Say,
 	}
 	return stage.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say})
+}
+
+func load(home, file string) (*config.Config, error) {
+	if home != "" {
+		return config.ForHome(home, file)
+	}
+	return config.Load(file)
 }

@@ -17,6 +17,7 @@ import (
 	"tri/lib/draft"
 	"tri/lib/evidence"
 	"tri/lib/prompt"
+	"tri/lib/thread"
 	"tri/lib/verdict"
 )
 
@@ -150,6 +151,28 @@ func TestOthers(t *testing.T) {
 	got = judge(t, &Validator{}, Request{Return: good(), Codebase: codebase(t), Others: others[:1]})
 	if got.CrossInvestigationConsistency != verdict.NoOverlap {
 		t.Errorf("got %s", got.CrossInvestigationConsistency)
+	}
+}
+
+// TestForThread: what was said around the question, and by the operator, is a
+// source for the draft; what was deleted is none.
+func TestForThread(t *testing.T) {
+	ret := good()
+	ret.DraftReply += " For the shop it is 12."
+	th := &thread.Thread{Codebase: codebase(t), InvestigatorReturn: ret}
+	for _, c := range []struct {
+		add  func()
+		want string
+	}{
+		{func() {}, verdict.Bounce},
+		{func() { th.Context = []thread.Message{{Content: "we set 12 for the shop", Deleted: true}} }, verdict.Bounce},
+		{func() { th.Notes = []thread.Note{{Text: "the shop has 12"}} }, verdict.Pass},
+		{func() { th.Notes, th.Context[0].Deleted = nil, false }, verdict.Pass},
+	} {
+		c.add()
+		if got := judge(t, &Validator{}, ForThread(th, ret.Question)); got.Verdict != c.want {
+			t.Errorf("got %s %q, want %s", got.Verdict, got.Reasons, c.want)
+		}
 	}
 }
 
