@@ -24,7 +24,7 @@ type Beat struct {
 	Source         string  `json:"source"`
 	StartedAt      string  `json:"started_at"`
 	ConnectedSince *string `json:"connected_since"` // null: the platform cannot be heard
-	LastEventAt    *string `json:"last_event_at"`   // when the last one was kept; null: none since the start
+	LastEventAt    *string `json:"last_event_at"`   // when the last one was kept; null: none new since the start
 	BeatAt         string  `json:"beat_at"`         // when this was written
 }
 
@@ -68,15 +68,8 @@ func (b *beat) link(up bool) {
 	})
 }
 
-func (b *beat) around(keep func([]Item) error) func([]Item) error {
-	return func(items []Item) error {
-		err := keep(items)
-		if err == nil {
-			b.change(func(is *Beat, at *string) { is.LastEventAt = at })
-		}
-		return err
-	}
-}
+// kept tells of new events in the log.
+func (b *beat) kept() { b.change(func(is *Beat, at *string) { is.LastEventAt = at }) }
 
 // run writes until ctx ends, then once more: not connected.
 func (b *beat) run(ctx context.Context) {

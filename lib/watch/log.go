@@ -27,6 +27,7 @@ type log struct {
 	name string // the whole path
 	size int64  // when it was opened
 	last map[string]time.Time
+	kept func() // called when something new was kept
 
 	mu   sync.Mutex
 	seen *set
@@ -129,6 +130,7 @@ func (l *log) keep(items []Item) error {
 	for _, item := range items {
 		l.seen.add(item.ID)
 	}
+	l.kept()
 	return nil
 }
 

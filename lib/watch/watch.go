@@ -106,11 +106,15 @@ func (l *log) run(ctx context.Context, o Options, count *counter, feed Feed) err
 		}
 	})
 	beat := newBeat(o)
-	wg.Go(func() { beat.run(ctx) })
+	l.kept = beat.kept
+	beating, die := context.WithCancel(context.Background())
+	defer die()
+	wg.Go(func() { beat.run(beating) })
 
-	feedErr := feed(ctx, l.resume(o, beat), count.around(beat.around(l.keep)))
+	feedErr := feed(ctx, l.resume(o, beat), count.around(l.keep))
 	told := ctx.Err()
 	stop()
+	die()
 	wg.Wait()
 	if printErr == nil && told == nil {
 		printErr = p.rest()

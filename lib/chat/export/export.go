@@ -142,7 +142,7 @@ func (r *Reader) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	if err != nil {
 		return err
 	}
-	resume.Say("%s export: %d messages; left out: %d notices of the platform", r.format, p.order.n, p.notices)
+	resume.Say("%s export: %d messages; notices of the platform left out: %d", r.format, p.order.n, p.notices)
 	if p.refused > 0 {
 		return sysexit.With(sysexit.Data, fmt.Errorf("export %q: %d parts were refused", r.path, p.refused))
 	}

@@ -43,19 +43,21 @@ const (
 
 // Options say which chat.
 type Options struct {
-	Dir  string
-	Bot  string           // the bot's name; default "tri"
-	Once bool             // the source ends when it has read what is there
-	Now  func() time.Time // default time.Now
+	Dir   string
+	Bot   string           // the bot's name; default "tri"
+	Rooms []string         // those that the source reads; none: all
+	Once  bool             // the source ends when it has read what is there
+	Now   func() time.Time // default time.Now
 }
 
 // Client is a chat in a folder, as source and as sink.
 type Client struct {
-	dir  string
-	root *os.Root
-	bot  string
-	once bool
-	now  func() time.Time
+	dir   string
+	root  *os.Root
+	bot   string
+	rooms []string
+	once  bool
+	now   func() time.Time
 }
 
 var (
@@ -74,6 +76,10 @@ func New(o Options) (*Client, error) {
 	if h, _, ok := parse(o.Bot + ":"); !ok || h.name != o.Bot || h.name == anon {
 		return nil, sysexit.With(sysexit.Config, fmt.Errorf("local chat: %q cannot be a name in a room", o.Bot))
 	}
+	if o.Dir == "" {
+		err := sysexit.With(sysexit.Usage, errors.New("local chat: which folder?"))
+		return nil, sysexit.Hint(err, "name it, or set chat.local.dir in config.yaml")
+	}
 	root, err := os.OpenRoot(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = sysexit.With(sysexit.NoInput, fmt.Errorf("local chat %q: %w", o.Dir, err))
@@ -82,7 +88,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("local chat %q: %w", o.Dir, err)
 	}
-	return &Client{dir: o.Dir, root: root, bot: o.Bot, once: o.Once, now: o.Now}, nil
+	return &Client{dir: o.Dir, root: root, bot: o.Bot, rooms: o.Rooms, once: o.Once, now: o.Now}, nil
 }
 
 // Close closes the folder.

@@ -123,7 +123,7 @@ func (r *reader) all(ctx context.Context) error {
 // is one that ends the source.
 func (r *reader) one(ctx context.Context, name string) error {
 	p := r.rooms[name]
-	if p != nil && p.dead {
+	if p != nil && p.dead || len(r.c.rooms) > 0 && !slices.Contains(r.c.rooms, name) {
 		return nil
 	}
 	f, err := r.c.open(name, os.O_RDONLY)

@@ -1,0 +1,100 @@
+// Tri-watch brings the messages of a chat in, each once, in one shape.
+package main
+
+import (
+	"cmp"
+	"os"
+	"time"
+
+	"tri/lib/chat/export"
+	"tri/lib/chat/local"
+	"tri/lib/chat/mattermost"
+	"tri/lib/cli"
+	"tri/lib/disk"
+	"tri/lib/stream"
+	"tri/lib/watch"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-watch",
+	Usage: "bring the messages of a chat in, each once",
+	Args:  "source [arg ...]",
+	Help: `Writes one event for each message, edit and deletion. The source is one of
+  local [DIR]      a chat in a folder: a file is a room, a line is a message
+  mattermost       the server and bot account of the configuration
+  export PATH      a Slack, Discord, Telegram or Mattermost export, as it was given out
+  stdin, FILE ...  events made elsewhere; stdin with --text, plain lines
+A live chat is kept in the home's events.ndjson, durably, and printed from there;
+the others are only printed, unless --log or --home says so.
+
+  tri-watch export slack.zip | tri-classify | jq .
+  tri-watch local chat --after done.ndjson | tri-classify --out done.ndjson`,
+	Schemas: []string{"event"},
+	Stays:   true,
+	Flags: []cli.Flag{
+		&cli.StringFlag{Name: "home", Usage: "keep the log in `DIR` (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
+		&cli.BoolFlag{Name: "log", Usage: "keep events of any source in the home's log", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "no-log", Usage: "only print, also of a live chat", DisableDefaultText: true},
+		&cli.StringFlag{Name: "after", Usage: "print from a little before where `FILE`, the output of a later stage, ends"},
+		&cli.BoolFlag{Name: "once", Usage: "local: end when what is there has been read", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "text", Usage: "stdin: each line is the text of a message", DisableDefaultText: true},
+		&cli.StringFlag{Name: "rejects", Usage: "append refused records of stdin and files to `FILE`"},
+	},
+	Run: run,
+}
+
+func run(c *cli.Call) (err error) {
+	plan, err := watch.Read(c.Args, watch.Flags{
+		Log: c.Bool("log") || c.IsSet("home"), NoLog: c.Bool("no-log"), After: c.IsSet("after"),
+		Once: c.Bool("once"), Text: c.Bool("text"), Rejects: c.IsSet("rejects"),
+	})
+	if err != nil {
+		return err
+	}
+	o := watch.Options{Out: c.Out, After: c.String("after"), Name: plan.Source, Say: c.Say, Progress: watch.Terminal(c.Err, c.Out)}
+	if plan.Log {
+		if o.Home, err = disk.Open(c.String("home")); err != nil {
+			return err
+		}
+	}
+	feed, err := source(c, plan)
+	if err != nil {
+		return err
+	}
+	return watch.Run(c.Context, o, feed)
+}
+
+// source makes the feed that the command line names.
+func source(c *cli.Call, plan watch.Plan) (watch.Feed, error) {
+	switch plan.Source {
+	case "export":
+		r, err := export.Open(plan.Arg)
+		return watch.FromSource(r), err
+	case "stdin", "file":
+		if c.Bool("text") {
+			return watch.FromText(c.In, cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody"), time.Now), nil
+		}
+		return watch.FromRecords(stream.Input{Files: plan.Files, Stdin: c.In, Rejects: c.String("rejects"), Say: c.Say}), nil
+	}
+	cfg, err := watch.Config(c.String("home"), c.String("config"))
+	if err != nil {
+		return nil, err
+	}
+	if plan.Source == "local" {
+		client, err := local.New(local.Options{
+			Dir: cmp.Or(plan.Arg, cfg.Chat.Local.Dir), Bot: cfg.Chat.Local.BotName,
+			Rooms: watch.Chats(cfg, local.Platform), Once: c.Bool("once"),
+		})
+		return watch.FromSource(client), err
+	}
+	m := cfg.Chat.Mattermost
+	token, err := cfg.Secret(m.TokenEnv, m.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	client, err := mattermost.New(mattermost.Options{URL: m.URL, Token: token, Chats: watch.Chats(cfg, "mattermost")})
+	return watch.FromSource(client), err
+}
