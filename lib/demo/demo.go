@@ -17,6 +17,7 @@ import (
 
 	"tri/examples"
 	"tri/lib/sysexit"
+	"tri/lib/thread"
 )
 
 // limit is for everything but the person's thinking.
@@ -40,6 +41,9 @@ type Options struct {
 type demo struct {
 	Options
 	home string // the demo's own TRI_HOME
+	// pick is the thread whose draft is decided on; approved says how.
+	pick     thread.Thread
+	approved bool
 }
 
 // Run shows everything. The exit status of its error is the caller's.
@@ -54,23 +58,38 @@ func Run(ctx context.Context, o Options) error {
 	if err := d.prepare(); err != nil {
 		return err
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the demo took more than %s", limit))
-	defer stop()
-	started := time.Now()
-	for _, part := range []func(context.Context) error{d.week, d.ask, d.lie, d.answer} {
-		if err := part(ctx); err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				err = errors.Join(cause, err)
-			}
-			return fmt.Errorf("demo: %w", err)
-		}
+	used, err := d.show(ctx)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
 	}
-	d.title("That was all of it, in %.0f s.", time.Since(started).Seconds())
+	d.title("That was all of it, in %.1f s.", used.Seconds())
 	d.say("Everything is in %s, in files to look at:", d.Dir)
 	for _, f := range left {
 		d.say("  %-34s %s", filepath.Join(d.Dir, f.name), f.is)
 	}
 	return nil
+}
+
+// show runs the parts, and tells how long they took without the person.
+func (d *demo) show(ctx context.Context) (used time.Duration, err error) {
+	for _, part := range []func(context.Context) error{d.week, d.ask, d.lie, d.draft, nil, d.post} {
+		if part == nil {
+			if err := d.decide(ctx); err != nil { // people may think as long as they like
+				return used, err
+			}
+			continue
+		}
+		started := time.Now()
+		limited, stop := context.WithTimeoutCause(ctx, limit-used, fmt.Errorf("the demo took more than %s", limit))
+		err := part(limited)
+		cause := context.Cause(limited)
+		stop()
+		if err != nil {
+			return used, errors.Join(cause, err)
+		}
+		used += time.Since(started)
+	}
+	return used, nil
 }
 
 // left is what a reader finds in the folder afterwards.

@@ -50,7 +50,7 @@ func (d *demo) quiet(ctx context.Context, p pipe) ([]byte, error) {
 		c.Close() // the programs have their own
 	}
 	for i, c := range programs {
-		err = errors.Join(err, wait(c, p.ok, said[i].String()))
+		err = errors.Join(err, wait(c, p.ok, &said[i]))
 	}
 	return out.Bytes(), err
 }
@@ -109,7 +109,7 @@ func start(programs []*exec.Cmd) error {
 }
 
 // wait says what a program that failed said.
-func wait(c *exec.Cmd, ok []int, said string) error {
+func wait(c *exec.Cmd, ok []int, said *bytes.Buffer) error {
 	if c.Process == nil {
 		return nil // never started
 	}
@@ -118,7 +118,7 @@ func wait(c *exec.Cmd, ok []int, said string) error {
 	if err == nil || errors.As(err, &exit) && slices.Contains(ok, exit.ExitCode()) {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: %s", filepath.Base(c.Path), err, draft.Visible(strings.TrimSpace(said)))
+	return fmt.Errorf("%s: %w: %s", filepath.Base(c.Path), err, draft.Visible(strings.TrimSpace(said.String())))
 }
 
 // shell is what a person would type for p.
