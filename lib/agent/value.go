@@ -8,13 +8,18 @@ import (
 	"io"
 )
 
+// maxTries is how many braces may open no object.
+const maxTries = 2000
+
 // Object finds the one JSON object in an agent's words, compacted. Words around
 // it are passed over; two objects, half a one or none are an error, since to
 // choose would be to guess.
 func Object(text []byte) ([]byte, error) {
 	var found []byte
-	budget := 4*len(text) + 1<<10 // what may be scanned, so that nesting cannot cost the square
-	for rest := text; ; {
+	// What may be scanned, and how often it may be tried, so that no nesting and no
+	// number of braces costs more than a few times the text.
+	budget := 4*len(text) + 1<<10
+	for rest, tries := text, 0; ; tries++ {
 		i := bytes.IndexByte(rest, '{')
 		if i < 0 {
 			break
@@ -36,7 +41,7 @@ func Object(text []byte) ([]byte, error) {
 			found = value
 			rest = rest[dec.InputOffset():]
 		}
-		if budget < 0 {
+		if budget < 0 || tries > maxTries {
 			return nil, errors.New("no JSON object can be told from the words around it")
 		}
 	}
