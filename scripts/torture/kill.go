@@ -302,12 +302,19 @@ func (w *world) checkPosts(posts []post, fault func(string, ...any)) (swapped, u
 	return swapped, unanswered
 }
 
-// checkReplies: what stands in the chat is what replies.ndjson says.
+// checkReplies: what stands in the chat is what replies.ndjson says. Threads
+// whose question was deleted are left out: a platform may take the answers away
+// with it.
 func (w *world) checkReplies(posts []post, fault func(string, ...any)) {
 	lines, err := w.lines("replies.ndjson")
 	if err != nil {
 		fault("%v", err)
 	}
+	gone := map[string]bool{}
+	for _, q := range w.questions {
+		gone[q.id] = q.deleted
+	}
+	posts = slices.DeleteFunc(slices.Clone(posts), func(p post) bool { return gone[p.thread] })
 	parts := 0
 	seen := map[string]bool{}
 	for n, line := range lines {
@@ -320,7 +327,7 @@ func (w *world) checkReplies(posts []post, fault func(string, ...any)) {
 			fault("replies.ndjson:%d: the same reply again", n+1)
 		}
 		seen[id] = true
-		if r.Outcome == outbox.Posted {
+		if r.Outcome == outbox.Posted && !gone[r.ReplyToMessageID] {
 			parts += max(1, len(r.PostedMessageIDs))
 		}
 	}
