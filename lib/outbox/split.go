@@ -10,11 +10,15 @@ import (
 // Split cuts a text into parts of at most limit characters (runes), at the best
 // place that is there: between paragraphs, lines, sentences, words, characters as
 // people see them. Nothing is added or lost: the parts joined are the text. No
-// part is blank, since platforms refuse those, unless the text is.
+// part is blank, since platforms refuse those, unless so many blanks stand in a
+// row; blanks at the very end go with the last part.
 func Split(text string, limit int) []string {
 	var parts []string
-	for limit > 0 && utf8.RuneCountInString(text) > limit {
+	for limit > 0 {
 		head := text[:runeOffset(text, limit)]
+		if len(head) == len(text) {
+			break
+		}
 		at := cutAt(head, text)
 		if strings.TrimSpace(text[at:]) == "" {
 			break // only blanks are left: they go with what is before them
@@ -22,7 +26,7 @@ func Split(text string, limit int) []string {
 		parts = append(parts, text[:at])
 		text = text[at:]
 	}
-	if blank := strings.TrimSpace(text) == ""; blank && len(parts) > 0 {
+	if strings.TrimSpace(text) == "" && len(parts) > 0 {
 		parts[len(parts)-1] += text
 		return parts
 	}
@@ -56,7 +60,8 @@ func cutAt(head, text string) int {
 // graphemes is the last boundary between visible characters in head; one that is
 // longer than head is cut.
 func graphemes(head, text string) int {
-	at, state, rest := 0, -1, text
+	_, next := utf8.DecodeRuneInString(text[len(head):])
+	at, state, rest := 0, -1, text[:len(head)+next] // a boundary depends on one character behind it
 	for at < len(head) {
 		var c string
 		c, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)

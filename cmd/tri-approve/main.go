@@ -1,0 +1,92 @@
+// Tri-approve is where people decide what is posted: it shows what waits and
+// everything a decision rests on, and appends what they say to the decision log.
+package main
+
+import (
+	"strings"
+	"time"
+
+	"tri/lib/cli"
+	"tri/lib/config"
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/gate"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-approve",
+	Usage: "decide what is posted",
+	Args:  "command [id]",
+	Help: `Drafts wait here for a yes, questions of the pipeline for an answer, failed
+investigations and parked posts for a word. An ID is the one that list prints,
+the beginning of a thread's key, or on a terminal the number in the list. Only
+the names under team.approvers may decide; everything said is kept in
+decisions.ndjson, and the first valid word counts.
+
+  tri-approve list
+  tri-approve show 3f9a2c
+  tri-approve approve 3f9a2c
+  tri-approve redo 3f9a2c --note 'look at the client, not the server'
+  tri-approve list --json | jq -r .key`,
+	Schemas: []string{"decision"},
+	Commands: []cli.Program{
+		command("list", "", "show what waits, oldest first", func(c *cli.Call, t *gate.Terminal) error { return t.List(c.Bool("all")) },
+			&cli.BoolFlag{Name: "all", Usage: "also what can be undone or is being posted", DisableDefaultText: true}),
+		command("show", "id", "show everything that a decision rests on", func(c *cli.Call, t *gate.Terminal) error { return t.Show(c.Args[0]) }),
+		command("approve", "id", "say yes to a draft as it is", func(c *cli.Call, t *gate.Terminal) error { return t.Approve(c.Args[0]) }, sha, yes),
+		command("edit", "id", "say yes to another text in its place", func(c *cli.Call, t *gate.Terminal) error { return t.Edit(c.Args[0], c.String("text-file")) }, sha, yes,
+			&cli.StringFlag{Name: "text-file", Usage: "take the text from `FILE`, - for standard input, instead of $VISUAL or $EDITOR"}),
+		command("dismiss", "id", "post nothing", word(decision.Dismiss, "reason"), sha, note("reason", "why nothing is posted")),
+		command("redo", "id", "have it investigated again", word(decision.Redo, "note"), sha, note("note", "what to look at")),
+		command("answer", "id", "answer what you are asked", word(decision.Answer, "note"), sha, note("note", "the answer")),
+		command("undo", "id", "take a yes back, until it is posted", func(c *cli.Call, t *gate.Terminal) error { return t.Undo(c.Args[0]) }, sha),
+		command("settle", "id posted|retry|drop", "say what became of a parked post",
+			func(c *cli.Call, t *gate.Terminal) error { return t.Settle(c.Args[0], c.Args[1], c.String("note")) }, note("note", "how you know")),
+	},
+}
+
+var (
+	sha = &cli.StringFlag{Name: "sha", Usage: "only if the draft's sha256 begins with `PREFIX`"}
+	yes = &cli.BoolFlag{Name: "yes", Usage: "do not ask", DisableDefaultText: true}
+)
+
+func note(name, what string) cli.Flag {
+	return &cli.StringFlag{Name: name, Usage: "say `TEXT`: " + what}
+}
+
+func word(kind, flag string) func(*cli.Call, *gate.Terminal) error {
+	return func(c *cli.Call, t *gate.Terminal) error {
+		if kind == decision.Answer && c.String(flag) == "" {
+			return cli.Usagef("answer needs --note")
+		}
+		return t.Word(kind, c.Args[0], c.String(flag))
+	}
+}
+
+func command(name, args, usage string, do func(*cli.Call, *gate.Terminal) error, flags ...cli.Flag) cli.Program {
+	flags = append(flags,
+		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
+		&cli.StringFlag{Name: "as", Usage: "decide as `NAME`", EnvVars: []string{"TRI_USER", "USER"}},
+		&cli.BoolFlag{Name: "json", Usage: "write records", DisableDefaultText: true})
+	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
+		if n := len(strings.Fields(args)); len(c.Args) != n {
+			return cli.Usagef("%s takes %d arguments, not %d", name, n, len(c.Args))
+		}
+		home, err := disk.Open(c.String("home"))
+		if err != nil {
+			return err
+		}
+		defer home.Close()
+		cfg, err := config.ForHome(home.Dir(), c.String("config"))
+		if err != nil {
+			return err
+		}
+		return do(c, &gate.Terminal{
+			Gate: gate.Gate{Home: home, Config: cfg, By: c.String("as"), Via: "terminal", Now: time.Now},
+			In:   c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Yes: c.Bool("yes"), SHA: c.String("sha"),
+		})
+	}}
+}

@@ -1,0 +1,250 @@
+package decision
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+var team = Policy{Approvers: []string{"ana", "ben"}}
+
+// script makes records of a short notation, "who kind [cycle] [text]": a record a
+// minute, of the thread k unless the word before "/" names another.
+func script(lines ...string) []Record {
+	var rs []Record
+	for i, line := range lines {
+		r := Record{N: int64(i + 1), At: noon.Add(time.Duration(i) * time.Minute).Format(time.RFC3339), Key: "k", Cycle: 1}
+		f := strings.Fields(line)
+		r.By, r.Kind = f[0], f[1]
+		if len(f) > 2 {
+			fmt.Sscan(f[2], &r.Cycle)
+		}
+		if len(f) > 3 {
+			r.Text, r.DraftSHA256 = f[3], Sum(f[3])
+		}
+		switch r.Kind {
+		case Edit:
+			r.Original = Sum(f[4])
+		case Offer:
+			if len(f) > 4 {
+				r.ExpiresAt = f[4]
+			}
+		case Answer, Redo, Dismiss:
+			r.Note = "n"
+		case Settle:
+			r.Outcome, r.Post = f[4], "p"
+		}
+		rs = append(rs, r)
+	}
+	return rs
+}
+
+func TestState(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		policy Policy
+		lines  []string // the last one is judged
+		why    string   // part of the reason that it does not count, "" when it does
+	}{
+		{"approve", team, []string{"d offer 1 x", "ana approve 1 x"}, ""},
+		{"nobody on the list", Policy{}, []string{"d offer 1 x", "ana approve 1 x"}, "team.approvers is empty"},
+		{"an empty name on the list", Policy{Approvers: []string{""}}, []string{"d offer 1 x", "ana approve 1 x"}, "not in team.approvers"},
+		{"not on the list", team, []string{"d offer 1 x", "eve approve 1 x"}, `"eve" is not in`},
+		{"redo needs the list", team, []string{"eve redo 1"}, `"eve" is not in`},
+		{"answer needs the list", team, []string{"eve answer 1"}, `"eve" is not in`},
+		{"dismiss needs the list", team, []string{"d offer 1 x", "eve dismiss 1"}, `"eve" is not in`},
+		{"edit needs the list", team, []string{"d offer 1 x", "eve edit 1 y x"}, `"eve" is not in`},
+		{"undo needs the list", team, []string{"d offer 1 x", "ana approve 1 x", "eve undo 1"}, `"eve" is not in`},
+		{"settle needs the list", team, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "eve settle 1 x drop"}, `"eve" is not in`},
+
+		{"nothing offered", team, []string{"ana approve 1 x"}, "nothing was offered"},
+		{"stale hash", team, []string{"d offer 1 x", "d offer 1 y", "ana approve 1 x"}, "another draft stands"},
+		{"stale cycle", team, []string{"d offer 1 x", "d offer 2 x", "ana approve 1 x"}, "speaks of cycle 1"},
+		{"stale edit", team, []string{"d offer 1 x", "d offer 1 y", "ana edit 1 z x"}, "another draft stands"},
+		{"expired", team, []string{"d offer 1 x 2026-01-02T12:00:30Z", "ana approve 1 x"}, "expired"},
+		{"not yet expired", team, []string{"d offer 1 x 2026-01-02T12:01:00Z", "ana approve 1 x"}, ""},
+		{"unreadable expiry", team, []string{"d offer 1 x soon", "ana approve 1 x"}, "expired"},
+		{"redo of an expired", team, []string{"d offer 1 x 2026-01-02T12:00:30Z", "ana redo 1"}, "expired"},
+		{"withdrawn", team, []string{"d offer 1 x", "d withdraw 1 x", "ana approve 1 x"}, "void: withdrawn"},
+		{"withdraw of another", team, []string{"d offer 1 x", "d withdraw 1 y"}, "another draft"},
+		{"second approver", team, []string{"d offer 1 x", "ana approve 1 x", "ben approve 1 x"}, `"ana" was first (approve)`},
+		{"dismiss after approve", team, []string{"d offer 1 x", "ana approve 1 x", "ben dismiss 1"}, `"ana" was first`},
+		{"approve after redo", team, []string{"d offer 1 x", "ana redo 1", "ben approve 1 x"}, `"ana" was first (redo)`},
+		{"refused does not block", team, []string{"d offer 1 x", "eve dismiss 1", "ben approve 1 x"}, ""},
+		{"same offer again", team, []string{"d offer 1 x", "ana approve 1 x", "d offer 1 x"}, "stands already"},
+		{"offer with a wrong hash", team, []string{"d offer 1 x", "d offer 2"}, "hash"},
+
+		{"undo", team, []string{"d offer 1 x", "ana approve 1 x", "ben undo 1"}, ""},
+		{"undo twice", team, []string{"d offer 1 x", "ana approve 1 x", "ben undo 1", "ana undo 1"}, "no such decision"},
+		{"approve after undo", team, []string{"d offer 1 x", "ana approve 1 x", "ben undo 1", "ben approve 1 x"}, ""},
+		{"undo of a redo", team, []string{"d offer 1 x", "ana redo 1", "ana undo 1"}, "acted upon"},
+		{"undo after claim", team, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "ana undo 1"}, "too late"},
+		{"claim after undo", team, []string{"d offer 1 x", "ana approve 1 x", "ana undo 1", "r claim 1 x"}, "nobody has approved"},
+		{"claim after withdraw", team, []string{"d offer 1 x", "ana approve 1 x", "d withdraw 1 x", "r claim 1 x"}, "void: withdrawn"},
+		{"claim after a new offer", team, []string{"d offer 1 x", "ana approve 1 x", "d offer 2 y", "r claim 1 x"}, "nobody has approved"},
+		{"claim of another text", team, []string{"d offer 1 x", "ana edit 1 y x", "r claim 1 x"}, "another text"},
+		{"claim of the edit", team, []string{"d offer 1 x", "ana edit 1 y x", "r claim 1 y"}, ""},
+		{"claim twice", team, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "r claim 1 x"}, "too late"},
+		{"claim without a yes", team, []string{"d offer 1 x", "r claim 1 x"}, "nobody has approved"},
+		{"claim of a redo", team, []string{"d offer 1 x", "ana redo 1", "r claim 1 x"}, "nobody has approved"},
+		{"withdraw after claim", team, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "d withdraw 1 x"}, "too late"},
+		{"revoke after claim", team, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "r revoke 1 x"}, "too late"},
+		{"revoke", team, []string{"d offer 1 x", "ana approve 1 x", "r revoke 1 x"}, ""},
+		{"revoke of an undecided", team, []string{"d offer 1 x", "r revoke 1 x"}, "no such approved"},
+		{"claim after revoke", team, []string{"d offer 1 x", "ana approve 1 x", "r revoke 1 x", "r claim 1 x"}, "void: revoked"},
+		{"offer after claim", team, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "d offer 2 y"}, ""},
+		{"the claimed draft again", team, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "d offer 1 x"}, "being posted"},
+		{"the same text in the next cycle", team, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "d offer 2 x", "ana approve 2 x"}, ""},
+		{"edit to a text that is being posted", team,
+			[]string{"d offer 1 x", "ana edit 1 z x", "r claim 1 z", "d offer 1 y", "ben edit 1 z y"}, "being posted"},
+
+		{"redo without an offer", team, []string{"ana redo 1"}, ""},
+		{"redo twice without an offer", team, []string{"ana redo 1", "ben redo 1"}, "no draft stands"},
+		{"redo of the next cycle", team, []string{"ana redo 1", "ben redo 2"}, ""},
+		{"redo of a later cycle voids", team, []string{"d offer 1 x", "ana approve 1 x", "ben redo 2", "r claim 1 x"}, "nobody has approved"},
+		{"redo of a claimed cycle", team, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "ben redo 1"}, "too late"},
+		{"redo naming no draft that stands", team, []string{"ana redo 1 x"}, "no such draft"},
+		{"redo naming another draft", team, []string{"d offer 1 x", "ana redo 1 y"}, "another draft"},
+
+		{"settle", team, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "ana settle 1 x retry"}, ""},
+		{"settle without a claim", team, []string{"d offer 1 x", "ana approve 1 x", "ana settle 1 x retry"}, "under way"},
+		{"settle to nothing", team, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "ana settle 1 x maybe"}, "no outcome"},
+		{"unknown kind", team, []string{"ana nod 1"}, `no kind "nod"`},
+
+		// Ana was on the list when tri-reply claimed what she approved.
+		{"claim of one who left", Policy{Approvers: []string{"ben"}}, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x"}, ""},
+		{"undo behind that claim", Policy{Approvers: []string{"ben"}}, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "ben undo 1"}, "too late"},
+		{"another text of one who left", Policy{Approvers: []string{"ben"}}, []string{"d offer 1 x", "ana approve 1 y", "r claim 1 y"}, "nobody has approved"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := NewState(tt.policy)
+			rs := script(tt.lines...)
+			for _, r := range rs[:len(rs)-1] {
+				s.Add(r)
+			}
+			counts, why := s.Add(rs[len(rs)-1])
+			if counts != (tt.why == "") || counts != (why == "") || !strings.Contains(why, tt.why) {
+				t.Errorf("counts %v, %q; want %q", counts, why, tt.why)
+			}
+		})
+	}
+}
+
+func TestTamperedText(t *testing.T) {
+	rs := script("d offer 1 x", "ana approve 1 x")
+	rs[1].Text = "y" // under the hash of x
+	s := NewState(team)
+	s.Add(rs[0])
+	if counts, why := s.Add(rs[1]); counts || !strings.Contains(why, "hash") {
+		t.Errorf("counts %v, %q", counts, why)
+	}
+}
+
+func TestResolve(t *testing.T) {
+	rs := script("d offer 1 x 2026-01-02T13:00:00Z", "ana approve 1 x", "ben dismiss 1")
+	late := script("d offer 1 x 2026-01-02T13:00:00Z")[0]
+	late.Key = "late"
+	got := Resolve(append(rs, late), team, noon.Add(2*time.Hour))
+	if k := got["k"]; k.Decision == nil || k.Decision.By != "ana" || k.Void != "" || !k.Approved() {
+		t.Errorf("k: %+v", k)
+	}
+	if l := got["late"]; l.Decision != nil || !strings.HasPrefix(l.Void, "expired") || l.Open(noon) {
+		t.Errorf("late: %+v", l)
+	}
+}
+
+// FuzzState folds random logs and holds what must be true of any.
+func FuzzState(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(seed, uint8(200))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, n uint8) { foldRandom(t, rand.New(rand.NewPCG(seed, 0)), int(n)) })
+}
+
+func foldRandom(t *testing.T, rnd *rand.Rand, n int) {
+	kinds := []string{Offer, Offer, Withdraw, Approve, Approve, Edit, Dismiss, Redo, Answer, Undo, Claim, Claim, Revoke, Settle, "?"}
+	texts := []string{"x", "y", "z"}
+	s := NewState(team)
+	decided := map[string]string{} // by thread and offer: the decision in force
+	claimed := map[string]bool{}
+	offerNo := map[string]int{}
+	for i := range n {
+		text, other := texts[rnd.IntN(3)], texts[rnd.IntN(3)]
+		r := Record{
+			N: int64(i + 1), At: noon.Add(time.Duration(i) * time.Second).Format(time.RFC3339), Kind: kinds[rnd.IntN(len(kinds))],
+			By: []string{"ana", "ben", "eve"}[rnd.IntN(3)], Key: []string{"k", "l"}[rnd.IntN(2)], Cycle: 1 + rnd.IntN(2),
+			Text: text, DraftSHA256: Sum(text), Original: Sum(other), Note: "n", Outcome: SettleDrop, Post: "p",
+		}
+		if rnd.IntN(4) == 0 {
+			r.DraftSHA256 = ""
+		}
+		if r.Kind == Offer && rnd.IntN(3) == 0 {
+			r.ExpiresAt = noon.Add(time.Duration(i+rnd.IntN(4)) * time.Second).Format(time.RFC3339)
+		}
+		before := s.Standing(r.Key)
+		counts, why := s.Add(r)
+		if counts == (why != "") {
+			t.Fatalf("record %d (%s): counts %v and %q", r.N, r.Kind, counts, why)
+		}
+		if !counts {
+			if s.Standing(r.Key) != before {
+				t.Fatalf("record %d (%s) does not count and changed the standing", r.N, r.Kind)
+			}
+			continue
+		}
+		place := fmt.Sprint(r.Key, offerNo[r.Key])
+		switch r.Kind {
+		case Offer:
+			offerNo[r.Key]++
+		case Approve, Edit, Dismiss, Redo, Answer:
+			if r.By == "eve" {
+				t.Fatalf("record %d: %s by one who may not", r.N, r.Kind)
+			}
+			if before == nil || r.Cycle > before.Cycle {
+				offerNo[r.Key]++ // a word about a thread without a draft
+				place = fmt.Sprint(r.Key, offerNo[r.Key])
+			}
+			if decided[place] != "" {
+				t.Fatalf("record %d: %s counts beside %s", r.N, r.Kind, decided[place])
+			}
+			decided[place] = r.Kind
+		case Undo:
+			if claimed[place] {
+				t.Fatalf("record %d: undo behind a claim", r.N)
+			}
+			delete(decided, place)
+		case Claim:
+			if claimed[r.ID()] {
+				t.Fatalf("record %d: %s claimed twice", r.N, r.ID())
+			}
+			claimed[r.ID()], claimed[place] = true, true
+		case Withdraw, Revoke:
+			if claimed[place] {
+				t.Fatalf("record %d: %s behind a claim", r.N, r.Kind)
+			}
+		}
+		if st := s.Standing(r.Key); st.Approved() && (st.Claimed || st.Void != "") {
+			t.Fatalf("record %d: approved and claimed or void: %+v", r.N, st)
+		}
+	}
+	if len(s.Claims()) != len(s.claims) {
+		t.Fatalf("%d claims in order, %d by id", len(s.Claims()), len(s.claims))
+	}
+}
+
+func BenchmarkFold100000(b *testing.B) {
+	var rs []Record
+	for i := range 25_000 {
+		for _, r := range script("d offer 1 x", "ana approve 1 x", "r claim 1 x", "ben undo 1") {
+			r.Key = fmt.Sprint("local.dev.", i)
+			rs = append(rs, r)
+		}
+	}
+	for b.Loop() {
+		Resolve(rs, team, noon)
+	}
+}
