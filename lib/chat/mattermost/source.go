@@ -94,7 +94,7 @@ func (l *listening) session(ctx context.Context) error {
 		return err
 	}
 	if l.other == 0 {
-		l.other = l.serverNow().Add(-2 * time.Second).UnixMilli() // Date has whole seconds
+		l.other = l.serverNow().Add(-overlap).UnixMilli() // a first start tells the last minute, as a restart would
 	}
 	s, err := l.dial(ctx, l.connection, l.next)
 	if err != nil {
