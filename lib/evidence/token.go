@@ -24,7 +24,7 @@ type Token struct{ Kind, Text string }
 var (
 	fenced  = regexp.MustCompile("(?s)```[a-zA-Z0-9_+-]*\n?(.*?)(?:```|$)")
 	ticked  = regexp.MustCompile("`([^`\n]{1,200})`")
-	cited   = regexp.MustCompile(`(?:[\w@+/.-]*[A-Za-z][\w@+/-]*\.\d|(?:(?:\./)?[\w@+-][\w.@+/-]*)?(?:\.[A-Za-z]\w*|/[\w-]+|\b(?:\w+file|README|LICENSE)))(?::\d{1,9}(?:[-–]\d{1,9}|:\d{1,9})?\b|#L\d{1,9}(?:-L?\d{1,9})?\b)`)
+	cited   = regexp.MustCompile(`(?:[\w@+/.-]*[A-Za-z][\w@+/-]*\.\d|(?:(?:\./)?\.?[\w@+-][\w.@+/-]*)?(?:\.[A-Za-z]\w*|/[\w-]+|\b(?:\w+file|README|LICENSE)))(?::\d{1,9}(?:[-–]\d{1,9}|:\d{1,9})?\b|#L\d{1,9}(?:-L?\d{1,9})?\b)`)
 	linesOf = regexp.MustCompile(`(?i)\b(?:lines?|baris|l\.)\s+\d+(?:\s*(?:-|–|to|and|sampai|dan|,)\s*\d+)*`)
 	marker  = regexp.MustCompile(`(?m)^[ \t>*-]*\d{1,2}[.)][ \t]`)
 	counted = regexp.MustCompile(`(?i)\b\d+\s+(?:lines?|places?|match(?:es)?|hits?|references?|results?|occurrences?|steps?|baris|tempat|hasil|langkah)\b|\b\d+(?:st|nd|rd|th)\b`)
