@@ -19,7 +19,7 @@ var levels = []struct {
 	{"program", []string{"tri/cmd/", "tri/scripts/"}},
 	{"frame", []string{"tri/lib/cli"}},
 	{"work", []string{"tri/lib/classify", "tri/lib/dispatch", "tri/lib/investigate", "tri/lib/validate", "tri/lib/gate",
-		"tri/lib/report", "tri/lib/watch", "tri/lib/reply", "tri/lib/health", "tri/lib/drill", "tri/lib/setup", "tri/lib/demo"}},
+		"tri/lib/report", "tri/lib/watch", "tri/lib/reply", "tri/lib/health", "tri/lib/drill", "tri/lib/setup", "tri/lib/demo", "tri/lib/front"}},
 	{"adapter list", []string{"tri/lib/agent/all"}},
 	{"adapter", []string{"tri/lib/agent/", "tri/lib/chat/"}},
 	{"port", []string{"tri/lib/agent", "tri/lib/chat"}},

@@ -10,13 +10,14 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/disk"
 	"tri/lib/sysexit"
 )
 
 // Around is what a default is taken from.
 type Around struct {
 	Home string // the home's folder
-	Dir  string // where the program runs
+	Dir  string // where the program runs; "" is asked of the system
 	User string // who runs it
 }
 
@@ -180,4 +181,23 @@ func (a *Answers) anchor(dir string) error {
 		names[filepath.Base(folder)] = folder
 	}
 	return nil
+}
+
+// Begin completes the answers and writes the configuration. Whether there is one
+// already is said before anything is asked.
+func Begin(h *disk.Home, a Answers, at Around, force bool, in io.Reader, out io.Writer) (string, error) {
+	if h.Exists(FileName) && !force {
+		return "", exists(h.Path(FileName))
+	}
+	if at.Dir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return "", sysexit.With(sysexit.IO, fmt.Errorf("find the current folder: %w", err))
+		}
+		at.Dir = dir
+	}
+	if err := Complete(&a, at, in, out); err != nil {
+		return "", err
+	}
+	return Write(h, a, force)
 }

@@ -38,6 +38,10 @@ type Answers struct {
 // ErrExists means that there is a configuration already.
 var ErrExists = fmt.Errorf("there is a configuration already")
 
+func exists(path string) error {
+	return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("write %q: %w", path, ErrExists)), "--force replaces it")
+}
+
 //go:embed config.yaml.tmpl
 var text string
 
@@ -48,7 +52,7 @@ var page = template.Must(template.New("config.yaml").Funcs(template.FuncMap{"q":
 func Write(h *disk.Home, a Answers, force bool) (string, error) {
 	path := h.Path(FileName)
 	if h.Exists(FileName) && !force {
-		return path, sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("write %q: %w", path, ErrExists)), "--force replaces it")
+		return path, exists(path)
 	}
 	b, cfg, err := render(path, a)
 	if err != nil {

@@ -1,0 +1,100 @@
+// Tri is the front door: it sets a team up, shows the whole path, and runs the
+// other programs by their short names.
+package main
+
+import (
+	"cmp"
+	"io"
+	"os"
+	"time"
+
+	"tri/lib/cli"
+	"tri/lib/demo"
+	"tri/lib/disk"
+	"tri/lib/front"
+	"tri/lib/gate"
+	"tri/lib/health"
+	"tri/lib/setup"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri",
+	Usage: "set up, try out, and run the tools by their short names",
+	Args:  "command [arg ...]",
+	Help: `tri NAME runs tri-NAME, which stands beside it or on PATH, with everything behind
+the name.
+
+  tri demo                          the whole path, on this machine, in a minute
+  tri init                          begin: a few questions, a configuration, a check
+  tri help                          every tool, in the order of the pipe
+  tri report why 142                the same as tri-report why 142`,
+	Rest:     true,
+	Commands: []cli.Program{initCommand, demoCommand, helpCommand},
+	Run:      func(c *cli.Call) error { return front.Exec(c.Args) },
+}
+
+var initCommand = cli.Program{
+	Name: "init", Usage: "ask a few questions and write a configuration",
+	Help: `Asks on a terminal what its options do not say; elsewhere, and with --yes, takes
+the defaults. Then looks at what it made, as tri-health does.`,
+	Flags: []cli.Flag{
+		&cli.StringFlag{Name: "home", Usage: "begin in `DIR` (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "platform", Usage: "watch a `KIND` of chat: local or mattermost"},
+		&cli.StringFlag{Name: "local-dir", Usage: "keep the local chat in `DIR`"},
+		&cli.StringFlag{Name: "mattermost-url", Usage: "reach the server at `URL`"},
+		&cli.StringSliceFlag{Name: "chat", Usage: "watch the chat with `ID` (repeatable; default all)"},
+		&cli.StringSliceFlag{Name: "codebase", Usage: "answer from `DIR` (repeatable)"},
+		&cli.StringFlag{Name: "agent", Usage: "investigate with `NAME`: search or claude"},
+		&cli.StringSliceFlag{Name: "approver", Usage: "let `NAME` approve (repeatable)"},
+		&cli.StringFlag{Name: "language", Usage: "the operator's, as `CODE`"},
+		&cli.BoolFlag{Name: "yes", Usage: "do not ask, take the defaults", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "force", Usage: "replace a configuration that is there", DisableDefaultText: true},
+	},
+	Run: initialize,
+}
+
+func initialize(c *cli.Call) error {
+	home, err := disk.Open(c.String("home"))
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	a := setup.Answers{
+		Platform: c.String("platform"), LocalDir: c.String("local-dir"), MattermostURL: c.String("mattermost-url"),
+		Chats: c.Strings("chat"), Codebases: c.Strings("codebase"), Agent: c.String("agent"),
+		Approvers: c.Strings("approver"), Language: c.String("language"),
+	}
+	var in io.Reader
+	if gate.IsTerminal(c.In) && !c.Bool("yes") {
+		in = c.In
+	}
+	at := setup.Around{Home: home.Dir(), User: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "operator")}
+	path, err := setup.Begin(home, a, at, c.Bool("force"), in, c.Err)
+	if err != nil {
+		return err
+	}
+	c.Say("wrote %s", path)
+	return health.Print(c.Out, health.Run(c.Context, health.Options{Dir: home.Dir(), Now: time.Now}))
+}
+
+var demoCommand = cli.Program{
+	Name: "demo", Usage: "show the whole path on this machine, in a minute",
+	Flags: []cli.Flag{
+		&cli.StringFlag{Name: "dir", Usage: "leave everything in `DIR`", Value: "demo"},
+		&cli.StringFlag{Name: "codebase", Usage: "ask about the code in `DIR`", Value: "."},
+		&cli.BoolFlag{Name: "yes", Usage: "approve without asking", DisableDefaultText: true},
+	},
+	Run: func(c *cli.Call) error {
+		return demo.Run(c.Context, demo.Options{
+			Dir: c.String("dir"), Codebase: c.String("codebase"), Yes: c.Bool("yes"), Bin: front.Dir(),
+			Terminal: gate.IsTerminal(c.In) && gate.IsTerminal(c.Out), In: c.In, Out: c.Out, Err: c.Err,
+		})
+	},
+}
+
+var helpCommand = cli.Program{
+	Name: "help", Args: "[command]", Usage: "list the tools, or show how one is used",
+	Run: func(c *cli.Call) error { return front.Help(c.Out, c.Args) },
+}

@@ -1,0 +1,144 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tri/lib/config"
+)
+
+func (x *examination) readConfig() {
+	cfg, err := config.ForHome(x.Dir, x.Config)
+	if err != nil {
+		x.failed("config", "mend the lines that it names; tri.5 has every key", err)
+		return
+	}
+	x.config = cfg
+	if cfg.Path == "" {
+		x.warn("config", "tri init writes one", "no configuration in %s: the defaults hold", x.Dir)
+		return
+	}
+	// Whoever can write it can have any program run as us.
+	if info, err := os.Stat(cfg.Path); err == nil && info.Mode().Perm()&0o022 != 0 {
+		x.fail("config", "chmod 600 "+cfg.Path, "%s has mode %#o: others can change it", cfg.Path, info.Mode().Perm())
+		return
+	}
+	x.ok("config", "%s", cfg.Path)
+}
+
+func (x *examination) people() {
+	if who := x.config.Team.Approvers; len(who) > 0 {
+		x.ok("approvers", "%s", strings.Join(who, ", "))
+		return
+	}
+	fix := "name them under team.approvers"
+	if x.config.Path == "" {
+		x.warn("approvers", fix, "nobody may approve")
+	} else {
+		x.fail("approvers", fix, "nobody may approve: nothing will ever be posted")
+	}
+}
+
+func (x *examination) codebases(ctx context.Context) {
+	if len(x.config.Codebases) == 0 {
+		x.warn("codebase", "name one under codebases", "none: questions are answered from the folder that tri-dispatch runs in")
+		return
+	}
+	git := false
+	for _, b := range x.config.Codebases {
+		name := "codebase " + b.Name
+		info, err := os.Stat(b.Path)
+		switch {
+		case err != nil:
+			x.failed(name, "mend its path in the configuration", err)
+			continue
+		case !info.IsDir():
+			x.fail(name, "mend its path in the configuration", "%s is no folder", b.Path)
+			continue
+		}
+		if within(b.Path, x.Dir) {
+			x.warn(name, "keep the home elsewhere", "%s holds the home: what people wrote in the chat could be cited", b.Path)
+			continue
+		}
+		if !isRepository(b.Path) {
+			x.warn(name, "git init, so that citations name a commit", "%s is no git repository", b.Path)
+			continue
+		}
+		git = true
+		x.ok(name, "%s", b.Path)
+	}
+	if git {
+		x.tool(ctx, "git", "git", "--version", "codebases are repositories")
+	}
+}
+
+// within reports whether path stands below dir.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func isRepository(dir string) bool {
+	for {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func (x *examination) agents(ctx context.Context) {
+	x.agent(ctx, "investigator", x.config.Investigator)
+	x.agent(ctx, "validator", x.config.Validator)
+	if x.config.Escalation.Enabled {
+		x.tool(ctx, "tmux", "tmux", "-V", "long runs live in it")
+	}
+}
+
+func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
+	switch a.Agent {
+	case "search":
+		x.ok(name, "search, built in: no model, no key")
+		return
+	case "none":
+		x.ok(name, "none: code alone checks the drafts")
+		return
+	}
+	if x.config.Sandbox != "off" {
+		x.fail(name, "sandbox: off, if you mean it", "%s runs without a sandbox, and the configuration requires one", a.Agent)
+		return
+	}
+	program := a.Agent
+	if len(a.Command) > 0 {
+		program = a.Command[0]
+	}
+	if a.Agent == "claude" {
+		x.tool(ctx, name, program, "--version", "claude investigates")
+		return
+	}
+	if _, err := lookPath(program); err != nil {
+		x.failed(name, "mend "+name+".command", err)
+		return
+	}
+	x.ok(name, "%s", program)
+}
+
+// chat looks at how the platforms are reached.
+func (x *examination) chat(ctx context.Context) {
+	if dir := x.config.Chat.Local.Dir; dir != "" {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			x.failed("chat local", "mkdir "+dir, errors.Join(err, errors.New("the local chat has no folder")))
+		} else {
+			x.ok("chat local", "%s", dir)
+		}
+	}
+	if x.config.Chat.Mattermost.URL != "" {
+		x.mattermost(ctx)
+	}
+}
