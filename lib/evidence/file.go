@@ -52,6 +52,21 @@ func read(root *os.Root, name string) ([]byte, error) {
 	return data, checkText(data)
 }
 
+// unknown reports whether err says that a file could not be looked at, and not
+// what it is: the disk failed, the folder may not be read. A file that is gone,
+// or is none, is known.
+func unknown(err error) bool {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return false
+	}
+	switch errno {
+	case syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ENXIO, syscall.EXDEV:
+		return false
+	}
+	return true
+}
+
 func checkInfo(info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return errors.New("it is not a regular file")

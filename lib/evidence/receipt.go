@@ -60,32 +60,36 @@ func region(p Place, lines []string, quote string) (span, bool) {
 // the file unchanged, or the same lines somewhere in it. why says, for a person,
 // where they went or what is gone. A reference that code cannot check stands, as
 // it did when a person read it.
-func StillStands(root *os.Root, repo Repo, ref Ref) (ok bool, why string) {
+func StillStands(root *os.Root, repo Repo, ref Ref) (ok bool, why string, err error) {
 	switch ref.Kind {
 	case GitCommit:
 		if f := resolveCommit(repo, ref); f.Result == Fabricated {
-			return false, f.Note
+			return false, f.Note, nil
 		}
-		return true, ""
+		return true, "", nil
 	case File:
 	default:
-		return true, ""
+		return true, "", nil
 	}
 	if ref.Receipt == nil {
-		return false, "it has no receipt"
+		return false, "it has no receipt", nil
 	}
 	p, err := Parse(ref.Ref)
 	if err != nil {
-		return false, err.Error()
+		return false, err.Error(), nil
 	}
 	data, err := read(root, p.Path)
+	if unknown(err) {
+		return false, "", fmt.Errorf("read %q: %w", p.Path, err)
+	}
 	if err != nil {
-		return false, err.Error()
+		return false, err.Error(), nil
 	}
 	if sum(data) == ref.Receipt.SHA256 {
-		return true, ""
+		return true, "", nil
 	}
-	return linesStand(p, split(data), ref)
+	ok, why = linesStand(p, split(data), ref)
+	return ok, why, nil
 }
 
 func linesStand(p Place, lines []string, ref Ref) (bool, string) {

@@ -72,14 +72,17 @@ func TestStillStands(t *testing.T) {
 			} else if err := os.Remove(dir + "/lib/retry.go"); err != nil {
 				t.Fatal(err)
 			}
-			ok, why := StillStands(root, Repo{}, ref)
+			ok, why, err := StillStands(root, Repo{}, ref)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if ok != c.ok || !strings.Contains(why, c.why) {
 				t.Errorf("got %v %q, want %v %q", ok, why, c.ok, c.why)
 			}
 		})
 	}
 	_, root := codebase(t)
-	if ok, _ := StillStands(root, Repo{}, Ref{Kind: File, Ref: "lib/retry.go:6"}); ok {
+	if ok, _, _ := StillStands(root, Repo{}, Ref{Kind: File, Ref: "lib/retry.go:6"}); ok {
 		t.Error("a reference without a receipt stands")
 	}
 }

@@ -78,7 +78,11 @@ func (g *Gate) cited(t *thread.Thread) []Cited {
 		}
 		f := evidence.Resolve(root, repo, ref)
 		cited[i].Result, cited[i].Note, cited[i].Start, cited[i].Lines = f.Result, f.Note, f.Start, f.Lines
-		if ok, why := evidence.StillStands(root, repo, ref); !ok && ref.Receipt != nil {
+		ok, why, err := evidence.StillStands(root, repo, ref)
+		switch {
+		case err != nil:
+			cited[i].Changed = err.Error()
+		case !ok && ref.Receipt != nil:
 			cited[i].Changed = why
 		}
 	}

@@ -78,8 +78,8 @@ func (p *poster) begin(ctx context.Context, j *job) error {
 
 // shifted says why an approved draft must not be posted any more.
 func (p *poster) shifted(ctx context.Context, j *job) (why string, err error) {
-	if why := p.Recheck(*j.offer()); why != "" {
-		return why, nil
+	if why, err := p.Recheck(*j.offer()); why != "" || err != nil {
+		return why, err
 	}
 	t := j.offer().Target
 	ctx, cancel := limited(ctx)

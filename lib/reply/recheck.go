@@ -13,9 +13,10 @@ import (
 //
 // Only what code saw when the offer was made can have shifted since: a reference
 // that it could not read then has no receipt, and the person who approved has
-// seen that it has none.
-func Lines(folder func(codebase string) string) func(decision.Record) string {
-	return func(offer decision.Record) string {
+// seen that it has none. A codebase that cannot be read just now is an error, not
+// a change: the post waits for it.
+func Lines(folder func(codebase string) string) func(decision.Record) (string, error) {
+	return func(offer decision.Record) (string, error) {
 		var refs []evidence.Ref
 		for _, ref := range offer.Evidence {
 			if ref.Kind == evidence.File && ref.Receipt != nil {
@@ -23,23 +24,27 @@ func Lines(folder func(codebase string) string) func(decision.Record) string {
 			}
 		}
 		if len(refs) == 0 {
-			return ""
+			return "", nil
 		}
 		dir := folder(offer.Codebase)
 		root, err := os.OpenRoot(dir)
 		if err != nil {
-			return fmt.Sprintf("the codebase cannot be read: %v", err)
+			return "", fmt.Errorf("recheck the cited lines: %w", err)
 		}
 		defer root.Close()
 		repo, err := evidence.OpenRepo(dir)
 		if err != nil {
-			return fmt.Sprintf("the codebase cannot be read: %v", err)
+			return "", fmt.Errorf("recheck the cited lines: %w", err)
 		}
 		for _, ref := range refs {
-			if ok, why := evidence.StillStands(root, repo, ref); !ok {
-				return fmt.Sprintf("%s: %s", ref.Ref, why)
+			ok, why, err := evidence.StillStands(root, repo, ref)
+			if err != nil {
+				return "", fmt.Errorf("recheck the cited lines: %w", err)
+			}
+			if !ok {
+				return fmt.Sprintf("%s: %s", ref.Ref, why), nil
 			}
 		}
-		return ""
+		return "", nil
 	}
 }

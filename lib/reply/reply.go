@@ -26,7 +26,7 @@ type Options struct {
 	Sinks  map[string]chat.Sink // by platform
 	// Recheck says why the ground of an approved offer has shifted, "" while it
 	// stands.
-	Recheck func(offer decision.Record) (why string)
+	Recheck func(offer decision.Record) (why string, err error)
 	Secrets []string // of this installation: never posted
 	// Once ends when nothing is left to do that time alone could bring about.
 	Once bool

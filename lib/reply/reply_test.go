@@ -138,7 +138,7 @@ func (w *world) say(kind string, o decision.Record) decision.Record {
 func (w *world) options(fault func(string) error) Options {
 	return Options{
 		Home: w.home, Policy: decision.Policy{Approvers: []string{"ana", "ben"}}, Sinks: map[string]chat.Sink{"fake": w.chat},
-		Recheck: func(decision.Record) string { return w.why }, Once: true, Out: &w.out,
+		Recheck: func(decision.Record) (string, error) { return w.why, nil }, Once: true, Out: &w.out,
 		Say: func(f string, a ...any) { w.said = append(w.said, fmt.Sprintf(f, a...)) },
 		Now: func() time.Time { return w.now }, fault: fault,
 		pause: func(_ context.Context, _ <-chan struct{}, until time.Time) error { w.now = until; return nil },

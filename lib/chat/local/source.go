@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -128,6 +129,9 @@ func (r *reader) one(ctx context.Context, name string) error {
 	}
 	f, err := r.c.open(name, os.O_RDONLY)
 	if err != nil {
+		if r.c.once && errors.As(err, new(syscall.Errno)) && !errors.Is(err, fs.ErrNotExist) {
+			return err // there is no later look that could find it readable
+		}
 		if !errors.Is(err, errHidden) && !errors.Is(err, fs.ErrNotExist) && r.refused[name] != err.Error() {
 			r.refused[name] = err.Error()
 			r.resume.Say("%v", err)
