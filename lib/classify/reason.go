@@ -1,0 +1,24 @@
+package classify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// InWords says a reason, as records have it, to a person.
+func InWords(reason string) string {
+	if i := slices.Index(reasonNames[:], reason); i >= 0 {
+		return reasonWords[i]
+	}
+	kind, what, _ := strings.Cut(reason, ":")
+	switch {
+	case kind == "rule":
+		return fmt.Sprintf("the rule %q of the configuration holds", what)
+	case strings.HasPrefix(reason, "question:word:"):
+		return fmt.Sprintf("the words %q ask", strings.TrimPrefix(what, "word:"))
+	case strings.HasPrefix(reason, "ack:pattern:"):
+		return fmt.Sprintf("ack_patterns[%s] of the configuration matches", strings.TrimPrefix(what, "pattern:"))
+	}
+	return reason
+}

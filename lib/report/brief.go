@@ -1,0 +1,251 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/budget"
+	"tri/lib/config"
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/event"
+	"tri/lib/outbox"
+	"tri/lib/run"
+	"tri/lib/thread"
+)
+
+// Brief is what an operator needs to know in the morning.
+type Brief struct {
+	At    string `json:"at"`
+	Since string `json:"since"`
+
+	Waiting  []Item `json:"waiting"` // for a person, oldest first
+	Moving   int    `json:"moving"`  // investigated or validated now
+	Approved int    `json:"approved"`
+	Parked   []Item `json:"parked"`
+
+	Answered []Item `json:"answered"` // since, oldest first
+	Failed   []Item `json:"failed"`
+
+	Messages   int            `json:"messages"`
+	Actionable int            `json:"actionable"`
+	Dropped    map[string]int `json:"dropped"` // by the first reason
+
+	Spend    Spend    `json:"spend"`
+	Troubles []string `json:"troubles,omitempty"`
+}
+
+// Item is one thing of a brief.
+type Item struct {
+	Key  string `json:"key"`
+	Chat string `json:"chat,omitempty"`
+	Who  string `json:"who,omitempty"`
+	Text string `json:"text"`
+	At   string `json:"at"`
+	Note string `json:"note,omitempty"` // badge, reason, who approved
+}
+
+// Spend is what today (UTC) has taken.
+type Spend struct {
+	Investigations int     `json:"investigations"`
+	Limit          int     `json:"limit"` // 0: none
+	CostUSD        float64 `json:"cost_usd"`
+	Unknown        int     `json:"unknown"` // runs that did not tell their cost
+	Tokens         int64   `json:"tokens"`
+}
+
+// slack is how much further back logs are read than asked: their times need not
+// be in order to the second.
+const slack = time.Hour
+
+// Morning gathers a brief of what waits now and of what happened since a time.
+func Morning(h *disk.Home, cfg *config.Config, now, from time.Time) *Brief {
+	b := &Brief{
+		At: now.UTC().Format(time.RFC3339), Since: from.UTC().Format(time.RFC3339), Dropped: map[string]int{},
+		Waiting: []Item{}, Parked: []Item{}, Answered: []Item{}, Failed: []Item{},
+	}
+	for _, part := range []func(*disk.Home, *config.Config, time.Time, time.Time) error{b.threads, b.posts, b.replies, b.failures, b.classified, b.spend} {
+		if err := part(h, cfg, now, from); err != nil {
+			b.Troubles = append(b.Troubles, err.Error())
+		}
+	}
+	return b
+}
+
+// threads tells what waits. The logs of decisions and replies may be ahead of the
+// threads.
+func (b *Brief) threads(h *disk.Home, cfg *config.Config, _, _ time.Time) error {
+	names, err := h.List("open")
+	if err != nil {
+		return err
+	}
+	standing, settled, err := words(h, cfg)
+	for _, name := range names {
+		t, err := thread.LoadFile(h, "open/"+name)
+		if err != nil {
+			b.Troubles = append(b.Troubles, err.Error())
+		}
+		if err != nil || t == nil || settled[ofCycle{t.Key, t.Cycle}] {
+			continue
+		}
+		st := standing(t.Key)
+		decided := st != nil && st.Cycle == t.Cycle && st.Decision != nil && st.Void == ""
+		switch {
+		case t.Status != thread.PendingUser:
+			b.Moving++
+		case decided && (st.Decision.Kind == decision.Approve || st.Decision.Kind == decision.Edit):
+			b.Approved++
+		case decided:
+			b.Moving++
+		default:
+			b.Waiting = append(b.Waiting, waiting(t))
+		}
+	}
+	slices.SortStableFunc(b.Waiting, func(x, y Item) int { return instant(x.At).Compare(instant(y.At)) })
+	return err
+}
+
+type ofCycle struct {
+	key   string
+	cycle int
+}
+
+// words reads what was decided and which cycles have their reply.
+func words(h *disk.Home, cfg *config.Config) (standing func(string) *decision.Standing, settled map[ofCycle]bool, err error) {
+	state := decision.NewState(decision.Policy{Approvers: cfg.Team.Approvers})
+	rs, err := decision.Read(h)
+	for _, r := range rs {
+		state.Add(r)
+	}
+	settled = map[ofCycle]bool{}
+	replies := scan(h, repliesLog, 0, nil, func(line []byte) error {
+		got := gjson.GetManyBytes(line, "key", "cycle")
+		settled[ofCycle{got[0].String(), int(got[1].Int())}] = true
+		return nil
+	})
+	return state.Standing, settled, errors.Join(err, replies)
+}
+
+func waiting(t *thread.Thread) Item {
+	it := Item{Key: t.Key, Chat: t.ChatName, Who: t.OriginalSenderName, Note: t.Badge, At: t.StartedAt}
+	if it.Who == "" {
+		it.Who = t.OriginalSenderID
+	}
+	if n := len(t.StatusHistory); n > 0 {
+		it.At = t.StatusHistory[n-1].At
+	}
+	if n := len(t.Messages); n > 0 {
+		it.Text = t.Messages[n-1].Content
+	}
+	if t.Asked != "" {
+		it.Note += ": " + t.Asked
+	}
+	return it
+}
+
+func (b *Brief) posts(h *disk.Home, _ *config.Config, _, _ time.Time) error {
+	entries, err := outbox.Open(h)
+	for _, e := range entries {
+		if e.State == outbox.Parked {
+			b.Parked = append(b.Parked, Item{Key: e.Key, Chat: e.ChatID, Text: e.Text, At: e.IntentAt, Note: e.Why})
+		}
+	}
+	return err
+}
+
+func (b *Brief) replies(h *disk.Home, _ *config.Config, _, from time.Time) error {
+	return recent(h, repliesLog, "posted_at", from, func(line []byte) error {
+		var r outbox.Reply
+		if err := json.Unmarshal(line, &r); err != nil {
+			return fmt.Errorf("read %s: %w", repliesLog, err)
+		}
+		it := Item{Key: r.Key, Chat: r.ChatID, Text: r.ReplyText, At: r.PostedAt, Note: "approved by " + r.ApprovedBy}
+		if r.Outcome == outbox.Posted {
+			b.Answered = append(b.Answered, it)
+		} else {
+			it.Note = r.Outcome + ": " + r.Why
+			b.Failed = append(b.Failed, it)
+		}
+		return nil
+	})
+}
+
+// failures are runs that ended without a result.
+func (b *Brief) failures(h *disk.Home, _ *config.Config, _, from time.Time) error {
+	return recent(h, dispatchLog, "at", from, func(line []byte) error {
+		if !gjson.GetBytes(line, "run").Exists() && !gjson.GetBytes(line, "spent").Exists() {
+			return nil
+		}
+		var in thread.Input
+		if err := json.Unmarshal(line, &in); err != nil {
+			return fmt.Errorf("read %s: %w", dispatchLog, err)
+		}
+		switch {
+		case in.Run != nil && in.Run.Status == run.Failed:
+			b.Failed = append(b.Failed, Item{Key: in.Key, Text: in.Run.Error, At: in.At, Note: in.Run.Kind + " by " + in.Run.Agent})
+		case in.Spent != nil:
+			b.Failed = append(b.Failed, Item{Key: in.Key, Text: in.Spent.Why, At: in.At, Note: "not begun"})
+		}
+		return nil
+	})
+}
+
+func (b *Brief) classified(h *disk.Home, _ *config.Config, _, from time.Time) error {
+	return recent(h, classifiedLog, "classified_at", from, func(line []byte) error {
+		got := gjson.GetManyBytes(line, "classification", "reasons.0")
+		b.Messages++
+		if got[0].String() == event.Actionable {
+			b.Actionable++
+		} else {
+			b.Dropped[got[1].String()]++
+		}
+		return nil
+	})
+}
+
+func (b *Brief) spend(h *disk.Home, cfg *config.Config, now, _ time.Time) error {
+	if most := cfg.Budget.InvestigationsPerDay; most != nil {
+		b.Spend.Limit = *most
+	}
+	day := now.UTC().Format(time.DateOnly)
+	seen := map[string]bool{}
+	return recent(h, spendLog, "at", now.Add(-48*time.Hour), func(line []byte) error {
+		var e budget.Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("read %s: %w", spendLog, err)
+		}
+		switch {
+		case e.Day != day:
+		case e.Kind == budget.Reserve && !seen[e.RunID]:
+			seen[e.RunID] = true
+			b.Spend.Investigations++
+		case e.Kind == budget.Settle:
+			b.Spend.Tokens += e.Tokens
+			if e.CostUSD == nil {
+				b.Spend.Unknown++
+			} else {
+				b.Spend.CostUSD += *e.CostUSD
+			}
+		}
+		return nil
+	})
+}
+
+// recent calls fn for the lines of a log whose time is not before from.
+func recent(h *disk.Home, name, field string, from time.Time, fn func(line []byte) error) error {
+	off, err := since(h, name, field, from.Add(-slack))
+	if err != nil {
+		return err
+	}
+	return scan(h, name, off, nil, func(line []byte) error {
+		if instant(gjson.GetBytes(line, field).String()).Before(from) {
+			return nil
+		}
+		return fn(line)
+	})
+}

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tri/lib/disk"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// ErrUnknown means that no log knows the message.
+var ErrUnknown = errors.New("no such message")
+
+// names reports whether a person may mean e by id: the message's own, or that
+// with its chat, or with platform and chat, before it.
+func names(e *event.Classified, id string) bool {
+	if id == e.MessageID {
+		return true
+	}
+	rest, ok := strings.CutSuffix(id, ":"+e.MessageID)
+	return ok && (rest == e.ChatID || rest == e.ChatName || rest == e.Platform+":"+e.ChatID || rest == e.Platform+":"+e.ChatName)
+}
+
+// full is how a message is named without doubt.
+func full(e *event.Classified) string { return e.Platform + ":" + e.ChatID + ":" + e.MessageID }
+
+// needles are what a line must contain to be about id. A message's own id may
+// have colons in it, so each tail of the name may be it; the shortest is in all.
+func needle(id string) []byte {
+	tail := id[strings.LastIndexByte(id, ':')+1:]
+	q := quoted(tail)
+	return q[1:] // the tail, and the quote that ends it
+}
+
+// found is what a log has of a message.
+type found struct {
+	events     []event.Classified // as they came in
+	classified []event.Classified
+}
+
+// find reads the logs for a message. The events' own log has all of them; where
+// the stages are joined by pipes only later ones exist.
+func find(h *disk.Home, id string) (*found, error) {
+	if id == "" {
+		return nil, sysexit.With(sysexit.Usage, errors.New("which message?"))
+	}
+	f := new(found)
+	for _, log := range []struct {
+		name string
+		to   *[]event.Classified
+	}{{eventsLog, &f.events}, {classifiedLog, &f.classified}} {
+		err := scan(h, log.name, 0, needle(id), func(line []byte) error {
+			var e event.Classified
+			if json.Unmarshal(line, &e) == nil && names(&e, id) {
+				*log.to = append(*log.to, e)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(f.classified) == 0 {
+		if err := f.fromJournal(h, id); err != nil {
+			return nil, err
+		}
+	}
+	if len(f.events) == 0 {
+		f.events = f.classified
+	}
+	return f, f.single(id)
+}
+
+// fromJournal takes what the dispatcher wrote down, where no log of classified
+// events is kept.
+func (f *found) fromJournal(h *disk.Home, id string) error {
+	return scan(h, dispatchLog, 0, needle(id), func(line []byte) error {
+		var in struct{ Event *event.Classified }
+		if json.Unmarshal(line, &in) == nil && in.Event != nil && names(in.Event, id) {
+			f.classified = append(f.classified, *in.Event)
+		}
+		return nil
+	})
+}
+
+// single says that a name is no message's, or several messages'.
+func (f *found) single(id string) error {
+	var all []string
+	for i := range f.events {
+		if name := full(&f.events[i]); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	switch len(all) {
+	case 0:
+		err := sysexit.With(sysexit.No, fmt.Errorf("%q: %w", id, ErrUnknown))
+		return sysexit.Hint(err, "jq -r .message_id events.ndjson lists those that came in")
+	case 1:
+		return nil
+	}
+	return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q names %d messages: %s", id, len(all), some(all, 10))), "give one of them whole")
+}
+
+// some is a list cut to n items.
+func some(items []string, n int) string {
+	if len(items) <= n {
+		return strings.Join(items, " ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(items[:n], " "), len(items)-n)
+}

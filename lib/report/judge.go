@@ -1,0 +1,133 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"tri/lib/decision"
+	"tri/lib/event"
+	"tri/lib/outbox"
+	"tri/lib/thread"
+)
+
+// judge says what has become of the message: one outcome, and its reason.
+func (t *teller) judge() {
+	s := t.story
+	for i := range s.Cycles {
+		if slices.Contains(s.Cycles[i].Question, s.MessageID) {
+			s.In = append(s.In, s.Cycles[i].Cycle)
+		}
+	}
+	last := &s.Events[len(s.Events)-1]
+	switch ours := t.ours(); {
+	case ours != nil:
+		s.Outcome, s.Reason = Ours, fmt.Sprintf("our own reply in cycle %d, %s", ours.Cycle, approvedBy(ours))
+	case len(s.In) > 0:
+		s.Outcome, s.Reason = t.asked(t.cycle(s.In[len(s.In)-1]))
+	case last.What == "deleted":
+		s.Outcome, s.Reason = Gone, "it was deleted in the chat"
+	case slices.Contains(t.state.PendingMessageIDs, s.MessageID):
+		s.Outcome, s.Reason = Queued, "it came during a round; the next cycle answers it"
+	case t.taken:
+		s.Outcome, s.Reason = Context, fmt.Sprintf("kept beside what %s asked: the investigator sees it", t.state.OriginalSenderName)
+		if t.state.OriginalSenderName == "" {
+			s.Reason = "kept beside what was asked: the investigator sees it"
+		}
+	case last.Classification == "":
+		s.Outcome, s.Reason = Unread, "the classifier has not come to it"
+	case last.Classification != event.Actionable:
+		s.Outcome, s.Reason = Dropped, join(last.Words)
+	case t.passed(last):
+		s.Outcome, s.Reason = Dropped, "the dispatcher has read it and it may open nothing: it is our own"
+	default:
+		s.Outcome, s.Reason = Undispatch, "the dispatcher has not come to it"
+	}
+}
+
+// ours is the cycle whose reply the message is.
+func (t *teller) ours() *Cycle {
+	for i := range t.story.Cycles {
+		c := &t.story.Cycles[i]
+		if c.Reply != nil && (c.Reply.PostedMessageID == t.story.MessageID || slices.Contains(c.Reply.PostedMessageIDs, t.story.MessageID)) {
+			return c
+		}
+	}
+	return nil
+}
+
+func approvedBy(c *Cycle) string {
+	if c.Reply == nil || c.Reply.ApprovedBy == "" {
+		return "approved by nobody that the log names"
+	}
+	return "approved by " + c.Reply.ApprovedBy
+}
+
+// asked is the outcome of a message that a cycle answers.
+func (t *teller) asked(c *Cycle) (outcome, reason string) {
+	if r := c.Reply; r != nil {
+		if r.Outcome == outbox.Posted {
+			return Answered, fmt.Sprintf("posted as %s at %s, %s", r.PostedMessageID, clock(r.PostedAt), approvedBy(c))
+		}
+		return Closed, fmt.Sprintf("approved and not posted: %s: %s", r.Outcome, r.Why)
+	}
+	for _, p := range c.Posts {
+		if p.State == outbox.Parked {
+			return Parked, "nobody can prove whether it was posted: " + p.Why
+		}
+	}
+	if c.Cycle < t.state.Cycle {
+		return Closed, fmt.Sprintf("cycle %d ended without an answer, and cycle %d asks something else", c.Cycle, t.state.Cycle)
+	}
+	switch t.state.Status {
+	case thread.Closed:
+		return Closed, t.state.CloseReason
+	case thread.PendingUser:
+		return t.pending()
+	}
+	return Working, t.state.StatusHistory[len(t.state.StatusHistory)-1].Why
+}
+
+// pending is the outcome of a thread that is at rest before a person. The decision
+// log may be ahead of the thread.
+func (t *teller) pending() (outcome, reason string) {
+	if st := t.standing; st != nil && st.Cycle == t.state.Cycle && st.Decision != nil && st.Void == "" {
+		d := st.Decision
+		switch {
+		case d.Kind != decision.Approve && d.Kind != decision.Edit:
+			return Working, fmt.Sprintf("%s said %s; the dispatcher has not come to it", d.By, d.Kind)
+		case st.Claimed:
+			return Approved, fmt.Sprintf("approved by %s at %s, and being posted", d.By, clock(d.At))
+		}
+		return Approved, fmt.Sprintf("approved by %s at %s; tri-reply has not posted it", d.By, clock(d.At))
+	}
+	reason = "for a person: " + t.state.Badge
+	switch {
+	case t.state.Asked != "":
+		reason += ": " + t.state.Asked
+	case t.state.InvestigatorError != "":
+		reason += ": " + t.state.InvestigatorError
+	}
+	return Waiting, reason
+}
+
+// passed reports whether the dispatcher's low-water mark is behind an event.
+func (t *teller) passed(e *Seen) bool {
+	b, err := t.home.ReadFile("dispatch.json")
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.trouble(fmt.Errorf("read dispatch.json: %w", err))
+		}
+		return false
+	}
+	mark := struct {
+		Seq int64 `json:"seq"`
+	}{-1}
+	if err := json.Unmarshal(b, &mark); err != nil {
+		t.trouble(fmt.Errorf("read dispatch.json: %w", err))
+		return false
+	}
+	return e.Seq != nil && *e.Seq <= mark.Seq
+}

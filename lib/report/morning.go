@@ -1,0 +1,136 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tri/lib/sysexit"
+)
+
+// What a printed brief holds at most, so that it fits one screen and an
+// operator's own agent session (triage AC-02).
+const (
+	maxWaiting  = 7
+	maxAnswered = 3
+	maxFailed   = 2
+	maxParked   = 2
+	maxText     = 60 // characters of outside text in a line
+)
+
+// Print writes the brief for people: at most 25 lines.
+func (b *Brief) Print(w io.Writer) error {
+	now := instant(b.At)
+	out := new(strings.Builder)
+	fmt.Fprintf(out, "%s UTC, since %s: %d messages, %d ask, %d answered\n", clock(b.At), clock(b.Since), b.Messages, b.Actionable, len(b.Answered))
+	fmt.Fprintf(out, "%d wait for you, %d approved and not posted, %d being worked on\n", len(b.Waiting), b.Approved, b.Moving)
+	list(out, b.Waiting, maxWaiting, "tri-approve list", func(it Item) string {
+		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", age(now, it.At), cut(it.Chat, 16), cut(it.Who, 16), cut(it.Text, maxText), cut(it.Note, 40))
+	})
+	list(out, b.Parked, maxParked, "tri-approve list", func(it Item) string {
+		return fmt.Sprintf("parked: tri-approve settle %s posted|retry|drop: %s", cut(it.Key, 60), cut(it.Note, maxText))
+	})
+	if len(b.Failed) > 0 {
+		fmt.Fprintf(out, "%d failed\n", len(b.Failed))
+	}
+	list(out, last(b.Failed, maxFailed), maxFailed, "", func(it Item) string {
+		return fmt.Sprintf("  %-4s %s  %s: %s", age(now, it.At), cut(it.Key, 40), cut(it.Note, 30), cut(it.Text, maxText))
+	})
+	if len(b.Answered) > 0 {
+		fmt.Fprintf(out, "%d answered\n", len(b.Answered))
+	}
+	list(out, last(b.Answered, maxAnswered), maxAnswered, "", func(it Item) string {
+		return fmt.Sprintf("  %-4s %s  %s  (%s)", age(now, it.At), cut(it.Chat, 16), cut(it.Text, maxText), cut(it.Note, 30))
+	})
+	b.sums(out)
+	if _, err := io.WriteString(w, out.String()); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write brief: %w", err))
+	}
+	return nil
+}
+
+// WriteJSON writes the brief as one record, whole.
+func (b *Brief) WriteJSON(w io.Writer) error { return writeJSON(w, b) }
+
+func (b *Brief) sums(out *strings.Builder) {
+	if len(b.Dropped) > 0 {
+		fmt.Fprintf(out, "dropped: %s\n", dropped(b.Dropped))
+	}
+	limit := ""
+	if b.Spend.Limit > 0 {
+		limit = fmt.Sprintf(" of %d", b.Spend.Limit)
+	}
+	fmt.Fprintf(out, "spent today: %d%s investigations, $%.2f", b.Spend.Investigations, limit, b.Spend.CostUSD)
+	if b.Spend.Unknown > 0 {
+		fmt.Fprintf(out, " and %d of unknown cost", b.Spend.Unknown)
+	}
+	fmt.Fprintf(out, ", %d tokens\n", b.Spend.Tokens)
+	if len(b.Troubles) > 0 {
+		fmt.Fprintf(out, "trouble: %s\n", cut(join(b.Troubles), 200))
+	}
+}
+
+// dropped names the six commonest reasons; the others are summed.
+func dropped(counts map[string]int) string {
+	reasons := slices.SortedFunc(maps.Keys(counts), func(x, y string) int {
+		if counts[x] != counts[y] {
+			return counts[y] - counts[x]
+		}
+		return strings.Compare(x, y)
+	})
+	var parts []string
+	rest := 0
+	for i, r := range reasons {
+		if i < 6 {
+			parts = append(parts, fmt.Sprintf("%s %d", cut(r, 30), counts[r]))
+		} else {
+			rest += counts[r]
+		}
+	}
+	if rest > 0 {
+		parts = append(parts, fmt.Sprintf("other %d", rest))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func list(out *strings.Builder, items []Item, most int, where string, show func(Item) string) {
+	for i, it := range items {
+		if i == most {
+			fmt.Fprintf(out, "  and %d more: %s\n", len(items)-most, where)
+			return
+		}
+		out.WriteString(show(it) + "\n")
+	}
+}
+
+func last(items []Item, n int) []Item { return items[max(0, len(items)-n):] }
+
+// cut makes outside text fit for a place of so many characters in a line.
+func cut(s string, most int) string {
+	s = flat(s)
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}
+
+// age is how long ago a time was, in one unit.
+func age(now time.Time, at string) string {
+	t := instant(at)
+	d := now.Sub(t)
+	switch {
+	case t.IsZero():
+		return "?"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}

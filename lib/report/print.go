@@ -1,0 +1,230 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/decision"
+	"tri/lib/draft"
+	"tri/lib/run"
+	"tri/lib/sysexit"
+)
+
+// scene is one line of a story with its time, and what stands below it.
+type scene struct {
+	at    time.Time
+	what  string
+	text  string
+	below []string
+}
+
+// Print writes the story for people. Nothing that came from outside acts on the
+// terminal.
+func (s *Story) Print(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s in %s (%s), %s\n", flat(s.MessageID), flat(s.Sender), flat(cmp.Or(s.ChatName, s.ChatID)), flat(s.Platform), clock(s.At))
+	b.WriteString(indent(s.Content, "  "))
+	fmt.Fprintf(&b, "\n%s: %s\n\n", s.Outcome, flat(s.Reason))
+	for _, e := range s.Events {
+		e.scenes(&b)
+	}
+	for i := range s.Cycles {
+		s.Cycles[i].print(&b, len(s.Cycles) > 1)
+	}
+	if len(s.Cycles) > 0 {
+		fmt.Fprintf(&b, "\nthread %s\n", flat(s.Key))
+	}
+	for _, trouble := range s.Troubles {
+		fmt.Fprintf(&b, "trouble: %s\n", flat(trouble))
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write story: %w", err))
+	}
+	return nil
+}
+
+// WriteJSON writes the story as one record.
+func (s *Story) WriteJSON(w io.Writer) error { return writeJSON(w, s) }
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write record: %w", err))
+	}
+	return nil
+}
+
+func (e *Seen) scenes(b *strings.Builder) {
+	where := ""
+	if e.Seq != nil {
+		where = fmt.Sprintf("event %d", *e.Seq)
+	}
+	line(b, clock(e.At), e.What, where)
+	if e.Classification != "" {
+		line(b, clock(e.ClassifiedAt), "classified", fmt.Sprintf("%s (%.2g): %s", e.Classification, e.Confidence, flat(join(e.Words))))
+	}
+}
+
+func line(b *strings.Builder, at, what, text string) {
+	fmt.Fprintf(b, "%-19s  %-19s  %s\n", at, what, text)
+}
+
+func (c *Cycle) print(b *strings.Builder, several bool) {
+	if several {
+		fmt.Fprintf(b, "\ncycle %d, for %s\n", c.Cycle, flat(some(c.Question, 10)))
+	}
+	scenes := c.scenes()
+	slices.SortStableFunc(scenes, func(x, y scene) int { return x.at.Compare(y.at) })
+	for _, sc := range scenes {
+		line(b, stampOf(sc.at), sc.what, sc.text)
+		for _, below := range sc.below {
+			b.WriteString(indent(below, strings.Repeat(" ", 23)))
+		}
+	}
+}
+
+// scenes are in the order of what causes what, for those of the same instant.
+func (c *Cycle) scenes() []scene {
+	var out []scene
+	for i := range c.Runs {
+		out = append(out, c.Runs[i].scene())
+	}
+	for i := range c.Decisions {
+		out = append(out, c.Decisions[i].scene())
+	}
+	for _, p := range c.Posts {
+		text := fmt.Sprintf("part %d of %d: %s", p.Part, p.Parts, p.State)
+		if p.PostedMessageID != "" {
+			text += " as " + flat(p.PostedMessageID)
+		}
+		if p.Why != "" {
+			text += ": " + flat(p.Why)
+		}
+		out = append(out, scene{at: instant(cmp.Or(p.PostedAt, p.IntentAt)), what: "post", text: text})
+	}
+	if r := c.Reply; r != nil {
+		text := fmt.Sprintf("%s in %s", r.Outcome, flat(r.ChatID))
+		if r.Why != "" {
+			text += ": " + flat(r.Why)
+		}
+		out = append(out, scene{at: instant(r.PostedAt), what: "reply", text: text, below: []string{r.ReplyText}})
+	}
+	for _, st := range c.Steps {
+		text := flat(st.Why)
+		if st.To == "pending-user" && c.Badge != "" {
+			text += " [" + flat(c.Badge) + "]"
+		}
+		out = append(out, scene{at: instant(st.At), what: st.To, text: text})
+	}
+	for _, n := range c.Alerts {
+		out = append(out, scene{at: instant(n.At), what: "alert", text: flat(n.Text)})
+	}
+	return out
+}
+
+func (r *Run) scene() scene {
+	sc := scene{at: instant(cmp.Or(r.EndedAt, r.StartedAt)), what: r.Kind}
+	text := fmt.Sprintf("round %d, %s", r.Round, flat(cmp.Or(r.Agent, "not begun")))
+	if r.Model != "" {
+		text += " (" + flat(r.Model) + ")"
+	}
+	text += ": " + r.Status
+	if started, ended := instant(r.StartedAt), instant(r.EndedAt); !ended.IsZero() {
+		text += " in " + ended.Sub(started).Round(time.Millisecond).String()
+	}
+	sc.text = text + r.took()
+	if r.Error != "" {
+		sc.below = append(sc.below, r.Error)
+	}
+	switch {
+	case r.Return != nil:
+		sc.below = append(sc.below, r.Return.SummaryForOrchestrator+" (confidence "+r.Return.Confidence+": "+r.Return.ConfidenceReason+")")
+		for i, ref := range r.Return.EvidenceRefs {
+			sc.below = append(sc.below, fmt.Sprintf("ref %d: %s: %s", i+1, ref.Ref, ref.SupportsClaim))
+		}
+	case r.Verdict != nil:
+		sc.text += ", " + flat(r.Verdict.Verdict)
+		for _, reason := range r.Verdict.Reasons {
+			sc.below = append(sc.below, reason)
+		}
+		for _, c := range r.Verdict.Checks {
+			note := ""
+			if c.Note != "" {
+				note = ": " + c.Note
+			}
+			sc.below = append(sc.below, fmt.Sprintf("%s %s by %s%s", c.Name, c.Result, c.By, note))
+		}
+	}
+	return sc
+}
+
+// took is what the run cost, as far as the agent told.
+func (r *Run) took() string {
+	if r.Usage == nil || r.Kind != run.Investigate && r.Usage.InputTokens+r.Usage.OutputTokens == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(", %d tokens", r.Usage.InputTokens+r.Usage.OutputTokens)
+	if r.Usage.CostUSD == nil {
+		return text + ", cost unknown"
+	}
+	return text + fmt.Sprintf(", $%.4f", *r.Usage.CostUSD)
+}
+
+func (d *Decision) scene() scene {
+	sc := scene{at: instant(d.At), what: d.Kind, text: "by " + flat(d.By)}
+	if d.Via != "" && d.Via != "code" {
+		sc.text += " via " + flat(d.Via)
+	}
+	if d.DraftSHA256 != "" {
+		sc.text += fmt.Sprintf(", draft %.12s", flat(d.DraftSHA256))
+	}
+	if d.Outcome != "" {
+		sc.text += ": " + flat(d.Outcome)
+	}
+	if d.Note != "" {
+		sc.below = append(sc.below, d.Note)
+	}
+	if d.Kind == decision.Offer || d.Kind == decision.Edit {
+		sc.below = append(sc.below, d.Text)
+	}
+	if !d.Counts {
+		sc.text += " (does not count: " + flat(d.Why) + ")"
+	}
+	return sc
+}
+
+// instant is a time of a log, zero where it is none.
+func instant(s string) time.Time {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+func stampOf(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05")
+}
+
+func clock(s string) string { return stampOf(instant(s)) }
+
+// flat makes outside text fit for a place inside a line.
+func flat(s string) string { return strings.Join(strings.Fields(draft.Visible(s)), " ") }
+
+// indent makes outside text a block below a line.
+func indent(s, by string) string {
+	var b strings.Builder
+	for _, l := range strings.Split(strings.TrimRight(draft.Visible(s), "\n"), "\n") {
+		b.WriteString(strings.TrimRight(by+l, " ") + "\n")
+	}
+	return b.String()
+}

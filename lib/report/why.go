@@ -1,0 +1,269 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"tri/lib/config"
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/draft"
+	"tri/lib/event"
+	"tri/lib/outbox"
+	"tri/lib/run"
+	"tri/lib/thread"
+	"tri/lib/verdict"
+)
+
+// Why gathers the story of a message. id is its message_id, or chat:id, or
+// platform:chat:id; words says a classifier's reason to a person. Only a message that is not there, and a log of events that
+// cannot be read, are errors; what else is broken is told as a trouble.
+func Why(h *disk.Home, cfg *config.Config, id string, words func(reason string) string) (*Story, error) {
+	f, err := find(h, id)
+	if err != nil {
+		return nil, err
+	}
+	last := &f.events[len(f.events)-1]
+	s := &Story{
+		Platform: last.Platform, ChatID: last.ChatID, ChatName: last.ChatName, MessageID: last.MessageID,
+		Sender: last.Sender.ID, Key: last.Key(), At: f.events[0].CreateTime,
+	}
+	if last.Sender.Name != "" {
+		s.Sender = last.Sender.Name
+	}
+	s.seen(f, words)
+	t := &teller{home: h, story: s}
+	t.fold()
+	t.decisions(cfg)
+	t.posts()
+	t.judge()
+	return s, nil
+}
+
+// seen joins what came in with what the classifier said of it.
+func (s *Story) seen(f *found, words func(string) string) {
+	said := map[string]*event.Classified{}
+	for i := range f.classified {
+		said[f.classified[i].Identity()] = &f.classified[i]
+	}
+	for i := range f.events {
+		e := &f.events[i]
+		if !e.Deleted {
+			s.Content = e.Content
+		}
+		v := Seen{Seq: e.Seq, At: e.CreateTime, What: "said", Content: e.Content}
+		switch {
+		case e.Deleted:
+			v.What = "deleted"
+		case e.EditedAt != "" || e.EditID != "":
+			v.What = "edited"
+		}
+		if e.EditedAt != "" {
+			v.At = e.EditedAt
+		}
+		if c := said[e.Identity()]; c != nil && c.Classification != "" {
+			v.Classification, v.Reasons, v.Confidence = c.Classification, c.Reasons, c.ClassifierConfidence
+			v.ClassifiedAt, v.Version = c.ClassifiedAt, c.ClassifierVersion
+			for _, r := range c.Reasons {
+				v.Words = append(v.Words, words(r))
+			}
+		}
+		s.Events = append(s.Events, v)
+	}
+}
+
+// teller gathers what the thread of a message went through.
+type teller struct {
+	home     *disk.Home
+	story    *Story
+	state    thread.Thread      // where the thread stands now
+	taken    bool               // the dispatcher took the message itself in
+	standing *decision.Standing // what the decision log says of the thread
+}
+
+func (t *teller) trouble(err error) {
+	if err != nil {
+		t.story.Troubles = append(t.story.Troubles, err.Error())
+	}
+}
+
+// fold applies the thread's inputs again, as tri-dispatch --rebuild does: unlike
+// the thread's file, the journal knows every cycle.
+func (t *teller) fold() {
+	s := t.story
+	err := scan(t.home, dispatchLog, 0, append([]byte(`"key":`), quoted(s.Key)...), func(line []byte) error {
+		var in thread.Input
+		if err := json.Unmarshal(line, &in); err != nil {
+			return fmt.Errorf("read %s: %w", dispatchLog, err)
+		}
+		if in.Key != s.Key {
+			return nil
+		}
+		before := len(t.state.StatusHistory)
+		t.state, _ = thread.Apply(t.state, in)
+		if in.Event != nil && in.Event.MessageID == s.MessageID {
+			t.taken = true
+		}
+		t.note(in, t.state.StatusHistory[min(before, len(t.state.StatusHistory)):])
+		return nil
+	})
+	t.trouble(err)
+	t.running()
+}
+
+// cycle is the one with a number, made if it is new.
+func (t *teller) cycle(n int) *Cycle {
+	s := t.story
+	for i := range s.Cycles {
+		if s.Cycles[i].Cycle == n {
+			return &s.Cycles[i]
+		}
+	}
+	s.Cycles = append(s.Cycles, Cycle{Cycle: n})
+	return &s.Cycles[len(s.Cycles)-1]
+}
+
+// note writes an input's traces into the cycle that it belongs to.
+func (t *teller) note(in thread.Input, steps []thread.Change) {
+	if t.state.Key == "" {
+		return
+	}
+	c := t.cycle(t.state.Cycle)
+	// The step that ends a cycle by beginning the next is told in the new one.
+	c.Steps = append(c.Steps, steps...)
+	c.Type, c.Codebase, c.Badge, c.Asked, c.Alerts = t.state.QuestionType, t.state.Codebase, t.state.Badge, t.state.Asked, t.state.Alerts
+	if in.Run == nil {
+		c.Question = c.Question[:0]
+		for _, m := range t.state.Messages {
+			c.Question = append(c.Question, m.MessageID)
+		}
+	}
+	if in.Run != nil {
+		of := t.cycle(in.Run.Cycle)
+		of.Runs = append(of.Runs, told(in.Run))
+	}
+	if in.Spent != nil {
+		c.Runs = append(c.Runs, Run{RunID: in.Spent.RunID, Kind: run.Investigate, Round: t.state.InvestigatorRound, Status: "refused", Error: in.Spent.Why})
+	}
+	if in.Reply != nil {
+		t.cycle(in.Reply.Cycle).Reply = in.Reply
+	}
+}
+
+func told(r *run.Result) Run {
+	out := Run{
+		RunID: r.RunID, Kind: r.Kind, Round: r.Round, Agent: r.Agent, Model: r.Model, Status: r.Status,
+		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error, Usage: r.Usage,
+	}
+	if r.Status != run.Done {
+		return out
+	}
+	var err error
+	if r.Kind == run.Validate {
+		out.Verdict = new(verdict.Verdict)
+		err = json.Unmarshal(r.Value, out.Verdict)
+	} else {
+		out.Return = new(draft.Return)
+		err = json.Unmarshal(r.Value, out.Return)
+	}
+	if err != nil {
+		out.Error = fmt.Sprintf("unreadable: %v", err)
+	}
+	return out
+}
+
+// running adds the run that is due and has no result in the journal yet.
+func (t *teller) running() {
+	for _, e := range thread.Due(t.state) {
+		if e.RunID == "" {
+			continue
+		}
+		r := Run{RunID: e.RunID, Kind: run.Investigate, Round: t.state.InvestigatorRound, Status: "due"}
+		if e.Kind == thread.EffectValidate {
+			r.Kind = run.Validate
+		}
+		if t.home.Exists("runs/" + e.RunID) {
+			r.Status = "begun"
+		}
+		if res, err := run.Load(t.home, e.RunID); err != nil {
+			t.trouble(err)
+		} else if res != nil {
+			r = told(res)
+		}
+		c := t.cycle(t.state.Cycle)
+		c.Runs = append(c.Runs, r)
+	}
+}
+
+// decisions tells what was offered and decided, and what of it counts.
+func (t *teller) decisions(cfg *config.Config) {
+	rs, err := decision.Read(t.home)
+	t.trouble(err)
+	state := decision.NewState(decision.Policy{Approvers: cfg.Team.Approvers})
+	for _, r := range rs {
+		counts, why := state.Add(r)
+		if r.Key != t.story.Key {
+			continue
+		}
+		c := t.cycle(r.Cycle)
+		c.Decisions = append(c.Decisions, Decision{Record: r, Counts: counts, Why: why})
+	}
+	t.standing = state.Standing(t.story.Key)
+}
+
+// posts tells where each part of an approved draft stands.
+func (t *teller) posts() {
+	for i := range t.story.Cycles {
+		c := &t.story.Cycles[i]
+		var shas []string
+		for _, d := range c.Decisions {
+			if d.Kind == decision.Claim && d.Counts && !slices.Contains(shas, d.DraftSHA256) {
+				shas = append(shas, d.DraftSHA256)
+			}
+		}
+		for _, sha := range shas {
+			for part := 1; ; part++ {
+				e, err := t.entry(outbox.ID(t.story.Key, c.Cycle, sha, part))
+				t.trouble(err)
+				if e == nil {
+					break
+				}
+				c.Posts = append(c.Posts, e)
+			}
+		}
+	}
+	t.trouble(scan(t.home, repliesLog, 0, append([]byte(`"key":`), quoted(t.story.Key)...), func(line []byte) error {
+		r := new(outbox.Reply)
+		if err := json.Unmarshal(line, r); err != nil {
+			return fmt.Errorf("read %s: %w", repliesLog, err)
+		}
+		if r.Key == t.story.Key {
+			t.cycle(r.Cycle).Reply = r
+		}
+		return nil
+	}))
+}
+
+func (t *teller) entry(id string) (*outbox.Entry, error) {
+	for _, dir := range []string{outbox.Dir, outbox.Done} {
+		b, err := t.home.ReadFile(dir + "/" + id + ".json")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read post: %w", err)
+		}
+		e := new(outbox.Entry)
+		if err := json.Unmarshal(b, e); err != nil {
+			return nil, fmt.Errorf("read post %q: %w", id, err)
+		}
+		return e, nil
+	}
+	return nil, nil
+}
+
+func join(items []string) string { return strings.Join(items, "; ") }
