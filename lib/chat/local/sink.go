@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"tri/lib/chat"
@@ -64,10 +66,21 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, chat.ErrRefused)...)
 }
 
+// passing reports whether err is of the disk or the machine, and not of the room:
+// it may be over soon.
+func passing(err error) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) &&
+		errno != syscall.ENOTDIR && errno != syscall.ELOOP
+}
+
 // locked runs fn with the room open under its lock, which is among our own
 // programs: people append without one.
 func (c *Client) locked(name string, flag int, fn func(*os.File) error) error {
 	f, err := c.open(name, flag)
+	if passing(err) {
+		return &chat.RetryError{After: time.Second, Err: err}
+	}
 	if err != nil {
 		return refuse("room %q: %v", name, err)
 	}
