@@ -71,9 +71,10 @@ func (l *listening) catchUp(ctx context.Context) error {
 		l.since[id] = max(l.from(id), begun)
 	}
 	l.other = max(l.other, begun)
-	if fresh > 0 {
+	if fresh > 0 && l.past {
 		l.Say("mattermost: recovered %d messages and changes of %d chats", fresh, talking)
 	}
+	l.past = true
 	return nil
 }
 
@@ -128,29 +129,35 @@ func (l *listening) missed(ctx context.Context, chatID string) ([]post, error) {
 }
 
 // changes calls keep for what changed behind since, deletions included. The
-// server returns 1,000 at most and takes no second page; since it reads an index
-// by time they are the oldest in practice, so we go on from the newest of them.
-// whole is false where that leads nowhere.
+// server returns 1,000 at most, in whatever order its database reads them, and
+// takes no second page. Beyond that whole is false: we go on from the middle of
+// what came, which finds the rest where it is read by time or as it was written,
+// as it mostly is, and proves nothing.
 func (c *Client) changes(ctx context.Context, chatID string, since int64, keep func(post)) (whole bool, err error) {
-	for {
+	for whole = true; ; whole = false {
 		var l list
-		q := url.Values{"since": {strconv.FormatInt(since, 10)}}
+		q := url.Values{"since": {strconv.FormatInt(max(since, 1), 10)}}
 		if err := c.get(ctx, "channels/"+chatID+"/posts", q, &l); err != nil {
 			return false, err
 		}
-		newest := since
+		times := make([]int64, 0, len(l.Order))
 		for _, id := range l.Order {
 			p := l.Posts[id]
 			keep(p)
-			newest = max(newest, p.UpdateAt)
+			times = append(times, p.UpdateAt)
 		}
-		if len(l.Order) < maxChanges {
-			return true, nil
+		if len(times) < maxChanges {
+			return whole, nil
 		}
-		if newest-1 <= since { // all of one millisecond
+		slices.Sort(times)
+		next := max(times[len(times)/2]-1, since)
+		if next == since { // half of them in one millisecond
+			next = times[len(times)-1]
+		}
+		if next <= since {
 			return false, nil
 		}
-		since = newest - 1
+		since = next
 	}
 }
 

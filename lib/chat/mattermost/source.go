@@ -33,6 +33,8 @@ type listening struct {
 	since map[string]int64
 	other int64
 
+	past bool // something came before: the log, or a connection
+
 	connection string // the id to resume, "" for none
 	next       int64  // the next event's number there
 }
@@ -47,7 +49,7 @@ func (e errEmit) Unwrap() error { return e.error }
 // that the log's latest time never runs ahead of a gap. It returns nil when ctx
 // ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit, since: map[string]int64{}}
+	l := &listening{Client: c, Resume: resume, emit: emit, since: map[string]int64{}, past: len(resume.Last) > 0}
 	for id, at := range resume.Last {
 		l.since[id] = at.Add(-overlap).UnixMilli()
 		l.other = max(l.other, l.since[id])
