@@ -1,0 +1,345 @@
+package health
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/outbox"
+	"tri/lib/thread"
+)
+
+var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+// place is a home with a configuration.
+type place struct {
+	t    *testing.T
+	home *disk.Home
+	now  time.Time
+}
+
+func newPlace(t *testing.T, config string) *place {
+	t.Helper()
+	h, err := disk.Open(filepath.Join(t.TempDir(), "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	p := &place{t, h, noon}
+	if config != "" {
+		p.write("config.yaml", config)
+	}
+	return p
+}
+
+func (p *place) write(name, text string) {
+	p.t.Helper()
+	if err := p.home.Replace(name, []byte(text)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) look() []Check {
+	return Run(context.Background(), Options{Dir: p.home.Dir(), Now: func() time.Time { return p.now }})
+}
+
+// want fails unless a check of this name came out so.
+func want(t *testing.T, checks []Check, name, status, message string) {
+	t.Helper()
+	for _, c := range checks {
+		if c.Name == name && c.Status == status && strings.Contains(c.Message, message) && (status == OK || c.Fix != "") {
+			return
+		}
+	}
+	var b strings.Builder
+	if err := Print(&b, checks); err != nil {
+		t.Fatal(err)
+	}
+	t.Errorf("no %s of %q with %q in\n%s", status, name, message, b.String())
+}
+
+func TestNoHomeIsNotMade(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	checks := Run(context.Background(), Options{Dir: dir, Now: func() time.Time { return noon }})
+	want(t, checks, "home", Warn, "not there")
+	want(t, checks, "config", Warn, "no configuration")
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("it was made")
+	}
+	if Worst(checks) != Warn {
+		t.Errorf("worst is %s", Worst(checks))
+	}
+}
+
+func TestConfiguration(t *testing.T) {
+	repo, plain := t.TempDir(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(repo, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ config, name, status, message string }{
+		{"team: {approver: [a]}\n", "config", Fail, `:1: unknown key "team.approver"`},
+		{"sandbox: required\n", "config", OK, "config.yaml"},
+		{"sandbox: required\n", "approvers", Fail, "nobody may approve"},
+		{"team: {approvers: [ana]}\n", "approvers", OK, "ana"},
+		{"codebases: [{name: a, path: /nowhere/at/all}]\n", "codebase a", Fail, "no such file"},
+		{"codebases: [{name: a, path: " + plain + "}]\n", "codebase a", Warn, "no git repository"},
+		{"codebases: [{name: a, path: " + repo + "}]\n", "codebase a", OK, repo},
+		{"codebases: [{name: a, path: " + repo + "}]\n", "git", OK, "git version"},
+		{"codebases: [{name: a, path: ..}]\n", "codebase a", Warn, "holds the home"},
+		{"sandbox: required\n", "investigator", OK, "search"},
+		{"investigator: {agent: claude}\n", "investigator", Fail, "requires one"},
+		{"sandbox: \"off\"\ninvestigator: {agent: claude, command: [/no/claude]}\n", "investigator", Fail, "/no/claude"},
+		{"sandbox: \"off\"\ninvestigator: {agent: exec, command: [cat]}\n", "investigator", OK, "cat"},
+		{"sandbox: \"off\"\nvalidator: {agent: exec, command: [no-such-program]}\n", "validator", Fail, "no-such-program"},
+		{"chat: {local: {dir: nowhere}}\n", "chat local", Fail, "no folder"},
+		{"chat: {mattermost: {url: 'http://127.0.0.1:1', token_env: TRI_TEST_NO_TOKEN}}\n", "token", Fail, "TRI_TEST_NO_TOKEN"},
+	} {
+		want(t, newPlace(t, tt.config).look(), tt.name, tt.status, tt.message)
+	}
+}
+
+func TestModes(t *testing.T) {
+	p := newPlace(t, "team: {approvers: [a]}\n")
+	for _, c := range []struct {
+		path string
+		mode os.FileMode
+		name string
+		says string
+	}{{p.home.Dir(), 0o755, "home", "0755"}, {p.home.Path("config.yaml"), 0o620, "config", "others can change it"}} {
+		if err := os.Chmod(c.path, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		want(t, p.look(), c.name, Fail, c.says)
+	}
+	p.now = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
+	want(t, p.look(), "clock", Fail, "1970")
+}
+
+func TestMattermost(t *testing.T) {
+	const token = "s3cr3t-t0k3n-of-the-b0t"
+	t.Setenv("TRI_TEST_TOKEN", token)
+	reply, status := "", 200
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v4/users/me" || r.Header.Get("Authorization") != "Bearer "+token {
+			status = 400
+		}
+		w.WriteHeader(status)
+		fmt.Fprint(w, reply)
+	}))
+	defer srv.Close()
+	config := func(url, bot string) string {
+		return "chat: {mattermost: {url: '" + url + "', token_env: TRI_TEST_TOKEN}}\nclassifier: {bot_id: '" + bot + "'}\n"
+	}
+	for _, tt := range []struct {
+		reply   string
+		status  int
+		config  string
+		want    string
+		message string
+	}{
+		{`{"id":"b1","username":"tri","is_bot":true}`, 200, config(srv.URL+"/", "b1"), OK, "as tri"},
+		{`{"id":"b1","username":"tri\u202e","is_bot":true}`, 200, config(srv.URL, "b2"), Warn, "tri<U+202E> there"},
+		{`{"id":"b1","username":"ana","is_bot":false}`, 200, config(srv.URL, "b1"), Warn, "person's account"},
+		{`{}`, 401, config(srv.URL, "b1"), Fail, "401"},
+		{`<html>`, 200, config(srv.URL, "b1"), Fail, "no Mattermost"},
+	} {
+		reply, status = tt.reply, tt.status
+		checks := newPlace(t, tt.config).look()
+		want(t, checks, "token", OK, "")
+		for _, c := range checks {
+			if strings.Contains(c.Message+c.Fix, token) {
+				t.Errorf("%s tells the token", c.Name)
+			}
+			if c.Name == "chat mattermost" && (c.Status != tt.want || !strings.Contains(c.Message, tt.message)) {
+				t.Errorf("%s: %+v", tt.reply, c)
+			}
+		}
+	}
+	srv.Close()
+	for _, c := range newPlace(t, config(srv.URL, "b1")).look() {
+		if c.Name == "chat mattermost" && (c.Status != Fail || !strings.Contains(c.Message, "reach mattermost")) {
+			t.Errorf("a server that is gone: %+v", c)
+		}
+	}
+}
+
+func TestLiveness(t *testing.T) {
+	p := newPlace(t, "")
+	want(t, p.look(), "tri-dispatch", Warn, "does not run")
+	for _, s := range stages {
+		lock, err := p.home.TryLock(s.lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lock.Unlock()
+	}
+	checks := p.look()
+	pid := fmt.Sprintf("process %d", os.Getpid())
+	for _, s := range stages[1:] {
+		want(t, checks, s.name, OK, pid)
+	}
+	want(t, checks, "tri-watch", Warn, "no heartbeat")
+	for _, tt := range []struct{ beat, status, message string }{
+		{`{"beat_at":"2026-03-02T11:59:55Z","connected_since":"2026-03-02T11:00:00Z","source":"local","last_event_at":"2026-03-02T11:58:00Z"}`, OK, "connected to local, last event 2 min ago"},
+		{`{"beat_at":"2026-03-02T11:59:55Z","connected_since":"2026-03-02T11:00:00Z","source":"local","last_event_at":null}`, OK, "no event yet"},
+		{`{"beat_at":"2026-03-02T11:59:55Z","connected_since":null,"source":"mattermost"}`, Fail, "not connected to mattermost"},
+		{`{"beat_at":"2026-03-02T11:50:00Z","connected_since":"2026-03-02T11:00:00Z"}`, Fail, "silent since 10 min"},
+		{`{`, Warn, "no heartbeat"},
+	} {
+		p.write(beatName, tt.beat)
+		want(t, p.look(), "tri-watch", tt.status, tt.message)
+	}
+}
+
+// TestLookingTakesNoLock: a stage that starts while we look is not turned away.
+func TestLookingTakesNoLock(t *testing.T) {
+	p := newPlace(t, "")
+	for _, s := range stages {
+		lock, err := p.home.TryLock(s.lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lock.Unlock(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := make(chan struct{})
+	looked := make(chan int)
+	go func() {
+		n := 0
+		for {
+			select {
+			case <-stop:
+				looked <- n
+				return
+			default:
+				p.look()
+				n++
+			}
+		}
+	}()
+	for range 2000 {
+		lock, err := p.home.TryLock("locks/dispatch")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lock.Unlock(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	<-looked
+}
+
+func TestFlockOn(t *testing.T) {
+	for _, tt := range []struct {
+		line string
+		pid  int
+		ok   bool
+	}{
+		{"1: FLOCK  ADVISORY  WRITE 708 08:02:1048580 0 EOF", 708, true},
+		{"1: FLOCK  ADVISORY  WRITE 708 08:02:104858 0 EOF", 0, false},
+		{"1: POSIX  ADVISORY  WRITE 708 08:02:1048580 0 EOF", 0, false},
+		{"1: -> FLOCK  ADVISORY  WRITE 708 08:02:1048580 0 EOF", 0, false},
+		{"", 0, false},
+	} {
+		if pid, ok := flockOn(tt.line, 1048580); ok != tt.ok || ok && pid != tt.pid {
+			t.Errorf("%q: %d, %v", tt.line, pid, ok)
+		}
+	}
+}
+
+func event(seq int, at time.Time) string {
+	return fmt.Sprintf(`{"seq":%d,"platform":"local","create_time":%q}`+"\n", seq, at.Format(time.RFC3339))
+}
+
+func TestLag(t *testing.T) {
+	first := event(0, noon.Add(-time.Hour))
+	second := event(len(first), noon.Add(-20*time.Second))
+	third := event(len(first)+len(second), noon.Add(-time.Second))
+	for _, tt := range []struct {
+		name, classified, mark string
+		check, status, message string
+	}{
+		{"none", first + second + third, fmt.Sprintf(`{"seq":%d}`, len(first)+len(second)), "lag tri-classify", OK, "none"},
+		{"none", first + second + third, fmt.Sprintf(`{"seq":%d}`, len(first)+len(second)), "lag tri-dispatch", OK, "none"},
+		{"a second", first + second, "", "lag tri-classify", OK, "1 s ago"},
+		{"late", first, `{"seq":0}`, "lag tri-classify", Warn, "20 s ago"},
+		{"late, not dispatch's fault", first, `{"seq":0}`, "lag tri-dispatch", OK, "none"},
+		{"stuck", "", "", "lag tri-classify", Fail, "60 B"},
+		{"dispatch stuck", first + second, `{"seq":-1}`, "lag tri-dispatch", Fail, "ago"},
+		{"no mark", first + second, "", "lag tri-dispatch", Fail, "ago"},
+		{"broken mark", first, "{", "lag tri-dispatch", Fail, "dispatch.json"},
+		{"another log", event(5, noon), "", "lag tri-classify", Fail, "cut or replaced"},
+	} {
+		p := newPlace(t, "")
+		p.write(eventsName, first+second+third)
+		p.write(classifiedName, tt.classified)
+		if tt.mark != "" {
+			p.write(markName, tt.mark)
+		}
+		message := tt.message
+		if tt.name == "stuck" {
+			message = "behind, the first message of 1 h ago"
+		}
+		want(t, p.look(), tt.check, tt.status, message)
+	}
+}
+
+func TestClockBehindTheLog(t *testing.T) {
+	p := newPlace(t, "")
+	p.write(eventsName, event(0, noon.Add(time.Hour)))
+	want(t, p.look(), "clock", Warn, "1 h ahead")
+}
+
+func TestThreadsAndPosts(t *testing.T) {
+	p := newPlace(t, "")
+	save := func(key, status string, age time.Duration) {
+		th := &thread.Thread{Key: key, Status: status, StatusHistory: []thread.Change{{At: noon.Add(-age).Format(time.RFC3339), To: status}}}
+		if err := th.Save(p.home); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("local.dev.1", thread.PendingUser, 99*time.Hour)
+	save("local.dev.2", thread.Investigating, time.Minute)
+	want(t, p.look(), "threads", OK, "1 wait for a person, 1 are being worked on")
+	save("local.dev.3", thread.AwaitingValidation, time.Hour)
+	want(t, p.look(), "threads", Fail, "local.dev.3")
+	p.write("open/local.dev.4.json", "{")
+	want(t, p.look(), "threads", Fail, "local.dev.4")
+
+	want(t, p.look(), "posts", OK, "none parked")
+	sha := decision.Sum("x")
+	e := &outbox.Entry{ID: outbox.ID("local.dev.1", 1, sha, 1), Key: "local.dev.1", Cycle: 1, DraftSHA256: sha, Part: 1, Parts: 1, State: outbox.Parked, Why: "no answer"}
+	if err := e.Save(p.home); err != nil {
+		t.Fatal(err)
+	}
+	want(t, p.look(), "posts", Fail, "no answer")
+
+	if _, err := decision.Append(p.home, decision.Record{Kind: decision.Dismiss, At: noon.Format(time.RFC3339), By: "a", Key: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, p.look(), "decisions", OK, "1 records")
+	p.write(decision.LogName, `{"n":2}`+"\n")
+	want(t, p.look(), "decisions", Fail, "")
+}
+
+func TestPrintKeepsItsShape(t *testing.T) {
+	var b strings.Builder
+	checks := []Check{{"config", Fail, "a:1: x\na:2: \x1b[2Jy", "mend\tit"}, {"home", OK, "/h", ""}}
+	if err := Print(&b, checks); err != nil {
+		t.Fatal(err)
+	}
+	want := "fail  config  a:1: x\n              a:2: <U+001B>[2Jy\n              → mend it\nok    home    /h\n"
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}
