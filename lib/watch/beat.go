@@ -71,7 +71,20 @@ func (b *beat) link(up bool) {
 // kept tells of new events in the log.
 func (b *beat) kept() { b.change(func(is *Beat, at *string) { is.LastEventAt = at }) }
 
-// run writes until ctx ends, then once more: not connected.
+// during beats while fn runs, then once more: not connected.
+func (b *beat) during(fn func() error) error {
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { b.run(ctx) })
+	err := fn()
+	stop()
+	wg.Wait()
+	b.link(false)
+	b.write()
+	return err
+}
+
+// run writes until ctx ends.
 func (b *beat) run(ctx context.Context) {
 	idle := time.NewTicker(beatEvery)
 	defer idle.Stop()
@@ -83,8 +96,6 @@ func (b *beat) run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			b.link(false)
-			b.write()
 			return
 		case <-b.news:
 		case <-idle.C:

@@ -72,13 +72,14 @@ func (p *follower) follow(ctx context.Context) error {
 	})
 }
 
-// rest prints what the log has and was not printed when its source had ended.
-func (p *follower) rest() error {
+// rest prints what the log has and was not printed when its source ended, unless
+// ctx has ended too.
+func (p *follower) rest(ctx context.Context) error {
 	info, err := p.file.Stat()
 	if err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", p.path, err))
 	}
-	return p.upTo(context.Background(), info.Size())
+	return p.upTo(ctx, info.Size())
 }
 
 // upTo prints the log up to end, in big pieces.

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"tri/lib/chat"
@@ -89,40 +88,51 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 	return errors.Join(err, lock.Unlock())
 }
 
+// grace is how long a reader that does not read can keep a watch that was told
+// to end.
+const grace = time.Second
+
 // run feeds the log and prints it, side by side.
-func (l *log) run(ctx context.Context, o Options, count *counter, feed Feed) error {
+func (l *log) run(told context.Context, o Options, count *counter, feed Feed) error {
 	from, err := l.start(o.After)
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(told)
 	defer stop()
+	printed := make(chan error, 1)
 	p := &follower{path: o.Home.Path(LogName), file: l.File(), out: o.Out, at: from, size: l.size}
-	var wg sync.WaitGroup
-	var printErr error
-	wg.Go(func() {
-		if printErr = p.follow(ctx); printErr != nil {
-			stop() // nobody reads us: the pipe is to be started again as a unit
+	go func() {
+		err := p.follow(ctx)
+		if err == nil {
+			err = p.rest(told)
 		}
-	})
+		stop() // if it failed, nobody reads us: the pipe is to be started again as a unit
+		printed <- err
+	}()
 	beat := newBeat(o)
 	l.kept = beat.kept
-	beating, die := context.WithCancel(context.Background())
-	defer die()
-	wg.Go(func() { beat.run(beating) })
-
-	feedErr := feed(ctx, l.resume(o, beat), count.around(l.keep))
-	told := ctx.Err()
+	feedErr := beat.during(func() error { return feed(ctx, l.resume(o, beat), count.around(l.keep)) })
 	stop()
-	die()
-	wg.Wait()
-	if printErr == nil && told == nil {
-		printErr = p.rest()
+	if err := await(told, printed); err != nil {
+		return err
 	}
-	if printErr != nil {
-		return printErr
+	return unless(told.Err(), feedErr)
+}
+
+// await waits for the printer; not long when told to end.
+func await(told context.Context, printed <-chan error) error {
+	select {
+	case err := <-printed:
+		return err
+	case <-told.Done():
 	}
-	return unless(told, feedErr)
+	select {
+	case err := <-printed:
+		return err
+	case <-time.After(grace):
+		return nil
+	}
 }
 
 // unless is err, but nil when it only says that the feed was told to end.

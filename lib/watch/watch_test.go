@@ -311,6 +311,25 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// TestStuckReader: a watch that is told to end does so, although what it prints
+// to has stopped reading.
+func TestStuckReader(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	_, w := io.Pipe() // nobody will ever read
+	err := Run(ctx, options(home(t), w), func(ctx context.Context, _ chat.Resume, keep func([]Item) error) error {
+		e := message(1)
+		item, err := encode(&e, nil)
+		if err == nil {
+			err = keep([]Item{item})
+		}
+		cancel()
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("no room") }

@@ -23,7 +23,8 @@ type doc struct {
 	src   io.Reader // f, or what mends it
 	dec   *json.Decoder
 	total int64 // bytes that may still be read
-	value int64 // of them, before the next mark
+	value int64 // of them, for the value that is being read
+	large bool  // a limit was met: nothing is read any more
 }
 
 func (r *Reader) doc(name string) (*doc, error) {
@@ -40,7 +41,7 @@ var errLarge = errors.New("larger than a message or a file of an export can be")
 
 // Read implements io.Reader, bounded.
 func (d *doc) Read(p []byte) (int, error) {
-	if d.total <= 0 || d.value <= 0 {
+	if d.large = d.large || d.total <= 0 || d.value <= 0; d.large {
 		return 0, errLarge
 	}
 	n, err := d.src.Read(p[:min(int64(len(p)), d.total, d.value)])
