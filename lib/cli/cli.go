@@ -134,6 +134,9 @@ func app(p Program, in io.Reader, out, errw io.Writer) *cli.App {
 	}
 	for _, sub := range p.Commands {
 		a.Commands = append(a.Commands, command(sub, in, out, errw))
+		if sub.Name == "help" { // urfave/cli leaves its flag out then
+			a.Flags = append(a.Flags, cli.HelpFlag)
+		}
 	}
 	return a
 }

@@ -72,6 +72,19 @@ func TestRestBelongsToTheFirstArgument(t *testing.T) {
 	}
 }
 
+func TestHelpCommandLeavesTheFlag(t *testing.T) {
+	for _, line := range []string{"-h", "--help", "help -h"} {
+		var got, words []string
+		var out, errw strings.Builder
+		p := program(&got, &words, nil)
+		p.Commands = append(p.Commands, Program{Name: "help", Usage: "helps", Run: func(*Call) error { return nil }})
+		status := Run(p, append([]string{"tri-x"}, strings.Fields(line)...), nil, &out, &errw)
+		if status != 0 || !strings.HasPrefix(out.String(), "usage: tri-x") || strings.Count(out.String(), "--help, -h") > 1 {
+			t.Errorf("%q: status %d\n%s%s", line, status, out.String(), errw.String())
+		}
+	}
+}
+
 func TestListsAreNotSplitAtCommas(t *testing.T) {
 	var got, words []string
 	var out, errw strings.Builder
@@ -114,6 +127,16 @@ func TestStatuses(t *testing.T) {
 		if tt.want == sysexit.Config && errw.String() != "tri-x: x\ntri-x: hint: do y\n" {
 			t.Errorf("stderr %q", errw.String())
 		}
+	}
+}
+
+func TestHelpFlagBesideHelpCommand(t *testing.T) {
+	var got, words []string
+	p := program(&got, &words, nil)
+	p.Commands = append(p.Commands, Program{Name: "help", Usage: "lists", Run: func(*Call) error { return nil }})
+	var out, errw strings.Builder
+	if status := Run(p, []string{"tri-x", "-h"}, nil, &out, &errw); status != 0 || !strings.Contains(out.String(), "--help, -h") {
+		t.Errorf("status %d, stdout %q, stderr %q", status, out.String(), errw.String())
 	}
 }
 
