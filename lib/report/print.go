@@ -113,7 +113,11 @@ func (c *Cycle) scenes() []scene {
 		if r.Why != "" {
 			text += ": " + flat(r.Why)
 		}
-		out = append(out, scene{at: instant(r.PostedAt), what: "reply", text: text, below: []string{r.ReplyText}})
+		sc := scene{at: instant(r.PostedAt), what: "reply", text: text}
+		if !slices.ContainsFunc(c.Decisions, func(d Decision) bool { return d.shown() && d.Text == r.ReplyText }) {
+			sc.below = []string{r.ReplyText}
+		}
+		out = append(out, sc)
 	}
 	for _, st := range c.Steps {
 		text := flat(st.Why)
@@ -176,6 +180,10 @@ func (r *Run) took() string {
 	return text + fmt.Sprintf(", $%.4f", *r.Usage.CostUSD)
 }
 
+// shown reports whether the record's text stands in the story: an approval only
+// repeats that of its offer.
+func (d *Decision) shown() bool { return d.Kind == decision.Offer || d.Kind == decision.Edit }
+
 func (d *Decision) scene() scene {
 	sc := scene{at: instant(d.At), what: d.Kind, text: "by " + flat(d.By)}
 	if d.Via != "" && d.Via != "code" {
@@ -190,7 +198,7 @@ func (d *Decision) scene() scene {
 	if d.Note != "" {
 		sc.below = append(sc.below, d.Note)
 	}
-	if d.Kind == decision.Offer || d.Kind == decision.Edit {
+	if d.shown() {
 		sc.below = append(sc.below, d.Text)
 	}
 	if !d.Counts {
