@@ -59,6 +59,7 @@ type Dispatcher struct {
 	mark      mark
 	saved     mark // as it stands on disk
 	decisions *decision.State
+	chain     decision.Chain // of the decision log, as far as it is read
 	// offered is what this process has put into the decision log, by key, whether
 	// or not it has read it back yet.
 	offered map[string]string

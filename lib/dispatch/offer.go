@@ -5,9 +5,14 @@ import (
 	"time"
 
 	"tri/lib/decision"
+	"tri/lib/prompt"
 	"tri/lib/thread"
 	"tri/lib/verdict"
 )
+
+// maxSource bounds what an offer carries of one message, in bytes, so that the
+// record stays a line that every reader takes.
+const maxSource = 8 << 10
 
 func offerID(r *decision.Record) string { return fmt.Sprint(r.Cycle, " ", r.DraftSHA256) }
 
@@ -26,7 +31,7 @@ func (d *Dispatcher) offer(t *thread.Thread) decision.Record {
 		Sources: []string{t.InvestigatorReturn.SummaryForOrchestrator, t.InvestigatorReturn.ResearchNotes},
 	}
 	for _, m := range t.Messages {
-		r.Sources = append(r.Sources, m.Content)
+		r.Sources = append(r.Sources, prompt.Cut(m.Content, maxSource))
 		if m.MessageID == replyTo {
 			question = m.Content
 		}

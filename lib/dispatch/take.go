@@ -326,9 +326,9 @@ func (d *Dispatcher) takeDecision(l line) error {
 // decide folds a record; one that counts and that a person or tri-reply wrote
 // moves the thread when apply is set.
 func (d *Dispatcher) decide(b []byte, apply bool) error {
-	var r decision.Record
-	if err := json.Unmarshal(b, &r); err != nil {
-		return fmt.Errorf("read decisions.ndjson: %w", err)
+	r, err := d.chain.Next(b)
+	if err != nil {
+		return err
 	}
 	counts, why := d.decisions.Add(r)
 	if !counts {
