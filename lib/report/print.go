@@ -154,9 +154,7 @@ func (r *Run) scene() scene {
 		}
 	case r.Verdict != nil:
 		sc.text += ", " + flat(r.Verdict.Verdict)
-		for _, reason := range r.Verdict.Reasons {
-			sc.below = append(sc.below, reason)
-		}
+		sc.below = append(sc.below, r.Verdict.Reasons...)
 		for _, c := range r.Verdict.Checks {
 			note := ""
 			if c.Note != "" {
