@@ -38,6 +38,7 @@ var records = map[string]reflect.Type{
 	"reply":            reflect.TypeFor[outbox.Reply](),
 	"run":              reflect.TypeFor[run.Result](),
 	"spend":            reflect.TypeFor[budget.Entry](),
+	"journal":          reflect.TypeFor[thread.Input](),
 }
 
 // notRecords are schemas of something else than a line or a file of JSON.

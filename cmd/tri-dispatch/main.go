@@ -35,7 +35,7 @@ actionable one investigated and validated, and offers the draft to people
   tri-watch local chat | tri-classify | tri-dispatch
   tri-dispatch --once events-classified.ndjson   until every thread is at rest
   tri-dispatch --rebuild                         make the threads anew from the log`,
-	Schemas: []string{"thread", "classified-event", "run", "spend"},
+	Schemas: []string{"thread", "classified-event", "journal", "run", "spend"},
 	Stays:   true,
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "keep logs and threads in `DIR` (default $TRI_HOME or ~/.tri)"},
