@@ -72,19 +72,6 @@ func TestRestBelongsToTheFirstArgument(t *testing.T) {
 	}
 }
 
-func TestHelpCommandLeavesTheFlag(t *testing.T) {
-	for _, line := range []string{"-h", "--help", "help -h"} {
-		var got, words []string
-		var out, errw strings.Builder
-		p := program(&got, &words, nil)
-		p.Commands = append(p.Commands, Program{Name: "help", Usage: "helps", Run: func(*Call) error { return nil }})
-		status := Run(p, append([]string{"tri-x"}, strings.Fields(line)...), nil, &out, &errw)
-		if status != 0 || !strings.HasPrefix(out.String(), "usage: tri-x") || strings.Count(out.String(), "--help, -h") > 1 {
-			t.Errorf("%q: status %d\n%s%s", line, status, out.String(), errw.String())
-		}
-	}
-}
-
 func TestListsAreNotSplitAtCommas(t *testing.T) {
 	var got, words []string
 	var out, errw strings.Builder
