@@ -1,6 +1,7 @@
 # make            build every program into bin/
 # make demo       build, and run the main job end to end
-# make check      what .ci/run runs: format, vet, staticcheck, pages, all tests
+# make check      format, vet, staticcheck, pages, all tests
+# make torture    kill -9 of every stage, a fault at every call; about ten minutes
 
 PREFIX  = /usr/local
 BINDIR  = $(PREFIX)/bin
@@ -12,7 +13,7 @@ LDFLAGS = -s -w -X tri/lib/cli.version=$(VERSION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 all:
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 demo: all
 	bin/tri demo --dir demo --codebase .
@@ -25,6 +26,13 @@ lint:
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	for page in man/*.[1-9]; do mandoc -T lint -W warning $$page || exit 1; done
+
+torture: all
+	$(GO) build -o bin/torture ./scripts/torture
+	bin/torture kill -rounds 500
+	bin/torture kill -rounds 500 -chat mattermost
+	bin/torture syscalls
+	rm bin/torture
 
 check-peers: all
 	scripts/peers/run
@@ -47,4 +55,4 @@ install: all
 clean:
 	rm -rf bin cover demo
 
-.PHONY: all demo check lint check-peers bench cover install clean
+.PHONY: all demo check lint torture check-peers bench cover install clean
