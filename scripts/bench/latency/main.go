@@ -75,7 +75,9 @@ func run(bin string, samples, closed int) error {
 		time.Sleep(20 * time.Millisecond)
 	}
 	slices.Sort(took)
-	at := func(p int) time.Duration { return took[min(len(took)-1, len(took)*p/100)].Round(100 * time.Microsecond) }
+	at := func(p int) time.Duration {
+		return took[min(len(took)-1, len(took)*p/100)].Round(100 * time.Microsecond)
+	}
 	fmt.Printf("%d closed threads, %d questions: p50 %v, p95 %v, max %v\n", closed, samples, at(50), at(95), at(100))
 	return nil
 }
