@@ -57,7 +57,9 @@ type Entry struct {
 
 	// Tries counts the posts that were begun and may have been made. One that is
 	// known not to have been (the platform said so) is taken off again.
-	Tries           int    `json:"tries"`
+	Tries int `json:"tries"`
+	// TriedAt is when the last try began; "" before the first.
+	TriedAt         string `json:"tried_at,omitempty"`
 	IntentAt        string `json:"intent_at"`
 	PostedMessageID string `json:"posted_message_id,omitempty"`
 	PostedAt        string `json:"posted_at,omitempty"`

@@ -180,13 +180,14 @@ func (p *poster) save(e *outbox.Entry, at string) error {
 func (p *poster) post(ctx context.Context, j *job, i int) error {
 	e := j.parts[i]
 	j.cleared = 0
-	e.Tries++
+	m := message(e) // knows of the try before this one
+	e.Tries, e.TriedAt = e.Tries+1, stamp(p.Now())
 	if err := p.save(e, "try"); err != nil {
 		return err
 	}
 	call, cancel := limited(ctx)
 	defer cancel()
-	posted, err := p.sink(j).Post(call, message(e))
+	posted, err := p.sink(j).Post(call, m)
 	if err := p.fault("post"); err != nil {
 		return err
 	}
@@ -216,7 +217,11 @@ func (p *poster) post(ctx context.Context, j *job, i int) error {
 }
 
 func message(e *outbox.Entry) chat.Post {
-	return chat.Post{ChatID: e.ChatID, ThreadID: e.ThreadID, ReplyToID: e.ReplyTo, Text: e.Text, Key: e.PostKey}
+	tried, err := time.Parse(time.RFC3339, e.TriedAt)
+	if err != nil {
+		tried = time.Time{} // not tried, or by a version that did not say
+	}
+	return chat.Post{ChatID: e.ChatID, ThreadID: e.ThreadID, ReplyToID: e.ReplyTo, Text: e.Text, Key: e.PostKey, Tried: tried}
 }
 
 func (p *poster) posted(j *job, e *outbox.Entry, m chat.Posted) error {

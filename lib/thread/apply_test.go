@@ -162,7 +162,7 @@ func TestRandomStories(t *testing.T) {
 		"askfirst x", "ours x", "found", "nothing", "fails x", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
 		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x"}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 20000 {
+	for range 4000 {
 		var th Thread
 		var story []string
 		for n := range 25 {
