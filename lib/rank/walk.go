@@ -101,7 +101,8 @@ func weight(name string, text []byte) float64 {
 	case strings.Contains(dirs, "/testdata/") || strings.Contains(dirs, "/fixtures/") || strings.Contains(dirs, "/__snapshots__/"):
 		return 0.35
 	case strings.Contains(base, "_test.") || strings.HasPrefix(base, "test_") || strings.Contains(base, ".test.") ||
-		strings.Contains(base, ".spec.") || strings.Contains(dirs, "/test/") || strings.Contains(dirs, "/tests/"):
+		strings.Contains(base, ".spec.") || strings.Contains(dirs, "/test/") || strings.Contains(dirs, "/tests/") ||
+		strings.Contains(dirs, "test/"): // as net/http/httptest
 		return 0.6
 	case slices.Contains([]string{".md", ".rst", ".adoc", ".tex", ".html"}, ext), manual(ext):
 		return 0.9
