@@ -13,6 +13,7 @@ import (
 	"tri/lib/draft"
 	"tri/lib/run"
 	"tri/lib/thread"
+	"tri/lib/verdict"
 )
 
 // job is a run that is due.
@@ -187,8 +188,11 @@ func (d *Dispatcher) perform(ctx context.Context, j job, t *thread.Thread, hints
 		if res.Value, err = json.Marshal(value); err != nil {
 			return nil, fmt.Errorf("run %s: %w", j.runID, err)
 		}
-		if ret, ok := value.(*draft.Return); ok {
-			res.Usage = ret.Usage
+		switch value := value.(type) {
+		case *draft.Return:
+			res.Usage = value.Usage
+		case *verdict.Verdict:
+			res.Usage, res.Model = value.Usage, value.ValidatorModel
 		}
 	}
 	return res, r.Publish(*res)
@@ -231,7 +235,7 @@ func (d *Dispatcher) takeResult(r result) error {
 		}
 		return nil
 	}
-	if res := r.input.Run; res.Kind == run.Investigate && res.Usage != nil {
+	if res := r.input.Run; res.Usage != nil {
 		person := ""
 		if t := d.threads[r.job.key]; t != nil {
 			person = t.OriginalSenderID

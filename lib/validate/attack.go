@@ -55,7 +55,7 @@ func (v *Validator) attack(ctx context.Context, r Request) (*verdict.Verdict, er
 	if err != nil {
 		return nil, fmt.Errorf("agent's verdict: %w", err)
 	}
-	said.ValidatorModel = cmp.Or(res.Model, "agent")
+	said.ValidatorModel, said.Usage = cmp.Or(res.Model, "agent"), &res.Usage
 	return said, nil
 }
 
@@ -78,7 +78,7 @@ func read(value []byte) (*verdict.Verdict, error) {
 	if err := json.Unmarshal(value, v); err != nil {
 		return nil, err
 	}
-	v.Checks, v.Drill, v.ValidatorModel, v.ValidatedAt = nil, nil, "", ""
+	v.Checks, v.Drill, v.Usage, v.ValidatorModel, v.ValidatedAt = nil, nil, nil, "", ""
 	return v, v.Check()
 }
 

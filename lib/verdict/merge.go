@@ -115,7 +115,7 @@ func Worse(code, agent Verdict) Verdict {
 	if worse(results, code.SpotCheckResult, agent.SpotCheckResult) != code.SpotCheckResult {
 		v.SpotCheckRef, v.SpotCheckResult, v.SpotCheckNote = agent.SpotCheckRef, agent.SpotCheckResult, agent.SpotCheckNote
 	}
-	v.ValidatorModel = agent.ValidatorModel
+	v.ValidatorModel, v.Usage = agent.ValidatorModel, agent.Usage
 	v.Checks = append(slices.Clone(code.Checks), agentChecks(agent)...)
 	v.Reasons = slices.Clone(code.Reasons)
 	if v.Verdict != Pass && code.Verdict == Pass {

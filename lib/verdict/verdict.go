@@ -41,6 +41,9 @@ type Verdict struct {
 	ValidatorModel string `json:"validator_model"` // "code" where no agent was asked
 	ValidatedAt    string `json:"validated_at"`    // RFC 3339
 
+	// Usage is what the agent's attack took; nil where none was asked. Written by
+	// code. Ours.
+	Usage *draft.Usage `json:"usage,omitempty"`
 	// Checks are all that was looked at. Ours.
 	Checks []Check `json:"checks"`
 	// Drill is that of the return, for tri-drill --score. Ours.
