@@ -223,6 +223,7 @@ func (p *page) objections(v *verdict.Verdict) {
 		return
 	}
 	p.head(fmt.Sprintf("Validation: %s, by %s", v.Verdict, v.ValidatorModel))
+	p.cost("  attack", v.Usage)
 	for _, r := range v.Reasons {
 		p.line("  - %s", r)
 	}
@@ -244,17 +245,23 @@ func (p *page) research(r *draft.Return) {
 	if f := r.ProposedTriageFile; f != nil {
 		p.line("  kept with it: triage/%s", thread.FileName(f.Filename))
 	}
-	if u := r.Usage; u != nil {
-		cost := "cost not told"
-		if u.CostUSD != nil {
-			cost = fmt.Sprintf("$%.4f", *u.CostUSD)
-		}
-		p.line("  %s, %d + %d tokens, %d turns, %v", cost, u.InputTokens, u.OutputTokens, u.Turns, time.Duration(u.DurationMS)*time.Millisecond)
-	}
+	p.cost("  investigation", r.Usage)
 	if r.ResearchNotes != "" {
 		p.head("Research notes")
 		p.quote(r.ResearchNotes)
 	}
+}
+
+// cost tells what an agent took, where one was asked.
+func (p *page) cost(of string, u *draft.Usage) {
+	if u == nil {
+		return
+	}
+	cost := "cost not told"
+	if u.CostUSD != nil {
+		cost = fmt.Sprintf("$%.4f", *u.CostUSD)
+	}
+	p.line("%s: %s, %d + %d tokens, %d turns, %v", of, cost, u.InputTokens, u.OutputTokens, u.Turns, time.Duration(u.DurationMS)*time.Millisecond)
 }
 
 func before(sep, s string) string {
