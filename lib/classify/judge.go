@@ -96,7 +96,7 @@ func (c *Classifier) judgeAck(body []byte, t *text, v *verdict) {
 			return
 		}
 		why = whyEmoji
-	case len(t.words) > maxAck || !c.lex.covers(t.words, ack|more, ack):
+	case len(t.words) > maxAck || !c.lex.covers(t.words, ack|more, ack) && (v.phrase || !c.lex.thanks(t.words, body)):
 		return
 	}
 	if isShort(body) {
@@ -113,7 +113,7 @@ func isShort(body []byte) bool {
 
 // asks returns the first phrase that makes a question of the text, -1 for none.
 func (l *lexicon) asks(t *text) int32 {
-	open, since := false, 0
+	open, since, passed := false, 0, 0
 	for i := range t.words {
 		w := &t.words[i]
 		if w.begins {
@@ -121,16 +121,22 @@ func (l *lexicon) asks(t *text) int32 {
 		} else if w.comma && i-since == 1 {
 			open = true // "bob, can you …"
 		}
-		if w.id == unknown {
+		if w.id == unknown || i < passed {
 			open = false
 			continue
 		}
 		kinds := anywhere
-		if open {
-			kinds |= start
+		switch {
+		case open:
+			kinds |= start | told
+		case w.comma:
+			kinds |= clause | told
 		}
-		if n, phrase := l.match(t.words[i:], kinds); n > 0 {
-			return phrase
+		if n, end := l.match(t.words[i:], kinds); n > 0 {
+			if end.kinds&told == 0 {
+				return end.phrase
+			}
+			passed = i + n
 		}
 		if open && !l.leads(t.words[since:i+1]) {
 			open = false
@@ -153,7 +159,7 @@ func (l *lexicon) leads(words []word) bool {
 // "thank" of "thank you".
 func (l *lexicon) half(words []word) bool {
 	last := words[len(words)-1]
-	return l.first[last.id] != 0 && (len(words) == 1 || l.covers(words[:len(words)-1], lead, lead)) && l.startsLead[last.id]
+	return l.first[last.id] != 0 && (len(words) == 1 || l.covers(words[:len(words)-1], lead, lead)) && l.below[last.id]&lead != 0
 }
 
 // covers reports whether phrases of the given kinds, one behind the other, are
@@ -178,6 +184,19 @@ func (l *lexicon) covers(words []word, kinds, need kind) bool {
 	}
 	return found
 }
+
+// thanks reports whether words of acknowledgement, thanks or praise among them,
+// and one more that may be a name are all that the words are: "thanks tom",
+// "rani, terima kasih".
+func (l *lexicon) thanks(words []word, body []byte) bool {
+	last := len(words) - 1
+	said := last > 0 && (isName(words[last]) && l.covers(words[:last], ack|more, thanks) ||
+		isName(words[0]) && l.covers(words[1:], ack|more, thanks))
+	return said && !bytes.ContainsAny(body, "0123456789")
+}
+
+// isName reports whether a word may be a name: the packs do not have it.
+func isName(w word) bool { return w.id == unknown && w.dense == 0 }
 
 // unaddressed returns what stands behind the names at the start of a message
 // that it is addressed to: "bob: …", "@bob …".

@@ -13,20 +13,24 @@ import (
 var packFiles embed.FS
 
 // kind is what a phrase is good for; packs/README says what each means.
-type kind uint8
+type kind uint16
 
 const (
 	anywhere kind = 1 << iota
 	start
+	clause
+	told
 	end
 	lead
 	idle
 	ack
+	thanks
 	more
 )
 
 var sections = map[string]kind{
-	"anywhere": anywhere, "start": start, "end": end, "lead": lead, "idle": idle, "ack": ack, "more": more, "common": 0,
+	"anywhere": anywhere, "start": start, "clause": start | clause, "told": told, "end": end, "lead": lead, "idle": idle,
+	"ack": ack, "thanks": ack | thanks, "more": more, "common": 0,
 }
 
 // lexicon is all phrases of the packs in use, ready to be matched: words have
@@ -39,7 +43,7 @@ type lexicon struct {
 	nodes   []node
 	phrases []string
 
-	startsLead []bool // by word: a phrase of [lead] begins with it
+	below []kind // by word: the kinds of all phrases that begin with it
 
 	// Scripts without spaces: phrases by their first rune, the longest first.
 	dense map[rune][]densePhrase
@@ -70,7 +74,7 @@ const (
 // and takes more question phrases.
 func newLexicon(languages, questions []string) (*lexicon, error) {
 	l := &lexicon{
-		ids: map[string]uint16{"": unknown, "*": anyWord}, common: make([]uint32, 2), first: make([]int32, 2), startsLead: make([]bool, 2),
+		ids: map[string]uint16{"": unknown, "*": anyWord}, common: make([]uint32, 2), first: make([]int32, 2), below: make([]kind, 2),
 		nodes: make([]node, 1), dense: map[rune][]densePhrase{},
 	}
 	have, err := packNames()
@@ -128,10 +132,27 @@ func (l *lexicon) addPack(lang, text string) error {
 		case section == "":
 			return fmt.Errorf("packs/%s.txt:%d: no section yet", lang, i+1)
 		default:
-			l.add(line, sections[section])
+			for _, phrase := range alternatives(line) {
+				l.add(phrase, sections[section])
+			}
 		}
 	}
 	return nil
+}
+
+// alternatives writes a line of a pack out: "is/are it" is "is it" and "are it".
+func alternatives(line string) []string {
+	all := []string{""}
+	for _, field := range strings.Fields(line) {
+		var longer []string
+		for _, before := range all {
+			for _, word := range strings.Split(field, "/") {
+				longer = append(longer, strings.TrimSpace(before+" "+word))
+			}
+		}
+		all = longer
+	}
+	return all
 }
 
 // id gives a word its number.
@@ -142,7 +163,7 @@ func (l *lexicon) id(word string) uint16 {
 		l.ids[word] = id
 		l.common = append(l.common, 0)
 		l.first = append(l.first, 0)
-		l.startsLead = append(l.startsLead, false)
+		l.below = append(l.below, 0)
 		slot := hint([]byte(word))
 		l.maybe[slot>>6] |= 1 << (slot & 63)
 	}
@@ -179,8 +200,8 @@ func (l *lexicon) add(phrase string, k kind) {
 	at := int32(0)
 	for i, word := range phraseWords(phrase) {
 		id := l.id(word)
-		if i == 0 && k == lead {
-			l.startsLead[id] = true
+		if i == 0 {
+			l.below[id] |= k
 		}
 		if at == 0 {
 			if l.first[id] == 0 {
@@ -193,8 +214,11 @@ func (l *lexicon) add(phrase string, k kind) {
 		if i < 0 {
 			to := l.newNode()
 			n := &l.nodes[at]
-			n.words, n.next = append(n.words, id), append(n.next, to)
-			i = len(n.next) - 1
+			i = len(n.next)
+			if i > 0 && n.words[i-1] == anyWord {
+				i-- // which comes last: of two phrases of one length, the plainer is named
+			}
+			n.words, n.next = slices.Insert(n.words, i, id), slices.Insert(n.next, i, to)
 		}
 		at = l.nodes[at].next[i]
 	}
@@ -241,29 +265,31 @@ func isDense(r rune) bool {
 }
 
 // match returns the length in words of the longest phrase of one of the kinds
-// that begins at words[0], 0 when there is none, and which it is.
-func (l *lexicon) match(words []word, kinds kind) (n int, phrase int32) {
-	at := l.first[words[0].id]
-	if at == 0 {
-		return 0, 0
+// that begins at words[0], and where it ends; 0 when there is none.
+func (l *lexicon) match(words []word, kinds kind) (int, *node) {
+	id := words[0].id
+	if l.below[id]&kinds == 0 {
+		return 0, nil
 	}
-	return l.walk(at, words[1:], kinds, 1)
+	return l.walk(l.first[id], words[1:], kinds, 1)
 }
 
-func (l *lexicon) walk(at int32, rest []word, kinds kind, depth int) (n int, phrase int32) {
+// walk is match from a node on. Of two phrases of one length the one that tells
+// wins: it is there to make an exception.
+func (l *lexicon) walk(at int32, rest []word, kinds kind, depth int) (n int, end *node) {
 	nd := &l.nodes[at]
 	if nd.kinds&kinds != 0 {
-		n, phrase = depth, nd.phrase
+		n, end = depth, nd
 	}
 	if len(rest) == 0 || rest[0].breaks {
-		return n, phrase
+		return n, end
 	}
 	for i, w := range nd.words {
 		if w == anyWord || w == rest[0].id && w != unknown {
-			if m, p := l.walk(nd.next[i], rest[1:], kinds, depth+1); m > n {
-				n, phrase = m, p
+			if m, e := l.walk(nd.next[i], rest[1:], kinds, depth+1); m > n || m == n && m > depth && e.kinds&kinds&told != 0 {
+				n, end = m, e
 			}
 		}
 	}
-	return n, phrase
+	return n, end
 }
