@@ -3,9 +3,11 @@ package disk
 import (
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -160,5 +162,35 @@ func TestLockIsExclusive(t *testing.T) {
 	}
 	if _, err := h.TryLock("locks/x"); err != nil {
 		t.Errorf("after unlock: %v", err)
+	}
+}
+
+// TestFailedAppendKeepsWholeLines: what a reader may have seen stays.
+func TestFailedAppendKeepsWholeLines(t *testing.T) {
+	h := home(t)
+	l, err := h.OpenLog("log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(line("one")); err != nil {
+		t.Fatal(err)
+	}
+	old := new(syscall.Rlimit)
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, old); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 10, Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Append(func(int64) ([]byte, error) { return []byte("two\nthree\n"), nil })
+	if undo := syscall.Setrlimit(syscall.RLIMIT_FSIZE, old); undo != nil {
+		t.Fatal(undo)
+	}
+	if err == nil {
+		t.Error("a write that did not fit was taken")
+	}
+	if got, _ := h.ReadFile("log"); string(got) != "one\ntwo\n" {
+		t.Errorf("left %q", got)
 	}
 }

@@ -84,7 +84,9 @@ func (l *Log) write(lines func(end int64) ([]byte, error)) (int64, error) {
 	}
 	if _, err := l.f.Write(b); err != nil {
 		// Leave no half line behind: the disk may be full now and have room later.
-		return end, ioError("append to", l.name, errors.Join(err, l.f.Truncate(end)))
+		// Whole lines stay: somebody may have read them already.
+		_, cut := l.cutTornTail()
+		return end, ioError("append to", l.name, errors.Join(err, cut))
 	}
 	return end, nil
 }

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,6 @@ func Follow(ctx context.Context, path string, from int64, fn func(line []byte, o
 		return quietEnd(ctx, err)
 	}
 	defer t.Close()
-	if _, err := t.f.Seek(from, io.SeekStart); err != nil {
-		return sysexit.With(sysexit.IO, err)
-	}
 	t.off = from
 	r := ndjson.NewReader(t, path, 0, from)
 	var b ndjson.Batch
@@ -60,14 +58,21 @@ func quietEnd(ctx context.Context, err error) error {
 }
 
 // tail reads a file that grows: at its end it waits. Its bytes are its own
-// business; the watcher only wakes it.
+// business; the watcher only wakes it. It hands out whole lines: what stands
+// behind the last newline may be the torn end that a killed writer has left, and
+// the next writer cuts that and writes something else in its place.
 type tail struct {
-	ctx  context.Context
-	path string
-	f    *os.File
-	off  int64
-	bell *bell
+	ctx   context.Context
+	path  string
+	f     *os.File
+	off   int64  // behind what was handed out or is ready
+	buf   []byte // for reading
+	ready []byte // whole lines, part of buf
+	bell  *bell
 }
+
+// tailSize is what is read at once, in bytes; it grows with a longer line.
+const tailSize = 64 << 10
 
 // openTail opens path, and waits for it to exist unless it must.
 func openTail(ctx context.Context, path string, must bool) (*tail, error) {
@@ -90,14 +95,13 @@ func openTail(ctx context.Context, path string, must bool) (*tail, error) {
 
 // Read implements io.Reader; it returns ctx's error when ctx ends.
 func (t *tail) Read(p []byte) (int, error) {
-	for {
-		n, err := t.f.Read(p)
-		t.off += int64(n)
-		if n > 0 {
-			return n, nil
-		}
-		if err != nil && err != io.EOF {
+	for len(t.ready) == 0 {
+		more, err := t.fill()
+		if err != nil {
 			return 0, err
+		}
+		if more {
+			continue
 		}
 		if err := t.unchanged(); err != nil {
 			return 0, err
@@ -106,6 +110,32 @@ func (t *tail) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+	n := copy(p, t.ready)
+	t.ready = t.ready[n:]
+	return n, nil
+}
+
+// fill reads what stands behind off and makes its whole lines ready. It reports
+// whether it is worth trying again at once.
+func (t *tail) fill() (more bool, err error) {
+	if t.buf == nil {
+		t.buf = make([]byte, tailSize)
+	}
+	n, err := t.f.ReadAt(t.buf, t.off)
+	if err != nil && err != io.EOF {
+		return false, err
+	}
+	end := bytes.LastIndexByte(t.buf[:n], '\n') + 1
+	if end == 0 && n == len(t.buf) {
+		if n <= ndjson.MaxLine {
+			t.buf = make([]byte, 2*n)
+			return true, nil
+		}
+		end = n // no line of ours is this long: it is refused, however it ends
+	}
+	t.ready = t.buf[:end]
+	t.off += int64(end)
+	return end > 0, nil
 }
 
 // unchanged makes sure that path is still the file that is open, and not shorter

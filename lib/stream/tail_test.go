@@ -155,3 +155,48 @@ func TestRunFollows(t *testing.T) {
 		t.Error(stats, err)
 	}
 }
+
+// TestFollowOverACutTornTail: what a killed writer left half is cut by the next
+// one, which writes something else there. A reader that has seen the half must
+// not glue it to what came instead, nor take the cut for damage.
+func TestFollowOverACutTornTail(t *testing.T) {
+	for _, instead := range []string{"2\n", "a longer second line than the torn one was\n"} {
+		name := filepath.Join(t.TempDir(), "log")
+		appendTo(t, name, "one\na half of the sec")
+		lines, done, stop := following(t, name, 0)
+		if got := <-lines; got != (seen{"one", 0}) {
+			t.Fatalf("got %v", got)
+		}
+		for range 3 { // the reader looks at it, and again
+			appendTo(t, name, "o")
+			time.Sleep(5 * time.Millisecond)
+		}
+		if err := os.Truncate(name, int64(len("one\n"))); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Millisecond)
+		appendTo(t, name, instead)
+		if got := <-lines; got != (seen{strings.TrimSuffix(instead, "\n"), 4}) {
+			t.Errorf("got %v", got)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestFollowLongLines(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "log")
+	long := strings.Repeat("x", 3*tailSize)
+	appendTo(t, name, "one\n"+long[:tailSize+1])
+	lines, _, _ := following(t, name, 0)
+	<-lines
+	appendTo(t, name, long[tailSize+1:]+"\nthree\n")
+	if got := <-lines; got != (seen{long, 4}) {
+		t.Errorf("got %.20q… of %d at %d", got.text, len(got.text), got.off)
+	}
+	if got := <-lines; got.text != "three" {
+		t.Errorf("got %.20q", got.text)
+	}
+}
