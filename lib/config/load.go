@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tri/lib/disk"
 	"tri/lib/sysexit"
 )
 
@@ -71,7 +72,7 @@ func (c *Config) fill() {
 func Load(path string) (*Config, error) {
 	named := path != ""
 	if !named {
-		path = filepath.Join(homeDir(), "config.yaml")
+		path = filepath.Join(disk.DefaultDir(), "config.yaml")
 	}
 	text, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
@@ -81,17 +82,6 @@ func Load(path string) (*Config, error) {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
 	return Parse(path, text)
-}
-
-func homeDir() string {
-	if dir := os.Getenv("TRI_HOME"); dir != "" {
-		return dir
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ".tri"
-	}
-	return filepath.Join(home, ".tri")
 }
 
 func read(path string) ([]byte, error) {

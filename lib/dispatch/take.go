@@ -23,17 +23,13 @@ func (d *Dispatcher) recover(ctx context.Context) error {
 	if err := d.loadMark(); err != nil {
 		return err
 	}
-	names, err := d.Home.List("open")
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		t, err := thread.LoadFile(d.Home, "open/"+name)
+	for t, err := range thread.Open(d.Home) {
 		if err != nil {
 			return err
 		}
 		d.threads[t.Key] = t
 	}
+	var err error
 	if d.mark.Journal, err = d.journal.read(d.mark.Journal, d.replay); err != nil {
 		return err
 	}

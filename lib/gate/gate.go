@@ -77,18 +77,13 @@ func (g *Gate) Items() ([]*Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := g.Home.List("open")
-	if err != nil {
-		return nil, err
-	}
 	var items []*Item
-	for _, name := range names {
-		t, err := thread.LoadFile(g.Home, "open/"+name)
+	for t, err := range thread.Open(g.Home) {
 		if err != nil {
 			return nil, err
 		}
-		if t == nil || t.Status != thread.PendingUser {
-			continue // closed or moved on since it was listed
+		if t.Status != thread.PendingUser {
+			continue
 		}
 		if it := g.item(t, state.Standing(t.Key)); it != nil {
 			items = append(items, it)

@@ -27,19 +27,12 @@ func (x *examination) chain() {
 
 // threads looks for what should move and does not.
 func (x *examination) threads() {
-	names, err := x.home.List("open")
-	if err != nil {
-		x.failed("threads", "", err)
-		return
-	}
 	waiting, moving := 0, 0
 	var still []string
-	for _, name := range names {
-		t, err := thread.LoadFile(x.home, "open/"+name)
+	for t, err := range thread.Open(x.home) {
 		switch {
 		case err != nil:
 			x.failed("threads", "tri-dispatch --rebuild", err)
-		case t == nil: // closed meanwhile
 		case t.Status == thread.PendingUser:
 			waiting++
 		case x.still(t):

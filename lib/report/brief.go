@@ -80,17 +80,12 @@ func Morning(h *disk.Home, cfg *config.Config, now, from time.Time) *Brief {
 // threads tells what waits. The logs of decisions and replies may be ahead of the
 // threads.
 func (b *Brief) threads(h *disk.Home, cfg *config.Config, _, _ time.Time) error {
-	names, err := h.List("open")
-	if err != nil {
-		return err
-	}
 	standing, settled, err := words(h, cfg)
-	for _, name := range names {
-		t, err := thread.LoadFile(h, "open/"+name)
+	for t, err := range thread.Open(h) {
 		if err != nil {
 			b.Troubles = append(b.Troubles, err.Error())
 		}
-		if err != nil || t == nil || settled[ofCycle{t.Key, t.Cycle}] {
+		if err != nil || settled[ofCycle{t.Key, t.Cycle}] {
 			continue
 		}
 		st := standing(t.Key)

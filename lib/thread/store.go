@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"strings"
 
 	"tri/lib/disk"
@@ -41,6 +42,27 @@ func Load(h *disk.Home, key string) (*Thread, error) {
 		}
 	}
 	return nil, nil
+}
+
+// Open gives the threads that are not closed, in the order of their keys. One
+// that cannot be read gives its error instead.
+func Open(h *disk.Home) iter.Seq2[*Thread, error] {
+	return func(yield func(*Thread, error) bool) {
+		names, err := h.List("open")
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, name := range names {
+			t, err := LoadFile(h, "open/"+name)
+			if t == nil && err == nil {
+				continue // closed since it was listed
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
 }
 
 // LoadFile reads a thread's file; nil when it is not there.
