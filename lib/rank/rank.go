@@ -47,6 +47,9 @@ type Found struct {
 	Missing []string // names in the question that stand nowhere
 	Cover   float64  // share of the question's weight that the best hit carries
 	Exact   bool     // the best hit has a name of the question, whole
+	// Fault is the first error by which a file that is there could not be read:
+	// finding nothing then means nothing.
+	Fault error
 }
 
 // Index is the words of one folder. It is safe for concurrent use.
@@ -62,6 +65,7 @@ type Index struct {
 	tokens  int64 // in all files
 	bytes   int64
 	skipped int
+	fault   error // of this search; see note
 	lex     lexer
 }
 
@@ -108,7 +112,7 @@ func (x *Index) Search(ctx context.Context, question string, limit int) (Found, 
 		return Found{}, err
 	}
 	q := x.query(question)
-	found := Found{Files: len(x.order), Skipped: x.skipped, Missing: q.missing}
+	found := Found{Files: len(x.order), Skipped: x.skipped, Missing: q.missing, Fault: x.fault}
 	if len(q.terms) == 0 {
 		return found, nil
 	}
@@ -116,6 +120,7 @@ func (x *Index) Search(ctx context.Context, question string, limit int) (Found, 
 	if len(found.Hits) > 0 {
 		found.Cover, found.Exact = found.Hits[0].Cover, q.exactIn(found.Hits[0])
 	}
+	found.Fault = x.fault
 	return found, ctx.Err()
 }
 
@@ -127,7 +132,7 @@ func (x *Index) refresh(ctx context.Context) error {
 	for _, f := range x.order {
 		f.seen = false
 	}
-	x.skipped = 0
+	x.skipped, x.fault = 0, nil
 	changed := false
 	err := fs.WalkDir(x.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -137,6 +142,7 @@ func (x *Index) refresh(ctx context.Context) error {
 			if path == "." {
 				return err
 			}
+			x.note(err)
 			return skip(d) // unreadable or gone meanwhile: the rest still counts
 		}
 		if d.IsDir() {
@@ -177,6 +183,7 @@ func skip(d fs.DirEntry) error {
 func (x *Index) visit(path string, d fs.DirEntry) bool {
 	info, err := d.Info()
 	if err != nil || info.Size() > MaxFile || info.Size() == 0 {
+		x.note(err)
 		return false
 	}
 	old := x.files[path]
@@ -193,6 +200,7 @@ func (x *Index) visit(path string, d fs.DirEntry) bool {
 	}
 	text, err := x.root.ReadFile(path)
 	if err != nil || len(text) > MaxFile {
+		x.note(err)
 		return old != nil
 	}
 	f := &file{path: path, size: info.Size(), mtime: info.ModTime(), seen: true}
@@ -208,6 +216,14 @@ func (x *Index) visit(path string, d fs.DirEntry) bool {
 	}
 	x.tokens += int64(len(f.lines))
 	return true
+}
+
+// note keeps the first error that says that a file is there and could not be read
+// just now. Finding nothing means something only where there was none.
+func (x *Index) note(err error) {
+	if x.fault == nil && err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		x.fault = err
+	}
 }
 
 func (x *Index) forget(path string, f *file) {

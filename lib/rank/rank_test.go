@@ -3,11 +3,13 @@ package rank
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -216,5 +218,21 @@ func TestConcurrent(t *testing.T) {
 	cancel()
 	if _, err := x.Search(ctx, "flux?", 8); err == nil {
 		t.Error("a search whose time was up had an answer")
+	}
+}
+
+// TestUnreadableIsNotNothing: a search that could not read says so, and one over a
+// file that is merely gone does not.
+func TestUnreadableIsNotNothing(t *testing.T) {
+	x := new(Index)
+	for _, tt := range []struct {
+		err  error
+		kept bool
+	}{{fs.ErrNotExist, false}, {fs.ErrPermission, false}, {nil, false}, {syscall.EIO, true}} {
+		x.fault = nil
+		x.note(tt.err)
+		if (x.fault != nil) != tt.kept {
+			t.Errorf("%v: kept %v", tt.err, x.fault)
+		}
 	}
 }

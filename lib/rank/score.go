@@ -97,6 +97,7 @@ func (x *Index) windows(q *query, files []scored, limit int) []Hit {
 	for _, s := range files {
 		text, err := x.text(s.f)
 		if err != nil {
+			x.note(err)
 			continue // gone since the walk: the others still count
 		}
 		hits = append(hits, x.inFile(q, s, bytes.Split(text, []byte{'\n'}))...)

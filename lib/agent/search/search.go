@@ -63,6 +63,9 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 		return agent.Result{}, sysexit.With(sysexit.IO, fmt.Errorf("search %q: %w", t.Codebase, err))
 	}
 	ret := answer(t.Question, found)
+	if ret == nil && found.Fault != nil {
+		return agent.Result{}, sysexit.With(sysexit.IO, fmt.Errorf("search %q: %w", t.Codebase, found.Fault))
+	}
 	if ret == nil {
 		return agent.Result{}, fmt.Errorf("search %q, %d files: %w", t.Codebase, found.Files, agent.ErrNothing)
 	}
