@@ -49,7 +49,7 @@ func run(c *cli.Call) error {
 		return err
 	}
 	classifier, err := classify.New(classify.Options{
-		Config: cfg.Classifier, Team: cfg.Team, Now: time.Now,
+		Config: cfg.Classifier, Team: cfg.Team, Now: time.Now, Say: c.Say,
 		Compile: func(jq string) (classify.Matcher, error) { return query.Compile(jq) },
 	})
 	if err != nil {

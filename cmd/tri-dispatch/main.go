@@ -56,7 +56,9 @@ func start(c *cli.Call) error {
 	}
 	if c.Bool("rebuild") {
 		done, err := dispatch.Rebuild(home)
-		c.Say("%d threads, %d mended, %d unknown removed", done.Threads, done.Changed, done.Removed)
+		if err == nil {
+			c.Say("%d threads, %d mended, %d unknown removed", done.Threads, done.Changed, done.Removed)
+		}
 		return err
 	}
 	cfg, err := config.ForHome(home.Dir(), c.String("config"))

@@ -32,6 +32,8 @@ type Matcher interface {
 type Options struct {
 	Config config.Classifier
 	Team   config.Team
+	// Say tells a person of a custom rule that fails on a message; may be nil.
+	Say func(format string, args ...any)
 	// Compile makes a custom rule's condition; only called when there is one.
 	Compile func(jq string) (Matcher, error)
 	// Now is the clock of classified_at.
@@ -48,6 +50,7 @@ type Classifier struct {
 	members      map[string]bool
 	otherBots    bool // they are classified like people
 	now          func() time.Time
+	say          func(format string, args ...any)
 	seed         maphash.Seed
 	reasons      [][]byte // by number, as JSON strings
 	version      string
@@ -67,6 +70,7 @@ func New(o Options) (*Classifier, error) {
 func compile(o Options) (*Classifier, error) {
 	c := &Classifier{bots: set(o.Config.BotIDs), members: set(o.Team.Members), now: o.Now, seed: maphash.MakeSeed()}
 	c.pool.New = func() any { return new(scratch) }
+	c.say = o.Say
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -127,6 +131,7 @@ func (c *Classifier) nameReasons() {
 	for i := range c.rules {
 		c.rules[i].reason = len(c.reasons)
 		add("rule:" + c.rules[i].name)
+		add("rule-failed:" + c.rules[i].name)
 	}
 }
 
@@ -268,8 +273,7 @@ func (s *state) place(e *Event) {
 
 func (s *state) emit(dst []byte, e *Event) ([]byte, error) {
 	s.place(e)
-	dst, err := s.classified(dst, e)
-	return append(dst, '\n'), err
+	return append(s.classified(dst, e), '\n'), nil
 }
 
 // classifiedAt is the time of now, written once a second.
@@ -287,7 +291,8 @@ type rule struct {
 	name   string
 	when   Matcher
 	set    map[string]any
-	reason int
+	reason int // that it holds; the next one, that it could not be asked
+	said   *sync.Once
 }
 
 func compileRules(o Options) ([]rule, error) {
@@ -307,7 +312,7 @@ func compileRules(o Options) ([]rule, error) {
 		if err := checkSet(r.Set); err != nil {
 			return nil, fmt.Errorf("%s.set: %w", where, err)
 		}
-		rules = append(rules, rule{name: r.Name, when: when, set: r.Set})
+		rules = append(rules, rule{name: r.Name, when: when, set: r.Set, said: new(sync.Once)})
 	}
 	return rules, nil
 }

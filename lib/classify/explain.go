@@ -20,11 +20,7 @@ func (c *Classifier) Explain() stream.Stage[Event] {
 		Prepare: c.Prepare,
 		Emit: func(dst []byte, e *Event) ([]byte, error) {
 			st.place(e)
-			line, err := st.classified(nil, e)
-			if err != nil {
-				return dst, err
-			}
-			return append(dst, c.words(e, line)...), nil
+			return append(dst, c.words(e, st.classified(nil, e))...), nil
 		},
 		Warm: func(e *Event) { st.place(e) },
 	}
@@ -95,6 +91,9 @@ func (c *Classifier) inWords(reason int) string {
 	for _, r := range c.rules {
 		if r.reason == reason {
 			return fmt.Sprintf("the rule %q of the configuration holds", r.name)
+		}
+		if r.reason+1 == reason {
+			return fmt.Sprintf("the rule %q of the configuration failed", r.name)
 		}
 	}
 	return ""

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"tri/lib/ndjson"
-	"tri/lib/stream"
 )
 
 // cut finds where our fields go, and the members that must leave for them.
@@ -37,19 +36,23 @@ func (e *Event) cut(members []ndjson.Member) {
 }
 
 // classified appends the record as it was, with our fields at its end, and lets
-// the custom rules have their say.
-func (s *state) classified(dst []byte, e *Event) ([]byte, error) {
+// the custom rules have their say. A rule that fails on a message does not hold,
+// and the message goes on: others downstream need to hear of it.
+func (s *state) classified(dst []byte, e *Event) []byte {
 	from := len(dst)
 	dst = s.append(dst, e, nil)
 	if len(s.rules) == 0 {
-		return dst, nil
+		return dst
 	}
 	var changes map[string]any
 	for i := range s.rules {
 		r := &s.rules[i]
 		yes, err := r.when.Match(dst[from:])
 		if err != nil {
-			return dst[:from], stream.Refuse("rule %q: %w", r.name, err)
+			s.failed(r, err)
+			e.verdict.because(r.reason + 1)
+			dst = s.append(dst[:from], e, changes)
+			continue
 		}
 		if !yes {
 			continue
@@ -63,7 +66,14 @@ func (s *state) classified(dst []byte, e *Event) ([]byte, error) {
 		e.verdict.because(r.reason)
 		dst = s.append(dst[:from], e, changes) // the next rule sees what this one set
 	}
-	return dst, nil
+	return dst
+}
+
+// failed tells of a rule's first failure; the others stand in the records.
+func (s *state) failed(r *rule, err error) {
+	if s.say != nil {
+		r.said.Do(func() { s.say("rule %q does not hold where it fails: %v", r.name, err) })
+	}
 }
 
 func (s *state) append(dst []byte, e *Event, changes map[string]any) []byte {

@@ -13,6 +13,8 @@ func InWords(reason string) string {
 	}
 	kind, what, _ := strings.Cut(reason, ":")
 	switch {
+	case kind == "rule-failed":
+		return fmt.Sprintf("the rule %q of the configuration failed", what)
 	case kind == "rule":
 		return fmt.Sprintf("the rule %q of the configuration holds", what)
 	case strings.HasPrefix(reason, "question:word:"):

@@ -324,7 +324,8 @@ func (d *Dispatcher) takeDecision(l line) error {
 func (d *Dispatcher) decide(b []byte, apply bool) error {
 	r, err := d.chain.Next(b)
 	if err != nil {
-		return err
+		return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read decisions.ndjson: %w", err)),
+			"somebody has changed the log of decisions: put its last good copy back")
 	}
 	counts, why := d.decisions.Add(r)
 	if !counts {

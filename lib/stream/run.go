@@ -228,11 +228,14 @@ func (p *pipeline[T]) emitOne(line *ndjson.Line, t *T, bad error) error {
 		return nil
 	}
 	if bad == nil {
-		var err error
-		if p.buf, err = p.st.Emit(p.buf, t); err == nil {
+		had := len(p.buf)
+		out, err := p.st.Emit(p.buf, t)
+		if err == nil {
+			p.buf = out
 			p.stats.Records++
 			return nil
 		}
+		p.buf = out[:min(had, len(out))] // whatever it began to write of a refused record
 		if !errors.As(err, &refused{}) {
 			return err
 		}

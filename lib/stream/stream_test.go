@@ -341,3 +341,23 @@ func TestLastSeq(t *testing.T) {
 		t.Errorf("no file: %d, %v", got, err)
 	}
 }
+
+// TestRefusedByEmitLeavesNothing: whatever a step began to write of a record that
+// it then refuses is not in the output.
+func TestRefusedByEmitLeavesNothing(t *testing.T) {
+	var out strings.Builder
+	stats, err := Run(t.Context(), Input{Stdin: strings.NewReader("{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n"), After: -1},
+		Output{Stdout: &out}, Stage[ndjson.Record]{
+			Prepare: func(rec ndjson.Record, r *ndjson.Record) error { *r = rec; return nil },
+			Emit: func(dst []byte, r *ndjson.Record) ([]byte, error) {
+				dst = append(append(dst, r.Bytes...), '\n')
+				if r.Line == 2 {
+					return dst, Refuse("not this one")
+				}
+				return dst, nil
+			},
+		})
+	if out.String() != "{\"a\":1}\n{\"a\":3}\n" || stats.Records != 2 || stats.Refused != 1 || err == nil {
+		t.Errorf("%q, %+v, %v", out.String(), stats, err)
+	}
+}

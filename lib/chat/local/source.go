@@ -200,7 +200,8 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 // line is the event of a line, when it has one.
 func (r *reader) line(p *position, off int64, line []byte, at time.Time, err error) (event.Event, bool) {
 	if errors.Is(err, errLong) {
-		r.tell(p, fmt.Errorf("room %s: line at %d: longer than %d bytes: ignored", p.name, off, maxLine))
+		// Said at every start: it is in no event, so nothing else tells of it.
+		r.resume.Say("room %s: line at %d: longer than %d bytes: ignored", p.name, off, maxLine)
 		return event.Event{}, false
 	}
 	e, err := p.add(off, string(line), at)
