@@ -33,7 +33,7 @@ decisions.ndjson, and the first valid word counts.
 	Schemas: []string{"decision"},
 	Commands: []cli.Program{
 		command("list", "", "show what waits, oldest first", func(c *cli.Call, t *gate.Terminal) error { return t.List(c.Bool("all")) },
-			&cli.BoolFlag{Name: "all", Usage: "also what can be undone or is being posted", DisableDefaultText: true}),
+			&cli.BoolFlag{Name: "all", Usage: "also what can be undone or is being posted"}),
 		command("show", "id", "show everything that a decision rests on", func(c *cli.Call, t *gate.Terminal) error { return t.Show(c.Args[0]) }),
 		command("approve", "id", "say yes to a draft as it is", func(c *cli.Call, t *gate.Terminal) error { return t.Approve(c.Args[0]) }, sha, yes),
 		command("edit", "id", "say yes to another text in its place", func(c *cli.Call, t *gate.Terminal) error { return t.Edit(c.Args[0], c.String("text-file")) }, sha, yes,
@@ -49,7 +49,7 @@ decisions.ndjson, and the first valid word counts.
 
 var (
 	sha = &cli.StringFlag{Name: "sha", Usage: "only if the draft's sha256 begins with `PREFIX`"}
-	yes = &cli.BoolFlag{Name: "yes", Usage: "do not ask", DisableDefaultText: true}
+	yes = &cli.BoolFlag{Name: "yes", Usage: "do not ask"}
 )
 
 func note(name, what string) cli.Flag {
@@ -70,7 +70,7 @@ func command(name, args, usage string, do func(*cli.Call, *gate.Terminal) error,
 		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
 		&cli.StringFlag{Name: "as", Usage: "decide as `NAME`", EnvVars: []string{"TRI_USER", "USER"}},
-		&cli.BoolFlag{Name: "json", Usage: "write records", DisableDefaultText: true})
+		&cli.BoolFlag{Name: "json", Usage: "write records"})
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
 		if n := len(strings.Fields(args)); len(c.Args) != n {
 			return cli.Usagef("%s takes %d arguments, not %d", name, n, len(c.Args))

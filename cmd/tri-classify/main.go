@@ -31,9 +31,9 @@ on, and reasons. No model is asked; most messages of a chat end here.
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
 		&cli.StringFlag{Name: "out", Usage: "append to `FILE` durably, and go on where it ends"},
 		&cli.StringFlag{Name: "after", Usage: "skip what `FILE`, the output of a later stage, already has"},
-		&cli.BoolFlag{Name: "follow", Usage: "wait for more at the end of the file", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "follow", Usage: "wait for more at the end of the file"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
-		&cli.BoolFlag{Name: "explain", Usage: "write sentences for people instead of records", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "explain", Usage: "write sentences for people instead of records"},
 	},
 	Run: run,
 }

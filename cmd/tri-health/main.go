@@ -23,7 +23,7 @@ nothing. The status is 1 when something failed.
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "look at `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.BoolFlag{Name: "json", Usage: "write a record for each check", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "json", Usage: "write a record for each check"},
 	},
 	Run: func(c *cli.Call) error {
 		if len(c.Args) > 0 {

@@ -41,7 +41,7 @@ dropped ones too.
 var common = []cli.Flag{
 	&cli.StringFlag{Name: "home", Usage: "read the logs in `DIR` (default $TRI_HOME or ~/.tri)"},
 	&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-	&cli.BoolFlag{Name: "json", Usage: "write a record", DisableDefaultText: true},
+	&cli.BoolFlag{Name: "json", Usage: "write a record"},
 }
 
 func open(c *cli.Call) (*disk.Home, *config.Config, error) {

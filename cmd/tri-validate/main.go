@@ -34,7 +34,7 @@ the evidence or in the question. Status 0: all passed. 1: some did not.
 		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
 		&cli.StringFlag{Name: "codebase", Usage: "look citations up in `DIR` (default the configuration's first, else the current directory)"},
-		&cli.BoolFlag{Name: "code-only", Usage: "ask no second agent, whatever is configured", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "code-only", Usage: "ask no second agent, whatever is configured"},
 		&cli.StringFlag{Name: "agent", Usage: "ask `NAME` (claude, exec, none) instead of the configuration's"},
 		&cli.StringFlag{Name: "keep", Usage: "keep prompts and transcripts below `DIR`"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},

@@ -49,8 +49,8 @@ the defaults. Then looks at what it made, as tri-health does.`,
 		&cli.StringFlag{Name: "agent", Usage: "investigate with `NAME`: search or claude"},
 		&cli.StringSliceFlag{Name: "approver", Usage: "let `NAME` approve (repeatable)"},
 		&cli.StringFlag{Name: "language", Usage: "the operator's, as `CODE`"},
-		&cli.BoolFlag{Name: "yes", Usage: "do not ask, take the defaults", DisableDefaultText: true},
-		&cli.BoolFlag{Name: "force", Usage: "replace a configuration that is there", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "yes", Usage: "do not ask, take the defaults"},
+		&cli.BoolFlag{Name: "force", Usage: "replace a configuration that is there"},
 	},
 	Run: initialize,
 }
@@ -84,7 +84,7 @@ var demoCommand = cli.Program{
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "dir", Usage: "leave everything in `DIR`", Value: "demo"},
 		&cli.StringFlag{Name: "codebase", Usage: "ask about the code in `DIR`", Value: "."},
-		&cli.BoolFlag{Name: "yes", Usage: "approve without asking", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "yes", Usage: "approve without asking"},
 	},
 	Run: func(c *cli.Call) error {
 		return demo.Run(c.Context, demo.Options{

@@ -129,7 +129,7 @@ func app(p Program, in io.Reader, out, errw io.Writer) *cli.App {
 		CustomAppHelpTemplate: helpTemplate, Suggest: false,
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
-		Flags:          append(p.Flags, commonFlags(p)...),
+		Flags:          append(plain(p.Flags), commonFlags(p)...),
 		Action:         action(p, in, out, errw),
 	}
 	for _, sub := range p.Commands {
@@ -144,9 +144,19 @@ func app(p Program, in io.Reader, out, errw io.Writer) *cli.App {
 func command(p Program, in io.Reader, out, errw io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: p.Name, Usage: p.Usage, ArgsUsage: p.Args, Description: p.Help,
-		Flags: p.Flags, HideHelpCommand: true, CustomHelpTemplate: helpTemplate,
+		Flags: plain(p.Flags), HideHelpCommand: true, CustomHelpTemplate: helpTemplate,
 		OnUsageError: usageError, Action: action(p, in, out, errw),
 	}
+}
+
+// plain has -h say nothing of a switch's default, which is always off.
+func plain(flags []Flag) []Flag {
+	for _, f := range flags {
+		if b, ok := f.(*cli.BoolFlag); ok {
+			b.DisableDefaultText = true
+		}
+	}
+	return flags
 }
 
 func usageError(_ *cli.Context, err error, _ bool) error {

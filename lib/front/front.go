@@ -110,6 +110,13 @@ var purposes = []struct{ name, does string }{
 // Help shows how the program args[0] is used. Without one it lists them: ours in
 // the order of the pipe, then what else can be run.
 func Help(w io.Writer, args []string) error {
+	if len(args) > 0 && slices.Contains(Builtin, args[0]) {
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("show help of %s: %w", args[0], err)
+		}
+		return syscall.Exec(self, []string{"tri", args[0], "--help"}, os.Environ())
+	}
 	if len(args) > 0 {
 		return Exec([]string{args[0], "--help"})
 	}
