@@ -58,6 +58,7 @@ type Dispatcher struct {
 	book      *budget.Book
 	mark      mark
 	saved     mark // as it stands on disk
+	since     int  // inputs journalled since then
 	decisions *decision.State
 	chain     decision.Chain // of the decision log, as far as it is read
 	// offered is what this process has put into the decision log, by key, whether

@@ -388,3 +388,41 @@ func TestRebuildMendsDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestLongThread: however much an asker adds, the offer stays a line that every
+// reader takes.
+func TestLongThread(t *testing.T) {
+	b := newBench(t)
+	b.add("1", "ana", "", event.Actionable, "why?")
+	for i := range 400 {
+		b.add(fmt.Sprint("m", i), "ana", "1", event.Actionable, strings.Repeat("and this? ", 400))
+	}
+	b.run()
+	if th := b.thread("1"); th.Status != thread.PendingUser || th.DraftPending == nil {
+		t.Errorf("%s: %s", th.Status, th.InvestigatorError)
+	}
+	if n, _ := b.offers("1"); n == 0 {
+		t.Error("no offer")
+	}
+}
+
+// TestBrokenMark: what the hint promises is so.
+func TestBrokenMark(t *testing.T) {
+	b := newBench(t)
+	b.add("1", "ana", "", event.Actionable, "why?")
+	b.run()
+	if err := os.WriteFile(b.home.Path("dispatch.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(context.Background(), b.options()); err == nil {
+		t.Error("a broken mark was taken")
+	}
+	if done, err := Rebuild(b.home); err != nil || done.Changed != 0 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	ran := b.runs.Load()
+	b.run()
+	if n, _ := b.offers("1"); b.runs.Load() != ran || n != 1 {
+		t.Errorf("%d more runs, %d offers", b.runs.Load()-ran, n)
+	}
+}

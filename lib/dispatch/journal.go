@@ -104,33 +104,37 @@ func wholeSize(h *disk.Home, name string) (int64, error) {
 	return end, err
 }
 
-func (d *Dispatcher) loadMark() error {
-	d.mark = mark{Seq: -1}
-	b, err := d.Home.ReadFile("dispatch.json")
+// loadMark reads dispatch.json; where there is none, nothing has been applied.
+func loadMark(h *disk.Home) (mark, error) {
+	m := mark{Seq: -1}
+	b, err := h.ReadFile("dispatch.json")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return m, nil
 	}
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("read dispatch.json: %w", err))
+		return m, sysexit.With(sysexit.IO, fmt.Errorf("read dispatch.json: %w", err))
 	}
-	if err := json.Unmarshal(b, &d.mark); err != nil {
-		return sysexit.Hint(fmt.Errorf("read dispatch.json: %w", err), "tri-dispatch --rebuild makes it anew")
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read dispatch.json: %w", err)), "tri-dispatch --rebuild makes it anew")
 	}
-	d.saved = d.mark
-	return nil
+	return m, nil
+}
+
+func (m mark) save(h *disk.Home) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("write dispatch.json: %w", err)
+	}
+	return h.Replace("dispatch.json", append(b, '\n'))
 }
 
 func (d *Dispatcher) saveMark() error {
 	if d.mark == d.saved {
 		return nil
 	}
-	b, err := json.Marshal(d.mark)
-	if err != nil {
-		return fmt.Errorf("write dispatch.json: %w", err)
-	}
-	if err := d.Home.Replace("dispatch.json", append(b, '\n')); err != nil {
+	if err := d.mark.save(d.Home); err != nil {
 		return err
 	}
-	d.saved = d.mark
+	d.saved, d.since = d.mark, 0
 	return nil
 }

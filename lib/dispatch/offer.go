@@ -12,7 +12,10 @@ import (
 
 // maxSource bounds what an offer carries of one message, in bytes, so that the
 // record stays a line that every reader takes.
-const maxSource = 8 << 10
+const (
+	maxSource  = 8 << 10
+	maxSources = 64 << 10 // of all messages
+)
 
 func offerID(r *decision.Record) string { return fmt.Sprint(r.Cycle, " ", r.DraftSHA256) }
 
@@ -30,8 +33,11 @@ func (d *Dispatcher) offer(t *thread.Thread) decision.Record {
 		},
 		Sources: []string{t.InvestigatorReturn.SummaryForOrchestrator, t.InvestigatorReturn.ResearchNotes},
 	}
+	room := maxSources
 	for _, m := range t.Messages {
-		r.Sources = append(r.Sources, prompt.Cut(m.Content, maxSource))
+		if room -= len(m.Content); room > 0 || m.MessageID == replyTo {
+			r.Sources = append(r.Sources, prompt.Cut(m.Content, maxSource))
+		}
 		if m.MessageID == replyTo {
 			question = m.Content
 		}
@@ -89,7 +95,7 @@ func verdictOf(t *thread.Thread) string {
 
 func triageFile(t *thread.Thread) *string {
 	if f := t.InvestigatorReturn.ProposedTriageFile; f != nil {
-		path := "triage/" + thread.FileName(f.Filename)
+		path := "triage/" + thread.FileName(f.Filename, t.Key, t.Cycle)
 		return &path
 	}
 	return nil

@@ -33,7 +33,11 @@ func Rebuild(h *disk.Home) (Rebuilt, error) {
 	defer j.log.Close()
 	threads := map[string]thread.Thread{}
 	files := map[string][]byte{}
-	_, err = j.read(0, func(in thread.Input) error {
+	m := mark{Seq: -1}
+	m.Journal, err = j.read(0, func(in thread.Input) error {
+		if in.Event != nil && in.Event.Seq != nil {
+			m.Seq = max(m.Seq, *in.Event.Seq)
+		}
 		t := threads[in.Key]
 		if p, content, due := t.File(in); due {
 			files[p] = []byte(content)
@@ -53,15 +57,20 @@ func Rebuild(h *disk.Home) (Rebuilt, error) {
 		done.Changed += changed
 	}
 	for p, content := range files {
-		if have, err := h.ReadFile(p); err != nil || !bytes.Equal(have, content) {
+		if !h.Exists(p) { // one that is there is the people's to edit
 			done.Changed++
 			if err := h.Replace(p, content); err != nil {
 				return done, err
 			}
 		}
 	}
-	done.Removed, err = removeUnknown(h, threads)
-	return done, err
+	if done.Removed, err = removeUnknown(h, threads); err != nil {
+		return done, err
+	}
+	if _, err := loadMark(h); err != nil { // decisions and replies are read again
+		return done, m.save(h)
+	}
+	return done, nil
 }
 
 // restore saves a thread unless its files are right.

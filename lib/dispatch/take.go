@@ -17,19 +17,24 @@ import (
 // maxBatch is how many inputs that wait already share one fsync.
 const maxBatch = 64
 
+// maxSince is how many inputs may stand behind the saved mark: fewer than a thread
+// remembers, so that those read again at the next start are known to it.
+const maxSince = 128
+
 // recover brings memory and threads to where the journal stands: whatever was
 // written down and not yet applied when the last dispatcher ended is applied now.
 func (d *Dispatcher) recover(ctx context.Context) error {
-	if err := d.loadMark(); err != nil {
+	saved, err := loadMark(d.Home)
+	if err != nil {
 		return err
 	}
+	d.mark, d.saved = saved, saved
 	for t, err := range thread.Open(d.Home) {
 		if err != nil {
 			return err
 		}
 		d.threads[t.Key] = t
 	}
-	var err error
 	if d.mark.Journal, err = d.journal.read(d.mark.Journal, d.replay); err != nil {
 		return err
 	}
@@ -186,6 +191,7 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 		}
 	}
 	d.mark.Journal = size
+	d.since += len(journalled)
 	if err := d.tell(moves); err != nil {
 		return err
 	}
@@ -270,6 +276,9 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 		return err
 	}
 	d.mark.Seq = seq
+	if d.since >= maxSince {
+		return d.saveMark()
+	}
 	return nil
 }
 

@@ -64,7 +64,7 @@ func Safety(text string, s Sources) []Problem {
 // that we know: Slack, Discord, Mattermost, Rocket.Chat, Matrix, Lark, Teams,
 // Zulip. Code spans do not excuse one: not every platform honours them.
 var massMentions = regexp.MustCompile(`(?i)` + strings.Join([]string{
-	`(?:^|[^\w.])@(?:channel|here|all|everyone|room|group|team|online|semua)\b`,
+	`(?:^|[^A-Za-z0-9])@(?:channel|here|all|everyone|room|group|team|online|semua)(?:[^A-Za-z0-9]|$)`,
 	`<!(?:channel|here|everyone|subteam\^[^>]*|group)[^>]*>`,
 	`<@[!&]?[A-Z0-9]{2,}(?:\|[^>]*)?>`,
 	`<at\b[^>]*>`,

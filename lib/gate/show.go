@@ -243,7 +243,7 @@ func (p *page) research(r *draft.Return) {
 		p.line("  open: %s", q)
 	}
 	if f := r.ProposedTriageFile; f != nil {
-		p.line("  kept with it: triage/%s", thread.FileName(f.Filename))
+		p.line("  kept with it, below triage/: %s", f.Filename)
 	}
 	p.cost("  investigation", r.Usage)
 	if r.ResearchNotes != "" {

@@ -180,7 +180,7 @@ func (t *Thread) decision(in Input) {
 // planFile says where the triage file of an approved draft will be kept.
 func (t *Thread) planFile() {
 	if ret := t.InvestigatorReturn; ret != nil && ret.ProposedTriageFile != nil {
-		path := "triage/" + FileName(ret.ProposedTriageFile.Filename)
+		path := "triage/" + FileName(ret.ProposedTriageFile.Filename, t.Key, t.Cycle)
 		t.TriageFilePath = &path
 	}
 }

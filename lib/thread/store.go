@@ -110,8 +110,9 @@ func (t *Thread) Save(h *disk.Home) error {
 	return nil
 }
 
-// FileName makes a safe file name of one that an agent proposed.
-func FileName(proposed string) string {
+// FileName makes a safe file name of one that an agent proposed, with a mark of
+// the thread and cycle, so that no agent can choose a file that is there.
+func FileName(proposed, key string, cycle int) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(proposed) {
 		switch {
@@ -128,5 +129,6 @@ func FileName(proposed string) string {
 	if name == "" {
 		name = "note"
 	}
-	return name + ".md"
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", key, cycle))
+	return name + "-" + hex.EncodeToString(sum[:4]) + ".md"
 }
