@@ -197,7 +197,11 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 // read parses events into the channel.
 func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
 	in := d.Input
-	in.After = d.mark.Seq
+	// In a pipe nothing shows that a seq is of the log that the mark speaks of: all
+	// is read, and what has been applied is known by its identity.
+	if in.After = -1; len(in.Files) > 0 {
+		in.After = d.mark.Seq
+	}
 	_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
 		e, err := event.Parse(rec.Bytes)
 		if err != nil {

@@ -70,7 +70,7 @@ func (in *Input) Identity() string {
 	case in.Spent != nil:
 		id = "spent " + in.Spent.RunID
 	case in.Expired != nil:
-		id = "expired " + in.Expired.DraftSHA256
+		id = "expired " + in.At + " " + in.Expired.DraftSHA256 // the same text may expire in each cycle
 	}
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:8])
