@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -79,7 +80,21 @@ func (c *Call) Duration(name string) Duration { return c.c.Duration(name) }
 
 // Say writes a sentence for a person on stderr.
 func (c *Call) Say(format string, args ...any) {
-	fmt.Fprintf(c.Err, "%s: %s\n", programName(c.c), fmt.Sprintf(format, args...))
+	fmt.Fprintf(c.Err, "%s: %s\n", programName(c.c), visible(fmt.Sprintf(format, args...)))
+}
+
+// visible keeps outside text in a message from steering the terminal: characters
+// that control it, or hide, are written out.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+			fmt.Fprintf(&b, "<U+%04X>", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // Usagef is the error of a wrong command line.
@@ -214,7 +229,7 @@ func report(name string, err error, errw io.Writer) int {
 	}
 	status := statusOf(err)
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(errw, "%s: %s\n", name, text)
+		fmt.Fprintf(errw, "%s: %s\n", name, visible(text))
 	}
 	for _, hint := range sysexit.Hints(err) {
 		fmt.Fprintf(errw, "%s: hint: %s\n", name, hint)

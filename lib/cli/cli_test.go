@@ -146,3 +146,12 @@ func TestAskedForTextGoesToStdout(t *testing.T) {
 		}
 	}
 }
+
+func TestMessagesSteerNoTerminal(t *testing.T) {
+	var got, words []string
+	var out, errw strings.Builder
+	Run(program(&got, &words, errors.New("bad \x1b[31m\u009b \u202e é\n\tx")), []string{"tri-x"}, nil, &out, &errw)
+	if want := "tri-x: bad <U+001B>[31m<U+009B> <U+202E> é\n\tx\n"; errw.String() != want {
+		t.Errorf("%q, want %q", errw.String(), want)
+	}
+}
