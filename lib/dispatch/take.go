@@ -200,6 +200,9 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 			return err
 		}
 	}
+	if d.since >= maxSince {
+		return d.saveMark()
+	}
 	return nil
 }
 
@@ -276,9 +279,6 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 		return err
 	}
 	d.mark.Seq = seq
-	if d.since >= maxSince {
-		return d.saveMark()
-	}
 	return nil
 }
 
