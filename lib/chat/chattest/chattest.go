@@ -161,7 +161,7 @@ func (l *listener) warmUp(w World) {
 				l.t.Fatalf("chat %q: the source hears nothing", c)
 			}
 			id := w.Say(c, "ana", "", fmt.Sprintf("warming up %d", i))
-			if l.waitFor(time.Second, func(es []event.Event) bool { return find(es, id) != nil }) {
+			if l.waitFor(time.Second, func(es []event.Event) bool { return find(es, c, id) != nil }) {
 				break
 			}
 		}
@@ -200,9 +200,9 @@ func (l *listener) until(what string, ok func([]event.Event) bool) []event.Event
 }
 
 // message waits for the first event of a message.
-func (l *listener) message(id string) event.Event {
+func (l *listener) message(chatID, id string) event.Event {
 	l.t.Helper()
-	return *find(l.until("message "+id, func(es []event.Event) bool { return find(es, id) != nil }), id)
+	return *find(l.until("message "+id, func(es []event.Event) bool { return find(es, chatID, id) != nil }), chatID, id)
 }
 
 func (l *listener) heard() []event.Event {
@@ -226,9 +226,10 @@ func (l *listener) stop() []event.Event {
 	return l.heard()
 }
 
-func find(es []event.Event, id string) *event.Event {
+// find is the first event of a message. Ids are only unique within a chat.
+func find(es []event.Event, chatID, id string) *event.Event {
 	for i := range es {
-		if es[i].MessageID == id {
+		if es[i].ChatID == chatID && es[i].MessageID == id {
 			return &es[i]
 		}
 	}
@@ -236,10 +237,10 @@ func find(es []event.Event, id string) *event.Event {
 }
 
 // changes are the events of a message after its first.
-func changes(es []event.Event, id string) []event.Event {
+func changes(es []event.Event, chatID, id string) []event.Event {
 	var out []event.Event
 	for _, e := range es {
-		if e.MessageID == id {
+		if e.ChatID == chatID && e.MessageID == id {
 			out = append(out, e)
 		}
 	}

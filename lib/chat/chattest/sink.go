@@ -47,7 +47,7 @@ func post(t *testing.T, w World) {
 	l := listen(t, w, nil)
 	p := ask(w)
 	got := send(t, w, p)
-	e := l.message(got.MessageID)
+	e := l.message(p.ChatID, got.MessageID)
 	id, _ := w.Bot()
 	if e.Sender.Type != "bot" || e.Sender.ID != id {
 		t.Errorf("own message is of %+v, want the bot %s", e.Sender, id)
@@ -55,7 +55,7 @@ func post(t *testing.T, w World) {
 	if e.Content != p.Text || e.ChatID != p.ChatID || e.ThreadID == nil || *e.ThreadID != p.ThreadID {
 		t.Errorf("posted %+v, came as %+v", p, e)
 	}
-	after := l.message(w.Say(p.ChatID, "ana", p.ThreadID, "thanks"))
+	after := l.message(p.ChatID, w.Say(p.ChatID, "ana", p.ThreadID, "thanks"))
 	n := 0
 	for _, e := range l.heard() {
 		if e.Sender.Type == "bot" {
@@ -136,7 +136,7 @@ func sentTexts(t *testing.T, w World) {
 		i++
 		p.Key, p.Text = fmt.Sprintf("text-%d", i), text
 		posted := send(t, w, p)
-		e := l.message(posted.MessageID)
+		e := l.message(p.ChatID, posted.MessageID)
 		if want := w.Sees(text); e.Content != want {
 			t.Errorf("%s: posted %.80q, came as %.80q, want %.80q", name, text, e.Content, want)
 		}

@@ -29,7 +29,7 @@ func missed(t *testing.T, w World) {
 	chats := w.Chats()
 	l := listen(t, w, nil)
 	root := w.Say(chats[0], "ana", "", "before")
-	l.message(root)
+	l.message(chats[0], root)
 	before := l.stop()
 
 	want := map[string][]string{}
@@ -42,7 +42,7 @@ func missed(t *testing.T, w World) {
 
 	l = listen(t, w, before)
 	es := l.until("what was missed", func(es []event.Event) bool {
-		return find(es, want[chats[0]][5]) != nil && find(es, want[chats[1]][4]) != nil
+		return find(es, chats[0], want[chats[0]][5]) != nil && find(es, chats[1], want[chats[1]][4]) != nil
 	})
 	for _, c := range chats {
 		if got := ids(es, c); !slices.Equal(got, want[c]) {
@@ -57,8 +57,8 @@ func missedChanges(t *testing.T, w World) {
 	l := listen(t, w, nil)
 	edited := w.Say(c, "ana", "", "to be edited")
 	deleted := w.Say(c, "ana", "", "to be deleted")
-	l.message(edited)
-	l.message(deleted)
+	l.message(c, edited)
+	l.message(c, deleted)
 	before := l.stop()
 
 	w.Edit(c, edited, "edited while nobody listened")
@@ -66,12 +66,12 @@ func missedChanges(t *testing.T, w World) {
 
 	l = listen(t, w, before)
 	es := l.until("the missed edit and deletion", func(es []event.Event) bool {
-		return len(changes(es, edited)) > 0 && len(changes(es, deleted)) > 0
+		return len(changes(es, c, edited)) > 0 && len(changes(es, c, deleted)) > 0
 	})
-	if e := changes(es, edited)[0]; e.Content != "edited while nobody listened" || e.Deleted {
+	if e := changes(es, c, edited)[0]; e.Content != "edited while nobody listened" || e.Deleted {
 		t.Errorf("edit came as %q, deleted %v", e.Content, e.Deleted)
 	}
-	if e := changes(es, deleted)[0]; !e.Deleted {
+	if e := changes(es, c, deleted)[0]; !e.Deleted {
 		t.Errorf("deletion came as %+v", e)
 	}
 }
@@ -95,20 +95,22 @@ func notDurable(t *testing.T, w World) {
 		t.Errorf("Run returned %v, want the error of emit", l.err)
 	}
 	before := l.stop()
-	listen(t, w, before).message(id)
+	listen(t, w, before).message(c, id)
 }
 
 // order: per chat, as said.
 func order(t *testing.T, w World) {
 	chats := w.Chats()
 	l := listen(t, w, nil)
-	skip := len(l.heard())
 	want := map[string][]string{}
 	for i := range 30 {
 		c := chats[i%2]
 		want[c] = append(want[c], w.Say(c, []string{"ana", "ben", "chen"}[i%3], "", fmt.Sprintf("message %d", i)))
 	}
-	es := l.until("30 messages", func(es []event.Event) bool { return len(es) >= skip+30 })
+	last := func(c string) string { return want[c][len(want[c])-1] }
+	es := l.until("30 messages", func(es []event.Event) bool {
+		return find(es, chats[0], last(chats[0])) != nil && find(es, chats[1], last(chats[1])) != nil
+	})
 	for _, c := range chats {
 		got := ids(es, c)
 		if n := len(got) - len(want[c]); n < 0 || !slices.Equal(got[n:], want[c]) {
@@ -121,7 +123,7 @@ func order(t *testing.T, w World) {
 func shape(t *testing.T, w World) {
 	c := w.Chats()[1]
 	l := listen(t, w, nil)
-	e := l.message(w.Say(c, "ana", "", "where is the retry limit?"))
+	e := l.message(c, w.Say(c, "ana", "", "where is the retry limit?"))
 	if e.Platform == "" || e.ChatID != c || e.ChatName == "" || e.MsgType == "" || e.Sender.ID == "" {
 		t.Errorf("a field is missing in %+v", e)
 	}
@@ -143,15 +145,15 @@ func changed(t *testing.T, w World) {
 	c := w.Chats()[0]
 	l := listen(t, w, nil)
 	id := w.Say(c, "ana", "", "first")
-	l.message(id)
+	l.message(c, id)
 	w.Edit(c, id, "second")
-	l.until("first edit", func(es []event.Event) bool { return len(changes(es, id)) == 1 })
+	l.until("first edit", func(es []event.Event) bool { return len(changes(es, c, id)) == 1 })
 	w.Edit(c, id, "third")
-	l.until("second edit", func(es []event.Event) bool { return len(changes(es, id)) == 2 })
+	l.until("second edit", func(es []event.Event) bool { return len(changes(es, c, id)) == 2 })
 	w.Delete(c, id)
-	es := l.until("deletion", func(es []event.Event) bool { return len(changes(es, id)) == 3 })
+	es := l.until("deletion", func(es []event.Event) bool { return len(changes(es, c, id)) == 3 })
 
-	got := changes(es, id)
+	got := changes(es, c, id)
 	for i, text := range []string{"second", "third"} {
 		if e := got[i]; e.Content != text || e.EditedAt == "" || e.Deleted || e.ChatID != c {
 			t.Errorf("edit %d came as %+v", i+1, e)
@@ -170,14 +172,14 @@ func threads(t *testing.T, w World) {
 	root := w.Say(c, "ana", "", "a question")
 	reply := w.Say(c, "ben", root, "an answer")
 	later := w.Say(c, "ana", root, "thanks")
-	l.message(later)
+	l.message(c, later)
 	w.Edit(c, reply, "a better answer")
-	es := l.until("edit of the reply", func(es []event.Event) bool { return len(changes(es, reply)) == 1 })
-	for _, e := range append(changes(es, reply), *find(es, reply), *find(es, later)) {
+	es := l.until("edit of the reply", func(es []event.Event) bool { return len(changes(es, c, reply)) == 1 })
+	for _, e := range append(changes(es, c, reply), *find(es, c, reply), *find(es, c, later)) {
 		if e.ThreadID == nil || *e.ThreadID != root || e.ChatID != c {
 			t.Errorf("%q: thread %v in chat %s, want %s in %s", e.Content, e.ThreadID, e.ChatID, root, c)
 		}
-		if r := find(es, root); r.Key() != e.Key() {
+		if r := find(es, c, root); r.Key() != e.Key() {
 			t.Errorf("%q: key %s, its root has %s", e.Content, e.Key(), r.Key())
 		}
 	}
@@ -188,11 +190,11 @@ func mention(t *testing.T, w World) {
 	c := w.Chats()[0]
 	id, handle := w.Bot()
 	l := listen(t, w, nil)
-	e := l.message(w.Say(c, "ana", "", handle+" where is the retry limit?"))
+	e := l.message(c, w.Say(c, "ana", "", handle+" where is the retry limit?"))
 	if !slices.Contains(e.Mentions, id) {
 		t.Errorf("%q mentions %v, want %s in it", e.Content, e.Mentions, id)
 	}
-	if e := l.message(w.Say(c, "ana", "", "nobody in particular")); len(e.Mentions) != 0 {
+	if e := l.message(c, w.Say(c, "ana", "", "nobody in particular")); len(e.Mentions) != 0 {
 		t.Errorf("%q mentions %v", e.Content, e.Mentions)
 	}
 }
@@ -202,7 +204,7 @@ func heardTexts(t *testing.T, w World) {
 	c := w.Chats()[0]
 	l := listen(t, w, nil)
 	for name, text := range texts {
-		if e := l.message(w.Say(c, "ana", "", text)); e.Content != text {
+		if e := l.message(c, w.Say(c, "ana", "", text)); e.Content != text {
 			t.Errorf("%s: said %.80q, came as %.80q", name, text, e.Content)
 		}
 	}
