@@ -33,6 +33,40 @@ type Resume struct {
 	// Link is told when the platform can be heard (true) and when it cannot any
 	// more. May be nil; use Up and Down.
 	Link func(up bool)
+	// Act is emit for clicks and reactions on our own messages. Nil: nobody reads
+	// them; use Acted.
+	Act func(event.Action) error
+	// Load reads what Save kept of this source, nil when there is nothing (or when
+	// nothing is kept). It is a help to start where we were (a session to resume, a
+	// sync token), never the only ground on which nothing is lost: it may be older
+	// than the log. Nil functions: use Memory and Remember.
+	Load func() ([]byte, error)
+	Save func([]byte) error
+}
+
+// Acted hands on an action; it is durable when this returns nil.
+func (r Resume) Acted(a event.Action) error {
+	if r.Act == nil {
+		return nil
+	}
+	return r.Act(a)
+}
+
+// Memory is what Remember kept last, nil for nothing.
+func (r Resume) Memory() ([]byte, error) {
+	if r.Load == nil {
+		return nil, nil
+	}
+	return r.Load()
+}
+
+// Remember keeps a few hundred bytes, at most 64 KiB, durably. Call it only when
+// every event before it has been emitted.
+func (r Resume) Remember(b []byte) error {
+	if r.Save == nil {
+		return nil
+	}
+	return r.Save(b)
 }
 
 // Up tells that the platform can be heard: not that it was asked to.
@@ -106,6 +140,67 @@ type Sink interface {
 	// Limit is the most characters (runes) that one message can hold.
 	Limit() int
 }
+
+// Signaler is a sink that can do more than post. A method that the platform does
+// not have returns ErrUnsupported; none of them is ever needed for an answer to
+// arrive, and none is tried twice.
+type Signaler interface {
+	// React sets, or takes away, a reaction of the bot. emoji is one character as
+	// people see it ("👀"); the adapter knows its platform's name.
+	React(ctx context.Context, chatID, messageID, emoji string, on bool) error
+	// Typing shows that the bot writes, for the few seconds that the platform has it.
+	Typing(ctx context.Context, chatID, threadID string) error
+	// Edit replaces the text of a message of the bot's own.
+	Edit(ctx context.Context, chatID, messageID, text string) error
+	// Deal posts a card, once for its key, and Redeal replaces what it shows (with
+	// no buttons: it is settled). Where there are no buttons, the card's text says
+	// which reactions or words do what, and they come as the same actions.
+	Deal(ctx context.Context, c Card) (Posted, error)
+	Redeal(ctx context.Context, messageID string, c Card) error
+}
+
+// Card is a message with buttons: what a draft is approved with in a chat.
+type Card struct {
+	ChatID   string
+	ThreadID string // "": in the chat itself
+	Title    string
+	Text     string // plain text; the adapter switches mentions and previews off
+	Buttons  []Button
+	Key      string // as Post.Key
+}
+
+// Button is one of a card's. A click comes back as an event.Action with its Name
+// and Value.
+type Button struct {
+	Name  string // approve, dismiss: [a-z]+
+	Label string // what people read
+	Value string // what comes back: at most 100 bytes of [a-zA-Z0-9._:-]
+	Style string // "", "primary", "danger"
+}
+
+// ErrUnsupported means that the platform has no such thing.
+var ErrUnsupported = errors.New("not supported by the platform")
+
+// Checker looks from outside whether a platform is set up, for tri-health: the
+// token, its scopes, the membership in each watched chat, intents, the clock. It
+// posts nothing. Findings come in the order in which one would mend them.
+type Checker interface {
+	Check(ctx context.Context) []Finding
+}
+
+// Finding is one line of tri-health.
+type Finding struct {
+	Name string // token, scopes, chat, intents, clock
+	OK   bool
+	Warn bool   // not OK, but it works without
+	Text string // "the bot is a member of #dev"
+	Mend string // what to do; "" when OK
+}
+
+// App is a source that shares its stream with every other connection of the same
+// app: two watchers would each get a part. AppID is the same for all of them, and
+// says nothing of the secret.
+type App interface{ AppID() string }
 
 // RetryError means that nothing was posted and that it may be tried again After.
 type RetryError struct {

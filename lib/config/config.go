@@ -33,26 +33,6 @@ type Chat struct {
 	Codebase string `yaml:"codebase"` // name of one of Codebases; "" is the first
 }
 
-// Platforms says how each chat platform is reached.
-type Platforms struct {
-	Local      Local      `yaml:"local"`
-	Mattermost Mattermost `yaml:"mattermost"`
-}
-
-// Local is a chat in a folder.
-type Local struct {
-	Dir     string `yaml:"dir"`
-	BotName string `yaml:"bot_name"` // default "tri"
-}
-
-// Mattermost is a server and a bot account on it. The token is in the named
-// environment variable or in a file of mode 0600, never here.
-type Mattermost struct {
-	URL       string `yaml:"url"`
-	TokenEnv  string `yaml:"token_env"` // default MATTERMOST_TOKEN
-	TokenFile string `yaml:"token_file"`
-}
-
 // Classifier is the free filter's part.
 type Classifier struct {
 	BotID            string   `yaml:"bot_id"`

@@ -39,8 +39,7 @@ func (c *Config) fill() {
 		}
 	}
 	str(&c.Sandbox, "required")
-	str(&c.Chat.Local.BotName, "tri")
-	str(&c.Chat.Mattermost.TokenEnv, "MATTERMOST_TOKEN")
+	c.Chat.fill()
 	str(&c.Classifier.OtherBots, "ignore")
 	str(&c.Team.Language, "en")
 	str(&c.Investigator.Agent, "search")
@@ -171,7 +170,9 @@ func (c *Config) anchor(dir string) {
 		}
 	}
 	fix(&c.Chat.Local.Dir)
-	fix(&c.Chat.Mattermost.TokenFile)
+	for _, file := range c.Chat.files() {
+		fix(file)
+	}
 	fix(&c.Escalation.TranscriptDir)
 	if c.Dispatch.PromptsDir == "" {
 		if prompts := filepath.Join(dir, "prompts"); isDir(prompts) {

@@ -62,8 +62,10 @@ func readSecret(file string) (string, error) {
 // one.
 func (c *Config) Secrets() []string {
 	var secrets []string
-	if v, err := c.Secret(c.Chat.Mattermost.TokenEnv, c.Chat.Mattermost.TokenFile); err == nil && v != "" {
-		secrets = append(secrets, v)
+	for _, at := range c.Chat.credentials() {
+		if v, err := c.Secret(at[0], at[1]); err == nil && v != "" {
+			secrets = append(secrets, v)
+		}
 	}
 	for _, name := range append([]string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, append(c.Investigator.Env, c.Validator.Env...)...) {
 		if v := os.Getenv(name); len(v) >= 12 {

@@ -1,0 +1,202 @@
+package config
+
+// Platforms says how each chat platform is reached. One is used when the key
+// that its comment marks with (on) is set. No secret stands here: each is in the
+// environment variable named by X_env, or in the file of mode 0600 named by
+// X_file.
+type Platforms struct {
+	// AllowExternal lets in what guests, and people of other organizations in
+	// shared channels, say. Default: they are left out.
+	AllowExternal bool `yaml:"allow_external"`
+
+	Local      Local      `yaml:"local"`
+	Mattermost Mattermost `yaml:"mattermost"`
+	Slack      Slack      `yaml:"slack"`
+	Discord    Discord    `yaml:"discord"`
+	Lark       Lark       `yaml:"lark"`
+	Teams      Teams      `yaml:"teams"`
+	Telegram   Telegram   `yaml:"telegram"`
+	Matrix     Matrix     `yaml:"matrix"`
+	IRC        IRC        `yaml:"irc"`
+}
+
+// Local is a chat in a folder.
+type Local struct {
+	Dir     string `yaml:"dir"`      // (on)
+	BotName string `yaml:"bot_name"` // default "tri"
+}
+
+// Mattermost is a server and a bot account on it.
+type Mattermost struct {
+	URL       string `yaml:"url"`       // (on)
+	TokenEnv  string `yaml:"token_env"` // default MATTERMOST_TOKEN
+	TokenFile string `yaml:"token_file"`
+	// Listen, where outgoing webhooks come to: host:port. Default: none, the
+	// WebSocket is enough.
+	Listen          string `yaml:"listen"`
+	WebhookTokenEnv string `yaml:"webhook_token_env"` // default MATTERMOST_WEBHOOK_TOKEN
+}
+
+// Slack is an app in a workspace: by Socket Mode, or by the Events API where
+// Listen is set.
+type Slack struct {
+	Enabled      bool   `yaml:"enabled"`   // (on)
+	TokenEnv     string `yaml:"token_env"` // xoxb-; default SLACK_BOT_TOKEN
+	TokenFile    string `yaml:"token_file"`
+	AppTokenEnv  string `yaml:"app_token_env"` // xapp-; default SLACK_APP_TOKEN
+	AppTokenFile string `yaml:"app_token_file"`
+	SigningEnv   string `yaml:"signing_secret_env"` // default SLACK_SIGNING_SECRET
+	SigningFile  string `yaml:"signing_secret_file"`
+	Listen       string `yaml:"listen"`  // host:port for the Events API
+	APIURL       string `yaml:"api_url"` // default https://slack.com/api/
+}
+
+// Discord is a bot on the gateway.
+type Discord struct {
+	Enabled   bool   `yaml:"enabled"`   // (on)
+	TokenEnv  string `yaml:"token_env"` // default DISCORD_TOKEN
+	TokenFile string `yaml:"token_file"`
+	Listen    string `yaml:"listen"`     // host:port for interactions by webhook
+	PublicKey string `yaml:"public_key"` // of the application, in hexadecimal; for Listen
+	APIURL    string `yaml:"api_url"`    // default https://discord.com/api/v10
+}
+
+// Lark is a self-built app of Lark or Feishu: by the long connection, or by
+// webhook where Listen is set.
+type Lark struct {
+	AppID           string `yaml:"app_id"`     // (on)
+	SecretEnv       string `yaml:"secret_env"` // default LARK_APP_SECRET
+	SecretFile      string `yaml:"secret_file"`
+	EncryptKeyEnv   string `yaml:"encrypt_key_env"`  // default LARK_ENCRYPT_KEY; for Listen
+	VerificationEnv string `yaml:"verification_env"` // default LARK_VERIFICATION_TOKEN; for Listen
+	Listen          string `yaml:"listen"`           // host:port
+	APIURL          string `yaml:"api_url"`          // default https://open.larksuite.com; Feishu: https://open.feishu.cn
+}
+
+// Teams is a bot of the Bot Framework, and an application of Microsoft Graph for
+// what was missed.
+type Teams struct {
+	AppID      string `yaml:"app_id"`     // (on)
+	Tenant     string `yaml:"tenant"`     // directory id
+	SecretEnv  string `yaml:"secret_env"` // default TEAMS_APP_SECRET
+	SecretFile string `yaml:"secret_file"`
+	Listen     string `yaml:"listen"`     // host:port of the messaging endpoint
+	PublicURL  string `yaml:"public_url"` // where Graph reaches Listen; "": no change notifications
+	GraphURL   string `yaml:"graph_url"`  // default https://graph.microsoft.com/v1.0
+	LoginURL   string `yaml:"login_url"`  // default https://login.microsoftonline.com
+	// Insecure accepts activities without a token: for the Teams playground on
+	// this machine, and refused unless Listen is a loopback address.
+	Insecure bool `yaml:"insecure"`
+}
+
+// Telegram is a bot of the Bot API.
+type Telegram struct {
+	Enabled   bool   `yaml:"enabled"`   // (on)
+	TokenEnv  string `yaml:"token_env"` // default TELEGRAM_TOKEN
+	TokenFile string `yaml:"token_file"`
+	APIURL    string `yaml:"api_url"` // default https://api.telegram.org
+}
+
+// Matrix is an account on a homeserver.
+type Matrix struct {
+	URL       string `yaml:"url"`       // (on)
+	TokenEnv  string `yaml:"token_env"` // default MATRIX_TOKEN
+	TokenFile string `yaml:"token_file"`
+}
+
+// IRC is a nick on a network. Its chats are channels.
+type IRC struct {
+	Address      string `yaml:"address"` // (on) host:port
+	NoTLS        bool   `yaml:"no_tls"`
+	Nick         string `yaml:"nick"`         // default tri
+	PasswordEnv  string `yaml:"password_env"` // of SASL; default IRC_PASSWORD; empty: none
+	PasswordFile string `yaml:"password_file"`
+}
+
+// Names of the platforms in the records.
+const (
+	PlatformLocal      = "local"
+	PlatformMattermost = "mattermost"
+	PlatformSlack      = "slack"
+	PlatformDiscord    = "discord"
+	PlatformLark       = "lark"
+	PlatformTeams      = "teams"
+	PlatformTelegram   = "telegram"
+	PlatformMatrix     = "matrix"
+	PlatformIRC        = "irc"
+)
+
+// On are the platforms that the configuration turns on, in the order of the page.
+func (c *Config) On() []string {
+	p := &c.Chat
+	var on []string
+	for _, x := range []struct {
+		name string
+		on   bool
+	}{
+		{PlatformLocal, p.Local.Dir != ""}, {PlatformMattermost, p.Mattermost.URL != ""}, {PlatformSlack, p.Slack.Enabled},
+		{PlatformDiscord, p.Discord.Enabled}, {PlatformLark, p.Lark.AppID != ""}, {PlatformTeams, p.Teams.AppID != ""},
+		{PlatformTelegram, p.Telegram.Enabled}, {PlatformMatrix, p.Matrix.URL != ""}, {PlatformIRC, p.IRC.Address != ""},
+	} {
+		if x.on {
+			on = append(on, x.name)
+		}
+	}
+	return on
+}
+
+// Chats are the ids of a platform's watched chats; none means all that the bot
+// is a member of, private chats apart.
+func (c *Config) Chats(platform string) []string {
+	var ids []string
+	for _, chat := range c.WatchedChats {
+		if chat.Platform == platform {
+			ids = append(ids, chat.ChatID)
+		}
+	}
+	return ids
+}
+
+// fill puts defaults where nothing was said.
+func (p *Platforms) fill() {
+	for _, d := range []struct {
+		field *string
+		value string
+	}{
+		{&p.Local.BotName, "tri"},
+		{&p.Mattermost.TokenEnv, "MATTERMOST_TOKEN"}, {&p.Mattermost.WebhookTokenEnv, "MATTERMOST_WEBHOOK_TOKEN"},
+		{&p.Slack.TokenEnv, "SLACK_BOT_TOKEN"}, {&p.Slack.AppTokenEnv, "SLACK_APP_TOKEN"}, {&p.Slack.SigningEnv, "SLACK_SIGNING_SECRET"},
+		{&p.Slack.APIURL, "https://slack.com/api/"},
+		{&p.Discord.TokenEnv, "DISCORD_TOKEN"}, {&p.Discord.APIURL, "https://discord.com/api/v10"},
+		{&p.Lark.SecretEnv, "LARK_APP_SECRET"}, {&p.Lark.EncryptKeyEnv, "LARK_ENCRYPT_KEY"}, {&p.Lark.VerificationEnv, "LARK_VERIFICATION_TOKEN"},
+		{&p.Lark.APIURL, "https://open.larksuite.com"},
+		{&p.Teams.SecretEnv, "TEAMS_APP_SECRET"}, {&p.Teams.GraphURL, "https://graph.microsoft.com/v1.0"}, {&p.Teams.LoginURL, "https://login.microsoftonline.com"},
+		{&p.Telegram.TokenEnv, "TELEGRAM_TOKEN"}, {&p.Telegram.APIURL, "https://api.telegram.org"},
+		{&p.Matrix.TokenEnv, "MATRIX_TOKEN"},
+		{&p.IRC.Nick, "tri"}, {&p.IRC.PasswordEnv, "IRC_PASSWORD"},
+	} {
+		if *d.field == "" {
+			*d.field = d.value
+		}
+	}
+}
+
+// credentials are where the platforms' secrets are: a variable, a file.
+func (p *Platforms) credentials() [][2]string {
+	return [][2]string{
+		{p.Mattermost.TokenEnv, p.Mattermost.TokenFile}, {p.Mattermost.WebhookTokenEnv, ""},
+		{p.Slack.TokenEnv, p.Slack.TokenFile}, {p.Slack.AppTokenEnv, p.Slack.AppTokenFile}, {p.Slack.SigningEnv, p.Slack.SigningFile},
+		{p.Discord.TokenEnv, p.Discord.TokenFile},
+		{p.Lark.SecretEnv, p.Lark.SecretFile}, {p.Lark.EncryptKeyEnv, ""}, {p.Lark.VerificationEnv, ""},
+		{p.Teams.SecretEnv, p.Teams.SecretFile}, {p.Telegram.TokenEnv, p.Telegram.TokenFile},
+		{p.Matrix.TokenEnv, p.Matrix.TokenFile}, {p.IRC.PasswordEnv, p.IRC.PasswordFile},
+	}
+}
+
+// files are the fields that name a file.
+func (p *Platforms) files() []*string {
+	return []*string{
+		&p.Mattermost.TokenFile, &p.Slack.TokenFile, &p.Slack.AppTokenFile, &p.Slack.SigningFile, &p.Discord.TokenFile,
+		&p.Lark.SecretFile, &p.Teams.SecretFile, &p.Telegram.TokenFile, &p.Matrix.TokenFile, &p.IRC.PasswordFile,
+	}
+}
