@@ -47,11 +47,18 @@ type TriageFile struct {
 	Content  string `json:"content"`
 }
 
-// Drill says which fault was planted into the good return of the same Of. Fault
-// is "none" for the good return itself.
+// Drill says which fault was planted into the good return of the same Of, and
+// where. Nobody who judges reads it: it is for the score alone.
 type Drill struct {
-	Fault string `json:"fault"` // none, bad_path, bad_line, bad_content
+	Fault string `json:"fault"` // one of drill.Faults; none for the good return itself
 	Of    string `json:"of"`
+	Where string `json:"where,omitempty"` // the fields that were changed
+	What  string `json:"what,omitempty"`  // from what to what; a secret is named by its kind
+	// Decidable says that the return with the lines that it cites shows the fault:
+	// a claim may be turned into one that its lines say nothing of.
+	Decidable bool  `json:"decidable,omitempty"`
+	Seed      int64 `json:"seed,omitempty"`
+	Planted   int   `json:"planted,omitempty"` // of a good return: how many copies with faults follow it
 }
 
 // Usage is what a run took. CostUSD is nil when the agent does not tell.
