@@ -84,9 +84,12 @@ func compile(o Options) (*Classifier, error) {
 	default:
 		return nil, fmt.Errorf("classifier.other_bots: %q is neither ignore nor classify", o.Config.OtherBots)
 	}
-	var err error
-	if c.lex, err = newLexicon(o.Config.Languages, o.Config.QuestionKeywords); err != nil {
-		return nil, fmt.Errorf("classifier.languages: %w", err)
+	packs, err := loadPacks(o.Config.Languages, o.Config.PacksDir)
+	if err != nil {
+		return nil, err
+	}
+	if c.lex, err = newLexicon(packs, o.Config.QuestionKeywords); err != nil {
+		return nil, err
 	}
 	for i, pattern := range o.Config.AckPatterns {
 		mended, ok := unicodeWords(pattern)
@@ -103,7 +106,7 @@ func compile(o Options) (*Classifier, error) {
 		return nil, err
 	}
 	c.nameReasons()
-	c.version, err = versionOf(o)
+	c.version, err = versionOf(o, packs)
 	return c, err
 }
 

@@ -12,25 +12,27 @@ import (
 // sources is the code that judges: part of the version, so that nobody has to
 // remember to change a number. A test holds this list complete.
 //
-//go:embed classify.go fields.go inflight.go judge.go message.go pack.go signs.go version.go words.go
+//go:embed classify.go fields.go inflight.go judge.go lang.go lexicon.go message.go normal.go pack.go signs.go version.go words.go
 var sources embed.FS
 
 // versionOf is a short hash over code, packs and what the configuration adds.
-func versionOf(o Options) (string, error) {
+func versionOf(o Options, packs []pack) (string, error) {
 	h := sha256.New()
-	for _, files := range []embed.FS{sources, packFiles} {
-		err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			text, err := files.ReadFile(path)
-			fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
+	err := fs.WalkDir(sources, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
 			return err
-		})
-		if err != nil {
-			return "", err
 		}
+		text, err := sources.ReadFile(path)
+		fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
+		return err
+	})
+	if err != nil {
+		return "", err
 	}
+	for _, p := range packs {
+		fmt.Fprintf(h, "%s %t %d\n%s", p.lang, p.team, len(p.text), p.text)
+	}
+	o.Config.PacksDir = "" // what is in it counts, not where it is
 	settings, err := json.Marshal([]any{o.Config, o.Team.Members})
 	if err != nil {
 		return "", fmt.Errorf("classifier: %w", err)

@@ -27,9 +27,7 @@ type text struct {
 	emoji   bool
 	named   bool // somebody is named
 	other   bool // something that is neither word nor punctuation: a link, code, a quote
-	kana    bool
-	han     bool
-	hangul  bool
+	scripts scripts
 	buf     []byte
 }
 
@@ -77,6 +75,10 @@ type cutter struct {
 	begins bool
 	comma  bool
 	breaks bool
+	tail   int32 // 1 + the phrase that asks if the sentence ends here
+	ends   bool  // a word that may begin a phrase of [end] was there
+	greek  bool  // the last word was Greek
+	opened bool  // a Spanish question began
 }
 
 // read fills t from a message's text without the name that it is addressed to.
@@ -85,6 +87,7 @@ func (t *text) read(lex *lexicon, b []byte) {
 	if len(b) > maxText {
 		b = slices.Concat(b[:maxText/2], []byte("\n"), b[len(b)-maxText/2:])
 	}
+	b = normal(b)
 	c := cutter{text: t, lex: lex, b: b, begins: true}
 	c.quote()
 	for c.i < len(b) {
@@ -95,6 +98,8 @@ func (t *text) read(lex *lexicon, b []byte) {
 			c.word()
 		case classes[ch] == space:
 			c.i++
+		case ch == ';' && c.greek:
+			c.question(1)
 		case classes[ch] == stop:
 			c.i++
 			c.boundary()
@@ -102,10 +107,36 @@ func (t *text) read(lex *lexicon, b []byte) {
 			c.sign(ch)
 		}
 	}
+	c.endSentence()
+	if c.ends {
+		c.endings()
+	}
+	c.mark = c.mark || c.opened && len(c.words) > 0
+}
+
+// endings looks for phrases that ask where a sentence ends.
+func (c *cutter) endings() {
+	for i := range c.words {
+		if n, node := c.lex.match(c.words[i:], end); n > 0 && (i+n == len(c.words) || c.words[i+n].begins) {
+			c.hits = append(c.hits, hit{node.phrase, end})
+		}
+	}
+}
+
+func (c *cutter) endSentence() {
+	if c.tail > 0 {
+		c.hits = append(c.hits, hit{c.tail - 1, end})
+	}
+	c.tail = 0
 }
 
 // push adds a word.
 func (c *cutter) push(id uint16, dense kind) {
+	if c.begins {
+		c.endSentence()
+	}
+	c.tail, c.greek = 0, false
+	c.ends = c.ends || c.lex.below[id]&end != 0
 	c.words = append(c.words, word{id: id, begins: c.begins, comma: c.comma, breaks: c.begins || c.comma || c.breaks, dense: dense})
 	c.begins, c.comma, c.breaks = false, false, false
 }
@@ -131,10 +162,12 @@ func (c *cutter) word() {
 	}
 	w := b[c.i:i]
 	c.i = i
+	c.scripts.count[latin]++
 	switch {
 	case i < len(b) && b[i] == ':' && bytes.HasPrefix(b[i:], []byte("://")):
 		c.link()
-	case len(w) > maxWord || !c.lex.mayHave(w):
+		return
+	case len(w) > maxWord || !c.lex.mayHave(w) && !drawn(w):
 		c.push(unknown, 0)
 	default:
 		c.buf = c.buf[:0]
@@ -144,7 +177,48 @@ func (c *cutter) word() {
 			}
 			c.buf = append(c.buf, ch)
 		}
-		c.push(c.lex.ids[string(c.buf)], 0)
+		c.push(c.known(), 0)
+	}
+	if len(c.lex.tails[w[len(w)-1]|0x20]) > 0 {
+		c.buf = append(c.buf[:0], w...)
+		c.tailed(bytes.ToLower(c.buf))
+	}
+}
+
+// drawn reports whether a word is drawn out: "pleaseee".
+func drawn(w []byte) bool {
+	n := len(w)
+	return n > 3 && w[n-1] == w[n-2] && w[n-2] == w[n-3]
+}
+
+// known is the number of the word in buf; one that is drawn out counts as the
+// word that it is without.
+func (c *cutter) known() uint16 {
+	w := c.buf
+	id := c.lex.lookup(w)
+	if id != unknown || !drawn(w) {
+		return id
+	}
+	for n := len(w); n > 1 && w[n-1] == w[n-2]; n-- {
+		w = w[:n-1]
+	}
+	if id = c.lex.lookup(w); id == unknown {
+		id = c.lex.lookup(w[:len(w)+1])
+	}
+	return id
+}
+
+// tailed looks at how the word just pushed ends.
+func (c *cutter) tailed(w []byte) {
+	for _, p := range c.lex.tails[w[len(w)-1]] {
+		if !bytes.HasSuffix(w, []byte(p.text)) {
+			continue
+		}
+		if p.kinds&anywhere != 0 {
+			c.hits = append(c.hits, hit{p.phrase, anywhere})
+		} else {
+			c.tail = p.phrase + 1
+		}
 	}
 }
 
@@ -157,6 +231,7 @@ func apostrophe(b []byte, n int) bool {
 // apostrophe, in it.
 func (c *cutter) wideWord() {
 	c.buf = c.buf[:0]
+	var last rune
 	for c.i < len(c.b) {
 		r, n := utf8.DecodeRune(c.b[c.i:])
 		switch {
@@ -165,21 +240,56 @@ func (c *cutter) wideWord() {
 				n = 0
 			}
 			r = '\''
+		case r == '՞': // stands inside the word that is asked for
+			c.mark, c.markEnd = true, len(c.words)+1
+			c.i += n
+			continue
 		case r < utf8.RuneSelf && classes[r] != letter, isDense(r):
 			n = 0
 		case r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r):
-			n = 0
+			if foldRune(r) != 0 {
+				n = 0
+			}
 		}
 		if n == 0 {
 			break
 		}
-		c.hangul = c.hangul || r >= utf8.RuneSelf && unicode.Is(unicode.Hangul, r)
-		if len(c.buf) < maxWord {
-			c.buf = utf8.AppendRune(c.buf, unicode.ToLower(r))
-		}
 		c.i += n
+		if r >= utf8.RuneSelf {
+			last = r
+			c.scripts.letter(c.lex, r)
+			if r = foldRune(r); r == 0 {
+				continue
+			}
+		} else {
+			r = unicode.ToLower(r)
+		}
+		if len(c.buf) < maxWord {
+			c.buf = utf8.AppendRune(c.buf, r)
+		}
 	}
-	c.push(c.lex.lookup(c.buf), 0)
+	c.scripts.word(last)
+	c.buf = laughless(c.buf)
+	c.push(c.known(), 0)
+	if len(c.buf) > 0 {
+		c.tailed(c.buf)
+	}
+	c.greek = scriptOf(last) == greek
+}
+
+// laughless cuts the single Korean letters that people laugh and cry with from
+// the end of a word: 나요ㅠㅠ. A word of nothing else keeps two.
+func laughless(w []byte) []byte {
+	for {
+		r, n := utf8.DecodeLastRune(w)
+		if r < 'ㄱ' || r > 'ㅣ' || n == len(w) {
+			return w
+		}
+		if before, m := utf8.DecodeLastRune(w[:len(w)-n]); before >= 'ㄱ' && before <= 'ㅣ' && (before != r || m+n == len(w)) {
+			return w
+		}
+		w = w[:len(w)-n]
+	}
 }
 
 // link passes over the rest of a link, or of anything up to the next space.
@@ -195,12 +305,13 @@ func (c *cutter) link() {
 func (c *cutter) wide() {
 	r, n := utf8.DecodeRune(c.b[c.i:])
 	switch {
-	case r == '？' || r == '؟' || r == '⁇' || r == '⁉':
+	case r == '？' || r == '؟' || r == '⁇' || r == '⁈' || r == '⁉' || r == '⸮' || r == '፧' || r == '﹖' || r == '❓' || r == '❔':
 		c.question(n)
-	case r == '。' || r == '！' || r == '；' || r == '…' || r == '¿' || r == '¡':
+	case r == '。' || r == '．' || r == '！' || r == '；' || r == '…' || r == '¿' || r == '¡' || r == '؛' || r == '۔' || r == '।' || r == '։':
 		c.i += n
 		c.begins = true
-	case r == '，' || r == '、':
+		c.opened = c.opened || r == '¿'
+	case r == '，' || r == '、' || r == '،':
 		c.i += n
 		c.comma = true
 	case isDense(r):
@@ -216,7 +327,9 @@ func (c *cutter) wide() {
 }
 
 // dense takes a run in scripts without spaces: every phrase that asks in it is a
-// hit; the longest phrases, one behind the other, are its words.
+// hit, unless a longer one that tells is around it; the longest phrases, one
+// behind the other, are its words, and what is between them, cut as short as
+// names are.
 func (c *cutter) dense() {
 	from := c.i
 	for c.i < len(c.b) {
@@ -224,67 +337,96 @@ func (c *cutter) dense() {
 		if !isDense(r) {
 			break
 		}
-		c.kana = c.kana || unicode.In(r, unicode.Hiragana, unicode.Katakana)
-		c.han = c.han || unicode.Is(unicode.Han, r)
+		c.scripts.dense(r)
 		c.i += n
 	}
 	run := c.b[from:c.i]
 	atEnd := c.i == len(c.b) || c.b[c.i] >= utf8.RuneSelf || classes[c.b[c.i]] != letter
-	covered := 0
+	covered, told, name := 0, 0, 0
+	before := rune(0)
 	for i := 0; i < len(run); {
 		r, n := utf8.DecodeRune(run[i:])
-		for _, p := range c.lex.dense[r] {
-			if !bytes.HasPrefix(run[i:], []byte(p.text)) {
+		var list []densePhrase
+		if !leansOn(before) {
+			list = c.lex.dense[r]
+		}
+		before = r
+		for k := range list {
+			p := &list[k]
+			if !c.stands(run[i:], p.text) {
 				continue
 			}
-			switch {
-			case p.kinds&anywhere != 0:
-				c.hits = append(c.hits, hit{p.phrase, anywhere})
-			case p.kinds&end != 0 && atEnd && i+len(p.text) == len(run):
-				c.hits = append(c.hits, hit{p.phrase, end})
-			}
+			rest := run[i+len(p.text):]
+			c.scripts.votes(p.langs)
+			told = c.ask(p, i, told, atEnd && c.lex.trails(rest))
 			if i >= covered {
 				c.push(unknown, p.kinds)
-				covered = i + len(p.text)
+				covered, name = i+len(p.text), 0
 			}
 		}
 		if i >= covered {
-			c.push(unknown, 0)
+			if name == 0 {
+				c.push(unknown, 0)
+				name = longName(r)
+			}
+			name--
 			covered = i + n
 		}
 		i += n
 	}
 }
 
-// lang tells the language from script and frequent words; "" when it cannot.
-func (t *text) lang(lex *lexicon) string {
-	switch {
-	case t.kana:
-		return "ja"
-	case t.han:
-		return "zh"
-	case t.hangul:
-		return "ko"
+// stands reports whether run begins with the phrase, as a word: nothing behind it
+// belongs to its last letter.
+func (c *cutter) stands(run []byte, phrase string) bool {
+	if len(run) < len(phrase) || string(run[:len(phrase)]) != phrase {
+		return false
 	}
-	var count [32]int
-	for _, w := range t.words {
-		if bits := lex.common[w.id]; bits != 0 {
-			for i := range lex.langs {
-				count[i] += int(bits >> i & 1)
+	r, _ := utf8.DecodeRune(run[len(phrase):])
+	return !leans(r)
+}
+
+// ask notes a phrase at i that asks. Up to told another tells; it returns how far
+// that reaches now.
+func (c *cutter) ask(p *densePhrase, i, until int, last bool) int {
+	switch {
+	case p.kinds&told != 0:
+		return max(until, i+len(p.text))
+	case i < until:
+	case p.kinds&anywhere != 0:
+		c.hits = append(c.hits, hit{p.phrase, anywhere})
+	case p.kinds&end != 0 && last:
+		c.hits = append(c.hits, hit{p.phrase, end})
+	}
+	return until
+}
+
+// longName is the number of letters that a name has at most in the rune's script.
+func longName(r rune) int {
+	if r < 0x2000 {
+		return 8
+	}
+	return 4
+}
+
+// trails reports whether nothing stands in rest but particles that change
+// nothing: 吗啊, かな～.
+func (l *lexicon) trails(rest []byte) bool {
+	for len(rest) > 0 {
+		r, n := utf8.DecodeRune(rest)
+		if r != 'ー' && r != 'っ' && r != 'ッ' {
+			n = 0
+			for _, p := range l.dense[r] {
+				if p.kinds&more != 0 && bytes.HasPrefix(rest, []byte(p.text)) {
+					n = len(p.text)
+					break
+				}
 			}
 		}
-	}
-	best, second := 0, 0
-	name := ""
-	for i, lang := range lex.langs {
-		if count[i] > best {
-			best, second, name = count[i], best, lang
-		} else if count[i] > second {
-			second = count[i]
+		if n == 0 {
+			return false
 		}
+		rest = rest[n:]
 	}
-	if best == second {
-		return ""
-	}
-	return name
+	return true
 }

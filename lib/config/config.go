@@ -41,6 +41,7 @@ type Classifier struct {
 	AckPatterns      []string `yaml:"ack_patterns"`      // RE2, added to the built-in ones
 	QuestionKeywords []string `yaml:"question_keywords"` // added to the language packs
 	Languages        []string `yaml:"languages"`         // packs in use; default all
+	PacksDir         string   `yaml:"packs_dir"`         // a team's own packs; default $TRI_HOME/packs
 	Rules            []Rule   `yaml:"rules"`
 }
 

@@ -174,12 +174,15 @@ func (c *Config) anchor(dir string) {
 		fix(file)
 	}
 	fix(&c.Escalation.TranscriptDir)
-	if c.Dispatch.PromptsDir == "" {
-		if prompts := filepath.Join(dir, "prompts"); isDir(prompts) {
-			c.Dispatch.PromptsDir = prompts
+	for _, f := range []struct {
+		path *string
+		name string
+	}{{&c.Dispatch.PromptsDir, "prompts"}, {&c.Classifier.PacksDir, "packs"}} {
+		if own := filepath.Join(dir, f.name); *f.path == "" && isDir(own) {
+			*f.path = own
 		}
+		fix(f.path)
 	}
-	fix(&c.Dispatch.PromptsDir)
 	for i := range c.Codebases {
 		fix(&c.Codebases[i].Path)
 	}

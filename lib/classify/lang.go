@@ -1,0 +1,212 @@
+package classify
+
+import (
+	"math/bits"
+	"unicode"
+)
+
+// script is a way of writing that tells the language, or a few.
+type script uint8
+
+const (
+	latin script = iota
+	cyrillic
+	arabic
+	devanagari
+	han
+	kana
+	greek // from here on one script is one language
+	hangul
+	thai
+	lao
+	khmer
+	burmese
+	hebrew
+	armenian
+	georgian
+	gurmukhi
+	gujarati
+	tamil
+	telugu
+	kannada
+	malayalam
+	sinhala
+	nScripts
+)
+
+// scriptRanges are the letters of the scripts, in order.
+var scriptRanges = []struct {
+	from, to rune
+	script   script
+}{
+	{0x0370, 0x03ff, greek}, {0x0400, 0x052f, cyrillic}, {0x0531, 0x058f, armenian}, {0x0590, 0x05ff, hebrew}, {0x0600, 0x06ff, arabic}, {0x0750, 0x077f, arabic},
+	{0x0900, 0x097f, devanagari}, {0x0a00, 0x0a7f, gurmukhi}, {0x0a80, 0x0aff, gujarati}, {0x0b80, 0x0bff, tamil}, {0x0c00, 0x0c7f, telugu}, {0x0c80, 0x0cff, kannada},
+	{0x0d00, 0x0d7f, malayalam}, {0x0d80, 0x0dff, sinhala}, {0x0e00, 0x0e7f, thai}, {0x0e80, 0x0eff, lao}, {0x1000, 0x109f, burmese}, {0x10a0, 0x10ff, georgian},
+	{0x1100, 0x11ff, hangul}, {0x1780, 0x17ff, khmer}, {0x1f00, 0x1fff, greek}, {0x3041, 0x30ff, kana}, {0x3131, 0x318e, hangul}, {0x31f0, 0x31ff, kana}, {0xac00, 0xd7a3, hangul},
+}
+
+var scriptLangs = [nScripts]string{
+	kana: "ja", greek: "el", hangul: "ko", thai: "th", lao: "lo", khmer: "km", burmese: "my", hebrew: "he", armenian: "hy", georgian: "ka",
+	gurmukhi: "pa", gujarati: "gu", tamil: "ta", telugu: "te", kannada: "kn", malayalam: "ml", sinhala: "si",
+}
+
+func scriptOf(r rune) script {
+	for i := range scriptRanges {
+		if s := &scriptRanges[i]; r <= s.to {
+			if r >= s.from {
+				return s.script
+			}
+			break
+		}
+	}
+	if unicode.Is(unicode.Han, r) {
+		return han
+	}
+	return latin
+}
+
+// scripts counts what a message is written in: words, and of scripts without
+// spaces, letters.
+type scripts struct {
+	count   [nScripts]uint16
+	telling [maxLanguages]uint16 // by language: what only it has
+	foreign bool                 // a letter that Russian, Arabic do not have
+	russian bool                 // one of those that few others have
+}
+
+func (s *scripts) word(letter rune) { s.count[scriptOf(letter)]++ }
+
+func (s *scripts) dense(r rune) { s.count[scriptOf(r)]++ }
+
+// votes counts what only one language has.
+func (s *scripts) votes(langs uint32) {
+	if bits.OnesCount32(langs) == 1 {
+		s.telling[bits.TrailingZeros32(langs)]++
+	}
+}
+
+// letter looks at one that tells languages apart.
+func (s *scripts) letter(lex *lexicon, r rune) {
+	switch {
+	case r < 0x0250 || r >= 0x1e00 && r < 0x1f00:
+		s.votes(lex.letters[unicode.ToLower(r)])
+	case r >= 0x0400 && r < 0x0530:
+		switch unicode.ToLower(r) {
+		case 'ы', 'э', 'ё', 'щ':
+			s.russian = true
+		case 'і', 'ї', 'є', 'ґ', 'ў', 'ј', 'љ', 'њ', 'ћ', 'ђ', 'џ', 'ә', 'ң', 'ө', 'ү', 'ұ', 'қ', 'ғ', 'һ', 'ѓ', 'ќ', 'ѕ':
+			s.foreign = true
+		}
+	case r >= 0x0600 && r < 0x0700:
+		switch r {
+		case 'پ', 'چ', 'ژ', 'گ', 'ٹ', 'ڈ', 'ڑ', 'ے', 'ہ', 'ھ', 'ں', 'ڤ':
+			s.foreign = true
+		}
+	}
+}
+
+// lang tells the language from script, letters and words; "" when it is not sure.
+func (t *text) lang(lex *lexicon) string {
+	s := &t.scripts
+	best := latin
+	for i := cyrillic; i < nScripts; i++ {
+		if s.count[i] >= max(1, s.count[best]) {
+			best = i
+		}
+	}
+	if best != latin {
+		return t.scriptLang(lex, best)
+	}
+	lang := t.wordLang(lex)
+	if lang != "" {
+		return lang
+	}
+	for i := cyrillic; i < nScripts; i++ { // names and terms were English, the rest is not
+		if s.count[i] > 0 && s.count[i]*3 >= s.count[latin] {
+			return t.scriptLang(lex, i)
+		}
+	}
+	return ""
+}
+
+// scriptLang is the language of text that is mostly in the script.
+func (t *text) scriptLang(lex *lexicon, s script) string {
+	switch s {
+	case han, kana:
+		if t.scripts.count[kana]*8 >= t.scripts.count[han] {
+			return "ja"
+		}
+		return t.hanLang(lex)
+	case cyrillic, arabic:
+		if lang := t.wordLang(lex); lang != "" && (!t.scripts.foreign || lang != "ru" && lang != "ar") {
+			return lang
+		}
+		if s == cyrillic && t.scripts.russian && !t.scripts.foreign {
+			return "ru"
+		}
+		return ""
+	case devanagari:
+		if lang := t.wordLang(lex); lang != "" {
+			return lang
+		}
+		return "hi"
+	}
+	return scriptLangs[s]
+}
+
+// hanLang is for text without kana: Chinese, if it is more than a few letters
+// that could be Japanese as well.
+func (t *text) hanLang(lex *lexicon) string {
+	votes := func(lang string) uint16 {
+		for i, l := range lex.langs {
+			if l == lang {
+				return t.scripts.telling[i]
+			}
+		}
+		return 0
+	}
+	ja, zh := votes("ja"), votes("zh")
+	switch {
+	case ja > zh:
+		return "ja"
+	case zh > 0 || t.scripts.count[han] > 6:
+		return "zh"
+	}
+	return ""
+}
+
+// wordLang is the language whose words the text has most of. A frequent word
+// weighs the more the fewer languages have it.
+func (t *text) wordLang(lex *lexicon) string {
+	const (
+		whole  = 12 // a frequent word of one language
+		lonely = 4  // one that is only in its phrases
+		enough = 6
+	)
+	var score [maxLanguages]int
+	for _, w := range t.words {
+		langs, weight := lex.common[w.id], whole
+		if langs == 0 {
+			if langs, weight = lex.of[w.id], lonely; bits.OnesCount32(langs) != 1 {
+				continue
+			}
+		}
+		weight /= bits.OnesCount32(langs)
+		for ; langs != 0; langs &= langs - 1 {
+			score[bits.TrailingZeros32(langs)] += weight
+		}
+	}
+	best, second, name := 0, 0, ""
+	for i, lang := range lex.langs {
+		switch n := score[i] + whole*int(t.scripts.telling[i]); {
+		case n > best:
+			best, second, name = n, best, lang
+		case n > second:
+			second = n
+		}
+	}
+	if best-second < enough {
+		return ""
+	}
+	return name
+}
