@@ -73,7 +73,7 @@ func run(c *cli.Call) error {
 func sinks(cfg *config.Config) (map[string]chat.Sink, error) {
 	sinks := map[string]chat.Sink{}
 	if l := cfg.Chat.Local; l.Dir != "" {
-		sink, err := local.New(local.Options{Dir: l.Dir, Bot: l.BotName})
+		sink, err := local.NewSink(local.Options{Dir: l.Dir, Bot: l.BotName})
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func sinks(cfg *config.Config) (map[string]chat.Sink, error) {
 		if err != nil {
 			return nil, err
 		}
-		if sinks["mattermost"], err = mattermost.New(mattermost.Options{URL: m.URL, Token: token}); err != nil {
+		if sinks["mattermost"], err = mattermost.NewSink(mattermost.Options{URL: m.URL, Token: token}); err != nil {
 			return nil, err
 		}
 	}

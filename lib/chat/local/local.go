@@ -50,7 +50,7 @@ type Options struct {
 	Now   func() time.Time // default time.Now
 }
 
-// Client is a chat in a folder, as source and as sink.
+// Client is a chat in a folder, to read.
 type Client struct {
 	dir   string
 	root  *os.Root
@@ -62,7 +62,7 @@ type Client struct {
 
 var (
 	_ chat.Source = (*Client)(nil)
-	_ chat.Sink   = (*Client)(nil)
+	_ chat.Sink   = (*Sink)(nil)
 )
 
 // New opens the chat in a folder that is there.

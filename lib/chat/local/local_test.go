@@ -42,8 +42,10 @@ func (w *world) client() *Client {
 }
 
 func (w *world) Source() chat.Source { return w.client() }
-func (w *world) Sink() chat.Sink     { return w.client() }
-func (w *world) Chats() [2]string    { return [2]string{"dev", "help-全"} }
+func (w *world) Sink() chat.Sink     { return w.sink() }
+
+func (w *world) sink() *Sink      { return &Sink{w.client()} }
+func (w *world) Chats() [2]string { return [2]string{"dev", "help-全"} }
 
 func (w *world) Bot() (id, handle string)     { return "tri", "@tri" }
 func (w *world) Sees(text string) string      { return visible(text) }

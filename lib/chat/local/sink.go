@@ -15,12 +15,25 @@ import (
 	"tri/lib/chat"
 )
 
+// Sink writes the bot's messages. It is apart from Client so that a watcher, which
+// has only that, holds no code that can post.
+type Sink struct{ *Client }
+
+// NewSink opens the chat in a folder that is there, to write.
+func NewSink(o Options) (*Sink, error) {
+	c, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{c}, nil
+}
+
 // Limit is the most characters of a message.
-func (c *Client) Limit() int { return maxText }
+func (c *Sink) Limit() int { return maxText }
 
 // Post appends one write to the room and makes it durable. A message that stands
 // there with the same key is not written again.
-func (c *Client) Post(_ context.Context, p chat.Post) (chat.Posted, error) {
+func (c *Sink) Post(_ context.Context, p chat.Post) (chat.Posted, error) {
 	thread, err := c.check(p)
 	if err != nil {
 		return chat.Posted{}, err
@@ -45,7 +58,7 @@ func (c *Client) Post(_ context.Context, p chat.Post) (chat.Posted, error) {
 }
 
 // check refuses what cannot be a line of a room.
-func (c *Client) check(p chat.Post) (thread int64, err error) {
+func (c *Sink) check(p chat.Post) (thread int64, err error) {
 	thread, err = strconv.ParseInt(p.ThreadID, 10, 64)
 	switch {
 	case err != nil || thread < 0:
@@ -76,7 +89,7 @@ func passing(err error) bool {
 
 // locked runs fn with the room open under its lock, which is among our own
 // programs: people append without one.
-func (c *Client) locked(name string, flag int, fn func(*os.File) error) error {
+func (c *Sink) locked(name string, flag int, fn func(*os.File) error) error {
 	f, err := c.open(name, flag)
 	if passing(err) {
 		return &chat.RetryError{After: time.Second, Err: err}
@@ -105,7 +118,7 @@ type sight struct {
 
 // look reads the room for a post. Only the bot writes keys, under the lock that
 // the caller holds, so that nothing that is not there can still land.
-func (c *Client) look(f *os.File, p chat.Post) (*sight, error) {
+func (c *Sink) look(f *os.File, p chat.Post) (*sight, error) {
 	s := &sight{room: newRoom(p.ChatID, c.bot), proof: chat.Absent}
 	info, err := f.Stat()
 	if err != nil {
@@ -148,7 +161,7 @@ func (c *Client) look(f *os.File, p chat.Post) (*sight, error) {
 
 // append writes line in one write, so that a person's echo falls before or
 // behind it, never into it.
-func (c *Client) append(f *os.File, s *sight, line string) (chat.Posted, error) {
+func (c *Sink) append(f *os.File, s *sight, line string) (chat.Posted, error) {
 	prefix := ""
 	if s.open {
 		// A writer died in the middle, or a person's editor or printf has left no
@@ -183,7 +196,7 @@ func (c *Client) append(f *os.File, s *sight, line string) (chat.Posted, error) 
 
 // Find looks for a post by its key and text. Half a post does not count: Post
 // deletes it and writes the whole.
-func (c *Client) Find(_ context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+func (c *Sink) Find(_ context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	var s *sight
 	err := c.locked(p.ChatID, os.O_RDWR|os.O_APPEND, func(f *os.File) (err error) {
 		if s, err = c.look(f, p); err == nil && s.proof == chat.Found && s.open {
@@ -199,7 +212,7 @@ func (c *Client) Find(_ context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 }
 
 // Message reads a message back. One that is not there is gone.
-func (c *Client) Message(_ context.Context, chatID, messageID string) (text string, gone bool, err error) {
+func (c *Sink) Message(_ context.Context, chatID, messageID string) (text string, gone bool, err error) {
 	want, err := strconv.ParseInt(messageID, 10, 64)
 	if err != nil {
 		return "", false, fmt.Errorf("message %q: not an id of a local chat", messageID)

@@ -26,7 +26,7 @@ import (
 
 var (
 	_ chat.Source = (*Client)(nil)
-	_ chat.Sink   = (*Client)(nil)
+	_ chat.Sink   = (*Sink)(nil)
 )
 
 // Options say which server, as whom, and what of it.

@@ -37,6 +37,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+func (w *world) sink() *Sink { return &Sink{w.client()} }
+
 // client is a program that has just been started. It does not wait long.
 func (w *world) client() *Client { return w.clientOver(nil) }
 
@@ -52,7 +54,7 @@ func (w *world) clientOver(h *http.Client) *Client {
 }
 
 func (w *world) Source() chat.Source      { return w.client() }
-func (w *world) Sink() chat.Sink          { return w.client() }
+func (w *world) Sink() chat.Sink          { return w.sink() }
 func (w *world) Chats() [2]string         { return w.chats }
 func (w *world) Bot() (id, handle string) { return w.bot.ID, "@tri" }
 func (w *world) Edit(_, id, text string)  { w.must(w.server.Edit(id, text)) }

@@ -119,7 +119,7 @@ func TestOnceThroughFaults(t *testing.T) {
 func (w *world) persist(p chat.Post) {
 	w.t.Helper()
 	for range 200 {
-		sink := w.client()
+		sink := w.sink()
 		if !p.Tried.IsZero() {
 			_, proof, err := sink.Find(w.t.Context(), p)
 			if proof == chat.Found {
@@ -282,7 +282,7 @@ func TestPostErrors(t *testing.T) {
 			})
 			s := httptest.NewServer(mux)
 			defer s.Close()
-			c, err := New(Options{URL: s.URL, Token: "t"})
+			c, err := NewSink(Options{URL: s.URL, Token: "t"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -318,7 +318,7 @@ func TestStoredAndRefused(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.server.SetFaults(fake.Faults{FailAfter: 1, FailStatus: http.StatusForbidden}))
 	root := w.Say(w.chats[0], "ana", "", "where?")
-	got, err := w.client().Post(t.Context(), chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "here", Key: "k"})
+	got, err := w.sink().Post(t.Context(), chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "here", Key: "k"})
 	posts := w.server.Posts()
 	if last := posts[len(posts)-1]; err != nil || got.MessageID != last.ID {
 		t.Errorf("%+v, %v; %s stands there", got, err, last.ID)
@@ -328,7 +328,7 @@ func TestStoredAndRefused(t *testing.T) {
 // TestNobodyThere: where no connection was made, nothing was posted.
 func TestNobodyThere(t *testing.T) {
 	w := newWorld(t)
-	c := w.client()
+	c := w.sink()
 	if _, err := c.me(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -349,13 +349,13 @@ func TestFindWaits(t *testing.T) {
 		w := newWorld(t)
 		root := w.Say(w.chats[0], "ana", "", "where?")
 		p := chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "here", Key: "k", Tried: time.Now().Add(-tt.age)}
-		c := w.client()
+		c := w.sink()
 		now := time.Now()
 		c.now = func() time.Time { return now }
 		var waited time.Duration
 		c.sleep = func(_ context.Context, d time.Duration) error {
 			waited += d
-			_, err := w.client().Post(t.Context(), p) // the earlier try lands
+			_, err := w.sink().Post(t.Context(), p) // the earlier try lands
 			return err
 		}
 		_, proof, err := c.Find(t.Context(), p)

@@ -123,6 +123,8 @@ func newRealWorld(t *testing.T) *realWorld {
 
 func (w *realWorld) client() *Client { return w.clientOver(nil) }
 
+func (w *realWorld) sink() *Sink { return &Sink{w.client()} }
+
 func (w *realWorld) clientOver(h *http.Client) *Client {
 	w.t.Helper()
 	c, err := New(Options{URL: w.url, Token: w.token, Chats: w.chats[:], HTTP: h})
@@ -131,7 +133,7 @@ func (w *realWorld) clientOver(h *http.Client) *Client {
 }
 
 func (w *realWorld) Source() chat.Source      { return w.client() }
-func (w *realWorld) Sink() chat.Sink          { return w.client() }
+func (w *realWorld) Sink() chat.Sink          { return w.sink() }
 func (w *realWorld) Chats() [2]string         { return w.chats }
 func (w *realWorld) Bot() (id, handle string) { return w.bot.ID, "@" + w.bot.Username }
 func (w *realWorld) Sees(text string) string  { return shown(text) }

@@ -22,16 +22,29 @@ import (
 // keyProp is the property of a post that holds our key.
 const keyProp = "tri_key"
 
+// Sink posts as the bot. It is apart from Client so that a watcher, which has only
+// that, holds no code that can post.
+type Sink struct{ *Client }
+
+// NewSink returns the sink of a server. It does not reach out.
+func NewSink(o Options) (*Sink, error) {
+	c, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{c}, nil
+}
+
 // Limit implements chat.Sink: the server's own (model.PostMessageMaxRunesV2).
 // One with an old database column refuses long texts sooner.
-func (c *Client) Limit() int { return 16383 }
+func (c *Sink) Limit() int { return 16383 }
 
 // crowd finds what alerts everybody. The server leaves out what stands in code
 // and tries words at their dots and dashes too; here all of it is refused.
 var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@(?:all|channel|here)(?:$|[^\pL\pN])`)
 
 // Post implements chat.Sink. The text is sent to the byte or refused.
-func (c *Client) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
+func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	if err := c.postable(p); err != nil {
 		return chat.Posted{}, fmt.Errorf("mattermost: post in %q: %w: %w", p.ChatID, err, chat.ErrRefused)
 	}
@@ -74,7 +87,7 @@ func posted(p post) chat.Posted {
 }
 
 // postable says what is wrong with a post before anything is sent.
-func (c *Client) postable(p chat.Post) error {
+func (c *Sink) postable(p chat.Post) error {
 	switch n := utf8.RuneCountInString(p.Text); {
 	case !validID(p.ChatID) || !validID(p.ThreadID):
 		return fmt.Errorf("chat %q, thread %q: an id has 26 letters and digits", p.ChatID, p.ThreadID)
@@ -89,7 +102,7 @@ func (c *Client) postable(p chat.Post) error {
 }
 
 // failed says what an error of Post means for the post.
-func (c *Client) failed(ctx context.Context, p chat.Post, err error) (chat.Posted, error) {
+func (c *Sink) failed(ctx context.Context, p chat.Post, err error) (chat.Posted, error) {
 	dialing := (*net.OpError)(nil)
 	refused := (*apiError)(nil)
 	named := fmt.Errorf("mattermost: post in %s: %w", p.ChatID, err)
@@ -129,7 +142,7 @@ func (c *Client) failed(ctx context.Context, p chat.Post, err error) (chat.Poste
 // worked on for longer than the 30 s after which it abandons a query
 // (SqlSettings.QueryTimeout); we wait until it is twice that old, and read the
 // thread again.
-func (c *Client) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	if !validID(p.ChatID) || !validID(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
 	}
@@ -157,7 +170,7 @@ const (
 )
 
 // find looks for the post among those of its thread that stand.
-func (c *Client) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	self, err := c.me(ctx)
 	if err != nil {
 		return chat.Posted{}, chat.Unprovable, err
@@ -212,7 +225,7 @@ func (made *post) is(p chat.Post, self user) bool {
 
 // removed looks for a post that landed and that somebody has deleted since: it
 // was posted, once, and is not to come again.
-func (c *Client) removed(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+func (c *Sink) removed(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	self, err := c.me(ctx)
 	if err != nil {
 		return chat.Posted{}, chat.Unprovable, err
@@ -235,7 +248,7 @@ func (c *Client) removed(ctx context.Context, p chat.Post) (chat.Posted, chat.Pr
 }
 
 // Message implements chat.Sink.
-func (c *Client) Message(ctx context.Context, chatID, messageID string) (text string, gone bool, err error) {
+func (c *Sink) Message(ctx context.Context, chatID, messageID string) (text string, gone bool, err error) {
 	if !validID(messageID) {
 		return "", true, nil
 	}
