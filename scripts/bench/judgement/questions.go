@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// codebase is one that questions are asked about, pinned so that their lines stay.
+type codebase struct {
+	name, lang string
+	module     string // path@version, in the cache of Go modules
+	commit     string // of this repository
+	dir        string // on this machine
+}
+
+var codebases = []codebase{
+	{name: "cli", lang: "Go", module: "github.com/urfave/cli/v2@v2.27.7"},
+	{name: "gojq", lang: "Go", module: "github.com/itchyny/gojq@v0.12.20"},
+	{name: "tail", lang: "Go", module: "github.com/nxadm/tail@v1.4.11"},
+	{name: "websocket", lang: "Go", module: "github.com/coder/websocket@v1.8.15"},
+	{name: "tri", lang: "Go", commit: "9c9f60da40853921a757bab5a214aeab44ef0453"},
+	{name: "python", lang: "Python", dir: "/usr/lib/python3.11"}, // Debian 12's libpython3.11
+}
+
+// place is where an answer stands. Text is its first line, by which it is found
+// again where another build of the same release has moved it.
+type place struct {
+	File       string `json:"file"`
+	Start, End int
+	Text       string `json:"text"`
+}
+
+// asked is a question as a teammate would put it, and the places that answer it.
+type asked struct {
+	Question string `json:"question"`
+	place
+	Also []place `json:"also"`
+}
+
+func (a asked) places() []place { return append([]place{a.place}, a.Also...) }
+
+// questions reads one half of a codebase's questions and finds their lines.
+func questions(data, root, name, half string) ([]asked, error) {
+	f, err := os.Open(filepath.Join(data, "questions", name+"."+half+".ndjson"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var all []asked
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var a asked
+		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name(), err)
+		}
+		if err := errors.Join(a.settle(root), settleAll(root, a.Also)); err != nil {
+			return nil, fmt.Errorf("%s: %q: %w", f.Name(), a.Question, err)
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+func settleAll(root string, places []place) (err error) {
+	for i := range places {
+		err = errors.Join(err, places[i].settle(root))
+	}
+	return err
+}
+
+// settle moves p to the nearest line that has its text.
+func (p *place) settle(root string) error {
+	text, err := os.ReadFile(filepath.Join(root, p.File))
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(text), "\n")
+	for away := range len(lines) {
+		for _, n := range []int{p.Start + away, p.Start - away} {
+			if n >= 1 && n <= len(lines) && strings.TrimSpace(lines[n-1]) == p.Text {
+				p.Start, p.End = n, p.End+n-p.Start
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%s has no line %q", p.File, p.Text)
+}
+
+// locate returns the folder of a codebase; cleanup takes away what it made.
+func (c codebase) locate() (dir string, cleanup func(), err error) {
+	nothing := func() {}
+	switch {
+	case c.dir != "":
+		_, err := os.Stat(c.dir)
+		return c.dir, nothing, err
+	case c.module != "":
+		out, err := exec.Command("go", "mod", "download", "-json", c.module).Output()
+		var at struct{ Dir string }
+		if err == nil {
+			err = json.Unmarshal(out, &at)
+		}
+		return at.Dir, nothing, err
+	}
+	dir, err = os.MkdirTemp("", "questions")
+	if err != nil {
+		return "", nothing, err
+	}
+	cleanup = func() { os.RemoveAll(dir) }
+	archive := exec.Command("git", "archive", c.commit)
+	untar := exec.Command("tar", "-x", "-C", dir)
+	untar.Stdin, err = archive.StdoutPipe()
+	if err == nil {
+		err = untar.Start()
+	}
+	if err == nil {
+		err = errors.Join(archive.Run(), untar.Wait())
+	}
+	return dir, cleanup, err
+}
+
+// sources calls fn with every text file of a codebase that the plain search reads:
+// what people call code, documents and configuration.
+func sources(root string, fn func(path string, text []byte)) error {
+	kinds := strings.Fields(".go .py .md .rst .txt .toml .yaml .yml .json .cfg .ini .sh .jq .1 .5 .7 .html .js .css .mod")
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || !slices.Contains(kinds, filepath.Ext(path)) {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || info.Size() > 1<<20 {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(root, path)
+		fn(filepath.ToSlash(rel), text)
+		return err
+	})
+}
