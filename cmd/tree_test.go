@@ -84,9 +84,33 @@ func checkOwners(t *testing.T, imports map[string][]string) {
 			if (imp == "flag" || imp == "os/signal" || strings.HasPrefix(imp, "github.com/urfave")) && pkg != "tri/lib/cli" && !strings.HasPrefix(pkg, "tri/scripts") {
 				t.Errorf("%s imports %s: that is lib/cli's", pkg, imp)
 			}
-			if imp == "tri/lib/reply" && pkg != "tri/cmd/tri-reply" {
-				t.Errorf("%s imports lib/reply: only tri-reply posts", pkg)
+			if (imp == "tri/lib/reply" || imp == "tri/lib/chat/sinks") && pkg != "tri/cmd/tri-reply" {
+				t.Errorf("%s imports %s: only tri-reply posts", pkg, imp)
 			}
+		}
+	}
+}
+
+// TestOnlyReplyPosts: no program but tri-reply holds code that can post: the
+// linker leaves out the methods of a sink that nobody makes.
+func TestOnlyReplyPosts(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", dir, "./...").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	post := regexp.MustCompile(`tri/lib/chat/\w+\.\(\*Sink\)\.(Post|React|Typing|Edit|Deal|Redeal)\b`)
+	programs, err := filepath.Glob(filepath.Join(dir, "tri*"))
+	if err != nil || len(programs) < 10 {
+		t.Fatal(programs, err)
+	}
+	for _, program := range programs {
+		symbols, err := exec.Command("go", "tool", "nm", program).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		posts, name := post.Find(symbols), filepath.Base(program)
+		if (posts != nil) != (name == "tri-reply") {
+			t.Errorf("%s holds %q: only tri-reply posts, and it does", name, posts)
 		}
 	}
 }

@@ -4,18 +4,14 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"time"
 
-	"tri/lib/chat"
-	"tri/lib/chat/local"
-	"tri/lib/chat/mattermost"
+	"tri/lib/chat/sinks"
 	"tri/lib/cli"
 	"tri/lib/config"
 	"tri/lib/decision"
 	"tri/lib/disk"
 	"tri/lib/reply"
-	"tri/lib/sysexit"
 )
 
 func main() { cli.Main(program) }
@@ -58,7 +54,7 @@ func run(c *cli.Call) error {
 		return err
 	}
 	cfg.Chat.Local.Dir = cmp.Or(c.String("local"), cfg.Chat.Local.Dir)
-	sinks, err := sinks(cfg)
+	sinks, err := sinks.Open(cfg)
 	if err != nil {
 		return err
 	}
@@ -67,29 +63,4 @@ func run(c *cli.Call) error {
 		Recheck: reply.Lines(cfg.Folder), Secrets: cfg.Secrets(),
 		Once: c.Bool("once"), Out: c.Out, Say: c.Say, Now: time.Now,
 	})
-}
-
-// sinks are the chats of the configuration.
-func sinks(cfg *config.Config) (map[string]chat.Sink, error) {
-	sinks := map[string]chat.Sink{}
-	if l := cfg.Chat.Local; l.Dir != "" {
-		sink, err := local.NewSink(local.Options{Dir: l.Dir, Bot: l.BotName})
-		if err != nil {
-			return nil, err
-		}
-		sinks[local.Platform] = sink
-	}
-	if m := cfg.Chat.Mattermost; m.URL != "" {
-		token, err := cfg.Secret(m.TokenEnv, m.TokenFile)
-		if err != nil {
-			return nil, err
-		}
-		if sinks["mattermost"], err = mattermost.NewSink(mattermost.Options{URL: m.URL, Token: token}); err != nil {
-			return nil, err
-		}
-	}
-	if len(sinks) == 0 {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("no chat to post to")), "name one under chat: in config.yaml, or use --local DIR")
-	}
-	return sinks, nil
 }

@@ -6,9 +6,9 @@ import (
 	"os"
 	"time"
 
+	"tri/lib/chat"
 	"tri/lib/chat/export"
-	"tri/lib/chat/local"
-	"tri/lib/chat/mattermost"
+	"tri/lib/chat/sources"
 	"tri/lib/cli"
 	"tri/lib/disk"
 	"tri/lib/stream"
@@ -20,10 +20,11 @@ func main() { cli.Main(program) }
 var program = cli.Program{
 	Name:  "tri-watch",
 	Usage: "bring the messages of a chat in, each once",
-	Args:  "source [arg ...]",
+	Args:  "[source [arg ...]]",
 	Help: `Writes one event for each message, edit and deletion. The source is one of
+  nothing          every platform that the configuration has, into one log
+  PLATFORM ...     those of them: mattermost, slack, …; tri-chat(7) has them all
   local [DIR]      a chat in a folder: a file is a room, a line is a message
-  mattermost       the server and bot account of the configuration
   export PATH      a Slack, Discord, Telegram or Mattermost export, as it was given out
   stdin, FILE ...  events made elsewhere; stdin with --text, plain lines
 A live chat is kept in the home's events.ndjson, durably, and printed from there;
@@ -47,14 +48,14 @@ the others are only printed, unless --log or --home says so.
 }
 
 func run(c *cli.Call) (err error) {
-	plan, err := watch.Read(c.Args, watch.Flags{
+	plan, err := watch.Read(c.Args, sources.Names(), watch.Flags{
 		Log: c.Bool("log") || c.IsSet("home"), NoLog: c.Bool("no-log"), After: c.IsSet("after"),
 		Once: c.Bool("once"), Text: c.Bool("text"), Rejects: c.IsSet("rejects"),
 	})
 	if err != nil {
 		return err
 	}
-	o := watch.Options{Out: c.Out, After: c.String("after"), Name: plan.Source, Say: c.Say, Progress: watch.Terminal(c.Err, c.Out)}
+	o := watch.Options{Out: c.Out, After: c.String("after"), Name: plan.Name(), Say: c.Say, Progress: watch.Terminal(c.Err, c.Out)}
 	if plan.Log {
 		if o.Home, err = disk.Open(c.String("home")); err != nil {
 			return err
@@ -72,7 +73,7 @@ func source(c *cli.Call, plan watch.Plan) (watch.Feed, error) {
 	switch plan.Source {
 	case "export":
 		r, err := export.Open(plan.Arg)
-		return watch.FromSource(r), err
+		return watch.FromSources(map[string]chat.Source{plan.Source: r}), err
 	case "stdin", "file":
 		if c.Bool("text") {
 			return watch.FromText(c.In, cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody"), time.Now), nil
@@ -83,18 +84,14 @@ func source(c *cli.Call, plan watch.Plan) (watch.Feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if plan.Source == "local" {
-		client, err := local.New(local.Options{
-			Dir: cmp.Or(plan.Arg, cfg.Chat.Local.Dir), Bot: cfg.Chat.Local.BotName,
-			Rooms: watch.Chats(cfg, local.Platform), Once: c.Bool("once"),
-		})
-		return watch.FromSource(client), err
+	live := map[string]chat.Source{}
+	for _, name := range plan.Live(cfg) {
+		if live[name], err = sources.Open(cfg, name, sources.Options{LocalDir: plan.Arg, Once: c.Bool("once")}); err != nil {
+			return nil, err
+		}
 	}
-	m := cfg.Chat.Mattermost
-	token, err := cfg.Secret(m.TokenEnv, m.TokenFile)
-	if err != nil {
-		return nil, err
+	if len(live) == 0 {
+		return nil, watch.NoSource()
 	}
-	client, err := mattermost.New(mattermost.Options{URL: m.URL, Token: token, Chats: watch.Chats(cfg, "mattermost")})
-	return watch.FromSource(client), err
+	return watch.FromSources(live), nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"sync"
 	"time"
@@ -23,9 +24,11 @@ type Beat struct {
 	PID            int     `json:"pid"`
 	Source         string  `json:"source"`
 	StartedAt      string  `json:"started_at"`
-	ConnectedSince *string `json:"connected_since"` // null: the platform cannot be heard
+	ConnectedSince *string `json:"connected_since"` // null: one of the platforms cannot be heard
 	LastEventAt    *string `json:"last_event_at"`   // when the last one was kept; null: none new since the start
 	BeatAt         string  `json:"beat_at"`         // when this was written
+	// Platforms says the same of each.
+	Platforms map[string]*string `json:"platforms,omitempty"`
 }
 
 // beat writes the heartbeat at most once a second.
@@ -40,7 +43,7 @@ type beat struct {
 func newBeat(o Options) *beat {
 	return &beat{
 		home: o.Home, now: o.Now, news: make(chan struct{}, 1),
-		is: Beat{PID: os.Getpid(), Source: o.Name, StartedAt: stampOf(o.Now())},
+		is: Beat{PID: os.Getpid(), Source: o.Name, StartedAt: stampOf(o.Now()), Platforms: map[string]*string{}},
 	}
 }
 
@@ -57,15 +60,35 @@ func (b *beat) change(f func(*Beat, *string)) {
 	}
 }
 
-func (b *beat) link(up bool) {
-	b.change(func(is *Beat, at *string) {
-		switch {
-		case !up:
+// linkOf is what a platform tells its connection to.
+func (b *beat) linkOf(platform string) func(up bool) {
+	b.change(func(is *Beat, _ *string) { is.Platforms[platform] = nil })
+	return func(up bool) {
+		b.change(func(is *Beat, at *string) {
+			if up == (is.Platforms[platform] != nil) {
+				return
+			}
+			is.Platforms[platform] = nil
+			if up {
+				is.Platforms[platform] = at
+			}
+			is.join()
+		})
+	}
+}
+
+// join says of all platforms what holds of the one that was connected last.
+func (is *Beat) join() {
+	is.ConnectedSince = nil
+	for _, at := range is.Platforms {
+		if at == nil {
 			is.ConnectedSince = nil
-		case is.ConnectedSince == nil:
+			return
+		}
+		if is.ConnectedSince == nil || *at > *is.ConnectedSince {
 			is.ConnectedSince = at
 		}
-	})
+	}
 }
 
 // kept tells of new events in the log.
@@ -79,7 +102,7 @@ func (b *beat) during(fn func() error) error {
 	err := fn()
 	stop()
 	wg.Wait()
-	b.link(false)
+	b.change(func(is *Beat, _ *string) { clear(is.Platforms); is.join() })
 	b.write()
 	return err
 }
@@ -108,6 +131,7 @@ func (b *beat) run(ctx context.Context) {
 func (b *beat) write() {
 	b.mu.Lock()
 	is := b.is
+	is.Platforms = maps.Clone(is.Platforms)
 	b.mu.Unlock()
 	is.BeatAt = stampOf(b.now())
 	text, err := json.Marshal(is)

@@ -20,7 +20,7 @@ import (
 // FromRecords is the feed of events that somebody else normalized: checked,
 // kept as they stand but for their seq.
 func FromRecords(in stream.Input) Feed {
-	return func(ctx context.Context, _ chat.Resume, keep func([]Item) error) error {
+	return func(ctx context.Context, _ func(string) chat.Resume, keep func([]Item) error) error {
 		in.After = -1
 		return through(ctx, in, keep, checked)
 	}
@@ -28,7 +28,8 @@ func FromRecords(in stream.Input) Feed {
 
 // FromText is the feed of plain lines, each a message that sender wrote now.
 func FromText(in io.Reader, sender string, now func() time.Time) Feed {
-	return func(ctx context.Context, r chat.Resume, keep func([]Item) error) error {
+	return func(ctx context.Context, resume func(string) chat.Resume, keep func([]Item) error) error {
+		say := resume("text").Say
 		prefix := now().UTC().Format("20060102T150405.000000-")
 		text := lines(ctx, in)
 		for {
@@ -44,7 +45,7 @@ func FromText(in io.Reader, sender string, now func() time.Time) Feed {
 			if b.err != nil {
 				return fmt.Errorf("read text: %w", b.err)
 			}
-			items, err := b.items(prefix, sender, r.Say, now)
+			items, err := b.items(prefix, sender, say, now)
 			if err == nil {
 				err = keep(items)
 			}

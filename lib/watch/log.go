@@ -3,8 +3,10 @@ package watch
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,10 +26,12 @@ import (
 // each chat has been heard.
 type log struct {
 	*disk.Log
-	name string // the whole path
-	size int64  // when it was opened
-	last map[string]time.Time
-	kept func() // called when something new was kept
+	name string                          // the whole path
+	size int64                           // when it was opened
+	last map[string]map[string]time.Time // by platform and chat
+	kept func()                          // called when something new was kept
+
+	actions *actions
 
 	mu   sync.Mutex
 	seen *set
@@ -39,7 +43,7 @@ func openLog(h *disk.Home) (*log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &log{Log: f, name: h.Path(LogName), last: map[string]time.Time{}, seen: newSet()}
+	l := &log{Log: f, name: h.Path(LogName), last: map[string]map[string]time.Time{}, seen: newSet()}
 	if l.size, err = f.Write(func(int64) ([]byte, error) { return nil, nil }); err == nil {
 		err = l.read()
 	}
@@ -79,9 +83,14 @@ func (l *log) take(line *ndjson.Line) error {
 		return sysexit.Hint(err, "put the old file back, or begin anew by moving it away with what was made from it")
 	}
 	l.seen.add(hashOf(&e))
+	last := l.last[e.Platform]
+	if last == nil {
+		last = map[string]time.Time{}
+		l.last[strings.Clone(e.Platform)] = last
+	}
 	for _, s := range []string{e.CreateTime, e.EditedAt} {
-		if at, err := time.Parse(time.RFC3339Nano, s); err == nil && at.After(l.last[e.ChatID]) {
-			l.last[strings.Clone(e.ChatID)] = at
+		if at, err := time.Parse(time.RFC3339Nano, s); err == nil && at.After(last[e.ChatID]) {
+			last[strings.Clone(e.ChatID)] = at
 		}
 	}
 	return nil
@@ -145,9 +154,33 @@ func stamp(dst []byte, end int64, items []Item) []byte {
 	return dst
 }
 
-func (l *log) resume(o Options, b *beat) chat.Resume {
-	return chat.Resume{Last: l.last, Say: o.Say, Link: b.link}
+// resume tells a platform's source where it was.
+func (l *log) resume(o Options, b *beat, platform string) chat.Resume {
+	memory := "watch/" + platform + ".json"
+	return chat.Resume{
+		Last: l.last[platform], Say: o.Say, Act: l.actions.keep,
+		Link: b.linkOf(platform),
+		Load: func() ([]byte, error) {
+			text, err := o.Home.ReadFile(memory)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, nil
+			}
+			return text, err
+		},
+		Save: func(text []byte) error {
+			if len(text) > maxMemory {
+				return sysexit.With(sysexit.Software, fmt.Errorf("keep what %s is to remember: %d bytes", platform, len(text)))
+			}
+			if err := o.Home.MkdirAll("watch"); err != nil {
+				return err
+			}
+			return o.Home.Replace(memory, text)
+		},
+	}
 }
+
+// maxMemory is the most that a source may keep for itself, in bytes.
+const maxMemory = 64 << 10
 
 // start is where printing starts: the beginning, or the window before what the
 // file named after has.

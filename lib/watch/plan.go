@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -20,42 +22,84 @@ type Flags struct {
 
 // Plan is what a command line asks for.
 type Plan struct {
-	Source string   // local, mattermost, export, stdin, file
+	Source string   // live, export, stdin, file
 	Arg    string   // the folder of local, "" for the configuration's; the path of export
 	Files  []string // of file
 	Log    bool     // keep events in the home
+
+	names []string // of live: the platforms; none: those that the configuration has
 }
 
-// Read makes a plan of the arguments, or says what is wrong with them.
-func Read(args []string, f Flags) (Plan, error) {
-	if len(args) == 0 {
-		return Plan{}, sysexit.Hint(usage("which source? local, mattermost, export, stdin or a file"), "tri-watch -h has an example of each")
+// Name is what the watch is called in its heartbeat.
+func (p *Plan) Name() string {
+	if len(p.names) > 0 {
+		return strings.Join(p.names, " ")
 	}
-	p := Plan{Source: args[0]}
-	least, most := 0, 0
-	switch args[0] {
-	case "local":
-		most = 1
-	case "export":
-		least, most = 1, 1
-	case "mattermost", "stdin":
+	return p.Source
+}
+
+// Live are the platforms to listen to.
+func (p *Plan) Live(cfg *config.Config) []string {
+	if len(p.names) > 0 {
+		return p.names
+	}
+	return cfg.On()
+}
+
+// NoSource says that there is nothing to listen to.
+func NoSource() error {
+	return sysexit.Hint(usage("which source? the configuration has no chat"), "tri init makes a configuration; tri-watch -h has an example of each source")
+}
+
+// Read makes a plan of the arguments, or says what is wrong with them. platforms
+// are the names of those that can be listened to.
+func Read(args, platforms []string, f Flags) (Plan, error) {
+	p := Plan{Source: "live"}
+	switch {
+	case len(args) == 0:
+	case args[0] == config.PlatformLocal && len(args) == 2 && !slices.Contains(platforms, args[1]):
+		p.names, p.Arg = args[:1], args[1]
+	case args[0] == "export":
+		if len(args) != 2 {
+			return p, usage("export takes one argument")
+		}
+		p.Source, p.Arg = "export", args[1]
+	case args[0] == "stdin":
+		if len(args) != 1 {
+			return p, usage("stdin takes no argument")
+		}
+		p.Source = "stdin"
+	case slices.Contains(platforms, args[0]):
+		for _, name := range args {
+			if !slices.Contains(platforms, name) {
+				return p, sysexit.Hint(usage("%q is no platform", name), "there are: "+strings.Join(platforms, ", "))
+			}
+		}
+		p.names = slices.Compact(slices.Sorted(slices.Values(args)))
 	default:
 		p.Source, p.Files = "file", args
+		if err := notMeant(args[0], platforms); err != nil {
+			return p, err
+		}
 		if f.Text {
 			return p, usage("--text reads stdin, not files: tri-watch stdin --text <file")
 		}
 	}
-	if rest := args[1:]; p.Source != "file" {
-		if len(rest) < least || len(rest) > most {
-			return p, usage("%s takes %s", p.Source, map[int]string{0: "no argument", 1: "one argument"}[most])
-		}
-		if len(rest) > 0 {
-			p.Arg = rest[0]
-		}
-	}
-	live := p.Source == "local" || p.Source == "mattermost"
-	p.Log = (live || f.Log) && !f.NoLog
+	p.Log = (p.Source == "live" || f.Log) && !f.NoLog
 	return p, p.check(f)
+}
+
+// notMeant catches a platform's name that is misspelt: there is no such file.
+func notMeant(arg string, platforms []string) error {
+	if _, err := os.Stat(arg); !errors.Is(err, os.ErrNotExist) || strings.ContainsAny(arg, "./") {
+		return nil
+	}
+	sources := append([]string{"export", "stdin"}, platforms...)
+	err := sysexit.With(sysexit.NoInput, fmt.Errorf("%q is no source and no file", arg))
+	if near := sysexit.Nearest(arg, sources); near != "" {
+		return sysexit.Hint(err, fmt.Sprintf("did you mean %q?", near))
+	}
+	return sysexit.Hint(err, "there are: "+strings.Join(sources, ", "))
 }
 
 func (p *Plan) check(f Flags) error {
@@ -65,8 +109,8 @@ func (p *Plan) check(f Flags) error {
 		return usage("--no-log keeps no log: --log or --home goes not with it")
 	case f.After && !p.Log:
 		return usage("--after needs a log: what is only printed has no place to go on from")
-	case f.Once && p.Source != "local":
-		return usage("--once is for local; %s ends by itself or never", p.Source)
+	case f.Once && (len(p.names) != 1 || p.names[0] != config.PlatformLocal):
+		return usage("--once is for local; %s ends by itself or never", p.Name())
 	case f.Text && p.Source != "stdin":
 		return usage("--text is for stdin")
 	case f.Rejects && (!records || f.Text):
@@ -90,17 +134,6 @@ func Config(home, path string) (*config.Config, error) {
 		}
 	}
 	return config.Load(path)
-}
-
-// Chats are the ids of a platform's watched chats; none means all.
-func Chats(c *config.Config, platform string) []string {
-	var ids []string
-	for _, chat := range c.WatchedChats {
-		if chat.Platform == platform {
-			ids = append(ids, chat.ChatID)
-		}
-	}
-	return ids
 }
 
 // Terminal is errs where a person waits at it for something that is not shown

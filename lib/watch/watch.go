@@ -43,26 +43,50 @@ type Item struct {
 	Body []byte
 }
 
-// Feed brings items until ctx ends or there are no more. keep returns when they
-// are durable, or printed where there is no log.
-type Feed func(ctx context.Context, r chat.Resume, keep func([]Item) error) error
+// Feed brings items until ctx ends or there are no more. resume says where the
+// log of a platform ends. keep returns when the items are durable, or printed
+// where there is no log; it may be called from several goroutines.
+type Feed func(ctx context.Context, resume func(platform string) chat.Resume, keep func([]Item) error) error
 
-// FromSource is the feed of a platform.
-func FromSource(s chat.Source) Feed {
-	return func(ctx context.Context, r chat.Resume, keep func([]Item) error) error {
-		r.Many = func(events []event.Event) error {
-			items := make([]Item, 0, len(events))
-			for i := range events {
-				item, err := encode(&events[i], r.Say)
-				if err != nil {
-					return err
-				}
-				items = append(items, item)
-			}
-			return keep(items)
+// FromSources is the feed of platforms, by name, side by side. When one ends with
+// an error, all end: whoever started us starts us again. It ends when all have.
+func FromSources(sources map[string]chat.Source) Feed {
+	return func(ctx context.Context, resume func(string) chat.Resume, keep func([]Item) error) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		ended := make(chan error)
+		for name, s := range sources {
+			go func() { ended <- fromSource(ctx, s, resume(name), keep) }()
 		}
-		return s.Run(ctx, r, func(e event.Event) error { return r.Many([]event.Event{e}) })
+		var first error
+		for range sources {
+			if err := <-ended; err != nil && first == nil {
+				first = err
+				stop()
+			}
+		}
+		return first
 	}
+}
+
+func fromSource(ctx context.Context, s chat.Source, r chat.Resume, keep func([]Item) error) error {
+	unlock, err := alone(s)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r.Many = func(events []event.Event) error {
+		items := make([]Item, 0, len(events))
+		for i := range events {
+			item, err := encode(&events[i], r.Say)
+			if err != nil {
+				return err
+			}
+			items = append(items, item)
+		}
+		return keep(items)
+	}
+	return s.Run(ctx, r, func(e event.Event) error { return r.Many([]event.Event{e}) })
 }
 
 // Run watches until feed ends. One process at a time may have the home's log.
@@ -74,7 +98,7 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 	defer count.done()
 	if o.Home == nil {
 		p := &printer{out: o.Out, seen: newSet()}
-		err := feed(ctx, chat.Resume{Say: o.Say}, count.around(p.keep))
+		err := feed(ctx, func(string) chat.Resume { return chat.Resume{Say: o.Say} }, count.around(p.keep))
 		return unless(ctx.Err(), err)
 	}
 	lock, err := o.Home.TryLock("locks/watch")
@@ -83,7 +107,10 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 	}
 	l, err := openLog(o.Home)
 	if err == nil {
-		err = errors.Join(l.run(ctx, o, count, feed), l.Close())
+		l.actions, err = openActions(o.Home)
+	}
+	if err == nil {
+		err = errors.Join(l.run(ctx, o, count, feed), l.actions.Close(), l.Close())
 	}
 	return errors.Join(err, lock.Unlock())
 }
@@ -112,7 +139,9 @@ func (l *log) run(told context.Context, o Options, count *counter, feed Feed) er
 	}()
 	beat := newBeat(o)
 	l.kept = beat.kept
-	feedErr := beat.during(func() error { return feed(ctx, l.resume(o, beat), count.around(l.keep)) })
+	feedErr := beat.during(func() error {
+		return feed(ctx, func(platform string) chat.Resume { return l.resume(o, beat, platform) }, count.around(l.keep))
+	})
 	stop()
 	if err := await(told, printed); err != nil {
 		return err

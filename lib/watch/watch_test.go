@@ -22,7 +22,9 @@ import (
 )
 
 // feedOf is a source that tells events, some of them together, and ends.
-func feedOf(batches ...[]event.Event) Feed { return FromSource(source(batches)) }
+func feedOf(batches ...[]event.Event) Feed {
+	return FromSources(map[string]chat.Source{"test": source(batches)})
+}
 
 type source [][]event.Event
 
@@ -115,7 +117,11 @@ func TestResume(t *testing.T) {
 	if err := Run(context.Background(), options(h, io.Discard), feedOf(messages(0, 9), []event.Event{other})); err != nil {
 		t.Fatal(err)
 	}
-	err := Run(context.Background(), options(h, io.Discard), func(_ context.Context, r chat.Resume, _ func([]Item) error) error {
+	err := Run(context.Background(), options(h, io.Discard), func(_ context.Context, resume func(string) chat.Resume, _ func([]Item) error) error {
+		r := resume("test")
+		if r.Say == nil || len(resume("another").Last) != 0 {
+			t.Error("a platform is told of another's chats")
+		}
 		if len(r.Last) != 2 || r.Last["c"].Unix() != 1700000008 || r.Last["d"].Year() != 2030 {
 			t.Errorf("told %v", r.Last)
 		}
@@ -176,7 +182,7 @@ func TestForeignLog(t *testing.T) {
 // TestTwo: the second watcher of a home is told to try later.
 func TestTwo(t *testing.T) {
 	h := home(t)
-	err := Run(context.Background(), options(h, io.Discard), func(context.Context, chat.Resume, func([]Item) error) error {
+	err := Run(context.Background(), options(h, io.Discard), func(context.Context, func(string) chat.Resume, func([]Item) error) error {
 		err := Run(context.Background(), options(h, io.Discard), feedOf(messages(0, 1)))
 		if status, _ := sysexit.Of(err); status != sysexit.TempFail || !errors.Is(err, disk.ErrLocked) {
 			t.Errorf("the second: %v", err)
@@ -248,7 +254,7 @@ func TestSlowReader(t *testing.T) {
 	r, w := io.Pipe()
 	kept, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- Run(context.Background(), options(h, w), func(ctx context.Context, _ chat.Resume, keep func([]Item) error) error {
+		ended <- Run(context.Background(), options(h, w), func(ctx context.Context, _ func(string) chat.Resume, keep func([]Item) error) error {
 			for i := range 300 {
 				e := message(i)
 				item, err := encode(&e, nil)
@@ -282,8 +288,8 @@ func TestLive(t *testing.T) {
 	r, w := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Run(ctx, options(h, w), func(ctx context.Context, r chat.Resume, keep func([]Item) error) error {
-			r.Up()
+		ended <- Run(ctx, options(h, w), func(ctx context.Context, resume func(string) chat.Resume, keep func([]Item) error) error {
+			resume("test").Up()
 			e := message(1)
 			item, err := encode(&e, nil)
 			if err == nil {
@@ -316,7 +322,7 @@ func TestLive(t *testing.T) {
 func TestStuckReader(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	_, w := io.Pipe() // nobody will ever read
-	err := Run(ctx, options(home(t), w), func(ctx context.Context, _ chat.Resume, keep func([]Item) error) error {
+	err := Run(ctx, options(home(t), w), func(ctx context.Context, _ func(string) chat.Resume, keep func([]Item) error) error {
 		e := message(1)
 		item, err := encode(&e, nil)
 		if err == nil {
@@ -348,7 +354,7 @@ func TestPrintFails(t *testing.T) {
 func TestConcurrent(t *testing.T) {
 	h := home(t)
 	var out bytes.Buffer
-	err := Run(context.Background(), options(h, &out), func(_ context.Context, _ chat.Resume, keep func([]Item) error) error {
+	err := Run(context.Background(), options(h, &out), func(_ context.Context, _ func(string) chat.Resume, keep func([]Item) error) error {
 		var wg sync.WaitGroup
 		for g := range 8 {
 			wg.Go(func() {
@@ -468,19 +474,23 @@ func TestSet(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                     "usage",
+		"":                     "live log",
 		"local":                "local log",
 		"local d":              "local d log",
 		"local d e":            "usage",
+		"local slack":          "local slack log",
+		"slack local slack":    "local slack log",
+		"slack other":          "usage",
+		"loca":                 "no input",
 		"export":               "usage",
 		"export x":             "export x",
 		"stdin":                "stdin",
 		"stdin x":              "usage",
 		"mattermost":           "mattermost log",
 		"mattermost x":         "usage",
-		"a b":                  "file [a b]",
+		"a.x b":                "file [a.x b]",
 		"stdin --text":         "stdin",
-		"a --text":             "usage",
+		"a.x --text":           "usage",
 		"local --no-log":       "local",
 		"local --once":         "local log",
 		"stdin --once":         "usage",
@@ -511,8 +521,8 @@ func TestRead(t *testing.T) {
 				args = append(args, a)
 			}
 		}
-		p, err := Read(args, f)
-		got := strings.TrimSpace(p.Source + " " + p.Arg)
+		p, err := Read(args, []string{"local", "mattermost", "slack"}, f)
+		got := strings.TrimSpace(p.Name() + " " + p.Arg)
 		if p.Files != nil {
 			got += fmt.Sprint(" ", p.Files)
 		}
@@ -520,10 +530,8 @@ func TestRead(t *testing.T) {
 			got += " log"
 		}
 		if err != nil {
-			got = "usage"
-			if status, _ := sysexit.Of(err); status != sysexit.Usage {
-				t.Errorf("%q: status %d", line, status)
-			}
+			status, _ := sysexit.Of(err)
+			got = map[int]string{sysexit.Usage: "usage", sysexit.NoInput: "no input"}[status]
 		}
 		if got != want {
 			t.Errorf("%q: %q, want %q", line, got, want)

@@ -1,0 +1,55 @@
+// Package sinks is the list of chat platforms as tri-reply sees them: where
+// replies go. Nothing else imports it; a test holds that.
+package sinks
+
+import (
+	"errors"
+
+	"tri/lib/chat"
+	"tri/lib/chat/local"
+	"tri/lib/chat/mattermost"
+	"tri/lib/config"
+	"tri/lib/sysexit"
+)
+
+var open = map[string]func(*config.Config) (chat.Sink, error){
+	config.PlatformLocal: func(cfg *config.Config) (chat.Sink, error) {
+		return some(local.NewSink(local.Options{Dir: cfg.Chat.Local.Dir, Bot: cfg.Chat.Local.BotName}))
+	},
+	config.PlatformMattermost: func(cfg *config.Config) (chat.Sink, error) {
+		m := cfg.Chat.Mattermost
+		token, err := cfg.Secret(m.TokenEnv, m.TokenFile)
+		if err != nil {
+			return nil, err
+		}
+		return some(mattermost.NewSink(mattermost.Options{URL: m.URL, Token: token}))
+	},
+}
+
+// Open makes the sinks of all platforms that the configuration turns on, by name.
+// It does not reach out.
+func Open(cfg *config.Config) (map[string]chat.Sink, error) {
+	sinks := map[string]chat.Sink{}
+	for _, name := range cfg.On() {
+		if open[name] == nil {
+			continue
+		}
+		sink, err := open[name](cfg)
+		if err != nil {
+			return nil, err
+		}
+		sinks[name] = sink
+	}
+	if len(sinks) == 0 {
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("no chat to post to")), "name one under chat: in config.yaml, or use --local DIR")
+	}
+	return sinks, nil
+}
+
+// some keeps a nil pointer from becoming a sink that is not nil.
+func some[S chat.Sink](s S, err error) (chat.Sink, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
