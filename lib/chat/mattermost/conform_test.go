@@ -2,6 +2,7 @@ package mattermost
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"regexp"
 	"testing"
@@ -94,8 +95,48 @@ func (w *world) Pings(_, id string) bool {
 	return false
 }
 
+func (w *world) Break(f chattest.Faults) {
+	w.t.Helper()
+	w.must(w.server.SetFaults(fake.Faults{
+		Seed: f.Seed, Close: f.Cut, Duplicate: f.Duplicate, Reorder: f.Reorder, Lose: f.Lose,
+		Fail: f.Fail, Limit: f.Busy, DropAnswer: f.LoseAnswer, FailAfter: f.FailAfter,
+	}))
+}
+
+func (w *world) Burst(chatID string, n int) (ids []string) {
+	w.t.Helper()
+	for i := range n {
+		ids = append(ids, w.Say(chatID, "ana", "", fmt.Sprintf("burst %d", i)))
+	}
+	return ids
+}
+
+func (w *world) File(chatID, person, name string) string {
+	w.t.Helper()
+	p := fake.Post{ChannelID: chatID, UserID: w.people[person].ID}
+	p.Metadata.Files = []map[string]any{{"id": "f", "name": name, "mime_type": "text/plain", "size": 12}}
+	p, err := w.server.Say(p)
+	w.must(err)
+	return p.ID
+}
+
+func (w *world) Garble() { w.server.Garble() }
+func (w *world) Revoke() { w.server.Revoke(w.bot) }
+
+func (w *world) Standing(chatID, thread string) (texts []string) {
+	for _, p := range w.server.Posts() {
+		if p.ChannelID == chatID && p.RootID == thread && p.UserID == w.bot.ID {
+			texts = append(texts, p.Message)
+		}
+	}
+	return texts
+}
+
 func TestConformance(t *testing.T) {
 	world := func(t *testing.T) chattest.World { return newWorld(t) }
+	t.Run("Faulted", func(t *testing.T) {
+		chattest.Faulted(t, func(t *testing.T) chattest.Faulty { return newWorld(t) })
+	})
 	t.Run("Source", func(t *testing.T) { chattest.Source(t, world) })
 	t.Run("Sink", func(t *testing.T) { chattest.Sink(t, world) })
 }

@@ -234,3 +234,24 @@ func (s *Server) Mute(mute bool) {
 		}
 	}
 }
+
+// Garble sends half a record, and then one of 9 MiB, down every connection.
+func (s *Server) Garble() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.sockets {
+		if k.conn == nil {
+			continue
+		}
+		conn := k.conn
+		go func() {
+			ctx, cancel := waitFor(context.Background())
+			defer cancel()
+			for _, noise := range [][]byte{[]byte(`{"event":"posted","data":{"post":"{"`), make([]byte, 9<<20)} {
+				if conn.Write(ctx, websocket.MessageText, noise) != nil {
+					return
+				}
+			}
+		}()
+	}
+}

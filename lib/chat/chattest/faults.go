@@ -1,0 +1,294 @@
+package chattest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// Faulty is a World whose platform can be made to misbehave: a scripted server of
+// ours. Every client that it makes waits briefly where a real one waits long.
+type Faulty interface {
+	World
+	// Break has the platform do wrong what f says, from now on; the zero Faults end
+	// it.
+	Break(f Faults)
+	// Burst is n messages of people, "burst 0", "burst 1", …, said in a chat at
+	// once, as fast as the server can take them. It returns their ids.
+	Burst(chatID string, n int) []string
+	// File is a person sending a file, without text.
+	File(chatID, person, name string) (messageID string)
+	// Garble sends something that no client can understand, or that is far too
+	// large, down every live connection. The connection may end by it.
+	Garble()
+	// Revoke takes the bot's credential away, for good.
+	Revoke()
+	// Standing are the texts of the bot's messages in a thread, as they stand.
+	Standing(chatID, thread string) []string
+}
+
+// Faults are how often, between 0 and 1, each thing goes wrong. A world that has
+// no such thing on its platform passes over it.
+type Faults struct {
+	Seed uint64
+
+	// Of what the platform delivers.
+	Cut       float64 // the connection ends before it
+	Duplicate float64 // it comes twice
+	Reorder   float64 // it comes after the next one
+	Lose      float64 // it never comes, and can be read back
+
+	// Of what is asked.
+	Fail float64 // status 500 and nothing done
+	Busy float64 // status 429, come back after a second
+
+	// Of a post.
+	LoseAnswer float64 // it stands, and the connection is cut instead of an answer
+	FailAfter  float64 // it stands, and the answer is status 500
+}
+
+// Source and Sink under faults.
+func Faulted(t *testing.T, f func(t *testing.T) Faulty) {
+	t.Run("Deliveries", func(t *testing.T) { deliveries(t, f) })
+	t.Run("Gap", func(t *testing.T) { gap(t, f(t)) })
+	t.Run("Garbled", func(t *testing.T) { garbled(t, f(t)) })
+	t.Run("Revoked", func(t *testing.T) { revoked(t, f(t)) })
+	t.Run("File", func(t *testing.T) { file(t, f(t)) })
+	t.Run("Busy", func(t *testing.T) { busy(t, f(t)) })
+	t.Run("Once", func(t *testing.T) { once(t, f) })
+}
+
+// deliveries: whatever happens to the connection and to what comes over it, and
+// over a restart, every message, edit and deletion is emitted, none under two
+// identities.
+func deliveries(t *testing.T, f func(t *testing.T) Faulty) {
+	for name, faults := range map[string]Faults{
+		"cut":       {Cut: 0.08},
+		"duplicate": {Duplicate: 0.3},
+		"reorder":   {Reorder: 0.3},
+		"lose":      {Lose: 0.1, Cut: 0.02},
+		"fail":      {Cut: 0.05, Fail: 0.1},
+		"busy":      {Cut: 0.05, Busy: 0.1},
+		"all":       {Cut: 0.05, Duplicate: 0.05, Reorder: 0.05, Lose: 0.03, Fail: 0.03, Busy: 0.03},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := f(t)
+			l := listen(t, w, nil)
+			warm := len(l.heard())
+			faults.Seed = uint64(len(name))
+			w.Break(faults)
+			c := w.Chats()[0]
+			want := map[string]bool{}
+			for i := range 100 {
+				want[w.Say(c, "ana", "", fmt.Sprintf("message %d", i))] = true
+				if i == 50 {
+					l = listen(t, w, l.stop())
+				}
+			}
+			w.Break(Faults{})
+			want[w.Say(c, "ana", "", "the end")] = true // a lost last one is seen when the next comes
+			es := l.until("all", func(es []event.Event) bool { return len(missing(es, c, want)) == 0 })
+			if n := len(es) - warm; n > len(want)+warmUps(es) {
+				t.Errorf("%d events for %d messages: some came under two identities", n, len(want))
+			}
+		})
+	}
+}
+
+// warmUps counts what listen itself has said.
+func warmUps(es []event.Event) int {
+	n := 0
+	for _, e := range es {
+		if len(e.Content) >= 10 && e.Content[:10] == "warming up" {
+			n++
+		}
+	}
+	return n
+}
+
+func missing(es []event.Event, chatID string, want map[string]bool) (ids []string) {
+	came := map[string]bool{}
+	for _, e := range es {
+		if e.ChatID == chatID {
+			came[e.MessageID] = true
+		}
+	}
+	for id := range want {
+		if !came[id] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// GapSize is how many messages are missed in the gap.
+const GapSize = 5000
+
+// gap: thousands of messages that were said while nobody listened are read back,
+// each once.
+func gap(t *testing.T, w Faulty) {
+	c := w.Chats()[0]
+	l := listen(t, w, nil)
+	before := l.stop()
+	want := map[string]bool{}
+	for _, id := range w.Burst(c, GapSize) {
+		want[id] = true
+	}
+	if len(want) != GapSize {
+		t.Fatalf("the world said %d messages", len(want))
+	}
+	l = listen(t, w, before)
+	if !l.waitFor(3*patience, func(es []event.Event) bool { return len(es) >= GapSize && len(missing(es, c, want)) == 0 }) {
+		t.Fatalf("%d of %d were never emitted", len(missing(l.heard(), c, want)), GapSize)
+	}
+	if n := len(l.heard()); n > GapSize+10 {
+		t.Errorf("%d events for %d messages", n, GapSize)
+	}
+}
+
+// garbled: what cannot be understood, or is too large, does not keep the rest
+// from being heard.
+func garbled(t *testing.T, w Faulty) {
+	c := w.Chats()[0]
+	l := listen(t, w, nil)
+	for i := range 3 {
+		w.Garble()
+		l.message(c, w.Say(c, "ana", "", fmt.Sprintf("after the noise %d", i)))
+	}
+}
+
+// revoked: a credential that is not accepted any more ends the source with the
+// status and the hint for it: nobody waits for ever without knowing.
+func revoked(t *testing.T, w Faulty) {
+	l := listen(t, w, nil)
+	w.Revoke()
+	w.Break(Faults{Cut: 1})
+	defer w.Break(Faults{})
+	for range 3 { // a platform that only cuts at the next delivery
+		w.Say(w.Chats()[0], "ana", "", "anybody there?")
+	}
+	select {
+	case <-l.ended:
+	case <-time.After(patience):
+		t.Fatal("goes on with a revoked credential")
+	}
+	if s, _ := sysexit.Of(l.err); s != sysexit.NoPerm || len(sysexit.Hints(l.err)) == 0 {
+		t.Errorf("ended with %v (status %d, hints %q)", l.err, s, sysexit.Hints(l.err))
+	}
+	l.err = nil
+}
+
+// file: a file comes as its name and size, never its bytes.
+func file(t *testing.T, w Faulty) {
+	c := w.Chats()[0]
+	l := listen(t, w, nil)
+	e := l.message(c, w.File(c, "ana", "log.txt"))
+	if len(e.Attachments) != 1 || e.Attachments[0].Name != "log.txt" || e.Sender.Type != "user" {
+		t.Errorf("a file came as %+v", e)
+	}
+}
+
+// busy: a platform that is asked too often is left alone for as long as it says.
+func busy(t *testing.T, w Faulty) {
+	p := ask(w)
+	w.Break(Faults{Busy: 1})
+	_, err := w.Sink().Post(context.Background(), p)
+	again := (*chat.RetryError)(nil)
+	if !errors.As(err, &again) || again.After < time.Second {
+		t.Errorf("post to a busy platform: %v, want a RetryError after a second or more", err)
+	}
+	w.Break(Faults{})
+	send(t, w, p)
+	if n := len(w.Standing(p.ChatID, p.ThreadID)); n != 1 {
+		t.Errorf("it stands there %d times", n)
+	}
+}
+
+// once: a poster that does what tri-reply does, and that is killed between any
+// two of its steps, posts each reply once, or has it parked; never twice.
+func once(t *testing.T, f func(t *testing.T) Faulty) {
+	for name, faults := range map[string]Faults{
+		"no fault":        {},
+		"lost answers":    {LoseAnswer: 0.5},
+		"fails after":     {FailAfter: 0.5},
+		"fails before":    {Fail: 0.4},
+		"busy":            {Busy: 0.4},
+		"everything":      {LoseAnswer: 0.2, FailAfter: 0.2, Fail: 0.1, Busy: 0.1},
+		"every answer is": {LoseAnswer: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := f(t)
+			p := ask(w)
+			w.Break(faults)
+			parked := map[string]bool{}
+			const replies = 24
+			for i := range replies {
+				p.Key, p.Text = fmt.Sprintf("once-%d", i), fmt.Sprintf("Reply %d of them.", i)
+				if !persist(t, w, p, i%3 == 0) {
+					parked[p.Text] = true
+				}
+			}
+			w.Break(Faults{})
+			times := map[string]int{}
+			for _, text := range w.Standing(p.ChatID, p.ThreadID) {
+				times[text]++
+			}
+			for i := range replies {
+				text := fmt.Sprintf("Reply %d of them.", i)
+				if n := times[w.Sees(text)]; n > 1 || n == 0 && !parked[text] {
+					t.Errorf("%q stands there %d times, parked %v", text, n, parked[text])
+				}
+			}
+			if len(parked) > 0 {
+				t.Logf("%d of %d are parked for a person", len(parked), replies)
+			}
+		})
+	}
+}
+
+// persist posts p as tri-reply would: a new program at every try, which looks
+// before it posts again. killed forgets the answer of the first try. It returns
+// false when nobody can prove what happened: the post is parked.
+func persist(t *testing.T, w Faulty, p chat.Post, killed bool) bool {
+	t.Helper()
+	ctx := context.Background()
+	unknown := 0
+	for range 300 {
+		sink := w.Sink()
+		if !p.Tried.IsZero() {
+			_, proof, err := sink.Find(ctx, p)
+			switch {
+			case proof == chat.Found:
+				return true
+			case err != nil:
+				continue
+			case proof == chat.Unprovable:
+				if unknown++; unknown > 20 {
+					return false
+				}
+				continue
+			}
+		}
+		before := p.Tried
+		p.Tried = time.Now()
+		_, err := sink.Post(ctx, p)
+		switch {
+		case killed:
+			killed = false
+		case err == nil:
+			return true
+		case chat.IsRefused(err):
+			t.Fatalf("refused: %v", err)
+		case errors.As(err, new(*chat.RetryError)):
+			p.Tried = before // nothing was posted
+		}
+	}
+	t.Fatalf("%s: no end", p.Key)
+	return false
+}
