@@ -12,73 +12,139 @@ import (
 
 const (
 	maxQuestion = 4 << 10 // bytes that are looked at
-	maxQuery    = 32      // terms; a mask of them is 64 bits with the raw names
+	maxWants    = 32      // words of a question: a mask of them is 64 bits with the raw names
 	maxRaw      = 16
 )
 
 // query is a question in the words of the index.
 type query struct {
-	terms   []term   // those that stand somewhere, the weightiest first
-	total   float64  // weight of all terms, also of those that stand nowhere
+	wants   []want
+	total   float64  // weight of all wants that are no guess, also of those that stand nowhere
 	raws    []string // names with . / : - in them, lower case, to be found as they are
 	names   []string // whole names, lower case, without underscores
 	missing []string
+
+	number, failure, place, tests bool // what kind of answer it asks for
 }
 
-type term struct {
-	id     uint32
-	weight float64 // rarity times what kind of word it is
-	name   bool    // a whole name, as in MaxLine
-	guess  bool    // joined of words that stand apart in the question
+// want is one thing that a question is about, and the words that can stand for it.
+type want struct {
+	options []option // its own word first
+	weight  float64  // rarity times what kind of word it is
+	kind    float64
+	name    bool // a whole name, as in MaxLine
+	guess   bool // joined of words that stand apart in the question
+}
+
+// option is a word that can stand for a want.
+type option struct {
+	word   string
+	factor float64 // of the want's weight
+	posts  []posted
+	rarity float64
 }
 
 // Weights of the kinds of words.
 const (
 	nameWeight    = 1.6  // a whole name of several parts
 	partWeight    = 0.45 // a part of such a name
-	joinedWeight  = 1.0  // a name that words of the question make together
+	joinedWeight  = 0.8  // a name that words of the question make together
 	wordWeight    = 1.0
 	quotedWeight  = 1.5 // in backticks
-	unknownWeight = 0.7 // of a plain word that stands nowhere: it may be politeness
+	unknownWeight = 0.5 // of a plain word that stands nowhere: it may be politeness
 	pairWeight    = 0.2 // a pair of characters of a spaceless script that stands nowhere
+
+	alikeFactor    = 0.5 // another word for the same
+	compoundFactor = 0.5 // a longer word that has it, as readline has line
 )
 
 // query reads a question.
 func (x *Index) query(question string) *query {
 	q := &query{}
 	question = clean(question)
+	q.kinds(question)
 	q.raws = rawNames(question)
-	seen := map[string]int{} // word → index in all
-	var all []term
-	quoted := false
+	seen := map[string]bool{}
 	for i, piece := range strings.Split(question, "`") {
-		quoted = i%2 == 1
-		runs([]byte(piece), func(run []byte) {
-			x.ask(q, run, quoted, func(word []byte, t term) {
-				if k, ok := seen[string(word)]; ok {
-					all[k].weight = max(all[k].weight, t.weight)
-					return
-				}
-				seen[string(word)] = len(all)
-				all = append(all, t)
-			})
-		})
+		runs([]byte(piece), func(run []byte) { x.ask(q, run, i%2 == 1, seen) })
 	}
-	for _, t := range all {
-		q.total += t.weight
+	q.wants = q.wants[:min(len(q.wants), maxWants)]
+	x.joined(q, question, seen)
+	for i := range q.wants {
+		x.weigh(q, &q.wants[i])
 	}
-	all = append(all, x.joined(question, seen)...)
-	q.terms = slices.DeleteFunc(all, func(t term) bool { return t.id == unknown })
-	slices.SortStableFunc(q.terms, func(a, b term) int { return cmp.Compare(b.weight, a.weight) })
-	q.terms = q.terms[:min(len(q.terms), maxQuery)]
+	q.wants = slices.DeleteFunc(q.wants, func(w want) bool { return len(w.options) == 0 })
+	slices.SortStableFunc(q.wants, func(a, b want) int { return cmp.Compare(b.weight, a.weight) })
+	q.wants = q.wants[:min(len(q.wants), maxWants)]
 	return q
 }
 
-const unknown = math.MaxUint32
+// kinds tells what kind of answer a question asks for.
+func (q *query) kinds(question string) {
+	low := " " + strings.ToLower(question) + " "
+	has := func(cues ...string) bool {
+		return slices.ContainsFunc(cues, func(c string) bool { return strings.Contains(low, c) })
+	}
+	q.number = has(" how many", " how long", " how often", " how big", " how large", " how much", " how wide", " how deep", " how small",
+		"maximum", "minimum", " max ", " min ", " limit", "default", "timeout", " which port", " what port", " what size", "exit status", "exit code", " berapa")
+	q.failure = has(" fail", " error", " crash", " wrong", " happens if", " happens when", " what if", " refuse", " reject", " invalid", " raise", " missing", " dies", " gagal")
+	q.place = has(" where ", " which file", " what decides", " di mana", " dimana")
+	q.tests = has(" test", " tes ")
+}
 
-// joined are the names that neighbouring words of the question make: who asks for
+// ask adds what one run of the question wants.
+func (x *Index) ask(q *query, run []byte, quoted bool, seen map[string]bool) {
+	low := strings.ToLower(string(run))
+	if stopWords[low] && !quoted {
+		return
+	}
+	if english := glossary[low]; english != "" {
+		run = []byte(english)
+	}
+	compound := isName(run)
+	x.lex.words(run, func(word []byte, whole bool) {
+		if strings.ContainsAny(asking, string(word)) || seen[string(word)] {
+			return
+		}
+		seen[string(word)] = true
+		w := want{kind: wordWeight, name: whole && compound}
+		switch {
+		case whole:
+			w.kind = nameWeight
+		case compound:
+			w.kind = partWeight
+		case quoted:
+			w.kind = quotedWeight
+		}
+		w.options = []option{{word: string(word), factor: 1}}
+		if !whole {
+			for _, other := range alikes[string(word)] {
+				w.options = append(w.options, option{word: other, factor: alikeFactor})
+			}
+			if !compound {
+				w.options = append(w.options, x.compounds(string(word))...)
+			}
+		}
+		if !x.stands(string(word)) {
+			switch {
+			case whole && compound:
+				q.missing = append(q.missing, string(run))
+			case spaceless(firstRune(word)):
+				w.kind *= pairWeight
+			case !compound && !quoted:
+				w.kind *= unknownWeight
+			}
+		}
+		if w.name {
+			q.names = append(q.names, strings.ReplaceAll(low, "_", ""))
+		}
+		q.wants = append(q.wants, w)
+	})
+}
+
+// joined adds the names that neighbouring words of the question make: who asks for
 // the "maximum line" length means MaxLine, if there is one.
-func (x *Index) joined(question string, seen map[string]int) []term {
+func (x *Index) joined(q *query, question string, seen map[string]bool) {
 	var words []string
 	runs([]byte(question), func(run []byte) {
 		low := strings.ToLower(string(run))
@@ -93,75 +159,76 @@ func (x *Index) joined(question string, seen map[string]int) []term {
 		}
 		words = append(words, low)
 	})
-	var found []term
-	add := func(weight float64, parts ...string) {
-		name := stem([]byte(strings.Join(parts, "")))
-		id, ok := x.ids[string(name)]
-		if _, asked := seen[string(name)]; ok && !asked && x.df[id] > 0 {
-			found = append(found, term{id: id, weight: weight * x.rarity(id), name: true, guess: true})
+	add := func(parts ...string) {
+		name := string(stem([]byte(strings.Join(parts, ""))))
+		if !seen[name] && x.stands(name) {
+			seen[name] = true
+			q.wants = append(q.wants, want{options: []option{{word: name, factor: 1}}, kind: joinedWeight, name: true, guess: true})
 		}
 	}
 	for i := range words {
 		for n := 2; n <= 3 && i+n <= len(words); n++ {
-			add(joinedWeight, words[i:i+n]...)
+			add(words[i : i+n]...)
 		}
 		if i+2 < len(words) {
-			add(joinedWeight, words[i], words[i+2]) // the maximum length of a line
+			add(words[i], words[i+2]) // the maximum length of a line
 		}
 	}
-	return found
 }
 
-// ask gives fn the terms of one run of the question.
-func (x *Index) ask(q *query, run []byte, quoted bool, fn func([]byte, term)) {
-	low := strings.ToLower(string(run))
-	if stopWords[low] && !quoted {
-		return
+// compounds are the longer words that begin or end with a word and whose rest is
+// itself a word, and a commoner one.
+func (x *Index) compounds(word string) []option {
+	const rest, most = 3, 12
+	if len(word) < 4 || word[0] >= utf8.RuneSelf {
+		return nil
 	}
-	if english := glossary[low]; english != "" {
-		run = []byte(english)
-	}
-	compound := isName(run)
-	var lex lexer
-	lex.words(run, func(word []byte, whole bool) {
-		if strings.ContainsAny(asking, string(word)) {
-			return
-		}
-		kind := wordWeight
-		switch {
-		case whole:
-			kind = nameWeight
-		case compound:
-			kind = partWeight
-		case quoted:
-			kind = quotedWeight
-		}
-		id, ok := x.ids[string(word)]
-		if !ok || x.df[id] == 0 {
-			id = unknown
-			switch {
-			case whole && compound:
-				q.missing = append(q.missing, string(run))
-			case spaceless(firstRune(word)):
-				kind *= pairWeight
-			case !compound && !quoted:
-				kind *= unknownWeight
+	var found []option
+	for _, s := range x.segments() {
+		for i := range s.ends {
+			w := s.word(i)
+			if len(w) < len(word)+rest || len(w) > len(word)+10 {
+				continue
+			}
+			var other []byte
+			if bytes.HasSuffix(w, []byte(word)) {
+				other = w[:len(w)-len(word)]
+			} else if bytes.HasPrefix(w, []byte(word)) {
+				other = w[len(word):]
+			} else {
+				continue
+			}
+			if n := s.find(string(stem(bytes.Clone(other)))); n >= 0 && s.counts[n] > s.counts[i] {
+				found = append(found, option{word: string(w), factor: compoundFactor})
 			}
 		}
-		if whole && compound {
-			q.names = append(q.names, strings.ReplaceAll(low, "_", ""))
+	}
+	return found[:min(len(found), most)]
+}
+
+// weigh looks a want up: where its words stand, and how rare it is.
+func (x *Index) weigh(q *query, w *want) {
+	own := math.Inf(1)
+	for i := range w.options {
+		o := &w.options[i]
+		o.posts = x.posts(o.word)
+		o.rarity = x.rarity(len(o.posts))
+		if i == 0 && len(o.posts) > 0 {
+			own = o.rarity
 		}
-		fn(word, term{id: id, weight: kind * x.rarity(id), name: whole && compound})
-	})
+		o.rarity = min(o.rarity, 1.2*own)
+	}
+	w.weight = w.kind * w.options[0].rarity
+	if !w.guess {
+		q.total += w.weight
+	}
+	w.options = slices.DeleteFunc(w.options, func(o option) bool { return len(o.posts) == 0 })
 }
 
 // rarity is BM25's inverse document frequency; what stands nowhere is as rare as
-// what stands in one file.
-func (x *Index) rarity(id uint32) float64 {
-	n, df := float64(len(x.order)), 1.0
-	if id != unknown {
-		df = float64(x.df[id])
-	}
+// what stands in one passage.
+func (x *Index) rarity(passages int) float64 {
+	n, df := float64(x.passages()), float64(max(passages, 1))
 	return math.Log(1 + (n-df+0.5)/(df+0.5))
 }
 
@@ -211,4 +278,43 @@ func rawNames(question string) []string {
 func firstRune(b []byte) rune {
 	r, _ := utf8.DecodeRune(b)
 	return r
+}
+
+// count is how many different words of the question a mask has.
+func (q *query) count(mask uint64) int {
+	n := 0
+	for i, w := range q.wants {
+		if mask&(1<<i) != 0 && !w.guess {
+			n++
+		}
+	}
+	return n
+}
+
+// cover is the share of the question's weight that a mask has.
+func (q *query) cover(mask uint64) float64 {
+	have := 0.0
+	for i, w := range q.wants {
+		if mask&(1<<i) != 0 {
+			have += w.weight
+		}
+	}
+	return min(1, have/max(q.total, 0.01))
+}
+
+// exactIn reports whether a hit has a whole name of the question.
+func (q *query) exactIn(h Hit) bool {
+	text := strings.ToLower(strings.Join(h.Lines, "\n"))
+	for _, raw := range q.raws {
+		if strings.Contains(text, raw) {
+			return true
+		}
+	}
+	squeezed := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, text)
+	return slices.ContainsFunc(q.names, func(n string) bool { return strings.Contains(squeezed, n) })
 }

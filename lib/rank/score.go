@@ -1,379 +1,183 @@
 package rank
 
 import (
-	"bytes"
 	"cmp"
-	"math/bits"
+	"path"
 	"slices"
 	"strings"
-	"unicode"
 )
 
-// BM25's usual constants; b is lower than the usual 0.75 since long source files
-// are long for good reasons.
+// BM25F: how much a word counts where it stands, how soon more of it counts for
+// nothing (k1), and how much a long passage is held against it (b).
 const (
-	k1 = 1.2
-	b  = 0.6
+	nameTF = 3.0
+	noteTF = 1.6
+	codeTF = 1.0
+	pathTF = 1.2
+	k1     = 1.2
+	b      = 0.4
 )
 
 const (
-	pathTF     = 2    // a word in the path counts as so many lines
-	candidates = 14   // files whose lines are weighed
-	span       = 6    // lines of a window before it is widened
-	maxShown   = 8    // lines of a window
-	maxLine    = 480  // bytes; a longer line is never shown
-	perFile    = 3    // windows of one file
-	fileShare  = 0.3  // of the file's score in the window's
-	near       = 0.45 // of the best hit's score and cover: what is below is no answer
-	rawBonus   = 2.0  // weight of a raw name that stands in a line
+	candidates = 48  // passages whose lines are looked at
+	fileShare  = 0.3 // of what a whole file has of the question in the score of each of its passages
+	rawBonus   = 3.0 // a path of the question that is this file's
 )
 
-type scored struct {
-	f     *file
-	score float64
+// posted is a word in a passage of one of the segments.
+type posted struct {
+	at     uint32 // passages of the base, then of the extra segment
+	fields fields
 }
 
-func (x *Index) sort() {
-	x.order = x.order[:0]
-	for _, f := range x.files {
-		if len(f.terms) > 0 {
-			x.order = append(x.order, f)
-		}
+// segments are those that there are.
+func (x *Index) segments() []*segment {
+	if x.extra == nil {
+		return []*segment{x.base}
 	}
-	slices.SortFunc(x.order, func(a, b *file) int { return cmp.Compare(a.path, b.path) })
+	return []*segment{x.base, x.extra}
 }
 
-// best returns the files most like the question.
-func (x *Index) best(q *query) []scored {
-	mean := float64(x.tokens) / float64(max(len(x.order), 1))
-	var all []scored
-	for _, f := range x.order {
-		if s := q.file(f, mean); s > 0 {
-			all = append(all, scored{f, s})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	return all[:min(len(all), candidates)]
-}
-
-// file is BM25 of one file, times what kind of file it is and how much of the
-// question it has.
-func (q *query) file(f *file, mean float64) float64 {
-	score, have := 0.0, 0.0
-	norm := k1 * (1 - b + b*float64(len(f.lines))/max(mean, 1))
-	for _, t := range q.terms {
-		lines := f.on(t.id)
-		if len(lines) == 0 {
-			continue
-		}
-		tf := float64(len(lines))
-		if lines[0] == 0 {
-			tf += pathTF - 1
-		}
-		score += t.weight * tf * (k1 + 1) / (tf + norm)
-		have += t.weight
-	}
-	path := strings.ToLower(f.path)
-	for _, raw := range q.raws {
-		if strings.Contains(path, raw) {
-			score += 2 * rawBonus
-		}
-	}
-	return score * f.weight * (0.4 + 0.6*min(1, have/max(q.total, 0.01)))
-}
-
-// matched is a line that has words of the question.
-type matched struct {
-	n      int    // from 1
-	mask   uint64 // of query terms
-	gain   [2]float64
-	define uint64 // terms that the line defines
-	raws   int
-}
-
-// windows weighs the lines of the best files.
-func (x *Index) windows(q *query, files []scored, limit int) []Hit {
-	var hits []Hit
-	for _, s := range files {
-		text, err := x.text(s.f)
-		if err != nil {
-			x.note(err)
-			continue // gone since the walk: the others still count
-		}
-		hits = append(hits, x.inFile(q, s, bytes.Split(text, []byte{'\n'}))...)
-	}
-	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
-	if len(hits) == 0 {
-		return nil
-	}
-	best := hits[0]
-	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < near*best.Score || h.Cover < near*best.Cover })
-	return hits[:min(len(hits), limit)]
-}
-
-// inFile returns the best windows of one file.
-func (x *Index) inFile(q *query, s scored, lines [][]byte) []Hit {
-	found := x.matches(q, s.f, lines)
-	type window struct {
-		from, to int // in found
-		score    float64
-		mask     uint64
-	}
-	var all []window
-	for i := range found {
-		best := window{}
-		var mask uint64
-		for j := i; j < len(found) && found[j].n-found[i].n < span; j++ {
-			mask |= found[j].mask
-			if score := q.window(found[i : j+1]); score > best.score*1.02 {
-				best = window{i, j, score, mask}
-			}
-		}
-		if best.score > 0 {
-			all = append(all, best)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b window) int { return cmp.Compare(b.score, a.score) })
-	var hits []Hit
-	for _, w := range all {
-		h := Hit{Path: s.f.path, Score: s.f.weight*w.score + fileShare*s.score, Cover: q.cover(w.mask), Count: q.count(w.mask)}
-		h.Start, h.End = widen(lines, found[w.from].n, found[w.to].n)
-		apart := func(o Hit) bool { return h.End < o.Start || o.End < h.Start }
-		if len(hits) < perFile && !slices.ContainsFunc(hits, func(o Hit) bool { return !apart(o) }) {
-			h.Lines, h.Words = show(lines, h.Start, h.End), x.surface(q, lines[h.Start-1:h.End])
-			h.Defines = x.defines(q, lines[h.Start-1:h.End])
-			hits = append(hits, h)
-		}
-	}
-	return hits
-}
-
-// matches are the lines of a file that have words of the question.
-func (x *Index) matches(q *query, f *file, lines [][]byte) []matched {
-	at := map[int]uint64{}
-	for i, t := range q.terms {
-		for _, n := range f.on(t.id) {
-			if n > 0 && int(n) <= len(lines) && len(lines[n-1]) <= maxLine {
-				at[int(n)] |= 1 << i
-			}
-		}
-	}
-	found := make([]matched, 0, len(at))
-	for n, mask := range at {
-		m := matched{n: n, mask: mask}
-		m.gain[0], m.gain[1], m.define = x.weigh(q, lines[n-1])
-		if len(q.raws) > 0 {
-			low := strings.ToLower(string(lines[n-1]))
-			for i, raw := range q.raws {
-				if strings.Contains(low, raw) {
-					m.raws |= 1 << i
-				}
-			}
-		}
-		found = append(found, m)
-	}
-	slices.SortFunc(found, func(a, b matched) int { return cmp.Compare(a.n, b.n) })
-	return found
-}
-
-// window scores neighbouring lines: each word counts once, where it counts most.
-func (q *query) window(lines []matched) float64 {
-	var have uint64
-	var best [maxQuery]float64
-	raws := 0
-	for _, m := range lines {
-		have |= m.mask
-		raws |= m.raws
-		for rest := m.mask; rest != 0; rest &= rest - 1 {
-			i := bits.TrailingZeros64(rest)
-			gain := m.gain[0]
-			if m.define&(1<<i) != 0 {
-				gain = m.gain[1]
-				if q.terms[i].name {
-					gain *= 1.6 // the one place that defines what was asked for by name
-				}
-			}
-			best[i] = max(best[i], gain)
-		}
-	}
-	score := rawBonus * float64(bits.OnesCount(uint(raws)))
-	for i, t := range q.terms {
-		score += t.weight * best[i]
-	}
-	length := lines[len(lines)-1].n - lines[0].n
-	return score * (1 - 0.04*float64(length)) * (0.5 + 0.5*q.cover(have))
-}
-
-// count is how many different words a mask has.
-func (q *query) count(mask uint64) int {
+func (x *Index) passages() int {
 	n := 0
-	for i, t := range q.terms {
-		if mask&(1<<i) != 0 && !t.guess {
-			n++
-		}
+	for _, s := range x.segments() {
+		n += len(s.spans)
 	}
 	return n
 }
 
-func (q *query) cover(mask uint64) float64 {
-	have := 0.0
-	for i, t := range q.terms {
-		if mask&(1<<i) != 0 {
-			have += t.weight
-		}
-	}
-	return min(1, have/max(q.total, 0.01))
-}
+// stands reports whether a word stands anywhere.
+func (x *Index) stands(word string) bool { return len(x.posts(word)) > 0 }
 
-// What begins a line that defines something, in the languages that teams write.
-var keywords = []string{"func ", "type ", "const ", "var ", "def ", "class ", "struct ", "enum ", "interface ", "trait ", "impl ", "fn ",
-	"pub ", "public ", "private ", "protected ", "static ", "export ", "let ", "module ", "#define ", "create table ", "message ", "function "}
-
-// weigh says what a word on this line is worth, what it is worth where the line
-// defines it, and which words of the question it defines.
-func (x *Index) weigh(q *query, line []byte) (plain, defined float64, define uint64) {
-	text := strings.TrimSpace(string(line))
-	low := strings.ToLower(text)
-	begins := func(prefixes ...string) bool {
-		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(low, p) })
-	}
-	switch {
-	case len(text) > 240: // long lines have many words by mere length
-		return 0.7, 0.7, 0
-	case begins("import ", "from ", "#include", "require(", "use ", "using ", "package "):
-		return 0.5, 0.5, 0
-	case begins("//", "/*", "* ", "--", ";", `.\"`):
-		return 1.1, 1.1, 0
-	case begins("# ", "## ", "### ", "= ", "== ", ".sh ", ".ss "):
-		return 1.2, 1.2, 0
-	case begins(keywords...):
-		return 1, 1.5, x.mask(q, text, 3)
-	case strings.ContainsAny(text, "=:"):
-		return 1, 1.25, x.mask(q, text, 1)
-	}
-	return 1, 1, 0
-}
-
-// mask tells which words of the question are among the first n names of a line.
-func (x *Index) mask(q *query, text string, n int) uint64 {
-	var mask uint64
-	runs([]byte(text), func(run []byte) {
-		if n--; n < 0 {
-			return
-		}
-		for _, id := range x.terms(run) {
-			for i, t := range q.terms {
-				if t.id == id {
-					mask |= 1 << i
+// posts are the passages that have a word, without those of files that have
+// changed since the base was made or are gone.
+func (x *Index) posts(word string) []posted {
+	var all []posted
+	offset := uint32(0)
+	for n, s := range x.segments() {
+		if i := s.find(word); i >= 0 {
+			s.each(i, func(at uint32, f fields) {
+				if n > 0 || !x.stale(s.spans[at].file) {
+					all = append(all, posted{offset + at, f})
 				}
+			})
+		}
+		offset += uint32(len(s.spans))
+	}
+	return all
+}
+
+// stale reports whether a file of the base is no longer as it was.
+func (x *Index) stale(n uint32) bool {
+	f, ok := x.known[x.base.files[n].path]
+	return !ok || f.extra
+}
+
+// at is a passage by its number.
+func (x *Index) at(n uint32) (*segment, span) {
+	if int(n) < len(x.base.spans) {
+		return x.base, x.base.spans[n]
+	}
+	return x.extra, x.extra.spans[int(n)-len(x.base.spans)]
+}
+
+// scored is a passage and how well it answers.
+type scored struct {
+	entry
+	span
+	score float64
+	mask  uint64 // of the wants that it has
+}
+
+// best returns the passages most like the question: by their own words, by how
+// many of the question's they have, by what else their file has, and by what kind
+// of file it is.
+func (x *Index) best(q *query) []scored {
+	mean := x.mean()
+	passages := map[uint32]*scored{}
+	files := map[string][]float64{} // by path: the best of each want
+	for i := range q.wants {
+		here := map[uint32]float64{}
+		for _, o := range q.wants[i].options {
+			for _, p := range o.posts {
+				_, s := x.at(p.at)
+				gain := q.wants[i].kind * o.factor * o.rarity * saturated(p.fields, float64(s.words)/mean)
+				here[p.at] = max(here[p.at], gain)
 			}
 		}
+		for at, gain := range here {
+			p := passages[at]
+			if p == nil {
+				seg, s := x.at(at)
+				p = &scored{entry: seg.files[s.file], span: s}
+				passages[at] = p
+			}
+			p.score += gain
+			p.mask |= 1 << i
+			of := files[p.path]
+			if of == nil {
+				of = make([]float64, len(q.wants))
+				files[p.path] = of
+			}
+			of[i] = max(of[i], gain)
+		}
+	}
+	whole := map[string]float64{}
+	for name, of := range files {
+		for _, gain := range of {
+			whole[name] += gain
+		}
+		whole[name] = fileShare*whole[name] + q.named(name)
+	}
+	all := make([]scored, 0, len(passages))
+	for _, p := range passages {
+		p.score = q.worth(p.kind) * (p.score*(0.4+0.6*q.cover(p.mask)) + whole[p.path])
+		all = append(all, *p)
+	}
+	slices.SortFunc(all, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path), cmp.Compare(a.from, b.from))
 	})
-	return mask
+	return all[:min(len(all), candidates)]
 }
 
-// defines reports whether a line defines a name that is, whole, a word of the
-// question.
-func (x *Index) defines(q *query, lines [][]byte) bool {
-	for _, line := range lines {
-		if _, _, define := x.weigh(q, line); define == 0 {
-			continue
-		}
-		first := 3
-		found := false
-		runs(line, func(run []byte) {
-			ids := x.terms(run)
-			if first--; first >= 0 && len(ids) > 0 {
-				whole := ids[len(ids)-1]
-				found = found || slices.ContainsFunc(q.terms, func(t term) bool { return t.id == whole })
-			}
-		})
-		if found {
-			return true
-		}
+// mean is the usual number of words in a passage.
+func (x *Index) mean() float64 {
+	words := int64(0)
+	for _, s := range x.segments() {
+		words += s.total
 	}
-	return false
+	return max(1, float64(words)/float64(max(x.passages(), 1)))
 }
 
-// widen takes in the comment above and the line below, so that what is shown can
-// be understood, and leaves blank lines out.
-func widen(lines [][]byte, from, to int) (int, int) {
-	blank := func(n int) bool { return len(bytes.TrimSpace(lines[n-1])) == 0 }
-	fits := func(n int) bool {
-		return n >= 1 && n <= len(lines) && !blank(n) && len(lines[n-1]) <= maxLine && to-from+1 < maxShown
+// saturated is how much a word counts in a passage of so many times the usual
+// length.
+func saturated(f fields, length float64) float64 {
+	tf := nameTF*float64(f.names()) + noteTF*float64(f.notes()) + codeTF*float64(f.codes())
+	if f&inPath != 0 {
+		tf += pathTF
 	}
-	for i := 0; i < 2 && fits(from-1) && comment(lines[from-2]); i++ {
-		from--
-	}
-	for i := 0; i < 3 && fits(to+1) && comment(lines[to-1]); i++ {
-		to++
-	}
-	if to == from && fits(to+1) {
-		to++
-	}
-	return from, to
+	tf /= 1 - b + b*length
+	return tf * (k1 + 1) / (tf + k1)
 }
 
-func comment(line []byte) bool {
-	text := bytes.TrimSpace(line)
-	return bytes.HasPrefix(text, []byte("//")) || bytes.HasPrefix(text, []byte("# ")) || bytes.HasPrefix(text, []byte("* "))
+// worth is what a kind of file is worth for this question.
+func (q *query) worth(kind uint8) float64 {
+	if fileKind(kind) == tests && q.tests {
+		return 1
+	}
+	return worth[min(int(kind), len(worth)-1)]
 }
 
-func show(lines [][]byte, from, to int) []string {
-	var out []string
-	for _, l := range lines[from-1 : to] {
-		out = append(out, strings.TrimSuffix(string(l), "\r"))
-	}
-	return out
-}
-
-// surface returns the names of lines that are words of the question, as they
-// stand there, the rarest first.
-func (x *Index) surface(q *query, lines [][]byte) []string {
-	type name struct {
-		text   string
-		weight float64
-	}
-	var names []name
-	for _, line := range lines {
-		runs(line, func(run []byte) {
-			if !bytes.ContainsFunc(run, unicode.IsLetter) {
-				return // a number says nothing of what stands here
-			}
-			gain := 0.0
-			for _, id := range x.terms(run) {
-				for _, t := range q.terms {
-					if t.id == id {
-						gain += t.weight
-					}
-				}
-			}
-			if gain > 0 && len(run) <= maxRun && !slices.ContainsFunc(names, func(n name) bool { return n.text == string(run) }) {
-				names = append(names, name{string(run), gain})
-			}
-		})
-	}
-	slices.SortStableFunc(names, func(a, b name) int { return cmp.Compare(b.weight, a.weight) })
-	var out []string
-	for _, n := range names[:min(len(names), 6)] {
-		out = append(out, n.text)
-	}
-	return out
-}
-
-// exactIn reports whether a hit has a whole name of the question.
-func (q *query) exactIn(h Hit) bool {
-	text := strings.ToLower(strings.Join(h.Lines, "\n"))
+// named is what a file gets for being named in the question.
+func (q *query) named(name string) float64 {
+	low := strings.ToLower(name)
+	score := 0.0
 	for _, raw := range q.raws {
-		if strings.Contains(text, raw) {
-			return true
+		if low == raw || path.Base(low) == raw || strings.HasSuffix(low, "/"+raw) {
+			score += 2 * rawBonus
+		} else if strings.Contains(low, raw) {
+			score += rawBonus
 		}
 	}
-	squeezed := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return r
-		}
-		return -1
-	}, text)
-	return slices.ContainsFunc(q.names, func(n string) bool { return strings.Contains(squeezed, n) })
+	return score
 }

@@ -90,32 +90,54 @@ func trimRune(b []byte) []byte {
 	return b
 }
 
-// weight is how well files of this kind answer: what decides comes before what
-// tests it, and data, which often quotes the question itself, comes last.
-func weight(name string, text []byte) float64 {
+// fileKind is what a file is for.
+type fileKind uint8
+
+const (
+	source fileKind = iota
+	tests
+	example
+	document
+	plainText
+	settingsFile
+	data
+	history // change logs, licences, authors
+)
+
+// worth is how well files of a kind answer: what decides comes before what tests
+// it, and data, which often quotes the question itself, comes last.
+var worth = [...]float64{source: 1, tests: 0.5, example: 0.7, document: 0.8, plainText: 0.6, settingsFile: 0.75, data: 0.3, history: 0.35}
+
+// kindOf goes by the path, and by the first bytes of the text.
+func kindOf(name string, text []byte) fileKind {
 	base, ext := strings.ToLower(path.Base(name)), strings.ToLower(path.Ext(name))
 	dirs := "/" + strings.ToLower(path.Dir(name)) + "/"
-	switch {
-	case slices.Contains([]string{".ndjson", ".jsonl", ".csv", ".tsv", ".log", ".out", ".golden", ".txtar"}, ext):
-		return 0.3
-	case strings.Contains(dirs, "/testdata/") || strings.Contains(dirs, "/fixtures/") || strings.Contains(dirs, "/__snapshots__/"):
-		return 0.35
-	case strings.Contains(base, "_test.") || strings.HasPrefix(base, "test_") || strings.Contains(base, ".test.") ||
-		strings.Contains(base, ".spec.") || strings.Contains(dirs, "/test/") || strings.Contains(dirs, "/tests/") ||
-		strings.Contains(dirs, "test/"): // as net/http/httptest
-		return 0.6
-	case slices.Contains([]string{".md", ".rst", ".adoc", ".tex", ".html"}, ext), manual(ext):
-		return 0.9
-	case ext == ".txt": // as often a list of words as a document
-		return 0.7
-	case ext == ".json":
-		return 0.65
-	case strings.HasPrefix(base, "changelog"), strings.HasPrefix(base, "license"):
-		return 0.4
-	case bytes.HasPrefix(text, []byte("#!")):
-		return 0.95
+	in := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(dirs, "/"+n+"/") })
 	}
-	return 1
+	begins := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(base, n) })
+	}
+	switch {
+	case slices.Contains([]string{".ndjson", ".jsonl", ".csv", ".tsv", ".log", ".out", ".golden", ".txtar"}, ext),
+		in("testdata", "fixtures", "__snapshots__", "locale", "locales", "i18n", "translations"), strings.Contains(base, "_data."):
+		return data
+	case begins("changelog", "changes.", "changes-", "license", "licence", "copying", "authors", "contributors", "history.", "news.", "codeowners", "code_of_conduct"):
+		return history
+	case strings.Contains(base, "_test."), begins("test_", "conftest."), strings.Contains(base, ".test."), strings.Contains(base, ".spec."),
+		in("test", "tests", "spec", "__tests__", "e2e"), strings.Contains(dirs, "test/"), // as net/http/httptest
+		base == "export_test.go", strings.HasSuffix(strings.TrimSuffix(base, ext), "test") && ext == ".java":
+		return tests
+	case in("example", "examples", "_examples", "demo", "demos", "sample", "samples", "benchmark", "benchmarks"), begins("example_"):
+		return example
+	case slices.Contains([]string{".md", ".markdown", ".rst", ".adoc", ".tex", ".html"}, ext), manual(ext):
+		return document
+	case ext == ".txt": // as often a list of words as a document
+		return plainText
+	case languageOf(name) == settings:
+		return settingsFile
+	}
+	return source
 }
 
 // manual reports whether ext is a manual section, as in "tri.7".

@@ -2,16 +2,11 @@ package rank
 
 import (
 	"bytes"
-	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-const (
-	maxRun  = 64      // bytes of a name; longer ones are hashes and the like
-	maxRuns = 1 << 20 // names whose words are remembered
-)
+const maxRun = 64 // bytes of a name; longer ones are hashes and the like
 
 // lexer cuts text into words. It keeps its buffers.
 type lexer struct{ buf, whole []byte }
@@ -205,115 +200,4 @@ func fold(w []byte) []byte {
 		return short
 	}
 	return w
-}
-
-// stopWords carry no meaning of their own in a question: English, Indonesian,
-// and the politeness of both.
-var stopWords = wordSet(`a about above after again all also am an and any anybody anyone are as ask at be because been before
-being below between both but by can cannot could did do does doing done down during each else ever every few for from further get
-gets give given go goes going got had happen happens has have having he hello help her here hey hi him his how i if in into is it its
-just know let like look looking make makes many may me mean means might more most much must my need needs no nor not now of off ok on
-once one only or other our out over own please pls same say see shall she should so some somebody someone something such take tell
-than thanks that the their them then there these they thing things think this those through to too under until up us use used uses
-using very want was way we were what whats when where which while who whom whose why will with would yes yet you your
-actual anything believe bit cant come correct didn different doesn doing don everything example fine getting goes gonna good great guess
-guys hmm idea ideas instead isn keep kind least less little lot matter matters maybe might never nothing people perhaps plus possible
-quick quite rather really reason said seem seems since sort still suggest suggested supposed sure talk told um unless unsure wait
-wasn well whether wonder wondering wouldn wrong yeah
-exactly actually currently right work works working explain show find question answer anyway maybe code
-define defined defines definition located live lives implemented
-ada adalah agar aku akan anda apa apakah atau bagaimana bagi bahwa banget beberapa begitu belum berapa biar bisa buat cara dalam dan
-dapat dari dengan di dia dimana dong dulu gak gimana guys hanya harus ini itu jadi jika juga ka kak kalau kami kamu kan kapan karena ke
-kenapa kita ko kok lagi lah mana masih mau mengapa mereka mohon nah ngga nggak nih nya oleh pada para pas saat saja sama sampai saya
-satu sebagai sebuah sedang seperti sih siapa sini situ sudah supaya tahu tapi tau telah tentang tidak tolong tuh udah untuk ya yaitu yang`)
-
-// glossary turns Indonesian words of the trade into the English that code is
-// written in.
-var glossary = map[string]string{
-	"alamat": "address", "aturan": "rule", "baca": "read", "baris": "line", "batas": "limit", "batasan": "limit", "baru": "new",
-	"berkas": "file", "bahasa": "language", "buka": "open", "cek": "check", "coba": "try", "daftar": "list", "diambil": "fetch",
-	"dibaca": "read", "dibuat": "create", "dihapus": "delete", "dihitung": "count", "dikirim": "send", "dikunci": "lock", "dipakai": "use",
-	"disimpan": "store", "ditolak": "refuse", "ditulis": "write", "fungsi": "function", "gagal": "fail", "galat": "error",
-	"hapus": "delete", "hitung": "count", "jam": "hour", "jawaban": "reply", "jumlah": "count", "kabel": "wire", "kata": "word",
-	"keluar": "exit", "kesalahan": "error", "kirim": "send", "konfigurasi": "config", "kode": "code", "kosong": "empty", "kunci": "lock",
-	"lokasi": "location", "maksimal": "max", "maksimum": "max", "masuk": "input", "membaca": "read", "menulis": "write",
-	"menyimpan": "store", "minimal": "min", "mulai": "start", "nama": "name", "nilai": "value", "panjang": "length", "pengaturan": "config",
-	"pengguna": "user", "perintah": "command", "pertanyaan": "question", "pesan": "message", "putus": "disconnect", "rahasia": "secret",
-	"saluran": "channel", "selesai": "done", "simpan": "store", "tanggal": "date", "tulis": "write", "tutup": "close", "ubah": "change",
-	"ukuran": "size", "ulang": "retry", "urutan": "order", "waktu": "time", "berhenti": "stop", "tunggu": "wait", "ganti": "replace",
-}
-
-func wordSet(list string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		set[w] = true
-	}
-	return set
-}
-
-// id returns the number of a word, a new one for a new word.
-func (x *Index) id(word []byte) uint32 {
-	if id, ok := x.ids[string(word)]; ok {
-		return id
-	}
-	id := uint32(len(x.df))
-	x.ids[string(word)] = id
-	x.df = append(x.df, 0)
-	return id
-}
-
-// terms returns the numbers of a run's words. Names repeat, so that they are cut
-// up once.
-func (x *Index) terms(run []byte) []uint32 {
-	if ids, ok := x.runs[string(run)]; ok {
-		return ids
-	}
-	var ids []uint32
-	x.lex.words(run, func(word []byte, _ bool) { ids = append(ids, x.id(word)) })
-	if len(x.runs) < maxRuns && len(run) <= maxRun {
-		x.runs[string(run)] = ids
-	}
-	return ids
-}
-
-// fill reads the words of a file: line by line, its path as line 0.
-func (x *Index) fill(f *file, text []byte) {
-	var pairs []uint64 // term, line
-	add := func(line int) func([]byte) {
-		return func(run []byte) {
-			for _, id := range x.terms(run) {
-				pairs = append(pairs, uint64(id)<<32|uint64(line))
-			}
-		}
-	}
-	runs([]byte(f.path), add(0))
-	for n := 1; len(text) > 0; n++ {
-		line, rest, _ := bytes.Cut(text, []byte{'\n'})
-		runs(line, add(n))
-		text = rest
-	}
-	slices.Sort(pairs)
-	f.lines = make([]uint32, 0, len(pairs))
-	last := uint64(1) << 63
-	for _, p := range pairs {
-		if id := uint32(p >> 32); len(f.terms) == 0 || f.terms[len(f.terms)-1] != id {
-			f.terms = append(f.terms, id)
-			f.starts = append(f.starts, uint32(len(f.lines)))
-		}
-		if p != last {
-			f.lines = append(f.lines, uint32(p))
-		}
-		last = p
-	}
-	f.starts = append(f.starts, uint32(len(f.lines)))
-	f.terms, f.starts = slices.Clip(f.terms), slices.Clip(f.starts)
-}
-
-// on returns the lines of f that have a term.
-func (f *file) on(id uint32) []uint32 {
-	i, ok := slices.BinarySearch(f.terms, id)
-	if !ok {
-		return nil
-	}
-	return f.lines[f.starts[i]:f.starts[i+1]]
 }

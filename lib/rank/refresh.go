@@ -1,0 +1,192 @@
+package rank
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// file is what the index knows of one file.
+type file struct {
+	entry
+	extra bool // it is in the extra segment, whatever the base says of it
+	seen  bool
+}
+
+// least is how many changed files are kept apart before everything is read anew;
+// of a large folder, an eighth.
+const least = 64
+
+// refresh finds what is new, changed or gone, by size and time of each file, as
+// git itself does, and reads it. The first time, it looks for an index on disk.
+func (x *Index) refresh(ctx context.Context) error {
+	if x.base == nil {
+		x.load()
+	}
+	changed, err := x.walk(ctx)
+	if err != nil {
+		return fmt.Errorf("read %q: %w", x.root.Name(), err)
+	}
+	if !changed && x.base != nil {
+		return nil
+	}
+	apart := 0
+	for _, f := range x.known {
+		if f.extra {
+			apart++
+		}
+	}
+	if x.base == nil || apart > max(least, len(x.base.files)/8) {
+		x.base, x.extra = x.build(slices.Collect(maps.Keys(x.known))), nil
+		for path, f := range x.known {
+			f.extra = false
+			x.known[path] = f
+		}
+		x.save()
+		return ctx.Err()
+	}
+	x.extra = nil
+	if apart > 0 {
+		var paths []string
+		for path, f := range x.known {
+			if f.extra {
+				paths = append(paths, path)
+			}
+		}
+		x.extra = x.build(paths)
+	}
+	return ctx.Err()
+}
+
+// walk brings known up to date and reports whether anything has changed.
+func (x *Index) walk(ctx context.Context) (changed bool, err error) {
+	x.skipped, x.fault = 0, nil
+	seen := map[string]bool{}
+	total := int64(0)
+	err = fs.WalkDir(x.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			if path == "." {
+				return err
+			}
+			x.note(err)
+			return skip(d) // unreadable or gone meanwhile: the rest still counts
+		}
+		if d.IsDir() {
+			if path != "." && (skipDir(d.Name()) || x.made(path)) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() || skipFile(d.Name()) {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil || info.Size() > MaxFile || info.Size() == 0 {
+			x.note(err)
+			return nil
+		}
+		if total += info.Size(); len(seen) >= MaxFiles || total > MaxBytes {
+			x.skipped++
+			return nil
+		}
+		seen[path] = true
+		changed = x.visit(path, info) || changed
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	for path := range x.known {
+		if !seen[path] {
+			delete(x.known, path)
+			changed = true
+		}
+	}
+	return changed, nil
+}
+
+func skip(d fs.DirEntry) error {
+	if d != nil && d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// visit notes one file and reports whether it is new or changed.
+func (x *Index) visit(path string, info fs.FileInfo) bool {
+	size, mtime := info.Size(), info.ModTime().UnixNano()
+	if old, ok := x.known[path]; ok && !old.racy && old.size == size && old.mtime == mtime {
+		return false
+	}
+	// The clock of a file system ticks in steps: what was written a moment ago can
+	// be written again within the same one.
+	racy := time.Now().UnixNano()-mtime < int64(50*time.Millisecond)
+	x.known[path] = file{entry: entry{path: path, size: size, mtime: mtime, racy: racy}, extra: true}
+	return true
+}
+
+// note keeps the first error that says that a file is there and could not be read
+// just now. Finding nothing means something only where there was none.
+func (x *Index) note(err error) {
+	if x.fault == nil && err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		x.fault = err
+	}
+}
+
+// build reads files into a segment, by all processors.
+func (x *Index) build(paths []string) *segment {
+	slices.Sort(paths)
+	files := make([]entry, len(paths))
+	spans := make([][]span, len(paths))
+	readers := make([]*reader, max(1, min(runtime.GOMAXPROCS(0), len(paths)/16)))
+	faults := make([]error, len(paths))
+	next := make(chan int)
+	var all sync.WaitGroup
+	for i := range readers {
+		readers[i] = newReader()
+		all.Go(func() {
+			for n := range next {
+				files[n] = x.known[paths[n]].entry
+				text, err := x.text(paths[n])
+				faults[n] = err
+				if err == nil && readable(text) {
+					files[n].kind = uint8(kindOf(paths[n], text))
+					spans[n] = readers[i].read(uint32(n), paths[n], text)
+				}
+			}
+		})
+	}
+	for n := range paths {
+		next <- n
+	}
+	close(next)
+	all.Wait()
+	for n, err := range faults {
+		if err != nil {
+			x.note(err)
+			f := x.known[paths[n]]
+			f.racy = true // it may be readable next time
+			x.known[paths[n]] = f
+			files[n].racy = true
+		}
+	}
+	return assemble(files, spans, readers)
+}
+
+// text reads a file for its lines.
+func (x *Index) text(path string) ([]byte, error) {
+	b, err := x.root.ReadFile(path)
+	if err == nil && len(b) > MaxFile {
+		err = fmt.Errorf("%w: grown too large", fs.ErrNotExist)
+	}
+	return b, err
+}

@@ -1,0 +1,296 @@
+package rank
+
+import (
+	"bytes"
+	"cmp"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+const (
+	reach     = 8    // lines from the first to the last that are weighed together
+	maxQuoted = 8    // lines of Best
+	maxShown  = 18   // lines of a hit
+	maxLine   = 480  // bytes; a longer line is never shown
+	perFile   = 3    // hits of one file
+	near      = 0.35 // of the best hit's score: what is below is no answer
+	lineShare = 1.0  // of the best lines in the score of a passage
+)
+
+// matched is a line that has words of the question.
+type matched struct {
+	n    int // from 1
+	mask uint64
+	gain [maxWants]float64
+	cue  float64
+	raws int
+}
+
+// windows looks at the lines of the best passages.
+func (x *Index) windows(q *query, passages []scored, limit int) []Hit {
+	texts := map[string][][]byte{}
+	var hits []Hit
+	for _, p := range passages {
+		lines, ok := texts[p.path]
+		if !ok {
+			text, err := x.text(p.path)
+			x.note(err)
+			lines = bytes.Split(text, []byte{'\n'})
+			texts[p.path] = lines
+		}
+		if int(p.to) > len(lines) {
+			continue // changed since the walk: the others still count
+		}
+		hits = append(hits, x.hit(q, p, lines))
+	}
+	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+	return x.pick(q, hits, texts, limit)
+}
+
+// hit finds the lines of a passage that say it best.
+func (x *Index) hit(q *query, p scored, lines [][]byte) Hit {
+	h := Hit{Path: p.path, Cover: q.cover(p.mask), Count: q.count(p.mask)}
+	found := x.matches(q, p, lines)
+	from, to, score := int(p.from), min(int(p.to), int(p.from)+1), 0.0
+	for i := range found {
+		for j := i; j < len(found) && found[j].n-found[i].n < reach; j++ {
+			if s := q.window(found[i : j+1]); s > score*1.02 {
+				from, to, score = found[i].n, found[j].n, s
+			}
+		}
+	}
+	h.Score = p.score + lineShare*q.worth(p.kind)*score
+	h.Defines = p.decl > 0 && x.declares(q, lines[p.decl-1])
+	h.BestStart, h.BestEnd = widen(lines, from, to, int(p.from), int(p.to))
+	h.Start, h.End = surroundings(p, h.BestStart, h.BestEnd)
+	return h
+}
+
+// matches are the lines of a passage that have words of the question.
+func (x *Index) matches(q *query, p scored, lines [][]byte) []matched {
+	var found []matched
+	kinds := languageOf(p.path).kinds(lines[p.from-1 : p.to])
+	for n := int(p.from); n <= int(p.to); n++ {
+		line, kind := lines[n-1], kinds[n-int(p.from)]
+		if len(line) > maxLine || kind == blank || kind == foreign {
+			continue
+		}
+		m := matched{n: n}
+		factor := 1.0
+		switch {
+		case n == int(p.decl):
+			factor = 1.3
+		case kind == comment:
+			factor = 1.1
+		}
+		runs(line, func(run []byte) {
+			x.lex.words(run, func(word []byte, _ bool) {
+				for i := range q.wants {
+					for _, o := range q.wants[i].options {
+						if o.word == string(word) {
+							m.mask |= 1 << i
+							m.gain[i] = max(m.gain[i], q.wants[i].kind*o.factor*o.rarity*factor)
+						}
+					}
+				}
+			})
+		})
+		if len(q.raws) > 0 {
+			low := strings.ToLower(string(line))
+			for i, raw := range q.raws {
+				if strings.Contains(low, raw) {
+					m.raws |= 1 << i
+				}
+			}
+		}
+		if m.mask != 0 || m.raws != 0 {
+			m.cue = q.cue(line)
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// cue is how much a line looks like the kind of answer that is asked for.
+func (q *query) cue(line []byte) float64 {
+	cue := 1.0
+	if q.number && number(line) {
+		cue += 0.3
+	}
+	if q.failure && fails(line) {
+		cue += 0.15
+	}
+	return cue
+}
+
+// number reports whether a number that means something stands in a line.
+func number(line []byte) bool {
+	word := false
+	for i, c := range line {
+		digit := '0' <= c && c <= '9'
+		if digit && !word && (c > '1' || i+1 < len(line) && line[i+1] >= '0' && line[i+1] <= '9') {
+			return true
+		}
+		word = digit || c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	}
+	return false
+}
+
+// fails reports whether a line is about something that goes wrong.
+func fails(line []byte) bool {
+	low := bytes.ToLower(line)
+	for _, sign := range []string{"err", "raise", "throw", "except", "panic", "fail", "fatal", "abort", "refus", "return nil,", "return false"} {
+		if bytes.Contains(low, []byte(sign)) {
+			return true
+		}
+	}
+	return false
+}
+
+// window scores neighbouring lines: each want counts once, where it counts most.
+func (q *query) window(lines []matched) float64 {
+	var have uint64
+	var best [maxWants]float64
+	raws, cue := 0, 1.0
+	for i := range lines {
+		m := &lines[i]
+		have |= m.mask
+		raws |= m.raws
+		cue = max(cue, m.cue)
+		for rest := m.mask; rest != 0; rest &= rest - 1 {
+			w := bits.TrailingZeros64(rest)
+			best[w] = max(best[w], m.gain[w])
+		}
+	}
+	score := rawBonus * float64(bits.OnesCount(uint(raws)))
+	for _, gain := range best {
+		score += gain
+	}
+	length := lines[len(lines)-1].n - lines[0].n
+	return cue * score * (1 - 0.04*float64(length)) * (0.5 + 0.5*q.cover(have))
+}
+
+// declares reports whether a line declares a name that is, whole, a word of the
+// question.
+func (x *Index) declares(q *query, line []byte) bool {
+	found, n := false, 0
+	runs(line, func(run []byte) {
+		var last string
+		x.lex.words(run, func(word []byte, _ bool) { last = string(word) })
+		if n++; n <= 4 {
+			found = found || slices.ContainsFunc(q.wants, func(w want) bool { return w.options[0].word == last })
+		}
+	})
+	return found
+}
+
+// widen takes in the comment above and the line below, so that what is quoted can
+// be understood.
+func widen(lines [][]byte, from, to, least, last int) (int, int) {
+	fits := func(n int) bool {
+		return n >= least && n <= last && len(bytes.TrimSpace(lines[n-1])) > 0 && len(lines[n-1]) <= maxLine && to-from+1 < maxQuoted
+	}
+	for i := 0; i < 2 && fits(from-1) && remark(lines[from-2]); i++ {
+		from--
+	}
+	for i := 0; i < 3 && fits(to+1) && remark(lines[to-1]); i++ {
+		to++
+	}
+	if to == from && fits(to+1) {
+		to++
+	}
+	return from, to
+}
+
+func remark(line []byte) bool {
+	text := bytes.TrimSpace(line)
+	return bytes.HasPrefix(text, []byte("//")) || bytes.HasPrefix(text, []byte("# ")) || bytes.HasPrefix(text, []byte("* "))
+}
+
+// surroundings are the whole passage, where it is short, or else the lines around
+// those that say it best.
+func surroundings(p scored, from, to int) (int, int) {
+	first, last := int(p.from), int(p.to)
+	if last-first < maxShown {
+		return first, last
+	}
+	room := max(0, maxShown-(to-from+1))
+	from -= min(room/2, from-first)
+	to = min(from+maxShown-1, last)
+	return max(first, min(from, to-maxShown+1)), to
+}
+
+// pick takes the best hits, few of each file, and makes neighbours one.
+func (x *Index) pick(q *query, hits []Hit, texts map[string][][]byte, limit int) []Hit {
+	var out []Hit
+	taken := map[string]int{}
+	for _, h := range hits {
+		if len(out) == limit || h.Score < near*hits[0].Score {
+			break
+		}
+		if i := slices.IndexFunc(out, func(o Hit) bool { return o.joins(h) }); i >= 0 {
+			out[i].Start, out[i].End = min(out[i].Start, h.Start), max(out[i].End, h.End)
+			continue
+		}
+		if taken[h.Path]++; taken[h.Path] <= perFile {
+			out = append(out, h)
+		}
+	}
+	for i := range out {
+		h := &out[i]
+		h.Lines = show(texts[h.Path], h.Start, h.End)
+		h.Words = x.surface(q, texts[h.Path][h.Start-1:h.End])
+	}
+	return out
+}
+
+// joins reports whether two hits are so near that one reference shows both.
+func (h Hit) joins(o Hit) bool {
+	return h.Path == o.Path && o.Start <= h.End+2 && h.Start <= o.End+2 && max(h.End, o.End)-min(h.Start, o.Start) < maxShown+maxShown/2
+}
+
+func show(lines [][]byte, from, to int) []string {
+	var out []string
+	for _, l := range lines[from-1 : to] {
+		out = append(out, strings.TrimSuffix(string(l), "\r"))
+	}
+	return out
+}
+
+// surface returns the names of lines that are words of the question, as they
+// stand there, the weightiest first.
+func (x *Index) surface(q *query, lines [][]byte) []string {
+	type name struct {
+		text   string
+		weight float64
+	}
+	var names []name
+	for _, line := range lines {
+		runs(line, func(run []byte) {
+			if !bytes.ContainsFunc(run, unicode.IsLetter) || len(run) > maxRun {
+				return // a number says nothing of what stands here
+			}
+			gain := 0.0
+			x.lex.words(run, func(word []byte, _ bool) {
+				for _, w := range q.wants {
+					for _, o := range w.options {
+						if o.word == string(word) {
+							gain += w.kind * o.factor * o.rarity
+						}
+					}
+				}
+			})
+			if gain > 0 && !slices.ContainsFunc(names, func(n name) bool { return n.text == string(run) }) {
+				names = append(names, name{string(run), gain})
+			}
+		})
+	}
+	slices.SortStableFunc(names, func(a, b name) int { return cmp.Compare(b.weight, a.weight) })
+	var out []string
+	for _, n := range names[:min(len(names), 6)] {
+		out = append(out, n.text)
+	}
+	return out
+}
