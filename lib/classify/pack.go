@@ -31,11 +31,17 @@ const (
 	ack
 	thanks
 	more
+	problem
+	solved
+	first
+	second
+	later
 )
 
 var sections = map[string]kind{
 	"anywhere": anywhere, "start": start, "clause": start | clause, "told": told, "end": end, "lead": lead, "idle": idle,
-	"ack": ack, "thanks": ack | thanks, "more": more, "common": 0, "letters": 0,
+	"ack": ack, "thanks": ack | thanks, "more": more,
+	"problem": problem, "solved": solved, "first": first, "second": second, "later": later, "common": 0, "letters": 0,
 }
 
 // pack is the text of one language's phrases, ours or a team's.
