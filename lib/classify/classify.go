@@ -52,7 +52,7 @@ type Classifier struct {
 	now          func() time.Time
 	say          func(format string, args ...any)
 	seed         maphash.Seed
-	reasons      [][]byte // by number, as JSON strings
+	reasons      [][]byte // all but phrases, as JSON strings
 	version      string
 	pool         sync.Pool
 }
@@ -124,18 +124,26 @@ func (c *Classifier) nameReasons() {
 	for _, name := range reasonNames {
 		add(name)
 	}
-	for _, phrase := range c.lex.phrases {
-		add("question:word:" + phrase)
-	}
-	c.firstPattern = len(c.reasons)
+	c.firstPattern = len(c.reasons) + len(c.lex.phrases) // whose names are made when they are needed
 	for i := range c.ackPatterns {
 		add(fmt.Sprintf("ack:pattern:%d", i))
 	}
 	for i := range c.rules {
-		c.rules[i].reason = len(c.reasons)
+		c.rules[i].reason = len(c.reasons) + len(c.lex.phrases)
 		add("rule:" + c.rules[i].name)
 		add("rule-failed:" + c.rules[i].name)
 	}
+}
+
+// appendReason writes a reason as a JSON string.
+func (c *Classifier) appendReason(dst []byte, reason int) []byte {
+	switch phrase := reason - fixedReasons; {
+	case phrase < 0:
+		return append(dst, c.reasons[reason]...)
+	case phrase < len(c.lex.phrases):
+		return ndjson.AppendString(dst, "question:word:"+c.lex.phrase(phrase))
+	}
+	return append(dst, c.reasons[reason-len(c.lex.phrases)]...)
 }
 
 // Version names rules and code: it changes whenever either does.

@@ -13,11 +13,11 @@ import (
 
 func TestConfiguredWords(t *testing.T) {
 	c := classifier(t, Options{Config: config.Classifier{
-		AckPatterns: []string{`^(jos|ok|\w+ beres)\W*$`}, QuestionKeywords: []string{"Piye carane", "咋"},
+		AckPatterns: []string{`^(jos|ok|\w+ beres)\W*$`}, QuestionKeywords: []string{"Piye carane", "点解"},
 	}})
 	for text, want := range map[string]string{
-		"JOS!!": "ack:pattern:0", "tugas beres": "ack:pattern:0", "ok 为坏了": "nothing-asked", "jos почему": "nothing-asked",
-		"piye carane deploy": "question:word:piye carane", "咋办": "question:word:咋",
+		"JOS!!": "ack:pattern:0", "tugas beres": "ack:pattern:0", "ok 为坏了": "nothing-asked", "jos покоја": "nothing-asked",
+		"piye carane deploy": "question:word:piye carane", "点解坏了": "question:word:点解",
 	} {
 		if e := run(t, c, says(text))[0]; strings.Join(e.Reasons, " ") != want {
 			t.Errorf("%q: %v, want %s", text, e.Reasons, want)

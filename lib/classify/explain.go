@@ -84,7 +84,7 @@ func (c *Classifier) inWords(reason int) string {
 	case reason < fixedReasons:
 		return reasonWords[reason]
 	case reason < c.firstPattern:
-		return fmt.Sprintf("the words %q ask", c.lex.phrases[reason-fixedReasons])
+		return fmt.Sprintf("the words %q ask", c.lex.phrase(reason-fixedReasons))
 	case reason < c.firstPattern+len(c.ackPatterns):
 		return fmt.Sprintf("ack_patterns[%d] of the configuration matches", reason-c.firstPattern)
 	}

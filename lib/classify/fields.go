@@ -102,7 +102,7 @@ func (s *state) append(dst []byte, e *Event, changes map[string]any) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, s.reasons[reason]...)
+		dst = s.appendReason(dst, int(reason))
 	}
 	f.dst = append(dst, ']')
 	if v.lang != "" || changes["lang"] != nil {

@@ -169,7 +169,7 @@ func (t *text) hanLang(lex *lexicon) string {
 	switch {
 	case ja > zh:
 		return "ja"
-	case zh > 0 || t.scripts.count[han] > 6:
+	case zh > 0 || t.scripts.count[han] > 4:
 		return "zh"
 	}
 	return ""
@@ -181,15 +181,18 @@ func (t *text) wordLang(lex *lexicon) string {
 	const (
 		whole  = 12 // a frequent word of one language
 		lonely = 4  // one that is only in its phrases
-		enough = 6
+		enough = 7
 	)
 	var score [maxLanguages]int
 	for _, w := range t.words {
-		langs, weight := lex.common[w.id], whole
-		if langs == 0 {
-			if langs, weight = lex.of[w.id], lonely; bits.OnesCount32(langs) != 1 {
-				continue
-			}
+		langs, phrases, weight := lex.common[w.id], lex.of[w.id], whole
+		switch {
+		case langs == 0 && bits.OnesCount32(phrases) != 1:
+			continue
+		case langs == 0:
+			langs, weight = phrases, lonely
+		case phrases&^langs != 0:
+			weight = weight * 2 / 3
 		}
 		weight /= bits.OnesCount32(langs)
 		for ; langs != 0; langs &= langs - 1 {

@@ -9,19 +9,21 @@ import (
 )
 
 // lexicon is all phrases of the packs in use, ready to be matched: words have
-// numbers, phrases are paths in a tree of words.
+// numbers, phrases are paths in a tree of words. Every start of the program makes
+// it anew, so it is made without a thing per phrase.
 type lexicon struct {
 	langs   []string
 	lang    uint32 // bit of the language that is being added
 	ids     map[string]uint16
+	words   []string        // by number
 	common  []uint32        // by word: the languages it is frequent in, a bit each
 	of      []uint32        // by word: the languages that have it in a phrase
 	letters map[rune]uint32 // the languages that a letter tells
-	first   []int32         // by word: the tree below it, 0 for none
+	first   []int32         // by word: the node of phrases that begin with it, 0 for none
+	below   []kind          // by word: the kinds of those
 	nodes   []node
-	phrases []string
-
-	below []kind // by word: the kinds of all phrases that begin with it
+	phrases []int32 // that ask: a node, or below 0 the name -1-n
+	names   []string
 
 	// Scripts without spaces: phrases by their first rune, the longest first.
 	dense map[rune][]densePhrase
@@ -31,11 +33,12 @@ type lexicon struct {
 	maybe [1024]uint64
 }
 
+// node is a word behind those of its parents.
 type node struct {
-	words  []uint16 // the words that may follow, and
-	next   []int32  // where each leads
-	kinds  kind     // of the phrase that ends here
-	phrase int32
+	parent, child, next int32 // the first word that may follow; another behind the same parent
+	phrase              int32 // that ends here and asks
+	word                uint16
+	kinds               kind // of the phrase that ends here
 }
 
 type densePhrase struct {
@@ -51,15 +54,19 @@ const (
 	anyWord = 1
 )
 
+// maxPhrases is how many words, and phrases, there may be: they and the other
+// reasons have numbers of 16 bits.
+const maxPhrases = 60000
+
 // newLexicon takes the packs, and more question phrases.
 func newLexicon(packs []pack, questions []string) (*lexicon, error) {
-	const words = 8 << 10 // about as many as ours have
+	const words, nodes = 8 << 10, 32 << 10 // about as many as ours have
 	l := &lexicon{
-		ids: make(map[string]uint16, words), common: make([]uint32, 2, words), of: make([]uint32, 2, words), letters: map[rune]uint32{},
-		first: make([]int32, 2, words), below: make([]kind, 2, words),
-		nodes: make([]node, 1, 2*words), phrases: make([]string, 0, words), dense: make(map[rune][]densePhrase, 256),
+		ids: make(map[string]uint16, words), words: make([]string, 2, words), letters: map[rune]uint32{},
+		common: make([]uint32, 2, words), of: make([]uint32, 2, words), first: make([]int32, 2, words), below: make([]kind, 2, words),
+		nodes: make([]node, 1, nodes), phrases: make([]int32, 0, nodes), dense: make(map[rune][]densePhrase, 512),
 	}
-	l.ids[""], l.ids["*"] = unknown, anyWord
+	l.ids[""], l.ids["*"], l.words[anyWord] = unknown, anyWord, "*"
 	for _, p := range packs {
 		if err := l.addPack(p); err != nil {
 			return nil, err
@@ -81,20 +88,21 @@ func newLexicon(packs []pack, questions []string) (*lexicon, error) {
 func (l *lexicon) id(word string) uint16 {
 	id, ok := l.ids[word]
 	if !ok {
-		id = uint16(len(l.ids))
+		id = uint16(len(l.words))
 		l.ids[word] = id
+		l.words = append(l.words, word)
 		l.common = append(l.common, 0)
 		l.of = append(l.of, 0)
 		l.first = append(l.first, 0)
 		l.below = append(l.below, 0)
-		slot := hint([]byte(word))
+		slot := hint(word)
 		l.maybe[slot>>6] |= 1 << (slot & 63)
 	}
 	return id
 }
 
 // hint is a number that few words share; upper case does not change it.
-func hint(word []byte) uint32 {
+func hint[T string | []byte](word T) uint32 {
 	n := len(word)
 	h := uint32(n)*0x9E3779B1 ^ uint32(word[0]|0x20)*0x85EBCA6B ^ uint32(word[n-1]|0x20)*0xC2B2AE35 ^ uint32(word[n/2]|0x20)*0x27D4EB2F
 	return h >> 16
@@ -114,103 +122,160 @@ func (l *lexicon) lookup(word []byte) uint16 {
 	return l.ids[string(word)]
 }
 
-// add takes one phrase of one kind. A phrase of several words counts without
-// accents too.
-func (l *lexicon) add(phrase string, k kind) error {
-	r, _ := utf8.DecodeRuneInString(phrase)
-	switch {
-	case len(l.ids) > 60000:
-		return errors.New("there are too many words in the packs") // a number has 16 bits
-	case len(phrase) > 200:
-		return errors.New("is too long for a phrase")
-	case isDense(r):
-		l.addDense(r, phrase, k)
-		return nil
-	case r == '-' && len(phrase) > 2:
-		return l.addTail(folded(phrase[1:]), k)
+// add takes a line of a pack: "is/are it" stands for both phrases. Those of
+// several words count without accents too.
+func (l *lexicon) add(line string, k kind) error {
+	if len(l.words) > maxPhrases || len(l.phrases) > maxPhrases {
+		return errors.New("there are too many phrases in the packs")
 	}
-	words := phraseWords(phrase)
-	plain, accents := words, false
-	for i, w := range words {
-		if p, ok := bare(w); ok && len(words) > 1 {
-			if !accents {
-				plain, accents = slices.Clone(words), true
-			}
-			plain[i] = p
+	fields := strings.Fields(line)
+	if r, _ := utf8.DecodeRuneInString(line); isDense(r) || r == '-' && len(line) > 2 {
+		if len(fields) > 1 {
+			return errors.New("has a space, but its script has none")
+		}
+		return l.addLetters(line, k)
+	}
+	choices, many := make([][][]uint16, len(fields)), 1
+	accents := false
+	for i, field := range fields {
+		var has bool
+		choices[i], has = l.choices(field, false)
+		accents = accents || has
+		if many *= len(choices[i]); many > 5000 {
+			return errors.New("stands for too many phrases")
 		}
 	}
-	l.addWords(words, phrase, k)
+	l.plant(0, 0, choices, k)
 	if accents {
-		l.addWords(plain, phrase, k)
+		for i, field := range fields {
+			choices[i], _ = l.choices(field, true)
+		}
+		l.plant(0, 2, choices, k)
 	}
 	return nil
 }
 
-func (l *lexicon) addWords(words []string, phrase string, k kind) {
-	at := int32(0)
-	for i, word := range words {
-		id := l.id(word)
-		l.of[id] |= l.lang
-		if i == 0 {
-			l.below[id] |= k
-		}
-		if at == 0 {
-			if l.first[id] == 0 {
-				l.first[id] = l.newNode()
+// choices is the words of each alternative of a field, on request without their
+// accents, and whether there are any.
+func (l *lexicon) choices(field string, plain bool) (all [][]uint16, accents bool) {
+	for choice := range strings.SplitSeq(field, "/") {
+		var ids []uint16
+		for _, w := range phraseWords(choice) {
+			b, has := bare(w)
+			accents = accents || has
+			if plain && has {
+				w = b
 			}
-			at = l.first[id]
-			continue
+			ids = append(ids, l.id(w))
 		}
-		i := slices.Index(l.nodes[at].words, id)
-		if i < 0 {
-			to := l.newNode()
-			n := &l.nodes[at]
-			i = len(n.next)
-			if i > 0 && n.words[i-1] == anyWord {
-				i-- // which comes last: of two phrases of one length, the plainer is named
+		all = append(all, ids)
+	}
+	return all, accents
+}
+
+// plant puts the phrases of the fields behind the node at, 0 for none. Those of
+// fewer than least words do not count.
+func (l *lexicon) plant(at int32, least int, fields [][][]uint16, k kind) {
+	if len(fields) == 0 {
+		if at != 0 && least <= 0 { // else nothing but punctuation
+			l.ends(at, k)
+		}
+		return
+	}
+	for _, words := range fields[0] {
+		to, need := at, least
+		for _, id := range words {
+			to = l.child(to, id)
+			if id != anyWord {
+				need--
 			}
-			n.words, n.next = slices.Insert(n.words, i, id), slices.Insert(n.next, i, to)
 		}
-		at = l.nodes[at].next[i]
+		l.plant(to, need, fields[1:], k)
 	}
-	if at == 0 {
-		return // nothing but punctuation
+}
+
+// child is the node of a word behind at. '*' comes last: of two phrases of one
+// length, the plainer is named.
+func (l *lexicon) child(at int32, id uint16) int32 {
+	from := &l.first[id]
+	if at != 0 {
+		from = &l.nodes[at].child
 	}
+	last := int32(0)
+	for n := *from; n != 0; n = l.nodes[n].next {
+		if l.nodes[n].word == id {
+			return n
+		}
+		last = n
+	}
+	n := int32(len(l.nodes))
+	new := node{parent: at, word: id}
+	if id == anyWord && last != 0 {
+		l.nodes[last].next = n
+	} else {
+		new.next, *from = *from, n
+	}
+	l.nodes = append(l.nodes, new)
+	return n
+}
+
+// ends notes that a phrase of the kinds ends at a node.
+func (l *lexicon) ends(at int32, k kind) {
 	n := &l.nodes[at]
-	if n.kinds == 0 {
-		n.phrase = l.newPhrase(phrase)
+	if n.kinds&asking == 0 && k&asking != 0 {
+		n.phrase = int32(len(l.phrases))
+		l.phrases = append(l.phrases, at)
 	}
 	n.kinds |= k
-}
-
-func (l *lexicon) newNode() int32 {
-	l.nodes = append(l.nodes, node{})
-	return int32(len(l.nodes) - 1)
-}
-
-func (l *lexicon) newPhrase(text string) int32 {
-	l.phrases = append(l.phrases, text)
-	return int32(len(l.phrases) - 1)
-}
-
-func (l *lexicon) addDense(r rune, phrase string, k kind) {
-	l.dense[r] = l.addTo(l.dense[r], phrase, phrase, k)
-}
-
-// addTail takes the end of a word.
-func (l *lexicon) addTail(tail string, k kind) error {
-	if k != anywhere && k != end {
-		return errors.New("the end of a word, as -나요, can only stand in [anywhere] and [end]")
+	for ; at != 0; at = l.nodes[at].parent {
+		id := l.nodes[at].word
+		l.of[id] |= l.lang
+		if l.nodes[at].parent == 0 {
+			l.below[id] |= k
+		}
 	}
-	last := tail[len(tail)-1]
-	l.tails[last] = l.addTo(l.tails[last], tail, "-"+tail, k)
+}
+
+// phrase is the text of a phrase that asks, as it is compared.
+func (l *lexicon) phrase(i int) string {
+	at := l.phrases[i]
+	if at < 0 {
+		return l.names[-1-at]
+	}
+	var words []string
+	for ; at != 0; at = l.nodes[at].parent {
+		words = append(words, l.words[l.nodes[at].word])
+	}
+	slices.Reverse(words)
+	return strings.Join(words, " ")
+}
+
+// addLetters takes phrases that are compared letter by letter: of scripts without
+// spaces, and ends of words.
+func (l *lexicon) addLetters(line string, k kind) error {
+	for phrase := range strings.SplitSeq(line, "/") {
+		r, _ := utf8.DecodeRuneInString(phrase)
+		tail := folded(strings.TrimPrefix(phrase, "-"))
+		switch {
+		case tail == "":
+		case r != '-':
+			l.dense[r] = l.addTo(l.dense[r], phrase, phrase, k)
+		case k != anywhere && k != end:
+			return errors.New("the end of a word, as -나요, can only stand in [anywhere] and [end]")
+		default:
+			last := tail[len(tail)-1]
+			l.tails[last] = l.addTo(l.tails[last], tail, "-"+tail, k)
+		}
+	}
 	return nil
 }
 
 func (l *lexicon) addTo(list []densePhrase, text, name string, k kind) []densePhrase {
 	i := slices.IndexFunc(list, func(p densePhrase) bool { return p.text == text })
 	if i < 0 {
-		i, list = len(list), append(list, densePhrase{text: text, phrase: l.newPhrase(name)})
+		l.names = append(l.names, name)
+		l.phrases = append(l.phrases, int32(-len(l.names)))
+		i, list = len(list), append(list, densePhrase{text: text, phrase: int32(len(l.phrases) - 1)})
 	}
 	list[i].kinds |= k
 	list[i].langs |= l.lang
@@ -219,9 +284,16 @@ func (l *lexicon) addTo(list []densePhrase, text, name string, k kind) []densePh
 
 // phraseWords cuts a phrase as words.go cuts a message.
 func phraseWords(phrase string) []string {
+	plain := true
+	for i := 0; plain && i < len(phrase); i++ {
+		plain = phrase[i] == '*' || phrase[i] == '\'' || phrase[i] < utf8.RuneSelf && classes[phrase[i]] == letter
+	}
+	if plain || phrase == "-1" {
+		return []string{folded(phrase)}
+	}
 	words := strings.FieldsFunc(phrase, func(r rune) bool {
 		if r < utf8.RuneSelf {
-			return classes[r] != letter && r != '\'' && r != '*' && r != '+' && phrase != "-1"
+			return classes[r] != letter && r != '\'' && r != '*' && r != '+'
 		}
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '’'
 	})
@@ -271,9 +343,9 @@ func (l *lexicon) walk(at int32, rest []word, kinds kind, depth int) (n int, end
 	if len(rest) == 0 || rest[0].breaks {
 		return n, end
 	}
-	for i, w := range nd.words {
-		if w == anyWord || w == rest[0].id && w != unknown {
-			if m, e := l.walk(nd.next[i], rest[1:], kinds, depth+1); m > n || m == n && m > depth && e.kinds&kinds&told != 0 {
+	for i := nd.child; i != 0; i = l.nodes[i].next {
+		if w := l.nodes[i].word; w == anyWord || w == rest[0].id && w != unknown {
+			if m, e := l.walk(i, rest[1:], kinds, depth+1); m > n || m == n && m > depth && e.kinds&kinds&told != 0 {
 				n, end = m, e
 			}
 		}

@@ -358,7 +358,7 @@ func (c *cutter) dense() {
 			}
 			rest := run[i+len(p.text):]
 			c.scripts.votes(p.langs)
-			told = c.ask(p, i, told, atEnd && c.lex.trails(rest))
+			told = c.ask(p, i, told, atEnd && i >= covered && c.lex.trails(rest))
 			if i >= covered {
 				c.push(unknown, p.kinds)
 				covered, name = i+len(p.text), 0

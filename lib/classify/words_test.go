@@ -101,7 +101,7 @@ var wordCases = []struct{ text, class, reasons string }{
 	{"cảm ơn nhé", "ack", "ack:words"},
 	{"who knows", "ack", "ack:words"},
 	{"will do", "ack", "ack:words"},
-	{"そうですよね", "ack", "no-question:small-talk ack:words"},
+	{"そうですよね", "ack", "ack:words"},
 	{"ok", "ack", "ack:words"},
 	{"OK!", "ack", "ack:words"},
 	{"ok?", "ack", "no-question:small-talk ack:words"},
