@@ -42,12 +42,16 @@ the others are only printed, unless --log or --home says so.
 		&cli.StringFlag{Name: "after", Usage: "print from a little before where `FILE`, the output of a later stage, ends"},
 		&cli.BoolFlag{Name: "once", Usage: "local: end when what is there has been read"},
 		&cli.BoolFlag{Name: "text", Usage: "stdin: each line is the text of a message"},
+		&cli.BoolFlag{Name: "print-manifest", Usage: "print what the platform takes as the set-up of an app, and end"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records of stdin and files to `FILE`"},
 	},
 	Run: run,
 }
 
 func run(c *cli.Call) (err error) {
+	if c.Bool("print-manifest") {
+		return sources.Manifest(c.Out, c.Args)
+	}
 	plan, err := watch.Read(c.Args, sources.Names(), watch.Flags{
 		Log: c.Bool("log") || c.IsSet("home"), NoLog: c.Bool("no-log"), After: c.IsSet("after"),
 		Once: c.Bool("once"), Text: c.Bool("text"), Rejects: c.IsSet("rejects"),
@@ -70,28 +74,19 @@ func run(c *cli.Call) (err error) {
 
 // source makes the feed that the command line names.
 func source(c *cli.Call, plan watch.Plan) (watch.Feed, error) {
-	switch plan.Source {
-	case "export":
+	switch {
+	case plan.Source == "export":
 		r, err := export.Open(plan.Arg)
 		return watch.FromSources(map[string]chat.Source{plan.Source: r}), err
-	case "stdin", "file":
-		if c.Bool("text") {
-			return watch.FromText(c.In, cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody"), time.Now), nil
-		}
+	case c.Bool("text"):
+		return watch.FromText(c.In, cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody"), time.Now), nil
+	case plan.Source != watch.Live:
 		return watch.FromRecords(stream.Input{Files: plan.Files, Stdin: c.In, Rejects: c.String("rejects"), Say: c.Say}), nil
 	}
 	cfg, err := watch.Config(c.String("home"), c.String("config"))
 	if err != nil {
 		return nil, err
 	}
-	live := map[string]chat.Source{}
-	for _, name := range plan.Live(cfg) {
-		if live[name], err = sources.Open(cfg, name, sources.Options{LocalDir: plan.Arg, Once: c.Bool("once")}); err != nil {
-			return nil, err
-		}
-	}
-	if len(live) == 0 {
-		return nil, watch.NoSource()
-	}
-	return watch.FromSources(live), nil
+	live, err := sources.OpenAll(cfg, plan.Names, sources.Options{LocalDir: plan.Arg, Once: c.Bool("once")})
+	return watch.FromSources(live), err
 }

@@ -30,18 +30,17 @@ the name.
   tri init                          begin: a few questions, a configuration, a check
   tri help                          every tool, in the order of the pipe
   tri report why 142                the same as tri-report why 142`,
-	Rest:     true,
-	Commands: []cli.Program{initCommand, demoCommand, helpCommand},
-	Run:      func(c *cli.Call) error { return front.Exec(c.Args) },
+	Rest: true, Commands: []cli.Program{initCommand, demoCommand, helpCommand},
+	Run: func(c *cli.Call) error { return front.Exec(c.Args) },
 }
 
-var initCommand = cli.Program{
-	Name: "init", Usage: "ask a few questions and write a configuration",
-	Help: `Asks on a terminal what its options do not say; elsewhere, and with --yes, takes
-the defaults. Then looks at what it made, as tri-health does.`,
+var initCommand = cli.Program{Name: "init", Args: "[platform]", Usage: "ask a few questions and write a configuration",
+	Help: `With a platform (slack, discord, …), prints how an app or bot is made there: the
+steps, the exact scopes, the manifest. Then asks on a terminal what its options do
+not say; elsewhere, and with --yes, takes the defaults; writes the configuration,
+where there is none yet, and looks at it as tri-health does.`,
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "begin in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "platform", Usage: "watch a `KIND` of chat: local or mattermost"},
 		&cli.StringFlag{Name: "local-dir", Usage: "keep the local chat in `DIR`"},
 		&cli.StringFlag{Name: "mattermost-url", Usage: "reach the server at `URL`"},
 		&cli.StringSliceFlag{Name: "chat", Usage: "watch the chat with `ID` (repeatable; default all)"},
@@ -61,8 +60,12 @@ func initialize(c *cli.Call) error {
 		return err
 	}
 	defer home.Close()
+	platform, done, err := setup.Steps(home, c.Args, c.Bool("force"), c.Out)
+	if err != nil || done {
+		return err
+	}
 	a := setup.Answers{
-		Platform: c.String("platform"), LocalDir: c.String("local-dir"), MattermostURL: c.String("mattermost-url"),
+		Platform: platform, LocalDir: c.String("local-dir"), MattermostURL: c.String("mattermost-url"),
 		Chats: c.Strings("chat"), Codebases: c.Strings("codebase"), Agent: c.String("agent"),
 		Approvers: c.Strings("approver"), Language: c.String("language"),
 	}
@@ -79,8 +82,7 @@ func initialize(c *cli.Call) error {
 	return health.Print(c.Out, health.Run(c.Context, health.Options{Dir: home.Dir(), Now: time.Now}))
 }
 
-var demoCommand = cli.Program{
-	Name: "demo", Usage: "show the whole path on this machine, in a minute",
+var demoCommand = cli.Program{Name: "demo", Usage: "show the whole path on this machine, in a minute",
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "dir", Usage: "leave everything in `DIR`", Value: "demo"},
 		&cli.StringFlag{Name: "codebase", Usage: "ask about the code in `DIR`", Value: "."},
@@ -94,7 +96,5 @@ var demoCommand = cli.Program{
 	},
 }
 
-var helpCommand = cli.Program{
-	Name: "help", Args: "[command]", Usage: "list the tools, or show how one is used",
-	Run: func(c *cli.Call) error { return front.Help(c.Out, c.Args) },
-}
+var helpCommand = cli.Program{Name: "help", Args: "[command]", Usage: "list the tools, or show how one is used",
+	Run: func(c *cli.Call) error { return front.Help(c.Out, c.Args) }}

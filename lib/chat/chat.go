@@ -184,8 +184,11 @@ var ErrUnsupported = errors.New("not supported by the platform")
 // Checker looks from outside whether a platform is set up, for tri-health: the
 // token, its scopes, the membership in each watched chat, intents, the clock. It
 // posts nothing. Findings come in the order in which one would mend them.
+//
+// Self is who we are there, as far as it was found out: its ID is what the
+// classifier must know for ours.
 type Checker interface {
-	Check(ctx context.Context) []Finding
+	Check(ctx context.Context) (self event.Sender, findings []Finding)
 }
 
 // Finding is one line of tri-health.
@@ -195,6 +198,13 @@ type Finding struct {
 	Warn bool   // not OK, but it works without
 	Text string // "the bot is a member of #dev"
 	Mend string // what to do; "" when OK
+}
+
+// Guide is how a platform is set up.
+type Guide struct {
+	Steps    string // what a person does there, in order, with the exact scopes
+	Config   string // lines for under chat: of config.yaml, indented by two spaces
+	Manifest string // what the platform takes as the whole set-up of an app; "" for none
 }
 
 // App is a source that shares its stream with every other connection of the same

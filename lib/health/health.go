@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -42,7 +41,8 @@ type Options struct {
 	Dir    string // the home; "" is the default one
 	Config string // "" is the home's config.yaml
 	Now    func() time.Time
-	HTTP   *http.Client // nil: one that waits 5 s and follows nowhere
+	// Platforms are those to look at, and then at nothing else; none: all.
+	Platforms []string
 }
 
 // patient is how long a program or a server may take to answer.
@@ -61,10 +61,13 @@ func Run(ctx context.Context, o Options) []Check {
 	if o.Dir == "" {
 		o.Dir = disk.DefaultDir()
 	}
-	if o.HTTP == nil {
-		o.HTTP = &http.Client{Timeout: patient, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	}
 	x := &examination{Options: o}
+	if len(o.Platforms) > 0 {
+		if x.readConfig(); x.config != nil {
+			x.chats(ctx)
+		}
+		return x.checks
+	}
 	x.clock()
 	x.readConfig()
 	x.openHome()
@@ -75,7 +78,7 @@ func Run(ctx context.Context, o Options) []Check {
 		x.people()
 		x.codebases(ctx)
 		x.agents(ctx)
-		x.chat(ctx)
+		x.chats(ctx)
 	}
 	if x.home != nil {
 		x.logs()

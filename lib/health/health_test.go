@@ -100,7 +100,7 @@ func TestConfiguration(t *testing.T) {
 		{"sandbox: \"off\"\ninvestigator: {agent: exec, command: [cat]}\n", "investigator", OK, "cat"},
 		{"sandbox: \"off\"\nvalidator: {agent: exec, command: [no-such-program]}\n", "validator", Fail, "no-such-program"},
 		{"chat: {local: {dir: nowhere}}\n", "chat local", Fail, "no folder"},
-		{"chat: {mattermost: {url: 'http://127.0.0.1:1', token_env: TRI_TEST_NO_TOKEN}}\n", "token", Fail, "TRI_TEST_NO_TOKEN"},
+		{"chat: {mattermost: {url: 'http://127.0.0.1:1', token_env: TRI_TEST_NO_TOKEN}}\n", "chat mattermost", Fail, "TRI_TEST_NO_TOKEN"},
 	} {
 		want(t, newPlace(t, tt.config).look(), tt.name, tt.status, tt.message)
 	}
@@ -126,48 +126,54 @@ func TestModes(t *testing.T) {
 func TestMattermost(t *testing.T) {
 	const token = "s3cr3t-t0k3n-of-the-b0t"
 	t.Setenv("TRI_TEST_TOKEN", token)
+	bot, other := strings.Repeat("b", 26), strings.Repeat("c", 26)
 	reply, status := "", 200
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/api/v4/users/me" || r.Header.Get("Authorization") != "Bearer "+token {
-			status = 400
+		switch {
+		case r.Header.Get("Authorization") != "Bearer "+token:
+			w.WriteHeader(400)
+		case r.URL.Path == "/api/v4/users/me":
+			w.WriteHeader(status)
+			fmt.Fprint(w, reply)
+		default:
+			fmt.Fprintf(w, `[{"id":%q,"display_name":"Dev"}]`, other)
 		}
-		w.WriteHeader(status)
-		fmt.Fprint(w, reply)
 	}))
 	defer srv.Close()
 	config := func(url, bot string) string {
 		return "chat: {mattermost: {url: '" + url + "', token_env: TRI_TEST_TOKEN}}\nclassifier: {bot_id: '" + bot + "'}\n"
 	}
+	me := func(name string, isBot bool) string {
+		return fmt.Sprintf(`{"id":%q,"username":%q,"is_bot":%v}`, bot, name, isBot)
+	}
+	watching := func(id string) string {
+		return config(srv.URL, bot) + "watched_chats: [{platform: mattermost, chat_id: '" + id + "'}]\n"
+	}
 	for _, tt := range []struct {
 		reply   string
 		status  int
 		config  string
+		name    string
 		want    string
 		message string
 	}{
-		{`{"id":"b1","username":"tri","is_bot":true}`, 200, config(srv.URL+"/", "b1"), OK, "as tri"},
-		{`{"id":"b1","username":"tri\u202e","is_bot":true}`, 200, config(srv.URL, "b2"), Warn, "tri<U+202E> there"},
-		{`{"id":"b1","username":"ana","is_bot":false}`, 200, config(srv.URL, "b1"), Warn, "person's account"},
-		{`{}`, 401, config(srv.URL, "b1"), Fail, "401"},
-		{`<html>`, 200, config(srv.URL, "b1"), Fail, "no Mattermost"},
+		{me("tri", true), 200, config(srv.URL+"/", bot), "mattermost token", OK, "as tri"},
+		{me("tri\u202e", true), 200, config(srv.URL, other), "mattermost bot", Warn, "tri<U+202E> there"},
+		{me("ana", false), 200, config(srv.URL, bot), "mattermost token", Warn, "person's account"},
+		{me("tri", true), 200, watching(other), "mattermost chat", OK, "Dev"},
+		{me("tri", true), 200, watching(bot), "mattermost chat", Fail, "not a member"},
+		{`{}`, 401, config(srv.URL, bot), "mattermost token", Fail, "401"},
+		{`<html>`, 200, config(srv.URL, bot), "mattermost token", Fail, "invalid character"},
+		{"", 0, config("http://127.0.0.1:1", bot), "mattermost token", Fail, "refused"},
 	} {
 		reply, status = tt.reply, tt.status
 		checks := newPlace(t, tt.config).look()
-		want(t, checks, "token", OK, "")
 		for _, c := range checks {
 			if strings.Contains(c.Message+c.Fix, token) {
 				t.Errorf("%s tells the token", c.Name)
 			}
-			if c.Name == "chat mattermost" && (c.Status != tt.want || !strings.Contains(c.Message, tt.message)) {
-				t.Errorf("%s: %+v", tt.reply, c)
-			}
 		}
-	}
-	srv.Close()
-	for _, c := range newPlace(t, config(srv.URL, "b1")).look() {
-		if c.Name == "chat mattermost" && (c.Status != Fail || !strings.Contains(c.Message, "reach mattermost")) {
-			t.Errorf("a server that is gone: %+v", c)
-		}
+		want(t, checks, tt.name, tt.want, tt.message)
 	}
 }
 
@@ -257,14 +263,14 @@ func TestFlockOn(t *testing.T) {
 	}
 }
 
-func event(seq int, at time.Time) string {
+func eventLine(seq int, at time.Time) string {
 	return fmt.Sprintf(`{"seq":%d,"platform":"local","create_time":%q}`+"\n", seq, at.Format(time.RFC3339))
 }
 
 func TestLag(t *testing.T) {
-	first := event(0, noon.Add(-time.Hour))
-	second := event(len(first), noon.Add(-20*time.Second))
-	third := event(len(first)+len(second), noon.Add(-time.Second))
+	first := eventLine(0, noon.Add(-time.Hour))
+	second := eventLine(len(first), noon.Add(-20*time.Second))
+	third := eventLine(len(first)+len(second), noon.Add(-time.Second))
 	for _, tt := range []struct {
 		name, classified, mark string
 		check, status, message string
@@ -278,7 +284,7 @@ func TestLag(t *testing.T) {
 		{"dispatch stuck", first + second, `{"seq":-1}`, "lag tri-dispatch", Fail, "ago"},
 		{"no mark", first + second, "", "lag tri-dispatch", Fail, "ago"},
 		{"broken mark", first, "{", "lag tri-dispatch", Fail, "dispatch.json"},
-		{"another log", event(5, noon), "", "lag tri-classify", Fail, "cut or replaced"},
+		{"another log", eventLine(5, noon), "", "lag tri-classify", Fail, "cut or replaced"},
 	} {
 		p := newPlace(t, "")
 		p.write(eventsName, first+second+third)
@@ -296,7 +302,7 @@ func TestLag(t *testing.T) {
 
 func TestClockBehindTheLog(t *testing.T) {
 	p := newPlace(t, "")
-	p.write(eventsName, event(0, noon.Add(time.Hour)))
+	p.write(eventsName, eventLine(0, noon.Add(time.Hour)))
 	want(t, p.look(), "clock", Warn, "1 h ahead")
 }
 

@@ -2,7 +2,6 @@ package health
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,18 +126,4 @@ func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
 		return
 	}
 	x.ok(name, "%s", program)
-}
-
-// chat looks at how the platforms are reached.
-func (x *examination) chat(ctx context.Context) {
-	if dir := x.config.Chat.Local.Dir; dir != "" {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			x.failed("chat local", "mkdir "+dir, errors.Join(err, errors.New("the local chat has no folder")))
-		} else {
-			x.ok("chat local", "%s", dir)
-		}
-	}
-	if x.config.Chat.Mattermost.URL != "" {
-		x.mattermost(ctx)
-	}
 }

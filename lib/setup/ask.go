@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/chat/sources"
+	"tri/lib/config"
 	"tri/lib/disk"
 	"tri/lib/sysexit"
 )
@@ -50,7 +52,7 @@ func on(platform string) func(*Answers) bool {
 
 func questions() []question {
 	qs := []question{
-		{asks: "Which chat? local is a folder of text files, to try things with", choices: []string{"local", "mattermost"}, standard: fixed("local")},
+		{asks: "Which chat? local is a folder of text files, to try things with", choices: sources.Names(), standard: fixed("local")},
 		{asks: "Folder of the local chat", when: on("local"), standard: func(_ *Answers, at Around) string { return filepath.Join(at.Home, "chat") }},
 		{asks: "Address of the Mattermost server (https://…)", when: on("mattermost"), standard: fixed("")},
 		{asks: "Ids of the chats to watch, with spaces between; none is all that the bot can see", standard: fixed("")},
@@ -199,5 +201,36 @@ func Begin(h *disk.Home, a Answers, at Around, force bool, in io.Reader, out io.
 	if err := Complete(&a, at, in, out); err != nil {
 		return "", err
 	}
+	if a.Platform != config.PlatformLocal && a.Platform != config.PlatformMattermost {
+		guide, err := sources.Guide(a.Platform)
+		if err != nil {
+			return "", err
+		}
+		a.Section = strings.TrimRight(guide.Config, "\n")
+	}
 	return Write(h, a, force)
+}
+
+// Steps writes how the platform that args name, if any, is set up. done is true
+// where that is all: there is a configuration, which is not to be replaced.
+func Steps(h *disk.Home, args []string, force bool, w io.Writer) (platform string, done bool, err error) {
+	if len(args) == 0 {
+		return "", false, nil
+	}
+	if len(args) > 1 {
+		return "", false, sysexit.With(sysexit.Usage, errors.New("tri init takes one platform"))
+	}
+	guide, err := sources.Guide(args[0])
+	if err != nil {
+		return "", false, sysexit.With(sysexit.Usage, err)
+	}
+	text := guide.Steps
+	if guide.Manifest != "" {
+		text += "\nThe manifest, which tri-watch " + args[0] + " --print-manifest prints alone:\n\n" + guide.Manifest
+	}
+	text += "\nconfig.yaml, under chat:\n\n" + guide.Config
+	if _, err := io.WriteString(w, text+"\n"); err != nil {
+		return "", false, sysexit.With(sysexit.IO, fmt.Errorf("write steps: %w", err))
+	}
+	return args[0], h.Exists(FileName) && !force, nil
 }

@@ -25,7 +25,7 @@ const FileName = "config.yaml"
 // Answers are what a configuration is made of. Empty ones get a default, or stay
 // out of the file.
 type Answers struct {
-	Platform      string // local, mattermost
+	Platform      string // local, mattermost, slack, …
 	LocalDir      string
 	MattermostURL string
 	Chats         []string // ids; none: all that the bot can see
@@ -33,6 +33,10 @@ type Answers struct {
 	Agent         string   // search, claude
 	Approvers     []string
 	Language      string
+
+	// Section is what stands under chat: for platforms that need nothing but what
+	// their guide says; set by Begin.
+	Section string
 }
 
 // ErrExists means that there is a configuration already.

@@ -34,6 +34,18 @@ import (
 // Platform is the name of this chat in every record.
 const Platform = "local"
 
+// Guide is how a local chat is set up.
+var Guide = chat.Guide{
+	Steps: `1. mkdir a folder; each file in it is a room.
+2. Say something: echo 'ana: where is the retry limit?' >> ~/chat/dev
+3. Read what the bot answers: tail -f ~/chat/dev
+`,
+	Config: `  local:
+    dir: ~/chat
+    bot_name: tri
+`,
+}
+
 // Limits. A message of the bot, escaped, and a person's line stay inside an
 // event's line of 1 MiB however they are encoded.
 const (

@@ -4,7 +4,9 @@
 package sources
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -25,12 +27,12 @@ type Options struct {
 type platform struct {
 	name  string
 	open  func(*config.Config, Options) (chat.Source, error)
-	guide string
+	guide chat.Guide
 }
 
 var platforms = []platform{
-	{config.PlatformLocal, openLocal, ""},
-	{config.PlatformMattermost, openMattermost, ""},
+	{config.PlatformLocal, openLocal, local.Guide},
+	{config.PlatformMattermost, openMattermost, mattermost.Guide},
 }
 
 // Names are the platforms, in the order of the page.
@@ -45,22 +47,67 @@ func Names() []string {
 // Open makes the source of a platform as the configuration says. It does not
 // reach out.
 func Open(cfg *config.Config, name string, o Options) (chat.Source, error) {
+	p, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	return p.open(cfg, o)
+}
+
+// OpenAll makes the sources of the platforms with these names, or, without names,
+// of all that the configuration turns on.
+func OpenAll(cfg *config.Config, names []string, o Options) (map[string]chat.Source, error) {
+	if len(names) == 0 {
+		names = cfg.On()
+	}
+	if len(names) == 0 {
+		return nil, sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("which source? the configuration has no chat")),
+			"tri init makes a configuration; tri-watch -h has an example of each source")
+	}
+	all := map[string]chat.Source{}
+	for _, name := range names {
+		var err error
+		if all[name], err = Open(cfg, name, o); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Manifest writes what the platform that args name takes as the whole set-up of
+// an app.
+func Manifest(w io.Writer, args []string) error {
+	if len(args) != 1 {
+		return sysexit.With(sysexit.Usage, errors.New("--print-manifest is for one platform"))
+	}
+	p, err := find(args[0])
+	if err != nil {
+		return err
+	}
+	if p.guide.Manifest == "" {
+		return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%s takes no manifest", p.name)), "tri init "+p.name+" prints the steps")
+	}
+	if _, err := io.WriteString(w, p.guide.Manifest); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write manifest: %w", err))
+	}
+	return nil
+}
+
+// Guide says how to set a platform up.
+func Guide(name string) (chat.Guide, error) {
+	p, err := find(name)
+	if err != nil {
+		return chat.Guide{}, err
+	}
+	return p.guide, nil
+}
+
+func find(name string) (*platform, error) {
 	i := slices.IndexFunc(platforms, func(p platform) bool { return p.name == name })
 	if i < 0 {
 		return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("no chat platform is called %q", name)), "there are: "+strings.Join(Names(), ", "))
 	}
-	return platforms[i].open(cfg, o)
-}
-
-// Guide says how to set a platform up: steps, scopes, an app manifest. "" where
-// there is nothing to say.
-func Guide(name string) string {
-	for _, p := range platforms {
-		if p.name == name {
-			return p.guide
-		}
-	}
-	return ""
+	return &platforms[i], nil
 }
 
 // some keeps a nil pointer from becoming a source that is not nil.

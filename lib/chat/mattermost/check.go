@@ -1,0 +1,89 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// Guide implements what tri init prints.
+var Guide = chat.Guide{
+	Steps: `1. System Console > Integrations > Bot Accounts: allow bot accounts.
+2. Integrations > Bot Accounts > Add: name it (tri), role Member. Copy the token.
+3. Add the bot to the team and to each channel that it is to watch.
+4. Take "Use channel mentions" and "Use group mentions" from its role, so that
+   nothing it posts can alert everybody.
+5. Put the token into $MATTERMOST_TOKEN, or a file of mode 0600.
+`,
+	Config: `  mattermost:
+    url: https://chat.example.com
+    token_env: MATTERMOST_TOKEN
+`,
+}
+
+// maxSkew is how far the server's clock may be from ours before it is told.
+const maxSkew = 30 * time.Second
+
+// Check implements chat.Checker.
+func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
+	me, err := c.me(ctx)
+	if err != nil {
+		mend := "is the server up, and its address right?"
+		if statusOf(err) == http.StatusUnauthorized {
+			mend = "make a new token for the bot account"
+		} else if hints := sysexit.Hints(err); len(hints) > 0 {
+			mend = hints[0]
+		}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask %s who we are: %v", c.base.Host, err), Mend: mend}}
+	}
+	self = event.Sender{ID: me.ID, Type: "user", Name: me.Username}
+	account := chat.Finding{Name: "token", OK: true, Text: fmt.Sprintf("%s as %s", c.base, me.Username)}
+	if me.IsBot {
+		self.Type = "bot"
+	} else {
+		account = chat.Finding{Name: "token", Warn: true, Text: me.Username + " is a person's account", Mend: "make a bot account"}
+	}
+	findings = append(findings, account)
+	findings = append(findings, c.checkChats(ctx)...)
+	c.mu.Lock()
+	skew := c.ahead
+	c.mu.Unlock()
+	if skew.Abs() > maxSkew {
+		findings = append(findings, chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("the server's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+	}
+	return self, findings
+}
+
+// checkChats says which watched chats the bot is a member of.
+func (c *Client) checkChats(ctx context.Context) (findings []chat.Finding) {
+	var mine []room
+	if err := c.get(ctx, "users/me/channels", nil, &mine); err != nil {
+		return []chat.Finding{{Name: "chat", Text: fmt.Sprintf("list the bot's channels: %v", err), Mend: "add the bot to a team"}}
+	}
+	names := map[string]string{}
+	for _, r := range mine {
+		names[r.ID] = r.DisplayName
+	}
+	if c.chats == nil {
+		if len(mine) == 0 {
+			return []chat.Finding{{Name: "chat", Text: "the bot is a member of no channel", Mend: "add it to those that it is to watch"}}
+		}
+		return []chat.Finding{{Name: "chat", OK: true, Text: fmt.Sprintf("watches all %d channels that the bot is a member of", len(mine))}}
+	}
+	for id := range c.chats {
+		name, ok := names[id]
+		switch {
+		case ok:
+			findings = append(findings, chat.Finding{Name: "chat", OK: true, Text: "member of " + strings.TrimSpace(name+" "+id)})
+		default:
+			findings = append(findings, chat.Finding{Name: "chat", Text: "not a member of " + id, Mend: "add the bot to that channel, or take it from watched_chats"})
+		}
+	}
+	return findings
+}
