@@ -22,43 +22,32 @@ type Flags struct {
 
 // Plan is what a command line asks for.
 type Plan struct {
-	Source string   // live, export, stdin, file
+	Source string   // Live, export, stdin, file
 	Arg    string   // the folder of local, "" for the configuration's; the path of export
 	Files  []string // of file
 	Log    bool     // keep events in the home
-
-	names []string // of live: the platforms; none: those that the configuration has
+	Names  []string // of Live: the platforms; none: those that the configuration has
 }
+
+// Live is the source of a plan that listens to platforms.
+const Live = "live"
 
 // Name is what the watch is called in its heartbeat.
 func (p *Plan) Name() string {
-	if len(p.names) > 0 {
-		return strings.Join(p.names, " ")
+	if len(p.Names) > 0 {
+		return strings.Join(p.Names, " ")
 	}
 	return p.Source
-}
-
-// Live are the platforms to listen to.
-func (p *Plan) Live(cfg *config.Config) []string {
-	if len(p.names) > 0 {
-		return p.names
-	}
-	return cfg.On()
-}
-
-// NoSource says that there is nothing to listen to.
-func NoSource() error {
-	return sysexit.Hint(usage("which source? the configuration has no chat"), "tri init makes a configuration; tri-watch -h has an example of each source")
 }
 
 // Read makes a plan of the arguments, or says what is wrong with them. platforms
 // are the names of those that can be listened to.
 func Read(args, platforms []string, f Flags) (Plan, error) {
-	p := Plan{Source: "live"}
+	p := Plan{Source: Live}
 	switch {
 	case len(args) == 0:
 	case args[0] == config.PlatformLocal && len(args) == 2 && !slices.Contains(platforms, args[1]):
-		p.names, p.Arg = args[:1], args[1]
+		p.Names, p.Arg = args[:1], args[1]
 	case args[0] == "export":
 		if len(args) != 2 {
 			return p, usage("export takes one argument")
@@ -75,7 +64,7 @@ func Read(args, platforms []string, f Flags) (Plan, error) {
 				return p, sysexit.Hint(usage("%q is no platform", name), "there are: "+strings.Join(platforms, ", "))
 			}
 		}
-		p.names = slices.Compact(slices.Sorted(slices.Values(args)))
+		p.Names = slices.Compact(slices.Sorted(slices.Values(args)))
 	default:
 		p.Source, p.Files = "file", args
 		if err := notMeant(args[0], platforms); err != nil {
@@ -85,7 +74,7 @@ func Read(args, platforms []string, f Flags) (Plan, error) {
 			return p, usage("--text reads stdin, not files: tri-watch stdin --text <file")
 		}
 	}
-	p.Log = (p.Source == "live" || f.Log) && !f.NoLog
+	p.Log = (p.Source == Live || f.Log) && !f.NoLog
 	return p, p.check(f)
 }
 
@@ -109,7 +98,7 @@ func (p *Plan) check(f Flags) error {
 		return usage("--no-log keeps no log: --log or --home goes not with it")
 	case f.After && !p.Log:
 		return usage("--after needs a log: what is only printed has no place to go on from")
-	case f.Once && (len(p.names) != 1 || p.names[0] != config.PlatformLocal):
+	case f.Once && (len(p.Names) != 1 || p.Names[0] != config.PlatformLocal):
 		return usage("--once is for local; %s ends by itself or never", p.Name())
 	case f.Text && p.Source != "stdin":
 		return usage("--text is for stdin")
