@@ -17,6 +17,8 @@ type Sources struct {
 	// Approved says that a person wrote the text, not an agent: an address that
 	// stands in no source is then a remark and no longer fatal.
 	Approved bool
+	// Exists tells whether a path is in the codebase; nil where there is none.
+	Exists func(path string) bool
 }
 
 // Problem is something wrong with a text. A fatal one must not leave.

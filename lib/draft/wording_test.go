@@ -108,7 +108,7 @@ func TestUntraced(t *testing.T) {
 		"`MaxRetries` is 3 (lib/retry.go:2), `Fetch` stops.":        "",
 		"three tries, retry.MaxRetries, and `retry.go`":             "",
 		"It gives up after 5.":                                      "5",
-		"It sleeps 99 ms.":                                          "99",
+		"It sleeps 99 ms.":                                          "99 ms",
 		"It is `MaxTries`.":                                         "MaxTries",
 		"See lib/other.go.":                                         "lib/other.go",
 		"See lib/retry.go:2-4 and lib/retry.go:40.":                 "lib/retry.go:40",

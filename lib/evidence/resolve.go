@@ -36,9 +36,10 @@ type Finding struct {
 	// Start and End are the lines where it really stands, from 1; 0 when nothing
 	// narrower than the file was found.
 	Start, End int
-	Lines      []string // of that place
-	Drift      int      // lines between where it was cited and where it stands
-	Text       string   // the whole file, or the commit's message and paths
+	Lines      []string    // of that place
+	Drift      int         // lines between where it was cited and where it stands
+	Text       string      // the whole file, or the commit's message and paths
+	Taken      []*Evidence // the place and what is around it, taken apart
 }
 
 // Near is the text of the place and of the lines around it, for what is said of
@@ -112,17 +113,18 @@ func judge(p Place, lines []string, ref Ref) Finding {
 		return Finding{Result: Uncheckable, Note: "no line of the file is cited and nothing is quoted"}
 	}
 	f := Finding{Start: p.Start, End: p.End, Lines: lines[p.Start-1 : p.End]}
-	tokens := claimed(ref, p)
-	near := around(lines, p.Start, p.End)
-	switch gone := absent(tokens, near); {
-	case len(gone) > 0:
-		f.Result, f.Note = Contradicts, fmt.Sprintf("the cited lines do not hold %s, which the claim names", list(gone))
-	case strings.TrimSpace(strings.Join(f.Lines, "")) == "":
+	if strings.TrimSpace(strings.Join(f.Lines, "")) == "" {
 		f.Result, f.Note = Contradicts, "the cited lines are empty"
-	case len(tokens) == 0:
-		f.Result, f.Note = Uncheckable, "the lines exist, but nothing is quoted and the claim names nothing that could stand there"
-	default:
+		return f
+	}
+	near := []span{{p.Start, p.End}}
+	f.Taken = take(p, lines, near)
+	f.Result, f.Note = weigh(ref, p, lines, near, f.Taken, around(lines, p.Start, p.End))
+	if f.Result == "" {
 		f.Result, f.Note = Supports, "what the claim names stands there"
+		if len(claimed(ref, p)) == 0 {
+			f.Result, f.Note = Uncheckable, "the lines exist, but nothing is quoted and the claim names nothing that could stand there"
+		}
 	}
 	return f
 }
@@ -139,9 +141,13 @@ func judgeQuote(p Place, lines []string, ref Ref) Finding {
 		f.Note = fmt.Sprintf("the quoted text does not stand at the cited lines but at line %d", at.start)
 		return f
 	}
-	if gone := unproved(ref, p, lines, at); len(gone) > 0 {
-		f.Result = Contradicts
-		f.Note = fmt.Sprintf("the quote is right, but %s, which the claim names, does not stand there", list(gone))
+	near := []span{at}
+	if p.Start > 0 && p.End-p.Start < MaxLines && p.Start <= len(lines) && at.distance(p) > 0 {
+		near = append(near, span{p.Start, min(p.End, len(lines))})
+	}
+	f.Taken = take(p, lines, near)
+	if result, note := weigh(ref, p, lines, near, f.Taken, strings.Join(lines, "\n")); result != "" {
+		f.Result, f.Note = result, note
 		return f
 	}
 	f.Result, f.Note = Supports, "the quoted text stands there"
@@ -151,23 +157,74 @@ func judgeQuote(p Place, lines []string, ref Ref) Finding {
 	return f
 }
 
-// unproved lists what a claim names although a right quote does not show it: a
-// number must stand near the quote or in the cited lines, anything else in the
-// file.
-func unproved(ref Ref, p Place, lines []string, at span) []string {
-	near := around(lines, at.start, at.end)
-	if p.Start > 0 && p.End-p.Start < MaxLines {
-		near += "\n" + around(lines, p.Start, min(p.End, len(lines)))
+// take takes the places and the lines around them apart.
+func take(p Place, lines []string, near []span) []*Evidence {
+	var out []*Evidence
+	for _, s := range near {
+		from := max(s.start-1-Around, 0)
+		out = append(out, Take(p.Path, lines[from:min(s.end+Around, len(lines))], from+1))
 	}
-	file := strings.Join(lines, "\n")
+	return out
+}
+
+// weigh compares a claim with the places that are cited for it; "" when nothing
+// speaks against it. Figures must stand near the places, names in names.
+func weigh(ref Ref, p Place, lines []string, near []span, evs []*Evidence, names string) (result, note string) {
+	if why := Contrary(ref.SupportsClaim, evs...); why != "" {
+		return Contradicts, "the claim " + why
+	}
+	names = p.Path + "\n" + names // a package's name is its folder's
 	var gone []string
-	for _, t := range claimed(ref, p) {
-		if !t.In(near) && (t.Kind == Number || !t.In(file)) {
+	tokens := claimed(ref, p)
+	for _, t := range tokens {
+		if t.Kind == Number && !slices.ContainsFunc(evs, func(e *Evidence) bool { return e.Where(t) != "" }) || t.Kind != Number && !t.In(names) {
 			gone = append(gone, t.Text)
 		}
 	}
-	return gone
+	if len(gone) > 0 {
+		return Contradicts, fmt.Sprintf("the cited lines do not hold %s, which the claim names", list(gone))
+	}
+	if len(tokens) == 0 && strange(ref.SupportsClaim, p, lines, near) {
+		return Contradicts, "the cited lines have no word of the claim: they say nothing about it"
+	}
+	return "", ""
 }
+
+const leastClaim = 2 // words of a claim that must say something before it is held against lines
+
+// strange reports whether a claim shares no word with the lines around the cited
+// places, nor with the file's path. A claim in another script than the code shares
+// none and may still be right.
+func strange(claim string, p Place, lines []string, near []span) bool {
+	about := content(terms(plainClaim(claim)))
+	about = slices.DeleteFunc(about, func(t term) bool { return !isASCII(t.text) })
+	if len(about) < leastClaim || !english(claim) {
+		return false
+	}
+	text := p.Path
+	for _, s := range near {
+		text += "\n" + strings.Join(lines[max(s.start-1-scene, 0):min(s.end+scene, len(lines))], "\n")
+	}
+	n, _ := shared(about, terms(text))
+	return n == 0
+}
+
+const scene = 12 // lines around a place that tell what it is part of
+
+// english guesses whether a text is in the language that code is written in.
+func english(text string) bool {
+	n := 0
+	for _, t := range terms(text) {
+		if anglo[t.text] {
+			n++
+		}
+	}
+	return n > 0
+}
+
+// anglo are small words that few sentences of English lack, and other languages
+// do not have.
+var anglo = map[string]bool{"the": true, "is": true, "are": true, "of": true, "and": true, "it": true, "that": true, "by": true, "when": true, "with": true, "its": true, "has": true, "which": true, "from": true, "this": true}
 
 // claimed lists what the claim names, the cited file itself apart.
 func claimed(ref Ref, p Place) []Token {
@@ -183,7 +240,7 @@ func claimed(ref Ref, p Place) []Token {
 // Names reports whether text means the file: its path or the end of it, or its
 // package's folder.
 func Names(file, text string) bool {
-	text = strings.Trim(text, "./")
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "./"), "/")
 	return text != "" && (file == text || strings.HasSuffix(file, "/"+text) ||
 		strings.HasPrefix(file, text+"/") || path.Base(path.Dir(file)) == text)
 }

@@ -137,7 +137,7 @@ func TestResolve(t *testing.T) {
 		{"claim's words at the lines", "lib/retry.go:6", "", "`MaxRetries` is 3", Supports, "", 0},
 		{"claim's words beside the lines", "lib/retry.go:3", "", "MaxRetries is 3", Supports, "", 0},
 		{"claim's words elsewhere", "lib/retry.go:18", "", "`MaxRetries` is 3", Contradicts, `"MaxRetries"`, 0},
-		{"claim's number is wrong", "lib/retry.go:6", "", "`MaxRetries` is 5", Contradicts, `"5"`, 0},
+		{"claim's number is wrong", "lib/retry.go:6", "", "`MaxRetries` is 5", Contradicts, "says 5, lib/retry.go:6 has 3", 0},
 		{"claim in a word", "lib/retry.go:6", "", "`MaxRetries` is three", Supports, "", 0},
 		{"nothing to check", "lib/retry.go:6", "", "retries are limited", Uncheckable, "", 0},
 		{"empty line", "lib/retry.go:4", "", "retries are limited", Contradicts, "empty", 0},

@@ -3,7 +3,6 @@ package evidence
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,7 +13,7 @@ const (
 	Name   = "name"   // an identifier, or anything in backticks
 	Path   = "path"   // a file's path
 	Flag   = "flag"   // an option of a program, or $VARIABLE
-	Number = "number" // 3, 1.5, 30s, 1_000
+	Number = "number" // 3, 1.5, 30s, 1_000, v1.2, 30 seconds
 )
 
 // Token is something in a sentence that either stands in the evidence or is made
@@ -24,29 +23,35 @@ type Token struct{ Kind, Text string }
 var (
 	fenced  = regexp.MustCompile("(?s)```[a-zA-Z0-9_+-]*\n?(.*?)(?:```|$)")
 	ticked  = regexp.MustCompile("`([^`\n]{1,200})`")
-	cited   = regexp.MustCompile(`(?:[\w@+/.-]*[A-Za-z][\w@+/-]*\.\d|(?:(?:\./)?\.?[\w@+-][\w.@+/-]*)?(?:\.[A-Za-z]\w*|/[\w-]+|\b(?:\w+file|README|LICENSE)))(?::\d{1,9}(?:[-–]\d{1,9}|:\d{1,9})?\b|#L\d{1,9}(?:-L?\d{1,9})?\b)`)
-	linesOf = regexp.MustCompile(`(?i)\b(?:lines?|baris|l\.)\s+\d+(?:\s*(?:-|–|to|and|sampai|dan|,)\s*\d+)*`)
 	marker  = regexp.MustCompile(`(?m)^[ \t>*-]*\d{1,2}[.)][ \t]`)
 	counted = regexp.MustCompile(`(?i)\b\d+\s+(?:lines?|places?|match(?:es)?|hits?|references?|results?|occurrences?|steps?|baris|tempat|hasil|langkah)\b|\b\d+(?:st|nd|rd|th)\b`)
 	address = regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+`)
 
-	word   = regexp.MustCompile(`\d{1,3}(?:,\d{3})+\b|(?:\$|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
-	number = regexp.MustCompile(`^\d+(?:[.,_]\d+)*(?:%|[a-zA-Z]{1,3})?$`)
-	digits = regexp.MustCompile(`\d+(?:[.,_]\d+)*`)
+	word = regexp.MustCompile(`(?:\$\{?|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
 	// statusClass is 5xx and the like: no number of its own.
 	statusClass = regexp.MustCompile(`^\dxx(?:/\dxx)*$`)
 
-	option = regexp.MustCompile(`^(?:--[a-zA-Z][\w-]*|\$[A-Za-z_]\w*)$`)
-	isPath = regexp.MustCompile(`^[~.]{0,2}/?(?:[\w@+-][\w.@+-]*/)+[\w.@+-]+$|^[\w@+-]+\.(?:go|js|ts|tsx|jsx|py|rb|rs|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|sql|ya?ml|toml|json|ndjson|md|txt|xml|html|css|proto|mod|sum|cfg|conf|ini|env|lock|mk|tf|ex|exs|lua|pl|csv|txtar)$`)
+	option = regexp.MustCompile(`^(?:--?[a-zA-Z][\w-]*|\$\{?[A-Za-z_]\w*)$`)
+	isPath = regexp.MustCompile(`^[~.]{0,2}/?(?:[\w@+-][\w.@+-]*/)+[\w.@+-]+$|^[\w@+-]+\.(?:go|js|ts|tsx|jsx|py|rb|rs|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|sql|ya?ml|toml|json|ndjson|md|txt|xml|html|css|proto|mod|sum|cfg|conf|ini|env|lock|mk|tf|ex|exs|lua|pl|csv|txtar|rst|adoc|vue|svelte|zig|nim|hs|ml|clj|erl|dart|m|mm|gradle|properties|service)$`)
 	humps  = regexp.MustCompile(`\p{Ll}\p{Lu}|^\p{Lu}+_|[\p{L}\p{N}]_[\p{L}\p{N}]|::|\(\)$`)
 	dotted = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_]+(?:\.[\p{L}_][\p{L}\p{N}_]+)+$`)
+	// standard is the name of a method or an encoding by its figure: SHA-512.
+	standard = regexp.MustCompile(`^(?i)(?:sha|utf|base|rs|hs|es|aes|crc|md|tls|rfc|iso)-?\d{1,5}$`)
+	commit   = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
 )
 
 // products are names that are written like identifiers and are none.
 var products = []string{
 	"github", "gitlab", "javascript", "typescript", "postgresql", "mysql", "nosql", "sqlite", "openai", "openapi", "linkedin", "youtube",
-	"mongodb", "dynamodb", "graphql", "websocket", "oauth", "ios", "macos", "paypal", "rabbitmq", "devops", "nodejs", "powershell",
+	"mongodb", "dynamodb", "graphql", "websocket", "websockets", "oauth", "ios", "macos", "paypal", "rabbitmq", "devops", "nodejs", "powershell",
 	"bigquery", "whatsapp", "clickhouse", "influxdb", "mariadb", "bitbucket", "vscode", "webassembly", "autocomplete", "deepl",
+	"kib", "mib", "gib", "tib", "mbit", "gbit", "mhz", "ghz", "kbps", "mbps", "json", "yaml", "opentelemetry", "symlinks", "pytest", "numpy", "e.g", "i.e", "a.k.a",
+}
+
+// keywords say nothing of a codebase, though they stand in backticks.
+var keywords = []string{
+	"nil", "null", "none", "true", "false", "undefined", "err", "error", "string", "int", "bool", "boolean", "float", "void", "return", "if", "else",
+	"for", "while", "func", "def", "class", "struct", "const", "var", "let", "get", "post", "put", "patch", "delete", "head", "stdin", "stdout", "stderr",
 }
 
 // Tokens lists what is checkable in text: everything in backticks and fences,
@@ -62,82 +67,146 @@ func Tokens(text string) []Token {
 	}
 	code := func(span string) string {
 		span = cited.ReplaceAllString(address.ReplaceAllString(span, " "), " ")
+		for _, q := range figures(span, true) {
+			add(Number, q)
+		}
 		for _, w := range word.FindAllString(span, -1) {
-			add(kindOf(w, true), strings.TrimSuffix(w, "()"))
+			if kind := kindOf(w, true); kind != "" && !slices.Contains(keywords, strings.ToLower(w)) {
+				add(kind, trim(w))
+			}
 		}
 		return " "
 	}
+	text = Fold(text)
 	text = fenced.ReplaceAllStringFunc(text, func(m string) string { return code(fenced.FindStringSubmatch(m)[1]) })
 	text = ticked.ReplaceAllStringFunc(text, func(m string) string { return code(strings.Trim(m, "`")) })
-	for _, re := range []*regexp.Regexp{address, marker, cited, linesOf, counted} {
+	for _, re := range []*regexp.Regexp{address, marker, cited, linesOf, nthLine, counted} {
 		text = re.ReplaceAllString(text, " ")
 	}
 	for _, w := range word.FindAllString(text, -1) {
-		switch kind := kindOf(w, false); {
-		case kind != "":
-			add(kind, strings.TrimSuffix(w, "()"))
-		case w[0] >= '0' && w[0] <= '9' && !statusClass.MatchString(w): // 30-second, 12-20
-			for _, n := range digits.FindAllString(w, -1) {
-				add(Number, n)
-			}
+		add(kindOf(w, false), trim(w))
+	}
+	for _, q := range figures(text, false) {
+		add(Number, q)
+	}
+	return slices.DeleteFunc(out, func(t Token) bool { return t.Kind == "" })
+}
+
+// trim takes away what a name is written with and is no part of it.
+func trim(w string) string {
+	w = strings.TrimSuffix(w, "()")
+	if strings.HasPrefix(w, "$") {
+		return "$" + strings.Trim(w, "${}")
+	}
+	return w
+}
+
+// figures are the numbers of text that must stand somewhere: not "a day", and
+// not the digits of an identifier.
+func figures(text string, code bool) []string {
+	var out []string
+	for _, q := range quantities(text, code) {
+		if q.soft || len(q.values) == 0 && q.version == "" {
+			continue
 		}
+		start, end := q.at, q.at+len(q.text)
+		for start > 0 && isHex(text[start-1]) {
+			start--
+		}
+		for end < len(text) && isWord(rune(text[end])) && text[end] < 0x80 {
+			end++
+		}
+		w := text[start:end]
+		if end > q.at+len(q.text) && (statusClass.MatchString(w) || commit.MatchString(w) || !shortTail(text[q.at+len(q.text):end])) {
+			continue
+		}
+		out = append(out, q.text)
 	}
 	return out
 }
 
-// Citations lists the places that text names in the way of references.
-func Citations(text string) []Place {
-	var out []Place
-	for _, m := range cited.FindAllString(address.ReplaceAllString(text, " "), -1) {
-		if p, err := Parse(m); err == nil && p.Start > 0 && !slices.Contains(out, p) {
-			out = append(out, p)
-		}
-	}
-	for _, m := range linesOf.FindAllString(text, -1) {
-		for _, n := range digits.FindAllString(m, -1) {
-			if line, err := strconv.Atoi(n); err == nil && line > 0 && !slices.Contains(out, Place{"", line, line}) {
-				out = append(out, Place{"", line, line})
-			}
-		}
-	}
-	return out
-}
+// shortTail reports whether letters directly behind digits leave a number: 10x,
+// 5k.
+func shortTail(s string) bool { return len(s) < 3 && !strings.ContainsAny(s, "0123456789_") }
 
-// kindOf classifies a word; in prose "" is a plain word.
+func isHex(b byte) bool { return b >= '0' && b <= '9' || b >= 'a' && b <= 'f' }
+
+// kindOf classifies a word that is no number; in prose "" is a plain word.
 func kindOf(w string, code bool) string {
+	r, _ := utf8.DecodeRuneInString(w)
 	switch {
-	case number.MatchString(w) && !statusClass.MatchString(w):
-		return Number
-	case option.MatchString(w):
-		return Flag
-	case isPath.MatchString(w) && (code || strings.Contains(w, ".") || strings.Count(w, "/") > 1):
+	case commit.MatchString(w) && strings.ContainsAny(w, "0123456789") && strings.ContainsAny(w, "abcdef"):
+		return Name
+	case mixed(w):
+		return Name
+	case isPath.MatchString(w) && (code || strings.Contains(w, ".") || strings.Count(w, "/") > 1) && !ratioOf(w):
 		return Path
+	case unicode.IsDigit(r):
+		return ""
+	case option.MatchString(w) && (code || !strings.HasPrefix(w, "-") || len(w) > 3):
+		return Flag
 	case code:
 		return Name
 	case slices.Contains(products, strings.ToLower(w)):
 		return ""
+	case standard.MatchString(w) && w != "utf-8" && !strings.EqualFold(w, "utf8"):
+		return Name
 	case humps.MatchString(w), dotted.MatchString(w) && utf8.RuneCountInString(w) > 4:
 		return Name
 	}
 	return ""
 }
 
+// ratioOf reports that a word with slashes is figures: 10/20/30.
+func ratioOf(w string) bool { return strings.Trim(w, "0123456789/.") == "" }
+
+// alphabets hold letters that look like Latin ones.
+var alphabets = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, {R16: []unicode.Range16{{Lo: 0xFF21, Hi: 0xFF5A, Stride: 1}}}}
+
+// mixed reports whether letters that only look Latin stand between Latin ones: a
+// name made to be misread. Words joined by hyphens may be of two alphabets.
+func mixed(w string) bool {
+	if isASCII(w) {
+		return false
+	}
+	for _, part := range strings.FieldsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		latin, other := false, false
+		for _, r := range part {
+			latin = latin || unicode.Is(unicode.Latin, r) && !unicode.Is(alphabets[4], r)
+			other = other || r != 'μ' && r != 'µ' && unicode.In(r, alphabets...)
+		}
+		if latin && other {
+			return true
+		}
+	}
+	return strings.ContainsFunc(w, func(r rune) bool { return unicode.Is(alphabets[4], r) }) ||
+		strings.ContainsAny(w, "._/") && unicode.In([]rune(strings.TrimLeft(w, "./~$-_"))[0], alphabets...) && isASCII(w[strings.LastIndexAny(w, "._/"):])
+}
+
 // In reports whether t stands in text as a whole, not as a part of a longer word
 // or number. A dotted name counts when all its parts do, since code inside a
-// package does not repeat the package's name.
+// package does not repeat the package's name; a plural when its singular does.
 func (t Token) In(text string) bool {
 	switch t.Kind {
 	case Number:
-		return hasNumber(text, digits.FindString(t.Text))
+		e := Evidence{place: "text", nums: slices.Concat(quantities(text, true), spelled(text))}
+		return e.Where(t) != ""
 	case Path:
-		return strings.Contains(text, strings.TrimLeft(t.Text, "./~"))
+		return hasPath(text, strings.TrimLeft(t.Text, "./~"))
 	case Flag:
-		return hasWord(strings.ReplaceAll(text, "-", "_"), strings.ReplaceAll(t.Text, "-", "_"))
+		return flagIn(text, t.Text)
 	}
-	if hasWord(text, t.Text) {
+	if hasWord(text, t.Text) || commit.MatchString(t.Text) && strings.Contains(text, t.Text) {
 		return true
 	}
-	parts := strings.FieldsFunc(t.Text, func(r rune) bool { return strings.ContainsRune(".:/@+", r) })
+	if standard.MatchString(t.Text) {
+		squeeze := strings.NewReplacer("-", "", "_", "", " ", "")
+		return strings.Contains(squeeze.Replace(strings.ToLower(text)), squeeze.Replace(strings.ToLower(t.Text)))
+	}
+	if one := strings.TrimSuffix(strings.TrimSuffix(t.Text, "s"), "'"); len(one) > 3 && len(one) < len(t.Text) && hasWord(text, one) {
+		return true
+	}
+	parts := strings.FieldsFunc(t.Text, func(r rune) bool { return strings.ContainsRune(".:/@+->", r) })
 	if len(parts) < 2 {
 		return false
 	}
@@ -148,6 +217,57 @@ func (t Token) In(text string) bool {
 	}
 	return true
 }
+
+// hasPath finds a path or the end of one: retry.go is in lib/retry.go and not in
+// lib/noretry.go.
+func hasPath(text, p string) bool {
+	for from := 0; p != ""; {
+		i := strings.Index(text[from:], p)
+		if i < 0 {
+			return false
+		}
+		i += from
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		after, _ := utf8.DecodeRuneInString(text[i+len(p):])
+		if (i == 0 || !isWord(before) && before != '-') && (i+len(p) == len(text) || !isWord(after) && after != '-') {
+			return true
+		}
+		from = i + 1
+	}
+	return false
+}
+
+// flagIn finds an option as it is written, as a program declares it ("dry-run" in
+// quotes, Fl dry-run in a manual page) or, when it has several words, as the name
+// that is made of it (dry_run, dryRun).
+func flagIn(text, flag string) bool {
+	if hasOption(text, flag) {
+		return true
+	}
+	bare := strings.TrimLeft(flag, "-${")
+	if strings.HasPrefix(flag, "$") {
+		return hasWord(text, bare)
+	}
+	for _, form := range []string{`"` + bare + `"`, "'" + bare + "'", "`" + bare + "`", "Fl " + bare, "Fl -" + bare, `"` + bare + `,`, `"` + bare + `=`, "-" + bare} {
+		if hasOption(text, form) {
+			return true
+		}
+	}
+	if !strings.ContainsAny(bare, "-_") {
+		return false
+	}
+	under := strings.ReplaceAll(bare, "-", "_")
+	squeezed := strings.ReplaceAll(under, "_", "")
+	return hasWord(strings.ReplaceAll(text, "-", "_"), under) || strings.Contains(strings.ToLower(text), strings.ToLower(squeezed)) && hasHumps(text, squeezed)
+}
+
+// hasOption is hasWord where a hyphen continues a word: --dry is not in --dry-run.
+func hasOption(text, w string) bool {
+	return hasWord(strings.ReplaceAll(text, "-", "_"), strings.ReplaceAll(w, "-", "_"))
+}
+
+// hasHumps finds a name in any case as a whole.
+func hasHumps(text, name string) bool { return hasWord(strings.ToLower(text), strings.ToLower(name)) }
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
@@ -183,36 +303,3 @@ func whole(text string, i, j int) bool {
 	}
 	return true
 }
-
-var numberWords = map[string][]string{
-	"0": {"zero", "nol"}, "1": {"one", "once", "single", "satu", "sekali"}, "2": {"two", "twice", "dua"},
-	"3": {"three", "thrice", "tiga"}, "4": {"four", "empat"}, "5": {"five", "lima"}, "6": {"six", "enam"},
-	"7": {"seven", "tujuh"}, "8": {"eight", "delapan"}, "9": {"nine", "sembilan"}, "10": {"ten", "sepuluh"}, "12": {"twelve", "dozen"},
-}
-
-var separators = strings.NewReplacer(",", "", "_", "")
-
-// hasNumber finds the number n in text, whatever its thousands are parted by,
-// with or without a unit behind it, or as a word.
-func hasNumber(text, n string) bool {
-	want := separators.Replace(n)
-	for _, at := range digits.FindAllStringIndex(text, -1) {
-		before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
-		if at[0] > 0 && unicode.IsLetter(before) && !hexPrefix(text[:at[0]]) {
-			continue // sha256 is no 256
-		}
-		got := text[at[0]:at[1]]
-		if separators.Replace(got) == want || slices.Contains(strings.FieldsFunc(got, func(r rune) bool { return r == ',' || r == '_' }), want) {
-			return true
-		}
-	}
-	lower := strings.ToLower(text)
-	for _, w := range numberWords[want] {
-		if hasWord(lower, w) {
-			return true
-		}
-	}
-	return false
-}
-
-func hexPrefix(s string) bool { return strings.HasSuffix(s, "0x") || strings.HasSuffix(s, "0X") }

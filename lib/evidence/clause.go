@@ -1,0 +1,323 @@
+package evidence
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// clause is a piece of a claim or of what stands in the evidence, taken apart for
+// comparison.
+type clause struct {
+	text    string
+	line    int  // where it begins, from 1; 0 in a claim
+	code    bool // no sentence
+	terms   []term
+	content []term
+	nums    []quantity
+	hits    []hit
+	negs    []term // the words that a negation is said of
+	asides  []term // those of subordinate clauses
+	quiet   bool   // it tells a condition
+}
+
+// hit is a phrase of an axis.
+type hit struct {
+	where
+	at, end int
+	text    string
+}
+
+// What of one sentence or line is compared; the rest is no sentence.
+const (
+	maxClause  = 1000 // bytes
+	maxFigures = 30
+)
+
+// analyse takes a text apart.
+func analyse(text string, code bool) clause {
+	if len(text) > maxClause {
+		text = strings.ToValidUTF8(text[:maxClause], "")
+	}
+	if code {
+		text = per(text)
+	}
+	c := clause{text: text, code: code, terms: terms(text)}
+	c.nums = quantities(text, code)
+	c.nums = c.nums[:min(len(c.nums), maxFigures)]
+	c.hits = phrases(text, code)
+	for _, t := range c.terms {
+		if words().quiet[t.text] {
+			c.quiet = true
+		}
+	}
+	for _, t := range c.terms {
+		inside := func(h hit) bool { return !code && h.at <= t.at && t.end <= h.end && h.end-h.at > t.end-t.at }
+		if len(content([]term{t})) > 0 && !slices.ContainsFunc(c.hits, inside) {
+			c.content = append(c.content, t)
+		}
+	}
+	c.negs, c.asides = c.negated()
+	return c
+}
+
+var perTime = regexp.MustCompile(`(\d)/(s|second|minute|hour|day|sec|min)\b`)
+
+// per writes 10/s as it is said.
+func per(text string) string {
+	return perTime.ReplaceAllStringFunc(text, func(m string) string {
+		n, u, _ := strings.Cut(m, "/")
+		switch u {
+		case "s", "sec":
+			u = "second"
+		case "min":
+			u = "minute"
+		}
+		return n + " per " + u
+	})
+}
+
+// glued reports whether text[i:j] is a part of an identifier or an option, and
+// not a word of its own.
+func glued(text string, i, j int) bool {
+	joins := func(b byte) bool {
+		return b == '_' || b == '-' || b >= '0' && b <= '9' || unicode.IsLetter(rune(b)) && b < 0x80
+	}
+	if i > 0 && (joins(text[i-1]) || text[i-1] == '.' && i > 1 && joins(text[i-2])) {
+		return true
+	}
+	return j < len(text) && (joins(text[j]) || text[j] == '.' && j+1 < len(text) && joins(text[j+1]))
+}
+
+// phrases finds the words of the axes. In a sentence those inside a name are no
+// statement; in code they are.
+func phrases(text string, code bool) []hit {
+	l := words()
+	low := lower(text)
+	if code {
+		low = lower(parted(text))
+	}
+	var out []hit
+	for from := 0; from < len(low); {
+		m := l.phrases.FindStringSubmatchIndex(low[from:])
+		if m == nil {
+			break
+		}
+		i, j := from+m[2], from+m[3]
+		from = j
+		if !code && glued(text, i, j) {
+			continue
+		}
+		name := strings.Join(strings.FieldsFunc(low[i:j], func(r rune) bool { return r == ' ' || r == '_' || r == '-' }), " ")
+		places := l.on[name]
+		if places == nil {
+			places = l.on[strings.ReplaceAll(name, " ", "-")]
+		}
+		for _, w := range places {
+			out = append(out, hit{w, i, j, low[i:j]})
+		}
+	}
+	return out
+}
+
+// lower is ToLower that keeps every byte's place.
+func lower(s string) string {
+	if l := strings.ToLower(s); len(l) == len(s) {
+		return l
+	}
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 {
+			return unicode.ToLower(r)
+		}
+		return r
+	}, s)
+}
+
+var hump = regexp.MustCompile(`([\p{Ll}\d])(\p{Lu})`)
+
+// parted writes names of code as words.
+func parted(s string) string { return hump.ReplaceAllString(s, "$1 $2") }
+
+const maxHead = 5 // words between a negation and what it is said of
+
+// negated lists the words that are negated: the first that says something behind
+// each negation, unless that stands in a phrase that has a meaning of its own (no
+// more than). Those of subordinate clauses are told apart.
+func (c *clause) negated() (out, asides []term) {
+	l := words()
+	deep := false
+	for i, t := range c.terms {
+		if i > 0 && strings.ContainsAny(c.text[c.terms[i-1].end:t.at], ",;.:") {
+			deep = false
+		}
+		deep = deep || l.clause[t.text]
+		two := i+1 < len(c.terms) && l.not2[t.text+"-"+c.terms[i+1].text]
+		if !l.not[t.text] && !two || slices.ContainsFunc(c.hits, func(h hit) bool { return h.at <= t.at && t.end <= h.end && h.text != t.text }) {
+			continue
+		}
+		if c.code && glued(c.text, t.at, t.end) {
+			continue
+		}
+		if i > 0 && strings.TrimSpace(c.text[c.terms[i-1].end:t.at]) == "," {
+			continue // "after the request, not after login" sets two things apart
+		}
+		if h, ok := c.head(i + 1); ok {
+			h.by = t.text
+			if deep && !c.code {
+				asides = append(asides, h)
+				continue
+			}
+			out = append(out, h)
+		}
+	}
+	if c.code {
+		out = append(out, banged(c.text)...)
+	}
+	return out, asides
+}
+
+// head is the word that says something from the i-th on.
+func (c *clause) head(i int) (term, bool) {
+	l := words()
+	for k := i; k < len(c.terms) && k < i+maxHead; k++ {
+		t := c.terms[k]
+		if k > i && strings.ContainsAny(c.text[c.terms[k-1].end:t.at], ".;,") {
+			break
+		}
+		if l.stop[t.text] || l.light[t.text] || strings.HasSuffix(t.text, "ly") || t.text == "longer" || t.text == "than" {
+			continue
+		}
+		return t, true
+	}
+	return term{}, false
+}
+
+var bang = regexp.MustCompile(`(?:^|[^!\w])!\s*\(?([A-Za-z_][\w.]*)`)
+
+// banged are the words of names behind a ! in code.
+func banged(text string) []term {
+	var out []term
+	for _, m := range bang.FindAllStringSubmatch(text, -1) {
+		if parts := split2(m[1]); len(parts) > 0 {
+			w := parts[len(parts)-1]
+			out = append(out, term{text: w, stem: stem(w)})
+		}
+	}
+	return out
+}
+
+// sentenceEnd parts what is said: the end of a sentence, a semicolon, a but.
+var sentenceEnd = regexp.MustCompile(`[.!?。！？]+(?:["')\]` + "`" + `]*)(?:\s+|$)|;\s+|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s+|,\s+(?:but|while|whereas|tetapi|sedangkan)\s+|\s+-\s+|\s+—\s+`)
+
+// sentences are the statements of a text.
+func sentences(text string) []string {
+	var out []string
+	from := 0
+	for _, m := range sentenceEnd.FindAllStringIndex(text, -1) {
+		if s := strings.TrimSpace(text[from:m[1]]); s != "" {
+			out = append(out, s)
+		}
+		from = m[1]
+	}
+	if s := strings.TrimSpace(text[from:]); s != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
+var (
+	remarked = regexp.MustCompile(`^\s*(?://[/!]?|/\*\*?|\*/?|#+|--|;+|<!--|"""|''')\s?(.*?)\s*(?:\*/|-->|"""|''')?\s*$`)
+	trailing = regexp.MustCompile(`^(.*?\S)\s+(?://|#)\s+(.*)$`)
+	literal  = regexp.MustCompile(`"([^"\\]{12,300})"|'([^'\\]{12,300})'`)
+	noCode   = regexp.MustCompile(`^\s*[\p{L}\d"'` + "`" + `(][^={}<>|]*[\p{L}\d.,:;!?)"'` + "`" + `]\s*$`)
+)
+
+// passages parts lines of a file into what can be compared with a claim: the
+// sentences of its prose and remarks, and its lines of code. first is the number
+// of the first line.
+func passages(lines []string, first int, prose bool) []clause {
+	var out []clause
+	var text []string
+	began := 0
+	flush := func() {
+		for _, s := range sentences(strings.Join(text, "\n")) {
+			c := analyse(s, false)
+			c.line = began
+			out = append(out, c)
+		}
+		text = nil
+	}
+	say := func(s string, line int) {
+		if len(text) == 0 {
+			began = line
+		}
+		text = append(text, s)
+	}
+	for i, l := range lines {
+		n := first + i
+		if m := remarked.FindStringSubmatch(l); m != nil && !strings.HasPrefix(strings.TrimSpace(l), "#include") {
+			say(m[1], n)
+			continue
+		}
+		if sentenceLike(l, prose) {
+			say(strings.TrimSpace(l), n)
+			continue
+		}
+		flush()
+		if m := trailing.FindStringSubmatch(l); m != nil {
+			c := analyse(m[2], false)
+			c.line = n
+			out = append(out, c)
+		}
+		for _, m := range literal.FindAllStringSubmatch(l, 3) {
+			if s := m[1] + m[2]; len(strings.Fields(s)) > 2 {
+				c := analyse(s, false)
+				c.line = n
+				out = append(out, c)
+			}
+		}
+		if strings.TrimSpace(l) != "" {
+			c := analyse(l, true)
+			c.line = n
+			out = append(out, c)
+			if i+1 < len(lines) && opens.MatchString(l) && !remarked.MatchString(lines[i+1]) {
+				c := analyse(l+"\n"+lines[i+1], true)
+				c.line = n
+				out = append(out, c)
+			}
+		}
+	}
+	flush()
+	return out
+}
+
+// opens is a condition whose consequence stands in the next line.
+var opens = regexp.MustCompile(`^\s*(?:\}\s*)?(?:if|unless|elif|else if|when|case)\b`)
+
+const leastWords = 4 // of a line that is prose though no mark says so
+
+// sentenceLike reports whether a line is prose: in a document, or inside a
+// remark of several lines.
+func sentenceLike(l string, prose bool) bool {
+	if !noCode.MatchString(l) {
+		return prose && len(strings.Fields(l)) >= leastWords && !strings.ContainsAny(l, "{}=")
+	}
+	n := 0
+	for _, f := range strings.Fields(l) {
+		if lettered.MatchString(f) && !strings.ContainsAny(f, "()_=<>[]{}") {
+			n++
+		}
+	}
+	return n >= leastWords && n*4 >= len(strings.Fields(l))*3 && !strings.HasSuffix(strings.TrimSpace(l), ";") || prose && n > 0
+}
+
+// isProse reports whether a file is a document.
+func isProse(path string) bool {
+	for _, e := range []string{".md", ".txt", ".rst", ".adoc", ".org", ".mdx", ".html"} {
+		if strings.HasSuffix(strings.ToLower(path), e) {
+			return true
+		}
+	}
+	return false
+}

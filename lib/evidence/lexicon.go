@@ -1,0 +1,123 @@
+package evidence
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// lexicons are the words by which claims are compared, one file a language. They
+// count together, whatever language a text is in: an Indonesian draft speaks of
+// English comments.
+//
+//go:embed lexicon/*.txt
+var lexicons embed.FS
+
+// lexicon is all of lexicons, read.
+type lexicon struct {
+	stop, light, not, quiet, clause, exists map[string]bool
+	number                                  map[string]float64 // of a word
+	form                                    map[string]string  // the stem of a word that stemming misses
+	axes                                    []axis
+	phrases                                 *regexp.Regexp     // every phrase of every axis, the longest first
+	on                                      map[string][]where // of a phrase
+	not2                                    map[string]bool    // rather than
+}
+
+// axis is a pair, or more, of words that exclude each other.
+type axis struct {
+	sides [][]string
+	order bool // what they stand between matters
+	state bool // of a switch: a second word of a line turns the first around
+}
+
+// where is a phrase's place in the axes.
+type where struct{ axis, side int }
+
+var words = sync.OnceValue(func() *lexicon {
+	l := &lexicon{
+		stop: map[string]bool{}, light: map[string]bool{}, not: map[string]bool{}, quiet: map[string]bool{}, clause: map[string]bool{},
+		exists: map[string]bool{}, number: map[string]float64{}, form: map[string]string{}, on: map[string][]where{},
+		not2: map[string]bool{},
+	}
+	names, err := fs.Glob(lexicons, "lexicon/*.txt")
+	if err != nil {
+		panic(err) // the pattern is above
+	}
+	for _, name := range names {
+		text, err := lexicons.ReadFile(name)
+		if err != nil {
+			panic(err) // it is in the program
+		}
+		for n, line := range strings.Split(string(text), "\n") {
+			if err := l.read(line); err != nil {
+				panic(fmt.Sprintf("%s:%d: %v", name, n+1, err)) // a test reads them all
+			}
+		}
+	}
+	l.compile()
+	return l
+})
+
+// read takes in one line of a lexicon.
+func (l *lexicon) read(line string) error {
+	kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	sets := map[string]map[string]bool{"stop": l.stop, "light": l.light, "not": l.not, "quiet": l.quiet, "clause": l.clause, "exists": l.exists, "not2": l.not2}
+	switch set := sets[kind]; {
+	case kind == "" || strings.HasPrefix(kind, "#"):
+	case set != nil:
+		for _, w := range strings.Fields(rest) {
+			set[w] = true
+		}
+	case kind == "number":
+		of := strings.Fields(rest)
+		n, err := strconv.ParseFloat(of[0], 64)
+		if err != nil {
+			return err
+		}
+		for _, w := range of[1:] {
+			l.number[w] = n
+		}
+	case kind == "form":
+		for _, w := range strings.Fields(rest) {
+			l.form[w] = strings.Fields(rest)[0]
+		}
+	case kind == "oppose" || kind == "order" || kind == "state":
+		a := axis{order: kind == "order", state: kind == "state"}
+		for _, side := range strings.Split(rest, "|") {
+			var all []string
+			for _, p := range strings.Split(side, ",") {
+				all = append(all, strings.TrimSpace(p))
+			}
+			a.sides = append(a.sides, all)
+		}
+		l.axes = append(l.axes, a)
+	default:
+		return fmt.Errorf("kind %q is not known", kind)
+	}
+	return nil
+}
+
+func (l *lexicon) compile() {
+	var all []string
+	for i, a := range l.axes {
+		for j, side := range a.sides {
+			for _, p := range side {
+				if l.on[p] == nil {
+					all = append(all, p)
+				}
+				l.on[p] = append(l.on[p], where{i, j})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	for i, p := range all {
+		all[i] = strings.ReplaceAll(regexp.QuoteMeta(p), " ", `[ _-]+`)
+	}
+	l.phrases = regexp.MustCompile(`(?:^|[^\p{L}\p{N}])(` + strings.Join(all, "|") + `)(?:$|[^\p{L}\p{N}])`)
+}
