@@ -24,6 +24,7 @@ type lexicon struct {
 	nodes   []node
 	phrases []int32 // that ask: a node, or below 0 the name -1-n
 	names   []string
+	line    line // that is being added
 
 	// Scripts without spaces: phrases by their first rune, the longest first.
 	dense map[rune][]densePhrase
@@ -58,9 +59,15 @@ const (
 // reasons have numbers of 16 bits.
 const maxPhrases = 60000
 
+// maxLine is the longest line of a pack, in bytes.
+const maxLine = 5000
+
+// Room is made for as many words and nodes at once; our packs need a little less.
+const roomWords, roomNodes = 7000, 20000
+
 // newLexicon takes the packs, and more question phrases.
 func newLexicon(packs []pack, questions []string) (*lexicon, error) {
-	const words, nodes = 8 << 10, 32 << 10 // about as many as ours have
+	const words, nodes = roomWords, roomNodes
 	l := &lexicon{
 		ids: make(map[string]uint16, words), words: make([]string, 2, words), letters: map[rune]uint32{},
 		common: make([]uint32, 2, words), of: make([]uint32, 2, words), first: make([]int32, 2, words), below: make([]kind, 2, words),
@@ -128,69 +135,101 @@ func (l *lexicon) add(line string, k kind) error {
 	if len(l.words) > maxPhrases || len(l.phrases) > maxPhrases {
 		return errors.New("there are too many phrases in the packs")
 	}
-	fields := strings.Fields(line)
+	if len(line) > maxLine {
+		return errors.New("is too long")
+	}
 	if r, _ := utf8.DecodeRuneInString(line); isDense(r) || r == '-' && len(line) > 2 {
-		if len(fields) > 1 {
-			return errors.New("has a space, but its script has none")
-		}
 		return l.addLetters(line, k)
 	}
-	choices, many := make([][][]uint16, len(fields)), 1
-	accents := false
-	for i, field := range fields {
-		var has bool
-		choices[i], has = l.choices(field, false)
-		accents = accents || has
-		if many *= len(choices[i]); many > 5000 {
-			return errors.New("stands for too many phrases")
-		}
+	accents, err := l.readLine(line, false)
+	if err != nil {
+		return err
 	}
-	l.plant(0, 0, choices, k)
+	l.plant(0, 0, 0, k)
 	if accents {
-		for i, field := range fields {
-			choices[i], _ = l.choices(field, true)
+		if _, err := l.readLine(line, true); err != nil {
+			return err
 		}
-		l.plant(0, 2, choices, k)
+		l.plant(0, 2, 0, k)
 	}
 	return nil
 }
 
-// choices is the words of each alternative of a field, on request without their
-// accents, and whether there are any.
-func (l *lexicon) choices(field string, plain bool) (all [][]uint16, accents bool) {
-	for choice := range strings.SplitSeq(field, "/") {
-		var ids []uint16
-		for _, w := range phraseWords(choice) {
-			b, has := bare(w)
-			accents = accents || has
-			if plain && has {
-				w = b
-			}
-			ids = append(ids, l.id(w))
-		}
-		all = append(all, ids)
-	}
-	return all, accents
+// line is a line of a pack: fields of choices of words. Each is a slice of the
+// next, up to where it ends.
+type line struct {
+	fields  []int // ends in choices
+	choices []int // ends in words
+	words   []uint16
 }
 
-// plant puts the phrases of the fields behind the node at, 0 for none. Those of
-// fewer than least words do not count.
-func (l *lexicon) plant(at int32, least int, fields [][][]uint16, k kind) {
-	if len(fields) == 0 {
+// readLine takes a line apart, on request without its accents, and reports
+// whether it has any.
+func (l *lexicon) readLine(text string, plain bool) (accents bool, err error) {
+	ln := &l.line
+	ln.fields, ln.choices, ln.words = ln.fields[:0], ln.choices[:0], ln.words[:0]
+	many, since := 1, 0
+	for field := range strings.FieldsSeq(text) {
+		for choice := range strings.SplitSeq(field, "/") {
+			if isPlain(choice) {
+				ln.words = append(ln.words, l.id(choice))
+			} else {
+				for _, w := range phraseWords(choice) {
+					b, has := bare(w)
+					accents = accents || has
+					if plain && has {
+						w = b
+					}
+					ln.words = append(ln.words, l.id(w))
+				}
+			}
+			ln.choices = append(ln.choices, len(ln.words))
+		}
+		ln.fields = append(ln.fields, len(ln.choices))
+		if many *= len(ln.choices) - since; many > 5000 {
+			return false, errors.New("stands for too many phrases")
+		}
+		since = len(ln.choices)
+	}
+	return accents, nil
+}
+
+// isPlain reports whether a word is compared as it stands.
+func isPlain(word string) bool {
+	for i := 0; i < len(word); i++ {
+		if ch := word[i]; ch >= utf8.RuneSelf || (classes[ch] != letter || 'A' <= ch && ch <= 'Z') && ch != '\'' && ch != '*' {
+			return false
+		}
+	}
+	return word != ""
+}
+
+// plant puts the phrases of the line from a field on behind the node at, 0 for
+// none. Those of fewer than least words do not count.
+func (l *lexicon) plant(at int32, least, field int, k kind) {
+	if field == len(l.line.fields) {
 		if at != 0 && least <= 0 { // else nothing but punctuation
 			l.ends(at, k)
 		}
 		return
 	}
-	for _, words := range fields[0] {
+	from := 0
+	if field > 0 {
+		from = l.line.fields[field-1]
+	}
+	for c := from; c < l.line.fields[field]; c++ {
+		first := 0
+		if c > 0 {
+			first = l.line.choices[c-1]
+		}
 		to, need := at, least
-		for _, id := range words {
+		for _, id := range l.line.words[first:l.line.choices[c]] {
 			to = l.child(to, id)
 			if id != anyWord {
 				need--
 			}
 		}
-		l.plant(to, need, fields[1:], k)
+		l.plant(to, need, field+1, k)
 	}
 }
 
@@ -253,6 +292,9 @@ func (l *lexicon) phrase(i int) string {
 // addLetters takes phrases that are compared letter by letter: of scripts without
 // spaces, and ends of words.
 func (l *lexicon) addLetters(line string, k kind) error {
+	if strings.Contains(line, " ") {
+		return errors.New("has a space, but its script has none")
+	}
 	for phrase := range strings.SplitSeq(line, "/") {
 		r, _ := utf8.DecodeRuneInString(phrase)
 		tail := folded(strings.TrimPrefix(phrase, "-"))
@@ -284,12 +326,8 @@ func (l *lexicon) addTo(list []densePhrase, text, name string, k kind) []densePh
 
 // phraseWords cuts a phrase as words.go cuts a message.
 func phraseWords(phrase string) []string {
-	plain := true
-	for i := 0; plain && i < len(phrase); i++ {
-		plain = phrase[i] == '*' || phrase[i] == '\'' || phrase[i] < utf8.RuneSelf && classes[phrase[i]] == letter
-	}
-	if plain || phrase == "-1" {
-		return []string{folded(phrase)}
+	if phrase == "-1" {
+		return []string{phrase}
 	}
 	words := strings.FieldsFunc(phrase, func(r rune) bool {
 		if r < utf8.RuneSelf {
@@ -305,11 +343,7 @@ func phraseWords(phrase string) []string {
 
 // folded is a word as wideWord has it.
 func folded(word string) string {
-	plain := true
-	for i := 0; plain && i < len(word); i++ {
-		plain = word[i] < utf8.RuneSelf && (word[i] < 'A' || word[i] > 'Z')
-	}
-	if plain {
+	if isPlain(word) {
 		return word
 	}
 	return strings.Map(func(r rune) rune {

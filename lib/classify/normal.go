@@ -2,6 +2,7 @@ package classify
 
 import (
 	"bytes"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -105,12 +106,30 @@ func bare(word string) (plain string, ok bool) {
 		case r == 'ß':
 			buf, ok = append(buf, "ss"...), true
 		case r < 0x250 || r >= 0x1e00 && r < 0x1f00:
-			buf, ok = append(buf, norm.NFD.String(string(r))[0]), true
+			buf, ok = append(buf, baseOf(r)), true
 		default:
 			buf = utf8.AppendRune(buf, r)
 		}
 	}
 	return string(buf), ok && utf8.Valid(buf)
+}
+
+// bases are the first letters of those that have accents, 0 where it is not
+// known yet. Making all takes longer than the packs' need.
+var bases [0x250 + 0x100]atomic.Uint32
+
+// baseOf is the letter below the accents of r, a Latin one.
+func baseOf(r rune) byte {
+	at := &bases[r%0x100+0x250]
+	if r < 0x250 {
+		at = &bases[r]
+	}
+	b := at.Load()
+	if b == 0 {
+		b = uint32(norm.NFD.String(string(r))[0])
+		at.Store(b)
+	}
+	return byte(b)
 }
 
 // isDense reports whether the rune's script is written without spaces: Thai, Lao,

@@ -1,7 +1,6 @@
 package classify
 
 import (
-	"bufio"
 	"bytes"
 	"embed"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 //go:embed packs/*.txt
@@ -173,10 +173,10 @@ func (l *lexicon) addPack(p pack) error {
 	if p.team { // ours are: a test holds them to it
 		text = normal(text)
 	}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, 3*maxPack) // composing may lengthen
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+	n := 0
+	for line := range strings.SplitSeq(string(text), "\n") {
+		n++
+		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' || section == "" && line == "[replace]" && p.team {
 			continue
 		}
@@ -187,11 +187,14 @@ func (l *lexicon) addPack(p pack) error {
 			}
 			continue
 		}
+		if p.team && !utf8.ValidString(line) {
+			return fmt.Errorf("%s:%d: is not UTF-8", p.path, n)
+		}
 		if err := l.addLine(section, line); err != nil {
 			return fmt.Errorf("%s:%d: %w", p.path, n, err)
 		}
 	}
-	return lines.Err()
+	return nil
 }
 
 func (l *lexicon) addLine(section, line string) error {

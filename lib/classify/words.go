@@ -77,7 +77,6 @@ type cutter struct {
 	breaks bool
 	tail   int32 // 1 + the phrase that asks if the sentence ends here
 	ends   bool  // a word that may begin a phrase of [end] was there
-	greek  bool  // the last word was Greek
 	opened bool  // a Spanish question began
 }
 
@@ -98,7 +97,7 @@ func (t *text) read(lex *lexicon, b []byte) {
 			c.word()
 		case classes[ch] == space:
 			c.i++
-		case ch == ';' && c.greek:
+		case ch == ';' && c.scripts.count[greek] > 0: // a question mark there
 			c.question(1)
 		case classes[ch] == stop:
 			c.i++
@@ -135,7 +134,7 @@ func (c *cutter) push(id uint16, dense kind) {
 	if c.begins {
 		c.endSentence()
 	}
-	c.tail, c.greek = 0, false
+	c.tail = 0
 	c.ends = c.ends || c.lex.below[id]&end != 0
 	c.words = append(c.words, word{id: id, begins: c.begins, comma: c.comma, breaks: c.begins || c.comma || c.breaks, dense: dense})
 	c.begins, c.comma, c.breaks = false, false, false
@@ -274,7 +273,6 @@ func (c *cutter) wideWord() {
 	if len(c.buf) > 0 {
 		c.tailed(c.buf)
 	}
-	c.greek = scriptOf(last) == greek
 }
 
 // laughless cuts the single Korean letters that people laugh and cry with from
