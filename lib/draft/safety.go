@@ -15,7 +15,8 @@ type Sources struct {
 	Refs    []evidence.Ref // their quotes, and addresses of documents
 	Secrets []string       // of this installation: looked for in every form
 	// Approved says that a person wrote the text, not an agent: an address that
-	// stands in no source is then a remark and no longer fatal.
+	// stands in no source, or an order to a reader, is then a remark and no longer
+	// fatal.
 	Approved bool
 	// Exists tells whether a path is in the codebase; nil where there is none.
 	Exists func(path string) bool
@@ -23,7 +24,7 @@ type Sources struct {
 
 // Problem is something wrong with a text. A fatal one must not leave.
 type Problem struct {
-	Name  string // empty, size, encoding, secret, mention, control, url
+	Name  string // empty, size, encoding, secret, mention, control, injection, url
 	Note  string // for a person; never holds the secret itself
 	Fatal bool
 }
@@ -54,6 +55,9 @@ func Safety(text string, s Sources) []Problem {
 	}
 	if found := hiddenRunes(text); len(found) > 0 {
 		fatal("control", "%d characters that cannot be seen, the first U+%04X", len(found), found[0])
+	}
+	if found := Injected(text, s); len(found) > 0 {
+		out = append(out, Problem{Name: "injection", Fatal: !s.Approved, Note: fmt.Sprintf("tells its reader what to do about it: %s", strings.Join(found, ", "))})
 	}
 	for _, address := range strangeURLs(text, s) {
 		out = append(out, Problem{Name: "url", Fatal: !s.Approved,

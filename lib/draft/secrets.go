@@ -3,9 +3,11 @@ package draft
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"html"
 	"math"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -124,30 +126,132 @@ func random(s string, n int) bool {
 const minSecret = 6
 
 // containsOwn looks for our own secrets in the forms in which they could leave:
-// as they are, split by spaces or markup, backwards, percent-encoded, in hex and
+// as they are, split by anything that is no letter or digit, backwards, in other
+// letters that look the same, percent-encoded, as entities or escapes, in hex, and
 // in base64 at each of its three alignments.
 func containsOwn(text string, own []string) bool {
 	if len(own) == 0 {
 		return false
 	}
-	tight := strings.Map(dense, text)
-	texts := []string{text, tight, strings.ToLower(tight)}
+	texts := []string{text}
+	for _, t := range decoded(text) {
+		texts = append(texts, t)
+		if again := decoded(t); len(t) < 4*MaxDraftRunes { // encoded twice
+			texts = append(texts, again...)
+		}
+	}
+	for i, n := 0, len(texts); i < n; i++ {
+		texts = append(texts, strings.Map(dense, texts[i]), strings.ToLower(strings.Map(dense, texts[i])))
+	}
+	bare := make([]string, len(texts))
+	for i, t := range texts {
+		bare[i] = strings.ToLower(strings.Map(alnum, t))
+	}
 	for _, secret := range own {
 		if len(secret) < minSecret {
 			continue
 		}
 		for _, form := range append(forms(secret), strings.Map(dense, secret)) {
-			if len(form) < minSecret {
-				continue
+			if len(form) >= minSecret && slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, form) }) {
+				return true
 			}
-			for _, t := range texts {
-				if strings.Contains(t, form) {
-					return true
-				}
+		}
+		tight := strings.ToLower(strings.Map(alnum, secret))
+		for _, form := range []string{tight, backwards(tight)} {
+			if len(form) >= minTight && slices.ContainsFunc(bare, func(t string) bool { return strings.Contains(t, form) }) {
+				return true
 			}
 		}
 	}
 	return false
+}
+
+// minTight is the fewest letters and digits of an own secret that is looked for
+// with whatever stands between them left out.
+const minTight = 8
+
+func alnum(r rune) rune {
+	if r >= 0xFF01 && r <= 0xFF5E {
+		r -= 0xFEE0 // full-width forms
+	}
+	if unicode.IsLetter(r) || unicode.IsDigit(r) {
+		return r
+	}
+	return -1
+}
+
+var (
+	escape = regexp.MustCompile(`\\(?:x|u00|u\{)([0-9A-Fa-f]{2})\}?`)
+	hexRun = regexp.MustCompile(`(?i)(?:[0-9a-f]{2}[\s:,-]?){6,}`)
+	b64Run = regexp.MustCompile(`[A-Za-z0-9+/_-]{8,}={0,2}`)
+)
+
+// decoded are readings of a text whose letters are written as codes.
+func decoded(text string) []string {
+	var out []string
+	add := func(t string) {
+		if t != text && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	if strings.Contains(text, "%") {
+		add(unpercent(text))
+	}
+	if strings.Contains(text, "&") {
+		add(html.UnescapeString(text))
+	}
+	if strings.Contains(text, `\`) {
+		add(escape.ReplaceAllStringFunc(text, func(m string) string {
+			b, err := hex.DecodeString(escape.FindStringSubmatch(m)[1])
+			if err != nil {
+				return m
+			}
+			return string(b)
+		}))
+	}
+	for _, m := range hexRun.FindAllString(text, maxRuns) {
+		if b, err := hex.DecodeString(strings.Map(alnum, m)[:len(strings.Map(alnum, m))/2*2]); err == nil {
+			add(string(b))
+		}
+	}
+	for _, m := range b64Run.FindAllString(text, maxRuns) {
+		m = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(m, "="))
+		if b, err := base64.RawStdEncoding.DecodeString(m[:len(m)-b2i(len(m)%4 == 1)]); err == nil {
+			add(string(b))
+		}
+	}
+	return out
+}
+
+const maxRuns = 40 // coded words that are read
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// unpercent reads every %41 and leaves what is none.
+func unpercent(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if c, err := hex.DecodeString(s[i+1 : i+3]); err == nil {
+				b.Write(c)
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func backwards(s string) string {
+	back := []rune(s)
+	slices.Reverse(back)
+	return string(back)
 }
 
 // dense drops what can be put between the letters of a secret to break it up.

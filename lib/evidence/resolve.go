@@ -65,6 +65,66 @@ func Resolve(root *os.Root, repo Repo, ref Ref) Finding {
 	return Finding{Result: Uncheckable, Note: fmt.Sprintf("code cannot check a reference of kind %s", ref.Kind)}
 }
 
+// ResolveAll resolves the references of one return. Two whose quotes each stand
+// where the other is cited have been swapped, however near the places are.
+func ResolveAll(root *os.Root, repo Repo, refs []Ref) []Finding {
+	found := make([]Finding, len(refs))
+	for i, ref := range refs {
+		found[i] = Resolve(root, repo, ref)
+	}
+	for i := range refs {
+		for j := range refs {
+			if i != j && elsewhere(refs, found, i, j) {
+				if found[i].Result == Supports {
+					found[i].Result = Contradicts
+				}
+				found[i].Note = fmt.Sprintf("its quote is that of reference %d, at line %d: %s", j+1, found[j].Start, found[i].Note)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// elsewhere reports whether the quote of i does not stand where i is cited and
+// stands where j is.
+func elsewhere(refs []Ref, found []Finding, i, j int) bool {
+	if refs[i].Kind != File || refs[j].Kind != File || !says(refs[i].Quote) {
+		return false
+	}
+	p, err := Parse(refs[i].Ref)
+	q, errOther := Parse(refs[j].Ref)
+	if err != nil || errOther != nil || q.Start == 0 || p.Start == 0 || p == q {
+		return false
+	}
+	if found[i].Result != Fabricated && (found[i].Drift == 0 || p.Path != q.Path) {
+		return false
+	}
+	other := split([]byte(found[j].Text))
+	for _, s := range find(other, refs[i].Quote) {
+		if s.distance(q) == 0 && (p.Path != q.Path || s.distance(p) > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// Exists reports whether a file or folder is in the codebase, by its path from
+// the codebase's root.
+func Exists(codebase, name string) bool {
+	clean, err := checkPath(name)
+	if err != nil {
+		return false
+	}
+	root, err := os.OpenRoot(codebase)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	_, err = root.Lstat(clean)
+	return err == nil
+}
+
 func resolveFile(root *os.Root, repo Repo, ref Ref) Finding {
 	p, err := Parse(ref.Ref)
 	if err != nil {

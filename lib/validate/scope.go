@@ -97,10 +97,18 @@ func scope(question string, ret *draft.Return, found []evidence.Finding) (drift,
 const minShared = 2 // words that two threads on one subject share
 
 // overlap is what code can say of the other open threads: whether one is about
-// the same. Whether they contradict each other takes an understanding of both.
-func overlap(r Request) string {
+// the same, and whether it concluded otherwise: another figure, another bound, the
+// opposite. note tells what.
+func overlap(r Request) (result, note string) {
+	result = verdict.NoOverlap
 	mine := terms(r.Question + " " + r.Return.SummaryForOrchestrator)
 	for _, o := range r.Others {
+		other := evidence.Said("it", o.Summary)
+		for _, text := range []string{r.Return.DraftReply, r.Return.SummaryForOrchestrator} {
+			if why := evidence.Contrary(text, other); why != "" {
+				return verdict.Contradicting + o.Key, why
+			}
+		}
 		theirs := strings.ToLower(o.Summary)
 		shared := 0
 		for _, w := range mine {
@@ -109,8 +117,8 @@ func overlap(r Request) string {
 			}
 		}
 		if shared >= minShared {
-			return verdict.Consistent
+			result = verdict.Consistent
 		}
 	}
-	return verdict.NoOverlap
+	return result, ""
 }

@@ -33,6 +33,7 @@ type judged struct {
 	Key       string `json:"key,omitempty"`
 	MessageID string `json:"message_id,omitempty"`
 	*verdict.Verdict
+	others []Other // what other open threads concluded, where the record says it
 }
 
 // Each judges each return. Those that are no return are refused; a return whose
@@ -68,7 +69,7 @@ func (s *Stage) one(ctx context.Context, rec ndjson.Record) (ok bool, err error)
 		ctx, stop = context.WithTimeout(ctx, s.Cap)
 		defer stop()
 	}
-	v, err := s.Run(ctx, Request{Return: ret, Codebase: s.Codebase, RunDir: dir, SessionID: s.UUID()})
+	v, err := s.Run(ctx, Request{Return: ret, Codebase: s.Codebase, RunDir: dir, SessionID: s.UUID(), Others: id.others})
 	if err != nil {
 		return false, err
 	}
@@ -111,6 +112,7 @@ func Parse(line []byte) (*draft.Return, judged, error) {
 		Refs      *json.RawMessage `json:"evidence_refs"`
 		Key       string           `json:"key"`
 		MessageID string           `json:"message_id"`
+		Others    []Other          `json:"others"`
 	}
 	if err := json.Unmarshal(line, &kind); err != nil {
 		return nil, judged{}, err
@@ -122,5 +124,5 @@ func Parse(line []byte) (*draft.Return, judged, error) {
 	if err := json.Unmarshal(line, ret); err != nil {
 		return nil, judged{}, err
 	}
-	return ret, judged{Key: kind.Key, MessageID: kind.MessageID}, nil
+	return ret, judged{Key: kind.Key, MessageID: kind.MessageID, others: kind.Others}, nil
 }

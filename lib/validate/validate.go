@@ -36,7 +36,10 @@ type Request struct {
 }
 
 // Other is an open thread and what it has concluded.
-type Other struct{ Key, Summary string }
+type Other struct {
+	Key     string `json:"key"`
+	Summary string `json:"summary"`
+}
 
 // Validator judges returns. It is safe for concurrent use.
 type Validator struct {
@@ -98,19 +101,27 @@ func failed(v verdict.Verdict, err error) verdict.Verdict {
 func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	ret := r.Return
 	refs := ret.EvidenceRefs[:min(len(ret.EvidenceRefs), draft.MaxRefs)]
-	found, err := resolve(r.Codebase, refs)
+	found, exists, err := resolve(r.Codebase, refs)
 	if err != nil {
 		return verdict.Facts{}, err
 	}
-	src := draft.Sources{Texts: append([]string{r.Question}, r.Context...), Refs: refs, Secrets: v.Secrets}
+	src := draft.Sources{Texts: append([]string{r.Question}, r.Context...), Refs: refs, Secrets: v.Secrets, Exists: exists}
 	f := verdict.Facts{
 		Confidence: ret.Confidence,
 		Misjudged:  draft.Misjudged(ret.DraftReply, ret.Confidence, src),
 		Risks:      draft.Risk(ret.DraftReply, src),
 		Smells:     draft.Smell(ret.DraftReply, src),
-		Untraced:   draft.Untraced(ret.DraftReply, src, found),
 		Unsafe:     unsafe(ret, src),
-		Other:      overlap(r),
+	}
+	f.Other, f.OtherNote = overlap(r)
+	for _, t := range draft.Trace(ret.DraftReply, src, found) {
+		f.Traced = append(f.Traced, verdict.Trace{What: t.Kind + " " + t.Text, To: t.To})
+		if t.To == "" {
+			f.Untraced = append(f.Untraced, t.Text)
+		}
+	}
+	for _, t := range []struct{ name, text string }{{"the draft", ret.DraftReply}, {"the summary", ret.SummaryForOrchestrator}} {
+		f.Opposed = append(f.Opposed, draft.Opposed(t.name, t.text, src, found)...)
 	}
 	if err := ret.Check(); err != nil {
 		f.Schema = draft.Visible(strings.TrimPrefix(err.Error(), "return: "))
@@ -124,35 +135,37 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	if f.Empty = ret.EscalationRequested && strings.TrimSpace(ret.DraftReply) == ""; f.Empty {
 		return f, nil
 	}
-	f.Drift, f.DriftNote = scope(r.Question, ret, found)
+	if f.Drift, f.DriftNote = scope(r.Question, ret, found); f.Drift == verdict.None {
+		if aside := draft.Drifted(ret.DraftReply, src, found); aside != "" {
+			f.Drift, f.DriftNote = verdict.Major, fmt.Sprintf("nobody asked about this, and no evidence speaks of it: %q", draft.Visible(prompt.Cut(aside, 120)))
+		}
+	}
 	return f, nil
 }
 
-// resolve looks at every reference.
-func resolve(codebase string, refs []evidence.Ref) ([]evidence.Finding, error) {
-	found := make([]evidence.Finding, len(refs))
-	if len(refs) == 0 {
-		return found, nil
-	}
+// resolve looks at every reference. exists tells of a path whether it is in the
+// codebase; nil without one.
+func resolve(codebase string, refs []evidence.Ref) (found []evidence.Finding, exists func(string) bool, err error) {
+	found = make([]evidence.Finding, len(refs))
 	if codebase == "" {
 		for i := range refs {
 			found[i] = evidence.Finding{Result: evidence.Uncheckable, Note: "there is no codebase to check it in"}
 		}
-		return found, nil
+		return found, nil, nil
+	}
+	if len(refs) == 0 {
+		return found, nil, nil
 	}
 	root, err := os.OpenRoot(codebase)
 	if err != nil {
-		return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))
+		return nil, nil, sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))
 	}
 	defer root.Close()
 	repo, err := evidence.OpenRepo(codebase)
 	if err != nil {
-		return nil, sysexit.With(sysexit.NoInput, err)
+		return nil, nil, sysexit.With(sysexit.NoInput, err)
 	}
-	for i, ref := range refs {
-		found[i] = evidence.Resolve(root, repo, ref)
-	}
-	return found, nil
+	return evidence.ResolveAll(root, repo, refs), func(p string) bool { return evidence.Exists(codebase, p) }, nil
 }
 
 // unsafe is what is wrong with the draft, and with the texts that are saved or
@@ -172,7 +185,7 @@ func unsafe(ret *draft.Return, src draft.Sources) []draft.Problem {
 	}
 	for _, b := range beside {
 		for _, p := range draft.Safety(b.text, src) {
-			if slices.Contains([]string{"secret", "control", "encoding"}, p.Name) {
+			if slices.Contains([]string{"secret", "control", "encoding", "injection"}, p.Name) {
 				p.Note = b.name + " " + p.Note
 				out = append(out, p)
 			}

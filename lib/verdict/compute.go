@@ -19,7 +19,7 @@ const (
 	Major       = "major"
 	Consistent  = "consistent"
 	NoOverlap   = "no_overlap"
-	contradicts = "contradicts_" // and the key of the other thread
+	contradicts = Contradicting
 	Passes      = "passes"
 	NeedsHigh   = "needs_high_confidence"
 	Fails       = "fails"
@@ -28,6 +28,10 @@ const (
 	AISmell     = "ai_smell"
 )
 
+// Contradicting and the key of another thread is what
+// cross_investigation_consistency says where that thread concluded otherwise.
+const Contradicting = "contradicts_"
+
 // Facts are what code found out about a return; Compute judges them.
 type Facts struct {
 	Schema     string // what is wrong with the return's shape and caps; "" nothing
@@ -35,18 +39,24 @@ type Facts struct {
 	Refs       []Ref           // every reference, in order
 	Unsafe     []draft.Problem // of the draft, and of what is saved or shown with it
 	Untraced   []string        // what the draft names and nobody showed
+	Traced     []Trace         // what the draft names, and where it stands
+	Opposed    []string        // what a text says that its evidence denies
 	Misjudged  []string        // words that do not fit the confidence
 	Risks      []string        // why high confidence is needed
 	Smells     []string        // phrases of a machine
 	Drift      string          // None, Minor, Major
 	DriftNote  string
 	Other      string // Consistent, NoOverlap, or contradicts_ and a key
+	OtherNote  string // what contradicts
 	Empty      bool   // there is no draft, but a wish to escalate
 	Asks       string // the investigator's reason to escalate; "" it does not ask
 }
 
 // Ref is what one reference was found to be.
 type Ref struct{ Ref, Result, Note string }
+
+// Trace is one thing that a draft names. To is where it stands; "" nowhere.
+type Trace struct{ What, To string }
 
 // ruling gathers what speaks against a return.
 type ruling struct {
@@ -78,6 +88,7 @@ func (r *ruling) check(name, result, note string) {
 //	no reference at all (which confidence low allows)           escalate: looking again finds no more
 //	a secret, a mention, an unseen character, a strange address bounce
 //	the draft names what stands in no source                    bounce
+//	the draft or its summary says what the evidence denies      bounce
 //	risky advice without confidence high                        risk gate fails, bounce
 //	risky advice, and not every reference supports              needs_high_confidence, bounce
 //	wording does not fit confidence; AI smell                   bounce
@@ -170,6 +181,11 @@ func (r *ruling) text(f Facts) {
 		r.bounce("unsafe text: "+p.Note, "Take this out of the text: "+p.Note+".")
 	}
 	r.list("safety", len(f.Unsafe) == 0)
+	for _, why := range f.Opposed {
+		r.check("claims", Fail, why)
+		r.bounce("it says what its evidence denies: "+why, "Read the lines again and say what they say: "+why+".")
+	}
+	r.list("claims", len(f.Opposed) == 0)
 	if len(f.Untraced) > 0 {
 		names := words(f.Untraced)
 		r.check("traceable", Fail, names)
@@ -177,6 +193,13 @@ func (r *ruling) text(f Facts) {
 			"Cite and quote where these stand, or take them out of the draft: "+names+".")
 	}
 	r.list("traceable", len(f.Untraced) == 0)
+	for _, t := range f.Traced[:min(len(f.Traced), maxTraces)] {
+		if t.To == "" {
+			r.check("trace", Fail, draft.Visible(t.What)+": stands nowhere that was shown")
+			continue
+		}
+		r.check("trace", OK, draft.Visible(t.What+": "+t.To))
+	}
 	if len(f.Misjudged) > 0 {
 		r.v.ConfidenceLanguageMatch = Mismatch
 		names := strings.Join(f.Misjudged, ", ")
@@ -240,12 +263,19 @@ func (r *ruling) scope(f Facts) {
 		r.v.CrossInvestigationConsistency = f.Other
 	}
 	if strings.HasPrefix(f.Other, contradicts) {
-		r.check("consistency", Fail, f.Other)
-		r.escalate("it contradicts what another open thread concluded: " + draft.Visible(strings.TrimPrefix(f.Other, contradicts)))
+		note := draft.Visible(strings.TrimPrefix(f.Other, contradicts))
+		if f.OtherNote != "" {
+			note += ": " + draft.Visible(f.OtherNote)
+		}
+		r.check("consistency", Fail, note)
+		r.escalate("it contradicts what another open thread concluded: " + note)
 		return
 	}
 	r.check("consistency", OK, r.v.CrossInvestigationConsistency)
 }
+
+// maxTraces is the most things of a draft that a verdict lists one by one.
+const maxTraces = 60
 
 func words(all []string) string {
 	const most = 8
