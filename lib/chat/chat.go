@@ -135,7 +135,8 @@ type Sink interface {
 	// Find looks for an earlier Post with the same key.
 	Find(ctx context.Context, p Post) (Posted, Proof, error)
 	// Message reads a message back: its text as the source would give it.
-	// gone is true when it was deleted.
+	// gone is true when it was deleted. A platform that shows a bot nothing of the
+	// past returns ErrUnsupported.
 	Message(ctx context.Context, chatID, messageID string) (text string, gone bool, err error)
 	// Limit is the most characters (runes) that one message can hold.
 	Limit() int

@@ -86,6 +86,8 @@ func (p *poster) shifted(ctx context.Context, j *job) (why string, err error) {
 	defer cancel()
 	text, gone, err := p.sink(j).Message(ctx, t.ChatID, t.ReplyToID)
 	switch {
+	case errors.Is(err, chat.ErrUnsupported):
+		return "", nil // of its edits tri-dispatch alone knows, which then withdraws
 	case chat.IsRefused(err):
 		return fmt.Sprintf("the question cannot be read: %v", err), nil
 	case err != nil:

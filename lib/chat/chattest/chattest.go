@@ -46,6 +46,40 @@ type World interface {
 	Pings(chatID, messageID string) bool
 }
 
+// Lacking is a World whose platform has not everything. What it lacks is not
+// tested, and stands in tri-chat(7).
+type Lacking interface{ Lacks(feature Feature) bool }
+
+// Feature is something that a platform may not have, for a bot.
+type Feature string
+
+// The features. A platform without History tells nobody what was said while its
+// bot was away; one without Memory cannot be asked for a message or a post.
+const (
+	Edits     Feature = "edits"
+	Deletions Feature = "deletions"
+	Threads   Feature = "threads"
+	History   Feature = "history"
+	Memory    Feature = "memory"
+	Files     Feature = "files"
+	Lines     Feature = "lines" // newlines in a message
+	Long      Feature = "long"  // messages of 10 KiB
+)
+
+func has(w World, f Feature) bool {
+	l, ok := w.(Lacking)
+	return !ok || !l.Lacks(f)
+}
+
+func needs(t *testing.T, w World, features ...Feature) {
+	t.Helper()
+	for _, f := range features {
+		if !has(w, f) {
+			t.Skipf("the platform has no %s", f)
+		}
+	}
+}
+
 // Factory makes a new World with nothing said in it; it cleans up by t.Cleanup.
 type Factory func(t *testing.T) World
 

@@ -81,6 +81,9 @@ func deliveries(t *testing.T, f func(t *testing.T) Faulty) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := f(t)
+			if faults.Lose > 0 || faults.Cut > 0 {
+				needs(t, w, History)
+			}
 			l := listen(t, w, nil)
 			var before []event.Event
 			faults.Seed = uint64(len(name))
@@ -89,7 +92,7 @@ func deliveries(t *testing.T, f func(t *testing.T) Faulty) {
 			want := map[string]bool{}
 			for i := range 100 {
 				want[w.Say(c, "ana", "", fmt.Sprintf("message %d", i))] = true
-				if i == 50 {
+				if i == 50 && has(w, History) {
 					before = l.stop()
 					l = listen(t, w, before)
 				}
@@ -137,6 +140,7 @@ const GapSize = 5000
 // gap: thousands of messages that were said while nobody listened are read back,
 // each once.
 func gap(t *testing.T, w Faulty) {
+	needs(t, w, History)
 	c := w.Chats()[0]
 	l := listen(t, w, nil)
 	before := l.stop()
@@ -190,6 +194,7 @@ func revoked(t *testing.T, w Faulty) {
 
 // file: a file comes as its name and size, never its bytes.
 func file(t *testing.T, w Faulty) {
+	needs(t, w, Files)
 	c := w.Chats()[0]
 	l := listen(t, w, nil)
 	e := l.message(c, w.File(c, "ana", "log.txt"))
