@@ -165,3 +165,53 @@ var alikes = func() map[string][]string {
 	}
 	return all
 }()
+
+// everyday are words that people talk with, whatever they talk of. Some are rare
+// in code, and then nothing follows from the few places that have them.
+var everyday = stemSet(`across actual ago ahead almost alone along already alright although altogether always another answer anyhow anyone anything anyway apart
+appear apparently around aside ask asked away back bad basically behave behaviour behavior believe beside besides best better beyond bit
+both bring broadly bunch called came care carry case certain certainly chatty choose chosen clear clearly come complain concern confuse
+consider count couple course day deal decide depend despite difference difficult direct easily easy either enough entire especially even
+eventually everybody explain extra eye face fact far fast feel few find fine first folks forever found further gave general gone guy hand
+hard hardly heard hit hold hope however imagine immediately important inside instance instead interest involve itself keep kept kind knew
+known last late later lately learn leave led left let life likely little logic longer look lots love main manage matter meant meanwhile
+mention middle mind moment mostly myself natural near nearly nice notice obvious odd often okay old ones onto opposite ordinary otherwise
+ourselves overall part particular past pay pick piece place plain pleasant practice prefer pretty previous probably problem proper purpose
+put quiet rare ready real realise realize reason recent remember respect right roughly sad saw say seen sense serious several short side
+silly similar simply situation slight slow somehow someone sometimes somewhere soon sorry sound speak special spend stand stay stick stuff
+success sudden suit sum surprise swear sit takes taken talk team tend thank thing though thought three throughout thus tidy tiny today
+together told tomorrow tonight took top toward trouble true truly turn twice two ugly understand unfortunately unlikely upon usual usually
+various vs wanna weird went whatever whenever wherever whichever whole wish wonder world worry worse worst worth wrong yesterday yet young
+yourself somewhat suppose mean happen forward actually people person guys library project codebase repo things polite made make goodbye chat
+putting others`)
+
+func stemSet(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[string(fold(stem([]byte(w))))] = true
+	}
+	return set
+}
+
+// phrases are turns of everyday speech, and the words that code has for them.
+var phrases = []struct{ said, meant string }{
+	{"at most", "max limit"}, {"no more than", "max limit"}, {"at least", "min"}, {"how many", "max limit count number"},
+	{"how long", "timeout duration seconds length max"}, {"how often", "interval period every"}, {"how big", "size max limit bytes"},
+	{"how large", "size max limit bytes"}, {"how wide", "width columns"}, {"how deep", "depth max"}, {"how much", "max limit amount"},
+	{"give up", "timeout max"}, {"gives up", "timeout max"}, {"turn off", "disable"}, {"turned off", "disabled"}, {"switch off", "disable"},
+	{"switched off", "disabled"}, {"turn on", "enable"}, {"switch on", "enable"}, {"left out", "missing required omit skip"},
+	{"leave out", "omit skip"}, {"by default", "default"}, {"out of the box", "default"}, {"unless i", "default"}, {"if i configure nothing", "default"},
+	{"take back", "undo revert cancel"}, {"pick up", "resume continue"}, {"picks up", "resume continue"}, {"start over", "restart reset"},
+	{"start again", "restart reset"}, {"from scratch", "rebuild new"}, {"clean up", "cleanup remove"}, {"cleans up", "cleanup remove"},
+	{"log in", "login auth"}, {"thrown away", "discard drop delete"}, {"throw away", "discard drop delete"}, {"more than once", "duplicate twice repeat"},
+	{"run out", "exhausted spent"}, {"get rid of", "remove delete"}, {"look up", "lookup"}, {"find out", "detect"}, {"too big", "max limit exceed large"},
+	{"too large", "max limit exceed big"}, {"too long", "max limit exceed length"}, {"too many", "max limit exceed"}, {"hang up", "close"},
+	{"shut down", "shutdown close"}, {"set up", "setup init"}, {"same time", "concurrent parallel lock"}, {"at once", "concurrent immediately"},
+	{"not there", "missing exist"}, {"isn't there", "missing exist"}, {"doesn't exist", "exist missing"}, {"does not exist", "exist missing"},
+	{"time out", "timeout deadline"}, {"times out", "timeout deadline"}, {"timed out", "timeout deadline"}, {"back off", "backoff retry"},
+	{"again and again", "retry loop"}, {"try again", "retry"}, {"tried again", "retry"}, {"who may", "allow permission"}, {"who can", "allow permission"},
+	{"kick in", "threshold"}, {"from how many", "threshold min"}, {"cut off", "truncate limit"}, {"cut short", "truncate"}, {"half written", "partial incomplete"},
+	{"half-written", "partial incomplete"}, {"which order", "sort order"}, {"what order", "sort order"}, {"on purpose", "intentional"},
+	{"made up", "generate"}, {"figure out", "detect guess"}, {"keep track", "track record"}, {"talk to", "connect client"}, {"point to", "path"},
+	{"kept out", "exclude skip hide"}, {"let in", "allow accept"}, {"next to", "beside"}, {"end up", "result"}, {"in charge", "owner"},
+}

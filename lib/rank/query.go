@@ -45,17 +45,20 @@ type option struct {
 }
 
 // Weights of the kinds of words.
-const (
-	nameWeight    = 1.6  // a whole name of several parts
-	partWeight    = 0.45 // a part of such a name
-	joinedWeight  = 0.8  // a name that words of the question make together
-	wordWeight    = 1.0
-	quotedWeight  = 1.5 // in backticks
-	unknownWeight = 0.5 // of a plain word that stands nowhere: it may be politeness
-	pairWeight    = 0.2 // a pair of characters of a spaceless script that stands nowhere
+const ()
 
-	alikeFactor    = 0.5 // another word for the same
-	compoundFactor = 0.5 // a longer word that has it, as readline has line
+var (
+	nameWeight     = 1.6  // a whole name of several parts
+	partWeight     = 0.45 // a part of such a name
+	joinedWeight   = 0.3  // a name that words of the question make together
+	wordWeight     = 1.0
+	quotedWeight   = 1.5 // in backticks
+	unknownWeight  = 0.5 // of a plain word that stands nowhere: it may be politeness
+	pairWeight     = 0.2 // a pair of characters of a spaceless script that stands nowhere
+	everydayWeight = 0.4
+	phraseWeight   = 1.0
+	alikeFactor    = 0.8 // another word for the same
+	compoundFactor = 0.6 // a longer word that has it, as readline has line
 )
 
 // query reads a question.
@@ -70,6 +73,7 @@ func (x *Index) query(question string) *query {
 	}
 	q.wants = q.wants[:min(len(q.wants), maxWants)]
 	x.joined(q, question, seen)
+	q.said(question, seen)
 	for i := range q.wants {
 		x.weigh(q, &q.wants[i])
 	}
@@ -102,22 +106,25 @@ func (x *Index) ask(q *query, run []byte, quoted bool, seen map[string]bool) {
 		run = []byte(english)
 	}
 	compound := isName(run)
-	x.lex.words(run, func(word []byte, whole bool) {
+	x.lex.words(run, func(word []byte, compoundWord bool) {
 		if strings.ContainsAny(asking, string(word)) || seen[string(word)] {
 			return
 		}
 		seen[string(word)] = true
-		w := want{kind: wordWeight, name: whole && compound}
+		w := want{kind: wordWeight, name: compoundWord && compound}
 		switch {
-		case whole:
+		case compoundWord:
 			w.kind = nameWeight
 		case compound:
 			w.kind = partWeight
 		case quoted:
 			w.kind = quotedWeight
 		}
-		w.options = []option{{word: string(word), factor: 1}}
-		if !whole {
+		if everyday[string(word)] && !quoted {
+			w.kind *= everydayWeight
+		}
+		w.options = []option{{word: string(word), factor: 1}, {word: otherName(string(word)), factor: 1}}
+		if !compoundWord {
 			for _, other := range alikes[string(word)] {
 				w.options = append(w.options, option{word: other, factor: alikeFactor})
 			}
@@ -125,9 +132,9 @@ func (x *Index) ask(q *query, run []byte, quoted bool, seen map[string]bool) {
 				w.options = append(w.options, x.compounds(string(word))...)
 			}
 		}
-		if !x.stands(string(word)) {
+		if !x.stands(string(word)) && !x.stands(otherName(string(word))) {
 			switch {
-			case whole && compound:
+			case compoundWord && compound:
 				q.missing = append(q.missing, string(run))
 			case spaceless(firstRune(word)):
 				w.kind *= pairWeight
@@ -161,9 +168,9 @@ func (x *Index) joined(q *query, question string, seen map[string]bool) {
 	})
 	add := func(parts ...string) {
 		name := string(stem([]byte(strings.Join(parts, ""))))
-		if !seen[name] && x.stands(name) {
+		if !seen[name] && !seen[otherName(name)] && (x.stands(name) || x.stands(otherName(name))) {
 			seen[name] = true
-			q.wants = append(q.wants, want{options: []option{{word: name, factor: 1}}, kind: joinedWeight, name: true, guess: true})
+			q.wants = append(q.wants, want{options: []option{{word: name, factor: 1}, {word: otherName(name), factor: 1}}, kind: joinedWeight, name: true, guess: true})
 		}
 	}
 	for i := range words {
@@ -172,6 +179,35 @@ func (x *Index) joined(q *query, question string, seen map[string]bool) {
 		}
 		if i+2 < len(words) {
 			add(words[i], words[i+2]) // the maximum length of a line
+		}
+	}
+}
+
+// otherName is a name as it is kept when it is written the other way: in one piece,
+// or in several parts.
+func otherName(word string) string {
+	if word[0] == whole {
+		return word[1:]
+	}
+	return string(whole) + word
+}
+
+// said adds what turns of everyday speech mean.
+func (q *query) said(question string, seen map[string]bool) {
+	low := " " + strings.ToLower(question) + " "
+	for _, p := range phrases {
+		if !strings.Contains(low, " "+p.said) {
+			continue
+		}
+		w := want{kind: phraseWeight, guess: true}
+		for _, word := range strings.Fields(p.meant) {
+			word = string(fold(stem([]byte(word))))
+			if !seen[word] {
+				w.options = append(w.options, option{word: word, factor: 1})
+			}
+		}
+		if len(w.options) > 0 {
+			q.wants = append(q.wants, w)
 		}
 	}
 }
@@ -187,7 +223,7 @@ func (x *Index) compounds(word string) []option {
 	for _, s := range x.segments() {
 		for i := range s.ends {
 			w := s.word(i)
-			if len(w) < len(word)+rest || len(w) > len(word)+10 {
+			if w[0] == whole || len(w) < len(word)+rest || len(w) > len(word)+10 {
 				continue
 			}
 			var other []byte
@@ -213,7 +249,7 @@ func (x *Index) weigh(q *query, w *want) {
 		o := &w.options[i]
 		o.posts = x.posts(o.word)
 		o.rarity = x.rarity(len(o.posts))
-		if i == 0 && len(o.posts) > 0 {
+		if i == 0 && len(o.posts) > 0 && !w.guess {
 			own = o.rarity
 		}
 		o.rarity = min(o.rarity, 1.2*own)
@@ -223,6 +259,12 @@ func (x *Index) weigh(q *query, w *want) {
 		q.total += w.weight
 	}
 	w.options = slices.DeleteFunc(w.options, func(o option) bool { return len(o.posts) == 0 })
+	if w.guess && len(w.options) > 0 {
+		w.weight = 0
+		for _, o := range w.options {
+			w.weight = max(w.weight, w.kind*o.rarity)
+		}
+	}
 }
 
 // rarity is BM25's inverse document frequency; what stands nowhere is as rare as

@@ -50,9 +50,9 @@ func search(t *testing.T, x *Index, question string) []string {
 
 func TestWords(t *testing.T) {
 	for _, tt := range []struct{ run, want string }{
-		{"MaxLineLength", "max lin length maxlinelength"},
-		{"HTTPServer", "http serv httpserv"},
-		{"max_retry_count", "max retry count maxretrycount"},
+		{"MaxLineLength", "max lin length =maxlinelength"},
+		{"HTTPServer", "http serv =httpserv"},
+		{"max_retry_count", "max retry count =maxretrycount"},
 		{"__init__", "init"},
 		{"sha256", "sha256"},
 		{"retries", "retry"}, {"retry", "retry"}, {"retrying", "retry"},
@@ -61,7 +61,7 @@ func TestWords(t *testing.T) {
 		{"validated", "valid"}, {"validation", "valid"}, {"maximum", "max"},
 		{"string", "str"}, {"strings", "str"},
 		{"重试上限", "重试 试上 上限"},
-		{"在max_retry里", "max retry maxretry"},
+		{"在max_retry里", "max retry =maxretry"},
 		{strings.Repeat("a", 65), ""},
 	} {
 		var got []string
@@ -110,8 +110,8 @@ func TestFollowsTheFiles(t *testing.T) {
 	if got := search(t, x, "where is the gear?"); got != nil {
 		t.Errorf("file gone: %v", got)
 	}
-	if len(x.files) != 0 || x.tokens != 0 || x.bytes != 0 || slices.ContainsFunc(x.df, func(n int32) bool { return n != 0 }) {
-		t.Errorf("an empty folder leaves %d files, %d tokens, %d bytes, counts %v", len(x.files), x.tokens, x.bytes, x.df)
+	if len(x.known) != 0 || len(x.posts("flux")) != 0 || len(x.posts("gear")) != 0 {
+		t.Errorf("an empty folder leaves %v", x.known)
 	}
 }
 
@@ -125,9 +125,9 @@ func TestReadsOnce(t *testing.T) {
 	}
 	x := open(t, dir)
 	search(t, x, "flux?")
-	first := x.files["a.go"]
+	first := x.base
 	search(t, x, "flux?")
-	if x.files["a.go"] != first {
+	if x.base != first || x.extra != nil {
 		t.Error("an unchanged file was read again")
 	}
 }

@@ -78,7 +78,10 @@ func (r *reader) read(file uint32, name string, text []byte) []span {
 // line takes in one line of a passage.
 func (r *reader) line(lang *language, p *passage, n int, line []byte, s lineKind) {
 	switch {
-	case s == blank, s == foreign, len(line) > maxLine:
+	case s == blank, len(line) > maxLine:
+	case s == foreign:
+		_, note := lang.trailing(line)
+		r.add(note, noteOne)
 	case s == comment && n == p.decl: // a heading
 		r.add(line, nameOne)
 	case s == comment:

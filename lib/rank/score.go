@@ -9,18 +9,26 @@ import (
 
 // BM25F: how much a word counts where it stands, how soon more of it counts for
 // nothing (k1), and how much a long passage is held against it (b).
-const (
-	nameTF = 3.0
+const ()
+
+var (
+	nameTF = 2.0
 	noteTF = 1.6
-	codeTF = 1.0
+	codeTF = 1.2
 	pathTF = 1.2
 	k1     = 1.2
 	b      = 0.4
 )
 
 const (
-	candidates = 48  // passages whose lines are looked at
+	candidates = 48 // passages whose lines are looked at
+)
+
+var (
 	fileShare  = 0.3 // of what a whole file has of the question in the score of each of its passages
+	coverShare = 0.6
+	headless   = 0.75
+	baseShare  = 0.5
 	rawBonus   = 3.0 // a path of the question that is this file's
 )
 
@@ -122,22 +130,30 @@ func (x *Index) best(q *query) []scored {
 			of[i] = max(of[i], gain)
 		}
 	}
-	whole := map[string]float64{}
+	rest := map[string]float64{}
 	for name, of := range files {
 		for _, gain := range of {
-			whole[name] += gain
+			rest[name] += gain
 		}
-		whole[name] = fileShare*whole[name] + q.named(name)
+		rest[name] = fileShare*rest[name] + q.named(name) + x.titled(q, name)
 	}
 	all := make([]scored, 0, len(passages))
 	for _, p := range passages {
-		p.score = q.worth(p.kind) * (p.score*(0.4+0.6*q.cover(p.mask)) + whole[p.path])
+		p.score = shape(p) * q.worth(p.kind) * (p.score*(1-coverShare+coverShare*q.cover(p.mask)) + rest[p.path])
 		all = append(all, *p)
 	}
 	slices.SortFunc(all, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path), cmp.Compare(a.from, b.from))
 	})
 	return all[:min(len(all), candidates)]
+}
+
+// shape is what a passage is worth for what it is.
+func shape(p *scored) float64 {
+	if p.decl == 0 {
+		return headless
+	}
+	return 1
 }
 
 // mean is the usual number of words in a passage.
@@ -166,6 +182,22 @@ func (q *query) worth(kind uint8) float64 {
 		return 1
 	}
 	return worth[min(int(kind), len(worth)-1)]
+}
+
+// titled is what a file gets for having words of the question in its own name.
+func (x *Index) titled(q *query, name string) float64 {
+	score := 0.0
+	base := path.Base(name)
+	runs([]byte(strings.TrimSuffix(base, path.Ext(base))), func(run []byte) {
+		x.lex.words(run, func(word []byte, _ bool) {
+			for _, w := range q.wants {
+				if w.options[0].word == string(word) {
+					score += baseShare * w.weight
+				}
+			}
+		})
+	})
+	return score
 }
 
 // named is what a file gets for being named in the question.

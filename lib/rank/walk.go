@@ -120,12 +120,12 @@ func kindOf(name string, text []byte) fileKind {
 	}
 	switch {
 	case slices.Contains([]string{".ndjson", ".jsonl", ".csv", ".tsv", ".log", ".out", ".golden", ".txtar"}, ext),
-		in("testdata", "fixtures", "__snapshots__", "locale", "locales", "i18n", "translations"), strings.Contains(base, "_data."):
+		in("testdata", "fixtures", "__snapshots__", "locale", "locales", "i18n", "translations"), strings.Contains(base, "_data."), strings.Contains(dirs, "_data/"):
 		return data
 	case begins("changelog", "changes.", "changes-", "license", "licence", "copying", "authors", "contributors", "history.", "news.", "codeowners", "code_of_conduct"):
 		return history
 	case strings.Contains(base, "_test."), begins("test_", "conftest."), strings.Contains(base, ".test."), strings.Contains(base, ".spec."),
-		in("test", "tests", "spec", "__tests__", "e2e"), strings.Contains(dirs, "test/"), // as net/http/httptest
+		begins("test.", "tests."), in("test", "tests", "spec", "__tests__", "e2e", "fake", "fakes", "mock", "mocks"), strings.Contains(dirs, "test/"), // as net/http/httptest
 		base == "export_test.go", strings.HasSuffix(strings.TrimSuffix(base, ext), "test") && ext == ".java":
 		return tests
 	case in("example", "examples", "_examples", "demo", "demos", "sample", "samples", "benchmark", "benchmarks"), begins("example_"):

@@ -10,13 +10,23 @@ import (
 )
 
 const (
-	reach     = 8    // lines from the first to the last that are weighed together
-	maxQuoted = 8    // lines of Best
-	maxShown  = 18   // lines of a hit
-	maxLine   = 480  // bytes; a longer line is never shown
-	perFile   = 3    // hits of one file
-	near      = 0.35 // of the best hit's score: what is below is no answer
-	lineShare = 1.0  // of the best lines in the score of a passage
+	reach     = 8   // lines from the first to the last that are weighed together
+	maxQuoted = 8   // lines of Best
+	maxShown  = 18  // lines of a hit
+	maxLine   = 480 // bytes; a longer line is never shown
+	perFile   = 3   // hits of one file
+)
+
+var (
+	near       = 0.35 // of the best hit's score: what is below is no answer
+	together   = 0.4  // of the line that says most in the score of its neighbourhood
+	apart      = 0.04 // taken off for each line between
+	lineCover  = 0.5
+	declFactor = 1.3
+	noteFactor = 0.7
+	numberCue  = 0.4
+	failCue    = 0.15
+	lineShare  = 0.5 // of the best lines in the score of a passage
 )
 
 // matched is a line that has words of the question.
@@ -24,6 +34,7 @@ type matched struct {
 	n    int // from 1
 	mask uint64
 	gain [maxWants]float64
+	sum  float64 // of the gains
 	cue  float64
 	raws int
 }
@@ -71,19 +82,23 @@ func (x *Index) hit(q *query, p scored, lines [][]byte) Hit {
 // matches are the lines of a passage that have words of the question.
 func (x *Index) matches(q *query, p scored, lines [][]byte) []matched {
 	var found []matched
-	kinds := languageOf(p.path).kinds(lines[p.from-1 : p.to])
+	lang := languageOf(p.path)
+	kinds := lang.kinds(lines[p.from-1 : p.to])
 	for n := int(p.from); n <= int(p.to); n++ {
 		line, kind := lines[n-1], kinds[n-int(p.from)]
-		if len(line) > maxLine || kind == blank || kind == foreign {
+		if len(line) > maxLine || kind == blank {
 			continue
+		}
+		if kind == foreign {
+			_, line = lang.trailing(line)
 		}
 		m := matched{n: n}
 		factor := 1.0
 		switch {
 		case n == int(p.decl):
-			factor = 1.3
+			factor = declFactor
 		case kind == comment:
-			factor = 1.1
+			factor = noteFactor
 		}
 		runs(line, func(run []byte) {
 			x.lex.words(run, func(word []byte, _ bool) {
@@ -107,6 +122,9 @@ func (x *Index) matches(q *query, p scored, lines [][]byte) []matched {
 		}
 		if m.mask != 0 || m.raws != 0 {
 			m.cue = q.cue(line)
+			for _, gain := range m.gain {
+				m.sum += gain
+			}
 			found = append(found, m)
 		}
 	}
@@ -117,10 +135,10 @@ func (x *Index) matches(q *query, p scored, lines [][]byte) []matched {
 func (q *query) cue(line []byte) float64 {
 	cue := 1.0
 	if q.number && number(line) {
-		cue += 0.3
+		cue += numberCue
 	}
 	if q.failure && fails(line) {
-		cue += 0.15
+		cue += failCue
 	}
 	return cue
 }
@@ -153,23 +171,24 @@ func fails(line []byte) bool {
 func (q *query) window(lines []matched) float64 {
 	var have uint64
 	var best [maxWants]float64
-	raws, cue := 0, 1.0
+	raws, cue, sum := 0, 1.0, 0.0
 	for i := range lines {
 		m := &lines[i]
 		have |= m.mask
 		raws |= m.raws
 		cue = max(cue, m.cue)
+		sum = max(sum, m.sum)
 		for rest := m.mask; rest != 0; rest &= rest - 1 {
 			w := bits.TrailingZeros64(rest)
 			best[w] = max(best[w], m.gain[w])
 		}
 	}
-	score := rawBonus * float64(bits.OnesCount(uint(raws)))
+	score := rawBonus*float64(bits.OnesCount(uint(raws))) + together*sum
 	for _, gain := range best {
 		score += gain
 	}
 	length := lines[len(lines)-1].n - lines[0].n
-	return cue * score * (1 - 0.04*float64(length)) * (0.5 + 0.5*q.cover(have))
+	return cue * score * (1 - apart*float64(length)) * (1 - lineCover + lineCover*q.cover(have))
 }
 
 // declares reports whether a line declares a name that is, whole, a word of the

@@ -37,8 +37,11 @@ func runs(line []byte, fn func(run []byte)) {
 	}
 }
 
+// whole is before the word that a name of several parts makes.
+const whole = '='
+
 // words calls fn for each word of a run: the whole name without its underscores
-// when it has several parts (whole is then true), and each part. Words are lower
+// when it has several parts (marked, and isWhole), and each part. Words are lower
 // case and stemmed; of scripts without spaces they are pairs of characters.
 func (l *lexer) words(run []byte, fn func(word []byte, whole bool)) {
 	if len(run) > maxRun && !wide(run) {
@@ -65,7 +68,8 @@ func (l *lexer) words(run []byte, fn func(word []byte, whole bool)) {
 		}
 	}
 	if parts > 1 {
-		fn(stem(l.whole), true)
+		name := stem(l.whole)
+		fn(append(name[:0:0], append([]byte{whole}, name...)...), true)
 	}
 }
 
@@ -191,6 +195,10 @@ var same = map[string][]byte{
 	"argument": []byte("arg"), "database": []byte("db"), "repository": []byte("repo"), "environ": []byte("env"), "environment": []byte("env"),
 	"authentic": []byte("auth"), "author": []byte("auth"), "msg": []byte("messag"), "err": []byte("error"), "ctx": []byte("context"),
 	"temporary": []byte("tmp"), "temp": []byte("tmp"), "identify": []byte("id"), "identifi": []byte("id"), "connect": []byte("conn"),
+	"written": []byte("writ"), "sent": []byte("send"), "built": []byte("build"), "kept": []byte("keep"), "thrown": []byte("throw"),
+	"lost": []byte("los"), "begun": []byte("begin"), "began": []byte("begin"), "chosen": []byte("choos"), "broken": []byte("break"),
+	"hidden": []byte("hid"), "spent": []byte("spend"), "taken": []byte("tak"), "dying": []byte("die"), "dead": []byte("die"), "died": []byte("die"),
+	"childr": []byte("child"), "children": []byte("child"), "caught": []byte("catch"), "ran": []byte("run"), "found": []byte("find"),
 	"sec": []byte("second"), "millisecond": []byte("ms"), "pwd": []byte("password"), "passwd": []byte("password"), "async": []byte("asynchronou"),
 }
 
