@@ -17,6 +17,7 @@ import (
 	"tri/lib/budget"
 	"tri/lib/decision"
 	"tri/lib/draft"
+	"tri/lib/drill"
 	"tri/lib/event"
 	"tri/lib/outbox"
 	"tri/lib/run"
@@ -39,6 +40,7 @@ var records = map[string]reflect.Type{
 	"run":              reflect.TypeFor[run.Result](),
 	"spend":            reflect.TypeFor[budget.Entry](),
 	"journal":          reflect.TypeFor[thread.Input](),
+	"drill":            reflect.TypeFor[drill.Score](),
 }
 
 // notRecords are schemas of something else than a line or a file of JSON.

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"tri/lib/cli"
 	"tri/lib/drill"
@@ -20,20 +23,26 @@ var program = cli.Program{
 	Name:  "tri-drill",
 	Usage: "plant faults into good returns and score who catches them",
 	Args:  "[file ...]",
-	Help: `Reads returns that are known to be good and writes each of them, followed by
-three copies with a fault planted: a path that is not there (bad_path), lines that
-are not there or are others (bad_line), a quote that is not so (bad_content). Each
+	Help: `Reads returns that are known to be good and writes each of them, followed by a
+copy for each kind of fault that it has a place for, with that fault planted: a
+path that is not there, a claim turned into its opposite, a secret, a ping. Each
 is marked, tri-validate copies the mark into its verdict, and --score reads those.
 
   tri-drill --codebase . returns.ndjson | tri-validate --codebase . | tri-drill --score
+  tri-drill --faults secret,ping returns.ndjson | jq -r .drill.what
+  tri-drill --score --json verdicts.ndjson | jq '.faults[] | select(.missed > 0)'
 
---score prints a table on stderr and a JSON object on stdout, and ends with status
-1 when a fault passed, or when no good return did.`,
-	Schemas: []string{"return", "verdict"},
+--score ends with status 1 when a fault passed that the return and the lines that
+it cites show, or when no good return did. The kinds are
+` + strings.Join(drill.Faults, " "),
+	Schemas: []string{"return", "verdict", "drill"},
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "codebase", Usage: "the returns cite `DIR` (default the current directory)"},
+		&cli.StringFlag{Name: "faults", Usage: "plant the kinds of `LIST`, parted by commas (default all)"},
 		&cli.Int64Flag{Name: "seed", Usage: "plant the faults of `N`; the same number, the same faults", Value: 1},
 		&cli.BoolFlag{Name: "score", Usage: "read verdicts and count what was caught"},
+		&cli.BoolFlag{Name: "json", Usage: "with --score, write a record"},
+		&cli.StringFlag{Name: "home", Usage: "with --score, append to drills.ndjson of `DIR` (default $TRI_HOME or ~/.tri, where that is there)"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
 	},
 	Run: run,
@@ -44,12 +53,21 @@ func run(c *cli.Call) error {
 	if c.Bool("score") {
 		return score(c, in)
 	}
+	d := drill.Drill{Seed: c.Int64("seed"), Canary: os.Getenv("TRI_DRILL_SECRET"), Out: c.Out, Say: c.Say}
+	if list := c.String("faults"); list != "" {
+		d.Faults = strings.Split(list, ",")
+	}
+	for _, f := range d.Faults {
+		if !slices.Contains(drill.Faults, f) {
+			return sysexit.Hint(cli.Usagef("--faults: there is no kind %q", f), "it is one of "+strings.Join(drill.Faults, " "))
+		}
+	}
 	root, err := os.OpenRoot(cmp.Or(c.String("codebase"), "."))
 	if err != nil {
 		return sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))
 	}
 	defer root.Close()
-	d := drill.Drill{Root: root, Seed: c.Int64("seed"), Out: c.Out, Say: c.Say}
+	d.Root = root
 	return d.Each(c.Context, in)
 }
 
@@ -58,13 +76,16 @@ func score(c *cli.Call, in stream.Input) error {
 	if err != nil {
 		return err
 	}
-	s.Table(c.Err)
-	line, err := json.Marshal(s)
-	if err != nil {
-		return sysexit.With(sysexit.Software, fmt.Errorf("write score: %w", err))
+	s.Stamp(cli.Version(), time.Now())
+	if err := s.Keep(c.String("home")); err != nil {
+		return err
 	}
-	if _, err := c.Out.Write(append(line, '\n')); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write score: %w", err))
+	if c.Bool("json") {
+		if err := json.NewEncoder(c.Out).Encode(s); err != nil {
+			return sysexit.With(sysexit.IO, fmt.Errorf("write score: %w", err))
+		}
+	} else if err := s.Table(c.Out); err != nil {
+		return err
 	}
 	if !s.Ok() {
 		return cli.Quiet

@@ -51,9 +51,9 @@ func (d *demo) lie(ctx context.Context) error {
 func (d *demo) drill(ctx context.Context) error {
 	d.say("And so that nobody has to take our lie for it, three more, planted by a program:")
 	out, err := d.run(ctx, pipe{steps: [][]string{
-		{"tri-drill", "--codebase", d.Codebase, d.path("lie/good.ndjson")},
+		{"tri-drill", "--codebase", d.Codebase, "--faults", "bad_path,bad_line,bad_content", d.path("lie/good.ndjson")},
 		{"tri-validate", "--code-only", "--codebase", d.Codebase},
-		{"tri-drill", "--score"},
+		{"tri-drill", "--score", "--json"},
 	}, ok: []int{sysexit.No}})
 	if err != nil {
 		return err
