@@ -143,7 +143,7 @@ func filterPart(out io.Writer, in inputs) error {
 	}
 	bare := measure(sets[2].all["untouched"])
 	at := measure(sets[0].all["untouched"])
-	return os.WriteFile(*plotFile, []byte(drawPlot(lines, []mark{{"as shipped", pointOf(at)}, {"the document's bare rules", pointOf(bare)}})), 0o644)
+	return os.WriteFile(*plotFile, []byte(drawPlot(lines, []mark{{"as shipped", pointOf(at), true}, {"the document's bare rules", pointOf(bare), false}})), 0o644)
 }
 
 func printAgreement(out io.Writer, data string, rooms []room) error {

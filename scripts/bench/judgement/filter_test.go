@@ -63,7 +63,7 @@ func TestBareRules(t *testing.T) {
 
 // TestPlot: well-formed, for both colour schemes, with the aim and every curve.
 func TestPlot(t *testing.T) {
-	svg := drawPlot([]curve{{"one half", []point{{0, 30}, {40, 2}}}}, []mark{{"as <shipped>", point{35, 3}}})
+	svg := drawPlot([]curve{{"one half", []point{{0, 30}, {40, 2}}}}, []mark{{"as <shipped>", point{35, 3}, true}})
 	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break

@@ -13,8 +13,9 @@ type curve struct {
 }
 
 type mark struct {
-	name string
-	at   point
+	name  string
+	at    point
+	below bool // its words, so that two near marks stay readable
 }
 
 // The plot's measures, in pixels; the axes end at 100% and at mostMisses.
@@ -25,13 +26,19 @@ const (
 	mostMisses            = 40
 )
 
+// plotStyle names every colour twice instead of using variables, which not every
+// program that draws SVG knows.
 const plotStyle = `<style>
-svg{--ink:#1f2328;--soft:#59636e;--grid:#d8dee4;--paper:#fff;--a:#0b63c5;--b:#9a6700;--aim:#1a7f37}
-@media (prefers-color-scheme:dark){svg{--ink:#e6edf3;--soft:#9198a1;--grid:#30363d;--paper:#0d1117;--a:#58a6ff;--b:#d29922;--aim:#3fb950}}
-text{font:13px system-ui,sans-serif;fill:var(--ink)}.soft{fill:var(--soft)}.title{font-size:16px;font-weight:600}
-.grid{stroke:var(--grid)}.aim{fill:var(--aim);fill-opacity:.16;stroke:var(--aim)}
-.curve{fill:none;stroke-width:2}.c0{stroke:var(--a)}.c1{stroke:var(--b);stroke-dasharray:6 4}
-.mark{fill:var(--paper);stroke:var(--ink);stroke-width:2}
+text{font:13px system-ui,sans-serif;fill:#1f2328}text.soft{fill:#59636e}text.title{font-size:16px;font-weight:600}
+.paper{fill:#fff}.grid{stroke:#d8dee4}.aim{fill:#1a7f37;fill-opacity:.16;stroke:#1a7f37}
+.curve{fill:none;stroke-width:2}.c0{stroke:#0b63c5}.c1{stroke:#9a6700;stroke-dasharray:6 4}
+.mark{fill:#fff;stroke:#1f2328;stroke-width:2}
+@media (prefers-color-scheme:dark){
+text{fill:#e6edf3}text.soft{fill:#9198a1}
+.paper{fill:#0d1117}.grid{stroke:#30363d}.aim{fill:#3fb950;stroke:#3fb950}
+.c0{stroke:#58a6ff}.c1{stroke:#d29922}
+.mark{fill:#0d1117;stroke:#e6edf3}
+}
 </style>
 `
 
@@ -52,7 +59,7 @@ func drawPlot(curves []curve, marks []mark) string {
 <desc id="d">Each line is the filter on one half of the labels while its threshold moves; lower and further left is better.</desc>
 `, plotWidth, plotHeight)
 	b.WriteString(plotStyle)
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="var(--paper)"/>`+"\n", plotWidth, plotHeight)
+	fmt.Fprintf(&b, `<rect class="paper" width="%d" height="%d"/>`+"\n", plotWidth, plotHeight)
 	text(&b, plotLeft, 28, "title", "start", "What is dropped and needed somebody")
 	drawAxes(&b)
 	fmt.Fprintf(&b, `<rect class="aim" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`+"\n",
@@ -64,6 +71,9 @@ func drawPlot(curves []curve, marks []mark) string {
 	for _, m := range marks {
 		x, y := plotX(m.at.called), plotY(m.at.misses)
 		fmt.Fprintf(&b, `<circle class="mark" cx="%.1f" cy="%.1f" r="4.5"/>`+"\n", x, y)
+		if m.below {
+			y += 26
+		}
 		text(&b, x+9, y-7, "", "start", fmt.Sprintf("%s: %.1f at %.0f%%", m.name, m.at.misses, m.at.called))
 	}
 	b.WriteString("</svg>\n")
