@@ -24,7 +24,7 @@ var levels = []struct {
 	{"adapter", []string{"tri/lib/agent/", "tri/lib/chat/"}},
 	{"port", []string{"tri/lib/agent", "tri/lib/chat"}},
 	{"noun", []string{"tri/lib/event", "tri/lib/thread", "tri/lib/evidence", "tri/lib/draft", "tri/lib/verdict",
-		"tri/lib/decision", "tri/lib/outbox", "tri/lib/run", "tri/lib/budget"}},
+		"tri/lib/decision", "tri/lib/outbox", "tri/lib/run", "tri/lib/budget", "tri/lib/question"}},
 	{"base", []string{"tri/lib/ndjson", "tri/lib/stream", "tri/lib/disk", "tri/lib/config", "tri/lib/query",
 		"tri/lib/prompt", "tri/lib/rank", "tri/lib/sysexit", "tri/schemas", "tri/examples"}},
 }

@@ -1,0 +1,115 @@
+// Package question tells by rules, without a model, what kind of question a
+// message puts and how many minutes an answer takes, and which rules said so. The
+// rules are data, a file a language; rules/README says how to read them.
+package question
+
+import (
+	"cmp"
+	"strings"
+	"unicode/utf8"
+)
+
+// Kinds of question (triage §4.1).
+const (
+	Technical   = "technical_qa"
+	StatusCheck = "status_check"
+	DataLookup  = "data_lookup"
+	APIContract = "api_contract"
+	Other       = "other"
+)
+
+// Kind is what the rules say of a message.
+type Kind struct {
+	Type    string
+	Reason  string   // the rule that decided the type: "status:is-it-down"
+	Minutes float64  // that an answer is expected to take, 1 to 60
+	Because []string // what the minutes are made of: "status 3", "intermittent +4"
+}
+
+// shorts name a kind in reasons; minutes are what one takes when nothing more is
+// known, for the choice between a run here and a long one.
+var kinds = map[string]struct {
+	short   string
+	minutes float64
+}{
+	Technical: {"technical", 5}, StatusCheck: {"status", 3}, DataLookup: {"data", 4}, APIContract: {"contract", 4}, Other: {"other", 3},
+}
+
+// order is in which sections are tried: who asks for a cause wants an explanation,
+// whatever it is that broke, and a contract may ask "how many", too.
+var order = []struct{ section, kind string }{
+	{"why", Technical}, {"status_check", StatusCheck}, {"api_contract", APIContract}, {"data_lookup", DataLookup}, {"other", Other},
+}
+
+// Judge says what kind of question a message is. asks tells whether it is known
+// to ask at all; what does not may still report a problem.
+func Judge(content string, asks bool) Kind {
+	text := plain(content)
+	kind, reason := classify(text, content, asks)
+	k := Kind{Type: kind, Reason: reason}
+	k.Minutes, k.Because = minutes(text, content, kind)
+	return k
+}
+
+// Minutes says how long a question of a kind that is already known takes, and why.
+func Minutes(content, kind string) (float64, []string) { return minutes(plain(content), content, kind) }
+
+func classify(text, content string, asks bool) (kind, reason string) {
+	for _, o := range order {
+		if r := first(o.section, text); r != nil {
+			return o.kind, kinds[o.kind].short + ":" + r.name
+		}
+	}
+	switch r := first("problem", text); {
+	case asks:
+		return Technical, "technical:asks"
+	case r != nil:
+		return Technical, "technical:" + r.name
+	case strings.Contains(content, "`"):
+		return Technical, "technical:code"
+	case long(text):
+		return Technical, "technical:tells"
+	}
+	return Other, "other:asks-nothing"
+}
+
+// long reports whether a message has something to tell: eight words, or as much in
+// a script without blanks.
+func long(text string) bool {
+	return strings.Count(text, " ") > 8 || len(text) > 2*utf8.RuneCountInString(text) && utf8.RuneCountInString(text) > 20
+}
+
+func minutes(text, content, kind string) (float64, []string) {
+	k := kinds[kind]
+	sum := cmp.Or(k.minutes, kinds[Other].minutes)
+	because := []string{cmp.Or(k.short, kind) + " " + number(sum)}
+	seen := map[string]bool{}
+	for _, r := range rules()["minutes"] {
+		sign, _, _ := strings.Cut(r.name, ".")
+		if !seen[sign] && r.re.MatchString(text) {
+			seen[sign] = true
+			sum += r.minutes
+			because = append(because, r.name+" "+signed(r.minutes))
+		}
+	}
+	for _, s := range shapes {
+		if s.has(text, content) {
+			sum += s.minutes
+			because = append(because, s.name+" "+signed(s.minutes))
+		}
+	}
+	return min(max(sum, 1), 60), because
+}
+
+// shapes are signs that no word gives.
+var shapes = []struct {
+	name    string
+	minutes float64
+	has     func(text, content string) bool
+}{
+	{"pasted", 2, func(_, content string) bool {
+		return strings.Contains(content, "```") || strings.Count(content, "\n") >= 10
+	}},
+	{"several-questions", 2, func(text, _ string) bool { return strings.Count(text, "?")+strings.Count(text, "？") >= 3 }},
+	{"long-text", 2, func(text, _ string) bool { return utf8.RuneCountInString(text) > 600 }},
+}
