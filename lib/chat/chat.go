@@ -173,9 +173,9 @@ type Card struct {
 // Button is one of a card's. A click comes back as an event.Action with its Name
 // and Value.
 type Button struct {
-	Name  string // approve, dismiss: [a-z]+
+	Name  string // approve, dismiss: at most 12 of [a-z]
 	Label string // what people read
-	Value string // what comes back: at most 100 bytes of [a-zA-Z0-9._:-]
+	Value string // what comes back: at most 48 bytes of [a-zA-Z0-9._:-]
 	Style string // "", "primary", "danger"
 }
 

@@ -61,6 +61,7 @@ const (
 	Threads   Feature = "threads"
 	History   Feature = "history"
 	Memory    Feature = "memory"
+	Own       Feature = "own messages" // heard as any other
 	Files     Feature = "files"
 	Lines     Feature = "lines" // newlines in a message
 	Long      Feature = "long"  // messages of 10 KiB

@@ -8,6 +8,7 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/local"
 	"tri/lib/chat/mattermost"
+	"tri/lib/chat/telegram"
 	"tri/lib/config"
 	"tri/lib/sysexit"
 )
@@ -23,6 +24,14 @@ var open = map[string]func(*config.Config) (chat.Sink, error){
 			return nil, err
 		}
 		return some(mattermost.NewSink(mattermost.Options{URL: m.URL, Token: token}))
+	},
+	config.PlatformTelegram: func(cfg *config.Config) (chat.Sink, error) {
+		t := cfg.Chat.Telegram
+		token, err := cfg.Secret(t.TokenEnv, t.TokenFile)
+		if err != nil {
+			return nil, err
+		}
+		return some(telegram.NewSink(telegram.Options{URL: t.APIURL, Token: token}))
 	},
 }
 

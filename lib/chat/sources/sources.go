@@ -13,6 +13,7 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/local"
 	"tri/lib/chat/mattermost"
+	"tri/lib/chat/telegram"
 	"tri/lib/config"
 	"tri/lib/sysexit"
 )
@@ -33,6 +34,7 @@ type platform struct {
 var platforms = []platform{
 	{config.PlatformLocal, openLocal, local.Guide},
 	{config.PlatformMattermost, openMattermost, mattermost.Guide},
+	{config.PlatformTelegram, openTelegram, telegram.Guide},
 }
 
 // Names are the platforms, in the order of the page.
@@ -133,4 +135,13 @@ func openMattermost(cfg *config.Config, _ Options) (chat.Source, error) {
 		return nil, err
 	}
 	return some(mattermost.New(mattermost.Options{URL: m.URL, Token: token, Chats: cfg.Chats(config.PlatformMattermost)}))
+}
+
+func openTelegram(cfg *config.Config, _ Options) (chat.Source, error) {
+	t := cfg.Chat.Telegram
+	token, err := cfg.Secret(t.TokenEnv, t.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	return some(telegram.New(telegram.Options{URL: t.APIURL, Token: token, Chats: cfg.Chats(config.PlatformTelegram)}))
 }

@@ -1,0 +1,94 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// Guide is how a bot is set up.
+var Guide = chat.Guide{
+	Steps: `1. In Telegram, talk to @BotFather: /newbot. It gives the token.
+2. /setprivacy, choose the bot, Disable: else it hears only commands and replies
+   to itself. (Or make it an administrator of each group.)
+3. Add the bot to each group. If it was a member already, take it out and add it
+   again: privacy changes only then.
+4. Put the token into $TELEGRAM_TOKEN, or a file of mode 0600.
+5. tri-watch telegram --no-log prints what it hears, with the chat_id of each
+   group for watched_chats. A private chat is heard only when it is named there.
+No webhook may be set, and no other program may ask for this bot's updates.
+`,
+	Config: `  telegram:
+    enabled: true
+    token_env: TELEGRAM_TOKEN
+`,
+}
+
+// maxSkew is how far the server's clock may be from ours before it is told.
+const maxSkew = 30 * time.Second
+
+// Check implements chat.Checker.
+func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
+	say := func(f chat.Finding) { findings = append(findings, f) }
+	me, err := c.me(ctx)
+	if err != nil {
+		mend := "is api.telegram.org reached from here?"
+		if hints := sysexit.Hints(err); len(hints) > 0 {
+			mend = hints[0]
+		}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask who we are: %v", err), Mend: mend}}
+	}
+	self = event.Sender{ID: id(me.ID), Type: "bot", Name: me.Username}
+	say(chat.Finding{Name: "token", OK: true, Text: "@" + me.Username})
+	if me.ReadsAll {
+		say(chat.Finding{Name: "privacy", OK: true, Text: "the bot hears all messages of its groups"})
+	} else {
+		say(chat.Finding{Name: "privacy", Warn: true, Text: "privacy mode is on: the bot hears only commands and replies to itself, where it is no administrator",
+			Mend: "@BotFather: /setprivacy, Disable; then take the bot out of each group and add it again"})
+	}
+	var hook struct {
+		URL     string `json:"url"`
+		Pending int    `json:"pending_update_count"`
+	}
+	switch err := c.call(ctx, "getWebhookInfo", nil, &hook, 0); {
+	case err != nil:
+		say(chat.Finding{Name: "updates", Text: fmt.Sprintf("ask for the webhook: %v", err), Mend: "try again"})
+	case hook.URL != "":
+		say(chat.Finding{Name: "updates", Text: "a webhook is set, so that updates cannot be asked for", Mend: "call deleteWebhook, or make another bot"})
+	default:
+		say(chat.Finding{Name: "updates", OK: true, Text: fmt.Sprintf("%d updates wait", hook.Pending)})
+	}
+	for _, chatID := range c.chats {
+		say(c.checkChat(ctx, chatID, me))
+	}
+	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
+		say(chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("Telegram's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+	}
+	return self, findings
+}
+
+// checkChat says whether the bot is a member of a watched chat.
+func (c *Client) checkChat(ctx context.Context, chatID string, me user) chat.Finding {
+	var r room
+	if err := c.call(ctx, "getChat", map[string]any{"chat_id": chatID}, &r, 0); err != nil {
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", chatID, err), Mend: "add the bot to that group, or take it from watched_chats"}
+	}
+	if r.Type == "private" {
+		return chat.Finding{Name: "chat", OK: true, Text: "private chat " + chatID}
+	}
+	var member struct {
+		Status string `json:"status"`
+	}
+	if err := c.call(ctx, "getChatMember", map[string]any{"chat_id": chatID, "user_id": me.ID}, &member, 0); err != nil {
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", chatID, err), Mend: "add the bot to that group"}
+	}
+	switch member.Status {
+	case "member", "administrator", "creator", "restricted":
+		return chat.Finding{Name: "chat", OK: true, Text: fmt.Sprintf("%s of %s %s", member.Status, r.Title, chatID)}
+	}
+	return chat.Finding{Name: "chat", Text: fmt.Sprintf("the bot is %q in %s %s", member.Status, r.Title, chatID), Mend: "add the bot to that group"}
+}

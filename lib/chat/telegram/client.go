@@ -1,0 +1,320 @@
+// Package telegram is a bot of Telegram's Bot API: what people write in its
+// groups as events, and replies. It asks for updates itself, since an update is
+// confirmed by the request for the next one: only when it is durable.
+//
+// A bot hears no deletions, not its own messages, and nothing of what was said
+// before its last 24 hours; nor can it read a message back. What follows from
+// that for tri-reply stands in its page. Facts are those of
+// https://core.telegram.org/bots/api, version 9.
+package telegram
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// platform names this platform in events.
+const platform = "telegram"
+
+var (
+	_ chat.Source   = (*Client)(nil)
+	_ chat.Checker  = (*Client)(nil)
+	_ chat.App      = (*Client)(nil)
+	_ chat.Sink     = (*Sink)(nil)
+	_ chat.Signaler = (*Sink)(nil)
+)
+
+// Options say which bot.
+type Options struct {
+	URL   string   // default https://api.telegram.org
+	Token string   // as BotFather gives it: 123456:ABC…
+	Chats []string // chat ids to watch; none: all groups and channels, no private chats
+
+	HTTP   *http.Client
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
+	Chance func() float64
+	Wait   time.Duration // how long an empty answer is held back; default 50 s
+}
+
+// Client is one bot.
+type Client struct {
+	api   *web.Client
+	token string
+	chats []string
+	wait  time.Duration
+
+	mu   sync.Mutex
+	self *user
+}
+
+// New returns the client of a bot. It does not reach out.
+func New(o Options) (*Client, error) {
+	id, secret, ok := strings.Cut(o.Token, ":")
+	if err := web.Word("telegram token", o.Token); err != nil {
+		return nil, err
+	}
+	if _, err := strconv.ParseUint(id, 10, 63); err != nil || !ok || secret == "" || strings.ContainsAny(secret, "/?#%") {
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("telegram token: not of the form 123456:ABC")), "BotFather gives it: /token")
+	}
+	for _, c := range o.Chats {
+		if _, err := strconv.ParseInt(c, 10, 64); err != nil {
+			return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("telegram chat %q: an id is a number, of a group a negative one", c)), "tri-watch telegram without watched_chats prints the ids of what it hears")
+		}
+	}
+	if o.URL == "" {
+		o.URL = "https://api.telegram.org"
+	}
+	if o.Wait == 0 {
+		o.Wait = 50 * time.Second
+	}
+	api, err := web.New(web.Options{Base: o.URL + "/bot" + o.Token, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance})
+	if err != nil {
+		return nil, sysexit.With(sysexit.Config, errors.New("telegram api_url: want https://host[/path]"))
+	}
+	return &Client{api: api, token: o.Token, chats: o.Chats, wait: o.Wait}, nil
+}
+
+// AppID implements chat.App: of two pollers Telegram serves one at a time.
+func (c *Client) AppID() string {
+	id, _, _ := strings.Cut(c.token, ":")
+	return platform + " " + id
+}
+
+// call is one request. The answer's result goes into out.
+func (c *Client) call(ctx context.Context, method string, in map[string]any, out any, wait time.Duration) error {
+	var answer struct {
+		Result json.RawMessage `json:"result"`
+	}
+	err := c.api.Once(ctx, web.Request{Method: http.MethodPost, Path: method, JSON: in, Time: web.RequestTime + wait}, &answer)
+	if err != nil {
+		return explain(err)
+	}
+	if err := json.Unmarshal(answer.Result, out); err != nil {
+		return fmt.Errorf("%s: answer: %w", method, err)
+	}
+	return nil
+}
+
+// explain reads Telegram's own words out of a refusal: how long to wait, what is
+// wrong (https://core.telegram.org/bots/api#making-requests).
+func explain(err error) error {
+	e := (*web.Error)(nil)
+	if !errors.As(err, &e) {
+		return err
+	}
+	var said struct {
+		Description string `json:"description"`
+		Parameters  struct {
+			RetryAfter float64 `json:"retry_after"`
+		} `json:"parameters"`
+	}
+	if json.Unmarshal(e.Body, &said) == nil {
+		e.Text = said.Description
+		if s := said.Parameters.RetryAfter; s > 0 {
+			e.After = time.Duration(min(s, 3600) * float64(time.Second))
+		}
+	}
+	switch {
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusNotFound && e.Text == "Not Found":
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token is not, or no longer, that of a bot: BotFather gives a new one")
+	case e.Status == http.StatusConflict && strings.Contains(e.Text, "webhook"):
+		return sysexit.Hint(sysexit.With(sysexit.Config, err), "a webhook is set for this bot: call deleteWebhook, or make another bot")
+	case e.Status == http.StatusConflict:
+		return sysexit.Hint(err, "another program asks for this bot's updates")
+	}
+	return err
+}
+
+// me is the bot's own account.
+func (c *Client) me(ctx context.Context) (user, error) {
+	c.mu.Lock()
+	self := c.self
+	c.mu.Unlock()
+	if self != nil {
+		return *self, nil
+	}
+	self = new(user)
+	if err := c.call(ctx, "getMe", nil, self, 0); err != nil {
+		return user{}, err
+	}
+	if self.ID == 0 || !self.IsBot {
+		return user{}, sysexit.With(sysexit.Unavailable, errors.New("getMe: the answer names no bot: is this Telegram?"))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.self = self
+	return *self, nil
+}
+
+// watches reports whether a chat is one of the watched. A private chat has to be
+// named.
+func (c *Client) watches(x *room) bool {
+	if len(c.chats) == 0 {
+		return x.Type != "private"
+	}
+	return slices.Contains(c.chats, strconv.FormatInt(x.ID, 10))
+}
+
+// kept is how long Telegram keeps updates that nobody has asked for.
+const kept = 24 * time.Hour
+
+// batch is how many updates come at once, at most.
+const batch = 100
+
+// Run implements chat.Source.
+func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
+	l := &listening{Client: c, Resume: resume, emit: emit}
+	l.tellGap()
+	for try := 0; ; {
+		err := l.poll(ctx)
+		switch {
+		case err == nil:
+			try = 0
+			continue
+		case errors.As(err, new(errEmit)):
+			return errors.Unwrap(err)
+		case ctx.Err() != nil:
+			return nil
+		}
+		l.Down()
+		if s, ok := sysexit.Of(err); ok && (s == sysexit.NoPerm || s == sysexit.Config) {
+			return fmt.Errorf("telegram: %w", err)
+		}
+		try++
+		wait := c.api.Backoff(try)
+		if e := (*web.Error)(nil); errors.As(err, &e) {
+			wait = max(wait, e.After)
+		}
+		l.Say("telegram: %v; trying again in %v", err, wait.Round(time.Millisecond))
+		if c.api.Sleep(ctx, wait) != nil {
+			return nil
+		}
+	}
+}
+
+// errEmit marks an error as emit's: it ends Run.
+type errEmit struct{ error }
+
+func (e errEmit) Unwrap() error { return e.error }
+
+// listening is one Run.
+type listening struct {
+	*Client
+	chat.Resume
+	emit   func(event.Event) error
+	offset int64 // of the first update that is not durable
+	up     bool
+	late   int // updates of the first answer, which waited for us
+}
+
+// tellGap says what is lost for ever when we were away for too long.
+func (l *listening) tellGap() {
+	var last time.Time
+	for _, at := range l.Last {
+		if at.After(last) {
+			last = at
+		}
+	}
+	if away := l.api.Now().Sub(last); !last.IsZero() && away > kept {
+		l.Say("telegram: the last event is %d hours old; Telegram keeps 24 hours, and a bot cannot read what was before", int(away.Hours()))
+	}
+}
+
+// poll asks for updates once and makes them durable. Only the next poll confirms
+// them.
+func (l *listening) poll(ctx context.Context) error {
+	if _, err := l.me(ctx); err != nil {
+		return err
+	}
+	wait := l.wait
+	if !l.up {
+		wait = 0 // what has waited for us comes at once, and nothing means that we are up
+	}
+	var updates []json.RawMessage
+	err := l.call(ctx, "getUpdates", map[string]any{
+		"offset": l.offset, "limit": batch, "timeout": int(wait.Seconds()),
+		// Reactions are left out unless they are asked for.
+		"allowed_updates": []string{"message", "edited_message", "channel_post", "edited_channel_post", "message_reaction", "callback_query"},
+	}, &updates, wait)
+	if err != nil {
+		return err
+	}
+	if err := l.take(updates); err != nil {
+		return err
+	}
+	if !l.up && len(updates) < batch {
+		l.up = true
+		l.Up()
+		if l.late += len(updates); l.late > 0 && len(l.Last) > 0 {
+			l.Say("telegram: recovered %d updates", l.late)
+		}
+	} else if !l.up {
+		l.late += len(updates)
+	}
+	return nil
+}
+
+// take makes updates durable, in order.
+func (l *listening) take(updates []json.RawMessage) error {
+	var ready []event.Event
+	next := l.offset
+	flush := func() error {
+		if len(ready) > 0 {
+			if err := l.EmitAll(l.emit, ready); err != nil {
+				return errEmit{err}
+			}
+		}
+		ready, l.offset = nil, next
+		return nil
+	}
+	for _, raw := range updates {
+		var u update
+		err := json.Unmarshal(raw, &u)
+		if u.ID < next {
+			if err != nil || u.ID == 0 { // not even a number to confirm it by: it would come for ever
+				l.Say("telegram: an update is not understood, left out: %v", err)
+				next++
+			}
+			continue
+		}
+		next = u.ID + 1
+		if err != nil {
+			l.Say("telegram: update %d is not understood, left out: %v", u.ID, err)
+			continue
+		}
+		if e, ok := l.event(&u); ok {
+			ready = append(ready, e)
+		}
+		for _, a := range l.actions(&u) {
+			if err := flush(); err != nil { // a click on a card comes behind what it is about
+				return err
+			}
+			if err := l.Acted(a); err != nil {
+				return errEmit{err}
+			}
+		}
+	}
+	return flush()
+}
+
+// editID names an edit: Telegram tells its time to the second only, and two can
+// be made in one.
+func editID(date int64, text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return fmt.Sprintf("%d-%x", date, sum[:4])
+}

@@ -1,0 +1,133 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/chattest"
+	"tri/lib/chat/telegram/fake"
+)
+
+// world is the fake Bot API as chattest sees it.
+type world struct {
+	t      *testing.T
+	server *fake.Server
+
+	mu   sync.Mutex
+	said map[string]fake.M
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, server: fake.New(), said: map[string]fake.M{}}
+	t.Cleanup(w.server.Close)
+	return w
+}
+
+func (w *world) options() Options {
+	return Options{URL: w.server.URL, Token: w.server.Token, Wait: 2 * time.Second, Sleep: func(ctx context.Context, d time.Duration) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(d, 5*time.Millisecond)):
+			return nil
+		}
+	}}
+}
+
+func (w *world) Source() chat.Source {
+	c, err := New(w.options())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) Sink() chat.Sink {
+	c, err := NewSink(w.options())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) Chats() [2]string         { return [2]string{"-100200300", "-100200301"} }
+func (w *world) Bot() (id, handle string) { return strconv.Itoa(fake.BotID), "@" + fake.BotName }
+func (w *world) Sees(text string) string  { return text }
+func (w *world) Pings(string, string) bool {
+	return false // Telegram has nothing that alerts everybody in a group
+}
+
+func (w *world) Lacks(f chattest.Feature) bool {
+	return f == chattest.Deletions || f == chattest.Memory || f == chattest.Own || f == chattest.Long
+}
+
+func (w *world) Say(chatID, person, thread, text string) string {
+	c, _ := strconv.ParseInt(chatID, 10, 64)
+	root, _ := strconv.ParseInt(thread, 10, 64)
+	n := w.server.NextMessage()
+	m := fake.Message(n, c, root, person, text)
+	w.mu.Lock()
+	w.said[id(n)] = m
+	w.mu.Unlock()
+	w.server.Update("message", m)
+	return id(n)
+}
+
+func (w *world) Edit(_, messageID, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := fake.M{}
+	for k, v := range w.said[messageID] {
+		m[k] = v
+	}
+	m["text"], m["edit_date"] = text, time.Now().Unix()
+	w.server.Update("edited_message", m)
+}
+
+func (w *world) Delete(string, string) { w.t.Error("a bot hears of no deletion") }
+
+func (w *world) Break(f chattest.Faults) {
+	w.server.SetFaults(fake.Faults{Seed: f.Seed, Cut: f.Cut, Duplicate: f.Duplicate, Fail: f.Fail, Busy: f.Busy, LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter})
+}
+
+func (w *world) Burst(chatID string, n int) (ids []string) {
+	for i := range n {
+		ids = append(ids, w.Say(chatID, "ana", "", fmt.Sprintf("burst %d", i)))
+	}
+	return ids
+}
+
+func (w *world) File(chatID, person, name string) string {
+	c, _ := strconv.ParseInt(chatID, 10, 64)
+	n := w.server.NextMessage()
+	m := fake.Message(n, c, 0, person, "")
+	m["document"] = fake.M{"file_id": "f1", "file_name": name, "mime_type": "text/plain", "file_size": 12}
+	w.server.Update("message", m)
+	return id(n)
+}
+
+func (w *world) Garble() { w.server.Garble() }
+func (w *world) Revoke() { w.server.Revoke() }
+
+func (w *world) Standing(chatID, thread string) (texts []string) {
+	for _, m := range w.server.Sent() {
+		if id(m.ChatID) == chatID && id(m.ReplyTo) == thread {
+			texts = append(texts, m.Text)
+		}
+	}
+	return texts
+}
+
+func TestConformance(t *testing.T) {
+	world := func(t *testing.T) chattest.World { return newWorld(t) }
+	t.Run("Source", func(t *testing.T) { chattest.Source(t, world) })
+	t.Run("Sink", func(t *testing.T) { chattest.Sink(t, world) })
+	t.Run("Faulted", func(t *testing.T) {
+		chattest.Faulted(t, func(t *testing.T) chattest.Faulty { return newWorld(t) })
+	})
+}

@@ -1,0 +1,209 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/sysexit"
+)
+
+// Sink posts as the bot. It is apart from Client so that a watcher, which has only
+// that, holds no code that can post.
+type Sink struct{ *Client }
+
+// NewSink returns the sink of a bot. It does not reach out.
+func NewSink(o Options) (*Sink, error) {
+	c, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{c}, nil
+}
+
+// Limit implements chat.Sink: Telegram counts 4,096 UTF-16 units, and a character
+// has two at most.
+func (c *Sink) Limit() int { return 2048 }
+
+// Post implements chat.Sink. Telegram knows no key of ours and shows a bot nothing
+// of what it has sent: what became of a post without an answer nobody can tell.
+func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
+	answered, err := strconv.ParseInt(p.ReplyToID, 10, 64)
+	if err != nil {
+		return chat.Posted{}, fmt.Errorf("telegram: post in %q: message %q is no number: %w", p.ChatID, p.ReplyToID, chat.ErrRefused)
+	}
+	return c.send(ctx, p.ChatID, p.Text, map[string]any{
+		"reply_parameters": map[string]any{"message_id": answered},
+	})
+}
+
+// send posts text as it stands: no markup is read out of it, no link is shown
+// below it.
+func (c *Sink) send(ctx context.Context, chatID, text string, more map[string]any) (chat.Posted, error) {
+	if _, err := strconv.ParseInt(chatID, 10, 64); err != nil {
+		return chat.Posted{}, fmt.Errorf("telegram: post in %q: an id is a number: %w", chatID, chat.ErrRefused)
+	}
+	if n := utf8.RuneCountInString(text); n > c.Limit() || strings.TrimSpace(text) == "" || !utf8.ValidString(text) {
+		return chat.Posted{}, fmt.Errorf("telegram: post in %s: %d characters; 1 to %d of UTF-8 can be sent: %w", chatID, n, c.Limit(), chat.ErrRefused)
+	}
+	in := map[string]any{"chat_id": chatID, "text": text, "link_preview_options": map[string]any{"is_disabled": true}}
+	if e := code(text); len(e) > 0 {
+		in["entities"] = e
+	}
+	for k, v := range more {
+		in[k] = v
+	}
+	var made message
+	if err := c.call(ctx, "sendMessage", in, &made, 0); err != nil {
+		return chat.Posted{}, failed(chatID, err)
+	}
+	if made.ID == 0 {
+		return chat.Posted{}, fmt.Errorf("telegram: post in %s: answer has no id", chatID)
+	}
+	return chat.Posted{MessageID: id(made.ID), At: time.Unix(made.Date, 0).UTC()}, nil
+}
+
+// failed says what an error means for the post.
+func failed(chatID string, err error) error {
+	named := fmt.Errorf("telegram: post in %s: %w", chatID, err)
+	e := (*web.Error)(nil)
+	switch {
+	case web.NotSent(err):
+		return &chat.RetryError{After: 5 * time.Second, Err: named}
+	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 400:
+		return named // it may stand there
+	case e.Status == http.StatusTooManyRequests:
+		return &chat.RetryError{After: e.After, Err: named}
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusNotFound || e.Status == http.StatusConflict:
+		return &chat.RetryError{After: time.Minute, Err: named} // the token or the address is at fault, not this post
+	}
+	return fmt.Errorf("%w: %w", named, chat.ErrRefused)
+}
+
+// codeSpan is what is written as code: shown as such, its marks with it, since
+// what stands there is what was approved.
+var codeSpan = regexp.MustCompile("(?s)```.+?```|`[^`\n]+`")
+
+// code are the entities of a text's code.
+func code(text string) (all []map[string]any) {
+	for _, m := range codeSpan.FindAllStringIndex(text, 100) {
+		kind := "code"
+		if strings.HasPrefix(text[m[0]:], "```") {
+			kind = "pre"
+		}
+		all = append(all, map[string]any{
+			"type": kind, "offset": units(text[:m[0]]), "length": units(text[m[0]:m[1]]),
+		})
+	}
+	return all
+}
+
+func units(s string) int { return len(utf16.Encode([]rune(s))) }
+
+// Find implements chat.Sink: nobody can tell.
+func (c *Sink) Find(context.Context, chat.Post) (chat.Posted, chat.Proof, error) {
+	return chat.Posted{}, chat.Unprovable, nil
+}
+
+// Message implements chat.Sink: a bot cannot read.
+func (c *Sink) Message(context.Context, string, string) (string, bool, error) {
+	return "", false, fmt.Errorf("telegram: read a message: %w", chat.ErrUnsupported)
+}
+
+// React implements chat.Signaler. A bot has one reaction for a message, of those
+// that the chat allows.
+func (c *Sink) React(ctx context.Context, chatID, messageID, emoji string, on bool) error {
+	n, err := strconv.ParseInt(messageID, 10, 64)
+	if err != nil {
+		return fmt.Errorf("telegram: react: message %q is no number: %w", messageID, chat.ErrRefused)
+	}
+	set := []map[string]any{}
+	if on {
+		set = append(set, map[string]any{"type": "emoji", "emoji": emoji})
+	}
+	var ok bool
+	return c.call(ctx, "setMessageReaction", map[string]any{"chat_id": chatID, "message_id": n, "reaction": set}, &ok, 0)
+}
+
+// Typing implements chat.Signaler: for five seconds.
+func (c *Sink) Typing(ctx context.Context, chatID, _ string) error {
+	var ok bool
+	return c.call(ctx, "sendChatAction", map[string]any{"chat_id": chatID, "action": "typing"}, &ok, 0)
+}
+
+// Edit implements chat.Signaler.
+func (c *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
+	return c.edit(ctx, chatID, messageID, text, nil)
+}
+
+func (c *Sink) edit(ctx context.Context, chatID, messageID, text string, markup any) error {
+	n, err := strconv.ParseInt(messageID, 10, 64)
+	if err != nil {
+		return fmt.Errorf("telegram: edit: message %q is no number: %w", messageID, chat.ErrRefused)
+	}
+	in := map[string]any{"chat_id": chatID, "message_id": n, "text": text, "link_preview_options": map[string]any{"is_disabled": true}}
+	if e := code(text); len(e) > 0 {
+		in["entities"] = e
+	}
+	if markup != nil {
+		in["reply_markup"] = markup
+	}
+	var made message
+	err = c.call(ctx, "editMessageText", in, &made, 0)
+	if e := (*web.Error)(nil); errors.As(err, &e) && strings.Contains(e.Text, "message is not modified") {
+		return nil
+	}
+	return err
+}
+
+// Deal implements chat.Signaler.
+func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
+	keys, err := keyboard(card.Buttons)
+	if err != nil {
+		return chat.Posted{}, err
+	}
+	more := map[string]any{"reply_markup": keys}
+	if n, err := strconv.ParseInt(card.ThreadID, 10, 64); err == nil {
+		more["reply_parameters"] = map[string]any{"message_id": n}
+	}
+	return c.send(ctx, card.ChatID, cardText(card), more)
+}
+
+// Redeal implements chat.Signaler.
+func (c *Sink) Redeal(ctx context.Context, messageID string, card chat.Card) error {
+	keys, err := keyboard(card.Buttons)
+	if err != nil {
+		return err
+	}
+	return c.edit(ctx, card.ChatID, messageID, cardText(card), keys)
+}
+
+func cardText(card chat.Card) string {
+	return strings.TrimSpace(card.Title + "\n\n" + card.Text)
+}
+
+// keyboard is one row of buttons. What a click brings back has 64 bytes at most.
+func keyboard(buttons []chat.Button) (map[string]any, error) {
+	row := []map[string]any{}
+	for _, b := range buttons {
+		data := b.Name + ":" + b.Value
+		if len(data) > 64 {
+			return nil, sysexit.With(sysexit.Software, fmt.Errorf("telegram: button %s carries %d bytes, at most 64 can be", b.Name, len(data)))
+		}
+		row = append(row, map[string]any{"text": b.Label, "callback_data": data})
+	}
+	rows := [][]map[string]any{}
+	if len(row) > 0 {
+		rows = append(rows, row)
+	}
+	return map[string]any{"inline_keyboard": rows}, nil
+}
