@@ -69,6 +69,7 @@ func start(c *cli.Call) error {
 	if err != nil {
 		return err
 	}
+	cfg.Investigator.Home, cfg.Validator.Home = home.Dir(), home.Dir()
 	finder, err1 := all.New(cfg.Investigator, cfg.Sandbox)
 	breaker, err2 := all.New(cfg.Validator, cfg.Sandbox)
 	if err := errors.Join(err1, err2); err != nil {

@@ -10,6 +10,7 @@ import (
 	"tri/lib/agent/all"
 	"tri/lib/cli"
 	"tri/lib/config"
+	"tri/lib/disk"
 	"tri/lib/investigate"
 	"tri/lib/prompt"
 	"tri/lib/stream"
@@ -56,6 +57,7 @@ func run(c *cli.Call) error {
 		return err
 	}
 	cfg.Investigator.Agent = cmp.Or(c.String("agent"), cfg.Investigator.Agent)
+	cfg.Investigator.Home = cmp.Or(c.String("home"), disk.DefaultDir())
 	agent, err := all.New(cfg.Investigator, cfg.Sandbox)
 	if err != nil {
 		return err

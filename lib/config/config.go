@@ -69,6 +69,10 @@ type Agent struct {
 	HardCapRuntimeMin float64  `yaml:"hard_cap_runtime_min"` // default 5
 	MaxBudgetUSD      float64  `yaml:"max_budget_usd"`       // of one run; 0 is no limit
 	Env               []string `yaml:"env"`                  // names of variables that the agent may see
+
+	// Home is the folder below which the built-in search keeps its indexes; "" is
+	// nowhere. The program sets it.
+	Home string `yaml:"-"`
 }
 
 // Escalation is triage §3.5's part; used by tri-escalate.
@@ -99,9 +103,10 @@ type Dispatch struct {
 
 // QuestionType is a rule that decides what kind of question it is.
 type QuestionType struct {
-	Type        string  `yaml:"type"` // technical_qa, status_check, data_lookup, api_contract, other
-	When        string  `yaml:"when"` // RE2 over the text, or a jq condition when it begins with "."
-	ExpectedMin float64 `yaml:"expected_min"`
+	Name        string  `yaml:"name"`         // in reports; default its place in the list
+	Type        string  `yaml:"type"`         // technical_qa, status_check, data_lookup, api_contract, other
+	When        string  `yaml:"when"`         // RE2 over the text, or a jq condition when it begins with "."
+	ExpectedMin float64 `yaml:"expected_min"` // 0: by the signs of difficulty in the text
 }
 
 // AskFirst has the operator asked before anything runs.

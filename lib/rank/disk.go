@@ -3,7 +3,6 @@ package rank
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -22,16 +21,15 @@ const (
 // Keep has the index kept on disk below home, so that the next process need not
 // read everything. A file that is damaged, or of another version, is made anew.
 // To keep one is a help: where it cannot be done, nothing is lost but time.
-func (x *Index) Keep(home *disk.Home) error {
-	dir, err := filepath.Abs(x.root.Name())
-	if err != nil {
-		return fmt.Errorf("keep index of %q: %w", x.root.Name(), err)
-	}
-	sum := sha256.Sum256([]byte(dir))
+func (x *Index) Keep(home *disk.Home) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	dir, err := filepath.Abs(x.root.Name())
+	if err != nil {
+		return
+	}
+	sum := sha256.Sum256([]byte(dir))
 	x.home, x.name = home, path.Join(folder, hex.EncodeToString(sum[:16]))
-	return nil
 }
 
 // load takes the index from disk, if there is one.

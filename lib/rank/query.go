@@ -333,17 +333,6 @@ func (q *query) count(mask uint64) int {
 	return n
 }
 
-// cover is the share of the question's weight that a mask has.
-func (q *query) cover(mask uint64) float64 {
-	have := 0.0
-	for i, w := range q.wants {
-		if mask&(1<<i) != 0 {
-			have += w.weight
-		}
-	}
-	return min(1, have/max(q.total, 0.01))
-}
-
 // exactIn reports whether a hit has a whole name of the question.
 func (q *query) exactIn(h Hit) bool {
 	text := strings.ToLower(strings.Join(h.Lines, "\n"))

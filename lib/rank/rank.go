@@ -38,12 +38,12 @@ type Hit struct {
 	Path       string // from the root, with '/'
 	Start, End int    // lines from 1, both included
 	Lines      []string
-	Words      []string // words of the lines that the question has, as they stand there
+	Words      []string // words of the best lines that the question has, as they stand there
 	Score      float64
-	Cover      float64 // share of the question's weight that the passage carries, 0 to 1
-	Count      int     // different words of the question in it
-	Defines    bool    // it declares a name that is, whole, a word of the question
-	// Best are the lines, of Start to End, that say it best: few enough to be quoted.
+	Cover      float64 // share of the question's weight that the best lines carry, 0 to 1
+	Count      int     // different words of the question in them
+	Defines    bool    // the passage declares a name that is, whole, a word of the question
+	// The lines from Start to End that say it best, at most 8. See Best.
 	BestStart, BestEnd int
 }
 

@@ -38,6 +38,9 @@ type posted struct {
 	fields fields
 }
 
+// gained is what a passage gets for one want, and how well the word stands for it.
+type gained struct{ gain, factor float64 }
+
 // segments are those that there are.
 func (x *Index) segments() []*segment {
 	if x.extra == nil {
@@ -94,7 +97,8 @@ type scored struct {
 	entry
 	span
 	score float64
-	mask  uint64 // of the wants that it has
+	cover float64 // share of the question's weight that it has
+	mask  uint64  // of the wants that it has
 }
 
 // best returns the passages most like the question: by their own words, by how
@@ -105,15 +109,17 @@ func (x *Index) best(q *query) []scored {
 	passages := map[uint32]*scored{}
 	files := map[string][]float64{} // by path: the best of each want
 	for i := range q.wants {
-		here := map[uint32]float64{}
+		here := map[uint32]gained{}
 		for _, o := range q.wants[i].options {
 			for _, p := range o.posts {
 				_, s := x.at(p.at)
 				gain := q.wants[i].kind * o.factor * o.rarity * saturated(p.fields, float64(s.words)/mean)
-				here[p.at] = max(here[p.at], gain)
+				was := here[p.at]
+				here[p.at] = gained{max(was.gain, gain), max(was.factor, o.factor)}
 			}
 		}
-		for at, gain := range here {
+		for at, g := range here {
+			gain := g.gain
 			p := passages[at]
 			if p == nil {
 				seg, s := x.at(at)
@@ -121,6 +127,7 @@ func (x *Index) best(q *query) []scored {
 				passages[at] = p
 			}
 			p.score += gain
+			p.cover += g.factor * q.wants[i].weight / max(q.total, 0.01)
 			p.mask |= 1 << i
 			of := files[p.path]
 			if of == nil {
@@ -139,7 +146,7 @@ func (x *Index) best(q *query) []scored {
 	}
 	all := make([]scored, 0, len(passages))
 	for _, p := range passages {
-		p.score = shape(p) * q.worth(p.kind) * (p.score*(1-coverShare+coverShare*q.cover(p.mask)) + rest[p.path])
+		p.score = shape(p) * q.worth(p.kind) * (p.score*(1-coverShare+coverShare*min(1, p.cover)) + rest[p.path])
 		all = append(all, *p)
 	}
 	slices.SortFunc(all, func(a, b scored) int {

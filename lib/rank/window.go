@@ -22,6 +22,7 @@ var (
 	together   = 0.4  // of the line that says most in the score of its neighbourhood
 	apart      = 0.04 // taken off for each line between
 	lineCover  = 0.5
+	setFactor  = 1.5
 	declFactor = 1.3
 	noteFactor = 0.7
 	numberCue  = 0.4
@@ -34,7 +35,8 @@ type matched struct {
 	n    int // from 1
 	mask uint64
 	gain [maxWants]float64
-	sum  float64 // of the gains
+	soft [maxWants]float64 // how well the word stands for the want
+	sum  float64           // of the gains
 	cue  float64
 	raws int
 }
@@ -62,17 +64,19 @@ func (x *Index) windows(q *query, passages []scored, limit int) []Hit {
 
 // hit finds the lines of a passage that say it best.
 func (x *Index) hit(q *query, p scored, lines [][]byte) Hit {
-	h := Hit{Path: p.path, Cover: q.cover(p.mask), Count: q.count(p.mask)}
+	h := Hit{Path: p.path}
 	found := x.matches(q, p, lines)
-	from, to, score := int(p.from), min(int(p.to), int(p.from)+1), 0.0
+	from, to := int(p.from), min(int(p.to), int(p.from)+1)
+	best := view{}
 	for i := range found {
 		for j := i; j < len(found) && found[j].n-found[i].n < reach; j++ {
-			if s := q.window(found[i : j+1]); s > score*1.02 {
-				from, to, score = found[i].n, found[j].n, s
+			if v := q.view(found[i : j+1]); v.score > best.score*1.02 {
+				from, to, best = found[i].n, found[j].n, v
 			}
 		}
 	}
-	h.Score = p.score + lineShare*q.worth(p.kind)*score
+	h.Score = p.score + lineShare*q.worth(p.kind)*best.score
+	h.Cover, h.Count = min(1, best.cover), q.count(best.mask)
 	h.Defines = p.decl > 0 && x.declares(q, lines[p.decl-1])
 	h.BestStart, h.BestEnd = widen(lines, from, to, int(p.from), int(p.to))
 	h.Start, h.End = surroundings(p, h.BestStart, h.BestEnd)
@@ -100,13 +104,22 @@ func (x *Index) matches(q *query, p scored, lines [][]byte) []matched {
 		case kind == comment:
 			factor = noteFactor
 		}
+		name := 0 // bytes of a name that the line sets
+		if kind == code && bytes.ContainsAny(line, "=:") {
+			name = firstName(line)
+		}
 		runs(line, func(run []byte) {
+			factor := factor
+			if name > 0 && cap(line)-cap(run) < name {
+				factor *= setFactor
+			}
 			x.lex.words(run, func(word []byte, _ bool) {
 				for i := range q.wants {
 					for _, o := range q.wants[i].options {
 						if o.word == string(word) {
 							m.mask |= 1 << i
 							m.gain[i] = max(m.gain[i], q.wants[i].kind*o.factor*o.rarity*factor)
+							m.soft[i] = max(m.soft[i], o.factor)
 						}
 					}
 				}
@@ -136,6 +149,9 @@ func (q *query) cue(line []byte) float64 {
 	cue := 1.0
 	if q.number && number(line) {
 		cue += numberCue
+		if sets(line) {
+			cue += numberCue
+		}
 	}
 	if q.failure && fails(line) {
 		cue += failCue
@@ -156,6 +172,16 @@ func number(line []byte) bool {
 	return false
 }
 
+// sets reports whether a line gives a name a number.
+func sets(line []byte) bool {
+	_, value, ok := bytes.Cut(line, []byte{'='})
+	if !ok {
+		_, value, ok = bytes.Cut(line, []byte{':'})
+	}
+	value = bytes.TrimLeft(value, " (-=")
+	return ok && len(value) > 0 && '0' <= value[0] && value[0] <= '9'
+}
+
 // fails reports whether a line is about something that goes wrong.
 func fails(line []byte) bool {
 	low := bytes.ToLower(line)
@@ -167,28 +193,38 @@ func fails(line []byte) bool {
 	return false
 }
 
-// window scores neighbouring lines: each want counts once, where it counts most.
-func (q *query) window(lines []matched) float64 {
-	var have uint64
-	var best [maxWants]float64
+// view is what neighbouring lines are worth together.
+type view struct {
+	score float64
+	cover float64 // share of the question's weight that they have
+	mask  uint64  // of the wants
+}
+
+// view weighs neighbouring lines: each want counts once, where it counts most.
+func (q *query) view(lines []matched) view {
+	v := view{}
+	var best, soft [maxWants]float64
 	raws, cue, sum := 0, 1.0, 0.0
 	for i := range lines {
 		m := &lines[i]
-		have |= m.mask
+		v.mask |= m.mask
 		raws |= m.raws
 		cue = max(cue, m.cue)
 		sum = max(sum, m.sum)
 		for rest := m.mask; rest != 0; rest &= rest - 1 {
 			w := bits.TrailingZeros64(rest)
 			best[w] = max(best[w], m.gain[w])
+			soft[w] = max(soft[w], m.soft[w])
 		}
 	}
-	score := rawBonus*float64(bits.OnesCount(uint(raws))) + together*sum
-	for _, gain := range best {
-		score += gain
+	v.score = rawBonus*float64(bits.OnesCount(uint(raws))) + together*sum
+	for i := range q.wants {
+		v.score += best[i]
+		v.cover += soft[i] * q.wants[i].weight / max(q.total, 0.01)
 	}
 	length := lines[len(lines)-1].n - lines[0].n
-	return cue * score * (1 - apart*float64(length)) * (1 - lineCover + lineCover*q.cover(have))
+	v.score *= cue * (1 - apart*float64(length)) * (1 - lineCover + lineCover*min(1, v.cover))
+	return v
 }
 
 // declares reports whether a line declares a name that is, whole, a word of the
@@ -236,9 +272,9 @@ func surroundings(p scored, from, to int) (int, int) {
 		return first, last
 	}
 	room := max(0, maxShown-(to-from+1))
-	from -= min(room/2, from-first)
-	to = min(from+maxShown-1, last)
-	return max(first, min(from, to-maxShown+1)), to
+	start := max(first, from-room/2)
+	end := min(last, start+maxShown-1)
+	return max(first, end-maxShown+1), end
 }
 
 // pick takes the best hits, few of each file, and makes neighbours one.
@@ -259,8 +295,10 @@ func (x *Index) pick(q *query, hits []Hit, texts map[string][][]byte, limit int)
 	}
 	for i := range out {
 		h := &out[i]
-		h.Lines = show(texts[h.Path], h.Start, h.End)
-		h.Words = x.surface(q, texts[h.Path][h.Start-1:h.End])
+		lines := texts[h.Path]
+		h.trim(lines)
+		h.Lines = show(lines, h.Start, h.End)
+		h.Words = x.surface(q, lines[h.BestStart-1:h.BestEnd])
 	}
 	return out
 }
@@ -269,6 +307,26 @@ func (x *Index) pick(q *query, hits []Hit, texts map[string][][]byte, limit int)
 func (h Hit) joins(o Hit) bool {
 	return h.Path == o.Path && o.Start <= h.End+2 && h.Start <= o.End+2 && max(h.End, o.End)-min(h.Start, o.Start) < maxShown+maxShown/2
 }
+
+// trim leaves out what is too long to be shown. What is short is quoted whole.
+func (h *Hit) trim(lines [][]byte) {
+	for n := h.BestStart - 1; n >= h.Start; n-- {
+		if len(lines[n-1]) > maxLine {
+			h.Start = n + 1
+		}
+	}
+	for n := h.BestEnd + 1; n <= h.End; n++ {
+		if len(lines[n-1]) > maxLine {
+			h.End = n - 1
+		}
+	}
+	if h.End-h.Start < maxQuoted {
+		h.BestStart, h.BestEnd = h.Start, h.End
+	}
+}
+
+// Best are the lines that say it best.
+func (h Hit) Best() []string { return h.Lines[h.BestStart-h.Start : h.BestEnd-h.Start+1] }
 
 func show(lines [][]byte, from, to int) []string {
 	var out []string

@@ -19,7 +19,7 @@ import (
 func New(cfg config.Agent, sandbox string) (agent.Agent, error) {
 	switch cfg.Agent {
 	case "", "search":
-		return search.New(), nil
+		return search.Below(cfg.Home), nil
 	case "claude":
 		return orNil(claude.New(cfg, sandbox))
 	case "exec":

@@ -92,7 +92,7 @@ func reference(h rank.Hit) evidence.Ref {
 	if len(words) > 1 {
 		claim = "`" + strings.Join(words, "`, `") + "` stand here."
 	}
-	return evidence.Ref{Kind: evidence.File, Ref: place(h), SupportsClaim: claim, Quote: strings.Join(h.Lines, "\n")}
+	return evidence.Ref{Kind: evidence.File, Ref: place(h), SupportsClaim: claim, Quote: strings.Join(h.Best(), "\n")}
 }
 
 // reply is the draft: the best lines as they stand, the others by their place.
@@ -102,9 +102,10 @@ func reply(say phrases, hits []rank.Hit, missing []string) string {
 	var rest []string
 	n := 0
 	for _, h := range hits {
-		block := "\n\n" + place(h) + "\n```\n" + unindent(h.Lines) + "\n```"
+		lines := unindent(h.Best())
+		block := "\n\n" + place(h) + "\n```\n" + lines + "\n```"
 		fits := draft.Words(b.String()+block) <= maxWords && utf8.RuneCountInString(b.String()+block) < draft.MaxDraftRunes/2
-		if n < quoted && fits && !strings.Contains(unindent(h.Lines), "```") {
+		if n < quoted && fits && !strings.Contains(lines, "```") {
 			b.WriteString(block)
 			n++
 			continue

@@ -8,11 +8,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/disk"
 	"tri/lib/draft"
 	"tri/lib/evidence"
 	"tri/lib/rank"
@@ -36,8 +38,10 @@ const (
 const Model = "search"
 
 // Client searches. It keeps an index of each codebase that it was asked about,
-// for as long as the process lives. It is safe for concurrent use.
+// for as long as the process lives, and below a home for longer. It is safe for
+// concurrent use.
 type Client struct {
+	home    string // "" is none
 	mu      sync.Mutex
 	indexes map[string]*rank.Index
 }
@@ -46,6 +50,14 @@ var _ agent.Agent = (*Client)(nil)
 
 // New returns a search with nothing indexed.
 func New() *Client { return &Client{indexes: map[string]*rank.Index{}} }
+
+// Below returns a search that keeps its indexes in a home, if there is one: it
+// makes none.
+func Below(home string) *Client {
+	c := New()
+	c.home = home
+	return c
+}
 
 // Run answers t.Question from t.Codebase; agent.ErrNothing when nothing there has
 // enough of the question's words.
@@ -95,8 +107,20 @@ func (c *Client) index(codebase string) (*rank.Index, error) {
 	if err != nil {
 		return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("search: %w", err))
 	}
+	c.keep(x)
 	c.indexes[dir] = x
 	return x, nil
+}
+
+// keep has an index kept in the home. One that cannot be kept is made anew next
+// time; the question is answered all the same.
+func (c *Client) keep(x *rank.Index) {
+	if info, err := os.Stat(c.home); c.home == "" || err != nil || !info.IsDir() {
+		return
+	}
+	if home, err := disk.Open(c.home); err == nil {
+		x.Keep(home)
+	}
 }
 
 // answer makes a return of what was found, nil when it is no answer.

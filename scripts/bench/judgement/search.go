@@ -123,7 +123,7 @@ func searchPart(out io.Writer, in inputs) error {
 		theirs[key].print(out, key+", plain BM25")
 		ours[key].print(out, key+", search")
 	}
-	return nil
+	return speed(out)
 }
 
 // missed names a question that search answers badly, to learn from.

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"tri/lib/disk"
+	"tri/lib/rank"
+)
+
+// speed times a search over the largest codebase: with nothing on disk, in a new
+// process with an index on disk, in a process that has answered before, and after
+// a file has changed.
+func speed(out io.Writer) error {
+	largest := codebases[len(codebases)-1]
+	dir, cleanup, err := largest.locate()
+	defer cleanup()
+	if err != nil {
+		return nil // said above
+	}
+	lines, files := 0, 0
+	if err := sources(dir, func(_ string, text []byte) { lines += bytes.Count(text, []byte{'\n'}); files++ }); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp("", "index")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	home, err := disk.Open(tmp)
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	once := func(x *rank.Index) (time.Duration, error) {
+		start := time.Now()
+		_, err := x.Search(context.Background(), "how many redirects do we follow before we stop?", most)
+		return time.Since(start), err
+	}
+	var cold, warm, again []time.Duration
+	var grown uint64
+	for range 3 {
+		names, err := home.List("index")
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := home.Remove("index/" + name); err != nil {
+				return err
+			}
+		}
+		for _, times := range []*[]time.Duration{&cold, &warm} {
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			x, err := rank.Open(dir)
+			if err != nil {
+				return err
+			}
+			x.Keep(home)
+			took, err := once(x)
+			if err != nil {
+				return err
+			}
+			*times = append(*times, took)
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			grown = after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)
+			if took, err = once(x); err != nil {
+				return err
+			}
+			again = append(again, took)
+			x.Close()
+		}
+	}
+	size := int64(0)
+	names, err := home.List("index")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if info, err := os.Stat(home.Path("index/" + name)); err == nil {
+			size += info.Size()
+		}
+	}
+	ms := func(times []time.Duration) int64 { return slices.Max(times).Milliseconds() }
+	fmt.Fprintf(out, "%d lines in %d files, the slowest of 3: cold %d ms, index on disk %d ms, same process %d ms; index %.1f MB on disk, %.1f MB in memory\n",
+		lines, files, ms(cold), ms(warm), ms(again), float64(size)/1e6, float64(grown)/1e6)
+	return nil
+}
