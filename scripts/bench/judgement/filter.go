@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -56,6 +57,14 @@ func ratio(n, of int) float64 {
 	return float64(n) / float64(of)
 }
 
+// share writes a share, or that there is none because nothing was said or wanted.
+func share(x float64) string {
+	if math.IsNaN(x) {
+		return "   -"
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
 // figures are what is printed of a set of messages.
 type figures struct {
 	n, called, missed         int
@@ -77,7 +86,7 @@ func measure(all []said) figures {
 func (f figures) print(out io.Writer, name string) {
 	fmt.Fprintf(out, "%-30s %4d", name, f.n)
 	for _, c := range []counts{f.question, f.ack, f.actionable} {
-		fmt.Fprintf(out, "  %.2f %.2f %.2f", c.precision(), c.recall(), c.f1())
+		fmt.Fprintf(out, "  %s %s %s", share(c.precision()), share(c.recall()), share(c.f1()))
 	}
 	dropped := f.n - f.called
 	miss, low, high := interval(f.missed, dropped)
@@ -88,7 +97,7 @@ func (f figures) print(out io.Writer, name string) {
 // filterPart runs three filters over every room: ours, ours told who the helpers
 // are, and the document's bare table of rules.
 func filterPart(out io.Writer, in inputs) error {
-	rooms, err := labelledRooms(in.data)
+	rooms, err := labelledRooms(filepath.Join(in.data, "labels"))
 	if err != nil {
 		return err
 	}

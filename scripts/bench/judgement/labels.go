@@ -91,14 +91,15 @@ type room struct {
 
 var labelHalves = []string{"tuned", "untouched"}
 
-// labelledRooms reads all labels, tuned and untouched of a room one behind the other.
-func labelledRooms(data string) ([]room, error) {
-	paths, err := filepath.Glob(filepath.Join(data, "labels", "*.tsv"))
+// labelledRooms reads all labels of a folder, tuned and untouched of a room one
+// behind the other.
+func labelledRooms(dir string) ([]room, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.tsv"))
 	if err != nil {
 		return nil, err
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("no labels in %s", filepath.Join(data, "labels"))
+		return nil, fmt.Errorf("no labels in %s", dir)
 	}
 	var rooms []room
 	for _, path := range paths {

@@ -41,18 +41,15 @@ func TestReadLabels(t *testing.T) {
 }
 
 func TestLabelledRooms(t *testing.T) {
-	data := t.TempDir()
-	if _, err := labelledRooms(data); err == nil {
+	dir := t.TempDir()
+	if _, err := labelledRooms(dir); err == nil {
 		t.Error("a folder without labels is taken")
 	}
-	if err := os.Mkdir(filepath.Join(data, "labels"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	stray := filepath.Join(data, "labels", "room.half.tsv")
+	stray := filepath.Join(dir, "room.half.tsv")
 	if err := os.WriteFile(stray, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := labelledRooms(data); err == nil || !strings.Contains(err.Error(), stray) {
+	if _, err := labelledRooms(dir); err == nil || !strings.Contains(err.Error(), stray) {
 		t.Errorf("a file of neither half: %v", err)
 	}
 }
@@ -71,9 +68,13 @@ func TestPick(t *testing.T) {
 // TestLabels reads the labels that are kept: each of a message once, in one half
 // only, and what opens something is something.
 func TestLabels(t *testing.T) {
-	rooms, err := labelledRooms("data")
-	if err != nil {
-		t.Fatal(err)
+	var rooms []room
+	for _, dir := range []string{"data/labels", "data/labels/openings"} {
+		some, err := labelledRooms(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rooms = append(rooms, some...)
 	}
 	halfOf := map[string]string{}
 	for _, r := range rooms {

@@ -3,13 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 
-	"tri/lib/config"
-	"tri/lib/dispatch"
-	"tri/lib/event"
 	"tri/lib/prompt"
-	"tri/lib/thread"
+	"tri/lib/question"
 )
 
 func init() {
@@ -39,84 +38,85 @@ func (c confusion) all() (hits, n int) {
 	return hits, n
 }
 
-// typer is the rules as a home without a configuration has them.
-func typer(out io.Writer) (func(*event.Classified) (*thread.Facts, error), *prompt.Set, error) {
+func typesPart(out io.Writer, in inputs) error {
+	rooms, err := labelledRooms(filepath.Join(in.data, "labels"))
+	if err != nil {
+		return err
+	}
+	more, err := labelledRooms(filepath.Join(in.data, "labels", "openings"))
+	if err != nil {
+		return err
+	}
 	prompts, err := prompt.Load("")
 	if err != nil {
-		return nil, nil, err
-	}
-	facts, err := dispatch.Facts(dispatch.Options{
-		Config: new(config.Config), Prompts: prompts,
-		Say: func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) },
-	})
-	return facts, prompts, err
-}
-
-func typesPart(out io.Writer, in inputs) error {
-	rooms, err := labelledRooms(in.data)
-	if err != nil {
 		return err
 	}
-	facts, prompts, err := typer(out)
-	if err != nil {
-		return err
-	}
-	tables := map[string]confusion{"tuned": {}, "untouched": {}}
-	minutes := map[string]float64{}
-	var mistakes []string
-	for _, r := range rooms {
-		messages, err := loadRoom(in.chat, r.name)
-		if err != nil {
+	j := typed{tables: map[string]confusion{"tuned": {}, "untouched": {}}, minutes: map[string][]float64{}}
+	for _, r := range append(rooms, more...) {
+		if err := j.add(in, r); err != nil {
 			return err
-		}
-		byID, err := classified(messages, nil)
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.name, err)
-		}
-		events, err := pick(r, byID)
-		if err != nil {
-			return err
-		}
-		for i, l := range r.labels {
-			if l.kind == "" {
-				continue
-			}
-			e := *events[i]
-			e.Classification = event.Actionable // the rules are measured here, not the filter
-			f, err := facts(&e)
-			if err != nil {
-				return err
-			}
-			tables[r.half][[2]string{l.kind, f.QuestionType}]++
-			minutes[f.QuestionType] = f.ExpectedMin
-			if r.half == "tuned" && l.kind != f.QuestionType {
-				mistakes = append(mistakes, fmt.Sprintf("%s\t%s\tsaid %s", l.id, l.kind, f.QuestionType))
-			}
 		}
 	}
 	for _, half := range labelHalves {
-		tables[half].print(out, half)
+		j.tables[half].print(out, half)
 	}
-	fmt.Fprintf(out, "%-16s %8s  rubric begins\n", "said", "minutes")
+	fmt.Fprintf(out, "%-16s %10s  rubric begins\n", "said", "minutes")
 	for _, kind := range kinds {
 		rubric, err := prompts.Rubric(kind)
 		if err != nil {
 			return err
 		}
 		first, _, _ := strings.Cut(rubric, "\n")
-		fmt.Fprintf(out, "%-16s %8s  %s\n", kind, expected(minutes, kind), first)
+		fmt.Fprintf(out, "%-16s %10s  %s\n", kind, expected(j.minutes[kind]), first)
 	}
 	if *mistaken {
-		fmt.Fprintln(out, strings.Join(mistakes, "\n"))
+		fmt.Fprintln(out, strings.Join(j.mistakes, "\n"))
 	}
 	return nil
 }
 
-func expected(minutes map[string]float64, kind string) string {
-	if m, ok := minutes[kind]; ok {
-		return fmt.Sprintf("%.0f", m)
+// typed is what the rules have said of the openings.
+type typed struct {
+	tables   map[string]confusion // by half
+	minutes  map[string][]float64 // by type
+	mistakes []string             // of the tuned half
+}
+
+// add asks the rules about a room's openings. They are told whether the message
+// asks as the filter tells them.
+func (j *typed) add(in inputs, r room) error {
+	messages, err := loadRoom(in.chat, r.name)
+	if err != nil {
+		return err
 	}
-	return "not said"
+	byID, err := classified(messages, nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.name, err)
+	}
+	events, err := pick(r, byID)
+	if err != nil {
+		return err
+	}
+	for i, l := range r.labels {
+		if l.kind == "" {
+			continue
+		}
+		k := question.Judge(events[i].Content, events[i].IsQuestion)
+		j.tables[r.half][[2]string{l.kind, k.Type}]++
+		j.minutes[k.Type] = append(j.minutes[k.Type], k.Minutes)
+		if r.half == "tuned" && l.kind != k.Type {
+			j.mistakes = append(j.mistakes, fmt.Sprintf("%s\t%s\tsaid %s by %s", l.id, l.kind, k.Type, k.Reason))
+		}
+	}
+	return nil
+}
+
+// expected is the least and the most minutes that the rules have said for a type.
+func expected(minutes []float64) string {
+	if len(minutes) == 0 {
+		return "not said"
+	}
+	return fmt.Sprintf("%g to %g", slices.Min(minutes), slices.Max(minutes))
 }
 
 // print has a row for each type that a reader gave and a column for each that

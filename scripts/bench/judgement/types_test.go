@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-
-	"tri/lib/event"
 )
 
 func TestConfusion(t *testing.T) {
@@ -25,17 +23,8 @@ func TestConfusion(t *testing.T) {
 	}
 }
 
-// TestTyper: the rules are those of lib/dispatch, with a type, minutes and a rubric.
-func TestTyper(t *testing.T) {
-	var said bytes.Buffer
-	facts, _, err := typer(&said)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &event.Classified{IsQuestion: true, Classification: event.Actionable}
-	e.Content = "is the api down?"
-	f, err := facts(e)
-	if err != nil || f.QuestionType != "status_check" || f.ExpectedMin == 0 || f.Rubric == "" || said.Len() > 0 {
-		t.Errorf("%+v, %v, %s", f, err, &said)
+func TestExpected(t *testing.T) {
+	if got := expected([]float64{5, 3, 12.5}); got != "3 to 12.5" {
+		t.Error(got)
 	}
 }
