@@ -14,12 +14,12 @@ type clause struct {
 	line    int  // where it begins, from 1; 0 in a claim
 	code    bool // no sentence
 	terms   []term
+	context []term // of what is around it
 	content []term
 	nums    []quantity
 	hits    []hit
-	negs    []term // the words that a negation is said of
-	asides  []term // those of subordinate clauses
-	quiet   bool   // it tells a condition
+	negs    []denial
+	quiet   bool // it tells a condition
 }
 
 // hit is a phrase of an axis.
@@ -46,7 +46,7 @@ func analyse(text string, code bool) clause {
 	c := clause{text: text, code: code, terms: terms(text)}
 	c.nums = quantities(text, code)
 	c.nums = c.nums[:min(len(c.nums), maxFigures)]
-	c.hits = phrases(text, code)
+	c.hits = c.phrases()
 	for _, t := range c.terms {
 		if words().quiet[t.text] {
 			c.quiet = true
@@ -58,7 +58,7 @@ func analyse(text string, code bool) clause {
 			c.content = append(c.content, t)
 		}
 	}
-	c.negs, c.asides = c.negated()
+	c.negs = c.negated()
 	return c
 }
 
@@ -90,35 +90,44 @@ func glued(text string, i, j int) bool {
 	return j < len(text) && (joins(text[j]) || text[j] == '.' && j+1 < len(text) && joins(text[j+1]))
 }
 
-// phrases finds the words of the axes. In a sentence those inside a name are no
-// statement; in code they are.
-func phrases(text string, code bool) []hit {
+// phrases finds the words of the axes, the longest first. In a sentence those
+// inside a name or in backticks are no statement; in code they are.
+func (c *clause) phrases() []hit {
 	l := words()
-	low := lower(text)
-	if code {
-		low = lower(parted(text))
-	}
 	var out []hit
-	for from := 0; from < len(low); {
-		m := l.phrases.FindStringSubmatchIndex(low[from:])
-		if m == nil {
+	for i := 0; i < len(c.terms); i++ {
+		for _, p := range l.begin[c.terms[i].text] {
+			if !c.follows(i, p.words) {
+				continue
+			}
+			at, end := c.terms[i].at, c.terms[i+len(p.words)-1].end
+			text := lower(c.text[at:end])
+			if !c.code && (glued(c.text, at, end) || strings.Count(c.text[:at], "`")%2 == 1 && !truth.MatchString(text)) {
+				break
+			}
+			for _, w := range p.on {
+				out = append(out, hit{w, at, end, text})
+			}
+			i += len(p.words) - 1
 			break
-		}
-		i, j := from+m[2], from+m[3]
-		from = j
-		if !code && glued(text, i, j) {
-			continue
-		}
-		name := strings.Join(strings.FieldsFunc(low[i:j], func(r rune) bool { return r == ' ' || r == '_' || r == '-' }), " ")
-		places := l.on[name]
-		if places == nil {
-			places = l.on[strings.ReplaceAll(name, " ", "-")]
-		}
-		for _, w := range places {
-			out = append(out, hit{w, i, j, low[i:j]})
 		}
 	}
 	return out
+}
+
+// follows reports whether the words stand from the i-th term on, with nothing but
+// spaces and hyphens between.
+func (c *clause) follows(i int, phrase []string) bool {
+	if i+len(phrase) > len(c.terms) {
+		return false
+	}
+	for k, w := range phrase {
+		t := c.terms[i+k]
+		if t.text != w || k > 0 && strings.Trim(c.text[c.terms[i+k-1].end:t.at], " _-\n") != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // lower is ToLower that keeps every byte's place.
@@ -126,26 +135,25 @@ func lower(s string) string {
 	if l := strings.ToLower(s); len(l) == len(s) {
 		return l
 	}
-	return strings.Map(func(r rune) rune {
-		if r < 0x80 {
-			return unicode.ToLower(r)
-		}
-		return r
-	}, s)
+	return s
 }
 
-var hump = regexp.MustCompile(`([\p{Ll}\d])(\p{Lu})`)
+const maxHead = 6 // words between a negation and what it is said of
 
-// parted writes names of code as words.
-func parted(s string) string { return hump.ReplaceAllString(s, "$1 $2") }
+// denial is a negation: the words that it is said of, the nearest first.
+type denial struct {
+	by    string
+	of    []term
+	aside bool // in a subordinate clause
+}
 
-const maxHead = 5 // words between a negation and what it is said of
-
-// negated lists the words that are negated: the first that says something behind
-// each negation, unless that stands in a phrase that has a meaning of its own (no
-// more than). Those of subordinate clauses are told apart.
-func (c *clause) negated() (out, asides []term) {
+// negated lists the negations of a clause, each with the words behind it that say
+// something, unless it is an answer (No, …), sets two things apart (…, not …), is
+// only mentioned (in backticks) or stands in a phrase that has a meaning of its own
+// (no more than).
+func (c *clause) negated() []denial {
 	l := words()
+	var out []denial
 	deep := false
 	for i, t := range c.terms {
 		if i > 0 && strings.ContainsAny(c.text[c.terms[i-1].end:t.at], ",;.:") {
@@ -156,41 +164,48 @@ func (c *clause) negated() (out, asides []term) {
 		if !l.not[t.text] && !two || slices.ContainsFunc(c.hits, func(h hit) bool { return h.at <= t.at && t.end <= h.end && h.text != t.text }) {
 			continue
 		}
-		if c.code && glued(c.text, t.at, t.end) {
+		if glued(c.text, t.at, t.end) || strings.Count(c.text[:t.at], "`")%2 == 1 {
 			continue
 		}
 		if i > 0 && strings.TrimSpace(c.text[c.terms[i-1].end:t.at]) == "," {
-			continue // "after the request, not after login" sets two things apart
-		}
-		if h, ok := c.head(i + 1); ok {
-			h.by = t.text
-			if deep && !c.code {
-				asides = append(asides, h)
-				continue
-			}
-			out = append(out, h)
-		}
-	}
-	if c.code {
-		out = append(out, banged(c.text)...)
-	}
-	return out, asides
-}
-
-// head is the word that says something from the i-th on.
-func (c *clause) head(i int) (term, bool) {
-	l := words()
-	for k := i; k < len(c.terms) && k < i+maxHead; k++ {
-		t := c.terms[k]
-		if k > i && strings.ContainsAny(c.text[c.terms[k-1].end:t.at], ".;,") {
-			break
-		}
-		if l.stop[t.text] || l.light[t.text] || strings.HasSuffix(t.text, "ly") || t.text == "longer" || t.text == "than" {
 			continue
 		}
-		return t, true
+		if of := c.heads(i, t.text); len(of) > 0 {
+			out = append(out, denial{t.text, of, deep && !c.code})
+		}
 	}
-	return term{}, false
+	if c.code && !strings.Contains(c.text, "&&") && !strings.Contains(c.text, "||") {
+		for _, t := range banged(c.text) {
+			out = append(out, denial{"!", []term{t}, false})
+		}
+	}
+	return out
+}
+
+// heads are the words that say something behind the i-th, a negation, up to the
+// next mark: the first; two behind no, which is said of a thing and means what
+// happens to it; all behind neither … nor.
+func (c *clause) heads(i int, by string) []term {
+	l := words()
+	most := 1
+	switch by {
+	case "no", "none", "nobody", "nothing", "without":
+		most = 2
+	case "neither", "nor":
+		most = maxHead
+	}
+	var out []term
+	for k := i + 1; k < len(c.terms) && k <= i+maxHead+most && len(out) < most; k++ {
+		t := c.terms[k]
+		if strings.ContainsAny(c.text[c.terms[k-1].end:t.at], ".;,:") && !glued(c.text, t.at, t.end) {
+			break
+		}
+		if l.stop[t.text] || l.light[t.text] || strings.HasSuffix(t.text, "ly") || t.text == "longer" || t.text == "than" || l.not[t.text] {
+			continue
+		}
+		out = append(out, t)
+	}
+	return out
 }
 
 var bang = regexp.MustCompile(`(?:^|[^!\w])!\s*\(?([A-Za-z_][\w.]*)`)

@@ -25,6 +25,7 @@ type Evidence struct {
 	text   string
 	first  int // line of text
 	prose  bool
+	only   *clause // the one line that turns something on or off, with what it belongs to
 }
 
 // value is what a line gives a name: a constant, a setting, a default.
@@ -49,9 +50,36 @@ func Take(path string, lines []string, first int) *Evidence {
 		e.values = append(e.values, valuesOf(l, first+i)...)
 	}
 	e.guards = guardsOf(lines, first)
+	e.only = switched(path, lines, e.all)
 	e.text, e.first = Fold(strings.Join(lines, "\n")), first
 	e.nums = slices.Concat(quantities(e.text, true), spelled(e.text))
 	return e
+}
+
+// switched is the one line of code that says on or off, with the words of the
+// lines above it and of its file: enabled: true says of what by where it stands.
+// nil when there is none, or several.
+func switched(path string, lines []string, all []clause) *clause {
+	var out *clause
+	for i := range all {
+		for k, a := range words().axes {
+			if p := &all[i]; a.state && p.code && stateOf(p, k) != 0 {
+				if out != nil && out.line != p.line {
+					return nil
+				}
+				out = p
+			}
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	c := *out
+	for _, l := range lines {
+		c.context = append(c.context, terms(l)...)
+	}
+	c.context = append(c.context, terms(path)...)
+	return &c
 }
 
 // Said takes prose apart, to be compared with other prose; name tells where it
@@ -78,6 +106,9 @@ func (e *Evidence) at(line int) string {
 func Contrary(claim string, against ...*Evidence) string {
 	for _, s := range sentences(plainClaim(claim)) {
 		c := analyse(s, false)
+		if lists(s) {
+			continue
+		}
 		if why := valued(c, against); why != "" {
 			return why
 		}
@@ -102,11 +133,17 @@ func Contrary(claim string, against ...*Evidence) string {
 	return ""
 }
 
+// lists reports whether a claim says no more than that names stand there.
+func lists(s string) bool {
+	rest := ticked.ReplaceAllString(s, " ")
+	return rest != s && strings.Contains(rest, "stand") && !slices.ContainsFunc(content(terms(rest)), func(t term) bool { return !strings.HasPrefix(t.stem, "stand") })
+}
+
 // plainClaim is a claim without fences, addresses and citations, which are no
 // statement.
 func plainClaim(s string) string {
 	s = fenced.ReplaceAllString(Fold(s), " ")
-	for _, re := range []*regexp.Regexp{address, cited, linesOf} {
+	for _, re := range []*regexp.Regexp{address, cited, linesOf, counted} {
 		s = re.ReplaceAllString(s, " ")
 	}
 	return s
@@ -128,6 +165,9 @@ func opposed(c clause, against []*Evidence) string {
 			if r := likeness(&c, &e.all[i]); r >= alike-rivalry {
 				all = append(all, compared{e, &e.all[i], r})
 			}
+		}
+		if p := e.only; p != nil && likeness(&c, p) >= alike {
+			all = append(all, compared{e, p, likeness(&c, p)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b compared) int { return -compare(a.share, b.share) })
@@ -163,7 +203,7 @@ func likeness(c, p *clause) float64 {
 	total, n := 0, 0
 	for _, t := range c.content {
 		switch {
-		case has(p.terms, t):
+		case has(p.terms, t), has(p.context, t):
 			total++
 			n++
 		case !onAxis(p, t): // the opposite word is no other subject
@@ -222,45 +262,52 @@ func turned(c, p *clause) (turns int, why [2]string, agrees func(*clause) bool) 
 	if p.code && (c.quiet || likeness(c, p) < alikeCode) {
 		return turns, why, agrees
 	}
-	for _, h := range c.negs {
-		if h := h; denies(p, h) == 0 && !counts(c, p, h) {
+	for _, n := range c.negs {
+		if n := n; !n.aside && affirms(p, n) && !counts(c, p, n) && !soft(p, c) {
 			turns++
-			why = [2]string{fmt.Sprintf("not %q", h.text), fmt.Sprintf("%q", said(p, h))}
-			agrees = func(o *clause) bool { return denies(o, h) > 0 }
+			why = [2]string{fmt.Sprintf("not %q", n.of[0].text), fmt.Sprintf("%q", said(p, n.of[0]))}
+			agrees = func(o *clause) bool { return !affirms(o, n) && said(o, n.of[0]) != "" }
 		}
 	}
-	for _, h := range p.negs {
-		if h := h; denies(c, h) == 0 && !counts(p, c, h) {
+	for _, n := range p.negs {
+		if n := n; !n.aside && affirms(c, n) && !counts(p, c, n) && !soft(c, p) {
 			turns++
-			why = [2]string{fmt.Sprintf("%q", said(c, h)), fmt.Sprintf("not %q", h.text)}
-			agrees = func(o *clause) bool { return denies(o, h) == 0 }
+			why = [2]string{fmt.Sprintf("%q", said(c, n.of[0])), fmt.Sprintf("not %q", n.of[0].text)}
+			agrees = func(o *clause) bool { return affirms(o, n) }
 		}
 	}
 	return turns, why, agrees
 }
 
-// counts reports whether the word that negates h in a is one of an axis that b
+// counts reports whether the word that negates in a is one of an axis that b
 // speaks of too, and counts there: never beside always.
-func counts(a, b *clause, h term) bool {
-	return h.by != "" && slices.ContainsFunc(words().on[h.by], func(w where) bool { return sideOf(a, w.axis) >= 0 && sideOf(b, w.axis) >= 0 })
+func counts(a, b *clause, n denial) bool {
+	return slices.ContainsFunc(words().on[n.by], func(w where) bool { return sideOf(a, w.axis) >= 0 && sideOf(b, w.axis) >= 0 })
 }
 
-// denies tells what a clause says of a word: 1 that it is not so, 0 that it is,
-// -1 nothing.
-func denies(c *clause, h term) int {
-	same := func(n term) bool { return akin(n, h) }
-	if slices.ContainsFunc(c.negs, same) || slices.ContainsFunc(c.asides, same) || unlike(c, h) {
-		return 1
+// soft reports whether c has a word that is as good as a negation and that d,
+// which has one, does not have.
+func soft(c, d *clause) bool {
+	return slices.ContainsFunc(c.terms, func(t term) bool { return words().soft[t.text] && !has(d.terms, t) })
+}
+
+// affirms reports whether a clause says what a negation denies: it has the first
+// of its words, and denies none of them.
+func affirms(c *clause, n denial) bool {
+	if said(c, n.of[0]) == "" {
+		return false
 	}
-	if said(c, h) != "" {
-		return 0
-	}
-	for _, w := range words().on[h.text] {
-		if sideOf(c, w.axis) >= 0 {
-			return 0 // the axis counts as a turn of its own
+	for _, h := range n.of {
+		if unlike(c, h) {
+			return false
+		}
+		for _, m := range c.negs {
+			if slices.ContainsFunc(m.of, func(t term) bool { return akin(t, h) }) {
+				return false
+			}
 		}
 	}
-	return -1
+	return true
 }
 
 func said(c *clause, h term) string {
@@ -271,7 +318,7 @@ func said(c *clause, h term) string {
 	}
 	for _, w := range words().on[h.text] {
 		if sideOf(c, w.axis) >= 0 {
-			return quoteHit(c, w.axis)
+			return strings.Trim(quoteHit(c, w.axis), `"`)
 		}
 	}
 	return ""
@@ -330,7 +377,7 @@ func stateOf(c *clause, axis int) int {
 		if h.side == 1 {
 			state = -state
 		}
-		if slices.ContainsFunc(c.negs, func(n term) bool { return n.at >= h.at && n.end <= h.end && n.end > 0 }) {
+		if slices.ContainsFunc(c.negs, func(n denial) bool { return n.of[0].at >= h.at && n.of[0].end <= h.end && n.of[0].end > 0 }) {
 			state = -state
 		}
 	}
@@ -456,6 +503,9 @@ func valued(c clause, against []*Evidence) string {
 		}
 		why, longest := "", 0
 		for _, e := range against {
+			if q.soft && q.in(e.nums) {
+				why, longest = "", 1<<10
+			}
 			for _, v := range e.values {
 				if v.truth != 0 || !c.binds(v.key, q) {
 					continue
@@ -499,6 +549,9 @@ func (c *clause) binds(key []term, q quantity) bool {
 			return false
 		}
 		found = max(found, at)
+	}
+	if i := strings.IndexAny(c.text[before[found].end:q.at], ",;"); i >= 0 {
+		return false
 	}
 	// What follows the name must lead to the figure, and not to another subject.
 	other := 0
@@ -678,7 +731,7 @@ func (e *Evidence) truth(c clause) string {
 				state = stateOf(&c, i)
 			}
 		}
-		if state == 0 && slices.ContainsFunc(c.negs, func(n term) bool { return has(v.key, n) }) {
+		if state == 0 && slices.ContainsFunc(c.negs, func(n denial) bool { return slices.ContainsFunc(n.of, func(t term) bool { return has(v.key, t) }) }) {
 			state = -1
 		}
 		if state != 0 && state != v.truth && !c.quiet {

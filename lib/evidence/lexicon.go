@@ -4,7 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,9 +23,9 @@ type lexicon struct {
 	number                                  map[string]float64 // of a word
 	form                                    map[string]string  // the stem of a word that stemming misses
 	axes                                    []axis
-	phrases                                 *regexp.Regexp     // every phrase of every axis, the longest first
-	on                                      map[string][]where // of a phrase
-	not2                                    map[string]bool    // rather than
+	begin                                   map[string][]phrase // of the axes, by their first word, the longest first
+	on                                      map[string][]where  // of a phrase
+	not2, soft                              map[string]bool     // rather than; unless
 }
 
 // axis is a pair, or more, of words that exclude each other.
@@ -36,6 +35,12 @@ type axis struct {
 	state bool // of a switch: a second word of a line turns the first around
 }
 
+// phrase is the words of one side of an axis.
+type phrase struct {
+	words []string
+	on    []where
+}
+
 // where is a phrase's place in the axes.
 type where struct{ axis, side int }
 
@@ -43,7 +48,7 @@ var words = sync.OnceValue(func() *lexicon {
 	l := &lexicon{
 		stop: map[string]bool{}, light: map[string]bool{}, not: map[string]bool{}, quiet: map[string]bool{}, clause: map[string]bool{},
 		exists: map[string]bool{}, number: map[string]float64{}, form: map[string]string{}, on: map[string][]where{},
-		not2: map[string]bool{},
+		not2: map[string]bool{}, soft: map[string]bool{},
 	}
 	names, err := fs.Glob(lexicons, "lexicon/*.txt")
 	if err != nil {
@@ -67,7 +72,7 @@ var words = sync.OnceValue(func() *lexicon {
 // read takes in one line of a lexicon.
 func (l *lexicon) read(line string) error {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-	sets := map[string]map[string]bool{"stop": l.stop, "light": l.light, "not": l.not, "quiet": l.quiet, "clause": l.clause, "exists": l.exists, "not2": l.not2}
+	sets := map[string]map[string]bool{"stop": l.stop, "light": l.light, "not": l.not, "quiet": l.quiet, "clause": l.clause, "exists": l.exists, "not2": l.not2, "soft": l.soft}
 	switch set := sets[kind]; {
 	case kind == "" || strings.HasPrefix(kind, "#"):
 	case set != nil:
@@ -104,20 +109,24 @@ func (l *lexicon) read(line string) error {
 }
 
 func (l *lexicon) compile() {
-	var all []string
+	l.begin = map[string][]phrase{}
+	index := map[string]int{}
 	for i, a := range l.axes {
 		for j, side := range a.sides {
 			for _, p := range side {
-				if l.on[p] == nil {
-					all = append(all, p)
-				}
 				l.on[p] = append(l.on[p], where{i, j})
+				w := split2(p)
+				all := l.begin[w[0]]
+				if k, ok := index[p]; ok {
+					all[k].on = append(all[k].on, where{i, j})
+					continue
+				}
+				index[p] = len(all)
+				l.begin[w[0]] = append(all, phrase{w, []where{{i, j}}})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
-	for i, p := range all {
-		all[i] = strings.ReplaceAll(regexp.QuoteMeta(p), " ", `[ _-]+`)
+	for _, all := range l.begin {
+		slices.SortStableFunc(all, func(a, b phrase) int { return len(b.words) - len(a.words) })
 	}
-	l.phrases = regexp.MustCompile(`(?:^|[^\p{L}\p{N}])(` + strings.Join(all, "|") + `)(?:$|[^\p{L}\p{N}])`)
 }

@@ -8,8 +8,7 @@ import (
 // term is a word of a text as it is compared: in lower case and by its stem.
 type term struct {
 	text, stem string
-	at, end    int    // bytes in the text
-	by         string // of a word that is negated: by which
+	at, end    int // bytes in the text
 }
 
 // terms are the words of a text, identifiers parted.
