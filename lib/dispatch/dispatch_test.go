@@ -426,3 +426,35 @@ func TestBrokenMark(t *testing.T) {
 		t.Errorf("%d more runs, %d offers", b.runs.Load()-ran, n)
 	}
 }
+
+// TestFacts: the configuration's own kinds come first and are named, and a long
+// question goes to the long tier where there is one.
+func TestFacts(t *testing.T) {
+	cfg := config.Default()
+	cfg.Escalation.Enabled, cfg.Escalation.ExpectedRuntimeMinThreshold = true, 10
+	cfg.QuestionTypes = []config.QuestionType{
+		{Name: "orders", Type: thread.DataLookup, When: `order \d+`, ExpectedMin: 2},
+		{Type: thread.Other, When: `.sender.id == "boss"`},
+	}
+	prompts, err := prompt.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newRules(cfg, prompts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ who, text, kind, reason, because string }{
+		{"ana", "is staging down?", thread.StatusCheck, "status:is-it-down", "status 3"},
+		{"ana", "where is order 12?", thread.DataLookup, "config:orders", "config:orders"},
+		{"boss", "why so slow?", thread.Other, "config:2", "other 3, why +2, performance +3"},
+		{"ana", "why does it fail intermittently?", thread.TechnicalQA, "technical:why", "technical 5, why +2, intermittent +4"},
+	} {
+		e := &event.Classified{IsQuestion: true, Classification: event.Actionable}
+		e.Platform, e.ChatID, e.MessageID, e.Content, e.Sender.ID = "local", "dev", "1", tt.text, tt.who
+		f, err := r.facts(e, Options{Config: cfg, Say: t.Logf})
+		if err != nil || f.QuestionType != tt.kind || f.TypeReason != tt.reason || strings.Join(f.ExpectedBecause, ", ") != tt.because || (f.Tier == 2) != (f.ExpectedMin >= 10) {
+			t.Errorf("%s: %+v, %v", tt.text, f, err)
+		}
+	}
+}

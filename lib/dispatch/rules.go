@@ -1,15 +1,18 @@
 package dispatch
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"tri/lib/config"
 	"tri/lib/event"
 	"tri/lib/prompt"
 	"tri/lib/query"
+	"tri/lib/question"
 	"tri/lib/thread"
 )
 
@@ -24,23 +27,17 @@ type rules struct {
 	long    float64 // minutes from which work is tier 2; 0: never
 }
 
+// typeRule is one of the configuration's question_types; they come before those
+// of lib/question.
 type typeRule struct {
 	config.QuestionType
-	when *query.Condition
+	reason string // config:NAME
+	when   *query.Condition
 }
 
 type askRule struct {
 	config.AskFirst
 	when *query.Condition
-}
-
-// builtin are tried in order after the configuration's own. A question that none
-// fits is technical, anything else other. Minutes are what such a question takes
-// an agent, for the choice of tier alone.
-var builtin = []config.QuestionType{
-	{Type: thread.StatusCheck, ExpectedMin: 3, When: `(?i)\b(is|are|was)\b.{0,40}\b(down|up|broken|slow|stuck|live|deployed|released|merged)\b|\b(status|eta|outage|incident)\b|\bany (news|update)\b|\b(udah|sudah) (live|deploy|rilis|naik)\b`},
-	{Type: thread.APIContract, ExpectedMin: 3, When: `(?i)\b(endpoint|payload|request body|response (code|body)|status code|webhook|api|schema|field|header|parameter|proto)\b`},
-	{Type: thread.DataLookup, ExpectedMin: 5, When: `(?i)\b(how many|how much|count of|number of|which (users?|customers?|accounts?|orders?)|list of|berapa)\b`},
 }
 
 // neverMind is how people take a question back.
@@ -52,12 +49,13 @@ func newRules(cfg *config.Config, prompts *prompt.Set) (*rules, error) {
 	if cfg.Escalation.Enabled {
 		r.long = cfg.Escalation.ExpectedRuntimeMinThreshold
 	}
-	for _, q := range append(slices.Clone(cfg.QuestionTypes), builtin...) {
+	for i, q := range cfg.QuestionTypes {
+		reason := "config:" + cmp.Or(q.Name, strconv.Itoa(i+1))
 		when, err := query.CompileCondition(q.When)
 		if err != nil {
-			return nil, fmt.Errorf("question type %s: %w", q.Type, err)
+			return nil, fmt.Errorf("question type %s: %w", reason, err)
 		}
-		r.types = append(r.types, typeRule{q, when})
+		r.types = append(r.types, typeRule{q, reason, when})
 	}
 	for _, a := range cfg.AskFirst {
 		when, err := query.CompileCondition(a.When)
@@ -84,17 +82,7 @@ func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apply rules: %w", err)
 	}
-	if e.IsQuestion {
-		f.QuestionType = thread.TechnicalQA
-	}
-	for _, t := range r.types {
-		if ok, err := t.when.Match(line, e.Content); err != nil {
-			o.Say("question type %s: %v", t.Type, err)
-		} else if ok {
-			f.QuestionType, f.ExpectedMin = t.Type, t.ExpectedMin
-			break
-		}
-	}
+	r.kind(f, e, line, o)
 	for _, a := range r.asks {
 		if ok, err := a.when.Match(line, e.Content); err != nil {
 			o.Say("ask_first %q: %v", a.Name, err)
@@ -108,4 +96,24 @@ func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	}
 	f.Rubric, err = r.prompts.Rubric(f.QuestionType)
 	return f, err
+}
+
+// kind sets what kind of question the event puts and how long it will take.
+func (r *rules) kind(f *thread.Facts, e *event.Classified, line []byte, o Options) {
+	k := question.Judge(e.Content, e.IsQuestion)
+	f.QuestionType, f.TypeReason, f.ExpectedMin, f.ExpectedBecause = k.Type, k.Reason, k.Minutes, k.Because
+	for _, t := range r.types {
+		ok, err := t.when.Match(line, e.Content)
+		if err != nil {
+			o.Say("question type %s: %v", t.reason, err)
+		}
+		if err != nil || !ok {
+			continue
+		}
+		f.QuestionType, f.TypeReason = t.Type, t.reason
+		if f.ExpectedMin, f.ExpectedBecause = t.ExpectedMin, []string{t.reason}; t.ExpectedMin == 0 {
+			f.ExpectedMin, f.ExpectedBecause = question.Minutes(e.Content, t.Type)
+		}
+		return
+	}
 }

@@ -86,7 +86,7 @@ func minutes(text, content, kind string) (float64, []string) {
 	seen := map[string]bool{}
 	for _, r := range rules()["minutes"] {
 		sign, _, _ := strings.Cut(r.name, ".")
-		if !seen[sign] && r.re.MatchString(text) {
+		if !seen[sign] && r.match(text) {
 			seen[sign] = true
 			sum += r.minutes
 			because = append(because, r.name+" "+signed(r.minutes))

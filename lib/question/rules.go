@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 //go:embed rules/*.txt
@@ -19,6 +20,15 @@ type rule struct {
 	name    string // of other languages than English with the language's code behind
 	minutes float64
 	re      *regexp.Regexp
+	dense   bool // of a language without spaces: no ASCII text can match
+}
+
+func (r *rule) match(text string) bool {
+	return !(r.dense && isASCII(text)) && r.re.MatchString(text)
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // rules are those of each section, in the order in which they are tried.
@@ -88,11 +98,13 @@ func parseRule(lang, section, line string) (r rule, err error) {
 	if r.name = name; lang != "en" {
 		r.name += "." + lang
 	}
-	r.re, err = compile(body, lang == "ja" || lang == "zh")
+	r.dense = lang == "ja" || lang == "zh"
+	r.re, err = compile(body, r.dense)
 	return r, err
 }
 
 var shorthands = strings.NewReplacer(
+	"{ask}", `(?:^|[?!.,:;)] ?|(?:^|[^\pL\pN_])(?:if|whether|hey|hi|hello|hiya|so|and|or|but|also|btw|question|guys|all|folks|everyone|team|please|ok|well|know|ask|wondering) )`,
 	"{end}", `\s*(?:[?!.,;:)？！。，、]|$)`,
 	"{gap}", `(?:[^.?!。？！]|\.[^ ]){0,60}`,
 	"{thing}", `(?:[\pL\pN_./#'’-]+ ){1,4}`,
@@ -104,6 +116,9 @@ func compile(body string, dense bool) (*regexp.Regexp, error) {
 	if dense {
 		left, right = "", ""
 	}
+	if strings.HasPrefix(body, "{ask}") {
+		left = ""
+	}
 	if strings.HasSuffix(body, "{end}") || strings.HasSuffix(body, "{gap}") {
 		right = ""
 	}
@@ -113,15 +128,15 @@ func compile(body string, dense bool) (*regexp.Regexp, error) {
 // first is the rule of a section that matches.
 func first(section, text string) *rule {
 	list := rules()[section]
-	if i := slices.IndexFunc(list, func(r rule) bool { return r.re.MatchString(text) }); i >= 0 {
+	if i := slices.IndexFunc(list, func(r rule) bool { return r.match(text) }); i >= 0 {
 		return &list[i]
 	}
 	return nil
 }
 
 // maxText is how much of a message is read, in bytes, half of it from the end:
-// people ask before or behind what they paste.
-const maxText = 8 << 10
+// people ask before or behind what they paste, and matching takes 10 µs a byte.
+const maxText = 1 << 10
 
 var (
 	fence  = regexp.MustCompile("(?s)```.*?(?:```|$)")
@@ -134,12 +149,16 @@ var (
 // plain is what a message says: in lower case, without quotes, pasted code and
 // links. What stands in backquotes stays one word, as it is a thing.
 func plain(s string) string {
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText/2]+"\n"+s[len(s)-maxText/2:], "")
+	if len(s) > 64*maxText {
+		s = s[:32*maxText] + "\n" + s[len(s)-32*maxText:]
 	}
 	s = quoted.ReplaceAllString(fence.ReplaceAllString(s, " "), " ")
 	s = link.ReplaceAllString(inline.ReplaceAllString(s, " code "), " link ")
-	return strings.Join(strings.Fields(strings.ToLower(curly.Replace(s))), " ")
+	s = strings.Join(strings.Fields(strings.ToLower(curly.Replace(strings.ToValidUTF8(s, "")))), " ")
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText/2]+" . "+s[len(s)-maxText/2:], "")
+	}
+	return s
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -79,6 +79,9 @@ func (c *Cycle) print(b *strings.Builder, several bool) {
 	if several {
 		fmt.Fprintf(b, "\ncycle %d, for %s\n", c.Cycle, flat(some(c.Question, 10)))
 	}
+	if c.Type != "" {
+		line(b, "", "asks", c.kind())
+	}
 	scenes := c.scenes()
 	slices.SortStableFunc(scenes, func(x, y scene) int { return x.at.Compare(y.at) })
 	for _, sc := range scenes {
@@ -87,6 +90,25 @@ func (c *Cycle) print(b *strings.Builder, several bool) {
 			b.WriteString(indent(below, strings.Repeat(" ", 23)))
 		}
 	}
+}
+
+// kind says what kind of question it is, how long it was expected to take, and
+// which rules say so.
+func (c *Cycle) kind() string {
+	text := c.Type
+	if c.TypedBy != "" {
+		text += " (" + c.TypedBy + ")"
+	}
+	if c.Minutes > 0 {
+		text += fmt.Sprintf(", %g min", c.Minutes)
+	}
+	if len(c.Because) > 0 {
+		text += " (" + strings.Join(c.Because, ", ") + ")"
+	}
+	if c.Long {
+		text += ", long tier"
+	}
+	return flat(text)
 }
 
 // scenes are in the order of what causes what, for those of the same instant.

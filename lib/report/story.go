@@ -66,6 +66,10 @@ type Cycle struct {
 	Cycle     int             `json:"cycle"`
 	Question  []string        `json:"question"` // ids of the messages that it answers
 	Type      string          `json:"question_type"`
+	TypedBy   string          `json:"type_reason,omitempty"`
+	Minutes   float64         `json:"expected_min,omitempty"`
+	Because   []string        `json:"expected_because,omitempty"` // what the minutes are made of
+	Long      bool            `json:"is_escalated,omitempty"`
 	Codebase  string          `json:"codebase"`
 	Steps     []thread.Change `json:"steps"`
 	Runs      []Run           `json:"runs,omitempty"`

@@ -136,6 +136,7 @@ func (t *teller) note(in thread.Input, steps []thread.Change) {
 	// The step that ends a cycle by beginning the next is told in the new one.
 	c.Steps = append(c.Steps, steps...)
 	c.Type, c.Codebase, c.Badge, c.Asked, c.Alerts = t.state.QuestionType, t.state.Codebase, t.state.Badge, t.state.Asked, t.state.Alerts
+	c.TypedBy, c.Minutes, c.Because, c.Long = t.state.TypeReason, t.state.ExpectedMin, t.state.ExpectedBecause, t.state.IsEscalated
 	if in.Run == nil {
 		c.Question = c.Question[:0]
 		for _, m := range t.state.Messages {

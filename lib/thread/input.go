@@ -34,13 +34,16 @@ type Input struct {
 // Facts are what rules say of an event.
 type Facts struct {
 	QuestionType string  `json:"question_type"`
+	TypeReason   string  `json:"type_reason,omitempty"` // the rule that decided it: "status:is-it-down"
 	Rubric       string  `json:"rubric"`
 	Ask          string  `json:"ask,omitempty"` // to be asked of the operator first
 	Codebase     string  `json:"codebase"`
 	ExpectedMin  float64 `json:"expected_min"`
-	Tier         int     `json:"tier"` // 1 in a run, 2 long
-	NeverMind    bool    `json:"never_mind,omitempty"`
-	Own          bool    `json:"own,omitempty"` // written by us
+	// ExpectedBecause is what ExpectedMin is made of: "technical 5", "intermittent +4".
+	ExpectedBecause []string `json:"expected_because,omitempty"`
+	Tier       int      `json:"tier"` // 1 in a run, 2 long
+	NeverMind  bool     `json:"never_mind,omitempty"`
+	Own        bool     `json:"own,omitempty"` // written by us
 }
 
 // Spent says that no budget was left for a run.

@@ -46,8 +46,8 @@ func (t *Thread) open(in Input, facts *Facts, m Message) {
 
 // take is what rules decide at the start of a cycle.
 func (t *Thread) take(facts *Facts) {
-	t.QuestionType, t.Rubric, t.Asked = facts.QuestionType, facts.Rubric, facts.Ask
-	t.Codebase, t.ExpectedMin, t.IsEscalated = facts.Codebase, facts.ExpectedMin, facts.Tier == 2
+	t.QuestionType, t.TypeReason, t.Rubric, t.Asked = facts.QuestionType, facts.TypeReason, facts.Rubric, facts.Ask
+	t.Codebase, t.ExpectedMin, t.ExpectedBecause, t.IsEscalated = facts.Codebase, facts.ExpectedMin, facts.ExpectedBecause, facts.Tier == 2
 }
 
 func (t *Thread) said(in Input, facts *Facts, m Message) {

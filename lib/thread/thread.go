@@ -61,6 +61,7 @@ type Thread struct {
 	OriginalSenderID   string `json:"original_sender_id"`
 	OriginalSenderName string `json:"original_sender_name"`
 	QuestionType       string `json:"question_type"`
+	TypeReason         string `json:"type_reason,omitempty"` // ours
 	Lang               string `json:"lang,omitempty"`
 
 	Status        string   `json:"status"`
@@ -114,7 +115,9 @@ type Thread struct {
 
 	Codebase    string  `json:"codebase"`               // folder that is read; ours
 	ExpectedMin float64 `json:"expected_min,omitempty"` // minutes; ours
-	ReadyAt     string  `json:"ready_at,omitempty"`     // when the draft was ready; ours
+	// ExpectedBecause is what ExpectedMin is made of. Ours.
+	ExpectedBecause []string `json:"expected_because,omitempty"`
+	ReadyAt    string   `json:"ready_at,omitempty"` // when the draft was ready; ours
 	// Alerts are what the person should know and no decision waits for: the
 	// question was edited after the answer, and so on. Ours.
 	Alerts []Note `json:"alerts,omitempty"`
