@@ -145,6 +145,109 @@ tamper chain changed
 cancel abort done
 reopen rotate recreate
 notice detect
+login auth authenticate signin session
+permission role access authorize allow
+encrypt cipher crypto encryption
+sign signature hmac
+hash digest checksum sum
+upload attachment file
+download fetch
+page pagination paginate cursor offset
+throttle ratelimit limiter quota
+queue backlog pending
+job task worker
+schedule cron timer tick periodic
+email mail smtp
+database sql store storage
+table schema column
+migration migrate upgrade
+listen bind port address
+health ping heartbeat keepalive alive
+metric counter gauge statistic stat
+version release tag
+plugin extension module
+template render
+route router path endpoint url
+endpoint handler route
+request call query
+response reply answer
+status state
+environment env variable
+lock mutex exclusive
+race concurrent parallel simultaneous
+deadlock stuck hang
+leak close release
+memory heap ram allocation
+disk filesystem storage
+copy clone duplicate
+equal same compare match
+unique distinct duplicate
+filter select exclude
+include add append insert
+nested recursive depth
+recursion recursive depth loop cycle
+loop cycle circular
+root base top
+child sub nested
+parent outer enclosing
+comment remark note
+whitespace space blank trim strip
+strip trim remove
+uppercase lowercase case
+encoding charset codec unicode
+unicode utf8 rune encoding
+precision digits decimal round
+negative minus sign
+integer int number
+float decimal number double
+string text str
+list array slice sequence
+dictionary map dict hash mapping
+pattern regex regexp glob match
+wildcard glob star pattern
+syntax grammar parse
+token lexer scan tokenize
+tree node ast
+graph edge node cycle
+compile build
+deploy release rollout
+install setup
+uninstall remove
+certificate cert tls ssl
+handshake upgrade negotiate
+protocol version scheme
+proxy forward gateway
+redirect location follow
+cookie session
+stream pipe flow
+buffer buffered flush queue
+flush sync fsync write
+subscribe listen watch notify
+notify alert inform signal event
+event message notification
+signal interrupt sigterm sigint
+shell command subprocess exec
+execute run exec invoke call
+invoke call run
+abstract interface protocol
+inherit subclass base parent
+override overwrite replace
+deprecate obsolete legacy
+experimental beta unstable
+verbose debug trace
+trace stacktrace traceback
+stdin input
+stdout output
+truncate clip shorten
+round floor ceil
+timestamp date time datetime
+timezone utc zone
+weekday day calendar
+locale language translation
+currency money price
+average mean
+median middle quantile
+seed random
 `
 
 // alikes are the words of alike by their stems.

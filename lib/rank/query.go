@@ -24,7 +24,7 @@ type query struct {
 	names   []string // whole names, lower case, without underscores
 	missing []string
 
-	number, failure, place, tests bool // what kind of answer it asks for
+	number, failure, tests bool // what kind of answer it asks for
 }
 
 // want is one thing that a question is about, and the words that can stand for it.
@@ -45,18 +45,17 @@ type option struct {
 }
 
 // Weights of the kinds of words.
-const ()
-
-var (
-	nameWeight     = 1.6  // a whole name of several parts
+const (
+	nameWeight     = 1.2  // a whole name of several parts
 	partWeight     = 0.45 // a part of such a name
 	joinedWeight   = 0.3  // a name that words of the question make together
 	wordWeight     = 1.0
+	everydayWeight = 0.5 // of a word that people use whatever they talk of
+	phraseWeight   = 1.2 // of what a turn of speech means
 	quotedWeight   = 1.5 // in backticks
 	unknownWeight  = 0.5 // of a plain word that stands nowhere: it may be politeness
 	pairWeight     = 0.2 // a pair of characters of a spaceless script that stands nowhere
-	everydayWeight = 0.4
-	phraseWeight   = 1.0
+
 	alikeFactor    = 0.8 // another word for the same
 	compoundFactor = 0.6 // a longer word that has it, as readline has line
 )
@@ -92,7 +91,6 @@ func (q *query) kinds(question string) {
 	q.number = has(" how many", " how long", " how often", " how big", " how large", " how much", " how wide", " how deep", " how small",
 		"maximum", "minimum", " max ", " min ", " limit", "default", "timeout", " which port", " what port", " what size", "exit status", "exit code", " berapa")
 	q.failure = has(" fail", " error", " crash", " wrong", " happens if", " happens when", " what if", " refuse", " reject", " invalid", " raise", " missing", " dies", " gagal")
-	q.place = has(" where ", " which file", " what decides", " di mana", " dimana")
 	q.tests = has(" test", " tes ")
 }
 

@@ -16,7 +16,6 @@ import (
 type file struct {
 	entry
 	extra bool // it is in the extra segment, whatever the base says of it
-	seen  bool
 }
 
 // least is how many changed files are kept apart before everything is read anew;

@@ -9,10 +9,8 @@ import (
 
 // BM25F: how much a word counts where it stands, how soon more of it counts for
 // nothing (k1), and how much a long passage is held against it (b).
-const ()
-
-var (
-	nameTF = 2.0
+const (
+	nameTF = 2.5
 	noteTF = 1.6
 	codeTF = 1.2
 	pathTF = 1.2
@@ -21,15 +19,12 @@ var (
 )
 
 const (
-	candidates = 48 // passages whose lines are looked at
-)
-
-var (
-	fileShare  = 0.3 // of what a whole file has of the question in the score of each of its passages
-	coverShare = 0.6
-	headless   = 0.75
-	baseShare  = 0.5
-	rawBonus   = 3.0 // a path of the question that is this file's
+	candidates = 48   // passages whose lines are looked at
+	coverShare = 0.6  // how much a passage depends on having all of the question
+	fileShare  = 0.3  // of what the whole file has of it in the score of each passage
+	baseShare  = 0.75 // of the weight of a word that is in the file's own name
+	headless   = 0.75 // a passage that declares nothing
+	rawBonus   = 3.0  // a path of the question that is this file's, a name that stands in a line
 )
 
 // posted is a word in a passage of one of the segments.
