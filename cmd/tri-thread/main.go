@@ -1,0 +1,55 @@
+// Tri-thread finds the conversation that a message continues, where the platform
+// has no threads, and says why it thinks so.
+package main
+
+import (
+	"runtime/debug"
+
+	"tri/lib/cli"
+	"tri/lib/conversation"
+	"tri/lib/stream"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-thread",
+	Usage: "find the conversation that a message continues",
+	Args:  "[file ...]",
+	Help: `Reads events, one JSON object a line, and writes them as they are. One without a
+thread that continues a conversation gets that conversation's first message as
+its thread_id, and the reason as thread_inferred. A platform's own thread is
+never touched. No model is asked.
+
+  tri-watch export telegram.json | tri-thread | tri-classify
+  tri-thread events.ndjson | jq -r '[.thread_id, .thread_inferred, .content] | @tsv'
+  tri-thread --follow --out events-threaded.ndjson events.ndjson`,
+	Schemas: []string{"event"},
+	Flags: []cli.Flag{
+		&cli.StringFlag{Name: "out", Usage: "append to `FILE` durably, and go on where it ends"},
+		&cli.StringFlag{Name: "after", Usage: "skip what `FILE`, the output of a later stage, already has"},
+		&cli.BoolFlag{Name: "follow", Usage: "wait for more at the end of the file"},
+		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
+	},
+	Run: run,
+}
+
+// memory is what this program may use of it, in bytes, as far as the collector
+// can help it: a filter stays small whatever comes in.
+const memory = 24 << 20
+
+func run(c *cli.Call) error {
+	debug.SetMemoryLimit(memory)
+	in := stream.Input{
+		Files: c.Args, Stdin: c.In, Follow: c.Bool("follow"), After: -1,
+		Window: conversation.Window, Rejects: c.String("rejects"), Say: c.Say,
+	}
+	if later := c.String("after"); later != "" {
+		var err error
+		if in.After, err = stream.LastSeq(later); err != nil {
+			return err
+		}
+	}
+	_, err := stream.Run(c.Context, in, stream.Output{File: c.String("out"), Stdout: c.Out}, conversation.Stage())
+	return err
+}
