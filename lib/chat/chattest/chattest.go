@@ -196,7 +196,7 @@ func (l *listener) warmUp(w World) {
 				l.t.Fatalf("chat %q: the source hears nothing", c)
 			}
 			id := w.Say(c, "ana", "", fmt.Sprintf("warming up %d", i))
-			if l.waitFor(time.Second, func(es []event.Event) bool { return find(es, c, id) != nil }) {
+			if l.waitFor(min(time.Second, 20*time.Millisecond<<i), func(es []event.Event) bool { return find(es, c, id) != nil }) {
 				break
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"tri/lib/chat"
+	"tri/lib/chat/irc"
 	"tri/lib/chat/local"
 	"tri/lib/chat/mattermost"
 	"tri/lib/chat/telegram"
@@ -24,6 +25,13 @@ var open = map[string]func(*config.Config) (chat.Sink, error){
 			return nil, err
 		}
 		return some(mattermost.NewSink(mattermost.Options{URL: m.URL, Token: token}))
+	},
+	config.PlatformIRC: func(cfg *config.Config) (chat.Sink, error) {
+		o, err := irc.FromConfig(cfg)
+		if err != nil {
+			return nil, err
+		}
+		return some(irc.NewSink(o))
 	},
 	config.PlatformTelegram: func(cfg *config.Config) (chat.Sink, error) {
 		t := cfg.Chat.Telegram

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tri/lib/chat"
+	"tri/lib/chat/irc"
 	"tri/lib/chat/local"
 	"tri/lib/chat/mattermost"
 	"tri/lib/chat/telegram"
@@ -35,6 +36,7 @@ var platforms = []platform{
 	{config.PlatformLocal, openLocal, local.Guide},
 	{config.PlatformMattermost, openMattermost, mattermost.Guide},
 	{config.PlatformTelegram, openTelegram, telegram.Guide},
+	{config.PlatformIRC, openIRC, irc.Guide},
 }
 
 // Names are the platforms, in the order of the page.
@@ -144,4 +146,12 @@ func openTelegram(cfg *config.Config, _ Options) (chat.Source, error) {
 		return nil, err
 	}
 	return some(telegram.New(telegram.Options{URL: t.APIURL, Token: token, Chats: cfg.Chats(config.PlatformTelegram)}))
+}
+
+func openIRC(cfg *config.Config, _ Options) (chat.Source, error) {
+	o, err := irc.FromConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return some(irc.New(o))
 }

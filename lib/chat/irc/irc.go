@@ -1,0 +1,170 @@
+// Package irc is a nick on an IRC network: what is said in channels as events,
+// and replies. It speaks the protocol itself, with those of IRCv3's extensions
+// that the server has: the time and id of each message, and history after a gap.
+//
+// IRC has no edits, deletions or threads, and most servers no memory: what is
+// said while nobody listens is lost there, and said to be; nobody can tell what
+// became of a reply whose connection was cut.
+//
+// The watcher has the nick of the configuration, and the poster, another
+// connection, the same with "_" behind it.
+package irc
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/config"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// platform names this platform in events.
+const platform = "irc"
+
+var (
+	_ chat.Source  = (*Client)(nil)
+	_ chat.Checker = (*Client)(nil)
+	_ chat.App     = (*Client)(nil)
+	_ chat.Sink    = (*Sink)(nil)
+)
+
+// Options say which network, as whom.
+type Options struct {
+	Address  string // host:port
+	NoTLS    bool
+	Nick     string
+	Password string // of SASL PLAIN; "": none
+	Chats    []string
+
+	Roots  *x509.CertPool // nil: the system's
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
+	Chance func() float64
+	Pulse  time.Duration // how long a silent server is waited for; default 90 s
+}
+
+// Client is one nick on one network.
+type Client struct{ o Options }
+
+// FromConfig are the options that the configuration gives.
+func FromConfig(cfg *config.Config) (Options, error) {
+	i := cfg.Chat.IRC
+	o := Options{Address: i.Address, NoTLS: i.NoTLS, Nick: i.Nick, Chats: cfg.Chats(platform)}
+	if i.PasswordFile != "" || os.Getenv(i.PasswordEnv) != "" {
+		var err error
+		if o.Password, err = cfg.Secret(i.PasswordEnv, i.PasswordFile); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+var nickForm = regexp.MustCompile(`^[A-Za-z\[\]\\^_{|}` + "`" + `][A-Za-z0-9\[\]\\^_{|}` + "`" + `-]{0,29}$`)
+
+// New returns the client of a network. It does not reach out.
+func New(o Options) (*Client, error) {
+	fault := func(format string, args ...any) error {
+		return sysexit.With(sysexit.Config, fmt.Errorf("irc: "+format, args...))
+	}
+	host, _, err := net.SplitHostPort(o.Address)
+	switch {
+	case err != nil || host == "":
+		return nil, fault("address %q: want host:port", o.Address)
+	case !nickForm.MatchString(o.Nick):
+		return nil, fault("nick %q: letters, digits and []\\^_{|}-, at most 30", o.Nick)
+	case o.Password != "" && o.NoTLS && !loopback(host):
+		return nil, sysexit.Hint(fault("a password would go over the network in the clear"), "take no_tls out")
+	case strings.ContainsAny(o.Password, "\r\n\x00"):
+		return nil, fault("the password has a line end in it")
+	}
+	for _, c := range o.Chats {
+		if c == "" || len(c) > 64 || strings.ContainsAny(c, " ,\a\r\n\x00") || !isChannel(c) && !nickForm.MatchString(c) {
+			return nil, sysexit.Hint(fault("chat %q: no channel and no nick", c), "write '#dev', in quotes")
+		}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Sleep == nil {
+		o.Sleep = web.Sleep
+	}
+	if o.Chance == nil {
+		o.Chance = rand.Float64
+	}
+	o.Pulse = cmp.Or(o.Pulse, 90*time.Second)
+	return &Client{o}, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// backoff is how long to wait before try: as web.Client.Backoff, and not less
+// than networks want between two connections.
+func backoff(try int, chance float64) time.Duration {
+	d := min(2*time.Second<<min(try-1, 6), 2*time.Minute)
+	return d/2 + time.Duration(chance*float64(d/2))
+}
+
+// AppID implements chat.App: one nick is one connection.
+func (c *Client) AppID() string { return platform + " " + c.o.Address + " " + fold(c.o.Nick) }
+
+// Guide is how a nick is set up.
+var Guide = chat.Guide{
+	Steps: `1. Choose a nick, and register it with the network's services where there are any
+   (/msg NickServ REGISTER …). Ask the channels' operators: networks want bots known.
+2. Put the password into $IRC_PASSWORD, or a file of mode 0600 (SASL PLAIN).
+3. Name the channels under watched_chats: platform: irc, chat_id: '#dev'.
+The watcher joins with the nick; replies come from the same nick with "_" behind it,
+which is to be allowed to speak too.
+`,
+	Config: `  irc:
+    address: irc.libera.chat:6697
+    nick: tri
+    password_env: IRC_PASSWORD
+`,
+}
+
+// Check implements chat.Checker: it connects under a nick of its own.
+func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
+	self = event.Sender{ID: c.o.Nick, Type: "bot", Name: c.o.Nick}
+	say := func(f chat.Finding) { findings = append(findings, f) }
+	if len(c.o.Chats) == 0 {
+		say(chat.Finding{Name: "chat", Text: "no channel is watched", Mend: "watched_chats: [{platform: irc, chat_id: '#dev'}]"})
+	}
+	k, err := c.dial(ctx, c.o.Nick+"-c", c.o.Nick+"-d")
+	if err != nil {
+		mend := "is the address right, and reached from here?"
+		if hints := sysexit.Hints(err); len(hints) > 0 {
+			mend = hints[0]
+		}
+		say(chat.Finding{Name: "server", Text: fmt.Sprintf("%s: %v", c.o.Address, err), Mend: mend})
+		return self, findings
+	}
+	defer k.net.Close()
+	say(chat.Finding{Name: "server", OK: true, Text: c.o.Address + " lets us in"})
+	if k.history > 0 && k.caps["draft/chathistory"] {
+		say(chat.Finding{Name: "history", OK: true, Text: "the server keeps history"})
+	} else {
+		say(chat.Finding{Name: "history", Warn: true, Text: "the server keeps no history: what is said while tri-watch is away is lost", Mend: "connect through a bouncer that has chathistory, or accept it"})
+	}
+	if !k.caps["message-tags"] {
+		say(chat.Finding{Name: "ids", Warn: true, Text: "the server gives messages no ids", Mend: "accept it: a reply is then not known again when it is heard"})
+	}
+	return self, findings
+}
+
+var errCut = errors.New("the connection was cut before the server had answered")

@@ -1,0 +1,189 @@
+package irc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"tri/lib/chat"
+)
+
+// Sink says replies. It is apart from Client so that a watcher, which has only
+// that, holds no code that can post.
+type Sink struct {
+	*Client
+
+	mu     sync.Mutex
+	conn   *conn // nil: none stands
+	joined map[string]bool
+	sent   int
+}
+
+// NewSink returns the sink of a network. It does not reach out.
+func NewSink(o Options) (*Sink, error) {
+	c, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{Client: c}, nil
+}
+
+// Limit implements chat.Sink. A text is said in as many lines as it needs.
+func (c *Sink) Limit() int { return 2000 }
+
+// pace is how long is waited between two lines, behind the first few: servers
+// drop who floods.
+const pace = 600 * time.Millisecond
+
+// Post implements chat.Sink. The server confirms no message, but it answers a PING
+// behind the last one only when it has dealt with them, and says before that what
+// it refuses.
+func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
+	out := lines(p.Text)
+	if n := utf8.RuneCountInString(p.Text); n > c.Limit() || len(out) == 0 || !isChannel(p.ChatID) && !nickForm.MatchString(p.ChatID) || strings.ContainsAny(p.ChatID, " ,\r\n\x00") {
+		return chat.Posted{}, fmt.Errorf("irc: post in %q: %d characters; 1 to %d can be said, in a channel: %w", p.ChatID, n, c.Limit(), chat.ErrRefused)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.ready(ctx, p.ChatID); err != nil {
+		c.drop()
+		if chat.IsRefused(err) {
+			return chat.Posted{}, err
+		}
+		return chat.Posted{}, &chat.RetryError{After: 30 * time.Second, Err: fmt.Errorf("irc: %w", err)} // nothing was said
+	}
+	posted, err := c.say(ctx, p, out)
+	if err != nil && !chat.IsRefused(err) {
+		c.drop()
+	}
+	return posted, err
+}
+
+func (c *Sink) drop() {
+	if c.conn != nil {
+		_ = c.conn.net.Close()
+	}
+	c.conn, c.joined = nil, nil
+}
+
+// ready makes sure of a connection that stands, and of the channel.
+func (c *Sink) ready(ctx context.Context, channel string) error {
+	if c.conn != nil {
+		if _, _, err := c.ping(ctx, "", nil); err != nil {
+			c.drop()
+		}
+	}
+	if c.conn == nil {
+		k, err := c.dial(ctx, c.o.Nick+"_", c.o.Nick+"__")
+		if err != nil {
+			return err
+		}
+		c.conn, c.joined, c.sent = k, map[string]bool{}, 0
+	}
+	if !isChannel(channel) || c.joined[fold(channel)] {
+		return nil
+	}
+	refused, _, err := c.ping(ctx, "", func() error { return c.conn.write("JOIN", channel) })
+	if err == nil && refused != "" {
+		return fmt.Errorf("irc: post in %q: %s: %w", channel, refused, chat.ErrRefused)
+	}
+	c.joined[fold(channel)] = err == nil
+	return err
+}
+
+// say says the lines, and waits until the server has dealt with them.
+func (c *Sink) say(ctx context.Context, p chat.Post, out []string) (chat.Posted, error) {
+	refused, echo, err := c.ping(ctx, p.ChatID, func() error {
+		for _, text := range out {
+			if c.sent++; c.sent > 4 {
+				if err := c.o.Sleep(ctx, pace); err != nil {
+					return err
+				}
+			}
+			head := "PRIVMSG"
+			if c.conn.caps["message-tags"] && p.ReplyToID != "" && !strings.ContainsAny(p.ReplyToID, "; \\\r\n") {
+				head = "@+draft/reply=" + p.ReplyToID + " PRIVMSG"
+			}
+			if err := c.conn.write(head, p.ChatID, ":"+text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return chat.Posted{}, fmt.Errorf("irc: post in %s: %w", p.ChatID, err) // some of it may stand there
+	case refused != "":
+		return chat.Posted{}, fmt.Errorf("irc: post in %s: %s: %w", p.ChatID, refused, chat.ErrRefused)
+	}
+	now := c.o.Now().UTC()
+	if echo == "" {
+		echo = fmt.Sprintf("%d-%s", now.UnixNano(), p.Key)
+	}
+	return chat.Posted{MessageID: echo, At: now}, nil
+}
+
+// answerTime is how long the server may take for what was sent.
+const answerTime = 30 * time.Second
+
+// ping does what do says and waits until the server has dealt with it. refused is
+// what it said against it, echo the id of the first of our messages in channel
+// that it sent back.
+func (c *Sink) ping(ctx context.Context, channel string, do func() error) (refused, echo string, err error) {
+	if do != nil {
+		if err := do(); err != nil {
+			return "", "", err
+		}
+	}
+	k := c.conn
+	stop := context.AfterFunc(ctx, func() { _ = k.net.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	token := fmt.Sprintf("tri%d", c.o.Now().UnixNano())
+	if err := k.write("PING", token); err != nil {
+		return "", "", err
+	}
+	for {
+		x, err := k.read(answerTime)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = ctx.Err()
+			}
+			return "", "", errors.Join(errCut, err)
+		}
+		switch {
+		case x.command == "PONG" && x.last() == token:
+			return refused, echo, nil
+		case x.command == "PING":
+			err = k.write("PONG", ":"+x.last())
+		case x.command == "ERROR":
+			return "", "", fmt.Errorf("%w: %q", errCut, x.last())
+		case x.command == "PRIVMSG" && echo == "" && fold(x.nick()) == fold(k.nick) && fold(x.param(0)) == fold(channel):
+			echo = x.tags["msgid"]
+		case refusals[x.command]:
+			refused = fmt.Sprintf("%s %q", x.command, x.last())
+		}
+		if err != nil {
+			return "", "", err
+		}
+	}
+}
+
+// refusals are the numerics that say that a channel cannot be joined or spoken in.
+var refusals = map[string]bool{
+	"401": true, "403": true, "404": true, "405": true, "411": true, "412": true, "437": true,
+	"471": true, "473": true, "474": true, "475": true, "476": true, "477": true, "489": true, "520": true,
+}
+
+// Find implements chat.Sink: nobody can tell.
+func (c *Sink) Find(context.Context, chat.Post) (chat.Posted, chat.Proof, error) {
+	return chat.Posted{}, chat.Unprovable, nil
+}
+
+// Message implements chat.Sink: there is nothing to read.
+func (c *Sink) Message(context.Context, string, string) (string, bool, error) {
+	return "", false, fmt.Errorf("irc: read a message: %w", chat.ErrUnsupported)
+}

@@ -1,0 +1,354 @@
+package irc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"tri/lib/chat"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// Run implements chat.Source.
+func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
+	if len(c.o.Chats) == 0 {
+		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("irc: which channels?")), "name them under watched_chats: platform: irc, chat_id: '#dev'")
+	}
+	l := &listening{Client: c, Resume: resume, emit: emit, last: map[string]time.Time{}, members: map[string]map[string]string{}}
+	for id, at := range resume.Last {
+		l.last[fold(id)] = at
+	}
+	for try := 1; ; try++ {
+		err := l.session(ctx)
+		l.Down()
+		switch {
+		case errors.As(err, new(errEmit)):
+			return errors.Unwrap(err)
+		case ctx.Err() != nil:
+			return nil
+		}
+		if s, ok := sysexit.Of(err); ok && (s == sysexit.NoPerm || s == sysexit.Config) {
+			return fmt.Errorf("irc: %w", err)
+		}
+		if l.heard {
+			try = 1
+		}
+		wait := backoff(try, c.o.Chance())
+		l.Say("irc: %v; trying again in %v", err, wait.Round(time.Millisecond))
+		if c.o.Sleep(ctx, wait) != nil {
+			return nil
+		}
+	}
+}
+
+// errEmit marks an error as emit's: it ends Run.
+type errEmit struct{ error }
+
+func (e errEmit) Unwrap() error { return e.error }
+
+// listening is one Run.
+type listening struct {
+	*Client
+	chat.Resume
+	emit func(event.Event) error
+
+	last    map[string]time.Time         // by channel: everything up to then is durable
+	members map[string]map[string]string // by channel: nicks, folded, as they are written
+	heard   bool                         // this connection was up
+	made    int64                        // ids given to messages that have none
+}
+
+// session is one connection, to its end.
+func (l *listening) session(ctx context.Context) error {
+	l.heard = false
+	k, err := l.dial(ctx, l.o.Nick, l.o.Nick+"1", l.o.Nick+"2")
+	if err != nil {
+		return err
+	}
+	defer k.net.Close()
+	stop := context.AfterFunc(ctx, func() { _ = k.net.Close() })
+	defer stop()
+	if err := k.write("JOIN", strings.Join(l.channels(), ",")); err != nil {
+		return err
+	}
+	// What is said from now on comes behind the history that is read first: lines
+	// wait in TCP, and history overlaps with them, which identities sort out.
+	if err := l.history(ctx, k); err != nil {
+		return err
+	}
+	l.heard = true
+	l.Up()
+	asked := false
+	for {
+		x, err := k.read(l.o.Pulse)
+		if errTimeout(err) && !asked {
+			asked = true
+			if err := k.write("PING tri"); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		asked = false
+		if err := l.take(k, &x, nil); err != nil {
+			return err
+		}
+	}
+}
+
+func errTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// channels are the watched chats that are channels, and not people.
+func (c *Client) channels() []string {
+	return slices.DeleteFunc(slices.Clone(c.o.Chats), func(s string) bool { return !isChannel(s) })
+}
+
+func isChannel(s string) bool { return s != "" && strings.IndexByte("#&+!", s[0]) >= 0 }
+
+// take deals with one line. Messages of a batch are collected into it; others are
+// emitted.
+func (l *listening) take(k *conn, x *line, batch *[]event.Event) error {
+	switch x.command {
+	case "PING":
+		return k.write("PONG", ":"+x.last())
+	case "ERROR":
+		return fmt.Errorf("the server ends the connection: %q", x.last())
+	case "403", "405", "471", "473", "474", "475", "476", "477":
+		l.Say("irc: %s cannot be joined: %q", x.param(1), x.last())
+	case "353": // RPL_NAMREPLY
+		for _, nick := range strings.Fields(x.last()) {
+			l.member(x.param(2), strings.TrimLeft(nick, "~&@%+"))
+		}
+	case "JOIN":
+		l.member(x.param(0), x.nick())
+	case "PART", "QUIT", "NICK", "KICK":
+		if x.command == "NICK" {
+			for channel := range l.members {
+				l.member(channel, x.param(0))
+			}
+		}
+	case "PRIVMSG", "NOTICE":
+		e, ok := l.event(k, x)
+		if !ok {
+			return nil
+		}
+		if batch != nil {
+			*batch = append(*batch, e)
+			return nil
+		}
+		return l.durable([]event.Event{e})
+	}
+	return nil
+}
+
+// maxMembers of a channel are known by name.
+const maxMembers = 20_000
+
+func (l *listening) member(channel, nick string) {
+	m := l.members[fold(channel)]
+	if m == nil {
+		m = map[string]string{}
+		l.members[fold(channel)] = m
+	}
+	if len(m) < maxMembers {
+		m[fold(nick)] = nick
+	}
+}
+
+func (l *listening) durable(events []event.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if err := l.EmitAll(l.emit, events); err != nil {
+		return errEmit{err}
+	}
+	for _, e := range events {
+		if at, err := time.Parse(time.RFC3339Nano, e.CreateTime); err == nil && at.After(l.last[fold(e.ChatID)]) {
+			l.last[fold(e.ChatID)] = at
+		}
+	}
+	return nil
+}
+
+// overlap is read again before the last known time.
+const overlap = 10 * time.Second
+
+// historyTime is how long an answer to CHATHISTORY may take.
+const historyTime = 30 * time.Second
+
+// history reads back what was said while we were away, where the server keeps it
+// (https://ircv3.net/specs/extensions/chathistory), and says that it cannot where
+// it does not.
+func (l *listening) history(ctx context.Context, k *conn) error {
+	for _, channel := range l.channels() {
+		since, known := l.last[fold(channel)]
+		if !known {
+			continue
+		}
+		if k.history == 0 || !k.caps["batch"] || !k.caps["server-time"] || !k.caps["message-tags"] {
+			l.Say("irc: %s: this server keeps no history: what was said since %s is lost", channel, since.UTC().Format(time.RFC3339))
+			continue
+		}
+		n, err := l.page(ctx, k, channel, since.Add(-overlap))
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			l.Say("irc: recovered %d messages of %s", n, channel)
+		}
+	}
+	return nil
+}
+
+// page reads the history of a channel from since on, page by page. It returns how
+// many of its messages are behind what was known.
+func (l *listening) page(ctx context.Context, k *conn, channel string, since time.Time) (fresh int, err error) {
+	known := l.last[fold(channel)]
+	from := "timestamp=" + since.UTC().Format("2006-01-02T15:04:05.000Z")
+	for ctx.Err() == nil {
+		if err := k.write("CHATHISTORY AFTER", channel, from, fmt.Sprint(k.history)); err != nil {
+			return fresh, err
+		}
+		got, err := l.batch(k, channel)
+		if err != nil {
+			return fresh, err
+		}
+		for _, e := range got {
+			if at, err := time.Parse(time.RFC3339Nano, e.CreateTime); err == nil && at.After(known) {
+				fresh++
+			}
+		}
+		if err := l.durable(got); err != nil {
+			return fresh, err
+		}
+		if len(got) == 0 {
+			return fresh, nil
+		}
+		next := "msgid=" + got[len(got)-1].MessageID
+		if next == from {
+			return fresh, nil
+		}
+		from = next
+	}
+	return fresh, ctx.Err()
+}
+
+// batch collects the messages of the next chathistory batch of a channel. What
+// comes between is new, and is in the history's next page too.
+func (l *listening) batch(k *conn, channel string) (got []event.Event, err error) {
+	name := ""
+	for {
+		x, err := k.read(historyTime)
+		if err != nil {
+			return nil, fmt.Errorf("read the history of %s: %w", channel, err)
+		}
+		switch ref := x.param(0); {
+		case x.command == "FAIL" && x.param(0) == "CHATHISTORY":
+			l.Say("irc: the history of %s cannot be read: %q", channel, x.last())
+			return nil, nil
+		case x.command == "BATCH" && strings.HasPrefix(ref, "+") && x.param(1) == "chathistory" && fold(x.param(2)) == fold(channel):
+			name = ref[1:]
+		case x.command == "BATCH" && name != "" && ref == "-"+name:
+			return got, nil
+		case name != "" && x.tags["batch"] == name:
+			if err := l.take(k, &x, &got); err != nil {
+				return nil, err
+			}
+		case x.command == "PRIVMSG" || x.command == "NOTICE":
+			// Said meanwhile: it is in a later page.
+		default:
+			if err := l.take(k, &x, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// event is a message of a watched chat.
+func (l *listening) event(k *conn, x *line) (event.Event, bool) {
+	target, sender, text := x.param(0), x.nick(), x.last()
+	if sender == "" || len(x.params) < 2 || strings.Contains(sender, ".") && !strings.Contains(x.source, "!") {
+		return event.Event{}, false // a server speaks
+	}
+	chatID := target
+	if !isChannel(target) {
+		chatID = sender // to us alone
+	}
+	i := slices.IndexFunc(l.o.Chats, func(s string) bool { return fold(s) == fold(chatID) })
+	if i < 0 {
+		return event.Event{}, false
+	}
+	if action, ok := strings.CutPrefix(text, "\x01ACTION "); ok {
+		text = "* " + sender + " " + strings.TrimSuffix(action, "\x01")
+	} else if strings.HasPrefix(text, "\x01") {
+		return event.Event{}, false // a client asks a client
+	}
+	at := l.o.Now().UTC()
+	if t, err := time.Parse(time.RFC3339Nano, x.tags["time"]); err == nil {
+		at = t.UTC()
+	}
+	id := x.tags["msgid"]
+	if id == "" {
+		l.made++
+		id = fmt.Sprintf("%d-%d", l.o.Now().UnixNano(), l.made)
+	}
+	e := event.Event{
+		Platform: platform, ChatID: l.o.Chats[i], ChatName: strings.TrimLeft(l.o.Chats[i], "#&"), MessageID: id, MsgType: "text",
+		CreateTime: at.Format("2006-01-02T15:04:05.000Z"), Content: plain(text), ReplyToID: x.tags["+draft/reply"],
+		Sender: event.Sender{ID: sender, Type: "user", Name: sender}, Mentions: []string{},
+	}
+	_, isBot := x.tags["bot"]
+	switch {
+	case l.ours(sender) || fold(sender) == fold(k.nick):
+		e.Sender.ID, e.Sender.Type = l.o.Nick, "bot"
+	case isBot || x.command == "NOTICE": // to which no program may answer
+		e.Sender.Type = "bot"
+	}
+	e.Mentions = l.mentions(k, &e, target)
+	return e, true
+}
+
+// ours reports whether a nick is the watcher's or the poster's.
+func (c *Client) ours(nick string) bool {
+	return slices.Contains([]string{fold(c.o.Nick), fold(c.o.Nick + "1"), fold(c.o.Nick + "2"), fold(c.o.Nick + "_"), fold(c.o.Nick + "__")}, fold(nick))
+}
+
+// mentions are the members whom the text addresses: by name and colon or comma at
+// its beginning, or behind @; and us wherever our nick stands.
+func (l *listening) mentions(k *conn, e *event.Event, target string) []string {
+	ids := []string{}
+	add := func(nick string) {
+		if l.ours(nick) || fold(nick) == fold(k.nick) {
+			nick = l.o.Nick
+		}
+		if !slices.Contains(ids, nick) {
+			ids = append(ids, nick)
+		}
+	}
+	members := l.members[fold(target)]
+	for i, w := range strings.FieldsFunc(e.Content, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",:;()?!\"'", r) }) {
+		name, at := strings.CutPrefix(w, "@")
+		nick, known := members[fold(name)]
+		head := i == 0 && len(w) < len(e.Content) && strings.HasPrefix(e.Content, w) && strings.IndexByte(":,", e.Content[len(w)]) >= 0
+		switch {
+		case e.Sender.Type != "bot" && (l.ours(strings.TrimRight(name, ".")) || fold(name) == fold(k.nick)):
+			add(l.o.Nick)
+		case known && (at || head):
+			add(nick)
+		}
+	}
+	if !isChannel(target) && e.Sender.Type != "bot" {
+		add(l.o.Nick)
+	}
+	return ids
+}
