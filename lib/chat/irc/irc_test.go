@@ -92,15 +92,15 @@ func TestEvents(t *testing.T) {
 		chat, sender, kind, text string
 		mentions                 []string
 	}{
-		":ben!x@y PRIVMSG #dev :ana: look, @tri":     {"#Dev", "ben", "user", "ana: look, @tri", []string{"Ana", "tri"}},
-		":ben!x@y PRIVMSG #DEV :ana is away":         {"#Dev", "ben", "user", "ana is away", []string{}},
-		":ben!x@y PRIVMSG #dev :ask TRI about it.":   {"#Dev", "ben", "user", "ask TRI about it.", []string{"tri"}},
-		":ben!x@y PRIVMSG #dev :try triage: it is":   {"#Dev", "ben", "user", "try triage: it is", []string{}},
+		":ben!x@y PRIVMSG #dev :ana: look, @tri":      {"#Dev", "ben", "user", "ana: look, @tri", []string{"Ana", "tri"}},
+		":ben!x@y PRIVMSG #DEV :ana is away":          {"#Dev", "ben", "user", "ana is away", []string{}},
+		":ben!x@y PRIVMSG #dev :ask TRI about it.":    {"#Dev", "ben", "user", "ask TRI about it.", []string{"tri"}},
+		":ben!x@y PRIVMSG #dev :try triage: it is":    {"#Dev", "ben", "user", "try triage: it is", []string{}},
 		":ben!x@y PRIVMSG #dev :\x01ACTION waves\x01": {"#Dev", "ben", "user", "* ben waves", []string{}},
-		":tri_!x@y PRIVMSG #dev :ana: it is 5":       {"#Dev", "tri", "bot", "ana: it is 5", []string{"Ana"}},
-		":ci!x@y NOTICE #dev :built":                 {"#Dev", "ci", "bot", "built", []string{}},
-		"@bot :ci!x@y PRIVMSG #dev :built":           {"#Dev", "ci", "bot", "built", []string{}},
-		":boss!x@y PRIVMSG tri :where?":              {"boss", "boss", "user", "where?", []string{"tri"}},
+		":tri_!x@y PRIVMSG #dev :ana: it is 5":        {"#Dev", "tri", "bot", "ana: it is 5", []string{"Ana"}},
+		":ci!x@y NOTICE #dev :built":                  {"#Dev", "ci", "bot", "built", []string{}},
+		"@bot :ci!x@y PRIVMSG #dev :built":            {"#Dev", "ci", "bot", "built", []string{}},
+		":boss!x@y PRIVMSG tri :where?":               {"boss", "boss", "user", "where?", []string{"tri"}},
 	} {
 		x, _ := parse(in)
 		e, ok := l.event(&conn{nick: "tri"}, &x)
