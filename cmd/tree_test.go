@@ -18,7 +18,7 @@ var levels = []struct {
 }{
 	{"program", []string{"tri/cmd/", "tri/scripts/"}},
 	{"frame", []string{"tri/lib/cli"}},
-	{"work", []string{"tri/lib/classify", "tri/lib/dispatch", "tri/lib/investigate", "tri/lib/validate", "tri/lib/gate",
+	{"work", []string{"tri/lib/classify", "tri/lib/conversation", "tri/lib/dispatch", "tri/lib/investigate", "tri/lib/validate", "tri/lib/gate",
 		"tri/lib/report", "tri/lib/watch", "tri/lib/reply", "tri/lib/health", "tri/lib/drill", "tri/lib/setup", "tri/lib/demo", "tri/lib/front"}},
 	{"adapter list", []string{"tri/lib/agent/all", "tri/lib/chat/sources", "tri/lib/chat/sinks"}},
 	{"adapter", []string{"tri/lib/agent/", "tri/lib/chat/"}},
@@ -74,7 +74,7 @@ func TestLayers(t *testing.T) {
 // sharedBelow allows an adapter what belongs to itself and what the agents share.
 func sharedBelow(pkg, imp string) bool {
 	return strings.HasPrefix(imp, pkg+"/") || strings.HasPrefix(pkg, imp+"/") ||
-		imp == "tri/lib/agent/proc" || imp == "tri/lib/chat/web" || imp == "tri/lib/chat/hook" || imp == "tri/lib/chat/socket" || strings.HasSuffix(imp, "test") || strings.HasSuffix(pkg, "test")
+		imp == "tri/lib/agent/proc" || imp == "tri/lib/chat/web" || imp == "tri/lib/chat/hook" || imp == "tri/lib/chat/emoji" || strings.HasSuffix(imp, "test") || strings.HasSuffix(pkg, "test")
 }
 
 // checkOwners keeps what only one room may do in that room.

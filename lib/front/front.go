@@ -96,6 +96,7 @@ func Names() []string {
 // them to what each says of itself.
 var purposes = []struct{ name, does string }{
 	{"watch", "bring the messages of a chat in, each once"},
+	{"thread", "find the conversation that a message continues"},
 	{"classify", "tag chat messages that ask for something"},
 	{"dispatch", "take classified events and move threads from question to checked draft"},
 	{"investigate", "research a question in a codebase and draft the answer"},

@@ -23,8 +23,8 @@ const (
 	stuck = 5 * time.Minute
 )
 
-// lag says how far the classifier is behind the log of events, and the dispatcher
-// behind the classifier. All are measured in the events' own log, by seq.
+// lag says how far the classifier is behind the log of events, or behind tri-thread
+// where that runs between, and the dispatcher behind the classifier. All are measured in the events' own log, by seq.
 func (x *examination) lag() {
 	events, err := x.home.Root().Open(eventsName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,6 +47,15 @@ func (x *examination) lag() {
 	}
 	if !x.home.Exists(classifiedName) {
 		return // the stages are joined by a pipe
+	}
+	if x.home.Exists(threadedName) {
+		threaded, err := x.reach(events, threadedName)
+		if err != nil {
+			x.failed("lag tri-thread", "put the old log back, or move all made from it away and begin anew", err)
+			return
+		}
+		x.behind("lag tri-thread", events, threaded, end)
+		end = threaded
 	}
 	classified, err := x.reach(events, classifiedName)
 	if err != nil {

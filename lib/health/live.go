@@ -20,6 +20,7 @@ import (
 // names.
 const (
 	eventsName     = "events.ndjson"
+	threadedName   = "events-threaded.ndjson" // where tri-thread runs at all
 	classifiedName = "events-classified.ndjson"
 	beatName       = "watch.json"
 	markName       = "dispatch.json"
@@ -29,6 +30,7 @@ const (
 // each holds while it lives.
 var stages = []struct{ name, lock, start string }{
 	{"tri-watch", "locks/watch", "tri-watch mattermost, or local DIR"},
+	{"tri-thread", "." + threadedName + ".lock", "tri-thread --follow --out events-threaded.ndjson events.ndjson"},
 	{"tri-classify", "." + classifiedName + ".lock", "tri-classify --follow --out events-classified.ndjson events.ndjson"},
 	{"tri-dispatch", "locks/dispatch", "tri-dispatch events-classified.ndjson"},
 	{"tri-reply", "locks/reply", "tri-reply"},
@@ -38,6 +40,9 @@ var stages = []struct{ name, lock, start string }{
 // state. A stage may be meant not to run, so its absence is no failure.
 func (x *examination) alive() {
 	for _, s := range stages {
+		if s.name == "tri-thread" && !x.home.Exists(threadedName) {
+			continue // this team's platforms have threads
+		}
 		pid, held, err := x.holder(s.lock)
 		switch {
 		case err != nil:

@@ -33,6 +33,7 @@ func (w *world) stages() []*stage {
 	ev, cl := w.path("events.ndjson"), w.path("events-classified.ndjson")
 	return []*stage{
 		{name: "watch", args: append([]string{"tri-watch"}, w.chat.watch()...)},
+		{name: "thread", args: []string{"tri-thread", "--follow", "--out", w.path("events-threaded.ndjson"), ev}}, // nobody reads it
 		{name: "classify", args: []string{"tri-classify", "--config", w.path("config.yaml"), "--follow", "--out", cl, ev}},
 		{name: "dispatch", args: []string{"tri-dispatch", cl}},
 		{name: "reply", args: []string{"tri-reply"}},
@@ -338,18 +339,30 @@ func (w *world) checkReplies(posts []post, fault func(string, ...any)) {
 
 var classifiedAt = regexp.MustCompile(`"classified_at":"[^"]*"`)
 
-// checkBatch: what was classified live, between kills, is what one run gives.
+// checkBatch: what was said of events live, between kills, is what one run says.
 func (w *world) checkBatch(fault func(string, ...any)) {
-	batch, err := w.command("tri-classify", "--config", w.path("config.yaml"), w.path("events.ndjson")).Output()
-	if err != nil {
-		fault("tri-classify: %v", err)
-	}
-	live, err := os.ReadFile(w.path("events-classified.ndjson"))
-	if err != nil {
-		fault("%v", err)
-	}
-	if !bytes.Equal(classifiedAt.ReplaceAll(live, nil), classifiedAt.ReplaceAll(batch, nil)) {
-		fault("live and batch classification differ")
+	for _, stage := range []struct {
+		args []string
+		live string
+	}{
+		{[]string{"tri-thread"}, "events-threaded.ndjson"},
+		{[]string{"tri-classify", "--config", w.path("config.yaml")}, "events-classified.ndjson"},
+	} {
+		// What a last kill has left undone is done once more.
+		if out, err := w.command(append(slices.Clone(stage.args), "--out", w.path(stage.live), w.path("events.ndjson"))...).CombinedOutput(); err != nil {
+			fault("%s: %v: %s", stage.args[0], err, out)
+		}
+		batch, err := w.command(append(stage.args, w.path("events.ndjson"))...).Output()
+		if err != nil {
+			fault("%s: %v", stage.args[0], err)
+		}
+		live, err := os.ReadFile(w.path(stage.live))
+		if err != nil {
+			fault("%v", err)
+		}
+		if !bytes.Equal(classifiedAt.ReplaceAll(live, nil), classifiedAt.ReplaceAll(batch, nil)) {
+			fault("live and batch of %s differ", stage.args[0])
+		}
 	}
 }
 

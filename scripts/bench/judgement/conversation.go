@@ -19,9 +19,9 @@ func init() {
 	parts = append(parts, part{"conversation", "The conversations: tri-thread against people's annotation", conversations})
 }
 
-// rooms are the annotated ones. Every other hour of #ubuntu, by its date, is
-// tuned; of the others a room is one or the other whole.
-var rooms = []struct {
+// annotatedRooms are those with conversations marked by people. Every other hour
+// of #ubuntu, by its date, is tuned; of the others a room is one or the other whole.
+var annotatedRooms = []struct {
 	name  string
 	tuned func(log int) bool
 }{
@@ -32,16 +32,16 @@ var rooms = []struct {
 	{"ubuntu-meeting.0", func(int) bool { return false }},
 }
 
-// pair is a message by its conversation in the annotation and in our records.
-type pair struct{ gold, auto string }
+// placed is a message by its conversation in the annotation and in our records.
+type placed struct{ gold, auto string }
 
 // conversations runs each room whole, without its annotation, and scores the
 // messages annotated.
 func conversations(out io.Writer, in inputs) error {
-	scored := map[string][]pair{}
+	scored := map[string][]placed{}
 	var rows []string
-	for _, room := range rooms {
-		logs, err := disentangle(filepath.Join(in.chat, room.name+".ndjson"))
+	for _, room := range annotatedRooms {
+		logs, err := disentangled(filepath.Join(in.chat, room.name+".ndjson"))
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func conversations(out io.Writer, in inputs) error {
 	}
 	fmt.Fprintf(out, "%-28s %5s %6s %6s   %-24s %6s %6s %6s\n", "", "N", "1-VI", "1-1", "(95%)", "exact P", "R", "F1")
 	for _, row := range append(rows, "tuned, all rooms", "untouched, all rooms") {
-		m := measure(scored[row])
+		m := compare(scored[row])
 		share, low, high := interval(m.overlap, m.n)
 		fmt.Fprintf(out, "%-28s %5d %6.1f %6.1f   (%.1f to %.1f) %14.1f %6.1f %6.1f\n",
 			row, m.n, m.vi, 100*share, 100*low, 100*high, m.precision, m.recall, m.f1)
@@ -70,10 +70,10 @@ func conversations(out io.Writer, in inputs) error {
 	return nil
 }
 
-// disentangle returns the annotated messages of a file, log by log, with where
+// disentangled returns the annotated messages of a file, log by log, with where
 // tri-thread puts them. A message before the annotated stretch carries a thread
 // only since one inside goes back to it, and is left out, as the papers do.
-func disentangle(path string) ([][]pair, error) {
+func disentangled(path string) ([][]placed, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func disentangle(path string) ([][]pair, error) {
 		stream.Output{Stdout: &threaded}, conversation.Stage()); err != nil {
 		return nil, err
 	}
-	var logs [][]pair
+	var logs [][]placed
 	log := ""
 	for i := 0; ; i++ {
 		line, err := threaded.ReadBytes('\n')
@@ -128,7 +128,7 @@ func disentangle(path string) ([][]pair, error) {
 			*last = (*last)[:0] // the stretch has not begun
 			continue
 		}
-		p := pair{*gold[i].ThreadID, r.MessageID}
+		p := placed{*gold[i].ThreadID, r.MessageID}
 		if r.ThreadID != nil {
 			p.auto = *r.ThreadID
 		}
@@ -136,22 +136,22 @@ func disentangle(path string) ([][]pair, error) {
 	}
 }
 
-// figures are the measures of Kummerfeld et al. (2019), in percent.
-type figures struct {
+// likeness are the measures of Kummerfeld et al. (2019), in percent.
+type likeness struct {
 	n                     int
 	vi                    float64 // 1 - variation of information / log2 n
-	overlap               int     // messages under the best one-to-one matching
+	overlap               int     // messages under the best one-to-one bestMatching
 	precision, recall, f1 float64 // conversations of two or more that are exactly right
 }
 
-func measure(pairs []pair) figures {
-	joint, golds, autos := map[pair]int{}, map[string]int{}, map[string]int{}
+func compare(pairs []placed) likeness {
+	joint, golds, autos := map[placed]int{}, map[string]int{}, map[string]int{}
 	for _, p := range pairs {
 		joint[p]++
 		golds[p.gold]++
 		autos[p.auto]++
 	}
-	m := figures{n: len(pairs)}
+	m := likeness{n: len(pairs)}
 	n, vi, exact := float64(m.n), 0.0, 0
 	for p, both := range joint {
 		b, g, a := float64(both), golds[p.gold], autos[p.auto]
@@ -161,16 +161,16 @@ func measure(pairs []pair) figures {
 		}
 	}
 	m.vi = 100 * (1 - vi/math.Log2(n))
-	m.overlap = matching(joint, golds, autos)
-	m.precision, m.recall = 100*float64(exact)/several(autos), 100*float64(exact)/several(golds)
+	m.overlap = bestMatching(joint, golds, autos)
+	m.precision, m.recall = 100*float64(exact)/clusters(autos), 100*float64(exact)/clusters(golds)
 	if exact > 0 {
 		m.f1 = 2 * m.precision * m.recall / (m.precision + m.recall)
 	}
 	return m
 }
 
-// several counts the clusters of two or more.
-func several(sizes map[string]int) float64 {
+// clusters counts the clusters of two or more.
+func clusters(sizes map[string]int) float64 {
 	n := 0.0
 	for _, size := range sizes {
 		if size > 1 {
@@ -180,11 +180,11 @@ func several(sizes map[string]int) float64 {
 	return n
 }
 
-// matching is the most messages that agree when each of our conversations may
+// bestMatching is the most messages that agree when each of our conversations may
 // stand for one of the annotation's: the assignment problem, by the Hungarian
 // method with potentials (Kuhn; Jonker and Volgenant), rows and columns from 1.
-func matching(joint map[pair]int, golds, autos map[string]int) int {
-	row, col := number(golds), number(autos)
+func bestMatching(joint map[placed]int, golds, autos map[string]int) int {
+	row, col := numbered(golds), numbered(autos)
 	size := max(len(row), len(col))
 	gain := make([][]int, size+1)
 	for i := range gain {
@@ -237,7 +237,7 @@ func matching(joint map[pair]int, golds, autos map[string]int) int {
 	return total
 }
 
-func number(sizes map[string]int) map[string]int {
+func numbered(sizes map[string]int) map[string]int {
 	n := map[string]int{}
 	for name := range sizes {
 		n[name] = len(n) + 1
