@@ -175,33 +175,50 @@ func (t *text) hanLang(lex *lexicon) string {
 	return ""
 }
 
-// wordLang is the language whose words the text has most of. A frequent word
-// weighs the more the fewer languages have it.
-func (t *text) wordLang(lex *lexicon) string {
-	const (
-		whole  = 12 // a frequent word of one language
-		lonely = 4  // one that is only in its phrases
-		enough = 7
-	)
-	var score [maxLanguages]int
-	for _, w := range t.words {
-		langs, phrases, weight := lex.common[w.id], lex.of[w.id], whole
+// What a word, or a letter, says for its languages; what one must have more than
+// the next to be told.
+const (
+	whole  = 12 // a frequent word of one language, less if it is of several
+	lonely = 4  // one that is only in its phrases
+	enough = 7
+)
+
+// telling is what a word says for each of some languages.
+type telling struct {
+	langs  uint32
+	weight int32
+}
+
+// tellings weighs every word of the lexicon.
+func (l *lexicon) tellings() []telling {
+	all := make([]telling, len(l.words))
+	for id := range all {
+		langs, phrases, weight := l.common[id], l.of[id], whole
 		switch {
 		case langs == 0 && bits.OnesCount32(phrases) != 1:
 			continue
 		case langs == 0:
 			langs, weight = phrases, lonely
-		case phrases&^langs != 0:
+		case phrases&^langs != 0: // others have it too, but less often
 			weight = weight * 2 / 3
 		}
-		weight /= bits.OnesCount32(langs)
-		for ; langs != 0; langs &= langs - 1 {
-			score[bits.TrailingZeros32(langs)] += weight
+		all[id] = telling{langs, int32(weight / bits.OnesCount32(langs))}
+	}
+	return all
+}
+
+// wordLang is the language whose words the text has most of.
+func (t *text) wordLang(lex *lexicon) string {
+	var score [maxLanguages]int32
+	for i := range t.words {
+		tell := &lex.tell[t.words[i].id]
+		for langs := tell.langs; langs != 0; langs &= langs - 1 {
+			score[bits.TrailingZeros32(langs)] += tell.weight
 		}
 	}
-	best, second, name := 0, 0, ""
+	best, second, name := int32(0), int32(0), ""
 	for i, lang := range lex.langs {
-		switch n := score[i] + whole*int(t.scripts.telling[i]); {
+		switch n := score[i] + whole*int32(t.scripts.telling[i]); {
 		case n > best:
 			best, second, name = n, best, lang
 		case n > second:

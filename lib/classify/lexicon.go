@@ -18,6 +18,7 @@ type lexicon struct {
 	words   []string        // by number
 	common  []uint32        // by word: the languages it is frequent in, a bit each
 	of      []uint32        // by word: the languages that have it in a phrase
+	tell    []telling       // by word: of both
 	letters map[rune]uint32 // the languages that a letter tells
 	first   []int32         // by word: the node of phrases that begin with it, 0 for none
 	below   []kind          // by word: the kinds of those
@@ -85,6 +86,7 @@ func newLexicon(packs []pack, questions []string) (*lexicon, error) {
 			return nil, err
 		}
 	}
+	l.tell = l.tellings()
 	for _, list := range l.dense {
 		slices.SortStableFunc(list, func(a, b densePhrase) int { return len(b.text) - len(a.text) })
 	}

@@ -1,0 +1,111 @@
+package classify
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// dense takes a run in scripts without spaces: every phrase that asks in it is a
+// hit, unless a longer one that tells is around it; the longest phrases, one
+// behind the other, are its words, and what is between them, cut as short as
+// names are.
+func (c *cutter) dense() {
+	from := c.i
+	for c.i < len(c.b) {
+		r, n := utf8.DecodeRune(c.b[c.i:])
+		if !isDense(r) {
+			break
+		}
+		c.scripts.dense(r)
+		c.i += n
+	}
+	run := c.b[from:c.i]
+	atEnd := c.i == len(c.b) || c.b[c.i] >= utf8.RuneSelf || classes[c.b[c.i]] != letter
+	covered, told, name := 0, 0, 0
+	before := rune(0)
+	for i := 0; i < len(run); {
+		r, n := utf8.DecodeRune(run[i:])
+		var list []densePhrase
+		if !leansOn(before) {
+			list = c.lex.dense[r]
+		}
+		before = r
+		for k := range list {
+			p := &list[k]
+			if !c.stands(run[i:], p.text) {
+				continue
+			}
+			rest := run[i+len(p.text):]
+			c.scripts.votes(p.langs)
+			told = c.ask(p, i, told, atEnd && i >= covered && c.lex.trails(rest))
+			if i >= covered {
+				c.push(unknown, p.kinds)
+				covered, name = i+len(p.text), 0
+			}
+		}
+		if i >= covered {
+			if name == 0 {
+				c.push(unknown, 0)
+				name = longName(r)
+			}
+			name--
+			covered = i + n
+		}
+		i += n
+	}
+}
+
+// stands reports whether run begins with the phrase, as a word: nothing behind it
+// belongs to its last letter.
+func (c *cutter) stands(run []byte, phrase string) bool {
+	if len(run) < len(phrase) || string(run[:len(phrase)]) != phrase {
+		return false
+	}
+	r, _ := utf8.DecodeRune(run[len(phrase):])
+	return !leans(r)
+}
+
+// ask notes a phrase at i that asks. Up to told another tells; it returns how far
+// that reaches now.
+func (c *cutter) ask(p *densePhrase, i, until int, last bool) int {
+	switch {
+	case p.kinds&told != 0:
+		return max(until, i+len(p.text))
+	case i < until:
+	case p.kinds&anywhere != 0:
+		c.hits = append(c.hits, hit{p.phrase, anywhere})
+	case p.kinds&end != 0 && last:
+		c.hits = append(c.hits, hit{p.phrase, end})
+	}
+	return until
+}
+
+// longName is the number of letters that a name has at most in the rune's script.
+func longName(r rune) int {
+	if r < 0x2000 {
+		return 8
+	}
+	return 4
+}
+
+// trails reports whether nothing stands in rest but particles that change
+// nothing: 吗啊, かな～.
+func (l *lexicon) trails(rest []byte) bool {
+	for len(rest) > 0 {
+		r, n := utf8.DecodeRune(rest)
+		if r != 'ー' && r != 'っ' && r != 'ッ' {
+			n = 0
+			for _, p := range l.dense[r] {
+				if p.kinds&more != 0 && bytes.HasPrefix(rest, []byte(p.text)) {
+					n = len(p.text)
+					break
+				}
+			}
+		}
+		if n == 0 {
+			return false
+		}
+		rest = rest[n:]
+	}
+	return true
+}
