@@ -166,7 +166,7 @@ func TestWriting(t *testing.T) {
 		"ไม่เป็นไรครับ":            "ack:words",                  // ไร in another word
 		"ขอบคุณครับผม":             "ack:words",                  // particles
 		"\u202eكيف أغير":           "question:word:كيف",          // a mark of direction
-		"क्\u200dया हुआ":                "question:word:क्या",         // a joiner inside
+		"क्\u200dया हुआ":           "question:word:क्या",         // a joiner inside
 		"kya yeh fix ho gaya":      "question:word:kya",          // Latin letters
 		"pas de souci":             "ack:words",                  // told wins nothing here
 		"comment on the PR please": "nothing-asked",              // English, not French
