@@ -75,7 +75,7 @@ func start(c *cli.Call) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	inv := &investigate.Investigator{Agent: finder, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now}
+	inv := &investigate.Investigator{Agent: finder, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now, Search: cfg.Investigator.Searches(), Home: home.Dir()}
 	val := &validate.Validator{Agent: breaker, Prompts: prompts, Secrets: cfg.Secrets(), Now: time.Now}
 	return dispatch.Run(c.Context, dispatch.Options{
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,

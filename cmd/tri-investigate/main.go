@@ -67,7 +67,8 @@ func run(c *cli.Call) error {
 		return err
 	}
 	stage := investigate.Stage{
-		Investigator: &investigate.Investigator{Agent: agent, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now},
+		Investigator: &investigate.Investigator{Agent: agent, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now,
+			Search: cfg.Investigator.Searches(), Home: cfg.Investigator.Home},
 		Codebase: func(platform, chatID string) string {
 			return cmp.Or(c.String("codebase"), cfg.CodebaseFor(platform, chatID), ".")
 		},

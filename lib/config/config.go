@@ -75,6 +75,10 @@ type Agent struct {
 	Home string `yaml:"-"`
 }
 
+// Searches reports whether the agent has use for what a search finds: every one
+// but the search itself.
+func (a Agent) Searches() bool { return a.Agent != "" && a.Agent != "search" && a.Agent != "none" }
+
 // Escalation is triage §3.5's part; used by tri-escalate.
 type Escalation struct {
 	ExpectedRuntimeMinThreshold float64 `yaml:"expected_runtime_min_threshold"` // default 10

@@ -42,10 +42,14 @@ type Investigator struct {
 	Prompts   *prompt.Set
 	Knowledge []string // folders of notes
 	Language  string   // the operator's, for question_gloss; "" is en
-	Now       func() time.Time
+	// Search has the agent told what a search of the codebase finds. One that is
+	// itself a search has no use for it.
+	Search bool
+	Home   string // where the indexes of searches are kept; "" is nowhere
+	Now    func() time.Time
 
-	mu    sync.Mutex
-	notes map[string]*rank.Index // by folder
+	mu      sync.Mutex
+	indexes map[string]*rank.Index // by folder
 }
 
 // Tools are what an investigator may do: look.

@@ -15,6 +15,7 @@ import (
 	"tri/lib/agent/search"
 	"tri/lib/draft"
 	"tri/lib/prompt"
+	"tri/lib/rank"
 	"tri/lib/thread"
 )
 
@@ -273,5 +274,40 @@ func TestParse(t *testing.T) {
 		if key != tt.key || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %q, %v", tt.line, key, err)
 		}
+	}
+}
+
+// TestSearchedHints: a model is told what a search finds, once and short; an agent
+// that is a search is not.
+func TestSearchedHints(t *testing.T) {
+	dir := t.TempDir()
+	text := "package pay\n\n// MaxRetries is how often a charge is tried again.\nconst MaxRetries = 5\n"
+	if err := os.WriteFile(filepath.Join(dir, "retry.go"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		search   bool
+		question string
+		want     bool
+	}{{true, "how often is a charge tried again?", true}, {false, "how often is a charge tried again?", false}, {true, "who won the cup?", false}} {
+		i := &Investigator{Search: tt.search, Home: t.TempDir()}
+		h, ok := i.searched(context.Background(), dir, tt.question)
+		if ok != tt.want || ok && (!strings.Contains(h.Text, "retry.go:3-4\n") || !strings.Contains(h.Text, "MaxRetries = 5")) {
+			t.Errorf("%+v: %v, %q", tt, ok, h.Text)
+		}
+	}
+}
+
+// TestPlacesIsShort: whatever is found, the hint keeps to its size.
+func TestPlacesIsShort(t *testing.T) {
+	long := strings.Repeat("x", 400)
+	found := rank.Found{}
+	for n := range 20 {
+		lines := []string{"", "\t\t" + long, "\t\t\t" + long, "\t\tend"}
+		found.Hits = append(found.Hits, rank.Hit{Path: fmt.Sprintf("a%d.go", n), Start: 1, End: 4, BestStart: 1, BestEnd: 4, Lines: lines})
+	}
+	h, ok := Places(found)
+	if !ok || len(h.Text) > maxFound || strings.Count(h.Text, ".go:1-4") != maxPlaces || strings.Contains(h.Text, "\n\t\t") {
+		t.Errorf("%d bytes: %q", len(h.Text), h.Text)
 	}
 }

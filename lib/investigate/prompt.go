@@ -10,7 +10,6 @@ import (
 
 	"tri/lib/draft"
 	"tri/lib/prompt"
-	"tri/lib/rank"
 	"tri/lib/sysexit"
 	"tri/lib/thread"
 	"tri/schemas"
@@ -23,11 +22,13 @@ const (
 	maxNotes     = 10
 	maxHints     = 12
 	maxKnowledge = 6
+	maxPlaces    = 6 // of a search
 
 	// Bytes of each.
 	maxQuestion = 6000
 	maxSaid     = 2000 // context, notes
 	maxHint     = 1500
+	maxFound    = 2400 // what a search found
 	maxFeedback = 6000
 )
 
@@ -60,6 +61,9 @@ func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema str
 	if t.BounceFeedback != "" {
 		data.Feedback = append(data.Feedback, prompt.Quote("feedback", t.BounceFeedback).Most(maxFeedback))
 	}
+	if h, ok := i.searched(ctx, r.Codebase, withNotes(t)); ok {
+		data.Hints = append(data.Hints, prompt.Quote("hint", h.Source+"\n"+h.Text).Most(maxFound))
+	}
 	hints := slices.Concat(r.Hints[:min(len(r.Hints), maxHints)], i.knowledge(ctx, withNotes(t)))
 	for _, h := range hints {
 		data.Hints = append(data.Hints, prompt.Quote("hint", h.Source+"\n"+h.Text).Most(maxHint))
@@ -86,45 +90,6 @@ func said(label string, messages []thread.Message, most int) []prompt.Text {
 func oneLine(s string) string { return prompt.Cut(strings.Join(strings.Fields(s), " "), 100) }
 
 func last[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }
-
-// knowledge is what the team's notes say that comes near the question. Notes are
-// a help: a folder that cannot be read costs the hint, not the round.
-func (i *Investigator) knowledge(ctx context.Context, question string) []Hint {
-	var hits []rank.Hit
-	for _, dir := range i.Knowledge {
-		x, err := i.index(dir)
-		if err != nil {
-			continue
-		}
-		found, err := x.Search(ctx, question, maxKnowledge)
-		if err == nil {
-			hits = append(hits, found.Hits...)
-		}
-	}
-	slices.SortStableFunc(hits, func(a, b rank.Hit) int { return int(1000 * (b.Score - a.Score)) })
-	var hints []Hint
-	for _, h := range hits[:min(len(hits), maxKnowledge)] {
-		hints = append(hints, Hint{fmt.Sprintf("notes of the team, %s:%d-%d", h.Path, h.Start, h.End), strings.Join(h.Lines, "\n")})
-	}
-	return hints
-}
-
-func (i *Investigator) index(dir string) (*rank.Index, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if x := i.notes[dir]; x != nil {
-		return x, nil
-	}
-	x, err := rank.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if i.notes == nil {
-		i.notes = map[string]*rank.Index{}
-	}
-	i.notes[dir] = x
-	return x, nil
-}
 
 // wanted is the schema of a return without what an agent must not write.
 var wanted = sync.OnceValues(func() ([]byte, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -123,7 +124,7 @@ func searchPart(out io.Writer, in inputs) error {
 		theirs[key].print(out, key+", plain BM25")
 		ours[key].print(out, key+", search")
 	}
-	return speed(out)
+	return errors.Join(speed(out), foreign(out, in), tokens(out, in))
 }
 
 // missed names a question that search answers badly, to learn from.
