@@ -154,8 +154,9 @@ type Signaler interface {
 	// Edit replaces the text of a message of the bot's own.
 	Edit(ctx context.Context, chatID, messageID, text string) error
 	// Deal posts a card, once for its key, and Redeal replaces what it shows (with
-	// no buttons: it is settled). Where there are no buttons, the card's text says
-	// which reactions or words do what, and they come as the same actions.
+	// no buttons: it is settled). Where the platform has no buttons, the card says
+	// which reaction stands for which, and a click on one comes as an action whose
+	// Name is the emoji.
 	Deal(ctx context.Context, c Card) (Posted, error)
 	Redeal(ctx context.Context, messageID string, c Card) error
 }

@@ -57,6 +57,11 @@ func (l *listening) catchUp(ctx context.Context) error {
 	for part := range slices.Chunk(missed, batch) {
 		var events []event.Event
 		for i := range part {
+			if ok, err := l.welcome(ctx, &part[i]); err != nil {
+				return err
+			} else if !ok {
+				continue
+			}
 			e, err := l.event(ctx, &part[i], nil)
 			if err != nil {
 				return err

@@ -34,6 +34,10 @@ type Options struct {
 	URL   string   // https://chat.example.com, with the server's path if it has one
 	Token string   // access token of the bot account
 	Chats []string // channel ids to watch; none: all channels that the bot is a member of
+	// AllowExternal lets in what guests and people of other servers say.
+	AllowExternal bool
+	// Listen is where outgoing webhooks come to, with HookToken; "": nowhere.
+	Listen, HookToken string
 
 	HTTP *http.Client     // default http.DefaultClient; its redirects are not followed
 	Now  func() time.Time // default time.Now
@@ -55,6 +59,9 @@ type Client struct {
 	sleep  func(ctx context.Context, d time.Duration) error
 	chance func() float64
 	pulse  time.Duration
+
+	external          bool
+	listen, hookToken string
 
 	mu     sync.Mutex
 	self   *user         // the bot, once it is known
@@ -81,7 +88,11 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		base: base, token: o.Token, now: o.Now, sleep: o.Sleep, chance: o.Chance, pulse: cmp.Or(o.Pulse, 30*time.Second),
+		external: o.AllowExternal, listen: o.Listen, hookToken: o.HookToken,
 		people: people{byID: map[string]user{}, byName: map[string]string{}}, rooms: map[string]room{},
+	}
+	if o.Listen != "" && len(o.HookToken) < 16 {
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("mattermost: listen without the webhook's token")), "put it into $MATTERMOST_WEBHOOK_TOKEN: the server shows it when the webhook is made")
 	}
 	for _, id := range o.Chats {
 		if !validID(id) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -230,12 +231,107 @@ func TestLeft(t *testing.T) {
 func TestDirect(t *testing.T) {
 	w := newWorld(t)
 	d := w.server.AddDirect(w.people["ana"], w.bot)
-	e := hear(t, w.client(), nil)
+	unnamed := hear(t, w.client(), nil)
+	w.Say(d.ID, "ana", "", "is this private?")
+	mark := w.Say(w.chats[0], "ana", "", "said in the open")
+	unnamed.until("the open message", has(mark))
+	if es, _ := unnamed.heard(); slices.ContainsFunc(es, func(v event.Event) bool { return v.ChatID == d.ID }) {
+		t.Error("a private conversation that is not named is heard")
+	}
+	unnamed.stop()
+	c := w.client()
+	c.chats = map[string]bool{d.ID: true}
+	e := hear(t, c, nil)
 	id := w.Say(d.ID, "ana", "", "where is the retry limit?")
 	es := e.until("the message", has(id))
 	v := es[len(es)-1]
 	if v.ChatName != "ana" || len(v.Mentions) != 1 || v.Mentions[0] != w.bot.ID {
 		t.Errorf("came as %+v", v)
+	}
+}
+
+// TestGuests: what guests and other servers' people say is left out, unless they
+// are let in.
+func TestGuests(t *testing.T) {
+	for _, allow := range []bool{false, true} {
+		w := newWorld(t)
+		guest := w.server.AddUser("guest", false)
+		w.server.MakeGuest(guest.ID)
+		w.people["guest"] = guest
+		w.Say(w.chats[0], "guest", "", "said before")
+		c := w.client()
+		c.external = allow
+		e := hear(t, c, nil)
+		w.Say(w.chats[0], "guest", "", "said now")
+		e.until("the message", has(w.Say(w.chats[0], "ana", "", "the end")))
+		es, _ := e.heard()
+		n := 0
+		for _, v := range es {
+			if v.Sender.ID == guest.ID {
+				n++
+			}
+		}
+		if n > 0 != allow {
+			t.Errorf("allowed %v: %d messages of a guest", allow, n)
+		}
+	}
+}
+
+// TestWebhook: a call that has the token brings its post in, once; others bring
+// nothing.
+func TestWebhook(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	c.listen, c.hookToken = "127.0.0.1:0", strings.Repeat("h", 26)
+	heard, at := make(chan event.Event, 99), make(chan string, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- c.calls(ctx, chat.Resume{Say: func(_ string, args ...any) { at <- fmt.Sprint(args...) }}, func(v event.Event) error {
+			heard <- v
+			return nil
+		})
+	}()
+	url := "http://" + <-at
+	id := w.Say(w.chats[0], "ana", "", "where?")
+	post := func(kind, body string) int {
+		resp, err := http.Post(url, kind, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	good := fmt.Sprintf(`{"token":%q,"post_id":%q,"text":"something else"}`, c.hookToken, id)
+	for _, tt := range []struct {
+		kind, body string
+		want       int
+	}{
+		{"application/json", good, 200},
+		{"application/x-www-form-urlencoded", "token=" + c.hookToken + "&post_id=" + id, 200},
+		{"application/json", strings.Replace(good, id, strings.Repeat("z", 26), 1), 200}, // not there
+		{"application/json", strings.Replace(good, id, "../../users", 1), 400},
+		{"application/json", strings.Replace(good, "hh", "hi", 1), 401},
+		{"application/json", `{"post_id":"` + id + `"}`, 401},
+		{"application/json", `{`, 401},
+	} {
+		if got := post(tt.kind, tt.body); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.body, got, tt.want)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	close(heard)
+	n := 0
+	for v := range heard {
+		if n++; v.MessageID != id || v.Content != "where?" {
+			t.Errorf("came as %+v", v)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d events", n)
 	}
 }
 

@@ -16,6 +16,13 @@ type user struct {
 	ID       string `json:"id"`
 	Username string `json:"username"`
 	IsBot    bool   `json:"is_bot"`
+	Roles    string `json:"roles"`     // "system_user", "system_guest", with spaces between
+	RemoteID string `json:"remote_id"` // set: somebody of another server, in a shared channel
+}
+
+// outside reports whether the account is a guest's or another server's.
+func (u *user) outside() bool {
+	return u.RemoteID != "" || slices.Contains(strings.Fields(u.Roles), "system_guest")
 }
 
 // people is what we know of accounts. byName maps a user name to an id, "" when

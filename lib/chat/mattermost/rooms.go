@@ -16,7 +16,10 @@ type room struct {
 	DeleteAt    int64  `json:"delete_at"`
 }
 
-const direct = "D"
+const (
+	direct = "D"
+	group  = "G"
+)
 
 // watched are the ids of the chats to watch, as the server knows them now.
 func (c *Client) watched(ctx context.Context) ([]string, error) {
@@ -35,7 +38,7 @@ func (c *Client) watched(ctx context.Context) ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range rooms {
-		if r.DeleteAt == 0 {
+		if r.DeleteAt == 0 && r.Type != direct && r.Type != group {
 			ids = append(ids, r.ID)
 			c.rooms[r.ID] = r
 		}

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/chat/emoji"
 	"tri/lib/event"
 )
 
@@ -49,6 +51,26 @@ func (e errEmit) Unwrap() error { return e.error }
 // that the log's latest time never runs ahead of a gap. It returns nil when ctx
 // ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := make(chan error, 1)
+	if c.listen != "" {
+		go func() {
+			if err := c.calls(ctx, resume, emit); err != nil {
+				failed <- err
+				cancel()
+			}
+		}()
+	}
+	err := c.run(ctx, resume, emit)
+	select {
+	case err = <-failed:
+	default:
+	}
+	return err
+}
+
+func (c *Client) run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
 	l := &listening{Client: c, Resume: resume, emit: emit, since: map[string]int64{}, past: len(resume.Last) > 0}
 	for id, at := range resume.Last {
 		l.since[id] = at.Add(-overlap).UnixMilli()
@@ -234,6 +256,8 @@ func (l *listening) mendGap(ctx context.Context, f frame) error {
 func (l *listening) read(ctx context.Context, f frame) (event.Event, bool, error) {
 	switch f.Event {
 	case "posted", "post_edited", "post_deleted":
+	case "reaction_added", "reaction_removed":
+		return event.Event{}, false, l.reacted(ctx, f)
 	case "channel_updated", "channel_converted":
 		l.forgetRoom(f.Broadcast.ChannelID)
 		return event.Event{}, false, nil
@@ -258,8 +282,8 @@ func (l *listening) read(ctx context.Context, f frame) (event.Event, bool, error
 		l.Say("mattermost: event %d: not understood, left out: %v", f.Seq, err)
 		return event.Event{}, false, nil
 	}
-	if !l.watches(p.ChannelID) {
-		return event.Event{}, false, nil
+	if ok, err := l.welcome(ctx, p); err != nil || !ok {
+		return event.Event{}, false, err
 	}
 	if f.Event == "post_deleted" && p.DeleteAt == 0 {
 		p.DeleteAt = l.serverNow().UnixMilli() // the post is told as it was before
@@ -282,6 +306,49 @@ func (l *listening) durable(events []event.Event) error {
 				l.since[e.ChatID] = max(l.since[e.ChatID], at.Add(-overlap).UnixMilli())
 			}
 		}
+	}
+	return nil
+}
+
+// reacted hands on a reaction to a message of ours.
+func (l *listening) reacted(ctx context.Context, f frame) error {
+	var data struct {
+		Reaction string `json:"reaction"`
+	}
+	var r struct {
+		UserID    string `json:"user_id"`
+		PostID    string `json:"post_id"`
+		EmojiName string `json:"emoji_name"`
+		CreateAt  int64  `json:"create_at"`
+	}
+	if json.Unmarshal(f.Data, &data) != nil || json.Unmarshal([]byte(data.Reaction), &r) != nil || !validID(r.PostID) || !validID(r.UserID) {
+		l.Say("mattermost: event %d: a reaction is not understood, left out", f.Seq)
+		return nil
+	}
+	self, err := l.me(ctx)
+	if err != nil || r.UserID == self.ID || !l.watches(f.Broadcast.ChannelID) {
+		return err
+	}
+	var p post
+	switch err := l.get(ctx, "posts/"+r.PostID, nil, &p); {
+	case statusOf(err) == http.StatusNotFound || statusOf(err) == http.StatusForbidden:
+		return nil
+	case err != nil:
+		return err
+	case p.UserID != self.ID:
+		return nil // of no interest: it is not ours
+	}
+	u, err := l.person(ctx, r.UserID)
+	if err != nil {
+		return err
+	}
+	err = l.Acted(event.Action{
+		ID: fmt.Sprintf("%s %s %s %d %s", r.PostID, r.UserID, r.EmojiName, r.CreateAt, f.Event), Platform: platform, ChatID: p.ChannelID, MessageID: r.PostID,
+		At: stamp(max(r.CreateAt, p.CreateAt)), Sender: event.Sender{ID: r.UserID, Type: "user", Name: u.Username}, Name: emoji.Char(r.EmojiName),
+		Removed: f.Event == "reaction_removed",
+	})
+	if err != nil {
+		return errEmit{err}
 	}
 	return nil
 }

@@ -136,7 +136,13 @@ func openMattermost(cfg *config.Config, _ Options) (chat.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return some(mattermost.New(mattermost.Options{URL: m.URL, Token: token, Chats: cfg.Chats(config.PlatformMattermost)}))
+	o := mattermost.Options{URL: m.URL, Token: token, Chats: cfg.Chats(config.PlatformMattermost), AllowExternal: cfg.Chat.AllowExternal, Listen: m.Listen}
+	if m.Listen != "" {
+		if o.HookToken, err = cfg.Secret(m.WebhookTokenEnv, ""); err != nil {
+			return nil, err
+		}
+	}
+	return some(mattermost.New(o))
 }
 
 func openTelegram(cfg *config.Config, _ Options) (chat.Source, error) {

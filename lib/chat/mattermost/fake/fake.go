@@ -22,20 +22,21 @@ type Server struct {
 
 	http *httptest.Server
 
-	mu       sync.Mutex
-	users    map[string]*User // by id
-	channels map[string]*Channel
-	order    []string         // ids of channels, as made
-	posts    []*Post          // as stored
-	byID     map[string]*Post // every post, old versions too
-	pending  map[string]pending
-	sockets  map[string]*socket // by connection id
-	last     int64              // the clock, Unix ms, never the same twice
-	made     int                // ids given out
-	faults   Faults
-	chance   *rand.Rand
-	requests map[string]int // received, by method and path
-	mute     bool           // say nothing on sockets
+	mu        sync.Mutex
+	users     map[string]*User // by id
+	channels  map[string]*Channel
+	order     []string         // ids of channels, as made
+	posts     []*Post          // as stored
+	byID      map[string]*Post // every post, old versions too
+	pending   map[string]pending
+	sockets   map[string]*socket // by connection id
+	last      int64              // the clock, Unix ms, never the same twice
+	made      int                // ids given out
+	faults    Faults
+	chance    *rand.Rand
+	reactions map[string]Reaction
+	requests  map[string]int // received, by method and path
+	mute      bool           // say nothing on sockets
 }
 
 // User is an account. Token is what it calls with.
@@ -43,6 +44,7 @@ type User struct {
 	ID       string `json:"id"`
 	Username string `json:"username"`
 	IsBot    bool   `json:"is_bot"`
+	Roles    string `json:"roles"`
 	Token    string `json:"-"`
 }
 
@@ -115,7 +117,7 @@ func New(addr string) (*Server, error) {
 	}
 	s := &Server{
 		users: map[string]*User{}, channels: map[string]*Channel{}, byID: map[string]*Post{},
-		pending: map[string]pending{}, sockets: map[string]*socket{}, requests: map[string]int{},
+		pending: map[string]pending{}, sockets: map[string]*socket{}, requests: map[string]int{}, reactions: map[string]Reaction{},
 		chance: rand.New(rand.NewPCG(0, 0)),
 	}
 	s.http = &httptest.Server{Listener: ln, Config: &http.Server{Handler: s.routes()}}
@@ -218,6 +220,13 @@ func (s *Server) Say(p Post) (Post, error) {
 		return Post{}, refused
 	}
 	return *made, nil
+}
+
+// MakeGuest makes an account that of a guest.
+func (s *Server) MakeGuest(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users[id].Roles = "system_guest"
 }
 
 // Edit changes a post's text. As the real one does, the server keeps the old

@@ -25,6 +25,11 @@ func (s *Server) routes() http.Handler {
 		"GET /channels/{id}/posts": s.getPosts,
 		"GET /posts/{id}":          s.getPost,
 		"GET /posts/{id}/thread":   s.getThread,
+		"POST /reactions":          s.postReaction,
+		"PUT /posts/{id}/patch":    s.patchPost,
+		"POST /users/me/typing":    func(*User, *http.Request) (any, *refusal) { return struct{}{}, nil },
+
+		"DELETE /users/{user}/posts/{id}/reactions/{name}": s.deleteReaction,
 	} {
 		method, path, _ := strings.Cut(route, " ")
 		mux.Handle(method+" /api/v4"+path, s.answer(route, h))
