@@ -58,13 +58,16 @@ func newBench(t *testing.T) *bench {
 	return &bench{t: t, home: h, cfg: cfg, log: log}
 }
 
-// add appends an event; words are "sender [>root] [class]: text".
+// add appends an event; a root with "~" before it was inferred.
 func (b *bench) add(id, sender, root, class, text string) {
 	seq := b.size
 	e := event.Classified{Event: event.Event{
 		Seq: &seq, Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id, CreateTime: "2026-11-21T10:00:00Z",
 		MsgType: "text", Content: text, Sender: event.Sender{ID: sender, Type: "user"}, Mentions: []string{},
 	}, Classification: class, IsQuestion: class == event.Actionable}
+	if flat, ok := strings.CutPrefix(root, "~"); ok { // as tri-thread says it
+		root, e.ThreadInferred = flat, "same-person"
+	}
 	if root != "" {
 		e.ThreadID = &root
 	}
@@ -194,6 +197,38 @@ func TestDispatch(t *testing.T) {
 	}
 	if n, _ := b.offers("1"); n != 1 {
 		t.Errorf("%d offers", n)
+	}
+}
+
+// TestWhereAnswersGo: into the platform's thread; where the thread was inferred
+// there is none, and the answer goes to the question's own message.
+func TestWhereAnswersGo(t *testing.T) {
+	for _, tt := range []struct {
+		name, then, want string // the event behind 1: "id root"; thread and message answered
+	}{
+		{"a root", "", "1 1"},
+		{"a platform's thread", "2 1", "1 2"},
+		{"an inferred one", "2 ~1", "2 2"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.add("1", "ana", "", event.Actionable, "why?")
+			if id, root, ok := strings.Cut(tt.then, " "); ok {
+				b.add(id, "ana", root, event.Actionable, "and why does it say so?")
+			}
+			b.run()
+			records, err := decision.Read(b.home)
+			if err != nil || len(records) == 0 {
+				t.Fatal(records, err)
+			}
+			to := records[len(records)-1].Target
+			if to == nil || to.ThreadID+" "+to.ReplyToID != tt.want || to.QuestionSHA256 == decision.Sum("") {
+				t.Errorf("%+v, want %s", to, tt.want)
+			}
+			if b.thread("1").Key == "" {
+				t.Error("the thread has another key than its conversation")
+			}
+		})
 	}
 }
 

@@ -40,13 +40,11 @@ var stages = []struct{ name, lock, start string }{
 // state. A stage may be meant not to run, so its absence is no failure.
 func (x *examination) alive() {
 	for _, s := range stages {
-		if s.name == "tri-thread" && !x.home.Exists(threadedName) {
-			continue // this team's platforms have threads
-		}
 		pid, held, err := x.holder(s.lock)
 		switch {
 		case err != nil:
 			x.failed(s.name, "", err)
+		case !held && s.name == "tri-thread" && !x.home.Exists(threadedName): // platforms with threads need none
 		case !held:
 			x.warn(s.name, s.start, "does not run")
 		case s.name == "tri-watch":

@@ -47,6 +47,8 @@ type Message struct {
 	Mention    bool   `json:"is_bot_mention,omitempty"`
 	Actionable bool   `json:"actionable,omitempty"`
 	Deleted    bool   `json:"deleted,omitempty"`
+	// Inferred: tri-thread put it into the thread, the platform knows of none.
+	Inferred bool `json:"inferred,omitempty"`
 }
 
 // Thread is the record of triage §4.1. Pointers are null until they are known.
@@ -117,7 +119,7 @@ type Thread struct {
 	ExpectedMin float64 `json:"expected_min,omitempty"` // minutes; ours
 	// ExpectedBecause is what ExpectedMin is made of. Ours.
 	ExpectedBecause []string `json:"expected_because,omitempty"`
-	ReadyAt    string   `json:"ready_at,omitempty"` // when the draft was ready; ours
+	ReadyAt         string   `json:"ready_at,omitempty"` // when the draft was ready; ours
 	// Alerts are what the person should know and no decision waits for: the
 	// question was edited after the answer, and so on. Ours.
 	Alerts []Note `json:"alerts,omitempty"`
@@ -134,11 +136,16 @@ type Note struct {
 func (t *Thread) AtRest() bool { return t.Status == PendingUser || t.Status == Closed }
 
 // Target is where an answer to t goes: the message answered is the last one of
-// the cycle.
+// the cycle. A thread that was inferred is none on the platform; there the
+// message answered is the root of the platform's own.
 func (t *Thread) Target() (chatID, threadID, replyTo string) {
 	replyTo = t.OriginalMessageID
-	if n := len(t.Messages); n > 0 {
+	n := len(t.Messages)
+	if n > 0 {
 		replyTo = t.Messages[n-1].MessageID
+	}
+	if n > 0 && t.Messages[n-1].Inferred {
+		return t.ChatID, replyTo, replyTo
 	}
 	return t.ChatID, t.ThreadID, replyTo
 }
@@ -149,5 +156,6 @@ func From(e *event.Classified) Message {
 		MessageID: e.MessageID, SenderID: e.Sender.ID, SenderName: e.Sender.Name,
 		At: e.CreateTime, Content: e.Content, Mention: e.IsBotMention,
 		Actionable: e.Classification == event.Actionable, Deleted: e.Deleted,
+		Inferred: e.ThreadInferred != "",
 	}
 }
