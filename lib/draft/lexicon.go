@@ -331,7 +331,8 @@ func (r *reading) near(a, b span) bool {
 	if b.from < a.from {
 		a, b = b, a
 	}
-	return a.to > b.from || utf8.RuneCountInString(r.text[a.to:b.from]) <= reach
+	gap := b.from - a.to
+	return gap <= reach || gap <= reach*utf8.UTFMax && utf8.RuneCountInString(r.text[a.to:b.from]) <= reach
 }
 
 // advised finds a verb of the section that somebody is told to do: a word of

@@ -13,7 +13,7 @@ import (
 func TestHostileIsQuick(t *testing.T) {
 	for _, unit := range []string{
 		"a", "a.", "a-", "@", "@**", "<@", "<!", "://", "a://", "x:y@", "password=", "token: a1", "`", "```", "```\n", "1", "1,", "1.", "1:", "a/", "./", "../",
-		"lines 1 ", "line 1, 2", "you should ", "please a ", "\n- ", "a.b:1 ", "\u200d", "👩\u200d", "\U000E0041", "重试", "-", "--a ", "$a ", "_", "aA", "eyJaaaaaaaa.", "1xx/",
+		"lines 1 ", "line 1, 2", "you should ", "you should delete data ", "请先删除数据", "please a ", "\n- ", "a.b:1 ", "\u200d", "👩\u200d", "\U000E0041", "重试", "-", "--a ", "$a ", "_", "aA", "eyJaaaaaaaa.", "1xx/",
 	} {
 		text := strings.Repeat(unit, MaxDraftRunes/len([]rune(unit)))
 		refs := []evidence.Ref{{Kind: evidence.File, Ref: "a.go:1", Quote: text[:min(len(text), MaxQuoteRunes)]}}
