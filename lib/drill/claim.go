@@ -108,7 +108,7 @@ func contradiction(s *subject) error {
 	}
 	for _, t := range shuffled(s, []turn{deny, turnBound, turnOrder, turnNumber, turnDefault, turnUnit}) {
 		if out, e, ok := t(s, summary, nil); ok && out != summary {
-			s.others = []Other{{otherKey, out}}
+			s.others = append(s.others, Other{otherKey, out})
 			s.did(e.from+" → "+e.to, "another open thread")
 			return nil
 		}

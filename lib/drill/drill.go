@@ -114,13 +114,13 @@ func (d *Drill) one(good Record, of string, line int64) error {
 
 // Good is the return without a fault. Beside it stands an open thread that says
 // the same: where a contradiction is planted, having another thread at all must
-// give nothing away.
+// give nothing away. No other kind has that thread: it would tell what was changed.
 func (d *Drill) Good(good Record, of string) Record {
 	ret := *good.Return
 	ret.Drill = &draft.Drill{Fault: None, Of: of, Seed: d.Seed}
 	good.Return = &ret
-	if slices.Contains(d.kinds(), Contradiction) && good.Others == nil {
-		good.Others = []Other{{otherKey, ret.SummaryForOrchestrator}}
+	if slices.Contains(d.kinds(), Contradiction) {
+		good.Others = append(slices.Clone(good.Others), Other{otherKey, ret.SummaryForOrchestrator})
 	}
 	return good
 }
@@ -142,7 +142,7 @@ func (d *Drill) Plant(good Record, fault, of string, chance uint64) (Record, err
 		Drill: d, ret: copied(good.Return), rng: rand.New(rand.NewPCG(uint64(d.Seed), h.Sum64())),
 		mark: draft.Drill{Fault: fault, Of: of, Decidable: true, Seed: d.Seed},
 	}
-	s.others = d.Good(good, of).Others
+	s.others = slices.Clone(good.Others)
 	s.targets = d.targets(s.ret.EvidenceRefs)
 	if err := table[i].plant(s); err != nil {
 		return Record{}, fmt.Errorf("plant %s: %w", fault, err)

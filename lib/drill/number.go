@@ -34,7 +34,7 @@ var (
 func numbers(text string) []figure { return kept(text, figures.FindAllStringSubmatchIndex(text, -1)) }
 
 // told lists those that the writer's own words hold.
-func told(text string) []figure { return kept(text, find(figures, text)) }
+func told(text string) []figure { return kept(text, proseOf(text).find(figures)) }
 
 func kept(text string, found [][]int) []figure {
 	var out []figure

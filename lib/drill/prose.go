@@ -11,12 +11,19 @@ import (
 // places, addresses. No claim is turned in it.
 var guarded = regexp.MustCompile("(?s)```.*?(?:```|$)|`[^`\n]*`|\"[^\"\n]{1,200}\"|[\\w./+-]+\\.\\w+:\\d+(?:-\\d+)?|[a-z]+://\\S+|[~.]?/[\\w./-]+|\\b\\w+\\(\\)")
 
-// find returns the matches of re in text that touch nothing guarded, as
+// prose is a text with the places in it that are guarded.
+type prose struct {
+	text string
+	shut [][]int
+}
+
+func proseOf(text string) prose { return prose{text, guarded.FindAllStringIndex(text, -1)} }
+
+// find returns the matches of re that touch nothing guarded, as
 // regexp.FindAllStringSubmatchIndex does.
-func find(re *regexp.Regexp, text string) [][]int {
-	shut := guarded.FindAllStringIndex(text, -1)
-	return slices.DeleteFunc(re.FindAllStringSubmatchIndex(text, -1), func(m []int) bool {
-		return slices.ContainsFunc(shut, func(g []int) bool { return m[0] < g[1] && g[0] < m[1] })
+func (p prose) find(re *regexp.Regexp) [][]int {
+	return slices.DeleteFunc(re.FindAllStringSubmatchIndex(p.text, -1), func(m []int) bool {
+		return slices.ContainsFunc(p.shut, func(g []int) bool { return m[0] < g[1] && g[0] < m[1] })
 	})
 }
 
@@ -26,7 +33,7 @@ var stop = regexp.MustCompile(`[.!?;]["')]?(?:\s+|$)|[。！？]|\n+`)
 func sentences(text string) [][2]int {
 	var out [][2]int
 	from := 0
-	for _, m := range append(find(stop, text), []int{len(text), len(text)}) {
+	for _, m := range append(proseOf(text).find(stop), []int{len(text), len(text)}) {
 		if strings.TrimSpace(text[from:m[1]]) != "" {
 			out = append(out, [2]int{from, m[1]})
 		}

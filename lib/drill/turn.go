@@ -115,11 +115,12 @@ succeeds | fails
 func among(list []swap, denies bool, proof func(w swap) func(cited string) bool) turn {
 	return func(s *subject, sentence string, made *edit) (string, edit, bool) {
 		var fits []swap
+		p := proseOf(sentence)
 		for _, w := range list {
 			if made != nil && !strings.EqualFold(w.from, made.from) {
 				continue
 			}
-			if len(find(w.re, sentence)) > 0 && !slices.ContainsFunc(fits, func(f swap) bool { return strings.Contains(f.from, w.from) }) {
+			if len(p.find(w.re)) > 0 && !slices.ContainsFunc(fits, func(f swap) bool { return strings.Contains(f.from, w.from) }) {
 				fits = append(fits, w)
 			}
 		}
@@ -130,7 +131,7 @@ func among(list []swap, denies bool, proof func(w swap) func(cited string) bool)
 		if made != nil { // the same words become the same
 			w.to = made.to
 		}
-		m := find(w.re, sentence)[0]
+		m := p.find(w.re)[0]
 		out := sentence[:m[0]] + like(sentence[m[0]:m[1]], w.to) + sentence[m[1]:]
 		return out, edit{w.from, w.to, proof(w), denies}, true
 	}
@@ -184,7 +185,7 @@ var (
 		`\b(cannot|can't)\b`, "can", `\bwon't\b`, "will", `\b(do|does|did|is|are|was|were|has|have|had|could|should|would)n't\b`, "$1",
 		`\bnever has to\b`, "always has to", `\bnever\b`, "always", `\bnobody\b`, "everybody", `\bno longer\b`, "still", `\bneither (\w+) nor\b`, "both $1 and",
 		`\bdoes nothing\b`, "does it all again", `\bno error\b`, "an error", `\bno (\w+) (is|are) sent\b`, "a $1 $2 sent", `\bwithout\b`, "with",
-		`\bnot unless\b`, "even if you do not", `\bnot until\b`, "before", `\bNot (on|with|in|at)\b`, "Also $1", `\bnot `, "", `\bno (\w+)\b`, "every $1",
+		`\bnot unless\b`, "even if you do not", `\bnot until\b`, "before", `\bNot (on|with|in|at)\b`, "Also $1", `\bnot `, "", `\bno (\w+)\b`, "a $1",
 		`\btidak `, "", `\btanpa\b`, "dengan", `ません`, "ます", `\bno se `, "se ",
 	)
 	put = denials(
@@ -206,10 +207,11 @@ func deny(s *subject, sentence string, _ *edit) (string, edit, bool) {
 		denial
 		m []int
 	}
+	p := proseOf(sentence)
 	for i, list := range [][]denial{lifted, put} {
 		var ways []way
 		for _, d := range list {
-			for _, m := range find(d.re, sentence) {
+			for _, m := range p.find(d.re) {
 				if i == 1 && quantified.MatchString(sentence[:m[0]]) {
 					continue
 				}

@@ -38,7 +38,7 @@ var measured = regexp.MustCompile(`(?i)(?:\d[\d.,_]*|\b[a-záé]{3,8})[- ]?(` + 
 
 // turnUnit says another unit behind the same number.
 func turnUnit(s *subject, sentence string, made *edit) (string, edit, bool) {
-	for _, m := range find(measured, sentence) {
+	for _, m := range proseOf(sentence).find(measured) {
 		head, unit := sentence[m[0]:m[2]], sentence[m[2]:m[3]]
 		if fs := numbers(head); len(fs) == 0 || made != nil && !strings.EqualFold(unit, made.from) {
 			continue

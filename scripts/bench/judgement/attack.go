@@ -1,0 +1,452 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/agent/search"
+	"tri/lib/drill"
+	"tri/lib/validate"
+	"tri/lib/verdict"
+)
+
+func init() {
+	parts = append(parts, part{"attack", "The attack: faults planted in good returns, and false alarms", attack})
+}
+
+const (
+	// attackCommit is the commit of this repository that returns about it cite: its
+	// lines do not move when the code does.
+	attackCommit  = "9b53308f1c9767a42fc927a8f5f762f9ba2a144d"
+	plantsWanted  = 300                           // plants of each kind
+	plantRounds   = 12                            // seeds tried for that many
+	attackStride  = 101                           // through the good returns; a prime, so that it meets each
+	plantedSecret = "Korridor-7-unter-der-Treppe" // stands for a secret of the team's own
+)
+
+// A half is tuned or untouched; returns are made by hand, by search or of a comment.
+var (
+	halves = []string{"tuned", "untouched"}
+	makers = []string{"hand", "search", "comment"}
+)
+
+// trial is a return that is judged: a good one, or a plant.
+type trial struct {
+	drill.Record
+	half, maker, dir string
+	verdict          *verdict.Verdict
+}
+
+// attack plants every kind of fault in good returns of three makers, over three
+// codebases, and has each judged without its mark.
+func attack(out io.Writer, in inputs) error {
+	dirs, remove, err := locateAll()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	goods, err := goodReturns(filepath.Join(in.data, "returns"), dirs)
+	if err != nil {
+		return err
+	}
+	bare := make([]drill.Record, len(goods)) // to plant in
+	for i, t := range goods {
+		bare[i], t.Record = t.Record, (&drill.Drill{}).Good(t.Record, t.Key)
+	}
+	if err := judgeAll(goods); err != nil {
+		return err
+	}
+	alarms(out, goods)
+	var sound []*trial
+	for i, t := range goods {
+		if t.verdict.Verdict == verdict.Pass {
+			sound = append(sound, &trial{Record: bare[i], half: t.half, maker: t.maker, dir: t.dir})
+		}
+	}
+	plants, err := plantAll(sound)
+	if err != nil {
+		return err
+	}
+	if err := judgeAll(plants); err != nil {
+		return err
+	}
+	catches(out, plants)
+	return tell(goods, plants)
+}
+
+// attacked are the codebases that the returns cite, by the names in them.
+var attacked = map[string]codebase{
+	"tri":                                  {commit: attackCommit},
+	"github.com/coder/websocket@v1.8.15":   {module: "github.com/coder/websocket@v1.8.15"},
+	"github.com/fsnotify/fsnotify@v1.10.1": {module: "github.com/fsnotify/fsnotify@v1.10.1"},
+	// Of these, comments alone are told.
+	"github.com/urfave/cli/v2@v2.27.7":                {module: "github.com/urfave/cli/v2@v2.27.7"},
+	"github.com/nxadm/tail@v1.4.11":                   {module: "github.com/nxadm/tail@v1.4.11"},
+	"github.com/santhosh-tekuri/jsonschema/v6@v6.0.3": {module: "github.com/santhosh-tekuri/jsonschema/v6@v6.0.3"},
+	"github.com/itchyny/gojq@v0.12.20":                {module: "github.com/itchyny/gojq@v0.12.20"},
+}
+
+// locateAll finds their folders; remove takes away what was made for it.
+func locateAll() (dirs map[string]string, remove func(), err error) {
+	dirs = map[string]string{}
+	var made []func()
+	remove = func() {
+		for _, f := range made {
+			f()
+		}
+	}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("find Go's own library: %w", err)
+	}
+	for _, name := range []string{"net", "runtime"} { // and of these
+		attacked["go/"+name] = codebase{dir: filepath.Join(strings.TrimSpace(string(root)), "src", name)}
+	}
+	for name, c := range attacked {
+		dir, cleanup, err := c.locate()
+		if err != nil {
+			remove()
+			return nil, nil, fmt.Errorf("find codebase %s: %w", name, err)
+		}
+		dirs[name], made = dir, append(made, cleanup)
+	}
+	return dirs, remove, nil
+}
+
+// goodReturns reads the returns written by hand and has search answer the
+// questions that are kept for it.
+func goodReturns(dir string, dirs map[string]string) ([]*trial, error) {
+	var all []*trial
+	finder := search.New()
+	for _, half := range halves {
+		err := eachLine(filepath.Join(dir, "hand-"+half+".ndjson"), func(line []byte) error {
+			var r struct {
+				ID, Codebase string
+				drill.Record
+			}
+			if err := json.Unmarshal(line, &r); err != nil {
+				return err
+			}
+			r.Key = r.ID
+			all = append(all, &trial{Record: r.Record, half: half, maker: "hand", dir: dirs[r.Codebase]})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		err = eachLine(filepath.Join(dir, "questions-"+half+".ndjson"), func(line []byte) error {
+			var q struct{ ID, Codebase, Question string }
+			if err := json.Unmarshal(line, &q); err != nil {
+				return err
+			}
+			res, err := finder.Run(context.Background(), agent.Task{Question: q.Question, Codebase: dirs[q.Codebase]})
+			if errors.Is(err, agent.ErrNothing) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			t := &trial{Record: drill.Record{Key: q.ID}, half: half, maker: "search", dir: dirs[q.Codebase]}
+			if err := json.Unmarshal(res.Value, &t.Record); err != nil {
+				return err
+			}
+			t.Question = q.Question
+			all = append(all, t)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	told, err := commentReturns(dirs)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, told...)
+	for i, t := range all {
+		// Beside each stands a thread about something else.
+		t.Others = []drill.Other{{Key: "local.drill.far", Summary: all[(i+len(all)/2)%len(all)].SummaryForOrchestrator}}
+	}
+	return all, nil
+}
+
+func eachLine(file string, do func([]byte) error) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	for i, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
+		if err := do(line); err != nil {
+			return fmt.Errorf("%s:%d: %w", file, i+1, err)
+		}
+	}
+	return nil
+}
+
+// judgeAll gives each its verdict, of code alone, with the mark of the drill kept
+// from whoever judges.
+func judgeAll(all []*trial) error {
+	v := &validate.Validator{Secrets: []string{plantedSecret}, Now: time.Now}
+	var group sync.WaitGroup
+	next := make(chan *trial)
+	errs := make([]error, 2)
+	for i := range errs {
+		group.Go(func() {
+			for t := range next {
+				ret := *t.Return
+				ret.Drill = nil
+				r := validate.Request{Return: &ret, Codebase: t.dir}
+				for _, o := range t.Others {
+					r.Others = append(r.Others, validate.Other{Key: o.Key, Summary: o.Summary})
+				}
+				got, err := v.Run(context.Background(), r)
+				if err != nil {
+					errs[i] = fmt.Errorf("judge %s: %w", t.Key, err)
+					got = &verdict.Verdict{}
+				}
+				t.verdict = got
+			}
+		})
+	}
+	for _, t := range all {
+		next <- t
+	}
+	close(next)
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// plantAll plants, seed by seed, until there are enough different plants of each
+// kind, of the decidable ones where a kind has both; each half with its own half
+// of the phrases.
+func plantAll(goods []*trial) ([]*trial, error) {
+	drills := map[string]*drill.Drill{}
+	defer func() {
+		for _, d := range drills {
+			_ = d.Root.Close() // it was only read
+		}
+	}()
+	for _, t := range goods {
+		if id := t.dir + t.half; drills[id] == nil {
+			root, err := os.OpenRoot(t.dir)
+			if err != nil {
+				return nil, err
+			}
+			drills[id] = &drill.Drill{Root: root, Half: 1 + slices.Index(halves, t.half), Canary: plantedSecret}
+		}
+	}
+	var all []*trial
+	for _, fault := range drill.Faults {
+		found, err := plantKind(fault, goods, drills)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// plantKind plants one kind, in each good return once for each seed.
+func plantKind(fault string, goods []*trial, drills map[string]*drill.Drill) ([]*trial, error) {
+	var all []*trial
+	seen := map[uint64]bool{}
+	decidable := 0
+	for seed := int64(1); seed <= plantRounds; seed++ {
+		before := len(all)
+		for i := range goods {
+			at := (i*attackStride + int(seed)) % len(goods) // all makers and codebases from the start
+			t := goods[at]
+			d := drills[t.dir+t.half]
+			d.Seed = seed
+			bad, err := d.Plant(t.Record, fault, t.Key, uint64(at))
+			if errors.Is(err, drill.ErrNoPlace) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if id := identity(bad); !seen[id] {
+				seen[id] = true
+				all = append(all, &trial{Record: bad, half: t.half, maker: t.maker, dir: t.dir})
+				if bad.Drill.Decidable {
+					decidable++
+				}
+			}
+			if decidable == plantsWanted {
+				return all, nil
+			}
+		}
+		if len(all) == before {
+			break
+		}
+	}
+	return all, nil
+}
+
+// identity tells plants apart by what they say, not by their seed.
+func identity(r drill.Record) uint64 {
+	ret := *r.Return
+	ret.Drill = nil
+	r.Return = &ret
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // it was read from JSON
+	}
+	h := fnv.New64a()
+	h.Write(text)
+	return h.Sum64()
+}
+
+// alarms prints how many good returns were refused.
+func alarms(out io.Writer, goods []*trial) {
+	fmt.Fprintf(out, "%-26s %6s %6s  %s\n", "good returns", "n", "alarms", "share, 95%")
+	row := func(name string, of func(*trial) bool) {
+		n, bad := 0, 0
+		for _, t := range goods {
+			if of(t) {
+				n++
+				if t.verdict.Verdict != verdict.Pass {
+					bad++
+				}
+			}
+		}
+		fmt.Fprintf(out, "%-26s %6d %6d  %s\n", name, n, bad, percent(bad, n))
+	}
+	for _, maker := range makers {
+		for _, half := range halves {
+			row(maker+", "+half, func(t *trial) bool { return t.maker == maker && t.half == half })
+		}
+	}
+	row("all", func(*trial) bool { return true })
+}
+
+func percent(hits, n int) string {
+	if n == 0 {
+		return "-"
+	}
+	share, low, high := interval(hits, n)
+	return fmt.Sprintf("%5.1f%% (%.1f to %.1f)", 100*share, 100*low, 100*high)
+}
+
+// catches prints a row for each kind of fault, and which checks refused it.
+func catches(out io.Writer, plants []*trial) {
+	fmt.Fprintf(out, "\n%-17s %6s %6s  %-22s %-7s %-9s  %s\n", "fault", "n", "caught", "share, 95%", "tuned", "untouched", "caught by")
+	total, caught := 0, 0
+	for _, decidable := range []bool{true, false} {
+		if !decidable {
+			fmt.Fprintln(out, "of which the cited lines say nothing:")
+		}
+		for _, fault := range drill.Faults {
+			rows := slices.DeleteFunc(slices.Clone(plants), func(t *trial) bool { return t.Drill.Fault != fault || t.Drill.Decidable != decidable })
+			if len(rows) == 0 {
+				continue
+			}
+			n := count(rows, "")
+			fmt.Fprintf(out, "%-17s %6d %6d  %-22s %-7s %-9s  %s\n", fault, len(rows), n, percent(n, len(rows)), brief(rows, "tuned"), brief(rows, "untouched"), blame(rows))
+			total, caught = total+len(rows), caught+n
+		}
+	}
+	fmt.Fprintf(out, "%-17s %6d %6d  %s\n", "all", total, caught, percent(caught, total))
+	fmt.Fprintln(out, "claims inverted where the cited lines decide it, by who made the return:")
+	for _, maker := range makers {
+		rows := slices.DeleteFunc(slices.Clone(plants), func(t *trial) bool {
+			return t.maker != maker || !t.Drill.Decidable || !strings.HasPrefix(t.Drill.Fault, "inverted")
+		})
+		if n := count(rows, ""); len(rows) > 0 {
+			fmt.Fprintf(out, "%-17s %6d %6d  %-22s %-7s %-9s\n", maker, len(rows), n, percent(n, len(rows)), brief(rows, "tuned"), brief(rows, "untouched"))
+		}
+	}
+}
+
+func count(rows []*trial, half string) int {
+	n := 0
+	for _, t := range rows {
+		if (half == "" || t.half == half) && t.verdict.Verdict != verdict.Pass {
+			n++
+		}
+	}
+	return n
+}
+
+func brief(rows []*trial, half string) string {
+	n := 0
+	for _, t := range rows {
+		if t.half == half {
+			n++
+		}
+	}
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%%", 100*float64(count(rows, half))/float64(n))
+}
+
+// blame says which checks failed most often, with their counts.
+func blame(rows []*trial) string {
+	counts := map[string]int{}
+	for _, t := range rows {
+		seen := map[string]bool{}
+		for _, c := range t.verdict.Checks {
+			name, _, _ := strings.Cut(c.Name, " ")
+			bad := c.Result == verdict.Fail || c.Result == verdict.Fabricated || c.Result == verdict.Contradicts
+			if bad && !seen[name] {
+				seen[name] = true
+				counts[name]++
+			}
+		}
+	}
+	var names []string
+	for n := range counts {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
+	var out []string
+	for _, n := range names[:min(len(names), 3)] {
+		out = append(out, fmt.Sprintf("%s %d", n, counts[n]))
+	}
+	return strings.Join(out, ", ")
+}
+
+// tell writes the false alarms and the misses of the tuned half to a file below
+// $ATTACK_MISSES, for whoever mends the checks; never those of the other half.
+func tell(goods, plants []*trial) error {
+	dir := os.Getenv("ATTACK_MISSES")
+	if dir == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for i, t := range append(slices.Clone(goods), plants...) {
+		good := i < len(goods)
+		if t.half != "tuned" || (t.verdict.Verdict == verdict.Pass) == good {
+			continue
+		}
+		why := "a good return is refused"
+		if !good {
+			why = "passed: " + t.Drill.Where + ": " + t.Drill.What
+		}
+		err := enc.Encode(map[string]any{
+			"kind": t.Drill.Fault, "decidable": t.Drill.Decidable, "why": why, "maker": t.maker, "codebase": t.dir,
+			"verdict": t.verdict.Verdict, "reasons": t.verdict.Reasons, "return": t.Record,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(dir, "tuned.ndjson"), b.Bytes(), 0o644)
+}
