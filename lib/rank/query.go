@@ -57,6 +57,7 @@ const (
 	pairWeight     = 0.2 // a pair of characters of a spaceless script that stands nowhere
 
 	alikeFactor    = 0.8 // another word for the same
+	shortFactor    = 0.6 // what begins it, as addr begins address
 	compoundFactor = 0.6 // a longer word that has it, as readline has line
 )
 
@@ -211,16 +212,21 @@ func (q *query) said(question string, seen map[string]bool) {
 }
 
 // compounds are the longer words that begin or end with a word and whose rest is
-// itself a word, and a commoner one.
+// itself a word, and a commoner one; and what code may write short for it, as addr
+// for address.
 func (x *Index) compounds(word string) []option {
 	const rest, most = 3, 12
 	if len(word) < 4 || word[0] >= utf8.RuneSelf {
 		return nil
 	}
-	var found []option
+	var found, short []option
 	for _, s := range x.segments() {
 		for i := range s.ends {
 			w := s.word(i)
+			if len(w) >= 4 && len(w)+2 <= len(word) && w[0] == word[0] && strings.HasPrefix(word, string(w)) {
+				short = append(short, option{word: string(w), factor: shortFactor})
+				continue
+			}
 			if w[0] == whole || len(w) < len(word)+rest || len(w) > len(word)+10 {
 				continue
 			}
@@ -237,7 +243,7 @@ func (x *Index) compounds(word string) []option {
 			}
 		}
 	}
-	return found[:min(len(found), most)]
+	return append(short, found[:min(len(found), most)]...)
 }
 
 // weigh looks a want up: where its words stand, and how rare it is.

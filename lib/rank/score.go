@@ -193,7 +193,7 @@ func (x *Index) titled(q *query, name string) float64 {
 	runs([]byte(strings.TrimSuffix(base, path.Ext(base))), func(run []byte) {
 		x.lex.words(run, func(word []byte, _ bool) {
 			for _, w := range q.wants {
-				if w.options[0].word == string(word) {
+				if o := w.options[0]; o.word == string(word) && o.factor == 1 && !w.guess {
 					score += baseShare * w.weight
 				}
 			}
