@@ -71,6 +71,10 @@ func (s *Story) seen(f *found, words func(string) string) {
 			for _, r := range c.Reasons {
 				v.Words = append(v.Words, words(r))
 			}
+			if c.ThreadInferred != "" { // what came in has no thread, what went on has
+				s.Key = c.Key()
+				v.Words = append(v.Words, fmt.Sprintf("it continues the conversation of %s (%s)", c.Root(), c.ThreadInferred))
+			}
 		}
 		s.Events = append(s.Events, v)
 	}
