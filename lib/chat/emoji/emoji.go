@@ -1,53 +1,35 @@
-// Package emoji translates between the few emoji that tri sets and reads as
-// reactions and the short names that Slack and Mattermost have for them.
+// Package emoji translates between emoji and the short names that Slack and
+// Mattermost have for them: "👍" and "+1".
 package emoji
 
-import "strings"
+import (
+	_ "embed"
+	"regexp"
+	"strings"
+)
 
-// names has, for each emoji, its short names: the first is what we set.
-var names = map[string][]string{
-	"👀":  {"eyes"},
-	"✅":  {"white_check_mark"},
-	"☑️": {"ballot_box_with_check"},
-	"❌":  {"x"},
-	"⏳":  {"hourglass_flowing_sand"},
-	"⌛":  {"hourglass"},
-	"🔄":  {"arrows_counterclockwise"},
-	"🔁":  {"repeat"},
-	"👍":  {"+1", "thumbsup"},
-	"👎":  {"-1", "thumbsdown"},
-	"❓":  {"question"},
-	"❗":  {"exclamation"},
-	"⚠️": {"warning"},
-	"🗑️": {"wastebasket"},
-	"✏️": {"pencil2"},
-	"🚀":  {"rocket"},
-	"🚨":  {"rotating_light"},
-	"💬":  {"speech_balloon"},
-	"🎉":  {"tada"},
-	"❤️": {"heart"},
-	"😂":  {"joy"},
-	"🙏":  {"pray"},
-	"🤔":  {"thinking_face", "thinking"},
-	"✋":  {"hand", "raised_hand"},
-	"🛑":  {"octagonal_sign"},
-	"↩️": {"leftwards_arrow_with_hook"},
-	"⏩":  {"fast_forward"},
-	"🔔":  {"bell"},
-	"📝":  {"memo", "pencil"},
-}
+//go:embed emoji.txt
+var table string
 
-var chars = func() map[string]string {
-	m := map[string]string{}
-	for char, all := range names {
-		for _, name := range all {
-			m[name] = char
+// tables are names by emoji, the first is what we set; emoji by name; and which
+// names take a skin tone.
+var names, chars, toned = func() (map[string][]string, map[string]string, map[string]bool) {
+	names, chars, toned := map[string][]string{}, map[string]string{}, map[string]bool{}
+	for line := range strings.Lines(table) {
+		f := strings.Fields(line)
+		if len(f) < 2 || f[0] == "#" {
+			continue
+		}
+		char, takes := strings.CutPrefix(f[0], "+")
+		names[char] = f[1:]
+		for _, name := range f[1:] {
+			chars[name], toned[name] = char, takes
 		}
 	}
-	return m
+	return names, chars, toned
 }()
 
-// Name is the short name of an emoji; ok is false for one that has none here.
+// Name is the short name of an emoji; ok is false for one that has none.
 func Name(char string) (name string, ok bool) {
 	all := names[char]
 	if all == nil { // with or without the mark that asks for colour
@@ -63,11 +45,75 @@ func Name(char string) (name string, ok bool) {
 }
 
 // Char is the emoji of a short name; a name that is not known stays as it is,
-// between colons: ":parrot:". A skin tone is dropped.
+// between colons: ":partyparrot:". A skin tone is dropped.
 func Char(name string) string {
 	name, _, _ = strings.Cut(name, "::")
 	if char, ok := chars[name]; ok {
 		return char
 	}
 	return ":" + name + ":"
+}
+
+var (
+	colons = regexp.MustCompile(`:([a-z0-9_+'-]{1,60}):(:skin-tone-([2-6]):)?`)
+	// short names are also what stands between two colons of a path or a time.
+	short = regexp.MustCompile(`^(?:[a-z]{1,2}|[0-9]+)$`)
+	code  = regexp.MustCompile("(?s)```.+?```|`[^`\n]+`")
+)
+
+// Read puts emoji in the place of their names between colons, where they are
+// not in code: ":wave: hi" is "👋 hi".
+func Read(text string) string {
+	if strings.Count(text, ":") < 2 {
+		return text
+	}
+	b, at := strings.Builder{}, 0
+	for _, m := range code.FindAllStringIndex(text, -1) {
+		b.WriteString(plain(text[at:m[0]]))
+		b.WriteString(text[m[0]:m[1]])
+		at = m[1]
+	}
+	b.WriteString(plain(text[at:]))
+	return b.String()
+}
+
+func plain(text string) string {
+	b := strings.Builder{}
+	for {
+		m := colons.FindStringSubmatchIndex(text)
+		if m == nil {
+			b.WriteString(text)
+			return b.String()
+		}
+		name := text[m[2]:m[3]]
+		char, ok := chars[name]
+		if !ok || short.MatchString(name) && (wordEnds(text[:m[0]]) || wordBegins(text[m[1]:])) {
+			b.WriteString(text[:m[3]]) // its last colon may be the first of the next
+			text = text[m[3]:]
+			continue
+		}
+		b.WriteString(text[:m[0]])
+		end := m[1]
+		if m[4] >= 0 && toned[name] {
+			char = tone(char, text[m[6]])
+		} else if m[4] >= 0 {
+			end = m[4]
+		}
+		b.WriteString(char)
+		text = text[end:]
+	}
+}
+
+// tone puts a skin tone, 2 to 6, behind the first character of an emoji.
+func tone(char string, n byte) string {
+	r := []rune(char)
+	rest := strings.TrimPrefix(string(r[1:]), "\uFE0F")
+	return string(r[0]) + string(rune(0x1F3FB+rune(n-'2'))) + rest
+}
+
+func wordEnds(s string) bool   { return s != "" && alphanumeric(s[len(s)-1]) }
+func wordBegins(s string) bool { return s != "" && alphanumeric(s[0]) }
+
+func alphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
