@@ -49,12 +49,13 @@ type Hit struct {
 
 // Found is the answer to one question.
 type Found struct {
-	Hits    []Hit    // best first
-	Files   int      // that were searched
-	Skipped int      // that were left out because the index is full
-	Missing []string // names in the question that stand nowhere
-	Cover   float64  // share of the question's weight that the best hit carries
-	Exact   bool     // the best hit has a name of the question, whole
+	Hits     []Hit    // best first
+	Files    int      // that were searched
+	Skipped  int      // that were left out because the index is full
+	Missing  []string // names in the question that stand nowhere
+	Cover    float64  // share of the question's weight that the best hit carries
+	Strength float64  // the best hit's score by the weight of the question: about 1 and more where it answers
+	Exact    bool     // the best hit has a name of the question, whole
 	// Fault is the first error by which a file that is there could not be read:
 	// finding nothing then means nothing.
 	Fault error
@@ -103,6 +104,7 @@ func (x *Index) Search(ctx context.Context, question string, limit int) (Found, 
 	found.Hits = x.windows(q, x.best(q), limit)
 	if len(found.Hits) > 0 {
 		found.Cover, found.Exact = found.Hits[0].Cover, q.exactIn(found.Hits[0])
+		found.Strength = found.Hits[0].Score / max(q.total, 0.01)
 	}
 	found.Fault = x.fault
 	return found, ctx.Err()

@@ -108,7 +108,7 @@ func wondering(file string) ([]string, error) {
 		}
 		return nil
 	})
-	const some = 100
+	const some = 50
 	step := max(1, len(all)/some)
 	var out []string
 	for i := 0; i < len(all) && len(out) < some; i += step {
