@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -229,7 +228,9 @@ func (w *world) judge(deaths map[string]int) error {
 	}
 	swapped, unanswered := w.checkPosts(posts, fault)
 	w.checkReplies(posts, fault)
-	w.checkBatch(fault)
+	w.checkClassified(fault)
+	w.thread(fault)
+	w.checkThreaded(fault)
 	w.checkRebuild(fault)
 	stuck := w.checkThreads(fault)
 	keys := map[string]int{}
@@ -334,35 +335,6 @@ func (w *world) checkReplies(posts []post, fault func(string, ...any)) {
 	}
 	if parts != len(posts) {
 		fault("%d posts stand in the chat, replies.ndjson tells of %d", len(posts), parts)
-	}
-}
-
-var classifiedAt = regexp.MustCompile(`"classified_at":"[^"]*"`)
-
-// checkBatch: what was said of events live, between kills, is what one run says.
-func (w *world) checkBatch(fault func(string, ...any)) {
-	for _, stage := range []struct {
-		args []string
-		live string
-	}{
-		{[]string{"tri-thread"}, "events-threaded.ndjson"},
-		{[]string{"tri-classify", "--config", w.path("config.yaml")}, "events-classified.ndjson"},
-	} {
-		// What a last kill has left undone is done once more.
-		if out, err := w.command(append(slices.Clone(stage.args), "--out", w.path(stage.live), w.path("events.ndjson"))...).CombinedOutput(); err != nil {
-			fault("%s: %v: %s", stage.args[0], err, out)
-		}
-		batch, err := w.command(append(stage.args, w.path("events.ndjson"))...).Output()
-		if err != nil {
-			fault("%s: %v", stage.args[0], err)
-		}
-		live, err := os.ReadFile(w.path(stage.live))
-		if err != nil {
-			fault("%v", err)
-		}
-		if !bytes.Equal(classifiedAt.ReplaceAll(live, nil), classifiedAt.ReplaceAll(batch, nil)) {
-			fault("live and batch of %s differ", stage.args[0])
-		}
 	}
 }
 

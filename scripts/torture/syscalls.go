@@ -32,6 +32,9 @@ type path struct {
 func paths() []path {
 	return []path{
 		{"tri-watch", func(w *world) []string { return append([]string{"tri-watch", "--once"}, w.chat.watch()...) }, watched},
+		{"tri-thread", func(w *world) []string {
+			return []string{"tri-thread", "--out", w.path("events-threaded.ndjson"), w.path("events.ndjson")}
+		}, threaded},
 		{"tri-classify", func(w *world) []string {
 			return []string{"tri-classify", "--config", w.path("config.yaml"), "--out", w.path("events-classified.ndjson"), w.path("events.ndjson")}
 		}, classified},
@@ -196,7 +199,13 @@ func join(faults []string) error {
 
 func classified(w *world) error {
 	var faults []string
-	w.checkBatch(func(f string, a ...any) { faults = append(faults, fmt.Sprintf(f, a...)) })
+	w.checkClassified(func(f string, a ...any) { faults = append(faults, fmt.Sprintf(f, a...)) })
+	return join(faults)
+}
+
+func threaded(w *world) error {
+	var faults []string
+	w.checkThreaded(func(f string, a ...any) { faults = append(faults, fmt.Sprintf(f, a...)) })
 	return join(faults)
 }
 
