@@ -41,7 +41,7 @@ func Drifted(text string, s Sources, found []evidence.Finding) string {
 		about.WriteString(t + "\n")
 	}
 	for i, f := range found {
-		about.WriteString(f.Path + "\n" + f.Text + "\n")
+		about.WriteString(f.Path + "\n" + f.Near() + "\n")
 		if i < len(s.Refs) {
 			about.WriteString(s.Refs[i].SupportsClaim + "\n" + s.Refs[i].Quote + "\n")
 		}

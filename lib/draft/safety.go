@@ -71,6 +71,7 @@ func Safety(text string, s Sources) []Problem {
 // Zulip. Code spans do not excuse one: not every platform honours them.
 var massMentions = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`(?:^|[^A-Za-z0-9])@(?:channel|here|all|everyone|room|group|team|online|semua)(?:[^A-Za-z0-9]|$)`,
+	`@(?:全体成员|全體成員|所有人|全员|全員|大家|みんな|チャンネル|모두|전체|채널|todos|todas|tous|alle|все|mọi người|ทุกคน)`, `<users/[^>]{1,60}>`,
 	`<!(?:channel|here|everyone|subteam\^[^>]*|group)[^>]*>`,
 	`<@[!&]?[A-Z0-9]{2,}(?:\|[^>]*)?>`,
 	`<at\b[^>]*>`,

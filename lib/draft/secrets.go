@@ -34,6 +34,11 @@ var secretRules = []struct {
 	{"mail service key", []string{"sg.", "key-"}, regexp.MustCompile(`\bSG\.[\w-]{16,}\.[\w-]{16,}|\bkey-[0-9a-f]{32}\b`)},
 	{"chat bot token", []string{":aa", "."}, regexp.MustCompile(`\b\d{8,10}:AA[\w-]{33}|\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}`)},
 	{"JSON web token", []string{"eyj"}, regexp.MustCompile(`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*`)},
+	{"Shopify token", []string{"shp"}, regexp.MustCompile(`\bshp(?:at|ca|pa|ss)_[A-Fa-f0-9]{16,}`)},
+	{"Discord webhook", []string{"/webhooks/"}, regexp.MustCompile(`(?i)discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{5,}/[\w-]{10,}`)},
+	{"platform token", []string{"dop_v1_", "glsa_", "hvs.", "dckr_pat_", "rubygems_", "lin_api_", "ntn_", "gsk_", "xai-", "pmak-", "figd_", "sq0", "age-secret-key", "do1_", "atatt", "eaa", "secret_"},
+		regexp.MustCompile(`\b(?:do[opr]_v1_[a-f0-9]{32,}|glsa_\w{20,}|hvs\.[\w-]{20,}|dckr_pat_[\w-]{20,}|rubygems_[a-f0-9]{32,}|lin_api_\w{20,}|(?:ntn|gsk|secret)_[A-Za-z0-9]{30,}|xai-\w{20,}|PMAK-[\w-]{20,}|figd_[\w-]{20,}|sq0[a-z]{3}-[\w-]{20,}|AGE-SECRET-KEY-1\w{20,}|ATATT[\w-]{20,}|EAA[A-Za-z0-9]{40,})`)},
+	{"Twilio key", []string{"sk", "ac"}, regexp.MustCompile(`\b(?:SK|AC)[0-9a-f]{32}\b`)},
 	{"password in an address", []string{"://"}, regexp.MustCompile(`://[^/\s:@]*:[^/\s:@<>{}$*]{3,}@[\w.-]`)},
 }
 

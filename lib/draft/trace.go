@@ -92,7 +92,7 @@ func where(t evidence.Token, s Sources, near []*evidence.Evidence, found []evide
 			return to
 		}
 	}
-	if t.Kind == evidence.Number {
+	if t.Kind == evidence.Number && !t.Version() {
 		return ""
 	}
 	for _, f := range found {

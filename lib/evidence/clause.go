@@ -167,7 +167,7 @@ func (c *clause) negated() []denial {
 		if glued(c.text, t.at, t.end) || strings.Count(c.text[:t.at], "`")%2 == 1 {
 			continue
 		}
-		if i > 0 && strings.TrimSpace(c.text[c.terms[i-1].end:t.at]) == "," {
+		if i > 0 && strings.TrimSpace(c.text[c.terms[i-1].end:t.at]) == "," || i == 0 && t.text == "not" {
 			continue
 		}
 		if of := c.heads(i, t.text); len(of) > 0 {
@@ -200,10 +200,16 @@ func (c *clause) heads(i int, by string) []term {
 		if strings.ContainsAny(c.text[c.terms[k-1].end:t.at], ".;,:") && !glued(c.text, t.at, t.end) {
 			break
 		}
+		if t.text == "or" || t.text == "nor" || t.text == "atau" {
+			continue
+		}
 		if l.stop[t.text] || l.light[t.text] || strings.HasSuffix(t.text, "ly") || t.text == "longer" || t.text == "than" || l.not[t.text] {
 			continue
 		}
 		out = append(out, t)
+		if k+1 < len(c.terms) && (c.terms[k+1].text == "or" || c.terms[k+1].text == "nor" || c.terms[k+1].text == "atau") {
+			most++
+		}
 	}
 	return out
 }

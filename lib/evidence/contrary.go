@@ -129,6 +129,9 @@ func Contrary(claim string, against ...*Evidence) string {
 		if why := opposed(c, against); why != "" {
 			return why
 		}
+		if why := altered(c, against); why != "" {
+			return why
+		}
 	}
 	return ""
 }
@@ -238,6 +241,9 @@ func has(all []term, t term) bool {
 // c in that.
 func turned(c, p *clause) (turns int, why [2]string, agrees func(*clause) bool) {
 	agrees = func(*clause) bool { return false }
+	if conditional(c) != conditional(p) {
+		return 0, why, agrees
+	}
 	for i, a := range words().axes {
 		if len(c.hits) == 0 || len(p.hits) == 0 {
 			break
@@ -259,7 +265,7 @@ func turned(c, p *clause) (turns int, why [2]string, agrees func(*clause) bool) 
 		why = [2]string{quoteHit(c, i), quoteHit(p, i)}
 		agrees = func(o *clause) bool { return sideOf(o, i) == mine }
 	}
-	if p.code && (c.quiet || likeness(c, p) < alikeCode) {
+	if conditional(c) || p.code && (c.quiet || likeness(c, p) < alikeCode) {
 		return turns, why, agrees
 	}
 	for _, n := range c.negs {
@@ -277,6 +283,13 @@ func turned(c, p *clause) (turns int, why [2]string, agrees func(*clause) bool) 
 		}
 	}
 	return turns, why, agrees
+}
+
+// conditional reports that what a clause denies holds under a condition alone.
+func conditional(c *clause) bool {
+	return slices.ContainsFunc(c.terms, func(t term) bool {
+		return t.text == "unless" || t.text == "except" || t.text == "otherwise" || t.text == "only" || t.text == "exception" || t.text == "kecuali" || t.text == "hanya"
+	})
 }
 
 // counts reports whether the word that negates in a is one of an axis that b
@@ -642,19 +655,22 @@ func (e *Evidence) Place() string { return e.place }
 // Stranger returns the first sentence of text that has many words and shares next
 // to none of them with another text; "" when there is none.
 func Stranger(text, about string) string {
-	known := map[string]bool{}
-	for _, t := range terms(about) {
-		known[t.stem], known[t.text] = true, true
-	}
+	low := ""
 	for _, s := range sentences(plainClaim(text)) {
 		all := content(terms(s))
+		if len(all) < leastStrange || !english(s) {
+			continue
+		}
+		if low == "" {
+			low = strings.ToLower(about)
+		}
 		n := 0
 		for _, t := range all {
-			if known[t.stem] || known[t.text] {
+			if strings.Contains(low, t.text[:min(len(t.text), leastPrefix+1)]) {
 				n++
 			}
 		}
-		if len(all) >= leastStrange && n*5 <= len(all) && english(s) {
+		if n*3 <= len(all) {
 			return s
 		}
 	}

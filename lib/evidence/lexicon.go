@@ -25,7 +25,7 @@ type lexicon struct {
 	axes                                    []axis
 	begin                                   map[string][]phrase // of the axes, by their first word, the longest first
 	on                                      map[string][]where  // of a phrase
-	not2, soft                              map[string]bool     // rather than; unless
+	not2, soft, turn                        map[string]bool     // rather than; fails; unless
 }
 
 // axis is a pair, or more, of words that exclude each other.
@@ -48,7 +48,7 @@ var words = sync.OnceValue(func() *lexicon {
 	l := &lexicon{
 		stop: map[string]bool{}, light: map[string]bool{}, not: map[string]bool{}, quiet: map[string]bool{}, clause: map[string]bool{},
 		exists: map[string]bool{}, number: map[string]float64{}, form: map[string]string{}, on: map[string][]where{},
-		not2: map[string]bool{}, soft: map[string]bool{},
+		not2: map[string]bool{}, soft: map[string]bool{}, turn: map[string]bool{},
 	}
 	names, err := fs.Glob(lexicons, "lexicon/*.txt")
 	if err != nil {
@@ -72,7 +72,7 @@ var words = sync.OnceValue(func() *lexicon {
 // read takes in one line of a lexicon.
 func (l *lexicon) read(line string) error {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-	sets := map[string]map[string]bool{"stop": l.stop, "light": l.light, "not": l.not, "quiet": l.quiet, "clause": l.clause, "exists": l.exists, "not2": l.not2, "soft": l.soft}
+	sets := map[string]map[string]bool{"stop": l.stop, "light": l.light, "not": l.not, "quiet": l.quiet, "clause": l.clause, "exists": l.exists, "not2": l.not2, "soft": l.soft, "turn": l.turn}
 	switch set := sets[kind]; {
 	case kind == "" || strings.HasPrefix(kind, "#"):
 	case set != nil:

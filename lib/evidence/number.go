@@ -17,6 +17,7 @@ type quantity struct {
 	at, end int
 	values  []float64 // every reading of the digits: 0o600 is 600 and 384; of a product its factors too
 	total   float64   // of a product
+	exact   bool      // 64K: the prefix is told, another unit is none
 	per     float64   // of "twice a minute": seconds between two; 0 none
 	unit    unit      // of values; none where it is not told
 	version string    // 1.2.3, 127.0.0.1: no number
@@ -27,7 +28,9 @@ var (
 	numeral  = regexp.MustCompile(`0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d[\d_]*(?:\.\d+)*(?:[eE][+-]?\d+)?`)
 	goUnit   = regexp.MustCompile(`^(?:[\w]+[.:]+)?(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|NANOSECONDS|MICROSECONDS|MILLISECONDS|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)s?\b`)
 	loneUnit = regexp.MustCompile(`\b(?:time|Duration|TimeUnit|ChronoUnit|units|humanize)[.:]+(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)\b`)
-	times    = regexp.MustCompile(`^\s*(\*\*?|<<)\s*`)
+	// unitBefore is time.Second * before its number.
+	unitBefore = regexp.MustCompile(`\b(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)\s*\*\s*$`)
+	times      = regexp.MustCompile(`^\s*(\*\*?|<<)\s*`)
 	// keyed is the name that a value is given to, before it.
 	keyed  = regexp.MustCompile(`([A-Za-z_][\w-]*)["'\])]*\s*(?:[A-Za-z][\w.\[\]]*\s*)?(?::=|[=:(<>]|[=!<>]=)\s*["']?$|["']([\w-]+)["'],\s*["']?$`)
 	remark = regexp.MustCompile(`(?://|#|--)\s*(.*)$`)
@@ -106,7 +109,7 @@ func read1(text string, i, j int) quantity {
 	}
 	if k := strings.IndexAny(text[j:min(j+1, len(text))], "kKM"); k == 0 && (j+1 == len(text) || !isWord(rune(text[j+1]))) {
 		f := map[byte]float64{'k': 1e3, 'K': 1e3, 'M': 1e6}[text[j]]
-		q.values, q.end = []float64{q.values[0] * f, q.values[0] * f / 1e3 * 1024}, j+1
+		q.values, q.end, q.exact = []float64{q.values[0] * f, math.Pow(1024, math.Log10(f)/3) * q.values[0]}, j+1, true
 		return q
 	}
 	product := q.values[len(q.values)-1]
@@ -252,6 +255,10 @@ func suffix(rest string) (unit, int) {
 // that it is given to, the remark behind it.
 func hinted(text string, i, end int) unit {
 	line := text[strings.LastIndexByte(text[:i], '\n')+1 : i]
+	if m := unitBefore.FindStringSubmatch(line); m != nil {
+		u, _ := unitOf(m[1])
+		return u
+	}
 	if m := keyed.FindStringSubmatch(line); m != nil {
 		if u, ok := hintOf(m[1] + m[2]); ok {
 			return u
@@ -276,7 +283,7 @@ func hinted(text string, i, end int) unit {
 func lone(text string, seen []quantity) []quantity {
 	var out []quantity
 	for _, m := range loneUnit.FindAllStringSubmatchIndex(text, -1) {
-		if slices.ContainsFunc(seen, func(q quantity) bool { return m[0] >= q.at && m[0] < q.end }) {
+		if slices.ContainsFunc(seen, func(q quantity) bool { return m[0] >= q.at && m[0] < q.end }) || strings.HasPrefix(strings.TrimSpace(text[m[1]:]), "*") {
 			continue
 		}
 		u, _ := unitOf(text[m[2]:m[3]])
@@ -303,7 +310,7 @@ func (q quantity) same(e quantity) bool {
 			if e.total != 0 && b != e.total && q.unit.dim != noDim {
 				continue // the factors of 10 * 1024 * 1024 are no 10 KB
 			}
-			if sameValue(a, q.unit, b, e.unit) {
+			if sameValue(a, q.unit, b, e.unit) && !(e.exact && q.unit.dim != noDim && !near2(a*q.unit.scale, b)) {
 				return true
 			}
 		}

@@ -237,6 +237,9 @@ func weigh(ref Ref, p Place, lines []string, near []span, evs []*Evidence, names
 	var gone []string
 	tokens := claimed(ref, p)
 	for _, t := range tokens {
+		if t.Version() && t.In(names) {
+			continue
+		}
 		if t.Kind == Number && !slices.ContainsFunc(evs, func(e *Evidence) bool { return e.Where(t) != "" }) || t.Kind != Number && !t.In(names) {
 			gone = append(gone, t.Text)
 		}

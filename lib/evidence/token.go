@@ -92,6 +92,10 @@ func Tokens(text string) []Token {
 	return slices.DeleteFunc(out, func(t Token) bool { return t.Kind == "" })
 }
 
+// Version reports whether t is a version or an address, 1.2.3: a name made of
+// digits, which may stand as far from a claim as names may.
+func (t Token) Version() bool { return t.Kind == Number && strings.Count(t.Text, ".") > 1 }
+
 // trim takes away what a name is written with and is no part of it.
 func trim(w string) string {
 	w = strings.TrimSuffix(w, "()")

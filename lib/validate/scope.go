@@ -81,7 +81,15 @@ func scope(question string, ret *draft.Return, found []evidence.Finding) (drift,
 		}
 	}
 	if lang := spoken(question); lang != "" && lang == spoken(ret.DraftReply) {
-		asked = append(asked, terms(question)...)
+		said := evidence.Words(question)
+		for _, t := range terms(question) {
+			if len(evidence.Shared(t, t)) > 0 {
+				asked = append(asked, t)
+			}
+		}
+		if len(said) < minTerms+1 && len(asked) <= len(said) {
+			return verdict.None, "" // "which ops do we listen for?" may be answered in other words
+		}
 	}
 	if len(asked) < minTerms {
 		return verdict.None, ""
