@@ -19,7 +19,9 @@ package rank
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 
 	"tri/lib/disk"
@@ -67,6 +69,8 @@ type Index struct {
 	home *disk.Home // where the index is kept; nil: in memory alone
 	name string     // of its file there
 
+	texts map[string]string // of Texts; root is nil then
+
 	mu      sync.Mutex
 	known   map[string]file
 	base    *segment // all files at some moment
@@ -85,8 +89,24 @@ func Open(dir string) (*Index, error) {
 	return &Index{root: root, known: map[string]file{}}, nil
 }
 
+// Texts makes an index of texts that lie in no folder, by the names that its hits
+// will have.
+func Texts(texts map[string]string) *Index {
+	x := &Index{known: map[string]file{}, texts: texts}
+	for name, text := range texts {
+		x.known[name] = file{entry: entry{path: name, size: int64(len(text))}}
+	}
+	x.base = x.build(slices.Collect(maps.Keys(texts)))
+	return x
+}
+
 // Close gives the folder back.
-func (x *Index) Close() error { return x.root.Close() }
+func (x *Index) Close() error {
+	if x.root == nil {
+		return nil
+	}
+	return x.root.Close()
+}
 
 // Search brings the index up to date and returns at most limit windows for the
 // question. No hit is no error.

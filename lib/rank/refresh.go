@@ -25,6 +25,9 @@ const least = 64
 // refresh finds what is new, changed or gone, by size and time of each file, as
 // git itself does, and reads it. The first time, it looks for an index on disk.
 func (x *Index) refresh(ctx context.Context) error {
+	if x.root == nil {
+		return ctx.Err()
+	}
 	if x.base == nil {
 		x.load()
 	}
@@ -183,6 +186,9 @@ func (x *Index) build(paths []string) *segment {
 
 // text reads a file for its lines.
 func (x *Index) text(path string) ([]byte, error) {
+	if x.root == nil {
+		return []byte(x.texts[path]), nil
+	}
 	b, err := x.root.ReadFile(path)
 	if err == nil && len(b) > MaxFile {
 		err = fmt.Errorf("%w: grown too large", fs.ErrNotExist)

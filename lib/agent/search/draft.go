@@ -80,10 +80,28 @@ func shown(question string, hits []rank.Hit) []rank.Hit {
 		if err != nil || p.Path != h.Path || len(h.Words) == 0 {
 			return true
 		}
-		text := place(h) + "\n" + strings.Join(h.Lines, "\n")
-		problems := draft.Safety(text, draft.Sources{Texts: []string{question}, Refs: []evidence.Ref{reference(h)}})
-		return slices.ContainsFunc(problems, func(p draft.Problem) bool { return p.Fatal })
+		ref := reference(h)
+		ref.Quote = strings.Join(h.Lines, "\n")
+		return !safe(question, ref)
 	})
+}
+
+// safe reports whether a reference may be shown.
+func safe(question string, ref evidence.Ref) bool {
+	problems := draft.Safety(ref.Ref+"\n"+ref.Quote, draft.Sources{Texts: []string{question}, Refs: []evidence.Ref{ref}})
+	return !slices.ContainsFunc(problems, func(p draft.Problem) bool { return p.Fatal })
+}
+
+// addCommits puts commits behind the places found and says a line of each.
+func addCommits(ret *draft.Return, refs []evidence.Ref) {
+	for _, ref := range refs {
+		subject, _, _ := strings.Cut(ref.Quote, "\n")
+		line := fmt.Sprintf("\n\n%.12s: %s", ref.Ref, subject)
+		if draft.Words(ret.DraftReply+line) <= maxWords {
+			ret.EvidenceRefs = append(ret.EvidenceRefs, ref)
+			ret.DraftReply += line
+		}
+	}
 }
 
 func reference(h rank.Hit) evidence.Ref {

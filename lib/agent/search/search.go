@@ -47,12 +47,16 @@ type Client struct {
 	home    string // "" is none
 	mu      sync.Mutex
 	indexes map[string]*rank.Index
+
+	histories map[string]history // by codebase
 }
 
 var _ agent.Agent = (*Client)(nil)
 
 // New returns a search with nothing indexed.
-func New() *Client { return &Client{indexes: map[string]*rank.Index{}} }
+func New() *Client {
+	return &Client{indexes: map[string]*rank.Index{}, histories: map[string]history{}}
+}
 
 // Below returns a search that keeps its indexes in a home, if there is one: it
 // makes none.
@@ -73,11 +77,15 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, err
 	}
-	found, err := x.Search(ctx, t.Question, draft.MaxRefs)
+	commits := c.commits(ctx, t.Codebase, t.Question)
+	found, err := x.Search(ctx, t.Question, draft.MaxRefs-len(commits))
 	if err != nil {
 		return agent.Result{}, sysexit.With(sysexit.IO, fmt.Errorf("search %q: %w", t.Codebase, err))
 	}
 	ret := answer(t.Question, found)
+	if ret != nil {
+		addCommits(ret, commits)
+	}
 	if ret == nil && found.Fault != nil {
 		return agent.Result{}, sysexit.With(sysexit.IO, fmt.Errorf("search %q: %w", t.Codebase, found.Fault))
 	}

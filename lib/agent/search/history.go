@@ -1,0 +1,78 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"tri/lib/evidence"
+	"tri/lib/rank"
+)
+
+const (
+	maxCommits = 2000 // newest commits that are searched
+	maxHistory = 2    // of the references of an answer
+	telling    = 1.2  // how strong a commit must be for the question
+)
+
+// history is the messages of a codebase's commits, as they were at a commit.
+type history struct {
+	head  string
+	index *rank.Index
+}
+
+// past are the words by which a question asks how things came to be. Nothing else
+// is worth the time that git takes.
+var past = strings.Fields("why who commit commits committed changed introduced renamed history recently anymore reverted regression kenapa mengapa")
+
+// asksPast reports whether a question is one for the history.
+func asksPast(question string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(question), func(r rune) bool { return r < 'a' || r > 'z' }),
+		func(w string) bool { return slices.Contains(past, w) })
+}
+
+// commits are references to the commits whose messages best answer a question that
+// asks for the past. They are a help: where git fails, the answer goes without.
+func (c *Client) commits(ctx context.Context, codebase, question string) []evidence.Ref {
+	if !asksPast(question) {
+		return nil
+	}
+	repo, err := evidence.OpenRepo(codebase)
+	if err != nil {
+		return nil
+	}
+	head, err := repo.Head(ctx)
+	if err != nil || head == "" {
+		return nil
+	}
+	c.mu.Lock()
+	h := c.histories[codebase]
+	c.mu.Unlock()
+	if h.head != head {
+		log, err := repo.Log(ctx, maxCommits)
+		if err != nil {
+			return nil
+		}
+		texts := map[string]string{}
+		for _, one := range log {
+			texts[one.ID] = one.Message
+		}
+		h = history{head, rank.Texts(texts)}
+		c.mu.Lock()
+		c.histories[codebase] = h
+		c.mu.Unlock()
+	}
+	found, err := h.index.Search(ctx, question, maxHistory)
+	if err != nil || len(found.Hits) == 0 || found.Strength < telling || found.Hits[0].Count < 2 {
+		return nil
+	}
+	var refs []evidence.Ref
+	for _, hit := range found.Hits {
+		ref := reference(hit)
+		ref.Kind, ref.Ref = evidence.GitCommit, hit.Path
+		if len(hit.Words) > 0 && safe(question, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
