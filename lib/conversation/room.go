@@ -8,14 +8,15 @@ const (
 
 // room is what is remembered of one chat.
 type room struct {
-	key, salt uint64
-	epoch     int64 // in which it began
-	at, time  int64 // of its last message
-	n         int   // messages so far
-	live      []*conv
-	people    map[uint64]*person
-	ids       map[uint64]string // the roots of messages
-	before    map[uint64]string // the same, of the room before it began anew
+	key      uint64
+	salt     uint64 // tells this life of the room from others, in the vocabulary
+	epoch    int64  // in which it began
+	at, time int64  // of its last message
+	n        int    // messages so far
+	live     []*conv
+	people   map[uint64]*person
+	ids      map[uint64]string // the roots of messages
+	before   map[uint64]string // the same, of the room before it began anew
 }
 
 // conv is a conversation that can be continued.
@@ -39,9 +40,10 @@ type person struct {
 	toldAt int   // number of that message
 }
 
-func newRoom(key uint64, at, epoch int64) *room {
+func (rs *rooms) newRoom(key uint64, epoch int64) *room {
+	rs.lives++
 	return &room{
-		key: key, salt: key ^ uint64(at)*0x9e3779b97f4a7c15, epoch: epoch,
+		key: key, salt: rs.lives * 0x9e3779b97f4a7c15, epoch: epoch,
 		people: map[uint64]*person{}, ids: map[uint64]string{},
 	}
 }
@@ -56,7 +58,7 @@ func (r *room) rootOf(id uint64) string {
 	return r.before[id]
 }
 
-// person finds somebody by id or name; nil when both are 0.
+// author finds who wrote a message, by id or by name.
 func (r *room) author(m *message) *person {
 	p := r.people[m.author]
 	if p == nil && m.alias != 0 {

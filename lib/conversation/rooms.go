@@ -26,7 +26,8 @@ type rooms struct {
 	byKey map[uint64]*list.Element // of *room
 	order *list.List               // the latest first
 	words vocabulary
-	convs uint32 // numbers given
+	convs uint32 // conversations so far
+	lives uint64 // of rooms so far; one that begins anew has another
 	hand  situation
 }
 
@@ -38,7 +39,7 @@ func newRooms(epoch int64) *rooms {
 // one, or has a thread of its platform's.
 func (rs *rooms) place(at int64, m *message) (root, why string) {
 	if at < rs.last { // another stream begins
-		rs.byKey, rs.words = map[uint64]*list.Element{}, vocabulary{}
+		clear(rs.byKey)
 		rs.order.Init()
 	}
 	rs.last = at
@@ -68,14 +69,14 @@ func (rs *rooms) room(at int64, m *message) *room {
 	}
 	el := rs.byKey[m.room]
 	if el == nil {
-		el = rs.order.PushFront(newRoom(m.room, at, now))
+		el = rs.order.PushFront(rs.newRoom(m.room, now))
 		rs.byKey[m.room] = el
 	}
 	rs.order.MoveToFront(el)
 	r := el.Value.(*room)
 	if r.epoch < now && (m.time-r.time >= silence || r.epoch < now-1 || at%rs.epoch >= rs.epoch/2) {
 		old := r.ids
-		*r = *newRoom(m.room, at, now)
+		*r = *rs.newRoom(m.room, now)
 		r.before = old
 	}
 	r.at, r.time = at, m.time

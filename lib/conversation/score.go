@@ -6,7 +6,6 @@ type situation struct {
 	m     *message
 	me    *person
 	named []*person // to whom the message speaks, or of whom
-	told  bool      // somebody has spoken to me since I last spoke
 	alone bool      // only one conversation has spoken for ten minutes
 	hits  []hit     // its words that a conversation had last
 	rules []rule
@@ -22,7 +21,6 @@ func (r *room) look(rs *rooms, m *message) *situation {
 	s := &rs.hand
 	me := r.author(m)
 	*s = situation{r: r, m: m, me: me, named: s.named[:0], hits: s.hits[:0], rules: s.rules[:0]}
-	s.told = me.told != nil && me.toldAt > me.at
 	s.alone = len(r.live) == 1 || len(r.live) > 1 && m.time-r.live[1].time > silence
 	for _, n := range m.named {
 		p := r.people[n]
