@@ -31,20 +31,20 @@ func TestBothWays(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	for in, want := range map[string]string{
-		":wave: hi":                  "👋 hi",
-		"ok:+1::skin-tone-4:ok":      "ok👍🏽ok",
-		":coffee::skin-tone-4:":      "☕:skin-tone-4:",
-		"好:tada:好":                   "好🎉好",
-		"client.go:100:5":            "client.go:100:5",
-		"root:x:0:0":                 "root:x:0:0",
-		":x: no":                     "❌ no",
-		":partyparrot:":              ":partyparrot:",
-		"a:b:tada:":                  "a:b🎉",
-		"`:tada:` :tada:":            "`:tada:` 🎉",
+		":wave: hi":                   "👋 hi",
+		"ok:+1::skin-tone-4:ok":       "ok👍🏽ok",
+		":coffee::skin-tone-4:":       "☕:skin-tone-4:",
+		"好:tada:好":                    "好🎉好",
+		"client.go:100:5":             "client.go:100:5",
+		"root:x:0:0":                  "root:x:0:0",
+		":x: no":                      "❌ no",
+		":partyparrot:":               ":partyparrot:",
+		"a:b:tada:":                   "a:b🎉",
+		"`:tada:` :tada:":             "`:tada:` 🎉",
 		"```\n:tada:\n``` and :eyes:": "```\n:tada:\n``` and 👀",
-		"note: this: that":           "note: this: that",
-		":flag-id:":                  "🇮🇩",
-		"::":                         "::",
+		"note: this: that":            "note: this: that",
+		":flag-id:":                   "🇮🇩",
+		"::":                          "::",
 	} {
 		if got := Read(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)

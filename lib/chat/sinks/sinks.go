@@ -8,6 +8,7 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/irc"
 	"tri/lib/chat/local"
+	"tri/lib/chat/matrix"
 	"tri/lib/chat/mattermost"
 	"tri/lib/chat/telegram"
 	"tri/lib/config"
@@ -25,6 +26,14 @@ var open = map[string]func(*config.Config) (chat.Sink, error){
 			return nil, err
 		}
 		return some(mattermost.NewSink(mattermost.Options{URL: m.URL, Token: token}))
+	},
+	config.PlatformMatrix: func(cfg *config.Config) (chat.Sink, error) {
+		m := cfg.Chat.Matrix
+		token, err := cfg.Secret(m.TokenEnv, m.TokenFile)
+		if err != nil {
+			return nil, err
+		}
+		return some(matrix.NewSink(matrix.Options{URL: m.URL, Token: token}))
 	},
 	config.PlatformIRC: func(cfg *config.Config) (chat.Sink, error) {
 		o, err := irc.FromConfig(cfg)

@@ -13,6 +13,7 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/irc"
 	"tri/lib/chat/local"
+	"tri/lib/chat/matrix"
 	"tri/lib/chat/mattermost"
 	"tri/lib/chat/telegram"
 	"tri/lib/config"
@@ -36,6 +37,7 @@ var platforms = []platform{
 	{config.PlatformLocal, openLocal, local.Guide},
 	{config.PlatformMattermost, openMattermost, mattermost.Guide},
 	{config.PlatformTelegram, openTelegram, telegram.Guide},
+	{config.PlatformMatrix, openMatrix, matrix.Guide},
 	{config.PlatformIRC, openIRC, irc.Guide},
 }
 
@@ -160,4 +162,13 @@ func openIRC(cfg *config.Config, _ Options) (chat.Source, error) {
 		return nil, err
 	}
 	return some(irc.New(o))
+}
+
+func openMatrix(cfg *config.Config, _ Options) (chat.Source, error) {
+	m := cfg.Chat.Matrix
+	token, err := cfg.Secret(m.TokenEnv, m.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	return some(matrix.New(matrix.Options{URL: m.URL, Token: token, Chats: cfg.Chats(config.PlatformMatrix), AllowExternal: cfg.Chat.AllowExternal}))
 }

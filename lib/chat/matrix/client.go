@@ -1,0 +1,354 @@
+// Package matrix is an account on a Matrix homeserver: what is said in its rooms
+// as events, and replies in threads. It speaks the client-server API, version 1.11
+// (https://spec.matrix.org/v1.11/client-server-api), itself.
+//
+// Rooms with encryption are not heard: a bot that holds their keys would be one
+// more place to steal them from.
+package matrix
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// platform names this platform in events.
+const platform = "matrix"
+
+var (
+	_ chat.Source   = (*Client)(nil)
+	_ chat.Checker  = (*Client)(nil)
+	_ chat.App      = (*Client)(nil)
+	_ chat.Sink     = (*Sink)(nil)
+	_ chat.Signaler = (*Sink)(nil)
+)
+
+// Options say which account.
+type Options struct {
+	URL           string
+	Token         string
+	Chats         []string // room ids to watch; none: all rooms that the account is in, but those of two people
+	AllowExternal bool     // accounts of other homeservers are heard
+
+	HTTP   *http.Client
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
+	Chance func() float64
+	Wait   time.Duration // how long an empty sync is held back; default 30 s
+}
+
+// Client is one account.
+type Client struct {
+	api      *web.Client
+	url      string
+	chats    map[string]bool // nil: all
+	external bool
+	wait     time.Duration
+
+	mu      sync.Mutex
+	self    string            // our user id
+	rooms   map[string]room   // by id
+	people  map[string]string // display names by user id
+	threads map[string]memo   // of recent messages, by event id
+}
+
+// memo is what an edit, a deletion or a reaction of a message needs to know of it.
+type memo struct {
+	sender, thread string
+	at             int64  // Unix ms
+	target         string // of a reaction: the message
+	key            string // of a reaction: the emoji
+}
+
+// room is what is known of a room.
+type room struct {
+	name    string
+	private bool // of two people
+}
+
+// maxKnown bounds each of the memories above; past it they are begun anew.
+const maxKnown = 20_000
+
+// New returns the client of an account. It does not reach out.
+func New(o Options) (*Client, error) {
+	if err := web.Word("matrix token", o.Token); err != nil {
+		return nil, err
+	}
+	c := &Client{url: strings.TrimRight(o.URL, "/"), external: o.AllowExternal, wait: cmp.Or(o.Wait, 30*time.Second),
+		rooms: map[string]room{}, people: map[string]string{}, threads: map[string]memo{}}
+	for _, id := range o.Chats {
+		if !strings.HasPrefix(id, "!") || len(id) > 255 {
+			return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("matrix chat %q: a room id begins with !", id)), "an alias (#dev:…) is none: the room's settings show the id")
+		}
+		if c.chats == nil {
+			c.chats = map[string]bool{}
+		}
+		c.chats[id] = true
+	}
+	var err error
+	c.api, err = web.New(web.Options{
+		Base: c.url + "/_matrix/client", HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance,
+		Sign: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+o.Token) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("matrix: %w", err)
+	}
+	return c, nil
+}
+
+// AppID implements chat.App: two syncs of one device move each other's place.
+func (c *Client) AppID() string { return platform + " " + c.url + " " + c.selfKnown() }
+
+func (c *Client) selfKnown() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.self
+}
+
+// path is an address of the API, its parts escaped.
+func path(parts ...string) string {
+	var b strings.Builder
+	b.WriteString("v3")
+	for _, p := range parts {
+		b.WriteByte('/')
+		b.WriteString(url.PathEscape(p))
+	}
+	return b.String()
+}
+
+// get reads, as late as the server says when it is asked too often.
+func (c *Client) get(ctx context.Context, path string, q url.Values, out any, wait time.Duration) error {
+	for try := 1; ; try++ {
+		err := explain(c.api.Once(ctx, web.Request{Method: http.MethodGet, Path: path, Query: q, Time: web.RequestTime + wait}, out))
+		busy := (*web.Error)(nil)
+		if !errors.As(err, &busy) || busy.Status != http.StatusTooManyRequests || try == 10 {
+			return err
+		}
+		if err := c.api.Sleep(ctx, busy.After); err != nil {
+			return err
+		}
+	}
+}
+
+// explain reads the standard error out of a refusal
+// (https://spec.matrix.org/v1.11/client-server-api/#standard-error-response).
+func explain(err error) error {
+	e := (*web.Error)(nil)
+	if !errors.As(err, &e) {
+		return err
+	}
+	var said struct {
+		Code  string  `json:"errcode"`
+		Error string  `json:"error"`
+		After float64 `json:"retry_after_ms"`
+	}
+	if json.Unmarshal(e.Body, &said) == nil {
+		e.Code, e.Text = said.Code, said.Error
+		if said.After > 0 {
+			e.After = time.Duration(max(1000, min(said.After, 3.6e6))) * time.Millisecond
+		}
+	}
+	switch {
+	case e.Code == "M_UNKNOWN_TOKEN" || e.Code == "M_MISSING_TOKEN" || e.Status == http.StatusUnauthorized:
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the access token is not, or no longer, accepted: log the account in again")
+	case e.Code == "" && (e.Status == http.StatusNotFound || e.Status >= 300 && e.Status < 400):
+		return sysexit.Hint(sysexit.With(sysexit.Config, err), "chat.matrix.url is the homeserver's client address: see https://SERVER/.well-known/matrix/client")
+	}
+	return err
+}
+
+// me is our own user id.
+func (c *Client) me(ctx context.Context) (string, error) {
+	if self := c.selfKnown(); self != "" {
+		return self, nil
+	}
+	var who struct {
+		UserID string `json:"user_id"`
+	}
+	if err := c.get(ctx, path("account", "whoami"), nil, &who, 0); err != nil {
+		return "", err
+	}
+	if !strings.HasPrefix(who.UserID, "@") {
+		return "", sysexit.With(sysexit.Unavailable, fmt.Errorf("%s: is no Matrix homeserver", c.url))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.self = who.UserID
+	return c.self, nil
+}
+
+// serverOf is the homeserver of a user id.
+func serverOf(userID string) string {
+	_, server, _ := strings.Cut(userID, ":")
+	return server
+}
+
+// name is what people call an account; its id where that cannot be found out now.
+func (c *Client) name(ctx context.Context, userID string) string {
+	c.mu.Lock()
+	name, ok := c.people[userID]
+	c.mu.Unlock()
+	if ok {
+		return name
+	}
+	var profile struct {
+		Name string `json:"displayname"`
+	}
+	if err := c.get(ctx, path("profile", userID, "displayname"), nil, &profile, 0); err != nil && web.StatusOf(err) == 0 {
+		return strings.TrimPrefix(userID, "@")
+	}
+	local, _, _ := strings.Cut(strings.TrimPrefix(userID, "@"), ":")
+	name = cmp.Or(profile.Name, local)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.people) >= maxKnown {
+		clear(c.people)
+	}
+	c.people[userID] = name
+	return name
+}
+
+// room looks a room up: what it is called, and whether it is one of two people.
+func (c *Client) room(ctx context.Context, id string) (room, error) {
+	c.mu.Lock()
+	r, ok := c.rooms[id]
+	c.mu.Unlock()
+	if ok {
+		return r, nil
+	}
+	var named struct {
+		Name string `json:"name"`
+	}
+	if err := c.get(ctx, path("rooms", id, "state", "m.room.name"), nil, &named, 0); err != nil && web.StatusOf(err) != http.StatusNotFound && web.StatusOf(err) != http.StatusForbidden {
+		return room{}, err
+	}
+	var members struct {
+		Joined map[string]json.RawMessage `json:"joined"`
+	}
+	if err := c.get(ctx, path("rooms", id, "joined_members"), nil, &members, 0); err != nil && web.StatusOf(err) != http.StatusForbidden && web.StatusOf(err) != http.StatusNotFound {
+		return room{}, err
+	}
+	r = room{name: cmp.Or(named.Name, id), private: named.Name == "" && len(members.Joined) <= 2}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.rooms) >= maxKnown {
+		clear(c.rooms)
+	}
+	c.rooms[id] = r
+	return r, nil
+}
+
+// forget has a room looked up again: it was renamed, or somebody came.
+func (c *Client) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.rooms, id)
+}
+
+func (c *Client) remember(id string, m memo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.threads) >= maxKnown {
+		clear(c.threads)
+	}
+	c.threads[id] = m
+}
+
+// recall is what is known of an event; the server is asked where it is not.
+func (c *Client) recall(ctx context.Context, roomID, id string) (memo, error) {
+	c.mu.Lock()
+	m, ok := c.threads[id]
+	c.mu.Unlock()
+	if ok {
+		return m, nil
+	}
+	var x roomEvent
+	if err := c.get(ctx, path("rooms", roomID, "event", id), nil, &x, 0); err != nil {
+		return memo{}, err
+	}
+	m = x.memo()
+	c.remember(id, m)
+	return m, nil
+}
+
+// Guide is how an account is set up.
+var Guide = chat.Guide{
+	Steps: `1. Register an account for the bot on your homeserver, and log it in once:
+   curl -d '{"type":"m.login.password","identifier":{"type":"m.id.user","user":"tri"},
+   "password":"…"}' https://SERVER/_matrix/client/v3/login
+   The answer's access_token goes into $MATRIX_TOKEN, or a file of mode 0600.
+2. Invite it to each room. Invitations to rooms that watched_chats names are taken.
+3. Rooms with encryption are not heard: make the room without.
+Accounts of other homeservers are left out unless chat.allow_external is true.
+`,
+	Config: `  matrix:
+    url: https://matrix.example.com
+    token_env: MATRIX_TOKEN
+`,
+}
+
+const maxSkew = 30 * time.Second
+
+// Check implements chat.Checker.
+func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
+	say := func(f chat.Finding) { findings = append(findings, f) }
+	me, err := c.me(ctx)
+	if err != nil {
+		mend := "is the homeserver up, and its address right?"
+		if hints := sysexit.Hints(err); len(hints) > 0 {
+			mend = hints[0]
+		}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask %s who we are: %v", c.url, err), Mend: mend}}
+	}
+	self = event.Sender{ID: me, Type: "bot", Name: c.name(ctx, me)}
+	say(chat.Finding{Name: "token", OK: true, Text: me})
+	var joined struct {
+		Rooms []string `json:"joined_rooms"`
+	}
+	if err := c.get(ctx, path("joined_rooms"), nil, &joined, 0); err != nil {
+		say(chat.Finding{Name: "chat", Text: fmt.Sprintf("list the rooms: %v", err), Mend: "try again"})
+		return self, findings
+	}
+	in := map[string]bool{}
+	for _, id := range joined.Rooms {
+		in[id] = true
+	}
+	for id := range c.chats {
+		if !in[id] {
+			say(chat.Finding{Name: "chat", Text: "not a member of " + id, Mend: "invite " + me + " to that room; tri-watch takes the invitation"})
+			continue
+		}
+		say(c.checkRoom(ctx, id))
+	}
+	if c.chats == nil {
+		say(chat.Finding{Name: "chat", OK: len(in) > 0, Text: fmt.Sprintf("a member of %d rooms", len(in)), Mend: map[bool]string{false: "invite " + me + " to a room, and name it under watched_chats"}[len(in) > 0]})
+	}
+	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
+		say(chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("the server's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+	}
+	return self, findings
+}
+
+func (c *Client) checkRoom(ctx context.Context, id string) chat.Finding {
+	err := c.get(ctx, path("rooms", id, "state", "m.room.encryption"), nil, &struct{}{}, 0)
+	if err == nil {
+		return chat.Finding{Name: "chat", Text: id + " is encrypted: nothing can be heard there", Mend: "make a room without encryption"}
+	}
+	r, err := c.room(ctx, id)
+	if err != nil {
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: "try again"}
+	}
+	return chat.Finding{Name: "chat", OK: true, Text: "member of " + r.name + " " + id}
+}

@@ -1,0 +1,387 @@
+// Package fake is a Matrix homeserver in memory, for tests: the part of the
+// client-server API that lib/chat/matrix uses, with faults on demand.
+package fake
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Faults are how often, between 0 and 1, things go wrong.
+type Faults struct {
+	Seed uint64
+
+	Cut        float64 // a sync is cut before its answer
+	Forget     float64 // a sync token is not known any more
+	Fail       float64 // any request: status 500 and nothing done
+	Busy       float64 // any request: status 429, retry after a second
+	LoseAnswer float64 // an event stands, and the connection is cut
+	FailAfter  float64 // an event stands, and the answer is status 500
+}
+
+// M is a JSON object.
+type M = map[string]any
+
+// Event is what happened in a room.
+type Event struct {
+	ID, Room, Type, Sender string
+	Content                M
+	At                     int64
+	Redacted               bool
+	n                      int
+}
+
+// Server is one homeserver, "fake.test", with one bot.
+type Server struct {
+	URL, Token, Bot string
+
+	http *httptest.Server
+
+	mu      sync.Mutex
+	faults  Faults
+	chance  *rand.Rand
+	events  []*Event
+	byID    map[string]*Event
+	txns    map[string]string
+	clock   int64
+	news    chan struct{}
+	revoked bool
+	rooms   []string
+}
+
+// New starts a server with two rooms.
+func New() *Server {
+	s := &Server{Token: "syt_secret", Bot: "@tri:fake.test", byID: map[string]*Event{}, txns: map[string]string{}, news: make(chan struct{}),
+		chance: rand.New(rand.NewPCG(0, 0)), rooms: []string{"!dev:fake.test", "!help:fake.test"}}
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.URL = s.http.URL
+	return s
+}
+
+// Close ends it.
+func (s *Server) Close() {
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// SetFaults makes it misbehave.
+func (s *Server) SetFaults(f Faults) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults, s.chance = f, rand.New(rand.NewPCG(f.Seed, 3))
+}
+
+// Revoke has the token be nobody's.
+func (s *Server) Revoke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revoked = true
+	s.wake()
+}
+
+func (s *Server) roll(p float64) bool { return p > 0 && s.chance.Float64() < p }
+
+func (s *Server) wake() {
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+// Add is somebody doing something in a room. It gives the event's id.
+func (s *Server) Add(room, kind, sender string, content M) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.add(room, kind, sender, content).ID
+}
+
+func (s *Server) add(room, kind, sender string, content M) *Event {
+	s.clock = max(s.clock+1, time.Now().UnixMilli())
+	e := &Event{ID: fmt.Sprintf("$e%06d", len(s.events)), Room: room, Type: kind, Sender: sender, Content: content, At: s.clock, n: len(s.events) + 1}
+	s.events = append(s.events, e)
+	s.byID[e.ID] = e
+	if kind == "m.room.redaction" {
+		id, _ := content["redacts"].(string)
+		if of := s.byID[id]; of != nil {
+			of.Redacted, of.Content = true, M{}
+		}
+	}
+	s.wake()
+	return e
+}
+
+// Garble is an event that makes no sense.
+func (s *Server) Garble() {
+	s.Add(s.rooms[0], "m.room.message", "@ana:fake.test", M{"msgtype": 5, "body": M{"a": strings.Repeat("x", 1<<20)}})
+	s.Add(s.rooms[0], "m.room.redaction", "@ana:fake.test", M{"redacts": "$nothing"})
+}
+
+// Events are those of a room.
+func (s *Server) Events(room string) (all []Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.events {
+		if e.Room == room {
+			all = append(all, *e)
+		}
+	}
+	return all
+}
+
+func (e *Event) json() M {
+	m := M{"event_id": e.ID, "room_id": e.Room, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.At, "content": e.Content}
+	if e.Redacted {
+		m["unsigned"] = M{"redacted_because": M{"type": "m.room.redaction"}}
+	}
+	return m
+}
+
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func refuse(w http.ResponseWriter, status int, code, text string, more M) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	body := M{"errcode": code, "error": text}
+	for k, v := range more {
+		body[k] = v
+	}
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	switch {
+	case s.revoked || r.Header.Get("Authorization") != "Bearer "+s.Token:
+		s.mu.Unlock()
+		refuse(w, 401, "M_UNKNOWN_TOKEN", "Unknown token", nil)
+		return
+	case s.roll(s.faults.Busy):
+		s.mu.Unlock()
+		refuse(w, 429, "M_LIMIT_EXCEEDED", "Too many requests", M{"retry_after_ms": 1000})
+		return
+	case s.roll(s.faults.Fail):
+		s.mu.Unlock()
+		refuse(w, 500, "M_UNKNOWN", "Internal server error", nil)
+		return
+	}
+	s.mu.Unlock()
+	_, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/_matrix/client/"), "/")
+	p := strings.Split(rest, "/")
+	switch {
+	case rest == "account/whoami":
+		answer(w, M{"user_id": s.Bot, "device_id": "D"})
+	case rest == "sync":
+		s.sync(w, r)
+	case rest == "joined_rooms":
+		answer(w, M{"joined_rooms": s.rooms})
+	case p[0] == "profile":
+		local, _, _ := strings.Cut(strings.TrimPrefix(p[1], "@"), ":")
+		answer(w, M{"displayname": local})
+	case p[0] == "rooms" && len(p) > 2:
+		s.room(w, r, p[1], p[2:])
+	default:
+		refuse(w, 404, "M_UNRECOGNIZED", "Unrecognized request", nil)
+	}
+}
+
+func (s *Server) room(w http.ResponseWriter, r *http.Request, room string, p []string) {
+	if !slices.Contains(s.rooms, room) {
+		refuse(w, 403, "M_FORBIDDEN", "not a member", nil)
+		return
+	}
+	switch p[0] {
+	case "state":
+		if p[1] == "m.room.name" {
+			answer(w, M{"name": strings.Trim(strings.Split(room, ":")[0], "!")})
+			return
+		}
+		refuse(w, 404, "M_NOT_FOUND", "no such state", nil)
+	case "joined_members":
+		answer(w, M{"joined": M{"@ana:fake.test": M{}, "@ben:fake.test": M{}, s.Bot: M{}}})
+	case "event":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if e := s.byID[p[1]]; e != nil && e.Room == room {
+			answer(w, e.json())
+			return
+		}
+		refuse(w, 404, "M_NOT_FOUND", "Event not found.", nil)
+	case "messages":
+		s.messages(w, r, room)
+	case "relations":
+		s.relations(w, r, room, p[1], p[2])
+	case "send", "redact":
+		s.send(w, r, room, p)
+	case "typing":
+		answer(w, M{})
+	default:
+		refuse(w, 404, "M_UNRECOGNIZED", "Unrecognized request", nil)
+	}
+}
+
+// sync gives what is newer than a token, at most limit events of a room: its
+// newest.
+func (s *Server) sync(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	wait, _ := strconv.Atoi(q.Get("timeout"))
+	deadline := time.After(time.Duration(wait) * time.Millisecond)
+	var filter struct {
+		Room struct {
+			Rooms    []string
+			Timeline struct{ Limit int }
+		}
+	}
+	_ = json.Unmarshal([]byte(q.Get("filter")), &filter)
+	limit := cmp.Or(filter.Room.Timeline.Limit, 10)
+	for {
+		s.mu.Lock()
+		if s.revoked {
+			s.mu.Unlock()
+			refuse(w, 401, "M_UNKNOWN_TOKEN", "Unknown token", nil)
+			return
+		}
+		if q.Get("since") != "" && s.roll(s.faults.Forget) {
+			s.mu.Unlock()
+			refuse(w, 400, "M_UNKNOWN_POS", "unknown position", nil)
+			return
+		}
+		since, _ := strconv.Atoi(strings.TrimPrefix(q.Get("since"), "s"))
+		join := M{}
+		for _, room := range s.rooms {
+			if len(filter.Room.Rooms) > 0 && !slices.Contains(filter.Room.Rooms, room) {
+				continue
+			}
+			var events []M
+			first := 0
+			limited := false
+			for i := len(s.events) - 1; i >= since; i-- {
+				if s.events[i].Room != room {
+					continue
+				}
+				if len(events) == limit {
+					limited = true
+					break
+				}
+				events, first = append(events, s.events[i].json()), s.events[i].n
+			}
+			slices.Reverse(events)
+			if len(events) > 0 {
+				join[room] = M{"timeline": M{"events": events, "limited": limited, "prev_batch": fmt.Sprintf("t%d", first-1)}}
+			}
+		}
+		cut := len(join) > 0 && s.roll(s.faults.Cut)
+		next, news := fmt.Sprintf("s%d", len(s.events)), s.news
+		s.mu.Unlock()
+		if cut {
+			panic(http.ErrAbortHandler)
+		}
+		if len(join) > 0 || wait == 0 {
+			answer(w, M{"next_batch": next, "rooms": M{"join": join}})
+			return
+		}
+		select {
+		case <-news:
+		case <-deadline:
+			wait = 0
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// messages gives what is before a token, the newest first.
+func (s *Server) messages(w http.ResponseWriter, r *http.Request, room string) {
+	q := r.URL.Query()
+	from, _ := strconv.Atoi(strings.TrimPrefix(q.Get("from"), "t"))
+	to, _ := strconv.Atoi(strings.TrimPrefix(q.Get("to"), "s"))
+	limit, _ := strconv.Atoi(q.Get("limit"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	chunk, end := []M{}, ""
+	for i := from - 1; i >= to; i-- {
+		if s.events[i].Room != room {
+			continue
+		}
+		if len(chunk) == limit {
+			end = fmt.Sprintf("t%d", i+1)
+			break
+		}
+		chunk = append(chunk, s.events[i].json())
+	}
+	out := M{"chunk": chunk, "start": q.Get("from")}
+	if end != "" {
+		out["end"] = end
+	}
+	answer(w, out)
+}
+
+func (s *Server) relations(w http.ResponseWriter, r *http.Request, room, id, kind string) {
+	from, _ := strconv.Atoi(r.URL.Query().Get("from"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.byID[id]; e == nil || e.Room != room {
+		refuse(w, 404, "M_NOT_FOUND", "Unknown event", nil)
+		return
+	}
+	var all []M
+	for i := len(s.events) - 1; i >= 0; i-- {
+		rel, _ := s.events[i].Content["m.relates_to"].(M)
+		if rel["event_id"] == id && rel["rel_type"] == kind {
+			all = append(all, s.events[i].json())
+		}
+	}
+	const page = 5 // small, so that pages are turned
+	out := M{"chunk": all[min(from, len(all)):min(from+page, len(all))]}
+	if from+page < len(all) {
+		out["next_batch"] = strconv.Itoa(from + page)
+	}
+	answer(w, out)
+}
+
+// send stores an event, once for a transaction.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, room string, p []string) {
+	var in M
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 60<<10))
+	if err := d.Decode(&in); err != nil {
+		refuse(w, 413, "M_TOO_LARGE", "event too large", nil)
+		return
+	}
+	s.mu.Lock()
+	key := strings.Join(p, "/")
+	id, known := s.txns[key]
+	switch {
+	case known:
+	case p[0] == "redact":
+		id = s.add(room, "m.room.redaction", s.Bot, M{"redacts": p[1]}).ID
+	default:
+		if rel, _ := in["m.relates_to"].(M); rel != nil {
+			if to, _ := rel["event_id"].(string); s.byID[to] == nil {
+				s.mu.Unlock()
+				refuse(w, 400, "M_UNKNOWN", "Can't send a relation to an event that is not there", nil)
+				return
+			}
+		}
+		id = s.add(room, p[1], s.Bot, in).ID
+	}
+	s.txns[key] = id
+	lose, fail := s.roll(s.faults.LoseAnswer), s.roll(s.faults.FailAfter)
+	s.mu.Unlock()
+	switch {
+	case lose:
+		panic(http.ErrAbortHandler)
+	case fail:
+		refuse(w, 500, "M_UNKNOWN", "Internal server error", nil)
+		return
+	}
+	answer(w, M{"event_id": id})
+}

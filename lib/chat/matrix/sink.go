@@ -1,0 +1,312 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/sysexit"
+)
+
+// Sink posts as the account. It is apart from Client so that a watcher, which has
+// only that, holds no code that can post.
+type Sink struct{ *Client }
+
+// NewSink returns the sink of an account. It does not reach out.
+func NewSink(o Options) (*Sink, error) {
+	c, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{c}, nil
+}
+
+// Limit implements chat.Sink: an event has 64 KiB at most, and holds the text
+// twice.
+func (c *Sink) Limit() int { return 11_000 }
+
+// crowd is what alerts everybody in a room, with clients that know no m.mentions.
+var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@room(?:$|[^\pL\pN])`)
+
+// Post implements chat.Sink. The transaction id is our key: the homeserver answers
+// a second request with it, from the same device, with the first one's event.
+func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
+	body := message(p.Text)
+	relates := map[string]any{"rel_type": "m.thread", "event_id": p.ThreadID, "is_falling_back": true}
+	if p.ReplyToID != "" {
+		relates["m.in_reply_to"] = map[string]any{"event_id": p.ReplyToID}
+	}
+	body["m.relates_to"], body["io.tri.key"] = relates, p.Key
+	return c.send(ctx, p.ChatID, p.Key, p.Text, body)
+}
+
+// message is a text's content. An empty m.mentions says that nobody is meant.
+func message(text string) map[string]any {
+	body := map[string]any{"msgtype": "m.text", "body": text, "m.mentions": map[string]any{}}
+	if strings.Contains(text, "`") || strings.Contains(text, "**") {
+		body["format"], body["formatted_body"] = "org.matrix.custom.html", rich(text)
+	}
+	return body
+}
+
+var (
+	fence = regexp.MustCompile("(?s)```[a-zA-Z0-9]*\n?(.*?)```")
+	span  = regexp.MustCompile("`([^`\n]+)`")
+	bold  = regexp.MustCompile(`\*\*([^*\n]+)\*\*`)
+)
+
+// rich is the text in HTML: code and bold as such, all else escaped.
+func rich(text string) string {
+	s := html.EscapeString(text)
+	var blocks []string
+	hold := func(block string) string {
+		blocks = append(blocks, block)
+		return fmt.Sprintf("\x00%d\x00", len(blocks)-1)
+	}
+	s = fence.ReplaceAllStringFunc(s, func(m string) string {
+		return hold("<pre><code>" + fence.FindStringSubmatch(m)[1] + "</code></pre>")
+	})
+	s = span.ReplaceAllStringFunc(s, func(m string) string { return hold("<code>" + m[1:len(m)-1] + "</code>") })
+	s = bold.ReplaceAllString(s, "<strong>$1</strong>")
+	s = strings.ReplaceAll(s, "\n", "<br>")
+	for i, block := range blocks {
+		s = strings.Replace(s, fmt.Sprintf("\x00%d\x00", i), block, 1)
+	}
+	return s
+}
+
+// shown is text as JSON can carry it and the server will.
+func shown(text string) string { return strings.ReplaceAll(text, "\x00", "\u2400") }
+
+// send puts an event into a room, once for its key.
+func (c *Sink) send(ctx context.Context, roomID, key, text string, body map[string]any) (chat.Posted, error) {
+	fault := ""
+	switch n := utf8.RuneCountInString(text); {
+	case !strings.HasPrefix(roomID, "!"):
+		fault = "a room id begins with !"
+	case n == 0 || n > c.Limit() || !utf8.ValidString(text):
+		fault = fmt.Sprintf("%d characters; 1 to %d of UTF-8 can be sent", n, c.Limit())
+	case crowd.MatchString(text):
+		fault = "@room would alert everybody"
+	}
+	if fault != "" {
+		return chat.Posted{}, fmt.Errorf("matrix: post in %q: %s: %w", roomID, fault, chat.ErrRefused)
+	}
+	for _, field := range []string{"body", "formatted_body"} {
+		if s, ok := body[field].(string); ok {
+			body[field] = shown(s)
+		}
+	}
+	var made struct {
+		ID string `json:"event_id"`
+	}
+	if err := c.put(ctx, path("rooms", roomID, "send", "m.room.message", key), body, &made); err != nil {
+		return chat.Posted{}, failed(roomID, err)
+	}
+	if made.ID == "" {
+		return chat.Posted{}, fmt.Errorf("matrix: post in %s: answer has no id", roomID)
+	}
+	return chat.Posted{MessageID: made.ID, At: c.api.Now().UTC()}, nil
+}
+
+func (c *Sink) put(ctx context.Context, path string, in, out any) error {
+	return explain(c.api.Once(ctx, web.Request{Method: http.MethodPut, Path: path, JSON: in}, out))
+}
+
+// failed says what an error means for the post.
+func failed(roomID string, err error) error {
+	named := fmt.Errorf("matrix: post in %s: %w", roomID, err)
+	e := (*web.Error)(nil)
+	switch {
+	case web.NotSent(err):
+		return &chat.RetryError{After: 5 * time.Second, Err: named}
+	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 300:
+		return named // it may stand there
+	case e.Status == http.StatusTooManyRequests:
+		return &chat.RetryError{After: e.After, Err: named}
+	}
+	if s, ok := sysexit.Of(err); ok && (s == sysexit.NoPerm || s == sysexit.Config) || e.Status < 400 {
+		return &chat.RetryError{After: time.Minute, Err: named} // the token or the address is at fault, not this post
+	}
+	return fmt.Errorf("%w: %w", named, chat.ErrRefused)
+}
+
+// Find implements chat.Sink. It reads the thread for an event of ours with the key.
+//
+// That it is absent there proves that it may be sent again under the same
+// transaction id: if an earlier request still lands, the homeserver gives both the
+// one event (it remembers transactions for the life of the token, or at least half
+// an hour, and no request lives that long).
+func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+	self, err := c.me(ctx)
+	if err != nil {
+		return chat.Posted{}, chat.Unprovable, err
+	}
+	from := ""
+	for {
+		q := url.Values{"limit": {"100"}}
+		if from != "" {
+			q.Set("from", from)
+		}
+		var got struct {
+			Chunk []json.RawMessage `json:"chunk"`
+			Next  string            `json:"next_batch"`
+		}
+		err := c.get(ctx, "v1"+strings.TrimPrefix(path("rooms", p.ChatID, "relations", p.ThreadID, "m.thread"), "v3"), q, &got, 0)
+		switch {
+		case web.StatusOf(err) == http.StatusNotFound || web.StatusOf(err) == http.StatusForbidden:
+			return chat.Posted{}, chat.Absent, nil // and a post will be refused
+		case err != nil:
+			return chat.Posted{}, chat.Unprovable, fmt.Errorf("matrix: thread %s: %w", p.ThreadID, err)
+		}
+		for _, x := range parse(got.Chunk) {
+			if x.Sender == self && x.Content.Key == p.Key {
+				return chat.Posted{MessageID: x.ID, At: time.UnixMilli(x.At).UTC()}, chat.Found, nil
+			}
+		}
+		if got.Next == "" || got.Next == from || len(got.Chunk) == 0 {
+			return chat.Posted{}, chat.Absent, nil
+		}
+		from = got.Next
+	}
+}
+
+// Message implements chat.Sink: the text as its last edit has left it.
+func (c *Sink) Message(ctx context.Context, roomID, id string) (text string, gone bool, err error) {
+	var x roomEvent
+	err = c.get(ctx, path("rooms", roomID, "event", id), nil, &x, 0)
+	switch {
+	case web.StatusOf(err) == http.StatusNotFound:
+		return "", true, nil
+	case err != nil:
+		return "", false, fmt.Errorf("matrix: message %s: %w", id, err)
+	case x.Unsigned.Because != nil || len(x.Raw) == 0 || string(x.Raw) == "{}":
+		return "", true, nil
+	}
+	text = x.Content.Body
+	if x.Content.Relates.ReplyTo.EventID != "" && x.Content.Relates.Type != "m.thread" {
+		text = withoutQuote(text)
+	}
+	var edits struct {
+		Chunk []json.RawMessage `json:"chunk"`
+	}
+	q := url.Values{"limit": {"50"}, "dir": {"b"}} // the newest first
+	err = c.get(ctx, "v1"+strings.TrimPrefix(path("rooms", roomID, "relations", id, "m.replace"), "v3"), q, &edits, 0)
+	if err != nil {
+		return "", false, fmt.Errorf("matrix: edits of %s: %w", id, err)
+	}
+	for _, e := range parse(edits.Chunk) {
+		if e.Sender == x.Sender && e.Content.New != nil {
+			return e.Content.New.Body, false, nil
+		}
+	}
+	return text, false, nil
+}
+
+// React implements chat.Signaler. Taking one back is not there: it would need to
+// know the reaction's own id.
+func (c *Sink) React(ctx context.Context, roomID, messageID, emoji string, on bool) error {
+	if !on {
+		return c.unreact(ctx, roomID, messageID, emoji)
+	}
+	body := map[string]any{"m.relates_to": map[string]any{"rel_type": "m.annotation", "event_id": messageID, "key": emoji}}
+	return c.put(ctx, path("rooms", roomID, "send", "m.reaction", transaction(c.api.Now())), body, &struct{}{})
+}
+
+// unreact takes our reaction back.
+func (c *Sink) unreact(ctx context.Context, roomID, messageID, emoji string) error {
+	self, err := c.me(ctx)
+	if err != nil {
+		return err
+	}
+	var got struct {
+		Chunk []json.RawMessage `json:"chunk"`
+	}
+	err = c.get(ctx, "v1"+strings.TrimPrefix(path("rooms", roomID, "relations", messageID, "m.annotation"), "v3"), url.Values{"limit": {"100"}}, &got, 0)
+	if err != nil {
+		return fmt.Errorf("matrix: reactions to %s: %w", messageID, err)
+	}
+	for _, x := range parse(got.Chunk) {
+		if x.Sender == self && x.Content.Relates.Key == emoji {
+			if err := c.put(ctx, path("rooms", roomID, "redact", x.ID, transaction(c.api.Now())), struct{}{}, &struct{}{}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func transaction(now time.Time) string { return fmt.Sprintf("tri-%d", now.UnixNano()) }
+
+// Typing implements chat.Signaler: for ten seconds.
+func (c *Sink) Typing(ctx context.Context, roomID, _ string) error {
+	self, err := c.me(ctx)
+	if err != nil {
+		return err
+	}
+	return c.put(ctx, path("rooms", roomID, "typing", self), map[string]any{"typing": true, "timeout": 10_000}, &struct{}{})
+}
+
+// Edit implements chat.Signaler.
+func (c *Sink) Edit(ctx context.Context, roomID, messageID, text string) error {
+	body := message("* " + text)
+	body["m.new_content"] = message(shown(text))
+	body["m.relates_to"] = map[string]any{"rel_type": "m.replace", "event_id": messageID}
+	_, err := c.send(ctx, roomID, transaction(c.api.Now()), text, body)
+	return err
+}
+
+// marks are the reactions that stand for a card's buttons.
+var marks = map[string]string{"approve": "✅", "dismiss": "❌", "redo": "🔄", "undo": "↩️", "escalate": "⏩"}
+
+// Deal implements chat.Signaler: the account's own reactions are what people click
+// on.
+func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
+	text := cardText(card)
+	body := message(text)
+	if card.ThreadID != "" {
+		body["m.relates_to"] = map[string]any{"rel_type": "m.thread", "event_id": card.ThreadID, "is_falling_back": true}
+	}
+	body["io.tri.key"] = card.Key
+	got, err := c.send(ctx, card.ChatID, card.Key, text, body)
+	if err != nil {
+		return got, err
+	}
+	for _, b := range card.Buttons {
+		if mark := marks[b.Name]; mark != "" {
+			if err := c.React(ctx, card.ChatID, got.MessageID, mark, true); err != nil {
+				return got, fmt.Errorf("matrix: card in %s: %w", card.ChatID, err)
+			}
+		}
+	}
+	return got, nil
+}
+
+// Redeal implements chat.Signaler.
+func (c *Sink) Redeal(ctx context.Context, messageID string, card chat.Card) error {
+	return c.Edit(ctx, card.ChatID, messageID, cardText(card))
+}
+
+func cardText(card chat.Card) string {
+	text := strings.TrimSpace("**" + card.Title + "**\n\n" + card.Text)
+	var how []string
+	for _, b := range card.Buttons {
+		if mark := marks[b.Name]; mark != "" {
+			how = append(how, mark+" "+b.Label)
+		}
+	}
+	if len(how) > 0 {
+		text += "\n\n" + strings.Join(how, " · ")
+	}
+	return text
+}

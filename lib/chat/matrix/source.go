@@ -1,0 +1,305 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// overlap is told again before the last known time: clocks of homeservers differ.
+const overlap = time.Minute
+
+// page is how many events are read back at once.
+const page = 100
+
+// synced is the answer of a sync, as far as it is used.
+type synced struct {
+	Next  string `json:"next_batch"`
+	Rooms struct {
+		Join map[string]struct {
+			Timeline struct {
+				Events  []json.RawMessage `json:"events"`
+				Limited bool              `json:"limited"`
+				Prev    string            `json:"prev_batch"`
+			} `json:"timeline"`
+		} `json:"join"`
+		Invite map[string]json.RawMessage `json:"invite"`
+	} `json:"rooms"`
+}
+
+// kept is what is remembered between two runs.
+type kept struct {
+	Since string `json:"since"`
+}
+
+// errEmit marks an error as emit's: it ends Run.
+type errEmit struct{ error }
+
+func (e errEmit) Unwrap() error { return e.error }
+
+// listening is one Run.
+type listening struct {
+	*Client
+	chat.Resume
+	emit      func(event.Event) error
+	since     string // the sync token up to which everything is durable; "": none
+	begun     time.Time
+	up        bool
+	recovered int
+	encrypted map[string]bool // rooms of which it was said
+}
+
+// Run implements chat.Source.
+func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
+	l := &listening{Client: c, Resume: resume, emit: emit, encrypted: map[string]bool{}}
+	if text, err := resume.Memory(); err != nil {
+		return err
+	} else if text != nil {
+		var k kept
+		if json.Unmarshal(text, &k) == nil && len(resume.Last) > 0 { // a token without a log would skip its beginning
+			l.since = k.Since
+		}
+	}
+	for try := 0; ; {
+		err := l.sync(ctx)
+		switch {
+		case err == nil:
+			try = 0
+			continue
+		case errors.As(err, new(errEmit)):
+			return errors.Unwrap(err)
+		case ctx.Err() != nil:
+			return nil
+		}
+		l.up = false
+		l.Down()
+		if s, ok := sysexit.Of(err); ok && (s == sysexit.NoPerm || s == sysexit.Config) {
+			return fmt.Errorf("matrix: %w", err)
+		}
+		if web.CodeOf(err) == "M_UNKNOWN_POS" || web.StatusOf(err) == http.StatusBadRequest {
+			l.since = "" // the server has forgotten where we were: the log's times tell
+		}
+		try++
+		wait := l.api.Backoff(try)
+		if e := (*web.Error)(nil); errors.As(err, &e) {
+			wait = max(wait, e.After)
+		}
+		l.Say("matrix: %v; trying again in %v", err, wait.Round(time.Millisecond))
+		if l.api.Sleep(ctx, wait) != nil {
+			return nil
+		}
+	}
+}
+
+// filter asks for nothing but what is used.
+func (c *Client) filter() string {
+	room := map[string]any{
+		"timeline":  map[string]any{"limit": page, "types": []string{"m.room.message", "m.sticker", "m.room.redaction", "m.reaction", "m.room.encrypted", "m.room.name", "m.room.member"}},
+		"state":     map[string]any{"types": []string{}},
+		"ephemeral": map[string]any{"types": []string{}}, "account_data": map[string]any{"types": []string{}},
+	}
+	if c.chats != nil {
+		room["rooms"] = slices.Sorted(maps.Keys(c.chats))
+	}
+	b, err := json.Marshal(map[string]any{"room": room, "presence": map[string]any{"types": []string{}}, "account_data": map[string]any{"types": []string{}}})
+	if err != nil {
+		panic(err) // it is made of strings and numbers
+	}
+	return string(b)
+}
+
+// sync asks once what is new, and makes it durable before the server is asked for
+// what is newer.
+func (l *listening) sync(ctx context.Context) error {
+	if _, err := l.me(ctx); err != nil {
+		return err
+	}
+	if l.begun.IsZero() {
+		l.begun = l.api.ServerTime(l.api.Now())
+	}
+	wait := l.wait
+	if !l.up {
+		wait = 0
+	}
+	q := url.Values{"filter": {l.filter()}, "timeout": {strconv.FormatInt(wait.Milliseconds(), 10)}}
+	if l.since != "" {
+		q.Set("since", l.since)
+	}
+	var s synced
+	if err := l.get(ctx, path("sync"), q, &s, wait); err != nil {
+		return err
+	}
+	if s.Next == "" {
+		return errors.New("sync: the answer has no next_batch")
+	}
+	for id := range s.Rooms.Invite {
+		l.accept(ctx, id)
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Rooms.Join)) {
+		t := s.Rooms.Join[id].Timeline
+		events := parse(t.Events)
+		if t.Limited || l.since == "" {
+			older, err := l.older(ctx, id, t.Prev, events)
+			if err != nil {
+				return err
+			}
+			events = append(older, events...)
+		}
+		if err := l.take(ctx, id, events); err != nil {
+			return err
+		}
+	}
+	moved := s.Next != l.since
+	l.since = s.Next
+	if moved {
+		if b, err := json.Marshal(kept{l.since}); err == nil {
+			if err := l.Remember(b); err != nil {
+				return errEmit{err}
+			}
+		}
+	}
+	if !l.up {
+		l.up = true
+		l.Up()
+		if l.recovered > 0 && len(l.Last) > 0 {
+			l.Say("matrix: recovered %d messages and changes", l.recovered)
+		}
+		l.recovered = 0
+	}
+	return nil
+}
+
+func parse(raw []json.RawMessage) []roomEvent {
+	events := make([]roomEvent, 0, len(raw))
+	for _, r := range raw {
+		var x roomEvent
+		if json.Unmarshal(r, &x) == nil && x.ID != "" {
+			events = append(events, x)
+		}
+	}
+	return events
+}
+
+// accept joins a room that is to be watched.
+func (l *listening) accept(ctx context.Context, id string) {
+	if !l.chats[id] {
+		return
+	}
+	if err := explain(l.api.Once(ctx, web.Request{Method: http.MethodPost, Path: path("rooms", id, "join"), JSON: struct{}{}}, nil)); err != nil {
+		l.Say("matrix: join %s: %v", id, err)
+		return
+	}
+	l.Say("matrix: joined %s", id)
+}
+
+// horizon is the time before which nothing of a room is to be told: what the log
+// has, or for a room that it has not, a little before we began.
+func (l *listening) horizon(id string) int64 {
+	if at, ok := l.Last[id]; ok {
+		return at.Add(-overlap).UnixMilli()
+	}
+	return l.begun.Add(-overlap).UnixMilli()
+}
+
+// older reads back what was said between what we have and the beginning of a
+// timeline that does not reach there, the oldest first.
+func (l *listening) older(ctx context.Context, id, from string, have []roomEvent) ([]roomEvent, error) {
+	horizon := l.horizon(id)
+	var back []roomEvent
+	for from != "" && (len(have) == 0 || have[0].At > horizon || len(back) > 0) {
+		q := url.Values{"dir": {"b"}, "limit": {strconv.Itoa(page)}, "from": {from}}
+		if l.since != "" {
+			q.Set("to", l.since)
+		}
+		var got struct {
+			Chunk []json.RawMessage `json:"chunk"`
+			End   string            `json:"end"`
+		}
+		err := l.get(ctx, path("rooms", id, "messages"), q, &got, 0)
+		if web.StatusOf(err) == http.StatusForbidden {
+			l.Say("matrix: the history of %s cannot be read: %v", id, err)
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		events := parse(got.Chunk)
+		back = append(back, events...)
+		if len(got.Chunk) == 0 || got.End == "" || got.End == from || len(events) > 0 && events[len(events)-1].At < horizon {
+			break
+		}
+		from = got.End
+	}
+	slices.Reverse(back)
+	if l.since == "" {
+		first := slices.IndexFunc(back, func(x roomEvent) bool { return x.At >= horizon })
+		if first < 0 {
+			first = len(back)
+		}
+		back = back[first:]
+	}
+	return back, nil
+}
+
+// take makes the events of a room durable, in order.
+func (l *listening) take(ctx context.Context, id string, events []roomEvent) error {
+	var ready []event.Event
+	flush := func() error {
+		if len(ready) > 0 {
+			if err := l.EmitAll(l.emit, ready); err != nil {
+				return errEmit{err}
+			}
+		}
+		ready = nil
+		return nil
+	}
+	horizon := l.horizon(id)
+	for i := range events {
+		x := &events[i]
+		switch {
+		case l.since == "" && x.At < horizon:
+			continue
+		case x.Type == "m.room.encrypted" && !l.encrypted[id]:
+			l.encrypted[id] = true
+			l.Say("matrix: %s is encrypted: what is said there is not heard", id)
+			continue
+		case x.Type == "m.room.name" || x.Type == "m.room.member":
+			l.forget(id)
+			continue
+		}
+		e, ok, err := l.event(ctx, id, x)
+		if err != nil {
+			return errors.Join(flush(), err)
+		}
+		if ok {
+			ready = append(ready, e)
+			if !l.up {
+				l.recovered++
+			}
+		}
+		a, ok, err := l.action(ctx, id, x)
+		if err == nil && ok {
+			if err = flush(); err == nil {
+				if err = l.Acted(a); err != nil {
+					err = errEmit{err}
+				}
+			}
+		}
+		if err != nil {
+			return errors.Join(flush(), err)
+		}
+	}
+	return flush()
+}
