@@ -10,9 +10,11 @@ import (
 // Shares of a claim's words that must stand in a sentence or in a line of code
 // before the two are held to speak of the same thing.
 const (
-	alike     = 0.6  // a sentence
-	alikeCode = 0.7  // a line of code, where a negation is concerned
-	rivalry   = 0.15 // a passage this much less alike can still speak for the claim
+	alike      = 0.7  // a sentence
+	alikeCase  = 0.9  // where one tells an exception
+	alikeProse = 0.8  // what another text of the return says, in its own words
+	alikeCode  = 0.7  // a line of code, where a negation is concerned
+	rivalry    = 0.15 // a passage this much less alike can still speak for the claim
 )
 
 // Evidence is text that claims are compared with, taken apart once.
@@ -175,8 +177,11 @@ func opposed(c clause, against []*Evidence) string {
 	}
 	slices.SortStableFunc(all, func(a, b compared) int { return -compare(a.share, b.share) })
 	for _, x := range all {
-		if x.share < alike {
-			break
+		if (conditional(&c) || conditional(x.p)) && x.share < alikeCase {
+			continue
+		}
+		if x.share < alike || x.e.prose && x.share < alikeProse {
+			continue
 		}
 		turns, why, agrees := turned(&c, x.p)
 		if turns%2 == 0 {

@@ -110,8 +110,8 @@ func trim(w string) string {
 func figures(text string, code bool) []string {
 	var out []string
 	for _, q := range quantities(text, code) {
-		if q.soft || len(q.values) == 0 && q.version == "" {
-			continue
+		if q.soft && (q.unit.dim == noDim || q.values[0] < 2) || len(q.values) == 0 && q.version == "" {
+			continue // "a day", "three of them"; but five seconds are a figure
 		}
 		start, end := q.at, q.at+len(q.text)
 		for start > 0 && isHex(text[start-1]) {

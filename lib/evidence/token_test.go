@@ -117,6 +117,91 @@ func TestCitations(t *testing.T) {
 	}
 }
 
+// TestProseCitations: the ways in which people name lines.
+func TestProseCitations(t *testing.T) {
+	for text, want := range map[string]string{
+		"see L99":                "99",
+		"at line 120":            "120",
+		"the 120th line":         "120",
+		"lines 3 to 9":           "3 9",
+		"on line forty-two":      "42",
+		"the third line":         "3",
+		"line number 7":          "7",
+		"line １２":                "12",
+		"baris 12 sampai 14":     "12 14",
+		"120行目を参照":               "120",
+		"第 12 行":                 "12",
+		"lines 5, 6 and 7":       "5 6 7",
+		"the online 3 of us":     "",
+		"XL5 and HTML5 and L":    "",
+		"a deadline of 5 counts": "",
+	} {
+		var got []string
+		for _, p := range Citations(text) {
+			got = append(got, fmt.Sprint(p.Start))
+		}
+		if !sameSet(got, strings.Fields(want)) {
+			t.Errorf("%q: %v, want %s", text, got, want)
+		}
+	}
+}
+
+// TestLookalikes: a name or a path with letters of another alphabet is a name
+// that stands nowhere.
+func TestLookalikes(t *testing.T) {
+	for text, want := range map[string]string{
+		"it is in clіent.go":       "clіent.go",
+		"see MaxRеtries there":     "MaxRеtries",
+		"ＭaxRetries decides":       "ＭaxRetries",
+		"API-ключ и web-сервер":    "",
+		"Goのclient.goにある":          "",
+		"30 µs later, π is Greek":  "",
+		"重试次数 MaxRetries":          "MaxRetries",
+		"функция в файле работает": "",
+	} {
+		got := ""
+		for _, tok := range Tokens(text) {
+			if tok.Kind == Name && (mixed(tok.Text) || tok.Text == "MaxRetries") {
+				got = tok.Text
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q (%v)", text, got, want, Tokens(text))
+		}
+	}
+}
+
+// FuzzContrary: no text breaks the comparison, and what is quoted to the letter is
+// never the opposite of itself.
+func FuzzContrary(f *testing.F) {
+	f.Add("Sessions never expire after 30 minutes.", "// Sessions expire after 30 seconds, not before.\nif n < 12 {\nreturn errShort\n}")
+	f.Add("half an hour and a half of 1h30m, 0x1F << 99", "time.Second * 5 // days\n`a` **b** 1_000 9e999")
+	f.Add("ａ３ ４行目", "\xff\xfe %% 5 %")
+	f.Fuzz(func(t *testing.T, claim, text string) {
+		if len(claim)+len(text) > 4000 {
+			t.Skip()
+		}
+		e := Take("a.go", split([]byte(text)), 1)
+		_ = Contrary(claim, e, Said("it", text))
+		for _, q := range append(quantities(claim, false), spelled(claim)...) {
+			if q.end > len(claim) && q.end > len(strings.ToLower(claim)) || q.at > q.end {
+				t.Fatalf("%q: %+v", claim, q)
+			}
+			if len(q.values) > 0 && q.values[0] == q.values[0] && !q.same(q) {
+				t.Fatalf("%q is not itself: %+v", q.text, q)
+			}
+		}
+		for _, tok := range Tokens(claim) {
+			_ = e.Where(tok)
+		}
+		for _, p := range Citations(claim) {
+			if p.Start < 1 {
+				t.Fatalf("%q: %+v", claim, p)
+			}
+		}
+	})
+}
+
 func FuzzTokens(f *testing.F) {
 	f.Add("`a b` c_d 3 --x lib/x.go:3 ```y```")
 	f.Fuzz(func(t *testing.T, s string) {

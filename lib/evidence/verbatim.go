@@ -9,6 +9,7 @@ import (
 // A sentence repeated word for word but for one or two has been changed there.
 const (
 	leastSame = 6 // words that both have, in the same order
+	leastAny  = 6 // of those, where any other word counts
 	mostOther = 2 // places where they differ
 	// percent of the claim's words that are the same: of what can be told to be
 	// another thing, and of any word
@@ -37,17 +38,39 @@ func altered(c clause, against []*Evidence) string {
 			if same == len(mine) {
 				return "" // it stands there to the word
 			}
+			if word := denied(&c, p, mine, theirs, same); word != "" && why == "" {
+				why = fmt.Sprintf("says %s, %s has it otherwise", word, e.at(p.line))
+			}
 			if same < leastSame || same*100 < len(mine)*shareSame || len(gaps) > mostOther {
 				continue
 			}
 			for _, g := range gaps {
-				if why == "" && changes(g, !e.prose && len(gaps) == 1 && same*100 >= len(mine)*shareAlike) {
+				if why == "" && changes(g, !e.prose && len(gaps) == 1 && same >= leastAny && same*100 >= len(mine)*shareAlike) {
 					why = fmt.Sprintf("says %q where %s has %q", joinTerms(g.mine), e.at(p.line), joinTerms(g.theirs))
 				}
 			}
 		}
 	}
 	return why
+}
+
+// denied tells of two sentences that are the same but for small words whether one
+// has a negation that the other has not.
+func denied(c, p *clause, mine, theirs []term, same int) string {
+	if same < leastSame || same*100 < max(len(mine), len(theirs))*shareSame || (len(c.negs)+len(p.negs))%2 == 0 {
+		return ""
+	}
+	l := words()
+	more := func(all, other []term) bool {
+		return slices.ContainsFunc(all, func(t term) bool { return !l.not[t.text] && !l.stop[t.text] && !l.light[t.text] && !has(other, t) })
+	}
+	if more(mine, theirs) || more(theirs, mine) {
+		return ""
+	}
+	if len(c.negs) > len(p.negs) {
+		return fmt.Sprintf("%q", c.negs[0].by)
+	}
+	return fmt.Sprintf("it without %q", p.negs[0].by)
 }
 
 // gap is a place where two sentences differ: what the one has for what the other.
@@ -126,6 +149,9 @@ func changes(g gap, cited bool) bool {
 		}
 	}
 	marked := func(all []term) bool {
+		if len(words().on[joinTerms(all)]) > 0 {
+			return true
+		}
 		return slices.ContainsFunc(all, func(t term) bool {
 			_, isUnit := unitOf(t.text)
 			return isUnit && len(t.text) > 1 || len(words().on[t.text]) > 0 || words().turn[t.text]
