@@ -14,6 +14,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"tri/lib/audit"
 	"tri/lib/budget"
 	"tri/lib/decision"
 	"tri/lib/draft"
@@ -41,6 +42,7 @@ var records = map[string]reflect.Type{
 	"spend":            reflect.TypeFor[budget.Entry](),
 	"journal":          reflect.TypeFor[thread.Input](),
 	"drill":            reflect.TypeFor[drill.Score](),
+	"label":            reflect.TypeFor[audit.Label](),
 }
 
 // notRecords are schemas of something else than a line or a file of JSON.

@@ -1,0 +1,49 @@
+// Package term is what tools need of a terminal: whether one is there, and single
+// keys from it.
+package term
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"tri/lib/sysexit"
+)
+
+// Is reports whether somebody sits at the other end of a reader or writer.
+func Is(end any) bool {
+	f, ok := end.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// Keys has a terminal give each key at once and unechoed; Control-C is a key like
+// others, so that nobody leaves without done, which gives the terminal back as it
+// was.
+func Keys(end any) (done func() error, err error) {
+	f, ok := end.(*os.File)
+	if !ok {
+		return nil, sysexit.With(sysexit.Software, fmt.Errorf("read keys: not a terminal: %T", end))
+	}
+	fd := int(f.Fd())
+	was, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read keys: %w", err))
+	}
+	now := *was
+	now.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG
+	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
+	if err := unix.IoctlSetTermios(fd, unix.TCSETS, &now); err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read keys: %w", err))
+	}
+	return func() error {
+		if err := unix.IoctlSetTermios(fd, unix.TCSETS, was); err != nil {
+			return sysexit.With(sysexit.IO, fmt.Errorf("give the terminal back: %w", err))
+		}
+		return nil
+	}, nil
+}
