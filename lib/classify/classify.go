@@ -48,6 +48,7 @@ type Classifier struct {
 	rules        []rule
 	bots         map[string]bool // our own ids
 	members      map[string]bool
+	helpers      map[string]bool
 	otherBots    bool // they are classified like people
 	now          func() time.Time
 	say          func(format string, args ...any)
@@ -68,7 +69,7 @@ func New(o Options) (*Classifier, error) {
 }
 
 func compile(o Options) (*Classifier, error) {
-	c := &Classifier{bots: set(o.Config.BotIDs), members: set(o.Team.Members), now: o.Now, seed: maphash.MakeSeed()}
+	c := &Classifier{bots: set(o.Config.BotIDs), members: set(o.Team.Members), helpers: set(o.Team.Helpers), now: o.Now, seed: maphash.MakeSeed()}
 	c.pool.New = func() any { return new(scratch) }
 	c.say = o.Say
 	if c.now == nil {
@@ -158,14 +159,26 @@ type scratch struct {
 
 // Event is one message on its way through the stage.
 type Event struct {
-	line      []byte
-	drop      []span // of members that an earlier classification left
-	end       int    // of the line's members: where ours go
-	bare      bool   // the record has no other members
-	verdict   verdict
-	key       uint64
-	at, time  int64
-	who, says []byte
+	line    []byte
+	drop    []span // of members that an earlier classification left
+	end     int    // of the line's members: where ours go
+	bare    bool   // the record has no other members
+	verdict verdict
+	facts
+	from, says []byte
+}
+
+// facts is what the memory needs of a message.
+type facts struct {
+	room, who, thread uint64
+	to                [4]uint64 // whom it speaks to
+	nto               int
+	maybe             [2]uint64 // who may be meant by its first words
+	nmaybe            int
+	threaded          bool // it stands in a thread,
+	reply             bool // behind its first message,
+	inferred          bool // by tri-thread's guess
+	at, time          int64
 }
 
 type span struct{ from, to int }
@@ -178,17 +191,19 @@ func (c *Classifier) Prepare(rec ndjson.Record, e *Event) error {
 	if err := m.read(&rec); err != nil {
 		return err
 	}
-	*e = Event{line: rec.Bytes, drop: e.drop[:0], at: rec.Seq, time: m.created, who: m.sender, says: m.content}
+	*e = Event{line: rec.Bytes, drop: e.drop[:0], from: m.sender, says: m.content}
+	e.at, e.time = rec.Seq, m.created
 	if e.at < 0 {
 		e.at = rec.Offset
 	}
 	e.cut(rec.Members)
-	e.key, s.key = m.key(c.seed, s.key)
+	s.key = m.facts(c.seed, s.key, &e.facts)
 	c.judge(m, &s.text, &e.verdict)
 	return nil
 }
 
 func (c *Classifier) judge(m *message, t *text, v *verdict) {
+	v.helper, v.unlisted = c.helpers[string(m.sender)], len(c.helpers) == 0
 	for _, id := range m.mentions {
 		v.mention = v.mention || c.bots[string(id)]
 	}
@@ -207,20 +222,17 @@ func (c *Classifier) judge(m *message, t *text, v *verdict) {
 		v.because(whyBot)
 	}
 	c.judgeText(unaddressed(m.content, m.mentions), t, v)
-	if !v.mention && c.members[string(m.sender)] && slices.ContainsFunc(m.mentions, func(id []byte) bool { return c.members[string(id)] }) {
+	v.question = v.question && !(m.bot && v.mute)
+	v.member = c.members[string(m.sender)]
+	if !v.mention && v.member && slices.ContainsFunc(m.mentions, func(id []byte) bool { return c.members[string(id)] }) {
 		v.chatter = true
 		v.because(whyChatter)
 	}
 }
 
-// direct reports whether the message by itself is actionable.
-func (v *verdict) direct() bool {
-	return !v.mute && (v.mention || v.question && !v.ack)
-}
-
 func (v *verdict) classification() string {
 	switch {
-	case v.direct(), v.inflight && !v.ack && !v.mute:
+	case !v.mute && v.stand.wanted:
 		return event.Actionable
 	case v.ack:
 		return event.Ack
@@ -228,24 +240,23 @@ func (v *verdict) classification() string {
 	return event.Ambient
 }
 
-// confidence is how often the rule that decided is right, by our reading of
-// samples, in steps of 0.05.
-func (v *verdict) confidence() string {
+// confidence is how often the rule that decided is right on our labelled
+// messages, in percent: so 1-confidence is the chance that a message which is not
+// called actionable is. It orders them by that.
+func (v *verdict) confidence() int {
 	switch {
 	case v.mute, v.mention:
-		return "1"
+		return 100
+	case v.stand.sure != 0:
+		return int(v.stand.sure)
 	case v.ack:
-		return "0.95"
+		return 95
 	case v.mark && v.phrase:
-		return "0.95"
-	case v.mark:
-		return "0.85"
+		return 95
 	case v.phrase:
-		return "0.75"
-	case v.inflight:
-		return "0.6"
+		return 85
 	}
-	return "0.8"
+	return 80
 }
 
 // Stage is the filter. One at a time sees one stream.
@@ -261,9 +272,9 @@ func (c *Classifier) Stage() stream.Stage[Event] {
 // state is what a stage remembers from record to record.
 type state struct {
 	*Classifier
-	threads threads
-	second  int64
-	stamp   []byte // classified_at, for second
+	memory memory
+	second int64
+	stamp  []byte // classified_at, for second
 }
 
 func (c *Classifier) state() *state { return &state{Classifier: c} }
@@ -271,11 +282,12 @@ func (c *Classifier) state() *state { return &state{Classifier: c} }
 // place judges a record by what came before it.
 func (s *state) place(e *Event) {
 	v := &e.verdict
-	if s.threads.see(e.key, e.at, e.time, v.direct()) {
-		v.inflight = true
-		if !v.mute {
-			v.because(whyInflight)
-		}
+	v.stand = s.memory.see(e)
+	if !v.mute {
+		v.question, v.ack = v.stand.asks, v.stand.ack
+	}
+	if v.stand.why != 0 {
+		v.because(int(v.stand.why))
 	}
 	if v.nreasons == 0 {
 		v.because(whyNone)

@@ -84,11 +84,11 @@ func TestWho(t *testing.T) {
 		{"the bot is called", ev(`"mentions":["bob","tri2"]`), "actionable", "mention"},
 		{"the bot is thanked", ev(`"mentions":["tri"],"content":"thanks"`), "actionable", "mention ack"},
 		{"our own question", ev(q, `"sender":{"id":"tri","type":"user"}`), "ambient", "question"},
-		{"our own, mentioning us", ev(q, `"sender":{"id":"tri2","type":"bot"},"mentions":["tri"]`), "ambient", "mention question"},
-		{"another bot", ev(q, `"sender":{"id":"ci","type":"bot"}`), "ambient", "question"},
+		{"our own, mentioning us", ev(q, `"sender":{"id":"tri2","type":"bot"},"mentions":["tri"]`), "ambient", "mention"},
+		{"another bot", ev(q, `"sender":{"id":"ci","type":"bot"}`), "ambient", ""},
 		{"deleted", ev(q, `"deleted":true`), "ambient", "question"},
 		{"edited", ev(q, `"edited_at":"2026-01-01T00:01:00Z"`), "actionable", "question"},
-		{"team to team", ev(q, `"sender":{"id":"bob","type":"user"},"mentions":["eve"]`), "actionable", "question chatter"},
+		{"team to team", ev(q, `"sender":{"id":"bob","type":"user"},"mentions":["eve"]`), "ambient", "question chatter"},
 		{"team to bot", ev(`"sender":{"id":"bob","type":"user"},"mentions":["eve","tri"]`), "actionable", "mention"},
 		{"guest to team", ev(`"mentions":["eve"]`), "ambient", ""},
 		{"team to guest", ev(`"sender":{"id":"bob","type":"user"},"mentions":["ana"]`), "ambient", ""},
@@ -123,17 +123,17 @@ func TestThreadInFlight(t *testing.T) {
 	out := run(t, c,
 		at(0, "1", "null", "why is it down?", day1)+ // opens 1
 			at(1000, "2", `"1"`, "it says timeout", day1)+
-			at(2000, "3", `"1"`, "ok thanks", day1)+
-			at(3000, "4", `"9"`, "it says timeout", day1)+ // a thread that nobody opened
 			at(4000, "5", `"1"`, "a day later", day2)+
-			at(5000, "6", `"1"`, "and more", day3)+
+			at(5000, "6", `"1"`, "and more of the same", day3)+
 			at(6000, "7", "null", "how to restart", day1)+ // opens 7
-			at(6000+Window, "8", `"7"`, "just inside", day1)+
-			at(6001+Window, "9", `"7"`, "just outside", day1)+
-			at(6002+Window, "1", "null", "never mind", day1))
+			at(6000+generation, "8", `"7"`, "just inside", day1)+
+			at(6000+Window, "9", `"7"`, "just outside", day1)+
+			at(6002+Window, "10", "null", "why is it down?", day1)+
+			at(6003+Window, "11", `"10"`, "ok thanks", day1)+
+			at(6004+Window, "12", `"10"`, "that was quick", "2026-01-01T08:10:00Z"))
 	want := []string{
-		"actionable false", "actionable true", "ack true", "ambient false", "actionable true", "ambient false",
-		"actionable false", "actionable true", "ambient false", "ack false",
+		"actionable false", "actionable true", "actionable true", "ambient false",
+		"actionable false", "actionable true", "ambient false", "actionable false", "ack true", "ack false",
 	}
 	for i, e := range out {
 		if got := fmt.Sprint(e.Classification, " ", e.MentionsThreadWithInflight); got != want[i] {

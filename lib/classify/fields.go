@@ -92,9 +92,9 @@ func (s *state) append(dst []byte, e *Event, changes map[string]any) []byte {
 	f.flag(`,"is_question":`, v.question)
 	f.flag(`,"is_ack_or_emoji":`, v.ack)
 	f.flag(`,"is_internal_chatter":`, v.chatter)
-	f.flag(`,"mentions_thread_with_inflight":`, v.inflight)
+	f.flag(`,"mentions_thread_with_inflight":`, v.stand.inflight)
 	f.text(`,"classification":`, v.classification())
-	f.raw(`,"classifier_confidence":`, v.confidence())
+	f.percent(`,"classifier_confidence":`, v.confidence())
 	dst = append(f.dst, `,"classifier_version":"`...)
 	dst = append(append(dst, s.version...), `","classified_at":"`...)
 	dst = append(append(dst, s.classifiedAt()...), `","reasons":[`...)
@@ -136,10 +136,17 @@ func (f *fields) text(name, value string) {
 	}
 }
 
-func (f *fields) raw(name, value string) {
+// percent writes n/100 as 0.n.
+func (f *fields) percent(name string, n int) {
 	f.dst = append(f.dst, name...)
-	if !f.changed(name) {
-		f.dst = append(f.dst, value...)
+	switch {
+	case f.changed(name):
+	case n == 100:
+		f.dst = append(f.dst, '1')
+	case n%10 == 0:
+		f.dst = append(f.dst, '0', '.', byte('0'+n/10))
+	default:
+		f.dst = append(f.dst, '0', '.', byte('0'+n/10), byte('0'+n%10))
 	}
 }
 

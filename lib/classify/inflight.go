@@ -1,65 +1,36 @@
 package classify
 
-// Window is how far behind itself, in bytes of stream, a message is still seen
-// as part of a thread that a question has opened; and so how much must be read
-// again for a restart to give the same answers.
-const Window = 4 << 20
+// Window is how far before itself, in bytes of stream, a message is judged by what
+// was said there; and so how much must be read again for a restart to give the
+// same answers.
+const Window = 2 * generation
 
-// windowTime is the same in seconds of stream time.
-const windowTime = 24 * 60 * 60
+// generation is how much stream, in bytes, a memory gathers before it is asked.
+const generation = 2 << 20
 
-// threads remembers which threads have been opened lately. What it says of a
-// record is a function of the records in the Window before it and of nothing
-// else, wherever in the stream it began.
-type threads struct {
-	opened map[uint64]opening
-	queue  []opening // oldest first, from head on
-	head   int
-	last   int64
+// memory is what the filter remembers of the stream: two folds of it, of which
+// one is asked while the next gathers. Each begins empty at a multiple of
+// generation, is asked in the generation after that, and then dropped. So what is
+// said of a record is a function of at most a Window before it, wherever the
+// reading began, however far in a fold one thing leads to another.
+type memory struct {
+	asked, next *fold
+	number      int64 // of the generation
+	last        int64
 }
 
-type opening struct {
-	key      uint64
-	at, time int64 // position in the stream; Unix seconds
-}
-
-// see looks a message's thread up and then, if the message itself opens it,
-// remembers that.
-func (t *threads) see(key uint64, at, time int64, opens bool) (inflight bool) {
-	if t.opened == nil || at < t.last { // another stream begins
-		*t = threads{opened: map[uint64]opening{}}
+// see takes a message in and says where it stands in its conversation.
+func (m *memory) see(e *Event) stand {
+	number := e.at / generation
+	switch {
+	case m.asked == nil || e.at < m.last || number > m.number+1: // another stream begins, or a gap is behind us
+		m.asked, m.next = newFold(), newFold()
+	case number == m.number+1:
+		m.asked, m.next = m.next, m.asked
+		m.next.forget()
 	}
-	t.last = at
-	t.forget(at - Window)
-	if o, ok := t.opened[key]; ok {
-		inflight = abs(time-o.time) <= windowTime
-	}
-	if opens {
-		o := opening{key, at, time}
-		t.opened[key] = o
-		t.queue = append(t.queue, o)
-	}
-	return inflight
-}
-
-// forget lets go of what was opened before the position low.
-func (t *threads) forget(low int64) {
-	for t.head < len(t.queue) && t.queue[t.head].at < low {
-		o := t.queue[t.head]
-		if t.opened[o.key] == o {
-			delete(t.opened, o.key)
-		}
-		t.head++
-	}
-	if t.head > 1024 && t.head > len(t.queue)/2 {
-		n := copy(t.queue, t.queue[t.head:])
-		t.queue, t.head = t.queue[:n], 0
-	}
-}
-
-func abs(n int64) int64 {
-	if n < 0 {
-		return -n
-	}
-	return n
+	m.number, m.last = number, e.at
+	s := m.asked.see(e)
+	m.next.see(e)
+	return s
 }

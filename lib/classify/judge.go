@@ -19,30 +19,65 @@ const (
 	whyIdle
 	whyAck
 	whyEmoji
+	whyThanks
 	whyChatter
 	whyInflight
 	whyOwn
 	whyBot
 	whyDeleted
+	whyFollows
+	whyProblem
+	whyAnswers
+	whyClarifies
+	whyHelps
+	whyHelper
+	whyTeam
+	whySettles
+	whyLater
+	whyAnnounces
+	whyNewcomer
+	whyToHelper
 	whyNone
 	fixedReasons
 )
 
 var reasonNames = [fixedReasons]string{
-	"mention:bot", "question:ends-with-mark", "question:mark-inside", "no-question:small-talk", "ack:words", "ack:emoji",
-	"internal:team-to-team", "thread:in-flight", "own-message", "other-bot", "deleted", "nothing-asked",
+	"mention:bot", "question:ends-with-mark", "question:mark-inside", "no-question:small-talk", "ack:words", "ack:emoji", "ack:thanks",
+	"internal:team-to-team", "thread:in-flight", "own-message", "other-bot", "deleted",
+	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk", "settles", "later", "announces", "newcomer", "to-helper", "nothing-asked",
 }
 
 // verdict is what the rules say of one message so far.
 type verdict struct {
-	mention, question, ack, chatter, inflight bool
+	mention, question, ack, chatter bool
 
+	heard
+	helper   bool // the configuration has its writer as a helper,
+	unlisted bool // or names none
+	member   bool // its writer is in the team
 	mute     bool // never actionable: our own, another bot's, deleted
 	phrase   bool // a phrase asks, with or without a mark
 	mark     bool
+	stand    stand
 	lang     string
 	reasons  [6]uint16
 	nreasons int
+}
+
+// heard is what a message's words tell, whoever is meant.
+type heard struct {
+	first, second bool // of the writer; of the one spoken to
+	problem       bool // something does not work
+	solved        bool // something does now
+	thanks        bool
+	reply         bool // an acknowledgement that may be an answer
+	later         bool // a promise
+	guess         bool // a question that begins with "maybe"
+	filler        bool // nothing at all
+	brief         bool // "ok" and one word
+	tag           bool // "right?"
+	linked        bool // there is a link
+	words         int
 }
 
 func (v *verdict) because(reason int) {
@@ -72,9 +107,14 @@ func (c *Classifier) judgeText(body []byte, t *text, v *verdict) {
 		v.because(fixedReasons + int(phrase))
 	}
 	if idleOnly {
+		v.tag = t.mark
 		v.because(whyIdle)
 	}
 	v.question = v.mark || v.phrase
+	c.listen(t, v)
+	if len(body) > 1 && body[0] == '!' && classes[body[1]&0x7f] == letter {
+		v.problem, v.filler = false, true // a command to a bot
+	}
 	c.judgeAck(body, t, v)
 }
 
@@ -244,4 +284,49 @@ func unicodeWords(pattern string) (mended string, ok bool) {
 		}
 		return `[^\p{L}\p{N}_]`
 	}), true
+}
+
+// listen looks at who the message speaks of and how they fare.
+func (c *Classifier) listen(t *text, v *verdict) {
+	const telling = problem | solved | first | second | thanks | later | guess
+	const short = 6 // words
+	var kinds kind
+	for i := range t.words {
+		w := &t.words[i]
+		kinds |= w.dense
+		if c.lex.below[w.id]&telling&^kinds == 0 {
+			continue
+		}
+		found := c.lex.gather(c.lex.first[w.id], t.words[i+1:])
+		if !w.begins {
+			found &^= guess
+		}
+		kinds |= found
+	}
+	v.first, v.second, v.thanks, v.later, v.guess = kinds&first != 0, kinds&second != 0, kinds&thanks != 0, kinds&later != 0, kinds&guess != 0
+	v.solved = kinds&solved != 0
+	v.linked, v.words = t.linked, len(t.words)
+	v.problem = kinds&problem != 0 && (!v.solved || v.words > 12)
+	v.reply = v.words <= short && c.lex.covers(t.words, reply|more|lead, reply)
+	if v.words == 2 && !t.other {
+		n, end := c.lex.match(t.words[:1], ack)
+		v.brief = n == 1 && end.kinds&reply == 0
+	}
+	v.filler = v.words > 0 && v.words <= short && !t.other && c.lex.covers(t.words, idle|lead|more, idle|lead|more)
+}
+
+// gather returns the kinds of all phrases that begin above a node of the tree and
+// go on with these words.
+func (l *lexicon) gather(at int32, rest []word) kind {
+	nd := &l.nodes[at]
+	kinds := nd.kinds
+	if len(rest) == 0 || rest[0].breaks {
+		return kinds
+	}
+	for to := nd.child; to != 0; to = l.nodes[to].next {
+		if w := l.nodes[to].word; w == anyWord || w == rest[0].id && w != unknown {
+			kinds |= l.gather(to, rest[1:])
+		}
+	}
+	return kinds
 }

@@ -18,6 +18,7 @@ type message struct {
 	sender                     []byte
 	bot                        bool // sender.type
 	deleted                    bool
+	inferred                   bool // the thread, by tri-thread
 	mentions                   [][]byte
 	scan                       ndjson.Scanner
 }
@@ -48,6 +49,8 @@ func (m *message) read(rec *ndjson.Record) error {
 			if string(f.Value) != "null" {
 				m.thread, err = text1(f)
 			}
+		case "thread_inferred":
+			m.inferred = string(f.Value) != `""`
 		case "sender":
 			err = m.readSender(f.Value)
 		case "mentions":
@@ -124,17 +127,51 @@ func (m *message) readMentions(raw []byte) error {
 	return nil
 }
 
-// key tells threads apart: platform, chat and root message.
-func (m *message) key(seed maphash.Seed, buf []byte) (uint64, []byte) {
-	root := m.thread
-	if len(root) == 0 {
-		root = m.id
-	}
+// facts fills in room, people and thread as numbers, which collide as seldom as
+// 64 bits do.
+func (m *message) facts(seed maphash.Seed, buf []byte, f *facts) []byte {
 	buf = append(append(buf[:0], m.platform...), 0)
 	buf = append(append(buf, m.chat...), 0)
-	buf = append(buf, root...)
-	return maphash.Bytes(seed, buf), buf
+	f.room = maphash.Bytes(seed, buf)
+	f.who = pair(f.room, maphash.Bytes(seed, m.sender))
+	for _, id := range m.mentions[:min(len(m.mentions), len(f.to))] {
+		f.to[f.nto] = pair(f.room, maphash.Bytes(seed, id))
+		f.nto++
+	}
+	if f.nto == 0 {
+		f.nmaybe = m.firstWords(seed, f)
+	}
+	root := m.thread
+	f.threaded, f.inferred = len(root) > 0, m.inferred
+	f.reply = f.threaded && !bytes.Equal(root, m.id)
+	if !f.threaded {
+		root = m.id
+	}
+	f.thread = pair(^f.room, maphash.Bytes(seed, root))
+	return buf
 }
+
+// firstWords takes the first two words of the text, which may be names.
+func (m *message) firstWords(seed maphash.Seed, f *facts) (n int) {
+	const shortest = 3
+	rest := m.content
+	for range f.maybe {
+		rest = bytes.TrimLeft(rest, "@ \t\n")
+		end := bytes.IndexAny(rest, " \n\t")
+		if end < 0 {
+			end = len(rest)
+		}
+		name := bytes.TrimRight(rest[:end], ",:;-.!?")
+		if len(name) >= shortest && len(name) <= maxWord {
+			f.maybe[n] = pair(f.room, maphash.Bytes(seed, name))
+			n++
+		}
+		rest = rest[end:]
+	}
+	return n
+}
+
+func pair(a, b uint64) uint64 { return (a ^ b>>29 ^ b<<35) * 0x9E3779B97F4A7C15 }
 
 // unixTime reads RFC 3339, the usual form of it fast.
 func unixTime(b []byte) (int64, error) {

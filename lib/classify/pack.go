@@ -18,7 +18,7 @@ import (
 var packFiles embed.FS
 
 // kind is what a phrase is good for; packs/README says what each means.
-type kind uint16
+type kind uint32
 
 const (
 	anywhere kind = 1 << iota
@@ -36,6 +36,8 @@ const (
 	first
 	second
 	later
+	reply
+	guess
 
 	asking = anywhere | start | clause | end
 )
@@ -43,7 +45,7 @@ const (
 var sections = map[string]kind{
 	"anywhere": anywhere, "start": start, "clause": start | clause, "told": told, "end": end, "lead": lead, "idle": idle,
 	"ack": ack, "thanks": ack | thanks, "more": more,
-	"problem": problem, "solved": solved, "first": first, "second": second, "later": later, "common": 0, "letters": 0,
+	"problem": problem, "solved": solved, "first": first, "second": second, "later": later, "reply": reply, "guess": guess, "common": 0, "letters": 0,
 }
 
 // pack is the text of one language's phrases, ours or a team's.

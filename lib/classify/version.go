@@ -12,7 +12,7 @@ import (
 // sources is the code that judges: part of the version, so that nobody has to
 // remember to change a number. A test holds this list complete.
 //
-//go:embed classify.go dense.go fields.go inflight.go judge.go lang.go lexicon.go message.go normal.go pack.go signs.go version.go words.go
+//go:embed classify.go dense.go fields.go inflight.go judge.go lang.go lexicon.go message.go normal.go pack.go place.go signs.go stand.go talk.go version.go words.go
 var sources embed.FS
 
 // versionOf is a short hash over code, packs and what the configuration adds.
@@ -33,7 +33,7 @@ func versionOf(o Options, packs []pack) (string, error) {
 		fmt.Fprintf(h, "%s %t %d\n%s", p.lang, p.team, len(p.text), p.text)
 	}
 	o.Config.PacksDir = "" // what is in it counts, not where it is
-	settings, err := json.Marshal([]any{o.Config, o.Team.Members})
+	settings, err := json.Marshal([]any{o.Config, o.Team.Members, o.Team.Helpers})
 	if err != nil {
 		return "", fmt.Errorf("classifier: %w", err)
 	}

@@ -26,6 +26,7 @@ type text struct {
 	loose   bool  // a question mark with no word before it
 	emoji   bool
 	named   bool // somebody is named
+	linked  bool
 	other   bool // something that is neither word nor punctuation: a link, code, a quote
 	scripts scripts
 	buf     []byte
@@ -295,8 +296,9 @@ func (c *cutter) link() {
 	for c.i < len(c.b) && c.b[c.i] > ' ' && c.b[c.i] != '>' {
 		c.i++
 	}
-	c.other = true
+	c.other, c.linked = true, true
 	c.push(unknown, 0)
+	c.begins = true // what is said of it
 }
 
 // wide takes one character, or a run, outside ASCII.

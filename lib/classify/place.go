@@ -1,0 +1,245 @@
+package classify
+
+// stand is where a message stands in its conversation.
+type stand struct {
+	why      uint16 // the reason, 0 for none
+	sure     uint8  // of what it makes of the message, in percent; 0: see verdict.confidence
+	inflight bool   // somebody is being helped here, and it goes on
+	wanted   bool   // who helps must read it
+	asks     bool   // it is a question,
+	ack      bool   // an acknowledgement, after all
+}
+
+// turn is one message while a fold takes it in. The event itself stays as it is:
+// another fold takes it in as well.
+type turn struct {
+	*fold
+	stand
+	e  *Event
+	v  *verdict
+	r  *room
+	me int32
+	p  *person // me
+
+	to         [len(facts{}.to)]int32 // whom it speaks to, of those who have spoken
+	nto        int
+	th         thread
+	inThread   bool  // th is live
+	byPlatform bool  // and the platform's own
+	target     int32 // one being helped whom it speaks to,
+	named      bool  // by name
+
+	own      bool // its writer is being helped
+	helping  bool // its writer is helping somebody
+	helper   bool // its writer mostly does
+	newcomer bool // its writer has said nothing yet,
+	guest    bool // or has neither asked nor helped
+	tells    bool // it tells of a problem of one's own
+}
+
+// see takes a message in and says where it stands.
+func (f *fold) see(e *Event) stand {
+	t := turn{fold: f, e: e, v: &e.verdict, r: f.room(e.room)}
+	t.asks, t.ack = t.v.question, t.v.ack
+	if e.threaded {
+		t.th, t.inThread = f.threads[e.thread]
+		t.inThread = t.inThread && t.th.live(e.time)
+	}
+	t.inflight = t.inThread
+	if t.v.mute {
+		return t.stand
+	}
+	t.enter()
+	t.place()
+	if t.v.words >= 3 || t.wanted {
+		t.p.said++
+		if t.v.linked {
+			t.p.links++
+		}
+	}
+	t.leave()
+	return t.stand
+}
+
+// enter finds out who speaks to whom.
+func (t *turn) enter() {
+	e, v, r := t.e, t.v, t.r
+	r.said++
+	switch {
+	case !e.threaded, e.inferred:
+	case e.reply:
+		r.threads++
+	default:
+		r.roots++
+	}
+	t.byPlatform = t.inThread && !e.inferred && r.roots == 0
+	t.me = t.person(e.who)
+	t.p = &t.persons[t.me]
+	p := t.p
+	p.listed, p.member = v.helper, v.member
+	t.address()
+	if !p.live(e.time, r.said) {
+		p.asking = false
+	}
+	opener := t.inThread && t.th.opener == t.me
+	flat := p.asking && (!r.threaded() || e.time-p.opened <= burstTime) && !t.inThread
+	t.own = (flat || opener || t.returns()) && !(p.busy(e.time) && p.helpingAt > p.opened)
+	t.helping = p.busy(e.time) && t.persons[p.helping].asking
+	t.helper = v.helper || v.unlisted && p.isHelper()
+	t.newcomer = p.said == 0
+	t.guest = p.asks == 0 && p.breadth == 0 && p.said <= 5
+	t.tells = v.problem && (v.first || p.asks > 0)
+	mine := (t.guest || p.asks > p.breadth) && (t.tells || t.newcomer && v.first && v.words >= longTalk && (!r.asked || v.words >= 2*longTalk))
+	switch {
+	case t.target != nobody || t.nto > 0 || t.byPlatform || mine:
+	case !t.inThread:
+		t.target = t.answered()
+	case !opener && t.persons[t.th.opener].live(e.time, r.said):
+		t.target = t.th.opener
+	}
+	if v.tag && r.last == t.me {
+		t.asks, t.ack = true, false
+	}
+}
+
+// longTalk is how many words say more than "same here".
+const longTalk = 10
+
+// address finds whom the message speaks to, by mention or by its first words.
+func (t *turn) address() {
+	e := t.e
+	for _, key := range e.to[:e.nto] {
+		if i, ok := t.people[key]; ok && i != t.me {
+			t.to[t.nto] = i
+			t.nto++
+		}
+	}
+	for i := 0; e.nto == 0 && t.nto == 0 && i < e.nmaybe; i++ {
+		if who, ok := t.people[e.maybe[i]]; ok && who != t.me {
+			t.to[0], t.nto = who, 1
+		}
+	}
+	for _, i := range t.to[:t.nto] {
+		q := &t.persons[i]
+		if q.live(e.time, t.r.said) && (!q.isHelper() || t.p.isHelper()) {
+			t.target, t.named = i, true
+			return
+		}
+	}
+}
+
+// returns reports whether somebody who was helped speaks to who helped them.
+func (t *turn) returns() bool {
+	if !t.inThread && t.p.asks > 0 {
+		for _, i := range t.to[:t.nto] {
+			if t.p.helpers.has(i) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// answered is who asked a moment ago, where somebody speaks who is not being
+// helped and names nobody.
+func (t *turn) answered() int32 {
+	r, p, at := t.r, t.p, t.e.time
+	fresh := at-r.askedAt <= freshTime && r.said-r.askedSaid <= freshSaid
+	if t.v.filler || r.asker == nobody || r.asker == t.me || !fresh || t.own && (at-p.last < quietTime || p.last > r.askedAt) {
+		return nobody
+	}
+	return r.asker
+}
+
+// speaksTo reports whether the message does.
+func (t *turn) speaksTo(who int32) bool {
+	for _, i := range t.to[:t.nto] {
+		if i == who && who != nobody {
+			return true
+		}
+	}
+	return false
+}
+
+// answers reports whether the message is help for its target.
+func (t *turn) answers() bool {
+	p, q := t.p, &t.persons[t.target]
+	switch {
+	case t.target == nobody:
+		return false
+	case q.helpers.has(t.me):
+		return true
+	case t.own && p.helpers.has(t.target):
+		return p.noted != 0 && q.toRoom && q.opened > p.opened // the other way round now
+	case t.own && t.named:
+		return (!p.wanted || p.partner != t.target) && (p.breadth > q.breadth || p.breadth == q.breadth && q.opened > p.opened && q.toRoom)
+	}
+	return q.breadth <= p.breadth+1
+}
+
+// leave notes who had the word, and to whom.
+func (t *turn) leave() {
+	at, r, p := t.e.time, t.r, t.p
+	p.last, p.lastSaid, p.wanted = at, r.said, false
+	for _, i := range t.to[:t.nto] {
+		q := &t.persons[i]
+		if q.live(at, r.said) {
+			q.last, q.lastSaid = at, r.said
+		} else {
+			q.asking = false
+		}
+		q.partner, q.wanted = t.me, t.asks
+	}
+	r.asked, r.last = t.asks, t.me
+	if p.live(at, r.said) && !p.busy(at) {
+		r.asker, r.askedAt, r.askedSaid = t.me, at, r.said
+	}
+}
+
+// opens notes that somebody needs help from here on.
+func (t *turn) opens() {
+	p, at := t.p, t.e.time
+	if !p.asking || p.thanked != 0 {
+		p.since, p.helpers, p.partner = t.e.at, people4{}, nobody
+	}
+	p.asking, p.opened, p.last, p.toRoom = true, at, at, t.nto == 0
+	p.noted, p.thanked, p.remarks = 0, 0, 0
+	th, ok := t.threads[t.e.thread]
+	if !ok || !th.live(at) {
+		th.opener = t.me
+	}
+	th.opened, th.settled = at, 0
+	t.threads[t.e.thread] = th
+}
+
+// settles notes that somebody has what they need, or took note of an answer.
+func (t *turn) settles() {
+	p, at := t.p, t.e.time
+	if !p.asking {
+		return
+	}
+	if p.partner != nobody {
+		p.noted = at
+	}
+	if !t.v.thanks && !t.v.solved {
+		return
+	}
+	p.thanked = at
+	if t.inThread && t.th.opener == t.me {
+		t.th.settled = at
+		t.threads[t.e.thread] = t.th
+	}
+}
+
+// helps notes whom somebody helps.
+func (t *turn) helps() {
+	p, q := t.p, &t.persons[t.target]
+	if t.named && !p.helped.has(t.target) {
+		p.helped.add(t.target)
+		p.breadth++
+	}
+	if !q.helpers.has(t.me) {
+		q.helpers.add(t.me)
+	}
+	p.helping, p.helpingAt = t.target, t.e.time
+}

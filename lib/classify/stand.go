@@ -1,0 +1,190 @@
+package classify
+
+// place says where the message stands: the first rule that holds decides.
+func (t *turn) place() {
+	v, p := t.v, t.p
+	switch {
+	case v.mention:
+		t.need(0, 100)
+		t.opens()
+	case t.ack:
+		t.placeAck()
+	case v.chatter && !t.outsider():
+		t.drop(whyTeam, 85)
+	case (t.own || t.nto > 0) && v.thanks && !t.asks && !v.problem && !v.linked && v.words <= longThanks:
+		t.thank(whyThanks, 90)
+	case p.announces() && (!t.asks || p.said >= 8):
+		t.asks = false
+		t.drop(whyAnnounces, 95)
+	case t.answers() && !t.asksForSelf():
+		t.answer()
+	case t.asks:
+		t.question()
+	case t.helper && !(t.own && t.speaksTo(p.partner)):
+		t.drop(whyHelper, 90)
+	default:
+		t.statement()
+	}
+	t.inflight = t.inflight || t.own && !t.wanted || t.wanted && t.why == whyFollows
+}
+
+// longThanks is how many words thanks can have.
+const longThanks = 40
+
+// need makes the message actionable.
+func (t *turn) need(why uint16, sure int) {
+	t.wanted, t.why, t.sure = true, why, uint8(sure)
+}
+
+// drop makes it ambient.
+func (t *turn) drop(why uint16, sure int) {
+	t.why, t.sure = why, uint8(sure)
+}
+
+// thank makes it an acknowledgement.
+func (t *turn) thank(why uint16, sure int) {
+	t.ack, t.why, t.sure = true, why, uint8(sure)
+	t.settles()
+}
+
+// outsider reports whether the thread is of somebody who is not in the team.
+func (t *turn) outsider() bool { return t.inThread && !t.persons[t.th.opener].member }
+
+// placeAck tells "yes" as an answer from "yes" as an acknowledgement.
+func (t *turn) placeAck() {
+	switch {
+	case t.v.reply && t.own && t.p.wanted:
+		t.ack = false
+		t.need(whyFollows, 80)
+	case t.v.reply && !t.own && t.r.asked && t.r.last != t.me:
+		t.ack = false
+		t.drop(whyAnswers, 75)
+	default:
+		t.settles()
+	}
+}
+
+// asksForSelf reports whether a question to somebody who asked is one of the
+// writer's own, and not after a detail.
+func (t *turn) asksForSelf() bool {
+	v := t.v
+	switch {
+	case !t.asks:
+		return false
+	case !t.named:
+		return !v.second || v.first || t.newcomer
+	case t.own:
+		return v.first && !v.second
+	}
+	return t.guest && v.first && (v.problem || !v.second)
+}
+
+// answer is what somebody says to one who asked.
+func (t *turn) answer() {
+	sure := 80
+	if t.named {
+		sure = 90
+	}
+	if t.v.guess && !t.v.second {
+		t.asks = false
+	}
+	if t.asks {
+		t.drop(whyClarifies, sure)
+	} else {
+		t.drop(whyAnswers, sure)
+	}
+	t.helps()
+}
+
+// question tells what somebody wants to know from what helpers ask back.
+func (t *turn) question() {
+	v := t.v
+	toOther := v.second && !v.first
+	switch {
+	case t.helper && (toOther || t.helping && !v.first || t.inThread && !t.own || v.helper && !v.first),
+		!t.own && (t.helping && !v.first || toOther && t.toAsker()):
+		t.drop(whyClarifies, 75)
+	default:
+		t.p.asks++
+		t.need(0, 0)
+		t.opens()
+	}
+}
+
+// toAsker reports whether the message speaks first to somebody who helps no more
+// than its writer does.
+func (t *turn) toAsker() bool {
+	if t.nto == 0 {
+		return false
+	}
+	q := &t.persons[t.to[0]]
+	return !q.isHelper() && q.breadth <= t.p.breadth && q.said > 0
+}
+
+// statement is for what neither asks nor answers.
+func (t *turn) statement() {
+	v, p, own := t.v, t.p, t.own
+	switch {
+	case v.solved && own && !v.problem && v.words <= 6:
+		t.thank(whySettles, 75)
+	case v.later && !v.problem && v.words <= 12 && !t.byPlatform:
+		t.drop(whyLater, 75)
+	case (v.filler || v.brief) && !(own && p.wanted) && !t.byPlatform:
+		t.drop(0, 85)
+	case t.guest && p.wanted && !t.inThread:
+		t.need(whyFollows, 75)
+		t.opens()
+	case own && (p.thanked == 0 || v.problem || t.speaksTo(p.partner)):
+		t.need(whyFollows, t.followUp())
+	case t.tells && (!t.helping || t.guest) && (!t.inThread || own):
+		t.need(whyProblem, 75)
+		t.opens()
+	case t.newcomer && !t.inThread && t.introduces():
+		t.need(whyNewcomer, 65)
+		t.opens()
+	case !own && !t.helping && v.words >= 5 && (t.newcomer || v.first && !v.second) && t.toHelper():
+		t.need(whyToHelper, 60)
+		t.opens()
+	case t.byPlatform && !t.helping:
+		t.need(whyInflight, 60)
+	case t.helping:
+		t.drop(whyHelps, 80)
+	case v.problem || v.first && v.words >= longTalk:
+		t.drop(0, 65)
+	default:
+		t.drop(0, 80)
+	}
+}
+
+// followUp is how sure it is that what somebody says who is being helped belongs
+// to it: the less the longer they have talked without need.
+func (t *turn) followUp() int {
+	p := t.p
+	if t.v.problem || t.v.linked || p.wanted || t.speaksTo(p.partner) {
+		p.remarks = 0
+		return 90
+	}
+	p.remarks++
+	if p.noted != 0 {
+		return 60
+	}
+	return 80 - 4*int(min(p.remarks, 5))
+}
+
+// introduces reports whether what somebody new says may be about a problem.
+func (t *turn) introduces() bool {
+	const known = 10 // messages of the room from which on a newcomer is told
+	v := t.v
+	return t.r.said > known && !t.r.threaded() && v.first && !v.second && v.words >= longTalk &&
+		t.nto == 0 && t.target == nobody && (!t.r.asked || t.r.last == t.me || v.words >= 2*longTalk)
+}
+
+// toHelper reports whether the message speaks to somebody who mostly helps.
+func (t *turn) toHelper() bool {
+	for _, i := range t.to[:t.nto] {
+		if t.persons[i].isHelper() {
+			return true
+		}
+	}
+	return false
+}
