@@ -141,22 +141,33 @@ const GapSize = 5000
 // each once.
 func gap(t *testing.T, w Faulty) {
 	needs(t, w, History)
+	Gap(t, w, GapSize)
+}
+
+// Burster is a World where many messages can be said at once.
+type Burster interface {
+	World
+	Burst(chatID string, n int) []string
+}
+
+// Gap has n messages said while nobody listens, and each emitted once.
+func Gap(t *testing.T, w Burster, n int) {
 	c := w.Chats()[0]
 	l := listen(t, w, nil)
 	before := l.stop()
 	want := map[string]bool{}
-	for _, id := range w.Burst(c, GapSize) {
+	for _, id := range w.Burst(c, n) {
 		want[id] = true
 	}
-	if len(want) != GapSize {
+	if len(want) != n {
 		t.Fatalf("the world said %d messages", len(want))
 	}
 	l = listen(t, w, before)
-	if !l.waitFor(3*patience, func(es []event.Event) bool { return len(es) >= GapSize && len(missing(es, c, want)) == 0 }) {
-		t.Fatalf("%d of %d were never emitted", len(missing(l.heard(), c, want)), GapSize)
+	if !l.waitFor(3*patience, func(es []event.Event) bool { return len(es) >= n && len(missing(es, c, want)) == 0 }) {
+		t.Fatalf("%d of %d were never emitted", len(missing(l.heard(), c, want)), n)
 	}
-	if n := len(l.heard()); n > GapSize+10 {
-		t.Errorf("%d events for %d messages", n, GapSize)
+	if got := len(l.heard()); got > n+10 {
+		t.Errorf("%d events for %d messages", got, n)
 	}
 }
 
