@@ -21,8 +21,9 @@ import (
 const LogName = "events.ndjson"
 
 // Window is how many bytes of the log before the cursor are printed again, so
-// that later stages can remember what they knew (design §4, streams 2).
-const Window = 4 << 20
+// that later stages can remember what they knew (design §4, streams 2): all of
+// them in a row, since what one remembers rests on what the one before it said.
+const Window = 12 << 20
 
 // Options say where events go.
 type Options struct {

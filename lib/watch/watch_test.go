@@ -198,9 +198,11 @@ func TestTwo(t *testing.T) {
 // that was not made from this log.
 func TestAfter(t *testing.T) {
 	h := home(t)
-	big := messages(0, 60)
+	const size = 100 << 10
+	many := Window/size + 20 // more than the window holds
+	big := messages(0, many)
 	for i := range big {
-		big[i].Content = strings.Repeat("x", 100<<10)
+		big[i].Content = strings.Repeat("x", size)
 	}
 	if err := Run(context.Background(), options(h, io.Discard), feedOf(big)); err != nil {
 		t.Fatal(err)
@@ -211,7 +213,7 @@ func TestAfter(t *testing.T) {
 	}
 	lines := bytes.SplitAfter(log, []byte("\n"))
 	off := 0
-	for i := 0; i < 55; i++ {
+	for i := range many - 5 {
 		off += len(lines[i])
 	}
 	after := filepath.Join(t.TempDir(), "later.ndjson")
@@ -224,7 +226,7 @@ func TestAfter(t *testing.T) {
 		var out bytes.Buffer
 		o := options(h, &out)
 		o.After = after
-		err := Run(context.Background(), o, feedOf(messages(100, 101)))
+		err := Run(context.Background(), o, feedOf(messages(many+40, many+41)))
 		return out.String(), err
 	}
 	write(fmt.Sprintf(`{"seq":%d,"x":1}`+"\n", off))
