@@ -73,7 +73,7 @@ first | last
 > afterwards | beforehand
 earlier | later
 previous | next
-> until | only before
+> until | after
 > then waits | but first waits
 sebelum | sesudah
 > setelah | sebelum
@@ -200,6 +200,10 @@ var (
 // quantified is what a "not" behind it says something else of than the opposite.
 var quantified = regexp.MustCompile(`(?i)\b(?:only|at most|at least|each|every|both|all|most|any)\b`)
 
+// condition opens a clause that says when something is so: denied, it leaves open
+// whether the sentence was right.
+var condition = regexp.MustCompile(`(?i)\b(?:that|which|who|whose|if|when|where|while|unless|because|since|until|as|so)\b[^,;:.()]*$`)
+
 // deny makes a sentence say that it is not so: takes one no out of it or, where it
 // has none, puts one in.
 func deny(s *subject, sentence string, _ *edit) (string, edit, bool) {
@@ -212,7 +216,7 @@ func deny(s *subject, sentence string, _ *edit) (string, edit, bool) {
 		var ways []way
 		for _, d := range list {
 			for _, m := range p.find(d.re) {
-				if i == 1 && quantified.MatchString(sentence[:m[0]]) {
+				if i == 1 && quantified.MatchString(sentence[:m[0]]) || condition.MatchString(sentence[:m[0]]) {
 					continue
 				}
 				ways = append(ways, way{d, m})

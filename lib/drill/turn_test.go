@@ -22,6 +22,7 @@ func TestTurns(t *testing.T) {
 		{"verb", deny, "It returns nil.", []string{"It does not return nil."}},
 		{"Indonesian", deny, "Berkas tidak dihapus.", []string{"Berkas dihapus."}},
 		{"Japanese", deny, "上限は5です。", []string{"上限は5ではありません。"}},
+		{"not in a condition", deny, "If it is closed, it returns nil.", []string{"If it is closed, it does not return nil."}},
 		{"bound", turnBound, "At most three.", []string{"At least three."}},
 		{"longest bound first", turnBound, "No more than 3 of the largest.", []string{"No less than 3 of the largest.", "No more than 3 of the smallest."}},
 		{"order", turnOrder, "It is synced before the rename.", []string{"It is synced after the rename."}},
