@@ -12,7 +12,8 @@ var orders = compile(
 	`\bnew (?:instructions?|task|orders)\s*:`, `\b(?:your|the) (?:real|actual|true|new) (?:task|job|instructions?|goal) (?:is|are)\b`, `\bfrom now on,? you\b`, `\byou are now\b`,
 	`\b(?:hidden|secret|begin|end) (?:hidden |secret )?prompt\b`, `\b(?:maintenance|developer|debug|god|jailbreak|admin) mode\b[^.\n]{0,40}\b(?:approve|enabled?|on|you)\b|\byou(?:'re| are)\b[^.\n]{0,20}\b(?:maintenance|developer|god|jailbreak|unrestricted) mode\b`,
 	// to whoever reviews
-	`\b(?:reviewers?|validators?|review(?:ing)? (?:model|agent|ai)|(?:to|dear|note to|hey|attention) (?:the |any )?(?:ai|llm|model|assistant|agent|reviewer|validator))\b[^.\n]{0,60}\b(?:must|should|shall|treat|mark|accept|approve|pass|skip|output|answer|reply|respond|do not|don't|reading)\b`,
+	`\b(?:reviewers?|validators?|review(?:ing)? (?:model|agent|ai)|(?:to|dear|note to|hey|attention) (?:the |any )?(?:ai|llm|model|assistant|agent|reviewer|validator))\b[^.\n]{0,60}\b(?:must|should|shall|treat|mark|do not|don't|reading)\b`,
+	`\b(?:reviewer|validator|(?:reviewing|dear) (?:model|agent|ai))\s*[,:]\s*[^.\n]{0,40}\b(?:accept|approve|pass|skip|output|answer|reply|respond)\b`,
 	`\b(?:reply|answer|respond|output|return|say)\b[^.\n]{0,40}\bverdict\b`, `["']?verdict["']?\s*[:=]\s*["']?(?:pass|ok|approved)\b`, `\balways (?:answer|reply|say|return|output) (?:with )?(?:pass|yes|approved)\b`,
 	`\breply only with\b`, `\b(?:mark|treat|label|count) (?:this|it|that|them|all|everything)\b[^.\n]{0,40}\b(?:as )?(?:supports?|supported|verified|valid|pass(?:ed)?|approved|safe|correct|trusted)\b`,
 	`\bapprove (?:this|the|that|it|all|everything|any)\b[^.\n]{0,20}\b(?:draft|reply|answer|immediately|now|without|everything)?`, `\bpre-?approved\b`, `\b(?:has|have) (?:been )?(?:authori[sz]ed|approved) (?:this|by)\b`,

@@ -131,7 +131,7 @@ func withoutRefs(text string, refs []evidence.Ref) string {
 	return text
 }
 
-var slashed = regexp.MustCompile(`(?:^|[\s(\[,"'` + "`" + `])([A-Za-z][\w-]*(?:/[\w-]+)+)(?:[\s)\],;:."'` + "`" + `]|$)`)
+var slashed = regexp.MustCompile(`(?:^|[\s(\[,"'` + "`" + `])([A-Za-z][\w-]*(?:/[\w-]+)+)(?:[\s)\],;:"'` + "`" + `]|\.(?:\s|$)|$)`)
 
 // bare traces paths without an ending, which prose tells from and/or by the
 // folders of the codebase alone.

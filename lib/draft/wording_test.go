@@ -127,3 +127,48 @@ func TestUntraced(t *testing.T) {
 		}
 	}
 }
+
+// TestTrace: everything that a draft names is followed to a place, or named.
+func TestTrace(t *testing.T) {
+	lines := strings.Split("package retry\n\n// Wait is the pause between two tries.\nconst Wait = 30 * time.Second\n", "\n")
+	s := Sources{
+		Texts:  []string{"why does --slow take 7 tries?"},
+		Refs:   []evidence.Ref{{Kind: evidence.File, Ref: "lib/retry.go:4", SupportsClaim: "Wait is half a minute."}},
+		Exists: func(p string) bool { return p == "lib/fetch.go" || p == "lib/fetch" },
+	}
+	found := []evidence.Finding{{Path: "lib/retry.go", Start: 4, End: 4, Lines: lines[3:4], Text: strings.Join(lines, "\n"), Taken: []*evidence.Evidence{evidence.Take("lib/retry.go", lines, 1)}}}
+	for text, want := range map[string]string{
+		"`Wait` is 30s.":                 "name Wait: lib/retry.go:3, number 30s: lib/retry.go:4",
+		"It waits 30 minutes.":           "number 30 minutes: ",
+		"Seven or 7 tries with `--slow`": "flag --slow: the question, number 7: the question",
+		"See lib/fetch.go and lib/fetch": "path lib/fetch.go: the codebase, path lib/fetch: the codebase",
+		"See lib/fecth.go and lib/fecth": "path lib/fecth.go: , path lib/fecth: ",
+		"On L4, not on line 99":          "place line 4: reference 1, place line 99: ",
+	} {
+		var got []string
+		for _, x := range Trace(text, s, found) {
+			got = append(got, x.Kind+" "+x.Text+": "+x.To)
+		}
+		if g := strings.Join(got, ", "); g != want {
+			t.Errorf("%q:\n got %s\nwant %s", text, g, want)
+		}
+	}
+}
+
+// TestOpposed: a draft that turns what its lines, or its own claims, say.
+func TestOpposed(t *testing.T) {
+	lines := []string{"// Jobs wait at most 5 seconds for a slot and are never retried."}
+	s := Sources{Refs: []evidence.Ref{{Kind: evidence.File, Ref: "q.go:1", SupportsClaim: "Jobs get a slot within 5 seconds, the oldest first."}}}
+	found := []evidence.Finding{{Result: evidence.Supports, Path: "q.go", Start: 1, End: 1, Lines: lines, Taken: []*evidence.Evidence{evidence.Take("q.go", lines, 1)}}}
+	for text, want := range map[string]string{
+		"Jobs wait up to five seconds for a slot.":           "",
+		"They are not retried.":                              "",
+		"Jobs wait at least 5 seconds for a slot.":           `the draft says "at least", q.go:1 has "at most"`,
+		"Jobs are always retried.":                           `the draft says "always", q.go:1 has "never"`,
+		"Jobs get a slot within 5 seconds, the newest first": `the draft says "newest", the claim of reference 1 has "oldest"`,
+	} {
+		if got := strings.Join(Opposed("the draft", text, s, found), " "); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

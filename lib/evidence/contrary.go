@@ -458,12 +458,12 @@ func valuesOf(line string, n int) []value {
 	}
 	var out []value
 	for _, q := range quantities(line, true) {
-		if key := keyOf(line[:q.at]); len(key) > 0 {
+		if key := keyOf(tail(line[:q.at])); len(key) > 0 {
 			out = append(out, value{key: key, is: q, line: n})
 		}
 	}
 	for _, m := range truth.FindAllStringIndex(line, 3) {
-		if key := keyOf(line[:m[0]]); len(key) > 0 {
+		if key := keyOf(tail(line[:m[0]])); len(key) > 0 {
 			w := strings.ToLower(line[m[0]:m[1]])
 			out = append(out, value{key: key, is: quantity{text: line[m[0]:m[1]]}, truth: 1 - 2*b2i(w == "false" || w == "no" || w == "off"), line: n})
 		}

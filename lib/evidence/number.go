@@ -251,10 +251,14 @@ func suffix(rest string) (unit, int) {
 	return unit{}, 0
 }
 
+const maxAround = 200 // bytes around a number in which its name and its remark are looked for
+
+func tail(s string) string { return s[max(0, len(s)-maxAround):] }
+
 // hinted is the unit that the code around a number names: its key, the function
 // that it is given to, the remark behind it.
 func hinted(text string, i, end int) unit {
-	line := text[strings.LastIndexByte(text[:i], '\n')+1 : i]
+	line := tail(text[strings.LastIndexByte(text[:i], '\n')+1 : i])
 	if m := unitBefore.FindStringSubmatch(line); m != nil {
 		u, _ := unitOf(m[1])
 		return u
@@ -264,7 +268,7 @@ func hinted(text string, i, end int) unit {
 			return u
 		}
 	}
-	rest, _, _ := strings.Cut(text[end:], "\n")
+	rest, _, _ := strings.Cut(text[end:min(len(text), end+maxAround)], "\n")
 	if m := called.FindStringSubmatch(rest); m != nil {
 		u, _ := unitOf(m[1])
 		return u
