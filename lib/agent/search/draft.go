@@ -80,9 +80,7 @@ func shown(question string, hits []rank.Hit) []rank.Hit {
 		if err != nil || p.Path != h.Path || len(h.Words) == 0 {
 			return true
 		}
-		ref := reference(h)
-		ref.Quote = strings.Join(h.Lines, "\n")
-		return !safe(question, ref)
+		return !safe(question, reference(h))
 	})
 }
 

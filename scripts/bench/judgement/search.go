@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"strings"
 
-	"tri/lib/rank"
+	"tri/lib/agent"
+	"tri/lib/agent/search"
+	"tri/lib/draft"
+	"tri/lib/evidence"
 )
 
 func init() {
@@ -81,11 +85,7 @@ func searchPart(out io.Writer, in inputs) error {
 		if err != nil {
 			return err
 		}
-		x, err := rank.Open(dir)
-		if err != nil {
-			return err
-		}
-		defer x.Close()
+		finder := search.New()
 		for _, half := range []string{"tuned", "untouched"} {
 			all, err := questions(in.data, dir, c.name, half)
 			if err != nil {
@@ -96,13 +96,9 @@ func searchPart(out io.Writer, in inputs) error {
 				keys = append(keys, "  "+c.name+" "+half)
 			}
 			for _, q := range all {
-				found, err := x.Search(context.Background(), q.Question, most)
+				refs, err := answered(finder, dir, q.Question)
 				if err != nil {
 					return err
-				}
-				var refs []ref
-				for _, h := range found.Hits {
-					refs = append(refs, ref{h.Path, h.Start, h.End})
 				}
 				baseRefs := base.search(q.Question)
 				for _, key := range keys {
@@ -125,6 +121,29 @@ func searchPart(out io.Writer, in inputs) error {
 		ours[key].print(out, key+", search")
 	}
 	return errors.Join(speed(out), foreign(out, in), tokens(out, in))
+}
+
+// answered are the references of the draft that the search makes, none where it
+// says that it found nothing: what a person gets, and not what a ranking knows.
+func answered(finder *search.Client, dir, question string) ([]ref, error) {
+	res, err := finder.Run(context.Background(), agent.Task{Question: question, Codebase: dir})
+	if errors.Is(err, agent.ErrNothing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var ret draft.Return
+	if err := json.Unmarshal(res.Value, &ret); err != nil {
+		return nil, err
+	}
+	var refs []ref
+	for _, r := range ret.EvidenceRefs {
+		if p, err := evidence.Parse(r.Ref); err == nil && r.Kind == evidence.File {
+			refs = append(refs, ref{p.Path, p.Start, max(p.Start, p.End)})
+		}
+	}
+	return refs, nil
 }
 
 // missed names a question that search answers badly, to learn from.
