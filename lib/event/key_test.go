@@ -66,3 +66,30 @@ func TestParseRefusesCaseFolding(t *testing.T) {
 		}
 	}
 }
+
+// TestParseReadsNamesExactly: nothing that encoding/json folds reaches the struct.
+func TestParseReadsNamesExactly(t *testing.T) {
+	good := `{"platform":"slack","chat_id":"C1","message_id":"1","content":"x","classification":"ack","sender":{"id":"a","type":"user"},"attachments":[{"name":"f"}],"mentions":[]}`
+	if _, err := Parse([]byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string]string{
+		"long s":              strings.Replace(good, `"classification"`, `"claſſification"`, 1),
+		"long s, escaped":     strings.Replace(good, `"classification"`, `"cla\u017f\u017fification"`, 1),
+		"both":                strings.Replace(good, `"classification":"ack"`, `"classification":"ack","claſſification":"ambient"`, 1),
+		"Kelvin":              strings.Replace(good, `"mentions"`, `"permalin\u212a":"x","mentions"`, 1),
+		"case in sender":      strings.Replace(good, `"id":"a"`, `"id":"a","ID":"b"`, 1),
+		"double in sender":    strings.Replace(good, `"id":"a"`, `"id":"a","id":"b"`, 1),
+		"case in attachments": strings.Replace(good, `"name":"f"`, `"Name":"f"`, 1),
+	} {
+		if bad == good {
+			t.Fatal(name)
+		}
+		if e, err := Parse([]byte(bad)); err == nil {
+			t.Errorf("%s: accepted: %+v", name, e)
+		}
+	}
+	if e, err := Parse([]byte(strings.Replace(good, `"mentions"`, `"X-Sender":1,"größe":{"ID":1},"mentions"`, 1))); err != nil || e.Sender.ID != "a" {
+		t.Errorf("a field of others: %v", err)
+	}
+}
