@@ -11,12 +11,16 @@ import (
 // has at most.
 const longest = 4
 
+// rare is the share of the rightly dropped messages that a phrase may be in: what
+// is more common ("in", "was") tells nothing, however the labels fell.
+const rare = 0.02
+
 // candidates are phrases of misses that tell them from rightly dropped messages,
 // the best first. A phrase counts once a message.
 func candidates(misses, rights []string) (out []Proposal) {
 	in, not := count(misses), count(rights)
 	for phrase, m := range in {
-		if m < support {
+		if m < support || float64(not[phrase]) > rare*float64(len(rights)) {
 			continue
 		}
 		if s := odds(m, len(misses), not[phrase], len(rights)); s > 0 {

@@ -44,6 +44,7 @@ type Tuning struct {
 const (
 	support = 2
 	enough  = 10
+	precise = 3 // times as many labelled misses as rightly dropped messages it must catch
 	trials  = 3 // times as many phrases are tried as proposed
 )
 
@@ -127,7 +128,7 @@ func (t *tuner) run(ctx context.Context, most int) (*Tuning, error) {
 			return nil, err
 		}
 		p.Phrase, p.Score = c.Phrase, c.Score
-		if p.Catches > p.Wrong && p.adds(covered) {
+		if p.Catches > precise*p.Wrong && p.adds(covered) {
 			out.Proposals = append(out.Proposals, p)
 		}
 	}
