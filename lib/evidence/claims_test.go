@@ -55,7 +55,7 @@ func TestClaims(t *testing.T) {
 	for _, half := range []struct {
 		name           string
 		alarms, caught int // percent: no more false alarms, no fewer caught
-	}{{"tuned", 2, 90}, {"untouched", 6, 75}} {
+	}{{"tuned", 2, 90}, {"untouched", 5, 85}} {
 		var right, alarms, inverted, caught int
 		for _, b := range blocks(t, "claims-"+half.name+".txt") {
 			for _, c := range b.right {

@@ -108,7 +108,7 @@ func (e *Evidence) at(line int) string {
 func Contrary(claim string, against ...*Evidence) string {
 	for _, s := range sentences(plainClaim(claim)) {
 		c := analyse(s, false)
-		if lists(s) {
+		if lists(s) || repeated(&c, against) {
 			continue
 		}
 		if why := valued(c, against); why != "" {
@@ -177,7 +177,7 @@ func opposed(c clause, against []*Evidence) string {
 	}
 	slices.SortStableFunc(all, func(a, b compared) int { return -compare(a.share, b.share) })
 	for _, x := range all {
-		if (conditional(&c) || conditional(x.p)) && x.share < alikeCase {
+		if (conditional(&c) || conditional(x.p)) && (x.share < alikeCase || len(c.content) < leastSame) {
 			continue
 		}
 		if x.share < alike || x.e.prose && x.share < alikeProse {

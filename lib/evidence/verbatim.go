@@ -16,6 +16,23 @@ const (
 	shareSame, shareAlike = 75, 85
 )
 
+// repeated reports whether a sentence of prose says c word for word.
+func repeated(c *clause, against []*Evidence) bool {
+	if len(c.terms) < leastSame {
+		return false
+	}
+	said := " " + joinTerms(c.terms) + " "
+	for _, e := range against {
+		for i := range e.all {
+			p := &e.all[i]
+			if !p.code && !e.prose && len(p.negs) == len(c.negs) && strings.Contains(" "+joinTerms(p.terms)+" ", said) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // altered finds a sentence of prose that c repeats but for a word or two, and
 // tells which words. Words of one family and small words are no change.
 func altered(c clause, against []*Evidence) string {
