@@ -58,6 +58,7 @@ type Feature string
 const (
 	Edits     Feature = "edits"
 	Deletions Feature = "deletions"
+	Traces    Feature = "deletions that nobody heard" // can be found out later
 	Threads   Feature = "threads"
 	History   Feature = "history"
 	Memory    Feature = "memory"
@@ -65,6 +66,7 @@ const (
 	Files     Feature = "files"
 	Lines     Feature = "lines" // newlines in a message
 	Long      Feature = "long"  // messages of 10 KiB
+	Emoji     Feature = "emoji" // to the byte
 )
 
 func has(w World, f Feature) bool {

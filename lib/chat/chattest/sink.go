@@ -181,7 +181,7 @@ func sentTexts(t *testing.T, w World) {
 		if name == "long" && !has(w, Long) || strings.Contains(text, "\n") && !has(w, Lines) {
 			continue
 		}
-		if w.Sees(text) != text {
+		if w.Sees(text) != text && (name != "emoji" || has(w, Emoji)) {
 			t.Errorf("%s: the platform must hold %.80q, gives %.80q", name, text, w.Sees(text))
 		}
 		check(name, text)

@@ -1,0 +1,162 @@
+package slack
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/chat/web"
+)
+
+const (
+	// deepLook and shallowLook are how far behind what is known threads and edits are
+	// looked for: at a start, and later.
+	deepLook    = 7 * 24 * time.Hour
+	shallowLook = 24 * time.Hour
+	page        = "999"       // the most that one answer has
+	nodes       = time.Minute // that the clocks of Slack's machines may differ by
+)
+
+// overlap is read again before the log's last time: an event may have been lost
+// on the way, with later ones heard, for as long as one sweep is from the next.
+func overlap(sweep time.Duration) time.Duration { return sweep + 5*time.Minute }
+
+// catchUp emits what was missed, of all chats together and in the order in which
+// it happened: wherever it is cut off, nothing older than what is in the log is
+// missing from it.
+func (l *listening) catchUp(ctx context.Context) error {
+	if _, err := l.me(ctx); err != nil {
+		return err
+	}
+	now := l.api.ServerTime(l.api.Now())
+	if l.other.IsZero() {
+		l.other = now.Add(-nodes) // a first start tells the last minute, as a restart would
+	}
+	chats, err := l.watched(ctx)
+	if err != nil {
+		return err
+	}
+	var missed []message
+	rooms := map[string]room{}
+	for _, id := range chats {
+		r, ok, err := l.hears(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		rooms[id] = r
+		found, err := l.missed(ctx, id)
+		if web.StatusOf(err) == http.StatusNotFound {
+			if !l.told[id] {
+				l.Say("slack: chat %s cannot be read: %v", id, err)
+			}
+			l.told[id] = true
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		missed = append(missed, found...)
+	}
+	slices.SortStableFunc(missed, func(a, b message) int {
+		return cmp.Or(a.changed().Compare(b.changed()), cmp.Compare(a.TS, b.TS))
+	})
+	if err := l.tell(ctx, missed, rooms, now); err != nil {
+		return err
+	}
+	for _, id := range chats {
+		l.since[id] = now.Add(-nodes)
+	}
+	l.other, l.past, l.deep = now.Add(-nodes), true, true
+	return nil
+}
+
+// tell emits missed messages, those apart that were emitted already.
+func (l *listening) tell(ctx context.Context, missed []message, rooms map[string]room, now time.Time) error {
+	fresh, talking := 0, map[string]bool{}
+	for part := range slices.Chunk(missed, batch) {
+		var g gathered
+		for i := range part {
+			m := &part[i]
+			e, ok, err := l.event(ctx, m, rooms[m.Chat])
+			if err != nil {
+				return err
+			}
+			id := e.Identity()
+			if !ok || l.recent.has(id) {
+				continue
+			}
+			g.add(e, id)
+			// What is only read again for the overlap, or on its way, is no recovery.
+			if t := m.changed(); t.After(l.Last[m.Chat]) && t.Before(now.Add(-5*time.Second)) {
+				fresh++
+				talking[m.Chat] = true
+			}
+		}
+		if err := l.durable(&g); err != nil {
+			return err
+		}
+	}
+	if fresh > 0 && l.past {
+		l.Say("slack: recovered %d messages and changes of %d chats", fresh, len(talking))
+	}
+	return nil
+}
+
+// from is the time behind which a chat's messages may have been missed.
+func (l *listening) from(chat string) time.Time {
+	if t, ok := l.since[chat]; ok {
+		return t
+	}
+	return l.other
+}
+
+// missed reads the messages of a chat that were written or edited later than what
+// is known, each once, as it stands now, and what is left of threads whose first
+// message was deleted. An edit of what is older than the look back, one in a
+// thread where nothing new was said, and a message that is gone without a trace,
+// Slack does not show.
+func (l *listening) missed(ctx context.Context, chat string) ([]message, error) {
+	since := l.from(chat)
+	look := deepLook
+	if l.deep {
+		look = shallowLook
+	}
+	oldest := ts(since.Add(-look))
+	found := map[string]message{}
+	keep := func(r gjson.Result) (m message, ok bool) {
+		if m, ok = parse(chat, r); ok && (m.Gone != "" || m.changed().After(since)) {
+			found[m.TS] = m
+		}
+		return m, ok
+	}
+	var threads []string
+	in := url.Values{"channel": {chat}, "oldest": {oldest}, "limit": {page}}
+	err := l.pages(ctx, "conversations.history", in, "messages", func(r gjson.Result) {
+		if m, ok := keep(r); ok && m.Thread == "" && at(m.LatestReply).After(since) {
+			threads = append(threads, m.TS)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, root := range threads {
+		in := url.Values{"channel": {chat}, "ts": {root}, "oldest": {oldest}, "limit": {page}}
+		err := l.pages(ctx, "conversations.replies", in, "messages", func(r gjson.Result) { keep(r) })
+		if err != nil && web.CodeOf(err) != "thread_not_found" {
+			return nil, err
+		}
+	}
+	all := make([]message, 0, len(found))
+	for _, m := range found {
+		all = append(all, m)
+	}
+	return all, nil
+}

@@ -1,0 +1,296 @@
+// Package slack is a workspace of Slack seen as an app's bot user: messages,
+// edits and deletions as events, clicks and reactions as actions, and replies in
+// threads. It speaks the Web API and Socket Mode (or the Events API by webhook)
+// itself, as https://docs.slack.dev has them.
+package slack
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/sysexit"
+)
+
+var (
+	_ chat.Source   = (*Client)(nil)
+	_ chat.App      = (*Client)(nil)
+	_ chat.Checker  = (*Client)(nil)
+	_ chat.Sink     = (*Sink)(nil)
+	_ chat.Signaler = (*Sink)(nil)
+)
+
+// platform names this platform in events.
+const platform = "slack"
+
+// Options say which workspace, as whom, and what of it.
+type Options struct {
+	URL      string   // default https://slack.com/api/
+	Token    string   // xoxb-: the bot's
+	AppToken string   // xapp-: of the app, for Socket Mode
+	Secret   string   // the app's signing secret, for Listen
+	Listen   string   // host:port where the Events API comes to; "": Socket Mode
+	Chats    []string // channel ids to watch; none: all public channels that the bot is in
+
+	// AllowExternal lets guests, people of other organizations, and channels that
+	// are shared with them in.
+	AllowExternal bool
+
+	HTTP   *http.Client
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
+	Chance func() float64
+	// Pulse is how often a socket is asked for a sign of life. Default 30 s.
+	Pulse time.Duration
+	// Sweep is how often the history is read for what never came. Default 10 min.
+	Sweep time.Duration
+	// Listener is used in the place of Listen.
+	Listener net.Listener
+}
+
+// Client is one app in one workspace.
+type Client struct {
+	o     Options
+	api   *web.Client // as the bot
+	app   *web.Client // as the app; nil without Socket Mode
+	chats map[string]bool
+
+	mu     sync.Mutex
+	self   *account
+	scopes string // of the bot's token, as the last answer said
+	people map[string]person
+	rooms  map[string]room
+}
+
+// account is the bot.
+type account struct {
+	User, Bot, Name        string
+	Team, TeamName, Domain string // Domain is the workspace's address, https://….slack.com/
+	Enterprise             string
+}
+
+// New returns the client of an app. It does not reach out.
+func New(o Options) (*Client, error) {
+	c, err := newClient(o)
+	if err != nil {
+		return nil, err
+	}
+	switch hooked := o.Listen != "" || o.Listener != nil; {
+	case hooked && o.Secret == "":
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("slack: no signing secret")), "Basic Information > App Credentials > Signing Secret; without listen, Socket Mode needs none")
+	case !hooked:
+		if err := kind(o.AppToken, "app token", "xapp-"); err != nil {
+			return nil, err
+		}
+		if c.app, err = web.New(c.webOptions(o.AppToken)); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func newClient(o Options) (*Client, error) {
+	o.URL, o.Pulse, o.Sweep = cmp.Or(o.URL, "https://slack.com/api/"), cmp.Or(o.Pulse, 30*time.Second), cmp.Or(o.Sweep, 10*time.Minute)
+	if err := kind(o.Token, "bot token", "xoxb-"); err != nil {
+		return nil, err
+	}
+	c := &Client{o: o, people: map[string]person{}, rooms: map[string]room{}}
+	for _, id := range o.Chats {
+		if !chatID.MatchString(id) {
+			return nil, sysexit.With(sysexit.Config, fmt.Errorf("slack: chat %q: a channel's id is like C024BE91L", id))
+		}
+		if c.chats == nil {
+			c.chats = map[string]bool{}
+		}
+		c.chats[id] = true
+	}
+	var err error
+	c.api, err = web.New(c.webOptions(o.Token))
+	return c, err
+}
+
+func (c *Client) webOptions(token string) web.Options {
+	return web.Options{
+		Base: c.o.URL, Judge: c.judge, HTTP: c.o.HTTP, Now: c.o.Now, Sleep: c.o.Sleep, Chance: c.o.Chance,
+		Sign: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) },
+	}
+}
+
+// kind refuses a token that is of another kind: they are easily swapped.
+func kind(token, what, prefix string) error {
+	if err := web.Word("slack "+what, token); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(token, prefix) {
+		return sysexit.With(sysexit.Config, fmt.Errorf("slack %s: does not begin with %s", what, prefix))
+	}
+	return nil
+}
+
+// Ids as Slack gives them; nothing else is taken for one.
+var (
+	chatID  = regexp.MustCompile(`^[CDG][A-Z0-9]{2,20}$`)
+	anyID   = regexp.MustCompile(`^[A-Z][A-Z0-9]{1,20}$`)
+	stampID = regexp.MustCompile(`^[0-9]{9,11}\.[0-9]{6}$`)
+	appPart = regexp.MustCompile(`^xapp-\d+-(A[A-Z0-9]+)-`)
+)
+
+// AppID implements chat.App: an app's connections share its events.
+func (c *Client) AppID() string {
+	if m := appPart.FindStringSubmatch(c.o.AppToken); m != nil {
+		return platform + " " + m[1]
+	}
+	return fmt.Sprintf("%s %x", platform, sha256.Sum256([]byte(c.o.Token)))
+}
+
+// judge finds the no in an answer: Slack says it with status 200.
+func (c *Client) judge(h http.Header, body []byte) error {
+	if s := h.Get("X-Oauth-Scopes"); s != "" {
+		c.mu.Lock()
+		c.scopes = s
+		c.mu.Unlock()
+	}
+	if !gjson.ValidBytes(body) {
+		return &web.Error{Status: http.StatusBadGateway, Text: "is not Slack's"}
+	}
+	r := gjson.ParseBytes(body)
+	if r.Get("ok").Bool() {
+		return nil
+	}
+	code := r.Get("error").String()
+	e := &web.Error{Status: status(code), Code: code, After: web.RetryAfter(h)}
+	if needed := r.Get("needed").String(); needed != "" {
+		e.Text = "needs " + needed
+	}
+	return e
+}
+
+// status sorts Slack's errors by what they mean, as HTTP has them.
+func status(code string) int {
+	switch code {
+	case "ratelimited", "rate_limited":
+		return http.StatusTooManyRequests
+	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type":
+		return http.StatusUnauthorized
+	case "missing_scope", "no_permission", "access_denied", "ekm_access_denied", "org_login_required", "team_access_not_granted":
+		return http.StatusForbidden
+	case "channel_not_found", "not_in_channel", "thread_not_found", "message_not_found", "user_not_found", "users_not_found", "user_not_visible":
+		return http.StatusNotFound
+	case "internal_error", "fatal_error", "service_unavailable", "team_added_to_org", "":
+		return http.StatusServiceUnavailable // part of it may have been done
+	}
+	return http.StatusBadRequest
+}
+
+// maxAgain is how often a read is asked again that Slack could not answer.
+const maxAgain = 4
+
+// read asks for what changes nothing.
+func (c *Client) read(ctx context.Context, method string, in url.Values) (gjson.Result, error) {
+	for try := 1; ; try++ {
+		var b []byte
+		err := c.api.Read(ctx, web.Request{Method: http.MethodPost, Path: method, Form: in}, &b)
+		if err == nil {
+			return gjson.ParseBytes(b), nil
+		}
+		if web.StatusOf(err) < 500 || try == maxAgain {
+			return gjson.Result{}, c.explain(err)
+		}
+		if err := c.api.Sleep(ctx, c.api.Backoff(try)); err != nil {
+			return gjson.Result{}, err
+		}
+	}
+}
+
+// pages reads all pages of a list and calls each for what is at path.
+func (c *Client) pages(ctx context.Context, method string, in url.Values, path string, each func(gjson.Result)) error {
+	for {
+		r, err := c.read(ctx, method, in)
+		if err != nil {
+			return err
+		}
+		for _, item := range r.Get(path).Array() {
+			each(item)
+		}
+		next := r.Get("response_metadata.next_cursor").String()
+		switch {
+		case next == "" && r.Get("has_more").Bool():
+			return fmt.Errorf("%s: there is more, and no way to it", method)
+		case next == "":
+			return nil
+		case next == in.Get("cursor"):
+			return fmt.Errorf("%s: its pages do not go on", method)
+		}
+		in.Set("cursor", next)
+	}
+}
+
+// me is the bot's own account.
+func (c *Client) me(ctx context.Context) (account, error) {
+	c.mu.Lock()
+	self := c.self
+	c.mu.Unlock()
+	if self != nil {
+		return *self, nil
+	}
+	r, err := c.read(ctx, "auth.test", nil)
+	if err != nil {
+		return account{}, err
+	}
+	self = &account{
+		User: r.Get("user_id").String(), Bot: r.Get("bot_id").String(), Name: r.Get("user").String(), Team: r.Get("team_id").String(),
+		TeamName: r.Get("team").String(), Domain: r.Get("url").String(), Enterprise: r.Get("enterprise_id").String(),
+	}
+	if !anyID.MatchString(self.User) {
+		return account{}, sysexit.With(sysexit.Unavailable, errors.New("auth.test: is not Slack's answer"))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.self = self
+	return *self, nil
+}
+
+// forgetMe has the token be tried again.
+func (c *Client) forgetMe() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.self = nil
+}
+
+// explain gives what can be mended by a person its status and a hint.
+func (c *Client) explain(err error) error {
+	e := (*web.Error)(nil)
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch {
+	case e.Code == "not_allowed_token_type":
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "Socket Mode takes the app's token (xapp-), all else the bot's (xoxb-)")
+	case e.Status == http.StatusUnauthorized:
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token is not, or no longer, good: install the app again and copy its token")
+	case e.Code == "missing_scope":
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "add the scope (tri-watch slack --print-manifest has all) and install the app again")
+	case e.Status >= 300 && e.Status < 400:
+		return sysexit.With(sysexit.Config, err)
+	}
+	return err
+}
+
+// hopeless reports whether waiting cannot mend err.
+func hopeless(err error) bool {
+	s, ok := sysexit.Of(err)
+	return ok && (s == sysexit.NoPerm || s == sysexit.Config)
+}

@@ -1,0 +1,251 @@
+package slack
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/event"
+)
+
+// message is a message as an event or the history tells it.
+type message struct {
+	Chat, TS, Thread string // Thread is "" for a message that stands alone or begins one
+	Subtype          string
+	User, Bot, Name  string // Name is what a bot calls itself
+	Team             string // of the sender
+	Raw              string // text, with Slack's marks
+	Edited           string // when it got this text, "" for never
+	Gone             string // when it was deleted, "" for not
+	LatestReply      string
+	Files            []event.Attachment
+}
+
+// spoken are the subtypes that are somebody's words; others are notices.
+var spoken = map[string]bool{
+	"": true, "bot_message": true, "me_message": true, "file_share": true, "thread_broadcast": true, "reply_broadcast": true, "file_comment": true,
+}
+
+// parse reads a message; false for what has no ids. Nothing else in it can keep
+// it from being heard: a field of another kind than Slack names is as if it were
+// not there.
+func parse(chat string, r gjson.Result) (message, bool) {
+	m := message{
+		Chat: chat, TS: str(r, "ts"), Thread: str(r, "thread_ts"), Subtype: str(r, "subtype"), User: str(r, "user"), Bot: str(r, "bot_id"),
+		Name: first(str(r, "username"), str(r, "bot_profile.name")), Team: first(str(r, "user_team"), str(r, "team")),
+		Raw: str(r, "text"), Edited: str(r, "edited.ts"), LatestReply: str(r, "latest_reply"),
+	}
+	if !chatID.MatchString(chat) || !stampID.MatchString(m.TS) {
+		return message{}, false
+	}
+	if m.Thread == m.TS || !stampID.MatchString(m.Thread) {
+		m.Thread = ""
+	}
+	if !stampID.MatchString(m.Edited) {
+		m.Edited = ""
+	}
+	if !stampID.MatchString(m.LatestReply) {
+		m.LatestReply = ""
+	}
+	if m.Subtype == "tombstone" { // what is left of a thread's first message
+		m.Gone = m.TS
+	}
+	for _, a := range list(r, "attachments") { // what bots say is often only there
+		if m.Raw == "" {
+			m.Raw = first(str(a, "text"), str(a, "fallback"))
+		}
+	}
+	for _, f := range list(r, "files") {
+		m.Files = append(m.Files, event.Attachment{
+			ID: str(f, "id"), Name: first(str(f, "name"), str(f, "title"), str(f, "id")), MIME: str(f, "mimetype"), Size: max(f.Get("size").Int(), 0), URL: str(f, "url_private"),
+		})
+	}
+	return m, true
+}
+
+func str(r gjson.Result, path string) string {
+	if v := r.Get(path); v.Type == gjson.String {
+		return v.Str
+	}
+	return ""
+}
+
+func list(r gjson.Result, path string) []gjson.Result {
+	if v := r.Get(path); v.IsArray() {
+		return v.Array()
+	}
+	return nil
+}
+
+// parseEvent reads a message event: a message, or what became of one. It is
+// false where nothing was said: a preview was added, a thread counted.
+func parseEvent(r gjson.Result) (message, bool) {
+	chat := str(r, "channel")
+	switch str(r, "subtype") {
+	case "message_changed":
+		is, was := r.Get("message"), r.Get("previous_message")
+		m, ok := parse(chat, is)
+		switch {
+		case !ok:
+			return message{}, false
+		case m.Gone != "":
+			m.Gone = stampOf(r)
+		case was.IsObject() && str(was, "text") == m.Raw && str(was, "edited.ts") == m.Edited:
+			return message{}, false
+		case m.Edited == "" && !was.IsObject():
+			return message{}, false
+		case m.Edited == "":
+			m.Edited = stampOf(r)
+		}
+		return m, ok
+	case "message_deleted":
+		was, _ := parse(chat, r.Get("previous_message"))
+		if was.Chat == "" || was.TS != str(r, "deleted_ts") {
+			was = message{Chat: chat, TS: str(r, "deleted_ts")}
+		}
+		was.Gone = stampOf(r)
+		return was, chatID.MatchString(chat) && stampID.MatchString(was.TS) && was.Gone != ""
+	case "message_replied":
+		return message{}, false
+	}
+	if r.Get("hidden").Bool() {
+		return message{}, false
+	}
+	return parse(chat, r)
+}
+
+// stampOf is when an event happened.
+func stampOf(r gjson.Result) string {
+	for _, s := range []string{str(r, "event_ts"), str(r, "ts")} {
+		if stampID.MatchString(s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// changed is when m became what it is.
+func (m *message) changed() time.Time {
+	return slices.MaxFunc([]time.Time{at(m.TS), at(m.Edited), at(m.Gone)}, time.Time.Compare)
+}
+
+// at reads a time of Slack's: seconds, a point and six digits.
+func at(ts string) time.Time {
+	sec, frac, ok := strings.Cut(ts, ".")
+	s, err := strconv.ParseInt(sec, 10, 64)
+	us, err2 := strconv.ParseInt(frac, 10, 64)
+	if !ok || err != nil || err2 != nil {
+		return time.Time{}
+	}
+	return time.Unix(s, us*1000).UTC()
+}
+
+// ts writes a time as Slack does.
+func ts(t time.Time) string { return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000) }
+
+func stamp(ts string) string { return at(ts).Format("2006-01-02T15:04:05.000000Z07:00") }
+
+// event brings m into the common shape. It is false where its sender is not to be
+// heard.
+func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bool, error) {
+	self, err := c.me(ctx)
+	if err != nil {
+		return event.Event{}, false, err
+	}
+	e := event.Event{
+		Platform: platform, ChatID: m.Chat, ChatName: r.Name, MessageID: m.TS, MsgType: m.kind(),
+		CreateTime: stamp(m.TS), Mentions: []string{}, Permalink: self.permalink(m),
+	}
+	if m.Thread != "" {
+		e.ThreadID = &m.Thread
+	}
+	external := false
+	if e.Sender, external, err = c.sender(ctx, m, self); err != nil {
+		return event.Event{}, false, err
+	}
+	if external && !c.o.AllowExternal {
+		return event.Event{}, false, nil
+	}
+	if m.Gone != "" {
+		// A message is deleted once: one identity, however we learn of it.
+		e.Deleted, e.EditID, e.EditedAt = true, "deleted", stamp(m.Gone)
+		return e, true, nil
+	}
+	if m.Edited != "" {
+		// Slack counts edits in whole seconds: the text tells two of one second apart.
+		e.EditedAt = stamp(m.Edited)
+		e.EditID = fmt.Sprintf("%s-%.8x", m.Edited, sha256.Sum256([]byte(m.Raw)))
+	}
+	e.Attachments = m.Files
+	if e.Content, e.Mentions, err = c.readable(ctx, m.Raw); err != nil {
+		return event.Event{}, false, err
+	}
+	if !spoken[m.Subtype] {
+		e.Mentions = []string{}
+		return e, true, nil
+	}
+	if r.Direct != "" && e.Sender.ID != self.User && !slices.Contains(e.Mentions, self.User) {
+		e.Mentions = append(e.Mentions, self.User) // what is said to the bot alone is said to the bot
+	}
+	return e, true, nil
+}
+
+// sender is who wrote m, and whether they are a guest or of another organization.
+func (c *Client) sender(ctx context.Context, m *message, self account) (s event.Sender, external bool, err error) {
+	if m.Bot != "" && m.Bot == self.Bot || m.User == self.User {
+		return event.Sender{ID: self.User, Type: "bot", Name: first(m.Name, self.Name)}, false, nil
+	}
+	s = event.Sender{ID: first(m.User, m.Bot, "unknown"), Type: "user", Name: m.Name}
+	if m.Bot != "" || m.Subtype == "bot_message" {
+		s.Type = "bot"
+	}
+	external = self.foreign(m.Team)
+	if m.User == "" || m.User == "USLACKBOT" {
+		if m.User != "" {
+			s.Type, s.Name = "bot", "Slackbot"
+		}
+		return s, external, nil
+	}
+	p, err := c.person(ctx, m.User)
+	if err != nil {
+		return event.Sender{}, false, err
+	}
+	if p.Bot {
+		s.Type = "bot"
+	}
+	s.Name = first(s.Name, p.Name)
+	return s, external || p.External, nil
+}
+
+func (m *message) kind() string {
+	switch {
+	case !spoken[m.Subtype] && m.Gone == "":
+		return "system"
+	case m.Raw == "" && len(m.Files) > 0:
+		if strings.HasPrefix(m.Files[0].MIME, "image/") {
+			return "image"
+		}
+		return "file"
+	case m.Thread != "":
+		return "thread_reply"
+	}
+	return "text"
+}
+
+// permalink is what chat.getPermalink answers.
+func (a account) permalink(m *message) string {
+	if !strings.HasPrefix(a.Domain, "https://") && !strings.HasPrefix(a.Domain, "http://") {
+		return ""
+	}
+	link := strings.TrimSuffix(a.Domain, "/") + "/archives/" + m.Chat + "/p" + strings.Replace(m.TS, ".", "", 1)
+	if m.Thread != "" {
+		link += "?thread_ts=" + m.Thread + "&cid=" + m.Chat
+	}
+	return link
+}

@@ -1,0 +1,177 @@
+package slack
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/chat/web"
+)
+
+// What is known of people and chats is asked again after these times, and all of
+// it is forgotten when it is more than maxKnown.
+const (
+	maxKnown   = 20000
+	personTime = 6 * time.Hour
+	roomTime   = 10 * time.Minute
+)
+
+// person is an account.
+type person struct {
+	Name     string
+	Bot      bool
+	External bool // a guest, or of another organization
+	asked    time.Time
+}
+
+// person looks an account up. One that Slack does not show has no name.
+func (c *Client) person(ctx context.Context, id string) (person, error) {
+	if !anyID.MatchString(id) {
+		return person{}, nil
+	}
+	now := c.api.Now()
+	c.mu.Lock()
+	p, ok := c.people[id]
+	c.mu.Unlock()
+	if ok && now.Sub(p.asked) < personTime {
+		return p, nil
+	}
+	self, err := c.me(ctx)
+	if err != nil {
+		return person{}, err
+	}
+	r, err := c.read(ctx, "users.info", url.Values{"user": {id}})
+	switch {
+	case web.StatusOf(err) == http.StatusNotFound:
+		p = person{External: true} // nobody of ours
+	case err != nil:
+		return person{}, err
+	default:
+		p = newPerson(r.Get("user"), self)
+	}
+	p.asked = now
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.people) >= maxKnown {
+		clear(c.people)
+	}
+	c.people[id] = p
+	return p, nil
+}
+
+func newPerson(u gjson.Result, self account) person {
+	p := person{
+		Name: first(u.Get("profile.display_name").String(), u.Get("real_name").String(), u.Get("profile.real_name").String(), u.Get("name").String()),
+		Bot:  u.Get("is_bot").Bool() || u.Get("id").String() == "USLACKBOT",
+	}
+	team, enterprise := u.Get("team_id").String(), u.Get("enterprise_user.enterprise_id").String()
+	p.External = u.Get("is_restricted").Bool() || u.Get("is_ultra_restricted").Bool() || u.Get("is_stranger").Bool() ||
+		self.foreign(team) && (enterprise == "" || enterprise != self.Enterprise)
+	return p
+}
+
+// foreign reports whether a team is neither ours nor our enterprise.
+func (a account) foreign(team string) bool {
+	return team != "" && a.Team != "" && team != a.Team && (a.Enterprise == "" || team != a.Enterprise)
+}
+
+func first(names ...string) string {
+	for _, n := range names {
+		if n != "" {
+			return n
+		}
+	}
+	return ""
+}
+
+// room is a channel or a conversation.
+type room struct {
+	Name    string
+	Private bool // also a direct or group conversation
+	Direct  string
+	Shared  bool // with other organizations
+	Member  bool
+	asked   time.Time
+}
+
+func newRoom(r gjson.Result) room {
+	return room{
+		Name: r.Get("name").String(), Private: r.Get("is_private").Bool() || r.Get("is_im").Bool() || r.Get("is_mpim").Bool(), Direct: r.Get("user").String(),
+		Shared: r.Get("is_ext_shared").Bool() || r.Get("is_pending_ext_shared").Bool(), Member: r.Get("is_member").Bool() || r.Get("is_im").Bool() || r.Get("is_mpim").Bool(),
+	}
+}
+
+// room looks a chat up. One that Slack does not show is private, so that it is
+// heard only where it is named.
+func (c *Client) room(ctx context.Context, id string) (room, error) {
+	now := c.api.Now()
+	c.mu.Lock()
+	r, ok := c.rooms[id]
+	c.mu.Unlock()
+	if ok && now.Sub(r.asked) < roomTime {
+		return r, nil
+	}
+	got, err := c.read(ctx, "conversations.info", url.Values{"channel": {id}})
+	switch {
+	case web.StatusOf(err) == http.StatusNotFound:
+		r = room{Private: true}
+	case err != nil:
+		return room{}, err
+	default:
+		r = newRoom(got.Get("channel"))
+		if r.Direct != "" && r.Name == "" {
+			p, err := c.person(ctx, r.Direct)
+			if err != nil {
+				return room{}, err
+			}
+			r.Name = p.Name
+		}
+	}
+	r.Name, r.asked = first(r.Name, id), now
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.rooms) >= maxKnown {
+		clear(c.rooms)
+	}
+	c.rooms[id] = r
+	return r, nil
+}
+
+// forgetRoom has a chat looked up again: it was renamed, say, or shared.
+func (c *Client) forgetRoom(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.rooms, id)
+}
+
+// hears reports whether a chat is one to listen to.
+func (c *Client) hears(ctx context.Context, id string) (room, bool, error) {
+	if !chatID.MatchString(id) || c.chats != nil && !c.chats[id] {
+		return room{}, false, nil
+	}
+	r, err := c.room(ctx, id)
+	if err != nil {
+		return room{}, false, err
+	}
+	return r, (c.chats != nil || !r.Private) && (c.o.AllowExternal || !r.Shared), nil
+}
+
+// watched are the chats to listen to, as Slack knows them now.
+func (c *Client) watched(ctx context.Context) (ids []string, err error) {
+	if c.chats != nil {
+		for id := range c.chats {
+			ids = append(ids, id)
+		}
+		return ids, nil
+	}
+	in := url.Values{"types": {"public_channel"}, "exclude_archived": {"true"}, "limit": {"200"}}
+	err = c.pages(ctx, "users.conversations", in, "channels", func(r gjson.Result) {
+		if id := r.Get("id").String(); chatID.MatchString(id) {
+			ids = append(ids, id)
+		}
+	})
+	return ids, err
+}

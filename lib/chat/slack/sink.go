@@ -1,0 +1,224 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/chat"
+	"tri/lib/chat/emoji"
+	"tri/lib/chat/web"
+	"tri/lib/sysexit"
+)
+
+// Sink posts as the bot. It is apart from Client so that a watcher, which has only
+// that, holds no code that can post.
+type Sink struct{ *Client }
+
+// NewSink returns the sink of an app. It does not reach out.
+func NewSink(o Options) (*Sink, error) {
+	c, err := newClient(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{c}, nil
+}
+
+// replyType names the metadata that our key stands in. Everybody in the chat can
+// read it, and nobody sees it.
+const replyType = "tri_reply"
+
+// Limit implements chat.Sink: what Slack shows as one message, and takes as an
+// edit. (It cuts at 40,000, after our & < > have become longer.)
+func (c *Sink) Limit() int { return 4000 }
+
+// Post implements chat.Sink. Slack has no idempotency of its own: the key is in
+// the message's metadata, where Find looks for it.
+func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
+	if !stampID.MatchString(p.ThreadID) {
+		return chat.Posted{}, fmt.Errorf("slack: post in %q: thread %q: no ts: %w", p.ChatID, p.ThreadID, chat.ErrRefused)
+	}
+	return c.send(ctx, p.ChatID, p.Text, map[string]any{"thread_ts": p.ThreadID, "metadata": metadata(p.Key)})
+}
+
+func metadata(key string) map[string]any {
+	return map[string]any{"event_type": replyType, "event_payload": map[string]any{"key": key}}
+}
+
+// contents are the arguments that say what a message shows: nothing in the text
+// alerts, links or unfolds.
+func contents(text string) map[string]any {
+	return map[string]any{"text": sent(text), "parse": "none", "link_names": false}
+}
+
+func (c *Sink) send(ctx context.Context, chatTo, text string, more map[string]any) (chat.Posted, error) {
+	if err := c.postable(chatTo, text); err != nil {
+		return chat.Posted{}, fmt.Errorf("slack: post in %q: %w: %w", chatTo, err, chat.ErrRefused)
+	}
+	in := contents(text)
+	in["channel"], in["mrkdwn"], in["unfurl_links"], in["unfurl_media"] = chatTo, true, false, false
+	for k, v := range more {
+		in[k] = v
+	}
+	r, err := c.write(ctx, "chat.postMessage", in)
+	if err != nil {
+		return chat.Posted{}, c.failed(chatTo, err)
+	}
+	made := str(r, "ts")
+	if !stampID.MatchString(made) {
+		return chat.Posted{}, fmt.Errorf("slack: post in %s: answer has no ts", chatTo)
+	}
+	return chat.Posted{MessageID: made, At: at(made)}, nil
+}
+
+// write is a call that changes something: it is made once.
+func (c *Sink) write(ctx context.Context, method string, in any) (gjson.Result, error) {
+	var b []byte
+	err := c.api.Once(ctx, web.Request{Method: http.MethodPost, Path: method, JSON: in}, &b)
+	return gjson.ParseBytes(b), err
+}
+
+// postable says what is wrong with a post before anything is sent.
+func (c *Sink) postable(chatTo, text string) error {
+	switch n := utf8.RuneCountInString(text); {
+	case !chatID.MatchString(chatTo):
+		return errors.New("a channel's id is like C024BE91L")
+	case strings.TrimSpace(text) == "" || n > c.Limit():
+		return fmt.Errorf("%d characters; 1 to %d can be sent", n, c.Limit())
+	case !utf8.ValidString(text):
+		return errors.New("not valid UTF-8")
+	}
+	return nil
+}
+
+// failed says what an error of a post means.
+func (c *Sink) failed(chatTo string, err error) error {
+	named := fmt.Errorf("slack: post in %s: %w", chatTo, err)
+	e := (*web.Error)(nil)
+	switch {
+	case web.NotSent(err):
+		return &chat.RetryError{After: 5 * time.Second, Err: named}
+	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 300:
+		return named // it may stand there
+	case e.Status == http.StatusTooManyRequests:
+		return &chat.RetryError{After: e.After, Err: named}
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Status < 400 || e.Code == "request_timeout":
+		// Not this post is at fault but the token, the address or the way there.
+		return &chat.RetryError{After: time.Minute, Err: c.explain(named)}
+	}
+	return fmt.Errorf("%w: %w", named, chat.ErrRefused)
+}
+
+// settled is how old a try is when none of it can still be under way: its
+// connection was cut when its program died or gave up after 30 s. Slack names no
+// bound for how long it works on what it has read; this is ours.
+const settled = 2 * time.Minute
+
+// Find implements chat.Sink: it reads the whole thread for a message of the bot's
+// that has the key. Where an earlier try is not yet settled, it waits, and reads
+// again. What somebody has deleted since, Slack does not show: such a post is
+// taken for one that never was.
+func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+	if !chatID.MatchString(p.ChatID) || !stampID.MatchString(p.ThreadID) {
+		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
+	}
+	asked := c.api.Now()
+	found, proof, err := c.find(ctx, p)
+	if proof != chat.Absent || p.Tried.IsZero() {
+		return found, proof, err
+	}
+	if age := asked.Sub(p.Tried); age < settled {
+		if err := c.api.Sleep(ctx, settled-max(age, 0)); err != nil {
+			return chat.Posted{}, chat.Unprovable, err
+		}
+		return c.find(ctx, p)
+	}
+	return found, proof, nil
+}
+
+func (c *Sink) find(ctx context.Context, p chat.Post) (found chat.Posted, proof chat.Proof, err error) {
+	self, err := c.me(ctx)
+	if err != nil {
+		return chat.Posted{}, chat.Unprovable, err
+	}
+	proof = chat.Absent
+	in := url.Values{"channel": {p.ChatID}, "ts": {p.ThreadID}, "limit": {page}, "include_all_metadata": {"true"}}
+	err = c.pages(ctx, "conversations.replies", in, "messages", func(r gjson.Result) {
+		m, ok := parse(p.ChatID, r)
+		ours := m.Bot != "" && m.Bot == self.Bot || m.User == self.User
+		if ok && ours && str(r, "metadata.event_type") == replyType && str(r, "metadata.event_payload.key") == p.Key {
+			found, proof = chat.Posted{MessageID: m.TS, At: at(m.TS)}, chat.Found
+		}
+	})
+	switch {
+	case web.StatusOf(err) == http.StatusNotFound:
+		return chat.Posted{}, chat.Absent, nil // no chat, or no thread, to have it
+	case err != nil:
+		return chat.Posted{}, chat.Unprovable, fmt.Errorf("slack: thread %s: %w", p.ThreadID, err)
+	}
+	return found, proof, nil
+}
+
+// Message implements chat.Sink. conversations.replies answers for the first
+// message of a thread, for a reply, and for one that stands alone.
+func (c *Sink) Message(ctx context.Context, chatFrom, messageID string) (text string, gone bool, err error) {
+	if !chatID.MatchString(chatFrom) || !stampID.MatchString(messageID) {
+		return "", true, nil
+	}
+	in := url.Values{"channel": {chatFrom}, "ts": {messageID}, "oldest": {messageID}, "latest": {messageID}, "inclusive": {"true"}, "limit": {"2"}}
+	r, err := c.read(ctx, "conversations.replies", in)
+	switch {
+	case web.StatusOf(err) == http.StatusNotFound:
+		return "", true, nil
+	case err != nil:
+		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("slack: message %s: %w", messageID, err))
+	}
+	for _, is := range list(r, "messages") {
+		if m, ok := parse(chatFrom, is); ok && m.TS == messageID && m.Gone == "" {
+			text, _, err = c.readable(ctx, m.Raw)
+			return text, false, err
+		}
+	}
+	return "", true, nil
+}
+
+// React implements chat.Signaler.
+func (c *Sink) React(ctx context.Context, chatTo, messageID, char string, on bool) error {
+	name, ok := emoji.Name(char)
+	if !ok {
+		return fmt.Errorf("slack: emoji %q: %w", char, chat.ErrUnsupported)
+	}
+	method, already := "reactions.add", "already_reacted"
+	if !on {
+		method, already = "reactions.remove", "no_reaction"
+	}
+	_, err := c.write(ctx, method, map[string]any{"channel": chatTo, "timestamp": messageID, "name": name})
+	if web.CodeOf(err) == already {
+		return nil
+	}
+	return err
+}
+
+// Typing implements chat.Signaler: a bot has no such thing outside of an
+// assistant's own threads.
+func (c *Sink) Typing(context.Context, string, string) error {
+	return fmt.Errorf("slack: typing: %w", chat.ErrUnsupported)
+}
+
+// Edit implements chat.Signaler.
+func (c *Sink) Edit(ctx context.Context, chatTo, messageID, text string) error {
+	if err := c.postable(chatTo, text); err != nil {
+		return fmt.Errorf("slack: edit in %q: %w: %w", chatTo, err, chat.ErrRefused)
+	}
+	in := contents(text)
+	in["channel"], in["ts"] = chatTo, messageID
+	_, err := c.write(ctx, "chat.update", in)
+	return err
+}

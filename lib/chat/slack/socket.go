@@ -1,0 +1,201 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/tidwall/gjson"
+
+	"tri/lib/chat/web"
+	"tri/lib/sysexit"
+)
+
+// Times and sizes of the socket.
+const (
+	dialTime  = 15 * time.Second
+	helloTime = 30 * time.Second
+	writeTime = 10 * time.Second
+	maxFrame  = 8 << 20 // bytes
+	buffered  = 1024    // frames read ahead while earlier ones are made durable
+)
+
+// socket is one connection of Socket Mode
+// (https://docs.slack.dev/apis/events-api/using-socket-mode).
+type socket struct {
+	conn *websocket.Conn
+	in   chan delivery
+	say  func(format string, args ...any)
+	dead atomic.Bool // it gave no sign of life
+}
+
+// socketSession is one connection, to its end.
+func (l *listening) socketSession(ctx context.Context) error {
+	if _, err := l.me(ctx); err != nil {
+		return err
+	}
+	address, err := l.open(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := l.dial(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.hello(ctx); err != nil {
+		return err
+	}
+	go s.read(ctx)
+	go s.watch(ctx, l.o.Pulse)
+	return l.follow(ctx, s.in)
+}
+
+// open asks for the address of a connection; it is good for one.
+func (c *Client) open(ctx context.Context) (string, error) {
+	var b []byte
+	if err := c.app.Read(ctx, web.Request{Method: http.MethodPost, Path: "apps.connections.open"}, &b); err != nil {
+		return "", c.explain(err)
+	}
+	address := gjson.GetBytes(b, "url").String()
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "wss" && u.Scheme != "ws" || u.Host == "" {
+		return "", errors.New("apps.connections.open: no address")
+	}
+	return address, nil
+}
+
+func (l *listening) dial(ctx context.Context, address string) (*socket, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	conn, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: l.o.HTTP, HTTPHeader: http.Header{"User-Agent": {"tri"}}})
+	if err != nil {
+		return nil, errors.New("websocket: cannot connect") // the address is a ticket: it is told to nobody
+	}
+	conn.SetReadLimit(maxFrame)
+	return &socket{conn: conn, in: make(chan delivery, buffered), say: l.Say}, nil
+}
+
+// close says goodbye: a connection that is only left alone counts among the ten
+// of an app, and is sent a part of its events, until Slack finds out.
+func (s *socket) close() { _ = s.conn.Close(websocket.StatusNormalClosure, "") }
+
+// hello waits for Slack's greeting: from then on events come here.
+func (s *socket) hello(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, helloTime)
+	defer cancel()
+	_, b, err := s.conn.Read(ctx)
+	switch r := gjson.ParseBytes(b); {
+	case err != nil:
+		return fmt.Errorf("websocket: no hello: %w", err)
+	case str(r, "type") == "disconnect":
+		return goodbye(str(r, "reason"))
+	case str(r, "type") != "hello":
+		return errors.New("websocket: no hello")
+	default:
+		if n := r.Get("num_connections").Int(); n > 1 {
+			s.say("slack: %d connections are open for this app; each is sent a part of the events, and the rest is read back", n)
+		}
+	}
+	return nil
+}
+
+// goodbye is why Slack ends a connection.
+func goodbye(reason string) error {
+	switch reason {
+	case "warning", "refresh_requested":
+		return errRenew
+	case "link_disabled":
+		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("socket mode was switched off for the app")), "switch it on (Settings > Socket Mode), or use listen:")
+	}
+	return fmt.Errorf("slack ends the connection: %.60q", reason)
+}
+
+// read fills in until the socket or ctx ends. When it is full it waits.
+func (s *socket) read(ctx context.Context) {
+	for {
+		d, ok := s.next(ctx)
+		if !ok {
+			continue
+		}
+		select {
+		case s.in <- d:
+		case <-ctx.Done():
+			return
+		}
+		if d.end != nil {
+			return
+		}
+	}
+}
+
+// next reads one frame; false for one that holds nothing.
+func (s *socket) next(ctx context.Context) (delivery, bool) {
+	_, b, err := s.conn.Read(ctx)
+	switch {
+	case err != nil && s.dead.Load():
+		return delivery{end: errors.New("websocket: no sign of life")}, true
+	case err != nil:
+		return delivery{end: fmt.Errorf("websocket: %w", err)}, true
+	case !gjson.ValidBytes(b):
+		s.say("slack: a frame of %d bytes is not understood, left out", len(b))
+		return delivery{}, false
+	}
+	r := gjson.ParseBytes(b)
+	if str(r, "type") == "disconnect" {
+		return delivery{end: goodbye(str(r, "reason"))}, true
+	}
+	id := str(r, "envelope_id")
+	if id == "" {
+		return delivery{}, false
+	}
+	return delivery{kind: str(r, "type"), payload: r.Get("payload"), done: func(err error) error { return s.acknowledge(id, err) }}, true
+}
+
+// acknowledge tells Slack that an envelope's event is durable; else it comes
+// again.
+func (s *socket) acknowledge(id string, err error) error {
+	if err != nil {
+		return nil
+	}
+	b, err := json.Marshal(map[string]string{"envelope_id": id})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	if err := s.conn.Write(ctx, websocket.MessageText, b); err != nil {
+		return fmt.Errorf("websocket: %w", err)
+	}
+	return nil
+}
+
+// watch ends a socket that gives no sign of life: Slack's often fall silent
+// without an end.
+func (s *socket) watch(ctx context.Context, pulse time.Duration) {
+	t := time.NewTicker(pulse)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		wait, cancel := context.WithTimeout(ctx, dialTime)
+		err := s.conn.Ping(wait)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			s.dead.Store(true)
+			_ = s.conn.CloseNow()
+			return
+		}
+	}
+}
