@@ -241,5 +241,6 @@ func (t *turn) helps() {
 	if !q.helpers.has(t.me) {
 		q.helpers.add(t.me)
 	}
+	p.byName = t.named || p.byName && p.helping == t.target && p.busy(t.e.time)
 	p.helping, p.helpingAt = t.target, t.e.time
 }

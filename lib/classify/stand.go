@@ -102,7 +102,7 @@ func (t *turn) question() {
 	toOther := v.second && !v.first
 	switch {
 	case t.helper && (toOther || t.helping && !v.first || t.inThread && !t.own || v.helper && !v.first),
-		!t.own && (t.helping && !v.first || toOther && t.toAsker()):
+		!t.own && (t.helping && !v.first && (v.second || t.p.byName) || toOther && t.toAsker()):
 		t.drop(whyClarifies, 75)
 	default:
 		t.p.asks++

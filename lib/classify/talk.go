@@ -62,7 +62,8 @@ type person struct {
 	helpers  people4
 
 	helping   int32 // whom they spoke to last who asked,
-	helpingAt int64 // when
+	helpingAt int64 // when,
+	byName    bool  // and by name
 }
 
 // people4 are the last four people of a kind.
