@@ -10,6 +10,7 @@ import (
 	"tri/lib/chat/local"
 	"tri/lib/chat/matrix"
 	"tri/lib/chat/mattermost"
+	"tri/lib/chat/slack"
 	"tri/lib/chat/telegram"
 	"tri/lib/config"
 	"tri/lib/sysexit"
@@ -41,6 +42,14 @@ var open = map[string]func(*config.Config) (chat.Sink, error){
 			return nil, err
 		}
 		return some(irc.NewSink(o))
+	},
+	config.PlatformSlack: func(cfg *config.Config) (chat.Sink, error) {
+		s := cfg.Chat.Slack
+		token, err := cfg.Secret(s.TokenEnv, s.TokenFile)
+		if err != nil {
+			return nil, err
+		}
+		return some(slack.NewSink(slack.Options{URL: s.APIURL, Token: token}))
 	},
 	config.PlatformTelegram: func(cfg *config.Config) (chat.Sink, error) {
 		t := cfg.Chat.Telegram

@@ -15,6 +15,7 @@ import (
 	"tri/lib/chat/local"
 	"tri/lib/chat/matrix"
 	"tri/lib/chat/mattermost"
+	"tri/lib/chat/slack"
 	"tri/lib/chat/telegram"
 	"tri/lib/config"
 	"tri/lib/sysexit"
@@ -36,6 +37,7 @@ type platform struct {
 var platforms = []platform{
 	{config.PlatformLocal, openLocal, local.Guide},
 	{config.PlatformMattermost, openMattermost, mattermost.Guide},
+	{config.PlatformSlack, openSlack, slack.Guide},
 	{config.PlatformTelegram, openTelegram, telegram.Guide},
 	{config.PlatformMatrix, openMatrix, matrix.Guide},
 	{config.PlatformIRC, openIRC, irc.Guide},
@@ -171,4 +173,22 @@ func openMatrix(cfg *config.Config, _ Options) (chat.Source, error) {
 		return nil, err
 	}
 	return some(matrix.New(matrix.Options{URL: m.URL, Token: token, Chats: cfg.Chats(config.PlatformMatrix), AllowExternal: cfg.Chat.AllowExternal}))
+}
+
+func openSlack(cfg *config.Config, _ Options) (chat.Source, error) {
+	s := cfg.Chat.Slack
+	o := slack.Options{URL: s.APIURL, Listen: s.Listen, Chats: cfg.Chats(config.PlatformSlack), AllowExternal: cfg.Chat.AllowExternal}
+	var err error
+	if o.Token, err = cfg.Secret(s.TokenEnv, s.TokenFile); err != nil {
+		return nil, err
+	}
+	if s.Listen != "" {
+		o.Secret, err = cfg.Secret(s.SigningEnv, s.SigningFile)
+	} else {
+		o.AppToken, err = cfg.Secret(s.AppTokenEnv, s.AppTokenFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return some(slack.New(o))
 }
