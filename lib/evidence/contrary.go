@@ -270,7 +270,7 @@ func turned(c, p *clause) (turns int, why [2]string, agrees func(*clause) bool) 
 		why = [2]string{quoteHit(c, i), quoteHit(p, i)}
 		agrees = func(o *clause) bool { return sideOf(o, i) == mine }
 	}
-	if conditional(c) || p.code && (c.quiet || likeness(c, p) < alikeCode) {
+	if conditional(c) && likeness(c, p) < alikeCase || p.code && (c.quiet || likeness(c, p) < alikeCode) {
 		return turns, why, agrees
 	}
 	for _, n := range c.negs {
@@ -300,6 +300,11 @@ func conditional(c *clause) bool {
 // counts reports whether the word that negates in a is one of an axis that b
 // speaks of too, and counts there: never beside always.
 func counts(a, b *clause, n denial) bool {
+	for _, h := range a.hits {
+		if ax := words().axes[h.axis]; ax.state && n.of[0].at >= h.at && n.of[0].end <= h.end && n.of[0].end > 0 && stateOf(b, h.axis) != 0 {
+			return true // not true has been counted as false
+		}
+	}
 	return slices.ContainsFunc(words().on[n.by], func(w where) bool { return sideOf(a, w.axis) >= 0 && sideOf(b, w.axis) >= 0 })
 }
 
