@@ -167,6 +167,8 @@ func (t *turn) answers() bool {
 	switch {
 	case t.target == nobody:
 		return false
+	case p.listed != q.listed:
+		return p.listed
 	case q.helpers.has(t.me):
 		return true
 	case t.own && p.helpers.has(t.target):

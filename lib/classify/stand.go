@@ -20,7 +20,7 @@ func (t *turn) place() {
 		t.answer()
 	case t.asks:
 		t.question()
-	case t.helper && !(t.own && t.speaksTo(p.partner)):
+	case t.helper && (v.helper || !t.own || !t.speaksTo(p.partner)):
 		t.drop(whyHelper, 90)
 	default:
 		t.statement()
