@@ -1,0 +1,162 @@
+package evidence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Evidence is text that claims are compared with, taken apart once.
+type Evidence struct {
+	place  string
+	all    []clause
+	values []value
+	guards []guard
+	nums   []quantity
+	text   string
+	first  int // line of text
+	prose  bool
+	only   *clause // the one line that turns something on or off, with what it belongs to
+}
+
+// Take takes lines of a file apart; first is the number of the first.
+func Take(path string, lines []string, first int) *Evidence {
+	e := &Evidence{place: path, all: passages(lines, first, isProse(path))}
+	for i, l := range lines {
+		e.values = append(e.values, valuesOf(l, first+i)...)
+	}
+	e.guards = guardsOf(lines, first)
+	e.only = switched(path, lines, e.all)
+	e.text, e.first = Fold(strings.Join(lines, "\n")), first
+	e.nums = slices.Concat(quantities(e.text, true), spelled(e.text))
+	return e
+}
+
+// switched is the one line of code that says on or off, with the words of the
+// lines above it and of its file: enabled: true says of what by where it stands.
+// nil when there is none, or several.
+func switched(path string, lines []string, all []clause) *clause {
+	var out *clause
+	for i := range all {
+		for k, a := range words().axes {
+			if p := &all[i]; a.state && p.code && stateOf(p, k) != 0 {
+				if out != nil && out.line != p.line {
+					return nil
+				}
+				out = p
+			}
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	c := *out
+	for _, l := range lines {
+		c.context = append(c.context, terms(l)...)
+	}
+	c.context = append(c.context, terms(path)...)
+	return &c
+}
+
+// Said takes prose apart, to be compared with other prose; name tells where it
+// stands.
+func Said(name, text string) *Evidence {
+	e := &Evidence{place: name, prose: true, text: Fold(text)}
+	for _, s := range sentences(text) {
+		e.all = append(e.all, analyse(s, false))
+	}
+	e.nums = slices.Concat(quantities(e.text, true), spelled(e.text))
+	return e
+}
+
+func (e *Evidence) at(line int) string {
+	if line == 0 {
+		return e.place
+	}
+	return fmt.Sprintf("%s:%d", e.place, line)
+}
+
+// Text is what was taken apart; Place is the file or the name of it.
+func (e *Evidence) Text() string { return e.text }
+
+func (e *Evidence) Place() string { return e.place }
+
+// Stranger returns the first sentence of text that has many words and shares next
+// to none of them with another text; "" when there is none.
+func Stranger(text, about string) string {
+	low := ""
+	for _, s := range sentences(plainClaim(text)) {
+		all := content(terms(s))
+		if len(all) < leastStrange || !english(s) {
+			continue
+		}
+		if low == "" {
+			low = strings.ToLower(about)
+		}
+		n := 0
+		for _, t := range all {
+			if strings.Contains(low, t.text[:min(len(t.text), leastPrefix+1)]) {
+				n++
+			}
+		}
+		if n*3 <= len(all) {
+			return s
+		}
+	}
+	return ""
+}
+
+const leastStrange = 6 // words of a sentence that is about something else
+
+// Where tells at which place of the evidence a token stands; "" where it does not.
+// A name that stands there in parts alone is at the place as a whole.
+func (e *Evidence) Where(t Token) string {
+	if t.Kind == Number {
+		for _, q := range slices.Concat(quantities(t.Text, false), quantities(t.Text, true)) {
+			for _, n := range e.nums {
+				if q.same(n) {
+					return e.at(e.lineOf(n.at))
+				}
+			}
+		}
+		return ""
+	}
+	if !t.In(e.text) {
+		return ""
+	}
+	if i := strings.Index(e.text, strings.TrimLeft(t.Text, "-${./~")); i >= 0 {
+		return e.at(e.lineOf(i))
+	}
+	return e.at(e.first)
+}
+
+func (e *Evidence) lineOf(at int) int {
+	if e.first == 0 {
+		return 0
+	}
+	return e.first + strings.Count(e.text[:min(at, len(e.text))], "\n")
+}
+
+// Words are the words of a text that say something of its subject, each once, in
+// the form in which they are compared.
+func Words(text string) []string {
+	var out []string
+	for _, t := range content(terms(plainClaim(text))) {
+		if !slices.Contains(out, t.stem) {
+			out = append(out, t.stem)
+		}
+	}
+	return out
+}
+
+// Shared lists the words of a text that another has too, in any form.
+func Shared(text, other string) []string {
+	_, which := shared(content(terms(plainClaim(text))), terms(other))
+	var out []string
+	for _, t := range which {
+		if !slices.Contains(out, t.stem) {
+			out = append(out, t.stem)
+		}
+	}
+	return out
+}
