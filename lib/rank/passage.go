@@ -176,7 +176,7 @@ func (o *outliner) begin(i int, above bool) {
 		from--
 	}
 	if n := len(o.passages); n > 0 {
-		if o.passages[n-1].from > from {
+		if o.passages[n-1].from > from+1 {
 			from = i
 		}
 		o.passages[n-1].to = from
