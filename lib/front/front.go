@@ -104,7 +104,7 @@ var purposes = []struct{ name, does string }{
 	{"drill", "plant faults into good returns and score who catches them"},
 	{"approve", "decide what is posted"},
 	{"reply", "post what people approved"},
-	{"report", "retell what became of a message, and what waits"},
+	{"report", "retell what became of a message, what waits, and how good the filter is"},
 	{"health", "say what is wrong and how to mend it"},
 }
 
