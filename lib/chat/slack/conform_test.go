@@ -22,6 +22,7 @@ type world struct {
 	t      *testing.T
 	server *fake.Server
 	hooked bool // events come by webhook
+	paced  bool // people speak slowly enough for faults to fall between them
 }
 
 func newWorld(t *testing.T) *world {
@@ -85,14 +86,21 @@ func (w *world) Edit(chat, id, text string) { w.must(w.server.Edit(chat, id, tex
 func (w *world) Delete(chat, id string)     { w.must(w.server.Delete(chat, id)) }
 func (w *world) Sees(text string) string    { return w.Hears(shown(text)) }
 func (w *world) Hears(text string) string   { return emoji.Read(fake.Colons(text)) }
-func (w *world) Break(f chattest.Faults)    { w.server.SetFaults(fake.Faults(f)) }
 func (w *world) Garble()                    { w.server.Garble() }
 func (w *world) Revoke()                    { w.server.Revoke() }
 func (w *world) Lacks(f chattest.Feature) bool {
 	return f == chattest.Traces || f == chattest.Emoji || f == chattest.Long
 }
 
+func (w *world) Break(f chattest.Faults) {
+	w.paced = f != chattest.Faults{}
+	w.server.SetFaults(fake.Faults(f))
+}
+
 func (w *world) Say(chat, person, thread, text string) string {
+	if w.paced {
+		time.Sleep(300 * time.Microsecond)
+	}
 	return w.server.Say(chat, "U0"+strings.ToUpper(person), thread, text, nil)
 }
 

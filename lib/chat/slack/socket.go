@@ -86,7 +86,19 @@ func (l *listening) dial(ctx context.Context, address string) (*socket, error) {
 
 // close says goodbye: a connection that is only left alone counts among the ten
 // of an app, and is sent a part of its events, until Slack finds out.
-func (s *socket) close() { _ = s.conn.Close(websocket.StatusNormalClosure, "") }
+// Slack may never answer to it.
+func (s *socket) close() {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		_ = s.conn.Close(websocket.StatusNormalClosure, "")
+	}()
+	select {
+	case <-said:
+	case <-time.After(time.Second):
+		_ = s.conn.CloseNow()
+	}
+}
 
 // hello waits for Slack's greeting: from then on events come here.
 func (s *socket) hello(ctx context.Context) error {

@@ -53,6 +53,7 @@ type Server struct {
 	faults   Faults
 	chance   *rand.Rand
 	clock    int64 // microseconds of the last ts
+	ago      time.Duration
 	users    map[string]M
 	channels map[string]*channel
 	conns    []*conn
@@ -123,6 +124,13 @@ func (s *Server) Revoke() {
 
 func (s *Server) roll(p float64) bool { return p > 0 && s.chance.Float64() < p }
 
+// Ago has what is said from now on be said so long ago. It goes on, not back.
+func (s *Server) Ago(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ago = d
+}
+
 // AddUser makes a person; more is put into what users.info answers.
 func (s *Server) AddUser(name string, more M) string {
 	s.mu.Lock()
@@ -144,7 +152,7 @@ func (s *Server) AddChannel(id, name string, more M) {
 
 // tick gives out the next ts.
 func (s *Server) tick() string {
-	s.clock = max(s.clock+1, time.Now().UnixMicro())
+	s.clock = max(s.clock+1, time.Now().Add(-s.ago).UnixMicro())
 	return fmt.Sprintf("%d.%06d", s.clock/1e6, s.clock%1e6)
 }
 

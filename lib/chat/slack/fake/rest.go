@@ -240,7 +240,7 @@ func (s *Server) postMessage(w http.ResponseWriter, c *channel, in arguments) {
 	}
 	m := M{
 		"type": "message", "user": BotUser, "bot_id": BotID, "app_id": App, "team": Team, "bot_profile": M{"id": BotID, "name": BotName, "app_id": App},
-		"text": stored(text, in.str("parse"), in.yes("link_names")),
+		"text": Stored(text, in.str("parse"), in.yes("link_names")),
 	}
 	for _, k := range []string{"metadata", "blocks"} {
 		if v := in.object(k); v != nil {
@@ -276,7 +276,7 @@ func (s *Server) update(w http.ResponseWriter, in arguments) {
 		refuse(w, "msg_too_long")
 		return
 	}
-	now := M{"text": stored(in.str("text"), in.str("parse"), in.yes("link_names"))}
+	now := M{"text": Stored(in.str("text"), in.str("parse"), in.yes("link_names"))}
 	if v := in.object("blocks"); v != nil {
 		now["blocks"] = v
 	}

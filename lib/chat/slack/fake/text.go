@@ -36,13 +36,13 @@ func (s *Server) typed(text string) string {
 	return Colons(text)
 }
 
-// stored is what Slack keeps of a text that an app posts: what is escaped stays,
+// Stored is what Slack keeps of a text that an app posts: what is escaped stays,
 // marks work, the rest is escaped; addresses become links unless parse is none;
 // with link_names or parse full, so do names; emoji become names; and what is
 // over 40,000 characters is cut.
 // https://docs.slack.dev/reference/methods/chat.postMessage
 // https://docs.slack.dev/messaging/formatting-message-text
-func stored(text, parse string, linkNames bool) string {
+func Stored(text, parse string, linkNames bool) string {
 	if r := []rune(text); len(r) > 40000 {
 		text = string(r[:40000])
 	}

@@ -1,0 +1,148 @@
+package slack
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/chat"
+	"tri/lib/chat/slack/fake"
+	"tri/lib/event"
+)
+
+var update = flag.Bool("update", false, "write what the decoder says into testdata")
+
+// hears is a listening client without a connection, and what it has emitted.
+func (w *world) hears(o Options) (*listening, *[]event.Event, *[]event.Action) {
+	events, actions := []event.Event{}, []event.Action{}
+	r := chat.Resume{Say: w.t.Logf, Act: func(a event.Action) error { actions = append(actions, a); return nil }}
+	l := &listening{Client: w.client(o), Resume: r, since: map[string]time.Time{}, told: map[string]bool{}, emit: func(e event.Event) error { events = append(events, e); return nil }}
+	return l, &events, &actions
+}
+
+// TestEvents: each payload of testdata/events, which has the shape that Slack
+// documents, becomes the event beside it, or none.
+func TestEvents(t *testing.T) {
+	w := newWorld(t)
+	w.server.AddUser("guest", fake.M{"is_restricted": true})
+	w.server.AddChannel("C0NOT", "not-watched", nil)
+	o := w.options()
+	o.Chats = []string{dev, ops}
+	l, events, _ := w.hears(o)
+	files, err := filepath.Glob("testdata/events/*.json")
+	if err != nil || len(files) < 20 {
+		t.Fatal(len(files), err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		w.must(err)
+		*events, l.recent = []event.Event{}, recent{}
+		var g gathered
+		w.must(l.understand(t.Context(), delivery{kind: "events_api", payload: gjson.ParseBytes(b), done: func(error) error { return nil }}, &g))
+		w.must(l.durable(&g))
+		got, err := json.MarshalIndent(*events, "", " ")
+		w.must(err)
+		wanted := strings.TrimSuffix(name, ".json") + ".want"
+		if *update {
+			w.must(os.WriteFile(wanted, append(got, '\n'), 0o644))
+		}
+		want, err := os.ReadFile(wanted)
+		w.must(err)
+		if !bytes.Equal(bytes.TrimSpace(want), got) {
+			t.Errorf("%s: came as\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
+// TestExternal: who is refused, and who is let in when the configuration says so.
+func TestExternal(t *testing.T) {
+	for name, c := range map[string]struct {
+		user, msg, room fake.M
+	}{
+		"guest":                 {user: fake.M{"is_restricted": true}},
+		"single-channel guest":  {user: fake.M{"is_restricted": true, "is_ultra_restricted": true}},
+		"stranger":              {user: fake.M{"is_stranger": true}},
+		"of another workspace":  {user: fake.M{"team_id": "T9OTHER"}},
+		"sent from another one": {msg: fake.M{"user_team": "T9OTHER", "team": "T9OTHER"}},
+		"shared channel":        {room: fake.M{"is_ext_shared": true}},
+		"to be shared":          {room: fake.M{"is_pending_ext_shared": true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			who := w.server.AddUser("zoe", c.user)
+			w.server.AddChannel("C0MIX", "mix", c.room)
+			w.server.Say("C0MIX", who, "", "hello", c.msg)
+			for _, allowed := range []bool{false, true} {
+				o := w.options()
+				o.Chats, o.AllowExternal = []string{"C0MIX"}, allowed
+				l, events, _ := w.hears(o)
+				w.must(l.catchUp(t.Context()))
+				if got := len(*events) == 1; got != allowed {
+					t.Errorf("allowed %v: %d events", allowed, len(*events))
+				}
+			}
+		})
+	}
+}
+
+// TestPrivate: what is private is heard only where it is named.
+func TestPrivate(t *testing.T) {
+	w := newWorld(t)
+	w.server.AddChannel("G0HUSH", "hush", fake.M{"is_private": true})
+	w.server.AddChannel("D0ANA", "", fake.M{"is_private": true, "is_im": true, "user": "U0ANA"})
+	w.Say("G0HUSH", "ana", "", "psst")
+	w.Say("D0ANA", "ana", "", "only you")
+	for _, named := range [][]string{nil, {"G0HUSH", "D0ANA"}} {
+		o := w.options()
+		o.Chats = named
+		l, events, _ := w.hears(o)
+		w.must(l.catchUp(t.Context()))
+		if len(*events) != len(named) {
+			t.Errorf("named %v: heard %+v", named, *events)
+		}
+		if i := slices.IndexFunc(*events, func(e event.Event) bool { return e.ChatID == "D0ANA" }); named != nil && (i < 0 || !slices.Equal((*events)[i].Mentions, []string{fake.BotUser}) || (*events)[i].ChatName != "ana") {
+			t.Errorf("a direct message came as %+v", *events)
+		}
+	}
+}
+
+func TestActions(t *testing.T) {
+	for _, hooked := range []bool{false, true} {
+		w := newWorld(t)
+		w.hooked = hooked
+		root := w.Say(dev, "ana", "", "where?")
+		posted, err := w.sink().Deal(t.Context(), chat.Card{ChatID: dev, ThreadID: root, Title: "A draft", Text: "It is 5.", Key: "k", Buttons: []chat.Button{{Name: "approve", Label: "Post", Value: "d-1"}}})
+		w.must(err)
+		l := w.listens()
+		w.server.React(dev, root, "U0ANA", "eyes", true) // not ours
+		w.server.React(dev, posted.MessageID, "U0ANA", "+1::skin-tone-2", true)
+		w.server.React(dev, posted.MessageID, fake.BotUser, "x", true) // by the bot
+		w.server.React(dev, posted.MessageID, "U0BEN", "partyparrot", false)
+		w.server.Click(dev, posted.MessageID, "U0BEN", "approve", "d-1")
+		w.server.Click(dev, posted.MessageID, "U0BEN", "Approve all", "<x>") // no button of ours
+		w.server.Click(dev, posted.MessageID, "U0BEN", "dismiss", "d-1")
+		got := l.actions(4)
+		want := []event.Action{
+			{Name: "👍", Sender: event.Sender{ID: "U0ANA", Type: "user"}}, {Name: ":partyparrot:", Sender: event.Sender{ID: "U0BEN", Type: "user"}, Removed: true},
+			{Name: "approve", Value: "d-1", Sender: event.Sender{ID: "U0BEN", Type: "user", Name: "ana"}}, {Name: "dismiss", Value: "d-1", Sender: event.Sender{ID: "U0BEN", Type: "user", Name: "ana"}},
+		}
+		ids := map[string]bool{}
+		for i, a := range got {
+			ids[a.ID] = true
+			if a.Name != want[i].Name || a.Value != want[i].Value || a.Sender != want[i].Sender || a.Removed != want[i].Removed || a.ChatID != dev || a.MessageID != posted.MessageID || a.At == "" || a.Platform != platform {
+				t.Errorf("action %d is %+v, want %+v", i, a, want[i])
+			}
+		}
+		if len(ids) != 4 {
+			t.Errorf("ids %v", ids)
+		}
+	}
+}

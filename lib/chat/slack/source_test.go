@@ -1,0 +1,337 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/slack/fake"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// patience is only spent when a test fails.
+const patience = 20 * time.Second
+
+// ears is a source that runs.
+type ears struct {
+	t     *testing.T
+	stop  func() error
+	ended chan struct{}
+
+	mu    sync.Mutex
+	heard []event.Event
+	done  []event.Action
+	said  []string
+	err   error
+}
+
+func (w *world) listens() *ears { return w.listensWith(w.Source(), nil) }
+
+// listensWith waits until the source hears.
+func (w *world) listensWith(s chat.Source, last map[string]time.Time) *ears {
+	w.t.Helper()
+	l := &ears{t: w.t, ended: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	up := make(chan bool, 100)
+	r := chat.Resume{Last: last, Link: func(is bool) { up <- is },
+		Say: func(f string, a ...any) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.said = append(l.said, fmt.Sprintf(f, a...))
+		},
+		Act: func(a event.Action) error { l.mu.Lock(); defer l.mu.Unlock(); l.done = append(l.done, a); return nil },
+	}
+	go func() {
+		defer close(l.ended)
+		l.err = s.Run(ctx, r, func(e event.Event) error { l.mu.Lock(); defer l.mu.Unlock(); l.heard = append(l.heard, e); return nil })
+	}()
+	l.stop = func() error { cancel(); <-l.ended; return l.err }
+	w.t.Cleanup(func() { _ = l.stop() })
+	select {
+	case <-up:
+	case <-l.ended:
+	case <-time.After(patience):
+		w.t.Fatal("hears nothing")
+	}
+	return l
+}
+
+// until waits for what holds.
+func (l *ears) until(what string, holds func() bool) {
+	l.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		l.mu.Lock()
+		ok := holds()
+		l.mu.Unlock()
+		if ok {
+			return
+		}
+		if time.Now().After(end) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.t.Fatalf("never: %s; heard %+v, said %q", what, l.heard, l.said)
+		}
+	}
+}
+
+func (l *ears) has(id string) func() bool {
+	return func() bool {
+		return slices.ContainsFunc(l.heard, func(e event.Event) bool { return e.MessageID == id })
+	}
+}
+
+func (l *ears) actions(n int) []event.Action {
+	l.t.Helper()
+	l.until(fmt.Sprint(n, " actions"), func() bool { return len(l.done) >= n })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.done)
+}
+
+// TestRenew: Slack renews connections every few hours, and nothing is lost by it.
+func TestRenew(t *testing.T) {
+	for _, reason := range []string{"warning", "refresh_requested", "too_many_websockets"} {
+		w := newWorld(t)
+		l := w.listens()
+		l.until("first", l.has(w.Say(dev, "ana", "", "first")))
+		for range 3 {
+			w.server.Disconnect(reason)
+			l.until("after", l.has(w.Say(dev, "ana", "", "after the renewal")))
+		}
+	}
+}
+
+// TestSwitchedOff: Socket Mode that was switched off ends the source with what to
+// do.
+func TestSwitchedOff(t *testing.T) {
+	w := newWorld(t)
+	l := w.listens()
+	w.server.Disconnect("link_disabled")
+	select {
+	case <-l.ended:
+	case <-time.After(patience):
+		t.Fatal("goes on")
+	}
+	if s, _ := sysexit.Of(l.err); s != sysexit.Config || len(sysexit.Hints(l.err)) == 0 {
+		t.Errorf("ended with %v (%v)", l.err, s)
+	}
+}
+
+// TestSilence: a connection that is open and silent is noticed, by the history
+// first.
+func TestSilence(t *testing.T) {
+	w := newWorld(t)
+	l := w.listens()
+	w.server.Silence()
+	l.until("said into the silence", l.has(w.Say(dev, "ana", "", "anybody?")))
+}
+
+// TestMentionIsOne: a mention comes as message and as app_mention, and the
+// history has it too.
+func TestMentionIsOne(t *testing.T) {
+	w := newWorld(t)
+	l := w.listens()
+	id := w.Say(dev, "ana", "", "@tri where?")
+	l.until("the mention", l.has(id))
+	last := w.Say(dev, "ana", "", "and?")
+	l.until("the next", l.has(last))
+	w.server.Unfurl(dev, id)
+	l.until("the last", l.has(w.Say(dev, "ana", "", "well?")))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ids := map[string]int{}
+	for _, e := range l.heard {
+		ids[e.Identity()]++
+	}
+	if len(l.heard) != 3 || len(ids) != 3 {
+		t.Errorf("%d events of 3 messages: %+v", len(l.heard), l.heard)
+	}
+}
+
+// TestTombstone: a thread's first message that was deleted leaves a trace, which
+// is the same deletion, heard or read.
+func TestTombstone(t *testing.T) {
+	w := newWorld(t)
+	l := w.listens()
+	root := w.Say(dev, "ana", "", "root")
+	w.Say(dev, "ben", root, "reply")
+	w.Delete(dev, root)
+	gone := func(e event.Event) bool { return e.MessageID == root && e.Deleted }
+	l.until("the deletion", func() bool { return slices.ContainsFunc(l.heard, gone) })
+	heard := l.heard[slices.IndexFunc(l.heard, gone)].Identity()
+	w.must(l.stop())
+	l = w.listensWith(w.Source(), map[string]time.Time{dev: time.Now()})
+	l.until("the trace", func() bool { return slices.ContainsFunc(l.heard, gone) })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if read := l.heard[slices.IndexFunc(l.heard, gone)].Identity(); read != heard {
+		t.Errorf("heard as %q, read as %q", heard, read)
+	}
+}
+
+// TestAcknowledged: nothing is acknowledged before it is durable, and all of it
+// then.
+func TestAcknowledged(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	full := errors.New("disk full")
+	up := make(chan bool, 9)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- w.Source().Run(ctx, chat.Resume{Say: t.Logf, Link: func(is bool) { up <- is }}, func(event.Event) error { return full })
+	}()
+	<-up
+	w.Say(dev, "ana", "", "cannot be kept")
+	if err := <-ended; !errors.Is(err, full) {
+		t.Fatal(err)
+	}
+	if n, of := w.server.Acked(); n != 0 || of != 1 {
+		t.Errorf("%d of %d acknowledged", n, of)
+	}
+	l := w.listens()
+	l.until("acknowledged", func() bool {
+		go w.Say(dev, "ana", "", "another") // the first ones may go down the connection that ends
+		n, _ := w.server.Acked()
+		return n > 0
+	})
+}
+
+// TestRecovered: a person is told what was read back, and the log's overlap is
+// not counted.
+func TestRecovered(t *testing.T) {
+	w := newWorld(t)
+	w.server.Ago(5 * time.Minute)
+	w.Say(dev, "ana", "", "known")
+	known := w.Say(dev, "ana", "", "known, too")
+	for range 3 {
+		w.Say(ops, "ben", "", "missed")
+	}
+	l := w.listensWith(w.Source(), map[string]time.Time{dev: at(known), ops: at(known)})
+	l.until("all", func() bool { return len(l.heard) >= 5 })
+	l.until("said", func() bool {
+		return slices.Equal(l.said, []string{"slack: recovered 3 messages and changes of 1 chats"})
+	})
+}
+
+// TestOldThread: a reply to what was said days ago is read back, too; one to what
+// is older than the look back is not.
+func TestOldThread(t *testing.T) {
+	w := newWorld(t)
+	w.server.Ago(8 * 24 * time.Hour)
+	ancient := w.Say(dev, "ana", "", "last week")
+	w.server.Ago(5 * 24 * time.Hour)
+	old := w.Say(dev, "ana", "", "days ago")
+	before := w.Say(dev, "ben", old, "also days ago")
+	w.server.Ago(time.Hour)
+	since := w.Say(dev, "ana", "", "an hour ago")
+	w.server.Ago(time.Minute)
+	lost, missed := w.Say(dev, "ben", ancient, "not seen"), w.Say(dev, "ben", old, "just now")
+	l := w.listensWith(w.Source(), map[string]time.Time{dev: at(since).Add(30 * time.Minute)})
+	if !l.has(missed)() || l.has(before)() || l.has(old)() || l.has(lost)() {
+		t.Errorf("%+v", l.heard)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	good := Options{Token: "xoxb-1", AppToken: "xapp-1-A0B-2-c", Secret: "s"}
+	for name, c := range map[string]struct {
+		change func(*Options)
+		want   string
+	}{
+		"good":           {func(*Options) {}, ""},
+		"by webhook":     {func(o *Options) { o.AppToken, o.Listen = "", "127.0.0.1:0" }, ""},
+		"swapped":        {func(o *Options) { o.Token, o.AppToken = o.AppToken, o.Token }, "does not begin with xoxb-"},
+		"no app token":   {func(o *Options) { o.AppToken = "" }, "app token"},
+		"no secret":      {func(o *Options) { o.Secret, o.Listen = "", "127.0.0.1:0" }, "no signing secret"},
+		"two words":      {func(o *Options) { o.Token = "xoxb-1 2" }, "not one word"},
+		"a name":         {func(o *Options) { o.Chats = []string{"#dev"} }, "id is like"},
+		"a bad address":  {func(o *Options) { o.URL = "slack.com" }, "want https"},
+		"a path in a id": {func(o *Options) { o.Chats = []string{"C0/../x"} }, "id is like"},
+	} {
+		o := good
+		c.change(&o)
+		_, err := New(o)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if err != nil && (strings.Contains(err.Error(), o.Token) && o.Token != "" || strings.Contains(err.Error(), "xapp-1")) {
+			t.Errorf("%s: a secret in %v", name, err)
+		}
+	}
+	a, _ := New(good)
+	good.AppToken = "xapp-1-A0B-3-another"
+	b, _ := New(good)
+	if a.AppID() != b.AppID() || a.AppID() != "slack A0B" {
+		t.Error(a.AppID(), b.AppID())
+	}
+}
+
+func TestCheck(t *testing.T) {
+	w := newWorld(t)
+	w.server.AddChannel("C0OUT", "out", fake.M{"is_member": false})
+	w.server.AddChannel("C0MIX", "mix", fake.M{"is_ext_shared": true})
+	w.server.AddChannel("G0HUSH", "hush", fake.M{"is_private": true})
+	w.server.GrantedScopes = "chat:write,channels:history,channels:read,users:read,reactions:read"
+	o := w.options()
+	o.Chats = []string{dev, "C0OUT", "C0MIX", "G0HUSH", "C0NONE"}
+	check := func(o Options) string {
+		self, findings := w.client(o).Check(t.Context())
+		s := self.ID + "\n"
+		for _, f := range findings {
+			mark := "-"
+			if f.OK {
+				mark = "+"
+			}
+			if (f.Mend == "") != f.OK {
+				t.Errorf("%+v", f)
+			}
+			s += mark + f.Name + ": " + f.Text + "\n"
+		}
+		return s
+	}
+	want := `U0TRI
++token: tri in Fake
++socket: Socket Mode is on
+-scopes: missing: metadata.message:read, reactions:write, groups:history, groups:read
++chat: member of dev C0DEV
+-chat: mix C0MIX is shared with another organization: not heard
+-chat: not a member of C0NONE C0NONE
+-chat: not a member of out C0OUT
++chat: member of hush G0HUSH, which is private
+`
+	if got := check(o); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	w.server.GrantedScopes = fake.Scopes
+	o.Chats = nil
+	o.Now = func() time.Time { return time.Now().Add(-time.Hour) }
+	if got := check(o); !strings.Contains(got, "+scopes") || !strings.Contains(got, "all 3 public") || !strings.Contains(got, "-clock: Slack's clock is ") {
+		t.Errorf("got\n%s", got)
+	}
+	o.AppToken = "xapp-1-A0B-other"
+	if got := check(o); !strings.Contains(got, "-socket") {
+		t.Errorf("got\n%s", got)
+	}
+	w.server.Revoke()
+	if got := check(o); !strings.HasPrefix(got, "\n-token") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestManifest: the manifest asks for what Check needs, and nothing else needs a
+// person to say it twice.
+func TestManifest(t *testing.T) {
+	for _, s := range append(slices.Clone(scopes), strings.Split(fake.Scopes, ",")...) {
+		if !strings.Contains(Guide.Manifest, "- "+s+"\n") {
+			t.Errorf("%s is not in the manifest", s)
+		}
+	}
+}
