@@ -66,6 +66,7 @@ const (
 	Files     Feature = "files"
 	Lines     Feature = "lines" // newlines in a message
 	Long      Feature = "long"  // messages of 10 KiB
+	Keys      Feature = "keys"  // that a post carries and can be found by: else it is by its text
 	Emoji     Feature = "emoji" // to the byte
 )
 
@@ -81,6 +82,13 @@ func needs(t *testing.T, w World, features ...Feature) {
 			t.Skipf("the platform has no %s", f)
 		}
 	}
+}
+
+// Remembering is a World that keeps what its sources remember from one start to the
+// next (chat.Resume.Load). Without it nothing is kept, which a source must survive.
+type Remembering interface {
+	Load() ([]byte, error)
+	Save([]byte) error
 }
 
 // Factory makes a new World with nothing said in it; it cleans up by t.Cleanup.
@@ -138,7 +146,11 @@ func listen(t *testing.T, w World, before []event.Event) *listener {
 	for _, e := range before {
 		l.seen[e.Identity()] = true
 	}
-	l.start(ctx, w.Source(), resume(t, before))
+	r := resume(t, before)
+	if m, ok := w.(Remembering); ok {
+		r.Load, r.Save = m.Load, m.Save
+	}
+	l.start(ctx, w.Source(), r)
 	t.Cleanup(func() { l.stop() })
 	if len(before) == 0 {
 		l.warmUp(w)

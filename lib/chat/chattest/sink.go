@@ -101,6 +101,9 @@ func findPost(t *testing.T, w World) {
 	for _, key := range []string{"k", "k-", "k-11", "never-used"} {
 		unknown := p
 		unknown.Key = key
+		if !has(w, Keys) {
+			unknown.Text = "Nobody said " + key + "."
+		}
 		if got, proof, err := w.Sink().Find(ctx, unknown); err != nil || proof != chat.Absent {
 			t.Errorf("find %s: %+v, proof %v, %v, want Absent", key, got, proof, err)
 		}

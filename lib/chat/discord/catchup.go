@@ -1,0 +1,219 @@
+package discord
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tri/lib/event"
+)
+
+// page is the most messages that Discord gives at once.
+const page = 100
+
+// reading is one place that is read back from where we were, in pages.
+type reading struct {
+	place place
+	from  time.Time
+	since uint64 // the id behind which it begins
+	next  uint64
+	page  []message // the oldest first
+	whole bool      // there is no further page
+	seen  map[string]bool
+}
+
+// catchUp emits what was missed, of all places together and in the order in which
+// it was written: wherever it is cut off, nothing older than what is in the log
+// is missing from it. Edits and deletions come last for the same reason.
+//
+// What Discord can be asked for is what stands. An edit is found in what is new
+// and in the hundred messages before it; so is a deletion, as a message that we
+// have emitted and that is not there.
+func (l *listening) catchUp(ctx context.Context) error {
+	begun := l.api.ServerTime(l.api.Now()).Add(-overlap)
+	places, err := l.watched(ctx, l.from)
+	if err != nil {
+		return err
+	}
+	var all []*reading
+	for _, p := range places {
+		if p.speaks() {
+			from := l.from(p.chat())
+			all = append(all, &reading{place: p, from: from, since: after(from), next: after(from), seen: map[string]bool{}})
+		}
+	}
+	fresh, late, err := l.merge(ctx, all)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		changes, err := l.changes(ctx, r)
+		if err != nil {
+			return err
+		}
+		late = append(late, changes...)
+	}
+	slices.SortStableFunc(late, func(a, b event.Event) int { return strings.Compare(a.EditedAt[:23], b.EditedAt[:23]) })
+	for part := range slices.Chunk(late, batch) {
+		if err := l.durable(part); err != nil {
+			return err
+		}
+	}
+	for _, r := range all {
+		if id := r.place.chat(); begun.After(l.from(id)) {
+			l.since[id] = begun
+		}
+	}
+	if begun.After(l.other) {
+		l.other = begun
+	}
+	if fresh > 0 && l.past {
+		l.Say("discord: recovered %d messages", fresh)
+	}
+	l.past = true
+	l.Up()
+	return nil
+}
+
+// from is the time behind which messages of a chat may have been missed.
+func (l *listening) from(chatID string) time.Time {
+	if at, ok := l.since[chatID]; ok {
+		return at
+	}
+	return l.other
+}
+
+// merge emits the new messages of all places by age, holding a page of each. An
+// edited one is kept back for later, since its time is that of the edit.
+func (l *listening) merge(ctx context.Context, all []*reading) (fresh int, late []event.Event, err error) {
+	known := map[string]time.Time{} // what is only read again for the overlap
+	for id, at := range l.since {
+		known[id] = at.Add(overlap)
+	}
+	var ready []event.Event
+	for {
+		r, err := l.oldest(ctx, all)
+		if err != nil {
+			return fresh, late, err
+		}
+		if r == nil {
+			return fresh, late, l.durable(ready)
+		}
+		m := &r.page[0]
+		r.page = r.page[1:]
+		if m.Kind == typeStarter || m.external() && !l.external {
+			continue
+		}
+		e, err := l.event(ctx, m, &r.place)
+		if err != nil {
+			return fresh, late, err
+		}
+		if made(m.ID).After(known[e.ChatID]) {
+			fresh++
+		}
+		if e.EditedAt != "" {
+			late = append(late, e)
+			continue
+		}
+		if ready = append(ready, e); len(ready) == batch {
+			if err := l.durable(ready); err != nil {
+				return fresh, late, err
+			}
+			ready = nil
+		}
+	}
+}
+
+// oldest is the place whose next message is the oldest of all, nil at the end.
+func (l *listening) oldest(ctx context.Context, all []*reading) (first *reading, err error) {
+	for _, r := range all {
+		if len(r.page) == 0 && !r.whole {
+			if err := l.turn(ctx, r); err != nil {
+				return nil, err
+			}
+		}
+		if len(r.page) > 0 && (first == nil || compareID(r.page[0].ID, first.page[0].ID) < 0) {
+			first = r
+		}
+	}
+	return first, nil
+}
+
+// turn reads a place's next page. A place whose newest message is known is not
+// asked at all.
+func (l *listening) turn(ctx context.Context, r *reading) error {
+	if last := number(r.place.Last); last != 0 && last <= r.next || r.place.Last == "" && r.place.Kind != kindDirect && r.place.Name != "" {
+		r.whole = true
+		return nil
+	}
+	ms, err := l.messages(ctx, r.place.ID, "after", r.next)
+	if unreadable(err) {
+		l.Say("discord: chat %s cannot be read: %v", r.place.ID, err)
+		r.whole, err = true, nil
+	}
+	if err != nil {
+		return err
+	}
+	for i := range ms {
+		r.seen[ms[i].ID] = true
+		r.next = max(r.next, number(ms[i].ID))
+	}
+	r.page, r.whole = ms, r.whole || len(ms) < page
+	return nil
+}
+
+// messages reads a page of those after, or before, an id; the oldest first.
+func (c *Client) messages(ctx context.Context, place, where string, id uint64) (ms []message, err error) {
+	q := url.Values{"limit": {strconv.Itoa(page)}, where: {strconv.FormatUint(id, 10)}}
+	if err := c.get(ctx, "channels/"+place+"/messages", q, &ms); err != nil {
+		return nil, err
+	}
+	ms = slices.DeleteFunc(ms, func(m message) bool { return !validID(m.ID) })
+	slices.SortFunc(ms, func(a, b message) int { return compareID(a.ID, b.ID) })
+	return ms, nil
+}
+
+// changes are the edits and deletions of messages that were known.
+func (l *listening) changes(ctx context.Context, r *reading) (events []event.Event, err error) {
+	known := l.recent.of(r.place.ID)
+	if len(known) == 0 && !l.past {
+		return nil, nil
+	}
+	before, err := l.messages(ctx, r.place.ID, "before", r.since+1)
+	if unreadable(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range before {
+		m := &before[i]
+		r.seen[m.ID] = true
+		if m.edited().Before(r.from) || m.Kind == typeStarter || m.external() && !l.external {
+			continue
+		}
+		e, err := l.event(ctx, m, &r.place)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	oldest := uint64(0)
+	if len(before) == page {
+		oldest = number(before[0].ID)
+	}
+	for _, id := range known {
+		if number(id) < oldest || r.seen[id] {
+			continue
+		}
+		e, err := l.removed(ctx, id, &r.place)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}

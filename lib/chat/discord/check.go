@@ -1,0 +1,211 @@
+package discord
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// Permissions (topics/permissions).
+const (
+	mayAdminister = 1 << 3
+	mayReact      = 1 << 6
+	mayView       = 1 << 10
+	maySend       = 1 << 11
+	mayReadBack   = 1 << 16
+	mayBegin      = 1 << 35 // public threads
+	maySendThread = 1 << 38
+)
+
+// needed is what the bot is to be allowed. Its sum, 309237713984, is in the guide.
+var needed = []struct {
+	bit  uint64
+	name string
+	must bool
+}{
+	{mayView, "View Channels", true},
+	{mayReadBack, "Read Message History", true},
+	{maySend, "Send Messages", true},
+	{maySendThread, "Send Messages in Threads", true},
+	{mayBegin, "Create Public Threads", false},
+	{mayReact, "Add Reactions", false},
+}
+
+// Guide is how a bot is set up.
+var Guide = chat.Guide{
+	Steps: `1. https://discord.com/developers/applications: New Application, name it (tri).
+2. Bot: Reset Token, copy it. Below, Privileged Gateway Intents: switch on
+   MESSAGE CONTENT INTENT, and nothing else.
+3. Open this address, with the Application ID of General Information for APP_ID,
+   and add the bot to your server (View Channels, Send Messages, Read Message
+   History, Add Reactions, Create Public Threads, Send Messages in Threads):
+   https://discord.com/oauth2/authorize?client_id=APP_ID&scope=bot&permissions=309237713984
+4. Private channels: add the bot's role under Edit Channel > Permissions.
+5. Take "Mention @everyone, @here, and All Roles" from the bot's role.
+6. Put the token into $DISCORD_TOKEN, or a file of mode 0600.
+7. Settings > Advanced > Developer Mode; then Copy Channel ID of each channel gives
+   the chat_id for watched_chats.
+Clicks come over the gateway. To have them by webhook instead, set listen and
+public_key (General Information), and then Interactions Endpoint URL there.
+`,
+	Config: `  discord:
+    enabled: true
+    token_env: DISCORD_TOKEN
+`,
+}
+
+// Flags of an application: what it may get of message contents.
+const flagContent, flagContentLimited = 1 << 18, 1 << 19
+
+// maxSkew is how far Discord's clock may be from ours before it is told.
+const maxSkew = 30 * time.Second
+
+// Check implements chat.Checker.
+func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
+	say := func(f chat.Finding) { findings = append(findings, f) }
+	me, err := c.me(ctx)
+	if err != nil {
+		mend := "is discord.com reached from here?"
+		if hints := sysexit.Hints(err); len(hints) > 0 {
+			mend = hints[0]
+		}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask who we are: %v", err), Mend: mend}}
+	}
+	self = event.Sender{ID: me.ID, Type: "bot", Name: me.Username}
+	say(chat.Finding{Name: "token", OK: true, Text: me.Username + " " + me.ID})
+	say(c.checkIntents(ctx))
+	guilds, chats, err := c.watchedChats(ctx)
+	switch {
+	case err != nil:
+		say(chat.Finding{Name: "chat", Text: fmt.Sprintf("list the chats: %v", err), Mend: "try again"})
+	case c.chats == nil && len(guilds) == 0:
+		say(chat.Finding{Name: "chat", Text: "the bot is in no server", Mend: "open the address of tri init discord, and add it"})
+	case c.chats == nil:
+		say(chat.Finding{Name: "chat", OK: true, Text: fmt.Sprintf("watches what it may read of %d channels in %d servers", len(chats), len(guilds))})
+	default:
+		slices.SortFunc(chats, func(a, b place) int { return compareID(a.ID, b.ID) })
+		for _, p := range chats {
+			say(c.checkChat(ctx, &p, me))
+		}
+	}
+	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
+		say(chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("Discord's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+	}
+	return self, findings
+}
+
+func (c *Client) checkIntents(ctx context.Context) chat.Finding {
+	var app struct {
+		Flags int64 `json:"flags"`
+	}
+	if err := c.get(ctx, "applications/@me", nil, &app); err != nil {
+		return chat.Finding{Name: "intents", Text: fmt.Sprintf("ask for the application: %v", err), Mend: "try again"}
+	}
+	if app.Flags&(flagContent|flagContentLimited) == 0 {
+		return chat.Finding{Name: "intents", Text: "the bot may not read what messages say", Mend: "Developer Portal > Bot > Privileged Gateway Intents: switch on MESSAGE CONTENT INTENT"}
+	}
+	return chat.Finding{Name: "intents", OK: true, Text: "message content"}
+}
+
+// checkChat says whether the bot is in a watched chat and may do there what it
+// has to.
+func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding {
+	if p.Guild == "" && !p.private() {
+		return chat.Finding{Name: "chat", Text: "the bot cannot see " + p.ID, Mend: "add it to that server and, if the channel is private, to the channel; or take it from watched_chats"}
+	}
+	title := strings.TrimSpace("#" + p.Name + " " + p.ID)
+	if p.private() {
+		return chat.Finding{Name: "chat", OK: true, Text: "private " + strings.TrimPrefix(title, "# ")}
+	}
+	room := p
+	if p.thread() { // it has its chat's permissions
+		parent, err := c.place(ctx, p.Parent)
+		if err != nil {
+			return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", title, err), Mend: "try again"}
+		}
+		room = &parent
+	}
+	may, err := c.permissions(ctx, room, me)
+	if err != nil {
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: permissions: %v", title, err), Mend: "try again"}
+	}
+	var missing []string
+	warn := true
+	for _, n := range needed {
+		if may&n.bit == 0 {
+			missing = append(missing, n.name)
+			warn = warn && !n.must
+		}
+	}
+	if len(missing) == 0 {
+		return chat.Finding{Name: "chat", OK: true, Text: "member of " + title}
+	}
+	return chat.Finding{Name: "chat", Warn: warn, Text: "in " + title + " the bot may not: " + strings.Join(missing, ", "),
+		Mend: "Edit Channel > Permissions: allow that to the bot's role"}
+}
+
+// permissions are what the bot may do in a channel: those of its roles, then what
+// the channel denies and allows everybody, the roles, and the bot itself
+// (topics/permissions#permission-overwrites).
+func (c *Client) permissions(ctx context.Context, p *place, me user) (uint64, error) {
+	var guild struct {
+		Owner string `json:"owner_id"`
+	}
+	var member struct {
+		Roles []string `json:"roles"`
+	}
+	if err := c.get(ctx, "guilds/"+p.Guild, nil, &guild); err != nil {
+		return 0, err
+	}
+	if err := c.get(ctx, "guilds/"+p.Guild+"/members/"+me.ID, nil, &member); err != nil {
+		return 0, err
+	}
+	everyone, err := c.role(ctx, p.Guild, p.Guild)
+	if err != nil {
+		return 0, err
+	}
+	may := bits(everyone.Permissions)
+	for _, id := range member.Roles {
+		r, err := c.role(ctx, p.Guild, id)
+		if err != nil {
+			return 0, err
+		}
+		may |= bits(r.Permissions)
+	}
+	if guild.Owner == me.ID || may&mayAdminister != 0 {
+		return ^uint64(0), nil
+	}
+	var deny, allow uint64
+	for _, o := range p.Overwrites {
+		if o.ID == p.Guild {
+			may = may&^bits(o.Deny) | bits(o.Allow)
+		} else if slices.Contains(member.Roles, o.ID) {
+			deny, allow = deny|bits(o.Deny), allow|bits(o.Allow)
+		}
+	}
+	may = may&^deny | allow
+	for _, o := range p.Overwrites {
+		if o.ID == me.ID {
+			may = may&^bits(o.Deny) | bits(o.Allow)
+		}
+	}
+	if may&mayView == 0 { // without it nothing else counts
+		return 0, nil
+	}
+	return may, nil
+}
+
+func bits(s string) uint64 {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,205 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/hook"
+	"tri/lib/chat/web"
+	"tri/lib/event"
+)
+
+// Types of interactions and of answers to them
+// (interactions/receiving-and-responding).
+const (
+	interactionPing  = 1
+	interactionClick = 3
+	answerPong       = 1
+	answerSeen       = 6 // deferred update: nothing is posted, and the person sees no failure
+)
+
+// interaction is a click, or Discord's asking whether we are there.
+type interaction struct {
+	ID        string `json:"id"`
+	Kind      int    `json:"type"`
+	Token     string `json:"token"`
+	ChannelID string `json:"channel_id"`
+	Data      struct {
+		CustomID string `json:"custom_id"`
+	} `json:"data"`
+	Member struct {
+		User user   `json:"user"`
+		Nick string `json:"nick"`
+	} `json:"member"` // in a server
+	User    user `json:"user"` // in private
+	Message struct {
+		ID string `json:"id"`
+	} `json:"message"`
+}
+
+// act makes a click durable, when it is one on a card in a watched chat.
+func (c *Client) act(ctx context.Context, i *interaction, r chat.Resume) error {
+	who := i.Member.User
+	if who.ID == "" {
+		who = i.User
+	}
+	name, value, ok := strings.Cut(i.Data.CustomID, ":")
+	if i.Kind != interactionClick || !ok || !validID(i.ID) || !validID(i.ChannelID) || !validID(i.Message.ID) || !validID(who.ID) {
+		return nil
+	}
+	p, err := c.place(ctx, i.ChannelID)
+	if err != nil || !c.welcome(&p) {
+		return err
+	}
+	err = r.Acted(event.Action{
+		ID: i.ID, Platform: platform, ChatID: p.chat(), MessageID: i.Message.ID, At: made(i.ID).Format(stamps),
+		Sender: event.Sender{ID: who.ID, Type: "user", Name: cmp.Or(i.Member.Nick, who.name())}, Name: name, Value: value,
+	})
+	if err != nil {
+		return errEmit{err}
+	}
+	return nil
+}
+
+// clicked takes a click that came over the gateway, and answers it when it is
+// durable. An answer that comes too late leaves the person with a "failed" for a
+// click that counts; the card tells what became of it.
+func (l *listening) clicked(ctx context.Context, f frame) error {
+	var i interaction
+	if err := json.Unmarshal(f.Data, &i); err != nil || !validID(i.ID) {
+		l.Say("discord: event %d: a click is not understood, left out", f.Seq)
+		return nil
+	}
+	if err := l.act(ctx, &i, l.Resume); err != nil {
+		return err
+	}
+	if i.Kind != interactionClick || !printable(i.Token) {
+		return nil
+	}
+	if err := l.once(ctx, http.MethodPost, "interactions/"+i.ID+"/"+i.Token+"/callback", map[string]any{"type": answerSeen}, nil); err != nil {
+		l.Say("discord: click %s could not be answered: status %d, code %q", i.ID, web.StatusOf(err), web.CodeOf(err)) // the error itself names the token
+	}
+	return nil
+}
+
+// printable reports whether a token can stand in a path as it is.
+func printable(token string) bool {
+	return token != "" && !strings.ContainsFunc(token, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.' && r != '='
+	})
+}
+
+// calls answers what Discord sends to the interactions endpoint. It also sends
+// calls with wrong signatures, to see whether they are refused.
+func (c *Client) calls(r chat.Resume) hook.Handler {
+	seen := new(hook.Once)
+	return func(ctx context.Context, call *hook.Call) hook.Answer {
+		now := c.api.Now()
+		signature := call.Header.Get("X-Signature-Ed25519")
+		if call.Method != http.MethodPost || !c.signed(call, signature, now) || seen.Again(signature, now) {
+			return hook.Refused()
+		}
+		var i interaction
+		if json.Unmarshal(call.Body, &i) != nil {
+			return hook.Answer{Status: http.StatusBadRequest}
+		}
+		answer := answerSeen
+		if i.Kind == interactionPing {
+			answer = answerPong
+		} else if err := c.act(ctx, &i, r); err != nil {
+			r.Say("discord: click %q: %v", i.ID, err)
+			return hook.Answer{Status: http.StatusServiceUnavailable}
+		}
+		seen.Keep(signature, now)
+		return hook.Answer{Type: "application/json", Body: fmt.Appendf(nil, `{"type":%d}`, answer)}
+	}
+}
+
+// signed checks the signature over time and body, as they came, and the time.
+func (c *Client) signed(call *hook.Call, signature string, now time.Time) bool {
+	stamp := call.Header.Get("X-Signature-Timestamp")
+	s, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil || !hook.Fresh(time.Unix(s, 0), now) {
+		return false
+	}
+	sum, err := hex.DecodeString(signature)
+	if err != nil || strings.ToLower(signature) != signature { // one spelling: else a replay could look new
+		return false
+	}
+	return ed25519.Verify(c.key, append([]byte(stamp), call.Body...), sum)
+}
+
+// reacted hands on a reaction to a message of ours. Discord gives reactions no id
+// and no time: the session and the number in it are the same at each delivery.
+func (l *listening) reacted(ctx context.Context, f frame) error {
+	var r struct {
+		UserID    string `json:"user_id"`
+		ChannelID string `json:"channel_id"`
+		MessageID string `json:"message_id"`
+		AuthorID  string `json:"message_author_id"`
+		Emoji     struct {
+			ID   string `json:"id"`
+			Name string `json:"name"`
+		} `json:"emoji"`
+		Member struct {
+			Nick string `json:"nick"`
+			User user   `json:"user"`
+		} `json:"member"`
+	}
+	if json.Unmarshal(f.Data, &r) != nil || !validID(r.UserID) || !validID(r.ChannelID) || !validID(r.MessageID) {
+		l.Say("discord: event %d: a reaction is not understood, left out", f.Seq)
+		return nil
+	}
+	self, err := l.me(ctx)
+	if err != nil || r.UserID == self.ID {
+		return err
+	}
+	p, err := l.place(ctx, r.ChannelID)
+	if err != nil || !l.welcome(&p) {
+		return err
+	}
+	if r.AuthorID == "" {
+		r.AuthorID, err = l.author(ctx, p.ID, r.MessageID)
+	}
+	if err != nil || r.AuthorID != self.ID {
+		return err
+	}
+	name := r.Emoji.Name
+	if r.Emoji.ID != "" {
+		name = ":" + name + ":"
+	}
+	err = l.Acted(event.Action{
+		ID: fmt.Sprintf("%s %d", l.session.ID, f.Seq), Platform: platform, ChatID: p.chat(), MessageID: r.MessageID,
+		At:     l.api.ServerTime(l.api.Now()).UTC().Format(stamps),
+		Sender: event.Sender{ID: r.UserID, Type: "user", Name: cmp.Or(r.Member.Nick, r.Member.User.name())},
+		Name:   name, Removed: f.Type == "MESSAGE_REACTION_REMOVE",
+	})
+	if err != nil {
+		return errEmit{err}
+	}
+	return nil
+}
+
+// author is who wrote a message, "" when it is gone.
+func (l *listening) author(ctx context.Context, place, id string) (string, error) {
+	if s, ok := l.recent.senders[id]; ok {
+		return s.ID, nil
+	}
+	var m message
+	switch err := l.get(ctx, "channels/"+place+"/messages/"+id, nil, &m); {
+	case web.StatusOf(err) == http.StatusNotFound || web.StatusOf(err) == http.StatusForbidden:
+		return "", nil
+	case err != nil || m.Author == nil:
+		return "", err
+	}
+	return m.Author.ID, nil
+}

@@ -1,0 +1,273 @@
+// Package discord is a bot on Discord: what people write in its servers as
+// events, by the gateway and by REST, and replies in threads.
+//
+// It speaks the gateway itself (version 10, JSON) over coder/websocket. A
+// library takes an event off the socket and counts it as received before it is
+// durable here, and ends a session when the program ends; both lose messages. It
+// would also triple what a watcher links.
+//
+// A session is resumed from the last durable event, also by the next start of
+// the program. Where Discord has forgotten it, the history of each watched chat
+// and of its threads is read back.
+//
+// A watcher posts nothing. One request of it is no question: a click on a button
+// that came over the gateway has to be answered within three seconds, or the
+// person who clicked is told that it failed. The answer is "seen" (type 6,
+// deferred update), which is no message and changes none.
+//
+// Facts are those of https://discord.com/developers/docs, API version 10.
+package discord
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/sysexit"
+)
+
+// platform names this platform in events.
+const platform = "discord"
+
+var (
+	_ chat.Source   = (*Client)(nil)
+	_ chat.Checker  = (*Client)(nil)
+	_ chat.Sink     = (*Sink)(nil)
+	_ chat.Signaler = (*Sink)(nil)
+)
+
+// Options say which bot, and what of its servers.
+type Options struct {
+	URL   string   // default https://discord.com/api/v10
+	Token string   // of the bot, without "Bot "
+	Chats []string // channel ids to watch; none: all channels of all its servers
+	// AllowExternal lets in what other servers' announcements and guests say.
+	AllowExternal bool
+	// Listen is where Discord calls with clicks, signed for PublicKey (hexadecimal);
+	// "": clicks come over the gateway.
+	Listen, PublicKey string
+
+	HTTP   *http.Client
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
+	Chance func() float64 // in [0, 1): spreads reconnects and heartbeats
+}
+
+// Client is one bot.
+type Client struct {
+	api      *web.Client
+	token    string
+	chats    map[string]bool // nil: all
+	external bool
+	listen   string
+	key      ed25519.PublicKey
+	http     *http.Client
+	chance   func() float64
+	places   places
+
+	mu    sync.Mutex
+	self  *user
+	pause time.Duration // to be waited before the next read
+}
+
+// New returns the client of a bot. It does not reach out.
+func New(o Options) (*Client, error) {
+	token := strings.TrimPrefix(o.Token, "Bot ")
+	if err := web.Word("discord token", token); err != nil {
+		return nil, err
+	}
+	c := &Client{token: token, external: o.AllowExternal, listen: o.Listen, http: o.HTTP, chance: o.Chance, places: newPlaces()}
+	for _, id := range o.Chats {
+		if !validID(id) {
+			return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("discord chat %q: an id is a number", id)),
+				"switch on Settings > Advanced > Developer Mode; then right-click a channel: Copy Channel ID")
+		}
+		if c.chats == nil {
+			c.chats = map[string]bool{}
+		}
+		c.chats[id] = true
+	}
+	if o.Listen != "" {
+		key, err := hex.DecodeString(o.PublicKey)
+		if err != nil || len(key) != ed25519.PublicKeySize {
+			return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("discord public_key: want 64 hexadecimal digits, since listen is set")),
+				"it stands in the Developer Portal: General Information, Public Key")
+		}
+		c.key = key
+	}
+	if c.http == nil {
+		c.http = http.DefaultClient
+	}
+	if c.chance == nil {
+		c.chance = rand.Float64
+	}
+	if o.URL == "" {
+		o.URL = "https://discord.com/api/v10"
+	}
+	var err error
+	c.api, err = web.New(web.Options{Base: o.URL, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance,
+		Sign:  func(r *http.Request) { r.Header.Set("Authorization", "Bot "+token) },
+		Judge: c.noteLimits,
+	})
+	if err != nil {
+		return nil, sysexit.With(sysexit.Config, fmt.Errorf("discord api_url: %w", err))
+	}
+	return c, nil
+}
+
+// validID reports whether id can be a snowflake: it goes into paths as it is.
+func validID(id string) bool {
+	return len(id) >= 1 && len(id) <= 20 && !strings.ContainsFunc(id, func(r rune) bool { return r < '0' || r > '9' })
+}
+
+// epoch is the first millisecond of Discord's ids.
+const epoch = 1420070400000
+
+// number is a snowflake as one, 0 of anything else.
+func number(id string) uint64 {
+	n, err := strconv.ParseUint(id, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// made is when the thing with this id was made.
+func made(id string) time.Time { return time.UnixMilli(int64(number(id)>>22) + epoch).UTC() }
+
+// after is the least id of something made at the time or later, less one.
+func after(at time.Time) uint64 {
+	ms := at.UnixMilli() - epoch
+	if ms <= 0 {
+		return 0
+	}
+	return uint64(ms)<<22 - 1
+}
+
+// noteLimits sees the answer after which the next one would be refused: it is
+// waited for, since refusals count against the bot, and too many ban its address
+// (topics/rate-limits).
+func (c *Client) noteLimits(h http.Header, _ []byte) error {
+	if h.Get("X-RateLimit-Remaining") != "0" {
+		return nil
+	}
+	s, err := strconv.ParseFloat(h.Get("X-RateLimit-Reset-After"), 64)
+	if err != nil || s < 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pause = time.Duration(min(s, 60) * float64(time.Second))
+	return nil
+}
+
+// get reads path into out, as slowly as Discord asks for.
+func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
+	c.mu.Lock()
+	pause := c.pause
+	c.pause = 0
+	c.mu.Unlock()
+	if pause > 0 {
+		if err := c.api.Sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+	return c.explain(c.api.Read(ctx, web.Request{Method: http.MethodGet, Path: path, Query: query}, out))
+}
+
+// once sends a request that is not repeated.
+func (c *Client) once(ctx context.Context, method, path string, in, out any) error {
+	return c.explain(c.api.Once(ctx, web.Request{Method: method, Path: path, JSON: in}, out))
+}
+
+// Codes of Discord's errors (topics/opcodes-and-status-codes#json).
+const (
+	codeUnknownChannel     = "10003"
+	codeUnknownMessage     = "10008"
+	codeThreadExists       = "160004"
+	codeMissingAccess      = "50001"
+	codeMissingPermissions = "50013"
+)
+
+// explain reads Discord's own words out of a refusal, and gives what a person can
+// mend its status and a hint.
+func (c *Client) explain(err error) error {
+	e := (*web.Error)(nil)
+	if !errors.As(err, &e) {
+		return err
+	}
+	var said struct {
+		Code    int64   `json:"code"`
+		Message string  `json:"message"`
+		After   float64 `json:"retry_after"`
+	}
+	if json.Unmarshal(e.Body, &said) == nil {
+		e.Text = said.Message
+		if said.Code != 0 {
+			e.Code = strconv.FormatInt(said.Code, 10)
+		}
+		if e.Status == http.StatusTooManyRequests {
+			e.After = max(e.After, time.Duration(min(said.After, 300)*float64(time.Second)))
+		}
+	}
+	if e.Status == http.StatusUnauthorized {
+		return refusedToken(err)
+	}
+	return err
+}
+
+func refusedToken(err error) error {
+	return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token is not, or no longer, the bot's: Developer Portal > Bot > Reset Token")
+}
+
+// hopeless reports whether waiting cannot mend err.
+func hopeless(err error) bool {
+	s, ok := sysexit.Of(err)
+	return ok && (s == sysexit.NoPerm || s == sysexit.Config)
+}
+
+// unreadable reports whether err says that the bot may not see something, or that
+// it is not there.
+func unreadable(err error) bool {
+	s := web.StatusOf(err)
+	return s == http.StatusForbidden || s == http.StatusNotFound
+}
+
+// me is the bot's own account.
+func (c *Client) me(ctx context.Context) (user, error) {
+	c.mu.Lock()
+	self := c.self
+	c.mu.Unlock()
+	if self != nil {
+		return *self, nil
+	}
+	var u user
+	if err := c.get(ctx, "users/@me", nil, &u); err != nil {
+		return user{}, err
+	}
+	if !validID(u.ID) {
+		return user{}, sysexit.With(sysexit.Config, errors.New("who we are: the answer is none of Discord's; is api_url right?"))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.self = &u
+	return u, nil
+}
+
+func (c *Client) forgetMe() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.self = nil
+}

@@ -1,0 +1,145 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"tri/lib/event"
+)
+
+// dispatched makes events of a frame that brings any.
+func (l *listening) dispatched(ctx context.Context, f frame) ([]event.Event, error) {
+	var err error
+	var events []event.Event
+	switch f.Type {
+	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
+		events, err = l.message(ctx, f)
+	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
+		events, err = l.deleted(ctx, f)
+	case "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE":
+		return nil, l.reacted(ctx, f)
+	case "INTERACTION_CREATE":
+		return nil, l.clicked(ctx, f)
+	case "RESUMED":
+		if l.resumed > 0 {
+			l.Say("discord: resumed, %d messages and changes were waiting", l.resumed)
+		}
+		l.resumed = -1
+		l.Up()
+	case "GUILD_CREATE", "GUILD_UPDATE":
+		l.guild(f)
+	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
+		var of struct {
+			Guild string `json:"guild_id"`
+		}
+		if json.Unmarshal(f.Data, &of) == nil {
+			l.places.forgetRoles(of.Guild)
+		}
+	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
+		var p place
+		if json.Unmarshal(f.Data, &p) == nil && (p.Guild != "" || p.Kind == kindDirect) {
+			l.places.keep(p)
+		}
+	case "CHANNEL_DELETE", "THREAD_DELETE":
+		var p place
+		if json.Unmarshal(f.Data, &p) == nil {
+			l.places.forget(p.ID)
+		}
+	}
+	return events, err
+}
+
+// guild learns a server's channels and roles, which saves asking for them.
+func (l *listening) guild(f frame) {
+	var g struct {
+		ID       string  `json:"id"`
+		Channels []place `json:"channels"`
+		Threads  []place `json:"threads"`
+		Roles    []role  `json:"roles"`
+	}
+	if json.Unmarshal(f.Data, &g) != nil || !validID(g.ID) {
+		return
+	}
+	for _, list := range [][]place{g.Channels, g.Threads} {
+		for _, p := range list {
+			p.Guild = g.ID
+			l.places.keep(p)
+		}
+	}
+	if g.Roles != nil {
+		l.places.keepRoles(g.ID, g.Roles)
+	}
+}
+
+// message is the event of a new message, or of a change of one. Discord also
+// updates a message when it has found a preview for a link in it: then nobody has
+// edited it.
+func (l *listening) message(ctx context.Context, f frame) ([]event.Event, error) {
+	m := new(message)
+	if err := json.Unmarshal(f.Data, m); err != nil || !validID(m.ID) || !validID(m.ChannelID) {
+		l.Say("discord: event %d: not understood, left out: %v", f.Seq, err)
+		return nil, nil
+	}
+	if f.Type == "MESSAGE_UPDATE" && m.edited().IsZero() || m.Kind == typeStarter {
+		return nil, nil
+	}
+	p, err := l.place(ctx, m.ChannelID)
+	if err != nil || !l.welcome(&p) {
+		return nil, err
+	}
+	if m.Author == nil { // only what has changed
+		whole := new(message)
+		switch err := l.get(ctx, "channels/"+p.ID+"/messages/"+m.ID, nil, whole); {
+		case unreadable(err):
+			return nil, nil // gone already
+		case err != nil:
+			return nil, err
+		case whole.ID != m.ID:
+			return nil, fmt.Errorf("message %s: the answer is another one", m.ID)
+		}
+		m = whole
+	}
+	if m.external() && !l.external {
+		return nil, nil
+	}
+	e, err := l.event(ctx, m, &p)
+	return []event.Event{e}, err
+}
+
+// deleted are the events of one deletion or of many.
+func (l *listening) deleted(ctx context.Context, f frame) (events []event.Event, err error) {
+	var d struct {
+		ID        string   `json:"id"`
+		IDs       []string `json:"ids"`
+		ChannelID string   `json:"channel_id"`
+	}
+	if err := json.Unmarshal(f.Data, &d); err != nil || !validID(d.ChannelID) {
+		l.Say("discord: event %d: not understood, left out: %v", f.Seq, err)
+		return nil, nil
+	}
+	p, err := l.place(ctx, d.ChannelID)
+	if err != nil || !l.welcome(&p) {
+		return nil, err
+	}
+	for _, id := range append(d.IDs, d.ID) {
+		if !validID(id) {
+			continue
+		}
+		e, err := l.removed(ctx, id, &p)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+// removed is the event of a deletion that we learn of now.
+func (l *listening) removed(ctx context.Context, id string, p *place) (event.Event, error) {
+	e, err := l.gone(ctx, id, p, l.api.ServerTime(l.api.Now()))
+	if s, ok := l.recent.senders[id]; ok {
+		e.Sender = s
+	}
+	return e, err
+}

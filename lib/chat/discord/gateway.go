@@ -1,0 +1,239 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"tri/lib/sysexit"
+)
+
+// Times and sizes of the gateway.
+const (
+	dialTime  = 20 * time.Second
+	helloTime = 20 * time.Second
+	maxFrame  = 16 << 20 // bytes: what a very large server is described with
+	buffered  = 1024     // frames read ahead while earlier ones are made durable
+)
+
+// Opcodes (topics/opcodes-and-status-codes#gateway).
+const (
+	opDispatch  = 0
+	opHeartbeat = 1
+	opIdentify  = 2
+	opResume    = 6
+	opReconnect = 7
+	opInvalid   = 9
+	opHello     = 10
+	opAck       = 11
+	opNoise     = -1 // ours: what is no frame
+)
+
+// closeKeep is the code that we hang up with. Behind 1000 or 1001 Discord forgets
+// the session.
+const closeKeep websocket.StatusCode = 4000
+
+// frame is what comes over the gateway.
+type frame struct {
+	Op   int             `json:"op"`
+	Data json.RawMessage `json:"d"`
+	Seq  int64           `json:"s"`
+	Type string          `json:"t"`
+
+	err error // the socket's end; nothing follows
+}
+
+// session is what is resumed: its address, and the last event that is durable.
+type session struct {
+	ID  string `json:"session_id"`
+	URL string `json:"resume_gateway_url"`
+	Seq int64  `json:"seq"`
+}
+
+// errStale says that the session cannot be resumed.
+var errStale = errors.New("the session is over")
+
+// socket is one connection to the gateway.
+type socket struct {
+	conn   *websocket.Conn
+	frames chan frame
+	done   atomic.Int64 // the last durable event, as heartbeats tell it
+	heard  atomic.Bool  // whether the last heartbeat was answered
+	beat   chan struct{}
+}
+
+// dial connects to the gateway and takes its hello.
+func (c *Client) dial(ctx context.Context, address string) (*socket, time.Duration, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "wss" && u.Scheme != "ws" || u.Host == "" {
+		return nil, 0, fmt.Errorf("gateway %q: no address of a WebSocket", address)
+	}
+	u.RawQuery = url.Values{"v": {"10"}, "encoding": {"json"}}.Encode()
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	dialCtx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	conn, resp, err := websocket.Dial(dialCtx, u.String(), &websocket.DialOptions{HTTPClient: c.http})
+	if err != nil {
+		if resp != nil && resp.Body != nil {
+			_ = resp.Body.Close()
+		}
+		return nil, 0, fmt.Errorf("gateway: %w", err)
+	}
+	conn.SetReadLimit(maxFrame)
+	s := &socket{conn: conn, frames: make(chan frame, buffered), beat: make(chan struct{}, 1)}
+	helloCtx, cancel := context.WithTimeout(ctx, helloTime)
+	defer cancel()
+	f, err := s.next(helloCtx)
+	var hello struct {
+		Interval float64 `json:"heartbeat_interval"` // milliseconds
+	}
+	if err == nil && (f.Op != opHello || json.Unmarshal(f.Data, &hello) != nil || hello.Interval < 1) {
+		err = errors.New("no hello")
+	}
+	if err != nil {
+		_ = conn.CloseNow()
+		return nil, 0, fmt.Errorf("gateway: %w", err)
+	}
+	return s, time.Duration(hello.Interval * float64(time.Millisecond)), nil
+}
+
+// next reads one frame.
+func (s *socket) next(ctx context.Context) (f frame, err error) {
+	_, b, err := s.conn.Read(ctx)
+	if err != nil {
+		return f, closed(err)
+	}
+	if json.Unmarshal(b, &f) != nil {
+		f = frame{Op: opNoise}
+	}
+	return f, nil
+}
+
+// send writes one frame.
+func (s *socket) send(ctx context.Context, op int, data any) error {
+	b, err := json.Marshal(map[string]any{"op": op, "d": data})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	if err := s.conn.Write(ctx, websocket.MessageText, b); err != nil {
+		return fmt.Errorf("gateway: %w", err)
+	}
+	return nil
+}
+
+// identify begins a session (events/gateway#identifying).
+func (s *socket) identify(ctx context.Context, token string, intents int) error {
+	return s.send(ctx, opIdentify, map[string]any{
+		"token": token, "intents": intents, "large_threshold": 50,
+		"properties": map[string]any{"os": runtime.GOOS, "browser": "tri", "device": "tri"},
+	})
+}
+
+func (s *socket) resume(ctx context.Context, token string, of session) error {
+	return s.send(ctx, opResume, map[string]any{"token": token, "session_id": of.ID, "seq": of.Seq})
+}
+
+// read fills frames until the socket ends. When frames is full it waits, and TCP
+// makes Discord wait, or give up on us: then we resume.
+func (s *socket) read(ctx context.Context) {
+	defer close(s.frames)
+	for {
+		f, err := s.next(ctx)
+		f.err = err
+		if err == nil {
+			s.heard.Store(true)
+			switch f.Op {
+			case opAck:
+				continue
+			case opHeartbeat:
+				select {
+				case s.beat <- struct{}{}:
+				default:
+				}
+				continue
+			}
+		}
+		select {
+		case s.frames <- f:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// pulse sends heartbeats, the first after a part of the interval by chance. One
+// that nothing has answered by the next means that the connection is dead.
+func (s *socket) pulse(ctx context.Context, every time.Duration, chance float64) {
+	t := time.NewTimer(time.Duration(chance * float64(every)))
+	defer t.Stop()
+	s.heard.Store(true)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.beat:
+		case <-t.C:
+			if !s.heard.Swap(false) && len(s.frames) < buffered {
+				_ = s.conn.CloseNow() // read says so
+				return
+			}
+			t.Reset(every)
+		}
+		var seq any
+		if n := s.done.Load(); n > 0 {
+			seq = n
+		}
+		if s.send(ctx, opHeartbeat, seq) != nil {
+			_ = s.conn.CloseNow()
+			return
+		}
+	}
+}
+
+// Codes that the gateway hangs up with
+// (topics/opcodes-and-status-codes#gateway-gateway-close-event-codes).
+const (
+	closeAuth       = 4004
+	closeBadSeq     = 4007
+	closeTimedOut   = 4009
+	closeShard      = 4010
+	closeSharding   = 4011
+	closeVersion    = 4012
+	closeIntents    = 4013
+	closeDisallowed = 4014
+)
+
+// closed gives the gateway's reason its status and a hint, where waiting does not
+// help.
+func closed(err error) error {
+	switch websocket.CloseStatus(err) {
+	case closeAuth:
+		return refusedToken(err)
+	case closeDisallowed:
+		return sysexit.Hint(sysexit.With(sysexit.Config, err), "Developer Portal > Bot > Privileged Gateway Intents: switch on MESSAGE CONTENT INTENT")
+	case closeSharding:
+		return sysexit.Hint(sysexit.With(sysexit.Config, err), "the bot is in more servers than one connection may have (2,500): use a bot of your own")
+	case closeShard, closeVersion, closeIntents:
+		return sysexit.With(sysexit.Config, err)
+	case closeBadSeq, closeTimedOut:
+		return fmt.Errorf("%w: %w", errStale, err)
+	}
+	if errors.Is(err, websocket.ErrMessageTooBig) { // it would come again
+		return fmt.Errorf("%w: %w", errStale, err)
+	}
+	return err
+}

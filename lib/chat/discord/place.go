@@ -1,0 +1,380 @@
+package discord
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"tri/lib/chat/web"
+)
+
+// Kinds of channels (resources/channel#channel-object-channel-types).
+const (
+	kindText          = 0
+	kindDirect        = 1
+	kindVoice         = 2 // has a chat, too
+	kindGroup         = 3
+	kindAnnouncement  = 5
+	kindNewsThread    = 10
+	kindPublicThread  = 11
+	kindPrivateThread = 12
+	kindStage         = 13
+	kindForum         = 15
+	kindMedia         = 16
+)
+
+// place is a channel, a thread (which is a channel whose parent is the chat) or a
+// private conversation.
+type place struct {
+	ID         string `json:"id"`
+	Kind       int    `json:"type"`
+	Guild      string `json:"guild_id"`
+	Parent     string `json:"parent_id"` // of a channel its category, of a thread the chat
+	Name       string `json:"name"`
+	Last       string `json:"last_message_id"`
+	Recipients []user `json:"recipients"`
+	Overwrites []struct {
+		ID    string `json:"id"`
+		Allow string `json:"allow"`
+		Deny  string `json:"deny"`
+	} `json:"permission_overwrites"`
+	Thread struct {
+		Archived   bool   `json:"archived"`
+		ArchivedAt string `json:"archive_timestamp"`
+	} `json:"thread_metadata"`
+}
+
+func (p *place) thread() bool {
+	return p.Kind == kindNewsThread || p.Kind == kindPublicThread || p.Kind == kindPrivateThread
+}
+
+func (p *place) private() bool {
+	return p.Kind == kindDirect || p.Kind == kindGroup || p.Kind == kindPrivateThread
+}
+
+// speaks reports whether messages stand in it; in a forum only its threads have
+// any.
+func (p *place) speaks() bool {
+	switch p.Kind {
+	case kindText, kindDirect, kindVoice, kindGroup, kindAnnouncement, kindStage:
+		return true
+	}
+	return p.thread()
+}
+
+func (p *place) threads() bool {
+	switch p.Kind {
+	case kindText, kindAnnouncement, kindForum, kindMedia:
+		return true
+	}
+	return false
+}
+
+// chat is the chat that the place is, or is a thread of.
+func (p *place) chat() string {
+	if p.thread() && p.Parent != "" {
+		return p.Parent
+	}
+	return p.ID
+}
+
+type role struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Permissions string `json:"permissions"`
+	Tags        struct {
+		Bot string `json:"bot_id"`
+	} `json:"tags"`
+}
+
+// maxKnown bounds what is remembered of places. Past it everything is forgotten
+// and asked again.
+const maxKnown = 20000
+
+// places are what we know of channels and roles.
+type places struct {
+	mu    sync.Mutex
+	known map[string]place
+	roles map[string]map[string]role // by guild, by id
+}
+
+func newPlaces() places {
+	return places{known: map[string]place{}, roles: map[string]map[string]role{}}
+}
+
+func (s *places) get(id string) (place, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, ok := s.known[id]
+	return p, ok
+}
+
+func (s *places) keep(p place) {
+	if !validID(p.ID) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) >= maxKnown {
+		clear(s.known)
+	}
+	s.known[p.ID] = p
+}
+
+func (s *places) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, id)
+}
+
+func (s *places) keepRoles(guild string, roles []role) {
+	all := make(map[string]role, len(roles))
+	for _, r := range roles {
+		all[r.ID] = r
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.roles[guild] = all
+}
+
+func (s *places) forgetRoles(guild string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.roles, guild)
+}
+
+// place looks a channel up. One that we may not see has its id only.
+func (c *Client) place(ctx context.Context, id string) (place, error) {
+	p, ok := c.places.get(id)
+	if ok || !validID(id) {
+		return p, nil
+	}
+	switch err := c.get(ctx, "channels/"+id, nil, &p); {
+	case unreadable(err):
+		return place{ID: id}, nil
+	case err != nil:
+		return place{}, err
+	}
+	c.places.keep(p)
+	return p, nil
+}
+
+// role looks a role up; its name is "" when it is not known.
+func (c *Client) role(ctx context.Context, guild, id string) (role, error) {
+	c.places.mu.Lock()
+	all, ok := c.places.roles[guild]
+	c.places.mu.Unlock()
+	if ok || !validID(guild) {
+		return all[id], nil
+	}
+	var roles []role
+	if err := c.get(ctx, "guilds/"+guild+"/roles", nil, &roles); err != nil && !unreadable(err) {
+		return role{}, err
+	}
+	c.places.keepRoles(guild, roles)
+	c.places.mu.Lock()
+	defer c.places.mu.Unlock()
+	return c.places.roles[guild][id], nil
+}
+
+// welcome reports whether what is said in a place is to be heard: in a watched
+// chat or a thread of one, in private only where that is named itself.
+func (c *Client) welcome(p *place) bool {
+	switch {
+	case c.chats[p.ID]:
+		return true
+	case p.private():
+		return false
+	case c.chats == nil:
+		return p.Guild != ""
+	}
+	return c.chats[p.chat()]
+}
+
+// watched are the places to be read back, as Discord knows them now: chats, and
+// their threads in which something was said behind since.
+func (c *Client) watched(ctx context.Context, since func(chatID string) time.Time) ([]place, error) {
+	guilds, chats, err := c.watchedChats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]place{}
+	for _, p := range chats {
+		if p.speaks() {
+			all[p.ID] = p
+		}
+		if !p.threads() {
+			continue
+		}
+		old, err := c.archived(ctx, p.ID, since(p.ID))
+		if err != nil && !unreadable(err) {
+			return nil, err
+		}
+		for _, t := range old {
+			all[t.ID] = t
+		}
+	}
+	for _, guild := range guilds {
+		threads, err := c.active(ctx, guild)
+		if err != nil && !unreadable(err) {
+			return nil, err
+		}
+		for _, t := range threads {
+			if c.welcome(&t) {
+				all[t.ID] = t
+			}
+		}
+	}
+	list := make([]place, 0, len(all))
+	for _, p := range all {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b place) int { return compareID(a.ID, b.ID) })
+	return list, nil
+}
+
+// watchedChats are the chats to watch and the guilds that they are of.
+func (c *Client) watchedChats(ctx context.Context) (guilds []string, chats []place, err error) {
+	add := func(p place) {
+		chats = append(chats, p)
+		if p.Guild != "" && !slices.Contains(guilds, p.Guild) {
+			guilds = append(guilds, p.Guild)
+		}
+	}
+	for id := range c.chats {
+		c.places.forget(id) // its newest message has changed
+		p, err := c.place(ctx, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		add(p)
+	}
+	if c.chats != nil {
+		return guilds, chats, nil
+	}
+	mine, err := c.guilds(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, guild := range mine {
+		var channels []place
+		if err := c.get(ctx, "guilds/"+guild+"/channels", nil, &channels); err != nil && !unreadable(err) {
+			return nil, nil, err
+		}
+		for _, p := range channels {
+			if p.Guild = guild; p.speaks() || p.threads() {
+				c.places.keep(p)
+				add(p)
+			}
+		}
+	}
+	return guilds, chats, nil
+}
+
+// guilds are the ids of the servers that the bot is a member of.
+func (c *Client) guilds(ctx context.Context) (ids []string, err error) {
+	const page = 200
+	after := "0"
+	for {
+		var some []place
+		if err := c.get(ctx, "users/@me/guilds", url.Values{"limit": {strconv.Itoa(page)}, "after": {after}}, &some); err != nil {
+			return nil, err
+		}
+		for _, g := range some {
+			if validID(g.ID) {
+				ids, after = append(ids, g.ID), g.ID
+			}
+		}
+		if len(some) < page {
+			return ids, nil
+		}
+	}
+}
+
+type threads struct {
+	Threads []place `json:"threads"`
+	More    bool    `json:"has_more"`
+}
+
+// active are the threads of a guild that are not archived.
+func (c *Client) active(ctx context.Context, guild string) ([]place, error) {
+	var l threads
+	if err := c.get(ctx, "guilds/"+guild+"/threads/active", nil, &l); err != nil {
+		return nil, err
+	}
+	for i := range l.Threads {
+		l.Threads[i].Guild = guild
+		c.places.keep(l.Threads[i])
+	}
+	return l.Threads, nil
+}
+
+// archived are the public threads of a chat that were archived behind since: an
+// earlier one has nothing newer.
+func (c *Client) archived(ctx context.Context, chatID string, since time.Time) (all []place, err error) {
+	q := url.Values{"limit": {"100"}}
+	for {
+		var l threads
+		if err := c.get(ctx, "channels/"+chatID+"/threads/archived/public", q, &l); err != nil {
+			return all, err
+		}
+		for _, t := range l.Threads {
+			at, err := time.Parse(time.RFC3339Nano, t.Thread.ArchivedAt)
+			if err != nil || at.Before(since) {
+				return all, nil // the newest come first
+			}
+			q.Set("before", t.Thread.ArchivedAt)
+			c.places.keep(t)
+			all = append(all, t)
+		}
+		if !l.More || len(l.Threads) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// where finds the place in which a message of a chat stands: the chat itself or a
+// thread of it. The message is nil when it is gone.
+func (c *Client) where(ctx context.Context, chatID, messageID string) (string, *message, error) {
+	read := func(place string) (*message, error) {
+		m := new(message)
+		err := c.get(ctx, "channels/"+place+"/messages/"+messageID, nil, m)
+		if web.StatusOf(err) == http.StatusNotFound || web.StatusOf(err) == http.StatusBadRequest {
+			return nil, nil // a forum has no messages of its own: that is status 400
+		}
+		return m, err
+	}
+	if !validID(chatID) || !validID(messageID) {
+		return "", nil, nil
+	}
+	m, err := read(chatID)
+	if err != nil || m != nil && m.ID == messageID && m.Kind != typeStarter {
+		return chatID, m, err
+	}
+	p, err := c.place(ctx, chatID)
+	if err != nil || !p.threads() {
+		return "", nil, err
+	}
+	found, err := c.active(ctx, p.Guild)
+	if err != nil && !unreadable(err) {
+		return "", nil, err
+	}
+	old, err := c.archived(ctx, chatID, made(messageID))
+	if err != nil && !unreadable(err) {
+		return "", nil, err
+	}
+	for _, t := range append(found, old...) {
+		// A thread is older than what is said in it, and its newest message is newer.
+		if t.Parent != chatID || compareID(t.ID, messageID) > 0 || t.Last != "" && compareID(t.Last, messageID) < 0 {
+			continue
+		}
+		if m, err := read(t.ID); err != nil || m != nil && m.ID == messageID {
+			return t.ID, m, err
+		}
+	}
+	return "", nil, nil
+}

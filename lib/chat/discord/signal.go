@@ -1,0 +1,126 @@
+package discord
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"tri/lib/chat"
+	"tri/lib/sysexit"
+)
+
+// React implements chat.Signaler.
+func (c *Sink) React(ctx context.Context, chatID, messageID, emoji string, on bool) error {
+	where, m, err := c.where(ctx, chatID, messageID)
+	if err == nil && m == nil {
+		err = chat.ErrRefused
+	}
+	if err != nil {
+		return fmt.Errorf("discord: react to %q: %w", messageID, err)
+	}
+	method := http.MethodPut
+	if !on {
+		method = http.MethodDelete
+	}
+	return c.once(ctx, method, "channels/"+where+"/messages/"+m.ID+"/reactions/"+url.PathEscape(emoji)+"/@me", nil, nil)
+}
+
+// Typing implements chat.Signaler: for ten seconds.
+func (c *Sink) Typing(ctx context.Context, chatID, threadID string) error {
+	if !validID(chatID) || !validID(threadID) {
+		return fmt.Errorf("discord: typing in %q: an id is a number: %w", chatID, chat.ErrRefused)
+	}
+	where, err := c.thread(ctx, chat.Post{ChatID: chatID, ThreadID: threadID}, false)
+	if err != nil {
+		return err
+	}
+	return c.once(ctx, http.MethodPost, "channels/"+where+"/typing", nil, nil)
+}
+
+// Edit implements chat.Signaler.
+func (c *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
+	return c.change(ctx, chatID, messageID, text, nil)
+}
+
+func (c *Sink) change(ctx context.Context, chatID, messageID, text string, rows any) error {
+	if err := postable(chatID, messageID, text); err != nil {
+		return fmt.Errorf("discord: edit %q: %w: %w", messageID, err, chat.ErrRefused)
+	}
+	where, m, err := c.where(ctx, chatID, messageID)
+	if err == nil && m == nil {
+		err = chat.ErrRefused
+	}
+	if err != nil {
+		return fmt.Errorf("discord: edit %s: %w", messageID, err)
+	}
+	in := body(text)
+	if rows != nil {
+		in["components"] = rows
+	}
+	return c.once(ctx, http.MethodPatch, "channels/"+where+"/messages/"+messageID, in, nil)
+}
+
+// Deal implements chat.Signaler: in the thread, where there is one, else as a
+// reply in the chat.
+func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
+	rows, err := buttons(card.Buttons)
+	if err != nil {
+		return chat.Posted{}, err
+	}
+	thread := card.ThreadID
+	if thread == "" {
+		thread = card.ChatID // only looked at
+	}
+	if err := postable(card.ChatID, thread, cardText(card)); err != nil {
+		return chat.Posted{}, fmt.Errorf("discord: card in %q: %w: %w", card.ChatID, err, chat.ErrRefused)
+	}
+	where := card.ChatID
+	if card.ThreadID != "" {
+		if where, err = c.thread(ctx, chat.Post{ChatID: card.ChatID, ThreadID: card.ThreadID}, false); err != nil {
+			return chat.Posted{}, err
+		}
+	}
+	in := body(cardText(card))
+	in["components"] = rows
+	return c.send(ctx, where, card.ChatID, card.ThreadID, card.Key, in)
+}
+
+// Redeal implements chat.Signaler.
+func (c *Sink) Redeal(ctx context.Context, messageID string, card chat.Card) error {
+	rows, err := buttons(card.Buttons)
+	if err != nil {
+		return err
+	}
+	return c.change(ctx, card.ChatID, messageID, cardText(card), rows)
+}
+
+func cardText(card chat.Card) string {
+	return strings.TrimSpace("**" + card.Title + "**\n" + card.Text)
+}
+
+// buttons are rows of five at most; what a click brings back has 100 characters
+// at most (components/reference#button).
+func buttons(all []chat.Button) ([]map[string]any, error) {
+	rows, row := []map[string]any{}, []map[string]any{}
+	flush := func() {
+		if len(row) > 0 {
+			rows = append(rows, map[string]any{"type": 1, "components": row})
+			row = nil
+		}
+	}
+	styles := map[string]int{"": 2, "primary": 1, "danger": 4}
+	for _, b := range all {
+		id := b.Name + ":" + b.Value
+		if len(id) > 100 || styles[b.Style] == 0 {
+			return nil, sysexit.With(sysexit.Software, fmt.Errorf("discord: button %s, style %q, carries %d bytes: at most 100 can be", b.Name, b.Style, len(id)))
+		}
+		row = append(row, map[string]any{"type": 2, "style": styles[b.Style], "label": b.Label, "custom_id": id})
+		if len(row) == 5 {
+			flush()
+		}
+	}
+	flush()
+	return rows, nil
+}

@@ -1,0 +1,318 @@
+package discord
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/sysexit"
+)
+
+// Sink posts as the bot. It is apart from Client so that a watcher, which has only
+// that, holds no code that can post.
+type Sink struct{ *Client }
+
+// NewSink returns the sink of a bot. It does not reach out.
+func NewSink(o Options) (*Sink, error) {
+	c, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{c}, nil
+}
+
+// Limit implements chat.Sink (resources/message#create-message).
+func (c *Sink) Limit() int { return 2000 }
+
+// Post implements chat.Sink. The answer stands in the thread of the question,
+// which is begun where there is none. Where the bot may not begin one, or the
+// chat has none, the answer is a reply to the question in the chat itself.
+func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
+	if err := postable(p.ChatID, p.ThreadID, p.Text); err != nil {
+		return chat.Posted{}, fmt.Errorf("discord: post in %q: %w: %w", p.ChatID, err, chat.ErrRefused)
+	}
+	where, err := c.thread(ctx, p, true)
+	if err != nil {
+		named := fmt.Errorf("discord: thread of %s in %s: %w", p.ThreadID, p.ChatID, err)
+		if !refused(err) { // nothing of the post was sent
+			return chat.Posted{}, &chat.RetryError{After: waitFor(err), Err: named}
+		}
+		return chat.Posted{}, fmt.Errorf("%w: %w", named, chat.ErrRefused)
+	}
+	return c.send(ctx, where, p.ChatID, p.ReplyToID, p.Key, body(p.Text))
+}
+
+// body is a message that alerts nobody and shows no previews.
+func body(text string) map[string]any {
+	return map[string]any{
+		"content": shown(text), "flags": flagSuppressEmbed,
+		"allowed_mentions": map[string]any{"parse": []string{}, "replied_user": false},
+	}
+}
+
+// send posts once: a second request with the same key is answered with the first
+// one's message, for as long as Discord remembers it, a few minutes.
+func (c *Sink) send(ctx context.Context, where, chatID, replyTo, key string, in map[string]any) (chat.Posted, error) {
+	in["nonce"], in["enforce_nonce"] = nonce(key), true
+	if where == chatID && validID(replyTo) {
+		in["message_reference"] = map[string]any{"message_id": replyTo, "channel_id": chatID, "fail_if_not_exists": true}
+	}
+	var made message
+	if err := c.once(ctx, http.MethodPost, "channels/"+where+"/messages", in, &made); err != nil {
+		return chat.Posted{}, failed(where, err)
+	}
+	if !validID(made.ID) {
+		return chat.Posted{}, fmt.Errorf("discord: post in %s: answer has no id", where)
+	}
+	return posted(made.ID), nil
+}
+
+// nonce is our key in the 25 characters that Discord takes.
+func nonce(key string) string {
+	sum := sha256.Sum256([]byte("tri " + key))
+	return hex.EncodeToString(sum[:])[:25]
+}
+
+func posted(id string) chat.Posted { return chat.Posted{MessageID: id, At: made(id)} }
+
+// postable says what is wrong with a post before anything is sent.
+func postable(chatID, threadID, text string) error {
+	switch n := utf8.RuneCountInString(text); {
+	case !validID(chatID) || !validID(threadID):
+		return fmt.Errorf("chat %q, thread %q: an id is a number", chatID, threadID)
+	case n > 2000 || shown(text) == "":
+		return fmt.Errorf("%d characters; 1 to 2000 can be sent", n)
+	case !utf8.ValidString(text):
+		return errors.New("not valid UTF-8")
+	}
+	return nil
+}
+
+// thread is where an answer goes: the thread of the question, or the chat. With
+// begin it is begun where it is missing.
+func (c *Sink) thread(ctx context.Context, p chat.Post, begin bool) (string, error) {
+	var t place
+	err := c.get(ctx, "channels/"+p.ThreadID, nil, &t)
+	switch {
+	case err == nil && t.thread() && t.Parent == p.ChatID:
+		return t.ID, nil
+	case err == nil && t.ID == p.ThreadID:
+		return "", fmt.Errorf("it is no thread of the chat: %w", errElsewhere)
+	case err != nil && !unreadable(err):
+		return "", err
+	case !begin:
+		return p.ChatID, nil
+	}
+	m := new(message)
+	if err := c.get(ctx, "channels/"+p.ChatID+"/messages/"+p.ThreadID, nil, m); err != nil {
+		return "", err
+	}
+	err = c.once(ctx, http.MethodPost, "channels/"+p.ChatID+"/messages/"+p.ThreadID+"/threads",
+		map[string]any{"name": c.title(ctx, m), "auto_archive_duration": 1440}, &t)
+	switch {
+	case err == nil && validID(t.ID), web.CodeOf(err) == codeThreadExists:
+		return p.ThreadID, nil // it has the id of its first message
+	case err != nil && refused(err):
+		return p.ChatID, nil // no threads there, no permission, too many of them
+	case err == nil:
+		err = errors.New("answer has no id")
+	}
+	return "", err
+}
+
+// errElsewhere is a thread that is not in the chat.
+var errElsewhere = errors.New("another chat's")
+
+// title is what a thread is called: how its question begins.
+func (c *Sink) title(ctx context.Context, m *message) string {
+	text, err := c.text(ctx, m, "")
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if r := []rune(line); len(r) > 80 {
+		line = string(r[:79]) + "…"
+	}
+	if err != nil || line == "" {
+		return "Question"
+	}
+	return line
+}
+
+// refused reports whether the same request will never be taken: Discord itself
+// says no, with a code of its own, and not because of the token or the hurry.
+func refused(err error) bool {
+	if errors.Is(err, errElsewhere) {
+		return true
+	}
+	switch web.StatusOf(err) {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound:
+		switch web.CodeOf(err) {
+		case "", "0", "40060", "20028", "40062": // no word of Discord's, or: too often
+			return false
+		}
+		return true
+	}
+	return false
+}
+
+// waitFor is how long to leave Discord alone.
+func waitFor(err error) time.Duration {
+	e := (*web.Error)(nil)
+	switch {
+	case errors.As(err, &e) && e.Status == http.StatusTooManyRequests:
+		return e.After
+	case errors.As(err, &e) && e.Status < 500:
+		return time.Minute // the token or the address is at fault, or the way there
+	}
+	return 5 * time.Second
+}
+
+// failed says what an error means for the post.
+func failed(where string, err error) error {
+	named := fmt.Errorf("discord: post in %s: %w", where, err)
+	s := web.StatusOf(err)
+	switch {
+	case refused(err):
+		return fmt.Errorf("%w: %w", named, chat.ErrRefused)
+	case web.NotSent(err), s >= 300 && s < 500:
+		return &chat.RetryError{After: waitFor(err), Err: named}
+	}
+	return named // it may stand there
+}
+
+const (
+	// remembered is less than the "few minutes" for which Discord knows a nonce, by
+	// what it may take until the next try is there.
+	remembered = time.Minute
+	// abandoned is when nothing is left of a try: its connection was cut after 30 s.
+	abandoned = 2 * time.Minute
+	// tolerance is what the clocks may be apart.
+	tolerance = time.Minute
+	// maxLooked is how many pages are read before Find gives up.
+	maxLooked = 100
+)
+
+// Find implements chat.Sink. Discord gives back no key with a message, so that the
+// post is known by its text: one of the bot's in the thread, since the last try
+// began, that says the same. In one thread replies go out one after the other, so
+// that it is no other reply's; and were it, the thread has its answer.
+//
+// That none stands there proves that none has landed. That none still will: if the
+// try began within the last minute, Discord knows its nonce and answers a second
+// request with the first one's message; if earlier, we wait until it is so old
+// that nothing can be left of it, and read again. What somebody has deleted before
+// it was found cannot be known, and would be posted again.
+func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+	if !validID(p.ChatID) || !validID(p.ThreadID) {
+		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
+	}
+	asked := c.api.Now()
+	found, proof, err := c.find(ctx, p)
+	if age := asked.Sub(p.Tried); proof == chat.Absent && !p.Tried.IsZero() && age >= remembered && age < abandoned {
+		if err := c.api.Sleep(ctx, abandoned-age); err != nil {
+			return chat.Posted{}, chat.Unprovable, err
+		}
+		return c.find(ctx, p)
+	}
+	return found, proof, err
+}
+
+// find reads the thread, and the chat behind the question, for the post.
+func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+	self, err := c.me(ctx)
+	if err != nil {
+		return chat.Posted{}, chat.Unprovable, err
+	}
+	thread, err := c.thread(ctx, p, false)
+	if errors.Is(err, errElsewhere) {
+		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
+	}
+	if err != nil {
+		return chat.Posted{}, chat.Unprovable, fmt.Errorf("discord: thread %s: %w", p.ThreadID, err)
+	}
+	begin := number(p.ThreadID)
+	if !p.Tried.IsZero() {
+		begin = max(begin, after(c.api.ServerTime(p.Tried).Add(-tolerance)))
+	}
+	for _, where := range unique(thread, p.ChatID) {
+		id, whole, err := c.look(ctx, where, begin, func(m *message) bool {
+			return m.Author != nil && m.Author.ID == self.ID && len(m.Components) == 0 && same(m.Content, p.Text) &&
+				(where == thread && thread != p.ChatID || m.Reference != nil && m.Reference.MessageID == p.ReplyToID)
+		})
+		switch {
+		case err != nil:
+			return chat.Posted{}, chat.Unprovable, fmt.Errorf("discord: read %s: %w", where, err)
+		case id != "":
+			return posted(id), chat.Found, nil
+		case !whole:
+			return chat.Posted{}, chat.Unprovable, nil
+		}
+	}
+	return chat.Posted{}, chat.Absent, nil
+}
+
+func unique(thread, chatID string) []string {
+	if thread == chatID {
+		return []string{chatID}
+	}
+	return []string{thread, chatID}
+}
+
+// same reports whether two texts are equal but for what no one sees.
+func same(a, b string) bool {
+	seen := func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf) {
+			return -1
+		}
+		return r
+	}
+	return strings.Map(seen, shown(a)) == strings.Map(seen, shown(b))
+}
+
+// look reads a place from an id on for the first message that is is true of.
+// whole is false when there was too much to read.
+func (c *Sink) look(ctx context.Context, where string, begin uint64, is func(*message) bool) (id string, whole bool, err error) {
+	for range maxLooked {
+		ms, err := c.messages(ctx, where, "after", begin)
+		if unreadable(err) && web.CodeOf(err) != "" {
+			return "", true, nil // gone, and what stood there with it; or a post will be refused
+		}
+		if err != nil {
+			return "", false, err
+		}
+		for i := range ms {
+			if is(&ms[i]) {
+				return ms[i].ID, true, nil
+			}
+			begin = max(begin, number(ms[i].ID))
+		}
+		if len(ms) < page {
+			return "", true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// Message implements chat.Sink.
+func (c *Sink) Message(ctx context.Context, chatID, messageID string) (text string, gone bool, err error) {
+	where, m, err := c.where(ctx, chatID, messageID)
+	switch {
+	case web.StatusOf(err) == http.StatusForbidden || err != nil:
+		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("discord: message %s: %w", messageID, err))
+	case m == nil:
+		return "", true, nil
+	}
+	p, err := c.place(ctx, where)
+	if err == nil {
+		text, err = c.text(ctx, m, p.Guild)
+	}
+	return text, false, err
+}

@@ -1,0 +1,357 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/hook"
+	"tri/lib/chat/web"
+	"tri/lib/event"
+)
+
+const (
+	// overlap is read again before the last known time: ids are made on many
+	// machines.
+	overlap = time.Minute
+	// calm is how long a connection must have held for the next attempt to follow
+	// at once.
+	calm = 30 * time.Second
+	// batch is how many events are made durable together.
+	batch = 500
+)
+
+// Intents (events/gateway#list-of-intents).
+const (
+	intentGuilds          = 1 << 0
+	intentMessages        = 1 << 9
+	intentReactions       = 1 << 10
+	intentDirect          = 1 << 12
+	intentDirectReactions = 1 << 13
+	intentContent         = 1 << 15
+)
+
+// errEmit marks an error as emit's: it ends Run.
+type errEmit struct{ error }
+
+func (e errEmit) Unwrap() error { return e.error }
+
+// errAgain says that Discord itself asks us to connect again.
+var errAgain = errors.New("asked to connect again")
+
+// listening is one Run.
+type listening struct {
+	*Client
+	chat.Resume
+	emit func(event.Event) error
+
+	// since is, per chat, a time (of ids) up to which everything is emitted; other
+	// for the chats that it does not name.
+	since map[string]time.Time
+	other time.Time
+	past  bool // something came before: the log, or a connection
+
+	session session // to resume; no ID: none
+	recent  recent
+	saved   time.Time // when they were kept last
+	intents int
+	resumed int // events since the session was resumed; -1: they are no news
+}
+
+// Run implements chat.Source. A lost connection is resumed; where Discord cannot,
+// what was missed is read back before anything newer is emitted, so that the
+// log's latest time never runs ahead of a gap. It returns nil when ctx ends.
+func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := make(chan error, 1)
+	if c.listen != "" {
+		l, err := hook.Listen(c.listen)
+		if err != nil {
+			return err
+		}
+		resume.Say("discord: clicks are taken at %s", l.Addr())
+		go func() {
+			if err := hook.Serve(ctx, l, c.calls(resume)); err != nil {
+				failed <- err
+				cancel()
+			}
+		}()
+	}
+	err := c.run(ctx, resume, emit)
+	select {
+	case err = <-failed:
+	default:
+	}
+	return err
+}
+
+func (c *Client) run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
+	l := &listening{Client: c, Resume: resume, emit: emit, since: map[string]time.Time{}, past: len(resume.Last) > 0, recent: newRecent()}
+	for id, at := range resume.Last {
+		l.since[id] = at.Add(-overlap)
+		if at := l.since[id]; at.After(l.other) {
+			l.other = at
+		}
+	}
+	if err := l.load(); err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		begun := c.api.Now()
+		err := l.connect(ctx)
+		l.Down()
+		broken := errEmit{}
+		switch {
+		case errors.As(err, &broken):
+			return broken.error
+		case ctx.Err() != nil:
+			return nil
+		case hopeless(err):
+			return fmt.Errorf("discord: %w", err)
+		}
+		if errors.Is(err, errStale) {
+			l.session = session{}
+		}
+		c.forgetMe() // a token that was revoked is noticed
+		if c.api.Now().Sub(begun) > calm {
+			try = 1
+		}
+		wait := l.backoff(try, err)
+		if !errors.Is(err, errAgain) {
+			l.Say("discord: %v; trying again in %v", err, wait.Round(time.Millisecond))
+		}
+		if c.api.Sleep(ctx, wait) != nil {
+			return nil
+		}
+	}
+}
+
+// backoff is how long to wait before the next attempt. A new session is to be
+// begun one to five seconds after the old one was refused
+// (events/gateway#resuming).
+func (l *listening) backoff(try int, err error) time.Duration {
+	wait := l.api.Backoff(try)
+	if errors.Is(err, errStale) {
+		wait = max(wait, time.Second+time.Duration(l.chance()*4*float64(time.Second)))
+	}
+	if e := (*web.Error)(nil); errors.As(err, &e) {
+		wait = max(wait, e.After)
+	}
+	return wait
+}
+
+// connect is one connection, to its end.
+func (l *listening) connect(ctx context.Context) error {
+	if _, err := l.me(ctx); err != nil {
+		return err
+	}
+	if l.other.IsZero() {
+		l.other = l.api.ServerTime(l.api.Now()).Add(-overlap) // a first start tells the last minute, as a restart would
+	}
+	if err := l.wants(ctx); err != nil {
+		return err
+	}
+	address, err := l.address(ctx)
+	if err != nil {
+		return err
+	}
+	s, every, err := l.dial(ctx, address)
+	if err != nil {
+		return err
+	}
+	// The reader's context outlives ctx, so that we can hang up properly.
+	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer func() {
+		if ctx.Err() != nil {
+			_ = s.conn.Close(closeKeep, "")
+		}
+		_ = s.conn.CloseNow()
+		l.save()
+	}()
+	s.done.Store(l.session.Seq)
+	if l.resumed = -1; l.session.ID != "" {
+		l.resumed = 0
+		err = s.resume(ctx, l.token, l.session)
+	} else {
+		err = s.identify(ctx, l.token, l.intents)
+	}
+	if err != nil {
+		return err
+	}
+	go s.read(reading)
+	go s.pulse(reading, every, l.chance())
+	return l.follow(ctx, s)
+}
+
+// wants learns which intents are needed: private messages only where a private
+// chat is named.
+func (l *listening) wants(ctx context.Context) error {
+	if l.intents != 0 {
+		return nil
+	}
+	intents := intentGuilds | intentMessages | intentReactions | intentContent
+	for id := range l.chats {
+		p, err := l.place(ctx, id)
+		if err != nil {
+			return err
+		}
+		if p.Kind == kindDirect || p.Kind == kindGroup {
+			intents |= intentDirect | intentDirectReactions
+		}
+	}
+	l.intents = intents
+	return nil
+}
+
+// address is where to connect to. Sessions that may be begun in a day are counted,
+// those that are resumed are not (events/gateway#session-start-limit-object).
+func (l *listening) address(ctx context.Context) (string, error) {
+	if l.session.ID != "" && l.session.URL != "" {
+		return l.session.URL, nil
+	}
+	var g struct {
+		URL   string `json:"url"`
+		Limit struct {
+			Remaining int   `json:"remaining"`
+			After     int64 `json:"reset_after"` // milliseconds
+		} `json:"session_start_limit"`
+	}
+	if err := l.get(ctx, "gateway/bot", nil, &g); err != nil {
+		return "", err
+	}
+	if after := time.Duration(g.Limit.After) * time.Millisecond; g.Limit.Remaining < 1 && after > 0 {
+		l.Say("discord: no session may be begun for %v: something begins too many", after.Round(time.Minute))
+		if err := l.api.Sleep(ctx, min(after, 24*time.Hour)); err != nil {
+			return "", err
+		}
+	}
+	return g.URL, nil
+}
+
+// follow takes frames until the socket ends.
+func (l *listening) follow(ctx context.Context, s *socket) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case f, ok := <-s.frames:
+			if !ok {
+				return errors.New("gateway: the connection ended")
+			}
+			if err := l.take(ctx, f, s); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// take brings f, and what has come behind it meanwhile, to emit.
+func (l *listening) take(ctx context.Context, f frame, s *socket) error {
+	var ready []event.Event
+	seq := l.session.Seq
+	flush := func() error {
+		if err := l.durable(ready); err != nil {
+			return err
+		}
+		ready, l.session.Seq = nil, seq
+		s.done.Store(seq)
+		if l.api.Now().Sub(l.saved) >= time.Second {
+			l.save()
+		}
+		return nil
+	}
+	for {
+		switch {
+		case f.err != nil:
+			return errors.Join(flush(), fmt.Errorf("gateway: %w", f.err))
+		case f.Op == opReconnect:
+			return errors.Join(flush(), errAgain)
+		case f.Op == opInvalid && string(f.Data) == "true":
+			return errors.Join(flush(), errors.New("the session is not resumed now"))
+		case f.Op == opInvalid:
+			return errors.Join(flush(), errStale)
+		case f.Op == opNoise:
+			l.Say("discord: a frame is not understood, left out")
+		case f.Op != opDispatch:
+		case f.Type == "READY" || seq != 0 && f.Seq > seq+1:
+			// A new session, or one that has left events out.
+			if err := flush(); err != nil {
+				return err
+			}
+			if err := l.mendGap(ctx, f); err != nil {
+				return err
+			}
+			seq = l.session.Seq
+			fallthrough
+		default:
+			es, err := l.dispatched(ctx, f)
+			if err != nil {
+				return errors.Join(flush(), err)
+			}
+			ready, seq = append(ready, es...), max(seq, f.Seq)
+		}
+		if len(ready) >= batch {
+			return flush()
+		}
+		var ok bool
+		select {
+		case f, ok = <-s.frames:
+			if ok {
+				continue
+			}
+		default:
+		}
+		return flush()
+	}
+}
+
+// mendGap catches up where f shows that events are missing. If that fails the
+// session must not be resumed behind the gap.
+func (l *listening) mendGap(ctx context.Context, f frame) error {
+	s := l.session
+	if f.Type == "READY" {
+		s = session{}
+		var ready struct {
+			session
+			User user `json:"user"`
+		}
+		if err := json.Unmarshal(f.Data, &ready); err != nil {
+			return fmt.Errorf("gateway: READY: %w: %w", errStale, err)
+		}
+		s.ID, s.URL = ready.ID, ready.URL
+	}
+	l.session = session{}
+	if err := l.catchUp(ctx); err != nil {
+		return err
+	}
+	s.Seq = f.Seq - 1
+	l.session = s
+	return nil
+}
+
+// durable emits events and then remembers how far that is.
+func (l *listening) durable(events []event.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if err := l.EmitAll(l.emit, events); err != nil {
+		return errEmit{err}
+	}
+	for i := range events {
+		l.recent.keep(&events[i])
+		for _, s := range []string{events[i].CreateTime, events[i].EditedAt} {
+			if at, err := time.Parse(time.RFC3339Nano, s); err == nil && at.Add(-overlap).After(l.since[events[i].ChatID]) {
+				l.since[events[i].ChatID] = at.Add(-overlap)
+			}
+		}
+	}
+	if l.resumed >= 0 {
+		l.resumed += len(events)
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package discord
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	// marks are what stands for somebody or something in a text
+	// (reference#message-formatting).
+	marks = regexp.MustCompile(`<(?:@[!&]?(\d{1,20})|#(\d{1,20})|a?:(\w{1,40}):\d{1,20}|t:(-?\d{1,13})(?::[tTdDfFRsS])?|/([\w -]{1,100}):\d{1,20}|id:(\w{1,20}))>`)
+	code  = regexp.MustCompile("(?s)```.+?```|``.+?``|`[^`\n]+`")
+)
+
+// text is what m says, as people read it.
+func (c *Client) text(ctx context.Context, m *message, guild string) (string, error) {
+	content := m.Content
+	for i := range m.Snapshots { // a forwarded one is a copy
+		content = strings.TrimSpace(content + "\n" + m.Snapshots[i].Message.Content)
+	}
+	if content == "" && m.Author != nil && (m.Author.Bot || m.WebhookID != "") {
+		for _, b := range m.Embeds { // of people they are only previews of their links
+			content = strings.TrimSpace(content + "\n" + strings.TrimSpace(b.Title+"\n"+b.Description))
+		}
+	}
+	if content == "" && m.Poll != nil {
+		content = m.Poll.Question.Text
+	}
+	if content == "" {
+		for _, s := range m.Stickers {
+			content = strings.TrimSpace(content + " [sticker: " + s.Name + "]")
+		}
+	}
+	return c.readable(ctx, content, m.Mentions, guild)
+}
+
+// readable puts names in the place of ids, but not in code, where Discord shows
+// what stands there.
+func (c *Client) readable(ctx context.Context, text string, people []user, guild string) (string, error) {
+	if !strings.Contains(text, "<") {
+		return text, nil
+	}
+	b, at := strings.Builder{}, 0
+	spans := code.FindAllStringIndex(text, -1)
+	for _, s := range append(spans, []int{len(text), len(text)}) {
+		if err := c.plain(ctx, &b, text[at:s[0]], people, guild); err != nil {
+			return "", err
+		}
+		b.WriteString(text[s[0]:s[1]])
+		at = s[1]
+	}
+	return b.String(), nil
+}
+
+func (c *Client) plain(ctx context.Context, b *strings.Builder, text string, people []user, guild string) error {
+	at := 0
+	for _, m := range marks.FindAllStringSubmatchIndex(text, -1) {
+		b.WriteString(text[at:m[0]])
+		shown, err := c.mark(ctx, text, m, people, guild)
+		if err != nil {
+			return err
+		}
+		b.WriteString(shown)
+		at = m[1]
+	}
+	b.WriteString(text[at:])
+	return nil
+}
+
+// mark is what people see in the place of one.
+func (c *Client) mark(ctx context.Context, text string, m []int, people []user, guild string) (string, error) {
+	group := func(i int) string {
+		if m[2*i] < 0 {
+			return ""
+		}
+		return text[m[2*i]:m[2*i+1]]
+	}
+	whole := group(0)
+	switch {
+	case strings.HasPrefix(whole, "<@&"):
+		r, err := c.role(ctx, guild, group(1))
+		return named("@", r.Name, whole), err
+	case strings.HasPrefix(whole, "<@"):
+		for _, u := range people {
+			if u.ID == group(1) {
+				return named("@", u.name(), whole), nil
+			}
+		}
+		return whole, nil
+	case group(2) != "":
+		p, err := c.place(ctx, group(2))
+		return named("#", p.Name, whole), err
+	case group(3) != "":
+		return ":" + group(3) + ":", nil
+	case group(4) != "":
+		s, err := strconv.ParseInt(group(4), 10, 64)
+		if err != nil || s < -62135596800 || s > 253402300799 { // the years 1 to 9999
+			return whole, nil
+		}
+		return time.Unix(s, 0).UTC().Format("2006-01-02 15:04 UTC"), nil
+	case group(5) != "":
+		return "/" + group(5), nil
+	}
+	return "#" + group(6), nil
+}
+
+// named is a name behind its sign; without a name, what stood there.
+func named(sign, name, whole string) string {
+	if name == "" {
+		return whole
+	}
+	return sign + strings.TrimPrefix(name, sign)
+}
+
+// shown is a text as it can be sent: Discord takes white space off both ends, and
+// what it does with control characters nobody has written down.
+func shown(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < 0x20:
+			return 0x2400 + r
+		case r == 0x7f:
+			return 0x2421
+		case r > 0x7f && r < 0xa0:
+			return 0xfffd
+		}
+		return r
+	}, text))
+}
