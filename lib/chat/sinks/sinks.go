@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"tri/lib/chat"
+	"tri/lib/chat/discord"
 	"tri/lib/chat/irc"
 	"tri/lib/chat/local"
 	"tri/lib/chat/matrix"
@@ -58,6 +59,14 @@ var open = map[string]func(*config.Config) (chat.Sink, error){
 			return nil, err
 		}
 		return some(telegram.NewSink(telegram.Options{URL: t.APIURL, Token: token}))
+	},
+	config.PlatformDiscord: func(cfg *config.Config) (chat.Sink, error) {
+		d := cfg.Chat.Discord
+		token, err := cfg.Secret(d.TokenEnv, d.TokenFile)
+		if err != nil {
+			return nil, err
+		}
+		return some(discord.NewSink(discord.Options{URL: d.APIURL, Token: token}))
 	},
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tri/lib/chat"
+	"tri/lib/chat/discord"
 	"tri/lib/chat/irc"
 	"tri/lib/chat/local"
 	"tri/lib/chat/matrix"
@@ -38,6 +39,7 @@ var platforms = []platform{
 	{config.PlatformLocal, openLocal, local.Guide},
 	{config.PlatformMattermost, openMattermost, mattermost.Guide},
 	{config.PlatformSlack, openSlack, slack.Guide},
+	{config.PlatformDiscord, openDiscord, discord.Guide},
 	{config.PlatformTelegram, openTelegram, telegram.Guide},
 	{config.PlatformMatrix, openMatrix, matrix.Guide},
 	{config.PlatformIRC, openIRC, irc.Guide},
@@ -191,4 +193,15 @@ func openSlack(cfg *config.Config, _ Options) (chat.Source, error) {
 		return nil, err
 	}
 	return some(slack.New(o))
+}
+
+func openDiscord(cfg *config.Config, _ Options) (chat.Source, error) {
+	d := cfg.Chat.Discord
+	token, err := cfg.Secret(d.TokenEnv, d.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	return some(discord.New(discord.Options{
+		URL: d.APIURL, Token: token, Chats: cfg.Chats(config.PlatformDiscord), AllowExternal: cfg.Chat.AllowExternal, Listen: d.Listen, PublicKey: d.PublicKey,
+	}))
 }
