@@ -117,3 +117,9 @@ func TestConformance(t *testing.T) {
 		chattest.Faulted(t, func(t *testing.T) chattest.Faulty { return newWorld(t) })
 	})
 }
+
+func (w *world) Config() (yaml string, env []string) {
+	return fmt.Sprintf("  irc:\n    address: %s\n    no_tls: true\n", w.server.Addr), nil
+}
+
+func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

@@ -130,3 +130,9 @@ func TestConformance(t *testing.T) {
 		chattest.Faulted(t, func(t *testing.T) chattest.Faulty { return newWorld(t) })
 	})
 }
+
+func (w *world) Config() (yaml string, env []string) {
+	return fmt.Sprintf("  matrix:\n    url: %s\n    token_env: TRI_LOAD_TOKEN\n", w.server.URL), []string{"TRI_LOAD_TOKEN=" + w.server.Token}
+}
+
+func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

@@ -140,3 +140,9 @@ func TestConformance(t *testing.T) {
 	t.Run("Source", func(t *testing.T) { chattest.Source(t, world) })
 	t.Run("Sink", func(t *testing.T) { chattest.Sink(t, world) })
 }
+
+func (w *world) Config() (yaml string, env []string) {
+	return fmt.Sprintf("  mattermost:\n    url: %s\n    token_env: TRI_LOAD_TOKEN\n", w.server.URL), []string{"TRI_LOAD_TOKEN=" + w.bot.Token}
+}
+
+func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }
