@@ -12,9 +12,9 @@ import (
 	"tri/lib/demo"
 	"tri/lib/disk"
 	"tri/lib/front"
-	"tri/lib/gate"
 	"tri/lib/health"
 	"tri/lib/setup"
+	"tri/lib/term"
 )
 
 func main() { cli.Main(program) }
@@ -70,7 +70,7 @@ func initialize(c *cli.Call) error {
 		Approvers: c.Strings("approver"), Language: c.String("language"),
 	}
 	var in io.Reader
-	if gate.IsTerminal(c.In) && !c.Bool("yes") {
+	if term.Is(c.In) && !c.Bool("yes") {
 		in = c.In
 	}
 	at := setup.Around{Home: home.Dir(), User: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "operator")}
@@ -91,7 +91,7 @@ var demoCommand = cli.Program{Name: "demo", Usage: "show the whole path on this 
 	Run: func(c *cli.Call) error {
 		return demo.Run(c.Context, demo.Options{
 			Dir: c.String("dir"), Codebase: c.String("codebase"), Yes: c.Bool("yes"), Bin: front.Dir(),
-			Terminal: gate.IsTerminal(c.In) && gate.IsTerminal(c.Out), In: c.In, Out: c.Out, Err: c.Err,
+			Terminal: term.Is(c.In) && term.Is(c.Out), In: c.In, Out: c.Out, Err: c.Err,
 		})
 	},
 }

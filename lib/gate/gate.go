@@ -211,6 +211,23 @@ func instant(s string) time.Time {
 	return at
 }
 
+// next is what a person can do about an item.
+func (it *Item) next() string {
+	switch it.Kind {
+	case Draft, Shadow:
+		return "approve, edit, dismiss and redo are for it: tri-approve show " + it.ID
+	case Ask:
+		return "answer it: tri-approve answer " + it.ID
+	case Failure:
+		return "redo or dismiss it: tri-approve show " + it.ID
+	case Parked:
+		return "look whether it stands in the chat, then: tri-approve settle " + it.ID
+	case Approved:
+		return "undo takes the approval back, as long as it is not being posted"
+	}
+	return "it is being posted; tri-approve list --all shows what becomes of it"
+}
+
 // Find returns the one item of the kinds that a person named: by its ID or a
 // prefix of at least four characters, by a prefix of the thread's key or the
 // post's id, or by its number in the list.
@@ -238,7 +255,8 @@ func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
 	case len(found) > 1:
 		return nil, sysexit.With(sysexit.Usage, fmt.Errorf("%q names %d items: %s", name, len(found), ids(found)))
 	case len(other) > 0:
-		return nil, sysexit.With(sysexit.No, fmt.Errorf("%q is %s; that is for %s", name, other[0].state(), strings.Join(kinds, ", ")))
+		err := sysexit.With(sysexit.No, fmt.Errorf("%q is %s; that is for %s", name, other[0].state(), strings.Join(kinds, ", ")))
+		return nil, sysexit.Hint(err, other[0].next())
 	}
 	return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("nothing called %q waits", name)), "tri-approve list names what does")
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"tri/lib/draft"
+	"tri/lib/term"
 )
 
 // PrintList writes a line for each item.
@@ -26,7 +27,7 @@ func PrintList(w io.Writer, items []*Item, now time.Time) error {
 		if it.Kind == Shadow {
 			badge += " (not offered)"
 		}
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", number, it.ID, age(it.Since, now),
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", number, it.ID, term.Age(instant(it.Since), now),
 			oneLine(it.ChatName, 20), oneLine(it.Who, 20), oneLine(badge, 40), oneLine(it.Question, 80))
 	}
 	return tab.Flush()
@@ -48,20 +49,4 @@ func cut(s string, most int) string {
 		return s
 	}
 	return string([]rune(s)[:most-1]) + "…"
-}
-
-// age is how long ago a time was, in one unit.
-func age(since string, now time.Time) string {
-	d := now.Sub(instant(since))
-	switch {
-	case instant(since).IsZero():
-		return "?"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }

@@ -10,6 +10,7 @@ import (
 
 	"tri/lib/draft"
 	"tri/lib/evidence"
+	"tri/lib/term"
 	"tri/lib/thread"
 	"tri/lib/verdict"
 )
@@ -97,7 +98,7 @@ const shownLines = 12
 func (v View) Print(w io.Writer, now time.Time) error {
 	p := &page{w: w}
 	p.line("%s  %s  %s, cycle %d", v.ID, v.Kind, v.Key, v.Cycle)
-	p.line("%s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who, age(v.Since, now), before(", ", v.Badge))
+	p.line("%s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who, term.Age(instant(v.Since), now), before(", ", v.Badge))
 	if v.Until != "" {
 		p.line("void after %s", v.Until)
 	}

@@ -16,6 +16,7 @@ import (
 	"tri/lib/decision"
 	"tri/lib/draft"
 	"tri/lib/sysexit"
+	"tri/lib/term"
 )
 
 // Terminal is the gate as tri-approve has it: lines, and questions where there is
@@ -39,16 +40,6 @@ var (
 
 // errQuiet is an answer of no that has been given already.
 var errQuiet = sysexit.With(sysexit.No, errors.New(""))
-
-// IsTerminal reports whether somebody sits at the other end of a reader or writer.
-func IsTerminal(end any) bool {
-	f, ok := end.(*os.File)
-	if !ok {
-		return false
-	}
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
-}
 
 // List prints what waits; with all, also what can be undone or is being posted.
 func (t *Terminal) List(all bool) error {
@@ -180,7 +171,7 @@ func (t *Terminal) Settle(name, outcome, note string) error {
 // find is Find for a decision: where nobody is asked, a number could mean another
 // item than the one that was seen.
 func (t *Terminal) find(name string, kinds []string) (*Item, error) {
-	if IsNumber(name) && t.SHA == "" && (t.Yes || !IsTerminal(t.In)) {
+	if IsNumber(name) && t.SHA == "" && (t.Yes || !term.Is(t.In)) {
 		err := sysexit.With(sysexit.Usage, fmt.Errorf("%q is a place in a list that changes", name))
 		return nil, sysexit.Hint(err, "use the id behind it, or add --sha")
 	}
@@ -196,7 +187,7 @@ func (t *Terminal) ask(it *Item, text string) error {
 	if t.Yes {
 		return nil
 	}
-	if !IsTerminal(t.In) {
+	if !term.Is(t.In) {
 		err := sysexit.With(sysexit.Usage, errors.New("nobody is here to be asked"))
 		return sysexit.Hint(err, "--yes approves without asking")
 	}
@@ -231,7 +222,7 @@ func (t *Terminal) text(old, file string) (string, error) {
 	if file != "" {
 		return t.readText(file)
 	}
-	if !IsTerminal(t.In) {
+	if !term.Is(t.In) {
 		err := sysexit.With(sysexit.Usage, errors.New("no terminal for an editor"))
 		return "", sysexit.Hint(err, "--text-file FILE, or - for standard input, gives the text")
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"tri/lib/sysexit"
+	"tri/lib/term"
 )
 
 // What a printed brief holds at most, so that it fits one screen and an
@@ -29,7 +30,7 @@ func (b *Brief) Print(w io.Writer) error {
 	fmt.Fprintf(out, "%s UTC, since %s: %d messages, %d ask, %d answered\n", clock(b.At), clock(b.Since), b.Messages, b.Actionable, len(b.Answered))
 	fmt.Fprintf(out, "%d wait for you, %d approved and not posted, %d being worked on\n", len(b.Waiting), b.Approved, b.Moving)
 	list(out, b.Waiting, maxWaiting, "tri-approve list", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", age(now, it.At), cut(it.Chat, 16), cut(it.Who, 16), cut(it.Text, maxText), cut(it.Note, 40))
+		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), cut(it.Chat, 16), cut(it.Who, 16), cut(it.Text, maxText), cut(it.Note, 40))
 	})
 	list(out, b.Parked, maxParked, "tri-approve list", func(it Item) string {
 		return fmt.Sprintf("parked: tri-approve settle %s posted|retry|drop: %s", cut(it.Key, 60), cut(it.Note, maxText))
@@ -38,13 +39,13 @@ func (b *Brief) Print(w io.Writer) error {
 		fmt.Fprintf(out, "%d failed\n", len(b.Failed))
 	}
 	list(out, last(b.Failed, maxFailed), maxFailed, "", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s: %s", age(now, it.At), cut(it.Key, 40), cut(it.Note, 30), cut(it.Text, maxText))
+		return fmt.Sprintf("  %-4s %s  %s: %s", term.Age(instant(it.At), now), cut(it.Key, 40), cut(it.Note, 30), cut(it.Text, maxText))
 	})
 	if len(b.Answered) > 0 {
 		fmt.Fprintf(out, "%d answered\n", len(b.Answered))
 	}
 	list(out, last(b.Answered, maxAnswered), maxAnswered, "", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s  (%s)", age(now, it.At), cut(it.Chat, 16), cut(it.Text, maxText), cut(it.Note, 30))
+		return fmt.Sprintf("  %-4s %s  %s  (%s)", term.Age(instant(it.At), now), cut(it.Chat, 16), cut(it.Text, maxText), cut(it.Note, 30))
 	})
 	b.sums(out)
 	if _, err := io.WriteString(w, out.String()); err != nil {
@@ -116,21 +117,4 @@ func cut(s string, most int) string {
 		return s
 	}
 	return string([]rune(s)[:most-1]) + "…"
-}
-
-// age is how long ago a time was, in one unit.
-func age(now time.Time, at string) string {
-	t := instant(at)
-	d := now.Sub(t)
-	switch {
-	case t.IsZero():
-		return "?"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }

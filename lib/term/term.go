@@ -1,10 +1,11 @@
-// Package term is what tools need of a terminal: whether one is there, and single
-// keys from it.
+// Package term is what tools need of a terminal: whether one is there, single keys
+// from it, and ages that fit into a column.
 package term
 
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -46,4 +47,21 @@ func Keys(end any) (done func() error, err error) {
 		}
 		return nil
 	}, nil
+}
+
+// Age is how long ago at was, short enough for a column: 12s, 5m, 30h, 9d; "?"
+// where at is not known.
+func Age(at, now time.Time) string {
+	d := now.Sub(at)
+	switch {
+	case at.IsZero():
+		return "?"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }

@@ -41,9 +41,9 @@ type Facts struct {
 	ExpectedMin  float64 `json:"expected_min"`
 	// ExpectedBecause is what ExpectedMin is made of: "technical 5", "intermittent +4".
 	ExpectedBecause []string `json:"expected_because,omitempty"`
-	Tier       int      `json:"tier"` // 1 in a run, 2 long
-	NeverMind  bool     `json:"never_mind,omitempty"`
-	Own        bool     `json:"own,omitempty"` // written by us
+	Tier            int      `json:"tier"` // 1 in a run, 2 long
+	NeverMind       bool     `json:"never_mind,omitempty"`
+	Own             bool     `json:"own,omitempty"` // written by us
 }
 
 // Spent says that no budget was left for a run.

@@ -2,6 +2,7 @@ package thread
 
 import (
 	"slices"
+	"strings"
 
 	"tri/lib/decision"
 	"tri/lib/outbox"
@@ -163,7 +164,7 @@ func (t *Thread) decision(in Input) {
 			t.begin(d.At, "messages came while the draft was approved")
 		}
 	case decision.Dismiss:
-		t.close(d.At, "dismissed: "+d.Note)
+		t.close(d.At, strings.TrimSuffix("dismissed: "+d.Note, ": "))
 		t.next(d.At)
 	case decision.Redo, decision.Answer:
 		if d.Kind == decision.Answer && t.Asked != "" {

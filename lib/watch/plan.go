@@ -9,10 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"tri/lib/config"
 	"tri/lib/sysexit"
+	"tri/lib/term"
 )
 
 // Flags are those of the command line that go with some sources only.
@@ -128,17 +127,8 @@ func Config(home, path string) (*config.Config, error) {
 // Terminal is errs where a person waits at it for something that is not shown
 // there, else nil.
 func Terminal(errs, out io.Writer) io.Writer {
-	if isTerminal(errs) && !isTerminal(out) {
+	if term.Is(errs) && !term.Is(out) {
 		return errs
 	}
 	return nil
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
 }
