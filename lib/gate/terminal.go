@@ -11,7 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
 
 	"tri/lib/decision"
 	"tri/lib/draft"
