@@ -85,9 +85,11 @@ func findPost(t *testing.T, w World) {
 	if _, proof, err := w.Sink().Find(ctx, p); err != nil || proof != chat.Absent {
 		t.Fatalf("before the post: proof %v, %v, want Absent", proof, err)
 	}
+	tried(w, &p)
 	posted := send(t, w, p)
 	other := p
 	other.Key, other.Text = "k-2", "Another part."
+	tried(w, &other)
 	second := send(t, w, other)
 	for _, c := range []struct {
 		p    chat.Post
@@ -102,11 +104,21 @@ func findPost(t *testing.T, w World) {
 		unknown := p
 		unknown.Key = key
 		if !has(w, Keys) {
+			unknown.Text = "Never said, " + key
+		}
+		if !has(w, Keys) {
 			unknown.Text = "Nobody said " + key + "."
 		}
 		if got, proof, err := w.Sink().Find(ctx, unknown); err != nil || proof != chat.Absent {
 			t.Errorf("find %s: %+v, proof %v, %v, want Absent", key, got, proof, err)
 		}
+	}
+}
+
+// tried notes that p is tried now, where Find needs to know.
+func tried(w World, p *chat.Post) {
+	if !has(w, Keys) {
+		p.Tried = time.Now()
 	}
 }
 
@@ -158,6 +170,7 @@ func sentTexts(t *testing.T, w World) {
 	check := func(name, text string) {
 		i++
 		p.Key, p.Text = fmt.Sprintf("text-%d", i), text
+		tried(w, &p)
 		posted := send(t, w, p)
 		if f, ok := w.(Faulty); ok && !has(w, Own) {
 			if all := f.Standing(p.ChatID, p.ThreadID); len(all) != i || all[i-1] != w.Sees(text) {

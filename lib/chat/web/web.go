@@ -284,7 +284,7 @@ func refusal(resp *http.Response, body []byte) error {
 // RetryAfter reads how long a busy server wants to be left alone, in seconds, as
 // most platforms say it: between one second and five minutes.
 func RetryAfter(h http.Header) time.Duration {
-	for _, name := range []string{"Retry-After", "X-Ratelimit-Reset-After", "X-Ratelimit-Reset"} {
+	for _, name := range []string{"Retry-After", "X-Ratelimit-Reset-After", "X-Ratelimit-Reset", "X-Ogw-Ratelimit-Reset"} {
 		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && n >= 0 {
 			return time.Duration(min(max(n, 1), maxAfter.Seconds()) * float64(time.Second))
 		}
