@@ -104,7 +104,11 @@ func (l *listening) message(ctx context.Context, f frame) ([]event.Event, error)
 		return nil, nil
 	}
 	e, err := l.event(ctx, m, &p)
-	return []event.Event{e}, err
+	if err != nil {
+		return nil, err
+	}
+	l.recent.senders[m.ID] = e.Sender // it may be deleted before it is durable
+	return []event.Event{e}, nil
 }
 
 // deleted are the events of one deletion or of many.
@@ -137,7 +141,11 @@ func (l *listening) deleted(ctx context.Context, f frame) (events []event.Event,
 
 // removed is the event of a deletion that we learn of now.
 func (l *listening) removed(ctx context.Context, id string, p *place) (event.Event, error) {
-	e, err := l.gone(ctx, id, p, l.api.ServerTime(l.api.Now()))
+	at := l.api.ServerTime(l.api.Now())
+	if made := made(id); made.After(at) { // the clock is known within a second
+		at = made
+	}
+	e, err := l.gone(ctx, id, p, at)
 	if s, ok := l.recent.senders[id]; ok {
 		e.Sender = s
 	}

@@ -15,12 +15,11 @@ type user struct {
 	Username   string `json:"username"`
 	GlobalName string `json:"global_name"`
 	Bot        bool   `json:"bot"`
-	Member     struct {
-		Nick string `json:"nick"`
-	} `json:"member"` // of a mentioned one, over the gateway
 }
 
-func (u *user) name() string { return cmp.Or(u.Member.Nick, u.GlobalName, u.Username) }
+// name is what the account is called. What a server calls somebody there is told
+// over the gateway only: a text read back must be the one that was heard.
+func (u *user) name() string { return cmp.Or(u.GlobalName, u.Username) }
 
 // Types of messages (resources/message#message-object-message-types).
 const (
