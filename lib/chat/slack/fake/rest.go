@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -74,6 +75,9 @@ func args(r *http.Request) (arguments, error) {
 	b, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err != nil {
 		return nil, err
+	}
+	if len(b) == 0 && r.Method == http.MethodPost { // slack-go sends no body for no arguments
+		return in, nil
 	}
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		return in, json.Unmarshal(b, &in)
@@ -293,22 +297,20 @@ func (s *Server) reaction(w http.ResponseWriter, c *channel, in arguments, on bo
 		refuse(w, "message_not_found")
 		return
 	}
-	set, _ := m["reactions"].(M)
-	set = maps.Clone(set)
-	if set == nil {
-		set = M{}
-	}
-	switch had := set[in.str("name")] != nil; {
-	case on && had:
+	set, _ := m["reactions"].([]M)
+	set = slices.Clone(set)
+	i := slices.IndexFunc(set, func(r M) bool { return r["name"] == in.str("name") })
+	switch {
+	case on && i >= 0:
 		refuse(w, "already_reacted")
 		return
-	case !on && !had:
+	case !on && i < 0:
 		refuse(w, "no_reaction")
 		return
 	case on:
-		set[in.str("name")] = true
+		set = append(set, M{"name": in.str("name"), "users": []string{BotUser}, "count": 1})
 	default:
-		delete(set, in.str("name"))
+		set = slices.Delete(set, i, i+1)
 	}
 	m["reactions"] = set
 	answer(w, M{})

@@ -72,7 +72,7 @@ func (c *conn) write(ctx context.Context) {
 // connect is a client of Socket Mode, whose ticket was given out by
 // apps.connections.open.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
-	ws, err := websocket.Accept(w, r, nil)
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // clients name an origin of their own
 	if err != nil {
 		return
 	}
