@@ -1,0 +1,55 @@
+package lark
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/event"
+)
+
+// reaction reads a reaction event: one to a message of the bot's, by somebody
+// else. It does not say which chat, or whose message: the history does.
+func (c *Client) reaction(ctx context.Context, r gjson.Result, removed bool) (event.Action, bool, error) {
+	id, by, kind, when := str(r, "message_id"), str(r, "user_id.open_id"), str(r, "reaction_type.emoji_type"), millis(str(r, "action_time"))
+	if !messageID.MatchString(id) || !userID.MatchString(by) || kind == "" || when.IsZero() {
+		return event.Action{}, false, nil // an app's has no user
+	}
+	self, err := c.me(ctx)
+	if err != nil {
+		return event.Action{}, false, err
+	}
+	m, there, err := c.lookup(ctx, id)
+	if err != nil || !there || m.Sender != c.o.ID && m.Sender != self.OpenID || by == self.OpenID {
+		return event.Action{}, false, err
+	}
+	_, heard, err := c.hears(ctx, m.Chat)
+	if err != nil || !heard {
+		return event.Action{}, false, err
+	}
+	return event.Action{
+		ID: fmt.Sprintf("reaction %s %s %s %v %d", id, by, kind, removed, when.UnixMilli()), Platform: platform, ChatID: m.Chat, MessageID: id, At: stamp(when),
+		Sender: event.Sender{ID: by, Type: "user", Name: c.name(ctx, m.Chat, by)}, Name: emojiOf(kind), Removed: removed,
+	}, true, nil
+}
+
+var (
+	buttonName  = regexp.MustCompile(`^[a-z]{1,12}$`)
+	buttonValue = regexp.MustCompile(`^[a-zA-Z0-9._:-]{0,48}$`)
+)
+
+// click reads the callback card.action.trigger: a click on a button like ours
+// (https://open.larksuite.com/document/feishu-cards/card-callback-communication).
+func click(r gjson.Result) (event.Action, bool) {
+	in := r.Get("event")
+	when, id := millis(str(r, "header.create_time")), str(r, "header.event_id")
+	a := event.Action{
+		ID: "click " + id, Platform: platform, ChatID: str(in, "context.open_chat_id"), MessageID: str(in, "context.open_message_id"), At: stamp(when),
+		Sender: event.Sender{ID: str(in, "operator.open_id"), Type: "user"}, Name: str(in, "action.value.name"), Value: str(in, "action.value.value"),
+	}
+	return a, id != "" && len(id) <= 128 && !when.Equal(time.Time{}) && chatID.MatchString(a.ChatID) && messageID.MatchString(a.MessageID) &&
+		userID.MatchString(a.Sender.ID) && buttonName.MatchString(a.Name) && buttonValue.MatchString(a.Value)
+}

@@ -1,0 +1,152 @@
+package lark
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+// Guide is how an app is set up.
+var Guide = chat.Guide{
+	Steps: `1. open.larksuite.com/app (Feishu: open.feishu.cn/app): Create Custom App.
+   Credentials & Basic Info: the App ID goes into app_id below, the App Secret into
+   $LARK_APP_SECRET, or a file of mode 0600.
+2. Add Features: Bot.
+3. Permissions & Scopes, for the tenant: im:message, im:message.group_msg,
+   im:message:send_as_bot, im:chat:readonly, im:message.reactions:read,
+   im:message.reactions:write_only. (im:message:readonly does for reading alone.)
+4. Events & Callbacks > Event Configuration: subscription mode "long connection"
+   (tri-watch lark must run when it is saved); events im.message.receive_v1,
+   im.message.recalled_v1, im.message.reaction.created_v1,
+   im.message.reaction.deleted_v1, im.chat.updated_v1.
+   Callback Configuration: long connection too; callback card.action.trigger.
+5. Version Management: create a version, publish it, have it approved. Every later
+   change of 2 to 4 needs another version.
+6. In each group that it is to watch: Settings > Bots > Add Bot. The id (oc_…) stands
+   at the end of the group's settings.
+Instead of the long connection, by webhook: in Encryption Strategy set an Encrypt
+Key; put it into $LARK_ENCRYPT_KEY and the Verification Token into
+$LARK_VERIFICATION_TOKEN. As request URL, of events and of callbacks, give the one
+where a proxy with TLS leads to listen:. It is asked when it is saved: start
+tri-watch lark first.
+`,
+	Config: `  lark:
+    app_id: cli_a1b2c3d4e5f60708
+    # api_url: https://open.feishu.cn    (Feishu)
+`,
+}
+
+// scopes are what the app needs; of those in one line any will do.
+var scopes = [][]string{
+	{"im:message", "im:message:readonly"}, {"im:message.group_msg"}, {"im:message:send_as_bot", "im:message"}, {"im:chat:readonly", "im:chat"},
+	{"im:message.reactions:read", "im:message"}, {"im:message.reactions:write_only", "im:message"},
+}
+
+// maxSkew is how far the platform's clock may be from ours before it is told.
+const maxSkew = 30 * time.Second
+
+// Check implements chat.Checker.
+func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
+	say := func(f chat.Finding) { findings = append(findings, f) }
+	me, err := c.me(ctx)
+	if err != nil {
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask who we are: %v", err), Mend: hint(err, "is "+c.o.URL+" reached from here?")}}
+	}
+	self = event.Sender{ID: me.OpenID, Type: "bot", Name: me.Name}
+	say(chat.Finding{Name: "token", OK: true, Text: me.Name + ", " + c.o.ID})
+	say(c.checkScopes(ctx))
+	if c.o.Listen == "" && c.o.Listener == nil {
+		say(c.checkSocket(ctx))
+	}
+	if c.chats == nil {
+		say(c.checkAll(ctx))
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.chats)) {
+		say(c.checkChat(ctx, id))
+	}
+	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
+		say(chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("the platform's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+	}
+	return self, findings
+}
+
+func hint(err error, otherwise string) string {
+	if hints := sysexit.Hints(err); len(hints) > 0 {
+		return hints[0]
+	}
+	return otherwise
+}
+
+// checkSocket asks for a connection, and makes none.
+func (c *Client) checkSocket(ctx context.Context) chat.Finding {
+	if _, _, err := c.endpoint(ctx); err != nil {
+		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err), Mend: hint(err, "Events & Callbacks: choose the long connection")}
+	}
+	return chat.Finding{Name: "socket", OK: true, Text: "the long connection is open to the app"}
+}
+
+// checkScopes names what the organization has not granted
+// (https://open.larksuite.com/document/server-docs/application-v6/scope/list).
+func (c *Client) checkScopes(ctx context.Context) chat.Finding {
+	const mend = "Permissions & Scopes: add them, publish a version, have it approved"
+	r, err := c.read(ctx, "application/v6/scopes", nil)
+	if err != nil {
+		return chat.Finding{Name: "scopes", Warn: true, Text: fmt.Sprintf("which scopes the app has is not told: %v", err), Mend: "compare them with tri init lark"}
+	}
+	have := map[string]bool{}
+	for _, s := range list(r, "scopes") {
+		if s.Get("grant_status").Int() == 1 && str(s, "scope_type") != "user" {
+			have[str(s, "scope_name")] = true
+		}
+	}
+	var missing []string
+	for _, any := range scopes {
+		if !slices.ContainsFunc(any, func(s string) bool { return have[s] }) {
+			missing = append(missing, any[0])
+		}
+	}
+	if len(missing) > 0 {
+		return chat.Finding{Name: "scopes", Text: "missing: " + strings.Join(missing, ", "), Mend: mend}
+	}
+	return chat.Finding{Name: "scopes", OK: true, Text: "the app has all scopes"}
+}
+
+func (c *Client) checkAll(ctx context.Context) chat.Finding {
+	ids, err := c.watched(ctx)
+	switch {
+	case err != nil:
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("list the bot's groups: %v", err), Mend: hint(err, "try again")}
+	case len(ids) == 0:
+		return chat.Finding{Name: "chat", Text: "the bot is in no group", Mend: "Settings > Bots > Add Bot, in those that it is to watch"}
+	}
+	return chat.Finding{Name: "chat", OK: true, Text: fmt.Sprintf("watches all %d groups that the bot is in", len(ids))}
+}
+
+// checkChat says whether a watched chat can be heard.
+func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
+	in, err := c.read(ctx, "im/v1/chats/"+url.PathEscape(id)+"/members/is_in_chat", nil)
+	if err != nil || !in.Get("is_in_chat").Bool() {
+		text := "the bot is not in " + id
+		if err != nil {
+			text = fmt.Sprintf("%s: %v", id, err)
+		}
+		return chat.Finding{Name: "chat", Text: text, Mend: "Settings > Bots > Add Bot there, or take it from watched_chats"}
+	}
+	c.forgetRoom(id)
+	r, err := c.room(ctx, id)
+	switch {
+	case err != nil:
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: hint(err, "try again")}
+	case r.External && !c.o.AllowExternal:
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("people of other organizations are in %s %s: not heard", r.Name, id), Mend: "chat.allow_external: true, or take it from watched_chats"}
+	}
+	return chat.Finding{Name: "chat", OK: true, Text: "the bot is in " + r.Name}
+}

@@ -1,0 +1,378 @@
+// Package lark is an organization on Lark or Feishu seen as a self-built app's
+// bot: messages, edits and recalls as events, clicks and reactions as actions,
+// and replies in threads. It speaks the Open API and the long connection (or
+// webhooks) itself, as https://open.larksuite.com/document and, for the frames of
+// the long connection, larksuite/oapi-sdk-go have them.
+package lark
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/sysexit"
+)
+
+var (
+	_ chat.Source   = (*Client)(nil)
+	_ chat.App      = (*Client)(nil)
+	_ chat.Checker  = (*Client)(nil)
+	_ chat.Sink     = (*Sink)(nil)
+	_ chat.Signaler = (*Sink)(nil)
+)
+
+// platform names this platform in events.
+const platform = "lark"
+
+// Options say which app, and what of it.
+type Options struct {
+	URL        string // default https://open.larksuite.com; Feishu's is https://open.feishu.cn
+	ID         string // of the app: cli_…
+	Secret     string // of the app
+	EncryptKey string // for Listen; it also signs
+	Token      string // the verification token, for Listen
+	Listen     string // host:port where events come to; "": the long connection
+	Chats      []string
+
+	// AllowExternal lets in groups that people of other organizations are in.
+	AllowExternal bool
+
+	HTTP   *http.Client
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
+	Chance func() float64
+	// Pulse is how often the connection is asked for a sign of life. Default: as
+	// often as the server says, which is every two minutes.
+	Pulse time.Duration
+	// Sweep is how often the history is read for what never came: what the bot
+	// itself has said, edits, and what was lost. Default 5 min.
+	Sweep time.Duration
+	// Listener is used in the place of Listen.
+	Listener net.Listener
+}
+
+// Client is one app.
+type Client struct {
+	o     Options
+	api   *web.Client
+	chats map[string]bool
+
+	mu     sync.Mutex
+	token  string
+	until  time.Time // when token is not good any more
+	self   *account
+	rooms  map[string]room
+	people map[string]person
+	roots  map[string]string // first message of a topic, by the topic's id
+}
+
+// account is the bot.
+type account struct{ OpenID, Name string }
+
+// New returns the client of an app. It does not reach out.
+func New(o Options) (*Client, error) {
+	if (o.Listen != "" || o.Listener != nil) && (o.EncryptKey == "" || o.Token == "") {
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("lark: listen needs the encrypt key and the verification token")),
+			"Events & Callbacks > Encryption Strategy; without listen, the long connection needs neither")
+	}
+	return newClient(o)
+}
+
+func newClient(o Options) (*Client, error) {
+	o.URL, o.Sweep = cmp.Or(o.URL, "https://open.larksuite.com"), cmp.Or(o.Sweep, 5*time.Minute)
+	if !appID.MatchString(o.ID) {
+		return nil, sysexit.With(sysexit.Config, fmt.Errorf("lark: app_id %q: is like cli_a1b2c3d4e5f60708", o.ID))
+	}
+	if err := web.Word("lark app secret", o.Secret); err != nil {
+		return nil, err
+	}
+	c := &Client{o: o, rooms: map[string]room{}, people: map[string]person{}, roots: map[string]string{}}
+	for _, id := range o.Chats {
+		if !chatID.MatchString(id) {
+			return nil, sysexit.With(sysexit.Config, fmt.Errorf("lark: chat %q: a chat's id is like oc_a0553eda9014c201e6969b478895c230", id))
+		}
+		if c.chats == nil {
+			c.chats = map[string]bool{}
+		}
+		c.chats[id] = true
+	}
+	var err error
+	c.api, err = web.New(web.Options{Base: o.URL, Sign: c.sign, Judge: judge, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance})
+	return c, err
+}
+
+// Ids as the platform gives them; nothing else is taken for one.
+var (
+	appID     = regexp.MustCompile(`^cli_[a-zA-Z0-9]{1,40}$`)
+	chatID    = regexp.MustCompile(`^oc_[a-zA-Z0-9_-]{1,64}$`)
+	messageID = regexp.MustCompile(`^om_[a-zA-Z0-9_-]{1,64}$`)
+	topicID   = regexp.MustCompile(`^omt_[a-zA-Z0-9_-]{1,64}$`)
+	userID    = regexp.MustCompile(`^ou_[a-zA-Z0-9_-]{1,64}$`)
+)
+
+// AppID implements chat.App: one of an app's connections, taken at random, is
+// sent an event.
+func (c *Client) AppID() string { return platform + " " + c.o.ID }
+
+// judge finds the no in an answer that has status 200.
+func judge(h http.Header, body []byte) error {
+	if !gjson.ValidBytes(body) {
+		return &web.Error{Status: http.StatusBadGateway, Text: "is not Lark's"}
+	}
+	r := gjson.ParseBytes(body)
+	code := r.Get("code")
+	if code.Type != gjson.Number {
+		return &web.Error{Status: http.StatusBadGateway, Text: "has no code"}
+	}
+	if code.Int() == 0 {
+		return nil
+	}
+	return &web.Error{Status: status(code.Int(), 0), Code: code.Raw, Text: str(r, "msg"), After: web.RetryAfter(h)}
+}
+
+// status sorts the platform's codes by what they mean, as HTTP has them; said is
+// the status that came with it
+// (https://open.larksuite.com/document/server-docs/api-call-guide/generic-error-code).
+func status(code int64, said int) int {
+	switch code {
+	case 99991400, 11232, 11233, 11247, 230020:
+		return http.StatusTooManyRequests
+	case 99991661, 99991663, 99991664, 99991665, 99991668, 99991671, 10003, 10014, 514:
+		return http.StatusUnauthorized
+	case 99991662, 99991672, 99991679, 403, 230006, 230027, 1000040345:
+		return http.StatusForbidden
+	case 230002, 230011, 230110, 231003, 232006, 232009, 232011:
+		return http.StatusNotFound // not, or not any more, there for the bot
+	case 1, 2200, 230049, 1000040343, 55001, 90235:
+		return http.StatusServiceUnavailable // part of it may have been done
+	}
+	return max(said, http.StatusBadRequest)
+}
+
+// once makes one call with the app's token. A no is told by its code, whatever
+// status it came with; a token that is not good any more is renewed, once.
+func (c *Client) once(ctx context.Context, r web.Request) (gjson.Result, error) {
+	for fresh := false; ; fresh = true {
+		token, err := c.tenantToken(ctx, fresh)
+		if err != nil {
+			return gjson.Result{}, err
+		}
+		got, err := c.send(context.WithValue(ctx, bearer{}, token), r)
+		if web.StatusOf(err) != http.StatusUnauthorized || fresh {
+			return got.Get("data"), err
+		}
+	}
+}
+
+type bearer struct{}
+
+func (c *Client) sign(r *http.Request) {
+	if token, ok := r.Context().Value(bearer{}).(string); ok {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+}
+
+func (c *Client) send(ctx context.Context, r web.Request) (gjson.Result, error) {
+	var b []byte
+	err := c.api.Once(ctx, r, &b)
+	if e := (*web.Error)(nil); errors.As(err, &e) && len(e.Body) > 0 && gjson.ValidBytes(e.Body) {
+		said := gjson.ParseBytes(e.Body)
+		if code := said.Get("code"); code.Type == gjson.Number && code.Int() != 0 {
+			e.Code, e.Text, e.Status = code.Raw, str(said, "msg"), status(code.Int(), e.Status)
+		}
+	}
+	return gjson.ParseBytes(b), err
+}
+
+// earlier is how long before its end a token is renewed.
+const earlier = 3 * time.Minute
+
+// tenantToken is the app's token, which is good for at most two hours
+// (https://open.larksuite.com/document/server-docs/authentication-management/access-token/tenant_access_token_internal).
+func (c *Client) tenantToken(ctx context.Context, fresh bool) (string, error) {
+	c.mu.Lock()
+	token, until := c.token, c.until
+	c.mu.Unlock()
+	if token != "" && !fresh && c.api.Now().Before(until) {
+		return token, nil
+	}
+	in := map[string]string{"app_id": c.o.ID, "app_secret": c.o.Secret}
+	asked := c.api.Now()
+	r, err := c.repeat(ctx, func() (gjson.Result, error) {
+		return c.send(ctx, web.Request{Method: http.MethodPost, Path: "open-apis/auth/v3/tenant_access_token/internal", JSON: in})
+	})
+	if err != nil {
+		return "", notAsked{c.explain(err)}
+	}
+	token = str(r, "tenant_access_token")
+	if web.Word("lark token", token) != nil {
+		return "", notAsked{errors.New("tenant_access_token/internal: no token in the answer")}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.token, c.until = token, asked.Add(min(time.Duration(r.Get("expire").Int())*time.Second, 2*time.Hour)-earlier)
+	return token, nil
+}
+
+// notAsked marks an error of getting a token: what it was for was never asked.
+type notAsked struct{ error }
+
+func (e notAsked) Unwrap() error { return e.error }
+
+// maxAgain is how often a read is asked again that was not answered.
+const maxAgain = 6
+
+// repeat asks again, as late as the platform says, for what changes nothing.
+func (c *Client) repeat(ctx context.Context, ask func() (gjson.Result, error)) (gjson.Result, error) {
+	for try := 1; ; try++ {
+		r, err := ask()
+		status := web.StatusOf(err)
+		if err == nil || status != http.StatusTooManyRequests && status < 500 || try == maxAgain || errors.As(err, new(notAsked)) {
+			return r, err
+		}
+		wait := c.api.Backoff(try)
+		if e := (*web.Error)(nil); errors.As(err, &e) && status == http.StatusTooManyRequests {
+			wait = max(wait, e.After)
+		}
+		if err := c.api.Sleep(ctx, wait); err != nil {
+			return r, err
+		}
+	}
+}
+
+// read asks for what changes nothing.
+func (c *Client) read(ctx context.Context, path string, query url.Values) (gjson.Result, error) {
+	r, err := c.repeat(ctx, func() (gjson.Result, error) {
+		return c.once(ctx, web.Request{Method: http.MethodGet, Path: "open-apis/" + path, Query: query})
+	})
+	return r, c.explain(err)
+}
+
+// pages reads the pages of a list and calls each for what it holds, until that
+// says no.
+func (c *Client) pages(ctx context.Context, path string, query url.Values, each func(gjson.Result) bool) error {
+	for {
+		r, err := c.read(ctx, path, query)
+		if err != nil {
+			return err
+		}
+		for _, item := range r.Get("items").Array() {
+			if !each(item) {
+				return nil
+			}
+		}
+		next := str(r, "page_token")
+		switch {
+		case !r.Get("has_more").Bool():
+			return nil
+		case next == "" || next == query.Get("page_token"):
+			return fmt.Errorf("%s: its pages do not go on", path)
+		}
+		query.Set("page_token", next)
+	}
+}
+
+// me is the bot's own account
+// (https://open.larksuite.com/document/client-docs/bot-v3/obtain-bot-info).
+func (c *Client) me(ctx context.Context) (account, error) {
+	c.mu.Lock()
+	self := c.self
+	c.mu.Unlock()
+	if self != nil {
+		return *self, nil
+	}
+	// Alone among its kind this answer has no data, but bot.
+	r, err := c.repeat(ctx, func() (gjson.Result, error) {
+		token, err := c.tenantToken(ctx, true)
+		if err != nil {
+			return gjson.Result{}, err
+		}
+		return c.send(context.WithValue(ctx, bearer{}, token), web.Request{Method: http.MethodGet, Path: "open-apis/bot/v3/info"})
+	})
+	if err != nil {
+		return account{}, c.explain(err)
+	}
+	self = &account{OpenID: str(r, "bot.open_id"), Name: str(r, "bot.app_name")}
+	if !userID.MatchString(self.OpenID) {
+		return account{}, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("bot/v3/info: the app has no bot")), "Add Features > Bot, and publish a version")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.self = self
+	return *self, nil
+}
+
+// forgetMe has the secret be tried again.
+func (c *Client) forgetMe() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.self, c.token = nil, ""
+}
+
+// explain gives what can be mended by a person its status and a hint.
+func (c *Client) explain(err error) error {
+	e := (*web.Error)(nil)
+	if !errors.As(err, &e) || len(sysexit.Hints(err)) > 0 {
+		return err
+	}
+	switch {
+	case e.Status == http.StatusUnauthorized:
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "app_id and the app secret do not belong together, or not to "+c.o.URL+" (Feishu is api_url: https://open.feishu.cn)")
+	case e.Code == "99991672" || e.Code == "230027":
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "add the scope (tri init lark has all), and publish a new version of the app")
+	case e.Status == http.StatusForbidden:
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "switch the bot on (Add Features > Bot), publish a version, and have it approved")
+	case e.Status >= 300 && e.Status < 400:
+		return sysexit.With(sysexit.Config, err)
+	}
+	return err
+}
+
+// hopeless reports whether waiting cannot mend err.
+func hopeless(err error) bool {
+	s, ok := sysexit.Of(err)
+	return ok && (s == sysexit.NoPerm || s == sysexit.Config)
+}
+
+func str(r gjson.Result, path string) string {
+	if v := r.Get(path); v.Type == gjson.String {
+		return v.Str
+	}
+	return ""
+}
+
+func list(r gjson.Result, path string) []gjson.Result {
+	if v := r.Get(path); v.IsArray() {
+		return v.Array()
+	}
+	return nil
+}
+
+// millis reads a time: milliseconds since 1970, or seconds or microseconds where
+// it has as many digits; zero for what is none.
+func millis(s string) time.Time {
+	n, err := strconv.ParseInt(s, 10, 64)
+	switch {
+	case err != nil || n <= 0 || len(s) > 16:
+		return time.Time{}
+	case len(s) == 16:
+		return time.UnixMicro(n).UTC()
+	case len(s) <= 10:
+		return time.Unix(n, 0).UTC()
+	}
+	return time.UnixMilli(n).UTC()
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

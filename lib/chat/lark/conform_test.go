@@ -1,0 +1,163 @@
+package lark
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/chattest"
+	"tri/lib/chat/lark/fake"
+	"tri/lib/chat/web"
+)
+
+const dev, ops = "oc_dev", "oc_ops"
+
+// world is the fake organization as chattest sees it.
+type world struct {
+	t      *testing.T
+	server *fake.Server
+	hooked bool // events come by webhook
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, server: fake.New()}
+	t.Cleanup(w.server.Close)
+	for _, name := range []string{"ana", "ben", "chen"} {
+		w.server.AddUser(name, fake.Tenant)
+	}
+	w.server.AddChat(dev, "dev", nil)
+	w.server.AddChat(ops, "ops", nil)
+	return w
+}
+
+// options are those of a program that does not wait long.
+func (w *world) options() Options {
+	return Options{
+		URL: w.server.URL, ID: fake.App, Secret: w.server.Secret, EncryptKey: w.server.EncryptKey, Token: w.server.Token, Sweep: 100 * time.Millisecond,
+		Sleep: func(ctx context.Context, d time.Duration) error { return web.Sleep(ctx, min(d, 5*time.Millisecond)) },
+	}
+}
+
+func (w *world) client(o Options) *Client {
+	w.t.Helper()
+	c, err := New(o)
+	w.must(err)
+	return c
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) Source() chat.Source {
+	w.t.Helper()
+	o := w.options()
+	if w.hooked {
+		var err error
+		o.Listener, err = net.Listen("tcp", "127.0.0.1:0")
+		w.must(err)
+		w.server.Hook("http://" + o.Listener.Addr().String() + "/lark")
+	}
+	return w.client(o)
+}
+
+func (w *world) Sink() chat.Sink { return w.sink() }
+
+func (w *world) sink() *Sink {
+	w.t.Helper()
+	s, err := NewSink(w.options())
+	w.must(err)
+	return s
+}
+
+func (w *world) Chats() [2]string         { return [2]string{dev, ops} }
+func (w *world) Bot() (id, handle string) { return fake.BotUser, "@" + fake.BotName }
+func (w *world) Edit(_, id, text string)  { w.must(w.server.Edit(id, text)) }
+func (w *world) Delete(_, id string)      { w.must(w.server.Recall(id)) }
+func (w *world) Sees(text string) string  { return shown(text) }
+func (w *world) Break(f chattest.Faults)  { w.server.SetFaults(fake.Faults(f)) }
+func (w *world) Garble()                  { w.server.Garble() }
+func (w *world) Revoke()                  { w.server.Revoke() }
+
+// Lacks: a post of more than 4,000 characters, and of a post a key that can be
+// read back. What is long is heard all the same: see TestLong.
+func (w *world) Lacks(f chattest.Feature) bool { return f == chattest.Long || f == chattest.Keys }
+
+func (w *world) Say(chat, person, thread, text string) string {
+	return w.server.Say(chat, "ou_"+person, thread, text)
+}
+
+func (w *world) File(chat, person, name string) string {
+	return w.server.Send(chat, "ou_"+person, "", "file", `{"file_key":"file_1","file_name":"`+name+`"}`, nil)
+}
+
+func (w *world) Burst(chat string, n int) (ids []string) {
+	for i := range n {
+		ids = append(ids, w.Say(chat, "ana", "", fmt.Sprintf("burst %d", i)))
+	}
+	return ids
+}
+
+// Pings looks for an element that alerts.
+func (w *world) Pings(chat, id string) bool {
+	for _, m := range w.server.Messages(chat) {
+		if m["message_id"] == id {
+			content := m["body"].(fake.M)["content"].(string)
+			return strings.Contains(content, `"at"`) || strings.Contains(content, `<at`) || strings.Contains(content, `\u003cat`)
+		}
+	}
+	w.t.Fatalf("no message %s", id)
+	return false
+}
+
+func (w *world) Standing(chat, thread string) (texts []string) {
+	for _, m := range w.server.Messages(chat) {
+		if m["root_id"] != thread || m["sender"].(fake.M)["id"] != fake.App {
+			continue
+		}
+		posted := message{Kind: m["msg_type"].(string), Raw: m["body"].(fake.M)["content"].(string)}
+		text, _, _ := posted.readable(fake.BotUser, fake.App)
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+func TestConformance(t *testing.T) {
+	world := func(t *testing.T) chattest.World { return newWorld(t) }
+	t.Run("Source", func(t *testing.T) { chattest.Source(t, world) })
+	t.Run("Sink", func(t *testing.T) { chattest.Sink(t, world) })
+	t.Run("Faulted", func(t *testing.T) {
+		chattest.Faulted(t, func(t *testing.T) chattest.Faulty { return newWorld(t) })
+	})
+}
+
+// TestConformanceByWebhook: the same, by webhook.
+func TestConformanceByWebhook(t *testing.T) {
+	world := func(t *testing.T) chattest.World {
+		w := newWorld(t)
+		w.hooked = true
+		return w
+	}
+	t.Run("Source", func(t *testing.T) { chattest.Source(t, world) })
+	t.Run("Faulted", func(t *testing.T) {
+		chattest.Faulted(t, func(t *testing.T) chattest.Faulty { return world(t).(chattest.Faulty) })
+	})
+}
+
+// payload is what m is on the wire.
+func payload(m any) string {
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}

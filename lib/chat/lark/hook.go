@@ -1,0 +1,136 @@
+package lark
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/chat/hook"
+)
+
+// serve listens to events by webhook
+// (https://open.larksuite.com/document/server-docs/event-subscription-guide/event-subscription-configure-/request-url-configuration-case).
+// What it hears is answered when it is durable; what is not, or not within three
+// seconds, comes again, up to four times in six hours.
+func (l *listening) serve(ctx context.Context) error {
+	listener := l.o.Listener
+	if listener == nil {
+		var err error
+		if listener, err = hook.Listen(l.o.Listen); err != nil {
+			return err
+		}
+	}
+	in := make(chan delivery)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	served := make(chan error, 1)
+	h := &hooked{key: l.o.EncryptKey, token: l.o.Token, now: l.api.Now, in: in, over: ctx.Done()}
+	go func() { served <- hook.Serve(ctx, listener, h.handle); cancel() }()
+	err := l.keepOn(ctx, func(ctx context.Context) error { return l.follow(ctx, in) })
+	cancel()
+	return errors.Join(err, <-served)
+}
+
+// hooked answers the platform's calls.
+type hooked struct {
+	key, token string
+	now        func() time.Time
+	in         chan<- delivery
+	over       <-chan struct{}
+	once       hook.Once
+}
+
+// handle answers one call. Every call is encrypted; all but the handshake are
+// signed too.
+func (h *hooked) handle(ctx context.Context, c *hook.Call) hook.Answer {
+	plain, err := decrypt(str(gjson.ParseBytes(c.Body), "encrypt"), h.key)
+	if c.Method != http.MethodPost || err != nil || !gjson.ValidBytes(plain) {
+		return hook.Refused()
+	}
+	payload := gjson.ParseBytes(plain)
+	if str(payload, "type") == "url_verification" {
+		return h.verify(payload)
+	}
+	signature, ok := h.signed(c)
+	if !ok || !hook.Equal(str(payload, "header.token"), h.token) {
+		return hook.Refused()
+	}
+	done := make(chan error, 1)
+	d := delivery{payload: payload, done: func(err error) error { done <- err; return nil }}
+	select {
+	case h.in <- d:
+	case <-ctx.Done():
+		return hook.Answer{Status: http.StatusServiceUnavailable}
+	case <-h.over:
+		return hook.Answer{Status: http.StatusServiceUnavailable}
+	}
+	select {
+	case err := <-done:
+		if err == nil {
+			h.once.Keep(signature, h.now())
+			return hook.Answer{Type: "application/json", Body: []byte("{}")}
+		}
+	case <-ctx.Done():
+	case <-h.over:
+	}
+	return hook.Answer{Status: http.StatusServiceUnavailable}
+}
+
+// verify answers the handshake, by which the platform makes sure of the address.
+func (h *hooked) verify(payload gjson.Result) hook.Answer {
+	b, err := json.Marshal(map[string]string{"challenge": str(payload, "challenge")})
+	if err != nil || !hook.Equal(str(payload, "token"), h.token) {
+		return hook.Refused()
+	}
+	return hook.Answer{Type: "application/json", Body: b}
+}
+
+// signed checks a call's signature, that it is of now, and that it was not taken
+// before.
+func (h *hooked) signed(c *hook.Call) (signature string, ok bool) {
+	at, nonce, signature := c.Header.Get("X-Lark-Request-Timestamp"), c.Header.Get("X-Lark-Request-Nonce"), c.Header.Get("X-Lark-Signature")
+	sec, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || len(at) > 12 || !hook.Fresh(time.Unix(sec, 0), h.now()) {
+		return "", false
+	}
+	sum := sha256.Sum256(append([]byte(at+nonce+h.key), c.Body...))
+	return signature, hook.Equal(signature, hex.EncodeToString(sum[:])) && !h.once.Again(signature, h.now())
+}
+
+var errCipher = errors.New("is not encrypted with our key")
+
+// decrypt reads what was encrypted with AES-256 in CBC mode: in base64, the
+// initialization vector first. The key is the SHA-256 of the one that people see.
+func decrypt(text, secret string) ([]byte, error) {
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(b) < 2*aes.BlockSize || len(b)%aes.BlockSize != 0 {
+		return nil, errCipher
+	}
+	key := sha256.Sum256([]byte(secret))
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		return nil, err
+	}
+	plain := make([]byte, len(b)-aes.BlockSize)
+	cipher.NewCBCDecrypter(block, b[:aes.BlockSize]).CryptBlocks(plain, b[aes.BlockSize:])
+	n := int(plain[len(plain)-1]) // PKCS #7
+	if n == 0 || n > aes.BlockSize {
+		return nil, errCipher
+	}
+	for _, c := range plain[len(plain)-n:] {
+		if int(c) != n {
+			return nil, errCipher
+		}
+	}
+	return plain[:len(plain)-n], nil
+}

@@ -1,0 +1,238 @@
+package lark
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/chat/web"
+	"tri/lib/event"
+)
+
+// message is a message as an event or the history tells it.
+type message struct {
+	Chat, ID         string
+	Root, Parent     string // of a reply; Root is where its chain begins
+	Topic            string // omt_…
+	Kind             string // text, post, image, …
+	Raw              string // content, as JSON
+	Sender, By, Name string // By is user, app, bot, …
+	Tenant           string // of the sender
+	Mentioned        []mentioned
+	Created, Changed time.Time // Changed is zero for what nobody changed
+	Gone             bool
+	Link             string
+}
+
+type mentioned struct{ Key, ID, Name string }
+
+// parseEvent reads the event im.message.receive_v1
+// (https://open.larksuite.com/document/server-docs/im-v1/message/events/receive);
+// false for what has no ids. A field of another kind than is named there is as if
+// it were not there.
+func parseEvent(r gjson.Result) (message, bool) {
+	is, by := r.Get("message"), r.Get("sender")
+	m := parse(is)
+	m.Kind, m.Raw = str(is, "message_type"), str(is, "content")
+	m.Sender, m.By, m.Tenant = str(by, "sender_id.open_id"), str(by, "sender_type"), str(by, "tenant_key")
+	for _, who := range list(is, "mentions") {
+		m.Mentioned = append(m.Mentioned, mentioned{str(who, "key"), str(who, "id.open_id"), str(who, "name")})
+	}
+	return m, m.good()
+}
+
+// parseHistory reads a message of the history
+// (https://open.larksuite.com/document/server-docs/im-v1/message/list).
+func parseHistory(is gjson.Result) (message, bool) {
+	m, by := parse(is), is.Get("sender")
+	m.Kind, m.Raw, m.Gone, m.Link = str(is, "msg_type"), str(is, "body.content"), is.Get("deleted").Bool(), str(is, "message_app_link")
+	m.Sender, m.By, m.Name, m.Tenant = str(by, "id"), str(by, "sender_type"), str(by, "sender_name"), str(by, "tenant_key")
+	if !is.Get("updated").Bool() && !m.Gone {
+		m.Changed = time.Time{}
+	}
+	for _, who := range list(is, "mentions") {
+		m.Mentioned = append(m.Mentioned, mentioned{str(who, "key"), str(who, "id"), str(who, "name")})
+	}
+	return m, m.good()
+}
+
+func parse(is gjson.Result) message {
+	m := message{
+		Chat: str(is, "chat_id"), ID: str(is, "message_id"), Root: str(is, "root_id"), Parent: str(is, "parent_id"), Topic: str(is, "thread_id"),
+		Created: millis(str(is, "create_time")), Changed: millis(str(is, "update_time")),
+	}
+	if m.Root == m.ID || !messageID.MatchString(m.Root) {
+		m.Root = ""
+	}
+	if !messageID.MatchString(m.Parent) {
+		m.Parent = ""
+	}
+	if !topicID.MatchString(m.Topic) {
+		m.Topic = ""
+	}
+	return m
+}
+
+func (m *message) good() bool {
+	return chatID.MatchString(m.Chat) && messageID.MatchString(m.ID) && !m.Created.IsZero()
+}
+
+// changed is when m became what it is.
+func (m *message) changed() time.Time {
+	if m.Changed.After(m.Created) {
+		return m.Changed
+	}
+	return m.Created
+}
+
+// fetch asks for one message; false where it is not there.
+func (c *Client) fetch(ctx context.Context, id string) (message, bool, error) {
+	r, err := c.read(ctx, "im/v1/messages/"+url.PathEscape(id), nil)
+	switch {
+	case web.StatusOf(err) == http.StatusNotFound:
+		return message{}, false, nil
+	case err != nil:
+		return message{}, false, err
+	}
+	for _, is := range list(r, "items") { // what was forwarded together follows it
+		if m, ok := parseHistory(is); ok && m.ID == id {
+			return m, true, nil
+		}
+	}
+	return message{}, false, nil
+}
+
+// lookup is fetch for what an event names: what cannot be asked for is not there.
+func (c *Client) lookup(ctx context.Context, id string) (message, bool, error) {
+	m, there, err := c.fetch(ctx, id)
+	if web.StatusOf(err) == http.StatusBadRequest {
+		return message{}, false, nil
+	}
+	return m, there, err
+}
+
+// event brings m into the common shape. It is false where its sender is not to be
+// heard.
+func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bool, error) {
+	self, err := c.me(ctx)
+	if err != nil {
+		return event.Event{}, false, err
+	}
+	if !c.o.AllowExternal && m.Tenant != "" && r.Tenant != "" && m.Tenant != r.Tenant {
+		return event.Event{}, false, nil
+	}
+	e := event.Event{
+		Platform: platform, ChatID: m.Chat, ChatName: r.Name, MessageID: m.ID, MsgType: m.kind(), CreateTime: stamp(m.Created),
+		Mentions: []string{}, ReplyToID: m.Parent, Permalink: first(m.Link, c.link(m.Chat)), Sender: c.sender(ctx, m, self),
+	}
+	root, err := c.root(ctx, m)
+	if err != nil {
+		return event.Event{}, false, err
+	}
+	if root != "" {
+		e.ThreadID = &root
+		if e.MsgType == "text" {
+			e.MsgType = "thread_reply"
+		}
+	}
+	if m.Gone {
+		// A message is recalled once: one identity, however we learn of it.
+		e.Deleted, e.EditID, e.EditedAt = true, "deleted", stamp(m.changed())
+		return e, true, nil
+	}
+	if m.Changed.After(m.Created) {
+		e.EditedAt = stamp(m.Changed)
+	}
+	e.Content, e.Mentions, e.Attachments = m.readable(self.OpenID, c.o.ID)
+	if r.P2P && e.Sender.ID != self.OpenID && m.Kind != "system" && !slices.Contains(e.Mentions, self.OpenID) {
+		e.Mentions = append(e.Mentions, self.OpenID) // what is said to the bot alone is said to the bot
+	}
+	return e, true, nil
+}
+
+// sender is who wrote m. An app is named by its own id in the history; ours has
+// the one that it is mentioned by.
+func (c *Client) sender(ctx context.Context, m *message, self account) event.Sender {
+	if m.Sender == c.o.ID || m.Sender == self.OpenID {
+		return event.Sender{ID: self.OpenID, Type: "bot", Name: self.Name}
+	}
+	s := event.Sender{ID: first(m.Sender, "unknown"), Type: "user", Name: m.Name}
+	if m.By == "app" || m.By == "bot" || m.Kind == "system" {
+		s.Type = "bot"
+		return s
+	}
+	if s.Name == "" {
+		s.Name = c.name(ctx, m.Chat, m.Sender)
+	}
+	return s
+}
+
+// root is the message that m's thread begins with, "" where m does. A topic has
+// an id of its own, which is no message's.
+func (c *Client) root(ctx context.Context, m *message) (string, error) {
+	if m.Root != "" || m.Topic == "" {
+		return m.Root, nil
+	}
+	c.mu.Lock()
+	root, known := c.roots[m.Topic]
+	c.mu.Unlock()
+	if !known {
+		in := url.Values{"container_id_type": {"thread"}, "container_id": {m.Topic}, "sort_type": {"ByCreateTimeAsc"}, "page_size": {"1"}}
+		r, err := c.read(ctx, "im/v1/messages", in)
+		status := web.StatusOf(err)
+		if err != nil && status != http.StatusNotFound && status != http.StatusBadRequest {
+			return "", err
+		}
+		if root = str(r, "items.0.message_id"); !messageID.MatchString(root) {
+			return m.Parent, nil
+		}
+		c.mu.Lock()
+		if len(c.roots) >= maxKnown {
+			clear(c.roots)
+		}
+		c.roots[m.Topic] = root
+		c.mu.Unlock()
+	}
+	if root == m.ID {
+		return "", nil
+	}
+	return root, nil
+}
+
+func (m *message) kind() string {
+	switch m.Kind {
+	case "", "text", "post":
+		return "text"
+	case "image", "system":
+		return m.Kind
+	case "file", "audio", "media", "folder":
+		return "file"
+	case "interactive":
+		return "card"
+	}
+	return m.Kind
+}
+
+// link opens a chat in the client; what opens a message only the history tells
+// (https://open.larksuite.com/document/applink-protocol/supported-protocol/open-a-chat-page).
+func (c *Client) link(chat string) string {
+	host := "applink.larksuite.com"
+	if strings.Contains(c.o.URL, "feishu") {
+		host = "applink.feishu.cn"
+	}
+	return "https://" + host + "/client/chat/open?openChatId=" + url.QueryEscape(chat)
+}
+
+func first(all ...string) string {
+	for _, s := range all {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,151 @@
+package lark
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/sysexit"
+)
+
+// React implements chat.Signaler. What is to be taken away has an id of its own,
+// which is looked up.
+func (c *Sink) React(ctx context.Context, _, id, char string, on bool) error {
+	name, ok := emojiName(char)
+	if !ok {
+		return fmt.Errorf("lark: emoji %q: %w", char, chat.ErrUnsupported)
+	}
+	if !messageID.MatchString(id) {
+		return fmt.Errorf("lark: message %q: is none", id)
+	}
+	path := "im/v1/messages/" + url.PathEscape(id) + "/reactions"
+	if on {
+		in := map[string]any{"reaction_type": map[string]string{"emoji_type": name}}
+		_, err := c.once(ctx, web.Request{Method: http.MethodPost, Path: "open-apis/" + path, JSON: in})
+		return c.explain(err)
+	}
+	ours := ""
+	err := c.pages(ctx, path, url.Values{"reaction_type": {name}, "page_size": {"50"}}, func(r gjson.Result) bool {
+		if str(r, "operator.operator_type") == "app" && str(r, "operator.operator_id") == c.o.ID {
+			ours = str(r, "reaction_id")
+		}
+		return ours == ""
+	})
+	if err != nil || ours == "" {
+		return err
+	}
+	_, err = c.once(ctx, web.Request{Method: http.MethodDelete, Path: "open-apis/" + path + "/" + url.PathEscape(ours)})
+	return c.explain(err)
+}
+
+// Typing implements chat.Signaler: a bot has no such thing.
+func (c *Sink) Typing(context.Context, string, string) error {
+	return fmt.Errorf("lark: typing: %w", chat.ErrUnsupported)
+}
+
+// Edit implements chat.Signaler. The platform takes twenty edits of a message.
+func (c *Sink) Edit(ctx context.Context, chatTo, id, text string) error {
+	content, err := sent(text)
+	if err == nil {
+		err = c.postable(chatTo, text, content)
+	}
+	if err != nil || !messageID.MatchString(id) {
+		return fmt.Errorf("lark: edit %q in %q: %w: %w", id, chatTo, err, chat.ErrRefused)
+	}
+	in := map[string]string{"msg_type": "post", "content": content}
+	_, err = c.once(ctx, web.Request{Method: http.MethodPut, Path: "open-apis/im/v1/messages/" + url.PathEscape(id), JSON: in})
+	return c.explain(err)
+}
+
+// Sizes of a card's parts, in characters; ours.
+const (
+	maxTitle   = 200
+	maxElement = 2000
+	maxLabel   = 60
+)
+
+// Deal implements chat.Signaler.
+func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
+	content, err := drawn(card)
+	if err != nil {
+		return chat.Posted{}, err
+	}
+	if !chatID.MatchString(card.ChatID) || card.ThreadID != "" && !messageID.MatchString(card.ThreadID) {
+		return chat.Posted{}, fmt.Errorf("lark: card in %q, thread %q: %w", card.ChatID, card.ThreadID, chat.ErrRefused)
+	}
+	return c.post(ctx, card.ChatID, card.ThreadID, "interactive", content, card.Key)
+}
+
+// Redeal implements chat.Signaler.
+func (c *Sink) Redeal(ctx context.Context, id string, card chat.Card) error {
+	content, err := drawn(card)
+	if err != nil {
+		return err
+	}
+	if !messageID.MatchString(id) {
+		return fmt.Errorf("lark: card %q: is no message: %w", id, chat.ErrRefused)
+	}
+	_, err = c.once(ctx, web.Request{Method: http.MethodPatch, Path: "open-apis/im/v1/messages/" + url.PathEscape(id), JSON: map[string]string{"content": content}})
+	return c.explain(err)
+}
+
+// drawn is a card's JSON
+// (https://open.larksuite.com/document/feishu-cards/card-json-structure): plain
+// text only, in which nothing alerts or links, and everybody sees the same, which
+// is what lets it be changed.
+func drawn(card chat.Card) (string, error) {
+	elements := []any{}
+	for text := cut(shown(card.Text), 2*maxElement); strings.TrimSpace(text) != ""; {
+		part := cutAt(text, maxElement)
+		elements = append(elements, map[string]any{"tag": "div", "text": plain(part)})
+		text = text[len(part):]
+	}
+	var row []any
+	for _, b := range card.Buttons {
+		if !buttonName.MatchString(b.Name) || !buttonValue.MatchString(b.Value) {
+			return "", sysexit.With(sysexit.Software, fmt.Errorf("lark: button %q carries %q", b.Name, b.Value))
+		}
+		row = append(row, map[string]any{
+			"tag": "button", "text": plain(cut(b.Label, maxLabel)), "type": first(b.Style, "default"), "value": map[string]string{"name": b.Name, "value": b.Value},
+		})
+	}
+	if len(row) > 0 {
+		elements = append(elements, map[string]any{"tag": "action", "actions": row})
+	}
+	b, err := json.Marshal(map[string]any{
+		"config": map[string]any{"wide_screen_mode": true, "update_multi": true},
+		"header": map[string]any{"title": plain(cut(card.Title, maxTitle))}, "elements": elements,
+	})
+	return string(b), err
+}
+
+func plain(text string) map[string]string {
+	return map[string]string{"tag": "plain_text", "content": shown(text)}
+}
+
+// cut is text of at most n characters, with a mark where more stood.
+func cut(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return cutAt(text, n-1) + "…"
+}
+
+// cutAt is the first n characters of text.
+func cutAt(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}

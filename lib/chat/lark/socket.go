@@ -1,0 +1,214 @@
+package lark
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/tidwall/gjson"
+
+	"tri/lib/chat/web"
+	"tri/lib/sysexit"
+)
+
+// Times and sizes of the long connection.
+const (
+	dialTime  = 15 * time.Second
+	writeTime = 10 * time.Second
+	maxFrame  = 8 << 20 // bytes
+	buffered  = 1024    // payloads read ahead while earlier ones are made durable
+)
+
+// socket is one long connection: the server's frames are events, or the answers
+// to our pings, and each event is answered by its own frame.
+type socket struct {
+	conn    *websocket.Conn
+	service uint64
+	pulse   time.Duration
+	in      chan delivery
+	say     func(format string, args ...any)
+	parts   joiner
+	heard   atomic.Bool // something came since it was asked for a sign of life
+	dead    atomic.Bool
+
+	mu sync.Mutex // one writer at a time, so that answers stand in their order
+}
+
+// socketSession is one connection, to its end.
+func (l *listening) socketSession(ctx context.Context) error {
+	if _, err := l.me(ctx); err != nil {
+		return err
+	}
+	address, pulse, err := l.endpoint(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := l.dial(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	s.pulse = pulse
+	go s.read(ctx)
+	go s.watch(ctx)
+	return l.follow(ctx, s.in)
+}
+
+// endpoint asks for the address of a connection; it is good for one.
+func (c *Client) endpoint(ctx context.Context) (address *url.URL, pulse time.Duration, err error) {
+	in := map[string]string{"AppID": c.o.ID, "AppSecret": c.o.Secret}
+	r, err := c.repeat(ctx, func() (gjson.Result, error) {
+		return c.send(ctx, web.Request{Method: http.MethodPost, Path: "callback/ws/endpoint", JSON: in})
+	})
+	if err != nil {
+		return nil, 0, c.explain(err)
+	}
+	address, err = url.Parse(str(r, "data.URL"))
+	if err != nil || address.Scheme != "wss" && address.Scheme != "ws" || address.Host == "" {
+		return nil, 0, errors.New("callback/ws/endpoint: no address")
+	}
+	pulse = c.o.Pulse
+	if pulse == 0 {
+		pulse = time.Duration(min(max(r.Get("data.ClientConfig.PingInterval").Int(), 10), 300)) * time.Second
+	}
+	return address, pulse, nil
+}
+
+func (l *listening) dial(ctx context.Context, address *url.URL) (*socket, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	conn, resp, err := websocket.Dial(ctx, address.String(), &websocket.DialOptions{HTTPClient: l.o.HTTP, HTTPHeader: http.Header{"User-Agent": {"tri"}}})
+	if err != nil {
+		return nil, refusal(resp) // the address is a ticket: it is told to nobody
+	}
+	conn.SetReadLimit(maxFrame)
+	service, err := strconv.ParseUint(address.Query().Get("service_id"), 10, 31)
+	if err != nil {
+		service = 0
+	}
+	return &socket{conn: conn, service: service, in: make(chan delivery, buffered), say: l.Say}, nil
+}
+
+// refusal is why the server does not let us in; it says so in headers of its own.
+func refusal(resp *http.Response) error {
+	if resp == nil {
+		return errors.New("websocket: cannot connect")
+	}
+	code := resp.Header.Get("Handshake-Status")
+	err := fmt.Errorf("websocket: refused: %.20q %.100q", code, resp.Header.Get("Handshake-Msg"))
+	switch {
+	case resp.Header.Get("Handshake-Autherrcode") == "1000040350":
+		return fmt.Errorf("websocket: the app has as many connections as it may: %w", err)
+	case code == "403" || code == "514":
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "Events & Callbacks > Mode of event subscription: long connection; and publish a version")
+	}
+	return err
+}
+
+func (s *socket) close() { _ = s.conn.Close(websocket.StatusNormalClosure, "") }
+
+// read fills in until the socket or ctx ends. When it is full it waits.
+func (s *socket) read(ctx context.Context) {
+	for {
+		d, ok := s.next(ctx)
+		if !ok {
+			continue
+		}
+		select {
+		case s.in <- d:
+		case <-ctx.Done():
+			return
+		}
+		if d.end != nil {
+			return
+		}
+	}
+}
+
+// next reads one frame; false for one that holds nothing for us, or not yet all.
+func (s *socket) next(ctx context.Context) (delivery, bool) {
+	kind, b, err := s.conn.Read(ctx)
+	switch {
+	case err != nil && s.dead.Load():
+		return delivery{end: errors.New("websocket: no sign of life")}, true
+	case err != nil:
+		return delivery{end: fmt.Errorf("websocket: %w", err)}, true
+	}
+	s.heard.Store(true)
+	f, err := parseFrame(b)
+	if kind != websocket.MessageBinary || err != nil {
+		s.say("lark: a frame of %d bytes is not understood, left out", len(b))
+		return delivery{}, false
+	}
+	if f.Method != methodData {
+		return delivery{}, false // a pong
+	}
+	payload, whole := s.parts.join(&f)
+	if !whole {
+		return delivery{}, false
+	}
+	if kind := f.get("type"); kind != "event" && kind != "card" || !gjson.ValidBytes(payload) {
+		s.say("lark: a payload of %d bytes is not understood, left out", len(payload))
+		payload = nil
+	}
+	begun := time.Now()
+	return delivery{payload: gjson.ParseBytes(bytes.Clone(payload)), done: func(err error) error { return s.answer(f, begun, err) }}, true
+}
+
+// answer tells that an event is durable, or that it is to come again.
+func (s *socket) answer(f frame, begun time.Time, problem error) error {
+	code := http.StatusOK
+	if problem != nil {
+		code = http.StatusInternalServerError
+	}
+	var err error
+	if f.Payload, err = json.Marshal(map[string]int{"code": code}); err != nil {
+		return err
+	}
+	f.Headers = append(f.Headers, header{"biz_rt", strconv.FormatInt(time.Since(begun).Milliseconds(), 10)})
+	return s.write(&f)
+}
+
+func (s *socket) write(f *frame) error {
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.conn.Write(ctx, websocket.MessageBinary, f.bytes()); err != nil {
+		return fmt.Errorf("websocket: %w", err)
+	}
+	return nil
+}
+
+// watch asks for a sign of life, and ends a socket that gives none. The server
+// answers a ping of its own kind, which the WebSocket does not know.
+func (s *socket) watch(ctx context.Context) {
+	t := time.NewTicker(s.pulse)
+	defer t.Stop()
+	for silent := 0; ctx.Err() == nil; silent++ {
+		if s.heard.Swap(false) {
+			silent = 0
+		}
+		err := s.write(&frame{Service: s.service, Method: methodControl, Headers: []header{{"type", "ping"}}})
+		if silent > 1 || err != nil {
+			s.dead.Store(true)
+			_ = s.conn.CloseNow()
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package lark
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/event"
+)
+
+// marks are the places in a text that stand for who is mentioned there.
+var marks = regexp.MustCompile(`@_user_[0-9]+|@_all`)
+
+// maxDepth and maxPieces are how deep, and how many pieces of, a card's content is read.
+const (
+	maxDepth  = 24
+	maxPieces = 2000
+)
+
+// readable makes a message's content what people see
+// (https://open.larksuite.com/document/server-docs/im-v1/message-content-description/message_content),
+// and finds who is addressed in it and which files came with it. self and app are
+// the bot's two ids.
+func (m *message) readable(self, app string) (text string, mentions []string, files []event.Attachment) {
+	mentions = []string{}
+	named := map[string]string{}
+	for _, who := range m.Mentioned {
+		id := who.ID
+		if id == app {
+			id = self
+		}
+		if who.Key != "" {
+			named[who.Key] = "@" + first(who.Name, id)
+		}
+		if userID.MatchString(id) && !slices.Contains(mentions, id) {
+			mentions = append(mentions, id)
+		}
+	}
+	if !gjson.Valid(m.Raw) {
+		return valid(m.Raw), mentions, nil
+	}
+	r := gjson.Parse(m.Raw)
+	switch m.Kind {
+	case "text":
+		text = str(r, "text")
+	case "post":
+		text, files = flatten(r, named)
+	case "image":
+		files = attach(nil, str(r, "image_key"), "image", "image/*")
+	case "file", "folder", "audio", "media":
+		files = attach(nil, str(r, "file_key"), first(str(r, "file_name"), m.Kind), "")
+	case "sticker":
+		text = "[sticker]"
+	case "merge_forward":
+		text = "[messages that were forwarded together]"
+	case "system":
+		text = filled(r)
+	default: // a card, or what is shared: its words, in their order
+		text = strings.Join(words(r, nil, 0), "\n")
+	}
+	text = marks.ReplaceAllStringFunc(text, func(key string) string {
+		if key == "@_all" {
+			return "@all"
+		}
+		return first(named[key], key)
+	})
+	return valid(text), mentions, files
+}
+
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+func attach(files []event.Attachment, id, name, kind string) []event.Attachment {
+	if id == "" {
+		return files
+	}
+	return append(files, event.Attachment{ID: id, Name: name, MIME: kind})
+}
+
+// flatten makes rich text plain: a line for each paragraph.
+func flatten(r gjson.Result, named map[string]string) (text string, files []event.Attachment) {
+	if !r.Get("content").IsArray() { // by language
+		r.ForEach(func(_, v gjson.Result) bool { r = v; return false })
+	}
+	var lines []string
+	if title := str(r, "title"); title != "" {
+		lines = append(lines, title)
+	}
+	for _, paragraph := range list(r, "content") {
+		b := strings.Builder{}
+		for _, e := range paragraph.Array() {
+			switch tag := str(e, "tag"); tag {
+			case "a":
+				b.WriteString(linked(str(e, "text"), str(e, "href")))
+			case "at":
+				id := str(e, "user_id")
+				b.WriteString(first(named[id], "@"+first(str(e, "user_name"), strings.TrimPrefix(id, "@_"))))
+			case "img":
+				files = attach(files, str(e, "image_key"), "image", "image/*")
+			case "media":
+				files = attach(files, str(e, "file_key"), first(str(e, "file_name"), "media"), "")
+			case "emotion":
+				b.WriteString(emojiOf(str(e, "emoji_type")))
+			case "hr":
+				b.WriteString("---")
+			case "code_block":
+				b.WriteString("```" + strings.ToLower(str(e, "language")) + "\n" + strings.TrimSuffix(str(e, "text"), "\n") + "\n```")
+			default: // text, md
+				b.WriteString(str(e, "text"))
+			}
+		}
+		lines = append(lines, b.String())
+	}
+	return strings.Join(lines, "\n"), files
+}
+
+func linked(text, href string) string {
+	if text == "" || text == href {
+		return href
+	}
+	return text + " (" + href + ")"
+}
+
+// filled is a notice of the system with its names in their places.
+func filled(r gjson.Result) string {
+	text := str(r, "template")
+	r.ForEach(func(key, v gjson.Result) bool {
+		if v.IsArray() {
+			var names []string
+			for _, n := range v.Array() {
+				names = append(names, first(str(n, "text"), n.String()))
+			}
+			text = strings.ReplaceAll(text, "{"+key.String()+"}", strings.Join(names, ", "))
+		}
+		return true
+	})
+	return text
+}
+
+// wordy are the fields of a card, and of what is shared, that people read.
+var wordy = map[string]bool{"text": true, "content": true, "title": true, "subtitle": true, "name": true, "summary": true, "topic": true, "alt": true, "user_name": true}
+
+// words are what a card shows, in its order.
+func words(r gjson.Result, all []string, depth int) []string {
+	if depth > maxDepth || len(all) > maxPieces {
+		return all
+	}
+	r.ForEach(func(key, v gjson.Result) bool {
+		switch {
+		case v.IsObject() || v.IsArray():
+			all = words(v, all, depth+1)
+		case v.Type == gjson.String && wordy[key.String()] && strings.TrimSpace(v.Str) != "":
+			all = append(all, v.Str)
+		}
+		return true
+	})
+	return all
+}
+
+// sent is a text as it is posted: rich text, in which a mention, a link and a
+// style are elements of their own, and all else is shown as it stands. (In a
+// message of the kind text <at …> would alert, and <b> and [](…) be taken for
+// marks.)
+func sent(text string) (content string, err error) {
+	var paragraphs [][]map[string]string
+	for line := range strings.SplitSeq(shown(text), "\n") {
+		paragraphs = append(paragraphs, []map[string]string{{"tag": "text", "text": line}})
+	}
+	b, err := json.Marshal(map[string]any{"zh_cn": map[string]any{"title": "", "content": paragraphs}})
+	return string(b), err
+}
+
+// at is how a mention is written in other kinds of messages.
+var at = regexp.MustCompile(`(?i)<(/?at\b)`)
+
+// shown is text as it can be sent. What the platform does with control characters
+// nobody says: they are shown instead. A mark that would alert in a plain text
+// alerts nowhere: a joiner of no width stands in it.
+func shown(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ':
+			return 0x2400 + r
+		case r == 0x7f:
+			return 0x2421
+		case r >= 0x80 && r < 0xa0:
+			return 0xfffd
+		}
+		return r
+	}, text)
+	return at.ReplaceAllString(text, "<\u2060$1")
+}
