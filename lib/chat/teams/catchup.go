@@ -1,0 +1,202 @@
+package teams
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"time"
+)
+
+const (
+	pageSize = 50 // Graph's most
+	// quietPages are how many pages of threads in which nothing is new are read
+	// before the older ones are taken to be quiet too.
+	quietPages = 2
+	maxPages   = 2000
+	// grace is how long a message has to come by itself before it is read: less
+	// than the overlap with which the next reading begins.
+	grace = 30 * time.Second
+)
+
+// catchUp emits what was missed, of all chats together and in the order in which
+// it happened.
+func (l *listening) catchUp(ctx context.Context) error {
+	if !l.remote() {
+		if l.past && !l.told[""] {
+			l.told[""] = true
+			l.Say("teams: without a tenant and a secret nothing of the past can be read")
+		}
+		return nil
+	}
+	now := l.graph.api.ServerTime(l.o.Now())
+	begun, until := now.Add(-overlap), now.Add(overlap)
+	if l.swept {
+		until = now.Add(-min(grace, l.o.Sweep/10)) // what is so new is still on its way
+	}
+	var missed []found
+	for _, id := range l.watched(ctx) {
+		msgs, err := l.history(ctx, id, l.from(id))
+		if l.unreadable(id, err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("history of %s: %w", id, err)
+		}
+		missed = append(missed, slices.DeleteFunc(msgs, func(m found) bool { return m.changed().After(until) })...)
+	}
+	slices.SortStableFunc(missed, func(a, b found) int {
+		return cmp.Or(a.changed().Compare(b.changed()), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	fresh, talking := 0, map[string]bool{}
+	for part := range slices.Chunk(missed, batch) {
+		var g gathered
+		for i := range part {
+			if err := l.hear(ctx, part[i].chat, part[i].message, &g); err != nil {
+				return err
+			}
+		}
+		for _, e := range g.events {
+			if e.CreateTime > stamp(l.Last[e.ChatID]) && e.Sender.ID != l.botID() {
+				fresh++
+				talking[e.ChatID] = true
+			}
+		}
+		if err := l.durable(&g); err != nil {
+			return err
+		}
+	}
+	for _, id := range l.watched(ctx) {
+		l.since[id] = later(l.from(id), begun)
+	}
+	l.other = later(l.other, begun)
+	if fresh > 0 && l.past {
+		l.Say("teams: recovered %d messages and changes of %d chats", fresh, len(talking))
+	}
+	l.past, l.swept = true, true
+	return nil
+}
+
+// found is a message of a chat's history.
+type found struct {
+	*message
+	chat string
+}
+
+func (l *listening) from(id string) time.Time {
+	if at, ok := l.since[id]; ok {
+		return at
+	}
+	return l.other
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// watched are the chats to be read: those that are named, or all that we know of.
+func (l *listening) watched(ctx context.Context) []string {
+	if !l.told["survey"] {
+		if err := l.survey(ctx); err != nil && !l.told["survey failed"] {
+			l.told["survey failed"] = true
+			l.Say("teams: %v", err)
+		} else if err == nil {
+			l.told["survey"] = true
+		}
+	}
+	if l.chats != nil {
+		return slices.Sorted(maps.Keys(l.chats))
+	}
+	all := map[string]bool{}
+	for id := range l.Last {
+		all[id] = true
+	}
+	l.mu.Lock()
+	for id := range l.rooms {
+		all[id] = true
+	}
+	l.mu.Unlock()
+	maps.DeleteFunc(all, func(id string, _ bool) bool { return private(id, "") || !chatWord.MatchString(id) })
+	return slices.Sorted(maps.Keys(all))
+}
+
+// history are the messages of a chat, and in a channel the replies too, that were
+// written or changed at from or later.
+func (c *Client) history(ctx context.Context, chatID string, from time.Time) (all []found, err error) {
+	path, err := c.messages(ctx, chatID)
+	if err != nil {
+		return nil, err
+	}
+	q := url.Values{"$top": {fmt.Sprint(pageSize)}}
+	if channel(chatID) {
+		q.Set("$expand", "replies")
+	} else {
+		q.Set("$orderby", "lastModifiedDateTime desc")
+		q.Set("$filter", "lastModifiedDateTime gt "+from.UTC().Format("2006-01-02T15:04:05.000Z"))
+	}
+	quiet := 0
+	for n := 0; quiet < quietPages && n < maxPages; n++ {
+		var page struct {
+			Value []message `json:"value"`
+			Next  string    `json:"@odata.nextLink"`
+		}
+		if err := c.graph.read(ctx, path, q, &page); err != nil {
+			return nil, err
+		}
+		before := len(all)
+		for i := range page.Value {
+			if all, err = c.unfold(ctx, chatID, &page.Value[i], from, all); err != nil {
+				return nil, err
+			}
+		}
+		if quiet++; len(all) > before {
+			quiet = 0
+		}
+		if page.Next == "" {
+			break
+		}
+		if path, q, err = c.graph.next(page.Next); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// unfold adds a message and its replies to all, those that are new.
+func (c *Client) unfold(ctx context.Context, chatID string, m *message, from time.Time, all []found) ([]found, error) {
+	add := func(m *message) {
+		if !m.changed().Before(from) {
+			all = append(all, found{m, chatID})
+		}
+	}
+	add(m)
+	replies, next := m.Replies, m.RepliesNext
+	for n := 0; ; n++ {
+		for i := range replies {
+			if replies[i].ReplyTo == "" {
+				replies[i].ReplyTo = m.ID
+			}
+			add(&replies[i])
+		}
+		if next == "" || n == maxPages {
+			return all, nil
+		}
+		path, q, err := c.graph.next(next)
+		if err != nil {
+			return nil, err
+		}
+		var page struct {
+			Value []message `json:"value"`
+			Next  string    `json:"@odata.nextLink"`
+		}
+		if err := c.graph.read(ctx, path, q, &page); err != nil {
+			return nil, err
+		}
+		replies, next = page.Value, page.Next
+	}
+}

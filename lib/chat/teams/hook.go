@@ -1,0 +1,93 @@
+package teams
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"tri/lib/chat/hook"
+)
+
+// Paths of our address.
+const (
+	pathMessages  = "/api/messages"
+	pathNotices   = "/api/graph"
+	pathLifecycle = "/api/graph/lifecycle"
+)
+
+// noticeTime is less than the 3 seconds in which Graph wants its answer.
+const noticeTime = 2800 * time.Millisecond
+
+// handle answers one call.
+func (l *listening) handle(ctx context.Context, call *hook.Call) hook.Answer {
+	switch {
+	case call.Method != http.MethodPost:
+		return hook.Answer{Status: http.StatusMethodNotAllowed}
+	case strings.HasSuffix(call.Path, pathMessages):
+		return l.handleActivity(ctx, call)
+	case l.watch == nil:
+	case strings.HasSuffix(call.Path, pathNotices), strings.HasSuffix(call.Path, pathLifecycle):
+		ctx, cancel := context.WithTimeout(ctx, noticeTime)
+		defer cancel()
+		return l.handleNotice(ctx, call)
+	}
+	return hook.Answer{Status: http.StatusNotFound}
+}
+
+// handleActivity takes an activity: 200 when what it brings is durable.
+func (l *listening) handleActivity(ctx context.Context, call *hook.Call) hook.Answer {
+	a, err := parseActivity(call.Body)
+	if err != nil {
+		// Who cannot prove who they are is told nothing of what was wrong, and what is
+		// no activity names no service to be proved for.
+		return hook.Answer{Status: http.StatusBadRequest}
+	}
+	if !l.o.Insecure {
+		if err := l.fromBotFramework(ctx, call.Header.Get("Authorization"), a); err != nil {
+			l.complain(err)
+			return hook.Refused()
+		}
+	}
+	if !l.hand(ctx, delivery{activity: a}) {
+		return hook.Answer{Status: http.StatusServiceUnavailable}
+	}
+	if a.clicks() {
+		return hook.Answer{Type: "application/json", Body: []byte(`{"statusCode":200,"type":"application/vnd.microsoft.activity.message","value":"Noted."}`)}
+	}
+	if a.Type == "invoke" {
+		return hook.Answer{Status: http.StatusNotImplemented, Type: "application/json", Body: []byte(`{}`)}
+	}
+	return hook.Answer{}
+}
+
+// hand brings a delivery to the session, and reports whether it is durable.
+func (l *listening) hand(ctx context.Context, d delivery) bool {
+	done := make(chan error, 1)
+	d.done = done
+	select {
+	case l.in <- d:
+	case <-ctx.Done():
+		return false
+	case <-l.over:
+		return false
+	}
+	select {
+	case err := <-done:
+		return err == nil
+	case <-ctx.Done():
+	case <-l.over:
+	}
+	return false
+}
+
+// complain says why a call was refused, once in a while: whoever set the bot up
+// must learn of it, and whoever floods us must not fill the log.
+func (l *listening) complain(err error) {
+	l.refusing.Lock()
+	defer l.refusing.Unlock()
+	if now := l.o.Now(); now.Sub(l.refused) > hook.Window {
+		l.refused = now
+		l.Say("teams: a call is refused: %v", err)
+	}
+}

@@ -1,0 +1,284 @@
+package teams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/sysexit"
+)
+
+// Sink posts as the bot. It is apart from Client so that a watcher, which has only
+// that, holds no code that can post.
+type Sink struct{ *Client }
+
+// NewSink returns the sink of a bot. It does not reach out.
+func NewSink(o Options) (*Sink, error) {
+	c, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{c}, nil
+}
+
+// Limit implements chat.Sink. A message has 28 KB in UTF-16, of which a character
+// takes four at most; bots are said to have 100 KB, cards and all.
+// https://learn.microsoft.com/microsoftteams/limits-specifications-teams
+func (s *Sink) Limit() int { return 7000 }
+
+const (
+	// abandoned is how long after its beginning no try can land any more: a request
+	// is given up after 30 s, and the rest is for Graph to show what stands.
+	abandoned = 2 * time.Minute
+	// drift is how far Tried may be behind a message that it has made: the Date of an
+	// answer, by which the clocks are compared, has no fractions.
+	drift = 2 * time.Second
+)
+
+// shown is text as Teams can hold it: control characters as their pictures.
+func shown(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+		case r < ' ':
+			return 0x2400 + r
+		case r == 0x7f:
+			return 0x2421
+		case r > 0x7f && r < 0xa0, r == 0xfffe, r == 0xffff:
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+}
+
+// conversationOf is the path of a thread: in a channel its root is part of the
+// conversation's id.
+func conversationOf(chatID, root string) string {
+	if root != "" && channel(chatID) {
+		chatID += ";messageid=" + root
+	}
+	return "v3/conversations/" + place(chatID) + "/activities"
+}
+
+// said is a text as an activity: plain, so that nothing in it is markup, and
+// without entities, so that it mentions nobody.
+func (s *Sink) said(text string) map[string]any {
+	return map[string]any{"type": "message", "textFormat": "plain", "text": shown(text), "from": map[string]any{"id": s.botID()}}
+}
+
+// Post implements chat.Sink. The Bot Connector knows no idempotency and keeps
+// nothing of ours with a message: see Find.
+func (s *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
+	if err := s.postable(p.ChatID, p.ThreadID, p.Text); err != nil {
+		return chat.Posted{}, err
+	}
+	in := s.said(p.Text)
+	if !channel(p.ChatID) && messageWord.MatchString(p.ReplyToID) {
+		in["replyToId"] = p.ReplyToID
+	}
+	return s.send(ctx, p.ChatID, http.MethodPost, conversationOf(p.ChatID, p.ThreadID), in)
+}
+
+// postable says what is wrong with a text before anything is sent.
+func (s *Sink) postable(chatID, id, text string) error {
+	fault := ""
+	switch n := utf8.RuneCountInString(text); {
+	case !chatWord.MatchString(chatID) || !strings.Contains(chatID, ":"):
+		fault = "that is no chat's id"
+	case id != "" && !messageWord.MatchString(id):
+		fault = fmt.Sprintf("%q is no message's id", id)
+	case n == 0 || n > s.Limit() || !utf8.ValidString(text):
+		fault = fmt.Sprintf("%d characters; 1 to %d of UTF-8 can be sent", n, s.Limit())
+	default:
+		return nil
+	}
+	return fmt.Errorf("teams: post in %q: %s: %w", chatID, fault, chat.ErrRefused)
+}
+
+// send sends an activity once, and says what an error means for it.
+func (s *Sink) send(ctx context.Context, chatID, method, path string, in any) (chat.Posted, error) {
+	if err := s.service.enter(ctx); err != nil {
+		return chat.Posted{}, &chat.RetryError{After: time.Minute, Err: fmt.Errorf("teams: post in %s: %w", chatID, err)}
+	}
+	var made struct {
+		ID string `json:"id"`
+	}
+	err := s.service.api.Once(ctx, web.Request{Method: method, Path: path, JSON: in}, &made)
+	if err != nil {
+		return chat.Posted{}, s.failed(fmt.Errorf("teams: post in %s: %w", chatID, err))
+	}
+	if !messageWord.MatchString(made.ID) {
+		return chat.Posted{}, fmt.Errorf("teams: post in %s: the answer has no id", chatID)
+	}
+	return chat.Posted{MessageID: made.ID, At: born(made.ID, s.o.Now()).UTC()}, nil
+}
+
+// failed says what an error means for the post.
+// https://learn.microsoft.com/microsoftteams/platform/bots/how-to/conversations/send-proactive-messages
+func (s *Sink) failed(err error) error {
+	e := (*web.Error)(nil)
+	switch {
+	case web.NotSent(err):
+		return &chat.RetryError{After: 5 * time.Second, Err: err}
+	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 300 || e.Status == http.StatusRequestTimeout:
+		return err // it may stand there
+	case e.Status == http.StatusTooManyRequests:
+		return &chat.RetryError{After: e.After, Err: err}
+	case e.Status == http.StatusPreconditionFailed: // somebody writes in the same conversation
+		return &chat.RetryError{After: 5 * time.Second, Err: err}
+	case e.Status == http.StatusUnauthorized:
+		s.service.forget()
+		return &chat.RetryError{After: time.Minute, Err: err}
+	case e.Status < 400:
+		return &chat.RetryError{After: time.Minute, Err: err} // the address is wrong, not this post
+	}
+	return fmt.Errorf("%w: %w", err, chat.ErrRefused)
+}
+
+// Find implements chat.Sink. Teams keeps no key of ours with a message, so that
+// what is looked for is the bot's own message in the thread with just this text,
+// written since the last try began. Without the time of that try, or without
+// Graph, nothing can be proved.
+func (s *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+	if !s.remote() || !messageWord.MatchString(p.ThreadID) || !chatWord.MatchString(p.ChatID) {
+		return chat.Posted{}, chat.Unprovable, nil
+	}
+	found, proof, err := s.find(ctx, p)
+	if proof != chat.Absent || p.Tried.IsZero() {
+		return found, proof, err
+	}
+	if age := s.o.Now().Sub(p.Tried); age < abandoned {
+		if err := s.graph.api.Sleep(ctx, abandoned-age); err != nil {
+			return chat.Posted{}, chat.Unprovable, err
+		}
+		return s.find(ctx, p)
+	}
+	return found, proof, nil
+}
+
+func (s *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+	msgs, err := s.around(ctx, p)
+	switch status := web.StatusOf(err); {
+	case errors.Is(err, errUnknownTeam) || status == http.StatusForbidden || status == http.StatusNotFound || status == http.StatusPaymentRequired:
+		return chat.Posted{}, chat.Unprovable, nil
+	case err != nil:
+		return chat.Posted{}, chat.Unprovable, fmt.Errorf("teams: thread %s: %w", p.ThreadID, err)
+	}
+	since := s.graph.api.ServerTime(p.Tried).Add(-drift)
+	want := folded(shown(p.Text))
+	for _, m := range msgs {
+		from, ok := s.sender(m)
+		if !ok || from.ID != s.botID() || !p.Tried.IsZero() && m.Created.Before(since) {
+			continue
+		}
+		if m.Deleted != nil && !p.Tried.IsZero() {
+			return chat.Posted{}, chat.Unprovable, nil // it may be the one, and its text is gone
+		}
+		if m.Deleted == nil && folded(m.text()) == want {
+			if p.Tried.IsZero() {
+				return chat.Posted{}, chat.Unprovable, nil // the same text, of nobody knows when
+			}
+			return chat.Posted{MessageID: m.ID, At: m.Created.UTC()}, chat.Found, nil
+		}
+	}
+	return chat.Posted{}, chat.Absent, nil
+}
+
+// folded is a text without what HTML does to its white space.
+func folded(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// around are the messages among which a post is: the thread's, in a channel, or
+// the chat's since it was tried.
+func (s *Sink) around(ctx context.Context, p chat.Post) (msgs []*message, err error) {
+	path, q := "", url.Values{"$top": {fmt.Sprint(pageSize)}}
+	if channel(p.ChatID) {
+		if path, err = s.one(ctx, p.ChatID, "", p.ThreadID); err != nil {
+			return nil, err
+		}
+		path += "/replies"
+	} else {
+		from := p.Tried
+		if from.IsZero() {
+			from = born(p.ThreadID, s.o.Now().Add(-24*time.Hour))
+		}
+		all, err := s.history(ctx, p.ChatID, s.graph.api.ServerTime(from).Add(-drift))
+		for _, m := range all {
+			msgs = append(msgs, m.message)
+		}
+		return msgs, err
+	}
+	for range maxPages {
+		var page struct {
+			Value []message `json:"value"`
+			Next  string    `json:"@odata.nextLink"`
+		}
+		if err := s.graph.read(ctx, path, q, &page); err != nil {
+			return nil, err
+		}
+		for i := range page.Value {
+			msgs = append(msgs, &page.Value[i])
+		}
+		if page.Next == "" {
+			return msgs, nil
+		}
+		if path, q, err = s.graph.next(page.Next); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("the pages have no end")
+}
+
+// Message implements chat.Sink. Graph has a reply below its root only, which is
+// not known here: what is not a thread's first message is looked for among the
+// threads that were active since. One that is not found there may still stand.
+func (s *Sink) Message(ctx context.Context, chatID, messageID string) (text string, gone bool, err error) {
+	if !s.remote() {
+		return "", false, chat.ErrUnsupported
+	}
+	if !messageWord.MatchString(messageID) || !chatWord.MatchString(chatID) {
+		return "", true, nil
+	}
+	m, err := s.read(ctx, chatID, messageID)
+	switch status := web.StatusOf(err); {
+	case errors.Is(err, chat.ErrUnsupported) || errors.Is(err, errUnknownTeam) || status == http.StatusForbidden || status == http.StatusPaymentRequired:
+		return "", false, chat.ErrUnsupported
+	case err != nil:
+		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("teams: message %s: %w", messageID, err))
+	case m == nil || m.Deleted != nil:
+		return "", true, nil
+	}
+	return m.text(), false, nil
+}
+
+// read gets a message, nil for none.
+func (s *Sink) read(ctx context.Context, chatID, id string) (*message, error) {
+	at, err := s.one(ctx, chatID, "", id)
+	if err != nil {
+		return nil, err
+	}
+	m := new(message)
+	err = s.graph.read(ctx, at, nil, m)
+	if web.StatusOf(err) != http.StatusNotFound {
+		return m, err
+	}
+	if !channel(chatID) {
+		return nil, nil
+	}
+	all, err := s.history(ctx, chatID, born(id, s.o.Now().Add(-24*time.Hour)))
+	for _, x := range all {
+		if x.ID == id {
+			return x.message, err
+		}
+	}
+	if err == nil {
+		err = chat.ErrUnsupported
+	}
+	return nil, err
+}

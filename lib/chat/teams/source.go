@@ -1,0 +1,401 @@
+package teams
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/hook"
+	"tri/lib/chat/web"
+	"tri/lib/event"
+)
+
+const (
+	batch     = 500         // events that are made durable together
+	overlap   = time.Minute // read again before the last known time: clocks differ, and Graph lags
+	calm      = 10 * time.Second
+	maxRecent = 10_000
+)
+
+// listening is one Run: what it has emitted, and up to where all is known.
+type listening struct {
+	*Client
+	chat.Resume
+	emit func(event.Event) error
+	in   chan delivery
+	over <-chan struct{}
+
+	// since is, per chat, a time up to which the history has been read; other for
+	// the chats that it does not name. What comes live does not move them: one
+	// activity that never came is only seen in the history.
+	since map[string]time.Time
+	other time.Time
+	past  bool // something came before
+	swept bool // the history has been read in this run
+
+	recent  recent
+	told    map[string]bool // what has been said already
+	learned bool            // something is to be remembered
+	watch   *subscriptions  // nil: no change notifications
+
+	refusing sync.Mutex
+	refused  time.Time // when it was last said
+}
+
+// delivery is one thing that came to our address: an activity, or a message from
+// a change notification.
+type delivery struct {
+	activity *activity
+	chatID   string
+	message  *message
+	done     chan<- error // holds one
+}
+
+// errEmit marks an error as emit's: it ends Run.
+type errEmit struct{ error }
+
+func (e errEmit) Unwrap() error { return e.error }
+
+// memory is what is remembered over a restart: a help only.
+type memory struct {
+	Rooms map[string]room `json:"rooms"`
+}
+
+// Run implements chat.Source. At every start, and from time to time, what was
+// missed is read back before anything newer is emitted. It returns nil when ctx
+// ends.
+func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l := &listening{Client: c, Resume: resume, emit: emit, in: make(chan delivery), over: ctx.Done(),
+		since: map[string]time.Time{}, told: map[string]bool{}, past: len(resume.Last) > 0}
+	for id, at := range resume.Last {
+		l.since[id] = at.Add(-c.o.Sweep - overlap)
+		if l.since[id].After(l.other) {
+			l.other = l.since[id]
+		}
+	}
+	if l.other.IsZero() {
+		l.other = c.o.Now().Add(-overlap)
+	}
+	l.recall()
+	listener := c.o.Listener
+	if listener == nil {
+		var err error
+		if listener, err = hook.Listen(c.o.Listen); err != nil {
+			return err
+		}
+	}
+	if c.o.PublicURL != "" && c.remote() {
+		var err error
+		if l.watch, err = newSubscriptions(c.o.Now()); err != nil {
+			return err
+		}
+	}
+	served := make(chan error, 1)
+	go func() {
+		served <- hook.Serve(ctx, listener, l.handle)
+		cancel()
+	}()
+	err := l.keepOn(ctx)
+	cancel()
+	return errors.Join(err, <-served)
+}
+
+// recall takes what was remembered of the rooms.
+func (l *listening) recall() {
+	text, err := l.Memory()
+	var m memory
+	if err != nil || len(text) == 0 || json.Unmarshal(text, &m) != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, r := range m.Rooms {
+		if chatWord.MatchString(id) && (r.Group == "" || word.MatchString(r.Group)) {
+			l.rooms[id] = r
+		}
+	}
+}
+
+// keepOn runs sessions until one ends for good.
+func (l *listening) keepOn(ctx context.Context) error {
+	for try := 1; ; try++ {
+		begun := l.o.Now()
+		err := l.follow(ctx)
+		l.Down()
+		broken := errEmit{}
+		switch {
+		case errors.As(err, &broken):
+			return broken.error
+		case ctx.Err() != nil:
+			return nil
+		case hopeless(err):
+			return fmt.Errorf("teams: %w", err)
+		}
+		if l.o.Now().Sub(begun) > calm {
+			try = 1
+		}
+		wait := l.graph.api.Backoff(try)
+		l.Say("teams: %v; trying again in %v", err, wait.Round(time.Millisecond))
+		if l.graph.api.Sleep(ctx, wait) != nil {
+			return nil
+		}
+	}
+}
+
+// follow catches up, and then takes what comes.
+func (l *listening) follow(ctx context.Context) error {
+	if l.remote() {
+		if err := l.service.enter(ctx); err != nil {
+			return err
+		}
+		if err := l.subscribe(ctx); err != nil {
+			return err
+		}
+	}
+	if err := l.catchUp(ctx); err != nil {
+		return err
+	}
+	l.Up()
+	sweep := time.NewTicker(l.o.Sweep)
+	defer sweep.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-sweep.C:
+			if err := l.subscribe(ctx); err != nil {
+				return err
+			}
+			if err := l.catchUp(ctx); err != nil {
+				return err
+			}
+		case d := <-l.in:
+			if err := l.take(ctx, d); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// gathered is what came together: it is answered when all is durable.
+type gathered struct {
+	events  []event.Event
+	ids     map[string]bool // identities of events
+	actions []event.Action
+	done    []chan<- error
+}
+
+func (g *gathered) add(e event.Event, known *recent) {
+	id := e.Identity()
+	if g.ids == nil {
+		g.ids = map[string]bool{}
+	}
+	if !g.ids[id] && !known.has(id) {
+		g.ids[id] = true
+		g.events = append(g.events, e)
+	}
+}
+
+// take brings d, and what has come beside it meanwhile, to emit.
+func (l *listening) take(ctx context.Context, d delivery) error {
+	var g gathered
+	for {
+		g.done = append(g.done, d.done)
+		if err := l.understand(ctx, d, &g); err != nil {
+			g.done = g.done[:len(g.done)-1]
+			d.done <- err // and it is in the history
+			return errors.Join(l.durable(&g), err)
+		}
+		if len(g.done) == batch {
+			return l.durable(&g)
+		}
+		select {
+		case d = <-l.in:
+			continue
+		default:
+		}
+		return l.durable(&g)
+	}
+}
+
+// durable emits what was gathered and lets the calls be answered.
+func (l *listening) durable(g *gathered) (err error) {
+	if len(g.events) > 0 {
+		err = l.EmitAll(l.emit, g.events)
+	}
+	for _, a := range g.actions {
+		if err == nil {
+			err = l.Acted(a)
+		}
+	}
+	for id := range g.ids {
+		if err == nil {
+			l.recent.keep(id)
+		}
+	}
+	if err == nil && l.learned {
+		l.learned = false
+		if err := l.remember(); err != nil {
+			l.Say("teams: remember the chats: %v", err)
+		}
+	}
+	for _, done := range g.done {
+		done <- err
+	}
+	if err != nil {
+		return errEmit{err}
+	}
+	return nil
+}
+
+// maxRooms keeps what is remembered under the 64 KiB of chat.Resume.
+const maxRooms = 150
+
+func (l *listening) remember() error {
+	m := memory{Rooms: map[string]room{}}
+	l.mu.Lock()
+	for id, r := range l.rooms {
+		if len(m.Rooms) < maxRooms && len(id)+len(r.Name)+len(r.Group) < 400 {
+			m.Rooms[id] = r
+		}
+	}
+	l.mu.Unlock()
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return l.Remember(b)
+}
+
+// understand adds what d holds to g.
+func (l *listening) understand(ctx context.Context, d delivery, g *gathered) error {
+	if d.activity == nil {
+		return l.hear(ctx, d.chatID, d.message, g)
+	}
+	a := d.activity
+	if l.learn(a) {
+		l.learned = true
+	}
+	if !l.watches(a.chat, a.Conversation.Type) {
+		return nil
+	}
+	switch {
+	case a.Type == "messageReaction" || a.clicks():
+		if ok, err := l.welcome(ctx, a.chat, a.From); err != nil || !ok {
+			return err
+		}
+		g.actions = append(g.actions, a.actions()...)
+	case a.Type == "messageUpdate":
+		// Graph's time of the edit is the one that the history has too.
+		m, err := l.fetch(ctx, a)
+		if err != nil {
+			return err
+		}
+		if m != nil {
+			return l.hear(ctx, a.chat, m, g)
+		}
+		fallthrough
+	case a.Type == "message" || a.Type == "messageDelete":
+		if ok, err := l.welcome(ctx, a.chat, a.From); err != nil || !ok {
+			return err
+		}
+		g.add(l.activityEvent(a), &l.recent)
+	}
+	return nil
+}
+
+// watches reports whether a chat is heard: named, or none is and it is not private.
+func (c *Client) watches(chatID, conversationType string) bool {
+	if c.chats != nil {
+		return c.chats[chatID]
+	}
+	return !private(chatID, conversationType)
+}
+
+// welcome reports whether somebody may be heard.
+func (c *Client) welcome(ctx context.Context, chatID string, from account) (bool, error) {
+	if c.o.AllowExternal || from.bot() {
+		return true, nil
+	}
+	out, err := c.outside(ctx, chatID, from.id())
+	return err == nil && !out, err
+}
+
+// hear adds a message of Graph's to g.
+func (l *listening) hear(ctx context.Context, chatID string, m *message, g *gathered) error {
+	e, ok := l.messageEvent(chatID, m)
+	if !ok || !l.watches(chatID, "") || l.recent.has(e.Identity()) {
+		return nil
+	}
+	if e.Sender.Type == "user" && !l.o.AllowExternal {
+		u := m.From
+		if u == nil || u.User == nil {
+			return nil
+		}
+		switch u.User.Kind {
+		case "", "aadUser", "onPremiseAadUser":
+		default:
+			return nil // federated, anonymous, personal accounts
+		}
+		if out, err := l.outside(ctx, chatID, u.User.ID); err != nil || out {
+			return err
+		}
+	}
+	g.add(e, &l.recent)
+	return nil
+}
+
+// fetch reads the message that an activity changes; nil when it cannot be read.
+func (l *listening) fetch(ctx context.Context, a *activity) (*message, error) {
+	if !l.remote() {
+		return nil, nil
+	}
+	at, err := l.one(ctx, a.chat, a.root, a.ID)
+	var m message
+	if err == nil {
+		err = l.graph.read(ctx, at, nil, &m)
+	}
+	switch {
+	case l.unreadable(a.chat, err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case m.ID != a.ID || m.Edited == nil && m.Deleted == nil:
+		return nil, nil // Graph lags
+	}
+	return &m, nil
+}
+
+// unreadable reports whether err says that a chat has no past for us, and says so
+// once.
+func (l *listening) unreadable(chatID string, err error) bool {
+	s := web.StatusOf(err)
+	if !errors.Is(err, errUnknownTeam) && s != http.StatusForbidden && s != http.StatusNotFound && s != http.StatusPaymentRequired {
+		return false
+	}
+	if !l.told[chatID] {
+		l.told[chatID] = true
+		l.Say("teams: the past of chat %s cannot be read, and what was said while nobody listened is lost: %v", chatID, err)
+	}
+	return true
+}
+
+// recent are identities that were emitted lately, at most two generations of
+// maxRecent.
+type recent struct{ now, before map[string]bool }
+
+func (r *recent) has(id string) bool { return r.now[id] || r.before[id] }
+
+func (r *recent) keep(id string) {
+	if r.now == nil || len(r.now) >= maxRecent {
+		r.before, r.now = r.now, map[string]bool{}
+	}
+	r.now[id] = true
+}
