@@ -184,16 +184,22 @@ func (c *Client) sign(r *http.Request) {
 	}
 }
 
+// send makes one call. A no that comes with another status than 200 has its code
+// in the body.
 func (c *Client) send(ctx context.Context, r web.Request) (gjson.Result, error) {
 	var b []byte
 	err := c.api.Once(ctx, r, &b)
-	if e := (*web.Error)(nil); errors.As(err, &e) && len(e.Body) > 0 && gjson.ValidBytes(e.Body) {
-		said := gjson.ParseBytes(e.Body)
-		if code := said.Get("code"); code.Type == gjson.Number && code.Int() != 0 {
-			e.Code, e.Text, e.Status = code.Raw, str(said, "msg"), status(code.Int(), e.Status)
-		}
+	e := (*web.Error)(nil)
+	if !errors.As(err, &e) || e.Code != "" || !gjson.ValidBytes(e.Body) {
+		return gjson.ParseBytes(b), err
 	}
-	return gjson.ParseBytes(b), err
+	said := gjson.ParseBytes(e.Body)
+	code := said.Get("code")
+	if code.Type != gjson.Number || code.Int() == 0 {
+		return gjson.Result{}, err
+	}
+	told := &web.Error{Status: status(code.Int(), e.Status), Code: code.Raw, Text: str(said, "msg"), After: e.After}
+	return gjson.Result{}, fmt.Errorf("%s %s: %w", r.Method, r.Path, told)
 }
 
 // earlier is how long before its end a token is renewed.

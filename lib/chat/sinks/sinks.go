@@ -8,6 +8,7 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/discord"
 	"tri/lib/chat/irc"
+	"tri/lib/chat/lark"
 	"tri/lib/chat/local"
 	"tri/lib/chat/matrix"
 	"tri/lib/chat/mattermost"
@@ -51,6 +52,14 @@ var open = map[string]func(*config.Config) (chat.Sink, error){
 			return nil, err
 		}
 		return some(slack.NewSink(slack.Options{URL: s.APIURL, Token: token}))
+	},
+	config.PlatformLark: func(cfg *config.Config) (chat.Sink, error) {
+		l := cfg.Chat.Lark
+		secret, err := cfg.Secret(l.SecretEnv, l.SecretFile)
+		if err != nil {
+			return nil, err
+		}
+		return some(lark.NewSink(lark.Options{URL: l.APIURL, ID: l.AppID, Secret: secret}))
 	},
 	config.PlatformTelegram: func(cfg *config.Config) (chat.Sink, error) {
 		t := cfg.Chat.Telegram

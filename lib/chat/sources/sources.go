@@ -13,6 +13,7 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/discord"
 	"tri/lib/chat/irc"
+	"tri/lib/chat/lark"
 	"tri/lib/chat/local"
 	"tri/lib/chat/matrix"
 	"tri/lib/chat/mattermost"
@@ -40,6 +41,7 @@ var platforms = []platform{
 	{config.PlatformMattermost, openMattermost, mattermost.Guide},
 	{config.PlatformSlack, openSlack, slack.Guide},
 	{config.PlatformDiscord, openDiscord, discord.Guide},
+	{config.PlatformLark, openLark, lark.Guide},
 	{config.PlatformTelegram, openTelegram, telegram.Guide},
 	{config.PlatformMatrix, openMatrix, matrix.Guide},
 	{config.PlatformIRC, openIRC, irc.Guide},
@@ -204,4 +206,22 @@ func openDiscord(cfg *config.Config, _ Options) (chat.Source, error) {
 	return some(discord.New(discord.Options{
 		URL: d.APIURL, Token: token, Chats: cfg.Chats(config.PlatformDiscord), AllowExternal: cfg.Chat.AllowExternal, Listen: d.Listen, PublicKey: d.PublicKey,
 	}))
+}
+
+func openLark(cfg *config.Config, _ Options) (chat.Source, error) {
+	l := cfg.Chat.Lark
+	o := lark.Options{URL: l.APIURL, ID: l.AppID, Listen: l.Listen, Chats: cfg.Chats(config.PlatformLark), AllowExternal: cfg.Chat.AllowExternal}
+	var err error
+	if o.Secret, err = cfg.Secret(l.SecretEnv, l.SecretFile); err != nil {
+		return nil, err
+	}
+	if l.Listen != "" {
+		if o.EncryptKey, err = cfg.Secret(l.EncryptKeyEnv, ""); err != nil {
+			return nil, err
+		}
+		if o.Token, err = cfg.Secret(l.VerificationEnv, ""); err != nil {
+			return nil, err
+		}
+	}
+	return some(lark.New(o))
 }
