@@ -61,7 +61,7 @@ func (w *world) Sees(text string) string  { return shown(text) }
 // told only to a session that is resumed, or seen by a source that remembers what
 // it has told.
 func (w *world) Lacks(f chattest.Feature) bool {
-	return f == chattest.Long || f == chattest.Deletions || f == chattest.Keys
+	return f == chattest.Long || f == chattest.Traces || f == chattest.Keys
 }
 
 func (w *world) Say(chatID, person, thread, text string) string {
@@ -136,7 +136,7 @@ type keeping struct {
 }
 
 func (w *keeping) Lacks(f chattest.Feature) bool {
-	return f != chattest.Deletions && w.world.Lacks(f)
+	return f != chattest.Traces && w.world.Lacks(f)
 }
 
 func (w *keeping) Load() ([]byte, error) {
@@ -175,3 +175,9 @@ func TestConformanceResumed(t *testing.T) {
 		})
 	}
 }
+
+func (w *world) Config() (yaml string, env []string) {
+	return fmt.Sprintf("  discord:\n    enabled: true\n    api_url: %s\n", w.server.URL), []string{"DISCORD_TOKEN=" + fake.Token}
+}
+
+func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

@@ -339,7 +339,8 @@ func (s *Server) Click(person, message, customID string) string {
 		"id": id, "application_id": Bot, "type": 3, "token": "click-" + id, "version": 1, "channel_id": m.Channel, "guild_id": Guild,
 		"data":    M{"custom_id": customID, "component_type": 2},
 		"member":  M{"user": Person(person), "roles": []string{}, "permissions": "0", "nick": nil},
-		"message": m.Data,
+		"message": m.Data, "entitlements": []M{}, "app_permissions": "309237713984", "locale": "en-US", "guild_locale": "en-US",
+		"authorizing_integration_owners": M{"0": Guild}, "context": 0, "attachment_size_limit": 10485760,
 	})
 	return id
 }

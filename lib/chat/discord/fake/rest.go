@@ -99,7 +99,9 @@ func (s *Server) handle(route string, h func(*http.Request, M) (any, *refusal)) 
 }
 
 func answer(w http.ResponseWriter, out any, refused *refusal) {
-	w.Header().Set("Content-Type", "application/json")
+	if out != nil || refused != nil { // an empty answer is no JSON
+		w.Header().Set("Content-Type", "application/json")
+	}
 	switch {
 	case refused != nil:
 		w.WriteHeader(refused.status)
@@ -297,7 +299,10 @@ func (s *Server) create(r *http.Request, in M) (any, *refusal) {
 	if n, ok := s.nonces[key]; enforce && ok && time.Since(n.at) < s.NonceTime && s.messages[n.id] != nil {
 		return s.withNonce(n.id, key), nil
 	}
-	more := M{"flags": in["flags"], "nonce": key}
+	more := M{"nonce": key}
+	if in["flags"] != nil {
+		more["flags"] = in["flags"]
+	}
 	if ref, ok := in["message_reference"].(map[string]any); ok {
 		if m := s.messages[str(ref["message_id"])]; m == nil || m.Channel != id {
 			return nil, invalid("message_reference: Unknown message")
