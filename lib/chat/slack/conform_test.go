@@ -162,3 +162,10 @@ func TestConformanceByWebhook(t *testing.T) {
 		chattest.Faulted(t, func(t *testing.T) chattest.Faulty { return world(t).(chattest.Faulty) })
 	})
 }
+
+// Config implements chattest.Loaded.
+func (w *world) Config() (yaml string, env []string) {
+	return fmt.Sprintf("  slack:\n    enabled: true\n    api_url: %s\n", w.server.URL), []string{"SLACK_BOT_TOKEN=" + w.server.BotToken, "SLACK_APP_TOKEN=" + w.server.AppToken}
+}
+
+func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }
