@@ -84,6 +84,13 @@ type Teams struct {
 	PublicURL  string `yaml:"public_url"` // where Graph reaches Listen; "": no change notifications
 	GraphURL   string `yaml:"graph_url"`  // default https://graph.microsoft.com/v1.0
 	LoginURL   string `yaml:"login_url"`  // default https://login.microsoftonline.com
+	// ServiceURL is where the bot posts; that of all regions is the default. OpenIDURL
+	// names the keys of those who may send activities.
+	ServiceURL string `yaml:"service_url"` // default https://smba.trafficmanager.net/teams/
+	OpenIDURL  string `yaml:"openid_url"`  // default https://login.botframework.com/v1/.well-known/openidconfiguration
+	// Groups are the ids of the teams whose channels are watched: without it Graph
+	// cannot be asked for what was missed in them.
+	Groups []string `yaml:"groups"`
 	// Insecure accepts activities without a token: for the Teams playground on
 	// this machine, and refused unless Listen is a loopback address.
 	Insecure bool `yaml:"insecure"`
@@ -171,6 +178,7 @@ func (p *Platforms) fill() {
 		{&p.Lark.SecretEnv, "LARK_APP_SECRET"}, {&p.Lark.EncryptKeyEnv, "LARK_ENCRYPT_KEY"}, {&p.Lark.VerificationEnv, "LARK_VERIFICATION_TOKEN"},
 		{&p.Lark.APIURL, "https://open.larksuite.com"},
 		{&p.Teams.SecretEnv, "TEAMS_APP_SECRET"}, {&p.Teams.GraphURL, "https://graph.microsoft.com/v1.0"}, {&p.Teams.LoginURL, "https://login.microsoftonline.com"},
+		{&p.Teams.ServiceURL, "https://smba.trafficmanager.net/teams/"}, {&p.Teams.OpenIDURL, "https://login.botframework.com/v1/.well-known/openidconfiguration"},
 		{&p.Telegram.TokenEnv, "TELEGRAM_TOKEN"}, {&p.Telegram.APIURL, "https://api.telegram.org"},
 		{&p.Matrix.TokenEnv, "MATRIX_TOKEN"},
 		{&p.IRC.Nick, "tri"}, {&p.IRC.PasswordEnv, "IRC_PASSWORD"},

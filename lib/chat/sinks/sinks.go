@@ -13,6 +13,7 @@ import (
 	"tri/lib/chat/matrix"
 	"tri/lib/chat/mattermost"
 	"tri/lib/chat/slack"
+	"tri/lib/chat/teams"
 	"tri/lib/chat/telegram"
 	"tri/lib/config"
 	"tri/lib/sysexit"
@@ -60,6 +61,13 @@ var open = map[string]func(*config.Config) (chat.Sink, error){
 			return nil, err
 		}
 		return some(lark.NewSink(lark.Options{URL: l.APIURL, ID: l.AppID, Secret: secret}))
+	},
+	config.PlatformTeams: func(cfg *config.Config) (chat.Sink, error) {
+		o, err := teams.FromConfig(cfg)
+		if err != nil {
+			return nil, err
+		}
+		return some(teams.NewSink(o))
 	},
 	config.PlatformTelegram: func(cfg *config.Config) (chat.Sink, error) {
 		t := cfg.Chat.Telegram

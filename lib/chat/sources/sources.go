@@ -18,6 +18,7 @@ import (
 	"tri/lib/chat/matrix"
 	"tri/lib/chat/mattermost"
 	"tri/lib/chat/slack"
+	"tri/lib/chat/teams"
 	"tri/lib/chat/telegram"
 	"tri/lib/config"
 	"tri/lib/sysexit"
@@ -42,6 +43,7 @@ var platforms = []platform{
 	{config.PlatformSlack, openSlack, slack.Guide},
 	{config.PlatformDiscord, openDiscord, discord.Guide},
 	{config.PlatformLark, openLark, lark.Guide},
+	{config.PlatformTeams, openTeams, teams.Guide},
 	{config.PlatformTelegram, openTelegram, telegram.Guide},
 	{config.PlatformMatrix, openMatrix, matrix.Guide},
 	{config.PlatformIRC, openIRC, irc.Guide},
@@ -224,4 +226,12 @@ func openLark(cfg *config.Config, _ Options) (chat.Source, error) {
 		}
 	}
 	return some(lark.New(o))
+}
+
+func openTeams(cfg *config.Config, _ Options) (chat.Source, error) {
+	o, err := teams.FromConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return some(teams.New(o))
 }

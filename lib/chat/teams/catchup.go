@@ -34,7 +34,8 @@ func (l *listening) catchUp(ctx context.Context) error {
 	now := l.graph.api.ServerTime(l.o.Now())
 	begun, until := now.Add(-overlap), now.Add(overlap)
 	if l.swept {
-		until = now.Add(-min(grace, l.o.Sweep/10)) // what is so new is still on its way
+		// What is so new is still on its way; the second is what a Date leaves out.
+		until = now.Add(time.Second - min(grace, l.o.Sweep/10))
 	}
 	var missed []found
 	for _, id := range l.watched(ctx) {

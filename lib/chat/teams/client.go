@@ -17,11 +17,12 @@ import (
 	"time"
 
 	"tri/lib/chat/web"
+	"tri/lib/config"
 	"tri/lib/event"
 	"tri/lib/sysexit"
 )
 
-const platform = "teams"
+const platform = config.PlatformTeams
 
 // Where Microsoft is, for the public cloud.
 const (
@@ -77,6 +78,22 @@ type Client struct {
 type room struct {
 	Name  string `json:"name,omitempty"`
 	Group string `json:"group,omitempty"` // of the team, for a channel
+}
+
+// FromConfig are the options of the configuration.
+func FromConfig(cfg *config.Config) (Options, error) {
+	t := cfg.Chat.Teams
+	o := Options{
+		AppID: t.AppID, Tenant: t.Tenant, ServiceURL: t.ServiceURL, GraphURL: t.GraphURL, LoginURL: t.LoginURL, OpenIDURL: t.OpenIDURL,
+		Groups: t.Groups, Chats: cfg.Chats(config.PlatformTeams), AllowExternal: cfg.Chat.AllowExternal,
+		Listen: t.Listen, PublicURL: t.PublicURL, Insecure: t.Insecure,
+	}
+	if t.Insecure && t.Tenant == "" {
+		return o, nil // the playground gives no secret
+	}
+	var err error
+	o.Secret, err = cfg.Secret(t.SecretEnv, t.SecretFile)
+	return o, err
 }
 
 // New returns a client. It does not reach out.

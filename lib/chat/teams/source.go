@@ -13,6 +13,7 @@ import (
 	"tri/lib/chat/hook"
 	"tri/lib/chat/web"
 	"tri/lib/event"
+	"tri/lib/sysexit"
 )
 
 const (
@@ -86,6 +87,9 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	l.recall()
 	listener := c.o.Listener
 	if listener == nil {
+		if c.o.Listen == "" {
+			return sysexit.With(sysexit.Config, errors.New("chat.teams: listen: want the host:port of the messaging endpoint"))
+		}
 		var err error
 		if listener, err = hook.Listen(c.o.Listen); err != nil {
 			return err

@@ -1,0 +1,149 @@
+package teams
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/web"
+	"tri/lib/event"
+	"tri/lib/sysexit"
+)
+
+//go:embed manifest.json
+var manifest string
+
+// Guide is how a bot is set up.
+var Guide = chat.Guide{
+	Steps: `1. entra.microsoft.com > App registrations > New: single tenant. Note the
+   Application (client) ID and the Directory (tenant) ID. Certificates & secrets >
+   New client secret: put it into $TEAMS_APP_SECRET, or a file of mode 0600.
+2. portal.azure.com > Azure Bot > Create: type Single Tenant, that application.
+   Configuration > Messaging endpoint: https://HOST/api/messages, where a proxy with
+   TLS leads to listen:. Channels > Microsoft Teams.
+3. tri-watch teams --print-manifest prints the app: put the application's id in
+   place of APP-ID, zip it as manifest.json with two icons (color.png 192x192,
+   outline.png 32x32), and upload it in admin.teams.microsoft.com > Manage apps.
+4. Add the app to each team and group chat that it is to watch. Its owner consents
+   to ChannelMessage.Read.Group, ChannelSettings.Read.Group and
+   ChatMessage.Read.Chat: without them it hears only what mentions it, and cannot
+   read what it missed.
+5. groups: the id of each such team (Get link to team: groupId=...).
+Also by change notifications of Graph, where public_url: is set: Graph then calls
+https://HOST/api/graph and https://HOST/api/graph/lifecycle.
+`,
+	Config: `  teams:
+    app_id: 00000000-0000-0000-0000-000000000000
+    tenant: 00000000-0000-0000-0000-000000000000
+    secret_env: TEAMS_APP_SECRET
+    listen: 127.0.0.1:3978
+    groups: [00000000-0000-0000-0000-000000000000]
+`,
+	Manifest: manifest,
+}
+
+// maxSkew is how far Microsoft's clock may be from ours before it is told. A
+// token's times may be five minutes off.
+const maxSkew = 30 * time.Second
+
+// Check implements chat.Checker.
+func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
+	say := func(f chat.Finding) { findings = append(findings, f) }
+	self = c.self()
+	if !c.remote() {
+		say(chat.Finding{Name: "token", Warn: true, Text: "insecure, without a secret: for the playground only", Mend: "set tenant and the secret, and take insecure away"})
+		return self, findings
+	}
+	if err := c.service.enter(ctx); err != nil {
+		mend := "is " + c.o.LoginURL + " reached from here?"
+		if hints := sysexit.Hints(err); len(hints) > 0 {
+			mend = hints[0]
+		}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("sign in: %v", err), Mend: mend}}
+	}
+	say(chat.Finding{Name: "token", OK: true, Text: "signed in as application " + c.o.AppID})
+	if _, err := c.bot.fetch(ctx); err != nil {
+		say(chat.Finding{Name: "keys", Text: fmt.Sprintf("keys of the Bot Framework: %v", err), Mend: "let this machine reach " + c.o.OpenIDURL})
+	}
+	say(c.checkEndpoint(ctx))
+	if err := c.survey(ctx); err != nil {
+		say(chat.Finding{Name: "permission", Text: err.Error(), Mend: "consent to ChannelSettings.Read.Group by adding the app to the team"})
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.chats)) {
+		say(c.checkChat(ctx, id))
+	}
+	if c.o.PublicURL != "" {
+		say(c.checkSubscriptions(ctx))
+	}
+	if skew, ok := c.service.login.Skew(); ok && skew.Abs() > maxSkew {
+		say(chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("Microsoft's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+	}
+	return self, findings
+}
+
+// checkEndpoint asks our own address, as Microsoft reaches it where that is known.
+// A watcher that runs refuses what has no token.
+func (c *Client) checkEndpoint(ctx context.Context) chat.Finding {
+	base := strings.TrimRight(c.o.PublicURL, "/")
+	if base == "" {
+		base = "http://" + c.o.Listen
+	}
+	f := chat.Finding{Name: "endpoint", Text: "nobody answers at " + base + pathMessages, Mend: "start tri-watch teams, and lead the proxy to listen:"}
+	api, err := c.web(base, nil)
+	if err != nil {
+		f.Text = err.Error()
+		return f
+	}
+	err = api.Once(ctx, web.Request{Method: http.MethodPost, Path: pathMessages, JSON: map[string]any{"type": "ping"}}, nil)
+	switch web.StatusOf(err) {
+	case http.StatusBadRequest, http.StatusUnauthorized:
+		return chat.Finding{Name: "endpoint", OK: true, Text: base + pathMessages + " answers, and lets nobody in without a token"}
+	case 0:
+		f.Warn = true // the watcher may just not run
+	}
+	return f
+}
+
+// checkChat reads one message.
+func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
+	path, err := c.messages(ctx, id)
+	if err == nil {
+		err = c.graph.read(ctx, path, url.Values{"$top": {"1"}}, nil)
+	}
+	if err == nil {
+		return chat.Finding{Name: "chat", OK: true, Text: "can read " + c.name(id) + " " + id}
+	}
+	permission := "ChatMessage.Read.Chat"
+	if channel(id) {
+		permission = "ChannelMessage.Read.Group"
+	}
+	return chat.Finding{Name: "chat", Warn: true, Text: fmt.Sprintf("what was missed in %s cannot be read: %v", id, err),
+		Mend: "add the app there, with " + permission + ", and name its team under groups"}
+}
+
+// checkSubscriptions says how many of the notifications that are asked for stand.
+func (c *Client) checkSubscriptions(ctx context.Context) chat.Finding {
+	var got struct {
+		Value []subscription `json:"value"`
+	}
+	if err := c.graph.read(ctx, "subscriptions", nil, &got); err != nil {
+		return chat.Finding{Name: "subscription", Warn: true, Text: fmt.Sprintf("list subscriptions: %v", err), Mend: "is Graph reached from here?"}
+	}
+	n := 0
+	for _, s := range got.Value {
+		if s.At == strings.TrimRight(c.o.PublicURL, "/")+pathNotices && s.Expires.After(c.o.Now()) {
+			n++
+		}
+	}
+	if n == 0 {
+		return chat.Finding{Name: "subscription", Warn: true, Text: "Graph sends no change notifications to " + c.o.PublicURL, Mend: "start tri-watch teams; it makes them"}
+	}
+	return chat.Finding{Name: "subscription", OK: true, Text: fmt.Sprintf("%d chats send change notifications", n)}
+}
