@@ -122,7 +122,7 @@ func TestFindWaits(t *testing.T) {
 		tried time.Time
 		waits time.Duration
 	}{
-		"never tried": {time.Time{}, 0}, "just now": {now, settled}, "a minute ago": {now.Add(-time.Minute), settled - time.Minute},
+		"never tried": {time.Time{}, 0}, "just now": {now, settled}, "a minute ago": {now.Add(-time.Minute), settled - time.Minute}, "almost settled": {now.Add(time.Second - settled), time.Second},
 		"long ago": {now.Add(-time.Hour), 0}, "by a clock that was ahead": {now.Add(time.Hour), settled},
 	} {
 		waited, o := time.Duration(0), w.options()

@@ -119,7 +119,7 @@ func (c *Sink) failed(chatTo string, err error) error {
 // settled is how old a try is when none of it can still be under way: its
 // connection was cut when its program died or gave up after 30 s. Slack names no
 // bound for how long it works on what it has read; this is ours.
-const settled = 2 * time.Minute
+const settled = 90 * time.Second
 
 // Find implements chat.Sink: it reads the whole thread for a message of the bot's
 // that has the key. Where an earlier try is not yet settled, it waits, and reads
