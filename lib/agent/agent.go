@@ -17,6 +17,8 @@ type Task struct {
 	Prompt string
 	// Question is the bare chat text, for agents that have no use for a prompt.
 	Question string
+	// Messages are those that Question is made of, in order; nil: it is one.
+	Messages []string
 	// Codebase is the root that may be read.
 	Codebase string
 	// Schema is the JSON Schema of the value wanted back.

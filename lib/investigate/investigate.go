@@ -108,7 +108,7 @@ func (i *Investigator) task(ctx context.Context, r Request, rubric string) (agen
 		return agent.Task{}, err
 	}
 	return agent.Task{
-		Prompt: text, Question: withNotes(r.Thread), Codebase: r.Codebase, Schema: schema,
+		Prompt: text, Question: withNotes(r.Thread), Messages: asked(r.Thread), Codebase: r.Codebase, Schema: schema,
 		Check: func(value []byte) error {
 			_, err := read(value, round(r.Thread))
 			return err
@@ -158,7 +158,9 @@ func round(t *thread.Thread) int { return max(t.InvestigatorRound, 1) }
 
 // Question is what the thread asks, word for word: the messages of this cycle
 // that call for an answer, or all of them where none is marked.
-func Question(t *thread.Thread) string {
+func Question(t *thread.Thread) string { return strings.Join(asked(t), "\n") }
+
+func asked(t *thread.Thread) []string {
 	var asked, all []string
 	for _, m := range t.Messages {
 		if m.Deleted || strings.TrimSpace(m.Content) == "" {
@@ -170,9 +172,9 @@ func Question(t *thread.Thread) string {
 		}
 	}
 	if len(asked) == 0 {
-		asked = all
+		return all
 	}
-	return strings.Join(asked, "\n")
+	return asked
 }
 
 // withNotes is the question with what the operator added to it, for an agent that

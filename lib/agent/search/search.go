@@ -78,11 +78,10 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	commits := c.commits(ctx, t.Codebase, t.Question)
-	found, err := x.Search(ctx, t.Question, draft.MaxRefs-len(commits))
+	ret, found, err := look(ctx, x, &t, draft.MaxRefs-len(commits))
 	if err != nil {
 		return agent.Result{}, sysexit.With(sysexit.IO, fmt.Errorf("search %q: %w", t.Codebase, err))
 	}
-	ret := answer(t.Question, found)
 	if ret != nil {
 		addCommits(ret, commits)
 	}
@@ -102,6 +101,34 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	nothing := 0.0 // a search is free
 	usage := draft.Usage{CostUSD: &nothing, DurationMS: time.Since(start).Milliseconds(), Turns: 1}
 	return agent.Result{Value: value, Model: Model, SessionID: t.SessionID, Usage: usage}, nil
+}
+
+// maxAlone is how many messages are searched for one by one.
+const maxAlone = 8
+
+// look searches for all that was asked together. Many follow-ups can outweigh what
+// they follow; where nothing has enough of all their words, each message is tried
+// alone, the first and the last ones, and the best answered one counts.
+func look(ctx context.Context, x *rank.Index, t *agent.Task, most int) (*draft.Return, rank.Found, error) {
+	found, err := x.Search(ctx, t.Question, most)
+	if err != nil {
+		return nil, found, err
+	}
+	ret := answer(t.Question, found)
+	if ret != nil || len(t.Messages) < 2 {
+		return ret, found, nil
+	}
+	alone := append([]string{t.Messages[0]}, t.Messages[max(1, len(t.Messages)-maxAlone+1):]...)
+	for _, message := range alone {
+		f, err := x.Search(ctx, message, most)
+		if err != nil {
+			return nil, f, err
+		}
+		if r := answer(message, f); r != nil && (ret == nil || f.Strength > found.Strength) {
+			ret, found = r, f
+		}
+	}
+	return ret, found, nil
 }
 
 func (c *Client) index(codebase string) (*rank.Index, error) {

@@ -170,3 +170,25 @@ func TestSymlinksAreNotFollowed(t *testing.T) {
 		t.Errorf("%v, %v", ret, err)
 	}
 }
+
+// TestFollowUps: what somebody adds to a question does not drown it.
+func TestFollowUps(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, shop)
+	messages := []string{"how often is a charge tried again?"}
+	for i := range 12 {
+		messages = append(messages, fmt.Sprintf("it says error 4%d on the second screen and stops there", i))
+	}
+	whole := strings.Join(messages, "\n")
+	if _, err := ask(t, New(), dir, whole); !errors.Is(err, agent.ErrNothing) {
+		t.Fatalf("together they are answered (%v): this tests nothing", err)
+	}
+	res, err := New().Run(context.Background(), agent.Task{Question: whole, Messages: messages, Codebase: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ret := new(draft.Return)
+	if err := json.Unmarshal(res.Value, ret); err != nil || !strings.HasPrefix(ret.EvidenceRefs[0].Ref, "pay/retry.go") {
+		t.Errorf("%+v, %v", ret, err)
+	}
+}
