@@ -205,6 +205,11 @@ func (l *listening) changes(ctx context.Context, r *reading) (events []event.Eve
 	if len(before) == page {
 		oldest = number(before[0].ID)
 	}
+	if len(r.seen) == 0 {
+		// Who may not read the history is shown an empty one
+		// (resources/message#get-channel-messages).
+		return events, nil
+	}
 	for _, id := range known {
 		if number(id) < oldest || r.seen[id] {
 			continue

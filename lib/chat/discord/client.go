@@ -71,6 +71,7 @@ type Client struct {
 	token    string
 	chats    map[string]bool // nil: all
 	external bool
+	bare     bool // the API is reached without TLS, and so may the gateway be
 	listen   string
 	key      ed25519.PublicKey
 	http     *http.Client
@@ -117,6 +118,7 @@ func New(o Options) (*Client, error) {
 		o.URL = "https://discord.com/api/v10"
 	}
 	var err error
+	c.bare = strings.HasPrefix(o.URL, "http://")
 	c.api, err = web.New(web.Options{Base: o.URL, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance,
 		Sign:  func(r *http.Request) { r.Header.Set("Authorization", "Bot "+token) },
 		Judge: c.noteLimits,
@@ -191,15 +193,6 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, out any
 func (c *Client) once(ctx context.Context, method, path string, in, out any) error {
 	return c.explain(c.api.Once(ctx, web.Request{Method: method, Path: path, JSON: in}, out))
 }
-
-// Codes of Discord's errors (topics/opcodes-and-status-codes#json).
-const (
-	codeUnknownChannel     = "10003"
-	codeUnknownMessage     = "10008"
-	codeThreadExists       = "160004"
-	codeMissingAccess      = "50001"
-	codeMissingPermissions = "50013"
-)
 
 // explain reads Discord's own words out of a refusal, and gives what a person can
 // mend its status and a hint.

@@ -72,7 +72,7 @@ type socket struct {
 // dial connects to the gateway and takes its hello.
 func (c *Client) dial(ctx context.Context, address string) (*socket, time.Duration, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "wss" && u.Scheme != "ws" || u.Host == "" {
+	if err != nil || u.Scheme != "wss" && (u.Scheme != "ws" || !c.bare) || u.Host == "" {
 		return nil, 0, fmt.Errorf("gateway %q: no address of a WebSocket", address)
 	}
 	u.RawQuery = url.Values{"v": {"10"}, "encoding": {"json"}}.Encode()

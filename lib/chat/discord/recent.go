@@ -2,6 +2,7 @@ package discord
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"tri/lib/event"
@@ -92,6 +93,7 @@ func (l *listening) load() error {
 			}
 		}
 	}
+	slices.SortFunc(l.recent.order, compareID)
 	return nil
 }
 

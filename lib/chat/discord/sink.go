@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -119,7 +120,7 @@ func (c *Sink) thread(ctx context.Context, p chat.Post, begin bool) (string, err
 	err = c.once(ctx, http.MethodPost, "channels/"+p.ChatID+"/messages/"+p.ThreadID+"/threads",
 		map[string]any{"name": c.title(ctx, m), "auto_archive_duration": 1440}, &t)
 	switch {
-	case err == nil && validID(t.ID), web.CodeOf(err) == codeThreadExists:
+	case err == nil && validID(t.ID), web.CodeOf(err) == threadExists:
 		return p.ThreadID, nil // it has the id of its first message
 	case err != nil && refused(err):
 		return p.ChatID, nil // no threads there, no permission, too many of them
@@ -128,6 +129,9 @@ func (c *Sink) thread(ctx context.Context, p chat.Post, begin bool) (string, err
 	}
 	return "", err
 }
+
+// threadExists is the code of the error that somebody was faster.
+const threadExists = "160004"
 
 // errElsewhere is a thread that is not in the chat.
 var errElsewhere = errors.New("another chat's")
@@ -155,7 +159,7 @@ func refused(err error) bool {
 	switch web.StatusOf(err) {
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound:
 		switch web.CodeOf(err) {
-		case "", "0", "40060", "20028", "40062": // no word of Discord's, or: too often
+		case "", "0", "20028", "40062": // no word of Discord's, or: too often
 			return false
 		}
 		return true
@@ -255,8 +259,24 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 		case !whole:
 			return chat.Posted{}, chat.Unprovable, nil
 		}
+		if shown, err := c.showsHistory(ctx, where); err != nil || !shown {
+			return chat.Posted{}, chat.Unprovable, err
+		}
 	}
 	return chat.Posted{}, chat.Absent, nil
+}
+
+// showsHistory reports whether a place that has messages shows any: who may not
+// read the history is shown an empty one, which proves nothing
+// (resources/message#get-channel-messages). A place that we may not see at all
+// takes no post either.
+func (c *Sink) showsHistory(ctx context.Context, where string) (bool, error) {
+	var ms []message
+	err := c.get(ctx, "channels/"+where+"/messages", url.Values{"limit": {"1"}}, &ms)
+	if refused(err) {
+		return true, nil
+	}
+	return len(ms) > 0, err
 }
 
 func unique(thread, chatID string) []string {
@@ -282,8 +302,8 @@ func same(a, b string) bool {
 func (c *Sink) look(ctx context.Context, where string, begin uint64, is func(*message) bool) (id string, whole bool, err error) {
 	for range maxLooked {
 		ms, err := c.messages(ctx, where, "after", begin)
-		if unreadable(err) && web.CodeOf(err) != "" {
-			return "", true, nil // gone, and what stood there with it; or a post will be refused
+		if refused(err) {
+			return "", true, nil // gone, and what stood there with it; or a post will be refused; or a forum
 		}
 		if err != nil {
 			return "", false, err

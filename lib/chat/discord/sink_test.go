@@ -227,3 +227,29 @@ func TestSignals(t *testing.T) {
 		t.Error("a button that carries 108 characters was dealt")
 	}
 }
+
+// TestNoHistory: who may not read the history is shown an empty one. That proves
+// no post absent, and no message deleted.
+func TestNoHistory(t *testing.T) {
+	w := newWorld(t)
+	p := w.question("where?")
+	if _, err := w.sink().Post(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	e := w.hear(w.options(), nil, nil)
+	id := w.server.Say(fake.Dev, "ana", "it stands", nil)
+	e.message(id)
+	if err := e.stop(); err != nil {
+		t.Fatal(err)
+	}
+	w.server.Deny = mayReadBack
+	w.server.Forget()
+	if _, proof, _ := w.sink().Find(t.Context(), p); proof != chat.Unprovable {
+		t.Errorf("proof %v, want Unprovable", proof)
+	}
+	again := w.hear(w.options(), e.last(), e.memory)
+	again.message(w.server.Say(fake.Help, "ana", "the end", nil))
+	if es := again.of(id); len(es) > 0 {
+		t.Errorf("it came as %+v", es)
+	}
+}

@@ -288,6 +288,11 @@ func (l *listening) take(ctx context.Context, f frame, s *socket) error {
 			}
 			seq = l.session.Seq
 			fallthrough
+		case f.Type == "RESUMED":
+			if err := flush(); err != nil { // they are counted
+				return err
+			}
+			fallthrough
 		default:
 			es, err := l.dispatched(ctx, f)
 			if err != nil {
