@@ -2,7 +2,6 @@ package lark
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"strings"
@@ -153,11 +152,9 @@ func TestConformanceByWebhook(t *testing.T) {
 	})
 }
 
-// payload is what m is on the wire.
-func payload(m any) string {
-	b, err := json.Marshal(m)
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
+// Config implements chattest.Loaded.
+func (w *world) Config() (yaml string, env []string) {
+	return fmt.Sprintf("  lark:\n    app_id: %s\n    api_url: %s\n    secret_env: TRI_LOAD_SECRET\n", fake.App, w.server.URL), []string{"TRI_LOAD_SECRET=" + w.server.Secret}
 }
+
+func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }
