@@ -52,7 +52,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 			continue
 		}
 		rooms[id] = r
-		found, err := l.missed(ctx, id)
+		found, err := l.missed(ctx, id, now)
 		if web.StatusOf(err) == http.StatusNotFound {
 			if !l.told[id] {
 				l.Say("slack: chat %s cannot be read: %v", id, err)
@@ -75,6 +75,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 		l.since[id] = now.Add(-nodes)
 	}
 	l.other, l.past, l.deep = now.Add(-nodes), true, true
+	l.remember()
 	return nil
 }
 
@@ -121,16 +122,15 @@ func (l *listening) from(chat string) time.Time {
 // missed reads the messages of a chat that were written or edited later than what
 // is known, each once, as it stands now, and what is left of threads whose first
 // message was deleted. An edit of what is older than the look back, one in a
-// thread where nothing new was said, and a message that is gone without a trace,
-// Slack does not show.
-func (l *listening) missed(ctx context.Context, chat string) ([]message, error) {
+// thread where nothing new was said, and a reply that is gone, Slack does not show.
+func (l *listening) missed(ctx context.Context, chat string, now time.Time) ([]message, error) {
 	since := l.from(chat)
 	look := deepLook
 	if l.deep {
 		look = shallowLook
 	}
 	oldest := ts(since.Add(-look))
-	found := map[string]message{}
+	found, present := map[string]message{}, map[string]bool{}
 	keep := func(r gjson.Result) (m message, ok bool) {
 		if m, ok = parse(chat, r); ok && (m.Gone != "" || m.changed().After(since)) {
 			found[m.TS] = m
@@ -140,7 +140,9 @@ func (l *listening) missed(ctx context.Context, chat string) ([]message, error) 
 	var threads []string
 	in := url.Values{"channel": {chat}, "oldest": {oldest}, "limit": {page}}
 	err := l.pages(ctx, "conversations.history", in, "messages", func(r gjson.Result) {
-		if m, ok := keep(r); ok && m.Thread == "" && at(m.LatestReply).After(since) {
+		m, ok := keep(r)
+		present[m.TS] = true
+		if ok && m.Thread == "" && at(m.LatestReply).After(since) {
 			threads = append(threads, m.TS)
 		}
 	})
@@ -154,7 +156,10 @@ func (l *listening) missed(ctx context.Context, chat string) ([]message, error) 
 			return nil, err
 		}
 	}
-	all := make([]message, 0, len(found))
+	all, err := l.gone(ctx, chat, since.Add(-look), now, present)
+	if err != nil {
+		return nil, err
+	}
 	for _, m := range found {
 		all = append(all, m)
 	}

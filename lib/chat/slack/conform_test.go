@@ -21,8 +21,9 @@ const dev, ops = "C0DEV", "C0OPS"
 type world struct {
 	t      *testing.T
 	server *fake.Server
-	hooked bool // events come by webhook
-	paced  bool // people speak slowly enough for faults to fall between them
+	hooked bool   // events come by webhook
+	kept   []byte // what the source remembers
+	paced  bool   // people speak slowly enough for faults to fall between them
 }
 
 func newWorld(t *testing.T) *world {

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write what the decoder says into testda
 func (w *world) hears(o Options) (*listening, *[]event.Event, *[]event.Action) {
 	events, actions := []event.Event{}, []event.Action{}
 	r := chat.Resume{Say: w.t.Logf, Act: func(a event.Action) error { actions = append(actions, a); return nil }}
-	l := &listening{Client: w.client(o), Resume: r, since: map[string]time.Time{}, told: map[string]bool{}, emit: func(e event.Event) error { events = append(events, e); return nil }}
+	l := &listening{Client: w.client(o), Resume: r, since: map[string]time.Time{}, told: map[string]bool{}, memory: memory{}, emit: func(e event.Event) error { events = append(events, e); return nil }}
 	return l, &events, &actions
 }
 

@@ -31,6 +31,7 @@ type listening struct {
 	deep  bool // the history has been read as far back as threads are looked for
 
 	recent recent
+	memory memory
 	told   map[string]bool // chats that cannot be read, and that it was said
 }
 
@@ -55,17 +56,27 @@ var errRenew = errors.New("slack renews the connection")
 // missed is read back before anything newer is emitted, so that the log's latest
 // time never runs ahead of a gap. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit, since: map[string]time.Time{}, told: map[string]bool{}, past: len(resume.Last) > 0}
+	l := &listening{Client: c, Resume: resume, emit: emit, since: map[string]time.Time{}, told: map[string]bool{}, memory: memory{}, past: len(resume.Last) > 0}
 	for id, at := range resume.Last {
 		l.since[id] = at.Add(-overlap(c.o.Sweep))
 		if l.since[id].After(l.other) {
 			l.other = l.since[id]
 		}
 	}
-	if c.app != nil {
-		return l.keepOn(ctx, l.socketSession)
+	kept, err := resume.Memory()
+	if err != nil {
+		return fmt.Errorf("slack: %w", err)
 	}
-	return l.serve(ctx)
+	l.memory.load(kept)
+	if c.app != nil {
+		err = l.keepOn(ctx, l.socketSession)
+	} else {
+		err = l.serve(ctx)
+	}
+	if err == nil {
+		l.remember()
+	}
+	return err
 }
 
 // keepOn runs sessions until one ends for good.
@@ -174,9 +185,12 @@ func (l *listening) durable(g *gathered) (err error) {
 			err = l.Acted(a)
 		}
 	}
-	for id := range g.ids {
-		if err == nil {
+	if err == nil {
+		for id := range g.ids {
 			l.recent.keep(id)
+		}
+		for i := range g.events {
+			l.memory.learn(&g.events[i])
 		}
 	}
 	var told error

@@ -46,6 +46,7 @@ func (w *world) listensWith(s chat.Source, last map[string]time.Time) *ears {
 			defer l.mu.Unlock()
 			l.said = append(l.said, fmt.Sprintf(f, a...))
 		},
+		Load: func() ([]byte, error) { return w.kept, nil }, Save: func(b []byte) error { l.mu.Lock(); defer l.mu.Unlock(); w.kept = b; return nil },
 		Act: func(a event.Action) error { l.mu.Lock(); defer l.mu.Unlock(); l.done = append(l.done, a); return nil },
 	}
 	go func() {
@@ -173,6 +174,54 @@ func TestTombstone(t *testing.T) {
 	defer l.mu.Unlock()
 	if read := l.heard[slices.IndexFunc(l.heard, gone)].Identity(); read != heard {
 		t.Errorf("heard as %q, read as %q", heard, read)
+	}
+}
+
+// TestGoneWhileAway: what was deleted while nobody listened is missed in the
+// history, and told once; what is only too old for it is not.
+func TestGoneWhileAway(t *testing.T) {
+	w := newWorld(t)
+	w.server.Ago(9 * 24 * time.Hour)
+	ancient := w.Say(dev, "ana", "", "last week")
+	w.server.Ago(10 * time.Minute)
+	oops, fine := w.Say(dev, "ana", "", "oops"), w.Say(dev, "ana", "", "fine")
+	l := w.listensWith(w.Source(), map[string]time.Time{dev: at(ancient)})
+	l.until("all", func() bool { return l.has(ancient)() && l.has(oops)() && l.has(fine)() })
+	w.must(l.stop())
+	w.Delete(dev, oops)
+	for round, want := range []int{1, 0} {
+		l = w.listensWith(w.Source(), map[string]time.Time{dev: at(fine)})
+		w.must(l.stop())
+		gone := slices.DeleteFunc(l.heard, func(e event.Event) bool { return !e.Deleted })
+		if len(gone) != want || want == 1 && (gone[0].MessageID != oops || gone[0].EditID != "deleted" || gone[0].Content != "") {
+			t.Errorf("round %d: %+v", round, gone)
+		}
+	}
+}
+
+// TestMemory: it is bounded, keeps the newest, and takes nothing that it did not
+// write.
+func TestMemory(t *testing.T) {
+	m := memory{}
+	for i := range 3 * maxStood {
+		m.stood(dev, fmt.Sprintf("%d.000001", 1700000000+i))
+		m.stood(ops, fmt.Sprintf("%d.000002", 1700000000+i))
+	}
+	b := m.save()
+	if len(b) > 64<<10 || len(m[dev]) > maxStood {
+		t.Errorf("%d bytes, %d messages", len(b), len(m[dev]))
+	}
+	again := memory{}
+	again.load(b)
+	if last := fmt.Sprintf("%d.000001", 1700000000+3*maxStood-1); !again[dev][last] || len(again[dev])+len(again[ops]) != maxSaved {
+		t.Errorf("%d and %d messages, the last %v", len(again[dev]), len(again[ops]), again[dev][last])
+	}
+	for _, bad := range []string{"", "x", `{"C0DEV":7}`, `{"C0DEV":["soon"],"no":["1355517523.000005"]}`, `null`} {
+		again = memory{}
+		again.load([]byte(bad))
+		if len(again) != 0 {
+			t.Errorf("%q: %v", bad, again)
+		}
 	}
 }
 

@@ -1,0 +1,124 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/chat/web"
+	"tri/lib/event"
+)
+
+// memory is which messages stood in the chats themselves, by chat and ts: the
+// history does not show what was deleted, so that only what is missing from it
+// tells. It is kept from one start to the next.
+type memory map[string]map[string]bool
+
+// Bounds of a memory: messages of a chat, messages that are saved (20 bytes each,
+// of 64 KiB), and deletions that one catch-up makes sure of.
+const (
+	maxStood = 4000
+	maxSaved = 2500
+	maxGone  = 100
+)
+
+// load reads what was saved; what is not understood is as if it were not there.
+func (m memory) load(b []byte) {
+	var saved map[string][]string
+	if json.Unmarshal(b, &saved) != nil {
+		return
+	}
+	for chat, all := range saved {
+		for _, ts := range all {
+			if chatID.MatchString(chat) && stampID.MatchString(ts) {
+				m.stood(chat, ts)
+			}
+		}
+	}
+}
+
+// save is the newest of it.
+func (m memory) save() []byte {
+	type message struct{ chat, ts string }
+	var all []message
+	for chat, stood := range m {
+		for ts := range stood {
+			all = append(all, message{chat, ts})
+		}
+	}
+	slices.SortFunc(all, func(a, b message) int { return at(b.ts).Compare(at(a.ts)) })
+	saved := map[string][]string{}
+	for _, one := range all[:min(len(all), maxSaved)] {
+		saved[one.chat] = append(saved[one.chat], one.ts)
+	}
+	b, err := json.Marshal(saved)
+	if err != nil {
+		return nil // strings always can be
+	}
+	return b
+}
+
+func (m memory) stood(chat, ts string) {
+	if m[chat] == nil {
+		m[chat] = map[string]bool{}
+	}
+	m[chat][ts] = true
+	if len(m[chat]) > maxStood {
+		for _, old := range slices.SortedFunc(maps.Keys(m[chat]), func(a, b string) int { return at(a).Compare(at(b)) })[:maxStood/2] {
+			delete(m[chat], old)
+		}
+	}
+}
+
+// learn takes what an event says of who stands in its chat. Replies in threads are
+// not in a chat's history.
+func (m memory) learn(e *event.Event) {
+	switch {
+	case e.Deleted:
+		delete(m[e.ChatID], e.MessageID)
+	case e.ThreadID == nil:
+		m.stood(e.ChatID, e.MessageID)
+	}
+}
+
+// gone finds the messages that stood in a chat behind oldest and are not among
+// those that the history has now. Each is asked for by itself: what the history
+// leaves out for another reason is not gone.
+func (l *listening) gone(ctx context.Context, chat string, oldest, now time.Time, present map[string]bool) (all []message, err error) {
+	var missing []string
+	for ts := range l.memory[chat] {
+		if t := at(ts); !present[ts] && t.After(oldest) && t.Before(now.Add(-nodes)) {
+			missing = append(missing, ts)
+		}
+	}
+	slices.Sort(missing)
+	if len(missing) > maxGone {
+		l.Say("slack: chat %s: %d messages are not in its history any more: of the %d oldest it is not looked whether they are deleted", chat, len(missing), len(missing)-maxGone)
+		missing = missing[len(missing)-maxGone:]
+	}
+	for _, id := range missing {
+		in := url.Values{"channel": {chat}, "ts": {id}, "oldest": {id}, "latest": {id}, "inclusive": {"true"}, "limit": {"2"}}
+		r, err := l.read(ctx, "conversations.replies", in)
+		if err != nil && web.StatusOf(err) != http.StatusNotFound {
+			return nil, err
+		}
+		stands := slices.ContainsFunc(list(r, "messages"), func(m gjson.Result) bool { return str(m, "ts") == id && str(m, "subtype") != "tombstone" })
+		if (err == nil || web.CodeOf(err) == "thread_not_found" || web.CodeOf(err) == "message_not_found") && !stands {
+			all = append(all, message{Chat: chat, TS: id, Gone: ts(now)})
+		}
+	}
+	return all, nil
+}
+
+// remember keeps the memory for the next start.
+func (l *listening) remember() {
+	if err := l.Remember(l.memory.save()); err != nil {
+		l.Say("slack: %v", err)
+	}
+}
