@@ -65,28 +65,30 @@ func run(c *cli.Call) (err error) {
 			return err
 		}
 	}
-	feed, err := source(c, plan)
+	feed, raw, err := source(c, plan)
 	if err != nil {
 		return err
 	}
+	o.Raw = raw
 	return watch.Run(c.Context, o, feed)
 }
 
-// source makes the feed that the command line names.
-func source(c *cli.Call, plan watch.Plan) (watch.Feed, error) {
+// source makes the feed that the command line names; raw tells whether the
+// platforms' own records are to be kept.
+func source(c *cli.Call, plan watch.Plan) (feed watch.Feed, raw bool, err error) {
 	switch {
 	case plan.Source == "export":
 		r, err := export.Open(plan.Arg)
-		return watch.FromSources(map[string]chat.Source{plan.Source: r}), err
+		return watch.FromSources(map[string]chat.Source{plan.Source: r}), false, err
 	case c.Bool("text"):
-		return watch.FromText(c.In, cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody"), time.Now), nil
+		return watch.FromText(c.In, cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody"), time.Now), false, nil
 	case plan.Source != watch.Live:
-		return watch.FromRecords(stream.Input{Files: plan.Files, Stdin: c.In, Rejects: c.String("rejects"), Say: c.Say}), nil
+		return watch.FromRecords(stream.Input{Files: plan.Files, Stdin: c.In, Rejects: c.String("rejects"), Say: c.Say}), false, nil
 	}
 	cfg, err := watch.Config(c.String("home"), c.String("config"))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	live, err := sources.OpenAll(cfg, plan.Names, sources.Options{LocalDir: plan.Arg, Once: c.Bool("once")})
-	return watch.FromSources(live), err
+	return watch.FromSources(live), cfg.Chat.KeepRaw, err
 }

@@ -8,6 +8,8 @@ type Platforms struct {
 	// AllowExternal lets in what guests, and people of other organizations in
 	// shared channels, say. Default: they are left out.
 	AllowExternal bool `yaml:"allow_external"`
+	// KeepRaw keeps the platform's own record of each event in raw.ndjson.
+	KeepRaw bool `yaml:"keep_raw"`
 
 	Local      Local      `yaml:"local"`
 	Mattermost Mattermost `yaml:"mattermost"`

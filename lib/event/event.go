@@ -34,6 +34,12 @@ type Event struct {
 	ReplyToID   string       `json:"reply_to_id,omitempty"` // the message quoted. Ours.
 	Permalink   string       `json:"permalink,omitempty"`   // Ours.
 	Attachments []Attachment `json:"attachments,omitempty"` // metadata only. Ours.
+	// RawRef is where the platform's own record of it is kept, "raw.ndjson:OFFSET"
+	// below the home, when chat.keep_raw is set. Ours.
+	RawRef string `json:"raw_ref,omitempty"`
+
+	// Raw is that record, on its way from the adapter to lib/watch.
+	Raw []byte `json:"-"`
 }
 
 // Sender is who wrote the message. Type is "user" or "bot".

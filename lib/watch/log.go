@@ -32,6 +32,7 @@ type log struct {
 	kept func()                          // called when something new was kept
 
 	actions *actions
+	raw     *disk.Log // nil: the platforms' own records are not kept
 
 	mu   sync.Mutex
 	seen *set
@@ -131,6 +132,9 @@ func (l *log) keep(items []Item) error {
 	items = l.seen.fresh(items)
 	if len(items) == 0 {
 		return nil
+	}
+	if err := l.keepRaw(items); err != nil {
+		return err
 	}
 	_, err := l.Append(func(end int64) ([]byte, error) { return stamp(nil, end, items), nil })
 	if err != nil {
@@ -254,7 +258,7 @@ func encode(e *event.Event, say func(string, ...any)) (Item, error) {
 	if err != nil {
 		return Item{}, sysexit.With(sysexit.Data, fmt.Errorf("message %q of chat %q: %w", e.MessageID, e.ChatID, err))
 	}
-	return Item{ID: hashOf(e), Body: body}, nil
+	return Item{ID: hashOf(e), Body: body, Raw: e.Raw}, nil
 }
 
 func marshal(e *event.Event) ([]byte, error) {

@@ -33,6 +33,7 @@ type Options struct {
 	// the window. "" prints the whole log.
 	After    string
 	Name     string // of the source, for the heartbeat
+	Raw      bool   // keep the platforms' own records too
 	Say      func(format string, args ...any)
 	Progress io.Writer // where a person sees counts; nil: nowhere
 	Now      func() time.Time
@@ -42,6 +43,7 @@ type Options struct {
 type Item struct {
 	ID   Hash
 	Body []byte
+	Raw  []byte // the platform's own record; nil: there is none
 }
 
 // Feed brings items until ctx ends or there are no more. resume says where the
@@ -110,8 +112,11 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 	if err == nil {
 		l.actions, err = openActions(o.Home)
 	}
+	if err == nil && o.Raw {
+		l.raw, err = o.Home.OpenLog(RawName)
+	}
 	if err == nil {
-		err = errors.Join(l.run(ctx, o, count, feed), l.actions.Close(), l.Close())
+		err = errors.Join(l.run(ctx, o, count, feed), l.actions.Close(), l.closeRaw(), l.Close())
 	}
 	return errors.Join(err, lock.Unlock())
 }

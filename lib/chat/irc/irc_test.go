@@ -25,6 +25,7 @@ func TestParse(t *testing.T) {
 		},
 		":a!b@c PRIVMSG #dev :\xff": {source: "a!b@c", command: "PRIVMSG", params: []string{"#dev", "\uFFFD"}},
 	} {
+		want.whole = in
 		if got, ok := parse(in); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %+v %v, want %+v", in, got, ok, want)
 		}

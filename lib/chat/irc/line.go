@@ -8,6 +8,7 @@ import (
 // line is one message of the protocol (https://modern.ircdocs.horse/#messages),
 // with its tags (https://ircv3.net/specs/extensions/message-tags).
 type line struct {
+	whole   string // as it came
 	tags    map[string]string
 	source  string // nick!user@host, or a server's name
 	command string // upper case, or three digits
@@ -33,6 +34,7 @@ func (l *line) last() string { return l.param(len(l.params) - 1) }
 
 // parse reads a line without its end. ok is false where it is none.
 func parse(s string) (l line, ok bool) {
+	l.whole = s
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}

@@ -307,6 +307,7 @@ func (l *listening) event(k *conn, x *line) (event.Event, bool) {
 		CreateTime: at.Format("2006-01-02T15:04:05.000Z"), Content: plain(text), ReplyToID: x.tags["+draft/reply"],
 		Sender: event.Sender{ID: sender, Type: "user", Name: sender}, Mentions: []string{},
 	}
+	e.Raw = []byte(x.whole)
 	_, isBot := x.tags["bot"]
 	switch {
 	case l.ours(sender) || fold(sender) == fold(k.nick):

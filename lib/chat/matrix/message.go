@@ -24,6 +24,7 @@ type roomEvent struct {
 	Redacts  string          `json:"redacts"` // before room version 11
 	Content  content         `json:"-"`
 	Raw      json.RawMessage `json:"content"`
+	Whole    json.RawMessage `json:"-"` // the event as it came
 	Unsigned struct {
 		Because json.RawMessage `json:"redacted_because"`
 	} `json:"unsigned"`

@@ -186,6 +186,7 @@ func parse(raw []json.RawMessage) []roomEvent {
 	for _, r := range raw {
 		var x roomEvent
 		if json.Unmarshal(r, &x) == nil && x.ID != "" {
+			x.Whole = r
 			events = append(events, x)
 		}
 	}
@@ -284,6 +285,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 			return errors.Join(flush(), err)
 		}
 		if ok {
+			e.Raw = x.Whole
 			ready = append(ready, e)
 			if !l.up {
 				l.recovered++

@@ -1,7 +1,9 @@
 package mattermost
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +34,18 @@ type post struct {
 	Metadata   struct {
 		Files []file `json:"files"`
 	} `json:"metadata"`
+
+	raw []byte // as the server told it
+}
+
+// UnmarshalJSON keeps what the server told beside what is used of it.
+func (p *post) UnmarshalJSON(b []byte) error {
+	type bare post
+	if err := json.Unmarshal(b, (*bare)(p)); err != nil {
+		return err
+	}
+	p.raw = bytes.Clone(b)
+	return nil
 }
 
 type file struct {
@@ -72,6 +86,7 @@ func (c *Client) event(ctx context.Context, p *post, called []string) (event.Eve
 	if e.ChatName, err = c.title(ctx, r, self); err != nil {
 		return event.Event{}, err
 	}
+	e.Raw = p.raw
 	if p.RootID != "" {
 		e.ThreadID = &p.RootID
 	}

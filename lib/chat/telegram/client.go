@@ -298,6 +298,7 @@ func (l *listening) take(updates []json.RawMessage) error {
 			continue
 		}
 		if e, ok := l.event(&u); ok {
+			e.Raw = raw
 			ready = append(ready, e)
 		}
 		for _, a := range l.actions(&u) {
