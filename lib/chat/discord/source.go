@@ -250,6 +250,21 @@ func (l *listening) follow(ctx context.Context, s *socket) error {
 	}
 }
 
+// end is why the connection ends with f; nil: it goes on.
+func (f *frame) end() error {
+	switch {
+	case f.err != nil:
+		return fmt.Errorf("gateway: %w", f.err)
+	case f.Op == opReconnect:
+		return errAgain
+	case f.Op == opInvalid && string(f.Data) == "true":
+		return errors.New("the session is not resumed now")
+	case f.Op == opInvalid:
+		return errStale
+	}
+	return nil
+}
+
 // take brings f, and what has come behind it meanwhile, to emit.
 func (l *listening) take(ctx context.Context, f frame, s *socket) error {
 	var ready []event.Event
@@ -267,14 +282,8 @@ func (l *listening) take(ctx context.Context, f frame, s *socket) error {
 	}
 	for {
 		switch {
-		case f.err != nil:
-			return errors.Join(flush(), fmt.Errorf("gateway: %w", f.err))
-		case f.Op == opReconnect:
-			return errors.Join(flush(), errAgain)
-		case f.Op == opInvalid && string(f.Data) == "true":
-			return errors.Join(flush(), errors.New("the session is not resumed now"))
-		case f.Op == opInvalid:
-			return errors.Join(flush(), errStale)
+		case f.end() != nil:
+			return errors.Join(flush(), f.end())
 		case f.Op == opNoise:
 			l.Say("discord: a frame is not understood, left out")
 		case f.Op != opDispatch:
