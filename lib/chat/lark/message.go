@@ -27,6 +27,7 @@ type message struct {
 	Created, Changed time.Time // Changed is zero for what nobody changed
 	Gone             bool
 	Link             string
+	Whole            string // as it came
 }
 
 type mentioned struct{ Key, ID, Name string }
@@ -38,7 +39,7 @@ type mentioned struct{ Key, ID, Name string }
 func parseEvent(r gjson.Result) (message, bool) {
 	is, by := r.Get("message"), r.Get("sender")
 	m := parse(is)
-	m.Kind, m.Raw = str(is, "message_type"), str(is, "content")
+	m.Kind, m.Raw, m.Whole = str(is, "message_type"), str(is, "content"), r.Raw
 	m.Sender, m.By, m.Tenant = str(by, "sender_id.open_id"), str(by, "sender_type"), str(by, "tenant_key")
 	for _, who := range list(is, "mentions") {
 		m.Mentioned = append(m.Mentioned, mentioned{str(who, "key"), str(who, "id.open_id"), str(who, "name")})
@@ -50,6 +51,7 @@ func parseEvent(r gjson.Result) (message, bool) {
 // (https://open.larksuite.com/document/server-docs/im-v1/message/list).
 func parseHistory(is gjson.Result) (message, bool) {
 	m, by := parse(is), is.Get("sender")
+	m.Whole = is.Raw
 	m.Kind, m.Raw, m.Gone, m.Link = str(is, "msg_type"), str(is, "body.content"), is.Get("deleted").Bool(), str(is, "message_app_link")
 	m.Sender, m.By, m.Name, m.Tenant = str(by, "id"), str(by, "sender_type"), str(by, "sender_name"), str(by, "tenant_key")
 	if !is.Get("updated").Bool() && !m.Gone {
@@ -130,6 +132,7 @@ func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bo
 		Platform: platform, ChatID: m.Chat, ChatName: r.Name, MessageID: m.ID, MsgType: m.kind(), CreateTime: stamp(m.Created),
 		Mentions: []string{}, ReplyToID: m.Parent, Permalink: first(m.Link, c.link(m.Chat)), Sender: c.sender(ctx, m, self),
 	}
+	e.Raw = []byte(m.Whole)
 	root, err := c.root(ctx, m)
 	if err != nil {
 		return event.Event{}, false, err

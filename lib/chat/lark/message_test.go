@@ -60,6 +60,10 @@ func TestGolden(t *testing.T) {
 		if err != nil || !ok {
 			t.Errorf("%s: %v, %v", name, ok, err)
 		}
+		if raw := r.Get("event").Raw + r.Get("history").Raw; string(got.Raw) != raw {
+			t.Errorf("%s: kept as %s", name, got.Raw)
+		}
+		got.Raw = nil
 		want := event.Event{}
 		if err := json.Unmarshal([]byte(r.Get("want").Raw), &want); err != nil {
 			t.Fatal(err)

@@ -142,13 +142,18 @@ func filled(r gjson.Result) string {
 // wordy are the fields of a card, and of what is shared, that people read.
 var wordy = map[string]bool{"text": true, "content": true, "title": true, "subtitle": true, "name": true, "summary": true, "topic": true, "alt": true, "user_name": true}
 
-// words are what a card shows, in its order.
+// words are what a card shows, in its order, the title first.
 func words(r gjson.Result, all []string, depth int) []string {
 	if depth > maxDepth || len(all) > maxPieces {
 		return all
 	}
+	title := str(r, "title")
+	if strings.TrimSpace(title) != "" {
+		all = append(all, title)
+	}
 	r.ForEach(func(key, v gjson.Result) bool {
 		switch {
+		case key.String() == "title" && v.Type == gjson.String:
 		case v.IsObject() || v.IsArray():
 			all = words(v, all, depth+1)
 		case v.Type == gjson.String && wordy[key.String()] && strings.TrimSpace(v.Str) != "":

@@ -326,3 +326,13 @@ func (s *Server) Requests(method, suffix string) (all []M) {
 	}
 	return all
 }
+
+// Age makes a message older than it is.
+func (s *Server) Age(id string, d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.messages[id]
+	at, _ := strconv.ParseInt(m["create_time"].(string), 10, 64)
+	m["create_time"] = strconv.FormatInt(at-d.Milliseconds(), 10)
+	m["update_time"] = m["create_time"]
+}
