@@ -43,6 +43,7 @@ var records = map[string]reflect.Type{
 	"journal":          reflect.TypeFor[thread.Input](),
 	"drill":            reflect.TypeFor[drill.Score](),
 	"label":            reflect.TypeFor[audit.Label](),
+	"action":           reflect.TypeFor[event.Action](),
 }
 
 // notRecords are schemas of something else than a line or a file of JSON.

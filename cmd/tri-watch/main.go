@@ -32,7 +32,7 @@ the others are only printed, unless --log or --home says so.
 
   tri-watch export slack.zip | tri-classify | jq .
   tri-watch local chat --after done.ndjson | tri-classify --out done.ndjson`,
-	Schemas: []string{"event"},
+	Schemas: []string{"event", "action"},
 	Stays:   true,
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "keep the log in `DIR` (default $TRI_HOME or ~/.tri)"},
