@@ -2,6 +2,7 @@ package discord
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
@@ -149,7 +150,7 @@ func (l *listening) turn(ctx context.Context, r *reading) error {
 		r.whole = true
 		return nil
 	}
-	ms, err := l.messages(ctx, r.place.ID, "after", r.next)
+	ms, ends, err := l.messages(ctx, r.place.ID, "after", r.next)
 	if unreadable(err) {
 		l.Say("discord: chat %s cannot be read: %v", r.place.ID, err)
 		r.whole, err = true, nil
@@ -161,19 +162,25 @@ func (l *listening) turn(ctx context.Context, r *reading) error {
 		r.seen[ms[i].ID] = true
 		r.next = max(r.next, number(ms[i].ID))
 	}
-	r.page, r.whole = ms, r.whole || len(ms) < page
+	r.page, r.whole = ms, r.whole || ends
 	return nil
 }
 
 // messages reads a page of those after, or before, an id; the oldest first.
-func (c *Client) messages(ctx context.Context, place, where string, id uint64) (ms []message, err error) {
+// One that is not understood is left out, but ends is whether there are no more.
+func (c *Client) messages(ctx context.Context, place, where string, id uint64) (ms []message, ends bool, err error) {
 	q := url.Values{"limit": {strconv.Itoa(page)}, where: {strconv.FormatUint(id, 10)}}
-	if err := c.get(ctx, "channels/"+place+"/messages", q, &ms); err != nil {
-		return nil, err
+	var raws []json.RawMessage
+	if err := c.get(ctx, "channels/"+place+"/messages", q, &raws); err != nil {
+		return nil, false, err
 	}
-	ms = slices.DeleteFunc(ms, func(m message) bool { return !validID(m.ID) })
+	for _, raw := range raws {
+		if m, err := readMessage(raw); err == nil {
+			ms = append(ms, *m)
+		}
+	}
 	slices.SortFunc(ms, func(a, b message) int { return compareID(a.ID, b.ID) })
-	return ms, nil
+	return ms, len(raws) < page || len(ms) == 0, nil
 }
 
 // changes are the edits and deletions of messages that were known.
@@ -182,7 +189,7 @@ func (l *listening) changes(ctx context.Context, r *reading) (events []event.Eve
 	if len(known) == 0 && !l.past {
 		return nil, nil
 	}
-	before, err := l.messages(ctx, r.place.ID, "before", r.since+1)
+	before, ends, err := l.messages(ctx, r.place.ID, "before", r.since+1)
 	if unreadable(err) {
 		return nil, nil
 	}
@@ -202,7 +209,7 @@ func (l *listening) changes(ctx context.Context, r *reading) (events []event.Eve
 		events = append(events, e)
 	}
 	oldest := uint64(0)
-	if len(before) == page {
+	if !ends {
 		oldest = number(before[0].ID)
 	}
 	if len(r.seen) == 0 {

@@ -3,7 +3,6 @@ package discord
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"tri/lib/event"
 )
@@ -76,8 +75,8 @@ func (l *listening) guild(f frame) {
 // updates a message when it has found a preview for a link in it: then nobody has
 // edited it.
 func (l *listening) message(ctx context.Context, f frame) ([]event.Event, error) {
-	m := new(message)
-	if err := json.Unmarshal(f.Data, m); err != nil || !validID(m.ID) || !validID(m.ChannelID) {
+	m, err := readMessage(f.Data)
+	if err != nil {
 		l.Say("discord: event %d: not understood, left out: %v", f.Seq, err)
 		return nil, nil
 	}
@@ -89,16 +88,17 @@ func (l *listening) message(ctx context.Context, f frame) ([]event.Event, error)
 		return nil, err
 	}
 	if m.Author == nil { // only what has changed
-		whole := new(message)
-		switch err := l.get(ctx, "channels/"+p.ID+"/messages/"+m.ID, nil, whole); {
+		var raw []byte
+		switch err := l.get(ctx, "channels/"+p.ID+"/messages/"+m.ID, nil, &raw); {
 		case unreadable(err):
 			return nil, nil // gone already
 		case err != nil:
 			return nil, err
-		case whole.ID != m.ID:
-			return nil, fmt.Errorf("message %s: the answer is another one", m.ID)
 		}
-		m = whole
+		if m, err = readMessage(raw); err != nil {
+			l.Say("discord: event %d: what it is about is not understood, left out: %v", f.Seq, err)
+			return nil, nil
+		}
 	}
 	if m.external() && !l.external {
 		return nil, nil
@@ -134,6 +134,7 @@ func (l *listening) deleted(ctx context.Context, f frame) (events []event.Event,
 		if err != nil {
 			return nil, err
 		}
+		e.Raw = f.Data
 		events = append(events, e)
 	}
 	return events, nil

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -248,7 +249,7 @@ func TestChanges(t *testing.T) {
 	}
 	again := w.hear(w.options(), e.last(), nil) // without a memory: read back
 	again.message(id)
-	if back := again.of(id); len(back) != 1 || back[0].Identity() != es[1].Identity() {
+	if back := again.of(id); len(back) != 1 || back[0].Identity() != es[1].Identity() || !json.Valid(back[0].Raw) {
 		t.Errorf("read back it is %+v, was %+v", back, es[1])
 	}
 }

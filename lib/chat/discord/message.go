@@ -3,6 +3,8 @@ package discord
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -79,6 +81,20 @@ type message struct {
 		Message message `json:"message"`
 	} `json:"message_snapshots"`
 	Components []struct{} `json:"components"`
+
+	raw []byte // what it was read from
+}
+
+// readMessage reads a message that stands on its own.
+func readMessage(raw []byte) (*message, error) {
+	m := &message{raw: raw}
+	if err := json.Unmarshal(raw, m); err != nil {
+		return nil, err
+	}
+	if !validID(m.ID) || !validID(m.ChannelID) {
+		return nil, fmt.Errorf("message %q in channel %q: an id is a number", m.ID, m.ChannelID)
+	}
+	return m, nil
 }
 
 type file struct {
@@ -123,7 +139,7 @@ func (c *Client) event(ctx context.Context, m *message, p *place) (event.Event, 
 	if err != nil {
 		return event.Event{}, err
 	}
-	e.Sender = m.sender(&self)
+	e.Sender, e.Raw = m.sender(&self), m.raw
 	if at := m.edited(); !at.IsZero() {
 		e.EditedAt = at.Format(edits)
 	}

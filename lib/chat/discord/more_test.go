@@ -213,6 +213,11 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			for _, e := range es {
+				if string(e.Raw) != string(f.Data) {
+					t.Errorf("the record kept is %q", e.Raw)
+				}
+			}
 			got, err := json.MarshalIndent(es, "", "  ")
 			if err != nil {
 				t.Fatal(err)

@@ -301,7 +301,7 @@ func same(a, b string) bool {
 // whole is false when there was too much to read.
 func (c *Sink) look(ctx context.Context, where string, begin uint64, is func(*message) bool) (id string, whole bool, err error) {
 	for range maxLooked {
-		ms, err := c.messages(ctx, where, "after", begin)
+		ms, ends, err := c.messages(ctx, where, "after", begin)
 		if refused(err) {
 			return "", true, nil // gone, and what stood there with it; or a post will be refused; or a forum
 		}
@@ -314,7 +314,7 @@ func (c *Sink) look(ctx context.Context, where string, begin uint64, is func(*me
 			}
 			begin = max(begin, number(ms[i].ID))
 		}
-		if len(ms) < page {
+		if ends {
 			return "", true, nil
 		}
 	}
