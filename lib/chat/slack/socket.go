@@ -201,7 +201,7 @@ func (s *socket) watch(ctx context.Context, pulse time.Duration) {
 			return
 		case <-t.C:
 		}
-		wait, cancel := context.WithTimeout(ctx, dialTime)
+		wait, cancel := context.WithTimeout(ctx, pulse)
 		err := s.conn.Ping(wait)
 		cancel()
 		if err != nil && ctx.Err() == nil {

@@ -4,11 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"tri/lib/chat"
 	"tri/lib/chat/slack/fake"
@@ -134,6 +141,40 @@ func TestSilence(t *testing.T) {
 	l.until("said into the silence", l.has(w.Say(dev, "ana", "", "anybody?")))
 }
 
+// TestDead: so is one that does not even answer a ping; it is left for another.
+func TestDead(t *testing.T) {
+	w := newWorld(t)
+	base, err := url.Parse(strings.TrimSuffix(w.server.URL, "/api/"))
+	w.must(err)
+	through := httputil.NewSingleHostReverseProxy(base)
+	dead := make(chan struct{})
+	var opened atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/api/apps.connections.open" && opened.Add(1) == 1:
+			_, _ = fmt.Fprintf(rw, `{"ok":true,"url":"ws://%s/mute"}`, r.Host)
+		case r.URL.Path == "/mute":
+			ws, err := websocket.Accept(rw, r, nil)
+			if err == nil {
+				_ = ws.Write(r.Context(), websocket.MessageText, []byte(`{"type":"hello","num_connections":1}`))
+				<-dead // nothing is read, so nothing is answered
+				_ = ws.CloseNow()
+			}
+		default:
+			through.ServeHTTP(rw, r)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	t.Cleanup(func() { close(dead) })
+	o := w.options()
+	o.URL, o.Pulse, o.Sweep = srv.URL+"/api/", 50*time.Millisecond, time.Hour
+	l := w.listensWith(w.client(o), nil)
+	l.until("its end", func() bool {
+		return slices.ContainsFunc(l.said, func(s string) bool { return strings.Contains(s, "no sign of life") })
+	})
+	l.until("another", l.has(w.Say(dev, "ana", "", "anybody?")))
+}
+
 // TestMentionIsOne: a mention comes as message and as app_mention, and the
 // history has it too.
 func TestMentionIsOne(t *testing.T) {
@@ -178,7 +219,7 @@ func TestTombstone(t *testing.T) {
 }
 
 // TestGoneWhileAway: what was deleted while nobody listened is missed in the
-// history, and told once; what is only too old for it is not.
+// history, and told once; what is too old for it, or left out of it, is not.
 func TestGoneWhileAway(t *testing.T) {
 	w := newWorld(t)
 	w.server.Ago(9 * 24 * time.Hour)
@@ -186,7 +227,8 @@ func TestGoneWhileAway(t *testing.T) {
 	w.server.Ago(10 * time.Minute)
 	oops, fine := w.Say(dev, "ana", "", "oops"), w.Say(dev, "ana", "", "fine")
 	l := w.listensWith(w.Source(), map[string]time.Time{dev: at(ancient)})
-	l.until("all", func() bool { return l.has(ancient)() && l.has(oops)() && l.has(fine)() })
+	stands := w.server.Say(dev, "U0ANA", "", "stands", fake.M{"left_out": true})
+	l.until("all", func() bool { return l.has(ancient)() && l.has(oops)() && l.has(fine)() && l.has(stands)() })
 	w.must(l.stop())
 	w.Delete(dev, oops)
 	for round, want := range []int{1, 0} {

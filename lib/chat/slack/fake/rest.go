@@ -182,6 +182,9 @@ func (s *Server) list(w http.ResponseWriter, c *channel, method string, in argum
 	if method == "conversations.history" {
 		for i := len(c.messages) - 1; i >= 0; i-- {
 			m := c.messages[i]
+			if m["left_out"] == true { // for a reason that nobody knows
+				continue
+			}
 			if (m["thread_ts"] == nil || m["thread_ts"] == m["ts"] || m["subtype"] == "thread_broadcast") && inside(m) {
 				all = append(all, m)
 			}
