@@ -49,7 +49,15 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 		}
 		return chat.Posted{}, fmt.Errorf("%w: %w", named, chat.ErrRefused)
 	}
-	return c.send(ctx, where, p.ChatID, p.ReplyToID, p.Key, body(p.Text))
+	return c.send(ctx, where, p.ChatID, answered(p), p.Key, body(p.Text))
+}
+
+// answered is the message that a reply in the chat itself points at.
+func answered(p chat.Post) string {
+	if validID(p.ReplyToID) {
+		return p.ReplyToID
+	}
+	return p.ThreadID
 }
 
 // body is a message that alerts nobody and shows no previews.
@@ -249,7 +257,7 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	for _, where := range unique(thread, p.ChatID) {
 		id, whole, err := c.look(ctx, where, begin, func(m *message) bool {
 			return m.Author != nil && m.Author.ID == self.ID && len(m.Components) == 0 && same(m.Content, p.Text) &&
-				(where == thread && thread != p.ChatID || m.Reference != nil && m.Reference.MessageID == p.ReplyToID)
+				(where == thread && thread != p.ChatID || m.Reference != nil && m.Reference.MessageID == answered(p))
 		})
 		switch {
 		case err != nil:
