@@ -155,19 +155,23 @@ func filterPart(out io.Writer, in inputs) error {
 	return os.WriteFile(*plotFile, []byte(drawPlot(lines, []mark{{"as shipped", pointOf(at), true}, {"the document's bare rules", pointOf(bare), false}})), 0o644)
 }
 
+// printAgreement compares the first reading with the second of the same reader
+// and with that of another, who had not seen it.
 func printAgreement(out io.Writer, data string, rooms []room) error {
-	question, ack, actionable, err := readAgain(data, rooms)
-	if err != nil {
-		return err
+	for _, again := range []struct{ folder, name string }{{"again", "read twice"}, {"second", "second reader, blind"}} {
+		question, ack, actionable, err := readAgain(data, again.folder, rooms)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s: %d; the readings agree on", again.name, question.n)
+		for _, a := range []struct {
+			name string
+			agreement
+		}{{"question", question}, {"ack", ack}, {"actionable", actionable}} {
+			fmt.Fprintf(out, "  %s %.1f%% (kappa %.2f)", a.name, 100*ratio(a.same, a.n), a.kappa())
+		}
+		fmt.Fprintln(out)
 	}
-	fmt.Fprintf(out, "read twice: %d; the readings agree on", question.n)
-	for _, a := range []struct {
-		name string
-		agreement
-	}{{"question", question}, {"ack", ack}, {"actionable", actionable}} {
-		fmt.Fprintf(out, "  %s %.1f%% (kappa %.2f)", a.name, 100*ratio(a.same, a.n), a.kappa())
-	}
-	fmt.Fprintln(out)
 	return nil
 }
 

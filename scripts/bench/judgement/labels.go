@@ -91,6 +91,10 @@ type room struct {
 
 var labelHalves = []string{"tuned", "untouched"}
 
+// moreTuned ends the name of a file of further labels to tune on, by another
+// reader. They join those of the same room.
+const moreTuned = "tuned2"
+
 // labelledRooms reads all labels of a folder, tuned and untouched of a room one
 // behind the other.
 func labelledRooms(dir string) ([]room, error) {
@@ -104,6 +108,9 @@ func labelledRooms(dir string) ([]room, error) {
 	var rooms []room
 	for _, path := range paths {
 		base := strings.TrimSuffix(filepath.Base(path), ".tsv")
+		if more, ok := strings.CutSuffix(base, "."+moreTuned); ok {
+			base = more + ".tuned"
+		}
 		dot := strings.LastIndexByte(base, '.')
 		if dot < 0 || !slices.Contains(labelHalves, base[dot+1:]) {
 			return nil, fmt.Errorf("%s: named neither tuned nor untouched", path)
@@ -112,9 +119,20 @@ func labelledRooms(dir string) ([]room, error) {
 		if err != nil {
 			return nil, err
 		}
-		rooms = append(rooms, room{base[:dot], base[dot+1:], labels})
+		rooms = join(rooms, room{base[:dot], base[dot+1:], labels})
 	}
 	return rooms, nil
+}
+
+// join adds a room, or its labels to the half that is there already.
+func join(rooms []room, r room) []room {
+	for i := range rooms {
+		if rooms[i].name == r.name && rooms[i].half == r.half {
+			rooms[i].labels = append(rooms[i].labels, r.labels...)
+			return rooms
+		}
+	}
+	return append(rooms, r)
 }
 
 // helpersOf reads who a room's helpers are, one id a line; nil when nobody wrote
@@ -210,15 +228,15 @@ func (a *agreement) kappa() float64 {
 	return (ratio(a.same, a.n) - chance) / (1 - chance)
 }
 
-// readAgain compares labels/again with the labels.
-func readAgain(data string, rooms []room) (question, ack, actionable agreement, err error) {
+// readAgain compares the labels of a folder below labels with the first reader's.
+func readAgain(data, folder string, rooms []room) (question, ack, actionable agreement, err error) {
 	first := map[string]label{}
 	for _, r := range rooms {
 		for _, l := range r.labels {
 			first[l.id] = l
 		}
 	}
-	paths, err := filepath.Glob(filepath.Join(data, "labels", "again", "*.tsv"))
+	paths, err := filepath.Glob(filepath.Join(data, "labels", folder, "*.tsv"))
 	if err != nil {
 		return question, ack, actionable, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -51,6 +52,29 @@ func TestLabelledRooms(t *testing.T) {
 	}
 	if _, err := labelledRooms(dir); err == nil || !strings.Contains(err.Error(), stray) {
 		t.Errorf("a file of neither half: %v", err)
+	}
+}
+
+// TestFurtherLabels: those of another reader join the tuned half, and a room
+// that has none yet gets one.
+func TestFurtherLabels(t *testing.T) {
+	dir := t.TempDir()
+	for name, id := range map[string]string{"a.0.tuned.tsv": "1", "a.0.tuned2.tsv": "2", "a.0.untouched.tsv": "3", "b.tuned2.tsv": "4"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(id+"\t0\t0\t0\t-\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rooms, err := labelledRooms(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []room{
+		{"a.0", "tuned", []label{{id: "1"}, {id: "2"}}},
+		{"a.0", "untouched", []label{{id: "3"}}},
+		{"b", "tuned", []label{{id: "4"}}},
+	}
+	if !reflect.DeepEqual(rooms, want) {
+		t.Errorf("rooms are %+v, want %+v", rooms, want)
 	}
 }
 
