@@ -317,7 +317,7 @@ func TestAskedToReconnect(t *testing.T) {
 // TestDeadConnection: one that stands and says nothing is left.
 func TestDeadConnection(t *testing.T) {
 	w := newWorld(t)
-	w.server.Interval = 20 * time.Millisecond
+	w.server.Interval = 150 * time.Millisecond
 	e := w.hear(w.options(), nil, nil)
 	w.server.Mute(true)
 	id := w.server.Say(fake.Dev, "ana", "into the void", nil)
