@@ -89,7 +89,7 @@ func Load(t *testing.T, w Loaded) {
 	}
 	half := lags[len(lags)/2:]
 	slices.Sort(lags)
-	fmt.Printf("%d messages in %.1f s (%.0f a second); behind: median %d, most %d messages, most of the second half %d; all in the log %.0f ms later; resident at most %d KiB\n",
+	t.Logf("%d messages in %.1f s (%.0f a second); behind: median %d, most %d messages, most of the second half %d; all in the log %.0f ms later; resident at most %d KiB",
 		loadMessages, said.Seconds(), loadMessages/said.Seconds(), lags[len(lags)/2], lags[len(lags)-1], slices.Max(half), (time.Since(began)-said).Seconds()*1000, peak(t, watch.Process.Pid))
 }
 
