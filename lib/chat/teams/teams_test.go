@@ -1,0 +1,469 @@
+package teams
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/hook"
+	"tri/lib/chat/teams/fake"
+	"tri/lib/event"
+)
+
+const regional = "https://smba.example/emea/"
+
+// hooked is a session's address with nobody behind it but a counter.
+func hooked(t *testing.T, w *world) (l *listening, taken *int) {
+	t.Helper()
+	c, err := New(w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l = &listening{Client: c, Resume: chat.Resume{Say: func(string, ...any) {}}, in: make(chan delivery), over: ctx.Done(), told: map[string]bool{}}
+	taken = new(int)
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case d := <-l.in:
+				*taken++
+				d.done <- nil
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return l, taken
+}
+
+func body(serviceURL string) []byte {
+	b, _ := json.Marshal(fake.M{"type": "message", "id": "1616990032035", "timestamp": "2026-11-21T10:00:00.1234567Z", "serviceUrl": serviceURL, "channelId": "msteams",
+		"from": fake.M{"id": "29:ana", "name": "Ana"}, "conversation": fake.M{"id": dev + ";messageid=1616990032035", "conversationType": "channel"}, "text": "hi"})
+	return b
+}
+
+func call(l *listening, path, authorization string, b []byte) int {
+	a := l.handle(context.Background(), &hook.Call{Method: http.MethodPost, Path: path, Header: http.Header{"Authorization": {authorization}}, Body: b})
+	if a.Status == 0 {
+		a.Status = 200
+	}
+	return a.Status
+}
+
+// TestToken: a good token is taken, and none in which a single bit is another, or
+// a single claim.
+func TestToken(t *testing.T) {
+	w := newWorld(t)
+	l, taken := hooked(t, w)
+	token := w.server.Token(fake.M{"serviceurl": regional})
+	if got := call(l, pathMessages, "Bearer "+token, body(regional)); got != 200 || *taken != 1 {
+		t.Fatalf("a good call is answered with %d", got)
+	}
+	now := time.Now()
+	for name, change := range map[string]fake.M{
+		"issuer": {"iss": "https://evil.example"}, "audience": {"aud": "other"}, "expired": {"exp": now.Add(-6 * time.Minute).Unix()}, "no expiry": {"exp": 0},
+		"too early": {"nbf": now.Add(6 * time.Minute).Unix()}, "service": {"serviceurl": regional + "x"}, "no service": {"serviceurl": ""}, "algorithm": {"alg": "none"}, "hmac": {"alg": "HS256"},
+		"key": {"kid": "key-2"}, "no key": {"kid": ""},
+	} {
+		said := fake.M{"serviceurl": regional}
+		for k, v := range change {
+			said[k] = v
+		}
+		if got := call(l, pathMessages, "Bearer "+w.server.Token(said), body(regional)); got != 401 {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	for _, near := range []fake.M{{"exp": now.Add(-4 * time.Minute).Unix()}, {"nbf": now.Add(4 * time.Minute).Unix()}} {
+		near["serviceurl"] = regional
+		if got := call(l, pathMessages, "Bearer "+w.server.Token(near), body(regional)); got != 200 {
+			t.Errorf("%v, within five minutes: %d", near, got)
+		}
+	}
+	before := *taken
+	for i := range len(token) * 8 {
+		b := []byte(token)
+		b[i/8] ^= 1 << (i % 8)
+		if got := call(l, pathMessages, "Bearer "+string(b), body(regional)); got != 401 {
+			t.Fatalf("bit %d of the token changed: %d", i, got)
+		}
+	}
+	for _, a := range []string{"", "Bearer", "Bearer ", "Basic " + token, "Bearer " + strings.Repeat("a", 1<<20), token, "Bearer ..", "Bearer " + token + ".x"} {
+		if got := call(l, pathMessages, a, body(regional)); got != 401 {
+			t.Errorf("%.20q: %d", a, got)
+		}
+	}
+	other := bytes.Replace(body(regional), []byte(`"msteams"`), []byte(`"webchat"`), 1)
+	if got := call(l, pathMessages, "Bearer "+token, other); got != 401 {
+		t.Errorf("another channel: %d", got)
+	}
+	if *taken != before {
+		t.Errorf("%d calls without a good token were taken", *taken-before)
+	}
+}
+
+// TestSealed: a notification's data is opened, and none of which a single bit is
+// another; nor without the state or the sender's token.
+func TestSealed(t *testing.T) {
+	w := newWorld(t)
+	l, taken := hooked(t, w)
+	var err error
+	if l.watch, err = newSubscriptions(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	l.watch.byChat[dev] = subscription{ID: "sub-1"}
+	message := fake.M{"id": "1616990032035", "messageType": "message", "createdDateTime": "2026-11-21T10:00:00Z", "body": fake.M{"contentType": "html", "content": "<p>hi</p>"}}
+	good := w.server.Notification("sub-1", l.watch.state, l.watch.id, &l.watch.private.PublicKey, message)
+	if got := call(l, pathNotices, "", good); got != 202 || *taken != 1 {
+		t.Fatalf("a good call is answered with %d", got)
+	}
+	change := func(f func(n *notices)) int {
+		var n notices
+		if err := json.Unmarshal(good, &n); err != nil {
+			t.Fatal(err)
+		}
+		f(&n)
+		b, _ := json.Marshal(n)
+		return call(l, pathNotices, "", b)
+	}
+	for name, f := range map[string]func(n *notices){
+		"state": func(n *notices) { n.Value[0].State += "x" }, "no state": func(n *notices) { n.Value[0].State = "" },
+		"no token": func(n *notices) { n.Tokens = nil }, "bot's token": func(n *notices) { n.Tokens = []string{w.server.Token(nil)} },
+		"other sender": func(n *notices) {
+			n.Tokens[0] = w.server.Token(fake.M{"iss": "https://sts.windows.net/" + fake.Tenant + "/", "appid": fake.AppID})
+		},
+		"one bad of two": func(n *notices) { n.Tokens = append(n.Tokens, "x.y.z") }, "certificate": func(n *notices) { n.Value[0].Sealed.Cert = "x" },
+		"no content": func(n *notices) { n.Value[0].Sealed = nil },
+	} {
+		if got := change(f); got != 401 {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	var n notices
+	if err := json.Unmarshal(good, &n); err != nil {
+		t.Fatal(err)
+	}
+	for name, field := range map[string]func(*content) *string{
+		"signature": func(c *content) *string { return &c.Signature }, "data": func(c *content) *string { return &c.Data }, "key": func(c *content) *string { return &c.Key },
+	} {
+		text := *field(n.Value[0].Sealed)
+		step := 1
+		if name == "key" {
+			step = 41 // each is an RSA operation
+		}
+		for i := 0; i < len(text)*8; i += step {
+			c := *n.Value[0].Sealed
+			b := []byte(text)
+			b[i/8] ^= 1 << (i % 8)
+			*field(&c) = string(b)
+			if _, err := l.watch.open(&c); !errors.Is(err, errSealed) {
+				t.Fatalf("bit %d of the %s changed: %v", i, name, err)
+			}
+		}
+	}
+	if *taken != 1 {
+		t.Errorf("%d calls were taken", *taken)
+	}
+	a := l.handle(context.Background(), &hook.Call{Method: http.MethodPost, Path: pathLifecycle, Query: map[string][]string{"validationToken": {"a b: <i>"}}})
+	if string(a.Body) != "a b: &lt;i&gt;" || !strings.HasPrefix(a.Type, "text/plain") {
+		t.Errorf("handshake: %q as %s", a.Body, a.Type)
+	}
+}
+
+// TestNotifications: with public_url, messages come by Graph too, each once, and
+// the bot's own at once.
+func TestNotifications(t *testing.T) {
+	w := newWorld(t)
+	o := w.options()
+	w.listens(&o)
+	o.PublicURL = "http://" + o.Listener.Addr().String()
+	o.Sweep = time.Hour
+	w.server.SetEndpoint("") // no activities
+	heard := run(t, o)
+	id := w.Say(dev, "ana", "", "by notification")
+	if e := heard(); e.MessageID != id || e.Content != "by notification" || e.Sender.ID != fake.PersonID("ana") {
+		t.Errorf("heard %+v", e)
+	}
+	posted, err := w.Sink().Post(t.Context(), chat.Post{ChatID: dev, ThreadID: id, Text: "an answer", Key: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := heard(); e.MessageID != posted.MessageID || e.Sender.Type != "bot" || e.ThreadID == nil || *e.ThreadID != id {
+		t.Errorf("heard %+v", e)
+	}
+}
+
+// run starts a source, and gives what it emits one by one.
+func run(t *testing.T, o Options) func() event.Event {
+	t.Helper()
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	events, ended, up := make(chan event.Event, 1000), make(chan error, 1), make(chan bool, 100)
+	go func() {
+		ended <- c.Run(ctx, chat.Resume{Say: t.Logf, Link: func(on bool) { up <- on }}, func(e event.Event) error { events <- e; return nil })
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case <-up:
+	case <-time.After(20 * time.Second):
+		t.Fatal("never up")
+	}
+	return func() event.Event {
+		t.Helper()
+		select {
+		case e := <-events:
+			return e
+		case <-time.After(20 * time.Second):
+			t.Fatal("nothing is heard")
+		}
+		return event.Event{}
+	}
+}
+
+// TestWho: guests are refused, private chats are not heard unless named, and what
+// is not watched is not.
+func TestWho(t *testing.T) {
+	w := newWorld(t)
+	w.server.Guest("eve")
+	o := w.options()
+	o.Chats = nil
+	w.listens(&o)
+	heard := run(t, o)
+	w.Say(dev, "eve", "", "from outside")
+	w.Say("a:private", "ana", "", "in private")
+	w.Say("19:x_y@unq.gbl.spaces", "ana", "", "in private too")
+	id := w.Say(dev, "ana", "", "from inside")
+	if e := heard(); e.MessageID != id || e.ChatName != "dev" {
+		t.Errorf("heard %+v", e)
+	}
+}
+
+// TestDenied: without Graph's permission what comes is heard, edits too, and
+// nothing can be proved of a post.
+func TestDenied(t *testing.T) {
+	w := newWorld(t)
+	w.server.Deny()
+	o := w.options()
+	w.listens(&o)
+	heard := run(t, o)
+	id := w.Say(dev, "ana", "", "one")
+	heard()
+	w.Edit(dev, id, "two")
+	if e := heard(); e.Content != "two" || e.EditedAt == "" {
+		t.Errorf("heard %+v", e)
+	}
+	s := w.Sink()
+	if _, proof, err := s.Find(t.Context(), chat.Post{ChatID: dev, ThreadID: id, Text: "x", Key: "k", Tried: time.Now()}); proof != chat.Unprovable || err != nil {
+		t.Errorf("proof %v, %v", proof, err)
+	}
+	if _, _, err := s.Message(t.Context(), dev, id); !errors.Is(err, chat.ErrUnsupported) {
+		t.Errorf("message: %v", err)
+	}
+}
+
+// TestSignals: cards, clicks, edits; a token that has expired is asked for anew.
+func TestSignals(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	s, err := NewSink(w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := w.Say(dev, "ana", "", "a question")
+	card := chat.Card{ChatID: dev, ThreadID: root, Title: "Draft", Text: "**one**\ntwo", Key: "c", Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: "d-1:2", Style: "primary"}}}
+	made, err := s.Deal(ctx, card)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.server.Expire()
+	if _, err := s.Post(ctx, chat.Post{ChatID: dev, ThreadID: root, Text: "x", Key: "k"}); !errors.As(err, new(*chat.RetryError)) {
+		t.Errorf("post with an expired token: %v", err)
+	}
+	card.Buttons = nil
+	if err := s.Redeal(ctx, made.MessageID, card); err != nil {
+		t.Error(err)
+	}
+	posted, err := s.Post(ctx, chat.Post{ChatID: dev, ThreadID: root, Text: "working", Key: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Edit(ctx, dev, posted.MessageID, "done"); err != nil {
+		t.Error(err)
+	}
+	if err := s.Typing(ctx, dev, root); err != nil {
+		t.Error(err)
+	}
+	if err := s.React(ctx, dev, root, "👀", true); !errors.Is(err, chat.ErrUnsupported) {
+		t.Error(err)
+	}
+	if got := w.Standing(dev, root); !slices.Contains(got, "done") || slices.Contains(got, "working") {
+		t.Errorf("stands %q", got)
+	}
+
+	click, err := parseActivity([]byte(`{"type":"invoke","name":"adaptiveCard/action","id":"f:1","timestamp":"2026-11-21T10:00:00Z","replyToId":"17","channelId":"msteams",
+		"from":{"id":"29:ana","aadObjectId":"a-1","name":"Ana"},"conversation":{"id":"` + dev + `;messageid=16"},
+		"value":{"action":{"type":"Action.Execute","verb":"approve","data":{"tri":"d-1:2"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := click.actions(); len(a) != 1 || a[0].Name != "approve" || a[0].Value != "d-1:2" || a[0].ChatID != dev || a[0].MessageID != "17" || a[0].Sender.ID != "a-1" {
+		t.Errorf("clicked %+v", a)
+	}
+	liked, err := parseActivity([]byte(`{"type":"messageReaction","id":"f:2","timestamp":"2026-11-21T10:00:00Z","replyToId":"17",
+		"from":{"id":"29:ana"},"conversation":{"id":"` + dev + `"},"reactionsAdded":[{"type":"like"},{"type":"1f440_eyes"}],"reactionsRemoved":[{"type":"heart"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := liked.actions(); len(a) != 3 || a[0].Name != "👍" || a[1].Name != "👀" || !a[2].Removed || a[0].ID == a[1].ID {
+		t.Errorf("reacted %+v", a)
+	}
+}
+
+// TestInsecure: only where nobody else can call.
+func TestInsecure(t *testing.T) {
+	for listen, good := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, ":1": false, "0.0.0.0:1": false, "10.0.0.1:1": false, "evil.example:1": false} {
+		if _, err := New(Options{AppID: "a", Insecure: true, Listen: listen}); (err == nil) != good {
+			t.Errorf("%s: %v", listen, err)
+		}
+	}
+	c, err := New(Options{AppID: "a", Insecure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(t.Context(), chat.Resume{Say: t.Logf}, nil); err == nil {
+		t.Error("listens nowhere")
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for in, want := range map[string]string{
+		"<p>one</p>\n<p>&nbsp;</p>\n<p>two</p>": "one\n\ntwo",
+		`<div><at id="0">tri</at>&nbsp;where?`:  "@tri where?",
+		`<p>see <a href="https://x.example/?a=1&amp;b=2">this</a>, <a href="https://y.example">https://y.example</a></p>`: "see this (https://x.example/?a=1&b=2), https://y.example",
+		"<pre><code>a\n  b</code></pre><p>c</p>":                   "a\n  b\nc",
+		"<ul><li>one</li><li><p>two</p></li></ul>end":              "- one\n- two\nend",
+		`a<br>b<emoji id="x" alt="👍" title="Like"></emoji>`:        "a\nb👍",
+		"1 &lt; 2 &amp;&amp; 3 > 2 <3":                             "1 < 2 && 3 > 2 <3",
+		"<script>alert(1)</script>x<style>p{}</style>":             "x",
+		`<attachment id="1"></attachment><p>quoted</p><!-- no -->`: "quoted",
+		"</a></pre></li>x":                                         "\nx",
+	} {
+		if got := strings.TrimPrefix(plain(in), "\n"); got != strings.TrimPrefix(want, "\n") {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestHTML: a post is found and read back where Graph gives it as HTML.
+func TestHTML(t *testing.T) {
+	w := newWorld(t)
+	w.server.HTML = true
+	p := chat.Post{ChatID: dev, ThreadID: w.Say(dev, "ana", "", "?"), Text: "a <b>\n\n  c &amp; d", Key: "k", Tried: time.Now()}
+	made, err := w.Sink().Post(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, proof, err := w.Sink().Find(t.Context(), p); proof != chat.Found || got.MessageID != made.MessageID {
+		t.Errorf("proof %v, %v", proof, err)
+	}
+	if text, _, err := w.Sink().Message(t.Context(), dev, made.MessageID); text != p.Text || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	w := newWorld(t)
+	c, err := New(w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.o.Listen = l.Addr().String()
+	l.Close()
+	self, findings := c.Check(t.Context())
+	if self.ID != "28:"+fake.AppID || len(findings) != 4 || !findings[0].OK || findings[1].Name != "endpoint" || !findings[1].Warn || !findings[2].OK {
+		t.Errorf("%+v: %+v", self, findings)
+	}
+	w.server.Revoke()
+	c, _ = New(w.options())
+	if _, findings := c.Check(t.Context()); len(findings) != 1 || findings[0].OK || findings[0].Mend == "" {
+		t.Errorf("revoked: %+v", findings)
+	}
+	if !json.Valid([]byte(Guide.Manifest)) {
+		t.Error("the manifest is not JSON")
+	}
+}
+
+// FuzzActivity: no panic, and no event without its ids.
+func FuzzActivity(f *testing.F) {
+	f.Add(body(regional))
+	f.Add([]byte(`{"type":"invoke","conversation":{"id":"a"},"value":{"action":1}}`))
+	c, err := New(Options{AppID: "a", Insecure: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := parseActivity(b)
+		if err != nil {
+			return
+		}
+		c.learn(a)
+		for _, x := range a.actions() {
+			if x.ID == "" || x.MessageID == "" || x.Sender.ID == "" {
+				t.Errorf("%+v", x)
+			}
+		}
+		if !a.about() {
+			return
+		}
+		if e := c.activityEvent(a); e.MessageID == "" || e.ChatID == "" || e.Sender.ID == "" || e.CreateTime == "" {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+// FuzzMessage is the same of Graph's messages, and of its notifications.
+func FuzzMessage(f *testing.F) {
+	f.Add([]byte(`{"id":"1","messageType":"message","createdDateTime":"2026-11-21T10:00:00Z","from":{"user":{"id":"u"}},"body":{"contentType":"html","content":"<p>a<at id='0'>b</at></p>"}}`), "aGk=")
+	c, err := New(Options{AppID: "a", Insecure: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	w, err := newSubscriptions(time.Now())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, b []byte, sealed string) {
+		m := new(message)
+		if json.Unmarshal(b, m) == nil {
+			if e, ok := c.messageEvent(dev, m); ok && (e.MessageID == "" || e.Sender.ID == "" || e.CreateTime == "") {
+				t.Errorf("%+v", e)
+			}
+		}
+		if _, err := w.open(&content{Data: sealed, Key: base64.StdEncoding.EncodeToString(b), Signature: sealed, Cert: w.id}); err == nil {
+			t.Error("opened what nobody sealed")
+		}
+	})
+}
