@@ -328,7 +328,11 @@ func (c *Client) welcome(ctx context.Context, chatID string, from account) (bool
 	if c.o.AllowExternal || from.bot() {
 		return true, nil
 	}
-	out, err := c.outside(ctx, chatID, from.id())
+	id := from.ID // that of the Bot Framework: it knows those of the directory too, but not for all
+	if !personWord.MatchString(id) {
+		id = from.id()
+	}
+	out, err := c.outside(ctx, chatID, id)
 	return err == nil && !out, err
 }
 

@@ -159,8 +159,8 @@ func TestSealed(t *testing.T) {
 	} {
 		text := *field(n.Value[0].Sealed)
 		step := 1
-		if name == "key" {
-			step = 41 // each is an RSA operation
+		if name != "signature" {
+			step = 13 // each is an RSA operation
 		}
 		for i := 0; i < len(text)*8; i += step {
 			c := *n.Value[0].Sealed
