@@ -46,7 +46,7 @@ tri-watch lark first.
 
 // scopes are what the app needs; of those in one line any will do.
 var scopes = [][]string{
-	{"im:message", "im:message:readonly"}, {"im:message.group_msg"}, {"im:message:send_as_bot", "im:message"}, {"im:chat:readonly", "im:chat"},
+	{"im:message", "im:message:readonly"}, {"im:message.group_msg"}, {"im:message:send_as_bot", "im:message:send", "im:message"}, {"im:chat:readonly", "im:chat:read", "im:chat"},
 	{"im:message.reactions:read", "im:message"}, {"im:message.reactions:write_only", "im:message"},
 }
 

@@ -147,7 +147,7 @@ func TestRequest(t *testing.T) {
 	if in["msg_type"] != "post" || in["reply_in_thread"] != true || len(uuid) < 20 || len(uuid) > 50 {
 		t.Errorf("%+v", in)
 	}
-	const want = `{"zh_cn":{"content":[[{"tag":"text","text":"a"}],[{"tag":"text","text":"<⁠at user_id=\"all\">x<⁠/at>"}]],"title":""}}`
+	const want = `{"zh_cn":{"content":[[{"tag":"text","text":"a"}],[{"tag":"text","text":"<\u2060at user_id=\"all\">x<\u2060/at>"}]],"title":""}}`
 	var got, wanted any
 	_ = json.Unmarshal([]byte(in["content"].(string)), &got)
 	_ = json.Unmarshal([]byte(want), &wanted)
