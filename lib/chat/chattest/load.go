@@ -55,13 +55,17 @@ func Load(t *testing.T, w Loaded) {
 	ctx, cancel := context.WithCancel(t.Context())
 	watch := exec.CommandContext(ctx, program, "--home", home)
 	watch.Env = append(os.Environ(), append(env, "TMPDIR="+dir)...)
-	watch.Stderr = os.Stderr
+	var said bytes.Buffer
+	watch.Stderr = &said
 	if err := watch.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		cancel()
 		_ = watch.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("tri-watch said: %s", said.String())
+		}
 	})
 	log := newTail(filepath.Join(home, "events.ndjson"))
 	for i := 0; log.count(t) == 0; i++ { // until it hears
@@ -80,9 +84,9 @@ func Load(t *testing.T, w Loaded) {
 		lags = append(lags, sent-(log.count(t)-base))
 		time.Sleep(20 * time.Millisecond)
 	}
-	said := time.Since(began)
+	took := time.Since(began)
 	for log.count(t)-base < loadMessages {
-		if time.Since(began) > said+time.Minute {
+		if time.Since(began) > took+time.Minute {
 			t.Fatalf("%d of %d are in the log", log.count(t)-base, loadMessages)
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -90,7 +94,7 @@ func Load(t *testing.T, w Loaded) {
 	half := lags[len(lags)/2:]
 	slices.Sort(lags)
 	t.Logf("%d messages in %.1f s (%.0f a second); behind: median %d, most %d messages, most of the second half %d; all in the log %.0f ms later; resident at most %d KiB",
-		loadMessages, said.Seconds(), loadMessages/said.Seconds(), lags[len(lags)/2], lags[len(lags)-1], slices.Max(half), (time.Since(began)-said).Seconds()*1000, peak(t, watch.Process.Pid))
+		loadMessages, took.Seconds(), loadMessages/took.Seconds(), lags[len(lags)/2], lags[len(lags)-1], slices.Max(half), (time.Since(began)-took).Seconds()*1000, peak(t, watch.Process.Pid))
 }
 
 // tail counts the lines of a file that grows.
