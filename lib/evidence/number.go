@@ -184,7 +184,7 @@ func (q *quantity) compose(text string) {
 // readings are the values that digits may mean: octal and hexadecimal ones are
 // written both ways.
 func readings(digits string) []float64 {
-	plain := strings.NewReplacer(",", "", "_", "").Replace(digits)
+	plain := strings.ReplaceAll(strings.ReplaceAll(digits, ",", ""), "_", "")
 	var out []float64
 	add := func(v float64, err error) {
 		if err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !slices.Contains(out, v) {
@@ -255,23 +255,46 @@ const maxAround = 200 // bytes around a number in which its name and its remark 
 
 func tail(s string) string { return s[max(0, len(s)-maxAround):] }
 
+// key is the end of a line in which the name of a value can stand: what is before
+// another number of a list is another value's.
+func key(line string) string {
+	line = line[max(0, len(line)-maxKey):]
+	if i := strings.LastIndexAny(strings.TrimRight(line, "=:(<>, \t\"'"), ",;"); i >= 0 {
+		return line[i+1:]
+	}
+	return line
+}
+
+const maxKey = 100 // bytes of a name, its type and the sign behind it
+
 // hinted is the unit that the code around a number names: its key, the function
 // that it is given to, the remark behind it.
 func hinted(text string, i, end int) unit {
 	line := tail(text[strings.LastIndexByte(text[:i], '\n')+1 : i])
-	if m := unitBefore.FindStringSubmatch(line); m != nil {
-		u, _ := unitOf(m[1])
-		return u
-	}
-	if m := keyed.FindStringSubmatch(line); m != nil {
-		if u, ok := hintOf(m[1] + m[2]); ok {
+	before := strings.TrimRight(line, " \t")
+	if strings.HasSuffix(before, "*") {
+		if m := unitBefore.FindStringSubmatch(line); m != nil {
+			u, _ := unitOf(m[1])
 			return u
 		}
 	}
+	// The expression is tried only behind what can end it: a text may be all numbers.
+	if before = strings.TrimRight(strings.TrimRight(before, `"'`), " \t"); before != "" && strings.IndexByte("=:(<>,", before[len(before)-1]) >= 0 {
+		if m := keyed.FindStringSubmatch(key(line)); m != nil {
+			if u, ok := hintOf(m[1] + m[2]); ok {
+				return u
+			}
+		}
+	}
 	rest, _, _ := strings.Cut(text[end:min(len(text), end+maxAround)], "\n")
-	if m := called.FindStringSubmatch(rest); m != nil {
-		u, _ := unitOf(m[1])
-		return u
+	if strings.HasPrefix(strings.TrimLeft(rest, " \t"), ",") {
+		if m := called.FindStringSubmatch(rest); m != nil {
+			u, _ := unitOf(m[1])
+			return u
+		}
+	}
+	if !strings.Contains(rest, "//") && !strings.Contains(rest, "#") && !strings.Contains(rest, "--") {
+		return unit{}
 	}
 	if m := remark.FindStringSubmatch(rest); m != nil {
 		for _, w := range split2(m[1]) {

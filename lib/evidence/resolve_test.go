@@ -215,7 +215,7 @@ func TestResolveHostileFiles(t *testing.T) {
 			if f.Result != c.want || !strings.Contains(f.Note, c.note) || strings.Contains(f.Text, "secret") {
 				t.Errorf("%s: %+v, want %s %q", c.ref, f, c.want, c.note)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute): // patience, spent on failure only
 			t.Fatalf("%s blocks", c.ref)
 		}
 	}
@@ -387,7 +387,7 @@ func TestQuoteIsQuick(t *testing.T) {
 	for _, quote := range []string{"same same", "same same\n...\nother", "same\n...\nsame same\n...\nnothing"} {
 		Resolve(root, Repo{}, Ref{Kind: File, Ref: "same.txt:9", Quote: quote})
 	}
-	if took := time.Since(start); took > 20*time.Second {
+	if took := time.Since(start); took > 5*time.Minute { // what it guards against takes hours
 		t.Errorf("it takes %v", took)
 	} else {
 		t.Log(took)
