@@ -20,6 +20,7 @@ type world struct {
 	t      *testing.T
 	server *fake.Server
 	chats  [2]string
+	listen string // of the tri-watch that is loaded
 }
 
 func newWorld(t *testing.T) *world {
@@ -95,7 +96,9 @@ func (w *world) Break(f chattest.Faults) {
 }
 
 func (w *world) Burst(chatID string, n int) (ids []string) {
-	w.server.SetEndpoint("")
+	if w.listen == "" {
+		w.server.SetEndpoint("") // nobody listens
+	}
 	for i := range n {
 		ids = append(ids, w.Say(chatID, "ana", "", fmt.Sprintf("burst %d", i)))
 	}
@@ -137,4 +140,23 @@ func conforms(t *testing.T, chats [2]string) {
 func TestConformance(t *testing.T) {
 	t.Run("Channel", func(t *testing.T) { conforms(t, [2]string{dev, ops}) })
 	t.Run("Chat", func(t *testing.T) { conforms(t, [2]string{"19:one@thread.v2", "19:two@thread.v2"}) })
+}
+
+// Config implements chattest.Loaded.
+func (w *world) Config() (yaml string, env []string) {
+	return fmt.Sprintf("  teams:\n    app_id: %s\n    tenant: %s\n    listen: %s\n    groups: [%s]\n    service_url: %s/connector/\n    graph_url: %s/graph\n    login_url: %s\n    openid_url: %s\n    secret_env: TRI_LOAD_SECRET\n",
+		fake.AppID, fake.Tenant, w.listen, fake.Group, w.server.URL, w.server.URL, w.server.URL, w.options().OpenIDURL), []string{"TRI_LOAD_SECRET=" + fake.Secret}
+}
+
+func TestLoad(t *testing.T) {
+	w := newWorld(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.listen = l.Addr().String()
+	l.Close()
+	w.server.SetEndpoint("http://" + w.listen + "/api/messages")
+	w.server.Hurry(48)
+	chattest.Load(t, w)
 }

@@ -15,6 +15,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	mathrand "math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -98,8 +99,16 @@ func New() *Server {
 		messages: map[string][]*Message{}, guests: map[string]bool{}, subscriptions: map[string]*subscription{}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
-	s.done.Go(s.deliver)
+	s.Hurry(1)
 	return s
+}
+
+// Hurry has n activities be on their way at once, as a busy service does: they may
+// overtake each other.
+func (s *Server) Hurry(n int) {
+	for range n {
+		s.done.Go(s.deliver)
+	}
 }
 
 // Close ends it.
@@ -297,7 +306,9 @@ func (s *Server) poke() {
 
 // deliver sends what is queued, once each: what nobody takes is lost.
 func (s *Server) deliver() {
-	client := &http.Client{Timeout: 15 * time.Second}
+	client := &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
+	defer client.CloseIdleConnections()
+	token := s.Token(nil) // good for an hour
 	for {
 		s.mu.Lock()
 		var next M
@@ -305,6 +316,9 @@ func (s *Server) deliver() {
 			next, s.queue = s.queue[0], s.queue[1:]
 		}
 		endpoint := s.endpoint
+		if len(s.queue) > 0 {
+			s.poke() // the next of us
+		}
 		s.mu.Unlock()
 		if next == nil {
 			select {
@@ -320,8 +334,9 @@ func (s *Server) deliver() {
 			continue
 		}
 		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Authorization", "Bearer "+s.Token(nil))
+		r.Header.Set("Authorization", "Bearer "+token)
 		if resp, err := client.Do(r); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 		}
 	}
