@@ -156,16 +156,19 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		return
 	}
+	c := &conn{more: make(chan struct{}, 1)}
+	s.mu.Lock() // whoever is connected is sent all that happens from then on
 	ws, err := websocket.Accept(w, r, nil)
+	if err == nil {
+		c.ws = ws
+		s.conns = append(s.conns, c)
+	}
+	s.mu.Unlock()
 	if err != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	c := &conn{ws: ws, more: make(chan struct{}, 1)}
-	s.mu.Lock()
-	s.conns = append(s.conns, c)
-	s.mu.Unlock()
 	go c.write(ctx)
 	for {
 		_, b, err := ws.Read(ctx)
