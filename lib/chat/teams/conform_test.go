@@ -138,8 +138,8 @@ func conforms(t *testing.T, chats [2]string) {
 }
 
 func TestConformance(t *testing.T) {
-	t.Run("Channel", func(t *testing.T) { conforms(t, [2]string{dev, ops}) })
-	t.Run("Chat", func(t *testing.T) { conforms(t, [2]string{"19:one@thread.v2", "19:two@thread.v2"}) })
+	t.Run("Channel", func(t *testing.T) { t.Parallel(); conforms(t, [2]string{dev, ops}) })
+	t.Run("Chat", func(t *testing.T) { t.Parallel(); conforms(t, [2]string{"19:one@thread.v2", "19:two@thread.v2"}) })
 }
 
 // Config implements chattest.Loaded.

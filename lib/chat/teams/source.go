@@ -2,7 +2,6 @@ package teams
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,10 +16,9 @@ import (
 )
 
 const (
-	batch     = 500         // events that are made durable together
-	overlap   = time.Minute // read again before the last known time: clocks differ, and Graph lags
-	calm      = 10 * time.Second
-	maxRecent = 10_000
+	batch   = 500         // events that are made durable together
+	overlap = time.Minute // read again before the last known time: clocks differ, and Graph lags
+	calm    = 10 * time.Second
 )
 
 // listening is one Run: what it has emitted, and up to where all is known.
@@ -61,11 +59,6 @@ type delivery struct {
 type errEmit struct{ error }
 
 func (e errEmit) Unwrap() error { return e.error }
-
-// memory is what is remembered over a restart: a help only.
-type memory struct {
-	Rooms map[string]room `json:"rooms"`
-}
 
 // Run implements chat.Source. At every start, and from time to time, what was
 // missed is read back before anything newer is emitted. It returns nil when ctx
@@ -109,22 +102,6 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	err := l.keepOn(ctx)
 	cancel()
 	return errors.Join(err, <-served)
-}
-
-// recall takes what was remembered of the rooms.
-func (l *listening) recall() {
-	text, err := l.Memory()
-	var m memory
-	if err != nil || len(text) == 0 || json.Unmarshal(text, &m) != nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for id, r := range m.Rooms {
-		if chatWord.MatchString(id) && (r.Group == "" || word.MatchString(r.Group)) {
-			l.rooms[id] = r
-		}
-	}
 }
 
 // keepOn runs sessions until one ends for good.
@@ -259,25 +236,6 @@ func (l *listening) durable(g *gathered) (err error) {
 	return nil
 }
 
-// maxRooms keeps what is remembered under the 64 KiB of chat.Resume.
-const maxRooms = 150
-
-func (l *listening) remember() error {
-	m := memory{Rooms: map[string]room{}}
-	l.mu.Lock()
-	for id, r := range l.rooms {
-		if len(m.Rooms) < maxRooms && len(id)+len(r.Name)+len(r.Group) < 400 {
-			m.Rooms[id] = r
-		}
-	}
-	l.mu.Unlock()
-	b, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	return l.Remember(b)
-}
-
 // understand adds what d holds to g.
 func (l *listening) understand(ctx context.Context, d delivery, g *gathered) error {
 	if d.activity == nil {
@@ -393,17 +351,4 @@ func (l *listening) unreadable(chatID string, err error) bool {
 		l.Say("teams: the past of chat %s cannot be read, and what was said while nobody listened is lost: %v", chatID, err)
 	}
 	return true
-}
-
-// recent are identities that were emitted lately, at most two generations of
-// maxRecent.
-type recent struct{ now, before map[string]bool }
-
-func (r *recent) has(id string) bool { return r.now[id] || r.before[id] }
-
-func (r *recent) keep(id string) {
-	if r.now == nil || len(r.now) >= maxRecent {
-		r.before, r.now = r.now, map[string]bool{}
-	}
-	r.now[id] = true
 }

@@ -1,0 +1,58 @@
+package teams
+
+import "encoding/json"
+
+// memory is what is remembered over a restart: a help only.
+type memory struct {
+	Rooms map[string]room `json:"rooms"`
+}
+
+// recall takes what was remembered of the rooms.
+func (l *listening) recall() {
+	text, err := l.Memory()
+	var m memory
+	if err != nil || len(text) == 0 || json.Unmarshal(text, &m) != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, r := range m.Rooms {
+		if chatWord.MatchString(id) && (r.Group == "" || word.MatchString(r.Group)) {
+			l.rooms[id] = r
+		}
+	}
+}
+
+// maxRooms keeps what is remembered under the 64 KiB of chat.Resume.
+const maxRooms = 150
+
+func (l *listening) remember() error {
+	m := memory{Rooms: map[string]room{}}
+	l.mu.Lock()
+	for id, r := range l.rooms {
+		if len(m.Rooms) < maxRooms && len(id)+len(r.Name)+len(r.Group) < 400 {
+			m.Rooms[id] = r
+		}
+	}
+	l.mu.Unlock()
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return l.Remember(b)
+}
+
+// recent are identities that were emitted lately, at most two generations of
+// maxRecent.
+type recent struct{ now, before map[string]bool }
+
+func (r *recent) has(id string) bool { return r.now[id] || r.before[id] }
+
+func (r *recent) keep(id string) {
+	if r.now == nil || len(r.now) >= maxRecent {
+		r.before, r.now = r.now, map[string]bool{}
+	}
+	r.now[id] = true
+}
+
+const maxRecent = 10_000
