@@ -43,12 +43,13 @@ const (
 	secret
 	weaken
 	guard
+	drift
 	nSections
 )
 
 var sectionNames = [nSections]string{
 	"opener", "smell", "hedge", "apology", "certain", "surer", "shaky", "advice", "behind", "then", "change", "rollback", "revert", "remove", "data",
-	"operate", "production", "act", "restrict", "customer", "handle", "secret", "weaken", "guard",
+	"operate", "production", "act", "restrict", "customer", "handle", "secret", "weaken", "guard", "drift",
 }
 
 // lexicon is the phrases of all languages, by how they begin, so that one pass

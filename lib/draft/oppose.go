@@ -46,5 +46,22 @@ func Drifted(text string, s Sources, found []evidence.Finding) string {
 			about.WriteString(s.Refs[i].SupportsClaim + "\n" + s.Refs[i].Quote + "\n")
 		}
 	}
+	if why := strayed(ownWords(text, s, false), folded(about.String())); why != "" {
+		return why
+	}
 	return evidence.Stranger(ownWords(text, s, true), about.String())
+}
+
+// strayed returns the phrase by which text leaves what was asked, as "while we are
+// at it"; one that is in what was asked or cited leaves nothing.
+func strayed(text, about string) string {
+	r := read(text)
+	for lang := range r.langs {
+		for _, at := range r.spans[drift.of(lang)] {
+			if phrase := r.text[at.from:at.to]; !strings.Contains(about, phrase) {
+				return phrase
+			}
+		}
+	}
+	return ""
 }
