@@ -81,6 +81,7 @@ var reasonWords = [fixedReasons]string{
 	whyProblem:  "its writer tells of a problem", whyNewcomer: "somebody new tells something", whyToHelper: "it speaks to somebody who mostly helps",
 	whyAnswers: "it answers somebody who asked", whyClarifies: "it asks back, of somebody who asked",
 	whyHelps: "its writer is helping somebody", whyHelper: "its writer mostly helps others", whyLater: "it promises, and says nothing yet",
+	whyRemark:    "its writer is being helped, but it adds little",
 	whyAnnounces: "its writer only passes on links",
 	whyOwn:       "it is the bot's own", whyBot: "another bot wrote it", whyDeleted: "it was deleted", whyNone: "nothing in it asks",
 }

@@ -37,6 +37,7 @@ const (
 	whyAnnounces
 	whyNewcomer
 	whyToHelper
+	whyRemark
 	whyNone
 	fixedReasons
 )
@@ -44,7 +45,7 @@ const (
 var reasonNames = [fixedReasons]string{
 	"mention:bot", "question:ends-with-mark", "question:mark-inside", "no-question:small-talk", "ack:words", "ack:emoji", "ack:thanks",
 	"internal:team-to-team", "thread:in-flight", "own-message", "other-bot", "deleted",
-	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk", "settles", "later", "announces", "newcomer", "to-helper", "nothing-asked",
+	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk", "settles", "later", "announces", "newcomer", "to-helper", "remark", "nothing-asked",
 }
 
 // verdict is what the rules say of one message so far.
@@ -77,6 +78,11 @@ type heard struct {
 	brief         bool // "ok" and one word
 	tag           bool // "right?"
 	linked        bool // there is a link
+	emoji         bool // there is a smiley or an emoji
+	code          bool // there is a link, code or a quote
+	hollow        bool // half of it or more acknowledges
+	nameAck       bool // a word that may be a name, and an acknowledgement
+	loud          bool // there is an exclamation mark
 	words         int
 }
 
@@ -111,6 +117,7 @@ func (c *Classifier) judgeText(body []byte, t *text, v *verdict) {
 		v.because(whyIdle)
 	}
 	v.question = v.mark || v.phrase
+	v.loud = bytes.IndexByte(body, '!') >= 0
 	c.listen(t, v)
 	if len(body) > 1 && body[0] == '!' && classes[body[1]&0x7f] == letter {
 		v.problem, v.filler = false, true // a command to a bot
@@ -136,7 +143,10 @@ func (c *Classifier) judgeAck(body []byte, t *text, v *verdict) {
 			return
 		}
 		why = whyEmoji
-	case len(t.words) > maxAck || !c.lex.covers(t.words, ack|more, ack) && (v.phrase || !c.lex.thanks(t.words, body)):
+	case len(t.words) > maxAck:
+		return
+	case !c.lex.covers(t.words, ack|more, ack) && (v.phrase || !c.lex.thanks(t.words, body)):
+		v.nameAck = !v.phrase && isName(t.words[0]) && (len(t.words) == 1 && t.emoji || len(t.words) > 1 && c.lex.covers(t.words[1:], ack|more, ack)) && isShort(body)
 		return
 	}
 	if isShort(body) {
@@ -306,6 +316,8 @@ func (c *Classifier) listen(t *text, v *verdict) {
 	v.first, v.second, v.thanks, v.later, v.guess = kinds&first != 0, kinds&second != 0, kinds&thanks != 0, kinds&later != 0, kinds&guess != 0
 	v.solved = kinds&solved != 0
 	v.linked, v.words = t.linked, len(t.words)
+	v.emoji, v.code = t.emoji, t.other
+	v.hollow = c.lex.hollow(t.words)
 	v.problem = kinds&problem != 0 && (!v.solved || v.words > 12)
 	v.reply = v.words <= short && c.lex.covers(t.words, reply|more|lead, reply)
 	if v.words == 2 && !t.other {
@@ -329,4 +341,21 @@ func (l *lexicon) gather(at int32, rest []word) kind {
 		}
 	}
 	return kinds
+}
+
+// hollow reports whether words begin with an acknowledgement, and half of them
+// or more are of acknowledgements.
+func (l *lexicon) hollow(words []word) bool {
+	covered := 0
+	for i := 0; i < len(words); {
+		n, _ := l.match(words[i:], ack|more)
+		if i == 0 {
+			if m, _ := l.match(words, ack); m == 0 {
+				return false
+			}
+		}
+		covered += n
+		i += max(n, 1)
+	}
+	return covered > 0 && 2*covered >= len(words)
 }

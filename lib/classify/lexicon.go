@@ -64,7 +64,7 @@ const maxPhrases = 60000
 const maxLine = 5000
 
 // Room is made for as many words and nodes at once; our packs need a little less.
-const roomWords, roomNodes = 7000, 26000
+const roomWords, roomNodes = 7000, 30000
 
 // newLexicon takes the packs, and more question phrases.
 func newLexicon(packs []pack, questions []string) (*lexicon, error) {

@@ -78,6 +78,7 @@ func (t *turn) enter() {
 	p := t.p
 	p.listed, p.member = v.helper, v.member
 	t.address()
+	t.ack = t.ack || v.nameAck && t.nto > 0 && !t.asks
 	if !p.live(e.time, r.said) {
 		p.asking = false
 	}

@@ -37,6 +37,9 @@ func (c *cutter) sign(ch byte) {
 		if ch == ':' {
 			c.boundary()
 		}
+	case '^':
+		c.other = c.other || !bytes.HasPrefix(rest, []byte("^^")) && (c.i == 0 || c.b[c.i-1] != '^') // it points to what was said above
+		c.i++
 	case '{', '}', '#', '$', '%', '&', '\\', '|':
 		c.other = true // code, most likely
 		c.i++
@@ -53,10 +56,10 @@ func (c *cutter) sign(ch byte) {
 }
 
 // question takes a question mark of n bytes: one inside a word, as in a link or a
-// pattern, asks nothing.
+// pattern, or before a semicolon, as in code, asks nothing.
 func (c *cutter) question(n int) {
 	c.i += n
-	if joined(c.b[c.i:]) {
+	if joined(c.b[c.i:]) || c.i < len(c.b) && c.b[c.i] == ';' {
 		return
 	}
 	c.begins = true

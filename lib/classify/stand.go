@@ -53,10 +53,10 @@ func (t *turn) outsider() bool { return t.inThread && !t.persons[t.th.opener].me
 // placeAck tells "yes" as an answer from "yes" as an acknowledgement.
 func (t *turn) placeAck() {
 	switch {
-	case t.v.reply && t.own && t.p.wanted:
+	case t.v.reply && t.own && (t.p.wanted || t.nto > 0):
 		t.ack = false
 		t.need(whyFollows, 80)
-	case t.v.reply && !t.own && t.r.asked && t.r.last != t.me:
+	case t.v.reply && !t.own && (t.r.asked && t.r.last != t.me || t.target != nobody && t.named):
 		t.ack = false
 		t.drop(whyAnswers, 75)
 	default:
@@ -101,6 +101,12 @@ func (t *turn) question() {
 	v := t.v
 	toOther := v.second && !v.first
 	switch {
+	case v.guess && !v.second && !t.own && t.nto > 0:
+		t.asks = false
+		t.drop(whyAnswers, 75)
+	case v.words == 1 && t.nto > 0 && !v.phrase && !t.own: // a name
+		t.asks = false
+		t.drop(0, 75)
 	case t.helper && (toOther || t.helping && !v.first || t.inThread && !t.own || v.helper && !v.first),
 		!t.own && (t.helping && !v.first && (v.second || t.p.byName) || toOther && t.toAsker()):
 		t.drop(whyClarifies, 75)
@@ -135,13 +141,12 @@ func (t *turn) statement() {
 		t.need(whyFollows, 75)
 		t.opens()
 	case own && (p.thanked == 0 || v.problem || t.speaksTo(p.partner)):
-		t.need(whyFollows, t.followUp())
+		t.followUp()
 	case t.tells && (!t.helping || t.guest) && (!t.inThread || own):
 		t.need(whyProblem, 75)
 		t.opens()
 	case t.newcomer && !t.inThread && t.introduces():
 		t.need(whyNewcomer, 65)
-		t.opens()
 	case !own && !t.helping && v.words >= 5 && (t.newcomer || v.first && !v.second) && t.toHelper():
 		t.need(whyToHelper, 60)
 		t.opens()
@@ -149,26 +154,13 @@ func (t *turn) statement() {
 		t.need(whyInflight, 60)
 	case t.helping:
 		t.drop(whyHelps, 80)
+	case t.lately() && v.words >= longTalk:
+		t.need(whyFollows, 55)
 	case v.problem || v.first && v.words >= longTalk:
 		t.drop(0, 65)
 	default:
 		t.drop(0, 80)
 	}
-}
-
-// followUp is how sure it is that what somebody says who is being helped belongs
-// to it: the less the longer they have talked without need.
-func (t *turn) followUp() int {
-	p := t.p
-	if t.v.problem || t.v.linked || p.wanted || t.speaksTo(p.partner) {
-		p.remarks = 0
-		return 90
-	}
-	p.remarks++
-	if p.noted != 0 {
-		return 60
-	}
-	return 80 - 4*int(min(p.remarks, 5))
 }
 
 // introduces reports whether what somebody new says may be about a problem.
@@ -187,4 +179,11 @@ func (t *turn) toHelper() bool {
 		}
 	}
 	return false
+}
+
+// lately reports whether somebody who mostly asks was helped a while ago, in a
+// room without threads.
+func (t *turn) lately() bool {
+	p := t.p
+	return p.asks > p.breadth && !t.r.threaded() && p.helpers.n > 0 && t.e.time-p.opened <= slowTime
 }
