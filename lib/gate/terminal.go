@@ -11,7 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-
 	"tri/lib/decision"
 	"tri/lib/draft"
 	"tri/lib/sysexit"
