@@ -90,7 +90,7 @@ func New(o Options) (*Client, error) {
 		rooms: map[string]room{}, people: map[string]string{}, threads: map[string]memo{}}
 	for _, id := range o.Chats {
 		if !strings.HasPrefix(id, "!") || len(id) > 255 {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("matrix chat %q: a room id begins with !", id)), "an alias (#dev:…) is none: the room's settings show the id")
+			return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("matrix chat %q: a room id begins with '!' and has its server behind a colon", id)), "an alias (#dev:…) is none: the room's settings show the id")
 		}
 		if c.chats == nil {
 			c.chats = map[string]bool{}

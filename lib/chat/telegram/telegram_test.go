@@ -111,7 +111,8 @@ func TestWatched(t *testing.T) {
 
 // TestTwoEditsInASecond are two.
 func TestTwoEditsInASecond(t *testing.T) {
-	if editID(1, "a") == editID(1, "b") || editID(1, "a") != editID(1, "a") {
+	first, second, again := editID(1, "a"), editID(1, "b"), editID(1, "a")
+	if first == second || first != again {
 		t.Error("edits are confused")
 	}
 }

@@ -47,7 +47,6 @@ type Server struct {
 	sent     []Sent
 	news     chan struct{}
 	revoked  bool
-	garbled  int
 	requests map[string]int
 }
 
