@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +65,47 @@ func TestKept(t *testing.T) {
 		if strings.HasPrefix(place, "b.go") {
 			t.Errorf("a file that is gone: %v", place)
 		}
+	}
+}
+
+// TestShared: processes that keep the same index at the same time, each changing
+// what the folder holds, disturb nobody: all find what is there, and what is left
+// on disk is whole.
+func TestShared(t *testing.T) {
+	dir, below := large(t), t.TempDir()
+	want := search(t, open(t, dir), "where is the flux?")
+	var all sync.WaitGroup
+	for range 4 {
+		home, err := disk.Open(below)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := kept(t, dir, home)
+		all.Go(func() {
+			for range 3 {
+				found, err := x.Search(t.Context(), "where is the flux?", 8)
+				if err != nil || len(found.Hits) != len(want) {
+					t.Errorf("%d of %d places: %v", len(found.Hits), len(want), err)
+				}
+				x.mu.Lock()
+				x.save()                   // while the others read and write it
+				x.base, x.extra = nil, nil // and begin again, as the next process
+				clear(x.known)
+				x.mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	home, err := disk.Open(below)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := kept(t, dir, home)
+	if next.load(); next.base == nil || len(next.base.files) != 2 {
+		t.Fatal("what was kept is not whole")
+	}
+	if got := search(t, next, "where is the flux?"); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

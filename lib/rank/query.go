@@ -24,7 +24,7 @@ type query struct {
 	names   []string // whole names, lower case, without underscores
 	missing []string
 
-	number, failure, tests bool // what kind of answer it asks for
+	number, tests bool // what kind of answer it asks for
 }
 
 // want is one thing that a question is about, and the words that can stand for it.
@@ -46,19 +46,16 @@ type option struct {
 
 // Weights of the kinds of words.
 const (
-	nameWeight     = 1.2  // a whole name of several parts
 	partWeight     = 0.45 // a part of such a name
 	joinedWeight   = 0.3  // a name that words of the question make together
-	wordWeight     = 1.0
-	everydayWeight = 0.5 // of a word that people use whatever they talk of
-	phraseWeight   = 1.2 // of what a turn of speech means
-	quotedWeight   = 1.5 // in backticks
-	unknownWeight  = 0.5 // of a plain word that stands nowhere: it may be politeness
-	pairWeight     = 0.2 // a pair of characters of a spaceless script that stands nowhere
+	wordWeight     = 1.0  // a word, or a whole name of several parts
+	everydayWeight = 0.5  // of a word that people use whatever they talk of
+	phraseWeight   = 1.2  // of what a turn of speech means
+	quotedWeight   = 1.5  // in backticks
+	unknownWeight  = 0.5  // of a plain word that stands nowhere: it may be politeness
+	pairWeight     = 0.2  // a pair of characters of a spaceless script that stands nowhere
 
-	alikeFactor    = 0.8 // another word for the same
-	shortFactor    = 0.6 // what begins it, as addr begins address
-	compoundFactor = 0.6 // a longer word that has it, as readline has line
+	alikeFactor = 0.8 // another word for the same
 )
 
 // query reads a question.
@@ -91,7 +88,6 @@ func (q *query) kinds(question string) {
 	}
 	q.number = has(" how many", " how long", " how often", " how big", " how large", " how much", " how wide", " how deep", " how small",
 		"maximum", "minimum", " max ", " min ", " limit", "default", "timeout", " which port", " what port", " what size", "exit status", "exit code", " berapa")
-	q.failure = has(" fail", " error", " crash", " wrong", " happens if", " happens when", " what if", " refuse", " reject", " invalid", " raise", " missing", " dies", " gagal")
 	q.tests = has(" test", " tes ")
 }
 
@@ -113,7 +109,6 @@ func (x *Index) ask(q *query, run []byte, quoted bool, seen map[string]bool) {
 		w := want{kind: wordWeight, name: compoundWord && compound}
 		switch {
 		case compoundWord:
-			w.kind = nameWeight
 		case compound:
 			w.kind = partWeight
 		case quoted:
@@ -126,9 +121,6 @@ func (x *Index) ask(q *query, run []byte, quoted bool, seen map[string]bool) {
 		if !compoundWord {
 			for _, other := range alikes[string(word)] {
 				w.options = append(w.options, option{word: other, factor: alikeFactor})
-			}
-			if !compound {
-				w.options = append(w.options, x.compounds(string(word))...)
 			}
 		}
 		if !x.stands(string(word)) && !x.stands(otherName(string(word))) {
@@ -209,41 +201,6 @@ func (q *query) said(question string, seen map[string]bool) {
 			q.wants = append(q.wants, w)
 		}
 	}
-}
-
-// compounds are the longer words that begin or end with a word and whose rest is
-// itself a word, and a commoner one; and what code may write short for it, as addr
-// for address.
-func (x *Index) compounds(word string) []option {
-	const rest, most = 3, 12
-	if len(word) < 4 || word[0] >= utf8.RuneSelf {
-		return nil
-	}
-	var found, short []option
-	for _, s := range x.segments() {
-		for i := range s.ends {
-			w := s.word(i)
-			if len(w) >= 4 && len(w)+2 <= len(word) && w[0] == word[0] && strings.HasPrefix(word, string(w)) {
-				short = append(short, option{word: string(w), factor: shortFactor})
-				continue
-			}
-			if w[0] == whole || len(w) < len(word)+rest || len(w) > len(word)+10 {
-				continue
-			}
-			var other []byte
-			if bytes.HasSuffix(w, []byte(word)) {
-				other = w[:len(w)-len(word)]
-			} else if bytes.HasPrefix(w, []byte(word)) {
-				other = w[len(word):]
-			} else {
-				continue
-			}
-			if n := s.find(string(stem(bytes.Clone(other)))); n >= 0 && s.counts[n] > s.counts[i] {
-				found = append(found, option{word: string(w), factor: compoundFactor})
-			}
-		}
-	}
-	return append(short, found[:min(len(found), most)]...)
 }
 
 // weigh looks a want up: where its words stand, and how rare it is.

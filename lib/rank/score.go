@@ -11,8 +11,8 @@ import (
 // nothing (k1), and how much a long passage is held against it (b).
 const (
 	nameTF = 2.5
-	noteTF = 1.6
-	codeTF = 1.2
+	noteTF = 1.5
+	codeTF = 1.0
 	pathTF = 1.2
 	k1     = 1.2
 	b      = 0.4
@@ -21,7 +21,7 @@ const (
 const (
 	candidates = 48   // passages whose lines are looked at
 	coverShare = 0.6  // how much a passage depends on having all of the question
-	fileShare  = 0.3  // of what the whole file has of it in the score of each passage
+	fileShare  = 0.2  // of what the whole file has of it in the score of each passage
 	baseShare  = 0.75 // of the weight of a word that is in the file's own name
 	headless   = 0.75 // a passage that declares nothing
 	rawBonus   = 3.0  // a path of the question that is this file's, a name that stands in a line

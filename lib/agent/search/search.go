@@ -28,9 +28,9 @@ import (
 // the chat that it does not: 94 of 100 good places pass, and 10 of 100 strangers'
 // questions.
 const (
-	enough      = 0.9
-	enoughNamed = 0.6
-	enoughAlone = 2.2
+	enough      = 0.8
+	enoughNamed = 0.55
+	enoughAlone = 2.0
 	leastNamed  = 0.2  // of the question's weight, where a name stands
 	sure        = 0.75 // of the question's weight, for confidence medium
 	sureWords   = 3    // different words, for confidence medium
