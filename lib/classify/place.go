@@ -194,7 +194,7 @@ func (t *turn) leave() {
 		q.partner, q.wanted = t.me, t.asks
 	}
 	r.asked, r.last = t.asks, t.me
-	if p.live(at, r.said) && !p.busy(at) {
+	if p.live(at, r.said) && !p.busy(at) && !p.unsure {
 		r.asker, r.askedAt, r.askedSaid = t.me, at, r.said
 	}
 }
@@ -206,6 +206,7 @@ func (t *turn) opens() {
 		p.since, p.helpers, p.partner = t.e.at, people4{}, nobody
 	}
 	p.asking, p.opened, p.last, p.toRoom = true, at, at, t.nto == 0
+	p.unsure = false
 	p.noted, p.thanked, p.remarks = 0, 0, 0
 	th, ok := t.threads[t.e.thread]
 	if !ok || !th.live(at) {

@@ -147,6 +147,8 @@ func (t *turn) statement() {
 		t.opens()
 	case t.newcomer && !t.inThread && t.introduces():
 		t.need(whyNewcomer, 65)
+		t.opens()
+		p.unsure = true
 	case !own && !t.helping && v.words >= 5 && (t.newcomer || v.first && !v.second) && t.toHelper():
 		t.need(whyToHelper, 60)
 		t.opens()

@@ -52,6 +52,7 @@ type person struct {
 	since    int64 // from this place of the stream on
 	opened   int64 // when they asked last, in Unix seconds,
 	toRoom   bool  // and nobody by name
+	unsure   bool  // or only told something, as somebody new
 	last     int64 // when they, or somebody to them, spoke last
 	lastSaid int32 // the room's count then
 	noted    int64 // when they took note of an answer, 0 for not yet
@@ -130,7 +131,7 @@ func (t *thread) live(at int64) bool {
 func (p *person) live(at int64, said int32) bool {
 	quiet := at - p.last
 	switch {
-	case !p.asking || abs(at-p.opened) > openTime:
+	case !p.asking || abs(at-p.opened) > openTime, p.unsure && p.partner == nobody && at-p.opened > burstTime:
 		return false
 	case p.thanked != 0:
 		return abs(at-p.thanked) <= thankTime
