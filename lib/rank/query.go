@@ -52,7 +52,6 @@ const (
 	everydayWeight = 0.5  // of a word that people use whatever they talk of
 	phraseWeight   = 1.2  // of what a turn of speech means
 	quotedWeight   = 1.5  // in backticks
-	unknownWeight  = 0.5  // of a plain word that stands nowhere: it may be politeness
 	pairWeight     = 0.2  // a pair of characters of a spaceless script that stands nowhere
 
 	alikeFactor = 0.8 // another word for the same
@@ -129,8 +128,6 @@ func (x *Index) ask(q *query, run []byte, quoted bool, seen map[string]bool) {
 				q.missing = append(q.missing, string(run))
 			case spaceless(firstRune(word)):
 				w.kind *= pairWeight
-			case !compound && !quoted:
-				w.kind *= unknownWeight
 			}
 		}
 		if w.name {
