@@ -346,16 +346,17 @@ func (l *lexicon) gather(at int32, rest []word) kind {
 // hollow reports whether words begin with an acknowledgement, and half of them
 // or more are of acknowledgements.
 func (l *lexicon) hollow(words []word) bool {
-	covered := 0
-	for i := 0; i < len(words); {
+	if len(words) == 0 || l.below[words[0].id]&ack == 0 {
+		return false
+	}
+	covered, _ := l.match(words, ack)
+	if covered == 0 {
+		return false
+	}
+	for i := covered; i < len(words); {
 		n, _ := l.match(words[i:], ack|more)
-		if i == 0 {
-			if m, _ := l.match(words, ack); m == 0 {
-				return false
-			}
-		}
 		covered += n
 		i += max(n, 1)
 	}
-	return covered > 0 && 2*covered >= len(words)
+	return 2*covered >= len(words)
 }
