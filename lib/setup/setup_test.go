@@ -108,7 +108,7 @@ func TestComplete(t *testing.T) {
 	}{
 		{"defaults", "", Answers{}, Answers{Platform: "local", LocalDir: "/h/chat", Codebases: []string{repo}, Agent: "search", Approvers: []string{"ben"}, Language: "en"}, 0},
 		{"empty lines are the defaults", "\n\n\n\n\n\n\n", Answers{}, Answers{Platform: "local", LocalDir: "/h/chat", Codebases: []string{repo}, Agent: "search", Approvers: []string{"ben"}, Language: "en"}, 0},
-		{"asked again", "slack\nmattermost\nhttps://m\na b\n/src\nclaude\nana ben\nid", Answers{},
+		{"asked again", "pigeon\nmattermost\nhttps://m\na b\n/src\nclaude\nana ben\nid", Answers{},
 			Answers{Platform: "mattermost", MattermostURL: "https://m", Chats: []string{"a", "b"}, Codebases: []string{"/src"}, Agent: "claude", Approvers: []string{"ana", "ben"}, Language: "id"}, 0},
 		{"what is given is not asked", "/r\n\n\nana\n", Answers{Platform: "local", Codebases: []string{"../x"}, Language: "de"},
 			Answers{Platform: "local", LocalDir: "/r", Codebases: []string{filepath.Join(repo, "x")}, Agent: "search", Approvers: []string{"ana"}, Language: "de"}, 0},
