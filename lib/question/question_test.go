@@ -2,6 +2,8 @@ package question
 
 import (
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -174,5 +176,45 @@ func BenchmarkJudge(b *testing.B) {
 	rules()
 	for b.Loop() {
 		Judge("why does checkout fail intermittently since the upgrade? we see 502s from the payments service and nothing in its logs", true)
+	}
+}
+
+// TestNeeds: what a rule is said to need stands in whatever it matches, in every
+// text of this file and of the chat that is at hand.
+func TestNeeds(t *testing.T) {
+	texts := []string{}
+	if src, err := os.ReadFile("question_test.go"); err == nil {
+		texts = strings.Split(string(src), "\n")
+	}
+	files, _ := filepath.Glob("../../../shared/data/chat/*.0.ndjson")
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, strings.Split(string(b), "\n")...)
+	}
+	known, matched := 0, 0
+	for _, list := range rules() {
+		for _, r := range list {
+			if r.needs != nil {
+				known++
+			}
+			for _, text := range texts {
+				text = plain(text)
+				if r.needs != nil && !holdsAny(text, r.needs) && r.re.MatchString(text) {
+					t.Errorf("%s matches %.60q, which holds none of %q", r.name, text, r.needs)
+				}
+				if matched < 100_000 && r.needs != nil && holdsAny(text, r.needs) {
+					matched++
+				}
+			}
+			if len(texts) > 2000 {
+				texts = texts[:2000]
+			}
+		}
+	}
+	if known < 50 || matched == 0 {
+		t.Errorf("%d rules have needs, %d texts hold some: this tests nothing", known, matched)
 	}
 }

@@ -20,11 +20,12 @@ type rule struct {
 	name    string // of other languages than English with the language's code behind
 	minutes float64
 	re      *regexp.Regexp
-	dense   bool // of a language without spaces: no ASCII text can match
+	dense   bool     // of a language without spaces: no ASCII text can match
+	needs   []string // a text without any of these cannot match; nil: nobody knows
 }
 
 func (r *rule) match(text string) bool {
-	return !(r.dense && isASCII(text)) && r.re.MatchString(text)
+	return !(r.dense && isASCII(text)) && (r.needs == nil || holdsAny(text, r.needs)) && r.re.MatchString(text)
 }
 
 func isASCII(s string) bool {
@@ -99,8 +100,11 @@ func parseRule(lang, section, line string) (r rule, err error) {
 		r.name += "." + lang
 	}
 	r.dense = lang == "ja" || lang == "zh"
-	r.re, err = compile(body, r.dense)
-	return r, err
+	if r.re, err = compile(body, r.dense); err != nil {
+		return r, err
+	}
+	r.needs = needs(r.re.String())
+	return r, nil
 }
 
 var shorthands = strings.NewReplacer(
@@ -135,7 +139,7 @@ func first(section, text string) *rule {
 }
 
 // maxText is how much of a message is read, in bytes, half of it from the end:
-// people ask before or behind what they paste, and matching takes 10 µs a byte.
+// people ask before or behind what they paste, and matching takes time.
 const maxText = 1 << 10
 
 var (
