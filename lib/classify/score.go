@@ -1,8 +1,8 @@
 package classify
 
 // What speaks for and against a remark of somebody who is being helped, in
-// percent points of being worth reading: rounded from a logistic regression over
-// labelled rooms, each left out once.
+// percent points of being worth reading. They began as a logistic regression over
+// labelled rooms; they were rounded, and some set, by hand on the rooms to tune on.
 const (
 	remarkStart  = 70
 	remarkLeast  = 48 // from here on it is worth reading
