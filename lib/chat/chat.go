@@ -6,6 +6,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"tri/lib/event"
@@ -169,6 +170,25 @@ type Card struct {
 	Text     string // plain text; the adapter switches mentions and previews off
 	Buttons  []Button
 	Key      string // as Post.Key
+}
+
+// Marks are the reactions that stand for a card's buttons on platforms that have
+// none for a bot behind a firewall.
+var Marks = map[string]string{"approve": "✅", "dismiss": "❌", "redo": "🔄", "undo": "↩️", "escalate": "⏩"}
+
+// Marked is the card's text with what each reaction below it stands for.
+func (c *Card) Marked() string {
+	text := strings.TrimSpace("**" + c.Title + "**\n\n" + c.Text)
+	var how []string
+	for _, b := range c.Buttons {
+		if mark := Marks[b.Name]; mark != "" {
+			how = append(how, mark+" "+b.Label)
+		}
+	}
+	if len(how) > 0 {
+		text += "\n\n" + strings.Join(how, " · ")
+	}
+	return text
 }
 
 // Button is one of a card's. A click comes back as an event.Action with its Name

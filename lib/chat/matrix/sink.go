@@ -266,13 +266,10 @@ func (c *Sink) Edit(ctx context.Context, roomID, messageID, text string) error {
 	return err
 }
 
-// marks are the reactions that stand for a card's buttons.
-var marks = map[string]string{"approve": "✅", "dismiss": "❌", "redo": "🔄", "undo": "↩️", "escalate": "⏩"}
-
 // Deal implements chat.Signaler: the account's own reactions are what people click
 // on.
 func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
-	text := cardText(card)
+	text := card.Marked()
 	body := message(text)
 	if card.ThreadID != "" {
 		body["m.relates_to"] = map[string]any{"rel_type": "m.thread", "event_id": card.ThreadID, "is_falling_back": true}
@@ -283,7 +280,7 @@ func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
 		return got, err
 	}
 	for _, b := range card.Buttons {
-		if mark := marks[b.Name]; mark != "" {
+		if mark := chat.Marks[b.Name]; mark != "" {
 			if err := c.React(ctx, card.ChatID, got.MessageID, mark, true); err != nil {
 				return got, fmt.Errorf("matrix: card in %s: %w", card.ChatID, err)
 			}
@@ -294,19 +291,5 @@ func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
 
 // Redeal implements chat.Signaler.
 func (c *Sink) Redeal(ctx context.Context, messageID string, card chat.Card) error {
-	return c.Edit(ctx, card.ChatID, messageID, cardText(card))
-}
-
-func cardText(card chat.Card) string {
-	text := strings.TrimSpace("**" + card.Title + "**\n\n" + card.Text)
-	var how []string
-	for _, b := range card.Buttons {
-		if mark := marks[b.Name]; mark != "" {
-			how = append(how, mark+" "+b.Label)
-		}
-	}
-	if len(how) > 0 {
-		text += "\n\n" + strings.Join(how, " · ")
-	}
-	return text
+	return c.Edit(ctx, card.ChatID, messageID, card.Marked())
 }

@@ -42,13 +42,9 @@ func (c *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 	return c.once(ctx, http.MethodPut, "posts/"+messageID+"/patch", nil, map[string]any{"message": shown(text)}, &post{})
 }
 
-// marks are the reactions that stand for a card's buttons: buttons of Mattermost's
-// own call a web address, which a bot behind a firewall has not.
-var marks = map[string]string{"approve": "✅", "dismiss": "❌", "redo": "🔄", "undo": "↩️", "escalate": "⏩"}
-
 // Deal implements chat.Signaler: the bot's own reactions are what people click on.
 func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
-	text := cardText(card)
+	text := card.Marked()
 	thread := card.ThreadID
 	if thread == "" {
 		thread = strings.Repeat("0", 26) // only looked at
@@ -69,7 +65,7 @@ func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
 		return chat.Posted{}, fmt.Errorf("mattermost: card in %s: %w", card.ChatID, err)
 	}
 	for _, b := range card.Buttons {
-		if mark := marks[b.Name]; mark != "" {
+		if mark := chat.Marks[b.Name]; mark != "" {
 			if err := c.React(ctx, card.ChatID, made.ID, mark, true); err != nil {
 				return posted(made), fmt.Errorf("mattermost: card in %s: %w", card.ChatID, err)
 			}
@@ -80,19 +76,5 @@ func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
 
 // Redeal implements chat.Signaler.
 func (c *Sink) Redeal(ctx context.Context, messageID string, card chat.Card) error {
-	return c.Edit(ctx, card.ChatID, messageID, cardText(card))
-}
-
-func cardText(card chat.Card) string {
-	text := strings.TrimSpace("**" + card.Title + "**\n\n" + card.Text)
-	var how []string
-	for _, b := range card.Buttons {
-		if mark := marks[b.Name]; mark != "" {
-			how = append(how, mark+" "+b.Label)
-		}
-	}
-	if len(how) > 0 {
-		text += "\n\n" + strings.Join(how, " · ")
-	}
-	return text
+	return c.Edit(ctx, card.ChatID, messageID, card.Marked())
 }
