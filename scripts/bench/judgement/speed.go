@@ -38,45 +38,10 @@ func speed(out io.Writer) error {
 		return err
 	}
 	defer home.Close()
-	once := func(x *rank.Index) (time.Duration, error) {
-		start := time.Now()
-		_, err := x.Search(context.Background(), "how many redirects do we follow before we stop?", most)
-		return time.Since(start), err
-	}
-	var cold, warm, again []time.Duration
-	var grown uint64
+	var t timing
 	for range 3 {
-		names, err := home.List("index")
-		if err != nil {
+		if err := t.round(dir, home); err != nil {
 			return err
-		}
-		for _, name := range names {
-			if err := home.Remove("index/" + name); err != nil {
-				return err
-			}
-		}
-		for _, times := range []*[]time.Duration{&cold, &warm} {
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			x, err := rank.Open(dir)
-			if err != nil {
-				return err
-			}
-			x.Keep(home)
-			took, err := once(x)
-			if err != nil {
-				return err
-			}
-			*times = append(*times, took)
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			grown = after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)
-			if took, err = once(x); err != nil {
-				return err
-			}
-			again = append(again, took)
-			x.Close()
 		}
 	}
 	size := int64(0)
@@ -91,6 +56,61 @@ func speed(out io.Writer) error {
 	}
 	ms := func(times []time.Duration) int64 { return slices.Max(times).Milliseconds() }
 	fmt.Fprintf(out, "%d lines in %d files, the slowest of 3: cold %d ms, index on disk %d ms, same process %d ms; index %.1f MB on disk, %.1f MB in memory\n",
-		lines, files, ms(cold), ms(warm), ms(again), float64(size)/1e6, float64(grown)/1e6)
+		lines, files, ms(t.cold), ms(t.warm), ms(t.again), float64(size)/1e6, float64(t.grown)/1e6)
 	return nil
+}
+
+// timing is what each kind of search took, and the memory of one index.
+type timing struct {
+	cold, warm, again []time.Duration
+	grown             uint64 // bytes
+}
+
+// round begins with nothing on disk.
+func (t *timing) round(dir string, home *disk.Home) error {
+	names, err := home.List("index")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := home.Remove("index/" + name); err != nil {
+			return err
+		}
+	}
+	for _, times := range []*[]time.Duration{&t.cold, &t.warm} {
+		if err := t.open(dir, home, times); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open times the first search of a new process, and its second.
+func (t *timing) open(dir string, home *disk.Home, first *[]time.Duration) error {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	x, err := rank.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	x.Keep(home)
+	took, err := once(x)
+	if err != nil {
+		return err
+	}
+	*first = append(*first, took)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	t.grown = after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)
+	took, err = once(x)
+	t.again = append(t.again, took)
+	return err
+}
+
+func once(x *rank.Index) (time.Duration, error) {
+	start := time.Now()
+	_, err := x.Search(context.Background(), "how many redirects do we follow before we stop?", most)
+	return time.Since(start), err
 }
