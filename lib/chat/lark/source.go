@@ -119,27 +119,9 @@ func (l *listening) follow(ctx context.Context, in <-chan delivery) error {
 	}
 }
 
-// gathered is what came together: it is told to the platform when all is durable.
-type gathered struct {
-	events  []event.Event
-	ids     map[string]bool // identities of events
-	actions []event.Action
-	done    []func(error) error
-}
-
-func (g *gathered) add(e event.Event, id string) {
-	if g.ids == nil {
-		g.ids = map[string]bool{}
-	}
-	if !g.ids[id] {
-		g.ids[id] = true
-		g.events = append(g.events, e)
-	}
-}
-
 // take brings d, and what has come behind it meanwhile, to emit.
 func (l *listening) take(ctx context.Context, d delivery, more <-chan delivery) error {
-	var g gathered
+	var g chat.Gathered
 	for {
 		if d.end != nil {
 			return errors.Join(l.durable(&g), d.end)
@@ -148,7 +130,7 @@ func (l *listening) take(ctx context.Context, d delivery, more <-chan delivery) 
 			_ = d.done(err) // and it is in the history
 			return errors.Join(l.durable(&g), err)
 		}
-		if len(g.done) == batch {
+		if len(g.Done) == batch {
 			return l.durable(&g)
 		}
 		select {
@@ -161,28 +143,16 @@ func (l *listening) take(ctx context.Context, d delivery, more <-chan delivery) 
 }
 
 // durable emits what was gathered and tells the platform.
-func (l *listening) durable(g *gathered) (err error) {
-	if len(g.events) > 0 {
-		// Events come in no order that is promised.
-		slices.SortStableFunc(g.events, func(a, b event.Event) int { return cmp.Compare(happened(&a), happened(&b)) })
-		err = l.EmitAll(l.emit, g.events)
-	}
-	for _, a := range g.actions {
-		if err == nil {
-			err = l.Acted(a)
-		}
-	}
-	for id := range g.ids {
-		if err == nil {
+func (l *listening) durable(g *chat.Gathered) error {
+	// Events come in no order that is promised.
+	slices.SortStableFunc(g.Events, func(a, b event.Event) int { return cmp.Compare(happened(&a), happened(&b)) })
+	failed, told := g.Settle(l.Resume, l.emit, func() {
+		for id := range g.IDs {
 			l.recent.keep(id)
 		}
-	}
-	var told error
-	for _, done := range g.done {
-		told = errors.Join(told, done(err))
-	}
-	if err != nil {
-		return errEmit{err}
+	})
+	if failed != nil {
+		return errEmit{failed}
 	}
 	return told
 }
@@ -191,7 +161,7 @@ func (l *listening) durable(g *gathered) (err error) {
 func happened(e *event.Event) string { return cmp.Or(e.EditedAt, e.CreateTime) }
 
 // understand adds what d holds to g.
-func (l *listening) understand(ctx context.Context, d delivery, g *gathered) error {
+func (l *listening) understand(ctx context.Context, d delivery, g *chat.Gathered) error {
 	inner := d.payload.Get("event")
 	var err error
 	switch kind := str(d.payload, "header.event_type"); kind {
@@ -203,24 +173,24 @@ func (l *listening) understand(ctx context.Context, d delivery, g *gathered) err
 		var a event.Action
 		var ok bool
 		if a, ok, err = l.reaction(ctx, inner, kind == "im.message.reaction.deleted_v1"); ok {
-			g.actions = append(g.actions, a)
+			g.Actions = append(g.Actions, a)
 		}
 	case "card.action.trigger":
 		if a, ok := click(d.payload); ok {
-			g.actions = append(g.actions, a)
+			g.Actions = append(g.Actions, a)
 		}
 	case "im.chat.updated_v1", "im.chat.disbanded_v1", "im.chat.member.bot.added_v1", "im.chat.member.bot.deleted_v1":
 		l.forgetRoom(str(inner, "chat_id"))
 	}
 	if err == nil {
-		g.done = append(g.done, d.done)
+		g.Done = append(g.Done, d.done)
 	}
 	return err
 }
 
 // hear adds a message to g. An edit comes as the message once more, with a later
 // time; that is not told apart from other changes, so the history is asked.
-func (l *listening) hear(ctx context.Context, r gjson.Result, g *gathered) error {
+func (l *listening) hear(ctx context.Context, r gjson.Result, g *chat.Gathered) error {
 	m, ok := parseEvent(r)
 	if !ok {
 		return nil
@@ -246,7 +216,7 @@ func (l *listening) hear(ctx context.Context, r gjson.Result, g *gathered) error
 }
 
 // recalled adds a deletion to g. It is told without whose message it was.
-func (l *listening) recalled(ctx context.Context, r gjson.Result, g *gathered) error {
+func (l *listening) recalled(ctx context.Context, r gjson.Result, g *chat.Gathered) error {
 	at, chat, id := millis(str(r, "recall_time")), str(r, "chat_id"), str(r, "message_id")
 	if !chatID.MatchString(chat) || !messageID.MatchString(id) || at.IsZero() {
 		return nil
@@ -266,14 +236,14 @@ func (l *listening) recalled(ctx context.Context, r gjson.Result, g *gathered) e
 	return l.add(ctx, &m, in, g)
 }
 
-func (l *listening) add(ctx context.Context, m *message, in room, g *gathered) error {
+func (l *listening) add(ctx context.Context, m *message, in room, g *chat.Gathered) error {
 	l.seen(m)
 	e, ok, err := l.event(ctx, m, in)
 	if err != nil || !ok {
 		return err
 	}
 	if id := e.Identity(); !l.recent.has(id) {
-		g.add(e, id)
+		g.Add(e, id)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/chat"
 	"tri/lib/chat/web"
 )
 
@@ -83,7 +84,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 func (l *listening) tell(ctx context.Context, missed []message, rooms map[string]room, now time.Time) error {
 	fresh, talking := 0, map[string]bool{}
 	for part := range slices.Chunk(missed, batch) {
-		var g gathered
+		var g chat.Gathered
 		for i := range part {
 			m := &part[i]
 			e, ok, err := l.event(ctx, m, rooms[m.Chat])
@@ -94,7 +95,7 @@ func (l *listening) tell(ctx context.Context, missed []message, rooms map[string
 			if !ok || l.recent.has(id) {
 				continue
 			}
-			g.add(e, id)
+			g.Add(e, id)
 			// What is only read again for the overlap, or on its way, is no recovery.
 			if t := m.changed(); t.After(l.Last[m.Chat]) && t.Before(now.Add(-5*time.Second)) {
 				fresh++

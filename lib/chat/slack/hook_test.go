@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/chat"
 	"tri/lib/chat/hook"
 	"tri/lib/chat/slack/fake"
 )
@@ -202,13 +203,13 @@ func FuzzEvents(f *testing.F) {
 		o.AllowExternal = true
 		l, events, actions := w.hears(o)
 		for _, kind := range []string{"events_api", "interactive", "history"} {
-			var g gathered
+			var g chat.Gathered
 			if kind == "history" {
 				if m, ok := parse(dev, parsed(b).Get("event")); ok {
 					e, ok, err := l.event(t.Context(), &m, room{Name: "dev"})
 					w.must(err)
 					if ok {
-						g.add(e, e.Identity())
+						g.Add(e, e.Identity())
 					}
 				}
 			} else {

@@ -45,7 +45,7 @@ func TestEvents(t *testing.T) {
 		b, err := os.ReadFile(name)
 		w.must(err)
 		*events, l.recent = []event.Event{}, recent{}
-		var g gathered
+		var g chat.Gathered
 		w.must(l.understand(t.Context(), delivery{kind: "events_api", payload: gjson.ParseBytes(b), done: func(error) error { return nil }}, &g))
 		w.must(l.durable(&g))
 		got, err := json.MarshalIndent(*events, "", " ")

@@ -134,27 +134,9 @@ func (l *listening) follow(ctx context.Context, in <-chan delivery) error {
 	}
 }
 
-// gathered is what came together: it is told to Slack when all is durable.
-type gathered struct {
-	events  []event.Event
-	ids     map[string]bool // identities of events
-	actions []event.Action
-	done    []func(error) error
-}
-
-func (g *gathered) add(e event.Event, id string) {
-	if g.ids == nil {
-		g.ids = map[string]bool{}
-	}
-	if !g.ids[id] {
-		g.ids[id] = true
-		g.events = append(g.events, e)
-	}
-}
-
 // take brings d, and what has come behind it meanwhile, to emit.
 func (l *listening) take(ctx context.Context, d delivery, more <-chan delivery) error {
-	var g gathered
+	var g chat.Gathered
 	for {
 		if d.end != nil {
 			return errors.Join(l.durable(&g), d.end)
@@ -163,7 +145,7 @@ func (l *listening) take(ctx context.Context, d delivery, more <-chan delivery) 
 			_ = d.done(err) // and it is in the history
 			return errors.Join(l.durable(&g), err)
 		}
-		if len(g.done) == batch {
+		if len(g.Done) == batch {
 			return l.durable(&g)
 		}
 		select {
@@ -176,37 +158,25 @@ func (l *listening) take(ctx context.Context, d delivery, more <-chan delivery) 
 }
 
 // durable emits what was gathered and tells Slack.
-func (l *listening) durable(g *gathered) (err error) {
-	if len(g.events) > 0 {
-		err = l.EmitAll(l.emit, g.events)
-	}
-	for _, a := range g.actions {
-		if err == nil {
-			err = l.Acted(a)
-		}
-	}
-	if err == nil {
-		for id := range g.ids {
+func (l *listening) durable(g *chat.Gathered) error {
+	failed, told := g.Settle(l.Resume, l.emit, func() {
+		for id := range g.IDs {
 			l.recent.keep(id)
 		}
-		for i := range g.events {
-			l.memory.learn(&g.events[i])
+		for i := range g.Events {
+			l.memory.learn(&g.Events[i])
 		}
-	}
-	var told error
-	for _, done := range g.done {
-		told = errors.Join(told, done(err))
-	}
-	if err != nil {
-		return errEmit{err}
+	})
+	if failed != nil {
+		return errEmit{failed}
 	}
 	return told
 }
 
 // understand adds what d holds to g.
-func (l *listening) understand(ctx context.Context, d delivery, g *gathered) error {
+func (l *listening) understand(ctx context.Context, d delivery, g *chat.Gathered) error {
 	if d.kind == "interactive" {
-		g.actions, g.done = append(g.actions, clicks(d.payload)...), append(g.done, d.done)
+		g.Actions, g.Done = append(g.Actions, clicks(d.payload)...), append(g.Done, d.done)
 		return nil
 	}
 	inner := d.payload.Get("event")
@@ -223,18 +193,18 @@ func (l *listening) understand(ctx context.Context, d delivery, g *gathered) err
 			return err
 		}
 		if a, ok := reaction(inner, self); ok {
-			g.actions = append(g.actions, a)
+			g.Actions = append(g.Actions, a)
 		}
 	case kind == "channel_rename" || kind == "channel_shared" || kind == "channel_unshared":
 		l.forgetRoom(first(str(inner, "channel.id"), str(inner, "channel")))
 	}
-	g.done = append(g.done, d.done)
+	g.Done = append(g.Done, d.done)
 	return nil
 }
 
 // hear adds a message event to g. A mention comes twice, as message and as
 // app_mention: it is one.
-func (l *listening) hear(ctx context.Context, r gjson.Result, g *gathered) error {
+func (l *listening) hear(ctx context.Context, r gjson.Result, g *chat.Gathered) error {
 	m, ok := parseEvent(r)
 	if !ok {
 		return nil
@@ -245,7 +215,7 @@ func (l *listening) hear(ctx context.Context, r gjson.Result, g *gathered) error
 	}
 	e, ok, err := l.event(ctx, &m, in)
 	if id := e.Identity(); err == nil && ok && !l.recent.has(id) {
-		g.add(e, id)
+		g.Add(e, id)
 	}
 	return err
 }
