@@ -63,9 +63,11 @@ type Drill struct {
 
 // Usage is what a run took. CostUSD is nil when the agent does not tell.
 type Usage struct {
-	InputTokens  int64    `json:"input_tokens"`
-	OutputTokens int64    `json:"output_tokens"`
-	CostUSD      *float64 `json:"cost_usd"`
-	DurationMS   int64    `json:"duration_ms"`
-	Turns        int      `json:"turns"`
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+	// TokensUnknown says that the program does not tell its tokens: they are not 0.
+	TokensUnknown bool     `json:"tokens_unknown,omitempty"`
+	CostUSD       *float64 `json:"cost_usd"`
+	DurationMS    int64    `json:"duration_ms"`
+	Turns         int      `json:"turns"`
 }

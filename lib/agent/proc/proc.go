@@ -51,6 +51,17 @@ type Spec struct {
 	Prompt string   // its standard input
 	RunDir string   // keeps prompt.md, transcript.ndjson, stderr.txt; "" keeps nothing
 	Hold   *os.File // inherited by every process of the run; may be nil
+	// Sandbox is the configuration's word: "off", or anything else for walls around
+	// the program, without which it is not started. The fields up to Reach are
+	// what the walls let through.
+	Sandbox string
+	Write   bool     // it may change what is below Dir
+	Hidden  []string // names below Dir that it cannot see
+	Home    string   // its HOME: a folder that it may write; "" is none
+	Read    []string // further files and folders that it may read: where it is installed, its credential
+	Reach   []string // host:port that it may dial, through our proxy
+	// Started is told the program's process id. May be nil.
+	Started func(pid int)
 	// Line gets each line of stdout, without its newline, valid during the call
 	// only. It returns true when the work is done.
 	Line func(line []byte) (done bool)
@@ -67,6 +78,7 @@ type Exit struct {
 	Stopped bool   // by us
 	Flooded bool   // it said more than MaxStdout
 	Skipped int    // lines over MaxLine
+	OOM     bool   // the kernel ended it, or a process of it, for its memory
 	Stderr  string // the last of it, for a message
 }
 
