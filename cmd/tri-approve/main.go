@@ -35,11 +35,12 @@ decisions.ndjson, and the first valid word counts.
 		command("list", "", "show what waits, oldest first", func(c *cli.Call, t *gate.Terminal) error { return t.List(c.Bool("all")) },
 			&cli.BoolFlag{Name: "all", Usage: "also what can be undone or is being posted"}),
 		command("show", "id", "show everything that a decision rests on", func(c *cli.Call, t *gate.Terminal) error { return t.Show(c.Args[0]) }),
-		command("approve", "id", "say yes to a draft as it is", func(c *cli.Call, t *gate.Terminal) error { return t.Approve(c.Args[0]) }, sha, yes),
-		command("edit", "id", "say yes to another text in its place", func(c *cli.Call, t *gate.Terminal) error { return t.Edit(c.Args[0], c.String("text-file")) }, sha, yes,
+		command("approve", "id", "say yes to a draft as it is", func(c *cli.Call, t *gate.Terminal) error { return t.Approve(c.Args[0]) }, sha, yes, noFile),
+		command("edit", "id", "say yes to another text in its place", func(c *cli.Call, t *gate.Terminal) error { return t.Edit(c.Args[0], c.String("text-file")) }, sha, yes, noFile,
 			&cli.StringFlag{Name: "text-file", Usage: "take the text from `FILE`, - for standard input, instead of $VISUAL or $EDITOR"}),
 		command("dismiss", "id", "post nothing", word(decision.Dismiss, "reason"), sha, note("reason", "why nothing is posted")),
 		command("redo", "id", "have it investigated again", word(decision.Redo, "note"), sha, note("note", "what to look at")),
+		command("escalate", "id", "have it looked into for longer", word(decision.Escalate, "note"), sha, note("note", "what to look at")),
 		command("answer", "id", "answer what you are asked", word(decision.Answer, "note"), sha, note("note", "the answer")),
 		command("undo", "id", "take a yes back, until it is posted", func(c *cli.Call, t *gate.Terminal) error { return t.Undo(c.Args[0]) }, sha),
 		command("settle", "id posted|retry|drop", "say what became of a parked post",
@@ -48,8 +49,9 @@ decisions.ndjson, and the first valid word counts.
 }
 
 var (
-	sha = &cli.StringFlag{Name: "sha", Usage: "only if the draft's sha256 begins with `PREFIX`"}
-	yes = &cli.BoolFlag{Name: "yes", Usage: "do not ask"}
+	sha    = &cli.StringFlag{Name: "sha", Usage: "only if the draft's sha256 begins with `PREFIX`"}
+	noFile = &cli.BoolFlag{Name: "no-file", Usage: "do not keep the file of notes that was proposed with the draft"}
+	yes    = &cli.BoolFlag{Name: "yes", Usage: "do not ask"}
 )
 
 func note(name, what string) cli.Flag {
@@ -85,7 +87,7 @@ func command(name, args, usage string, do func(*cli.Call, *gate.Terminal) error,
 			return err
 		}
 		return do(c, &gate.Terminal{
-			Gate: gate.Gate{Home: home, Config: cfg, By: c.String("as"), Via: "terminal", Now: time.Now},
+			Gate: gate.Gate{Home: home, Config: cfg, By: c.String("as"), Via: "terminal", Now: time.Now, NoFile: c.Bool("no-file")},
 			In:   c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Yes: c.Bool("yes"), SHA: c.String("sha"),
 		})
 	}}

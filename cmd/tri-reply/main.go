@@ -59,7 +59,7 @@ func run(c *cli.Call) error {
 		return err
 	}
 	return reply.Run(c.Context, reply.Options{
-		Home: home, Policy: decision.Policy{Approvers: cfg.Team.Approvers}, Sinks: sinks,
+		Home: home, Policy: decision.PolicyOf(cfg), Grace: cfg.Gate.Grace(), Sinks: sinks,
 		Recheck: reply.Lines(cfg.Folder), Secrets: cfg.Secrets(),
 		Once: c.Bool("once"), Out: c.Out, Say: c.Say, Now: time.Now,
 	})

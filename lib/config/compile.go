@@ -66,6 +66,8 @@ func (c *Config) compile(f *faults) {
 		_, err := query.CompileCondition(a.When)
 		f.add(err, "ask_first", i, "when")
 	}
+	c.Gate.compile(f)
+	c.AutoReply.compile(f)
 	c.checkNames(f)
 	c.checkAgent(f, "investigator", c.Investigator)
 	c.checkAgent(f, "validator", c.Validator)

@@ -19,6 +19,9 @@ type Config struct {
 	Dispatch      Dispatch       `yaml:"dispatch"`
 	QuestionTypes []QuestionType `yaml:"question_types"`
 	AskFirst      []AskFirst     `yaml:"ask_first"`
+	Gate          Gate           `yaml:"gate"`
+	AutoReply     AutoReply      `yaml:"auto_reply"`
+	Canary        Canary         `yaml:"canary"`
 
 	// Path is where this was read from, "" for the defaults. Folders named in the
 	// file are relative to the file's own.

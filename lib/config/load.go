@@ -40,6 +40,7 @@ func (c *Config) fill() {
 	}
 	str(&c.Sandbox, "required")
 	c.Chat.fill()
+	c.Gate.fill()
 	str(&c.Classifier.OtherBots, "ignore")
 	str(&c.Team.Language, "en")
 	str(&c.Investigator.Agent, "search")

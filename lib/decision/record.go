@@ -12,12 +12,14 @@ const (
 	Offer    = "offer"
 	Withdraw = "withdraw"
 	Approve  = "approve"
-	Edit     = "edit"    // approve another text
-	Dismiss  = "dismiss" // post nothing
-	Redo     = "redo"    // investigate again, with a note
-	Answer   = "answer"  // the operator answers what was asked; investigate with it
-	Undo     = "undo"    // take the decision back, before it is posted
-	Claim    = "claim"   // by tri-reply: from here it is being posted, too late to undo
+	Edit     = "edit"     // approve another text
+	Dismiss  = "dismiss"  // post nothing
+	Redo     = "redo"     // investigate again, with a note
+	Answer   = "answer"   // the operator answers what was asked; investigate with it
+	Escalate = "escalate" // have it looked into for longer (tier 2)
+	Auto     = "auto"     // by tri-dispatch: the auto-reply policy says yes (triage §7)
+	Undo     = "undo"     // take the decision back, before it is posted
+	Claim    = "claim"    // by tri-reply: from here it is being posted, too late to undo
 	Revoke   = "revoke"
 	Settle   = "settle" // what to do with a parked post: posted, retry or drop
 )
@@ -52,6 +54,12 @@ type Record struct {
 	Note string `json:"note,omitempty"`
 	// Original is the offered hash that an edit replaces.
 	Original string `json:"original_sha256,omitempty"`
+	// Distance of an edit is how many characters were added, taken away or replaced.
+	Distance int `json:"distance,omitempty"`
+	// NoFile keeps the triage file that was proposed with the draft from being saved.
+	NoFile bool `json:"no_file,omitempty"`
+	// Grounds are the preconditions that an auto found to hold, one sentence each.
+	Grounds []string `json:"grounds,omitempty"`
 	// Outcome of a settle: posted, retry, drop. Post names the outbox entry.
 	Outcome string `json:"outcome,omitempty"`
 	Post    string `json:"post,omitempty"`

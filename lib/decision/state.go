@@ -2,12 +2,25 @@ package decision
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"tri/lib/config"
 )
 
 // Policy says who may decide. An empty list means nobody: it fails closed.
 type Policy struct {
 	Approvers []string
+	// Quorum is how many different people must say yes to the same text before it
+	// is posted; below 2, one.
+	Quorum int
+	// Auto lets the yes of tri-dispatch count (triage §7).
+	Auto bool
+}
+
+// PolicyOf is what a configuration says.
+func PolicyOf(c *config.Config) Policy {
+	return Policy{Approvers: c.Team.Approvers, Quorum: c.Gate.Quorum, Auto: c.AutoReply.Enabled}
 }
 
 // Allows reports whether a person may decide.
@@ -28,8 +41,11 @@ type Standing struct {
 	// Offer is nil where a thread waited without a draft (its investigation
 	// failed, or the operator was asked first) and a person decided that.
 	Offer *Record
-	// Decision is the first valid one that nobody took back.
+	// Decision is the first valid one that nobody took back. Of several people who
+	// had to say yes it is the word of the last.
 	Decision *Record
+	// Votes are the yeses so far, one for each person.
+	Votes []*Record
 	// Claimed is set from the claim on: it is being posted, or has been.
 	Claimed bool
 	// Void says why the offer and what was decided of it no longer hold.
@@ -51,7 +67,10 @@ func (s *Standing) Approved() bool {
 	return s.Decision != nil && posts(s.Decision.Kind) && s.Void == "" && !s.Claimed
 }
 
-func posts(kind string) bool { return kind == Approve || kind == Edit }
+func posts(kind string) bool { return kind == Approve || kind == Edit || kind == Auto }
+
+// Posts reports whether a decision is one to post.
+func (r *Record) Posts() bool { return posts(r.Kind) }
 
 // ID tells drafts apart: the same text in another cycle is another draft.
 func ID(key string, cycle int, sha256 string) string {
@@ -65,6 +84,8 @@ func (r *Record) ID() string { return ID(r.Key, r.Cycle, r.DraftSHA256) }
 // is pure, so that every program that reads the same log sees the same.
 type State struct {
 	approvers map[string]bool
+	quorum    int
+	auto      bool
 	standing  map[string]*Standing // by key, the latest
 	claims    map[string]*Standing // by ID of what is posted
 	order     []*Standing          // the claims as they came
@@ -72,7 +93,7 @@ type State struct {
 
 // NewState returns the state before the first record.
 func NewState(p Policy) *State {
-	s := &State{approvers: map[string]bool{}, standing: map[string]*Standing{}, claims: map[string]*Standing{}}
+	s := &State{quorum: p.Quorum, auto: p.Auto, approvers: map[string]bool{}, standing: map[string]*Standing{}, claims: map[string]*Standing{}}
 	for _, a := range p.Approvers {
 		s.approvers[a] = a != ""
 	}
@@ -131,14 +152,14 @@ func (s *State) add(r *Record) string {
 	case Revoke:
 		return s.revoke(r)
 	}
-	if why := s.person(r); why != "" {
+	if why := s.allowed(r); why != "" {
 		s.doubt(r)
 		return why
 	}
 	switch r.Kind {
-	case Approve, Edit:
+	case Approve, Edit, Auto:
 		return s.approve(r)
-	case Dismiss, Redo, Answer:
+	case Dismiss, Redo, Answer, Escalate:
 		return s.direct(r)
 	case Undo:
 		return s.undo(r)
@@ -148,8 +169,13 @@ func (s *State) add(r *Record) string {
 	return fmt.Sprintf("there is no kind %q", r.Kind)
 }
 
-func (s *State) person(r *Record) string {
+// allowed says why a record's author may not decide.
+func (s *State) allowed(r *Record) string {
 	switch {
+	case r.Kind == Auto && s.auto:
+		return ""
+	case r.Kind == Auto:
+		return "automatic replies are off"
 	case len(s.approvers) == 0:
 		return "nobody may decide: team.approvers is empty"
 	case !s.approvers[r.By]:
@@ -222,9 +248,10 @@ func (s *State) doubt(r *Record) {
 	}
 }
 
-// trust makes the doubted yes that a claim names the decision.
+// trust makes the doubted yes that a claim names the decision, and so a yes that
+// today would need another beside it.
 func (s *Standing) trust(claim *Record) {
-	for _, r := range s.doubted {
+	for _, r := range slices.Concat(s.doubted, s.Votes) {
 		if s.Decision == nil && r.ID() == claim.ID() {
 			s.Decision = r
 		}
@@ -291,8 +318,29 @@ func (s *State) approve(r *Record) string {
 	if s.claims[r.ID()] != nil {
 		return "this text is being posted, or has been"
 	}
-	st.Decision = r
+	st.vote(r, s.quorum)
 	return ""
+}
+
+// vote counts a yes: a person's later one takes the place of his earlier one.
+func (s *Standing) vote(r *Record, quorum int) {
+	s.unvote(r.By)
+	s.Votes = append(s.Votes, r)
+	same := 0
+	for _, v := range s.Votes {
+		if v.DraftSHA256 == r.DraftSHA256 {
+			same++
+		}
+	}
+	if same >= quorum || r.Kind == Auto {
+		s.Decision = r
+	}
+}
+
+func (s *Standing) unvote(by string) (found bool) {
+	n := len(s.Votes)
+	s.Votes = slices.DeleteFunc(s.Votes, func(v *Record) bool { return v.By == by })
+	return len(s.Votes) < n
 }
 
 // seen checks that a yes speaks of the offer and carries the text that it names.
@@ -344,12 +392,14 @@ func (s *State) undo(r *Record) string {
 	switch {
 	case why != "":
 		return why
+	case st.Decision == nil && r.Cycle == st.Cycle && st.unvote(r.By):
+		return ""
 	case st.Decision == nil || r.Cycle != st.Cycle || r.DraftSHA256 != "" && r.DraftSHA256 != st.Decision.DraftSHA256:
 		return "no such decision stands"
 	case !posts(st.Decision.Kind):
 		return fmt.Sprintf("a %s has been acted upon", st.Decision.Kind)
 	}
-	st.Decision = nil
+	st.Decision, st.Votes = nil, nil
 	return ""
 }
 

@@ -44,6 +44,8 @@ func script(lines ...string) []Record {
 }
 
 func TestState(t *testing.T) {
+	two := Policy{Approvers: team.Approvers, Quorum: 2}
+	auto := Policy{Approvers: team.Approvers, Auto: true}
 	for _, tt := range []struct {
 		name   string
 		policy Policy
@@ -115,9 +117,24 @@ func TestState(t *testing.T) {
 		{"settle to nothing", team, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "ana settle 1 x maybe"}, "no outcome"},
 		{"unknown kind", team, []string{"ana nod 1"}, `no kind "nod"`},
 
+		{"escalate", team, []string{"d offer 1 x", "ana escalate 1"}, ""},
+		{"escalate needs the list", team, []string{"d offer 1 x", "eve escalate 1"}, `"eve" is not in`},
+
+		{"a vote taken back by another", two, []string{"d offer 1 x", "ana approve 1 x", "ben undo 1"}, "no such decision"},
+		{"one no is enough", two, []string{"d offer 1 x", "ana approve 1 x", "ben dismiss 1"}, ""},
+
+		{"auto", auto, []string{"d offer 1 x", "d auto 1 x", "r claim 1 x"}, ""},
+		{"auto while it is off", team, []string{"d offer 1 x", "d auto 1 x"}, "automatic replies are off"},
+		{"auto of another text", auto, []string{"d offer 1 x", "d auto 1 y"}, "another draft"},
+		{"auto needs no second", Policy{Approvers: []string{"ana"}, Quorum: 2, Auto: true}, []string{"d offer 1 x", "d auto 1 x", "r claim 1 x"}, ""},
+		{"auto after a no", auto, []string{"d offer 1 x", "ana dismiss 1", "d auto 1 x"}, `"ana" was first`},
+		{"undo of an auto", auto, []string{"d offer 1 x", "d auto 1 x", "ana undo 1", "r claim 1 x"}, "nobody has approved"},
+		{"an auto that was claimed before it was turned off", team, []string{"d offer 1 x", "d auto 1 x", "r claim 1 x", "ana undo 1"}, "too late"},
+
 		// Ana was on the list when tri-reply claimed what she approved.
 		{"claim of one who left", Policy{Approvers: []string{"ben"}}, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x"}, ""},
 		{"undo behind that claim", Policy{Approvers: []string{"ben"}}, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x", "ben undo 1"}, "too late"},
+		{"claim of one yes before two were needed", two, []string{"d offer 1 x", "ana approve 1 x", "r claim 1 x"}, ""},
 		{"another text of one who left", Policy{Approvers: []string{"ben"}}, []string{"d offer 1 x", "ana approve 1 y", "r claim 1 y"}, "nobody has approved"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -131,6 +148,34 @@ func TestState(t *testing.T) {
 				t.Errorf("counts %v, %q; want %q", counts, why, tt.why)
 			}
 		})
+	}
+}
+
+// Two people must say yes to the same text.
+func TestQuorum(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		lines []string
+		want  bool // approved
+	}{
+		{"one of two", []string{"d offer 1 x", "ana approve 1 x"}, false},
+		{"two of two", []string{"d offer 1 x", "ana approve 1 x", "ben approve 1 x"}, true},
+		{"twice the same person", []string{"d offer 1 x", "ana approve 1 x", "ana approve 1 x"}, false},
+		{"two different texts", []string{"d offer 1 x", "ana approve 1 x", "ben edit 1 y x"}, false},
+		{"two of the same edit", []string{"d offer 1 x", "ana edit 1 y x", "ben edit 1 y x"}, true},
+		{"one who changed their mind", []string{"d offer 1 x", "ana approve 1 x", "ana edit 1 y x", "ben approve 1 x"}, false},
+		{"a vote taken back", []string{"d offer 1 x", "ana approve 1 x", "ana undo 1", "ben approve 1 x"}, false},
+		{"votes end with the offer", []string{"d offer 1 x", "ana approve 1 x", "d offer 2 x", "ben approve 2 x"}, false},
+		{"undo of both", []string{"d offer 1 x", "ana approve 1 x", "ben approve 1 x", "ana undo 1", "ben approve 1 x"}, false},
+		{"a stranger does not count", []string{"d offer 1 x", "ana approve 1 x", "eve approve 1 x"}, false},
+	} {
+		s := NewState(Policy{Approvers: team.Approvers, Quorum: 2})
+		for _, r := range script(tt.lines...) {
+			s.Add(r)
+		}
+		if got := s.Standing("k").Approved(); got != tt.want {
+			t.Errorf("%s: approved %v", tt.name, got)
+		}
 	}
 }
 

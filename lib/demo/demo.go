@@ -160,6 +160,7 @@ func (d *demo) configure() error {
 		fmt.Sprintf("    path: %q", code),
 		"team:",
 		"  approvers: [" + operator + "]",
+		"gate: {grace_s: 0} # post at once, without time for second thoughts",
 		"investigator:",
 		"  agent: search # built in: no model, no key, no network",
 		"",

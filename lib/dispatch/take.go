@@ -353,6 +353,9 @@ func (d *Dispatcher) decide(b []byte, apply bool) error {
 	case decision.Claim, decision.Settle:
 		return nil
 	}
+	if st := d.decisions.Standing(r.Key); r.Posts() && (st.Decision == nil || st.Decision.N != r.N) {
+		return nil // somebody else must say yes too
+	}
 	if !apply {
 		return nil
 	}

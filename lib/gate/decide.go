@@ -17,7 +17,7 @@ func (g *Gate) Approve(it *Item) (decision.Record, error) {
 	if err := unsafe(g.Problems(it, text)); err != nil {
 		return decision.Record{}, err
 	}
-	return g.decide(it, decision.Record{Kind: decision.Approve, Text: text, DraftSHA256: decision.Sum(text)})
+	return g.decide(it, decision.Record{Kind: decision.Approve, Text: text, DraftSHA256: decision.Sum(text), NoFile: g.NoFile})
 }
 
 // Edit says yes to another text in the draft's place.
@@ -31,6 +31,7 @@ func (g *Gate) Edit(it *Item, text string) (decision.Record, error) {
 	}
 	return g.decide(it, decision.Record{
 		Kind: decision.Edit, Text: text, DraftSHA256: decision.Sum(text), Original: it.standing.Offer.DraftSHA256,
+		Distance: decision.Distance(it.standing.Offer.Text, text), NoFile: g.NoFile,
 	})
 }
 
@@ -49,9 +50,18 @@ func (g *Gate) Answer(it *Item, note string) (decision.Record, error) {
 	return g.decide(it, decision.Record{Kind: decision.Answer, DraftSHA256: it.offered(), Note: note})
 }
 
+// Escalate has it looked into for longer, detached, with a note.
+func (g *Gate) Escalate(it *Item, note string) (decision.Record, error) {
+	return g.decide(it, decision.Record{Kind: decision.Escalate, DraftSHA256: it.offered(), Note: note})
+}
+
 // Undo takes a yes back, as long as tri-reply has not begun to post.
 func (g *Gate) Undo(it *Item) (decision.Record, error) {
-	return g.decide(it, decision.Record{Kind: decision.Undo, DraftSHA256: it.standing.Decision.DraftSHA256})
+	r := decision.Record{Kind: decision.Undo}
+	if d := it.standing.Decision; d != nil {
+		r.DraftSHA256 = d.DraftSHA256
+	}
+	return g.decide(it, r)
 }
 
 // Settle says what became of a parked post: posted, retry or drop.
@@ -115,7 +125,7 @@ func (g *Gate) decide(it *Item, r decision.Record) (decision.Record, error) {
 }
 
 func (g *Gate) allowed() error {
-	if (decision.Policy{Approvers: g.Config.Team.Approvers}).Allows(g.By) {
+	if decision.PolicyOf(g.Config).Allows(g.By) {
 		return nil
 	}
 	err := fmt.Errorf("%q may not decide", g.By)
@@ -130,7 +140,7 @@ func (g *Gate) allowed() error {
 // counted looks into the log whether a record that was just appended counts:
 // somebody may have been faster.
 func (g *Gate) counted(r decision.Record) error {
-	state := decision.NewState(decision.Policy{Approvers: g.Config.Team.Approvers})
+	state := decision.NewState(decision.PolicyOf(g.Config))
 	return decision.NewTail(g.Home).Next(func(other decision.Record) error {
 		if counts, why := state.Add(other); other.N == r.N && !counts {
 			return refused(r, why)

@@ -27,6 +27,8 @@ type Gate struct {
 	By     string // who decides
 	Via    string // terminal, web, chat
 	Now    func() time.Time
+	// NoFile says yes without the triage file that was proposed with the draft.
+	NoFile bool
 }
 
 // Kinds of item.
@@ -57,11 +59,20 @@ type Item struct {
 	Question    string `json:"question"`
 	Badge       string `json:"badge,omitempty"`
 	Note        string `json:"note,omitempty"` // what is asked, why it failed or is parked, who approved
+	// Votes are the yeses so far, where more than one is needed.
+	Votes []Vote `json:"votes,omitempty"`
 
 	full     string // of which ID is a prefix
 	thread   *thread.Thread
 	standing *decision.Standing
 	entry    *outbox.Entry
+}
+
+// Vote is one person's yes, to the draft or to a text in its place.
+type Vote struct {
+	By   string `json:"by"`
+	At   string `json:"at"`
+	Text string `json:"text"`
 }
 
 // Waits reports whether a person is to say something.
@@ -102,7 +113,7 @@ func (g *Gate) Items() ([]*Item, error) {
 }
 
 func (g *Gate) fold() (*decision.State, error) {
-	state := decision.NewState(decision.Policy{Approvers: g.Config.Team.Approvers})
+	state := decision.NewState(decision.PolicyOf(g.Config))
 	err := decision.NewTail(g.Home).Next(func(r decision.Record) error {
 		state.Add(r)
 		return nil
@@ -134,6 +145,9 @@ func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {
 		it.Kind = Shadow
 	case st.Open(g.Now()):
 		it.Kind, it.Until = Draft, st.Offer.ExpiresAt
+		for _, v := range st.Votes {
+			it.Votes = append(it.Votes, Vote{v.By, v.At, v.Text})
+		}
 	case st.Claimed:
 		it.Kind, it.Note = Posting, "approved by "+st.Decision.By
 	case st.Approved():

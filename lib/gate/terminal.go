@@ -131,6 +131,9 @@ func (t *Terminal) Word(kind, name, note string) error {
 	case decision.Dismiss:
 		r, err = t.Dismiss(it, note)
 		done = "dismissed; nothing is posted"
+	case decision.Escalate:
+		r, err = t.Escalate(it, note)
+		done = "it is looked into for longer"
 	case decision.Answer:
 		r, err = t.Answer(it, note)
 		done = "answered; it is investigated with that"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	"tri/lib/decision"
 	"tri/lib/outbox"
@@ -118,8 +119,12 @@ func (p *poster) fold(r decision.Record) error {
 		return nil
 	}
 	switch r.Kind {
-	case decision.Approve, decision.Edit:
-		p.add(r.ID(), p.state.Standing(r.Key))
+	case decision.Approve, decision.Edit, decision.Auto:
+		st := p.state.Standing(r.Key)
+		if st.Decision == nil || st.Decision.N != r.N {
+			return nil // somebody else must say yes too
+		}
+		p.add(r.ID(), st).due = p.graceEnds(&r)
 	case decision.Claim:
 		p.add(r.ID(), p.state.Claim(r.ID())).claimed = true
 		if p.lines[r.ID()] {
@@ -129,6 +134,16 @@ func (p *poster) fold(r decision.Record) error {
 		p.settles[r.Post] = append(p.settles[r.Post], r)
 	}
 	return nil
+}
+
+// graceEnds is until when a yes can be taken back before anything is posted.
+func (p *poster) graceEnds(r *decision.Record) time.Time {
+	now := p.Now()
+	at, err := time.Parse(time.RFC3339, r.At)
+	if err != nil || at.After(now) {
+		at = now // another machine's clock must not hold a post back for longer
+	}
+	return at.Add(p.Grace)
 }
 
 // add returns the job of a draft, made where there is none.

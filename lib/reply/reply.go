@@ -23,6 +23,7 @@ import (
 type Options struct {
 	Home   *disk.Home
 	Policy decision.Policy
+	Grace  time.Duration        // between a yes and its post, for second thoughts
 	Sinks  map[string]chat.Sink // by platform
 	// Recheck says why the ground of an approved offer has shifted, "" while it
 	// stands.

@@ -222,6 +222,33 @@ func TestApprovedIsPostedOnce(t *testing.T) {
 	}
 }
 
+// Nothing is posted while a yes can still be taken back.
+func TestGrace(t *testing.T) {
+	w := newWorld(t)
+	o := w.offer("local.dev.1", 1, "It is 5.")
+	w.say(decision.Approve, o)
+	opts := w.options(nil)
+	opts.Grace = 10 * time.Second
+	opts.pause = func(_ context.Context, _ <-chan struct{}, until time.Time) error {
+		if !until.Equal(start.Add(10 * time.Second)) {
+			t.Errorf("waits until %v", until)
+		}
+		if w.now.Equal(start) {
+			w.say(decision.Undo, o)
+		}
+		w.now = until
+		return nil
+	}
+	if err := Run(context.Background(), opts); err != nil || len(w.chat.stands) != 0 {
+		t.Fatalf("posted what was taken back: %+v, %v", w.chat.stands, err)
+	}
+	w.say(decision.Approve, o)
+	opts.pause = w.options(nil).pause
+	if err := Run(context.Background(), opts); err != nil || len(w.chat.stands) != 1 || !w.now.Equal(start.Add(20*time.Second)) {
+		t.Fatalf("stands %+v at %v, %v", w.chat.stands, w.now, err)
+	}
+}
+
 func asJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"tri/lib/decision"
 	"tri/lib/outbox"
@@ -83,7 +84,7 @@ func (p *poster) reply(j *job) outbox.Reply {
 	r := outbox.Reply{
 		Platform: offer.Target.Platform, ChatID: offer.Target.ChatID, ReplyToMessageID: offer.Target.ReplyToID,
 		PostedAt: stamp(p.Now()), ReplyText: said.Text,
-		Key: j.st.Key, Cycle: j.st.Cycle, DraftSHA256: said.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: said.By,
+		Key: j.st.Key, Cycle: j.st.Cycle, DraftSHA256: said.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: approvedBy(j.st),
 	}
 	if m := offer.Meta; m != nil {
 		r.InvestigatorTaskID, r.ValidatorVerdict = m.InvestigatorTaskID, m.ValidatorVerdict
@@ -123,4 +124,18 @@ func (p *poster) file(j *job) error {
 		j.parts[i] = nil
 	}
 	return nil
+}
+
+// approvedBy names everybody whose yes to the text counted.
+func approvedBy(st *decision.Standing) string {
+	names := []string{}
+	for _, v := range st.Votes {
+		if v.DraftSHA256 == st.Decision.DraftSHA256 {
+			names = append(names, v.By)
+		}
+	}
+	if len(names) == 0 {
+		return st.Decision.By // from a time, or a list, in which it counted alone
+	}
+	return strings.Join(names, ", ")
 }

@@ -112,7 +112,7 @@ type ofCycle struct {
 
 // words reads what was decided and which cycles have their reply.
 func words(h *disk.Home, cfg *config.Config) (standing func(string) *decision.Standing, settled map[ofCycle]bool, err error) {
-	state := decision.NewState(decision.Policy{Approvers: cfg.Team.Approvers})
+	state := decision.NewState(decision.PolicyOf(cfg))
 	rs, err := decision.Read(h)
 	for _, r := range rs {
 		state.Add(r)

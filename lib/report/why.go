@@ -208,7 +208,7 @@ func (t *teller) running() {
 func (t *teller) decisions(cfg *config.Config) {
 	rs, err := decision.Read(t.home)
 	t.trouble(err)
-	state := decision.NewState(decision.Policy{Approvers: cfg.Team.Approvers})
+	state := decision.NewState(decision.PolicyOf(cfg))
 	for _, r := range rs {
 		counts, why := state.Add(r)
 		if r.Key != t.story.Key {

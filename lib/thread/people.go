@@ -155,9 +155,11 @@ func (t *Thread) decision(in Input) {
 	}
 	note := func(text string) { t.Notes = append(t.Notes, Note{By: d.By, At: d.At, Text: text}) }
 	switch d.Kind {
-	case decision.Approve, decision.Edit:
+	case decision.Approve, decision.Edit, decision.Auto:
 		t.UserApprovedAt = &d.At
-		t.planFile()
+		if !d.NoFile {
+			t.planFile()
+		}
 	case decision.Undo:
 		t.UserApprovedAt, t.TriageFilePath = nil, nil
 		if len(t.Pending) > 0 {
@@ -166,11 +168,14 @@ func (t *Thread) decision(in Input) {
 	case decision.Dismiss:
 		t.close(d.At, strings.TrimSuffix("dismissed: "+d.Note, ": "))
 		t.next(d.At)
-	case decision.Redo, decision.Answer:
+	case decision.Redo, decision.Answer, decision.Escalate:
+		t.IsEscalated = t.IsEscalated || d.Kind == decision.Escalate
 		if d.Kind == decision.Answer && t.Asked != "" {
 			note("Asked: " + t.Asked)
 		}
-		note(d.Note)
+		if d.Note != "" {
+			note(d.Note)
+		}
 		t.Asked = ""
 		t.begin(d.At, "the operator asked for another round")
 	case decision.Revoke:

@@ -1,0 +1,37 @@
+package decision
+
+// maxDistance is how much of two texts is compared, in characters: a post is
+// shorter.
+const maxDistance = 8000
+
+// Distance is how many characters have to be added, taken away or replaced to
+// make b of a (Levenshtein).
+func Distance(a, b string) int {
+	from, to := []rune(a), []rune(b)
+	for len(from) > 0 && len(to) > 0 && from[0] == to[0] {
+		from, to = from[1:], to[1:]
+	}
+	for len(from) > 0 && len(to) > 0 && from[len(from)-1] == to[len(to)-1] {
+		from, to = from[:len(from)-1], to[:len(to)-1]
+	}
+	if len(from) > maxDistance || len(to) > maxDistance {
+		return max(len(from), len(to)) // at most as far
+	}
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range from {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, s := range to {
+			cost := diagonal
+			if r != s {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(to)]
+}
