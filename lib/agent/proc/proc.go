@@ -49,6 +49,10 @@ type Spec struct {
 	Dir    string   // where it works: the codebase
 	Env    []string // KEY=value, all of it
 	Prompt string   // its standard input
+	// Talk is given the program's standard input in place of Prompt, once it has
+	// started, and must not block. A write to it fails when the program is dead;
+	// closing it is the end of input. May be nil.
+	Talk   func(in io.WriteCloser)
 	RunDir string   // keeps prompt.md, transcript.ndjson, stderr.txt; "" keeps nothing
 	Hold   *os.File // inherited by every process of the run; may be nil
 	// Sandbox is the configuration's word: "off", or anything else for walls around
@@ -101,6 +105,9 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 	if err := <-started; err != nil {
 		return Exit{}, errors.Join(startError(s.Argv, err), r.close())
 	}
+	if s.Talk != nil {
+		s.Talk(r.talk)
+	}
 	r.readers.Add(2)
 	go r.stdout()
 	go r.stderr()
@@ -135,7 +142,7 @@ type running struct {
 	mu     sync.Mutex
 	reaped bool // the group's number may belong to others from here on
 
-	stdin                  *os.File
+	stdin, talk            *os.File // talk is the other end of stdin where the Spec has a Talk
 	outR, outW, errR, errW *os.File
 	transcript, complaints io.WriteCloser
 	readers                sync.WaitGroup
@@ -150,7 +157,12 @@ func (r *running) open() (err error) {
 	rand.Read(nonce)
 	r.mark = mark + hex.EncodeToString(nonce)
 	r.transcript, r.complaints = discard{}, discard{}
-	if r.stdin, err = r.prompt(); err != nil {
+	if s := r.spec; s.Talk != nil {
+		r.stdin, r.talk, err = os.Pipe()
+	} else {
+		r.stdin, err = r.prompt()
+	}
+	if err != nil {
 		return err
 	}
 	if r.outR, r.outW, err = os.Pipe(); err != nil {
@@ -217,8 +229,8 @@ func (r *running) live(started chan<- error) {
 	defer runtime.UnlockOSThread()
 	err := r.cmd.Start()
 	// The program has its own; while ours are open the pipes have no end.
-	err = errors.Join(err, r.outW.Close(), r.errW.Close())
-	r.outW, r.errW = nil, nil
+	err = errors.Join(err, r.outW.Close(), r.errW.Close(), r.stdin.Close())
+	r.outW, r.errW, r.stdin = nil, nil, nil
 	started <- err
 	if err != nil {
 		return
@@ -291,7 +303,7 @@ func status(p *os.ProcessState) int {
 
 func (r *running) close() error {
 	err := errors.Join(r.failedOut, r.failedErr)
-	for _, f := range []*os.File{r.stdin, r.outR, r.outW, r.errR, r.errW} {
+	for _, f := range []*os.File{r.stdin, r.talk, r.outR, r.outW, r.errR, r.errW} {
 		if f != nil {
 			_ = f.Close() // nothing was written by us through them
 		}
