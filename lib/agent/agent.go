@@ -79,6 +79,9 @@ type Server struct {
 	URL     string
 	Env     []string // names of variables that it may see
 	Tools   []string // the only ones offered
+
+	TokenEnv string   // the variable whose value is URL's bearer token; "" is none
+	Reach    []string // host:port that it is reached at, and that Command may dial
 }
 
 // Kinds of event.

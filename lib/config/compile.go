@@ -69,8 +69,9 @@ func (c *Config) compile(f *faults) {
 	c.Gate.compile(f)
 	c.AutoReply.compile(f)
 	c.checkNames(f)
-	c.checkAgent(f, "investigator", c.Investigator)
-	c.checkAgent(f, "validator", c.Validator)
+	c.Investigator.compile(f, "investigator")
+	c.Validator.compile(f, "validator")
+	c.compileServers(f)
 }
 
 func (c *Config) checkNames(f *faults) {
@@ -84,20 +85,6 @@ func (c *Config) checkNames(f *faults) {
 	for i, chat := range c.WatchedChats {
 		if chat.Codebase != "" && !names[chat.Codebase] {
 			f.add(fmt.Errorf("no codebase is called %q", chat.Codebase), "watched_chats", i, "codebase")
-		}
-	}
-}
-
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-func (c *Config) checkAgent(f *faults, key string, a Agent) {
-	if a.Agent == "exec" && len(a.Command) == 0 {
-		f.add(errors.New("exec needs a command: the program and its arguments, as a list"), key, "agent")
-	}
-	for i, name := range a.Env {
-		if !envName.MatchString(name) {
-			name, _, _ = strings.Cut(name, "=")
-			f.add(fmt.Errorf("%q: a variable's name is wanted, never its value", name), key, "env", i)
 		}
 	}
 }

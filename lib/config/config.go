@@ -11,6 +11,7 @@ type Config struct {
 	Team          Team           `yaml:"team"`
 	Investigator  Agent          `yaml:"investigator"`
 	Validator     Agent          `yaml:"validator"`
+	MCPServers    []Server       `yaml:"mcp_servers"` // given to agents that investigate
 	Escalation    Escalation     `yaml:"escalation"`
 	Codebases     []Codebase     `yaml:"codebases"`
 	Knowledge     []string       `yaml:"knowledge"` // folders of notes that hints come from
@@ -62,25 +63,6 @@ type Team struct {
 	Approvers []string `yaml:"approvers"` // who may approve; empty: nobody
 	Language  string   `yaml:"language"`  // the operator's; default en
 }
-
-// Agent is which program investigates or validates.
-type Agent struct {
-	Agent             string   `yaml:"agent"`   // search, claude, exec; validator also none (default)
-	Command           []string `yaml:"command"` // argv of exec; of claude, the program (default claude)
-	Model             string   `yaml:"model"`
-	MaxRounds         int      `yaml:"max_rounds"`           // default 2; validator 1
-	HardCapRuntimeMin float64  `yaml:"hard_cap_runtime_min"` // default 5
-	MaxBudgetUSD      float64  `yaml:"max_budget_usd"`       // of one run; 0 is no limit
-	Env               []string `yaml:"env"`                  // names of variables that the agent may see
-
-	// Home is the folder below which the built-in search keeps its indexes; "" is
-	// nowhere. The program sets it.
-	Home string `yaml:"-"`
-}
-
-// Searches reports whether the agent has use for what a search finds: every one
-// but the search itself.
-func (a Agent) Searches() bool { return a.Agent != "" && a.Agent != "search" && a.Agent != "none" }
 
 // Escalation is triage §3.5's part; used by tri-escalate.
 type Escalation struct {

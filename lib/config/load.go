@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -41,20 +42,12 @@ func (c *Config) fill() {
 	str(&c.Sandbox, "required")
 	c.Chat.fill()
 	c.Gate.fill()
+	c.Investigator.fill("search", 2)
+	c.Validator.fill("none", 1)
 	str(&c.Classifier.OtherBots, "ignore")
 	str(&c.Team.Language, "en")
-	str(&c.Investigator.Agent, "search")
-	str(&c.Validator.Agent, "none")
-	num(&c.Investigator.HardCapRuntimeMin, 5)
-	num(&c.Validator.HardCapRuntimeMin, 5)
 	num(&c.Escalation.ExpectedRuntimeMinThreshold, 10)
 	num(&c.Dispatch.OfferExpiresH, 72)
-	if c.Investigator.MaxRounds == 0 {
-		c.Investigator.MaxRounds = 2
-	}
-	if c.Validator.MaxRounds == 0 {
-		c.Validator.MaxRounds = 1
-	}
 	if c.Dispatch.Concurrency == 0 {
 		c.Dispatch.Concurrency = 3
 	}
@@ -171,7 +164,7 @@ func (c *Config) anchor(dir string) {
 		}
 	}
 	fix(&c.Chat.Local.Dir)
-	for _, file := range c.Chat.files() {
+	for _, file := range slices.Concat(c.Chat.files(), c.Investigator.files(), c.Validator.files()) {
 		fix(file)
 	}
 	fix(&c.Escalation.TranscriptDir)

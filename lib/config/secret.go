@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -15,15 +16,17 @@ const maxSecret = 16 << 10
 
 // Secret reads a secret from the environment, or else from a file that only we
 // can read. It is never in the configuration itself, nor in a flag.
-func (c *Config) Secret(env, file string) (string, error) {
+func (c *Config) Secret(env, file string) (string, error) { return secret(env, file) }
+
+func secret(env, file string) (string, error) {
 	if v := os.Getenv(env); env != "" && v != "" {
 		return v, nil
 	}
 	if file == "" {
 		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("no token: $%s is empty", env)), "set it, or name a token_file of mode 0600")
 	}
-	secret, err := readSecret(file)
-	return secret, sysexit.With(sysexit.NoPerm, err)
+	v, err := readSecret(file)
+	return v, sysexit.With(sysexit.NoPerm, err)
 }
 
 // readSecret looks at the file that it has open, so that nobody can put another
@@ -67,10 +70,25 @@ func (c *Config) Secrets() []string {
 			secrets = append(secrets, v)
 		}
 	}
-	for _, name := range append([]string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, append(c.Investigator.Env, c.Validator.Env...)...) {
-		if v := os.Getenv(name); len(v) >= 12 {
+	names := slices.Concat([]string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, c.Investigator.Env, c.Validator.Env)
+	for _, a := range []Agent{c.Investigator, c.Validator} {
+		if v, err := a.Key(); err == nil {
 			secrets = append(secrets, v)
 		}
 	}
-	return secrets
+	for _, s := range c.MCPServers {
+		names = append(append(names, s.Env...), s.TokenEnv)
+	}
+	return append(secrets, values(names)...)
+}
+
+// values are those of variables, where they are long enough to be a secret.
+func values(names []string) []string {
+	var found []string
+	for _, name := range names {
+		if v := os.Getenv(name); len(v) >= 12 && !slices.Contains(found, v) {
+			found = append(found, v)
+		}
+	}
+	return found
 }

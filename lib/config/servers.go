@@ -1,0 +1,93 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Server is a tool server of the Model Context Protocol that investigating agents
+// are given: a Command that is started, or a URL that is reached.
+type Server struct {
+	Name    string   `yaml:"name"`
+	Command []string `yaml:"command"`
+	URL     string   `yaml:"url"`
+	Env     []string `yaml:"env"` // names of variables that Command sees
+	// TokenEnv names the variable whose value is sent to URL as a bearer token.
+	TokenEnv string   `yaml:"token_env"`
+	Tools    []string `yaml:"tools"`   // the only ones offered: those that read
+	Network  []string `yaml:"network"` // endpoints that Command may dial, host:port
+}
+
+var (
+	serverName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	toolName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+)
+
+// writing are words at the beginning of a tool's name that say that it changes
+// something.
+var writing = strings.Fields(`add ack acknowledge append approve assign cancel close commit create delete deploy disable drop edit enable insert
+invite kill merge move mute patch post publish put push remove rename replace reset resolve restart rollback save schedule send set silence
+start stop submit trigger unmute update upload upsert write`)
+
+// compileServers names, with its line, what the schema cannot see.
+func (c *Config) compileServers(f *faults) {
+	seen := map[string]bool{}
+	for i, s := range c.MCPServers {
+		at := func(key ...any) []any { return append([]any{"mcp_servers", i}, key...) }
+		switch {
+		case !serverName.MatchString(s.Name):
+			f.add(fmt.Errorf("%q: want small letters, digits, - and _, since tools are called by it", s.Name), at("name")...)
+		case seen[s.Name]:
+			f.add(fmt.Errorf("two servers are called %q", s.Name), at("name")...)
+		}
+		seen[s.Name] = true
+		if (len(s.Command) > 0) == (s.URL != "") {
+			f.add(errors.New("needs a command or a url, and not both"), at()...)
+		}
+		if s.URL != "" {
+			_, err := webURL(s.URL)
+			f.add(err, at("url")...)
+		}
+		if s.TokenEnv != "" {
+			f.add(variable(s.TokenEnv), at("token_env")...)
+		}
+		for k, name := range s.Env {
+			f.add(variable(name), at("env", k)...)
+		}
+		for k, name := range s.Network {
+			f.add(hostPort(name), at("network", k)...)
+		}
+		if len(s.Tools) == 0 {
+			f.add(errors.New("needs tools: the names of those that may be used; there is no word for all"), at("name")...)
+		}
+		for k, name := range s.Tools {
+			f.add(readTool(name), at("tools", k)...)
+		}
+	}
+}
+
+// readTool refuses a tool whose own name says that it changes something. That is
+// to catch a slip: whether a tool only reads is for who names it here to know.
+func readTool(name string) error {
+	if !toolName.MatchString(name) {
+		return fmt.Errorf("%q: want the name of one tool", name)
+	}
+	if first := firstWord(name); slices.Contains(writing, first) {
+		return fmt.Errorf("%q: its name says that it changes something (%s): only tools that read are given to agents", name, first)
+	}
+	return nil
+}
+
+// firstWord is create of create_issue, create-issue and createIssue.
+func firstWord(name string) string {
+	for i, r := range name {
+		if i > 0 && (strings.ContainsRune("_.-", r) || unicode.IsUpper(r) && !unicode.IsUpper(rune(name[i-1]))) {
+			return strings.ToLower(name[:i])
+		}
+	}
+	return strings.ToLower(name)
+}
