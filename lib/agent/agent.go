@@ -55,6 +55,9 @@ type Task struct {
 	Shell []string
 	// Servers are the tool servers that an agent which speaks MCP is given.
 	Servers []Server
+	// Env are further variables that the program sees, KEY=value; what the
+	// configuration names comes first.
+	Env []string
 	// MaxTurns and MaxCostUSD are told to programs that can hold them themselves;
 	// whoever supervises holds them in any case. 0 is no limit.
 	MaxTurns   int
