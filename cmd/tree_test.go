@@ -20,11 +20,12 @@ var levels = []struct {
 	{"frame", []string{"tri/lib/cli"}},
 	{"work", []string{"tri/lib/classify", "tri/lib/conversation", "tri/lib/dispatch", "tri/lib/investigate", "tri/lib/validate", "tri/lib/gate",
 		"tri/lib/report", "tri/lib/audit", "tri/lib/watch", "tri/lib/reply", "tri/lib/health", "tri/lib/drill", "tri/lib/setup", "tri/lib/demo", "tri/lib/front"}},
+	{"supervisor", []string{"tri/lib/agent/supervise"}},
 	{"adapter list", []string{"tri/lib/agent/all", "tri/lib/chat/sources", "tri/lib/chat/sinks"}},
 	{"adapter", []string{"tri/lib/agent/", "tri/lib/chat/"}},
 	{"port", []string{"tri/lib/agent", "tri/lib/chat"}},
 	{"noun", []string{"tri/lib/event", "tri/lib/thread", "tri/lib/evidence", "tri/lib/draft", "tri/lib/verdict",
-		"tri/lib/decision", "tri/lib/outbox", "tri/lib/run", "tri/lib/budget", "tri/lib/question"}},
+		"tri/lib/decision", "tri/lib/outbox", "tri/lib/run", "tri/lib/budget", "tri/lib/question", "tri/lib/signal"}},
 	{"base", []string{"tri/lib/ndjson", "tri/lib/stream", "tri/lib/disk", "tri/lib/config", "tri/lib/query",
 		"tri/lib/prompt", "tri/lib/rank", "tri/lib/term", "tri/lib/sysexit", "tri/schemas", "tri/examples"}},
 }

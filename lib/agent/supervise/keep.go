@@ -1,0 +1,258 @@
+package supervise
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"tri/lib/agent"
+	"tri/lib/disk"
+	"tri/lib/draft"
+	"tri/lib/run"
+	"tri/lib/sysexit"
+)
+
+const (
+	stateName  = "state.json"
+	streamName = "raw/stream.jsonl"
+)
+
+// Artifacts are the files of a run that somebody can go on with, the best first.
+var Artifacts = []string{"result.json", "return.json", "changes.patch", "report.md", "plan.md", "transcript.ndjson", streamName}
+
+// keeper writes a run's state and stream. A nil one keeps nothing.
+type keeper struct {
+	home   *disk.Home
+	stream *os.File
+	saved  time.Time
+}
+
+// event is a line of raw/stream.jsonl.
+type event struct {
+	At string `json:"at"`
+	agent.Event
+}
+
+func openKeeper(dir string) (*keeper, error) {
+	h, err := disk.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	k := &keeper{home: h}
+	if err := h.MkdirAll(path.Dir(streamName)); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	k.stream, err = h.Root().OpenFile(streamName, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err == nil {
+		err = mend(k.stream)
+	}
+	if err != nil {
+		return nil, errors.Join(sysexit.With(sysexit.IO, fmt.Errorf("keep events of the run: %w", err)), k.close())
+	}
+	return k, nil
+}
+
+// mend closes a line that a try before this one was killed in.
+func mend(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, info.Size()-1); err != nil || last[0] == '\n' {
+		return err
+	}
+	_, err = f.WriteString("\n")
+	return err
+}
+
+func (k *keeper) load() (run.State, error) {
+	s, err := load(k.home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return run.State{}, nil
+	}
+	return s, err
+}
+
+func load(h *disk.Home) (s run.State, err error) {
+	b, err := h.ReadFile(stateName)
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
+	if err != nil {
+		return s, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", stateName, err))
+	}
+	return s, nil
+}
+
+func save(h *disk.Home, s *run.State) error {
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", stateName, err)
+	}
+	return h.Replace(stateName, append(b, '\n'))
+}
+
+// due reports whether state.json is old enough to be written for a heartbeat.
+func (k *keeper) due(now time.Time) bool { return k != nil && now.Sub(k.saved) >= every }
+
+func (k *keeper) save(s *run.State, now time.Time) error {
+	if k == nil {
+		return nil
+	}
+	k.saved = now
+	return save(k.home, s)
+}
+
+// note appends an event to the stream, in one write.
+func (k *keeper) note(e agent.Event, now time.Time) error {
+	if k == nil {
+		return nil
+	}
+	e.Text = cut(strings.ToValidUTF8(e.Text, "\ufffd"), maxText)
+	line, err := json.Marshal(event{stamp(now), e})
+	if err == nil {
+		_, err = k.stream.Write(append(line, '\n'))
+	}
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("keep events of the run: %w", err))
+	}
+	return nil
+}
+
+// maxText is the most that is kept of one event's words, in bytes; the program's
+// own output has them all.
+const maxText = 16 << 10
+
+// artifact is the best file that the run has left so far.
+func (k *keeper) artifact() string {
+	if k == nil {
+		return ""
+	}
+	return artifact(k.home)
+}
+
+func artifact(h *disk.Home) string {
+	for _, name := range Artifacts {
+		if info, err := h.Root().Stat(name); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+func (k *keeper) close() error {
+	if k == nil {
+		return nil
+	}
+	var err error
+	if k.stream != nil {
+		err = errors.Join(k.stream.Sync(), k.stream.Close())
+	}
+	return errors.Join(err, k.home.Close())
+}
+
+// Load reads state.json of a run's folder. fs.ErrNotExist where there is none.
+func Load(dir string) (run.State, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return run.State{}, sysexit.With(sysexit.IO, err)
+	}
+	defer root.Close()
+	b, err := root.ReadFile(stateName)
+	var s run.State
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
+	if err != nil {
+		return run.State{}, sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", filepath.Join(dir, stateName), err))
+	}
+	return s, nil
+}
+
+// Update changes state.json of a run's folder, durably; where there is none, change
+// is given the zero State. It is for the run's wrapper, which alone may, and not
+// while Run is under way.
+func Update(dir string, change func(*run.State)) error {
+	h, err := disk.Open(dir)
+	if err != nil {
+		return err
+	}
+	s, err := load(h)
+	if errors.Is(err, fs.ErrNotExist) {
+		s, err = run.State{}, nil
+	}
+	if err == nil {
+		change(&s)
+		err = save(h, &s)
+	}
+	return errors.Join(err, h.Close())
+}
+
+// add sums what two tries took. What one of them does not know the sum does not
+// know either, except the cost, which is then at least what is known.
+func add(a, b *draft.Usage) *draft.Usage {
+	if a == nil || b == nil {
+		sum := a
+		if a == nil {
+			sum = b
+		}
+		if sum == nil {
+			return nil
+		}
+		return new(*sum)
+	}
+	sum := draft.Usage{
+		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens,
+		TokensUnknown: a.TokensUnknown || b.TokensUnknown,
+		DurationMS:    a.DurationMS + b.DurationMS, Turns: a.Turns + b.Turns,
+	}
+	for _, cost := range []*float64{a.CostUSD, b.CostUSD} {
+		if cost != nil {
+			if sum.CostUSD == nil {
+				sum.CostUSD = new(float64)
+			}
+			*sum.CostUSD += *cost
+		}
+	}
+	return &sum
+}
+
+// describe says in one line what the agent does.
+func describe(e agent.Event) string {
+	if e.Tool != "" {
+		return oneLine(e.Tool+" "+e.Text, 200)
+	}
+	return oneLine(e.Text, 200)
+}
+
+// oneLine makes outside text one line without control characters, of at most n
+// bytes.
+func oneLine(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(cut(s, 4*n), "\ufffd"))
+	return cut(strings.Join(strings.Fields(s), " "), n)
+}
+
+// cut shortens s to n bytes, between characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,353 @@
+// Package supervise watches over any agent: what it does is kept as it does it
+// (state.json, raw/stream.jsonl), it is ended when it goes silent or has used up
+// what it was given, and how it failed is told in one of the kinds of lib/agent.
+// All of that is done outside the agent and believes none of its promises.
+package supervise
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/draft"
+	"tri/lib/run"
+)
+
+// DefaultStall is how long a run may neither say nor work.
+const DefaultStall = 5 * time.Minute
+
+// How often state.json is written while nothing but the heartbeat moves, how long
+// CPU time is measured for, and which share of one processor counts as work: a
+// program that only waits still wakes up now and then.
+const (
+	every  = time.Second
+	sample = 5 * time.Second
+	busy   = 0.01
+)
+
+// ErrAbandon, as the cause of a context's end, says that a person gave the run
+// up. Any other cancellation leaves a run that can be taken up again.
+var ErrAbandon = errors.New("given up by a person")
+
+// Limits are what one run may take; 0 is no limit, except of Stall.
+type Limits struct {
+	Wall    time.Duration
+	Stall   time.Duration // neither a word nor work; 0 is DefaultStall, below 0 never
+	Turns   int
+	Tokens  int64 // in and out
+	CostUSD float64
+}
+
+// Options are how a run is watched.
+type Options struct {
+	Limits
+	// Dir is the run's folder; "" is Task.Dir, and where that is "" too nothing is
+	// kept.
+	Dir        string
+	ConfigHash string
+	// Open leaves a run that succeeded ACTIVE: whoever called says with Update what
+	// it came to.
+	Open bool
+
+	Now  func() time.Time // nil: time.Now
+	Tick <-chan time.Time // when to look; nil: every second
+	// CPU is the processor time that a process and its descendants have used; nil
+	// asks the system.
+	CPU func(pid int) time.Duration
+}
+
+// Agent is an agent under supervision. It is safe for concurrent use if the agent
+// is, for runs of different folders.
+type Agent struct {
+	agent.Agent
+	Options
+}
+
+// Wrap puts a under supervision.
+func Wrap(a agent.Agent, o Options) *Agent {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.CPU == nil {
+		o.CPU = cpuTime
+	}
+	o.Stall = cmp.Or(o.Stall, DefaultStall)
+	return &Agent{a, o}
+}
+
+// Ability is that of the agent.
+func (a *Agent) Ability() agent.Ability { return agent.Abilities(a.Agent) }
+
+// Run runs the task. An error carries its kind of failure; the result tells what
+// was used in any case. state.json counts that together with what tries before
+// this one took.
+func (a *Agent) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w := &watch{options: a.Options, cancel: cancel, told: t.Watch, began: a.Now()}
+	if w.options.Dir == "" {
+		w.options.Dir = t.Dir
+	}
+	if err := w.open(); err != nil {
+		return agent.Result{}, err
+	}
+	t.Watch = w.event
+	t.MaxTurns = cmp.Or(t.MaxTurns, a.Turns)
+	t.MaxCostUSD = cmp.Or(t.MaxCostUSD, a.CostUSD)
+	stop := w.look()
+	res, err := a.Agent.Run(ctx, t)
+	stop()
+	return w.close(ctx, res, err)
+}
+
+// watch is one run under supervision.
+type watch struct {
+	options Options
+	cancel  context.CancelCauseFunc
+	told    func(agent.Event)
+	began   time.Time
+	keep    *keeper // nil: nothing is kept
+
+	mu      sync.Mutex
+	ended   bool
+	state   run.State
+	earlier *draft.Usage // what tries before this one took
+	usage   *draft.Usage // what this one has told
+	beat    time.Time    // the last sign of life
+	cpu     time.Duration
+	sampled time.Time
+	limit   error // why we ended it
+	lost    error // state could not be kept
+}
+
+func (w *watch) open() error {
+	w.beat, w.sampled = w.began, w.began
+	if w.options.Dir != "" {
+		var err error
+		if w.keep, err = openKeeper(w.options.Dir); err != nil {
+			return err
+		}
+		if w.state, err = w.keep.load(); err != nil {
+			return errors.Join(err, w.keep.close())
+		}
+	}
+	w.earlier = w.state.Usage
+	s := &w.state
+	s.Status, s.PID, s.Agent, s.Wrapper = run.Active, nil, run.Process{}, run.ProcessOf(os.Getpid())
+	s.EndedAt, s.Failure, s.Doing = nil, nil, ""
+	s.StartedAt = cmp.Or(s.StartedAt, stamp(w.began))
+	s.ConfigHash = cmp.Or(w.options.ConfigHash, s.ConfigHash)
+	s.LastHeartbeat = new(stamp(w.began))
+	w.cpu = w.options.CPU(os.Getpid())
+	if err := w.keep.save(s, w.began); err != nil {
+		return errors.Join(err, w.keep.close())
+	}
+	return nil
+}
+
+// look starts looking after the run, and gives what ends that.
+func (w *watch) look() (stop func()) {
+	tick, release := w.options.Tick, func() {}
+	if tick == nil {
+		t := time.NewTicker(every)
+		tick, release = t.C, t.Stop
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick:
+				w.glance()
+			}
+		}
+	}()
+	return func() {
+		release()
+		close(end)
+		<-ended
+	}
+}
+
+// event takes in what the agent was seen to do.
+func (w *watch) event(e agent.Event) {
+	if w.told != nil {
+		w.told(e)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	now := w.options.Now()
+	w.beat = now
+	w.fail(w.keep.note(e, now))
+	s := &w.state
+	at := s.LastHeartbeat
+	s.LastHeartbeat = new(stamp(now))
+	if doing := describe(e); doing != "" {
+		s.Doing = doing
+	}
+	changed := at == nil
+	if e.SessionID != "" && (s.SessionID == nil || *s.SessionID != e.SessionID) {
+		s.SessionID, changed = &e.SessionID, true
+	}
+	if e.PID > 0 && (s.PID == nil || *s.PID != e.PID) {
+		s.PID, s.Agent, changed = &e.PID, run.ProcessOf(e.PID), true
+		w.cpu, w.sampled = w.options.CPU(e.PID), now
+	}
+	if e.Usage != nil {
+		w.usage = e.Usage
+		s.Usage = add(w.earlier, w.usage)
+		w.hold()
+	}
+	w.save(now, changed)
+}
+
+// glance looks whether the run still lives and may go on.
+func (w *watch) glance() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	now := w.options.Now()
+	if w.works(now) {
+		w.beat = now
+		w.state.LastHeartbeat = new(stamp(now))
+	}
+	o, changed := w.options, false
+	if o.Wall > 0 && now.Sub(w.began) >= o.Wall {
+		w.stop(over("wall clock", o.Wall))
+	}
+	if o.Stall > 0 && now.Sub(w.beat) >= o.Stall && w.state.Status == run.Active {
+		w.state.Status, changed = run.Stalled, true
+		w.stop(fmt.Errorf("stalled: neither a word nor work for %v", o.Stall))
+	}
+	w.save(now, changed)
+}
+
+// works reports whether the run's processes have used the processor since they
+// were last looked at.
+func (w *watch) works(now time.Time) bool {
+	span := now.Sub(w.sampled)
+	if span < sample {
+		return false
+	}
+	pid := os.Getpid() // an agent that is part of us, or has not said yet
+	if w.state.PID != nil {
+		pid = *w.state.PID
+	}
+	used := w.options.CPU(pid)
+	worked := used - w.cpu
+	w.cpu, w.sampled = used, now
+	return worked.Seconds() >= busy*span.Seconds()
+}
+
+// hold ends the run when what it tells of has passed a limit.
+func (w *watch) hold() {
+	u, o := w.usage, w.options
+	switch {
+	case o.Turns > 0 && u.Turns > o.Turns:
+		w.stop(over("turns", o.Turns))
+	case o.Tokens > 0 && u.InputTokens+u.OutputTokens > o.Tokens:
+		w.stop(over("tokens", o.Tokens))
+	case o.CostUSD > 0 && u.CostUSD != nil && *u.CostUSD > o.CostUSD:
+		w.stop(over("cost", fmt.Sprintf("%v USD", o.CostUSD)))
+	}
+}
+
+// stop ends the run for a limit.
+func (w *watch) stop(why error) {
+	if w.limit == nil {
+		w.limit = why
+		w.cancel(why)
+	}
+}
+
+func over(budget string, limit any) error {
+	return fmt.Errorf("its budget is used up: %s, %v", budget, limit)
+}
+
+func (w *watch) save(now time.Time, atOnce bool) {
+	if atOnce || w.keep.due(now) {
+		w.fail(w.keep.save(&w.state, now))
+	}
+}
+
+// fail ends a run whose state cannot be kept.
+func (w *watch) fail(err error) {
+	if err != nil && w.lost == nil {
+		w.lost = err
+		w.cancel(err)
+	}
+}
+
+// close writes down how the run ended.
+func (w *watch) close(ctx context.Context, res agent.Result, err error) (agent.Result, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+	now, s := w.options.Now(), &w.state
+	if w.usage != nil && res.Usage == (draft.Usage{}) {
+		res.Usage = *w.usage
+	}
+	if res.Usage != (draft.Usage{}) {
+		s.Usage = add(w.earlier, &res.Usage)
+	}
+	if res.SessionID != "" {
+		s.SessionID = &res.SessionID
+	}
+	s.PID = nil
+	err = w.judge(ctx, err)
+	if s.Status != run.Active {
+		s.EndedAt = new(stamp(now))
+	}
+	if s.Failure != nil {
+		s.Failure.LastSafeArtifact = w.keep.artifact()
+		w.fail(w.keep.note(agent.Event{Kind: agent.Failed, Text: s.Failure.Kind + ": " + s.Failure.Message}, now))
+	}
+	w.fail(w.keep.save(s, now))
+	return res, errors.Join(err, w.lost, w.keep.close())
+}
+
+// judge gives the state its end, and err its kind.
+func (w *watch) judge(ctx context.Context, err error) error {
+	s := &w.state
+	if err == nil || errors.Is(err, agent.ErrNothing) {
+		s.Status, s.Failure = run.Active, nil
+		if !w.options.Open {
+			s.Status = run.Complete
+		}
+		return err
+	}
+	if s.Status != run.Stalled {
+		s.Status = run.Crashed
+	}
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		err = agent.Fail(agent.FailureKind(err), err)
+	case w.limit != nil && cause == w.limit:
+		err = &agent.Failure{Kind: agent.Timeout, Err: cause}
+	case errors.Is(cause, context.DeadlineExceeded):
+		err = &agent.Failure{Kind: agent.Timeout, Err: err}
+	case errors.Is(cause, ErrAbandon):
+		s.Status = run.Abandoned
+		err = &agent.Failure{Kind: agent.Killed, Err: fmt.Errorf("%w: %w", cause, err)}
+	case w.lost != nil:
+		err = agent.Fail(agent.Unknown, err)
+	default: // whoever supervises was told to stop
+		err = &agent.Failure{Kind: agent.Killed, Err: err}
+	}
+	s.Failure = &run.Failure{Kind: agent.FailureKind(err), Message: oneLine(err.Error(), 1000)}
+	return err
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
