@@ -22,6 +22,7 @@ import (
 	"tri/lib/event"
 	"tri/lib/outbox"
 	"tri/lib/run"
+	"tri/lib/signal"
 	"tri/lib/thread"
 	"tri/lib/verdict"
 	"tri/schemas"
@@ -36,6 +37,8 @@ var records = map[string]reflect.Type{
 	"return":           reflect.TypeFor[draft.Return](),
 	"verdict":          reflect.TypeFor[verdict.Verdict](),
 	"decision":         reflect.TypeFor[decision.Record](),
+	"signal":           reflect.TypeFor[signal.Signal](),
+	"signal-done":      reflect.TypeFor[signal.Done](),
 	"outbox-entry":     reflect.TypeFor[outbox.Entry](),
 	"reply":            reflect.TypeFor[outbox.Reply](),
 	"run":              reflect.TypeFor[run.Result](),

@@ -12,6 +12,7 @@ import (
 	"tri/lib/decision"
 	"tri/lib/disk"
 	"tri/lib/reply"
+	"tri/lib/signal"
 )
 
 func main() { cli.Main(program) }
@@ -19,8 +20,8 @@ func main() { cli.Main(program) }
 var program = cli.Program{
 	Name:  "tri-reply",
 	Usage: "post what people approved",
-	Help: `Reads decisions.ndjson and outbox/ of the home and nothing else of it. Before it
-posts, it looks whether the cited lines still stand and the question is what it
+	Help: `Reads decisions.ndjson and outbox/ of the home, and signals.ndjson for cards and
+reactions, and nothing else of it. Before it posts, it looks whether the cited lines still stand and the question is what it
 was; otherwise the approval is revoked. Each reply is a line of replies.ndjson,
 and is printed. It may be killed at any time: what may or may not have been
 posted is looked for in the chat, and where that cannot tell, it is parked for
@@ -28,7 +29,7 @@ tri-approve settle.
 
   tri-reply                          stay, and post as approvals come
   tri-reply --once --local ~/chat    post what is approved to a chat in a folder, and end`,
-	Schemas: []string{"reply", "outbox-entry", "decision"},
+	Schemas: []string{"reply", "outbox-entry", "decision", "signal", "signal-done"},
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
@@ -61,6 +62,7 @@ func run(c *cli.Call) error {
 	return reply.Run(c.Context, reply.Options{
 		Home: home, Policy: decision.PolicyOf(cfg), Grace: cfg.Gate.Grace(), Sinks: sinks,
 		Recheck: reply.Lines(cfg.Folder), Secrets: cfg.Secrets(),
+		Allowed: func(s *signal.Signal) error { return signal.Allowed(cfg, s) },
 		Once: c.Bool("once"), Out: c.Out, Say: c.Say, Now: time.Now,
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"tri/lib/decision"
 	"tri/lib/disk"
 	"tri/lib/outbox"
+	"tri/lib/signal"
 	"tri/lib/stream"
 	"tri/lib/sysexit"
 )
@@ -29,6 +30,8 @@ type Options struct {
 	// stands.
 	Recheck func(offer decision.Record) (why string, err error)
 	Secrets []string // of this installation: never posted
+	// Allowed says why a card or a reaction may not be shown. Nil: none may.
+	Allowed func(*signal.Signal) error
 	// Once ends when nothing is left to do that time alone could bring about.
 	Once bool
 	Out  io.Writer // a line of replies.ndjson each
@@ -120,10 +123,28 @@ func Run(ctx context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	wake := make(chan struct{}, 1)
+	show, err := newShower(&p.Options)
+	if err != nil {
+		return err
+	}
+	shown := make(chan struct{})
 	if !o.Once {
 		go p.listen(ctx, wake, cancel)
+		go func() {
+			defer close(shown)
+			if err := show.run(ctx); err != nil {
+				cancel(err)
+			}
+		}()
 	}
-	if err := p.loop(ctx, wake); err != nil {
+	err = p.loop(ctx, wake)
+	if o.Once {
+		err = errors.Join(err, show.all(ctx))
+	} else {
+		cancel(nil)
+		<-shown
+	}
+	if err != nil {
 		return err
 	}
 	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
