@@ -28,7 +28,7 @@ func TestMan(t *testing.T) {
 				t.Fatal(err)
 			}
 			// A program of several commands has a page for all of them.
-			most := 130 + 6*strings.Count(string(page), "\n.It Cm ")
+			most := 140 + 6*strings.Count(string(page), "\n.It Cm ")
 			if n := strings.Count(string(page), "\n"); n > most {
 				t.Errorf("%d lines; a page like this has at most %d", n, most)
 			}

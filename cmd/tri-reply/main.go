@@ -20,12 +20,12 @@ func main() { cli.Main(program) }
 var program = cli.Program{
 	Name:  "tri-reply",
 	Usage: "post what people approved",
-	Help: `Reads decisions.ndjson and outbox/ of the home, and signals.ndjson for cards and
-reactions, and nothing else of it. Before it posts, it looks whether the cited lines still stand and the question is what it
-was; otherwise the approval is revoked. Each reply is a line of replies.ndjson,
-and is printed. It may be killed at any time: what may or may not have been
-posted is looked for in the chat, and where that cannot tell, it is parked for
-tri-approve settle.
+	Help: `Reads decisions.ndjson and outbox/ of the home, signals.ndjson for cards and
+reactions, and nothing else of it. Before it posts, it looks whether the cited
+lines still stand and the question is what it was; otherwise the approval is
+revoked. Each reply is a line of replies.ndjson, and is printed. It may be killed
+at any time: what may or may not have been posted is looked for in the chat, and
+where that cannot tell, it is parked for tri-approve settle.
 
   tri-reply                          stay, and post as approvals come
   tri-reply --once --local ~/chat    post what is approved to a chat in a folder, and end`,
