@@ -1,0 +1,195 @@
+package codebase
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Limits of one search.
+const (
+	maxSeen    = 200_000 // files and folders looked at
+	maxNames   = 1000    // names given back
+	maxMatches = 200     // lines given back
+	maxShown   = 300     // bytes of each of these
+	maxScanned = 1 << 30 // bytes looked at
+)
+
+// List is what a folder has, in order; folders end in "/".
+func (t *Tree) List(p string) ([]string, error) {
+	name, err := t.Name(p)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(t.root.FS(), name)
+	if err != nil {
+		return nil, bare(name, err)
+	}
+	var names []string
+	for _, e := range entries {
+		switch {
+		case !t.visible(e.Name()) || e.Type()&fs.ModeSymlink != 0:
+			continue
+		case e.IsDir():
+			names = append(names, e.Name()+"/")
+		default:
+			names = append(names, e.Name())
+		}
+	}
+	return cut(names), nil
+}
+
+// cut ends a list that is too long by saying so.
+func cut(names []string) []string {
+	if len(names) <= maxNames {
+		return names
+	}
+	return append(names[:maxNames:maxNames], fmt.Sprintf("(and %d more)", len(names)-maxNames))
+}
+
+// Glob is the files below the folder from whose name there matches pattern: "*", "?"
+// and "[a-z]" within a part, "**" for any number of parts. A pattern without "/"
+// is for the last part, wherever it is.
+func (t *Tree) Glob(ctx context.Context, pattern, from string) ([]string, error) {
+	match, err := matcher(pattern)
+	if err != nil {
+		return nil, err
+	}
+	start, err := t.Name(from)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	err = t.walk(ctx, start, func(name string, d fs.DirEntry) bool {
+		if !d.IsDir() && match(below(start, name)) {
+			names = append(names, name)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return cut(names), nil
+}
+
+// below is a name as seen from a folder above it.
+func below(from, name string) string {
+	if from == "." || name == from {
+		return name
+	}
+	return strings.TrimPrefix(name, from+"/")
+}
+
+// matcher reads a pattern; "" matches everything.
+func matcher(pattern string) (func(name string) bool, error) {
+	if pattern == "" {
+		return func(string) bool { return true }, nil
+	}
+	parts := strings.Split(strings.TrimPrefix(path.Clean(pattern), "/"), "/")
+	for _, part := range parts {
+		if _, err := path.Match(part, ""); err != nil {
+			return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+		}
+	}
+	// Two of them in a row say no more than one, and would be tried many times over.
+	parts = slices.CompactFunc(parts, func(a, b string) bool { return a == "**" && b == "**" })
+	if len(parts) == 1 {
+		parts = []string{"**", parts[0]}
+	}
+	if n := len(slices.DeleteFunc(slices.Clone(parts), func(p string) bool { return p != "**" })); n > 4 {
+		return nil, fmt.Errorf("pattern %q: has ** more than four times", pattern)
+	}
+	return func(name string) bool { return matches(parts, strings.Split(name, "/")) }, nil
+}
+
+func matches(pattern, name []string) bool {
+	for i, part := range pattern {
+		if part == "**" {
+			for k := range len(name) - i + 1 {
+				if matches(pattern[i+1:], name[i+k:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if i >= len(name) {
+			return false
+		}
+		if ok, err := path.Match(part, name[i]); !ok || err != nil {
+			return false
+		}
+	}
+	return len(pattern) == len(name)
+}
+
+// Query is what Grep looks for.
+type Query struct {
+	Pattern    string // RE2
+	Path       string // the file or folder; "" is all
+	Glob       string // of the files, as Glob has it; "" is all
+	IgnoreCase bool
+}
+
+// Grep is the lines that match, as name:line: text.
+func (t *Tree) Grep(ctx context.Context, q Query) ([]string, error) {
+	pattern := q.Pattern
+	if q.IgnoreCase {
+		pattern = "(?i)" + pattern
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", q.Pattern, err)
+	}
+	match, err := matcher(q.Glob)
+	if err != nil {
+		return nil, err
+	}
+	if q.Path == "" {
+		q.Path = "."
+	}
+	start, err := t.Name(q.Path)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	scanned := 0
+	err = t.walk(ctx, start, func(name string, d fs.DirEntry) bool {
+		if d.IsDir() || !match(below(start, name)) {
+			return true
+		}
+		text, err := t.ReadFile(name)
+		if err != nil || binary(text) {
+			return true // a search passes over what it cannot read
+		}
+		scanned += len(text)
+		found = grep(found, re, name, text)
+		return len(found) <= maxMatches && scanned < maxScanned
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > maxMatches {
+		found = append(found[:maxMatches], "(there are more: ask for less)")
+	}
+	return found, nil
+}
+
+// grep adds the lines of a text that match.
+func grep(found []string, re *regexp.Regexp, name string, text []byte) []string {
+	for n := 1; len(text) > 0; n++ {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		text = rest
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		if re.Match(line) {
+			if found = append(found, fmt.Sprintf("%s:%d: %s", name, n, clip(line, maxShown))); len(found) > maxMatches {
+				return found
+			}
+		}
+	}
+	return found
+}
