@@ -14,14 +14,14 @@ func Servers(c *config.Config) []Server {
 	for _, s := range c.MCPServers {
 		servers = append(servers, Server{
 			Name: s.Name, Command: s.Command, URL: s.URL, Env: s.Env, Tools: s.Tools,
-			TokenEnv: s.TokenEnv, Reach: append(endpoint(s.URL), s.Network...),
+			TokenEnv: s.TokenEnv, Reach: append(Endpoint(s.URL), s.Network...),
 		})
 	}
 	return servers
 }
 
-// endpoint is the host:port of an address.
-func endpoint(address string) []string {
+// Endpoint is the host:port of an address, nil where it has none.
+func Endpoint(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return nil
