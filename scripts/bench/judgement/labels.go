@@ -89,11 +89,13 @@ type room struct {
 	labels     []label
 }
 
-var labelHalves = []string{"tuned", "untouched"}
+// labelHalves are what may be tuned on, and twice what may not: the labels of the
+// second time are apart, since nobody had seen any figure of them.
+var labelHalves = []string{"tuned", "untouched", "untouched3"}
 
-// moreTuned ends the name of a file of further labels to tune on, by another
-// reader. They join those of the same room.
-const moreTuned = "tuned2"
+// moreTuned end the names of files of further labels to tune on. They join those
+// of the same room.
+var moreTuned = []string{".tuned2", ".tuned3"}
 
 // labelledRooms reads all labels of a folder, tuned and untouched of a room one
 // behind the other.
@@ -108,8 +110,10 @@ func labelledRooms(dir string) ([]room, error) {
 	var rooms []room
 	for _, path := range paths {
 		base := strings.TrimSuffix(filepath.Base(path), ".tsv")
-		if more, ok := strings.CutSuffix(base, "."+moreTuned); ok {
-			base = more + ".tuned"
+		for _, more := range moreTuned {
+			if name, ok := strings.CutSuffix(base, more); ok {
+				base = name + ".tuned"
+			}
 		}
 		dot := strings.LastIndexByte(base, '.')
 		if dot < 0 || !slices.Contains(labelHalves, base[dot+1:]) {

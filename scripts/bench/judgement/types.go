@@ -51,7 +51,10 @@ func typesPart(out io.Writer, in inputs) error {
 	if err != nil {
 		return err
 	}
-	j := typed{tables: map[string]confusion{"tuned": {}, "untouched": {}}, minutes: map[string][]float64{}}
+	j := typed{tables: map[string]confusion{}, minutes: map[string][]float64{}}
+	for _, half := range labelHalves {
+		j.tables[half] = confusion{}
+	}
 	for _, r := range append(rooms, more...) {
 		if err := j.add(in, r); err != nil {
 			return err
