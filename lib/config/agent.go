@@ -18,6 +18,9 @@ type Agent struct {
 	MaxRounds         int      `yaml:"max_rounds"`           // default 2; validator 1
 	HardCapRuntimeMin float64  `yaml:"hard_cap_runtime_min"` // default 5
 	MaxBudgetUSD      float64  `yaml:"max_budget_usd"`       // of one run; 0 is no limit
+	MaxTurns          int      `yaml:"max_turns"`            // of one run, as the next; 0 is no limit
+	MaxTokens         int64    `yaml:"max_tokens"`           // in and out
+	StallMin          float64  `yaml:"stall_min"`            // silence after which a run is ended; default 5
 	Env               []string `yaml:"env"`                  // names of variables that the agent may see
 
 	// Network are further endpoints that the program may dial out of its sandbox,
@@ -74,6 +77,9 @@ func (a *Agent) fill(agent string, rounds int) {
 	}
 	if a.HardCapRuntimeMin == 0 {
 		a.HardCapRuntimeMin = 5
+	}
+	if a.StallMin == 0 {
+		a.StallMin = 5
 	}
 	if a.API == "" {
 		a.API = Anthropic

@@ -64,13 +64,6 @@ type Team struct {
 	Language  string   `yaml:"language"`  // the operator's; default en
 }
 
-// Escalation is triage §3.5's part; used by tri-escalate.
-type Escalation struct {
-	ExpectedRuntimeMinThreshold float64 `yaml:"expected_runtime_min_threshold"` // default 10
-	Enabled                     bool    `yaml:"enabled"`
-	TranscriptDir               string  `yaml:"transcript_dir"`
-}
-
 // Codebase is a folder that may be read.
 type Codebase struct {
 	Name string `yaml:"name"`

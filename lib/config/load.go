@@ -46,7 +46,7 @@ func (c *Config) fill() {
 	c.Validator.fill("none", 1)
 	str(&c.Classifier.OtherBots, "ignore")
 	str(&c.Team.Language, "en")
-	num(&c.Escalation.ExpectedRuntimeMinThreshold, 10)
+	c.Escalation.fill()
 	num(&c.Dispatch.OfferExpiresH, 72)
 	if c.Dispatch.Concurrency == 0 {
 		c.Dispatch.Concurrency = 3

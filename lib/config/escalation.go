@@ -1,0 +1,30 @@
+package config
+
+// Where a long run lives.
+const (
+	Tmux = "tmux"
+	Pty  = "pty"
+)
+
+// Escalation is tier 2 (triage §3.5): work that is long, and outlives everything.
+type Escalation struct {
+	Enabled                     bool     `yaml:"enabled"`
+	ExpectedRuntimeMinThreshold float64  `yaml:"expected_runtime_min_threshold"` // default 10
+	QuestionTypes               []string `yaml:"question_types"`                 // always long
+	MaxMin                      float64  `yaml:"max_min"`                        // of one run; default 30
+	Terminal                    string   `yaml:"terminal"`                       // Tmux (default) or Pty
+	TranscriptDir               string   `yaml:"transcript_dir"`                 // of transcripts; default the run's own folder
+}
+
+// fill puts defaults where nothing was said.
+func (e *Escalation) fill() {
+	if e.ExpectedRuntimeMinThreshold == 0 {
+		e.ExpectedRuntimeMinThreshold = 10
+	}
+	if e.MaxMin == 0 {
+		e.MaxMin = 30
+	}
+	if e.Terminal == "" {
+		e.Terminal = Tmux
+	}
+}
