@@ -105,6 +105,9 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 	if err := <-started; err != nil {
 		return Exit{}, errors.Join(startError(s.Argv, err), r.close())
 	}
+	if s.Started != nil {
+		s.Started(r.cmd.Process.Pid)
+	}
 	if s.Talk != nil {
 		s.Talk(r.talk)
 	}
