@@ -24,6 +24,7 @@ import (
 	"tri/lib/run"
 	"tri/lib/signal"
 	"tri/lib/thread"
+	"tri/lib/trust"
 	"tri/lib/verdict"
 	"tri/schemas"
 )
@@ -47,6 +48,7 @@ var records = map[string]reflect.Type{
 	"drill":            reflect.TypeFor[drill.Score](),
 	"label":            reflect.TypeFor[audit.Label](),
 	"action":           reflect.TypeFor[event.Action](),
+	"canary":           reflect.TypeFor[trust.Canary](),
 }
 
 // notRecords are schemas of something else than a line or a file of JSON.

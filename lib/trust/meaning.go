@@ -1,0 +1,100 @@
+package trust
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// Changed names the words by which two texts differ in what they say, the old
+// ones before the new ones. None is: an edit of the wording alone, which is case,
+// punctuation, white space, a greeting, words of courtesy and articles, and a
+// letter inside a longer word. Whatever is not clearly one of these counts as a change
+// of meaning, and so does another order: it fails closed.
+func Changed(before, after string) (from, to []string) {
+	a, b := content(before), content(after)
+	for len(a) > 0 && len(b) > 0 && alike(a[0], b[0]) {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && alike(a[len(a)-1], b[len(b)-1]) {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
+}
+
+var (
+	greeting = regexp.MustCompile(`(?i)^\s*(hi|hello|hey|hallo|halo|hai|dear)\b[^.!?,\n:]{0,40}[.!?,\n:]`)
+	// token is a number, a name with what belongs to it (a path, a flag, an
+	// operator of a condition), or one character of a script without spaces.
+	token = regexp.MustCompile(`[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|[\p{L}\p{N}_][\p{L}\p{M}\p{N}_'’/.:-]*|[<>=]=?|!=|[-+*/%&|!]+[\p{L}\p{N}]`)
+	// courtesy are words that say nothing of the matter. No word that denies,
+	// bounds or doubts may stand here.
+	courtesy = words("a an the please pls thanks thank you hi hello hey so well ok okay sure just kindly also fyi here")
+)
+
+func words(s string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		m[w] = true
+	}
+	return m
+}
+
+func content(s string) (out []string) {
+	s = greeting.ReplaceAllString(s, "")
+	for _, w := range token.FindAllString(s, -1) {
+		w = strings.ToLower(strings.TrimRight(strings.ReplaceAll(w, "’", "'"), ".:-'/"))
+		if w != "" && !courtesy[w] {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// alike reports whether two words are the same but for one letter, or two that
+// changed places, inside a longer word without a digit or a mark.
+func alike(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, y := []rune(a), []rune(b)
+	if len(x) < len(y) {
+		x, y = y, x
+	}
+	if len(y) < 6 || len(x)-len(y) > 1 || !letters(x) || !letters(y) {
+		return false
+	}
+	i := 0
+	for i < len(y) && x[i] == y[i] {
+		i++
+	}
+	if i < 2 || i >= len(y)-1 { // a first letter denies, a last one counts or dates
+		return false
+	}
+	same := func(x, y []rune) bool { return string(x) == string(y) }
+	if len(x) > len(y) {
+		return same(x[i+1:], y[i:])
+	}
+	swapped := x[i] == y[i+1] && x[i+1] == y[i] && same(x[i+2:], y[i+2:])
+	return swapped || same(x[i+1:], y[i+1:])
+}
+
+func letters(rs []rune) bool {
+	for _, r := range rs {
+		if !unicode.IsLetter(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// corrects is how people say below an answer that it is wrong. It would rather
+// take a harmless word for one than miss one: each is named in the report.
+var corrects = regexp.MustCompile(`(?i)\b(that|this|it|which|answer)('?s| is| was|’s)? ?(completely |just |simply |still )?(wrong|incorrect|outdated|false|not (right|true|correct|accurate|quite right|the case)|no longer (true|right|the case))\b` +
+	`|\b(isn'?t|wasn'?t) (right|true|correct|accurate|the case)\b|^\W*(no|nope|wrong|incorrect|correction)\b[\s,.:!-]|^\W*actually,? |\bwrong answer\b|\bdisregard\b` +
+	`|\b(itu|ini)? ?(salah|keliru)\b|\b(bukan begitu|kurang tepat|tidak benar|nggak bener|ga bener)\b` +
+	`|\b(stimmt nicht|ist falsch|das ist nicht richtig)\b|\b(es incorrecto|está mal|no es (cierto|correcto))\b|c'est faux|n'est pas (vrai|correct|exact)\b|\b(está errad[oa]|não é verdade)` +
+	`|違います|間違|不对|不對|错了|錯了|不正确`)
+
+// Corrects reports whether a message below an answer says that it is wrong.
+func Corrects(text string) bool { return corrects.MatchString(text) }
