@@ -18,7 +18,7 @@ type Book struct {
 	at     map[string]*Draft   // the latest offer of each thread
 	asked  map[string][]Asked  // by thread
 	judged map[round]Judged    // of each round
-	said   map[string][]remark // by thread: what corrects us
+	said   map[string][]remark // by thread
 	canary []Canary
 }
 
@@ -27,10 +27,10 @@ type round struct {
 	cycle, round int
 }
 
-// remark is somebody's word that an answer is wrong.
+// remark is what somebody said in a thread; by is "" where our reply was deleted.
 type remark struct {
-	at  time.Time
-	why string
+	at       time.Time
+	by, text string
 }
 
 // Draft is one that was offered.
@@ -91,14 +91,12 @@ func (b *Book) Validated(key string, cycle, n int, verdict, risk string) {
 
 // Said takes in what a person, not we, said in a thread.
 func (b *Book) Said(key, by, text string, at time.Time) {
-	if Corrects(text) {
-		b.said[key] = append(b.said[key], remark{at, fmt.Sprintf("corrected by %s: %s", by, text)})
-	}
+	b.said[key] = append(b.said[key], remark{at, by, text})
 }
 
 // Deleted takes in that a reply of ours was deleted in the chat.
 func (b *Book) Deleted(key string, at time.Time) {
-	b.said[key] = append(b.said[key], remark{at, "our reply was deleted in the chat"})
+	b.said[key] = append(b.said[key], remark{at: at})
 }
 
 // Canary takes a canary in.
@@ -180,8 +178,12 @@ func (b *Book) wrongs(d *Draft) string {
 		return d.wrong
 	}
 	for _, r := range b.said[d.Key] {
-		if r.at.After(d.Posted) && r.at.Sub(d.Posted) <= correctedWithin && b.latest(d, r.at) {
-			return r.why
+		switch {
+		case !r.at.After(d.Posted) || r.at.Sub(d.Posted) > correctedWithin || !b.latest(d, r.at):
+		case r.by == "":
+			return "our reply was deleted in the chat"
+		case Corrects(r.text):
+			return fmt.Sprintf("corrected by %s: %s", r.by, r.text)
 		}
 	}
 	return ""
