@@ -30,8 +30,23 @@ type Suite struct {
 	// New makes an agent that runs argv, passes Variable on, and gives a program
 	// that is told to end a tenth of a second.
 	New func(t *testing.T, argv []string) agent.Agent
-	// Say is what a program prints whose last words are text.
+	// Say is what a program prints whose last words are text. The session that it
+	// names, if it names one, is always the same.
 	Say func(text string) string
+
+	// Act is what it prints before that when it thinks aloud, and then uses a tool
+	// on a file, both named here as they should be told. Nil: it does not tell.
+	Act func(thought, tool, file string) string
+	// Refuse is a script in which the model's endpoint answers with an HTTP status.
+	// Nil: it does not tell.
+	Refuse func(status int) string
+	// Tokens and Cost say that Say tells them.
+	Tokens, Cost bool
+	// Plain is output that is no stream of records: it has no end of its own, and
+	// no line of it can be passed over.
+	Plain bool
+	// Open is a program that is not told what it may do: the sandbox decides.
+	Open bool
 }
 
 // The value that the suite wants back, and what is wrong with others.
@@ -62,6 +77,7 @@ type bench struct {
 	dir      string // with the scripts and what they say
 	codebase string
 	task     agent.Task
+	seen     []agent.Event
 }
 
 func newBench(t *testing.T, s Suite) *bench {
@@ -79,6 +95,7 @@ func newBench(t *testing.T, s Suite) *bench {
 	b.task = agent.Task{
 		Prompt: "what is the answer?\n$(touch pwned) `id` 'x\n", Question: "what is the answer?", Codebase: b.codebase,
 		Schema: schema, Check: check, Tools: []string{"Read"}, Dir: t.TempDir(), SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10",
+		Watch: func(e agent.Event) { b.seen = append(b.seen, e) },
 	}
 	return b
 }
@@ -166,33 +183,46 @@ func Run(t *testing.T, s Suite) {
 			}
 		})
 	}
-	failures := []struct{ name, script, want string }{
-		{"says nothing", `:`, ""},
-		{"says words", `cat $D/words`, "rather not"},
-		{"half an object", `cat $D/half`, "half"},
-		{"two objects", `cat $D/two`, "more than one"},
-		{"wrong twice", `cat $D/bad`, "answer"},
-		{"fails", `echo disk on fire >&2; exit 3`, "disk on fire"},
-		{"fails after a value", `cat $D/good; exit 3`, "3"},
-		{"floods with lines", `yes $(printf 'x%.0s' {1..500}) | head -c 50000000`, ""},
-		{"floods without a line", `head -c 50000000 /dev/zero | tr '\0' x`, ""},
-		{"dies", `kill -9 $$`, "137"},
+	failures := []struct{ name, script, want, kind string }{
+		{"says nothing", `:`, "", agent.Abort},
+		{"says words", `cat $D/words`, "rather not", agent.Abort},
+		{"half an object", `cat $D/half`, "half", agent.Abort},
+		{"two objects", `cat $D/two`, "more than one", agent.Abort},
+		{"wrong twice", `cat $D/bad`, "answer", agent.Abort},
+		{"fails", `echo disk on fire >&2; exit 3`, "disk on fire", agent.ToolError},
+		{"fails after a value", `cat $D/good; exit 3`, "3", agent.ToolError},
+		{"floods with lines", `yes $(printf 'x%.0s' {1..500}) | head -c 50000000`, "", ""},
+		{"floods without a line", `head -c 50000000 /dev/zero | tr '\0' x`, "", ""},
+		{"dies", `kill -9 $$`, "137", agent.Killed},
+		{"is told to end", `kill -TERM $$`, "143", agent.Killed},
 	}
 	for _, tt := range failures {
 		t.Run(tt.name, func(t *testing.T) {
-			res, err := newBench(t, s).run(ctx, tt.script)
+			b := newBench(t, s)
+			res, err := b.run(ctx, tt.script)
 			if err == nil {
 				t.Fatalf("value %q", res.Value)
 			}
 			if status, ok := sysexit.Of(err); !ok || status != sysexit.Unavailable || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("status %d, error %v; want 69 and %q", status, err, tt.want)
 			}
+			if kind := agent.FailureKind(err); tt.kind != "" && kind != tt.kind {
+				t.Errorf("kind %q of %v, want %q", kind, err, tt.kind)
+			}
+			b.endsWith(agent.Failed)
 		})
 	}
 	t.Run("time is up", func(t *testing.T) { timeIsUp(t, s) })
 	t.Run("what the program sees", func(t *testing.T) { sees(t, s) })
 	t.Run("holds the lock", func(t *testing.T) { holds(t, s) })
 	t.Run("many at once", func(t *testing.T) { many(t, s) })
+	t.Run("events", func(t *testing.T) { events(t, s) })
+	t.Run("usage", func(t *testing.T) { usage(t, s) })
+	t.Run("resumes", func(t *testing.T) { resumes(t, s) })
+	t.Run("words alone", func(t *testing.T) { words(t, s) })
+	t.Run("may write", func(t *testing.T) { writes(t, s) })
+	t.Run("endpoint refuses", func(t *testing.T) { refuses(t, s) })
+	t.Run("hostile output", func(t *testing.T) { hostile(t, s) })
 	t.Run("is not there", func(t *testing.T) {
 		_, err := s.New(t, []string{"/nonexistent/agent"}).Run(ctx, newBench(t, s).task)
 		if status, _ := sysexit.Of(err); status != sysexit.Unavailable {
@@ -228,7 +258,13 @@ func timeIsUp(t *testing.T, s Suite) {
 		})
 	}
 	b := newBench(t, s)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := b.run(ctx, `sleep 900`); agent.FailureKind(err) != agent.Timeout {
+		t.Errorf("kind %q of %v", agent.FailureKind(err), err)
+	}
+	b = newBench(t, s)
+	ctx, cancel = context.WithCancel(context.Background())
 	cancel()
 	if _, err := b.run(ctx, `touch $D/ran; cat $D/good`); !errors.Is(err, context.Canceled) {
 		t.Errorf("a run whose time was up before it began: %v", err)
@@ -285,7 +321,7 @@ func many(t *testing.T, s Suite) {
 	var wg sync.WaitGroup
 	for range 8 {
 		task := b.task
-		task.Dir = t.TempDir()
+		task.Dir, task.Watch = t.TempDir(), nil
 		wg.Go(func() {
 			if res, err := a.Run(context.Background(), task); err != nil || string(res.Value) != good {
 				t.Errorf("%q, %v", res.Value, err)

@@ -1,38 +1,29 @@
 // Package claude is Anthropic's Claude Code program as an agent: `claude -p` with
-// its stream of JSON lines, kept to reading the codebase. What it does and does
-// not do was learnt from version 2.1.329 against a scripted model
-// (scripts/peers/claude repeats that):
+// its stream of JSON lines. What it does and does not do was learnt from version
+// 2.1.329 against a scripted model (scripts/peers/agents repeats that):
 //
 //   - stream-json is refused without --verbose;
 //   - a schema that names its dialect ("$schema") is refused;
-//   - the order of keys differs between versions, so lines are parsed;
 //   - a failed call says subtype "success": is_error and the exit status decide;
 //   - --json-schema may go unmet in silence: the value is checked here;
 //   - the process may hang after its result: the result is the end;
-//   - cost is summed over a session's runs, in some versions.
+//   - cost is summed over a session's runs, in some versions;
+//   - under --restricted it has no commands of the codebase.
 package claude
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"tri/lib/agent"
-	"tri/lib/agent/proc"
+	"tri/lib/agent/session"
 	"tri/lib/config"
-	"tri/lib/draft"
 	"tri/lib/sysexit"
 )
-
-// tools are those of the program that a task may ask for. An unknown name is
-// dropped by the program without a word, so it is refused here.
-var tools = []string{"Read", "Grep", "Glob", "Bash"}
 
 // credentials may pass when the configuration names no variables.
 var credentials = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"}
@@ -45,109 +36,158 @@ var set = []string{
 }
 
 // private is what may not be read even inside the codebase. It keeps an honest
-// agent from what it should not quote; it is no sandbox.
-const private = `{"permissions":{"deny":["Read(**/.env)","Read(**/.env.*)","Read(**/*.pem)","Read(**/*.key)","Read(**/id_rsa*)","Read(**/.netrc)","Read(**/.git/**)"]}}`
+// agent from what it should not quote; the sandbox holds the others.
+var private = []string{"**/.env", "**/.env.*", "**/*.pem", "**/*.key", "**/id_rsa*", "**/.netrc", "**/.git/**"}
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct {
-	argv          []string
-	model         string
-	budget        float64
-	env           []string
-	linger, grace time.Duration
-}
+type Client struct{ program session.Program }
 
-var _ agent.Agent = (*Client)(nil)
+var (
+	_ agent.Agent = (*Client)(nil)
+	_ agent.Abler = (*Client)(nil)
+)
 
-// New takes program, model, budget and environment from cfg. It refuses unless
-// sandbox is "off".
+// New takes program, model, budget and environment from cfg.
 //
-// HOME is the run's own folder, so that the program finds neither the user's keys
-// nor settings, and leaves its session there. Who has logged in instead of having
-// a key must name HOME under `env:`.
+// HOME is below the run's own folder, so that the program finds neither the user's
+// keys nor settings, and leaves its session there. Who has logged in instead of
+// having a key gives CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` prints one).
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	if err := proc.RequireOff("claude", sandbox); err != nil {
+	p, err := session.New(cfg, sandbox, "claude", "claude", credentials...)
+	if err != nil {
 		return nil, err
 	}
-	c := &Client{argv: cfg.Command, model: cfg.Model, budget: cfg.MaxBudgetUSD, env: cfg.Env}
-	if len(c.argv) == 0 {
-		c.argv = []string{"claude"}
-	}
-	if len(c.env) == 0 {
-		c.env = credentials
-	}
-	return c, nil
+	p.Since = session.CostSince
+	return &Client{p}, nil
 }
 
-// Run runs the program in the codebase. A value that fails t.Check is sent back
-// once, in the same session.
+// Ability is what the program can do.
+func (c *Client) Ability() agent.Ability {
+	return agent.Ability{Resumes: true, Commands: true, Writes: true, Servers: true, Cost: true}
+}
+
+// Run runs the program in the codebase.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	for _, name := range t.Tools {
-		if !slices.Contains(tools, name) {
-			return agent.Result{}, sysexit.With(sysexit.Software, fmt.Errorf("claude has no tool %q", name))
+	return c.program.Run(ctx, t, c.call)
+}
+
+// call is how the program is called. Nothing from a chat is in it.
+func (c *Client) call(t session.Turn) (session.Call, error) {
+	messages := &session.Messages{Variables: "ANTHROPIC_API_KEY"}
+	call := session.Call{
+		Set: set, Line: messages.Line,
+		Reach: c.program.Endpoint("https://api.anthropic.com", "ANTHROPIC_BASE_URL"),
+	}
+	settings, err := settings(t)
+	if err != nil {
+		return call, err
+	}
+	call.Args = append([]string{"-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config", "--permission-prompts", "none"}, settings...)
+	if schema := plain(t.Task.Schema); schema != "" {
+		call.Args = append(call.Args, "--json-schema", schema)
+	}
+	if c.program.Model != "" {
+		call.Args = append(call.Args, "--model", c.program.Model)
+	}
+	if most := c.program.MaxCost(t); most > 0 {
+		call.Args = append(call.Args, "--max-budget-usd", strconv.FormatFloat(most, 'f', -1, 64))
+	}
+	if t.Task.MaxTurns > 0 {
+		call.Args = append(call.Args, "--max-turns", strconv.Itoa(t.Task.MaxTurns))
+	}
+	switch {
+	case t.Again:
+		call.Args = append(call.Args, "--resume", t.Session)
+	case t.Session != "":
+		call.Args = append(call.Args, "--session-id", t.Session)
+	}
+	return call, nil
+}
+
+// settings are the arguments that say what the agent may do.
+func settings(t session.Turn) ([]string, error) {
+	tools, mode := slices.Clone(t.Task.Tools), "default"
+	if t.Task.Write {
+		tools, mode = append(tools, "Edit", "Write"), "acceptEdits"
+	}
+	args := []string{"--tools", strings.Join(tools, ","), "--permission-mode", mode}
+	if t.Task.Commands {
+		args = append(args, "--setting-sources", "project")
+	} else {
+		args = append(args, "--restricted")
+	}
+	allow, err := allowed(t.Task)
+	if err != nil {
+		return nil, err
+	}
+	var deny []string
+	for _, name := range private {
+		deny = append(deny, "Read("+name+")")
+	}
+	for _, name := range t.Task.Hidden {
+		deny = append(deny, "Read(./"+name+")", "Read(./"+name+"/**)", "Edit(./"+name+"/**)")
+	}
+	text, err := json.Marshal(map[string]any{
+		"permissions": map[string]any{"allow": allow, "deny": deny}, "disableAllHooks": true,
+	})
+	if err != nil {
+		return nil, sysexit.With(sysexit.Software, err)
+	}
+	args = append(args, "--settings", string(text))
+	if len(t.Task.Servers) == 0 {
+		return args, nil
+	}
+	file, err := servers(t)
+	return append(args, "--mcp-config", file), err
+}
+
+// allowed are the rules for what needs one: commands, and tools of servers.
+func allowed(t agent.Task) ([]string, error) {
+	allow := []string{}
+	for _, command := range t.Shell {
+		if command == "" || strings.ContainsAny(command, "()*\n") {
+			return nil, sysexit.With(sysexit.Config, fmt.Errorf("a command that it may run is called %q: want its first words, without ( ) or *", command))
+		}
+		allow = append(allow, "Bash("+command+")", "Bash("+command+" *)")
+	}
+	for _, s := range t.Servers {
+		for _, tool := range s.Tools {
+			allow = append(allow, "mcp__"+s.Name+"__"+tool)
 		}
 	}
-	home, remove, err := homeOf(t)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	defer remove()
-	first, err := c.turn(ctx, t, home, []string{"--session-id", t.SessionID}, t.Prompt)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	res := agent.Result{Value: first.value, Model: first.model, SessionID: t.SessionID, Usage: first.usage}
-	if first.fault == nil {
-		return res, nil
-	}
-	second, err := c.turn(ctx, t, home, []string{"--resume", t.SessionID}, repair(t, first.fault))
-	if err != nil {
-		return agent.Result{}, fmt.Errorf("send back %q: %w", first.fault, err)
-	}
-	if second.fault != nil {
-		return agent.Result{}, sysexit.With(sysexit.Unavailable, fmt.Errorf("what claude gave back, twice: %w", second.fault))
-	}
-	res.Value, res.Usage = second.value, sum(first.usage, second.usage)
-	return res, nil
+	return allow, nil
 }
 
-// homeOf is a folder for the program's own files: in the run's folder, or one
-// that is gone afterwards.
-func homeOf(t agent.Task) (dir string, remove func(), err error) {
-	if t.Dir == "" {
-		dir, err = os.MkdirTemp("", "tri-claude-")
-		remove = func() { _ = os.RemoveAll(dir) } // a leftover in the temporary folder
-	} else {
-		dir, remove = filepath.Join(t.Dir, "home"), func() {}
-		err = os.MkdirAll(dir, 0o700)
+// servers writes the file with the tool servers. Their keys stay in the
+// environment: the program puts them in.
+func servers(t session.Turn) (string, error) {
+	type server struct {
+		Type    string            `json:"type"`
+		Command string            `json:"command,omitempty"`
+		Args    []string          `json:"args,omitempty"`
+		Env     map[string]string `json:"env,omitempty"`
+		URL     string            `json:"url,omitempty"`
+		Headers map[string]string `json:"headers,omitempty"`
 	}
+	all := map[string]server{}
+	for _, s := range t.Task.Servers {
+		to := server{Type: "http", URL: s.URL}
+		if len(s.Command) > 0 {
+			to = server{Type: "stdio", Command: s.Command[0], Args: s.Command[1:], Env: map[string]string{}}
+			for _, name := range s.Env {
+				to.Env[name] = "${" + name + ":-}"
+			}
+		}
+		if s.TokenEnv != "" {
+			to.Headers = map[string]string{"Authorization": "Bearer ${" + s.TokenEnv + ":-}"}
+		}
+		all[s.Name] = to
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": all})
 	if err != nil {
-		return "", nil, sysexit.With(sysexit.IO, fmt.Errorf("make a home for claude: %w", err))
+		return "", sysexit.With(sysexit.Software, err)
 	}
-	return dir, remove, nil
-}
-
-func repair(t agent.Task, fault error) string {
-	if t.Repair != nil {
-		return t.Repair(fault)
-	}
-	return "That cannot be used: " + fault.Error()
-}
-
-// command is the argument vector of one run. Nothing from a chat is in it.
-func (c *Client) command(t agent.Task, session []string) []string {
-	argv := append(slices.Clone(c.argv), "-p", "--output-format", "stream-json", "--verbose", "--restricted",
-		"--tools", strings.Join(t.Tools, ","), "--strict-mcp-config", "--settings", private)
-	if schema := plain(t.Schema); schema != "" {
-		argv = append(argv, "--json-schema", schema)
-	}
-	if c.model != "" {
-		argv = append(argv, "--model", c.model)
-	}
-	if c.budget > 0 {
-		argv = append(argv, "--max-budget-usd", strconv.FormatFloat(c.budget, 'f', -1, 64))
-	}
-	return append(argv, session...)
+	return t.Write("mcp.json", text)
 }
 
 // plain is a schema without the names of its dialect and itself: the program's
@@ -165,19 +205,4 @@ func plain(schema []byte) string {
 		return ""
 	}
 	return string(text)
-}
-
-// sum adds what two runs of one session took. Tokens and turns are per run. Cost
-// is the session's so far in newer versions and the run's own in older ones: the
-// larger second figure can only be a sum.
-func sum(a, b draft.Usage) draft.Usage {
-	u := draft.Usage{
-		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens,
-		DurationMS: a.DurationMS + b.DurationMS, Turns: a.Turns + b.Turns, CostUSD: b.CostUSD,
-	}
-	if a.CostUSD != nil && b.CostUSD != nil && *b.CostUSD < *a.CostUSD {
-		both := *a.CostUSD + *b.CostUSD
-		u.CostUSD = &both
-	}
-	return u
 }

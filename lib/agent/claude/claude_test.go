@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
 	"tri/lib/config"
-	"tri/lib/draft"
 	"tri/lib/sysexit"
 )
 
@@ -23,23 +23,31 @@ func newClient(t *testing.T, argv []string) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.linger, c.grace = 100*time.Millisecond, 100*time.Millisecond
+	c.program.Linger, c.program.Grace = 100*time.Millisecond, 100*time.Millisecond
 	return c
 }
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
-		New: func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv) },
+		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv) },
+		Tokens: true, Cost: true,
 		Say: func(text string) string {
-			words, err := json.Marshal(text)
-			if err != nil {
-				t.Fatal(err)
-			}
 			// Keys in the order of 2.1.329, where the type is not the first.
 			return `{"type":"system","subtype":"init","model":"stub"}` + "\n" +
-				`{"duration_ms":3,"is_error":false,"num_turns":1,"result":` + string(words) + `,"subtype":"success","type":"result","usage":{"input_tokens":5,"output_tokens":7},"total_cost_usd":0.5}` + "\n"
+				`{"duration_ms":3,"is_error":false,"num_turns":1,"result":` + quote(text) + `,"subtype":"success","type":"result","usage":{"input_tokens":5,"output_tokens":7},"total_cost_usd":0.5}` + "\n"
+		},
+		Act: func(thought, tool, file string) string {
+			return `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":` + quote(thought) + `},{"type":"tool_use","name":` + quote(tool) + `,"input":{"file_path":` + quote(file) + `}}]}}` + "\n"
+		},
+		Refuse: func(status int) string {
+			return fmt.Sprintf(`echo '{"subtype":"success","is_error":true,"api_error_status":%d,"result":"no","type":"result"}'; exit 1`, status)
 		},
 	})
+}
+
+func quote(text string) string {
+	words, _ := json.Marshal(text) // a string always can be
+	return string(words)
 }
 
 // scripted makes a client whose program is a bash script with $D its folder.
@@ -130,19 +138,6 @@ echo '{"type":"result","subtype":"success","is_error":false,"structured_output":
 	}
 	if !strings.Contains(string(again), "--resume\n11111111-") || strings.Contains(string(again), "--session-id") {
 		t.Errorf("second run: %q", again)
-	}
-}
-
-func TestCost(t *testing.T) {
-	usd := func(v float64) draft.Usage { return draft.Usage{CostUSD: &v} }
-	if got := *sum(usd(0.5), usd(0.75)).CostUSD; got != 0.75 {
-		t.Errorf("a sum over the session is counted twice: %v", got)
-	}
-	if got := *sum(usd(0.5), usd(0.25)).CostUSD; got != 0.75 {
-		t.Errorf("a cost of its own is lost: %v", got)
-	}
-	if got := sum(usd(0.5), draft.Usage{}).CostUSD; got != nil {
-		t.Errorf("an unknown cost became %v", *got)
 	}
 }
 

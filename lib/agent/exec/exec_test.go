@@ -17,10 +17,11 @@ func TestConformance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.linger, c.grace = 100*time.Millisecond, 100*time.Millisecond
+			c.program.Linger, c.program.Grace = 100*time.Millisecond, 100*time.Millisecond
 			return c
 		},
-		Say: func(text string) string { return text + "\n" },
+		Say:   func(text string) string { return text + "\n" },
+		Plain: true, Open: true,
 	})
 }
 

@@ -1,0 +1,92 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tri/lib/agent"
+	"tri/lib/agent/proc"
+	"tri/lib/sysexit"
+)
+
+// environment is what the program sees: the few variables that all need, those
+// that the configuration names and those that its tool servers are to have, the
+// task's, and the call's own.
+func (r *running) environment(c Call) []string {
+	named := slices.Concat(r.program.Env, agent.Variables(r.task.Servers))
+	return proc.Env(named, r.home, slices.Concat(c.Set, r.task.Env)...)
+}
+
+// Variable is the value of a variable that the program may see, "" where it may
+// not.
+func (p *Program) Variable(name string) string {
+	if !slices.Contains(p.Env, name) {
+		return ""
+	}
+	return os.Getenv(name)
+}
+
+// Endpoint is where the model is: the address in the first of the variables that
+// is set and that the program may see, or usual.
+func (p *Program) Endpoint(usual string, variables ...string) []string {
+	for _, name := range variables {
+		if at := agent.Endpoint(p.Variable(name)); at != nil {
+			return at
+		}
+	}
+	return agent.Endpoint(usual)
+}
+
+// MaxCost is what a run may cost, in USD, 0 where nobody says: the smaller of what
+// the configuration and the task allow.
+func (p *Program) MaxCost(t Turn) float64 {
+	if p.Budget > 0 && t.Task.MaxCostUSD > 0 {
+		return min(p.Budget, t.Task.MaxCostUSD)
+	}
+	return max(p.Budget, t.Task.MaxCostUSD)
+}
+
+// Write writes a file that the program reads, below its HOME, and says where it is.
+func (t Turn) Write(name string, data []byte) (string, error) {
+	at := filepath.Join(t.Home, name)
+	err := os.MkdirAll(filepath.Dir(at), 0o700)
+	if err == nil {
+		err = os.WriteFile(at, data, 0o600)
+	}
+	if err != nil {
+		return "", sysexit.With(sysexit.IO, fmt.Errorf("write its configuration: %w", err))
+	}
+	return at, nil
+}
+
+// installed is where the files of a program are: beside the program itself, or
+// the whole tree of packages that it was installed with. Scripts that are named
+// as its arguments belong to it.
+func installed(argv []string) []string {
+	var at []string
+	for i, arg := range argv {
+		if i == 0 {
+			found, err := exec.LookPath(arg)
+			if err != nil && !errors.Is(err, exec.ErrDot) {
+				continue // starting it says so
+			}
+			arg = found
+		} else if !filepath.IsAbs(arg) {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(arg)
+		if err != nil {
+			continue
+		}
+		if dir, _, ok := strings.Cut(real, "/node_modules/"); ok {
+			real = dir + "/node_modules"
+		}
+		at = append(at, arg, real)
+	}
+	return slices.Compact(at)
+}
