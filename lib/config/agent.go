@@ -106,24 +106,25 @@ func (a *Agent) files() []*string {
 }
 
 // compile names, with its line, what the schema cannot see.
-func (a *Agent) compile(f *faults, key string) {
+func (a *Agent) compile(f *faults, key ...any) {
+	at := func(rest ...any) []any { return append(key[:len(key):len(key)], rest...) }
 	if (a.Agent == "exec" || a.Agent == "acp") && len(a.Command) == 0 {
-		f.add(fmt.Errorf("%s needs a command: the program and its arguments, as a list", a.Agent), key, "agent")
+		f.add(fmt.Errorf("%s needs a command: the program and its arguments, as a list", a.Agent), at("agent")...)
 	}
 	for i, name := range a.Env {
-		f.add(variable(name), key, "env", i)
+		f.add(variable(name), at("env", i)...)
 	}
 	if a.KeyEnv != "" {
-		f.add(variable(a.KeyEnv), key, "key_env")
+		f.add(variable(a.KeyEnv), at("key_env")...)
 	}
-	for i, at := range a.Network {
-		f.add(hostPort(at), key, "network", i)
+	for i, to := range a.Network {
+		f.add(hostPort(to), at("network", i)...)
 	}
 	if _, err := webURL(a.BaseURL); err != nil {
-		f.add(err, key, "base_url")
+		f.add(err, at("base_url")...)
 	}
 	if a.Agent == "api" && a.Model == "" {
-		f.add(errors.New("api needs a model: there is none that every endpoint has"), key, "agent")
+		f.add(errors.New("api needs a model: there is none that every endpoint has"), at("agent")...)
 	}
 }
 

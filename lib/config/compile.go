@@ -68,6 +68,7 @@ func (c *Config) compile(f *faults) {
 	}
 	c.Gate.compile(f)
 	c.AutoReply.compile(f)
+	c.Box.compile(f)
 	c.checkNames(f)
 	c.Investigator.compile(f, "investigator")
 	c.Validator.compile(f, "validator")

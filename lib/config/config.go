@@ -23,6 +23,7 @@ type Config struct {
 	Gate          Gate           `yaml:"gate"`
 	AutoReply     AutoReply      `yaml:"auto_reply"`
 	Canary        Canary         `yaml:"canary"`
+	Box           Box            `yaml:"box"`
 
 	// Path is where this was read from, "" for the defaults. Folders named in the
 	// file are relative to the file's own.
