@@ -28,7 +28,7 @@ the name.
 
   tri demo                          the whole path, on this machine, in a minute
   tri init                          begin: a few questions, a configuration, a check
-  tri help                          every tool, in the order of the pipe
+  tri up                            start the pipeline; tri down ends it
   tri report why 142                the same as tri-report why 142`,
 	Rest: true, Commands: []cli.Program{initCommand, demoCommand, helpCommand},
 	Run: func(c *cli.Call) error { return front.Exec(c.Args) },

@@ -66,6 +66,7 @@ func (c *Config) compile(f *faults) {
 		_, err := query.CompileCondition(a.When)
 		f.add(err, "ask_first", i, "when")
 	}
+	c.compilePipeline(f)
 	c.Gate.compile(f)
 	c.AutoReply.compile(f)
 	c.Box.compile(f)

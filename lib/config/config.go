@@ -20,6 +20,7 @@ type Config struct {
 	Dispatch      Dispatch       `yaml:"dispatch"`
 	QuestionTypes []QuestionType `yaml:"question_types"`
 	AskFirst      []AskFirst     `yaml:"ask_first"`
+	Pipeline      []Stage        `yaml:"pipeline"`
 	Gate          Gate           `yaml:"gate"`
 	AutoReply     AutoReply      `yaml:"auto_reply"`
 	Canary        Canary         `yaml:"canary"`

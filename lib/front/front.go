@@ -23,7 +23,10 @@ const prefix = "tri-"
 var short = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
 // Builtin are the commands of tri itself, for suggestions.
-var Builtin = []string{"demo", "help", "init"}
+var Builtin = []string{"demo", "down", "help", "init", "up"}
+
+// aliases are commands that say it shorter.
+var aliases = map[string][]string{"up": {"supervise", "run", "--detach"}, "down": {"supervise", "stop"}}
 
 // Exec becomes the program with the short name args[0]. It returns only if it
 // cannot.
@@ -31,7 +34,10 @@ func Exec(args []string) error {
 	if len(args) == 0 {
 		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("a command is missing")), "tri help lists them; tri demo shows what this is")
 	}
-	path, err := find(args[0])
+	if longer, ok := aliases[args[0]]; ok {
+		args = slices.Concat(longer, args[1:])
+	}
+	path, err := Find(prefix + args[0])
 	if err != nil {
 		return err
 	}
@@ -51,8 +57,14 @@ func Dir() string {
 	return filepath.Dir(self)
 }
 
-// find looks beside this program first, then on PATH.
-func find(name string) (string, error) {
+// Find is where a program is: one of ours beside this one or on PATH, another on
+// PATH.
+func Find(program string) (string, error) {
+	name, ours := strings.CutPrefix(program, prefix)
+	if !ours {
+		path, err := exec.LookPath(program)
+		return path, sysexit.With(sysexit.Unavailable, err)
+	}
 	if short.MatchString(name) {
 		if dir := Dir(); dir != "" {
 			if path, err := exec.LookPath(filepath.Join(dir, prefix+name)); err == nil {
@@ -105,6 +117,7 @@ var purposes = []struct{ name, does string }{
 	{"approve", "decide what is posted"},
 	{"reply", "post what people approved"},
 	{"report", "retell what became of a message, what waits, and how good the filter is"},
+	{"supervise", "keep the stages of a pipeline alive"},
 	{"health", "say what is wrong and how to mend it"},
 }
 
@@ -127,6 +140,8 @@ func Help(w io.Writer, args []string) error {
 	for _, c := range []struct{ name, does string }{
 		{"demo", "show the whole path on this machine, in a minute"},
 		{"init", "ask a few questions and write a configuration"},
+		{"up", "start the pipeline"},
+		{"down", "end it"},
 	} {
 		fmt.Fprintf(&b, "  tri %-12s %s\n", c.name, c.does)
 	}

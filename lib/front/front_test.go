@@ -21,7 +21,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":/no/such/folder")
-	if got, err := find("one"); err != nil || got != filepath.Join(bin, "tri-one") {
+	if got, err := Find("tri-one"); err != nil || got != filepath.Join(bin, "tri-one") {
 		t.Errorf("%q, %v", got, err)
 	}
 	if names := Names(); !slices.Equal(names, []string{"one"}) {
@@ -30,7 +30,7 @@ func TestFind(t *testing.T) {
 	for name, hint := range map[string]string{
 		"two": "tri help", "dir": "", "ones": `"one"`, "../one": "", "": "tri help", "-h": "tri help", "inti": `"init"`, "one\n": "",
 	} {
-		_, err := find(name)
+		_, err := Find(prefix + name)
 		if status, _ := sysexit.Of(err); status != sysexit.Usage || !strings.Contains(strings.Join(sysexit.Hints(err), " "), hint) {
 			t.Errorf("%q: %v, hints %q", name, err, sysexit.Hints(err))
 		}

@@ -1,0 +1,81 @@
+// Tri-supervise keeps the stages of a home's pipeline alive: it starts them in
+// order, starts again what ends, and ends them together.
+package main
+
+import (
+	"encoding/json"
+	"time"
+
+	"tri/lib/cli"
+	"tri/lib/config"
+	"tri/lib/disk"
+	"tri/lib/front"
+	"tri/lib/supervise"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-supervise",
+	Usage: "keep the stages of a pipeline alive",
+	Args:  "command [stage]",
+	Help: `Runs the pipeline of the configuration, which needs no editing: watch, thread,
+classify, dispatch, reply, and chat where gate.chat names a channel. Each stage
+reads the log that the one before it writes, so that any of them may end at any
+time; it is started again and goes on where its own output ends. What a stage
+says goes to logs/STAGE.log of the home.
+
+  tri-supervise run             stay in front; ^C ends the pipeline
+  tri up                        the same, behind your back
+  tri-supervise status
+  tri-supervise restart dispatch`,
+	Commands: []cli.Program{
+		command("run", "", "run the pipeline until told to stop", run,
+			&cli.BoolFlag{Name: "detach", Usage: "go on without a terminal, once every stage is ready"}),
+		command("status", "", "show each stage", status, &cli.BoolFlag{Name: "json", Usage: "write a record"}),
+		command("restart", "stage", "end a stage and start it again", func(c *cli.Call, h *disk.Home) error { return supervise.Restart(h, c.Args[0]) }),
+		command("stop", "", "end the pipeline, and wait until it has", func(c *cli.Call, h *disk.Home) error { return supervise.Stop(c.Context, h) }),
+	},
+}
+
+func command(name, args, usage string, do func(*cli.Call, *disk.Home) error, flags ...cli.Flag) cli.Program {
+	flags = append(flags,
+		&cli.StringFlag{Name: "home", Usage: "the pipeline of `DIR` (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
+	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: true, Run: func(c *cli.Call) error {
+		if want := min(len(args), 1); len(c.Args) != want {
+			return cli.Usagef("%s takes %d arguments, not %d", name, want, len(c.Args))
+		}
+		home, err := disk.Open(c.String("home"))
+		if err != nil {
+			return err
+		}
+		defer home.Close()
+		return do(c, home)
+	}}
+}
+
+func run(c *cli.Call, home *disk.Home) error {
+	if c.Bool("detach") {
+		return supervise.Detach(c.Context, home, []string{"run", "--home", home.Dir(), "--config", c.String("config")})
+	}
+	cfg, err := config.ForHome(home.Dir(), c.String("config"))
+	if err != nil {
+		return err
+	}
+	return supervise.Run(c.Context, supervise.Options{
+		Home: home, Stages: cfg.Stages(home.Dir()), Find: front.Find, Say: c.Say,
+		Ready: func() { c.Say("every stage has been started") },
+	})
+}
+
+func status(c *cli.Call, home *disk.Home) error {
+	st, alive, err := supervise.Load(home)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return json.NewEncoder(c.Out).Encode(st)
+	}
+	return st.Print(c.Out, alive, time.Now())
+}

@@ -1,0 +1,95 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+)
+
+// Stage is one program of the pipeline that stays: it runs in the home, and is
+// started again when it ends.
+type Stage struct {
+	Name    string   `yaml:"name"`    // watch, thread, classify, dispatch, reply, chat, web; or a team's own
+	Command []string `yaml:"command"` // instead of the built-in one; a team's own needs one
+	Off     *bool    `yaml:"off"`     // it is not run
+
+	// Lock is the file of the home that the stage holds while it lives, "" where
+	// nobody knows.
+	Lock string `yaml:"-"`
+}
+
+// The logs between the stages.
+const (
+	EventsName     = "events.ndjson"
+	ThreadedName   = "events-threaded.ndjson"
+	ClassifiedName = "events-classified.ndjson"
+)
+
+// Stages is the pipeline of a home, in the order in which it is started: the
+// built-in stages that the configuration has a use for, each as `pipeline` says,
+// then a team's own.
+func (c *Config) Stages(home string) []Stage {
+	own := []string{"--home", home}
+	var with []string
+	if c.Path != "" {
+		with = []string{"--config", c.Path}
+	}
+	cmd := func(parts ...[]string) []string { return slices.Concat(parts...) }
+	out := func(name string) []string { return []string{"--follow", "--out", name} }
+	from := EventsName
+	var stages []Stage
+	add := func(s Stage, builtin bool) {
+		said := slices.IndexFunc(c.Pipeline, func(p Stage) bool { return p.Name == s.Name })
+		if said >= 0 {
+			p := c.Pipeline[said]
+			if len(p.Command) > 0 {
+				s.Command = p.Command
+			}
+			builtin = p.Off == nil && builtin || p.Off != nil && !*p.Off
+		}
+		if builtin {
+			stages = append(stages, s)
+		}
+	}
+	add(Stage{Name: "watch", Lock: "locks/watch", Command: cmd([]string{"tri-watch"}, own, with)}, len(c.On()) > 0)
+	before := len(stages)
+	add(Stage{Name: "thread", Lock: "." + ThreadedName + ".lock", Command: cmd([]string{"tri-thread"}, out(ThreadedName), []string{EventsName})}, true)
+	if len(stages) > before {
+		from = ThreadedName
+	}
+	add(Stage{Name: "classify", Lock: "." + ClassifiedName + ".lock", Command: cmd([]string{"tri-classify"}, with, out(ClassifiedName), []string{from})}, true)
+	add(Stage{Name: "dispatch", Lock: "locks/dispatch", Command: cmd([]string{"tri-dispatch"}, own, with, []string{ClassifiedName})}, true)
+	add(Stage{Name: "reply", Lock: "locks/reply", Command: cmd([]string{"tri-reply"}, own, with)}, true)
+	add(Stage{Name: "chat", Lock: "locks/chat", Command: cmd([]string{"tri-approve", "chat"}, own, with)}, c.Gate.Chat.ChatID != "")
+	add(Stage{Name: "web", Lock: "locks/web", Command: cmd([]string{"tri-approve", "web"}, own, with)}, false)
+	for _, p := range c.Pipeline {
+		if !slices.Contains(builtins, p.Name) && (p.Off == nil || !*p.Off) {
+			stages = append(stages, p)
+		}
+	}
+	return stages
+}
+
+var builtins = []string{"watch", "thread", "classify", "dispatch", "reply", "chat", "web"}
+
+var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
+
+func (c *Config) compilePipeline(f *faults) {
+	seen := map[string]bool{}
+	for i, p := range c.Pipeline {
+		switch {
+		case !stageName.MatchString(p.Name):
+			f.add(fmt.Errorf("%q: want a to z, 0 to 9 and -", p.Name), "pipeline", i, "name")
+		case seen[p.Name]:
+			f.add(fmt.Errorf("two stages are called %q", p.Name), "pipeline", i, "name")
+		case len(p.Command) == 0 && !slices.Contains(builtins, p.Name):
+			f.add(errors.New("a stage of one's own needs a command"), "pipeline", i)
+		}
+		seen[p.Name] = true
+		if len(p.Command) > 0 && p.Command[0] != filepath.Base(p.Command[0]) && !filepath.IsAbs(p.Command[0]) {
+			f.add(fmt.Errorf("%q: want a name on PATH or an absolute path", p.Command[0]), "pipeline", i, "command")
+		}
+	}
+}
