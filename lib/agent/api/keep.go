@@ -1,0 +1,106 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tri/lib/agent"
+	"tri/lib/sysexit"
+)
+
+// sessionFile has the conversation so far, in the run's folder.
+const sessionFile = "session.json"
+
+// maxKept is the most of a session that is read, in bytes.
+const maxKept = 64 << 20
+
+type session struct {
+	ID       string    `json:"id"`
+	Messages []message `json:"messages"`
+}
+
+// kept is what stays of a run: its session, and a transcript of all that was
+// said. One of a run without a folder keeps nothing.
+type kept struct {
+	dir        string
+	transcript *os.File
+	err        error // the first of the transcript's
+}
+
+// resume opens what is kept, and reads the session where the task goes on with one.
+func resume(t agent.Task) ([]message, *kept, error) {
+	k := &kept{dir: t.Dir}
+	var s session
+	if t.Resume {
+		text, err := os.ReadFile(filepath.Join(t.Dir, sessionFile))
+		if t.Dir == "" || errors.Is(err, fs.ErrNotExist) {
+			return nil, k, sysexit.With(sysexit.Unavailable, agent.ErrNoResume)
+		}
+		if err == nil && len(text) > maxKept {
+			err = fmt.Errorf("more than %d bytes", maxKept)
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &s)
+		}
+		if err != nil {
+			return nil, k, sysexit.With(sysexit.IO, fmt.Errorf("read session: %w", err))
+		}
+		if s.ID != t.SessionID {
+			return nil, k, sysexit.With(sysexit.Unavailable, fmt.Errorf("session %q is not there: %w", t.SessionID, agent.ErrNoResume))
+		}
+	}
+	if t.Dir == "" {
+		return s.Messages, k, nil
+	}
+	f, err := os.OpenFile(filepath.Join(t.Dir, "transcript.ndjson"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, k, sysexit.With(sysexit.IO, fmt.Errorf("keep transcript: %w", err))
+	}
+	k.transcript = f
+	return s.Messages, k, nil
+}
+
+// note adds a message to the transcript.
+func (k *kept) note(m message) {
+	if k.transcript == nil || k.err != nil {
+		return
+	}
+	line, err := json.Marshal(m)
+	if err == nil {
+		_, err = k.transcript.Write(append(line, '\n'))
+	}
+	k.err = err
+}
+
+// save replaces the session. It is called where the next run could go on: never
+// between a call and its result.
+func (k *kept) save(id string, messages []message) error {
+	if k.dir == "" {
+		return nil
+	}
+	text, err := json.Marshal(session{id, messages})
+	if err == nil {
+		name := filepath.Join(k.dir, sessionFile)
+		if err = os.WriteFile(name+".new", text, 0o600); err == nil {
+			err = os.Rename(name+".new", name)
+		}
+	}
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("keep session: %w", err))
+	}
+	return nil
+}
+
+func (k *kept) close() error {
+	if k.transcript == nil {
+		return nil
+	}
+	if err := errors.Join(k.err, k.transcript.Close()); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("keep transcript: %w", err))
+	}
+	return nil
+}

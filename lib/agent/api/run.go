@@ -1,0 +1,311 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/chat/web"
+	"tri/lib/codebase"
+	"tri/lib/sysexit"
+)
+
+// maxValue is the size of a value, in bytes.
+const maxValue = 1 << 20
+
+// run is a task under way.
+type run struct {
+	c        *Client
+	task     agent.Task
+	tools    []tool
+	messages []message
+	kept     *kept
+	sentBack bool
+	res      agent.Result
+}
+
+func (r *run) run(ctx context.Context) (err error) {
+	t := r.task
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if t.Write {
+		return sysexit.With(sysexit.Software, errors.New("it only reads, and the task is to write"))
+	}
+	if r.messages, r.kept, err = resume(t); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.kept.close()) }()
+	tree, err := codebase.Open(t.Codebase, t.Hidden)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	own, err1 := reading(tree, t.Tools)
+	last, err2 := answering(t.Schema)
+	served, end, err3 := r.serve(ctx)
+	defer end()
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	r.tools = slices.Concat(own, served, last)
+	r.see(agent.Event{Kind: agent.Started})
+	return r.talk(ctx, message{Role: "user", Text: t.Prompt})
+}
+
+// talk goes on until the model has answered.
+func (r *run) talk(ctx context.Context, say message) error {
+	for {
+		if err := r.limits(); err != nil {
+			return err
+		}
+		r.messages = append(r.messages, say)
+		r.kept.note(say)
+		rep, err := r.ask(ctx)
+		if err != nil {
+			return err
+		}
+		r.messages = append(r.messages, rep.message)
+		r.kept.note(rep.message)
+		r.res.Model = cmp.Or(rep.model, r.res.Model)
+		r.count(rep.usage)
+		next, err := r.hear(ctx, rep)
+		if err != nil {
+			return err
+		}
+		if next == nil {
+			return r.kept.save(r.task.SessionID, r.messages)
+		}
+		say = *next
+		r.see(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("turn %d", r.res.Usage.Turns)})
+		if err := r.kept.save(r.task.SessionID, append(slices.Clone(r.messages), say)); err != nil {
+			return err
+		}
+	}
+}
+
+// hear makes of an answer what is to be said next, nil when all is said.
+func (r *run) hear(ctx context.Context, rep reply) (*message, error) {
+	if rep.Text != "" {
+		r.res.Text = rep.Text
+	}
+	switch {
+	case rep.why == refused:
+		return nil, abort("the model refused: %q", brief(rep.Text))
+	case rep.why == cut:
+		return nil, sysexit.Hint(abort("its answer was cut off at %d tokens", r.most()), "max_output_tokens in the configuration is the limit of one answer")
+	case len(rep.Calls) > maxCalls:
+		return nil, abort("it asked for %d tools at once", len(rep.Calls))
+	case len(rep.Calls) > 0:
+		return r.use(ctx, rep)
+	}
+	if r.task.Schema == nil {
+		return nil, nil
+	}
+	value, fault := agent.Object([]byte(rep.Text))
+	if fault == nil {
+		fault = r.take(value)
+	}
+	if fault == nil {
+		return nil, nil
+	}
+	words, err := r.repair(fault)
+	return &message{Role: "user", Text: words}, err
+}
+
+// use runs the tools that an answer asks for.
+func (r *run) use(ctx context.Context, rep reply) (*message, error) {
+	if rep.Text != "" {
+		r.see(agent.Event{Kind: agent.Thought, Text: rep.Text})
+	}
+	next, done := message{Role: "user"}, false
+	for _, c := range rep.Calls {
+		res := result{ID: c.ID}
+		if c.Name == answerTool && r.task.Schema != nil {
+			fault := r.take(c.Input)
+			if fault == nil {
+				res.Text, done = "taken", true
+			} else if words, err := r.repair(fault); err != nil {
+				return nil, err
+			} else {
+				res.Text, res.Fault = words, true
+			}
+		} else {
+			text, err := r.call(ctx, c)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if res.Text = text; err != nil {
+				res.Text, res.Fault = err.Error(), true
+			}
+		}
+		next.Results = append(next.Results, res)
+	}
+	if done {
+		r.messages = append(r.messages, next) // a session goes on behind the results
+		return nil, nil
+	}
+	return &next, nil
+}
+
+// take keeps a value that will do, and says what is wrong with one that will not.
+func (r *run) take(value json.RawMessage) error {
+	if len(value) > maxValue {
+		return fmt.Errorf("the value is larger than %d bytes", maxValue)
+	}
+	var plain bytes.Buffer
+	if err := json.Compact(&plain, value); err != nil || plain.Len() == 0 || plain.Bytes()[0] != '{' {
+		return errors.New("the value is no JSON object")
+	}
+	if r.task.Check != nil {
+		if err := r.task.Check(plain.Bytes()); err != nil {
+			return err
+		}
+	}
+	r.res.Value = plain.Bytes()
+	return nil
+}
+
+// repair is what a value is sent back with; the second time it is the end.
+func (r *run) repair(fault error) (string, error) {
+	if r.sentBack {
+		return "", abort("what it gave back, twice: %w", fault)
+	}
+	r.sentBack = true
+	r.see(agent.Event{Kind: agent.Milestone, Text: "sent back: " + fault.Error()})
+	if r.task.Repair != nil {
+		return r.task.Repair(fault), nil
+	}
+	return "That cannot be used: " + fault.Error(), nil
+}
+
+// call runs one tool.
+func (r *run) call(ctx context.Context, c call) (string, error) {
+	i := slices.IndexFunc(r.tools, func(t tool) bool { return t.name == c.Name })
+	if i < 0 {
+		r.see(agent.Event{Kind: agent.Tool, Tool: brief(c.Name), Text: "there is none"})
+		return "", fmt.Errorf("no tool is called %q", brief(c.Name))
+	}
+	t := r.tools[i]
+	r.see(agent.Event{Kind: agent.Tool, Tool: t.name, Text: on(t, c.Input)})
+	text, err := t.call(ctx, c.Input)
+	if len(text) > maxResult {
+		text = strings.ToValidUTF8(text[:maxResult], "") + "\n(cut here: ask for less)"
+	}
+	return text, err
+}
+
+// on is what a tool is used on, for an event.
+func on(t tool, input json.RawMessage) string {
+	var members map[string]any
+	if json.Unmarshal(input, &members) == nil {
+		if text, ok := members[t.on].(string); ok {
+			return text
+		}
+	}
+	return string(input)
+}
+
+func (r *run) most() int { return cmp.Or(r.c.cfg.MaxOutputTokens, 8192) }
+
+// ask sends the conversation and reads the answer. An endpoint that is busy is
+// asked again, as late as it says.
+func (r *run) ask(ctx context.Context) (reply, error) {
+	c := r.c
+	q := web.Request{
+		Method: http.MethodPost, Path: c.speaks.path(c.cfg.BaseURL), Time: askTime,
+		JSON: c.speaks.body(question{c.cfg.Model, r.most(), r.messages, r.tools}),
+	}
+	for try := 1; ; try++ {
+		var answer []byte
+		err := c.web.Once(ctx, q, &answer)
+		if err == nil {
+			rep, err := c.speaks.read(answer)
+			if err != nil {
+				return rep, sysexit.With(sysexit.Unavailable, agent.Fail(agent.ToolError, err))
+			}
+			return rep, nil
+		}
+		if ctx.Err() != nil {
+			return reply{}, ctx.Err()
+		}
+		wait, again := c.again(err, try)
+		if !again {
+			return reply{}, c.refusal(err)
+		}
+		r.see(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("asked again in %v: %v", wait.Round(time.Second), c.refusal(err))})
+		if err := c.web.Sleep(ctx, wait); err != nil {
+			return reply{}, err
+		}
+	}
+}
+
+// again reports whether and when a request is to be repeated: when the endpoint is
+// busy or failing, or could not be reached.
+func (c *Client) again(err error, try int) (time.Duration, bool) {
+	if try >= maxTries {
+		return 0, false
+	}
+	busy := (*web.Error)(nil)
+	if !errors.As(err, &busy) {
+		return c.web.Backoff(try), true
+	}
+	// 529 is Anthropic's for overloaded.
+	if s := busy.Status; s != http.StatusTooManyRequests && s != http.StatusRequestTimeout && s < 500 || busy.After > maxWait {
+		return 0, false
+	}
+	return max(busy.After, c.web.Backoff(try)), true
+}
+
+// refusal is an error with the endpoint's own words, without the key, which some
+// endpoints repeat.
+func (c *Client) refusal(err error) error {
+	no := (*web.Error)(nil)
+	if !errors.As(err, &no) {
+		return sysexit.With(sysexit.Unavailable, agent.Fail(agent.ToolError, c.clean(err)))
+	}
+	var said struct {
+		Error json.RawMessage `json:"error"`
+	}
+	var member struct{ Message string }
+	text := string(no.Body)
+	if json.Unmarshal(no.Body, &said) == nil && len(said.Error) > 0 {
+		if text = string(said.Error); json.Unmarshal(said.Error, &member) == nil && member.Message != "" {
+			text = member.Message
+		}
+	}
+	err = agent.Fail(agent.ToolError, c.clean(fmt.Errorf("status %d: %q", no.Status, brief(text))))
+	switch {
+	case no.Status == http.StatusUnauthorized || no.Status == http.StatusForbidden:
+		return sysexit.Hint(sysexit.With(sysexit.Config, err), "the key was refused: set $"+cmp.Or(c.cfg.KeyEnv, "the variable of key_env")+", or name a key_file of mode 0600")
+	case no.Status == http.StatusTooManyRequests || no.Status >= 500:
+		return sysexit.With(sysexit.TempFail, err)
+	case no.Status == http.StatusNotFound:
+		return sysexit.Hint(sysexit.With(sysexit.Config, err), "no such model or address: look at model, api and base_url in the configuration")
+	}
+	return sysexit.With(sysexit.Unavailable, err)
+}
+
+// clean takes the key out of an error.
+func (c *Client) clean(err error) error {
+	if len(c.key) < 4 || !strings.Contains(err.Error(), c.key) {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), c.key, "(the key)"))
+}
+
+func brief(text string) string {
+	const most = 300
+	if text = strings.TrimSpace(text); len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}

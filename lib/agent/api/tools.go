@@ -1,0 +1,158 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tri/lib/codebase"
+	"tri/lib/sysexit"
+)
+
+// tool is something that the model can ask for.
+type tool struct {
+	name        string
+	description string
+	schema      json.RawMessage
+	on          string // the member of the input that an event shows
+	call        func(ctx context.Context, input json.RawMessage) (string, error)
+}
+
+// answerTool is by which the model gives the value wanted.
+const answerTool = "answer"
+
+// reading are our tools for what a task may do.
+func reading(tree *codebase.Tree, abilities []string) ([]tool, error) {
+	var tools []tool
+	for _, ability := range abilities {
+		switch ability {
+		case "Read":
+			tools = append(tools, readTool(tree))
+		case "Grep":
+			tools = append(tools, grepTool(tree))
+		case "Glob":
+			tools = append(tools, globTool(tree), listTool(tree))
+		case "Bash": // there is no shell here
+		default:
+			return nil, sysexit.With(sysexit.Software, fmt.Errorf("there is no tool %q", ability))
+		}
+	}
+	return tools, nil
+}
+
+// input reads a tool's input strictly: what a model makes up must not be passed
+// over in silence.
+func input[T any](raw json.RawMessage) (v T, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&v); err != nil {
+		return v, fmt.Errorf("input: %w", err)
+	}
+	return v, nil
+}
+
+func readTool(tree *codebase.Tree) tool {
+	return tool{
+		name: "read_file", on: "path",
+		description: fmt.Sprintf("Lines of a text file, each behind its number and a tab; at most %d at once.", codebase.MaxLines),
+		schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["path"],"properties":{
+			"path":{"type":"string"},"from":{"type":"integer","minimum":1,"description":"the first line; default 1"},
+			"lines":{"type":"integer","minimum":1,"description":"how many lines"}}}`),
+		call: func(_ context.Context, raw json.RawMessage) (string, error) {
+			in, err := input[struct {
+				Path        string
+				From, Lines int
+			}](raw)
+			if err != nil {
+				return "", err
+			}
+			return tree.Lines(in.Path, in.From, in.Lines)
+		},
+	}
+}
+
+func grepTool(tree *codebase.Tree) tool {
+	return tool{
+		name: "grep", on: "pattern",
+		description: "Lines that match a regular expression (RE2), as path:line: text.",
+		schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
+			"pattern":{"type":"string"},"path":{"type":"string","description":"a file or folder; default all"},
+			"glob":{"type":"string","description":"only files whose name matches, as *.go or src/**/*.ts"},"ignore_case":{"type":"boolean"}}}`),
+		call: func(ctx context.Context, raw json.RawMessage) (string, error) {
+			in, err := input[struct {
+				Pattern, Path, Glob string
+				IgnoreCase          bool `json:"ignore_case"`
+			}](raw)
+			if err != nil {
+				return "", err
+			}
+			return lines(tree.Grep(ctx, codebase.Query{Pattern: in.Pattern, Path: in.Path, Glob: in.Glob, IgnoreCase: in.IgnoreCase}))
+		},
+	}
+}
+
+func globTool(tree *codebase.Tree) tool {
+	return tool{
+		name: "glob", on: "pattern",
+		description: "Names of files that match a pattern, as *.go or src/**/*.ts.",
+		schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
+			"pattern":{"type":"string"},"path":{"type":"string","description":"the folder to look below; default all"}}}`),
+		call: func(ctx context.Context, raw json.RawMessage) (string, error) {
+			in, err := input[struct{ Pattern, Path string }](raw)
+			if err != nil {
+				return "", err
+			}
+			return lines(tree.Glob(ctx, in.Pattern, in.Path))
+		},
+	}
+}
+
+func listTool(tree *codebase.Tree) tool {
+	return tool{
+		name: "list", on: "path", description: "What a folder has; folders end in /.",
+		schema: json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","description":"default the root"}}}`),
+		call: func(_ context.Context, raw json.RawMessage) (string, error) {
+			in, err := input[struct{ Path string }](raw)
+			if err != nil {
+				return "", err
+			}
+			return lines(tree.List(in.Path))
+		},
+	}
+}
+
+func lines(found []string, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "(nothing)", nil
+	}
+	return strings.Join(found, "\n"), nil
+}
+
+// answering is the tool whose input is the value, nil where no value is wanted.
+// Its schema is the task's without the names of dialect and itself, which not
+// every endpoint takes.
+func answering(schema []byte) ([]tool, error) {
+	if schema == nil {
+		return nil, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &members); err != nil {
+		return nil, sysexit.With(sysexit.Software, fmt.Errorf("schema: %w", err))
+	}
+	delete(members, "$schema")
+	delete(members, "$id")
+	plain, err := json.Marshal(members)
+	if err != nil {
+		return nil, sysexit.With(sysexit.Software, fmt.Errorf("schema: %w", err))
+	}
+	return []tool{{
+		name: answerTool, description: "Give the answer. Its input is what is wanted back.", schema: plain,
+		call: func(context.Context, json.RawMessage) (string, error) { return "", errors.New("is not run") },
+	}}, nil
+}
