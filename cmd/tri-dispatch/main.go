@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tri/lib/agent/all"
+	"tri/lib/agent/supervise"
 	"tri/lib/cli"
 	"tri/lib/config"
 	"tri/lib/disk"
@@ -75,18 +76,18 @@ func start(c *cli.Call) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	inv := &investigate.Investigator{Agent: finder, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now, Search: cfg.Investigator.Searches(), Home: home.Dir()}
+	finder = supervise.Wrap(finder, supervise.Options{Limits: supervise.Of(cfg.Investigator)})
+	if breaker != nil {
+		breaker = supervise.Wrap(breaker, supervise.Options{Limits: supervise.Of(cfg.Validator)})
+	}
+	inv := investigate.New(finder, prompts, cfg, home.Dir())
 	val := &validate.Validator{Agent: breaker, Prompts: prompts, Secrets: cfg.Secrets(), Now: time.Now}
 	return dispatch.Run(c.Context, dispatch.Options{
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
 		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: c.Out, Say: c.Say, Now: time.Now,
 		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0, Rejects: c.String("rejects"), Say: c.Say},
 		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
-			req := investigate.Request{Thread: t, Codebase: t.Codebase, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold()}
-			for _, h := range hints {
-				req.Hints = append(req.Hints, investigate.Hint(h))
-			}
-			return inv.Run(ctx, req)
+			return inv.Run(ctx, investigate.Request{Thread: t, Codebase: t.Codebase, Hints: hints, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold()})
 		},
 		Validate: func(ctx context.Context, t *thread.Thread, others []dispatch.Hint, r *run.Run) (*verdict.Verdict, error) {
 			req := validate.ForThread(t, investigate.Question(t))

@@ -67,8 +67,7 @@ func run(c *cli.Call) error {
 		return err
 	}
 	stage := investigate.Stage{
-		Investigator: &investigate.Investigator{Agent: agent, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now,
-			Search: cfg.Investigator.Searches(), Home: cfg.Investigator.Home},
+		Investigator: investigate.New(agent, prompts, cfg, cfg.Investigator.Home),
 		Codebase: func(platform, chatID string) string {
 			return cmp.Or(c.String("codebase"), cfg.CodebaseFor(platform, chatID), ".")
 		},

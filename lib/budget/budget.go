@@ -48,12 +48,13 @@ type Book struct {
 	day      string
 	total    int
 	persons  map[string]int
-	reserved map[string]bool // run ids of every day
+	reserved map[string]Entry // of every day, by run
+	settled  map[string]bool
 }
 
 // Open reads the log.
 func Open(h *disk.Home, limits config.Budget) (*Book, error) {
-	b := &Book{limits: limits, persons: map[string]int{}, reserved: map[string]bool{}}
+	b := &Book{limits: limits, persons: map[string]int{}, reserved: map[string]Entry{}, settled: map[string]bool{}}
 	text, err := h.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
@@ -83,10 +84,13 @@ func Open(h *disk.Home, limits config.Budget) (*Book, error) {
 func (b *Book) Close() error { return b.log.Close() }
 
 func (b *Book) count(e Entry) {
-	if e.Kind != Reserve || b.reserved[e.RunID] {
+	if e.Kind == Settle {
+		b.settled[e.RunID] = true
+	}
+	if _, again := b.reserved[e.RunID]; e.Kind != Reserve || again {
 		return
 	}
-	b.reserved[e.RunID] = true
+	b.reserved[e.RunID] = e
 	b.turn(e.Day)
 	if e.Day == b.day {
 		b.total++
@@ -111,7 +115,7 @@ func limit(n *int) int {
 // Take reserves an investigation for a run, durably, or fails with ErrSpent. A
 // run that has its reservation keeps it.
 func (b *Book) Take(runID, key, person string, now time.Time) error {
-	if b.reserved[runID] {
+	if _, has := b.reserved[runID]; has {
 		return nil
 	}
 	b.turn(now.UTC().Format(time.DateOnly))
@@ -129,13 +133,30 @@ func (b *Book) Take(runID, key, person string, now time.Time) error {
 	return nil
 }
 
-// Settle records what a run took.
+// Settled reports whether it is known what a run took.
+func (b *Book) Settled(runID string) bool { return b.settled[runID] }
+
+// For is who a run was reserved for: the thread and the person who asked, ""
+// where nothing was.
+func (b *Book) For(runID string) (key, person string) {
+	e := b.reserved[runID]
+	return e.Key, e.Person
+}
+
+// Settle records what a run took, once; u is nil where nobody knows.
 func (b *Book) Settle(runID, key, person string, u *draft.Usage, now time.Time) error {
+	if b.settled[runID] {
+		return nil
+	}
 	e := Entry{At: now.UTC().Format(time.RFC3339), Kind: Settle, Day: now.UTC().Format(time.DateOnly), RunID: runID, Key: key, Person: person}
 	if u != nil {
 		e.CostUSD, e.Tokens = u.CostUSD, u.InputTokens+u.OutputTokens
 	}
-	return b.append(e)
+	if err := b.append(e); err != nil {
+		return err
+	}
+	b.count(e)
+	return nil
 }
 
 func (b *Book) append(e Entry) error {

@@ -1,12 +1,14 @@
 package budget
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 	"time"
 
 	"tri/lib/config"
 	"tri/lib/disk"
+	"tri/lib/draft"
 )
 
 func open(t *testing.T, h *disk.Home, limits config.Budget) *Book {
@@ -58,5 +60,36 @@ func TestNoLimit(t *testing.T) {
 		if err := b.Take(run, "k", "ana", time.Unix(0, 0)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestSettleOnce: what a run took counts once, across restarts too.
+func TestSettleOnce(t *testing.T) {
+	h, err := disk.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for range 2 {
+		b := open(t, h, config.Budget{})
+		if err := b.Take("r1", "k", "ana", day); err != nil {
+			t.Fatal(err)
+		}
+		if key, person := b.For("r1"); key != "k" || person != "ana" {
+			t.Errorf("reserved for %q %q", key, person)
+		}
+		if err := b.Settle("r1", "k", "ana", &draft.Usage{InputTokens: 3}, day); err != nil {
+			t.Fatal(err)
+		}
+		if !b.Settled("r1") || b.Settled("r2") {
+			t.Error("settled is not what was settled")
+		}
+	}
+	text, err := h.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(text, []byte(`"settle"`)); n != 1 {
+		t.Errorf("%d entries of one run:\n%s", n, text)
 	}
 }

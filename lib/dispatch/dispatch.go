@@ -39,6 +39,9 @@ type Options struct {
 	Investigate func(ctx context.Context, t *thread.Thread, hints []Hint, r *run.Run) (*draft.Return, error)
 	Validate    func(ctx context.Context, t *thread.Thread, others []Hint, r *run.Run) (*verdict.Verdict, error)
 
+	// Long takes the investigations of tier 2; nil: they are done here too.
+	Long Long
+
 	Once   bool // end when the input has ended and every thread is at rest
 	Shadow bool // offer nothing for posting
 
@@ -48,7 +51,7 @@ type Options struct {
 }
 
 // Hint is what an investigator or validator is told of other work.
-type Hint struct{ Source, Text string }
+type Hint = thread.Hint
 
 // Dispatcher is one process's hold on the threads of a home.
 type Dispatcher struct {
@@ -72,13 +75,14 @@ type Dispatcher struct {
 	active  int // short runs under way
 	long    int // long ones
 	results chan result
-	lost    chan error // an error that ends the program
+	begun   chan thread.Input // of long runs, where they can be watched
+	lost    chan error        // an error that ends the program
 }
 
-// result is the end of a run, nil Input when it is to be tried again later.
+// result is the end of a run, nil when it is to be tried again later.
 type result struct {
-	job   job
-	input *thread.Input
+	job job
+	run *run.Result
 }
 
 // mark is dispatch.json: how far everything read is applied. It is saved behind
@@ -101,7 +105,7 @@ func Run(ctx context.Context, o Options) error {
 	defer lock.Unlock()
 	d := &Dispatcher{
 		Options: o, offered: map[string]string{}, threads: map[string]*thread.Thread{},
-		running: map[string]bool{}, results: make(chan result), lost: make(chan error, 1),
+		running: map[string]bool{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
 		decisions: decision.NewState(decision.Policy{Approvers: o.Config.Team.Approvers}),
 	}
 	if err := d.open(); err != nil {
@@ -182,6 +186,8 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 			err = d.takeReply(l)
 		case r := <-d.results:
 			err = d.takeResult(r)
+		case in := <-d.begun:
+			err = d.take(in)
 		case now := <-tick.C:
 			err = d.tick(now)
 		}

@@ -24,7 +24,8 @@ type rules struct {
 	asks    []askRule
 	prompts *prompt.Set
 	own     []string
-	long    float64 // minutes from which work is tier 2; 0: never
+	long    float64  // minutes from which work is tier 2; 0: never
+	always  []string // question types that are tier 2
 }
 
 // typeRule is one of the configuration's question_types; they come before those
@@ -47,7 +48,7 @@ var neverMind = regexp.MustCompile(`(?i)^\W*(never ?mind|nvm|nm|ignore (that|me|
 func newRules(cfg *config.Config, prompts *prompt.Set) (*rules, error) {
 	r := &rules{prompts: prompts, own: append([]string{cfg.Classifier.BotID, cfg.Chat.Local.BotName}, cfg.Classifier.BotIDs...)}
 	if cfg.Escalation.Enabled {
-		r.long = cfg.Escalation.ExpectedRuntimeMinThreshold
+		r.long, r.always = cfg.Escalation.ExpectedRuntimeMinThreshold, cfg.Escalation.QuestionTypes
 	}
 	for i, q := range cfg.QuestionTypes {
 		reason := "config:" + cmp.Or(q.Name, strconv.Itoa(i+1))
@@ -91,7 +92,7 @@ func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 			break
 		}
 	}
-	if r.long > 0 && f.ExpectedMin >= r.long {
+	if r.long > 0 && f.ExpectedMin >= r.long || slices.Contains(r.always, f.QuestionType) {
 		f.Tier = 2
 	}
 	f.Rubric, err = r.prompts.Rubric(f.QuestionType)

@@ -57,6 +57,9 @@ func (d *Dispatcher) recover(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := d.settleLost(); err != nil {
+		return err
+	}
 	return d.startRuns(ctx)
 }
 

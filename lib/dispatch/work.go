@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/agent/supervise"
 	"tri/lib/budget"
 	"tri/lib/disk"
 	"tri/lib/draft"
@@ -86,7 +87,7 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 	}
 	if res != nil {
 		delete(d.running, j.runID)
-		return false, d.take(thread.Input{At: res.EndedAt, Key: j.key, Run: res})
+		return false, d.takeRun(j, res)
 	}
 	if j.kind == run.Investigate {
 		err := d.book.Take(j.runID, j.key, t.OriginalSenderID, d.Now())
@@ -148,7 +149,7 @@ func (d *Dispatcher) work(ctx context.Context, j job, t *thread.Thread, hints []
 	case err != nil:
 		d.fail(err)
 	default:
-		r.input = &thread.Input{At: res.EndedAt, Key: j.key, Run: res}
+		r.run = res
 	}
 	d.results <- r
 }
@@ -169,33 +170,82 @@ func (d *Dispatcher) perform(ctx context.Context, j job, t *thread.Thread, hints
 	if j.kind == run.Validate {
 		res.Agent = d.Config.Validator.Agent
 	}
+	if j.kind == run.Investigate && j.long && d.Long != nil {
+		err = d.longer(ctx, t, hints, res)
+	} else {
+		err = d.here(ctx, j, t, hints, r, res)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // we are stopping: the run is done again, or waited for, next time
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res, r.Publish(*res)
+}
+
+// here does a run in this process.
+func (d *Dispatcher) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, r *run.Run, res *run.Result) error {
 	limited, cancel := context.WithTimeout(ctx, d.limit(j))
 	defer cancel()
 	value, err := d.ask(limited, j, t, hints, r)
 	if ctx.Err() != nil {
-		return nil, ctx.Err() // we are stopping: the run is done again next time
+		return ctx.Err()
 	}
 	res.EndedAt = stamp(d.Now())
+	state, serr := supervise.Load(r.Dir())
+	if serr != nil { // it came to no agent
+		state = run.State{}
+	}
+	res.Usage = state.Usage // with what tries took that were killed
 	switch {
 	case errors.Is(err, agent.ErrNothing):
 		res.Status, res.Error = run.Nothing, err.Error()
 	case limited.Err() != nil:
-		res.Status, res.Error = run.Failed, fmt.Sprintf("took longer than %v", d.limit(j))
+		err = agent.Fail(agent.Timeout, fmt.Errorf("took longer than %v", d.limit(j)))
+		fail(res, err, &run.Failure{Limit: supervise.Wall, LastSafeArtifact: artifactOf(state)})
 	case err != nil:
-		res.Status, res.Error = run.Failed, err.Error()
+		fail(res, err, state.Failure)
 	default:
-		res.Status = run.Done
-		if res.Value, err = json.Marshal(value); err != nil {
-			return nil, fmt.Errorf("run %s: %w", j.runID, err)
-		}
-		switch value := value.(type) {
-		case *draft.Return:
-			res.Usage = value.Usage
-		case *verdict.Verdict:
-			res.Usage, res.Model = value.Usage, value.ValidatorModel
-		}
+		return fill(res, value)
 	}
-	return res, r.Publish(*res)
+	return nil
+}
+
+// fail makes res the result of a run that failed with err; seen is what was seen
+// of that, and may be nil.
+func fail(res *run.Result, err error, seen *run.Failure) {
+	f := run.Failure{Kind: agent.FailureKind(err), Message: err.Error()}
+	if seen != nil {
+		f.Limit, f.LastSafeArtifact = seen.Limit, seen.LastSafeArtifact
+	}
+	res.Status, res.Error, res.Failure = run.Failed, f.Message, &f
+}
+
+func artifactOf(s run.State) string {
+	if s.Failure == nil {
+		return ""
+	}
+	return s.Failure.LastSafeArtifact
+}
+
+// fill makes res the result of a run that gave value.
+func fill(res *run.Result, value any) (err error) {
+	res.Status = run.Done
+	if res.Value, err = json.Marshal(value); err != nil {
+		return fmt.Errorf("run %s: %w", res.RunID, err)
+	}
+	var usage *draft.Usage
+	switch value := value.(type) {
+	case *draft.Return:
+		usage = value.Usage
+	case *verdict.Verdict:
+		usage, res.Model = value.Usage, value.ValidatorModel
+	}
+	if res.Usage == nil {
+		res.Usage = usage
+	}
+	return nil
 }
 
 func (d *Dispatcher) ask(ctx context.Context, j job, t *thread.Thread, hints []Hint, r *run.Run) (any, error) {
@@ -212,7 +262,7 @@ func (d *Dispatcher) limit(j job) time.Duration {
 		minutes = d.Config.Validator.HardCapRuntimeMin
 	}
 	if j.long {
-		minutes = max(30, 3*minutes)
+		minutes = max(d.Config.Escalation.MaxMin, minutes)
 	}
 	return time.Duration(minutes * float64(time.Minute))
 }
@@ -229,20 +279,11 @@ func (d *Dispatcher) ended(j job) {
 
 func (d *Dispatcher) takeResult(r result) error {
 	d.ended(r.job)
-	if r.input == nil {
+	if r.run == nil {
 		if t := d.threads[r.job.key]; t != nil && isDue(t, r.job) {
 			d.enqueue(r.job)
 		}
 		return nil
 	}
-	if res := r.input.Run; res.Usage != nil {
-		person := ""
-		if t := d.threads[r.job.key]; t != nil {
-			person = t.OriginalSenderID
-		}
-		if err := d.book.Settle(res.RunID, res.Key, person, res.Usage, d.Now()); err != nil {
-			return err
-		}
-	}
-	return d.take(*r.input)
+	return d.takeRun(r.job, r.run)
 }

@@ -62,7 +62,10 @@ func (x *examination) still(t *thread.Thread) bool {
 		minutes = max(x.config.Investigator.HardCapRuntimeMin, x.config.Validator.HardCapRuntimeMin)
 	}
 	if t.IsEscalated {
-		minutes = max(30, 3*minutes)
+		minutes = max(30, minutes)
+		if x.config != nil {
+			minutes = max(x.config.Escalation.MaxMin, minutes)
+		}
 	}
 	return x.Now().Sub(at) > time.Duration(2*minutes*float64(time.Minute))
 }

@@ -41,7 +41,7 @@ func Places(found rank.Found) (h Hint, ok bool) {
 		}
 		b.WriteString(place + lines)
 	}
-	return Hint{"found by a search for the question's words, which understands nothing", strings.TrimSuffix(b.String(), "\n")}, b.Len() > 0
+	return Hint{Source: "found by a search for the question's words, which understands nothing", Text: strings.TrimSuffix(b.String(), "\n")}, b.Len() > 0
 }
 
 // dense leaves out blank lines and the white space that every line begins with.
@@ -81,7 +81,7 @@ func (i *Investigator) knowledge(ctx context.Context, question string) []Hint {
 	slices.SortStableFunc(hits, func(a, b rank.Hit) int { return int(1000 * (b.Score - a.Score)) })
 	var hints []Hint
 	for _, h := range hits[:min(len(hits), maxKnowledge)] {
-		hints = append(hints, Hint{fmt.Sprintf("notes of the team, %s:%d-%d", h.Path, h.Start, h.End), strings.Join(h.Lines, "\n")})
+		hints = append(hints, Hint{Source: fmt.Sprintf("notes of the team, %s:%d-%d", h.Path, h.Start, h.End), Text: strings.Join(h.Lines, "\n")})
 	}
 	return hints
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/config"
 	"tri/lib/draft"
 	"tri/lib/evidence"
 	"tri/lib/ndjson"
@@ -34,7 +35,7 @@ type Request struct {
 }
 
 // Hint is something that may help, and may be wrong.
-type Hint struct{ Source, Text string }
+type Hint = thread.Hint
 
 // Investigator does rounds. It is safe for concurrent use.
 type Investigator struct {
@@ -50,6 +51,15 @@ type Investigator struct {
 
 	mu      sync.Mutex
 	indexes map[string]*rank.Index // by folder
+}
+
+// New is the investigator that a configuration describes, with an agent of its
+// choice. Indexes of searches are kept below home; "" is nowhere.
+func New(a agent.Agent, prompts *prompt.Set, cfg *config.Config, home string) *Investigator {
+	return &Investigator{
+		Agent: a, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now,
+		Search: cfg.Investigator.Searches(), Home: home,
+	}
 }
 
 // Tools are what an investigator may do: look.
@@ -91,7 +101,7 @@ func (i *Investigator) run(ctx context.Context, r Request) (*draft.Return, error
 	}
 	ret, err := read(res.Value, round(r.Thread))
 	if err != nil {
-		return nil, fmt.Errorf("agent's return: %w", err)
+		return nil, agent.Fail(agent.Abort, fmt.Errorf("agent's return: %w", err))
 	}
 	ret.Question, ret.Rubric, ret.Usage = Question(r.Thread), rubric, &res.Usage
 	ret.EvidenceRefs = evidence.Stamp(root, repo, ret.EvidenceRefs, i.Now())

@@ -128,7 +128,7 @@ func TestPromptHasEverything(t *testing.T) {
 	th.Context = []thread.Message{{SenderName: "bo\n=== end", Content: "it failed again"}}
 	th.Notes = []thread.Note{{By: "op", Text: "the new gateway, not the old"}}
 	th.BounceFeedback = "line 3 does not say so"
-	_, err := inv.Run(context.Background(), Request{Thread: th, Codebase: codebase(t), Hints: []Hint{{"local.dev.9", "the limit was 3 in May"}}})
+	_, err := inv.Run(context.Background(), Request{Thread: th, Codebase: codebase(t), Hints: []Hint{{Source: "local.dev.9", Text: "the limit was 3 in May"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestPromptIsBounded(t *testing.T) {
 	}
 	var hints []Hint
 	for i := range 1000 {
-		hints = append(hints, Hint{fmt.Sprint(i), long})
+		hints = append(hints, Hint{Source: fmt.Sprint(i), Text: long})
 	}
 	inv := newInvestigator(t, nil)
 	if got, err := inv.prompt(context.Background(), Request{Thread: th, Hints: hints}, "r", "{}"); err != nil || len(got) > prompt.MaxPrompt {

@@ -25,6 +25,10 @@ const (
 	Validate    = "validate"
 )
 
+// Escalate stands in the ID of an investigation that takes up where a shorter one
+// gave up.
+const Escalate = "escalate"
+
 // How a run ended.
 const (
 	Done    = "done"
@@ -44,6 +48,7 @@ type Result struct {
 	EndedAt   string          `json:"ended_at"`
 	Status    string          `json:"status"`
 	Error     string          `json:"error,omitempty"`
+	Failure   *Failure        `json:"failure,omitempty"` // of one that failed
 	Model     string          `json:"model,omitempty"`
 	SessionID string          `json:"session_id,omitempty"`
 	Usage     *draft.Usage    `json:"usage,omitempty"`

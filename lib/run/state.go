@@ -23,6 +23,7 @@ type Process struct {
 type Failure struct {
 	Kind             string `json:"kind"` // of lib/agent: oom, timeout, tool_error, agent_abort, tests_failed, killed, unknown
 	Message          string `json:"message"`
+	Limit            string `json:"limit,omitempty"`              // of a timeout, what was up: wall, silence, turns, tokens or cost
 	LastSafeArtifact string `json:"last_safe_artifact,omitempty"` // a file of the run's folder
 }
 

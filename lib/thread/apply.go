@@ -80,6 +80,8 @@ func Apply(t Thread, in Input) (Thread, []Effect) {
 		t.decision(in)
 	case in.Reply != nil:
 		t.reply(in)
+	case in.Escalated != nil:
+		t.escalated(in.Escalated)
 	case in.Spent != nil:
 		t.spent(in)
 	case in.Expired != nil && t.Status == PendingUser && t.DraftSHA256 == in.Expired.DraftSHA256 && t.UserApprovedAt == nil:
@@ -125,6 +127,7 @@ func (t *Thread) begin(at, why string) {
 	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn = nil, "", nil
 	t.InvestigatorTaskID, t.ValidatorTaskID = nil, nil
 	t.BounceFeedback, t.Badge, t.ReadyAt = "", "", ""
+	t.EscalationTmuxSession, t.EscalationTranscriptPath = nil, nil
 	t.DraftPending, t.DraftSHA256, t.UserApprovedAt = nil, "", nil
 	t.PostedMessageID, t.TriageFilePath, t.ClosedAt, t.CloseReason = nil, nil, nil, ""
 	if t.Asked != "" {
@@ -166,7 +169,7 @@ func (t *Thread) rest(at, badge, why string) {
 func (t *Thread) run(in Input) {
 	switch r := in.Run; {
 	case t.InvestigatorTaskID != nil && r.RunID == *t.InvestigatorTaskID && t.inRound():
-		t.investigated(in.At, r)
+		t.investigated(in.At, r, in.Escalate)
 	case t.ValidatorTaskID != nil && r.RunID == *t.ValidatorTaskID && t.Status == AwaitingValidation:
 		t.validated(in.At, r)
 	}
@@ -177,26 +180,60 @@ func (t *Thread) inRound() bool {
 	return t.Status == Investigating || t.Status == BouncedRound1 || t.Status == Escalated
 }
 
-func (t *Thread) investigated(at string, r *run.Result) {
-	t.InvestigatorReturn, t.ValidatorReturn = nil, nil
-	if r.Status == run.Nothing {
-		t.InvestigatorError = r.Error
-		t.rest(at, "nothing found", "the investigator found nothing to say")
-		return
-	}
+func (t *Thread) investigated(at string, r *run.Result, longer bool) {
+	first := t.InvestigatorReturn
+	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn = nil, "", nil
 	ret := new(draft.Return)
-	if err := json.Unmarshal(r.Value, ret); r.Status != run.Done || err != nil {
+	if err := json.Unmarshal(r.Value, ret); err != nil && r.Status == run.Done {
+		t.InvestigatorError = fmt.Sprintf("unreadable return: %v", err)
+	} else if r.Status == run.Done {
+		t.InvestigatorReturn = ret
+	} else {
 		t.InvestigatorError = r.Error
-		if err != nil && r.Status == run.Done {
-			t.InvestigatorError = fmt.Sprintf("unreadable return: %v", err)
-		}
+	}
+	switch {
+	case longer && !t.IsEscalated:
+		t.escalate(at)
+	case t.InvestigatorReturn != nil:
+		t.validate(at, "the investigator returned a draft")
+	case t.Status == Escalated && first != nil:
+		// The longer look came to nothing: what made it asked for still stands.
+		t.InvestigatorReturn, t.InvestigatorError = first, "the longer look: "+t.InvestigatorError
+		t.validate(at, "the longer look gave nothing, the shorter one a draft")
+	case r.Status == run.Nothing:
+		t.rest(at, "nothing found", "the investigator found nothing to say")
+	default:
 		t.rest(at, "failed", "the investigation failed")
+	}
+}
+
+// escalate has the same round looked into for longer, which happens once in a
+// cycle. The draft of the shorter look, if there is one, is kept.
+func (t *Thread) escalate(at string) {
+	if len(t.Pending) > 0 {
+		t.begin(at, "messages came during the round")
 		return
 	}
-	t.InvestigatorReturn, t.InvestigatorError = ret, ""
+	why := "the time was up: a longer look"
+	if t.InvestigatorReturn != nil {
+		why = "the investigator asked for a longer look"
+	}
+	id := run.ID(run.Escalate, t.Key, t.Cycle, t.InvestigatorRound)
+	t.IsEscalated, t.InvestigatorTaskID, t.ValidatorTaskID = true, &id, nil
+	t.to(at, Escalated, why)
+}
+
+// escalated notes where a long run can be watched.
+func (t *Thread) escalated(e *Escalation) {
+	if t.InvestigatorTaskID != nil && *t.InvestigatorTaskID == e.RunID {
+		t.EscalationTmuxSession, t.EscalationTranscriptPath = e.TmuxSession, &e.TranscriptPath
+	}
+}
+
+func (t *Thread) validate(at, why string) {
 	id := run.ID(run.Validate, t.Key, t.Cycle, t.InvestigatorRound)
 	t.ValidatorTaskID = &id
-	t.to(at, AwaitingValidation, "the investigator returned a draft")
+	t.to(at, AwaitingValidation, why)
 }
 
 func (t *Thread) validated(at string, r *run.Result) {

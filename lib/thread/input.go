@@ -27,8 +27,12 @@ type Input struct {
 	Run      *run.Result      `json:"run,omitempty"`
 	Decision *decision.Record `json:"decision,omitempty"` // one that counts
 	Reply    *outbox.Reply    `json:"reply,omitempty"`
-	Spent    *Spent           `json:"spent,omitempty"`
-	Expired  *Expired         `json:"expired,omitempty"`
+	// Escalate says, with Run, that a longer look may follow: one was asked for, or
+	// the time was up, and the configuration has it.
+	Escalate  bool        `json:"escalate,omitempty"`
+	Escalated *Escalation `json:"escalated,omitempty"`
+	Spent     *Spent      `json:"spent,omitempty"`
+	Expired   *Expired    `json:"expired,omitempty"`
 }
 
 // Facts are what rules say of an event.
@@ -44,6 +48,13 @@ type Facts struct {
 	Tier            int      `json:"tier"` // 1 in a run, 2 long
 	NeverMind       bool     `json:"never_mind,omitempty"`
 	Own             bool     `json:"own,omitempty"` // written by us
+}
+
+// Escalation says where a long run can be watched.
+type Escalation struct {
+	RunID          string  `json:"run_id"`
+	TmuxSession    *string `json:"tmux_session"` // null: it has a terminal of our own
+	TranscriptPath string  `json:"transcript_path"`
 }
 
 // Spent says that no budget was left for a run.
@@ -70,6 +81,8 @@ func (in *Input) Identity() string {
 		id = fmt.Sprint("decision ", in.Decision.N)
 	case in.Reply != nil:
 		id = fmt.Sprint("reply ", in.Reply.Cycle, in.Reply.DraftSHA256)
+	case in.Escalated != nil:
+		id = "escalated " + in.Escalated.RunID
 	case in.Spent != nil:
 		id = "spent " + in.Spent.RunID
 	case in.Expired != nil:

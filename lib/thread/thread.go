@@ -125,6 +125,13 @@ type Thread struct {
 	Alerts []Note `json:"alerts,omitempty"`
 }
 
+// Hint is what an investigator or validator is told of other work: it may help,
+// and may be wrong.
+type Hint struct {
+	Source string `json:"source"`
+	Text   string `json:"text"`
+}
+
 // Note is a person's word to the investigator.
 type Note struct {
 	By   string `json:"by"`

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/config"
 	"tri/lib/draft"
 	"tri/lib/run"
 )
@@ -43,6 +44,15 @@ type Limits struct {
 	CostUSD float64
 }
 
+// Of are the limits that a configuration sets for every run of an agent, without
+// its time.
+func Of(c config.Agent) Limits {
+	return Limits{
+		Stall: time.Duration(c.StallMin * float64(time.Minute)),
+		Turns: c.MaxTurns, Tokens: c.MaxTokens, CostUSD: c.MaxBudgetUSD,
+	}
+}
+
 // Options are how a run is watched.
 type Options struct {
 	Limits
@@ -50,6 +60,8 @@ type Options struct {
 	// kept.
 	Dir        string
 	ConfigHash string
+	// Watch is told what the agent does, as Task.Watch is. May be nil.
+	Watch func(agent.Event)
 	// Open leaves a run that succeeded ACTIVE: whoever called says with Update what
 	// it came to.
 	Open bool
@@ -121,8 +133,8 @@ type watch struct {
 	beat    time.Time    // the last sign of life
 	cpu     time.Duration
 	sampled time.Time
-	limit   error // why we ended it
-	lost    error // state could not be kept
+	limit   *limit // why we ended it
+	lost    error  // state could not be kept
 }
 
 func (w *watch) open() error {
@@ -178,8 +190,10 @@ func (w *watch) look() (stop func()) {
 
 // event takes in what the agent was seen to do.
 func (w *watch) event(e agent.Event) {
-	if w.told != nil {
-		w.told(e)
+	for _, told := range []func(agent.Event){w.told, w.options.Watch} {
+		if told != nil {
+			told(e)
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -225,11 +239,11 @@ func (w *watch) glance() {
 	}
 	o, changed := w.options, false
 	if o.Wall > 0 && now.Sub(w.began) >= o.Wall {
-		w.stop(over("wall clock", o.Wall))
+		w.stop(&limit{Wall, over("wall clock", o.Wall)})
 	}
 	if o.Stall > 0 && now.Sub(w.beat) >= o.Stall && w.state.Status == run.Active {
 		w.state.Status, changed = run.Stalled, true
-		w.stop(fmt.Errorf("stalled: neither a word nor work for %v", o.Stall))
+		w.stop(&limit{Silence, fmt.Errorf("stalled: neither a word nor work for %v", o.Stall)})
 	}
 	w.save(now, changed)
 }
@@ -256,20 +270,35 @@ func (w *watch) hold() {
 	u, o := w.usage, w.options
 	switch {
 	case o.Turns > 0 && u.Turns > o.Turns:
-		w.stop(over("turns", o.Turns))
+		w.stop(&limit{Turns, over("turns", o.Turns)})
 	case o.Tokens > 0 && u.InputTokens+u.OutputTokens > o.Tokens:
-		w.stop(over("tokens", o.Tokens))
+		w.stop(&limit{Tokens, over("tokens", o.Tokens)})
 	case o.CostUSD > 0 && u.CostUSD != nil && *u.CostUSD > o.CostUSD:
-		w.stop(over("cost", fmt.Sprintf("%v USD", o.CostUSD)))
+		w.stop(&limit{Cost, over("cost", fmt.Sprintf("%v USD", o.CostUSD))})
 	}
 }
 
 // stop ends the run for a limit.
-func (w *watch) stop(why error) {
+func (w *watch) stop(why *limit) {
 	if w.limit == nil {
 		w.limit = why
 		w.cancel(why)
 	}
+}
+
+// What a run can have used up, as run.Failure.Limit says it.
+const (
+	Wall    = "wall"
+	Silence = "silence"
+	Turns   = "turns"
+	Tokens  = "tokens"
+	Cost    = "cost"
+)
+
+// limit is a limit that a run has reached.
+type limit struct {
+	what string
+	error
 }
 
 func over(budget string, limit any) error {
@@ -331,12 +360,15 @@ func (w *watch) judge(ctx context.Context, err error) error {
 	if s.Status != run.Stalled {
 		s.Status = run.Crashed
 	}
+	what := ""
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
 		err = agent.Fail(agent.FailureKind(err), err)
-	case w.limit != nil && cause == w.limit:
+	case w.limit != nil && cause == error(w.limit):
+		what = w.limit.what
 		err = &agent.Failure{Kind: agent.Timeout, Err: cause}
 	case errors.Is(cause, context.DeadlineExceeded):
+		what = Wall
 		err = &agent.Failure{Kind: agent.Timeout, Err: err}
 	case errors.Is(cause, ErrAbandon):
 		s.Status = run.Abandoned
@@ -346,7 +378,7 @@ func (w *watch) judge(ctx context.Context, err error) error {
 	default: // whoever supervises was told to stop
 		err = &agent.Failure{Kind: agent.Killed, Err: err}
 	}
-	s.Failure = &run.Failure{Kind: agent.FailureKind(err), Message: oneLine(err.Error(), 1000)}
+	s.Failure = &run.Failure{Kind: agent.FailureKind(err), Message: oneLine(err.Error(), 1000), Limit: what}
 	return err
 }
 
