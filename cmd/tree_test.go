@@ -22,12 +22,12 @@ var levels = []struct {
 		"tri/lib/report", "tri/lib/audit", "tri/lib/watch", "tri/lib/reply", "tri/lib/health", "tri/lib/drill", "tri/lib/setup", "tri/lib/demo", "tri/lib/front", "tri/lib/supervise"}},
 	{"supervisor", []string{"tri/lib/agent/supervise"}},
 	{"adapter list", []string{"tri/lib/agent/all", "tri/lib/chat/sources", "tri/lib/chat/sinks"}},
-	{"adapter", []string{"tri/lib/agent/", "tri/lib/chat/"}},
+	{"adapter", []string{"tri/lib/agent/", "tri/lib/chat/", "tri/lib/forge"}},
 	{"port", []string{"tri/lib/agent", "tri/lib/chat"}},
 	{"noun", []string{"tri/lib/estimate", "tri/lib/trust", "tri/lib/event", "tri/lib/thread", "tri/lib/evidence", "tri/lib/draft", "tri/lib/verdict",
 		"tri/lib/decision", "tri/lib/outbox", "tri/lib/run", "tri/lib/budget", "tri/lib/question", "tri/lib/codebase", "tri/lib/signal"}},
 	{"base", []string{"tri/lib/ndjson", "tri/lib/stream", "tri/lib/disk", "tri/lib/config", "tri/lib/query",
-		"tri/lib/prompt", "tri/lib/rank", "tri/lib/term", "tri/lib/sysexit", "tri/schemas", "tri/examples"}},
+		"tri/lib/prompt", "tri/lib/rank", "tri/lib/sandbox", "tri/lib/term", "tri/lib/sysexit", "tri/schemas", "tri/examples"}},
 }
 
 func level(pkg string) int {

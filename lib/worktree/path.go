@@ -1,0 +1,102 @@
+package worktree
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of one path, in bytes (Linux: PATH_MAX, NAME_MAX).
+const (
+	maxPath = 4095
+	maxName = 255
+)
+
+// badPath says why a path may not be written; "" when it may.
+func badPath(path string) string {
+	switch {
+	case path == "":
+		return "empty path"
+	case !utf8.ValidString(path):
+		return "not UTF-8"
+	case len(path) > maxPath:
+		return "path too long"
+	case path[0] == '/' || len(path) > 1 && path[1] == ':' && (path[0]|0x20) >= 'a' && (path[0]|0x20) <= 'z':
+		return "absolute path"
+	case strings.Contains(path, `\`):
+		return "backslash in path, which separates folders on other systems"
+	}
+	for _, r := range path {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return "control character in path"
+		}
+		if hidden(r) {
+			return "character in path that cannot be seen"
+		}
+	}
+	for i, name := range strings.Split(path, "/") {
+		switch {
+		case name == "":
+			return "empty name in path"
+		case name == "." || name == "..":
+			return "path that climbs"
+		case len(name) > maxName:
+			return "name too long"
+		case isDotGit(name):
+			return "inside .git"
+		case i == 0 && strings.EqualFold(name, ".agents"):
+			return "inside .agents, where runs are kept"
+		}
+	}
+	return ""
+}
+
+// hidden is a character that some systems pass over when they compare names
+// (HFS+: zero-width and direction marks), or that nobody can see.
+func hidden(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) && r != '\ufe0f'
+}
+
+// isDotGit reports whether a name means .git on any file system: whatever its
+// case, with characters that HFS+ does not see, as NTFS shortens it (GIT~1), or
+// with what NTFS cuts off (".git. ", ".git::$INDEX_ALLOCATION").
+func isDotGit(name string) bool {
+	name = plainName(name)
+	short, number, ok := strings.Cut(name, "~")
+	return name == ".git" || ok && short == "git" && strings.Trim(number, "0123456789") == ""
+}
+
+// plainName is a name as the most forgiving file system reads it.
+func plainName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if hidden(r) || unicode.Is(unicode.Variation_Selector, r) {
+			return -1
+		}
+		return unicode.ToLower(unicode.SimpleFold(unicode.ToUpper(r)))
+	}, name)
+	name, _, _ = strings.Cut(name, ":")
+	return strings.TrimRight(name, ". ")
+}
+
+// instructive says what a file is that changes what programs, or agents, do with
+// the rest; "" for others.
+func instructive(path string) string {
+	lower := strings.ToLower(path)
+	base := plainName(lower[strings.LastIndex(lower, "/")+1:])
+	first, _, _ := strings.Cut(lower, "/")
+	switch {
+	case base == ".gitattributes" || strings.HasPrefix(base, "gitatt~") || strings.HasPrefix(base, "gi7d29~"):
+		return "changes how git treats files (.gitattributes)"
+	case base == ".gitmodules" || strings.HasPrefix(base, "gitmod~") || strings.HasPrefix(base, "gi7eba~"):
+		return "changes submodules (.gitmodules)"
+	case base == ".gitignore":
+		return "changes what git does not see (.gitignore)"
+	case base == "claude.md" || base == "agents.md" || base == "gemini.md" || base == ".mcp.json" || base == ".cursorrules":
+		return "changes what agents are told"
+	case first == ".claude" || first == ".codex" || first == ".cursor" || first == ".gemini" || first == ".vscode" || first == ".idea" || first == ".devcontainer":
+		return "changes what agents or editors run (" + first + ")"
+	case strings.HasPrefix(lower, ".github/workflows/") || strings.HasPrefix(lower, ".gitea/workflows/") || strings.HasPrefix(lower, ".forgejo/workflows/") || base == ".gitlab-ci.yml" || first == ".husky" || base == ".pre-commit-config.yaml":
+		return "changes what a build server or a hook runs"
+	}
+	return ""
+}
