@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// idle is how long the pipeline is watched at rest.
+const idle = 10 * time.Second
+
+// pipeline is what tri-supervise says of its stages.
+type pipeline struct {
+	PID    int `json:"pid"`
+	Stages []struct {
+		Name  string `json:"name"`
+		State string `json:"state"`
+		PID   int    `json:"pid"`
+	} `json:"stages"`
+}
+
+// supervise kills the stages of a supervised pipeline under load, then counts as
+// kill does, and says how long each took to be back and what the pipeline takes
+// at rest.
+func supervise(o options) error {
+	w, err := newWorld(o)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	// Every question is to be a thread of its own here; what tri-thread makes of
+	// them is looked at all the same.
+	err = w.addConfig("pipeline:\n- {name: thread, off: true}\n- {name: threads, command: [tri-thread, --follow, --out, events-threaded.ndjson, events.ndjson]}\n")
+	if err != nil {
+		return err
+	}
+	cmd := w.command("tri-supervise", "run")
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	stop := make(chan struct{})
+	var approver sync.WaitGroup
+	approver.Go(func() { w.approve(stop) })
+	deaths, slowest, err := w.rageSupervised()
+	if err == nil {
+		err = w.settle(nil)
+	}
+	close(stop)
+	approver.Wait()
+	if err == nil {
+		err = w.atRest()
+	}
+	err = errors.Join(err, cmd.Process.Signal(syscall.SIGTERM), cmd.Wait())
+	if err != nil {
+		w.keep = true
+		return fmt.Errorf("%w\n%s", err, said.Bytes())
+	}
+	fmt.Printf("slowest to be back: %v\n", slowest.Round(time.Millisecond))
+	if slowest > 2*time.Second {
+		return fmt.Errorf("a stage was away for %v", slowest)
+	}
+	return w.judge(deaths)
+}
+
+func (w *world) addConfig(text string) error {
+	f, err := os.OpenFile(w.path("config.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+func (w *world) pipeline() (p pipeline, err error) {
+	text, err := os.ReadFile(w.path("supervise.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	return p, err
+}
+
+// rageSupervised talks and kills until both are done.
+func (w *world) rageSupervised() (deaths map[string]int, slowest time.Duration, err error) {
+	deaths = map[string]int{}
+	for round := range w.rounds {
+		for w.said*w.rounds < (round+1)*w.messages {
+			if err := w.talk(); err != nil {
+				return deaths, slowest, err
+			}
+		}
+		i := round % 5
+		name, took, err := w.killStage(i)
+		if err != nil {
+			return deaths, slowest, err
+		}
+		deaths[name]++
+		slowest = max(slowest, took)
+	}
+	return deaths, slowest, nil
+}
+
+// killStage ends a stage and waits until it is back.
+func (w *world) killStage(i int) (name string, took time.Duration, err error) {
+	was := 0
+	var began time.Time
+	for deadline := time.Now().Add(w.wait); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		p, err := w.pipeline()
+		if err != nil || len(p.Stages) <= i || p.Stages[i].State != "up" || p.Stages[i].PID == was {
+			continue // it is being started
+		}
+		s := p.Stages[i]
+		if was != 0 {
+			return s.Name, time.Since(began), nil
+		}
+		time.Sleep(time.Duration(w.rng.IntN(40)) * time.Millisecond)
+		was, began = s.PID, time.Now()
+		if err := syscall.Kill(was, syscall.SIGKILL); err != nil {
+			return s.Name, 0, fmt.Errorf("%s had ended by itself: %w", s.Name, err)
+		}
+	}
+	return "", 0, fmt.Errorf("stage %d is not back", i)
+}
+
+// atRest prints what all processes of the pipeline take when nobody talks.
+func (w *world) atRest() error {
+	p, err := w.pipeline()
+	if err != nil {
+		return err
+	}
+	pids := []int{p.PID}
+	for _, s := range p.Stages {
+		pids = append(pids, s.PID)
+	}
+	before, _, err := taken(pids)
+	if err != nil {
+		return err
+	}
+	time.Sleep(idle)
+	after, rss, err := taken(pids)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("at rest: %d processes, %.0f MB resident, %.2f%% of a core over %v\n", len(pids), rss/1e3, 100*(after-before)/idle.Seconds(), idle)
+	return nil
+}
+
+// taken is the CPU time of processes in seconds and their memory in KB.
+func taken(pids []int) (cpu, rss float64, err error) {
+	list := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(pids)), ","), "[]")
+	for _, pid := range pids {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return 0, 0, err
+		}
+		var user, system float64
+		f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if _, err := fmt.Sscan(f[11], &user); err != nil {
+			return 0, 0, err
+		}
+		if _, err := fmt.Sscan(f[12], &system); err != nil {
+			return 0, 0, err
+		}
+		cpu += (user + system) / 100 // ticks of 10 ms, as everywhere on Linux
+	}
+	out, err := exec.Command("ps", "-o", "rss=", "-p", list).Output()
+	for n := range slices.Values(strings.Fields(string(out))) {
+		var kb float64
+		if _, err := fmt.Sscan(n, &kb); err != nil {
+			return 0, 0, err
+		}
+		rss += kb
+	}
+	return cpu, rss, err
+}
