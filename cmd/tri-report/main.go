@@ -37,7 +37,16 @@ var program = cli.Program{
 		}),
 		command("brief", "", "say what waits for a person, what was answered and what failed", 0, 0, func(c *cli.Call, d *audit.Desk) (printer, error) {
 			return report.Morning(d.Home, d.Config, d.Now, d.Now.Add(-c.Duration("since"))), nil
-		}, &cli.DurationFlag{Name: "since", Usage: "look back for `TIME`", Value: 24 * time.Hour}),
+		}, back(24*time.Hour)),
+		command("week", "", "say what the last seven days brought, beside the seven before", 0, 0, func(_ *cli.Call, d *audit.Desk) (printer, error) {
+			return report.LastWeek(d.Home, d.Config, d.Now)
+		}),
+		command("cost", "", "say what runs took, by agent, question type, person and day", 0, 0, func(c *cli.Call, d *audit.Desk) (printer, error) {
+			return report.Spending(d.Home, d.Config, d.Now, d.Now.Add(-c.Duration("since")))
+		}, back(7*24*time.Hour)),
+		command("trust", "", "say whether automatic replies are earned, and what is missing", 0, 0, func(_ *cli.Call, d *audit.Desk) (printer, error) {
+			return report.Trust(d.Home, d.Config, d.Now)
+		}),
 		command("diff", "config.yaml [events.ndjson ...]", "say what other rules would change in the history", 1, 1<<20, func(c *cli.Call, d *audit.Desk) (printer, error) {
 			return d.Diff(c.Context, c.Args[0], c.Args[1:], c.Int("limit"))
 		}, &cli.IntFlag{Name: "limit", Usage: "show the newest `N` changes, 0 all", Value: 20}),
@@ -52,6 +61,10 @@ var program = cli.Program{
 			return d.Tune(c.Context, c.Int("most"))
 		}, &cli.IntFlag{Name: "most", Usage: "propose at most `N` phrases", Value: 10}),
 	},
+}
+
+func back(d time.Duration) cli.Flag {
+	return &cli.DurationFlag{Name: "since", Usage: "look back for `TIME`", Value: d}
 }
 
 // printer is a report for people, or with --json for programs.

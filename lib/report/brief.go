@@ -59,10 +59,6 @@ type Spend struct {
 	Tokens         int64   `json:"tokens"`
 }
 
-// slack is how much further back logs are read than asked: their times need not
-// be in order to the second.
-const slack = time.Hour
-
 // Morning gathers a brief of what waits now and of what happened since a time.
 func Morning(h *disk.Home, cfg *config.Config, now, from time.Time) *Brief {
 	b := &Brief{
@@ -228,19 +224,5 @@ func (b *Brief) spend(h *disk.Home, cfg *config.Config, now, _ time.Time) error 
 			}
 		}
 		return nil
-	})
-}
-
-// recent calls fn for the lines of a log whose time is not before from.
-func recent(h *disk.Home, name, field string, from time.Time, fn func(line []byte) error) error {
-	off, err := since(h, name, field, from.Add(-slack))
-	if err != nil {
-		return err
-	}
-	return scan(h, name, off, nil, func(line []byte) error {
-		if instant(gjson.GetBytes(line, field).String()).Before(from) {
-			return nil
-		}
-		return fn(line)
 	})
 }

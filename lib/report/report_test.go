@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tri/lib/disk"
+	"tri/lib/ledger"
 	"tri/lib/ndjson"
 	"tri/lib/sysexit"
 )
@@ -223,7 +224,7 @@ func TestSince(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, i := range []int{0, 1, 7, 2500, 4998, 4999} {
-		off, err := since(h, "log", "at", noon.Add(time.Duration(i)*time.Minute))
+		off, err := ledger.Since(h, "log", "at", noon.Add(time.Duration(i)*time.Minute))
 		if err != nil || off > offsets[i] || offsets[i]-off > 16<<10 {
 			t.Errorf("line %d stands at %d, found %d, %v", i, offsets[i], off, err)
 		}
@@ -237,7 +238,7 @@ func TestSince(t *testing.T) {
 			t.Errorf("line %d: began with %s, %v", i, first, err)
 		}
 	}
-	if off, err := since(h, "none", "at", noon); off != 0 || err != nil {
+	if off, err := ledger.Since(h, "none", "at", noon); off != 0 || err != nil {
 		t.Errorf("%d, %v", off, err)
 	}
 }

@@ -75,7 +75,7 @@ func (b *Book) event(key string, e, facts gjson.Result, at time.Time) {
 		b.Deleted(key, at)
 	case own, e.Get("sender.type").String() == "bot":
 	default:
-		b.Said(key, or(e.Get("sender.name").String(), e.Get("sender.id").String()), text, instant(e.Get("create_time").String()))
+		b.Said(key, or(or(e.Get("sender.name").String(), e.Get("sender.id").String()), "somebody"), text, instant(e.Get("create_time").String()))
 		if e.Get("classification").String() != event.Actionable {
 			return
 		}

@@ -218,7 +218,11 @@ func (l *life) decide() bool {
 		}
 		sha = decision.Sum(text)
 	}
-	r := l.word(decision.Record{Kind: kind, By: l.pick([]string{"ana", "ben"}), Via: "terminal", DraftSHA256: sha, Text: text, Original: original, Note: note})
+	distance := 0
+	if original != "" {
+		distance = 1 + l.rng.IntN(60)
+	}
+	r := l.word(decision.Record{Distance: distance, Kind: kind, By: l.pick([]string{"ana", "ben"}), Via: "terminal", DraftSHA256: sha, Text: text, Original: original, Note: note})
 	l.at = l.at.Add(time.Second)
 	l.input(&thread.Input{Key: t.Key, Decision: r})
 	if text != "" {

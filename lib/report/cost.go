@@ -1,0 +1,227 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/config"
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/ledger"
+)
+
+// Cost is what runs took in a time, and what is left for today.
+type Cost struct {
+	At    string `json:"at"`
+	Since string `json:"since"`
+	Total Took   `json:"total"`
+
+	ByDay    []Took `json:"by_day"`
+	ByPerson []Took `json:"by_person"` // who asked
+	ByType   []Took `json:"by_question_type"`
+	ByAgent  []Took `json:"by_agent"`
+
+	Left    []Left `json:"budget"`
+	Refused int    `json:"refused"` // runs that no budget was left for
+}
+
+// Took is what some runs took. What an agent does not tell is counted, never
+// taken for nothing.
+type Took struct {
+	Name          string  `json:"name"`
+	Runs          int     `json:"runs"`
+	CostUSD       float64 `json:"cost_usd"`       // of the runs that told
+	CostUnknown   int     `json:"cost_unknown"`   // runs that did not
+	Tokens        int64   `json:"tokens"`         // of the runs that told
+	TokensUnknown int     `json:"tokens_unknown"` // runs that did not
+}
+
+// Left is a limit of the budget and what of it is taken today (UTC).
+type Left struct {
+	What  string `json:"what"`
+	Who   string `json:"who,omitempty"`
+	Taken int    `json:"taken"`
+	Limit int    `json:"limit"` // 0: none
+}
+
+func (t *Took) add(r *ledger.Run) {
+	t.Runs++
+	if r.CostUSD == nil {
+		t.CostUnknown++
+	} else {
+		t.CostUSD += *r.CostUSD
+	}
+	if r.Tokens < 0 {
+		t.TokensUnknown++
+	} else {
+		t.Tokens += r.Tokens
+	}
+}
+
+// Spending gathers what runs took since a time.
+func Spending(h *disk.Home, cfg *config.Config, now, from time.Time) (*Cost, error) {
+	l, err := ledger.Read(h, decision.PolicyOf(cfg), from, now)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cost{At: stampJSON(now), Since: stampJSON(from), Refused: len(l.Refused), Total: Took{Name: "all"}}
+	c.ByDay, c.ByPerson, c.ByType, c.ByAgent = []Took{}, []Took{}, []Took{}, []Took{}
+	day, person, kind, agent := sums{}, sums{}, sums{}, sums{}
+	for _, r := range l.Runs {
+		c.Total.add(r)
+		day.of(r.Ended.UTC().Format(time.DateOnly)).add(r)
+		asked := cmp.Or(r.Asked, &ledger.Asked{})
+		person.of(cmp.Or(asked.Person, "unknown")).add(r)
+		kind.of(cmp.Or(asked.Type, "unknown")).add(r)
+		agent.of(cmp.Or(r.Agent, "unknown") + ", " + r.Kind).add(r)
+	}
+	c.ByDay, c.ByPerson, c.ByType, c.ByAgent = day.list(byName), person.list(byCost), kind.list(byCost), agent.list(byCost)
+	c.left(l, cfg, now)
+	return c, nil
+}
+
+func stampJSON(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// sums are by name.
+type sums map[string]*Took
+
+func (s sums) of(name string) *Took {
+	if s[name] == nil {
+		s[name] = &Took{Name: name}
+	}
+	return s[name]
+}
+
+func (s sums) list(order func(a, b *Took) int) []Took {
+	out := []Took{}
+	for _, t := range slices.SortedFunc(maps.Values(s), order) {
+		out = append(out, *t)
+	}
+	return out
+}
+
+func byName(a, b *Took) int { return strings.Compare(a.Name, b.Name) }
+
+func byCost(a, b *Took) int {
+	return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Runs, a.Runs), byName(a, b))
+}
+
+// left counts what was reserved today, and who is at the limit.
+func (c *Cost) left(l *ledger.Ledger, cfg *config.Config, now time.Time) {
+	today := now.UTC().Format(time.DateOnly)
+	seen, persons, total := map[string]bool{}, map[string]int{}, 0
+	for _, r := range l.Reserved {
+		if r.Day == today && !seen[r.RunID] {
+			seen[r.RunID] = true
+			total++
+			persons[r.Person]++
+		}
+	}
+	limit := func(n *int) int {
+		if n == nil {
+			return 0
+		}
+		return *n
+	}
+	c.Left = []Left{{What: "investigations today", Taken: total, Limit: limit(cfg.Budget.InvestigationsPerDay)}}
+	each := limit(cfg.Budget.InvestigationsPerPersonPerDay)
+	for _, who := range slices.Sorted(maps.Keys(persons)) {
+		if each > 0 && persons[who] >= each {
+			c.Left = append(c.Left, Left{What: "investigations today", Who: who, Taken: persons[who], Limit: each})
+		}
+	}
+}
+
+// WriteJSON writes the report as one record.
+func (c *Cost) WriteJSON(w io.Writer) error { return writeJSON(w, c) }
+
+// Print writes it for people.
+func (c *Cost) Print(w io.Writer) error {
+	s := newSheet(w)
+	s.printf("since %s: %s\n", clock(c.Since), c.Total.says())
+	for _, l := range c.Left {
+		s.printf("%s\n", l.says())
+	}
+	if c.Refused > 0 {
+		s.printf("%d runs did not begin: no budget was left\n", c.Refused)
+	}
+	for _, part := range []struct {
+		name string
+		list []Took
+		most int
+	}{{"agent", c.ByAgent, 20}, {"question type", c.ByType, 20}, {"person who asked", c.ByPerson, 20}, {"day (UTC)", c.ByDay, 100}} {
+		if len(part.list) == 0 {
+			continue
+		}
+		r := rows{{"\n  by " + part.name, "runs", "cost", "not told", "tokens"}}
+		r[0][0] = "by " + part.name
+		s.printf("\n")
+		for i, t := range part.list {
+			if i == part.most {
+				r = append(r, []string{fmt.Sprintf("and %d more: --json", len(part.list)-i)})
+				break
+			}
+			r = append(r, []string{flat(t.Name), fmt.Sprint(t.Runs), t.cost(), fmt.Sprint(t.CostUnknown), t.tokens()})
+		}
+		s.table(r)
+	}
+	return s.send(w)
+}
+
+func (l Left) says() string {
+	text := fmt.Sprintf("%d %s", l.Taken, l.What)
+	if l.Who != "" {
+		text += " for " + fit(l.Who, 30)
+	}
+	if l.Limit == 0 {
+		return text + ", no limit"
+	}
+	return fmt.Sprintf("%s of %d, %d left", text, l.Limit, max(0, l.Limit-l.Taken))
+}
+
+// cost is a sum that never takes what nobody told for nothing.
+func (t *Took) cost() string {
+	switch {
+	case t.Runs == 0:
+		return "-"
+	case t.CostUnknown == t.Runs:
+		return "unknown"
+	case t.CostUnknown > 0:
+		return fmt.Sprintf("≥ $%.2f", t.CostUSD)
+	}
+	return fmt.Sprintf("$%.2f", t.CostUSD)
+}
+
+func (t *Took) tokens() string {
+	switch {
+	case t.Runs == 0:
+		return "-"
+	case t.TokensUnknown == t.Runs:
+		return "unknown"
+	case t.TokensUnknown > 0:
+		return "≥ " + thousands(t.Tokens)
+	}
+	return thousands(t.Tokens)
+}
+
+// thousands is a number with its digits in threes.
+func thousands(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func (t *Took) says() string {
+	text := fmt.Sprintf("%d runs, %s, %s tokens", t.Runs, t.cost(), t.tokens())
+	if t.CostUnknown > 0 {
+		text += fmt.Sprintf("; %d runs did not tell their cost", t.CostUnknown)
+	}
+	return text
+}

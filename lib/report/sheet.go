@@ -1,0 +1,152 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rivo/uniseg"
+
+	"tri/lib/sysexit"
+	"tri/lib/term"
+)
+
+// width is how wide a report is at most, in columns.
+const width = 80
+
+// sheet is a report's text as it is put together. What is put into it by cell has
+// nothing left that acts on a terminal.
+type sheet struct {
+	strings.Builder
+	colour bool
+}
+
+// newSheet is coloured where somebody looks at it.
+func newSheet(w io.Writer) *sheet { return &sheet{colour: term.Is(w)} }
+
+// send writes the sheet.
+func (s *sheet) send(w io.Writer) error {
+	if _, err := io.WriteString(w, s.String()); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write report: %w", err))
+	}
+	return nil
+}
+
+func (s *sheet) printf(format string, args ...any) { fmt.Fprintf(s, format, args...) }
+
+// paint makes a word of ours green, red or yellow, at a terminal.
+func (s *sheet) paint(text string, good, bad bool) string {
+	switch {
+	case !s.colour:
+		return text
+	case good:
+		return "\x1b[32m" + text + "\x1b[0m"
+	case bad:
+		return "\x1b[31m" + text + "\x1b[0m"
+	}
+	return "\x1b[33m" + text + "\x1b[0m"
+}
+
+// rows are the lines of a table. The first cell of each is a name; the others are
+// numbers, which stand to the right.
+type rows [][]string
+
+// table writes rows with as much room for the names as there is.
+func (s *sheet) table(r rows) {
+	var wide []int
+	for _, row := range r {
+		for i, c := range row {
+			if len(wide) <= i {
+				wide = append(wide, 0)
+			}
+			wide[i] = max(wide[i], columns(c))
+		}
+	}
+	rest := 0
+	for _, w := range wide[min(1, len(wide)):] {
+		rest += w + 2
+	}
+	for _, row := range r {
+		line := ""
+		for i, c := range row {
+			if i == 0 {
+				c = fit(c, width-2-rest)
+				line = "  " + c + strings.Repeat(" ", max(0, min(wide[0], width-2-rest)-columns(c)))
+				continue
+			}
+			line += strings.Repeat(" ", 2+wide[i]-columns(c)) + c
+		}
+		s.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+// columns is how wide a text stands on a terminal.
+func columns(s string) int { return uniseg.StringWidth(s) }
+
+// fit makes outside text fit into so many columns of a line.
+func fit(text string, most int) string {
+	text = flat(text)
+	if columns(text) <= most {
+		return text
+	}
+	var b strings.Builder
+	room := most - 1
+	for rest, state := text, -1; rest != ""; {
+		var cluster string
+		var w int
+		cluster, rest, w, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if room -= w; room < 0 {
+			break
+		}
+		b.WriteString(cluster)
+	}
+	return b.String() + "…"
+}
+
+// wrap writes a text below a mark, in lines that fit.
+func (s *sheet) wrap(mark, text string) {
+	line := mark
+	indent := strings.Repeat(" ", columns(mark))
+	for i, w := range strings.Fields(flat(text)) {
+		if i > 0 && columns(line)+1+columns(w) > width {
+			s.WriteString(line + "\n")
+			line = indent
+		}
+		if line != "" && !strings.HasSuffix(line, " ") {
+			line += " "
+		}
+		for columns(line)+columns(w) > width { // a word as long as a line
+			head := strings.TrimSuffix(fit(w, width-columns(line)+1), "…")
+			if head == "" {
+				break
+			}
+			s.WriteString(line + head + "\n")
+			line, w = indent, w[len(head):]
+		}
+		line += w
+	}
+	s.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+// took is a duration as people say it: 40s, 12m, 3.5h, 2.1d.
+func took(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0fm", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.1fh", d.Hours())
+	}
+	return fmt.Sprintf("%.1fd", d.Hours()/24)
+}
+
+func seconds(s float64) string { return took(time.Duration(s * float64(time.Second))) }
+
+func percent(x float64) string {
+	if x > 0 && x < 0.1 {
+		return fmt.Sprintf("%.1f%%", 100*x)
+	}
+	return fmt.Sprintf("%.0f%%", 100*x)
+}

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"tri/lib/config"
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/trust"
+)
+
+// Trusted is how far automatic replies are earned.
+type Trusted struct{ *trust.Report }
+
+// Trust computes it from the home's logs.
+func Trust(h *disk.Home, cfg *config.Config, now time.Time) (*Trusted, error) {
+	p, err := trust.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	b, err := trust.Read(h, p, decision.PolicyOf(cfg), now.Add(-(trust.Weeks+2)*7*day))
+	if err != nil {
+		return nil, err
+	}
+	return &Trusted{b.Report(now)}, nil
+}
+
+// WriteJSON writes the report as one record.
+func (t *Trusted) WriteJSON(w io.Writer) error { return writeJSON(w, t) }
+
+var preconditions = map[string]string{
+	"mention":       "we were mentioned",
+	"confidence":    "the investigator's confidence was high",
+	"first-round":   "the validator let it pass in round 1",
+	"risk":          "the risk gate passed",
+	"question-type": "question type and rules allow it",
+	"hours":         "it was within working hours",
+	"told":          "a person would be told (gate.chat)",
+}
+
+// maxWrong is how many false positives are printed.
+const maxWrong = 10
+
+// Print writes it for people.
+func (t *Trusted) Print(w io.Writer) error {
+	s := newSheet(w)
+	gate := s.paint("not earned", false, true)
+	if t.Open {
+		gate = s.paint("earned", true, false)
+	}
+	switch {
+	case !t.Enabled:
+		s.printf("automatic replies: %s, and off in the configuration\n", gate)
+	case t.Open:
+		s.printf("automatic replies: %s, and on\n", gate)
+	default:
+		s.printf("automatic replies: %s; every draft waits for a person\n", gate)
+	}
+	for _, m := range t.Missing {
+		s.wrap("  missing: ", m)
+	}
+	s.printf("\nfalse positives of the validator: passed, and edited in meaning, dismissed,\nsent back or corrected (at most %.0f%% in each week)\n", 100*trust.MaxRate)
+	r := rows{{"week to", "passed", "judged", "wrong", "canaries missed", "rate", "95% interval"}}
+	for _, wk := range t.Weeks {
+		r = append(r, []string{instant(wk.To).UTC().Format(time.DateOnly), fmt.Sprint(wk.Passed), fmt.Sprint(wk.Judged), fmt.Sprint(wk.Wrong), fmt.Sprintf("%d of %d", wk.Canaries.Hits, wk.Canaries.N),
+			fmt.Sprintf("%.1f%%", 100*wk.Rate), fmt.Sprintf("%.1f to %.1f%%", 100*wk.Low, 100*wk.High)})
+	}
+	s.table(r)
+	if t.ProductionKnown {
+		s.printf("  that touch production: %d wrong of %d judged (none is allowed)\n", t.Production.Hits, t.Production.N)
+	}
+	s.printf("\nthe seven preconditions, of the drafts judged in these weeks\n")
+	r = rows{}
+	for _, c := range t.Preconditions {
+		r = append(r, []string{preconditions[c.Name], fmt.Sprintf("%d of %d", c.Hits, c.N)})
+	}
+	s.table(append(r, []string{"all seven: would have been automatic", fmt.Sprint(t.Would)}, []string{"  of these, wrong", fmt.Sprint(t.WouldWrong)}))
+	if len(t.Wrong) > 0 {
+		s.printf("\nwhat was wrong, the latest first\n")
+	}
+	for i, x := range t.Wrong {
+		if i == maxWrong {
+			s.printf("  and %d more: --json\n", len(t.Wrong)-i)
+			break
+		}
+		s.printf("  %s  %s\n", instant(x.At).UTC().Format(time.DateOnly), fit(x.Key, width-14))
+		s.wrap("              ", cut(x.Why, 140))
+	}
+	return s.send(w)
+}
