@@ -25,7 +25,7 @@ var levels = []struct {
 	{"adapter", []string{"tri/lib/agent/", "tri/lib/chat/", "tri/lib/forge"}},
 	{"port", []string{"tri/lib/agent", "tri/lib/chat"}},
 	{"noun", []string{"tri/lib/estimate", "tri/lib/trust", "tri/lib/ledger", "tri/lib/event", "tri/lib/thread", "tri/lib/evidence", "tri/lib/draft", "tri/lib/verdict",
-		"tri/lib/decision", "tri/lib/outbox", "tri/lib/run", "tri/lib/budget", "tri/lib/question", "tri/lib/codebase", "tri/lib/signal"}},
+		"tri/lib/decision", "tri/lib/outbox", "tri/lib/run", "tri/lib/worktree", "tri/lib/budget", "tri/lib/question", "tri/lib/codebase", "tri/lib/signal"}},
 	{"base", []string{"tri/lib/ndjson", "tri/lib/stream", "tri/lib/disk", "tri/lib/config", "tri/lib/query",
 		"tri/lib/prompt", "tri/lib/rank", "tri/lib/sandbox", "tri/lib/term", "tri/lib/sysexit", "tri/schemas", "tri/examples"}},
 }
