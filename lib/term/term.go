@@ -65,3 +65,14 @@ func Age(at, now time.Time) string {
 	}
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
+
+// Width is how many characters fit into a line of a terminal; 80 where nobody
+// knows.
+func Width(end any) int {
+	if f, ok := end.(*os.File); ok {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
+			return int(size.Col)
+		}
+	}
+	return 80
+}

@@ -3,7 +3,6 @@ package worktree
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -37,11 +36,10 @@ func (r *Repo) Diff(ctx context.Context, id string) ([]byte, error) {
 		return nil, err
 	}
 	defer s.close()
-	s.env = append(s.env, "GIT_INDEX_FILE="+filepath.Join(s.dir, "index"), "GIT_WORK_TREE="+r.Root)
 	if _, err := s.git(ctx, nil, "read-tree", id); err != nil {
 		return nil, fmt.Errorf("diff with %s: %w", id, err)
 	}
-	out, err := git(ctx, call{dir: s.dir, env: s.env, max: MaxPatch, args: []string{"diff-files", "-r", "--patch", "--no-renames", "--ignore-submodules=all",
+	out, err := git(ctx, call{dir: s.dir, env: s.env, tree: r.Root, max: MaxPatch, args: []string{"diff-files", "-r", "--patch", "--no-renames", "--ignore-submodules=all",
 		"--no-color", "--no-textconv", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/"}})
 	if err != nil {
 		return nil, fmt.Errorf("diff with %s: %w", id, err)

@@ -1,0 +1,100 @@
+// Tri-box runs an agent under supervision: in a folder that keeps everything, with
+// the rights of its type of run and no more, up to a patch that a person merges.
+package main
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"tri/lib/agent/all"
+	"tri/lib/box"
+	"tri/lib/cli"
+	"tri/lib/config"
+	"tri/lib/disk"
+	"tri/lib/prompt"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-box",
+	Usage: "run an agent under supervision, and merge what it made",
+	Args:  "command [argument ...]",
+	Help: `Every run has a folder under .agents/runs of the checkout. scout, plan, review and
+ops change nothing; fix and benchmark work in a git worktree of their own, and
+what fix changed is a patch that waits for a person. NAME is latest, last-fail,
+or the beginning of a run's name or id. The task - is read from standard input.
+
+  tri-box scout 'why is the cache cold after a deploy?'
+  tri-box fix 'retry must not sleep after the last try' && tri-box merge latest
+  tri-box resume last-fail
+  tri-box list --json | jq -r 'select(.state.status == "REVIEW") | .meta.run_name'`,
+	Stays: true, // a signal ends the agent, and what it did is kept
+	Commands: []cli.Program{
+		task(box.Scout, "answer a question about the code"),
+		task(box.Plan, "plan a change"),
+		task(box.Fix, "make a change, as a patch"),
+		task(box.Review, "review a change", &cli.StringFlag{Name: "since", Usage: "review how the files differ from `COMMIT` (default HEAD)"},
+			&cli.StringFlag{Name: "of", Usage: "review the patch of the run `NAME`"}),
+		task(box.Benchmark, "measure something, in a copy that is thrown away"),
+		task(box.Ops, "look at a system with the commands of box.ops_commands"),
+		command("resume", "name [words]", "go on with a run that was interrupted", func(c *cli.Call, b *box.Box) error {
+			return b.Work(func() (*box.Run, error) { return b.Resume(c.Context, c.Args[0], strings.Join(c.Args[1:], " ")) })
+		}, json, verbose),
+		command("merge", "name", "apply a run's patch to the checkout", func(c *cli.Call, b *box.Box) error {
+			return b.Merge(c.Context, c.Args[0], box.Merge{Check: c.Bool("check"), Yes: c.Bool("yes"), Exec: c.Bool("allow-exec"), Branch: c.Bool("branch")})
+		}, &cli.BoolFlag{Name: "check", Usage: "show it and whether it applies, and change nothing"}, &cli.BoolFlag{Name: "yes", Usage: "do not ask"},
+			&cli.BoolFlag{Name: "allow-exec", Usage: "let files become programs"}, &cli.BoolFlag{Name: "branch", Usage: "make a branch of it, and leave the files as they are"}),
+		command("list", "", "show the runs, the newest first", func(c *cli.Call, b *box.Box) error { return b.List(c.Int("n")) },
+			json, &cli.IntFlag{Name: "n", Usage: "show at most `N`; 0 is all", Value: 20}),
+		command("show", "name", "show all of a run", func(c *cli.Call, b *box.Box) error { return b.Show(c.Args[0]) }, json),
+		command("tail", "name", "show what a run does, until it ends", func(c *cli.Call, b *box.Box) error { return b.Tail(c.Context, c.Args[0], c.Bool("once")) },
+			json, &cli.BoolFlag{Name: "once", Usage: "show what there is, and do not wait"}),
+		command("gc", "", "remove what nobody needs any more: worktrees, commands, unfinished files", func(c *cli.Call, b *box.Box) error {
+			return b.GC(c.Context, c.Duration("older"))
+		}, json, &cli.DurationFlag{Name: "older", Usage: "give up runs that have waited this `LONG` to be resumed or merged", Value: 7 * 24 * time.Hour}),
+	},
+}
+
+var (
+	json    = &cli.BoolFlag{Name: "json", Usage: "write records"}
+	verbose = &cli.BoolFlag{Name: "verbose", Usage: "say on stderr each thing that the agent does"}
+)
+
+// command is a command with the flags that all have. It begins by looking after the runs.
+func command(name, args, usage string, do func(*cli.Call, *box.Box) error, flags ...cli.Flag) cli.Program {
+	flags = append(flags,
+		&cli.StringFlag{Name: "dir", Usage: "work on the checkout that `DIR` lies in (default the current directory)"},
+		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
+	most, least := len(strings.Fields(args)), len(strings.Fields(args))-strings.Count(args, "[")
+	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
+		if n := len(c.Args); n > most || n < least {
+			return cli.Usagef("%s %s: %d arguments", name, args, n)
+		}
+		cfg, err := config.ForHome(cmp.Or(c.String("home"), disk.DefaultDir()), c.String("config"))
+		if err != nil {
+			return err
+		}
+		prompts, err := prompt.Load(cfg.Dispatch.PromptsDir)
+		if err != nil {
+			return err
+		}
+		b, err := box.Open(c.Context, cmp.Or(c.String("dir"), "."), box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now,
+			In: c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Verbose: c.Bool("verbose")})
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		return do(c, b)
+	}}
+}
+
+func task(kind, usage string, flags ...cli.Flag) cli.Program {
+	return command(kind, "task", usage, func(c *cli.Call, b *box.Box) error {
+		return b.Work(func() (*box.Run, error) {
+			return b.Start(c.Context, box.Request{Type: kind, Task: c.Args[0], Since: c.String("since"), Of: c.String("of")})
+		})
+	}, append(flags, json, verbose)...)
+}

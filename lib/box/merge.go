@@ -1,0 +1,204 @@
+package box
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tri/lib/agent/supervise"
+	"tri/lib/draft"
+	"tri/lib/run"
+	"tri/lib/sysexit"
+	"tri/lib/term"
+	"tri/lib/worktree"
+)
+
+// Merge is how a patch is carried over.
+type Merge struct {
+	Check  bool // show it, and whether it applies
+	Yes    bool // somebody has said so already
+	Exec   bool // files may become programs
+	Branch bool // as a branch, and not to the files
+}
+
+// Merge shows a run's patch and, when a person says yes, applies it to the
+// checkout, whole or not at all.
+func (b *Box) Merge(ctx context.Context, word string, how Merge) error {
+	name, err := b.Find(word)
+	if err != nil {
+		return err
+	}
+	l, s, err := b.take(name)
+	if err != nil {
+		return err
+	}
+	defer l.lock.Unlock()
+	if s.Status != run.Review && !(how.Check && s.Status == run.Merged) {
+		return sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("merge %s: it is %s: no patch waits", name, s.Status)), "only a run in REVIEW has a patch to merge: tri-box list")
+	}
+	if err := l.merge(ctx, how); err != nil {
+		return fmt.Errorf("merge %s: %w", name, err)
+	}
+	return nil
+}
+
+func (l *live) merge(ctx context.Context, how Merge) error {
+	text, err := l.home.ReadFile("runs/" + l.name + "/changes.patch")
+	if err != nil {
+		return sysexit.With(sysexit.NoInput, err)
+	}
+	patch, err := worktree.Check(text, worktree.Rules{Exec: how.Exec})
+	if err != nil {
+		return err
+	}
+	if err := write(l.Out, l.describe(patch, text)); err != nil {
+		return err
+	}
+	if err := patch.Err(); err != nil {
+		return sysexit.Hint(err, "nothing was changed. --allow-exec lets files become programs; anything else has to be taken over by hand")
+	}
+	repo, err := l.repo(ctx)
+	if err != nil {
+		return err
+	}
+	apply := worktree.Merge{Base: l.meta.RepoSHAStart, Journal: l.home.Path("runs/" + l.name + "/merge")}
+	if !how.Branch {
+		dry := apply
+		dry.DryRun = true
+		if _, err := repo.Apply(ctx, patch, dry); err != nil {
+			return err
+		}
+	}
+	if how.Check {
+		l.Say("it applies; nothing was changed")
+		return nil
+	}
+	if err := l.ask(ctx, how, len(patch.Changes)); err != nil {
+		return err
+	}
+	if how.Branch {
+		return l.branch(ctx, repo, patch)
+	}
+	return l.apply(ctx, repo, patch, apply)
+}
+
+func (l *live) apply(ctx context.Context, repo *worktree.Repo, patch *worktree.Patch, how worktree.Merge) error {
+	done, err := repo.Apply(ctx, patch, how)
+	if err != nil {
+		return err
+	}
+	l.Say("%d files of %s changed, nothing committed", len(done.Files), l.Checkout)
+	return l.merged(ctx)
+}
+
+// branch makes a branch of the patch. Its name is of our own alphabet.
+func (l *live) branch(ctx context.Context, repo *worktree.Repo, patch *worktree.Patch) error {
+	c := worktree.Commit{Base: l.meta.RepoSHAStart, Branch: "tri/" + l.meta.Slug + "-" + idOf(l.name), Message: l.message(), Author: repo.Identity(ctx), When: l.Now()}
+	id, err := repo.Branch(ctx, patch, c)
+	if err != nil {
+		return err
+	}
+	l.Say("branch %s is commit %.12s", c.Branch, id)
+	return l.merged(ctx)
+}
+
+// merged writes down that a person took the patch, and lets the worktree go.
+func (l *live) merged(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	err := supervise.Update(l.dir(l.name), func(s *run.State) { s.Status = run.Merged })
+	return errors.Join(err, l.enter(l.name), l.fell(ctx, l.name))
+}
+
+// message is what a commit of the patch says: the task, and where it is from.
+func (l *live) message() string {
+	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // there may be none
+	first, _, _ := strings.Cut(strings.TrimLeft(string(report), "# \n"), "\n")
+	text := oneLine(draft.Visible(l.meta.Task), 72) + "\n\n"
+	if first != "" {
+		text += oneLine(draft.Visible(first), 300) + "\n\n"
+	}
+	return text + fmt.Sprintf("Made by %s in run %s, config_hash %s; merged by a person.\n", l.meta.Agent, l.name, l.meta.ConfigHash)
+}
+
+// describe is what a person sees before they say yes: what is done to which file,
+// what to look at first, what is refused, and the patch itself.
+func (l *live) describe(p *worktree.Patch, text []byte) []byte {
+	var out bytes.Buffer
+	added, removed := p.Stat()
+	fmt.Fprintf(&out, "%s: %d files, +%d -%d, from commit %.12s\n", l.name, len(p.Changes), added, removed, l.meta.RepoSHAStart)
+	for _, c := range p.Changes {
+		from := ""
+		if c.From != "" {
+			from = " from " + draft.Visible(c.From)
+		}
+		fmt.Fprintf(&out, "  %-8s %s%s +%d -%d\n", c.Kind, draft.Visible(c.Path), from, c.Added, c.Removed)
+	}
+	for label, list := range map[string][]worktree.Finding{"note": p.Notes, "refused": p.Refused} {
+		for _, f := range list {
+			fmt.Fprintf(&out, "%s: %s: %s\n", label, draft.Visible(f.Path), draft.Visible(f.Reason))
+		}
+	}
+	fmt.Fprintf(&out, "\n%s", draft.Visible(string(text)))
+	return out.Bytes()
+}
+
+// ask has a person say yes. Who is no terminal must have said so before.
+func (l *live) ask(ctx context.Context, how Merge, files int) error {
+	if how.Yes {
+		return nil
+	}
+	if !term.Is(l.In) || !term.Is(l.Err) {
+		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("nobody is there to ask")), "--yes says it beforehand, --check only looks")
+	}
+	what := fmt.Sprintf("change these %d files of %s?", files, draft.Visible(l.Checkout))
+	if how.Branch {
+		what = "make a branch of this?"
+	}
+	fmt.Fprintf(l.Err, "%s [y/N] ", what)
+	said := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(l.In).ReadString('\n') // its end is a no
+		said <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+	case word := <-said:
+		if word == "y" || word == "yes" {
+			return nil
+		}
+	}
+	return sysexit.With(sysexit.No, errors.New("nothing was changed"))
+}
+
+// mendMerge puts right what a merge left that was killed.
+func (b *Box) mendMerge(ctx context.Context, name string) error {
+	journal := "runs/" + name + "/merge"
+	if !b.home.Exists(journal) {
+		return nil
+	}
+	l, s, err := b.take(name)
+	if err != nil {
+		return nil // it is under way, or cannot be read
+	}
+	defer l.lock.Unlock()
+	repo, err := b.repo(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := repo.Mend(b.home.Path(journal))
+	if err != nil || m == nil {
+		return err
+	}
+	if !m.Done {
+		b.Say("run %s: a merge was cut short; all that it had changed is as before", name)
+		return nil
+	}
+	b.Say("run %s: a merge was cut short at its very end; it is whole", name)
+	if s.Status == run.Review {
+		return l.merged(ctx)
+	}
+	return nil
+}

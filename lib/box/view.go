@@ -1,0 +1,262 @@
+package box
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/draft"
+	"tri/lib/run"
+	"tri/lib/sysexit"
+	"tri/lib/term"
+)
+
+// List writes the newest n runs, 0 is all: a table, or a record each.
+func (b *Box) List(n int) error {
+	runs, err := b.recent(n)
+	if err != nil {
+		return err
+	}
+	if b.JSON {
+		for _, r := range runs {
+			if err := r.write(b.Out); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var table bytes.Buffer
+	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
+	for _, r := range runs {
+		status := r.State.Status
+		if f := r.State.Failure; f != nil && (status == run.Crashed || status == run.Stalled) {
+			status += " " + f.Kind
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", idOf(r.Meta.RunName), term.Age(r.started(), b.Now()), draft.Visible(oneLine(status, 30)), r.Meta.Type, costOf(r.State.Usage), draft.Visible(oneLine(r.Meta.Task, 60)))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return write(b.Out, table.Bytes())
+}
+
+func write(w io.Writer, text []byte) error {
+	_, err := w.Write(text)
+	return sysexit.With(sysexit.IO, err)
+}
+
+// write writes the run as a record.
+func (r *Run) write(w io.Writer) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write run %s: %w", r.Meta.RunName, err)
+	}
+	return write(w, append(line, '\n'))
+}
+
+// tokensOf and costOf say what was used, "" where nothing is known of it.
+func tokensOf(u *draft.Usage) string {
+	switch n := tokens(u); {
+	case u == nil:
+		return ""
+	case u.TokensUnknown:
+		return "tokens unknown"
+	case n < 10_000:
+		return fmt.Sprintf("%d tokens", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%dk tokens", n/1000)
+	default:
+		return fmt.Sprintf("%dM tokens", n/1_000_000)
+	}
+}
+
+func tokens(u *draft.Usage) int64 {
+	if u == nil {
+		return 0
+	}
+	return u.InputTokens + u.OutputTokens
+}
+
+func costOf(u *draft.Usage) string {
+	switch {
+	case u == nil:
+		return ""
+	case u.CostUSD == nil:
+		return "$?"
+	default:
+		return fmt.Sprintf("$%.2f", *u.CostUSD)
+	}
+}
+
+// Show writes all that is known of a run: a page, or a record.
+func (b *Box) Show(word string) error {
+	name, err := b.Find(word)
+	if err != nil {
+		return err
+	}
+	r, err := b.Run(name)
+	if err != nil {
+		return err
+	}
+	if b.JSON {
+		return r.write(b.Out)
+	}
+	var p bytes.Buffer
+	s, m := &r.State, r.Meta
+	row := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&p, "%-9s %s\n", label, strings.ReplaceAll(draft.Visible(text), "\n", "\n          "))
+		}
+	}
+	row("run", name)
+	row("status", s.Status)
+	if f := s.Failure; f != nil {
+		row("failure", f.Kind+": "+f.Message)
+		row("left", f.LastSafeArtifact)
+	}
+	if s.Status == run.Active {
+		row("doing", oneLine(s.Doing, 200))
+	}
+	row("type", m.Type)
+	row("task", strings.TrimSpace(m.Task))
+	row("agent", strings.TrimSpace(m.Agent+" "+m.Model))
+	row("tools", strings.Join(append(append([]string{}, m.Tools...), m.Shell...), ", "))
+	row("sandbox", m.Sandbox)
+	row("commit", m.RepoSHAStart)
+	row("took", strings.Join(strings.Fields(strings.Join([]string{r.took(b.Now()), tokensOf(s.Usage), costOf(s.Usage)}, " ")), " "))
+	if s.SessionID != nil {
+		row("session", *s.SessionID)
+	}
+	row("folder", r.Dir)
+	for _, file := range []string{"report.md", "plan.md", "changes.patch"} {
+		text, err := b.home.ReadFile("runs/" + name + "/" + file)
+		if err == nil && len(text) > 0 {
+			fmt.Fprintf(&p, "\n--- %s\n%s", file, draft.Visible(strings.TrimRight(string(text), "\n")+"\n"))
+		}
+	}
+	return write(b.Out, p.Bytes())
+}
+
+// Work has do run an agent, shows on stderr what it does, and writes what came of
+// it: the report, or a record.
+func (b *Box) Work(do func() (*Run, error)) error {
+	if b.Verbose || term.Is(b.Err) {
+		p := newProgress(b.Err, b.Verbose, term.Width(b.Err), b.Now)
+		say := b.Say
+		b.Say = func(format string, args ...any) { p.clear(); say(format, args...) }
+		b.watch = p.event
+		do_ := do
+		do = func() (*Run, error) { defer p.end(); return do_() }
+	}
+	r, err := do()
+	if r == nil {
+		return err
+	}
+	if b.JSON {
+		return errors.Join(err, r.write(b.Out))
+	}
+	return errors.Join(err, b.report(r))
+}
+
+// report writes what the run came to, in the agent's words.
+func (b *Box) report(r *Run) error {
+	for _, file := range []string{"plan.md", "report.md"} {
+		text, err := b.home.ReadFile("runs/" + r.Meta.RunName + "/" + file)
+		if err == nil && len(text) > 0 {
+			return write(b.Out, []byte(draft.Visible(string(text))))
+		}
+	}
+	return nil
+}
+
+// pollEvery is how often tail looks for more.
+const pollEvery = 200 * time.Millisecond
+
+// Tail writes what the agent does, a line for each thing, until the run is over
+// or, with once, what there is.
+func (b *Box) Tail(ctx context.Context, word string, once bool) error {
+	name, err := b.Find(word)
+	if err != nil {
+		return err
+	}
+	var at int64
+	for {
+		s, err := b.State(name) // read first: what is written after the end is not missed
+		if err != nil {
+			return err
+		}
+		if at, err = b.events(name, at); err != nil {
+			return err
+		}
+		if once || s.Status != run.Active || !s.Wrapper.Alive() {
+			if f := s.Failure; f != nil && !b.JSON {
+				b.Say("run %s: %s: %s: %s", name, s.Status, f.Kind, f.Message)
+			}
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// maxEvents is read of a stream at once, in bytes; longer than any line of it.
+const maxEvents = 8 << 20
+
+// events writes the whole lines of a stream from at on, and returns where the next
+// begins.
+func (b *Box) events(name string, at int64) (int64, error) {
+	f, err := b.home.Root().Open("runs/" + name + "/raw/stream.jsonl")
+	if err != nil {
+		return at, nil // nothing has been done yet
+	}
+	defer f.Close()
+	for {
+		text, err := io.ReadAll(io.NewSectionReader(f, at, maxEvents))
+		if err != nil {
+			return at, sysexit.With(sysexit.IO, fmt.Errorf("read stream of %s: %w", name, err))
+		}
+		end := bytes.LastIndexByte(text, '\n') + 1
+		if end == 0 {
+			return at, nil
+		}
+		var out bytes.Buffer
+		for line := range bytes.Lines(text[:end]) {
+			if b.JSON {
+				out.Write(line)
+			} else if e, err := readEvent(line); err == nil {
+				out.WriteString(e.line())
+			}
+		}
+		if err := write(b.Out, out.Bytes()); err != nil {
+			return at, err
+		}
+		at += int64(end)
+	}
+}
+
+// line is an event for people.
+func (e *Event) line() string {
+	clock, _, _ := strings.Cut(e.At, ".")
+	if _, t, ok := strings.Cut(clock, "T"); ok {
+		clock = strings.TrimSuffix(t, "Z")
+	}
+	text := strings.TrimSpace(e.Text)
+	switch {
+	case e.Kind == agent.Started:
+		text = strings.TrimSpace("session " + e.SessionID + " " + text)
+	case e.Tool != "":
+		text = e.Tool + " " + text
+	}
+	text = strings.ReplaceAll(draft.Visible(strings.ReplaceAll(text, "\t", " ")), "\n", "\n"+strings.Repeat(" ", 19))
+	return fmt.Sprintf("%-8s %-9s %s\n", draft.Visible(clock), draft.Visible(e.Kind), text)
+}
