@@ -158,7 +158,7 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 	var journalled []thread.Input
 	moved := map[string]*thread.Thread{}
 	var order []string
-	var moves []move
+	var moves []thread.Move
 	for _, in := range ins {
 		t := moved[in.Key]
 		if t == nil {
@@ -175,7 +175,7 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 			return err
 		}
 		journalled = append(journalled, in)
-		moves = append(moves, movesOf(t, &next)...)
+		moves = append(moves, next.Moves(t)...)
 		if moved[in.Key] == nil {
 			order = append(order, in.Key)
 		}
@@ -209,35 +209,7 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 	return nil
 }
 
-// move is what a reader of stdout learns of a thread.
-type move struct {
-	At       string `json:"at"`
-	Key      string `json:"key"`
-	ChatName string `json:"chat_name"`
-	From     string `json:"from"`
-	To       string `json:"to"`
-	Cycle    int    `json:"cycle"`
-	Why      string `json:"why"`
-	Badge    string `json:"badge,omitempty"`
-	Summary  string `json:"summary,omitempty"`
-}
-
-func movesOf(old, t *thread.Thread) []move {
-	var moves []move
-	for _, c := range t.StatusHistory[min(len(old.StatusHistory), len(t.StatusHistory)):] {
-		m := move{At: c.At, Key: t.Key, ChatName: t.ChatName, From: c.From, To: c.To, Cycle: t.Cycle, Why: c.Why}
-		if c.To == thread.PendingUser {
-			m.Badge = t.Badge
-			if t.InvestigatorReturn != nil {
-				m.Summary = t.InvestigatorReturn.SummaryForOrchestrator
-			}
-		}
-		moves = append(moves, m)
-	}
-	return moves
-}
-
-func (d *Dispatcher) tell(moves []move) error {
+func (d *Dispatcher) tell(moves []thread.Move) error {
 	var buf []byte
 	for _, m := range moves {
 		b, err := json.Marshal(m)

@@ -1,0 +1,32 @@
+package thread
+
+// Move is a line that the orchestrator prints: one step of a thread, and at rest
+// what was found. It is all that an operator's own agent session needs to read
+// (triage AC-02).
+type Move struct {
+	At       string `json:"at"`
+	Key      string `json:"key"`
+	ChatName string `json:"chat_name"`
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Cycle    int    `json:"cycle"`
+	Why      string `json:"why"`
+	Badge    string `json:"badge,omitempty"`
+	Summary  string `json:"summary,omitempty"`
+}
+
+// Moves are the steps that led from an earlier state of t to t.
+func (t *Thread) Moves(old *Thread) []Move {
+	var moves []Move
+	for _, c := range t.StatusHistory[min(len(old.StatusHistory), len(t.StatusHistory)):] {
+		m := Move{At: c.At, Key: t.Key, ChatName: t.ChatName, From: c.From, To: c.To, Cycle: t.Cycle, Why: c.Why}
+		if c.To == PendingUser {
+			m.Badge = t.Badge
+			if t.InvestigatorReturn != nil {
+				m.Summary = t.InvestigatorReturn.SummaryForOrchestrator
+			}
+		}
+		moves = append(moves, m)
+	}
+	return moves
+}
