@@ -191,7 +191,7 @@ func (s *shadow) moved(ctx context.Context, base, head string) (map[string]bool,
 
 // index reads what is staged. An entry that is in conflict has no mode.
 func (r *Repo) index(ctx context.Context) (map[string]entry, error) {
-	out, err := git(ctx, call{dir: r.gitDir, env: []string{"GIT_WORK_TREE=" + r.Root}, args: []string{"ls-files", "--stage", "-z", "--full-name"}})
+	out, err := git(ctx, call{dir: r.gitDir, tree: r.Root, args: []string{"ls-files", "--stage", "-z", "--full-name"}})
 	if err != nil {
 		return nil, err
 	}

@@ -317,15 +317,15 @@ func (w *walk) ignore(dir string) error {
 		return nil
 	}
 	slices.Sort(fresh)
-	w.shadow.env = append(w.shadow.env, "GIT_WORK_TREE="+dir)
-	out, err := git(w.ctx, call{dir: w.shadow.dir, env: w.shadow.env, stdin: strings.NewReader(strings.Join(fresh, "\x00") + "\x00"),
-		args: []string{"check-ignore", "-z", "--stdin", "--no-index"}, ok: 1})
+	// With ./ before it, no name is taken for a pattern.
+	out, err := git(w.ctx, call{dir: w.shadow.dir, env: w.shadow.env, tree: dir, ok: 1,
+		stdin: strings.NewReader("./" + strings.Join(fresh, "\x00./") + "\x00"), args: []string{"check-ignore", "-z", "--stdin", "--no-index"}})
 	if err != nil {
 		return err
 	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		if name != "" {
-			delete(w.now, name)
+			delete(w.now, strings.TrimPrefix(name, "./"))
 			w.ignored++
 		}
 	}

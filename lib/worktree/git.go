@@ -39,7 +39,8 @@ var settings = []string{
 
 // call is one run of git.
 type call struct {
-	dir    string // the repository's own folder (GIT_DIR)
+	dir    string // the repository's own folder (GIT_DIR), where it runs
+	tree   string // its files (GIT_WORK_TREE); then it runs at /, outside of them
 	env    []string
 	args   []string
 	stdin  io.Reader
@@ -52,13 +53,16 @@ type call struct {
 func git(ctx context.Context, c call) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	argv := []string{"--no-pager", "--literal-pathspecs"}
+	argv := []string{"--no-pager"}
 	for _, s := range append(settings[:len(settings):len(settings)], c.config...) {
 		argv = append(argv, "-c", s)
 	}
 	cmd := exec.CommandContext(ctx, "git", append(argv, c.args...)...)
 	cmd.Dir = c.dir // never a folder that an agent can write
 	cmd.Env = append(environment(c.dir), c.env...)
+	if c.tree != "" {
+		cmd.Dir, cmd.Env = "/", append(cmd.Env, "GIT_WORK_TREE="+c.tree)
+	}
 	cmd.Stdin = c.stdin
 	out, said := &bounded{max: maxOutput}, &bounded{max: maxStderr, drop: true}
 	if c.max > 0 {

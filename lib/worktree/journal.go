@@ -129,7 +129,7 @@ func (j *journal) prepare(ctx context.Context, s *shadow, rec *record) error {
 		if names.Len() == 0 {
 			continue
 		}
-		_, err := git(ctx, call{dir: s.dir, env: append(s.env, "GIT_WORK_TREE="+at), stdin: strings.NewReader(names.String()),
+		_, err := git(ctx, call{dir: s.dir, env: s.env, tree: at, stdin: strings.NewReader(names.String()),
 			args: []string{"checkout-index", "-z", "--stdin", "--force", "--quiet", "--prefix=" + side.name + "/"}})
 		if err != nil {
 			return err

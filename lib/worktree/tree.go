@@ -59,11 +59,11 @@ func (r *Repo) fill(ctx context.Context, t Tree, id string) error {
 		return err
 	}
 	defer s.close()
-	s.env = append(s.env, "GIT_INDEX_FILE="+filepath.Join(t.admin, "index"), "GIT_WORK_TREE="+t.Dir)
+	s.env = append(s.env, "GIT_INDEX_FILE="+filepath.Join(t.admin, "index"))
 	if _, err := s.git(ctx, nil, "read-tree", id); err != nil {
 		return err
 	}
-	_, err = s.git(ctx, nil, "checkout-index", "--all", "--force", "--index", "--quiet")
+	_, err = git(ctx, call{dir: s.dir, env: s.env, tree: t.Dir, args: []string{"checkout-index", "--all", "--force", "--index", "--quiet"}})
 	return err
 }
 
