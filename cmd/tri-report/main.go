@@ -41,6 +41,9 @@ var program = cli.Program{
 		command("week", "", "say what the last seven days brought, beside the seven before", 0, 0, func(_ *cli.Call, d *audit.Desk) (printer, error) {
 			return report.LastWeek(d.Home, d.Config, d.Now)
 		}),
+		command("acceptance", "", "hold AC-01 to AC-11 against what was recorded", 0, 0, func(_ *cli.Call, d *audit.Desk) (printer, error) {
+			return report.Accept(d.Home, d.Config, d.Now, d.Missed)
+		}),
 		command("cost", "", "say what runs took, by agent, question type, person and day", 0, 0, func(c *cli.Call, d *audit.Desk) (printer, error) {
 			return report.Spending(d.Home, d.Config, d.Now, d.Now.Add(-c.Duration("since")))
 		}, back(7*24*time.Hour)),

@@ -191,15 +191,20 @@ func (s *Sample) Estimate(labels *Labels) Estimate {
 		}
 		e.Labels++
 	}
+	e.judge()
+	return e
+}
+
+// judge computes the rate and its bounds from the counts.
+func (e *Estimate) judge() {
 	if e.Labels == 0 {
 		e.High = 100
-		return e
+		return
 	}
-	population := s.Frame - e.Skipped
+	population := max(e.Frame-e.Skipped, e.Labels)
 	low, high := Interval(e.Misses, e.Labels, population)
 	e.Rate = 100 * float64(e.Misses) / float64(e.Labels)
 	e.Low, e.High = 100*float64(low)/float64(population), 100*float64(high)/float64(population)
-	return e
 }
 
 // String says the estimate to a person.

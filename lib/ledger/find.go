@@ -96,8 +96,9 @@ func lineAfter(f io.ReaderAt, off, size int64) []byte {
 	return line
 }
 
-// Parts are offsets that cut a log into n parts of whole lines, with its end.
-func Parts(h *disk.Home, name string, from int64, n int) ([]int64, error) {
+// Parts are offsets that cut a piece of a log into n parts of whole lines, with its
+// ends; -1 is the end of the log.
+func Parts(h *disk.Home, name string, from, until int64, n int) ([]int64, error) {
 	f, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []int64{0, 0}, nil
@@ -111,9 +112,13 @@ func Parts(h *disk.Home, name string, from int64, n int) ([]int64, error) {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
 	}
 	size := info.Size()
+	if until < 0 || until > size {
+		until = size
+	}
+	from = min(from, until)
 	cuts := []int64{from}
 	for i := 1; i < n; i++ {
-		cuts = append(cuts, startAfter(f, from+(size-from)*int64(i)/int64(n), size))
+		cuts = append(cuts, min(until, startAfter(f, from+(until-from)*int64(i)/int64(n), size)))
 	}
-	return append(cuts, size), nil
+	return append(cuts, until), nil
 }

@@ -68,9 +68,10 @@ type Run struct {
 
 	Cycle, Round   int
 	Started, Ended time.Time
-	CostUSD        *float64 // nil: it does not tell
-	Tokens         int64    // -1: it does not tell
-	Asked          *Asked   // what it answers; nil where the log begins later
+	Taken          time.Time // in, by the dispatcher
+	CostUSD        *float64  // nil: it does not tell
+	Tokens         int64     // -1: it does not tell
+	Asked          *Asked    // what it answers; nil where the log begins later
 
 	Verdict string // of a validation
 	SHA256  string // of the draft that an investigation returned
@@ -154,7 +155,7 @@ func (l *Ledger) input(line []byte) error {
 			l.event(key, at, value, v.Get("facts.question_type").String())
 		case "run":
 			if l.within(at) {
-				l.run(key, value)
+				l.run(key, at, value)
 			}
 		case "spent":
 			if l.within(at) {
@@ -199,8 +200,8 @@ func (l *Ledger) event(key string, at time.Time, e gjson.Result, kind string) {
 	}
 }
 
-func (l *Ledger) run(key string, v gjson.Result) {
-	r := &Run{Key: key, Asked: l.taken[key]}
+func (l *Ledger) run(key string, at time.Time, v gjson.Result) {
+	r := &Run{Key: key, Taken: at, Asked: l.taken[key]}
 	v.ForEach(func(name, value gjson.Result) bool {
 		switch name.Str {
 		case "run_id":

@@ -53,22 +53,27 @@ type message struct {
 	root           bool
 }
 
-// ReadTalk reads the classified events from a time on. People's waits are those
-// for questions before a time, zero being none: that needs every message of it.
-func ReadTalk(h *disk.Home, from, waitsBefore time.Time) (*Talk, error) {
+// ReadTalk reads the classified events of a time; a zero end is that of the log.
+// Waits are gathered for questions before another time, zero being none.
+func ReadTalk(h *disk.Home, from, until, waitsBefore time.Time) (*Talk, error) {
 	off, err := Since(h, ClassifiedLog, "classified_at", from)
 	if err != nil {
 		return nil, err
 	}
-	n := runtime.GOMAXPROCS(0)
-	cuts, err := Parts(h, ClassifiedLog, off, n)
+	end := int64(-1)
+	if !until.IsZero() {
+		if end, err = Since(h, ClassifiedLog, "classified_at", until); err != nil {
+			return nil, err
+		}
+	}
+	cuts, err := Parts(h, ClassifiedLog, off, end, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}
 	parts := make([]part, len(cuts)-1)
 	var wg sync.WaitGroup
 	for i := range parts {
-		parts[i].until = waitsBefore
+		parts[i].waits, parts[i].from = waitsBefore, from
 		wg.Go(func() { parts[i].err = h.LinesUntil(ClassifiedLog, cuts[i], cuts[i+1], parts[i].line) })
 	}
 	wg.Wait()
@@ -77,7 +82,8 @@ func ReadTalk(h *disk.Home, from, waitsBefore time.Time) (*Talk, error) {
 
 // part is one goroutine's share of the log.
 type part struct {
-	until    time.Time
+	from     time.Time // said, not before
+	waits    time.Time // questions before it are kept for their answers
 	scan     ndjson.Scanner
 	messages []message
 	broken   int
@@ -120,11 +126,14 @@ func (p *part) line(line []byte) error {
 			}
 		}
 	}
+	if m.at.Before(p.from) {
+		return nil
+	}
 	lag := Instant(plain(classified)).Sub(m.at)
 	if m.lag = lag.Seconds(); lag < 0 || lag > live {
 		m.lag = -1
 	}
-	if m.at.Before(p.until) {
+	if m.at.Before(p.waits) {
 		m.root = thread == nil || string(thread) == "null" || bytes.Equal(thread, id)
 		if m.root {
 			thread = id

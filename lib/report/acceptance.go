@@ -1,0 +1,241 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"tri/lib/config"
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/estimate"
+	"tri/lib/ledger"
+)
+
+// Acceptance is the eleven criteria of triage §7 as the records answer them.
+type Acceptance struct {
+	At       string      `json:"at"`
+	Criteria []Criterion `json:"criteria"`
+}
+
+// Criterion is one of them. Value, Low and High are nil where nothing was
+// recorded that tells.
+type Criterion struct {
+	ID     string   `json:"id"`
+	Says   string   `json:"says"` // what is measured
+	Bar    string   `json:"bar"`
+	Unit   string   `json:"unit"` // percent, tokens, seconds, count
+	Value  *float64 `json:"value"`
+	N      int      `json:"n"`
+	Low    *float64 `json:"low"` // of the 95% interval
+	High   *float64 `json:"high"`
+	Result string   `json:"result"` // pass, fail, not enough data
+	Note   string   `json:"note,omitempty"`
+	Warn   string   `json:"warning,omitempty"`
+}
+
+// Units of a criterion.
+const (
+	percents = "percent"
+	tokens   = "tokens"
+	secs     = "seconds"
+	counts   = "count"
+)
+
+func (c *Criterion) set(value, low, high float64) {
+	c.Value = &value
+	if !math.IsInf(high, 1) {
+		c.Low, c.High = &low, &high
+	}
+}
+
+// share sets a percentage and its interval.
+func (c *Criterion) share(s estimate.Share) {
+	c.Unit, c.N = percents, s.N
+	if s.N > 0 {
+		low, high := s.Interval()
+		c.set(100*s.Value(), 100*low, 100*high)
+	}
+}
+
+// judge holds the interval against a range. Fewer than least prove nothing.
+func (c *Criterion) judge(least int, from, to float64) {
+	c.Result = estimate.Unsure
+	switch {
+	case c.N < least:
+		c.Note = fmt.Sprintf("at least %d are needed", least)
+	case c.Low != nil:
+		if c.Result = estimate.Within(*c.Low, *c.High, from, to); c.Result == estimate.Unsure {
+			c.Note = "the interval holds the bar"
+		}
+	}
+}
+
+// facts are what the criteria are computed from.
+type facts struct {
+	home *disk.Home
+	now  time.Time
+	week *ledger.Ledger // four weeks; most look at the last of them
+	talk *ledger.Talk   // the last week
+	past *ledger.Talk   // before the dispatcher began: how long people took
+	from time.Time      // of the last week
+}
+
+// Accept computes all criteria. missed is what the labels say of AC-11: misses per
+// 100 with its bounds, and how many labels there are; work never imports work.
+func Accept(h *disk.Home, cfg *config.Config, now time.Time, missed func() (rate, low, high float64, n int, err error)) (*Acceptance, error) {
+	f := &facts{home: h, now: now, from: now.Add(-7 * day)}
+	var err error
+	if f.week, err = ledger.Read(h, decision.PolicyOf(cfg), now.Add(-28*day), now); err != nil {
+		return nil, err
+	}
+	if f.talk, err = ledger.ReadTalk(h, f.from, time.Time{}, time.Time{}); err != nil {
+		return nil, err
+	}
+	begun := cmp.Or(f.week.Started, now)
+	if f.past, err = ledger.ReadTalk(h, time.Time{}, begun, begun); err != nil {
+		return nil, err
+	}
+	a := &Acceptance{At: stampJSON(now)}
+	for _, criterion := range []func(*facts) (Criterion, error){filtered, context, concurrent, drilled, stamped, bounced, escalated, attached, survived, throughput} {
+		c, err := criterion(f)
+		if err != nil {
+			return nil, err
+		}
+		a.Criteria = append(a.Criteria, c)
+	}
+	c := Criterion{ID: "AC-11", Says: "dropped messages that should not have been, 7 days", Bar: "≤ 1 in 100", Unit: percents}
+	rate, low, high, n, err := missed()
+	if err != nil {
+		return nil, err
+	}
+	if c.N = n; n > 0 {
+		c.set(rate, low, high)
+	}
+	if c.judge(1, 0, 1); c.Result == estimate.Unsure {
+		c.Note = "tri-report audit takes labels"
+	}
+	a.Criteria = append(a.Criteria, c)
+	return a, nil
+}
+
+// filtered is AC-01.
+func filtered(f *facts) (Criterion, error) {
+	c := Criterion{ID: "AC-01", Says: "messages that ask something, 7 days", Bar: "≤ 40%"}
+	asking, all := f.talk.Totals()
+	c.share(estimate.Share{Hits: asking, N: all})
+	c.judge(20, 0, 40)
+	if n := len(f.talk.Days); n < 5 && c.Result == estimate.Pass {
+		c.Result, c.Note = estimate.Unsure, fmt.Sprintf("messages came on %d days only", n)
+	}
+	return c, nil
+}
+
+// stamped is AC-05: a validator that passes everything is none.
+func stamped(f *facts) (Criterion, error) {
+	c := Criterion{ID: "AC-05", Says: "drafts that pass in the first round, 7 days", Bar: "60 to 90%"}
+	t := tally(f.week, f.from, f.now.Add(time.Second))
+	c.share(t.FirstRound)
+	c.judge(10, 60, 90)
+	if t.FirstRound.N >= 10 && t.FirstRound.Hits == t.FirstRound.N {
+		c.Warn = "every draft passed: the validator may be asleep; tri-drill shows it"
+	}
+	return c, nil
+}
+
+// throughput is AC-10: how long askers wait, beside how long people took before.
+func throughput(f *facts) (Criterion, error) {
+	c := Criterion{ID: "AC-10", Says: "message to reply, median, 28 days", Bar: "≤ before + 30 s", Unit: secs}
+	var ours, theirs []float64
+	for _, r := range f.week.Replies {
+		if wait, ok := r.Wait(); ok {
+			ours = append(ours, wait.Seconds())
+		}
+	}
+	for _, w := range f.past.Waits {
+		theirs = append(theirs, w.Took.Seconds())
+	}
+	c.N, c.Result = len(ours), estimate.Unsure
+	if len(ours) == 0 {
+		c.Note = "nothing was answered"
+		return c, nil
+	}
+	m, low, high := estimate.Median(ours)
+	c.set(m, low, high)
+	if len(theirs) == 0 {
+		c.Note = "no history from before: tri init takes an export"
+		return c, nil
+	}
+	before, blow, bhigh := estimate.Median(theirs)
+	c.Bar = fmt.Sprintf("≤ %s + 30 s", seconds(before))
+	c.Note = fmt.Sprintf("before, people took %s (%d questions)", seconds(before), len(theirs))
+	switch { // both intervals must agree, which is more than 95% asks for
+	case math.IsInf(high, 1) || math.IsInf(bhigh, 1):
+	case high <= blow+30:
+		c.Result = estimate.Pass
+	case low > bhigh+30:
+		c.Result = estimate.Fail
+	default:
+		c.Note += "; the intervals overlap"
+	}
+	return c, nil
+}
+
+// WriteJSON writes a record for each criterion.
+func (a *Acceptance) WriteJSON(w io.Writer) error {
+	for _, c := range a.Criteria {
+		if err := writeJSON(w, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Print writes it for people.
+func (a *Acceptance) Print(w io.Writer) error {
+	s := newSheet(w)
+	passed := 0
+	for _, c := range a.Criteria {
+		if c.Result == estimate.Pass {
+			passed++
+		}
+	}
+	s.printf("%s UTC: %d of %d criteria pass\n\n", clock(a.At), passed, len(a.Criteria))
+	for _, c := range a.Criteria {
+		s.printf("%s  %s  %s\n", c.ID, s.paint(fmt.Sprintf("%-15s", c.Result), c.Result == estimate.Pass, c.Result == estimate.Fail), c.Says)
+		s.printf("       %s\n", c.measured())
+		if c.Note != "" {
+			s.wrap("       ", c.Note)
+		}
+		if c.Warn != "" {
+			s.wrap("       warning: ", c.Warn)
+		}
+	}
+	return s.send(w)
+}
+
+func (c *Criterion) measured() string {
+	if c.Value == nil {
+		return fmt.Sprintf("nothing recorded; the bar is %s", c.Bar)
+	}
+	text := c.unit(*c.Value) + fmt.Sprintf(" of %s", thousands(int64(c.N)))
+	if c.Unit == secs || c.Unit == tokens {
+		text = c.unit(*c.Value) + fmt.Sprintf(", N %s", thousands(int64(c.N)))
+	}
+	if c.Low != nil {
+		text += fmt.Sprintf(", 95%% interval %s to %s", c.unit(*c.Low), c.unit(*c.High))
+	}
+	return text + "; the bar is " + c.Bar
+}
+
+func (c *Criterion) unit(x float64) string {
+	switch c.Unit {
+	case percents:
+		return fmt.Sprintf("%.1f%%", x)
+	case secs:
+		return seconds(x)
+	}
+	return thousands(int64(math.Round(x)))
+}

@@ -1,0 +1,194 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"tri/lib/estimate"
+	"tri/lib/ledger"
+	"tri/lib/run"
+)
+
+// The faults that AC-04 names.
+var planted = []string{"bad_path", "bad_line", "bad_content"}
+
+// drilled is AC-04, from the latest drill that the home has a record of.
+func drilled(f *facts) (Criterion, error) {
+	c := Criterion{ID: "AC-04", Says: "fabricated references caught in the latest drill", Bar: "all, of three kinds", Result: estimate.Unsure}
+	var last []byte
+	err := f.home.Lines("drills.ndjson", 0, func(line []byte) error {
+		last = append(last[:0], line...)
+		return nil
+	})
+	if err != nil || last == nil {
+		c.Note, c.Unit = "no drill yet: tri-drill | tri-validate | tri-drill --score", percents
+		return c, err
+	}
+	var score struct {
+		At     string `json:"at"`
+		Faults []struct {
+			Fault          string `json:"fault"`
+			Caught, Missed int
+		} `json:"faults"`
+	}
+	if err := json.Unmarshal(last, &score); err != nil {
+		return c, fmt.Errorf("read drills.ndjson: %w", err)
+	}
+	var s estimate.Share
+	kinds := 0
+	for _, want := range planted {
+		for _, x := range score.Faults {
+			if x.Fault == want && x.Caught+x.Missed > 0 {
+				kinds++
+				s.Hits, s.N = s.Hits+x.Caught, s.N+x.Caught+x.Missed
+			}
+		}
+	}
+	c.share(s)
+	c.Note = fmt.Sprintf("drilled %s", clock(score.At))
+	switch {
+	case kinds < len(planted):
+		c.Note += fmt.Sprintf("; %d of %d kinds were planted", kinds, len(planted))
+	case s.Hits == s.N:
+		c.Result = estimate.Pass
+	default:
+		c.Result = estimate.Fail
+	}
+	return c, nil
+}
+
+// long is an escalation as its folder and the journal tell of it.
+type long struct {
+	id       string
+	exited   bool
+	ended    time.Time // zero: unknown
+	returned bool      // return.json is there and can be read
+	attached int       // -1: nobody wrote it down
+	run      *ledger.Run
+}
+
+// escalations reads what ended in four weeks.
+func (f *facts) escalations() ([]long, error) {
+	ids, err := f.home.List("escalations")
+	if err != nil {
+		return nil, err
+	}
+	var out []long
+	for _, id := range ids {
+		l := long{id: id, attached: -1, run: f.week.Run(id)}
+		b, err := f.home.ReadFile("escalations/" + id + "/exit.json")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read escalation %q: %w", id, err)
+		}
+		var exit struct {
+			EndedAt  string `json:"ended_at"`
+			At       string `json:"at"`
+			Attached *int   `json:"attached"`
+		}
+		if json.Unmarshal(b, &exit) == nil {
+			l.exited, l.ended = true, instant(exit.EndedAt)
+			if l.ended.IsZero() {
+				l.ended = instant(exit.At)
+			}
+			if exit.Attached != nil {
+				l.attached = *exit.Attached
+			}
+		}
+		ret, err := f.home.ReadFile("escalations/" + id + "/return.json")
+		l.returned = err == nil && json.Valid(ret)
+		if l.ended.IsZero() || f.now.Sub(l.ended) <= 28*day {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+// escalated is AC-07: escalations that ended, wrote a return, were taken up and
+// validated.
+func escalated(f *facts) (Criterion, error) {
+	c := Criterion{ID: "AC-07", Says: "escalations that went all the way, 28 days", Bar: "at least 1", Unit: percents, Result: estimate.Unsure}
+	all, err := f.escalations()
+	if err != nil {
+		return c, err
+	}
+	validated := map[string]bool{}
+	for _, r := range f.week.Runs {
+		if r.Kind == run.Validate && r.Status == run.Done {
+			validated[fmt.Sprint(r.Key, " ", r.Cycle, " ", r.Round)] = true
+		}
+	}
+	var s estimate.Share
+	for _, l := range all {
+		s.Add(l.exited && l.returned && l.run != nil && validated[fmt.Sprint(l.run.Key, " ", l.run.Cycle, " ", l.run.Round)])
+	}
+	c.share(s)
+	switch {
+	case s.N == 0:
+		c.Note = "no escalation has ended"
+	case s.Hits > 0:
+		c.Result = estimate.Pass
+	default:
+		c.Result = estimate.Fail
+	}
+	if s.Hits < s.N {
+		c.Note = fmt.Sprintf("%d ended without a return that was validated", s.N-s.Hits)
+	}
+	return c, nil
+}
+
+// attached is AC-08: whether anybody watched a running escalation live.
+func attached(f *facts) (Criterion, error) {
+	c := Criterion{ID: "AC-08", Says: "escalations that somebody attached to, 28 days", Bar: "at least 1", Unit: percents, Result: estimate.Unsure}
+	all, err := f.escalations()
+	var s estimate.Share
+	for _, l := range all {
+		if l.attached >= 0 {
+			s.Add(l.attached > 0)
+		}
+	}
+	c.share(s)
+	if c.Note = "tri-escalate attach shows one live and is counted"; s.Hits > 0 {
+		c.Result, c.Note = estimate.Pass, ""
+	}
+	return c, err
+}
+
+// away is how long after its end an escalation is taken up at the latest by a
+// dispatcher that is there: it looks every 30 s at most.
+const away = 90 * time.Second
+
+// survived is AC-09: escalations that ended while no dispatcher was there, and
+// were taken up by the next one.
+func survived(f *facts) (Criterion, error) {
+	c := Criterion{ID: "AC-09", Says: "escalations ended without a dispatcher, taken up later", Bar: "all, at least 1", Unit: percents, Result: estimate.Unsure}
+	all, err := f.escalations()
+	if err != nil {
+		return c, err
+	}
+	var s estimate.Share
+	for _, l := range all {
+		switch {
+		case !l.exited || l.ended.IsZero():
+		case l.run == nil && f.now.Sub(l.ended) > away:
+			s.Add(false)
+		case l.run != nil && l.run.Taken.Sub(l.ended) > away:
+			s.Add(true)
+		}
+	}
+	c.share(s)
+	switch {
+	case s.N == 0:
+		c.Note = "none ended while the dispatcher was away"
+	case s.Hits == s.N:
+		c.Result = estimate.Pass
+	default:
+		c.Result, c.Note = estimate.Fail, fmt.Sprintf("%d have not been taken up", s.N-s.Hits)
+	}
+	return c, nil
+}

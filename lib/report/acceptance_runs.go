@@ -1,0 +1,240 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/estimate"
+	"tri/lib/ledger"
+	"tri/lib/run"
+	"tri/lib/thread"
+	"tri/lib/verdict"
+)
+
+// maxTokens is the bar of AC-02, minInvestigations how many it is measured on.
+const (
+	maxTokens         = 2000
+	minInvestigations = 20
+)
+
+// context is AC-02: how much the orchestrator prints for one investigation, from
+// the question to its end. What it prints is a function of the journal. A token of
+// any byte-level tokenizer is at least one byte long, so the bytes are an upper
+// bound that needs no tokenizer; scripts/bench measures how far below it is.
+func context(f *facts) (Criterion, error) {
+	c := Criterion{ID: "AC-02", Says: "what the orchestrator prints for an investigation, 7 days", Bar: "≤ 2,000 tokens, median", Unit: tokens, Result: estimate.Unsure}
+	keys := map[string]bool{}
+	for _, r := range f.week.Runs {
+		if r.Kind == run.Investigate && !r.Ended.Before(f.from) {
+			keys[r.Key] = true
+		}
+	}
+	sizes, err := printed(f, keys)
+	if err != nil {
+		return c, err
+	}
+	if c.N = len(sizes); c.N > 0 {
+		c.set(estimate.Median(sizes))
+	}
+	if c.judge(minInvestigations, 0, maxTokens); c.Value != nil {
+		c.Note = strings.TrimPrefix(c.Note+"; ", "; ") + "counted as bytes: no token is shorter"
+	}
+	if c.Result == estimate.Fail { // the bytes are above the bar, the tokens need not be
+		c.Result = estimate.Unsure
+	}
+	return c, nil
+}
+
+// printed folds the threads again and gives the bytes of each cycle's moves.
+func printed(f *facts, keys map[string]bool) ([]float64, error) {
+	off, err := ledger.Since(f.home, ledger.Journal, "at", f.from.Add(-14*day))
+	if err != nil {
+		return nil, err
+	}
+	threads := map[string]thread.Thread{}
+	type cycle struct {
+		key string
+		n   int
+	}
+	bytes := map[cycle]int{}
+	err = f.home.Lines(ledger.Journal, off, func(line []byte) error {
+		key := gjson.GetBytes(line, "key").String()
+		var in thread.Input
+		if !keys[key] {
+			return nil
+		}
+		if err := json.Unmarshal(line, &in); err != nil {
+			return fmt.Errorf("read %s: %w", ledger.Journal, err)
+		}
+		old := threads[key]
+		next, _ := thread.Apply(old, in)
+		threads[key] = next
+		for _, m := range next.Moves(&old) {
+			if !instant(m.At).Before(f.from) {
+				line, _ := json.Marshal(m) // of strings and a number
+				bytes[cycle{key, m.Cycle}] += len(line) + 1
+			}
+		}
+		return nil
+	})
+	var sizes []float64
+	for _, n := range bytes {
+		sizes = append(sizes, float64(n))
+	}
+	return sizes, err
+}
+
+// concurrent is AC-03: of the investigations that ran at the same time, how many
+// offered another thread's draft, or answered in another thread's place.
+func concurrent(f *facts) (Criterion, error) {
+	c := Criterion{ID: "AC-03", Says: "drafts swapped between investigations at the same time", Bar: "0", Unit: counts, Result: estimate.Unsure}
+	drafts := map[string]*ledger.Draft{} // by run
+	swapped := 0
+	for _, d := range f.week.Drafts {
+		if d.Meta == nil {
+			continue
+		}
+		drafts[d.Meta.InvestigatorTaskID] = d
+		if r := f.week.Run(d.Meta.InvestigatorTaskID); r != nil && (r.Key != d.Key || r.Cycle != d.Cycle || r.SHA256 != d.DraftSHA256) {
+			swapped++
+		}
+	}
+	for _, r := range f.week.Replies {
+		d := drafts[r.InvestigatorTaskID]
+		if d != nil && d.Target != nil && (d.Key != r.Key || d.Target.ChatID != r.ChatID || d.Target.ReplyToID != r.ReplyToMessageID) {
+			swapped++
+		}
+	}
+	c.N = overlapping(f.week.Runs, drafts)
+	if c.N == 0 {
+		c.Note = "no two investigations that led to a draft ran at the same time"
+		return c, nil
+	}
+	low, high := estimate.Share{Hits: min(swapped, c.N), N: c.N}.Interval()
+	c.set(float64(swapped), low*float64(c.N), high*float64(c.N))
+	c.Result = estimate.Fail
+	if swapped == 0 {
+		c.Result = estimate.Pass
+	}
+	c.Note = "N counts the pairs that overlapped, in 28 days"
+	return c, nil
+}
+
+// overlapping counts the pairs of investigations of different threads that ran at
+// the same time and both led to a draft.
+func overlapping(runs []*ledger.Run, drafts map[string]*ledger.Draft) (pairs int) {
+	var with []*ledger.Run
+	for _, r := range runs {
+		if r.Kind == run.Investigate && drafts[r.ID] != nil {
+			with = append(with, r)
+		}
+	}
+	slices.SortFunc(with, func(a, b *ledger.Run) int { return a.Started.Compare(b.Started) })
+	for i, a := range with {
+		for _, b := range with[i+1:] {
+			if !b.Started.Before(a.Ended) {
+				break
+			}
+			if a.Key != b.Key {
+				pairs++
+			}
+		}
+	}
+	return pairs
+}
+
+// minBounces and minFixed are those of AC-06.
+const (
+	minBounces = 10
+	minFixed   = 7
+)
+
+// bounced is AC-06: of the latest ten bounces, in how many round 2 is free of
+// every objection of round 1, and its draft or its references are others.
+func bounced(f *facts) (Criterion, error) {
+	c := Criterion{ID: "AC-06", Says: "bounces after which round 2 is mended, the latest 10", Bar: "≥ 7 of 10", Result: estimate.Unsure}
+	type round struct {
+		kind, key string
+		cycle, n  int
+	}
+	by := map[round]*ledger.Run{}
+	for _, r := range f.week.Runs {
+		if r.Status == run.Done {
+			by[round{r.Kind, r.Key, r.Cycle, r.Round}] = r
+		}
+	}
+	var s, partly estimate.Share
+	for _, second := range slices.Backward(f.week.Runs) {
+		if second.Kind != run.Validate || second.Round != 2 || second.Verdict == "" || s.N == minBounces {
+			continue
+		}
+		at := func(kind string, n int) *ledger.Run { return by[round{kind, second.Key, second.Cycle, n}] }
+		first, one, two := at(run.Validate, 1), at(run.Investigate, 1), at(run.Investigate, 2)
+		if first == nil || one == nil || two == nil || first.Verdict != verdict.Bounce {
+			continue
+		}
+		gone, left := mended(first, second)
+		changed := one.SHA256 != two.SHA256 || one.Value("evidence_refs.#.ref").Raw != two.Value("evidence_refs.#.ref").Raw
+		s.Add(changed && left == 0)
+		partly.Add(changed && left > 0 && gone > 0)
+	}
+	c.share(s)
+	switch {
+	case s.N < minBounces:
+		c.Note = fmt.Sprintf("at least %d bounces are needed, in 28 days", minBounces)
+	case s.Hits >= minFixed:
+		c.Result = estimate.Pass
+	default:
+		c.Result = estimate.Fail
+	}
+	if partly.Hits > 0 {
+		c.Note = strings.TrimPrefix(fmt.Sprintf("%s; in %d more a part of the objections is gone", c.Note, partly.Hits), "; ")
+	}
+	return c, nil
+}
+
+// mended counts the objections of one verdict that another no longer has, and
+// those that it still has.
+func mended(first, second *ledger.Run) (gone, left int) {
+	still := map[string]bool{}
+	for _, o := range objections(second) {
+		still[o] = true
+	}
+	for _, o := range objections(first) {
+		if still[o] {
+			left++
+		} else {
+			gone++
+		}
+	}
+	return gone, left
+}
+
+// objections names what a verdict speaks against. One against a reference is known
+// by what was found, not by its number: round 2 may cite in another order, and
+// cite anew what was found wrong.
+func objections(v *ledger.Run) (out []string) {
+	v.Value("checks").ForEach(func(_, check gjson.Result) bool {
+		name, result := check.Get("name").String(), check.Get("result").String()
+		if result != verdict.Fail && result != verdict.Contradicts && result != verdict.Fabricated {
+			return true
+		}
+		if strings.HasPrefix(name, "ref ") {
+			name = "ref"
+		}
+		out = append(out, cmp.Or(name, "a check")+": "+result)
+		return true
+	})
+	if len(out) == 0 && v.Verdict != verdict.Pass {
+		v.Value("reasons").ForEach(func(_, reason gjson.Result) bool {
+			out = append(out, reason.String())
+			return true
+		})
+	}
+	return out
+}
