@@ -29,6 +29,7 @@ says goes to logs/STAGE.log of the home.
   tri up                        the same, behind your back
   tri-supervise status
   tri-supervise restart dispatch`,
+	Stays: true,
 	Commands: []cli.Program{
 		command("run", "", "run the pipeline until told to stop", run,
 			&cli.BoolFlag{Name: "detach", Usage: "go on without a terminal, once every stage is ready"}),
@@ -42,7 +43,7 @@ func command(name, args, usage string, do func(*cli.Call, *disk.Home) error, fla
 	flags = append(flags,
 		&cli.StringFlag{Name: "home", Usage: "the pipeline of `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
-	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: true, Run: func(c *cli.Call) error {
+	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
 		if want := min(len(args), 1); len(c.Args) != want {
 			return cli.Usagef("%s takes %d arguments, not %d", name, want, len(c.Args))
 		}

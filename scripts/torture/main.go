@@ -1,7 +1,7 @@
 // Torture runs the real programs over a chat and kills, or fails, them wherever
 // it can, and then counts what was lost, doubled, swapped or left stuck.
 //
-//	torture kill     kill -9 of every stage at random instants
+//	torture kill      kill -9 of every stage at random instants
 //	torture supervise kill -9 of the stages of a supervised pipeline, under load
 //	torture syscalls  kill, EIO and ENOSPC at every system call of the write paths
 //
