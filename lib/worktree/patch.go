@@ -125,25 +125,29 @@ func header(c *Change, line string) (err error) {
 		}
 		*to = v
 	}
-	name := func(to *string, kind, v string) {
-		if c.Kind != Modified && c.Kind != kind {
-			err = fmt.Errorf("both %s and %s", c.Kind, kind)
+	kind := func(k string) {
+		if c.Kind != Modified && c.Kind != k {
+			err = fmt.Errorf("both %s and %s", c.Kind, k)
 		}
-		c.Kind = kind
-		if *to, err = unquote(v); err == nil && *to == "" {
-			err = fmt.Errorf("empty name")
+		c.Kind = k
+	}
+	name := func(to *string, k, v string) {
+		v, bad := unquote(v)
+		if kind(k); bad != nil || v == "" {
+			err = fmt.Errorf("name %.120q", v)
 		}
+		*to = v
 	}
 	for prefix, read := range map[string]func(string){
 		"old mode ": func(v string) { set(&c.OldMode, v) },
 		"new mode ": func(v string) { set(&c.NewMode, v) },
 		"new file mode ": func(v string) {
 			set(&c.NewMode, v)
-			c.Kind = Added
+			kind(Added)
 		},
 		"deleted file mode ": func(v string) {
 			set(&c.OldMode, v)
-			c.Kind = Deleted
+			kind(Deleted)
 		},
 		"rename from ": func(v string) { name(&c.From, Renamed, v) },
 		"rename to ":   func(v string) { name(&c.Path, Renamed, v) },
