@@ -111,18 +111,22 @@ func (b *bell) silence() {
 	delete(watched[b.path], b)
 }
 
-// awaitFile waits until path may exist.
+// awaitFile waits until path may exist: it looks often at first, since the next
+// stage of a pipeline makes its log in a moment, then as often as the net below
+// the watcher does.
 func awaitFile(ctx context.Context, path string) error {
-	timer := time.NewTicker(pollEvery / 10)
-	defer timer.Stop()
+	wait := pollEvery / 10
 	for {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
+			timer.Stop()
 			return ctx.Err()
 		case <-timer.C:
 		}
+		wait = min(2*wait, pollEvery)
 	}
 }
