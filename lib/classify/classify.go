@@ -125,6 +125,9 @@ func (c *Classifier) nameReasons() {
 	for _, name := range reasonNames {
 		add(name)
 	}
+	for _, w := range weights {
+		add("sign:" + w.name)
+	}
 	c.firstPattern = len(c.reasons) + len(c.lex.phrases) // whose names are made when they are needed
 	for i := range c.ackPatterns {
 		add(fmt.Sprintf("ack:pattern:%d", i))
@@ -288,6 +291,9 @@ func (s *state) place(e *Event) {
 	}
 	if v.stand.why != 0 {
 		v.because(int(v.stand.why))
+	}
+	if v.stand.because != 0 {
+		v.because(int(v.stand.because))
 	}
 	if v.nreasons == 0 {
 		v.because(whyNone)

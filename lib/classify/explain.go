@@ -71,7 +71,7 @@ func visible(s string) string {
 	return b.String()
 }
 
-var reasonWords = [fixedReasons]string{
+var reasonWords = [whySign]string{
 	whyMention: "it mentions the bot", whyEndMark: "it ends with a question mark", whyMark: "it has a question mark",
 	whyIdle: "it is small talk, which asks nothing", whyAck: "it is short and only acknowledges", whyEmoji: "it has no words, only signs",
 	whyThanks: "it gives thanks and asks nothing", whySettles: "who was helped says that it is settled",
@@ -89,8 +89,10 @@ var reasonWords = [fixedReasons]string{
 // inWords says a reason to a person.
 func (c *Classifier) inWords(reason int) string {
 	switch {
-	case reason < fixedReasons:
+	case reason < whySign:
 		return reasonWords[reason]
+	case reason < fixedReasons:
+		return weights[reason-whySign].words
 	case reason < c.firstPattern:
 		return fmt.Sprintf("the words %q ask", c.lex.phrase(reason-fixedReasons))
 	case reason < c.firstPattern+len(c.ackPatterns):

@@ -30,7 +30,7 @@ func (m *memory) see(e *Event) stand {
 		m.next.forget()
 	}
 	m.number, m.last = number, e.at
-	s := m.asked.see(e)
-	m.next.see(e)
+	s := m.asked.see(e, true)
+	m.next.see(e, false)
 	return s
 }

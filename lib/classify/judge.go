@@ -39,10 +39,11 @@ const (
 	whyToHelper
 	whyRemark
 	whyNone
-	fixedReasons
+	whySign      // the first of the signs
+	fixedReasons = whySign + int(signCount)
 )
 
-var reasonNames = [fixedReasons]string{
+var reasonNames = [whySign]string{
 	"mention:bot", "question:ends-with-mark", "question:mark-inside", "no-question:small-talk", "ack:words", "ack:emoji", "ack:thanks",
 	"internal:team-to-team", "thread:in-flight", "own-message", "other-bot", "deleted",
 	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk", "settles", "later", "announces", "newcomer", "to-helper", "remark", "nothing-asked",
@@ -73,6 +74,8 @@ type heard struct {
 	thanks        bool
 	reply         bool // an acknowledgement that may be an answer
 	later         bool // a promise
+	advice        bool // it tells somebody what to do
+	fact          bool // it tells what the writer did or saw
 	guess         bool // a question that begins with "maybe"
 	filler        bool // nothing at all
 	brief         bool // "ok" and one word
@@ -82,6 +85,10 @@ type heard struct {
 	code          bool // there is a link, code or a quote
 	hollow        bool // half of it or more acknowledges
 	nameAck       bool // a word that may be a name, and an acknowledgement
+	ackword       bool // it begins with a word that acknowledges
+	greets        bool // it begins with a greeting,
+	tells         bool // and says more
+	mends         bool // it corrects a slip: "*word"
 	loud          bool // there is an exclamation mark
 	words         int
 }
@@ -118,6 +125,7 @@ func (c *Classifier) judgeText(body []byte, t *text, v *verdict) {
 	}
 	v.question = v.mark || v.phrase
 	v.loud = bytes.IndexByte(body, '!') >= 0
+	v.mends = len(body) > 0 && len(t.words) <= 4 && (body[0] == '*' || body[len(body)-1] == '*')
 	c.listen(t, v)
 	if len(body) > 1 && body[0] == '!' && classes[body[1]&0x7f] == letter {
 		v.problem, v.filler = false, true // a command to a bot
@@ -298,7 +306,7 @@ func unicodeWords(pattern string) (mended string, ok bool) {
 
 // listen looks at who the message speaks of and how they fare.
 func (c *Classifier) listen(t *text, v *verdict) {
-	const telling = problem | solved | first | second | thanks | later | guess
+	const telling = problem | solved | first | second | thanks | later | guess | advice | fact
 	const short = 6 // words
 	var kinds kind
 	for i := range t.words {
@@ -314,10 +322,11 @@ func (c *Classifier) listen(t *text, v *verdict) {
 		kinds |= found
 	}
 	v.first, v.second, v.thanks, v.later, v.guess = kinds&first != 0, kinds&second != 0, kinds&thanks != 0, kinds&later != 0, kinds&guess != 0
-	v.solved = kinds&solved != 0
+	v.solved, v.advice, v.fact = kinds&solved != 0, kinds&advice != 0, kinds&fact != 0
 	v.linked, v.words = t.linked, len(t.words)
 	v.emoji, v.code = t.emoji, t.other
 	v.hollow = c.lex.hollow(t.words)
+	c.begins(t, v)
 	v.problem = kinds&problem != 0 && (!v.solved || v.words > 12)
 	v.reply = v.words <= short && c.lex.covers(t.words, reply|more|lead, reply)
 	if v.words == 2 && !t.other {
@@ -325,6 +334,22 @@ func (c *Classifier) listen(t *text, v *verdict) {
 		v.brief = n == 1 && end.kinds&reply == 0
 	}
 	v.filler = v.words > 0 && v.words <= short && !t.other && c.lex.covers(t.words, idle|lead|more, idle|lead|more)
+}
+
+// begins looks at how the message begins.
+func (c *Classifier) begins(t *text, v *verdict) {
+	if len(t.words) == 0 {
+		return
+	}
+	if n, _ := c.lex.match(t.words, ack); n > 0 {
+		v.ackword = true
+		return
+	}
+	if below := c.lex.below[t.words[0].id]; below&idle != 0 && below&lead != 0 {
+		n, _ := c.lex.match(t.words, idle)
+		v.greets = n > 0
+		v.tells = v.greets && n < len(t.words)
+	}
 }
 
 // gather returns the kinds of all phrases that begin above a node of the tree and

@@ -38,6 +38,8 @@ const (
 	later
 	reply
 	guess
+	advice
+	fact
 
 	asking = anywhere | start | clause | end
 )
@@ -45,7 +47,7 @@ const (
 var sections = map[string]kind{
 	"anywhere": anywhere, "start": start, "clause": start | clause, "told": told, "end": end, "lead": lead, "idle": idle,
 	"ack": ack, "thanks": ack | thanks, "more": more,
-	"problem": problem, "solved": solved, "first": first, "second": second, "later": later, "reply": reply, "guess": guess, "common": 0, "letters": 0,
+	"problem": problem, "solved": solved, "first": first, "second": second, "later": later, "reply": reply, "guess": guess, "advice": advice, "fact": fact, "common": 0, "letters": 0,
 }
 
 // pack is the text of one language's phrases, ours or a team's.

@@ -8,6 +8,8 @@ type stand struct {
 	wanted   bool   // who helps must read it
 	asks     bool   // it is a question,
 	ack      bool   // an acknowledgement, after all
+	weighed  signs  // what was weighed; 0 where the rules alone decide
+	because  uint16 // the sign that turned their decision, 0 for none
 }
 
 // turn is one message while a fold takes it in. The event itself stays as it is:
@@ -37,8 +39,9 @@ type turn struct {
 	tells    bool // it tells of a problem of one's own
 }
 
-// see takes a message in and says where it stands.
-func (f *fold) see(e *Event) stand {
+// see takes a message in and says where it stands. What is weighed besides changes
+// nothing that the fold remembers.
+func (f *fold) see(e *Event, weighed bool) stand {
 	t := turn{fold: f, e: e, v: &e.verdict, r: f.room(e.room)}
 	t.asks, t.ack = t.v.question, t.v.ack
 	if e.threaded {
@@ -50,6 +53,10 @@ func (f *fold) see(e *Event) stand {
 		return t.stand
 	}
 	t.enter()
+	var s signs
+	if weighed {
+		s = t.signs()
+	}
 	t.place()
 	if t.v.words >= 3 || t.wanted {
 		t.p.said++
@@ -58,6 +65,9 @@ func (f *fold) see(e *Event) stand {
 		}
 	}
 	t.leave()
+	if weighed {
+		t.weigh(s)
+	}
 	return t.stand
 }
 
@@ -90,7 +100,7 @@ func (t *turn) enter() {
 	t.newcomer = p.said == 0
 	t.guest = p.asks == 0 && p.breadth == 0 && p.said <= 5
 	t.tells = v.problem && (v.first || p.asks > 0)
-	mine := (t.guest || p.asks > p.breadth) && (t.tells || t.newcomer && v.first && v.words >= longTalk && (!r.asked || v.words >= 2*longTalk))
+	mine := (t.guest || p.asks > p.breadth) && (t.tells || v.greets || t.greeted() || t.newcomer && v.first && v.words >= longTalk && (!r.asked || v.words >= 2*longTalk))
 	switch {
 	case t.target != nobody || t.nto > 0 || t.byPlatform || mine:
 	case !t.inThread:
@@ -102,6 +112,10 @@ func (t *turn) enter() {
 		t.asks, t.ack = true, false
 	}
 }
+
+// greeted reports whether the writer has greeted the room just now: what they say
+// next is what they came for.
+func (t *turn) greeted() bool { return t.p.greeted != 0 && t.e.time-t.p.greeted <= freshTime }
 
 // longTalk is how many words say more than "same here".
 const longTalk = 10
@@ -184,6 +198,10 @@ func (t *turn) answers() bool {
 func (t *turn) leave() {
 	at, r, p := t.e.time, t.r, t.p
 	p.last, p.lastSaid, p.wanted = at, r.said, false
+	p.told++
+	if t.v.greets && (t.v.tells || t.v.filler) {
+		p.greeted = at
+	}
 	for _, i := range t.to[:t.nto] {
 		q := &t.persons[i]
 		if q.live(at, r.said) {
@@ -206,8 +224,8 @@ func (t *turn) opens() {
 		p.since, p.helpers, p.partner = t.e.at, people4{}, nobody
 	}
 	p.asking, p.opened, p.last, p.toRoom = true, at, at, t.nto == 0
-	p.unsure = false
-	p.noted, p.thanked, p.remarks = 0, 0, 0
+	p.unsure, p.mild = false, t.asks && !t.v.first && !t.v.problem && !(t.v.phrase && t.nto == 0 && t.v.mark)
+	p.noted, p.thanked, p.remarks, p.told = 0, 0, 0, 0
 	th, ok := t.threads[t.e.thread]
 	if !ok || !th.live(at) {
 		th.opener = t.me

@@ -13,6 +13,12 @@ func InWords(reason string) string {
 	}
 	kind, what, _ := strings.Cut(reason, ":")
 	switch {
+	case kind == "sign":
+		for _, w := range weights {
+			if w.name == what {
+				return w.words
+			}
+		}
 	case kind == "rule-failed":
 		return fmt.Sprintf("the rule %q of the configuration failed", what)
 	case kind == "rule":

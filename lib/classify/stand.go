@@ -145,6 +145,9 @@ func (t *turn) statement() {
 	case t.tells && (!t.helping || t.guest) && (!t.inThread || own):
 		t.need(whyProblem, 75)
 		t.opens()
+	case t.guest && !t.inThread && t.nto == 0 && !t.helping && v.words >= 4 && (v.greets || t.greeted()):
+		t.need(whyNewcomer, 65)
+		t.opens()
 	case t.newcomer && !t.inThread && t.introduces():
 		t.need(whyNewcomer, 65)
 		t.opens()

@@ -172,7 +172,7 @@ func TestFoldLeavesTheEvent(t *testing.T) {
 		c.judgeText([]byte(body), &x, &e.verdict)
 		before := e.facts
 		verdict := e.verdict
-		f.see(&e)
+		f.see(&e, true)
 		if e.facts != before || e.verdict != verdict {
 			t.Errorf("%q was changed", body)
 		}

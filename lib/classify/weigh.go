@@ -1,0 +1,90 @@
+package classify
+
+import (
+	"math"
+	"math/bits"
+)
+
+// sign is something that speaks for or against a message being worth reading by
+// who helps.
+type sign uint8
+
+// signs are those that hold of a message.
+type signs uint64
+
+func (s *signs) put(n sign, holds bool) {
+	var bit signs
+	if holds {
+		bit = 1
+	}
+	*s |= bit << n
+}
+
+func (s signs) has(n sign) bool { return s>>n&1 != 0 }
+
+// points is the sum of the weights of the signs, in hundredths of a logit.
+func (s signs) points() int {
+	sum := atFirst
+	for ; s != 0; s &= s - 1 {
+		sum += int(weights[bits.TrailingZeros64(uint64(s))].points)
+	}
+	return sum
+}
+
+// worthwhile is the points from which on a message is worth reading: where two of
+// five messages of the labelled rooms are, each weighed by what the others taught.
+const worthwhile = -60
+
+// weigh has the last word on most of what the rules placed: the rules tell who is
+// being helped and by whom, and how that is to be weighed against what else holds
+// is fitted on labelled rooms. Platforms' own threads have not been labelled, and
+// what is no statement or question is for the rules alone.
+func (t *turn) weigh(s signs) {
+	if t.settled() {
+		return
+	}
+	s.put(ruled, t.wanted)
+	s.put(ruledAsk, t.wanted && t.asks)
+	t.weighed = s
+	points := s.points()
+	switch {
+	case points >= worthwhile && !t.wanted:
+		t.because, t.wanted = s.strongest(1), true
+	case points < worthwhile && t.wanted:
+		t.because, t.wanted = s.strongest(-1), false
+	}
+	t.sure = confident(points)
+}
+
+// settled reports whether the rules alone decide.
+func (t *turn) settled() bool {
+	v, p := t.v, t.p
+	switch {
+	case t.ack, v.mention, v.chatter, v.helper, t.e.threaded, t.why == whyAnnounces:
+		return true
+	case t.asks:
+		return t.wanted && v.phrase && t.nto == 0 && !v.second // it asks the room
+	case v.filler && v.words > 0, v.solved && !v.problem && !t.own:
+		return true
+	}
+	return v.linked && p.asks == 0 && p.said >= 2 && p.links == p.said // it announces, most likely
+}
+
+// confident is how likely the side that the points are on is the right one, in percent.
+func confident(points int) uint8 {
+	const least, most = 50, 97
+	p := int(math.Round(100 / (1 + math.Exp(-math.Abs(float64(points-worthwhile))/100))))
+	return uint8(min(max(p, least), most))
+}
+
+// strongest is the reason of the sign that speaks most for a side, 1 or -1.
+func (s signs) strongest(side int) uint16 {
+	best, of := 0, 0
+	for ; s != 0; s &= s - 1 {
+		n := bits.TrailingZeros64(uint64(s))
+		if p := side * int(weights[n].points); p > best && n > int(ruled) {
+			best, of = p, n
+		}
+	}
+	return uint16(whySign + of)
+}
