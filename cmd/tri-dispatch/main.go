@@ -14,6 +14,7 @@ import (
 	"tri/lib/disk"
 	"tri/lib/dispatch"
 	"tri/lib/draft"
+	"tri/lib/escalate"
 	"tri/lib/investigate"
 	"tri/lib/prompt"
 	"tri/lib/run"
@@ -76,16 +77,13 @@ func start(c *cli.Call) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	finder = supervise.Wrap(finder, supervise.Options{Limits: supervise.Of(cfg.Investigator)})
-	if breaker != nil {
-		breaker = supervise.Wrap(breaker, supervise.Options{Limits: supervise.Of(cfg.Validator)})
-	}
 	inv := investigate.New(finder, prompts, cfg, home.Dir())
 	val := &validate.Validator{Agent: breaker, Prompts: prompts, Secrets: cfg.Secrets(), Now: time.Now}
 	return dispatch.Run(c.Context, dispatch.Options{
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
 		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: c.Out, Say: c.Say, Now: time.Now,
 		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0, Rejects: c.String("rejects"), Say: c.Say},
+		Long: &escalate.Desk{Home: home, Config: cfg, Now: time.Now},
 		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
 			return inv.Run(ctx, investigate.Request{Thread: t, Codebase: t.Codebase, Hints: hints, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold()})
 		},

@@ -78,6 +78,9 @@ func (c *Call) Strings(name string) []string  { return c.c.StringSlice(name) }
 func (c *Call) IsSet(name string) bool        { return c.c.IsSet(name) }
 func (c *Call) Duration(name string) Duration { return c.c.Duration(name) }
 
+// Outlive has the program live on when its terminal goes away.
+func (c *Call) Outlive() { signal.Ignore(syscall.SIGHUP) }
+
 // Say writes a sentence for a person on stderr.
 func (c *Call) Say(format string, args ...any) {
 	fmt.Fprintf(c.Err, "%s: %s\n", programName(c.c), visible(fmt.Sprintf(format, args...)))

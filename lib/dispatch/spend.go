@@ -19,7 +19,11 @@ func (d *Dispatcher) takeRun(j job, res *run.Result) error {
 	if person == "" {
 		_, person = d.book.For(res.RunID)
 	}
-	if err := d.book.Settle(res.RunID, res.Key, person, res.Usage, d.Now()); err != nil {
+	usage := res.Usage
+	if usage == nil && res.Failure == nil {
+		usage = &draft.Usage{CostUSD: new(0.0)} // code alone did it
+	}
+	if err := d.book.Settle(res.RunID, res.Key, person, usage, d.Now()); err != nil {
 		return err
 	}
 	return d.take(thread.Input{At: res.EndedAt, Key: j.key, Run: res, Escalate: d.longerLook(j, res)})

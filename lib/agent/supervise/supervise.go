@@ -53,6 +53,15 @@ func Of(c config.Agent) Limits {
 	}
 }
 
+// Around puts an agent under supervision, if there is one: it takes what a list
+// of agents gives.
+func (l Limits) Around(a agent.Agent, err error) (agent.Agent, error) {
+	if a == nil || err != nil {
+		return nil, err
+	}
+	return Wrap(a, Options{Limits: l}), nil
+}
+
 // Options are how a run is watched.
 type Options struct {
 	Limits

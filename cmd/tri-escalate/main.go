@@ -1,0 +1,103 @@
+// Tri-escalate has long investigations done in terminals that outlive everything.
+package main
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/agent/all"
+	"tri/lib/cli"
+	"tri/lib/config"
+	"tri/lib/disk"
+	"tri/lib/draft"
+	"tri/lib/escalate"
+	"tri/lib/investigate"
+	"tri/lib/prompt"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-escalate",
+	Usage: "have long investigations done in terminals that outlive everything",
+	Args:  "command [id]",
+	Help: `A long run lives in a tmux session, or without tmux in a terminal of its own:
+whoever started it may die or log out. Its folder escalations/<run id> keeps what
+it was seen to do (transcript.log), what it gave (return.json) and how it ended
+(exit.json). tri-dispatch starts those of the pipeline and waits for them. An ID is
+a run's, the key of its thread, the beginning of either, or latest.
+
+  tri-escalate start --rubric rubric.md <event.json
+  tri-escalate attach latest
+  tri-escalate poll --wait | jq .status`,
+	Schemas: []string{"exit", "escalation", "state"},
+	Stays:   true, // so that a signal ends the agent too, and not only us
+	Commands: []cli.Program{
+		command("start", "[key]", "have a thread's question, or that of a record on stdin, investigated", start,
+			&cli.StringFlag{Name: "rubric", Usage: "read from `FILE` what the answer must meet"},
+			&cli.StringFlag{Name: "codebase", Usage: "read `DIR` instead of what the configuration names"}),
+		command("list", "", "show all long runs", func(_ *cli.Call, o *escalate.Counter) error { return o.Show() }),
+		command("attach", "id", "show a run live", func(c *cli.Call, o *escalate.Counter) error { return o.Watch(c.Context, c.Args[0], c.Bool("write")) },
+			&cli.BoolFlag{Name: "write", Usage: "pass on what is typed: Control-C ends the run"}),
+		command("poll", "[id ...]", "print the runs that have ended", func(c *cli.Call, o *escalate.Counter) error { return o.Ended(c.Context, c.Args, c.Bool("wait")) },
+			&cli.BoolFlag{Name: "wait", Usage: "wait for those that are under way"}),
+		command("kill", "id", "end a run", func(c *cli.Call, o *escalate.Counter) error { return o.End(c.Context, c.Args[0]) }),
+		command("run", "id", "do a run; its terminal calls this", run),
+		command("hold", "id", "be a run's terminal where there is no tmux", hold),
+	},
+}
+
+func start(c *cli.Call, o *escalate.Counter) error {
+	t, err := o.Thread(c.Args, investigate.Parse)
+	if err != nil {
+		return err
+	}
+	t.Codebase = cmp.Or(c.String("codebase"), t.Codebase, o.Config.CodebaseFor(t.Platform, t.ChatID), ".")
+	return o.Start(t, c.String("rubric"))
+}
+
+func hold(c *cli.Call, o *escalate.Counter) error { c.Outlive(); return o.Hold(c.Context, c.Args[0]) }
+
+func run(c *cli.Call, o *escalate.Counter) error {
+	c.Outlive()
+	o.Config.Investigator.Home = o.Home.Dir()
+	finder, err := all.New(o.Config.Investigator, o.Config.Sandbox)
+	if err != nil {
+		return err
+	}
+	prompts, err := prompt.Load(o.Config.Dispatch.PromptsDir)
+	if err != nil {
+		return err
+	}
+	inv := investigate.New(finder, prompts, o.Config, o.Home.Dir())
+	work := func(ctx context.Context, a agent.Agent, j *escalate.Job) (*draft.Return, error) {
+		inv.Agent = a
+		return inv.Run(ctx, investigate.Request{Thread: j.Thread, Codebase: j.Thread.Codebase, Hints: j.Hints, RunDir: j.Dir, SessionID: j.SessionID, Hold: j.Hold})
+	}
+	return (&escalate.Runner{Desk: o.Desk, Agent: finder, Screen: c.Out, Investigate: work}).Run(c.Context, c.Args[0])
+}
+
+func command(name, args, usage string, do func(*cli.Call, *escalate.Counter) error, flags ...cli.Flag) cli.Program {
+	flags = append(flags,
+		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
+	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
+		if n := len(c.Args); args == "id" && n != 1 || args == "[key]" && n > 1 || args == "" && n > 0 {
+			return cli.Usagef("%s takes one id at most, or none: -h tells", name)
+		}
+		home, err := disk.Open(c.String("home"))
+		if err != nil {
+			return err
+		}
+		defer home.Close()
+		cfg, err := config.ForHome(home.Dir(), c.String("config"))
+		if err != nil {
+			return err
+		}
+		desk := &escalate.Desk{Home: home, Config: cfg, Now: time.Now}
+		return do(c, &escalate.Counter{Desk: desk, In: c.In, Out: c.Out, Say: c.Say, By: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody")})
+	}}
+}

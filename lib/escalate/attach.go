@@ -1,0 +1,137 @@
+package escalate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"time"
+
+	"tri/lib/config"
+	"tri/lib/run"
+	"tri/lib/sysexit"
+	"tri/lib/term"
+)
+
+// Attach shows a run's terminal for as long as the run or the viewer lasts. What
+// is typed reaches it only with write, where Control-C ends the run. To something
+// that is no terminal, and once the run has ended, the transcript is shown.
+func (d *Desk) Attach(ctx context.Context, id string, write bool, in io.Reader, out io.Writer) error {
+	p, err := d.place(id)
+	if err != nil {
+		return err
+	}
+	running, err := d.running(id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !running || !term.Is(out) || !term.Is(in):
+		return d.follow(ctx, id, out)
+	case p.Terminal == config.Tmux:
+		return tmuxAttach(ctx, p, write, in, out)
+	}
+	return d.ptyAttach(ctx, id, write, in, out)
+}
+
+func tmuxAttach(ctx context.Context, p place, write bool, in io.Reader, out io.Writer) error {
+	args := []string{"-L", p.Server, "attach-session", "-t", "=" + p.Session}
+	if !write {
+		args = append(args, "-r")
+	}
+	c := exec.CommandContext(ctx, "tmux", args...)
+	c.Stdin, c.Stdout, c.Stderr, c.Env = in, out, out, outside()
+	if err := c.Run(); err != nil && ctx.Err() == nil {
+		return sysexit.With(sysexit.Unavailable, fmt.Errorf("attach to session %s: %w", p.Session, err))
+	}
+	return nil
+}
+
+// ptyAttach joins a terminal of our own. Who may type leaves with Control-].
+func (d *Desk) ptyAttach(ctx context.Context, id string, write bool, in io.Reader, out io.Writer) error {
+	conn, err := dial(d.Home.Path(folder(id)))
+	if err != nil {
+		return sysexit.With(sysexit.Unavailable, fmt.Errorf("attach to %s: %w", id, err))
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	first := []byte{onlyLook}
+	if write {
+		first[0] = mayType
+	}
+	if _, err := conn.Write(first); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("attach to %s: %w", id, err))
+	}
+	if write {
+		done, err := term.Keys(in)
+		if err != nil {
+			return err
+		}
+		defer done()
+		go func() {
+			_ = typed(conn, in) // the connection's end is what counts
+			conn.Close()
+		}()
+	}
+	_, err = io.Copy(out, conn)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
+		return sysexit.With(sysexit.IO, fmt.Errorf("attach to %s: %w", id, err))
+	}
+	return nil
+}
+
+// leave is the key that leaves a terminal without ending anything: Control-].
+const leave = 0x1d
+
+// typed passes on what is typed, until the key that leaves.
+func typed(to io.Writer, in io.Reader) error {
+	buf := make([]byte, 256)
+	for {
+		n, err := in.Read(buf)
+		for i, b := range buf[:n] {
+			if b == leave {
+				_, err := to.Write(buf[:i])
+				return err
+			}
+		}
+		if _, werr := to.Write(buf[:n]); werr != nil || err != nil {
+			return errors.Join(werr, err)
+		}
+	}
+}
+
+// follow copies the transcript, for as long as it grows.
+func (d *Desk) follow(ctx context.Context, id string, out io.Writer) error {
+	f, err := os.Open(d.transcriptPath(id))
+	if err != nil {
+		return sysexit.With(sysexit.NoInput, fmt.Errorf("read transcript: %w", err))
+	}
+	defer f.Close()
+	for {
+		over, err := run.LoadExit(d.Home, id)
+		if err != nil {
+			return err
+		}
+		running := over == nil
+		if running {
+			if running, err = d.running(id); err != nil {
+				return err
+			}
+		}
+		// What was written before the end was seen is copied after it.
+		if _, err := io.Copy(out, f); err != nil {
+			return sysexit.With(sysexit.IO, fmt.Errorf("show transcript: %w", err))
+		}
+		if !running {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
