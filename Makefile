@@ -31,6 +31,7 @@ torture: all
 	$(GO) build -o bin/torture ./scripts/torture
 	bin/torture kill -rounds 500
 	bin/torture kill -rounds 500 -chat mattermost
+	bin/torture supervise -rounds 100
 	bin/torture syscalls
 	rm bin/torture
 
