@@ -27,7 +27,7 @@ var levels = []struct {
 	{"noun", []string{"tri/lib/estimate", "tri/lib/trust", "tri/lib/ledger", "tri/lib/event", "tri/lib/thread", "tri/lib/evidence", "tri/lib/draft", "tri/lib/verdict",
 		"tri/lib/decision", "tri/lib/outbox", "tri/lib/run", "tri/lib/worktree", "tri/lib/budget", "tri/lib/question", "tri/lib/codebase", "tri/lib/signal"}},
 	{"base", []string{"tri/lib/ndjson", "tri/lib/stream", "tri/lib/disk", "tri/lib/config", "tri/lib/query",
-		"tri/lib/prompt", "tri/lib/rank", "tri/lib/sandbox", "tri/lib/term", "tri/lib/sysexit", "tri/schemas", "tri/examples"}},
+		"tri/lib/prompt", "tri/lib/rank", "tri/lib/sandbox", "tri/lib/plot", "tri/lib/term", "tri/lib/sysexit", "tri/schemas", "tri/examples"}},
 }
 
 func level(pkg string) int {

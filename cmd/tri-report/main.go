@@ -50,6 +50,9 @@ var program = cli.Program{
 		command("trust", "", "say whether automatic replies are earned, and what is missing", 0, 0, func(_ *cli.Call, d *audit.Desk) (printer, error) {
 			return report.Trust(d.Home, d.Config, d.Now)
 		}),
+		command("html", "", "write a page with plots for a browser, which needs nothing else", 0, 0, func(c *cli.Call, d *audit.Desk) (printer, error) {
+			return report.HTML(d.Home, d.Config, d.Now, d.Now.Add(-c.Duration("since")), d.Missed)
+		}, back(90*24*time.Hour)),
 		command("diff", "config.yaml [events.ndjson ...]", "say what other rules would change in the history", 1, 1<<20, func(c *cli.Call, d *audit.Desk) (printer, error) {
 			return d.Diff(c.Context, c.Args[0], c.Args[1:], c.Int("limit"))
 		}, &cli.IntFlag{Name: "limit", Usage: "show the newest `N` changes, 0 all", Value: 20}),

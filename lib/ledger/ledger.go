@@ -140,6 +140,17 @@ func Read(h *disk.Home, who decision.Policy, from, to time.Time) (*Ledger, error
 	return l, Recent(h, SpendLog, "at", from, l.spend)
 }
 
+// Since is the part of the ledger from a time on.
+func (l *Ledger) Since(from time.Time) *Ledger {
+	part := *l
+	part.From = from
+	part.Runs = slices.DeleteFunc(slices.Clone(l.Runs), func(r *Run) bool { return r.Taken.Before(from) })
+	part.Drafts = slices.DeleteFunc(slices.Clone(l.Drafts), func(d *Draft) bool { return d.At.Before(from) && d.Decided.Before(from) })
+	part.Replies = slices.DeleteFunc(slices.Clone(l.Replies), func(r *Reply) bool { return r.At.Before(from) })
+	part.Refused = slices.DeleteFunc(slices.Clone(l.Refused), func(r Refused) bool { return r.At.Before(from) })
+	return &part
+}
+
 // within reports whether an instant lies in the window.
 func (l *Ledger) within(at time.Time) bool { return !at.Before(l.From) && !at.After(l.To) }
 

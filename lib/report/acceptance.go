@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -75,30 +76,64 @@ func (c *Criterion) judge(least int, from, to float64) {
 
 // facts are what the criteria are computed from.
 type facts struct {
-	home *disk.Home
-	now  time.Time
-	week *ledger.Ledger // four weeks; most look at the last of them
-	talk *ledger.Talk   // the last week
-	past *ledger.Talk   // before the dispatcher began: how long people took
-	from time.Time      // of the last week
+	home  *disk.Home
+	now   time.Time
+	from  time.Time      // of the last week
+	whole *ledger.Ledger // what was asked for, at least four weeks
+	month *ledger.Ledger // the last four weeks of it
+	talk  *ledger.Talk   // of the time that was asked for
+	waits []ledger.Wait  // before the dispatcher began: how long people took
 }
 
-// Accept computes all criteria. missed is what the labels say of AC-11: misses per
-// 100 with its bounds, and how many labels there are; work never imports work.
-func Accept(h *disk.Home, cfg *config.Config, now time.Time, missed func() (rate, low, high float64, n int, err error)) (*Acceptance, error) {
+// Missed is what the labels say of AC-11: misses per 100 with their bounds, and
+// how many labels there are. The program brings it: work never imports work.
+type Missed func() (rate, low, high float64, n int, err error)
+
+// gather reads the logs side by side.
+func gather(h *disk.Home, who decision.Policy, now, from time.Time) (*facts, error) {
 	f := &facts{home: h, now: now, from: now.Add(-7 * day)}
-	var err error
-	if f.week, err = ledger.Read(h, decision.PolicyOf(cfg), now.Add(-28*day), now); err != nil {
+	begun, err := ledger.First(h, ledger.Journal, "at")
+	if err != nil {
 		return nil, err
 	}
-	if f.talk, err = ledger.ReadTalk(h, f.from, time.Time{}, time.Time{}); err != nil {
+	begun = cmp.Or(begun, now)
+	month := now.Add(-28 * day)
+	talked := make(chan error, 1)
+	go func() {
+		var err, late error
+		if f.talk, err = ledger.ReadTalk(h, from, time.Time{}, begun); err == nil && from.After(begun) {
+			var past *ledger.Talk
+			if past, late = ledger.ReadTalk(h, time.Time{}, begun, begun); late == nil {
+				f.waits = past.Waits
+			}
+		} else if err == nil {
+			f.waits = f.talk.Waits
+		}
+		talked <- errors.Join(err, late)
+	}()
+	earliest := month
+	if from.Before(month) {
+		earliest = from
+	}
+	f.whole, err = ledger.Read(h, who, earliest, now)
+	if err := errors.Join(err, <-talked); err != nil {
 		return nil, err
 	}
-	begun := cmp.Or(f.week.Started, now)
-	if f.past, err = ledger.ReadTalk(h, time.Time{}, begun, begun); err != nil {
+	f.month = f.whole.Since(month)
+	return f, nil
+}
+
+// Accept computes all criteria from what was recorded.
+func Accept(h *disk.Home, cfg *config.Config, now time.Time, missed Missed) (*Acceptance, error) {
+	f, err := gather(h, decision.PolicyOf(cfg), now, now.Add(-7*day))
+	if err != nil {
 		return nil, err
 	}
-	a := &Acceptance{At: stampJSON(now)}
+	return f.accept(missed)
+}
+
+func (f *facts) accept(missed Missed) (*Acceptance, error) {
+	a := &Acceptance{At: stampJSON(f.now)}
 	for _, criterion := range []func(*facts) (Criterion, error){filtered, context, concurrent, drilled, stamped, bounced, escalated, attached, survived, throughput} {
 		c, err := criterion(f)
 		if err != nil {
@@ -124,10 +159,16 @@ func Accept(h *disk.Home, cfg *config.Config, now time.Time, missed func() (rate
 // filtered is AC-01.
 func filtered(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-01", Says: "messages that ask something, 7 days", Bar: "≤ 40%"}
-	asking, all := f.talk.Totals()
-	c.share(estimate.Share{Hits: asking, N: all})
+	var s estimate.Share
+	n := 0
+	for _, d := range f.talk.Days {
+		if d.Date > f.from.UTC().Format(time.DateOnly) {
+			s.Hits, s.N, n = s.Hits+d.Actionable, s.N+d.Total(), n+1
+		}
+	}
+	c.share(s)
 	c.judge(20, 0, 40)
-	if n := len(f.talk.Days); n < 5 && c.Result == estimate.Pass {
+	if n < 5 && c.Result == estimate.Pass {
 		c.Result, c.Note = estimate.Unsure, fmt.Sprintf("messages came on %d days only", n)
 	}
 	return c, nil
@@ -136,7 +177,7 @@ func filtered(f *facts) (Criterion, error) {
 // stamped is AC-05: a validator that passes everything is none.
 func stamped(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-05", Says: "drafts that pass in the first round, 7 days", Bar: "60 to 90%"}
-	t := tally(f.week, f.from, f.now.Add(time.Second))
+	t := tally(f.month, f.from, f.now.Add(time.Second))
 	c.share(t.FirstRound)
 	c.judge(10, 60, 90)
 	if t.FirstRound.N >= 10 && t.FirstRound.Hits == t.FirstRound.N {
@@ -149,12 +190,12 @@ func stamped(f *facts) (Criterion, error) {
 func throughput(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-10", Says: "message to reply, median, 28 days", Bar: "≤ before + 30 s", Unit: secs}
 	var ours, theirs []float64
-	for _, r := range f.week.Replies {
+	for _, r := range f.month.Replies {
 		if wait, ok := r.Wait(); ok {
 			ours = append(ours, wait.Seconds())
 		}
 	}
-	for _, w := range f.past.Waits {
+	for _, w := range f.waits {
 		theirs = append(theirs, w.Took.Seconds())
 	}
 	c.N, c.Result = len(ours), estimate.Unsure

@@ -78,7 +78,7 @@ func (f *facts) escalations() ([]long, error) {
 	}
 	var out []long
 	for _, id := range ids {
-		l := long{id: id, attached: -1, run: f.week.Run(id)}
+		l := long{id: id, attached: -1, run: f.month.Run(id)}
 		b, err := f.home.ReadFile("escalations/" + id + "/exit.json")
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -118,7 +118,7 @@ func escalated(f *facts) (Criterion, error) {
 		return c, err
 	}
 	validated := map[string]bool{}
-	for _, r := range f.week.Runs {
+	for _, r := range f.month.Runs {
 		if r.Kind == run.Validate && r.Status == run.Done {
 			validated[fmt.Sprint(r.Key, " ", r.Cycle, " ", r.Round)] = true
 		}

@@ -29,7 +29,7 @@ const (
 func context(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-02", Says: "what the orchestrator prints for an investigation, 7 days", Bar: "≤ 2,000 tokens, median", Unit: tokens, Result: estimate.Unsure}
 	keys := map[string]bool{}
-	for _, r := range f.week.Runs {
+	for _, r := range f.month.Runs {
 		if r.Kind == run.Investigate && !r.Ended.Before(f.from) {
 			keys[r.Key] = true
 		}
@@ -95,22 +95,22 @@ func concurrent(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-03", Says: "drafts swapped between investigations at the same time", Bar: "0", Unit: counts, Result: estimate.Unsure}
 	drafts := map[string]*ledger.Draft{} // by run
 	swapped := 0
-	for _, d := range f.week.Drafts {
+	for _, d := range f.month.Drafts {
 		if d.Meta == nil {
 			continue
 		}
 		drafts[d.Meta.InvestigatorTaskID] = d
-		if r := f.week.Run(d.Meta.InvestigatorTaskID); r != nil && (r.Key != d.Key || r.Cycle != d.Cycle || r.SHA256 != d.DraftSHA256) {
+		if r := f.month.Run(d.Meta.InvestigatorTaskID); r != nil && (r.Key != d.Key || r.Cycle != d.Cycle || r.SHA256 != d.DraftSHA256) {
 			swapped++
 		}
 	}
-	for _, r := range f.week.Replies {
+	for _, r := range f.month.Replies {
 		d := drafts[r.InvestigatorTaskID]
 		if d != nil && d.Target != nil && (d.Key != r.Key || d.Target.ChatID != r.ChatID || d.Target.ReplyToID != r.ReplyToMessageID) {
 			swapped++
 		}
 	}
-	c.N = overlapping(f.week.Runs, drafts)
+	c.N = overlapping(f.month.Runs, drafts)
 	if c.N == 0 {
 		c.Note = "no two investigations that led to a draft ran at the same time"
 		return c, nil
@@ -163,13 +163,13 @@ func bounced(f *facts) (Criterion, error) {
 		cycle, n  int
 	}
 	by := map[round]*ledger.Run{}
-	for _, r := range f.week.Runs {
+	for _, r := range f.month.Runs {
 		if r.Status == run.Done {
 			by[round{r.Kind, r.Key, r.Cycle, r.Round}] = r
 		}
 	}
 	var s, partly estimate.Share
-	for _, second := range slices.Backward(f.week.Runs) {
+	for _, second := range slices.Backward(f.month.Runs) {
 		if second.Kind != run.Validate || second.Round != 2 || second.Verdict == "" || s.N == minBounces {
 			continue
 		}

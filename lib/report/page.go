@@ -1,0 +1,128 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"time"
+
+	"tri/lib/config"
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/estimate"
+	"tri/lib/ledger"
+	"tri/lib/sysexit"
+)
+
+// Page is the report as one file for a browser: no script, nothing from
+// elsewhere, and a policy that says so to the browser.
+type Page struct {
+	Title   string
+	At      string
+	From    string
+	Style   template.CSS
+	Policy  string
+	Figures []Figure
+	Charts  []*Chart
+	Accept  *Acceptance
+	ByType  []Took
+	ByAgent []Took
+	Broken  int // lines of the history that are no records
+}
+
+// Figure is a number that is looked at first.
+type Figure struct{ Name, Value, Note string }
+
+//go:embed page.css
+var pageStyle string
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"flat": flat, "measured": func(c Criterion) string { return c.measured() },
+	"badge": func(result string) string {
+		return map[string]string{estimate.Pass: "good", estimate.Fail: "bad"}[result]
+	},
+	"cost": func(t Took) string { return t.cost() }, "tokens": func(t Took) string { return t.tokens() },
+}).Parse(pageText))
+
+// HTML gathers the page of a time.
+func HTML(h *disk.Home, cfg *config.Config, now, from time.Time, missed Missed) (*Page, error) {
+	f, err := gather(h, decision.PolicyOf(cfg), now, from)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(pageStyle))
+	p := &Page{
+		Title: "tri: " + from.UTC().Format("2 Jan") + " to " + now.UTC().Format("2 Jan 2006"), At: clock(stampJSON(now)), From: clock(stampJSON(from)),
+		Style:  template.CSS(pageStyle), // our own file
+		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'",
+		Broken: f.talk.Broken,
+	}
+	p.Figures = figures(f, from, now)
+	p.Charts = charts(f, from, now)
+	kind, agent := sums{}, sums{}
+	for _, r := range f.whole.Runs {
+		kind.of(cmp.Or(cmp.Or(r.Asked, &ledger.Asked{}).Type, "unknown")).add(r)
+		agent.of(cmp.Or(r.Agent, "unknown") + ", " + r.Kind).add(r)
+	}
+	p.ByType, p.ByAgent = kind.list(byCost), agent.list(byCost)
+	p.Accept, err = f.accept(missed)
+	return p, err
+}
+
+func figures(f *facts, from, now time.Time) []Figure {
+	t := tally(f.whole, from, now.Add(time.Second))
+	asking, all := f.talk.Totals()
+	wait := Figure{"message to reply, median", t.Wait.says(seconds), fmt.Sprintf("%s answers", thousands(int64(t.Wait.N)))}
+	if t.Wait.Low != nil {
+		wait.Note += fmt.Sprintf(", 95%% interval %s to %s", seconds(*t.Wait.Low), seconds(*t.Wait.High))
+	}
+	cost := Figure{"cost", t.Runs.cost(), fmt.Sprintf("%s runs", thousands(int64(t.Runs.Runs)))}
+	if t.Runs.CostUnknown > 0 {
+		cost.Note += fmt.Sprintf("; %s did not tell", thousands(int64(t.Runs.CostUnknown)))
+	}
+	return []Figure{
+		{"messages", thousands(int64(all)), fmt.Sprintf("%s ask something", thousands(int64(asking)))},
+		{"drafts offered", thousands(int64(t.Offered)), fmt.Sprintf("%d approved, %d edited, %d dismissed, %d sent back", t.Approved, t.Edited, t.Dismissed, t.SentBack)},
+		{"answers posted", thousands(int64(t.Answered)), fmt.Sprintf("%d approved and not posted", t.NotPosted)},
+		wait,
+		{"first-round pass rate", share(t.FirstRound), estimateText(t.FirstRound)},
+		cost,
+	}
+}
+
+func share(s estimate.Share) string {
+	if s.N == 0 {
+		return "-"
+	}
+	return percent(s.Value())
+}
+
+// Print writes the page.
+func (p *Page) Print(w io.Writer) error {
+	var b bytes.Buffer
+	if err := pageTemplate.Execute(&b, p); err != nil {
+		return sysexit.With(sysexit.Software, fmt.Errorf("write page: %w", err))
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write page: %w", err))
+	}
+	return nil
+}
+
+// WriteJSON writes what the charts show, a record for each.
+func (p *Page) WriteJSON(w io.Writer) error {
+	for _, c := range p.Charts {
+		if err := writeJSON(w, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
