@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"tri/lib/sysexit"
 )
@@ -83,12 +84,12 @@ func (r *Repo) Apply(ctx context.Context, p *Patch, m Merge) (*Applied, error) {
 	if err := errors.Join(p.Err(), commit(m.Base)); err != nil {
 		return nil, err
 	}
-	unlock, err := r.lock()
+	lock, err := r.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
-	j, err := r.journal(m.Journal)
+	defer lock.Close()
+	j, err := r.journal(m.Journal, lock)
 	if err != nil {
 		return nil, err
 	}
@@ -212,29 +213,39 @@ func (r *Repo) index(ctx context.Context) (map[string]entry, error) {
 	return index, nil
 }
 
-// lock keeps two merges into one checkout apart. The kernel drops it with its
-// holder, and it leaves no file.
-func (r *Repo) lock() (unlock func(), err error) {
+// patience is how long a merge waits for another.
+const patience = 3 * time.Second
+
+// lock keeps two merges into one checkout apart, until it is closed. The kernel
+// drops it with its last holder, which may be the git of a killed process, and it
+// leaves no file.
+func (r *Repo) lock(ctx context.Context) (*os.File, error) {
 	f, err := os.OpenFile(r.Root, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("merge into %q: another merge is under way", r.Root))
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("merge into %q: another merge is under way", r.Root))
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	return func() { f.Close() }, nil
+	return f, nil
 }
 
 // Mend looks at what a killed merge left, and undoes it, or finds it complete.
 // nil means that nothing was left.
-func (r *Repo) Mend(dir string) (*Mended, error) {
-	unlock, err := r.lock()
+func (r *Repo) Mend(ctx context.Context, dir string) (*Mended, error) {
+	lock, err := r.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
-	j, err := r.journal(dir)
+	defer lock.Close()
+	j, err := r.journal(dir, lock)
 	if err != nil {
 		return nil, err
 	}

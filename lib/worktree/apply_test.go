@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -169,7 +170,7 @@ func (h *hurdle) Mkdir(a string, m os.FileMode) error {
 
 // hurdled runs a merge with a hurdle and reports whether it was met.
 func (r *Repo) hurdled(ctx context.Context, p *Patch, base string, n int, stop func() error) (met bool, err error) {
-	j, err := r.journal(r.merge(base).Journal)
+	j, err := r.journal(r.merge(base).Journal, nil)
 	if err != nil {
 		return false, err
 	}
@@ -222,7 +223,7 @@ func TestStopAtEveryStep(t *testing.T) {
 			return
 		}
 		if n%2 == 0 {
-			m, err := r.Mend(r.merge(base).Journal)
+			m, err := r.Mend(t.Context(), r.merge(base).Journal)
 			if err != nil || m == nil || m.Done {
 				t.Fatalf("step %d: mended %+v, %v", n, m, err)
 			}
@@ -261,7 +262,7 @@ func TestMendSparesOthers(t *testing.T) {
 
 func TestTwoMergesAtOnce(t *testing.T) {
 	r, base, p, _ := fixed(t)
-	unlock, err := r.lock()
+	lock, err := r.lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +270,7 @@ func TestTwoMergesAtOnce(t *testing.T) {
 	if status, _ := sysexit.Of(err); status != sysexit.TempFail {
 		t.Errorf("got %v", err)
 	}
-	unlock()
+	lock.Close()
 	if _, err := r.Apply(t.Context(), p, r.merge(base)); err != nil {
 		t.Error(err)
 	}
@@ -317,21 +318,29 @@ func TestKill(t *testing.T) {
 	for i := range times {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKill$")
 		cmd.Env = append(os.Environ(), "TRI_TEST_MERGE="+r.Root, "TRI_TEST_BASE="+base, "TRI_TEST_SCRATCH="+r.scratch)
-		began := time.Now()
-		if err := cmd.Start(); err != nil {
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
-		if i > 0 {
+		sign := make([]byte, 1)
+		if _, err := io.ReadFull(out, sign); err != nil { // it begins
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if i == 0 {
+			_, err = io.ReadFull(out, sign) // it is done
+			longest = time.Since(began)
+		} else {
 			time.Sleep(time.Duration(rand.Int64N(int64(longest))))
 			cmd.Process.Kill()
 		}
-		err := cmd.Wait()
-		if i == 0 {
-			if longest = time.Since(began); err != nil {
-				t.Fatal(err)
-			}
+		if e := cmd.Wait(); i == 0 && (e != nil || err != nil) {
+			t.Fatal(e, err)
 		}
-		m, err := r.Mend(r.merge(base).Journal)
+		m, err := r.Mend(t.Context(), r.merge(base).Journal)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -365,9 +374,12 @@ func merging(t *testing.T, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Apply(t.Context(), checked(t, patch, Rules{}), r.merge(os.Getenv("TRI_TEST_BASE"))); err != nil {
+	p := checked(t, patch, Rules{})
+	os.Stdout.WriteString(".")
+	if _, err := r.Apply(t.Context(), p, r.merge(os.Getenv("TRI_TEST_BASE"))); err != nil {
 		t.Fatal(err)
 	}
+	os.Stdout.WriteString("!")
 }
 
 // TestFullDisk merges on a disk with ever less room: all or nothing, each time.

@@ -45,6 +45,7 @@ type call struct {
 	args   []string
 	stdin  io.Reader
 	config []string // over settings
+	hold   *os.File // stays open as long as it runs; may be nil
 	max    int64    // bytes of stdout; 0 is maxOutput
 	ok     int      // a further exit status that is no failure
 }
@@ -60,6 +61,9 @@ func git(ctx context.Context, c call) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", append(argv, c.args...)...)
 	cmd.Dir = c.dir // never a folder that an agent can write
 	cmd.Env = append(environment(c.dir), c.env...)
+	if c.hold != nil {
+		cmd.ExtraFiles = []*os.File{c.hold}
+	}
 	if c.tree != "" {
 		cmd.Dir, cmd.Env = "/", append(cmd.Env, "GIT_WORK_TREE="+c.tree)
 	}

@@ -30,6 +30,7 @@ type journal struct {
 	root *os.Root // the checkout
 	dir  string   // below it
 	fs   moves
+	lock *os.File // held; a git that writes below dir holds it too
 }
 
 // moves are what changes the checkout, for tests to fail.
@@ -60,7 +61,7 @@ func sum(b []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-func (r *Repo) journal(dir string) (*journal, error) {
+func (r *Repo) journal(dir string, lock *os.File) (*journal, error) {
 	rel, err := r.below(dir)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (r *Repo) journal(dir string) (*journal, error) {
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, err)
 	}
-	return &journal{root: root, dir: filepath.ToSlash(rel), fs: root}, nil
+	return &journal{root: root, dir: filepath.ToSlash(rel), fs: root, lock: lock}, nil
 }
 
 func (j *journal) close() { j.root.Close() }
@@ -129,7 +130,7 @@ func (j *journal) prepare(ctx context.Context, s *shadow, rec *record) error {
 		if names.Len() == 0 {
 			continue
 		}
-		_, err := git(ctx, call{dir: s.dir, env: s.env, tree: at, stdin: strings.NewReader(names.String()),
+		_, err := git(ctx, call{dir: s.dir, env: s.env, tree: at, hold: j.lock, stdin: strings.NewReader(names.String()),
 			args: []string{"checkout-index", "-z", "--stdin", "--force", "--quiet", "--prefix=" + side.name + "/"}})
 		if err != nil {
 			return err
