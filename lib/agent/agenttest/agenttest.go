@@ -14,10 +14,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/sandbox/sandboxtest"
 	"tri/lib/sysexit"
 )
 
@@ -30,6 +32,9 @@ type Suite struct {
 	// New makes an agent that runs argv, passes Variable on, and gives a program
 	// that is told to end a tenth of a second.
 	New func(t *testing.T, argv []string) agent.Agent
+	// Walled makes the same agent for a configuration that requires the sandbox; the
+	// suite runs a second time with it. Its HOME must be `home` in the task's folder.
+	Walled func(t *testing.T, argv []string) agent.Agent
 	// Say is what a program prints whose last words are text. The session that it
 	// names, if it names one, is always the same.
 	Say func(text string) string
@@ -82,7 +87,12 @@ type bench struct {
 
 func newBench(t *testing.T, s Suite) *bench {
 	t.Helper()
-	b := &bench{T: t, suite: s, dir: t.TempDir(), codebase: t.TempDir()}
+	b := &bench{T: t, suite: s, codebase: t.TempDir()}
+	run := t.TempDir()
+	b.dir = filepath.Join(run, "home", "bench") // what a walled program can write
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv(Variable, rand.Text())
 	t.Setenv("AGENTTEST_TOKEN", "must not be seen")
 	t.Setenv("CLAUDECODE", "1")
@@ -94,7 +104,7 @@ func newBench(t *testing.T, s Suite) *bench {
 	}
 	b.task = agent.Task{
 		Prompt: "what is the answer?\n$(touch pwned) `id` 'x\n", Question: "what is the answer?", Codebase: b.codebase,
-		Schema: schema, Check: check, Tools: []string{"Read"}, Dir: t.TempDir(), SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10",
+		Schema: schema, Check: check, Tools: []string{"Read"}, Dir: run, SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10",
 		Watch: func(e agent.Event) { b.seen = append(b.seen, e) },
 	}
 	return b
@@ -151,8 +161,19 @@ func (b *bench) noneLeft() {
 	}
 }
 
-// Run runs the suite.
+// Run runs the suite, and once more within walls.
 func Run(t *testing.T, s Suite) {
+	t.Run("bare", func(t *testing.T) { run(t, s) })
+	if s.Walled != nil {
+		t.Run("walled", func(t *testing.T) {
+			sandboxtest.Path(t)
+			s.New = s.Walled
+			run(t, s)
+		})
+	}
+}
+
+func run(t *testing.T, s Suite) {
 	ctx := context.Background()
 	values := []struct {
 		name, script string
@@ -292,31 +313,65 @@ func sees(t *testing.T, s Suite) {
 		}
 	}
 	transcript, err := os.ReadFile(filepath.Join(b.task.Dir, "transcript.ndjson"))
-	if err != nil || string(transcript) != b.read("good") {
+	if err != nil || !strings.HasSuffix(string(transcript), b.read("good")) {
 		t.Errorf("transcript %q, %v", transcript, err)
 	}
 }
 
 func holds(t *testing.T, s Suite) {
 	b := newBench(t, s)
-	held, err := os.Create(filepath.Join(b.dir, "lock"))
-	if err != nil {
-		t.Fatal(err)
+	name := filepath.Join(t.TempDir(), "lock")
+	held := lock(t, name)
+	if held == nil {
+		t.Fatal("a new file is locked")
 	}
-	defer held.Close()
 	b.task.Hold = held
-	if _, err := b.run(context.Background(), `(readlink /proc/self/fd/3 >$D/fd); cat $D/good`); err != nil {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { // when it has begun, and we ourselves hold it no more
+		for ctx.Err() == nil {
+			if _, err := os.Stat(filepath.Join(b.dir, "begun")); err == nil {
+				held.Close()
+				if again := lock(t, name); again != nil {
+					again.Close()
+					t.Error("the lock is free while the program runs")
+				}
+				b.write("go", "")
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	if _, err := b.run(ctx, `touch $D/begun; until test -e $D/go; do sleep 0.01; done; cat $D/good`); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.TrimSpace(b.read("fd")); got != held.Name() {
-		t.Errorf("descriptor 3 of a child is %q, want %q", got, held.Name())
+	if again := lock(t, name); again == nil {
+		t.Error("the lock is held after the program")
+	} else {
+		again.Close()
 	}
+}
+
+// lock takes a lock, nil when somebody has it.
+func lock(t *testing.T, name string) *os.File {
+	f, err := os.Create(name)
+	if err == nil {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		_ = f.Close() // nothing was written
+		return nil
+	case err != nil:
+		t.Error(err)
+	}
+	return f
 }
 
 func many(t *testing.T, s Suite) {
 	b := newBench(t, s)
 	path := filepath.Join(b.dir, "program")
-	b.write("program", "cat '"+b.dir+"/good'\n")
+	b.write("program", "echo '"+strings.TrimSpace(s.Say(good))+"'\n")
 	a := s.New(t, []string{"bash", path})
 	var wg sync.WaitGroup
 	for range 8 {

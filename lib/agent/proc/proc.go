@@ -3,9 +3,10 @@
 // when the work is done, the time is up or this process dies, and that leaves no
 // process behind.
 //
-// It supervises programs that mean no harm. One that means to stay can leave its
-// group and clear its environment; only a sandbox stops that one, which is why
-// adapters ask for `sandbox: off` in so many words (RequireOff).
+// Unless the configuration says `sandbox: off`, walls stand around it (package
+// sandbox), and none of it outlives its first process. Without them this package
+// supervises programs that mean no harm: one that means to stay can leave its
+// group and clear its environment.
 package proc
 
 import (
@@ -21,10 +22,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
+	"tri/lib/sandbox"
 	"tri/lib/sysexit"
 )
 
@@ -64,6 +67,11 @@ type Spec struct {
 	Home    string   // its HOME: a folder that it may write; "" is none
 	Read    []string // further files and folders that it may read: where it is installed, its credential
 	Reach   []string // host:port that it may dial, through our proxy
+	// Serve lets it have servers of its own on its loopback device.
+	Serve bool
+	// Memory is in bytes, Processes counts threads; 0 is sandbox's default.
+	Memory    int64
+	Processes int
 	// Started is told the program's process id. May be nil.
 	Started func(pid int)
 	// Line gets each line of stdout, without its newline, valid during the call
@@ -106,7 +114,7 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 		return Exit{}, errors.Join(startError(s.Argv, err), r.close())
 	}
 	if s.Started != nil {
-		s.Started(r.cmd.Process.Pid)
+		s.Started(r.pid())
 	}
 	if s.Talk != nil {
 		s.Talk(r.talk)
@@ -126,6 +134,9 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 }
 
 func startError(argv []string, err error) error {
+	if _, known := sysexit.Of(err); known {
+		return err
+	}
 	err = fmt.Errorf("start %q: %w", argv[0], err)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
 		return sysexit.Hint(sysexit.With(sysexit.Unavailable, err), "install it, or name it with its path under `command:` in the configuration")
@@ -137,6 +148,7 @@ func startError(argv []string, err error) error {
 type running struct {
 	spec    Spec
 	cmd     *exec.Cmd
+	box     *sandbox.Box // nil: no walls
 	mark    string
 	ended   chan struct{} // closed when the program and its group are dead
 	lined   chan struct{} // closed when Line has said done
@@ -182,18 +194,29 @@ func (r *running) open() (err error) {
 			return err
 		}
 	}
-	r.cmd = &exec.Cmd{
-		Path: r.spec.Argv[0], Args: r.spec.Argv, Dir: r.spec.Dir,
-		Env:   append(append([]string{}, r.spec.Env...), r.mark),
-		Stdin: r.stdin, Stdout: r.outW, Stderr: r.errW, SysProcAttr: attributes(),
+	if r.spec.Sandbox == "off" {
+		r.cmd, err = r.bare()
+	} else {
+		r.cmd, err = r.walled()
 	}
-	if r.cmd.Path, err = exec.LookPath(r.spec.Argv[0]); err != nil {
+	if err != nil {
 		return startError(r.spec.Argv, err)
 	}
-	if r.spec.Hold != nil {
-		r.cmd.ExtraFiles = []*os.File{r.spec.Hold}
-	}
+	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr, r.cmd.SysProcAttr = r.stdin, r.outW, r.errW, attributes()
 	return nil
+}
+
+// bare is the program as it is, on this machine as it is.
+func (r *running) bare() (*exec.Cmd, error) {
+	path, err := exec.LookPath(r.spec.Argv[0])
+	if err != nil {
+		return nil, err
+	}
+	cmd := &exec.Cmd{Path: path, Args: r.spec.Argv, Dir: r.spec.Dir, Env: append(slices.Clone(r.spec.Env), r.mark)}
+	if r.spec.Hold != nil {
+		cmd.ExtraFiles = []*os.File{r.spec.Hold}
+	}
+	return cmd, nil
 }
 
 // prompt is standard input: a file, so that no program can block by not reading,
@@ -234,6 +257,9 @@ func (r *running) live(started chan<- error) {
 	// The program has its own; while ours are open the pipes have no end.
 	err = errors.Join(err, r.outW.Close(), r.errW.Close(), r.stdin.Close())
 	r.outW, r.errW, r.stdin = nil, nil, nil
+	if err == nil && r.box != nil {
+		err = r.admit()
+	}
 	started <- err
 	if err != nil {
 		return
@@ -245,7 +271,9 @@ func (r *running) live(started chan<- error) {
 		r.mu.Unlock()
 	}
 	_ = r.cmd.Wait() // how it ended is in ProcessState
-	sweep(r.mark)
+	if r.box == nil || !r.box.Await() {
+		sweep(r.mark)
+	}
 	close(r.ended)
 }
 
@@ -255,6 +283,13 @@ func (r *running) signal(s syscall.Signal) {
 	defer r.mu.Unlock()
 	if r.reaped {
 		return
+	}
+	if r.box != nil {
+		r.box.Signal(s) // the walls hear nothing of what is not meant for them
+		if s != syscall.SIGKILL {
+			return
+		}
+		r.box.Kill()
 	}
 	_ = syscall.Kill(-r.cmd.Process.Pid, s) // ESRCH: all gone, which is what is wanted
 }
@@ -283,6 +318,9 @@ func (r *running) supervise(ctx context.Context) {
 	r.readers.Wait()
 	r.exit.Status = status(r.cmd.ProcessState)
 	r.exit.Stderr = string(bytes.ToValidUTF8(r.tail, []byte("?")))
+	if r.box != nil {
+		r.exit.OOM = r.box.Close()
+	}
 }
 
 // stop ends the group: SIGTERM, and SIGKILL for those that do not listen.
@@ -306,6 +344,9 @@ func status(p *os.ProcessState) int {
 
 func (r *running) close() error {
 	err := errors.Join(r.failedOut, r.failedErr)
+	if r.box != nil {
+		r.box.Close()
+	}
 	for _, f := range []*os.File{r.stdin, r.talk, r.outR, r.outW, r.errR, r.errW} {
 		if f != nil {
 			_ = f.Close() // nothing was written by us through them

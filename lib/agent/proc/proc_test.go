@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv("PROC_TEST_PARENT") != "" {
 		_, err := Run(context.Background(), Spec{
-			Argv: []string{"bash", "-c", "echo $$; exec sleep 900"}, Env: []string{"PATH=" + os.Getenv("PATH")},
+			Sandbox: "off", Argv: []string{"bash", "-c", "echo $$; exec sleep 900"}, Env: []string{"PATH=" + os.Getenv("PATH")},
 			Line: func(line []byte) bool { os.Stdout.Write(append(line, '\n')); return false },
 		})
 		panic(err) // the test kills us long before
@@ -80,7 +80,7 @@ func TestOutputIsBounded(t *testing.T) {
 func TestFloodIsStopped(t *testing.T) {
 	start := time.Now()
 	exit, err := Run(context.Background(), Spec{
-		Argv: []string{"yes"}, Env: []string{"PATH=" + os.Getenv("PATH")}, MaxStdout: 1 << 20, Grace: 100 * time.Millisecond,
+		Sandbox: "off", Argv: []string{"yes"}, Env: []string{"PATH=" + os.Getenv("PATH")}, MaxStdout: 1 << 20, Grace: 100 * time.Millisecond,
 	})
 	if err != nil || !exit.Flooded || !exit.Stopped || time.Since(start) > 5*time.Second {
 		t.Errorf("after %v: %+v, %v", time.Since(start), exit, err)

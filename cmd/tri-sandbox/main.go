@@ -1,0 +1,65 @@
+// Tri-sandbox runs a command inside the walls that agents run in, so that a person
+// can look around there.
+package main
+
+import (
+	"errors"
+	"os"
+
+	"tri/lib/cli"
+	"tri/lib/sandbox"
+	"tri/lib/sysexit"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-sandbox",
+	Usage: "run a command inside the walls that agents run in",
+	Args:  "DIR -- command [argument ...]",
+	Help: `Shows the command the folder DIR, read-only, the system's programs, a /tmp of its
+own and nothing else: no home, no secrets, no other process, no network but what
+--reach names, through a proxy. Ends with the command's own status. Agents are
+started through this program too, which stands at the inner end of their walls.
+
+  tri-sandbox . -- bash
+  tri-sandbox --write . -- go test ./...
+  tri-sandbox --reach api.example.com:443 . -- curl https://api.example.com/`,
+	Flags: []cli.Flag{
+		&cli.BoolFlag{Name: "write", Usage: "let the command change what is below DIR, but for Git's own files"},
+		&cli.StringSliceFlag{Name: "reach", Usage: "let it dial `HOST:PORT`; may be repeated"},
+		&cli.StringSliceFlag{Name: "hide", Usage: "hide `NAME` below DIR; may be repeated"},
+		&cli.StringSliceFlag{Name: "read", Usage: "let it read `PATH` as well; may be repeated"},
+		&cli.StringFlag{Name: "home", Usage: "its HOME, which it may write: `FOLDER` (default: its /tmp)"},
+	},
+	Run: func(c *cli.Call) error {
+		if len(c.Args) == 2 && c.Args[0] == sandbox.InnerArg {
+			return sandbox.Inside(c.Args[1])
+		}
+		if len(c.Args) < 2 {
+			return cli.Usagef("a folder and a command are needed")
+		}
+		status, err := sandbox.Run(c.Context, sandbox.Spec{
+			Argv: c.Args[1:], Env: environment(c.String("home")), Dir: c.Args[0], Write: c.Bool("write"),
+			Home: c.String("home"), Hidden: c.Strings("hide"), Read: c.Strings("read"), Reach: c.Strings("reach"),
+		}, c.In, c.Out, c.Err)
+		if err != nil || status == 0 {
+			return err
+		}
+		return sysexit.With(status, errors.New(""))
+	},
+}
+
+// environment is what every program may see.
+func environment(home string) []string {
+	if home == "" {
+		home = "/tmp"
+	}
+	env := []string{"HOME=" + home}
+	for _, name := range []string{"PATH", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TZ"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}

@@ -1,0 +1,57 @@
+package proc
+
+import (
+	"io"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"tri/lib/sandbox"
+)
+
+// RefusedLog is the file of the run's folder with a line for each dial that the
+// walls refused.
+const RefusedLog = "refused.ndjson"
+
+// walled is the program with walls around it.
+func (r *running) walled() (cmd *exec.Cmd, err error) {
+	s, log := r.spec, ""
+	if s.RunDir != "" {
+		if log, err = filepath.Abs(filepath.Join(s.RunDir, RefusedLog)); err != nil {
+			return nil, err
+		}
+	}
+	r.box, err = sandbox.New(sandbox.Spec{
+		Argv: s.Argv, Env: append(s.Env[:len(s.Env):len(s.Env)], r.mark), Dir: s.Dir, Write: s.Write, Hidden: s.Hidden,
+		Home: s.Home, Read: s.Read, Reach: s.Reach, Serve: s.Serve, Memory: s.Memory, Processes: s.Processes, Log: log,
+	})
+	if err != nil {
+		r.box = nil
+		return nil, err
+	}
+	return r.box.Command(s.Hold)
+}
+
+// admit has the walls let the program start, or ends what has been started of
+// them.
+func (r *running) admit() error {
+	err := r.box.Admit()
+	if err == nil {
+		return nil
+	}
+	r.box.Kill()
+	_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL) // ended already: which is what is wanted
+	_ = r.cmd.Wait()
+	_ = r.errR.SetReadDeadline(time.Now().Add(drain))    // pipes have deadlines
+	said, _ := io.ReadAll(io.LimitReader(r.errR, 2<<10)) // what there is of it
+	return r.box.Explain(err, string(said))
+}
+
+// pid is the program's.
+func (r *running) pid() int {
+	if r.box != nil {
+		return r.box.PID()
+	}
+	return r.cmd.Process.Pid
+}

@@ -1,0 +1,235 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// limits are those on all processes of a run together: control groups of the
+// kernel where we may make them.
+type limits struct {
+	kind string
+	dirs []string // made for this run: one of version 2, or memory's and pids'
+}
+
+// groupPrefix begins the name of every group that we make.
+const groupPrefix = "tri-"
+
+// newLimits makes the groups. That there can be none is no error: kind says so.
+func newLimits(memory int64, processes int) *limits {
+	name := groupPrefix + strings.ToLower(rand.Text()[:12])
+	set := map[string]string{"memory.max": strconv.FormatInt(memory, 10), "pids.max": strconv.Itoa(processes)}
+	for _, parent := range parents2() {
+		if dir, err := makeGroup(parent, name, unix.CGROUP2_SUPER_MAGIC, set); err == nil {
+			_ = os.WriteFile(filepath.Join(dir, "memory.swap.max"), []byte("0"), 0) // a kernel without swap has none
+			return &limits{CgroupV2, []string{dir}}
+		}
+	}
+	l := &limits{kind: CgroupV1}
+	for controller, set := range map[string]map[string]string{
+		"memory": {"memory.limit_in_bytes": set["memory.max"]}, "pids": {"pids.max": set["pids.max"]},
+	} {
+		dir, err := makeGroup(parent1(controller), name, unix.CGROUP_SUPER_MAGIC, set)
+		if err != nil {
+			l.remove()
+			return &limits{kind: Rlimits}
+		}
+		if controller == "memory" { // together with swap, where that is counted
+			_ = os.WriteFile(filepath.Join(dir, "memory.memsw.limit_in_bytes"), []byte(set["memory.limit_in_bytes"]), 0)
+		}
+		l.dirs = append(l.dirs, dir)
+	}
+	return l
+}
+
+// makeGroup makes a group below parent, and sets its limits. What is there need
+// not be a group: a folder can be made on any file system and limits nothing, so
+// the kind of file system is asked for, and the files must be there already.
+func makeGroup(parent, name string, magic int64, set map[string]string) (dir string, err error) {
+	var fs unix.Statfs_t
+	if parent == "" {
+		return "", errors.New("no such hierarchy")
+	}
+	if err := unix.Statfs(parent, &fs); err != nil {
+		return "", err
+	}
+	if int64(fs.Type) != magic {
+		return "", fmt.Errorf("%s is no control group", parent)
+	}
+	clean(parent)
+	dir = filepath.Join(parent, name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
+	for file, value := range set {
+		if err := writeExisting(filepath.Join(dir, file), value); err != nil {
+			return "", errors.Join(err, os.Remove(dir))
+		}
+	}
+	return dir, nil
+}
+
+func writeExisting(file, value string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}
+
+// clean removes groups that a killed process of ours has left. One that is in use
+// cannot be removed, one just made is spared.
+func clean(parent string) {
+	old, err := filepath.Glob(filepath.Join(parent, groupPrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range old {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > 10*patience {
+			_ = os.Remove(dir) // in use: it stays
+		}
+	}
+}
+
+// parents2 are groups of version 2 that we might make one in: our own, and those
+// above, whose groups are counted for memory and processes.
+func parents2() (dirs []string) {
+	mount, root := hierarchy("cgroup2", "")
+	path, ok := ownGroup("")
+	if mount == "" || !ok {
+		return nil
+	}
+	top := mount
+	for dir := filepath.Join(mount, strings.TrimPrefix(path, root)); below(top, dir); dir = filepath.Dir(dir) {
+		counted, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+		words := strings.Fields(string(counted))
+		if err == nil && contains(words, "memory") && contains(words, "pids") {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+func contains(words []string, word string) bool {
+	for _, w := range words {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+// parent1 is our own group in the hierarchy of one controller.
+func parent1(controller string) string {
+	mount, root := hierarchy("cgroup", controller)
+	path, ok := ownGroup(controller)
+	if mount == "" || !ok {
+		return ""
+	}
+	return filepath.Join(mount, strings.TrimPrefix(path, root))
+}
+
+// hierarchy is where a file system of a kind is mounted, and which part of it.
+func hierarchy(kind, controller string) (mount, root string) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return "", ""
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		before, after, _ := strings.Cut(line, " - ")
+		left, right := strings.Fields(before), strings.Fields(after)
+		if len(left) < 5 || len(right) < 3 || right[0] != kind {
+			continue
+		}
+		if controller == "" || contains(strings.Split(right[2], ","), controller) {
+			return left[4], strings.TrimSuffix(left[3], "/")
+		}
+	}
+	return "", ""
+}
+
+// ownGroup is the group that this process is in; controller "" is version 2.
+func ownGroup(controller string) (string, bool) {
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", false
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		f := strings.SplitN(line, ":", 3)
+		if len(f) == 3 && (controller == "" && f[0] == "0" || controller != "" && contains(strings.Split(f[1], ","), controller)) {
+			return f[2], true
+		}
+	}
+	return "", false
+}
+
+// admit puts a process, and so its children, under the limits.
+func (l *limits) admit(pid int) error {
+	for _, dir := range l.dirs {
+		if err := writeExisting(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
+			return fmt.Errorf("limit memory and processes: %w", err)
+		}
+	}
+	return nil
+}
+
+// killed reports whether the kernel has ended a process for its memory.
+func (l *limits) killed() bool {
+	for _, dir := range l.dirs {
+		for _, file := range []string{"memory.events", "memory.oom_control"} {
+			text, err := os.ReadFile(filepath.Join(dir, file))
+			if err != nil {
+				continue
+			}
+			for _, line := range strings.Split(string(text), "\n") {
+				if count, found := strings.CutPrefix(line, "oom_kill "); found && count != "0" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// remove takes the groups away. The kernel lets go of them a moment after their
+// last process is gone; what then stays is removed by a later run.
+func (l *limits) remove() {
+	for _, dir := range l.dirs {
+		for range 50 {
+			if err := os.Remove(dir); !errors.Is(err, unix.EBUSY) {
+				break
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+}
+
+// setRlimits holds this process, and what it becomes, to limits of its own: no
+// core file in any case, and where no group counts all processes together, memory
+// and processes. The kernel exempts root from the second.
+func setRlimits(memory int64, processes int) error {
+	set := map[int]uint64{unix.RLIMIT_CORE: 0}
+	if memory > 0 {
+		set[unix.RLIMIT_DATA], set[unix.RLIMIT_NPROC] = uint64(memory), uint64(processes)
+	}
+	for what, most := range set {
+		var now unix.Rlimit
+		if err := unix.Getrlimit(what, &now); err != nil {
+			return fmt.Errorf("read limits: %w", err)
+		}
+		most = min(most, now.Max)
+		if err := unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most}); err != nil {
+			return fmt.Errorf("set limits: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,262 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"os"
+	"sync"
+	"time"
+)
+
+// Limits of the proxy.
+const (
+	maxConns   = 256  // of one run, at once
+	maxRefused = 1000 // lines of the log of one run
+	dialTime   = 30 * time.Second
+)
+
+// proxy is all the network that a program has: an HTTP proxy that speaks CONNECT
+// and plain requests, and ports of its loopback device that lead to the same
+// ports of ours.
+type proxy struct {
+	reach *reach
+	log   string
+	slots chan struct{}
+	ctx   context.Context
+	stop  context.CancelFunc
+	group sync.WaitGroup
+	http  *http.Server
+	plain *http.Transport
+
+	mu     sync.Mutex
+	told   int
+	closed bool
+	conns  map[net.Conn]bool
+}
+
+func newProxy(r *reach, log string) *proxy {
+	p := &proxy{reach: r, log: log, slots: make(chan struct{}, maxConns), conns: map[net.Conn]bool{}}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	p.plain = &http.Transport{
+		DialContext:        func(ctx context.Context, _, addr string) (net.Conn, error) { return p.dial(ctx, addr) },
+		DisableCompression: true, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 8,
+	}
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.Host = r.Out.URL.Host // what was checked, not what the header says
+			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+				r.Out.Header.Del(name)
+			}
+		},
+		Transport:     p.plain,
+		FlushInterval: -1,
+		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, err error) { http.Error(w, say(err), statusFor(err)) },
+		ErrorLog:      slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
+	}
+	p.http = &http.Server{
+		ReadHeaderTimeout: dialTime, MaxHeaderBytes: 256 << 10,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // of a program that speaks no HTTP
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method == http.MethodConnect:
+				p.connect(w, r)
+			case r.URL.Scheme == "http" && r.URL.Host != "":
+				forward.ServeHTTP(w, r)
+			default:
+				http.Error(w, "this is a proxy: ask it for http://host/ or CONNECT host:port", http.StatusBadRequest)
+			}
+		}),
+	}
+	return p
+}
+
+// serveHTTP answers on l as a proxy.
+func (p *proxy) serveHTTP(l net.Listener) {
+	p.group.Go(func() {
+		_ = p.http.Serve(l) // until Close
+	})
+}
+
+// serveRaw joins every connection to l with one to the target.
+func (p *proxy) serveRaw(l net.Listener, to target) {
+	context.AfterFunc(p.ctx, func() { _ = l.Close() })
+	p.group.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			p.group.Go(func() {
+				defer conn.Close()
+				out, err := p.dial(p.ctx, to.String())
+				if err != nil {
+					return // the program sees its connection end
+				}
+				p.join(conn, conn, out)
+			})
+		}
+	})
+}
+
+func (p *proxy) connect(w http.ResponseWriter, r *http.Request) {
+	out, err := p.dial(r.Context(), r.Host)
+	if err != nil {
+		http.Error(w, say(err), statusFor(err))
+		return
+	}
+	in, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		_ = out.Close()
+		return
+	}
+	defer in.Close()
+	if _, err := io.WriteString(in, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		_ = out.Close()
+		return
+	}
+	p.join(in, buffered, out)
+}
+
+// join carries bytes both ways until both have ended.
+func (p *proxy) join(in net.Conn, from io.Reader, out net.Conn) {
+	if !p.keep(in, out) {
+		return
+	}
+	defer p.drop(in, out)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(out, from) // an end is an end, whatever its reason
+		half(out)
+	}()
+	_, _ = io.Copy(in, out)
+	half(in)
+	<-done
+}
+
+// half says that no more will come.
+func half(c net.Conn) {
+	if w, ok := c.(interface{ CloseWrite() error }); ok {
+		_ = w.CloseWrite()
+		return
+	}
+	_ = c.Close()
+}
+
+// keep remembers connections, so that Close can end them.
+func (p *proxy) keep(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		p.conns[c] = true
+		if p.closed {
+			_ = c.Close()
+		}
+	}
+	return !p.closed
+}
+
+func (p *proxy) drop(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		delete(p.conns, c)
+		_ = c.Close()
+	}
+}
+
+// dial connects to what the list has, and logs what it has not. The connection
+// counts until it is closed.
+func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
+	select {
+	case p.slots <- struct{}{}:
+	default:
+		return nil, errors.New("too many connections")
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	conn, err := p.reach.Dial(ctx, hostport)
+	if err != nil {
+		<-p.slots
+		if r := refusal(""); errors.As(err, &r) {
+			p.refused(hostport, string(r))
+		}
+		return nil, err
+	}
+	return &counted{Conn: conn, release: sync.OnceFunc(func() { <-p.slots })}, nil
+}
+
+// counted gives its slot back when it is closed.
+type counted struct {
+	net.Conn
+	release func()
+}
+
+func (c *counted) Close() error {
+	c.release()
+	return c.Conn.Close()
+}
+
+// CloseWrite lets half work through the count.
+func (c *counted) CloseWrite() error {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+		return tcp.CloseWrite()
+	}
+	return c.Conn.Close()
+}
+
+// refused adds a line to the run's log. The program chose the words.
+func (p *proxy) refused(hostport, why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.told++; p.log == "" || p.told > maxRefused {
+		return
+	}
+	line, err := json.Marshal(map[string]string{
+		"time": time.Now().UTC().Format(time.RFC3339Nano), "refused": hostport[:min(len(hostport), 300)], "why": why,
+	})
+	if err == nil {
+		err = appendLine(p.log, line)
+	}
+	if err != nil {
+		slog.Warn("a dial was refused, and cannot be logged", "to", hostport, "err", err)
+	}
+}
+
+func appendLine(file string, line []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+func say(err error) string { return "tri: " + err.Error() }
+
+func statusFor(err error) int {
+	if r := refusal(""); errors.As(err, &r) {
+		return http.StatusForbidden
+	}
+	return http.StatusBadGateway
+}
+
+// Close ends every connection and returns when none is served any more.
+func (p *proxy) Close() {
+	p.stop()
+	_ = p.http.Close()
+	p.plain.CloseIdleConnections()
+	p.mu.Lock()
+	p.closed = true
+	for c := range p.conns {
+		_ = c.Close()
+	}
+	p.mu.Unlock()
+	p.group.Wait()
+}

@@ -1,0 +1,61 @@
+// Package sandboxtest lets the tests of other packages put up walls: it builds the
+// program that stands at their inner end.
+package sandboxtest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+var build = sync.OnceValues(func() (string, error) {
+	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", err
+	}
+	// One folder for all tests of a checkout: what is built already is built in no
+	// time. Others may read it, for tests that change the user.
+	sum := sha256.Sum256(module)
+	dir := filepath.Join(os.TempDir(), "tri-test-"+hex.EncodeToString(sum[:6]))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	lock, err := os.Create(filepath.Join(dir, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "tri-sandbox"), "tri/cmd/tri-sandbox")
+	cmd.Dir = strings.TrimSpace(string(module))
+	cmd.Stderr = os.Stderr
+	return dir, cmd.Run()
+})
+
+// Path puts a folder with tri-sandbox first on PATH for a test, and returns it. A
+// machine without bubblewrap skips the test, and says so.
+func Path(t testing.TB) string {
+	t.Helper()
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		t.Skip("bubblewrap is not installed here: nothing that needs walls was tested")
+	}
+	dir, err := build()
+	if err != nil {
+		t.Fatalf("build tri-sandbox: %v", err)
+	}
+	if path := os.Getenv("PATH"); !strings.HasPrefix(path, dir+":") {
+		if t, ok := t.(*testing.T); ok {
+			t.Setenv("PATH", dir+":"+path)
+		}
+	}
+	return dir
+}

@@ -1,0 +1,9 @@
+//go:build linux && !amd64 && !arm64
+
+package sandbox
+
+import "errors"
+
+const filters = false
+
+func filterSyscalls() error { return errors.New("no filter of system calls for this machine") }
