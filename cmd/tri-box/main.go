@@ -46,8 +46,8 @@ or the beginning of a run's name or id. The task - is read from standard input.
 			return b.Merge(c.Context, c.Args[0], box.Merge{Check: c.Bool("check"), Yes: c.Bool("yes"), Exec: c.Bool("allow-exec"), Branch: c.Bool("branch")})
 		}, &cli.BoolFlag{Name: "check", Usage: "show it and whether it applies, and change nothing"}, &cli.BoolFlag{Name: "yes", Usage: "do not ask"},
 			&cli.BoolFlag{Name: "allow-exec", Usage: "let files become programs"}, &cli.BoolFlag{Name: "branch", Usage: "make a branch of it, and leave the files as they are"}),
-		command("list", "", "show the runs, the newest first", func(c *cli.Call, b *box.Box) error { return b.List(c.Int("n")) },
-			json, &cli.IntFlag{Name: "n", Usage: "show at most `N`; 0 is all", Value: 20}),
+		command("list", "", "show the runs, the newest first", func(c *cli.Call, b *box.Box) error { return b.List(c.Int("limit")) },
+			json, &cli.IntFlag{Name: "limit", Usage: "show at most `N`; 0 is all", Value: 20}),
 		command("show", "name", "show all of a run", func(c *cli.Call, b *box.Box) error { return b.Show(c.Args[0]) }, json),
 		command("tail", "name", "show what a run does, until it ends", func(c *cli.Call, b *box.Box) error { return b.Tail(c.Context, c.Args[0], c.Bool("once")) },
 			json, &cli.BoolFlag{Name: "once", Usage: "show what there is, and do not wait"}),

@@ -2,9 +2,12 @@ package box
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -49,28 +52,40 @@ func (b *Box) State(run_ string) (run.State, error) {
 	return s, nil
 }
 
-// enter makes a run's status known: a line in the ledger, the page for people, and
-// the links that it concerns.
+// enter makes a run's status known: a line in the ledger, the links that it
+// concerns, and the page for people. So does it for every other run that a killed
+// process did not get to.
 func (b *Box) enter(name string) error {
-	return b.ledger(func() ([]byte, error) { return b.line(name) }, name)
+	return b.locked(context.Background(), "index.lock", func() error {
+		log, err := b.home.OpenLog(ledgerName)
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		unsaid, err := b.unsaid(log.File())
+		if err != nil || name == "" && len(unsaid) == 0 {
+			return errors.Join(err, b.show())
+		}
+		if name != "" && !slices.Contains(unsaid, name) {
+			unsaid = append(unsaid, name)
+		}
+		if _, err := log.Append(func(int64) ([]byte, error) { return b.lines(unsaid) }); err != nil {
+			return err
+		}
+		return b.show(unsaid...)
+	})
 }
 
-// ledger appends what lines gives, and puts page and links right, all under the
-// ledger's lock. begun is a run that has just begun, or "".
-func (b *Box) ledger(lines func() ([]byte, error), entered string) error {
-	log, err := b.home.OpenLog(ledgerName)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	_, err = log.Append(func(int64) ([]byte, error) {
-		text, err := lines()
+func (b *Box) lines(names []string) ([]byte, error) {
+	var lines []byte
+	for _, n := range names {
+		line, err := b.line(n)
 		if err != nil {
 			return nil, err
 		}
-		return text, b.show(entered)
-	})
-	return err
+		lines = append(lines, line...)
+	}
+	return lines, nil
 }
 
 func (b *Box) line(name string) ([]byte, error) {
@@ -88,29 +103,35 @@ func (b *Box) line(name string) ([]byte, error) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// show writes INDEX.md and the links. The ledger's lock is held.
-func (b *Box) show(entered string) error {
+// show puts the links right that runs concern, and then INDEX.md. The index's lock
+// is held.
+func (b *Box) show(changed ...string) error {
+	for _, name := range changed {
+		s, err := b.State(name)
+		if err == nil {
+			err = b.pointTo(name, s.Status)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	page, err := b.page()
 	if err != nil {
 		return err
 	}
-	if old, err := b.home.ReadFile(indexName); err != nil || !bytes.Equal(old, page) {
-		if err := b.home.Replace(indexName, page); err != nil {
-			return err
-		}
-	}
-	if entered == "" {
+	if old, err := b.home.ReadFile(indexName); err == nil && bytes.Equal(old, page) {
 		return nil
 	}
-	s, err := b.State(entered)
-	if err != nil {
-		return err
-	}
-	switch s.Status {
+	return b.home.Replace(indexName, page)
+}
+
+// pointTo has the link that goes with a status lead to a run.
+func (b *Box) pointTo(name, status string) error {
+	switch status {
 	case run.Active:
-		return b.point("latest", entered)
+		return b.point("latest", name)
 	case run.Crashed, run.Stalled:
-		return b.point("last-fail", entered)
+		return b.point("last-fail", name)
 	}
 	return nil
 }
@@ -160,67 +181,61 @@ func oneLine(s string, n int) string {
 	return s
 }
 
-// mend puts ledger, page and links right where a process was killed before it
-// could: that shows in the page, which is written last.
-func (b *Box) mend() error {
-	page, err := b.page()
-	if err != nil {
-		return err
-	}
-	if old, err := b.home.ReadFile(indexName); err == nil && bytes.Equal(old, page) {
-		return nil
-	}
-	return b.ledger(b.missing, "")
-}
+// maxSaid is how much of the ledger's end is read, in bytes: what a killed process
+// did not get to write would stand there.
+const maxSaid = 256 << 10
 
-// missing are lines for the runs whose last line in the ledger says another status
-// than they have.
-func (b *Box) missing() ([]byte, error) {
-	said, err := b.said()
+// unsaid are the runs whose last line in the ledger says another status than they
+// have.
+func (b *Box) unsaid(ledger *os.File) ([]string, error) {
+	said, since, err := saidIn(ledger)
 	if err != nil {
 		return nil, err
 	}
-	runs, err := b.recent(0)
+	names, err := b.names()
 	if err != nil {
 		return nil, err
 	}
-	var lines []byte
-	for _, r := range slices.Backward(runs) {
-		if said[r.Meta.RunName] == r.State.Status {
-			continue
-		}
-		line, err := b.line(r.Meta.RunName)
+	var unsaid []string
+	for _, n := range names {
+		s, err := b.State(n)
 		if err != nil {
-			return nil, err
+			continue // it cannot be read, and Sweep has said so
 		}
-		lines = append(lines, line...)
-		word := map[string]string{run.Active: "latest", run.Crashed: "last-fail", run.Stalled: "last-fail"}[r.State.Status]
-		if word != "" {
-			if err := b.point(word, r.Meta.RunName); err != nil {
-				return nil, err
-			}
+		at := timeOf(&s.StartedAt)
+		if end := timeOf(s.EndedAt); end.After(at) {
+			at = end
+		}
+		// One from before the lines that were read has its own before them.
+		if was, ok := said[n]; ok && was != s.Status || !ok && !at.Before(since) {
+			unsaid = append(unsaid, n)
 		}
 	}
-	return lines, nil
+	return unsaid, nil
 }
 
-// said is the last status of each run in the ledger.
-func (b *Box) said() (map[string]string, error) {
-	f, err := b.home.Root().Open(ledgerName)
+// saidIn is the last status of each run in the end of the ledger, which begins at
+// since; the zero time where that is all of it.
+func saidIn(ledger *os.File) (said map[string]string, since time.Time, err error) {
+	info, err := ledger.Stat()
 	if err != nil {
-		return nil, sysexit.With(sysexit.IO, err)
+		return nil, since, sysexit.With(sysexit.IO, err)
 	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
+	from := max(0, info.Size()-maxSaid)
+	text, err := io.ReadAll(io.NewSectionReader(ledger, from, maxSaid))
 	if err != nil {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", ledgerName, err))
+		return nil, since, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", ledgerName, err))
 	}
-	said := map[string]string{}
+	said = map[string]string{}
 	for line := range bytes.Lines(text) {
 		var e Entry
-		if json.Unmarshal(line, &e) == nil { // a broken line says nothing
-			said[e.RunName] = e.Status
+		if json.Unmarshal(line, &e) != nil {
+			continue // the first may be cut, the last torn
 		}
+		if from > 0 && len(said) == 0 {
+			since = timeOf(&e.At)
+		}
+		said[e.RunName] = e.Status
 	}
-	return said, nil
+	return said, since, nil
 }

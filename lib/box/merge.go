@@ -86,9 +86,13 @@ func (l *live) merge(ctx context.Context, how Merge) error {
 }
 
 func (l *live) apply(ctx context.Context, repo *worktree.Repo, patch *worktree.Patch, how worktree.Merge) error {
+	ctx = context.WithoutCancel(ctx) // all or nothing
+	if err := l.home.Replace(l.merging(), nil); err != nil {
+		return err
+	}
 	done, err := repo.Apply(ctx, patch, how)
 	if err != nil {
-		return err
+		return errors.Join(err, l.home.Remove(l.merging()))
 	}
 	l.Say("%d files of %s changed, nothing committed", len(done.Files), l.Checkout)
 	return l.merged(ctx)
@@ -107,9 +111,8 @@ func (l *live) branch(ctx context.Context, repo *worktree.Repo, patch *worktree.
 
 // merged writes down that a person took the patch, and lets the worktree go.
 func (l *live) merged(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
 	err := supervise.Update(l.dir(l.name), func(s *run.State) { s.Status = run.Merged })
-	return errors.Join(err, l.enter(l.name), l.fell(ctx, l.name))
+	return errors.Join(err, l.home.Remove(l.merging()), l.enter(l.name), l.fell(ctx, l.name))
 }
 
 // message is what a commit of the patch says: the task, and where it is from.
@@ -173,10 +176,13 @@ func (l *live) ask(ctx context.Context, how Merge, files int) error {
 	return sysexit.With(sysexit.No, errors.New("nothing was changed"))
 }
 
-// mendMerge puts right what a merge left that was killed.
+// merging is there while a merge is under way, until state.json says MERGED.
+func (l *live) merging() string { return "runs/" + l.name + "/merging" }
+
+// mendMerge puts right what a merge left that was killed: it is undone, or it was
+// whole and only not written down.
 func (b *Box) mendMerge(ctx context.Context, name string) error {
-	journal := "runs/" + name + "/merge"
-	if !b.home.Exists(journal) {
+	if !b.home.Exists("runs/" + name + "/merging") {
 		return nil
 	}
 	l, s, err := b.take(name)
@@ -184,21 +190,48 @@ func (b *Box) mendMerge(ctx context.Context, name string) error {
 		return nil // it is under way, or cannot be read
 	}
 	defer l.lock.Unlock()
-	repo, err := b.repo(ctx)
+	if s.Status != run.Review {
+		return l.home.Remove(l.merging())
+	}
+	whole, err := l.wasMerged(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("mend the merge of %s: %w", name, err)
 	}
-	m, err := repo.Mend(b.home.Path(journal))
-	if err != nil || m == nil {
-		return err
-	}
-	if !m.Done {
-		b.Say("run %s: a merge was cut short; all that it had changed is as before", name)
-		return nil
-	}
-	b.Say("run %s: a merge was cut short at its very end; it is whole", name)
-	if s.Status == run.Review {
+	if whole {
+		b.Say("run %s: a merge was cut short at its very end; it is whole", name)
 		return l.merged(ctx)
 	}
-	return nil
+	b.Say("run %s: a merge was cut short; the checkout is as it was before", name)
+	return l.home.Remove(l.merging())
+}
+
+// wasMerged undoes what a killed merge had begun, and reports whether there was
+// nothing to undo because all of it was done.
+func (l *live) wasMerged(ctx context.Context) (bool, error) {
+	repo, err := l.repo(ctx)
+	if err != nil {
+		return false, err
+	}
+	how := worktree.Merge{Base: l.meta.RepoSHAStart, Journal: l.home.Path("runs/" + l.name + "/merge"), DryRun: true}
+	if l.home.Exists("runs/" + l.name + "/merge") {
+		m, err := repo.Mend(ctx, how.Journal)
+		if err != nil || m != nil {
+			return m != nil && m.Done, err
+		}
+	}
+	// The journal goes at the very end, and it is not there: the files are all old
+	// or all new.
+	text, err := l.home.ReadFile("runs/" + l.name + "/changes.patch")
+	if err != nil {
+		return false, err
+	}
+	patch, err := worktree.Check(text, worktree.Rules{Exec: true})
+	if err != nil {
+		return false, err
+	}
+	_, err = repo.Apply(ctx, patch, how)
+	if drift := new(worktree.Drift); errors.As(err, &drift) {
+		return true, nil
+	}
+	return false, err
 }

@@ -33,6 +33,7 @@ func (b *Box) Sweep(ctx context.Context) error {
 		if s.Status != run.Active && (s.Status != run.Stalled || s.EndedAt != nil) {
 			continue
 		}
+		b.reap(n, s)
 		now, err := supervise.Watchdog(b.dir(n), b.Now())
 		if err != nil {
 			b.Say("look after run %s: %v", n, err)
@@ -46,9 +47,8 @@ func (b *Box) Sweep(ctx context.Context) error {
 		if s, err := b.State(n); err == nil && s.Failure != nil {
 			b.Say("run %s: %s: %s", n, s.Status, s.Failure.Message)
 		}
-		errs = errors.Join(errs, b.enter(n))
 	}
-	return errors.Join(errs, b.collectOver(ctx), b.mend())
+	return errors.Join(errs, b.collectOver(ctx), b.enter(""))
 }
 
 // dir is a run's folder.

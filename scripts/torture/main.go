@@ -3,6 +3,7 @@
 //
 //	torture kill      kill -9 of every stage at random instants
 //	torture supervise kill -9 of the stages of a supervised pipeline, under load
+//	torture box       kill -9 of tri-box and the agents that it supervises
 //	torture syscalls  kill, EIO and ENOSPC at every system call of the write paths
 //
 // It ends with status 1 when anything is wrong. It needs strace for syscalls.
@@ -38,12 +39,12 @@ func main() {
 	flag.BoolVar(&o.keep, "keep", false, "leave the folders behind")
 	flag.DurationVar(&o.wait, "wait", 2*time.Minute, "longest that all may take to come to rest")
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: torture kill|supervise|syscalls [option ...]")
+		fmt.Fprintln(os.Stderr, "usage: torture kill|supervise|syscalls|box [option ...]")
 		os.Exit(64)
 	}
 	flag.CommandLine.Parse(os.Args[2:]) // exits by itself when an option is wrong
 	o.bin, _ = filepath.Abs(o.bin)      // a relative path is as good when there is no working folder
-	run := map[string]func(options) error{"kill": kill, "supervise": supervise, "syscalls": syscalls}[os.Args[1]]
+	run := map[string]func(options) error{"kill": kill, "supervise": supervise, "syscalls": syscalls, "box": boxed}[os.Args[1]]
 	if run == nil {
 		fmt.Fprintf(os.Stderr, "torture: unknown command %q\n", os.Args[1])
 		os.Exit(64)
