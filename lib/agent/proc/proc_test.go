@@ -62,7 +62,7 @@ func TestOutputIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	var lines []int
 	exit, err := Run(context.Background(), Spec{
-		Argv:   []string{"bash", "-c", "head -c 5000000 /dev/zero | tr '\\0' x; echo; echo short; yes err | head -c 3000000 >&2; echo last >&2"},
+		Sandbox: "off", Argv: []string{"bash", "-c", "head -c 5000000 /dev/zero | tr '\\0' x; echo; echo short; yes err | head -c 3000000 >&2; echo last >&2"},
 		Env:    []string{"PATH=" + os.Getenv("PATH")},
 		RunDir: dir, Line: func(line []byte) bool { lines = append(lines, len(line)); return false },
 	})
