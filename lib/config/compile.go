@@ -69,6 +69,7 @@ func (c *Config) compile(f *faults) {
 	c.compilePipeline(f)
 	c.Gate.compile(f)
 	c.AutoReply.compile(f)
+	c.Forge.compile(f)
 	c.Box.compile(f)
 	c.checkNames(f)
 	c.Investigator.compile(f, "investigator")

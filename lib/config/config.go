@@ -25,6 +25,7 @@ type Config struct {
 	AutoReply     AutoReply      `yaml:"auto_reply"`
 	Canary        Canary         `yaml:"canary"`
 	Box           Box            `yaml:"box"`
+	Forge         Forge          `yaml:"forge"`
 
 	// Path is where this was read from, "" for the defaults. Folders named in the
 	// file are relative to the file's own.

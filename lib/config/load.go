@@ -42,6 +42,7 @@ func (c *Config) fill() {
 	str(&c.Sandbox, "required")
 	c.Chat.fill()
 	c.Gate.fill()
+	c.Forge.fill()
 	c.Box.fill()
 	c.Investigator.fill("search", 2)
 	c.Validator.fill("none", 1)
@@ -165,7 +166,7 @@ func (c *Config) anchor(dir string) {
 		}
 	}
 	fix(&c.Chat.Local.Dir)
-	for _, file := range slices.Concat(c.Chat.files(), c.Investigator.files(), c.Validator.files(), c.Box.Agent.files()) {
+	for _, file := range slices.Concat(c.Chat.files(), c.Investigator.files(), c.Validator.files(), c.Box.Agent.files(), []*string{&c.Forge.TokenFile}) {
 		fix(file)
 	}
 	fix(&c.Escalation.TranscriptDir)

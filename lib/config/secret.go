@@ -65,7 +65,7 @@ func readSecret(file string) (string, error) {
 // one.
 func (c *Config) Secrets() []string {
 	var secrets []string
-	for _, at := range c.Chat.credentials() {
+	for _, at := range slices.Concat(c.Chat.credentials(), c.Forge.credential()) {
 		if v, err := c.Secret(at[0], at[1]); err == nil && v != "" {
 			secrets = append(secrets, v)
 		}
