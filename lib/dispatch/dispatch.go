@@ -72,8 +72,9 @@ type Dispatcher struct {
 
 	running map[string]bool // run ids
 	queue   []job
-	active  int // short runs under way
-	long    int // long ones
+	active  int               // short runs under way
+	long    int               // long ones
+	away    map[string]string // long runs under way elsewhere: the keys of their threads
 	results chan result
 	begun   chan thread.Input // of long runs, where they can be watched
 	lost    chan error        // an error that ends the program
@@ -105,7 +106,7 @@ func Run(ctx context.Context, o Options) error {
 	defer lock.Unlock()
 	d := &Dispatcher{
 		Options: o, offered: map[string]string{}, threads: map[string]*thread.Thread{},
-		running: map[string]bool{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
+		running: map[string]bool{}, away: map[string]string{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
 		decisions: decision.NewState(decision.Policy{Approvers: o.Config.Team.Approvers}),
 	}
 	if err := d.open(); err != nil {
@@ -247,6 +248,7 @@ func (d *Dispatcher) behind(name string, off int64) bool {
 }
 
 func (d *Dispatcher) tick(now time.Time) error {
+	d.callBack()
 	var ins []thread.Input
 	for _, t := range d.threads {
 		if d.expired(t, now) {

@@ -18,6 +18,8 @@ type Long interface {
 	// Start has a run begin, unless it has begun or ended, and says where it can be
 	// watched.
 	Start(t *thread.Thread, hints []Hint, runID string) (thread.Escalation, error)
+	// Stop ends a run that nobody needs any more.
+	Stop(runID string) error
 	// Wait gives the run's end, with status, error, failure, usage and value.
 	Wait(ctx context.Context, runID string) (*run.Result, error)
 }
@@ -45,6 +47,21 @@ func (d *Dispatcher) longer(ctx context.Context, t *thread.Thread, hints []Hint,
 	res.StartedAt, res.EndedAt, res.Status, res.Error, res.Failure = end.StartedAt, end.EndedAt, end.Status, end.Error, end.Failure
 	res.Model, res.SessionID, res.Usage, res.Value = end.Model, end.SessionID, end.Usage, end.Value
 	return nil
+}
+
+// callBack ends the long runs that their threads have moved on from.
+func (d *Dispatcher) callBack() {
+	for id, key := range d.away {
+		if t := d.threads[key]; t != nil && isDue(t, job{runID: id}) {
+			continue
+		}
+		delete(d.away, id)
+		go func() {
+			if err := d.Long.Stop(id); err != nil {
+				d.Say("stop long run %s: %v", id, err)
+			}
+		}()
+	}
 }
 
 // longerLook reports whether a run's end asks for a longer look that the

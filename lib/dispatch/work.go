@@ -100,6 +100,9 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 			return false, err
 		}
 	}
+	if j.kind == run.Investigate && j.long && d.Long != nil {
+		d.away[j.runID] = j.key
+	}
 	if j.long {
 		d.long++
 	} else {
@@ -275,6 +278,7 @@ func (d *Dispatcher) ended(j job) {
 		d.active--
 	}
 	delete(d.running, j.runID)
+	delete(d.away, j.runID)
 }
 
 func (d *Dispatcher) takeResult(r result) error {

@@ -1,6 +1,7 @@
 package escalate
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -76,11 +77,19 @@ func (d *Desk) ptyAttach(ctx context.Context, id string, write bool, in io.Reade
 			conn.Close()
 		}()
 	}
-	_, err = io.Copy(out, conn)
+	_, err = io.Copy(lines{out}, conn)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
 		return sysexit.With(sysexit.IO, fmt.Errorf("attach to %s: %w", id, err))
 	}
 	return nil
+}
+
+// lines takes out the carriage returns of a terminal, which the viewer's own adds.
+type lines struct{ io.Writer }
+
+func (l lines) Write(b []byte) (int, error) {
+	_, err := l.Writer.Write(bytes.ReplaceAll(b, []byte("\r"), nil))
+	return len(b), err
 }
 
 // leave is the key that leaves a terminal without ending anything: Control-].

@@ -47,6 +47,12 @@ func (d *Desk) Wait(ctx context.Context, id string) (*run.Result, error) {
 	return nil, ctx.Err()
 }
 
+// Stop is dispatch.Long: it ends a run that nobody needs any more.
+func (d *Desk) Stop(id string) error {
+	_, err := d.Kill(context.Background(), id, dispatcher)
+	return err
+}
+
 // ends looks for a run's end: at once, whenever its folder is told to have
 // changed, and now and then. It yields nil while there is none, and stops when
 // ctx ends.

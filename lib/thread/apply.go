@@ -265,10 +265,16 @@ func (t *Thread) validated(at string, r *run.Result) {
 }
 
 func (t *Thread) spent(in Input) {
-	if t.InvestigatorTaskID != nil && *t.InvestigatorTaskID == in.Spent.RunID && t.inRound() {
-		t.InvestigatorReturn = nil
-		t.InvestigatorError = in.Spent.Why
-		t.Badge = "budget spent"
-		t.to(in.At, PendingUser, in.Spent.Why)
+	if t.InvestigatorTaskID == nil || *t.InvestigatorTaskID != in.Spent.RunID || !t.inRound() {
+		return
 	}
+	if t.Status == Escalated && t.InvestigatorReturn != nil {
+		t.InvestigatorError = "the longer look: " + in.Spent.Why
+		t.validate(in.At, "no budget for a longer look, the shorter one gave a draft")
+		return
+	}
+	t.InvestigatorReturn = nil
+	t.InvestigatorError = in.Spent.Why
+	t.Badge = "budget spent"
+	t.to(in.At, PendingUser, in.Spent.Why)
 }

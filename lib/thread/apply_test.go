@@ -54,13 +54,20 @@ func step(t Thread, n int, words string) Input {
 	case "ours":
 		in.Event = ev("tri", event.Actionable)
 		in.Facts.Own = true
-	case "found", "nothing", "fails":
+	case "looked": // where a long run can be watched
 		id := "none"
 		if t.InvestigatorTaskID != nil {
 			id = *t.InvestigatorTaskID
 		}
-		in.Run = &run.Result{RunID: id, Status: map[string]string{"found": run.Done, "nothing": run.Nothing, "fails": run.Failed}[verb], Error: rest}
-		if verb == "found" {
+		in.Escalated = &Escalation{RunID: id, TmuxSession: new(id), TranscriptPath: "t"}
+	case "found", "nothing", "fails", "asksmore", "late":
+		id := "none"
+		if t.InvestigatorTaskID != nil {
+			id = *t.InvestigatorTaskID
+		}
+		in.Run = &run.Result{RunID: id, Status: map[string]string{"found": run.Done, "nothing": run.Nothing, "fails": run.Failed, "asksmore": run.Done, "late": run.Failed}[verb], Error: rest}
+		in.Escalate = verb == "asksmore" || verb == "late"
+		if in.Run.Status == run.Done {
 			in.Run.Value, _ = json.Marshal(draft.Return{DraftReply: "draft " + id, ProposedTriageFile: &draft.TriageFile{Filename: "../../n o.md", Content: "c"}})
 		}
 	case "pass", "bounce", "escalate", "garbage":
@@ -75,7 +82,11 @@ func step(t Thread, n int, words string) Input {
 			in.Run.Value = []byte(`[`)
 		}
 	case "spent":
-		in.Spent = &Spent{RunID: *t.InvestigatorTaskID, Why: "budget spent"}
+		id := "none"
+		if t.InvestigatorTaskID != nil {
+			id = *t.InvestigatorTaskID
+		}
+		in.Spent = &Spent{RunID: id, Why: "budget spent"}
 	case "expires":
 		in.Expired = &Expired{DraftSHA256: t.DraftSHA256}
 	case "posted", "refused":
@@ -84,6 +95,45 @@ func step(t Thread, n int, words string) Input {
 		in.Decision = &decision.Record{N: int64(n), At: at, Kind: verb, By: "boss", Cycle: t.Cycle, Note: rest}
 	}
 	return in
+}
+
+// TestLongerLook: a run may ask for one, or run out of its time; there is one in a
+// cycle, and what the shorter look gave is not lost.
+func TestLongerLook(t *testing.T) {
+	for _, tt := range []struct{ name, story, status, badge string }{
+		{"asked for", "asks why?;asksmore", Escalated, ""},
+		{"time was up", "asks why?;late x", Escalated, ""},
+		{"found", "asks why?;asksmore;looked;found;pass", PendingUser, "✓ validated"},
+		{"asked for again", "asks why?;asksmore;asksmore", AwaitingValidation, ""},
+		{"late again", "asks why?;late x;late x", PendingUser, "failed"},
+		{"failed, with a draft before", "asks why?;asksmore;fails x;pass", PendingUser, "✓ validated"},
+		{"nothing found, with a draft before", "asks why?;asksmore;nothing;pass", PendingUser, "✓ validated"},
+		{"no budget, with a draft before", "asks why?;asksmore;spent;pass", PendingUser, "✓ validated"},
+		{"no budget, without", "asks why?;late x;spent", PendingUser, "budget spent"},
+		{"in round 2", "asks why?;found;bounce;asksmore;fails x;pass", PendingUser, "✓ validated"},
+		{"late in round 2: the bounced draft is no draft", "asks why?;found;bounce;late x;fails x", PendingUser, "failed"},
+		{"bounced after it", "asks why?;asksmore;found;bounce", BouncedRound1, ""},
+		{"the next cycle is short again", "asks why?;asksmore;edit 1 b", Investigating, ""},
+		{"messages that wait come first", "asks why?;adds more;asksmore", Investigating, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var th Thread
+			runs := map[string]bool{}
+			for n, w := range strings.Split(tt.story, ";") {
+				th, _ = Apply(th, step(th, n, w))
+				runs[*th.InvestigatorTaskID] = true
+			}
+			if th.Status != tt.status || th.Badge != tt.badge {
+				t.Errorf("%s %q, want %s %q: %+v", th.Status, th.Badge, tt.status, tt.badge, th.StatusHistory)
+			}
+			if th.Status == Escalated && len(runs) != 2 {
+				t.Error("the longer look has the id of the shorter one")
+			}
+			if seen := th.EscalationTmuxSession != nil; seen != strings.Contains(tt.story, "looked") {
+				t.Errorf("watched at %v", th.EscalationTmuxSession)
+			}
+		})
+	}
 }
 
 func TestApply(t *testing.T) {
@@ -161,7 +211,7 @@ func TestApply(t *testing.T) {
 // verdict looked at in this very cycle.
 func TestRandomStories(t *testing.T) {
 	words := []string{"asks why?", "adds more", "thanks", "nevermind nvm", "colleague x", "edit 2 a", "edit 1 b", "delete 1", "delete 2",
-		"askfirst x", "ours x", "found", "nothing", "fails x", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
+		"askfirst x", "ours x", "found", "nothing", "fails x", "asksmore", "late x", "looked", "spent", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
 		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x"}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 4000 {
