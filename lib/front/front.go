@@ -23,10 +23,10 @@ const prefix = "tri-"
 var short = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
 // Builtin are the commands of tri itself, for suggestions.
-var Builtin = []string{"demo", "down", "help", "init", "up"}
+var Builtin = []string{"demo", "down", "help", "init", "restore", "up"}
 
 // aliases are commands that say it shorter.
-var aliases = map[string][]string{"up": {"supervise", "run", "--detach"}, "down": {"supervise", "stop"}}
+var aliases = map[string][]string{"up": {"supervise", "run", "--detach"}, "down": {"supervise", "stop"}, "backup": {"backup", "save"}, "restore": {"backup", "restore"}}
 
 // Exec becomes the program with the short name args[0]. It returns only if it
 // cannot.
@@ -118,6 +118,7 @@ var purposes = []struct{ name, does string }{
 	{"reply", "post what people approved"},
 	{"report", "retell what became of a message, what waits, and how good the filter is"},
 	{"supervise", "keep the stages of a pipeline alive"},
+	{"backup", "keep a home in one file, and make a home of it again"},
 	{"health", "say what is wrong and how to mend it"},
 }
 

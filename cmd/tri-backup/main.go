@@ -1,0 +1,67 @@
+// Tri-backup keeps a home in one file, while its pipeline runs, and makes a home
+// of it again.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"tri/lib/backup"
+	"tri/lib/cli"
+	"tri/lib/disk"
+	"tri/lib/sysexit"
+	"tri/lib/term"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-backup",
+	Usage: "keep a home in one file, and make a home of it again",
+	Help: `The copy is a gzipped tar of the logs and of what is folded from them; locks,
+indexes and the stages' own words are left out. It has everything that the chat
+and the configuration had, secrets too if they are kept in the home.
+
+A copy is of the past, and a draft that was approved in it may have been posted
+since. Restore takes such a yes back, and the pipeline looks into the question
+again; a post that had begun is looked for in the chat before it is made.
+
+  tri backup >tri.tar.gz
+  tri restore /srv/tri <tri.tar.gz && tri-report verify --home /srv/tri`,
+	Commands: []cli.Program{
+		{Name: "save", Usage: "write the home to standard output", Run: save,
+			Flags: []cli.Flag{&cli.StringFlag{Name: "home", Usage: "keep `DIR` (default $TRI_HOME or ~/.tri)"}}},
+		{Name: "restore", Args: "dir", Usage: "make dir of the copy on standard input", Run: restore},
+	},
+}
+
+func save(c *cli.Call) error {
+	if len(c.Args) > 0 {
+		return cli.Usagef("save takes no arguments: it writes to standard output")
+	}
+	if f, ok := c.Out.(*os.File); ok && term.Is(f) {
+		return cli.Usagef("a copy is not for a terminal: tri backup >tri.tar.gz")
+	}
+	home, err := disk.Open(c.String("home"))
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	return backup.Save(home, c.Out)
+}
+
+func restore(c *cli.Call) error {
+	if len(c.Args) != 1 {
+		return cli.Usagef("restore takes one argument, the folder that the home is made in")
+	}
+	if f, ok := c.In.(*os.File); ok && term.Is(f) {
+		return sysexit.With(sysexit.NoInput, fmt.Errorf("no copy on standard input: tri restore DIR <tri.tar.gz"))
+	}
+	done, err := backup.Restore(io.Reader(c.In), c.Args[0], time.Now())
+	if err == nil {
+		c.Say("%d files; %d approvals taken back, %d posts to be looked for", done.Files, done.Revoked, done.Looked)
+	}
+	return err
+}
