@@ -18,6 +18,7 @@ var levels = []struct {
 }{
 	{"program", []string{"tri/cmd/", "tri/scripts/"}},
 	{"frame", []string{"tri/lib/cli"}},
+	{"face", []string{"tri/lib/gate/tui", "tri/lib/gate/web", "tri/lib/gate/cards"}},
 	{"work", []string{"tri/lib/classify", "tri/lib/conversation", "tri/lib/dispatch", "tri/lib/escalate", "tri/lib/investigate", "tri/lib/validate", "tri/lib/gate",
 		"tri/lib/report", "tri/lib/audit", "tri/lib/watch", "tri/lib/reply", "tri/lib/health", "tri/lib/drill", "tri/lib/setup", "tri/lib/demo", "tri/lib/box", "tri/lib/front", "tri/lib/supervise", "tri/lib/backup"}},
 	{"supervisor", []string{"tri/lib/agent/supervise"}},
