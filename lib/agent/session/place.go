@@ -64,6 +64,48 @@ func (t Turn) Write(name string, data []byte) (string, error) {
 	return at, nil
 }
 
+// Folders makes folders below the program's HOME.
+func (t Turn) Folders(names ...string) error {
+	for _, name := range names {
+		if err := os.MkdirAll(filepath.Join(t.Home, name), 0o700); err != nil {
+			return sysexit.With(sysexit.IO, fmt.Errorf("make its home: %w", err))
+		}
+	}
+	return nil
+}
+
+// Walled reports whether the program runs within a sandbox of ours.
+func (p *Program) Walled() bool { return p.Sandbox != "off" }
+
+// Login is the file with a login: that of the files that the program may read
+// which is called as LoginAt is. "" is none.
+func (p *Program) Login() string {
+	for _, file := range p.Read {
+		if p.LoginAt != "" && filepath.Base(file) == filepath.Base(p.LoginAt) {
+			return file
+		}
+	}
+	return ""
+}
+
+// linkLogin puts a link to the login where the program looks for one. The file
+// itself stays out of the run's folder, and cannot be written within the sandbox.
+func (r *running) linkLogin() error {
+	login := r.program.Login()
+	if login == "" {
+		return nil
+	}
+	at := filepath.Join(r.home, r.program.LoginAt)
+	err := os.MkdirAll(filepath.Dir(at), 0o700)
+	if err == nil {
+		err = os.Symlink(login, at)
+	}
+	if errors.Is(err, os.ErrExist) {
+		return nil // of an earlier turn
+	}
+	return err
+}
+
 // installed is where the files of a program are: beside the program itself, or
 // the whole tree of packages that it was installed with. Scripts that are named
 // as its arguments belong to it.

@@ -10,6 +10,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,8 @@ type Program struct {
 	Budget  float64  // of one run, in USD; 0 is no limit
 	Network []string // endpoints of the configuration, host:port
 	Read    []string // and files and folders
+	// LoginAt is where the program looks for a login, below its HOME; see Login.
+	LoginAt string
 	// Tools are the abilities that a task may ask for; nil: any, since the program
 	// is not told.
 	Tools []string
@@ -55,9 +58,6 @@ type Program struct {
 // New is a program as the configuration has it: its own command, or the program's
 // usual name; its own variables, or those that programs of the kind need.
 func New(cfg config.Agent, sandbox, name, command string, env ...string) (Program, error) {
-	if err := proc.RequireOff(name, sandbox); err != nil {
-		return Program{}, err
-	}
 	p := Program{
 		Name: name, Argv: cfg.Command, Env: cfg.Env, Sandbox: sandbox, Model: cfg.Model, Budget: cfg.MaxBudgetUSD,
 		Network: cfg.Network, Read: cfg.Read, Tools: []string{"Read", "Grep", "Glob", "Bash"}, run: proc.Run,
@@ -93,6 +93,8 @@ type Call struct {
 	Reach []string // host:port of its model and its tool servers
 	// Line reads a line of its output. When that was its last word, it calls End.
 	Line func(line []byte, s *Seen)
+	// Talk is given its standard input in place of the prompt, as proc.Spec's Talk.
+	Talk func(in io.WriteCloser, s *Seen)
 	// Exit reads what is left when it has ended by itself or after its last word. May be nil.
 	Exit func(e proc.Exit, s *Seen)
 	// MaxOutput is what it may say in all, in bytes; 0 is proc.MaxOutput.
@@ -203,9 +205,13 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 	if turn.Again || !p.Baptizes {
 		s.session = turn.Session
 	}
+	var talk func(io.WriteCloser)
+	if call.Talk != nil {
+		talk = func(in io.WriteCloser) { call.Talk(in, s) }
+	}
 	exit, err := p.run(ctx, proc.Spec{
 		Argv: slices.Concat(p.Argv, call.Args), Dir: t.Codebase, Env: r.environment(call),
-		Prompt: turn.Prompt, RunDir: t.Dir, Hold: t.Hold,
+		Prompt: turn.Prompt, Talk: talk, RunDir: t.Dir, Hold: t.Hold,
 		Sandbox: p.Sandbox, Write: t.Write, Hidden: t.Hidden, Home: r.home,
 		Read: slices.Concat(installed(p.Argv), p.Read, call.Read), Reach: slices.Concat(call.Reach, p.Network, agent.Reach(t.Servers)),
 		Started: s.started,
@@ -268,6 +274,9 @@ func (r *running) makeHome() (remove func(), err error) {
 	} else {
 		r.home = filepath.Join(r.task.Dir, "home")
 		err = os.MkdirAll(r.home, 0o700)
+	}
+	if err == nil {
+		err = r.linkLogin()
 	}
 	if err != nil {
 		return remove, sysexit.With(sysexit.IO, fmt.Errorf("make its home: %w", err))

@@ -1,0 +1,100 @@
+// Package acp is any program that speaks the Agent Client Protocol on its standard
+// input and output as an agent: opencode acp, gemini --acp, qwen --acp, cline --acp,
+// goose acp and others.
+//
+// What it asks us for we answer by one rule: reading, searching and thinking are
+// allowed, changing files only where the task writes, anything else not. Files are
+// given below the codebase alone (lib/codebase). The program could do all that
+// without asking: its walls are the sandbox.
+//
+// https://agentclientprotocol.com, version 1 of the protocol.
+package acp
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/agent/session"
+	"tri/lib/codebase"
+	"tri/lib/config"
+)
+
+// cancelTime is what a program has to end its turn when it is told to.
+const cancelTime = time.Second
+
+// Client runs the program. It is safe for concurrent use.
+type Client struct {
+	program session.Program
+}
+
+var (
+	_ agent.Agent = (*Client)(nil)
+	_ agent.Abler = (*Client)(nil)
+)
+
+// New takes the program from cfg.Command. Which model it uses is its own setting:
+// by its arguments, or the variables that `env:` names.
+func New(cfg config.Agent, sandbox string) (*Client, error) {
+	p, err := session.New(cfg, sandbox, "acp", "")
+	if err != nil {
+		return nil, err
+	}
+	p.Baptizes, p.Since = true, session.CostSince
+	return &Client{p}, nil
+}
+
+// Ability is what it can do. Whether a program resumes it says itself when it
+// starts.
+func (c *Client) Ability() agent.Ability { return agent.Ability{Resumes: true, Writes: true} }
+
+// Run starts the program and prompts it. When ctx ends it is told so, and ended.
+func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	tree, err := codebase.Open(t.Codebase, t.Hidden)
+	if err != nil {
+		return agent.Result{SessionID: t.SessionID}, fmt.Errorf("run acp: %w", err)
+	}
+	defer tree.Close()
+	// The program outlives ctx by the moment in which it is told.
+	later, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	if ctx.Err() != nil {
+		end()
+	}
+	var conv *conversation // of the turn under way
+	before := ""
+	res, err := c.program.Run(later, t, func(turn session.Turn) (session.Call, error) {
+		if conv != nil {
+			before = string(conv.s.Text())
+			conv.close()
+		}
+		conv = &conversation{turn: turn, tree: tree, before: before}
+		context.AfterFunc(ctx, func() {
+			conv.cancel()
+			time.AfterFunc(cancelTime, end)
+		})
+		return session.Call{Reach: c.reach(), Talk: conv.begin, Line: conv.line}, nil
+	})
+	if conv != nil {
+		conv.close()
+	}
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("run acp: %w", ctx.Err())
+	}
+	return res, err
+}
+
+// reach is what the program may dial: the addresses in the variables that it sees,
+// since nobody knows which model it uses.
+func (c *Client) reach() []string {
+	var at []string
+	for _, name := range c.program.Env {
+		if value := os.Getenv(name); strings.HasPrefix(value, "http://") || strings.HasPrefix(value, "https://") {
+			at = append(at, agent.Endpoint(value)...)
+		}
+	}
+	return at
+}

@@ -1,0 +1,219 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+
+	"tri/lib/agent"
+	"tri/lib/agent/session"
+	"tri/lib/codebase"
+	"tri/lib/sysexit"
+)
+
+// conversation is one turn: initialize, a session made or gone on with, a prompt.
+type conversation struct {
+	turn   session.Turn
+	tree   *codebase.Tree
+	before string // what was said in the turn before
+
+	mu      sync.Mutex // peer and id are also cancel's
+	peer    *peer
+	id      string             // of the session
+	waiting int                // the number of the request whose answer is next
+	next    func(*heard) error // reads that answer
+	s       *session.Seen
+	loads   bool // it can go on with a session
+	prompts bool // the prompt is sent: what comes is about it
+	thought string
+}
+
+type object = map[string]any
+
+// begin says hello.
+func (c *conversation) begin(in io.WriteCloser, s *session.Seen) {
+	c.mu.Lock()
+	c.peer, c.s = newPeer(in), s
+	c.mu.Unlock()
+	c.ask("initialize", object{
+		"protocolVersion": 1, "clientInfo": object{"name": "tri", "version": "1"},
+		"clientCapabilities": object{"fs": object{"readTextFile": true, "writeTextFile": c.turn.Task.Write}, "terminal": false},
+	}, c.initialized)
+}
+
+// cancel tells the program that its time is up.
+func (c *conversation) cancel() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.peer != nil && c.id != "" {
+		_ = c.peer.notify("session/cancel", object{"sessionId": c.id}) // it is ended in any case
+	}
+}
+
+// ask sends a request and says what reads its answer.
+func (c *conversation) ask(method string, params any, next func(*heard) error) {
+	id, err := c.peer.ask(method, params)
+	c.waiting, c.next = id, next
+	if err != nil {
+		c.fail(err)
+	}
+}
+
+// fail ends the turn.
+func (c *conversation) fail(err error) {
+	c.s.Err = err
+	c.end()
+}
+
+func (c *conversation) end() {
+	c.s.End()
+	c.peer.close()
+}
+
+// close ends what is said to the program.
+func (c *conversation) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.peer != nil {
+		c.peer.close()
+	}
+}
+
+// line reads what the program says.
+func (c *conversation) line(line []byte, s *session.Seen) {
+	var h heard
+	if line[0] != '{' || json.Unmarshal(line, &h) != nil {
+		return // words between the messages: kept in the transcript
+	}
+	switch {
+	case h.Method == "session/update":
+		c.update(h.Params)
+	case h.Method != "" && len(h.ID) > 0:
+		result, err := c.serve(h.Method, h.Params)
+		if err := c.peer.answer(h.ID, result, err); err != nil {
+			c.fail(err)
+		}
+	case h.Method == "" && string(h.ID) == strconv.Itoa(c.waiting) && c.next != nil:
+		next := c.next
+		c.next = nil
+		err := error(nil)
+		if h.Error != nil {
+			err = refused(h.Error)
+		} else {
+			err = next(&h)
+		}
+		if err != nil {
+			c.fail(err)
+		}
+	}
+}
+
+// refused is an error that the program answers with.
+func refused(f *fault) error {
+	if f.Code == needsLogin {
+		return session.Refused(401, f.Error(), "the variables of its key")
+	}
+	return session.Refused(0, f.Error(), "")
+}
+
+func (c *conversation) initialized(h *heard) error {
+	var hello struct {
+		ProtocolVersion   int `json:"protocolVersion"`
+		AgentCapabilities struct {
+			LoadSession bool `json:"loadSession"`
+		} `json:"agentCapabilities"`
+	}
+	if err := json.Unmarshal(h.Result, &hello); err != nil {
+		return agent.Fail(agent.ToolError, fmt.Errorf("its hello: %w", err))
+	}
+	if hello.ProtocolVersion != 1 {
+		return agent.Fail(agent.ToolError, fmt.Errorf("it speaks version %d of the protocol, and we 1", hello.ProtocolVersion))
+	}
+	c.loads = hello.AgentCapabilities.LoadSession
+	open := object{"cwd": c.turn.Task.Codebase, "mcpServers": []object{}}
+	switch {
+	case c.turn.Again && c.loads:
+		open["sessionId"] = c.turn.Session
+		c.ask("session/load", open, func(h *heard) error { return c.opened(c.turn.Session, h) })
+	case c.turn.Again && c.turn.Task.Resume && c.before == "":
+		return sysexit.With(sysexit.Unavailable, agent.ErrNoResume)
+	default:
+		c.ask("session/new", open, func(h *heard) error {
+			var made struct {
+				SessionID string `json:"sessionId"`
+			}
+			if err := json.Unmarshal(h.Result, &made); err != nil || !session.ValidID(made.SessionID) {
+				return agent.Fail(agent.ToolError, errors.New("its new session has no name that can be used"))
+			}
+			return c.opened(made.SessionID, h)
+		})
+	}
+	return nil
+}
+
+// opened prompts the session.
+func (c *conversation) opened(id string, h *heard) error {
+	var models struct {
+		Models struct {
+			Current string `json:"currentModelId"`
+		} `json:"models"`
+	}
+	if json.Unmarshal(h.Result, &models) == nil {
+		c.s.Model = models.Models.Current
+	}
+	c.mu.Lock()
+	c.id = id
+	c.mu.Unlock()
+	c.s.Session(id)
+	c.prompts = true
+	c.ask("session/prompt", object{"sessionId": id, "prompt": []object{{"type": "text", "text": c.prompt()}}}, c.answered)
+	return nil
+}
+
+// prompt is what is said: where a value is sent back to a program that keeps no
+// sessions, all that led to it comes first.
+func (c *conversation) prompt() string {
+	if !c.turn.Again || c.loads {
+		return c.turn.Prompt
+	}
+	return fmt.Sprintf("%s\n\n# What you gave back\n\n%s\n\n%s", c.turn.Task.Prompt, c.before, c.turn.Prompt)
+}
+
+// answered is the end of the turn.
+func (c *conversation) answered(h *heard) error {
+	var end struct {
+		StopReason string `json:"stopReason"`
+		Usage      *struct {
+			Input      int64 `json:"inputTokens"`
+			Output     int64 `json:"outputTokens"`
+			Thought    int64 `json:"thoughtTokens"`
+			CacheRead  int64 `json:"cachedReadTokens"`
+			CacheWrite int64 `json:"cachedWriteTokens"`
+		} `json:"usage"`
+	}
+	if err := json.Unmarshal(h.Result, &end); err != nil {
+		return agent.Fail(agent.ToolError, fmt.Errorf("its answer: %w", err))
+	}
+	if u := end.Usage; u != nil {
+		c.s.Told = true
+		c.s.Usage.InputTokens, c.s.Usage.OutputTokens = u.Input+u.CacheRead+u.CacheWrite, u.Output+u.Thought
+	}
+	if len(c.s.Text()) == 0 {
+		c.s.Say(c.thought) // its last words came before its last tool
+	}
+	switch end.StopReason {
+	case "end_turn":
+		c.end()
+		return nil
+	case "max_tokens", "max_turn_requests":
+		return session.Spent(end.StopReason)
+	case "cancelled":
+		return agent.Fail(agent.Killed, errors.New("its turn was cancelled"))
+	case "refusal":
+		return agent.Fail(agent.Abort, errors.New("it refuses to go on"))
+	}
+	return agent.Fail(agent.Unknown, fmt.Errorf("it stopped for %q", end.StopReason))
+}

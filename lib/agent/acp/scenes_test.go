@@ -1,0 +1,295 @@
+package acp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/codebase"
+	"tri/lib/sysexit"
+)
+
+// program is the test binary as a program that speaks the protocol.
+type program struct{ in *bufio.Reader }
+
+// hear is the next thing that it is told.
+func (p *program) hear() heard {
+	line, err := p.in.ReadString('\n')
+	if err != nil {
+		os.Exit(0)
+	}
+	var h heard
+	if err := json.Unmarshal([]byte(line), &h); err != nil {
+		panic(err)
+	}
+	return h
+}
+
+// note keeps text where the test finds it.
+func (p *program) note(name, text string) {
+	if err := os.WriteFile(filepath.Join(os.Getenv("HOME"), name), []byte(text), 0o600); err != nil {
+		panic(err)
+	}
+}
+
+func (p *program) say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+func (p *program) answer(result string) {
+	p.say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, p.hear().ID, result)
+}
+
+// ask asks the client and gives its answer back, as it came.
+func (p *program) ask(method, params string) string {
+	p.say(`{"jsonrpc":"2.0","id":"ask","method":%q,"params":%s}`, method, params)
+	h := p.hear()
+	if h.Error != nil {
+		return "error: " + h.Error.Error()
+	}
+	return string(h.Result)
+}
+
+// open answers up to the prompt, and gives that back.
+func (p *program) open(loads string) heard {
+	p.answer(`{"protocolVersion":1,"agentCapabilities":{"loadSession":` + loads + `}}`)
+	h := p.hear()
+	p.say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s-1"}}`, h.ID)
+	return p.hear()
+}
+
+func (p *program) end(id json.RawMessage, text, why string) {
+	p.say("%s", chunk("agent_message_chunk", text))
+	p.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":%q}}`, id, why)
+}
+
+const options = `"options":[{"optionId":"always","kind":"allow_always"},{"optionId":"yes","kind":"allow_once"},{"optionId":"no","kind":"reject_once"}]`
+
+var scenes = map[string]func(p *program){
+	"asks": func(p *program) {
+		prompt := p.open("true")
+		var got strings.Builder
+		for _, kind := range []string{"read", "search", "edit", "delete", "execute", "fetch", "other", ""} {
+			fmt.Fprintln(&got, kind, p.ask("session/request_permission", `{"toolCall":{"kind":"`+kind+`","title":"t"},`+options+`}`))
+		}
+		fmt.Fprintln(&got, "no options", p.ask("session/request_permission", `{"toolCall":{"kind":"read"},"options":[]}`))
+		for _, params := range []string{`{"path":"a.txt"}`, `{"path":"a.txt","line":2,"limit":1}`, `{"path":".env"}`, `{"path":"../x"}`, `{"path":".agents/n"}`, `{"path":7}`} {
+			fmt.Fprintln(&got, "read", params, p.ask("fs/read_text_file", params))
+		}
+		for _, path := range []string{"new.txt", "../out.txt", ".git/hooks/x"} {
+			fmt.Fprintln(&got, "write", path, p.ask("fs/write_text_file", `{"path":"`+path+`","content":"made"}`))
+		}
+		fmt.Fprintln(&got, "terminal", p.ask("terminal/create", `{"command":"id"}`))
+		p.note("got", got.String())
+		p.end(prompt.ID, `{"answer":42}`, "end_turn")
+	},
+	"waits": func(p *program) {
+		prompt := p.open("true")
+		p.note("begun", "")
+		h := p.hear()
+		p.note("got", h.Method+string(h.Params))
+		p.end(prompt.ID, "", "cancelled")
+	},
+	"forgets": func(p *program) {
+		prompt := p.open("false")
+		text := `{"answer":42}`
+		if !strings.Contains(string(prompt.Params), "twice as good") {
+			text = `{"answer":"many"}`
+		}
+		p.note("got", string(prompt.Params))
+		p.end(prompt.ID, text, "end_turn")
+	},
+	"last words before a tool": func(p *program) {
+		prompt := p.open("false")
+		p.say("%s", chunk("agent_message_chunk", `{"answer":42}`))
+		p.say(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call","title":"Read a"}}}`)
+		p.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`, prompt.ID)
+	},
+	"old":         func(p *program) { p.answer(`{"protocolVersion":0}`); p.hear() },
+	"no hello":    func(p *program) { p.answer(`"hi"`); p.hear() },
+	"hostile id":  func(p *program) { p.answer(`{"protocolVersion":1}`); p.answer(`{"sessionId":"../../x"}`); p.hear() },
+	"not in":      func(p *program) { p.answer(`{"protocolVersion":1}`); p.refuse(needsLogin, "log in first") },
+	"model fails": func(p *program) { p.refusePrompt(internal, "the model is gone") },
+	"too long":    func(p *program) { p.end(p.open("true").ID, "", "max_tokens") },
+	"refuses":     func(p *program) { p.end(p.open("true").ID, "", "refusal") },
+	"odd":         func(p *program) { p.end(p.open("true").ID, "", "lunch") },
+}
+
+func (p *program) refuse(code int, message string) {
+	p.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, p.hear().ID, code, message)
+	p.hear()
+}
+
+func (p *program) refusePrompt(code int, message string) {
+	p.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, p.open("true").ID, code, message)
+	p.hear()
+}
+
+// scene runs one, and gives back what the program noted.
+func scene(t *testing.T, ctx context.Context, name string, change func(*agent.Task)) (agent.Result, string, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\ntwo\nthree\n"), 0o600), os.WriteFile(filepath.Join(dir, ".env"), []byte("secret"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	task := agent.Task{
+		Prompt: "what?", Codebase: dir, Dir: t.TempDir(), Tools: []string{"Read"}, Schema: []byte(`{}`), Hidden: []string{".agents"},
+		Check: func(v []byte) error {
+			if string(v) != `{"answer":42}` {
+				return errors.New("should be twice as good")
+			}
+			return nil
+		},
+	}
+	if change != nil {
+		change(&task)
+	}
+	res, err := newClient(t, "off", self, "acp-scene", name).Run(ctx, task)
+	got, rerr := os.ReadFile(filepath.Join(task.Dir, "home", "got"))
+	if rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
+		t.Fatal(rerr)
+	}
+	return res, string(got), err
+}
+
+func TestAnswersByTheRule(t *testing.T) {
+	for _, write := range []bool{false, true} {
+		var codebase string
+		res, got, err := scene(t, context.Background(), "asks", func(t *agent.Task) { t.Write, codebase = write, t.Codebase })
+		if err != nil || string(res.Value) != `{"answer":42}` || res.SessionID != "s-1" {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		changes, file := `"no"`, "nothing may be written"
+		if write {
+			changes, file = `"yes"`, "{}"
+		}
+		for _, want := range []string{
+			`read {"outcome":{"optionId":"yes"`, `search {"outcome":{"optionId":"yes"`, `edit {"outcome":{"optionId":` + changes, `delete {"outcome":{"optionId":` + changes,
+			`execute {"outcome":{"optionId":"no"`, `fetch {"outcome":{"optionId":"no"`, `other {"outcome":{"optionId":"no"`, "\n {\"outcome\":{\"optionId\":\"no\"",
+			`no options {"outcome":{"outcome":"cancelled"`, `{"path":"a.txt"} {"content":"one\ntwo\nthree\n"}`, `"limit":1} {"content":"two\n"}`,
+			`{"path":".env"} error: `, `{"path":"../x"} error: `, `{"path":".agents/n"} error: `, `{"path":7} error: `, "terminal error: ",
+			"write new.txt " + map[bool]string{true: file, false: "error: " + file}[write], "write ../out.txt error: ", "write .git/hooks/x error: ",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("write %v: %q is not in\n%s", write, want, got)
+			}
+		}
+		if strings.Contains(got, "secret") {
+			t.Error("a secret was read")
+		}
+		if text, err := os.ReadFile(filepath.Join(codebase, "new.txt")); (err == nil && string(text) == "made") != write {
+			t.Errorf("write %v: %q, %v", write, text, err)
+		}
+	}
+}
+
+func TestTellsThatTimeIsUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	_, got, err := scene(t, ctx, "waits", func(task *agent.Task) {
+		go func() {
+			for ctx.Err() == nil {
+				if _, err := os.Stat(filepath.Join(task.Dir, "home", "begun")); err == nil {
+					cancel()
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		}()
+	})
+	if !errors.Is(err, context.Canceled) || !strings.HasPrefix(got, "session/cancel") || !strings.Contains(got, `"s-1"`) {
+		t.Errorf("told %q, %v", got, err)
+	}
+}
+
+// A program that keeps no sessions is told everything again, and cannot resume.
+func TestForgets(t *testing.T) {
+	res, got, err := scene(t, context.Background(), "forgets", nil)
+	if err != nil || string(res.Value) != `{"answer":42}` || res.Usage.Turns != 2 || !res.Usage.TokensUnknown || res.Usage.CostUSD != nil {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	for _, want := range []string{"what?", `{\"answer\":\"many\"}`, "twice as good"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+	_, _, err = scene(t, context.Background(), "forgets", func(t *agent.Task) { t.Resume, t.SessionID = true, "s-1" })
+	if !errors.Is(err, agent.ErrNoResume) {
+		t.Errorf("resume: %v", err)
+	}
+}
+
+func TestLastWords(t *testing.T) {
+	if res, _, err := scene(t, context.Background(), "last words before a tool", nil); err != nil || string(res.Value) != `{"answer":42}` {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	for _, tt := range []struct {
+		name, kind string
+		status     int
+		want       string
+	}{
+		{"old", agent.ToolError, sysexit.Unavailable, "version 0"},
+		{"no hello", agent.ToolError, sysexit.Unavailable, "its hello"},
+		{"hostile id", agent.ToolError, sysexit.Unavailable, "no name that can be used"},
+		{"not in", agent.ToolError, sysexit.Config, "log in first"},
+		{"model fails", agent.ToolError, sysexit.Unavailable, "the model is gone"},
+		{"too long", agent.Timeout, sysexit.Unavailable, "max_tokens"},
+		{"refuses", agent.Abort, sysexit.Unavailable, "refuses"},
+		{"odd", agent.Unknown, sysexit.Unavailable, "lunch"},
+	} {
+		_, _, err := scene(t, context.Background(), tt.name, nil)
+		if status, _ := sysexit.Of(err); err == nil || status != tt.status || agent.FailureKind(err) != tt.kind || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: status %d, kind %s, %v", tt.name, status, agent.FailureKind(err), err)
+		}
+	}
+}
+
+// Whatever a program asks, it gets an answer and nothing outside the codebase.
+func FuzzServe(f *testing.F) {
+	dir := f.TempDir()
+	outside := filepath.Join(filepath.Dir(dir), "outside")
+	if err := os.WriteFile(outside, []byte("outside"), 0o600); err != nil {
+		f.Fatal(err)
+	}
+	tree, err := codebase.Open(dir, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { tree.Close() })
+	for _, seed := range [][2]string{
+		{"fs/read_text_file", `{"path":"../outside","line":-1,"limit":-1}`}, {"fs/write_text_file", `{"path":"../outside","content":"x"}`},
+		{"session/request_permission", `{"options":[{}]}`}, {"fs/read_text_file", `[]`},
+	} {
+		f.Add(seed[0], []byte(seed[1]))
+	}
+	f.Fuzz(func(t *testing.T, method string, params []byte) {
+		if bytes.Contains(params, []byte("content")) && len(params) > 1<<10 {
+			return
+		}
+		c := &conversation{tree: tree}
+		c.turn.Task.Write = true
+		if method == "session/request_permission" {
+			return // it tells an event, for which it needs a run
+		}
+		result, _ := c.serve(method, params)
+		if o, ok := result.(object); ok && o["content"] == "outside" {
+			t.Errorf("%s %q read outside", method, params)
+		}
+		if text, err := os.ReadFile(outside); err != nil || string(text) != "outside" {
+			t.Fatalf("%s %q wrote outside: %q, %v", method, params, text, err)
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package acp
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"tri/lib/codebase"
+)
+
+// update is something that the program does. What it tells before the prompt is an
+// old session's.
+func (c *conversation) update(params json.RawMessage) {
+	var p struct {
+		Update struct {
+			Kind    string          `json:"sessionUpdate"`
+			Content json.RawMessage `json:"content"`
+			Title   string          `json:"title"`
+			Tool    string          `json:"kind"`
+			Input   json.RawMessage `json:"rawInput"`
+			Cost    *struct {
+				Amount   float64 `json:"amount"`
+				Currency string  `json:"currency"`
+			} `json:"cost"`
+		} `json:"update"`
+	}
+	if !c.prompts || c.s.Ended() || json.Unmarshal(params, &p) != nil {
+		return
+	}
+	u := p.Update
+	switch u.Kind {
+	case "agent_message_chunk":
+		c.s.Add(words(u.Content))
+	case "agent_thought_chunk":
+		c.s.Thought(words(u.Content))
+	case "tool_call":
+		if text := string(c.s.Text()); text != "" {
+			c.s.Thought(text)
+			c.thought = text
+			c.s.Say("")
+		}
+		c.s.Tool(tool(u.Tool), strings.TrimSpace(u.Title))
+	case "usage_update":
+		if u.Cost != nil && u.Cost.Currency == "USD" {
+			c.s.Usage.CostUSD = &u.Cost.Amount
+		}
+	}
+}
+
+// words are those of a block of content.
+func words(content json.RawMessage) string {
+	var block struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(content, &block) != nil || block.Type != "text" {
+		return ""
+	}
+	return block.Text
+}
+
+func tool(kind string) string {
+	if kind == "" {
+		return "other"
+	}
+	return kind
+}
+
+// serve answers a request of the program.
+func (c *conversation) serve(method string, params json.RawMessage) (any, error) {
+	switch method {
+	case "session/request_permission":
+		return c.permit(params)
+	case "fs/read_text_file":
+		return c.read(params)
+	case "fs/write_text_file":
+		return c.write(params)
+	}
+	return nil, &fault{Code: unknownMethod, Message: "there is no " + method}
+}
+
+// Kinds of tool that only read, and that change files.
+var (
+	reads   = []string{"read", "search", "think"}
+	changes = []string{"edit", "delete", "move"}
+)
+
+// permit answers by the rule, once where that is offered. A tool that does not say
+// what it does may not.
+func (c *conversation) permit(params json.RawMessage) (any, error) {
+	var p struct {
+		ToolCall struct {
+			Kind  string `json:"kind"`
+			Title string `json:"title"`
+		} `json:"toolCall"`
+		Options []struct {
+			ID   string `json:"optionId"`
+			Kind string `json:"kind"`
+		} `json:"options"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, &fault{Code: badParams, Message: err.Error()}
+	}
+	kind := p.ToolCall.Kind
+	want := []string{"reject_once", "reject_always"}
+	if slices.Contains(reads, kind) || c.turn.Task.Write && slices.Contains(changes, kind) {
+		want = []string{"allow_once", "allow_always"}
+	} else {
+		c.s.Milestone("not allowed: " + tool(kind) + " " + p.ToolCall.Title)
+	}
+	for _, w := range want {
+		for _, o := range p.Options {
+			if o.Kind == w {
+				return object{"outcome": object{"outcome": "selected", "optionId": o.ID}}, nil
+			}
+		}
+	}
+	return object{"outcome": object{"outcome": "cancelled"}}, nil
+}
+
+func (c *conversation) read(params json.RawMessage) (any, error) {
+	var p struct {
+		Path  string `json:"path"`
+		Line  int    `json:"line"`
+		Limit *int   `json:"limit"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, &fault{Code: badParams, Message: err.Error()}
+	}
+	text, err := c.tree.ReadFile(p.Path)
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.SplitAfter(strings.ToValidUTF8(string(text), "\uFFFD"), "\n")
+	lines = lines[min(max(p.Line-1, 0), len(lines)):]
+	if p.Limit != nil {
+		lines = lines[:min(max(*p.Limit, 0), len(lines))]
+	}
+	content := strings.Join(lines, "")
+	if len(content) > 4*codebase.MaxText {
+		return nil, &fault{Code: internal, Message: "too long: ask for some of its lines"}
+	}
+	return object{"content": content}, nil
+}
+
+func (c *conversation) write(params json.RawMessage) (any, error) {
+	var p struct {
+		Path    string `json:"path"`
+		Content string `json:"content"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, &fault{Code: badParams, Message: err.Error()}
+	}
+	if !c.turn.Task.Write {
+		return nil, &fault{Code: internal, Message: "nothing may be written in this run"}
+	}
+	if err := c.tree.WriteFile(p.Path, []byte(p.Content)); err != nil {
+		return nil, err
+	}
+	return object{}, nil
+}

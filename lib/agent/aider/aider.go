@@ -1,0 +1,134 @@
+// Package aider is the program aider as an agent: `aider --message-file`. It cannot
+// be installed where this was written: what is said of it here is what its manual
+// says, and it was run against programs that print such text.
+//
+//   - it prints plain text, with lines about itself around the answer;
+//   - it ends with status 0 when its model fails: the text tells it;
+//   - tokens are told in rounded figures, so they are unknown; the cost of the
+//     session is told;
+//   - it reads its settings from the codebase, unless files are named;
+//   - it answers from the files that it thinks of, and runs no commands.
+//
+// https://aider.chat/docs/scripting.html, https://aider.chat/docs/config/options.html
+package aider
+
+import (
+	"context"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"tri/lib/agent"
+	"tri/lib/agent/proc"
+	"tri/lib/agent/session"
+	"tri/lib/config"
+)
+
+// credentials may pass when the configuration names no variables.
+var credentials = []string{"OPENAI_API_KEY", "OPENAI_API_BASE", "ANTHROPIC_API_KEY", "ANTHROPIC_API_BASE"}
+
+// always are arguments of every run: nobody is asked, nothing is committed, fetched
+// or reported.
+var always = []string{
+	"--yes-always", "--no-stream", "--no-pretty", "--no-fancy-input", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore",
+	"--no-check-update", "--no-show-release-notes", "--no-analytics", "--no-suggest-shell-commands", "--no-detect-urls",
+	"--no-show-model-warnings", "--no-auto-lint", "--no-auto-test",
+}
+
+// unseen are files that it leaves out, in the words of gitignore.
+const unseen = ".env*\n*.pem\n*.key\nid_rsa*\n.netrc\n.git/\n"
+
+// Client runs the program. It is safe for concurrent use.
+type Client struct{ program session.Program }
+
+var (
+	_ agent.Agent = (*Client)(nil)
+	_ agent.Abler = (*Client)(nil)
+)
+
+// New takes program, model and environment from cfg.
+func New(cfg config.Agent, sandbox string) (*Client, error) {
+	p, err := session.New(cfg, sandbox, "aider", "aider", credentials...)
+	if err != nil {
+		return nil, err
+	}
+	p.Forgets = true
+	return &Client{p}, nil
+}
+
+// Ability is what the program can do.
+func (c *Client) Ability() agent.Ability { return agent.Ability{Writes: true, Cost: true} }
+
+// Run runs the program in the codebase.
+func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	return c.program.Run(ctx, t, c.call)
+}
+
+func (c *Client) call(t session.Turn) (session.Call, error) {
+	call := session.Call{Reach: c.reach(), Line: line, Exit: exit}
+	files := map[string]string{
+		"--message-file": t.Prompt, "--config": "", "--env-file": "", "--aiderignore": unseen + strings.Join(t.Task.Hidden, "\n") + "\n",
+	}
+	call.Args = append([]string{}, always...)
+	for _, option := range []string{"--message-file", "--config", "--env-file", "--aiderignore"} {
+		name, err := t.Write(filepath.Join("aider", strings.TrimPrefix(option, "--")), []byte(files[option]))
+		if err != nil {
+			return call, err
+		}
+		call.Args = append(call.Args, option, name)
+	}
+	call.Args = append(call.Args, "--chat-history-file", filepath.Join(t.Home, "aider", "chat.md"), "--input-history-file", filepath.Join(t.Home, "aider", "input"))
+	if !t.Task.Write {
+		call.Args = append(call.Args, "--chat-mode", "ask", "--dry-run")
+	}
+	if c.program.Model != "" {
+		call.Args = append(call.Args, "--model", c.program.Model)
+	}
+	return call, nil
+}
+
+// reach is where the models of its usual keys are.
+func (c *Client) reach() []string {
+	return append(c.program.Endpoint("https://api.openai.com", "OPENAI_API_BASE"), c.program.Endpoint("https://api.anthropic.com", "ANTHROPIC_API_BASE")...)
+}
+
+var (
+	// about are lines of the program about itself.
+	about = regexp.MustCompile(`^(Aider v\d|Main model: |Model: |Weak model: |Editor model: |Git repo: |Repo-map: |Added .* to the chat|Use /help |Cost estimates|Dropping |Warning for |Did not apply)`)
+	spent = regexp.MustCompile(`^Tokens: .* sent, .* received\.(?: Cost: \$[0-9.]+ message, \$([0-9.]+) session\.)?`)
+	wrong = regexp.MustCompile(`^litellm\.(\w+?)(?:Error|Exception)?: `)
+)
+
+// statuses are the endpoint's answers by the name that the program gives them.
+var statuses = map[string]int{
+	"Authentication": 401, "PermissionDenied": 403, "NotFound": 404, "RateLimit": 429, "BadRequest": 400, "ContextWindowExceeded": 400,
+	"InternalServer": 500, "ServiceUnavailable": 503, "APIConnection": 0, "Timeout": 504,
+}
+
+func line(line []byte, s *session.Seen) {
+	text := string(line)
+	switch {
+	case spent.MatchString(text):
+		if usd, err := strconv.ParseFloat(spent.FindStringSubmatch(text)[1], 64); err == nil {
+			s.Usage.CostUSD = &usd
+		}
+		s.Milestone(text)
+	case wrong.MatchString(text):
+		s.Milestone(text)
+		s.Err = session.Refused(statuses[wrong.FindStringSubmatch(text)[1]], text, "OPENAI_API_KEY or ANTHROPIC_API_KEY")
+	case about.MatchString(text):
+		s.Milestone(text)
+	default:
+		s.Add(text + "\n")
+	}
+}
+
+func exit(e proc.Exit, s *session.Seen) {
+	if s.Err != nil && len(strings.TrimSpace(string(s.Text()))) > 0 && e.Status == 0 {
+		s.Err = nil // it was tried again, and answered
+	}
+	if e.Status == 0 && !e.Flooded {
+		s.End()
+	}
+}

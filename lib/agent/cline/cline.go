@@ -1,0 +1,173 @@
+// Package cline is the program cline as an agent: `cline --json`. What it does and
+// does not do was learnt from version 3.0.65 against a scripted model
+// (scripts/peers/cline repeats that):
+//
+//   - it reads standard input only where that is a pipe, and only beside an
+//     argument of several words;
+//   - it cannot go on with a session and print JSON: --id is refused there;
+//   - without approval of everything even reading is denied, and the run aborted:
+//     so everything is approved, in the mode `plan` for who only reads, which has
+//     a shell all the same: what it may do is the sandbox's to say;
+//   - its run ends with status 0 when it was aborted: finishReason decides;
+//   - a cost of 0 is one that it does not know;
+//   - it leaves a server of its own behind, which ends with the run.
+package cline
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+
+	"tri/lib/agent"
+	"tri/lib/agent/session"
+	"tri/lib/config"
+)
+
+// Client runs the program. It is safe for concurrent use.
+type Client struct{ program session.Program }
+
+var (
+	_ agent.Agent = (*Client)(nil)
+	_ agent.Abler = (*Client)(nil)
+)
+
+// New takes program and model from cfg. Provider and key are in the file
+// providers.json that `cline auth` makes (~/.cline/data/settings): name it under
+// `read:`.
+func New(cfg config.Agent, sandbox string) (*Client, error) {
+	p, err := session.New(cfg, sandbox, "cline", "cline")
+	if err != nil {
+		return nil, err
+	}
+	p.Forgets, p.LoginAt = true, ".cline/data/settings/providers.json"
+	return &Client{p}, nil
+}
+
+// Ability is what the program can do.
+func (c *Client) Ability() agent.Ability { return agent.Ability{Writes: true, Cost: true} }
+
+// Run runs the program in the codebase.
+func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	return c.program.Run(ctx, t, c.call)
+}
+
+// told is the argument beside which it reads standard input.
+const told = "The task stands on standard input."
+
+func (c *Client) call(t session.Turn) (session.Call, error) {
+	provider, reach := c.provider()
+	call := session.Call{
+		Args: []string{"--json", "--auto-approve", "true", "--retries", "3"}, Set: []string{"NO_COLOR=1"},
+		Reach: reach, Line: line,
+		Talk: func(in io.WriteCloser, _ *session.Seen) {
+			go func() {
+				_, _ = io.WriteString(in, t.Prompt) // who does not read it says so by its exit
+				_ = in.Close()
+			}()
+		},
+	}
+	if !t.Task.Write {
+		call.Args = append(call.Args, "--plan")
+	}
+	if provider != "" {
+		call.Args = append(call.Args, "--provider", provider)
+	}
+	if c.program.Model != "" {
+		call.Args = append(call.Args, "--model", c.program.Model)
+	}
+	call.Args = append(call.Args, told)
+	return call, nil
+}
+
+// endpoints are where the models of usual providers are.
+var endpoints = map[string]string{
+	"anthropic": "https://api.anthropic.com", "openai-native": "https://api.openai.com", "openrouter": "https://openrouter.ai",
+	"gemini": "https://generativelanguage.googleapis.com", "cline": "https://api.cline.bot",
+}
+
+// provider is what the login says: which provider, and where it is.
+func (c *Client) provider() (name string, reach []string) {
+	var login struct {
+		Last      string `json:"lastUsedProvider"`
+		Providers map[string]struct {
+			Settings struct {
+				BaseURL string `json:"baseUrl"`
+			} `json:"settings"`
+		} `json:"providers"`
+	}
+	text, err := os.ReadFile(c.program.Login())
+	if err != nil || json.Unmarshal(text, &login) != nil || !session.ValidID(login.Last) {
+		return "", agent.Endpoint(endpoints["cline"])
+	}
+	at := login.Providers[login.Last].Settings.BaseURL
+	if at == "" {
+		at = endpoints[login.Last]
+	}
+	return login.Last, agent.Endpoint(at)
+}
+
+// event is what is read of a line.
+type event struct {
+	Type    string `json:"type"`
+	Message string `json:"message"` // of error
+	Event   struct {
+		Type        string          `json:"type"`
+		ContentType string          `json:"contentType"`
+		Text        string          `json:"text"`
+		ToolName    string          `json:"toolName"`
+		Input       json.RawMessage `json:"input"`
+	} `json:"event"` // of agent_event
+
+	FinishReason string `json:"finishReason"` // of run_result
+	Iterations   int    `json:"iterations"`
+	Text         string `json:"text"`
+	Usage        *struct {
+		Input  int64   `json:"inputTokens"`
+		Output int64   `json:"outputTokens"`
+		Cost   float64 `json:"totalCost"`
+	} `json:"usage"`
+	Model struct {
+		ID string `json:"id"`
+	} `json:"model"`
+}
+
+func line(line []byte, s *session.Seen) {
+	var e event
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	switch e.Type {
+	case "error":
+		s.Err = session.Refused(0, e.Message, "")
+	case "agent_event":
+		switch {
+		case e.Event.Type == "content_start" && e.Event.ContentType == "tool":
+			s.Tool(e.Event.ToolName, session.On(e.Event.Input))
+		case e.Event.Type == "content_end" && e.Event.ContentType != "tool":
+			s.Thought(e.Event.Text)
+		}
+	case "run_result":
+		s.Err = nil
+		e.result(s)
+	}
+}
+
+func (e *event) result(s *session.Seen) {
+	s.Model, s.Usage.Turns = e.Model.ID, e.Iterations
+	if u := e.Usage; u != nil && u.Input+u.Output > 0 {
+		s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = u.Input, u.Output, true
+		if u.Cost > 0 {
+			s.Usage.CostUSD = &u.Cost
+		}
+	}
+	s.Say(e.Text)
+	switch e.FinishReason {
+	case "completed":
+	case "max_iterations", "mistake_limit":
+		s.Err = session.Spent(e.FinishReason)
+	default:
+		s.Err = session.Refused(0, e.FinishReason+": "+e.Text, "")
+	}
+	s.End()
+}

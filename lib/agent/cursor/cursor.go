@@ -1,0 +1,131 @@
+// Package cursor is Cursor's command line agent as an agent: `agent -p` with its
+// stream of JSON lines. It cannot be installed where this was written: what is said
+// of it here is what its manual says, and it was run against programs that print
+// the manual's lines.
+//
+//   - a failure has no line of its own: status and standard error tell it;
+//   - it tells neither tokens nor cost;
+//   - in the mode `ask` it only reads.
+//
+// https://cursor.com/docs/cli/reference/output-format,
+// https://cursor.com/docs/cli/reference/permissions
+package cursor
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"tri/lib/agent"
+	"tri/lib/agent/proc"
+	"tri/lib/agent/session"
+	"tri/lib/config"
+	"tri/lib/sysexit"
+)
+
+// Client runs the program. It is safe for concurrent use.
+type Client struct{ program session.Program }
+
+var (
+	_ agent.Agent = (*Client)(nil)
+	_ agent.Abler = (*Client)(nil)
+)
+
+// New takes program, model and environment from cfg.
+func New(cfg config.Agent, sandbox string) (*Client, error) {
+	p, err := session.New(cfg, sandbox, "cursor", "agent", "CURSOR_API_KEY")
+	if err != nil {
+		return nil, err
+	}
+	p.Baptizes = true
+	return &Client{p}, nil
+}
+
+// Ability is what the program can do.
+func (c *Client) Ability() agent.Ability { return agent.Ability{Resumes: true, Writes: true} }
+
+// Run runs the program in the codebase.
+func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	return c.program.Run(ctx, t, c.call)
+}
+
+func (c *Client) call(t session.Turn) (session.Call, error) {
+	messages := &session.Messages{Variables: "CURSOR_API_KEY"}
+	call := session.Call{
+		Reach: []string{"api2.cursor.sh:443", "api5.cursor.sh:443"},
+		Line: func(line []byte, s *session.Seen) {
+			tool(line, s)
+			messages.Line(line, s)
+		},
+		Exit: exit,
+	}
+	text, err := json.Marshal(map[string]any{"version": 1, "editor": map[string]bool{"vimMode": false}, "permissions": permissions(t.Task)})
+	if err != nil {
+		return call, sysexit.With(sysexit.Software, err)
+	}
+	if _, err := t.Write(".cursor/cli-config.json", text); err != nil {
+		return call, err
+	}
+	call.Args = []string{"-p", "--output-format", "stream-json"}
+	if t.Task.Write {
+		call.Args = append(call.Args, "--force") // what the permissions deny stays denied
+	} else {
+		call.Args = append(call.Args, "--mode", "ask")
+	}
+	if c.program.Model != "" {
+		call.Args = append(call.Args, "--model", c.program.Model)
+	}
+	if t.Again {
+		call.Args = append(call.Args, "--resume", t.Session)
+	}
+	return call, nil
+}
+
+// permissions are the program's own rules.
+func permissions(t agent.Task) map[string][]string {
+	allow, deny := []string{"Read(**)"}, []string{"Read(**/.env*)", "Read(**/*.pem)", "Read(**/*.key)", "Read(**/.git/**)"}
+	for _, name := range t.Hidden {
+		deny = append(deny, "Read("+name+"/**)", "Write("+name+"/**)")
+	}
+	if t.Write {
+		allow = append(allow, "Write(**)")
+	} else {
+		deny = append(deny, "Write(**)")
+	}
+	commands := session.Commands(t)
+	for _, command := range commands {
+		allow = append(allow, "Shell("+command+")")
+	}
+	if commands == nil {
+		deny = append(deny, "Shell(**)")
+	}
+	return map[string][]string{"allow": allow, "deny": deny}
+}
+
+// tool reads the lines that only this program has: {"type":"tool_call",
+// "subtype":"started","tool_call":{"readToolCall":{"args":{…}}}}.
+func tool(line []byte, s *session.Seen) {
+	var m struct {
+		Type     string `json:"type"`
+		Subtype  string `json:"subtype"`
+		ToolCall map[string]struct {
+			Args json.RawMessage `json:"args"`
+		} `json:"tool_call"`
+	}
+	if json.Unmarshal(line, &m) != nil || m.Type != "tool_call" || m.Subtype != "started" {
+		return
+	}
+	for name, call := range m.ToolCall {
+		s.Tool(strings.TrimSuffix(name, "ToolCall"), session.On(call.Args))
+	}
+}
+
+var unauthorized = regexp.MustCompile(`(?i)not logged in|authentication|unauthori[sz]ed|invalid api key|\b401\b`)
+
+// exit reads a failure: only standard error tells it.
+func exit(e proc.Exit, s *session.Seen) {
+	if e.Status != 0 && !e.Stopped && !s.Ended() && unauthorized.MatchString(e.Stderr) {
+		s.Err = session.Refused(401, e.Stderr, "CURSOR_API_KEY")
+	}
+}

@@ -1,0 +1,56 @@
+package cursor
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/agent/agenttest"
+	"tri/lib/agent/session"
+	"tri/lib/config"
+)
+
+func newClient(t *testing.T, argv []string, sandbox string) *Client {
+	t.Helper()
+	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, sandbox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.program.Linger, c.program.Grace = 100*time.Millisecond, 100*time.Millisecond
+	return c
+}
+
+func text(s string) string {
+	words, _ := json.Marshal(s) // a string always can be
+	return string(words)
+}
+
+func TestConformance(t *testing.T) {
+	agenttest.Run(t, agenttest.Suite{
+		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "off") },
+		Walled: func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "required") },
+		Say: func(said string) string {
+			return `{"type":"system","subtype":"init","apiKeySource":"env","session_id":"c6b62c6f-7ead-4fd6-9922-e952131177ff","model":"m","permissionMode":"default"}` + "\n" +
+				`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"hm"}]},"session_id":"c6b62c6f-7ead-4fd6-9922-e952131177ff"}` + "\n" +
+				fmt.Sprintf(`{"type":"result","subtype":"success","duration_ms":12,"is_error":false,"result":%s,"session_id":"c6b62c6f-7ead-4fd6-9922-e952131177ff"}`, text(said)) + "\n"
+		},
+		Act: func(thought, tool, file string) string {
+			return fmt.Sprintf(`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":%s}]}}`, text(thought)) + "\n" +
+				fmt.Sprintf(`{"type":"tool_call","subtype":"started","call_id":"t1","tool_call":{"%sToolCall":{"args":{"path":%s}}}}`, tool, text(file)) + "\n"
+		},
+	})
+}
+
+// Whatever a program prints, it is no more than a line that is passed over.
+func FuzzLine(f *testing.F) {
+	f.Add([]byte(`{"type":"tool_call","subtype":"started","tool_call":{"x":null}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) == 0 {
+			return // never handed on
+		}
+		s := new(session.Seen)
+		tool(b, s)
+	})
+}

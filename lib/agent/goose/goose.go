@@ -1,0 +1,153 @@
+// Package goose is the program goose as an agent: `goose run -i -` with its stream
+// of JSON lines. It cannot be installed where this was written: what is said of it
+// here is what its manual and its source say, and it was run against programs that
+// print such lines.
+//
+//   - without --quiet there are sentences between the lines;
+//   - words come in pieces of one message;
+//   - older versions tell the tokens as one figure, which is not enough to know
+//     them; none tells a cost;
+//   - its own tools are a shell and an editor that cannot be narrowed to reading:
+//     what it may do is the sandbox's to say.
+//
+// https://block.github.io/goose/docs/guides/goose-cli-commands
+package goose
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"tri/lib/agent"
+	"tri/lib/agent/session"
+	"tri/lib/config"
+)
+
+// credentials may pass when the configuration names no variables.
+var credentials = []string{
+	"GOOSE_PROVIDER", "GOOSE_MODEL", "ANTHROPIC_API_KEY", "ANTHROPIC_HOST", "OPENAI_API_KEY", "OPENAI_HOST", "OLLAMA_HOST",
+}
+
+// set holds for every run: nobody is asked, no keyring, no reports home.
+var set = []string{"GOOSE_MODE=auto", "GOOSE_DISABLE_KEYRING=1", "GOOSE_TELEMETRY_ENABLED=false", "NO_COLOR=1"}
+
+// Client runs the program. It is safe for concurrent use.
+type Client struct{ program session.Program }
+
+var (
+	_ agent.Agent = (*Client)(nil)
+	_ agent.Abler = (*Client)(nil)
+)
+
+// New takes program, model and environment from cfg. Which provider it uses is the
+// variable GOOSE_PROVIDER's to say.
+func New(cfg config.Agent, sandbox string) (*Client, error) {
+	p, err := session.New(cfg, sandbox, "goose", "goose", credentials...)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{p}, nil
+}
+
+// Ability is what the program can do.
+func (c *Client) Ability() agent.Ability { return agent.Ability{Resumes: true, Writes: true} }
+
+// Run runs the program in the codebase.
+func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	return c.program.Run(ctx, t, c.call)
+}
+
+func (c *Client) call(t session.Turn) (session.Call, error) {
+	r := &reader{}
+	call := session.Call{Set: set, Reach: c.reach(), Line: r.line}
+	call.Args = []string{"run", "-i", "-", "--quiet", "--output-format", "stream-json", "--with-builtin", "developer"}
+	if t.Session != "" {
+		call.Args = append(call.Args, "--name", t.Session)
+	}
+	if t.Again {
+		call.Args = append(call.Args, "--resume")
+	}
+	if t.Task.MaxTurns > 0 {
+		call.Args = append(call.Args, "--max-turns", strconv.Itoa(t.Task.MaxTurns))
+	}
+	if c.program.Model != "" {
+		call.Set = append([]string{"GOOSE_MODEL=" + c.program.Model}, call.Set...)
+	}
+	return call, nil
+}
+
+// reach is where the model of the provider is.
+func (c *Client) reach() []string {
+	switch c.program.Variable("GOOSE_PROVIDER") {
+	case "anthropic":
+		return c.program.Endpoint("https://api.anthropic.com", "ANTHROPIC_HOST")
+	case "ollama":
+		return c.program.Endpoint("http://localhost:11434", "OLLAMA_HOST")
+	}
+	return c.program.Endpoint("https://api.openai.com", "OPENAI_HOST")
+}
+
+// event is what is read of a line.
+type event struct {
+	Type    string `json:"type"`
+	Error   string `json:"error"` // of error
+	Input   *int64 `json:"input_tokens"`
+	Output  *int64 `json:"output_tokens"`
+	Message struct {
+		ID      string `json:"id"`
+		Role    string `json:"role"`
+		Content []struct {
+			Type     string `json:"type"`
+			Text     string `json:"text"`
+			Thinking string `json:"thinking"`
+			ToolCall struct {
+				Value struct {
+					Name      string          `json:"name"`
+					Arguments json.RawMessage `json:"arguments"`
+				} `json:"value"`
+			} `json:"toolCall"`
+		} `json:"content"`
+	} `json:"message"`
+}
+
+// reader reads the lines of one turn.
+type reader struct{ id string } // of the message whose words are being told
+
+func (r *reader) line(line []byte, s *session.Seen) {
+	var e event
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	switch e.Type {
+	case "message":
+		if e.Message.Role == "assistant" {
+			r.message(&e, s)
+		}
+	case "error":
+		s.Err = session.Refused(0, e.Error, "")
+		s.End()
+	case "complete":
+		if e.Input != nil && e.Output != nil {
+			s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = *e.Input, *e.Output, true
+		}
+		s.End()
+	}
+}
+
+func (r *reader) message(e *event, s *session.Seen) {
+	for _, part := range e.Message.Content {
+		switch part.Type {
+		case "text":
+			if e.Message.ID != r.id || e.Message.ID == "" {
+				s.Say("") // a new message: what came before were not the last words
+				r.id = e.Message.ID
+			}
+			s.Add(part.Text)
+		case "thinking":
+			s.Thought(part.Thinking)
+		case "toolRequest":
+			s.Thought(string(s.Text()))
+			s.Tool(part.ToolCall.Value.Name, session.On(part.ToolCall.Value.Arguments))
+		}
+	}
+}

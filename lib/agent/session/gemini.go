@@ -1,0 +1,48 @@
+package session
+
+import "tri/lib/agent"
+
+// Gemini is the settings that Gemini CLI and its fork Qwen Code have in common:
+// those for the tools and the tool servers of a turn. names are what the program
+// calls the abilities.
+func Gemini(t Turn, names map[string][]string) map[string]any {
+	servers := Servers(t.Task.Servers, func(name string) string { return "$" + name })
+	allowed := []string{"-"} // none
+	for _, s := range t.Task.Servers {
+		to := servers[s.Name]
+		if url, ok := to["url"]; ok {
+			delete(to, "url")
+			to["httpUrl"] = url
+		}
+		to["includeTools"], to["trust"] = s.Tools, true
+		allowed = append(allowed, s.Name)
+	}
+	return map[string]any{
+		"privacy":    map[string]any{"usageStatisticsEnabled": false},
+		"telemetry":  map[string]any{"enabled": false},
+		"tools":      map[string]any{"core": Tools(t, names), "allowed": geminiShell(t.Task)},
+		"mcpServers": servers,
+		"mcp":        map[string]any{"allowed": allowed},
+	}
+}
+
+// geminiShell are the commands that need no asking: there is nobody to ask.
+func geminiShell(t agent.Task) []string {
+	allowed := []string{}
+	for _, command := range Commands(t) {
+		allowed = append(allowed, "run_shell_command("+command+")")
+	}
+	return allowed
+}
+
+// Named are the arguments with the session's name, as Claude Code and those who
+// follow it have them.
+func (t Turn) Named() []string {
+	switch {
+	case t.Again:
+		return []string{"--resume", t.Session}
+	case t.Session != "":
+		return []string{"--session-id", t.Session}
+	}
+	return nil
+}
