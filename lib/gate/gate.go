@@ -83,34 +83,7 @@ const idLength = 6
 
 // Items returns what waits, oldest first and numbered, and behind it what can be
 // undone or is being posted.
-func (g *Gate) Items() ([]*Item, error) {
-	state, err := g.fold()
-	if err != nil {
-		return nil, err
-	}
-	var items []*Item
-	for t, err := range thread.Open(g.Home) {
-		if err != nil {
-			return nil, err
-		}
-		if t.Status != thread.PendingUser {
-			continue
-		}
-		if it := g.item(t, state.Standing(t.Key)); it != nil {
-			items = append(items, it)
-		}
-	}
-	entries, err := outbox.Open(g.Home)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		if e.State == outbox.Parked {
-			items = append(items, g.parked(e))
-		}
-	}
-	return number(items), nil
-}
+func (g *Gate) Items() ([]*Item, error) { return newReader(g).items() }
 
 func (g *Gate) fold() (*decision.State, error) {
 	state := decision.NewState(decision.PolicyOf(g.Config))
