@@ -11,6 +11,9 @@ import (
 // is no acknowledgement (triage §3.2).
 const maxAck = 30
 
+// maxCovered is how long it can be, in bytes, where all its words acknowledge.
+const maxCovered = 80
+
 // The fixed reasons, by number; those of phrases and patterns come behind.
 const (
 	whyMention = iota
@@ -157,7 +160,7 @@ func (c *Classifier) judgeAck(body []byte, t *text, v *verdict) {
 		v.nameAck = !v.phrase && isName(t.words[0]) && (len(t.words) == 1 && t.emoji || len(t.words) > 1 && c.lex.covers(t.words[1:], ack|more, ack)) && isShort(body)
 		return
 	}
-	if isShort(body) {
+	if few := len(t.words) > 0 && len(t.words) <= longTalk; few && len(body) <= maxCovered || isShort(body) {
 		v.ack = true
 		v.because(why)
 	}
@@ -187,8 +190,8 @@ func (l *lexicon) asks(t *text) int32 {
 		switch {
 		case open:
 			kinds |= start | told
-		case w.comma:
-			kinds |= clause | told
+		case w.comma, i == 1 && isName(t.words[0]) && !w.breaks:
+			kinds |= clause | told // "bob can you …" too
 		}
 		if n, end := l.match(t.words[i:], kinds); n > 0 {
 			if end.kinds&told == 0 {
@@ -266,7 +269,9 @@ func unaddressed(body []byte, names [][]byte) []byte {
 		if n == 0 {
 			return body
 		}
-		body = bytes.TrimLeft(rest[n:], ":, \t")
+		if body = bytes.TrimLeft(rest[n:], " \t"); len(body) > 0 && (body[0] == ',' || body[0] == ':' && smiley(body) == 0) {
+			body = bytes.TrimLeft(body[1:], " \t")
+		}
 	}
 	return body
 }

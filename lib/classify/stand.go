@@ -11,6 +11,8 @@ func (t *turn) place() {
 		t.placeAck()
 	case v.chatter && !t.outsider():
 		t.drop(whyTeam, 85)
+	case v.thanks && !t.asks && !v.problem && !v.code && v.words >= 3 && v.words < longTalk:
+		t.thank(whyThanks, 85)
 	case (t.own || t.nto > 0) && v.thanks && !t.asks && !v.problem && !v.linked && v.words <= longThanks:
 		t.thank(whyThanks, 90)
 	case p.announces() && (!t.asks || p.said >= 8):
