@@ -20,7 +20,7 @@ var levels = []struct {
 	{"frame", []string{"tri/lib/cli"}},
 	{"face", []string{"tri/lib/gate/tui", "tri/lib/gate/web", "tri/lib/gate/cards"}},
 	{"work", []string{"tri/lib/classify", "tri/lib/conversation", "tri/lib/dispatch", "tri/lib/escalate", "tri/lib/investigate", "tri/lib/validate", "tri/lib/gate",
-		"tri/lib/report", "tri/lib/audit", "tri/lib/watch", "tri/lib/reply", "tri/lib/health", "tri/lib/drill", "tri/lib/setup", "tri/lib/demo", "tri/lib/box", "tri/lib/front", "tri/lib/supervise", "tri/lib/backup"}},
+		"tri/lib/report", "tri/lib/verify", "tri/lib/audit", "tri/lib/watch", "tri/lib/reply", "tri/lib/health", "tri/lib/drill", "tri/lib/setup", "tri/lib/demo", "tri/lib/box", "tri/lib/front", "tri/lib/supervise", "tri/lib/backup"}},
 	{"supervisor", []string{"tri/lib/agent/supervise"}},
 	{"adapter list", []string{"tri/lib/agent/all", "tri/lib/chat/sources", "tri/lib/chat/sinks"}},
 	{"adapter", []string{"tri/lib/agent/", "tri/lib/chat/", "tri/lib/forge"}},
@@ -28,7 +28,7 @@ var levels = []struct {
 	{"noun", []string{"tri/lib/estimate", "tri/lib/trust", "tri/lib/ledger", "tri/lib/event", "tri/lib/thread", "tri/lib/evidence", "tri/lib/draft", "tri/lib/verdict",
 		"tri/lib/decision", "tri/lib/outbox", "tri/lib/run", "tri/lib/worktree", "tri/lib/budget", "tri/lib/question", "tri/lib/codebase", "tri/lib/signal"}},
 	{"base", []string{"tri/lib/ndjson", "tri/lib/stream", "tri/lib/disk", "tri/lib/config", "tri/lib/query",
-		"tri/lib/prompt", "tri/lib/rank", "tri/lib/sandbox", "tri/lib/plot", "tri/lib/term", "tri/lib/sysexit", "tri/schemas", "tri/examples"}},
+		"tri/lib/prompt", "tri/lib/rank", "tri/lib/sandbox", "tri/lib/plot", "tri/lib/shape", "tri/lib/term", "tri/lib/sysexit", "tri/schemas", "tri/examples"}},
 }
 
 func level(pkg string) int {

@@ -14,6 +14,7 @@ import (
 	"tri/lib/query"
 	"tri/lib/report"
 	"tri/lib/stream"
+	"tri/lib/verify"
 )
 
 func main() { cli.Main(program) }
@@ -49,6 +50,9 @@ var program = cli.Program{
 		}, back(7*24*time.Hour)),
 		command("trust", "", "say whether automatic replies are earned, and what is missing", 0, 0, func(_ *cli.Call, d *audit.Desk) (printer, error) {
 			return report.Trust(d.Home, d.Config, d.Now)
+		}),
+		command("verify", "", "hold chain, logs, files and threads against each other and their schemas", 0, 0, func(_ *cli.Call, d *audit.Desk) (printer, error) {
+			return verify.Home(d.Home)
 		}),
 		command("html", "", "write a page with plots for a browser, which needs nothing else", 0, 0, func(c *cli.Call, d *audit.Desk) (printer, error) {
 			return report.HTML(d.Home, d.Config, d.Now, d.Now.Add(-c.Duration("since")), d.Missed)

@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
+
 	"tri/lib/disk"
 	"tri/lib/ndjson"
 	"tri/lib/sysexit"
@@ -114,14 +116,28 @@ func (c *Chain) Next(line []byte) (Record, error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return r, fmt.Errorf("record %d: %w: %w", c.n+1, ErrChain, err)
 	}
+	return r, c.link(line, r.N, r.Prev)
+}
+
+// Link is Next for a line that ndjson.Check has accepted and of which nothing else
+// is wanted.
+func (c *Chain) Link(line []byte) error {
+	v := gjson.GetManyBytes(line, "n", "prev")
+	return c.link(line, v[0].Int(), v[1].String())
+}
+
+// Last is how many records there were and the hash of the last.
+func (c *Chain) Last() (n int64, hash string) { return c.n, c.prev }
+
+func (c *Chain) link(line []byte, n int64, prev string) error {
 	switch {
-	case r.N != c.n+1:
-		return r, fmt.Errorf("record %d: %w: its number is %d", c.n+1, ErrChain, r.N)
-	case r.Prev != c.prev:
-		return r, fmt.Errorf("record %d: %w: it does not follow from the record before, which was changed", r.N, ErrChain)
+	case n != c.n+1:
+		return fmt.Errorf("record %d: %w: its number is %d", c.n+1, ErrChain, n)
+	case prev != c.prev:
+		return fmt.Errorf("record %d: %w: it does not follow from the record before, which was changed", n, ErrChain)
 	}
-	c.n, c.prev = r.N, sum(line)
-	return r, nil
+	c.n, c.prev = n, sum(line)
+	return nil
 }
 
 // Tail reads a log as it grows, checking its chain.

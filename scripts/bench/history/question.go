@@ -252,7 +252,7 @@ func (l *life) post(r *decision.Record) {
 	l.replies = append(l.replies, reply)
 	l.at = l.at.Add(time.Second)
 	l.input(&thread.Input{Key: t.Key, Reply: reply})
-	l.input(&thread.Input{Key: t.Key, Event: own, Facts: &thread.Facts{Own: true, QuestionType: thread.Other}})
+	l.input(&thread.Input{Key: t.Key, Event: own, Facts: &thread.Facts{Own: true, QuestionType: thread.Other, Tier: 1}})
 }
 
 // afterwards is what people say below an answer; true: it is asked on.
@@ -273,5 +273,5 @@ func (l *life) afterwards(e *event.Classified, asker string) bool {
 
 func (l *life) below(e *event.Classified) {
 	l.at = l.at.Add(2 * time.Second)
-	l.input(&thread.Input{Key: l.state.Key, Event: e, Facts: &thread.Facts{QuestionType: thread.Other}})
+	l.input(&thread.Input{Key: l.state.Key, Event: e, Facts: &thread.Facts{QuestionType: thread.Other, Tier: 1}})
 }
