@@ -35,7 +35,7 @@ Events that tri-classify has tagged as ambient or ack are passed over.
 		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
 		&cli.StringFlag{Name: "codebase", Usage: "read `DIR` (default the configuration's for the chat, else the current directory)"},
-		&cli.StringFlag{Name: "agent", Usage: "use `NAME` (search, claude, exec) instead of the configuration's"},
+		&cli.StringFlag{Name: "agent", Usage: "use the agent `NAME`, see tri-agent(7), instead of the configuration's"},
 		&cli.IntFlag{Name: "round", Usage: "say that this is round `N`", DefaultText: "the thread's own"},
 		&cli.StringFlag{Name: "keep", Usage: "keep prompts and transcripts below `DIR`"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},

@@ -35,7 +35,7 @@ the evidence or in the question. Status 0: all passed. 1: some did not.
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
 		&cli.StringFlag{Name: "codebase", Usage: "look citations up in `DIR` (default the configuration's first, else the current directory)"},
 		&cli.BoolFlag{Name: "code-only", Usage: "ask no second agent, whatever is configured"},
-		&cli.StringFlag{Name: "agent", Usage: "ask `NAME` (claude, exec, none) instead of the configuration's"},
+		&cli.StringFlag{Name: "agent", Usage: "ask the agent `NAME`, see tri-agent(7), or none, instead of the configuration's"},
 		&cli.StringFlag{Name: "keep", Usage: "keep prompts and transcripts below `DIR`"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
 	},
@@ -53,7 +53,7 @@ func judge(c *cli.Call) error {
 	v := &validate.Validator{Secrets: cfg.Secrets(), Now: time.Now}
 	cfg.Validator.Agent = cmp.Or(c.String("agent"), cfg.Validator.Agent, "none")
 	if cfg.Validator.Agent == "search" {
-		return cli.Usagef("search finds lines and cannot judge; a validator is claude, exec or none")
+		return cli.Usagef("search finds lines and cannot judge; a validator is none, or an agent with a model")
 	}
 	if !c.Bool("code-only") {
 		if v.Agent, err = all.New(cfg.Validator, cfg.Sandbox); err != nil {

@@ -47,7 +47,9 @@ type Investigator struct {
 	// itself a search has no use for it.
 	Search bool
 	Home   string // where the indexes of searches are kept; "" is nowhere
-	Now    func() time.Time
+	// Servers are the tool servers that the agent is given.
+	Servers []agent.Server
+	Now     func() time.Time
 
 	mu      sync.Mutex
 	indexes map[string]*rank.Index // by folder
@@ -58,7 +60,7 @@ type Investigator struct {
 func New(a agent.Agent, prompts *prompt.Set, cfg *config.Config, home string) *Investigator {
 	return &Investigator{
 		Agent: a, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now,
-		Search: cfg.Investigator.Searches(), Home: home,
+		Search: cfg.Investigator.Searches(), Home: home, Servers: agent.Servers(cfg),
 	}
 }
 
@@ -124,7 +126,7 @@ func (i *Investigator) task(ctx context.Context, r Request, rubric string) (agen
 			return err
 		},
 		Repair: i.repair,
-		Tools:  Tools, Dir: r.RunDir, SessionID: r.SessionID, Hold: r.Hold,
+		Tools:  Tools, Servers: i.Servers, Dir: r.RunDir, SessionID: r.SessionID, Hold: r.Hold,
 	}, nil
 }
 

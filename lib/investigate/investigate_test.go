@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"tri/lib/agent"
 	"tri/lib/agent/search"
+	"tri/lib/config"
 	"tri/lib/draft"
 	"tri/lib/prompt"
 	"tri/lib/rank"
@@ -309,5 +311,22 @@ func TestPlacesIsShort(t *testing.T) {
 	h, ok := Places(found)
 	if !ok || len(h.Text) > maxFound || strings.Count(h.Text, ".go:1-4") != maxPlaces || strings.Contains(h.Text, "\n\t\t") {
 		t.Errorf("%d bytes: %q", len(h.Text), h.Text)
+	}
+}
+
+// The agent is given the configuration's tool servers, with their tools by name.
+func TestServersAreHandedOn(t *testing.T) {
+	a := &fake{value: forged}
+	cfg := config.Default()
+	cfg.MCPServers = []config.Server{{Name: "logs", URL: "https://logs.example.com/mcp", Tools: []string{"search"}}}
+	set, err := prompt.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(a, set, cfg, "").Run(context.Background(), Request{Thread: question("how many retries?"), Codebase: codebase(t)}); err != nil {
+		t.Fatal(err)
+	}
+	if s := a.task.Servers; len(s) != 1 || s[0].Name != "logs" || !slices.Equal(s[0].Tools, []string{"search"}) || !slices.Equal(s[0].Reach, []string{"logs.example.com:443"}) {
+		t.Errorf("servers %+v", s)
 	}
 }
