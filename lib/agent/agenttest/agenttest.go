@@ -42,6 +42,9 @@ type Suite struct {
 	// Act is what it prints before that when it thinks aloud, and then uses a tool
 	// on a file, both named here as they should be told. Nil: it does not tell.
 	Act func(thought, tool, file string) string
+	// Begin is a script that the program begins with; "" is none. For a program that
+	// tells its session elsewhere than in its output.
+	Begin string
 	// Refuse is a script in which the model's endpoint answers with an HTTP status.
 	// Nil: it does not tell.
 	Refuse func(status int) string
@@ -130,7 +133,7 @@ func (b *bench) read(name string) string {
 func (b *bench) run(ctx context.Context, script string) (agent.Result, error) {
 	b.Helper()
 	path := filepath.Join(b.dir, "program")
-	if err := os.WriteFile(path, []byte("D='"+b.dir+"'\n"+script+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("D='"+b.dir+"'\n"+b.suite.Begin+"\n"+script+"\n"), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	a := b.suite.New(b.T, []string{"bash", path})

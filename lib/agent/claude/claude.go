@@ -51,13 +51,14 @@ var (
 //
 // HOME is below the run's own folder, so that the program finds neither the user's
 // keys nor settings, and leaves its session there. Who has logged in instead of
-// having a key gives CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` prints one).
+// having a key gives CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` prints one), or
+// names the file .credentials.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p, err := session.New(cfg, sandbox, "claude", "claude", credentials...)
 	if err != nil {
 		return nil, err
 	}
-	p.Since = session.CostSince
+	p.Since, p.LoginAt = session.CostSince, ".claude/.credentials.json"
 	return &Client{p}, nil
 }
 
@@ -95,12 +96,7 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 	if t.Task.MaxTurns > 0 {
 		call.Args = append(call.Args, "--max-turns", strconv.Itoa(t.Task.MaxTurns))
 	}
-	switch {
-	case t.Again:
-		call.Args = append(call.Args, "--resume", t.Session)
-	case t.Session != "":
-		call.Args = append(call.Args, "--session-id", t.Session)
-	}
+	call.Args = append(call.Args, t.Named()...)
 	return call, nil
 }
 
@@ -161,27 +157,12 @@ func allowed(t agent.Task) ([]string, error) {
 // servers writes the file with the tool servers. Their keys stay in the
 // environment: the program puts them in.
 func servers(t session.Turn) (string, error) {
-	type server struct {
-		Type    string            `json:"type"`
-		Command string            `json:"command,omitempty"`
-		Args    []string          `json:"args,omitempty"`
-		Env     map[string]string `json:"env,omitempty"`
-		URL     string            `json:"url,omitempty"`
-		Headers map[string]string `json:"headers,omitempty"`
-	}
-	all := map[string]server{}
-	for _, s := range t.Task.Servers {
-		to := server{Type: "http", URL: s.URL}
-		if len(s.Command) > 0 {
-			to = server{Type: "stdio", Command: s.Command[0], Args: s.Command[1:], Env: map[string]string{}}
-			for _, name := range s.Env {
-				to.Env[name] = "${" + name + ":-}"
-			}
+	all := session.Servers(t.Task.Servers, func(name string) string { return "${" + name + ":-}" })
+	for _, s := range all {
+		s["type"] = "stdio"
+		if s["command"] == nil {
+			s["type"] = "http"
 		}
-		if s.TokenEnv != "" {
-			to.Headers = map[string]string{"Authorization": "Bearer ${" + s.TokenEnv + ":-}"}
-		}
-		all[s.Name] = to
 	}
 	text, err := json.Marshal(map[string]any{"mcpServers": all})
 	if err != nil {

@@ -147,9 +147,3 @@ func TestRefusesUnknownTools(t *testing.T) {
 		t.Error("a tool that the program would drop in silence was taken")
 	}
 }
-
-func TestNeedsSandboxOff(t *testing.T) {
-	if _, err := New(config.Agent{}, ""); err == nil || len(sysexit.Hints(err)) == 0 {
-		t.Errorf("%v", err)
-	}
-}

@@ -1,0 +1,241 @@
+// Package codex is OpenAI's Codex program as an agent: `codex exec --json`. What
+// it does and does not do was learnt from version 0.169.0 against a scripted model
+// (scripts/peers/agents repeats that):
+//
+//   - it names a new session itself; usage is the session's so far;
+//   - an item of type error is a warning: turn.failed is the failure, and the
+//     endpoint's status is in its words only;
+//   - it reads files by running commands, so it has no tools to choose from, and
+//     commands cannot be narrowed to some;
+//   - its own sandbox does not start inside of another: within ours it is off;
+//   - that sandbox needs programs that it does not make below a temporary folder,
+//     so it is told of another one than that with its home;
+//   - it takes schemas in a dialect that few fit: the value is checked here.
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"tri/lib/agent"
+	"tri/lib/agent/proc"
+	"tri/lib/agent/session"
+	"tri/lib/config"
+	"tri/lib/sysexit"
+)
+
+const endpoint = "https://api.openai.com/v1"
+
+// Client runs the program. It is safe for concurrent use.
+type Client struct{ program session.Program }
+
+var (
+	_ agent.Agent = (*Client)(nil)
+	_ agent.Abler = (*Client)(nil)
+)
+
+// New takes program, model and environment from cfg. Who has logged in instead of
+// having a key names the file auth.json under `read:`.
+func New(cfg config.Agent, sandbox string) (*Client, error) {
+	p, err := session.New(cfg, sandbox, "codex", "codex", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+	if err != nil {
+		return nil, err
+	}
+	p.Baptizes, p.Since, p.LoginAt = true, session.TokensSince, ".codex/auth.json"
+	return &Client{p}, nil
+}
+
+// Ability is what the program can do.
+func (c *Client) Ability() agent.Ability {
+	return agent.Ability{Resumes: true, Writes: true, Servers: true}
+}
+
+// Run runs the program in the codebase.
+func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	return c.program.Run(ctx, t, c.call)
+}
+
+func (c *Client) call(t session.Turn) (session.Call, error) {
+	call := session.Call{
+		Set:   []string{"CODEX_HOME=" + filepath.Join(t.Home, ".codex"), "TMPDIR=" + filepath.Join(t.Home, "tmp")},
+		Reach: c.program.Endpoint(endpoint, "OPENAI_BASE_URL"), Line: line, Exit: exit,
+	}
+	if c.program.Login() != "" {
+		call.Reach = append(call.Reach, "chatgpt.com:443", "auth.openai.com:443")
+	}
+	if err := t.Folders(".codex", "tmp"); err != nil {
+		return call, err
+	}
+	call.Args = []string{"exec"}
+	if t.Again {
+		call.Args = append(call.Args, "resume")
+	}
+	call.Args = append(call.Args, "--json", "--skip-git-repo-check", "--ignore-rules")
+	for _, s := range c.settings(t) {
+		text, err := json.Marshal(s.value) // strings, lists and numbers are TOML as well
+		if err != nil {
+			return call, sysexit.With(sysexit.Software, err)
+		}
+		call.Args = append(call.Args, "-c", s.key+"="+string(text))
+	}
+	if t.Again {
+		call.Args = append(call.Args, t.Session)
+	}
+	call.Args = append(call.Args, "-")
+	return call, nil
+}
+
+type setting struct {
+	key   string
+	value any
+}
+
+// settings are the program's own, beside the defaults of a home without any.
+func (c *Client) settings(t session.Turn) []setting {
+	all := []setting{
+		{"sandbox_mode", c.mode(t.Task.Write)}, {"approval_policy", "never"}, {"web_search", "disabled"},
+		{"check_for_update_on_startup", false}, {"analytics.enabled", false},
+	}
+	if c.program.Model != "" {
+		all = append(all, setting{"model", c.program.Model})
+	}
+	if c.program.Login() == "" {
+		base := c.program.Variable("OPENAI_BASE_URL")
+		if base == "" {
+			base = endpoint
+		}
+		const p = "model_providers.tri."
+		all = append(all, setting{"model_provider", "tri"}, setting{p + "name", "tri"}, setting{p + "base_url", base},
+			setting{p + "env_key", "OPENAI_API_KEY"}, setting{p + "wire_api", "responses"},
+			setting{p + "request_max_retries", 2}, setting{p + "stream_max_retries", 2})
+	}
+	for _, s := range t.Task.Servers {
+		p := "mcp_servers." + s.Name + "."
+		all = append(all, setting{p + "enabled_tools", s.Tools})
+		if len(s.Command) > 0 {
+			all = append(all, setting{p + "command", s.Command[0]}, setting{p + "args", append([]string{}, s.Command[1:]...)},
+				setting{p + "env_vars", append([]string{}, s.Env...)})
+		} else {
+			all = append(all, setting{p + "url", s.URL})
+		}
+		if s.TokenEnv != "" {
+			all = append(all, setting{p + "bearer_token_env_var", s.TokenEnv})
+		}
+	}
+	return all
+}
+
+// mode is the program's own sandbox: off within ours.
+func (c *Client) mode(write bool) string {
+	switch {
+	case c.program.Walled():
+		return "danger-full-access"
+	case write:
+		return "workspace-write"
+	}
+	return "read-only"
+}
+
+// event is what is read of a line.
+type event struct {
+	Type     string `json:"type"`
+	ThreadID string `json:"thread_id"`
+	Message  string `json:"message"` // of error
+	Error    struct {
+		Message string `json:"message"`
+	} `json:"error"` // of turn.failed
+	Usage *struct {
+		Input  int64 `json:"input_tokens"` // those cached are among them
+		Output int64 `json:"output_tokens"`
+	} `json:"usage"`
+	Item struct {
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		Message string `json:"message"`
+		Command string `json:"command"`
+		Server  string `json:"server"`
+		Tool    string `json:"tool"`
+		Query   string `json:"query"`
+		Changes []struct {
+			Path string `json:"path"`
+		} `json:"changes"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"item"`
+}
+
+func line(line []byte, s *session.Seen) {
+	var e event
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	switch e.Type {
+	case "thread.started":
+		s.Session(e.ThreadID)
+	case "item.started":
+		e.tool(s)
+	case "item.completed":
+		e.item(s)
+	case "error":
+		s.Milestone(e.Message) // it is tried again
+	case "turn.completed":
+		if u := e.Usage; u != nil {
+			s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = u.Input, u.Output, true
+		}
+		s.End()
+	case "turn.failed":
+		s.Err = session.Refused(httpStatus(e.Error.Message), e.Error.Message, "OPENAI_API_KEY")
+		s.End()
+	}
+}
+
+func (e *event) tool(s *session.Seen) {
+	switch i := e.Item; i.Type {
+	case "command_execution":
+		s.Tool("shell", i.Command)
+	case "mcp_tool_call":
+		s.Tool(strings.TrimPrefix(i.Server+"."+i.Tool, "."), session.On(i.Arguments))
+	case "web_search":
+		s.Tool(i.Type, i.Query)
+	}
+}
+
+func (e *event) item(s *session.Seen) {
+	switch i := e.Item; i.Type {
+	case "reasoning":
+		s.Thought(i.Text)
+	case "agent_message":
+		s.Thought(i.Text)
+		s.Say(i.Text)
+	case "file_change":
+		for _, c := range i.Changes {
+			s.Tool("edit", c.Path)
+		}
+	case "error":
+		s.Milestone(i.Message)
+	}
+}
+
+// exit reads what it says of a session that it does not have: words, no line.
+func exit(e proc.Exit, s *session.Seen) {
+	if !s.Ended() && strings.Contains(e.Stderr, "no rollout found") {
+		s.Err = session.NoSession(e.Stderr)
+	}
+}
+
+var status = regexp.MustCompile(`\bstatus:? (\d{3})\b`)
+
+// httpStatus is what the endpoint answered, 0 where it is not told.
+func httpStatus(said string) int {
+	if m := status.FindStringSubmatch(said); m != nil {
+		n, _ := strconv.Atoi(m[1]) // three digits
+		return n
+	}
+	if strings.Contains(said, "high demand") { // its words for any 5xx
+		return 503
+	}
+	return 0
+}

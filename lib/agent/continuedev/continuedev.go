@@ -1,0 +1,259 @@
+// Package continuedev is the Continue program as an agent: `cn -p`, with any
+// endpoint of the OpenAI or the Anthropic kind. (Its name is a word of the
+// language.) What it does and does not do was learnt from version 1.5.47 against a
+// scripted model (scripts/peers/agents repeats that):
+//
+//   - it reads its prompt from standard input only when no argument stands behind
+//     -p, not even an option's;
+//   - it tells nothing while it works, and in the end one JSON object, its own
+//     around words that are none; an error is told on standard error;
+//   - it allows every tool when nobody can be asked, commands too: a file of rules
+//     denies what no argument allows;
+//   - the session's name and its tokens stand in a file in its home; the price
+//     there is a guess;
+//   - it goes on with the newest session of its home and no other.
+package continuedev
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tri/lib/agent"
+	"tri/lib/agent/proc"
+	"tri/lib/agent/session"
+	"tri/lib/config"
+	"tri/lib/sysexit"
+)
+
+// tools are what the program calls the abilities.
+var tools = map[string][]string{"Read": {"Read", "List"}, "Grep": {"Search"}, "Glob": {"List"}, "Write": {"Edit", "MultiEdit", "Write"}}
+
+const (
+	sessions   = ".continue/sessions"
+	maxSession = 64 << 20 // of its file, in bytes
+	maxReturn  = 4 << 20  // of what it says, in bytes
+)
+
+// Client runs the program. It is safe for concurrent use.
+type Client struct{ program session.Program }
+
+var (
+	_ agent.Agent = (*Client)(nil)
+	_ agent.Abler = (*Client)(nil)
+)
+
+// New takes program, model and environment from cfg: a model of the endpoint at
+// OPENAI_BASE_URL, or with a name that begins with "claude" of Anthropic's.
+func New(cfg config.Agent, sandbox string) (*Client, error) {
+	p, err := session.New(cfg, sandbox, "continue", "cn", "OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
+	if err != nil {
+		return nil, err
+	}
+	p.Baptizes, p.Since = true, session.TokensSince
+	return &Client{p}, nil
+}
+
+// Ability is what the program can do.
+func (c *Client) Ability() agent.Ability {
+	return agent.Ability{Resumes: true, Writes: true, Servers: true}
+}
+
+// Run runs the program in the codebase.
+func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	return c.program.Run(ctx, t, c.call)
+}
+
+func (c *Client) call(t session.Turn) (session.Call, error) {
+	call := session.Call{
+		Set: []string{"CONTINUE_TELEMETRY_ENABLED=0", "NO_COLOR=1"}, MaxOutput: maxReturn,
+		Line: func(line []byte, s *session.Seen) { s.Add(string(line) + "\n") },
+		Exit: func(e proc.Exit, s *session.Seen) { end(t, e, s) },
+	}
+	if t.Again {
+		if err := newest(t.Home, t.Session); err != nil {
+			return call, err
+		}
+	}
+	model, reach := c.model()
+	call.Reach = reach
+	text, err := json.Marshal(map[string]any{
+		"name": "tri", "version": "1", "schema": "v1", "models": []any{model}, "mcpServers": servers(t.Task.Servers),
+	})
+	if err != nil {
+		return call, sysexit.With(sysexit.Software, err)
+	}
+	file, err := t.Write("continue.yaml", text) // JSON is YAML
+	if err != nil {
+		return call, err
+	}
+	if _, err := t.Write(".continue/permissions.yaml", []byte("allow: []\nask: []\nexclude: [\"*\"]\n")); err != nil {
+		return call, err
+	}
+	call.Args = []string{"--config", file, "--format", "json"}
+	for _, name := range allowed(t) {
+		call.Args = append(call.Args, "--allow", name)
+	}
+	if t.Again {
+		call.Args = append(call.Args, "--resume")
+	}
+	call.Args = append(call.Args, "-p")
+	return call, nil
+}
+
+// model is the one model of its configuration, and where it is.
+func (c *Client) model() (map[string]any, []string) {
+	provider, key, base, usual := "openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"
+	name := c.program.Model
+	if strings.HasPrefix(name, "claude") {
+		provider, key, base, usual = "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com/v1"
+	}
+	if name == "" {
+		name = "default"
+	}
+	at := c.program.Variable(base)
+	if at == "" {
+		at = usual
+	}
+	return map[string]any{
+		"name": name, "provider": provider, "model": name, "apiBase": at, "apiKey": "${{ secrets." + key + " }}",
+		"roles": []string{"chat", "edit", "apply"},
+	}, c.program.Endpoint(usual, base)
+}
+
+// allowed are the only tools that it has.
+func allowed(t session.Turn) []string {
+	all := session.Tools(t, tools)
+	for _, command := range session.Commands(t.Task) {
+		all = append(all, "Bash("+command+"*)")
+	}
+	for _, s := range t.Task.Servers {
+		all = append(all, s.Tools...)
+	}
+	return all
+}
+
+// servers are the tool servers in the program's own shape.
+func servers(named []agent.Server) []map[string]any {
+	all := session.Servers(named, func(name string) string { return "${{ secrets." + name + " }}" })
+	list := []map[string]any{}
+	for _, s := range named {
+		to := all[s.Name]
+		to["name"] = s.Name
+		if headers, ok := to["headers"]; ok {
+			to["requestOptions"] = map[string]any{"headers": headers}
+			delete(to, "headers")
+		}
+		if s.URL != "" {
+			to["type"] = "streamable-http"
+		}
+		list = append(list, to)
+	}
+	return list
+}
+
+// end reads what is told only when it has ended.
+func end(t session.Turn, e proc.Exit, s *session.Seen) {
+	if name, err := last(t.Home); err == nil {
+		readSession(t.Home, name, s)
+	}
+	var said struct {
+		Status   string  `json:"status"`
+		Message  string  `json:"message"`
+		Response *string `json:"response"`
+		Note     string  `json:"note"`
+	}
+	switch {
+	case failed(e.Stderr, &said) && said.Status == "error":
+		s.Err = apiError(said.Message)
+	case e.Status == 0 && !e.Flooded:
+		if json.Unmarshal([]byte(s.Text()), &said) == nil && said.Response != nil && said.Note != "" {
+			s.Say(*said.Response) // words, which it put into an object of its own
+		}
+		s.End()
+	}
+}
+
+// failed reads the last line of what it complains of.
+func failed(stderr string, into any) bool {
+	stderr = strings.TrimSpace(stderr)
+	return json.Unmarshal([]byte(stderr[strings.LastIndexByte(stderr, '\n')+1:]), into) == nil
+}
+
+var status = regexp.MustCompile(`^(\d{3})\b`)
+
+func apiError(message string) error {
+	code := 0
+	if m := status.FindStringSubmatch(message); m != nil {
+		code, _ = strconv.Atoi(m[1]) // three digits
+	}
+	return session.Refused(code, message, "OPENAI_API_KEY")
+}
+
+// last is the file of the newest session of its home: the one that it goes on
+// with. The home is the agent's to write, so no link out of it is followed.
+func last(home string) (name string, err error) {
+	root, err := os.OpenRoot(home)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	dir, err := root.Open(sessions)
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	files, err := dir.Readdir(1000)
+	if err != nil {
+		return "", err
+	}
+	files = slices.DeleteFunc(files, func(f os.FileInfo) bool {
+		return !f.Mode().IsRegular() || path.Ext(f.Name()) != ".json" || f.Name() == "sessions.json" || f.Size() > maxSession
+	})
+	if len(files) == 0 {
+		return "", os.ErrNotExist
+	}
+	return slices.MaxFunc(files, func(a, b os.FileInfo) int { return a.ModTime().Compare(b.ModTime()) }).Name(), nil
+}
+
+// newest refuses to go on with a session that is not the newest.
+func newest(home, want string) error {
+	if name, err := last(home); err != nil || name != want+".json" {
+		return session.NoSession("it can only go on with the newest session of its home, which is " + name)
+	}
+	return nil
+}
+
+// readSession takes name and tokens of the session from its file.
+func readSession(home, name string, s *session.Seen) {
+	root, err := os.OpenRoot(home)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	f, err := root.Open(path.Join(sessions, name))
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	var kept struct {
+		SessionID string `json:"sessionId"`
+		Usage     struct {
+			Prompt     int64 `json:"promptTokens"`
+			Completion int64 `json:"completionTokens"`
+		} `json:"usage"`
+	}
+	if json.NewDecoder(io.LimitReader(f, maxSession)).Decode(&kept) != nil || kept.SessionID+".json" != name {
+		return
+	}
+	s.Session(kept.SessionID)
+	if u := kept.Usage; u.Prompt > 0 || u.Completion > 0 {
+		s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = u.Prompt, u.Completion, true
+	}
+}

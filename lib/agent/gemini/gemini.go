@@ -1,0 +1,186 @@
+// Package gemini is Google's Gemini CLI as an agent: `gemini -o stream-json`. What
+// it does and does not do was learnt from version 0.61.0 against a scripted model
+// (scripts/peers/agents repeats that):
+//
+//   - the prompt is standard input, without -p;
+//   - settings of the system win over those of the codebase, so ours are those:
+//     no hooks, no servers, no variables of the codebase's own;
+//   - what the endpoint answered is the exit status, modulo 256;
+//   - its words before a tool is used are told as those after it.
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"tri/lib/agent"
+	"tri/lib/agent/proc"
+	"tri/lib/agent/session"
+	"tri/lib/config"
+	"tri/lib/sysexit"
+)
+
+// tools are what the program calls the abilities.
+var tools = map[string][]string{
+	"Read": {"read_file", "list_directory"}, "Grep": {"grep_search"}, "Glob": {"glob"}, "Bash": {"run_shell_command"},
+	"Write": {"replace", "write_file"},
+}
+
+// Client runs the program. It is safe for concurrent use.
+type Client struct{ program session.Program }
+
+var (
+	_ agent.Agent = (*Client)(nil)
+	_ agent.Abler = (*Client)(nil)
+)
+
+// New takes program, model and environment from cfg. Who has logged in instead of
+// having a key names the file oauth_creds.json under `read:`.
+func New(cfg config.Agent, sandbox string) (*Client, error) {
+	p, err := session.New(cfg, sandbox, "gemini", "gemini", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL")
+	if err != nil {
+		return nil, err
+	}
+	p.LoginAt = ".gemini/oauth_creds.json"
+	return &Client{p}, nil
+}
+
+// Ability is what the program can do.
+func (c *Client) Ability() agent.Ability {
+	return agent.Ability{Resumes: true, Writes: true, Servers: true}
+}
+
+// Run runs the program in the codebase.
+func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	return c.program.Run(ctx, t, c.call)
+}
+
+func (c *Client) call(t session.Turn) (session.Call, error) {
+	call := session.Call{
+		Reach: c.program.Endpoint("https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL"),
+		Line:  line, Exit: exit,
+	}
+	if c.program.Login() != "" {
+		call.Reach = append(call.Reach, "cloudcode-pa.googleapis.com:443", "oauth2.googleapis.com:443")
+	}
+	text, err := json.Marshal(c.settings(t))
+	if err != nil {
+		return call, sysexit.With(sysexit.Software, err)
+	}
+	file, err := t.Write("settings.json", text)
+	if err != nil {
+		return call, err
+	}
+	call.Set = []string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH=" + file, "GEMINI_CLI_NO_RELAUNCH=true", "NO_COLOR=1"}
+	call.Args = []string{"--output-format", "stream-json", "--skip-trust", "--extensions", "none", "--approval-mode", "default"}
+	if t.Task.Write {
+		call.Args[len(call.Args)-1] = "auto_edit"
+	}
+	if c.program.Model != "" {
+		call.Args = append(call.Args, "--model", c.program.Model)
+	}
+	call.Args = append(call.Args, t.Named()...)
+	return call, nil
+}
+
+// settings are those of the system, which nothing can override.
+func (c *Client) settings(t session.Turn) map[string]any {
+	auth := "gemini-api-key"
+	if c.program.Login() != "" {
+		auth = "oauth-personal"
+	}
+	all := session.Gemini(t, tools)
+	all["security"] = map[string]any{"auth": map[string]any{"selectedType": auth}}
+	all["general"] = map[string]any{"enableAutoUpdate": false, "maxAttempts": 3}
+	all["hooksConfig"] = map[string]any{"enabled": false}
+	all["advanced"] = map[string]any{"ignoreLocalEnv": true}
+	if t.Task.MaxTurns > 0 {
+		all["model"] = map[string]any{"maxSessionTurns": t.Task.MaxTurns}
+	}
+	return all
+}
+
+// event is what is read of a line.
+type event struct {
+	Type       string          `json:"type"`
+	SessionID  string          `json:"session_id"`
+	Model      string          `json:"model"`
+	Role       string          `json:"role"`
+	Content    string          `json:"content"`
+	ToolName   string          `json:"tool_name"`
+	Parameters json.RawMessage `json:"parameters"`
+	Status     string          `json:"status"`
+	Error      struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+	Message string `json:"message"` // of error
+	Stats   struct {
+		Input  int64 `json:"input_tokens"` // those cached are among them
+		Output int64 `json:"output_tokens"`
+	} `json:"stats"`
+}
+
+func line(line []byte, s *session.Seen) {
+	var e event
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	switch {
+	case e.Type == "init":
+		s.Model = e.Model
+		s.Session(e.SessionID)
+	case e.Type == "message" && e.Role == "assistant":
+		s.Thought(e.Content)
+		s.Add(e.Content)
+	case e.Type == "tool_use":
+		s.Tool(e.ToolName, session.On(e.Parameters))
+		s.Say("") // what it said before was no answer
+	case e.Type == "error":
+		s.Milestone(e.Message)
+	case e.Type == "result":
+		if e.Stats.Input > 0 || e.Stats.Output > 0 {
+			s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = e.Stats.Input, e.Stats.Output, true
+		}
+		if e.Status != "success" {
+			s.Err = session.Refused(0, e.Error.Message, "")
+		}
+		s.End()
+	}
+}
+
+// Exit statuses of the program's own.
+const (
+	exitAuth  = 41
+	exitTurns = 53
+)
+
+// exit reads the status, which tells more than the lines.
+func exit(e proc.Exit, s *session.Seen) {
+	said := e.Stderr
+	if s.Err != nil {
+		said = s.Err.Error()
+	}
+	switch {
+	case e.Status == exitTurns:
+		s.Err = session.Spent(said)
+	case e.Status == exitAuth:
+		s.Err = session.Refused(401, said, "GEMINI_API_KEY")
+	case strings.Contains(e.Stderr, "Invalid session identifier"):
+		s.Err = session.NoSession(said)
+	case s.Err != nil && !e.Stopped && httpStatus(e.Status) > 0:
+		s.Err = session.Refused(httpStatus(e.Status), said, "GEMINI_API_KEY")
+	}
+}
+
+// httpStatus is what the endpoint answered, 0 where an exit status tells none.
+func httpStatus(exit int) int {
+	switch {
+	case exit >= 400&0xff: // 400 to 511
+		return exit + 256
+	case exit >= 512&0xff && exit < 600&0xff && exit != 1: // 512 to 599
+		return exit + 512
+	}
+	return 0
+}

@@ -1,0 +1,261 @@
+// Package opencode is the opencode program as an agent: `opencode run --format
+// json`. What it does and does not do was learnt from version 1.18.33 against a
+// scripted model (scripts/peers/agents repeats that):
+//
+//   - it names a new session itself, on every line;
+//   - it has no last line: the step that ends without a call of a tool is the last;
+//   - a cost of 0 means that it has no price for the model;
+//   - what is denied is not offered to the model.
+package opencode
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"tri/lib/agent"
+	"tri/lib/agent/proc"
+	"tri/lib/agent/session"
+	"tri/lib/config"
+	"tri/lib/sysexit"
+)
+
+// endpoints are where the providers are that it knows itself, by the first word
+// of a model's name. Others are named under `network:`.
+var endpoints = map[string]string{
+	"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com", "google": "https://generativelanguage.googleapis.com",
+	"openrouter": "https://openrouter.ai", "opencode": "https://opencode.ai",
+}
+
+// tools are what the program calls the abilities.
+var tools = map[string][]string{"Read": {"read", "list"}, "Grep": {"grep"}, "Glob": {"glob", "list"}, "Write": {"edit"}}
+
+// set keeps it from fetching and from the codebase's own configuration.
+var set = []string{
+	"OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
+	"OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_CLAUDE_CODE=1",
+}
+
+// Client runs the program. It is safe for concurrent use.
+type Client struct{ program session.Program }
+
+var (
+	_ agent.Agent = (*Client)(nil)
+	_ agent.Abler = (*Client)(nil)
+)
+
+// New takes program, model (as provider/model) and environment from cfg. With
+// OPENAI_BASE_URL set, the model is one of that endpoint. Who has logged in
+// instead of having a key names the file auth.json under `read:`.
+func New(cfg config.Agent, sandbox string) (*Client, error) {
+	p, err := session.New(cfg, sandbox, "opencode", "opencode",
+		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY")
+	if err != nil {
+		return nil, err
+	}
+	p.Baptizes, p.LoginAt = true, ".local/share/opencode/auth.json"
+	return &Client{p}, nil
+}
+
+// Ability is what the program can do.
+func (c *Client) Ability() agent.Ability {
+	return agent.Ability{Resumes: true, Writes: true, Servers: true, Cost: true}
+}
+
+// Run runs the program in the codebase.
+func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	return c.program.Run(ctx, t, c.call)
+}
+
+func (c *Client) call(t session.Turn) (session.Call, error) {
+	provider, _, _ := strings.Cut(c.program.Model, "/")
+	call := session.Call{
+		Args: []string{"run", "--format", "json", "--title", "tri"}, Set: set, Line: line, Exit: exit,
+		Reach: c.program.Endpoint(endpoints[provider], "OPENAI_BASE_URL"),
+	}
+	if t.Again {
+		call.Args = append(call.Args, "--session", t.Session)
+	}
+	text, err := json.Marshal(c.settings(t))
+	if err != nil {
+		return call, sysexit.With(sysexit.Software, err)
+	}
+	_, err = t.Write(".config/opencode/opencode.json", text)
+	return call, err
+}
+
+func (c *Client) settings(t session.Turn) map[string]any {
+	all := map[string]any{
+		"autoupdate": false, "share": "disabled", "snapshot": false,
+		"permission": permissions(t), "mcp": servers(t.Task.Servers),
+	}
+	model := c.program.Model
+	if base := c.program.Variable("OPENAI_BASE_URL"); base != "" {
+		name := model[strings.Index(model, "/")+1:]
+		if name == "" {
+			name = "default"
+		}
+		model = "tri/" + name
+		all["provider"] = map[string]any{"tri": map[string]any{
+			"npm": "@ai-sdk/openai-compatible", "name": "tri", "models": map[string]any{name: map[string]any{"name": name}},
+			"options": map[string]string{"baseURL": base, "apiKey": "{env:OPENAI_API_KEY}"},
+		}}
+	}
+	if model != "" {
+		all["model"], all["small_model"] = model, model
+	}
+	return all
+}
+
+// rule is one permission; of several that match, the last counts, so that they
+// must stay in order.
+type rule struct {
+	Name string
+	To   any
+}
+
+type rules []rule
+
+func (r rules) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, one := range r {
+		name, err := json.Marshal(one.Name)
+		if err != nil {
+			return nil, err
+		}
+		to, err := json.Marshal(one.To)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, name...), ':'), to...)
+	}
+	return append(out, '}'), nil
+}
+
+// permissions deny everything but what is named.
+func permissions(t session.Turn) rules {
+	paths := rules{{"*", "allow"}}
+	for _, name := range t.Task.Hidden {
+		paths = append(paths, rule{name, "deny"}, rule{name + "/**", "deny"})
+	}
+	all := rules{{"*", "deny"}, {"external_directory", "deny"}}
+	for _, name := range session.Tools(t, tools) {
+		switch name {
+		case "read", "edit":
+			all = append(all, rule{name, paths})
+		default:
+			all = append(all, rule{name, "allow"})
+		}
+	}
+	if commands := session.Commands(t.Task); commands != nil {
+		shell := rules{{"*", "deny"}}
+		for _, command := range commands {
+			shell = append(shell, rule{command, "allow"}, rule{command + " *", "allow"})
+		}
+		all = append(all, rule{"bash", shell})
+	}
+	for _, s := range t.Task.Servers {
+		for _, tool := range s.Tools {
+			all = append(all, rule{s.Name + "_" + tool, "allow"})
+		}
+	}
+	return all
+}
+
+// servers are the tool servers in the program's own shape.
+func servers(named []agent.Server) map[string]map[string]any {
+	all := session.Servers(named, func(name string) string { return "{env:" + name + "}" })
+	for _, s := range named {
+		to := all[s.Name]
+		to["type"], to["enabled"] = "remote", true
+		if len(s.Command) > 0 {
+			to["type"], to["command"], to["environment"] = "local", s.Command, to["env"]
+			delete(to, "args")
+			delete(to, "env")
+		}
+	}
+	return all
+}
+
+// event is what is read of a line.
+type event struct {
+	Type      string `json:"type"`
+	SessionID string `json:"sessionID"`
+	Error     struct {
+		Name string `json:"name"`
+		Data struct {
+			Message    string `json:"message"`
+			StatusCode int    `json:"statusCode"`
+		} `json:"data"`
+	} `json:"error"`
+	Part struct {
+		Text  string `json:"text"`
+		Tool  string `json:"tool"`
+		State struct {
+			Input json.RawMessage `json:"input"`
+		} `json:"state"`
+		Reason string  `json:"reason"`
+		Cost   float64 `json:"cost"`
+		Tokens *struct {
+			Input, Output, Reasoning int64
+			Cache                    struct{ Read, Write int64 }
+		} `json:"tokens"`
+	} `json:"part"`
+}
+
+func line(line []byte, s *session.Seen) {
+	var e event
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	s.Session(e.SessionID)
+	switch e.Type {
+	case "step_start":
+		s.Say("") // what it said before was no answer
+	case "text":
+		s.Thought(e.Part.Text)
+		s.Add(e.Part.Text)
+	case "reasoning":
+		s.Thought(e.Part.Text)
+	case "tool_use":
+		s.Tool(e.Part.Tool, session.On(e.Part.State.Input))
+	case "step_finish":
+		e.finish(s)
+	case "error":
+		status := e.Error.Data.StatusCode
+		if e.Error.Name == "ProviderAuthError" {
+			status = 401
+		}
+		s.Err = session.Refused(status, e.Error.Name+": "+e.Error.Data.Message, "the provider's API key")
+		s.End()
+	}
+}
+
+// finish is the end of a step, of which the last is that of the run.
+func (e *event) finish(s *session.Seen) {
+	s.Usage.Turns++
+	if u := e.Part.Tokens; u != nil {
+		s.Usage.InputTokens += u.Input + u.Cache.Read + u.Cache.Write
+		s.Usage.OutputTokens += u.Output + u.Reasoning
+		s.Told = true
+	}
+	if e.Part.Cost > 0 {
+		sum := e.Part.Cost
+		if s.Usage.CostUSD != nil {
+			sum += *s.Usage.CostUSD
+		}
+		s.Usage.CostUSD = &sum
+	}
+	if e.Part.Reason != "" && e.Part.Reason != "tool-calls" {
+		s.End()
+	}
+}
+
+func exit(e proc.Exit, s *session.Seen) {
+	if !s.Ended() && strings.Contains(strings.ToLower(e.Stderr), "session not found") {
+		s.Err = session.NoSession(e.Stderr)
+	}
+}

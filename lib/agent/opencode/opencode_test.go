@@ -1,0 +1,48 @@
+package opencode
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/agent/agenttest"
+	"tri/lib/config"
+)
+
+func newClient(t *testing.T, argv []string) *Client {
+	t.Helper()
+	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, "off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.program.Linger, c.program.Grace = 100*time.Millisecond, 100*time.Millisecond
+	return c
+}
+
+func quote(text string) string {
+	words, _ := json.Marshal(text) // a string always can be
+	return string(words)
+}
+
+func TestConformance(t *testing.T) {
+	agenttest.Run(t, agenttest.Suite{
+		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv) },
+		Tokens: true, Cost: true,
+		Say: func(text string) string {
+			return `{"type":"step_start","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{}}
+{"type":"text","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"text":` + quote(text) + `}}
+{"type":"step_finish","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"reason":"stop","tokens":{"input":1000,"output":50,"reasoning":1,"cache":{"write":0,"read":3}},"cost":0.25}}
+`
+		},
+		Act: func(thought, tool, file string) string {
+			return `{"type":"text","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"text":` + quote(thought) + `}}
+{"type":"tool_use","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"tool":` + quote(tool) + `,"state":{"input":{"filePath":` + quote(file) + `}}}}
+`
+		},
+		Refuse: func(status int) string {
+			return fmt.Sprintf(`echo '{"type":"error","sessionID":"ses_e0","error":{"name":"APIError","data":{"message":"no","statusCode":%d}}}'; exit 1`, status)
+		},
+	})
+}

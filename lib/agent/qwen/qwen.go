@@ -1,0 +1,122 @@
+// Package qwen is the Qwen Code program as an agent: `qwen -o stream-json`, with
+// any endpoint of the OpenAI kind. What it does and does not do was learnt from
+// version 0.15.10 against a scripted model (scripts/peers/agents repeats that):
+//
+//   - its lines have the shape of Claude Code's, without cost;
+//   - an error of the endpoint is told as a good result whose words begin with
+//     "[API Error: 401";
+//   - a 429 is tried again for minutes: the run's time is up first;
+//   - settings of the system win over those of the codebase, so ours are those.
+package qwen
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"tri/lib/agent"
+	"tri/lib/agent/proc"
+	"tri/lib/agent/session"
+	"tri/lib/config"
+	"tri/lib/sysexit"
+)
+
+// tools are what the program calls the abilities.
+var tools = map[string][]string{
+	"Read": {"read_file", "list_directory"}, "Grep": {"grep_search"}, "Glob": {"glob"}, "Bash": {"run_shell_command"},
+	"Write": {"edit", "write_file"},
+}
+
+// Client runs the program. It is safe for concurrent use.
+type Client struct{ program session.Program }
+
+var (
+	_ agent.Agent = (*Client)(nil)
+	_ agent.Abler = (*Client)(nil)
+)
+
+// New takes program, model and environment from cfg.
+func New(cfg config.Agent, sandbox string) (*Client, error) {
+	p, err := session.New(cfg, sandbox, "qwen", "qwen", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
+	if err != nil {
+		return nil, err
+	}
+	return &Client{p}, nil
+}
+
+// Ability is what the program can do.
+func (c *Client) Ability() agent.Ability {
+	return agent.Ability{Resumes: true, Writes: true, Servers: true}
+}
+
+// Run runs the program in the codebase.
+func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	return c.program.Run(ctx, t, c.call)
+}
+
+func (c *Client) call(t session.Turn) (session.Call, error) {
+	messages := &session.Messages{Variables: "OPENAI_API_KEY", Inclusive: true}
+	call := session.Call{
+		Reach: c.program.Endpoint("https://dashscope.aliyuncs.com", "OPENAI_BASE_URL"), Exit: exit,
+		Line: func(line []byte, s *session.Seen) {
+			messages.Line(line, s)
+			if s.Ended() && s.Err == nil {
+				s.Err = apiError(s.Text())
+			}
+		},
+	}
+	text, err := json.Marshal(settings(t))
+	if err != nil {
+		return call, sysexit.With(sysexit.Software, err)
+	}
+	file, err := t.Write("settings.json", text)
+	if err != nil {
+		return call, err
+	}
+	call.Set = []string{"QWEN_CODE_SYSTEM_SETTINGS_PATH=" + file, "QWEN_CODE_NO_RELAUNCH=true", "NO_COLOR=1"}
+	call.Args = []string{"--output-format", "stream-json", "--auth-type", "openai", "--extensions", "none", "--approval-mode", "default"}
+	if t.Task.Write {
+		call.Args[len(call.Args)-1] = "auto-edit"
+	}
+	if c.program.Model != "" {
+		call.Args = append(call.Args, "--model", c.program.Model)
+	}
+	if t.Task.MaxTurns > 0 {
+		call.Args = append(call.Args, "--max-session-turns", strconv.Itoa(t.Task.MaxTurns))
+	}
+	call.Args = append(call.Args, t.Named()...)
+	return call, nil
+}
+
+// settings are those of the system, which nothing can override.
+func settings(t session.Turn) map[string]any {
+	all := session.Gemini(t, tools)
+	all["general"] = map[string]any{"enableAutoUpdate": false}
+	all["disableAllHooks"] = true
+	return all
+}
+
+var refused = regexp.MustCompile(`^\[API Error: (\d{3})?`)
+
+// apiError is the error that words stand for, nil when they are an answer.
+func apiError(words string) error {
+	m := refused.FindStringSubmatch(words)
+	if m == nil {
+		return nil
+	}
+	status, _ := strconv.Atoi(m[1]) // three digits, or none: 0
+	return session.Refused(status, words, "OPENAI_API_KEY")
+}
+
+const exitTurns = 53
+
+func exit(e proc.Exit, s *session.Seen) {
+	switch {
+	case e.Status == exitTurns:
+		s.Err = session.Spent(e.Stderr)
+	case !s.Ended() && strings.Contains(e.Stderr, "No saved session found"):
+		s.Err = session.NoSession(e.Stderr)
+	}
+}
