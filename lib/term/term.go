@@ -18,7 +18,7 @@ func Is(end any) bool {
 	if !ok {
 		return false
 	}
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	_, err := unix.IoctlGetTermios(int(f.Fd()), getAttributes)
 	return err == nil
 }
 
@@ -31,18 +31,18 @@ func Keys(end any) (done func() error, err error) {
 		return nil, sysexit.With(sysexit.Software, fmt.Errorf("read keys: not a terminal: %T", end))
 	}
 	fd := int(f.Fd())
-	was, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	was, err := unix.IoctlGetTermios(fd, getAttributes)
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read keys: %w", err))
 	}
 	now := *was
 	now.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG
 	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
-	if err := unix.IoctlSetTermios(fd, unix.TCSETS, &now); err != nil {
+	if err := unix.IoctlSetTermios(fd, setAttributes, &now); err != nil {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read keys: %w", err))
 	}
 	return func() error {
-		if err := unix.IoctlSetTermios(fd, unix.TCSETS, was); err != nil {
+		if err := unix.IoctlSetTermios(fd, setAttributes, was); err != nil {
 			return sysexit.With(sysexit.IO, fmt.Errorf("give the terminal back: %w", err))
 		}
 		return nil
