@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"syscall"
@@ -219,8 +218,8 @@ func (d *Desk) Kill(ctx context.Context, id, by string) (*run.Exit, error) {
 	if err := d.write(folder(id)+"/killed", map[string]string{"by": by, "at": stamp(d.Now())}); err != nil {
 		return nil, err
 	}
-	var runner run.Process
-	if err := d.read(folder(id)+"/runner.json", &runner); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	runner, err := d.runner(id)
+	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)

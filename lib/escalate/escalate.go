@@ -31,6 +31,8 @@ import (
 // dispatcher is By of runs that tri-dispatch waits for.
 const dispatcher = "tri-dispatch"
 
+const look = 5 * time.Second
+
 // maxStarts is how often a run is started that dies without a word each time.
 const maxStarts = 3
 
@@ -40,7 +42,9 @@ type Desk struct {
 	Config *config.Config
 	// Program is tri-escalate; "" looks beside this program, then on PATH.
 	Program string
-	Now     func() time.Time
+	// Look is how often a run is looked at whose end nobody tells; 0 is 5 s.
+	Look time.Duration
+	Now  func() time.Time
 }
 
 // Request is request.json: what a long run is to find out. Never rewritten.

@@ -81,9 +81,7 @@ func (r *Runner) run(outer context.Context, req *Request, lock *disk.Lock) error
 		said.line("stopped", "told to: %v", context.Cause(ctx))
 		return said.close()
 	}
-	err = r.end(&x, ret, err)
-	said.end(x)
-	return errors.Join(err, said.close())
+	return errors.Join(r.end(&x, ret, err, said), said.close())
 }
 
 // why is what ended the context: a person who gave the run up, by tri-escalate
@@ -97,7 +95,7 @@ func (r *Runner) why(ctx context.Context, id string) error {
 }
 
 // end writes down what a run gave, and then how it ended.
-func (r *Runner) end(x *run.Exit, ret *draft.Return, err error) error {
+func (r *Runner) end(x *run.Exit, ret *draft.Return, err error, said *transcript) error {
 	state, serr := supervise.Load(r.Home.Path(folder(x.RunID)))
 	if serr != nil { // it came to no agent
 		state = run.State{}
@@ -122,6 +120,7 @@ func (r *Runner) end(x *run.Exit, ret *draft.Return, err error) error {
 		x.Status = run.Done
 	}
 	x.EndedAt = stamp(r.Now())
+	said.end(*x) // before anybody can know
 	return r.write(folder(x.RunID)+"/exit.json", x)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -30,12 +31,15 @@ func (d *Desk) spawn(id string, p place) (place, error) {
 	if err != nil {
 		return p, err
 	}
+	last, err := d.runner(id)
+	if err != nil {
+		return p, err
+	}
 	_, missing := exec.LookPath("tmux")
 	if d.Config.Escalation.Terminal != config.Pty && missing == nil {
 		p.Terminal, p.Session, p.Server = config.Tmux, id, d.server()
-		err = d.tmux(p, argv)
-		if err == nil {
-			return p, d.begun(id)
+		if err = d.tmux(p, argv); err == nil {
+			return p, d.begun(id, last)
 		}
 	}
 	// Without tmux, or with one that does not work.
@@ -44,7 +48,7 @@ func (d *Desk) spawn(id string, p place) (place, error) {
 	if perr := d.pty(id, p, argv); perr != nil {
 		return p, errors.Join(err, perr)
 	}
-	return p, d.begun(id)
+	return p, d.begun(id, last)
 }
 
 // hold is the verb of tri-escalate that a terminal of our own is.
@@ -143,19 +147,26 @@ func (d *Desk) pty(id string, p place, argv []string) error {
 	return nil
 }
 
-// begun waits until the runner holds its lock, or has ended already.
-func (d *Desk) begun(id string) error {
+// begun waits until a runner has come up that is not the last one, even if it has
+// died since.
+func (d *Desk) begun(id string, last run.Process) error {
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		if over, err := run.LoadExit(d.Home, id); err != nil || over != nil {
 			return err
 		}
-		if d.Home.Exists(folder(id) + "/lock") { // made by the runner, which waits out who only looks
-			if running, err := d.running(id); err != nil || running {
-				return err
-			}
+		if now, err := d.runner(id); err != nil || now != last {
+			return err
 		}
 		if time.Now().After(end) {
 			return sysexit.With(sysexit.Unavailable, fmt.Errorf("long run %s: its runner did not come up in %v", id, patience))
 		}
 	}
+}
+
+// runner is the process that did, or does, a run; the zero Process before.
+func (d *Desk) runner(id string) (p run.Process, err error) {
+	if err = d.read(folder(id)+"/runner.json", &p); errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	return p, err
 }

@@ -1,6 +1,7 @@
 package escalate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,9 +16,6 @@ import (
 	"tri/lib/draft"
 	"tri/lib/run"
 )
-
-// look is how often a run is looked at whose end nobody tells.
-const look = 5 * time.Second
 
 // Wait is dispatch.Long: it returns when a run of the pipeline has ended. One that
 // died without a word is started again.
@@ -66,7 +64,7 @@ func (d *Desk) ends(ctx context.Context, id string) func(func(*run.Exit, error) 
 				told, trouble = w.Events, w.Errors
 			}
 		}
-		tick := time.NewTicker(look)
+		tick := time.NewTicker(cmp.Or(d.Look, look))
 		defer tick.Stop()
 		for {
 			if x, err := run.LoadExit(d.Home, id); !yield(x, err) {

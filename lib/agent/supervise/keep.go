@@ -197,6 +197,17 @@ func Update(dir string, change func(*run.State)) error {
 	return errors.Join(err, h.Close())
 }
 
+// same reports whether two usages tell of the same money.
+func same(a, b draft.Usage) bool {
+	cost := func(u draft.Usage) float64 {
+		if u.CostUSD == nil {
+			return -1
+		}
+		return *u.CostUSD
+	}
+	return a.InputTokens == b.InputTokens && a.OutputTokens == b.OutputTokens && cost(a) == cost(b)
+}
+
 // add sums what two tries took. What one of them does not know the sum does not
 // know either, except the cost, which is then at least what is known.
 func add(a, b *draft.Usage) *draft.Usage {

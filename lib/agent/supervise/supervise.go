@@ -227,6 +227,7 @@ func (w *watch) event(e agent.Event) {
 		w.cpu, w.sampled = w.options.CPU(e.PID), now
 	}
 	if e.Usage != nil {
+		changed = changed || w.usage == nil || !same(*w.usage, *e.Usage) // money is written down at once
 		w.usage = e.Usage
 		s.Usage = add(w.earlier, w.usage)
 		w.hold()

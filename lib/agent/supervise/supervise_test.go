@@ -81,6 +81,9 @@ func TestSuccess(t *testing.T) {
 			t.Errorf("under way: %+v", st)
 		}
 		task.See(agent.Event{Kind: agent.Tool, Tool: "Read", Text: "a\x1b[2J\nb", Usage: &draft.Usage{InputTokens: 5, Turns: 1}})
+		if st := stateOf(t, dir); st.Usage == nil || st.Usage.InputTokens != 5 {
+			t.Errorf("a crash now would lose what was spent: %+v", st.Usage)
+		}
 		return agent.Result{Value: []byte("{}"), SessionID: "s-1", Usage: draft.Usage{InputTokens: 7, Turns: 2}}, nil
 	}, Limits{})
 	res, err := a.Run(context.Background(), agent.Task{Dir: dir, Watch: func(e agent.Event) { told = append(told, e.Kind) }})
