@@ -264,3 +264,29 @@ func (r *Repo) below(dir string) (string, error) {
 	}
 	return dir, nil
 }
+
+// Stands reports whether the files of the checkout are as a patch makes them, all
+// of them.
+func (r *Repo) Stands(ctx context.Context, p *Patch, base string) (bool, error) {
+	s, err := r.shadow(false)
+	if err != nil {
+		return false, err
+	}
+	defer s.close()
+	_, steps, err := s.result(ctx, p, base)
+	if err != nil {
+		return false, err
+	}
+	root, err := os.OpenRoot(r.Root)
+	if err != nil {
+		return false, sysexit.With(sysexit.IO, err)
+	}
+	defer root.Close()
+	j := &journal{root: root}
+	for _, st := range steps {
+		if same, err := j.is(st.Path, st.New, st.Old.ID == st.New.ID); err != nil || !same {
+			return false, err
+		}
+	}
+	return true, nil
+}

@@ -119,6 +119,9 @@ func TestDryRunChangesNothing(t *testing.T) {
 	before := read(t, r.Root)
 	m := r.merge(base)
 	m.DryRun = true
+	if stands, err := r.Stands(t.Context(), p, base); stands || err != nil {
+		t.Errorf("stands before: %v, %v", stands, err)
+	}
 	a, err := r.Apply(t.Context(), p, m)
 	if err != nil || len(a.Files) != 9 || !maps.Equal(before, read(t, r.Root)) {
 		t.Errorf("%+v, %v", a, err)
@@ -136,6 +139,9 @@ func TestPermissionsStay(t *testing.T) {
 	}
 	if _, err := r.Apply(t.Context(), p, r.merge(base)); err != nil {
 		t.Fatal(err)
+	}
+	if stands, err := r.Stands(t.Context(), p, base); !stands || err != nil {
+		t.Errorf("stands: %v, %v", stands, err)
 	}
 	for name, perm := range map[string]os.FileMode{"pay/retry.go": 0o600, "run.sh": 0o640} {
 		if info, err := os.Stat(filepath.Join(r.Root, name)); err != nil || info.Mode().Perm() != perm {
