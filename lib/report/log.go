@@ -3,11 +3,13 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/config"
 	"tri/lib/disk"
 	"tri/lib/event"
 	"tri/lib/ledger"
@@ -23,15 +25,27 @@ const (
 	spendLog      = "spend.ndjson"
 )
 
-// Home opens a home to read it. One that is not there is not made.
-func Home(dir string) (*disk.Home, error) {
+// Printer is a report: text for people, records for programs.
+type Printer interface {
+	Print(io.Writer) error
+	WriteJSON(io.Writer) error
+}
+
+// Home opens a home to read it, with its configuration, or that of a file. A home
+// that is not there is not made.
+func Home(dir, file string) (*disk.Home, *config.Config, error) {
 	if dir == "" {
 		dir = disk.DefaultDir()
 	}
 	if _, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("read home: %w", err)
+		return nil, nil, fmt.Errorf("read home: %w", err)
 	}
-	return disk.Open(dir)
+	h, err := disk.Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := config.ForHome(h.Dir(), file)
+	return h, cfg, err
 }
 
 // scan calls fn for each whole line of a log, from an offset on, that contains

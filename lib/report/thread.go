@@ -1,0 +1,125 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"tri/lib/config"
+	"tri/lib/disk"
+	"tri/lib/sysexit"
+	"tri/lib/thread"
+)
+
+// Conversation is everything that the logs tell of one thread.
+type Conversation struct {
+	Key      string   `json:"key"`
+	Platform string   `json:"platform"`
+	ChatID   string   `json:"chat_id"`
+	ChatName string   `json:"chat_name"`
+	Status   string   `json:"status"`
+	Said     []Said   `json:"said"`
+	Cycles   []Cycle  `json:"cycles"`
+	Troubles []string `json:"troubles,omitempty"`
+}
+
+// Said is one message of it, or a change of one.
+type Said struct {
+	MessageID      string `json:"message_id"`
+	At             string `json:"at"`
+	Who            string `json:"who"`
+	What           string `json:"what"` // said, edited, deleted
+	Content        string `json:"content,omitempty"`
+	Classification string `json:"classification"`
+	Ours           bool   `json:"ours,omitempty"`
+}
+
+// Thread gathers a thread by its key, or by a message of it as Why takes them.
+func Thread(h *disk.Home, cfg *config.Config, id string) (*Conversation, error) {
+	c := &Conversation{Key: id, Said: []Said{}, Cycles: []Cycle{}}
+	if err := c.said(h); err != nil {
+		return nil, err
+	}
+	if len(c.Said) == 0 {
+		f, err := find(h, id)
+		if err != nil {
+			return nil, err
+		}
+		last := f.events[len(f.events)-1]
+		if n := len(f.classified); n > 0 { // what came in has no thread, what went on has
+			last = f.classified[n-1]
+		}
+		c.Key = last.Key()
+		if err := c.said(h); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Said) == 0 {
+		err := sysexit.With(sysexit.No, fmt.Errorf("%q: the dispatcher knows no such thread", id))
+		return nil, sysexit.Hint(err, "tri-report why tells what became of a message")
+	}
+	t := &teller{home: h, story: &Story{Key: c.Key}}
+	t.fold()
+	t.decisions(cfg)
+	t.posts()
+	c.Platform, c.ChatID, c.ChatName, c.Status = t.state.Platform, t.state.ChatID, t.state.ChatName, t.state.Status
+	c.Cycles, c.Troubles = t.story.Cycles, t.story.Troubles
+	return c, nil
+}
+
+// said reads what the dispatcher took in of the thread.
+func (c *Conversation) said(h *disk.Home) error {
+	return scan(h, dispatchLog, 0, append([]byte(`"key":`), quoted(c.Key)...), func(line []byte) error {
+		var in thread.Input
+		if err := json.Unmarshal(line, &in); err != nil {
+			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", dispatchLog, err))
+		}
+		e := in.Event
+		if in.Key != c.Key || e == nil {
+			return nil
+		}
+		s := Said{MessageID: e.MessageID, At: e.CreateTime, Who: cmp.Or(e.Sender.Name, e.Sender.ID), What: "said", Content: e.Content, Classification: e.Classification, Ours: in.Facts != nil && in.Facts.Own}
+		switch {
+		case e.Deleted:
+			s.What = "deleted"
+		case e.EditedAt != "" || e.EditID != "":
+			s.What = "edited"
+		}
+		c.Said = append(c.Said, s)
+		return nil
+	})
+}
+
+// WriteJSON writes the thread as one record.
+func (c *Conversation) WriteJSON(w io.Writer) error { return writeJSON(w, c) }
+
+// Print writes it for people.
+func (c *Conversation) Print(w io.Writer) error {
+	s := newSheet(w)
+	s.printf("%s in %s (%s), %d messages, %d cycles: %s\n", flat(c.Key), flat(cmp.Or(c.ChatName, c.ChatID)), flat(c.Platform), len(c.Said), len(c.Cycles), c.Status)
+	for _, m := range c.Said {
+		who := flat(m.Who)
+		if m.Ours {
+			who += " (we)"
+		}
+		what := ""
+		if m.What != "said" {
+			what = " " + m.What
+		}
+		s.printf("\n%s  %s%s, %s [%s]\n", clock(m.At), who, what, flat(m.MessageID), m.Classification)
+		if m.Content != "" {
+			s.WriteString(indent(m.Content, "  "))
+		}
+	}
+	for i := range c.Cycles {
+		var b strings.Builder
+		c.Cycles[i].print(&b, true)
+		s.WriteString(b.String())
+	}
+	for _, trouble := range c.Troubles {
+		s.printf("trouble: %s\n", flat(trouble))
+	}
+	return s.send(w)
+}
