@@ -19,6 +19,7 @@ import (
 	"tri/lib/decision"
 	"tri/lib/draft"
 	"tri/lib/drill"
+	"tri/lib/escalate"
 	"tri/lib/event"
 	"tri/lib/outbox"
 	"tri/lib/run"
@@ -42,6 +43,9 @@ var records = map[string]reflect.Type{
 	"signal-done":      reflect.TypeFor[signal.Done](),
 	"outbox-entry":     reflect.TypeFor[outbox.Entry](),
 	"reply":            reflect.TypeFor[outbox.Reply](),
+	"exit":             reflect.TypeFor[run.Exit](),
+	"escalation":       reflect.TypeFor[escalate.Entry](),
+	"state":            reflect.TypeFor[run.State](),
 	"run":              reflect.TypeFor[run.Result](),
 	"spend":            reflect.TypeFor[budget.Entry](),
 	"journal":          reflect.TypeFor[thread.Input](),
@@ -283,7 +287,7 @@ func (w walker) compare(where, doc string, node object, typ reflect.Type) {
 func (w walker) scalar(where string, node object, typ reflect.Type) {
 	want := map[reflect.Kind]string{
 		reflect.String: "string", reflect.Bool: "boolean", reflect.Float64: "number",
-		reflect.Int: "integer", reflect.Int64: "integer",
+		reflect.Int: "integer", reflect.Int64: "integer", reflect.Uint64: "integer",
 	}[typ.Kind()]
 	types := asList(node["type"])
 	if s, ok := node["type"].(string); ok {
