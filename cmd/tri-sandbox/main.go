@@ -8,6 +8,7 @@ import (
 
 	"tri/lib/cli"
 	"tri/lib/sandbox"
+	"tri/lib/sandbox/probe"
 	"tri/lib/sysexit"
 )
 
@@ -30,16 +31,23 @@ started through this program too, which stands at the inner end of their walls.
 		&cli.StringSliceFlag{Name: "reach", Usage: "let it dial `HOST:PORT`; may be repeated"},
 		&cli.StringSliceFlag{Name: "hide", Usage: "hide `NAME` below DIR; may be repeated"},
 		&cli.StringSliceFlag{Name: "read", Usage: "let it read `PATH` as well; may be repeated"},
+		&cli.BoolFlag{Name: "probe", Usage: "try what an injected program would, and print what got through"},
 		&cli.StringFlag{Name: "home", Usage: "its HOME, which it may write: `FOLDER` (default: its /tmp)"},
 	},
 	Run: func(c *cli.Call) error {
 		if len(c.Args) == 2 && c.Args[0] == sandbox.InnerArg {
 			return sandbox.Inside(c.Args[1])
 		}
+		if len(c.Args) > 1 && c.Args[0] == probe.Arg {
+			return probe.Try(c.Context, c.Args[1:], c.Out)
+		}
+		if c.Bool("probe") {
+			return probes(c)
+		}
 		if len(c.Args) < 2 {
 			return cli.Usagef("a folder and a command are needed")
 		}
-		status, err := sandbox.Run(c.Context, sandbox.Spec{
+		status, _, err := sandbox.Run(c.Context, sandbox.Spec{
 			Argv: c.Args[1:], Env: environment(c.String("home")), Dir: c.Args[0], Write: c.Bool("write"),
 			Home: c.String("home"), Hidden: c.Strings("hide"), Read: c.Strings("read"), Reach: c.Strings("reach"),
 		}, c.In, c.Out, c.Err)
@@ -48,6 +56,25 @@ started through this program too, which stands at the inner end of their walls.
 		}
 		return sysexit.With(status, errors.New(""))
 	},
+}
+
+// probes prints what got through, and ends with status 1 if anything did.
+func probes(c *cli.Call) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	outcome, err := probe.Run(c.Context, self)
+	if err != nil {
+		return err
+	}
+	if err := probe.Print(c.Out, outcome); err != nil {
+		return err
+	}
+	if outcome.Through(0) > 0 || outcome.Skipped > 0 {
+		return cli.Quiet
+	}
+	return nil
 }
 
 // environment is what every program may see.

@@ -165,8 +165,13 @@ func (b *Box) arguments() ([]string, error) {
 		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
 		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox",
 		"--uid", strconv.Itoa(uid), "--gid", strconv.Itoa(gid),
-		"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--tmpfs", "/tmp",
-		"--dir", "/run", "--dir", "/var", "--symlink", "../tmp", "/var/tmp",
+		"--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var",
+	}
+	for _, at := range []string{"/dev/shm", "/tmp"} { // kept in memory
+		if sizes(b.bwrap) {
+			args = append(args, "--size", strconv.FormatInt(b.spec.memory(), 10))
+		}
+		args = append(args, empty, at)
 	}
 	args = append(args, b.plan.arguments()...)
 	home := b.spec.Home
@@ -190,7 +195,27 @@ func (b *Box) arguments() ([]string, error) {
 		b.ours = append(b.ours, data)
 		args = append(args, "--ro-bind-data", strconv.Itoa(2+len(b.ours)), f.at)
 	}
-	return append(args, "--ro-bind", b.helper, helperAt, "--remount-ro", "/dev", "--remount-ro", "/"), nil
+	return append(args, "--ro-bind", b.helper, helperAt,
+		// Root's settings of the kernel are root's outside, whatever its number in here.
+		"--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"), nil
+}
+
+// versions remembers what each bubblewrap says of itself.
+var versions sync.Map
+
+// sizes reports whether this bubblewrap can bound a file system that is kept in
+// memory: from 0.7.0 on.
+func sizes(bwrap string) bool {
+	v, known := versions.Load(bwrap)
+	if !known {
+		out, _ := exec.Command(bwrap, "--version").Output() // one that says nothing is taken for an old one
+		v = strings.TrimPrefix(strings.TrimSpace(string(out)), "bubblewrap ")
+		versions.Store(bwrap, v)
+	}
+	major, rest, _ := strings.Cut(v.(string), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(minor)
+	return major != "" && major != "0" || err == nil && n >= 7
 }
 
 // plainName keeps a folder's name from breaking a line of passwd.

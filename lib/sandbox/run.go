@@ -13,16 +13,17 @@ import (
 )
 
 // Run runs a command in a sandbox to its end, for a person who wants to look
-// around, and returns its exit status. A command is ended when ctx is.
-func Run(ctx context.Context, s Spec, in io.Reader, out, errw io.Writer) (status int, err error) {
+// around, and returns its exit status and which walls stood. A command is ended
+// when ctx is.
+func Run(ctx context.Context, s Spec, in io.Reader, out, errw io.Writer) (status int, r Report, err error) {
 	box, err := New(s)
 	if err != nil {
-		return 0, startError(s.Argv, err)
+		return 0, r, startError(s.Argv, err)
 	}
 	defer box.Close()
 	cmd, err := box.Command(nil)
 	if err != nil {
-		return 0, err
+		return 0, r, err
 	}
 	// Bubblewrap dies with the thread that started it.
 	runtime.LockOSThread()
@@ -30,23 +31,23 @@ func Run(ctx context.Context, s Spec, in io.Reader, out, errw io.Writer) (status
 	var said tail
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, io.MultiWriter(errw, &said)
 	if err := cmd.Start(); err != nil {
-		return 0, fmt.Errorf("start a sandbox: %w", err)
+		return 0, r, fmt.Errorf("start a sandbox: %w", err)
 	}
 	if err := box.Admit(); err != nil {
 		box.Kill()
 		_ = cmd.Wait() // it says no more than said does
-		return 0, startError(s.Argv, box.Explain(err, said.String()))
+		return 0, r, startError(s.Argv, box.Explain(err, said.String()))
 	}
 	defer context.AfterFunc(ctx, box.Kill)()
 	err = cmd.Wait()
 	exit := new(exec.ExitError)
 	switch {
 	case ctx.Err() != nil:
-		return 0, ctx.Err()
+		return 0, box.Report(), ctx.Err()
 	case errors.As(err, &exit):
-		return exit.ExitCode(), nil
+		return exit.ExitCode(), box.Report(), nil
 	}
-	return 0, err
+	return 0, box.Report(), err
 }
 
 func startError(argv []string, err error) error {

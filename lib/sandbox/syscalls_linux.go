@@ -26,8 +26,8 @@ var refused = []uint32{
 
 // absent are calls that a library tries before an older one that can be looked
 // at: clone3 has its flags in memory, where a filter cannot read them, and
-// io_uring makes calls that no filter sees.
-var absent = []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
+// so has openat2, and io_uring makes calls that no filter sees.
+var absent = []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
 // Where seccomp_data keeps what a filter reads: number, architecture, and the low
 // halves of the arguments (both machines are little-endian).
@@ -36,6 +36,7 @@ const (
 	offArg0            = 16
 	offArg1            = 24
 	offArg2            = 32
+	offArg3            = 40
 )
 
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
@@ -106,6 +107,7 @@ func filter() []unix.SockFilter {
 	a.unless(unix.TIOCLINUX, 1)
 	a.end(refuse)
 	a.end(permit)
+	a.keepModes()
 	// Sockets: of the address families, those that programs use. One of the others
 	// (vsock) leads out of a virtual machine, whatever its network.
 	a.unless(unix.SYS_SOCKET, 9)
@@ -120,6 +122,39 @@ func filter() []unix.SockFilter {
 	a.end(deny)
 	a.end(permit)
 	return a
+}
+
+// giveMode are the calls that give a file its mode, and where they have it: it may
+// not be one by which a program runs with the rights of the file's owner, which is
+// the person in whose name all this runs.
+var giveMode = append([]modeCall{
+	{unix.SYS_FCHMOD, offArg1, 0}, {unix.SYS_FCHMODAT, offArg2, 0}, {unix.SYS_FCHMODAT2, offArg2, 0},
+	{unix.SYS_MKNODAT, offArg2, 0}, {unix.SYS_OPENAT, offArg3, offArg2},
+}, oldModeCalls...)
+
+// modeCall is a call with a mode. Where flags is set, those say whether the mode
+// counts.
+type modeCall struct{ number, mode, flags uint32 }
+
+const (
+	ownersRights = unix.S_ISUID | unix.S_ISGID
+	makesFile    = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+)
+
+func (a *assembly) keepModes() {
+	for _, c := range giveMode {
+		if c.flags == 0 {
+			a.unless(c.number, 4)
+		} else {
+			a.unless(c.number, 6)
+			a.load(c.flags)
+			a.unlessAny(makesFile, 3)
+		}
+		a.load(c.mode)
+		a.unlessAny(ownersRights, 1)
+		a.end(refuse)
+		a.end(permit)
+	}
 }
 
 // filterSyscalls puts the filter on the calling thread and what it becomes.

@@ -7,3 +7,5 @@ const (
 	foreign = 0
 	filters = true
 )
+
+var oldModeCalls []modeCall

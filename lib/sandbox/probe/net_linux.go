@@ -1,0 +1,139 @@
+package probe
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// soon bounds every dial: what is held back is often held back in silence.
+const soon = time.Second
+
+// dials tries to reach a server.
+func dials(name string, anybody bool, network string, to func(*Stage) string) Probe {
+	return Probe{Name: name, Anybody: anybody, try: func(s *Stage) error {
+		conn, err := net.DialTimeout(network, to(s), soon)
+		if err != nil {
+			return err
+		}
+		return errors.Join(conn.SetDeadline(time.Now().Add(soon)), conn.Close())
+	}}
+}
+
+// sends tries to have a datagram arrive.
+func sends(name string, anybody bool, to func(*Stage) string) Probe {
+	return Probe{Name: name, Anybody: anybody, try: func(s *Stage) error {
+		conn, err := net.DialTimeout("udp", to(s), soon)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(conn, "pwned")
+		return errors.Join(err, conn.Close())
+	}}
+}
+
+// sockets tries to make one of a kind.
+func sockets(name string, family, kind, protocol int) Probe {
+	return Probe{Name: name, try: func(*Stage) error {
+		fd, err := unix.Socket(family, kind, protocol)
+		if err != nil {
+			return err
+		}
+		return unix.Close(fd)
+	}}
+}
+
+// asks tries to get past the proxy with a request.
+func asks(name string, request func(*Stage) string) Probe {
+	return Probe{Name: name, try: func(s *Stage) error {
+		proxy, err := url.Parse(os.Getenv("HTTP_PROXY"))
+		if err != nil || proxy.Host == "" {
+			return errors.New("there is no proxy")
+		}
+		conn, err := net.DialTimeout("tcp", proxy.Host, soon)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if err := conn.SetDeadline(time.Now().Add(5 * soon)); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(conn, request(s)); err != nil {
+			return err
+		}
+		answer, err := bufio.NewReader(conn).ReadString('\n')
+		if err == nil && !strings.Contains(answer, " 200 ") {
+			err = fmt.Errorf("%w: %q", errHeld, answer)
+		}
+		return err
+	}}
+}
+
+func unixSocket(i int) func(*Stage) string { return func(s *Stage) string { return s.Unix[i] } }
+
+// network are the probes of what can be reached.
+func network() []Probe {
+	host := func(s *Stage) string { return s.TCP }
+	return []Probe{
+		dials("dial this machine's loopback", true, "tcp", host),
+		dials("dial this machine by its address", false, "tcp", func(s *Stage) string {
+			if s.Public == "" {
+				return "192.0.2.1:9"
+			}
+			return s.Public
+		}),
+		dials("dial the Internet", false, "tcp", fixed("1.1.1.1:443")),
+		dials("dial the metadata address", false, "tcp", fixed("169.254.169.254:80")),
+		dials("ask the docker socket", true, "unix", unixSocket(0)),
+		dials("ask the tmux socket", true, "unix", unixSocket(1)),
+		dials("ask the key agent", true, "unix", unixSocket(2)),
+		dials("ask an abstract socket", true, "unix", func(s *Stage) string { return "@" + s.Name }),
+		dials("ask the system bus", false, "unix", fixed("/run/dbus/system_bus_socket")),
+		{Name: "send UDP to this machine", Anybody: true, try: func(s *Stage) error { return sends("", true, func(*Stage) string { return s.UDP }).try(s) },
+			seen: func(s *Stage) bool { return s.arrived() }},
+		sends("send UDP to the Internet", false, fixed("1.1.1.1:53")),
+		{Name: "resolve a name", try: func(*Stage) error {
+			ctx, cancel := context.WithTimeout(context.Background(), soon)
+			defer cancel()
+			_, err := net.DefaultResolver.LookupHost(ctx, "example.com")
+			return err
+		}},
+		{Name: "serve where others can reach it", Anybody: true, try: func(s *Stage) error {
+			l, err := net.Listen("tcp", s.Absent)
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			// Without a namespace of its own this address is taken on the machine too.
+			if err := l.(*net.TCPListener).SetDeadline(time.Now().Add(soon)); err != nil {
+				return err
+			}
+			if ns, err := os.Readlink("/proc/self/ns/net"); err != nil || ns != s.Net {
+				return fmt.Errorf("%w: in a network of its own", errHeld)
+			}
+			return nil
+		}},
+		asks("have the proxy connect elsewhere", func(s *Stage) string { return "CONNECT " + s.TCP + " HTTP/1.1\r\nHost: " + s.TCP + "\r\n\r\n" }),
+		asks("have the proxy fetch elsewhere", func(s *Stage) string { return "GET http://" + s.TCP + "/ HTTP/1.1\r\nHost: allowed.example\r\n\r\n" }),
+		asks("confuse the proxy about the host", func(s *Stage) string {
+			return "CONNECT allowed.example:443@" + s.TCP + " HTTP/1.1\r\nHost: allowed.example:443\r\n\r\n"
+		}),
+		sockets("listen to the kernel's events", unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_KOBJECT_UEVENT),
+		sockets("hear the wire", unix.AF_PACKET, unix.SOCK_RAW, 0),
+		sockets("make raw IP packets", unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP),
+		sockets("talk to the host of a virtual machine", unix.AF_VSOCK, unix.SOCK_STREAM, 0),
+		sockets("reach the kernel's ciphers", unix.AF_ALG, unix.SOCK_SEQPACKET, 0),
+	}
+}
+
+// arrived reports whether anything has come to the UDP server since last asked.
+func (s *Stage) arrived() bool { return s.touched.Swap(0) > 0 }

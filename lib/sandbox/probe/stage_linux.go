@@ -1,0 +1,245 @@
+package probe
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stage is what the probes are let loose on: files, servers and a process that
+// nobody misses.
+type Stage struct {
+	Root   string // a folder of ours, of the files below
+	Repo   string // what the program is to look at, with .git, .agents and links that lead out
+	Home   string // the program's own
+	Secret string // what stands in everything that is not to be read
+	Tmp    string // a file in the machine's /tmp, not there yet
+	Shm    string // a file in the machine's /dev/shm
+	ShmID  int    // a segment of System V's shared memory
+	TCP    string // servers on this machine
+	Public string // the same, by an address that is not loopback; may be ""
+	UDP    string
+	Unix   []string // sockets where docker, tmux and the key agent could have theirs
+	Absent string   // a port on which the probe serves
+	Net    string   // the network namespace of this machine
+	Name   string   // of an abstract socket
+	Victim int      // a process
+	Memory int64    // limits in force
+	Forks  int
+
+	victim  *exec.Cmd
+	close   []io.Closer
+	touched atomic.Int64 // bytes that arrived by UDP
+}
+
+// secrets are the files that must not be read, below Root.
+var secrets = []string{"home/.ssh/id_ed25519", "home/.aws/credentials", "tri/config.yaml", "tri/runs/other/transcript.ndjson", "outside/.env", "repo/.agents/runs/r/plan.md"}
+
+// newStage lays everything out below a folder that must be new.
+func newStage(root string) (s *Stage, err error) {
+	s = &Stage{Root: root, Repo: filepath.Join(root, "repo"), Home: filepath.Join(root, "run", "home"), Secret: "secret-of-" + filepath.Base(root),
+		Name: filepath.Base(root), Memory: 256 << 20, Forks: 128, ShmID: -1}
+	s.Tmp = filepath.Join(os.TempDir(), "left-by-"+s.Name)
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	files := map[string]string{
+		"repo/README.md": "hello\n", "repo/.git/HEAD": "ref: refs/heads/main\n", "repo/.git/hooks/README": "none\n",
+		"repo/.git/config": "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://bot:" + s.Secret + "@forge.example/x\n[credential]\n\thelper = !" + s.Secret + "\n",
+		"outside/file":     "untouched\n", "outside/file2": "untouched\n", "home/.bashrc": "untouched\n",
+	}
+	for _, name := range secrets {
+		files[name] = s.Secret + "\n"
+	}
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			return s, err
+		}
+	}
+	if err := errors.Join(os.MkdirAll(s.Home, 0o700), os.MkdirAll(s.Repo+"/.git/objects", 0o700), os.MkdirAll(s.Repo+"/.git/refs", 0o700),
+		os.Symlink("../outside/.env", s.Repo+"/link"), os.Symlink("../outside", s.Repo+"/out")); err != nil {
+		return s, err
+	}
+	if s.Net, err = os.Readlink("/proc/self/ns/net"); err != nil {
+		return s, err
+	}
+	s.Shm = "/dev/shm/" + s.Name
+	if err := os.WriteFile(s.Shm, []byte(s.Secret), 0o600); err != nil {
+		return s, err
+	}
+	if err := s.shareMemory(); err != nil {
+		return s, err
+	}
+	if err := s.serve(); err != nil {
+		return s, err
+	}
+	return s, s.startVictim()
+}
+
+// shareMemory leaves the secret in a segment that anybody of this user may attach.
+func (s *Stage) shareMemory() error {
+	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600)
+	if err != nil {
+		return fmt.Errorf("share memory: %w", err)
+	}
+	s.ShmID = id
+	memory, err := unix.SysvShmAttach(id, 0, 0)
+	if err != nil {
+		return fmt.Errorf("share memory: %w", err)
+	}
+	copy(memory, s.Secret)
+	return unix.SysvShmDetach(memory)
+}
+
+// serve answers on every kind of socket, and counts what arrives.
+func (s *Stage) serve() error {
+	tcp, err := net.Listen("tcp", ":0")
+	if err != nil {
+		return err
+	}
+	_, port, err := net.SplitHostPort(tcp.Addr().String())
+	if err != nil {
+		return err
+	}
+	s.listen(tcp)
+	s.TCP = net.JoinHostPort("127.0.0.1", port)
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return err
+	}
+	for _, a := range addrs {
+		if ip, _, err := net.ParseCIDR(a.String()); err == nil && ip.To4() != nil && !ip.IsLoopback() {
+			s.Public = net.JoinHostPort(ip.String(), port)
+		}
+	}
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.close = append(s.close, udp)
+	s.UDP = udp.LocalAddr().String()
+	go func() {
+		for {
+			n, _, err := udp.ReadFrom(make([]byte, 512))
+			if err != nil {
+				return // closed
+			}
+			s.touched.Add(int64(n))
+		}
+	}()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.Absent = free.Addr().String()
+	_ = free.Close() // whoever takes its port meanwhile is as good
+	for _, name := range []string{"docker.sock", "tmux-default", "agent.sock"} {
+		s.Unix = append(s.Unix, filepath.Join(s.Root, name))
+	}
+	for _, at := range append([]string{"@" + s.Name}, s.Unix...) {
+		l, err := net.Listen("unix", at)
+		if err != nil {
+			return err
+		}
+		s.listen(l)
+	}
+	return nil
+}
+
+func (s *Stage) listen(l net.Listener) {
+	s.close = append(s.close, l)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			_ = conn.SetDeadline(time.Now().Add(time.Second)) // sockets have deadlines
+			_, _ = io.WriteString(conn, s.Secret+"\n")        // whoever hears it got through
+			_ = conn.Close()
+		}
+	}()
+}
+
+// startVictim starts a process that has the secret in its environment.
+func (s *Stage) startVictim() error {
+	s.victim = exec.Command("sleep", "600")
+	s.victim.Env = []string{"SECRET=" + s.Secret, "PATH=" + os.Getenv("PATH")}
+	if err := s.victim.Start(); err != nil {
+		return fmt.Errorf("start a victim: %w", err)
+	}
+	s.Victim = s.victim.Process.Pid
+	return nil
+}
+
+// victimLives reports whether nobody has ended the process.
+func (s *Stage) victimLives() bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.Victim))
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+// endStrays ends what has outlived its run.
+func (s *Stage) endStrays() {
+	envs, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		return
+	}
+	for _, name := range envs {
+		text, err := os.ReadFile(name) // not ours to read, or gone: no stray of ours
+		if err != nil || !bytes.Contains(text, []byte(variable)) || !bytes.Contains(text, []byte(s.Name)) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil && pid != os.Getpid() {
+			_ = unix.Kill(pid, unix.SIGKILL) // gone: which is what is wanted
+		}
+	}
+}
+
+// Close clears everything away.
+func (s *Stage) Close() {
+	s.endStrays()
+	if s.victim != nil && s.victim.Process != nil {
+		_ = s.victim.Process.Kill() // one that a probe has ended is ended
+		_ = s.victim.Wait()
+	}
+	for _, c := range s.close {
+		_ = c.Close()
+	}
+	if s.ShmID >= 0 {
+		_, _ = unix.SysvShmCtl(s.ShmID, unix.IPC_RMID, nil)
+	}
+	_ = os.Remove(s.Shm)
+	_ = os.Remove(s.Tmp)
+	_ = os.RemoveAll(s.Root) // whatever stays stands below the temporary folder
+}
+
+// variable carries a Stage to the program that tries.
+const variable = "TRI_PROBE_STAGE"
+
+func (s *Stage) variable() (string, error) {
+	text, err := json.Marshal(s)
+	return variable + "=" + string(text), err
+}
+
+func readStage() (*Stage, error) {
+	s := new(Stage)
+	if err := json.NewDecoder(bytes.NewReader([]byte(os.Getenv(variable)))).Decode(s); err != nil {
+		return nil, fmt.Errorf("read what to probe: %w", err)
+	}
+	return s, nil
+}
