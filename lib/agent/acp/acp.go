@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -54,6 +55,9 @@ func (c *Client) Ability() agent.Ability { return agent.Ability{Resumes: true, W
 // Run starts the program and prompts it. When ctx ends it is told so, and ended.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	tree, err := codebase.Open(t.Codebase, t.Hidden)
+	if err == nil {
+		t.Codebase, err = filepath.Abs(t.Codebase) // the protocol wants it so
+	}
 	if err != nil {
 		return agent.Result{SessionID: t.SessionID}, fmt.Errorf("run acp: %w", err)
 	}
@@ -76,7 +80,7 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 			conv.cancel()
 			time.AfterFunc(cancelTime, end)
 		})
-		return session.Call{Reach: c.reach(), Talk: conv.begin, Line: conv.line}, nil
+		return session.Call{Reach: c.reach(), Serve: true, Talk: conv.begin, Line: conv.line}, nil
 	})
 	if conv != nil {
 		conv.close()

@@ -193,6 +193,14 @@ func (c *conversation) answered(h *heard) error {
 			CacheRead  int64 `json:"cachedReadTokens"`
 			CacheWrite int64 `json:"cachedWriteTokens"`
 		} `json:"usage"`
+		Meta struct { // of Gemini CLI
+			Quota struct {
+				Tokens *struct {
+					Input  int64 `json:"input_tokens"`
+					Output int64 `json:"output_tokens"`
+				} `json:"token_count"`
+			} `json:"quota"`
+		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(h.Result, &end); err != nil {
 		return agent.Fail(agent.ToolError, fmt.Errorf("its answer: %w", err))
@@ -200,6 +208,9 @@ func (c *conversation) answered(h *heard) error {
 	if u := end.Usage; u != nil {
 		c.s.Told = true
 		c.s.Usage.InputTokens, c.s.Usage.OutputTokens = u.Input+u.CacheRead+u.CacheWrite, u.Output+u.Thought
+	}
+	if u := end.Meta.Quota.Tokens; u != nil && !c.s.Told {
+		c.s.Usage.InputTokens, c.s.Usage.OutputTokens, c.s.Told = u.Input, u.Output, true
 	}
 	if len(c.s.Text()) == 0 {
 		c.s.Say(c.thought) // its last words came before its last tool

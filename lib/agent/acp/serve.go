@@ -41,7 +41,7 @@ func (c *conversation) update(params json.RawMessage) {
 		}
 		c.s.Tool(tool(u.Tool), strings.TrimSpace(u.Title))
 	case "usage_update":
-		if u.Cost != nil && u.Cost.Currency == "USD" {
+		if u.Cost != nil && u.Cost.Currency == "USD" && u.Cost.Amount > 0 { // 0: it knows no price
 			c.s.Usage.CostUSD = &u.Cost.Amount
 		}
 	}

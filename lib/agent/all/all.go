@@ -4,37 +4,88 @@ package all
 
 import (
 	"fmt"
+	"strings"
 
 	"tri/lib/agent"
+	"tri/lib/agent/acp"
+	"tri/lib/agent/aider"
+	"tri/lib/agent/api"
 	"tri/lib/agent/claude"
+	"tri/lib/agent/cline"
+	"tri/lib/agent/codex"
+	"tri/lib/agent/continuedev"
+	"tri/lib/agent/cursor"
 	"tri/lib/agent/exec"
+	"tri/lib/agent/gemini"
+	"tri/lib/agent/goose"
+	"tri/lib/agent/opencode"
+	"tri/lib/agent/qwen"
 	"tri/lib/agent/search"
 	"tri/lib/config"
 	"tri/lib/sysexit"
 )
+
+type maker func(cfg config.Agent, sandbox string) (agent.Agent, error)
+
+// agents are all there are, in the order of tri-agent(7).
+var agents = []struct {
+	name string
+	make maker
+}{
+	{"search", func(cfg config.Agent, _ string) (agent.Agent, error) { return search.Below(cfg.Home), nil }},
+	{"claude", of(claude.New)},
+	{"codex", of(codex.New)},
+	{"cursor", of(cursor.New)},
+	{"aider", of(aider.New)},
+	{"continue", of(continuedev.New)},
+	{"gemini", of(gemini.New)},
+	{"opencode", of(opencode.New)},
+	{"qwen", of(qwen.New)},
+	{"goose", of(goose.New)},
+	{"cline", of(cline.New)},
+	{"acp", of(acp.New)},
+	{"api", of(api.New)},
+	{"exec", of(exec.New)},
+}
+
+// None is the name of no agent at all, for a validator.
+const None = "none"
+
+// Names are those of the agents, without None.
+func Names() []string {
+	var names []string
+	for _, a := range agents {
+		names = append(names, a.name)
+	}
+	return names
+}
 
 // New makes the agent that the configuration names; "" is search. sandbox is the
 // configuration's own word on it, "off" or anything else. None is nil: no agent
 // is wanted.
 func New(cfg config.Agent, sandbox string) (agent.Agent, error) {
 	switch cfg.Agent {
-	case "", "search":
-		return search.Below(cfg.Home), nil
-	case "claude":
-		return orNil(claude.New(cfg, sandbox))
-	case "exec":
-		return orNil(exec.New(cfg, sandbox))
-	case "none":
+	case "":
+		cfg.Agent = "search"
+	case None:
 		return nil, nil
 	}
+	for _, a := range agents {
+		if a.name == cfg.Agent {
+			return a.make(cfg, sandbox)
+		}
+	}
 	return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("no agent is called %q", cfg.Agent)),
-		"there are: search, claude, exec, and none for a validator")
+		"there are: "+strings.Join(Names(), ", ")+", and none for a validator")
 }
 
-// orNil keeps a nil pointer from becoming an agent that is not nil.
-func orNil[A agent.Agent](a A, err error) (agent.Agent, error) {
-	if err != nil {
-		return nil, err
+// of keeps a nil pointer from becoming an agent that is not nil.
+func of[A agent.Agent](make func(config.Agent, string) (A, error)) maker {
+	return func(cfg config.Agent, sandbox string) (agent.Agent, error) {
+		a, err := make(cfg, sandbox)
+		if err != nil {
+			return nil, err
+		}
+		return a, nil
 	}
-	return a, nil
 }

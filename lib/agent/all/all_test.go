@@ -1,33 +1,71 @@
 package all
 
 import (
+	"encoding/json"
+	"slices"
 	"testing"
 
+	"tri/lib/agent"
 	"tri/lib/config"
 	"tri/lib/sysexit"
+	"tri/schemas"
 )
 
 func TestNew(t *testing.T) {
-	for _, tt := range []struct {
-		agent, sandbox string
-		some           bool
-		status         int
-	}{
-		{"", "", true, 0},
-		{"search", "", true, 0},
-		{"none", "", false, 0},
-		{"claude", "off", true, 0},
-		{"claude", "required", false, sysexit.Config},
-		{"exec", "off", true, 0},
-		{"exec", "", false, sysexit.Config},
-		{"nobody", "off", false, sysexit.Config},
-	} {
-		a, err := New(config.Agent{Agent: tt.agent, Command: []string{"true"}}, tt.sandbox)
-		if status, _ := sysexit.Of(err); (a != nil) != tt.some || status != tt.status {
-			t.Errorf("%q, sandbox %q: agent %v, %v", tt.agent, tt.sandbox, a, err)
+	for _, name := range append(Names(), "") {
+		cfg := config.Agent{Agent: name, Command: []string{"true"}, Model: "m", BaseURL: "http://localhost"}
+		if a, err := New(cfg, "required"); a == nil || err != nil {
+			t.Errorf("%q: %v, %v", name, a, err)
 		}
-		if err != nil && len(sysexit.Hints(err)) == 0 {
-			t.Errorf("%q: no hint: %v", tt.agent, err)
+	}
+	if a, err := New(config.Agent{Agent: None}, ""); a != nil || err != nil {
+		t.Errorf("none: %v, %v", a, err)
+	}
+	for _, cfg := range []config.Agent{{Agent: "nobody"}, {Agent: "exec"}, {Agent: "acp"}, {Agent: "api", BaseURL: "http://localhost"}} {
+		a, err := New(cfg, "off")
+		if status, _ := sysexit.Of(err); a != nil || status != sysexit.Config || len(sysexit.Hints(err)) == 0 {
+			t.Errorf("%+v: %v, %v", cfg, a, err)
+		}
+	}
+}
+
+// What an agent says of itself decides what it is asked to do.
+func TestAbilities(t *testing.T) {
+	for _, tt := range []struct {
+		name             string
+		resumes, servers bool
+	}{{"search", false, false}, {"exec", false, false}, {"claude", true, true}, {"api", true, true}, {"cline", false, false}} {
+		a, err := New(config.Agent{Agent: tt.name, Command: []string{"true"}, Model: "m", BaseURL: "http://localhost"}, "off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := agent.Abilities(a); got.Resumes != tt.resumes || got.Servers != tt.servers {
+			t.Errorf("%s: %+v", tt.name, got)
+		}
+	}
+}
+
+// The configuration's schema names the same agents.
+func TestSchemaNamesThemAll(t *testing.T) {
+	text, err := schemas.Read("config")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties map[string]struct {
+			Properties map[string]struct{ Enum []string }
+		}
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"investigator", "validator"} {
+		got, want := schema.Properties[key].Properties["agent"].Enum, Names()
+		if key == "validator" {
+			want = append(want, None)
+		}
+		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+			t.Errorf("%s: %q, want %q", key, got, want)
 		}
 	}
 }

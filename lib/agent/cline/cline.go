@@ -59,7 +59,7 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 	provider, reach := c.provider()
 	call := session.Call{
 		Args: []string{"--json", "--auto-approve", "true", "--retries", "3"}, Set: []string{"NO_COLOR=1"},
-		Reach: reach, Line: line,
+		Reach: reach, Serve: true, Line: line,
 		Talk: func(in io.WriteCloser, _ *session.Seen) {
 			go func() {
 				_, _ = io.WriteString(in, t.Prompt) // who does not read it says so by its exit

@@ -91,6 +91,7 @@ type Call struct {
 	Set   []string // KEY=value beside what may pass; what the configuration names wins
 	Read  []string // files and folders, beside where it is installed and its login
 	Reach []string // host:port of its model and its tool servers
+	Serve bool     // it talks to itself through servers of its own
 	// Line reads a line of its output. When that was its last word, it calls End.
 	Line func(line []byte, s *Seen)
 	// Talk is given its standard input in place of the prompt, as proc.Spec's Talk.
@@ -213,7 +214,7 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 		Argv: slices.Concat(p.Argv, call.Args), Dir: t.Codebase, Env: r.environment(call),
 		Prompt: turn.Prompt, Talk: talk, RunDir: t.Dir, Hold: t.Hold,
 		Sandbox: p.Sandbox, Write: t.Write, Hidden: t.Hidden, Home: r.home,
-		Read: slices.Concat(installed(p.Argv), p.Read, call.Read), Reach: slices.Concat(call.Reach, p.Network, agent.Reach(t.Servers)),
+		Read: slices.Concat(installed(p.Argv), p.Read, call.Read), Reach: slices.Concat(call.Reach, p.Network, agent.Reach(t.Servers)), Serve: call.Serve,
 		Started: s.started,
 		Line: func(line []byte) bool {
 			call.Line(line, s)
@@ -272,8 +273,9 @@ func (r *running) makeHome() (remove func(), err error) {
 		r.home, err = os.MkdirTemp("", "tri-agent-")
 		remove = func() { _ = os.RemoveAll(r.home) } // a leftover in the temporary folder
 	} else {
-		r.home = filepath.Join(r.task.Dir, "home")
-		err = os.MkdirAll(r.home, 0o700)
+		if r.home, err = filepath.Abs(filepath.Join(r.task.Dir, "home")); err == nil {
+			err = os.MkdirAll(r.home, 0o700)
+		}
 	}
 	if err == nil {
 		err = r.linkLogin()
