@@ -88,9 +88,11 @@ type heard struct {
 	code          bool // there is a link, code or a quote
 	hollow        bool // half of it or more acknowledges
 	nameAck       bool // a word that may be a name, and an acknowledgement
-	ackword       bool // it begins with a word that acknowledges
+	ackword       bool // it begins with a word that acknowledges,
+	nods          bool // and that is no promise
 	greets        bool // it begins with a greeting,
 	tells         bool // and says more
+	lone          bool // it is a question mark alone
 	mends         bool // it corrects a slip: "*word"
 	loud          bool // there is an exclamation mark
 	words         int
@@ -128,6 +130,7 @@ func (c *Classifier) judgeText(body []byte, t *text, v *verdict) {
 	}
 	v.question = v.mark || v.phrase
 	v.loud = bytes.IndexByte(body, '!') >= 0
+	v.lone = t.loose && len(bytes.TrimSpace(body)) == 1
 	v.mends = len(body) > 0 && len(t.words) <= 4 && (body[0] == '*' || body[len(body)-1] == '*')
 	c.listen(t, v)
 	if len(body) > 1 && body[0] == '!' && classes[body[1]&0x7f] == letter {
@@ -346,8 +349,8 @@ func (c *Classifier) begins(t *text, v *verdict) {
 	if len(t.words) == 0 {
 		return
 	}
-	if n, _ := c.lex.match(t.words, ack); n > 0 {
-		v.ackword = true
+	if n, end := c.lex.match(t.words, ack); n > 0 {
+		v.ackword, v.nods = true, end.kinds&later == 0
 		return
 	}
 	if below := c.lex.below[t.words[0].id]; below&idle != 0 && below&lead != 0 {

@@ -108,7 +108,7 @@ func (t *turn) enter() {
 	case !opener && t.persons[t.th.opener].live(e.time, r.said):
 		t.target = t.th.opener
 	}
-	if v.tag && r.last == t.me {
+	if v.tag && r.last == t.me || v.lone && (t.own || t.nto > 0) {
 		t.asks, t.ack = true, false
 	}
 }

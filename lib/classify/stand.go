@@ -13,6 +13,8 @@ func (t *turn) place() {
 		t.drop(whyTeam, 85)
 	case v.thanks && !t.asks && !v.problem && !v.code && v.words >= 3 && v.words < longTalk:
 		t.thank(whyThanks, 85)
+	case v.nods && v.later && !t.asks && !v.problem && !v.code && v.words < longTalk:
+		t.thank(whyLater, 75)
 	case (t.own || t.nto > 0) && v.thanks && !t.asks && !v.problem && !v.linked && v.words <= longThanks:
 		t.thank(whyThanks, 90)
 	case p.announces() && (!t.asks || p.said >= 8):
@@ -26,6 +28,9 @@ func (t *turn) place() {
 		t.drop(whyHelper, 90)
 	default:
 		t.statement()
+	}
+	if t.wanted && t.own && !p.asking && !t.inThread {
+		p.asking, p.opened, p.noted, p.thanked = true, t.e.time, 0, 0 // they are back
 	}
 	t.inflight = t.inflight || t.own && !t.wanted || t.wanted && t.why == whyFollows
 }
@@ -55,7 +60,7 @@ func (t *turn) outsider() bool { return t.inThread && !t.persons[t.th.opener].me
 // placeAck tells "yes" as an answer from "yes" as an acknowledgement.
 func (t *turn) placeAck() {
 	switch {
-	case t.v.reply && t.own && (t.p.wanted || t.nto > 0):
+	case t.v.reply && t.own && (t.p.wanted || t.nto > 0 || t.r.asked && t.r.last != t.me && t.p.helpers.has(t.r.last)):
 		t.ack = false
 		t.need(whyFollows, 80)
 	case t.v.reply && !t.own && (t.r.asked && t.r.last != t.me || t.target != nobody && t.named):
@@ -78,7 +83,9 @@ func (t *turn) asksForSelf() bool {
 	case t.own:
 		return v.first && !v.second
 	}
-	return t.guest && v.first && (v.problem || !v.second)
+	q := &t.persons[t.target]
+	asked := q.toRoom && q.helpers.n == 0 && t.e.time-q.opened <= freshTime // and nobody has answered them
+	return t.guest && v.first && (v.problem || !v.second) && !asked
 }
 
 // answer is what somebody says to one who asked.
