@@ -41,7 +41,7 @@ func (b *Box) GC(ctx context.Context, older time.Duration) error {
 }
 
 func (b *Box) collectAll(ctx context.Context, older time.Duration) ([]Collected, error) {
-	if err := errors.Join(b.locked(ctx, "births.lock", b.unborn), b.leftovers("."), b.leftovers("pointers")); err != nil {
+	if err := errors.Join(b.locked(ctx, "births.lock", func() error { return errors.Join(b.unborn(), b.unmarkGone()) }), b.leftovers("."), b.leftovers("pointers"), b.leftovers(marks)); err != nil {
 		return nil, err
 	}
 	names, err := b.names()
@@ -51,6 +51,9 @@ func (b *Box) collectAll(ctx context.Context, older time.Duration) ([]Collected,
 	var done []Collected
 	var errs error
 	for _, n := range names {
+		if s, err := b.State(n); err == nil && s.Status == run.Active && !b.home.Exists(marks+"/"+n) {
+			errs = errors.Join(errs, b.mark(n, running), b.sweep(ctx, n)) // somebody has deleted its mark
+		}
 		c, err := b.gcRun(ctx, n, older)
 		errs = errors.Join(errs, err)
 		if c != nil {
@@ -95,6 +98,18 @@ func (b *Box) gcRun(ctx context.Context, name string, older time.Duration) (*Col
 		return nil, b.leftovers("runs/" + name)
 	}
 	return c, b.leftovers("runs/" + name)
+}
+
+// unmarkGone removes marks of runs that were never made, or that somebody has
+// deleted.
+func (b *Box) unmarkGone() error {
+	names, err := b.home.List(marks)
+	for _, n := range names {
+		if !b.home.Exists("runs/" + n) {
+			err = errors.Join(err, b.unmark(n))
+		}
+	}
+	return err
 }
 
 // orphans removes worktrees of no run.

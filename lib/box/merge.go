@@ -87,12 +87,12 @@ func (l *live) merge(ctx context.Context, how Merge) error {
 
 func (l *live) apply(ctx context.Context, repo *worktree.Repo, patch *worktree.Patch, how worktree.Merge) error {
 	ctx = context.WithoutCancel(ctx) // all or nothing
-	if err := l.home.Replace(l.merging(), nil); err != nil {
+	if err := l.mark(l.name, merging); err != nil {
 		return err
 	}
 	done, err := repo.Apply(ctx, patch, how)
 	if err != nil {
-		return errors.Join(err, l.home.Remove(l.merging()))
+		return errors.Join(err, l.unmark(l.name))
 	}
 	l.Say("%d files of %s changed, nothing committed", len(done.Files), l.Checkout)
 	return l.merged(ctx)
@@ -112,7 +112,7 @@ func (l *live) branch(ctx context.Context, repo *worktree.Repo, patch *worktree.
 // merged writes down that a person took the patch, and lets the worktree go.
 func (l *live) merged(ctx context.Context) error {
 	err := supervise.Update(l.dir(l.name), func(s *run.State) { s.Status = run.Merged })
-	return errors.Join(err, l.home.Remove(l.merging()), l.enter(l.name), l.fell(ctx, l.name))
+	return errors.Join(err, l.enter(l.name), l.fell(ctx, l.name), l.unmark(l.name))
 }
 
 // message is what a commit of the patch says: the task, and where it is from.
@@ -176,33 +176,19 @@ func (l *live) ask(ctx context.Context, how Merge, files int) error {
 	return sysexit.With(sysexit.No, errors.New("nothing was changed"))
 }
 
-// merging is there while a merge is under way, until state.json says MERGED.
-func (l *live) merging() string { return "runs/" + l.name + "/merging" }
-
 // mendMerge puts right what a merge left that was killed: it is undone, or it was
 // whole and only not written down.
-func (b *Box) mendMerge(ctx context.Context, name string) error {
-	if !b.home.Exists("runs/" + name + "/merging") {
-		return nil
-	}
-	l, s, err := b.take(name)
-	if err != nil {
-		return nil // it is under way, or cannot be read
-	}
-	defer l.lock.Unlock()
-	if s.Status != run.Review {
-		return l.home.Remove(l.merging())
-	}
+func (l *live) mendMerge(ctx context.Context) error {
 	whole, err := l.wasMerged(ctx)
-	if err != nil {
-		return fmt.Errorf("mend the merge of %s: %w", name, err)
-	}
-	if whole {
-		b.Say("run %s: a merge was cut short at its very end; it is whole", name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("mend the merge of %s: %w", l.name, err)
+	case whole:
+		l.Say("run %s: a merge was cut short at its very end; it is whole", l.name)
 		return l.merged(ctx)
 	}
-	b.Say("run %s: a merge was cut short; the checkout is as it was before", name)
-	return l.home.Remove(l.merging())
+	l.Say("run %s: a merge was cut short; the checkout is as it was before", l.name)
+	return nil
 }
 
 // wasMerged undoes what a killed merge had begun, and reports whether there was

@@ -27,9 +27,11 @@ func (b *Box) Resume(ctx context.Context, word, words string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = supervise.Update(l.dir(name), func(s *run.State) {
-		s.Status, s.Wrapper, s.EndedAt = run.Active, run.ProcessOf(os.Getpid()), nil
-	})
+	if err = b.mark(name, running); err == nil {
+		err = supervise.Update(l.dir(name), func(s *run.State) {
+			s.Status, s.Wrapper, s.EndedAt = run.Active, run.ProcessOf(os.Getpid()), nil
+		})
+	}
 	if err == nil {
 		err = l.enter(name)
 	}
@@ -88,7 +90,7 @@ func (b *Box) take(name string) (*live, run.State, error) {
 // from the beginning with what is known.
 func (l *live) next(ctx context.Context, s run.State, words string) error {
 	if l.right.write {
-		if err := l.regrow(ctx); err != nil {
+		if err := l.regrow(ctx, s); err != nil {
 			return err
 		}
 	}

@@ -123,10 +123,10 @@ func (l *live) create() error {
 		return err
 	}
 	s := run.State{Status: run.Active, Wrapper: run.ProcessOf(os.Getpid()), StartedAt: stamp(now), ConfigHash: l.meta.ConfigHash}
-	if l.right.write {
-		s.WorktreePath = new(Folder + "/" + treeOf(l.name))
-	}
 	err = errors.Join(l.home.MkdirAll(temp+"/raw"), l.home.MkdirAll(temp+"/patches"), l.writeMeta(temp, l.meta), saveState(l.home, temp, &s))
+	if err == nil {
+		err = l.mark(l.name, running)
+	}
 	if err == nil {
 		err = l.home.Move(temp, "runs/"+l.name)
 	}

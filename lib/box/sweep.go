@@ -3,52 +3,74 @@ package box
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"tri/lib/agent/supervise"
+	"tri/lib/disk"
 	"tri/lib/run"
 )
 
+// What is done to a run is marked, before it begins and until all of it is written
+// down: a file active/<run> says what. So whoever comes along next finds what a
+// killed process had begun, without looking at every run that there ever was.
+const (
+	marks   = "active"
+	running = "run"
+	merging = "merge"
+)
+
+func (b *Box) mark(name, what string) error { return b.home.Replace(marks+"/"+name, []byte(what+"\n")) }
+func (b *Box) unmark(name string) error     { return b.home.Remove(marks + "/" + name) }
+
 // Sweep is what every call begins with: it writes down the end of runs whose
-// supervisor is gone, takes their commands away, and puts the index right. A run
-// that is under way is not touched.
+// supervisor is gone, takes their commands away, mends merges that were cut
+// short, and puts the index right. What is under way is not touched.
 func (b *Box) Sweep(ctx context.Context) error {
-	names, err := b.names()
+	names, err := b.home.List(marks)
+	for _, n := range names {
+		if idOf(n) == "" || !b.home.Exists("runs/"+n) {
+			continue // it is being made, or gc has it go
+		}
+		err = errors.Join(err, b.sweep(ctx, n))
+	}
+	return err
+}
+
+func (b *Box) sweep(ctx context.Context, name string) error {
+	s, err := b.State(name)
+	if err != nil {
+		b.Say("%v", err) // one broken run must not stop the others
+		return nil
+	}
+	was := s.Status
+	if s.EndedAt == nil {
+		b.reap(name, s)
+		if s, err = supervise.Watchdog(b.dir(name), b.Now()); err != nil || s.EndedAt == nil {
+			return err
+		}
+	}
+	l, s, err := b.take(name)
+	if errors.Is(err, disk.ErrLocked) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	var ended []string
-	var errs error
-	for _, n := range names {
-		s, err := b.State(n)
-		if err != nil {
-			b.Say("%v", err) // one broken run must not stop the others
-			continue
-		}
-		if s.Status == run.Review {
-			errs = errors.Join(errs, b.mendMerge(ctx, n))
-		}
-		if s.Status != run.Active && (s.Status != run.Stalled || s.EndedAt != nil) {
-			continue
-		}
-		b.reap(n, s)
-		now, err := supervise.Watchdog(b.dir(n), b.Now())
-		if err != nil {
-			b.Say("look after run %s: %v", n, err)
-			continue
-		}
-		if now.EndedAt != nil {
-			ended = append(ended, n)
+	defer l.lock.Unlock()
+	if f := s.Failure; was == run.Active && f != nil {
+		b.Say("run %s: %s: %s", name, s.Status, f.Message)
+	}
+	if what, err := b.home.ReadFile(marks + "/" + name); errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody else has been faster
+	} else if string(what) == merging+"\n" && s.Status == run.Review {
+		if err := l.mendMerge(ctx); err != nil {
+			return err
 		}
 	}
-	for _, n := range ended {
-		if s, err := b.State(n); err == nil && s.Failure != nil {
-			b.Say("run %s: %s: %s", n, s.Status, s.Failure.Message)
-		}
-	}
-	return errors.Join(errs, b.collectOver(ctx), b.enter(""))
+	return errors.Join(b.collect(ctx, name, ""), b.enter(name), b.unmark(name))
 }
 
 // dir is a run's folder.
@@ -110,8 +132,12 @@ func (r *Run) took(now time.Time) string {
 	if end.IsZero() {
 		end = now
 	}
-	if end.IsZero() || r.started().IsZero() {
+	return between(r.started(), end)
+}
+
+func between(from, to time.Time) string {
+	if from.IsZero() {
 		return ""
 	}
-	return max(0, end.Sub(r.started())).Round(time.Second).String()
+	return max(0, to.Sub(from)).Round(time.Second).String()
 }

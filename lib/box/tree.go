@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"tri/lib/agent/supervise"
+	"tri/lib/run"
 	"tri/lib/sysexit"
 	"tri/lib/worktree"
 )
@@ -17,7 +19,9 @@ func (b *Box) repo(ctx context.Context) (*worktree.Repo, error) {
 	return worktree.Open(ctx, b.Checkout, b.home.Path("scratch"))
 }
 
-// grow makes the run's worktree at the commit that it began with.
+// grow makes the run's worktree at the commit that it began with. Only when it is
+// whole does state.json name it: half of one would be taken for one in which the
+// agent has deleted the rest.
 func (l *live) grow(ctx context.Context) error {
 	repo, err := l.repo(ctx)
 	if err != nil {
@@ -26,12 +30,15 @@ func (l *live) grow(ctx context.Context) error {
 	if err := l.home.MkdirAll("trees"); err != nil {
 		return err
 	}
-	return repo.Create(ctx, l.folder(), l.meta.RepoSHAStart)
+	if err := repo.Create(ctx, l.folder(), l.meta.RepoSHAStart); err != nil {
+		return err
+	}
+	return supervise.Update(l.dir(l.name), func(s *run.State) { s.WorktreePath = new(Folder + "/" + treeOf(l.name)) })
 }
 
 // regrow has the run's worktree there again for another attempt. What was changed
 // in one that is gone is gone too.
-func (l *live) regrow(ctx context.Context) error {
+func (l *live) regrow(ctx context.Context, s run.State) error {
 	repo, err := l.repo(ctx)
 	if err != nil {
 		return err
@@ -41,12 +48,16 @@ func (l *live) regrow(ctx context.Context) error {
 		return err
 	}
 	for _, t := range trees {
-		if t.Dir == l.folder() && t.Present && t.Known && t.Commit == l.meta.RepoSHAStart {
+		if s.WorktreePath != nil && t.Dir == l.folder() && t.Present && t.Known && t.Commit == l.meta.RepoSHAStart {
 			return nil
 		}
 	}
-	l.Say("run %s: its worktree was gone; it has a new one at %.12s", l.name, l.meta.RepoSHAStart)
-	return errors.Join(repo.Remove(l.folder()), l.grow(ctx))
+	l.Say("run %s: its worktree is gone; it has a new one at %.12s", l.name, l.meta.RepoSHAStart)
+	err = supervise.Update(l.dir(l.name), func(s *run.State) { s.WorktreePath = nil })
+	if err = errors.Join(err, repo.Remove(l.folder())); err != nil {
+		return err
+	}
+	return l.grow(ctx)
 }
 
 // fell removes a run's worktree.
@@ -80,8 +91,8 @@ func (b *Box) prune(ctx context.Context) error {
 // export makes a patch of what was changed in the worktree, and reports whether
 // there is anything. The patch of an earlier attempt is kept under patches/.
 func (l *live) export(ctx context.Context) (changed bool, err error) {
-	if !l.home.Exists(treeOf(l.name)) {
-		return false, nil // it was never made, or never whole
+	if s, err := l.State(l.name); err != nil || s.WorktreePath == nil || !l.home.Exists(treeOf(l.name)) {
+		return false, err // it was never made, or never whole
 	}
 	repo, err := l.repo(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,8 +72,9 @@ func (l *live) keepWords(res agent.Result, whole bool) error {
 		return nil
 	}
 	if l.right.plans && words.Plan == "" {
-		words.Plan, words.Report = words.Report, words.Summary
+		words.Plan = words.Report
 	}
+	words.Report = cmp.Or(words.Report, words.Summary, words.Plan)
 	for name, text := range map[string]string{"plan.md": words.Plan, "report.md": words.Report} {
 		if text == "" || name == "plan.md" && !whole {
 			continue
@@ -159,7 +161,11 @@ func (l *live) artifact() string { return l.artifactOf(l.name) }
 
 // end makes known what the run came to, and gives it back.
 func (l *live) end(failed error) (*Run, error) {
-	err := errors.Join(l.enter(l.name), l.lock.Unlock())
+	err := l.enter(l.name)
+	if err == nil {
+		err = l.unmark(l.name)
+	}
+	err = errors.Join(err, l.lock.Unlock())
 	r, read := l.Run(l.name)
 	if err = errors.Join(err, read); err != nil {
 		return r, errors.Join(failed, err)

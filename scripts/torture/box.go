@@ -73,7 +73,7 @@ func boxed(o options) error {
 
 func (w *boxWorld) prepare() error {
 	home := filepath.Join(w.dir, "home")
-	config := "sandbox: off\nbox:\n  agent: {agent: exec, command: [bash, " + filepath.Join(w.dir, "agent") + "]}\n"
+	config := "sandbox: " + w.sandbox + "\nbox:\n  agent: {agent: exec, command: [bash, " + filepath.Join(w.dir, "agent") + "]}\n"
 	err := errors.Join(os.MkdirAll(w.repo, 0o755), os.Mkdir(home, 0o700),
 		os.WriteFile(filepath.Join(home, "config.yaml"), []byte(config), 0o600),
 		os.WriteFile(filepath.Join(w.dir, "agent"), []byte(boxAgent), 0o600))

@@ -24,6 +24,7 @@ type options struct {
 	seed     uint64
 	chat     string // local or mattermost
 	only     string // syscalls: one program
+	sandbox  string
 	keep     bool
 	wait     time.Duration
 }
@@ -36,6 +37,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "of the random choices")
 	flag.StringVar(&o.chat, "chat", "local", "local or mattermost (a fake server that drops and delays answers)")
 	flag.StringVar(&o.only, "only", "", "one program instead of all")
+	flag.StringVar(&o.sandbox, "sandbox", "off", "box: required puts walls around the agent")
 	flag.BoolVar(&o.keep, "keep", false, "leave the folders behind")
 	flag.DurationVar(&o.wait, "wait", 2*time.Minute, "longest that all may take to come to rest")
 	if len(os.Args) < 2 {
