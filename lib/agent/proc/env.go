@@ -1,12 +1,9 @@
 package proc
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
-
-	"tri/lib/sysexit"
 )
 
 // always may pass: where programs are, how to speak, what time it is.
@@ -37,15 +34,4 @@ func Env(named []string, home string, set ...string) []string {
 		}
 	}
 	return env
-}
-
-// RequireOff refuses to run a program on this machine as it is, unless the
-// configuration says so in so many words.
-func RequireOff(agent, sandbox string) error {
-	if sandbox == "off" {
-		return nil
-	}
-	return sysexit.Hint(
-		sysexit.With(sysexit.Config, fmt.Errorf("agent %s: there is no sandbox to run it in yet", agent)),
-		"it would run with your rights: if it may, say `sandbox: off` in the configuration, or use `agent: search`")
 }

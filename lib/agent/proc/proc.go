@@ -219,25 +219,30 @@ func (r *running) bare() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// prompt is standard input: a file, so that no program can block by not reading,
-// and so that what an agent was told can be looked up.
+// prompt is standard input: a file, so that no program can block by not reading.
+// What an agent was told is kept in the run's folder too, where it cannot get at
+// it.
 func (r *running) prompt() (*os.File, error) {
-	dir, keep := r.spec.RunDir, r.spec.RunDir != ""
-	f, err := os.CreateTemp(dir, "prompt-*.md")
+	in, err := given(r.spec.Prompt)
+	if err == nil && r.spec.RunDir != "" {
+		err = r.keepPrompt()
+	}
 	if err != nil {
+		if in != nil {
+			_ = in.Close() // nobody has read it
+		}
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("write prompt: %w", err))
 	}
-	_, err = f.WriteString(r.spec.Prompt)
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err == nil && !keep {
-		err = os.Remove(f.Name())
-	}
+	return in, nil
+}
+
+func (r *running) keepPrompt() error {
+	f, err := os.CreateTemp(r.spec.RunDir, "prompt-*.md")
 	if err != nil {
-		return nil, errors.Join(sysexit.With(sysexit.IO, fmt.Errorf("write prompt: %w", err)), f.Close())
+		return err
 	}
-	return f, nil
+	_, err = f.WriteString(r.spec.Prompt)
+	return errors.Join(err, f.Close())
 }
 
 func (r *running) keep(name string, most int64) (io.WriteCloser, error) {

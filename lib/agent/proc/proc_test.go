@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary be the process that dies in TestDiesWithUs.
+// TestMain lets the test binary be the process that dies in TestDiesWithUs and
+// TestWalledDiesWithUs.
 func TestMain(m *testing.M) {
 	if os.Getenv("PROC_TEST_PARENT") != "" {
 		_, err := Run(context.Background(), Spec{
@@ -21,6 +22,9 @@ func TestMain(m *testing.M) {
 			Line: func(line []byte) bool { os.Stdout.Write(append(line, '\n')); return false },
 		})
 		panic(err) // the test kills us long before
+	}
+	if name := os.Getenv("PROC_TEST_WALLED"); name != "" {
+		walledParent(name)
 	}
 	os.Exit(m.Run())
 }
