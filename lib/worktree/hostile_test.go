@@ -19,6 +19,10 @@ func TestNothingRuns(t *testing.T) {
 		".gitattributes": "* filter=evil diff=evil merge=evil ident\n",
 		".gitmodules":    "[submodule \"sub\"]\n\tpath = sub\n\turl = ./sub\n\tignore = none\n\tupdate = !touch\n",
 	})
+	sub := filepath.Join(r.Root, "sub")
+	nest(t, sub)
+	run(t, r.Root, "add", "sub")
+	run(t, r.Root, "commit", "-qm", "submodule")
 	base := run(t, r.Root, "rev-parse", "HEAD")
 	marks := t.TempDir()
 	tool := filepath.Join(marks, "tool")
@@ -28,6 +32,7 @@ func TestNothingRuns(t *testing.T) {
 		os.Remove(filepath.Join(marks, "canary"))
 		return string(b)
 	}
+	plant(t, sub, filepath.Join(sub, ".git"), tool)
 	plant(t, r.Root, filepath.Join(r.Root, ".git"), tool)
 	own := exec.Command("git", "status")
 	own.Dir = r.Root
@@ -38,12 +43,10 @@ func TestNothingRuns(t *testing.T) {
 
 	dir := grown(t, r, base)
 	write(t, dir, map[string]string{"pay/retry.go": "package pay\n", "new.txt": "x\n", "logo.gif": binary + "x"})
-	sub := filepath.Join(dir, "nested")
-	write(t, dir, map[string]string{"nested/x.txt": "x\n"})
-	run(t, sub, "init", "-q")
-	run(t, sub, "add", "-A")
-	run(t, sub, "commit", "-qm", "nested")
-	plant(t, sub, filepath.Join(sub, ".git"), tool)
+	for _, name := range []string{"nested", "sub"} { // the second where a submodule belongs
+		nest(t, filepath.Join(dir, name))
+		plant(t, filepath.Join(dir, name), filepath.Join(dir, name, ".git"), tool)
+	}
 	canary()
 
 	again, err := Open(t.Context(), filepath.Join(r.Root, "pay"), r.scratch)
@@ -76,6 +79,15 @@ func TestNothingRuns(t *testing.T) {
 	if got := canary(); got != "" {
 		t.Errorf("ran:\n%s", got)
 	}
+}
+
+// nest makes a repository with one file.
+func nest(t *testing.T, dir string) {
+	t.Helper()
+	write(t, dir, map[string]string{"x.txt": "x\n"})
+	run(t, dir, "init", "-q")
+	run(t, dir, "add", "-A")
+	run(t, dir, "commit", "-qm", "nested")
 }
 
 // plant makes a repository hostile.
