@@ -265,6 +265,9 @@ func (c *Criterion) measured() string {
 	if c.Unit == secs || c.Unit == tokens {
 		text = c.unit(*c.Value) + fmt.Sprintf(", N %s", thousands(int64(c.N)))
 	}
+	if c.Unit == tokens {
+		text = "≤ " + text
+	}
 	if c.Low != nil {
 		text += fmt.Sprintf(", 95%% interval %s to %s", c.unit(*c.Low), c.unit(*c.High))
 	}

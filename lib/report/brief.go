@@ -25,6 +25,8 @@ type Brief struct {
 	Since string `json:"since"`
 
 	Waiting  []Item `json:"waiting"` // for a person, oldest first
+	Ready    int    `json:"ready"`   // drafts that were offered since
+	Long     []Item `json:"long"`    // escalations that ended since, oldest first
 	Moving   int    `json:"moving"`  // investigated or validated now
 	Approved int    `json:"approved"`
 	Parked   []Item `json:"parked"`
@@ -63,9 +65,9 @@ type Spend struct {
 func Morning(h *disk.Home, cfg *config.Config, now, from time.Time) *Brief {
 	b := &Brief{
 		At: now.UTC().Format(time.RFC3339), Since: from.UTC().Format(time.RFC3339), Dropped: map[string]int{},
-		Waiting: []Item{}, Parked: []Item{}, Answered: []Item{}, Failed: []Item{},
+		Waiting: []Item{}, Parked: []Item{}, Long: []Item{}, Answered: []Item{}, Failed: []Item{},
 	}
-	for _, part := range []func(*disk.Home, *config.Config, time.Time, time.Time) error{b.threads, b.posts, b.replies, b.failures, b.classified, b.spend} {
+	for _, part := range []func(*disk.Home, *config.Config, time.Time, time.Time) error{b.threads, b.long, b.posts, b.replies, b.failures, b.classified, b.spend} {
 		if err := part(h, cfg, now, from); err != nil {
 			b.Troubles = append(b.Troubles, err.Error())
 		}
@@ -75,8 +77,9 @@ func Morning(h *disk.Home, cfg *config.Config, now, from time.Time) *Brief {
 
 // threads tells what waits. The logs of decisions and replies may be ahead of the
 // threads.
-func (b *Brief) threads(h *disk.Home, cfg *config.Config, _, _ time.Time) error {
-	standing, settled, err := words(h, cfg)
+func (b *Brief) threads(h *disk.Home, cfg *config.Config, _, from time.Time) error {
+	standing, settled, ready, err := words(h, cfg, from)
+	b.Ready = ready
 	for t, err := range thread.Open(h) {
 		if err != nil {
 			b.Troubles = append(b.Troubles, err.Error())
@@ -89,7 +92,7 @@ func (b *Brief) threads(h *disk.Home, cfg *config.Config, _, _ time.Time) error 
 		switch {
 		case t.Status != thread.PendingUser:
 			b.Moving++
-		case decided && (st.Decision.Kind == decision.Approve || st.Decision.Kind == decision.Edit):
+		case decided && st.Decision.Posts():
 			b.Approved++
 		case decided:
 			b.Moving++
@@ -106,12 +109,31 @@ type ofCycle struct {
 	cycle int
 }
 
-// words reads what was decided and which cycles have their reply.
-func words(h *disk.Home, cfg *config.Config) (standing func(string) *decision.Standing, settled map[ofCycle]bool, err error) {
+// long are the escalations that ended, and whether the dispatcher has taken them up.
+func (b *Brief) long(h *disk.Home, _ *config.Config, _, from time.Time) error {
+	all, err := escalations(h, nil, from)
+	for _, l := range all {
+		it := Item{Key: l.Key, Text: l.Error, At: l.EndedAt, Note: l.Status}
+		if l.Status == run.Done {
+			it.Text = "it gave a draft"
+		}
+		if l.By != dispatcher {
+			it.Note += ", for " + l.By
+		}
+		b.Long = append(b.Long, it)
+	}
+	return err
+}
+
+// words reads what was decided, which cycles have their reply, and how many drafts
+// were offered since a time.
+func words(h *disk.Home, cfg *config.Config, from time.Time) (standing func(string) *decision.Standing, settled map[ofCycle]bool, ready int, err error) {
 	state := decision.NewState(decision.PolicyOf(cfg))
 	rs, err := decision.Read(h)
 	for _, r := range rs {
-		state.Add(r)
+		if counts, _ := state.Add(r); counts && r.Kind == decision.Offer && !instant(r.At).Before(from) {
+			ready++
+		}
 	}
 	settled = map[ofCycle]bool{}
 	replies := scan(h, repliesLog, 0, nil, func(line []byte) error {
@@ -119,7 +141,7 @@ func words(h *disk.Home, cfg *config.Config) (standing func(string) *decision.St
 		settled[ofCycle{got[0].String(), int(got[1].Int())}] = true
 		return nil
 	})
-	return state.Standing, settled, errors.Join(err, replies)
+	return state.Standing, settled, ready, errors.Join(err, replies)
 }
 
 func waiting(t *thread.Thread) Item {

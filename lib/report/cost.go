@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -192,9 +193,14 @@ func (t *Took) cost() string {
 	case t.CostUnknown == t.Runs:
 		return "unknown"
 	case t.CostUnknown > 0:
-		return fmt.Sprintf("≥ $%.2f", t.CostUSD)
+		return "≥ " + dollars(t.CostUSD)
 	}
-	return fmt.Sprintf("$%.2f", t.CostUSD)
+	return dollars(t.CostUSD)
+}
+
+func dollars(x float64) string {
+	cents := int64(math.Round(100 * x))
+	return fmt.Sprintf("$%s.%02d", thousands(cents/100), cents%100)
 }
 
 func (t *Took) tokens() string {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"slices"
 
-	"tri/lib/decision"
 	"tri/lib/event"
 	"tri/lib/outbox"
 	"tri/lib/thread"
@@ -96,7 +95,7 @@ func (t *teller) pending() (outcome, reason string) {
 	if st := t.standing; st != nil && st.Cycle == t.state.Cycle && st.Decision != nil && st.Void == "" {
 		d := st.Decision
 		switch {
-		case d.Kind != decision.Approve && d.Kind != decision.Edit:
+		case !d.Posts():
 			return Working, fmt.Sprintf("%s said %s; the dispatcher has not come to it", d.By, d.Kind)
 		case st.Claimed:
 			return Approved, fmt.Sprintf("approved by %s at %s, and being posted", d.By, clock(d.At))

@@ -19,6 +19,7 @@ const (
 	maxAnswered = 3
 	maxFailed   = 2
 	maxParked   = 2
+	maxLong     = 1
 	maxText     = 60 // characters of outside text in a line
 )
 
@@ -27,12 +28,15 @@ func (b *Brief) Print(w io.Writer) error {
 	now := instant(b.At)
 	out := new(strings.Builder)
 	fmt.Fprintf(out, "%s UTC, since %s: %d messages, %d ask, %d answered\n", clock(b.At), clock(b.Since), b.Messages, b.Actionable, len(b.Answered))
-	fmt.Fprintf(out, "%d wait for you, %d approved and not posted, %d being worked on\n", len(b.Waiting), b.Approved, b.Moving)
+	fmt.Fprintf(out, "%d wait for you, %d approved and not posted, %d being worked on; %d drafts became ready\n", len(b.Waiting), b.Approved, b.Moving, b.Ready)
 	list(out, b.Waiting, maxWaiting, "tri-approve list", func(it Item) string {
 		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), cut(it.Chat, 16), cut(it.Who, 16), cut(it.Text, maxText), cut(it.Note, 40))
 	})
 	list(out, b.Parked, maxParked, "tri-approve list", func(it Item) string {
 		return fmt.Sprintf("parked: tri-approve settle %s posted|retry|drop: %s", cut(it.Key, 60), cut(it.Note, maxText))
+	})
+	list(out, b.Long, maxLong, "tri-escalate list", func(it Item) string {
+		return fmt.Sprintf("long look ended %s ago: %s  [%s] %s", term.Age(instant(it.At), now), cut(it.Key, 40), cut(it.Note, 20), cut(it.Text, 30))
 	})
 	if len(b.Failed) > 0 {
 		fmt.Fprintf(out, "%d failed\n", len(b.Failed))

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 	"time"
 
 	"tri/lib/config"
@@ -84,7 +85,7 @@ func figures(f *facts, from, now time.Time) []Figure {
 	if t.Wait.Low != nil {
 		wait.Note += fmt.Sprintf(", 95%% interval %s to %s", seconds(*t.Wait.Low), seconds(*t.Wait.High))
 	}
-	cost := Figure{"cost", t.Runs.cost(), fmt.Sprintf("%s runs", thousands(int64(t.Runs.Runs)))}
+	cost := Figure{"cost", strings.ReplaceAll(t.Runs.cost(), " ", "\u00a0"), fmt.Sprintf("%s runs", thousands(int64(t.Runs.Runs)))}
 	if t.Runs.CostUnknown > 0 {
 		cost.Note += fmt.Sprintf("; %s did not tell", thousands(int64(t.Runs.CostUnknown)))
 	}

@@ -248,11 +248,15 @@ func clock(s string) string { return stampOf(instant(s)) }
 // flat makes outside text fit for a place inside a line.
 func flat(s string) string { return strings.Join(strings.Fields(draft.Visible(s)), " ") }
 
-// indent makes outside text a block below a line.
+// indent makes outside text a block below a line, folded to the width of a report.
 func indent(s, by string) string {
-	var b strings.Builder
+	var b sheet
 	for _, l := range strings.Split(strings.TrimRight(draft.Visible(s), "\n"), "\n") {
-		b.WriteString(strings.TrimRight(by+l, " ") + "\n")
+		if columns(by)+columns(l) <= width {
+			b.WriteString(strings.TrimRight(by+l, " ") + "\n")
+			continue
+		}
+		b.wrap(by, l)
 	}
 	return b.String()
 }

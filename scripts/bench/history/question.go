@@ -30,7 +30,7 @@ type life struct {
 // question lives one through: asked, investigated, decided, answered, and
 // sometimes corrected or asked again.
 func (t *team) question() {
-	l := &life{team: t, at: t.moment(), room: t.pick(rooms)}
+	l := &life{team: t, at: t.moment(max(1, t.days-before)), room: t.pick(rooms)}
 	asker := t.pick(people)
 	text := fmt.Sprintf("why does the %s %s when %s?", t.pick(nouns), t.pick(verbs), t.sentence(8+t.rng.IntN(12)))
 	e := t.say(l.at, l.room, "", asker, text, event.Actionable, "question:ends-with-mark", "question:word:why does")

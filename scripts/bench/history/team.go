@@ -80,11 +80,11 @@ func (t *team) hour() time.Duration {
 	return time.Duration(h * float64(time.Hour))
 }
 
-// moment is when somebody says something: on working days, mostly.
-func (t *team) moment() time.Time {
-	day := t.end.Truncate(24*time.Hour).AddDate(0, 0, -t.rng.IntN(t.days))
+// moment is when somebody says something in the last days: on working days, mostly.
+func (t *team) moment(days int) time.Time {
+	day := t.end.Truncate(24*time.Hour).AddDate(0, 0, -t.rng.IntN(days))
 	for wd := day.Weekday(); (wd == time.Saturday || wd == time.Sunday) && t.chance(0.85); wd = day.Weekday() {
-		day = t.end.Truncate(24*time.Hour).AddDate(0, 0, -t.rng.IntN(t.days))
+		day = t.end.Truncate(24*time.Hour).AddDate(0, 0, -t.rng.IntN(days))
 	}
 	at := day.Add(t.hour())
 	if at.After(t.end) {
@@ -104,7 +104,7 @@ func (t *team) say(at time.Time, room, root, who, text, class string, reasons ..
 			Permalink: fmt.Sprintf("https://chat.example/archives/%s/p%d%06d", room, at.Unix(), t.next),
 		},
 		IsQuestion: class == event.Actionable, IsAckOrEmoji: class == event.Ack, Classification: class,
-		ClassifierConfidence: 0.85, ClassifierVersion: "47a823d52f95", ClassifiedAt: at.Add(time.Second).UTC().Format(time.RFC3339),
+		ClassifierConfidence: 0.85, ClassifierVersion: "47a823d52f95", ClassifiedAt: at.Add(t.between(500*time.Millisecond, 12*time.Second)).UTC().Format(time.RFC3339),
 		Reasons: reasons, Lang: "en",
 	}
 	if root != "" {
@@ -120,6 +120,9 @@ func live(o order) *team {
 	for range o.threads {
 		t.question()
 	}
+	for range o.threads / 10 {
+		t.byHand()
+	}
 	for len(t.events) < o.events {
 		t.talk()
 	}
@@ -128,7 +131,7 @@ func live(o order) *team {
 }
 
 func (t *team) talk() {
-	at, room := t.moment(), t.pick(rooms)
+	at, room := t.moment(t.days), t.pick(rooms)
 	switch {
 	case t.chance(0.15):
 		t.say(at, room, "", t.pick(people), t.pick([]string{"thanks", "ok", "👍", "noted", "great, thanks"}), event.Ack, "ack:words")

@@ -35,7 +35,13 @@ func (t *team) write(home string) error {
 			return err
 		}
 	}
+	for name, with := range t.records() {
+		if err := fill(filepath.Join(home, name), with); err != nil {
+			return err
+		}
+	}
 	files := map[string]any{}
+	t.long(files)
 	if err := t.fold(files); err != nil {
 		return err
 	}
@@ -54,6 +60,10 @@ func (t *team) write(home string) error {
 const settings = `team: {approvers: [ana, ben]}
 classifier: {bot_id: BTRI}
 budget: {investigations_per_day: 200}
+gate: {chat: {platform: slack, chat_id: C0OPERATORS}}
+auto_reply:
+  hours: Mon-Fri 09:00-17:00
+  production: [{name: rollouts, when: "(?i)rollout"}]
 `
 
 // fold makes the threads that the journal tells of.
