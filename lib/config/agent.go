@@ -27,6 +27,10 @@ type Agent struct {
 	// host:port; Read further files and folders that it may read there.
 	Network []string `yaml:"network"`
 	Read    []string `yaml:"read"`
+	// MemoryMB and Processes, which counts threads, are what it may take there with
+	// all that it starts; 0 is 4096 and 1024.
+	MemoryMB  int `yaml:"memory_mb"`
+	Processes int `yaml:"processes"`
 
 	// Of the agent api: an endpoint that is spoken to without any program.
 	API             string  `yaml:"api"`               // "anthropic" (default) or "openai"
