@@ -1,5 +1,5 @@
-// Tri-approve is where people decide what is posted: it shows what waits and
-// everything a decision rests on, and appends what they say to the decision log.
+// Tri-approve is where people decide what is posted: it shows everything that a
+// decision rests on, and appends what they say to the decision log.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"tri/lib/decision"
 	"tri/lib/disk"
 	"tri/lib/gate"
+	"tri/lib/gate/web"
 )
 
 func main() { cli.Main(program) }
@@ -30,7 +31,7 @@ decisions.ndjson, and the first valid word counts.
   tri-approve approve 3f9a2c
   tri-approve redo 3f9a2c --note 'look at the client, not the server'
   tri-approve list --json | jq -r .key`,
-	Schemas: []string{"decision"},
+	Schemas: []string{"decision"}, Stays: true,
 	Commands: []cli.Program{
 		command("list", "", "show what waits, oldest first", func(c *cli.Call, t *gate.Terminal) error { return t.List(c.Bool("all")) },
 			&cli.BoolFlag{Name: "all", Usage: "also what can be undone or is being posted"}),
@@ -43,6 +44,7 @@ decisions.ndjson, and the first valid word counts.
 		command("escalate", "id", "have it looked into for longer", word(decision.Escalate, "note"), sha, note("note", "what to look at")),
 		command("answer", "id", "answer what you are asked", word(decision.Answer, "note"), sha, note("note", "the answer")),
 		command("undo", "id", "take a yes back, until it is posted", func(c *cli.Call, t *gate.Terminal) error { return t.Undo(c.Args[0]) }, sha),
+		command("web", "", "serve a page to decide on, on this machine alone", serve),
 		command("settle", "id posted|retry|drop", "say what became of a parked post",
 			func(c *cli.Call, t *gate.Terminal) error { return t.Settle(c.Args[0], c.Args[1], c.String("note")) }, note("note", "how you know")),
 	},
@@ -53,6 +55,11 @@ var (
 	noFile = &cli.BoolFlag{Name: "no-file", Usage: "do not keep the file of notes that was proposed with the draft"}
 	yes    = &cli.BoolFlag{Name: "yes", Usage: "do not ask"}
 )
+
+// serve is the page. Whoever opens the address that it prints decides as we do.
+func serve(c *cli.Call, t *gate.Terminal) error {
+	return web.Serve(c.Context, web.Options{Gate: t.Gate, Say: c.Say, Now: time.Now})
+}
 
 func note(name, what string) cli.Flag {
 	return &cli.StringFlag{Name: name, Usage: "say `TEXT`: " + what}

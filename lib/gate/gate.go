@@ -78,6 +78,17 @@ type Vote struct {
 // Waits reports whether a person is to say something.
 func (it *Item) Waits() bool { return it.Kind != Approved && it.Kind != Posting }
 
+// Is reports whether id, at least as long as an ID, names exactly this item.
+func (it *Item) Is(id string) bool { return len(id) >= idLength && strings.HasPrefix(it.full, id) }
+
+// ApprovedAt is when a yes was said; the zero time where none was.
+func (it *Item) ApprovedAt() time.Time {
+	if it.standing == nil || it.standing.Decision == nil {
+		return time.Time{}
+	}
+	return instant(it.standing.Decision.At)
+}
+
 // idLength is how many characters an ID has at least.
 const idLength = 6
 

@@ -24,7 +24,8 @@ type Cited struct {
 	Note   string `json:"note,omitempty"`
 	// Changed says how what is cited has changed since the draft was written.
 	Changed string   `json:"changed,omitempty"`
-	Start   int      `json:"start,omitempty"` // line number of the first of Lines
+	Commit  string   `json:"commit,omitempty"` // that was checked out when it was read
+	Start   int      `json:"start,omitempty"`  // line number of the first of Lines
 	Lines   []string `json:"lines,omitempty"`
 }
 
@@ -76,6 +77,9 @@ func (g *Gate) cited(t *thread.Thread) []Cited {
 		if err != nil {
 			cited[i].Note = fmt.Sprintf("the codebase cannot be read: %v", err)
 			continue
+		}
+		if ref.Receipt != nil {
+			cited[i].Commit = ref.Receipt.Commit
 		}
 		f := evidence.Resolve(root, repo, ref)
 		cited[i].Result, cited[i].Note, cited[i].Start, cited[i].Lines = f.Result, f.Note, f.Start, f.Lines

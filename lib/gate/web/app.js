@@ -1,0 +1,104 @@
+// Everything works without this file; it saves loading the page, and keys.
+"use strict";
+
+const $ = (query) => document.querySelector(query);
+let version = document.body.dataset.version;
+
+// show puts what the server sent in the place of what stands here, and keeps the
+// place in the list.
+async function show(answer, url) {
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const next = page.querySelector("#main");
+  if (!next) return location.reload();
+  const nav = $("nav"), top = nav ? nav.scrollTop : 0;
+  $("#main").replaceWith(next);
+  $("nav").scrollTop = top;
+  const current = $("nav .current");
+  if (current) current.scrollIntoView({ block: "nearest" });
+  document.body.className = page.body.className;
+  document.title = page.title;
+  version = page.body.dataset.version;
+  if (url) history.pushState(null, "", url);
+}
+
+async function go(url, push) {
+  const answer = await fetch(url);
+  if (answer.status === 403) return location.reload();
+  await show(answer, push ? url : null);
+}
+
+// busy is true while a person writes: nothing may change under their hands.
+function busy() {
+  const at = document.activeElement;
+  return (at && (at.tagName === "TEXTAREA" || at.name === "note")) || ($("#editor") && $("#editor").open);
+}
+
+async function send(form, button) {
+  const body = new URLSearchParams(new FormData(form));
+  if (button && button.name) body.set(button.name, button.value);
+  for (const b of form.querySelectorAll("button")) b.disabled = true;
+  const answer = await fetch("/decide", { method: "POST", body });
+  if (answer.ok || answer.status === 409) return show(answer, answer.ok ? "/" : null);
+  $("#live").textContent = await answer.text();
+  for (const b of form.querySelectorAll("button")) b.disabled = false;
+}
+
+document.addEventListener("submit", (e) => {
+  e.preventDefault();
+  send(e.target, e.submitter);
+});
+
+document.addEventListener("click", (e) => {
+  const opener = e.target.closest("[data-opens]");
+  if (opener) {
+    const box = document.getElementById(opener.dataset.opens);
+    box.open = true;
+    const field = box.querySelector("textarea, input");
+    field.focus();
+    const word = opener.dataset.word && box.querySelector(`button[value=${opener.dataset.word}]`);
+    if (word) field.onkeydown = (k) => { if (k.key === "Enter") { k.preventDefault(); word.click(); } };
+    return;
+  }
+  const link = e.target.closest("nav a, .back a");
+  if (link && !e.metaKey && !e.ctrlKey && !e.shiftKey && e.button === 0) {
+    e.preventDefault();
+    go(link.getAttribute("href"), true);
+  }
+});
+
+document.addEventListener("keydown", (e) => {
+  if (e.metaKey || e.ctrlKey || e.altKey) return;
+  if (e.key === "Escape") {
+    if (document.activeElement) document.activeElement.blur();
+    for (const box of document.querySelectorAll(".decide details")) box.open = false;
+    return;
+  }
+  if (e.target.closest("textarea, input:not([type=checkbox])")) return;
+  const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[e.key];
+  if (step) {
+    const all = [...document.querySelectorAll("nav a")];
+    const at = all.findIndex((a) => a.getAttribute("aria-current"));
+    const next = all[Math.min(Math.max(at + step, 0), all.length - 1)];
+    if (next) { e.preventDefault(); go(next.getAttribute("href"), true); }
+    return;
+  }
+  const button = e.key.length === 1 && $(`[data-key="${CSS.escape(e.key)}"]`);
+  if (button && !button.disabled) { e.preventDefault(); button.click(); }
+});
+
+window.addEventListener("popstate", () => go(location.pathname, false));
+
+setInterval(() => {
+  for (const g of document.querySelectorAll(".grace")) {
+    g.textContent = Math.max(0, Number(g.textContent) - 1);
+  }
+}, 1000);
+
+const changes = new EventSource("/changes");
+changes.onmessage = (e) => {
+  $("#live").textContent = "";
+  if (e.data === version) return;
+  if (!busy()) return go(location.pathname, false);
+  $("#live").textContent = "The list has changed; it is shown again when you have finished.";
+};
+changes.onerror = () => { $("#live").textContent = "The page's server does not answer; trying again."; };
