@@ -4,6 +4,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -46,7 +47,7 @@ a run's, the key of its thread, the beginning of either, or latest.
 			&cli.BoolFlag{Name: "wait", Usage: "wait for those that are under way"}),
 		command("kill", "id", "end a run", func(c *cli.Call, o *escalate.Counter) error { return o.End(c.Context, c.Args[0]) }),
 		command("run", "id", "do a run; its terminal calls this", run),
-		command("hold", "id", "be a run's terminal where there is no tmux", hold),
+		command("hold", "id", "be a run's terminal where there is no tmux", func(c *cli.Call, o *escalate.Counter) error { return o.Hold(c.Outlive(), c.Args[0]) }),
 	},
 }
 
@@ -59,17 +60,12 @@ func start(c *cli.Call, o *escalate.Counter) error {
 	return o.Start(t, c.String("rubric"))
 }
 
-func hold(c *cli.Call, o *escalate.Counter) error { c.Outlive(); return o.Hold(c.Context, c.Args[0]) }
-
 func run(c *cli.Call, o *escalate.Counter) error {
-	c.Outlive()
+	ctx := c.Outlive()
 	o.Config.Investigator.Home = o.Home.Dir()
-	finder, err := all.New(o.Config.Investigator, o.Config.Sandbox)
-	if err != nil {
-		return err
-	}
-	prompts, err := prompt.Load(o.Config.Dispatch.PromptsDir)
-	if err != nil {
+	finder, err1 := all.New(o.Config.Investigator, o.Config.Sandbox)
+	prompts, err2 := prompt.Load(o.Config.Dispatch.PromptsDir)
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
 	inv := investigate.New(finder, prompts, o.Config, o.Home.Dir())
@@ -77,7 +73,7 @@ func run(c *cli.Call, o *escalate.Counter) error {
 		inv.Agent = a
 		return inv.Run(ctx, investigate.Request{Thread: j.Thread, Codebase: j.Thread.Codebase, Hints: j.Hints, RunDir: j.Dir, SessionID: j.SessionID, Hold: j.Hold})
 	}
-	return (&escalate.Runner{Desk: o.Desk, Agent: finder, Screen: c.Out, Investigate: work}).Run(c.Context, c.Args[0])
+	return (&escalate.Runner{Desk: o.Desk, Agent: finder, Screen: c.Out, Investigate: work}).Run(ctx, c.Args[0])
 }
 
 func command(name, args, usage string, do func(*cli.Call, *escalate.Counter) error, flags ...cli.Flag) cli.Program {

@@ -78,8 +78,12 @@ func (c *Call) Strings(name string) []string  { return c.c.StringSlice(name) }
 func (c *Call) IsSet(name string) bool        { return c.c.IsSet(name) }
 func (c *Call) Duration(name string) Duration { return c.c.Duration(name) }
 
-// Outlive has the program live on when its terminal goes away.
-func (c *Call) Outlive() { signal.Ignore(syscall.SIGHUP) }
+// Outlive has the program live on when its terminal goes away. It gives the
+// call's context.
+func (c *Call) Outlive() context.Context {
+	signal.Ignore(syscall.SIGHUP)
+	return c.Context
+}
 
 // Say writes a sentence for a person on stderr.
 func (c *Call) Say(format string, args ...any) {
