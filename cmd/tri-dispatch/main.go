@@ -72,8 +72,8 @@ func start(c *cli.Call) error {
 		return err
 	}
 	cfg.Investigator.Home, cfg.Validator.Home = home.Dir(), home.Dir()
-	finder, err1 := all.New(cfg.Investigator, cfg.Sandbox)
-	breaker, err2 := all.New(cfg.Validator, cfg.Sandbox)
+	finder, err1 := supervise.Of(cfg.Investigator).Around(all.New(cfg.Investigator, cfg.Sandbox))
+	breaker, err2 := supervise.Of(cfg.Validator).Around(all.New(cfg.Validator, cfg.Sandbox))
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
