@@ -197,7 +197,6 @@ func (l *Ledger) event(key string, at time.Time, e gjson.Result, kind string) {
 			a.PersonID, a.Person = value.Get("id").String(), value.Get("name").String()
 		case "classification":
 			actionable = value.Str == "actionable"
-			return false
 		}
 		return true
 	})

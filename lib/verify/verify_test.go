@@ -1,0 +1,200 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/event"
+	"tri/lib/outbox"
+	"tri/lib/sysexit"
+	"tri/lib/thread"
+)
+
+const at = "2026-03-02T10:00:00Z"
+
+// home is one in which a question was asked and its answer posted.
+func home(t *testing.T) *disk.Home {
+	t.Helper()
+	h, err := disk.Open(filepath.Join(t.TempDir(), "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(name string, v any) {
+		t.Helper()
+		line, err := json.Marshal(v)
+		must(err)
+		l, err := h.OpenLog(name)
+		must(err)
+		_, err = l.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil })
+		must(errors.Join(err, l.Close()))
+	}
+	size := int64(0)
+	var asked *event.Classified
+	for _, id := range []string{"1", "2"} {
+		e := &event.Classified{Event: event.Event{
+			Seq: new(size), Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id, CreateTime: at, MsgType: "text",
+			Content: "why\tdoes it fail? \"{[", Sender: event.Sender{ID: "ben", Type: "user"}, Mentions: []string{},
+		}, Classification: event.Actionable, ClassifierConfidence: 0.9, ClassifierVersion: "v", ClassifiedAt: at, Reasons: []string{"question:ends-with-mark"}}
+		put("events.ndjson", e.Event)
+		put("events-classified.ndjson", e)
+		line, err := json.Marshal(e.Event)
+		must(err)
+		size += int64(len(line)) + 1
+		if asked == nil {
+			asked = e
+		}
+	}
+	in := thread.Input{At: at, Key: asked.Key(), Event: asked, Facts: &thread.Facts{QuestionType: thread.TechnicalQA, Tier: 1}}
+	put(journal, in)
+	th, _ := thread.Apply(thread.Thread{}, in)
+	must(th.Save(h))
+	r := decision.Record{At: at, By: "ana", Via: "terminal", Key: in.Key, Cycle: 1, Text: "It is 3.", DraftSHA256: decision.Sum("It is 3."), Target: &decision.Target{Platform: "local", ChatID: "dev", ThreadID: "1", ReplyToID: "1", QuestionSHA256: decision.Sum("q")}}
+	for _, kind := range []string{decision.Offer, decision.Approve, decision.Claim} {
+		r.Kind = kind
+		_, err := decision.Append(h, r)
+		must(err)
+	}
+	put("replies.ndjson", outbox.Reply{Platform: "local", ChatID: "dev", ReplyToMessageID: "1", PostedMessageID: "3", PostedAt: at, ReplyText: "It is 3.",
+		InvestigatorTaskID: "i-" + strings.Repeat("0", 24), ValidatorVerdict: "pass", InvestigatorRounds: 1, Key: in.Key, Cycle: 1, DraftSHA256: r.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: "ana"})
+	return h
+}
+
+// change rewrites a file of the home.
+func change(t *testing.T, h *disk.Home, name string, with func([]byte) []byte) {
+	t.Helper()
+	b, err := h.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(h.Path(name), with(b), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func swap(old, with string) func([]byte) []byte {
+	return func(b []byte) []byte { return bytes.Replace(b, []byte(old), []byte(with), 1) }
+}
+
+func TestWhole(t *testing.T) {
+	r, err := Home(home(t))
+	if err != nil || !r.OK || len(r.Findings) != 6 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	var out, records strings.Builder
+	if err := errors.Join(r.Print(&out), r.WriteJSON(&records)); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(out.String(), "the chain holds; record 3 is ") || strings.Count(records.String(), "\n") != 6 {
+		t.Error(out.String(), records.String())
+	}
+	// A write under way is told and is no fault.
+	h := home(t)
+	change(t, h, "events.ndjson", func(b []byte) []byte { return append(b, `{"se`...) })
+	if r, err := Home(h); err != nil || !r.OK || find(r, "events.ndjson").Torn != 4 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func find(r *Report, what string) Finding {
+	for _, f := range r.Findings {
+		if f.What == what {
+			return f
+		}
+	}
+	return Finding{}
+}
+
+// TestBroken: whatever is broken is named, and nothing else.
+func TestBroken(t *testing.T) {
+	const open = "open/local.dev.1.json"
+	for name, tt := range map[string]struct {
+		spoil      func(t *testing.T, h *disk.Home)
+		what, says string
+	}{
+		"a decision changed": {func(t *testing.T, h *disk.Home) {
+			change(t, h, decision.LogName, swap(`"by":"ana"`, `"by":"eve"`))
+		}, decision.LogName, "it does not follow from the record before"},
+		"a decision taken out": {func(t *testing.T, h *disk.Home) {
+			change(t, h, decision.LogName, func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] })
+		}, decision.LogName, "its number is 2"},
+		"a thread changed": {func(t *testing.T, h *disk.Home) { change(t, h, open, swap("fail", "Fail")) }, journal, "it is not what the journal says"},
+		"a thread gone": {func(t *testing.T, h *disk.Home) {
+			if err := h.Remove(open); err != nil {
+				t.Fatal(err)
+			}
+		}, journal, "its file is not there"},
+		"a thread too many": {func(t *testing.T, h *disk.Home) {
+			if err := h.Replace("open/local.dev.9.json", []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
+		}, journal, "the journal tells of no such thread"},
+		"a journal line": {func(t *testing.T, h *disk.Home) { change(t, h, journal, swap(`"tier":1`, `"tier":7`)) }, journal, "facts: tier: is out of bounds"},
+		"an event":       {func(t *testing.T, h *disk.Home) { change(t, h, "events.ndjson", swap(`"seq":0`, `"seq":1`)) }, "events.ndjson", "its seq is 1"},
+		"two names": {func(t *testing.T, h *disk.Home) {
+			change(t, h, "events.ndjson", swap(`"chat_id":"dev"`, `"chat_id":"dev","chat_id":"ops"`))
+		}, "events.ndjson", "chat_id"},
+		"a long line": {func(t *testing.T, h *disk.Home) {
+			change(t, h, "events-classified.ndjson", func(b []byte) []byte { return append(append(bytes.Repeat([]byte("x"), 2<<20), '\n'), b...) })
+		}, "events-classified.ndjson", "longer than 1048576 bytes"},
+		"a reply that nobody approved": {func(t *testing.T, h *disk.Home) { change(t, h, "replies.ndjson", swap(`"cycle":1`, `"cycle":2`)) }, "replies and their approvals", "no claim stands"},
+		"a post": {func(t *testing.T, h *disk.Home) {
+			if err := errors.Join(h.MkdirAll("outbox"), h.Replace("outbox/x.json", []byte(`{"id":"x"}`))); err != nil {
+				t.Fatal(err)
+			}
+		}, "outbox", "x.json: "},
+		"a run": {func(t *testing.T, h *disk.Home) {
+			if err := errors.Join(h.MkdirAll("runs/x"), h.Replace("runs/x/result.json", []byte(`{"run_id":`))); err != nil {
+				t.Fatal(err)
+			}
+		}, "runs", "x: "},
+	} {
+		h := home(t)
+		tt.spoil(t, h)
+		r, err := Home(h)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		f := find(r, tt.what)
+		if r.OK || f.Bad == 0 || !strings.Contains(strings.Join(f.Problems, "\n"), tt.says) {
+			t.Errorf("%s: %+v", name, r.Findings)
+		}
+		for _, other := range r.Findings {
+			if other.What != tt.what && other.Bad > 0 && name != "a decision taken out" {
+				t.Errorf("%s: %s is blamed: %v", name, other.What, other.Problems)
+			}
+		}
+		var out bytes.Buffer
+		if status, _ := sysexit.Of(r.Print(&out)); status != sysexit.No || !strings.Contains(out.String(), "BAD  "+tt.what) {
+			t.Errorf("%s: status %d\n%s", name, status, out.String())
+		}
+	}
+}
+
+func TestSame(t *testing.T) {
+	v := map[string]any{"a b": " x \" \\ \n", "c": []any{1, " ", map[string]any{}}, "é": nil}
+	compact, _ := json.Marshal(v)
+	indented, _ := json.MarshalIndent(v, "", "  ")
+	if !same(indented, compact) || !same(append(indented, '\n'), compact) {
+		t.Error("not the same")
+	}
+	for _, other := range [][]byte{indented[:len(indented)-1], bytes.Replace(indented, []byte(" x"), []byte("x"), 1), bytes.Replace(indented, []byte("1"), []byte("2"), 1), append(bytes.Clone(indented), '}')} {
+		if same(other, compact) {
+			t.Errorf("the same: %s", other)
+		}
+	}
+}
