@@ -50,6 +50,9 @@ type Task struct {
 	// Commands lets the program use the codebase's own commands
 	// (.claude/commands). Runs of the pipeline never do.
 	Commands bool
+	// Callable are the commands that the model may call by itself, as the program
+	// names them, without a slash.
+	Callable []string
 	// Shell are the commands that Bash may run, each the words that a command line
 	// must begin with; nil: those of the program that only read.
 	Shell []string

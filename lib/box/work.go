@@ -56,6 +56,9 @@ func (l *live) work(ctx context.Context, t agent.Task) error {
 	t.Question, t.Codebase, t.Dir = l.meta.Task, l.folder(), filepath.Join(l.dir(l.name), "raw")
 	t.Tools, t.Shell, t.Write, t.Env = l.env.Tools, l.env.Shell, l.env.Write, env
 	t.Hidden, t.Commands, t.Hold = []string{Folder}, len(l.env.commands) > 0, l.lock.File()
+	for _, name := range slashNames(idOf(l.name), l.env.Safe) {
+		t.Callable = append(t.Callable, strings.TrimPrefix(name, "/"))
+	}
 	t.Watch = l.watch
 	res, err := a.Run(ctx, t)
 	if err != nil {

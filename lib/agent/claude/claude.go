@@ -108,6 +108,9 @@ func settings(t session.Turn) ([]string, error) {
 	}
 	args := []string{"--tools", strings.Join(tools, ","), "--permission-mode", mode}
 	if t.Task.Commands {
+		if len(t.Task.Callable) > 0 {
+			args[1] += ",Skill"
+		}
 		args = append(args, "--setting-sources", "project")
 	} else {
 		args = append(args, "--restricted")
@@ -145,6 +148,9 @@ func allowed(t agent.Task) ([]string, error) {
 			return nil, sysexit.With(sysexit.Config, fmt.Errorf("a command that it may run is called %q: want its first words, without ( ) or *", command))
 		}
 		allow = append(allow, "Bash("+command+")", "Bash("+command+" *)")
+	}
+	for _, command := range t.Callable {
+		allow = append(allow, "Skill("+command+")")
 	}
 	for _, s := range t.Servers {
 		for _, tool := range s.Tools {
