@@ -65,15 +65,12 @@ func run(c *cli.Call, o *escalate.Counter) error {
 	o.Config.Investigator.Home = o.Home.Dir()
 	finder, err1 := all.New(o.Config.Investigator, o.Config.Sandbox)
 	prompts, err2 := prompt.Load(o.Config.Dispatch.PromptsDir)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
 	inv := investigate.New(finder, prompts, o.Config, o.Home.Dir())
 	work := func(ctx context.Context, a agent.Agent, j *escalate.Job) (*draft.Return, error) {
 		inv.Agent = a
 		return inv.Run(ctx, investigate.Request{Thread: j.Thread, Codebase: j.Thread.Codebase, Hints: j.Hints, RunDir: j.Dir, SessionID: j.SessionID, Hold: j.Hold})
 	}
-	return (&escalate.Runner{Desk: o.Desk, Agent: finder, Screen: c.Out, Investigate: work}).Run(ctx, c.Args[0])
+	return (&escalate.Runner{Desk: o.Desk, Agent: finder, Screen: c.Out, Investigate: work, Trouble: errors.Join(err1, err2)}).Run(ctx, c.Args[0])
 }
 
 func command(name, args, usage string, do func(*cli.Call, *escalate.Counter) error, flags ...cli.Flag) cli.Program {

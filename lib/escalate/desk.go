@@ -210,16 +210,19 @@ func (d *Desk) await(ctx context.Context, id string) error {
 	return ctx.Err()
 }
 
+// giveUp marks a run that is to end for good.
+func (d *Desk) giveUp(id, by string) error {
+	return d.write(folder(id)+"/killed", map[string]string{"by": by, "at": stamp(d.Now())})
+}
+
+func (d *Desk) givenUp(id string) bool { return d.Home.Exists(folder(id) + "/killed") }
+
 // Kill ends a run for good, and waits for that.
 func (d *Desk) Kill(ctx context.Context, id, by string) (*run.Exit, error) {
 	if x, err := run.LoadExit(d.Home, id); err != nil || x != nil {
 		return x, err
 	}
-	if err := d.write(folder(id)+"/killed", map[string]string{"by": by, "at": stamp(d.Now())}); err != nil {
-		return nil, err
-	}
-	runner, err := d.runner(id)
-	if err != nil {
+	if err := d.giveUp(id, by); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -227,6 +230,10 @@ func (d *Desk) Kill(ctx context.Context, id, by string) (*run.Exit, error) {
 	for x, err := range d.ends(ctx, id) {
 		if err != nil || x != nil {
 			return x, err
+		}
+		runner, err := d.runner(id) // it may just be coming up
+		if err != nil {
+			return nil, err
 		}
 		if runner.Alive() {
 			if err := syscall.Kill(runner.PID, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {

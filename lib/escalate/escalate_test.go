@@ -329,6 +329,42 @@ func TestKill(t *testing.T) {
 	}
 }
 
+// TestGivenUp: a run that is given up before its runner comes up does nothing.
+func TestGivenUp(t *testing.T) {
+	d := desk(t, config.Pty)
+	r := ask("1", "x")
+	if err := d.giveUp(r.RunID, "ana"); err != nil {
+		t.Fatal(err)
+	}
+	begin(t, d, r)
+	res, err := d.Wait(soon(t), r.RunID)
+	if err != nil || res.Failure == nil || res.Failure.Kind != agent.Killed || d.Home.Exists("acts") {
+		t.Errorf("%+v %v", res, err)
+	}
+}
+
+// TestTrouble: a run that cannot begin ends with the reason.
+func TestTrouble(t *testing.T) {
+	d := desk(t, config.Pty)
+	r := ask("1", "x")
+	if err := d.ask(r); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, dir, says string }{{"agent", "", "no agent is called"}, {"transcript", "/dev/null/x", "keep transcript"}} {
+		d.Config.Escalation.TranscriptDir = tt.dir
+		if err := d.Home.Remove(folder(r.RunID) + "/exit.json"); err != nil {
+			t.Fatal(err)
+		}
+		if err := (&Runner{Desk: d, Trouble: errors.New("no agent is called so")}).Run(soon(t), r.RunID); err != nil {
+			t.Fatal(err)
+		}
+		x, err := run.LoadExit(d.Home, r.RunID)
+		if err != nil || x == nil || x.Status != run.Failed || !strings.Contains(x.Error, tt.says) {
+			t.Errorf("%s: %+v %v", tt.name, x, err)
+		}
+	}
+}
+
 // TestPoll: a run that a person started and whose runner is gone has ended; one of
 // the pipeline has not.
 func TestPoll(t *testing.T) {

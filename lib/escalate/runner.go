@@ -23,6 +23,8 @@ type Runner struct {
 	// Investigate does the round, with an agent that is watched.
 	Investigate func(ctx context.Context, a agent.Agent, j *Job) (*draft.Return, error)
 	Screen      io.Writer // the terminal; one that is gone is no matter
+	// Trouble is what kept Agent from being made: the run ends with it.
+	Trouble error
 }
 
 // Job is a request with what its run works with.
@@ -63,7 +65,7 @@ func (r *Runner) run(outer context.Context, req *Request, lock *disk.Lock) error
 	x.Starts = p.Starts
 	said, err := openTranscript(r.transcriptPath(req.RunID), r.Screen, r.Now)
 	if err != nil {
-		return err
+		return r.end(&x, nil, err, nil)
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(outer))
 	defer cancel(nil)
@@ -76,7 +78,15 @@ func (r *Runner) run(outer context.Context, req *Request, lock *disk.Lock) error
 	j := &Job{Request: *req, Dir: r.Home.Path(folder(req.RunID)), SessionID: run.UUID(), Hold: lock.File()}
 	said.begin(req, p)
 	a := supervise.Wrap(r.Agent, supervise.Options{Limits: limits, Dir: j.Dir, Watch: said.event, Now: r.Now})
-	ret, err := r.Investigate(ctx, a, j)
+	err = r.Trouble
+	if r.givenUp(req.RunID) {
+		cancel(supervise.ErrAbandon)
+		err = agent.Fail(agent.Killed, supervise.ErrAbandon)
+	}
+	var ret *draft.Return
+	if err == nil {
+		ret, err = r.Investigate(ctx, a, j)
+	}
 	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), supervise.ErrAbandon) {
 		said.line("stopped", "told to: %v", context.Cause(ctx))
 		return said.close()
@@ -88,7 +98,7 @@ func (r *Runner) run(outer context.Context, req *Request, lock *disk.Lock) error
 // kill or by Control-C in its terminal, or whoever stops this machine.
 func (r *Runner) why(ctx context.Context, id string) error {
 	cause := context.Cause(ctx)
-	if r.Home.Exists(folder(id)+"/killed") || strings.Contains(cause.Error(), os.Interrupt.String()) {
+	if r.givenUp(id) || strings.Contains(cause.Error(), os.Interrupt.String()) {
 		return supervise.ErrAbandon
 	}
 	return cause
@@ -120,7 +130,9 @@ func (r *Runner) end(x *run.Exit, ret *draft.Return, err error, said *transcript
 		x.Status = run.Done
 	}
 	x.EndedAt = stamp(r.Now())
-	said.end(*x) // before anybody can know
+	if said != nil {
+		said.end(*x) // before anybody can know
+	}
 	return r.write(folder(x.RunID)+"/exit.json", x)
 }
 

@@ -158,7 +158,8 @@ func (d *Desk) begun(id string, last run.Process) error {
 			return err
 		}
 		if time.Now().After(end) {
-			return sysexit.With(sysexit.Unavailable, fmt.Errorf("long run %s: its runner did not come up in %v", id, patience))
+			err := sysexit.With(sysexit.Unavailable, fmt.Errorf("long run %s: its runner did not come up in %v", id, patience))
+			return errors.Join(err, d.giveUp(id, dispatcher)) // one that comes later ends at once
 		}
 	}
 }

@@ -133,7 +133,7 @@ func (d *Desk) bury(id string, p place) error {
 	if state.Failure != nil {
 		x.Failure = state.Failure
 	}
-	if d.Home.Exists(folder(id) + "/killed") {
+	if d.givenUp(id) {
 		x.Failure = &run.Failure{Kind: agent.Killed, Message: supervise.ErrAbandon.Error()}
 	}
 	x.Error = x.Failure.Message
