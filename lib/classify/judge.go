@@ -315,7 +315,7 @@ func unicodeWords(pattern string) (mended string, ok bool) {
 // listen looks at who the message speaks of and how they fare.
 func (c *Classifier) listen(t *text, v *verdict) {
 	const telling = problem | solved | first | second | thanks | later | guess | advice | fact
-	const short = 6 // words
+	const short, edge = 6, 5 // words
 	var kinds kind
 	for i := range t.words {
 		w := &t.words[i]
@@ -326,6 +326,9 @@ func (c *Classifier) listen(t *text, v *verdict) {
 		found := c.lex.gather(c.lex.first[w.id], t.words[i+1:])
 		if !w.begins {
 			found &^= guess
+		}
+		if i >= edge && len(t.words)-i > edge && len(t.words) > 2*edge {
+			found &^= thanks // in the middle of something longer
 		}
 		kinds |= found
 	}

@@ -189,7 +189,7 @@ func (t *turn) answers() bool {
 	case t.own && p.helpers.has(t.target):
 		return p.noted != 0 && q.toRoom && q.opened > p.opened // the other way round now
 	case t.own && t.named:
-		return (!p.wanted || p.partner != t.target) && (p.breadth > q.breadth || p.breadth == q.breadth && q.opened > p.opened && q.toRoom)
+		return p.partner != t.target || !p.wanted && (p.breadth > q.breadth || p.breadth == q.breadth && q.opened > p.opened && q.toRoom)
 	}
 	return q.breadth <= p.breadth+1
 }

@@ -79,7 +79,8 @@ func (t *turn) asksForSelf() bool {
 	case !t.asks:
 		return false
 	case !t.named:
-		return !v.second || v.first || t.newcomer
+		detail := t.r.last == t.target && !v.first && !t.newcomer && t.p.asks < t.p.breadth && v.words <= longTalk
+		return (!v.second || v.first || t.newcomer) && !detail
 	case t.own:
 		return v.first && !v.second
 	}
