@@ -27,7 +27,6 @@ type fake struct {
 	swallow  bool // the answer to the next post is lost
 	race     bool // somebody else opens it just before the next post
 	bodies   []string
-	paging   int // pull requests of others that come first
 	redirect bool
 }
 

@@ -28,6 +28,7 @@ const (
 	MaxFile    = 64 << 20 // bytes of one changed file
 	MaxChanges = 10_000   // files of a patch
 	maxEntries = 2_000_000
+	maxRules   = 1 << 20 // bytes of a .gitignore
 )
 
 // Finding is something about a file that a person should know.
@@ -39,7 +40,7 @@ type Finding struct {
 // Export is what was changed in a worktree.
 type Export struct {
 	Patch   []byte    // for Check, Apply and Branch; empty when nothing was changed
-	Ignored int       // new files, and folders of them, that .gitignore leaves out
+	Ignored int       // new files that .gitignore leaves out
 	Skipped []Finding // what a patch cannot or must not carry, such as sockets
 }
 
@@ -87,7 +88,7 @@ func (r *Repo) export(ctx context.Context, s *shadow, dir, base string) (*Export
 	if err := w.folder("."); err != nil {
 		return nil, err
 	}
-	if err := w.ignore(dir); err != nil {
+	if err := w.news(); err != nil {
 		return nil, err
 	}
 	patch, err := w.patch(base)
@@ -123,6 +124,8 @@ type walk struct {
 	format string
 	tree   map[string]entry // of the commit
 	now    map[string]entry // of the worktree
+	fresh  []fresh          // what is not in the commit
+	rules  []string         // every .gitignore
 	seen   int
 
 	ignored int
@@ -185,11 +188,17 @@ func (w *walk) entry(name string, d fs.DirEntry) error {
 			w.now[name] = old // what is in a submodule is another repository's
 			return nil
 		}
-		return w.file(name, d)
+		return w.file(name, d.Type())
 	case d.IsDir():
 		return w.folder(name)
+	case old.id == "":
+		w.fresh = append(w.fresh, fresh{name, d.Type()})
+		return nil
 	default:
-		return w.file(name, d)
+		if path.Base(name) == ".gitignore" && d.Type().IsRegular() {
+			w.rules = append(w.rules, name)
+		}
+		return w.file(name, d.Type())
 	}
 }
 
@@ -204,19 +213,19 @@ func (w *walk) holds(dir string) bool {
 }
 
 // file reads one and, when it is new or changed, keeps it for the patch.
-func (w *walk) file(name string, d fs.DirEntry) error {
+func (w *walk) file(name string, kind fs.FileMode) error {
 	switch {
-	case d.Type() == fs.ModeSymlink:
+	case kind == fs.ModeSymlink:
 		to, err := w.root.Readlink(name)
 		if err != nil {
 			return sysexit.With(sysexit.IO, err)
 		}
 		return w.keep(name, modeLink, []byte(to))
-	case !d.Type().IsRegular():
-		w.skip(name, "not a file: "+d.Type().String())
+	case !kind.IsRegular():
+		w.skip(name, "not a file: "+kind.String())
 		return nil
 	}
-	f, err := w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	f, err := w.open(name)
 	if errors.Is(err, fs.ErrPermission) {
 		w.now[name] = w.tree[name]
 		w.skip(name, "file that cannot be read")
@@ -235,6 +244,10 @@ func (w *walk) file(name string, d fs.DirEntry) error {
 		mode = modeExec
 	}
 	return w.contents(name, mode, f, info.Size())
+}
+
+func (w *walk) open(name string) (*os.File, error) {
+	return w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 }
 
 // contents compares before it keeps: most files are as they were, and large ones
@@ -303,33 +316,6 @@ func (s *shadow) store(format string, data []byte, known string) (string, error)
 		err = os.WriteFile(file, b.Bytes(), 0o400)
 	}
 	return id, sysexit.With(sysexit.IO, err)
-}
-
-// ignore drops the new files that git would not see.
-func (w *walk) ignore(dir string) error {
-	var fresh []string
-	for name := range w.now {
-		if _, old := w.tree[name]; !old {
-			fresh = append(fresh, name)
-		}
-	}
-	if len(fresh) == 0 {
-		return nil
-	}
-	slices.Sort(fresh)
-	// With ./ before it, no name is taken for a pattern.
-	out, err := git(w.ctx, call{dir: w.shadow.dir, env: w.shadow.env, tree: dir, ok: 1,
-		stdin: strings.NewReader("./" + strings.Join(fresh, "\x00./") + "\x00"), args: []string{"check-ignore", "-z", "--stdin", "--no-index"}})
-	if err != nil {
-		return err
-	}
-	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		if name != "" {
-			delete(w.now, strings.TrimPrefix(name, "./"))
-			w.ignored++
-		}
-	}
-	return nil
 }
 
 // patch has git write down the difference of two trees; no file is looked at.

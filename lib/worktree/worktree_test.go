@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -100,24 +101,56 @@ var start = map[string]string{
 	"crlf.txt": "a\r\nb\r\n", "link": "->README.md", "deep/er/still/x": "x\n",
 }
 
-// checkout makes a repository of the files of start and opens it.
+var made string // the folder of template
+
+// template is a repository of the files of start, which every test has a copy of.
+var template = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "tri-worktree-test-")
+	if err != nil {
+		panic(err)
+	}
+	made = dir
+	t := new(testing.T)
+	run(t, dir, "init", "-q", "-b", "main")
+	write(t, dir, start)
+	write(t, dir, map[string]string{".git/info/exclude": ".agents/\n"})
+	run(t, dir, "add", "-A")
+	run(t, dir, "commit", "-qm", "start")
+	return dir
+})
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if made != "" {
+		os.RemoveAll(made)
+	}
+	os.Exit(status)
+}
+
+// checkout makes a repository of the files of start and more, and opens it.
 func checkout(t *testing.T, more map[string]string) (*Repo, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, dir, "init", "-q", "-b", "main")
-	write(t, dir, start)
-	write(t, dir, more)
-	write(t, dir, map[string]string{".git/info/exclude": ".agents/\n"})
-	run(t, dir, "add", "-A")
-	run(t, dir, "commit", "-qm", "start")
+	if out, err := exec.Command("cp", "-a", template()+"/.", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	if more != nil {
+		write(t, dir, more)
+		run(t, dir, "add", "-A")
+		run(t, dir, "commit", "-qm", "more")
+	}
 	r, err := Open(t.Context(), dir, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, run(t, dir, "rev-parse", "HEAD")
+	base, err := r.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, base
 }
 
 // grown is a worktree of base.
@@ -308,9 +341,10 @@ func TestExportSkips(t *testing.T) {
 	dir := grown(t, r, base)
 	write(t, dir, map[string]string{
 		"a.tmp": "ignored", "build/x/y": "ignored", "build/z": "ignored", "sub/.git/config": "[core]\n", "sub/x.txt": "kept\n",
+		"deep/.gitignore": "*.new\n", "deep/x.new": "ignored", "deep/er/y.new": "ignored", "dö/.gitignore": "->/dev/zero", ":(top)x.tmp": "ignored",
 		"bad\nname": "x", ".GIT/hooks/pre-commit+x": "x", "git~1": "x", "a\\b": "x", ".g\u200cit/config": "x", "caf\xe9": "x",
 	})
-	if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644), syscall.Mkfifo(filepath.Join(dir, "pay/fifo"), 0o644)); err != nil {
+	if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644), syscall.Mkfifo(filepath.Join(dir, "pay/.gitignore"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	x := exported(t, r, dir, base)
@@ -319,11 +353,11 @@ func TestExportSkips(t *testing.T) {
 		names = append(names, s.Path)
 	}
 	slices.Sort(names)
-	want := []string{".GIT", ".g\u200cit", "a\\b", "bad\nname", "caf\xe9", "fifo", "git~1", "pay/fifo", "sub/.git"}
-	if x.Ignored != 3 || !slices.Equal(names, want) {
+	want := []string{".GIT", ".g\u200cit", "a\\b", "bad\nname", "caf\xe9", "fifo", "git~1", "pay/.gitignore", "sub/.git"}
+	if x.Ignored != 6 || !slices.Equal(names, want) {
 		t.Errorf("ignored %d, skipped %q, want %q", x.Ignored, names, want)
 	}
-	if p := checked(t, x.Patch, Rules{}); len(p.Changes) != 1 || p.Changes[0].Path != "sub/x.txt" {
+	if p := checked(t, x.Patch, Rules{}); len(p.Changes) != 3 || p.Changes[2].Path != "sub/x.txt" || p.Refused[0].Path != "dö/.gitignore" {
 		t.Errorf("changes %+v", p.Changes)
 	}
 }
@@ -355,54 +389,5 @@ func TestLinksAreRefused(t *testing.T) {
 	before := read(t, r.Root)
 	if _, err := r.Apply(t.Context(), p, r.merge(base)); err == nil || !maps.Equal(before, read(t, r.Root)) {
 		t.Errorf("applied: %v", err)
-	}
-}
-
-func TestTrees(t *testing.T) {
-	r, base := checkout(t, nil)
-	trees := filepath.Join(r.Root, ".agents/trees")
-	for _, name := range []string{"a", "b", "c", "d"} {
-		if err := r.Create(t.Context(), filepath.Join(trees, name), base); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := run(t, filepath.Join(trees, "a"), "status", "--porcelain"); got != "" {
-		t.Errorf("the agent's git says %q", got)
-	}
-	if err := r.Create(t.Context(), filepath.Join(trees, "a"), base); err == nil {
-		t.Error("made twice")
-	}
-	if err := r.Create(t.Context(), filepath.Join(trees, "x"), strings.Repeat("0", 40)); err == nil {
-		t.Error("made of nothing")
-	}
-	own := filepath.Join(t.TempDir(), "own") // somebody's own, whose folder is away for now
-	run(t, r.Root, "worktree", "add", "-q", "--detach", own)
-	os.RemoveAll(own)
-	write(t, trees, map[string]string{"b": "-", "c/.git": "gitdir: /nowhere\n", "half/x": "x"})
-	os.RemoveAll(filepath.Join(r.common, "worktrees/d"))
-	list, err := r.List(trees)
-	var got []string
-	for _, l := range list {
-		got = append(got, fmt.Sprintf("%s %v %v %v", filepath.Base(l.Dir), l.Present, l.Known, l.Commit == base))
-	}
-	want := []string{"a true true true", "b false true true", "c true true true", "d true false false", "half true false false"}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %q, %v; want %q", got, err, want)
-	}
-	gone, err := r.Prune(trees, func(name string) bool { return name == "a" })
-	if err != nil || len(gone) != 4 {
-		t.Errorf("pruned %q, %v", gone, err)
-	}
-	if list, err := r.List(trees); err != nil || len(list) != 1 || !list[0].Known {
-		t.Errorf("left %+v, %v", list, err)
-	}
-	if got := run(t, r.Root, "worktree", "list"); strings.Count(got, "\n") != 2 {
-		t.Errorf("git knows %s", got)
-	}
-	if err := errors.Join(r.Remove(filepath.Join(trees, "a")), r.Remove(filepath.Join(trees, "a"))); err != nil {
-		t.Error(err)
-	}
-	if r.Remove(r.Root) == nil || r.Remove(filepath.Dir(r.Root)) == nil {
-		t.Error("the checkout itself was removed")
 	}
 }
