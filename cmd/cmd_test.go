@@ -40,7 +40,7 @@ func withPrograms(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		return 1
 	}
-	if err := needed("bash", "jq", "mandoc", "tmux", "strace", "git"); err != nil {
+	if err := needed("bash", "jq", "mandoc", "tmux", "strace", "git", "bwrap"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"os"
+	"path/filepath"
 
 	"tri/lib/cli"
 	"tri/lib/sandbox"
@@ -47,9 +48,13 @@ started through this program too, which stands at the inner end of their walls.
 		if len(c.Args) < 2 {
 			return cli.Usagef("a folder and a command are needed")
 		}
+		home := c.String("home")
+		if abs, err := filepath.Abs(home); home != "" && err == nil {
+			home = abs
+		}
 		status, _, err := sandbox.Run(c.Context, sandbox.Spec{
-			Argv: c.Args[1:], Env: environment(c.String("home")), Dir: c.Args[0], Write: c.Bool("write"),
-			Home: c.String("home"), Hidden: c.Strings("hide"), Read: c.Strings("read"), Reach: c.Strings("reach"),
+			Argv: c.Args[1:], Env: environment(home), Dir: c.Args[0], Write: c.Bool("write"),
+			Home: home, Hidden: c.Strings("hide"), Read: c.Strings("read"), Reach: c.Strings("reach"),
 		}, c.In, c.Out, c.Err)
 		if err != nil || status == 0 {
 			return err

@@ -14,6 +14,7 @@ import (
 	"tri/lib/decision"
 	"tri/lib/disk"
 	"tri/lib/outbox"
+	"tri/lib/sandbox/sandboxtest"
 	"tri/lib/thread"
 )
 
@@ -95,7 +96,7 @@ func TestConfiguration(t *testing.T) {
 		{"codebases: [{name: a, path: " + repo + "}]\n", "git", OK, "git version"},
 		{"codebases: [{name: a, path: ..}]\n", "codebase a", Warn, "holds the home"},
 		{"sandbox: required\n", "investigator", OK, "search"},
-		{"investigator: {agent: claude}\n", "investigator", Fail, "requires one"},
+		{"sandbox: \"off\"\ninvestigator: {agent: exec, command: [cat]}\n", "sandbox", Warn, "with your rights"},
 		{"sandbox: \"off\"\ninvestigator: {agent: claude, command: [/no/claude]}\n", "investigator", Fail, "/no/claude"},
 		{"sandbox: \"off\"\ninvestigator: {agent: exec, command: [cat]}\n", "investigator", OK, "cat"},
 		{"sandbox: \"off\"\nvalidator: {agent: exec, command: [no-such-program]}\n", "validator", Fail, "no-such-program"},
@@ -104,6 +105,18 @@ func TestConfiguration(t *testing.T) {
 	} {
 		want(t, newPlace(t, tt.config).look(), tt.name, tt.status, tt.message)
 	}
+}
+
+func TestSandbox(t *testing.T) {
+	p := newPlace(t, "investigator: {agent: exec, command: [cat]}\n")
+	sandboxtest.Path(t)
+	for _, c := range p.look() {
+		if c.Name == "sandbox" && (c.Status == Fail || !strings.Contains(c.Message, "bubblewrap")) {
+			t.Errorf("%+v", c)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	want(t, p.look(), "sandbox", Fail, "find the inner end")
 }
 
 func TestModes(t *testing.T) {

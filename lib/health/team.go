@@ -95,6 +95,7 @@ func isRepository(dir string) bool {
 func (x *examination) agents(ctx context.Context) {
 	x.agent(ctx, "investigator", x.config.Investigator)
 	x.agent(ctx, "validator", x.config.Validator)
+	x.walls(ctx)
 	if x.config.Escalation.Enabled {
 		x.tool(ctx, "tmux", "tmux", "-V", "long runs live in it")
 	}
@@ -107,10 +108,6 @@ func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
 		return
 	case "none":
 		x.ok(name, "none: code alone checks the drafts")
-		return
-	}
-	if x.config.Sandbox != "off" {
-		x.fail(name, "sandbox: off, if you mean it", "%s runs without a sandbox, and the configuration requires one", a.Agent)
 		return
 	}
 	program := a.Agent
