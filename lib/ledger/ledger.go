@@ -211,7 +211,7 @@ func (l *Ledger) event(key string, at time.Time, e gjson.Result, kind string) {
 }
 
 func (l *Ledger) run(key string, at time.Time, v gjson.Result) {
-	r := &Run{Key: key, Taken: at, Asked: l.taken[key]}
+	r := &Run{Tokens: -1, Key: key, Taken: at, Asked: l.taken[key]}
 	v.ForEach(func(name, value gjson.Result) bool {
 		switch name.Str {
 		case "run_id":
@@ -241,6 +241,9 @@ func (l *Ledger) run(key string, at time.Time, v gjson.Result) {
 		}
 		return true
 	})
+	if r.Kind == run.Validate && r.CostUSD == nil && r.Tokens < 0 && r.Model == "code" {
+		r.CostUSD, r.Tokens = new(0.0), 0 // no agent was asked, which costs nothing
+	}
 	if r.Status == run.Done && r.Kind == run.Validate {
 		r.Verdict = r.Value("verdict").String()
 	} else if r.Status == run.Done {

@@ -27,7 +27,7 @@ const (
 // any byte-level tokenizer is at least one byte long, so the bytes are an upper
 // bound that needs no tokenizer; scripts/bench measures how far below it is.
 func context(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-02", Says: "what the orchestrator prints for an investigation, 7 days", Bar: "≤ 2,000 tokens, median", Unit: tokens, Result: estimate.Unsure}
+	c := Criterion{ID: "AC-02", Says: "what is printed for an investigation, 7 days", Bar: "≤ 2,000 tokens, median", Unit: tokens, Result: estimate.Unsure}
 	keys := map[string]bool{}
 	for _, r := range f.month.Runs {
 		if r.Kind == run.Investigate && !r.Ended.Before(f.from) {

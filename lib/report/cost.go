@@ -144,7 +144,7 @@ func (c *Cost) WriteJSON(w io.Writer) error { return writeJSON(w, c) }
 // Print writes it for people.
 func (c *Cost) Print(w io.Writer) error {
 	s := newSheet(w)
-	s.printf("since %s: %s\n", clock(c.Since), c.Total.says())
+	s.printf("since %s UTC: %s\n", strings.TrimSuffix(clock(c.Since), ":00"), c.Total.says())
 	for _, l := range c.Left {
 		s.printf("%s\n", l.says())
 	}
@@ -159,15 +159,14 @@ func (c *Cost) Print(w io.Writer) error {
 		if len(part.list) == 0 {
 			continue
 		}
-		r := rows{{"\n  by " + part.name, "runs", "cost", "not told", "tokens"}}
-		r[0][0] = "by " + part.name
+		r := rows{{"by " + part.name, "runs", "cost", "not told", "tokens"}}
 		s.printf("\n")
 		for i, t := range part.list {
 			if i == part.most {
 				r = append(r, []string{fmt.Sprintf("and %d more: --json", len(part.list)-i)})
 				break
 			}
-			r = append(r, []string{flat(t.Name), fmt.Sprint(t.Runs), t.cost(), fmt.Sprint(t.CostUnknown), t.tokens()})
+			r = append(r, []string{t.Name, fmt.Sprint(t.Runs), t.cost(), fmt.Sprint(t.CostUnknown), t.tokens()})
 		}
 		s.table(r)
 	}
@@ -227,7 +226,7 @@ func thousands(n int64) string {
 func (t *Took) says() string {
 	text := fmt.Sprintf("%d runs, %s, %s tokens", t.Runs, t.cost(), t.tokens())
 	if t.CostUnknown > 0 {
-		text += fmt.Sprintf("; %d runs did not tell their cost", t.CostUnknown)
+		text += fmt.Sprintf("; %d did not tell", t.CostUnknown)
 	}
 	return text
 }

@@ -252,6 +252,7 @@ func flat(s string) string { return strings.Join(strings.Fields(draft.Visible(s)
 func indent(s, by string) string {
 	var b sheet
 	for _, l := range strings.Split(strings.TrimRight(draft.Visible(s), "\n"), "\n") {
+		l = strings.ReplaceAll(l, "\t", "    ")
 		if columns(by)+columns(l) <= width {
 			b.WriteString(strings.TrimRight(by+l, " ") + "\n")
 			continue

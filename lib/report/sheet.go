@@ -71,7 +71,8 @@ func (s *sheet) table(r rows) {
 		line := ""
 		for i, c := range row {
 			if i == 0 {
-				c = fit(c, width-2-rest)
+				in := c[:len(c)-len(strings.TrimLeft(c, " "))]
+				c = in + fit(c, width-2-rest-len(in))
 				line = "  " + c + strings.Repeat(" ", max(0, min(wide[0], width-2-rest)-columns(c)))
 				continue
 			}

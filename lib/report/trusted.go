@@ -64,8 +64,11 @@ func (t *Trusted) Print(w io.Writer) error {
 	s.printf("\nfalse positives of the validator: passed, and edited in meaning, dismissed,\nsent back or corrected (at most %.0f%% in each week)\n", 100*trust.MaxRate)
 	r := rows{{"week to", "passed", "judged", "wrong", "canaries missed", "rate", "95% interval"}}
 	for _, wk := range t.Weeks {
-		r = append(r, []string{instant(wk.To).UTC().Format(time.DateOnly), fmt.Sprint(wk.Passed), fmt.Sprint(wk.Judged), fmt.Sprint(wk.Wrong), fmt.Sprintf("%d of %d", wk.Canaries.Hits, wk.Canaries.N),
-			fmt.Sprintf("%.1f%%", 100*wk.Rate), fmt.Sprintf("%.1f to %.1f%%", 100*wk.Low, 100*wk.High)})
+		rate, interval := "-", "-"
+		if wk.Judged+wk.Canaries.N > 0 {
+			rate, interval = fmt.Sprintf("%.1f%%", 100*wk.Rate), fmt.Sprintf("%.1f to %.1f%%", 100*wk.Low, 100*wk.High)
+		}
+		r = append(r, []string{instant(wk.To).UTC().Format(time.DateOnly), fmt.Sprint(wk.Passed), fmt.Sprint(wk.Judged), fmt.Sprint(wk.Wrong), fmt.Sprintf("%d of %d", wk.Canaries.Hits, wk.Canaries.N), rate, interval})
 	}
 	s.table(r)
 	if t.ProductionKnown {
