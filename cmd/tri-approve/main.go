@@ -11,7 +11,9 @@ import (
 	"tri/lib/decision"
 	"tri/lib/disk"
 	"tri/lib/gate"
+	"tri/lib/gate/tui"
 	"tri/lib/gate/web"
+	"tri/lib/term"
 )
 
 func main() { cli.Main(program) }
@@ -23,14 +25,12 @@ var program = cli.Program{
 	Help: `Drafts wait here for a yes, questions of the pipeline for an answer, failed
 investigations and parked posts for a word. An ID is the one that list prints,
 the beginning of a thread's key, or on a terminal the number in the list. Only
-the names under team.approvers may decide; everything said is kept in
-decisions.ndjson, and the first valid word counts.
+the names under team.approvers may decide; the first valid word counts.
 
-  tri-approve list
-  tri-approve show 3f9a2c
-  tri-approve approve 3f9a2c
-  tri-approve redo 3f9a2c --note 'look at the client, not the server'
-  tri-approve list --json | jq -r .key`,
+  tri-approve tui
+  tri-approve web
+  tri-approve list --json | jq -r .key
+  tri-approve redo 3f9a2c --note 'look at the client, not the server'`,
 	Schemas: []string{"decision"}, Stays: true,
 	Commands: []cli.Program{
 		command("list", "", "show what waits, oldest first", func(c *cli.Call, t *gate.Terminal) error { return t.List(c.Bool("all")) },
@@ -44,7 +44,12 @@ decisions.ndjson, and the first valid word counts.
 		command("escalate", "id", "have it looked into for longer", word(decision.Escalate, "note"), sha, note("note", "what to look at")),
 		command("answer", "id", "answer what you are asked", word(decision.Answer, "note"), sha, note("note", "the answer")),
 		command("undo", "id", "take a yes back, until it is posted", func(c *cli.Call, t *gate.Terminal) error { return t.Undo(c.Args[0]) }, sha),
-		command("web", "", "serve a page to decide on, on this machine alone", serve),
+		command("tui", "", "decide on a full screen, a key for each word", func(c *cli.Call, t *gate.Terminal) error {
+			return tui.Run(c.Context, tui.Options{Gate: t.Gate, In: c.In, Out: c.Out, Color: term.Colors(c.Out), Plain: c.Bool("plain")})
+		}, &cli.BoolFlag{Name: "plain", Usage: "go line by line, for a screen reader"}),
+		command("web", "", "serve a page to decide on, on this machine alone", func(c *cli.Call, t *gate.Terminal) error {
+			return web.Serve(c.Context, web.Options{Gate: t.Gate, Say: c.Say, Now: time.Now})
+		}),
 		command("settle", "id posted|retry|drop", "say what became of a parked post",
 			func(c *cli.Call, t *gate.Terminal) error { return t.Settle(c.Args[0], c.Args[1], c.String("note")) }, note("note", "how you know")),
 	},
@@ -55,11 +60,6 @@ var (
 	noFile = &cli.BoolFlag{Name: "no-file", Usage: "do not keep the file of notes that was proposed with the draft"}
 	yes    = &cli.BoolFlag{Name: "yes", Usage: "do not ask"}
 )
-
-// serve is the page. Whoever opens the address that it prints decides as we do.
-func serve(c *cli.Call, t *gate.Terminal) error {
-	return web.Serve(c.Context, web.Options{Gate: t.Gate, Say: c.Say, Now: time.Now})
-}
 
 func note(name, what string) cli.Flag {
 	return &cli.StringFlag{Name: name, Usage: "say `TEXT`: " + what}

@@ -63,6 +63,6 @@ func run(c *cli.Call) error {
 		Home: home, Policy: decision.PolicyOf(cfg), Grace: cfg.Gate.Grace(), Sinks: sinks,
 		Recheck: reply.Lines(cfg.Folder), Secrets: cfg.Secrets(),
 		Allowed: func(s *signal.Signal) error { return signal.Allowed(cfg, s) },
-		Once: c.Bool("once"), Out: c.Out, Say: c.Say, Now: time.Now,
+		Once:    c.Bool("once"), Out: c.Out, Say: c.Say, Now: time.Now,
 	})
 }

@@ -249,14 +249,18 @@ func (t *Terminal) text(old, file string) (string, error) {
 	return text, err
 }
 
+// Editor is the program that the person writes with, with its arguments.
+func Editor() []string {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if words := strings.Fields(os.Getenv(name)); len(words) > 0 {
+			return words
+		}
+	}
+	return []string{"vi"}
+}
+
 func (t *Terminal) editor(file string) error {
-	words := strings.Fields(os.Getenv("VISUAL"))
-	if len(words) == 0 {
-		words = strings.Fields(os.Getenv("EDITOR"))
-	}
-	if len(words) == 0 {
-		words = []string{"vi"}
-	}
+	words := Editor()
 	cmd := exec.Command(words[0], append(words[1:], file)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.In, t.Err, t.Err
 	if err := cmd.Run(); err != nil {

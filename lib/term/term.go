@@ -22,6 +22,12 @@ func Is(end any) bool {
 	return err == nil
 }
 
+// Colors reports whether a writer is a terminal whose person wants colours
+// (no-color.org).
+func Colors(end any) bool {
+	return Is(end) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
 // Keys has a terminal give each key at once and unechoed; Control-C is a key like
 // others, so that nobody leaves without done, which gives the terminal back as it
 // was.
