@@ -3,6 +3,7 @@ package escalate
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +20,9 @@ import (
 
 // Attach shows a run's terminal for as long as the run or the viewer lasts. What
 // is typed reaches it only with write, where Control-C ends the run. To something
-// that is no terminal, and once the run has ended, the transcript is shown.
-func (d *Desk) Attach(ctx context.Context, id string, write bool, in io.Reader, out io.Writer) error {
+// that is no terminal, and once the run has ended, the transcript is shown. That
+// somebody looked at a run under way is kept in attached.ndjson.
+func (d *Desk) Attach(ctx context.Context, id, by string, write bool, in io.Reader, out io.Writer) error {
 	p, err := d.place(id)
 	if err != nil {
 		return err
@@ -29,6 +31,11 @@ func (d *Desk) Attach(ctx context.Context, id string, write bool, in io.Reader, 
 	if err != nil {
 		return err
 	}
+	if running {
+		if err := d.looked(id, by, write); err != nil {
+			return err
+		}
+	}
 	switch {
 	case !running || !term.Is(out) || !term.Is(in):
 		return d.follow(ctx, id, out)
@@ -36,6 +43,20 @@ func (d *Desk) Attach(ctx context.Context, id string, write bool, in io.Reader, 
 		return tmuxAttach(ctx, p, write, in, out)
 	}
 	return d.ptyAttach(ctx, id, write, in, out)
+}
+
+// looked notes who looked at a run.
+func (d *Desk) looked(id, by string, write bool) error {
+	line, err := json.Marshal(map[string]any{"at": stamp(d.Now()), "by": by, "write": write})
+	if err != nil {
+		return fmt.Errorf("note who looks: %w", err)
+	}
+	log, err := d.Home.OpenLog(folder(id) + "/attached.ndjson")
+	if err != nil {
+		return err
+	}
+	_, err = log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil })
+	return errors.Join(err, log.Close())
 }
 
 func tmuxAttach(ctx context.Context, p place, write bool, in io.Reader, out io.Writer) error {

@@ -152,7 +152,7 @@ func (c *Counter) Watch(ctx context.Context, name string, write bool) error {
 	if err != nil {
 		return err
 	}
-	return c.Attach(ctx, id, write, c.In, c.Out)
+	return c.Attach(ctx, id, c.By, write, c.In, c.Out)
 }
 
 func (c *Counter) print(v any) error {

@@ -474,6 +474,49 @@ func (v *viewer) read(conn interface{ Read([]byte) (int, error) }) {
 	}
 }
 
+// TestFollow: what is no terminal is shown the transcript, to its end; who looked at
+// a run under way is known.
+func TestFollow(t *testing.T) {
+	d := desk(t, config.Tmux)
+	r := ask("1", "wait")
+	begin(t, d, r)
+	out := &shown{word: []byte("thinking"), then: func() {
+		if err := d.Home.Replace("go", nil); err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := d.Attach(soon(t), r.RunID, "ana", false, strings.NewReader(""), out); err != nil {
+		t.Fatal(err)
+	}
+	if want, err := d.Home.ReadFile(folder(r.RunID) + "/transcript.log"); err != nil || !bytes.Equal(out.all, want) || !bytes.Contains(want, []byte("end       done")) {
+		t.Errorf("%v\n%s\nwant\n%s", err, out.all, want)
+	}
+	for range 2 { // the second time it has ended
+		who, err := d.Home.ReadFile(folder(r.RunID) + "/attached.ndjson")
+		if err != nil || bytes.Count(who, []byte("\n")) != 1 || !bytes.Contains(who, []byte(`"by":"ana"`)) {
+			t.Errorf("%v %s", err, who)
+		}
+		if err := d.Attach(soon(t), r.RunID, "ben", false, strings.NewReader(""), out); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// shown does something once a word has been written to it.
+type shown struct {
+	all, word []byte
+	then      func()
+}
+
+func (s *shown) Write(b []byte) (int, error) {
+	s.all = append(s.all, b...)
+	if s.then != nil && bytes.Contains(s.all, s.word) {
+		s.then()
+		s.then = nil
+	}
+	return len(b), nil
+}
+
 // TestNames: keys that tmux or a file system would confuse have sessions of their
 // own, in our own alphabet, and no text of a chat is in a command line.
 func TestNames(t *testing.T) {
