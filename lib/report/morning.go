@@ -28,7 +28,7 @@ func (b *Brief) Print(w io.Writer) error {
 	now := instant(b.At)
 	out := new(strings.Builder)
 	fmt.Fprintf(out, "%s UTC, since %s: %d messages, %d ask, %d answered\n", clock(b.At), clock(b.Since), b.Messages, b.Actionable, len(b.Answered))
-	fmt.Fprintf(out, "%d wait for you, %d approved and not posted, %d being worked on; %d drafts became ready\n", len(b.Waiting), b.Approved, b.Moving, b.Ready)
+	fmt.Fprintf(out, "%d wait for you, %d approved and not posted, %d being worked on; %d became ready since\n", len(b.Waiting), b.Approved, b.Moving, b.Ready)
 	list(out, b.Waiting, maxWaiting, "tri-approve list", func(it Item) string {
 		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), cut(it.Chat, 16), cut(it.Who, 16), cut(it.Text, maxText), cut(it.Note, 40))
 	})
