@@ -10,6 +10,7 @@ import (
 
 	"tri/lib/agent/supervise"
 	"tri/lib/draft"
+	"tri/lib/forge"
 	"tri/lib/run"
 	"tri/lib/sysexit"
 	"tri/lib/term"
@@ -22,7 +23,10 @@ type Merge struct {
 	Yes    bool // somebody has said so already
 	Exec   bool // files may become programs
 	Branch bool // as a branch, and not to the files
+	Pull   bool // as a branch that a pull request proposes
 }
+
+func (m Merge) files() bool { return !m.Branch && !m.Pull }
 
 // Merge shows a run's patch and, when a person says yes, applies it to the
 // checkout, whole or not at all.
@@ -65,7 +69,7 @@ func (l *live) merge(ctx context.Context, how Merge) error {
 		return err
 	}
 	apply := worktree.Merge{Base: l.meta.RepoSHAStart, Journal: l.home.Path("runs/" + l.name + "/merge")}
-	if !how.Branch {
+	if how.files() {
 		dry := apply
 		dry.DryRun = true
 		if _, err := repo.Apply(ctx, patch, dry); err != nil {
@@ -76,13 +80,19 @@ func (l *live) merge(ctx context.Context, how Merge) error {
 		l.Say("it applies; nothing was changed")
 		return nil
 	}
+	var client *forge.Client
+	if how.Pull {
+		if client, err = l.forge(ctx, repo); err != nil {
+			return err
+		}
+	}
 	if err := l.ask(ctx, how, len(patch.Changes)); err != nil {
 		return err
 	}
-	if how.Branch {
-		return l.branch(ctx, repo, patch)
+	if how.files() {
+		return l.apply(ctx, repo, patch, apply)
 	}
-	return l.apply(ctx, repo, patch, apply)
+	return l.propose(ctx, repo, patch, client)
 }
 
 func (l *live) apply(ctx context.Context, repo *worktree.Repo, patch *worktree.Patch, how worktree.Merge) error {
@@ -98,15 +108,50 @@ func (l *live) apply(ctx context.Context, repo *worktree.Repo, patch *worktree.P
 	return l.merged(ctx)
 }
 
-// branch makes a branch of the patch. Its name is of our own alphabet.
-func (l *live) branch(ctx context.Context, repo *worktree.Repo, patch *worktree.Patch) error {
-	c := worktree.Commit{Base: l.meta.RepoSHAStart, Branch: "tri/" + l.meta.Slug + "-" + idOf(l.name), Message: l.message(), Author: repo.Identity(ctx), When: l.Now()}
+// forge is where pull requests go.
+func (l *live) forge(ctx context.Context, repo *worktree.Repo) (*forge.Client, error) {
+	remote, err := repo.Remote(ctx, l.Config.Forge.Remote)
+	if err != nil {
+		return nil, err
+	}
+	return forge.New(l.Config.Forge, remote, nil)
+}
+
+// propose makes a branch of the patch, and with a client a pull request of that.
+// Done again after a failure, it makes the very same branch.
+func (l *live) propose(ctx context.Context, repo *worktree.Repo, patch *worktree.Patch, client *forge.Client) error {
+	s, err := l.State(l.name)
+	if err != nil {
+		return err
+	}
+	c := worktree.Commit{Base: l.meta.RepoSHAStart, Branch: "tri/" + l.meta.Slug + "-" + idOf(l.name), Message: l.message(), Author: repo.Identity(ctx), When: timeOf(s.EndedAt)}
 	id, err := repo.Branch(ctx, patch, c)
 	if err != nil {
 		return err
 	}
 	l.Say("branch %s is commit %.12s", c.Branch, id)
+	if client != nil {
+		if err := client.Push(ctx, repo, id, c.Branch); err != nil {
+			return err
+		}
+		pull, err := client.Open(ctx, forge.Request{Branch: c.Branch, Title: forge.Line(l.meta.Task), Body: l.story(patch).Body()})
+		if err != nil {
+			return err
+		}
+		if err := write(l.Out, []byte(pull.URL+"\n")); err != nil {
+			return err
+		}
+	}
 	return l.merged(ctx)
+}
+
+func (l *live) story(patch *worktree.Patch) forge.Story {
+	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // there may be none
+	return forge.Story{
+		Run: l.name, Type: l.meta.Type, Agent: strings.TrimSpace(l.meta.Agent + " " + l.meta.Model), Base: l.meta.RepoSHAStart,
+		Task: l.meta.Task, Report: string(report), Files: patch.Changes, Notes: patch.Notes,
+		Facts: [][2]string{{"config_hash", l.meta.ConfigHash}, {"Sandbox", l.meta.Sandbox}},
+	}
 }
 
 // merged writes down that a person took the patch, and lets the worktree go.
@@ -115,13 +160,14 @@ func (l *live) merged(ctx context.Context) error {
 	return errors.Join(err, l.enter(l.name), l.fell(ctx, l.name), l.unmark(l.name))
 }
 
-// message is what a commit of the patch says: the task, and where it is from.
+// message is what a commit of the patch says: the task, and where it is from. A
+// forge that reads it finds nobody to tell and nothing to close.
 func (l *live) message() string {
 	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // there may be none
 	first, _, _ := strings.Cut(strings.TrimLeft(string(report), "# \n"), "\n")
-	text := oneLine(draft.Visible(l.meta.Task), 72) + "\n\n"
+	text := forge.Line(oneLine(draft.Visible(l.meta.Task), 72)) + "\n\n"
 	if first != "" {
-		text += oneLine(draft.Visible(first), 300) + "\n\n"
+		text += forge.Line(oneLine(draft.Visible(first), 300)) + "\n\n"
 	}
 	return text + fmt.Sprintf("Made by %s in run %s, config_hash %s; merged by a person.\n", l.meta.Agent, l.name, l.meta.ConfigHash)
 }
@@ -157,7 +203,10 @@ func (l *live) ask(ctx context.Context, how Merge, files int) error {
 		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("nobody is there to ask")), "--yes says it beforehand, --check only looks")
 	}
 	what := fmt.Sprintf("change these %d files of %s?", files, draft.Visible(l.Checkout))
-	if how.Branch {
+	switch {
+	case how.Pull:
+		what = "open a pull request with this?"
+	case how.Branch:
 		what = "make a branch of this?"
 	}
 	fmt.Fprintf(l.Err, "%s [y/N] ", what)
