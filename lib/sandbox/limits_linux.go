@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,12 +21,13 @@ type limits struct {
 	dirs []string // made for this run: one of version 2, or memory's and pids'
 }
 
-// groupPrefix begins the name of every group that we make.
+// groupPrefix begins the name of every group that we make; the maker's process id
+// follows.
 const groupPrefix = "tri-"
 
 // newLimits makes the groups. That there can be none is no error: kind says so.
 func newLimits(memory int64, processes int) *limits {
-	name := groupPrefix + strings.ToLower(rand.Text()[:12])
+	name := fmt.Sprintf("%s%d-%s", groupPrefix, os.Getpid(), strings.ToLower(rand.Text()[:8]))
 	set := map[string]string{"memory.max": strconv.FormatInt(memory, 10), "pids.max": strconv.Itoa(processes)}
 	for _, parent := range parents2() {
 		if dir, err := makeGroup(parent, name, unix.CGROUP2_SUPER_MAGIC, set); err == nil {
@@ -86,15 +88,16 @@ func writeExisting(file, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// clean removes groups that a killed process of ours has left. One that is in use
-// cannot be removed, one just made is spared.
+// clean removes groups whose maker was killed. One that is in use cannot be
+// removed.
 func clean(parent string) {
-	old, err := filepath.Glob(filepath.Join(parent, groupPrefix+"*"))
+	old, err := filepath.Glob(filepath.Join(parent, groupPrefix+"*-*"))
 	if err != nil {
 		return
 	}
 	for _, dir := range old {
-		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > 10*patience {
+		maker, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), groupPrefix), "-")
+		if pid, err := strconv.Atoi(maker); err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 			_ = os.Remove(dir) // in use: it stays
 		}
 	}
@@ -112,20 +115,11 @@ func parents2() (dirs []string) {
 	for dir := filepath.Join(mount, strings.TrimPrefix(path, root)); below(top, dir); dir = filepath.Dir(dir) {
 		counted, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
 		words := strings.Fields(string(counted))
-		if err == nil && contains(words, "memory") && contains(words, "pids") {
+		if err == nil && slices.Contains(words, "memory") && slices.Contains(words, "pids") {
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs
-}
-
-func contains(words []string, word string) bool {
-	for _, w := range words {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }
 
 // parent1 is our own group in the hierarchy of one controller.
@@ -150,7 +144,7 @@ func hierarchy(kind, controller string) (mount, root string) {
 		if len(left) < 5 || len(right) < 3 || right[0] != kind {
 			continue
 		}
-		if controller == "" || contains(strings.Split(right[2], ","), controller) {
+		if controller == "" || slices.Contains(strings.Split(right[2], ","), controller) {
 			return left[4], strings.TrimSuffix(left[3], "/")
 		}
 	}
@@ -165,7 +159,7 @@ func ownGroup(controller string) (string, bool) {
 	}
 	for _, line := range strings.Split(string(text), "\n") {
 		f := strings.SplitN(line, ":", 3)
-		if len(f) == 3 && (controller == "" && f[0] == "0" || controller != "" && contains(strings.Split(f[1], ","), controller)) {
+		if len(f) == 3 && (controller == "" && f[0] == "0" || controller != "" && slices.Contains(strings.Split(f[1], ","), controller)) {
 			return f[2], true
 		}
 	}

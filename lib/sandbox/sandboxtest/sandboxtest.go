@@ -53,9 +53,7 @@ func Path(t testing.TB) string {
 		t.Fatalf("build tri-sandbox: %v", err)
 	}
 	if path := os.Getenv("PATH"); !strings.HasPrefix(path, dir+":") {
-		if t, ok := t.(*testing.T); ok {
-			t.Setenv("PATH", dir+":"+path)
-		}
+		t.Setenv("PATH", dir+":"+path)
 	}
 	return dir
 }
