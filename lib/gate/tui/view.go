@@ -265,7 +265,7 @@ func breakAt(line string, width int) (head, rest string) {
 			space = from
 		}
 	}
-	if space > at/2 {
+	if space > at/2 && !strings.HasPrefix(line[at:], " ") {
 		at = space
 	}
 	return line[:at], line[at:]
