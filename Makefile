@@ -32,6 +32,8 @@ torture: all
 	bin/torture kill -rounds 500
 	bin/torture kill -rounds 500 -chat mattermost
 	bin/torture supervise -rounds 100
+	bin/torture box -rounds 200
+	bin/torture box -rounds 100 -sandbox required
 	bin/torture syscalls
 	rm bin/torture
 

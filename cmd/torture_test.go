@@ -27,3 +27,20 @@ func TestTorture(t *testing.T) {
 		})
 	}
 }
+
+// TestTortureBox kills tri-box, and the agents that it supervises, at random.
+func TestTortureBox(t *testing.T) {
+	torture := filepath.Join(t.TempDir(), "torture")
+	if out, err := exec.Command("go", "build", "-o", torture, "../scripts/torture").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	box, err := exec.LookPath("tri-box")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(torture, "box", "-bin", filepath.Dir(box), "-rounds", "20").CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -126,8 +126,12 @@ func (b *Box) point(word, run string) error {
 	if err := b.home.Remove(temp); err != nil { // of a process of this number that was killed here
 		return err
 	}
-	if err := b.home.Root().Symlink(to, temp); err != nil {
+	err := b.home.Root().Symlink(to, temp)
+	if err == nil {
+		err = b.home.Root().Rename(temp, link)
+	}
+	if err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("link %s: %w", link, err))
 	}
-	return b.home.Move(temp, link)
+	return nil
 }
