@@ -98,7 +98,7 @@ func (c *Conversation) WriteJSON(w io.Writer) error { return writeJSON(w, c) }
 // Print writes it for people.
 func (c *Conversation) Print(w io.Writer) error {
 	s := newSheet(w)
-	s.printf("%s in %s (%s), %d messages, %d cycles: %s\n", flat(c.Key), flat(cmp.Or(c.ChatName, c.ChatID)), flat(c.Platform), len(c.Said), len(c.Cycles), c.Status)
+	s.printf("%s in %s (%s), %s, %s: %s\n", flat(c.Key), flat(cmp.Or(c.ChatName, c.ChatID)), flat(c.Platform), plural(len(c.Said), "message"), plural(len(c.Cycles), "cycle"), c.Status)
 	for _, m := range c.Said {
 		who := flat(m.Who)
 		if m.Ours {
@@ -122,4 +122,11 @@ func (c *Conversation) Print(w io.Writer) error {
 		s.printf("trouble: %s\n", flat(trouble))
 	}
 	return s.send(w)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
