@@ -311,6 +311,7 @@ func (b *Box) order(hello message) order {
 		o.Memory, o.Processes = s.memory(), s.processes()
 	}
 	if !s.Without.Bubblewrap {
+		o.List = true // there is nothing that it may not know of
 		o.Listen = []string{proxyAt}
 		for _, t := range b.raw {
 			if t.port == 3128 { // taken: any other will do for the proxy

@@ -41,6 +41,7 @@ type order struct {
 	Landlock    int
 	Syscalls    bool
 	Serve       bool
+	List        bool  // folders may be listed wherever they are shown
 	Memory      int64 // limits of each process; 0 is none
 	Processes   int
 }
@@ -140,7 +141,12 @@ func confine(o order, ports []int) error {
 		if o.Config != "" {
 			read = append(read, o.Config)
 		}
-		if err := landlock(o.Landlock, read, write, devices, ports, o.Serve); err != nil {
+		var list []string
+		if o.List {
+			list = []string{"/"}
+		}
+		rules := map[uint64][]string{reading: read, writing: write, device: devices, listing: list}
+		if err := landlock(o.Landlock, rules, ports, o.Serve); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,8 @@ const (
 		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_REFER |
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
-	device = reading | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	listing = unix.LANDLOCK_ACCESS_FS_READ_DIR
+	device  = reading | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 
 	filesV1 = 1<<13 - 1
 	onTCP   = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
@@ -58,17 +59,18 @@ func attributes(abi int, serve bool) unix.LandlockRulesetAttr {
 	return attr
 }
 
-// landlock holds the calling thread, and what it becomes, to the paths and ports.
-func landlock(abi int, read, write, devices []string, ports []int, serve bool) error {
+// landlock holds the calling thread, and what it becomes, to the accesses to paths
+// and to the ports.
+func landlock(abi int, access map[uint64][]string, ports []int, serve bool) error {
 	attr := attributes(abi, serve)
 	rules, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return fmt.Errorf("make landlock rules: %w", errno)
 	}
 	defer unix.Close(int(rules))
-	for access, paths := range map[uint64][]string{reading: read, writing: write, device: devices} {
+	for right, paths := range access {
 		for _, path := range paths {
-			if err := allow(int(rules), path, access&attr.Access_fs); err != nil {
+			if err := allow(int(rules), path, right&attr.Access_fs); err != nil {
 				return err
 			}
 		}

@@ -162,7 +162,7 @@ func (p *plan) hideHome() {
 		home = real
 	}
 	for _, e := range p.entries {
-		if (e.kind == readOnly || e.kind == writable) && below(e.at, home) && e.at != home {
+		if (e.kind == readOnly || e.kind == writable) && below(e.at, home) {
 			p.hide(home)
 			return
 		}
