@@ -363,22 +363,6 @@ func (c *Classifier) begins(t *text, v *verdict) {
 	}
 }
 
-// gather returns the kinds of all phrases that begin above a node of the tree and
-// go on with these words.
-func (l *lexicon) gather(at int32, rest []word) kind {
-	nd := &l.nodes[at]
-	kinds := nd.kinds
-	if len(rest) == 0 || rest[0].breaks {
-		return kinds
-	}
-	for to := nd.child; to != 0; to = l.nodes[to].next {
-		if w := l.nodes[to].word; w == anyWord || w == rest[0].id && w != unknown {
-			kinds |= l.gather(to, rest[1:])
-		}
-	}
-	return kinds
-}
-
 // hollow reports whether words begin with an acknowledgement, and half of them
 // or more are of acknowledgements.
 func (l *lexicon) hollow(words []word) bool {

@@ -25,7 +25,8 @@ type lexicon struct {
 	nodes   []node
 	phrases []int32 // that ask: a node, or below 0 the name -1-n
 	names   []string
-	line    line // that is being added
+	line    line      // that is being added
+	fans    [][]after // the words behind those nodes that have many, by number
 
 	// Scripts without spaces: phrases by their first rune, the longest first.
 	dense map[rune][]densePhrase
@@ -37,10 +38,13 @@ type lexicon struct {
 
 // node is a word behind those of its parents.
 type node struct {
-	parent, child, next int32 // the first word that may follow; another behind the same parent
-	phrase              int32 // that ends here and asks
+	parent, child, next int32  // the first word that may follow; another behind the same parent
+	star                int32  // '*' that may follow
+	follow              uint64 // a bit, by number, for each word that may follow
+	phrase              int32  // that ends here and asks
 	word                uint16
-	kinds               kind // of the phrase that ends here
+	fan                 uint16 // 1 + where its words are found faster; 0 where they are few
+	kinds               kind   // of the phrase that ends here
 }
 
 type densePhrase struct {
@@ -86,6 +90,7 @@ func newLexicon(packs []pack, questions []string) (*lexicon, error) {
 			return nil, err
 		}
 	}
+	l.fanOut()
 	l.tell = l.tellings()
 	for _, list := range l.dense {
 		slices.SortStableFunc(list, func(a, b densePhrase) int { return len(b.text) - len(a.text) })
@@ -243,7 +248,8 @@ func (l *lexicon) child(at int32, id uint16) int32 {
 		from = &l.nodes[at].child
 	}
 	last := int32(0)
-	for n := *from; n != 0; n = l.nodes[n].next {
+	known := at == 0 || id == anyWord || l.nodes[at].follow>>(id&63)&1 != 0
+	for n := *from; known && n != 0; n = l.nodes[n].next {
 		if l.nodes[n].word == id {
 			return n
 		}
@@ -255,6 +261,13 @@ func (l *lexicon) child(at int32, id uint16) int32 {
 		l.nodes[last].next = n
 	} else {
 		new.next, *from = *from, n
+	}
+	if at != 0 {
+		nd := &l.nodes[at]
+		nd.follow |= 1 << (id & 63)
+		if id == anyWord {
+			nd.star = n
+		}
 	}
 	l.nodes = append(l.nodes, new)
 	return n
@@ -357,34 +370,4 @@ func folded(word string) string {
 		}
 		return r
 	}, word)
-}
-
-// match returns the length in words of the longest phrase of one of the kinds
-// that begins at words[0], and where it ends; 0 when there is none.
-func (l *lexicon) match(words []word, kinds kind) (int, *node) {
-	id := words[0].id
-	if l.below[id]&kinds == 0 {
-		return 0, nil
-	}
-	return l.walk(l.first[id], words[1:], kinds, 1)
-}
-
-// walk is match from a node on. Of two phrases of one length the one that tells
-// wins: it is there to make an exception.
-func (l *lexicon) walk(at int32, rest []word, kinds kind, depth int) (n int, end *node) {
-	nd := &l.nodes[at]
-	if nd.kinds&kinds != 0 {
-		n, end = depth, nd
-	}
-	if len(rest) == 0 || rest[0].breaks {
-		return n, end
-	}
-	for i := nd.child; i != 0; i = l.nodes[i].next {
-		if w := l.nodes[i].word; w == anyWord || w == rest[0].id && w != unknown {
-			if m, e := l.walk(i, rest[1:], kinds, depth+1); m > n || m == n && m > depth && e.kinds&kinds&told != 0 {
-				n, end = m, e
-			}
-		}
-	}
-	return n, end
 }

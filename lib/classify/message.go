@@ -156,12 +156,17 @@ func (m *message) firstWords(seed maphash.Seed, f *facts) (n int) {
 	const shortest = 3
 	rest := m.content
 	for range f.maybe {
-		rest = bytes.TrimLeft(rest, "@ \t\n")
-		end := bytes.IndexAny(rest, " \n\t")
-		if end < 0 {
-			end = len(rest)
+		for len(rest) > 0 && (blank(rest[0]) || rest[0] == '@') {
+			rest = rest[1:]
 		}
-		name := bytes.TrimRight(rest[:end], ",:;-.!?")
+		end := 0
+		for end < len(rest) && !blank(rest[end]) {
+			end++
+		}
+		name := rest[:end]
+		for len(name) > 0 && closes(name[len(name)-1]) {
+			name = name[:len(name)-1]
+		}
 		if len(name) >= shortest && len(name) <= maxWord {
 			f.maybe[n] = pair(f.room, maphash.Bytes(seed, name))
 			n++
@@ -169,6 +174,13 @@ func (m *message) firstWords(seed maphash.Seed, f *facts) (n int) {
 		rest = rest[end:]
 	}
 	return n
+}
+
+func blank(b byte) bool { return b == ' ' || b == '\t' || b == '\n' }
+
+// closes reports whether a character ends what is said to somebody by name.
+func closes(b byte) bool {
+	return b == ',' || b == ':' || b == ';' || b == '-' || b == '.' || b == '!' || b == '?'
 }
 
 func pair(a, b uint64) uint64 { return (a ^ b>>29 ^ b<<35) * 0x9E3779B97F4A7C15 }
