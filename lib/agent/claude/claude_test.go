@@ -17,9 +17,9 @@ import (
 	"tri/lib/sysexit"
 )
 
-func newClient(t *testing.T, argv []string) *Client {
+func newClient(t *testing.T, argv []string, sandbox string) *Client {
 	t.Helper()
-	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, "off")
+	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, sandbox)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,8 @@ func newClient(t *testing.T, argv []string) *Client {
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
-		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv) },
+		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "off") },
+		Walled: func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "required") },
 		Tokens: true, Cost: true,
 		Say: func(text string) string {
 			// Keys in the order of 2.1.329, where the type is not the first.
@@ -58,7 +59,7 @@ func scripted(t *testing.T, script string) (*Client, string) {
 	if err := os.WriteFile(path, []byte("D='"+dir+"'\n"+script+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return newClient(t, []string{"bash", path}), dir
+	return newClient(t, []string{"bash", path}, "off"), dir
 }
 
 func run(t *testing.T, c *Client, check func([]byte) error) (agent.Result, error) {
@@ -142,7 +143,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"structured_output":
 }
 
 func TestRefusesUnknownTools(t *testing.T) {
-	c := newClient(t, []string{"true"})
+	c := newClient(t, []string{"true"}, "off")
 	if _, err := c.Run(context.Background(), agent.Task{Tools: []string{"ReadFile"}}); err == nil {
 		t.Error("a tool that the program would drop in silence was taken")
 	}

@@ -11,9 +11,9 @@ import (
 	"tri/lib/config"
 )
 
-func newClient(t *testing.T, argv []string) *Client {
+func newClient(t *testing.T, argv []string, sandbox string) *Client {
 	t.Helper()
-	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, "off")
+	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, sandbox)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,8 @@ func quote(text string) string {
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
-		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv) },
+		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "off") },
+		Walled: func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "required") },
 		Tokens: true,
 		Say: func(text string) string {
 			return `{"type":"thread.started","thread_id":"01a1fe98-23c5-77d2-8704-74540d63b908"}

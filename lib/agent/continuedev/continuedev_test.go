@@ -11,9 +11,9 @@ import (
 	"tri/lib/config"
 )
 
-func newClient(t *testing.T, argv []string) *Client {
+func newClient(t *testing.T, argv []string, sandbox string) *Client {
 	t.Helper()
-	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, "off")
+	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, sandbox)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,9 +28,10 @@ func quote(text string) string {
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
-		New:   func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv) },
-		Plain: true,
-		Begin: `mkdir -p "$HOME/.continue/sessions"; echo '{"sessionId":"79ad2959-6c7f-4472-a818-97a9346f6965","usage":{}}' >"$HOME/.continue/sessions/79ad2959-6c7f-4472-a818-97a9346f6965.json"`,
+		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "off") },
+		Walled: func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "required") },
+		Plain:  true,
+		Begin:  `mkdir -p "$HOME/.continue/sessions"; echo '{"sessionId":"79ad2959-6c7f-4472-a818-97a9346f6965","usage":{}}' >"$HOME/.continue/sessions/79ad2959-6c7f-4472-a818-97a9346f6965.json"`,
 		Say: func(text string) string {
 			if json.Valid([]byte(text)) {
 				return text + "\n"

@@ -3,8 +3,8 @@
 // (scripts/peers/agents repeats that):
 //
 //   - the prompt is standard input, without -p;
-//   - settings of the system win over those of the codebase, so ours are those:
-//     no hooks, no servers, no variables of the codebase's own;
+//   - the codebase's settings win over ours, and those of the system must be
+//     root's: within the sandbox the codebase has none;
 //   - what the endpoint answered is the exit status, modulo 256;
 //   - its words before a tool is used are told as those after it.
 package gemini
@@ -59,7 +59,8 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 func (c *Client) call(t session.Turn) (session.Call, error) {
 	call := session.Call{
 		Reach: c.program.Endpoint("https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL"),
-		Line:  line, Exit: exit,
+		Set:   []string{"GEMINI_CLI_NO_RELAUNCH=true", "NO_COLOR=1"},
+		Line:  line, Exit: exit, Hidden: []string{".gemini"},
 	}
 	if c.program.Login() != "" {
 		call.Reach = append(call.Reach, "cloudcode-pa.googleapis.com:443", "oauth2.googleapis.com:443")
@@ -68,11 +69,9 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 	if err != nil {
 		return call, sysexit.With(sysexit.Software, err)
 	}
-	file, err := t.Write("settings.json", text)
-	if err != nil {
+	if _, err := t.Write(".gemini/settings.json", text); err != nil {
 		return call, err
 	}
-	call.Set = []string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH=" + file, "GEMINI_CLI_NO_RELAUNCH=true", "NO_COLOR=1"}
 	call.Args = []string{"--output-format", "stream-json", "--skip-trust", "--extensions", "none", "--approval-mode", "default"}
 	if t.Task.Write {
 		call.Args[len(call.Args)-1] = "auto_edit"
@@ -84,7 +83,7 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 	return call, nil
 }
 
-// settings are those of the system, which nothing can override.
+// settings are those of a user.
 func (c *Client) settings(t session.Turn) map[string]any {
 	auth := "gemini-api-key"
 	if c.program.Login() != "" {
@@ -167,7 +166,7 @@ func exit(e proc.Exit, s *session.Seen) {
 		s.Err = session.Spent(said)
 	case e.Status == exitAuth:
 		s.Err = session.Refused(401, said, "GEMINI_API_KEY")
-	case strings.Contains(e.Stderr, "Invalid session identifier"):
+	case strings.Contains(e.Stderr, "Error resuming session"):
 		s.Err = session.NoSession(said)
 	case s.Err != nil && !e.Stopped && httpStatus(e.Status) > 0:
 		s.Err = session.Refused(httpStatus(e.Status), said, "GEMINI_API_KEY")

@@ -106,10 +106,22 @@ func (r *running) linkLogin() error {
 	return err
 }
 
-// installed is where the files of a program are: beside the program itself, or
+// read is what the program may read beside the codebase: where it and its tool
+// servers are installed, and what the configuration names.
+func (r *running) read() []string {
+	at := slices.Concat(Installed(r.program.Argv), r.program.Read)
+	for _, s := range r.task.Servers {
+		if len(s.Command) > 0 {
+			at = append(at, Installed(s.Command)...)
+		}
+	}
+	return at
+}
+
+// Installed is where the files of a program are: beside the program itself, or
 // the whole tree of packages that it was installed with. Scripts that are named
 // as its arguments belong to it.
-func installed(argv []string) []string {
+func Installed(argv []string) []string {
 	var at []string
 	for i, arg := range argv {
 		if i == 0 {

@@ -36,6 +36,10 @@ type Program struct {
 	Budget  float64  // of one run, in USD; 0 is no limit
 	Network []string // endpoints of the configuration, host:port
 	Read    []string // and files and folders
+	// Memory, in bytes, and Processes are what it may take in its sandbox; 0 is the
+	// sandbox's default.
+	Memory    int64
+	Processes int
 	// LoginAt is where the program looks for a login, below its HOME; see Login.
 	LoginAt string
 	// Tools are the abilities that a task may ask for; nil: any, since the program
@@ -60,7 +64,7 @@ type Program struct {
 func New(cfg config.Agent, sandbox, name, command string, env ...string) (Program, error) {
 	p := Program{
 		Name: name, Argv: cfg.Command, Env: cfg.Env, Sandbox: sandbox, Model: cfg.Model, Budget: cfg.MaxBudgetUSD,
-		Network: cfg.Network, Read: cfg.Read, Tools: []string{"Read", "Grep", "Glob", "Bash"}, run: proc.Run,
+		Network: cfg.Network, Read: cfg.Read, Memory: int64(cfg.MemoryMB) << 20, Processes: cfg.Processes, Tools: []string{"Read", "Grep", "Glob", "Bash"}, run: proc.Run,
 	}
 	if len(p.Argv) == 0 && command != "" {
 		p.Argv = []string{command}
@@ -92,6 +96,8 @@ type Call struct {
 	Read  []string // files and folders, beside where it is installed and its login
 	Reach []string // host:port of its model and its tool servers
 	Serve bool     // it talks to itself through servers of its own
+	// Hidden are names below the codebase that could tell it what to do in our place.
+	Hidden []string
 	// Line reads a line of its output. When that was its last word, it calls End.
 	Line func(line []byte, s *Seen)
 	// Talk is given its standard input in place of the prompt, as proc.Spec's Talk.
@@ -213,9 +219,9 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 	exit, err := p.run(ctx, proc.Spec{
 		Argv: slices.Concat(p.Argv, call.Args), Dir: t.Codebase, Env: r.environment(call),
 		Prompt: turn.Prompt, Talk: talk, RunDir: t.Dir, Hold: t.Hold,
-		Sandbox: p.Sandbox, Write: t.Write, Hidden: t.Hidden, Home: r.home,
-		Read: slices.Concat(installed(p.Argv), p.Read, call.Read), Reach: slices.Concat(call.Reach, p.Network, agent.Reach(t.Servers)), Serve: call.Serve,
-		Started: s.started,
+		Sandbox: p.Sandbox, Write: t.Write, Hidden: slices.Concat(t.Hidden, call.Hidden), Home: r.home,
+		Read: slices.Concat(r.read(), call.Read), Reach: slices.Concat(call.Reach, p.Network, agent.Reach(t.Servers)), Serve: call.Serve,
+		Memory: p.Memory, Processes: p.Processes, Started: s.started,
 		Line: func(line []byte) bool {
 			call.Line(line, s)
 			return s.ended
