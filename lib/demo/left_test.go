@@ -22,6 +22,7 @@ var written = map[string]string{
 	"home/open/*.json":              "thread",
 	"home/closed/*/*.json":          "thread",
 	"home/runs/*/result.json":       "run",
+	"home/runs/*/state.json":        "state",
 	"home/decisions.ndjson":         "decision",
 	"home/outbox/*.json":            "outbox-entry",
 	"home/outbox/done/*.json":       "outbox-entry",

@@ -115,6 +115,7 @@ var purposes = []struct{ name, does string }{
 	{"validate", "check every citation of a draft, and attack the draft"},
 	{"drill", "plant faults into good returns and score who catches them"},
 	{"approve", "decide what is posted"},
+	{"escalate", "have long investigations done in terminals that outlive everything"},
 	{"reply", "post what people approved"},
 	{"report", "retell what became of a message, what waits, and how good the filter is"},
 	{"supervise", "keep the stages of a pipeline alive"},
