@@ -11,7 +11,6 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/session"
 	"tri/lib/codebase"
-	"tri/lib/sysexit"
 )
 
 // conversation is one turn: initialize, a session made or gone on with, a prompt.
@@ -26,8 +25,9 @@ type conversation struct {
 	waiting int                // the number of the request whose answer is next
 	next    func(*heard) error // reads that answer
 	s       *session.Seen
-	loads   bool // it can go on with a session
-	prompts bool // the prompt is sent: what comes is about it
+	loaded  bool              // it has gone on with one
+	prompts bool              // the prompt is sent: what comes is about it
+	tools   map[string]string // tools that did not say at once what they are used on: their kinds, by id
 	thought string
 }
 
@@ -99,13 +99,7 @@ func (c *conversation) line(line []byte, s *session.Seen) {
 	case h.Method == "" && string(h.ID) == strconv.Itoa(c.waiting) && c.next != nil:
 		next := c.next
 		c.next = nil
-		err := error(nil)
-		if h.Error != nil {
-			err = refused(h.Error)
-		} else {
-			err = next(&h)
-		}
-		if err != nil {
+		if err := next(&h); err != nil {
 			c.fail(err)
 		}
 	}
@@ -120,6 +114,9 @@ func refused(f *fault) error {
 }
 
 func (c *conversation) initialized(h *heard) error {
+	if h.Error != nil {
+		return refused(h.Error)
+	}
 	var hello struct {
 		ProtocolVersion   int `json:"protocolVersion"`
 		AgentCapabilities struct {
@@ -132,26 +129,57 @@ func (c *conversation) initialized(h *heard) error {
 	if hello.ProtocolVersion != 1 {
 		return agent.Fail(agent.ToolError, fmt.Errorf("it speaks version %d of the protocol, and we 1", hello.ProtocolVersion))
 	}
-	c.loads = hello.AgentCapabilities.LoadSession
-	open := object{"cwd": c.turn.Task.Codebase, "mcpServers": []object{}}
 	switch {
-	case c.turn.Again && c.loads:
-		open["sessionId"] = c.turn.Session
-		c.ask("session/load", open, func(h *heard) error { return c.opened(c.turn.Session, h) })
-	case c.turn.Again && c.turn.Task.Resume && c.before == "":
-		return sysexit.With(sysexit.Unavailable, agent.ErrNoResume)
+	case !c.turn.Again:
+		c.start()
+	case hello.AgentCapabilities.LoadSession:
+		c.load()
 	default:
-		c.ask("session/new", open, func(h *heard) error {
-			var made struct {
-				SessionID string `json:"sessionId"`
-			}
-			if err := json.Unmarshal(h.Result, &made); err != nil || !session.ValidID(made.SessionID) {
-				return agent.Fail(agent.ToolError, errors.New("its new session has no name that can be used"))
-			}
-			return c.opened(made.SessionID, h)
-		})
+		return c.startAgain(errors.New("it keeps none"))
 	}
 	return nil
+}
+
+// place is where a session is.
+func (c *conversation) place() object {
+	return object{"cwd": c.turn.Task.Codebase, "mcpServers": []object{}}
+}
+
+func (c *conversation) load() {
+	open := c.place()
+	open["sessionId"] = c.turn.Session
+	c.ask("session/load", open, func(h *heard) error {
+		if h.Error != nil {
+			return c.startAgain(h.Error)
+		}
+		c.loaded = true
+		return c.opened(c.turn.Session, h)
+	})
+}
+
+// startAgain starts a session in the place of one that is not to be had. That is
+// for a value that is sent back: who resumes wants the session.
+func (c *conversation) startAgain(why error) error {
+	if c.before == "" {
+		return session.NoSession(why.Error())
+	}
+	c.start()
+	return nil
+}
+
+func (c *conversation) start() {
+	c.ask("session/new", c.place(), func(h *heard) error {
+		var made struct {
+			SessionID string `json:"sessionId"`
+		}
+		if h.Error != nil {
+			return refused(h.Error)
+		}
+		if err := json.Unmarshal(h.Result, &made); err != nil || !session.ValidID(made.SessionID) {
+			return agent.Fail(agent.ToolError, errors.New("its new session has no name that can be used"))
+		}
+		return c.opened(made.SessionID, h)
+	})
 }
 
 // opened prompts the session.
@@ -176,7 +204,7 @@ func (c *conversation) opened(id string, h *heard) error {
 // prompt is what is said: where a value is sent back to a program that keeps no
 // sessions, all that led to it comes first.
 func (c *conversation) prompt() string {
-	if !c.turn.Again || c.loads {
+	if !c.turn.Again || c.loaded {
 		return c.turn.Prompt
 	}
 	return fmt.Sprintf("%s\n\n# What you gave back\n\n%s\n\n%s", c.turn.Task.Prompt, c.before, c.turn.Prompt)
@@ -184,6 +212,9 @@ func (c *conversation) prompt() string {
 
 // answered is the end of the turn.
 func (c *conversation) answered(h *heard) error {
+	if h.Error != nil {
+		return refused(h.Error)
+	}
 	var end struct {
 		StopReason string `json:"stopReason"`
 		Usage      *struct {
@@ -212,7 +243,7 @@ func (c *conversation) answered(h *heard) error {
 	if u := end.Meta.Quota.Tokens; u != nil && !c.s.Told {
 		c.s.Usage.InputTokens, c.s.Usage.OutputTokens, c.s.Told = u.Input, u.Output, true
 	}
-	if len(c.s.Text()) == 0 {
+	if c.s.Thought(string(c.s.Text())); len(c.s.Text()) == 0 {
 		c.s.Say(c.thought) // its last words came before its last tool
 	}
 	switch end.StopReason {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/agent/session"
 	"tri/lib/codebase"
 )
 
@@ -13,12 +14,10 @@ import (
 func (c *conversation) update(params json.RawMessage) {
 	var p struct {
 		Update struct {
-			Kind    string          `json:"sessionUpdate"`
+			What    string          `json:"sessionUpdate"`
 			Content json.RawMessage `json:"content"`
-			Title   string          `json:"title"`
-			Tool    string          `json:"kind"`
-			Input   json.RawMessage `json:"rawInput"`
-			Cost    *struct {
+			call
+			Cost *struct {
 				Amount   float64 `json:"amount"`
 				Currency string  `json:"currency"`
 			} `json:"cost"`
@@ -28,7 +27,7 @@ func (c *conversation) update(params json.RawMessage) {
 		return
 	}
 	u := p.Update
-	switch u.Kind {
+	switch u.What {
 	case "agent_message_chunk":
 		c.s.Add(words(u.Content))
 	case "agent_thought_chunk":
@@ -39,12 +38,55 @@ func (c *conversation) update(params json.RawMessage) {
 			c.thought = text
 			c.s.Say("")
 		}
-		c.s.Tool(tool(u.Tool), strings.TrimSpace(u.Title))
+		c.use(u.call)
+	case "tool_call_update":
+		if _, waits := c.tools[u.ID]; waits {
+			c.use(u.call)
+		}
 	case "usage_update":
 		if u.Cost != nil && u.Cost.Currency == "USD" && u.Cost.Amount > 0 { // 0: it knows no price
 			c.s.Usage.CostUSD = &u.Cost.Amount
 		}
 	}
+}
+
+// call is a tool in use, or more that is known of it.
+type call struct {
+	ID        string          `json:"toolCallId"`
+	Title     string          `json:"title"`
+	Kind      string          `json:"kind"`
+	Status    string          `json:"status"`
+	Input     json.RawMessage `json:"rawInput"`
+	Locations []struct {
+		Path string `json:"path"`
+	} `json:"locations"`
+}
+
+// maxTools is how many tools may be waited for at once.
+const maxTools = 100
+
+// use tells of a tool. Some programs say only later what it is used on: that is
+// waited for, until it has ended.
+func (c *conversation) use(u call) {
+	kind := tool(u.Kind)
+	if before, waits := c.tools[u.ID]; waits && u.Kind == "" {
+		kind = before
+	}
+	on := strings.TrimSpace(u.Title)
+	switch {
+	case len(u.Input) > 2 && string(u.Input) != "null": // {} is nothing
+		on = session.On(u.Input)
+	case len(u.Locations) > 0:
+		on = u.Locations[0].Path
+	case u.Status == "pending" && len(c.tools) < maxTools:
+		if c.tools == nil {
+			c.tools = map[string]string{}
+		}
+		c.tools[u.ID] = kind
+		return
+	}
+	delete(c.tools, u.ID)
+	c.s.Tool(kind, on)
 }
 
 // words are those of a block of content.

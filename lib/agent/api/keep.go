@@ -18,7 +18,7 @@ const sessionFile = "session.json"
 // maxKept is the most of a session that is read, in bytes.
 const maxKept = 64 << 20
 
-type session struct {
+type memory struct {
 	ID       string    `json:"id"`
 	Messages []message `json:"messages"`
 }
@@ -34,7 +34,7 @@ type kept struct {
 // resume opens what is kept, and reads the session where the task goes on with one.
 func resume(t agent.Task) ([]message, *kept, error) {
 	k := &kept{dir: t.Dir}
-	var s session
+	var s memory
 	if t.Resume {
 		text, err := os.ReadFile(filepath.Join(t.Dir, sessionFile))
 		if t.Dir == "" || errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +82,7 @@ func (k *kept) save(id string, messages []message) error {
 	if k.dir == "" {
 		return nil
 	}
-	text, err := json.Marshal(session{id, messages})
+	text, err := json.Marshal(memory{id, messages})
 	if err == nil {
 		name := filepath.Join(k.dir, sessionFile)
 		if err = os.WriteFile(name+".new", text, 0o600); err == nil {

@@ -96,6 +96,7 @@ func (r *run) talk(ctx context.Context, say message) error {
 func (r *run) hear(ctx context.Context, rep reply) (*message, error) {
 	if rep.Text != "" {
 		r.res.Text = rep.Text
+		r.see(agent.Event{Kind: agent.Thought, Text: rep.Text})
 	}
 	switch {
 	case rep.why == refused:
@@ -123,9 +124,6 @@ func (r *run) hear(ctx context.Context, rep reply) (*message, error) {
 
 // use runs the tools that an answer asks for.
 func (r *run) use(ctx context.Context, rep reply) (*message, error) {
-	if rep.Text != "" {
-		r.see(agent.Event{Kind: agent.Thought, Text: rep.Text})
-	}
 	next, done := message{Role: "user"}, false
 	for _, c := range rep.Calls {
 		res := result{ID: c.ID}

@@ -18,6 +18,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
+	"tri/lib/agent/session"
 	"tri/lib/sysexit"
 )
 
@@ -42,11 +43,11 @@ func (r *run) serve(ctx context.Context) (tools []tool, end func(), err error) {
 		}
 	}
 	for _, s := range r.task.Servers {
-		session, stop, err := r.connect(ctx, s)
+		peer, stop, err := r.connect(ctx, s)
 		ends = append(ends, stop)
 		if err == nil {
 			var served []tool
-			served, err = r.offer(ctx, s, session)
+			served, err = r.offer(ctx, s, peer)
 			tools = append(tools, served...)
 		}
 		if ctx.Err() != nil {
@@ -60,29 +61,29 @@ func (r *run) serve(ctx context.Context) (tools []tool, end func(), err error) {
 }
 
 // connect starts or reaches a server. stop is to be called in any case.
-func (r *run) connect(ctx context.Context, s agent.Server) (session *mcp.ClientSession, stop func(), err error) {
+func (r *run) connect(ctx context.Context, s agent.Server) (peer *mcp.ClientSession, stop func(), err error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "tri", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	greet, cancel := context.WithTimeout(ctx, greetTime)
 	defer cancel()
 	if s.URL != "" {
-		session, err = client.Connect(greet, &mcp.StreamableClientTransport{
+		peer, err = client.Connect(greet, &mcp.StreamableClientTransport{
 			Endpoint: s.URL, HTTPClient: httpClient(s), MaxRetries: -1, DisableStandaloneSSE: true,
 		}, nil)
-		return session, closing(session), err
+		return peer, closing(peer), err
 	}
 	p, err := r.start(ctx, s)
 	if err != nil {
 		return nil, func() {}, err
 	}
-	session, err = client.Connect(greet, &mcp.IOTransport{Reader: p.out, Writer: p.in}, nil)
-	bye := closing(session)
-	return session, func() { bye(); p.stop() }, err
+	peer, err = client.Connect(greet, &mcp.IOTransport{Reader: p.out, Writer: p.in}, nil)
+	bye := closing(peer)
+	return peer, func() { bye(); p.stop() }, err
 }
 
-func closing(session *mcp.ClientSession) func() {
+func closing(peer *mcp.ClientSession) func() {
 	return func() {
-		if session != nil {
-			_ = session.Close() // what it was asked for, it has given
+		if peer != nil {
+			_ = peer.Close() // what it was asked for, it has given
 		}
 	}
 }
@@ -139,7 +140,7 @@ func (r *run) start(ctx context.Context, s agent.Server) (*server, error) {
 		defer close(ended)
 		exit, err := proc.Run(ctx, proc.Spec{
 			Argv: s.Command, Dir: home, Env: proc.Env(s.Env, home), Hold: r.task.Hold,
-			Sandbox: r.c.sandbox, Write: true, Home: home, Reach: s.Reach,
+			Sandbox: r.c.sandbox, Write: true, Home: home, Reach: s.Reach, Read: append(session.Installed(s.Command), r.c.cfg.Read...),
 			Talk: func(in io.WriteCloser) { talk <- in },
 			Line: func(line []byte) bool {
 				_, err := write.Write(append(slices.Clone(line), '\n'))
@@ -170,12 +171,12 @@ func (r *run) start(ctx context.Context, s agent.Server) (*server, error) {
 }
 
 // offer makes tools of a server's.
-func (r *run) offer(ctx context.Context, s agent.Server, session *mcp.ClientSession) ([]tool, error) {
+func (r *run) offer(ctx context.Context, s agent.Server, peer *mcp.ClientSession) ([]tool, error) {
 	greet, cancel := context.WithTimeout(ctx, greetTime)
 	defer cancel()
 	var tools []tool
 	n, missing := 0, slices.Clone(s.Tools)
-	for t, err := range session.Tools(greet, nil) {
+	for t, err := range peer.Tools(greet, nil) {
 		if n++; err != nil || n > maxTools {
 			return tools, errors.Join(err, limit(n > maxTools, "it has more than %d tools", maxTools))
 		}
@@ -183,7 +184,7 @@ func (r *run) offer(ctx context.Context, s agent.Server, session *mcp.ClientSess
 			continue
 		}
 		missing = slices.DeleteFunc(missing, func(name string) bool { return name == t.Name })
-		made, err := wrap(s, session, t)
+		made, err := wrap(s, peer, t)
 		if err != nil {
 			r.see(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("tool %s of server %s is left out: %v", brief(t.Name), s.Name, err)})
 			continue
@@ -202,7 +203,7 @@ func limit(over bool, format string, args ...any) error {
 
 // wrap makes a tool of a server's tool. One that says of itself that it destroys
 // is refused, whatever the configuration says.
-func wrap(s agent.Server, session *mcp.ClientSession, t *mcp.Tool) (tool, error) {
+func wrap(s agent.Server, peer *mcp.ClientSession, t *mcp.Tool) (tool, error) {
 	schema, err := json.Marshal(t.InputSchema)
 	name := "mcp__" + s.Name + "__" + strings.ReplaceAll(t.Name, ".", "_")
 	a := t.Annotations
@@ -226,7 +227,7 @@ func wrap(s agent.Server, session *mcp.ClientSession, t *mcp.Tool) (tool, error)
 	return tool{name: name, description: said, schema: schema, call: func(ctx context.Context, input json.RawMessage) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
-		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: t.Name, Arguments: input})
+		res, err := peer.CallTool(ctx, &mcp.CallToolParams{Name: t.Name, Arguments: input})
 		if err != nil {
 			return "", err
 		}
