@@ -16,7 +16,7 @@ import (
 // TestNothingGetsThrough tries everything, as whoever runs the tests.
 func TestNothingGetsThrough(t *testing.T) {
 	helper := filepath.Join(sandboxtest.Path(t), "tri-sandbox")
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	o, err := Run(ctx, helper)
 	if err != nil {
@@ -54,7 +54,7 @@ func TestNothingGetsThroughForNobody(t *testing.T) {
 		t.Skip("only root can become nobody; the other test was run as a user")
 	}
 	helper := filepath.Join(sandboxtest.Path(t), "tri-sandbox")
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, helper, "--probe")
 	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"}

@@ -134,7 +134,7 @@ func processes() []Probe {
 		calls("type into a terminal", typeInto),
 		{Name: "use a descriptor that was left open", Alone: true, try: leftOpen},
 		{Name: "kill a process", Anybody: true, try: func(s *Stage) error { return unix.Kill(s.Victim, unix.SIGKILL) },
-			seen: func(s *Stage) bool { return !s.victimLives() }},
+			seen: (*Stage).victimDies},
 		{Name: "outlive its run", Anybody: true, Alone: true, try: func(s *Stage) error {
 			lock, err := os.OpenFile(filepath.Join(s.Home, "alive"), os.O_CREATE|os.O_RDWR, 0o600)
 			if err != nil {

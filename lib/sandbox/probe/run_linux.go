@@ -212,7 +212,7 @@ func Try(ctx context.Context, names []string, out io.Writer) error {
 }
 
 func tryOne(ctx context.Context, self, name string) result {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 3*patient)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self, Arg, name)
 	cmd.Stdin = os.Stdin
