@@ -2,7 +2,8 @@
 // any endpoint of the OpenAI kind. What it does and does not do was learnt from
 // version 0.15.10 against a scripted model (scripts/peers/agents repeats that):
 //
-//   - its lines have the shape of Claude Code's, without cost;
+//   - its lines have the shape of Claude Code's, without cost, and with tokens that
+//     are the session's so far;
 //   - an error of the endpoint is told as a good result whose words begin with
 //     "[API Error: 401";
 //   - a 429 is tried again for minutes: the run's time is up first;
@@ -43,6 +44,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Since = session.TokensSince
 	return &Client{p}, nil
 }
 

@@ -106,41 +106,14 @@ func (r *running) linkLogin() error {
 	return err
 }
 
-// read is what the program may read beside the codebase: where it and its tool
+// read is what the program may read beside the codebase and itself: where its tool
 // servers are installed, and what the configuration names.
 func (r *running) read() []string {
-	at := slices.Concat(Installed(r.program.Argv), r.program.Read)
+	at := slices.Clone(r.program.Read)
 	for _, s := range r.task.Servers {
 		if len(s.Command) > 0 {
-			at = append(at, Installed(s.Command)...)
+			at = append(at, sandbox.Installed(s.Command)...)
 		}
 	}
 	return at
-}
-
-// Installed is where the files of a program are: beside the program itself, or
-// the whole tree of packages that it was installed with. Scripts that are named
-// as its arguments belong to it.
-func Installed(argv []string) []string {
-	var at []string
-	for i, arg := range argv {
-		if i == 0 {
-			found, err := exec.LookPath(arg)
-			if err != nil && !errors.Is(err, exec.ErrDot) {
-				continue // starting it says so
-			}
-			arg = found
-		} else if !filepath.IsAbs(arg) {
-			continue
-		}
-		real, err := filepath.EvalSymlinks(arg)
-		if err != nil {
-			continue
-		}
-		if dir, _, ok := strings.Cut(real, "/node_modules/"); ok {
-			real = dir + "/node_modules"
-		}
-		at = append(at, arg, real)
-	}
-	return slices.Compact(at)
 }
