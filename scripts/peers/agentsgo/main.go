@@ -32,6 +32,9 @@ const (
 	secret = "s3cret-of-the-machine"
 )
 
+// patience is for a run on a machine that is busy.
+const patience = 3 * time.Minute
+
 func main() {
 	if len(os.Args) < 4 {
 		fmt.Fprintln(os.Stderr, "usage: agentsgo ANTHROPIC OPENAI LOGS [NAME...]")
@@ -149,12 +152,12 @@ func check(value []byte) error {
 }
 
 // run runs the agent with a script for the model as its prompt.
-func (b *bench) run(script string, patience time.Duration) (agent.Result, error) {
-	return b.ask("hello\n"+script, patience)
+func (b *bench) run(script string, most time.Duration) (agent.Result, error) {
+	return b.ask("hello\n"+script, most)
 }
 
-func (b *bench) ask(prompt string, patience time.Duration) (agent.Result, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (b *bench) ask(prompt string, most time.Duration) (agent.Result, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	b.task.Prompt = prompt
 	start := time.Now()
@@ -166,7 +169,7 @@ func (b *bench) ask(prompt string, patience time.Duration) (agent.Result, error)
 // words runs it for its words alone.
 func (b *bench) words(script string) (agent.Result, error) {
 	b.task.Schema, b.task.Check = nil, nil
-	return b.run(script, time.Minute)
+	return b.run(script, patience)
 }
 
 // sent is what the model was told since the bench was made.

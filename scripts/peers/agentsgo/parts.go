@@ -38,7 +38,7 @@ var parts = []part{
 }
 
 func goodReturn(b *bench) error {
-	res, err := b.run(b.row.answer+" "+good, time.Minute)
+	res, err := b.run(b.row.answer+" "+good, patience)
 	switch u := res.Usage; {
 	case err != nil:
 		return err
@@ -57,7 +57,7 @@ func goodReturn(b *bench) error {
 
 func sentBack(b *bench) error {
 	b.task.Repair = func(fault error) string { return fault.Error() + "\n" + b.row.answer + " " + good }
-	res, err := b.run(b.row.answer+" "+bad, time.Minute)
+	res, err := b.run(b.row.answer+" "+bad, patience)
 	if err != nil || string(res.Value) != good || res.Usage.Turns < 2 {
 		return fmt.Errorf("value %q, usage %+v: %w", res.Value, res.Usage, err)
 	}
@@ -68,12 +68,12 @@ func sentBack(b *bench) error {
 }
 
 func twice(b *bench) error {
-	_, err := b.run(b.row.answer+" "+bad, time.Minute)
+	_, err := b.run(b.row.answer+" "+bad, patience)
 	return kind(err, agent.Abort, sysexit.Unavailable)
 }
 
 func refused(b *bench) error {
-	_, err := b.run("ERR 401 authentication_error", time.Minute)
+	_, err := b.run("ERR 401 authentication_error", patience)
 	status := sysexit.Unavailable
 	if b.row.status {
 		status = sysexit.Config
@@ -134,7 +134,7 @@ func resumed(b *bench) error {
 	if second.SessionID != first.SessionID || !strings.Contains(b.sent()[before:], "the number is seventeen") {
 		return fmt.Errorf("session %q goes on as %q, without what was said", first.SessionID, second.SessionID)
 	}
-	if b.row.tokens && (second.Usage.InputTokens < 1000 || second.Usage.InputTokens >= 2000) {
+	if b.row.tokens && (second.Usage.InputTokens < 1000 || second.Usage.InputTokens >= 3000) {
 		return fmt.Errorf("usage %+v of one turn", second.Usage)
 	}
 	return nil
@@ -217,7 +217,7 @@ func server(b *bench) error {
 
 func commands(b *bench) error {
 	b.task.Commands, b.task.Schema = true, nil
-	res, err := b.ask("/run_ab:scout_ab the tests", time.Minute)
+	res, err := b.ask("/run_ab:scout_ab the tests", patience)
 	if err != nil || res.Text != "from the command" {
 		return fmt.Errorf("%q: %w", res.Text, err)
 	}
