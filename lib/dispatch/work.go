@@ -195,6 +195,9 @@ func (d *Dispatcher) here(ctx context.Context, j job, t *thread.Thread, hints []
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if errors.Is(err, supervise.ErrNotKept) {
+		return err // the disk's failure is ours, not the run's
+	}
 	res.EndedAt = stamp(d.Now())
 	state, serr := supervise.Load(r.Dir())
 	if serr != nil { // it came to no agent

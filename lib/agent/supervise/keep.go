@@ -47,10 +47,10 @@ func openKeeper(dir string) (*keeper, error) {
 		return nil, err
 	}
 	k := &keeper{home: h}
-	if err := h.MkdirAll(path.Dir(streamName)); err != nil {
-		return nil, errors.Join(err, h.Close())
+	err = h.Root().MkdirAll(path.Dir(streamName), 0o700) // the stream need not outlive a power cut
+	if err == nil {
+		k.stream, err = h.Root().OpenFile(streamName, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	}
-	k.stream, err = h.Root().OpenFile(streamName, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err == nil {
 		err = mend(k.stream)
 	}
@@ -155,7 +155,7 @@ func (k *keeper) close() error {
 	}
 	var err error
 	if k.stream != nil {
-		err = errors.Join(k.stream.Sync(), k.stream.Close())
+		err = k.stream.Close()
 	}
 	return errors.Join(err, k.home.Close())
 }

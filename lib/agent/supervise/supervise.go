@@ -35,6 +35,10 @@ const (
 // up. Any other cancellation leaves a run that can be taken up again.
 var ErrAbandon = errors.New("given up by a person")
 
+// ErrNotKept says that the state or the events of a run could not be written down:
+// no fault of the agent's.
+var ErrNotKept = errors.New("not written down")
+
 // Limits are what one run may take; 0 is no limit, except of Stall.
 type Limits struct {
 	Wall    time.Duration
@@ -115,7 +119,7 @@ func (a *Agent) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 		w.options.Dir = t.Dir
 	}
 	if err := w.open(); err != nil {
-		return agent.Result{}, err
+		return agent.Result{}, fmt.Errorf("%w: %w", ErrNotKept, err)
 	}
 	t.Watch = w.event
 	t.MaxTurns = cmp.Or(t.MaxTurns, a.Turns)
@@ -141,13 +145,13 @@ type watch struct {
 	usage   *draft.Usage // what this one has told
 	beat    time.Time    // the last sign of life
 	cpu     time.Duration
-	sampled time.Time
-	limit   *limit // why we ended it
-	lost    error  // state could not be kept
+	sampled time.Time // the zero Time: cpu is of nothing yet
+	limit   *limit    // why we ended it
+	lost    error     // state could not be kept
 }
 
 func (w *watch) open() error {
-	w.beat, w.sampled = w.began, w.began
+	w.beat = w.began
 	if w.options.Dir != "" {
 		var err error
 		if w.keep, err = openKeeper(w.options.Dir); err != nil {
@@ -164,7 +168,6 @@ func (w *watch) open() error {
 	s.StartedAt = cmp.Or(s.StartedAt, stamp(w.began))
 	s.ConfigHash = cmp.Or(w.options.ConfigHash, s.ConfigHash)
 	s.LastHeartbeat = new(stamp(w.began))
-	w.cpu = w.options.CPU(os.Getpid())
 	if err := w.keep.save(s, w.began); err != nil {
 		return errors.Join(err, w.keep.close())
 	}
@@ -224,7 +227,7 @@ func (w *watch) event(e agent.Event) {
 	}
 	if e.PID > 0 && (s.PID == nil || *s.PID != e.PID) {
 		s.PID, s.Agent, changed = &e.PID, run.ProcessOf(e.PID), true
-		w.cpu, w.sampled = w.options.CPU(e.PID), now
+		w.sampled = time.Time{}
 	}
 	if e.Usage != nil {
 		changed = changed || w.usage == nil || !same(*w.usage, *e.Usage) // money is written down at once
@@ -262,17 +265,17 @@ func (w *watch) glance() {
 // were last looked at.
 func (w *watch) works(now time.Time) bool {
 	span := now.Sub(w.sampled)
-	if span < sample {
+	if !w.sampled.IsZero() && span < sample {
 		return false
 	}
 	pid := os.Getpid() // an agent that is part of us, or has not said yet
 	if w.state.PID != nil {
 		pid = *w.state.PID
 	}
-	used := w.options.CPU(pid)
+	used, first := w.options.CPU(pid), w.sampled.IsZero()
 	worked := used - w.cpu
 	w.cpu, w.sampled = used, now
-	return worked.Seconds() >= busy*span.Seconds()
+	return !first && worked.Seconds() >= busy*span.Seconds()
 }
 
 // hold ends the run when what it tells of has passed a limit.
@@ -324,8 +327,8 @@ func (w *watch) save(now time.Time, atOnce bool) {
 // fail ends a run whose state cannot be kept.
 func (w *watch) fail(err error) {
 	if err != nil && w.lost == nil {
-		w.lost = err
-		w.cancel(err)
+		w.lost = fmt.Errorf("%w: %w", ErrNotKept, err)
+		w.cancel(w.lost)
 	}
 }
 

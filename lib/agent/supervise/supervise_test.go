@@ -341,3 +341,19 @@ func TestCPU(t *testing.T) {
 		t.Errorf("a busy child used %v", used)
 	}
 }
+
+// BenchmarkRun is what supervision adds to a run.
+func BenchmarkRun(b *testing.B) {
+	a := Wrap(script(func(_ context.Context, t agent.Task) (agent.Result, error) {
+		t.See(agent.Event{Kind: agent.Started, SessionID: "s"})
+		for range 20 {
+			t.See(agent.Event{Kind: agent.Thought, Text: "hm"})
+		}
+		return agent.Result{}, nil
+	}), Options{})
+	for b.Loop() {
+		if _, err := a.Run(context.Background(), agent.Task{Dir: b.TempDir()}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
