@@ -77,6 +77,16 @@ func program(argv []string) (path string, needs []string, err error) {
 	return path, needs, nil
 }
 
+// Installed is what must be readable for a command to run; nil where there is no
+// such program. That of Spec.Argv need not be named in Spec.Read.
+func Installed(argv []string) []string {
+	_, needs, err := program(argv)
+	if err != nil {
+		return nil // starting it says so
+	}
+	return needs
+}
+
 // installed adds what the program at path is made of to needs.
 func installed(path string, needs []string) []string {
 	if slices.Contains(needs, path) || len(needs) > 32 {

@@ -18,7 +18,6 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
-	"tri/lib/agent/session"
 	"tri/lib/sysexit"
 )
 
@@ -140,7 +139,7 @@ func (r *run) start(ctx context.Context, s agent.Server) (*server, error) {
 		defer close(ended)
 		exit, err := proc.Run(ctx, proc.Spec{
 			Argv: s.Command, Dir: home, Env: proc.Env(s.Env, home), Hold: r.task.Hold,
-			Sandbox: r.c.sandbox, Write: true, Home: home, Reach: s.Reach, Read: append(session.Installed(s.Command), r.c.cfg.Read...),
+			Sandbox: r.c.sandbox, Write: true, Home: home, Reach: s.Reach, Read: r.c.cfg.Read,
 			Talk: func(in io.WriteCloser) { talk <- in },
 			Line: func(line []byte) bool {
 				_, err := write.Write(append(slices.Clone(line), '\n'))

@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
+	"tri/lib/sandbox"
 	"tri/lib/sysexit"
 )
 
