@@ -47,6 +47,7 @@ const (
 	badParams     = -32602
 	internal      = -32603
 	needsLogin    = -32000
+	notThere      = -32002
 )
 
 // peer writes to a program from a goroutine of its own: the one that reads the

@@ -80,7 +80,7 @@ var scenes = map[string]func(p *program){
 			fmt.Fprintln(&got, kind, p.ask("session/request_permission", `{"toolCall":{"kind":"`+kind+`","title":"t"},`+options+`}`))
 		}
 		fmt.Fprintln(&got, "no options", p.ask("session/request_permission", `{"toolCall":{"kind":"read"},"options":[]}`))
-		for _, params := range []string{`{"path":"a.txt"}`, `{"path":"a.txt","line":2,"limit":1}`, `{"path":".env"}`, `{"path":"../x"}`, `{"path":".agents/n"}`, `{"path":7}`} {
+		for _, params := range []string{`{"path":"a.txt"}`, `{"path":"a.txt","line":2,"limit":1}`, `{"path":".env"}`, `{"path":"none.txt"}`, `{"path":"../x"}`, `{"path":".agents/n"}`, `{"path":7}`} {
 			fmt.Fprintln(&got, "read", params, p.ask("fs/read_text_file", params))
 		}
 		for _, path := range []string{"new.txt", "../out.txt", ".git/hooks/x"} {
@@ -105,6 +105,16 @@ var scenes = map[string]func(p *program){
 		}
 		p.note("got", string(prompt.Params))
 		p.end(prompt.ID, text, "end_turn")
+	},
+	"tells as Qwen Code": func(p *program) {
+		prompt := p.open("true")
+		for range 2 {
+			p.say(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"inputTokens":5,"outputTokens":7}}}}}`)
+		}
+		p.say(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"t","status":"pending","title":"read","kind":"read","rawInput":{}}}}`)
+		p.say(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"in_progress","rawInput":{"filePath":"a.txt"}}}}`)
+		p.say(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"}}}`)
+		p.end(prompt.ID, `{"answer":42}`, "end_turn")
 	},
 	"last words before a tool": func(p *program) {
 		prompt := p.open("false")
@@ -178,7 +188,7 @@ func TestAnswersByTheRule(t *testing.T) {
 			`read {"outcome":{"optionId":"yes"`, `search {"outcome":{"optionId":"yes"`, `edit {"outcome":{"optionId":` + changes, `delete {"outcome":{"optionId":` + changes,
 			`execute {"outcome":{"optionId":"no"`, `fetch {"outcome":{"optionId":"no"`, `other {"outcome":{"optionId":"no"`, "\n {\"outcome\":{\"optionId\":\"no\"",
 			`no options {"outcome":{"outcome":"cancelled"`, `{"path":"a.txt"} {"content":"one\ntwo\nthree\n"}`, `"limit":1} {"content":"two\n"}`,
-			`{"path":".env"} error: `, `{"path":"../x"} error: `, `{"path":".agents/n"} error: `, `{"path":7} error: `, "terminal error: ",
+			`{"path":".env"} error: `, `{"path":"none.txt"} error: Resource not found: `, `{"path":"../x"} error: `, `{"path":".agents/n"} error: `, `{"path":7} error: `, "terminal error: ",
 			"write new.txt " + map[bool]string{true: file, false: "error: " + file}[write], "write ../out.txt error: ", "write .git/hooks/x error: ",
 		} {
 			if !strings.Contains(got, want) {
@@ -226,6 +236,23 @@ func TestForgets(t *testing.T) {
 	_, _, err = scene(t, context.Background(), "forgets", func(t *agent.Task) { t.Resume, t.SessionID = true, "s-1" })
 	if !errors.Is(err, agent.ErrNoResume) {
 		t.Errorf("resume: %v", err)
+	}
+}
+
+func TestTokensOfEachCallAndToolsToldLate(t *testing.T) {
+	var tools []string
+	res, _, err := scene(t, context.Background(), "tells as Qwen Code", func(t *agent.Task) {
+		t.Watch = func(e agent.Event) {
+			if e.Kind == agent.Tool {
+				tools = append(tools, e.Tool+" "+e.Text)
+			}
+		}
+	})
+	if u := res.Usage; err != nil || u.InputTokens != 10 || u.OutputTokens != 14 || u.TokensUnknown {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if len(tools) != 1 || tools[0] != "read a.txt" {
+		t.Errorf("tools %q", tools)
 	}
 }
 

@@ -2,6 +2,8 @@ package acp
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -17,6 +19,12 @@ func (c *conversation) update(params json.RawMessage) {
 			What    string          `json:"sessionUpdate"`
 			Content json.RawMessage `json:"content"`
 			call
+			Meta struct { // of Qwen Code: what a call of the model took
+				Usage *struct {
+					Input  int64 `json:"inputTokens"`
+					Output int64 `json:"outputTokens"`
+				} `json:"usage"`
+			} `json:"_meta"`
 			Cost *struct {
 				Amount   float64 `json:"amount"`
 				Currency string  `json:"currency"`
@@ -27,6 +35,11 @@ func (c *conversation) update(params json.RawMessage) {
 		return
 	}
 	u := p.Update
+	if m := u.Meta.Usage; m != nil {
+		c.s.Usage.InputTokens += m.Input
+		c.s.Usage.OutputTokens += m.Output
+		c.s.Told = true
+	}
 	switch u.What {
 	case "agent_message_chunk":
 		c.s.Add(words(u.Content))
@@ -170,6 +183,9 @@ func (c *conversation) read(params json.RawMessage) (any, error) {
 		return nil, &fault{Code: badParams, Message: err.Error()}
 	}
 	text, err := c.tree.ReadFile(p.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &fault{Code: notThere, Message: "Resource not found: " + p.Path} // Gemini CLI looks for these words
+	}
 	if err != nil {
 		return nil, err
 	}

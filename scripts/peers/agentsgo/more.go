@@ -29,6 +29,7 @@ func more(bin func(dir, name string) []string, anthropic, openai string) []row {
 		c.Env = []string{"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GEMINI_CLI_NO_RELAUNCH"}
 	}
 	qwen := speaking("qwen", bin("qwen", "qwen"), "--acp", "--auth-type", "openai", "-m", "stub-model")
+	qwen.tokens, qwen.trusts = true, true
 	qwen.read, qwen.write = gemini.read, gemini.write
 	qwen.env = []string{"OPENAI_API_KEY=k-dummy", "OPENAI_BASE_URL=" + base + "/v1"}
 	qwen.change = func(c *config.Agent) { c.Env = []string{"OPENAI_API_KEY", "OPENAI_BASE_URL"} }

@@ -27,7 +27,7 @@ var parts = []part{
 	{"a model that hangs is given up in time, and no process is left", hangs, nil},
 	{"what it does is told as it does it", told, func(r row) bool { return !r.tells }},
 	{"it goes on with its session", resumed, func(r row) bool { return r.forgets }},
-	{"a session that is not there is ErrNoResume", unknown, nil},
+	{"a session that is not there is ErrNoResume", unknown, func(r row) bool { return r.trusts }},
 	{"a file outside the codebase is not read", outside, nil},
 	{"a hidden file is not read", hidden, nil},
 	{"a run that may not write does not", mayNotWrite, nil},
