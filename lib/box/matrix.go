@@ -62,6 +62,11 @@ func (b *Box) envelope(kind, run string, commands bool) (Envelope, error) {
 		Agent: a.Agent, Command: a.Command, Model: a.Model, Sandbox: b.Config.Sandbox,
 		Tools: slices.Clone(r.tools), Write: r.write, EnvTest: c.EnvTest, Safe: []string{}, Human: []string{},
 	}
+	for _, s := range b.Config.MCPServers {
+		for _, tool := range s.Tools {
+			e.MCP = append(e.MCP, s.Name+"."+tool)
+		}
+	}
 	if r.shell != nil {
 		e.Shell = slices.Clone(r.shell(c))
 	}

@@ -38,6 +38,7 @@ type Envelope struct {
 	Shell    []string `yaml:"shell_allowlist,omitempty" json:"shell_allowlist,omitempty"`
 	Write    bool     `yaml:"write" json:"write"`
 	EnvTest  bool     `yaml:"env_test,omitempty" json:"env_test,omitempty"`
+	MCP      []string `yaml:"mcp_tools,omitempty" json:"mcp_tools,omitempty"` // of tool servers: SERVER.TOOL
 	Safe     []string `yaml:"safe_commands" json:"safe_commands"`
 	Human    []string `yaml:"human_only_commands" json:"human_only_commands"`
 	commands []command

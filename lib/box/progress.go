@@ -79,10 +79,11 @@ func (p *progress) event(e agent.Event) {
 // line is at most n characters: time, what was used, what is done.
 func (p *progress) line(n int) string {
 	parts := []string{p.now().Sub(p.began).Round(time.Second).String()}
-	for _, s := range []string{tokensOf(p.usage), costOf(p.usage)} {
-		if s != "" {
-			parts = append(parts, s)
-		}
+	if u := p.usage; u != nil && !u.TokensUnknown {
+		parts = append(parts, tokensOf(u))
+	}
+	if u := p.usage; u != nil && u.CostUSD != nil {
+		parts = append(parts, costOf(u))
 	}
 	return oneLine(draft.Visible(strings.Join(parts, " · ")+"  "+p.doing), n)
 }

@@ -98,7 +98,7 @@ func (l *live) next(ctx context.Context, s run.State, words string) error {
 		return err
 	}
 	data := l.told("")
-	data.Why = why(s)
+	data.Why, data.Learned = why(s), l.complaint(s)
 	if words != "" {
 		data.Words = prompt.Quote("words", words)
 	}
@@ -125,7 +125,7 @@ func (l *live) again(ctx context.Context, data told) error {
 	if data.Prompt, err = l.prompt(diff); err != nil {
 		return err
 	}
-	data.Learned = l.learned()
+	data.Learned = append(data.Learned, l.learned()...)
 	text, err := l.Prompts.Render("box-again.md", data)
 	if err != nil {
 		return err
@@ -143,8 +143,20 @@ func why(s run.State) string {
 	}
 	return map[string]string{
 		agent.OOM: "it ran out of memory", agent.Timeout: "its time or budget was up", agent.ToolError: "a tool or the model failed",
-		agent.Abort: "it gave back nothing that could be used", agent.Killed: "it was ended from outside",
+		agent.Abort: "it gave back nothing that could be used", agent.Killed: "it was ended from outside", agent.TestsFailed: "what it made did not pass the tests",
 	}[s.Failure.Kind]
+}
+
+// complaint is what the tests said, where it was them.
+func (l *live) complaint(s run.State) []prompt.Text {
+	if s.Failure == nil || s.Failure.Kind != agent.TestsFailed {
+		return nil
+	}
+	text, err := l.home.ReadFile("runs/" + l.name + "/" + testDir + "/output.txt")
+	if err != nil {
+		return nil
+	}
+	return []prompt.Text{prompt.Quote("test output", string(text)).Most(maxLast)}
 }
 
 // Caps on what a new session is told of an old one, in bytes.

@@ -237,3 +237,31 @@ func TestHalfAWorktree(t *testing.T) {
 		t.Errorf("%s", patch)
 	}
 }
+
+func TestTestsDecide(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Box.FixTest = []string{"bash", "-c", "echo the limit is not 6; grep -q 6 retry.go"}
+	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
+		if err := os.WriteFile(filepath.Join(task.Codebase, "retry.go"), []byte("package pay\n\nconst MaxRetries = 7\n"), 0o644); err != nil {
+			t.Error(err)
+		}
+		return says("It is 6 now.")(ctx, task)
+	}
+	ctx := context.Background()
+	r, err := b.open().Start(ctx, Request{Type: Fix, Task: "make it six"})
+	if status(err) != sysexit.No || r.State.Status != run.Crashed || r.State.Failure.Kind != agent.TestsFailed || r.State.Failure.LastSafeArtifact != "changes.patch" {
+		t.Fatalf("%v, %+v", err, r.State)
+	}
+	if err := b.open().Merge(ctx, "latest", Merge{Yes: true}); status(err) != sysexit.No || b.git("status", "--porcelain") != "" {
+		t.Errorf("what fails its tests was merged: %v", err)
+	}
+	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
+		if !strings.Contains(task.Prompt, "did not pass the tests") || !strings.Contains(task.Prompt, "the limit is not 6") {
+			t.Errorf("it was told\n%s", task.Prompt)
+		}
+		return change(ctx, task)
+	}
+	if r, err := b.open().Resume(ctx, "latest", ""); err != nil || r.State.Status != run.Review {
+		t.Errorf("%v, %+v", err, r)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"tri/lib/agent"
 	"tri/lib/agent/supervise"
@@ -50,8 +51,9 @@ func (l *live) work(ctx context.Context, t agent.Task) error {
 	}
 	limit := l.Config.Box.Limits.Of(l.meta.Type)
 	a := supervise.Wrap(l.agent, supervise.Options{
-		Limits: supervise.Limits{Wall: limit.Time(), Turns: *limit.Turns, Tokens: *limit.Tokens, CostUSD: *limit.CostUSD},
-		Dir:    l.dir(l.name), ConfigHash: l.meta.ConfigHash, Open: true, Now: l.Now,
+		Limits: supervise.Limits{Wall: limit.Time(), Turns: *limit.Turns, Tokens: *limit.Tokens, CostUSD: *limit.CostUSD,
+			Stall: time.Duration(agentOf(l.Config).StallMin * float64(time.Minute))},
+		Dir: l.dir(l.name), ConfigHash: l.meta.ConfigHash, Open: true, Now: l.Now,
 	})
 	t.Question, t.Codebase, t.Dir = l.meta.Task, l.folder(), filepath.Join(l.dir(l.name), "raw")
 	t.Tools, t.Shell, t.Write, t.Env = l.env.Tools, l.env.Shell, l.env.Write, env
@@ -59,7 +61,7 @@ func (l *live) work(ctx context.Context, t agent.Task) error {
 	for _, name := range slashNames(idOf(l.name), l.env.Safe) {
 		t.Callable = append(t.Callable, strings.TrimPrefix(name, "/"))
 	}
-	t.Watch = l.watch
+	t.Servers, t.Watch = agent.Servers(l.Config), l.watch
 	res, err := a.Run(ctx, t)
 	if err != nil {
 		return errors.Join(err, l.keepWords(res, false))
@@ -113,15 +115,18 @@ func wordsOf(res agent.Result) words {
 // gone, its changes are a patch, and state.json says what it came to.
 func (l *live) attempt(ctx context.Context, work func() error) error {
 	err := work()
+	patient := ctx
 	ctx = context.WithoutCancel(ctx) // what was done is kept also when somebody has had enough
 	err = errors.Join(err, l.collect(ctx, l.name, l.tree()))
 	status := run.Complete
 	if l.right.exports {
 		changed, failed := l.export(ctx)
-		if changed {
+		if err = errors.Join(err, failed); changed {
 			status = run.Review
 		}
-		err = errors.Join(err, failed)
+		if changed && err == nil {
+			err = l.test(patient)
+		}
 	}
 	if err == nil && l.right.write && !l.right.exports {
 		err = l.fell(ctx, l.name)

@@ -17,6 +17,9 @@ type Box struct {
 	OpsCommands []string `yaml:"ops_commands"`
 	// FixCommands are those that fix and benchmark may use ("go test"); default none.
 	FixCommands []string `yaml:"fix_commands"`
+	// FixTest is run on what a fix has changed, in the sandbox, as an argument vector
+	// ([go, test, ./...]); what does not pass is not offered. Default none.
+	FixTest []string `yaml:"fix_test"`
 	// EnvTest passes the variables of the codebase's .env.test on to the agent.
 	EnvTest bool `yaml:"env_test"`
 }
