@@ -8,6 +8,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
+	"tri/lib/agent/session"
 	"tri/lib/config"
 )
 
@@ -17,7 +18,7 @@ func newClient(t *testing.T, argv []string, sandbox string) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.program.Linger, c.program.Grace = 100*time.Millisecond, 100*time.Millisecond
+	c.program.Linger, c.program.Grace = 2*time.Second, 100*time.Millisecond
 	return c
 }
 
@@ -47,5 +48,26 @@ func TestConformance(t *testing.T) {
 		Refuse: func(status int) string {
 			return fmt.Sprintf(`echo '{"type":"turn.failed","error":{"message":"unexpected status %d Unauthorized: no, url: http://x/"}}'; exit 1`, status)
 		},
+	})
+}
+
+func FuzzLine(f *testing.F) {
+	for _, text := range []string{
+		`{"type":"thread.started","thread_id":"x"}`,
+		`{"type":"item.started","item":{"type":"command_execution","command":"ls"}}`,
+		`{"type":"item.completed","item":{"type":"file_change","changes":[{"path":"a"}]}}`,
+		`{"type":"turn.completed","usage":{"input_tokens":-1}}`,
+		`{"type":"turn.failed","error":{"message":"unexpected status 401"}}`,
+		"{", "null", "[]",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s := new(session.Seen)
+		line(text, s)
+		line(text, s)
+		if len(s.Text()) > 2*len(text)*3 { // three bytes for one that is none
+			t.Errorf("%d bytes of words from %q", len(s.Text()), text)
+		}
 	})
 }

@@ -2,12 +2,18 @@ package continuedev
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
 	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
+	"tri/lib/agent/proc"
+	"tri/lib/agent/session"
 	"tri/lib/config"
 )
 
@@ -17,7 +23,7 @@ func newClient(t *testing.T, argv []string, sandbox string) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.program.Linger, c.program.Grace = 100*time.Millisecond, 100*time.Millisecond
+	c.program.Linger, c.program.Grace = 2*time.Second, 100*time.Millisecond
 	return c
 }
 
@@ -41,5 +47,77 @@ func TestConformance(t *testing.T) {
 		Refuse: func(status int) string {
 			return fmt.Sprintf(`echo '{"status":"error","message":"%d no"}' >&2; exit 1`, status)
 		},
+	})
+}
+
+const kept = `{"sessionId":"79ad2959","usage":{"promptTokens":1000,"completionTokens":50,"totalCost":0.1}}`
+
+// home makes a home with files of sessions.
+func home(t testing.TB, files map[string]string) string {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, sessions), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, sessions, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// The session's name and tokens stand in its file; a price there is a guess.
+func TestKept(t *testing.T) {
+	s := new(session.Seen)
+	dir := home(t, map[string]string{"79ad2959.json": kept, "sessions.json": "[]", "notes.txt": "x"})
+	end(session.Turn{Home: dir}, proc.Exit{}, s)
+	if u := s.Usage; !s.Told || u.InputTokens != 1000 || u.OutputTokens != 50 || u.CostUSD != nil {
+		t.Errorf("%+v", u)
+	}
+	if err := newest(dir, "79ad2959"); err != nil {
+		t.Error(err)
+	}
+	if err := newest(dir, "other"); !errors.Is(err, agent.ErrNoResume) {
+		t.Errorf("a session that is not the newest: %v", err)
+	}
+}
+
+// The home is the agent's to write: nothing out of it is read, nothing waited for.
+func TestHostileHome(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "79ad2959.json")
+	if err := os.WriteFile(out, []byte(kept), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	linked := home(t, nil)
+	if err := os.Symlink(out, filepath.Join(linked, sessions, "79ad2959.json")); err != nil {
+		t.Fatal(err)
+	}
+	piped := home(t, nil)
+	if err := syscall.Mkfifo(filepath.Join(piped, sessions, "79ad2959.json"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	moved := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(moved, ".continue"), 0o700), os.Symlink(filepath.Dir(out), filepath.Join(moved, sessions))); err != nil {
+		t.Fatal(err)
+	}
+	for name, dir := range map[string]string{
+		"a link": linked, "a pipe": piped, "a folder that is elsewhere": moved,
+		"another name": home(t, map[string]string{"x.json": kept}), "no JSON": home(t, map[string]string{"79ad2959.json": "{"}),
+	} {
+		s := new(session.Seen)
+		end(session.Turn{Home: dir}, proc.Exit{}, s)
+		if s.Told {
+			t.Errorf("%s was read: %+v", name, s.Usage)
+		}
+	}
+}
+
+func FuzzEnd(f *testing.F) {
+	f.Add(`{"response":"x","note":"y"}`, "", kept)
+	f.Add(`{"answer":1}`, `{"status":"error","message":"401 no"}`, "{}")
+	f.Fuzz(func(t *testing.T, out, stderr, file string) {
+		s := new(session.Seen)
+		s.Say(out)
+		end(session.Turn{Home: home(t, map[string]string{"79ad2959.json": file})}, proc.Exit{Stderr: stderr}, s)
 	})
 }

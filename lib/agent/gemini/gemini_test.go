@@ -8,6 +8,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
+	"tri/lib/agent/session"
 	"tri/lib/config"
 )
 
@@ -17,7 +18,7 @@ func newClient(t *testing.T, argv []string, sandbox string) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.program.Linger, c.program.Grace = 100*time.Millisecond, 100*time.Millisecond
+	c.program.Linger, c.program.Grace = 2*time.Second, 100*time.Millisecond
 	return c
 }
 
@@ -47,5 +48,25 @@ func TestConformance(t *testing.T) {
 		Refuse: func(status int) string {
 			return fmt.Sprintf(`echo '{"type":"result","status":"error","error":{"type":"unknown","message":"no"},"stats":{"input_tokens":0}}'; exit %d`, status&0xff)
 		},
+	})
+}
+
+func FuzzLine(f *testing.F) {
+	for _, text := range []string{
+		`{"type":"init","session_id":"x","model":"m"}`,
+		`{"type":"message","role":"assistant","content":"x","delta":true}`,
+		`{"type":"tool_use","tool_name":"t","parameters":[1]}`,
+		`{"type":"result","status":"error","error":{"message":"no"},"stats":{"input_tokens":1}}`,
+		"{", "null", "[]",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s := new(session.Seen)
+		line(text, s)
+		line(text, s)
+		if len(s.Text()) > 2*len(text)*3 { // three bytes for one that is none
+			t.Errorf("%d bytes of words from %q", len(s.Text()), text)
+		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
+	"tri/lib/agent/session"
 	"tri/lib/config"
 )
 
@@ -17,7 +18,7 @@ func newClient(t *testing.T, argv []string, sandbox string) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.program.Linger, c.program.Grace = 100*time.Millisecond, 100*time.Millisecond
+	c.program.Linger, c.program.Grace = 2*time.Second, 100*time.Millisecond
 	return c
 }
 
@@ -45,5 +46,26 @@ func TestConformance(t *testing.T) {
 		Refuse: func(status int) string {
 			return fmt.Sprintf(`echo '{"type":"error","sessionID":"ses_e0","error":{"name":"APIError","data":{"message":"no","statusCode":%d}}}'; exit 1`, status)
 		},
+	})
+}
+
+func FuzzLine(f *testing.F) {
+	for _, text := range []string{
+		`{"type":"step_start","sessionID":"ses_1"}`,
+		`{"type":"text","part":{"text":"x"}}`,
+		`{"type":"tool_use","part":{"tool":"t","state":{"input":{"path":"x"}}}}`,
+		`{"type":"step_finish","part":{"reason":"stop","cost":1e308,"tokens":{"input":1,"cache":{"read":2}}}}`,
+		`{"type":"error","error":{"name":"ProviderAuthError"}}`,
+		"{", "null", "[]",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s := new(session.Seen)
+		line(text, s)
+		line(text, s)
+		if len(s.Text()) > 2*len(text)*3 { // three bytes for one that is none
+			t.Errorf("%d bytes of words from %q", len(s.Text()), text)
+		}
 	})
 }

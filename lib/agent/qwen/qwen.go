@@ -97,6 +97,7 @@ func settings(t session.Turn) map[string]any {
 	all := session.Gemini(t, tools)
 	all["general"] = map[string]any{"enableAutoUpdate": false}
 	all["disableAllHooks"] = true
+	all["memory"] = map[string]any{"enableManagedAutoMemory": false} // calls of the model for a home that is not kept
 	return all
 }
 

@@ -56,7 +56,7 @@ func (s *Seen) see(e agent.Event) {
 	if e.Kind == agent.Started {
 		e.PID = s.pid
 	}
-	if s.Told && e.Kind != agent.Started {
+	if s.Told && e.Kind != agent.Started && s.soFar != nil {
 		u := s.soFar(s.Usage, true)
 		e.Usage = &u
 	}
