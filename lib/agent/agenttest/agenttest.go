@@ -55,6 +55,8 @@ type Suite struct {
 	Plain bool
 	// Open is a program that is not told what it may do: the sandbox decides.
 	Open bool
+
+	walled bool // by now
 }
 
 // The value that the suite wants back, and what is wrong with others.
@@ -170,7 +172,7 @@ func Run(t *testing.T, s Suite) {
 	if s.Walled != nil {
 		t.Run("walled", func(t *testing.T) {
 			sandboxtest.Path(t)
-			s.New = s.Walled
+			s.New, s.walled = s.Walled, true
 			run(t, s)
 		})
 	}

@@ -3,6 +3,8 @@ package agenttest
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -179,8 +181,33 @@ func writes(t *testing.T, s Suite) {
 		}
 		return
 	}
+	if s.walled {
+		mayWrite(t, s)
+		return // whatever it is told
+	}
 	if read, write := told(false), told(true); (read == write) != s.Open {
 		t.Errorf("a run that may write is told %q, one that may not %q", write, read)
+	}
+}
+
+// mayWrite holds the walls to what the task says.
+func mayWrite(t *testing.T, s Suite) {
+	for _, write := range []bool{false, true} {
+		b := newBench(t, s)
+		secret := filepath.Join(b.codebase, ".agents", "plan.md")
+		if err := errors.Join(os.Mkdir(filepath.Dir(secret), 0o700), os.WriteFile(secret, []byte("do not read"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		b.task.Write, b.task.Hidden = write, []string{".agents"}
+		if _, err := b.run(context.Background(), `touch made; cat .agents/plan.md >$D/seen; cat $D/good`); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(b.codebase, "made")); (err == nil) != write {
+			t.Errorf("may write: %v; after it wrote: %v", write, err)
+		}
+		if seen := b.read("seen"); seen != "" {
+			t.Errorf("it saw what is hidden: %q", seen)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ func newClient(t *testing.T, argv []string, sandbox string) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.program.Linger, c.program.Grace = 100*time.Millisecond, 100*time.Millisecond
+	c.program.Linger, c.program.Grace = 2*time.Second, 100*time.Millisecond
 	return c
 }
 
