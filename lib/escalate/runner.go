@@ -87,7 +87,7 @@ func (r *Runner) run(outer context.Context, req *Request, lock *disk.Lock) error
 	if err == nil {
 		ret, err = r.Investigate(ctx, a, j)
 	}
-	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), supervise.ErrAbandon) {
+	if err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), supervise.ErrAbandon) {
 		said.line("stopped", "told to: %v", context.Cause(ctx))
 		return said.close()
 	}

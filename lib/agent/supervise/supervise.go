@@ -213,15 +213,14 @@ func (w *watch) event(e agent.Event) {
 		return
 	}
 	now := w.options.Now()
-	w.beat = now
 	w.fail(w.keep.note(e, now))
-	s := &w.state
-	at := s.LastHeartbeat
-	s.LastHeartbeat = new(stamp(now))
-	if doing := describe(e); doing != "" {
-		s.Doing = doing
+	s, changed := &w.state, false
+	if w.limit == nil { // what it says when it is ended is no sign of life
+		w.beat, s.LastHeartbeat = now, new(stamp(now))
+		if doing := describe(e); doing != "" {
+			s.Doing = doing
+		}
 	}
-	changed := at == nil
 	if e.SessionID != "" && (s.SessionID == nil || *s.SessionID != e.SessionID) {
 		s.SessionID, changed = &e.SessionID, true
 	}
