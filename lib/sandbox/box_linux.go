@@ -268,7 +268,7 @@ func (b *Box) Admit() error {
 	if err := b.serve(order.Listen, files); err != nil {
 		return err
 	}
-	if _, err := b.channel.Write([]byte{'\n'}); err != nil {
+	if err := json.NewEncoder(b.channel).Encode(leave{}); err != nil {
 		return fmt.Errorf("start %q: %w", b.path, err)
 	}
 	if last, _, _, err := receive(b.channel); !errors.Is(err, io.EOF) {

@@ -18,7 +18,7 @@ import (
 )
 
 // protocol is the version of what the two ends say to each other.
-const protocol = 1
+const protocol = 2
 
 // message is what the inner end says: first that it is there, then that it is
 // ready, its sockets with it. After that it says nothing, unless the program could
@@ -45,6 +45,10 @@ type order struct {
 	Memory      int64 // limits of each process; 0 is none
 	Processes   int
 }
+
+// leave is the last that it is told: to become the program. It goes the way of the
+// order, whose reader may have read beyond its end.
+type leave struct{}
 
 // devices are what a program may write to of /dev.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts", "/dev/ptmx"}
@@ -90,7 +94,7 @@ func become(channel io.Reader, fd int) error {
 	if err := send(fd, message{Landlock: o.Landlock, Syscalls: o.Syscalls && filters}, sockets...); err != nil {
 		return err
 	}
-	if _, err := io.ReadFull(channel, make([]byte, 1)); err != nil {
+	if err := in.Decode(new(leave)); err != nil {
 		return fmt.Errorf("take orders: %w", err)
 	}
 	if err := os.Chdir(o.Dir); err != nil {
