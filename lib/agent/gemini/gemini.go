@@ -6,6 +6,7 @@
 //   - the codebase's settings win over ours, and those of the system must be
 //     root's: within the sandbox the codebase has none;
 //   - what the endpoint answered is the exit status, modulo 256;
+//   - where its tools are named, those of servers must be as well;
 //   - its words before a tool is used are told as those after it.
 package gemini
 
@@ -89,7 +90,13 @@ func (c *Client) settings(t session.Turn) map[string]any {
 	if c.program.Login() != "" {
 		auth = "oauth-personal"
 	}
-	all := session.Gemini(t, tools)
+	var named []string
+	for _, s := range t.Task.Servers {
+		for _, tool := range s.Tools {
+			named = append(named, "mcp_"+s.Name+"_"+tool)
+		}
+	}
+	all := session.Gemini(t, tools, named...)
 	all["security"] = map[string]any{"auth": map[string]any{"selectedType": auth}}
 	all["general"] = map[string]any{"enableAutoUpdate": false, "maxAttempts": 3}
 	all["hooksConfig"] = map[string]any{"enabled": false}

@@ -94,7 +94,12 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 
 // settings are those of the system, which nothing can override.
 func settings(t session.Turn) map[string]any {
+	deny := []string{}
+	for _, name := range t.Task.Hidden {
+		deny = append(deny, "Read(./"+name+")", "Read(./"+name+"/**)", "Edit(./"+name+"/**)")
+	}
 	all := session.Gemini(t, tools)
+	all["permissions"] = map[string]any{"deny": deny}
 	all["general"] = map[string]any{"enableAutoUpdate": false}
 	all["disableAllHooks"] = true
 	all["memory"] = map[string]any{"enableManagedAutoMemory": false} // calls of the model for a home that is not kept

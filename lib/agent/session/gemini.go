@@ -4,8 +4,8 @@ import "tri/lib/agent"
 
 // Gemini is the settings that Gemini CLI and its fork Qwen Code have in common:
 // those for the tools and the tool servers of a turn. names are what the program
-// calls the abilities.
-func Gemini(t Turn, names map[string][]string) map[string]any {
+// calls the abilities, more are further tools.
+func Gemini(t Turn, names map[string][]string, more ...string) map[string]any {
 	servers := Servers(t.Task.Servers, func(name string) string { return "$" + name })
 	allowed := []string{"-"} // none
 	for _, s := range t.Task.Servers {
@@ -20,7 +20,7 @@ func Gemini(t Turn, names map[string][]string) map[string]any {
 	return map[string]any{
 		"privacy":    map[string]any{"usageStatisticsEnabled": false},
 		"telemetry":  map[string]any{"enabled": false},
-		"tools":      map[string]any{"core": Tools(t, names), "allowed": geminiShell(t.Task)},
+		"tools":      map[string]any{"core": append(Tools(t, names), more...), "allowed": geminiShell(t.Task)},
 		"mcpServers": servers,
 		"mcp":        map[string]any{"allowed": allowed},
 	}
