@@ -5,6 +5,7 @@
 //	agentsgo ANTHROPIC OPENAI LOGS [NAME...]
 //
 // The first two are the ports of the models, LOGS the folder with a log for each.
+// PART in the environment, words of a part's name, is that part alone.
 package main
 
 import (
@@ -52,7 +53,7 @@ func main() {
 		}
 		for _, sandbox := range []string{"off", "required"} {
 			for _, part := range parts {
-				if part.skip != nil && part.skip(r) {
+				if part.skip != nil && part.skip(r) || !strings.Contains(part.name, os.Getenv("PART")) {
 					continue
 				}
 				b, err := newBench(r, sandbox, filepath.Join(os.Args[3], r.model()+".jsonl"))

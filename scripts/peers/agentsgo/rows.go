@@ -53,7 +53,7 @@ func rows(anthropic, openai string) []row {
 		},
 		{
 			name: "codex", command: bin("codex", "codex"), use: "stub-model", env: keys, answer: "SAY", status: true, tokens: true, tells: true,
-			read: `exec_command {"cmd":"cat %s"}`, write: `exec_command {"cmd":"echo written >%s"}`,
+			read: `exec_command {"cmd":"cat %s"}`, write: `exec_command {"cmd":"echo written >%s"}`, offered: true,
 		},
 		{
 			name: "gemini", command: bin("gemini", "gemini"), use: "gemini-2.5-pro", answer: "SAY", status: true, tokens: true, tells: true,
