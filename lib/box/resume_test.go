@@ -265,3 +265,20 @@ func TestTestsDecide(t *testing.T) {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
+
+// TestHalfRemoved: what git still knows of a worktree whose removal was cut short
+// goes with the rest.
+func TestHalfRemoved(t *testing.T) {
+	b := newBench(t)
+	name, _ := b.crash(Fix)
+	admin := only(t, b.dir, ".git/worktrees/*")
+	if err := errors.Join(os.Remove(filepath.Join(admin, "gitdir")), os.RemoveAll(filepath.Join(b.dir, Folder, "trees", name)), os.Mkdir(filepath.Join(b.dir, ".git/worktrees/mine"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.open().GC(context.Background(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if left := only(t, b.dir, ".git/worktrees/*"); filepath.Base(left) != "mine" {
+		t.Errorf("left %s", left)
+	}
+}

@@ -83,7 +83,7 @@ func (b *Box) prune(ctx context.Context) error {
 		return err
 	}
 	_, err = repo.Prune(b.home.Path("trees"), func(name string) bool {
-		return idOf(name) == "" || b.home.Exists("runs/"+name) && b.home.Exists(treeOf(name))
+		return idOf(name) == "" || b.home.Exists(marks+"/"+name) || b.home.Exists("runs/"+name) && b.home.Exists(treeOf(name))
 	})
 	return err
 }

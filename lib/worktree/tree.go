@@ -137,7 +137,8 @@ func (r *Repo) List(under string) ([]Tree, error) {
 }
 
 // Prune removes every worktree below a folder whose name keep does not want, and
-// what killed processes left in the scratch folder. It returns the folders.
+// what killed processes left in the scratch folder and half removed. It returns
+// the folders.
 func (r *Repo) Prune(under string, keep func(name string) bool) ([]string, error) {
 	trees, err := r.List(under)
 	if err != nil {
@@ -154,7 +155,25 @@ func (r *Repo) Prune(under string, keep func(name string) bool) ([]string, error
 		}
 		gone = append(gone, t.Dir)
 	}
-	return gone, errors.Join(err, r.sweep())
+	return gone, errors.Join(err, r.halves(keep), r.sweep())
+}
+
+// halves removes what the repository knows of worktrees that it cannot tell the
+// folder of: git, or Remove, was killed there. They bear the worktree's name.
+func (r *Repo) halves(keep func(name string) bool) error {
+	dir := filepath.Join(r.common, "worktrees")
+	names, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return sysexit.With(sysexit.IO, fmt.Errorf("list worktrees: %w", err))
+	}
+	var failed error
+	for _, n := range names {
+		admin := filepath.Join(dir, n.Name())
+		if _, err := os.Lstat(filepath.Join(admin, "gitdir")); n.IsDir() && errors.Is(err, fs.ErrNotExist) && !keep(n.Name()) {
+			failed = errors.Join(failed, removeAll(admin))
+		}
+	}
+	return failed
 }
 
 // sweep removes scratch repositories whose makers are dead.
