@@ -152,11 +152,7 @@ func (d *Desk) close(id string) (*run.Exit, error) {
 		running, err = d.running(id)
 	}
 	if err == nil && x == nil && !running {
-		var p place
-		if p, err = d.place(id); err == nil {
-			err = d.bury(id, p)
-		}
-		if err == nil {
+		if err = d.bury(id); err == nil {
 			x, err = run.LoadExit(d.Home, id)
 		}
 	}
@@ -231,7 +227,7 @@ func (d *Desk) Kill(ctx context.Context, id, by string) (*run.Exit, error) {
 		if err != nil || x != nil {
 			return x, err
 		}
-		runner, err := d.runner(id) // it may just be coming up
+		runner, err := d.worker(id) // it may just be coming up
 		if err != nil {
 			return nil, err
 		}

@@ -56,13 +56,18 @@ type Request struct {
 	Hints  []thread.Hint  `json:"hints"`
 }
 
-// place is where.json: where a run can be watched, and how often it was started.
+// place is where.json: where a run can be watched.
 type place struct {
 	Terminal string `json:"terminal"` // config.Tmux or config.Pty
 	Session  string `json:"session"`  // of tmux
 	Server   string `json:"server"`   // of tmux: its socket's name
-	Starts   int    `json:"starts"`
-	At       string `json:"at"` // of the latest start
+	At       string `json:"at"`       // of the latest start
+}
+
+// worker is runner.json: who does a run, or did, and the how-manieth it is.
+type worker struct {
+	run.Process
+	Starts int `json:"starts"`
 }
 
 var isID = regexp.MustCompile(`^[a-z]-[0-9a-f]{24}$`)
@@ -117,15 +122,18 @@ func (d *Desk) begin(r Request) (place, error) {
 	if running, err := d.running(id); err != nil || running {
 		return p, err
 	}
-	if p.Starts >= maxStarts {
-		return p, d.bury(id, p)
+	last, err := d.worker(id)
+	if err != nil {
+		return p, err
+	}
+	if last.Starts >= maxStarts {
+		return p, d.bury(id)
 	}
 	if err := d.ask(r); err != nil {
 		return p, err
 	}
-	p.Starts++
 	p.At = stamp(d.Now())
-	return d.spawn(id, p)
+	return d.spawn(id, p, last)
 }
 
 // ask writes the request down, once.

@@ -58,11 +58,15 @@ func (r *Runner) Run(ctx context.Context, id string) error {
 
 func (r *Runner) run(outer context.Context, req *Request, lock *disk.Lock) error {
 	x := run.Exit{RunID: req.RunID, Key: req.Thread.Key, By: req.By, StartedAt: stamp(r.Now())}
-	p, err := r.place(req.RunID)
+	w, err := r.worker(req.RunID)
 	if err != nil {
 		return err
 	}
-	x.Starts = p.Starts
+	w.Process, w.Starts = run.ProcessOf(os.Getpid()), w.Starts+1
+	if err := r.write(folder(req.RunID)+"/runner.json", w); err != nil {
+		return err
+	}
+	x.Starts = w.Starts
 	said, err := openTranscript(r.transcriptPath(req.RunID), r.Screen, r.Now)
 	if err != nil {
 		return r.end(&x, nil, err, nil)
@@ -72,11 +76,8 @@ func (r *Runner) run(outer context.Context, req *Request, lock *disk.Lock) error
 	defer context.AfterFunc(outer, func() { cancel(r.why(outer, req.RunID)) })()
 	limits := supervise.Of(r.Config.Investigator)
 	limits.Wall = time.Duration(r.Config.Escalation.MaxMin * float64(time.Minute))
-	if err := r.write(folder(req.RunID)+"/runner.json", run.ProcessOf(os.Getpid())); err != nil {
-		return err
-	}
 	j := &Job{Request: *req, Dir: r.Home.Path(folder(req.RunID)), SessionID: run.UUID(), Hold: lock.File()}
-	said.begin(req, p)
+	said.begin(req, w)
 	a := supervise.Wrap(r.Agent, supervise.Options{Limits: limits, Dir: j.Dir, Watch: said.event, Now: r.Now})
 	err = r.Trouble
 	if r.givenUp(req.RunID) {

@@ -26,12 +26,8 @@ const (
 )
 
 // spawn starts the runner in a terminal and waits until it has begun.
-func (d *Desk) spawn(id string, p place) (place, error) {
+func (d *Desk) spawn(id string, p place, last worker) (place, error) {
 	argv, err := d.argv("run", id)
-	if err != nil {
-		return p, err
-	}
-	last, err := d.runner(id)
 	if err != nil {
 		return p, err
 	}
@@ -149,12 +145,12 @@ func (d *Desk) pty(id string, p place, argv []string) error {
 
 // begun waits until a runner has come up that is not the last one, even if it has
 // died since.
-func (d *Desk) begun(id string, last run.Process) error {
+func (d *Desk) begun(id string, last worker) error {
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		if over, err := run.LoadExit(d.Home, id); err != nil || over != nil {
 			return err
 		}
-		if now, err := d.runner(id); err != nil || now != last {
+		if now, err := d.worker(id); err != nil || now != last {
 			return err
 		}
 		if time.Now().After(end) {
@@ -164,10 +160,10 @@ func (d *Desk) begun(id string, last run.Process) error {
 	}
 }
 
-// runner is the process that did, or does, a run; the zero Process before.
-func (d *Desk) runner(id string) (p run.Process, err error) {
-	if err = d.read(folder(id)+"/runner.json", &p); errors.Is(err, fs.ErrNotExist) {
-		return p, nil
+// worker is who did, or does, a run; the zero worker before.
+func (d *Desk) worker(id string) (w worker, err error) {
+	if err = d.read(folder(id)+"/runner.json", &w); errors.Is(err, fs.ErrNotExist) {
+		return w, nil
 	}
-	return p, err
+	return w, err
 }

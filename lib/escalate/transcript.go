@@ -50,10 +50,10 @@ func openTranscript(path string, screen io.Writer, now func() time.Time) (*trans
 	return &transcript{file: f, screen: screen, now: now, left: maxTranscript - int(info.Size())}, nil
 }
 
-func (t *transcript) begin(r *Request, p place) {
+func (t *transcript) begin(r *Request, w worker) {
 	t.line("run", "%s, for %s", r.RunID, r.Thread.Key)
-	if p.Starts > 1 {
-		t.line("run", "started again, for the %d. time: the one before ended without a word", p.Starts)
+	if w.Starts > 1 {
+		t.line("run", "started again, for the %d. time: the one before ended without a word", w.Starts)
 	}
 }
 

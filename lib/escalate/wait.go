@@ -116,13 +116,17 @@ func (d *Desk) result(x *run.Exit) (*run.Result, error) {
 
 // bury writes down the end of a run that died too often, or that nobody starts
 // again.
-func (d *Desk) bury(id string, p place) error {
+func (d *Desk) bury(id string) error {
 	r, err := d.request(id)
 	if err != nil {
 		return err
 	}
+	w, err := d.worker(id)
+	if err != nil {
+		return err
+	}
 	x := run.Exit{
-		RunID: id, Key: r.Thread.Key, By: r.By, StartedAt: r.At, EndedAt: stamp(d.Now()), Status: run.Failed, Starts: p.Starts,
+		RunID: id, Key: r.Thread.Key, By: r.By, StartedAt: r.At, EndedAt: stamp(d.Now()), Status: run.Failed, Starts: w.Starts,
 		Failure: &run.Failure{Kind: agent.Killed, Message: "its runner ended without a word"},
 	}
 	state, err := supervise.Watchdog(d.Home.Path(folder(id)), d.Now())
