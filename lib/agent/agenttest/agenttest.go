@@ -331,23 +331,21 @@ func holds(t *testing.T, s Suite) {
 		t.Fatal("a new file is locked")
 	}
 	b.task.Hold = held
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() { // when it has begun, and we ourselves hold it no more
-		for ctx.Err() == nil {
-			if _, err := os.Stat(filepath.Join(b.dir, "begun")); err == nil {
-				held.Close()
-				if again := lock(t, name); again != nil {
-					again.Close()
-					t.Error("the lock is free while the program runs")
-				}
-				b.write("go", "")
-				return
-			}
-			time.Sleep(5 * time.Millisecond)
+	b.task.Watch = func(e agent.Event) {
+		if b.seen = append(b.seen, e); e.Kind != agent.Started || held == nil {
+			return
 		}
-	}()
-	if _, err := b.run(ctx, `touch $D/begun; until test -e $D/go; do sleep 0.01; done; cat $D/good`); err != nil {
+		held.Close() // from here on only the run has it
+		held = nil
+		if again := lock(t, name); again != nil {
+			again.Close()
+			t.Error("the lock is free while the program runs")
+		}
+		if err := os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := b.run(context.Background(), `until test -e $D/go; do sleep 0.01; done; cat $D/good`); err != nil {
 		t.Fatal(err)
 	}
 	if again := lock(t, name); again == nil {
