@@ -24,6 +24,10 @@ import (
 	"tri/lib/config"
 )
 
+// linger is what a program has to end by itself once its input has ended: it may be
+// writing its session down.
+const linger = 10 * time.Second
+
 // cancelTime is what a program has to end its turn when it is told to.
 const cancelTime = time.Second
 
@@ -44,7 +48,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Baptizes, p.Since = true, session.CostSince
+	p.Baptizes, p.Since, p.Linger = true, session.CostSince, linger
 	return &Client{p}, nil
 }
 

@@ -40,7 +40,9 @@ func (c *conversation) begin(in io.WriteCloser, s *session.Seen) {
 	c.mu.Unlock()
 	c.ask("initialize", object{
 		"protocolVersion": 1, "clientInfo": object{"name": "tri", "version": "1"},
-		"clientCapabilities": object{"fs": object{"readTextFile": true, "writeTextFile": c.turn.Task.Write}, "terminal": false},
+		// Gemini CLI cannot tell a file that is not there from other errors where reading
+		// is ours, and makes no new file: where it writes, it is to read by itself.
+		"clientCapabilities": object{"fs": object{"readTextFile": !c.turn.Task.Write, "writeTextFile": c.turn.Task.Write}, "terminal": false},
 	}, c.initialized)
 }
 

@@ -184,7 +184,7 @@ func (c *conversation) read(params json.RawMessage) (any, error) {
 	}
 	text, err := c.tree.ReadFile(p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &fault{Code: notThere, Message: "Resource not found: " + p.Path} // Gemini CLI looks for these words
+		return nil, &fault{Code: notThere, Message: "Resource not found: " + p.Path}
 	}
 	if err != nil {
 		return nil, err
