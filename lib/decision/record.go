@@ -43,6 +43,10 @@ type Record struct {
 	By   string `json:"by"`  // a person's id, or the program's name
 	Via  string `json:"via"` // terminal, web, chat, policy, code
 
+	// Ref is the click or the message in a chat by which it was said: one of them
+	// is never taken for two words.
+	Ref string `json:"ref,omitempty"`
+
 	Key         string `json:"key"` // thread
 	Cycle       int    `json:"cycle"`
 	DraftSHA256 string `json:"draft_sha256"` // of Text; hex

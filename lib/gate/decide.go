@@ -104,7 +104,7 @@ func unsafe(problems []draft.Problem) error {
 // decide appends a person's word and says whether it counts. What could not count
 // is refused before it is written.
 func (g *Gate) decide(it *Item, r decision.Record) (decision.Record, error) {
-	r.By, r.Via, r.Key, r.Cycle = g.By, g.Via, it.Key, it.Cycle
+	r.By, r.Via, r.Ref, r.Key, r.Cycle = g.By, g.Via, g.Ref, it.Key, it.Cycle
 	if err := g.allowed(); err != nil {
 		return r, err
 	}

@@ -29,6 +29,8 @@ type Gate struct {
 	Now    func() time.Time
 	// NoFile says yes without the triage file that was proposed with the draft.
 	NoFile bool
+	// Ref is the click or the message by which they say it, for decision.Record.
+	Ref string
 }
 
 // Kinds of item.
@@ -80,6 +82,17 @@ func (it *Item) Waits() bool { return it.Kind != Approved && it.Kind != Posting 
 
 // Is reports whether id, at least as long as an ID, names exactly this item.
 func (it *Item) Is(id string) bool { return len(id) >= idLength && strings.HasPrefix(it.full, id) }
+
+// Name is what ID is the beginning of: 64 hex digits that stand for exactly this
+// draft of this thread, for ever.
+func (it *Item) Name() string { return it.full }
+
+// Name is Item.Name of an item that may wait no longer. post is "" but of a parked
+// one.
+func Name(key string, cycle int, draftSHA256, post string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s\x00%s", key, cycle, draftSHA256, post))
+	return hex.EncodeToString(sum[:])
+}
 
 // ApprovedAt is when a yes was said; the zero time where none was.
 func (it *Item) ApprovedAt() time.Time {
@@ -188,8 +201,7 @@ func number(items []*Item) []*Item {
 		if it.Waits() {
 			it.Number = i + 1
 		}
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s\x00%s", it.Key, it.Cycle, it.DraftSHA256, it.Post))
-		it.full = hex.EncodeToString(sum[:])
+		it.full = Name(it.Key, it.Cycle, it.DraftSHA256, it.Post)
 		for seen[it.full[:length]] {
 			length++
 		}

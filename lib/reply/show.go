@@ -112,6 +112,9 @@ func (s *shower) one(ctx context.Context, sg signal.Signal) signal.Done {
 		if id, err = s.send(ctx, sink, &sg); err == nil {
 			return signal.Done{Outcome: signal.Shown, MessageID: id}
 		}
+		if sg.Kind == signal.Card && id != "" { // it stands there, without some of its marks
+			return signal.Done{Outcome: signal.Shown, MessageID: id, Why: err.Error()}
+		}
 		var again *chat.RetryError
 		switch {
 		case errors.Is(err, chat.ErrUnsupported):
@@ -157,11 +160,12 @@ func (s *shower) send(ctx context.Context, sink chat.Signaler, sg *signal.Signal
 }
 
 // late reports whether nobody is told anything by a signal any more: a reaction of
-// long ago, or a card that a later signal replaces already.
+// long ago, which is still taken away, or a card that a later signal replaces
+// already.
 func (s *shower) late(sg *signal.Signal) bool {
 	at, err := time.Parse(time.RFC3339, sg.At)
 	if sg.Kind == signal.React {
-		return err != nil || s.Now().Sub(at) > reactionAge
+		return sg.On && (err != nil || s.Now().Sub(at) > reactionAge)
 	}
 	for _, next := range s.queue {
 		settled := next.Kind == signal.Recard && len(next.Buttons) == 0

@@ -49,6 +49,12 @@ type Signal struct {
 	Title   string   `json:"title,omitempty"`
 	Text    string   `json:"text,omitempty"` // plain text
 	Buttons []Button `json:"buttons,omitempty"`
+
+	// What a card is about: a draft of a thread, or a parked post.
+	Key         string `json:"key,omitempty"`
+	Cycle       int    `json:"cycle,omitempty"`
+	DraftSHA256 string `json:"draft_sha256,omitempty"`
+	Post        string `json:"post,omitempty"`
 }
 
 // Button is one of a card's; see chat.Button.
