@@ -82,7 +82,7 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if _, err := sources.Open(f); err != nil && !strings.HasSuffix(f, "_test.go") && f != "explain.go" && f != "reason.go" {
+		if _, err := sources.Open(f); err != nil && !strings.HasSuffix(f, "_test.go") && f != "explain.go" && f != "reason.go" && f != "rules.go" {
 			t.Errorf("%s judges but is not part of the version", f)
 		}
 	}
