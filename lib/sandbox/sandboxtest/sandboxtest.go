@@ -5,6 +5,7 @@ package sandboxtest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,8 +38,10 @@ var build = sync.OnceValues(func() (string, error) {
 	}
 	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "tri-sandbox"), "tri/cmd/tri-sandbox")
 	cmd.Dir = strings.TrimSpace(string(module))
-	cmd.Stderr = os.Stderr
-	return dir, cmd.Run()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return dir, nil
 })
 
 // Path puts a folder with tri-sandbox first on PATH for a test, and returns it. A
