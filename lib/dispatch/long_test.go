@@ -88,15 +88,17 @@ func (f *faraway) Wait(ctx context.Context, id string) (*run.Result, error) {
 func far(t *testing.T) (*bench, *faraway, func() Options) {
 	b, f := newBench(t), newFaraway()
 	b.cfg.Escalation.Enabled = true
-	b.cfg.Investigator.HardCapRuntimeMin = 0.002
 	b.cfg.QuestionTypes = append(b.cfg.QuestionTypes, config.QuestionType{Name: "long", Type: thread.Other, When: "long", ExpectedMin: 30})
 	return b, f, func() Options {
 		o := b.options()
 		o.Long = f
 		o.Investigate = func(ctx context.Context, t *thread.Thread, h []Hint, r *run.Run) (*draft.Return, error) {
 			if strings.Contains(t.Messages[0].Content, "late") {
-				<-ctx.Done()
-				return nil, ctx.Err()
+				late := func(s *run.State) { s.Failure = &run.Failure{Kind: agent.Timeout, Limit: supervise.Wall} }
+				if err := supervise.Update(r.Dir(), late); err != nil {
+					return nil, err
+				}
+				return nil, agent.Fail(agent.Timeout, errors.New("its time is up"))
 			}
 			ret, err := b.investigate(ctx, t, h, r)
 			if ret != nil {

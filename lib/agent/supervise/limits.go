@@ -74,4 +74,3 @@ type limit struct {
 func over(budget string, limit any) error {
 	return fmt.Errorf("its budget is used up: %s, %v", budget, limit)
 }
-
