@@ -417,3 +417,44 @@ func TestParallelRuns(t *testing.T) {
 		t.Error("commands were left")
 	}
 }
+
+func TestEnvTest(t *testing.T) {
+	b := newBench(t)
+	b.write(".env.test", "DB=test\n")
+	for _, wanted := range []bool{false, true} {
+		b.cfg.Box.EnvTest = wanted
+		b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
+			if got := slices.Contains(task.Env, "DB=test"); got != wanted {
+				t.Errorf("env_test %t: the agent sees %q", wanted, task.Env)
+			}
+			return says("x")(ctx, task)
+		}
+		b.start(Scout, "x")
+	}
+	b.write(".env.test", "LD_PRELOAD=x\n")
+	r, err := b.open().Start(context.Background(), Request{Type: Scout, Task: "x"})
+	if status(err) != sysexit.NoPerm || r.State.Status != run.Crashed {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
+
+// TestViews: what an agent says reaches a terminal with nothing hidden in it.
+func TestViews(t *testing.T) {
+	b := newBench(t)
+	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
+		task.See(agent.Event{Kind: agent.Tool, Tool: "Read\x1b[2J", Text: "a\u202eb"})
+		return says("\x1b]0;title\x07 It is 5.")(ctx, task)
+	}
+	x := b.open()
+	err := x.Work(func() (*Run, error) { return x.Start(context.Background(), Request{Type: Scout, Task: "x\x1b[31m"}) })
+	if err := errors.Join(err, x.Show("latest"), x.Tail(context.Background(), "latest", false), x.List(0)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.out.String(); strings.ContainsAny(got, "\x1b\x07\u202e") || !strings.Contains(got, "Read<U+001B>[2J a<U+202E>b") {
+		t.Errorf("%q", got)
+	}
+	s, late := run.State{Status: run.Active, LastHeartbeat: new("2026-01-02T03:04:05Z")}, time.Date(2026, 1, 2, 3, 14, 5, 0, time.UTC)
+	if got := (&Run{State: s}).status(late); got != "ACTIVE, no heartbeat for 10m0s" {
+		t.Error(got)
+	}
+}

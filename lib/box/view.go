@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/agent/supervise"
 	"tri/lib/draft"
 	"tri/lib/run"
 	"tri/lib/sysexit"
@@ -35,11 +36,11 @@ func (b *Box) List(n int) error {
 	var table bytes.Buffer
 	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
 	for _, r := range runs {
-		status := r.State.Status
+		status := r.status(b.Now())
 		if f := r.State.Failure; f != nil && (status == run.Crashed || status == run.Stalled) {
 			status += " " + f.Kind
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", idOf(r.Meta.RunName), term.Age(r.started(), b.Now()), draft.Visible(oneLine(status, 30)), r.Meta.Type, costOf(r.State.Usage), draft.Visible(oneLine(r.Meta.Task, 60)))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", idOf(r.Meta.RunName), term.Age(r.started(), b.Now()), draft.Visible(oneLine(status, 40)), r.Meta.Type, costOf(r.State.Usage), draft.Visible(oneLine(r.Meta.Task, 60)))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -95,6 +96,18 @@ func costOf(u *draft.Usage) string {
 	}
 }
 
+// status is what people are told. A supervisor that is there and yet does not write
+// its heartbeat is stopped, or its machine was: that can pass, so it is said and
+// not written down.
+func (r *Run) status(now time.Time) string {
+	if r.State.Status == run.Active {
+		if silent := now.Sub(timeOf(r.State.LastHeartbeat)); r.State.LastHeartbeat != nil && silent > supervise.DefaultStall {
+			return fmt.Sprintf("%s, no heartbeat for %s", run.Active, silent.Round(time.Minute))
+		}
+	}
+	return r.State.Status
+}
+
 // Show writes all that is known of a run: a page, or a record.
 func (b *Box) Show(word string) error {
 	name, err := b.Find(word)
@@ -116,7 +129,7 @@ func (b *Box) Show(word string) error {
 		}
 	}
 	row("run", name)
-	row("status", s.Status)
+	row("status", r.status(b.Now()))
 	if f := s.Failure; f != nil {
 		row("failure", f.Kind+": "+f.Message)
 		row("left", f.LastSafeArtifact)
