@@ -123,7 +123,7 @@ func (l *live) create() error {
 		return err
 	}
 	s := run.State{Status: run.Active, Wrapper: run.ProcessOf(os.Getpid()), StartedAt: stamp(now), ConfigHash: l.meta.ConfigHash}
-	err = errors.Join(l.home.MkdirAll(temp+"/raw"), l.home.MkdirAll(temp+"/patches"), l.writeMeta(temp, l.meta), saveState(l.home, temp, &s))
+	err = errors.Join(l.writeMeta(temp, l.meta), saveState(l.home, temp, &s))
 	if err == nil {
 		err = l.mark(l.name, running)
 	}
