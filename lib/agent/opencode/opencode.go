@@ -139,7 +139,10 @@ func (r rules) MarshalJSON() ([]byte, error) {
 func permissions(t session.Turn) rules {
 	paths := rules{{"*", "allow"}}
 	for _, name := range t.Task.Hidden {
-		paths = append(paths, rule{name, "deny"}, rule{name + "/**", "deny"})
+		// From the root of a repository, or where there is none from that of the machine.
+		for _, at := range []string{name, "*/" + name} {
+			paths = append(paths, rule{at, "deny"}, rule{at + "/*", "deny"})
+		}
 	}
 	all := rules{{"*", "deny"}, {"external_directory", "deny"}}
 	for _, name := range session.Tools(t, tools) {
