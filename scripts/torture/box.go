@@ -254,11 +254,13 @@ func (w *boxWorld) ours(pid int) bool {
 
 // judge looks at what is there once nothing runs any more.
 func (w *boxWorld) judge() error {
-	if err := w.noneLeft(); err != nil {
-		return err
-	}
+	// bwrap's child can outlive a bwrap that was killed before it had set it up; it
+	// waits for ever, and holds the run's lock. The next call ends it.
 	runs, err := w.runs()
 	if err != nil {
+		return err
+	}
+	if err := w.noneLeft(); err != nil {
 		return err
 	}
 	merged := 0
@@ -335,8 +337,7 @@ func (w *boxWorld) undo() error {
 	return err
 }
 
-// noneLeft waits for the processes of the runs to be gone; the kernel takes them
-// with their supervisor.
+// noneLeft waits for the processes of the runs to be gone.
 func (w *boxWorld) noneLeft() error {
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		var left []string
