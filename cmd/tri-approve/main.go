@@ -11,6 +11,7 @@ import (
 	"tri/lib/decision"
 	"tri/lib/disk"
 	"tri/lib/gate"
+	"tri/lib/gate/cards"
 	"tri/lib/gate/tui"
 	"tri/lib/gate/web"
 	"tri/lib/term"
@@ -22,14 +23,11 @@ var program = cli.Program{
 	Name:  "tri-approve",
 	Usage: "decide what is posted",
 	Args:  "command [id]",
-	Help: `Drafts wait here for a yes, questions of the pipeline for an answer, failed
-investigations and parked posts for a word. An ID is the one that list prints,
-the beginning of a thread's key, or on a terminal the number in the list. Only
-the names under team.approvers may decide; the first valid word counts.
+	Help: `Drafts wait here for a yes, and questions and failures of the pipeline for a
+word. An ID is what list prints, the beginning of a thread's key, or on a terminal
+the number in the list. Only team.approvers may decide; the first word counts.
 
   tri-approve tui
-  tri-approve web
-  tri-approve list --json | jq -r .key
   tri-approve redo 3f9a2c --note 'look at the client, not the server'`,
 	Schemas: []string{"decision"}, Stays: true,
 	Commands: []cli.Program{
@@ -50,8 +48,10 @@ the names under team.approvers may decide; the first valid word counts.
 		command("web", "", "serve a page to decide on, on this machine alone", func(c *cli.Call, t *gate.Terminal) error {
 			return web.Serve(c.Context, web.Options{Gate: t.Gate, Say: c.Say, Now: time.Now})
 		}),
-		command("settle", "id posted|retry|drop", "say what became of a parked post",
-			func(c *cli.Call, t *gate.Terminal) error { return t.Settle(c.Args[0], c.Args[1], c.String("note")) }, note("note", "how you know")),
+		command("chat", "", "show cards in the operators' channel, and take what is said there", func(c *cli.Call, t *gate.Terminal) error {
+			return cards.Run(c.Context, cards.Options{Gate: t.Gate, Say: c.Say})
+		}),
+		command("settle", "id posted|retry|drop", "say what became of a parked post", func(c *cli.Call, t *gate.Terminal) error { return t.Settle(c.Args[0], c.Args[1], c.String("note")) }, note("note", "how you know")),
 	},
 }
 
@@ -61,9 +61,7 @@ var (
 	yes    = &cli.BoolFlag{Name: "yes", Usage: "do not ask"}
 )
 
-func note(name, what string) cli.Flag {
-	return &cli.StringFlag{Name: name, Usage: "say `TEXT`: " + what}
-}
+func note(name, of string) cli.Flag { return &cli.StringFlag{Name: name, Usage: "say `TEXT`: " + of} }
 
 func word(kind, flag string) func(*cli.Call, *gate.Terminal) error {
 	return func(c *cli.Call, t *gate.Terminal) error {

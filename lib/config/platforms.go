@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // Platforms says how each chat platform is reached. One is used when the key
 // that its comment marks with (on) is set. No secret stands here: each is in the
 // environment variable named by X_env, or in the file of mode 0600 named by
@@ -154,14 +156,18 @@ func (c *Config) On() []string {
 	return on
 }
 
-// Chats are the ids of a platform's watched chats; none means all that the bot
-// is a member of, private chats apart.
+// Chats are the ids of a platform's watched chats, and where there are some also
+// that of the operators' channel; none means all that the bot is a member of,
+// private chats apart.
 func (c *Config) Chats(platform string) []string {
 	var ids []string
 	for _, chat := range c.WatchedChats {
 		if chat.Platform == platform {
 			ids = append(ids, chat.ChatID)
 		}
+	}
+	if g := c.Gate.Chat; len(ids) > 0 && g.Platform == platform && !slices.Contains(ids, g.ChatID) {
+		ids = append(ids, g.ChatID)
 	}
 	return ids
 }

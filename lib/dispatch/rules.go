@@ -24,8 +24,9 @@ type rules struct {
 	asks    []askRule
 	prompts *prompt.Set
 	own     []string
-	long    float64  // minutes from which work is tier 2; 0: never
-	always  []string // question types that are tier 2
+	chat    config.GateChat // the operators' channel
+	long    float64         // minutes from which work is tier 2; 0: never
+	always  []string        // question types that are tier 2
 }
 
 // typeRule is one of the configuration's question_types; they come before those
@@ -46,7 +47,7 @@ var neverMind = regexp.MustCompile(`(?i)^\W*(never ?mind|nvm|nm|ignore (that|me|
 
 // newRules compiles the rules of a configuration.
 func newRules(cfg *config.Config, prompts *prompt.Set) (*rules, error) {
-	r := &rules{prompts: prompts, own: append([]string{cfg.Classifier.BotID, cfg.Chat.Local.BotName}, cfg.Classifier.BotIDs...)}
+	r := &rules{prompts: prompts, chat: cfg.Gate.Chat, own: append([]string{cfg.Classifier.BotID, cfg.Chat.Local.BotName}, cfg.Classifier.BotIDs...)}
 	if cfg.Escalation.Enabled {
 		r.long, r.always = cfg.Escalation.ExpectedRuntimeMinThreshold, cfg.Escalation.QuestionTypes
 	}
@@ -66,6 +67,12 @@ func newRules(cfg *config.Config, prompts *prompt.Set) (*rules, error) {
 		r.asks = append(r.asks, askRule{a, when})
 	}
 	return r, nil
+}
+
+// operators reports whether an event is of the operators' channel: what is said
+// there is said to the pipeline, and is no question to it.
+func (r *rules) operators(e *event.Classified) bool {
+	return r.chat.ChatID != "" && e.Platform == r.chat.Platform && e.ChatID == r.chat.ChatID
 }
 
 // facts are what the rules say of an event.

@@ -243,12 +243,14 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 	var ins []thread.Input
 	seq := d.mark.Seq
 	for _, c := range batch {
+		if seq = max(seq, c.seq); d.rules.operators(c.event) {
+			continue
+		}
 		facts, err := d.rules.facts(c.event, d.Options)
 		if err != nil {
 			return err
 		}
 		ins = append(ins, thread.Input{At: stamp(d.Now()), Key: c.event.Key(), Event: c.event, Facts: facts})
-		seq = max(seq, c.seq)
 	}
 	if err := d.take(ins...); err != nil {
 		return err

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tri/lib/chat/emoji"
 )
 
 // head is what stands before a message's text.
 type head struct {
 	name string
-	mark byte  // '>' in the thread of id, '!' a change of id, 0 neither
+	mark byte  // '>' in the thread of id, '!' a change of id, '~' a reaction to it, 0 none
 	id   int64 // offset of the other message's line
 	key  string
 }
@@ -22,9 +24,9 @@ type head struct {
 // anon is the sender of a line without a name.
 const anon = "anon"
 
-// headForm is "name", "name >ID", "name !ID", each with " [key]" or without. The
-// colon is followed by a space, so that http://x is no name.
-var headForm = regexp.MustCompile(`^([^\s:>!\[\]@]{1,64})(?: ([>!])([0-9]{1,18}))?(?: \[([a-z0-9-]{1,64})\])?:(?: |$)`)
+// headForm is "name", "name >ID", "name !ID", "name ~ID", each with " [key]" or
+// without. The colon is followed by a space, so that http://x is no name.
+var headForm = regexp.MustCompile(`^([^\s:>!\[\]@]{1,64})(?: ([>!~])([0-9]{1,18}))?(?: \[([a-z0-9-]{1,64})\])?:(?: |$)`)
 
 // maxHead is more than any head can have.
 const maxHead = 512
@@ -42,7 +44,24 @@ func parse(line string) (h head, text string, ok bool) {
 			h.id = h.id*10 + int64(d-'0')
 		}
 	}
-	return h, line[len(m[0]):], true
+	text = line[len(m[0]):]
+	if h.mark == '~' { // what is no reaction is said by nobody, as any line without a head
+		if _, _, ok := reaction(text); !ok || h.key != "" {
+			return head{name: anon}, line, false
+		}
+	}
+	return h, text, true
+}
+
+// reaction is the emoji of a reaction's text, "✅" or ":white_check_mark:", and
+// whether it is taken away, "-✅".
+func reaction(text string) (char string, off, ok bool) {
+	char, off = strings.CutPrefix(strings.TrimSpace(text), "-")
+	if name, found := strings.CutPrefix(char, ":"); found {
+		char = emoji.Char(strings.TrimSuffix(name, ":"))
+	}
+	_, ok = emoji.Name(char)
+	return char, off, ok
 }
 
 // encode is the line, or lines, of a message of the bot, with its newline.

@@ -7,10 +7,13 @@
 //		The test is beside it.
 //	ben !31: no, in retry.go
 //	ben !31:
+//	ana ~52: ✅
+//	ana ~52: -✅
 //
 // A message's id is the byte offset of its line. ">ID" puts a message into the
 // thread of another, "!ID" changes one's own message, and with no text deletes
-// it. A line that does not begin with a name and ": " is a message of "anon".
+// it. "~ID" reacts to one with an emoji, or its name (":white_check_mark:"), and
+// with a minus takes that away. A line that does not begin with a name and ": " is a message of "anon".
 // Only lines with a [key], which are the bot's, go on in further lines: " \" at
 // the end, a tab at the beginning. Who may write to the file may write as
 // anybody: the folder's permissions are the accounts.
@@ -73,8 +76,9 @@ type Client struct {
 }
 
 var (
-	_ chat.Source = (*Client)(nil)
-	_ chat.Sink   = (*Sink)(nil)
+	_ chat.Source   = (*Client)(nil)
+	_ chat.Sink     = (*Sink)(nil)
+	_ chat.Signaler = (*Sink)(nil)
 )
 
 // New opens the chat in a folder that is there.

@@ -26,6 +26,7 @@ type message struct {
 	replyTo int64 // -1: to nobody
 	at      string
 	gone    bool
+	marks   map[string]bool // reactions that stand: name, space, emoji
 }
 
 func newRoom(name, bot string) *room {
@@ -44,7 +45,13 @@ type entry struct {
 	text    string
 	edit    bool // of a message before
 	deleted bool
+	by      string // who reacts
+	emoji   string // to a message before
+	taken   bool   // takes the reaction away
 }
+
+// errReaction is a line that is no message: a reaction to one.
+var errReaction = errors.New("reaction")
 
 // errNothing is a line that says nothing.
 var errNothing = errors.New("empty")
@@ -59,8 +66,11 @@ func (r *room) add(off int64, line string, at time.Time) (entry, error) {
 		e.text = strings.TrimSuffix(body, "\r")
 	}
 	e.text = strings.ToValidUTF8(e.text, "\uFFFD")
-	if h.mark == '!' {
+	switch h.mark {
+	case '!':
 		return r.change(e, h)
+	case '~':
+		return r.react(e, h)
 	}
 	if strings.TrimSpace(e.text) == "" {
 		return e, errNothing
@@ -94,6 +104,29 @@ func (r *room) change(e entry, h head) (entry, error) {
 		e.text, e.deleted, m.gone = "", true, true
 	}
 	return e, nil
+}
+
+// react takes in a reaction. One that stands already, or does not, says nothing.
+func (r *room) react(e entry, h head) (entry, error) {
+	m := r.messages[h.id]
+	switch {
+	case m == nil:
+		return e, r.ignored(e.off, "there is no message %d", h.id)
+	case h.name == anon || m.gone:
+		return e, errNothing
+	}
+	e.id = h.id
+	e.emoji, e.taken, _ = reaction(e.text)
+	mark := h.name + " " + e.emoji
+	if m.marks[mark] == !e.taken {
+		return e, errNothing
+	}
+	if m.marks == nil {
+		m.marks = map[string]bool{}
+	}
+	m.marks[mark] = !e.taken
+	e.by = h.name
+	return e, errReaction
 }
 
 // fault is what a person should know of a line that counts all the same.
@@ -134,6 +167,18 @@ func (r *room) event(e entry, at time.Time) event.Event {
 		ev.EditedAt, ev.EditID = at.UTC().Format(time.RFC3339Nano), id(e.off)
 	}
 	return ev
+}
+
+// action is a reaction to a message of the bot in the shape of every platform; ok
+// is false for what nobody else has to know of.
+func (r *room) action(e entry, at time.Time) (a event.Action, ok bool) {
+	if r.messages[e.id].author != r.bot || e.by == r.bot {
+		return a, false
+	}
+	return event.Action{
+		ID: r.name + " " + id(e.off), Platform: Platform, ChatID: r.name, MessageID: id(e.id), At: at.UTC().Format(time.RFC3339Nano),
+		Sender: event.Sender{ID: e.by, Type: "user", Name: e.by}, Name: e.emoji, Removed: e.taken,
+	}, true
 }
 
 func id(off int64) string { return strconv.FormatInt(off, 10) }

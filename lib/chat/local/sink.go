@@ -151,12 +151,18 @@ func (c *Sink) look(f *os.File, p chat.Post) (*sight, error) {
 	if odd && s.proof != chat.Found {
 		s.proof = chat.Unprovable
 	}
-	var last [1]byte
-	if info.Size() > 0 {
-		_, err = f.ReadAt(last[:], info.Size()-1)
-		s.open = last[0] != '\n'
-	}
+	s.open, err = unfinished(f, info.Size())
 	return s, err
+}
+
+// unfinished reports whether the last line has no newline.
+func unfinished(f *os.File, size int64) (bool, error) {
+	if size == 0 {
+		return false, nil
+	}
+	var last [1]byte
+	_, err := f.ReadAt(last[:], size-1)
+	return last[0] != '\n', err
 }
 
 // append writes line in one write, so that a person's echo falls before or

@@ -176,7 +176,14 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 		return err
 	}
 	end, err := walk(f, p.off, info.Size(), false, func(off int64, line []byte, err error) error {
-		if e, ok := r.line(p, off, line, at, err); ok {
+		e, a, ok := r.line(p, off, line, at, err)
+		switch {
+		case a != nil:
+			if err := flush(); err != nil {
+				return err
+			}
+			return r.resume.Acted(*a)
+		case ok:
 			ready = append(ready, e)
 		}
 		if len(ready) == batch {
@@ -197,21 +204,28 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 	return p.advance(f, end)
 }
 
-// line is the event of a line, when it has one.
-func (r *reader) line(p *position, off int64, line []byte, at time.Time, err error) (event.Event, bool) {
+// line is the event of a line, when it has one, or the action.
+func (r *reader) line(p *position, off int64, line []byte, at time.Time, err error) (event.Event, *event.Action, bool) {
 	if errors.Is(err, errLong) {
 		// Said at every start: it is in no event, so nothing else tells of it.
 		r.resume.Say("room %s: line at %d: longer than %d bytes: ignored", p.name, off, maxLine)
-		return event.Event{}, false
+		return event.Event{}, nil, false
 	}
 	e, err := p.add(off, string(line), at)
+	if errors.Is(err, errReaction) {
+		a, ok := p.action(e, at)
+		if !ok {
+			return event.Event{}, nil, false
+		}
+		return event.Event{}, &a, true
+	}
 	if err != nil {
 		r.tell(p, err)
 		if !errors.As(err, new(*fault)) {
-			return event.Event{}, false
+			return event.Event{}, nil, false
 		}
 	}
-	return p.event(e, at), true
+	return p.event(e, at), nil, true
 }
 
 func (r *reader) tell(p *position, err error) {

@@ -1,0 +1,134 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"tri/lib/chat"
+)
+
+// React implements chat.Signaler. A reaction that stands already, or does not, is
+// not written again.
+func (c *Sink) React(_ context.Context, chatID, messageID, char string, on bool) error {
+	to, err := strconv.ParseInt(messageID, 10, 64)
+	text := char
+	if !on {
+		text = "-" + char
+	}
+	line := fmt.Sprintf("%s ~%d: %s\n", c.bot, to, text)
+	if h, _, ok := parse(strings.TrimSuffix(line, "\n")); err != nil || !ok || h.mark != '~' {
+		return fmt.Errorf("local chat: react with %q to %q: %w", char, messageID, chat.ErrUnsupported)
+	}
+	return c.locked(chatID, os.O_RDWR|os.O_APPEND, func(f *os.File) error {
+		s, err := c.look(f, chat.Post{ChatID: chatID})
+		if err != nil {
+			return err
+		}
+		m := s.messages[to]
+		if m == nil || m.gone {
+			return refuse("react: message %d is not in room %q", to, chatID)
+		}
+		if char, _, _ := reaction(char); m.marks[c.bot+" "+char] == on {
+			return nil
+		}
+		_, err = c.append(f, s, line)
+		return err
+	})
+}
+
+// Typing implements chat.Signaler: a file shows nobody writing.
+func (c *Sink) Typing(context.Context, string, string) error { return chat.ErrUnsupported }
+
+// Edit implements chat.Signaler.
+func (c *Sink) Edit(_ context.Context, chatID, messageID, text string) error {
+	sum := sha256.Sum256([]byte(text))
+	return c.change(chatID, messageID, fmt.Sprintf("edit-%x", sum[:8]), text)
+}
+
+// Deal implements chat.Signaler, with a message that says which reaction stands for
+// which button.
+func (c *Sink) Deal(_ context.Context, card chat.Card) (posted chat.Posted, err error) {
+	text := card.Marked()
+	if card.ThreadID != "" {
+		return c.Post(context.Background(), chat.Post{ChatID: card.ChatID, ThreadID: card.ThreadID, Text: text, Key: card.Key})
+	}
+	line := fmt.Sprintf("%s [%s]: %s\n", c.bot, card.Key, encodeText(text))
+	if err := writable(line, card.Key, text); err != nil {
+		return posted, err
+	}
+	err = c.locked(card.ChatID, os.O_RDWR|os.O_APPEND, func(f *os.File) error {
+		s, err := c.look(f, chat.Post{ChatID: card.ChatID, Key: card.Key, Text: text})
+		if err == nil && s.proof == chat.Found {
+			posted = s.posted
+		} else if err == nil {
+			posted, err = c.append(f, s, line)
+		}
+		return err
+	})
+	return posted, err
+}
+
+// Redeal implements chat.Signaler.
+func (c *Sink) Redeal(_ context.Context, messageID string, card chat.Card) error {
+	return c.change(card.ChatID, messageID, card.Key, card.Marked())
+}
+
+// writable refuses what cannot be a line of a room.
+func writable(line, key, text string) error {
+	if h, _, ok := parse(line[:strings.IndexByte(line, '\n')]); !ok || h.key != key {
+		return refuse("card %q: not a key", key)
+	}
+	if strings.TrimSpace(text) == "" || utf8.RuneCountInString(text) > maxText {
+		return refuse("card %s: 1 to %d characters can be written", key, maxText)
+	}
+	return nil
+}
+
+// change writes another text for a message of the bot, unless the last one that
+// stands there is that.
+func (c *Sink) change(chatID, messageID, key, text string) error {
+	of, err := strconv.ParseInt(messageID, 10, 64)
+	if err != nil {
+		return refuse("edit %q: no message id", messageID)
+	}
+	line := fmt.Sprintf("%s !%d [%s]: %s\n", c.bot, of, key, encodeText(text))
+	if err := writable(line, key, text); err != nil {
+		return err
+	}
+	return c.locked(chatID, os.O_RDWR|os.O_APPEND, func(f *os.File) error {
+		s := &sight{room: newRoom(chatID, c.bot)}
+		info, err := f.Stat()
+		if err != nil {
+			return fmt.Errorf("room %q: %w", chatID, err)
+		}
+		stands := ""
+		_, err = walk(f, 0, info.Size(), true, func(off int64, l []byte, long error) error {
+			if long != nil {
+				return nil
+			}
+			if e, err := s.add(off, string(l), info.ModTime()); e.id == of && (err == nil || errors.As(err, new(*fault))) {
+				stands = e.text
+			}
+			return nil
+		})
+		switch m := s.messages[of]; {
+		case err != nil:
+			return fmt.Errorf("room %q: %w", chatID, err)
+		case m == nil || m.gone || m.author != c.bot:
+			return refuse("edit %s: no message of %q in room %q", messageID, c.bot, chatID)
+		case stands == visible(text):
+			return nil
+		}
+		if s.open, err = unfinished(f, info.Size()); err != nil {
+			return fmt.Errorf("room %q: %w", chatID, err)
+		}
+		_, err = c.append(f, s, line)
+		return err
+	})
+}

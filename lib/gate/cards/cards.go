@@ -1,0 +1,284 @@
+// Package cards is the gate in the operators' own channel: a card for each item
+// that waits, and what people click on it or write below it, taken as their word.
+// It posts nothing itself: it asks for signals, which tri-reply shows, and reads
+// the clicks and messages that tri-watch has heard. A click is only what somebody
+// did: whether it is a word is looked up here, and whether the word counts is for
+// decision.State to say.
+package cards
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"tri/lib/config"
+	"tri/lib/decision"
+	"tri/lib/gate"
+	"tri/lib/outbox"
+	"tri/lib/signal"
+	"tri/lib/stream"
+	"tri/lib/sysexit"
+)
+
+// The logs that are read, the mark that says how far, and the lock.
+const (
+	actionsName = "actions.ndjson"
+	repliesName = "replies.ndjson"
+	markName    = "cards.json"
+	lockName    = "locks/chat"
+)
+
+// settleFor is how long what happens together is waited for, before the cards are
+// looked at; lookEvery is how often they are without anything happening.
+const (
+	settleFor = 20 * time.Millisecond
+	lookEvery = 10 * time.Second
+)
+
+// Options are what the cards are made of.
+type Options struct {
+	Gate gate.Gate // By is of no matter: each click says whose it is
+	Say  func(format string, args ...any)
+}
+
+// mark is how far the clicks and the messages have been taken. It may be old: a
+// word names the click that it came from, and none is said twice.
+type mark struct {
+	Actions int64 `json:"actions"` // bytes of actions.ndjson
+	Events  int64 `json:"events"`  // bytes of events.ndjson
+}
+
+// desk is one process's hold on the cards of a home.
+type desk struct {
+	Options
+	chat    config.GateChat
+	policy  decision.Policy
+	people  map[string]string // names by id on the platform
+	board   *gate.Board
+	book    *book
+	past    *past
+	at      mark
+	saved   mark
+	skipped int    // lines behind saved that said nothing to us
+	held    []line // what may be of a card of which nobody has said yet where it stands
+}
+
+// line is a whole line of a log and where the next one begins.
+type line struct {
+	log   string
+	bytes []byte
+	next  int64
+}
+
+// Run shows cards and takes words until ctx ends.
+func Run(ctx context.Context, o Options) error {
+	lock, err := o.Gate.Home.TryLock(lockName)
+	if err != nil {
+		return sysexit.With(sysexit.TempFail, fmt.Errorf("cards are shown for this home already: %w", err))
+	}
+	defer lock.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d, err := open(ctx, o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.loop(ctx), d.save())
+}
+
+// open reads what there is.
+func open(ctx context.Context, o Options) (*desk, error) {
+	cfg := o.Gate.Config
+	d := &desk{Options: o, chat: cfg.Gate.Chat, policy: decision.PolicyOf(cfg), people: map[string]string{}}
+	if d.chat.ChatID == "" || !slices.Contains(cfg.On(), d.chat.Platform) {
+		err := sysexit.With(sysexit.Config, fmt.Errorf("gate.chat: %q on %q is no channel of a chat that is configured", d.chat.ChatID, d.chat.Platform))
+		return nil, sysexit.Hint(err, "name the operators' channel: gate: {chat: {platform: slack, chat_id: C0OPS}}")
+	}
+	d.Gate.Via = "chat"
+	for _, p := range d.chat.People {
+		d.people[p.ID] = p.Name
+	}
+	var err error
+	if d.at, err = d.load(); err != nil {
+		return nil, err
+	}
+	d.saved = d.at
+	if d.book, err = readBook(d.Gate.Home, d.chat); err != nil {
+		return nil, err
+	}
+	d.past = newPast(d.Gate.Home, d.policy)
+	if err := d.past.read(); err != nil {
+		return nil, err
+	}
+	d.board, err = d.Gate.Watch(ctx)
+	return d, err
+}
+
+// load reads the mark. Behind the end of a log that was put back from a backup it
+// begins anew.
+func (d *desk) load() (m mark, err error) {
+	b, err := d.Gate.Home.ReadFile(markName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return m, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", markName, err))
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", markName, err)), "remove it: no word is taken twice")
+	}
+	for name, off := range map[string]*int64{actionsName: &m.Actions, config.EventsName: &m.Events} {
+		if info, err := d.Gate.Home.Root().Stat(name); err != nil || info.Size() < *off {
+			*off = 0
+		}
+	}
+	return m, nil
+}
+
+func (d *desk) save() error {
+	if d.at == d.saved {
+		return nil
+	}
+	b, err := json.Marshal(d.at)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", markName, err)
+	}
+	if err := d.Gate.Home.Replace(markName, append(b, '\n')); err != nil {
+		return err
+	}
+	d.saved, d.skipped = d.at, 0
+	return nil
+}
+
+// loop takes what comes, and looks at the cards a moment after.
+func (d *desk) loop(ctx context.Context) error {
+	lines, failed := make(chan line), make(chan error, 1)
+	for name, from := range map[string]int64{
+		actionsName: d.at.Actions, config.EventsName: d.at.Events, signal.DoneName: d.book.toldTo,
+		decision.LogName: d.past.tail.Offset(), repliesName: d.past.repliesTo,
+	} {
+		go follow(ctx, d.Gate.Home.Path(name), name, from, lines, failed)
+	}
+	soon := time.NewTimer(0) // the first look is now
+	again := time.NewTicker(lookEvery)
+	defer again.Stop()
+	for {
+		changed := d.board.Changed()
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case err = <-failed:
+		case l := <-lines:
+			var matters bool
+			if matters, err = d.take(l); matters {
+				soon.Reset(settleFor)
+			}
+		case <-changed:
+			err = d.sync()
+		case <-again.C:
+			err = d.sync()
+		case <-soon.C:
+			err = d.sync()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// follow brings the lines of a log for as long as ctx lives.
+func follow(ctx context.Context, path, name string, from int64, lines chan<- line, failed chan<- error) {
+	err := stream.Follow(ctx, path, from, func(b []byte, off int64) error {
+		select {
+		case lines <- line{name, slices.Clone(b), off + int64(len(b)) + 1}:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	if err != nil && ctx.Err() == nil {
+		select {
+		case failed <- err:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// take takes a line in and says whether the cards may have to change.
+func (d *desk) take(l line) (matters bool, err error) {
+	switch l.log {
+	case decision.LogName:
+		return true, nil // read when the cards are looked at
+	case repliesName:
+		var r outbox.Reply
+		if err := json.Unmarshal(l.bytes, &r); err != nil {
+			return false, sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", repliesName, err))
+		}
+		d.past.reply(&r)
+		return true, nil
+	case signal.DoneName:
+		return true, d.told()
+	}
+	return d.hear(l)
+}
+
+// told reads where cards stand, and takes what was waiting for that.
+func (d *desk) told() error {
+	if err := d.book.readTold(d.Gate.Home); err != nil {
+		return err
+	}
+	held := d.held
+	d.held = nil
+	for _, l := range held {
+		if _, err := d.hear(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxHeld is how many clicks and messages wait for cards to be shown.
+const maxHeld = 1000
+
+func (d *desk) hold(l line) error {
+	if len(d.held) == maxHeld {
+		d.Say("%s: more than %d clicks wait for cards to be shown; one is left out", l.log, maxHeld)
+		return nil
+	}
+	d.held = append(d.held, l)
+	return nil
+}
+
+// hear takes a click or a message, and notes that it was.
+func (d *desk) hear(l line) (matters bool, err error) {
+	var of *card
+	switch {
+	case !d.mayBeOurs(l):
+	case l.log == actionsName:
+		of, err = d.click(l)
+	default:
+		of, err = d.message(l)
+	}
+	if errors.Is(err, errUnknown) {
+		return false, d.hold(l)
+	}
+	if err != nil {
+		return false, err
+	}
+	if len(d.held) == 0 { // else what is held would be skipped at the next start
+		if l.log == actionsName {
+			d.at.Actions = l.next
+		} else {
+			d.at.Events = l.next
+		}
+	}
+	if d.skipped++; of != nil || d.skipped >= 1000 {
+		err = d.save()
+	}
+	return of != nil, err
+}
