@@ -3,6 +3,7 @@
 
 const $ = (query) => document.querySelector(query);
 let version = document.body.dataset.version;
+let sending = false; // a word is on its way: its answer shows the list as it is then
 
 // show puts what the server sent in the place of what stands here, and keeps the
 // place in the list.
@@ -21,10 +22,22 @@ async function show(answer, url) {
   if (url) history.pushState(null, "", url);
 }
 
-async function go(url, push) {
+// go shows another item, or the list as it is now. A key that is pressed meanwhile
+// is for what is coming, never for what still stands here.
+let going = null;
+function go(url, push) {
+  const mine = load(url, push).finally(() => { if (going === mine) going = null; });
+  if (push) going = mine;
+  return mine;
+}
+
+async function load(url, push) {
   const answer = await fetch(url);
   if (answer.status === 403) return location.reload();
+  if (sending) return;
+  const said = push ? null : $(".said"); // what came of the last word stays, with its undo
   await show(answer, push ? url : null);
+  if (said && !$(".said")) $("#main").prepend(said);
 }
 
 // busy is true while a person writes: nothing may change under their hands.
@@ -37,7 +50,8 @@ async function send(form, button) {
   const body = new URLSearchParams(new FormData(form));
   if (button && button.name) body.set(button.name, button.value);
   for (const b of form.querySelectorAll("button")) b.disabled = true;
-  const answer = await fetch("/decide", { method: "POST", body });
+  sending = true;
+  const answer = await fetch("/decide", { method: "POST", body }).finally(() => { sending = false; });
   if (answer.ok || answer.status === 409) return show(answer, answer.ok ? "/" : null);
   $("#live").textContent = await answer.text();
   for (const b of form.querySelectorAll("button")) b.disabled = false;
@@ -74,17 +88,28 @@ document.addEventListener("keydown", (e) => {
     return;
   }
   if (e.target.closest("textarea, input:not([type=checkbox])")) return;
-  const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[e.key];
-  if (step) {
-    const all = [...document.querySelectorAll("nav a")];
-    const at = all.findIndex((a) => a.getAttribute("aria-current"));
-    const next = all[Math.min(Math.max(at + step, 0), all.length - 1)];
-    if (next) { e.preventDefault(); go(next.getAttribute("href"), true); }
-    return;
-  }
-  const button = e.key.length === 1 && $(`[data-key="${CSS.escape(e.key)}"]`);
-  if (button && !button.disabled) { e.preventDefault(); button.click(); }
+  if (press(e.key)) e.preventDefault();
 });
+
+// press does what one key says, and tells whether it says anything.
+function press(key) {
+  const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[key];
+  const button = key.length === 1 && $(`[data-key="${CSS.escape(key)}"]`);
+  if (!step && !button) return false;
+  if (going || sending) {
+    Promise.resolve(going).then(() => going || sending || press(key));
+    return true;
+  }
+  if (!step) {
+    if (!button.disabled) button.click();
+    return true;
+  }
+  const all = [...document.querySelectorAll("nav a")];
+  const at = all.findIndex((a) => a.getAttribute("aria-current"));
+  const next = all[Math.min(Math.max(at + step, 0), all.length - 1)];
+  if (next) go(next.getAttribute("href"), true);
+  return true;
+}
 
 window.addEventListener("popstate", () => go(location.pathname, false));
 
@@ -97,7 +122,7 @@ setInterval(() => {
 const changes = new EventSource("/changes");
 changes.onmessage = (e) => {
   $("#live").textContent = "";
-  if (e.data === version) return;
+  if (e.data === version || sending) return;
   if (!busy()) return go(location.pathname, false);
   $("#live").textContent = "The list has changed; it is shown again when you have finished.";
 };
