@@ -58,6 +58,7 @@ type Dispatcher struct {
 	Options
 	rules     *rules
 	journal   *journal
+	reactor   *reactor // nil: no reactions are wanted
 	book      *budget.Book
 	mark      mark
 	saved     mark // as it stands on disk
@@ -129,6 +130,9 @@ func (d *Dispatcher) open() (err error) {
 		return err
 	}
 	if d.book, err = budget.Open(d.Home, d.Config.Budget); err != nil {
+		return err
+	}
+	if d.reactor, err = d.openReactor(); err != nil {
 		return err
 	}
 	d.rules, err = newRules(d.Config, d.Prompts)

@@ -60,6 +60,9 @@ func (d *Dispatcher) recover(ctx context.Context) error {
 	if err := d.settleLost(); err != nil {
 		return err
 	}
+	if err := d.reactAtStart(); err != nil {
+		return err
+	}
 	return d.startRuns(ctx)
 }
 
@@ -198,10 +201,15 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 	if err := d.tell(moves); err != nil {
 		return err
 	}
+	var ts []*thread.Thread
 	for _, key := range order {
 		if err := d.do(moved[key]); err != nil {
 			return err
 		}
+		ts = append(ts, moved[key])
+	}
+	if err := d.react(ts...); err != nil {
+		return err
 	}
 	if d.since >= maxSince {
 		return d.saveMark()

@@ -108,6 +108,9 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 	} else {
 		d.active++
 	}
+	if err := d.reactToRun(t, j.runID); err != nil {
+		return false, err
+	}
 	snapshot := *t
 	hints := d.summaries(j.key)
 	if j.kind == run.Investigate {
