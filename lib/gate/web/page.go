@@ -22,7 +22,14 @@ import (
 var functions = template.FuncMap{
 	"show": draft.Visible,
 	"line": func(s string) string { return strings.Join(strings.Fields(draft.Visible(s)), " ") },
-	"add":  func(a, b int) int { return a + b },
+	"clock": func(at string) string { // to the minute
+		t, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			return draft.Visible(at)
+		}
+		return t.Format("2006-01-02 15:04Z07:00")
+	},
+	"add": func(a, b int) int { return a + b },
 	"cost": func(u *draft.Usage) string {
 		switch {
 		case u == nil:

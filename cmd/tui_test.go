@@ -1,0 +1,108 @@
+package cmd_test
+
+import (
+	"bytes"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/thread"
+)
+
+// sequence is what a terminal obeys.
+var sequence = regexp.MustCompile("\x1b(\\[[0-9;?<>=]*[a-zA-Z]|\\][^\x07\x1b]*(\x07|\x1b\\\\)|[()][A-Z0-9]|[=>78])")
+
+// TestScreen drives tri-approve tui through a pseudo-terminal, small and large.
+func TestScreen(t *testing.T) {
+	for _, size := range []pty.Winsize{{Rows: 24, Cols: 80}, {Rows: 50, Cols: 200}} {
+		h, err := disk.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		if err := h.Replace("config.yaml", []byte("team: {approvers: [ana]}\n")); err != nil {
+			t.Fatal(err)
+		}
+		waitingDraft(t, h, "It is 5.\x1b[31m")
+		cmd := exec.Command("tri-approve", "tui", "--home", h.Dir(), "--as", "ana")
+		cmd.Env = append(cmd.Environ(), "TERM=xterm-256color", "NO_COLOR=1")
+		tty, err := pty.StartWithSize(cmd, &size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tty.Close()
+		var mu sync.Mutex
+		var seen bytes.Buffer
+		go func() {
+			buf := make([]byte, 4096)
+			for {
+				n, err := tty.Read(buf)
+				mu.Lock()
+				seen.Write(buf[:n])
+				mu.Unlock()
+				if err != nil {
+					return // EIO: the other end is closed
+				}
+			}
+		}()
+		await := func(want string) {
+			t.Helper()
+			for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+				mu.Lock()
+				text := sequence.ReplaceAllString(seen.String(), "")
+				mu.Unlock()
+				if strings.Contains(text, want) {
+					return
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			t.Fatalf("%d columns: never %q in %q", size.Cols, want, seen.String())
+		}
+		press := func(keys string) {
+			t.Helper()
+			if _, err := tty.WriteString(keys); err != nil {
+				t.Fatal(err)
+			}
+		}
+		await("1 waiting")
+		await("It is 5.<U+001B>[31m")
+		press("a")
+		await("may not be sent") // it has a control character in it
+		press("d")
+		await("post nothing; because")
+		press("odd text\r")
+		await("nothing waits")
+		press("q")
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%d columns: %v", size.Cols, err)
+		}
+		rs, err := decision.Read(h)
+		if err != nil || len(rs) != 2 || rs[1].Kind != decision.Dismiss || rs[1].Note != "odd text" {
+			t.Errorf("%d columns: %+v, %v", size.Cols, rs, err)
+		}
+	}
+}
+
+// waitingDraft puts a draft before the person.
+func waitingDraft(t *testing.T, h *disk.Home, text string) {
+	t.Helper()
+	th := thread.Thread{
+		Key: "local.dev.0", Platform: "local", ChatID: "dev", ChatName: "dev", ThreadID: "0", OriginalSenderName: "cy", Status: thread.PendingUser, Cycle: 1,
+		Messages: []thread.Message{{MessageID: "0", Content: "where?"}}, DraftPending: &text, DraftSHA256: decision.Sum(text),
+	}
+	if err := th.Save(h); err != nil {
+		t.Fatal(err)
+	}
+	_, err := decision.Append(h, decision.Record{Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: th.Key, Cycle: 1, Text: text, DraftSHA256: decision.Sum(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
