@@ -29,7 +29,7 @@ the number in the list. Only team.approvers may decide; the first word counts.
 
   tri-approve tui
   tri-approve redo 3f9a2c --note 'look at the client, not the server'`,
-	Schemas: []string{"decision"}, Stays: true,
+	Schemas: []string{"decision"},
 	Commands: []cli.Program{
 		command("list", "", "show what waits, oldest first", func(c *cli.Call, t *gate.Terminal) error { return t.List(c.Bool("all")) },
 			&cli.BoolFlag{Name: "all", Usage: "also what can be undone or is being posted"}),
@@ -78,7 +78,8 @@ func command(name, args, usage string, do func(*cli.Call, *gate.Terminal) error,
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
 		&cli.StringFlag{Name: "as", Usage: "decide as `NAME`", EnvVars: []string{"TRI_USER", "USER"}},
 		&cli.BoolFlag{Name: "json", Usage: "write records"})
-	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
+	stays := name == "tui" || name == "web" || name == "chat"
+	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: stays, Run: func(c *cli.Call) error {
 		if n := len(strings.Fields(args)); len(c.Args) != n {
 			return cli.Usagef("%s takes %d arguments, not %d", name, n, len(c.Args))
 		}

@@ -48,9 +48,9 @@ type Program struct {
 	// Schemas names the records that --schema prints ("event"); the first is the
 	// default.
 	Schemas []string
-	// Stays is set for a program that runs until it is told to stop: on SIGINT or
-	// SIGTERM its context ends, it finishes the record in hand and exits 0. Others
-	// die of a signal at once, as a filter should.
+	// Stays is set for a program, or a command of one, that runs until it is told to
+	// stop: on SIGINT or SIGTERM its context ends, it finishes the record in hand and
+	// exits 0. Others die of a signal at once, as a filter should.
 	Stays bool
 	// Rest is set for a program that runs others: whatever stands behind its first
 	// argument belongs to that, flags too.
@@ -121,7 +121,7 @@ func Main(p Program) {
 // Run runs p and returns its exit status.
 func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
 	ctx := context.Background()
-	if p.Stays {
+	if stays(p, args) {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
@@ -130,6 +130,22 @@ func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
 	slog.SetDefault(slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: logLevel()})))
 	err := app(p, in, out, errw).RunContext(ctx, mend(p, args))
 	return report(p.Name, err, errw)
+}
+
+// stays reports whether the program, or the command of it that is called, does.
+func stays(p Program, args []string) bool {
+	for _, arg := range args[min(1, len(args)):] {
+		if strings.HasPrefix(arg, "-") {
+			continue
+		}
+		for _, c := range p.Commands {
+			if c.Name == arg && c.Stays {
+				return true
+			}
+		}
+		break
+	}
+	return p.Stays
 }
 
 func logLevel() slog.Level {
