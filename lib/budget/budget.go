@@ -1,11 +1,13 @@
 // Package budget is what may be spent in a day and what has been: a reservation
 // is durable in spend.ndjson before any run starts, so that no crash and no loop
-// can spend without a trace.
+// can spend without a trace. Until a run has said what it took, and for ever where
+// it does not say, what was reserved for it counts.
 package budget
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,44 +28,78 @@ const (
 	Settle  = "settle"
 )
 
+// Kinds of work that are paid for.
+const (
+	Investigate = "investigate"
+	Escalate    = "escalate" // an investigation too, a longer one
+	Validate    = "validate" // by an agent; what code alone judges costs nothing
+	Canary      = "canary"
+)
+
 // Entry is one line of spend.ndjson.
 type Entry struct {
 	At      string   `json:"at"` // RFC 3339
 	Kind    string   `json:"kind"`
 	Day     string   `json:"day"` // UTC, 2006-01-02
 	RunID   string   `json:"run_id"`
-	Key     string   `json:"key"`      // thread
-	Person  string   `json:"person"`   // who asked
+	Key     string   `json:"key"`            // thread; "" of a canary
+	Person  string   `json:"person"`         // who asked
+	Work    string   `json:"work,omitempty"` // "" is investigate
+	Agent   string   `json:"agent,omitempty"`
 	CostUSD *float64 `json:"cost_usd"` // of a settle; null when unknown
 	Tokens  int64    `json:"tokens,omitempty"`
+	// ReservedUSD and ReservedTokens are set aside by a reserve; in a settle they
+	// stand for what the run did not tell.
+	ReservedUSD    float64 `json:"reserved_usd,omitempty"`
+	ReservedTokens int64   `json:"reserved_tokens,omitempty"`
+	// Ordered says that a person asked for the run, which no limit held back.
+	Ordered bool `json:"ordered,omitempty"`
 }
 
-// ErrSpent means that the day's limit is reached.
+// Run is one that is to begin.
+type Run struct {
+	ID, Key, Person, Work, Agent string
+
+	// USD and Tokens are its own caps, the most that it can take; 0: it has none,
+	// and what such runs took before is reserved.
+	USD     float64
+	Tokens  int64
+	Ordered bool // by a person: it begins whatever is left
+}
+
+// ErrSpent means that a limit is reached; it is an *Over.
 var ErrSpent = errors.New("budget spent")
 
-// Book is the spend log, with the counts of its latest day.
+// Over says which limit holds a run back.
+type Over struct {
+	Limit string // "usd of the day"
+	Who   string // the person, thread or agent; "" of the day
+	why   string
+}
+
+func (o *Over) Error() string { return ErrSpent.Error() + ": " + o.why }
+
+// Is makes it ErrSpent.
+func (o *Over) Is(target error) bool { return target == ErrSpent }
+
+// Book is the spend log, with the sums of its latest day.
 type Book struct {
 	log      *disk.Log
 	limits   config.Budget
-	day      string
-	total    int
-	persons  map[string]int
+	sums     Sums
 	reserved map[string]Entry // of every day, by run
 	settled  map[string]bool
+	usual    map[string]*usual // by agent and work
 }
 
 // Open reads the log.
 func Open(h *disk.Home, limits config.Budget) (*Book, error) {
-	b := &Book{limits: limits, persons: map[string]int{}, reserved: map[string]Entry{}, settled: map[string]bool{}}
+	b := &Book{limits: limits, reserved: map[string]Entry{}, settled: map[string]bool{}, usual: map[string]*usual{}}
 	text, err := h.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
-		text = text[:i+1]
-	} else {
-		text = nil
-	}
+	text = text[:bytes.LastIndexByte(text, '\n')+1] // what stands behind is torn
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, ndjson.MaxLine)
 	for n := 1; lines.Scan(); n++ {
@@ -84,52 +120,60 @@ func Open(h *disk.Home, limits config.Budget) (*Book, error) {
 func (b *Book) Close() error { return b.log.Close() }
 
 func (b *Book) count(e Entry) {
-	if e.Kind == Settle {
+	b.sums.Add(&e)
+	switch _, again := b.reserved[e.RunID]; {
+	case e.Kind == Reserve && !again:
+		b.reserved[e.RunID] = e
+	case e.Kind == Settle && !b.settled[e.RunID]:
 		b.settled[e.RunID] = true
-	}
-	if _, again := b.reserved[e.RunID]; e.Kind != Reserve || again {
-		return
-	}
-	b.reserved[e.RunID] = e
-	b.turn(e.Day)
-	if e.Day == b.day {
-		b.total++
-		b.persons[e.Person]++
+		b.learn(&e)
 	}
 }
 
-// turn starts a new day's counts; a clock that went back starts none.
-func (b *Book) turn(day string) {
-	if day > b.day {
-		b.day, b.total, b.persons = day, 0, map[string]int{}
-	}
+// Fits reports whether nothing would hold a run back now.
+func (b *Book) Fits(r Run, now time.Time) bool {
+	b.sums.turn(day(now))
+	return b.over(b.entry(r, now), r.Ordered) == nil
 }
 
-func limit(n *int) int {
-	if n == nil {
-		return 0
-	}
-	return *n
-}
-
-// Take reserves an investigation for a run, durably, or fails with ErrSpent. A
-// run that has its reservation keeps it.
-func (b *Book) Take(runID, key, person string, now time.Time) error {
-	if _, has := b.reserved[runID]; has {
+// Take reserves what a run may take, durably, or fails with ErrSpent. A run that
+// has its reservation keeps it.
+func (b *Book) Take(r Run, now time.Time) error {
+	if _, has := b.reserved[r.ID]; has {
 		return nil
 	}
-	b.turn(now.UTC().Format(time.DateOnly))
-	if most := limit(b.limits.InvestigationsPerDay); most > 0 && b.total >= most {
-		return fmt.Errorf("%w: %d of %d investigations today", ErrSpent, b.total, most)
+	b.sums.turn(day(now))
+	e := b.entry(r, now)
+	if over := b.over(e, r.Ordered); over != nil {
+		return over
 	}
-	if most := limit(b.limits.InvestigationsPerPersonPerDay); most > 0 && b.persons[person] >= most {
-		return fmt.Errorf("%w: %d of %d investigations today for %q", ErrSpent, b.persons[person], most, person)
-	}
-	e := Entry{At: now.UTC().Format(time.RFC3339), Kind: Reserve, Day: b.day, RunID: runID, Key: key, Person: person}
 	if err := b.append(e); err != nil {
 		return err
 	}
 	b.count(e)
+	return nil
+}
+
+// entry is the reservation of a run. A clock that went back opens no new day.
+func (b *Book) entry(r Run, now time.Time) Entry {
+	e := Entry{
+		At: now.UTC().Format(time.RFC3339), Kind: Reserve, Day: max(b.sums.Day, day(now)), RunID: r.ID,
+		Key: r.Key, Person: r.Person, Work: r.Work, Agent: r.Agent, Ordered: r.Ordered,
+	}
+	e.ReservedUSD, e.ReservedTokens = b.estimate(r)
+	return e
+}
+
+// over says which limit a reservation would break, nil for none.
+func (b *Book) over(e Entry, ordered bool) error {
+	if ordered {
+		return nil
+	}
+	for _, l := range Limits(&b.limits, &e) {
+		if why := l.over(b.sums.Of(l.scope), &e); why != nil {
+			return why
+		}
+	}
 	return nil
 }
 
@@ -143,14 +187,25 @@ func (b *Book) For(runID string) (key, person string) {
 	return e.Key, e.Person
 }
 
-// Settle records what a run took, once; u is nil where nobody knows.
+// Settle records what a run took, once; u is nil where nobody knows, and then what
+// was reserved for it stands.
 func (b *Book) Settle(runID, key, person string, u *draft.Usage, now time.Time) error {
 	if b.settled[runID] {
 		return nil
 	}
-	e := Entry{At: now.UTC().Format(time.RFC3339), Kind: Settle, Day: now.UTC().Format(time.DateOnly), RunID: runID, Key: key, Person: person}
+	r := b.reserved[runID]
+	e := Entry{
+		At: now.UTC().Format(time.RFC3339), Kind: Settle, Day: day(now), RunID: runID, Key: key, Person: person,
+		Work: r.Work, Agent: r.Agent, ReservedUSD: r.ReservedUSD, ReservedTokens: r.ReservedTokens,
+	}
 	if u != nil {
 		e.CostUSD, e.Tokens = u.CostUSD, u.InputTokens+u.OutputTokens
+		if e.CostUSD != nil {
+			e.ReservedUSD = 0
+		}
+		if !u.TokensUnknown {
+			e.ReservedTokens = 0
+		}
 	}
 	if err := b.append(e); err != nil {
 		return err
@@ -167,3 +222,7 @@ func (b *Book) append(e Entry) error {
 	_, err = b.log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil })
 	return err
 }
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+func (e *Entry) work() string { return cmp.Or(e.Work, Investigate) }

@@ -27,23 +27,23 @@ func TestLimitsHoldAcrossRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits := config.Budget{InvestigationsPerDay: new(3), InvestigationsPerPersonPerDay: new(2)}
-	day := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for i, tt := range []struct {
 		run, person string
 		at          time.Time
 		spent       bool
 	}{
-		{"r1", "ana", day, false},
-		{"r1", "ana", day, false}, // a restart of the same run is no second one
-		{"r2", "ana", day, false},
-		{"r3", "ana", day, true}, // her limit
-		{"r4", "ben", day, false},
-		{"r5", "cid", day, true},                   // the day's
-		{"r6", "cid", day.AddDate(0, 0, -1), true}, // a clock set back opens no new day
-		{"r7", "ana", day.AddDate(0, 0, 1), false}, // a new day does
+		{"r1", "ana", noon, false},
+		{"r1", "ana", noon, false}, // a restart of the same run is no second one
+		{"r2", "ana", noon, false},
+		{"r3", "ana", noon, true}, // her limit
+		{"r4", "ben", noon, false},
+		{"r5", "cid", noon, true},                   // the day's
+		{"r6", "cid", noon.AddDate(0, 0, -1), true}, // a clock set back opens no new day
+		{"r7", "ana", noon.AddDate(0, 0, 1), false}, // a new day does
 	} {
 		b := open(t, h, limits)
-		err := b.Take(tt.run, "k", tt.person, tt.at)
+		err := b.Take(Run{ID: tt.run, Key: "k", Person: tt.person, Work: Investigate, Agent: "search"}, tt.at)
 		if spent := errors.Is(err, ErrSpent); spent != tt.spent || err != nil && !spent {
 			t.Errorf("%d: %s for %s: %v, want spent %v", i, tt.run, tt.person, err, tt.spent)
 		}
@@ -57,7 +57,7 @@ func TestNoLimit(t *testing.T) {
 	}
 	b := open(t, h, config.Budget{})
 	for _, run := range []string{"a", "b", "c"} {
-		if err := b.Take(run, "k", "ana", time.Unix(0, 0)); err != nil {
+		if err := b.Take(Run{ID: run, Key: "k", Person: "ana", Work: Investigate}, time.Unix(0, 0)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -69,16 +69,16 @@ func TestSettleOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	day := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for range 2 {
 		b := open(t, h, config.Budget{})
-		if err := b.Take("r1", "k", "ana", day); err != nil {
+		if err := b.Take(Run{ID: "r1", Key: "k", Person: "ana", Work: Investigate}, noon); err != nil {
 			t.Fatal(err)
 		}
 		if key, person := b.For("r1"); key != "k" || person != "ana" {
 			t.Errorf("reserved for %q %q", key, person)
 		}
-		if err := b.Settle("r1", "k", "ana", &draft.Usage{InputTokens: 3}, day); err != nil {
+		if err := b.Settle("r1", "k", "ana", &draft.Usage{InputTokens: 3}, noon); err != nil {
 			t.Fatal(err)
 		}
 		if !b.Settled("r1") || b.Settled("r2") {

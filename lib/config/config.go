@@ -73,12 +73,6 @@ type Codebase struct {
 	Path string `yaml:"path"`
 }
 
-// Budget is what may be spent in a day (UTC). 0 is no limit.
-type Budget struct {
-	InvestigationsPerDay          *int `yaml:"investigations_per_day"`            // default 50
-	InvestigationsPerPersonPerDay *int `yaml:"investigations_per_person_per_day"` // default 10
-}
-
 // Dispatch is the orchestrator's part.
 type Dispatch struct {
 	Concurrency   int     `yaml:"concurrency"`     // investigations at once; default 3

@@ -172,7 +172,7 @@ func (s *State) add(r *Record) string {
 // allowed says why a record's author may not decide.
 func (s *State) allowed(r *Record) string {
 	switch {
-	case r.Kind == Auto && s.auto:
+	case r.Kind == Auto && s.auto, r.lapse():
 		return ""
 	case r.Kind == Auto:
 		return "automatic replies are off"
@@ -234,6 +234,8 @@ func (s *State) claim(r *Record) string {
 		return "another text was approved"
 	case s.claims[r.ID()] != nil:
 		return "it is being posted already"
+	case st.late(r.At):
+		return "the automatic yes has lapsed"
 	}
 	st.Claimed = true
 	s.claims[r.ID()] = st
@@ -294,7 +296,7 @@ func (s *State) undecided(r *Record) (*Standing, string) {
 		return nil, "no draft stands"
 	case r.Cycle != st.Cycle:
 		return nil, fmt.Sprintf("it speaks of cycle %d, the draft that stands is of cycle %d", r.Cycle, st.Cycle)
-	case st.Decision != nil:
+	case st.Decision != nil && !overrules(r, st.Decision):
 		return nil, fmt.Sprintf("%q was first (%s)", st.Decision.By, st.Decision.Kind)
 	}
 	at, err := time.Parse(time.RFC3339, r.At)
@@ -324,6 +326,10 @@ func (s *State) approve(r *Record) string {
 
 // vote counts a yes: a person's later one takes the place of his earlier one.
 func (s *Standing) vote(r *Record, quorum int) {
+	if r.Kind == Auto {
+		s.Decision = r
+		return
+	}
 	s.unvote(r.By)
 	s.Votes = append(s.Votes, r)
 	same := 0
@@ -332,7 +338,7 @@ func (s *Standing) vote(r *Record, quorum int) {
 			same++
 		}
 	}
-	if same >= quorum || r.Kind == Auto {
+	if same >= quorum {
 		s.Decision = r
 	}
 }
@@ -398,6 +404,8 @@ func (s *State) undo(r *Record) string {
 		return "no such decision stands"
 	case !posts(st.Decision.Kind):
 		return fmt.Sprintf("a %s has been acted upon", st.Decision.Kind)
+	case r.lapse() && st.Decision.Kind != Auto:
+		return "a person has said so"
 	}
 	st.Decision, st.Votes = nil, nil
 	return ""

@@ -71,6 +71,12 @@ type Dispatcher struct {
 	threads map[string]*thread.Thread // the open ones
 	replied []Hint                    // the latest approved replies
 
+	broke  []string        // keys of threads that wait for budget, as they came
+	broken map[string]bool // the same
+	looked string          // day on which none of them could go on
+	said   map[string]bool // limits of which the operator was told, by day
+	poor   []thread.Input  // refused for want of budget, and not yet taken in
+
 	running map[string]bool // run ids
 	queue   []job
 	active  int               // short runs under way
@@ -107,8 +113,8 @@ func Run(ctx context.Context, o Options) error {
 	defer lock.Unlock()
 	d := &Dispatcher{
 		Options: o, offered: map[string]string{}, threads: map[string]*thread.Thread{},
-		running: map[string]bool{}, away: map[string]string{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
-		decisions: decision.NewState(decision.Policy{Approvers: o.Config.Team.Approvers}),
+		broken: map[string]bool{}, said: map[string]bool{}, running: map[string]bool{}, away: map[string]string{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
+		decisions: decision.NewState(decision.PolicyOf(o.Config)),
 	}
 	if err := d.open(); err != nil {
 		return err

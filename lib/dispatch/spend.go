@@ -26,6 +26,7 @@ func (d *Dispatcher) takeRun(j job, res *run.Result) error {
 	if err := d.book.Settle(res.RunID, res.Key, person, usage, d.Now()); err != nil {
 		return err
 	}
+	d.looked = "" // less may have been taken than was reserved
 	return d.take(thread.Input{At: res.EndedAt, Key: j.key, Run: res, Escalate: d.longerLook(j, res)})
 }
 

@@ -63,6 +63,9 @@ func (d *Dispatcher) recover(ctx context.Context) error {
 	if err := d.reactAtStart(); err != nil {
 		return err
 	}
+	for _, t := range d.sorted() {
+		d.noteBroke(t)
+	}
 	return d.startRuns(ctx)
 }
 

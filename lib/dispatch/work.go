@@ -9,7 +9,6 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/supervise"
-	"tri/lib/budget"
 	"tri/lib/disk"
 	"tri/lib/draft"
 	"tri/lib/run"
@@ -59,7 +58,7 @@ func (d *Dispatcher) startRuns(ctx context.Context) error {
 		waiting := d.queue
 		d.queue = nil
 		for _, j := range waiting {
-			if j.long && d.long >= d.Config.Dispatch.Concurrency || !j.long && d.active >= d.Config.Dispatch.Concurrency {
+			if !d.room(j) {
 				d.queue = append(d.queue, j)
 				continue
 			}
@@ -69,8 +68,11 @@ func (d *Dispatcher) startRuns(ctx context.Context) error {
 			}
 			progress = progress || !started
 		}
+		if err := d.settleRefused(); err != nil {
+			return err
+		}
 	}
-	return nil
+	return d.resume(ctx)
 }
 
 // start begins a run, or takes the result of one that has ended already, which
@@ -89,16 +91,8 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 		delete(d.running, j.runID)
 		return false, d.takeRun(j, res)
 	}
-	if j.kind == run.Investigate {
-		err := d.book.Take(j.runID, j.key, t.OriginalSenderID, d.Now())
-		if errors.Is(err, budget.ErrSpent) {
-			delete(d.running, j.runID)
-			d.Say("%s: %v", t.Key, err)
-			return false, d.take(thread.Input{At: stamp(d.Now()), Key: j.key, Spent: &thread.Spent{RunID: j.runID, Why: err.Error()}})
-		}
-		if err != nil {
-			return false, err
-		}
+	if paid, err := d.pay(j, t); !paid || err != nil {
+		return false, err
 	}
 	if j.kind == run.Investigate && j.long && d.Long != nil {
 		d.away[j.runID] = j.key

@@ -43,6 +43,9 @@ func (p *poster) begin(ctx context.Context, j *job) error {
 		p.drop(j) // taken back, or void
 		return nil
 	}
+	if wait, err := p.holdAuto(j); wait || err != nil {
+		return err
+	}
 	why, err := p.shifted(ctx, j)
 	if err != nil {
 		p.Say("%s: recheck before posting: %v; again later", j.st.Key, err)

@@ -137,6 +137,11 @@ func Run(ctx context.Context, o Options) (err error) {
 			}
 		}()
 	}
+	if o.Once { // who is to be told of a reply is told first
+		if err := show.all(ctx); err != nil {
+			return err
+		}
+	}
 	err = p.loop(ctx, wake)
 	if o.Once {
 		err = errors.Join(err, show.all(ctx))

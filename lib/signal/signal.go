@@ -7,6 +7,8 @@ package signal
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,6 +65,13 @@ type Button struct {
 	Label string `json:"label"`
 	Value string `json:"value"`
 	Style string `json:"style,omitempty"`
+}
+
+// OfAuto is the ID of the card that tells of an automatic reply; draft is
+// decision.ID of its draft. tri-reply posts none whose card does not stand.
+func OfAuto(draft string) string {
+	sum := sha256.Sum256([]byte(draft))
+	return "auto-" + hex.EncodeToString(sum[:16])
 }
 
 // Outcomes.

@@ -84,6 +84,8 @@ func Apply(t Thread, in Input) (Thread, []Effect) {
 		t.escalated(in.Escalated)
 	case in.Spent != nil:
 		t.spent(in)
+	case in.Resumed != nil:
+		t.resumed(in)
 	case in.Expired != nil && t.Status == PendingUser && t.DraftSHA256 == in.Expired.DraftSHA256 && t.UserApprovedAt == nil:
 		t.close(in.At, "nobody decided in time")
 	}
@@ -126,7 +128,7 @@ func (t *Thread) begin(at, why string) {
 	t.InvestigatorRound = 1
 	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn = nil, "", nil
 	t.InvestigatorTaskID, t.ValidatorTaskID = nil, nil
-	t.BounceFeedback, t.Badge, t.ReadyAt = "", "", ""
+	t.BounceFeedback, t.Badge, t.ReadyAt, t.Ordered = "", "", "", false
 	t.EscalationTmuxSession, t.EscalationTranscriptPath = nil, nil
 	t.DraftPending, t.DraftSHA256, t.UserApprovedAt = nil, "", nil
 	t.PostedMessageID, t.TriageFilePath, t.ClosedAt, t.CloseReason = nil, nil, nil, ""
@@ -262,19 +264,4 @@ func (t *Thread) validated(at string, r *run.Result) {
 	default:
 		t.rest(at, "disagreement", "the validator escalated")
 	}
-}
-
-func (t *Thread) spent(in Input) {
-	if t.InvestigatorTaskID == nil || *t.InvestigatorTaskID != in.Spent.RunID || !t.inRound() {
-		return
-	}
-	if t.Status == Escalated && t.InvestigatorReturn != nil {
-		t.InvestigatorError = "the longer look: " + in.Spent.Why
-		t.validate(in.At, "no budget for a longer look, the shorter one gave a draft")
-		return
-	}
-	t.InvestigatorReturn = nil
-	t.InvestigatorError = in.Spent.Why
-	t.Badge = "budget spent"
-	t.to(in.At, PendingUser, in.Spent.Why)
 }

@@ -32,6 +32,7 @@ type Input struct {
 	Escalate  bool        `json:"escalate,omitempty"`
 	Escalated *Escalation `json:"escalated,omitempty"`
 	Spent     *Spent      `json:"spent,omitempty"`
+	Resumed   *Resumed    `json:"resumed,omitempty"`
 	Expired   *Expired    `json:"expired,omitempty"`
 }
 
@@ -61,6 +62,12 @@ type Escalation struct {
 type Spent struct {
 	RunID string `json:"run_id"`
 	Why   string `json:"why"`
+	Day   string `json:"day,omitempty"` // UTC, 2006-01-02: another day, another budget
+}
+
+// Resumed says that there is budget again for a run that waited for it.
+type Resumed struct {
+	RunID string `json:"run_id"`
 }
 
 // Expired says that a draft waited too long.
@@ -84,7 +91,11 @@ func (in *Input) Identity() string {
 	case in.Escalated != nil:
 		id = "escalated " + in.Escalated.RunID
 	case in.Spent != nil:
-		id = "spent " + in.Spent.RunID
+		if id = "spent " + in.Spent.RunID; in.Spent.Day != "" {
+			id += " " + in.At // it may be refused again
+		}
+	case in.Resumed != nil:
+		id = "resumed " + in.At + " " + in.Resumed.RunID
 	case in.Expired != nil:
 		id = "expired " + in.At + " " + in.Expired.DraftSHA256 // the same text may expire in each cycle
 	}

@@ -178,6 +178,7 @@ func (t *Thread) decision(in Input) {
 		}
 		t.Asked = ""
 		t.begin(d.At, "the operator asked for another round")
+		t.Ordered = true
 	case decision.Revoke:
 		t.begin(d.At, "the ground of the approved draft has shifted: "+d.Note)
 	}

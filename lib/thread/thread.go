@@ -83,6 +83,8 @@ type Thread struct {
 	Applied []string `json:"applied"`
 	// Notes are what people told the investigator (redo, answer). Ours.
 	Notes []Note `json:"notes,omitempty"`
+	// Ordered says that a person asked for this cycle: no budget holds it back. Ours.
+	Ordered bool `json:"ordered,omitempty"`
 	// Asked is the question put to the operator before anything runs. Ours.
 	Asked string `json:"asked,omitempty"`
 

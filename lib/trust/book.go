@@ -144,7 +144,7 @@ func (d *Draft) take(r *decision.Record, at time.Time) {
 			wrong += ": " + r.Note
 		}
 	case decision.Undo:
-		if d.Word == decision.Auto { // a person takes back what nobody had looked at
+		if d.Word == decision.Auto && r.By != decision.Dispatcher { // a person takes back what nobody had looked at
 			d.By, d.wrong = r.By, "taken back"
 			return
 		}
@@ -193,6 +193,27 @@ func (b *Book) wrongs(d *Draft) string {
 func (b *Book) latest(d *Draft, at time.Time) bool {
 	last := b.at[d.Key]
 	return last == d || last.Posted.IsZero() || at.Before(last.Posted) || last.Posted.Before(d.Posted)
+}
+
+// Asks is all that a draft would answer, as one question: a rule that holds for
+// one message of it, in whatever wording it ever had, holds for all. The last one
+// says whether we were mentioned. False where a message was not taken in.
+func (b *Book) Asks(key string, messages []string) (all Asked, ok bool) {
+	for _, id := range messages {
+		found := false
+		for _, a := range b.asked[key] {
+			if a.MessageID != id {
+				continue
+			}
+			never, production := append(all.Never, a.Never...), append(all.Production, a.Production...)
+			all, found = a, true
+			all.Never, all.Production = never, production
+		}
+		if !found {
+			return Asked{}, false
+		}
+	}
+	return all, len(messages) > 0
 }
 
 // question is the message that a draft answers.

@@ -1,0 +1,68 @@
+package thread
+
+// broke is the badge of a thread whose next run waits for budget.
+const broke = "budget spent"
+
+// spent has the thread wait: nothing of what was found is lost.
+func (t *Thread) spent(in Input) {
+	due := t.awaited()
+	if due == "" || due != in.Spent.RunID {
+		return
+	}
+	if t.Status == Escalated && t.InvestigatorReturn != nil {
+		t.InvestigatorError = "the longer look: " + in.Spent.Why
+		t.validate(in.At, "no budget for a longer look, the shorter one gave a draft")
+		return
+	}
+	if t.inRound() {
+		t.InvestigatorReturn = nil
+	}
+	t.InvestigatorError = in.Spent.Why
+	t.Badge = broke
+	t.to(in.At, PendingUser, in.Spent.Why)
+}
+
+// awaited is the run that is under way or due, "" where none is.
+func (t *Thread) awaited() string {
+	switch {
+	case t.inRound() && t.InvestigatorTaskID != nil:
+		return *t.InvestigatorTaskID
+	case t.Status == AwaitingValidation && t.ValidatorTaskID != nil:
+		return *t.ValidatorTaskID
+	}
+	return ""
+}
+
+// Broke is the run for which t waits until there is budget, and whether that is to
+// validate what was found; "" where it waits for none.
+func (t *Thread) Broke() (runID string, validate bool) {
+	switch {
+	case t.Status != PendingUser || t.Badge != broke:
+		return "", false
+	case t.ValidatorTaskID != nil && t.InvestigatorReturn != nil:
+		return *t.ValidatorTaskID, true
+	case t.InvestigatorTaskID != nil:
+		return *t.InvestigatorTaskID, false
+	}
+	return "", false
+}
+
+// resumed goes on where the budget ended.
+func (t *Thread) resumed(in Input) {
+	const why = "there is budget again"
+	runID, validate := t.Broke()
+	if runID == "" || runID != in.Resumed.RunID {
+		return
+	}
+	if t.Badge, t.InvestigatorError = "", ""; validate {
+		t.to(in.At, AwaitingValidation, why)
+		return
+	}
+	if len(t.Pending) > 0 {
+		t.begin(in.At, "messages came while it waited for budget")
+		return
+	}
+	id := t.InvestigatorTaskID
+	t.investigate(in.At, why)
+	t.InvestigatorTaskID = id // a longer look stays one
+}
