@@ -62,7 +62,7 @@ func seqOf(line []byte) (seq int64) {
 
 // resumeAt returns the offset in f from which to read: of the first record whose
 // seq is at least after-window. The record with seq after must be there; in the
-// log itself, whose records have their own offsets as seq, at that offset.
+// log itself, whose records have their own offsets as seq, not before that offset.
 func resumeAt(f *os.File, after, window int64) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -70,7 +70,7 @@ func resumeAt(f *os.File, after, window int64) (int64, error) {
 	}
 	s := seeker{f: f, size: info.Size()}
 	off, seq, err := s.search(after)
-	if err == nil && (seq != after || off != after && s.isLog()) {
+	if err == nil && (seq != after || off < after && s.isLog()) {
 		err = sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("no record with seq %d where it belongs: the file was cut or replaced", after)),
 			"put the old file back, or begin anew by moving away what was made from it")
 	}
@@ -152,8 +152,10 @@ func (s *seeker) line(off int64) (line []byte, end int64, err error) {
 	return line, s.size, nil
 }
 
-// isLog reports whether seq is the offset in this very file: it is for the
-// second record, where no other file can have it by accident.
+// isLog reports whether seq is the offset in this very file: it is for the second
+// record. It is there, too, in the output of a stage that has added nothing to the
+// first one; but what is added moves later records behind their seq, and what is
+// cut out of a log moves them before it.
 func (s *seeker) isLog() bool {
 	_, _, end, err := s.record(0)
 	if err != nil || end < 0 {

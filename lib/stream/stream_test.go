@@ -264,6 +264,26 @@ func TestDerivedInput(t *testing.T) {
 	}
 }
 
+// TestLateAddition: a stage that adds nothing to its first records, as tri-thread
+// does, makes a file that begins as the log does and is none.
+func TestLateAddition(t *testing.T) {
+	log := logOf(20)
+	lines := strings.SplitAfter(string(log), "\n")
+	for i := 5; i < 20; i++ {
+		lines[i] = strings.Replace(lines[i], "}", `,"thread_id":"7"}`, 1)
+	}
+	want := strings.Join(lines, "")
+	for _, k := range []int{1, 3, 6, 7, 19} {
+		out := file(t, []byte(strings.Join(lines[:k], "")))
+		if _, err := Run(ctx(t), Input{Files: []string{file(t, []byte(want))}, After: -1}, Output{File: out}, echo(nil)); err != nil {
+			t.Errorf("%d: %v", k, err)
+		}
+		if got, _ := os.ReadFile(out); string(got) != want {
+			t.Errorf("%d: %d bytes, want %d", k, len(got), len(want))
+		}
+	}
+}
+
 func TestCutOrReplacedInputIsSaid(t *testing.T) {
 	log := logOf(100)
 	out := log[:bytes.LastIndexByte(log[:len(log)-1], '\n')+1]
