@@ -48,6 +48,9 @@ type Options struct {
 	Out io.Writer // a record for each move of a thread
 	Say func(format string, args ...any)
 	Now func() time.Time
+
+	// fault is called behind durable steps; tests end the program there.
+	fault func(at string) error
 }
 
 // Hint is what an investigator or validator is told of other work.
@@ -68,6 +71,12 @@ type Dispatcher struct {
 	// offered is what this process has put into the decision log, by key, whether
 	// or not it has read it back yet.
 	offered map[string]string
+	// judged are the offers, by key, for which an automatic yes was thought of;
+	// worded are the keys on whose offer something was said; lapsed are the
+	// automatic yeses that were taken back, by their numbers.
+	judged  map[string]string
+	worded  map[string]bool
+	lapsed  map[string]int64
 	threads map[string]*thread.Thread // the open ones
 	replied []Hint                    // the latest approved replies
 
@@ -112,9 +121,12 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer lock.Unlock()
 	d := &Dispatcher{
-		Options: o, offered: map[string]string{}, threads: map[string]*thread.Thread{},
+		Options: o, offered: map[string]string{}, judged: map[string]string{}, worded: map[string]bool{}, lapsed: map[string]int64{}, threads: map[string]*thread.Thread{},
 		broken: map[string]bool{}, said: map[string]bool{}, running: map[string]bool{}, away: map[string]string{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
 		decisions: decision.NewState(decision.PolicyOf(o.Config)),
+	}
+	if d.fault == nil {
+		d.fault = func(string) error { return nil }
 	}
 	if err := d.open(); err != nil {
 		return err
@@ -259,6 +271,9 @@ func (d *Dispatcher) behind(name string, off int64) bool {
 
 func (d *Dispatcher) tick(now time.Time) error {
 	d.callBack()
+	if err := d.lapse(now); err != nil {
+		return err
+	}
 	var ins []thread.Input
 	for _, t := range d.threads {
 		if d.expired(t, now) {

@@ -39,6 +39,8 @@ type bench struct {
 	runs   atomic.Int64
 	say    strings.Builder
 	shadow bool
+
+	mention bool // the events to come mention us
 }
 
 func newBench(t *testing.T) *bench {
@@ -64,7 +66,7 @@ func (b *bench) add(id, sender, root, class, text string) {
 	e := event.Classified{Event: event.Event{
 		Seq: &seq, Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id, CreateTime: "2026-11-21T10:00:00Z",
 		MsgType: "text", Content: text, Sender: event.Sender{ID: sender, Type: "user"}, Mentions: []string{},
-	}, Classification: class, IsQuestion: class == event.Actionable}
+	}, Classification: class, IsQuestion: class == event.Actionable, IsBotMention: b.mention}
 	if flat, ok := strings.CutPrefix(root, "~"); ok { // as tri-thread says it
 		root, e.ThreadInferred = flat, "same-person"
 	}

@@ -51,14 +51,27 @@ func (d *Dispatcher) offer(t *thread.Thread) decision.Record {
 
 func (d *Dispatcher) putOffer(t *thread.Thread) error {
 	r := d.offer(t)
-	if d.Shadow || d.offered[t.Key] == offerID(&r) {
+	if d.Shadow {
 		return nil
 	}
-	if _, err := decision.Append(d.Home, r); err != nil {
+	if d.offered[t.Key] == offerID(&r) {
+		// It stands; where a dispatcher was killed behind it, its yes may be due.
+		if st := d.decisions.Standing(t.Key); st != nil && st.Open(d.Now()) && offerID(st.Offer) == offerID(&r) {
+			return d.auto(t, st.Offer)
+		}
+		return nil
+	}
+	r.At = stamp(d.Now())
+	r, err := decision.Append(d.Home, r)
+	if err != nil {
 		return err
 	}
 	d.offered[t.Key] = offerID(&r)
-	return nil
+	delete(d.worded, t.Key)
+	if err := d.fault("offer"); err != nil {
+		return err
+	}
+	return d.auto(t, &r)
 }
 
 // retire withdraws an offer that the thread no longer stands behind. One that is
@@ -75,7 +88,7 @@ func (d *Dispatcher) retire(t *thread.Thread) error {
 	if t.PostedMessageID != nil {
 		return nil
 	}
-	r := decision.Record{Kind: decision.Withdraw, By: "tri-dispatch", Via: "code", Key: t.Key, Note: t.StatusHistory[len(t.StatusHistory)-1].Why}
+	r := decision.Record{Kind: decision.Withdraw, By: "tri-dispatch", Via: "code", At: stamp(d.Now()), Key: t.Key, Note: t.StatusHistory[len(t.StatusHistory)-1].Why}
 	if _, err := fmt.Sscan(id, &r.Cycle, &r.DraftSHA256); err != nil {
 		return fmt.Errorf("withdraw offer %q: %w", id, err)
 	}

@@ -325,6 +325,7 @@ func (d *Dispatcher) decide(b []byte, apply bool) error {
 			"somebody has changed the log of decisions: put its last good copy back")
 	}
 	counts, why := d.decisions.Add(r)
+	d.worded[r.Key] = r.Kind != decision.Offer || !counts && d.worded[r.Key]
 	if !counts {
 		d.Say("decision %d (%s by %q) does not count: %s", r.N, r.Kind, r.By, why)
 		return nil

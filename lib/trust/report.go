@@ -145,6 +145,17 @@ func (b *Book) count(r *Report, d *Draft, now time.Time) {
 	}
 }
 
+// Earned says in a sentence what the gate rests on.
+func (r *Report) Earned() string {
+	judged, wrong, canaries := 0, 0, estimate.Share{}
+	for _, w := range r.Weeks {
+		judged, wrong = judged+w.Judged, wrong+w.Wrong
+		canaries.Hits, canaries.N = canaries.Hits+w.Canaries.Hits, canaries.N+w.Canaries.N
+	}
+	return fmt.Sprintf("in four weeks %d of %d drafts that passed were wrong, %d of %d canaries passed; of %d that touch production none was wrong",
+		wrong, judged, canaries.Hits, canaries.N, r.Production.N)
+}
+
 // missing says what keeps the gate closed.
 func (r *Report) missing() []string {
 	out := []string{}
