@@ -174,6 +174,7 @@ type Event struct {
 // facts is what the memory needs of a message.
 type facts struct {
 	room, who, thread uint64
+	root              uint64    // the thread that it begins, if any
 	to                [4]uint64 // whom it speaks to
 	nto               int
 	maybe             [2]uint64 // who may be meant by its first words

@@ -2,6 +2,7 @@ package classify
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -21,6 +22,7 @@ func (c *cutter) dense() {
 	}
 	run := c.b[from:c.i]
 	atEnd := c.i == len(c.b) || c.b[c.i] >= utf8.RuneSelf || classes[c.b[c.i]] != letter
+	closed := c.closed()
 	covered, told, name := 0, 0, 0
 	before := rune(0)
 	for i := 0; i < len(run); {
@@ -37,7 +39,7 @@ func (c *cutter) dense() {
 			}
 			rest := run[i+len(p.text):]
 			c.scripts.votes(p.langs)
-			told = c.ask(p, i, told, atEnd && i >= covered && c.lex.trails(rest))
+			told = c.ask(p, i, told, atEnd && i >= covered && (closed || p.kinds&more == 0) && c.lex.trails(rest))
 			if i >= covered {
 				c.push(unknown, p.kinds)
 				covered, name = i+len(p.text), 0
@@ -53,6 +55,19 @@ func (c *cutter) dense() {
 		}
 		i += n
 	}
+}
+
+// closed reports whether the sentence goes no further, in Latin letters or with
+// what it quotes: a particle that also joins, as の does, asks only then.
+func (c *cutter) closed() bool {
+	r, n := utf8.DecodeRune(bytes.TrimLeft(c.b[c.i:], " \t\u3000"))
+	switch {
+	case n == 0:
+		return true
+	case r < utf8.RuneSelf:
+		return classes[r] != letter && !bytes.ContainsRune([]byte("([<@#\"'`"), r)
+	}
+	return !strings.ContainsRune("「『（【〈《“‘", r)
 }
 
 // stands reports whether run begins with the phrase, as a word: nothing behind it

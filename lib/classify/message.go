@@ -144,10 +144,10 @@ func (m *message) facts(seed maphash.Seed, buf []byte, f *facts) []byte {
 	root := m.thread
 	f.threaded, f.inferred = len(root) > 0, m.inferred
 	f.reply = f.threaded && !bytes.Equal(root, m.id)
-	if !f.threaded {
-		root = m.id
+	f.root = pair(^f.room, maphash.Bytes(seed, m.id))
+	if f.thread = f.root; f.reply {
+		f.thread = pair(^f.room, maphash.Bytes(seed, root))
 	}
-	f.thread = pair(^f.room, maphash.Bytes(seed, root))
 	return buf
 }
 

@@ -26,8 +26,8 @@ type turn struct {
 	to         [len(facts{}.to)]int32 // whom it speaks to, of those who have spoken
 	nto        int
 	th         thread
-	inThread   bool  // th is live
-	byPlatform bool  // and the platform's own
+	inThread   bool  // th is live and the platform's own,
+	byPlatform bool  // in a room where it means so
 	target     int32 // one being helped whom it speaks to,
 	named      bool  // by name
 
@@ -49,6 +49,7 @@ func (f *fold) see(e *Event, weighed bool) stand {
 		t.inThread = t.inThread && t.th.live(e.time)
 	}
 	t.inflight = t.inThread
+	t.inThread = t.inThread && !e.inferred // a guess, made of what the rules know as well
 	if t.v.mute {
 		return t.stand
 	}
@@ -82,7 +83,7 @@ func (t *turn) enter() {
 	default:
 		r.roots++
 	}
-	t.byPlatform = t.inThread && !e.inferred && r.roots == 0
+	t.byPlatform = t.inThread && r.roots == 0
 	t.me = t.person(e.who)
 	t.p = &t.persons[t.me]
 	p := t.p
@@ -226,12 +227,20 @@ func (t *turn) opens() {
 	p.asking, p.opened, p.last, p.toRoom = true, at, at, t.nto == 0
 	p.unsure, p.mild = false, t.asks && !t.v.first && !t.v.problem && !(t.v.phrase && t.nto == 0 && t.v.mark)
 	p.noted, p.thanked, p.remarks, p.told = 0, 0, 0, 0
-	th, ok := t.threads[t.e.thread]
-	if !ok || !th.live(at) {
+	t.begins(t.e.thread)
+	if t.e.inferred && t.e.reply {
+		t.begins(t.e.root) // the platform's thread, should people answer in one
+	}
+}
+
+// begins notes that a thread is of somebody who needs help.
+func (t *turn) begins(key uint64) {
+	th, ok := t.threads[key]
+	if !ok || !th.live(t.e.time) {
 		th.opener = t.me
 	}
-	th.opened, th.settled = at, 0
-	t.threads[t.e.thread] = th
+	th.opened, th.settled = t.e.time, 0
+	t.threads[key] = th
 }
 
 // settles notes that somebody has what they need, or took note of an answer.
@@ -247,7 +256,7 @@ func (t *turn) settles() {
 		return
 	}
 	p.thanked = at
-	if t.inThread && t.th.opener == t.me {
+	if t.inflight && t.th.opener == t.me {
 		t.th.settled = at
 		t.threads[t.e.thread] = t.th
 	}

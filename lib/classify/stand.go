@@ -55,7 +55,7 @@ func (t *turn) thank(why uint16, sure int) {
 }
 
 // outsider reports whether the thread is of somebody who is not in the team.
-func (t *turn) outsider() bool { return t.inThread && !t.persons[t.th.opener].member }
+func (t *turn) outsider() bool { return t.inflight && !t.persons[t.th.opener].member }
 
 // placeAck tells "yes" as an answer from "yes" as an acknowledgement.
 func (t *turn) placeAck() {

@@ -38,7 +38,8 @@ const worthwhile = -70
 // weigh has the last word on most of what the rules placed: the rules tell who is
 // being helped and by whom, and how that is to be weighed against what else holds
 // is fitted on labelled rooms. Platforms' own threads have not been labelled, and
-// what is no statement or question is for the rules alone.
+// what is no statement or question is for the rules alone. Threads that tri-thread
+// guessed count as none: as signs of their own they added nothing on rooms left out.
 func (t *turn) weigh(s signs) {
 	if t.settled() {
 		return
@@ -56,11 +57,26 @@ func (t *turn) weigh(s signs) {
 	t.sure = confident(points)
 }
 
+// tellsOnly reports whether the message tells something of no problem, unasked, in
+// a room where nobody has asked yet, or hours after its writer did. Where people
+// help strangers that is rare, and may be worth reading; where a team talks it is
+// what most is.
+func (t *turn) tellsOnly() bool {
+	const over = 3 * 60 * 60 // seconds
+	v, p := t.v, t.p
+	if t.asks || v.problem || t.own || p.wanted {
+		return false
+	}
+	return p.opened == 0 && t.r.asker == nobody || p.opened != 0 && t.e.time-p.opened > over
+}
+
 // settled reports whether the rules alone decide.
 func (t *turn) settled() bool {
 	v, p := t.v, t.p
 	switch {
-	case t.ack, v.mention, v.chatter, v.helper, t.e.threaded, t.why == whyAnnounces:
+	case t.ack, v.mention, v.chatter, v.helper, t.e.threaded && !t.e.inferred, t.r.threaded(), t.why == whyAnnounces:
+		return true
+	case !t.wanted && t.tellsOnly():
 		return true
 	case t.asks:
 		return t.wanted && v.phrase && t.nto == 0 && !v.second // it asks the room

@@ -94,22 +94,30 @@ func (f figures) print(out io.Writer, name string) {
 	fmt.Fprintf(out, "  %5.1f (%4.1f-%4.1f) of %4d  %5.1f%%\n", 100*miss, 100*low, 100*high, dropped, 100*called)
 }
 
-// filterPart runs three filters over every room: ours, ours told who the helpers
-// are, and the document's bare table of rules.
+// The filters that run over every room.
+const (
+	asShipped    = iota
+	behindThread // with the guesses of tri-thread, as tri-supervise runs it
+	withHelpers  // told who the helpers are
+	bare         // the document's bare table of rules
+	filters
+)
+
+// filterPart runs every filter over every room.
 func filterPart(out io.Writer, in inputs) error {
 	rooms, err := labelledRooms(filepath.Join(in.data, "labels"))
 	if err != nil {
 		return err
 	}
-	sets := []struct {
+	sets := [filters]struct {
 		name string
 		all  map[string][]said // by half
 		each map[string][]said // by room and half
-	}{{name: "no list of helpers"}, {name: "helpers listed where known"}, {name: "the document's bare rules"}}
+	}{{name: "no list of helpers"}, {name: "the same behind tri-thread"}, {name: "helpers listed where known"}, {name: "the document's bare rules"}}
 	for i := range sets {
 		sets[i].all, sets[i].each = map[string][]said{}, map[string][]said{}
 	}
-	texts := map[string][3]map[string]said{}
+	texts := map[string][filters]map[string]said{}
 	for _, r := range rooms {
 		if _, done := texts[r.name]; !done {
 			if texts[r.name], err = judgements(in, r.name); err != nil {
@@ -142,17 +150,17 @@ func filterPart(out io.Writer, in inputs) error {
 		return err
 	}
 	if *mistaken {
-		nameMistakes(out, sets[0].all["tuned"])
+		nameMistakes(out, sets[asShipped].all["tuned"])
 	}
 	if *plotFile == "" {
 		return nil
 	}
 	lines := []curve{
-		{"untouched half", sweep(sets[0].all["untouched"])}, {"tuned half", sweep(sets[0].all["tuned"])},
+		{"untouched half", sweep(sets[asShipped].all["untouched"])}, {"tuned half", sweep(sets[asShipped].all["tuned"])},
 	}
-	bare := measure(sets[2].all["untouched"])
-	at := measure(sets[0].all["untouched"])
-	return os.WriteFile(*plotFile, []byte(drawPlot(lines, []mark{{"as shipped", pointOf(at), true}, {"the document's bare rules", pointOf(bare), false}})), 0o644)
+	table := measure(sets[bare].all["untouched"])
+	at := measure(sets[asShipped].all["untouched"])
+	return os.WriteFile(*plotFile, []byte(drawPlot(lines, []mark{{"as shipped", pointOf(at), true}, {"the document's bare rules", pointOf(table), false}})), 0o644)
 }
 
 // printAgreement compares the first reading with the second of the same reader
@@ -175,8 +183,8 @@ func printAgreement(out io.Writer, data string, rooms []room) error {
 	return nil
 }
 
-// judgements runs the three filters over one room.
-func judgements(in inputs, name string) (all [3]map[string]said, err error) {
+// judgements runs the filters over one room.
+func judgements(in inputs, name string) (all [filters]map[string]said, err error) {
 	messages, err := loadRoom(in.chat, name)
 	if err != nil {
 		return all, err
@@ -185,8 +193,15 @@ func judgements(in inputs, name string) (all [3]map[string]said, err error) {
 	if err != nil {
 		return all, err
 	}
-	for i, list := range [][]string{nil, helpers} {
-		byID, err := classified(messages, list)
+	threaded, err := inThreads(messages)
+	if err != nil {
+		return all, fmt.Errorf("%s: %w", name, err)
+	}
+	for i, run := range [...]struct {
+		messages []byte
+		helpers  []string
+	}{asShipped: {messages, nil}, behindThread: {threaded, nil}, withHelpers: {messages, helpers}} {
+		byID, err := classified(run.messages, run.helpers)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", name, err)
 		}
@@ -194,10 +209,10 @@ func judgements(in inputs, name string) (all [3]map[string]said, err error) {
 		for id, e := range byID {
 			all[i][id] = said{question: e.IsQuestion, ack: e.IsAckOrEmoji, actionable: e.Classification == event.Actionable, score: score(e)}
 		}
-		if i == 0 {
-			all[2] = map[string]said{}
+		if i == asShipped {
+			all[bare] = map[string]said{}
 			for id, e := range byID {
-				all[2][id] = bareRules(e.Content)
+				all[bare][id] = bareRules(e.Content)
 			}
 		}
 	}

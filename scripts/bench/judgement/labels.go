@@ -16,6 +16,7 @@ import (
 
 	"tri/lib/classify"
 	"tri/lib/config"
+	"tri/lib/conversation"
 	"tri/lib/event"
 	"tri/lib/stream"
 	"tri/lib/thread"
@@ -173,6 +174,13 @@ func loadRoom(chat, name string) ([]byte, error) {
 		out = append(append(out, bare...), '\n')
 	}
 	return out, nil
+}
+
+// inThreads gives the messages of a room the threads that tri-thread guesses.
+func inThreads(messages []byte) ([]byte, error) {
+	var out bytes.Buffer
+	_, err := stream.Run(context.Background(), stream.Input{Stdin: bytes.NewReader(messages), After: -1}, stream.Output{Stdout: &out}, conversation.Stage())
+	return out.Bytes(), err
 }
 
 // classified runs the filter over a whole room, in order, so that it remembers
