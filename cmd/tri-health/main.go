@@ -4,6 +4,7 @@ package main
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,21 +24,30 @@ programs run, how far each is behind, and what waits for a person. With names of
 platforms it looks at those alone: token, scopes, membership of each chat, clock.
 Changes nothing. The status is 1 when something failed.
 
+With --watch it stays, and prints a line for each thing that is not as it was.
+
   tri-health
   tri-health slack
+  tri-health --watch
   tri-health --json | jq -r 'select(.status == "fail") | .message'`,
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "look at `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
 		&cli.BoolFlag{Name: "json", Usage: "write a record for each check"},
+		cli.OptionalFlag("watch", "look every 5 s, or so many (`[=SECONDS]`), until told to stop, and write what changes", "5"),
 	},
+	Stays: true,
 	Run: func(c *cli.Call) error {
 		for _, name := range c.Args {
 			if !slices.Contains(sources.Names(), name) {
 				return cli.Usagef("no chat platform is called %q: there are %s", name, strings.Join(sources.Names(), ", "))
 			}
 		}
-		checks := health.Run(c.Context, health.Options{Dir: c.String("home"), Config: c.String("config"), Platforms: c.Args, Now: time.Now})
+		o := health.Options{Dir: c.String("home"), Config: c.String("config"), Platforms: c.Args, Now: time.Now}
+		if c.IsSet("watch") {
+			return watch(c, o)
+		}
+		checks := health.Run(c.Context, o)
 		write := health.Print
 		if c.Bool("json") {
 			write = health.WriteJSON
@@ -45,9 +55,24 @@ Changes nothing. The status is 1 when something failed.
 		if err := write(c.Out, checks); err != nil {
 			return err
 		}
-		if health.Worst(checks) == health.Fail {
+		if health.Worst(checks) == health.Fail || c.Context.Err() != nil {
 			return cli.Quiet
 		}
 		return nil
 	},
+}
+
+func watch(c *cli.Call, o health.Options) error {
+	every, err := strconv.ParseFloat(c.Optional("watch"), 64)
+	switch {
+	case err != nil || !(every >= 1 && every <= 60):
+		return cli.Usagef("--watch=%s: should be 1 to 60 seconds", c.Optional("watch"))
+	case len(c.Args) > 0:
+		return cli.Usagef("--watch looks at everything: name no platform")
+	}
+	write := health.News.Print
+	if c.Bool("json") {
+		write = health.News.WriteJSON
+	}
+	return health.Watch(c.Context, o, time.Duration(every*float64(time.Second)), func(n health.News) error { return write(n, c.Out) })
 }

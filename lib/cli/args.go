@@ -94,8 +94,10 @@ func takesValue(flags []Flag, arg string) bool {
 		return false
 	}
 	for _, f := range flags {
-		if _, isBool := f.(*cli.BoolFlag); slices.Contains(f.Names(), name) {
-			return !isBool
+		if slices.Contains(f.Names(), name) {
+			_, isBool := f.(*cli.BoolFlag)
+			_, isOptional := f.(*optionalFlag)
+			return !isBool && !isOptional
 		}
 	}
 	return false

@@ -155,3 +155,23 @@ func TestMessagesSteerNoTerminal(t *testing.T) {
 		t.Errorf("%q, want %q", errw.String(), want)
 	}
 }
+
+func TestOptionalFlag(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{
+		{"", "[]"},
+		{"--watch", "5[]"},
+		{"a --watch b", "5[a b]"},
+		{"--watch=2 a", "2[a]"},
+		{"a --watch=", "[a]"},
+	} {
+		got := ""
+		p := Program{Name: "tri-x", Flags: []Flag{OptionalFlag("watch", "look every `[=SECONDS]`", "5")}, Run: func(c *Call) error {
+			got = c.Optional("watch") + fmt.Sprint(c.Args)
+			return nil
+		}}
+		var out, errw strings.Builder
+		if status := Run(p, append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw); status != 0 || got != tt.want {
+			t.Errorf("%q: status %d, got %q, want %q (%s)", tt.line, status, got, tt.want, errw.String())
+		}
+	}
+}

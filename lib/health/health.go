@@ -53,41 +53,73 @@ type examination struct {
 	Options
 	home   *disk.Home
 	config *config.Config
+	memory *memory
 	checks []Check
 }
 
 // Run looks at everything, and goes on whatever it finds.
 func Run(ctx context.Context, o Options) []Check {
-	if o.Dir == "" {
-		o.Dir = disk.DefaultDir()
-	}
-	x := &examination{Options: o}
+	x := o.examination(newMemory())
 	if len(o.Platforms) > 0 {
 		if x.readConfig(); x.config != nil {
 			x.chats(ctx)
 		}
 		return x.checks
 	}
+	defer x.memory.close()
+	x.open()
+	x.rare(ctx)
+	x.often()
+	return x.checks
+}
+
+func (o Options) examination(m *memory) *examination {
+	if o.Dir == "" {
+		o.Dir = disk.DefaultDir()
+	}
+	m.looks++
+	return &examination{Options: o, memory: m}
+}
+
+// open opens what there is to look at; the memory keeps it.
+func (x *examination) open() {
 	x.clock()
 	x.readConfig()
-	x.openHome()
-	if x.home != nil {
-		defer x.home.Close()
+	if x.openHome(); x.home != nil {
+		x.memory.keep(x)
 	}
+}
+
+// rare looks at what changes seldom or is dear to ask: programs, platforms, whole
+// logs.
+func (x *examination) rare(ctx context.Context) {
 	if x.config != nil {
 		x.people()
 		x.codebases(ctx)
 		x.agents(ctx)
 		x.chats(ctx)
+		x.boxes()
 	}
 	if x.home != nil {
 		x.logs()
-		x.alive()
-		x.lag()
 		x.threads()
-		x.posts()
+		x.escalations()
+		x.spend()
+		x.canaries()
+		x.trusted()
+		x.signals()
 	}
-	return x.checks
+}
+
+// often looks at what moves, and might not: who runs, and how far each is behind.
+func (x *examination) often() {
+	if x.home == nil {
+		return
+	}
+	x.alive()
+	x.lag()
+	x.replies()
+	x.posts()
 }
 
 func (x *examination) ok(name, format string, args ...any) {

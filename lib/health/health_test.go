@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/config"
 	"tri/lib/decision"
 	"tri/lib/disk"
 	"tri/lib/outbox"
@@ -190,21 +191,45 @@ func TestMattermost(t *testing.T) {
 	}
 }
 
+// piped is a team that has nothing but a local chat.
+const piped = "chat: {local: {dir: .}}\nteam: {approvers: [ana]}\n"
+
+func (p *place) stages() []config.Stage {
+	p.t.Helper()
+	cfg, err := config.ForHome(p.home.Dir(), "")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return cfg.Stages(p.home.Dir())
+}
+
+func (p *place) hold(lock string) {
+	p.t.Helper()
+	l, err := p.home.TryLock(lock)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { l.Unlock() })
+}
+
 func TestLiveness(t *testing.T) {
-	p := newPlace(t, "")
-	want(t, p.look(), "tri-dispatch", Warn, "does not run")
-	for _, s := range stages {
-		lock, err := p.home.TryLock(s.lock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer lock.Unlock()
-	}
+	p := newPlace(t, piped)
 	checks := p.look()
-	pid := fmt.Sprintf("process %d", os.Getpid())
-	for _, s := range stages[1:] {
-		want(t, checks, s.name, OK, pid)
+	want(t, checks, "tri-dispatch", Warn, "does not run")
+	want(t, checks, "tri-supervise", Warn, "nothing runs")
+	p.hold("locks/dispatch")
+	want(t, p.look(), "tri-supervise", Warn, "nobody starts again")
+	for _, s := range p.stages() {
+		if s.Name != "dispatch" {
+			p.hold(s.Lock)
+		}
 	}
+	checks = p.look()
+	pid := fmt.Sprintf("process %d", os.Getpid())
+	for _, s := range p.stages()[1:] {
+		want(t, checks, title(s), OK, pid)
+	}
+	want(t, checks, "tri-supervise", OK, "by itself")
 	want(t, checks, "tri-watch", Warn, "no heartbeat")
 	for _, tt := range []struct{ beat, status, message string }{
 		{`{"beat_at":"2026-03-02T11:59:55Z","connected_since":"2026-03-02T11:00:00Z","source":"local","last_event_at":"2026-03-02T11:58:00Z"}`, OK, "connected to local, last event 2 min ago"},
@@ -220,9 +245,9 @@ func TestLiveness(t *testing.T) {
 
 // TestLookingTakesNoLock: a stage that starts while we look is not turned away.
 func TestLookingTakesNoLock(t *testing.T) {
-	p := newPlace(t, "")
-	for _, s := range stages {
-		lock, err := p.home.TryLock(s.lock)
+	p := newPlace(t, piped)
+	for _, s := range p.stages() {
+		lock, err := p.home.TryLock(s.Lock)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,10 +7,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/config"
 	"tri/lib/disk"
 	"tri/lib/ndjson"
 	"tri/lib/stream"
@@ -21,6 +24,12 @@ import (
 const (
 	late  = 10 * time.Second
 	stuck = 5 * time.Minute
+)
+
+// The same for who looks again and again and need not believe any clock of a chat.
+const (
+	stalled = 20 * time.Second // without a move while something waits
+	slow    = time.Minute      // of waiting, though it moves
 )
 
 // lag says how far the classifier is behind the log of events, or behind tri-thread
@@ -48,7 +57,7 @@ func (x *examination) lag() {
 	if !x.home.Exists(classifiedName) {
 		return // the stages are joined by a pipe
 	}
-	if x.home.Exists(threadedName) {
+	if x.threading() {
 		threaded, err := x.reach(events, threadedName)
 		if err != nil {
 			x.failed("lag tri-thread", "put the old log back, or move all made from it away and begin anew", err)
@@ -69,6 +78,64 @@ func (x *examination) lag() {
 		return
 	}
 	x.behind("lag tri-dispatch", events, dispatched, classified)
+	x.unread()
+}
+
+// threading reports whether tri-thread stands between the log and the classifier.
+func (x *examination) threading() bool {
+	return x.home.Exists(threadedName) && slices.ContainsFunc(x.stages(), func(s config.Stage) bool { return s.Name == "thread" })
+}
+
+// unread says how far the dispatcher is behind the logs of decisions and replies,
+// while it runs.
+func (x *examination) unread() {
+	if _, held, err := x.holder("locks/dispatch"); err != nil || !held {
+		return
+	}
+	mark, err := x.mark()
+	if err != nil {
+		return // the events' row says so
+	}
+	for _, log := range []struct {
+		name string
+		at   int64
+	}{{"decisions.ndjson", mark.Decisions}, {"replies.ndjson", mark.Replies}} {
+		info, err := x.home.Root().Stat(log.name)
+		if err != nil {
+			continue
+		}
+		name := "lag tri-dispatch " + strings.TrimSuffix(log.name, ".ndjson")
+		waits, still := x.memory.of(name).see(log.at, info.Size(), x.Now())
+		if log.at >= info.Size() {
+			waits, still = 0, 0
+		} else if x.memory.looks == 1 {
+			waits = x.Now().Sub(info.ModTime())
+			still = waits
+		}
+		x.waits(name, size(max(0, info.Size()-log.at))+" behind", waits, still)
+	}
+}
+
+// marked is dispatch.json: how far the dispatcher has come.
+type marked struct {
+	Seq       int64 `json:"seq"`
+	Decisions int64 `json:"decisions"`
+	Replies   int64 `json:"replies"`
+}
+
+func (x *examination) mark() (marked, error) {
+	mark := marked{Seq: -1}
+	text, err := x.home.ReadFile(markName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return mark, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &mark)
+	}
+	if err != nil {
+		return mark, fmt.Errorf("read %s: %w", markName, err)
+	}
+	return mark, nil
 }
 
 // reach is how far into the events a log made from them has come.
@@ -82,18 +149,9 @@ func (x *examination) reach(events *os.File, name string) (int64, error) {
 
 // dispatched is how far the dispatcher's low-water mark has come.
 func (x *examination) dispatched(events *os.File) (int64, error) {
-	text, err := x.home.ReadFile(markName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
+	mark, err := x.mark()
 	if err != nil {
 		return 0, err
-	}
-	mark := struct {
-		Seq int64 `json:"seq"`
-	}{-1}
-	if err := json.Unmarshal(text, &mark); err != nil {
-		return 0, fmt.Errorf("read %s: %w", markName, err)
 	}
 	return after(events, mark.Seq)
 }
@@ -127,27 +185,49 @@ func lineAt(f *os.File, off int64) ([]byte, error) {
 }
 
 // behind says how far a stage that has come to at lags behind what stands until
-// end.
+// end. Who looked before knows how long the first of it has waited here, and
+// whether the stage moves at all; others go by when it was said.
 func (x *examination) behind(name string, events *os.File, at, end int64) {
+	waits, still := x.memory.of(name).see(at, end, x.Now())
 	if at >= end {
 		x.ok(name, "none")
 		return
 	}
-	waits := time.Duration(0)
+	if x.memory.looks > 1 {
+		x.waits(name, fmt.Sprintf("%s behind", size(end-at)), waits, still)
+		return
+	}
 	if line, err := lineAt(events, at); err == nil {
-		if t, err := time.Parse(time.RFC3339, gjson.GetBytes(line, "create_time").String()); err == nil {
-			waits = x.Now().Sub(t)
-		}
+		waits = x.Now().Sub(instant(gjson.GetBytes(line, "create_time").String()))
 	}
 	message := fmt.Sprintf("%s behind, the first message of %s ago", size(end-at), ago(waits))
 	switch {
 	case waits > stuck:
-		x.fail(name, "see that it runs, and what it says", "%s", message)
+		x.fail(name, x.mend(name), "%s", message)
 	case waits > late:
-		x.warn(name, "see that it runs, and what it says", "%s", message)
+		x.warn(name, x.mend(name), "%s", message)
 	default:
 		x.ok(name, "%s", message)
 	}
+}
+
+// waits says how something is for whose oldest piece the stage has not come since
+// waits ago, and which has not moved since still ago.
+func (x *examination) waits(name, message string, waits, still time.Duration) {
+	switch {
+	case min(waits, still) >= stalled:
+		x.fail(name, x.mend(name), "stalled: has not moved for %s, %s", ago(min(waits, still)), message)
+	case waits >= slow:
+		x.warn(name, "it works, and more comes than it can take: see what else this machine does", "falls behind: %s, the first has waited for %s", message, ago(waits))
+	default:
+		x.ok(name, "%s", message)
+	}
+}
+
+// mend is what to do about a stage that does not move.
+func (x *examination) mend(name string) string {
+	stage := strings.TrimPrefix(strings.Fields(strings.TrimPrefix(name, "lag "))[0], "tri-")
+	return fmt.Sprintf("tri-supervise restart %s, or start it where nobody does; %s says why", stage, x.home.Path("logs/"+stage+".log"))
 }
 
 // logs looks at what the logs themselves can tell.

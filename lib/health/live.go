@@ -1,59 +1,29 @@
 package health
 
 import (
-	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"net"
+	"net/http"
 	"os"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"tri/lib/disk"
+	"tri/lib/config"
 	"tri/lib/sysexit"
 )
 
 // The files of a home that this room looks at, each owned by the stage that it
 // names.
 const (
-	eventsName     = "events.ndjson"
-	threadedName   = "events-threaded.ndjson" // where tri-thread runs at all
-	classifiedName = "events-classified.ndjson"
+	eventsName     = config.EventsName
+	threadedName   = config.ThreadedName // where tri-thread runs at all
+	classifiedName = config.ClassifiedName
 	beatName       = "watch.json"
 	markName       = "dispatch.json"
 )
-
-// stages are the programs that run for as long as a team does, with the lock that
-// each holds while it lives.
-var stages = []struct{ name, lock, start string }{
-	{"tri-watch", "locks/watch", "tri-watch mattermost, or local DIR"},
-	{"tri-thread", "." + threadedName + ".lock", "tri-thread --follow --out events-threaded.ndjson events.ndjson"},
-	{"tri-classify", "." + classifiedName + ".lock", "tri-classify --follow --out events-classified.ndjson events.ndjson"},
-	{"tri-dispatch", "locks/dispatch", "tri-dispatch events-classified.ndjson"},
-	{"tri-reply", "locks/reply", "tri-reply"},
-}
-
-// alive says which stages run: who holds a lock lives, the kernel knows no other
-// state. A stage may be meant not to run, so its absence is no failure.
-func (x *examination) alive() {
-	for _, s := range stages {
-		pid, held, err := x.holder(s.lock)
-		switch {
-		case err != nil:
-			x.failed(s.name, "", err)
-		case !held && s.name == "tri-thread" && !x.home.Exists(threadedName): // platforms with threads need none
-		case !held:
-			x.warn(s.name, s.start, "does not run")
-		case s.name == "tri-watch":
-			x.watching(pid)
-		default:
-			x.ok(s.name, "runs, process %d", pid)
-		}
-	}
-}
 
 // beat is what tri-watch writes of itself.
 type beat struct {
@@ -66,7 +36,7 @@ type beat struct {
 }
 
 // silent is how long a heartbeat may be old: it comes every 10 s.
-const silent = 45 * time.Second
+const silent = 35 * time.Second
 
 func (x *examination) watching(pid int) {
 	var b beat
@@ -89,64 +59,10 @@ func (x *examination) watching(pid int) {
 				last = "last event " + ago(x.Now().Sub(at)) + " ago"
 			}
 		}
-		x.ok("tri-watch", "runs, process %d, connected to %s, %s", pid, b.Source, last)
-	}
-}
-
-// holder says which process holds a lock. It reads the kernel's table instead of
-// trying the lock, which could make a stage that just starts believe that another
-// one runs.
-func (x *examination) holder(lock string) (pid int, held bool, err error) {
-	info, err := x.home.Root().Stat(lock)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, false, nil
-	}
-	if err != nil {
-		return 0, false, fmt.Errorf("look at lock: %w", err)
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, false, fmt.Errorf("look at lock %q: no inode", lock)
-	}
-	f, err := os.Open("/proc/locks")
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, x.probe(lock), nil
-	}
-	if err != nil {
-		return 0, false, fmt.Errorf("look at locks: %w", err)
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if pid, ok := flockOn(lines.Text(), st.Ino); ok {
-			return pid, true, nil
+		if !x.deaf(&b) {
+			x.ok("tri-watch", "runs, process %d, connected to %s, %s", pid, b.Source, last)
 		}
 	}
-	return 0, false, nil
-}
-
-// flockOn reads a line of /proc/locks (proc(5)) such as
-// "1: FLOCK  ADVISORY  WRITE 708 08:02:1048580 0 EOF". Devices are not compared:
-// overlay and btrfs tell another one there than stat does.
-func flockOn(line string, inode uint64) (pid int, ok bool) {
-	f := strings.Fields(line)
-	if len(f) < 6 || f[1] != "FLOCK" {
-		return 0, false
-	}
-	parts := strings.Split(f[5], ":")
-	if parts[len(parts)-1] != strconv.FormatUint(inode, 10) {
-		return 0, false
-	}
-	pid, err := strconv.Atoi(f[4])
-	return pid, err == nil
-}
-
-// probe tries a lock, where there is no table to read.
-func (x *examination) probe(lock string) (held bool) {
-	l, err := x.home.TryLock(lock)
-	if err != nil {
-		return errors.Is(err, disk.ErrLocked)
-	}
-	return l.Unlock() != nil
 }
 
 func ago(d time.Duration) string {
@@ -162,3 +78,69 @@ func ago(d time.Duration) string {
 }
 
 var errCut = sysexit.With(sysexit.Data, errors.New("the log was cut or replaced"))
+
+// deaf looks for what the heart does not tell: a room of the local chat that was
+// written to, and no event that came of it.
+func (x *examination) deaf(b *beat) bool {
+	if x.config == nil || x.config.Chat.Local.Dir == "" {
+		return false
+	}
+	rooms, err := os.ReadDir(x.config.Chat.Local.Dir)
+	if err != nil {
+		return false // its own row says so
+	}
+	heard := instant(b.StartedAt)
+	if b.LastEventAt != nil && instant(*b.LastEventAt).After(heard) {
+		heard = instant(*b.LastEventAt)
+	}
+	for _, room := range rooms {
+		info, err := room.Info()
+		if err != nil || !info.Mode().IsRegular() || strings.HasPrefix(room.Name(), ".") {
+			continue
+		}
+		if at := info.ModTime(); at.Sub(heard) > slowToHear && x.Now().Sub(at) > slowToHear {
+			x.warn("tri-watch", "look at its stderr; end it and start it again", "room %q was written to %s ago, and no event has come since", room.Name(), ago(x.Now().Sub(at)))
+			return true
+		}
+	}
+	return false
+}
+
+// slowToHear is how long a message may take from its room to the log.
+const slowToHear = 20 * time.Second
+
+// instant reads a time, and gives the beginning of all times where there is none.
+func instant(stamp string) time.Time {
+	at, err := time.Parse(time.RFC3339, stamp)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// serving asks the page, which need not let us in: any answer is one.
+func (x *examination) serving(pid int) {
+	const name = "tri-approve web"
+	cfg := x.config
+	if cfg == nil {
+		cfg = config.Default()
+	}
+	network, address := "tcp", cfg.Gate.Web.Listen
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, address = "unix", path
+	}
+	client := http.Client{
+		Timeout: patient,
+		Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Head("http://localhost/")
+	if err != nil {
+		x.fail(name, "tri-supervise restart web, or end it and start it again", "runs, process %d, and gives no answer: %v", pid, err)
+		return
+	}
+	answer.Body.Close()
+	x.ok(name, "runs, process %d, and answers at %s", pid, cfg.Gate.Web.Listen)
+}

@@ -84,6 +84,7 @@ func (x *examination) posts() {
 			x.fail("posts", fmt.Sprintf("look there, then tri-approve settle %s posted, retry or drop", e.Key), "parked: %s: %s", e.ID, e.Why)
 		}
 	}
+	x.underway(entries)
 	if parked == 0 {
 		x.ok("posts", "%d under way, none parked", len(entries))
 	}
