@@ -19,6 +19,7 @@ type reactor struct {
 	stands map[message][]string // emoji that were asked for and not taken away
 	keys   map[message]string   // of the threads
 	begun  map[string]bool      // runs that have started in this life
+	latest message              // of the last signal: what stands behind it may be missing
 }
 
 // message is one on a platform.
@@ -54,10 +55,11 @@ func (r *reactor) asked(s *signal.Signal) {
 	if s.On {
 		left = append(left, s.Emoji)
 	}
-	if r.stands[at], r.keys[at] = left, s.Key; len(left) == 0 {
-		delete(r.stands, at)
-		delete(r.keys, at)
+	if len(r.stands[r.latest]) == 0 {
+		delete(r.stands, r.latest)
+		delete(r.keys, r.latest)
 	}
+	r.stands[at], r.keys[at], r.latest = left, s.Key, at
 }
 
 // reactAtStart asks for what a life that was cut short has not come to: of open

@@ -673,6 +673,13 @@ func TestLong(t *testing.T) {
 			if can := s.Buttons[0].Name == "approve"; can != whole {
 				t.Errorf("%s: %d characters: all are shown %v, can be approved %v", platform, n, whole, can)
 			}
+			w.desk.chat.Platform, w.desk.book.chat.Platform = "local", "local" // as which act acts
+			if err := w.act(key, "ben", "✅", nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(w.words()) == 1; got != whole {
+				t.Errorf("%s: %d characters: all are shown %v, is approved %v", platform, n, whole, got)
+			}
 		}
 	}
 }
