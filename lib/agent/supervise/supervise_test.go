@@ -167,7 +167,9 @@ func TestFailures(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancelCause(context.Background())
 			defer cancel(nil)
+			begun := make(chan struct{})
 			go func() {
+				<-begun // or the clock would go on before the run looks at it
 				if tt.pass > 0 {
 					s.mu.Lock()
 					s.at = s.at.Add(tt.pass)
@@ -178,7 +180,11 @@ func TestFailures(t *testing.T) {
 					tt.end(cancel)
 				}
 			}()
-			_, err := s.wrap(tt.agent, tt.limits).Run(ctx, agent.Task{Dir: dir})
+			program := func(ctx context.Context, task agent.Task) (agent.Result, error) {
+				close(begun)
+				return tt.agent(ctx, task)
+			}
+			_, err := s.wrap(program, tt.limits).Run(ctx, agent.Task{Dir: dir})
 			st := stateOf(t, dir)
 			if err == nil || agent.FailureKind(err) != tt.kind || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("%v (%s)", err, agent.FailureKind(err))

@@ -17,7 +17,7 @@ import (
 // outlived it, is left alone.
 func Watchdog(dir string, now time.Time) (run.State, error) {
 	s, err := Load(dir)
-	if err != nil || s.EndedAt != nil || s.Status != run.Active && s.Status != run.Stalled || s.Wrapper.Alive() {
+	if err != nil || s.Over() || s.Wrapper.Alive() {
 		return s, err
 	}
 	h, err := disk.Open(dir)
@@ -32,7 +32,7 @@ func Watchdog(dir string, now time.Time) (run.State, error) {
 		return s, errors.Join(err, h.Close())
 	}
 	s, err = load(h) // under the lock nobody else writes it
-	if err == nil && s.EndedAt == nil && !s.Wrapper.Alive() {
+	if err == nil && !s.Over() && !s.Wrapper.Alive() {
 		bury(h, &s, now)
 		err = save(h, &s)
 	}
