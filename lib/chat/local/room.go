@@ -100,6 +100,9 @@ func (r *room) change(e entry, h head) (entry, error) {
 		return e, r.ignored(e.off, "message %d is deleted", h.id)
 	}
 	e.id, e.edit = h.id, true
+	if h.key != "" && strings.TrimSpace(e.text) == "" {
+		return e, errNothing // the bot deletes without a key: this one was cut short
+	}
 	if strings.TrimSpace(e.text) == "" {
 		e.text, e.deleted, m.gone = "", true, true
 	}

@@ -66,12 +66,24 @@ func (c *Sink) Deal(_ context.Context, card chat.Card) (posted chat.Posted, err 
 		s, err := c.look(f, chat.Post{ChatID: card.ChatID, Key: card.Key, Text: text})
 		if err == nil && s.proof == chat.Found {
 			posted = s.posted
+			return finish(f, s)
 		} else if err == nil {
 			posted, err = c.append(f, s, line)
 		}
 		return err
 	})
 	return posted, err
+}
+
+// finish writes the newline that a killed writer of the last line owed.
+func finish(f *os.File, s *sight) error {
+	if !s.open {
+		return nil
+	}
+	if _, err := f.WriteString("\n"); err != nil {
+		return fmt.Errorf("write to room %q: %w", s.name, err)
+	}
+	return nil
 }
 
 // Redeal implements chat.Signaler.
@@ -117,16 +129,16 @@ func (c *Sink) change(chatID, messageID, key, text string) error {
 			}
 			return nil
 		})
+		if err == nil {
+			s.open, err = unfinished(f, info.Size())
+		}
 		switch m := s.messages[of]; {
 		case err != nil:
 			return fmt.Errorf("room %q: %w", chatID, err)
 		case m == nil || m.gone || m.author != c.bot:
 			return refuse("edit %s: no message of %q in room %q", messageID, c.bot, chatID)
 		case stands == visible(text):
-			return nil
-		}
-		if s.open, err = unfinished(f, info.Size()); err != nil {
-			return fmt.Errorf("room %q: %w", chatID, err)
+			return finish(f, s)
 		}
 		_, err = c.append(f, s, line)
 		return err
