@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"tri/lib/decision"
 	"tri/lib/outbox"
@@ -142,12 +143,42 @@ func (d *Dispatcher) store(t *thread.Thread) error {
 	if err := t.Save(d.Home); err != nil {
 		return err
 	}
+	d.keep(t)
+	return nil
+}
+
+func (d *Dispatcher) keep(t *thread.Thread) {
 	if t.Status == thread.Closed {
 		delete(d.threads, t.Key)
 	} else {
 		d.threads[t.Key] = t
 	}
-	return nil
+}
+
+// atOnce is how many threads are made durable at a time: a disk syncs many at
+// about the price of one.
+const atOnce = 16
+
+// storeAll is store for the threads of a batch.
+func (d *Dispatcher) storeAll(order []string, moved map[string]*thread.Thread) error {
+	if len(order) == 1 {
+		return d.store(moved[order[0]])
+	}
+	errs := make([]error, len(order))
+	room := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i, key := range order {
+		room <- struct{}{}
+		wg.Go(func() {
+			errs[i] = moved[key].Save(d.Home)
+			<-room
+		})
+	}
+	wg.Wait()
+	for _, key := range order {
+		d.keep(moved[key])
+	}
+	return errors.Join(errs...)
 }
 
 // file saves the triage file that in makes due.
@@ -194,10 +225,8 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range order {
-		if err := d.store(moved[key]); err != nil {
-			return err
-		}
+	if err := d.storeAll(order, moved); err != nil {
+		return err
 	}
 	d.mark.Journal = size
 	d.since += len(journalled)
