@@ -64,17 +64,27 @@ func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	if err != nil {
 		return chat.Posted{}, fmt.Errorf("mattermost: card in %s: %w", card.ChatID, err)
 	}
+	return posted(made), c.mark(ctx, made.ID, card)
+}
+
+// mark sets the reactions that stand for a card's buttons. One that stands already
+// stays.
+func (c *Sink) mark(ctx context.Context, messageID string, card chat.Card) error {
 	for _, b := range card.Buttons {
 		if mark := chat.Marks[b.Name]; mark != "" {
-			if err := c.React(ctx, card.ChatID, made.ID, mark, true); err != nil {
-				return posted(made), fmt.Errorf("mattermost: card in %s: %w", card.ChatID, err)
+			if err := c.React(ctx, card.ChatID, messageID, mark, true); err != nil {
+				return fmt.Errorf("mattermost: card in %s: %w", card.ChatID, err)
 			}
 		}
 	}
-	return posted(made), nil
+	return nil
 }
 
-// Redeal implements chat.Signaler.
+// Redeal implements chat.Signaler. Reactions of buttons that are gone stay: what is
+// clicked there means nothing any more.
 func (c *Sink) Redeal(ctx context.Context, messageID string, card chat.Card) error {
-	return c.Edit(ctx, card.ChatID, messageID, card.Marked())
+	if err := c.Edit(ctx, card.ChatID, messageID, card.Marked()); err != nil {
+		return err
+	}
+	return c.mark(ctx, messageID, card)
 }

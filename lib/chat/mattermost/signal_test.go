@@ -86,6 +86,13 @@ func TestCard(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+	card.Buttons = []chat.Button{{Name: "undo", Label: "Undo"}}
+	if err := errors.Join(s.Redeal(t.Context(), got.MessageID, card), s.Redeal(t.Context(), got.MessageID, card)); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.server.Reactions(got.MessageID); n["leftwards_arrow_with_hook"] != 1 {
+		t.Errorf("%v", n)
+	}
 	card.Buttons, card.Text = nil, "Approved by ana."
 	if err := s.Redeal(t.Context(), got.MessageID, card); err != nil {
 		t.Fatal(err)
