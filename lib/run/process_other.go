@@ -8,6 +8,9 @@ import "syscall"
 // ProcessOf is the process that has a number now. Nobody tells here when it began.
 func ProcessOf(pid int) Process { return Process{PID: pid} }
 
+// Stopped is false: nobody tells here.
+func (p Process) Stopped() bool { return false }
+
 // Alive reports whether a process of this number runs.
 func (p Process) Alive() bool {
 	if p.PID <= 0 {

@@ -44,3 +44,8 @@ type State struct {
 	Doing         string       `json:"doing,omitempty"` // what the agent was seen to do last, one line
 	Usage         *draft.Usage `json:"usage,omitempty"` // so far; kept when it crashed
 }
+
+// Over reports whether the run has come to an end that is written down.
+func (s *State) Over() bool {
+	return s.Status != Active && (s.Status != Stalled || s.EndedAt != nil)
+}
