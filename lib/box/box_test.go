@@ -10,13 +10,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/agent/supervise"
 	"tri/lib/config"
 	"tri/lib/draft"
 	"tri/lib/prompt"
@@ -231,14 +234,17 @@ func TestFixAndMerge(t *testing.T) {
 	b := newBench(t)
 	before := b.tree()
 	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
-		if !task.Write || !strings.HasPrefix(task.Codebase, filepath.Join(b.dir, Folder, "trees")+"/") {
-			t.Errorf("the agent works in %q, write %t", task.Codebase, task.Write)
+		if !task.Write || slices.Contains(task.Tools, "Edit") || !strings.HasPrefix(task.Codebase, filepath.Join(b.dir, Folder, "trees")+"/") {
+			t.Errorf("the agent works in %q, write %t, tools %q", task.Codebase, task.Write, task.Tools)
 		}
 		return change(ctx, task)
 	}
 	r := b.start(Fix, "make it six")
 	if r.State.Status != run.Review || b.tree() != before || b.git("status", "--porcelain") != "" {
 		t.Fatalf("%s; the checkout:\n%s", r.State.Status, b.tree())
+	}
+	if want := []string{"Read", "Grep", "Glob", "Edit", "Write"}; !slices.Equal(r.Meta.Tools, want) {
+		t.Errorf("meta.yaml has tools %q, want %q", r.Meta.Tools, want)
 	}
 	patch := b.read(".agents/latest/changes.patch")
 	if !strings.Contains(patch, "+const MaxRetries = 6") || !strings.Contains(patch, "b/new.go") || strings.Contains(patch, ".claude") {
@@ -453,8 +459,52 @@ func TestViews(t *testing.T) {
 	if got := b.out.String(); strings.ContainsAny(got, "\x1b\x07\u202e") || !strings.Contains(got, "Read<U+001B>[2J a<U+202E>b") {
 		t.Errorf("%q", got)
 	}
-	s, late := run.State{Status: run.Active, LastHeartbeat: new("2026-01-02T03:04:05Z")}, time.Date(2026, 1, 2, 3, 14, 5, 0, time.UTC)
-	if got := (&Run{State: s}).status(late); got != "ACTIVE, no heartbeat for 10m0s" {
-		t.Error(got)
+}
+
+// TestStopped: a supervisor that somebody has stopped is said to have stalled, and
+// its state is left to it.
+func TestStopped(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("nobody tells here")
+	}
+	b := newBench(t)
+	name, _ := b.crash(Scout)
+	sleep := exec.Command("sleep", "60")
+	if err := sleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { sleep.Process.Kill(); sleep.Wait() }()
+	x := b.open()
+	err := supervise.Update(x.dir(name), func(s *run.State) {
+		s.Status, s.EndedAt, s.Failure, s.Wrapper, s.LastHeartbeat = run.Active, nil, nil, run.ProcessOf(sleep.Process.Pid), new("2026-01-02T03:04:05Z")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := func(want string) bool {
+		b.out.Reset()
+		x := b.open()
+		if err := errors.Join(x.Show(name), x.List(0)); err != nil {
+			t.Fatal(err)
+		}
+		x.JSON = true
+		if err := x.List(0); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(b.out.String(), want) >= 3
+	}
+	if !shown(run.Active) || strings.Contains(b.out.String(), run.Stalled) {
+		t.Errorf("it works: %s", b.out.String())
+	}
+	if err := sleep.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); !shown(run.Stalled); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it was stopped: %s", b.out.String())
+		}
+	}
+	if s, err := b.open().State(name); err != nil || s.Status != run.Active {
+		t.Errorf("kept: %+v, %v", s, err)
 	}
 }

@@ -39,7 +39,7 @@ func (c *command) text() string {
 }
 
 // commandsOf are the commands of a run.
-func commandsOf(run string, tools []string) []command {
+func commandsOf(run string) []command {
 	id, look := idOf(run), strings.Join(reads, ", ")
 	safe := func(verb, description, hint, body string) command {
 		return command{name: verb + "_" + id, description: description + " (run " + id + ")", hint: hint, tools: look,

@@ -21,6 +21,7 @@ type right struct {
 
 var (
 	reads  = []string{"Read", "Grep", "Glob"}
+	edits  = []string{"Edit", "Write"} // what Task.Write stands for
 	tested = func(c *config.Box) []string { return c.FixCommands }
 	matrix = map[string]*right{
 		Scout:     {tools: reads},
@@ -67,6 +68,9 @@ func (b *Box) envelope(kind, run string, commands bool) (Envelope, error) {
 			e.MCP = append(e.MCP, s.Name+"."+tool)
 		}
 	}
+	if r.write {
+		e.Tools = append(e.Tools, edits...)
+	}
 	if r.shell != nil {
 		e.Shell = slices.Clone(r.shell(c))
 	}
@@ -76,7 +80,7 @@ func (b *Box) envelope(kind, run string, commands bool) (Envelope, error) {
 		return e, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("ops: no command is allowed")), "name them under `box: ops_commands:`, as [kubectl get, kubectl describe]")
 	}
 	if commands {
-		e.commands = commandsOf(run, e.Tools)
+		e.commands = commandsOf(run)
 		for _, c := range e.commands {
 			if c.human {
 				e.Human = append(e.Human, c.name)

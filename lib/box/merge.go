@@ -104,7 +104,7 @@ func (l *live) apply(ctx context.Context, repo *worktree.Repo, patch *worktree.P
 	if err != nil {
 		return errors.Join(err, l.unmark(l.name))
 	}
-	l.Say("%d files of %s changed, nothing committed", len(done.Files), l.Checkout)
+	l.Say("%s of %s changed, nothing committed", files(len(done.Files)), l.Checkout)
 	return l.merged(ctx)
 }
 
@@ -177,7 +177,7 @@ func (l *live) message() string {
 func (l *live) describe(p *worktree.Patch, text []byte) []byte {
 	var out bytes.Buffer
 	added, removed := p.Stat()
-	fmt.Fprintf(&out, "%s: %d files, +%d -%d, from commit %.12s\n", l.name, len(p.Changes), added, removed, l.meta.RepoSHAStart)
+	fmt.Fprintf(&out, "%s: %s, +%d -%d, from commit %.12s\n", l.name, files(len(p.Changes)), added, removed, l.meta.RepoSHAStart)
 	for _, c := range p.Changes {
 		from := ""
 		if c.From != "" {
@@ -185,24 +185,33 @@ func (l *live) describe(p *worktree.Patch, text []byte) []byte {
 		}
 		fmt.Fprintf(&out, "  %-8s %s%s +%d -%d\n", c.Kind, draft.Visible(c.Path), from, c.Added, c.Removed)
 	}
-	for label, list := range map[string][]worktree.Finding{"note": p.Notes, "refused": p.Refused} {
-		for _, f := range list {
-			fmt.Fprintf(&out, "%s: %s: %s\n", label, draft.Visible(f.Path), draft.Visible(f.Reason))
-		}
+	for _, f := range p.Notes {
+		fmt.Fprintf(&out, "note: %s: %s\n", draft.Visible(f.Path), draft.Visible(f.Reason))
+	}
+	for _, f := range p.Refused {
+		fmt.Fprintf(&out, "refused: %s: %s\n", draft.Visible(f.Path), draft.Visible(f.Reason))
 	}
 	fmt.Fprintf(&out, "\n%s", draft.Visible(string(text)))
 	return out.Bytes()
 }
 
+// files counts files in words.
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
 // ask has a person say yes. Who is no terminal must have said so before.
-func (l *live) ask(ctx context.Context, how Merge, files int) error {
+func (l *live) ask(ctx context.Context, how Merge, changed int) error {
 	if how.Yes {
 		return nil
 	}
 	if !term.Is(l.In) || !term.Is(l.Err) {
 		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("nobody is there to ask")), "--yes says it beforehand, --check only looks")
 	}
-	what := fmt.Sprintf("change these %d files of %s?", files, draft.Visible(l.Checkout))
+	what := fmt.Sprintf("change %s of %s?", files(changed), draft.Visible(l.Checkout))
 	switch {
 	case how.Pull:
 		what = "open a pull request with this?"
@@ -247,9 +256,8 @@ func (l *live) wasMerged(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	how := worktree.Merge{Base: l.meta.RepoSHAStart, Journal: l.home.Path("runs/" + l.name + "/merge"), DryRun: true}
-	if l.home.Exists("runs/" + l.name + "/merge") {
-		m, err := repo.Mend(ctx, how.Journal)
+	if journal := "runs/" + l.name + "/merge"; l.home.Exists(journal) {
+		m, err := repo.Mend(ctx, l.home.Path(journal))
 		if err != nil || m != nil {
 			return m != nil && m.Done, err
 		}
@@ -264,9 +272,5 @@ func (l *live) wasMerged(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = repo.Apply(ctx, patch, how)
-	if drift := new(worktree.Drift); errors.As(err, &drift) {
-		return true, nil
-	}
-	return false, err
+	return repo.Stands(ctx, patch, l.meta.RepoSHAStart)
 }

@@ -148,6 +148,27 @@ func TestResumeOfAHeldRun(t *testing.T) {
 	}
 }
 
+// TestUnmarked: a state that somebody has put back, or a mark that somebody has
+// deleted, hides no run whose supervisor is gone.
+func TestUnmarked(t *testing.T) {
+	b := newBench(t)
+	r, err := b.open().Start(context.Background(), Request{Type: Scout, Task: "look"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := b.open()
+	err = supervise.Update(x.dir(r.Meta.RunName), func(s *run.State) { s.Status, s.Wrapper = run.Active, run.Process{PID: 1 << 22, Start: 1} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := b.open().State(r.Meta.RunName); err != nil || s.Status != run.Crashed || s.Failure == nil || s.Failure.Kind != agent.Killed {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if left, err := x.home.List(marks); err != nil || len(left) != 0 {
+		t.Errorf("marks %q, %v", left, err)
+	}
+}
+
 func TestSweepAndGC(t *testing.T) {
 	b := newBench(t)
 	name, _ := b.crash(Fix)
@@ -158,7 +179,7 @@ func TestSweepAndGC(t *testing.T) {
 		s.Status, s.EndedAt, s.Failure, s.Wrapper = run.Active, nil, nil, run.Process{PID: 1 << 22, Start: 1}
 	})
 	l := &live{Box: x, name: name, right: matrix[Scout]}
-	if err := errors.Join(err, x.mark(name, running), l.place(context.Background(), name, "", commandsOf(name, reads)), os.WriteFile(filepath.Join(b.dir, Folder, ".INDEX.md.4194304"), nil, 0o600),
+	if err := errors.Join(err, x.mark(name, running), l.place(context.Background(), name, "", commandsOf(name)), os.WriteFile(filepath.Join(b.dir, Folder, ".INDEX.md.4194304"), nil, 0o600),
 		os.MkdirAll(filepath.Join(b.dir, Folder, "runs/.new-abcdef"), 0o700)); err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,11 @@ func (b *Box) Start(ctx context.Context, req Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Say("run %s", l.name)
+	if l.right.write {
+		b.Say("run %s, from commit %.12s: without what is not committed", l.name, l.meta.RepoSHAStart)
+	} else {
+		b.Say("run %s", l.name)
+	}
 	err = l.enter(l.name)
 	if err == nil {
 		err = l.attempt(ctx, func() error { return l.first(ctx, diff) })

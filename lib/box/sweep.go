@@ -36,6 +36,22 @@ func (b *Box) Sweep(ctx context.Context) error {
 		}
 		err = errors.Join(err, b.sweep(ctx, n))
 	}
+	return errors.Join(err, b.unmarked(ctx))
+}
+
+// maxUnmarked is how many of the newest runs are looked at for a lost mark; gc
+// looks at all.
+const maxUnmarked = 50
+
+// unmarked sweeps runs whose state says that they are under way though no mark
+// does: somebody has put a folder back, or deleted the mark.
+func (b *Box) unmarked(ctx context.Context) error {
+	names, err := b.names()
+	for _, n := range names[max(0, len(names)-maxUnmarked):] {
+		if s, bad := b.State(n); bad == nil && !s.Over() && !b.home.Exists(marks+"/"+n) {
+			err = errors.Join(err, b.mark(n, running), b.sweep(ctx, n))
+		}
+	}
 	return err
 }
 
@@ -46,9 +62,9 @@ func (b *Box) sweep(ctx context.Context, name string) error {
 		return nil
 	}
 	was := s.Status
-	if s.EndedAt == nil {
+	if !s.Over() {
 		b.reap(name, s)
-		if s, err = supervise.Watchdog(b.dir(name), b.Now()); err != nil || s.EndedAt == nil {
+		if s, err = supervise.Watchdog(b.dir(name), b.Now()); err != nil || !s.Over() {
 			return err
 		}
 	}

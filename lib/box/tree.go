@@ -109,6 +109,9 @@ func (l *live) export(ctx context.Context) (changed bool, err error) {
 		}
 		l.Say("not in the patch: %q: %s", f.Path, f.Reason)
 	}
+	if x.Ignored > 0 {
+		l.Say("not in the patch: %s that .gitignore names, in %s", files(x.Ignored), l.folder())
+	}
 	dir := "runs/" + l.name + "/"
 	if old, err := l.home.ReadFile(dir + "changes.patch"); err == nil && len(old) > 0 && string(old) != string(x.Patch) {
 		if err := l.home.Replace(l.earlier(dir), old); err != nil {

@@ -27,7 +27,7 @@ func (b *Box) List(n int) error {
 	}
 	if b.JSON {
 		for _, r := range runs {
-			if err := r.write(b.Out); err != nil {
+			if err := b.record(r); err != nil {
 				return err
 			}
 		}
@@ -36,7 +36,7 @@ func (b *Box) List(n int) error {
 	var table bytes.Buffer
 	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
 	for _, r := range runs {
-		status := r.status(b.Now())
+		status, _ := r.status(b.Now())
 		if f := r.State.Failure; f != nil && (status == run.Crashed || status == run.Stalled) {
 			status += " " + f.Kind
 		}
@@ -53,13 +53,17 @@ func write(w io.Writer, text []byte) error {
 	return sysexit.With(sysexit.IO, err)
 }
 
-// write writes the run as a record.
-func (r *Run) write(w io.Writer) error {
-	line, err := json.Marshal(r)
+// record writes the run as a record, with the status that people are told.
+func (b *Box) record(r *Run) error {
+	shown := *r
+	if _, stopped := r.status(b.Now()); stopped {
+		shown.State.Status = run.Stalled
+	}
+	line, err := json.Marshal(shown)
 	if err != nil {
 		return fmt.Errorf("write run %s: %w", r.Meta.RunName, err)
 	}
-	return write(w, append(line, '\n'))
+	return write(b.Out, append(line, '\n'))
 }
 
 // tokensOf and costOf say what was used, "" where nothing is known of it.
@@ -96,16 +100,16 @@ func costOf(u *draft.Usage) string {
 	}
 }
 
-// status is what people are told. A supervisor that is there and yet does not write
-// its heartbeat is stopped, or its machine was: that can pass, so it is said and
-// not written down.
-func (r *Run) status(now time.Time) string {
-	if r.State.Status == run.Active {
-		if silent := now.Sub(timeOf(r.State.LastHeartbeat)); r.State.LastHeartbeat != nil && silent > supervise.DefaultStall {
-			return fmt.Sprintf("%s, no heartbeat for %s", run.Active, silent.Round(time.Minute))
-		}
+// status is what people are told. A supervisor that somebody has stopped cannot
+// write down that its run has STALLED, and nobody else may write in its place: it
+// can go on at any instant. So that is said, and state.json left to it.
+func (r *Run) status(now time.Time) (text string, stopped bool) {
+	s := &r.State
+	silent := now.Sub(timeOf(s.LastHeartbeat))
+	if s.Status != run.Active || s.LastHeartbeat == nil || silent <= supervise.DefaultStall || !s.Wrapper.Stopped() {
+		return s.Status, false
 	}
-	return r.State.Status
+	return fmt.Sprintf("%s, no heartbeat for %s", run.Stalled, silent.Round(time.Minute)), true
 }
 
 // Show writes all that is known of a run: a page, or a record.
@@ -119,7 +123,7 @@ func (b *Box) Show(word string) error {
 		return err
 	}
 	if b.JSON {
-		return r.write(b.Out)
+		return b.record(r)
 	}
 	var p bytes.Buffer
 	s, m := &r.State, r.Meta
@@ -129,7 +133,11 @@ func (b *Box) Show(word string) error {
 		}
 	}
 	row("run", name)
-	row("status", r.status(b.Now()))
+	status, stopped := r.status(b.Now())
+	row("status", status)
+	if stopped {
+		row("way out", fmt.Sprintf("kill -CONT %d has it go on; kill -9 %d ends it, and it can be resumed", s.Wrapper.PID, s.Wrapper.PID))
+	}
 	if f := s.Failure; f != nil {
 		row("failure", f.Kind+": "+f.Message)
 		row("left", f.LastSafeArtifact)
@@ -173,7 +181,7 @@ func (b *Box) Work(do func() (*Run, error)) error {
 		return err
 	}
 	if b.JSON {
-		return errors.Join(err, r.write(b.Out))
+		return errors.Join(err, b.record(r))
 	}
 	return errors.Join(err, b.report(r))
 }

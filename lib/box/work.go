@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,14 +34,10 @@ type told struct {
 
 func (l *live) told(diff string) told {
 	id := idOf(l.name)
-	t := told{
+	return told{
 		Run: l.name, ID: id, Task: prompt.Quote("task", l.meta.Task), Diff: prompt.Quote("change", diff),
 		Tools: l.env.Tools, Shell: l.env.Shell, Safe: slashNames(id, l.env.Safe), Human: slashNames(id, l.env.Human), Write: l.right.write,
 	}
-	if l.right.write {
-		t.Tools = append(append([]string{}, t.Tools...), "Edit", "Write")
-	}
-	return t
 }
 
 // work has the agent do the task, under supervision, and keeps what came of it.
@@ -56,7 +53,8 @@ func (l *live) work(ctx context.Context, t agent.Task) error {
 		Dir: l.dir(l.name), ConfigHash: l.meta.ConfigHash, Open: true, Now: l.Now,
 	})
 	t.Question, t.Codebase, t.Dir = l.meta.Task, l.folder(), filepath.Join(l.dir(l.name), "raw")
-	t.Tools, t.Shell, t.Write, t.Env = l.env.Tools, l.env.Shell, l.env.Write, env
+	t.Tools = slices.DeleteFunc(slices.Clone(l.env.Tools), func(tool string) bool { return slices.Contains(edits, tool) })
+	t.Shell, t.Write, t.Env = l.env.Shell, l.env.Write, env
 	t.Hidden, t.Commands, t.Hold = []string{Folder}, len(l.env.commands) > 0, l.lock.File()
 	for _, name := range slashNames(idOf(l.name), l.env.Safe) {
 		t.Callable = append(t.Callable, strings.TrimPrefix(name, "/"))

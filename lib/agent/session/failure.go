@@ -42,15 +42,23 @@ func Failure(e proc.Exit, late bool) error {
 	case e.Flooded:
 		return agent.Fail(agent.ToolError, errors.New("it said more than it may"))
 	case signal == syscall.SIGKILL || signal == syscall.SIGTERM || signal == syscall.SIGINT || signal == syscall.SIGHUP:
-		return agent.Fail(agent.Killed, fmt.Errorf("it was ended from outside, status %d: %q", e.Status, said))
+		return agent.Fail(agent.Killed, fmt.Errorf("it was ended from outside, by signal %d%s", int(signal), quoted(said)))
 	case e.Status != 0 && late:
-		return agent.Fail(agent.ToolError, fmt.Errorf("status %d after its result: %q", e.Status, said))
+		return agent.Fail(agent.ToolError, fmt.Errorf("status %d after its result%s", e.Status, quoted(said)))
 	case e.Status != 0:
-		return agent.Fail(agent.ToolError, fmt.Errorf("it ended with status %d: %q", e.Status, said))
+		return agent.Fail(agent.ToolError, fmt.Errorf("it ended with status %d%s", e.Status, quoted(said)))
 	case e.Skipped > 0:
-		return agent.Fail(agent.Abort, fmt.Errorf("it ended without a result, and with %d lines of more than %d bytes: %q", e.Skipped, proc.MaxLine, said))
+		return agent.Fail(agent.Abort, fmt.Errorf("it ended without a result, and with %d lines of more than %d bytes%s", e.Skipped, proc.MaxLine, quoted(said)))
 	}
-	return agent.Fail(agent.Abort, fmt.Errorf("it ended without a result: %q", said))
+	return agent.Fail(agent.Abort, fmt.Errorf("it ended without a result%s", quoted(said)))
+}
+
+// quoted is what a program said, after our own words on it.
+func quoted(said string) string {
+	if said == "" {
+		return ""
+	}
+	return fmt.Sprintf(": %q", said)
 }
 
 // Refused is an error of the model's endpoint: status is HTTP's, 0 where it is
