@@ -50,6 +50,8 @@ func (x *examination) watching(pid int) {
 		x.warn("tri-watch", "wait a moment, or look at its stderr", "runs, process %d, and no heartbeat can be read", pid)
 	case age > silent:
 		x.fail("tri-watch", "look at its stderr; end it and start it again", "runs, process %d, and is silent since %s", pid, ago(age))
+	case b.ConnectedSince == nil && x.Now().Sub(instant(b.StartedAt)) < soon:
+		x.ok("tri-watch", "runs, process %d, and connects to %s", pid, b.Source)
 	case b.ConnectedSince == nil:
 		x.fail("tri-watch", "look at its stderr: it tries again by itself", "runs, process %d, and is not connected to %s", pid, b.Source)
 	default:
