@@ -14,6 +14,7 @@ import (
 	"tri/lib/disk"
 	"tri/lib/dispatch"
 	"tri/lib/draft"
+	"tri/lib/drill"
 	"tri/lib/escalate"
 	"tri/lib/investigate"
 	"tri/lib/prompt"
@@ -83,17 +84,16 @@ func start(c *cli.Call) error {
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
 		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: c.Out, Say: c.Say, Now: time.Now,
 		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0, Rejects: c.String("rejects"), Say: c.Say},
-		Long: &escalate.Desk{Home: home, Config: cfg, Now: time.Now},
+		Fly:   (&drill.Canary{Judge: val.Alone}).Fly,
+		Long:  &escalate.Desk{Home: home, Config: cfg, Now: time.Now},
 		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
 			return inv.Run(ctx, investigate.Request{Thread: t, Codebase: t.Codebase, Hints: hints, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold()})
 		},
 		Validate: func(ctx context.Context, t *thread.Thread, others []dispatch.Hint, r *run.Run) (*verdict.Verdict, error) {
-			req := validate.ForThread(t, investigate.Question(t))
-			req.RunDir, req.SessionID, req.Hold = r.Dir(), r.SessionID, r.Hold()
-			for _, o := range others {
-				req.Others = append(req.Others, validate.Other{Key: o.Source, Summary: o.Text})
-			}
-			return val.Run(ctx, req)
+			return val.Thread(ctx, t, investigate.Question(t), others, r)
+		},
+		Stands: func(ctx context.Context, t *thread.Thread) (*verdict.Verdict, error) {
+			return val.ByCode().Run(ctx, validate.ForThread(t, investigate.Question(t)))
 		},
 	})
 }

@@ -180,6 +180,12 @@ func (b *Book) over(e Entry, ordered bool) error {
 // Settled reports whether it is known what a run took.
 func (b *Book) Settled(runID string) bool { return b.settled[runID] }
 
+// Reserved reports whether something was set aside for a run.
+func (b *Book) Reserved(runID string) bool {
+	_, has := b.reserved[runID]
+	return has
+}
+
 // For is who a run was reserved for: the thread and the person who asked, ""
 // where nothing was.
 func (b *Book) For(runID string) (key, person string) {

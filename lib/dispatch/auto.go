@@ -72,7 +72,7 @@ func old(at string, now time.Time, age time.Duration) bool {
 // validated for it.
 func (d *Dispatcher) fresh(t *thread.Thread, now time.Time) bool {
 	ret := t.InvestigatorReturn
-	if ret == nil || t.ValidatorReturn == nil || ret.Drill != nil || len(t.HumanReplies) > 0 || len(t.Messages) == 0 {
+	if ret == nil || t.ValidatorReturn == nil || ret.Drill != nil || ret.Before != nil || len(t.HumanReplies) > 0 || len(t.Messages) == 0 {
 		return false
 	}
 	return !old(t.Messages[len(t.Messages)-1].At, now, maxAskedAge)

@@ -39,6 +39,13 @@ type Options struct {
 	Investigate func(ctx context.Context, t *thread.Thread, hints []Hint, r *run.Run) (*draft.Return, error)
 	Validate    func(ctx context.Context, t *thread.Thread, others []Hint, r *run.Run) (*verdict.Verdict, error)
 
+	// Stands is Validate by code alone, for an answer that was given before. Nil:
+	// every question is investigated.
+	Stands func(ctx context.Context, t *thread.Thread) (*verdict.Verdict, error)
+
+	// Fly lets canaries go. Nil: there are none.
+	Fly Fly
+
 	// Long takes the investigations of tier 2; nil: they are done here too.
 	Long Long
 
@@ -79,6 +86,8 @@ type Dispatcher struct {
 	lapsed  map[string]int64
 	threads map[string]*thread.Thread // the open ones
 	replied []Hint                    // the latest approved replies
+	answers answers
+	canary  canaries
 
 	broke  []string        // keys of threads that wait for budget, as they came
 	broken map[string]bool // the same
@@ -121,7 +130,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer lock.Unlock()
 	d := &Dispatcher{
-		Options: o, offered: map[string]string{}, judged: map[string]string{}, worded: map[string]bool{}, lapsed: map[string]int64{}, threads: map[string]*thread.Thread{},
+		Options: o, offered: map[string]string{}, judged: map[string]string{}, worded: map[string]bool{}, answers: newAnswers(), lapsed: map[string]int64{}, threads: map[string]*thread.Thread{},
 		broken: map[string]bool{}, said: map[string]bool{}, running: map[string]bool{}, away: map[string]string{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
 		decisions: decision.NewState(decision.PolicyOf(o.Config)),
 	}
@@ -153,6 +162,9 @@ func (d *Dispatcher) open() (err error) {
 	if d.reactor, err = d.openReactor(); err != nil {
 		return err
 	}
+	if err = d.openCanaries(); err != nil {
+		return err
+	}
 	d.rules, err = newRules(d.Config, d.Prompts)
 	return sysexit.With(sysexit.Config, err)
 }
@@ -167,6 +179,9 @@ func (d *Dispatcher) close() {
 func (d *Dispatcher) drain() {
 	for d.active+d.long > 0 {
 		d.ended((<-d.results).job)
+	}
+	if d.canary.flying {
+		<-d.canary.landed // its span is not over: it flies again
 	}
 }
 
@@ -211,8 +226,10 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 			err = d.takeResult(r)
 		case in := <-d.begun:
 			err = d.take(in)
+		case l := <-d.canary.landed:
+			err = d.land(l)
 		case now := <-tick.C:
-			err = d.tick(now)
+			err = errors.Join(d.tick(now), d.fly(ctx, d.Now()))
 		}
 		if err == nil {
 			err = d.startRuns(ctx)

@@ -37,8 +37,8 @@ func cost(r budget.Run, a *config.Agent) budget.Run {
 // its messages wait with it.
 func (d *Dispatcher) pay(j job, t *thread.Thread) (bool, error) {
 	r := d.paid(j, t)
-	if r.Work == budget.Validate && budget.Free(r.Agent) {
-		return true, nil // code alone judges
+	if j.before != nil || r.Work == budget.Validate && (budget.Free(r.Agent) || t.InvestigatorReturn.Before != nil) {
+		return true, nil // code alone does it
 	}
 	now := d.Now()
 	err := d.book.Take(r, now)

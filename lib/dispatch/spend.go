@@ -38,7 +38,7 @@ func (d *Dispatcher) settleLost() error {
 		return err
 	}
 	for _, id := range ids {
-		if d.book.Settled(id) || d.running[id] {
+		if d.book.Settled(id) || d.running[id] || d.canary.span > 0 && id == d.canary.runID(d.canary.number(d.Now())) {
 			continue
 		}
 		usage, over, err := d.spentBy(id)

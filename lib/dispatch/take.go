@@ -362,6 +362,7 @@ func (d *Dispatcher) decide(b []byte, apply bool) error {
 	switch r.Kind {
 	case decision.Offer:
 		d.offered[r.Key] = offerID(&r)
+		d.answers.offered(&r)
 		return nil
 	case decision.Withdraw:
 		if d.offered[r.Key] == offerID(&r) {
@@ -405,6 +406,7 @@ func (d *Dispatcher) noteReply(b []byte) error {
 	if r.Outcome != outbox.Posted {
 		return nil
 	}
+	d.answers.posted(&r)
 	d.replied = append(d.replied, Hint{Source: "approved reply " + r.PostedAt, Text: r.ReplyText})
 	d.replied = d.replied[max(0, len(d.replied)-10):]
 	return nil

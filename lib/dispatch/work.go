@@ -20,6 +20,9 @@ import (
 type job struct {
 	kind, runID, key string
 	long             bool
+
+	before *answer // which may do for it
+	anew   bool    // it does not
 }
 
 // do brings the world to where the thread stands. It is asked at every move and
@@ -28,9 +31,9 @@ func (d *Dispatcher) do(t *thread.Thread) error {
 	for _, e := range thread.Due(*t) {
 		switch e.Kind {
 		case thread.EffectInvestigate:
-			d.enqueue(job{run.Investigate, e.RunID, t.Key, e.Long})
+			d.enqueue(job{kind: run.Investigate, runID: e.RunID, key: t.Key, long: e.Long})
 		case thread.EffectValidate:
-			d.enqueue(job{run.Validate, e.RunID, t.Key, e.Long})
+			d.enqueue(job{kind: run.Validate, runID: e.RunID, key: t.Key, long: e.Long})
 		case thread.EffectOffer:
 			if err := d.putOffer(t); err != nil {
 				return err
@@ -91,6 +94,7 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 		delete(d.running, j.runID)
 		return false, d.takeRun(j, res)
 	}
+	j.before = d.answered(j, t)
 	if paid, err := d.pay(j, t); !paid || err != nil {
 		return false, err
 	}
@@ -140,6 +144,8 @@ func (d *Dispatcher) work(ctx context.Context, j job, t *thread.Thread, hints []
 	r := result{job: j}
 	switch {
 	case ctx.Err() != nil:
+	case errors.Is(err, errAnew):
+		r.job.before, r.job.anew = nil, true
 	case errors.Is(err, disk.ErrLocked):
 		// An agent outlived the dispatcher that started it: wait for its end.
 		select {
@@ -170,9 +176,12 @@ func (d *Dispatcher) perform(ctx context.Context, j job, t *thread.Thread, hints
 	if j.kind == run.Validate {
 		res.Agent = d.Config.Validator.Agent
 	}
-	if j.kind == run.Investigate && j.long && d.Long != nil {
+	switch {
+	case j.before != nil:
+		err = d.again(ctx, j.before, t, res)
+	case j.kind == run.Investigate && j.long && d.Long != nil:
 		err = d.longer(ctx, t, hints, res)
-	} else {
+	default:
 		err = d.here(ctx, j, t, hints, r, res)
 	}
 	if ctx.Err() != nil {

@@ -37,8 +37,19 @@ type Return struct {
 	// Drill marks a return that tri-drill wrote; it is carried into the verdict
 	// and changes nothing of it. Ours.
 	Drill *Drill `json:"drill,omitempty"`
+	// Before says that this is the approved answer to the same question, asked
+	// earlier, and that no agent was run. Written by code. Ours.
+	Before *Before `json:"before,omitempty"`
 	// Usage is written by code. Ours.
 	Usage *Usage `json:"usage,omitempty"`
+}
+
+// Before is an answer that a person approved and that was posted.
+type Before struct {
+	At    string `json:"at"`  // posted, RFC 3339
+	By    string `json:"by"`  // who approved it
+	Key   string `json:"key"` // thread
+	Cycle int    `json:"cycle"`
 }
 
 // TriageFile is a note worth keeping, saved under triage/ once approved.

@@ -252,6 +252,9 @@ func (t *Thread) validated(at string, r *run.Result) {
 		if t.InvestigatorReturn.EscalationRequested {
 			badge = "✓ validated, asks for a longer look"
 		}
+		if b := t.InvestigatorReturn.Before; b != nil {
+			badge = "answered before on " + b.At[:min(len(b.At), len("2006-01-02"))] + ", evidence still stands"
+		}
 		t.rest(at, badge, "the draft passed")
 	case v.Verdict == verdict.Bounce && t.InvestigatorRound == 1:
 		if v.BounceFeedback != nil {

@@ -189,6 +189,17 @@ func (b *Book) wrongs(d *Draft) string {
 	return ""
 }
 
+// Wrong says why the answer that was given in a cycle of a thread was wrong, ""
+// where nobody said so.
+func (b *Book) Wrong(key string, cycle int) (why string) {
+	for _, d := range b.drafts {
+		if d.Key == key && d.Cycle == cycle && !d.Posted.IsZero() {
+			why = b.wrongs(d)
+		}
+	}
+	return why
+}
+
 // latest reports whether d was the last answer in its thread when somebody spoke.
 func (b *Book) latest(d *Draft, at time.Time) bool {
 	last := b.at[d.Key]

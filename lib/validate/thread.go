@@ -1,6 +1,13 @@
 package validate
 
-import "tri/lib/thread"
+import (
+	"context"
+
+	"tri/lib/draft"
+	"tri/lib/run"
+	"tri/lib/thread"
+	"tri/lib/verdict"
+)
 
 // ForThread is the request for a thread's return: a draft may draw on everything
 // that was said in the thread, and on what the operator told the investigator.
@@ -18,4 +25,38 @@ func ForThread(t *thread.Thread, question string) Request {
 		r.Context = append(r.Context, n.Text)
 	}
 	return r
+}
+
+// Thread judges a thread's return in a run. An answer that a person has approved
+// before is judged by code alone: its evidence stands, or it would not be here.
+func (v *Validator) Thread(ctx context.Context, t *thread.Thread, question string, others []thread.Hint, r *run.Run) (*verdict.Verdict, error) {
+	req := ForThread(t, question)
+	req.RunDir, req.SessionID, req.Hold = r.Dir(), r.SessionID, r.Hold()
+	for _, o := range others {
+		req.Others = append(req.Others, Other{Key: o.Source, Summary: o.Text})
+	}
+	if t.InvestigatorReturn.Before != nil {
+		v = v.ByCode()
+	}
+	return v.Run(ctx, req)
+}
+
+// ByCode is the same validator without its agent.
+func (v *Validator) ByCode() *Validator {
+	alone := *v
+	alone.Agent = nil
+	return &alone
+}
+
+// Alone judges a return that belongs to no thread. Without a run, code alone does.
+func (v *Validator) Alone(ctx context.Context, ret *draft.Return, codebase string, others []thread.Hint, r *run.Run) (*verdict.Verdict, error) {
+	req := Request{Return: ret, Codebase: codebase}
+	for _, o := range others {
+		req.Others = append(req.Others, Other{Key: o.Source, Summary: o.Text})
+	}
+	if r == nil {
+		return v.ByCode().Run(ctx, req)
+	}
+	req.RunDir, req.SessionID, req.Hold = r.Dir(), r.SessionID, r.Hold()
+	return v.Run(ctx, req)
 }
