@@ -32,7 +32,7 @@ var parts = []part{
 	{"a hidden file is not read", hidden, nil},
 	{"a run that may not write does not", mayNotWrite, nil},
 	{"a run that may write does", mayWrite, func(r row) bool { return r.inside }},
-	{"a tool of a server is used, and one that is not named is not", server, nil},
+	{"a tool of a server is used, and one that is not named is not", server, func(r row) bool { return r.find == "" && !r.offered }},
 	{"commands of the codebase work when they may, and its hooks do not run", commands, func(r row) bool { return !r.commands }},
 	{"only the commands named are run", named, func(r row) bool { return r.shell == "" }},
 }

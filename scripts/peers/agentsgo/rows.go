@@ -21,7 +21,7 @@ type row struct {
 	tells   bool // it tells what it does while it does it
 	// Calls of tools, as the model makes them: %s is the file, or the command.
 	read, write, shell string
-	find               string // of the tool find of the server peer
+	find               string // of the tool find of the server peer; "": it is given no servers
 	offered            bool   // the scripted model cannot call such a tool: see that it is offered
 	commands           bool
 
