@@ -66,8 +66,7 @@ func initialize(c *cli.Call) error {
 	}
 	a := setup.Answers{
 		Platform: platform, LocalDir: c.String("local-dir"), MattermostURL: c.String("mattermost-url"),
-		Chats: c.Strings("chat"), Codebases: c.Strings("codebase"), Agent: c.String("agent"),
-		Approvers: c.Strings("approver"), Language: c.String("language"),
+		Chats: c.Strings("chat"), Codebases: c.Strings("codebase"), Agent: c.String("agent"), Approvers: c.Strings("approver"), Language: c.String("language"),
 	}
 	var in io.Reader
 	if term.Is(c.In) && !c.Bool("yes") {
@@ -79,6 +78,7 @@ func initialize(c *cli.Call) error {
 		return err
 	}
 	c.Say("wrote %s", path)
+	defer c.Say("next: tri up starts the pipeline, tri-approve tui is where drafts wait for you")
 	return health.Print(c.Out, health.Run(c.Context, health.Options{Dir: home.Dir(), Now: time.Now}))
 }
 

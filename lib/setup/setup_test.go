@@ -1,9 +1,11 @@
 package setup
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"tri/lib/config"
 	"tri/lib/disk"
 	"tri/lib/sysexit"
+	"tri/schemas"
 )
 
 func home(t *testing.T) *disk.Home {
@@ -53,6 +56,51 @@ func TestWriteIsReadBack(t *testing.T) {
 		}
 		if len(a.Codebases) > 0 && c.CodebaseFor(a.Platform, "x") != filepath.Join(at.Dir, "src") {
 			t.Errorf("codebase %q", c.CodebaseFor(a.Platform, "x"))
+		}
+	}
+}
+
+var said = regexp.MustCompile(`(?m)^( *)# ( *(?:- )?[a-z_]+:(?: .*)?)$`)
+
+// TestWhatIsCommentedHolds: the file names every key that there is, and whoever
+// takes the # away gets a configuration that is valid.
+func TestWhatIsCommentedHolds(t *testing.T) {
+	for _, platform := range []string{"local", "mattermost"} {
+		a := Answers{Platform: platform, MattermostURL: "https://chat.example.test", Approvers: []string{"ana"}}
+		if err := Complete(&a, Around{Home: "/h", Dir: t.TempDir(), User: "ana"}, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		page, _, err := render("/h/config.yaml", a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := map[string]bool{}
+		var open []string
+		for line := range strings.Lines(string(page)) {
+			line = said.ReplaceAllString(strings.TrimSuffix(line, "\n"), "$1$2")
+			if name, _, ok := strings.Cut(line, ":"); ok && !strings.ContainsAny(name, " #") {
+				if keys[name] {
+					t.Errorf("%s: %s stands there twice", platform, name)
+				}
+				keys[name] = true
+			}
+			open = append(open, line)
+		}
+		if _, err := config.Parse("/h/config.yaml", []byte(strings.Join(open, "\n"))); err != nil {
+			t.Errorf("%s: %v", platform, err)
+		}
+		text, err := schemas.Read("config")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var schema struct{ Properties map[string]any }
+		if err := json.Unmarshal(text, &schema); err != nil {
+			t.Fatal(err)
+		}
+		for key := range schema.Properties {
+			if key != "question_types" && !keys[key] {
+				t.Errorf("%s: nothing says that there is %s", platform, key)
+			}
 		}
 	}
 }
