@@ -155,3 +155,33 @@ func TestOldLog(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLeft: what is left of each limit today, as it was recorded.
+func TestLeft(t *testing.T) {
+	h := newHome(t)
+	limits := config.Budget{
+		InvestigationsPerDay: new(5), PerDay: config.Limits{USD: 2}, PerPerson: config.Limits{Runs: 2},
+		PerAgent: []config.AgentLimits{{Agent: "claude", Tokens: 1000}},
+	}
+	b := open(t, h, limits)
+	for i, person := range []string{"ana", "ana", "ben"} {
+		r := Run{ID: fmt.Sprint(i), Key: "k", Person: person, Agent: "claude", Work: Investigate, USD: 0.5, Tokens: 100}
+		if err := b.Take(r, noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Settle("0", "k", "ana", &draft.Usage{InputTokens: 10, CostUSD: new(0.25)}, noon); err != nil {
+		t.Fatal(err)
+	}
+	sums, err := Today(h, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(sums.Left(&limits))
+	if want := "[{day  investigations 3 5} {day  usd 1.25 2} {agent claude tokens 210 1000} {person ana runs 2 2}]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if sums, err = Today(h, noon.AddDate(0, 0, 1)); err != nil || sums.Of(scope{what: Day}).Runs != 0 {
+		t.Errorf("tomorrow: %+v, %v", sums, err)
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"tri/lib/outbox"
 	"tri/lib/run"
 	"tri/lib/thread"
+	"tri/lib/trust"
 )
 
 // Brief is what an operator needs to know in the morning.
@@ -32,7 +33,12 @@ type Brief struct {
 	Parked   []Item `json:"parked"`
 
 	Answered []Item `json:"answered"` // since, oldest first
-	Failed   []Item `json:"failed"`
+	// Automatic are how many of these no person had looked at; Refused how many runs
+	// had to wait for budget; Canaries the known-bad drafts that the validator let pass.
+	Automatic int    `json:"automatic"`
+	Refused   int    `json:"refused"`
+	Canaries  []Item `json:"canaries,omitempty"`
+	Failed    []Item `json:"failed"`
 
 	Messages   int            `json:"messages"`
 	Actionable int            `json:"actionable"`
@@ -67,7 +73,7 @@ func Morning(h *disk.Home, cfg *config.Config, now, from time.Time) *Brief {
 		At: now.UTC().Format(time.RFC3339), Since: from.UTC().Format(time.RFC3339), Dropped: map[string]int{},
 		Waiting: []Item{}, Parked: []Item{}, Long: []Item{}, Answered: []Item{}, Failed: []Item{},
 	}
-	for _, part := range []func(*disk.Home, *config.Config, time.Time, time.Time) error{b.threads, b.long, b.posts, b.replies, b.failures, b.classified, b.spend} {
+	for _, part := range []func(*disk.Home, *config.Config, time.Time, time.Time) error{b.threads, b.long, b.posts, b.replies, b.failures, b.classified, b.spend, b.canaries} {
 		if err := part(h, cfg, now, from); err != nil {
 			b.Troubles = append(b.Troubles, err.Error())
 		}
@@ -179,6 +185,10 @@ func (b *Brief) replies(h *disk.Home, _ *config.Config, _, from time.Time) error
 		}
 		it := Item{Key: r.Key, Chat: r.ChatID, Text: r.ReplyText, At: r.PostedAt, Note: "approved by " + r.ApprovedBy}
 		if r.Outcome == outbox.Posted {
+			if r.ApprovedBy == decision.Dispatcher {
+				b.Automatic++
+				it.Note = "automatic"
+			}
 			b.Answered = append(b.Answered, it)
 		} else {
 			it.Note = r.Outcome + ": " + r.Why
@@ -202,7 +212,7 @@ func (b *Brief) failures(h *disk.Home, _ *config.Config, _, from time.Time) erro
 		case in.Run != nil && in.Run.Status == run.Failed:
 			b.Failed = append(b.Failed, Item{Key: in.Key, Text: in.Run.Error, At: in.At, Note: in.Run.Kind + " by " + in.Run.Agent})
 		case in.Spent != nil:
-			b.Failed = append(b.Failed, Item{Key: in.Key, Text: in.Spent.Why, At: in.At, Note: "not begun"})
+			b.Refused++
 		}
 		return nil
 	})
@@ -216,6 +226,20 @@ func (b *Brief) classified(h *disk.Home, _ *config.Config, _, from time.Time) er
 			b.Actionable++
 		} else {
 			b.Dropped[got[1].String()]++
+		}
+		return nil
+	})
+}
+
+// canaries are those that were missed.
+func (b *Brief) canaries(h *disk.Home, _ *config.Config, _, from time.Time) error {
+	return recent(h, trust.CanaryFile, "at", from, func(line []byte) error {
+		var c trust.Canary
+		if err := json.Unmarshal(line, &c); err != nil {
+			return fmt.Errorf("read %s: %w", trust.CanaryFile, err)
+		}
+		if c.Missed {
+			b.Canaries = append(b.Canaries, Item{Key: c.Of, Text: c.Fault, At: c.At})
 		}
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/budget"
 	"tri/lib/config"
 	"tri/lib/decision"
 	"tri/lib/disk"
@@ -28,6 +29,7 @@ type Cost struct {
 	ByAgent  []Took `json:"by_agent"`
 
 	Left    []Left `json:"budget"`
+	Guessed int    `json:"guessed"` // of today's runs that have ended: their cost is what was reserved
 	Refused int    `json:"refused"` // runs that no budget was left for
 }
 
@@ -44,10 +46,11 @@ type Took struct {
 
 // Left is a limit of the budget and what of it is taken today (UTC).
 type Left struct {
-	What  string `json:"what"`
-	Who   string `json:"who,omitempty"`
-	Taken int    `json:"taken"`
-	Limit int    `json:"limit"` // 0: none
+	What  string  `json:"what"` // "usd today"
+	Of    string  `json:"of"`   // day, agent, person or thread
+	Who   string  `json:"who,omitempty"`
+	Taken float64 `json:"taken"` // with what is reserved for runs that have not told
+	Limit float64 `json:"limit"` // 0: none
 }
 
 func (t *Took) add(r *ledger.Run) {
@@ -82,8 +85,7 @@ func Spending(h *disk.Home, cfg *config.Config, now, from time.Time) (*Cost, err
 		agent.of(cmp.Or(r.Agent, "unknown") + ", " + r.Kind).add(r)
 	}
 	c.ByDay, c.ByPerson, c.ByType, c.ByAgent = day.list(byName), person.list(byCost), kind.list(byCost), agent.list(byCost)
-	c.left(l, cfg, now)
-	return c, nil
+	return c, c.left(h, cfg, now)
 }
 
 func stampJSON(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -112,30 +114,17 @@ func byCost(a, b *Took) int {
 	return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Runs, a.Runs), byName(a, b))
 }
 
-// left counts what was reserved today, and who is at the limit.
-func (c *Cost) left(l *ledger.Ledger, cfg *config.Config, now time.Time) {
-	today := now.UTC().Format(time.DateOnly)
-	seen, persons, total := map[string]bool{}, map[string]int{}, 0
-	for _, r := range l.Reserved {
-		if r.Day == today && !seen[r.RunID] {
-			seen[r.RunID] = true
-			total++
-			persons[r.Person]++
-		}
+// left counts what of each limit was reserved or taken today.
+func (c *Cost) left(h *disk.Home, cfg *config.Config, now time.Time) error {
+	sums, err := budget.Today(h, now)
+	if err != nil {
+		return err
 	}
-	limit := func(n *int) int {
-		if n == nil {
-			return 0
-		}
-		return *n
+	for _, l := range sums.Left(&cfg.Budget) {
+		c.Left = append(c.Left, Left{What: l.Unit + " today", Of: l.Of, Who: l.Who, Taken: l.Taken, Limit: l.Limit})
 	}
-	c.Left = []Left{{What: "investigations today", Taken: total, Limit: limit(cfg.Budget.InvestigationsPerDay)}}
-	each := limit(cfg.Budget.InvestigationsPerPersonPerDay)
-	for _, who := range slices.Sorted(maps.Keys(persons)) {
-		if each > 0 && persons[who] >= each {
-			c.Left = append(c.Left, Left{What: "investigations today", Who: who, Taken: persons[who], Limit: each})
-		}
-	}
+	sums.Each(budget.Day, func(_ string, sum budget.Sum) { c.Guessed = sum.Unknown })
+	return nil
 }
 
 // WriteJSON writes the report as one record.
@@ -147,6 +136,9 @@ func (c *Cost) Print(w io.Writer) error {
 	s.printf("since %s UTC: %s\n", strings.TrimSuffix(clock(c.Since), ":00"), c.Total.says())
 	for _, l := range c.Left {
 		s.printf("%s\n", l.says())
+	}
+	if c.Guessed > 0 {
+		s.printf("%d of today's runs did not tell their cost: what was reserved for them counts\n", c.Guessed)
 	}
 	if c.Refused > 0 {
 		s.printf("%d runs did not begin: no budget was left\n", c.Refused)
@@ -174,14 +166,19 @@ func (c *Cost) Print(w io.Writer) error {
 }
 
 func (l Left) says() string {
-	text := fmt.Sprintf("%d %s", l.Taken, l.What)
+	number := func(x float64) string { return thousands(int64(math.Round(x))) }
+	text := number(l.Taken) + " " + l.What
+	if l.What == "usd today" {
+		number = dollars
+		text = dollars(l.Taken) + " today"
+	}
 	if l.Who != "" {
-		text += " for " + fit(l.Who, 30)
+		text += " for " + l.Of + " " + fit(l.Who, 30)
 	}
 	if l.Limit == 0 {
 		return text + ", no limit"
 	}
-	return fmt.Sprintf("%s of %d, %d left", text, l.Limit, max(0, l.Limit-l.Taken))
+	return fmt.Sprintf("%s of %s, %s left", text, number(l.Limit), number(max(0, l.Limit-l.Taken)))
 }
 
 // cost is a sum that never takes what nobody told for nothing.

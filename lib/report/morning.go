@@ -45,7 +45,11 @@ func (b *Brief) Print(w io.Writer) error {
 		return fmt.Sprintf("  %-4s %s  %s: %s", term.Age(instant(it.At), now), cut(it.Key, 40), cut(it.Note, 30), cut(it.Text, maxText))
 	})
 	if len(b.Answered) > 0 {
-		fmt.Fprintf(out, "%d answered\n", len(b.Answered))
+		automatic := ""
+		if b.Automatic > 0 {
+			automatic = fmt.Sprintf(", %d of them automatically", b.Automatic)
+		}
+		fmt.Fprintf(out, "%d answered%s\n", len(b.Answered), automatic)
 	}
 	list(out, last(b.Answered, maxAnswered), maxAnswered, "", func(it Item) string {
 		return fmt.Sprintf("  %-4s %s  %s  (%s)", term.Age(instant(it.At), now), cut(it.Chat, 16), cut(it.Text, maxText), cut(it.Note, 30))
@@ -72,9 +76,18 @@ func (b *Brief) sums(out *strings.Builder) {
 	if b.Spend.Unknown > 0 {
 		fmt.Fprintf(out, " and %d of unknown cost", b.Spend.Unknown)
 	}
-	fmt.Fprintf(out, ", %d tokens\n", b.Spend.Tokens)
-	if len(b.Troubles) > 0 {
-		fmt.Fprintf(out, "trouble: %s\n", cut(join(b.Troubles), 200))
+	fmt.Fprintf(out, ", %d tokens", b.Spend.Tokens)
+	if b.Refused > 0 {
+		fmt.Fprintf(out, "; %d runs had to wait for budget", b.Refused)
+	}
+	troubles := slices.Clone(b.Troubles)
+	if n := len(b.Canaries); n > 0 {
+		missed := fmt.Sprintf("the validator let %d known-bad drafts pass, the last with %s (tri-report trust)", n, cut(b.Canaries[n-1].Text, 20))
+		troubles = slices.Insert(troubles, 0, missed)
+	}
+	out.WriteString("\n")
+	if len(troubles) > 0 {
+		fmt.Fprintf(out, "trouble: %s\n", cut(join(troubles), 200))
 	}
 }
 

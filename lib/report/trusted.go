@@ -91,5 +91,15 @@ func (t *Trusted) Print(w io.Writer) error {
 		s.printf("  %s  %s\n", instant(x.At).UTC().Format(time.DateOnly), fit(x.Key, width-14))
 		s.wrap("              ", cut(x.Why, 140))
 	}
+	if len(t.Missed) > 0 {
+		s.printf("\nknown-bad drafts that the validator let pass, the latest first\n")
+	}
+	for i, c := range t.Missed {
+		if i == maxWrong {
+			s.printf("  and %d more: --json\n", len(t.Missed)-i)
+			break
+		}
+		s.printf("  %s  %s, made of %s\n", instant(c.At).UTC().Format(time.DateOnly), fit(c.Fault, 20), fit(c.Of, 40))
+	}
 	return s.send(w)
 }

@@ -37,7 +37,8 @@ type Report struct {
 	Would         int     `json:"would"`
 	WouldWrong    int     `json:"would_wrong"`
 
-	Wrong []Wrong `json:"wrong"` // the false positives, the latest first
+	Wrong  []Wrong  `json:"wrong"`  // the false positives, the latest first
+	Missed []Canary `json:"missed"` // the canaries that passed, the latest first
 }
 
 // Week is seven days that end at the report's time, or at the next week's begin.
@@ -72,7 +73,7 @@ type Wrong struct {
 
 // Report computes where trust stands.
 func (b *Book) Report(now time.Time) *Report {
-	r := &Report{At: now.UTC().Format(time.RFC3339), Enabled: b.policy.Enabled, ProductionKnown: b.policy.HasProduction(), Wrong: []Wrong{}, Missing: []string{}}
+	r := &Report{At: now.UTC().Format(time.RFC3339), Enabled: b.policy.Enabled, ProductionKnown: b.policy.HasProduction(), Wrong: []Wrong{}, Missed: []Canary{}, Missing: []string{}}
 	for i := range Weeks {
 		to := now.Add(-time.Duration(Weeks-1-i) * week)
 		r.Weeks = append(r.Weeks, Week{From: to.Add(-week).UTC().Format(time.RFC3339), To: to.UTC().Format(time.RFC3339)})
@@ -83,6 +84,9 @@ func (b *Book) Report(now time.Time) *Report {
 	for _, c := range b.canary {
 		if i := weekOf(instant(c.At), now); i >= 0 {
 			r.Weeks[i].Canaries.Add(c.Missed)
+			if c.Missed {
+				r.Missed = append(r.Missed, c)
+			}
 		}
 	}
 	for i := range r.Weeks {
@@ -92,6 +96,7 @@ func (b *Book) Report(now time.Time) *Report {
 		w.Low, w.High = all.Interval()
 	}
 	slices.SortStableFunc(r.Wrong, func(x, y Wrong) int { return instant(y.At).Compare(instant(x.At)) })
+	slices.SortStableFunc(r.Missed, func(x, y Canary) int { return instant(y.At).Compare(instant(x.At)) })
 	r.Missing = r.missing()
 	r.Open = len(r.Missing) == 0
 	return r

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"tri/lib/config"
+	"tri/lib/decision"
+	"tri/lib/disk"
+	"tri/lib/outbox"
+	"tri/lib/thread"
+	"tri/lib/trust"
+)
+
+// TestUnattended: what happened without a person is named in the brief: automatic
+// replies, runs that wait for budget, known-bad drafts that passed.
+func TestUnattended(t *testing.T) {
+	h, err := disk.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	b := &builder{t: t, home: h}
+	b.put(repliesLog, outbox.Reply{Platform: "local", ChatID: "dev", Key: "local.dev.1", Cycle: 1, Outcome: outbox.Posted, PostedAt: at(30), ReplyText: "Five.", ApprovedBy: decision.Dispatcher})
+	b.put(dispatchLog, thread.Input{At: at(31), Key: "local.dev.2", Spent: &thread.Spent{RunID: "i-1", Why: "budget spent: 5 of 5 runs today", Day: "2026-03-02"}})
+	b.put(trust.CanaryFile, trust.Canary{At: at(32), Of: "i-1", Fault: "bad_line", Verdict: "pass", Missed: true})
+	b.put(trust.CanaryFile, trust.Canary{At: at(33), Of: "i-2", Fault: "bad_path", Verdict: "bounce"})
+	brief := Morning(h, config.Default(), noon, noon.AddDate(0, 0, -1))
+	var out bytes.Buffer
+	if err := brief.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"1 answered, 1 of them automatically", "(automatic)", "1 runs had to wait for budget",
+		"the validator let 1 known-bad drafts pass, the last with bad_line",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the brief does not say %q:\n%s", want, out.String())
+		}
+	}
+	if brief.Automatic != 1 || brief.Refused != 1 || len(brief.Canaries) != 1 || len(brief.Failed) != 0 {
+		t.Errorf("%+v", brief)
+	}
+	trusted, err := Trust(h, config.Default(), noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	if err := trusted.Print(&out); err != nil || !strings.Contains(out.String(), "bad_line, made of i-1") || strings.Contains(out.String(), "bad_path") {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+}
