@@ -88,7 +88,7 @@ func (a *answers) posted(r *outbox.Reply) {
 func (d *Dispatcher) answered(j job, t *thread.Thread) *answer {
 	if d.Stands == nil || j.anew || j.kind != run.Investigate || t.InvestigatorRound != 1 || t.Ordered ||
 		len(t.Messages) != 1 || len(t.Context)+len(t.Notes) > 0 || t.Messages[0].Inferred ||
-		!slices.Contains([]string{thread.TechnicalQA, thread.APIContract}, t.QuestionType) {
+		!slices.Contains([]string{thread.TechnicalQA, thread.APIContract, thread.DataLookup}, t.QuestionType) {
 		return nil
 	}
 	words, ok := question.Words(t.Messages[0].Content)
