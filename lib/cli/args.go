@@ -111,7 +111,7 @@ func completion(out io.Writer, p Program, shell string) error {
 		_, err := fmt.Fprintf(out, bashCompletion, fn, fn, p.Name)
 		return err
 	case "zsh":
-		_, err := fmt.Fprintf(out, zshCompletion, p.Name, fn, fn, p.Name)
+		_, err := fmt.Fprintf(out, zshCompletion, p.Name, fn)
 		return err
 	case "fish":
 		_, err := fmt.Fprintf(out, fishCompletion, p.Name)
@@ -129,13 +129,15 @@ const bashCompletion = `%s() {
 complete -F %s %s
 `
 
-const zshCompletion = `#compdef %s
-%s() {
+// As a file in the fpath this is itself the function _NAME, which zsh calls when it
+// is first needed; sourced, it only makes itself known.
+const zshCompletion = `#compdef %[1]s
+%[2]s() {
   local -a opts
   opts=("${(@f)$(${words[@]:0:#words[@]-1} ${${(M)words[-1]:#-*}} --generate-bash-completion 2>/dev/null)}")
   compadd -- ${opts%%%%:*} || _files
 }
-compdef %s %s
+if [[ ${funcstack[1]} == _%[1]s ]]; then %[2]s; else compdef %[2]s %[1]s; fi
 `
 
 const fishCompletion = `complete -c %[1]s -a '(set -l t (commandline -opc) (string match -- "-*" (commandline -ct)); $t --generate-bash-completion 2>/dev/null | string replace -r ":.*" "")'
