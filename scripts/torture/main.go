@@ -20,6 +20,7 @@ import (
 type options struct {
 	bin      string // folder of the programs
 	rounds   int
+	faces    bool
 	messages int
 	seed     uint64
 	chat     string // local or mattermost
@@ -38,6 +39,7 @@ func main() {
 	flag.StringVar(&o.chat, "chat", "local", "local or mattermost (a fake server that drops and delays answers)")
 	flag.StringVar(&o.only, "only", "", "one program instead of all")
 	flag.StringVar(&o.sandbox, "sandbox", "off", "box: required puts walls around the agent")
+	flag.BoolVar(&o.faces, "faces", false, "supervise: the page and the cards in a channel too")
 	flag.BoolVar(&o.keep, "keep", false, "leave the folders behind")
 	flag.DurationVar(&o.wait, "wait", 2*time.Minute, "longest that all may take to come to rest")
 	if len(os.Args) < 2 {

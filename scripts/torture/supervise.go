@@ -38,7 +38,7 @@ func supervise(o options) error {
 	defer w.close()
 	// Every question is to be a thread of its own here; what tri-thread makes of
 	// them is looked at all the same.
-	err = w.addConfig("pipeline:\n- {name: thread, off: true}\n- {name: threads, command: [tri-thread, --follow, --out, events-threaded.ndjson, events.ndjson]}\n")
+	err = w.addConfig(fmt.Sprintf("pipeline:\n- {name: thread, off: true}\n- {name: web, off: %v}\n- {name: threads, command: [tri-thread, --follow, --out, events-threaded.ndjson, events.ndjson]}\n", !o.faces))
 	if err != nil {
 		return err
 	}
@@ -92,14 +92,17 @@ func (w *world) pipeline() (p pipeline, err error) {
 // rageSupervised talks and kills until both are done.
 func (w *world) rageSupervised() (deaths map[string]int, slowest time.Duration, err error) {
 	deaths = map[string]int{}
+	stages := 5
+	if w.faces {
+		stages = 7
+	}
 	for round := range w.rounds {
 		for w.said*w.rounds < (round+1)*w.messages {
 			if err := w.talk(); err != nil {
 				return deaths, slowest, err
 			}
 		}
-		i := round % 5
-		name, took, err := w.killStage(i)
+		name, took, err := w.killStage(round % stages)
 		if err != nil {
 			return deaths, slowest, err
 		}
