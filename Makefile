@@ -1,11 +1,15 @@
 # make            build every program into bin/
 # make demo       build, and run the main job end to end
 # make check      format, vet, staticcheck, pages, all tests
+# make fuzz       every fuzz target for two seconds
 # make torture    kill -9 of every stage, a fault at every call; about ten minutes
+# make dist       archives, packages, module list and sums of a release in dist/
+# make dist-check that two builds of it are equal, and its packages work
 
 PREFIX  = /usr/local
 BINDIR  = $(PREFIX)/bin
 MANDIR  = $(PREFIX)/share/man
+OUT     = bin/
 GO      = go
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS = -s -w -X tri/lib/cli.version=$(VERSION)
@@ -13,19 +17,22 @@ LDFLAGS = -s -w -X tri/lib/cli.version=$(VERSION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 all:
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/...
 
 demo: all
 	bin/tri demo --dir demo --codebase .
 
 check: all lint
-	$(GO) test -race ./...
+	$(GO) test -race $(TESTFLAGS) ./...
 
 lint:
 	test -z "$$(gofmt -l cmd lib schemas scripts examples)" || { gofmt -d cmd lib schemas scripts examples; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	for page in man/*.[1-9]; do mandoc -T lint -W warning $$page || exit 1; done
+
+fuzz:
+	scripts/fuzz
 
 torture: all
 	$(GO) build -o bin/torture ./scripts/torture
@@ -36,6 +43,12 @@ torture: all
 	bin/torture box -rounds 100 -sandbox required
 	bin/torture syscalls
 	rm bin/torture
+
+dist:
+	$(GO) run ./scripts/dist -version $(VERSION)
+
+dist-check:
+	scripts/dist/check
 
 check-peers: all
 	scripts/peers/run
@@ -56,6 +69,6 @@ install: all
 	install -m 644 man/*.7 $(DESTDIR)$(MANDIR)/man7
 
 clean:
-	rm -rf bin cover demo
+	rm -rf bin cover demo dist
 
-.PHONY: all demo check lint torture check-peers bench cover install clean
+.PHONY: all demo check lint fuzz torture dist dist-check check-peers bench cover install clean
