@@ -197,7 +197,7 @@ func (c *clause) heads(i int, by string) []term {
 	var out []term
 	for k := i + 1; k < len(c.terms) && k <= i+maxHead+most && len(out) < most; k++ {
 		t := c.terms[k]
-		if strings.ContainsAny(c.text[c.terms[k-1].end:t.at], ".;,:") && !glued(c.text, t.at, t.end) {
+		if gap := c.text[c.terms[k-1].end:t.at]; strings.ContainsAny(gap, ".;,:") && (strings.Contains(gap, " ") || !glued(c.text, t.at, t.end)) {
 			break
 		}
 		if t.text == "or" || t.text == "nor" || t.text == "atau" {

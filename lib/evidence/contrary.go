@@ -21,12 +21,15 @@ const (
 // opposite, a negation too many or too few, another value for the same name.
 // "" means that nothing shows it, not that it is true.
 func Contrary(claim string, against ...*Evidence) string {
-	for _, s := range sentences(plainClaim(claim)) {
+	for _, s := range statements(plainClaim(claim)) {
 		c := analyse(s, false)
 		if lists(s) || repeated(&c, against) {
 			continue
 		}
 		if why := valued(c, against); why != "" {
+			return why
+		}
+		if why := defaulted(s, against); why != "" {
 			return why
 		}
 		for _, e := range against {
@@ -171,6 +174,9 @@ func turned(c, p *clause) (turns int, why [2]string, agrees func(*clause) bool) 
 		mine, theirs := sideOf(c, i), sideOf(p, i)
 		if a.state {
 			m, t := stateOf(c, i), stateOf(p, i)
+			if byValue(c, i) != byValue(p, i) || byValue(c, i) && !sameStates(c, p, i) {
+				continue
+			}
 			if m != 0 && t != 0 && m != t {
 				turns++
 				why = [2]string{stateName(c, i), strings.TrimSpace(p.text)}
@@ -178,7 +184,13 @@ func turned(c, p *clause) (turns int, why [2]string, agrees func(*clause) bool) 
 			}
 			continue
 		}
-		if mine < 0 || theirs < 0 || mine == theirs || a.order && !sameOperands(c, p, i) {
+		if mine < 0 || theirs < 0 || mine == theirs {
+			continue
+		}
+		if a.order && deniedBefore(c, i)%2 != deniedBefore(p, i)%2 {
+			return 0, why, agrees // not before … may be after …
+		}
+		if a.order && !sameOperands(c, p, i) {
 			continue
 		}
 		turns++
@@ -189,14 +201,14 @@ func turned(c, p *clause) (turns int, why [2]string, agrees func(*clause) bool) 
 		return turns, why, agrees
 	}
 	for _, n := range c.negs {
-		if n := n; !n.aside && affirms(p, n) && !counts(c, p, n) && !soft(p, c) {
+		if n := n; !n.aside && affirms(p, n) && !counts(c, p, n) && !soft(p, c, n) && !ended(c, p, n) && !nothingOf(p, c) {
 			turns++
 			why = [2]string{fmt.Sprintf("not %q", n.of[0].text), fmt.Sprintf("%q", said(p, n.of[0]))}
 			agrees = func(o *clause) bool { return !affirms(o, n) && said(o, n.of[0]) != "" }
 		}
 	}
 	for _, n := range p.negs {
-		if n := n; !n.aside && affirms(c, n) && !counts(p, c, n) && !soft(c, p) {
+		if n := n; !n.aside && affirms(c, n) && !counts(p, c, n) && !soft(c, p, n) && !ended(p, c, n) && !nothingOf(c, p) {
 			turns++
 			why = [2]string{fmt.Sprintf("%q", said(c, n.of[0])), fmt.Sprintf("not %q", n.of[0].text)}
 			agrees = func(o *clause) bool { return affirms(o, n) }
@@ -223,16 +235,10 @@ func counts(a, b *clause, n denial) bool {
 	return slices.ContainsFunc(words().on[n.by], func(w where) bool { return sideOf(a, w.axis) >= 0 && sideOf(b, w.axis) >= 0 })
 }
 
-// soft reports whether c has a word that is as good as a negation and that d,
-// which has one, does not have.
-func soft(c, d *clause) bool {
-	return slices.ContainsFunc(c.terms, func(t term) bool { return words().soft[t.text] && !has(d.terms, t) })
-}
-
 // affirms reports whether a clause says what a negation denies: it has the first
 // of its words, and denies none of them.
 func affirms(c *clause, n denial) bool {
-	if said(c, n.of[0]) == "" {
+	if said(c, n.of[0]) == "" || nothing[n.by] && deniedOf(c, n.of[0]) {
 		return false
 	}
 	for _, h := range n.of {

@@ -34,6 +34,7 @@ const (
 	attackCommit  = "9b53308f1c9767a42fc927a8f5f762f9ba2a144d"
 	plantsWanted  = 300                           // plants of each kind
 	plantRounds   = 12                            // seeds tried for that many
+	pythonic      = "python/"                     // begins the name of a codebase in Python
 	plantedSecret = "Korridor-7-unter-der-Treppe" // stands for a secret of the team's own
 )
 
@@ -115,6 +116,11 @@ func locateAll() (dirs map[string]string, remove func(), err error) {
 	for _, name := range []string{"net", "runtime"} { // and of these
 		attacked["go/"+name] = codebase{dir: filepath.Join(strings.TrimSpace(string(root)), "src", name)}
 	}
+	for _, c := range codebases { // some returns by hand are about these, where they are installed
+		if _, err := os.Stat(c.dir); c.lang == "Python" && err == nil {
+			dirs[pythonic+c.name] = c.dir
+		}
+	}
 	for name, c := range attacked {
 		dir, cleanup, err := c.locate()
 		if err != nil {
@@ -141,6 +147,9 @@ func goodReturns(dir string, dirs map[string]string) ([]*trial, error) {
 				return err
 			}
 			r.Key = r.ID
+			if dirs[r.Codebase] == "" && strings.HasPrefix(r.Codebase, pythonic) {
+				return nil // it is not installed here
+			}
 			all = append(all, &trial{Record: r.Record, half: half, maker: "hand", dir: dirs[r.Codebase]})
 			return nil
 		})

@@ -47,6 +47,9 @@ func commentReturns(dirs map[string]string) ([]*trial, error) {
 	var all []*trial
 	taken := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(dirs)) {
+		if strings.HasPrefix(name, pythonic) {
+			continue // whose remarks are of another form
+		}
 		found, err := remarks(dirs[name])
 		if err != nil {
 			return nil, err
