@@ -21,6 +21,15 @@ func (h *Home) Lines(name string, from int64, fn func(line []byte) error) error 
 
 // LinesUntil is Lines for those that begin before an offset; -1 is the end.
 func (h *Home) LinesUntil(name string, from, until int64, fn func(line []byte) error) error {
+	return h.lines(name, from, until, func(line []byte, _ int64) error { return fn(line) })
+}
+
+// Tail is Lines for who comes again: fn is also given the offset behind the line.
+func (h *Home) Tail(name string, from int64, fn func(line []byte, next int64) error) error {
+	return h.lines(name, from, -1, fn)
+}
+
+func (h *Home) lines(name string, from, until int64, fn func(line []byte, next int64) error) error {
 	f, err := h.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -49,7 +58,7 @@ func (h *Home) LinesUntil(name string, from, until int64, fn func(line []byte) e
 		case err != nil:
 			return linesError(name, err)
 		}
-		if err := fn(line[:len(line)-1]); err != nil {
+		if err := fn(line[:len(line)-1], from); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	"tri/lib/gate"
 	"tri/lib/outbox"
 	"tri/lib/signal"
-	"tri/lib/stream"
 	"tri/lib/sysexit"
 )
 
@@ -32,10 +31,11 @@ const (
 	lockName    = "locks/chat"
 )
 
-// settleFor is how long what happens together is waited for, before the cards are
-// looked at; lookEvery is how often they are without anything happening.
+// readEvery is how often the logs are looked at, which costs a few stats: a person
+// who has clicked does not notice. lookEvery is how often the cards are, though
+// nothing has happened.
 const (
-	settleFor = 20 * time.Millisecond
+	readEvery = 200 * time.Millisecond
 	lookEvery = 10 * time.Second
 )
 
@@ -63,11 +63,13 @@ type desk struct {
 	past    *past
 	at      mark
 	saved   mark
-	skipped int    // lines behind saved that said nothing to us
-	held    []line // what may be of a card of which nobody has said yet where it stands
+	read    map[string]int64 // bytes of each log
+	skipped int              // lines behind saved that said nothing to us
+	held    []line           // what may be of a card of which nobody has said yet where it stands
 }
 
-// line is a whole line of a log and where the next one begins.
+// line is a whole line of a log, valid while it is taken, and where the next one
+// begins.
 type line struct {
 	log   string
 	bytes []byte
@@ -114,6 +116,10 @@ func open(ctx context.Context, o Options) (*desk, error) {
 	if err := d.past.read(); err != nil {
 		return nil, err
 	}
+	d.read = map[string]int64{
+		actionsName: d.at.Actions, config.EventsName: d.at.Events, signal.DoneName: d.book.toldTo,
+		decision.LogName: d.past.tail.Offset(), repliesName: d.past.repliesTo,
+	}
 	d.board, err = d.Gate.Watch(ctx)
 	return d, err
 }
@@ -154,59 +160,67 @@ func (d *desk) save() error {
 	return nil
 }
 
-// loop takes what comes, and looks at the cards a moment after.
+// loop reads what comes, and looks at the cards when something has.
 func (d *desk) loop(ctx context.Context) error {
-	lines, failed := make(chan line), make(chan error, 1)
-	for name, from := range map[string]int64{
-		actionsName: d.at.Actions, config.EventsName: d.at.Events, signal.DoneName: d.book.toldTo,
-		decision.LogName: d.past.tail.Offset(), repliesName: d.past.repliesTo,
-	} {
-		go follow(ctx, d.Gate.Home.Path(name), name, from, lines, failed)
+	read, look := time.NewTicker(readEvery), time.NewTicker(lookEvery)
+	defer read.Stop()
+	defer look.Stop()
+	if _, err := d.readAll(); err != nil {
+		return err
 	}
-	soon := time.NewTimer(0) // the first look is now
-	again := time.NewTicker(lookEvery)
-	defer again.Stop()
 	for {
-		changed := d.board.Changed()
-		var err error
-		select {
-		case <-ctx.Done():
-			return nil
-		case err = <-failed:
-		case l := <-lines:
-			var matters bool
-			if matters, err = d.take(l); matters {
-				soon.Reset(settleFor)
-			}
-		case <-changed:
-			err = d.sync()
-		case <-again.C:
-			err = d.sync()
-		case <-soon.C:
-			err = d.sync()
-		}
-		if err != nil {
+		changed := d.board.Changed() // before the look: what comes while we look is seen by the next one
+		if err := d.sync(); err != nil {
 			return err
+		}
+		for matters := false; !matters; {
+			var err error
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-changed:
+				matters = true
+			case <-look.C:
+				matters = true
+			case <-read.C:
+				matters, err = d.readAll()
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 }
 
-// follow brings the lines of a log for as long as ctx lives.
-func follow(ctx context.Context, path, name string, from int64, lines chan<- line, failed chan<- error) {
-	err := stream.Follow(ctx, path, from, func(b []byte, off int64) error {
-		select {
-		case lines <- line{name, slices.Clone(b), off + int64(len(b)) + 1}:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
+// logs are what is read.
+var logs = []string{signal.DoneName, actionsName, config.EventsName, decision.LogName, repliesName}
+
+// readAll takes what is new in the logs and says whether the cards may have to
+// change.
+func (d *desk) readAll() (matters bool, err error) {
+	for _, name := range logs {
+		from := d.read[name]
+		info, err := d.Gate.Home.Root().Stat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == from:
+			continue
+		case err == nil && info.Size() < from:
+			err = errors.New("cut or replaced")
 		}
-	})
-	if err != nil && ctx.Err() == nil {
-		select {
-		case failed <- err:
-		case <-ctx.Done():
+		if err != nil {
+			return false, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
+		}
+		err = d.Gate.Home.Tail(name, from, func(b []byte, next int64) error {
+			d.read[name] = next
+			ours, err := d.take(line{name, b, next})
+			matters = matters || ours
+			return err
+		})
+		if err != nil {
+			return false, err
 		}
 	}
+	return matters, nil
 }
 
 // take takes a line in and says whether the cards may have to change.
@@ -250,6 +264,7 @@ func (d *desk) hold(l line) error {
 		d.Say("%s: more than %d clicks wait for cards to be shown; one is left out", l.log, maxHeld)
 		return nil
 	}
+	l.bytes = slices.Clone(l.bytes)
 	d.held = append(d.held, l)
 	return nil
 }

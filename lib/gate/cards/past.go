@@ -41,13 +41,13 @@ func (p *past) read() error {
 	if err := p.readWords(); err != nil || p.repliesTo > 0 {
 		return err
 	}
-	return p.home.Lines(repliesName, 0, func(l []byte) error {
+	return p.home.Tail(repliesName, 0, func(l []byte, next int64) error {
 		var r outbox.Reply
 		if err := json.Unmarshal(l, &r); err != nil {
 			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", repliesName, err))
 		}
 		p.reply(&r)
-		p.repliesTo += int64(len(l)) + 1
+		p.repliesTo = next
 		return nil
 	})
 }
