@@ -34,6 +34,9 @@ func parseTarget(s string) (target, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return target{addr.Unmap().WithZone("").String(), uint16(n)}, nil
 	}
+	if strings.Contains("."+host+".", "..") { // "localhost.." is localhost to some
+		return target{}, fmt.Errorf("%q has a name with an empty part", s)
+	}
 	for _, r := range host {
 		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_' {
 			return target{}, fmt.Errorf("%q is no host:port", s)
