@@ -31,6 +31,7 @@ func sample(program string) []file {
 		{name: "share/man/man1/tri.1", mode: 0o644, data: []byte(".Dd today\n")},
 		{name: "lib/systemd/system/tri.service", mode: 0o644, data: []byte("ExecStart=/usr/local/bin/tri-supervise run\n")},
 		{name: "share/zsh/site-functions/_tri", mode: 0o644, data: []byte("#compdef tri\n")},
+		{name: "share/doc/tri/examples/cron/crontab", mode: 0o644},
 		{name: "share/tri/schemas/event.json", mode: 0o644, data: []byte("{}")},
 		{name: "bin/tri", mode: 0o755, from: program},
 	})
@@ -189,7 +190,7 @@ func TestDeb(t *testing.T) {
 	if unit := content["./usr/lib/systemd/system/tri.service"]; unit != "ExecStart=/usr/bin/tri-supervise run\n" {
 		t.Errorf("the unit says %q", unit)
 	}
-	if n := strings.Count(about["./md5sums"], "\n"); n != 5 {
+	if n := strings.Count(about["./md5sums"], "\n"); n != 6 {
 		t.Errorf("%d sums:\n%s", n, about["./md5sums"])
 	}
 }
@@ -233,7 +234,7 @@ func TestRPM(t *testing.T) {
 	}
 	for tag, want := range map[uint32]string{
 		1000: "tri\x00", 1001: "1.2.3\x00", 1022: "x86_64\x00",
-		1117: "tri\x00tri.service\x00tri.1.gz\x00tri\x00schemas\x00event.json\x00_tri\x00", // in the order of the paths
+		1117: "tri\x00tri.service\x00tri\x00examples\x00cron\x00crontab\x00tri.1.gz\x00tri\x00schemas\x00event.json\x00_tri\x00", // in the order of the paths
 	} {
 		if !strings.HasPrefix(header[tag], want) {
 			t.Errorf("tag %d is %.60q, want %q", tag, header[tag], want)

@@ -27,7 +27,7 @@ func writeRPM(w io.Writer, r release, t target, tree []file) error {
 		return err
 	}
 	for _, dir := range folders(tree) {
-		if path.Base(dir) == "tri" || path.Base(path.Dir(dir)) == "tri" { // the others belong to the system
+		if strings.HasPrefix(dir+"/", "usr/share/tri/") || strings.HasPrefix(dir+"/", "usr/share/doc/tri/") { // the others are the system's
 			tree = append(tree, file{name: dir, mode: 0o040755})
 		}
 	}
