@@ -152,7 +152,7 @@ func (t *teller) note(in thread.Input, steps []thread.Change) {
 		of.Runs = append(of.Runs, told(in.Run))
 	}
 	if in.Spent != nil {
-		c.Runs = append(c.Runs, Run{RunID: in.Spent.RunID, Kind: run.Investigate, Round: t.state.InvestigatorRound, Status: "refused", Error: in.Spent.Why})
+		c.Runs = append(c.Runs, Run{RunID: in.Spent.RunID, Kind: refusedKind(in.Spent.RunID), Round: t.state.InvestigatorRound, Status: "refused", Error: in.Spent.Why})
 	}
 	if in.Reply != nil {
 		t.cycle(in.Reply.Cycle).Reply = in.Reply
@@ -272,3 +272,11 @@ func (t *teller) entry(id string) (*outbox.Entry, error) {
 }
 
 func join(items []string) string { return strings.Join(items, "; ") }
+
+// refusedKind is the kind of a run for which no budget was left.
+func refusedKind(runID string) string {
+	if strings.HasPrefix(runID, run.Validate[:1]+"-") {
+		return run.Validate
+	}
+	return run.Investigate
+}
