@@ -45,7 +45,7 @@ torture: all
 	rm bin/torture
 
 dist:
-	$(GO) run ./scripts/dist -version $(VERSION)
+	$(GO) run ./scripts/dist -version $(VERSION) $(TARGETS)
 
 dist-check:
 	scripts/dist/check

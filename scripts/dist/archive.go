@@ -11,10 +11,7 @@ import (
 // archive writes a compressed tar of the tree and the folders that it stands in,
 // with prefix before every name.
 func archive(w io.Writer, prefix string, tree []file, at time.Time) error {
-	z, err := gzip.NewWriterLevel(w, gzip.BestCompression) // no name and no time in its header
-	if err != nil {
-		return err
-	}
+	z := gzip.NewWriter(w) // no name and no time in its header
 	t := tar.NewWriter(z)
 	head := tar.Header{Format: tar.FormatUSTAR, Uname: "root", Gname: "root", ModTime: at}
 	for _, dir := range append([]string{""}, folders(tree)...) {

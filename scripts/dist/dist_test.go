@@ -321,6 +321,18 @@ func TestBill(t *testing.T) {
 	}
 }
 
+func TestChoose(t *testing.T) {
+	if got, err := choose(nil); err != nil || len(got) != 4 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := choose([]string{"linux-amd64"}); err != nil || len(got) != 1 || got[0] != linux {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := choose([]string{"linux-amd64", "plan9-mips"}); err == nil {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestPackageVersion(t *testing.T) {
 	for version, want := range map[string]string{
 		"v1.2.3":                  "1.2.3",

@@ -3,7 +3,7 @@
 // and examples; of the Linux ones a .deb and an .rpm too; the list of every module
 // in every program; and the sums of all of it.
 //
-//	dist -version VERSION [-out DIR]
+//	dist -version VERSION [-out DIR] [TARGET ...]
 //
 // Equal sources give equal bytes, wherever and whenever it runs: names are sorted,
 // times are the commit's (or SOURCE_DATE_EPOCH, as reproducible-builds.org has it),
@@ -11,7 +11,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -22,13 +24,14 @@ func main() {
 	version := flag.String("version", "", "the release is called `VERSION`")
 	out := flag.String("out", "dist", "leave the files in `DIR`")
 	flag.Parse() // exits by itself when an option is wrong
-	if *version == "" || flag.NArg() > 0 {
-		flag.Usage()
+	chosen, err := choose(flag.Args())
+	if err != nil || *version == "" {
+		fmt.Fprintf(os.Stderr, "dist: %v\n", cmp.Or(err, errors.New("-version is needed")))
 		os.Exit(64)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := dist(ctx, *version, *out); err != nil {
+	if err := dist(ctx, *version, *out, chosen); err != nil {
 		fmt.Fprintf(os.Stderr, "dist: %v\n", err)
 		os.Exit(1)
 	}

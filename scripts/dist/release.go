@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,8 +46,24 @@ func (t target) String() string { return t.os + "-" + t.arch }
 
 var host = target{runtime.GOOS, runtime.GOARCH}
 
-// dist makes the release in out, which it empties before.
-func dist(ctx context.Context, version, out string) error {
+// choose finds targets by name; without names, all.
+func choose(names []string) ([]target, error) {
+	if len(names) == 0 {
+		return targets, nil
+	}
+	var chosen []target
+	for _, name := range names {
+		i := slices.IndexFunc(targets, func(t target) bool { return t.String() == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no target %q, but %v", name, targets)
+		}
+		chosen = append(chosen, targets[i])
+	}
+	return chosen, nil
+}
+
+// dist makes the release for some targets in out, which it empties before.
+func dist(ctx context.Context, version, out string, targets []target) error {
 	at, err := commitTime(ctx)
 	if err != nil {
 		return err

@@ -90,7 +90,7 @@ func (h *rpmHeader) describe(r release, t target) {
 	h.text(1044, "tri-"+v+"-1.src.rpm") // a package without it is taken for sources
 	h.text(1124, "cpio")
 	h.text(1125, "gzip")
-	h.text(1126, "9")
+	h.text(1126, "6")
 }
 
 // relate adds what the package provides, needs of rpm, and can use.
@@ -170,10 +170,7 @@ func (f file) typed() int64 {
 // size of it before.
 func rpmPayload(tree []file, at time.Time) ([]byte, int, error) {
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, 0, err
-	}
+	z := gzip.NewWriter(&b)
 	size := 0
 	entry := func(ino int, mode, mtime int64, name string, data []byte) error {
 		head := fmt.Sprintf("070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%s\x00",
@@ -200,7 +197,7 @@ func rpmPayload(tree []file, at time.Time) ([]byte, int, error) {
 	if err := entry(0, 0, 0, "TRAILER!!!", nil); err != nil {
 		return nil, 0, err
 	}
-	err = z.Close()
+	err := z.Close()
 	return b.Bytes(), size, err
 }
 
