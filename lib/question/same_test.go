@@ -61,7 +61,7 @@ func TestSameQuestion(t *testing.T) {
 	}
 	for _, loose := range []string{
 		"why does it fail?", "what does this function return here?", "Why is my account locked?", "how many orders failed today?",
-		"why?", "", "what changed in the latest release?", "why is the build still red?", "kenapa ini gagal terus?", "これはなぜ失敗しますか", "how?", "is it?",
+		"why?", "", "what changed in the latest release?", "why is the build still red?", "kenapa ini gagal terus?", "これはなぜ失敗しますか", "how?", "is it?", "can anyone help?",
 		"what is on the attached picture?",
 	} {
 		if words, ok := Words(loose); ok {
