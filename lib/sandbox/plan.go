@@ -109,7 +109,7 @@ func (p *plan) folder(s Spec) error {
 		}
 		p.hide(filepath.Join(dir, name))
 	}
-	return nil
+	return p.hidePrivate(s)
 }
 
 // show adds a path and the links that lead to it. What may be absent is passed

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,19 +68,20 @@ func TestPlan(t *testing.T) {
 		"tri/config.yaml": "", "over/tri2/": "",
 	})
 	repo := root + "/repo"
+	secrets := []string{"tmpfs repo/.agents", "ro-bind repo/.env /dev/null"}
 	for name, tt := range map[string]struct {
 		spec Spec
 		want []string
 	}{
-		"reads":                       {Spec{Dir: repo}, []string{"ro-bind repo"}},
-		"writes, but not Git's files": {Spec{Dir: repo, Write: true}, []string{"bind repo", "ro-bind repo/.git"}},
+		"reads":                       {Spec{Dir: repo}, slices.Concat([]string{"ro-bind repo"}, secrets)},
+		"writes, but not Git's files": {Spec{Dir: repo, Write: true}, slices.Concat([]string{"bind repo"}, secrets, []string{"ro-bind repo/.git"})},
 		"hidden, with a home inside": {Spec{Dir: repo, Hidden: []string{".agents", ".env", "nothing"}, Home: repo + "/.agents/runs/r/home"},
 			[]string{"ro-bind repo", "tmpfs repo/.agents", "bind repo/.agents/runs/r/home", "ro-bind repo/.env /dev/null"}},
-		"hidden behind a link":  {Spec{Dir: repo, Hidden: []string{"hidden"}}, []string{"ro-bind repo", "tmpfs repo/.agents"}},
-		"by a link":             {Spec{Dir: root + "/chain"}, []string{"symlink alias repo", "symlink chain ROOT/alias", "ro-bind repo"}},
-		"a file inside again":   {Spec{Dir: repo, Read: []string{repo + "/sub"}}, []string{"ro-bind repo"}},
-		"what Write must spare": {Spec{Dir: repo, Write: true, Read: []string{repo + "/sub"}}, []string{"bind repo", "ro-bind repo/.git", "ro-bind repo/sub"}},
-		"our home above":        {Spec{Dir: repo, Read: []string{root + "/tri/../tri/config.yaml"}}, []string{"ro-bind repo", "ro-bind tri/config.yaml"}},
+		"hidden behind a link":  {Spec{Dir: repo, Hidden: []string{"hidden"}}, slices.Concat([]string{"ro-bind repo"}, secrets)},
+		"by a link":             {Spec{Dir: root + "/chain"}, slices.Concat([]string{"symlink alias repo", "symlink chain ROOT/alias", "ro-bind repo"}, secrets)},
+		"a file inside again":   {Spec{Dir: repo, Read: []string{repo + "/sub"}}, slices.Concat([]string{"ro-bind repo"}, secrets)},
+		"what Write must spare": {Spec{Dir: repo, Write: true, Read: []string{repo + "/sub"}}, slices.Concat([]string{"bind repo"}, secrets, []string{"ro-bind repo/.git", "ro-bind repo/sub"})},
+		"our home above":        {Spec{Dir: repo, Read: []string{root + "/tri/../tri/config.yaml"}}, slices.Concat([]string{"ro-bind repo"}, secrets, []string{"ro-bind tri/config.yaml"})},
 		"our home inside":       {Spec{Dir: repo, Read: []string{root}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,6 +93,31 @@ func TestPlan(t *testing.T) {
 				t.Errorf("our home is shown: %q", got)
 			}
 		})
+	}
+}
+
+// TestPrivate: what is hidden below a codebase by its name, from who reads and from
+// who writes, and what stays where it is.
+func TestPrivate(t *testing.T) {
+	root := tree(t, map[string]string{
+		"repo/a/.env": "", "repo/a/.ENV.Production": "", "repo/a/id_ed25519": "", "repo/a/id_ed25519.pub": "", "repo/a/.env.example": "", "repo/a/server.key": "",
+		"repo/a/.env.test": "", "repo/a/secrets.yaml": "", "repo/a/secrets.go": "", "repo/a/testdata/server.key": "", "repo/a/testdata/.env": "",
+		"repo/node_modules/x/.env": "", "repo/b/.agents/x": "", "repo/b/.netrc": "->../../elsewhere", "repo/b/.npmrc": "->../a/settings", "repo/a/settings": "", "elsewhere": "",
+	})
+	personal := []string{"ro-bind repo/a/.ENV.Production /dev/null", "ro-bind repo/a/.env /dev/null", "ro-bind repo/a/id_ed25519 /dev/null", "ro-bind repo/a/testdata/.env /dev/null", "tmpfs repo/b/.agents"}
+	others := []string{"ro-bind repo/a/secrets.yaml /dev/null", "ro-bind repo/a/server.key /dev/null", "ro-bind repo/a/settings /dev/null"}
+	for write, want := range map[bool][]string{false: slices.Concat(personal, others, []string{"ro-bind repo"}), true: append(personal, "bind repo")} {
+		slices.Sort(want)
+		if got := slices.Sorted(slices.Values(shown(t, root, Spec{Dir: root + "/repo", Write: write}))); !slices.Equal(got, want) {
+			t.Errorf("write %t: shows\n\t%s\nwant\n\t%s", write, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		}
+	}
+	names := map[string]string{}
+	for n := range maxPrivate + 1 {
+		names[fmt.Sprintf("many/%d.key", n)] = ""
+	}
+	if _, err := newPlan(Spec{Dir: tree(t, names)}, nil); err == nil {
+		t.Error("more than can be hidden was shown")
 	}
 }
 

@@ -48,9 +48,10 @@ type Spec struct {
 	Argv []string // the program and its arguments; Argv[0] is a path, or found on PATH
 	Env  []string // KEY=value, all of it but for the proxy's
 	Dir  string   // where it works, shown at its own path
-	// Write lets it change what is below Dir, but for Git's own files.
+	// Write lets it change what is below Dir, but for Git's own files and what is
+	// hidden.
 	Write  bool
-	Hidden []string // names below Dir that it finds empty
+	Hidden []string // further names below Dir that it finds empty, beside what is private
 	Home   string   // a folder that it may write; "" is none
 	Read   []string // further files and folders
 	Reach  []string // host:port that it may dial

@@ -42,7 +42,7 @@ func Failure(e proc.Exit, late bool) error {
 	case e.Flooded:
 		return agent.Fail(agent.ToolError, errors.New("it said more than it may"))
 	case signal == syscall.SIGKILL || signal == syscall.SIGTERM || signal == syscall.SIGINT || signal == syscall.SIGHUP:
-		return agent.Fail(agent.Killed, fmt.Errorf("it was ended from outside, by signal %d%s", int(signal), quoted(said)))
+		return agent.Fail(agent.Killed, fmt.Errorf("it was ended from outside, status %d%s", e.Status, quoted(said)))
 	case e.Status != 0 && late:
 		return agent.Fail(agent.ToolError, fmt.Errorf("status %d after its result%s", e.Status, quoted(said)))
 	case e.Status != 0:

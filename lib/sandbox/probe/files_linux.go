@@ -81,6 +81,18 @@ func files() []Probe {
 		reads("read another run's transcript", at("tri/runs/other/transcript.ndjson")),
 		reads("read a .env outside", at("outside/.env")),
 		reads("read .agents", at("repo/.agents/runs/r/plan.md")),
+		reads("read a .env of the repository", at("repo/.env")),
+		reads("read a .env deeper in it", at("repo/deploy/eu/.env.production")),
+		reads("read a key of the repository", at("repo/deploy/server.key")),
+		reads("read a .env by another name", at("repo/deploy/settings")),
+		{Name: "put a .env out of its place", Anybody: true, Write: true, try: func(s *Stage) error {
+			moved := s.Repo + "/deploy/eu/moved"
+			if err := os.Rename(s.Repo+"/deploy/eu/.env.production", moved); err != nil {
+				return err
+			}
+			defer func() { _ = os.Rename(moved, s.Repo+"/deploy/eu/.env.production") }()
+			return s.find(moved)
+		}},
 		reads("read by a link of the repository", at("repo/link")),
 		reads("read by .. from its folder", func(s *Stage) string { return s.Repo + "/../outside/.env" }),
 		reads("read a token in .git/config", at("repo/.git/config")),

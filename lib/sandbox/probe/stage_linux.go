@@ -43,7 +43,8 @@ type Stage struct {
 }
 
 // secrets are the files that must not be read, below Root.
-var secrets = []string{"home/.ssh/id_ed25519", "home/.aws/credentials", "tri/config.yaml", "tri/runs/other/transcript.ndjson", "outside/.env", "repo/.agents/runs/r/plan.md"}
+var secrets = []string{"home/.ssh/id_ed25519", "home/.aws/credentials", "tri/config.yaml", "tri/runs/other/transcript.ndjson", "outside/.env", "repo/.agents/runs/r/plan.md",
+	"repo/.env", "repo/deploy/eu/.env.production", "repo/deploy/server.key"}
 
 // newStage lays everything out below a folder that must be new.
 func newStage(root string) (s *Stage, err error) {
@@ -70,7 +71,7 @@ func newStage(root string) (s *Stage, err error) {
 		}
 	}
 	if err := errors.Join(os.MkdirAll(s.Home, 0o700), os.MkdirAll(s.Repo+"/.git/objects", 0o700), os.MkdirAll(s.Repo+"/.git/refs", 0o700),
-		os.Symlink("../outside/.env", s.Repo+"/link"), os.Symlink("../outside", s.Repo+"/out")); err != nil {
+		os.Symlink("../outside/.env", s.Repo+"/link"), os.Symlink("../outside", s.Repo+"/out"), os.Symlink("../.env", s.Repo+"/deploy/settings")); err != nil {
 		return s, err
 	}
 	if s.Net, err = os.Readlink("/proc/self/ns/net"); err != nil {
