@@ -50,19 +50,17 @@ func (c *card) value() string {
 
 // book is every card that was asked for in the channel: a fold of signals.ndjson.
 type book struct {
-	chat   config.GateChat
-	cards  map[string]*card // by name
-	byID   map[string]*card // by the id of each signal that asked for it to be posted
-	byPost map[string]*card // by message id
-	toldTo int64            // bytes of signals-done.ndjson
+	chat    config.GateChat
+	cards   map[string]*card // by name
+	byID    map[string]*card // by the id of each signal that asked for it to be posted
+	byPost  map[string]*card // by message id
+	askedTo int64            // bytes of signals.ndjson
+	toldTo  int64            // bytes of signals-done.ndjson
 }
 
 func readBook(h *disk.Home, chat config.GateChat) (*book, error) {
 	b := &book{chat: chat, cards: map[string]*card{}, byID: map[string]*card{}, byPost: map[string]*card{}}
-	_, err := signal.Asked(h, 0, func(s signal.Signal) error {
-		b.asked(s)
-		return nil
-	})
+	err := b.readAsked(h)
 	if err == nil {
 		err = b.readTold(h)
 	}
@@ -72,9 +70,19 @@ func readBook(h *disk.Home, chat config.GateChat) (*book, error) {
 	return b, err
 }
 
-// asked takes in a signal, of this life or an earlier one.
+// readAsked takes in what was asked for since, by us or by others.
+func (b *book) readAsked(h *disk.Home) (err error) {
+	b.askedTo, err = signal.Asked(h, b.askedTo, func(s signal.Signal) error {
+		b.asked(s)
+		return nil
+	})
+	return err
+}
+
+// asked takes in a signal. The card by which tri-dispatch tells of an automatic
+// reply becomes ours, unless we were first.
 func (b *book) asked(s signal.Signal) {
-	if s.By != by || s.Platform != b.chat.Platform || s.ChatID != b.chat.ChatID {
+	if s.Platform != b.chat.Platform || s.ChatID != b.chat.ChatID || s.By != by && s.Key == "" {
 		return
 	}
 	f := faceIn(&s)
@@ -82,6 +90,9 @@ func (b *book) asked(s signal.Signal) {
 	case s.Kind == signal.Card:
 		name := gate.Name(s.Key, s.Cycle, s.DraftSHA256, s.Post)
 		c := b.cards[name]
+		if c != nil && s.By != by {
+			return
+		}
 		if c == nil {
 			c = &card{name: name}
 			b.cards[name] = c
@@ -89,6 +100,11 @@ func (b *book) asked(s signal.Signal) {
 		c.Signal, c.shown, c.told, c.at, c.ended = s, f, false, "", false
 		c.tries++
 		c.body, c.whole = bodyOf(s.Text), strings.Contains(f.buttons, "approve ")
+		if s.By != by {
+			text := &body{left: room(b.chat.Platform)}
+			text.quote(c.body, text.left)
+			c.body = strings.TrimSuffix(text.String(), "\n")
+		}
 		b.byID[s.ID] = c
 	case s.Kind == signal.Recard && c != nil:
 		c.shown = f

@@ -35,7 +35,7 @@ const (
 // who has clicked does not notice. lookEvery is how often the cards are, though
 // nothing has happened.
 const (
-	readEvery = 200 * time.Millisecond
+	readEvery = 500 * time.Millisecond
 	lookEvery = 10 * time.Second
 )
 

@@ -724,7 +724,8 @@ func TestParked(t *testing.T) {
 	}
 }
 
-// TestAuto: an automatic reply is told of once, with an undo while there is one.
+// TestAuto: the card by which tri-dispatch tells of an automatic reply gets an undo
+// while there is one, and follows what becomes of it.
 func TestAuto(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.AutoReply.Enabled = true
@@ -732,11 +733,22 @@ func TestAuto(t *testing.T) {
 	text, sha := "It is 5.", decision.Sum("It is 5.")
 	w.thread(&thread.Thread{Key: "local.dev.1", Cycle: 1, DraftPending: &text, DraftSHA256: sha})
 	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: sha})
+	told := signal.Signal{
+		ID: signal.OfAuto("x"), Kind: signal.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops", Key: "local.dev.1", Cycle: 1, DraftSHA256: sha,
+		Title: "Automatic reply", Text: "cy: where\nis it? @channel\n\nIt is 5.\n\nTake it back until then",
+	}
+	if err := signal.Ask(w.home, told, signal.Signal{ID: "budget-1", Kind: signal.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops", Text: "no money"}); err != nil {
+		t.Fatal(err)
+	}
+	w.show(signal.Shown)
 	w.record(decision.Record{Kind: decision.Auto, By: "tri-dispatch", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: sha})
 	w.look()
 	s := w.last("local.dev.1")
-	if s.Title != autoTitle || len(s.Buttons) != 1 || s.Buttons[0].Name != "undo" || !strings.Contains(s.Text, "No person has looked at it") {
+	if s.Title != autoTitle || len(s.Buttons) != 1 || s.Buttons[0].Name != "undo" || !strings.Contains(s.Text, "No person has looked at it") || strings.Contains(s.Text, "@channel") {
 		t.Errorf("%+v", s)
+	}
+	if n := len(w.dealt("local.dev.1")); n != 1 {
+		t.Errorf("%d cards", n)
 	}
 	n := len(w.asked())
 	w.start()
@@ -744,14 +756,18 @@ func TestAuto(t *testing.T) {
 	if len(w.asked()) != n {
 		t.Errorf("%+v", w.asked()[n:])
 	}
-	if err := w.act("local.dev.1", "ben", "undo", nil); err != nil {
+	if err := w.act("local.dev.1", "ben", "↩️", nil); err != nil {
 		t.Fatal(err)
 	}
 	w.look()
 	w.wants("undone", "auto tri-dispatch", "undo ben")
-	if s := w.last("local.dev.1"); !strings.HasPrefix(s.Title, "Draft ") {
+	if s := w.last("local.dev.1"); !strings.HasPrefix(s.Title, "Draft ") || len(s.Buttons) != 4 {
 		t.Errorf("%+v", s)
 	}
+	if err := w.act("local.dev.1", "ben", "✅", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.wants("approved", "auto tri-dispatch", "undo ben", "approve ben")
 }
 
 // TestAlone: no channel, and a second one.

@@ -210,7 +210,7 @@ func (d *desk) faceOf(c *card, it *gate.Item) face {
 	f.text = said + c.instead(w.Text, w.Original) + "\n\n" + c.body
 	if w.Kind == decision.Auto {
 		f.title = autoTitle
-		f.text = c.body + "\n\n" + strings.Replace(said, "Approved by "+who, "No person has looked at it", 1)
+		f.text = strings.Replace(f.text, "Approved by "+who, "No person has looked at it", 1)
 	}
 	return f
 }

@@ -21,7 +21,6 @@ type past struct {
 	words     map[string]decision.Record // the last that counts, by draft
 	settled   map[string]decision.Record // by post
 	refs      map[string]bool            // of words, whether they count or not
-	autos     []decision.Record          // automatic replies nobody has been told of by us
 	replies   map[string]*outbox.Reply   // by draft
 	repliesTo int64                      // bytes of replies.ndjson
 }
@@ -79,9 +78,6 @@ func (p *past) readWords() error {
 			p.words[key] = w
 		case decision.Settle:
 			p.settled[r.Post] = r
-		case decision.Auto:
-			p.autos = append(p.autos, r)
-			p.words[key] = r
 		case decision.Approve, decision.Edit:
 			if st := p.state.Standing(r.Key); st != nil && st.Decision != nil && st.Decision.N == r.N {
 				p.words[key] = r

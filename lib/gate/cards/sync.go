@@ -2,22 +2,22 @@ package cards
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"tri/lib/decision"
 	"tri/lib/gate"
 	"tri/lib/signal"
-	"tri/lib/thread"
 )
-
-// autoAge is how old an automatic reply may be for a card to tell of it.
-const autoAge = 24 * time.Hour
 
 // sync asks for the cards that are missing, and for those to be changed that no
 // longer say how it is.
 func (d *desk) sync() error {
 	items, _, err := d.board.Items()
 	if err != nil {
+		return err
+	}
+	if err := d.book.readAsked(d.Gate.Home); err != nil {
 		return err
 	}
 	if err := d.past.readWords(); err != nil { // behind the items: what has left them has a reason there
@@ -29,7 +29,6 @@ func (d *desk) sync() error {
 		live[it.Name()] = it
 		ask = append(ask, d.deal(it)...)
 	}
-	ask = append(ask, d.tellAutos(live)...)
 	for _, c := range d.book.sorted() {
 		ask = append(ask, d.change(c, live[c.name])...)
 	}
@@ -39,10 +38,7 @@ func (d *desk) sync() error {
 	if err := signal.Ask(d.Gate.Home, ask...); err != nil {
 		return err
 	}
-	for _, s := range ask {
-		d.book.asked(s)
-	}
-	return nil
+	return d.book.readAsked(d.Gate.Home)
 }
 
 // deal asks for the card of an item that waits and has none. One that the platform
@@ -84,6 +80,9 @@ func (d *desk) now(c *card, it *gate.Item) (f face, end, ok bool) {
 		title, said, end, ok := d.past.end(c)
 		return face{title: title, text: said + "\n\n" + c.body}, end, ok
 	case it.Waits():
+		if c.By != by { // nobody has looked yet whether all of the draft is there
+			c.whole = strings.Contains(c.Text, d.Gate.View(it).Draft)
+		}
 		return d.faceOf(c, it), false, true
 	}
 	w := d.past.words[cycleOf(c.Key, c.Cycle)]
@@ -107,41 +106,10 @@ func (d *desk) change(c *card, it *gate.Item) []signal.Signal {
 	if end {
 		kind = "e"
 	}
-	s.Card, s.Kind, s.At = c.ID, signal.Recard, d.stamp()
+	s.Card, s.Kind, s.At, s.By = c.ID, signal.Recard, d.stamp(), by
 	s.ID = fmt.Sprint(c.ID, "-", kind, c.changes+1)
 	s.Key, s.Cycle, s.DraftSHA256, s.Post = "", 0, "", ""
 	return []signal.Signal{s}
-}
-
-// tellAutos asks for a card about each automatic reply, so that somebody sees it
-// while it can be taken back.
-func (d *desk) tellAutos(live map[string]*gate.Item) (ask []signal.Signal) {
-	for _, r := range d.past.autos {
-		name := gate.Name(r.Key, r.Cycle, r.DraftSHA256, "")
-		at, err := time.Parse(time.RFC3339, r.At)
-		if d.book.cards[name] != nil || err != nil || d.Gate.Now().Sub(at) > autoAge {
-			continue
-		}
-		c := &card{name: name, Signal: signal.Signal{Key: r.Key, Cycle: r.Cycle, DraftSHA256: r.DraftSHA256}}
-		if it := live[name]; it != nil {
-			c.body, _ = d.body(it)
-			ask = append(ask, d.ask(c, d.faceOf(c, it)))
-			continue
-		}
-		b := &body{left: room(d.chat.Platform)}
-		if t, err := thread.Load(d.Gate.Home, r.Key); err == nil && t != nil { // only for what was asked
-			b.line("%s, %s asks:", one(t.ChatName, 60), one(t.OriginalSenderName, 60))
-			for _, m := range t.Messages {
-				b.quote(m.Content, maxQuestion)
-			}
-		}
-		b.line("The answer:")
-		b.quote(r.Text, b.left-10)
-		c.body = b.String()
-		ask = append(ask, d.ask(c, face{title: autoTitle, text: c.body + "\n\n" + c.name[:8]}))
-	}
-	d.past.autos = nil
-	return ask
 }
 
 // offers reports whether a kind of item takes a word of a kind.
