@@ -316,6 +316,11 @@ func TestBill(t *testing.T) {
 	if len(got) != len(want) || len(want) == 0 {
 		t.Errorf("%d modules are named, %d are in it", len(got), len(want))
 	}
+	for _, ref := range doc.Dependencies[0].DependsOn {
+		if !slices.ContainsFunc(doc.Components, func(c component) bool { return c.Ref == ref }) {
+			t.Errorf("%s is needed and nowhere described", ref)
+		}
+	}
 	if len(doc.Dependencies) != 1 || len(doc.Dependencies[0].DependsOn) != len(want)+1 {
 		t.Errorf("dependencies: %v", doc.Dependencies)
 	}

@@ -46,10 +46,10 @@ func summarize(in io.Reader, out io.Writer) error {
 		case "build-output":
 			fmt.Fprint(out, e.Output)
 		case "output":
-			if e.Test == "" {
-				fmt.Fprint(out, e.Output)
-			} else {
+			if e.Test != "" {
 				said[name] += e.Output
+			} else if e.Output != "PASS\n" { // "ok" follows
+				fmt.Fprint(out, e.Output)
 			}
 		case "fail":
 			fmt.Fprint(out, said[name])

@@ -16,12 +16,15 @@ func TestSummarize(t *testing.T) {
 {"Action":"fail","Package":"a","Elapsed":3}
 {"ImportPath":"c","Action":"build-output","Output":"c.go:1: syntax error\n"}
 {"Action":"output","Package":"b","Test":"TestHangs","Output":"=== RUN TestHangs\n"}
+{"Action":"output","Package":"b","Output":"PASS\n"}
+{"Action":"output","Package":"b","Output":"ok  \tb\t9s\n"}
 {"Action":"pass","Package":"b","Elapsed":9}
 make: *** [check] Error 1`
 	want := `go vet ./...
 it broke
 FAIL	a	3s
 c.go:1: syntax error
+ok  	b	9s
 make: *** [check] Error 1=== RUN TestHangs
 
 the slowest packages, in seconds:
