@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime/debug"
 	"time"
 
 	"tri/lib/budget"
@@ -96,6 +97,7 @@ type Dispatcher struct {
 	poor   []thread.Input  // refused for want of budget, and not yet taken in
 
 	running map[string]bool // run ids
+	idle    int             // ticks since a run ended
 	queue   []job
 	active  int               // short runs under way
 	long    int               // long ones
@@ -288,6 +290,7 @@ func (d *Dispatcher) behind(name string, off int64) bool {
 
 func (d *Dispatcher) tick(now time.Time) error {
 	d.callBack()
+	d.calmDown()
 	if err := d.lapse(now); err != nil {
 		return err
 	}
@@ -301,6 +304,17 @@ func (d *Dispatcher) tick(now time.Time) error {
 		return err
 	}
 	return d.saveMark()
+}
+
+// calm is for how many ticks nothing runs before memory is given back.
+const calm = 5
+
+// calmDown gives back what the last runs took: the built-in search reads a codebase
+// in this process, and a dispatcher waits for most of its life.
+func (d *Dispatcher) calmDown() {
+	if d.idle++; d.idle == calm && d.active+d.long == 0 {
+		debug.FreeOSMemory()
+	}
 }
 
 func (d *Dispatcher) expired(t *thread.Thread, now time.Time) bool {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -159,7 +157,6 @@ func (w *world) atRest() error {
 
 // taken is the CPU time of processes in seconds and their memory in KB.
 func taken(pids []int) (cpu, rss float64, err error) {
-	list := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(pids)), ","), "[]")
 	for _, pid := range pids {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
@@ -175,13 +172,18 @@ func taken(pids []int) (cpu, rss float64, err error) {
 		}
 		cpu += (user + system) / 100 // ticks of 10 ms, as everywhere on Linux
 	}
-	out, err := exec.Command("ps", "-o", "rss=", "-p", list).Output()
-	for n := range slices.Values(strings.Fields(string(out))) {
-		var kb float64
-		if _, err := fmt.Sscan(n, &kb); err != nil {
+	for _, pid := range pids {
+		// Two processes of one program share its pages: each has its part of them.
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+		if err != nil {
 			return 0, 0, err
 		}
-		rss += kb
+		_, after, _ := strings.Cut(string(text), "\nPss:")
+		var kb float64
+		if _, err := fmt.Sscan(after, &kb); err != nil {
+			return 0, 0, err
+		}
+		rss += kb * 1.024
 	}
-	return cpu, rss, err
+	return cpu, rss, nil
 }
