@@ -170,7 +170,11 @@ func (c *clause) negated() []denial {
 		if i > 0 && strings.TrimSpace(c.text[c.terms[i-1].end:t.at]) == "," || i == 0 && t.text == "not" {
 			continue
 		}
-		if of := c.heads(i, t.text); len(of) > 0 {
+		of := c.heads(i, t.text)
+		if behind(t.text) {
+			of = c.denied(i)
+		}
+		if len(of) > 0 {
 			out = append(out, denial{t.text, of, deep && !c.code})
 		}
 	}
@@ -229,7 +233,7 @@ func banged(text string) []term {
 }
 
 // sentenceEnd parts what is said: the end of a sentence, a semicolon, a but.
-var sentenceEnd = regexp.MustCompile(`[.!?。！？]+(?:["')\]` + "`" + `]*)(?:\s+|$)|;\s+|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s+|,\s+(?:but|while|whereas|tetapi|sedangkan)\s+|\s+-\s+|\s+—\s+`)
+var sentenceEnd = regexp.MustCompile(`[.!?。！？]+(?:["')\]` + "`" + `]*)(?:\s+|$)|[。！？]+|;\s+|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s+|,\s+(?:but|while|whereas|tetapi|sedangkan)\s+|\s+-\s+|\s+—\s+`)
 
 // sentences are the statements of a text.
 func sentences(text string) []string {
@@ -316,11 +320,17 @@ func passages(lines []string, first int, prose bool) []clause {
 // opens is a condition whose consequence stands in the next line.
 var opens = regexp.MustCompile(`^\s*(?:\}\s*)?(?:if|unless|elif|else if|when|case)\b`)
 
+// closedLine is a line that ends a sentence in a script without spaces.
+var closedLine = regexp.MustCompile(`[。！？]\s*$`)
+
 const leastWords = 4 // of a line that is prose though no mark says so
 
 // sentenceLike reports whether a line is prose: in a document, or inside a
 // remark of several lines.
 func sentenceLike(l string, prose bool) bool {
+	if prose && isDense(l) && !strings.ContainsAny(l, "{}=") || closedLine.MatchString(l) {
+		return true
+	}
 	if !noCode.MatchString(l) {
 		return prose && len(strings.Fields(l)) >= leastWords && !strings.ContainsAny(l, "{}=")
 	}

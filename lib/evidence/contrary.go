@@ -208,7 +208,7 @@ func turned(c, p *clause) (turns int, why [2]string, agrees func(*clause) bool) 
 		}
 	}
 	for _, n := range p.negs {
-		if n := n; !n.aside && affirms(c, n) && !counts(p, c, n) && !soft(c, p, n) && !ended(p, c, n) && !nothingOf(c, p) {
+		if n := n; !n.aside && !again(p, n) && affirms(c, n) && !counts(p, c, n) && !soft(c, p, n) && !ended(p, c, n) && !nothingOf(c, p) {
 			turns++
 			why = [2]string{fmt.Sprintf("%q", said(c, n.of[0])), fmt.Sprintf("not %q", n.of[0].text)}
 			agrees = func(o *clause) bool { return affirms(o, n) }

@@ -54,6 +54,23 @@ func nothingOf(a, b *clause) bool {
 	return slices.ContainsFunc(a.negs, func(n denial) bool { return nothing[n.by] && deniedOf(b, n.of[0]) })
 }
 
+// again reports whether a clause that denies something says it of another thing as
+// well: it is not passed this way, it is passed that way.
+func again(c *clause, n denial) bool {
+	said, denied := 0, 0
+	for _, t := range c.terms {
+		if t.stem == n.of[0].stem {
+			said++
+		}
+	}
+	for _, d := range c.negs {
+		if d.of[0].stem == n.of[0].stem {
+			denied++
+		}
+	}
+	return said > denied
+}
+
 // soft reports whether c has a word that is as good as a negation and that d,
 // which has one, does not have, in the part of the sentence that affirms what d
 // denies.

@@ -26,6 +26,7 @@ type lexicon struct {
 	begin                                   map[string][]phrase // of the axes, by their first word, the longest first
 	on                                      map[string][]where  // of a phrase
 	not2, soft, turn                        map[string]bool     // rather than; fails; unless
+	dense                                   map[string]bool     // all of scripts without spaces
 }
 
 // axis is a pair, or more, of words that exclude each other.
@@ -48,7 +49,7 @@ var words = sync.OnceValue(func() *lexicon {
 	l := &lexicon{
 		stop: map[string]bool{}, light: map[string]bool{}, not: map[string]bool{}, quiet: map[string]bool{}, clause: map[string]bool{},
 		exists: map[string]bool{}, number: map[string]float64{}, form: map[string]string{}, on: map[string][]where{},
-		not2: map[string]bool{}, soft: map[string]bool{}, turn: map[string]bool{},
+		not2: map[string]bool{}, soft: map[string]bool{}, turn: map[string]bool{}, dense: map[string]bool{},
 	}
 	names, err := fs.Glob(lexicons, "lexicon/*.txt")
 	if err != nil {
@@ -109,11 +110,17 @@ func (l *lexicon) read(line string) error {
 }
 
 func (l *lexicon) compile() {
+	for _, set := range []map[string]bool{l.stop, l.not, l.not2, l.soft, l.quiet, l.clause} {
+		for w := range set {
+			l.dense[w] = isDense(w)
+		}
+	}
 	l.begin = map[string][]phrase{}
 	index := map[string]int{}
 	for i, a := range l.axes {
 		for j, side := range a.sides {
 			for _, p := range side {
+				l.dense[p] = isDense(p)
 				l.on[p] = append(l.on[p], where{i, j})
 				w := split2(p)
 				all := l.begin[w[0]]

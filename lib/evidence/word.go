@@ -15,17 +15,27 @@ type term struct {
 func terms(text string) []term {
 	var out []term
 	for _, at := range lettered.FindAllStringIndex(text, -1) {
-		whole := text[at[0]:at[1]]
-		i := at[0]
-		for _, p := range split2(whole) {
-			k := i
-			if n := indexFold(text[i:at[1]], p); n >= 0 {
-				k = i + n
-			}
-			end := min(k+len(p), at[1])
-			out = append(out, term{text: p, stem: stem(p), at: k, end: end})
-			i = end
+		if whole := text[at[0]:at[1]]; isDense(whole) {
+			out = append(out, denseTerms(whole, at[0])...)
+		} else {
+			out = append(out, spacedTerms(whole, at[0])...)
 		}
+	}
+	return out
+}
+
+// spacedTerms are the words of a name, which begins at byte at.
+func spacedTerms(whole string, at int) []term {
+	var out []term
+	i := 0
+	for _, p := range split2(whole) {
+		k := i
+		if n := indexFold(whole[i:], p); n >= 0 {
+			k = i + n
+		}
+		end := min(k+len(p), len(whole))
+		out = append(out, term{text: p, stem: stem(p), at: at + k, end: at + end})
+		i = end
 	}
 	return out
 }
