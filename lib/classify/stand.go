@@ -155,7 +155,7 @@ func (t *turn) statement() {
 	case t.tells && (!t.helping || t.guest) && (!t.inThread || own):
 		t.need(whyProblem, 75)
 		t.opens()
-	case t.guest && !t.inThread && t.nto == 0 && !t.helping && v.words >= 4 && (v.greets || t.greeted()):
+	case t.guest && t.r.known() && !t.inThread && t.nto == 0 && !t.helping && v.words >= 4 && (v.greets || t.greeted()):
 		t.need(whyNewcomer, 65)
 		t.opens()
 	case t.newcomer && !t.inThread && t.introduces():
@@ -180,9 +180,9 @@ func (t *turn) statement() {
 
 // introduces reports whether what somebody new says may be about a problem.
 func (t *turn) introduces() bool {
-	const known = 10 // messages of the room from which on a newcomer is told
+	const some = 10 // messages of the room from which on a newcomer is told
 	v := t.v
-	return t.r.said > known && !t.r.threaded() && v.first && !v.second && v.words >= longTalk &&
+	return t.r.said > some && !t.r.threaded() && v.first && !v.second && v.words >= longTalk &&
 		t.nto == 0 && t.target == nobody && (!t.r.asked || t.r.last == t.me || v.words >= 2*longTalk)
 }
 

@@ -122,6 +122,13 @@ func (f *fold) person(key uint64) int32 {
 	return i
 }
 
+// known reports whether enough was said for it to be told who is new and who
+// mostly asks: at the beginning of a room everybody is, and does.
+func (r *room) known() bool {
+	const enough = 50
+	return r.said >= enough
+}
+
 // threaded reports whether people here answer in threads.
 func (r *room) threaded() bool { return r.threads*8 > r.said && r.roots == 0 }
 

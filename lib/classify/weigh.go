@@ -49,7 +49,7 @@ func (t *turn) weigh(s signs) {
 	t.weighed = s
 	points := s.points()
 	switch {
-	case points >= worthwhile && !t.wanted:
+	case points >= worthwhile && !t.wanted && t.r.known():
 		t.because, t.wanted = s.strongest(1), true
 	case points < worthwhile && t.wanted:
 		t.because, t.wanted = s.strongest(-1), false
