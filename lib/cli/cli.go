@@ -15,8 +15,10 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/urfave/cli/v2"
@@ -126,6 +128,9 @@ func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		context.AfterFunc(ctx, stop) // a second signal kills
+		// What reading the configuration and catching up took is not needed again, and
+		// such a program waits for most of its life.
+		defer time.AfterFunc(begun, debug.FreeOSMemory).Stop()
 	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: logLevel()})))
 	err := app(p, in, out, errw).RunContext(ctx, mend(p, args))
@@ -147,6 +152,9 @@ func stays(p Program, args []string) bool {
 	}
 	return p.Stays
 }
+
+// begun is when a program that stays is past its beginning.
+const begun = 5 * time.Second
 
 func logLevel() slog.Level {
 	var level slog.Level

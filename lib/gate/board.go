@@ -17,7 +17,7 @@ import (
 // lookEvery is how often a board looks whether something has changed, and
 // ageEvery how often it looks though nothing has: offers run out by themselves.
 const (
-	lookEvery = 200 * time.Millisecond
+	lookEvery = 400 * time.Millisecond
 	ageEvery  = 10 * time.Second
 )
 
