@@ -23,7 +23,7 @@ demo: all
 	bin/tri demo --dir demo --codebase .
 
 check: all lint
-	$(GO) test -race $(TESTFLAGS) ./...
+	$(GO) test -race -p 4 $(TESTFLAGS) ./...
 
 lint:
 	test -z "$$(gofmt -l cmd lib schemas scripts examples)" || { gofmt -d cmd lib schemas scripts examples; exit 1; }
