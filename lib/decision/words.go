@@ -1,0 +1,146 @@
+package decision
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// undecided is the thread's standing as long as r may be the first to decide.
+func (s *State) undecided(r *Record) (*Standing, string) {
+	st, why := s.unclaimed(r)
+	switch {
+	case why != "":
+		return nil, why
+	case st.Offer == nil:
+		return nil, "no draft stands"
+	case r.Cycle != st.Cycle:
+		return nil, fmt.Sprintf("it speaks of cycle %d, the draft that stands is of cycle %d", r.Cycle, st.Cycle)
+	case st.Decision != nil && !overrules(r, st.Decision):
+		return nil, fmt.Sprintf("%q was first (%s)", st.Decision.By, st.Decision.Kind)
+	}
+	at, err := time.Parse(time.RFC3339, r.At)
+	if err != nil {
+		return nil, "it has no time"
+	}
+	return st, expired(st.Offer, at)
+}
+
+// approve takes a yes to the draft, or to a person's own text in its place. It
+// must name the draft by its hash: a yes to one that was replaced meanwhile is
+// none to the other.
+func (s *State) approve(r *Record) string {
+	st, why := s.undecided(r)
+	if why != "" {
+		return why
+	}
+	if why := st.seen(r); why != "" {
+		return why
+	}
+	if s.claims[r.ID()] != nil {
+		return "this text is being posted, or has been"
+	}
+	st.vote(r, s.quorum)
+	return ""
+}
+
+// vote counts a yes: a person's later one takes the place of his earlier one.
+func (s *Standing) vote(r *Record, quorum int) {
+	if r.Kind == Auto {
+		s.Decision = r
+		return
+	}
+	s.unvote(r.By)
+	s.Votes = append(s.Votes, r)
+	same := 0
+	for _, v := range s.Votes {
+		if v.DraftSHA256 == r.DraftSHA256 {
+			same++
+		}
+	}
+	if same >= quorum {
+		s.Decision = r
+	}
+}
+
+func (s *Standing) unvote(by string) (found bool) {
+	n := len(s.Votes)
+	s.Votes = slices.DeleteFunc(s.Votes, func(v *Record) bool { return v.By == by })
+	return len(s.Votes) < n
+}
+
+// seen checks that a yes speaks of the offer and carries the text that it names.
+func (s *Standing) seen(r *Record) string {
+	seen := r.DraftSHA256
+	if r.Kind == Edit {
+		seen = r.Original
+	}
+	switch {
+	case seen != s.Offer.DraftSHA256:
+		return "another draft stands than the one that was seen"
+	case r.Text == "" || Sum(r.Text) != r.DraftSHA256:
+		return "its hash is not that of its text"
+	}
+	return ""
+}
+
+// direct takes the words that post nothing. They hold for a thread that waits
+// without a draft too, and then for the cycle that they name.
+func (s *State) direct(r *Record) string {
+	if r.Kind == Answer && r.Note == "" {
+		return "an answer says something"
+	}
+	if st := s.standing[r.Key]; st == nil || r.Cycle > st.Cycle {
+		if r.DraftSHA256 != "" {
+			return "no such draft stands"
+		}
+		if _, err := time.Parse(time.RFC3339, r.At); err != nil {
+			return "it has no time"
+		}
+		s.replace(r, &Standing{Key: r.Key, Cycle: r.Cycle, Decision: r})
+		return ""
+	}
+	st, why := s.undecided(r)
+	switch {
+	case why != "":
+		return why
+	case r.DraftSHA256 != "" && r.DraftSHA256 != st.Offer.DraftSHA256:
+		return "another draft stands than the one that was seen"
+	}
+	st.Decision = r
+	return ""
+}
+
+// undo takes a yes back. The other words are acted upon at once, and there is
+// nothing to take back.
+func (s *State) undo(r *Record) string {
+	st, why := s.unclaimed(r)
+	switch {
+	case why != "":
+		return why
+	case st.Decision == nil && r.Cycle == st.Cycle && st.unvote(r.By):
+		return ""
+	case st.Decision == nil || r.Cycle != st.Cycle || r.DraftSHA256 != "" && r.DraftSHA256 != st.Decision.DraftSHA256:
+		return "no such decision stands"
+	case !posts(st.Decision.Kind):
+		return fmt.Sprintf("a %s has been acted upon", st.Decision.Kind)
+	case r.lapse() && st.Decision.Kind != Auto:
+		return "a person has said so"
+	}
+	st.Decision, st.Votes = nil, nil
+	return ""
+}
+
+// settle speaks of a post that is under way; whether it is parked, and since
+// which try, is for the outbox to say.
+func (s *State) settle(r *Record) string {
+	switch {
+	case s.claims[r.ID()] == nil:
+		return "no such post is under way"
+	case r.Outcome != SettlePosted && r.Outcome != SettleRetry && r.Outcome != SettleDrop:
+		return fmt.Sprintf("there is no outcome %q", r.Outcome)
+	case r.Post == "":
+		return "it names no post"
+	}
+	return ""
+}
