@@ -156,7 +156,7 @@ func TestQuestions(t *testing.T) {
 		"Key made safe":  "lib/event/key.go",
 		"Fence":          "lib/prompt/",
 		"MaxDraftWords":  "lib/draft/return.go",
-		"investigations": "lib/config/config.go",
+		"investigations": "lib/config/budget.go",
 	}
 	text, err := examples.Files.ReadFile("demo/dev.ndjson")
 	if err != nil {
