@@ -36,11 +36,11 @@ fuzz:
 
 torture: all
 	$(GO) build -o bin/torture ./scripts/torture
-	bin/torture kill -rounds 500
-	bin/torture kill -rounds 500 -chat mattermost
-	bin/torture supervise -rounds 100
-	bin/torture box -rounds 200
-	bin/torture box -rounds 100 -sandbox required
+	bin/torture kill -rounds 300
+	bin/torture kill -rounds 300 -chat mattermost
+	bin/torture supervise -rounds 50
+	bin/torture box -rounds 40
+	bin/torture box -rounds 15 -sandbox required
 	bin/torture syscalls
 	rm bin/torture
 
