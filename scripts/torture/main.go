@@ -28,6 +28,7 @@ type options struct {
 	sandbox  string
 	keep     bool
 	wait     time.Duration
+	rest     time.Duration
 }
 
 func main() {
@@ -42,6 +43,7 @@ func main() {
 	flag.BoolVar(&o.faces, "faces", false, "supervise: the page and the cards in a channel too")
 	flag.BoolVar(&o.keep, "keep", false, "leave the folders behind")
 	flag.DurationVar(&o.wait, "wait", 2*time.Minute, "longest that all may take to come to rest")
+	flag.DurationVar(&o.rest, "rest", 10*time.Second, "supervise: how long the pipeline is watched at rest")
 	if len(os.Args) < 2 {
 		fmt.Fprintln(os.Stderr, "usage: torture kill|supervise|syscalls|box [option ...]")
 		os.Exit(64)

@@ -12,9 +12,6 @@ import (
 	"time"
 )
 
-// idle is how long the pipeline is watched at rest.
-const idle = 10 * time.Second
-
 // pipeline is what tri-supervise says of its stages.
 type pipeline struct {
 	PID    int `json:"pid"`
@@ -132,58 +129,60 @@ func (w *world) killStage(i int) (name string, took time.Duration, err error) {
 	return "", 0, fmt.Errorf("stage %d is not back", i)
 }
 
-// atRest prints what all processes of the pipeline take when nobody talks.
+// atRest prints what each process of the pipeline takes when nobody talks, and what
+// all of them do.
 func (w *world) atRest() error {
 	p, err := w.pipeline()
 	if err != nil {
 		return err
 	}
-	pids := []int{p.PID}
+	names, pids := []string{"supervise"}, []int{p.PID}
 	for _, s := range p.Stages {
-		pids = append(pids, s.PID)
+		names, pids = append(names, s.Name), append(pids, s.PID)
 	}
-	before, _, err := taken(pids)
-	if err != nil {
-		return err
+	before := make([]use, len(pids))
+	for i, pid := range pids {
+		if before[i], err = taken(pid); err != nil {
+			return err
+		}
 	}
-	time.Sleep(idle)
-	after, rss, err := taken(pids)
-	if err != nil {
-		return err
+	time.Sleep(w.rest)
+	var all use
+	for i, pid := range pids {
+		u, err := taken(pid)
+		if err != nil {
+			return err
+		}
+		u.cpu -= before[i].cpu
+		fmt.Printf("at rest: %-10s %6.1f MB, %6.3f%% of a core\n", names[i], u.pss/1e3, 100*u.cpu/w.rest.Seconds())
+		all.cpu, all.pss = all.cpu+u.cpu, all.pss+u.pss
 	}
-	fmt.Printf("at rest: %d processes, %.0f MB resident, %.2f%% of a core over %v\n", len(pids), rss/1e3, 100*(after-before)/idle.Seconds(), idle)
+	fmt.Printf("at rest: %d processes, %.0f MB resident (PSS), %.2f%% of a core over %v\n", len(pids), all.pss/1e3, 100*all.cpu/w.rest.Seconds(), w.rest)
 	return nil
 }
 
-// taken is the CPU time of processes in seconds and their memory in KB.
-func taken(pids []int) (cpu, rss float64, err error) {
-	for _, pid := range pids {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			return 0, 0, err
-		}
-		var user, system float64
-		f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if _, err := fmt.Sscan(f[11], &user); err != nil {
-			return 0, 0, err
-		}
-		if _, err := fmt.Sscan(f[12], &system); err != nil {
-			return 0, 0, err
-		}
-		cpu += (user + system) / 100 // ticks of 10 ms, as everywhere on Linux
+// use is what a process took: seconds of CPU, and KB of memory of which it has
+// what it shares with others in parts.
+type use struct{ cpu, pss float64 }
+
+func taken(pid int) (u use, err error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return u, err
 	}
-	for _, pid := range pids {
-		// Two processes of one program share its pages: each has its part of them.
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-		if err != nil {
-			return 0, 0, err
-		}
-		_, after, _ := strings.Cut(string(text), "\nPss:")
-		var kb float64
-		if _, err := fmt.Sscan(after, &kb); err != nil {
-			return 0, 0, err
-		}
-		rss += kb * 1.024
+	var user, system float64
+	f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if _, err := fmt.Sscan(f[11]+" "+f[12], &user, &system); err != nil {
+		return u, err
 	}
-	return cpu, rss, nil
+	u.cpu = (user + system) / 100 // ticks of 10 ms, as everywhere on Linux
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return u, err
+	}
+	_, after, _ := strings.Cut(string(text), "\nPss:")
+	var kb float64
+	_, err = fmt.Sscan(after, &kb)
+	u.pss = kb * 1.024
+	return u, err
 }
