@@ -60,7 +60,11 @@ func (s *input) next(b *ndjson.Batch) (live bool, err error) {
 		}
 		s.close()
 		if err != io.EOF {
-			return false, sysexit.With(sysexit.IO, fmt.Errorf("read records: %w", err))
+			err = fmt.Errorf("read records: %w", err)
+			if _, known := sysexit.Of(err); !known {
+				err = sysexit.With(sysexit.IO, err)
+			}
+			return false, err
 		}
 	}
 }
@@ -92,7 +96,7 @@ func (s *input) start(name string, f *os.File, src io.Reader) error {
 	var line, off int64
 	if s.in.After >= 0 && isRegular(f) && len(s.in.Files) == 1 {
 		var err error
-		if off, err = resumeAt(f, s.in.After, s.in.Window); err != nil {
+		if off, err = resumeAt(f, s.in); err != nil {
 			return fmt.Errorf("resume %q: %w", name, err)
 		}
 		if line, err = countLines(f, off); err != nil {
@@ -103,7 +107,7 @@ func (s *input) start(name string, f *os.File, src io.Reader) error {
 		}
 	}
 	if t, ok := src.(*tail); ok {
-		t.off = off
+		t.begin(off)
 	}
 	s.cur = ndjson.NewReader(src, name, line, off)
 	return nil

@@ -72,7 +72,7 @@ func (s *sink) resume(in *Input) error {
 	if err != nil {
 		return err
 	}
-	seq, err := lastSeq(s.log.File(), size)
+	seq, line, err := lastSeq(s.log.File(), size)
 	if err != nil {
 		return fmt.Errorf("resume %q: %w", s.file, err)
 	}
@@ -80,7 +80,9 @@ func (s *sink) resume(in *Input) error {
 		return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("resume %q: its last record has no seq", s.file)),
 			"only records from tri-watch can be resumed; write others with > or >>")
 	}
-	in.After = max(in.After, seq)
+	if seq >= in.After {
+		in.After, in.last = seq, line
+	}
 	return nil
 }
 

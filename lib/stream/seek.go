@@ -27,58 +27,77 @@ func LastSeq(path string) (int64, error) {
 	if err != nil {
 		return -1, sysexit.With(sysexit.IO, err)
 	}
-	seq, err := lastSeq(f, info.Size())
+	seq, _, err := lastSeq(f, info.Size())
 	if err != nil {
 		return -1, fmt.Errorf("read %q: %w", path, err)
 	}
 	return seq, nil
 }
 
-func lastSeq(f io.ReaderAt, size int64) (int64, error) {
-	line, _, err := disk.LastLine(f, size)
+func lastSeq(f io.ReaderAt, size int64) (seq int64, line []byte, err error) {
+	line, _, err = disk.LastLine(f, size)
 	if err != nil {
-		return -1, sysexit.With(sysexit.IO, err)
+		return -1, nil, sysexit.With(sysexit.IO, err)
 	}
 	if line == nil {
-		return -1, nil
+		return -1, nil, nil
 	}
 	if err := ndjson.Check(line); err != nil {
-		return -1, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("last record: %w", err)),
+		return -1, nil, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("last record: %w", err)),
 			"it was not written by this program; look at its end and cut it there")
 	}
-	return seqOf(line), nil
+	return seqOf(line), line, nil
 }
 
 // seqOf is -1 for a line that is no record or has no seq.
-func seqOf(line []byte) (seq int64) {
-	seq = -1
-	var s ndjson.Scanner
-	if s.Scan(line) == nil {
-		rec := ndjson.Record{Members: s.Members}
-		seq = ndjson.Seq(rec.Get("seq"))
-	}
-	return seq
-}
+func seqOf(line []byte) int64 { return ndjson.Seq(member(line, "seq")) }
 
 // resumeAt returns the offset in f from which to read: of the first record whose
-// seq is at least after-window. The record with seq after must be there; in the
-// log itself, whose records have their own offsets as seq, not before that offset.
-func resumeAt(f *os.File, after, window int64) (int64, error) {
+// seq is at least in.After-in.Window. The record with seq in.After must be there; in
+// the log itself, whose records have their own offsets as seq, not before that offset.
+// Where what was made of it names a message, it is of the same: another log can have
+// a record in the same place.
+func resumeAt(f *os.File, in Input) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, sysexit.With(sysexit.IO, err)
 	}
 	s := seeker{f: f, size: info.Size()}
-	off, seq, err := s.search(after)
-	if err == nil && (seq != after || off < after && s.isLog()) {
-		err = sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("no record with seq %d where it belongs: the file was cut or replaced", after)),
-			"put the old file back, or begin anew by moving away what was made from it")
+	if in.Follow {
+		// Behind the last newline stands what the writer may still take back.
+		if _, s.size, err = disk.LastLine(f, s.size); err != nil {
+			return 0, sysexit.With(sysexit.IO, err)
+		}
 	}
-	if err != nil || window <= 0 {
+	off, seq, err := s.search(in.After)
+	if err != nil {
 		return off, err
 	}
-	off, _, err = s.search(max(0, after-window))
+	here, _, err := s.line(off)
+	if err == nil && (seq != in.After || off < in.After && s.isLog() || !sameMessage(here, in.last)) {
+		err = sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("no record with seq %d where it belongs: the file was cut or replaced", in.After)),
+			"put the old file back, or begin anew by moving away what was made from it")
+	}
+	if err != nil || in.Window <= 0 {
+		return off, err
+	}
+	off, _, err = s.search(max(0, in.After-in.Window))
 	return off, err
+}
+
+// sameMessage is false for two records that name different messages.
+func sameMessage(a, b []byte) bool {
+	x, y := member(a, "message_id"), member(b, "message_id")
+	return x == nil || y == nil || bytes.Equal(x, y)
+}
+
+func member(line []byte, key string) []byte {
+	var s ndjson.Scanner
+	if s.Scan(line) != nil {
+		return nil
+	}
+	rec := ndjson.Record{Members: s.Members}
+	return rec.Get(key)
 }
 
 // seeker finds records by their seq in a file where seq grows.

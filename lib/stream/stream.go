@@ -28,6 +28,7 @@ type Input struct {
 	// skips the first. In a file a record with this very seq must stand, or the
 	// file was cut or replaced, which is an error.
 	After int64
+	last  []byte // what was made of the record at After, where that is known
 	// Window is how many bytes before After are read again for Stage.Warm.
 	Window int64
 

@@ -28,7 +28,7 @@ func Follow(ctx context.Context, path string, from int64, fn func(line []byte, o
 		return quietEnd(ctx, err)
 	}
 	defer t.Close()
-	t.off = from
+	t.begin(from)
 	r := ndjson.NewReader(t, path, 0, from)
 	var b ndjson.Batch
 	for {
@@ -66,6 +66,7 @@ type tail struct {
 	path  string
 	f     *os.File
 	off   int64  // behind what was handed out or is ready
+	known []byte // what stands right before off, and is read again with what follows
 	buf   []byte // for reading
 	ready []byte // whole lines, part of buf
 	bell  *bell
@@ -73,6 +74,10 @@ type tail struct {
 
 // tailSize is what is read at once, in bytes; it grows with a longer line.
 const tailSize = 64 << 10
+
+// knownSize is how much of what was read is compared with what stands there now,
+// in bytes: a line of ours has its id within them, or its text.
+const knownSize = 512
 
 // openTail opens path, and waits for it to exist unless it must.
 func openTail(ctx context.Context, path string, must bool) (*tail, error) {
@@ -90,6 +95,15 @@ func openTail(ctx context.Context, path string, must bool) (*tail, error) {
 		if err := awaitFile(ctx, path); err != nil {
 			return nil, err
 		}
+	}
+}
+
+// begin sets where to read from: behind the end of a line, of which fill makes sure.
+func (t *tail) begin(off int64) {
+	t.off = off
+	t.known = make([]byte, min(off, knownSize))
+	if _, err := t.f.ReadAt(t.known, off-int64(len(t.known))); err == nil && off > 0 {
+		t.known[len(t.known)-1] = '\n'
 	}
 }
 
@@ -121,20 +135,28 @@ func (t *tail) fill() (more bool, err error) {
 	if t.buf == nil {
 		t.buf = make([]byte, tailSize)
 	}
-	n, err := t.f.ReadAt(t.buf, t.off)
+	had := len(t.known)
+	n, err := t.f.ReadAt(t.buf, t.off-int64(had))
 	if err != nil && err != io.EOF {
 		return false, err
 	}
-	end := bytes.LastIndexByte(t.buf[:n], '\n') + 1
+	if n < had {
+		return false, nil // it was cut: unchanged says so, unless it has grown again by then
+	}
+	if !bytes.Equal(t.buf[:had], t.known) {
+		return false, t.broken("cut and written anew")
+	}
+	end := bytes.LastIndexByte(t.buf[had:n], '\n') + 1
 	if end == 0 && n == len(t.buf) {
 		if n <= ndjson.MaxLine {
 			t.buf = make([]byte, 2*n)
 			return true, nil
 		}
-		end = n // no line of ours is this long: it is refused, however it ends
+		end = n - had // no line of ours is this long: it is refused, however it ends
 	}
-	t.ready = t.buf[:end]
+	t.ready = t.buf[had : had+end]
 	t.off += int64(end)
+	t.known = append(t.known[:0], t.buf[max(0, had+end-knownSize):had+end]...)
 	return end > 0, nil
 }
 
@@ -159,6 +181,10 @@ func (t *tail) unchanged() error {
 	default:
 		return nil
 	}
+	return t.broken(what)
+}
+
+func (t *tail) broken(what string) error {
 	return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("follow %q: the file was %s after %d bytes were read", t.path, what, t.off)),
 		"logs are only appended to; put it back, or begin anew")
 }

@@ -200,3 +200,51 @@ func TestFollowLongLines(t *testing.T) {
 		t.Errorf("got %.20q", got.text)
 	}
 }
+
+// TestFollowOverAFileWrittenAnew: a log that is cut and has grown beyond where the
+// reader was, between two of its looks, is not the one that it read.
+func TestFollowOverAFileWrittenAnew(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "log")
+	appendTo(t, name, "first\n")
+	tl, err := openTail(t.Context(), name, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tl.Close()
+	if more, err := tl.fill(); !more || err != nil || string(tl.ready) != "first\n" {
+		t.Fatal(more, err, tl.ready)
+	}
+	if err := os.WriteFile(name, []byte("others, longer\nthan before\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	more, err := tl.fill()
+	if status, _ := sysexit.Of(err); more || status != sysexit.Data || !strings.Contains(err.Error(), "written anew after 6 bytes") {
+		t.Errorf("got %v, %v", more, err)
+	}
+}
+
+// TestResumeFindsNoOtherLog: a stage goes on only behind the very record that its
+// output ends with, and with a status that says whose fault it is.
+func TestResumeFindsNoOtherLog(t *testing.T) {
+	const one, two = `{"seq":0,"message_id":"a"}`, `{"seq":27,"message_id":"b"}`
+	for what, log := range map[string]string{
+		"its newline is gone, so the writer will take it back": one + "\n" + two,
+		"the record in its place is of another message":        one + "\n" + `{"seq":27,"message_id":"c"}` + "\n",
+		"there is nothing":                                     "",
+	} {
+		t.Run(what, func(t *testing.T) {
+			in := file(t, []byte(one+"\n"+two+"\n"))
+			out := Output{File: filepath.Join(filepath.Dir(in), "out")}
+			if _, err := Run(ctx(t), Input{Files: []string{in}, After: -1}, out, echo(nil)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(in, []byte(log), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Run(ctx(t), Input{Files: []string{in}, Follow: true, After: -1}, out, echo(nil))
+			if status, _ := sysexit.Of(err); status != sysexit.Data || !strings.Contains(err.Error(), "no record with seq 27") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
