@@ -230,7 +230,7 @@ func TestResumeFindsNoOtherLog(t *testing.T) {
 	for what, log := range map[string]string{
 		"its newline is gone, so the writer will take it back": one + "\n" + two,
 		"the record in its place is of another message":        one + "\n" + `{"seq":27,"message_id":"c"}` + "\n",
-		"there is nothing":                                     "",
+		"there is nothing": "",
 	} {
 		t.Run(what, func(t *testing.T) {
 			in := file(t, []byte(one+"\n"+two+"\n"))
