@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"tri/lib/disk"
 	"tri/lib/event"
+	"tri/lib/sysexit"
 )
 
 // TestPlan goes through the table at the top of the package.
@@ -23,36 +25,37 @@ func TestPlan(t *testing.T) {
 		state         string
 		claimed, line bool
 		entries       []*Entry
-		step          Step
+		step          string
 		part          int
 	}{
-		{"S0", false, false, nil, Recheck, -1},
-		{"S1", true, false, nil, Write, -1},
-		{"S1", true, false, []*Entry{fresh, nil}, Write, -1},
-		{"S1", true, false, []*Entry{nil, fresh}, Write, -1},
-		{"S2", true, false, []*Entry{fresh, fresh}, Try, 0},
-		{"S2", true, false, []*Entry{posted, fresh}, Try, 1},
-		{"S3", true, false, []*Entry{tried, fresh}, Look, 0},
-		{"S3", true, false, []*Entry{posted, tried}, Look, 1},
-		{"S4", true, false, []*Entry{posted, posted}, Line, -1},
-		{"S5", true, false, []*Entry{parked, fresh}, Wait, 0},
-		{"S6", true, false, []*Entry{refused, fresh}, Line, -1},
-		{"S6", true, false, []*Entry{posted, dropped, fresh}, Line, -1},
-		{"S7", true, true, []*Entry{posted, posted}, File, -1},
-		{"S7", true, true, []*Entry{refused, fresh}, File, -1},
-		{"S8", true, true, []*Entry{nil, posted}, File, -1},
-		{"S8", true, true, []*Entry{nil, nil}, Rest, -1},
-		{"S8", true, true, nil, Rest, -1},
+		{"S0", false, false, nil, "recheck", -1},
+		{"S1", true, false, nil, "write", -1},
+		{"S1", true, false, []*Entry{fresh, nil}, "write", -1},
+		{"S1", true, false, []*Entry{nil, fresh}, "write", -1},
+		{"S2", true, false, []*Entry{fresh, fresh}, "try", 0},
+		{"S2", true, false, []*Entry{posted, fresh}, "try", 1},
+		{"S3", true, false, []*Entry{tried, fresh}, "look", 0},
+		{"S3", true, false, []*Entry{posted, tried}, "look", 1},
+		{"S4", true, false, []*Entry{posted, posted}, "line", -1},
+		{"S5", true, false, []*Entry{parked, fresh}, "wait", 0},
+		{"S5", true, false, []*Entry{posted, parked}, "wait", 1},
+		{"S6", true, false, []*Entry{refused, fresh}, "line", -1},
+		{"S6", true, false, []*Entry{posted, dropped, fresh}, "line", -1},
+		{"S7", true, true, []*Entry{posted, posted}, "file", -1},
+		{"S7", true, true, []*Entry{refused, fresh}, "file", -1},
+		{"S8", true, true, []*Entry{nil, posted}, "file", -1},
+		{"S8", true, true, []*Entry{nil, nil}, "rest", -1},
+		{"S8", true, true, nil, "rest", -1},
 	} {
 		step, part, err := Plan(tt.claimed, tt.line, tt.entries)
-		if step != tt.step || part != tt.part || err != nil {
+		if step.String() != tt.step || part != tt.part || err != nil {
 			t.Errorf("%s: %v of part %d, %v; want %v of %d", tt.state, step, part, err, tt.step, tt.part)
 		}
 	}
 	for _, bad := range []struct {
 		claimed, line bool
 		entries       []*Entry
-	}{{false, true, nil}, {false, false, []*Entry{fresh}}, {true, false, []*Entry{{State: "sent", Tries: 1}}}} {
+	}{{false, true, nil}, {false, false, []*Entry{fresh}}, {true, false, []*Entry{{State: "sent", Tries: 1}}}, {true, false, []*Entry{{State: "sent"}}}} {
 		if step, _, err := Plan(bad.claimed, bad.line, bad.entries); err == nil {
 			t.Errorf("%+v is no legal state, and planned as %v", bad, step)
 		}
@@ -98,6 +101,10 @@ func TestSplit(t *testing.T) {
 		{"longer than a part", "👨‍👩‍👧", 2, "👨‍|👩‍|👧"},
 		{"blank tail stays", "abcd     ", 5, "abcd     "},
 		{"no limit", "abc", 0, "abc"},
+		{"one at a time", "abc", 1, "a|b|c"},
+		{"a place in the middle counts", "abc defg", 6, "abc |defg"},
+		{"no blank part before a paragraph", "   \n\nabcdef", 6, "   \n\na|bcdef"},
+		{"no blank part before what is cut", "  e\u0301x", 3, "  e|\u0301x"},
 	} {
 		if got := strings.Join(Split(tt.text, tt.limit), "|"); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -169,12 +176,66 @@ func TestStore(t *testing.T) {
 	if got, err := Open(h); len(got) != 0 || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for name, text := range map[string]string{"torn": `{"id":`, "another's": `{"id":"x"}`} {
-		if err := os.WriteFile(h.Path(Dir+"/k.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Open(h); err == nil {
-			t.Errorf("%s: went on without it", name)
-		}
+}
+
+func TestRemove(t *testing.T) {
+	h, err := disk.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	e := &Entry{ID: ID("k", 1, "ab", 1), Key: "k", Cycle: 1, DraftSHA256: "ab", Part: 1, Parts: 1, State: Intent}
+	if err := errors.Join(e.Save(h), e.Remove(h)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Open(h); len(got) != 0 || err != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if h.Exists(Done) {
+		t.Error("what was never posted went to done")
+	}
+}
+
+// TestOpenRefuses: an entry that cannot be trusted stops everything, since to go on
+// without it could post it again.
+func TestOpenRefuses(t *testing.T) {
+	good := ID("k", 1, "ab", 1)
+	for _, tt := range []struct {
+		name, file, text string
+		status           int
+	}{
+		{"torn", good, `{"id":`, sysexit.Data},
+		{"one value of another type", good, `{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":1,"tries":"1"}`, sysexit.Data},
+		{"another's file", "k.1.ab.2", `{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":1}`, sysexit.Data},
+		{"another's fields", good, `{"id":"k.1.ab.1","key":"k","cycle":2,"draft_sha256":"ab","part":1,"parts":1}`, sysexit.Data},
+		{"no such part", good, `{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":0}`, sysexit.Data},
+		{"part 0", "k.1.ab.0", `{"id":"k.1.ab.0","key":"k","cycle":1,"draft_sha256":"ab","part":0,"parts":1}`, sysexit.Data},
+		{"a folder", "x.json/" + good, `{}`, sysexit.IO},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h, err := disk.Open(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Close()
+			if err := h.Replace(Dir+"/"+tt.file+".json", []byte(tt.text)); err != nil {
+				t.Fatal(err)
+			}
+			_, err = Open(h)
+			if status, _ := sysexit.Of(err); err == nil || status != tt.status {
+				t.Errorf("went on: %v", err)
+			}
+		})
+	}
+	h, err := disk.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := os.WriteFile(h.Path(Dir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(h); err == nil {
+		t.Error("a file in the folder's place was no error")
 	}
 }

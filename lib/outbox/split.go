@@ -26,10 +26,6 @@ func Split(text string, limit int) []string {
 		parts = append(parts, text[:at])
 		text = text[at:]
 	}
-	if strings.TrimSpace(text) == "" && len(parts) > 0 {
-		parts[len(parts)-1] += text
-		return parts
-	}
 	return append(parts, text)
 }
 
@@ -70,7 +66,7 @@ func graphemes(head, text string) int {
 		}
 		at += len(c)
 	}
-	if at == 0 || strings.TrimSpace(head[:at]) == "" {
+	if strings.TrimSpace(head[:at]) == "" {
 		return len(head)
 	}
 	return at
