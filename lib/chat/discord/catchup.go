@@ -35,14 +35,14 @@ type reading struct {
 // have emitted and that is not there.
 func (l *listening) catchUp(ctx context.Context) error {
 	begun := l.api.ServerTime(l.api.Now()).Add(-overlap)
-	places, err := l.watched(ctx, l.from)
+	places, err := l.watched(ctx, l.known.Of)
 	if err != nil {
 		return err
 	}
 	var all []*reading
 	for _, p := range places {
 		if p.speaks() {
-			from := l.from(p.chat())
+			from := l.known.Of(p.chat())
 			all = append(all, &reading{place: p, from: from, since: after(from), next: after(from), seen: map[string]bool{}})
 		}
 	}
@@ -64,12 +64,10 @@ func (l *listening) catchUp(ctx context.Context) error {
 		}
 	}
 	for _, r := range all {
-		if id := r.place.chat(); begun.After(l.from(id)) {
-			l.since[id] = begun
-		}
+		l.known.Advance(r.place.chat(), begun)
 	}
-	if begun.After(l.other) {
-		l.other = begun
+	if begun.After(l.known.Other) {
+		l.known.Other = begun
 	}
 	if fresh > 0 && l.past {
 		l.Say("discord: recovered %d messages", fresh)
@@ -79,19 +77,11 @@ func (l *listening) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// from is the time behind which messages of a chat may have been missed.
-func (l *listening) from(chatID string) time.Time {
-	if at, ok := l.since[chatID]; ok {
-		return at
-	}
-	return l.other
-}
-
 // merge emits the new messages of all places by age, holding a page of each. An
 // edited one is kept back for later, since its time is that of the edit.
 func (l *listening) merge(ctx context.Context, all []*reading) (fresh int, late []event.Event, err error) {
 	known := map[string]time.Time{} // what is only read again for the overlap
-	for id, at := range l.since {
+	for id, at := range l.known.Chats() {
 		known[id] = at.Add(overlap)
 	}
 	var ready []event.Event

@@ -14,6 +14,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/hook"
+	"tri/lib/chat/live"
 	"tri/lib/chat/web"
 	"tri/lib/event"
 )
@@ -65,7 +66,7 @@ func (c *Client) act(ctx context.Context, i *interaction, r chat.Resume) error {
 		Sender: event.Sender{ID: who.ID, Type: "user", Name: cmp.Or(i.Member.Nick, who.name())}, Name: name, Value: value,
 	})
 	if err != nil {
-		return errEmit{err}
+		return live.Broken{Err: err}
 	}
 	return nil
 }
@@ -184,7 +185,7 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 		Name:   name, Removed: f.Type == "MESSAGE_REACTION_REMOVE",
 	})
 	if err != nil {
-		return errEmit{err}
+		return live.Broken{Err: err}
 	}
 	return nil
 }

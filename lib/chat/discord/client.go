@@ -225,12 +225,6 @@ func refusedToken(err error) error {
 	return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token is not, or no longer, the bot's: Developer Portal > Bot > Reset Token")
 }
 
-// hopeless reports whether waiting cannot mend err.
-func hopeless(err error) bool {
-	s, ok := sysexit.Of(err)
-	return ok && (s == sysexit.NoPerm || s == sysexit.Config)
-}
-
 // unreadable reports whether err says that the bot may not see something, or that
 // it is not there.
 func unreadable(err error) bool {

@@ -9,7 +9,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/hook"
-	"tri/lib/chat/web"
+	"tri/lib/chat/live"
 	"tri/lib/event"
 )
 
@@ -34,25 +34,14 @@ const (
 	intentContent         = 1 << 15
 )
 
-// errEmit marks an error as emit's: it ends Run.
-type errEmit struct{ error }
-
-func (e errEmit) Unwrap() error { return e.error }
-
-// errAgain says that Discord itself asks us to connect again.
-var errAgain = errors.New("asked to connect again")
-
 // listening is one Run.
 type listening struct {
 	*Client
 	chat.Resume
 	emit func(event.Event) error
 
-	// since is, per chat, a time (of ids) up to which everything is emitted; other
-	// for the chats that it does not name.
-	since map[string]time.Time
-	other time.Time
-	past  bool // something came before: the log, or a connection
+	known live.Horizon // times of ids, up to which everything is emitted
+	past  bool         // something came before: the log, or a connection
 
 	session session // to resume; no ID: none
 	recent  recent
@@ -90,56 +79,26 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 }
 
 func (c *Client) run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit, since: map[string]time.Time{}, past: len(resume.Last) > 0, recent: newRecent()}
-	for id, at := range resume.Last {
-		l.since[id] = at.Add(-overlap)
-		if at := l.since[id]; at.After(l.other) {
-			l.other = at
-		}
-	}
+	l := &listening{Client: c, Resume: resume, emit: emit, known: live.NewHorizon(resume.Last, overlap), past: len(resume.Last) > 0, recent: newRecent()}
 	if err := l.load(); err != nil {
 		return err
 	}
-	for try := 1; ; try++ {
-		begun := c.api.Now()
-		err := l.connect(ctx)
-		l.Down()
-		broken := errEmit{}
-		switch {
-		case errors.As(err, &broken):
-			return broken.error
-		case ctx.Err() != nil:
-			return nil
-		case hopeless(err):
-			return fmt.Errorf("discord: %w", err)
-		}
+	s := live.Sessions{Platform: "discord", Calm: calm, Now: c.api.Now, Sleep: c.api.Sleep, Wait: l.backoff, Ended: func(err error) {
 		if errors.Is(err, errStale) {
 			l.session = session{}
 		}
 		c.forgetMe() // a token that was revoked is noticed
-		if c.api.Now().Sub(begun) > calm {
-			try = 1
-		}
-		wait := l.backoff(try, err)
-		if !errors.Is(err, errAgain) {
-			l.Say("discord: %v; trying again in %v", err, wait.Round(time.Millisecond))
-		}
-		if c.api.Sleep(ctx, wait) != nil {
-			return nil
-		}
-	}
+	}}
+	return s.Keep(ctx, resume, l.connect)
 }
 
 // backoff is how long to wait before the next attempt. A new session is to be
 // begun one to five seconds after the old one was refused
 // (events/gateway#resuming).
 func (l *listening) backoff(try int, err error) time.Duration {
-	wait := l.api.Backoff(try)
+	wait := l.api.Wait(try, err)
 	if errors.Is(err, errStale) {
 		wait = max(wait, time.Second+time.Duration(l.chance()*4*float64(time.Second)))
-	}
-	if e := (*web.Error)(nil); errors.As(err, &e) {
-		wait = max(wait, e.After)
 	}
 	return wait
 }
@@ -149,8 +108,8 @@ func (l *listening) connect(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
 	}
-	if l.other.IsZero() {
-		l.other = l.api.ServerTime(l.api.Now()).Add(-overlap) // a first start tells the last minute, as a restart would
+	if l.known.Other.IsZero() {
+		l.known.Other = l.api.ServerTime(l.api.Now()).Add(-overlap) // a first start tells the last minute, as a restart would
 	}
 	if err := l.wants(ctx); err != nil {
 		return err
@@ -256,7 +215,7 @@ func (f *frame) end() error {
 	case f.err != nil:
 		return fmt.Errorf("gateway: %w", f.err)
 	case f.Op == opReconnect:
-		return errAgain
+		return live.ErrRenew
 	case f.Op == opInvalid && string(f.Data) == "true":
 		return errors.New("the session is not resumed now")
 	case f.Op == opInvalid:
@@ -354,13 +313,13 @@ func (l *listening) durable(events []event.Event) error {
 		return nil
 	}
 	if err := l.EmitAll(l.emit, events); err != nil {
-		return errEmit{err}
+		return live.Broken{Err: err}
 	}
 	for i := range events {
 		l.recent.keep(&events[i])
 		for _, s := range []string{events[i].CreateTime, events[i].EditedAt} {
-			if at, err := time.Parse(time.RFC3339Nano, s); err == nil && at.Add(-overlap).After(l.since[events[i].ChatID]) {
-				l.since[events[i].ChatID] = at.Add(-overlap)
+			if at, err := time.Parse(time.RFC3339Nano, s); err == nil {
+				l.known.Advance(events[i].ChatID, at.Add(-overlap))
 			}
 		}
 	}

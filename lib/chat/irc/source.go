@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"tri/lib/chat"
+	"tri/lib/chat/live"
 	"tri/lib/event"
 	"tri/lib/sysexit"
 )
@@ -23,33 +24,12 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	for id, at := range resume.Last {
 		l.last[fold(id)] = at
 	}
-	for try := 1; ; try++ {
-		err := l.session(ctx)
-		l.Down()
-		switch {
-		case errors.As(err, new(errEmit)):
-			return errors.Unwrap(err)
-		case ctx.Err() != nil:
-			return nil
-		}
-		if s, ok := sysexit.Of(err); ok && (s == sysexit.NoPerm || s == sysexit.Config) {
-			return fmt.Errorf("irc: %w", err)
-		}
-		if l.heard {
-			try = 1
-		}
-		wait := backoff(try, c.o.Chance())
-		l.Say("irc: %v; trying again in %v", err, wait.Round(time.Millisecond))
-		if c.o.Sleep(ctx, wait) != nil {
-			return nil
-		}
-	}
+	s := live.Sessions{Platform: "irc", Calm: calm, Now: time.Now, Sleep: c.o.Sleep, Wait: func(try int, _ error) time.Duration { return backoff(try, c.o.Chance()) }}
+	return s.Keep(ctx, resume, l.session)
 }
 
-// errEmit marks an error as emit's: it ends Run.
-type errEmit struct{ error }
-
-func (e errEmit) Unwrap() error { return e.error }
+// calm is how long a connection must have held for tries to be counted anew.
+const calm = 10 * time.Second
 
 // listening is one Run.
 type listening struct {
@@ -59,13 +39,11 @@ type listening struct {
 
 	last    map[string]time.Time         // by channel: everything up to then is durable
 	members map[string]map[string]string // by channel: nicks, folded, as they are written
-	heard   bool                         // this connection was up
 	made    int64                        // ids given to messages that have none
 }
 
 // session is one connection, to its end.
 func (l *listening) session(ctx context.Context) error {
-	l.heard = false
 	k, err := l.dial(ctx, l.o.Nick, l.o.Nick+"1", l.o.Nick+"2")
 	if err != nil {
 		return err
@@ -81,7 +59,6 @@ func (l *listening) session(ctx context.Context) error {
 	if err := l.history(ctx, k); err != nil {
 		return err
 	}
-	l.heard = true
 	l.Up()
 	asked := false
 	for {
@@ -170,7 +147,7 @@ func (l *listening) durable(events []event.Event) error {
 		return nil
 	}
 	if err := l.EmitAll(l.emit, events); err != nil {
-		return errEmit{err}
+		return live.Broken{Err: err}
 	}
 	for _, e := range events {
 		if at, err := time.Parse(time.RFC3339Nano, e.CreateTime); err == nil && at.After(l.last[fold(e.ChatID)]) {

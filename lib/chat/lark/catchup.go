@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/chat"
+	"tri/lib/chat/live"
 	"tri/lib/chat/web"
 )
 
@@ -35,8 +36,8 @@ func (l *listening) catchUp(ctx context.Context) error {
 		return err
 	}
 	now := l.api.ServerTime(l.api.Now())
-	if l.other.IsZero() {
-		l.other = now.Add(-nodes) // a first start tells the last minute, as a restart would
+	if l.known.Other.IsZero() {
+		l.known.Other = now.Add(-nodes) // a first start tells the last minute, as a restart would
 	}
 	chats, err := l.watched(ctx)
 	if err != nil {
@@ -58,7 +59,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 				l.Say("lark: chat %s cannot be read: %v", id, err)
 			}
 			l.told[id] = true
-			l.since[id] = l.from(id)
+			l.known.Set(id, l.known.Of(id))
 			continue
 		}
 		if err != nil {
@@ -74,50 +75,30 @@ func (l *listening) catchUp(ctx context.Context) error {
 		return err
 	}
 	for id := range rooms {
-		l.since[id] = now.Add(-nodes)
+		l.known.Set(id, now.Add(-nodes))
 	}
-	l.other, l.past, l.deep = now.Add(-nodes), true, true
+	l.known.Other, l.past, l.deep = now.Add(-nodes), true, true
 	return nil
 }
 
 // tell emits missed messages, those apart that were emitted already.
 func (l *listening) tell(ctx context.Context, missed []message, rooms map[string]room, now time.Time) error {
-	fresh, talking := 0, map[string]bool{}
-	for part := range slices.Chunk(missed, batch) {
-		var g chat.Gathered
-		for i := range part {
-			m := &part[i]
-			e, ok, err := l.event(ctx, m, rooms[m.Chat])
-			if err != nil {
-				return err
-			}
-			id := e.Identity()
-			if !ok || l.recent.has(id) {
-				continue
-			}
-			g.Add(e, id)
-			// What is only read again for the overlap, or on its way, is no recovery.
-			if t := m.changed(); t.After(l.Last[m.Chat]) && t.Before(now.Add(-5*time.Second)) {
-				fresh++
-				talking[m.Chat] = true
-			}
-		}
-		if err := l.durable(&g); err != nil {
+	var news live.News
+	err := live.Recover(missed, func(m *message, g *chat.Gathered) error {
+		e, ok, err := l.event(ctx, m, rooms[m.Chat])
+		if err != nil || !ok || !l.recent.Gather(g, e) {
 			return err
 		}
+		// What is only read again for the overlap, or on its way, is no recovery.
+		if t := m.changed(); t.After(l.Last[m.Chat]) && t.Before(now.Add(-5*time.Second)) {
+			news.Add(m.Chat)
+		}
+		return nil
+	}, l.durable)
+	if err == nil && l.past {
+		news.Tell("lark", l.Resume)
 	}
-	if fresh > 0 && l.past {
-		l.Say("lark: recovered %d messages and changes of %d chats", fresh, len(talking))
-	}
-	return nil
-}
-
-// from is the time behind which a chat's messages may have been missed.
-func (l *listening) from(chat string) time.Time {
-	if t, ok := l.since[chat]; ok {
-		return t
-	}
-	return l.other
+	return err
 }
 
 // missed reads the messages of a chat that were written, edited or recalled later
@@ -125,7 +106,7 @@ func (l *listening) from(chat string) time.Time {
 // topic only its first message; the rest is read topic by topic, the newest first.
 // An edit or a recall of what is older than the look back is not found.
 func (l *listening) missed(ctx context.Context, chat string) ([]message, error) {
-	since := l.from(chat)
+	since := l.known.Of(chat)
 	look := deepLook
 	if l.deep {
 		look = shallowLook

@@ -346,12 +346,6 @@ func (c *Client) explain(err error) error {
 	return err
 }
 
-// hopeless reports whether waiting cannot mend err.
-func hopeless(err error) bool {
-	s, ok := sysexit.Of(err)
-	return ok && (s == sysexit.NoPerm || s == sysexit.Config)
-}
-
 func str(r gjson.Result, path string) string {
 	if v := r.Get(path); v.Type == gjson.String {
 		return v.Str

@@ -66,7 +66,7 @@ func (h *hooked) handle(ctx context.Context, c *hook.Call) hook.Answer {
 		return hook.Refused()
 	}
 	done := make(chan error, 1)
-	d := delivery{payload: payload, done: func(err error) error { done <- err; return nil }}
+	d := delivery{What: payload, Done: func(err error) error { done <- err; return nil }}
 	select {
 	case h.in <- d:
 	case <-ctx.Done():

@@ -26,7 +26,7 @@ func hookedAt(now time.Time) (h *hooked, in chan delivery, let func() int) {
 	go func() {
 		for d := range in {
 			n <- <-n + 1
-			_ = d.done(nil)
+			_ = d.Done(nil)
 		}
 	}()
 	return &hooked{key: testKey, token: testToken, now: func() time.Time { return now }, in: in}, in, func() int { v := <-n; n <- v; return v }
@@ -153,11 +153,11 @@ func TestNotYetDurable(t *testing.T) {
 	in, over := make(chan delivery, 1), make(chan struct{})
 	h := &hooked{key: testKey, token: testToken, now: func() time.Time { return now }, in: in, over: over}
 	good := signedCall(now, anEvent)
-	go func() { _ = (<-in).done(context.DeadlineExceeded) }()
+	go func() { _ = (<-in).Done(context.DeadlineExceeded) }()
 	if a := h.handle(t.Context(), good); a.Status != http.StatusServiceUnavailable {
 		t.Errorf("not kept: %d", a.Status)
 	}
-	go func() { _ = (<-in).done(nil) }()
+	go func() { _ = (<-in).Done(nil) }()
 	if a := h.handle(t.Context(), good); a.Status != 0 {
 		t.Errorf("kept: %d", a.Status)
 	}

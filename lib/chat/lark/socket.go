@@ -132,7 +132,7 @@ func (s *socket) read(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if d.end != nil {
+		if d.End != nil {
 			return
 		}
 	}
@@ -143,9 +143,9 @@ func (s *socket) next(ctx context.Context) (delivery, bool) {
 	kind, b, err := s.conn.Read(ctx)
 	switch {
 	case err != nil && s.dead.Load():
-		return delivery{end: errors.New("websocket: no sign of life")}, true
+		return delivery{End: errors.New("websocket: no sign of life")}, true
 	case err != nil:
-		return delivery{end: fmt.Errorf("websocket: %w", err)}, true
+		return delivery{End: fmt.Errorf("websocket: %w", err)}, true
 	}
 	s.heard.Store(true)
 	f, err := parseFrame(b)
@@ -165,7 +165,7 @@ func (s *socket) next(ctx context.Context) (delivery, bool) {
 		payload = nil
 	}
 	begun := time.Now()
-	return delivery{payload: gjson.ParseBytes(bytes.Clone(payload)), done: func(err error) error { return s.answer(f, begun, err) }}, true
+	return delivery{What: gjson.ParseBytes(bytes.Clone(payload)), Done: func(err error) error { return s.answer(f, begun, err) }}, true
 }
 
 // answer tells that an event is durable, or that it is to come again.

@@ -3,19 +3,15 @@ package lark
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"tri/lib/chat"
+	"tri/lib/chat/live"
 	"tri/lib/event"
 )
-
-// batch is how many events are made durable together.
-const batch = 500
 
 // listening is one Run: what it has emitted, and up to where all is known.
 type listening struct {
@@ -23,45 +19,28 @@ type listening struct {
 	chat.Resume
 	emit func(event.Event) error
 
-	// since is, per chat, a time up to which the history has been read; other for
-	// the chats that it does not name. What comes live does not move them: events
-	// are not numbered, so that one which never came is only seen in the history.
-	since map[string]time.Time
-	other time.Time
+	// known is up to where the history has been read. What comes live does not move
+	// it: events are not numbered, so that one which never came is only seen in the
+	// history.
+	known live.Horizon
 	past  bool // something came before: the log, or a connection
 	deep  bool // the history has been read as far back as threads are looked for
 
-	recent recent
+	recent live.Recent
 	told   map[string]bool // chats that cannot be read, and that it was said
 	// topics are those heard of, by chat, and when: the history of a chat names
 	// only those that were begun lately.
 	topics map[string]map[string]time.Time
 }
 
-// delivery is one thing that the platform has sent: an event, or the end of the
-// connection.
-type delivery struct {
-	payload gjson.Result
-	done    func(error) error
-	end     error
-}
-
-// errEmit marks an error as emit's: it ends Run.
-type errEmit struct{ error }
-
-func (e errEmit) Unwrap() error { return e.error }
+// delivery is an event, or the end of the connection.
+type delivery = live.Delivery[gjson.Result]
 
 // Run implements chat.Source. At every start and every new connection what was
 // missed is read back before anything newer is emitted, so that the log's latest
 // time never runs ahead of a gap. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit, since: map[string]time.Time{}, told: map[string]bool{}, topics: map[string]map[string]time.Time{}, past: len(resume.Last) > 0}
-	for id, at := range resume.Last {
-		l.since[id] = at.Add(-overlap(c.o.Sweep))
-		if l.since[id].After(l.other) {
-			l.other = l.since[id]
-		}
-	}
+	l := &listening{Client: c, Resume: resume, emit: emit, known: live.NewHorizon(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, topics: map[string]map[string]time.Time{}, past: len(resume.Last) > 0}
 	if c.o.Listen != "" || c.o.Listener != nil {
 		return l.serve(ctx)
 	}
@@ -70,101 +49,31 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 
 // keepOn runs sessions until one ends for good.
 func (l *listening) keepOn(ctx context.Context, session func(context.Context) error) error {
-	for try := 1; ; try++ {
-		begun := l.api.Now()
-		err := session(ctx)
-		l.Down()
-		broken := errEmit{}
-		switch {
-		case errors.As(err, &broken):
-			return broken.error
-		case ctx.Err() != nil:
-			return nil
-		case hopeless(err):
-			return fmt.Errorf("lark: %w", err)
-		}
-		l.forgetMe()
-		if l.api.Now().Sub(begun) > 10*time.Second {
-			try = 1
-		}
-		wait := l.api.Backoff(try)
-		l.Say("lark: %v; trying again in %v", err, wait.Round(time.Millisecond))
-		if l.api.Sleep(ctx, wait) != nil {
-			return nil
-		}
-	}
+	s := live.Sessions{Platform: "lark", Calm: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, Ended: func(error) { l.forgetMe() }}
+	return s.Keep(ctx, l.Resume, session)
 }
 
 // follow catches up, and then takes what comes until the connection ends.
 func (l *listening) follow(ctx context.Context, in <-chan delivery) error {
-	if err := l.catchUp(ctx); err != nil {
-		return err
-	}
-	l.Up()
-	sweep := time.NewTicker(l.o.Sweep)
-	defer sweep.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-sweep.C:
-			if err := l.catchUp(ctx); err != nil {
-				return err
-			}
-		case d := <-in:
-			if err := l.take(ctx, d, in); err != nil {
-				return err
-			}
-		}
-	}
+	ear := live.Ear[gjson.Result]{CatchUp: l.catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
+	return ear.Follow(ctx, l.Up, in)
 }
 
-// take brings d, and what has come behind it meanwhile, to emit.
-func (l *listening) take(ctx context.Context, d delivery, more <-chan delivery) error {
-	var g chat.Gathered
-	for {
-		if d.end != nil {
-			return errors.Join(l.durable(&g), d.end)
-		}
-		if err := l.understand(ctx, d, &g); err != nil {
-			_ = d.done(err) // and it is in the history
-			return errors.Join(l.durable(&g), err)
-		}
-		if len(g.Done) == batch {
-			return l.durable(&g)
-		}
-		select {
-		case d = <-more:
-			continue
-		default:
-		}
-		return l.durable(&g)
-	}
-}
-
-// durable emits what was gathered and tells the platform.
+// durable emits what was gathered and tells the platform. Events come in no order
+// that is promised.
 func (l *listening) durable(g *chat.Gathered) error {
-	// Events come in no order that is promised.
 	slices.SortStableFunc(g.Events, func(a, b event.Event) int { return cmp.Compare(happened(&a), happened(&b)) })
-	failed, told := g.Settle(l.Resume, l.emit, func() {
-		for id := range g.IDs {
-			l.recent.keep(id)
-		}
-	})
-	if failed != nil {
-		return errEmit{failed}
-	}
-	return told
+	return l.recent.Durable(g, l.Resume, l.emit, nil)
 }
 
 // happened is when an event did, in a form that sorts.
 func happened(e *event.Event) string { return cmp.Or(e.EditedAt, e.CreateTime) }
 
 // understand adds what d holds to g.
-func (l *listening) understand(ctx context.Context, d delivery, g *chat.Gathered) error {
-	inner := d.payload.Get("event")
+func (l *listening) understand(ctx context.Context, d gjson.Result, g *chat.Gathered) error {
+	inner := d.Get("event")
 	var err error
-	switch kind := str(d.payload, "header.event_type"); kind {
+	switch kind := str(d, "header.event_type"); kind {
 	case "im.message.receive_v1", "im.message.updated_v1":
 		err = l.hear(ctx, inner, g)
 	case "im.message.recalled_v1":
@@ -176,14 +85,11 @@ func (l *listening) understand(ctx context.Context, d delivery, g *chat.Gathered
 			g.Actions = append(g.Actions, a)
 		}
 	case "card.action.trigger":
-		if a, ok := click(d.payload); ok {
+		if a, ok := click(d); ok {
 			g.Actions = append(g.Actions, a)
 		}
 	case "im.chat.updated_v1", "im.chat.disbanded_v1", "im.chat.member.bot.added_v1", "im.chat.member.bot.deleted_v1":
 		l.forgetRoom(str(inner, "chat_id"))
-	}
-	if err == nil {
-		g.Done = append(g.Done, d.done)
 	}
 	return err
 }
@@ -242,9 +148,7 @@ func (l *listening) add(ctx context.Context, m *message, in room, g *chat.Gather
 	if err != nil || !ok {
 		return err
 	}
-	if id := e.Identity(); !l.recent.has(id) {
-		g.Add(e, id)
-	}
+	l.recent.Gather(g, e)
 	return nil
 }
 
@@ -259,19 +163,4 @@ func (l *listening) seen(m *message) {
 	if t := m.changed(); t.After(l.topics[m.Chat][m.Topic]) {
 		l.topics[m.Chat][m.Topic] = t
 	}
-}
-
-// recent are identities that were emitted lately, at most two generations of
-// maxRecent.
-type recent struct{ now, before map[string]bool }
-
-const maxRecent = 10000
-
-func (r *recent) has(id string) bool { return r.now[id] || r.before[id] }
-
-func (r *recent) keep(id string) {
-	if r.now == nil || len(r.now) >= maxRecent {
-		r.before, r.now = r.now, map[string]bool{}
-	}
-	r.now[id] = true
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -13,9 +12,9 @@ import (
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/chat/live"
 	"tri/lib/chat/web"
 	"tri/lib/event"
-	"tri/lib/sysexit"
 )
 
 // overlap is told again before the last known time: clocks of homeservers differ.
@@ -44,11 +43,6 @@ type kept struct {
 	Since string `json:"since"`
 }
 
-// errEmit marks an error as emit's: it ends Run.
-type errEmit struct{ error }
-
-func (e errEmit) Unwrap() error { return e.error }
-
 // listening is one Run.
 type listening struct {
 	*Client
@@ -72,35 +66,13 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 			l.since = k.Since
 		}
 	}
-	for try := 0; ; {
-		err := l.sync(ctx)
-		switch {
-		case err == nil:
-			try = 0
-			continue
-		case errors.As(err, new(errEmit)):
-			return errors.Unwrap(err)
-		case ctx.Err() != nil:
-			return nil
-		}
+	s := live.Sessions{Platform: "matrix", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait, Ended: func(err error) {
 		l.up = false
-		l.Down()
-		if s, ok := sysexit.Of(err); ok && (s == sysexit.NoPerm || s == sysexit.Config) {
-			return fmt.Errorf("matrix: %w", err)
-		}
 		if web.CodeOf(err) == "M_UNKNOWN_POS" || web.StatusOf(err) == http.StatusBadRequest {
 			l.since = "" // the server has forgotten where we were: the log's times tell
 		}
-		try++
-		wait := l.api.Backoff(try)
-		if e := (*web.Error)(nil); errors.As(err, &e) {
-			wait = max(wait, e.After)
-		}
-		l.Say("matrix: %v; trying again in %v", err, wait.Round(time.Millisecond))
-		if l.api.Sleep(ctx, wait) != nil {
-			return nil
-		}
-	}
+	}}
+	return s.Keep(ctx, resume, l.sync)
 }
 
 // filter asks for nothing but what is used.
@@ -166,7 +138,7 @@ func (l *listening) sync(ctx context.Context) error {
 	if moved {
 		if b, err := json.Marshal(kept{l.since}); err == nil {
 			if err := l.Remember(b); err != nil {
-				return errEmit{err}
+				return live.Broken{Err: err}
 			}
 		}
 	}
@@ -260,7 +232,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 	flush := func() error {
 		if len(ready) > 0 {
 			if err := l.EmitAll(l.emit, ready); err != nil {
-				return errEmit{err}
+				return live.Broken{Err: err}
 			}
 		}
 		ready = nil
@@ -295,7 +267,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 		if err == nil && ok {
 			if err = flush(); err == nil {
 				if err = l.Acted(a); err != nil {
-					err = errEmit{err}
+					err = live.Broken{Err: err}
 				}
 			}
 		}

@@ -307,9 +307,3 @@ func (c *Client) explain(err error) error {
 	}
 	return err
 }
-
-// hopeless reports whether waiting cannot mend err.
-func hopeless(err error) bool {
-	s, ok := sysexit.Of(err)
-	return ok && (s == sysexit.NoPerm || s == sysexit.Config)
-}

@@ -502,14 +502,14 @@ func TestBackoff(t *testing.T) {
 	c := known(t)
 	for _, luck := range []float64{0, 0.5, 0.999} {
 		c.chance = func() float64 { return luck }
-		for try := range 40 {
-			full := min(500*time.Millisecond<<min(try, 7), time.Minute)
+		for try := 1; try <= 40; try++ {
+			full := min(500*time.Millisecond<<min(try-1, 7), time.Minute)
 			if d := c.backoff(try, nil); d < full/2 || d > full {
 				t.Errorf("try %d, luck %v: %v", try, luck, d)
 			}
 		}
 	}
-	if d := c.backoff(0, fmt.Errorf("x: %w", &apiError{status: 429, after: 90 * time.Second})); d != 90*time.Second {
+	if d := c.backoff(1, fmt.Errorf("x: %w", &apiError{status: 429, after: 90 * time.Second})); d != 90*time.Second {
 		t.Errorf("told to wait 90 s, waits %v", d)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/emoji"
+	"tri/lib/chat/live"
 	"tri/lib/event"
 )
 
@@ -41,11 +42,6 @@ type listening struct {
 	next       int64  // the next event's number there
 }
 
-// errEmit marks an error as emit's: it ends Run.
-type errEmit struct{ error }
-
-func (e errEmit) Unwrap() error { return e.error }
-
 // Run implements chat.Source. A lost connection is resumed or, where the server
 // cannot, what was missed is read back before anything newer is emitted, so
 // that the log's latest time never runs ahead of a gap. It returns nil when ctx
@@ -76,35 +72,15 @@ func (c *Client) run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 		l.since[id] = at.Add(-overlap).UnixMilli()
 		l.other = max(l.other, l.since[id])
 	}
-	for try := 0; ; try++ {
-		begun := c.now()
-		err := l.session(ctx)
-		l.Down()
-		broken := errEmit{}
-		switch {
-		case errors.As(err, &broken):
-			return broken.error
-		case ctx.Err() != nil:
-			return nil
-		case hopeless(err):
-			return fmt.Errorf("mattermost: %w", err)
-		}
-		c.forgetMe() // a revoked token is let in and only never greeted: ask again
-		if c.now().Sub(begun) > calm {
-			try = 0
-		}
-		wait := c.backoff(try, err)
-		l.Say("mattermost: %v; trying again in %v", err, wait.Round(time.Millisecond))
-		if c.sleep(ctx, wait) != nil {
-			return nil
-		}
-	}
+	// A revoked token is let in and only never greeted: ask again who we are.
+	s := live.Sessions{Platform: "mattermost", Calm: calm, Now: c.now, Sleep: c.sleep, Wait: c.backoff, Ended: func(error) { c.forgetMe() }}
+	return s.Keep(ctx, resume, l.session)
 }
 
 // backoff doubles from half a second to a minute, and is spread between half of
 // that and all of it. A server that says when to come back is obeyed.
 func (c *Client) backoff(try int, err error) time.Duration {
-	d := min(500*time.Millisecond<<min(try, 7), time.Minute)
+	d := min(500*time.Millisecond<<min(max(try-1, 0), 7), time.Minute)
 	d = d/2 + time.Duration(c.chance()*float64(d)/2)
 	if limited := (*apiError)(nil); errors.As(err, &limited) {
 		d = max(d, limited.after)
@@ -298,7 +274,7 @@ func (l *listening) durable(events []event.Event) error {
 		return nil
 	}
 	if err := l.EmitAll(l.emit, events); err != nil {
-		return errEmit{err}
+		return live.Broken{Err: err}
 	}
 	for _, e := range events {
 		for _, s := range []string{e.CreateTime, e.EditedAt} {
@@ -348,7 +324,7 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 		Removed: f.Event == "reaction_removed",
 	})
 	if err != nil {
-		return errEmit{err}
+		return live.Broken{Err: err}
 	}
 	return nil
 }

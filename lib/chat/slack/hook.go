@@ -74,7 +74,7 @@ func (h *hooked) handle(ctx context.Context, c *hook.Call) hook.Answer {
 		return hook.Answer{Type: "text/plain", Body: []byte(str(payload, "challenge"))}
 	}
 	done := make(chan error, 1)
-	d := delivery{kind: kind, payload: payload, done: func(err error) error { done <- err; return nil }}
+	d := delivery{What: envelope{kind, payload}, Done: func(err error) error { done <- err; return nil }}
 	select {
 	case h.in <- d:
 	case <-ctx.Done():

@@ -24,7 +24,7 @@ func hookedAt(now time.Time) (h *hooked, let func() int) {
 	go func() {
 		for d := range in {
 			n <- 1 + <-n
-			_ = d.done(nil)
+			_ = d.Done(nil)
 		}
 	}()
 	return &hooked{secret: []byte("8f742231b10e8888abcd99yyyzzz85a5"), now: func() time.Time { return now }, in: in}, func() int { got := <-n; n <- got; return got }
@@ -150,11 +150,11 @@ func TestNotYetDurable(t *testing.T) {
 	in, over := make(chan delivery, 1), make(chan struct{})
 	h := &hooked{secret: []byte("8f742231b10e8888abcd99yyyzzz85a5"), now: func() time.Time { return now }, in: in, over: over}
 	good := signedCall(now, anEvent, jsonKind)
-	go func() { _ = (<-in).done(context.DeadlineExceeded) }()
+	go func() { _ = (<-in).Done(context.DeadlineExceeded) }()
 	if a := h.handle(t.Context(), good); a.Status != http.StatusServiceUnavailable {
 		t.Errorf("not kept: %d", a.Status)
 	}
-	go func() { _ = (<-in).done(nil) }()
+	go func() { _ = (<-in).Done(nil) }()
 	if a := h.handle(t.Context(), good); a.Status != 0 {
 		t.Errorf("kept: %d", a.Status)
 	}
@@ -213,7 +213,7 @@ func FuzzEvents(f *testing.F) {
 					}
 				}
 			} else {
-				w.must(l.understand(t.Context(), delivery{kind: kind, payload: parsed(b), done: func(error) error { return nil }}, &g))
+				w.must(l.understand(t.Context(), envelope{kind, parsed(b)}, &g))
 			}
 			w.must(l.durable(&g))
 		}

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tidwall/gjson"
 
 	"tri/lib/chat"
+	"tri/lib/chat/live"
 	"tri/lib/chat/slack/fake"
 	"tri/lib/event"
 )
@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write what the decoder says into testda
 func (w *world) hears(o Options) (*listening, *[]event.Event, *[]event.Action) {
 	events, actions := []event.Event{}, []event.Action{}
 	r := chat.Resume{Say: w.t.Logf, Act: func(a event.Action) error { actions = append(actions, a); return nil }}
-	l := &listening{Client: w.client(o), Resume: r, since: map[string]time.Time{}, told: map[string]bool{}, memory: memory{}, emit: func(e event.Event) error { events = append(events, e); return nil }}
+	l := &listening{Client: w.client(o), Resume: r, told: map[string]bool{}, memory: memory{}, emit: func(e event.Event) error { events = append(events, e); return nil }}
 	return l, &events, &actions
 }
 
@@ -44,9 +44,9 @@ func TestEvents(t *testing.T) {
 	for _, name := range files {
 		b, err := os.ReadFile(name)
 		w.must(err)
-		*events, l.recent = []event.Event{}, recent{}
+		*events, l.recent = []event.Event{}, live.Recent{}
 		var g chat.Gathered
-		w.must(l.understand(t.Context(), delivery{kind: "events_api", payload: gjson.ParseBytes(b), done: func(error) error { return nil }}, &g))
+		w.must(l.understand(t.Context(), envelope{"events_api", gjson.ParseBytes(b)}, &g))
 		w.must(l.durable(&g))
 		got, err := json.MarshalIndent(*events, "", " ")
 		w.must(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/tidwall/gjson"
 
+	"tri/lib/chat/live"
 	"tri/lib/chat/web"
 	"tri/lib/sysexit"
 )
@@ -124,7 +125,7 @@ func (s *socket) hello(ctx context.Context) error {
 func goodbye(reason string) error {
 	switch reason {
 	case "warning", "refresh_requested":
-		return errRenew
+		return live.ErrRenew
 	case "link_disabled":
 		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("socket mode was switched off for the app")), "switch it on (Settings > Socket Mode), or use listen:")
 	}
@@ -143,7 +144,7 @@ func (s *socket) read(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if d.end != nil {
+		if d.End != nil {
 			return
 		}
 	}
@@ -154,22 +155,22 @@ func (s *socket) next(ctx context.Context) (delivery, bool) {
 	_, b, err := s.conn.Read(ctx)
 	switch {
 	case err != nil && s.dead.Load():
-		return delivery{end: errors.New("websocket: no sign of life")}, true
+		return delivery{End: errors.New("websocket: no sign of life")}, true
 	case err != nil:
-		return delivery{end: fmt.Errorf("websocket: %w", err)}, true
+		return delivery{End: fmt.Errorf("websocket: %w", err)}, true
 	case !gjson.ValidBytes(b):
 		s.say("slack: a frame of %d bytes is not understood, left out", len(b))
 		return delivery{}, false
 	}
 	r := gjson.ParseBytes(b)
 	if str(r, "type") == "disconnect" {
-		return delivery{end: goodbye(str(r, "reason"))}, true
+		return delivery{End: goodbye(str(r, "reason"))}, true
 	}
 	id := str(r, "envelope_id")
 	if id == "" {
 		return delivery{}, false
 	}
-	return delivery{kind: str(r, "type"), payload: r.Get("payload"), done: func(err error) error { return s.acknowledge(id, err) }}, true
+	return delivery{What: envelope{str(r, "type"), r.Get("payload")}, Done: func(err error) error { return s.acknowledge(id, err) }}, true
 }
 
 // acknowledge tells Slack that an envelope's event is durable; else it comes

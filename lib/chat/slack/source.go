@@ -2,18 +2,15 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"tri/lib/chat"
+	"tri/lib/chat/live"
 	"tri/lib/event"
 )
-
-// batch is how many events are made durable together.
-const batch = 500
 
 // listening is one Run: what it has emitted, and up to where all is known.
 type listening struct {
@@ -21,48 +18,32 @@ type listening struct {
 	chat.Resume
 	emit func(event.Event) error
 
-	// since is, per chat, a time up to which the history has been read; other for
-	// the chats that it does not name. What comes live does not move them: Slack
-	// does not number its events, so that one which never came is only seen in the
-	// history.
-	since map[string]time.Time
-	other time.Time
+	// known is up to where the history has been read. What comes live does not move
+	// it: Slack does not number its events, so that one which never came is only seen
+	// in the history.
+	known live.Horizon
 	past  bool // something came before: the log, or a connection
 	deep  bool // the history has been read as far back as threads are looked for
 
-	recent recent
+	recent live.Recent
 	memory memory
 	told   map[string]bool // chats that cannot be read, and that it was said
 }
 
-// delivery is one thing that Slack has sent: an event, an interaction, or the end
-// of the connection.
-type delivery struct {
-	kind    string       // events_api, interactive
-	payload gjson.Result // of an event or interaction
-	done    func(error) error
-	end     error
+// delivery is an event or an interaction, or the end of the connection.
+type delivery = live.Delivery[envelope]
+
+// envelope is what Slack has sent.
+type envelope struct {
+	kind    string // events_api, interactive
+	payload gjson.Result
 }
-
-// errEmit marks an error as emit's: it ends Run.
-type errEmit struct{ error }
-
-func (e errEmit) Unwrap() error { return e.error }
-
-// errRenew is Slack asking for another connection, as it does every few hours.
-var errRenew = errors.New("slack renews the connection")
 
 // Run implements chat.Source. At every start and every new connection what was
 // missed is read back before anything newer is emitted, so that the log's latest
 // time never runs ahead of a gap. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit, since: map[string]time.Time{}, told: map[string]bool{}, memory: memory{}, past: len(resume.Last) > 0}
-	for id, at := range resume.Last {
-		l.since[id] = at.Add(-overlap(c.o.Sweep))
-		if l.since[id].After(l.other) {
-			l.other = l.since[id]
-		}
-	}
+	l := &listening{Client: c, Resume: resume, emit: emit, known: live.NewHorizon(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, memory: memory{}, past: len(resume.Last) > 0}
 	kept, err := resume.Memory()
 	if err != nil {
 		return fmt.Errorf("slack: %w", err)
@@ -81,102 +62,29 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 
 // keepOn runs sessions until one ends for good.
 func (l *listening) keepOn(ctx context.Context, session func(context.Context) error) error {
-	for try := 1; ; try++ {
-		begun := l.api.Now()
-		err := session(ctx)
-		l.Down()
-		broken := errEmit{}
-		switch {
-		case errors.As(err, &broken):
-			return broken.error
-		case ctx.Err() != nil:
-			return nil
-		case hopeless(err):
-			return fmt.Errorf("slack: %w", err)
-		}
-		l.forgetMe()
-		held := l.api.Now().Sub(begun) > 10*time.Second
-		if held {
-			try = 1
-		}
-		if held && errors.Is(err, errRenew) {
-			continue
-		}
-		wait := l.api.Backoff(try)
-		l.Say("slack: %v; trying again in %v", err, wait.Round(time.Millisecond))
-		if l.api.Sleep(ctx, wait) != nil {
-			return nil
-		}
-	}
+	s := live.Sessions{Platform: "slack", Calm: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, Ended: func(error) { l.forgetMe() }}
+	return s.Keep(ctx, l.Resume, session)
 }
 
 // follow catches up, and then takes what comes until the connection ends.
 func (l *listening) follow(ctx context.Context, in <-chan delivery) error {
-	if err := l.catchUp(ctx); err != nil {
-		return err
-	}
-	l.Up()
-	sweep := time.NewTicker(l.o.Sweep)
-	defer sweep.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-sweep.C:
-			if err := l.catchUp(ctx); err != nil {
-				return err
-			}
-		case d := <-in:
-			if err := l.take(ctx, d, in); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// take brings d, and what has come behind it meanwhile, to emit.
-func (l *listening) take(ctx context.Context, d delivery, more <-chan delivery) error {
-	var g chat.Gathered
-	for {
-		if d.end != nil {
-			return errors.Join(l.durable(&g), d.end)
-		}
-		if err := l.understand(ctx, d, &g); err != nil {
-			_ = d.done(err) // and it is in the history
-			return errors.Join(l.durable(&g), err)
-		}
-		if len(g.Done) == batch {
-			return l.durable(&g)
-		}
-		select {
-		case d = <-more:
-			continue
-		default:
-		}
-		return l.durable(&g)
-	}
+	ear := live.Ear[envelope]{CatchUp: l.catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
+	return ear.Follow(ctx, l.Up, in)
 }
 
 // durable emits what was gathered and tells Slack.
 func (l *listening) durable(g *chat.Gathered) error {
-	failed, told := g.Settle(l.Resume, l.emit, func() {
-		for id := range g.IDs {
-			l.recent.keep(id)
-		}
+	return l.recent.Durable(g, l.Resume, l.emit, func() {
 		for i := range g.Events {
 			l.memory.learn(&g.Events[i])
 		}
 	})
-	if failed != nil {
-		return errEmit{failed}
-	}
-	return told
 }
 
 // understand adds what d holds to g.
-func (l *listening) understand(ctx context.Context, d delivery, g *chat.Gathered) error {
+func (l *listening) understand(ctx context.Context, d envelope, g *chat.Gathered) error {
 	if d.kind == "interactive" {
-		g.Actions, g.Done = append(g.Actions, clicks(d.payload)...), append(g.Done, d.done)
+		g.Actions = append(g.Actions, clicks(d.payload)...)
 		return nil
 	}
 	inner := d.payload.Get("event")
@@ -184,9 +92,7 @@ func (l *listening) understand(ctx context.Context, d delivery, g *chat.Gathered
 	case str(d.payload, "type") == "app_rate_limited":
 		l.Say("slack: more than 30,000 events in an hour: what was left out is read back")
 	case kind == "message" || kind == "app_mention":
-		if err := l.hear(ctx, inner, g); err != nil {
-			return err
-		}
+		return l.hear(ctx, inner, g)
 	case kind == "reaction_added" || kind == "reaction_removed":
 		self, err := l.me(ctx)
 		if err != nil {
@@ -198,7 +104,6 @@ func (l *listening) understand(ctx context.Context, d delivery, g *chat.Gathered
 	case kind == "channel_rename" || kind == "channel_shared" || kind == "channel_unshared":
 		l.forgetRoom(first(str(inner, "channel.id"), str(inner, "channel")))
 	}
-	g.Done = append(g.Done, d.done)
 	return nil
 }
 
@@ -214,23 +119,8 @@ func (l *listening) hear(ctx context.Context, r gjson.Result, g *chat.Gathered) 
 		return err
 	}
 	e, ok, err := l.event(ctx, &m, in)
-	if id := e.Identity(); err == nil && ok && !l.recent.has(id) {
-		g.Add(e, id)
+	if err == nil && ok {
+		l.recent.Gather(g, e)
 	}
 	return err
-}
-
-// recent are identities that were emitted lately, at most two generations of
-// maxRecent.
-type recent struct{ now, before map[string]bool }
-
-const maxRecent = 10000
-
-func (r *recent) has(id string) bool { return r.now[id] || r.before[id] }
-
-func (r *recent) keep(id string) {
-	if r.now == nil || len(r.now) >= maxRecent {
-		r.before, r.now = r.now, map[string]bool{}
-	}
-	r.now[id] = true
 }

@@ -8,6 +8,9 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/live"
 )
 
 const (
@@ -39,7 +42,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 	}
 	var missed []found
 	for _, id := range l.watched(ctx) {
-		msgs, err := l.history(ctx, id, l.from(id))
+		msgs, err := l.history(ctx, id, l.known.Of(id))
 		if l.unreadable(id, err) {
 			continue
 		}
@@ -51,30 +54,30 @@ func (l *listening) catchUp(ctx context.Context) error {
 	slices.SortStableFunc(missed, func(a, b found) int {
 		return cmp.Or(a.changed().Compare(b.changed()), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
-	fresh, talking := 0, map[string]bool{}
-	for part := range slices.Chunk(missed, batch) {
-		var g gathered
-		for i := range part {
-			if err := l.hear(ctx, part[i].chat, part[i].message, &g); err != nil {
-				return err
-			}
-		}
-		for _, e := range g.events {
-			if e.CreateTime > stamp(l.Last[e.ChatID]) && e.Sender.ID != l.botID() {
-				fresh++
-				talking[e.ChatID] = true
-			}
-		}
-		if err := l.durable(&g); err != nil {
+	var fresh live.News
+	err := live.Recover(missed, func(m *found, g *chat.Gathered) error {
+		before := len(g.Events)
+		if err := l.hear(ctx, m.chat, m.message, g); err != nil {
 			return err
 		}
+		for _, e := range g.Events[before:] {
+			if e.CreateTime > stamp(l.Last[e.ChatID]) && e.Sender.ID != l.botID() {
+				fresh.Add(e.ChatID)
+			}
+		}
+		return nil
+	}, l.durable)
+	if err != nil {
+		return err
 	}
 	for _, id := range l.watched(ctx) {
-		l.since[id] = later(l.from(id), begun)
+		l.known.Advance(id, begun)
 	}
-	l.other = later(l.other, begun)
-	if fresh > 0 && l.past {
-		l.Say("teams: recovered %d messages and changes of %d chats", fresh, len(talking))
+	if begun.After(l.known.Other) {
+		l.known.Other = begun
+	}
+	if l.past {
+		fresh.Tell("teams", l.Resume)
 	}
 	l.past, l.swept = true, true
 	return nil
@@ -84,20 +87,6 @@ func (l *listening) catchUp(ctx context.Context) error {
 type found struct {
 	*message
 	chat string
-}
-
-func (l *listening) from(id string) time.Time {
-	if at, ok := l.since[id]; ok {
-		return at
-	}
-	return l.other
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // watched are the chats to be read: those that are named, or all that we know of.

@@ -188,12 +188,6 @@ func origin(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// hopeless errors do not go away by waiting.
-func hopeless(err error) bool {
-	s, ok := sysexit.Of(err)
-	return ok && (s == sysexit.NoPerm || s == sysexit.Config)
-}
-
 // service is one of Microsoft's, and our token for it.
 type service struct {
 	api, login *web.Client

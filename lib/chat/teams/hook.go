@@ -49,7 +49,7 @@ func (l *listening) handleActivity(ctx context.Context, call *hook.Call) hook.An
 			return hook.Refused()
 		}
 	}
-	if !l.hand(ctx, delivery{activity: a}) {
+	if !l.hand(ctx, news{activity: a}) {
 		return hook.Answer{Status: http.StatusServiceUnavailable}
 	}
 	if a.clicks() {
@@ -61,12 +61,11 @@ func (l *listening) handleActivity(ctx context.Context, call *hook.Call) hook.An
 	return hook.Answer{}
 }
 
-// hand brings a delivery to the session, and reports whether it is durable.
-func (l *listening) hand(ctx context.Context, d delivery) bool {
+// hand brings news to the session, and reports whether they are durable.
+func (l *listening) hand(ctx context.Context, n news) bool {
 	done := make(chan error, 1)
-	d.done = done
 	select {
-	case l.in <- d:
+	case l.in <- delivery{What: n, Done: func(err error) error { done <- err; return nil }}:
 	case <-ctx.Done():
 		return false
 	case <-l.over:

@@ -41,18 +41,3 @@ func (l *listening) remember() error {
 	}
 	return l.Remember(b)
 }
-
-// recent are identities that were emitted lately, at most two generations of
-// maxRecent.
-type recent struct{ now, before map[string]bool }
-
-func (r *recent) has(id string) bool { return r.now[id] || r.before[id] }
-
-func (r *recent) keep(id string) {
-	if r.now == nil || len(r.now) >= maxRecent {
-		r.before, r.now = r.now, map[string]bool{}
-	}
-	r.now[id] = true
-}
-
-const maxRecent = 10_000

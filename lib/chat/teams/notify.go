@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"tri/lib/chat/hook"
+	"tri/lib/chat/live"
 	"tri/lib/chat/web"
 )
 
@@ -90,7 +91,7 @@ func (l *listening) subscribe(ctx context.Context) error {
 			l.watch.mu.Lock()
 			l.watch.byChat[id] = made
 			l.watch.mu.Unlock()
-		case hopeless(err) || ctx.Err() != nil:
+		case live.Hopeless(err) || ctx.Err() != nil:
 			return err
 		case s == http.StatusNotFound && ok:
 			l.drop(have.ID)
@@ -214,7 +215,7 @@ func (l *listening) handleNotice(ctx context.Context, call *hook.Call) hook.Answ
 		if err != nil {
 			return hook.Refused()
 		}
-		if m.check() == nil && !l.hand(ctx, delivery{chatID: chatID, message: m}) {
+		if m.check() == nil && !l.hand(ctx, news{chatID: chatID, message: m}) {
 			return hook.Answer{Status: http.StatusServiceUnavailable}
 		}
 	}

@@ -3,20 +3,19 @@ package teams
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
 	"tri/lib/chat"
 	"tri/lib/chat/hook"
+	"tri/lib/chat/live"
 	"tri/lib/chat/web"
 	"tri/lib/event"
 	"tri/lib/sysexit"
 )
 
 const (
-	batch   = 500         // events that are made durable together
 	overlap = time.Minute // read again before the last known time: clocks differ, and Graph lags
 	calm    = 10 * time.Second
 )
@@ -29,15 +28,13 @@ type listening struct {
 	in   chan delivery
 	over <-chan struct{}
 
-	// since is, per chat, a time up to which the history has been read; other for
-	// the chats that it does not name. What comes live does not move them: one
-	// activity that never came is only seen in the history.
-	since map[string]time.Time
-	other time.Time
+	// known is up to where the history has been read. What comes live does not move
+	// it: one activity that never came is only seen in the history.
+	known live.Horizon
 	past  bool // something came before
 	swept bool // the history has been read in this run
 
-	recent  recent
+	recent  live.Recent
 	told    map[string]bool // what has been said already
 	learned bool            // something is to be remembered
 	watch   *subscriptions  // nil: no change notifications
@@ -46,19 +43,15 @@ type listening struct {
 	refused  time.Time // when it was last said
 }
 
-// delivery is one thing that came to our address: an activity, or a message from
-// a change notification.
-type delivery struct {
+// delivery is one call of our address.
+type delivery = live.Delivery[news]
+
+// news is what a call brings: an activity, or a message from a change notification.
+type news struct {
 	activity *activity
 	chatID   string
 	message  *message
-	done     chan<- error // holds one
 }
-
-// errEmit marks an error as emit's: it ends Run.
-type errEmit struct{ error }
-
-func (e errEmit) Unwrap() error { return e.error }
 
 // Run implements chat.Source. At every start, and from time to time, what was
 // missed is read back before anything newer is emitted. It returns nil when ctx
@@ -67,15 +60,9 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l := &listening{Client: c, Resume: resume, emit: emit, in: make(chan delivery), over: ctx.Done(),
-		since: map[string]time.Time{}, told: map[string]bool{}, past: len(resume.Last) > 0}
-	for id, at := range resume.Last {
-		l.since[id] = at.Add(-c.o.Sweep - overlap)
-		if l.since[id].After(l.other) {
-			l.other = l.since[id]
-		}
-	}
-	if l.other.IsZero() {
-		l.other = c.o.Now().Add(-overlap)
+		known: live.NewHorizon(resume.Last, c.o.Sweep+overlap), told: map[string]bool{}, past: len(resume.Last) > 0}
+	if l.known.Other.IsZero() {
+		l.known.Other = c.o.Now().Add(-overlap)
 	}
 	l.recall()
 	listener := c.o.Listener
@@ -106,28 +93,8 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 
 // keepOn runs sessions until one ends for good.
 func (l *listening) keepOn(ctx context.Context) error {
-	for try := 1; ; try++ {
-		begun := l.o.Now()
-		err := l.follow(ctx)
-		l.Down()
-		broken := errEmit{}
-		switch {
-		case errors.As(err, &broken):
-			return broken.error
-		case ctx.Err() != nil:
-			return nil
-		case hopeless(err):
-			return fmt.Errorf("teams: %w", err)
-		}
-		if l.o.Now().Sub(begun) > calm {
-			try = 1
-		}
-		wait := l.graph.api.Backoff(try)
-		l.Say("teams: %v; trying again in %v", err, wait.Round(time.Millisecond))
-		if l.graph.api.Sleep(ctx, wait) != nil {
-			return nil
-		}
-	}
+	s := live.Sessions{Platform: "teams", Calm: calm, Now: l.o.Now, Sleep: l.graph.api.Sleep, Wait: l.graph.api.Wait}
+	return s.Keep(ctx, l.Resume, l.follow)
 }
 
 // follow catches up, and then takes what comes.
@@ -136,108 +103,32 @@ func (l *listening) follow(ctx context.Context) error {
 		if err := l.service.enter(ctx); err != nil {
 			return err
 		}
+	}
+	catchUp := func(ctx context.Context) error {
 		if err := l.subscribe(ctx); err != nil {
 			return err
 		}
+		return l.catchUp(ctx)
 	}
-	if err := l.catchUp(ctx); err != nil {
-		return err
-	}
-	l.Up()
-	sweep := time.NewTicker(l.o.Sweep)
-	defer sweep.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-sweep.C:
-			if err := l.subscribe(ctx); err != nil {
-				return err
-			}
-			if err := l.catchUp(ctx); err != nil {
-				return err
-			}
-		case d := <-l.in:
-			if err := l.take(ctx, d); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// gathered is what came together: it is answered when all is durable.
-type gathered struct {
-	events  []event.Event
-	ids     map[string]bool // identities of events
-	actions []event.Action
-	done    []chan<- error
-}
-
-func (g *gathered) add(e event.Event, known *recent) {
-	id := e.Identity()
-	if g.ids == nil {
-		g.ids = map[string]bool{}
-	}
-	if !g.ids[id] && !known.has(id) {
-		g.ids[id] = true
-		g.events = append(g.events, e)
-	}
-}
-
-// take brings d, and what has come beside it meanwhile, to emit.
-func (l *listening) take(ctx context.Context, d delivery) error {
-	var g gathered
-	for {
-		g.done = append(g.done, d.done)
-		if err := l.understand(ctx, d, &g); err != nil {
-			g.done = g.done[:len(g.done)-1]
-			d.done <- err // and it is in the history
-			return errors.Join(l.durable(&g), err)
-		}
-		if len(g.done) == batch {
-			return l.durable(&g)
-		}
-		select {
-		case d = <-l.in:
-			continue
-		default:
-		}
-		return l.durable(&g)
-	}
+	ear := live.Ear[news]{CatchUp: catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
+	return ear.Follow(ctx, l.Up, l.in)
 }
 
 // durable emits what was gathered and lets the calls be answered.
-func (l *listening) durable(g *gathered) (err error) {
-	if len(g.events) > 0 {
-		err = l.EmitAll(l.emit, g.events)
-	}
-	for _, a := range g.actions {
-		if err == nil {
-			err = l.Acted(a)
+func (l *listening) durable(g *chat.Gathered) error {
+	return l.recent.Durable(g, l.Resume, l.emit, func() {
+		if !l.learned {
+			return
 		}
-	}
-	for id := range g.ids {
-		if err == nil {
-			l.recent.keep(id)
-		}
-	}
-	if err == nil && l.learned {
 		l.learned = false
 		if err := l.remember(); err != nil {
 			l.Say("teams: remember the chats: %v", err)
 		}
-	}
-	for _, done := range g.done {
-		done <- err
-	}
-	if err != nil {
-		return errEmit{err}
-	}
-	return nil
+	})
 }
 
 // understand adds what d holds to g.
-func (l *listening) understand(ctx context.Context, d delivery, g *gathered) error {
+func (l *listening) understand(ctx context.Context, d news, g *chat.Gathered) error {
 	if d.activity == nil {
 		return l.hear(ctx, d.chatID, d.message, g)
 	}
@@ -253,7 +144,7 @@ func (l *listening) understand(ctx context.Context, d delivery, g *gathered) err
 		if ok, err := l.welcome(ctx, a.chat, a.From); err != nil || !ok {
 			return err
 		}
-		g.actions = append(g.actions, a.actions()...)
+		g.Actions = append(g.Actions, a.actions()...)
 	case a.Type == "messageUpdate":
 		// Graph's time of the edit is the one that the history has too.
 		m, err := l.fetch(ctx, a)
@@ -268,7 +159,7 @@ func (l *listening) understand(ctx context.Context, d delivery, g *gathered) err
 		if ok, err := l.welcome(ctx, a.chat, a.From); err != nil || !ok {
 			return err
 		}
-		g.add(l.activityEvent(a), &l.recent)
+		l.recent.Gather(g, l.activityEvent(a))
 	}
 	return nil
 }
@@ -295,9 +186,9 @@ func (c *Client) welcome(ctx context.Context, chatID string, from account) (bool
 }
 
 // hear adds a message of Graph's to g.
-func (l *listening) hear(ctx context.Context, chatID string, m *message, g *gathered) error {
+func (l *listening) hear(ctx context.Context, chatID string, m *message, g *chat.Gathered) error {
 	e, ok := l.messageEvent(chatID, m)
-	if !ok || !l.watches(chatID, "") || l.recent.has(e.Identity()) {
+	if !ok || !l.watches(chatID, "") || l.recent.Has(e.Identity()) {
 		return nil
 	}
 	if e.Sender.Type == "user" && !l.o.AllowExternal {
@@ -314,7 +205,7 @@ func (l *listening) hear(ctx context.Context, chatID string, m *message, g *gath
 			return err
 		}
 	}
-	g.add(e, &l.recent)
+	l.recent.Gather(g, e)
 	return nil
 }
 

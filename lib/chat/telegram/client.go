@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/chat/live"
 	"tri/lib/chat/web"
 	"tri/lib/event"
 	"tri/lib/sysexit"
@@ -180,37 +181,9 @@ const batch = 100
 func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
 	l := &listening{Client: c, Resume: resume, emit: emit}
 	l.tellGap()
-	for try := 0; ; {
-		err := l.poll(ctx)
-		switch {
-		case err == nil:
-			try = 0
-			continue
-		case errors.As(err, new(errEmit)):
-			return errors.Unwrap(err)
-		case ctx.Err() != nil:
-			return nil
-		}
-		l.Down()
-		if s, ok := sysexit.Of(err); ok && (s == sysexit.NoPerm || s == sysexit.Config) {
-			return fmt.Errorf("telegram: %w", err)
-		}
-		try++
-		wait := c.api.Backoff(try)
-		if e := (*web.Error)(nil); errors.As(err, &e) {
-			wait = max(wait, e.After)
-		}
-		l.Say("telegram: %v; trying again in %v", err, wait.Round(time.Millisecond))
-		if c.api.Sleep(ctx, wait) != nil {
-			return nil
-		}
-	}
+	s := live.Sessions{Platform: "telegram", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait}
+	return s.Keep(ctx, resume, l.poll)
 }
-
-// errEmit marks an error as emit's: it ends Run.
-type errEmit struct{ error }
-
-func (e errEmit) Unwrap() error { return e.error }
 
 // listening is one Run.
 type listening struct {
@@ -276,7 +249,7 @@ func (l *listening) take(updates []json.RawMessage) error {
 	flush := func() error {
 		if len(ready) > 0 {
 			if err := l.EmitAll(l.emit, ready); err != nil {
-				return errEmit{err}
+				return live.Broken{Err: err}
 			}
 		}
 		ready, l.offset = nil, next
@@ -306,7 +279,7 @@ func (l *listening) take(updates []json.RawMessage) error {
 				return err
 			}
 			if err := l.Acted(a); err != nil {
-				return errEmit{err}
+				return live.Broken{Err: err}
 			}
 		}
 	}

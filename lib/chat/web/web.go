@@ -117,6 +117,16 @@ func (c *Client) Backoff(try int) time.Duration {
 	return d/2 + time.Duration(c.o.Chance()*float64(d/2))
 }
 
+// Wait is how long to leave the platform alone before try (from 1), after err: by
+// Backoff, or for as long as a busy server asked.
+func (c *Client) Wait(try int, err error) time.Duration {
+	wait := c.Backoff(try)
+	if busy := (*Error)(nil); errors.As(err, &busy) {
+		wait = max(wait, busy.After)
+	}
+	return wait
+}
+
 // Request is one call. Path is joined to the base as it stands: what comes from
 // outside goes through url.PathEscape first.
 type Request struct {
