@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"tri/lib/ndjson"
 	"tri/lib/sysexit"
@@ -348,7 +349,9 @@ func (w *world) second() {
 	if !w.stage || w.reader == nil || w.reader.over {
 		return
 	}
-	_, err := Run(context.Background(), w.input(), Output{File: w.out}, w.through(&reader{}))
+	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	_, err := Run(ctx, w.input(), Output{File: w.out}, w.through(&reader{}))
 	if status, _ := sysexit.Of(err); status != sysexit.TempFail {
 		panic(fmt.Sprintf("a second one on the same output: %v", err))
 	}
