@@ -25,7 +25,7 @@ func (w *world) checkBatch(fault func(string, ...any), filter []string, live str
 }
 
 func (w *world) checkClassified(fault func(string, ...any)) {
-	w.checkBatch(fault, []string{"tri-classify", "--config", w.path("config.yaml")}, "events-classified.ndjson")
+	w.checkBatch(fault, []string{"tri-classify", "--config", w.configFile()}, "events-classified.ndjson")
 }
 
 func (w *world) checkThreaded(fault func(string, ...any)) {

@@ -23,6 +23,7 @@ import (
 type stage struct {
 	name string
 	args []string
+	out  string // a file to which its records are appended; "": nowhere
 	mu   sync.Mutex
 	cmd  *exec.Cmd
 	kept bytes.Buffer // the last words on stderr
@@ -31,11 +32,11 @@ type stage struct {
 func (w *world) stages() []*stage {
 	ev, cl := w.path("events.ndjson"), w.path("events-classified.ndjson")
 	return []*stage{
-		{name: "watch", args: append([]string{"tri-watch"}, w.chat.watch()...)},
+		{name: "watch", args: append([]string{"tri-watch", "--config", w.configFile()}, w.chat.watch()...)},
 		{name: "thread", args: []string{"tri-thread", "--follow", "--out", w.path("events-threaded.ndjson"), ev}}, // nobody reads it
-		{name: "classify", args: []string{"tri-classify", "--config", w.path("config.yaml"), "--follow", "--out", cl, ev}},
-		{name: "dispatch", args: []string{"tri-dispatch", cl}},
-		{name: "reply", args: []string{"tri-reply"}},
+		{name: "classify", args: []string{"tri-classify", "--config", w.configFile(), "--follow", "--out", cl, ev}},
+		{name: "dispatch", args: []string{"tri-dispatch", "--config", w.configFile(), cl}},
+		{name: "reply", args: []string{"tri-reply", "--config", w.configFile()}},
 	}
 }
 
@@ -45,6 +46,15 @@ func (s *stage) start(w *world) error {
 	s.cmd = w.command(s.args...)
 	s.kept.Reset()
 	s.cmd.Stderr = &s.kept
+	if s.out == "" {
+		return s.cmd.Start()
+	}
+	f, err := os.OpenFile(s.out, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s.cmd.Stdout = f
 	return s.cmd.Start()
 }
 
@@ -220,11 +230,24 @@ func (w *world) missing(lines [][]byte) int {
 // judge counts everything and prints it.
 func (w *world) judge(deaths map[string]int) error {
 	var faults []string
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	counted, err := w.count(func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) })
+	if err != nil {
+		return err
+	}
+	fmt.Printf("chat %s: %d messages, %d questions, kills %v\n%s\n", w.options.chat, w.said, len(w.questions), deaths, counted)
+	if len(faults) > 0 {
+		w.keep = true
+		return errors.New(strings.Join(faults, "\n  "))
+	}
+	return nil
+}
+
+// count looks at everything that has come to rest.
+func (w *world) count(fault func(string, ...any)) (string, error) {
 	doubled := w.checkEvents(fault)
 	posts, err := w.chat.posts()
 	if err != nil {
-		return err
+		return "", err
 	}
 	swapped, unanswered := w.checkPosts(posts, fault)
 	w.checkReplies(posts, fault)
@@ -243,13 +266,7 @@ func (w *world) judge(deaths map[string]int) error {
 	if twice > 0 {
 		fault("%d posts stand twice", twice)
 	}
-	fmt.Printf("chat %s: %d messages, %d questions, kills %v\n", w.options.chat, w.said, len(w.questions), deaths)
-	fmt.Printf("events doubled %d, posts %d, posted twice %d, swapped %d, unanswered %d, stuck %d\n", doubled, len(posts), twice, swapped, unanswered, stuck)
-	if len(faults) > 0 {
-		w.keep = true
-		return errors.New(strings.Join(faults, "\n  "))
-	}
-	return nil
+	return fmt.Sprintf("events doubled %d, posts %d, posted twice %d, swapped %d, unanswered %d, stuck %d", doubled, len(posts), twice, swapped, unanswered, stuck), nil
 }
 
 func (w *world) checkEvents(fault func(string, ...any)) (doubled int) {

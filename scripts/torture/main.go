@@ -5,11 +5,15 @@
 //	torture supervise kill -9 of the stages of a supervised pipeline, under load
 //	torture box       kill -9 of tri-box and the agents that it supervises
 //	torture syscalls  kill, EIO and ENOSPC at every system call of the write paths
+//	torture power     power cuts of the machine, on several file systems
 //
-// It ends with status 1 when anything is wrong. It needs strace for syscalls.
+// It ends with status 1 when anything is wrong, and with 69 when this machine has
+// not what it needs: strace for syscalls and power, root and loop devices for
+// power.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -29,6 +33,7 @@ type options struct {
 	keep     bool
 	wait     time.Duration
 	rest     time.Duration
+	mounts   string // power: file systems
 }
 
 func main() {
@@ -44,18 +49,22 @@ func main() {
 	flag.BoolVar(&o.keep, "keep", false, "leave the folders behind")
 	flag.DurationVar(&o.wait, "wait", 2*time.Minute, "longest that all may take to come to rest")
 	flag.DurationVar(&o.rest, "rest", 10*time.Second, "supervise: how long the pipeline is watched at rest")
+	flag.StringVar(&o.mounts, "mounts", systems, "power: file systems, FS[:MOUNT OPTION]... each")
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: torture kill|supervise|syscalls|box [option ...]")
+		fmt.Fprintln(os.Stderr, "usage: torture kill|supervise|syscalls|box|power [option ...]")
 		os.Exit(64)
 	}
 	flag.CommandLine.Parse(os.Args[2:]) // exits by itself when an option is wrong
 	o.bin, _ = filepath.Abs(o.bin)      // a relative path is as good when there is no working folder
-	run := map[string]func(options) error{"kill": kill, "supervise": supervise, "syscalls": syscalls, "box": boxed}[os.Args[1]]
+	run := map[string]func(options) error{"kill": kill, "supervise": supervise, "syscalls": syscalls, "box": boxed, "power": power}[os.Args[1]]
 	if run == nil {
 		fmt.Fprintf(os.Stderr, "torture: unknown command %q\n", os.Args[1])
 		os.Exit(64)
 	}
-	if err := run(o); err != nil {
+	if err := run(o); errors.Is(err, errSkip) {
+		fmt.Fprintf(os.Stderr, "torture %s: %v\n", os.Args[1], err)
+		os.Exit(69)
+	} else if err != nil {
 		fmt.Fprintf(os.Stderr, "torture: %v\n", err)
 		os.Exit(1)
 	}

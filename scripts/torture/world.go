@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +25,9 @@ type question struct {
 type world struct {
 	options
 	dir, home, codebase string
+	config              string   // the configuration; "": the home's
+	through             []string // a command that runs the programs; nil: nothing does
+	slow                string   // the one program that runs so; "": all
 	chat                chatServer
 	rng                 *rand.Rand
 	questions           []*question
@@ -126,6 +131,9 @@ func (w *world) ask() error {
 	return err
 }
 
+// configFile is what the stages are configured by.
+func (w *world) configFile() string { return cmp.Or(w.config, w.path("config.yaml")) }
+
 func (w *world) path(name string) string { return filepath.Join(w.home, name) }
 
 // lines are the whole lines of a log of the home.
@@ -142,7 +150,11 @@ func (w *world) lines(name string) ([][]byte, error) {
 
 // command is one of the programs, in this world.
 func (w *world) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(w.bin, args[0]), args[1:]...)
+	full := append([]string{filepath.Join(w.bin, args[0])}, args[1:]...)
+	if w.slow == "" || w.slow == args[0] {
+		full = append(slices.Clone(w.through), full...)
+	}
+	cmd := exec.Command(full[0], full[1:]...)
 	cmd.Dir = w.dir
 	cmd.Env = append([]string{"PATH=" + w.bin + ":" + os.Getenv("PATH"), "HOME=" + w.dir, "TRI_HOME=" + w.home, "TRI_USER=operator", "NO_COLOR=1"}, w.chat.env()...)
 	return cmd

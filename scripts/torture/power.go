@@ -1,0 +1,228 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// perLife is how often the power is cut in one life of a home; the first of them
+// falls into its first start.
+const perLife = 12
+
+// tally is what one file system came to.
+type tally struct {
+	lives, cuts, first, slow int
+	told                     facts // held to it
+	lost                     int   // of them
+	faults                   []string
+}
+
+// power cuts the power of a machine on which the whole pipeline runs, again and
+// again: everything on it is stopped, what stands on the disk at that instant is
+// copied, and then killed; the machine starts with the copy. What was told to
+// anybody before must be there, and when nothing moves any more, nothing may be
+// lost, doubled, or unreadable. The chat and the people are elsewhere: they
+// remember. Some of the lives have a slow disk.
+func power(o options) error {
+	if err := canMount(); err != nil {
+		return err
+	}
+	all := map[string]*tally{}
+	var names []string
+	for name := range strings.SplitSeq(o.mounts, ",") {
+		s, err := parseSystem(name)
+		if err != nil {
+			return err
+		}
+		names = append(names, name)
+		all[name] = new(tally)
+		if err := control(o, s); err != nil {
+			return fmt.Errorf("control on %s: %w", name, err)
+		}
+	}
+	var err error
+	for n := 0; n < o.rounds && err == nil; n += perLife {
+		s, _ := parseSystem(names[n/perLife%len(names)])
+		t := all[s.name]
+		o.seed++
+		err = live(o, s, min(perLife, o.rounds-n), t)
+		for _, f := range t.faults {
+			fmt.Printf("%s, seed %d: %s\n", s.name, o.seed, f)
+		}
+		if len(t.faults) > 0 {
+			err = errors.Join(err, fmt.Errorf("%d faults", len(t.faults)))
+		}
+	}
+	table(names, all)
+	return err
+}
+
+// table prints what was cut and what came of it.
+func table(names []string, all map[string]*tally) {
+	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "file system\tlives\tcuts\tat first start\tslow disk\tevents told\tmoves\tapprovals\tposts\tlost\tfaults\t")
+	var sum tally
+	row := func(name string, t *tally) {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, t.lives, t.cuts, t.first, t.slow,
+			t.told.events, t.told.moves, t.told.approvals, t.told.posts, t.lost, len(t.faults))
+	}
+	for _, name := range names {
+		t := all[name]
+		row(name, t)
+		sum.lives, sum.cuts, sum.first, sum.slow = sum.lives+t.lives, sum.cuts+t.cuts, sum.first+t.first, sum.slow+t.slow
+		sum.told.add(t.told)
+		sum.lost += t.lost
+		sum.faults = append(sum.faults, t.faults...)
+	}
+	row("all", &sum)
+	w.Flush()
+}
+
+// canMount says why no file system can be mounted here.
+func canMount() error {
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("%w: only root can mount", errSkip)
+	}
+	f, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("%w: no loop devices: %w", errSkip, err)
+	}
+	defer f.Close()
+	if _, err := unix.IoctlRetInt(int(f.Fd()), unix.LOOP_CTL_GET_FREE); err != nil {
+		return fmt.Errorf("%w: no loop devices: %w", errSkip, err)
+	}
+	return nil
+}
+
+// lifeOf makes a world whose home will be on an image of its own; not even the
+// folder is there yet.
+func lifeOf(o options, s system) (*life, error) {
+	o.messages = 5 * perLife
+	w, err := newWorld(o)
+	if err != nil {
+		return nil, err
+	}
+	l := &life{world: w, images: filepath.Join(w.dir, "images"), mnt: filepath.Join(w.dir, "disk")}
+	// The images are in memory where that can be: it is they that are copied.
+	if dir, err := os.MkdirTemp("/dev/shm", "torture"); err == nil {
+		l.images = dir
+	}
+	w.config = filepath.Join(w.dir, "config.yaml")
+	err = errors.Join(os.Rename(w.path("config.yaml"), w.config), os.RemoveAll(w.home))
+	for _, dir := range []string{l.images, l.mnt, filepath.Join(w.dir, "told")} {
+		err = errors.Join(err, os.MkdirAll(dir, 0o700))
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.home = filepath.Join(l.mnt, "home")
+	if l.disk, err = newImage(s, l.images, l.mnt); err == nil {
+		err = l.disk.mount()
+	}
+	return l, err
+}
+
+// live is one life of a home, of some cuts.
+func live(o options, s system, cuts int, t *tally) error {
+	l, err := lifeOf(o, s)
+	if err != nil {
+		return err
+	}
+	defer l.end()
+	t.lives++
+	l.slowDown()
+	for n := range cuts {
+		if err := l.start(); err != nil {
+			return err
+		}
+		if err := l.speak(); err != nil {
+			return err
+		}
+		told, err := l.cut()
+		if err != nil {
+			return err
+		}
+		t.cuts++
+		if n == 0 {
+			t.first++
+		}
+		if l.through != nil {
+			t.slow++
+		}
+		t.told.add(told.facts)
+		missing := l.missing(told)
+		t.lost += len(missing)
+		t.faults = append(t.faults, missing...)
+		t.faults = append(t.faults, l.verify()...)
+	}
+	if len(t.faults) == 0 {
+		t.faults = append(t.faults, l.settled()...)
+	}
+	if len(t.faults) > 0 {
+		l.keep = true
+	}
+	return nil
+}
+
+// slowDown gives the life a disk, or one program, whose fsync takes long, as those
+// of real disks do: then the order in which programs read what others are about to
+// make durable shows.
+func (l *life) slowDown() {
+	if _, err := exec.LookPath("strace"); err != nil || l.rng.IntN(2) == 0 {
+		return
+	}
+	delay := []time.Duration{2, 20, 100}[l.rng.IntN(3)] * time.Millisecond
+	l.slow = []string{"", "tri-watch", "tri-classify", "tri-dispatch", "tri-reply", "tri-approve"}[l.rng.IntN(6)]
+	l.through = injected(fmt.Sprintf("delay_enter=%d", delay.Microseconds()))
+}
+
+// injected has fsync do something else.
+func injected(what string) []string {
+	return []string{"strace", "-f", "--seccomp-bpf", "-qqq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:" + what}
+}
+
+// control is a life in which fsync does nothing. A test that loses nothing there
+// cannot see a loss.
+func control(o options, s system) error {
+	if _, err := exec.LookPath("strace"); err != nil {
+		return fmt.Errorf("%w: %w", errSkip, err)
+	}
+	sum, lost := facts{}, 0
+	for n := 0; n < 3 || lost == 0 && n < 10; n++ {
+		o.seed = rand.Uint64()
+		l, err := lifeOf(o, s)
+		if err != nil {
+			return err
+		}
+		l.through = injected("retval=0")
+		if err = l.start(); err == nil {
+			err = l.speak()
+		}
+		var told *told
+		if err == nil {
+			told, err = l.cut()
+		}
+		if err == nil {
+			sum.add(told.facts)
+			lost += len(l.missing(told))
+		}
+		l.end()
+		if err != nil {
+			return err
+		}
+	}
+	fmt.Printf("control on %s: fsync does nothing: %d of %d lost\n", s.name, lost, sum.sum())
+	if lost == 0 {
+		return errors.New("without fsync nothing was lost: a loss could not be seen here")
+	}
+	return nil
+}
