@@ -3,6 +3,7 @@
 package main
 
 import (
+	"runtime/debug"
 	"time"
 
 	"tri/lib/audit"
@@ -78,6 +79,7 @@ func command(name, args, usage string, least, most int, run func(*cli.Call, *aud
 		if n := len(c.Args); n < least || n > most {
 			return cli.Usagef("%s takes %d arguments, not %d", name, least, n)
 		}
+		debug.SetGCPercent(300) // it reads much, keeps little, and ends
 		home, cfg, err := report.Home(c.String("home"), c.String("config"))
 		if err != nil {
 			return err

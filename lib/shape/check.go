@@ -2,6 +2,7 @@ package shape
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,12 +14,12 @@ import (
 
 // Check says how a value departs from the shape, naming the member; nil where it
 // does not. line is one that ndjson.Check has accepted.
-func (s *Shape) Check(line []byte) error { return s.root.check(bytes.TrimSpace(line)) }
+func (s *Shape) Check(line []byte) error { return s.check(s.root, bytes.TrimSpace(line)) }
 
 // Members is Check for an object whose members are known already.
-func (s *Shape) Members(members []ndjson.Member) error { return s.root.object(members) }
+func (s *Shape) Members(members []ndjson.Member) error { return s.object(s.root, members) }
 
-func (n *node) check(raw []byte) error {
+func (s *Shape) check(n *node, raw []byte) error {
 	k := kindOf(raw)
 	if n.types != 0 && n.types&k == 0 {
 		return fmt.Errorf("is of the wrong type: %.40q", raw)
@@ -27,7 +28,7 @@ func (n *node) check(raw []byte) error {
 		return fmt.Errorf("is none of what it may be: %.40q", raw)
 	}
 	switch {
-	case k == text && (n.format != "" || n.pattern != nil || n.hex > 0 || n.minLen > 0 || n.maxLen >= 0):
+	case k == text && (n.format != "" || n.pattern != nil || n.minLen > 0 || n.maxLen >= 0):
 		if err := n.text(raw); err != nil {
 			return err
 		}
@@ -37,14 +38,17 @@ func (n *node) check(raw []byte) error {
 			return fmt.Errorf("is out of bounds: %.40q", raw)
 		}
 	case k == list && (n.items != nil || n.minItems > 0 || n.maxItems >= 0):
-		if err := n.list(raw); err != nil {
+		if err := s.list(n, raw); err != nil {
 			return err
 		}
 	case k == object && n.looksInside():
-		var few [32]ndjson.Member
-		return n.object(members(few[:0], raw))
+		from := len(s.open)
+		s.open = members(s.open, raw)
+		err := s.object(n, s.open[from:len(s.open):len(s.open)])
+		s.open = s.open[:from]
+		return err
 	}
-	return n.combined(raw, nil)
+	return s.combined(n, raw, nil)
 }
 
 // looksInside reports whether an object's members matter.
@@ -53,10 +57,13 @@ func (n *node) looksInside() bool {
 }
 
 // object checks members, then what is asked of the whole.
-func (n *node) object(ms []ndjson.Member) error {
+func (s *Shape) object(n *node, ms []ndjson.Member) error {
 	var there uint64 // props, by place; a schema of ours knows fewer than 64
 	next := 0
 	for i := range ms {
+		if len(n.props) == 0 {
+			break
+		}
 		p := next
 		if p >= len(n.props) || n.props[p].name != string(ms[i].Key) {
 			var known bool
@@ -67,7 +74,7 @@ func (n *node) object(ms []ndjson.Member) error {
 		next = p + 1
 		there |= 1 << p
 		if sub := n.props[p].node; sub != nil {
-			if err := sub.check(ms[i].Value); err != nil {
+			if err := s.check(sub, ms[i].Value); err != nil {
 				return fmt.Errorf("%s: %w", n.props[p].name, err)
 			}
 		}
@@ -77,45 +84,72 @@ func (n *node) object(ms []ndjson.Member) error {
 			return fmt.Errorf("%s is missing", n.props[p].name)
 		}
 	}
-	return n.combined(nil, ms)
+	return s.combined(n, nil, ms)
 }
 
 // combined checks allOf, anyOf and if; the value is raw, or an object's members.
-func (n *node) combined(raw []byte, ms []ndjson.Member) error {
-	holds := func(sub *node) error {
-		if ms == nil {
-			return sub.check(raw)
-		}
-		if sub.types != 0 && sub.types&object == 0 || sub.enum != nil {
-			return fmt.Errorf("is an object")
-		}
-		return sub.object(ms)
-	}
+func (s *Shape) combined(n *node, raw []byte, ms []ndjson.Member) error {
 	for _, sub := range n.all {
-		if err := holds(sub); err != nil {
+		if err := s.holds(sub, raw, ms); err != nil {
 			return err
 		}
 	}
-	if n.cond != nil && holds(n.cond) == nil {
-		if err := holds(n.then); err != nil {
+	if n.cond != nil && s.applies(n, raw, ms) {
+		if err := s.holds(n.then, raw, ms); err != nil {
 			return err
 		}
 	}
 	var last error
-	for _, sub := range n.any {
-		if last = holds(sub); last == nil {
+	for i, sub := range n.any {
+		if i < len(n.any)-1 && sub.types != 0 && sub.types&kindOfEither(raw) == 0 {
+			continue // most often null, and not worth an error
+		}
+		if last = s.holds(sub, raw, ms); last == nil {
 			return nil
 		}
 	}
 	return last
 }
 
-func (n *node) list(raw []byte) error {
+// kindOfEither is the kind of a value, or of an object by its members alone.
+func kindOfEither(raw []byte) kind {
+	if raw == nil {
+		return object
+	}
+	return kindOf(raw)
+}
+
+func (s *Shape) holds(n *node, raw []byte, ms []ndjson.Member) error {
+	if raw != nil {
+		return s.check(n, raw)
+	}
+	if n.types != 0 && n.types&object == 0 || n.enum != nil {
+		return errObject
+	}
+	return s.object(n, ms)
+}
+
+var errObject = errors.New("is an object")
+
+// applies reports whether a schema's if holds.
+func (s *Shape) applies(n *node, raw []byte, ms []ndjson.Member) bool {
+	if n.when == nil || raw != nil {
+		return s.holds(n.cond, raw, ms) == nil
+	}
+	for i := range ms {
+		if string(ms[i].Key) == n.when.name {
+			return slices.Contains(n.when.words, string(ms[i].Value)) || slices.Contains(n.when.words, canonical(ms[i].Value, kindOf(ms[i].Value)))
+		}
+	}
+	return true
+}
+
+func (s *Shape) list(n *node, raw []byte) error {
 	count := 0
 	for rest := skip(raw[1:]); len(rest) > 0 && rest[0] != ']'; count++ {
 		end := valueEnd(rest)
 		if n.items != nil {
-			if err := n.items.check(rest[:end]); err != nil {
+			if err := s.check(n.items, rest[:end]); err != nil {
 				return fmt.Errorf("%d: %w", count, err)
 			}
 		}
@@ -142,13 +176,11 @@ func (n *node) text(raw []byte) error {
 	switch {
 	case n.format == "date-time" && !dateTime(s), n.format == "date" && !date(s):
 		return fmt.Errorf("is no %s: %.40q", n.format, s)
-	case n.hex > 0 && (len(s) != n.hex || bytes.ContainsFunc(s, notHex)), n.pattern != nil && !n.pattern.Match(s):
+	case n.pattern != nil && !n.pattern(s):
 		return fmt.Errorf("does not look as it must: %.40q", s)
 	}
 	return nil
 }
-
-func notHex(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') }
 
 // dateTime reports whether s is a time of RFC 3339. Those in UTC to the second,
 // which nearly all of ours are, are checked by their digits.

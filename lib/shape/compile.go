@@ -8,24 +8,25 @@ package shape
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
+	"tri/lib/ndjson"
 	"tri/schemas"
 )
 
-// Shape is a compiled schema.
-type Shape struct{ root *node }
+// Shape is a compiled schema, for one goroutine at a time.
+type Shape struct {
+	root *node
+	open []ndjson.Member // of the objects that are being looked at, the innermost last
+}
 
 // node is one schema. A nil list or pointer asks nothing.
 type node struct {
 	types    kind // any of these; 0: any
 	enum     []string
 	format   string
-	pattern  *regexp.Regexp
-	hex      int // exactly so many of 0-9a-f: what most patterns ask; 0: see pattern
+	pattern  func([]byte) bool
 	minLen   int // characters
 	maxLen   int // -1: none
 	min, max *float64
@@ -40,6 +41,13 @@ type node struct {
 	all        []*node
 	any        []*node
 	cond, then *node
+	when       *when // cond, where it is no more than this
+}
+
+// when is the condition that a member, if it is there, is one of some words.
+type when struct {
+	name  string
+	words []string
 }
 
 // prop is a member that a schema knows; its node is nil where only its being
@@ -77,7 +85,8 @@ func Load(name string) (*Shape, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", name, err)
 	}
-	return &Shape{n}, nil
+	simplify(&n, map[*node]bool{})
+	return &Shape{root: n}, nil
 }
 
 // maxProps is how many members of a schema Check can tell apart.
@@ -134,8 +143,6 @@ func (c *compiler) node(v any, base string) (*node, error) {
 	return n, c.fill(n, s, base)
 }
 
-var hex = regexp.MustCompile(`^\^\[0-9a-f\]\{([0-9]+)\}\$$`)
-
 // silent are keywords that ask nothing of a record.
 var silent = strings.Fields("$schema $id $defs title description readOnly then")
 
@@ -154,12 +161,8 @@ func (c *compiler) fill(n *node, s map[string]any, base string) (err error) {
 				err = fmt.Errorf("format %q is not known", n.format)
 			}
 		case "pattern":
-			pattern, _ := v.(string)
-			if m := hex.FindStringSubmatch(pattern); m != nil {
-				n.hex, err = strconv.Atoi(m[1])
-				break
-			}
-			n.pattern, err = regexp.Compile(pattern)
+			text, _ := v.(string)
+			n.pattern, err = pattern(text)
 		case "minLength":
 			n.minLen = whole(v)
 		case "maxLength":

@@ -1,13 +1,13 @@
 package thread
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"tri/lib/decision"
 	"tri/lib/draft"
 	"tri/lib/event"
+	"tri/lib/ndjson"
 	"tri/lib/run"
 	"tri/lib/verdict"
 )
@@ -186,7 +186,7 @@ func (t *Thread) investigated(at string, r *run.Result, longer bool) {
 	first := t.InvestigatorReturn
 	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn = nil, "", nil
 	ret := new(draft.Return)
-	if err := json.Unmarshal(r.Value, ret); err != nil && r.Status == run.Done {
+	if err := ndjson.Unmarshal(r.Value, ret); err != nil && r.Status == run.Done {
 		t.InvestigatorError = fmt.Sprintf("unreadable return: %v", err)
 	} else if r.Status == run.Done {
 		t.InvestigatorReturn = ret
@@ -240,7 +240,7 @@ func (t *Thread) validate(at, why string) {
 
 func (t *Thread) validated(at string, r *run.Result) {
 	v := new(verdict.Verdict)
-	if err := json.Unmarshal(r.Value, v); r.Status != run.Done || err != nil {
+	if err := ndjson.Unmarshal(r.Value, v); r.Status != run.Done || err != nil {
 		// Fails closed: a draft that nobody could check is no checked draft.
 		t.rest(at, "not validated", "the validation failed: "+r.Error)
 		return

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path"
 	"runtime"
 
 	"github.com/tidwall/gjson"
@@ -21,7 +23,7 @@ import (
 
 // split adds a job for each part of a log.
 func split(j *jobs, h *disk.Home, name, schema string) error {
-	cuts, err := ledger.Parts(h, name, 0, -1, runtime.GOMAXPROCS(0))
+	cuts, err := ledger.Parts(h, name, 0, -1, 2*runtime.GOMAXPROCS(0))
 	if err != nil {
 		return err
 	}
@@ -73,39 +75,118 @@ func readError(name string, err error) error {
 	return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
 }
 
+// reader reads the small files of a home: a folder is opened once, and the memory
+// is kept from file to file.
+type reader struct {
+	home    *disk.Home
+	folders map[string]*os.Root
+	buf     []byte
+}
+
+func newReader(h *disk.Home) *reader {
+	return &reader{home: h, folders: map[string]*os.Root{}, buf: make([]byte, 64<<10)}
+}
+
+func (r *reader) close() {
+	for _, f := range r.folders {
+		_ = f.Close() // nothing was written
+	}
+}
+
+// folder is nil with an error of fs.ErrNotExist where it is not there.
+func (r *reader) folder(dir string) (*os.Root, error) {
+	if f := r.folders[dir]; f != nil {
+		return f, nil
+	}
+	f, err := r.home.Root().OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	r.folders[dir] = f
+	return f, nil
+}
+
+// read is a whole file below a folder, valid until the next.
+func (r *reader) read(dir, name string) ([]byte, error) {
+	folder, err := r.folder(dir)
+	if err != nil {
+		return nil, err
+	}
+	f, err := folder.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for n := 0; ; {
+		if n == len(r.buf) {
+			r.buf = append(r.buf, make([]byte, len(r.buf))...)
+		}
+		more, err := f.Read(r.buf[n:])
+		n += more
+		if errors.Is(err, io.EOF) {
+			return r.buf[:n], nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (r *reader) exists(dir, name string) bool {
+	folder, err := r.folder(dir)
+	if err == nil {
+		_, err = folder.Lstat(name)
+	}
+	return err == nil
+}
+
 // files checks each file of a folder.
 func files(h *disk.Home, dir, schema string, f *Finding) error {
 	names, err := h.List(dir)
 	if err != nil {
 		return err
 	}
-	s, err := shape.Load(schema)
+	c, err := newChecker(h, schema)
 	if err != nil {
 		return err
 	}
+	defer c.close()
 	for _, name := range names {
-		if len(name) > 5 && name[len(name)-5:] == ".json" {
-			f.Records++
-			if err := file(h, dir+"/"+name, s); err != nil {
-				f.bad(name, err)
-			}
+		if path.Ext(name) == ".json" {
+			c.file(f, dir, name, name)
 		}
 	}
 	return nil
 }
 
-func file(h *disk.Home, path string, s *shape.Shape) error {
-	b, err := h.ReadFile(path)
+// checker holds files to a schema.
+type checker struct {
+	*reader
+	scan  ndjson.Scanner
+	shape *shape.Shape
+}
+
+func newChecker(h *disk.Home, schema string) (*checker, error) {
+	s, err := shape.Load(schema)
+	return &checker{reader: newReader(h), shape: s}, err
+}
+
+// file checks a file, and leaves out one that is not there: it was moved since its
+// folder was listed.
+func (c *checker) file(f *Finding, dir, name, called string) {
+	b, err := c.read(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it was moved since it was listed
+		return
+	}
+	if f.Records++; err == nil {
+		err = c.scan.Scan(b)
 	}
 	if err == nil {
-		err = ndjson.Check(b)
+		err = c.shape.Members(c.scan.Members)
 	}
 	if err != nil {
-		return err
+		f.bad(called, err)
 	}
-	return s.Check(b)
 }
 
 // runs checks the results that are published.
@@ -114,19 +195,13 @@ func runs(h *disk.Home, f *Finding) error {
 	if err != nil {
 		return err
 	}
-	s, err := shape.Load("run")
+	c, err := newChecker(h, "run")
 	if err != nil {
 		return err
 	}
+	defer c.close()
 	for _, id := range ids {
-		path := "runs/" + id + "/result.json"
-		if !h.Exists(path) {
-			continue
-		}
-		f.Records++
-		if err := file(h, path, s); err != nil {
-			f.bad(id, err)
-		}
+		c.file(f, "runs", id+"/result.json", id)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (t *threads) fold(part int, f *Finding) error {
 				err = s.Members(scan.Members)
 			}
 			if err == nil {
-				err = json.Unmarshal(line, &in)
+				err = ndjson.Decode(line, &in)
 			}
 		}
 		if err != nil {
@@ -81,6 +81,8 @@ func (t *threads) compare(part int, f *Finding) error {
 	if err != nil {
 		return err
 	}
+	r := newReader(t.home)
+	defer r.close()
 	for key, folded := range t.parts[part] {
 		if folded.Key == "" {
 			continue
@@ -93,7 +95,7 @@ func (t *threads) compare(part int, f *Finding) error {
 		if folded.Status == thread.Closed {
 			right, wrong = wrong, right
 		}
-		have, err := t.home.ReadFile(right)
+		have, err := r.read(path.Split(right))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			f.bad(right, errors.New("the journal tells of this thread, and its file is not there"))
@@ -101,7 +103,7 @@ func (t *threads) compare(part int, f *Finding) error {
 			return fmt.Errorf("read %s: %w", right, err)
 		case !same(have, want):
 			f.bad(right, errors.New("it is not what the journal says; tri-dispatch --rebuild makes it so"))
-		case folded.Status == thread.Closed && t.home.Exists(wrong):
+		case folded.Status == thread.Closed && r.exists(path.Split(wrong)):
 			f.bad(wrong, errors.New("the thread is closed, and a file of it stands in open"))
 		default:
 			if err := s.Check(have); err != nil { // it is the fold, so it is a record

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"tri/lib/decision"
 	"tri/lib/disk"
@@ -55,7 +56,7 @@ var logs = []struct{ name, schema string }{
 // Home looks at all of it. An error is one of the machine; what is wrong with the
 // home stands in the report.
 func Home(h *disk.Home) (*Report, error) {
-	j := &jobs{slots: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))}
+	j := &jobs{}
 	j.add("decisions.ndjson", func(f *Finding) error { return decisions(h, f) })
 	t := newThreads(h)
 	for i := range t.parts {
@@ -74,7 +75,7 @@ func Home(h *disk.Home) (*Report, error) {
 	}
 	j.add("runs", func(f *Finding) error { return runs(h, f) })
 	j.add("replies and their approvals", func(f *Finding) error { return approvals(h, f) })
-	err := j.wait()
+	err := j.run()
 	r := &Report{Findings: merge(j.findings), OK: true}
 	for _, f := range r.Findings {
 		r.OK = r.OK && f.Bad == 0
@@ -82,33 +83,32 @@ func Home(h *disk.Home) (*Report, error) {
 	return r, err
 }
 
-// jobs are looked at side by side, each with a finding of its own.
+// jobs are looked at side by side, in the order in which they are given: the long
+// ones first. Each has a finding of its own.
 type jobs struct {
-	wg       sync.WaitGroup
-	slots    chan struct{}
-	mu       sync.Mutex
+	do       []func() error
 	findings []*Finding
-	errs     error
 }
 
-func (j *jobs) add(what string, do func(*Finding) error) *Finding {
+func (j *jobs) add(what string, do func(*Finding) error) {
 	f := &Finding{What: what}
 	j.findings = append(j.findings, f)
-	j.wg.Go(func() {
-		j.slots <- struct{}{}
-		defer func() { <-j.slots }()
-		if err := do(f); err != nil {
-			j.mu.Lock()
-			j.errs = errors.Join(j.errs, err)
-			j.mu.Unlock()
-		}
-	})
-	return f
+	j.do = append(j.do, func() error { return do(f) })
 }
 
-func (j *jobs) wait() error {
-	j.wg.Wait()
-	return j.errs
+func (j *jobs) run() error {
+	var wg sync.WaitGroup
+	var taken atomic.Int64
+	errs := make([]error, len(j.do))
+	for range max(2, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := taken.Add(1) - 1; i < int64(len(j.do)); i = taken.Add(1) - 1 {
+				errs[i] = j.do[i]()
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // merge puts the parts of one file together, and leaves out what is not there.

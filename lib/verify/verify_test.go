@@ -161,6 +161,44 @@ func TestBroken(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "runs", "x: "},
+		"an event inside the journal": {func(t *testing.T, h *disk.Home) { change(t, h, journal, swap(`"type":"user"`, `"type":"cat"`)) }, journal, "event: sender: type: is none of what it may be"},
+		"a name twice, deep down": {func(t *testing.T, h *disk.Home) {
+			change(t, h, journal, swap(`"type":"user"`, `"type":"user","id":"ben"`))
+		}, journal, "duplicate name"},
+		"what is no text": {func(t *testing.T, h *disk.Home) {
+			change(t, h, "events-classified.ndjson", swap("why", "wh\xff"))
+		}, "events-classified.ndjson", "invalid UTF-8"},
+		"a time": {func(t *testing.T, h *disk.Home) {
+			change(t, h, "events-classified.ndjson", swap(`"classified_at":"2026-03-02`, `"classified_at":"2026-02-30`))
+		}, "events-classified.ndjson", "classified_at: is no date-time"},
+		"a key": {func(t *testing.T, h *disk.Home) { change(t, h, journal, swap(`"key":"local`, `"key":"Local`)) }, journal, "key: does not look as it must"},
+		"a field that is missing": {func(t *testing.T, h *disk.Home) {
+			change(t, h, "replies.ndjson", swap(`"outcome":`, `"outcom":`))
+		}, "replies.ndjson", "outcome is missing"},
+		"a log put together": {func(t *testing.T, h *disk.Home) {
+			change(t, h, "events.ndjson", func(b []byte) []byte { return append(b, b...) })
+		}, "events.ndjson", "its seq is 0: the log was cut or put together"},
+		"a thread that is closed and open": {func(t *testing.T, h *disk.Home) {
+			b, err := h.ReadFile(open)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var th thread.Thread
+			if err := json.Unmarshal(b, &th); err != nil {
+				t.Fatal(err)
+			}
+			// The thread is closed as an investigation that was called off is.
+			in := thread.Input{At: at, Key: th.Key, Decision: &decision.Record{N: 9, At: at, Kind: decision.Dismiss, By: "ana", Via: "terminal", Key: th.Key, Cycle: 1}}
+			line, _ := json.Marshal(in)
+			change(t, h, journal, func(b []byte) []byte { return append(append(b, line...), '\n') })
+			closed, _ := thread.Apply(th, in)
+			if err := closed.Save(h); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Replace(open, b); err != nil {
+				t.Fatal(err)
+			}
+		}, journal, "the thread is closed, and a file of it stands in open"},
 	} {
 		h := home(t)
 		tt.spoil(t, h)
@@ -182,6 +220,59 @@ func TestBroken(t *testing.T) {
 		if status, _ := sysexit.Of(r.Print(&out)); status != sysexit.No || !strings.Contains(out.String(), "BAD  "+tt.what) {
 			t.Errorf("%s: status %d\n%s", name, status, out.String())
 		}
+	}
+}
+
+// TestEveryLog: each log and folder is looked at, to its last line, and what is no
+// record of it is found wherever it stands.
+func TestEveryLog(t *testing.T) {
+	names := []string{decision.LogName, journal}
+	for _, l := range logs {
+		names = append(names, l.name)
+	}
+	h := home(t)
+	for _, dir := range []string{"outbox/done", "runs/x"} {
+		if err := h.MkdirAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// with looks at the home with a file as it is said, and puts it back.
+	with := func(name string, text []byte) *Report {
+		old, err := h.ReadFile(name)
+		gone := err != nil
+		if err := os.WriteFile(h.Path(name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Home(h)
+		if err == nil && gone {
+			err = os.Remove(h.Path(name))
+		} else if err == nil {
+			err = os.WriteFile(h.Path(name), old, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, name := range names {
+		old, _ := h.ReadFile(name) // most are not there
+		for _, line := range []string{"no record", `{}`, "[1]", "", `{"a":1}{"b":2}`, "{\"a\":\"\x00\"}"} {
+			for _, text := range []string{line + "\n" + string(old), string(old) + line + "\n"} {
+				if r := with(name, []byte(text)); r.OK || find(r, name).Bad == 0 {
+					t.Errorf("%s with %q: %+v", name, line, r)
+				}
+			}
+		}
+	}
+	for _, file := range []string{"outbox/x.json", "outbox/done/x.json", "runs/x/result.json"} {
+		for _, text := range []string{"", "no record", `{}`, strings.Repeat(" ", 200<<10) + `{"run_id":7}`} {
+			if r := with(file, []byte(text)); r.OK {
+				t.Errorf("%s with %.20q: %+v", file, text, r)
+			}
+		}
+	}
+	if r, err := Home(h); err != nil || !r.OK {
+		t.Errorf("put back: %+v, %v", r, err)
 	}
 }
 
