@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"tri/lib/ndjson"
@@ -67,8 +68,8 @@ type reader struct {
 	stop  context.CancelFunc
 	done  chan struct{}
 	err   error
-	over  bool          // ended by itself
-	pause chan struct{} // not nil: it waits for it to be closed before the next line
+	over  bool                          // ended by itself
+	pause atomic.Pointer[chan struct{}] // not nil: it waits for it to be closed before the next line
 }
 
 func newWorld(dir string, rng *rand.Rand) *world {
@@ -299,9 +300,9 @@ func (w *world) through(r *reader) Stage[ndjson.Record] {
 }
 
 func (r *reader) wait(ctx context.Context) error {
-	if p := r.pause; p != nil {
+	if p := r.pause.Load(); p != nil {
 		select {
-		case <-p:
+		case <-*p:
 		case <-ctx.Done():
 		}
 	}
@@ -310,15 +311,18 @@ func (r *reader) wait(ctx context.Context) error {
 
 // hold pauses the follower before its next line, let lets it go on.
 func (w *world) hold() {
-	if w.reader != nil && w.reader.pause == nil {
-		w.reader.pause = make(chan struct{})
+	if w.reader != nil && w.reader.pause.Load() == nil {
+		p := make(chan struct{})
+		w.reader.pause.Store(&p)
 	}
 }
 
 func (w *world) let() {
-	if w.reader != nil && w.reader.pause != nil {
-		close(w.reader.pause)
-		w.reader.pause = nil
+	if w.reader == nil {
+		return
+	}
+	if p := w.reader.pause.Swap(nil); p != nil {
+		close(*p)
 	}
 }
 

@@ -141,7 +141,8 @@ func (w *world) check() error {
 	if r == nil || r.over {
 		return w.sound(w.delivered())
 	}
-	if r.pause != nil {
+	if r.pause.Load() != nil {
+		synctest.Wait()
 		w.stalled = true
 		return w.sound(w.delivered())
 	}
