@@ -43,7 +43,7 @@ func (l *life) start() error {
 		}
 	}
 	if first {
-		l.dead, l.held = make(chan struct{}), map[string]bool{}
+		l.dead = make(chan struct{})
 		l.approver.Go(l.approve)
 	}
 	return nil
@@ -150,8 +150,7 @@ func (l *life) once(out *bytes.Buffer, args ...string) error {
 func (l *life) cut() (*told, error) {
 	l.power.Lock()
 	defer l.power.Unlock()
-	pids, err := l.freeze()
-	if err != nil {
+	if err := l.freeze(); err != nil {
 		return nil, err
 	}
 	t, err := l.told()
@@ -159,7 +158,7 @@ func (l *life) cut() (*told, error) {
 		return nil, err
 	}
 	after, err := l.disk.copyTo(filepath.Join(l.images, fmt.Sprintf("%d.img", time.Now().UnixNano())))
-	kill9(pids)
+	err = errors.Join(err, l.kill9())
 	for _, s := range l.stages {
 		if !s.kill() {
 			err = errors.Join(err, fmt.Errorf("tri-%s had ended by itself: %s", s.name, s.kept.String()))
@@ -173,27 +172,30 @@ func (l *life) cut() (*told, error) {
 }
 
 // freeze stops everything that runs on the machine.
-func (l *life) freeze() ([]int, error) {
+func (l *life) freeze() error {
 	last := -1
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		pids, err := l.processes()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		still := 0
 		for _, pid := range pids {
-			if tracer(pid) || stopped(pid) {
+			switch tracing := tracing(pid); {
+			case tracing && stopped(pid):
+				_ = unix.Kill(pid, unix.SIGCONT)
+			case tracing || stopped(pid):
 				still++
-			} else {
+			default:
 				_ = unix.Kill(pid, unix.SIGSTOP)
 			}
 		}
 		if still == len(pids) && still == last {
-			return pids, nil
+			return nil
 		}
 		last = still
 	}
-	return nil, errors.New("the pipeline cannot be stopped")
+	return errors.New("the pipeline cannot be stopped")
 }
 
 // processes are those that have this home in their environment.
@@ -208,16 +210,25 @@ func (l *life) processes() (pids []int, err error) {
 	return pids, err
 }
 
-// tracer reports whether a process is strace. It is left alone: those whom it
-// traces stop by way of it.
-func tracer(pid int) bool {
+// tracing reports whether a process is strace and has somebody to trace, who stops
+// by way of it: it must run.
+func tracing(pid int) bool {
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return string(name) == "strace\n"
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+	return string(name) == "strace\n" && len(children) > 0
 }
 
-func kill9(pids []int) {
-	for _, pid := range pids {
-		_ = unix.Kill(pid, unix.SIGKILL) // gone is as good
+// kill9 ends everything that runs on the machine.
+func (l *life) kill9() error {
+	for {
+		pids, err := l.processes()
+		if len(pids) == 0 || err != nil {
+			return err
+		}
+		for _, pid := range pids {
+			_ = unix.Kill(pid, unix.SIGKILL) // gone is as good
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -264,15 +275,19 @@ func (l *life) end() {
 	if l.dead != nil {
 		close(l.dead)
 	}
-	pids, err := l.processes()
-	kill9(pids)
+	l.power.Lock()
+	err := l.kill9()
+	l.power.Unlock()
 	for _, s := range l.stages {
 		s.kill()
 	}
 	l.approver.Wait()
-	if l.keep {
-		fmt.Println("left behind, still mounted:", l.home, l.disk.file)
-	} else if err := errors.Join(err, l.disk.unmount(), os.RemoveAll(l.images)); err != nil {
+	if err = errors.Join(err, l.disk.unmount()); l.keep {
+		fmt.Println("left behind, to be mounted:", l.disk.file)
+	} else {
+		err = errors.Join(err, os.RemoveAll(l.images))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "torture:", err)
 	}
 	l.close()

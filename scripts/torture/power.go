@@ -21,6 +21,7 @@ const perLife = 12
 // tally is what one file system came to.
 type tally struct {
 	lives, cuts, first, slow int
+	exits                    int   // cuts right behind a status 0
 	told                     facts // held to it
 	lost                     int   // of them
 	faults                   []string
@@ -45,8 +46,17 @@ func power(o options) error {
 		}
 		names = append(names, name)
 		all[name] = new(tally)
-		if err := control(o, s); err != nil {
+		if err := controls(o, s); err != nil {
 			return fmt.Errorf("control on %s: %w", name, err)
+		}
+		lost, err := obey(o, s, nil)
+		if err != nil {
+			return err
+		}
+		t := all[name]
+		t.cuts, t.exits, t.lost, t.faults = len(exits()), len(exits()), len(lost), lost
+		for _, f := range lost {
+			fmt.Printf("%s: %s\n", s.name, f)
 		}
 	}
 	var err error
@@ -54,37 +64,38 @@ func power(o options) error {
 		s, _ := parseSystem(names[n/perLife%len(names)])
 		t := all[s.name]
 		o.seed++
+		had := len(t.faults)
 		err = live(o, s, min(perLife, o.rounds-n), t)
-		for _, f := range t.faults {
+		for _, f := range t.faults[had:] {
 			fmt.Printf("%s, seed %d: %s\n", s.name, o.seed, f)
 		}
-		if len(t.faults) > 0 {
-			err = errors.Join(err, fmt.Errorf("%d faults", len(t.faults)))
-		}
 	}
-	table(names, all)
+	if faults := table(names, all); faults > 0 {
+		err = errors.Join(err, fmt.Errorf("%d faults", faults))
+	}
 	return err
 }
 
 // table prints what was cut and what came of it.
-func table(names []string, all map[string]*tally) {
+func table(names []string, all map[string]*tally) (faults int) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "file system\tlives\tcuts\tat first start\tslow disk\tevents told\tmoves\tapprovals\tposts\tlost\tfaults\t")
+	fmt.Fprintln(w, "file system\tlives\tcuts\tat first start\tslow disk\tafter status 0\tevents told\tmoves\tapprovals\tposts\tlost\tfaults\t")
 	var sum tally
 	row := func(name string, t *tally) {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, t.lives, t.cuts, t.first, t.slow,
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, t.lives, t.cuts, t.first, t.slow, t.exits,
 			t.told.events, t.told.moves, t.told.approvals, t.told.posts, t.lost, len(t.faults))
 	}
 	for _, name := range names {
 		t := all[name]
 		row(name, t)
-		sum.lives, sum.cuts, sum.first, sum.slow = sum.lives+t.lives, sum.cuts+t.cuts, sum.first+t.first, sum.slow+t.slow
+		sum.lives, sum.cuts, sum.first, sum.slow, sum.exits = sum.lives+t.lives, sum.cuts+t.cuts, sum.first+t.first, sum.slow+t.slow, sum.exits+t.exits
 		sum.told.add(t.told)
 		sum.lost += t.lost
 		sum.faults = append(sum.faults, t.faults...)
 	}
 	row("all", &sum)
 	w.Flush()
+	return len(sum.faults)
 }
 
 // canMount says why no file system can be mounted here.
@@ -111,7 +122,7 @@ func lifeOf(o options, s system) (*life, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &life{world: w, images: filepath.Join(w.dir, "images"), mnt: filepath.Join(w.dir, "disk")}
+	l := &life{world: w, held: map[string]bool{}, images: filepath.Join(w.dir, "images"), mnt: filepath.Join(w.dir, "disk")}
 	// The images are in memory where that can be: it is they that are copied.
 	if dir, err := os.MkdirTemp("/dev/shm", "torture"); err == nil {
 		l.images = dir
@@ -139,6 +150,7 @@ func live(o options, s system, cuts int, t *tally) error {
 	}
 	defer l.end()
 	t.lives++
+	had := len(t.faults)
 	l.slowDown()
 	for n := range cuts {
 		if err := l.start(); err != nil {
@@ -164,12 +176,10 @@ func live(o options, s system, cuts int, t *tally) error {
 		t.faults = append(t.faults, missing...)
 		t.faults = append(t.faults, l.verify()...)
 	}
-	if len(t.faults) == 0 {
+	if len(t.faults) == had {
 		t.faults = append(t.faults, l.settled()...)
 	}
-	if len(t.faults) > 0 {
-		l.keep = true
-	}
+	l.keep = l.keep || len(t.faults) > had
 	return nil
 }
 
@@ -190,12 +200,25 @@ func injected(what string) []string {
 	return []string{"strace", "-f", "--seccomp-bpf", "-qqq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:" + what}
 }
 
-// control is a life in which fsync does nothing. A test that loses nothing there
-// cannot see a loss.
-func control(o options, s system) error {
+// controls are the same in a world where fsync does nothing. A test that loses
+// nothing there cannot see a loss.
+func controls(o options, s system) error {
 	if _, err := exec.LookPath("strace"); err != nil {
 		return fmt.Errorf("%w: %w", errSkip, err)
 	}
+	lost, err := obey(o, s, injected("retval=0"))
+	if err != nil {
+		return err
+	}
+	fmt.Printf("control on %s: fsync does nothing: of %d that ended with status 0 the work of %d is lost\n", s.name, len(exits()), len(lost))
+	if len(lost) == 0 {
+		return errors.New("without fsync nothing was lost: a loss could not be seen here")
+	}
+	return control(o, s)
+}
+
+// control is a life of one cut.
+func control(o options, s system) error {
 	sum, lost := facts{}, 0
 	for n := 0; n < 3 || lost == 0 && n < 10; n++ {
 		o.seed = rand.Uint64()

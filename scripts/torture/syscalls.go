@@ -31,20 +31,22 @@ type path struct {
 
 func paths() []path {
 	return []path{
-		{"tri-watch", func(w *world) []string { return append([]string{"tri-watch", "--once"}, w.chat.watch()...) }, watched},
+		{"tri-watch", func(w *world) []string {
+			return append([]string{"tri-watch", "--once", "--config", w.configFile()}, w.chat.watch()...)
+		}, watched},
 		{"tri-thread", func(w *world) []string {
 			return []string{"tri-thread", "--out", w.path("events-threaded.ndjson"), w.path("events.ndjson")}
 		}, threaded},
 		{"tri-classify", func(w *world) []string {
-			return []string{"tri-classify", "--config", w.path("config.yaml"), "--out", w.path("events-classified.ndjson"), w.path("events.ndjson")}
+			return []string{"tri-classify", "--config", w.configFile(), "--out", w.path("events-classified.ndjson"), w.path("events.ndjson")}
 		}, classified},
 		{"tri-dispatch", func(w *world) []string {
-			return []string{"tri-dispatch", "--once", w.path("events-classified.ndjson")}
+			return []string{"tri-dispatch", "--once", "--config", w.configFile(), w.path("events-classified.ndjson")}
 		}, dispatched},
 		{"tri-approve", func(w *world) []string {
-			return []string{"tri-approve", "approve", "--yes", w.key(0)}
+			return []string{"tri-approve", "approve", "--yes", "--config", w.configFile(), w.key(0)}
 		}, approved},
-		{"tri-reply", func(w *world) []string { return []string{"tri-reply", "--once"} }, replied},
+		{"tri-reply", func(w *world) []string { return []string{"tri-reply", "--once", "--config", w.configFile()} }, replied},
 	}
 }
 
