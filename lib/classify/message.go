@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"time"
 
+	"tri/lib/event"
 	"tri/lib/ndjson"
 )
 
@@ -75,7 +75,7 @@ func (m *message) complete(created []byte) error {
 		}
 	}
 	var err error
-	m.created, err = unixTime(created)
+	m.created, err = event.UnixTime(created)
 	return err
 }
 
@@ -184,40 +184,3 @@ func closes(b byte) bool {
 }
 
 func pair(a, b uint64) uint64 { return (a ^ b>>29 ^ b<<35) * 0x9E3779B97F4A7C15 }
-
-// unixTime reads RFC 3339, the usual form of it fast.
-func unixTime(b []byte) (int64, error) {
-	if len(b) == 20 && b[19] == 'Z' && b[4] == '-' && b[7] == '-' && b[10] == 'T' && b[13] == ':' && b[16] == ':' {
-		year, mon, day := digits(b[0:4]), digits(b[5:7]), digits(b[8:10])
-		hour, minute, sec := digits(b[11:13]), digits(b[14:16]), digits(b[17:19])
-		if year >= 0 && mon >= 1 && mon <= 12 && day >= 1 && day <= 28 && uint(hour) < 24 && uint(minute) < 60 && uint(sec) < 60 {
-			return days(year, mon, day)*86400 + int64(hour*3600+minute*60+sec), nil
-		}
-	}
-	t, err := time.Parse(time.RFC3339, string(b))
-	if err != nil {
-		return 0, fmt.Errorf("create_time %q is not an RFC 3339 time", bytes.ToValidUTF8(b[:min(len(b), 40)], nil))
-	}
-	return t.Unix(), nil
-}
-
-func digits(b []byte) int {
-	n := 0
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return -1 << 20
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n
-}
-
-// days counts from 1970-01-01, with years that begin in March so that the leap
-// day comes last.
-func days(y, m, d int) int64 {
-	if m <= 2 {
-		y--
-		m += 12
-	}
-	return int64(365*y + y/4 - y/100 + y/400 + (153*(m-3)+2)/5 + d - 1 - 719468)
-}
