@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"tri/lib/sysexit"
 )
@@ -108,7 +109,10 @@ func (h *Home) MkdirAll(dir string) error {
 	if !filepath.IsLocal(dir) {
 		return sysexit.With(sysexit.NoPerm, fmt.Errorf("make %q: leads out of %q", dir, h.dir))
 	}
-	if info, err := h.root.Stat(dir); err == nil && info.IsDir() {
+	if info, err := h.root.Stat(dir); err == nil {
+		if !info.IsDir() {
+			return ioError("make", dir, syscall.ENOTDIR)
+		}
 		return nil
 	}
 	if err := h.MkdirAll(path.Dir(dir)); err != nil {

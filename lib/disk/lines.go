@@ -49,11 +49,7 @@ func (h *Home) lines(name string, from, until int64, fn func(line []byte, next i
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, bufio.ErrBufferFull):
-			n, err := passOver(r)
-			if err != nil {
-				return nil
-			}
-			from += n
+			from += passOver(r)
 			continue
 		case err != nil:
 			return linesError(name, err)
@@ -65,13 +61,14 @@ func (h *Home) lines(name string, from, until int64, fn func(line []byte, next i
 	return nil
 }
 
-// passOver reads to the end of a line that is too long.
-func passOver(r *bufio.Reader) (n int64, err error) {
+// passOver reads to the end of a line that is too long. What keeps it from that
+// the next read meets again.
+func passOver(r *bufio.Reader) (n int64) {
 	for {
 		part, err := r.ReadSlice('\n')
 		n += int64(len(part))
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return n, err
+			return n
 		}
 	}
 }
