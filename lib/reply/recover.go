@@ -136,14 +136,16 @@ func (p *poster) fold(r decision.Record) error {
 	return nil
 }
 
-// graceEnds is until when a yes can be taken back before anything is posted.
+// graceEnds is until when a yes can be taken back before anything is posted. What
+// is left of it runs by the clock that nobody sets: one that is set forward ends it
+// no sooner.
 func (p *poster) graceEnds(r *decision.Record) time.Time {
 	now := p.Now()
 	at, err := time.Parse(time.RFC3339, r.At)
 	if err != nil || at.After(now) {
 		at = now // another machine's clock must not hold a post back for longer
 	}
-	return at.Add(p.Grace)
+	return now.Add(p.Grace - now.Sub(at))
 }
 
 // add returns the job of a draft, made where there is none.
