@@ -140,14 +140,24 @@ func (c *Classifier) nameReasons() {
 }
 
 // appendReason writes a reason as a JSON string.
-func (c *Classifier) appendReason(dst []byte, reason int) []byte {
+func (s *state) appendReason(dst []byte, reason int) []byte {
 	switch phrase := reason - fixedReasons; {
 	case phrase < 0:
-		return append(dst, c.reasons[reason]...)
-	case phrase < len(c.lex.phrases):
-		return ndjson.AppendString(dst, "question:word:"+c.lex.phrase(phrase))
+		return append(dst, s.reasons[reason]...)
+	case phrase < len(s.lex.phrases):
+		return append(dst, s.phraseReason(phrase)...)
 	}
-	return append(dst, c.reasons[reason-len(c.lex.phrases)]...)
+	return append(dst, s.reasons[reason-len(s.lex.phrases)]...)
+}
+
+// phraseReason is the reason of a phrase as it stands in records, made once.
+func (s *state) phraseReason(phrase int) string {
+	text, ok := s.asked[phrase]
+	if !ok {
+		text = string(ndjson.AppendString(nil, "question:word:"+s.lex.phrase(phrase)))
+		s.asked[phrase] = text
+	}
+	return text
 }
 
 // Version names rules and code: it changes whenever either does.
@@ -268,6 +278,7 @@ func (c *Classifier) Stage() stream.Stage[Event] {
 	st := c.state()
 	return stream.Stage[Event]{
 		Prepare: c.Prepare,
+		Begin:   st.begin,
 		Emit:    st.emit,
 		Warm:    func(e *Event) { st.place(e) },
 	}
@@ -278,10 +289,11 @@ type state struct {
 	*Classifier
 	memory memory
 	second int64
-	stamp  []byte // classified_at, for second
+	stamp  []byte         // classified_at, for second
+	asked  map[int]string // reasons of phrases that asked
 }
 
-func (c *Classifier) state() *state { return &state{Classifier: c} }
+func (c *Classifier) state() *state { return &state{Classifier: c, asked: map[int]string{}} }
 
 // place judges a record by what came before it.
 func (s *state) place(e *Event) {
@@ -306,14 +318,13 @@ func (s *state) emit(dst []byte, e *Event) ([]byte, error) {
 	return append(s.classified(dst, e), '\n'), nil
 }
 
-// classifiedAt is the time of now, written once a second.
-func (s *state) classifiedAt() []byte {
+// begin looks at the clock.
+func (s *state) begin() {
 	now := s.now()
 	if sec := now.Unix(); sec != s.second || s.stamp == nil {
 		s.second = sec
 		s.stamp = now.UTC().AppendFormat(s.stamp[:0], time.RFC3339)
 	}
-	return s.stamp
 }
 
 // rule is a custom rule, compiled.

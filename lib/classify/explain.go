@@ -18,6 +18,7 @@ func (c *Classifier) Explain() stream.Stage[Event] {
 	st := c.state()
 	return stream.Stage[Event]{
 		Prepare: c.Prepare,
+		Begin:   st.begin,
 		Emit: func(dst []byte, e *Event) ([]byte, error) {
 			st.place(e)
 			return append(dst, c.words(e, st.classified(nil, e))...), nil

@@ -97,7 +97,7 @@ func (s *state) append(dst []byte, e *Event, changes map[string]any) []byte {
 	f.percent(`,"classifier_confidence":`, v.confidence())
 	dst = append(f.dst, `,"classifier_version":"`...)
 	dst = append(append(dst, s.version...), `","classified_at":"`...)
-	dst = append(append(dst, s.classifiedAt()...), `","reasons":[`...)
+	dst = append(append(dst, s.stamp...), `","reasons":[`...)
 	for i, reason := range v.reasons[:v.nreasons] {
 		if i > 0 {
 			dst = append(dst, ',')

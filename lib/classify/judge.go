@@ -180,6 +180,9 @@ func (l *lexicon) asks(t *text) int32 {
 	open, since, passed := false, 0, 0
 	for i := range t.words {
 		w := &t.words[i]
+		if !open && !w.begins && !w.comma && i != 1 && w.below&anywhere == 0 {
+			continue // most
+		}
 		if w.begins {
 			open, since = true, i
 		} else if w.comma && i-since == 1 {
@@ -223,7 +226,7 @@ func (l *lexicon) leads(words []word) bool {
 // "thank" of "thank you".
 func (l *lexicon) half(words []word) bool {
 	last := words[len(words)-1]
-	return l.first[last.id] != 0 && (len(words) == 1 || l.covers(words[:len(words)-1], lead, lead)) && l.below[last.id]&lead != 0
+	return l.first[last.id] != 0 && (len(words) == 1 || l.covers(words[:len(words)-1], lead, lead)) && last.below&lead != 0
 }
 
 // covers reports whether phrases of the given kinds, one behind the other, are
@@ -320,7 +323,7 @@ func (c *Classifier) listen(t *text, v *verdict) {
 	for i := range t.words {
 		w := &t.words[i]
 		kinds |= w.dense
-		if c.lex.below[w.id]&telling&^kinds == 0 {
+		if w.below&telling&^kinds == 0 {
 			continue
 		}
 		found := c.lex.gather(c.lex.first[w.id], t.words[i+1:])
@@ -356,7 +359,7 @@ func (c *Classifier) begins(t *text, v *verdict) {
 		v.ackword, v.nods = true, end.kinds&later == 0
 		return
 	}
-	if below := c.lex.below[t.words[0].id]; below&idle != 0 && below&lead != 0 {
+	if below := t.words[0].below; below&idle != 0 && below&lead != 0 {
 		n, _ := c.lex.match(t.words, idle)
 		v.greets = n > 0
 		v.tells = v.greets && n < len(t.words)
@@ -366,7 +369,7 @@ func (c *Classifier) begins(t *text, v *verdict) {
 // hollow reports whether words begin with an acknowledgement, and half of them
 // or more are of acknowledgements.
 func (l *lexicon) hollow(words []word) bool {
-	if len(words) == 0 || l.below[words[0].id]&ack == 0 {
+	if len(words) == 0 || words[0].below&ack == 0 {
 		return false
 	}
 	covered, _ := l.match(words, ack)

@@ -70,6 +70,7 @@ func scriptOf(r rune) script {
 type scripts struct {
 	count   [nScripts]uint16
 	telling [maxLanguages]uint16 // by language: what only it has
+	told    uint32               // a bit for each language that has any
 	foreign bool                 // a letter that Russian, Arabic do not have
 	russian bool                 // one of those that few others have
 }
@@ -81,6 +82,7 @@ func (s *scripts) dense(r rune) { s.count[scriptOf(r)]++ }
 // votes counts what only one language has.
 func (s *scripts) votes(langs uint32) {
 	if bits.OnesCount32(langs) == 1 {
+		s.told |= langs
 		s.telling[bits.TrailingZeros32(langs)]++
 	}
 }
@@ -210,17 +212,20 @@ func (l *lexicon) tellings() []telling {
 // wordLang is the language whose words the text has most of.
 func (t *text) wordLang(lex *lexicon) string {
 	var score [maxLanguages]int32
+	told := t.scripts.told
 	for i := range t.words {
 		tell := &lex.tell[t.words[i].id]
+		told |= tell.langs
 		for langs := tell.langs; langs != 0; langs &= langs - 1 {
 			score[bits.TrailingZeros32(langs)] += tell.weight
 		}
 	}
 	best, second, name := int32(0), int32(0), ""
-	for i, lang := range lex.langs {
+	for ; told != 0; told &= told - 1 {
+		i := bits.TrailingZeros32(told)
 		switch n := score[i] + whole*int32(t.scripts.telling[i]); {
 		case n > best:
-			best, second, name = n, best, lang
+			best, second, name = n, best, lex.langs[i]
 		case n > second:
 			second = n
 		}

@@ -12,10 +12,9 @@ import (
 // numbers, phrases are paths in a tree of words. Every start of the program makes
 // it anew, so it is made without a thing per phrase.
 type lexicon struct {
-	langs   []string
-	lang    uint32 // bit of the language that is being added
-	ids     map[string]uint16
-	words   []string        // by number
+	langs []string
+	lang  uint32 // bit of the language that is being added
+	dictionary
 	common  []uint32        // by word: the languages it is frequent in, a bit each
 	of      []uint32        // by word: the languages that have it in a phrase
 	tell    []telling       // by word: of both
@@ -25,22 +24,20 @@ type lexicon struct {
 	nodes   []node
 	phrases []int32 // that ask: a node, or below 0 the name -1-n
 	names   []string
-	line    line      // that is being added
-	fans    [][]after // the words behind those nodes that have many, by number
+	line    line  // that is being added
+	fans    []fan // of those nodes that have many words behind them
 
 	// Scripts without spaces: phrases by their first rune, the longest first.
 	dense map[rune][]densePhrase
 	// tails are ends of words that ask, by their last byte.
 	tails [256][]densePhrase
-	// maybe tells most words that are in no phrase without looking them up.
-	maybe [1024]uint64
 }
 
 // node is a word behind those of its parents.
 type node struct {
 	parent, child, next int32  // the first word that may follow; another behind the same parent
 	star                int32  // '*' that may follow
-	follow              uint64 // a bit, by number, for each word that may follow
+	follow              uint64 // a bit, by number, for each word that may follow, '*' too
 	phrase              int32  // that ends here and asks
 	word                uint16
 	fan                 uint16 // 1 + where its words are found faster; 0 where they are few
@@ -74,11 +71,10 @@ const roomWords, roomNodes = 7000, 30000
 func newLexicon(packs []pack, questions []string) (*lexicon, error) {
 	const words, nodes = roomWords, roomNodes
 	l := &lexicon{
-		ids: make(map[string]uint16, words), words: make([]string, 2, words), letters: map[rune]uint32{},
+		dictionary: newDictionary(words), letters: map[rune]uint32{},
 		common: make([]uint32, 2, words), of: make([]uint32, 2, words), first: make([]int32, 2, words), below: make([]kind, 2, words),
 		nodes: make([]node, 1, nodes), phrases: make([]int32, 0, nodes), dense: make(map[rune][]densePhrase, 512),
 	}
-	l.ids[""], l.ids["*"], l.words[anyWord] = unknown, anyWord, "*"
 	for _, p := range packs {
 		if err := l.addPack(p); err != nil {
 			return nil, err
@@ -100,41 +96,26 @@ func newLexicon(packs []pack, questions []string) (*lexicon, error) {
 
 // id gives a word its number.
 func (l *lexicon) id(word string) uint16 {
-	id, ok := l.ids[word]
-	if !ok {
-		id = uint16(len(l.words))
-		l.ids[word] = id
-		l.words = append(l.words, word)
+	switch word {
+	case "":
+		return unknown
+	case "*":
+		return anyWord
+	}
+	key := spelled(word)
+	id := l.find(key, []byte(word))
+	if id == unknown {
+		id = l.dictionary.add(word, key)
 		l.common = append(l.common, 0)
 		l.of = append(l.of, 0)
 		l.first = append(l.first, 0)
 		l.below = append(l.below, 0)
-		slot := hint(word)
-		l.maybe[slot>>6] |= 1 << (slot & 63)
 	}
 	return id
 }
 
-// hint is a number that few words share; upper case does not change it.
-func hint[T string | []byte](word T) uint32 {
-	n := len(word)
-	h := uint32(n)*0x9E3779B1 ^ uint32(word[0]|0x20)*0x85EBCA6B ^ uint32(word[n-1]|0x20)*0xC2B2AE35 ^ uint32(word[n/2]|0x20)*0x27D4EB2F
-	return h >> 16
-}
-
-// mayHave is false for most words that are in no phrase.
-func (l *lexicon) mayHave(word []byte) bool {
-	slot := hint(word)
-	return l.maybe[slot>>6]&(1<<(slot&63)) != 0
-}
-
 // lookup is id for a word, in lower case, that may be in no phrase.
-func (l *lexicon) lookup(word []byte) uint16 {
-	if len(word) == 0 || !l.mayHave(word) {
-		return unknown
-	}
-	return l.ids[string(word)]
-}
+func (l *lexicon) lookup(word []byte) uint16 { return l.find(spelled(word), word) }
 
 // add takes a line of a pack: "is/are it" stands for both phrases. Those of
 // several words count without accents too.

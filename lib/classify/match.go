@@ -1,18 +1,14 @@
 package classify
 
-import (
-	"math/bits"
-	"slices"
-)
+import "math/bits"
 
 // match returns the length in words of the longest phrase of one of the kinds
 // that begins at words[0], and where it ends; 0 when there is none.
 func (l *lexicon) match(words []word, kinds kind) (int, *node) {
-	id := words[0].id
-	if l.below[id]&kinds == 0 {
+	if words[0].below&kinds == 0 {
 		return 0, nil
 	}
-	return l.walk(l.first[id], words[1:], kinds, 1)
+	return l.walk(l.first[words[0].id], words[1:], kinds, 1)
 }
 
 // walk is match from a node on. Of two phrases of one length the one that tells
@@ -22,7 +18,7 @@ func (l *lexicon) walk(at int32, rest []word, kinds kind, depth int) (n int, end
 	if nd.kinds&kinds != 0 {
 		n, end = depth, nd
 	}
-	if len(rest) == 0 || rest[0].breaks {
+	if nd.follow == 0 || len(rest) == 0 || rest[0].breaks {
 		return n, end
 	}
 	for _, i := range [...]int32{l.behind(nd, rest[0].id), nd.star} {
@@ -42,11 +38,7 @@ func (l *lexicon) behind(nd *node, id uint16) int32 {
 		return 0
 	}
 	if nd.fan != 0 {
-		fan := l.fans[nd.fan-1]
-		if i, ok := slices.BinarySearchFunc(fan, id, func(a after, id uint16) int { return int(a.word) - int(id) }); ok {
-			return fan[i].node
-		}
-		return 0
+		return l.fans[nd.fan-1].find(id)
 	}
 	for i := nd.child; i != 0; i = l.nodes[i].next {
 		if l.nodes[i].word == id {
@@ -56,10 +48,23 @@ func (l *lexicon) behind(nd *node, id uint16) int32 {
 	return 0
 }
 
-// after is a word behind others.
+// fan is the words behind one node, each where its number leads to or behind it;
+// its length is a power of two.
+type fan []after
+
 type after struct {
-	word uint16
+	word uint16 // unknown for none
 	node int32
+}
+
+func (f fan) slot(id uint16) int { return int(id*0x9E37>>4) & (len(f) - 1) }
+
+func (f fan) find(id uint16) int32 {
+	for i := f.slot(id); ; i = (i + 1) & (len(f) - 1) {
+		if f[i].word == id || f[i].word == unknown {
+			return f[i].node
+		}
+	}
 }
 
 // fanOut makes the words behind a node quick to find where there are many.
@@ -70,14 +75,25 @@ func (l *lexicon) fanOut() {
 		if bits.OnesCount64(nd.follow) < few {
 			continue
 		}
-		var fan []after
-		for to := nd.child; to != 0; to = l.nodes[to].next {
-			fan = append(fan, after{l.nodes[to].word, to})
-		}
-		slices.SortFunc(fan, func(a, b after) int { return int(a.word) - int(b.word) })
-		l.fans = append(l.fans, fan)
+		l.fans = append(l.fans, l.fanOf(nd))
 		nd.fan = uint16(len(l.fans))
 	}
+}
+
+func (l *lexicon) fanOf(nd *node) fan {
+	many := 0
+	for to := nd.child; to != 0; to = l.nodes[to].next {
+		many++
+	}
+	f := make(fan, 1<<bits.Len(uint(2*many)))
+	for to := nd.child; to != 0; to = l.nodes[to].next {
+		i := f.slot(l.nodes[to].word)
+		for f[i].word != unknown {
+			i = (i + 1) & (len(f) - 1)
+		}
+		f[i] = after{l.nodes[to].word, to}
+	}
+	return f
 }
 
 // gather returns the kinds of all phrases that begin above a node of the tree and
@@ -85,7 +101,7 @@ func (l *lexicon) fanOut() {
 func (l *lexicon) gather(at int32, rest []word) kind {
 	nd := &l.nodes[at]
 	kinds := nd.kinds
-	if len(rest) == 0 || rest[0].breaks {
+	if nd.follow == 0 || len(rest) == 0 || rest[0].breaks {
 		return kinds
 	}
 	if to := l.behind(nd, rest[0].id); to != 0 {

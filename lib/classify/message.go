@@ -94,9 +94,7 @@ func (m *message) readSender(raw []byte) error {
 	if raw[0] != '{' {
 		return errors.New("sender is not an object")
 	}
-	if err := m.scan.Scan(raw); err != nil {
-		return err // never: it was part of a checked line
-	}
+	m.scan.Again(raw)
 	for i := range m.scan.Members {
 		f := &m.scan.Members[i]
 		switch string(f.Key) {

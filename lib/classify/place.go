@@ -45,7 +45,7 @@ func (f *fold) see(e *Event, weighed bool) stand {
 	t := turn{fold: f, e: e, v: &e.verdict, r: f.room(e.room)}
 	t.asks, t.ack = t.v.question, t.v.ack
 	if e.threaded {
-		t.th, t.inThread = f.threads[e.thread]
+		t.th, t.inThread = f.threads.get(e.thread)
 		t.inThread = t.inThread && t.th.live(e.time)
 	}
 	t.inflight = t.inThread
@@ -125,13 +125,13 @@ const longTalk = 10
 func (t *turn) address() {
 	e := t.e
 	for _, key := range e.to[:e.nto] {
-		if i, ok := t.people[key]; ok && i != t.me {
+		if i, ok := t.people.get(key); ok && i != t.me {
 			t.to[t.nto] = i
 			t.nto++
 		}
 	}
 	for i := 0; e.nto == 0 && t.nto == 0 && i < e.nmaybe; i++ {
-		if who, ok := t.people[e.maybe[i]]; ok && who != t.me {
+		if who, ok := t.people.get(e.maybe[i]); ok && who != t.me {
 			t.to[0], t.nto = who, 1
 		}
 	}
@@ -235,12 +235,12 @@ func (t *turn) opens() {
 
 // begins notes that a thread is of somebody who needs help.
 func (t *turn) begins(key uint64) {
-	th, ok := t.threads[key]
+	th, ok := t.threads.get(key)
 	if !ok || !th.live(t.e.time) {
 		th.opener = t.me
 	}
 	th.opened, th.settled = t.e.time, 0
-	t.threads[key] = th
+	t.threads.put(key, th)
 }
 
 // settles notes that somebody has what they need, or took note of an answer.
@@ -258,7 +258,7 @@ func (t *turn) settles() {
 	p.thanked = at
 	if t.inflight && t.th.opener == t.me {
 		t.th.settled = at
-		t.threads[t.e.thread] = t.th
+		t.threads.put(t.e.thread, t.th)
 	}
 }
 

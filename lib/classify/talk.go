@@ -19,10 +19,10 @@ const (
 // fold is who asked, who helps and what is still open, by what was said since it
 // began.
 type fold struct {
-	rooms   map[uint64]*room
-	people  map[uint64]int32 // by room and id
-	persons []person         // the first is nobody
-	threads map[uint64]thread
+	rooms   table[*room]
+	people  table[int32] // by room and id
+	persons []person     // the first is nobody
+	threads table[thread]
 }
 
 // room is one chat.
@@ -92,31 +92,31 @@ type thread struct {
 const nobody = 0
 
 func newFold() *fold {
-	return &fold{rooms: map[uint64]*room{}, people: map[uint64]int32{}, persons: make([]person, 1, 64), threads: map[uint64]thread{}}
+	return &fold{persons: make([]person, 1, 64)}
 }
 
 // forget makes a fold as good as new.
 func (f *fold) forget() {
-	clear(f.rooms)
-	clear(f.people)
-	clear(f.threads)
+	f.rooms.forget()
+	f.people.forget()
+	f.threads.forget()
 	f.persons = f.persons[:1]
 }
 
 func (f *fold) room(key uint64) *room {
-	r := f.rooms[key]
-	if r == nil {
+	r, ok := f.rooms.get(key)
+	if !ok {
 		r = new(room)
-		f.rooms[key] = r
+		f.rooms.put(key, r)
 	}
 	return r
 }
 
 func (f *fold) person(key uint64) int32 {
-	i, ok := f.people[key]
+	i, ok := f.people.get(key)
 	if !ok {
 		i = int32(len(f.persons))
-		f.people[key] = i
+		f.people.put(key, i)
 		f.persons = append(f.persons, person{})
 	}
 	return i

@@ -88,10 +88,18 @@ func (t *turn) settled() bool {
 
 // confident is how likely the side that the points are on is the right one, in percent.
 func confident(points int) uint8 {
-	const least, most = 50, 97
-	p := int(math.Round(100 / (1 + math.Exp(-math.Abs(float64(points-worthwhile))/100))))
-	return uint8(min(max(p, least), most))
+	n := points - worthwhile
+	return sureAt[min(max(n, -n), len(sureAt)-1)]
 }
+
+// sureAt is that by distance, in points, up to the largest that is told.
+var sureAt = func() (sure [400]uint8) {
+	const most = 97
+	for n := range sure {
+		sure[n] = uint8(min(math.Round(100/(1+math.Exp(-float64(n)/100))), most))
+	}
+	return sure
+}()
 
 // strongest is the reason of the sign that speaks most for a side, 1 or -1.
 func (s signs) strongest(side int) uint16 {

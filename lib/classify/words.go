@@ -14,6 +14,7 @@ type word struct {
 	comma  bool   // a comma stands before it
 	breaks bool   // a phrase cannot run across the gap before it
 	dense  kind   // kinds of a phrase in a script without spaces, all in this one word
+	below  kind   // kinds of the phrases that begin with it
 }
 
 // text is what a message says, taken apart once for all rules. Quoted lines,
@@ -53,8 +54,9 @@ const (
 	stop // . ! ;
 )
 
-var classes = func() (c [128]class) {
-	for i := range c {
+// classes are those of ASCII; all else is other.
+var classes = func() (c [256]class) {
+	for i := range c[:utf8.RuneSelf] {
 		switch b := byte(i); {
 		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9':
 			c[i] = letter
@@ -136,8 +138,9 @@ func (c *cutter) push(id uint16, dense kind) {
 		c.endSentence()
 	}
 	c.tail = 0
-	c.ends = c.ends || c.lex.below[id]&end != 0
-	c.words = append(c.words, word{id: id, begins: c.begins, comma: c.comma, breaks: c.begins || c.comma || c.breaks, dense: dense})
+	below := c.lex.below[id]
+	c.ends = c.ends || below&end != 0
+	c.words = append(c.words, word{id: id, begins: c.begins, comma: c.comma, breaks: c.begins || c.comma || c.breaks, dense: dense, below: below})
 	c.begins, c.comma, c.breaks = false, false, false
 }
 
@@ -149,11 +152,13 @@ func (c *cutter) boundary() {
 	}
 }
 
-// word takes one word of letters and digits. Most are ASCII and in no phrase:
-// those are only looked at.
+// word takes one word of letters and digits. Most are ASCII and short: those are
+// only looked at.
 func (c *cutter) word() {
-	b, i := c.b, c.i
-	for i < len(b) && b[i] < utf8.RuneSelf && (classes[b[i]] == letter || apostrophe(b[i:], 1) && b[i] == '\'') {
+	const lower = 0x20 // a bit that letters, digits and the apostrophe have in lower case
+	b, i, key := c.b, c.i, uint64(0)
+	for i < len(b) && (classes[b[i]] == letter || b[i] == '\'' && apostrophe(b[i:], 1)) {
+		key = key<<8 | uint64(b[i]|lower)
 		i++
 	}
 	if i < len(b) && b[i] >= utf8.RuneSelf {
@@ -163,23 +168,24 @@ func (c *cutter) word() {
 	w := b[c.i:i]
 	c.i = i
 	c.scripts.count[latin]++
-	switch {
-	case i < len(b) && b[i] == ':' && bytes.HasPrefix(b[i:], []byte("://")):
+	if i < len(b) && b[i] == ':' && bytes.HasPrefix(b[i:], []byte("://")) {
 		c.link()
 		return
-	case len(w) > maxWord || !c.lex.mayHave(w) && !drawn(w):
-		c.push(unknown, 0)
+	}
+	id, drawn := uint16(unknown), drawn(w)
+	switch {
+	case len(w) > maxWord:
+	case len(w) <= keyLetters && !drawn:
+		id = c.lex.find(key, w)
 	default:
 		c.buf = c.buf[:0]
 		for _, ch := range w {
-			if 'A' <= ch && ch <= 'Z' {
-				ch |= 0x20
-			}
-			c.buf = append(c.buf, ch)
+			c.buf = append(c.buf, ch|lower)
 		}
-		c.push(c.known(), 0)
+		id = c.known()
 	}
-	if len(c.lex.tails[w[len(w)-1]|0x20]) > 0 {
+	c.push(id, 0)
+	if len(c.lex.tails[w[len(w)-1]|lower]) > 0 {
 		c.buf = append(c.buf[:0], w...)
 		c.tailed(bytes.ToLower(c.buf))
 	}

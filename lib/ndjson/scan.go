@@ -42,6 +42,7 @@ type Scanner struct {
 	i     int
 	depth int
 	names []name // of the objects that are open, the innermost last
+	known bool   // the line has passed: names are new
 }
 
 // name is a member's name, with what tells most names apart at once: one bit, or
@@ -63,12 +64,7 @@ var bom = []byte("\xef\xbb\xbf")
 
 // Scan is Check; it also sets Members.
 func (s *Scanner) Scan(line []byte) error {
-	if cap(s.Members) > manyMembers { // what one hostile line took is not kept for ever
-		s.Members, s.names = nil, nil
-	}
-	s.Members = s.Members[:0]
-	s.names = s.names[:0]
-	s.b, s.i, s.depth = line, 0, 0
+	s.start(line)
 	switch {
 	case len(line) > MaxLine:
 		return errLong
@@ -89,6 +85,22 @@ func (s *Scanner) Scan(line []byte) error {
 		return s.unexpected("after the record")
 	}
 	return nil
+}
+
+// Again finds the members of an object that is part of a line which has passed.
+func (s *Scanner) Again(object []byte) {
+	s.start(object)
+	s.known = true
+	_ = s.object() // it has passed
+	s.known = false
+}
+
+func (s *Scanner) start(b []byte) {
+	if cap(s.Members) > manyMembers { // what one hostile line took is not kept for ever
+		s.Members, s.names = nil, nil
+	}
+	s.Members, s.names = s.Members[:0], s.names[:0]
+	s.b, s.i, s.depth = b, 0, 0
 }
 
 var errLong = fmt.Errorf("longer than %d bytes", MaxLine)
@@ -222,7 +234,7 @@ func (s *Scanner) member(set *nameSet) error {
 	if len(s.names)-set.base == MaxNames {
 		return fmt.Errorf("more than %d names in one object", MaxNames)
 	}
-	if !s.add(set, key) {
+	if !s.known && !s.add(set, key) {
 		return fmt.Errorf("duplicate name %q at byte %d", short(key), start)
 	}
 	s.space()

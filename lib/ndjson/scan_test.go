@@ -113,6 +113,21 @@ func TestMembers(t *testing.T) {
 	}
 }
 
+// TestAgain: what a line's object has is found without looking for names twice.
+func TestAgain(t *testing.T) {
+	var s Scanner
+	if err := s.Scan([]byte(`{"x":{"a":1,"b":{"a":[2]}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	s.Again(s.Members[0].Value)
+	if len(s.Members) != 2 || string(s.Members[0].Key) != "a" || string(s.Members[1].Value) != `{"a":[2]}` {
+		t.Errorf("got %v", s.Members)
+	}
+	if err := s.Scan([]byte(`{"a":1,"a":2}`)); err == nil {
+		t.Error("a name twice was taken after that")
+	}
+}
+
 // hostile is the folder of JSONTestSuite's files, read in place.
 func hostile(t *testing.T) map[string][]byte {
 	t.Helper()

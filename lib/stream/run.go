@@ -192,6 +192,9 @@ func (p *pipeline[T]) rest() error {
 
 func (p *pipeline[T]) emit(ctx context.Context, b *block[T]) error {
 	p.buf = p.buf[:0]
+	if p.st.Begin != nil {
+		p.st.Begin()
+	}
 	for i := range b.Lines {
 		if ctx.Err() != nil {
 			break

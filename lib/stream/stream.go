@@ -57,6 +57,9 @@ type Stage[T any] struct {
 	// refuses the record. The record's bytes and members stay valid until Emit or
 	// Warm has returned for it.
 	Prepare func(rec ndjson.Record, t *T) error
+	// Begin is called before Emit and Warm are, for some records that came at once:
+	// what may change while a stage waits, as the time, is looked at here. It may be nil.
+	Begin func()
 	// Emit is called in order and appends whole lines to dst. An error made by
 	// Refuse refuses the record, any other ends the run.
 	Emit func(dst []byte, t *T) ([]byte, error)
