@@ -1,14 +1,18 @@
 package decision
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 
 	"tri/lib/disk"
+	"tri/lib/ndjson"
 	"tri/lib/sysexit"
 )
 
@@ -33,8 +37,9 @@ func add(t testing.TB, h *disk.Home, text string) Record {
 
 func TestAppendChains(t *testing.T) {
 	h := home(t)
+	var given []Record
 	for i := range 3 {
-		add(t, h, fmt.Sprintf("<%d> & \u2028", i))
+		given = append(given, add(t, h, fmt.Sprintf("<%d> & \u2028", i)))
 	}
 	b, err := h.ReadFile(LogName)
 	if err != nil {
@@ -49,6 +54,12 @@ func TestAppendChains(t *testing.T) {
 		prev := ""
 		if i > 0 {
 			prev = Sum(lines[i-1])
+		}
+		if g := given[i]; g.N != r.N || g.Prev != r.Prev || g.At != r.At || g.Text != r.Text {
+			t.Errorf("Append said %+v, the log has %+v", g, r)
+		}
+		if !strings.Contains(lines[i], fmt.Sprintf(`"<%d> &`, i)) {
+			t.Errorf("a person cannot read %s", lines[i])
 		}
 		if r.N != int64(i+1) || r.Prev != prev || r.At == "" || Sum(r.Text) != r.DraftSHA256 {
 			t.Errorf("record %d: %+v", i, r)
@@ -81,14 +92,15 @@ func TestBrokenChain(t *testing.T) {
 		name   string
 		edit   func(lines []string) []string
 		append bool // Append sees it too
+		says   string
 	}{
-		{"changed", func(l []string) []string { l[0] = strings.Replace(l[0], "one", "One", 1); return l }, false},
-		{"changed before the last", func(l []string) []string { l[1] = strings.Replace(l[1], "two", "Two", 1); return l }, true},
-		{"taken out", func(l []string) []string { return append(l[:1], l[2:]...) }, true},
-		{"put in", func(l []string) []string { return []string{l[0], l[0], l[1], l[2]} }, false},
-		{"swapped", func(l []string) []string { l[0], l[1] = l[1], l[0]; return l }, true},
-		{"head cut", func(l []string) []string { return l[1:] }, false},
-		{"no JSON", func(l []string) []string { l[2] = "hello"; return l }, true},
+		{"changed", func(l []string) []string { l[0] = strings.Replace(l[0], "one", "One", 1); return l }, false, "record 2: broken chain: it does not follow"},
+		{"changed before the last", func(l []string) []string { l[1] = strings.Replace(l[1], "two", "Two", 1); return l }, true, "record 3: broken chain: it does not follow"},
+		{"taken out", func(l []string) []string { return append(l[:1], l[2:]...) }, true, "record 2: broken chain: its number is 3"},
+		{"put in", func(l []string) []string { return []string{l[0], l[0], l[1], l[2]} }, false, "record 2: broken chain: its number is 1"},
+		{"swapped", func(l []string) []string { l[0], l[1] = l[1], l[0]; return l }, true, "record 1: broken chain: its number is 2"},
+		{"head cut", func(l []string) []string { return l[1:] }, false, "record 1: broken chain: its number is 2"},
+		{"no JSON", func(l []string) []string { l[2] = "hello"; return l }, true, "record 3: broken chain: invalid"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := home(t)
@@ -107,6 +119,23 @@ func TestBrokenChain(t *testing.T) {
 			_, err = Read(h)
 			if status, _ := sysexit.Of(err); !errors.Is(err, ErrChain) || status != sysexit.Data {
 				t.Errorf("read: %v, status %d", err, status)
+			}
+			if _, _, err := Verify(h); !errors.Is(err, ErrChain) {
+				t.Errorf("verify: %v", err)
+			}
+			var chain Chain
+			var broken error
+			for _, l := range lines {
+				if err := chain.Link([]byte(l)); err != nil {
+					broken = err
+					break
+				}
+			}
+			if !errors.Is(broken, ErrChain) || tt.name != "no JSON" && !strings.Contains(err.Error(), broken.Error()) {
+				t.Errorf("link: %v, next: %v", broken, err)
+			}
+			if !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("says %v, want %s", err, tt.says)
 			}
 			if !tt.append {
 				return
@@ -169,6 +198,121 @@ func TestAppendRefuses(t *testing.T) {
 	}
 	if rs, err := Read(h); len(rs) != 0 || err != nil {
 		t.Errorf("%d records, %v", len(rs), err)
+	}
+}
+
+// TestAppendBounds: a record is as long as a line may be, and no longer; what it
+// says of its time is kept.
+func TestAppendBounds(t *testing.T) {
+	h := home(t)
+	at := "2026-01-02T03:04:05Z"
+	r, err := Append(h, Record{Kind: Offer, Key: "k", At: at})
+	if err != nil || r.At != at {
+		t.Fatalf("at %s, %v", r.At, err)
+	}
+	r = Record{Kind: Offer, Key: "k", At: at, N: 2, Prev: strings.Repeat("0", 64), Text: "x"}
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Text = strings.Repeat("x", ndjson.MaxLine-len(b))
+	if _, err := Append(h, Record{Kind: Offer, Key: "k", At: at, Text: r.Text + "x"}); err == nil {
+		t.Error("a longer one was taken")
+	}
+	if _, err := Append(h, r); err != nil {
+		t.Errorf("as long as may be: %v", err)
+	}
+	if rs, err := Read(h); len(rs) != 2 || err != nil {
+		t.Errorf("%d records, %v", len(rs), err)
+	}
+}
+
+// TestAppendToWhatIsNoLog: no record is put behind what cannot be read as one.
+func TestAppendToWhatIsNoLog(t *testing.T) {
+	h := home(t)
+	garbage := "hello"
+	text := garbage + "\n" + `{"n":1,"prev":"` + Sum(garbage) + `"}` + "\n"
+	if err := h.Replace(LogName, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Append(h, Record{Kind: Redo, Key: "k"}); !errors.Is(err, ErrChain) {
+		t.Errorf("behind garbage: %v", err)
+	}
+	for n := range 6 {
+		last, hash, err := lastLink(&failing{strings.NewReader(text), n}, int64(len(text)))
+		if !errors.Is(err, errRead) || last != 0 || hash != "" {
+			t.Errorf("read %d fails: %d, %q, %v", n+1, last, hash, err)
+		}
+	}
+	if err := h.Remove(LogName); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.MkdirAll(LogName); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Append(h, Record{Kind: Redo, Key: "k"}); err == nil {
+		t.Error("appended to a folder")
+	}
+	if _, err := Read(h); err == nil || errors.Is(err, ErrChain) {
+		t.Errorf("read a folder: %v", err)
+	}
+	h.Close()
+	_, err := Read(h)
+	if status, _ := sysexit.Of(err); status != sysexit.IO {
+		t.Errorf("read a home that is closed: %v", err)
+	}
+}
+
+var errRead = errors.New("unreadable")
+
+// failing is a file that can be read so many times.
+type failing struct {
+	io.ReaderAt
+	left int
+}
+
+func (f *failing) ReadAt(p []byte, off int64) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, errRead
+	}
+	return f.ReaderAt.ReadAt(p, off)
+}
+
+// TestTailStops where its reader says so, and goes on there; a log that is gone is
+// not an empty one.
+func TestTailStops(t *testing.T) {
+	h := home(t)
+	add(t, h, "one")
+	add(t, h, "two")
+	tail := NewTail(h)
+	enough := errors.New("enough")
+	seen := 0
+	err := tail.Next(func(Record) error { seen++; return enough })
+	if status, _ := sysexit.Of(err); !errors.Is(err, enough) || status == sysexit.Data || seen != 1 {
+		t.Errorf("stopped after %d with %v", seen, err)
+	}
+	if err := tail.Next(func(Record) error { seen++; return nil }); err != nil || seen != 2 {
+		t.Errorf("went on to %d, %v", seen, err)
+	}
+	b, err := h.ReadFile(LogName)
+	if err != nil || tail.Offset() != int64(len(b)) {
+		t.Errorf("stands at %d of %d, %v", tail.Offset(), len(b), err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	var chain Chain
+	for i, l := range lines {
+		if err := chain.Link([]byte(l)); err != nil {
+			t.Fatal(err)
+		}
+		if n, hash := chain.Last(); n != int64(i+1) || hash != Sum(l) {
+			t.Errorf("the chain ends with %d, %s", n, hash)
+		}
+	}
+	if err := h.Remove(LogName); err != nil {
+		t.Fatal(err)
+	}
+	if err := tail.Next(func(Record) error { return nil }); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the log is gone, and the tail says %v", err)
 	}
 }
 

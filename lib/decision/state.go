@@ -226,14 +226,15 @@ func (s *State) claim(r *Record) string {
 	if why != "" {
 		return why
 	}
+	if s.claims[r.ID()] != nil {
+		return "it is being posted already"
+	}
 	st.trust(r)
 	switch {
 	case !st.Approved():
 		return "nobody has approved it"
 	case st.Decision.ID() != r.ID():
 		return "another text was approved"
-	case s.claims[r.ID()] != nil:
-		return "it is being posted already"
 	case st.late(r.At):
 		return "the automatic yes has lapsed"
 	}
