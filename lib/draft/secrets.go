@@ -57,7 +57,8 @@ var bearer = regexp.MustCompile(`(?i)\b(?:bearer|basic|authorization:\s*\w+)\s+(
 // secret itself, since what it returns is logged and shown.
 func secrets(text string, own []string) []string {
 	found := shaped(text)
-	text = strings.Map(seen, text)
+	raw := text
+	text = strings.Map(seen, raw)
 	for _, m := range assignment.FindAllStringSubmatch(text, -1) {
 		if isSecretValue(strings.ToLower(m[1]), m[2] != "", m[3]) {
 			found = append(found, "value of "+strings.ToLower(m[1]))
@@ -70,7 +71,7 @@ func secrets(text string, own []string) []string {
 			break
 		}
 	}
-	if containsOwn(text, own) {
+	if containsOwn(text, own) || raw != text && containsOwn(raw, own) { // a secret may hold what is not seen
 		found = append(found, "a secret of this installation")
 	}
 	return found
