@@ -2,8 +2,6 @@ package stream
 
 import (
 	"context"
-	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -18,9 +16,19 @@ import (
 // each; never begun where the kernel has no watcher left, since it would end the
 // process; and polled below, since it can miss.
 type bell struct {
-	path string
-	rung chan struct{}
+	path    string
+	rung    chan struct{}
+	watched bool
+	pause   time.Duration // how long it waits unless it is rung
+	missed  int           // times in a row that there was news and it had not rung
 }
+
+// slowest is how long a bell waits at most that has always rung so far; one that
+// has missed as often as deaf is polled. A process at rest costs next to nothing.
+const (
+	slowest = 2 * time.Second
+	deaf    = 3
+)
 
 // watched are the bells of this process, by the path that is watched for them. A
 // watch stays as long as its file, since ending one and beginning the next on
@@ -40,7 +48,7 @@ func listen(path string) *bell {
 		}
 		watched[b.path] = map[*bell]bool{}
 	}
-	watched[b.path][b] = true
+	watched[b.path][b], b.watched = true, true
 	return b
 }
 
@@ -93,15 +101,27 @@ var watchable = sync.OnceValue(func() bool {
 
 // wait returns when the bell has rung, or a little later anyhow.
 func (b *bell) wait(ctx context.Context) error {
-	timer := time.NewTimer(pollEvery)
+	timer := time.NewTimer(max(b.pause, pollEvery))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-b.rung:
+		b.pause, b.missed = 0, 0
 	case <-timer.C:
+		if b.watched && b.missed < deaf {
+			b.pause = min(2*max(b.pause, pollEvery), slowest)
+		}
 	}
 	return nil
+}
+
+// news tells the bell that something was read: if it has not rung, it missed it.
+func (b *bell) news() {
+	if b.pause > 0 && len(b.rung) == 0 {
+		b.pause = 0
+		b.missed++
+	}
 }
 
 // silence ends the bell.
@@ -109,24 +129,4 @@ func (b *bell) silence() {
 	watchMu.Lock()
 	defer watchMu.Unlock()
 	delete(watched[b.path], b)
-}
-
-// awaitFile waits until path may exist: it looks often at first, since the next
-// stage of a pipeline makes its log in a moment, then as often as the net below
-// the watcher does.
-func awaitFile(ctx context.Context, path string) error {
-	wait := pollEvery / 10
-	for {
-		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C:
-		}
-		wait = min(2*wait, pollEvery)
-	}
 }

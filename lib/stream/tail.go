@@ -115,6 +115,7 @@ func (t *tail) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if more {
+			t.bell.news()
 			continue
 		}
 		if err := t.unchanged(); err != nil {

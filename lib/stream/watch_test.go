@@ -1,0 +1,103 @@
+package stream
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// rings waits until a channel has something in it that is due to what do does, and
+// not to the net: it does it again until it has rung sooner than the net would.
+func rings(t *testing.T, rung <-chan struct{}, do func()) {
+	t.Helper()
+	for range 20 {
+		for len(rung) > 0 {
+			<-rung
+		}
+		began := time.Now()
+		do()
+		<-rung
+		if time.Since(began) < slowest/4 {
+			return
+		}
+	}
+	t.Error("only the net catches it")
+}
+
+func TestWatch(t *testing.T) {
+	dir := t.TempDir()
+	file, later, folder := filepath.Join(dir, "log"), filepath.Join(dir, "later"), filepath.Join(dir, "open")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, file, "a\n")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	rung := Watch(ctx, file, later, folder, filepath.Join(dir, "no", "folder"))
+	rings(t, rung, func() { appendTo(t, file, "b\n") })
+	rings(t, rung, func() { appendTo(t, later, "b\n") }) // it appears
+	rings(t, rung, func() { appendTo(t, later, "c\n") })
+	replace := func(name string) func() {
+		return func() {
+			tmp := filepath.Join(dir, "tmp")
+			appendTo(t, tmp, "x")
+			if err := os.Rename(tmp, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rings(t, rung, replace(filepath.Join(folder, "x.json")))
+	rings(t, rung, replace(filepath.Join(folder, "x.json")))
+	rings(t, rung, replace(file))
+	rings(t, rung, func() { appendTo(t, file, "d\n") }) // the new one
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	rings(t, rung, func() { appendTo(t, file, "e\n") })
+	rings(t, rung, func() { appendTo(t, file, "f\n") })
+}
+
+// TestWatchNothing: without the kernel's help it rings by itself.
+func TestWatchNothing(t *testing.T) {
+	rung := make(chan struct{}, 1)
+	go watchNothing(t.Context(), rung)
+	<-rung
+	<-rung
+}
+
+// TestBellSlowsDown: one that rings waits ever longer for what it has not heard;
+// one that misses is polled.
+func TestBellSlowsDown(t *testing.T) {
+	b := &bell{watched: true, rung: make(chan struct{}, 1)}
+	passes := func() { // what wait does when its time is up
+		b.pause = min(2*max(b.pause, pollEvery), slowest)
+	}
+	for range 9 {
+		passes()
+	}
+	if b.pause != slowest {
+		t.Errorf("waits %v", b.pause)
+	}
+	b.rung <- struct{}{}
+	if err := b.wait(t.Context()); err != nil || b.pause != 0 || b.missed != 0 {
+		t.Errorf("rung: %v, %+v", err, b)
+	}
+	for n := range deaf {
+		passes()
+		b.news()
+		if b.missed != n+1 || b.pause != 0 {
+			t.Errorf("missed: %+v", b)
+		}
+	}
+	began := time.Now()
+	if err := b.wait(t.Context()); err != nil || b.pause != 0 || time.Since(began) < pollEvery/2 {
+		t.Errorf("deaf: %v, %+v", err, b)
+	}
+	passes()
+	b.rung <- struct{}{}
+	if b.news(); b.missed != deaf { // it has rung: nothing was missed
+		t.Errorf("in time: %+v", b)
+	}
+}
