@@ -145,7 +145,6 @@ func (r *Reader) last(b *Batch) bool {
 		return false
 	}
 	r.take(b, r.buf[r.r:])
-	r.offset += int64(len(r.buf) - r.r)
 	r.r, r.scan = len(r.buf), len(r.buf)
 	return len(b.Lines) > 0
 }

@@ -33,7 +33,26 @@ func TestCheckRefusesByName(t *testing.T) {
 		{"as deep as may be", deep(MaxDepth), ""},
 		{"many names", many(1000, `"x":1`), ""},
 
-		{"nothing", "", "ends too early"},
+		{"a name among many in an object below", `{"a":1,"o":` + many(MaxNames-1, `"x":1`) + `}`, ""},
+		{"as long as may be", `{"a":"` + strings.Repeat("x", MaxLine-8) + `"}`, ""},
+
+		{"nothing", "", "ends too early at the start"},
+		{"a bare word alone", "nope", "unexpected 'n' where a value belongs"},
+		{"two values", "1 2", "unexpected '2' after the value"},
+		{"no value", `{"a":`, "ends too early where a value belongs"},
+		{"a colon for a value", `{"a"::}`, "unexpected ':' where a value belongs"},
+		{"a mark for a value", `{"a":!}`, "unexpected '!' where a value belongs"},
+		{"a comma forgotten", `{"a":1 "b":2}`, `unexpected '"' inside an object`},
+		{"an object cut", `{"a":{`, "ends too early where a name belongs"},
+		{"a name cut", `{"a`, "ends too early inside a string"},
+		{"a name without a value", `{"a"}`, "unexpected '}' after a name"},
+		{"a comma forgotten in an array", `{"a":[1 2]}`, "unexpected '2' inside an array"},
+		{"an array cut", `{"a":[1`, "ends too early inside an array"},
+		{"an array of nothing cut", `{"a":[`, "ends too early where a value belongs"},
+		{"an array closed as an object", `{"a":[1}}`, "unexpected '}' inside an array"},
+		{"a bare minus", `{"a":-}`, "unexpected '}' in a number"},
+		{"a minus cut", `{"a":-`, "ends too early in a number"},
+		{"an exponent cut", `{"a":1e`, "ends too early in a number"},
 		{"array", `[1]`, "not a JSON object"},
 		{"string", `"a"`, "not a JSON object"},
 		{"number", `12`, "not a JSON object"},
@@ -43,10 +62,10 @@ func TestCheckRefusesByName(t *testing.T) {
 		{"trailing comma", `{"a":1,}`, "unexpected '}' where a name belongs"},
 		{"bare word", `{"a":nope}`, "where a value belongs"},
 		{"leading zero", `{"a":01}`, "unexpected '1'"},
-		{"plus", `{"a":+1}`, "unexpected '+'"},
+		{"plus", `{"a":+1}`, "unexpected '+' where a value belongs"},
 		{"half a fraction", `{"a":1.}`, "in a number"},
 		{"half an exponent", `{"a":1e}`, "in a number"},
-		{"raw control character", "{\"a\":\"\x01\"}", "control characters must be escaped"},
+		{"raw control character", "{\"a\":\"\x01\"}", "invalid JSON at byte 6: unexpected '\\x01' inside a string: control characters must be escaped"},
 		{"NUL", "{\"a\":1}\x00", "after the record"},
 		{"bad escape", `{"a":"\x"}`, "in an escape"},
 		{"short escape", `{"a":"\u12"}`, "in an escape"},
@@ -54,6 +73,8 @@ func TestCheckRefusesByName(t *testing.T) {
 		{"low surrogate alone", `{"a":"\ude00x"}`, `lone surrogate \ude00`},
 		{"two high surrogates", `{"a":"\ud83d\ud83d"}`, "lone surrogate"},
 		{"invalid UTF-8", "{\"a\":\"\xff\"}", "invalid UTF-8 at byte 6"},
+		{"invalid at the start", "\xff{}", "invalid UTF-8 at byte 0"},
+		{"invalid behind a replacement character", "{\"a\":\"\uFFFD\xff\"}", "invalid UTF-8 at byte 9"},
 		{"encoded surrogate", "{\"a\":\"\xed\xa0\x80\"}", "invalid UTF-8"},
 		{"byte order mark", "\xef\xbb\xbf{}", "byte order mark"},
 		{"duplicate name", `{"a":1,"b":2,"a":3}`, `duplicate name "a" at byte 13`},
@@ -61,9 +82,15 @@ func TestCheckRefusesByName(t *testing.T) {
 		{"duplicate after unescaping", `{"a":1,"\u0061":2}`, `duplicate name "a"`},
 		{"empty name twice", `{"":1,"":2}`, `duplicate name ""`},
 		{"duplicate among many", many(1000, `"k3":1`), `duplicate name "k3"`},
+		{"duplicate of an early one when the table is new", many(40, `"k3":1`), `duplicate name "k3"`},
+		{"duplicate of the last", many(100, `"k99":1`), `duplicate name "k99"`},
+		{"duplicate of a long name", `{"` + strings.Repeat("n", 70) + `":1,"` + strings.Repeat("n", 70) + `":2}`, `duplicate name "` + strings.Repeat("n", 64) + `"`},
+		{"too many names below", `{"o":` + many(MaxNames, `"x":1`) + `}`, "more than 16384 names in one object"},
 		{"as many names as may be", many(MaxNames-1, `"x":1`), ""},
 		{"too many names", many(MaxNames, `"x":1`), "more than 16384 names in one object"},
 		{"too deep", deep(MaxDepth + 1), "deeper than 128 levels"},
+		{"objects too deep", strings.Repeat(`{"a":`, MaxDepth+1) + "1" + strings.Repeat("}", MaxDepth+1), "deeper than 128 levels"},
+		{"objects as deep as may be", strings.Repeat(`{"a":`, MaxDepth) + "1" + strings.Repeat("}", MaxDepth), ""},
 		{"hostile depth", `{"a":` + strings.Repeat("[", 100_000), "deeper than 128 levels"},
 		{"too long", `{"a":"` + strings.Repeat("x", MaxLine) + `"}`, "longer than 1048576 bytes"},
 	} {
@@ -110,21 +137,6 @@ func TestMembers(t *testing.T) {
 	want := "a=1|b\n={\"c\":[2]}|é=\"x\\\"y\""
 	if err != nil || strings.Join(got, "|") != want {
 		t.Errorf("got %q, %v; want %q", strings.Join(got, "|"), err, want)
-	}
-}
-
-// TestAgain: what a line's object has is found without looking for names twice.
-func TestAgain(t *testing.T) {
-	var s Scanner
-	if err := s.Scan([]byte(`{"x":{"a":1,"b":{"a":[2]}}}`)); err != nil {
-		t.Fatal(err)
-	}
-	s.Again(s.Members[0].Value)
-	if len(s.Members) != 2 || string(s.Members[0].Key) != "a" || string(s.Members[1].Value) != `{"a":[2]}` {
-		t.Errorf("got %v", s.Members)
-	}
-	if err := s.Scan([]byte(`{"a":1,"a":2}`)); err == nil {
-		t.Error("a name twice was taken after that")
 	}
 }
 
