@@ -3,6 +3,7 @@
 # make check      format, vet, staticcheck, pages, all tests
 # make fuzz       every fuzz target for two seconds
 # make torture    kill -9 of every stage, a fault at every call; about ten minutes
+# make mutate     which small changes of the code no test notices; about an hour
 # make dist       archives, packages, module list and sums of a release in dist/
 # make dist-check that two builds of it are equal, and its packages work
 
@@ -44,6 +45,9 @@ torture: all
 	bin/torture syscalls
 	rm bin/torture
 
+mutate:
+	$(GO) run ./scripts/mutate $(MUTATEFLAGS)
+
 dist:
 	$(GO) run ./scripts/dist -version $(VERSION) $(TARGETS)
 
@@ -71,4 +75,4 @@ install: all
 clean:
 	rm -rf bin cover demo dist
 
-.PHONY: all demo check lint fuzz torture dist dist-check check-peers bench cover install clean
+.PHONY: all demo check lint fuzz torture mutate dist dist-check check-peers bench cover install clean
