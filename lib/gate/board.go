@@ -11,11 +11,13 @@ import (
 
 	"tri/lib/decision"
 	"tri/lib/outbox"
+	"tri/lib/stream"
 	"tri/lib/thread"
 )
 
-// lookEvery is how often a board looks whether something has changed, and
-// ageEvery how often it looks though nothing has: offers run out by themselves.
+// lookEvery is how often a board looks at most, however much is written, and
+// ageEvery how often it looks though nothing has changed: offers run out by
+// themselves.
 const (
 	lookEvery = 400 * time.Millisecond
 	ageEvery  = 10 * time.Second
@@ -135,19 +137,30 @@ func (g *Gate) Watch(ctx context.Context) (*Board, error) {
 	if _, _, err := b.Items(); err != nil {
 		return nil, err
 	}
-	go func() {
-		tick := time.NewTicker(lookEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				b.look()
-			}
-		}
-	}()
+	go b.watch(ctx)
 	return b, nil
+}
+
+// watch looks whenever something was written. The bell of Watch rings now and then
+// by itself, which is enough for what only time changes.
+func (b *Board) watch(ctx context.Context) {
+	var paths []string
+	for _, name := range watched {
+		paths = append(paths, b.reader.gate.Home.Path(name))
+	}
+	changed := stream.Watch(ctx, paths...)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+		b.look()
+		select {
+		case <-ctx.Done():
+		case <-time.After(lookEvery):
+		}
+	}
 }
 
 // Items are what waits now, as Gate.Items gives them, with a number that grows
@@ -200,11 +213,13 @@ func (b *Board) refresh(marks string) {
 	b.changed = make(chan struct{})
 }
 
-// now is what tells that something was written: a new thread or entry is a rename
-// into its folder.
+// watched is where a board sees that something was written: a new thread or entry
+// is a rename into its folder.
+var watched = []string{decision.LogName, "open", outbox.Dir}
+
 func (b *Board) now() string {
 	var marks strings.Builder
-	for _, name := range []string{decision.LogName, "open", outbox.Dir} {
+	for _, name := range watched {
 		if info, err := os.Lstat(b.reader.gate.Home.Path(name)); err == nil {
 			marks.WriteString(info.ModTime().String())
 		}

@@ -20,6 +20,7 @@ import (
 	"tri/lib/gate"
 	"tri/lib/outbox"
 	"tri/lib/signal"
+	"tri/lib/stream"
 	"tri/lib/sysexit"
 )
 
@@ -31,13 +32,8 @@ const (
 	lockName    = "locks/chat"
 )
 
-// readEvery is how often the logs are looked at, which costs a few stats: a person
-// who has clicked does not notice. lookEvery is how often the cards are, though
-// nothing has happened.
-const (
-	readEvery = 500 * time.Millisecond
-	lookEvery = 10 * time.Second
-)
+// lookEvery is how often the cards are looked at, though nothing has happened.
+const lookEvery = 10 * time.Second
 
 // Options are what the cards are made of.
 type Options struct {
@@ -162,8 +158,11 @@ func (d *desk) save() error {
 
 // loop reads what comes, and looks at the cards when something has.
 func (d *desk) loop(ctx context.Context) error {
-	read, look := time.NewTicker(readEvery), time.NewTicker(lookEvery)
-	defer read.Stop()
+	var paths []string
+	for _, name := range logs {
+		paths = append(paths, d.Gate.Home.Path(name))
+	}
+	written, look := stream.Watch(ctx, paths...), time.NewTicker(lookEvery)
 	defer look.Stop()
 	if _, err := d.readAll(); err != nil {
 		return err
@@ -182,7 +181,7 @@ func (d *desk) loop(ctx context.Context) error {
 				matters = true
 			case <-look.C:
 				matters = true
-			case <-read.C:
+			case <-written:
 				matters, err = d.readAll()
 			}
 			if err != nil {
