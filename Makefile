@@ -1,7 +1,7 @@
 # make            build every program into bin/
 # make demo       build, and run the main job end to end
 # make check      format, vet, staticcheck, pages, all tests
-# make fuzz       every fuzz target for two seconds
+# make fuzz       every fuzz target, a thousand inputs each
 # make torture    kill -9 of every stage, a fault at every call; about ten minutes
 # make mutate     which small changes of the code no test notices; about an hour
 # make dist       archives, packages, module list and sums of a release in dist/
