@@ -43,6 +43,26 @@ func step(t Thread, n int, words string) Input {
 		in.Facts.NeverMind = true
 	case "colleague":
 		in.Event = ev("ben", event.Ambient)
+	case "benasks":
+		in.Event = ev("ben", event.Actionable)
+	case "benthanks":
+		in.Event = ev("ben", event.Ack)
+	case "bot":
+		in.Event = ev("ci", event.Ambient)
+		in.Event.Sender.Type = "bot"
+	case "pings":
+		in.Event = ev("ben", event.Actionable)
+		in.Event.IsQuestion, in.Event.IsBotMention = false, true
+	case "changed": // an edit that says so by its time alone
+		id, text, _ := strings.Cut(rest, " ")
+		in.Event = ev("ana", event.Actionable)
+		in.Event.MessageID, in.Event.Content, in.Event.EditedAt = id, text, at
+	case "ruleless":
+		in.Event = ev("ana", event.Actionable)
+		in.Facts = nil
+	case "long":
+		in.Event = ev("ana", event.Actionable)
+		in.Facts = &Facts{QuestionType: DataLookup, TypeReason: "data:which", Rubric: "r", Codebase: "c", ExpectedMin: 7, ExpectedBecause: []string{"long"}, Tier: 2}
 	case "edit", "delete":
 		id, text, _ := strings.Cut(rest, " ")
 		in.Event = ev("ana", event.Actionable)
@@ -87,10 +107,35 @@ func step(t Thread, n int, words string) Input {
 			id = *t.InvestigatorTaskID
 		}
 		in.Spent = &Spent{RunID: id, Why: "budget spent"}
+	case "again": // there is budget again
+		id, _ := t.Broke()
+		in.Resumed = &Resumed{RunID: id}
+	case "vspent":
+		id := "none"
+		if t.ValidatorTaskID != nil {
+			id = *t.ValidatorTaskID
+		}
+		in.Spent = &Spent{RunID: id, Why: "budget spent", Day: "2026-11-21"}
+	case "unreadable":
+		in.Run = &run.Result{RunID: *t.InvestigatorTaskID, Status: run.Done, Value: []byte(`[`)}
+	case "wants": // a draft whose author would look longer, of a question answered before
+		in.Run = &run.Result{RunID: *t.InvestigatorTaskID, Status: run.Done}
+		in.Run.Value, _ = json.Marshal(draft.Return{DraftReply: "d", EscalationRequested: true, SummaryForOrchestrator: "s"})
+	case "before":
+		in.Run = &run.Result{RunID: *t.InvestigatorTaskID, Status: run.Done}
+		in.Run.Value, _ = json.Marshal(draft.Return{DraftReply: "d", Before: &draft.Before{At: rest}})
+	case "vfails":
+		in.Run = &run.Result{RunID: *t.ValidatorTaskID, Status: run.Failed, Error: rest}
 	case "expires":
 		in.Expired = &Expired{DraftSHA256: t.DraftSHA256}
-	case "posted", "refused":
-		in.Reply = &outbox.Reply{Cycle: t.Cycle, DraftSHA256: t.DraftSHA256, Outcome: verb, PostedMessageID: "99"}
+	case "posted", "refused", "dropped":
+		in.Reply = &outbox.Reply{Cycle: t.Cycle, DraftSHA256: t.DraftSHA256, Outcome: verb, PostedMessageID: "99", Why: rest}
+	case "nofile":
+		in.Decision = &decision.Record{N: int64(n), At: at, Kind: decision.Approve, By: "boss", Cycle: t.Cycle, NoFile: true}
+	case "rewrite":
+		in.Decision = &decision.Record{N: int64(n), At: at, Kind: decision.Edit, By: "boss", Cycle: t.Cycle}
+	case "longer":
+		in.Decision = &decision.Record{N: int64(n), At: at, Kind: decision.Escalate, By: "boss", Cycle: t.Cycle, Note: rest}
 	default:
 		in.Decision = &decision.Record{N: int64(n), At: at, Kind: verb, By: "boss", Cycle: t.Cycle, Note: rest}
 	}
@@ -181,6 +226,13 @@ func TestApply(t *testing.T) {
 		{"deletion closes", "asks why?;found;pass;delete 1", Closed, 1, func(t Thread) bool { return t.DraftPending == nil }},
 		{"deletion of a part", "asks why?;found;pass;asks and how?;delete 4", Investigating, 3, func(t Thread) bool { return len(t.Messages) == 1 }},
 		{"reopens", "asks why?;found;pass;approve;posted;asks and now?", Investigating, 2, func(t Thread) bool { return len(t.Messages) == 1 && len(t.Context) == 1 }},
+		{"thanks that become a question", "asks why?;thanks;edit 2 but how?;found;pass", Investigating, 2, func(t Thread) bool {
+			return len(t.Messages) == 2 && t.Messages[1].Content == "but how?" && len(t.Context) == 0
+		}},
+		{"what waited when it was withdrawn is no part of the next question", "asks why?;adds more;nevermind nvm;asks and now?", Investigating, 2, func(t Thread) bool {
+			_, _, replyTo := t.Target()
+			return replyTo == "4" && len(t.Messages) == 1 && len(t.Context) == 3
+		}},
 		{"ack after the answer", "asks why?;found;pass;approve;posted;thanks", Closed, 1, nil},
 		{"expiry", "asks why?;found;pass;expires", Closed, 1, nil},
 		{"no expiry once approved", "asks why?;found;pass;approve;expires", PendingUser, 1, nil},

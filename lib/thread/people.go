@@ -80,9 +80,10 @@ func (t *Thread) said(in Input, facts *Facts, m Message) {
 }
 
 func (t *Thread) reopen(in Input, facts *Facts, m Message) {
-	for _, old := range t.Messages {
+	for _, old := range slices.Concat(t.Messages, t.Pending) {
 		t.remember(old)
 	}
+	t.Pending = nil // what waited when it was closed is older than the question now
 	t.take(facts)
 	t.OriginalMessageID, t.OriginalSenderID, t.OriginalSenderName = m.MessageID, m.SenderID, m.SenderName
 	t.Messages, t.Notes, t.HumanReplies, t.Alerts = []Message{m}, nil, nil, nil
@@ -98,7 +99,9 @@ func find(ms []Message, id string) int {
 }
 
 func (t *Thread) edited(in Input, facts *Facts, m Message) {
-	if i := find(t.Context, m.MessageID); i >= 0 {
+	if i := find(t.Context, m.MessageID); i >= 0 && m.Actionable && !t.Context[i].Actionable {
+		t.Context = slices.Delete(t.Context, i, i+1) // it is said anew, below
+	} else if i >= 0 {
 		t.Context[i].Content = m.Content
 	}
 	if i := find(t.Pending, m.MessageID); i >= 0 {
