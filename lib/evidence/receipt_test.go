@@ -1,8 +1,10 @@
 package evidence
 
 import (
+	"errors"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -84,6 +86,27 @@ func TestStillStands(t *testing.T) {
 	_, root := codebase(t)
 	if ok, _, _ := StillStands(root, Repo{}, Ref{Kind: File, Ref: "lib/retry.go:6"}); ok {
 		t.Error("a reference without a receipt stands")
+	}
+}
+
+// TestNotReadIsNotChanged: where a file cannot be looked at just now, nothing is
+// said of it; an answer was taken back for that once.
+func TestNotReadIsNotChanged(t *testing.T) {
+	_, root := codebase(t)
+	ref := Stamp(root, Repo{}, []Ref{{Kind: File, Ref: "lib/retry.go:6"}}, now)[0]
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 0, Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	_, why, err := StillStands(root, Repo{}, ref)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("%q, %v", why, err)
 	}
 }
 
