@@ -35,9 +35,7 @@ func terms(text string) []string {
 
 // stem is what a word has in common with its other forms: retry, retries.
 func stem(w string) string {
-	if rs := []rune(w); len(rs) > 5 {
-		return string(rs[:4])
-	} else if len(rs) == 5 {
+	if rs := []rune(w); len(rs) > 4 {
 		return string(rs[:4])
 	}
 	return w
