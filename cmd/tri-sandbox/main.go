@@ -39,6 +39,9 @@ started through this program too, which stands at the inner end of their walls.
 		if len(c.Args) == 2 && c.Args[0] == sandbox.InnerArg {
 			return sandbox.Inside(c.Args[1])
 		}
+		if len(c.Args) == 2 && c.Args[0] == sandbox.DoorArg {
+			return sandbox.Pass(c.Context, c.Args[1], c.In, c.Out)
+		}
 		if len(c.Args) > 1 && c.Args[0] == probe.Arg {
 			return probe.Try(c.Context, c.Args[1:], c.Out)
 		}

@@ -87,7 +87,7 @@ type Server struct {
 	Tools   []string // the only ones offered
 
 	TokenEnv string   // the variable whose value is URL's bearer token; "" is none
-	Reach    []string // host:port that it is reached at, and that Command may dial
+	Reach    []string // host:port that Command may dial
 }
 
 // Kinds of event.

@@ -13,13 +13,17 @@ func TestServers(t *testing.T) {
 		{Name: "odd", URL: "http://[::1]:7777/mcp", Tools: []string{"search"}},
 		{Name: "near", Command: []string{"metrics"}, Env: []string{"METRICS", "LOGS"}, Network: []string{"a:1", "logs.example.com:443"}},
 	}})
-	if got, want := Reach(servers), []string{"[::1]:7777", "a:1", "logs.example.com:443"}; !slices.Equal(got, want) {
-		t.Errorf("reach %q, want %q", got, want)
-	}
-	if got, want := Variables(servers), []string{"LOGS", "METRICS"}; !slices.Equal(got, want) {
-		t.Errorf("variables %q, want %q", got, want)
-	}
-	if len(servers) != 3 || servers[0].Name != "far" || servers[0].Tools[0] != "search" {
+	if len(servers) != 3 || servers[0].Name != "far" || servers[0].Tools[0] != "search" || !slices.Equal(servers[2].Reach, []string{"a:1", "logs.example.com:443"}) {
 		t.Errorf("%+v", servers)
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://logs.example.com/mcp": "logs.example.com:443", "http://[::1]:7777/mcp": "[::1]:7777", "http://a": "a:80", "": "", "a": "",
+	} {
+		if got := Endpoint(address); len(got) > 1 || len(got) == 1 && got[0] != want || len(got) == 0 && want != "" {
+			t.Errorf("%s: %q", address, got)
+		}
 	}
 }

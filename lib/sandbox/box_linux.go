@@ -76,7 +76,7 @@ func New(s Spec) (*Box, error) {
 
 // find looks for the programs that make the walls.
 func (b *Box) find() (err error) {
-	if b.helper, err = findHelper(); err != nil {
+	if b.helper, err = FindHelper(); err != nil {
 		return missing(err, "install it beside the other programs (make install)")
 	}
 	if b.spec.Without.Bubblewrap {
@@ -89,28 +89,8 @@ func (b *Box) find() (err error) {
 	return err
 }
 
-// findHelper is tri-sandbox, beside the running program or on PATH.
-func findHelper() (string, error) {
-	if self, err := os.Executable(); err == nil {
-		if filepath.Base(self) == Helper {
-			return self, nil
-		}
-		if beside := filepath.Join(filepath.Dir(self), Helper); isFile(beside) {
-			return beside, nil
-		}
-	}
-	path, err := exec.LookPath(Helper)
-	if err != nil {
-		return "", fmt.Errorf("find the inner end of the sandbox: %w", err)
-	}
-	return filepath.Abs(path)
-}
-
 // proxyAt is where the program finds the proxy, on a loopback device of its own.
 const proxyAt = "127.0.0.1:3128"
-
-// Where the inner end stands in the program's file system.
-const helperAt = "/run/" + Helper
 
 // Command is the program to start: bubblewrap, at whose end stands ours. Whoever
 // starts it connects the first three descriptors, and may set its attributes.
@@ -146,100 +126,9 @@ func (b *Box) Command(hold *os.File) (*exec.Cmd, error) {
 		extra = append(extra, hold)
 		args = append(args, "--sync-fd", strconv.Itoa(2+len(extra)))
 	}
-	inner[0] = helperAt
+	inner[0] = HelperAt
 	args = append(append(args, "--"), inner...)
 	return &exec.Cmd{Path: b.bwrap, Args: append([]string{"bwrap"}, args...), Env: b.environment(), Dir: "/", ExtraFiles: extra}, nil
-}
-
-// environment is bubblewrap's: none of the program's, which may be a stranger's
-// words (LD_PRELOAD).
-func (b *Box) environment() []string { return []string{"PATH=" + os.Getenv("PATH")} }
-
-// arguments are bubblewrap's.
-func (b *Box) arguments() ([]string, error) {
-	uid, gid := os.Getuid(), os.Getgid()
-	if uid == 0 { // to its eyes; outside it has root's files, and none of root's rights
-		uid, gid = 1000, 1000
-	}
-	args := []string{
-		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
-		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox",
-		"--uid", strconv.Itoa(uid), "--gid", strconv.Itoa(gid),
-		"--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var",
-	}
-	for _, at := range []string{"/dev/shm", "/tmp"} { // kept in memory
-		if sizes(b.bwrap) {
-			args = append(args, "--size", strconv.FormatInt(b.spec.memory(), 10))
-		}
-		args = append(args, empty, at)
-	}
-	args = append(args, b.plan.arguments()...)
-	home := b.spec.Home
-	if home == "" {
-		home = "/tmp"
-	}
-	files := []struct{ at, text string }{
-		{"/etc/passwd", fmt.Sprintf("agent:x:%d:%d:agent:%s:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n", uid, gid, strings.Map(plainName, home))},
-		{"/etc/group", fmt.Sprintf("agent:x:%d:\nnogroup:x:65534:\n", gid)},
-		{"/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"},
-		{"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n"},
-	}
-	if text, err := os.ReadFile(b.plan.config); b.plan.config != "" && err == nil {
-		files = append(files, struct{ at, text string }{b.plan.config, string(plainConfig(text))})
-	}
-	for _, f := range files {
-		data, err := memory(f.text)
-		if err != nil {
-			return nil, fmt.Errorf("prepare %q: %w", f.at, err)
-		}
-		b.ours = append(b.ours, data)
-		args = append(args, "--ro-bind-data", strconv.Itoa(2+len(b.ours)), f.at)
-	}
-	return append(args, "--ro-bind", b.helper, helperAt,
-		// Root's settings of the kernel are root's outside, whatever its number in here.
-		"--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"), nil
-}
-
-// versions remembers what each bubblewrap says of itself.
-var versions sync.Map
-
-// sizes reports whether this bubblewrap can bound a file system that is kept in
-// memory: from 0.7.0 on.
-func sizes(bwrap string) bool {
-	v, known := versions.Load(bwrap)
-	if !known {
-		out, _ := exec.Command(bwrap, "--version").Output() // one that says nothing is taken for an old one
-		v = strings.TrimPrefix(strings.TrimSpace(string(out)), "bubblewrap ")
-		versions.Store(bwrap, v)
-	}
-	major, rest, _ := strings.Cut(v.(string), ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	n, err := strconv.Atoi(minor)
-	return major != "" && major != "0" || err == nil && n >= 7
-}
-
-// plainName keeps a folder's name from breaking a line of passwd.
-func plainName(r rune) rune {
-	if r == ':' || r < ' ' {
-		return '_'
-	}
-	return r
-}
-
-// memory is a file of no file system, with text in it.
-func memory(text string) (*os.File, error) {
-	fd, err := unix.MemfdCreate("tri", unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, err
-	}
-	f := os.NewFile(uintptr(fd), "memory")
-	if _, err = f.WriteString(text); err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // Report says which walls stand. Call it after Admit.
@@ -323,6 +212,12 @@ func (b *Box) order(hello message) order {
 			}
 			o.Listen = append(o.Listen, net.JoinHostPort(host, strconv.Itoa(int(t.port))))
 		}
+		for i := range s.Doors {
+			o.Listen = append(o.Listen, DoorAt(i))
+		}
+		if len(s.Doors) > 0 {
+			o.Read = append(o.Read, HelperAt)
+		}
 	}
 	return o
 }
@@ -338,10 +233,13 @@ func (b *Box) serve(listen []string, files []*os.File) error {
 		if err != nil {
 			return fmt.Errorf("listen in a sandbox: %w", err)
 		}
-		if i == 0 {
+		switch raw := 1 + len(b.raw); {
+		case i == 0:
 			b.proxy.serveHTTP(l)
-		} else {
+		case i < raw:
 			b.proxy.serveRaw(l, b.raw[i-1])
+		default:
+			b.proxy.serveDoor(l, b.spec.Doors[i-raw])
 		}
 	}
 	return nil

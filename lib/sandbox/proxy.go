@@ -104,6 +104,26 @@ func (p *proxy) serveRaw(l net.Listener, to target) {
 	})
 }
 
+// serveDoor has answer answer on l.
+func (p *proxy) serveDoor(l net.Listener, answer func(context.Context, net.Conn)) {
+	context.AfterFunc(p.ctx, func() { _ = l.Close() })
+	p.group.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			p.group.Go(func() {
+				defer conn.Close()
+				if p.keep(conn) {
+					defer p.drop(conn)
+					answer(p.ctx, conn)
+				}
+			})
+		}
+	})
+}
+
 func (p *proxy) connect(w http.ResponseWriter, r *http.Request) {
 	out, err := p.dial(r.Context(), r.Host)
 	if err != nil {

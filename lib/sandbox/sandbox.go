@@ -21,7 +21,9 @@ package sandbox
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"net"
 	"time"
 
 	"tri/lib/sysexit"
@@ -59,6 +61,9 @@ type Spec struct {
 	// Nobody outside can reach them. Without it Landlock holds TCP to the ports
 	// that Reach needs; Write implies it, since tests like to serve.
 	Serve bool
+	// Doors are answered by us, each connection in a goroutine of its own, which
+	// must return when ctx ends: it is all that a program may ask of us. See DoorAt.
+	Doors []func(ctx context.Context, conn net.Conn)
 	// Memory is in bytes, Processes counts threads; 0 is the default.
 	Memory    int64
 	Processes int

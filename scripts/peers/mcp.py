@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A tool server of the Model Context Protocol on standard input and output, for
-../agents: `find` answers, `erase` makes the file that PEER_TOUCH names."""
+../agents: `find` and `erase` say that they were called."""
 import json
 import os
 import sys
@@ -16,9 +16,8 @@ def answer(method, params):
     if method == 'tools/list':
         return {'tools': TOOLS}
     if method == 'tools/call':
-        if params['name'] == 'erase':
-            open(os.environ.get('PEER_TOUCH', '/dev/null'), 'a').close()
-        return {'content': [{'type': 'text', 'text': 'found-by-the-peer'}]}
+        did = {'find': 'found-by-the-peer', 'erase': 'erased-by-the-peer'}[params['name']]
+        return {'content': [{'type': 'text', 'text': did + os.environ.get('PEER_TOKEN', ', without its key')}]}
     return {}
 
 

@@ -48,13 +48,15 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Baptizes, p.Since, p.Linger = true, session.CostSince, linger
+	p.Baptizes, p.Servers, p.Since, p.Linger = true, true, session.CostSince, linger
 	return &Client{p}, nil
 }
 
 // Ability is what it can do. Whether a program resumes it says itself when it
 // starts.
-func (c *Client) Ability() agent.Ability { return agent.Ability{Resumes: true, Writes: true} }
+func (c *Client) Ability() agent.Ability {
+	return agent.Ability{Resumes: true, Writes: true, Servers: true}
+}
 
 // Run starts the program and prompts it. When ctx ends it is told so, and ended.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {

@@ -57,6 +57,9 @@ func beProgram(argv []string) int {
 			args = append(args, fmt.Sprintf("write=%v", h.Params.ClientCapabilities.FS.WriteTextFile))
 			fmt.Printf(`{"jsonrpc":"2.0","id":%d,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}`+"\n", h.ID)
 		case "session/new":
+			if err := os.WriteFile(os.Getenv("HOME")+"/session-new", []byte(line), 0o600); err != nil {
+				panic(err)
+			}
 			fmt.Printf(`{"jsonrpc":"2.0","id":%d,"result":{"sessionId":%q,"models":{"currentModelId":"stub-1"}}}`+"\n", h.ID, sessionID)
 		case "session/load":
 			args = append(args, h.Params.SessionID)

@@ -142,9 +142,13 @@ func (c *conversation) initialized(h *heard) error {
 	return nil
 }
 
-// place is where a session is.
+// place is where a session is, and which tool servers it has.
 func (c *conversation) place() object {
-	return object{"cwd": c.turn.Task.Codebase, "mcpServers": []object{}}
+	servers := []object{}
+	for _, s := range c.turn.Task.Servers {
+		servers = append(servers, object{"name": s.Name, "command": s.Command[0], "args": s.Command[1:], "env": []object{}})
+	}
+	return object{"cwd": c.turn.Task.Codebase, "mcpServers": servers}
 }
 
 func (c *conversation) load() {

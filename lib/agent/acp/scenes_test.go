@@ -15,6 +15,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/codebase"
+	"tri/lib/sandbox/sandboxtest"
 	"tri/lib/sysexit"
 )
 
@@ -79,6 +80,11 @@ var scenes = map[string]func(p *program){
 		for _, kind := range []string{"read", "search", "edit", "delete", "execute", "fetch", "other", ""} {
 			fmt.Fprintln(&got, kind, p.ask("session/request_permission", `{"toolCall":{"kind":"`+kind+`","title":"t"},`+options+`}`))
 		}
+		for _, title := range []string{"peer_find", "find (peer MCP Server)", "find", "peer_erase"} {
+			fmt.Fprintln(&got, title, p.ask("session/request_permission", `{"toolCall":{"kind":"other","title":"`+title+`"},`+options+`}`))
+		}
+		fmt.Fprintln(&got, "as Qwen Code", p.ask("session/request_permission", `{"toolCall":{"kind":"other","title":"{}"},"options":[{"optionId":"all","kind":"allow_always","name":"Always Allow in project: find"},{"optionId":"yes","kind":"allow_once","name":"Allow"}]}`))
+		fmt.Fprintln(&got, "shell", p.ask("session/request_permission", `{"toolCall":{"kind":"execute","title":"peer_find"},`+options+`}`))
 		fmt.Fprintln(&got, "no options", p.ask("session/request_permission", `{"toolCall":{"kind":"read"},"options":[]}`))
 		for _, params := range []string{`{"path":"a.txt"}`, `{"path":"a.txt","line":2,"limit":1}`, `{"path":".env"}`, `{"path":"none.txt"}`, `{"path":"../x"}`, `{"path":".agents/n"}`, `{"path":7}`} {
 			fmt.Fprintln(&got, "read", params, p.ask("fs/read_text_file", params))
@@ -174,9 +180,13 @@ func scene(t *testing.T, ctx context.Context, name string, change func(*agent.Ta
 }
 
 func TestAnswersByTheRule(t *testing.T) {
+	sandboxtest.Path(t)
 	for _, write := range []bool{false, true} {
 		var codebase string
-		res, got, err := scene(t, context.Background(), "asks", func(t *agent.Task) { t.Write, codebase = write, t.Codebase })
+		res, got, err := scene(t, context.Background(), "asks", func(t *agent.Task) {
+			t.Write, codebase = write, t.Codebase
+			t.Servers = []agent.Server{{Name: "peer", Command: []string{"false"}, Tools: []string{"find"}}}
+		})
 		if err != nil || string(res.Value) != `{"answer":42}` || res.SessionID != "s-1" {
 			t.Fatalf("%+v, %v", res, err)
 		}
@@ -187,6 +197,8 @@ func TestAnswersByTheRule(t *testing.T) {
 		for _, want := range []string{
 			`read {"outcome":{"optionId":"yes"`, `search {"outcome":{"optionId":"yes"`, `edit {"outcome":{"optionId":` + changes, `delete {"outcome":{"optionId":` + changes,
 			`execute {"outcome":{"optionId":"no"`, `fetch {"outcome":{"optionId":"no"`, `other {"outcome":{"optionId":"no"`, "\n {\"outcome\":{\"optionId\":\"no\"",
+			`peer_find {"outcome":{"optionId":"yes"`, `find (peer MCP Server) {"outcome":{"optionId":"yes"`, "\nfind {\"outcome\":{\"optionId\":\"no\"",
+			`peer_erase {"outcome":{"optionId":"no"`, `shell {"outcome":{"optionId":"no"`, `as Qwen Code {"outcome":{"optionId":"yes"`,
 			`no options {"outcome":{"outcome":"cancelled"`, `{"path":"a.txt"} {"content":"one\ntwo\nthree\n"}`, `"limit":1} {"content":"two\n"}`,
 			`{"path":".env"} error: `, `{"path":"none.txt"} error: Resource not found: `, `{"path":"../x"} error: `, `{"path":".agents/n"} error: `, `{"path":7} error: `, "terminal error: ",
 			"write new.txt " + map[bool]string{true: file, false: "error: " + file}[write], "write ../out.txt error: ", "write .git/hooks/x error: ",

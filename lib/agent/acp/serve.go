@@ -150,13 +150,22 @@ func (c *conversation) permit(params json.RawMessage) (any, error) {
 		} `json:"toolCall"`
 		Options []struct {
 			ID   string `json:"optionId"`
+			Name string `json:"name"`
 			Kind string `json:"kind"`
 		} `json:"options"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, &fault{Code: badParams, Message: err.Error()}
 	}
-	kind := p.ToolCall.Kind
+	kind, named := p.ToolCall.Kind, ""
+	for _, o := range p.Options { // of Qwen Code: "Always Allow in project: find"
+		if _, after, ok := strings.Cut(o.Name, ": "); ok {
+			named = after
+		}
+	}
+	if slices.Contains([]string{"", "other"}, kind) && c.served(p.ToolCall.Title, named) {
+		kind = reads[0] // the configuration says so
+	}
 	want := []string{"reject_once", "reject_always"}
 	if slices.Contains(reads, kind) || c.turn.Task.Write && slices.Contains(changes, kind) {
 		want = []string{"allow_once", "allow_always"}
@@ -171,6 +180,21 @@ func (c *conversation) permit(params json.RawMessage) (any, error) {
 		}
 	}
 	return object{"outcome": object{"outcome": "cancelled"}}, nil
+}
+
+// served reports whether a call names a tool of a tool server: in its title, or by
+// the name that its options have for it. A
+// program that lies here gets nothing by it: which tools there are is held elsewhere
+// (package toolserver).
+func (c *conversation) served(title, named string) bool {
+	for _, s := range c.turn.Task.Servers {
+		for _, tool := range s.Tools {
+			if named == tool || strings.Contains(title, tool) && strings.Contains(title, s.Name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (c *conversation) read(params json.RawMessage) (any, error) {

@@ -117,7 +117,12 @@ func newBench(t *testing.T, s Suite) *bench {
 
 func (b *bench) write(name, text string) {
 	b.Helper()
-	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600); err != nil {
+	b.writeAt(filepath.Join(b.dir, name), text)
+}
+
+func (b *bench) writeAt(path, text string) {
+	b.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -249,6 +254,7 @@ func run(t *testing.T, s Suite) {
 	t.Run("may write", func(t *testing.T) { writes(t, s) })
 	t.Run("endpoint refuses", func(t *testing.T) { refuses(t, s) })
 	t.Run("hostile output", func(t *testing.T) { hostile(t, s) })
+	t.Run("tool servers", func(t *testing.T) { served(t, s) })
 	t.Run("is not there", func(t *testing.T) {
 		_, err := s.New(t, []string{"/nonexistent/agent"}).Run(ctx, newBench(t, s).task)
 		if status, _ := sysexit.Of(err); status != sysexit.Unavailable {

@@ -34,7 +34,7 @@ func TestAbilities(t *testing.T) {
 	for _, tt := range []struct {
 		name             string
 		resumes, servers bool
-	}{{"search", false, false}, {"exec", false, false}, {"claude", true, true}, {"api", true, true}, {"cline", false, false}} {
+	}{{"search", false, false}, {"exec", false, false}, {"claude", true, true}, {"api", true, true}, {"cline", false, true}} {
 		a, err := New(config.Agent{Agent: tt.name, Command: []string{"true"}, Model: "m", BaseURL: "http://localhost"}, "off")
 		if err != nil {
 			t.Fatal(err)

@@ -58,7 +58,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Since, p.LoginAt = session.CostSince, ".claude/.credentials.json"
+	p.Servers, p.Since, p.LoginAt = true, session.CostSince, ".claude/.credentials.json"
 	return &Client{p}, nil
 }
 
@@ -160,15 +160,11 @@ func allowed(t agent.Task) ([]string, error) {
 	return allow, nil
 }
 
-// servers writes the file with the tool servers. Their keys stay in the
-// environment: the program puts them in.
+// servers writes the file with the tool servers.
 func servers(t session.Turn) (string, error) {
-	all := session.Servers(t.Task.Servers, func(name string) string { return "${" + name + ":-}" })
+	all := t.Servers()
 	for _, s := range all {
 		s["type"] = "stdio"
-		if s["command"] == nil {
-			s["type"] = "http"
-		}
 	}
 	text, err := json.Marshal(map[string]any{"mcpServers": all})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/session"
 	"tri/lib/config"
+	"tri/lib/sysexit"
 )
 
 // Client runs the program. It is safe for concurrent use.
@@ -40,12 +41,14 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Forgets, p.LoginAt = true, ".cline/data/settings/providers.json"
+	p.Forgets, p.Servers, p.LoginAt = true, true, ".cline/data/settings/providers.json"
 	return &Client{p}, nil
 }
 
 // Ability is what the program can do.
-func (c *Client) Ability() agent.Ability { return agent.Ability{Writes: true, Cost: true} }
+func (c *Client) Ability() agent.Ability {
+	return agent.Ability{Writes: true, Servers: true, Cost: true}
+}
 
 // Run runs the program in the codebase.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
@@ -57,6 +60,17 @@ const told = "The task stands on standard input."
 
 func (c *Client) call(t session.Turn) (session.Call, error) {
 	provider, reach := c.provider()
+	servers := t.Servers()
+	for _, s := range t.Task.Servers {
+		servers[s.Name]["autoApprove"] = s.Tools
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		return session.Call{}, sysexit.With(sysexit.Software, err)
+	}
+	if _, err := t.Write(".cline/data/settings/cline_mcp_settings.json", text); err != nil {
+		return session.Call{}, err
+	}
 	call := session.Call{
 		Args: []string{"--json", "--auto-approve", "true", "--retries", "3"}, Set: []string{"NO_COLOR=1"},
 		Reach: reach, Serve: true, Line: line,

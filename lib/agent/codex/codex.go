@@ -45,7 +45,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Baptizes, p.Since, p.LoginAt = true, session.TokensSince, ".codex/auth.json"
+	p.Baptizes, p.Servers, p.Since, p.LoginAt = true, true, session.TokensSince, ".codex/auth.json"
 	return &Client{p}, nil
 }
 
@@ -115,16 +115,7 @@ func (c *Client) settings(t session.Turn) []setting {
 	}
 	for _, s := range t.Task.Servers {
 		p := "mcp_servers." + s.Name + "."
-		all = append(all, setting{p + "enabled_tools", s.Tools})
-		if len(s.Command) > 0 {
-			all = append(all, setting{p + "command", s.Command[0]}, setting{p + "args", append([]string{}, s.Command[1:]...)},
-				setting{p + "env_vars", append([]string{}, s.Env...)})
-		} else {
-			all = append(all, setting{p + "url", s.URL})
-		}
-		if s.TokenEnv != "" {
-			all = append(all, setting{p + "bearer_token_env_var", s.TokenEnv})
-		}
+		all = append(all, setting{p + "enabled_tools", s.Tools}, setting{p + "command", s.Command[0]}, setting{p + "args", s.Command[1:]})
 	}
 	return all
 }

@@ -56,7 +56,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Baptizes, p.Since = true, session.TokensSince
+	p.Baptizes, p.Servers, p.Since = true, true, session.TokensSince
 	return &Client{p}, nil
 }
 
@@ -84,7 +84,7 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 	model, reach := c.model()
 	call.Reach = reach
 	text, err := json.Marshal(map[string]any{
-		"name": "tri", "version": "1", "schema": "v1", "models": []any{model}, "mcpServers": servers(t.Task.Servers),
+		"name": "tri", "version": "1", "schema": "v1", "models": []any{model}, "mcpServers": servers(t),
 	})
 	if err != nil {
 		return call, sysexit.With(sysexit.Software, err)
@@ -140,20 +140,11 @@ func allowed(t session.Turn) []string {
 }
 
 // servers are the tool servers in the program's own shape.
-func servers(named []agent.Server) []map[string]any {
-	all := session.Servers(named, func(name string) string { return "${{ secrets." + name + " }}" })
+func servers(t session.Turn) []map[string]any {
 	list := []map[string]any{}
-	for _, s := range named {
-		to := all[s.Name]
-		to["name"] = s.Name
-		if headers, ok := to["headers"]; ok {
-			to["requestOptions"] = map[string]any{"headers": headers}
-			delete(to, "headers")
-		}
-		if s.URL != "" {
-			to["type"] = "streamable-http"
-		}
-		list = append(list, to)
+	for name, s := range t.Servers() {
+		s["name"] = name
+		list = append(list, s)
 	}
 	return list
 }

@@ -5,7 +5,8 @@
 //
 //   - a failure has no line of its own: status and standard error tell it;
 //   - it tells neither tokens nor cost;
-//   - in the mode `ask` it only reads.
+//   - in the mode `ask` it only reads;
+//   - the codebase's own tool servers (.cursor) would be approved with ours: it has none.
 //
 // https://cursor.com/docs/cli/reference/output-format,
 // https://cursor.com/docs/cli/reference/permissions
@@ -38,12 +39,14 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Baptizes = true
+	p.Baptizes, p.Servers = true, true
 	return &Client{p}, nil
 }
 
 // Ability is what the program can do.
-func (c *Client) Ability() agent.Ability { return agent.Ability{Resumes: true, Writes: true} }
+func (c *Client) Ability() agent.Ability {
+	return agent.Ability{Resumes: true, Writes: true, Servers: true}
+}
 
 // Run runs the program in the codebase.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
@@ -53,7 +56,8 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 func (c *Client) call(t session.Turn) (session.Call, error) {
 	messages := &session.Messages{Variables: "CURSOR_API_KEY"}
 	call := session.Call{
-		Reach: []string{"api2.cursor.sh:443", "api5.cursor.sh:443"},
+		Hidden: []string{".cursor"},
+		Reach:  []string{"api2.cursor.sh:443", "api5.cursor.sh:443"},
 		Line: func(line []byte, s *session.Seen) {
 			tool(line, s)
 			messages.Line(line, s)
@@ -68,6 +72,15 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 		return call, err
 	}
 	call.Args = []string{"-p", "--output-format", "stream-json"}
+	if len(t.Task.Servers) > 0 {
+		if text, err = json.Marshal(map[string]any{"mcpServers": t.Servers()}); err != nil {
+			return call, sysexit.With(sysexit.Software, err)
+		}
+		if _, err := t.Write(".cursor/mcp.json", text); err != nil {
+			return call, err
+		}
+		call.Args = append(call.Args, "--approve-mcps") // nobody else has named any
+	}
 	if t.Task.Write {
 		call.Args = append(call.Args, "--force") // what the permissions deny stays denied
 	} else {
@@ -92,6 +105,11 @@ func permissions(t agent.Task) map[string][]string {
 		allow = append(allow, "Write(**)")
 	} else {
 		deny = append(deny, "Write(**)")
+	}
+	for _, s := range t.Servers {
+		for _, tool := range s.Tools {
+			allow = append(allow, "Mcp("+s.Name+":"+tool+")")
+		}
 	}
 	commands := session.Commands(t)
 	for _, command := range commands {

@@ -43,7 +43,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.LoginAt = ".gemini/oauth_creds.json"
+	p.Servers, p.LoginAt = true, ".gemini/oauth_creds.json"
 	return &Client{p}, nil
 }
 

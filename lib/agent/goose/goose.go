@@ -17,6 +17,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"tri/lib/agent"
 	"tri/lib/agent/session"
@@ -46,11 +47,14 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Servers = true
 	return &Client{p}, nil
 }
 
 // Ability is what the program can do.
-func (c *Client) Ability() agent.Ability { return agent.Ability{Resumes: true, Writes: true} }
+func (c *Client) Ability() agent.Ability {
+	return agent.Ability{Resumes: true, Writes: true, Servers: true}
+}
 
 // Run runs the program in the codebase.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
@@ -61,6 +65,9 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 	r := &reader{}
 	call := session.Call{Set: set, Reach: c.reach(), Line: r.line}
 	call.Args = []string{"run", "-i", "-", "--quiet", "--output-format", "stream-json", "--with-builtin", "developer"}
+	for _, s := range t.Task.Servers {
+		call.Args = append(call.Args, "--with-extension", strings.Join(s.Command, " "))
+	}
 	if t.Session != "" {
 		call.Args = append(call.Args, "--name", t.Session)
 	}

@@ -53,7 +53,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Baptizes, p.LoginAt = true, ".local/share/opencode/auth.json"
+	p.Baptizes, p.Servers, p.LoginAt = true, true, ".local/share/opencode/auth.json"
 	return &Client{p}, nil
 }
 
@@ -87,7 +87,7 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 func (c *Client) settings(t session.Turn) map[string]any {
 	all := map[string]any{
 		"autoupdate": false, "share": "disabled", "snapshot": false,
-		"permission": permissions(t), "mcp": servers(t.Task.Servers),
+		"permission": permissions(t), "mcp": servers(t),
 	}
 	model := c.program.Model
 	if base := c.program.Variable("OPENAI_BASE_URL"); base != "" {
@@ -169,16 +169,10 @@ func permissions(t session.Turn) rules {
 }
 
 // servers are the tool servers in the program's own shape.
-func servers(named []agent.Server) map[string]map[string]any {
-	all := session.Servers(named, func(name string) string { return "{env:" + name + "}" })
-	for _, s := range named {
-		to := all[s.Name]
-		to["type"], to["enabled"] = "remote", true
-		if len(s.Command) > 0 {
-			to["type"], to["command"], to["environment"] = "local", s.Command, to["env"]
-			delete(to, "args")
-			delete(to, "env")
-		}
+func servers(t session.Turn) map[string]any {
+	all := map[string]any{}
+	for _, s := range t.Task.Servers {
+		all[s.Name] = map[string]any{"type": "local", "enabled": true, "command": s.Command}
 	}
 	return all
 }

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,11 +63,12 @@ type Spec struct {
 	// the program, without which it is not started. The fields up to Reach are
 	// what the walls let through.
 	Sandbox string
-	Write   bool     // it may change what is below Dir
-	Hidden  []string // names below Dir that it cannot see
-	Home    string   // its HOME: a folder that it may write; "" is none
-	Read    []string // further files and folders that it may read: where it is installed, its credential
-	Reach   []string // host:port that it may dial, through our proxy
+	Write   bool                              // it may change what is below Dir
+	Hidden  []string                          // names below Dir that it cannot see
+	Home    string                            // its HOME: a folder that it may write; "" is none
+	Read    []string                          // further files and folders that it may read: where it is installed, its credential
+	Reach   []string                          // host:port that it may dial, through our proxy
+	Doors   []func(context.Context, net.Conn) // within walls: as sandbox.Spec's
 	// Serve lets it have servers of its own on its loopback device.
 	Serve bool
 	// Memory is in bytes, Processes counts threads; 0 is sandbox's default.

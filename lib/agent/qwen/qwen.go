@@ -44,7 +44,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Since = session.TokensSince
+	p.Servers, p.Since = true, session.TokensSince
 	return &Client{p}, nil
 }
 

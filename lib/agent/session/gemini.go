@@ -6,14 +6,10 @@ import "tri/lib/agent"
 // those for the tools and the tool servers of a turn. names are what the program
 // calls the abilities, more are further tools.
 func Gemini(t Turn, names map[string][]string, more ...string) map[string]any {
-	servers := Servers(t.Task.Servers, func(name string) string { return "$" + name })
+	servers := t.Servers()
 	allowed := []string{"-"} // none
 	for _, s := range t.Task.Servers {
 		to := servers[s.Name]
-		if url, ok := to["url"]; ok {
-			delete(to, "url")
-			to["httpUrl"] = url
-		}
 		to["includeTools"], to["trust"] = s.Tools, true
 		allowed = append(allowed, s.Name)
 	}

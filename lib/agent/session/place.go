@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,16 +10,14 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
-	"tri/lib/sandbox"
+	"tri/lib/agent/toolserver"
 	"tri/lib/sysexit"
 )
 
 // environment is what the program sees: the few variables that all need, those
-// that the configuration names and those that its tool servers are to have, the
-// task's, and the call's own.
+// that the configuration names, the task's, and the call's own.
 func (r *running) environment(c Call) []string {
-	named := slices.Concat(r.program.Env, agent.Variables(r.task.Servers))
-	return proc.Env(named, r.home, slices.Concat(c.Set, r.task.Env)...)
+	return proc.Env(r.program.Env, r.home, slices.Concat(c.Set, r.task.Env)...)
 }
 
 // Variable is the value of a variable that the program may see, "" where it may
@@ -105,14 +104,16 @@ func (r *running) linkLogin() error {
 	return err
 }
 
-// read is what the program may read beside the codebase and itself: where its tool
-// servers are installed, and what the configuration names.
-func (r *running) read() []string {
-	at := slices.Clone(r.program.Read)
-	for _, s := range r.task.Servers {
-		if len(s.Command) > 0 {
-			at = append(at, sandbox.Installed(s.Command)...)
-		}
+// openGate puts ours in the place of the task's tool servers. There is a gate in
+// any case, if only one that leads nowhere.
+func (r *running) openGate(ctx context.Context) (err error) {
+	p, t := r.program, &r.task
+	if !p.Servers {
+		t.Servers = nil
 	}
-	return at
+	at := toolserver.Place{Dir: t.Dir, Sandbox: p.Sandbox, Read: p.Read, Hold: t.Hold}
+	if r.gate, err = toolserver.Open(ctx, at, t.Servers); err == nil {
+		t.Servers = r.gate.Servers
+	}
+	return err
 }

@@ -6,26 +6,12 @@ import (
 	"tri/lib/agent"
 )
 
-// Servers are tool servers in the shape that most programs take them in, by name:
-// command, args and env, or url and headers. ref is how the program's file names a
-// variable: keys stay in the environment.
-func Servers(servers []agent.Server, ref func(variable string) string) map[string]map[string]any {
+// Servers are a turn's tool servers in the shape that most programs take them in,
+// by name: command and args.
+func (t Turn) Servers() map[string]map[string]any {
 	all := map[string]map[string]any{}
-	for _, s := range servers {
-		to := map[string]any{}
-		if len(s.Command) > 0 {
-			env := map[string]string{}
-			for _, name := range s.Env {
-				env[name] = ref(name)
-			}
-			to["command"], to["args"], to["env"] = s.Command[0], slices.Concat([]string{}, s.Command[1:]), env
-		} else {
-			to["url"] = s.URL
-		}
-		if s.TokenEnv != "" {
-			to["headers"] = map[string]string{"Authorization": "Bearer " + ref(s.TokenEnv)}
-		}
-		all[s.Name] = to
+	for _, s := range t.Task.Servers {
+		all[s.Name] = map[string]any{"command": s.Command[0], "args": s.Command[1:]}
 	}
 	return all
 }

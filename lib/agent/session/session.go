@@ -18,6 +18,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
+	"tri/lib/agent/toolserver"
 	"tri/lib/config"
 	"tri/lib/draft"
 	"tri/lib/sysexit"
@@ -45,6 +46,9 @@ type Program struct {
 	// Tools are the abilities that a task may ask for; nil: any, since the program
 	// is not told.
 	Tools []string
+	// Servers says that the program speaks the Model Context Protocol: Turn.Task.Servers
+	// are then commands of ours (package toolserver), without keys.
+	Servers bool
 	// Forgets says that the program has no sessions: what it gave back is shown to
 	// it again, behind the prompt. It cannot resume.
 	Forgets bool
@@ -133,8 +137,9 @@ type running struct {
 	task    agent.Task
 	call    func(Turn) (Call, error)
 	home    string
-	usage   draft.Usage // of the run's turns that have ended
-	told    draft.Usage // what the program told last
+	gate    *toolserver.Gate // nil: no tool servers
+	usage   draft.Usage      // of the run's turns that have ended
+	told    draft.Usage      // what the program told last
 }
 
 func (r *running) run(ctx context.Context, res *agent.Result) error {
@@ -147,6 +152,11 @@ func (r *running) run(ctx context.Context, res *agent.Result) error {
 		return err
 	}
 	defer remove()
+	if err := r.openGate(ctx); err != nil {
+		return err
+	}
+	defer r.gate.Close()
+	t = r.task
 	turn := Turn{Task: t, Home: r.home, Prompt: t.Prompt, Session: t.SessionID, Again: t.Resume}
 	if t.Resume {
 		if err := r.earlier(); err != nil {
@@ -220,7 +230,7 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 		Argv: slices.Concat(p.Argv, call.Args), Dir: t.Codebase, Env: r.environment(call),
 		Prompt: turn.Prompt, Talk: talk, RunDir: t.Dir, Hold: t.Hold,
 		Sandbox: p.Sandbox, Write: t.Write, Hidden: slices.Concat(t.Hidden, call.Hidden), Home: r.home,
-		Read: slices.Concat(r.read(), call.Read), Reach: slices.Concat(call.Reach, p.Network, agent.Reach(t.Servers)), Serve: call.Serve,
+		Read: slices.Concat(p.Read, call.Read), Reach: slices.Concat(call.Reach, p.Network), Doors: r.gate.Doors, Serve: call.Serve,
 		Memory: p.Memory, Processes: p.Processes, Started: s.started,
 		Line: func(line []byte) bool {
 			call.Line(line, s)

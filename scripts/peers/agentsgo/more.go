@@ -16,27 +16,27 @@ func more(bin func(dir, name string) []string, anthropic, openai string) []row {
 		return row{name: "acp " + name, agent: "acp", command: append(command, args...), answer: "SAY", tells: true}
 	}
 	opencode := speaking("opencode", bin("opencode", "opencode"), "acp")
-	opencode.tokens = true
+	opencode.tokens, opencode.find = true, `peer_find {"what":"x"}`
 	opencode.read, opencode.write = `read {"filePath":"%s"}`, `write {"filePath":"%s","content":"written"}`
 	opencode.env, opencode.change = []string{"OPENCODE_BASE_URL=" + base + "/v1", "OPENCODE_CONFIG=" + file("opencode.json", opencodeConfig)}, func(c *config.Agent) {
 		c.Env, c.Read = []string{"OPENCODE_CONFIG", "OPENCODE_BASE_URL"}, []string{file("opencode.json", opencodeConfig)}
 	}
 	gemini := speaking("gemini", bin("gemini", "gemini"), "--acp", "--skip-trust", "-m", "gemini-2.5-pro")
-	gemini.tokens, gemini.minute = true, true
+	gemini.tokens, gemini.minute, gemini.find = true, true, `mcp_peer_find {"what":"x"}`
 	gemini.read, gemini.write = `read_file {"file_path":"%s"}`, `write_file {"file_path":"%s","content":"written"}`
 	gemini.env = []string{"GEMINI_API_KEY=k-dummy", "GOOGLE_GEMINI_BASE_URL=" + base, "GEMINI_CLI_NO_RELAUNCH=true"}
 	gemini.change = func(c *config.Agent) {
 		c.Env = []string{"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GEMINI_CLI_NO_RELAUNCH"}
 	}
 	qwen := speaking("qwen", bin("qwen", "qwen"), "--acp", "--auth-type", "openai", "-m", "stub-model")
-	qwen.tokens, qwen.trusts = true, true
+	qwen.tokens, qwen.trusts, qwen.find = true, true, `mcp__peer__find {"what":"x"}`
 	qwen.read, qwen.write = gemini.read, gemini.write
 	qwen.env = []string{"OPENAI_API_KEY=k-dummy", "OPENAI_BASE_URL=" + base + "/v1"}
 	qwen.change = func(c *config.Agent) { c.Env = []string{"OPENAI_API_KEY", "OPENAI_BASE_URL"} }
 	login := file("providers.json", fmt.Sprintf(clineLogin, base))
 	cline := row{
 		name: "cline", command: bin("cline", "cline"), use: "stub-model", answer: "SAY", tokens: true, tells: true, forgets: true,
-		read: `read_files {"files":[{"path":"%s"}]}`, write: `editor {"path":"%s","new_text":"written"}`,
+		read: `read_files {"files":[{"path":"%s"}]}`, write: `editor {"path":"%s","new_text":"written"}`, find: `peer__find {"what":"x"}`,
 		change: func(c *config.Agent) { c.Read = []string{login} },
 	}
 	return []row{opencode, gemini, qwen, cline, endpoint("anthropic", "http://127.0.0.1:"+anthropic), endpoint("openai", base+"/v1")}

@@ -193,12 +193,11 @@ func mayWrite(b *bench) error {
 }
 
 func server(b *bench) error {
-	touched := filepath.Join(b.dir, "run", "home", "erased")
-	if err := os.Setenv("PEER_TOUCH", touched); err != nil {
+	if err := os.Setenv("PEER_TOKEN", ", with its key"); err != nil {
 		return err
 	}
 	b.task.Servers = []agent.Server{{
-		Name: "peer", Command: []string{"/usr/bin/python3", os.Getenv("PEER_MCP")}, Env: []string{"PEER_TOUCH"}, Tools: []string{"find"},
+		Name: "peer", Command: []string{"/usr/bin/python3", os.Getenv("PEER_MCP")}, Env: []string{"PEER_TOKEN"}, Tools: []string{"find"},
 	}}
 	if b.row.offered {
 		if _, err := b.words("SAY hi"); err != nil || !strings.Contains(b.sent(), "find something") || strings.Contains(b.sent(), "erase something") {
@@ -207,12 +206,12 @@ func server(b *bench) error {
 		return nil
 	}
 	res, err := b.words("TOOL " + b.row.find)
-	if err != nil || !strings.Contains(res.Text, "found-by-the-peer") {
+	if err != nil || !strings.Contains(res.Text, "found-by-the-peer, with its key") {
 		return fmt.Errorf("it did not use the tool: %q: %w", res.Text, err)
 	}
 	b.task.SessionID = "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a11"
-	_, err = b.words("TOOL " + strings.Replace(b.row.find, "find", "erase", 1))
-	if _, serr := os.Stat(touched); serr == nil {
+	res, err = b.words("TOOL " + strings.Replace(b.row.find, "find", "erase", 1))
+	if strings.Contains(res.Text+b.sent(), "erased-by-the-peer") {
 		return fmt.Errorf("it used a tool that was not named: %w", err)
 	}
 	return nil

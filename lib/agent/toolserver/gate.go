@@ -1,0 +1,159 @@
+package toolserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/sandbox"
+	"tri/lib/sysexit"
+)
+
+// Log is the file of the run's folder with a line for each tool that was asked for
+// and refused, and for each server or tool that is left out.
+const Log = "tools.ndjson"
+
+// Limits of what an agent's program may ask of a gate.
+const (
+	maxConns = 8    // of one server, at once: programs start a server more than once
+	maxLog   = 1000 // lines
+)
+
+// Gate is the tool servers of one run, as the agent's program gets them.
+type Gate struct {
+	Servers []agent.Server                    // how the program is told of them: a command each, no keys
+	Doors   []func(context.Context, net.Conn) // for its walls; see sandbox.Spec
+
+	at    Place
+	ctx   context.Context
+	stop  context.CancelFunc
+	group sync.WaitGroup
+	dir   string // with the sockets, where there are no walls
+
+	mu   sync.Mutex
+	told int
+}
+
+// Open makes the gate of a run. Servers are connected to when the program asks for
+// them. Close ends it, and so does ctx.
+func Open(ctx context.Context, at Place, servers []agent.Server) (*Gate, error) {
+	g := &Gate{at: at}
+	g.ctx, g.stop = context.WithCancel(ctx)
+	helper := sandbox.HelperAt
+	if at.Sandbox == "off" && len(servers) > 0 {
+		var err error
+		if helper, err = sandbox.FindHelper(); err == nil {
+			g.dir, err = os.MkdirTemp("", "tri-tools-") // a short name: sockets have no long ones
+		}
+		if err != nil {
+			g.Close()
+			return nil, sysexit.With(sysexit.Unavailable, fmt.Errorf("offer tool servers: %w", err))
+		}
+	}
+	for i, s := range servers {
+		door, address := g.door(s), sandbox.DoorAt(i)
+		if g.dir != "" {
+			address = filepath.Join(g.dir, strconv.Itoa(i))
+			if err := g.listen(address, door); err != nil {
+				g.Close()
+				return nil, sysexit.With(sysexit.IO, fmt.Errorf("offer tool server %s: %w", s.Name, err))
+			}
+		} else {
+			g.Doors = append(g.Doors, door)
+		}
+		g.Servers = append(g.Servers, agent.Server{Name: s.Name, Tools: s.Tools, Command: []string{helper, sandbox.DoorArg, address}})
+	}
+	return g, nil
+}
+
+// Close ends every session with a server.
+func (g *Gate) Close() {
+	g.stop()
+	g.group.Wait()
+	if g.dir != "" {
+		_ = os.RemoveAll(g.dir) // a leftover in the temporary folder
+	}
+}
+
+// listen answers at a socket: only our own user gets at its folder.
+func (g *Gate) listen(path string, answer func(context.Context, net.Conn)) error {
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return err
+	}
+	context.AfterFunc(g.ctx, func() { _ = l.Close() })
+	g.group.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			g.group.Go(func() {
+				defer conn.Close()
+				answer(g.ctx, conn)
+			})
+		}
+	})
+	return nil
+}
+
+// door answers connections for a server, each with a session of its own.
+func (g *Gate) door(s agent.Server) func(context.Context, net.Conn) {
+	slots := make(chan struct{}, maxConns)
+	return func(ctx context.Context, conn net.Conn) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		default:
+			g.log(s.Name, "", "it is in use too often at once")
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(g.ctx, cancel)()
+		defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+		t := &talk{gate: g, server: s, conn: conn, calls: map[string]context.CancelFunc{}}
+		if err := t.run(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
+			g.log(s.Name, "", err.Error())
+		}
+	}
+}
+
+// log adds a line to the run's log. The program, or a server, chose the words.
+func (g *Gate) log(server, tool, why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.told++; g.at.Dir == "" || g.told > maxLog {
+		return
+	}
+	line, err := json.Marshal(struct {
+		Time   string `json:"time"`
+		Server string `json:"server"`
+		Tool   string `json:"tool,omitempty"`
+		Why    string `json:"why"`
+	}{time.Now().UTC().Format(time.RFC3339Nano), server, cut(tool, maxWords), cut(why, maxWords)})
+	if err == nil {
+		err = appendLine(filepath.Join(g.at.Dir, Log), line)
+	}
+	if err != nil {
+		slog.Warn("a tool was refused, and cannot be logged", "server", server, "err", err)
+	}
+}
+
+func appendLine(file string, line []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}

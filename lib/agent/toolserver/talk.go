@@ -1,0 +1,277 @@
+package toolserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+
+	"tri/lib/agent"
+)
+
+// Limits of one connection.
+const (
+	maxLine   = 4 << 20 // bytes
+	maxAsked  = 10_000  // messages
+	maxAtOnce = 16      // calls; who has more under way is not read meanwhile
+	maxID     = 256     // bytes
+	maxText   = 1 << 20 // bytes of a result
+)
+
+// versions of the protocol that differ in nothing that is spoken of here; the last
+// is spoken with who names another.
+var versions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+
+// Codes of JSON-RPC's errors.
+const (
+	notJSON       = -32700
+	badRequest    = -32600
+	unknownMethod = -32601
+	badParams     = -32602
+	internal      = -32603
+)
+
+// talk is one connection of the agent's program.
+type talk struct {
+	gate   *Gate
+	server agent.Server
+	conn   net.Conn
+	peer   *Peer
+
+	writing sync.Mutex
+	mu      sync.Mutex
+	calls   map[string]context.CancelFunc // under way, by id
+}
+
+type request struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+}
+
+type fault struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (f *fault) Error() string { return f.Message }
+
+// run reads what the program asks until it is done, and ends the server.
+func (t *talk) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	defer func() {
+		cancel()
+		group.Wait()
+		if t.peer != nil {
+			t.peer.Close()
+		}
+	}()
+	in := bufio.NewReaderSize(t.conn, 64<<10)
+	slots := make(chan struct{}, maxAtOnce)
+	for range maxAsked {
+		line, err := readLine(in)
+		if errors.Is(err, io.EOF) {
+			group.Wait() // it may still want to know
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(line) == 0 {
+			continue
+		}
+		var r request
+		if line[0] != '{' || json.Unmarshal(line, &r) != nil || r.Version != "2.0" {
+			// There were lists of requests once: nobody has to take them.
+			t.answer([]byte("null"), nil, &fault{notJSON, "want one JSON-RPC message in a line"})
+			continue
+		}
+		if !t.heard(ctx, r) {
+			continue
+		}
+		if r.Method != "tools/call" {
+			result, err := t.serve(ctx, r)
+			t.answer(r.ID, result, err)
+			continue
+		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		peer := t.peer
+		call, done := t.begin(ctx, r.ID)
+		group.Go(func() {
+			defer func() { done(); <-slots }()
+			result, err := t.call(call, peer, r.Params)
+			t.answer(r.ID, result, err)
+		})
+	}
+	return fmt.Errorf("the program asked more than %d times", maxAsked)
+}
+
+// readLine is the next line, without its end.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			return nil, fmt.Errorf("the program said a line of more than %d bytes", maxLine)
+		}
+		if line = append(line, part...); errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil && (!errors.Is(err, io.EOF) || len(bytes.TrimSpace(line)) == 0) {
+			return nil, err
+		}
+		return bytes.TrimSpace(line), nil
+	}
+}
+
+// heard takes notices, and reports whether r is a request to be answered.
+func (t *talk) heard(ctx context.Context, r request) bool {
+	if r.Method == "" {
+		return false // an answer: nothing was asked of it
+	}
+	if len(r.ID) == 0 {
+		if r.Method == "notifications/cancelled" {
+			var p struct {
+				ID json.RawMessage `json:"requestId"`
+			}
+			if json.Unmarshal(r.Params, &p) == nil {
+				t.cancel(string(p.ID))
+			}
+		}
+		return false
+	}
+	if c := r.ID[0]; len(r.ID) > maxID || c != '"' && c != '-' && (c < '0' || c > '9') {
+		t.answer([]byte("null"), nil, &fault{badRequest, "an id is a number or a string"})
+		return false
+	}
+	return true
+}
+
+// begin makes a call one that can be cancelled.
+func (t *talk) begin(ctx context.Context, id []byte) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls[string(id)] = cancel
+	return ctx, func() {
+		cancel()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.calls, string(id))
+	}
+}
+
+func (t *talk) cancel(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if cancel, ok := t.calls[id]; ok {
+		cancel()
+	}
+}
+
+// serve answers what is not a call.
+func (t *talk) serve(ctx context.Context, r request) (any, error) {
+	switch r.Method {
+	case "initialize":
+		return t.hello(ctx, r.Params)
+	case "ping":
+		return struct{}{}, nil
+	case "tools/list":
+		if t.peer == nil {
+			return nil, &fault{badRequest, "initialize comes first"}
+		}
+		return map[string]any{"tools": append([]Tool{}, t.peer.Tools...)}, nil
+	}
+	return nil, &fault{unknownMethod, "there is no " + cut(r.Method, maxWords)}
+}
+
+// hello connects to the server.
+func (t *talk) hello(ctx context.Context, params json.RawMessage) (any, error) {
+	var p struct {
+		Version string `json:"protocolVersion"`
+	}
+	if json.Unmarshal(params, &p) != nil || !slices.Contains(versions, p.Version) {
+		p.Version = versions[len(versions)-1]
+	}
+	if t.peer == nil {
+		peer, err := Connect(ctx, t.gate.at, t.server)
+		if err != nil {
+			t.gate.log(t.server.Name, "", "left out: "+err.Error())
+			return nil, &fault{internal, cut(fmt.Sprintf("server %s: %v", t.server.Name, err), maxWords)}
+		}
+		for _, fault := range peer.Faults {
+			t.gate.log(t.server.Name, "", fault.Error())
+		}
+		t.peer = peer
+	}
+	return map[string]any{
+		"protocolVersion": p.Version, "capabilities": map[string]any{"tools": struct{}{}},
+		"serverInfo": map[string]string{"name": t.server.Name, "version": "1"},
+	}, nil
+}
+
+// call uses a tool of the list.
+func (t *talk) call(ctx context.Context, peer *Peer, params json.RawMessage) (any, error) {
+	var p struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, &fault{badParams, "want the name of a tool, and arguments"}
+	}
+	if !slices.Contains(t.server.Tools, p.Name) {
+		t.gate.log(t.server.Name, p.Name, "it is not among the tools that the configuration allows")
+		return nil, &fault{badParams, fmt.Sprintf("no tool is called %q", cut(p.Name, maxWords))}
+	}
+	if peer == nil {
+		return nil, &fault{badRequest, "initialize comes first"}
+	}
+	if len(p.Arguments) == 0 || string(p.Arguments) == "null" {
+		p.Arguments = []byte("{}")
+	}
+	if p.Arguments[0] != '{' {
+		return nil, &fault{badParams, "arguments are an object"}
+	}
+	text, failed, err := peer.Call(ctx, p.Name, p.Arguments)
+	if err != nil {
+		return nil, &fault{internal, cut(err.Error(), maxWords)}
+	}
+	if len(text) > maxText {
+		text = fmt.Sprintf("%s\n(cut here: %d bytes in all)", cut(text, maxText), len(text))
+	}
+	return map[string]any{"content": []map[string]string{{"type": "text", "text": text}}, "isError": failed}, nil
+}
+
+// answer writes an answer. A program that does not listen ends its connection, or
+// is waited for.
+func (t *talk) answer(id json.RawMessage, result any, err error) {
+	w := struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  any             `json:"result,omitempty"`
+		Error   *fault          `json:"error,omitempty"`
+	}{Version: "2.0", ID: id, Result: result}
+	if err != nil {
+		w.Result, w.Error = nil, &fault{internal, cut(err.Error(), maxWords)}
+		_ = errors.As(err, &w.Error)
+	}
+	line, err := json.Marshal(w)
+	if err != nil {
+		line = []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"an answer that cannot be written"}}`)
+	}
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	_, _ = t.conn.Write(append(line, '\n')) // its end is seen by who reads
+}

@@ -1,0 +1,294 @@
+// Package toolserver stands between agents and the tool servers of the
+// configuration (Model Context Protocol), so that an agent gets the tools that the
+// configuration names and no others, whatever the agent's own program can be told
+// and whatever the server says.
+//
+// Nothing that a server says is passed on as it is. A Peer is our own session with
+// the server: it asks for the tools once, keeps those on the list, by their exact
+// names, as they were described then, and takes from each answer what it knows. A
+// Gate speaks the protocol to the agent's program in the server's place. A server
+// runs in walls of its own: the agent sees neither its keys nor its network.
+package toolserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tri/lib/agent"
+	"tri/lib/agent/proc"
+	"tri/lib/sysexit"
+)
+
+// Limits of a server.
+const (
+	maxTools  = 1000     // that it lists
+	maxSchema = 64 << 10 // bytes of a tool's
+	maxSaid   = 2 << 10  // bytes of its description
+	maxBody   = 16 << 20 // bytes of one HTTP answer
+	maxWords  = 300      // bytes of its words in a message of ours
+	greetTime = 30 * time.Second
+	callTime  = 2 * time.Minute
+)
+
+// Place is where servers that are programs run.
+type Place struct {
+	Dir     string   // the run's folder; "" is none
+	Sandbox string   // the configuration's word
+	Read    []string // further files and folders that they may read
+	Hold    *os.File // inherited by them, as proc.Spec's
+}
+
+// Tool is a tool that may be used.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"inputSchema"`
+	ReadOnly    bool            `json:"-"` // it says so of itself
+}
+
+// Peer is a server that has been reached. Its methods are safe for concurrent use.
+type Peer struct {
+	Tools []Tool // those on the list, in the server's order
+	// Faults say which tools of the list are not among them, and why.
+	Faults  []error
+	session *mcp.ClientSession
+	stop    func()
+}
+
+// Connect starts or reaches a server and asks for its tools. It is ended by Close,
+// or when ctx is.
+func Connect(ctx context.Context, at Place, s agent.Server) (*Peer, error) {
+	p := &Peer{stop: func() {}}
+	err := p.connect(ctx, at, s)
+	if err == nil {
+		err = p.list(ctx, s)
+	}
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close ends the session, and the server where it is a program.
+func (p *Peer) Close() {
+	if p.session != nil {
+		_ = p.session.Close() // what it was asked for, it has given
+	}
+	p.stop()
+}
+
+func (p *Peer) connect(ctx context.Context, at Place, s agent.Server) (err error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "tri", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	greet, cancel := context.WithTimeout(ctx, greetTime)
+	defer cancel()
+	if s.URL != "" {
+		p.session, err = client.Connect(greet, &mcp.StreamableClientTransport{
+			Endpoint: s.URL, HTTPClient: httpClient(s), MaxRetries: -1, DisableStandaloneSSE: true,
+		}, nil)
+		return err
+	}
+	program, err := start(ctx, at, s)
+	if err != nil {
+		return err
+	}
+	p.stop = program.stop
+	p.session, err = client.Connect(greet, &mcp.IOTransport{Reader: program.out, Writer: program.in}, nil)
+	return err
+}
+
+// list takes the tools that are on the list, and no others.
+func (p *Peer) list(ctx context.Context, s agent.Server) error {
+	greet, cancel := context.WithTimeout(ctx, greetTime)
+	defer cancel()
+	n, missing := 0, slices.Clone(s.Tools)
+	for t, err := range p.session.Tools(greet, nil) {
+		if err != nil {
+			return err
+		}
+		if n++; n > maxTools {
+			return fmt.Errorf("it has more than %d tools", maxTools)
+		}
+		i := slices.Index(missing, t.Name)
+		if i < 0 {
+			continue // not on the list, or there already
+		}
+		missing = slices.Delete(missing, i, i+1)
+		made, err := tool(t)
+		if err != nil {
+			p.Faults = append(p.Faults, fmt.Errorf("tool %s of server %s is left out: %w", t.Name, s.Name, err))
+			continue
+		}
+		p.Tools = append(p.Tools, made)
+	}
+	if len(missing) > 0 {
+		p.Faults = append(p.Faults, fmt.Errorf("server %s has no tool %q", s.Name, missing))
+	}
+	return nil
+}
+
+// tool is what is taken of a server's. One that says of itself that it destroys is
+// refused, whatever the configuration says.
+func tool(t *mcp.Tool) (Tool, error) {
+	schema, err := json.Marshal(t.InputSchema)
+	a := t.Annotations
+	switch {
+	case err != nil:
+		return Tool{}, err
+	case len(schema) > maxSchema:
+		return Tool{}, fmt.Errorf("its schema has more than %d bytes", maxSchema)
+	case a != nil && !a.ReadOnlyHint && a.DestructiveHint != nil && *a.DestructiveHint:
+		return Tool{}, errors.New("it says of itself that it destroys")
+	}
+	if string(schema) == "null" {
+		schema = []byte(`{"type":"object"}`)
+	}
+	return Tool{t.Name, cut(t.Description, maxSaid), schema, a != nil && a.ReadOnlyHint}, nil
+}
+
+// cut is the beginning of s, of at most n bytes.
+func cut(s string, n int) string {
+	if len(s) > n {
+		return strings.ToValidUTF8(s[:n], "")
+	}
+	return s
+}
+
+// Call uses a tool and gives its result as text; failed is what the tool itself
+// says of it. input is a JSON object.
+func (p *Peer) Call(ctx context.Context, name string, input json.RawMessage) (text string, failed bool, err error) {
+	if !slices.ContainsFunc(p.Tools, func(t Tool) bool { return t.Name == name }) {
+		return "", false, fmt.Errorf("no tool is called %q", cut(name, maxWords))
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	res, err := p.session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: input})
+	if err != nil {
+		return "", false, err
+	}
+	text, err = content(res)
+	return text, res.IsError, err
+}
+
+// content is a result as text.
+func content(res *mcp.CallToolResult) (string, error) {
+	var parts []string
+	for _, c := range res.Content {
+		switch c := c.(type) {
+		case *mcp.TextContent:
+			parts = append(parts, c.Text)
+		case *mcp.EmbeddedResource:
+			if c.Resource != nil && c.Resource.Text != "" {
+				parts = append(parts, c.Resource.Text)
+				continue
+			}
+			parts = append(parts, leftOut)
+		default:
+			parts = append(parts, leftOut)
+		}
+	}
+	if len(parts) == 0 && res.StructuredContent != nil {
+		text, err := json.Marshal(res.StructuredContent)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, string(text))
+	}
+	return strings.Join(parts, "\n"), nil
+}
+
+const leftOut = "(something that is no text is left out)"
+
+// httpClient puts the token on, follows nobody elsewhere, and bounds each answer.
+func httpClient(s agent.Server) *http.Client {
+	token := ""
+	if s.TokenEnv != "" {
+		token = os.Getenv(s.TokenEnv)
+	}
+	return &http.Client{
+		Transport:     &bounded{token},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+type bounded struct{ token string }
+
+func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
+	if b.token != "" {
+		req = req.Clone(req.Context())
+		req.Header.Set("Authorization", "Bearer "+b.token)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err == nil {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, maxBody), resp.Body}
+	}
+	return resp, err
+}
+
+// program is a server that has been started.
+type program struct {
+	out  io.ReadCloser
+	in   io.WriteCloser
+	stop func()
+}
+
+// start starts a server's program, inside the sandbox, with a folder of its own
+// and nothing of the codebase.
+func start(ctx context.Context, at Place, s agent.Server) (*program, error) {
+	home, err := os.MkdirTemp(at.Dir, "server-"+s.Name+"-")
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("make its home: %w", err))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	read, write := io.Pipe()
+	talk := make(chan io.WriteCloser, 1)
+	ended := make(chan struct{})
+	var failed error
+	go func() {
+		defer close(ended)
+		exit, err := proc.Run(ctx, proc.Spec{
+			Argv: s.Command, Dir: home, Env: proc.Env(s.Env, home), Hold: at.Hold,
+			Sandbox: at.Sandbox, Write: true, Home: home, Reach: s.Reach, Read: at.Read,
+			Talk: func(in io.WriteCloser) { talk <- in },
+			Line: func(line []byte) bool {
+				_, err := write.Write(append(slices.Clone(line), '\n'))
+				return err != nil // nobody listens any more
+			},
+		})
+		if failed = err; err == nil {
+			failed = fmt.Errorf("%s ended with status %d: %q", filepath.Base(s.Command[0]), exit.Status, cut(exit.Stderr, maxWords))
+		}
+		write.CloseWithError(failed)
+	}()
+	var once sync.Once
+	stop := func() {
+		once.Do(func() {
+			cancel()
+			_ = read.Close() // always nil
+			<-ended
+			_ = os.RemoveAll(home) // a leftover in the run's folder
+		})
+	}
+	select {
+	case in := <-talk:
+		return &program{read, in, stop}, nil
+	case <-ended:
+		stop()
+		return nil, failed
+	}
+}

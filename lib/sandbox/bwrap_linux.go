@@ -1,0 +1,105 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// environment is bubblewrap's: none of the program's, which may be a stranger's
+// words (LD_PRELOAD).
+func (b *Box) environment() []string { return []string{"PATH=" + os.Getenv("PATH")} }
+
+// arguments are bubblewrap's.
+func (b *Box) arguments() ([]string, error) {
+	uid, gid := os.Getuid(), os.Getgid()
+	if uid == 0 { // to its eyes; outside it has root's files, and none of root's rights
+		uid, gid = 1000, 1000
+	}
+	args := []string{
+		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
+		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox",
+		"--uid", strconv.Itoa(uid), "--gid", strconv.Itoa(gid),
+		"--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var",
+	}
+	for _, at := range []string{"/dev/shm", "/tmp"} { // kept in memory
+		if sizes(b.bwrap) {
+			args = append(args, "--size", strconv.FormatInt(b.spec.memory(), 10))
+		}
+		args = append(args, empty, at)
+	}
+	args = append(args, b.plan.arguments()...)
+	home := b.spec.Home
+	if home == "" {
+		home = "/tmp"
+	}
+	files := []struct{ at, text string }{
+		{"/etc/passwd", fmt.Sprintf("agent:x:%d:%d:agent:%s:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n", uid, gid, strings.Map(plainName, home))},
+		{"/etc/group", fmt.Sprintf("agent:x:%d:\nnogroup:x:65534:\n", gid)},
+		{"/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"},
+		{"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n"},
+	}
+	if text, err := os.ReadFile(b.plan.config); b.plan.config != "" && err == nil {
+		files = append(files, struct{ at, text string }{b.plan.config, string(plainConfig(text))})
+	}
+	for _, f := range files {
+		data, err := memory(f.text)
+		if err != nil {
+			return nil, fmt.Errorf("prepare %q: %w", f.at, err)
+		}
+		b.ours = append(b.ours, data)
+		args = append(args, "--ro-bind-data", strconv.Itoa(2+len(b.ours)), f.at)
+	}
+	return append(args, "--ro-bind", b.helper, HelperAt,
+		// Root's settings of the kernel are root's outside, whatever its number in here.
+		"--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"), nil
+}
+
+// versions remembers what each bubblewrap says of itself.
+var versions sync.Map
+
+// sizes reports whether this bubblewrap can bound a file system that is kept in
+// memory: from 0.7.0 on.
+func sizes(bwrap string) bool {
+	v, known := versions.Load(bwrap)
+	if !known {
+		out, _ := exec.Command(bwrap, "--version").Output() // one that says nothing is taken for an old one
+		v = strings.TrimPrefix(strings.TrimSpace(string(out)), "bubblewrap ")
+		versions.Store(bwrap, v)
+	}
+	major, rest, _ := strings.Cut(v.(string), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(minor)
+	return major != "" && major != "0" || err == nil && n >= 7
+}
+
+// plainName keeps a folder's name from breaking a line of passwd.
+func plainName(r rune) rune {
+	if r == ':' || r < ' ' {
+		return '_'
+	}
+	return r
+}
+
+// memory is a file of no file system, with text in it.
+func memory(text string) (*os.File, error) {
+	fd, err := unix.MemfdCreate("tri", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "memory")
+	if _, err = f.WriteString(text); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
