@@ -26,7 +26,7 @@ type stage struct {
 	out  string // a file to which its records are appended; "": nowhere
 	mu   sync.Mutex
 	cmd  *exec.Cmd
-	kept bytes.Buffer // the last words on stderr
+	kept words // the last words on stderr
 }
 
 func (w *world) stages() []*stage {
@@ -58,6 +58,21 @@ func (s *stage) start(w *world) error {
 	return s.cmd.Start()
 }
 
+// up starts all stages.
+func (w *world) up() ([]*stage, error) {
+	// dispatch follows a file that classify makes.
+	if err := os.WriteFile(w.path("events-classified.ndjson"), nil, 0o600); err != nil {
+		return nil, err
+	}
+	stages := w.stages()
+	for _, s := range stages {
+		if err := s.start(w); err != nil {
+			return stages, err
+		}
+	}
+	return stages, nil
+}
+
 // kill ends the stage at once and reports whether it was still alive.
 func (s *stage) kill() bool {
 	s.mu.Lock()
@@ -78,15 +93,9 @@ func kill(o options) error {
 		return err
 	}
 	defer w.close()
-	// dispatch follows a file that classify makes.
-	if err := os.WriteFile(w.path("events-classified.ndjson"), nil, 0o600); err != nil {
+	stages, err := w.up()
+	if err != nil {
 		return err
-	}
-	stages := w.stages()
-	for _, s := range stages {
-		if err := s.start(w); err != nil {
-			return err
-		}
 	}
 	defer func() {
 		for _, s := range stages {

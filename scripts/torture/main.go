@@ -6,10 +6,11 @@
 //	torture box       kill -9 of tri-box and the agents that it supervises
 //	torture syscalls  kill, EIO and ENOSPC at every system call of the write paths
 //	torture power     power cuts of the machine, on several file systems
+//	torture full      a disk that is full, and later has room
 //
 // It ends with status 1 when anything is wrong, and with 69 when this machine has
 // not what it needs: strace for syscalls and power, root and loop devices for
-// power.
+// power and full.
 package main
 
 import (
@@ -34,6 +35,7 @@ type options struct {
 	wait     time.Duration
 	rest     time.Duration
 	mounts   string // power: file systems
+	warped   string // clock, soak: folder of programs that are built with another clock
 }
 
 func main() {
@@ -49,14 +51,15 @@ func main() {
 	flag.BoolVar(&o.keep, "keep", false, "leave the folders behind")
 	flag.DurationVar(&o.wait, "wait", 2*time.Minute, "longest that all may take to come to rest")
 	flag.DurationVar(&o.rest, "rest", 10*time.Second, "supervise: how long the pipeline is watched at rest")
-	flag.StringVar(&o.mounts, "mounts", systems, "power: file systems, FS[:MOUNT OPTION]... each")
+	flag.StringVar(&o.mounts, "mounts", systems, "power, full: file systems, FS[:MOUNT OPTION]... each")
+	flag.StringVar(&o.warped, "warped", "", "clock, soak: folder of programs that are built as warp.go builds them (default: build them)")
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: torture kill|supervise|syscalls|box|power [option ...]")
+		fmt.Fprintln(os.Stderr, "usage: torture kill|supervise|syscalls|box|power|full [option ...]")
 		os.Exit(64)
 	}
 	flag.CommandLine.Parse(os.Args[2:]) // exits by itself when an option is wrong
 	o.bin, _ = filepath.Abs(o.bin)      // a relative path is as good when there is no working folder
-	run := map[string]func(options) error{"kill": kill, "supervise": supervise, "syscalls": syscalls, "box": boxed, "power": power, "follow": follow}[os.Args[1]]
+	run := map[string]func(options) error{"kill": kill, "supervise": supervise, "syscalls": syscalls, "box": boxed, "power": power, "full": full, "follow": follow, "clock": clockJumps, "stop": stop}[os.Args[1]]
 	if run == nil {
 		fmt.Fprintf(os.Stderr, "torture: unknown command %q\n", os.Args[1])
 		os.Exit(64)

@@ -35,6 +35,12 @@ func (w *words) String() string {
 	return w.text.String()
 }
 
+func (w *words) Reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text.Reset()
+}
+
 // begin starts a command.
 func begin(cmd *exec.Cmd) (*program, error) {
 	p := &program{Cmd: cmd, ended: make(chan struct{})}

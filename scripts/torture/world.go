@@ -28,6 +28,7 @@ type world struct {
 	config              string   // the configuration; "": the home's
 	through             []string // a command that runs the programs; nil: nothing does
 	slow                string   // the one program that runs so; "": all
+	extra               []string // environment of the programs
 	chat                chatServer
 	rng                 *rand.Rand
 	questions           []*question
@@ -156,7 +157,7 @@ func (w *world) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(full[0], full[1:]...)
 	cmd.Dir = w.dir
-	cmd.Env = append([]string{"PATH=" + w.bin + ":" + os.Getenv("PATH"), "HOME=" + w.dir, "TRI_HOME=" + w.home, "TRI_USER=operator", "NO_COLOR=1"}, w.chat.env()...)
+	cmd.Env = append([]string{"PATH=" + w.bin + ":" + os.Getenv("PATH"), "HOME=" + w.dir, "TRI_HOME=" + w.home, "TRI_USER=operator", "NO_COLOR=1"}, slices.Concat(w.chat.env(), w.extra)...)
 	return cmd
 }
 
