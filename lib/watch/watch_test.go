@@ -323,19 +323,36 @@ func TestLive(t *testing.T) {
 // to has stopped reading.
 func TestStuckReader(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	_, w := io.Pipe() // nobody will ever read
-	err := Run(ctx, options(home(t), w), func(ctx context.Context, _ func(string) chat.Resume, keep func([]Item) error) error {
-		e := message(1)
-		item, err := encode(&e, nil)
-		if err == nil {
-			err = keep([]Item{item})
+	began := make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Run(ctx, options(home(t), stuck(began)), func(_ context.Context, _ func(string) chat.Resume, keep func([]Item) error) error {
+			e := message(1)
+			item, err := encode(&e, nil)
+			if err == nil {
+				err = keep([]Item{item})
+			}
+			<-began
+			cancel()
+			return err
+		})
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
 		}
-		cancel()
-		return err
-	})
-	if err != nil {
-		t.Error(err)
+	case <-time.After(30 * time.Second):
+		t.Fatal("it waits for its reader")
 	}
+}
+
+// stuck is a pipe that is full, and that nobody reads.
+type stuck chan struct{}
+
+func (s stuck) Write([]byte) (int, error) {
+	close(s)
+	select {}
 }
 
 type failing struct{}
