@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -276,6 +277,29 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 		return 0, errRead
 	}
 	return f.ReaderAt.ReadAt(p, off)
+}
+
+// TestTailClosesItsFile: a program reads the log for months.
+func TestTailClosesItsFile(t *testing.T) {
+	h := home(t)
+	add(t, h, "one")
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would close it, some day
+	open := func() int {
+		names, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(names)
+	}
+	before := open()
+	for range 30 {
+		if _, err := Read(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := open(); after > before+5 {
+		t.Errorf("%d files open before, %d after", before, after)
+	}
 }
 
 // TestTailStops where its reader says so, and goes on there; a log that is gone is
