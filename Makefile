@@ -4,6 +4,7 @@
 # make fuzz       every fuzz target, a thousand inputs each
 # make torture    kill -9 of every stage, a fault at every call; about ten minutes
 # make mutate     which small changes of the code no test notices; about an hour
+# make bench      what it costs beside jq, gojq, Miller, sha256sum, in one table; five minutes
 # make dist       archives, packages, module list and sums of a release in dist/
 # make dist-check that two builds of it are equal, and its packages work
 
@@ -57,8 +58,8 @@ dist-check:
 check-peers: all
 	scripts/peers/run
 
-bench: all
-	scripts/bench/run
+bench:
+	scripts/bench/run $(BENCH)
 
 cover:
 	rm -rf cover && mkdir -p cover

@@ -1,23 +1,13 @@
-// Tokens measures, by a real tokenizer, what an operator's own agent session reads
-// of each investigation through examples/claude-code: the row of the list, the item
-// as the skill's brief.jq cuts it, and what its yes prints. Twenty questions about
-// a codebase are asked, investigated and decided for it, in a home of its own; the
-// triage allows 2,000 tokens for each (AC-02).
-//
-//	tokens [-programs bin] [-code lib] [-skill examples/claude-code/skills/tri]
 package main
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/tiktoken-go/tokenizer"
@@ -49,54 +39,51 @@ var questions = []string{
 	"which platforms can tri-watch read?",
 }
 
-func main() {
-	log.SetFlags(0)
-	b := bench{}
-	flag.StringVar(&b.programs, "programs", "bin", "the folder of the programs")
-	flag.StringVar(&b.code, "code", "lib", "the codebase that is asked about")
-	flag.StringVar(&b.skill, "skill", "examples/claude-code/skills/tri", "the skill's folder")
-	flag.Parse()
-	if err := b.run(); err != nil {
-		log.Fatal("tokens: ", err)
-	}
+// investigations is a home with questions that were investigated, and the tokenizer.
+type investigations struct {
+	*bench
+	home, skill string
+	codec       tokenizer.Codec
 }
 
-// bench is one measurement.
-type bench struct {
-	programs, code, skill string
-	home                  string
-	codec                 tokenizer.Codec
-}
-
-func (b *bench) run() (err error) {
-	for _, dir := range []*string{&b.programs, &b.code, &b.skill} {
-		if *dir, err = filepath.Abs(*dir); err != nil {
-			return err
-		}
+// tokens measures, by a real tokenizer, what an operator's own agent session reads
+// of each investigation through examples/claude-code: the row of the list, the item
+// as the skill's brief.jq cuts it, and what its yes prints. Twenty questions about
+// our own code are asked, investigated and decided for it, in a home of its own; the
+// triage allows 2,000 tokens for each (AC-02).
+func (b *bench) tokens() error {
+	g := b.group("read for an investigation", tokensOf)
+	if _, err := exec.LookPath("jq"); err != nil {
+		g.lacks("row, brief, yes", "no jq on this machine")
+		return nil
 	}
-	if b.codec, err = tokenizer.Get(tokenizer.O200kBase); err != nil {
-		return err
-	}
-	top, err := os.MkdirTemp("", "tokens")
+	skill, err := filepath.Abs("examples/claude-code/skills/tri")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(top)
-	b.home = filepath.Join(top, "home")
-	if err := b.ask(filepath.Join(top, "chat")); err != nil {
+	codec, err := tokenizer.Get(tokenizer.O200kBase)
+	if err != nil {
 		return err
 	}
-	return b.measure()
+	i := investigations{bench: b, home: filepath.Join(b.work, "tokens"), skill: skill, codec: codec}
+	if err := i.ask(filepath.Join(b.work, "chat")); err != nil {
+		return err
+	}
+	return i.measure(g)
 }
 
 // ask has every question investigated.
-func (b *bench) ask(chat string) error {
+func (b *investigations) ask(chat string) error {
 	var said strings.Builder
 	for i, q := range questions {
 		fmt.Fprintf(&said, "person%d: %s\n", i, q)
 	}
-	config := fmt.Sprintf("chat: {local: {dir: %q}}\nteam: {approvers: [operator]}\ncodebases: [{name: code, path: %q}]\nbudget: {investigations_per_day: 0}\ngate: {grace_s: 3600}\n", chat, b.code)
-	err := errors.Join(os.MkdirAll(b.home, 0o700), os.MkdirAll(chat, 0o700),
+	code, err := filepath.Abs("lib")
+	if err != nil {
+		return err
+	}
+	config := fmt.Sprintf("chat: {local: {dir: %q}}\nteam: {approvers: [operator]}\ncodebases: [{name: code, path: %q}]\nbudget: {investigations_per_day: 0}\ngate: {grace_s: 3600}\n", chat, code)
+	err = errors.Join(os.MkdirAll(b.home, 0o700), os.MkdirAll(chat, 0o700),
 		os.WriteFile(filepath.Join(b.home, "config.yaml"), []byte(config), 0o600),
 		os.WriteFile(filepath.Join(chat, "dev"), []byte(said.String()), 0o600))
 	if err != nil {
@@ -116,10 +103,10 @@ func (b *bench) ask(chat string) error {
 }
 
 // output is what a program prints, on stdout and stderr: an agent reads both.
-func (b *bench) output(argv ...string) (string, error) {
+func (b *investigations) output(argv ...string) (string, error) {
 	path := argv[0]
 	if strings.HasPrefix(path, "tri-") {
-		path = filepath.Join(b.programs, path)
+		path = b.ours(path)
 	}
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Env = append(os.Environ(), "TRI_HOME="+b.home, "TRI_USER=operator")
@@ -130,63 +117,61 @@ func (b *bench) output(argv ...string) (string, error) {
 	return string(out), nil
 }
 
-func (b *bench) tokens(text string) (int, error) {
+func (b *investigations) count(text string) (int, error) {
 	ids, _, err := b.codec.Encode(text)
 	return len(ids), err
 }
 
 // measure reads each investigation as the skill does, says yes to it and counts.
-func (b *bench) measure() error {
+func (b *investigations) measure(g *group) error {
 	list, err := b.output("tri-approve", "list")
 	if err != nil {
 		return err
 	}
-	var all []int
 	for row := range strings.Lines(list) {
-		n, err := b.investigation(row)
+		read, whole, err := b.investigation(row)
 		if err != nil {
 			return err
 		}
-		all = append(all, n)
+		if read > most {
+			return fmt.Errorf("%d tokens, over %d: %s", read, most, row)
+		}
+		g.add("row, brief, yes", float64(read))
+		g.add("the record instead of the brief", float64(whole))
+		g.add("allowed", most)
 	}
-	if len(all) < 20 {
-		return fmt.Errorf("%d of %d questions wait for a decision", len(all), len(questions))
+	if n := len(g.series); n == 0 || len(g.series[0].samples) < len(questions) {
+		return fmt.Errorf("fewer than %d questions wait for a decision", len(questions))
 	}
-	slices.Sort(all)
 	once, err := os.ReadFile(filepath.Join(b.skill, "SKILL.md"))
 	if err != nil {
 		return err
 	}
-	skill, err := b.tokens(string(once))
-	if err != nil {
-		return err
-	}
-	fmt.Printf("read for an investigation, from its row to its yes: median %d tokens (o200k), most %d, of %d; the skill itself, once: %d\n", all[len(all)/2], all[len(all)-1], len(all), skill)
-	if all[len(all)-1] > most {
-		return fmt.Errorf("over %d", most)
-	}
-	return nil
+	skill, err := b.count(string(once))
+	g.add("the skill itself, once", float64(skill))
+	return err
 }
 
-// investigation counts what is read of the item in a row of the list.
-func (b *bench) investigation(row string) (int, error) {
+// investigation counts what is read of the item in a row of the list, and what it
+// would be with its whole record.
+func (b *investigations) investigation(row string) (read, whole int, err error) {
 	id := strings.Fields(row)[1]
 	record, err := b.output("tri-approve", "show", id, "--json")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	jq := exec.Command("jq", "-r", "-f", filepath.Join(b.skill, "brief.jq"))
 	jq.Stdin, jq.Stderr = strings.NewReader(record), os.Stderr
 	brief, err := jq.Output()
 	if err != nil {
-		return 0, fmt.Errorf("brief.jq of %s: %w", id, err)
+		return 0, 0, fmt.Errorf("brief.jq of %s: %w", id, err)
 	}
 	var item struct {
 		Kind   string `json:"kind"`
 		SHA256 string `json:"draft_sha256"`
 	}
 	if err := json.Unmarshal([]byte(record), &item); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	argv := []string{"tri-approve", "approve", id, "--sha", item.SHA256[:min(12, len(item.SHA256))], "--yes"}
 	if item.Kind != "draft" {
@@ -194,7 +179,12 @@ func (b *bench) investigation(row string) (int, error) {
 	}
 	said, err := b.output(argv...)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return b.tokens(strings.Join([]string{row, string(bytes.TrimSpace(brief)), strings.Join(argv, " "), said}, "\n"))
+	yes := strings.Join(argv, " ") + "\n" + said
+	if read, err = b.count(row + "\n" + string(bytes.TrimSpace(brief)) + "\n" + yes); err != nil {
+		return 0, 0, err
+	}
+	whole, err = b.count(row + "\n" + record + "\n" + yes)
+	return read, whole, err
 }
