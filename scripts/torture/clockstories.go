@@ -115,7 +115,7 @@ func (t *timed) grace() error {
 		if err := t.quiet(said, grace+time.Second, t.posted()); undone == nil && err != nil {
 			return fmt.Errorf("taken back: %w", err)
 		}
-		if err := t.say("reject", "--reason", "enough", key); undone == nil && err != nil {
+		if err := t.say("dismiss", "--reason", "enough", key); undone == nil && err != nil {
 			return err
 		}
 	}

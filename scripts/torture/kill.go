@@ -23,7 +23,8 @@ import (
 type stage struct {
 	name string
 	args []string
-	out  string // a file to which its records are appended; "": nowhere
+	out  string   // a file to which its records are appended; "": nowhere
+	to   *os.File // where they go instead; nil: there
 	mu   sync.Mutex
 	cmd  *exec.Cmd
 	kept words // the last words on stderr
@@ -46,6 +47,10 @@ func (s *stage) start(w *world) error {
 	s.cmd = w.command(s.args...)
 	s.kept.Reset()
 	s.cmd.Stderr = &s.kept
+	if s.to != nil {
+		s.cmd.Stdout = s.to
+		return s.cmd.Start()
+	}
 	if s.out == "" {
 		return s.cmd.Start()
 	}
@@ -58,14 +63,19 @@ func (s *stage) start(w *world) error {
 	return s.cmd.Start()
 }
 
-// up starts all stages.
-func (w *world) up() ([]*stage, error) {
+// up starts all stages, after something was done to each.
+func (w *world) up(before ...func(*stage) error) ([]*stage, error) {
 	// dispatch follows a file that classify makes.
 	if err := os.WriteFile(w.path("events-classified.ndjson"), nil, 0o600); err != nil {
 		return nil, err
 	}
 	stages := w.stages()
 	for _, s := range stages {
+		for _, fn := range before {
+			if err := fn(s); err != nil {
+				return stages, err
+			}
+		}
 		if err := s.start(w); err != nil {
 			return stages, err
 		}

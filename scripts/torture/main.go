@@ -59,7 +59,7 @@ func main() {
 	}
 	flag.CommandLine.Parse(os.Args[2:]) // exits by itself when an option is wrong
 	o.bin, _ = filepath.Abs(o.bin)      // a relative path is as good when there is no working folder
-	run := map[string]func(options) error{"kill": kill, "supervise": supervise, "syscalls": syscalls, "box": boxed, "power": power, "full": full, "follow": follow, "clock": clockJumps, "stop": stop}[os.Args[1]]
+	run := map[string]func(options) error{"kill": kill, "supervise": supervise, "syscalls": syscalls, "box": boxed, "power": power, "full": full, "follow": follow, "clock": clockJumps, "stop": stop, "readers": readers}[os.Args[1]]
 	if run == nil {
 		fmt.Fprintf(os.Stderr, "torture: unknown command %q\n", os.Args[1])
 		os.Exit(64)
