@@ -128,9 +128,7 @@ func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		context.AfterFunc(ctx, stop) // a second signal kills
-		// What reading the configuration and catching up took is not needed again, and
-		// such a program waits for most of its life.
-		defer time.AfterFunc(begun, debug.FreeOSMemory).Stop()
+		go beSmall(ctx)
 	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: logLevel()})))
 	err := app(p, in, out, errw).RunContext(ctx, mend(p, args))
@@ -153,8 +151,26 @@ func stays(p Program, args []string) bool {
 	return p.Stays
 }
 
-// begun is when a program that stays is past its beginning.
-const begun = 5 * time.Second
+// begun is when a program that stays is past its beginning, and often how often it
+// then gives back memory.
+const (
+	begun = 5 * time.Second
+	often = 5 * time.Minute
+)
+
+// beSmall keeps a program small that waits for most of its life: what reading the
+// configuration and catching up took is not needed again, nor what a busy hour did.
+func beSmall(ctx context.Context) {
+	for wait := begun; ; wait = often {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		debug.SetGCPercent(50)
+		debug.FreeOSMemory()
+	}
+}
 
 func logLevel() slog.Level {
 	var level slog.Level
