@@ -92,11 +92,13 @@ func (p *process) note() {
 	p.stops = append(p.stops, fmt.Sprint(p.cmd.ProcessState.ExitCode()))
 }
 
+// quiet is how long nothing more has to come out.
+var quiet = 5 * time.Second
+
 // settle waits until all that was written has come out, or nothing has for a
 // while. One that has ended is started again, as a supervisor would; after that,
 // by hand as its manual says.
 func (p *process) settle() error {
-	const quiet = 5 * time.Second
 	last, since := -1, time.Now()
 	for {
 		if !p.alive() {
@@ -110,7 +112,7 @@ func (p *process) settle() error {
 		if len(texts) != last {
 			last, since = len(texts), time.Now()
 		}
-		if p.w.judge(texts).clean() && time.Since(since) > time.Second || time.Since(since) > quiet {
+		if p.w.judge(texts).clean() && time.Since(since) > quiet/5 || time.Since(since) > quiet {
 			return nil
 		}
 		time.Sleep(100 * time.Millisecond)
