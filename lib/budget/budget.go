@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"tri/lib/config"
@@ -95,9 +94,21 @@ type Book struct {
 // Open reads the log.
 func Open(h *disk.Home, limits config.Budget) (*Book, error) {
 	b := &Book{limits: limits, reserved: map[string]Entry{}, settled: map[string]bool{}, usual: map[string]*usual{}}
+	log, err := h.OpenLog(file) // what stands there is durable now
+	if err != nil {
+		return nil, err
+	}
+	b.log = log
+	if err := b.read(h); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return b, nil
+}
+
+func (b *Book) read(h *disk.Home) error {
 	text, err := h.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read %s: %w", file, err)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
 	}
 	text = text[:bytes.LastIndexByte(text, '\n')+1] // what stands behind is torn
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -105,15 +116,14 @@ func Open(h *disk.Home, limits config.Budget) (*Book, error) {
 	for n := 1; lines.Scan(); n++ {
 		var e Entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, n, err)
+			return fmt.Errorf("%s:%d: %w", file, n, err)
 		}
 		b.count(e)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
+		return fmt.Errorf("read %s: %w", file, err)
 	}
-	b.log, err = h.OpenLog(file)
-	return b, err
+	return nil
 }
 
 // Close closes the log.

@@ -41,7 +41,8 @@ func DefaultDir() string {
 	return filepath.Join(home, ".tri")
 }
 
-// Open opens dir, made with mode 0700 if it is not there; "" is DefaultDir.
+// Open opens dir, made durably with mode 0700 if it is not there; "" is
+// DefaultDir.
 func Open(dir string) (*Home, error) {
 	if dir == "" {
 		dir = DefaultDir()
@@ -50,7 +51,7 @@ func Open(dir string) (*Home, error) {
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, err)
 	}
-	if err := os.MkdirAll(abs, 0o700); err != nil {
+	if err := makeAll(abs); err != nil {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("make %q: %w", dir, err))
 	}
 	root, err := os.OpenRoot(abs)

@@ -21,20 +21,28 @@ type Log struct {
 	f    *os.File
 }
 
-// OpenLog opens a log below the home, made if it is not there.
+// OpenLog opens a log below the home, made if it is not there. What stands in it is
+// durable then, even if its last writer was killed before it had synced it: whoever
+// reads it may act on it.
 func (h *Home) OpenLog(name string) (*Log, error) {
 	if err := h.MkdirAll(path.Dir(name)); err != nil {
 		return nil, err
 	}
-	fresh := !h.Exists(name)
 	f, err := h.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, ioError("open", name, err)
 	}
-	if fresh {
-		if err := h.syncDir(path.Dir(name)); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		err = ioError("open", name, err)
+	case info.Size() == 0: // whoever made it may not have come to this
+		err = h.syncDir(path.Dir(name))
+	default:
+		err = Settle(f)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return &Log{name: name, f: f}, nil
 }

@@ -33,22 +33,31 @@ var traced = []struct {
 		"fsync c"},
 	{"appended", func(h *Home) error {
 		return withLog(h, func(l *Log) error { _, err := l.Append(line("one")); return err })
-	}, "flock LOCK_EX, write log, flock LOCK_UN, fsync log"},
+	}, "fsync c, flock LOCK_EX, write log, flock LOCK_UN, fsync log"},
 	{"nothing appended", func(h *Home) error {
 		return withLog(h, func(l *Log) error {
 			_, err := l.Append(func(int64) ([]byte, error) { return nil, nil })
 			return err
 		})
-	}, "flock LOCK_EX, flock LOCK_UN, fsync log"},
+	}, "fsync log, flock LOCK_EX, flock LOCK_UN, fsync log"},
 	{"written", func(h *Home) error {
 		return withLog(h, func(l *Log) error { _, err := l.Write(line("two")); return err })
-	}, "flock LOCK_EX, write log, flock LOCK_UN"},
+	}, "fsync log, flock LOCK_EX, write log, flock LOCK_UN"},
 	{"a torn tail cut", func(h *Home) error {
 		if err := os.Truncate(h.Path("c/log"), 6); err != nil {
 			return err
 		}
 		return withLog(h, func(l *Log) error { _, err := l.Append(line("three")); return err })
-	}, "flock LOCK_EX, truncate log, write log, flock LOCK_UN, fsync log"},
+	}, "fsync log, flock LOCK_EX, truncate log, write log, flock LOCK_UN, fsync log"},
+	{"what somebody else wrote", func(h *Home) error { return h.Settle("c/log") },
+		"fsync log"},
+	{"a home in a new folder", func(h *Home) error {
+		other, err := Open(h.Path("d/other")) // mkdir is asked for by the whole path, and not seen
+		if err != nil {
+			return err
+		}
+		return other.Close()
+	}, "fsync home, fsync d"},
 }
 
 func withLog(h *Home, do func(*Log) error) error {

@@ -245,6 +245,7 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 // read parses events into the channel.
 func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
 	in := d.Input
+	in.Durable = true
 	// In a pipe nothing shows that a seq is of the log that the mark speaks of: all
 	// is read, and what has been applied is known by its identity.
 	if in.After = -1; len(in.Files) > 0 {

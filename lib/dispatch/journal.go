@@ -68,6 +68,9 @@ func readLines(h *disk.Home, name string, from int64, fn func(line []byte) error
 	if info, err := f.Stat(); err != nil || info.Size() < from {
 		return from, sysexit.With(sysexit.IO, fmt.Errorf("read %s: cut or replaced: %w", name, errors.Join(err, io.ErrUnexpectedEOF)))
 	}
+	if err := disk.Settle(f); err != nil { // the mark will say that it was read
+		return from, err
+	}
 	if _, err := f.Seek(from, io.SeekStart); err != nil {
 		return from, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
 	}

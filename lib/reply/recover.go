@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tri/lib/decision"
+	"tri/lib/disk"
 	"tri/lib/outbox"
 	"tri/lib/sysexit"
 )
@@ -89,6 +90,9 @@ func (p *poster) readLines() error {
 		return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", LogName, err))
 	}
 	defer f.Close()
+	if err := disk.Settle(f); err != nil { // a post whose line is there is never looked for again
+		return err
+	}
 	for in := bufio.NewReaderSize(f, 64<<10); ; {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {

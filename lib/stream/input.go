@@ -88,6 +88,9 @@ func (s *input) open(name string) error {
 		return err
 	}
 	s.live, s.file = !isRegular(f), f
+	if s.in.Durable && !s.live {
+		return s.start(name, f, &settled{safe{f: f}})
+	}
 	return s.start(name, f, f)
 }
 

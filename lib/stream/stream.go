@@ -24,6 +24,10 @@ type Input struct {
 	Stdin  io.Reader // shown as "stdin" in messages
 	Follow bool      // wait for more at the end of the one file; it may not exist yet
 
+	// Durable gives out records of files only when no power cut can take them away,
+	// as who keeps what it makes of them must ask. What is followed always is.
+	Durable bool
+
 	// After skips records whose seq is at most this; -1 skips none. Mind that 0
 	// skips the first. In a file a record with this very seq must stand, or the
 	// file was cut or replaced, which is an error.
@@ -98,6 +102,7 @@ func Run[T any](ctx context.Context, in Input, out Output, st Stage[T]) (stats S
 	if err != nil {
 		return Stats{}, err
 	}
+	in.Durable = in.Durable || out.File != ""
 	if err := sink.resume(&in); err != nil {
 		return Stats{}, firstError(err, sink.close())
 	}

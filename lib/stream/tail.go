@@ -60,7 +60,8 @@ func quietEnd(ctx context.Context, err error) error {
 // tail reads a file that grows: at its end it waits. Its bytes are its own
 // business; the watcher only wakes it. It hands out whole lines: what stands
 // behind the last newline may be the torn end that a killed writer has left, and
-// the next writer cuts that and writes something else in its place.
+// the next writer cuts that and writes something else in its place. And it hands out
+// what is durable: what a reader makes of a line must not outlive the line.
 type tail struct {
 	ctx   context.Context
 	path  string
@@ -69,6 +70,7 @@ type tail struct {
 	known []byte // what stands right before off, and is read again with what follows
 	buf   []byte // for reading
 	ready []byte // whole lines, part of buf
+	safe  safe
 	bell  *bell
 }
 
@@ -85,7 +87,7 @@ func openTail(ctx context.Context, path string, must bool) (*tail, error) {
 	for {
 		f, err := os.Open(path)
 		if err == nil {
-			t.f = f
+			t.f, t.safe.f = f, f
 			t.bell = listen(path)
 			return t, nil
 		}
@@ -154,6 +156,9 @@ func (t *tail) fill() (more bool, err error) {
 			return true, nil
 		}
 		end = n - had // no line of ours is this long: it is refused, however it ends
+	}
+	if err := t.safe.upTo(t.off + int64(end)); err != nil {
+		return false, err
 	}
 	t.ready = t.buf[had : had+end]
 	t.off += int64(end)
