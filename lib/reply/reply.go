@@ -103,8 +103,11 @@ const lockName = "locks/reply"
 // Run posts until ctx ends, or with Once until nothing is left.
 func Run(ctx context.Context, o Options) (err error) {
 	lock, err := o.Home.TryLock(lockName)
+	if errors.Is(err, disk.ErrLocked) {
+		err = fmt.Errorf("another tri-reply posts for this home: %w", err)
+	}
 	if err != nil {
-		return fmt.Errorf("another tri-reply posts for this home: %w", err)
+		return err
 	}
 	defer lock.Unlock()
 	if o.fault == nil {

@@ -48,8 +48,12 @@ func openSink(out Output) (*sink, error) {
 		return nil, err
 	}
 	defer home.Close()
-	if s.lock, err = home.TryLock("." + base + ".lock"); err != nil {
-		return nil, sysexit.Hint(fmt.Errorf("write %q: %w", out.File, err), "another process appends to this file; one at a time may")
+	s.lock, err = home.TryLock("." + base + ".lock")
+	if errors.Is(err, disk.ErrLocked) {
+		err = sysexit.Hint(err, "another process appends to this file; one at a time may")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write %q: %w", out.File, err)
 	}
 	if s.log, err = disk.OpenLogFile(out.File); err != nil {
 		return nil, firstError(err, s.close())

@@ -105,8 +105,11 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 		return unless(ctx.Err(), err)
 	}
 	lock, err := o.Home.TryLock("locks/watch")
+	if errors.Is(err, disk.ErrLocked) {
+		err = sysexit.Hint(err, "another tri-watch keeps this home's log; one at a time may")
+	}
 	if err != nil {
-		return sysexit.Hint(fmt.Errorf("watch: %w", err), "another tri-watch keeps this home's log; one at a time may")
+		return fmt.Errorf("watch: %w", err)
 	}
 	l, err := openLog(o.Home)
 	if err == nil {

@@ -17,6 +17,7 @@ import (
 
 	"tri/lib/config"
 	"tri/lib/decision"
+	"tri/lib/disk"
 	"tri/lib/gate"
 	"tri/lib/outbox"
 	"tri/lib/signal"
@@ -75,8 +76,11 @@ type line struct {
 // Run shows cards and takes words until ctx ends.
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Gate.Home.TryLock(lockName)
+	if errors.Is(err, disk.ErrLocked) {
+		err = fmt.Errorf("cards are shown for this home already: %w", err)
+	}
 	if err != nil {
-		return sysexit.With(sysexit.TempFail, fmt.Errorf("cards are shown for this home already: %w", err))
+		return err
 	}
 	defer lock.Unlock()
 	ctx, cancel := context.WithCancel(ctx)

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"tri/lib/disk"
 	"tri/lib/gate"
 	"tri/lib/sysexit"
 )
@@ -52,8 +53,11 @@ const maxStreams = 64
 // Serve serves the page until ctx ends.
 func Serve(ctx context.Context, o Options) error {
 	lock, err := o.Gate.Home.TryLock("locks/web")
+	if errors.Is(err, disk.ErrLocked) {
+		err = fmt.Errorf("another page is served for this home: %w", err)
+	}
 	if err != nil {
-		return sysexit.With(sysexit.TempFail, fmt.Errorf("another page is served for this home: %w", err))
+		return err
 	}
 	defer lock.Unlock()
 	listener, origins, err := listen(o.Gate.Config.Gate.Web.Listen)
