@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -46,7 +48,7 @@ func supervise(o options) error {
 	stop := make(chan struct{})
 	var approver sync.WaitGroup
 	approver.Go(func() { w.approve(stop) })
-	deaths, slowest, err := w.rageSupervised()
+	away, err := w.rageSupervised()
 	if err == nil {
 		err = w.settle(nil)
 	}
@@ -60,15 +62,22 @@ func supervise(o options) error {
 		w.keep = true
 		return fmt.Errorf("%w\n%s", err, said.Bytes())
 	}
-	fmt.Printf("slowest to be back: %v\n", slowest.Round(time.Millisecond))
-	if slowest > 2*time.Second {
-		return fmt.Errorf("a stage was away for %v", slowest)
+	deaths, slowest := map[string]int{}, time.Duration(0)
+	for _, name := range slices.Sorted(maps.Keys(away)) {
+		took := away[name]
+		slices.Sort(took)
+		deaths[name], slowest = len(took), max(slowest, took[len(took)-1])
+		fmt.Printf("kill -9: %-10s %4d times, back in %v at the median, %v at most\n", name, len(took), took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
 	}
-	return w.judge(deaths)
+	err = w.judge(deaths)
+	if slowest > 2*time.Second {
+		err = errors.Join(err, fmt.Errorf("a stage was away for %v", slowest))
+	}
+	return err
 }
 
 func (w *world) addConfig(text string) error {
-	f, err := os.OpenFile(w.path("config.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(w.configFile(), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -84,9 +93,10 @@ func (w *world) pipeline() (p pipeline, err error) {
 	return p, err
 }
 
-// rageSupervised talks and kills until both are done.
-func (w *world) rageSupervised() (deaths map[string]int, slowest time.Duration, err error) {
-	deaths = map[string]int{}
+// rageSupervised talks and kills until both are done. It returns how long each
+// stage was away, each time.
+func (w *world) rageSupervised() (away map[string][]time.Duration, err error) {
+	away = map[string][]time.Duration{}
 	stages := 5
 	if w.faces {
 		stages = 7
@@ -94,17 +104,16 @@ func (w *world) rageSupervised() (deaths map[string]int, slowest time.Duration, 
 	for round := range w.rounds {
 		for w.said*w.rounds < (round+1)*w.messages {
 			if err := w.talk(); err != nil {
-				return deaths, slowest, err
+				return away, err
 			}
 		}
 		name, took, err := w.killStage(round % stages)
 		if err != nil {
-			return deaths, slowest, err
+			return away, err
 		}
-		deaths[name]++
-		slowest = max(slowest, took)
+		away[name] = append(away[name], took)
 	}
-	return deaths, slowest, nil
+	return away, nil
 }
 
 // killStage ends a stage and waits until it is back.
