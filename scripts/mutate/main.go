@@ -5,6 +5,7 @@
 //	mutate                     all packages of the list below
 //	mutate lib/disk            one
 //	mutate -every 20 -seed 3   a twentieth of the mutants, for a machine in a hurry
+//	mutate -for 10m            as many of each package as that time allows
 //
 // All mutants of a package are compiled into one test binary, each behind a number
 // that the environment chooses, by an overlay that leaves the checkout alone: a
@@ -19,13 +20,16 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
+	"syscall"
 	"text/tabwriter"
 	"time"
 )
@@ -56,6 +60,7 @@ type options struct {
 	again   string
 	only    *regexp.Regexp
 	list    bool
+	most    time.Duration
 }
 
 func main() {
@@ -68,16 +73,19 @@ func main() {
 	flag.StringVar(&o.reasons, "reasons", "scripts/mutate/survivors", "file of survivors that have a reason")
 	flag.StringVar(&o.out, "out", "", "write the survivors to this file, as NDJSON")
 	flag.StringVar(&o.again, "again", "", "only the survivors that an earlier run wrote to this file")
+	flag.DurationVar(&o.most, "for", 0, "the longest that a package's mutants are run, in an order that makes those a fair sample; 0: to the end")
 	flag.BoolVar(&o.list, "list", false, "print the mutants and run nothing")
 	flag.Parse()
 	o.only = regexp.MustCompile(*only)
-	if err := mutate(o, flag.Args()); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := mutate(ctx, o, flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "mutate: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func mutate(o options, dirs []string) error {
+func mutate(ctx context.Context, o options, dirs []string) error {
 	known, err := readReasons(o.reasons)
 	if err != nil {
 		return err
@@ -93,7 +101,7 @@ func mutate(o options, dirs []string) error {
 	defer os.RemoveAll(tmp)
 	var rows []*row
 	for _, s := range chosen(dirs) {
-		r, err := examine(o, s, filepath.Join(tmp, filepath.Base(s.dir)), keep)
+		r, err := examine(ctx, o, s, filepath.Join(tmp, filepath.Base(s.dir)), keep)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.dir, err)
 		}
@@ -152,10 +160,10 @@ func choice(o options) (func(*mutant) bool, error) {
 	}, nil
 }
 
-// row is what became of a package's mutants.
+// row is what became of a package's mutants, or of those that were run.
 type row struct {
 	dir                        string
-	mutants                    int
+	all, mutants               int
 	killed, timedOut, survived int
 	notReached                 int
 	took                       time.Duration
@@ -172,11 +180,11 @@ func (r *row) percent() float64 {
 // report prints the table, writes the survivors, and says what is wrong.
 func report(o options, rows []*row, known *reasons) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "package\tmutants\tkilled\ttimed out\tsurvived\tnot reached\t%\ttook\t")
+	fmt.Fprintln(w, "package\tmutants\trun\tkilled\ttimed out\tsurvived\tnot reached\t%\ttook\t")
 	var problems []error
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%.1f\t%v\t\n", r.dir, r.mutants, r.killed, r.timedOut, r.survived, r.notReached, r.percent(), r.took.Round(time.Second))
-		if r.percent() < o.least && o.every <= 1 {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t%v\t\n", r.dir, r.all, r.mutants, r.killed, r.timedOut, r.survived, r.notReached, r.percent(), r.took.Round(time.Second))
+		if r.percent() < o.least && r.mutants == r.all {
 			problems = append(problems, fmt.Errorf("%s: %.1f %% killed, at least %.0f %% must be", r.dir, r.percent(), o.least))
 		}
 	}

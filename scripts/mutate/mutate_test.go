@@ -143,7 +143,7 @@ func TestFates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runAll(options{jobs: 2}, p.mutants, tests, tmp)
+	runAll(t.Context(), options{jobs: 2}, p.mutants, tests, tmp)
 	var got []string
 	for _, m := range p.mutants {
 		got = append(got, m.Fate+" "+m.Name)
@@ -164,6 +164,11 @@ func TestFates(t *testing.T) {
 		if g != w {
 			t.Errorf("got  %s\nwant %s", g, w)
 		}
+	}
+	r := new(row)
+	r.add(append(p.mutants, &mutant{Name: "there was no time for it"}))
+	if r.mutants != len(want) || r.killed+r.timedOut+r.survived+r.notReached != len(want) || r.timedOut != 2 || r.notReached != 5 || len(r.survivors) != r.survived+5 {
+		t.Errorf("counted %+v", r)
 	}
 	if text, _ := os.ReadFile("p/p.go"); string(text) != subjectCode {
 		t.Error("the code was changed")

@@ -30,7 +30,7 @@ type test struct {
 }
 
 // examine makes and runs the mutants of one package.
-func examine(o options, s subject, tmp string, keep func(*mutant) bool) (*row, error) {
+func examine(ctx context.Context, o options, s subject, tmp string, keep func(*mutant) bool) (*row, error) {
 	begin := time.Now()
 	c, err := load(s.dir)
 	if err != nil {
@@ -51,11 +51,28 @@ func examine(o options, s subject, tmp string, keep func(*mutant) bool) (*row, e
 	if err != nil {
 		return nil, err
 	}
-	r := &row{dir: s.dir}
+	r := &row{dir: s.dir, all: len(p.mutants)}
 	todo := slices.DeleteFunc(p.mutants, func(m *mutant) bool { return !keep(m) })
-	r.mutants = len(todo)
-	runAll(o, todo, tests, tmp)
-	for _, m := range todo {
+	if o.most > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, o.most)
+		defer stop()
+		slices.SortFunc(todo, func(a, b *mutant) int { return cmp.Compare(a.hash()^o.seed, b.hash()^o.seed) })
+	}
+	runAll(ctx, o, todo, tests, tmp)
+	slices.SortFunc(todo, func(a, b *mutant) int { return cmp.Compare(a.ID, b.ID) })
+	r.add(todo)
+	r.took = time.Since(begin)
+	return r, nil
+}
+
+// add counts what became of mutants.
+func (r *row) add(all []*mutant) {
+	for _, m := range all {
+		if m.Fate == "" {
+			continue // there was no time for it
+		}
+		r.mutants++
 		switch m.Fate {
 		case "killed":
 			r.killed++
@@ -70,8 +87,6 @@ func examine(o options, s subject, tmp string, keep func(*mutant) bool) (*row, e
 		}
 		r.survivors = append(r.survivors, m)
 	}
-	r.took = time.Since(begin)
-	return r, nil
 }
 
 // measure runs every test by itself, without a mutant: how long it takes, and
@@ -135,8 +150,8 @@ func (b binary) command(ctx context.Context, tmp string, args ...string) *exec.C
 	return cmd
 }
 
-// runAll gives every mutant its fate.
-func runAll(o options, todo []*mutant, tests []*test, tmp string) {
+// runAll gives every mutant its fate, until ctx ends.
+func runAll(ctx context.Context, o options, todo []*mutant, tests []*test, tmp string) {
 	queue := make(chan *mutant)
 	var wg sync.WaitGroup
 	for i := range max(1, o.jobs) {
@@ -150,6 +165,9 @@ func runAll(o options, todo []*mutant, tests []*test, tmp string) {
 	for i, m := range todo {
 		if i%50 == 0 {
 			fmt.Fprintf(os.Stderr, "\r%s %d/%d ", filepath.Dir(m.File), i, len(todo))
+		}
+		if ctx.Err() != nil {
+			break
 		}
 		queue <- m
 	}
