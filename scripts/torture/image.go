@@ -32,7 +32,7 @@ var mkfs = map[string]struct {
 	size int64
 	args []string
 }{
-	"ext4":  {64, []string{"-F", "-J", "size=4", "-E", "nodiscard"}},
+	"ext4":  {64, []string{"-F", "-b", "4096", "-m", "0", "-J", "size=4", "-E", "nodiscard"}},
 	"xfs":   {300, []string{"-f"}},
 	"btrfs": {160, []string{"-f", "-m", "single"}},
 }

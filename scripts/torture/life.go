@@ -26,6 +26,7 @@ type life struct {
 	dead     chan struct{}
 	power    sync.RWMutex // held for writing while there is none
 	held     map[string]bool
+	kills    int
 }
 
 // start lets the machine boot.
@@ -64,6 +65,27 @@ func soon(is func() bool) bool {
 	return true
 }
 
+// fell kills a stage and starts it again. What it has written and not synced is
+// there until the power goes.
+func (l *life) fell(s *stage) error {
+	pid := s.cmd.Process.Pid
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+	for _, child := range strings.Fields(string(children)) { // strace ends as whom it traces
+		if pid, err := strconv.Atoi(child); err == nil {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+	if len(children) == 0 {
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	_ = s.cmd.Wait() // killed
+	if said := s.kept.String(); s.cmd.ProcessState.Exited() {
+		return fmt.Errorf("tri-%s had ended by itself: %s", s.name, said)
+	}
+	l.kills++
+	return s.start(l.world)
+}
+
 // speak has people talk for a while, and half of the time until one of those who
 // tell has told something: what it is about is fresh then.
 func (l *life) speak() error {
@@ -75,6 +97,11 @@ func (l *life) speak() error {
 			return err
 		}
 		time.Sleep(time.Duration(l.rng.IntN(150)) * time.Millisecond)
+		if l.rng.IntN(6) == 0 {
+			if err := l.fell(l.stages[l.rng.IntN(len(l.stages))]); err != nil {
+				return err
+			}
+		}
 	}
 	if l.rng.IntN(2) == 0 {
 		return nil

@@ -35,6 +35,7 @@ type options struct {
 	wait     time.Duration
 	rest     time.Duration
 	mounts   string // power: file systems
+	span     time.Duration
 	warped   string // clock, soak: folder of programs that are built with another clock
 }
 
@@ -52,6 +53,7 @@ func main() {
 	flag.DurationVar(&o.wait, "wait", 2*time.Minute, "longest that all may take to come to rest")
 	flag.DurationVar(&o.rest, "rest", 10*time.Second, "supervise: how long the pipeline is watched at rest")
 	flag.StringVar(&o.mounts, "mounts", systems, "power, full: file systems, FS[:MOUNT OPTION]... each")
+	flag.DurationVar(&o.span, "span", 24*time.Hour, "soak: how long the life is, by its own clock; it takes -rounds seconds")
 	flag.StringVar(&o.warped, "warped", "", "clock, soak: folder of programs that are built as warp.go builds them (default: build them)")
 	if len(os.Args) < 2 {
 		fmt.Fprintln(os.Stderr, "usage: torture kill|supervise|syscalls|box|power|full [option ...]")
@@ -59,7 +61,7 @@ func main() {
 	}
 	flag.CommandLine.Parse(os.Args[2:]) // exits by itself when an option is wrong
 	o.bin, _ = filepath.Abs(o.bin)      // a relative path is as good when there is no working folder
-	run := map[string]func(options) error{"kill": kill, "supervise": supervise, "syscalls": syscalls, "box": boxed, "power": power, "full": full, "follow": follow, "clock": clockJumps, "stop": stop, "readers": readers}[os.Args[1]]
+	run := map[string]func(options) error{"kill": kill, "supervise": supervise, "syscalls": syscalls, "box": boxed, "power": power, "full": full, "follow": follow, "clock": clockJumps, "stop": stop, "readers": readers, "soak": soak}[os.Args[1]]
 	if run == nil {
 		fmt.Fprintf(os.Stderr, "torture: unknown command %q\n", os.Args[1])
 		os.Exit(64)

@@ -22,6 +22,7 @@ const perLife = 12
 type tally struct {
 	lives, cuts, first, slow int
 	exits                    int   // cuts right behind a status 0
+	kills                    int   // of programs, between cuts
 	told                     facts // held to it
 	lost                     int   // of them
 	faults                   []string
@@ -64,6 +65,9 @@ func power(o options) error {
 		s, _ := parseSystem(names[n/perLife%len(names)])
 		t := all[s.name]
 		o.seed++
+		if had := len(t.faults); had > 10 {
+			return fmt.Errorf("%s: %d faults are enough", s.name, had)
+		}
 		had := len(t.faults)
 		err = live(o, s, min(perLife, o.rounds-n), t)
 		for _, f := range t.faults[had:] {
@@ -79,16 +83,16 @@ func power(o options) error {
 // table prints what was cut and what came of it.
 func table(names []string, all map[string]*tally) (faults int) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "file system\tlives\tcuts\tat first start\tslow disk\tafter status 0\tevents told\tmoves\tapprovals\tposts\tlost\tfaults\t")
+	fmt.Fprintln(w, "file system\tlives\tcuts\tat first start\tslow disk\tafter status 0\tkills too\tevents told\tmoves\tapprovals\tposts\tlost\tfaults\t")
 	var sum tally
 	row := func(name string, t *tally) {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, t.lives, t.cuts, t.first, t.slow, t.exits,
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, t.lives, t.cuts, t.first, t.slow, t.exits, t.kills,
 			t.told.events, t.told.moves, t.told.approvals, t.told.posts, t.lost, len(t.faults))
 	}
 	for _, name := range names {
 		t := all[name]
 		row(name, t)
-		sum.lives, sum.cuts, sum.first, sum.slow, sum.exits = sum.lives+t.lives, sum.cuts+t.cuts, sum.first+t.first, sum.slow+t.slow, sum.exits+t.exits
+		sum.lives, sum.cuts, sum.first, sum.slow, sum.exits, sum.kills = sum.lives+t.lives, sum.cuts+t.cuts, sum.first+t.first, sum.slow+t.slow, sum.exits+t.exits, sum.kills+t.kills
 		sum.told.add(t.told)
 		sum.lost += t.lost
 		sum.faults = append(sum.faults, t.faults...)
@@ -152,18 +156,13 @@ func live(o options, s system, cuts int, t *tally) error {
 	t.lives++
 	had := len(t.faults)
 	l.slowDown()
-	for n := range cuts {
-		if err := l.start(); err != nil {
-			return err
-		}
-		if err := l.speak(); err != nil {
-			return err
-		}
-		told, err := l.cut()
+	for n := 0; n < cuts && len(t.faults) == had; n++ {
+		told, err := l.untilCut()
 		if err != nil {
-			return err
+			t.faults = append(t.faults, err.Error())
+			break
 		}
-		t.cuts++
+		t.cuts, t.kills, l.kills = t.cuts+1, t.kills+l.kills, 0
 		if n == 0 {
 			t.first++
 		}
@@ -181,6 +180,17 @@ func live(o options, s system, cuts int, t *tally) error {
 	}
 	l.keep = l.keep || len(t.faults) > had
 	return nil
+}
+
+// untilCut is what happens between two cuts.
+func (l *life) untilCut() (*told, error) {
+	if err := l.start(); err != nil {
+		return nil, err
+	}
+	if err := l.speak(); err != nil {
+		return nil, err
+	}
+	return l.cut()
 }
 
 // slowDown gives the life a disk, or one program, whose fsync takes long, as those
@@ -227,13 +237,7 @@ func control(o options, s system) error {
 			return err
 		}
 		l.through = injected("retval=0")
-		if err = l.start(); err == nil {
-			err = l.speak()
-		}
-		var told *told
-		if err == nil {
-			told, err = l.cut()
-		}
+		told, err := l.untilCut()
 		if err == nil {
 			sum.add(told.facts)
 			lost += len(l.missing(told))
