@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,6 +35,7 @@ type reader struct {
 	resume  chat.Resume
 	emit    func(event.Event) error
 	rooms   map[string]*position
+	memory  memory
 	refused map[string]string // what was said of names that are no rooms
 }
 
@@ -52,7 +54,17 @@ const tailSize = 1 << 10
 // Run reads every room from its start: what the log has already is dropped
 // there, by identity.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	r := &reader{c: c, resume: resume, emit: emit, rooms: map[string]*position{}, refused: map[string]string{}}
+	known, err := remembered(resume)
+	if err != nil {
+		return err
+	}
+	r := &reader{c: c, resume: resume, emit: emit, rooms: map[string]*position{}, memory: known, refused: map[string]string{}}
+	return errors.Join(r.run(ctx), r.remember())
+}
+
+// run reads what is there, and unless once what comes until ctx ends.
+func (r *reader) run(ctx context.Context) error {
+	c, resume := r.c, r.resume
 	poll := slowPoll
 	var changed chan fsnotify.Event
 	var lost chan error
@@ -143,6 +155,12 @@ func (r *reader) one(ctx context.Context, name string) error {
 		_, known := r.resume.Last[name]
 		p = &position{room: newRoom(name, r.c.bot), quiet: known}
 		r.rooms[name] = p
+		if holds, err := r.memory.holds(name, f); known && err != nil {
+			return fmt.Errorf("room %q: %w", name, err)
+		} else if known && !holds {
+			r.give(p)
+			return nil
+		}
 	}
 	return r.read(ctx, p, f)
 }
@@ -155,9 +173,10 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 	if info.Size() == p.off {
 		return nil
 	}
-	if !p.same(f, info.Size()) {
-		p.dead = true
-		r.resume.Say("room %q was cut or rewritten, so its message ids no longer hold: it is not read any more", p.name)
+	if same, err := p.same(f, info.Size()); err != nil {
+		return fmt.Errorf("room %q: %w", p.name, err)
+	} else if !same {
+		r.give(p)
 		return nil
 	}
 	// The file's own time: exact for a line just appended, and for an old room
@@ -201,7 +220,16 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 		return err
 	}
 	p.quiet = false
-	return p.advance(f, end)
+	if err := p.advance(f, end); err != nil || !r.memory.behind(p) {
+		return err
+	}
+	return r.remember()
+}
+
+// give gives a room up.
+func (r *reader) give(p *position) {
+	p.dead = true
+	r.resume.Say("room %q was cut or rewritten, so its message ids no longer hold: it is not read any more", p.name)
 }
 
 // line is the event of a line, when it has one, or the action.
@@ -235,23 +263,32 @@ func (r *reader) tell(p *position, err error) {
 }
 
 // same reports whether what was read still stands before off.
-func (p *position) same(f *os.File, size int64) bool {
+func (p *position) same(f *os.File, size int64) (bool, error) {
 	if size < p.off {
-		return false
+		return false, nil
 	}
-	now := make([]byte, len(p.tail))
-	_, err := f.ReadAt(now, p.off-int64(len(p.tail)))
-	return len(p.tail) == 0 || err == nil && bytes.Equal(now, p.tail)
+	now, err := before(f, p.off)
+	return bytes.Equal(now, p.tail), err
+}
+
+// before are the last bytes before off, nil when there are not so many.
+func before(f *os.File, off int64) ([]byte, error) {
+	b := make([]byte, min(off, tailSize))
+	_, err := f.ReadAt(b, off-int64(len(b)))
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	return b, err
 }
 
 func (p *position) advance(f *os.File, off int64) error {
 	if off == p.off {
 		return nil
 	}
-	p.off = off
-	p.tail = make([]byte, min(off, tailSize))
-	if _, err := f.ReadAt(p.tail, off-int64(len(p.tail))); err != nil {
+	tail, err := before(f, off)
+	if err != nil {
 		return fmt.Errorf("room %q: %w", p.name, err)
 	}
+	p.off, p.tail = off, tail
 	return nil
 }
