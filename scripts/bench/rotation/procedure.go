@@ -43,7 +43,7 @@ var procedures = []procedure{
 	}},
 	{"kill -9", func(p *process, n int) error {
 		for range 10 {
-			if err := all(p.writes(n/20), p.ends(syscall.SIGKILL), p.writes(n/20), p.start); err != nil {
+			if err := all(p.writes(n/20), p.lives, p.ends(syscall.SIGKILL), p.writes(n/20), p.start); err != nil {
 				return err
 			}
 		}
@@ -59,6 +59,12 @@ func (p *process) ends(s syscall.Signal) func() error { return func() error { re
 
 func (p *process) signals(s syscall.Signal) func() error {
 	return func() error { return p.signal(s) }
+}
+
+// lives gives the reader time to come up and to read.
+func (p *process) lives() error {
+	time.Sleep(time.Second)
+	return nil
 }
 
 // rotating rotates while the reader runs freely, right behind a burst of writes.

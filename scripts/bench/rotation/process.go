@@ -93,7 +93,7 @@ func (p *process) note() {
 }
 
 // quiet is how long nothing more has to come out.
-var quiet = 5 * time.Second
+var quiet = 10 * time.Second
 
 // settle waits until all that was written has come out, or nothing has for a
 // while. One that has ended is started again, as a supervisor would; after that,
