@@ -30,7 +30,7 @@ func TestTrackRecord(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile(`(?m)^torture ([a-z, ]+?)  `).FindAllStringSubmatch(promises, -1) {
 		for _, name := range strings.Split(m[1], ", ") {
-			if !declares(t, "../scripts/torture/main.go", `"`+name+`":`) {
+			if !declares(t, "../scripts/torture/*.go", `{"`+name+`", "`) {
 				t.Errorf("there is no torture %s", name)
 			}
 		}
