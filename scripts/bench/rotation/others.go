@@ -59,6 +59,8 @@ service:
 	return []string{f.program, "--config", conf}
 }
 
+// vector and fluentBit are written by their manuals: they could not be had where the
+// table of tri(7) was made.
 func vector(f *follower, w *world) []string {
 	conf := file(w, "vector.yaml", `data_dir: STATE
 sources:
@@ -70,7 +72,7 @@ sinks:
 }
 
 func fluentBit(f *follower, w *world) []string {
-	return []string{f.program, "-q", "-f", "0.2",
+	return []string{f.program, "-q", "-f", "1",
 		"-i", "tail", "-p", "path=" + w.log(), "-p", "db=" + w.state() + "/db", "-p", "db.sync=full",
 		"-p", "read_from_head=true", "-p", "refresh_interval=1", "-p", "rotate_wait=30",
 		"-o", "file", "-m", "*", "-p", "path=" + w.dir, "-p", "file=out", "-p", "format=template", "-p", "template={log}"}
