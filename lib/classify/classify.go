@@ -175,7 +175,6 @@ type Event struct {
 	line    []byte
 	drop    []span // of members that an earlier classification left
 	end     int    // of the line's members: where ours go
-	bare    bool   // the record has no other members
 	verdict verdict
 	facts
 	from, says []byte

@@ -7,32 +7,22 @@ import (
 	"tri/lib/ndjson"
 )
 
-// cut finds where our fields go, and the members that must leave for them.
+// cut finds where our fields go, and the members that must leave for them. There
+// are others than ours, since read wants some.
 func (e *Event) cut(members []ndjson.Member) {
-	kept := 0
-	e.end = 1
+	kept := false
 	for i := range members {
 		m := &members[i]
 		e.end = m.End
-		if !isField(m.Key) {
-			kept++
-			continue
-		}
 		switch {
-		case kept > 0: // with the comma before it
+		case !isField(m.Key):
+			kept = true
+		case kept: // with the comma before it
 			e.drop = append(e.drop, span{members[i-1].End, m.End})
-		case i+1 < len(members): // with the comma behind it
+		default: // with the comma behind it
 			e.drop = append(e.drop, span{m.Start, members[i+1].Start})
-		default:
-			e.drop = append(e.drop, span{m.Start, m.End})
 		}
 	}
-	if len(members) == 0 {
-		for e.end = 0; e.line[e.end] != '{'; e.end++ {
-		}
-		e.end++
-	}
-	e.bare = kept == 0
 }
 
 // classified appends the record as it was, with our fields at its end, and lets
@@ -83,9 +73,7 @@ func (s *state) append(dst []byte, e *Event, changes map[string]any) []byte {
 		at = d.to
 	}
 	dst = append(dst, e.line[at:e.end]...)
-	if !e.bare {
-		dst = append(dst, ',')
-	}
+	dst = append(dst, ',')
 	v := &e.verdict
 	f := fields{dst, changes}
 	f.flag(`"is_bot_mention":`, v.mention)

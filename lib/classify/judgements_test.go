@@ -26,7 +26,7 @@ func TestJudgements(t *testing.T) {
 	plain := classifier(t, Options{})
 	for _, text := range texts(t) {
 		e := run(t, plain, says(text))[0]
-		fmt.Fprintf(&got, "%s\t%q\n", said(e), text)
+		fmt.Fprintf(&got, "%s\t%.120q\n", said(e), text)
 	}
 	for _, o := range []Options{
 		{Config: config.Classifier{BotID: "u6"}},
@@ -97,6 +97,11 @@ func texts(t *testing.T) (all []string) {
 		}
 	}
 	all = append(all, "", " ", "?", "??", "!", ":+1:", "👍👍", "👨‍👩‍👧", "...", "@bob", "bob:", "bob", "`x", "```", "<@U1>", "http://", "a://b", "1", "+1", "-1", "’s", "e\u0301",
+		"چرا کار نمی\u200cکند", "یہ کیوں نہیں چلتا", "لماذا لا يعمل", "чому це не працює", "почему это не работает", "неші рет", "зошто не работи", "је ли то тачно",
+		"build deploy 失敗", "the build 失敗しました", "测试", "测试不行了吗", "東京", "가나다", "ทำไม", "क्यों", "मला मदत करा", "don’t know why", "don't", "l’erreur est là", "où est l'erreur",
+		"why "+strings.Repeat("word ", 7000), strings.Repeat("word ", 7000)+"why", "x"+strings.Repeat("y", 300)+" why", strings.Repeat("y", 300), "WHY IS IT DOWN", "Why Is It Down", "w h y", "why_not", "why-not", "a/b/c", "C:\\why", "/why", "#why", "~why", "why\u00a0not",
+		"me@x.test why", "why.", "why,", "why;", "wow", "w?h?y", "is it? no", "no? is it", "is it? it is", "\"why\"", "'why'", "«why»", "¿por qué no?", "¿por qué no", "why？", "为什么？", "好的。", "ok。", "ok、",
+		"<why>", "<https://x.test|why>", "<#C1|why>", "<!here> why", ":why:", ":why: is it", "why :(", ";)", "xD", "<3", "^^", "¯\\_(ツ)_/¯", "1?", "$?", "a == b ? c : d", "if (x) return;", "> why\n>> not\nthat", "~~why~~", "_why_", "**why**",
 		strings.Repeat("ok ", 15), strings.Repeat("thanks ", 12), strings.Repeat("👍", 29), strings.Repeat("👍", 30), strings.Repeat("a", 29)+" ok", "why "+strings.Repeat("so ", 400))
 	return all
 }
