@@ -52,6 +52,9 @@ var reasonNames = [whySign]string{
 	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk", "settles", "later", "announces", "newcomer", "to-helper", "remark", "nothing-asked",
 }
 
+// longTag is how many words "is that so?" has; more are small talk.
+const longTag = 3
+
 // verdict is what the rules say of one message so far.
 type verdict struct {
 	mention, question, ack, chatter bool
@@ -125,7 +128,7 @@ func (c *Classifier) judgeText(body []byte, t *text, v *verdict) {
 		v.because(fixedReasons + int(phrase))
 	}
 	if idleOnly {
-		v.tag = t.mark
+		v.tag = t.mark && len(t.words) <= longTag
 		v.because(whyIdle)
 	}
 	v.question = v.mark || v.phrase
@@ -275,7 +278,7 @@ func unaddressed(body []byte, names [][]byte) []byte {
 		if n == 0 {
 			return body
 		}
-		if body = bytes.TrimLeft(rest[n:], " \t"); len(body) > 0 && (body[0] == ',' || body[0] == ':' && smiley(body) == 0) {
+		if body = bytes.TrimLeft(rest[n:], " \t"); len(body) > 0 && (body[0] == ',' || body[0] == '>' || body[0] == ':' && smiley(body) == 0) {
 			body = bytes.TrimLeft(body[1:], " \t")
 		}
 	}
@@ -288,7 +291,7 @@ func addressed(body []byte, names [][]byte) int {
 		if n == 0 || len(body) < n || !bytes.EqualFold(body[:n], name) {
 			continue
 		}
-		if n == len(body) || bytes.IndexByte([]byte(":, \t?!."), body[n]) >= 0 {
+		if n == len(body) || bytes.IndexByte([]byte(":>, \t?!."), body[n]) >= 0 {
 			return n
 		}
 	}
@@ -318,7 +321,7 @@ func unicodeWords(pattern string) (mended string, ok bool) {
 // listen looks at who the message speaks of and how they fare.
 func (c *Classifier) listen(t *text, v *verdict) {
 	const telling = problem | solved | first | second | thanks | later | guess | advice | fact
-	const short, edge = 6, 5 // words
+	const short, edge, tail = 6, 5, 2 // words
 	var kinds kind
 	for i := range t.words {
 		w := &t.words[i]
@@ -327,7 +330,7 @@ func (c *Classifier) listen(t *text, v *verdict) {
 			continue
 		}
 		found := c.lex.gather(c.lex.first[w.id], t.words[i+1:])
-		if !w.begins {
+		if !w.begins && len(t.words)-i > tail {
 			found &^= guess
 		}
 		if i >= edge && len(t.words)-i > edge && len(t.words) > 2*edge {

@@ -65,7 +65,7 @@ const maxPhrases = 60000
 const maxLine = 5000
 
 // Room is made for as many words and nodes at once; our packs need a little less.
-const roomWords, roomNodes = 7000, 30000
+const roomWords, roomNodes = 7000, 34000
 
 // newLexicon takes the packs, and more question phrases.
 func newLexicon(packs []pack, questions []string) (*lexicon, error) {

@@ -101,7 +101,7 @@ func (t *turn) enter() {
 	t.newcomer = p.said == 0
 	t.guest = p.asks == 0 && p.breadth == 0 && p.said <= 5
 	t.tells = v.problem && (v.first || p.asks > 0)
-	mine := (t.guest || p.asks > p.breadth) && (t.tells || v.greets || t.greeted() || t.newcomer && v.first && v.words >= longTalk && (!r.asked || v.words >= 2*longTalk))
+	mine := t.tells && v.first && !v.second && !p.isHelper() || (t.guest || p.asks > p.breadth) && (t.tells || v.greets || t.greeted() || t.newcomer && v.first && v.words >= longTalk && (!r.asked || v.words >= 2*longTalk))
 	switch {
 	case t.target != nobody || t.nto > 0 || t.byPlatform || mine:
 	case !t.inThread:
@@ -198,7 +198,7 @@ func (t *turn) answers() bool {
 // leave notes who had the word, and to whom.
 func (t *turn) leave() {
 	at, r, p := t.e.time, t.r, t.p
-	p.last, p.lastSaid, p.wanted = at, r.said, false
+	p.last, p.lastSaid, p.wanted = at, r.said, p.wanted && t.asks && t.own
 	p.told++
 	if t.v.greets && (t.v.tells || t.v.filler) {
 		p.greeted = at

@@ -38,8 +38,9 @@ func (c *cutter) sign(ch byte) {
 			c.boundary()
 		}
 	case '^':
-		c.other = c.other || !bytes.HasPrefix(rest, []byte("^^")) && (c.i == 0 || c.b[c.i-1] != '^') // it points to what was said above
-		c.i++
+		n := len(rest) - len(bytes.TrimLeft(rest, "^"))
+		c.other = c.other || n != 2 // it points to what was said above
+		c.i += n
 	case '{', '}', '#', '$', '%', '&', '\\', '|':
 		c.other = true // code, most likely
 		c.i++
@@ -85,6 +86,11 @@ func joined(b []byte) bool {
 
 // quote passes over lines that quote somebody else.
 func (c *cutter) quote() {
+	if rest := c.b[c.i:]; len(rest) > 2 && rest[0] == '>' && bytes.IndexByte([]byte("._:<("), rest[1]) >= 0 && bytes.IndexByte([]byte("><(.)_D/"), rest[2]) >= 0 {
+		c.emoji = true // >.> and its kin
+		c.i += 3
+		return
+	}
 	for c.i < len(c.b) && c.b[c.i] == '>' {
 		n := bytes.IndexByte(c.b[c.i:], '\n')
 		if n < 0 {

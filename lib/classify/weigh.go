@@ -33,7 +33,7 @@ func (s signs) points() int {
 
 // worthwhile is the points from which on a message is worth reading: where two of
 // five messages of the labelled rooms are, each weighed by what the others taught.
-const worthwhile = -70
+const worthwhile = -107
 
 // weigh has the last word on most of what the rules placed: the rules tell who is
 // being helped and by whom, and how that is to be weighed against what else holds

@@ -191,10 +191,10 @@ func (c *cutter) word() {
 	}
 }
 
-// drawn reports whether a word is drawn out: "pleaseee".
+// drawn reports whether a word is drawn out: "pleaseee", "oooookay".
 func drawn(w []byte) bool {
 	n := len(w)
-	return n > 3 && w[n-1] == w[n-2] && w[n-2] == w[n-3]
+	return n > 3 && (w[n-1] == w[n-2] && w[n-2] == w[n-3] || w[0]|0x20 == w[1]|0x20 && w[1]|0x20 == w[2]|0x20)
 }
 
 // known is the number of the word in buf; one that is drawn out counts as the
@@ -205,13 +205,21 @@ func (c *cutter) known() uint16 {
 	if id != unknown || !drawn(w) {
 		return id
 	}
-	for n := len(w); n > 1 && w[n-1] == w[n-2]; n-- {
-		w = w[:n-1]
+	from, to := 0, len(w)
+	for to-1 > from && w[to-1] == w[to-2] {
+		to--
 	}
-	if id = c.lex.lookup(w); id == unknown {
-		id = c.lex.lookup(w[:len(w)+1])
+	for from+1 < to && w[from] == w[from+1] {
+		from++
 	}
-	return id
+	for _, i := range [...]int{from, max(from-1, 0)} {
+		for _, j := range [...]int{to, min(to+1, len(w))} {
+			if id = c.lex.lookup(w[i:j]); id != unknown {
+				return id
+			}
+		}
+	}
+	return unknown
 }
 
 // tailed looks at how the word just pushed ends.

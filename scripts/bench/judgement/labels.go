@@ -96,7 +96,7 @@ var labelHalves = []string{"tuned", "untouched", "untouched3"}
 
 // moreTuned end the names of files of further labels to tune on. They join those
 // of the same room.
-var moreTuned = []string{".tuned2", ".tuned3", ".tuned4", ".tuned5"}
+var moreTuned = []string{".tuned2", ".tuned3", ".tuned4", ".tuned5", ".tuned6", ".tuned7"}
 
 // labelledRooms reads all labels of a folder, tuned and untouched of a room one
 // behind the other.
