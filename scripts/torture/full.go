@@ -26,10 +26,9 @@ const page = 4 << 10
 // page, and has room be made later. Whoever has no room must say so; nothing that
 // was told may be lost, nothing be torn or posted twice; and with room everything
 // goes on. The codebase and the chat are elsewhere.
-func full(o options) error {
-	if err := canMount(); err != nil {
-		return err
-	}
+func full(o options) error { return mounting("full", o, fillDisk) }
+
+func fillDisk(o options) error {
 	var wrong []string
 	for name := range strings.SplitSeq(o.mounts, ",") {
 		s, err := parseSystem(name)

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -54,8 +56,11 @@ func parseSystem(text string) (system, error) {
 	return s, nil
 }
 
-// errSkip means that this machine has not what a test needs.
+// errSkip means that this machine has not what a test needs; skipped is the exit
+// status that says so.
 var errSkip = errors.New("skipped")
+
+const skipped = 69
 
 // image is the disk of a machine: a file that is mounted.
 type image struct {
@@ -63,6 +68,49 @@ type image struct {
 	file string // the image
 	at   string // where it is mounted
 	is   bool   // mounted
+}
+
+// apart names the environment variable that says that we are alone with our
+// mounts.
+const apart = "TORTURE_APART"
+
+// mounting runs a test where mounts are nobody else's: whoever made a sandbox
+// meanwhile would keep a file system mounted that was to be gone. What is left
+// mounted goes with the test.
+func mounting(name string, o options, test func(options) error) error {
+	if err := canMount(); err != nil {
+		return err
+	}
+	if os.Getenv(apart) != "" {
+		return test(o)
+	}
+	runtime.LockOSThread() // it is this thread's death that ends the other
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command("/proc/self/exe", name, "-bin", o.bin, "-mounts", o.mounts, "-wait", o.wait.String(),
+		fmt.Sprint("-rounds=", o.rounds), fmt.Sprint("-seed=", o.seed), fmt.Sprint("-keep=", o.keep))
+	cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdout, os.Stderr, append(os.Environ(), apart+"=yes")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	err := cmd.Run()
+	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == skipped {
+		return errSkip // it has said why
+	}
+	return err
+}
+
+// canMount says why no file system can be mounted here.
+func canMount() error {
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("%w: only root can mount", errSkip)
+	}
+	f, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("%w: no loop devices: %w", errSkip, err)
+	}
+	defer f.Close()
+	if _, err := unix.IoctlRetInt(int(f.Fd()), unix.LOOP_CTL_GET_FREE); err != nil {
+		return fmt.Errorf("%w: no loop devices: %w", errSkip, err)
+	}
+	return nil
 }
 
 // newImage makes an empty file system. Its file is small: what is zero is a hole.

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // perLife is how often the power is cut in one life of a home; the first of them
@@ -34,10 +32,9 @@ type tally struct {
 // anybody before must be there, and when nothing moves any more, nothing may be
 // lost, doubled, or unreadable. The chat and the people are elsewhere: they
 // remember. Some of the lives have a slow disk.
-func power(o options) error {
-	if err := canMount(); err != nil {
-		return err
-	}
+func power(o options) error { return mounting("power", o, cutPower) }
+
+func cutPower(o options) error {
 	all := map[string]*tally{}
 	var names []string
 	for name := range strings.SplitSeq(o.mounts, ",") {
@@ -83,11 +80,11 @@ func power(o options) error {
 // table prints what was cut and what came of it.
 func table(names []string, all map[string]*tally) (faults int) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "file system\tlives\tcuts\tat first start\tslow disk\tafter status 0\tkills too\tevents told\tmoves\tapprovals\tposts\tlost\tfaults\t")
+	fmt.Fprintln(w, "file system\tlives\tcuts\tat first start\tslow disk\tafter status 0\tkills too\tevents told\tmoves\tapprovals\tposts\treplies\tlost\tfaults\t")
 	var sum tally
 	row := func(name string, t *tally) {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, t.lives, t.cuts, t.first, t.slow, t.exits, t.kills,
-			t.told.events, t.told.moves, t.told.approvals, t.told.posts, t.lost, len(t.faults))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, t.lives, t.cuts, t.first, t.slow, t.exits, t.kills,
+			t.told.events, t.told.moves, t.told.approvals, t.told.posts, t.told.replies, t.lost, len(t.faults))
 	}
 	for _, name := range names {
 		t := all[name]
@@ -100,22 +97,6 @@ func table(names []string, all map[string]*tally) (faults int) {
 	row("all", &sum)
 	w.Flush()
 	return len(sum.faults)
-}
-
-// canMount says why no file system can be mounted here.
-func canMount() error {
-	if os.Geteuid() != 0 {
-		return fmt.Errorf("%w: only root can mount", errSkip)
-	}
-	f, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
-	if err != nil {
-		return fmt.Errorf("%w: no loop devices: %w", errSkip, err)
-	}
-	defer f.Close()
-	if _, err := unix.IoctlRetInt(int(f.Fd()), unix.LOOP_CTL_GET_FREE); err != nil {
-		return fmt.Errorf("%w: no loop devices: %w", errSkip, err)
-	}
-	return nil
 }
 
 // lifeOf makes a world whose home will be on an image of its own; not even the

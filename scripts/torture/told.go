@@ -16,13 +16,13 @@ import (
 )
 
 // facts counts what was told.
-type facts struct{ events, moves, approvals, posts int }
+type facts struct{ events, moves, approvals, posts, replies int }
 
 func (f *facts) add(g facts) {
-	f.events, f.moves, f.approvals, f.posts = f.events+g.events, f.moves+g.moves, f.approvals+g.approvals, f.posts+g.posts
+	f.events, f.moves, f.approvals, f.posts, f.replies = f.events+g.events, f.moves+g.moves, f.approvals+g.approvals, f.posts+g.posts, f.replies+g.replies
 }
 
-func (f *facts) sum() int { return f.events + f.moves + f.approvals + f.posts }
+func (f *facts) sum() int { return f.events + f.moves + f.approvals + f.posts + f.replies }
 
 // approval is a draft that waits, and that somebody was told is approved.
 type approval struct {
@@ -74,6 +74,9 @@ func (l *life) told() (*told, error) {
 	}
 	for _, a := range t.approvals {
 		l.hold(&t.facts.approvals, "approval "+a.Key+a.SHA256)
+	}
+	for _, r := range t.replies {
+		l.hold(&t.facts.replies, "reply "+string(r))
 	}
 	for _, p := range t.posts {
 		l.hold(&t.facts.posts, "post "+p.key)
