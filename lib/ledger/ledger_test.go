@@ -3,6 +3,8 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -121,9 +123,14 @@ func TestReadTalk(t *testing.T) {
 	add("2", "1", "ben", "ambient", 1, 1)  // the asker himself
 	add("3", "1", "cho", "ambient", 30, 5) // the answer
 	add("4", "1", "ana", "ack", 40, 1)
-	add("5", "", "ben", "actionable", 50, 90000) // imported, never answered
+	add("5", "", "ben", "actionable", 50, 90000) // imported, answered late
 	for i := range 500 {
 		add(fmt.Sprint("x", i), "", "eve", "ambient", 60+i, 1)
+	}
+	for i := range 2 { // the answer stands in another part
+		add(fmt.Sprint("a", i), "5", "ben", "ambient", 600, 1)
+		add(fmt.Sprint("b", i), "5", "cho", "ambient", 601+i, 1)
+		add(fmt.Sprint("c", i), "5", "dan", "ambient", 610, 1)
 	}
 	put(t, h, ClassifiedLog, lines...)
 	b, err := h.ReadFile(ClassifiedLog)
@@ -137,15 +144,30 @@ func TestReadTalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(talk.Waits) != 1 || talk.Waits[0].Took != 30*time.Minute || talk.Broken != 1 {
+	if len(talk.Waits) != 2 || talk.Waits[0].Took != 30*time.Minute || talk.Waits[1].Took != 551*time.Minute || talk.Broken != 1 {
 		t.Errorf("%+v, %d broken", talk.Waits, talk.Broken)
 	}
 	asking, all := talk.Totals()
-	if asking != 2 || all != 505 || len(talk.Days) != 1 || talk.Days[0].Ack != 1 || len(talk.Days[0].Lags) != 504 {
+	if asking != 2 || all != 511 || len(talk.Days) != 1 || talk.Days[0].Ack != 1 || !maps.Equal(talk.Days[0].Lags, Lags{10: 509, 50: 1}) {
 		t.Errorf("%d of %d, %d days", asking, all, len(talk.Days))
 	}
-	if talk, err := ReadTalk(h, noon.Add(5*time.Hour), time.Time{}, time.Time{}); err != nil || len(talk.Waits) != 0 || talk.Days[0].Total() >= 505 || talk.Days[0].Total() < 250 {
+	if talk, err := ReadTalk(h, noon.Add(5*time.Hour), time.Time{}, time.Time{}); err != nil || len(talk.Waits) != 0 || talk.Days[0].Total() >= 511 || talk.Days[0].Total() < 250 {
 		t.Errorf("%+v, %v", talk, err)
+	}
+}
+
+// TestLags: as many have a shorter lag as asked for, as in the sorted list.
+func TestLags(t *testing.T) {
+	for _, tt := range []struct {
+		lags         Lags
+		median, tail float64
+	}{
+		{nil, math.NaN(), math.NaN()}, {Lags{7: 1}, 0.7, 0.7}, {Lags{10: 1, 20: 1}, 2, 2}, {Lags{0: 90, 10: 5, 300: 5}, 0, 30}, {Lags{0: 95, 10: 4, 20: 1}, 0, 1},
+	} {
+		median, tail := tt.lags.Seconds(50), tt.lags.Seconds(95)
+		if fmt.Sprint(median, tail) != fmt.Sprint(tt.median, tt.tail) {
+			t.Errorf("%v: got %v and %v, want %v and %v", tt.lags, median, tail, tt.median, tt.tail)
+		}
 	}
 }
 

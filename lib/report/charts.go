@@ -215,9 +215,8 @@ func lagging(t *ledger.Talk, from time.Time) *Chart {
 	tail := plot.Series{Name: "95 of 100", Values: make([]float64, len(list))}
 	for i, d := range list {
 		median.Values[i], tail.Values[i] = math.NaN(), math.NaN()
-		if n := len(d.Lags); n > 0 {
-			slices.Sort(d.Lags)
-			median.Values[i], tail.Values[i] = d.Lags[n/2], d.Lags[min(n-1, n*95/100)]
+		if len(d.Lags) > 0 {
+			median.Values[i], tail.Values[i] = d.Lags.Seconds(50), d.Lags.Seconds(95)
 		}
 	}
 	c := &plot.Chart{Title: "Lag from message to filter", Steps: names, Lines: []plot.Series{median, tail}, Log: true, Unit: func(x float64) string {
