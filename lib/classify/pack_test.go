@@ -150,6 +150,11 @@ func TestWriting(t *testing.T) {
 		"เกี่ยวกับระบบ":            "nothing-asked",              // กี่ in another word
 		"makasiiihhh":              "nothing-asked",              // drawn out inside
 		"makasihhhh":               "ack:words",                  // and at its end
+		"Oooookay":                 "ack:words",                  // and at its beginning
+		"I'm sorry":                "ack:words",                  // a phrase of three spellings
+		">.> .":                    "ack:emoji",                  // a face, no quote
+		"^^^":                      "nothing-asked",              // points to what stands above
+		"how are you doing?":       "no-question:small-talk",     // no tag
 		"ЧТО ДЕЛАТЬ":               "question:word:что делать",   // capitals
 		"πού είναι το log;":        "question:ends-with-mark",    // Greek
 		"first; then":              "nothing-asked",              // not Greek
