@@ -25,7 +25,7 @@ demo: all
 	bin/tri demo --dir demo --codebase .
 
 check: all lint
-	$(GO) test -race -p 4 $(TESTFLAGS) ./...
+	TORTURE_BIN=$(CURDIR)/$(OUT) $(GO) test -race -p 4 $(TESTFLAGS) ./...
 
 lint:
 	test -z "$$(gofmt -l cmd lib schemas scripts examples)" || { gofmt -d cmd lib schemas scripts examples; exit 1; }
@@ -44,7 +44,13 @@ torture: all
 	bin/torture box -rounds 40
 	bin/torture box -rounds 15 -sandbox required
 	bin/torture syscalls
-	rm bin/torture
+	bin/torture stop -rounds 40 -messages 40
+	bin/torture readers -messages 40
+	bin/torture model -rounds 10000
+	bin/torture follow -rounds 100
+	bin/torture clock -rounds 4 -messages 40 -warped bin/warped
+	bin/torture soak -rounds 30 -messages 120 -warped bin/warped
+	rm -r bin/torture bin/warped
 
 mutate:
 	$(GO) run ./scripts/mutate $(MUTATEFLAGS)

@@ -41,16 +41,24 @@ func tellStories(o options) error {
 		name string
 		tell func(*timed) error
 	}{{"jumps", (*timed).jumps}, {"grace", (*timed).grace}, {"budget", (*timed).budget}, {"expiry", (*timed).expiry}}
+	errs := make([]error, o.rounds)
+	var told sync.WaitGroup
 	for i := range o.rounds {
 		s := stories[i%len(stories)]
 		if o.only != "" && o.only != s.name {
 			continue
 		}
-		if err := tellStory(o, i, s.tell); err != nil {
-			return fmt.Errorf("clock %s -seed %d, round %d: %w", s.name, o.seed, i, err)
+		told.Go(func() {
+			if err := tellStory(o, i, s.tell); err != nil {
+				errs[i] = fmt.Errorf("clock -only %s -seed %d, round %d: %w", s.name, o.seed, i, err)
+			}
+		})
+		if i%len(stories) == len(stories)-1 {
+			told.Wait()
 		}
 	}
-	return nil
+	told.Wait()
+	return errors.Join(errs...)
 }
 
 func tellStory(o options, n int, tell func(*timed) error) error {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,84 +17,6 @@ import (
 	"tri/lib/outbox"
 	"tri/lib/thread"
 )
-
-// stage is a program that is killed and started again.
-type stage struct {
-	name string
-	args []string
-	out  string   // a file to which its records are appended; "": nowhere
-	to   *os.File // where they go instead; nil: there
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	kept words // the last words on stderr
-}
-
-func (w *world) stages() []*stage {
-	ev, cl := w.path("events.ndjson"), w.path("events-classified.ndjson")
-	return []*stage{
-		{name: "watch", args: append([]string{"tri-watch", "--config", w.configFile()}, w.chat.watch()...)},
-		{name: "thread", args: []string{"tri-thread", "--follow", "--out", w.path("events-threaded.ndjson"), ev}}, // nobody reads it
-		{name: "classify", args: []string{"tri-classify", "--config", w.configFile(), "--follow", "--out", cl, ev}},
-		{name: "dispatch", args: []string{"tri-dispatch", "--config", w.configFile(), cl}},
-		{name: "reply", args: []string{"tri-reply", "--config", w.configFile()}},
-	}
-}
-
-func (s *stage) start(w *world) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cmd = w.command(s.args...)
-	s.kept.Reset()
-	s.cmd.Stderr = &s.kept
-	if s.to != nil {
-		s.cmd.Stdout = s.to
-		return s.cmd.Start()
-	}
-	if s.out == "" {
-		return s.cmd.Start()
-	}
-	f, err := os.OpenFile(s.out, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	s.cmd.Stdout = f
-	return s.cmd.Start()
-}
-
-// up starts all stages, after something was done to each.
-func (w *world) up(before ...func(*stage) error) ([]*stage, error) {
-	// dispatch follows a file that classify makes.
-	if err := os.WriteFile(w.path("events-classified.ndjson"), nil, 0o600); err != nil {
-		return nil, err
-	}
-	stages := w.stages()
-	for _, s := range stages {
-		for _, fn := range before {
-			if err := fn(s); err != nil {
-				return stages, err
-			}
-		}
-		if err := s.start(w); err != nil {
-			return stages, err
-		}
-	}
-	return stages, nil
-}
-
-// kill ends the stage at once and reports whether it was still alive.
-func (s *stage) kill() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cmd == nil {
-		return false
-	}
-	killed := s.cmd.Process.Kill() == nil
-	err := s.cmd.Wait()
-	s.cmd = nil
-	exit := new(exec.ExitError)
-	return killed && errors.As(err, &exit) && exit.ExitCode() == -1
-}
 
 func kill(o options) error {
 	w, err := newWorld(o)
@@ -218,6 +139,9 @@ func (w *world) restless() string {
 	if missing := w.missing(ev); missing > 0 {
 		return fmt.Sprintf("%d messages are in no event", missing)
 	}
+	if why := w.untaken(cl); why != "" {
+		return why
+	}
 	open, err := filepath.Glob(w.path("open/*.json"))
 	if err != nil || len(open) > 0 {
 		return fmt.Sprintf("%d threads are open, as %s", len(open), strings.Join(open[:min(1, len(open))], ""))
@@ -225,6 +149,21 @@ func (w *world) restless() string {
 	intents, err := filepath.Glob(w.path("outbox/*.json"))
 	if err != nil || len(intents) > 0 {
 		return fmt.Sprintf("%d posts are in the outbox", len(intents))
+	}
+	return ""
+}
+
+// untaken says how far behind the dispatcher is, which says itself, once a second,
+// how far it has come.
+func (w *world) untaken(classified [][]byte) string {
+	if len(classified) == 0 {
+		return ""
+	}
+	var mark, last struct{ Seq int64 }
+	text, err := os.ReadFile(w.path("dispatch.json"))
+	err = errors.Join(err, json.Unmarshal(text, &mark), json.Unmarshal(classified[len(classified)-1], &last))
+	if err != nil || mark.Seq < last.Seq {
+		return fmt.Sprintf("the dispatcher has come to %d of %d: %v", mark.Seq, last.Seq, err)
 	}
 	return ""
 }

@@ -1,16 +1,11 @@
-// Torture runs the real programs over a chat and kills, or fails, them wherever
-// it can, and then counts what was lost, doubled, swapped or left stuck.
-//
-//	torture kill      kill -9 of every stage at random instants
-//	torture supervise kill -9 of the stages of a supervised pipeline, under load
-//	torture box       kill -9 of tri-box and the agents that it supervises
-//	torture syscalls  kill, EIO and ENOSPC at every system call of the write paths
-//	torture power     power cuts of the machine, on several file systems
-//	torture full      a disk that is full, and later has room
+// Torture runs the real programs over a chat and kills, stops, fails or misleads
+// them wherever it can, and then counts what was lost, doubled, swapped or left
+// stuck. "torture" alone says in which ways; "torture all -hours N" goes through all
+// of them, with other seeds each time.
 //
 // It ends with status 1 when anything is wrong, and with 69 when this machine has
 // not what it needs: strace for syscalls and power, root and loop devices for
-// power and full.
+// power and full, Go for model, clock and soak.
 package main
 
 import (
@@ -18,7 +13,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -35,8 +29,9 @@ type options struct {
 	wait     time.Duration
 	rest     time.Duration
 	mounts   string // power: file systems
+	hours    float64
 	span     time.Duration
-	warped   string // clock, soak: folder of programs that are built with another clock
+	warped   string // clock, soak: folder of the programs with another clock
 }
 
 func main() {
@@ -54,21 +49,28 @@ func main() {
 	flag.DurationVar(&o.rest, "rest", 10*time.Second, "supervise: how long the pipeline is watched at rest")
 	flag.StringVar(&o.mounts, "mounts", systems, "power, full: file systems, FS[:MOUNT OPTION]... each")
 	flag.DurationVar(&o.span, "span", 24*time.Hour, "soak: how long the life is, by its own clock; it takes -rounds seconds")
-	flag.StringVar(&o.warped, "warped", "", "clock, soak: folder of programs that are built as warp.go builds them (default: build them)")
+	flag.StringVar(&o.warped, "warped", "", "clock, soak: `folder` for the programs with another clock, built where it has none (default: one that goes again)")
+	flag.Float64Var(&o.hours, "hours", 0, "all: for how long; 0 is each part once")
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: torture kill|supervise|syscalls|box|power|full [option ...]")
+		usage()
 		os.Exit(64)
 	}
 	flag.CommandLine.Parse(os.Args[2:]) // exits by itself when an option is wrong
-	o.bin, _ = filepath.Abs(o.bin)      // a relative path is as good when there is no working folder
-	run := map[string]func(options) error{"kill": kill, "supervise": supervise, "syscalls": syscalls, "box": boxed, "power": power, "full": full, "follow": follow, "clock": clockJumps, "stop": stop, "readers": readers, "soak": soak}[os.Args[1]]
-	if run == nil {
+	run := all
+	if p := partOf(os.Args[1]); p != nil {
+		run = p.run
+	} else if os.Args[1] != "all" {
 		fmt.Fprintf(os.Stderr, "torture: unknown command %q\n", os.Args[1])
+		usage()
 		os.Exit(64)
+	}
+	if err := o.absolute(); err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		os.Exit(66)
 	}
 	if err := run(o); errors.Is(err, errSkip) {
 		fmt.Fprintf(os.Stderr, "torture %s: %v\n", os.Args[1], err)
-		os.Exit(69)
+		os.Exit(skipped)
 	} else if err != nil {
 		fmt.Fprintf(os.Stderr, "torture: %v\n", err)
 		os.Exit(1)

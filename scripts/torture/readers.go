@@ -127,14 +127,21 @@ func slowReaders(o options) error {
 		w.keep = true
 		return fmt.Errorf("slow readers: %w", err)
 	}
+	for deadline := time.Now().Add(w.wait); ; time.Sleep(20 * time.Millisecond) {
+		said, err := w.printedAll(ends)
+		if err == nil {
+			fmt.Printf("readers: slow ones got all that was printed:%s\n", said)
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("slow readers: %w", err)
+		}
+	}
 	for _, s := range stages {
 		last := s.kept.String()
 		if !s.kill() {
 			return fmt.Errorf("slow readers: %s had ended by itself: %s", s.name, last)
 		}
-	}
-	if err := w.printedAll(ends); err != nil {
-		return fmt.Errorf("slow readers: %w", err)
 	}
 	return w.judge(nil)
 }
@@ -157,27 +164,25 @@ func (w *world) heard() error {
 }
 
 // printedAll: what was read is all that there was to print, in whole records.
-func (w *world) printedAll(ends map[string]*reader) error {
-	said := ""
-	for stage, log := range map[string]string{"watch": "events.ndjson", "reply": "replies.ndjson", "dispatch": "", "thread": "", "classify": ""} {
-		n, err := ends[stage].records()
+func (w *world) printedAll(ends map[string]*reader) (said string, err error) {
+	for _, p := range []struct{ stage, log string }{{"watch", "events.ndjson"}, {"reply", "replies.ndjson"}, {"dispatch", ""}, {"thread", ""}, {"classify", ""}} {
+		n, err := ends[p.stage].records()
 		if err != nil {
-			return fmt.Errorf("%s printed: %w", stage, err)
+			return "", fmt.Errorf("%s printed: %w", p.stage, err)
 		}
-		said += fmt.Sprintf(" %s %d", stage, n)
-		if log == "" {
+		said += fmt.Sprintf(" %s %d", p.stage, n)
+		if p.log == "" {
 			continue
 		}
-		lines, err := w.lines(log)
+		lines, err := w.lines(p.log)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if n != len(lines) {
-			return fmt.Errorf("%s printed %d records, and %s has %d", stage, n, log, len(lines))
+			return "", fmt.Errorf("%s printed %d records, and %s has %d", p.stage, n, p.log, len(lines))
 		}
 	}
-	fmt.Printf("readers: slow ones got all that was printed:%s\n", said)
-	return nil
+	return said, nil
 }
 
 // goneReaders: each stage's reader goes away, after a record or at once; whoever
@@ -264,16 +269,4 @@ func goneReaders(o options) error {
 		return errors.New("gone readers: nobody noticed")
 	}
 	return w.judge(nil)
-}
-
-// over reports whether the stage has ended by itself: nobody has waited for it yet.
-func (s *stage) over() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-	if err != nil {
-		return true
-	}
-	_, rest, _ := bytes.Cut(b, []byte(") "))
-	return len(rest) > 0 && rest[0] == 'Z'
 }

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"tri/lib/sysexit"
 )
 
 // stop stops the stages of a running pipeline for a while, one or several at once,
@@ -89,37 +84,4 @@ func (w *world) stopAndGo(stages []*stage) (stops, seconds int, err error) {
 		time.Sleep(time.Duration(w.rng.IntN(30)) * time.Millisecond)
 	}
 	return stops, seconds, nil
-}
-
-func (s *stage) signal(sig syscall.Signal) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.cmd.Process.Signal(sig)
-}
-
-// second starts the same stage once more: it must say that one is enough.
-func (s *stage) second(w *world) error {
-	status, said, err := w.brief(s.args...)
-	if err == nil && (status != sysexit.TempFail || !strings.Contains(said, "another process")) {
-		err = fmt.Errorf("a second %s: status %d: %s", s.name, status, said)
-	}
-	return err
-}
-
-// brief runs a program that should end by itself at once, and says how it ended.
-func (w *world) brief(args ...string) (status int, said string, err error) {
-	made := w.command(args...)
-	ctx, cancel := context.WithTimeout(context.Background(), w.wait)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, made.Path, made.Args[1:]...)
-	cmd.Dir, cmd.Env = made.Dir, made.Env
-	out, err := cmd.CombinedOutput()
-	if ctx.Err() != nil {
-		return -1, string(out), fmt.Errorf("a second %s ran on: %s", args[0], out)
-	}
-	exit := new(exec.ExitError)
-	if errors.As(err, &exit) {
-		return exit.ExitCode(), string(out), nil
-	}
-	return 0, string(out), err
 }

@@ -42,42 +42,46 @@ var warpEdits = map[string][][2]string{
 
 var warpedPrograms = []string{"watch", "thread", "classify", "dispatch", "reply", "approve", "health", "report"}
 
-// buildWarped builds the programs into a new folder.
-func buildWarped() (bin string, err error) {
-	dir, err := os.MkdirTemp("", "torture-warp")
-	if err != nil {
-		return "", err
+// withWarped makes o's programs those with another clock, for the time of a call:
+// those in o.warped, built there where they are not, or else in a folder that goes
+// again.
+func withWarped(o options, fn func(options) error) (err error) {
+	o.bin = o.warped
+	if o.bin == "" {
+		if o.bin, err = os.MkdirTemp("", "torture-warp"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(o.bin)) }()
 	}
+	if !exists(filepath.Join(o.bin, "tri-watch")) {
+		if err := buildWarped(o.bin); err != nil {
+			return err
+		}
+	}
+	return fn(o)
+}
+
+// buildWarped builds the programs into a folder.
+func buildWarped(bin string) error {
+	dir, err := os.MkdirTemp("", "torture-overlay")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
 	overlay, err := warpOverlay(dir)
 	if err != nil {
-		return "", err
+		return err
 	}
-	bin = filepath.Join(dir, "bin") + "/"
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "urfave_cli_no_docs", "-overlay", overlay, "-o", bin}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "urfave_cli_no_docs", "-overlay", overlay, "-o", bin + "/"}
 	for _, name := range warpedPrograms {
 		args = append(args, "./cmd/tri-"+name)
 	}
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build with another clock: %w: %s", err, out)
+		return fmt.Errorf("build with another clock: %w: %s", err, out)
 	}
-	return bin, nil
-}
-
-// withWarped makes o's programs those with another clock, for the time of a call.
-func withWarped(o options, fn func(options) error) error {
-	if o.warped != "" {
-		bin, err := filepath.Abs(o.warped)
-		o.bin = bin
-		return errors.Join(err, fn(o))
-	}
-	bin, err := buildWarped()
-	if err != nil {
-		return err
-	}
-	o.bin = bin
-	return errors.Join(fn(o), os.RemoveAll(filepath.Dir(filepath.Clean(bin))))
+	return nil
 }
 
 func warpOverlay(dir string) (string, error) {

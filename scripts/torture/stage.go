@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+
+	"tri/lib/sysexit"
+)
+
+// stage is a program that is killed and started again.
+type stage struct {
+	name string
+	args []string
+	out  string   // a file to which its records are appended; "": nowhere
+	to   *os.File // where they go instead; nil: there
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	kept words // the last words on stderr
+}
+
+func (w *world) stages() []*stage {
+	ev, cl := w.path("events.ndjson"), w.path("events-classified.ndjson")
+	return []*stage{
+		{name: "watch", args: append([]string{"tri-watch", "--config", w.configFile()}, w.chat.watch()...)},
+		{name: "thread", args: []string{"tri-thread", "--follow", "--out", w.path("events-threaded.ndjson"), ev}}, // nobody reads it
+		{name: "classify", args: []string{"tri-classify", "--config", w.configFile(), "--follow", "--out", cl, ev}},
+		{name: "dispatch", args: []string{"tri-dispatch", "--config", w.configFile(), cl}},
+		{name: "reply", args: []string{"tri-reply", "--config", w.configFile()}},
+	}
+}
+
+func (s *stage) start(w *world) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cmd = w.command(s.args...)
+	s.kept.Reset()
+	s.cmd.Stderr = &s.kept
+	if s.to != nil {
+		s.cmd.Stdout = s.to
+		return s.cmd.Start()
+	}
+	if s.out == "" {
+		return s.cmd.Start()
+	}
+	f, err := os.OpenFile(s.out, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s.cmd.Stdout = f
+	return s.cmd.Start()
+}
+
+// up starts all stages, after something was done to each.
+func (w *world) up(before ...func(*stage) error) ([]*stage, error) {
+	// dispatch follows a file that classify makes.
+	if err := os.WriteFile(w.path("events-classified.ndjson"), nil, 0o600); err != nil {
+		return nil, err
+	}
+	stages := w.stages()
+	for _, s := range stages {
+		for _, fn := range before {
+			if err := fn(s); err != nil {
+				return stages, err
+			}
+		}
+		if err := s.start(w); err != nil {
+			return stages, err
+		}
+	}
+	return stages, nil
+}
+
+// kill ends the stage at once and reports whether it was still alive.
+func (s *stage) kill() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return false
+	}
+	killed := s.cmd.Process.Kill() == nil
+	err := s.cmd.Wait()
+	s.cmd = nil
+	exit := new(exec.ExitError)
+	return killed && errors.As(err, &exit) && exit.ExitCode() == -1
+}
+
+func (s *stage) signal(sig syscall.Signal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cmd.Process.Signal(sig)
+}
+
+// second starts the same stage once more: it must say that one is enough.
+func (s *stage) second(w *world) error {
+	status, said, err := w.brief(s.args...)
+	if err == nil && (status != sysexit.TempFail || !strings.Contains(said, "another process")) {
+		err = fmt.Errorf("a second %s: status %d: %s", s.name, status, said)
+	}
+	return err
+}
+
+// brief runs a program that should end by itself at once, and says how it ended.
+func (w *world) brief(args ...string) (status int, said string, err error) {
+	made := w.command(args...)
+	ctx, cancel := context.WithTimeout(context.Background(), w.wait)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, made.Path, made.Args[1:]...)
+	cmd.Dir, cmd.Env = made.Dir, made.Env
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return -1, string(out), fmt.Errorf("a second %s ran on: %s", args[0], out)
+	}
+	exit := new(exec.ExitError)
+	if errors.As(err, &exit) {
+		return exit.ExitCode(), string(out), nil
+	}
+	return 0, string(out), err
+}
+
+// over reports whether the stage has ended by itself: nobody has waited for it yet.
+func (s *stage) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return true
+	}
+	_, rest, _ := bytes.Cut(b, []byte(") "))
+	return len(rest) > 0 && rest[0] == 'Z'
+}
