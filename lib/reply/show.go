@@ -3,9 +3,12 @@ package reply
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/decision"
 	"tri/lib/signal"
 	"tri/lib/stream"
 )
@@ -23,11 +26,12 @@ type shower struct {
 	off   int64
 	done  map[string]signal.Done
 	queue []signal.Signal
+	cards map[string][]string // the ids of those that ask for a draft's card, by draft
 	wait  func(ctx context.Context, d time.Duration) error
 }
 
 func newShower(o *Options) (*shower, error) {
-	s := &shower{Options: o, done: map[string]signal.Done{}, wait: sleep}
+	s := &shower{Options: o, done: map[string]signal.Done{}, cards: map[string][]string{}, wait: sleep}
 	_, err := signal.Told(o.Home, 0, func(d signal.Done) error {
 		s.done[d.ID] = d
 		return nil
@@ -65,6 +69,9 @@ func (s *shower) run(ctx context.Context) error {
 // all shows what has been asked so far.
 func (s *shower) all(ctx context.Context) (err error) {
 	s.off, err = signal.Asked(s.Home, s.off, func(sg signal.Signal) error {
+		if name := cardOf(&sg); name != "" && !slices.Contains(s.cards[name], sg.ID) {
+			s.cards[name] = append(s.cards[name], sg.ID)
+		}
 		if _, ok := s.done[sg.ID]; !ok {
 			s.queue = append(s.queue, sg)
 		}
@@ -123,7 +130,7 @@ func (s *shower) one(ctx context.Context, sg signal.Signal) signal.Done {
 			return signal.Done{Outcome: signal.Refused, Why: err.Error()}
 		case errors.As(err, &again):
 			err = errors.Join(err, s.wait(ctx, min(again.After, time.Minute)))
-		case sg.Kind == signal.Card:
+		case sg.Kind == signal.Card && s.stands(&sg) == "":
 			// It may stand there. A second one would ask the same twice, except where
 			// the platform knows its key, which is for the next asker to try.
 			return signal.Done{Outcome: signal.Failed, Why: err.Error()}
@@ -149,6 +156,14 @@ func (s *shower) send(ctx context.Context, sink chat.Signaler, sg *signal.Signal
 	case signal.React:
 		return "", sink.React(ctx, sg.ChatID, sg.MessageID, sg.Emoji, sg.On)
 	case signal.Card:
+		if on := s.stands(sg); on != "" {
+			switch err := sink.Redeal(ctx, on, card); {
+			case err == nil:
+				return on, nil
+			case !chat.IsRefused(err) && !errors.Is(err, chat.ErrUnsupported):
+				return "", err
+			} // it was taken away, or cannot be changed: whoever asks is shown another
+		}
 		posted, err := sink.Deal(ctx, card)
 		return posted.MessageID, err
 	}
@@ -157,6 +172,26 @@ func (s *shower) send(ctx context.Context, sink chat.Signaler, sg *signal.Signal
 		return "", chat.ErrUnsupported // the card was never shown
 	}
 	return "", sink.Redeal(ctx, on, card)
+}
+
+// cardOf names the draft whose card a signal asks for; "" where it asks for none.
+func cardOf(sg *signal.Signal) string {
+	if sg.Kind != signal.Card || sg.DraftSHA256 == "" {
+		return ""
+	}
+	return fmt.Sprint(sg.Platform, " ", sg.ChatID, " ", decision.ID(sg.Key, sg.Cycle, sg.DraftSHA256))
+}
+
+// stands is the message in which the draft's card is shown already: tri-approve and
+// tri-dispatch may both ask for one, and neither knows of the other in time. There
+// is one, and it shows what was asked for last.
+func (s *shower) stands(sg *signal.Signal) (messageID string) {
+	for _, id := range slices.Backward(s.cards[cardOf(sg)]) {
+		if d := s.done[id]; id != sg.ID && d.Outcome == signal.Shown {
+			return d.MessageID
+		}
+	}
+	return ""
 }
 
 // late reports whether nobody is told anything by a signal any more: a reaction of

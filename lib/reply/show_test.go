@@ -114,6 +114,50 @@ func TestCardsThatCameTooLate(t *testing.T) {
 	}
 }
 
+// TestOneCardForADraft: two programs may ask for a card of the same draft at the
+// same time. Whoever is second is shown in the message of the first.
+func TestOneCardForADraft(t *testing.T) {
+	of := func(id, text string, buttons []signal.Button) signal.Signal {
+		return signal.Signal{ID: id, Kind: signal.Card, Text: text, Buttons: buttons, Key: "local.dev.1", Cycle: 1, DraftSHA256: strings.Repeat("a", 64)}
+	}
+	draft, auto := of("card-1", "draft", yes), of("auto-1", "automatic", nil)
+	other := of("card-2", "another draft", yes)
+	other.Cycle = 2
+	for _, tt := range []struct {
+		name    string
+		asked   []signal.Signal
+		want    []string
+		outcome string // of the last
+		fail    []error
+		on      string
+	}{
+		{"the draft's first", []signal.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`}, signal.Shown, nil, "m-card-1"},
+		{"the automatic first", []signal.Signal{auto, draft}, []string{`deal auto-1 "automatic" 0`, `redeal m-auto-1 "draft" 1`}, signal.Shown, nil, "m-auto-1"},
+		{"three", []signal.Signal{draft, auto, of("card-1-t2", "draft", yes)}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `redeal m-card-1 "draft" 1`}, signal.Shown, nil, "m-card-1"},
+		{"another draft has its own", []signal.Signal{draft, other}, []string{`deal card-1 "draft" 1`, `deal card-2 "another draft" 1`}, signal.Shown, nil, "m-card-2"},
+		{"the first was refused", []signal.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `deal auto-1 "automatic" 0`}, signal.Shown, []error{chat.ErrRefused}, "m-auto-1"},
+		{"the line is lost in between", []signal.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `redeal m-card-1 "automatic" 0`}, signal.Shown, []error{nil, errors.New("lost")}, "m-card-1"},
+		{"the first was taken away", []signal.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `deal auto-1 "automatic" 0`}, signal.Shown, []error{nil, chat.ErrRefused}, "m-auto-1"},
+	} {
+		for _, restart := range []bool{false, true} { // a later life knows it too
+			w, b := newWorld(t), &board{fail: tt.fail}
+			var done map[string]signal.Done
+			if !restart {
+				done = w.show(b, tt.asked...)
+			}
+			for i := range tt.asked {
+				if restart {
+					done = w.show(b, tt.asked[i])
+				}
+			}
+			last := done[tt.asked[len(tt.asked)-1].ID]
+			if !slices.Equal(b.did, tt.want) || last.Outcome != tt.outcome || last.MessageID != tt.on {
+				t.Errorf("%s, restart %v: did %q, want %q; %+v", tt.name, restart, b.did, tt.want, last)
+			}
+		}
+	}
+}
+
 func TestSignalsThatFail(t *testing.T) {
 	lost := errors.New("connection lost")
 	for _, tt := range []struct {

@@ -80,7 +80,7 @@ func (b *book) readAsked(h *disk.Home) (err error) {
 }
 
 // asked takes in a signal. The card by which tri-dispatch tells of an automatic
-// reply becomes ours, unless we were first.
+// reply becomes ours; where we were first, tri-reply shows it in our own.
 func (b *book) asked(s signal.Signal) {
 	if s.Platform != b.chat.Platform || s.ChatID != b.chat.ChatID || s.By != by && s.Key == "" {
 		return
@@ -91,6 +91,7 @@ func (b *book) asked(s signal.Signal) {
 		name := gate.Name(s.Key, s.Cycle, s.DraftSHA256, s.Post)
 		c := b.cards[name]
 		if c != nil && s.By != by {
+			c.shown = f
 			return
 		}
 		if c == nil {

@@ -144,7 +144,7 @@ func (w *world) asked() (all []signal.Signal) {
 // dealt are the signals that post a card of a thread.
 func (w *world) dealt(key string) (cards []signal.Signal) {
 	for _, s := range w.asked() {
-		if s.Kind == signal.Card && s.Key == key {
+		if s.Kind == signal.Card && s.Key == key && (s.By == by || len(cards) == 0) { // tri-reply shows another's in ours
 			cards = append(cards, s)
 		}
 	}

@@ -187,6 +187,43 @@ func TestParked(t *testing.T) {
 	}
 }
 
+// TestAutoSecond: a card of ours stands when tri-dispatch tells of the automatic
+// reply in it: it shows what is so again, with a button that takes it back, also
+// where the yes never comes.
+func TestAutoSecond(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.AutoReply.Enabled = true
+	w.start()
+	text, sha := "It is 5.", decision.Sum("It is 5.")
+	w.thread(&thread.Thread{Key: "local.dev.1", Cycle: 1, DraftPending: &text, DraftSHA256: sha})
+	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: sha})
+	w.look()
+	w.show(signal.Shown)
+	told := signal.Signal{
+		ID: signal.OfAuto("x"), Kind: signal.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops", Key: "local.dev.1", Cycle: 1, DraftSHA256: sha,
+		Title: "Automatic reply", Text: "It is 5.",
+	}
+	if err := signal.Ask(w.home, told); err != nil {
+		t.Fatal(err)
+	}
+	w.look()
+	if s := w.last("local.dev.1"); s.Kind != signal.Recard || !strings.HasPrefix(s.Title, "Draft ") || len(s.Buttons) != 4 {
+		t.Errorf("without a yes: %+v", s)
+	}
+	w.record(decision.Record{Kind: decision.Auto, By: "tri-dispatch", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: sha})
+	w.look()
+	if s := w.last("local.dev.1"); s.Title != autoTitle || len(s.Buttons) != 1 || s.Buttons[0].Name != "undo" {
+		t.Errorf("with the yes: %+v", s)
+	}
+	if n := len(w.dealt("local.dev.1")); n != 1 {
+		t.Errorf("%d cards of ours", n)
+	}
+	if err := w.act("local.dev.1", "ben", "↩️", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.wants("undone", "auto tri-dispatch", "undo ben")
+}
+
 // TestAuto: the card by which tri-dispatch tells of an automatic reply gets an undo
 // while there is one, and follows what becomes of it.
 func TestAuto(t *testing.T) {
