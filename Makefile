@@ -69,7 +69,7 @@ bench:
 
 cover:
 	rm -rf cover && mkdir -p cover
-	GOCOVERDIR=$$PWD/cover $(GO) test -count=1 ./cmd/...
+	GOCOVERDIR=$$PWD/cover $(GO) test -count=1 -timeout 30m ./cmd
 	$(GO) tool covdata percent -i cover
 
 install: all

@@ -88,6 +88,12 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Condition: func(name string) (bool, error) {
+			if name != "cover" {
+				return false, fmt.Errorf("no condition %q", name)
+			}
+			return os.Getenv("GOCOVERDIR") != "", nil
+		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ROOT", root)
 			e.Setenv("GOCOVERDIR", os.Getenv("GOCOVERDIR"))
