@@ -136,6 +136,9 @@ func (w *world) restless() string {
 	if len(ev) != len(cl) {
 		return fmt.Sprintf("%d events, %d classified", len(ev), len(cl))
 	}
+	if len(cl) > 0 && !w.taken(cl[len(cl)-1]) {
+		return "tri-dispatch has not taken the last event"
+	}
 	if missing := w.missing(ev); missing > 0 {
 		return fmt.Sprintf("%d messages are in no event", missing)
 	}
@@ -166,6 +169,15 @@ func (w *world) untaken(classified [][]byte) string {
 		return fmt.Sprintf("the dispatcher has come to %d of %d: %v", mark.Seq, last.Seq, err)
 	}
 	return ""
+}
+
+// taken reports whether tri-dispatch has come to an event and beyond. It says so
+// every second.
+func (w *world) taken(line []byte) bool {
+	var last, mark struct {
+		Seq int64 `json:"seq"`
+	}
+	return json.Unmarshal(line, &last) == nil && readJSON(w.path("dispatch.json"), &mark) == nil && mark.Seq >= last.Seq
 }
 
 // missing counts the questions that no event tells of.
