@@ -3,7 +3,6 @@
 package main
 
 import (
-	"strings"
 	"time"
 
 	"tri/lib/cli"
@@ -80,9 +79,6 @@ func command(name, args, usage string, do func(*cli.Call, *gate.Terminal) error,
 		&cli.BoolFlag{Name: "json", Usage: "write records"})
 	stays := name == "tui" || name == "web" || name == "chat"
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: stays, Run: func(c *cli.Call) error {
-		if n := len(strings.Fields(args)); len(c.Args) != n {
-			return cli.Usagef("%s takes %d arguments, not %d", name, n, len(c.Args))
-		}
 		home, err := disk.Open(c.String("home"))
 		if err != nil {
 			return err

@@ -38,9 +38,6 @@ again; a post that had begun is looked for in the chat before it is made.
 }
 
 func save(c *cli.Call) error {
-	if len(c.Args) > 0 {
-		return cli.Usagef("save takes no arguments: it writes to standard output")
-	}
 	if f, ok := c.Out.(*os.File); ok && term.Is(f) {
 		return cli.Usagef("a copy is not for a terminal: tri backup >tri.tar.gz")
 	}
@@ -53,9 +50,6 @@ func save(c *cli.Call) error {
 }
 
 func restore(c *cli.Call) error {
-	if len(c.Args) != 1 {
-		return cli.Usagef("restore takes one argument, the folder that the home is made in")
-	}
 	if f, ok := c.In.(*os.File); ok && term.Is(f) {
 		return sysexit.With(sysexit.NoInput, fmt.Errorf("no copy on standard input: tri restore DIR <tri.tar.gz"))
 	}

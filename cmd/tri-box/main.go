@@ -68,11 +68,7 @@ func command(name, args, usage string, do func(*cli.Call, *box.Box) error, flags
 		&cli.StringFlag{Name: "dir", Usage: "work on the checkout that `DIR` lies in (default the current directory)"},
 		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
-	most, least := len(strings.Fields(args)), len(strings.Fields(args))-strings.Count(args, "[")
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		if n := len(c.Args); n > most || n < least {
-			return cli.Usagef("%s %s: %d arguments", name, args, n)
-		}
 		cfg, err := config.ForHome(cmp.Or(c.String("home"), disk.DefaultDir()), c.String("config"))
 		if err != nil {
 			return err
@@ -82,7 +78,7 @@ func command(name, args, usage string, do func(*cli.Call, *box.Box) error, flags
 			return err
 		}
 		b, err := box.Open(c.Context, cmp.Or(c.String("dir"), "."), box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now,
-			In: c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Verbose: c.Bool("verbose")})
+			In: c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Verbose: c.Bool("verbose"), Existing: args != "task"})
 		if err != nil {
 			return err
 		}

@@ -78,9 +78,6 @@ func command(name, args, usage string, do func(*cli.Call, *escalate.Counter) err
 		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		if n := len(c.Args); args == "id" && n != 1 || args == "[key]" && n > 1 || args == "" && n > 0 {
-			return cli.Usagef("%s takes one id at most, or none: -h tells", name)
-		}
 		home, err := disk.Open(c.String("home"))
 		if err != nil {
 			return err

@@ -44,9 +44,6 @@ func command(name, args, usage string, do func(*cli.Call, *disk.Home) error, fla
 		&cli.StringFlag{Name: "home", Usage: "the pipeline of `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		if want := min(len(args), 1); len(c.Args) != want {
-			return cli.Usagef("%s takes %d arguments, not %d", name, want, len(c.Args))
-		}
 		home, err := disk.Open(c.String("home"))
 		if err != nil {
 			return err

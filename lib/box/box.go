@@ -62,6 +62,8 @@ type Box struct {
 	Out, Err      io.Writer
 	Say           func(format string, args ...any) // a sentence
 	JSON, Verbose bool
+	// Existing refuses a checkout that no run has been made in.
+	Existing bool
 
 	watch func(e agent.Event)
 
@@ -81,6 +83,9 @@ func Open(ctx context.Context, dir string, b Box) (*Box, error) {
 	// A repository can bring a link of that name, which leads anywhere.
 	if info, err := os.Lstat(folder); err == nil && !info.IsDir() {
 		return nil, sysexit.With(sysexit.NoPerm, fmt.Errorf("open %q: not a folder", folder))
+	}
+	if _, err := os.Lstat(folder); b.Existing && errors.Is(err, os.ErrNotExist) {
+		return nil, sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no run has been made in %s", checkout)), "tri-box scout 'a question' makes one; --dir names another checkout")
 	}
 	if b.home, err = disk.Open(folder); err != nil {
 		return nil, err

@@ -23,7 +23,10 @@ type Meta struct {
 	RepoSHAStart string `yaml:"repo_sha_start" json:"repo_sha_start"`   // "" where there is no commit
 	Since        string `yaml:"since,omitempty" json:"since,omitempty"` // of review: what is compared with
 	Of           string `yaml:"of,omitempty" json:"of,omitempty"`       // of review: the run whose patch it is
-	Envelope     `yaml:",inline"`
+	// Program is what was started, Version that of its installation; "" is not known.
+	Program  string `yaml:"program,omitempty" json:"program,omitempty"`
+	Version  string `yaml:"program_version,omitempty" json:"program_version,omitempty"`
+	Envelope `yaml:",inline"`
 	ConfigHash   string `yaml:"config_hash" json:"config_hash"`
 }
 

@@ -303,3 +303,24 @@ func TestHalfRemoved(t *testing.T) {
 		t.Errorf("left %s", left)
 	}
 }
+
+// What a run is said to have cost is "at least" that where a try of it did not tell.
+func TestCostAtLeast(t *testing.T) {
+	b := newBench(t)
+	b.crash(Scout)
+	b.agent.play = says("It is 5.")
+	if _, err := b.open().Resume(context.Background(), "last-fail", ""); err != nil {
+		t.Fatal(err)
+	}
+	for name, show := range map[string]func(*Box) error{
+		"list": func(x *Box) error { return x.List(0) },
+		"show": func(x *Box) error { return x.Show("latest") },
+		"tail": func(x *Box) error { return x.Tail(context.Background(), "latest", false) },
+	} {
+		b.out.Reset()
+		b.err.Reset()
+		if err := show(b.open()); err != nil || !strings.Contains(b.out.String()+b.err.String(), "at least $0.25") {
+			t.Errorf("%s: %v, %s%s", name, err, b.out.String(), b.err.String())
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tri/lib/agent"
+	"tri/lib/agent/proc"
 	"tri/lib/disk"
 	"tri/lib/evidence"
 	"tri/lib/run"
@@ -87,6 +88,7 @@ func (b *Box) born(ctx context.Context, req Request) (*live, string, error) {
 		return nil, "", err
 	}
 	l.meta = &Meta{Type: req.Type, Task: strings.ToValidUTF8(req.Task, "\ufffd"), Slug: slug(req.Task), RepoSHAStart: head, Since: req.Since, Of: req.Of}
+	l.meta.Program, l.meta.Version = proc.Version(agentOf(b.Config).Program())
 	return l, diff, b.locked(ctx, "births.lock", l.create)
 }
 

@@ -2,11 +2,13 @@ package box
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -95,6 +97,8 @@ func costOf(u *draft.Usage) string {
 		return ""
 	case u.CostUSD == nil:
 		return "$?"
+	case u.CostAtLeast:
+		return fmt.Sprintf("at least $%.2f", *u.CostUSD)
 	default:
 		return fmt.Sprintf("$%.2f", *u.CostUSD)
 	}
@@ -147,11 +151,12 @@ func (b *Box) Show(word string) error {
 	}
 	row("type", m.Type)
 	row("task", strings.TrimSpace(m.Task))
-	row("agent", strings.TrimSpace(m.Agent+" "+m.Model))
+	row("agent", strings.Join(strings.Fields(m.Agent+" "+m.Version+" "+cmp.Or(s.Model, m.Model)), " "))
+	row("program", m.Program)
 	row("tools", strings.Join(append(append([]string{}, m.Tools...), m.Shell...), ", "))
 	row("sandbox", m.Sandbox)
 	row("commit", m.RepoSHAStart)
-	row("took", strings.Join(strings.Fields(strings.Join([]string{r.took(b.Now()), tokensOf(s.Usage), costOf(s.Usage)}, " ")), " "))
+	row("took", r.spent(b.Now()))
 	if s.SessionID != nil {
 		row("session", *s.SessionID)
 	}
@@ -183,7 +188,25 @@ func (b *Box) Work(do func() (*Run, error)) error {
 	if b.JSON {
 		return errors.Join(err, b.record(r))
 	}
-	return errors.Join(err, b.report(r))
+	if err = errors.Join(err, b.report(r)); err == nil {
+		b.tellEnd(r)
+	}
+	return err
+}
+
+// tellEnd says what a run came to, and what is left to do.
+func (b *Box) tellEnd(r *Run) {
+	id := idOf(r.Meta.RunName)
+	b.Say("run %s: %s, %s", id, r.State.Status, r.spent(b.Now()))
+	if r.State.Status == run.Review {
+		b.Say("tri-box merge %s shows the patch and applies it; tri-box resume %s 'words' has it go on", id, id)
+	}
+}
+
+// spent is what the run took: time, tokens, cost.
+func (r *Run) spent(now time.Time) string {
+	parts := []string{r.took(now), tokensOf(r.State.Usage), strings.Replace(costOf(r.State.Usage), "$?", "cost unknown", 1)}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ", ")
 }
 
 // report writes what the run came to, in the agent's words.
@@ -217,10 +240,7 @@ func (b *Box) Tail(ctx context.Context, word string, once bool) error {
 			return err
 		}
 		if once || s.Status != run.Active || !s.Wrapper.Alive() {
-			if f := s.Failure; f != nil && !b.JSON {
-				b.Say("run %s: %s: %s: %s", name, s.Status, f.Kind, f.Message)
-			}
-			return nil
+			return b.tailed(name)
 		}
 		select {
 		case <-ctx.Done():
@@ -228,6 +248,21 @@ func (b *Box) Tail(ctx context.Context, word string, once bool) error {
 		case <-time.After(pollEvery):
 		}
 	}
+}
+
+// tailed says how a run stands whose stream has been shown.
+func (b *Box) tailed(name string) error {
+	r, err := b.Run(name)
+	if err != nil || b.JSON {
+		return err
+	}
+	switch f := r.State.Failure; {
+	case f != nil:
+		b.Say("run %s: %s: %s: %s", name, r.State.Status, f.Kind, f.Message)
+	case r.State.Status != run.Active:
+		b.tellEnd(r)
+	}
+	return nil
 }
 
 // maxEvents is read of a stream at once, in bytes; longer than any line of it.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"tri/lib/sysexit"
 )
 
 // Duration is a flag's value in Go's form: 90s, 5m, 1h30m.
@@ -45,7 +47,7 @@ func mend(p Program, args []string) []string {
 	for len(p.Commands) > 0 && len(rest) > 0 {
 		if i := slices.IndexFunc(p.Commands, func(c Program) bool { return c.Name == rest[0] }); i >= 0 {
 			head = append(append(head, before...), rest[0])
-			return append(head, order(p.Commands[i].Flags, rest[1:])...)
+			return append(head, help(order(p.Commands[i].Flags, rest[1:]), false)...)
 		}
 		if len(rest[0]) < 2 || rest[0][0] != '-' || rest[0] == "--" {
 			if p.Rest && rest[0] != "--" {
@@ -60,7 +62,42 @@ func mend(p Program, args []string) []string {
 		before = append(before, rest[:n]...)
 		rest = rest[n:]
 	}
-	return append(head, order(flags, append(before, rest...))...)
+	return append(head, help(order(flags, append(before, rest...)), len(p.Commands) > 0)...)
+}
+
+// help has -h win over arguments, which urfave/cli takes for topics of help. Where
+// a program has commands, an argument that is none of them is a mistake first.
+func help(ordered []string, commands bool) []string {
+	end := slices.Index(ordered, "--")
+	if end < 0 {
+		return ordered
+	}
+	asks := func(arg string) bool { return arg == "-h" || arg == "--h" || arg == "-help" || arg == "--help" }
+	switch plain := ordered[end+1:]; {
+	case len(plain) == 0 || !slices.ContainsFunc(ordered[:end], asks):
+		return ordered
+	case commands:
+		return slices.DeleteFunc(ordered, asks)
+	}
+	return []string{"-h"}
+}
+
+// counted says which argument of a command is missing, or is one too many.
+// p.Args has a word for each; those in brackets can be left out, and behind "..."
+// there can be more.
+func counted(name string, p Program, args []string) error {
+	words := strings.Fields(strings.ReplaceAll(p.Args, " ...", "..."))
+	hint := "usage: " + strings.TrimSpace(name+" [option ...] "+p.Args)
+	if len(args) < len(words) && words[len(args)][0] != '[' {
+		return sysexit.Hint(Usagef("%s: the %s is missing", p.Name, words[len(args)]), hint)
+	}
+	if len(args) <= len(words) || strings.Contains(p.Args, "...") {
+		return nil
+	}
+	if len(words) > 0 {
+		hint += "; words that belong together stand in 'quotes'"
+	}
+	return sysexit.Hint(Usagef("%s: %q is one argument too many", p.Name, args[len(words)]), hint)
 }
 
 // order returns args with the flags first.

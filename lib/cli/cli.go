@@ -247,6 +247,11 @@ func action(p Program, in io.Reader, out, errw io.Writer) cli.ActionFunc {
 			}
 			return sysexit.Hint(Usagef("a command is missing"), p.Name+" -h lists the commands")
 		}
+		if c.Command != nil && p.Commands == nil && c.Command.Name == p.Name && c.Command.HelpName != p.Name {
+			if err := counted(c.Command.HelpName, p, c.Args().Slice()); err != nil {
+				return err
+			}
+		}
 		return p.Run(&Call{Context: c.Context, Args: c.Args().Slice(), In: in, Out: out, Err: errw, c: c})
 	}
 }

@@ -20,7 +20,7 @@ func program(got *[]string, words *[]string, err error) Program {
 			&BoolFlag{Name: "follow", Usage: "keep reading"},
 			&StringSliceFlag{Name: "word", Usage: "look for `WORD`"},
 		},
-		Commands: []Program{{Name: "sub", Usage: "does sub", Flags: []Flag{&StringFlag{Name: "note", Usage: "`TEXT`"}}, Run: func(c *Call) error {
+		Commands: []Program{{Name: "sub", Args: "[arg ...]", Usage: "does sub", Flags: []Flag{&StringFlag{Name: "note", Usage: "`TEXT`"}}, Run: func(c *Call) error {
 			*got = append([]string{"sub", c.String("note")}, c.Args...)
 			return err
 		}}},
@@ -172,6 +172,46 @@ func TestOptionalFlag(t *testing.T) {
 		var out, errw strings.Builder
 		if status := Run(p, append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw); status != 0 || got != tt.want {
 			t.Errorf("%q: status %d, got %q, want %q (%s)", tt.line, status, got, tt.want, errw.String())
+		}
+	}
+}
+
+// -h tells, whatever stands beside it; what is missing or too many is named.
+func TestFirstContact(t *testing.T) {
+	run := func(*Call) error { return nil }
+	one := Program{Name: "tri-x", Usage: "does x", Args: "[file ...]", Run: run}
+	many := Program{Name: "tri-x", Usage: "does x", Args: "command", Commands: []Program{
+		{Name: "ask", Usage: "asks", Args: "task", Run: run}, {Name: "go", Usage: "goes", Args: "name [words]", Run: run},
+		{Name: "all", Usage: "all", Run: run}, {Name: "some", Usage: "some", Args: "first [more ...]", Run: run},
+	}}
+	for _, tt := range []struct {
+		p            Program
+		line         string
+		status       int
+		out, errWant string
+	}{
+		{one, "file -h", 0, "usage: tri-x [option ...] [file ...]", ""},
+		{one, "--help file", 0, "usage: tri-x", ""},
+		{one, "-- -h", 0, "", ""},
+		{many, "ask what -h", 0, "usage: tri-x ask", ""},
+		{many, "nonsense -h", 64, "", `unknown command "nonsense"`},
+		{many, "-h", 0, "usage: tri-x", ""},
+		{many, "ask", 64, "", "ask: the task is missing\ntri-x: hint: usage: tri-x ask [option ...] task"},
+		{many, "ask a b", 64, "", `ask: "b" is one argument too many`},
+		{many, "ask a", 0, "", ""},
+		{many, "go", 64, "", "the name is missing"},
+		{many, "go a", 0, "", ""},
+		{many, "go a b", 0, "", ""},
+		{many, "go a b c", 64, "", `"c" is one argument too many`},
+		{many, "all", 0, "", ""},
+		{many, "all a", 64, "", `"a" is one argument too many`},
+		{many, "some", 64, "", "the first is missing"},
+		{many, "some a b c d", 0, "", ""},
+	} {
+		var out, errw strings.Builder
+		status := Run(tt.p, append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw)
+		if status != tt.status || !strings.HasPrefix(out.String(), tt.out) || !strings.Contains(errw.String(), tt.errWant) || tt.errWant == "" && errw.Len() > 0 {
+			t.Errorf("%q: status %d, %q, %q", tt.line, status, out.String(), errw.String())
 		}
 	}
 }

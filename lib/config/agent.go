@@ -68,6 +68,23 @@ var endpoints = map[string]struct{ base, key string }{
 // but the search itself.
 func (a Agent) Searches() bool { return a.Agent != "" && a.Agent != "search" && a.Agent != "none" }
 
+// usual are the programs that are not called as their agents are.
+var usual = map[string]string{"continue": "cn", "cursor": "agent", "acp": "", "exec": "", "api": "", "search": "", "none": "", "": ""}
+
+// Program is what starts the agent's program: Command, or its usual name. Nil where
+// there is none.
+func (a Agent) Program() []string {
+	if len(a.Command) > 0 {
+		return a.Command
+	}
+	if name, odd := usual[a.Agent]; !odd {
+		return []string{a.Agent}
+	} else if name != "" {
+		return []string{name}
+	}
+	return nil
+}
+
 // Key is the key of the agent api.
 func (a Agent) Key() (string, error) { return secret(a.KeyEnv, a.KeyFile) }
 

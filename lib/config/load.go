@@ -73,6 +73,9 @@ func Load(path string) (*Config, error) {
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return Default(), nil
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = sysexit.Hint(err, "tri init writes one; without --config the home's is read, and the defaults hold where there is none")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}

@@ -79,6 +79,8 @@ type Usage struct {
 	// TokensUnknown says that the program does not tell its tokens: they are not 0.
 	TokensUnknown bool     `json:"tokens_unknown,omitempty"`
 	CostUSD       *float64 `json:"cost_usd"`
+	// CostAtLeast says that some of the run did not tell what it cost.
+	CostAtLeast bool `json:"cost_at_least,omitempty"`
 	DurationMS    int64    `json:"duration_ms"`
 	Turns         int      `json:"turns"`
 }

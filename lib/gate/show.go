@@ -265,6 +265,9 @@ func (p *page) cost(of string, u *draft.Usage) {
 	cost := "cost not told"
 	if u.CostUSD != nil {
 		cost = fmt.Sprintf("$%.4f", *u.CostUSD)
+		if u.CostAtLeast {
+			cost = "at least " + cost
+		}
 	}
 	p.line("%s: %s, %d + %d tokens, %d turns, %v", of, cost, u.InputTokens, u.OutputTokens, u.Turns, time.Duration(u.DurationMS)*time.Millisecond)
 }

@@ -82,6 +82,7 @@ func TestNoHomeIsNotMade(t *testing.T) {
 }
 
 func TestConfiguration(t *testing.T) {
+	t.Setenv("HEALTH_TEST_KEY", "key")
 	repo, plain := t.TempDir(), t.TempDir()
 	if err := os.Mkdir(filepath.Join(repo, ".git"), 0o700); err != nil {
 		t.Fatal(err)
@@ -100,6 +101,13 @@ func TestConfiguration(t *testing.T) {
 		{"sandbox: \"off\"\ninvestigator: {agent: exec, command: [cat]}\n", "sandbox", Warn, "with your rights"},
 		{"sandbox: \"off\"\ninvestigator: {agent: claude, command: [/no/claude]}\n", "investigator", Fail, "/no/claude"},
 		{"sandbox: \"off\"\ninvestigator: {agent: exec, command: [cat]}\n", "investigator", OK, "cat"},
+		{"sandbox: \"off\"\nbox: {agent: {agent: codex, command: [cat], env: [HEALTH_TEST_KEY]}}\n", "box agent", OK, "cat, its key in HEALTH_TEST_KEY"},
+		{"sandbox: \"off\"\nbox: {agent: {agent: codex, command: [cat], env: [HEALTH_OTHER_KEY, HEALTH_URL]}}\n", "box agent", Warn, "HEALTH_OTHER_KEY is not set here"},
+		{"sandbox: \"off\"\nbox: {agent: {agent: cline, command: [cat], read: [/etc/passwd]}}\n", "box agent", OK, "its login in /etc/passwd"},
+		{"sandbox: \"off\"\nbox: {agent: {agent: continue}}\n", "box agent", Fail, `"cn"`},
+		{"sandbox: \"off\"\nbox: {agent: {agent: codex, command: [cat]}}\n", "git", OK, "git version"},
+		{"investigator: {agent: api, model: m, key_env: HEALTH_TEST_KEY}\n", "investigator", OK, "m at "},
+		{"investigator: {agent: api, model: m, key_env: HEALTH_NO_KEY}\n", "investigator", Fail, "HEALTH_NO_KEY"},
 		{"sandbox: \"off\"\nvalidator: {agent: exec, command: [no-such-program]}\n", "validator", Fail, "no-such-program"},
 		{"chat: {local: {dir: nowhere}}\n", "chat local", Fail, "no folder"},
 		{"chat: {mattermost: {url: 'http://127.0.0.1:1', token_env: TRI_TEST_NO_TOKEN}}\n", "chat mattermost", Fail, "TRI_TEST_NO_TOKEN"},

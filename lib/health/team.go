@@ -91,36 +91,3 @@ func isRepository(dir string) bool {
 		dir = filepath.Dir(dir)
 	}
 }
-
-func (x *examination) agents(ctx context.Context) {
-	x.agent(ctx, "investigator", x.config.Investigator)
-	x.agent(ctx, "validator", x.config.Validator)
-	x.walls(ctx)
-	if x.config.Escalation.Enabled {
-		x.tool(ctx, "tmux", "tmux", "-V", "long runs live in it")
-	}
-}
-
-func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
-	switch a.Agent {
-	case "search":
-		x.ok(name, "search, built in: no model, no key")
-		return
-	case "none":
-		x.ok(name, "none: code alone checks the drafts")
-		return
-	}
-	program := a.Agent
-	if len(a.Command) > 0 {
-		program = a.Command[0]
-	}
-	if a.Agent == "claude" {
-		x.tool(ctx, name, program, "--version", "claude investigates")
-		return
-	}
-	if _, err := lookPath(program); err != nil {
-		x.failed(name, "mend "+name+".command", err)
-		return
-	}
-	x.ok(name, "%s", program)
-}

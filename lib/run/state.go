@@ -41,6 +41,7 @@ type State struct {
 	EndedAt       *string      `json:"ended_at"`
 	ConfigHash    string       `json:"config_hash"`
 	Failure       *Failure     `json:"failure"`
+	Model         string       `json:"model,omitempty"` // as the agent told
 	Doing         string       `json:"doing,omitempty"` // what the agent was seen to do last, one line
 	Usage         *draft.Usage `json:"usage,omitempty"` // so far; kept when it crashed
 }

@@ -44,7 +44,7 @@ var (
 // New takes the program from cfg.Command. Which model it uses is its own setting:
 // by its arguments, or the variables that `env:` names.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "acp", "")
+	p, err := session.New(cfg, sandbox, "acp")
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ var (
 
 // New takes program, model and environment from cfg.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "aider", "aider", credentials...)
+	p, err := session.New(cfg, sandbox, "aider", credentials...)
 	if err != nil {
 		return nil, err
 	}

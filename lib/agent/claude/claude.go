@@ -54,7 +54,7 @@ var (
 // having a key gives CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` prints one), or
 // names the file .credentials.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "claude", "claude", credentials...)
+	p, err := session.New(cfg, sandbox, "claude", credentials...)
 	if err != nil {
 		return nil, err
 	}

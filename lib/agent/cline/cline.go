@@ -37,7 +37,7 @@ var (
 // providers.json that `cline auth` makes (~/.cline/data/settings): name it under
 // `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "cline", "cline")
+	p, err := session.New(cfg, sandbox, "cline")
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ var (
 
 // New takes the program from cfg.Command.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "exec", "")
+	p, err := session.New(cfg, sandbox, "exec")
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ var (
 // New takes program, model and environment from cfg. Which provider it uses is the
 // variable GOOSE_PROVIDER's to say.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "goose", "goose", credentials...)
+	p, err := session.New(cfg, sandbox, "goose", credentials...)
 	if err != nil {
 		return nil, err
 	}

@@ -209,7 +209,7 @@ func same(a, b draft.Usage) bool {
 }
 
 // add sums what two tries took. What one of them does not know the sum does not
-// know either, except the cost, which is then at least what is known.
+// know either, except the cost, which is then at least what is known, and marked.
 func add(a, b *draft.Usage) *draft.Usage {
 	if a == nil || b == nil {
 		sum := a
@@ -225,6 +225,7 @@ func add(a, b *draft.Usage) *draft.Usage {
 		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens,
 		TokensUnknown: a.TokensUnknown || b.TokensUnknown,
 		DurationMS:    a.DurationMS + b.DurationMS, Turns: a.Turns + b.Turns,
+		CostAtLeast: a.CostAtLeast || b.CostAtLeast || (a.CostUSD == nil) != (b.CostUSD == nil),
 	}
 	for _, cost := range []*float64{a.CostUSD, b.CostUSD} {
 		if cost != nil {

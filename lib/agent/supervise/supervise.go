@@ -134,6 +134,9 @@ func (w *watch) open() error {
 		}
 	}
 	w.earlier = w.state.Usage
+	if w.earlier == nil && w.state.SessionID != nil {
+		w.earlier = &draft.Usage{TokensUnknown: true} // the program was at work, and told nothing
+	}
 	s := &w.state
 	s.Status, s.PID, s.Agent, s.Wrapper = run.Active, nil, run.Process{}, run.ProcessOf(os.Getpid())
 	s.EndedAt, s.Failure, s.Doing = nil, nil, ""
@@ -278,6 +281,7 @@ func (w *watch) close(ctx context.Context, res agent.Result, err error) (agent.R
 	if res.SessionID != "" {
 		s.SessionID = &res.SessionID
 	}
+	s.Model = cmp.Or(oneLine(res.Model, 100), s.Model)
 	s.PID = nil
 	err = w.judge(ctx, err)
 	if s.Status != run.Active {

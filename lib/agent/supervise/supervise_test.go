@@ -237,8 +237,25 @@ func TestAgain(t *testing.T) {
 	for range 2 {
 		_, _ = s.wrap(use, Limits{Tokens: 15}).Run(context.Background(), agent.Task{Dir: dir}) // the error is the agent's own
 	}
-	if st := stateOf(t, dir); st.Usage.InputTokens != 20 || *st.Usage.CostUSD != 0.5 {
+	if st := stateOf(t, dir); st.Usage.InputTokens != 20 || *st.Usage.CostUSD != 0.5 || st.Usage.CostAtLeast {
 		t.Errorf("%+v", st.Usage)
+	}
+}
+
+// TestAtLeast: a cost is no sum of all tries where one of them did not tell its own.
+func TestAtLeast(t *testing.T) {
+	told := draft.Usage{InputTokens: 10, CostUSD: new(0.25)}
+	for name, first := range map[string]draft.Usage{"killed in the middle": {InputTokens: 7}, "killed before it told anything": {}} {
+		s, dir := newStage(), t.TempDir()
+		for _, usage := range []draft.Usage{first, told, told} {
+			_, _ = s.wrap(func(_ context.Context, task agent.Task) (agent.Result, error) {
+				task.See(agent.Event{Kind: agent.Started, SessionID: "s"})
+				return agent.Result{Usage: usage, SessionID: "s", Model: "m"}, errors.New("x")
+			}, Limits{}).Run(context.Background(), agent.Task{Dir: dir}) // the error is the agent's own
+		}
+		if st := stateOf(t, dir); st.Usage == nil || *st.Usage.CostUSD != 0.5 || !st.Usage.CostAtLeast || st.Model != "m" {
+			t.Errorf("%s: %+v", name, st.Usage)
+		}
 	}
 }
 

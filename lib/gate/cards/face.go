@@ -161,7 +161,9 @@ func cost(usages []*draft.Usage) string {
 		case u.CostUSD == nil:
 			unknown = ", and what was not told"
 		default:
-			sum += *u.CostUSD
+			if sum += *u.CostUSD; u.CostAtLeast {
+				unknown = ", and what was not told"
+			}
 		}
 	}
 	return fmt.Sprintf("$%.4f%s", sum, unknown)

@@ -36,6 +36,8 @@ var functions = template.FuncMap{
 			return ""
 		case u.CostUSD == nil:
 			return "cost not told"
+		case u.CostAtLeast:
+			return fmt.Sprintf("at least $%.4f", *u.CostUSD)
 		}
 		return fmt.Sprintf("$%.4f", *u.CostUSD)
 	},

@@ -1,0 +1,114 @@
+package health
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tri/lib/agent/proc"
+	"tri/lib/config"
+)
+
+func (x *examination) agents(ctx context.Context) {
+	x.agent(ctx, "investigator", x.config.Investigator)
+	x.agent(ctx, "validator", x.config.Validator)
+	x.walls(ctx)
+	if x.config.Escalation.Enabled {
+		x.tool(ctx, "tmux", "tmux", "-V", "long runs live in it")
+	}
+	x.boxAgent(ctx)
+}
+
+// boxAgent looks at what tri-box needs beside the walls: its agent, where it has one of
+// its own, and git.
+func (x *examination) boxAgent(ctx context.Context) {
+	a := x.config.Box.Agent
+	if a.Agent != "" {
+		x.agent(ctx, "box agent", a)
+	}
+	if (a.Agent != "" || x.config.Investigator.Searches()) && !slices.ContainsFunc(x.checks, func(c Check) bool { return c.Name == "git" }) {
+		x.tool(ctx, "git", "git", "--version", "tri-box works in git worktrees")
+	}
+}
+
+func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
+	switch a.Agent {
+	case "search":
+		x.ok(name, "search, built in: no model, no key")
+		return
+	case "none":
+		x.ok(name, "none: code alone checks the drafts")
+		return
+	case "api":
+		if _, err := a.Key(); err != nil {
+			x.failed(name, "set the variable, or name a file under "+name+".key_file", err)
+			return
+		}
+		x.ok(name, "%s at %s", a.Model, cmp.Or(a.BaseURL, a.API))
+		return
+	}
+	program := a.Program()
+	if len(program) == 0 {
+		x.fail(name, "name the program under `command:`", "%s: no command", a.Agent)
+		return
+	}
+	if _, err := lookPath(program[0]); err != nil {
+		x.failed(name, "install it, or name it with its path under `command:`", err)
+		return
+	}
+	said := program[0]
+	if _, v := proc.Version(program); v != "" {
+		said = a.Agent + " " + v
+	} else if a.Agent == "claude" {
+		v, err := version(ctx, program[0], "--version")
+		if err != nil {
+			x.failed(name, "see that it runs", err)
+			return
+		}
+		said = v
+	}
+	key, missing := credential(a)
+	if missing != "" {
+		x.warn(name, "set one, or name the file with its login under `read:`", "%s, and no key: %s", said, missing)
+		return
+	}
+	x.ok(name, "%s%s", said, key)
+}
+
+// keys are the variables that programs have their keys in, where the configuration
+// names none. A login is a file under Read.
+var keys = map[string][]string{
+	"claude": {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, "codex": {"OPENAI_API_KEY"}, "cursor": {"CURSOR_API_KEY"},
+	"continue": {"OPENAI_API_KEY", "ANTHROPIC_API_KEY"}, "gemini": {"GEMINI_API_KEY"}, "qwen": {"OPENAI_API_KEY"},
+	"aider": {"OPENAI_API_KEY", "ANTHROPIC_API_KEY"}, "goose": {"ANTHROPIC_API_KEY", "OPENAI_API_KEY"},
+	"opencode": {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"},
+}
+
+var secretName = regexp.MustCompile(`(KEY|TOKEN|SECRET)$`)
+
+// credential says where the program's key is, or what is missing. Both are "" where
+// nobody knows what it needs.
+func credential(a config.Agent) (found, missing string) {
+	names := keys[a.Agent]
+	if len(a.Env) > 0 {
+		names = slices.DeleteFunc(slices.Clone(a.Env), func(name string) bool { return !secretName.MatchString(name) })
+	}
+	for _, name := range names {
+		if os.Getenv(name) != "" {
+			return ", its key in " + name, ""
+		}
+	}
+	for _, file := range a.Read {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return ", its login in " + file, ""
+		}
+	}
+	if len(names) == 0 {
+		return "", ""
+	}
+	return "", fmt.Sprintf("%s is not set here", strings.Join(names, " or "))
+}
