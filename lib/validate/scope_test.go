@@ -32,7 +32,7 @@ func TestTerms(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"where is the door": "en", "apa itu ini": "id", "MaxRetries": "", "": "", "the apa": "en", "the apa itu": "id", "It doesn't": "en",
+		"where is the door": "en", "apa itu ini": "id", "MaxRetries": "", "": "", "the apa": "en", "the apa itu": "id", "It doesn't": "en", "doesn't": "en",
 	} {
 		if got := spoken(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
@@ -64,6 +64,8 @@ func TestScope(t *testing.T) {
 		{"names in two languages", "kenapa `FooBar` dan `BazQux` gagal?", ret("The invoice is printed at night."), nil, true},
 		{"one name is no ground", "kenapa `FooBar` gagal?", ret("The invoice is printed at night."), nil, false},
 		{"a short question", "which ops do we use?", ret("The invoice is printed at night."), nil, false},
+		{"no language to tell", "cookie jar shelf bottle?", ret("weather south sunny"), nil, false},
+		{"names beside few words", "where is `FooBar` or `BazQux`?", ret("The invoice is printed at night."), nil, true},
 		{"a number is no subject", "kenapa 42 dan 43 gagal?", ret("The invoice is printed at night."), nil, false},
 	} {
 		drift, note := scope(tt.question, tt.ret, tt.found)

@@ -182,6 +182,24 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func aRun(t *testing.T) *run.Run {
+	t.Helper()
+	h, err := disk.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := run.Begin(h, "v-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(r.End(), h.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
 // TestRunsOfThreads: the agent of a thread's validation has the folder, the name
 // and the lock of the run, and knows the other threads; an approved answer needs
 // no agent, nor does a return without a run.
@@ -190,16 +208,7 @@ func TestRunsOfThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := disk.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	r, err := run.Begin(h, "v-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.End()
+	r := aRun(t)
 	hints := []thread.Hint{{Source: "k9", Text: "another conclusion"}}
 	before := good()
 	before.Before = &draft.Before{}

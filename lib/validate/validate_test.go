@@ -300,8 +300,11 @@ func TestAgentIsAskedLast(t *testing.T) {
 	if !reflect.DeepEqual(task.Tools, []string{"Read"}) || task.Check([]byte(`{}`)) == nil || task.Check([]byte(answer(t, nil))) != nil {
 		t.Errorf("task: %+v", task)
 	}
-	var schema struct{ Required []string }
-	if err := json.Unmarshal(task.Schema, &schema); err != nil || len(schema.Required) != len(agentFields) || strings.Contains(string(task.Schema), "$ref") {
+	var schema struct {
+		Required   []string
+		Properties map[string]map[string]any
+	}
+	if err := json.Unmarshal(task.Schema, &schema); err != nil || len(schema.Required) != len(agentFields) || len(schema.Properties) != len(agentFields) || len(schema.Properties["verdict"]) == 0 || strings.Contains(string(task.Schema), "$ref") {
 		t.Errorf("schema: %v %s", err, task.Schema)
 	}
 	if got.Drill == nil || got.Drill.Of != "42-of-the-drill" || ret.Question == "" {
