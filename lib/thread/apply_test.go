@@ -24,6 +24,10 @@ func step(t Thread, n int, words string) Input {
 	at := fmt.Sprintf("2026-11-21T10:00:%02dZ", n%60)
 	in := Input{At: at, Key: key, Facts: &Facts{QuestionType: TechnicalQA, Tier: 1}}
 	verb, rest, _ := strings.Cut(words, " ")
+	if verb == "stale" { // what speaks of an earlier cycle, and of runs and drafts that are none of this one
+		i, v := "i-old", "v-old"
+		return step(Thread{Key: t.Key, Cycle: t.Cycle - 1, InvestigatorTaskID: &i, ValidatorTaskID: &v, DraftSHA256: "old", Status: PendingUser, Badge: broke}, n, rest)
+	}
 	ev := func(sender, class string) *event.Classified {
 		id, root := fmt.Sprint(n+1), "1"
 		return &event.Classified{Event: event.Event{
@@ -50,6 +54,25 @@ func step(t Thread, n int, words string) Input {
 	case "bot":
 		in.Event = ev("ci", event.Ambient)
 		in.Event.Sender.Type = "bot"
+	case "states": // what is no question
+		in.Event = ev("ana", event.Actionable)
+		in.Event.IsQuestion = false
+	case "benstates":
+		in.Event = ev("ben", event.Actionable)
+		in.Event.IsQuestion = false
+	case "bensure":
+		in.Event = ev("ben", event.Actionable)
+		in.Event.IsAckOrEmoji = true
+	case "bennever":
+		in.Event = ev("ben", event.Ambient)
+		in.Facts.NeverMind = true
+	case "anabot":
+		in.Event = ev("ana", event.Ambient)
+		in.Event.Sender.Type = "bot"
+	case "editless":
+		id, text, _ := strings.Cut(rest, " ")
+		in.Event = ev("ana", event.Ambient)
+		in.Event.MessageID, in.Event.Content, in.Event.EditID = id, text, fmt.Sprint("e", n)
 	case "pings":
 		in.Event = ev("ben", event.Actionable)
 		in.Event.IsQuestion, in.Event.IsBotMention = false, true
@@ -124,6 +147,12 @@ func step(t Thread, n int, words string) Input {
 	case "before":
 		in.Run = &run.Result{RunID: *t.InvestigatorTaskID, Status: run.Done}
 		in.Run.Value, _ = json.Marshal(draft.Return{DraftReply: "d", Before: &draft.Before{At: rest}})
+	case "empty":
+		in.Run = &run.Result{RunID: *t.InvestigatorTaskID, Status: run.Done, Value: []byte(`{"summary_for_orchestrator":"s"}`)}
+	case "vhalf":
+		in.Run = &run.Result{RunID: *t.ValidatorTaskID, Status: run.Failed, Error: rest, Value: []byte(`{"verdict":"pass"}`)}
+	case "bouncebare":
+		in.Run = &run.Result{RunID: *t.ValidatorTaskID, Status: run.Done, Value: []byte(`{"verdict":"bounce"}`)}
 	case "vfails":
 		in.Run = &run.Result{RunID: *t.ValidatorTaskID, Status: run.Failed, Error: rest}
 	case "expires":
@@ -282,6 +311,26 @@ func TestRandomStories(t *testing.T) {
 				b, _ := json.MarshalIndent(th, "", " ")
 				t.Fatalf("%v: %s\n%s", story, msg, b)
 			}
+		}
+	}
+}
+
+// TestForks: two threads that have come of one share nothing that Apply changes.
+func TestForks(t *testing.T) {
+	words := []string{"adds more", "thanks", "colleague x", "edit 1 b", "delete 2", "found", "pass", "bounce", "posted", "approve", "redo x", "asks why?"}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 400 {
+		var th Thread
+		th, _ = Apply(th, step(th, 0, "asks why?"))
+		for n := 1; n < 15; n++ {
+			a, b := words[rng.IntN(len(words))], words[rng.IntN(len(words))]
+			one, _ := Apply(th, step(th, n, a))
+			before, _ := json.Marshal(one)
+			two, _ := Apply(th, step(th, n+100, b))
+			if after, _ := json.Marshal(one); string(after) != string(before) {
+				t.Fatalf("%q changed what became of %q:\n%s\n%s", b, a, before, after)
+			}
+			th = two
 		}
 	}
 }

@@ -39,7 +39,6 @@ func (t *Thread) open(in Input, facts *Facts, m Message) {
 	t.ChatID, t.ChatName = e.ChatID, e.ChatName
 	t.OriginalMessageID, t.OriginalSenderID, t.OriginalSenderName = e.MessageID, e.Sender.ID, e.Sender.Name
 	t.StartedAt, t.LastEventAt, t.Lang = in.At, e.CreateTime, e.Lang
-	t.PendingMessageIDs = []string{}
 	t.take(facts)
 	t.Messages = []Message{m}
 	t.begin(in.At, "an actionable message")

@@ -135,7 +135,7 @@ func TestOpen(t *testing.T) {
 
 func TestFileName(t *testing.T) {
 	for proposed, want := range map[string]string{
-		"Login Fails.md": "login-fails", "../../etc/passwd": "etc-passwd", "": "note", ".md": "md", "a_b-C9.MD": "a_b-c9", "日本": "note",
+		"Login Fails.md": "login-fails", "../../etc/passwd": "etc-passwd", "": "note", ".md": "md", "a_b-C9.MD": "a_b-c9", "z0.md": "z0", "日本": "note",
 		"a.b.md": "a-b", "`rm`|x;": "rmx", "{z}[a]:@/": "za", strings.Repeat("x", 200): strings.Repeat("x", 80), "-- ": "note",
 	} {
 		got := FileName(proposed, "k", 1)
@@ -157,7 +157,7 @@ func TestIdentity(t *testing.T) {
 	for i, in := range []Input{
 		{Event: ev}, {Run: &run.Result{RunID: "r"}}, {Run: &run.Result{RunID: "s"}}, {Decision: &decision.Record{N: 1}}, {Decision: &decision.Record{N: 2}},
 		{Reply: &outbox.Reply{Cycle: 1, DraftSHA256: "d"}}, {Reply: &outbox.Reply{Cycle: 2, DraftSHA256: "d"}}, {Reply: &outbox.Reply{Cycle: 1, DraftSHA256: "e"}},
-		{Escalated: &Escalation{RunID: "r"}}, {Spent: spent("")}, {At: "1", Spent: spent("d")}, {At: "2", Spent: spent("d")},
+		{Escalated: &Escalation{RunID: "r"}}, {Escalated: &Escalation{RunID: "s"}}, {Spent: spent("")}, {At: "1", Spent: spent("d")}, {At: "2", Spent: spent("d")},
 		{At: "1", Resumed: &Resumed{RunID: "r"}}, {At: "2", Resumed: &Resumed{RunID: "r"}}, {At: "1", Resumed: &Resumed{RunID: "s"}},
 		{At: "1", Expired: &Expired{DraftSHA256: "d"}}, {At: "2", Expired: &Expired{DraftSHA256: "d"}}, {At: "1", Expired: &Expired{DraftSHA256: "e"}},
 	} {
@@ -189,6 +189,10 @@ func TestAppliedIsBounded(t *testing.T) {
 	if th.Applied[maxApplied-1] != last.Identity() {
 		t.Error("the newest is not the last")
 	}
+	first := Input{Key: key, Decision: &decision.Record{N: 10, Kind: decision.Settle}}
+	if th.Applied[0] != first.Identity() {
+		t.Error("more than the oldest was forgotten")
+	}
 }
 
 func TestContextIsBounded(t *testing.T) {
@@ -211,6 +215,7 @@ func TestTarget(t *testing.T) {
 		{nil, "c th o"},
 		{[]Message{{MessageID: "1"}}, "c th 1"},
 		{[]Message{{MessageID: "1"}, {MessageID: "2"}}, "c th 2"},
+		{[]Message{{MessageID: "1", Inferred: true}}, "c 1 1"},
 		{[]Message{{MessageID: "1"}, {MessageID: "2", Inferred: true}}, "c 2 2"},
 		{[]Message{{MessageID: "1", Inferred: true}, {MessageID: "2"}}, "c th 2"},
 	} {
