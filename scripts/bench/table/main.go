@@ -54,7 +54,7 @@ func main() {
 	flag.StringVar(&b.chat, "chat", "../shared/data/chat", "folder of chat as events")
 	flag.StringVar(&b.rules, "rules", "../shared/bench/seed-rules.jq", "the jq filter to compare with")
 	flag.IntVar(&b.rounds, "rounds", 5, "samples of what is quick")
-	flag.BoolVar(&b.long, "long", false, "up to a million threads and ten million events; takes half an hour and 15 GB of disk")
+	flag.BoolVar(&b.long, "long", false, "up to a million threads and ten million events; takes half an hour and 10 GB of disk")
 	format := flag.String("format", "table", "table or benchstat")
 	plots := flag.String("plots", "", "draw cost against size into this folder, as SVG")
 	flag.Usage = usage

@@ -17,7 +17,7 @@ text{font:12px system-ui,sans-serif;fill:#1f2328}.soft{fill:#59636e}.grid{stroke
 .l0{stroke:#0b63c5}.s0{fill:#0b63c5}.l1{stroke:#9a6700}.s1{fill:#9a6700}.l2{stroke:#8250df}.s2{fill:#8250df}
 .l3{stroke:#1a7f37}.s3{fill:#1a7f37}.l4{stroke:#cf222e}.s4{fill:#cf222e}.l5{stroke:#57606a}.s5{fill:#57606a}
 @media (prefers-color-scheme:dark){text{fill:#e6edf3}.soft{fill:#9198a1}.paper{fill:#0d1117}.grid{stroke:#30363d}}
-</style><rect class="paper" width="720" height="290"/>`
+</style><rect class="paper" y="-24" width="720" height="314"/>`
 
 // drawAll draws each question that was put at several sizes.
 func drawAll(dir string, groups []*group) error {
@@ -73,15 +73,15 @@ func draw(groups []*group) string {
 			c.Lines = append(c.Lines, line)
 		}
 	}
-	return standAlone(c.SVG(), c.Lines)
+	return standAlone(c.SVG(), c.Title, c.Lines)
 }
 
-// standAlone makes a picture that is drawn for a page a file of its own, with the
-// names of its lines below it.
-func standAlone(svg string, lines []plot.Series) string {
-	svg = strings.Replace(svg, `<svg viewBox="0 0 720 260"`, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 290"`, 1)
+// standAlone makes a picture that is drawn for a page a file of its own, with its
+// title above it and the names of its lines below.
+func standAlone(svg, title string, lines []plot.Series) string {
+	svg = strings.Replace(svg, `<svg viewBox="0 0 720 260"`, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -24 720 314"`, 1)
 	end := strings.Index(svg, "</desc>") + len("</desc>")
-	svg = svg[:end] + style + svg[end:]
+	svg = svg[:end] + style + `<text x="8" y="-6">` + title + "</text>" + svg[end:]
 	return strings.Replace(svg, "</svg>", legend(lines)+"</svg>", 1)
 }
 
