@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"tri/lib/event"
 )
@@ -24,14 +25,20 @@ func follow(o options) error {
 	errs := make([]error, o.rounds)
 	next := make(chan int)
 	var hands sync.WaitGroup
+	var failed atomic.Bool
 	for range 6 {
 		hands.Go(func() {
 			for i := range next {
-				done[i], errs[i] = followOnce(o, o.seed+uint64(i))
+				if done[i], errs[i] = followOnce(o, o.seed+uint64(i)); errs[i] != nil {
+					failed.Store(true)
+				}
 			}
 		})
 	}
 	for i := range o.rounds {
+		if failed.Load() {
+			break
+		}
 		next <- i
 	}
 	close(next)
@@ -46,9 +53,12 @@ func follow(o options) error {
 		}
 	}
 	count(counts{messages: sum.lines})
-	fmt.Printf("follow: %d sequences of %d steps, %d lives, %d lines: lost 0, doubled 0 unless said below; harm refused %d times\n",
-		o.rounds, sum.steps, sum.lives, sum.lines, sum.refusals)
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil {
+		fmt.Printf("follow: %d sequences of %d steps, %d lives, %d lines: 0 lost, 0 doubled; harm refused %d times\n",
+			o.rounds, sum.steps, sum.lives, sum.lines, sum.refusals)
+	}
+	return err
 }
 
 // followed is one sequence: a log, its writer, and the program that follows it.
@@ -91,6 +101,7 @@ var followSteps = []struct {
 	{1, "second", (*followed).second},
 	{1, "cut", (*followed).cut},
 	{1, "rewrite", (*followed).rewrite},
+	{2, "rewrite unseen", (*followed).unseen},
 	{1, "replace", (*followed).replace},
 	{1, "remove", (*followed).remove},
 	{1, "save", func(f *followed) error { f.saved = bytes.Clone(f.text); return nil }},
@@ -257,6 +268,16 @@ func (f *followed) others() (all []byte) {
 func (f *followed) rewrite() error {
 	f.harmed = true
 	return f.set(f.log, f.others())
+}
+
+// unseen makes the log another, longer one while the program cannot look.
+func (f *followed) unseen() error {
+	var all []byte
+	for len(all) <= len(f.text) {
+		all = append(append(all, f.line(len(all))...), '\n')
+	}
+	f.harmed = true
+	return errors.Join(f.stop(true), f.set(f.log, all), f.stop(false))
 }
 
 func (f *followed) put(b []byte) error {
