@@ -2,6 +2,7 @@
 // model and no network. It can be read in the order in which a question goes:
 //
 //	walk.go, refresh.go   which files count, and what has changed since
+//	ignore.go             what git ignores does not
 //	language.go           how the lines of a language are told apart
 //	passage.go            a file is cut into passages: declarations with the
 //	                      comment above them, sections, blocks of settings

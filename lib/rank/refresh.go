@@ -71,6 +71,7 @@ func (x *Index) walk(ctx context.Context) (changed bool, err error) {
 	x.skipped, x.fault = 0, nil
 	seen := map[string]bool{}
 	total := int64(0)
+	git := ignores(x.root)
 	err = fs.WalkDir(x.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -83,12 +84,15 @@ func (x *Index) walk(ctx context.Context) (changed bool, err error) {
 			return skip(d) // unreadable or gone meanwhile: the rest still counts
 		}
 		if d.IsDir() {
-			if path != "." && (skipDir(d.Name()) || x.made(path)) {
+			if path != "." && (skipDir(d.Name()) || x.made(path) || git != nil && git.passes(path, d)) {
 				return fs.SkipDir
+			}
+			if git != nil {
+				git.enter(x.root, path)
 			}
 			return nil
 		}
-		if !d.Type().IsRegular() || skipFile(d.Name()) {
+		if !d.Type().IsRegular() || skipFile(d.Name()) || git != nil && git.passes(path, d) {
 			return nil
 		}
 		info, err := d.Info()
