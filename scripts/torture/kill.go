@@ -236,6 +236,7 @@ func (w *world) count(fault func(string, ...any)) (string, error) {
 	if twice > 0 {
 		fault("%d posts stand twice", twice)
 	}
+	count(counts{w.said, len(posts), unanswered, doubled + twice})
 	return fmt.Sprintf("events doubled %d, posts %d, posted twice %d, swapped %d, unanswered %d, stuck %d", doubled, len(posts), twice, swapped, unanswered, stuck), nil
 }
 
