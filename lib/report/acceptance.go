@@ -261,9 +261,9 @@ func (c *Criterion) measured() string {
 	if c.Value == nil {
 		return fmt.Sprintf("nothing recorded; the bar is %s", c.Bar)
 	}
-	text := c.unit(*c.Value) + fmt.Sprintf(" of %s", thousands(int64(c.N)))
+	text := c.unit(*c.Value) + fmt.Sprintf(" of %s", count(c.N))
 	if c.Unit == secs || c.Unit == tokens {
-		text = c.unit(*c.Value) + fmt.Sprintf(", N %s", thousands(int64(c.N)))
+		text = c.unit(*c.Value) + fmt.Sprintf(", N %s", count(c.N))
 	}
 	if c.Unit == tokens {
 		text = "≤ " + text

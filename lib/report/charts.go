@@ -182,7 +182,7 @@ func perAnswer(tallies []Tally, steps []span, per string) *Chart {
 	}
 	says := fmt.Sprintf("All runs of a %s, those that led nowhere too, by the answers posted in it.", per)
 	if unknown > 0 {
-		says += fmt.Sprintf(" At least: %s runs did not tell their cost.", thousands(int64(unknown)))
+		says += fmt.Sprintf(" At least: %s runs did not tell their cost.", count(unknown))
 	}
 	return draw(&plot.Chart{Title: "Cost of an answer", Steps: ends(steps), Bars: []plot.Series{s}, Unit: func(x float64) string { return fmt.Sprintf("$%.2f", x) }}, says)
 }

@@ -15,6 +15,8 @@ import (
 	"tri/lib/decision"
 	"tri/lib/disk"
 	"tri/lib/ledger"
+	"tri/lib/ndjson"
+	"tri/lib/sysexit"
 )
 
 // Cost is what runs took in a time, and what is left for today.
@@ -75,8 +77,12 @@ func Spending(h *disk.Home, cfg *config.Config, now, from time.Time) (*Cost, err
 	}
 	c := &Cost{At: stampJSON(now), Since: stampJSON(from), Refused: len(l.Refused), Total: Took{Name: "all"}}
 	c.ByDay, c.ByPerson, c.ByType, c.ByAgent = []Took{}, []Took{}, []Took{}, []Took{}
+	others, err := others(h, l, from)
+	if err != nil {
+		return nil, err
+	}
 	day, person, kind, agent := sums{}, sums{}, sums{}, sums{}
-	for _, r := range l.Runs {
+	for _, r := range slices.Concat(l.Runs, others) {
 		c.Total.add(r)
 		day.of(r.Ended.UTC().Format(time.DateOnly)).add(r)
 		asked := cmp.Or(r.Asked, &ledger.Asked{})
@@ -86,6 +92,29 @@ func Spending(h *disk.Home, cfg *config.Config, now, from time.Time) (*Cost, err
 	}
 	c.ByDay, c.ByPerson, c.ByType, c.ByAgent = day.list(byName), person.list(byCost), kind.list(byCost), agent.list(byCost)
 	return c, c.left(h, cfg, now)
+}
+
+// others are the runs that were paid for and moved no thread: canaries, runs that
+// people started by hand, and those that were killed and not done again.
+func others(h *disk.Home, l *ledger.Ledger, from time.Time) (runs []*ledger.Run, err error) {
+	err = ledger.Recent(h, spendLog, "at", from, func(line []byte) error {
+		var e budget.Entry
+		if err := ndjson.Unmarshal(line, &e); err != nil {
+			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", spendLog, err))
+		}
+		if e.Kind != budget.Settle || l.Run(e.RunID) != nil {
+			return nil
+		}
+		r := &ledger.Run{ID: e.RunID, Kind: cmp.Or(e.Work, budget.Investigate), Key: e.Key, Agent: e.Agent, CostUSD: e.CostUSD, Tokens: e.Tokens}
+		r.Ended = instant(e.At)
+		r.Asked = &ledger.Asked{Person: e.Person, Type: map[string]string{budget.Canary: budget.Canary}[e.Work]}
+		if e.Tokens == 0 && (e.ReservedTokens > 0 || e.CostUSD == nil) {
+			r.Tokens = -1
+		}
+		runs = append(runs, r)
+		return nil
+	})
+	return runs, err
 }
 
 func stampJSON(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -158,7 +187,7 @@ func (c *Cost) Print(w io.Writer) error {
 				r = append(r, []string{fmt.Sprintf("and %d more: --json", len(part.list)-i)})
 				break
 			}
-			r = append(r, []string{t.Name, fmt.Sprint(t.Runs), t.cost(), fmt.Sprint(t.CostUnknown), t.tokens()})
+			r = append(r, []string{t.Name, count(t.Runs), t.cost(), count(t.CostUnknown), t.tokens()})
 		}
 		s.table(r)
 	}
@@ -211,6 +240,8 @@ func (t *Took) tokens() string {
 	return thousands(t.Tokens)
 }
 
+func count(n int) string { return thousands(int64(n)) }
+
 // thousands is a number with its digits in threes.
 func thousands(n int64) string {
 	s := fmt.Sprint(n)
@@ -221,9 +252,9 @@ func thousands(n int64) string {
 }
 
 func (t *Took) says() string {
-	text := fmt.Sprintf("%d runs, %s, %s tokens", t.Runs, t.cost(), t.tokens())
+	text := fmt.Sprintf("%s runs, %s, %s tokens", count(t.Runs), t.cost(), t.tokens())
 	if t.CostUnknown > 0 {
-		text += fmt.Sprintf("; %d did not tell", t.CostUnknown)
+		text += fmt.Sprintf("; %s did not tell", count(t.CostUnknown))
 	}
 	return text
 }

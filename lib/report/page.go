@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"badge": func(result string) string {
 		return map[string]string{estimate.Pass: "good", estimate.Fail: "bad"}[result]
 	},
-	"cost": func(t Took) string { return t.cost() }, "tokens": func(t Took) string { return t.tokens() },
+	"count": count, "cost": func(t Took) string { return t.cost() }, "tokens": func(t Took) string { return t.tokens() },
 }).Parse(pageText))
 
 // HTML gathers the page of a time.
@@ -66,10 +67,14 @@ func HTML(h *disk.Home, cfg *config.Config, now, from time.Time, missed Missed) 
 		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'",
 		Broken: f.talk.Broken,
 	}
-	p.Figures = figures(f, from, now)
+	others, err := others(h, f.whole, from)
+	if err != nil {
+		return nil, err
+	}
+	p.Figures = figures(f, others, from, now)
 	p.Charts = charts(f, from, now)
 	kind, agent := sums{}, sums{}
-	for _, r := range f.whole.Runs {
+	for _, r := range slices.Concat(f.whole.Runs, others) {
 		kind.of(cmp.Or(cmp.Or(r.Asked, &ledger.Asked{}).Type, "unknown")).add(r)
 		agent.of(cmp.Or(r.Agent, "unknown") + ", " + r.Kind).add(r)
 	}
@@ -78,21 +83,25 @@ func HTML(h *disk.Home, cfg *config.Config, now, from time.Time, missed Missed) 
 	return p, err
 }
 
-func figures(f *facts, from, now time.Time) []Figure {
+// figures are the page's largest; others are runs that moved no thread.
+func figures(f *facts, others []*ledger.Run, from, now time.Time) []Figure {
 	t := tally(f.whole, from, now.Add(time.Second))
+	for _, r := range others {
+		t.Runs.add(r)
+	}
 	asking, all := f.talk.Totals()
-	wait := Figure{"message to reply, median", t.Wait.says(seconds), fmt.Sprintf("%s answers", thousands(int64(t.Wait.N)))}
+	wait := Figure{"message to reply, median", t.Wait.says(seconds), fmt.Sprintf("%s answers", count(t.Wait.N))}
 	if t.Wait.Low != nil {
 		wait.Note += fmt.Sprintf(", 95%% interval %s to %s", seconds(*t.Wait.Low), seconds(*t.Wait.High))
 	}
-	cost := Figure{"cost", strings.ReplaceAll(t.Runs.cost(), " ", "\u00a0"), fmt.Sprintf("%s runs", thousands(int64(t.Runs.Runs)))}
+	cost := Figure{"cost", strings.ReplaceAll(t.Runs.cost(), " ", "\u00a0"), fmt.Sprintf("%s runs", count(t.Runs.Runs))}
 	if t.Runs.CostUnknown > 0 {
-		cost.Note += fmt.Sprintf("; %s did not tell", thousands(int64(t.Runs.CostUnknown)))
+		cost.Note += fmt.Sprintf("; %s did not tell", count(t.Runs.CostUnknown))
 	}
 	return []Figure{
-		{"messages", thousands(int64(all)), fmt.Sprintf("%s ask something", thousands(int64(asking)))},
-		{"drafts offered", thousands(int64(t.Offered)), fmt.Sprintf("%d approved, %d edited, %d dismissed, %d sent back", t.Approved, t.Edited, t.Dismissed, t.SentBack)},
-		{"answers posted", thousands(int64(t.Answered)), fmt.Sprintf("%d approved and not posted", t.NotPosted)},
+		{"messages", count(all), fmt.Sprintf("%s ask something", count(asking))},
+		{"drafts offered", count(t.Offered), fmt.Sprintf("%s approved, %s edited, %s dismissed, %s sent back", count(t.Approved), count(t.Edited), count(t.Dismissed), count(t.SentBack))},
+		{"answers posted", count(t.Answered), fmt.Sprintf("%s approved and not posted", count(t.NotPosted))},
 		wait,
 		{"first-round pass rate", share(t.FirstRound), estimateText(t.FirstRound)},
 		cost,

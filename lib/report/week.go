@@ -191,7 +191,7 @@ func (w *Week) Print(out io.Writer) error {
 	t, b := &w.This, &w.Before
 	both := func(name string, show func(*Tally) string) []string { return []string{name, show(t), show(b)} }
 	number := func(name string, n func(*Tally) int) []string {
-		return both(name, func(t *Tally) string { return thousands(int64(n(t))) })
+		return both(name, func(t *Tally) string { return count(n(t)) })
 	}
 	s.table(rows{
 		{"", "this week", "the week before"},
@@ -222,7 +222,7 @@ func (w *Week) Print(out io.Writer) error {
 	r := rows{{"24 h until", "messages", "ask", "offered", "answered", "wait", "cost"}}
 	for i := range w.Days {
 		d := &w.Days[i]
-		r = append(r, []string{instant(d.To).UTC().Format("Mon 2 Jan 15:04"), thousands(int64(d.Messages)), fmt.Sprint(d.Asking), fmt.Sprint(d.Offered), fmt.Sprint(d.Answered), d.Wait.says(seconds), d.Runs.cost()})
+		r = append(r, []string{instant(d.To).UTC().Format("Mon 2 Jan 15:04"), count(d.Messages), fmt.Sprint(d.Asking), fmt.Sprint(d.Offered), fmt.Sprint(d.Answered), d.Wait.says(seconds), d.Runs.cost()})
 	}
 	s.table(r)
 	return s.send(out)
@@ -240,5 +240,5 @@ func estimateText(s estimate.Share) string {
 	if s.N == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%d of %s, %s", s.Hits, thousands(int64(s.N)), percent(s.Value()))
+	return fmt.Sprintf("%s of %s, %s", count(s.Hits), count(s.N), percent(s.Value()))
 }

@@ -1,0 +1,74 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"tri/lib/budget"
+	"tri/lib/config"
+	"tri/lib/draft"
+	"tri/lib/run"
+)
+
+// TestCostBeyondThreads: what canaries took, and runs that moved no thread, is in
+// the report by agent, once, and so it is on the page.
+func TestCostBeyondThreads(t *testing.T) {
+	h := build(t)
+	before, err := Spending(h, team(), noon, noon.Add(-day))
+	if err != nil {
+		t.Fatal(err)
+	}
+	book, err := budget.Open(h, config.Budget{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	for _, r := range []budget.Run{
+		{ID: run.ID("canary", "canary", 1, 1), Work: budget.Canary, Agent: "claude"},
+		{ID: run.ID("canary", "canary", 2, 1), Work: budget.Canary, Agent: "claude"},
+		{ID: run.ID(run.Escalate, "local.dev.1", 0, 1), Key: "local.dev.1", Person: "ana", Work: budget.Escalate, Agent: "codex", Ordered: true},
+	} {
+		if err := book.Take(r, noon.Add(-day/2)); err != nil {
+			t.Fatal(err)
+		}
+		usage := &draft.Usage{InputTokens: 1000, CostUSD: new(0.25)}
+		if r.ID == run.ID("canary", "canary", 2, 1) {
+			usage = nil // killed
+		}
+		if err := book.Settle(r.ID, r.Key, r.Person, usage, noon.Add(-day/3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cost, err := Spending(h, team(), noon, noon.Add(-day))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cost.Total.Runs - before.Total.Runs; got != 3 {
+		t.Errorf("%d more runs, want 3", got)
+	}
+	var text, page bytes.Buffer
+	html, err := HTML(h, team(), noon, noon.Add(-day), labelled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cost.Print(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := html.Print(&page); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"claude, canary ", "codex, escalate ", "ana "} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+	for _, took := range cost.ByAgent {
+		if took.Name == "claude, canary" && (took.Runs != 2 || took.CostUSD != 0.25 || took.CostUnknown != 1) {
+			t.Errorf("%+v", took)
+		}
+	}
+	if !strings.Contains(page.String(), "claude, canary") {
+		t.Error("the page has no canaries")
+	}
+}
