@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"tri/lib/config"
 )
 
@@ -58,7 +56,9 @@ func obey(o options, s system, through []string) (lost []string, err error) {
 		if err := l.exit(p); err != nil {
 			return append(lost, fmt.Sprintf("and again: %v", err)), nil
 		}
-		unix.Sync()
+		if err := l.disk.sync(); err != nil {
+			return lost, err
+		}
 	}
 	return lost, nil
 }

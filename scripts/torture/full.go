@@ -226,16 +226,19 @@ func fill(o options, s system) (said string, faults []string, err error) {
 		fault("with room: %v\n%s", err, words.Bytes())
 		return "", faults, nil
 	}
+	rested := time.Since(began)
+	if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
+		fault("tri-supervise: %v: %s", err, words.Bytes())
+	}
 	counted, err := l.count(fault)
 	if out, err := l.command("tri-report", "verify", "--config", l.config).CombinedOutput(); err != nil {
 		fault("at rest: %v: %s", err, out)
 	}
-	err = errors.Join(err, cmd.Process.Signal(syscall.SIGTERM), cmd.Wait())
 	if !bytes.Contains(words.Bytes(), []byte(noRoom)) {
 		fault("tri-supervise never says that the disk is full: %s", words.Bytes())
 	}
 	return fmt.Sprintf("full, it took %.1f%% of a core and ended %d stages; at rest %.1f s after there was room; %s",
-		100*cpu, strings.Count(words.String(), "again in"), time.Since(began).Seconds(), counted), faults, err
+		100*cpu, strings.Count(words.String(), "again in"), rested.Seconds(), counted), faults, err
 }
 
 // look is for how long a pipeline with a full disk is watched.
@@ -250,9 +253,10 @@ func (l *life) untilFull(supervisor int) (cores float64, err error) {
 				return 0, err
 			}
 		}
-		if err := l.speak(); err != nil {
+		if err := l.talk(); err != nil {
 			return 0, err
 		}
+		time.Sleep(time.Duration(l.rng.IntN(200)) * time.Millisecond)
 	}
 	before, err := l.spent(supervisor)
 	if err != nil {

@@ -87,7 +87,7 @@ func mounting(name string, o options, test func(options) error) error {
 	runtime.LockOSThread() // it is this thread's death that ends the other
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command("/proc/self/exe", name, "-bin", o.bin, "-mounts", o.mounts, "-wait", o.wait.String(),
-		fmt.Sprint("-rounds=", o.rounds), fmt.Sprint("-seed=", o.seed), fmt.Sprint("-keep=", o.keep))
+		fmt.Sprint("-rounds=", o.rounds), fmt.Sprint("-hours=", o.hours), fmt.Sprint("-seed=", o.seed), fmt.Sprint("-keep=", o.keep))
 	cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdout, os.Stderr, append(os.Environ(), apart+"=yes")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	err := cmd.Run()
@@ -157,6 +157,15 @@ func (m *image) unmount() (err error) {
 		}
 	}
 	return err
+}
+
+// sync makes durable what stands there.
+func (m *image) sync() error {
+	f, err := os.Open(m.at)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
 }
 
 // copyTo writes what stands on the disk, and not what the kernel still keeps for

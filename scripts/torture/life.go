@@ -68,23 +68,28 @@ func soon(is func() bool) bool {
 // fell kills a stage and starts it again. What it has written and not synced is
 // there until the power goes.
 func (l *life) fell(s *stage) error {
+	ended := make(chan error)
+	go func() { ended <- s.cmd.Wait() }()
 	pid := s.cmd.Process.Pid
-	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
-	for _, child := range strings.Fields(string(children)) { // strace ends as whom it traces
-		if pid, err := strconv.Atoi(child); err == nil {
-			_ = unix.Kill(pid, unix.SIGKILL)
+	for {
+		// strace ends as whom it traces, if not as whom it tries its art on first.
+		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+		for _, child := range append(strings.Fields(string(children)), strconv.Itoa(pid)) {
+			if pid, err := strconv.Atoi(child); err == nil {
+				_ = unix.Kill(pid, unix.SIGKILL)
+				break
+			}
+		}
+		select {
+		case <-ended:
+			if said := s.kept.String(); s.cmd.ProcessState.Exited() && l.through == nil {
+				return fmt.Errorf("tri-%s had ended by itself: %s", s.name, said)
+			}
+			l.kills++
+			return s.start(l.world)
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	if len(children) == 0 {
-		_ = unix.Kill(pid, unix.SIGKILL)
-	}
-	_ = s.cmd.Wait() // killed
-	// Now and then strace is surprised by a kill.
-	if said := s.kept.String(); s.cmd.ProcessState.Exited() && !strings.Contains(said, "Unexpected wait status") {
-		return fmt.Errorf("tri-%s had ended by itself: %s", s.name, said)
-	}
-	l.kills++
-	return s.start(l.world)
 }
 
 // speak has people talk for a while, and half of the time until one of those who

@@ -50,7 +50,7 @@ func main() {
 	flag.StringVar(&o.mounts, "mounts", systems, "power, full: file systems, FS[:MOUNT OPTION]... each")
 	flag.DurationVar(&o.span, "span", 24*time.Hour, "soak: how long the life is, by its own clock; it takes -rounds seconds")
 	flag.StringVar(&o.warped, "warped", "", "clock, soak: `folder` for the programs with another clock, built where it has none (default: one that goes again)")
-	flag.Float64Var(&o.hours, "hours", 0, "all: for how long; 0 is each part once")
+	flag.Float64Var(&o.hours, "hours", 0, "all, power: for how long at most; 0 is each part once, and all rounds")
 	if len(os.Args) < 2 {
 		usage()
 		os.Exit(64)

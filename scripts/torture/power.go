@@ -58,7 +58,8 @@ func cutPower(o options) error {
 		}
 	}
 	var err error
-	for n := 0; n < o.rounds && err == nil; n += perLife {
+	end := time.Now().Add(time.Duration(o.hours * float64(time.Hour)))
+	for n := 0; n < o.rounds && err == nil && (o.hours == 0 || time.Now().Before(end)); n += perLife {
 		s, _ := parseSystem(names[n/perLife%len(names)])
 		t := all[s.name]
 		o.seed++
