@@ -119,6 +119,9 @@ func (t *turnsOf) add(before counts) {
 func printFared(fared []turnsOf) {
 	fmt.Printf("\n%-10s %6s %9s %9s %9s %6s %8s\n", "part", "turns", "seconds", "messages", "posts", "lost", "doubled")
 	for i, f := range fared {
+		if f.turns == 0 && f.skipped == nil && f.took == 0 {
+			continue
+		}
 		if f.skipped != nil {
 			fmt.Printf("%-10s %v\n", parts[i].name, f.skipped)
 			continue
