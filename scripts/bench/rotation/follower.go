@@ -44,7 +44,7 @@ func (f *follower) find(tools string) bool {
 	return err == nil
 }
 
-// says is the first line with a figure of what the program says of its version.
+// says is what the program says of its version: the first line with a figure in it.
 func (f *follower) says() string {
 	cmd := exec.Command(f.program, f.version...)
 	cmd.Env = append(os.Environ(), f.env...)
@@ -55,7 +55,8 @@ func (f *follower) says() string {
 			return line[strings.LastIndexByte(line, '/')+1:]
 		}
 	}
-	return "?"
+	line, _, _ := strings.Cut(string(out), "\n")
+	return line
 }
 
 // followers are ours first. Those that are not here are left out, and named.
