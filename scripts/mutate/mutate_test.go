@@ -51,9 +51,15 @@ func unused(b bool) string {
 
 const subjectTest = `package p
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 func TestClamp(t *testing.T) {
+	if err := os.WriteFile("left behind", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range [][3]int{{-1, 5, 0}, {3, 5, 3}, {9, 5, 5}, {1, 0, 0}} {
 		if got, err := Clamp(tt[0], tt[1]); got != tt[2] || err != nil {
 			t.Error(got, err)
@@ -169,6 +175,9 @@ func TestFates(t *testing.T) {
 	r.add(append(p.mutants, &mutant{Name: "there was no time for it"}))
 	if r.mutants != len(want) || r.killed+r.timedOut+r.survived+r.notReached != len(want) || r.timedOut != 2 || r.notReached != 5 || len(r.survivors) != r.survived+5 {
 		t.Errorf("counted %+v", r)
+	}
+	if left, _ := filepath.Glob("p/*"); len(left) != 2 {
+		t.Errorf("the folder has %q now", left)
 	}
 	if text, _ := os.ReadFile("p/p.go"); string(text) != subjectCode {
 		t.Error("the code was changed")

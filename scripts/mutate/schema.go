@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // Names of the environment: the mutant that is on, and the file that is told which
@@ -112,7 +114,10 @@ func (p *plan) build(tmp string, with []string) (binaries []binary, err error) {
 		return nil, err
 	}
 	for i, dir := range append([]string{p.dir}, with...) {
-		b := binary{path: filepath.Join(tmp, fmt.Sprintf("tests%d", i)), dir: dir}
+		b := binary{path: filepath.Join(tmp, fmt.Sprintf("tests%d", i))}
+		if b.dir, err = shadow(filepath.Join(tmp, fmt.Sprintf("tree%d", i)), dir); err != nil {
+			return nil, err
+		}
 		out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", b.path, "./"+dir).CombinedOutput()
 		if err != nil {
 			return nil, fmt.Errorf("build the tests of %s: %w\n%s", dir, err, out)
@@ -120,4 +125,44 @@ func (p *plan) build(tmp string, with []string) (binaries []binary, err error) {
 		binaries = append(binaries, b)
 	}
 	return binaries, nil
+}
+
+// shadow is a folder that looks like dir of the checkout does from within, and is
+// a copy: a mutant writes where it should not.
+func shadow(tmp, dir string) (string, error) {
+	to, from := filepath.Join(tmp, "main"), "."
+	for _, name := range strings.Split(filepath.ToSlash(dir), "/") {
+		if err := links(to, from, name); err != nil {
+			return "", err
+		}
+		to, from = filepath.Join(to, name), filepath.Join(from, name)
+	}
+	shared, err := filepath.Abs("../shared") // data that some tests read in place
+	if err != nil {
+		return "", err
+	}
+	return to, errors.Join(os.Symlink(shared, filepath.Join(tmp, "shared")), os.CopyFS(to, os.DirFS(from)))
+}
+
+// links makes a folder of links to what another has, but for one name.
+func links(to, from, but string) error {
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		target, err := filepath.Abs(filepath.Join(from, e.Name()))
+		if err != nil {
+			return err
+		}
+		if e.Name() != but {
+			if err := os.Symlink(target, filepath.Join(to, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
