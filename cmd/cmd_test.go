@@ -95,6 +95,7 @@ func TestScripts(t *testing.T) {
 			return os.Getenv("GOCOVERDIR") != "", nil
 		},
 		Setup: func(e *testscript.Env) error {
+			e.Defer(func() { endLeft(e.WorkDir) })
 			e.Setenv("ROOT", root)
 			e.Setenv("GOCOVERDIR", os.Getenv("GOCOVERDIR"))
 			e.Setenv("TRI_HOME", filepath.Join(e.WorkDir, "home"))
