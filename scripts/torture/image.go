@@ -58,7 +58,7 @@ func parseSystem(text string) (system, error) {
 
 // errSkip means that this machine has not what a test needs; skipped is the exit
 // status that says so.
-var errSkip = errors.New("skipped")
+var errSkip = errors.New("SKIPPED")
 
 const skipped = 69
 
