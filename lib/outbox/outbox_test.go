@@ -170,6 +170,12 @@ func TestStore(t *testing.T) {
 	if err != nil || len(got) != 1 || *got[0] != *e {
 		t.Fatalf("%+v, %v", got, err)
 	}
+	if err := h.Replace(Dir+"/a note", nil); err != nil { // no entry, and before it in the list
+		t.Fatal(err)
+	}
+	if got, err := Open(h); err != nil || len(got) != 1 {
+		t.Fatalf("beside a file that is no entry: %+v, %v", got, err)
+	}
 	if err := e.Finish(h); err != nil {
 		t.Fatal(err)
 	}

@@ -189,7 +189,7 @@ func TestOpenInput(t *testing.T) {
 	}
 	_, err = Each(ctx(t), Input{Files: []string{t.TempDir()}, After: -1}, see)
 	status(t, "a folder", err, sysexit.IO)
-	_, err = Each(ctx(t), Input{Stdin: strings.NewReader("{}\n"), After: -1, Rejects: "/no/such/folder/r"}, see)
+	_, err = Each(ctx(t), Input{Stdin: strings.NewReader("{}\n"), After: -1, Rejects: filepath.Join(t.TempDir(), "none", "r")}, see)
 	status(t, "no folder for rejects", err, sysexit.IO)
 	boom := errors.New("boom")
 	_, err = Each(ctx(t), Input{Stdin: io.MultiReader(strings.NewReader("{}\n"), brokenPipe{boom}), After: -1}, see)
@@ -275,7 +275,7 @@ func TestSinkSyncs(t *testing.T) {
 	}
 	s.dirty = time.Now()
 	status(t, "synced when it is closed", s.sync(), sysexit.IO)
-	if _, err := openSink(Output{File: "/no/such/folder/out"}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := openSink(Output{File: filepath.Join(t.TempDir(), "none", "out")}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
 	}
 	dir := t.TempDir()

@@ -317,7 +317,7 @@ func TestRandomStories(t *testing.T) {
 
 // TestForks: two threads that have come of one share nothing that Apply changes.
 func TestForks(t *testing.T) {
-	words := []string{"adds more", "thanks", "colleague x", "edit 1 b", "delete 2", "found", "pass", "bounce", "posted", "approve", "redo x", "asks why?"}
+	words := []string{"adds more", "thanks", "colleague x", "edit 1 b", "delete 2", "found", "pass", "bounce", "posted", "approve", "redo x", "answer y", "asks why?"}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 400 {
 		var th Thread

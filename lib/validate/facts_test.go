@@ -103,7 +103,7 @@ func TestRunsThatCannotBe(t *testing.T) {
 			t.Error("a return without its codebase was judged")
 		}
 	}
-	t.Setenv("TMPDIR", "/nonexistent")
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
 	_, _, err := (&Stage{Validator: v}).runDir(ndjson.Record{})
 	if status, _ := sysexit.Of(err); status != sysexit.IO {
 		t.Errorf("no temporary folder: %v", err)
