@@ -11,7 +11,8 @@
 // that the environment chooses, by an overlay that leaves the checkout alone: a
 // package is built once, and a mutant costs one run of the tests that reach it. (The
 // maintained mutators, such as gremlins, compile once for each.) The same code gives
-// the same mutants under the same names.
+// the same mutants under the same names. A mutant's tests run in a copy of their
+// folder, with another home; what they name by a path from the root is not fenced.
 //
 // It prints a table, and the survivors in the form of the file survivors, which has
 // the reasons why some may live. It ends with status 1 when too few are killed, or

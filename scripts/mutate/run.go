@@ -138,17 +138,28 @@ func (t *test) measure(tmp string, sites int) error {
 	return nil
 }
 
-// command runs a binary where go test would, with a bound on its memory and a
-// folder of its own for what it leaves behind.
+// command runs a binary with a bound on its memory and a folder of its own for
+// what it leaves behind.
 func (b binary) command(ctx context.Context, tmp string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, b.path, args...)
 	cmd.Dir = b.dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "GOMEMLIMIT=1GiB")
+	cmd.Env = append(append(os.Environ(), goFolders()...), "HOME="+tmp, "TMPDIR="+tmp, "GOMEMLIMIT=1GiB")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	return cmd
 }
+
+// goFolders are where go keeps what it has, for the tests that build something
+// while the home is another.
+var goFolders = sync.OnceValue(func() (env []string) {
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
+		if out, err := exec.Command("go", "env", name).Output(); err == nil {
+			env = append(env, name+"="+strings.TrimSpace(string(out)))
+		}
+	}
+	return env
+})
 
 // runAll gives every mutant its fate, until ctx ends.
 func runAll(ctx context.Context, o options, todo []*mutant, tests []*test, tmp string) {
