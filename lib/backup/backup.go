@@ -148,9 +148,15 @@ func unpack(h *disk.Home, r io.Reader) (n int, err error) {
 		return 0, sysexit.With(sysexit.Data, fmt.Errorf("read backup: %w", err))
 	}
 	in := tar.NewReader(zip)
+	folders := map[string]bool{}
 	for {
 		head, err := in.Next()
 		if errors.Is(err, io.EOF) {
+			for dir := range folders {
+				if err := h.SyncDir(dir); err != nil {
+					return n, err
+				}
+			}
 			return n, nil
 		}
 		if err != nil {
@@ -162,6 +168,7 @@ func unpack(h *disk.Home, r io.Reader) (n int, err error) {
 		if err := write(h, head.Name, in); err != nil {
 			return n, fmt.Errorf("restore %q: %w", head.Name, err)
 		}
+		folders[path.Dir(head.Name)] = true
 		n++
 	}
 }

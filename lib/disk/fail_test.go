@@ -160,7 +160,7 @@ func TestMkdirAll(t *testing.T) {
 	status(t, "locked below it", err, sysexit.IO)
 	_, err = h.OpenLog(long + "/k")
 	status(t, "a log below it", err, sysexit.IO)
-	status(t, "no such folder synced", h.syncDir("none"), sysexit.IO)
+	status(t, "no such folder synced", h.SyncDir("none"), sysexit.IO)
 }
 
 // TestMadeAtOnce: whoever comes second finds the folder, which is no error.

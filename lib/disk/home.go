@@ -122,7 +122,7 @@ func (h *Home) MkdirAll(dir string) error {
 	if err := h.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return ioError("make", dir, err)
 	}
-	return h.syncDir(path.Dir(dir))
+	return h.SyncDir(path.Dir(dir))
 }
 
 // Replace makes data the whole content of name, durably: whoever reads sees the
@@ -145,7 +145,7 @@ func (h *Home) Replace(name string, data []byte) error {
 		_ = h.root.Remove(tmp)
 		return ioError("replace", name, err)
 	}
-	return h.syncDir(path.Clean(dir))
+	return h.SyncDir(path.Clean(dir))
 }
 
 func fill(f *os.File, data []byte) error {
@@ -164,10 +164,10 @@ func (h *Home) Move(from, to string) error {
 	if err := h.root.Rename(from, to); err != nil {
 		return ioError("move", from, err)
 	}
-	if err := h.syncDir(path.Dir(to)); err != nil {
+	if err := h.SyncDir(path.Dir(to)); err != nil {
 		return err
 	}
-	return h.syncDir(path.Dir(from))
+	return h.SyncDir(path.Dir(from))
 }
 
 // Remove takes a file away, durably. One that is not there is no error.
@@ -178,10 +178,11 @@ func (h *Home) Remove(name string) error {
 		}
 		return ioError("remove", name, err)
 	}
-	return h.syncDir(path.Dir(name))
+	return h.SyncDir(path.Dir(name))
 }
 
-func (h *Home) syncDir(dir string) error {
+// SyncDir makes durable which names stand in a folder.
+func (h *Home) SyncDir(dir string) error {
 	f, err := h.root.Open(dir)
 	if err != nil {
 		return ioError("sync folder", dir, err)

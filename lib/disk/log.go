@@ -37,7 +37,7 @@ func (h *Home) OpenLog(name string) (*Log, error) {
 	case err != nil:
 		err = ioError("open", name, err)
 	case info.Size() == 0: // whoever made it may not have come to this
-		err = h.syncDir(path.Dir(name))
+		err = h.SyncDir(path.Dir(name))
 	default:
 		err = Settle(f)
 	}
