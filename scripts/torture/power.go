@@ -42,6 +42,10 @@ func cutPower(o options) error {
 		if err != nil {
 			return err
 		}
+		if _, err := exec.LookPath("mkfs." + s.fs); err != nil {
+			fmt.Printf("%v: %s: %v\n", errSkip, name, err)
+			continue
+		}
 		names = append(names, name)
 		all[name] = new(tally)
 		if err := controls(o, s); err != nil {
@@ -58,6 +62,9 @@ func cutPower(o options) error {
 		}
 	}
 	var err error
+	if len(names) == 0 {
+		return fmt.Errorf("%w: no file system can be made", errSkip)
+	}
 	end := time.Now().Add(time.Duration(o.hours * float64(time.Hour)))
 	for n := 0; n < o.rounds && err == nil && (o.hours == 0 || time.Now().Before(end)); n += perLife {
 		s, _ := parseSystem(names[n/perLife%len(names)])
