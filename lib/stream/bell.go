@@ -2,25 +2,19 @@ package stream
 
 import (
 	"context"
-	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-	"github.com/nxadm/tail/watch"
-	"gopkg.in/tomb.v1"
 )
 
-// bell rings when a file may have changed. It is nxadm/tail's watcher with its
-// traps covered: one watch for each path, since that package has one channel for
-// each; never begun where the kernel has no watcher left, since it would end the
-// process; and polled below, since it can miss.
+// bell rings when a file may have changed: the kernel tells it where it can. It is
+// polled below, since that can miss, and where there is no kernel's watcher left.
 type bell struct {
-	path    string
 	rung    chan struct{}
 	watched bool
 	pause   time.Duration // how long it waits unless it is rung
 	missed  int           // times in a row that there was news and it had not rung
+	watcher *fsnotify.Watcher
 }
 
 // slowest is how long a bell waits at most that has always rung so far; one that
@@ -30,74 +24,32 @@ const (
 	deaf    = 3
 )
 
-// watched are the bells of this process, by the path that is watched for them. A
-// watch stays as long as its file, since ending one and beginning the next on
-// the same path race in that package; a process follows a handful of files.
-var (
-	watchMu sync.Mutex
-	watched = map[string]map[*bell]bool{}
-)
+// newWatcher asks the kernel for a watcher; tests do without.
+var newWatcher = fsnotify.NewWatcher
 
+// listen begins to listen for changes of the file at path, until silence.
 func listen(path string) *bell {
-	b := &bell{path: filepath.Clean(path), rung: make(chan struct{}, 1)}
-	watchMu.Lock()
-	defer watchMu.Unlock()
-	if watched[b.path] == nil {
-		if !begin(b.path) {
-			return b // it is polled
-		}
-		watched[b.path] = map[*bell]bool{}
-	}
-	watched[b.path][b], b.watched = true, true
-	return b
-}
-
-// begin starts a watch, where that can be.
-func begin(path string) bool {
-	if !watchable() {
-		return false
-	}
-	changes, err := watch.NewInotifyFileWatcher(path).ChangeEvents(new(tomb.Tomb), 0)
+	b := &bell{rung: make(chan struct{}, 1)}
+	w, err := newWatcher()
 	if err != nil {
-		return false
+		return b
 	}
+	b.watcher = w
+	if w.Add(path) != nil {
+		return b
+	}
+	b.watched = true
 	go func() {
-		for alive := true; alive; {
+		for open := true; open; {
 			select {
-			case <-changes.Modified:
-			case <-changes.Truncated:
-			case <-changes.Deleted: // the package has ended this watch
-				alive = false
+			case _, open = <-w.Events:
+			case _, open = <-w.Errors: // more changes than the kernel keeps
 			}
-			ring(path, alive)
+			ringOnce(b.rung)
 		}
 	}()
-	return true
+	return b
 }
-
-// ring rings all bells of a path.
-func ring(path string, alive bool) {
-	watchMu.Lock()
-	defer watchMu.Unlock()
-	for b := range watched[path] {
-		select {
-		case b.rung <- struct{}{}:
-		default:
-		}
-	}
-	if !alive {
-		delete(watched, path)
-	}
-}
-
-// watchable reports whether the kernel gives out watchers.
-var watchable = sync.OnceValue(func() bool {
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		return false
-	}
-	return w.Close() == nil
-})
 
 // wait returns when the bell has rung, or a little later anyhow.
 func (b *bell) wait(ctx context.Context) error {
@@ -126,7 +78,7 @@ func (b *bell) news() {
 
 // silence ends the bell.
 func (b *bell) silence() {
-	watchMu.Lock()
-	defer watchMu.Unlock()
-	delete(watched[b.path], b)
+	if b.watcher != nil {
+		_ = b.watcher.Close() // of what was asked of the kernel nothing is kept
+	}
 }

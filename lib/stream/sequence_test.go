@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+
 	"tri/lib/sysexit"
 )
 
@@ -56,9 +58,9 @@ func sequence(seed uint64) (seq []step) {
 // TestFollowModel tries generated sequences against the model, and says the
 // shortest one that it finds of one that fails.
 func TestFollowModel(t *testing.T) {
-	was := watchable
-	watchable = func() bool { return false } // its goroutines are not of the bubble; the net below it looks
-	defer func() { watchable = was }()
+	was := newWatcher
+	newWatcher = func() (*fsnotify.Watcher, error) { return nil, errors.New("none") } // the net below it looks
+	defer func() { newWatcher = was }()
 	dir := inMemory(t)
 	steps := 0
 	for seed := *firstSeed; seed < *firstSeed+uint64(*sequences); seed++ {

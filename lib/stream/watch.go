@@ -17,12 +17,8 @@ import (
 // every two seconds in any case, so whoever asks looks for himself what is new.
 func Watch(ctx context.Context, paths ...string) <-chan struct{} {
 	rung := make(chan struct{}, 1)
-	var w *fsnotify.Watcher
-	var err error
-	if watchable() {
-		w, err = fsnotify.NewWatcher()
-	}
-	if w == nil || err != nil {
+	w, err := newWatcher()
+	if err != nil {
 		go watchNothing(ctx, rung)
 		return rung
 	}
