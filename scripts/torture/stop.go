@@ -12,6 +12,9 @@ import (
 // under load, and starts each a second time, beside one that runs or is stopped: the
 // second must refuse. Then it counts as kill does.
 func stop(o options) error {
+	if err := twice(o); err != nil {
+		return err
+	}
 	w, err := newWorld(o)
 	if err != nil {
 		return err
@@ -28,7 +31,9 @@ func stop(o options) error {
 	}()
 	done := make(chan struct{})
 	var approver sync.WaitGroup
-	approver.Go(func() { w.approve(done) })
+	for range 2 { // both say yes to everything
+		approver.Go(func() { w.approve(done) })
+	}
 	err = errors.Join(w.ask(), w.settle(stages)) // each has what only one may have
 	stops, seconds := 0, 0
 	if err == nil {
