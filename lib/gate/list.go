@@ -4,17 +4,18 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 
 	"tri/lib/draft"
 	"tri/lib/term"
 )
 
-// PrintList writes a line for each item.
+// PrintList writes a line for each item, in columns.
 func PrintList(w io.Writer, items []*Item, now time.Time) error {
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, it := range items {
 		number := "-"
 		if it.Number > 0 {
@@ -27,10 +28,36 @@ func PrintList(w io.Writer, items []*Item, now time.Time) error {
 		if it.Kind == Shadow {
 			badge += " (not offered)"
 		}
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", number, it.ID, term.Age(instant(it.Since), now),
-			oneLine(it.ChatName, 20), oneLine(it.Who, 20), oneLine(badge, 40), oneLine(it.Question, 80))
+		rows = append(rows, []string{number, it.ID, term.Age(instant(it.Since), now),
+			oneLine(it.ChatName, 20), oneLine(it.Who, 20), oneLine(badge, 40), oneLine(it.Question, 80)})
 	}
-	return tab.Flush()
+	return columns(w, rows)
+}
+
+// columns writes rows whose cells begin below each other on a terminal, where some
+// characters are two columns wide.
+func columns(w io.Writer, rows [][]string) error {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], uniseg.StringWidth(cell))
+		}
+	}
+	var text strings.Builder
+	for _, row := range rows {
+		for i, cell := range row {
+			text.WriteString(cell)
+			if i < len(row)-1 {
+				text.WriteString(strings.Repeat(" ", widths[i]-uniseg.StringWidth(cell)+2))
+			}
+		}
+		text.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
 // oneLine makes outside text fit for a cell of at most so many characters.

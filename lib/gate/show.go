@@ -94,6 +94,15 @@ func (g *Gate) cited(t *thread.Thread) []Cited {
 	return cited
 }
 
+// clock is an instant as people read it, to the minute.
+func clock(at string) string {
+	t, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return at
+	}
+	return t.UTC().Format("2006-01-02 15:04Z")
+}
+
 // shownLines is how many lines of a citation are shown.
 const shownLines = 12
 
@@ -104,7 +113,7 @@ func (v View) Print(w io.Writer, now time.Time) error {
 	p.line("%s  %s  %s, cycle %d", v.ID, v.Kind, v.Key, v.Cycle)
 	p.line("%s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who, term.Age(instant(v.Since), now), before(", ", v.Badge))
 	if v.Until != "" {
-		p.line("void after %s", v.Until)
+		p.line("void after %s", clock(v.Until))
 	}
 	if t := v.Thread; t != nil {
 		p.thread(t)
@@ -165,7 +174,7 @@ func (p *page) quote(text string) {
 func (p *page) thread(t *thread.Thread) {
 	p.head("Question")
 	for _, m := range t.Messages {
-		p.line("  %s, %s", name(m), m.At)
+		p.line("  %s, %s", name(m), clock(m.At))
 		p.quote(m.Content)
 	}
 	if r := t.InvestigatorReturn; r != nil && r.QuestionGloss != "" {
@@ -178,7 +187,7 @@ func (p *page) thread(t *thread.Thread) {
 		p.head("Said to the investigator")
 	}
 	for _, n := range t.Notes {
-		p.line("  %s, %s", n.By, n.At)
+		p.line("  %s, %s", n.By, clock(n.At))
 		p.quote(n.Text)
 	}
 }
@@ -188,7 +197,7 @@ func (p *page) messages(head string, ms []thread.Message) {
 		p.head(head)
 	}
 	for _, m := range ms {
-		p.line("  %s, %s", name(m), m.At)
+		p.line("  %s, %s", name(m), clock(m.At))
 		p.quote(m.Content)
 	}
 }

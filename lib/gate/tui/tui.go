@@ -63,6 +63,8 @@ func Run(ctx context.Context, o Options) error {
 type screen struct {
 	Options
 	board   *gate.Board
+	chats   int // columns of the list's names of chats
+	names   int // and of people
 	items   []*gate.Item
 	version int
 	fault   error
@@ -128,6 +130,7 @@ func everySecond() tea.Cmd {
 // take shows the list as it is now, and stays with the item that was current.
 func (s *screen) take() {
 	s.items, s.version, s.fault = s.board.Items()
+	s.measure()
 	at := min(s.current, max(len(s.items)-1, 0))
 	for i, it := range s.items {
 		if it.ID == s.id {

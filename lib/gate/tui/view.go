@@ -14,10 +14,10 @@ import (
 )
 
 // The list stands above the item, or beside it where there is room for both.
-const (
-	wide     = 130 // columns from which it is beside
-	listWide = 46  // its columns there
-)
+const wide = 130 // columns from which it is beside
+
+// listWidth is how many columns the list has beside the item.
+func (s *screen) listWidth() int { return min(s.width*2/5, 90) }
 
 func (s *screen) beside() bool { return s.width >= wide }
 
@@ -38,7 +38,7 @@ func (s *screen) detailHeight() int {
 
 func (s *screen) detailWidth() int {
 	if s.beside() {
-		return s.width - listWide - 3
+		return s.width - s.listWidth() - 3
 	}
 	return s.width
 }
@@ -73,7 +73,7 @@ func (s *screen) lines() []string {
 func (s *screen) list() []string {
 	height, width := s.listHeight(), s.width
 	if s.beside() {
-		width = listWide
+		width = s.listWidth()
 	}
 	first := min(max(s.current-height/2, 0), max(len(s.items)-height, 0))
 	rows := make([]string, 0, height)
@@ -100,7 +100,7 @@ func (s *screen) row(i, width int) string {
 	if !it.Waits() {
 		state = it.Note + s.grace(it)
 	}
-	text := fmt.Sprintf("%s%4s %-10s %-10s %s", mark, term.Age(at, s.Gate.Now()), fit(one(it.ChatName), 10), fit(one(it.Who), 10), one(it.Question))
+	text := fmt.Sprintf("%s%4s %s %s %s", mark, term.Age(at, s.Gate.Now()), fit(one(it.ChatName), s.chats), fit(one(it.Who), s.names), one(it.Question))
 	if state = one(state); state != "" {
 		left := max(width-uniseg.StringWidth(state)-1, 20)
 		text = fit(text, left) + " " + state
@@ -114,6 +114,17 @@ func (s *screen) row(i, width int) string {
 	}
 	return text
 }
+
+// measure finds how many columns the names of chats and people need.
+func (s *screen) measure() {
+	s.chats, s.names = 0, 0
+	for _, it := range s.items {
+		s.chats = min(max(s.chats, uniseg.StringWidth(one(it.ChatName))), mostName)
+		s.names = min(max(s.names, uniseg.StringWidth(one(it.Who))), mostName)
+	}
+}
+
+const mostName = 14
 
 // grace is how long a yes can still be taken back.
 func (s *screen) grace(it *gate.Item) string {
