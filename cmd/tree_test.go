@@ -27,7 +27,7 @@ var levels = []struct {
 	{"port", []string{"tri/lib/agent", "tri/lib/chat"}},
 	{"noun", []string{"tri/lib/estimate", "tri/lib/trust", "tri/lib/ledger", "tri/lib/event", "tri/lib/thread", "tri/lib/evidence", "tri/lib/draft", "tri/lib/verdict",
 		"tri/lib/decision", "tri/lib/outbox", "tri/lib/run", "tri/lib/worktree", "tri/lib/budget", "tri/lib/question", "tri/lib/codebase", "tri/lib/signal"}},
-	{"base", []string{"tri/lib/ndjson", "tri/lib/stream", "tri/lib/disk", "tri/lib/config", "tri/lib/query",
+	{"base", []string{"tri/lib/pattern", "tri/lib/ndjson", "tri/lib/stream", "tri/lib/disk", "tri/lib/config", "tri/lib/query",
 		"tri/lib/prompt", "tri/lib/rank", "tri/lib/sandbox", "tri/lib/plot", "tri/lib/shape", "tri/lib/term", "tri/lib/sysexit", "tri/schemas", "tri/examples"}},
 }
 

@@ -24,10 +24,10 @@ type Meta struct {
 	Since        string `yaml:"since,omitempty" json:"since,omitempty"` // of review: what is compared with
 	Of           string `yaml:"of,omitempty" json:"of,omitempty"`       // of review: the run whose patch it is
 	// Program is what was started, Version that of its installation; "" is not known.
-	Program  string `yaml:"program,omitempty" json:"program,omitempty"`
-	Version  string `yaml:"program_version,omitempty" json:"program_version,omitempty"`
-	Envelope `yaml:",inline"`
-	ConfigHash   string `yaml:"config_hash" json:"config_hash"`
+	Program    string `yaml:"program,omitempty" json:"program,omitempty"`
+	Version    string `yaml:"program_version,omitempty" json:"program_version,omitempty"`
+	Envelope   `yaml:",inline"`
+	ConfigHash string `yaml:"config_hash" json:"config_hash"`
 }
 
 // Envelope is what a run is allowed. What resumes a run makes it anew from the

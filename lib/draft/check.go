@@ -2,13 +2,13 @@ package draft
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"tri/lib/evidence"
+	"tri/lib/pattern"
 )
 
 // Confidences of a return.
@@ -78,7 +78,7 @@ func (r *Return) Check() error {
 	return fmt.Errorf("return: %s", strings.Join(f, "; "))
 }
 
-var language = regexp.MustCompile(`^(?:mixed|[a-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)$`)
+var language = pattern.New(`^(?:mixed|[a-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)$`)
 
 var kinds = []string{evidence.File, evidence.LogQuery, evidence.GitCommit, evidence.ExternalDoc, evidence.Memory, evidence.TriageFile}
 
@@ -104,7 +104,7 @@ func (r *Return) checkRefs(f *faults) {
 	}
 }
 
-var filename = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var filename = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 func (r *Return) checkRest(f *faults) {
 	if t := r.ProposedTriageFile; t != nil {

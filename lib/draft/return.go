@@ -80,7 +80,7 @@ type Usage struct {
 	TokensUnknown bool     `json:"tokens_unknown,omitempty"`
 	CostUSD       *float64 `json:"cost_usd"`
 	// CostAtLeast says that some of the run did not tell what it cost.
-	CostAtLeast bool `json:"cost_at_least,omitempty"`
-	DurationMS    int64    `json:"duration_ms"`
-	Turns         int      `json:"turns"`
+	CostAtLeast bool  `json:"cost_at_least,omitempty"`
+	DurationMS  int64 `json:"duration_ms"`
+	Turns       int   `json:"turns"`
 }

@@ -2,11 +2,11 @@ package draft
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"tri/lib/evidence"
+	"tri/lib/pattern"
 )
 
 // Sources is what a text may draw on, and what it must not hold.
@@ -69,7 +69,7 @@ func Safety(text string, s Sources) []Problem {
 // massMentions are the ways to call a crowd, or a person by id, on the platforms
 // that we know: Slack, Discord, Mattermost, Rocket.Chat, Matrix, Lark, Teams,
 // Zulip. Code spans do not excuse one: not every platform honours them.
-var massMentions = regexp.MustCompile(`(?i)` + strings.Join([]string{
+var massMentions = pattern.New(`(?i)` + strings.Join([]string{
 	`(?:^|[^A-Za-z0-9])@(?:channel|here|all|everyone|room|group|team|online|semua)(?:[^A-Za-z0-9]|$)`,
 	`@(?:全体成员|全體成員|所有人|全员|全員|大家|みんな|チャンネル|모두|전체|채널|todos|todas|tous|alle|все|mọi người|ทุกคน)`, `<users/[^>]{1,60}>`,
 	`<!(?:channel|here|everyone|subteam\^[^>]*|group)[^>]*>`,
@@ -91,7 +91,7 @@ func mentions(text string) []string {
 // addresses finds what a chat client would make a link of: anything with a
 // scheme, www., and bare host names. Endings that are also file names or fields
 // of objects (net, io, dev, app, info) count only with a path behind them.
-var addresses = regexp.MustCompile(`(?i)` + strings.Join([]string{
+var addresses = pattern.New(`(?i)` + strings.Join([]string{
 	`\b[a-z][a-z0-9+.-]{1,20}://[^\s<>"'` + "`" + `|)\]}]+`,
 	`\b(?:mailto|javascript|data|tel|sms|vbscript):[^\s<>"'` + "`" + `|)\]}]+`,
 	`\bwww\.[^\s<>"'` + "`" + `|)\]}]+`,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tri/lib/evidence"
+	"tri/lib/pattern"
 )
 
 // Traced is one thing that a text names, and where it stands.
@@ -131,7 +132,7 @@ func withoutRefs(text string, refs []evidence.Ref) string {
 	return text
 }
 
-var slashed = regexp.MustCompile(`(?:^|[\s(\[,"'` + "`" + `])([A-Za-z][\w-]*(?:/[\w-]+)+)(?:[\s)\],;:"'` + "`" + `]|\.(?:\s|$)|$)`)
+var slashed = pattern.New(`(?:^|[\s(\[,"'` + "`" + `])([A-Za-z][\w-]*(?:/[\w-]+)+)(?:[\s)\],;:"'` + "`" + `]|\.(?:\s|$)|$)`)
 
 // bare traces paths without an ending, which prose tells from and/or by the
 // folders of the codebase alone.

@@ -1,10 +1,11 @@
 package draft
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"tri/lib/pattern"
 )
 
 const (
@@ -56,7 +57,7 @@ func Misjudged(text, confidence string, s Sources) []string {
 var risks = []struct {
 	name     string
 	words    func(r *reading, lang int) (string, bool)
-	commands []*regexp.Regexp
+	commands []*pattern.Pattern
 }{
 	{"a change of code", func(r *reading, lang int) (string, bool) {
 		return r.firstOf(r.advised(lang, change))
@@ -113,16 +114,16 @@ func Risk(text string, s Sources) []string {
 	return found
 }
 
-func compile(exprs ...string) []*regexp.Regexp {
-	out := make([]*regexp.Regexp, len(exprs))
+func compile(exprs ...string) []*pattern.Pattern {
+	out := make([]*pattern.Pattern, len(exprs))
 	for i, e := range exprs {
-		out[i] = regexp.MustCompile(`(?i)` + e)
+		out[i] = pattern.New(`(?i)` + e)
 	}
 	return out
 }
 
 // matches lists what stands in text, each once, short enough for a note.
-func matches(res []*regexp.Regexp, text string) []string {
+func matches(res []*pattern.Pattern, text string) []string {
 	var found []string
 	for _, re := range res {
 		if m := re.FindString(text); m != "" {
@@ -136,8 +137,8 @@ func matches(res []*regexp.Regexp, text string) []string {
 }
 
 var (
-	fences = regexp.MustCompile("(?s)```[^\n]*\n(.*?)(?:```|$)")
-	ticks  = regexp.MustCompile("`[^`\n]+`")
+	fences = pattern.New("(?s)```[^\n]*\n(.*?)(?:```|$)")
+	ticks  = pattern.New("`[^`\n]+`")
 )
 
 // ownWords is text without the lines that stand in the evidence to the letter

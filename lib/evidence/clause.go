@@ -1,10 +1,11 @@
 package evidence
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"tri/lib/pattern"
 )
 
 // clause is a piece of a claim or of what stands in the evidence, taken apart for
@@ -62,7 +63,7 @@ func analyse(text string, code bool) clause {
 	return c
 }
 
-var perTime = regexp.MustCompile(`(\d)/(s|second|minute|hour|day|sec|min)\b`)
+var perTime = pattern.New(`(\d)/(s|second|minute|hour|day|sec|min)\b`)
 
 // per writes 10/s as it is said.
 func per(text string) string {
@@ -218,7 +219,7 @@ func (c *clause) heads(i int, by string) []term {
 	return out
 }
 
-var bang = regexp.MustCompile(`(?:^|[^!\w])!\s*\(?([A-Za-z_][\w.]*)`)
+var bang = pattern.New(`(?:^|[^!\w])!\s*\(?([A-Za-z_][\w.]*)`)
 
 // banged are the words of names behind a ! in code.
 func banged(text string) []term {
@@ -233,7 +234,7 @@ func banged(text string) []term {
 }
 
 // sentenceEnd parts what is said: the end of a sentence, a semicolon, a but.
-var sentenceEnd = regexp.MustCompile(`[.!?。！？]+(?:["')\]` + "`" + `]*)(?:\s+|$)|[。！？]+|;\s+|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s+|,\s+(?:but|while|whereas|tetapi|sedangkan)\s+|\s+-\s+|\s+—\s+`)
+var sentenceEnd = pattern.New(`[.!?。！？]+(?:["')\]` + "`" + `]*)(?:\s+|$)|[。！？]+|;\s+|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s+|,\s+(?:but|while|whereas|tetapi|sedangkan)\s+|\s+-\s+|\s+—\s+`)
 
 // sentences are the statements of a text.
 func sentences(text string) []string {
@@ -252,10 +253,10 @@ func sentences(text string) []string {
 }
 
 var (
-	remarked = regexp.MustCompile(`^\s*(?://[/!]?|/\*\*?|\*/?|#+|--|;+|<!--|"""|''')\s?(.*?)\s*(?:\*/|-->|"""|''')?\s*$`)
-	trailing = regexp.MustCompile(`^(.*?\S)\s+(?://|#)\s+(.*)$`)
-	literal  = regexp.MustCompile(`"([^"\\]{12,300})"|'([^'\\]{12,300})'`)
-	noCode   = regexp.MustCompile(`^\s*[\p{L}\d"'` + "`" + `(][^={}<>|]*[\p{L}\d.,:;!?)"'` + "`" + `]\s*$`)
+	remarked = pattern.New(`^\s*(?://[/!]?|/\*\*?|\*/?|#+|--|;+|<!--|"""|''')\s?(.*?)\s*(?:\*/|-->|"""|''')?\s*$`)
+	trailing = pattern.New(`^(.*?\S)\s+(?://|#)\s+(.*)$`)
+	literal  = pattern.New(`"([^"\\]{12,300})"|'([^'\\]{12,300})'`)
+	noCode   = pattern.New(`^\s*[\p{L}\d"'` + "`" + `(][^={}<>|]*[\p{L}\d.,:;!?)"'` + "`" + `]\s*$`)
 )
 
 // passages parts lines of a file into what can be compared with a claim: the
@@ -318,10 +319,10 @@ func passages(lines []string, first int, prose bool) []clause {
 }
 
 // opens is a condition whose consequence stands in the next line.
-var opens = regexp.MustCompile(`^\s*(?:\}\s*)?(?:if|unless|elif|else if|when|case)\b`)
+var opens = pattern.New(`^\s*(?:\}\s*)?(?:if|unless|elif|else if|when|case)\b`)
 
 // closedLine is a line that ends a sentence in a script without spaces.
-var closedLine = regexp.MustCompile(`[。！？]\s*$`)
+var closedLine = pattern.New(`[。！？]\s*$`)
 
 const leastWords = 4 // of a line that is prose though no mark says so
 

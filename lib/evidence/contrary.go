@@ -2,9 +2,10 @@ package evidence
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tri/lib/pattern"
 )
 
 // Shares of a claim's words that must stand in a sentence or in a line of code
@@ -66,7 +67,7 @@ func lists(s string) bool {
 // statement.
 func plainClaim(s string) string {
 	s = fenced.ReplaceAllString(Fold(s), " ")
-	for _, re := range []*regexp.Regexp{address, cited, linesOf, counted} {
+	for _, re := range []*pattern.Pattern{address, cited, linesOf, counted} {
 		s = re.ReplaceAllString(s, " ")
 	}
 	return s

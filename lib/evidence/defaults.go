@@ -2,15 +2,16 @@ package evidence
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"tri/lib/pattern"
 )
 
 var (
 	// noDefault is a claim that a value is not the default.
-	noDefault = regexp.MustCompile(`(?i)\b(?:does|do|did)(?:\s+not|n't)\s+default\s+to\s+["'` + "`" + `]*([\w.-]*\w)|["'` + "`" + `]+([\w.-]+)["'` + "`" + `]+\s+is(?:\s+not|n't)\s+the\s+default\b`)
+	noDefault = pattern.New(`(?i)\b(?:does|do|did)(?:\s+not|n't)\s+default\s+to\s+["'` + "`" + `]*([\w.-]*\w)|["'` + "`" + `]+([\w.-]+)["'` + "`" + `]+\s+is(?:\s+not|n't)\s+the\s+default\b`)
 	// byDefault are the ways in which lines name one.
-	byDefault = regexp.MustCompile(`(?i)["'` + "`" + `]*([\w.-]*\w)["'` + "`" + `]*\s+\((?:the )?default\)|\bdefault(?:s\s+to|\s+is|\s+value\s+is|\s*[:=])\s*["'` + "`" + `]*([\w.-]*\w)|\bdefault,?\s+(?:this|it)\s+is\s+(?:\w+\s+with\s+)?["'` + "`" + `]+([\w.-]*\w)`)
+	byDefault = pattern.New(`(?i)["'` + "`" + `]*([\w.-]*\w)["'` + "`" + `]*\s+\((?:the )?default\)|\bdefault(?:s\s+to|\s+is|\s+value\s+is|\s*[:=])\s*["'` + "`" + `]*([\w.-]*\w)|\bdefault,?\s+(?:this|it)\s+is\s+(?:\w+\s+with\s+)?["'` + "`" + `]+([\w.-]*\w)`)
 )
 
 // defaulted says where a line has the value as the default that a claim denies it

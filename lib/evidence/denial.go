@@ -1,9 +1,10 @@
 package evidence
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"tri/lib/pattern"
 )
 
 // until are the words behind which a negation is over: what does not stop before
@@ -144,4 +145,4 @@ func statements(claim string) []string {
 }
 
 // parting is what stands between a statement and its explanation, or the next.
-var parting = regexp.MustCompile(`[:：]\s+|,\s+(?:so|and|because|since)\s+|\s+because\s+`)
+var parting = pattern.New(`[:：]\s+|,\s+(?:so|and|because|since)\s+|\s+because\s+`)

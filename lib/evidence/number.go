@@ -2,12 +2,13 @@ package evidence
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tri/lib/pattern"
 )
 
 // quantity is a number with what it counts, as prose or code writes it: 30s,
@@ -25,16 +26,16 @@ type quantity struct {
 }
 
 var (
-	numeral  = regexp.MustCompile(`0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d[\d_]*(?:\.\d+)*(?:[eE][+-]?\d+)?`)
-	goUnit   = regexp.MustCompile(`^(?:[\w]+[.:]+)?(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|NANOSECONDS|MICROSECONDS|MILLISECONDS|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)s?\b`)
-	loneUnit = regexp.MustCompile(`\b(?:time|Duration|TimeUnit|ChronoUnit|units|humanize)[.:]+(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)\b`)
+	numeral  = pattern.New(`0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d[\d_]*(?:\.\d+)*(?:[eE][+-]?\d+)?`)
+	goUnit   = pattern.New(`^(?:[\w]+[.:]+)?(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|NANOSECONDS|MICROSECONDS|MILLISECONDS|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)s?\b`)
+	loneUnit = pattern.New(`\b(?:time|Duration|TimeUnit|ChronoUnit|units|humanize)[.:]+(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)\b`)
 	// unitBefore is time.Second * before its number.
-	unitBefore = regexp.MustCompile(`\b(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)\s*\*\s*$`)
-	times      = regexp.MustCompile(`^\s*(\*\*?|<<)\s*`)
+	unitBefore = pattern.New(`\b(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)\s*\*\s*$`)
+	times      = pattern.New(`^\s*(\*\*?|<<)\s*`)
 	// keyed is the name that a value is given to, before it.
-	keyed  = regexp.MustCompile(`([A-Za-z_][\w-]*)["'\])]*\s*(?:[A-Za-z][\w.\[\]]*\s*)?(?::=|[=:(<>]|[=!<>]=)\s*["']?$|["']([\w-]+)["'],\s*["']?$`)
-	remark = regexp.MustCompile(`(?://|#|--)\s*(.*)$`)
-	called = regexp.MustCompile(`^\s*,\s*(?:TimeUnit|ChronoUnit)?\.?(SECONDS|MINUTES|HOURS|MILLISECONDS|DAYS)\b`)
+	keyed  = pattern.New(`([A-Za-z_][\w-]*)["'\])]*\s*(?:[A-Za-z][\w.\[\]]*\s*)?(?::=|[=:(<>]|[=!<>]=)\s*["']?$|["']([\w-]+)["'],\s*["']?$`)
+	remark = pattern.New(`(?://|#|--)\s*(.*)$`)
+	called = pattern.New(`^\s*,\s*(?:TimeUnit|ChronoUnit)?\.?(SECONDS|MINUTES|HOURS|MILLISECONDS|DAYS)\b`)
 )
 
 // quantities lists the numbers of a text. In prose, number words and "a minute"
@@ -213,7 +214,7 @@ func readings(digits string) []float64 {
 	return out
 }
 
-var afterDigits = regexp.MustCompile(`^([-\s ]?)([\p{L}µμ%]+)`)
+var afterDigits = pattern.New(`^([-\s ]?)([\p{L}µμ%]+)`)
 
 // letters that are units only directly behind the digits.
 const tight = " d m w b ki mi gi ti "

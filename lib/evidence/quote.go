@@ -1,10 +1,11 @@
 package evidence
 
 import (
-	"regexp"
 	"sort"
 	"strings"
 	"unicode"
+
+	"tri/lib/pattern"
 )
 
 // minQuote is the fewest letters and digits of a quote that say anything: a
@@ -60,7 +61,7 @@ func says(quote string) bool {
 	return n >= minQuote
 }
 
-var numbered = regexp.MustCompile(`^\s*\d+\s*[:|→\t]\s?`)
+var numbered = pattern.New(`^\s*\d+\s*[:|→\t]\s?`)
 
 // variants are the ways in which an agent writes down what it read: as it
 // stands, with the line numbers of its reading tool in front, in backticks.

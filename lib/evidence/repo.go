@@ -8,9 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
+
+	"tri/lib/pattern"
 )
 
 // Repo is the history of a codebase, read by the git program. The zero Repo, and
@@ -59,7 +60,7 @@ func (r Repo) Head(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-var commitID = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+var commitID = pattern.New(`^[0-9a-f]{7,64}$`)
 
 // blob returns a file as it was at a commit.
 func (r Repo) blob(ctx context.Context, commit, name string) ([]byte, error) {

@@ -1,11 +1,12 @@
 package evidence
 
 import (
-	"regexp"
 	"strings"
+
+	"tri/lib/pattern"
 )
 
-var lettered = regexp.MustCompile(`[\p{L}\p{N}][\p{L}\p{N}\p{M}']*`)
+var lettered = pattern.New(`[\p{L}\p{N}][\p{L}\p{N}\p{M}']*`)
 
 // oneOf are words before a unit that make one of it: a minute, per second.
 var oneOf = map[string]bool{"a": true, "an": true, "per": true, "each": true, "every": true, "setiap": true, "tiap": true, "un": true, "une": true, "una": true, "ein": true, "eine": true, "einer": true, "um": true, "uma": true}

@@ -1,11 +1,12 @@
 package evidence
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tri/lib/pattern"
 )
 
 // Kinds of Token.
@@ -21,23 +22,23 @@ const (
 type Token struct{ Kind, Text string }
 
 var (
-	fenced  = regexp.MustCompile("(?s)```[a-zA-Z0-9_+-]*\n?(.*?)(?:```|$)")
-	ticked  = regexp.MustCompile("`([^`\n]{1,200})`")
-	marker  = regexp.MustCompile(`(?m)^[ \t>*-]*\d{1,2}[.)][ \t]`)
-	counted = regexp.MustCompile(`(?i)\b\d+\s+(?:lines?|places?|match(?:es)?|hits?|references?|results?|occurrences?|steps?|baris|tempat|hasil|langkah)\b|\b\d+(?:st|nd|rd|th)\b`)
-	address = regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+`)
+	fenced  = pattern.New("(?s)```[a-zA-Z0-9_+-]*\n?(.*?)(?:```|$)")
+	ticked  = pattern.New("`([^`\n]{1,200})`")
+	marker  = pattern.New(`(?m)^[ \t>*-]*\d{1,2}[.)][ \t]`)
+	counted = pattern.New(`(?i)\b\d+\s+(?:lines?|places?|match(?:es)?|hits?|references?|results?|occurrences?|steps?|baris|tempat|hasil|langkah)\b|\b\d+(?:st|nd|rd|th)\b`)
+	address = pattern.New(`\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+`)
 
-	word = regexp.MustCompile(`(?:\$\{?|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
+	word = pattern.New(`(?:\$\{?|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
 	// statusClass is 5xx and the like: no number of its own.
-	statusClass = regexp.MustCompile(`^\dxx(?:/\dxx)*$`)
+	statusClass = pattern.New(`^\dxx(?:/\dxx)*$`)
 
-	option = regexp.MustCompile(`^(?:--?[a-zA-Z][\w-]*|\$\{?[A-Za-z_]\w*)$`)
-	isPath = regexp.MustCompile(`^[~.]{0,2}/?(?:[\w@+-][\w.@+-]*/)+[\w.@+-]+$|^[\w@+-]+\.(?:go|js|ts|tsx|jsx|py|rb|rs|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|sql|ya?ml|toml|json|ndjson|md|txt|xml|html|css|proto|mod|sum|cfg|conf|ini|env|lock|mk|tf|ex|exs|lua|pl|csv|txtar|rst|adoc|vue|svelte|zig|nim|hs|ml|clj|erl|dart|m|mm|gradle|properties|service)$`)
-	humps  = regexp.MustCompile(`\p{Ll}\p{Lu}|^\p{Lu}+_|[\p{L}\p{N}]_[\p{L}\p{N}]|::|\(\)$`)
-	dotted = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_]+(?:\.[\p{L}_][\p{L}\p{N}_]+)+$`)
+	option = pattern.New(`^(?:--?[a-zA-Z][\w-]*|\$\{?[A-Za-z_]\w*)$`)
+	isPath = pattern.New(`^[~.]{0,2}/?(?:[\w@+-][\w.@+-]*/)+[\w.@+-]+$|^[\w@+-]+\.(?:go|js|ts|tsx|jsx|py|rb|rs|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|sql|ya?ml|toml|json|ndjson|md|txt|xml|html|css|proto|mod|sum|cfg|conf|ini|env|lock|mk|tf|ex|exs|lua|pl|csv|txtar|rst|adoc|vue|svelte|zig|nim|hs|ml|clj|erl|dart|m|mm|gradle|properties|service)$`)
+	humps  = pattern.New(`\p{Ll}\p{Lu}|^\p{Lu}+_|[\p{L}\p{N}]_[\p{L}\p{N}]|::|\(\)$`)
+	dotted = pattern.New(`^[\p{L}_][\p{L}\p{N}_]+(?:\.[\p{L}_][\p{L}\p{N}_]+)+$`)
 	// standard is the name of a method or an encoding by its figure: SHA-512.
-	standard = regexp.MustCompile(`^(?i)(?:sha|utf|base|rs|hs|es|aes|crc|md|tls|rfc|iso)-?\d{1,5}$`)
-	commit   = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+	standard = pattern.New(`^(?i)(?:sha|utf|base|rs|hs|es|aes|crc|md|tls|rfc|iso)-?\d{1,5}$`)
+	commit   = pattern.New(`^[0-9a-f]{7,40}$`)
 )
 
 // products are names that are written like identifiers and are none.
@@ -80,7 +81,7 @@ func Tokens(text string) []Token {
 	text = Fold(text)
 	text = fenced.ReplaceAllStringFunc(text, func(m string) string { return code(fenced.FindStringSubmatch(m)[1]) })
 	text = ticked.ReplaceAllStringFunc(text, func(m string) string { return code(strings.Trim(m, "`")) })
-	for _, re := range []*regexp.Regexp{address, marker, cited, linesOf, nthLine, counted} {
+	for _, re := range []*pattern.Pattern{address, marker, cited, linesOf, nthLine, counted} {
 		text = re.ReplaceAllString(text, " ")
 	}
 	for _, w := range word.FindAllString(text, -1) {

@@ -2,9 +2,10 @@ package evidence
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tri/lib/pattern"
 )
 
 // value is what a line gives a name: a constant, a setting, a default.
@@ -18,9 +19,9 @@ type value struct {
 var (
 	// assigned is what stands before a value: a name and an operator, with a type
 	// between or before, or a quoted name as flags are declared.
-	assigned = regexp.MustCompile(`((?:[A-Za-z_][\w.<>\[\]-]*[\s:]+)*[A-Za-z_][\w.-]*)["'\])]*\s*(?::=|=|:)\s*["']?$|["']([A-Za-z_][\w-]*)["'],\s*["']?$`)
-	truth    = regexp.MustCompile(`(?i)\b(?:true|false|yes|no|on|off)\b`)
-	types    = regexp.MustCompile(`^(?i:u?int\d*|float\d*|double|long|string|bool(?:ean)?|number|usize|[ui]\d+|f\d+|byte|rune|char|(?:time\.)?duration|size_t|any|auto)$`)
+	assigned = pattern.New(`((?:[A-Za-z_][\w.<>\[\]-]*[\s:]+)*[A-Za-z_][\w.-]*)["'\])]*\s*(?::=|=|:)\s*["']?$|["']([A-Za-z_][\w-]*)["'],\s*["']?$`)
+	truth    = pattern.New(`(?i)\b(?:true|false|yes|no|on|off)\b`)
+	types    = pattern.New(`^(?i:u?int\d*|float\d*|double|long|string|bool(?:ean)?|number|usize|[ui]\d+|f\d+|byte|rune|char|(?:time\.)?duration|size_t|any|auto)$`)
 )
 
 // valuesOf lists what a line of code gives to names.

@@ -3,14 +3,14 @@ package worktree
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"tri/lib/pattern"
 	"tri/lib/sysexit"
 )
 
 // revision is a name of a commit as people give it; none of them is an option.
-var revision = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9._/~^@{}+-]{0,199}$`)
+var revision = pattern.New(`^[A-Za-z0-9@][A-Za-z0-9._/~^@{}+-]{0,199}$`)
 
 // Resolve is the full id of a commit that a person named (gitrevisions(7)).
 func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {

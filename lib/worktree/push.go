@@ -8,9 +8,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"tri/lib/pattern"
 	"tri/lib/sysexit"
 )
 
@@ -32,7 +32,7 @@ var passes = map[string][]string{
 }
 
 // scpLike is user@host:path, in which nothing can be an option.
-var scpLike = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9_~/][A-Za-z0-9_~/.+-]*$`)
+var scpLike = pattern.New(`^([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9_~/][A-Za-z0-9_~/.+-]*$`)
 
 // Push sends a commit to a branch elsewhere. The branch may be there already with
 // that very commit; with another it is refused, never overwritten. Nothing of the

@@ -22,9 +22,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"tri/lib/pattern"
 	"tri/lib/sysexit"
 )
 
@@ -146,7 +146,7 @@ func formatOf(ctx context.Context, common string) (string, error) {
 	}
 }
 
-var hexID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var hexID = pattern.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // Head is the commit that the checkout stands on.
 func (r *Repo) Head(ctx context.Context) (string, error) {

@@ -1,0 +1,70 @@
+// Package pattern is regular expressions that are compiled when they are first
+// needed. A program holds hundreds of them for work that most of its runs never do,
+// and compiled at its start they take it longer than the rest of that.
+package pattern
+
+import (
+	"regexp"
+	"sync"
+)
+
+// Pattern is a regular expression. It is safe for concurrent use; its methods are
+// those of regexp.Regexp.
+type Pattern struct {
+	text string
+	once sync.Once
+	re   *regexp.Regexp
+}
+
+// all are those that were made, for Compile.
+var all []*Pattern
+
+// New is the pattern with this text, for a variable of a package. One that is wrong
+// panics when it is first used, or by Compile.
+func New(text string) *Pattern {
+	p := &Pattern{text: text}
+	all = append(all, p)
+	return p
+}
+
+// Compile compiles every pattern of the program, for tests.
+func Compile() int {
+	for _, p := range all {
+		p.get()
+	}
+	return len(all)
+}
+
+func (p *Pattern) get() *regexp.Regexp {
+	p.once.Do(func() { p.re = regexp.MustCompile(p.text) })
+	return p.re
+}
+
+// String and what follows are as regexp.Regexp has them.
+func (p *Pattern) String() string { return p.text }
+
+func (p *Pattern) MatchString(s string) bool              { return p.get().MatchString(s) }
+func (p *Pattern) Match(b []byte) bool                    { return p.get().Match(b) }
+func (p *Pattern) FindString(s string) string             { return p.get().FindString(s) }
+func (p *Pattern) FindStringIndex(s string) []int         { return p.get().FindStringIndex(s) }
+func (p *Pattern) FindStringSubmatch(s string) []string   { return p.get().FindStringSubmatch(s) }
+func (p *Pattern) FindStringSubmatchIndex(s string) []int { return p.get().FindStringSubmatchIndex(s) }
+func (p *Pattern) FindAllString(s string, n int) []string { return p.get().FindAllString(s, n) }
+func (p *Pattern) FindAllStringIndex(s string, n int) [][]int {
+	return p.get().FindAllStringIndex(s, n)
+}
+func (p *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
+	return p.get().FindAllStringSubmatch(s, n)
+}
+func (p *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
+	return p.get().FindAllStringSubmatchIndex(s, n)
+}
+func (p *Pattern) FindSubmatch(b []byte) [][]byte       { return p.get().FindSubmatch(b) }
+func (p *Pattern) ReplaceAllString(s, to string) string { return p.get().ReplaceAllString(s, to) }
+func (p *Pattern) ReplaceAllLiteralString(s, to string) string {
+	return p.get().ReplaceAllLiteralString(s, to)
+}
+func (p *Pattern) ReplaceAllStringFunc(s string, to func(string) string) string {
+	return p.get().ReplaceAllStringFunc(s, to)
+}
+func (p *Pattern) Split(s string, n int) []string { return p.get().Split(s, n) }
