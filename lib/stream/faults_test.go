@@ -142,6 +142,13 @@ func TestAfterAndOutput(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
+	torn := log[:seq(4)-1] // a finished file may end without a newline
+	if _, err := Each(ctx(t), Input{Files: []string{file(t, torn)}, After: seq(3)}, func(r ndjson.Record) error { t.Errorf("new: %s", r.Bytes); return nil }); err != nil {
+		t.Errorf("behind a last line without a newline: %v", err)
+	}
+	mine, other := []byte("{\"seq\":0,\"message_id\":\"1\"}\n"), []byte("{\"seq\":0,\"message_id\":\"2\"}\n")
+	_, err := Run(ctx(t), Input{Files: []string{file(t, other)}, After: 0}, Output{File: file(t, mine)}, echo(nil))
+	status(t, "another message in its place", err, sysexit.Data)
 	s, err := openSink(Output{File: filepath.Join(t.TempDir(), "out")})
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +188,12 @@ func TestSeekerStops(t *testing.T) {
 	if off, seq, end, err := s.record(15); off != -1 || seq != -1 || end != -1 || err != nil {
 		t.Errorf("behind the end: %d, %d, %d, %v", off, seq, end, err)
 	}
+	for text, from := range map[string]int64{"junk {\"seq\":7}\n{\"seq\":9}\n": 5, "x{\"seq\":7}\n{\"seq\":9}\n": 1} {
+		inside := seeker{f: strings.NewReader(text), size: int64(len(text))}
+		if _, seq, _, err := inside.record(from); seq != 9 || err != nil {
+			t.Errorf("%q: what begins inside a line is record %d, %v", text, seq, err)
+		}
+	}
 	broken := seeker{f: strings.NewReader("junk\njunk\n"), size: 10}
 	if off, seq, end, err := broken.record(0); off != -1 || seq != -1 || end != -1 || err != nil {
 		t.Errorf("of no records: %d, %d, %d, %v", off, seq, end, err)
@@ -212,6 +225,16 @@ func TestTailFails(t *testing.T) {
 	if closed.Close() == nil {
 		t.Error("closed twice")
 	}
+	anew := open()
+	defer anew.Close()
+	if more, err := anew.fill(); !more || err != nil {
+		t.Fatal(more, err)
+	}
+	if err := os.WriteFile(name, []byte("two\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := anew.fill()
+	status(t, "written anew, as long as before", err, sysexit.Data)
 	lost := open()
 	defer lost.Close()
 	lost.path = name + "/x"

@@ -41,6 +41,8 @@ func TestCursor(t *testing.T) {
 		{"a window of one byte less", 20, 11, []int64{0, 10, 20, 30}, "bbwf"},
 		{"broken lines belong to those around", 10, 10, []int64{-1, 0, -1, 10, -1, 20, -1}, "bbbwfff"},
 		{"what comes again", 10, 10, []int64{10, 20, 10, 30}, "wfwf"},
+		{"what has no seq, in a window from before the file", 10, -5, []int64{-1, 0, 10, -1, 20}, "bwwff"},
+		{"what is old comes again, and then what has no seq", 10, 0, []int64{10, 20, 0, -1}, "wfwf"},
 		{"the record itself is missing", 10, 10, []int64{0, 20, -1}, "bff"},
 	} {
 		c := cursor{after: tt.after, past: tt.after < 0, low: tt.low}
@@ -219,7 +221,7 @@ func TestLinesAreNumberedBehindTheCursor(t *testing.T) {
 
 func TestRejectedRecords(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "rejects")
-	in := "{\"a\":1}\n\"é\"\n{\"b\":\"\xff\"}\n"
+	in := strings.Repeat("\n", 10) + "{\"a\":1}\n\"é\"\n{\"b\":\"\xff\"}\n"
 	for range 2 { // it is appended to
 		_, err := Each(ctx(t), Input{Stdin: strings.NewReader(in), After: -1, Rejects: name}, func(ndjson.Record) error { return nil })
 		status(t, "two refused", err, sysexit.Data)
@@ -228,8 +230,8 @@ func TestRejectedRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"source":"stdin","line":2,"offset":8,"reason":"not a JSON object","text":"\"é\""}` + "\n" +
-		`{"source":"stdin","line":3,"offset":13,"reason":"invalid UTF-8 at byte 6","text":"{\"b\":\"` + "\uFFFD" + `\"}","base64":"eyJiIjoi/yJ9"}` + "\n"
+	want := `{"source":"stdin","line":12,"offset":18,"reason":"not a JSON object","text":"\"é\""}` + "\n" +
+		`{"source":"stdin","line":13,"offset":23,"reason":"invalid UTF-8 at byte 6","text":"{\"b\":\"` + "\uFFFD" + `\"}","base64":"eyJiIjoi/yJ9"}` + "\n"
 	if string(text) != want+want {
 		t.Errorf("kept\n%s, want twice\n%s", text, want)
 	}

@@ -57,6 +57,9 @@ func step(t Thread, n int, words string) Input {
 	case "states": // what is no question
 		in.Event = ev("ana", event.Actionable)
 		in.Event.IsQuestion = false
+	case "anasure":
+		in.Event = ev("ana", event.Actionable)
+		in.Event.IsQuestion, in.Event.IsAckOrEmoji = false, true
 	case "benstates":
 		in.Event = ev("ben", event.Actionable)
 		in.Event.IsQuestion = false
@@ -322,8 +325,9 @@ func TestForks(t *testing.T) {
 	for range 400 {
 		var th Thread
 		th, _ = Apply(th, step(th, 0, "asks why?"))
+		few := []string{words[rng.IntN(len(words))], words[rng.IntN(len(words))]} // so that the same lists grow
 		for n := 1; n < 15; n++ {
-			a, b := words[rng.IntN(len(words))], words[rng.IntN(len(words))]
+			a, b := few[rng.IntN(2)], few[rng.IntN(2)]
 			one, _ := Apply(th, step(th, n, a))
 			before, _ := json.Marshal(one)
 			two, _ := Apply(th, step(th, n+100, b))

@@ -181,9 +181,9 @@ func TestAppliedIsBounded(t *testing.T) {
 	th, _ = Apply(th, step(th, 0, "asks why?"))
 	for n := 1; n < maxApplied+10; n++ {
 		th, _ = Apply(th, Input{Key: key, Decision: &decision.Record{N: int64(n), Kind: decision.Settle}})
-	}
-	if len(th.Applied) != maxApplied {
-		t.Errorf("%d inputs are kept", len(th.Applied))
+		if len(th.Applied) != min(n+1, maxApplied) {
+			t.Fatalf("of %d inputs %d are kept", n+1, len(th.Applied))
+		}
 	}
 	last := Input{Key: key, Decision: &decision.Record{N: int64(maxApplied + 9), Kind: decision.Settle}}
 	if th.Applied[maxApplied-1] != last.Identity() {
