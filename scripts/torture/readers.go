@@ -77,73 +77,89 @@ func (r *reader) records() (n int, err error) {
 	return n, nil
 }
 
-func slowReaders(o options) error {
+// piped is a pipeline whose programs print into pipes, each with a reader of ours.
+type piped struct {
+	*world
+	stages []*stage
+	ends   map[string]*reader
+}
+
+// withReaders gives each stage the reader that attach makes of a new pipe, lives
+// with them, and counts.
+func withReaders(o options, attach func(*world, *reader) error, live func(*piped) error) error {
 	w, err := newWorld(o)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	ends := map[string]*reader{}
-	stages, err := w.up(func(s *stage) error {
+	p := &piped{world: w, ends: map[string]*reader{}}
+	p.stages, err = w.up(func(s *stage) error {
 		r, err := newReader()
-		if err == nil {
-			ends[s.name], s.to = r, r.near
+		if err != nil {
+			return err
 		}
-		return err
+		p.ends[s.name], s.to = r, r.near
+		return attach(w, r)
 	})
-	defer func() {
-		for _, s := range stages {
-			s.kill()
-		}
-		for _, r := range ends {
-			r.far.Close()
-			r.near.Close()
-		}
-	}()
+	defer p.end()
 	if err != nil {
 		return err
 	}
 	done := make(chan struct{})
 	var approver sync.WaitGroup
 	approver.Go(func() { w.approve(done) })
-	err = func() error {
-		for range o.messages {
-			if err := w.talk(); err != nil {
+	err = live(p)
+	close(done)
+	approver.Wait()
+	for _, s := range p.stages {
+		if last := s.kept.String(); !s.kill() && err == nil {
+			err = fmt.Errorf("%s had ended by itself: %s", s.name, last)
+		}
+	}
+	if err != nil {
+		w.keep = true
+		return err
+	}
+	return w.judge(nil)
+}
+
+func (p *piped) end() {
+	for _, s := range p.stages {
+		s.kill()
+	}
+	for _, r := range p.ends {
+		_ = errors.Join(r.far.Close(), r.near.Close()) // some are closed
+	}
+}
+
+func slowReaders(o options) error {
+	return withReaders(o, func(*world, *reader) error { return nil }, func(p *piped) error {
+		for range p.messages {
+			if err := p.talk(); err != nil {
 				return err
 			}
 		}
 		// Nobody reads anything, and all is durable.
-		if err := w.heard(); err != nil {
+		if err := p.heard(); err != nil {
 			return err
 		}
-		for _, r := range ends {
+		for _, r := range p.ends {
 			go r.read(300, 2*time.Millisecond)
 		}
-		return w.settle(stages)
-	}()
-	close(done)
-	approver.Wait()
-	if err != nil {
-		w.keep = true
-		return fmt.Errorf("slow readers: %w", err)
-	}
-	for deadline := time.Now().Add(w.wait); ; time.Sleep(20 * time.Millisecond) {
-		said, err := w.printedAll(ends)
-		if err == nil {
-			fmt.Printf("readers: slow ones got all that was printed:%s\n", said)
-			break
+		if err := p.settle(p.stages); err != nil {
+			return err
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("slow readers: %w", err)
+		for deadline := time.Now().Add(p.wait); ; time.Sleep(20 * time.Millisecond) {
+			said, err := p.printedAll(p.ends)
+			if err == nil {
+				fmt.Printf("readers: slow ones got all that was printed:%s\n", said)
+				return nil
+			}
+			if time.Now().After(deadline) {
+				return err
+			}
 		}
-	}
-	for _, s := range stages {
-		last := s.kept.String()
-		if !s.kill() {
-			return fmt.Errorf("slow readers: %s had ended by itself: %s", s.name, last)
-		}
-	}
-	return w.judge(nil)
+	})
 }
 
 // heard waits until every message is in the log.
@@ -188,19 +204,8 @@ func (w *world) printedAll(ends map[string]*reader) (said string, err error) {
 // goneReaders: each stage's reader goes away, after a record or at once; whoever
 // ends by that is started again with one that stays.
 func goneReaders(o options) error {
-	w, err := newWorld(o)
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	var ends []*reader
-	stages, err := w.up(func(s *stage) error {
-		r, err := newReader()
-		if err != nil {
-			return err
-		}
-		ends = append(ends, r)
-		s.to = r.near
+	ended := 0
+	return withReaders(o, func(w *world, r *reader) error {
 		if w.rng.IntN(2) == 0 {
 			return r.far.Close()
 		}
@@ -209,64 +214,43 @@ func goneReaders(o options) error {
 			r.far.Close()
 		}()
 		return nil
-	})
-	defer func() {
-		for _, s := range stages {
-			s.kill()
-		}
-		for _, r := range ends {
-			r.near.Close()
-		}
-	}()
-	if err != nil {
-		return err
-	}
-	done := make(chan struct{})
-	var approver sync.WaitGroup
-	approver.Go(func() { w.approve(done) })
-	ended := 0
-	err = func() error {
-		for range o.messages {
-			if err := w.talk(); err != nil {
+	}, func(p *piped) error {
+		for range p.messages {
+			if err := p.talk(); err != nil {
 				return err
 			}
-			time.Sleep(time.Duration(w.rng.IntN(40)) * time.Millisecond)
-			for _, s := range stages {
-				if s.to != nil && s.over() {
-					s.kill()
-					ended++
-					s.to = nil
-					if err := s.start(w); err != nil {
-						return err
-					}
-				}
+			time.Sleep(time.Duration(p.rng.IntN(40)) * time.Millisecond)
+			n, err := p.again((*stage).over)
+			if err != nil {
+				return err
 			}
+			ended += n
 		}
-		for _, s := range stages {
-			if s.to != nil { // it has printed nothing yet
-				s.kill()
-				s.to = nil
-				if err := s.start(w); err != nil {
-					return err
-				}
-			}
+		// The others have printed nothing yet.
+		if _, err := p.again(func(*stage) bool { return true }); err != nil {
+			return err
 		}
-		return w.settle(stages)
-	}()
-	close(done)
-	approver.Wait()
-	if err != nil {
-		w.keep = true
-		return fmt.Errorf("gone readers: %w", err)
-	}
-	for _, s := range stages {
-		if last := s.kept.String(); !s.kill() {
-			return fmt.Errorf("gone readers: %s had ended by itself: %s", s.name, last)
+		if ended == 0 {
+			return errors.New("nobody noticed that his reader has gone")
+		}
+		fmt.Printf("readers: %d stages ended when theirs had gone, and went on when started again\n", ended)
+		return p.settle(p.stages)
+	})
+}
+
+// again starts those stages anew, without a pipe, that have one and of which is says
+// so.
+func (p *piped) again(is func(*stage) bool) (n int, err error) {
+	for _, s := range p.stages {
+		if s.to == nil || !is(s) {
+			continue
+		}
+		s.kill()
+		s.to = nil
+		n++
+		if err := s.start(p.world); err != nil {
+			return n, err
 		}
 	}
-	fmt.Printf("readers: %d stages ended when theirs had gone, and went on when started again\n", ended)
-	if ended == 0 {
-		return errors.New("gone readers: nobody noticed")
-	}
-	return w.judge(nil)
+	return n, nil
 }
