@@ -169,6 +169,7 @@ type row struct {
 	notReached                 int
 	took                       time.Duration
 	survivors                  []*mutant
+	every                      []*mutant // whether it was run or not
 }
 
 func (r *row) percent() float64 {
@@ -195,6 +196,9 @@ func report(o options, rows []*row, known *reasons) error {
 	var all []*mutant
 	for _, r := range rows {
 		all = append(all, r.survivors...)
+		for _, name := range known.stale(r.dir, r.every) {
+			problems = append(problems, fmt.Errorf("a reason for no mutant: %s", name))
+		}
 	}
 	fmt.Print(known.count(all))
 	for _, m := range all {

@@ -205,6 +205,9 @@ func TestReasons(t *testing.T) {
 	if got := strings.Join(strings.Fields(r.count(all)), " "); got != "3 speed 1 equivalent 1 no reason" {
 		t.Errorf("counted %s", got)
 	}
+	if got := r.stale("p", all[:1]); len(got) != 2 || got[0] != "p f: a => c" || got[1] != "p g: whole" || r.stale("q", nil) != nil {
+		t.Errorf("stale: %q", got)
+	}
 	for name, text := range map[string]string{"no reason yet": "  p f: a => b\n", "no kind": "because\n  p f: a => b\n"} {
 		write(text)
 		if _, err := readReasons(file); err == nil {

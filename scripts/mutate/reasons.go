@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -52,6 +54,21 @@ func (r *reasons) reason(m *mutant) string {
 	}
 	before, _, _ := strings.Cut(m.Name, " => ")
 	return r.of[before]
+}
+
+// stale are the names in the file that no mutant of a package has any more.
+func (r *reasons) stale(dir string, all []*mutant) (names []string) {
+	there := map[string]bool{}
+	for _, m := range all {
+		before, _, _ := strings.Cut(m.Name, " => ")
+		there[m.Name], there[before] = true, true
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.of)) {
+		if strings.HasPrefix(name, dir+" ") && !there[name] {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // count fills in the reasons, and says how many survivors each kind has.

@@ -51,8 +51,8 @@ func examine(ctx context.Context, o options, s subject, tmp string, keep func(*m
 	if err != nil {
 		return nil, err
 	}
-	r := &row{dir: s.dir, all: len(p.mutants)}
-	todo := slices.DeleteFunc(p.mutants, func(m *mutant) bool { return !keep(m) })
+	r := &row{dir: s.dir, all: len(p.mutants), every: p.mutants}
+	todo := slices.DeleteFunc(slices.Clone(p.mutants), func(m *mutant) bool { return !keep(m) })
 	if o.most > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, o.most)
