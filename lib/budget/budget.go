@@ -11,15 +11,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tri/lib/config"
 	"tri/lib/disk"
 	"tri/lib/draft"
 	"tri/lib/ndjson"
+	"tri/lib/sysexit"
 )
 
-const file = "spend.ndjson"
+// LogName is the spend log's name below a home.
+const LogName = "spend.ndjson"
+
+const file = LogName
 
 // Kinds of entry.
 const (
@@ -81,9 +86,11 @@ func (o *Over) Error() string { return ErrSpent.Error() + ": " + o.why }
 // Is makes it ErrSpent.
 func (o *Over) Is(target error) bool { return target == ErrSpent }
 
-// Book is the spend log, with the sums of its latest day.
+// Book is the spend log, with the sums of its latest day. Several processes may
+// have one open: each takes in what the others wrote before it writes.
 type Book struct {
 	log      *disk.Log
+	at       int64 // bytes of it that are taken in
 	limits   config.Budget
 	sums     Sums
 	reserved map[string]Entry // of every day, by run
@@ -110,20 +117,37 @@ func (b *Book) read(h *disk.Home) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
-	text = text[:bytes.LastIndexByte(text, '\n')+1] // what stands behind is torn
+	return b.take(text[:bytes.LastIndexByte(text, '\n')+1]) // what stands behind is torn
+}
+
+// take takes in whole lines that stand behind those that were.
+func (b *Book) take(text []byte) error {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, ndjson.MaxLine)
 	for n := 1; lines.Scan(); n++ {
 		var e Entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return fmt.Errorf("%s:%d: %w", file, n, err)
+			return fmt.Errorf("%s: line %d behind byte %d: %w", file, n, b.at, err)
 		}
 		b.count(e)
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
+	b.at += int64(len(text))
 	return nil
+}
+
+// catchUp takes in what others wrote, up to where the log ends now.
+func (b *Book) catchUp(end int64) error {
+	if end < b.at {
+		return sysexit.With(sysexit.Data, fmt.Errorf("read %s: it was cut after %d bytes were read", file, b.at))
+	}
+	text := make([]byte, end-b.at)
+	if _, err := b.log.File().ReadAt(text, b.at); err != nil && len(text) > 0 {
+		return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", file, err))
+	}
+	return b.take(text)
 }
 
 // Close closes the log.
@@ -152,16 +176,14 @@ func (b *Book) Take(r Run, now time.Time) error {
 	if _, has := b.reserved[r.ID]; has {
 		return nil
 	}
-	b.sums.turn(day(now))
-	e := b.entry(r, now)
-	if over := b.over(e, r.Ordered); over != nil {
-		return over
-	}
-	if err := b.append(e); err != nil {
-		return err
-	}
-	b.count(e)
-	return nil
+	return b.append(func() (*Entry, error) {
+		if _, has := b.reserved[r.ID]; has {
+			return nil, nil
+		}
+		b.sums.turn(day(now))
+		e := b.entry(r, now)
+		return &e, b.over(e, r.Ordered)
+	})
 }
 
 // entry is the reservation of a run. A clock that went back opens no new day.
@@ -196,6 +218,18 @@ func (b *Book) Reserved(runID string) bool {
 	return has
 }
 
+// Unsettled are the runs of a kind of work of which nobody has said what they took,
+// in the order of their names.
+func (b *Book) Unsettled(work string) (runIDs []string) {
+	for id, e := range b.reserved {
+		if e.work() == work && !b.settled[id] {
+			runIDs = append(runIDs, id)
+		}
+	}
+	slices.Sort(runIDs)
+	return runIDs
+}
+
 // For is who a run was reserved for: the thread and the person who asked, ""
 // where nothing was.
 func (b *Book) For(runID string) (key, person string) {
@@ -209,34 +243,58 @@ func (b *Book) Settle(runID, key, person string, u *draft.Usage, now time.Time) 
 	if b.settled[runID] {
 		return nil
 	}
+	return b.append(func() (*Entry, error) {
+		if b.settled[runID] {
+			return nil, nil
+		}
+		return b.settle(runID, key, person, u, now), nil
+	})
+}
+
+func (b *Book) settle(runID, key, person string, u *draft.Usage, now time.Time) *Entry {
 	r := b.reserved[runID]
-	e := Entry{
+	e := &Entry{
 		At: now.UTC().Format(time.RFC3339), Kind: Settle, Day: day(now), RunID: runID, Key: key, Person: person,
 		Work: r.Work, Agent: r.Agent, ReservedUSD: r.ReservedUSD, ReservedTokens: r.ReservedTokens,
 	}
-	if u != nil {
-		e.CostUSD, e.Tokens = u.CostUSD, u.InputTokens+u.OutputTokens
-		if e.CostUSD != nil {
-			e.ReservedUSD = 0
-		}
-		if !u.TokensUnknown {
-			e.ReservedTokens = 0
-		}
+	if u == nil {
+		return e
 	}
-	if err := b.append(e); err != nil {
-		return err
+	e.CostUSD, e.Tokens = u.CostUSD, u.InputTokens+u.OutputTokens
+	if e.CostUSD != nil {
+		e.ReservedUSD = 0
 	}
-	b.count(e)
-	return nil
+	if !u.TokensUnknown {
+		e.ReservedTokens = 0
+	}
+	return e
 }
 
-func (b *Book) append(e Entry) error {
-	line, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("append to %s: %w", file, err)
+// append writes what make says, with everything taken in that stands before it;
+// nil is nothing.
+func (b *Book) append(make func() (*Entry, error)) error {
+	var line []byte
+	end, err := b.log.Append(func(end int64) ([]byte, error) {
+		if err := b.catchUp(end); err != nil {
+			return nil, err
+		}
+		e, err := make()
+		if err != nil || e == nil {
+			return nil, err
+		}
+		if line, err = json.Marshal(e); err != nil {
+			return nil, fmt.Errorf("append to %s: %w", file, err)
+		}
+		line = append(line, '\n')
+		return line, nil
+	})
+	if err != nil || line == nil {
+		return err
 	}
-	_, err = b.log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil })
-	return err
+	if end != b.at {
+		return fmt.Errorf("append to %s: at byte %d, not %d", file, end, b.at)
+	}
+	return b.take(line)
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

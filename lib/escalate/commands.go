@@ -47,7 +47,18 @@ func (c *Counter) Start(t *thread.Thread, rubric string) error {
 	if begun {
 		c.Say("%s is under way already: %s", t.Key, id)
 	}
-	if _, err := c.Begin(Request{RunID: id, By: c.By, Thread: t, Hints: []thread.Hint{}}); err != nil {
+	r := Request{RunID: id, By: c.By, Thread: t, Hints: []thread.Hint{}}
+	if err := c.accountLost(); err != nil {
+		return err
+	}
+	fits, err := c.fits(&r)
+	if err != nil {
+		return err
+	}
+	if !fits {
+		c.Say("the budget has no room for it today; it begins all the same, since you ask for it")
+	}
+	if _, err := c.Begin(r); err != nil {
 		return err
 	}
 	e, err := c.entry(id)

@@ -129,7 +129,7 @@ func (d *Desk) begin(r Request) (place, error) {
 	if last.Starts >= maxStarts {
 		return p, d.bury(id)
 	}
-	if err := d.ask(r); err != nil {
+	if err := errors.Join(d.ask(r), d.reserve(&r)); err != nil {
 		return p, err
 	}
 	p.At = stamp(d.Now())

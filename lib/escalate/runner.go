@@ -134,7 +134,10 @@ func (r *Runner) end(x *run.Exit, ret *draft.Return, err error, said *transcript
 	if said != nil {
 		said.end(*x) // before anybody can know
 	}
-	return r.write(folder(x.RunID)+"/exit.json", x)
+	if err := r.write(folder(x.RunID)+"/exit.json", x); err != nil {
+		return err
+	}
+	return r.account(x)
 }
 
 // give makes return.json, of a return that is worth it: the agent's word is checked

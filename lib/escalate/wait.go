@@ -141,5 +141,8 @@ func (d *Desk) bury(id string) error {
 		x.Failure = &run.Failure{Kind: agent.Killed, Message: supervise.ErrAbandon.Error()}
 	}
 	x.Error = x.Failure.Message
-	return d.write(folder(id)+"/exit.json", x)
+	if err := d.write(folder(id)+"/exit.json", x); err != nil {
+		return err
+	}
+	return d.account(&x)
 }
