@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tri/lib/budget"
 	"tri/lib/decision"
 	"tri/lib/outbox"
 	"tri/lib/thread"
@@ -133,9 +134,35 @@ func (l *life) missing(t *told) (faults []string) {
 			fault("tri-reply printed a reply that is not in its log: %.200s", r)
 		}
 	}
+	l.unpaid(fault)
 	l.missingMoves(t, fault)
 	l.missingWords(t, fault)
 	return faults
+}
+
+// unpaid looks for runs that began, and for which nothing was set aside.
+func (l *life) unpaid(fault func(string, ...any)) {
+	spend, err := l.lines("spend.ndjson")
+	if err != nil {
+		fault("%v", err)
+	}
+	reserved := map[string]bool{}
+	for _, line := range spend {
+		var e budget.Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			fault("spend.ndjson: %v", err)
+		}
+		reserved[e.RunID] = reserved[e.RunID] || e.Kind == budget.Reserve
+	}
+	runs, err := filepath.Glob(l.path("runs/*"))
+	if err != nil {
+		fault("%v", err)
+	}
+	for _, dir := range runs {
+		if id := filepath.Base(dir); !reserved[id] {
+			fault("run %s began, and spend.ndjson has set nothing aside for it", id)
+		}
+	}
 }
 
 func (l *life) missingMoves(t *told, fault func(string, ...any)) {
