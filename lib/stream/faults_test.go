@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tri/lib/ndjson"
@@ -245,12 +246,16 @@ func TestTailFails(t *testing.T) {
 
 // TestTailLongLine: a line without end is not held in memory.
 func TestTailLongLine(t *testing.T) {
-	name := file(t, []byte(strings.Repeat("x", 4*ndjson.MaxLine)))
+	name := file(t, []byte("one\n"+strings.Repeat("x", 4*ndjson.MaxLine)))
 	tl, err := openTail(ctx(t), name, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tl.Close()
+	if more, err := tl.fill(); !more || err != nil || string(tl.ready) != "one\n" {
+		t.Fatalf("%q, %v, %v", tl.ready, more, err)
+	}
+	tl.ready = nil
 	began := time.Now()
 	for n := 0; len(tl.ready) == 0; n++ {
 		if more, err := tl.fill(); err != nil || !more || n > 20 {
@@ -259,5 +264,68 @@ func TestTailLongLine(t *testing.T) {
 	}
 	if len(tl.ready) <= ndjson.MaxLine || len(tl.buf) > 2*ndjson.MaxLine+tailSize {
 		t.Errorf("%d bytes ready, %d held", len(tl.ready), len(tl.buf))
+	}
+}
+
+// TestFollowBehindTheCursor: who follows from a record on reads on from there, and
+// knows where.
+func TestFollowBehindTheCursor(t *testing.T) {
+	log := logOf(5)
+	last := int64(bytes.LastIndexByte(log[:len(log)-1], '\n') + 1)
+	before := int64(bytes.LastIndexByte(log[:last-1], '\n') + 1)
+	c, stop := context.WithCancel(ctx(t))
+	stats, err := Each(c, Input{Files: []string{file(t, log)}, Follow: true, After: before}, func(r ndjson.Record) error {
+		if r.Seq != last || r.Offset != last || r.Line != 5 {
+			t.Errorf("record %d at %d, line %d", r.Seq, r.Offset, r.Line)
+		}
+		stop()
+		return nil
+	})
+	if err != nil || stats.Records != 1 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+}
+
+// TestTailIsPatient: a file in which nothing happens for an hour is no error, and what
+// comes then is read.
+func TestTailIsPatient(t *testing.T) {
+	name := file(t, []byte("one\n"))
+	synctest.Test(t, func(t *testing.T) {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		tl := &tail{ctx: t.Context(), path: name, f: f, safe: safe{f: f}, bell: &bell{rung: make(chan struct{}, 1)}}
+		go func() {
+			time.Sleep(time.Hour)
+			appendTo(t, name, "two\n")
+		}()
+		p := make([]byte, 100)
+		for _, want := range []string{"one\n", "two\n"} {
+			if n, err := tl.Read(p); string(p[:n]) != want || err != nil {
+				t.Errorf("%q, %v; want %q", p[:n], err, want)
+			}
+		}
+	})
+}
+
+// TestRest: before anybody waits, what was written is durable; when that fails, it
+// ends.
+func TestRest(t *testing.T) {
+	s, err := openSink(Output{File: filepath.Join(t.TempDir(), "out")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pipeline[ndjson.Record]{sink: s, bad: &rejects{}, order: make(chan *block[ndjson.Record])}
+	if err := errors.Join(s.write([]byte("{}\n")), p.rest()); err != nil || !s.dirty.IsZero() {
+		t.Errorf("unsynced %v, %v", !s.dirty.IsZero(), err)
+	}
+	if err := s.close(); err != nil {
+		t.Fatal(err)
+	}
+	s.dirty = time.Now()
+	if b, err := p.next(t.Context()); err == nil || b != nil {
+		t.Errorf("went on with what is not synced: %v", err)
 	}
 }

@@ -186,7 +186,7 @@ func TestRead(t *testing.T) {
 	if err != nil || v.Checks != nil || v.ValidatorModel != "" || v.ValidatedAt != "" || v.Usage != nil || v.Drill != nil {
 		t.Errorf("%+v, %v", v, err)
 	}
-	for _, bad := range []string{"", "[]", `{"verdict":5}`, `{"verdict":"pass","verdict":"pass"}`, answer(t, map[string]any{"verdict": "maybe"})} {
+	for _, bad := range []string{"", "[]", `{"verdict":5}`, `{"verdict":"pass","verdict":"pass"}`, answer(t, map[string]any{"verdict": "maybe"}), answer(t, map[string]any{"usage": 5})} {
 		if _, err := read([]byte(bad)); err == nil {
 			t.Errorf("%s was read", bad)
 		}

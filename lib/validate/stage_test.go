@@ -161,6 +161,11 @@ func TestRunDirs(t *testing.T) {
 	if status, _ := sysexit.Of(err); status != sysexit.IO || remove == nil {
 		t.Errorf("a file as folder: %v", err)
 	}
+	s.UUID, s.Out = func() string { return "u" }, io.Discard
+	err = s.Each(t.Context(), stream.Input{Stdin: strings.NewReader(line(t, good(), "")), After: -1})
+	if status, _ := sysexit.Of(err); status != sysexit.IO {
+		t.Errorf("judged in it: %v", err)
+	}
 	s.Agent = nil
 	if dir, remove, err := s.runDir(ndjson.Record{Line: 1}); dir != "" || remove == nil || err != nil {
 		t.Errorf("code alone has a folder: %s, %v", dir, err)
