@@ -4,6 +4,8 @@ package main
 
 import (
 	"cmp"
+	"errors"
+	"os"
 	"strings"
 	"time"
 
@@ -69,15 +71,17 @@ func command(name, args, usage string, do func(*cli.Call, *box.Box) error, flags
 		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		cfg, err := config.ForHome(cmp.Or(c.String("home"), disk.DefaultDir()), c.String("config"))
+		dir := cmp.Or(c.String("home"), disk.DefaultDir())
+		cfg, err := config.ForHome(dir, c.String("config"))
 		if err != nil {
 			return err
 		}
-		prompts, err := prompt.Load(cfg.Dispatch.PromptsDir)
-		if err != nil {
+		pays, err1 := box.PaidBy(dir, cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody"))
+		prompts, err2 := prompt.Load(cfg.Dispatch.PromptsDir)
+		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
-		b, err := box.Open(c.Context, cmp.Or(c.String("dir"), "."), box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now,
+		b, err := box.Open(c.Context, cmp.Or(c.String("dir"), "."), box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Pays: pays,
 			In: c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Verbose: c.Bool("verbose"), Existing: args != "task"})
 		if err != nil {
 			return err

@@ -57,6 +57,9 @@ type Box struct {
 	New func(cfg config.Agent, sandbox string) (agent.Agent, error)
 	Now func() time.Time
 
+	// Pays is the home whose budget pays; nil: nobody counts.
+	Pays *Payer
+
 	// Of the person who calls.
 	In            io.Reader
 	Out, Err      io.Writer

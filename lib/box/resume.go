@@ -33,7 +33,7 @@ func (b *Box) Resume(ctx context.Context, word, words string) (*Run, error) {
 		})
 	}
 	if err == nil {
-		err = l.enter(name)
+		err = errors.Join(l.enter(name), l.reserve(name))
 	}
 	if err == nil {
 		err = l.attempt(ctx, func() error { return l.next(ctx, s, words) })

@@ -50,7 +50,7 @@ func (b *Box) Start(ctx context.Context, req Request) (*Run, error) {
 	} else {
 		b.Say("run %s", l.name)
 	}
-	err = l.enter(l.name)
+	err = errors.Join(l.enter(l.name), l.reserve(l.name))
 	if err == nil {
 		err = l.attempt(ctx, func() error { return l.first(ctx, diff) })
 	}

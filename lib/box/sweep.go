@@ -86,7 +86,10 @@ func (b *Box) sweep(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	return errors.Join(b.collect(ctx, name, ""), b.enter(name), b.unmark(name))
+	if err := errors.Join(b.collect(ctx, name, ""), b.enter(name), b.account(name)); err != nil {
+		return err // the mark stays: whoever comes next tries again
+	}
+	return b.unmark(name)
 }
 
 // dir is a run's folder.

@@ -167,7 +167,7 @@ func (l *live) artifact() string { return l.artifactOf(l.name) }
 
 // end makes known what the run came to, and gives it back.
 func (l *live) end(failed error) (*Run, error) {
-	err := l.enter(l.name)
+	err := errors.Join(l.enter(l.name), l.account(l.name))
 	if err == nil {
 		err = l.unmark(l.name)
 	}

@@ -38,6 +38,7 @@ const (
 	Escalate    = "escalate" // an investigation too, a longer one
 	Validate    = "validate" // by an agent; what code alone judges costs nothing
 	Canary      = "canary"
+	Box         = "box" // a run of tri-box
 )
 
 // Entry is one line of spend.ndjson.
