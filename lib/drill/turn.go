@@ -115,8 +115,11 @@ succeeds | fails
 func among(list []swap, denies bool, proof func(w swap) func(cited string) bool) turn {
 	return func(s *subject, sentence string, made *edit) (string, edit, bool) {
 		var fits []swap
-		p := proseOf(sentence)
+		p, low := proseOf(sentence), strings.ToLower(sentence)
 		for _, w := range list {
+			if !strings.Contains(low, w.from) { // far quicker to see than by the expression
+				continue
+			}
 			if made != nil && !strings.EqualFold(w.from, made.from) {
 				continue
 			}
@@ -178,6 +181,9 @@ func denials(pairs ...string) []denial {
 	return out
 }
 
+// anyNoun stands for one or more of what there was none of.
+const anyNoun = "some $1"
+
 // lifted are the sentences that say no, made to say yes; put are those that say
 // yes, made to say no. The first that fits is taken, lifted before put.
 var (
@@ -185,7 +191,7 @@ var (
 		`\b(cannot|can't)\b`, "can", `\bwon't\b`, "will", `\b(do|does|did|is|are|was|were|has|have|had|could|should|would)n't\b`, "$1",
 		`\bnever has to\b`, "always has to", `\bnever\b`, "always", `\bnobody\b`, "everybody", `\bno longer\b`, "still", `\bneither (\w+) nor\b`, "both $1 and",
 		`\bdoes nothing\b`, "does it all again", `\bno error\b`, "an error", `\bno (\w+) (is|are) sent\b`, "a $1 $2 sent", `\bwithout\b`, "with",
-		`\bnot unless\b`, "even if you do not", `\bnot until\b`, "before", `\bNot (on|with|in|at)\b`, "Also $1", `\bnot `, "", `\bno (\w+)\b`, "a $1",
+		`\bnot unless\b`, "even if you do not", `\bnot until\b`, "before", `\bNot (on|with|in|at)\b`, "Also $1", `\bnot `, "", `\bno (\w+)\b`, anyNoun,
 		`\btidak `, "", `\btanpa\b`, "dengan", `ません`, "ます", `\bno se `, "se ",
 	)
 	put = denials(
@@ -202,7 +208,7 @@ var quantified = regexp.MustCompile(`(?i)\b(?:only|at most|at least|each|every|b
 
 // condition opens a clause that says when something is so: denied, it leaves open
 // whether the sentence was right.
-var condition = regexp.MustCompile(`(?i)\b(?:that|which|who|whose|if|when|where|while|unless|because|since|until|as|so)\b[^,;:.()]*$`)
+var condition = regexp.MustCompile(`(?i)\b(?:that|which|who|whose|if|when|where|while|unless|because|since|until|whether|as|so)\b[^,;:.()]*$`)
 
 // deny makes a sentence say that it is not so: takes one no out of it or, where it
 // has none, puts one in.
@@ -225,14 +231,45 @@ func deny(s *subject, sentence string, _ *edit) (string, edit, bool) {
 		for _, w := range shuffled(s, ways) {
 			was := sentence[w.m[0]:w.m[1]]
 			to := like(was, string(w.re.ExpandString(nil, w.to, sentence, w.m)))
-			if w.m[0] == 0 && to == "" { // "Not …" at the head of a sentence
+			if w.m[0] == 0 && to == "" || senseless(sentence[:w.m[1]], sentence[w.m[1]:]) { // "Not …" at the head of a sentence
 				continue
+			}
+			if noun, ok := strings.CutPrefix(strings.ToLower(was), "no "); ok && w.to == anyNoun {
+				if noun == "longer" { // which is a phrase of its own
+					continue
+				}
+				to = like(was, some(was[len("no "):]))
 			}
 			out := sentence[:w.m[0]] + to + sentence[w.m[1]:]
 			return out, edit{strings.TrimSpace(was), strings.TrimSpace(to), heldBy(sentence), true}, true
 		}
 	}
 	return "", edit{}, false
+}
+
+// stubborn are words of denial that nothing is made of by taking the "no" or "not"
+// away: "no longer", "not yet", "whether or not".
+var stubborn = regexp.MustCompile(`(?i)(?:\bno (?:longer|more|less|fewer|other|others|such|one|doubt|matter|sooner|later|further|better|worse|way|idea|need|sense|only|wonder)|\b(?:or|if|whether|why) not )$`)
+
+// softened are words behind a "not" that stand for no denial, or need it.
+var softened = regexp.MustCompile(`(?i)^(?:only|just|yet|even|necessarily|merely|so much|at all|unlike|to mention)\b`)
+
+// senseless reports whether a denial, at the end of head, cannot be lifted: what is
+// left would say nothing.
+func senseless(head, rest string) bool {
+	denied := strings.HasSuffix(strings.ToLower(head), "not ")
+	return stubborn.MatchString(head) && !strings.HasSuffix(strings.ToLower(head), "no longer") || denied && softened.MatchString(rest)
+}
+
+// some is "an error", "a file" or "some files".
+func some(noun string) string {
+	switch low := strings.ToLower(noun); {
+	case strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") && !strings.HasSuffix(low, "us"):
+		return "some " + noun
+	case strings.ContainsRune("aeio", rune(low[0])):
+		return "an " + noun
+	}
+	return "a " + noun
 }
 
 // Enough of a sentence stands in the lines that it speaks of, so that they say

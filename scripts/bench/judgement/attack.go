@@ -242,30 +242,51 @@ func judgeAll(all []*trial) error {
 // kind, of the decidable ones where a kind has both; each half with its own half
 // of the phrases.
 func plantAll(goods []*trial) ([]*trial, error) {
-	drills := map[string]*drill.Drill{}
-	defer func() {
+	found := make([][]*trial, len(drill.Faults)) // by kind
+	errs := make([]error, workers)
+	var group sync.WaitGroup
+	next := make(chan int, len(drill.Faults))
+	for i := range drill.Faults {
+		next <- i
+	}
+	close(next)
+	for w := range errs {
+		group.Go(func() {
+			drills, remove, err := drillsOf(goods)
+			defer remove()
+			for i := range next {
+				if err == nil {
+					found[i], err = plantKind(drill.Faults[i], goods, drills)
+				}
+			}
+			errs[w] = err
+		})
+	}
+	group.Wait()
+	return slices.Concat(found...), errors.Join(errs...)
+}
+
+// workers is how many plant at a time, each with drills of its own.
+const workers = 2
+
+// drillsOf makes a drill for each half of each codebase.
+func drillsOf(goods []*trial) (drills map[string]*drill.Drill, remove func(), err error) {
+	drills = map[string]*drill.Drill{}
+	remove = func() {
 		for _, d := range drills {
 			_ = d.Root.Close() // it was only read
 		}
-	}()
+	}
 	for _, t := range goods {
 		if id := t.dir + t.half; drills[id] == nil {
 			root, err := os.OpenRoot(t.dir)
 			if err != nil {
-				return nil, err
+				return nil, remove, err
 			}
 			drills[id] = &drill.Drill{Root: root, Half: 1 + slices.Index(halves, t.half), Canary: plantedSecret}
 		}
 	}
-	var all []*trial
-	for _, fault := range drill.Faults {
-		found, err := plantKind(fault, goods, drills)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return all, nil
+	return drills, remove, nil
 }
 
 // plantKind plants one kind, in each good return once for each seed. Half of the
