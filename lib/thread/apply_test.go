@@ -337,6 +337,14 @@ func TestForks(t *testing.T) {
 			th = two
 		}
 	}
+	var th Thread
+	for n, w := range strings.Split("asks why?;found;pass;approve;posted;edit 1 a;edit 1 b;edit 1 c", ";") {
+		th, _ = Apply(th, step(th, n, w))
+	}
+	one, _ := Apply(th, step(th, 20, "edit 1 d"))
+	if _, _ = Apply(th, step(th, 21, "edit 1 e")); one.Alerts[3].At != step(th, 20, "thanks").At {
+		t.Errorf("the alert of one is that of the other: %+v", one.Alerts[3])
+	}
 }
 
 func wrong(t Thread) string {
