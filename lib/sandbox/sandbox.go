@@ -54,6 +54,9 @@ type Spec struct {
 	// hidden.
 	Write  bool
 	Hidden []string // further names below Dir that it finds empty, beside what is private
+	// Secret reports whether a text holds a key: settings below Dir that do are found
+	// empty, unless Write is set. Nil: only names are looked at.
+	Secret func(text []byte) bool
 	Home   string   // a folder that it may write; "" is none
 	Read   []string // further files and folders
 	Reach  []string // host:port that it may dial

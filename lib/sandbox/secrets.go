@@ -32,12 +32,26 @@ var (
 )
 
 // hidePrivate covers the files of the program's folder whose names say that they
-// hold keys or passwords, and what other runs left there. A name is all that there
-// is to go by: a password in a file of another name is shown.
+// hold keys or passwords, what other runs left there and, from who only reads,
+// settings with a key in them (content.go). Any other password in a file of another
+// name is shown.
 func (p *plan) hidePrivate(s Spec) error {
 	home, _ := filepath.EvalSymlinks(s.Home) // "" where there is none
 	found := 0
-	return filepath.WalkDir(p.dir, func(path string, e fs.DirEntry, err error) error {
+	cover := func(path string) error {
+		// What a link leads to may be of another name; outside it is not shown anyway.
+		if real, err := filepath.EvalSymlinks(path); err != nil || !below(p.dir, real) {
+			return nil
+		}
+		if found++; found > maxPrivate {
+			return sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("the codebase %q has more than %d files with secrets, by name or content, as %q", p.dir, maxPrivate, path)),
+				"what is only for tests may stand below a folder testdata")
+		}
+		p.hide(path)
+		return nil
+	}
+	var look []string
+	err := filepath.WalkDir(p.dir, func(path string, e fs.DirEntry, err error) error {
 		name := strings.ToLower(filepath.Base(path))
 		switch {
 		case path == p.dir:
@@ -49,20 +63,25 @@ func (p *plan) hidePrivate(s Spec) error {
 		case e.IsDir() && name == boxFolder:
 			p.hide(path)
 			return fs.SkipDir
-		case e.IsDir() || !private(path[len(p.dir):], name, s.Write):
+		case e.IsDir():
+			return nil
+		case !private(path[len(p.dir):], name, s.Write):
+			if s.Secret != nil && !s.Write && e.Type().IsRegular() && mayHold(path[len(p.dir):], name) {
+				look = append(look, path[len(p.dir)+1:])
+			}
 			return nil
 		}
-		// What a link leads to may be of another name; outside it is not shown anyway.
-		if real, err := filepath.EvalSymlinks(path); err != nil || !below(p.dir, real) {
-			return nil
-		}
-		if found++; found > maxPrivate {
-			return sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("the codebase %q has more than %d files whose names say that they hold secrets, as %q", p.dir, maxPrivate, path)),
-				"what is only for tests may stand below a folder testdata")
-		}
-		p.hide(path)
-		return nil
+		return cover(path)
 	})
+	if err != nil || len(look) == 0 {
+		return err
+	}
+	for _, path := range holding(p.dir, look, s.Secret) {
+		if err := cover(filepath.Join(p.dir, path)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // private reports whether a file is to be hidden: by its name, in small letters,
@@ -75,5 +94,10 @@ func private(path, name string, write bool) bool {
 	case slices.Contains(personal, name), strings.HasPrefix(name, ".env."), strings.HasPrefix(name, "id_"):
 		return true
 	}
-	return !write && !slices.ContainsFunc(strings.Split(filepath.ToSlash(strings.ToLower(path)), "/"), func(dir string) bool { return slices.Contains(tests, dir) })
+	return !write && !inTests(path)
+}
+
+// inTests reports whether a file stands below a folder of tests.
+func inTests(path string) bool {
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(strings.ToLower(path)), "/"), func(dir string) bool { return slices.Contains(tests, dir) })
 }

@@ -81,6 +81,9 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 			before = string(conv.s.Text())
 			conv.close()
 		}
+		if turn.Again {
+			spareSessions(turn.Home)
+		}
 		conv = &conversation{turn: turn, tree: tree, before: before}
 		context.AfterFunc(ctx, func() {
 			conv.cancel()

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"tri/lib/draft"
 	"tri/lib/sandbox"
 )
 
@@ -23,7 +24,7 @@ func (r *running) walled() (cmd *exec.Cmd, err error) {
 		}
 	}
 	r.box, err = sandbox.New(sandbox.Spec{
-		Argv: s.Argv, Env: append(s.Env[:len(s.Env):len(s.Env)], r.mark), Dir: s.Dir, Write: s.Write, Hidden: s.Hidden,
+		Argv: s.Argv, Env: append(s.Env[:len(s.Env):len(s.Env)], r.mark), Dir: s.Dir, Write: s.Write, Hidden: s.Hidden, Secret: draft.HoldsKey,
 		Home: s.Home, Read: s.Read, Reach: s.Reach, Doors: s.Doors, Serve: s.Serve, Memory: s.Memory, Processes: s.Processes, Log: log,
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ func more(bin func(dir, name string) []string, anthropic, openai string) []row {
 		c.Env, c.Read = []string{"OPENCODE_CONFIG", "OPENCODE_BASE_URL"}, []string{file("opencode.json", opencodeConfig)}
 	}
 	gemini := speaking("gemini", bin("gemini", "gemini"), "--acp", "--skip-trust", "-m", "gemini-2.5-pro")
-	gemini.tokens, gemini.minute, gemini.find = true, true, `mcp_peer_find {"what":"x"}`
+	gemini.tokens, gemini.find = true, `mcp_peer_find {"what":"x"}`
 	gemini.read, gemini.write = `read_file {"file_path":"%s"}`, `write_file {"file_path":"%s","content":"written"}`
 	gemini.env = []string{"GEMINI_API_KEY=k-dummy", "GOOGLE_GEMINI_BASE_URL=" + base, "GEMINI_CLI_NO_RELAUNCH=true"}
 	gemini.change = func(c *config.Agent) {

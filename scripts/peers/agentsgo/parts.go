@@ -125,9 +125,6 @@ func resumed(b *bench) error {
 	if err != nil {
 		return err
 	}
-	if b.row.minute {
-		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
-	}
 	b.task.Resume, b.task.SessionID = true, first.SessionID
 	before := len(b.sent())
 	second, err := b.words("SAY and now")
