@@ -45,7 +45,7 @@ torture: all
 	bin/torture box -rounds 15 -sandbox required
 	bin/torture syscalls
 # 69: this machine lets nobody mount, and torture has said so.
-	bin/torture power -rounds 48 -mounts ext4,ext4:commit=1:noauto_da_alloc,xfs,btrfs || test $$? = 69
+	bin/torture power -rounds 32 -mounts ext4,ext4:commit=1:noauto_da_alloc,xfs,btrfs || test $$? = 69
 	bin/torture full -rounds 1 -mounts ext4 || test $$? = 69
 	bin/torture stop -rounds 40 -messages 40
 	bin/torture readers -messages 40

@@ -230,15 +230,21 @@ func fill(o options, s system) (said string, faults []string, err error) {
 	if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
 		fault("tri-supervise: %v: %s", err, words.Bytes())
 	}
-	counted, err := l.count(fault)
-	if out, err := l.command("tri-report", "verify", "--config", l.config).CombinedOutput(); err != nil {
-		fault("at rest: %v: %s", err, out)
-	}
 	if !bytes.Contains(words.Bytes(), []byte(noRoom)) {
 		fault("tri-supervise never says that the disk is full: %s", words.Bytes())
 	}
+	counted, err := l.atEnd(fault)
 	return fmt.Sprintf("full, it took %.1f%% of a core and ended %d stages; at rest %.1f s after there was room; %s",
 		100*cpu, strings.Count(words.String(), "again in"), rested.Seconds(), counted), faults, err
+}
+
+// atEnd looks at a home at which nothing works any more.
+func (l *life) atEnd(fault func(string, ...any)) (counted string, err error) {
+	counted, err = l.count(fault)
+	if out, err := l.command("tri-report", "verify", "--config", l.config).CombinedOutput(); err != nil {
+		fault("at rest: %v: %s", err, out)
+	}
+	return counted, err
 }
 
 // look is for how long a pipeline with a full disk is watched.

@@ -47,40 +47,49 @@ func cutPower(o options) error {
 			continue
 		}
 		names = append(names, name)
-		all[name] = new(tally)
-		if err := controls(o, s); err != nil {
-			return fmt.Errorf("control on %s: %w", name, err)
-		}
-		lost, err := obey(o, s, nil)
-		if err != nil {
-			return err
-		}
-		t := all[name]
-		t.cuts, t.exits, t.lost, t.faults = len(exits()), len(exits()), len(lost), lost
-		for _, f := range lost {
-			fmt.Printf("%s: %s\n", s.name, f)
+		if all[name], err = opening(o, s); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	var err error
 	if len(names) == 0 {
 		return fmt.Errorf("%w: no file system can be made", errSkip)
 	}
+	err := lives(o, names, all)
+	if faults := table(names, all); faults > 0 {
+		err = errors.Join(err, fmt.Errorf("%d faults", faults))
+	}
+	return err
+}
+
+// opening makes sure that a loss would be seen on a file system, and cuts the power
+// behind every exit status.
+func opening(o options, s system) (*tally, error) {
+	if err := controls(o, s); err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	lost, err := obey(o, s, nil)
+	for _, f := range lost {
+		fmt.Printf("%s: %s\n", s.name, f)
+	}
+	return &tally{cuts: len(exits()), exits: len(exits()), lost: len(lost), faults: lost}, err
+}
+
+// lives cuts the power of each file system in turn.
+func lives(o options, names []string, all map[string]*tally) (err error) {
 	end := time.Now().Add(time.Duration(o.hours * float64(time.Hour)))
-	for n := 0; n < o.rounds && err == nil && (o.hours == 0 || time.Now().Before(end)); n += perLife {
-		s, _ := parseSystem(names[n/perLife%len(names)])
+	per := min(perLife, (o.rounds+len(names)-1)/len(names)) // all of them have their turn
+	for n := 0; n < o.rounds && err == nil && (o.hours == 0 || time.Now().Before(end)); n += per {
+		s, _ := parseSystem(names[n/per%len(names)])
 		t := all[s.name]
 		o.seed++
 		if had := len(t.faults); had > 10 {
 			return fmt.Errorf("%s: %d faults are enough", s.name, had)
 		}
 		had := len(t.faults)
-		err = live(o, s, min(perLife, o.rounds-n), t)
+		err = live(o, s, min(per, o.rounds-n), t)
 		for _, f := range t.faults[had:] {
 			fmt.Printf("%s, seed %d: %s\n", s.name, o.seed, f)
 		}
-	}
-	if faults := table(names, all); faults > 0 {
-		err = errors.Join(err, fmt.Errorf("%d faults", faults))
 	}
 	return err
 }
@@ -219,7 +228,7 @@ func controls(o options, s system) error {
 // control is a life of one cut.
 func control(o options, s system) error {
 	sum, lost := facts{}, 0
-	for n := 0; n < 3 || lost == 0 && n < 10; n++ {
+	for n := 0; lost == 0 && n < 10; n++ {
 		o.seed = rand.Uint64()
 		l, err := lifeOf(o, s)
 		if err != nil {
