@@ -86,6 +86,7 @@ var decoded = []string{
 	`{"raw": {"a" : [1, "]}"]} ,"any":{"x":[1,2]},"map":{"k":{"name":"v"}},"number":12e3,"bytes":"aGk=","when":"2026-03-01T10:00:00Z","fixed":["a","b"]}`,
 	`{"TEXT":"other letters","Words":["x"]}`, `{"teXt":"a","text":"b"}`, `{"text":"b","TEXT":"a"}`,
 	"{\"ma\u0079be\":\"x\",\"word\u017f\":[\"long s\"],\"unknown\":{\"text\":\"\\\\\"},\"u2\":[[]],\"u3\":-1.5e3,\"u4\":\"\\\"\"}",
+	"{\t\"text\":\t\"a\",\r\n\"n\"\n:\r12\t}", `{"n":1234567890,"seq":-98,"long":9223372036854775807}`,
 	`{"text":5,"n":6}`, `{"n":1.0}`, `{"n":1e2}`, `{"n":99999999999999999999}`, `{"part":1e999}`, `{"n":"1"}`, `{"yes":"true"}`, `{"yes":0}`,
 	`{"words":{"a":1}}`, `{"words":["a",1]}`, `{"words":"a"}`, `{"some":[1]}`, `{"last":[]}`, `{"last":{"score":true}}`, `{"maybe":[]}`, `{"maybe":{}}`,
 	`{"when":"yesterday"}`, `{"small":200}`, `{"small":-128}`, `{"Plain":{"a":1,"B":2}}`, `{"Hidden":"x","-":"y","own":"z"}`, `{"":1}`,
@@ -179,4 +180,30 @@ func BenchmarkUnmarshal(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestDecodeIntoWhatIsThere: what is no empty struct is json.Unmarshal's to fill, or
+// to refuse.
+func TestDecodeIntoWhatIsThere(t *testing.T) {
+	line := []byte(`{"words":["a"],"some":[{"name":"x"}],"maybe":"y","n":5}`)
+	full := func() *flat {
+		old := "old"
+		return &flat{Text: "kept", Maybe: &old, Words: []string{"b", "c"}, Some: []*inner{{Name: "z", Score: new(1.5)}}}
+	}
+	want, got := full(), full()
+	if err := json.Unmarshal(line, want); err != nil {
+		t.Fatal(err)
+	}
+	if err := Decode(line, got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+	for _, v := range []any{nil, (*flat)(nil), flat{}, 5} {
+		if got, want := Decode(line, v), json.Unmarshal(line, v); got == nil || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("into %T: %v, want %v", v, got, want)
+		}
+	}
+	number := 5
+	if err := Decode([]byte("{}"), &number); err == nil {
+		t.Error("an object is a number")
+	}
 }

@@ -3,6 +3,7 @@ package ndjson
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -77,5 +78,25 @@ func TestScannerAgain(t *testing.T) {
 	}
 	if cap(s.Members) > manyMembers {
 		t.Errorf("room for %d members is kept", cap(s.Members))
+	}
+}
+
+// TestScannedAgain: an object that was checked has the members that Scan finds, and
+// the next line is checked as ever.
+func TestScannedAgain(t *testing.T) {
+	for _, line := range []string{`{}`, `{ "a" : 1 , "b\n":[{"c":2}] }`, `{"a":{"a":{"a":1}},"":"x"}`} {
+		var first, again Scanner
+		if err := first.Scan([]byte(line)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			again.Again([]byte(line))
+			if !reflect.DeepEqual(first.Members, again.Members) && len(first.Members)+len(again.Members) > 0 {
+				t.Errorf("%s: %v, want %v", line, again.Members, first.Members)
+			}
+		}
+		if err := again.Scan([]byte(`{"a":1,"a":2}`)); err == nil {
+			t.Error("a name stands twice")
+		}
 	}
 }
