@@ -23,28 +23,29 @@ type base struct {
 type every struct {
 	base
 	Base
-	Text     string            `json:"text"`
-	Maybe    *string           `json:"maybe"`
-	Yes      bool              `json:"yes"`
-	N        int               `json:"n"`
-	Long     int64             `json:"long,omitempty"`
-	Small    int8              `json:"small"`
-	Part     float64           `json:"part"`
-	Words    []string          `json:"words"`
-	Lists    [][]int           `json:"lists"`
-	Some     []*inner          `json:"some"`
-	Raw      json.RawMessage   `json:"raw"`
-	MaybeRaw *json.RawMessage  `json:"maybe_raw"`
-	Any      any               `json:"any"`
-	Map      map[string]inner  `json:"map"`
-	Number   json.Number       `json:"number"`
-	Bytes    []byte            `json:"bytes"`
-	When     time.Time         `json:"when"`
-	Fixed    [2]string         `json:"fixed"`
-	Quoted   struct{ A int }   `json:"quoted"`
-	Hidden   string            `json:"-"`
-	own      string            //nolint:unused // not a member
-	Labels   map[string]string `json:"labels"`
+	Text     string           `json:"text"`
+	Maybe    *string          `json:"maybe"`
+	Yes      bool             `json:"yes"`
+	N        int              `json:"n"`
+	Long     int64            `json:"long,omitempty"`
+	Small    int8             `json:"small"`
+	Part     float64          `json:"part"`
+	Words    []string         `json:"words"`
+	Lists    [][]int          `json:"lists"`
+	Some     []*inner         `json:"some"`
+	Raw      json.RawMessage  `json:"raw"`
+	MaybeRaw *json.RawMessage `json:"maybe_raw"`
+	Any      any              `json:"any"`
+	Map      map[string]inner `json:"map"`
+	Number   json.Number      `json:"number"`
+	Bytes    []byte           `json:"bytes"`
+	When     time.Time        `json:"when"`
+	Fixed    [2]string        `json:"fixed"`
+	Quoted   struct{ A int }  `json:"quoted"`
+	Hidden   string           `json:"-"`
+	//lint:ignore U1000 it is no member
+	own    string
+	Labels map[string]string `json:"labels"`
 }
 
 // Base has what every holds without a name of its own.
