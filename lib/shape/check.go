@@ -59,19 +59,20 @@ func (n *node) looksInside() bool {
 // object checks members, then what is asked of the whole.
 func (s *Shape) object(n *node, ms []ndjson.Member) error {
 	var there uint64 // props, by place; a schema of ours knows fewer than 64
-	next := 0
+	last := &n.first
 	for i := range ms {
 		if len(n.props) == 0 {
 			break
 		}
-		p := next
-		if p >= len(n.props) || n.props[p].name != string(ms[i].Key) {
+		p := *last // records of one writer have their members in one order
+		if n.props[p].name != string(ms[i].Key) {
 			var known bool
 			if p, known = n.byName[string(ms[i].Key)]; !known {
 				continue
 			}
+			*last = p
 		}
-		next = p + 1
+		last = &n.props[p].next
 		there |= 1 << p
 		if sub := n.props[p].node; sub != nil {
 			if err := s.check(sub, ms[i].Value); err != nil {

@@ -32,6 +32,7 @@ type node struct {
 	min, max *float64
 
 	props    []prop
+	first    int // the place of what came first when an object was seen last
 	byName   map[string]int
 	required []int // of props
 	items    *node
@@ -55,6 +56,7 @@ type when struct {
 type prop struct {
 	name string
 	node *node
+	next int // the place of what came behind it when it was seen last
 }
 
 // kind is a set of JSON types.

@@ -106,7 +106,7 @@ func (t *threads) compare(part int, f *Finding) error {
 		case folded.Status == thread.Closed && r.exists(path.Split(wrong)):
 			f.bad(wrong, errors.New("the thread is closed, and a file of it stands in open"))
 		default:
-			if err := s.Check(have); err != nil { // it is the fold, so it is a record
+			if err := s.Check(want); err != nil { // the same but for white space
 				f.bad(right, err)
 			}
 		}
