@@ -140,7 +140,8 @@ func (l *life) missing(t *told) (faults []string) {
 	return faults
 }
 
-// unpaid looks for runs that began, and for which nothing was set aside.
+// unpaid looks for investigations that began, and for which nothing was set aside.
+// What code alone validates costs nothing.
 func (l *life) unpaid(fault func(string, ...any)) {
 	spend, err := l.lines("spend.ndjson")
 	if err != nil {
@@ -154,7 +155,7 @@ func (l *life) unpaid(fault func(string, ...any)) {
 		}
 		reserved[e.RunID] = reserved[e.RunID] || e.Kind == budget.Reserve
 	}
-	runs, err := filepath.Glob(l.path("runs/*"))
+	runs, err := filepath.Glob(l.path("runs/i-*"))
 	if err != nil {
 		fault("%v", err)
 	}
