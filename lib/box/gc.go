@@ -30,7 +30,10 @@ type Collected struct {
 func (b *Box) GC(ctx context.Context, older time.Duration) error {
 	done, err := b.collectAll(ctx, older)
 	for _, c := range done {
-		text := fmt.Appendf(nil, "%s\t%s\tworktree removed: %t\n", c.RunName, c.Status, c.Worktree)
+		text := fmt.Appendf(nil, "%s\t%s\n", c.RunName, c.Status)
+		if c.Worktree {
+			text = fmt.Appendf(nil, "%s\t%s\tworktree removed\n", c.RunName, c.Status)
+		}
 		if b.JSON {
 			line, bad := json.Marshal(c)
 			text, err = append(line, '\n'), errors.Join(err, bad)

@@ -198,7 +198,10 @@ func (b *Box) Work(do func() (*Run, error)) error {
 func (b *Box) tellEnd(r *Run) {
 	id := idOf(r.Meta.RunName)
 	b.Say("run %s: %s, %s", id, r.State.Status, r.spent(b.Now()))
-	if r.State.Status == run.Review {
+	switch {
+	case r.Meta.Type == Fix && r.State.Status == run.Complete:
+		b.Say("it changed no file")
+	case r.State.Status == run.Review:
 		b.Say("tri-box merge %s shows the patch and applies it; tri-box resume %s 'words' has it go on", id, id)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 
 	"tri/lib/agent"
@@ -248,6 +249,9 @@ func (c *conversation) answered(h *heard) error {
 	}
 	if u := end.Meta.Quota.Tokens; u != nil && !c.s.Told {
 		c.s.Usage.InputTokens, c.s.Usage.OutputTokens, c.s.Told = u.Input, u.Output, true
+	}
+	if text := string(c.s.Text()); c.loaded && c.before != "" && len(text) > len(c.before) {
+		c.s.Say(strings.TrimPrefix(text, c.before)) // told once more, as above
 	}
 	if c.s.Thought(string(c.s.Text())); len(c.s.Text()) == 0 {
 		c.s.Say(c.thought) // its last words came before its last tool

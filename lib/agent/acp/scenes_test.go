@@ -128,6 +128,22 @@ var scenes = map[string]func(p *program){
 		p.say(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call","title":"Read a"}}}`)
 		p.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`, prompt.ID)
 	},
+	// Gemini CLI tells a session that it has loaded while it is prompted already.
+	"tells of old late": func(p *program) {
+		p.answer(`{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`)
+		h := p.hear()
+		loads := strings.Contains(string(h.Params), `"sessionId":"s-1"`)
+		p.say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s-1"}}`, h.ID)
+		prompt := p.hear()
+		if !loads {
+			p.end(prompt.ID, `{"answer":"many"}`, "end_turn")
+			return
+		}
+		for _, old := range [][2]string{{"user_message_chunk", "hi"}, {"agent_message_chunk", "long ago {}"}, {"user_message_chunk", "what?"}, {"agent_message_chunk", `{"answer":"many"}`}} {
+			p.say("%s", chunk(old[0], old[1]))
+		}
+		p.end(prompt.ID, `{"answer":42}`, "end_turn")
+	},
 	"old":         func(p *program) { p.answer(`{"protocolVersion":0}`); p.hear() },
 	"no hello":    func(p *program) { p.answer(`"hi"`); p.hear() },
 	"hostile id":  func(p *program) { p.answer(`{"protocolVersion":1}`); p.answer(`{"sessionId":"../../x"}`); p.hear() },
@@ -362,4 +378,12 @@ func TestSpareSessions(t *testing.T) {
 		}
 	}
 	spareSessions(filepath.Join(home, "not there"))
+}
+
+// What an old session said is no answer, however late it is told.
+func TestOldWordsLate(t *testing.T) {
+	res, _, err := scene(t, context.Background(), "tells of old late", nil)
+	if err != nil || string(res.Value) != `{"answer":42}` {
+		t.Errorf("%q, %v", res.Value, err)
+	}
 }

@@ -41,6 +41,11 @@ func (c *conversation) update(params json.RawMessage) {
 		c.s.Told = true
 	}
 	switch u.What {
+	case "user_message_chunk": // an old session that is still being told: Gemini CLI waits for nobody
+		if c.loaded {
+			c.s.Say("")
+			c.thought = ""
+		}
 	case "agent_message_chunk":
 		c.s.Add(words(u.Content))
 	case "agent_thought_chunk":
