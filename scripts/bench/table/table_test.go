@@ -18,6 +18,7 @@ func sample() []*group {
 	large := &group{part: "classify", what: "time", axis: "events", size: 100_000, unit: seconds}
 	large.add("ours", 0.1)
 	large.add("theirs", 0.05, 0.07)
+	large.add("cat", 0.0004)
 	few := &group{part: "memory", what: "ours", axis: "events", size: 10, unit: bytesOf}
 	few.add("ours", 2e6)
 	many := &group{part: "memory", what: "ours", axis: "events", size: 10_000, unit: bytesOf}
@@ -43,6 +44,7 @@ func TestTable(t *testing.T) {
 		"other - 0 - not on this machine",
 		"classify time 100,000 events ours 100 ms 1 1.00",
 		"theirs 50.0 ms 2 0.50 ours",
+		"cat 400 µs 1 0.004 ours",
 		"memory ours 10 events ours 2.00 MB 1 1.00",
 		"memory ours 10,000 events ours 3.00 MB 1 1.50 at 10",
 	}
@@ -67,7 +69,7 @@ func TestBenchstat(t *testing.T) {
 			t.Errorf("%q", line)
 		}
 	}
-	if lines != 11 || !strings.Contains(out.String(), "BenchmarkClassify/time/events=1000/who=theirs-") || !strings.Contains(out.String(), "\t9000000 ns/op\n") {
+	if lines != 12 || !strings.Contains(out.String(), "BenchmarkClassify/time/events=1000/who=theirs-") || !strings.Contains(out.String(), "\t9000000 ns/op\n") {
 		t.Errorf("%d lines:\n%s", lines, &out)
 	}
 }
