@@ -43,6 +43,7 @@ func TestJudgements(t *testing.T) {
 			fmt.Fprintf(&got, "%s\t%s %q\n", said(e), lines[i].from, lines[i].text)
 		}
 	}
+	characters(t, plain, &got)
 	if *update {
 		if err := os.WriteFile(judgements, got.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
@@ -59,6 +60,30 @@ func TestJudgements(t *testing.T) {
 			t.Errorf("judgement %d is\n%s, was\n%s", i+1, line, want[min(i, len(want)-1)])
 		}
 	}
+}
+
+// characters tells what each one makes of a word and of another, in ranges of those
+// that make the same.
+func characters(t *testing.T, c *Classifier, got *bytes.Buffer) {
+	var in strings.Builder
+	var all []rune
+	for r := rune(1); r < 0x20000; r++ {
+		if r < 0x3400 || 0x4dc0 <= r && r < 0x4e10 || 0x9ff0 <= r && r < 0xac10 || 0xd790 <= r && r < 0xd800 || 0xe000 <= r && r < 0xe010 || 0xf8f0 <= r && r < 0x10010 || 0x1f000 <= r && r < 0x1fb00 {
+			all = append(all, r)
+			in.WriteString(strings.Replace(says(fmt.Sprintf("ok%cis it", r)), `"dev"`, fmt.Sprintf(`"%x"`, r), 1)) // a room each
+		}
+	}
+	fmt.Fprintln(got)
+	last, from := "", rune(0)
+	for i, e := range run(t, c, in.String()) {
+		if what := said(e); what != last {
+			if last != "" {
+				fmt.Fprintf(got, "%U-%U %s\n", from, all[i-1], last)
+			}
+			last, from = what, all[i]
+		}
+	}
+	fmt.Fprintf(got, "%U-%U %s\n", from, all[len(all)-1], last)
 }
 
 func said(e event.Classified) string {
