@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"tri/lib/ndjson"
 	"tri/schemas"
@@ -76,13 +77,12 @@ var kinds = map[string]kind{"null": null, "boolean": boolean, "number": number |
 
 // compiler resolves references between schemas.
 type compiler struct {
-	docs  map[string]map[string]any
 	nodes map[string]*node // by reference
 }
 
 // Load compiles the schema of a record by its name, as "event".
 func Load(name string) (*Shape, error) {
-	c := &compiler{docs: map[string]map[string]any{}, nodes: map[string]*node{}}
+	c := &compiler{nodes: map[string]*node{}}
 	n, err := c.ref("tri:"+name, "")
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", name, err)
@@ -94,17 +94,23 @@ func Load(name string) (*Shape, error) {
 // maxProps is how many members of a schema Check can tell apart.
 const maxProps = 64
 
+// docs are the schemas that were read, which never change.
+var docs sync.Map
+
 func (c *compiler) doc(name string) (map[string]any, error) {
-	if d := c.docs[name]; d != nil {
-		return d, nil
+	if d, ok := docs.Load(name); ok {
+		return d.(map[string]any), nil
 	}
 	b, err := schemas.Read(strings.TrimPrefix(name, "tri:"))
 	if err != nil {
 		return nil, err
 	}
 	d := map[string]any{}
-	c.docs[name] = d
-	return d, json.Unmarshal(b, &d)
+	if err := json.Unmarshal(b, &d); err != nil {
+		return nil, err
+	}
+	docs.Store(name, d)
+	return d, nil
 }
 
 // ref compiles what a reference names, once.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -47,7 +48,9 @@ func lines(h *disk.Home, name string, from, until int64, fn func(at int64, line 
 	if _, err := file.Seek(from, io.SeekStart); err != nil {
 		return 0, readError(name, err)
 	}
-	at, r := from, bufio.NewReaderSize(file, ndjson.MaxLine+1)
+	at, r := from, lineReaders.Get().(*bufio.Reader)
+	defer lineReaders.Put(r)
+	r.Reset(file)
 	for until < 0 || at < until {
 		line, err := r.ReadSlice('\n')
 		size, long := int64(len(line)), errors.Is(err, bufio.ErrBufferFull)
@@ -70,6 +73,9 @@ func lines(h *disk.Home, name string, from, until int64, fn func(at int64, line 
 	}
 	return 0, nil
 }
+
+// lineReaders are large, and a home has many logs that are small.
+var lineReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, ndjson.MaxLine+1) }}
 
 func readError(name string, err error) error {
 	return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
