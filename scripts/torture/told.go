@@ -142,7 +142,7 @@ func (l *life) missing(t *told) (faults []string) {
 
 // unpaid looks for investigations that began, and for which nothing was set aside.
 // What code alone validates, or finds to be answered already, costs nothing, and
-// has no folder of an investigator.
+// has no folder of what an investigator said.
 func (l *life) unpaid(fault func(string, ...any)) {
 	spend, err := l.lines("spend.ndjson")
 	if err != nil {
@@ -156,12 +156,12 @@ func (l *life) unpaid(fault func(string, ...any)) {
 		}
 		reserved[e.RunID] = reserved[e.RunID] || e.Kind == budget.Reserve
 	}
-	runs, err := filepath.Glob(l.path("runs/i-*/*/"))
+	runs, err := filepath.Glob(l.path("runs/i-*/raw"))
 	if err != nil {
 		fault("%v", err)
 	}
 	for _, dir := range runs {
-		if id := filepath.Base(filepath.Dir(filepath.Clean(dir))); !reserved[id] {
+		if id := filepath.Base(filepath.Dir(dir)); !reserved[id] {
 			fault("run %s began, and spend.ndjson has set nothing aside for it", id)
 		}
 	}
