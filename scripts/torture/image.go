@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -91,6 +92,9 @@ func mounting(name string, o options, test func(options) error) error {
 	cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdout, os.Stderr, append(os.Environ(), apart+"=yes")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	err := cmd.Run()
+	if errors.Is(err, syscall.EPERM) {
+		return fmt.Errorf("%w: no mounts of one's own: %w", errSkip, err)
+	}
 	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == skipped {
 		return errSkip // it has said why
 	}
@@ -113,10 +117,25 @@ func canMount() error {
 	return nil
 }
 
+// missing says why this machine cannot have such a file system.
+func (s system) missing() error {
+	if _, err := exec.LookPath("mkfs." + s.fs); err != nil {
+		return fmt.Errorf("%w: %w", errSkip, err)
+	}
+	known := func() bool {
+		b, err := os.ReadFile("/proc/filesystems")
+		return err == nil && slices.Contains(strings.Fields(string(b)), s.fs)
+	}
+	if !known() && (run("modprobe", s.fs) != nil || !known()) {
+		return fmt.Errorf("%w: this kernel has no %s", errSkip, s.fs)
+	}
+	return nil
+}
+
 // newImage makes an empty file system. Its file is small: what is zero is a hole.
 func newImage(s system, dir, at string) (*image, error) {
-	if _, err := exec.LookPath("mkfs." + s.fs); err != nil {
-		return nil, fmt.Errorf("%w: %w", errSkip, err)
+	if err := s.missing(); err != nil {
+		return nil, err
 	}
 	m := &image{system: s, file: filepath.Join(dir, "empty.img"), at: at}
 	f, err := os.Create(m.file)

@@ -42,8 +42,8 @@ func cutPower(o options) error {
 		if err != nil {
 			return err
 		}
-		if _, err := exec.LookPath("mkfs." + s.fs); err != nil {
-			fmt.Printf("%v: %s: %v\n", errSkip, name, err)
+		if err := s.missing(); err != nil {
+			fmt.Printf("%s: %v\n", name, err)
 			continue
 		}
 		names = append(names, name)
