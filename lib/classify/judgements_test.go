@@ -19,14 +19,14 @@ const judgements = "testdata/judgements"
 
 // TestJudgements: what is meant to make the filter faster changes no judgement and
 // no reason. Every text of the tuned halves, what may stand around a text, and
-// rooms in which all goes criss-cross, are judged as they were; -update after a
-// change that means to judge otherwise.
+// rooms in which all goes criss-cross, are judged as they were, and for the same
+// words and points; -update after a change that means to judge otherwise.
 func TestJudgements(t *testing.T) {
 	var got bytes.Buffer
 	plain := classifier(t, Options{})
 	for _, text := range texts(t) {
 		e := run(t, plain, says(text))[0]
-		fmt.Fprintf(&got, "%s\t%.120q\n", said(e), text)
+		fmt.Fprintf(&got, "%s\t%s\t%.120q\n", said(e), feed(t, plain.state(), says(text)).madeOf(), text)
 	}
 	for _, o := range []Options{
 		{Config: config.Classifier{BotID: "u6"}},
@@ -39,8 +39,10 @@ func TestJudgements(t *testing.T) {
 		for _, l := range lines {
 			in.WriteString(l.event())
 		}
-		for i, e := range run(t, classifier(t, o), in.String()) {
-			fmt.Fprintf(&got, "%s\t%s %q\n", said(e), lines[i].from, lines[i].text)
+		c := classifier(t, o)
+		st := c.state()
+		for i, e := range run(t, c, in.String()) {
+			fmt.Fprintf(&got, "%s\t%s\t%s %q\n", said(e), feed(t, st, lines[i].event()).madeOf(), lines[i].from, lines[i].text)
 		}
 	}
 	characters(t, plain, &got)
