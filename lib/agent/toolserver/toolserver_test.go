@@ -350,14 +350,14 @@ func TestWithinWalls(t *testing.T) {
 	if s := g.Servers[1]; len(s.Env) > 0 || s.URL != "" || len(s.Reach) > 0 {
 		t.Errorf("the program is told %+v", s)
 	}
-	var out bytes.Buffer
+	var out, said bytes.Buffer
 	script := fmt.Sprintf(`printf '%%s\n' '%s' '%s' '%s' | %s; env; exec 3<>/dev/tcp/%s && echo reached`,
 		askHello, askList, askFind, strings.Join(g.Servers[1].Command, " "), strings.Replace(strings.TrimPrefix(far.URL, "http://"), ":", "/", 1))
-	_, _, err = sandbox.Run(t.Context(), sandbox.Spec{Argv: []string{"bash", "-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Doors: g.Doors}, strings.NewReader(""), &out, &out)
+	_, _, err = sandbox.Run(t.Context(), sandbox.Spec{Argv: []string{"bash", "-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Doors: g.Doors}, strings.NewReader(""), &out, &said)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got = out.String()
+	got = out.String() + said.String()
 	if !strings.Contains(got, "CALLED") || strings.Contains(got, "token-of-the-server") || strings.Contains(got, "reached") {
 		t.Errorf("%s", got)
 	}
