@@ -343,13 +343,32 @@ func drawTexts(t *testing.T) (rows []drawing) {
 		d := drawing{name: "texts " + strings.TrimSuffix(filepath.Base(files[i]), ".tuned.tsv")}
 		st := drawnClassifier(t, Options{}, 4).state()
 		for j := range 500 {
-			line := strings.Replace(says(drawText(rnd, words[i])), `"dev"`, fmt.Sprintf(`"%d"`, j), 1)
+			line := strings.Replace(says(drawText(rnd, words[i])), `"dev"`, fmt.Sprintf(`"%d"`, j), 1) // a room each
 			d.made, d.said = append(d.made, feed(t, st, line)), append(d.said, line)
 		}
 		rows = append(rows, d)
 	}
-	return rows
+	return append(rows, drawMarks(t))
 }
+
+// drawMarks are texts of hardly more than what is no letter.
+func drawMarks(t *testing.T) drawing {
+	rnd := rand.New(rand.NewPCG(0, 13))
+	d := drawing{name: "texts of marks"}
+	st := drawnClassifier(t, Options{}, 4).state()
+	for j := range 6000 {
+		var b strings.Builder
+		for range 1 + rnd.IntN(9) {
+			b.WriteString(pick(rnd, drawnMarks))
+		}
+		line := strings.Replace(says(b.String()), `"dev"`, fmt.Sprintf(`"%d"`, j), 1)
+		d.made, d.said = append(d.made, feed(t, st, line)), append(d.said, line)
+	}
+	return d
+}
+
+var drawnMarks = append(append(strings.Split("::==^<>>>>@`*_-+().!?;,{}[]#$%&\\|/'\"~  \n\n", ""), strings.Split("oDdpPO3)1U", "")...), "why", "is", "ok", "thanks", "not", "```", "\n>", "<@", "<#", "<:", "<a:", "<!", "<3", ":)", ":o)", ":-)", ":'(",
+	":ok:", "://", "\t", "？", "¿", "’", "é", "行", "吗", "の", "ไ", "나요", "ㅠㅠ", "ㅋ", "👍", "…", "\u200d", "ooookay", "pleaseee", "whyyy", "OK", "Why", "it", "?;", "+1", "-1", "2")
 
 var drawnSigns = []string{" ", " ", " ", " ", " ", " ", " ", " ", " ", ", ", ". ", "? ", "! ", ": ", "; ", " - ", "-", "/", "'", "’", "\n", "\n> ", "\n>", " (", ") ", " \"", "\" ", "`", " ` ", "```", " <", "> ", "<@U1> ", "<#C1|x> ", "<:a:1> ",
 	"@", "#", "*", "_", "=", "&", "%", "$", "^", "^^", "\\", "|", "{", "}", "[", "]", " :) ", ":-)", " ;) ", " :+1: ", " +1 ", " -1 ", "+", " 1 ", "42", "?", "??", "?!", "?;", "?=", "?*", "？", "。", "、", "！", "…", "...", " 👍 ", "👍", "❤️", "\u200d", "\u200c", "\u00a0", "\ufe0f",
