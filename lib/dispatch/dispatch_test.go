@@ -120,7 +120,7 @@ func (b *bench) investigate(ctx context.Context, t *thread.Thread, _ []Hint, _ *
 
 func (b *bench) run() {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := Run(ctx, b.options()); err != nil {
 		b.t.Fatal(err)

@@ -318,7 +318,7 @@ func TestPlacesIsShort(t *testing.T) {
 func TestServersAreHandedOn(t *testing.T) {
 	a := &fake{value: forged}
 	cfg := config.Default()
-	cfg.MCPServers = []config.Server{{Name: "logs", URL: "https://logs.example.com/mcp", Tools: []string{"search"}}}
+	cfg.MCPServers = []config.Server{{Name: "logs", Command: []string{"logs-mcp"}, Tools: []string{"search"}, Network: []string{"logs.example.com:443"}}}
 	set, err := prompt.Load("")
 	if err != nil {
 		t.Fatal(err)
