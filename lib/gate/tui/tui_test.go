@@ -261,7 +261,7 @@ func raw(t *testing.T, said, text string) {
 }
 
 // A long queue: the first screen within 200 ms, a key within 30 ms, in 80 MB. The
-// limits here are ten times that, for a machine that does other things; the
+// limits here are far above, for a machine that does other things; the
 // figures are printed.
 func TestLongQueue(t *testing.T) {
 	d := newDesk(t)
