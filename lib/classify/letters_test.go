@@ -83,3 +83,27 @@ func letterIs(lex *lexicon, r rune) (is string) {
 	}
 	return is
 }
+
+// TestHanAlone: Chinese letters that only one language's phrases have tell it; else
+// a few could be Japanese as well.
+func TestHanAlone(t *testing.T) {
+	lex := classifier(t, Options{}).lex
+	for _, tt := range []struct {
+		ja, zh, han uint16
+		want        string
+	}{{0, 0, 4, ""}, {0, 0, 5, "zh"}, {0, 1, 1, "zh"}, {1, 0, 5, "ja"}, {1, 1, 1, "zh"}, {2, 1, 5, "ja"}, {1, 2, 5, "zh"}} {
+		var x text
+		x.scripts.count[han] = tt.han
+		for i, lang := range lex.langs {
+			switch lang {
+			case "ja":
+				x.scripts.telling[i] = tt.ja
+			case "zh":
+				x.scripts.telling[i] = tt.zh
+			}
+		}
+		if got := x.lang(lex); got != tt.want {
+			t.Errorf("%+v: %q", tt, got)
+		}
+	}
+}
