@@ -16,6 +16,9 @@ import (
 // TestHostileTasks: whatever a task says, it makes a run with a name of our own
 // alphabet, and nothing anywhere else.
 func TestHostileTasks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and alone: make check has it without the race detector")
+	}
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		t.Setenv("TMPDIR", "/dev/shm") // no disk to wait for, 600 times over
 	}

@@ -95,6 +95,9 @@ const seeds = 40
 
 // TestWrong: each planted fault is one, by a look of this test's own.
 func TestWrong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and alone: make check has it without the race detector")
+	}
 	root := codebase(t)
 	steps, err := root.ReadFile("steps.go")
 	if err != nil {

@@ -224,6 +224,9 @@ func TestResolveHostileFiles(t *testing.T) {
 // TestFabricated makes many references that are wrong in one way each and wants
 // every one of them caught; and as many right ones, which must stand.
 func TestFabricated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and alone: make check has it without the race detector")
+	}
 	_, root := codebase(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	lines := split([]byte(retry))

@@ -89,6 +89,9 @@ func (w *world) outcome() (posts, parts, parked, dup int) {
 // run after that, and lets a third run finish: every part is posted once, or it
 // is parked; the line is written once.
 func TestEveryKillPoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and alone: make check has it without the race detector")
+	}
 	rounds, parkedRounds := 0, 0
 	for _, c := range cases {
 		for _, provable := range []bool{true, false} {

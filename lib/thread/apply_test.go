@@ -294,6 +294,9 @@ func TestApply(t *testing.T) {
 // hold of every thread: it is never stuck, and what it would post is what a
 // verdict looked at in this very cycle.
 func TestRandomStories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and alone: make check has it without the race detector")
+	}
 	words := []string{"asks why?", "adds more", "thanks", "nevermind nvm", "colleague x", "edit 2 a", "edit 1 b", "delete 1", "delete 2",
 		"askfirst x", "ours x", "found", "nothing", "fails x", "asksmore", "late x", "looked", "spent", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
 		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x"}

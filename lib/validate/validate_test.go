@@ -357,6 +357,9 @@ func injections(t *testing.T) []string {
 // text field: a bad return never passes for it, and in the fields that are not
 // posted a good return is judged as without it.
 func TestInjections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and alone: make check has it without the race detector")
+	}
 	dir := codebase(t)
 	fields := map[string]func(*draft.Return, string){
 		"confidence_reason": func(r *draft.Return, s string) { r.ConfidenceReason += " " + s },

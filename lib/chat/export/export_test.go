@@ -215,6 +215,9 @@ func TestBroken(t *testing.T) {
 // TestBomb: an archive that unpacks to far more than it is costs little memory
 // and is named.
 func TestBomb(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and alone: make check has it without the race detector")
+	}
 	for name, inside := range map[string]io.Reader{
 		"spaces": io.MultiReader(strings.NewReader(`[`), io.LimitReader(repeat(' '), 1<<30)),
 		"text":   io.MultiReader(strings.NewReader(`[{"type":"message","text":"`), io.LimitReader(repeat('x'), 1<<30)),
