@@ -115,7 +115,7 @@ func TestBounds(t *testing.T) {
 	for _, tt := range boundCases {
 		rows := strings.Split(strings.TrimSpace(tt.talk), "\n")
 		for _, more := range []int{0, 1} {
-			st := c.state()
+			st := feeds(c)
 			var got string
 			now := int64(1_700_000_000)
 			for i, row := range rows {
@@ -135,7 +135,7 @@ func TestBounds(t *testing.T) {
 				if name, _, ok := strings.Cut(l.text, ": "); ok && !strings.Contains(name, " ") {
 					l.to = []string{name}
 				}
-				got = feed(t, st, l.event()).is
+				got = st.feed(t, l.event()).is
 			}
 			want := tt.holds
 			if more > 0 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ const drawnRows = "testdata/drawn"
 // it; what differs is told whole. -update as in TestJudgements.
 func TestDrawn(t *testing.T) {
 	var rows []drawing
-	for i := range 560 {
+	for i := range 280 {
 		rows = append(rows, drawTalk(t, uint64(i)))
 	}
 	rows = append(rows, drawTexts(t)...)
@@ -147,27 +148,35 @@ func (d *drawing) differs(name, letters string) string {
 	return d.name + " is shorter"
 }
 
-// feed judges lines as a stage does.
-func feed(t *testing.T, st *state, line string) made {
+// feeder judges lines as a stage does.
+type feeder struct {
+	*state
+	scan ndjson.Scanner
+	e    Event
+}
+
+func feeds(c *Classifier) *feeder { return &feeder{state: c.state()} }
+
+func (f *feeder) feed(t *testing.T, line string) made {
 	t.Helper()
-	var scan ndjson.Scanner
-	if err := scan.Scan([]byte(strings.TrimSuffix(line, "\n"))); err != nil {
+	text := []byte(strings.TrimSuffix(line, "\n"))
+	if err := f.scan.Scan(text); err != nil {
 		t.Fatalf("%v: %s", err, line)
 	}
-	rec := ndjson.Record{Bytes: []byte(line), Members: scan.Members, Seq: -1}
-	for _, m := range scan.Members {
+	rec := ndjson.Record{Bytes: text, Members: f.scan.Members, Seq: -1}
+	for _, m := range f.scan.Members {
 		if string(m.Key) == "seq" {
-			if _, err := fmt.Sscan(string(m.Value), &rec.Seq); err != nil {
+			var err error
+			if rec.Seq, err = strconv.ParseInt(string(m.Value), 10, 64); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	var e Event
-	if err := st.Prepare(rec, &e); err != nil {
+	if err := f.Prepare(rec, &f.e); err != nil {
 		t.Fatalf("%v: %s", err, line)
 	}
-	st.place(&e)
-	return makes(&e, st)
+	f.place(&f.e)
+	return makes(&f.e, f.state)
 }
 
 // What is said in drawn rooms: what may come first, what follows, and how it ends.
@@ -223,13 +232,13 @@ func drawTalk(t *testing.T, seed uint64) drawing {
 		threads = 1
 	}
 	c := drawnClassifier(t, o, kind)
-	st := c.state()
+	st := feeds(c)
 	d := drawing{name: name}
 	r := &drawnRoom{rnd: rnd, now: 1_700_000_000 + int64(rnd.IntN(1000)), people: drawnNames[:2+rnd.IntN(len(drawnNames)-1)], threads: threads,
 		quick: 2 + rnd.IntN(12), far: seed%7 == 3}
-	for i := range 20 + rnd.IntN(3)*50 {
+	for i := range 20 + rnd.IntN(3)*40 {
 		line := r.next(i)
-		d.made = append(d.made, feed(t, st, line))
+		d.made = append(d.made, st.feed(t, line))
 		d.said = append(d.said, line)
 	}
 	return d
@@ -341,10 +350,10 @@ func drawTexts(t *testing.T) (rows []drawing) {
 	for i := range files {
 		rnd := rand.New(rand.NewPCG(uint64(i), 12))
 		d := drawing{name: "texts " + strings.TrimSuffix(filepath.Base(files[i]), ".tuned.tsv")}
-		st := drawnClassifier(t, Options{}, 4).state()
-		for j := range 500 {
+		st := feeds(drawnClassifier(t, Options{}, 4))
+		for j := range 300 {
 			line := strings.Replace(says(drawText(rnd, words[i])), `"dev"`, fmt.Sprintf(`"%d"`, j), 1) // a room each
-			d.made, d.said = append(d.made, feed(t, st, line)), append(d.said, line)
+			d.made, d.said = append(d.made, st.feed(t, line)), append(d.said, line)
 		}
 		rows = append(rows, d)
 	}
@@ -355,14 +364,14 @@ func drawTexts(t *testing.T) (rows []drawing) {
 func drawMarks(t *testing.T) drawing {
 	rnd := rand.New(rand.NewPCG(0, 13))
 	d := drawing{name: "texts of marks"}
-	st := drawnClassifier(t, Options{}, 4).state()
-	for j := range 6000 {
+	st := feeds(drawnClassifier(t, Options{}, 4))
+	for j := range 3000 {
 		var b strings.Builder
 		for range 1 + rnd.IntN(9) {
 			b.WriteString(pick(rnd, drawnMarks))
 		}
 		line := strings.Replace(says(b.String()), `"dev"`, fmt.Sprintf(`"%d"`, j), 1)
-		d.made, d.said = append(d.made, feed(t, st, line)), append(d.said, line)
+		d.made, d.said = append(d.made, st.feed(t, line)), append(d.said, line)
 	}
 	return d
 }

@@ -26,7 +26,7 @@ func TestJudgements(t *testing.T) {
 	plain := classifier(t, Options{})
 	for _, text := range texts(t) {
 		e := run(t, plain, says(text))[0]
-		fmt.Fprintf(&got, "%s\t%s\t%.120q\n", said(e), feed(t, plain.state(), says(text)).madeOf(), text)
+		fmt.Fprintf(&got, "%s\t%s\t%.120q\n", said(e), feeds(plain).feed(t, says(text)).madeOf(), text)
 	}
 	for _, o := range []Options{
 		{Config: config.Classifier{BotID: "u6"}},
@@ -40,9 +40,9 @@ func TestJudgements(t *testing.T) {
 			in.WriteString(l.event())
 		}
 		c := classifier(t, o)
-		st := c.state()
+		st := feeds(c)
 		for i, e := range run(t, c, in.String()) {
-			fmt.Fprintf(&got, "%s\t%s\t%s %q\n", said(e), feed(t, st, lines[i].event()).madeOf(), lines[i].from, lines[i].text)
+			fmt.Fprintf(&got, "%s\t%s\t%s %q\n", said(e), st.feed(t, lines[i].event()).madeOf(), lines[i].from, lines[i].text)
 		}
 	}
 	characters(t, plain, &got)
