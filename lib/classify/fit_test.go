@@ -284,3 +284,5 @@ func roomMessages(t *testing.T, path string, tuned, untouched map[string]bool) (
 	}
 	return all
 }
+
+func (s signs) has(n sign) bool { return s>>n&1 != 0 }

@@ -20,8 +20,6 @@ func (s *signs) put(n sign, holds bool) {
 	*s |= bit << n
 }
 
-func (s signs) has(n sign) bool { return s>>n&1 != 0 }
-
 // points is the sum of the weights of the signs, in hundredths of a logit.
 func (s signs) points() int {
 	sum := atFirst

@@ -1,0 +1,91 @@
+package classify
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"tri/lib/stream"
+)
+
+// TestDrawnOut: three letters alike, at either end, draw a word out.
+func TestDrawnOut(t *testing.T) {
+	for word, want := range map[string]bool{
+		"": false, "ooo": false, "full": false, "llama": false, "abbbc": false, "aabb": false, "okk": false,
+		"okkk": true, "oookay": true, "OoOkay": true, "whyyy": true, "aaaa": true, "okKk": false,
+	} {
+		if got := drawn([]byte(word)); got != want {
+			t.Errorf("%q: %t", word, got)
+		}
+	}
+}
+
+// TestDigitsOfOthers: digits that are not ASCII are words too.
+func TestDigitsOfOthers(t *testing.T) {
+	var x text
+	c := classifier(t, Options{})
+	for said, want := range map[string]int{"٣": 1, "٣ ٤": 2, "५ why": 2, "①": 0, "3": 1} {
+		if x.read(c.lex, []byte(said)); len(x.words) != want {
+			t.Errorf("%q has %d words, want %d", said, len(x.words), want)
+		}
+	}
+}
+
+// TestLexiconLimits: as many phrases, and so long a line, as numbers are for.
+func TestLexiconLimits(t *testing.T) {
+	empty := func() *lexicon {
+		l, err := newLexicon(nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	for _, tt := range []struct {
+		name           string
+		words, phrases int
+		line           string
+		fails          bool
+	}{
+		{"most words", maxPhrases - 2, 0, "x", false}, {"one more", maxPhrases - 1, 0, "x", true},
+		{"most phrases", 0, maxPhrases, "x", false}, {"one phrase more", 0, maxPhrases + 1, "x", true},
+		{"longest line", 0, 0, strings.Repeat("x ", maxLine/2), false}, {"a byte more", 0, 0, strings.Repeat("x ", maxLine/2) + "x", true},
+	} {
+		l := empty()
+		l.words = append(l.words, make([]string, tt.words)...)
+		l.keys = append(l.keys, make([]uint64, tt.words)...)
+		l.phrases = append(l.phrases, make([]int32, tt.phrases)...)
+		for len(l.slots) < 4*maxPhrases { // so that it does not grow
+			l.slots = make([]uint16, 2*len(l.slots))
+		}
+		grown := make([]kind, tt.words)
+		l.common, l.of = append(l.common, make([]uint32, tt.words)...), append(l.of, make([]uint32, tt.words)...)
+		l.first, l.below = append(l.first, make([]int32, tt.words)...), append(l.below, grown...)
+		if err := l.add(tt.line, anywhere); (err != nil) != tt.fails {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+// TestPercent: a confidence is written as short as it can be.
+func TestPercent(t *testing.T) {
+	for n, want := range map[int]string{100: "1", 80: "0.8", 81: "0.81", 5: "0.05", 50: "0.5", 99: "0.99"} {
+		var f fields
+		if f.percent("", n); string(f.dst) != want {
+			t.Errorf("%d is %s, want %s", n, f.dst, want)
+		}
+	}
+}
+
+// TestExplainsNoLanguage: a language that is not known is not spoken of.
+func TestExplainsNoLanguage(t *testing.T) {
+	for said, want := range map[string]bool{"xyzzy": false, "where is the retry limit": true} {
+		var out bytes.Buffer
+		in := stream.Input{Stdin: strings.NewReader(says(said)), After: -1}
+		if _, err := stream.Run(t.Context(), in, stream.Output{Stdout: &out}, classifier(t, Options{}).Explain()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), "language"); got != want {
+			t.Errorf("%q: %s", said, out.String())
+		}
+	}
+}
