@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tri/lib/config"
 	"tri/lib/stream"
 )
 
@@ -87,5 +88,15 @@ func TestExplainsNoLanguage(t *testing.T) {
 		if got := strings.Contains(out.String(), "language"); got != want {
 			t.Errorf("%q: %s", said, out.String())
 		}
+	}
+}
+
+// TestVoteIsAName: where no pack has "+1", it is a word like others, and may be a name.
+func TestVoteIsAName(t *testing.T) {
+	c := classifier(t, Options{Config: config.Classifier{Languages: []string{"fr"}}})
+	var x text
+	var v verdict
+	if c.judgeText([]byte("+1 merci"), &x, &v); !v.nameAck || v.ack {
+		t.Errorf("%+v", v)
 	}
 }
