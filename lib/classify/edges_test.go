@@ -100,3 +100,48 @@ func TestVoteIsAName(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// TestSignsOfOthers: what ends a sentence, asks, and parts, outside ASCII.
+func TestSignsOfOthers(t *testing.T) {
+	var x text
+	c := classifier(t, Options{})
+	for _, ch := range "？؟⁇⁈⁉⸮፧﹖❓❔。．！；…¿¡؛۔।։，、،–“" {
+		x.read(c.lex, []byte("why"+string(ch)+" not"))
+		asks, parts := strings.ContainsRune("？؟⁇⁈⁉⸮፧﹖❓❔", ch), strings.ContainsRune("，、،", ch)
+		begins := asks || strings.ContainsRune("。．！；…¿¡؛۔।։", ch)
+		if len(x.words) != 2 || x.mark != (asks || ch == '¿') || x.words[1].begins != begins || x.words[1].comma != parts || x.emoji {
+			t.Errorf("%c: %+v, mark %t, emoji %t", ch, x.words, x.mark, x.emoji)
+		}
+	}
+}
+
+// TestKnownWords: a drawn-out word counts as the one that it is without, with two
+// letters alike at its end or one.
+func TestKnownWords(t *testing.T) {
+	var x text
+	c := classifier(t, Options{})
+	for said, want := range map[string]string{"whyyy": "why", "willl": "will", "wwwhy": "why", "soooo": "so", "xyzzzz": "", "why": "why", "Whyyy": "why"} {
+		x.read(c.lex, []byte(said))
+		if len(x.words) != 1 || c.lex.words[x.words[0].id] != want {
+			t.Errorf("%q: %+v, want %q", said, x.words, want)
+		}
+	}
+}
+
+// TestFaces: smileys are seen for what they are.
+func TestFaces(t *testing.T) {
+	var x text
+	c := classifier(t, Options{})
+	for said, want := range map[string]struct {
+		emoji bool
+		words int
+	}{
+		":)": {true, 0}, ":o)": {true, 0}, ":x)": {false, 1}, ":o": {true, 0}, ":-)": {true, 0}, ":-x": {false, 1}, ":'(": {true, 0}, "=)": {true, 0}, ":)))": {true, 0}, ":)x": {false, 1}, ":).": {true, 0},
+		":ok:": {true, 0}, ":a": {false, 1}, "::": {false, 0}, ":a:": {false, 1}, ":ab:": {true, 0}, ":a_b-c+1:": {true, 0}, "=ok:": {false, 1}, "<3": {true, 0}, "<": {false, 0}, "<4": {false, 1},
+		">.> why": {true, 1}, ">.>> why": {true, 1}, "> why": {false, 0}, "> why\nnot": {false, 1}, "<:a:1> b": {true, 1}, "<a:a:1> b": {true, 1}, "<b:a:1> b": {false, 4}, "^^": {false, 0},
+	} {
+		if x.read(c.lex, []byte(said)); x.emoji != want.emoji || len(x.words) != want.words {
+			t.Errorf("%q: %d words, emoji %t", said, len(x.words), x.emoji)
+		}
+	}
+}
