@@ -199,7 +199,6 @@ func (t *turn) answers() bool {
 func (t *turn) leave() {
 	at, r, p := t.e.time, t.r, t.p
 	p.last, p.lastSaid, p.wanted = at, r.said, p.wanted && t.asks && t.own
-	p.told++
 	if t.v.greets && (t.v.tells || t.v.filler) {
 		p.greeted = at
 	}
@@ -226,7 +225,7 @@ func (t *turn) opens() {
 	}
 	p.asking, p.opened, p.last, p.toRoom = true, at, at, t.nto == 0
 	p.unsure, p.mild = false, t.asks && !t.v.first && !t.v.problem && !(t.v.phrase && t.nto == 0 && t.v.mark)
-	p.noted, p.thanked, p.remarks, p.told = 0, 0, 0, 0
+	p.noted, p.thanked, p.remarks = 0, 0, 0
 	t.begins(t.e.thread)
 	if t.e.inferred && t.e.reply {
 		t.begins(t.e.root) // the platform's thread, should people answer in one

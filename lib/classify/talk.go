@@ -54,7 +54,6 @@ type person struct {
 	toRoom   bool  // and nobody by name
 	unsure   bool  // or only told something, as somebody new
 	mild     bool  // by a question that speaks neither of them nor of a problem
-	told     int32 // what they have said since
 	greeted  int64 // when they greeted, 0 for never
 	last     int64 // when they, or somebody to them, spoke last
 	lastSaid int32 // the room's count then
