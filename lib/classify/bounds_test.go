@@ -102,6 +102,12 @@ ann the import of last night stopped halfway`, 180,
 ann the release of the week is out now`, 10799,
 		`ambient ------ 56 en "nothing-asked"`,
 		`ambient ------ 80 en "nothing-asked"`},
+	{"yes to nobody, when others have spoken since, answers nobody", `
+0 ann why is my build red?
+10 cyd lunch is at noon in the big hall
+bob yes`, 10,
+		`ack --a--- 95 en "ack:words"`,
+		`ack --a--- 95 en "ack:words"`},
 	{"one who asked a minute ago", `
 0 ann why is my build red?
 ann and the one of bob`, 60,

@@ -157,3 +157,22 @@ func TestAnnounces(t *testing.T) {
 		}
 	}
 }
+
+// TestFolded: signs that people leave out are not there, and no others in their place.
+func TestFolded(t *testing.T) {
+	for word, want := range map[string]string{"a\u200db": "ab", "don’t": "don't", "Ёж": "еж", "ok": "ok", "": ""} {
+		if got := folded(word); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}
+
+// TestTrails: drawn-out ends and particles of Japanese change nothing, words do.
+func TestTrails(t *testing.T) {
+	c := classifier(t, Options{})
+	for rest, want := range map[string]bool{"": true, "ー": true, "っ": true, "ッ": true, "ーっッ": true, "東": false, "ッ東": false} {
+		if got := c.lex.trails([]byte(rest)); got != want {
+			t.Errorf("%q: %t", rest, got)
+		}
+	}
+}

@@ -221,7 +221,7 @@ func (t *turn) leave() {
 func (t *turn) opens() {
 	p, at := t.p, t.e.time
 	if !p.asking || p.thanked != 0 {
-		p.since, p.helpers, p.partner = t.e.at, people4{}, nobody
+		p.helpers, p.partner = people4{}, nobody
 	}
 	p.asking, p.opened, p.last, p.toRoom = true, at, at, t.nto == 0
 	p.unsure, p.mild = false, t.asks && !t.v.first && !t.v.problem && !(t.v.phrase && t.nto == 0 && t.v.mark)

@@ -49,7 +49,6 @@ type person struct {
 	listed, member bool // the configuration has them as a helper, in the team
 
 	asking   bool  // they are being helped,
-	since    int64 // from this place of the stream on
 	opened   int64 // when they asked last, in Unix seconds,
 	toRoom   bool  // and nobody by name
 	unsure   bool  // or only told something, as somebody new
