@@ -38,11 +38,11 @@ fuzz:
 
 torture: all
 	$(GO) build -o bin/torture ./scripts/torture
-	bin/torture kill -rounds 300
-	bin/torture kill -rounds 300 -chat mattermost
-	bin/torture supervise -rounds 50
-	bin/torture box -rounds 40
-	bin/torture box -rounds 15 -sandbox required
+	bin/torture kill -rounds 150
+	bin/torture kill -rounds 150 -chat mattermost
+	bin/torture supervise -rounds 35
+	bin/torture box -rounds 30
+	bin/torture box -rounds 10 -sandbox required
 	bin/torture syscalls
 # 69: this machine lets nobody mount, and torture has said so.
 	bin/torture power -rounds 32 -mounts ext4,ext4:commit=1:noauto_da_alloc,xfs,btrfs || test $$? = 69
