@@ -38,19 +38,26 @@ func (b *Box) trial(name string, n int) string {
 	return run.ID("box", b.Checkout+"\x00"+name, n, 1)
 }
 
+// book opens the budget, which is to be closed; n is the first attempt at a run that
+// is not settled in it.
+func (b *Box) book(name string) (book *budget.Book, n int, err error) {
+	if book, err = budget.Open(b.Pays.Home, b.Config.Budget); err != nil {
+		return nil, 0, err
+	}
+	for n = 1; book.Settled(b.trial(name, n)); n++ {
+	}
+	return book, n, nil
+}
+
 // reserve sets aside what an attempt at a run may take, before an agent begins. A
 // person has ordered it, so no limit holds it back; but it counts.
 func (b *Box) reserve(name string) error {
 	if b.Pays == nil {
 		return nil
 	}
-	book, err := budget.Open(b.Pays.Home, b.Config.Budget)
+	book, n, err := b.book(name)
 	if err != nil {
 		return err
-	}
-	n := 1
-	for book.Settled(b.trial(name, n)) {
-		n++
 	}
 	a := agentOf(b.Config)
 	err = book.Take(budget.Run{ID: b.trial(name, n), Key: name, Person: b.Pays.By, Work: budget.Box, Ordered: true, Agent: a.Agent, USD: a.MaxBudgetUSD, Tokens: a.MaxTokens}, b.Now())
@@ -64,13 +71,9 @@ func (b *Box) account(name string) error {
 	if b.Pays == nil {
 		return nil
 	}
-	book, err := budget.Open(b.Pays.Home, b.Config.Budget)
+	book, n, err := b.book(name)
 	if err != nil {
 		return err
-	}
-	n := 1
-	for book.Settled(b.trial(name, n)) {
-		n++
 	}
 	if id := b.trial(name, n); book.Reserved(id) {
 		err = b.settle(book, name, id, n)

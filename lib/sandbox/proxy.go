@@ -238,18 +238,21 @@ func (p *proxy) refused(hostport, why string) {
 	if p.told++; p.log == "" || p.told > maxRefused {
 		return
 	}
-	line, err := json.Marshal(map[string]string{
+	err := AppendRecord(p.log, map[string]string{
 		"time": time.Now().UTC().Format(time.RFC3339Nano), "refused": hostport[:min(len(hostport), 300)], "why": why,
 	})
-	if err == nil {
-		err = appendLine(p.log, line)
-	}
 	if err != nil {
 		slog.Warn("a dial was refused, and cannot be logged", "to", hostport, "err", err)
 	}
 }
 
-func appendLine(file string, line []byte) error {
+// AppendRecord writes a record, as JSON in a line, behind what a log of refusals has.
+// It is not synced: it tells what an agent tried, and decides nothing.
+func AppendRecord(file string, record any) error {
+	line, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package toolserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -135,25 +134,13 @@ func (g *Gate) log(server, tool, why string) {
 	if g.told++; g.at.Dir == "" || g.told > maxLog {
 		return
 	}
-	line, err := json.Marshal(struct {
+	err := sandbox.AppendRecord(filepath.Join(g.at.Dir, Log), struct {
 		Time   string `json:"time"`
 		Server string `json:"server"`
 		Tool   string `json:"tool,omitempty"`
 		Why    string `json:"why"`
 	}{time.Now().UTC().Format(time.RFC3339Nano), server, cut(tool, maxWords), cut(why, maxWords)})
-	if err == nil {
-		err = appendLine(filepath.Join(g.at.Dir, Log), line)
-	}
 	if err != nil {
 		slog.Warn("a tool was refused, and cannot be logged", "server", server, "err", err)
 	}
-}
-
-func appendLine(file string, line []byte) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(line, '\n'))
-	return errors.Join(err, f.Close())
 }
