@@ -33,8 +33,20 @@ var grammar = pattern.New(`^(.+?)(?::(\d{1,9})(?:[-–](\d{1,9})|:\d{1,9})?|#L(\
 
 // Parse reads path, path:12, path:12-20, path:12:5 (the column is dropped),
 // path#L12 and path#L12-L20. It refuses, by name, what leads or could lead out of
-// the codebase or into its .git.
+// the codebase or into its .git, and a path that would be read as another place once
+// the place is written again: one that ends like a line number, as 0:0 in 0:0:1:5.
 func Parse(ref string) (Place, error) {
+	p, err := parse(ref)
+	if err != nil {
+		return p, err
+	}
+	if again, err := parse(p.String()); err != nil || again != p {
+		return p, errors.New("the path can be read in two ways")
+	}
+	return p, nil
+}
+
+func parse(ref string) (Place, error) {
 	m := grammar.FindStringSubmatch(strings.TrimSpace(ref))
 	if m == nil {
 		return Place{}, errors.New("is not path:line")

@@ -364,7 +364,8 @@ func TestGitRunsNothing(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"a/b.go:12-20", "a#L1-L2", "../x", ".git/x", "a:1:2", "::::", "a:\u20131"} {
+	for _, s := range []string{"a/b.go:12-20", "a#L1-L2", "../x", ".git/x", "a:1:2", "::::", "a:\u20131",
+		"0:0:1:0", "./ a:1", "a:3/", "a#L5/"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -376,7 +377,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q: %+v", s, p)
 		}
 		again, err := Parse(p.String())
-		if p.Start > 0 && (err != nil || again != p) {
+		if err != nil || again != p {
 			t.Fatalf("%q: %+v, read again %+v %v", s, p, again, err)
 		}
 	})
