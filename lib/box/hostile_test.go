@@ -74,8 +74,7 @@ func hostile(t *testing.T) []string {
 	for _, name := range []string{"blns.json", "bipia_text_attack_train.json", "bipia_code_attack_train.json"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
-			t.Logf("left out: %s is not here", name)
-			continue
+			t.Skip("left out: the hostile texts are not here")
 		}
 		if err != nil {
 			t.Fatal(err)
