@@ -86,19 +86,8 @@ func (b *Box) enter(name string) error {
 		if old, err := b.home.ReadFile(indexName); err == nil && bytes.Equal(old, page) {
 			return nil
 		}
-		return b.swap(indexName, page)
+		return b.home.Swap(indexName, page)
 	})
-}
-
-// swap replaces a file that can be made again: whoever reads sees the old or the
-// new, and a disk is not waited for.
-func (b *Box) swap(name string, text []byte) error {
-	temp := fmt.Sprintf(".%s.%d", name, os.Getpid())
-	err := b.home.Root().WriteFile(temp, text, 0o600)
-	if err == nil {
-		err = b.home.Root().Rename(temp, name)
-	}
-	return sysexit.With(sysexit.IO, err)
 }
 
 func (b *Box) entry(name string) (*Entry, error) {

@@ -148,6 +148,23 @@ func (h *Home) Replace(name string, data []byte) error {
 	return h.SyncDir(path.Clean(dir))
 }
 
+// Swap makes data the whole content of name, for whoever reads it now: the disk is
+// not waited for, and a power cut may leave the old, the new, or nothing of it. It
+// is for what can be made again, in a folder that is there.
+func (h *Home) Swap(name string, data []byte) error {
+	dir, base := path.Split(name)
+	tmp := fmt.Sprintf("%s.%s.%d", dir, base, os.Getpid())
+	err := h.root.WriteFile(tmp, data, 0o600)
+	if err == nil {
+		err = h.root.Rename(tmp, name)
+	}
+	if err != nil {
+		_ = h.root.Remove(tmp) // the error above is the one to tell
+		return ioError("replace", name, err)
+	}
+	return nil
+}
+
 func fill(f *os.File, data []byte) error {
 	_, err := f.Write(data)
 	if err == nil {

@@ -291,24 +291,6 @@ func TestLookingTakesNoLock(t *testing.T) {
 	<-looked
 }
 
-func TestFlockOn(t *testing.T) {
-	for _, tt := range []struct {
-		line string
-		pid  int
-		ok   bool
-	}{
-		{"1: FLOCK  ADVISORY  WRITE 708 08:02:1048580 0 EOF", 708, true},
-		{"1: FLOCK  ADVISORY  WRITE 708 08:02:104858 0 EOF", 0, false},
-		{"1: POSIX  ADVISORY  WRITE 708 08:02:1048580 0 EOF", 0, false},
-		{"1: -> FLOCK  ADVISORY  WRITE 708 08:02:1048580 0 EOF", 0, false},
-		{"", 0, false},
-	} {
-		if pid, ok := flockOn(tt.line, 1048580); ok != tt.ok || ok && pid != tt.pid {
-			t.Errorf("%q: %d, %v", tt.line, pid, ok)
-		}
-	}
-}
-
 func eventLine(seq int, at time.Time) string {
 	return fmt.Sprintf(`{"seq":%d,"platform":"local","create_time":%q}`+"\n", seq, at.Format(time.RFC3339))
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tri/lib/disk"
+	"tri/lib/run"
 	"tri/lib/sysexit"
 	"tri/lib/term"
 )
@@ -37,6 +38,9 @@ func Load(h *disk.Home) (st *Status, alive bool, err error) {
 	}
 	st = new(Status)
 	if err := json.Unmarshal(text, st); err != nil {
+		if !alive {
+			return &Status{}, false, nil // cut short with the power: of processes that are gone
+		}
 		return nil, alive, sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", stateName, err))
 	}
 	st.Alive = alive
@@ -71,10 +75,10 @@ func Restart(h *disk.Home, name string) error {
 		if s.PID == 0 {
 			return nil // it is being started as it is
 		}
-		if startOf(s.PID) != s.Start {
+		if !s.process().Alive() {
 			return sysexit.With(sysexit.TempFail, fmt.Errorf("stage %s has just ended by itself", name))
 		}
-		if err := syscall.Kill(s.PID, syscall.SIGTERM); err != nil {
+		if err := end(s.PID); err != nil {
 			return sysexit.With(sysexit.TempFail, fmt.Errorf("end stage %s: %w", name, err))
 		}
 		return nil
@@ -93,7 +97,7 @@ func Stop(ctx context.Context, h *disk.Home) error {
 	case st.PID <= 1:
 		return sysexit.With(sysexit.TempFail, errors.New("the supervisor has just begun: try again"))
 	}
-	if err := syscall.Kill(st.PID, syscall.SIGTERM); err != nil {
+	if err := end(st.PID); err != nil {
 		return sysexit.With(sysexit.NoPerm, fmt.Errorf("end process %d: %w", st.PID, err))
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -110,6 +114,16 @@ func Stop(ctx context.Context, h *disk.Home) error {
 	}
 }
 
+// end asks a process to end, one too that somebody has stopped: it would hear it only
+// when it goes on.
+func end(pid int) error {
+	err := syscall.Kill(pid, syscall.SIGTERM)
+	if err == nil {
+		_ = syscall.Kill(pid, syscall.SIGCONT) // it may just have ended
+	}
+	return err
+}
+
 // Print writes a status for a person.
 func (st *Status) Print(w io.Writer, alive bool, now time.Time) error {
 	if !alive {
@@ -117,8 +131,15 @@ func (st *Status) Print(w io.Writer, alive bool, now time.Time) error {
 		return err
 	}
 	var b strings.Builder
+	if (run.Process{PID: st.PID}).Stopped() {
+		fmt.Fprintf(&b, "the supervisor, process %d, is stopped: what ends now stays ended; kill -CONT %d has it go on\n", st.PID, st.PID)
+	}
 	for _, s := range st.Stages {
-		fmt.Fprintf(&b, "%-10s %-8s", s.Name, s.State)
+		state := s.State
+		if s.process().Stopped() {
+			state = "stopped"
+		}
+		fmt.Fprintf(&b, "%-10s %-8s", s.Name, state)
 		if at, err := time.Parse(time.RFC3339, s.Since); err == nil {
 			fmt.Fprintf(&b, " %8s", term.Age(at, now))
 		}

@@ -44,6 +44,7 @@ func start(argv []string, dir string, log *os.File) (*process, error) {
 // stop asks the stage to end, and ends its group when it does not.
 func (p *process) stop(patience time.Duration) {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may just have ended
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // one that is stopped hears nothing
 	select {
 	case <-p.ended:
 	case <-time.After(patience):

@@ -16,6 +16,7 @@ import (
 
 	"tri/lib/config"
 	"tri/lib/disk"
+	"tri/lib/run"
 	"tri/lib/sysexit"
 )
 
@@ -56,6 +57,9 @@ type Stage struct {
 	Next     string   `json:"next,omitempty"`  // when it is started again
 	lock     string
 }
+
+// process is the one that the stage is, or was.
+func (s *Stage) process() run.Process { return run.Process{PID: s.PID, Start: s.Start} }
 
 // Status is supervise.json.
 type Status struct {
@@ -163,7 +167,9 @@ func (s *supervisor) write() error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", stateName, err)
 	}
-	return s.Home.Replace(stateName, append(text, '\n'))
+	// It tells of processes: what was so before a power cut is so no more. A stage
+	// that is to come back does not wait for the disk.
+	return s.Home.Swap(stateName, append(text, '\n'))
 }
 
 // keep has one stage run until ctx ends. up is closed when it is ready for the
@@ -211,7 +217,7 @@ func (s *supervisor) live(ctx context.Context, i int, isReady func()) (ended str
 		return err.Error(), true
 	}
 	s.set(i, func(st *Stage) {
-		st.State, st.PID, st.Start, st.Since, st.Next = Starting, p.pid, startOf(p.pid), stamp(time.Now()), ""
+		st.State, st.PID, st.Start, st.Since, st.Next = Starting, p.pid, run.ProcessOf(p.pid).Start, stamp(time.Now()), ""
 	})
 	go s.awaitReady(p, i, isReady)
 	select {
@@ -235,7 +241,7 @@ func (s *supervisor) awaitReady(p *process, i int, isReady func()) {
 			return
 		case <-tick.C:
 		}
-		if lock == "" && time.Since(began) > time.Second || lock != "" && s.Home.Exists(lock) && held(s.Home.Path(lock), p.pid) {
+		if lock == "" && time.Since(began) > time.Second || lock != "" && s.holds(p.pid, lock) {
 			break
 		}
 	}
@@ -245,6 +251,13 @@ func (s *supervisor) awaitReady(p *process, i int, isReady func()) {
 		}
 	})
 	isReady()
+}
+
+// holds reports whether a process holds a lock of the home. Where nobody can know
+// that, a lock that is there is taken for held: the stage makes it when it starts.
+func (s *supervisor) holds(pid int, lock string) bool {
+	holder, _, err := s.Home.Holder(lock)
+	return holder == pid || errors.Is(err, errors.ErrUnsupported) && s.Home.Exists(lock)
 }
 
 // maxLog is how long a stage's log may be before it is put aside when the stage is

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -210,6 +211,50 @@ func TestRestart(t *testing.T) {
 	}
 	if status, _ := sysexit.Of(Stop(context.Background(), c.home)); status != sysexit.No {
 		t.Error("nobody was stopped")
+	}
+}
+
+// What somebody has stopped is said to be, and ends all the same.
+func TestStopped(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("nobody tells here that a process is stopped")
+	}
+	c := newCrew(t, sh("one", "sleep 900"))
+	was := c.until(0, "up", isUp)
+	if err := syscall.Kill(was.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patient); !was.process().Stopped(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not stop")
+		}
+	}
+	st, alive, err := Load(c.home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := st.Print(&page, alive, time.Now()); err != nil || !strings.HasPrefix(page.String(), "one        stopped ") {
+		t.Errorf("%q, %v", page.String(), err)
+	}
+	if err := Restart(c.home, "one"); err != nil {
+		t.Fatal(err)
+	}
+	c.until(0, "another process", func(s Stage) bool { return s.State == Up && s.PID != was.PID })
+}
+
+// What a power cut has left of the status of a pipeline that is gone is nothing.
+func TestTornStatus(t *testing.T) {
+	h, err := disk.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := h.Replace(stateName, []byte(`{"pid":`)); err != nil {
+		t.Fatal(err)
+	}
+	if st, alive, err := Load(h); err != nil || alive || len(st.Stages) != 0 {
+		t.Errorf("%+v, %v, %v", st, alive, err)
 	}
 }
 
