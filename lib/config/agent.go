@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -83,6 +84,39 @@ func (a Agent) Program() []string {
 		return []string{name}
 	}
 	return nil
+}
+
+// variables are those that programs have their keys in, and that say where their
+// model is; a login is a file under Read.
+var variables = map[string][]string{
+	"claude":   {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"},
+	"codex":    {"OPENAI_API_KEY", "OPENAI_BASE_URL"},
+	"cursor":   {"CURSOR_API_KEY"},
+	"aider":    {"OPENAI_API_KEY", "OPENAI_API_BASE", "ANTHROPIC_API_KEY", "ANTHROPIC_API_BASE"},
+	"continue": {"OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
+	"gemini":   {"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
+	"opencode": {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"},
+	"qwen":     {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"},
+	"goose":    {"GOOSE_PROVIDER", "GOOSE_MODEL", "ANTHROPIC_API_KEY", "ANTHROPIC_HOST", "OPENAI_API_KEY", "OPENAI_HOST", "OLLAMA_HOST"},
+}
+
+// Variables are the names of those that the agent's program sees: Env, or what
+// programs of its kind need.
+func (a Agent) Variables() []string {
+	if len(a.Env) > 0 {
+		return a.Env
+	}
+	return variables[a.Agent]
+}
+
+var secretName = regexp.MustCompile(`(KEY|TOKEN|SECRET)$`)
+
+// Keys are those of Variables that have a key by their names. Any one of them will
+// do; there are none where nobody knows what the program needs.
+func (a Agent) Keys() []string { return keys(a.Variables()) }
+
+func keys(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !secretName.MatchString(name) })
 }
 
 // Key is the key of the agent api.

@@ -80,12 +80,14 @@ func TestSecretsOfAgentsAndServers(t *testing.T) {
 	}
 	t.Setenv("LOGS_TOKEN", "token-of-the-logs")
 	t.Setenv("LOGS_COOKIE", "cookie-of-the-logs")
-	c, err := load(t, "investigator: {agent: api, model: m, key_file: "+file+"}\n"+
+	t.Setenv("GEMINI_API_KEY", "key-of-another-agent") // which somebody has in their environment
+	t.Setenv("BOX_KEY", "key-of-the-box's-agent")
+	c, err := load(t, "investigator: {agent: api, model: m, key_file: "+file+"}\nbox: {agent: {agent: claude, env: [BOX_KEY]}}\n"+
 		"mcp_servers:\n- {name: logs, url: 'https://x', token_env: LOGS_TOKEN, tools: [a]}\n- {name: more, command: [x], env: [LOGS_COOKIE], tools: [a]}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"key-from-a-file", "token-of-the-logs", "cookie-of-the-logs"} {
+	for _, want := range []string{"key-from-a-file", "token-of-the-logs", "cookie-of-the-logs", "key-of-another-agent", "key-of-the-box's-agent"} {
 		if !slices.Contains(c.Secrets(), want) {
 			t.Errorf("%q is not among the secrets", want)
 		}

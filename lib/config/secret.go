@@ -70,8 +70,12 @@ func (c *Config) Secrets() []string {
 			secrets = append(secrets, v)
 		}
 	}
-	names := slices.Concat([]string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, c.Investigator.Env, c.Validator.Env)
-	for _, a := range []Agent{c.Investigator, c.Validator} {
+	var names []string
+	for _, known := range variables { // whichever program is used here: its key may be in our environment all the same
+		names = append(names, keys(known)...)
+	}
+	for _, a := range []Agent{c.Investigator, c.Validator, c.Box.Agent} {
+		names = append(names, a.Env...)
 		if v, err := a.Key(); err == nil {
 			secrets = append(secrets, v)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -79,24 +78,10 @@ func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
 	x.ok(name, "%s%s", said, key)
 }
 
-// keys are the variables that programs have their keys in, where the configuration
-// names none. A login is a file under Read.
-var keys = map[string][]string{
-	"claude": {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, "codex": {"OPENAI_API_KEY"}, "cursor": {"CURSOR_API_KEY"},
-	"continue": {"OPENAI_API_KEY", "ANTHROPIC_API_KEY"}, "gemini": {"GEMINI_API_KEY"}, "qwen": {"OPENAI_API_KEY"},
-	"aider": {"OPENAI_API_KEY", "ANTHROPIC_API_KEY"}, "goose": {"ANTHROPIC_API_KEY", "OPENAI_API_KEY"},
-	"opencode": {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"},
-}
-
-var secretName = regexp.MustCompile(`(KEY|TOKEN|SECRET)$`)
-
 // credential says where the program's key is, or what is missing. Both are "" where
 // nobody knows what it needs.
 func credential(a config.Agent) (found, missing string) {
-	names := keys[a.Agent]
-	if len(a.Env) > 0 {
-		names = slices.DeleteFunc(slices.Clone(a.Env), func(name string) bool { return !secretName.MatchString(name) })
-	}
+	names := a.Keys()
 	for _, name := range names {
 		if os.Getenv(name) != "" {
 			return ", its key in " + name, ""

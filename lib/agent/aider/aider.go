@@ -25,9 +25,6 @@ import (
 	"tri/lib/config"
 )
 
-// credentials may pass when the configuration names no variables.
-var credentials = []string{"OPENAI_API_KEY", "OPENAI_API_BASE", "ANTHROPIC_API_KEY", "ANTHROPIC_API_BASE"}
-
 // always are arguments of every run: nobody is asked, nothing is committed, fetched
 // or reported.
 var always = []string{
@@ -49,7 +46,7 @@ var (
 
 // New takes program, model and environment from cfg.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "aider", credentials...)
+	p, err := session.New(cfg, sandbox, "aider")
 	if err != nil {
 		return nil, err
 	}

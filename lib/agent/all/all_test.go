@@ -29,6 +29,20 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// Every program that has its key in a variable is given that, and looked for it.
+func TestKeys(t *testing.T) {
+	for _, name := range Names() {
+		keys := config.Agent{Agent: name}.Keys()
+		if want := !slices.Contains([]string{"search", "cline", "acp", "api", "exec"}, name); (len(keys) > 0) != want {
+			t.Errorf("%s: keys %q", name, keys)
+		}
+		own := config.Agent{Agent: name, Env: []string{"MY_MODEL", "MY_KEY"}}
+		if !slices.Equal(own.Keys(), []string{"MY_KEY"}) || len(own.Variables()) != 2 {
+			t.Errorf("%s: of its own: %q of %q", name, own.Keys(), own.Variables())
+		}
+	}
+}
+
 // What an agent says of itself decides what it is asked to do.
 func TestAbilities(t *testing.T) {
 	for _, tt := range []struct {

@@ -25,9 +25,6 @@ import (
 	"tri/lib/sysexit"
 )
 
-// credentials may pass when the configuration names no variables.
-var credentials = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"}
-
 // set holds for every run: no updates, no reports home, and a bad key fails in
 // seconds and not in the three minutes that ten tries take.
 var set = []string{
@@ -54,7 +51,7 @@ var (
 // having a key gives CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` prints one), or
 // names the file .credentials.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "claude", credentials...)
+	p, err := session.New(cfg, sandbox, "claude")
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ var (
 // New takes program, model and environment from cfg. Who has logged in instead of
 // having a key names the file auth.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "codex", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+	p, err := session.New(cfg, sandbox, "codex")
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ var (
 // New takes program, model and environment from cfg: a model of the endpoint at
 // OPENAI_BASE_URL, or with a name that begins with "claude" of Anthropic's.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "continue", "OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
+	p, err := session.New(cfg, sandbox, "continue")
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ var (
 
 // New takes program, model and environment from cfg.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "cursor", "CURSOR_API_KEY")
+	p, err := session.New(cfg, sandbox, "cursor")
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ var (
 // New takes program, model and environment from cfg. Who has logged in instead of
 // having a key names the file oauth_creds.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "gemini", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL")
+	p, err := session.New(cfg, sandbox, "gemini")
 	if err != nil {
 		return nil, err
 	}

@@ -24,11 +24,6 @@ import (
 	"tri/lib/config"
 )
 
-// credentials may pass when the configuration names no variables.
-var credentials = []string{
-	"GOOSE_PROVIDER", "GOOSE_MODEL", "ANTHROPIC_API_KEY", "ANTHROPIC_HOST", "OPENAI_API_KEY", "OPENAI_HOST", "OLLAMA_HOST",
-}
-
 // set holds for every run: nobody is asked, no keyring, no reports home.
 var set = []string{"GOOSE_MODE=auto", "GOOSE_DISABLE_KEYRING=1", "GOOSE_TELEMETRY_ENABLED=false", "NO_COLOR=1"}
 
@@ -43,7 +38,7 @@ var (
 // New takes program, model and environment from cfg. Which provider it uses is the
 // variable GOOSE_PROVIDER's to say.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "goose", credentials...)
+	p, err := session.New(cfg, sandbox, "goose")
 	if err != nil {
 		return nil, err
 	}

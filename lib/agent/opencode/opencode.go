@@ -48,8 +48,7 @@ var (
 // OPENAI_BASE_URL set, the model is one of that endpoint. Who has logged in
 // instead of having a key names the file auth.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "opencode",
-		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY")
+	p, err := session.New(cfg, sandbox, "opencode")
 	if err != nil {
 		return nil, err
 	}

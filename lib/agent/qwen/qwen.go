@@ -40,7 +40,7 @@ var (
 
 // New takes program, model and environment from cfg.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "qwen", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
+	p, err := session.New(cfg, sandbox, "qwen")
 	if err != nil {
 		return nil, err
 	}

@@ -66,14 +66,11 @@ type Program struct {
 
 // New is a program as the configuration has it: its own command, or the program's
 // usual name; its own variables, or those that programs of the kind need.
-func New(cfg config.Agent, sandbox, name string, env ...string) (Program, error) {
+func New(cfg config.Agent, sandbox, name string) (Program, error) {
 	cfg.Agent = cmp.Or(cfg.Agent, name)
 	p := Program{
-		Name: name, Argv: cfg.Program(), Env: cfg.Env, Sandbox: sandbox, Model: cfg.Model, Budget: cfg.MaxBudgetUSD,
+		Name: name, Argv: cfg.Program(), Env: cfg.Variables(), Sandbox: sandbox, Model: cfg.Model, Budget: cfg.MaxBudgetUSD,
 		Network: cfg.Network, Read: cfg.Read, Memory: int64(cfg.MemoryMB) << 20, Processes: cfg.Processes, Tools: []string{"Read", "Grep", "Glob", "Bash"}, run: proc.Run,
-	}
-	if len(p.Env) == 0 {
-		p.Env = env
 	}
 	if len(p.Argv) == 0 {
 		return Program{}, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("agent %s: no command", name)), "name the program under `command:`, as [my-agent, --json]")

@@ -185,7 +185,7 @@ func TestLogin(t *testing.T) {
 	if err := os.WriteFile(login, []byte("key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := New(config.Agent{Read: []string{"/etc/other", login}}, "off", "fake", "true")
+	p, err := New(config.Agent{Read: []string{"/etc/other", login}}, "off", "fake")
 	if err != nil {
 		t.Fatal(err)
 	}
