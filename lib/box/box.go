@@ -69,6 +69,7 @@ type Box struct {
 	Existing bool
 
 	watch func(e agent.Event)
+	swept map[string]bool // runs whose end was written down, and said, by us
 
 	home *disk.Home // .agents
 	root *os.Root   // the checkout
@@ -81,11 +82,11 @@ func Open(ctx context.Context, dir string, b Box) (*Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Checkout = checkout
+	b.Checkout, b.swept = checkout, map[string]bool{}
 	folder := filepath.Join(checkout, Folder)
 	// A repository can bring a link of that name, which leads anywhere.
 	if info, err := os.Lstat(folder); err == nil && !info.IsDir() {
-		return nil, sysexit.With(sysexit.NoPerm, fmt.Errorf("open %q: not a folder", folder))
+		return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("open %q: not a folder", folder)), "see where it leads, and remove it: what runs leave behind is kept there")
 	}
 	if _, err := os.Lstat(folder); b.Existing && errors.Is(err, os.ErrNotExist) {
 		return nil, sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no run has been made in %s", checkout)), "tri-box scout 'a question' makes one; --dir names another checkout")

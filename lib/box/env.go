@@ -30,7 +30,8 @@ func parseEnv(text string) ([]string, error) {
 			return nil, sysexit.With(sysexit.Data, fmt.Errorf(".env.test:%d: want KEY=value", n))
 		}
 		if steering.MatchString(name) {
-			return nil, sysexit.With(sysexit.NoPerm, fmt.Errorf(".env.test:%d: %s is not for a codebase to set", n, name))
+			err := sysexit.With(sysexit.NoPerm, fmt.Errorf(".env.test:%d: %s is not for a codebase to set", n, name))
+			return nil, sysexit.Hint(err, "take it out of .env.test, or `env_test:` out of the configuration")
 		}
 		value = strings.TrimSpace(value)
 		if len(value) > 1 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {

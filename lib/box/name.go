@@ -110,7 +110,7 @@ func (b *Box) pointed(word string) (string, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", links[word], err))
 	}
-	return "", sysexit.With(sysexit.NoInput, fmt.Errorf("there is no run for %q yet", word))
+	return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("there is no run for %q yet", word)), "tri-box list shows what there is")
 }
 
 // point has a link lead to a run, at once for whoever reads it.

@@ -78,6 +78,7 @@ func (b *Box) sweep(ctx context.Context, name string) error {
 	defer l.lock.Unlock()
 	if f := s.Failure; was == run.Active && f != nil {
 		b.Say("run %s: %s: %s", name, s.Status, f.Message)
+		b.swept[name] = true
 	}
 	if what, err := b.home.ReadFile(marks + "/" + name); errors.Is(err, fs.ErrNotExist) {
 		return nil // somebody else has been faster

@@ -147,7 +147,8 @@ func (b *Box) diffOf(ctx context.Context, req *Request) (string, error) {
 		req.Of = name
 		patch, err := b.home.ReadFile("runs/" + name + "/changes.patch")
 		if err != nil {
-			return "", sysexit.With(sysexit.NoInput, fmt.Errorf("review run %s: it has no patch: %w", name, err))
+			err = sysexit.With(sysexit.NoInput, fmt.Errorf("review run %s: it has no patch: %w", name, err))
+			return "", sysexit.Hint(err, "a run of fix that changed something has one: tri-box list")
 		}
 		return string(patch), nil
 	}

@@ -227,13 +227,14 @@ func (b *Box) report(r *Run) error {
 const pollEvery = 200 * time.Millisecond
 
 // Tail writes what the agent does, a line for each thing, until the run is over
-// or, with once, what there is.
+// or, with once, what there is. Where nobody watches over the run it says so.
 func (b *Box) Tail(ctx context.Context, word string, once bool) error {
 	name, err := b.Find(word)
 	if err != nil {
 		return err
 	}
 	var at int64
+	unwatched := ""
 	for {
 		s, err := b.State(name) // read first: what is written after the end is not missed
 		if err != nil {
@@ -241,6 +242,16 @@ func (b *Box) Tail(ctx context.Context, word string, once bool) error {
 		}
 		if at, err = b.events(name, at); err != nil {
 			return err
+		}
+		if s.Status == run.Active && !s.Wrapper.Alive() {
+			if s, err = b.orphan(ctx, name); err != nil {
+				return err
+			}
+		}
+		if s.Status == run.Active && unwatched == "" {
+			if unwatched = supervise.Unwatched(s.Wrapper); unwatched != "" {
+				b.Say("run %s: %s", name, unwatched)
+			}
 		}
 		if once || s.Status != run.Active || !s.Wrapper.Alive() {
 			return b.tailed(name)
@@ -253,6 +264,19 @@ func (b *Box) Tail(ctx context.Context, word string, once bool) error {
 	}
 }
 
+// orphan looks after a run whose supervisor is gone, and gives its state as it then
+// stands.
+func (b *Box) orphan(ctx context.Context, name string) (run.State, error) {
+	if err := b.sweep(ctx, name); err != nil {
+		return run.State{}, err
+	}
+	s, err := b.State(name)
+	if err == nil && s.Status == run.Active && !s.Wrapper.Alive() {
+		b.Say("run %s: nobody watches over it: process %d, which supervised it, is gone, and another one holds the run; tri-box list looks after it again", name, s.Wrapper.PID)
+	}
+	return s, err
+}
+
 // tailed says how a run stands whose stream has been shown.
 func (b *Box) tailed(name string) error {
 	r, err := b.Run(name)
@@ -260,10 +284,13 @@ func (b *Box) tailed(name string) error {
 		return err
 	}
 	switch f := r.State.Failure; {
-	case f != nil:
+	case f != nil && !b.swept[name]:
 		b.Say("run %s: %s: %s: %s", name, r.State.Status, f.Kind, f.Message)
-	case r.State.Status != run.Active:
+	case f == nil && r.State.Status != run.Active:
 		b.tellEnd(r)
+	}
+	if s := r.State.Status; s == run.Crashed || s == run.Stalled {
+		b.Say("tri-box resume %s goes on with it", idOf(name))
 	}
 	return nil
 }

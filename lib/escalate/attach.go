@@ -12,37 +12,89 @@ import (
 	"os/exec"
 	"time"
 
+	"tri/lib/agent/supervise"
 	"tri/lib/config"
 	"tri/lib/run"
 	"tri/lib/sysexit"
 	"tri/lib/term"
 )
 
-// Attach shows a run's terminal for as long as the run or the viewer lasts. What
+// attach shows a run's terminal for as long as the run or the viewer lasts. What
 // is typed reaches it only with write, where Control-C ends the run. To something
 // that is no terminal, and once the run has ended, the transcript is shown. That
-// somebody looked at a run under way is kept in attached.ndjson.
-func (d *Desk) Attach(ctx context.Context, id, by string, write bool, in io.Reader, out io.Writer) error {
-	p, err := d.place(id)
+// somebody looked at a run under way is kept in attached.ndjson. Where nobody
+// watches over the run it is said.
+func (c *Counter) attach(ctx context.Context, id string, write bool) error {
+	p, err := c.place(id)
 	if err != nil {
 		return err
 	}
-	running, err := d.running(id)
+	running, err := c.running(id)
 	if err != nil {
 		return err
 	}
+	looks := 0
 	if running {
-		if err := d.looked(id, by, write); err != nil {
+		if err := c.looked(id, c.By, write); err != nil {
+			return err
+		}
+		if looks, err = c.tellUnwatched(id, looks); err != nil {
 			return err
 		}
 	}
 	switch {
-	case !running || !term.Is(out) || !term.Is(in):
-		return d.follow(ctx, id, out)
+	case !running || !term.Is(c.Out) || !term.Is(c.In):
+		err = c.follow(ctx, id, looks)
 	case p.Terminal == config.Tmux:
-		return tmuxAttach(ctx, p, write, in, out)
+		err = tmuxAttach(ctx, p, write, c.In, c.Out)
+	default:
+		err = c.ptyAttach(ctx, id, write, c.In, c.Out)
 	}
-	return d.ptyAttach(ctx, id, write, in, out)
+	return errors.Join(err, c.tellGone(id))
+}
+
+// alone is how many looks in a row must find a run held by somebody, and no runner:
+// who begins a run, or only looks at it, holds it so for a moment.
+const alone = 5
+
+// tellUnwatched says, once, that nobody watches over a run that is under way. looks
+// is how many looks before this one have found it so; the return is that with this
+// one.
+func (c *Counter) tellUnwatched(id string, looks int) (int, error) {
+	w, err := c.worker(id)
+	stopped := supervise.Unwatched(w.Process)
+	switch {
+	case err != nil || w.PID == 0 || stopped == "" && w.Alive():
+		return 0, err
+	case stopped != "" && looks == 0:
+		c.Say("%s: %s", id, stopped)
+	case stopped == "" && looks == alone:
+		c.Say("%s: nobody watches over it: its runner, process %d, is gone, and %s", id, w.PID, c.outlived(id))
+	}
+	return looks + 1, nil
+}
+
+// outlived says what still holds a run whose runner is gone.
+func (d *Desk) outlived(id string) string {
+	state, err := supervise.Load(d.Home.Path(folder(id)))
+	if err != nil || !state.Agent.Alive() {
+		return "a process of its agent holds its lock"
+	}
+	return fmt.Sprintf("its agent lives on, process %d; kill %d ends it", state.Agent.PID, state.Agent.PID)
+}
+
+// tellGone says of a run that has not ended and that nobody is at any more what
+// becomes of it.
+func (c *Counter) tellGone(id string) error {
+	e, err := c.entry(id)
+	switch {
+	case err != nil || e.Status != Gone:
+	case e.By == dispatcher:
+		c.Say("%s: its runner ended without a word; tri-dispatch starts it again, if it runs: tri-health says", id)
+	default:
+		c.Say("%s: its runner ended without a word; tri-escalate poll %s writes that down, tri-escalate start begins it anew", id, id)
+	}
+	return err
 }
 
 // looked notes who looked at a run.
@@ -67,16 +119,20 @@ func tmuxAttach(ctx context.Context, p place, write bool, in io.Reader, out io.W
 	c := exec.CommandContext(ctx, "tmux", args...)
 	c.Stdin, c.Stdout, c.Stderr, c.Env = in, out, out, outside()
 	if err := c.Run(); err != nil && ctx.Err() == nil {
-		return sysexit.With(sysexit.Unavailable, fmt.Errorf("attach to session %s: %w", p.Session, err))
+		return sysexit.Hint(sysexit.With(sysexit.Unavailable, fmt.Errorf("attach to session %s: %w", p.Session, err)), noTerminal(p.Session))
 	}
 	return nil
 }
+
+// noTerminal is what is left where a run's terminal is not to be had: runs outlive
+// theirs.
+func noTerminal(id string) string { return "tri-escalate attach " + id + " | cat shows the transcript" }
 
 // ptyAttach joins a terminal of our own. Who may type leaves with Control-].
 func (d *Desk) ptyAttach(ctx context.Context, id string, write bool, in io.Reader, out io.Writer) error {
 	conn, err := dial(d.Home.Path(folder(id)))
 	if err != nil {
-		return sysexit.With(sysexit.Unavailable, fmt.Errorf("attach to %s: %w", id, err))
+		return sysexit.Hint(sysexit.With(sysexit.Unavailable, fmt.Errorf("attach to %s: %w", id, err)), noTerminal(id))
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
@@ -133,30 +189,34 @@ func typed(to io.Writer, in io.Reader) error {
 	}
 }
 
-// follow copies the transcript, for as long as it grows.
-func (d *Desk) follow(ctx context.Context, id string, out io.Writer) error {
-	f, err := os.Open(d.transcriptPath(id))
+// follow copies the transcript, for as long as it grows; looks is as tellUnwatched
+// has it.
+func (c *Counter) follow(ctx context.Context, id string, looks int) error {
+	f, err := os.Open(c.transcriptPath(id))
 	if err != nil {
 		return sysexit.With(sysexit.NoInput, fmt.Errorf("read transcript: %w", err))
 	}
 	defer f.Close()
 	for {
-		over, err := run.LoadExit(d.Home, id)
+		over, err := run.LoadExit(c.Home, id)
 		if err != nil {
 			return err
 		}
 		running := over == nil
 		if running {
-			if running, err = d.running(id); err != nil {
+			if running, err = c.running(id); err != nil {
 				return err
 			}
 		}
 		// What was written before the end was seen is copied after it.
-		if _, err := io.Copy(out, f); err != nil {
+		if _, err := io.Copy(c.Out, f); err != nil {
 			return sysexit.With(sysexit.IO, fmt.Errorf("show transcript: %w", err))
 		}
 		if !running {
 			return nil
+		}
+		if looks, err = c.tellUnwatched(id, looks); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -75,7 +75,7 @@ func (c *Counter) Thread(keys []string, parse func(line []byte) (*thread.Thread,
 	if len(keys) > 0 {
 		t, err := thread.Load(c.Home, keys[0])
 		if err == nil && t == nil {
-			err = fmt.Errorf("no thread %q: %w", keys[0], fs.ErrNotExist)
+			err = sysexit.Hint(fmt.Errorf("no thread %q: %w", keys[0], fs.ErrNotExist), "tri-report why MESSAGE names a message's thread; without a key, a record on standard input begins one")
 		}
 		return t, err
 	}
@@ -163,7 +163,7 @@ func (c *Counter) Watch(ctx context.Context, name string, write bool) error {
 	if err != nil {
 		return err
 	}
-	return c.Attach(ctx, id, c.By, write, c.In, c.Out)
+	return c.attach(ctx, id, write)
 }
 
 func (c *Counter) print(v any) error {

@@ -232,7 +232,11 @@ func (d *Desk) Kill(ctx context.Context, id, by string) (*run.Exit, error) {
 			return nil, err
 		}
 		if runner.Alive() {
-			if err := syscall.Kill(runner.PID, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+			err := syscall.Kill(runner.PID, syscall.SIGTERM)
+			if err == nil {
+				err = syscall.Kill(runner.PID, syscall.SIGCONT) // one that is stopped hears nothing
+			}
+			if err != nil && !errors.Is(err, syscall.ESRCH) {
 				return nil, sysexit.With(sysexit.NoPerm, fmt.Errorf("end long run %s: %w", id, err))
 			}
 			continue
@@ -241,5 +245,9 @@ func (d *Desk) Kill(ctx context.Context, id, by string) (*run.Exit, error) {
 			return x, err
 		}
 	}
-	return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("long run %s has not ended in %v", id, patience))
+	err := sysexit.With(sysexit.TempFail, fmt.Errorf("long run %s has not ended in %v", id, patience))
+	if w, werr := d.worker(id); werr == nil && w.Alive() {
+		return nil, sysexit.Hint(err, fmt.Sprintf("kill -9 %d ends it, and tri-escalate poll %s writes that down", w.PID, id))
+	}
+	return nil, sysexit.Hint(err, d.outlived(id))
 }

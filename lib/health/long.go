@@ -73,12 +73,15 @@ func (x *examination) escalation(id string) (running bool, err error) {
 		return false, err
 	}
 	age := x.Now().Sub(instant(asked.At))
+	state := x.stateOf("escalations/" + id)
 	switch {
 	case !held && age > fresh && asked.By == "tri-dispatch":
 		x.fail(name, "see that tri-dispatch runs: it starts it again", "%s of %s has ended without a word", id, asked.Thread.Key)
 	case !held && age > fresh:
-		x.warn(name, "tri-escalate list writes down that it ended; tri-escalate start "+asked.Thread.Key+" begins it anew", "%s of %s has ended without a word", id, asked.Thread.Key)
-	case held && x.statusOf("escalations/"+id) == run.Stalled:
+		x.warn(name, "tri-escalate poll "+id+" writes down that it ended; tri-escalate start "+asked.Thread.Key+" begins it anew", "%s of %s has ended without a word", id, asked.Thread.Key)
+	case held && state.Wrapper.Stopped():
+		x.fail(name, fmt.Sprintf("kill -CONT %d has it go on, tri-escalate kill %s ends it", state.Wrapper.PID, id), "%s of %s: its runner, process %d, is stopped, and nobody watches over it", id, asked.Thread.Key, state.Wrapper.PID)
+	case held && state.Status == run.Stalled:
 		x.fail(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it", "%s of %s is alive and does nothing", id, asked.Thread.Key)
 	case held && age > x.longest()+fresh:
 		x.warn(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it", "%s of %s has been at it for %s", id, asked.Thread.Key, ago(age))
@@ -115,14 +118,14 @@ func (x *examination) takenUp(id string, exit *run.Exit) error {
 	return nil
 }
 
-// statusOf is what a run's state.json in a folder of the home says.
-func (x *examination) statusOf(folder string) string {
-	var state run.State
+// stateOf is a run's state.json in a folder of the home, the zero State where it
+// cannot be read.
+func (x *examination) stateOf(folder string) (s run.State) {
 	text, err := x.home.ReadFile(folder + "/state.json")
-	if err != nil || json.Unmarshal(text, &state) != nil {
-		return ""
+	if err != nil || json.Unmarshal(text, &s) != nil {
+		return run.State{}
 	}
-	return state.Status
+	return s
 }
 
 var boxName = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9._-]{0,127}$`)
@@ -155,26 +158,28 @@ func (x *examination) box(name string, root *os.Root) {
 	}
 	slices.Sort(runs)
 	active, review := 0, 0
-	var still []string
+	var still, alone []string
 	for _, r := range runs[max(0, len(runs)-maxBoxed):] {
-		switch {
-		case !boxName.MatchString(r):
-		default:
-			switch boxed(root, r) {
-			case run.Active:
-				active++
-			case run.Review:
-				review++
-			case run.Stalled:
-				still = append(still, r)
-			}
+		if !boxName.MatchString(r) {
+			continue
+		}
+		switch s := boxed(root, r); {
+		case s.Status == run.Review:
+			review++
+		case s.Status == run.Stalled:
+			still = append(still, r)
+		case s.Status == run.Active && (s.Wrapper.Stopped() || !s.Wrapper.Alive()):
+			alone = append(alone, r)
+		case s.Status == run.Active:
+			active++
 		}
 	}
-	if len(still) > 0 {
+	switch {
+	case len(alone) > 0:
+		x.warn(name, "tri-box tail --once "+alone[0]+" says why, and what to do", "nobody watches over: %s", strings.Join(alone, ", "))
+	case len(still) > 0:
 		x.warn(name, "tri-box tail "+still[0]+" shows it; end its tri-box to stop it", "alive and doing nothing: %s", strings.Join(still, ", "))
-		return
-	}
-	if len(runs) > 0 {
+	case len(runs) > 0:
 		x.ok(name, "%d runs under way, %d patches wait for a person", active, review)
 	}
 }
@@ -182,17 +187,16 @@ func (x *examination) box(name string, root *os.Root) {
 // maxState bounds what is read of a file in a checkout, which is no friend's.
 const maxState = 1 << 20
 
-// boxed is the status of a run in a box, "" where it cannot be read.
-func boxed(root *os.Root, name string) string {
+// boxed is the state of a run in a box, the zero State where it cannot be read.
+func boxed(root *os.Root, name string) (s run.State) {
 	f, err := root.Open("runs/" + name + "/state.json")
 	if err != nil {
-		return ""
+		return s
 	}
 	defer f.Close()
-	var state run.State
 	text, err := io.ReadAll(io.LimitReader(f, maxState))
-	if err != nil || json.Unmarshal(text, &state) != nil {
-		return ""
+	if err != nil || json.Unmarshal(text, &s) != nil {
+		return run.State{}
 	}
-	return state.Status
+	return s
 }

@@ -39,6 +39,18 @@ func Watchdog(dir string, now time.Time) (run.State, error) {
 	return s, errors.Join(err, lock.Unlock(), h.Close())
 }
 
+// Unwatched says that nobody watches over a run because its supervisor has been
+// stopped, and what can be done; it is "" while that is at work or gone. No limit is
+// held then and no end seen, and nobody may take its place: it can go on at any
+// instant.
+func Unwatched(supervisor run.Process) string {
+	if !supervisor.Stopped() {
+		return ""
+	}
+	pid := supervisor.PID
+	return fmt.Sprintf("nobody watches over it: process %d, which supervises it, is stopped; kill -CONT %d has it go on, kill -9 %d ends it", pid, pid, pid)
+}
+
 func bury(h *disk.Home, s *run.State, now time.Time) {
 	seen := "it was not seen to do anything"
 	if s.LastHeartbeat != nil {
