@@ -94,6 +94,10 @@ func step(t Thread, n int, words string) Input {
 		in.Event = ev("ana", event.Actionable)
 		in.Event.MessageID, in.Event.Content, in.Event.EditID = id, text, fmt.Sprint("e", n)
 		in.Event.Deleted = verb == "delete"
+	case "benedits", "benrewords": // into a question, or not
+		id, text, _ := strings.Cut(rest, " ")
+		in.Event = ev("ben", event.Actionable)
+		in.Event.MessageID, in.Event.Content, in.Event.EditID, in.Event.IsQuestion = id, text, fmt.Sprint("e", n), verb == "benedits"
 	case "askfirst":
 		in.Event = ev("ana", event.Actionable)
 		in.Facts.Ask = "which customer?"
@@ -265,6 +269,15 @@ func TestApply(t *testing.T) {
 			_, _, replyTo := t.Target()
 			return replyTo == "4" && len(t.Messages) == 1 && len(t.Context) == 3
 		}},
+		{"a remark that becomes a question", "asks why?;benstates slow here;benedits 2 why here?", Investigating, 1, func(t Thread) bool {
+			return len(t.Pending) == 1 && t.Pending[0].Content == "why here?" && len(t.Context) == 0 && len(t.HumanReplies) == 0
+		}},
+		{"and is answered with the rest", "asks why?;benstates slow here;benedits 2 why here?;found;pass", Investigating, 2, func(t Thread) bool { return len(t.Messages) == 2 && t.Messages[1].Content == "why here?" }},
+		{"after the answer it reopens", "asks why?;found;pass;approve;posted;benstates slow here;benedits 6 why here?", Investigating, 2, func(t Thread) bool { return t.OriginalSenderID == "ben" && len(t.Context) == 1 }},
+		{"a remark that stays one", "asks why?;benstates slow here;benrewords 2 slow there", Investigating, 1, func(t Thread) bool {
+			return len(t.Context) == 1 && t.Context[0].Content == "slow there" && len(t.HumanReplies) == 1 && t.HumanReplies[0].Content == "slow there"
+		}},
+		{"a remark that is taken back", "asks why?;colleague because;delete 2", Investigating, 1, func(t Thread) bool { return len(t.Context)+len(t.HumanReplies) == 0 }},
 		{"ack after the answer", "asks why?;found;pass;approve;posted;thanks", Closed, 1, nil},
 		{"expiry", "asks why?;found;pass;expires", Closed, 1, nil},
 		{"no expiry once approved", "asks why?;found;pass;approve;expires", PendingUser, 1, nil},
@@ -297,7 +310,7 @@ func TestRandomStories(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and alone: make check has it without the race detector")
 	}
-	words := []string{"asks why?", "adds more", "thanks", "nevermind nvm", "colleague x", "edit 2 a", "edit 1 b", "delete 1", "delete 2",
+	words := []string{"asks why?", "adds more", "thanks", "nevermind nvm", "colleague x", "benstates x", "benedits 2 c", "edit 2 a", "edit 1 b", "delete 1", "delete 2",
 		"askfirst x", "ours x", "found", "nothing", "fails x", "asksmore", "late x", "looked", "spent", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
 		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x"}
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tri/lib/decision"
+	"tri/lib/event"
 	"tri/lib/outbox"
 )
 
@@ -50,23 +51,31 @@ func (t *Thread) take(facts *Facts) {
 	t.Codebase, t.ExpectedMin, t.ExpectedBecause, t.IsEscalated = facts.Codebase, facts.ExpectedMin, facts.ExpectedBecause, facts.Tier == 2
 }
 
+// asks reports whether a message puts a question to this thread: it is the asker's,
+// or it asks directly. What somebody else merely tells, however much it is worth
+// acting on alone, is a remark on a question that is looked into already.
+func (t *Thread) asks(e *event.Classified) bool {
+	direct := e.IsBotMention || e.IsQuestion && !e.IsAckOrEmoji
+	return e.Classification == event.Actionable && (e.Sender.ID == t.OriginalSenderID || direct)
+}
+
 func (t *Thread) said(in Input, facts *Facts, m Message) {
 	e := in.Event
-	asker := e.Sender.ID == t.OriginalSenderID
-	direct := e.IsBotMention || e.IsQuestion && !e.IsAckOrEmoji
+	asker, person := e.Sender.ID == t.OriginalSenderID, !e.IsAckOrEmoji && e.Sender.Type != "bot"
+	asks := t.asks(e)
 	// The classifier's view of what is in flight is a hint: here it is known.
-	wants := m.Actionable && (asker || direct) || asker && t.Status != Closed && !e.IsAckOrEmoji && e.Sender.Type != "bot"
+	wants := asks || asker && person
 	switch {
-	case t.Status == Closed && m.Actionable && (asker || direct):
+	case t.Status == Closed && asks:
 		t.reopen(in, facts, m)
 	case t.Status == Closed:
-		t.remember(m)
+		t.remark(m)
 	case asker && facts.NeverMind && t.UserApprovedAt == nil:
-		t.remember(m)
+		t.remark(m)
 		t.close(in.At, "the asker withdrew the question")
 	case !wants:
-		t.remember(m)
-		if !asker && !e.IsAckOrEmoji && e.Sender.Type != "bot" {
+		t.remark(m)
+		if !asker && person {
 			t.HumanReplies = lastOf(append(t.HumanReplies, m))
 		}
 	case t.Status == PendingUser && t.UserApprovedAt == nil && t.Asked == "":
@@ -91,6 +100,12 @@ func (t *Thread) reopen(in Input, facts *Facts, m Message) {
 
 func (t *Thread) remember(m Message) { t.Context = lastOf(append(t.Context, m)) }
 
+// remark remembers what was not taken for a question. An edit can make it one.
+func (t *Thread) remark(m Message) {
+	m.Actionable = false
+	t.remember(m)
+}
+
 func lastOf(ms []Message) []Message { return ms[max(0, len(ms)-maxContext):] }
 
 func find(ms []Message, id string) int {
@@ -98,8 +113,11 @@ func find(ms []Message, id string) int {
 }
 
 func (t *Thread) edited(in Input, facts *Facts, m Message) {
-	if i := find(t.Context, m.MessageID); i >= 0 && m.Actionable && !t.Context[i].Actionable {
-		t.Context = slices.Delete(t.Context, i, i+1) // it is said anew, below
+	if i := find(t.HumanReplies, m.MessageID); i >= 0 {
+		t.HumanReplies[i].Content = m.Content
+	}
+	if i := find(t.Context, m.MessageID); i >= 0 && t.asks(in.Event) && !t.Context[i].Actionable {
+		t.forget(m.MessageID) // it is said anew, below
 	} else if i >= 0 {
 		t.Context[i].Content = m.Content
 	}
@@ -122,8 +140,14 @@ func (t *Thread) edited(in Input, facts *Facts, m Message) {
 	}
 }
 
+// forget takes a message out of what was said around the question.
+func (t *Thread) forget(id string) {
+	is := func(m Message) bool { return m.MessageID == id }
+	t.Context, t.HumanReplies = slices.DeleteFunc(t.Context, is), slices.DeleteFunc(t.HumanReplies, is)
+}
+
 func (t *Thread) deleted(at string, m Message) {
-	t.Context = slices.DeleteFunc(t.Context, func(c Message) bool { return c.MessageID == m.MessageID })
+	t.forget(m.MessageID)
 	if i := find(t.Pending, m.MessageID); i >= 0 {
 		t.Pending = slices.Delete(t.Pending, i, i+1)
 		t.PendingMessageIDs = slices.DeleteFunc(t.PendingMessageIDs, func(id string) bool { return id == m.MessageID })

@@ -45,7 +45,7 @@ type Message struct {
 	At         string `json:"at"`
 	Content    string `json:"content"`
 	Mention    bool   `json:"is_bot_mention,omitempty"`
-	Actionable bool   `json:"actionable,omitempty"`
+	Actionable bool   `json:"actionable,omitempty"` // taken for a question
 	Deleted    bool   `json:"deleted,omitempty"`
 	// Inferred: tri-thread put it into the thread, the platform knows of none.
 	Inferred bool `json:"inferred,omitempty"`
