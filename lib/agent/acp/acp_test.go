@@ -13,7 +13,6 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
-	"tri/lib/config"
 )
 
 const sessionID = "sess-1"
@@ -67,6 +66,8 @@ func beProgram(argv []string) int {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%d,"result":null}`+"\n", h.ID)
 		case "session/prompt":
 			return prompted(argv, args, h.Params.Prompt[0].Text)
+		default:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32601,"message":"Method not found"}}`+"\n", h.ID)
 		}
 	}
 }
@@ -83,41 +84,34 @@ func prompted(argv, args []string, prompt string) int {
 	return cmd.ProcessState.ExitCode()
 }
 
+func answered(id int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"stopReason":"end_turn","usage":{"inputTokens":5,"outputTokens":7,"totalTokens":12}}}`+"\n", id)
+}
+
 func chunk(kind, text string) string {
 	words, _ := json.Marshal(text)
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{"sessionUpdate":%q,"content":{"type":"text","text":%s}}}}`, sessionID, kind, words)
 }
 
-func newClient(t *testing.T, sandbox string, argv ...string) *Client {
-	t.Helper()
-	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, sandbox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.program.Linger, c.program.Grace = 2*time.Second, 100*time.Millisecond
-	return c
-}
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
 
 func TestConformance(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	peer := func(sandbox string) func(t *testing.T, argv []string) agent.Agent {
-		return func(t *testing.T, argv []string) agent.Agent {
-			if argv[0] == "/nonexistent/agent" {
-				return newClient(t, sandbox, argv...)
-			}
-			return newClient(t, sandbox, append([]string{self, "acp-peer"}, argv...)...)
-		}
-	}
 	agenttest.Run(t, agenttest.Suite{
-		New: peer("off"), Walled: peer("required"),
+		Make: func(t *testing.T, argv []string, sandbox string) agent.Agent {
+			if argv[0] != "/nonexistent/agent" {
+				argv = append([]string{self, "acp-peer"}, argv...)
+			}
+			return newClient(t, argv, sandbox)
+		},
 		Say: func(text string) string {
 			first, last := text[:len(text)/2], text[len(text)/2:]
 			return chunk("agent_message_chunk", first) + "\n" + chunk("agent_message_chunk", last) + "\n" +
 				`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"usage_update","used":53,"size":200000,"cost":{"amount":0.5,"currency":"USD"}}}}` + "\n" +
-				`{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn","usage":{"inputTokens":5,"outputTokens":7,"totalTokens":12}}}` + "\n"
+				answered(3) + answered(4) // the prompt is the third request, or the fourth of a session that was loaded
 		},
 		Act: func(thought, tool, file string) string {
 			return chunk("agent_thought_chunk", thought) + "\n" +

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"sync"
 
 	"tri/lib/agent"
@@ -28,6 +27,7 @@ type conversation struct {
 	s       *session.Seen
 	loaded  bool              // it has gone on with one
 	prompts bool              // the prompt is sent: what comes is about it
+	old     int               // things told before that
 	tools   map[string]string // tools that did not say at once what they are used on: their kinds, by id
 	thought string
 }
@@ -160,7 +160,24 @@ func (c *conversation) load() {
 			return c.startAgain(h.Error)
 		}
 		c.loaded = true
-		return c.opened(c.turn.Session, h)
+		c.settle(h)
+		return nil
+	})
+}
+
+// settle prompts a session that was loaded when all of its past has been told. That
+// should be so by now; Gemini CLI tells it behind its answer, without a sign where
+// it ends, and its last words would be taken for the new answer. So it is asked what
+// no program knows, which each answers at once (extensibility of the protocol), until
+// nothing of the past has come in between.
+func (c *conversation) settle(opened *heard) {
+	told := c.old
+	c.ask("_tri/settled", object{}, func(*heard) error {
+		if c.old != told {
+			c.settle(opened)
+			return nil
+		}
+		return c.opened(c.turn.Session, opened)
 	})
 }
 
@@ -249,9 +266,6 @@ func (c *conversation) answered(h *heard) error {
 	}
 	if u := end.Meta.Quota.Tokens; u != nil && !c.s.Told {
 		c.s.Usage.InputTokens, c.s.Usage.OutputTokens, c.s.Told = u.Input, u.Output, true
-	}
-	if text := string(c.s.Text()); c.loaded && c.before != "" && len(text) > len(c.before) {
-		c.s.Say(strings.TrimPrefix(text, c.before)) // told once more, as above
 	}
 	if c.s.Thought(string(c.s.Text())); len(c.s.Text()) == 0 {
 		c.s.Say(c.thought) // its last words came before its last tool

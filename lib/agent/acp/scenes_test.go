@@ -128,21 +128,30 @@ var scenes = map[string]func(p *program){
 		p.say(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call","title":"Read a"}}}`)
 		p.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`, prompt.ID)
 	},
-	// Gemini CLI tells a session that it has loaded while it is prompted already.
+	// Gemini CLI tells the past of a session that it has loaded behind its answer.
 	"tells of old late": func(p *program) {
 		p.answer(`{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`)
 		h := p.hear()
-		loads := strings.Contains(string(h.Params), `"sessionId":"s-1"`)
 		p.say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s-1"}}`, h.ID)
-		prompt := p.hear()
-		if !loads {
-			p.end(prompt.ID, `{"answer":"many"}`, "end_turn")
+		past := [][2]string{{"user_message_chunk", "hi"}, {"agent_message_chunk", "long ago {}"}, {"user_message_chunk", "what?"}, {"agent_message_chunk", `{"answer":"many"}`}}
+		if h.Method == "session/new" {
+			past = nil
+		}
+		for h = p.hear(); ; h = p.hear() {
+			if len(past) > 0 {
+				p.say("%s", chunk(past[0][0], past[0][1]))
+				past = past[1:]
+			}
+			if h.Method == "session/prompt" {
+				break
+			}
+			p.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, h.ID)
+		}
+		if strings.Contains(string(h.Params), "what?") {
+			p.end(h.ID, `{"answer":"many"}`, "end_turn")
 			return
 		}
-		for _, old := range [][2]string{{"user_message_chunk", "hi"}, {"agent_message_chunk", "long ago {}"}, {"user_message_chunk", "what?"}, {"agent_message_chunk", `{"answer":"many"}`}} {
-			p.say("%s", chunk(old[0], old[1]))
-		}
-		p.end(prompt.ID, `{"answer":42}`, "end_turn")
+		p.end(h.ID, `{"answer":42}`, "end_turn")
 	},
 	"old":         func(p *program) { p.answer(`{"protocolVersion":0}`); p.hear() },
 	"no hello":    func(p *program) { p.answer(`"hi"`); p.hear() },
@@ -187,7 +196,7 @@ func scene(t *testing.T, ctx context.Context, name string, change func(*agent.Ta
 	if change != nil {
 		change(&task)
 	}
-	res, err := newClient(t, "off", self, "acp-scene", name).Run(ctx, task)
+	res, err := newClient(t, []string{self, "acp-scene", name}, "off").Run(ctx, task)
 	got, rerr := os.ReadFile(filepath.Join(task.Dir, "home", "got"))
 	if rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
 		t.Fatal(rerr)
@@ -380,10 +389,17 @@ func TestSpareSessions(t *testing.T) {
 	spareSessions(filepath.Join(home, "not there"))
 }
 
-// What an old session said is no answer, however late it is told.
+// What an old session said is no answer, however late it is told: not in the run
+// that made it, nor in one that goes on with it.
 func TestOldWordsLate(t *testing.T) {
-	res, _, err := scene(t, context.Background(), "tells of old late", nil)
-	if err != nil || string(res.Value) != `{"answer":42}` {
-		t.Errorf("%q, %v", res.Value, err)
+	for _, resume := range []bool{false, true} {
+		res, _, err := scene(t, context.Background(), "tells of old late", func(t *agent.Task) {
+			if resume {
+				t.Prompt, t.Resume, t.SessionID = "and now?", true, "s-1"
+			}
+		})
+		if err != nil || string(res.Value) != `{"answer":42}` || resume && res.Usage.Turns > 1 {
+			t.Errorf("resumed %v: %q, %+v, %v", resume, res.Value, res.Usage, err)
+		}
 	}
 }

@@ -31,7 +31,11 @@ func (c *conversation) update(params json.RawMessage) {
 			} `json:"cost"`
 		} `json:"update"`
 	}
-	if !c.prompts || c.s.Ended() || json.Unmarshal(params, &p) != nil {
+	if !c.prompts {
+		c.old++
+		return
+	}
+	if c.s.Ended() || json.Unmarshal(params, &p) != nil {
 		return
 	}
 	u := p.Update
@@ -41,11 +45,6 @@ func (c *conversation) update(params json.RawMessage) {
 		c.s.Told = true
 	}
 	switch u.What {
-	case "user_message_chunk": // an old session that is still being told: Gemini CLI waits for nobody
-		if c.loaded {
-			c.s.Say("")
-			c.thought = ""
-		}
 	case "agent_message_chunk":
 		c.s.Add(words(u.Content))
 	case "agent_thought_chunk":

@@ -29,12 +29,11 @@ const Variable = "AGENTTEST_MARK"
 
 // Suite is one adapter.
 type Suite struct {
-	// New makes an agent that runs argv, passes Variable on, and gives a program
-	// that is told to end a tenth of a second.
-	New func(t *testing.T, argv []string) agent.Agent
-	// Walled makes the same agent for a configuration that requires the sandbox; the
-	// suite runs a second time with it. Its HOME must be `home` in the task's folder.
-	Walled func(t *testing.T, argv []string) agent.Agent
+	// Make makes an agent that runs argv, passes Variable on, and gives a program
+	// that is told to end a tenth of a second. sandbox is the configuration's word:
+	// the suite runs with "off", and with "required", where the program's HOME must be
+	// `home` in the task's folder. See Maker.
+	Make func(t *testing.T, argv []string, sandbox string) agent.Agent
 	// Say is what a program prints whose last words are text. The session that it
 	// names, if it names one, is always the same.
 	Say func(text string) string
@@ -56,8 +55,11 @@ type Suite struct {
 	// Open is a program that is not told what it may do: the sandbox decides.
 	Open bool
 
-	walled bool // by now
+	sandbox string // by now
 }
+
+// walled is Suite.sandbox within walls.
+const walled = "required"
 
 // The value that the suite wants back, and what is wrong with others.
 const (
@@ -143,7 +145,7 @@ func (b *bench) run(ctx context.Context, script string) (agent.Result, error) {
 	if err := os.WriteFile(path, []byte("D='"+b.dir+"'\n"+b.suite.Begin+"\n"+script+"\n"), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	a := b.suite.New(b.T, []string{"bash", path})
+	a := b.suite.Make(b.T, []string{"bash", path}, b.suite.sandbox)
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	res, err := a.Run(ctx, b.task)
@@ -173,76 +175,20 @@ func (b *bench) noneLeft() {
 
 // Run runs the suite, and once more within walls.
 func Run(t *testing.T, s Suite) {
-	t.Run("bare", func(t *testing.T) { run(t, s) })
-	if s.Walled != nil {
-		t.Run("walled", func(t *testing.T) {
-			sandboxtest.Path(t)
-			s.New, s.walled = s.Walled, true
-			run(t, s)
-		})
-	}
+	t.Run("bare", func(t *testing.T) {
+		s.sandbox = "off"
+		run(t, s)
+	})
+	t.Run("walled", func(t *testing.T) {
+		sandboxtest.Path(t)
+		s.sandbox = walled
+		run(t, s)
+	})
 }
 
 func run(t *testing.T, s Suite) {
-	ctx := context.Background()
-	values := []struct {
-		name, script string
-		calls        int // 0: not counted
-	}{
-		{"good", `cat $D/good`, 1},
-		{"prose around it", `cat $D/prose`, 1},
-		{"mended when told", `test -e $D/told && cat $D/good || cat $D/bad; touch $D/told`, 2},
-		{"leaves a child", `sleep 900 & cat $D/good`, 1},
-		{"leaves a daemon", `setsid sleep 900 </dev/null >/dev/null 2>&1 & cat $D/good`, 1},
-		{"leaves a daemon on its pipes", `setsid sleep 900 & cat $D/good`, 1},
-		{"writes on after its end", `(sleep 0.02; yes; yes) & cat $D/good`, 0},
-		{"complains at length", `yes oops | head -c 9000000 >&2; cat $D/good`, 1},
-		{"never reads its prompt", `exec <&-; cat $D/good`, 1},
-	}
-	for _, tt := range values {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, s)
-			res, err := b.run(ctx, `echo x >>$D/calls; `+tt.script)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(res.Value) != good {
-				t.Errorf("value %q", res.Value)
-			}
-			if calls := strings.Count(b.read("calls"), "x"); tt.calls > 0 && calls != tt.calls {
-				t.Errorf("%d calls, want %d", calls, tt.calls)
-			}
-		})
-	}
-	failures := []struct{ name, script, want, kind string }{
-		{"says nothing", `:`, "", agent.Abort},
-		{"says words", `cat $D/words`, "rather not", agent.Abort},
-		{"half an object", `cat $D/half`, "half", agent.Abort},
-		{"two objects", `cat $D/two`, "more than one", agent.Abort},
-		{"wrong twice", `cat $D/bad`, "answer", agent.Abort},
-		{"fails", `echo disk on fire >&2; exit 3`, "disk on fire", agent.ToolError},
-		{"fails after a value", `cat $D/good; exit 3`, "3", agent.ToolError},
-		{"floods with lines", `yes $(printf 'x%.0s' {1..500}) | head -c 50000000`, "", ""},
-		{"floods without a line", `head -c 50000000 /dev/zero | tr '\0' x`, "", ""},
-		{"dies", `kill -9 $$`, "137", agent.Killed},
-		{"is told to end", `kill -TERM $$`, "143", agent.Killed},
-	}
-	for _, tt := range failures {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, s)
-			res, err := b.run(ctx, tt.script)
-			if err == nil {
-				t.Fatalf("value %q", res.Value)
-			}
-			if status, ok := sysexit.Of(err); !ok || status != sysexit.Unavailable || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("status %d, error %v; want 69 and %q", status, err, tt.want)
-			}
-			if kind := agent.FailureKind(err); tt.kind != "" && kind != tt.kind {
-				t.Errorf("kind %q of %v, want %q", kind, err, tt.kind)
-			}
-			b.endsWith(agent.Failed)
-		})
-	}
+	t.Run("values", func(t *testing.T) { values(t, s) })
+	t.Run("failures", func(t *testing.T) { failures(t, s) })
 	t.Run("time is up", func(t *testing.T) { timeIsUp(t, s) })
 	t.Run("what the program sees", func(t *testing.T) { sees(t, s) })
 	t.Run("holds the lock", func(t *testing.T) { holds(t, s) })
@@ -256,11 +202,75 @@ func run(t *testing.T, s Suite) {
 	t.Run("hostile output", func(t *testing.T) { hostile(t, s) })
 	t.Run("tool servers", func(t *testing.T) { served(t, s) })
 	t.Run("is not there", func(t *testing.T) {
-		_, err := s.New(t, []string{"/nonexistent/agent"}).Run(ctx, newBench(t, s).task)
+		_, err := s.Make(t, []string{"/nonexistent/agent"}, s.sandbox).Run(context.Background(), newBench(t, s).task)
 		if status, _ := sysexit.Of(err); status != sysexit.Unavailable {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// values has the program come to one, in every way.
+func values(t *testing.T, s Suite) {
+	for _, tt := range []struct {
+		name, script string
+		calls        int // 0: not counted
+	}{
+		{"good", `cat $D/good`, 1},
+		{"prose around it", `cat $D/prose`, 1},
+		{"mended when told", `test -e $D/told && cat $D/good || cat $D/bad; touch $D/told`, 2},
+		{"leaves a child", `sleep 900 & cat $D/good`, 1},
+		{"leaves a daemon", `setsid sleep 900 </dev/null >/dev/null 2>&1 & cat $D/good`, 1},
+		{"leaves a daemon on its pipes", `setsid sleep 900 & cat $D/good`, 1},
+		{"writes on after its end", `(sleep 0.02; yes; yes) & cat $D/good`, 0},
+		{"complains at length", `yes oops | head -c 9000000 >&2; cat $D/good`, 1},
+		{"never reads its prompt", `exec <&-; cat $D/good`, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, s)
+			res, err := b.run(context.Background(), `echo x >>$D/calls; `+tt.script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(res.Value) != good {
+				t.Errorf("value %q", res.Value)
+			}
+			if calls := strings.Count(b.read("calls"), "x"); tt.calls > 0 && calls != tt.calls {
+				t.Errorf("%d calls, want %d", calls, tt.calls)
+			}
+		})
+	}
+}
+
+// failures has the program come to none.
+func failures(t *testing.T, s Suite) {
+	for _, tt := range []struct{ name, script, want, kind string }{
+		{"says nothing", `:`, "", agent.Abort},
+		{"says words", `cat $D/words`, "rather not", agent.Abort},
+		{"half an object", `cat $D/half`, "half", agent.Abort},
+		{"two objects", `cat $D/two`, "more than one", agent.Abort},
+		{"wrong twice", `cat $D/bad`, "answer", agent.Abort},
+		{"fails", `echo disk on fire >&2; exit 3`, "disk on fire", agent.ToolError},
+		{"fails after a value", `cat $D/good; exit 3`, "3", agent.ToolError},
+		{"floods with lines", `yes $(printf 'x%.0s' {1..500}) | head -c 50000000`, "", ""},
+		{"floods without a line", `head -c 50000000 /dev/zero | tr '\0' x`, "", ""},
+		{"dies", `kill -9 $$`, "137", agent.Killed},
+		{"is told to end", `kill -TERM $$`, "143", agent.Killed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, s)
+			res, err := b.run(context.Background(), tt.script)
+			if err == nil {
+				t.Fatalf("value %q", res.Value)
+			}
+			if status, ok := sysexit.Of(err); !ok || status != sysexit.Unavailable || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("status %d, error %v; want 69 and %q", status, err, tt.want)
+			}
+			if kind := agent.FailureKind(err); tt.kind != "" && kind != tt.kind {
+				t.Errorf("kind %q of %v, want %q", kind, err, tt.kind)
+			}
+			b.endsWith(agent.Failed)
+		})
+	}
 }
 
 func timeIsUp(t *testing.T, s Suite) {
@@ -381,7 +391,7 @@ func many(t *testing.T, s Suite) {
 	b := newBench(t, s)
 	path := filepath.Join(b.dir, "program")
 	b.write("program", "echo '"+strings.TrimSpace(s.Say(good))+"'\n")
-	a := s.New(t, []string{"bash", path})
+	a := s.Make(t, []string{"bash", path}, s.sandbox)
 	var wg sync.WaitGroup
 	for range 8 {
 		task := b.task

@@ -121,7 +121,7 @@ func usage(t *testing.T, s Suite) {
 func resumes(t *testing.T, s Suite) {
 	b := newBench(t, s)
 	const script = `printf '%s\n' "$@" >$D/args$(ls $D | grep -c args); cat $D/good`
-	can := agent.Abilities(s.New(t, []string{"true"})).Resumes
+	can := agent.Abilities(s.Make(t, []string{"true"}, s.sandbox)).Resumes
 	first, err := b.run(context.Background(), script)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func writes(t *testing.T, s Suite) {
 		// The folders of a test are of that test.
 		return strings.NewReplacer(b.dir, "", b.codebase, "", b.task.Dir, "").Replace(b.read("args"))
 	}
-	if !agent.Abilities(s.New(t, []string{"true"})).Writes {
+	if !agent.Abilities(s.Make(t, []string{"true"}, s.sandbox)).Writes {
 		b := newBench(t, s)
 		b.task.Write = true
 		if _, err := b.run(context.Background(), `cat $D/good`); err == nil {
@@ -181,7 +181,7 @@ func writes(t *testing.T, s Suite) {
 		}
 		return
 	}
-	if s.walled {
+	if s.sandbox == walled {
 		mayWrite(t, s)
 		return // whatever it is told
 	}

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,42 +12,27 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
-	"tri/lib/config"
 	"tri/lib/sysexit"
 )
 
-func newClient(t *testing.T, argv []string, sandbox string) *Client {
-	t.Helper()
-	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, sandbox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.program.Linger, c.program.Grace = 2*time.Second, 100*time.Millisecond
-	return c
-}
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
-		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "off") },
-		Walled: func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "required") },
+		Make:   agenttest.As(newClient),
 		Tokens: true, Cost: true,
 		Say: func(text string) string {
 			// Keys in the order of 2.1.329, where the type is not the first.
 			return `{"type":"system","subtype":"init","model":"stub"}` + "\n" +
-				`{"duration_ms":3,"is_error":false,"num_turns":1,"result":` + quote(text) + `,"subtype":"success","type":"result","usage":{"input_tokens":5,"output_tokens":7},"total_cost_usd":0.5}` + "\n"
+				`{"duration_ms":3,"is_error":false,"num_turns":1,"result":` + agenttest.Quote(text) + `,"subtype":"success","type":"result","usage":{"input_tokens":5,"output_tokens":7},"total_cost_usd":0.5}` + "\n"
 		},
 		Act: func(thought, tool, file string) string {
-			return `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":` + quote(thought) + `},{"type":"tool_use","name":` + quote(tool) + `,"input":{"file_path":` + quote(file) + `}}]}}` + "\n"
+			return `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":` + agenttest.Quote(thought) + `},{"type":"tool_use","name":` + agenttest.Quote(tool) + `,"input":{"file_path":` + agenttest.Quote(file) + `}}]}}` + "\n"
 		},
 		Refuse: func(status int) string {
 			return fmt.Sprintf(`echo '{"subtype":"success","is_error":true,"api_error_status":%d,"result":"no","type":"result"}'; exit 1`, status)
 		},
 	})
-}
-
-func quote(text string) string {
-	words, _ := json.Marshal(text) // a string always can be
-	return string(words)
 }
 
 // scripted makes a client whose program is a bash script with $D its folder.

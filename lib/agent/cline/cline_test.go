@@ -1,43 +1,26 @@
 package cline
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
-	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
 	"tri/lib/agent/session"
-	"tri/lib/config"
 )
 
-func newClient(t *testing.T, argv []string, sandbox string) *Client {
-	t.Helper()
-	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, sandbox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.program.Linger, c.program.Grace = 2*time.Second, 100*time.Millisecond
-	return c
-}
-
-func text(s string) string {
-	words, _ := json.Marshal(s) // a string always can be
-	return string(words)
-}
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
-		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "off") },
-		Walled: func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "required") },
+		Make: agenttest.As(newClient),
 		Say: func(said string) string {
 			return `{"ts":"x","type":"hook_event","hookEventName":"agent_start","agentId":"a","taskId":"c","parentAgentId":null}` + "\n" +
-				fmt.Sprintf(`{"ts":"x","type":"run_result","finishReason":"completed","iterations":1,"usage":{"inputTokens":5,"outputTokens":7,"totalCost":0.5},"durationMs":1,"text":%s,"model":{"id":"m","provider":"p"}}`, text(said)) + "\n"
+				fmt.Sprintf(`{"ts":"x","type":"run_result","finishReason":"completed","iterations":1,"usage":{"inputTokens":5,"outputTokens":7,"totalCost":0.5},"durationMs":1,"text":%s,"model":{"id":"m","provider":"p"}}`, agenttest.Quote(said)) + "\n"
 		},
 		Act: func(thought, tool, file string) string {
-			return fmt.Sprintf(`{"type":"agent_event","event":{"type":"content_end","contentType":"text","text":%s}}`, text(thought)) + "\n" +
-				fmt.Sprintf(`{"type":"agent_event","event":{"type":"content_start","contentType":"tool","toolName":%s,"input":{"path":%s}}}`, text(tool), text(file)) + "\n"
+			return fmt.Sprintf(`{"type":"agent_event","event":{"type":"content_end","contentType":"text","text":%s}}`, agenttest.Quote(thought)) + "\n" +
+				fmt.Sprintf(`{"type":"agent_event","event":{"type":"content_start","contentType":"tool","toolName":%s,"input":{"path":%s}}}`, agenttest.Quote(tool), agenttest.Quote(file)) + "\n"
 		},
 		Tokens: true, Cost: true,
 	})

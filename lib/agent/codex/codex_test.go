@@ -1,48 +1,31 @@
 package codex
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
-	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
 	"tri/lib/agent/session"
-	"tri/lib/config"
 )
 
-func newClient(t *testing.T, argv []string, sandbox string) *Client {
-	t.Helper()
-	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, sandbox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.program.Linger, c.program.Grace = 2*time.Second, 100*time.Millisecond
-	return c
-}
-
-func quote(text string) string {
-	words, _ := json.Marshal(text) // a string always can be
-	return string(words)
-}
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
-		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "off") },
-		Walled: func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "required") },
+		Make:   agenttest.As(newClient),
 		Tokens: true,
 		Say: func(text string) string {
 			return `{"type":"thread.started","thread_id":"01a1fe98-23c5-77d2-8704-74540d63b908"}
 {"type":"item.completed","item":{"id":"item_0","type":"error","message":"Model metadata not found"}}
 {"type":"turn.started"}
-{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":` + quote(text) + `}}
+{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":` + agenttest.Quote(text) + `}}
 {"type":"turn.completed","usage":{"input_tokens":1000,"cached_input_tokens":10,"output_tokens":50}}
 `
 		},
 		Act: func(thought, tool, file string) string {
-			return `{"type":"item.completed","item":{"type":"reasoning","text":` + quote(thought) + `}}
-{"type":"item.started","item":{"type":"mcp_tool_call","tool":` + quote(tool) + `,"arguments":{"path":` + quote(file) + `}}}
+			return `{"type":"item.completed","item":{"type":"reasoning","text":` + agenttest.Quote(thought) + `}}
+{"type":"item.started","item":{"type":"mcp_tool_call","tool":` + agenttest.Quote(tool) + `,"arguments":{"path":` + agenttest.Quote(file) + `}}}
 `
 		},
 		Refuse: func(status int) string {

@@ -1,44 +1,27 @@
 package cursor
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
-	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
 	"tri/lib/agent/session"
-	"tri/lib/config"
 )
 
-func newClient(t *testing.T, argv []string, sandbox string) *Client {
-	t.Helper()
-	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, sandbox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.program.Linger, c.program.Grace = 2*time.Second, 100*time.Millisecond
-	return c
-}
-
-func text(s string) string {
-	words, _ := json.Marshal(s) // a string always can be
-	return string(words)
-}
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
-		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "off") },
-		Walled: func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "required") },
+		Make: agenttest.As(newClient),
 		Say: func(said string) string {
 			return `{"type":"system","subtype":"init","apiKeySource":"env","session_id":"c6b62c6f-7ead-4fd6-9922-e952131177ff","model":"m","permissionMode":"default"}` + "\n" +
 				`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"hm"}]},"session_id":"c6b62c6f-7ead-4fd6-9922-e952131177ff"}` + "\n" +
-				fmt.Sprintf(`{"type":"result","subtype":"success","duration_ms":12,"is_error":false,"result":%s,"session_id":"c6b62c6f-7ead-4fd6-9922-e952131177ff"}`, text(said)) + "\n"
+				fmt.Sprintf(`{"type":"result","subtype":"success","duration_ms":12,"is_error":false,"result":%s,"session_id":"c6b62c6f-7ead-4fd6-9922-e952131177ff"}`, agenttest.Quote(said)) + "\n"
 		},
 		Act: func(thought, tool, file string) string {
-			return fmt.Sprintf(`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":%s}]}}`, text(thought)) + "\n" +
-				fmt.Sprintf(`{"type":"tool_call","subtype":"started","call_id":"t1","tool_call":{"%sToolCall":{"args":{"path":%s}}}}`, tool, text(file)) + "\n"
+			return fmt.Sprintf(`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":%s}]}}`, agenttest.Quote(thought)) + "\n" +
+				fmt.Sprintf(`{"type":"tool_call","subtype":"started","call_id":"t1","tool_call":{"%sToolCall":{"args":{"path":%s}}}}`, tool, agenttest.Quote(file)) + "\n"
 		},
 	})
 }

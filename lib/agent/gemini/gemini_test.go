@@ -1,48 +1,31 @@
 package gemini
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
-	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
 	"tri/lib/agent/session"
-	"tri/lib/config"
 )
 
-func newClient(t *testing.T, argv []string, sandbox string) *Client {
-	t.Helper()
-	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, sandbox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.program.Linger, c.program.Grace = 2*time.Second, 100*time.Millisecond
-	return c
-}
-
-func quote(text string) string {
-	words, _ := json.Marshal(text) // a string always can be
-	return string(words)
-}
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
-		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "off") },
-		Walled: func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "required") },
+		Make:   agenttest.As(newClient),
 		Tokens: true,
 		Say: func(text string) string {
 			return `{"type":"init","session_id":"0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10","model":"gemini-2.5-pro"}
 {"type":"message","role":"user","content":"{\"answer\":1}"}
 {"type":"message","role":"assistant","content":"","delta":true}
-{"type":"message","role":"assistant","content":` + quote(text) + `,"delta":true}
+{"type":"message","role":"assistant","content":` + agenttest.Quote(text) + `,"delta":true}
 {"type":"result","status":"success","stats":{"total_tokens":1050,"input_tokens":1000,"output_tokens":50}}
 `
 		},
 		Act: func(thought, tool, file string) string {
-			return `{"type":"message","role":"assistant","content":` + quote(thought) + `,"delta":true}
-{"type":"tool_use","tool_name":` + quote(tool) + `,"tool_id":"1","parameters":{"file_path":` + quote(file) + `}}
+			return `{"type":"message","role":"assistant","content":` + agenttest.Quote(thought) + `,"delta":true}
+{"type":"tool_use","tool_name":` + agenttest.Quote(tool) + `,"tool_id":"1","parameters":{"file_path":` + agenttest.Quote(file) + `}}
 `
 		},
 		Refuse: func(status int) string {

@@ -1,46 +1,29 @@
 package opencode
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
-	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
 	"tri/lib/agent/session"
-	"tri/lib/config"
 )
 
-func newClient(t *testing.T, argv []string, sandbox string) *Client {
-	t.Helper()
-	c, err := New(config.Agent{Command: argv, Env: []string{agenttest.Variable}}, sandbox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.program.Linger, c.program.Grace = 2*time.Second, 100*time.Millisecond
-	return c
-}
-
-func quote(text string) string {
-	words, _ := json.Marshal(text) // a string always can be
-	return string(words)
-}
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
-		New:    func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "off") },
-		Walled: func(t *testing.T, argv []string) agent.Agent { return newClient(t, argv, "required") },
+		Make:   agenttest.As(newClient),
 		Tokens: true, Cost: true,
 		Say: func(text string) string {
 			return `{"type":"step_start","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{}}
-{"type":"text","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"text":` + quote(text) + `}}
+{"type":"text","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"text":` + agenttest.Quote(text) + `}}
 {"type":"step_finish","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"reason":"stop","tokens":{"input":1000,"output":50,"reasoning":1,"cache":{"write":0,"read":3}},"cost":0.25}}
 `
 		},
 		Act: func(thought, tool, file string) string {
-			return `{"type":"text","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"text":` + quote(thought) + `}}
-{"type":"tool_use","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"tool":` + quote(tool) + `,"state":{"input":{"filePath":` + quote(file) + `}}}}
+			return `{"type":"text","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"text":` + agenttest.Quote(thought) + `}}
+{"type":"tool_use","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"tool":` + agenttest.Quote(tool) + `,"state":{"input":{"filePath":` + agenttest.Quote(file) + `}}}}
 `
 		},
 		Refuse: func(status int) string {
