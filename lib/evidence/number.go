@@ -113,25 +113,41 @@ func read1(text string, i, j int) quantity {
 		q.values, q.end, q.exact = []float64{q.values[0] * f, math.Pow(1024, math.Log10(f)/3) * q.values[0]}, j+1, true
 		return q
 	}
+	product := q.multiply(text)
+	if len(q.values) > 1 && q.end > j {
+		q.total = product
+	}
+	if !slices.Contains(q.values, product) {
+		q.values = append(q.values, product)
+	}
+	if q.unit.dim != noDim {
+		q.values = []float64{product}
+	}
+	return q
+}
+
+// multiply reads the factors behind a number, of 5 * time.Minute and 64 << 10, and
+// returns the product of all.
+func (q *quantity) multiply(text string) float64 {
 	product := q.values[len(q.values)-1]
 	for {
 		m := times.FindStringSubmatchIndex(text[q.end:])
 		if m == nil {
-			break
+			return product
 		}
 		op, rest := text[q.end+m[2]:q.end+m[3]], q.end+m[1]
 		if u := goUnit.FindStringSubmatch(text[rest:]); u != nil {
 			q.unit, _ = unitOf(strings.ToLower(u[1]))
 			q.end = rest + len(u[0])
-			break
+			return product
 		}
 		k := numeral.FindStringIndex(text[rest:])
 		if k == nil || k[0] != 0 {
-			break
+			return product
 		}
 		more := readings(text[rest : rest+k[1]])
 		if len(more) == 0 {
-			break
+			return product
 		}
 		switch factor := more[len(more)-1]; op {
 		case "<<":
@@ -149,16 +165,6 @@ func read1(text string, i, j int) quantity {
 		}
 		q.values, q.end = append(q.values, more...), rest+k[1]
 	}
-	if len(q.values) > 1 && q.end > j {
-		q.total = product
-	}
-	if !slices.Contains(q.values, product) {
-		q.values = append(q.values, product)
-	}
-	if q.unit.dim != noDim {
-		q.values = []float64{product}
-	}
-	return q
 }
 
 // compose reads the rest of 1h30m.

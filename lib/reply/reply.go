@@ -101,7 +101,7 @@ type poster struct {
 const lockName = "locks/reply"
 
 // Run posts until ctx ends, or with Once until nothing is left.
-func Run(ctx context.Context, o Options) (err error) {
+func Run(ctx context.Context, o Options) error {
 	lock, err := o.Home.TryLock(lockName)
 	if errors.Is(err, disk.ErrLocked) {
 		err = fmt.Errorf("another tri-reply posts for this home: %w", err)
@@ -110,56 +110,77 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer lock.Unlock()
+	p := newPoster(o)
+	if err := p.recover(); err != nil {
+		return err
+	}
+	show, err := newShower(&p.Options)
+	if err != nil {
+		return err
+	}
+	if o.Once {
+		return p.once(ctx, show)
+	}
+	return p.stay(ctx, show)
+}
+
+func newPoster(o Options) *poster {
 	if o.fault == nil {
 		o.fault = func(string) error { return nil }
 	}
 	if o.pause == nil {
 		o.pause = pause
 	}
-	p := &poster{
+	return &poster{
 		Options: o, tail: decision.NewTail(o.Home), state: decision.NewState(o.Policy),
 		byID: map[string]*job{}, settles: map[string][]decision.Record{}, lines: map[string]bool{}, unknown: map[string]bool{},
 	}
-	if err := p.recover(); err != nil {
+}
+
+// once posts until nothing is left to do that time alone could bring about.
+func (p *poster) once(ctx context.Context, show *shower) error {
+	// Who is to be told of a reply is told first.
+	if err := show.all(ctx); err != nil {
 		return err
 	}
+	if err := errors.Join(p.loop(ctx, nil), show.all(ctx)); err != nil {
+		return err
+	}
+	if err := lost(ctx); err != nil {
+		return err
+	}
+	if p.left {
+		return sysexit.With(sysexit.TempFail, errors.New("some approved replies wait; run it again"))
+	}
+	return nil
+}
+
+// stay posts until ctx ends.
+func (p *poster) stay(ctx context.Context, show *shower) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	wake := make(chan struct{}, 1)
-	show, err := newShower(&p.Options)
-	if err != nil {
-		return err
-	}
+	go p.listen(ctx, wake, cancel)
 	shown := make(chan struct{})
-	if !o.Once {
-		go p.listen(ctx, wake, cancel)
-		go func() {
-			defer close(shown)
-			if err := show.run(ctx); err != nil {
-				cancel(err)
-			}
-		}()
-	}
-	if o.Once { // who is to be told of a reply is told first
-		if err := show.all(ctx); err != nil {
-			return err
+	go func() {
+		defer close(shown)
+		if err := show.run(ctx); err != nil {
+			cancel(err)
 		}
-	}
-	err = p.loop(ctx, wake)
-	if o.Once {
-		err = errors.Join(err, show.all(ctx))
-	} else {
-		cancel(nil)
-		<-shown
-	}
+	}()
+	err := p.loop(ctx, wake)
+	cancel(nil)
+	<-shown
 	if err != nil {
 		return err
 	}
+	return lost(ctx)
+}
+
+// lost is what ended the context, nil where somebody has.
+func lost(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return err
-	}
-	if p.Once && p.left {
-		return sysexit.With(sysexit.TempFail, errors.New("some approved replies wait; run it again"))
 	}
 	return nil
 }

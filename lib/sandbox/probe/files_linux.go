@@ -72,8 +72,9 @@ func victimFile(name string) func(*Stage) string {
 	return func(s *Stage) string { return fmt.Sprintf("/proc/%d/%s", s.Victim, name) }
 }
 
-// files are the probes of what can be read and written.
-func files() []Probe {
+// unseen are the probes of files that it may not read, by every way that leads to
+// one.
+func unseen() []Probe {
 	return []Probe{
 		reads("read a private key", at("home/.ssh/id_ed25519")),
 		reads("read a cloud credential", at("home/.aws/credentials")),
@@ -116,6 +117,12 @@ func files() []Probe {
 			return s.find(link)
 		}},
 		{Name: "read by a file handle", try: byHandle},
+	}
+}
+
+// memories are the probes of what can be read that is no file of anybody's.
+func memories() []Probe {
+	return []Probe{
 		{Name: "attach shared memory", Anybody: true, try: func(s *Stage) error {
 			memory, err := unix.SysvShmAttach(s.ShmID, 0, unix.SHM_RDONLY)
 			if err != nil {
@@ -134,6 +141,12 @@ func files() []Probe {
 		opens("read the kernel's log", os.O_RDONLY, fixed("/dev/kmsg")),
 		opens("read kernel memory", os.O_RDONLY, fixed("/proc/kcore")),
 		{Name: "read a disk", try: readDisk},
+	}
+}
+
+// writes are the probes of files that it may not change.
+func writes() []Probe {
+	return []Probe{
 		changes("change a file it may only read", false, writeTo("repo/README.md"), "repo/README.md"),
 		changes("make a file where it may only read", false, writeTo("repo/new"), "repo/new"),
 		changes("write outside", false, writeTo("outside/new"), "outside/new"),
@@ -161,6 +174,12 @@ func files() []Probe {
 			_, err := os.Stat(s.Tmp)
 			return err == nil
 		}},
+	}
+}
+
+// system are the probes of what it could leave behind in the system.
+func system() []Probe {
+	return []Probe{
 		opens("change the system's users", os.O_WRONLY, fixed("/etc/passwd")),
 		opens("change a program of the system", os.O_WRONLY, fixed("/usr/bin/env")),
 		opens("change a setting of the kernel", os.O_WRONLY, fixed("/proc/sys/kernel/core_pattern")),

@@ -27,8 +27,8 @@ func raw(number uintptr, args ...uintptr) error {
 	return nil
 }
 
-// processes are the probes of other processes, of rights, and of the kernel.
-func processes() []Probe {
+// others are the probes of other processes.
+func others() []Probe {
 	return []Probe{
 		{Name: "see what others run", Anybody: true, try: func(s *Stage) error {
 			text, err := os.ReadFile(victimFile("cmdline")(s))
@@ -69,6 +69,12 @@ func processes() []Probe {
 			defer f.Close()
 			return unix.Setns(int(f.Fd()), unix.CLONE_NEWNET)
 		}),
+	}
+}
+
+// rights are the probes of rights that it does not have.
+func rights() []Probe {
+	return []Probe{
 		calls("become root", func(*Stage) error { return unix.Setresuid(0, 0, 0) }),
 		calls("gain rights by a setuid program", func(*Stage) error {
 			if n, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || n == 1 {
@@ -100,6 +106,12 @@ func processes() []Probe {
 			return cmd.Run()
 		}),
 		calls("change its root folder", func(s *Stage) error { return unix.Chroot(s.Home) }),
+	}
+}
+
+// kernel are the probes of what the kernel can be asked for.
+func kernel() []Probe {
+	return []Probe{
 		calls("rename the machine", func(*Stage) error {
 			name, err := os.Hostname()
 			if err != nil {
@@ -133,6 +145,12 @@ func processes() []Probe {
 		}),
 		calls("type into a terminal", typeInto),
 		{Name: "use a descriptor that was left open", Alone: true, try: leftOpen},
+	}
+}
+
+// bounds are the probes of how long, and of how much, it may be there.
+func bounds() []Probe {
+	return []Probe{
 		{Name: "kill a process", Anybody: true, try: func(s *Stage) error { return unix.Kill(s.Victim, unix.SIGKILL) },
 			seen: (*Stage).victimDies},
 		{Name: "outlive its run", Anybody: true, Alone: true, try: func(s *Stage) error {

@@ -20,7 +20,9 @@ import (
 )
 
 // All is every probe.
-func All() []Probe { return slices.Concat(files(), network(), processes()) }
+func All() []Probe {
+	return slices.Concat(unseen(), memories(), writes(), system(), network(), others(), rights(), kernel(), bounds())
+}
 
 // walls are those taken away, by column; of the last all.
 var walls = []sandbox.Walls{{}, {Landlock: true, Syscalls: true}, {Bubblewrap: true}, {}}
