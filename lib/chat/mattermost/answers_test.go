@@ -1,0 +1,145 @@
+package mattermost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/chat/mattermost/fake"
+)
+
+// TestPostErrors: what each answer means for the post.
+func TestPostErrors(t *testing.T) {
+	const (
+		refused = "refused"
+		retry   = "retry"
+		unknown = "unknown"
+	)
+	id := strings.Repeat("a", 26)
+	for _, tt := range []struct {
+		name   string
+		answer http.HandlerFunc
+		thread int // status of the answer when the thread is read
+		want   string
+		after  time.Duration
+	}{
+		{"bad request", status(400), 200, refused, 0},
+		{"forbidden", status(403), 200, refused, 0},
+		{"forbidden, the thread too", status(403), 403, refused, 0},
+		{"thread gone", status(400), 404, refused, 0},
+		{"too large", status(413), 200, refused, 0},
+		{"refused, and nobody knows", status(403), 500, unknown, 0},
+		{"token", status(401), 200, retry, time.Minute},
+		{"moved", status(301), 200, retry, time.Minute},
+		{"timeout of a proxy", status(408), 200, retry, time.Minute},
+		{"busy", status(429), 200, retry, 7 * time.Second},
+		{"error", status(500), 200, unknown, 0},
+		{"bad gateway", status(502), 200, unknown, 0},
+		{"unavailable", status(503), 200, unknown, 0},
+		{"cut", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 200, unknown, 0},
+		{"half an answer", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"id":"aaa`)) }, 200, unknown, 0},
+		{"another answer", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`<html>`)) }, 200, unknown, 0},
+		{"no id", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{}`)) }, 200, unknown, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			mux := http.NewServeMux()
+			mux.HandleFunc("GET /api/v4/users/me", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"id":%q,"username":"tri"}`, id) })
+			mux.HandleFunc("POST /api/v4/posts", tt.answer)
+			mux.HandleFunc("GET /api/v4/posts/{id}/thread", func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(tt.thread)
+				_, _ = w.Write([]byte(`{"order":[],"posts":{}}`))
+			})
+			s := httptest.NewServer(mux)
+			defer s.Close()
+			c, err := NewSink(Options{URL: s.URL, Token: "t"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Post(t.Context(), chat.Post{ChatID: id, ThreadID: id, Text: "x", Key: "k"})
+			again := (*chat.RetryError)(nil)
+			got := unknown
+			switch {
+			case err == nil:
+				t.Fatal("posted")
+			case chat.IsRefused(err):
+				got = refused
+			case errors.As(err, &again):
+				got = retry
+			}
+			if got != tt.want || got == retry && again.After != tt.after {
+				t.Errorf("%v: %s, want %s after %v", err, got, tt.want, tt.after)
+			}
+		})
+	}
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		w.Header().Set("Location", "https://elsewhere.example.test/")
+		w.WriteHeader(code)
+	}
+}
+
+// TestStoredAndRefused: a server that stores a post and then says no, as it does
+// when it may not show what the post links to, has posted.
+func TestStoredAndRefused(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.server.SetFaults(fake.Faults{FailAfter: 1, FailStatus: http.StatusForbidden}))
+	root := w.Say(w.chats[0], "ana", "", "where?")
+	got, err := w.sink().Post(t.Context(), chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "here", Key: "k"})
+	posts := w.server.Posts()
+	if last := posts[len(posts)-1]; err != nil || got.MessageID != last.ID {
+		t.Errorf("%+v, %v; %s stands there", got, err, last.ID)
+	}
+}
+
+// TestNobodyThere: where no connection was made, nothing was posted.
+func TestNobodyThere(t *testing.T) {
+	w := newWorld(t)
+	c := w.sink()
+	if _, err := c.me(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	root := w.Say(w.chats[0], "ana", "", "where?")
+	w.server.Close()
+	_, err := c.Post(t.Context(), chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "x", Key: "k"})
+	if again := (*chat.RetryError)(nil); !errors.As(err, &again) {
+		t.Errorf("%v is no RetryError", err)
+	}
+}
+
+// TestFindWaits: a try whose request the server may still be working on, and
+// whose pending id it may have forgotten, is waited for.
+func TestFindWaits(t *testing.T) {
+	for _, tt := range []struct{ age, wait time.Duration }{
+		{time.Second, 0}, {remembered + time.Second, abandoned - remembered - time.Second}, {abandoned + time.Second, 0}, {24 * time.Hour, 0},
+	} {
+		w := newWorld(t)
+		root := w.Say(w.chats[0], "ana", "", "where?")
+		p := chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "here", Key: "k", Tried: time.Now().Add(-tt.age)}
+		c := w.sink()
+		now := time.Now()
+		c.now = func() time.Time { return now }
+		var waited time.Duration
+		c.sleep = func(_ context.Context, d time.Duration) error {
+			waited += d
+			_, err := w.sink().Post(t.Context(), p) // the earlier try lands
+			return err
+		}
+		_, proof, err := c.Find(t.Context(), p)
+		want := chat.Absent
+		if tt.wait > 0 {
+			want = chat.Found
+		}
+		if d := waited - tt.wait; err != nil || proof != want || d < -time.Second || d > time.Second {
+			t.Errorf("tried %v ago: proof %v, %v, waited %v; want %v after %v", tt.age, proof, err, waited, want, tt.wait)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"tri/lib/chat"
+	"tri/lib/event"
+)
+
+// TestWebhook: a call that has the token brings its post in, once; others bring
+// nothing.
+func TestWebhook(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	c.listen, c.hookToken = "127.0.0.1:0", strings.Repeat("h", 26)
+	heard, at := make(chan event.Event, 99), make(chan string, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- c.calls(ctx, chat.Resume{Say: func(_ string, args ...any) { at <- fmt.Sprint(args...) }}, func(v event.Event) error {
+			heard <- v
+			return nil
+		})
+	}()
+	url := "http://" + <-at
+	id := w.Say(w.chats[0], "ana", "", "where?")
+	post := func(kind, body string) int {
+		resp, err := http.Post(url, kind, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	good := fmt.Sprintf(`{"token":%q,"post_id":%q,"text":"something else"}`, c.hookToken, id)
+	for _, tt := range []struct {
+		kind, body string
+		want       int
+	}{
+		{"application/json", good, 200},
+		{"application/x-www-form-urlencoded", "token=" + c.hookToken + "&post_id=" + id, 200},
+		{"application/json", strings.Replace(good, id, strings.Repeat("z", 26), 1), 200}, // not there
+		{"application/json", strings.Replace(good, id, "../../users", 1), 400},
+		{"application/json", strings.Replace(good, "hh", "hi", 1), 401},
+		{"application/json", `{"post_id":"` + id + `"}`, 401},
+		{"application/json", `{`, 401},
+	} {
+		if got := post(tt.kind, tt.body); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.body, got, tt.want)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	close(heard)
+	n := 0
+	for v := range heard {
+		if n++; v.MessageID != id || v.Content != "where?" {
+			t.Errorf("came as %+v", v)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d events", n)
+	}
+}
