@@ -78,7 +78,8 @@ func New(cfg config.Forge, remote string, h *http.Client) (*Client, error) {
 	}
 	if cfg.Push == "ssh" {
 		if c.remote = remote; strings.HasPrefix(remote, "http") || remote == "" {
-			return nil, sysexit.With(sysexit.Config, fmt.Errorf("forge.push is ssh, and the remote %q is not reached by ssh", Host(remote)))
+			err := sysexit.With(sysexit.Config, fmt.Errorf("forge.push is ssh, and the remote %q is not reached by ssh", Host(remote)))
+			return nil, sysexit.Hint(err, "give the checkout a remote of the form git@host:owner/name, or take forge.push out")
 		}
 	}
 	env := cfg.TokenEnv

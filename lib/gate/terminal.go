@@ -264,7 +264,8 @@ func (t *Terminal) editor(file string) error {
 	cmd := exec.Command(words[0], append(words[1:], file)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.In, t.Err, t.Err
 	if err := cmd.Run(); err != nil {
-		return sysexit.With(sysexit.Unavailable, fmt.Errorf("editor %q: %w", words[0], err))
+		err = sysexit.With(sysexit.Unavailable, fmt.Errorf("editor %q: %w", words[0], err))
+		return sysexit.Hint(err, "set $EDITOR to one that is here, or give the text by --text-file; nothing was decided")
 	}
 	return nil
 }

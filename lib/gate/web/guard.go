@@ -51,7 +51,8 @@ func newGuard(o *Options, origins []string) (*guard, error) {
 		return nil, sysexit.Hint(err, "listen: unix:/run/tri/web.sock, and let the proxy speak to that")
 	}
 	if len(origins) == 0 && web.IdentityHeader == "" {
-		return nil, sysexit.With(sysexit.Config, errors.New("gate.web: a Unix socket needs hosts and identity_header: nobody could open it otherwise"))
+		err := sysexit.With(sysexit.Config, errors.New("gate.web: a Unix socket needs hosts and identity_header: nobody could open it otherwise"))
+		return nil, sysexit.Hint(err, "hosts: [the name under which the proxy is reached], identity_header: the header in which it says who somebody is")
 	}
 	key, err := sessionKey(o.Gate.Home)
 	return &guard{key: key, person: o.Gate.By, origins: origins, web: web, now: o.Now, tokens: map[string]bool{}}, err
