@@ -104,6 +104,7 @@ func (t *timed) grace() error {
 		if err := t.say("approve", "--yes", key); err != nil {
 			return err
 		}
+		time.Sleep(500 * time.Millisecond) // and this one: how old a yes is that is read later, only the clock says
 		t.jump(-set)
 		undone := t.say("undo", key)
 		if time.Since(said) < grace && undone != nil {
@@ -120,11 +121,15 @@ func (t *timed) grace() error {
 	return t.over()
 }
 
-// over ends a story in which not every question is answered.
+// over ends a story in which not every question is answered: a killed dispatcher
+// would leave a thread to be folded by the next one.
 func (t *timed) over() error {
 	for _, s := range t.stages {
-		last := s.kept.String()
-		if !s.kill() {
+		if last := s.kept.String(); s.name == "dispatch" {
+			if err := s.stop(); err != nil {
+				return err
+			}
+		} else if !s.kill() {
 			return fmt.Errorf("%s had ended by itself: %s", s.name, last)
 		}
 	}

@@ -92,6 +92,22 @@ func (s *stage) kill() bool {
 	return killed && errors.As(err, &exit) && exit.ExitCode() == -1
 }
 
+// stop ends the stage as its operator would: what it has begun it may finish.
+func (s *stage) stop() error {
+	last := s.kept.String()
+	if s.over() {
+		return fmt.Errorf("%s had ended by itself: %s", s.name, last)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := errors.Join(s.cmd.Process.Signal(syscall.SIGTERM), s.cmd.Wait())
+	s.cmd = nil
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", s.name, err, s.kept.String())
+	}
+	return nil
+}
+
 func (s *stage) signal(sig syscall.Signal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
