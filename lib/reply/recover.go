@@ -23,7 +23,7 @@ func (p *poster) recover() error {
 	if err := p.readLines(); err != nil {
 		return err
 	}
-	if err := p.tail.Next(p.fold); err != nil {
+	if err := p.hear(); err != nil {
 		return err
 	}
 	p.caught = true
@@ -113,6 +113,20 @@ func (p *poster) readLines() error {
 	}
 }
 
+// hear takes in what the decision log has got since it was heard last.
+func (p *poster) hear() error {
+	began := p.Now()
+	err := p.tail.Next(p.fold)
+	p.heard = began
+	return err
+}
+
+// setForward is how far the clock was set forward between two of its times; what a
+// machine has slept counts as that.
+func setForward(from, to time.Time) time.Duration {
+	return max(0, to.Round(0).Sub(from.Round(0))-to.Sub(from))
+}
+
 // fold takes the log's next record in.
 func (p *poster) fold(r decision.Record) error {
 	counts, why := p.state.Add(r)
@@ -142,10 +156,13 @@ func (p *poster) fold(r decision.Record) error {
 
 // graceEnds is until when a yes can be taken back before anything is posted. What
 // is left of it runs by the clock that nobody sets: one that is set forward ends it
-// no sooner.
+// no sooner, neither then nor between the yes and this look at it.
 func (p *poster) graceEnds(r *decision.Record) time.Time {
 	now := p.Now()
 	at, err := time.Parse(time.RFC3339, r.At)
+	if !p.heard.IsZero() {
+		at = at.Add(setForward(p.heard, now))
+	}
 	if err != nil || at.After(now) {
 		at = now // another machine's clock must not hold a post back for longer
 	}

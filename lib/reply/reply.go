@@ -95,6 +95,7 @@ type poster struct {
 	lines   map[string]bool              // ids with a line in replies.ndjson
 	left    bool                         // something is left for the next run
 	caught  bool                         // with the log as it was at the start
+	heard   time.Time                    // all that the log had then
 	unknown map[string]bool              // platforms that nobody configured, said once
 }
 
@@ -201,7 +202,7 @@ func (p *poster) listen(ctx context.Context, wake chan<- struct{}, cancel contex
 
 func (p *poster) loop(ctx context.Context, wake <-chan struct{}) error {
 	for ctx.Err() == nil {
-		if err := p.tail.Next(p.fold); err != nil {
+		if err := p.hear(); err != nil {
 			return err
 		}
 		if err := p.settle(); err != nil {
