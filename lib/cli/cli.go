@@ -15,10 +15,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
-	"time"
 	"unicode"
 
 	"github.com/urfave/cli/v2"
@@ -128,8 +126,10 @@ func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		context.AfterFunc(ctx, stop) // a second signal kills
-		go beSmall(ctx)
 	}
+	small, end := context.WithCancel(ctx)
+	defer end()
+	go beSmall(small)
 	slog.SetDefault(slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: logLevel()})))
 	err := app(p, in, out, errw).RunContext(ctx, mend(p, args))
 	return report(p.Name, err, errw)
@@ -149,27 +149,6 @@ func stays(p Program, args []string) bool {
 		break
 	}
 	return p.Stays
-}
-
-// begun is when a program that stays is past its beginning, and often how often it
-// then gives back memory.
-const (
-	begun = 5 * time.Second
-	often = 5 * time.Minute
-)
-
-// beSmall keeps a program small that waits for most of its life: what reading the
-// configuration and catching up took is not needed again, nor what a busy hour did.
-func beSmall(ctx context.Context) {
-	for wait := begun; ; wait = often {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
-		debug.SetGCPercent(50)
-		debug.FreeOSMemory()
-	}
 }
 
 func logLevel() slog.Level {

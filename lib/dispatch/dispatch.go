@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime/debug"
 	"time"
 
 	"tri/lib/budget"
@@ -97,7 +96,6 @@ type Dispatcher struct {
 	poor   []thread.Input  // refused for want of budget, and not yet taken in
 
 	running map[string]bool // run ids
-	idle    int             // ticks since a run ended
 	queue   []job
 	active  int               // short runs under way
 	long    int               // long ones
@@ -291,7 +289,6 @@ func (d *Dispatcher) behind(name string, off int64) bool {
 
 func (d *Dispatcher) tick(now time.Time) error {
 	d.callBack()
-	d.calmDown()
 	if err := d.lapse(now); err != nil {
 		return err
 	}
@@ -305,17 +302,6 @@ func (d *Dispatcher) tick(now time.Time) error {
 		return err
 	}
 	return d.saveMark()
-}
-
-// calm is for how many ticks nothing runs before memory is given back.
-const calm = 5
-
-// calmDown gives back what the last runs took: the built-in search reads a codebase
-// in this process, and a dispatcher waits for most of its life.
-func (d *Dispatcher) calmDown() {
-	if d.idle++; d.idle == calm && d.active+d.long == 0 {
-		debug.FreeOSMemory()
-	}
 }
 
 func (d *Dispatcher) expired(t *thread.Thread, now time.Time) bool {

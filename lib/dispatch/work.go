@@ -281,7 +281,6 @@ func (d *Dispatcher) limit(j job) time.Duration {
 
 // ended frees a run's place.
 func (d *Dispatcher) ended(j job) {
-	d.idle = 0
 	if j.long {
 		d.long--
 	} else {

@@ -6,38 +6,60 @@ package pattern
 import (
 	"regexp"
 	"sync"
+	"sync/atomic"
 )
 
 // Pattern is a regular expression. It is safe for concurrent use; its methods are
 // those of regexp.Regexp.
 type Pattern struct {
 	text string
-	once sync.Once
-	re   *regexp.Regexp
+	re   atomic.Pointer[regexp.Regexp]
 }
 
-// all are those that were made, for Compile.
-var all []*Pattern
+// all are those that were made, for Compile and Forget.
+var (
+	allMu sync.Mutex
+	all   []*Pattern
+)
 
 // New is the pattern with this text, for a variable of a package. One that is wrong
 // panics when it is first used, or by Compile.
 func New(text string) *Pattern {
 	p := &Pattern{text: text}
+	allMu.Lock()
+	defer allMu.Unlock()
 	all = append(all, p)
 	return p
 }
 
 // Compile compiles every pattern of the program, for tests.
 func Compile() int {
+	allMu.Lock()
+	defer allMu.Unlock()
 	for _, p := range all {
 		p.get()
 	}
 	return len(all)
 }
 
+// Forget gives back the memory of all that was compiled, for a program that has
+// nothing to do: hundreds of them take tens of megabytes. What is needed again is
+// compiled again.
+func Forget() {
+	allMu.Lock()
+	defer allMu.Unlock()
+	for _, p := range all {
+		p.re.Store(nil)
+	}
+}
+
 func (p *Pattern) get() *regexp.Regexp {
-	p.once.Do(func() { p.re = regexp.MustCompile(p.text) })
-	return p.re
+	re := p.re.Load()
+	if re == nil {
+		re = regexp.MustCompile(p.text)
+		p.re.Store(re) // of two that were made at once, either will do
+	}
+	return re
 }
 
 // String and what follows are as regexp.Regexp has them.

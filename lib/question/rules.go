@@ -4,12 +4,13 @@ import (
 	"embed"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"tri/lib/pattern"
 )
 
 //go:embed rules/*.txt
@@ -19,7 +20,7 @@ var files embed.FS
 type rule struct {
 	name    string // of other languages than English with the language's code behind
 	minutes float64
-	re      *regexp.Regexp
+	re      *pattern.Pattern
 	dense   bool     // of a language without spaces: no ASCII text can match
 	needs   []string // a text without any of these cannot match; nil: nobody knows
 }
@@ -100,11 +101,10 @@ func parseRule(lang, section, line string) (r rule, err error) {
 		r.name += "." + lang
 	}
 	r.dense = lang == "ja" || lang == "zh"
-	if r.re, err = compile(body, r.dense); err != nil {
-		return r, err
-	}
-	r.needs = needs(r.re.String())
-	return r, nil
+	text := whole(body, r.dense)
+	r.re = pattern.New(text)
+	r.needs, err = needs(text)
+	return r, err
 }
 
 var shorthands = strings.NewReplacer(
@@ -114,8 +114,8 @@ var shorthands = strings.NewReplacer(
 	"{thing}", `(?:[\pL\pN_./#'’-]+ ){1,4}`,
 )
 
-// compile makes an expression match whole words. RE2's \b knows ASCII alone.
-func compile(body string, dense bool) (*regexp.Regexp, error) {
+// whole makes an expression match whole words. RE2's \b knows ASCII alone.
+func whole(body string, dense bool) string {
 	left, right := `(?:^|[^\pL\pN_])`, `(?:$|[^\pL\pN_])`
 	if dense {
 		left, right = "", ""
@@ -126,7 +126,7 @@ func compile(body string, dense bool) (*regexp.Regexp, error) {
 	if strings.HasSuffix(body, "{end}") || strings.HasSuffix(body, "{gap}") {
 		right = ""
 	}
-	return regexp.Compile(left + "(?:" + shorthands.Replace(body) + ")" + right)
+	return left + "(?:" + shorthands.Replace(body) + ")" + right
 }
 
 // first is the rule of a section that matches.
@@ -143,10 +143,10 @@ func first(section, text string) *rule {
 const maxText = 1 << 10
 
 var (
-	fence  = regexp.MustCompile("(?s)```.*?(?:```|$)")
-	inline = regexp.MustCompile("`[^`\n]*`")
-	quoted = regexp.MustCompile(`(?m)^\s*>.*$`)
-	link   = regexp.MustCompile(`https?://\S+`)
+	fence  = pattern.New("(?s)```.*?(?:```|$)")
+	inline = pattern.New("`[^`\n]*`")
+	quoted = pattern.New(`(?m)^\s*>.*$`)
+	link   = pattern.New(`https?://\S+`)
 	curly  = strings.NewReplacer("’", "'", "‘", "'", "`", "'")
 )
 

@@ -1,9 +1,10 @@
 package question
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"tri/lib/pattern"
 )
 
 // minWords is how many words a question has at least that can be known again.
@@ -54,8 +55,8 @@ func Words(text string) (words string, ok bool) {
 }
 
 var (
-	addressed = regexp.MustCompile(`^(\s*(<@[^>]{1,64}>|@[\pL\pN._-]{1,64})[,:]?)+`)
-	opening   = regexp.MustCompile(`^((hi|hello|hey|morning|good morning|dear)( (all|team|folks|everyone|there))?[\s,.!]+` +
+	addressed = pattern.New(`^(\s*(<@[^>]{1,64}>|@[\pL\pN._-]{1,64})[,:]?)+`)
+	opening   = pattern.New(`^((hi|hello|hey|morning|good morning|dear)( (all|team|folks|everyone|there))?[\s,.!]+` +
 		`|(can|could|would) (you|someone|anyone|anybody|somebody) (please )?(tell me|explain|say)[\s,]+|(does |do )?(anyone|anybody|somebody|you) knows? |(quick|one|another) question[\s:,.-]+|just wondering[\s:,.-]+|(thank you|thanks)[\s,.!]+)`)
 	courtesy = list("a an the please pls plz thanks thx ok okay kindly btw um uh")
 	// points are words that say nothing without what stands around them.
