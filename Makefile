@@ -4,6 +4,7 @@
 # make fuzz       every fuzz target, a thousand inputs each
 # make torture    kill -9 of every stage, a fault at every call; about ten minutes
 # make mutate     which small changes of the code no test notices; about an hour
+# make flaky      every test twenty times, each time in another order; hours
 # make bench      what it costs beside jq, gojq, Miller, sha256sum, in one table; five minutes
 # make dist       archives, packages, module list and sums of a release in dist/
 # make dist-check that two builds of it are equal, and its packages work
@@ -58,6 +59,9 @@ torture: all
 mutate:
 	$(GO) run ./scripts/mutate $(MUTATEFLAGS)
 
+flaky:
+	scripts/flaky
+
 dist:
 	$(GO) run ./scripts/dist -version $(VERSION) $(TARGETS)
 
@@ -83,6 +87,6 @@ install: all
 	install -m 644 man/*.7 $(DESTDIR)$(MANDIR)/man7
 
 clean:
-	rm -rf bin cover demo dist
+	rm -rf bin cover demo dist flaky
 
-.PHONY: all demo check lint fuzz torture mutate dist dist-check check-peers bench cover install clean
+.PHONY: all demo check lint fuzz torture mutate flaky dist dist-check check-peers bench cover install clean
