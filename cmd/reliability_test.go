@@ -19,7 +19,7 @@ func TestTrackRecord(t *testing.T) {
 	if n := strings.Count(string(page), "\n"); n > 140 {
 		t.Errorf("%d lines; a page has at most 140", n)
 	}
-	bugs := regexp.MustCompile(`(?m)^\.Pa (\S+) : (\w+)`).FindAllStringSubmatch(record, -1)
+	bugs := regexp.MustCompile(`(?m)^\.It [0-9a-f]{7} \([0-9a-f]{7}\) Pa (\S+) : (\w+)( ; .+)?\n[^.].+\.$`).FindAllStringSubmatch(record, -1)
 	if n := strings.Count(record, "\n.It "); n < 12 || n != len(bugs) {
 		t.Errorf("%d bugs, %d reproducers", n, len(bugs))
 	}

@@ -2,10 +2,13 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 )
 
 // rings waits until a channel has something in it that is due to what do does, and
@@ -65,6 +68,25 @@ func TestWatchNothing(t *testing.T) {
 	go watchNothing(t.Context(), rung)
 	<-rung
 	<-rung
+}
+
+// TestNoWatcherLeft: where the kernel gives out no more watchers, files are looked at
+// instead, those that are not there yet too.
+func TestNoWatcherLeft(t *testing.T) {
+	defer func(was func() (*fsnotify.Watcher, error)) { newWatcher = was }(newWatcher)
+	newWatcher = func() (*fsnotify.Watcher, error) { return nil, errors.New("too many open files") }
+	name := filepath.Join(t.TempDir(), "log")
+	lines, done, stop := following(t, name, 0)
+	for _, text := range []string{"one", "two"} {
+		appendTo(t, name, text+"\n")
+		if got := <-lines; got.text != text {
+			t.Errorf("got %v", got)
+		}
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }
 
 // TestBellSlowsDown: one that rings waits ever longer for what it has not heard;
