@@ -36,7 +36,7 @@ func TestObjectIsLinear(t *testing.T) {
 			t.Errorf("%.20q…: %q", text, v)
 		}
 	}
-	if d := time.Since(start); d > 10*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("took %v", d)
 	}
 }

@@ -186,7 +186,7 @@ func TestHostileQuestions(t *testing.T) {
 	} {
 		start := time.Now()
 		search(t, x, q)
-		if d := time.Since(start); d > 2*time.Second {
+		if d := time.Since(start); d > 20*time.Second {
 			t.Errorf("%.20q took %v", q, d)
 		}
 	}

@@ -146,7 +146,7 @@ func (b *bench) run(ctx context.Context, script string) (agent.Result, error) {
 		b.Fatal(err)
 	}
 	a := b.suite.Make(b.T, []string{"bash", path}, b.suite.sandbox)
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
 	res, err := a.Run(ctx, b.task)
 	if ctx.Err() == context.DeadlineExceeded && err == nil {
@@ -294,7 +294,7 @@ func timeIsUp(t *testing.T, s Suite) {
 			}()
 			start := time.Now()
 			_, err := b.run(ctx, `touch $D/begun; `+script)
-			if !errors.Is(err, context.Canceled) || time.Since(start) > 10*time.Second {
+			if !errors.Is(err, context.Canceled) || time.Since(start) > time.Minute {
 				t.Errorf("after %v: %v", time.Since(start), err)
 			}
 		})

@@ -51,7 +51,7 @@ func TestDiesWithUs(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait() // killed
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		text, err := os.ReadFile(stat)
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) || strings.Contains(string(text), ") Z ") {
 			return
@@ -86,7 +86,7 @@ func TestFloodIsStopped(t *testing.T) {
 	exit, err := Run(context.Background(), Spec{
 		Sandbox: "off", Argv: []string{"yes"}, Env: []string{"PATH=" + os.Getenv("PATH")}, MaxStdout: 1 << 20, Grace: 100 * time.Millisecond,
 	})
-	if err != nil || !exit.Flooded || !exit.Stopped || time.Since(start) > 5*time.Second {
+	if err != nil || !exit.Flooded || !exit.Stopped || time.Since(start) > time.Minute {
 		t.Errorf("after %v: %+v, %v", time.Since(start), exit, err)
 	}
 }
