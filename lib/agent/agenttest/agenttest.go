@@ -4,7 +4,6 @@
 package agenttest
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -154,23 +153,6 @@ func (b *bench) run(ctx context.Context, script string) (agent.Result, error) {
 	}
 	b.noneLeft()
 	return res, err
-}
-
-// noneLeft fails when a process of the run is alive.
-func (b *bench) noneLeft() {
-	b.Helper()
-	want := []byte(Variable + "=" + os.Getenv(Variable))
-	envs, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil || len(envs) == 0 {
-		b.Fatal("no /proc", err)
-	}
-	for _, name := range envs {
-		env, err := os.ReadFile(name)
-		if err == nil && bytes.Contains(env, want) {
-			cmd, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
-			b.Errorf("left behind: %s %q", filepath.Dir(name), cmd)
-		}
-	}
 }
 
 // Run runs the suite, and once more within walls.
