@@ -202,6 +202,25 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// TestGoneMeanwhile: what its poster finishes while others list it is no error to them.
+// A name that leads nowhere is what they find then.
+func TestGoneMeanwhile(t *testing.T) {
+	h, err := disk.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := h.Replace(Dir+"/k.1.ab.1.json", []byte(`{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", h.Path(Dir+"/k.1.ab.2.json")); err != nil {
+		t.Skip(err)
+	}
+	if got, err := Open(h); err != nil || len(got) != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 // TestOpenRefuses: an entry that cannot be trusted stops everything, since to go on
 // without it could post it again.
 func TestOpenRefuses(t *testing.T) {

@@ -2,7 +2,9 @@ package outbox
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"tri/lib/disk"
@@ -34,7 +36,7 @@ func (e *Entry) Remove(h *disk.Home) error { return h.Remove(e.path()) }
 func (e *Entry) Finish(h *disk.Home) error { return h.Move(e.path(), Done+"/"+e.ID+".json") }
 
 // Open lists the entries under way. One that cannot be read is an error: to go on
-// without it could post it again.
+// without it could post it again. One that is finished or taken away meanwhile is not.
 func Open(h *disk.Home) ([]*Entry, error) {
 	names, err := h.List(Dir)
 	if err != nil {
@@ -47,6 +49,9 @@ func Open(h *disk.Home) ([]*Entry, error) {
 			continue
 		}
 		b, err := h.ReadFile(Dir + "/" + name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, sysexit.With(sysexit.IO, fmt.Errorf("read post %q: %w", name, err))
 		}
