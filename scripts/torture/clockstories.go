@@ -104,8 +104,7 @@ func (t *timed) grace() error {
 		if err := t.say("approve", "--yes", key); err != nil {
 			return err
 		}
-		time.Sleep(500 * time.Millisecond) // and this one: how old a yes is that is read later, only the clock says
-		t.jump(-set)
+		t.jump(-set) // before or after tri-reply has read it
 		undone := t.say("undo", key)
 		if time.Since(said) < grace && undone != nil {
 			return undone
