@@ -113,7 +113,7 @@ func TestResumeOnlyInOneFile(t *testing.T) {
 		"two files": {file(t, log[:at[1]]), file(t, log[at[1]:])}, "a pipe": {pipe},
 	} {
 		var got []int64
-		if _, err := Each(ctx(t), Input{Files: files, After: at[2]}, func(r ndjson.Record) error { got = append(got, r.Seq); return nil }); err != nil || !slices.Equal(got, at[3:]) {
+		if _, err := Each(ctx(t), Input{Files: files, After: at[2], Durable: true}, func(r ndjson.Record) error { got = append(got, r.Seq); return nil }); err != nil || !slices.Equal(got, at[3:]) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
@@ -324,6 +324,16 @@ func TestRest(t *testing.T) {
 	if err := s.close(); err != nil {
 		t.Fatal(err)
 	}
+	bad, err := openRejects(Input{Rejects: filepath.Join(t.TempDir(), "r")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bad.close(); err != nil {
+		t.Fatal(err)
+	}
+	bad.dirty = true
+	broken := &pipeline[ndjson.Record]{sink: s, bad: bad}
+	status(t, "what was refused is not synced", broken.rest(), sysexit.IO)
 	s.dirty = time.Now()
 	if b, err := p.next(t.Context()); err == nil || b != nil {
 		t.Errorf("went on with what is not synced: %v", err)

@@ -132,14 +132,58 @@ func TestIsLog(t *testing.T) {
 		string(logOf(3)): true, string(logOf(2)): true, string(logOf(1)): false, "": false, "junk\n": false,
 		"{\"seq\":0}\n{\"seq\":11}\n": false, "{\"seq\":0}\njunk\n{\"seq\":15}\n": true,
 	} {
-		s := seeker{f: strings.NewReader(text), size: int64(len(text))}
-		if s.isLog() != want {
-			t.Errorf("%q is a log: %v", text, !want)
+		for n := range 4 {
+			s := seeker{f: &once{strings.NewReader(text), n}, size: int64(len(text))}
+			if got, err := s.isLog(); err == nil && got != want || err != nil && n == 0 {
+				t.Errorf("%q, of which read %d fails: a log %v, %v", text, n, got, err)
+			}
 		}
-		for n := range 3 {
-			broken := seeker{f: &flaky{strings.NewReader(text), n}, size: int64(len(text))}
-			if broken.isLog() && !want {
-				t.Errorf("%q, of which read %d fails, is a log", text, n+1)
+	}
+}
+
+// once is a file of which one read fails, from 1.
+type once struct {
+	io.ReaderAt
+	left int
+}
+
+func (o *once) ReadAt(p []byte, off int64) (int, error) {
+	if o.left--; o.left == 0 {
+		return 0, syscall.EIO
+	}
+	return o.ReaderAt.ReadAt(p, off)
+}
+
+// TestResume: where a log is read on, and when it is not, whichever read fails.
+func TestResume(t *testing.T) {
+	log := logOf(40)
+	lines := bytes.SplitAfter(log, []byte("\n"))
+	at := func(n int) int64 { return int64(len(bytes.Join(lines[:n], nil))) }
+	cut := slices.Concat(log[:at(20)], log[at(21):])
+	for _, tt := range []struct {
+		name   string
+		text   []byte
+		window int64
+		want   int64 // -1: refused
+	}{
+		{"a log", log, 0, at(30)}, {"with a window", log, at(30) - at(28), at(28)}, {"with more of a window than there is", log, 1 << 20, 0},
+		{"a line cut out of it", cut, 0, -1}, {"and with a window", cut, 100, -1},
+	} {
+		for n := 0; ; n++ {
+			read := &once{bytes.NewReader(tt.text), n}
+			s := seeker{f: read, size: int64(len(tt.text))}
+			off, err := s.resume(Input{After: at(30), Window: tt.window})
+			switch {
+			case n > 0 && read.left <= 0:
+				status(t, fmt.Sprintf("%s, read %d fails", tt.name, n), err, sysexit.IO)
+				continue
+			case tt.want < 0:
+				status(t, tt.name, err, sysexit.Data)
+			case off != tt.want || err != nil:
+				t.Errorf("%s: from %d, %v; want %d", tt.name, off, err, tt.want)
+			}
+			if n > 0 {
+				break // it makes no more reads
 			}
 		}
 	}
@@ -288,8 +332,21 @@ func TestSinkSyncs(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the lock was not given back: %v", err)
 	}
-	if err := again.close(); err != nil {
-		t.Error(err)
+	if _, err := openSink(Output{File: name}); len(sysexit.Hints(err)) == 0 {
+		t.Errorf("another has it: %v", err)
+	}
+	if err := again.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again.close() == nil {
+		t.Error("a log that cannot be closed is no error")
+	}
+	noLock := filepath.Join(t.TempDir(), "out")
+	if err := os.Mkdir(filepath.Join(filepath.Dir(noLock), ".out.lock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openSink(Output{File: noLock}); err == nil || len(sysexit.Hints(err)) > 0 {
+		t.Errorf("a lock that cannot be made: %v, %q", err, sysexit.Hints(err))
 	}
 	if same("/no/such", os.Stdin) {
 		t.Error("a file that is not there is another")

@@ -69,19 +69,39 @@ func resumeAt(f *os.File, in Input) (int64, error) {
 			return 0, sysexit.With(sysexit.IO, err)
 		}
 	}
-	off, seq, err := s.search(in.After)
-	if err != nil {
-		return off, err
-	}
-	here, _, err := s.line(off)
-	if err == nil && (seq != in.After || off < in.After && s.isLog() || !sameMessage(here, in.last)) {
-		err = sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("no record with seq %d where it belongs: the file was cut or replaced", in.After)),
-			"put the old file back, or begin anew by moving away what was made from it")
-	}
+	return s.resume(in)
+}
+
+// resume is resumeAt in a file of known size.
+func (s *seeker) resume(in Input) (int64, error) {
+	off, err := s.cursor(in)
 	if err != nil || in.Window <= 0 {
 		return off, err
 	}
 	off, _, err = s.search(max(0, in.After-in.Window))
+	return off, err
+}
+
+// cursor is the offset of the record with seq in.After, which must be there.
+func (s *seeker) cursor(in Input) (int64, error) {
+	off, seq, err := s.search(in.After)
+	if err != nil {
+		return 0, err
+	}
+	here, _, err := s.line(off)
+	if err != nil {
+		return 0, err
+	}
+	there := seq == in.After && sameMessage(here, in.last)
+	if there && off < in.After {
+		var log bool
+		log, err = s.isLog()
+		there = !log
+	}
+	if err == nil && !there {
+		err = sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("no record with seq %d where it belongs: the file was cut or replaced", in.After)),
+			"put the old file back, or begin anew by moving away what was made from it")
+	}
 	return off, err
 }
 
@@ -175,11 +195,11 @@ func (s *seeker) line(off int64) (line []byte, end int64, err error) {
 // record. It is there, too, in the output of a stage that has added nothing to the
 // first one; but what is added moves later records behind their seq, and what is
 // cut out of a log moves them before it.
-func (s *seeker) isLog() bool {
+func (s *seeker) isLog() (bool, error) {
 	_, _, end, err := s.record(0)
 	if err != nil || end < 0 {
-		return false
+		return false, err
 	}
 	off, seq, _, err := s.record(end)
-	return err == nil && off >= 0 && off == seq
+	return off >= 0 && off == seq, err
 }

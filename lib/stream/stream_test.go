@@ -74,6 +74,9 @@ func TestEachNamesAndSetsAside(t *testing.T) {
 		if strings.Contains(string(rec.Bytes), "refuse") {
 			return Refuse("unwanted")
 		}
+		if rec.Members != nil {
+			t.Error("it has members, which are of another record by now")
+		}
 		got = append(got, fmt.Sprintf("%s:%d:%d:%s", rec.Source, rec.Line, rec.Offset, rec.Bytes))
 		return nil
 	})

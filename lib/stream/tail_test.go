@@ -223,6 +223,38 @@ func TestFollowOverAFileWrittenAnew(t *testing.T) {
 	}
 }
 
+// TestTailKnows: what was not there when it began is not taken for what was read; what
+// cannot be made durable is not handed out; and it keeps little.
+func TestTailKnows(t *testing.T) {
+	name := file(t, nil)
+	open := func(from int64) *tail {
+		tl, err := openTail(t.Context(), name, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = tl.Close() }) // or it is closed
+		tl.begin(from)
+		return tl
+	}
+	tl := open(1)
+	appendTo(t, name, "\nx\n")
+	if _, err := tl.fill(); err == nil {
+		t.Error("goes on behind what it has not seen")
+	}
+	tl = open(0)
+	for range 3 {
+		appendTo(t, name, strings.Repeat("x", 2*knownSize)+"\n")
+		if more, err := tl.fill(); !more || err != nil || len(tl.known) > knownSize {
+			t.Errorf("keeps %d bytes, %v, %v", len(tl.known), more, err)
+		}
+	}
+	appendTo(t, name, "y\n")
+	tl.safe.f, tl.ready = os.NewFile(^uintptr(0), "no file"), nil
+	if more, err := tl.fill(); more || err == nil || len(tl.ready) > 0 {
+		t.Errorf("%q is ready, %v, %v", tl.ready, more, err)
+	}
+}
+
 // TestResumeFindsNoOtherLog: a stage goes on only behind the very record that its
 // output ends with, and with a status that says whose fault it is.
 func TestResumeFindsNoOtherLog(t *testing.T) {

@@ -22,7 +22,7 @@ func rings(t *testing.T, rung <-chan struct{}, do func()) {
 		began := time.Now()
 		do()
 		<-rung
-		if time.Since(began) < slowest/4 {
+		if time.Since(began) < pollEvery/2 {
 			return
 		}
 	}
@@ -86,6 +86,18 @@ func TestNoWatcherLeft(t *testing.T) {
 	stop()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestListen: what is there is watched; what is not has a bell all the same.
+func TestListen(t *testing.T) {
+	name := file(t, nil)
+	for path, watched := range map[string]bool{name: true, name + ".none": false} {
+		b := listen(path)
+		if b == nil || b.watched != watched {
+			t.Fatalf("%s: %+v", path, b)
+		}
+		b.silence()
 	}
 }
 
