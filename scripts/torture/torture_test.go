@@ -70,3 +70,18 @@ func TestParts(t *testing.T) {
 		t.Error("nothing is a part")
 	}
 }
+
+// TestTooLong: one stage that a busy machine kept waiting is none that stays away.
+func TestTooLong(t *testing.T) {
+	for _, tt := range []struct {
+		away []time.Duration
+		bad  bool
+	}{
+		{nil, true}, {[]time.Duration{1, 2, 20 * time.Second}, false}, {[]time.Duration{1, 2, time.Minute}, true},
+		{[]time.Duration{3 * time.Second, 1, 3 * time.Second}, true}, {[]time.Duration{2 * time.Second}, false},
+	} {
+		if err := tooLong(tt.away); (err != nil) != tt.bad {
+			t.Errorf("%v: %v", tt.away, err)
+		}
+	}
+}
