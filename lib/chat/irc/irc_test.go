@@ -167,6 +167,27 @@ func TestOldServer(t *testing.T) {
 	}
 }
 
+// TestSaidWhileHistoryIsRead: what comes in a channel whose history has been read,
+// while that of another is read, is not lost.
+func TestSaidWhileHistoryIsRead(t *testing.T) {
+	w := newWorld(t)
+	w.server.Say("ana", "#dev", "before")
+	w.server.Meanwhile = map[string]fake.Said{"#help": {Nick: "ana", Channel: "#dev", Text: "meanwhile"}, "#dev": {Nick: "ana", Channel: "#help", Text: "as well"}}
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	came := map[string]bool{}
+	long := time.Now().Add(-time.Hour)
+	err := w.Source().Run(ctx, chat.Resume{Last: map[string]time.Time{"#dev": long, "#help": long}, Say: t.Logf}, func(e event.Event) error {
+		if came[e.ChatID+" "+e.Content] = true; len(came) == 3 {
+			stop()
+		}
+		return nil
+	})
+	if err != nil || len(came) != 3 {
+		t.Errorf("came: %v, %v", came, err)
+	}
+}
+
 func TestNew(t *testing.T) {
 	good := Options{Address: "irc.test:6697", Nick: "tri", Chats: []string{"#dev"}}
 	if _, err := New(good); err != nil {

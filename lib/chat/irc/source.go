@@ -40,6 +40,8 @@ type listening struct {
 	last    map[string]time.Time         // by channel: everything up to then is durable
 	members map[string]map[string]string // by channel: nicks, folded, as they are written
 	made    int64                        // ids given to messages that have none
+
+	meanwhile []line // said while history was read, of whichever channel
 }
 
 // session is one connection, to its end.
@@ -55,11 +57,18 @@ func (l *listening) session(ctx context.Context) error {
 		return err
 	}
 	// What is said from now on comes behind the history that is read first: lines
-	// wait in TCP, and history overlaps with them, which identities sort out.
+	// wait, and history overlaps with them, which identities sort out.
+	l.meanwhile = nil
 	if err := l.history(ctx, k); err != nil {
 		return err
 	}
 	l.Up()
+	for i := range l.meanwhile {
+		if err := l.take(k, &l.meanwhile[i], nil); err != nil {
+			return err
+		}
+	}
+	l.meanwhile = nil
 	asked := false
 	for {
 		x, err := k.read(l.o.Pulse)
@@ -163,6 +172,9 @@ const overlap = 10 * time.Second
 // historyTime is how long an answer to CHATHISTORY may take.
 const historyTime = 30 * time.Second
 
+// maxMeanwhile is how many messages may come while history is read.
+const maxMeanwhile = 20_000
+
 // history reads back what was said while we were away, where the server keeps it
 // (https://ircv3.net/specs/extensions/chathistory), and says that it cannot where
 // it does not.
@@ -221,7 +233,7 @@ func (l *listening) page(ctx context.Context, k *conn, channel string, since tim
 }
 
 // batch collects the messages of the next chathistory batch of a channel. What
-// comes between is new, and is in the history's next page too.
+// comes between is new and waits: it may be of a channel whose history has been read.
 func (l *listening) batch(k *conn, channel string) (got []event.Event, err error) {
 	name := ""
 	for {
@@ -242,7 +254,10 @@ func (l *listening) batch(k *conn, channel string) (got []event.Event, err error
 				return nil, err
 			}
 		case x.command == "PRIVMSG" || x.command == "NOTICE":
-			// Said meanwhile: it is in a later page.
+			if len(l.meanwhile) == maxMeanwhile {
+				return nil, fmt.Errorf("read the history of %s: it does not end", channel)
+			}
+			l.meanwhile = append(l.meanwhile, x)
 		default:
 			if err := l.take(k, &x, nil); err != nil {
 				return nil, err

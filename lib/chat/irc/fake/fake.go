@@ -27,6 +27,8 @@ type Server struct {
 	Addr string
 	// Modern servers have message ids, times and history.
 	Modern bool
+	// Meanwhile is what is said just when the history of a channel is asked for, once.
+	Meanwhile map[string]Said
 
 	ln net.Listener
 
@@ -344,6 +346,10 @@ func (c *conn) history(args []string) bool {
 		return true
 	}
 	channel, from := args[1], args[2]
+	if m, ok := c.s.Meanwhile[channel]; ok {
+		delete(c.s.Meanwhile, channel)
+		c.s.tell(c.s.store(m.Nick, m.Channel, m.Text, ""), nil)
+	}
 	c.send(":fake BATCH +h1 chathistory %s", channel)
 	n := 0
 	for _, m := range c.s.said {
