@@ -228,8 +228,8 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 			err = d.take(in)
 		case l := <-d.canary.landed:
 			err = d.land(l)
-		case now := <-tick.C:
-			err = errors.Join(d.tick(now), d.fly(ctx, d.Now()))
+		case <-tick.C:
+			err = errors.Join(d.tick(d.Now()), d.fly(ctx, d.Now()))
 		}
 		if err == nil {
 			err = d.startRuns(ctx)
