@@ -97,6 +97,14 @@ func TestListen(t *testing.T) {
 		if b == nil || b.watched != watched {
 			t.Fatalf("%s: %+v", path, b)
 		}
+		if watched {
+			appendTo(t, path, "a\n")
+			select {
+			case <-b.rung:
+			case <-time.After(20 * time.Second):
+				t.Error("it does not ring")
+			}
+		}
 		b.silence()
 	}
 }
