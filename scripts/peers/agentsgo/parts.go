@@ -134,6 +134,9 @@ func resumed(b *bench) error {
 	if second.SessionID != first.SessionID || !strings.Contains(b.sent()[before:], "the number is seventeen") {
 		return fmt.Errorf("session %q goes on as %q, without what was said", first.SessionID, second.SessionID)
 	}
+	if strings.Contains(second.Text, "seventeen") {
+		return fmt.Errorf("its old words are taken for new ones: %q", second.Text)
+	}
 	if b.row.tokens && (second.Usage.InputTokens < 1000 || second.Usage.InputTokens >= 3000) {
 		return fmt.Errorf("usage %+v of one turn", second.Usage)
 	}
