@@ -133,7 +133,10 @@ func (b *builder) drafted(id, text string) string {
 		Confidence: "high", ConfidenceReason: "read it", SummaryForOrchestrator: "It is three.", DraftReply: answer,
 		EvidenceRefs: []evidence.Ref{{Kind: evidence.File, Ref: "client.go:3", SupportsClaim: "three"}},
 	}, "")
-	b.runs(run.Validate, key, run.Done, verdict.Verdict{Verdict: verdict.Pass, Reasons: []string{"all hold"}, Checks: []verdict.Check{{Name: "ref 1", Result: "supports", By: "code", Note: "stands there"}}}, "")
+	b.runs(run.Validate, key, run.Done, verdict.Verdict{Verdict: verdict.Pass, Reasons: []string{"all hold"}, Checks: []verdict.Check{
+		{Name: "ref 1", Result: "supports", By: "code", Note: "stands there"},
+		{Name: verdict.Traced, Result: verdict.OK, By: "code", Note: "name three: client.go:3"}, {Name: verdict.Traced, Result: verdict.OK, By: "code", Note: "name times: client.go:3"},
+	}}, "")
 	b.decide(decision.Record{Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: key})
 	return key
 }

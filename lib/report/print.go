@@ -13,6 +13,7 @@ import (
 	"tri/lib/draft"
 	"tri/lib/run"
 	"tri/lib/sysexit"
+	"tri/lib/verdict"
 )
 
 // scene is one line of a story with its time, and what stands below it.
@@ -177,15 +178,30 @@ func (r *Run) scene() scene {
 	case r.Verdict != nil:
 		sc.text += ", " + flat(r.Verdict.Verdict)
 		sc.below = append(sc.below, r.Verdict.Reasons...)
-		for _, c := range r.Verdict.Checks {
-			note := ""
-			if c.Note != "" {
-				note = ": " + c.Note
-			}
-			sc.below = append(sc.below, fmt.Sprintf("%s %s by %s%s", c.Name, c.Result, c.By, note))
-		}
+		sc.below = append(sc.below, checked(r.Verdict.Checks)...)
 	}
 	return sc
+}
+
+// checked is what was looked at, a line each. What a draft names and what that was
+// found in is a line in all where nothing is missing: the record has it.
+func checked(checks []verdict.Check) (lines []string) {
+	traced := 0
+	for _, c := range checks {
+		if c.Name == verdict.Traced && c.Result == verdict.OK {
+			traced++
+			continue
+		}
+		line := fmt.Sprintf("%s %s by %s", c.Name, c.Result, c.By)
+		if c.Note != "" {
+			line += ": " + c.Note
+		}
+		lines = append(lines, line)
+	}
+	if traced > 0 {
+		lines = append(lines, fmt.Sprintf("%s %s by code: of what the draft names, %d stand in what it was made of", verdict.Traced, verdict.OK, traced))
+	}
+	return lines
 }
 
 // took is what the run cost, as far as the agent told.

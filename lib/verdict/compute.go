@@ -195,10 +195,10 @@ func (r *ruling) text(f Facts) {
 	r.list("traceable", len(f.Untraced) == 0)
 	for _, t := range f.Traced[:min(len(f.Traced), maxTraces)] {
 		if t.To == "" {
-			r.check("trace", Fail, draft.Visible(t.What)+": stands nowhere that was shown")
+			r.check(Traced, Fail, draft.Visible(t.What)+": stands nowhere that was shown")
 			continue
 		}
-		r.check("trace", OK, draft.Visible(t.What+": "+t.To))
+		r.check(Traced, OK, draft.Visible(t.What+": "+t.To))
 	}
 	if len(f.Misjudged) > 0 {
 		r.v.ConfidenceLanguageMatch = Mismatch
@@ -273,6 +273,9 @@ func (r *ruling) scope(f Facts) {
 	}
 	r.check("consistency", OK, r.v.CrossInvestigationConsistency)
 }
+
+// Traced is the name of a check of one thing that a draft names: where it stands.
+const Traced = "trace"
 
 // maxTraces is the most things of a draft that a verdict lists one by one.
 const maxTraces = 60
