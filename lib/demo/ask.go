@@ -121,7 +121,7 @@ func (d *demo) waiting() ([]thread.Thread, error) {
 // head is the first lines of a text.
 func head(text string, most int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if len(lines) > most {
+	if len(lines) > most+1 { // one more is shown as soon as it is said
 		lines = append(lines[:most:most], fmt.Sprintf("… %d more lines", len(lines)-most))
 	}
 	return strings.Join(lines, "\n")
