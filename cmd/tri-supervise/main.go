@@ -19,11 +19,11 @@ var program = cli.Program{
 	Name:  "tri-supervise",
 	Usage: "keep the stages of a pipeline alive",
 	Args:  "command [stage]",
-	Help: `Runs the pipeline of the configuration, which needs no editing: watch, thread,
-classify, dispatch, reply, and chat where gate.chat names a channel. Each stage
-reads the log that the one before it writes, so that any of them may end at any
-time; it is started again and goes on where its own output ends. What a stage
-says goes to logs/STAGE.log of the home.
+	Help: `Runs the pipeline of the configuration, which needs no editing: thread, classify
+and dispatch, watch and reply where a chat is configured, and chat where gate.chat
+names a channel. Each stage reads the log that the one before it writes, so that
+any of them may end at any time; it is started again and goes on where its own
+output ends. What a stage says goes to logs/STAGE.log of the home.
 
   tri-supervise run             stay in front; ^C ends the pipeline
   tri up                        the same, behind your back
@@ -54,11 +54,18 @@ func command(name, args, usage string, do func(*cli.Call, *disk.Home) error, fla
 }
 
 func run(c *cli.Call, home *disk.Home) error {
-	if c.Bool("detach") {
-		return supervise.Detach(c.Context, home, []string{"run", "--home", home.Dir(), "--config", c.String("config")})
-	}
 	cfg, err := config.ForHome(home.Dir(), c.String("config"))
 	if err != nil {
+		return err
+	}
+	if len(cfg.On()) == 0 && len(cfg.Pipeline) == 0 {
+		c.Say("no chat is configured: nothing comes in, and nothing can be posted; tri init writes a configuration")
+	}
+	if c.Bool("detach") {
+		st, err := supervise.Detach(c.Context, home, []string{"run", "--home", home.Dir(), "--config", c.String("config")})
+		if err == nil {
+			st.Tell(c.Say)
+		}
 		return err
 	}
 	return supervise.Run(c.Context, supervise.Options{

@@ -61,7 +61,7 @@ func (c *Config) Stages(home string) []Stage {
 	}
 	add(Stage{Name: "classify", Lock: "." + ClassifiedName + ".lock", Command: cmd([]string{"tri-classify"}, with, out(ClassifiedName), []string{from})}, true)
 	add(Stage{Name: "dispatch", Lock: "locks/dispatch", Command: cmd([]string{"tri-dispatch"}, own, with, []string{ClassifiedName})}, true)
-	add(Stage{Name: "reply", Lock: "locks/reply", Command: cmd([]string{"tri-reply"}, own, with)}, true)
+	add(Stage{Name: "reply", Lock: "locks/reply", Command: cmd([]string{"tri-reply"}, own, with)}, len(c.On()) > 0 || c.says("reply"))
 	add(Stage{Name: "chat", Lock: "locks/chat", Command: cmd([]string{"tri-approve", "chat"}, own, with)}, c.Gate.Chat.ChatID != "")
 	add(Stage{Name: "web", Lock: "locks/web", Command: cmd([]string{"tri-approve", "web"}, own, with)}, false)
 	for _, p := range c.Pipeline {
@@ -70,6 +70,11 @@ func (c *Config) Stages(home string) []Stage {
 		}
 	}
 	return stages
+}
+
+// says reports whether the configuration has a word on a built-in stage.
+func (c *Config) says(stage string) bool {
+	return slices.ContainsFunc(c.Pipeline, func(p Stage) bool { return p.Name == stage })
 }
 
 var builtins = []string{"watch", "thread", "classify", "dispatch", "reply", "chat", "web"}

@@ -162,7 +162,7 @@ func (x *examination) stage(s config.Stage, sup *supervision) (runs bool) {
 		x.absent(s, l)
 	case s.Name == "thread" && !x.home.Exists(threadedName): // a pipe of one's own, without it
 	default:
-		x.warn(name, "tri up starts all; this one alone: "+strings.Join(s.Command, " "), "does not run")
+		x.warn(name, "tri up starts all; this one alone, in "+x.home.Dir()+": "+strings.Join(s.Command, " "), "does not run")
 	}
 	return held
 }

@@ -25,7 +25,7 @@ func TestWhy(t *testing.T) {
 		{"local:dev:11", Dropped, "<ack:words>", "event "},
 		{"20", Answered, "posted as 21 at 2026-03-02 11:0", "by ana via terminal"},
 		{"20", Answered, "approved by ana", "ref 1 supports by code: stands there"},
-		{"20", Answered, "approved by ana", "trace ok by code: of what the draft names, 2 stand in"},
+		{"20", Answered, "approved by ana", "trace ok by code: of what the draft names, 2 stand"},
 		{"20", Answered, "approved by ana", "round 1, search: done in 0s, 1000 tokens, $0.0200"},
 		{"20", Answered, "approved by ana", "part 1 of 1: posted as 21"},
 		{"21", Ours, "our own reply in cycle 1, approved by ana", ""},

@@ -149,6 +149,9 @@ func (st *Status) Print(w io.Writer, alive bool, now time.Time) error {
 		if s.Restarts > 0 {
 			fmt.Fprintf(&b, "  restarts %d, %s", s.Restarts, s.Ended)
 		}
+		if s.State == Waiting {
+			fmt.Fprintf(&b, "; %s/%s.log says why", logDir, s.Name)
+		}
 		b.WriteByte('\n')
 	}
 	_, err := io.WriteString(w, b.String())

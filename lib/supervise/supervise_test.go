@@ -189,7 +189,7 @@ func TestSecondIsRefused(t *testing.T) {
 	if status, _ := sysexit.Of(err); status != sysexit.TempFail || len(sysexit.Hints(err)) == 0 {
 		t.Errorf("%v", err)
 	}
-	if err := Detach(context.Background(), c.home, nil); err == nil {
+	if _, err := Detach(context.Background(), c.home, nil); err == nil {
 		t.Error("a second one was detached")
 	}
 }
