@@ -8,6 +8,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -125,6 +126,9 @@ const lockName = "locks/dispatch"
 // Run dispatches until the context ends, or with Once until all is done.
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Home.TryLock(lockName)
+	if errors.Is(err, disk.ErrLocked) {
+		err = sysexit.Hint(fmt.Errorf("another tri-dispatch works for this home: %w", err), "tri-health says which process it is")
+	}
 	if err != nil {
 		return err
 	}

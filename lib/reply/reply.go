@@ -105,7 +105,7 @@ const lockName = "locks/reply"
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Home.TryLock(lockName)
 	if errors.Is(err, disk.ErrLocked) {
-		err = fmt.Errorf("another tri-reply posts for this home: %w", err)
+		err = sysexit.Hint(fmt.Errorf("another tri-reply posts for this home: %w", err), "tri-health says which process it is")
 	}
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ type line struct {
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Gate.Home.TryLock(lockName)
 	if errors.Is(err, disk.ErrLocked) {
-		err = fmt.Errorf("cards are shown for this home already: %w", err)
+		err = sysexit.Hint(fmt.Errorf("cards are shown for this home already: %w", err), "tri-health says which process it is")
 	}
 	if err != nil {
 		return err

@@ -25,7 +25,11 @@ func linewise(ctx context.Context, o Options) error {
 	}
 	p.sayItem()
 	for ctx.Err() == nil && p.err == nil {
-		p.line("What now? %s.", help)
+		words := help
+		if p.item() == nil {
+			words = "list, quit"
+		}
+		p.line("What now? %s.", words)
 		word, err := p.in.ReadString('\n')
 		if errors.Is(err, io.EOF) && word == "" {
 			return p.err
@@ -91,13 +95,18 @@ func (p *plain) word(w string) (leave bool) {
 			break
 		}
 	}
+	if long == "list" {
+		p.err = p.take()
+	}
 	it := p.item()
 	switch {
-	case long == "quit":
+	case p.err != nil || long == "quit":
 		return true
 	case long == "next" || long == "previous":
 		p.at = min(max(p.at+map[string]int{"next": 1, "previous": -1}[long], 0), max(len(p.items)-1, 0))
 		p.sayItem()
+	case long == "list" && it == nil:
+		p.line("Nothing waits for you.")
 	case long == "list":
 		for i, it := range p.items {
 			p.line("%d: %s, %s in %s: %s", i+1, it.Kind, one(it.Who), one(it.ChatName), one(it.Question))

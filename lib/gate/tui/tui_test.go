@@ -3,6 +3,7 @@ package tui
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -322,6 +323,41 @@ func TestPlain(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
+	}
+}
+
+// asked is what a person types who is asked again and again: what each call says.
+type asked func() string
+
+func (a asked) Read(b []byte) (int, error) {
+	text := a()
+	if text == "" {
+		return 0, io.EOF
+	}
+	return copy(b, text), nil
+}
+
+// Where nothing waits, only what makes sense then is offered, and what comes
+// meanwhile is seen.
+func TestPlainEmpty(t *testing.T) {
+	d := newDesk(t)
+	var out bytes.Buffer
+	words := []func() string{
+		func() string { return "list\n" },
+		func() string { d.put("0", "where?", "It is 5."); return "list\n" },
+		func() string { return "" },
+	}
+	in := asked(func() string {
+		next := words[0]
+		words = words[1:]
+		return next()
+	})
+	if err := Run(t.Context(), Options{Gate: d.gate(), In: in, Out: &out, Plain: true}); err != nil {
+		t.Fatal(err)
+	}
+	const none = "Nothing waits for you.\nWhat now? list, quit.\n"
+	if got := out.String(); !strings.HasPrefix(got, none+none+"1: draft, where? in where?: where?\nWhat now? "+help+".\n") {
+		t.Errorf("%q", got)
 	}
 }
 

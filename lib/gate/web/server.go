@@ -54,7 +54,8 @@ const maxStreams = 64
 func Serve(ctx context.Context, o Options) error {
 	lock, err := o.Gate.Home.TryLock("locks/web")
 	if errors.Is(err, disk.ErrLocked) {
-		err = fmt.Errorf("another page is served for this home: %w", err)
+		err = sysexit.Hint(fmt.Errorf("another page is served for this home: %w", err),
+			"it said its address when it began; as a stage of the pipeline in logs/web.log of the home")
 	}
 	if err != nil {
 		return err
