@@ -31,7 +31,7 @@ the name.
   tri up                            start the pipeline; tri down ends it
   tri report why 142                the same as tri-report why 142`,
 	Rest: true, Commands: []cli.Program{initCommand, demoCommand, helpCommand},
-	Run: func(c *cli.Call) error { return front.Exec(c.Args) },
+	Run: func(c *cli.Call) error { return front.Exec(c.Args) }, Complete: func(c *cli.Call) error { return front.Complete(c.Out, c.Args) },
 }
 
 var initCommand = cli.Program{Name: "init", Args: "[platform]", Usage: "ask a few questions and write a configuration",

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -39,9 +41,6 @@ func mend(p Program, args []string) []string {
 	}
 	head := args[:1:1]
 	rest := args[1:]
-	if slices.Contains(rest, "--generate-bash-completion") {
-		return args
-	}
 	flags := append(slices.Clone(p.Flags), commonFlags(p)...)
 	var before []string
 	for len(p.Commands) > 0 && len(rest) > 0 {
@@ -138,6 +137,39 @@ func takesValue(flags []Flag, arg string) bool {
 		}
 	}
 	return false
+}
+
+// asksWords stands behind a command line when a shell asks what could go on there.
+const asksWords = "--generate-bash-completion"
+
+// completing reports whether a shell asks what could stand behind words.
+func completing(args []string) (words []string, asked bool) {
+	n := len(args)
+	if n < 2 || args[n-1] != asksWords {
+		return nil, false
+	}
+	return args[1 : n-1], true
+}
+
+// complete answers that. A line that a person is still writing is never run:
+// urfave/cli takes what stands behind "--" for arguments, the question too.
+func complete(ctx context.Context, p Program, words []string, in io.Reader, out, errw io.Writer) error {
+	words = slices.Clone(words)
+	switch i := slices.Index(words, "--"); {
+	case i < 0:
+	case i < len(words)-1:
+		return nil // an argument that nobody here knows: the shell offers files
+	default:
+		words[i] = "-" // an option begins
+	}
+	known := len(words) > 0 && (strings.HasPrefix(words[0], "-") || slices.ContainsFunc(p.Commands, func(c Program) bool { return c.Name == words[0] }))
+	if p.Complete != nil && !known {
+		return p.Complete(&Call{Context: ctx, Args: words, In: in, Out: out, Err: errw})
+	}
+	line := slices.Concat([]string{p.Name}, words, []string{asksWords})
+	defer func(was []string) { os.Args = was }(os.Args)
+	os.Args = line // there urfave/cli looks for the word before the question
+	return app(p, in, out, errw).RunContext(ctx, line)
 }
 
 // completion prints the script that makes a shell ask the program itself.

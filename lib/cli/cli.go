@@ -57,6 +57,10 @@ type Program struct {
 	Rest bool
 	// Run does the work. Nil: the program only has commands.
 	Run func(*Call) error
+	// Complete writes what can stand behind Args on a command line, a word a line,
+	// where those begin with no command of Commands. Nil: the program's commands and
+	// options can.
+	Complete func(*Call) error
 }
 
 // Call is one invocation.
@@ -131,6 +135,9 @@ func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
 	defer end()
 	go beSmall(small)
 	slog.SetDefault(slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: logLevel()})))
+	if words, asked := completing(args); asked {
+		return report(p.Name, complete(ctx, p, words, in, out, errw), errw)
+	}
 	err := app(p, in, out, errw).RunContext(ctx, mend(p, args))
 	return report(p.Name, err, errw)
 }

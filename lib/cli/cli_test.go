@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -143,6 +144,28 @@ func TestAskedForTextGoesToStdout(t *testing.T) {
 		if text := strings.ReplaceAll(strings.ReplaceAll(out.String(), " ", ""), "\n", ""); status != 0 || errw.Len() > 0 ||
 			!strings.HasPrefix(text, strings.ReplaceAll(strings.ReplaceAll(tt.want, " ", ""), "\n", "")) {
 			t.Errorf("%q: status %d, stdout %q, stderr %q", tt.line, status, out.String(), errw.String())
+		}
+	}
+}
+
+// TestCompletes: what a shell asks is answered, and a line that a person is still
+// writing is never run.
+func TestCompletes(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{
+		{"", "sub\n"}, {"-", "--out\n"}, {"--", "--out\n"}, {"file", ""}, {"-- file", ""}, {"-- file --", ""}, {"sub --", "--help\n"},
+	} {
+		var got, words []string
+		var out, errw strings.Builder
+		status := Run(program(&got, &words, nil), slices.Concat([]string{"tri-x"}, strings.Fields(tt.line), []string{asksWords}), nil, &out, &errw)
+		if status != 0 || len(got) > 0 || errw.Len() > 0 || !strings.Contains(out.String(), tt.want) || tt.want == "" && strings.HasPrefix(tt.line, "--") && out.Len() > 0 {
+			t.Errorf("%q: status %d, run with %q, stdout %q, stderr %q", tt.line, status, got, out.String(), errw.String())
+		}
+		p := program(&got, &words, nil)
+		p.Complete = func(c *Call) error { _, err := io.WriteString(c.Out, "own "+strings.Join(c.Args, " ")); return err }
+		out.Reset()
+		Run(p, slices.Concat([]string{"tri-x"}, strings.Fields(tt.line), []string{asksWords}), nil, &out, &errw)
+		if own := tt.line == "" || tt.line == "file"; own != strings.HasPrefix(out.String(), "own "+tt.line) {
+			t.Errorf("%q: %q", tt.line, out.String())
 		}
 	}
 }

@@ -104,6 +104,18 @@ func Names() []string {
 	return slices.Compact(names)
 }
 
+// Complete writes what can stand behind words on the command line of tri: the
+// commands, or what the program that the first of them names has to offer.
+func Complete(w io.Writer, words []string) error {
+	if len(words) > 0 {
+		return Exec(append(slices.Clone(words), "--generate-bash-completion"))
+	}
+	all := append(Names(), Builtin...)
+	slices.Sort(all)
+	_, err := io.WriteString(w, strings.Join(slices.Compact(all), "\n")+"\n")
+	return sysexit.With(sysexit.IO, err)
+}
+
 // purposes are the toolkit's own programs in the order of the pipe. A test holds
 // them to what each says of itself.
 var purposes = []struct{ name, does string }{
