@@ -20,6 +20,9 @@ import (
 // be in order to the second.
 const slack = time.Hour
 
+// step is how near a line is looked for, in bytes.
+const step = 4 << 10
+
 // Recent calls fn for the lines of a log whose time is not before from.
 func Recent(h *disk.Home, name, field string, from time.Time, fn func(line []byte) error) error {
 	off, err := Since(h, name, field, from.Add(-slack))
@@ -60,7 +63,6 @@ func Since(h *disk.Home, name, field string, at time.Time) (int64, error) {
 		return 0, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
 	}
 	size := info.Size()
-	const step = 4 << 10
 	n := sort.Search(int(size/step), func(i int) bool {
 		line := lineAfter(f, int64(i)*step, size)
 		t, err := time.Parse(time.RFC3339, gjson.GetBytes(line, field).String())
@@ -121,4 +123,31 @@ func Parts(h *disk.Home, name string, from, until int64, n int) ([]int64, error)
 		cuts = append(cuts, min(until, startAfter(f, from+(until-from)*int64(i)/int64(n), size)))
 	}
 	return append(cuts, until), nil
+}
+
+// PartsBySeq cuts a log that is derived from another, whose parts end at seqs, into
+// parts of the same events, or a few before them. Where its lines are not in the order
+// of their seq, they are parts all the same.
+func PartsBySeq(h *disk.Home, name string, seqs []int64) ([]int64, error) {
+	whole, err := Parts(h, name, 0, -1, 1)
+	if err != nil {
+		return nil, err
+	}
+	cuts, size := make([]int64, len(seqs)), whole[1]
+	cuts[len(cuts)-1] = size
+	f, err := h.Root().Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cuts, nil
+	}
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
+	}
+	defer f.Close()
+	for i := 1; i < len(seqs)-1; i++ {
+		n := sort.Search(int(size/step), func(n int) bool {
+			return gjson.GetBytes(lineAfter(f, int64(n)*step, size), "seq").Int() >= seqs[i]
+		})
+		cuts[i] = max(cuts[i-1], startAfter(f, int64(max(0, n-1))*step, size))
+	}
+	return cuts, nil
 }

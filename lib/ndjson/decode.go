@@ -156,10 +156,7 @@ func (d *decoder) next() byte {
 // text passes a string and is its inside as it stands there.
 func (d *decoder) text() (inside []byte, escaped bool) {
 	from := d.i + 1
-	for d.i = plain(d.b, from); d.b[d.i] == '\\'; d.i = plain(d.b, d.i+2) {
-		escaped = true
-	}
-	d.i++
+	d.i, escaped = StringEnd(d.b, d.i)
 	return d.b[from : d.i-1], escaped
 }
 

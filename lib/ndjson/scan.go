@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"unicode/utf8"
 )
 
@@ -45,17 +44,6 @@ type Scanner struct {
 	known bool   // the line has passed: names are new
 }
 
-// name is a member's name, with what tells most names apart at once: one bit, or
-// where there are many names a hash.
-type name struct {
-	text []byte
-	mark uint64
-}
-
-// fewNames is how many names of one object are compared one by one; with more, a
-// table keeps a hostile line from costing the square of its length.
-const fewNames = 32
-
 // manyMembers is how many members a record can have before its memory is given
 // back.
 const manyMembers = 1024
@@ -80,6 +68,10 @@ func (s *Scanner) Scan(line []byte) error {
 	if err := s.object(); err != nil {
 		return err
 	}
+	return s.end()
+}
+
+func (s *Scanner) end() error {
 	s.space()
 	if s.i < len(s.b) {
 		return s.unexpected("after the record")
@@ -137,7 +129,14 @@ func (s *Scanner) unexpected(where string) error {
 	return fmt.Errorf("invalid JSON at byte %d: unexpected %q %s", s.i, r, where)
 }
 
+// space passes white space, of which our own lines have none.
 func (s *Scanner) space() {
+	if s.i < len(s.b) && s.b[s.i] <= ' ' {
+		s.spaces()
+	}
+}
+
+func (s *Scanner) spaces() {
 	for s.i < len(s.b) {
 		switch s.b[s.i] {
 		case ' ', '\t', '\r', '\n':
@@ -154,6 +153,10 @@ func (s *Scanner) value() error {
 	}
 	switch c := s.b[s.i]; c {
 	case '"':
+		if end := simple(s.b, s.i); end > 0 {
+			s.i = end
+			return nil
+		}
 		_, err := s.str()
 		return err
 	case '{':
@@ -197,10 +200,15 @@ func (s *Scanner) object() error {
 		return s.leave()
 	}
 	set := nameSet{base: len(s.names)}
+	if err := s.member(&set); err != nil {
+		return err
+	}
+	return s.more(&set)
+}
+
+// more goes on with an object behind one of its members.
+func (s *Scanner) more(set *nameSet) error {
 	for {
-		if err := s.member(&set); err != nil {
-			return err
-		}
 		s.space()
 		if s.i == len(s.b) {
 			return s.unexpected("inside an object")
@@ -215,6 +223,9 @@ func (s *Scanner) object() error {
 		default:
 			return s.unexpected("inside an object")
 		}
+		if err := s.member(set); err != nil {
+			return err
+		}
 	}
 }
 
@@ -223,13 +234,17 @@ func (s *Scanner) member(set *nameSet) error {
 		return s.unexpected("where a name belongs")
 	}
 	start := s.i
-	escaped, err := s.str()
-	if err != nil {
-		return err
-	}
-	key := s.b[start+1 : s.i-1]
-	if escaped {
-		key = unescape(nil, key)
+	var key []byte
+	if end := simple(s.b, start); end > 0 {
+		key, s.i = s.b[start+1:end-1], end
+	} else {
+		escaped, err := s.str()
+		if err != nil {
+			return err
+		}
+		if key = s.b[start+1 : s.i-1]; escaped {
+			key = unescape(nil, key)
+		}
 	}
 	if len(s.names)-set.base == MaxNames {
 		return fmt.Errorf("more than %d names in one object", MaxNames)
@@ -254,81 +269,6 @@ func (s *Scanner) member(set *nameSet) error {
 }
 
 func short(b []byte) []byte { return b[:min(len(b), 64)] }
-
-// nameSet holds the names that one object has so far: in s.names from base on.
-// When there are many, a hash table of their places there finds them.
-type nameSet struct {
-	base  int
-	seen  uint64  // one bit for each mark
-	table []int32 // place in s.names, plus 1; its length is a power of two
-}
-
-// hashSeed keeps hostile names from being chosen to collide.
-var hashSeed = maphash.MakeSeed()
-
-// add reports whether key is new.
-func (s *Scanner) add(set *nameSet, key []byte) bool {
-	own := s.names[set.base:]
-	if set.table != nil {
-		return s.addMany(set, key)
-	}
-	mark := uint64(len(key))
-	if len(key) > 0 {
-		mark = uint64(len(key))*5 + uint64(key[0])*3 + uint64(key[len(key)-1])
-	}
-	mark = 1 << (mark & 63)
-	if set.seen&mark != 0 {
-		for i := range own {
-			if own[i].mark == mark && bytes.Equal(own[i].text, key) {
-				return false
-			}
-		}
-	}
-	set.seen |= mark
-	s.names = append(s.names, name{key, mark})
-	if len(own)+1 > fewNames {
-		s.grow(set, 8*fewNames)
-	}
-	return true
-}
-
-func (s *Scanner) addMany(set *nameSet, key []byte) bool {
-	hash := maphash.Bytes(hashSeed, key)
-	slot := s.slot(set, key, hash)
-	if set.table[slot] != 0 {
-		return false
-	}
-	s.names = append(s.names, name{key, hash})
-	set.table[slot] = int32(len(s.names))
-	if n := len(set.table); len(s.names)-set.base > n/2 {
-		s.grow(set, 2*n)
-	}
-	return true
-}
-
-// slot is where key stands in the table, or belongs.
-func (s *Scanner) slot(set *nameSet, key []byte, hash uint64) int {
-	mask := len(set.table) - 1
-	for i := int(hash) & mask; ; i = (i + 1) & mask {
-		at := set.table[i]
-		if at == 0 || s.names[at-1].mark == hash && bytes.Equal(s.names[at-1].text, key) {
-			return i
-		}
-	}
-}
-
-// grow makes a table of n slots; marks become hashes.
-func (s *Scanner) grow(set *nameSet, n int) {
-	first := set.table == nil
-	set.table = make([]int32, n)
-	for i := set.base; i < len(s.names); i++ {
-		nm := &s.names[i]
-		if first {
-			nm.mark = maphash.Bytes(hashSeed, nm.text)
-		}
-		set.table[s.slot(set, nm.text, nm.mark)] = int32(i + 1)
-	}
-}
 
 func (s *Scanner) array() error {
 	if err := s.enter(); err != nil {

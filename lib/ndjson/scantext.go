@@ -33,6 +33,24 @@ func (s *Scanner) str() (escaped bool, err error) {
 	}
 }
 
+// StringEnd is where a string ends that begins at b[i], in a line that has passed,
+// and whether it has escapes.
+func StringEnd(b []byte, i int) (end int, escaped bool) {
+	for i = plain(b, i+1); b[i] == '\\'; i = plain(b, i+2) {
+		escaped = true
+	}
+	return i + 1, escaped
+}
+
+// simple is where a string ends that begins at b[i] and has nothing but ordinary
+// bytes in it; 0 for any other.
+func simple(b []byte, i int) int {
+	if i = plain(b, i+1); i < len(b) && b[i] == '"' {
+		return i + 1
+	}
+	return 0
+}
+
 // plain returns the index, from i on, of the first byte that ends a run of
 // ordinary string bytes: a quote, a backslash or a control character. It looks
 // at eight bytes at a time: x-1 borrows into the high bit of a byte where x is 0.

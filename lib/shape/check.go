@@ -17,73 +17,167 @@ import (
 func (s *Shape) Check(line []byte) error { return s.check(s.root, bytes.TrimSpace(line)) }
 
 // Members is Check for an object whose members are known already.
-func (s *Shape) Members(members []ndjson.Member) error { return s.object(s.root, members) }
+func (s *Shape) Members(members []ndjson.Member) error { return s.object(s.root, members, 0) }
+
+// MembersLike is Members where the first ones are those of a record that the shape has
+// accepted from which this one is derived.
+func (s *Shape) MembersLike(members []ndjson.Member, alike int) error {
+	return s.object(s.root, members, alike)
+}
 
 func (s *Shape) check(n *node, raw []byte) error {
+	if raw[0] != '{' && raw[0] != '[' {
+		return s.alone(n, raw)
+	}
+	_, err := s.at(n, raw, 0)
+	return err
+}
+
+// at checks the value that begins at b[i], and says where it ends: what stands inside
+// is looked at once. Of a nil node nothing is asked.
+func (s *Shape) at(n *node, b []byte, i int) (end int, err error) {
+	switch c := b[i]; {
+	case n == nil || n.enum != nil:
+	case c == '{' && n.may(object) && n.looksInside():
+		return s.inside(n, b, i)
+	case c == '[' && n.may(list) && (n.items != nil || n.minItems > 0 || n.maxItems >= 0):
+		if end, err = s.list(n, b, i); err == nil && n.combines() {
+			err = s.combined(n, b[i:end], nil)
+		}
+		return end, err
+	}
+	end = valueEnd(b, i)
+	if n == nil {
+		return end, nil
+	}
+	return end, s.alone(n, b[i:end])
+}
+
+// alone checks a value, but not what stands inside it.
+func (s *Shape) alone(n *node, raw []byte) error {
 	k := kindOf(raw)
-	if n.types != 0 && n.types&k == 0 {
+	if !n.may(k) {
 		return fmt.Errorf("is of the wrong type: %.40q", raw)
 	}
-	if n.enum != nil && !slices.Contains(n.enum, string(raw)) && !slices.Contains(n.enum, canonical(raw, k)) {
+	if n.enum != nil && !oneOf(n.enum, raw) {
 		return fmt.Errorf("is none of what it may be: %.40q", raw)
 	}
 	switch {
-	case k == text && (n.format != "" || n.pattern != nil || n.minLen > 0 || n.maxLen >= 0):
+	case k == text:
+		if n.format == "" && n.pattern == nil && n.minLen == 0 && n.maxLen < 0 {
+			break
+		}
 		if err := n.text(raw); err != nil {
 			return err
 		}
 	case k&(number|integer) != 0 && (n.min != nil || n.max != nil):
-		f, err := strconv.ParseFloat(string(raw), 64)
-		if err != nil || n.min != nil && f < *n.min || n.max != nil && f > *n.max {
-			return fmt.Errorf("is out of bounds: %.40q", raw)
-		}
-	case k == list && (n.items != nil || n.minItems > 0 || n.maxItems >= 0):
-		if err := s.list(n, raw); err != nil {
+		if err := n.bounds(raw); err != nil {
 			return err
 		}
-	case k == object && n.looksInside():
-		from := len(s.open)
-		s.open = members(s.open, raw)
-		err := s.object(n, s.open[from:len(s.open):len(s.open)])
-		s.open = s.open[:from]
-		return err
+	}
+	if !n.combines() {
+		return nil
 	}
 	return s.combined(n, raw, nil)
 }
 
-// looksInside reports whether an object's members matter.
-func (n *node) looksInside() bool {
-	return len(n.props) > 0 || n.all != nil || n.any != nil || n.cond != nil
+// combines reports whether other schemas ask something of the same value.
+func (n *node) combines() bool { return n.all != nil || n.any != nil || n.cond != nil }
+
+// may reports whether a value may be of a kind.
+func (n *node) may(k kind) bool { return n.types == 0 || n.types&k != 0 }
+
+// inside checks the object that begins at b[i], member by member.
+func (s *Shape) inside(n *node, b []byte, i int) (end int, err error) {
+	var there uint64
+	from, last := len(s.open), &n.first
+	whole := n.combines()
+	for i = skip(b, i+1); b[i] == '"'; {
+		end, escaped := ndjson.StringEnd(b, i)
+		key := b[i+1 : end-1]
+		if escaped {
+			key, _ = ndjson.Text(nil, b[i:end])
+		}
+		at := skip(b, skip(b, end)+1) // behind the colon
+		var sub *node
+		p := n.place(key, *last)
+		if p >= 0 {
+			*last = p
+			last, sub = &n.props[p].next, n.props[p].node
+			there |= 1 << p
+		}
+		if i, err = s.at(sub, b, at); err != nil {
+			s.open = s.open[:from]
+			return i, fmt.Errorf("%s: %w", n.props[p].name, err)
+		}
+		if whole {
+			s.open = append(s.open, ndjson.Member{Key: key, Value: b[at:i]})
+		}
+		if i = skip(b, i); b[i] == ',' {
+			i = skip(b, i+1)
+		}
+	}
+	if err = n.misses(there); err == nil && whole {
+		err = s.combined(n, nil, s.open[from:len(s.open):len(s.open)])
+	}
+	s.open = s.open[:from]
+	return i + 1, err
 }
 
-// object checks members, then what is asked of the whole.
-func (s *Shape) object(n *node, ms []ndjson.Member) error {
+// looksInside reports whether an object's members matter.
+func (n *node) looksInside() bool {
+	return len(n.props) > 0 || n.combines()
+}
+
+// place is the place of a member among those that a schema knows, -1 for none. Before
+// looks at where it was last: records of one writer have their members in one order.
+func (n *node) place(key []byte, before int) int {
+	if before < len(n.props) && n.props[before].name == string(key) {
+		return before
+	}
+	if p, known := n.byName[string(key)]; known {
+		return p
+	}
+	return -1
+}
+
+// misses says which member has to be there and is not.
+func (n *node) misses(there uint64) error {
+	if n.need&^there == 0 {
+		return nil
+	}
+	for _, p := range n.required {
+		if there&(1<<p) == 0 {
+			return fmt.Errorf("%s is missing", n.props[p].name)
+		}
+	}
+	return nil
+}
+
+// object checks members, of which the first are known to be as another shape wants
+// them, then what is asked of the whole.
+func (s *Shape) object(n *node, ms []ndjson.Member, alike int) error {
 	var there uint64 // props, by place; a schema of ours knows fewer than 64
 	last := &n.first
 	for i := range ms {
-		if len(n.props) == 0 {
-			break
+		p := n.place(ms[i].Key, *last)
+		if p < 0 {
+			continue
 		}
-		p := *last // records of one writer have their members in one order
-		if n.props[p].name != string(ms[i].Key) {
-			var known bool
-			if p, known = n.byName[string(ms[i].Key)]; !known {
-				continue
-			}
-			*last = p
-		}
+		*last = p
 		last = &n.props[p].next
 		there |= 1 << p
+		if i < alike && s.common>>p&1 != 0 {
+			continue
+		}
 		if sub := n.props[p].node; sub != nil {
 			if err := s.check(sub, ms[i].Value); err != nil {
 				return fmt.Errorf("%s: %w", n.props[p].name, err)
 			}
 		}
 	}
-	for _, p := range n.required {
-		if there&(1<<p) == 0 {
-			return fmt.Errorf("%s is missing", n.props[p].name)
-		}
+	if err := n.misses(there); err != nil || !n.combines() {
+		return err
 	}
 	return s.combined(n, nil, ms)
 }
@@ -127,7 +221,7 @@ func (s *Shape) holds(n *node, raw []byte, ms []ndjson.Member) error {
 	if n.types != 0 && n.types&object == 0 || n.enum != nil {
 		return errObject
 	}
-	return s.object(n, ms)
+	return s.object(n, ms, 0)
 }
 
 var errObject = errors.New("is an object")
@@ -139,27 +233,43 @@ func (s *Shape) applies(n *node, raw []byte, ms []ndjson.Member) bool {
 	}
 	for i := range ms {
 		if string(ms[i].Key) == n.when.name {
-			return slices.Contains(n.when.words, string(ms[i].Value)) || slices.Contains(n.when.words, canonical(ms[i].Value, kindOf(ms[i].Value)))
+			return oneOf(n.when.words, ms[i].Value)
 		}
 	}
 	return true
 }
 
-func (s *Shape) list(n *node, raw []byte) error {
+// list checks the list that begins at b[i], and says where it ends.
+func (s *Shape) list(n *node, b []byte, i int) (end int, err error) {
 	count := 0
-	for rest := skip(raw[1:]); len(rest) > 0 && rest[0] != ']'; count++ {
-		end := valueEnd(rest)
-		if n.items != nil {
-			if err := s.check(n.items, rest[:end]); err != nil {
-				return fmt.Errorf("%d: %w", count, err)
-			}
+	for i = skip(b, i+1); b[i] != ']'; count++ {
+		if i, err = s.at(n.items, b, i); err != nil {
+			return i, fmt.Errorf("%d: %w", count, err)
 		}
-		if rest = skip(rest[end:]); rest[0] == ',' {
-			rest = skip(rest[1:])
+		if i = skip(b, i); b[i] == ',' {
+			i = skip(b, i+1)
 		}
 	}
 	if count < n.minItems || n.maxItems >= 0 && count > n.maxItems {
-		return fmt.Errorf("has %d items", count)
+		err = fmt.Errorf("has %d items", count)
+	}
+	return i + 1, err
+}
+
+// bounds checks a number. Most are whole and short.
+func (n *node) bounds(raw []byte) error {
+	const digits = 15 // a float64 keeps them
+	var f float64
+	if seq := ndjson.Seq(raw); seq >= 0 && len(raw) <= digits {
+		f = float64(seq)
+	} else {
+		var err error
+		if f, err = strconv.ParseFloat(string(raw), 64); err != nil {
+			return fmt.Errorf("is out of bounds: %.40q", raw)
+		}
+	}
+	if n.min != nil && f < *n.min || n.max != nil && f > *n.max {
+		return fmt.Errorf("is out of bounds: %.40q", raw)
 	}
 	return nil
 }
@@ -169,7 +279,8 @@ func (n *node) text(raw []byte) error {
 	if !ok {
 		return fmt.Errorf("is no text")
 	}
-	if n.minLen > 0 || n.maxLen >= 0 {
+	const most = utf8.UTFMax // bytes of a character: counting them is slow
+	if (n.minLen > 0 || n.maxLen >= 0) && (len(s) < most*n.minLen || n.maxLen >= 0 && len(s) > n.maxLen) {
 		if c := utf8.RuneCount(s); c < n.minLen || n.maxLen >= 0 && c > n.maxLen {
 			return fmt.Errorf("has %d characters", c)
 		}
@@ -222,7 +333,11 @@ func kindOf(raw []byte) kind {
 	case 'n':
 		return null
 	}
-	if !bytes.ContainsAny(raw, ".eE") {
+	whole := true
+	for _, c := range raw {
+		whole = whole && c != '.' && c|0x20 != 'e'
+	}
+	if whole {
 		return integer
 	}
 	if f, err := strconv.ParseFloat(string(raw), 64); err == nil && f == float64(int64(f)) {
@@ -231,78 +346,17 @@ func kindOf(raw []byte) kind {
 	return number
 }
 
-// canonical is a text without needless escapes.
-func canonical(raw []byte, k kind) string {
-	if k != text || bytes.IndexByte(raw, '\\') < 0 {
-		return ""
+// oneOf reports whether raw is one of some values as we write them, however it
+// escapes what it says.
+func oneOf(values []string, raw []byte) bool {
+	for _, v := range values {
+		if v == string(raw) {
+			return true
+		}
+	}
+	if raw[0] != '"' || bytes.IndexByte(raw, '\\') < 0 {
+		return false
 	}
 	s, _ := ndjson.Text(nil, raw)
-	return string(ndjson.AppendString(nil, string(s)))
-}
-
-// members cuts a checked object into its members.
-func members(dst []ndjson.Member, raw []byte) []ndjson.Member {
-	for rest := skip(raw[1:]); len(rest) > 0 && rest[0] == '"'; {
-		end := stringEnd(rest)
-		key, _ := ndjson.Text(nil, rest[:end])
-		rest = skip(skip(rest[end:])[1:]) // behind the colon
-		end = valueEnd(rest)
-		dst = append(dst, ndjson.Member{Key: key, Value: rest[:end]})
-		if rest = skip(rest[end:]); len(rest) > 0 && rest[0] == ',' {
-			rest = skip(rest[1:])
-		}
-	}
-	return dst
-}
-
-func skip(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\n' || b[0] == '\t' || b[0] == '\r') {
-		b = b[1:]
-	}
-	return b
-}
-
-// stringEnd is where a text ends that begins b.
-func stringEnd(b []byte) int {
-	for i := 1; ; {
-		q := bytes.IndexByte(b[i:], '"')
-		i += q
-		back := 0
-		for b[i-1-back] == '\\' {
-			back++
-		}
-		if i++; back%2 == 0 {
-			return i
-		}
-	}
-}
-
-// valueEnd is where a value ends that begins b.
-func valueEnd(b []byte) int {
-	switch b[0] {
-	case '"':
-		return stringEnd(b)
-	case '{', '[':
-		depth := 0
-		for i := 0; ; {
-			switch b[i] {
-			case '"':
-				i += stringEnd(b[i:])
-				continue
-			case '{', '[':
-				depth++
-			case '}', ']':
-				if depth--; depth == 0 {
-					return i + 1
-				}
-			}
-			i++
-		}
-	}
-	for i, c := range b {
-		if c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\t' || c == '\r' {
-			return i
-		}
-	}
-	return len(b)
+	return slices.Contains(values, string(ndjson.AppendString(nil, string(s))))
 }

@@ -18,8 +18,10 @@ import (
 
 // Shape is a compiled schema, for one goroutine at a time.
 type Shape struct {
-	root *node
-	open []ndjson.Member // of the objects that are being looked at, the innermost last
+	root   *node
+	open   []ndjson.Member // of the objects that are being looked at, the innermost last
+	common uint64          // props of the root that ask what those of the shape do from which it is derived
+	compiler
 }
 
 // node is one schema. A nil list or pointer asks nothing.
@@ -35,7 +37,8 @@ type node struct {
 	props    []prop
 	first    int // the place of what came first when an object was seen last
 	byName   map[string]int
-	required []int // of props
+	required []int  // of props
+	need     uint64 // the same, a bit each
 	items    *node
 	minItems int
 	maxItems int // -1: none
@@ -77,18 +80,37 @@ var kinds = map[string]kind{"null": null, "boolean": boolean, "number": number |
 
 // compiler resolves references between schemas.
 type compiler struct {
-	nodes map[string]*node // by reference
+	nodes  map[string]*node // by reference
+	simple map[*node]bool   // those that were simplified
 }
 
 // Load compiles the schema of a record by its name, as "event".
 func Load(name string) (*Shape, error) {
-	c := &compiler{nodes: map[string]*node{}}
+	return compiler{map[string]*node{}, map[*node]bool{}}.load(name)
+}
+
+func (c compiler) load(name string) (*Shape, error) {
 	n, err := c.ref("tri:"+name, "")
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", name, err)
 	}
-	simplify(&n, map[*node]bool{})
-	return &Shape{root: n}, nil
+	simplify(&n, c.simple)
+	return &Shape{root: n, compiler: c}, nil
+}
+
+// Derive compiles the schema of a record that has the members of another, as a
+// classified event has those of an event. The two are for the same goroutine.
+func (s *Shape) Derive(name string) (*Shape, error) {
+	d, err := s.load(name)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range d.root.props {
+		if at, known := s.root.byName[p.name]; known && s.root.props[at].node == p.node {
+			d.common |= 1 << i
+		}
+	}
+	return d, nil
 }
 
 // maxProps is how many members of a schema Check can tell apart.
@@ -97,7 +119,7 @@ const maxProps = 64
 // docs are the schemas that were read, which never change.
 var docs sync.Map
 
-func (c *compiler) doc(name string) (map[string]any, error) {
+func (c compiler) doc(name string) (map[string]any, error) {
 	if d, ok := docs.Load(name); ok {
 		return d.(map[string]any), nil
 	}
@@ -114,7 +136,7 @@ func (c *compiler) doc(name string) (map[string]any, error) {
 }
 
 // ref compiles what a reference names, once.
-func (c *compiler) ref(ref, base string) (*node, error) {
+func (c compiler) ref(ref, base string) (*node, error) {
 	name, path, _ := strings.Cut(ref, "#")
 	if name == "" {
 		name = base
@@ -142,7 +164,7 @@ func (c *compiler) ref(ref, base string) (*node, error) {
 	return n, c.fill(n, at, name)
 }
 
-func (c *compiler) node(v any, base string) (*node, error) {
+func (c compiler) node(v any, base string) (*node, error) {
 	s, ok := v.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("%v is no schema", v)
@@ -154,7 +176,7 @@ func (c *compiler) node(v any, base string) (*node, error) {
 // silent are keywords that ask nothing of a record.
 var silent = strings.Fields("$schema $id $defs title description readOnly then")
 
-func (c *compiler) fill(n *node, s map[string]any, base string) (err error) {
+func (c compiler) fill(n *node, s map[string]any, base string) (err error) {
 	for key, v := range s {
 		switch key {
 		case "type":
@@ -198,7 +220,7 @@ func (c *compiler) fill(n *node, s map[string]any, base string) (err error) {
 }
 
 // nested compiles the keywords that hold schemas or name members.
-func (c *compiler) nested(n *node, key string, v any, s map[string]any, base string) (err error) {
+func (c compiler) nested(n *node, key string, v any, s map[string]any, base string) (err error) {
 	switch key {
 	case "properties":
 		for name, sub := range v.(map[string]any) {

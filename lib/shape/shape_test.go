@@ -3,6 +3,7 @@ package shape_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -158,6 +159,53 @@ func TestMembers(t *testing.T) {
 		if (a != nil) != spoiled || fmt.Sprint(a) != fmt.Sprint(b) {
 			t.Errorf("%v, %v", a, b)
 		}
+	}
+}
+
+// TestDerived: a record that begins as one that was accepted is looked at from there
+// on, and judged as if all of it had been.
+func TestDerived(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	event, err1 := shape.Load("event")
+	derived, err2 := event.Derive("classified-event")
+	alone, err3 := shape.Load("classified-event")
+	b, err4 := os.ReadFile("../../examples/records/classified-event.ndjson")
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		t.Fatal(err)
+	}
+	shared, refused := 0, 0
+	for range 3000 {
+		line, _, _ := bytes.Cut(b, []byte("\n"))
+		var v any
+		if err := json.Unmarshal(line, &v); err != nil {
+			t.Fatal(err)
+		}
+		if rng.IntN(2) == 0 {
+			v = spoil(rng, v)
+		}
+		text, _ := json.Marshal(v)
+		var scan ndjson.Scanner
+		if scan.Scan(text) != nil {
+			continue
+		}
+		n := rng.IntN(len(scan.Members) + 1) // of which the first are an event's
+		if event.Members(scan.Members) != nil {
+			n = 0
+		}
+		want, got := alone.Members(scan.Members), derived.MembersLike(scan.Members, n)
+		if fmt.Sprint(want) != fmt.Sprint(got) {
+			t.Fatalf("%v, want %v: %s", got, want, text)
+		}
+		if want != nil {
+			refused++
+		}
+		shared += n
+	}
+	if refused < 100 || shared < 1000 {
+		t.Errorf("%d refused, %d members shared: one side is hardly tried", refused, shared)
+	}
+	if _, err := event.Derive("nothing"); err == nil {
+		t.Error("a schema that is not there")
 	}
 }
 

@@ -35,6 +35,9 @@ func simplify(at **node, seen map[*node]bool) {
 		}
 	}
 	n.all = left
+	for _, p := range n.required {
+		n.need |= 1 << p
+	}
 	n.when = n.cond.asWhen()
 }
 

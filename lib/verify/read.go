@@ -36,42 +36,87 @@ func split(j *jobs, h *disk.Home, name, schema string) error {
 
 // lines calls fn for each whole line that begins in a part of a log, and returns
 // how many bytes stand behind the last newline.
-func lines(h *disk.Home, name string, from, until int64, fn func(at int64, line []byte, long bool)) (torn int64, err error) {
+func lines(h *disk.Home, name string, from, until int64, fn func(line)) (torn int64, err error) {
+	r, err := openPart(h, name, from, until)
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	for r.next() {
+		fn(r.line)
+	}
+	return r.torn, r.err
+}
+
+// line is a whole line of a log, valid until the next.
+type line struct {
+	at    int64
+	bytes []byte
+	long  bool // too long to be one of ours: bytes are some of it
+}
+
+// part reads the lines that begin in a part of a log.
+type part struct {
+	line
+	name      string
+	file      *os.File // nil: there is no such log
+	in        *bufio.Reader
+	to, until int64 // where the next line begins; where the part ends, -1: nowhere
+	torn      int64
+	err       error
+}
+
+func openPart(h *disk.Home, name string, from, until int64) (*part, error) {
 	file, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return &part{}, nil
+	}
+	if err == nil {
+		if _, err = file.Seek(from, io.SeekStart); err != nil {
+			err = errors.Join(err, file.Close())
+		}
 	}
 	if err != nil {
-		return 0, readError(name, err)
+		return nil, readError(name, err)
 	}
-	defer file.Close()
-	if _, err := file.Seek(from, io.SeekStart); err != nil {
-		return 0, readError(name, err)
+	p := &part{name: name, file: file, in: lineReaders.Get().(*bufio.Reader), to: from, until: until}
+	p.in.Reset(file)
+	return p, nil
+}
+
+// next reads a line; false where there is no more, or reading failed.
+func (p *part) next() bool {
+	if p.file == nil || p.until >= 0 && p.to >= p.until {
+		return false
 	}
-	at, r := from, lineReaders.Get().(*bufio.Reader)
-	defer lineReaders.Put(r)
-	r.Reset(file)
-	for until < 0 || at < until {
-		line, err := r.ReadSlice('\n')
-		size, long := int64(len(line)), errors.Is(err, bufio.ErrBufferFull)
-		for errors.Is(err, bufio.ErrBufferFull) {
-			var more []byte
-			more, err = r.ReadSlice('\n')
-			size += int64(len(more))
-		}
-		if errors.Is(err, io.EOF) {
-			return size, nil
-		}
-		if err != nil {
-			return 0, readError(name, err)
-		}
-		if !long {
-			line = line[:len(line)-1]
-		}
-		fn(at, line, long)
-		at += size
+	b, err := p.in.ReadSlice('\n')
+	size, long := int64(len(b)), errors.Is(err, bufio.ErrBufferFull)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		var more []byte
+		more, err = p.in.ReadSlice('\n')
+		size += int64(len(more))
 	}
-	return 0, nil
+	if errors.Is(err, io.EOF) {
+		p.torn = size
+		return false
+	}
+	if err != nil {
+		p.err = readError(p.name, err)
+		return false
+	}
+	if !long {
+		b = b[:len(b)-1]
+	}
+	p.line = line{p.to, b, long}
+	p.to += size
+	return true
+}
+
+func (p *part) close() {
+	if p.file != nil {
+		lineReaders.Put(p.in)
+		_ = p.file.Close() // nothing was written
+	}
 }
 
 // lineReaders are large, and a home has many logs that are small.

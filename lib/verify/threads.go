@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,28 +43,22 @@ func (t *threads) fold(part int, f *Finding) error {
 		return err
 	}
 	folded := map[string]thread.Thread{}
-	var scan ndjson.Scanner
-	f.Torn, err = lines(t.home, journal, 0, -1, func(at int64, line []byte, long bool) {
+	c := lineChecker{shape: s, f: f}
+	f.Torn, err = lines(t.home, journal, 0, -1, func(l line) {
 		key := ""
-		if !long {
-			key = gjson.GetBytes(line, "key").String()
+		if !l.long {
+			key = gjson.GetBytes(l.bytes, "key").String()
 		}
 		if !t.mine(part, key) {
 			return
 		}
-		f.Records++
 		var in thread.Input
-		err := errors.New("too long")
-		if !long {
-			if err = scan.Scan(line); err == nil {
-				err = s.Members(scan.Members)
-			}
-			if err == nil {
-				err = ndjson.Decode(line, &in)
-			}
+		err := c.check(l, nil)
+		if err == nil {
+			err = ndjson.Decode(l.bytes, &in)
 		}
 		if err != nil {
-			f.bad(fmt.Sprintf("byte %d", at), err)
+			c.note(l, err)
 			return
 		}
 		folded[key], _ = thread.Apply(folded[key], in)
@@ -142,25 +137,25 @@ func (t *threads) unknown(part int, f *Finding) error {
 // same reports whether a file, which is indented for people, holds the bytes of a
 // compact record but for white space between its parts.
 func same(file, compact []byte) bool {
-	i, quoted := 0, false
-	for k := 0; k < len(file); k++ {
+	i := 0
+	for k := 0; k < len(file); {
 		c := file[k]
-		if !quoted && (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
+		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
+			k++
 			continue
 		}
 		if i >= len(compact) || c != compact[i] {
 			return false
 		}
-		i++
-		switch {
-		case c == '"':
-			quoted = !quoted
-		case c == '\\' && quoted && k+1 < len(file):
-			if k++; i >= len(compact) || file[k] != compact[i] {
-				return false
-			}
-			i++
+		end := i + 1
+		if c == '"' {
+			end, _ = ndjson.StringEnd(compact, i)
 		}
+		part := compact[i:end]
+		if !bytes.HasPrefix(file[k:], part) {
+			return false
+		}
+		i, k = end, k+len(part)
 	}
 	return i == len(compact)
 }

@@ -40,11 +40,8 @@ type Report struct {
 // maxProblems is how many are named for each part.
 const maxProblems = 5
 
-// logs are those of a home and the schema of their lines.
+// logs are those of a home, but for events, and the schema of their lines.
 var logs = []struct{ name, schema string }{
-	{"events.ndjson", "event"},
-	{"events-threaded.ndjson", "event"},
-	{"events-classified.ndjson", "classified-event"},
 	{"replies.ndjson", "reply"},
 	{"spend.ndjson", "spend"},
 	{"labels.ndjson", "label"},
@@ -61,6 +58,9 @@ func Home(h *disk.Home) (*Report, error) {
 	t := newThreads(h)
 	for i := range t.parts {
 		j.add(journal, func(f *Finding) error { return t.fold(i, f) })
+	}
+	if err := streams(j, h); err != nil {
+		return nil, err
 	}
 	for _, l := range logs {
 		if !h.Exists(l.name) {
@@ -91,9 +91,14 @@ type jobs struct {
 }
 
 func (j *jobs) add(what string, do func(*Finding) error) {
+	f := j.finding(what)
+	j.do = append(j.do, func() error { return do(f) })
+}
+
+func (j *jobs) finding(what string) *Finding {
 	f := &Finding{What: what}
 	j.findings = append(j.findings, f)
-	j.do = append(j.do, func() error { return do(f) })
+	return f
 }
 
 func (j *jobs) run() error {
@@ -155,37 +160,53 @@ func decisions(h *disk.Home, f *Finding) error {
 }
 
 // piece checks the lines of a part of a log, and asks also, where it is given, of
-// those that are records. Lines of events know where they stand.
+// those that are records.
 func piece(h *disk.Home, name, schema string, from, until int64, f *Finding, also func(line []byte) error) error {
 	s, err := shape.Load(schema)
 	if err != nil {
 		return err
 	}
-	var scan ndjson.Scanner
-	placed := name == "events.ndjson"
-	torn, err := lines(h, name, from, until, func(at int64, line []byte, long bool) {
-		f.Records++
-		err := error(nil)
-		switch {
-		case long:
-			err = fmt.Errorf("longer than %d bytes", ndjson.MaxLine)
-		default:
-			if err = scan.Scan(line); err == nil {
-				err = s.Members(scan.Members)
-			}
+	c := lineChecker{shape: s, f: f}
+	f.Torn, err = lines(h, name, from, until, func(l line) {
+		err := c.check(l, nil)
+		if also != nil && !l.long {
+			err = errors.Join(err, also(l.bytes))
 		}
-		if err == nil && placed {
-			err = stands(scan.Members, at)
-		}
-		if also != nil && !long {
-			err = errors.Join(err, also(line))
-		}
-		if err != nil {
-			f.bad(fmt.Sprintf("byte %d", at), err)
-		}
+		c.note(l, err)
 	})
-	f.Torn = torn
 	return err
+}
+
+// lineChecker holds the lines of a log to a schema.
+type lineChecker struct {
+	scan  ndjson.Scanner
+	shape *shape.Shape
+	f     *Finding
+}
+
+// check says what is wrong with a line. Where it is derived from another that is
+// right, what they share is not looked at again.
+func (c *lineChecker) check(l line, from *ndjson.Scanner) (err error) {
+	c.f.Records++
+	alike := 0
+	switch {
+	case l.long:
+		return fmt.Errorf("longer than %d bytes", ndjson.MaxLine)
+	case from == nil:
+		err = c.scan.Scan(l.bytes)
+	default:
+		alike, err = c.scan.ScanLike(l.bytes, from)
+	}
+	if err != nil {
+		return err
+	}
+	return c.shape.MembersLike(c.scan.Members, alike)
+}
+
+func (c *lineChecker) note(l line, err error) {
+	if err != nil {
+		c.f.bad(fmt.Sprintf("byte %d", l.at), err)
+	}
 }
 
 // stands checks that an event's seq is where its line begins.
