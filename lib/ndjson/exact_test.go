@@ -104,38 +104,44 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// TestBatches are bounded in lines and in bytes, and never empty.
+// TestBatches are bounded in lines and in bytes, small ones too, and never empty.
 func TestBatches(t *testing.T) {
 	long := strings.Repeat("l", 700<<10) // makes the buffer grow
 	for _, tt := range []struct {
-		name, in    string
-		lines, most int // lines in all; bytes in the biggest batch but that of the long line
+		name, in string
+		lines    int // in all
+		full     bool
 	}{
-		{"short lines", strings.Repeat("x\n", 3000), 3000, batchMax},
-		{"longer ones", long + "\n" + strings.Repeat(strings.Repeat("y", 2047)+"\n", 1000), 1001, batchSize + 2047},
-		{"blank at the end", "a\n  ", 1, 1},
-		{"only blank", "\n\n \n", 0, 0},
+		{"short lines", strings.Repeat("x\n", 3000), 3000, true},
+		{"longer ones", long + "\n" + strings.Repeat(strings.Repeat("y", 2047)+"\n", 1000), 1001, false},
+		{"blank at the end", "a\n  ", 1, false},
+		{"only blank", "\n\n \n", 0, false},
 	} {
-		r := NewReader(strings.NewReader(tt.in), "test", 0, 0)
-		var b Batch
-		lines := 0
-		var err error
-		for err = r.Next(&b); err == nil; err = r.Next(&b) {
-			size := 0
-			for _, l := range b.Lines {
-				if size += len(l.Bytes); l.Seq != -1 {
-					t.Fatalf("%s: seq %d", tt.name, l.Seq)
+		for _, most := range []struct{ lines, size int }{{batchMax, batchSize}, {smallMax, smallSize}} {
+			r := NewReader(strings.NewReader(tt.in), "test", 0, 0)
+			if most.lines == smallMax {
+				r.Small()
+			}
+			var b Batch
+			lines := 0
+			var err error
+			for err = r.Next(&b); err == nil; err = r.Next(&b) {
+				size := 0
+				for _, l := range b.Lines {
+					if size += len(l.Bytes); l.Seq != -1 {
+						t.Fatalf("%s: seq %d", tt.name, l.Seq)
+					}
+				}
+				if lines += len(b.Lines); len(b.Lines) == 0 || len(b.Lines) > most.lines || size != b.Size() || size > most.size+2047 && size != len(long) {
+					t.Fatalf("%s: a batch of %d lines and %d bytes, said to be %d", tt.name, len(b.Lines), size, b.Size())
+				}
+				if tt.full && lines < 2560 && len(b.Lines) != most.lines {
+					t.Fatalf("only %d lines of many", len(b.Lines))
 				}
 			}
-			if lines += len(b.Lines); len(b.Lines) == 0 || len(b.Lines) > batchMax || size != b.Size() || size > tt.most && size != len(long) {
-				t.Fatalf("%s: a batch of %d lines and %d bytes, said to be %d", tt.name, len(b.Lines), size, b.Size())
+			if err != io.EOF || lines != tt.lines {
+				t.Errorf("%s: %d lines, %v", tt.name, lines, err)
 			}
-			if tt.name == "short lines" && lines < 2560 && len(b.Lines) != batchMax {
-				t.Fatalf("only %d lines of many", len(b.Lines))
-			}
-		}
-		if err != io.EOF || lines != tt.lines {
-			t.Errorf("%s: %d lines, %v", tt.name, lines, err)
 		}
 	}
 }

@@ -12,12 +12,16 @@ const (
 	batchSize = 256 << 10
 	batchMax  = 512
 	keepLong  = 256 // bytes of an over-long line that are kept to show it
+
+	smallSize = 16 << 10
+	smallMax  = 32
 )
 
 // Reader cuts a stream into lines in bounded memory.
 type Reader struct {
 	src    io.Reader
 	source string
+	small  bool
 	line   int64 // lines cut so far
 	offset int64 // in the source, of buf[r]
 
@@ -34,6 +38,10 @@ type Reader struct {
 func NewReader(src io.Reader, source string, line, offset int64) *Reader {
 	return &Reader{src: src, source: source, line: line, offset: offset, buf: make([]byte, 0, readSize)}
 }
+
+// Small has batches be so small that a core keeps one, and what is made of it, in
+// its own cache, for who hands them from core to core.
+func (r *Reader) Small() { r.small = true }
 
 // Batch is some lines in a row, in memory of its own.
 type Batch struct {
@@ -84,7 +92,11 @@ func (b *Batch) settle() {
 
 // cut moves whole lines from the buffer to b.
 func (r *Reader) cut(b *Batch) {
-	for len(b.Lines) < batchMax && len(b.buf) < batchSize {
+	lines, size := batchMax, batchSize
+	if r.small {
+		lines, size = smallMax, smallSize
+	}
+	for len(b.Lines) < lines && len(b.buf) < size {
 		n := bytes.IndexByte(r.buf[r.scan:], '\n')
 		if n < 0 {
 			r.scan = len(r.buf)

@@ -317,7 +317,7 @@ func TestRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pipeline[ndjson.Record]{sink: s, bad: &rejects{}, order: make(chan *block[ndjson.Record])}
+	p := &pipeline[ndjson.Record]{sink: s, bad: &rejects{}, waits: true, order: make(chan *block[ndjson.Record])}
 	if err := errors.Join(s.write([]byte("{}\n")), p.rest()); err != nil || !s.dirty.IsZero() {
 		t.Errorf("unsynced %v, %v", !s.dirty.IsZero(), err)
 	}

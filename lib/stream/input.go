@@ -42,7 +42,8 @@ func openInput(ctx context.Context, in Input) (*input, error) {
 	return &input{ctx: ctx, in: in, todo: todo}, nil
 }
 
-// next fills b, and reports whether its source is live.
+// next fills b, and reports whether its source is live. Between two sources b is
+// empty: the next may have to be waited for.
 func (s *input) next(b *ndjson.Batch) (live bool, err error) {
 	for {
 		if s.cur == nil {
@@ -59,6 +60,9 @@ func (s *input) next(b *ndjson.Batch) (live bool, err error) {
 			return s.live, nil
 		}
 		s.close()
+		if err == io.EOF && len(s.todo) > 0 {
+			return false, nil
+		}
 		if err != io.EOF {
 			err = fmt.Errorf("read records: %w", err)
 			if _, known := sysexit.Of(err); !known {
@@ -113,6 +117,9 @@ func (s *input) start(name string, f *os.File, src io.Reader) error {
 		t.begin(off)
 	}
 	s.cur = ndjson.NewReader(src, name, line, off)
+	if !s.live {
+		s.cur.Small()
+	}
 	return nil
 }
 

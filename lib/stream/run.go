@@ -24,7 +24,8 @@ const bigLine = 64 << 10
 // emitted in order by the caller of run, and used again.
 type block[T any] struct {
 	ndjson.Batch
-	live  bool
+	live  bool // each record goes out at once
+	waits bool // what comes behind it may be long in coming
 	recs  []T
 	errs  []error
 	ready chan struct{}
@@ -37,6 +38,7 @@ type pipeline[T any] struct {
 	bad    *rejects
 	stats  Stats
 	buf    []byte
+	waits  bool       // as the last block has it
 	big    sync.Mutex // held while a big line is prepared
 
 	free, work, order chan *block[T]
@@ -54,7 +56,7 @@ func run[T any](ctx context.Context, in Input, out *sink, st Stage[T]) (stats St
 		return Stats{}, err
 	}
 	procs := runtime.GOMAXPROCS(0)
-	blocks := procs + 2
+	blocks := 2*procs + 2 // enough that nobody waits for one
 	p := &pipeline[T]{
 		st: st, sink: out, cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad,
 		free: make(chan *block[T], blocks), work: make(chan *block[T], blocks), order: make(chan *block[T], blocks),
@@ -63,7 +65,7 @@ func run[T any](ctx context.Context, in Input, out *sink, st Stage[T]) (stats St
 		p.free <- &block[T]{ready: make(chan struct{}, 1)}
 	}
 	for range procs {
-		go p.prepare()
+		go p.worker()
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -87,6 +89,7 @@ func (p *pipeline[T]) feed(ctx context.Context, src *input) {
 	defer close(p.order)
 	defer close(p.work)
 	defer src.close()
+	var scan ndjson.Scanner
 	for {
 		var b *block[T]
 		select {
@@ -101,25 +104,33 @@ func (p *pipeline[T]) feed(ctx context.Context, src *input) {
 			}
 			return
 		}
-		b.live = live && b.Size() <= liveBatch
-		p.work <- b
+		b.live, b.waits = live && b.Size() <= liveBatch, live || len(b.Lines) == 0
+		if b.live {
+			p.prepare(&scan, b) // to wake another core takes longer
+		} else {
+			p.work <- b
+		}
 		p.order <- b
 	}
 }
 
-// prepare checks lines and does the part of the work that needs no order.
-func (p *pipeline[T]) prepare() {
+func (p *pipeline[T]) worker() {
 	var scan ndjson.Scanner
 	for b := range p.work {
-		if len(b.recs) < len(b.Lines) {
-			b.recs = append(b.recs, make([]T, len(b.Lines)-len(b.recs))...)
-		}
-		b.errs = b.errs[:0]
-		for i := range b.Lines {
-			b.errs = append(b.errs, p.prepareOne(&scan, &b.Lines[i], &b.recs[i]))
-		}
-		b.ready <- struct{}{}
+		p.prepare(&scan, b)
 	}
+}
+
+// prepare checks lines and does the part of the work that needs no order.
+func (p *pipeline[T]) prepare(scan *ndjson.Scanner, b *block[T]) {
+	if len(b.recs) < len(b.Lines) {
+		b.recs = append(b.recs, make([]T, len(b.Lines)-len(b.recs))...)
+	}
+	b.errs = b.errs[:0]
+	for i := range b.Lines {
+		b.errs = append(b.errs, p.prepareOne(scan, &b.Lines[i], &b.recs[i]))
+	}
+	b.ready <- struct{}{}
 }
 
 func (p *pipeline[T]) prepareOne(scan *ndjson.Scanner, line *ndjson.Line, t *T) error {
@@ -146,7 +157,7 @@ func (p *pipeline[T]) emitAll(ctx context.Context) error {
 	for {
 		b, err := p.next(ctx)
 		if b == nil || err != nil {
-			return err
+			return firstError(err, p.write())
 		}
 		if err := p.emit(ctx, b); err != nil {
 			return err
@@ -155,8 +166,8 @@ func (p *pipeline[T]) emitAll(ctx context.Context) error {
 	}
 }
 
-// next waits for a block, nil at the end; before it waits, what was written is
-// made durable.
+// next waits for a block, nil at the end; before it waits for long, what there is
+// to write is written and made durable.
 func (p *pipeline[T]) next(ctx context.Context) (*block[T], error) {
 	if ctx.Err() != nil {
 		return nil, nil
@@ -166,8 +177,10 @@ func (p *pipeline[T]) next(ctx context.Context) (*block[T], error) {
 	select {
 	case b, more = <-p.order:
 	default:
-		if err := p.rest(); err != nil {
-			return nil, err
+		if p.waits {
+			if err := p.rest(); err != nil {
+				return nil, err
+			}
 		}
 		select {
 		case b, more = <-p.order:
@@ -179,19 +192,19 @@ func (p *pipeline[T]) next(ctx context.Context) (*block[T], error) {
 		return nil, p.feedErr
 	}
 	<-b.ready
+	p.waits = b.waits
 	return b, nil
 }
 
 // rest is what to do when there is nothing to do.
 func (p *pipeline[T]) rest() error {
-	if err := p.bad.sync(); err != nil || p.sink == nil {
+	if err := firstError(p.write(), p.bad.sync()); err != nil || p.sink == nil {
 		return err
 	}
 	return p.sink.sync()
 }
 
 func (p *pipeline[T]) emit(ctx context.Context, b *block[T]) error {
-	p.buf = p.buf[:0]
 	if p.st.Begin != nil {
 		p.st.Begin()
 	}
@@ -207,6 +220,9 @@ func (p *pipeline[T]) emit(ctx context.Context, b *block[T]) error {
 				return err
 			}
 		}
+	}
+	if !b.waits {
+		return nil
 	}
 	return p.write()
 }

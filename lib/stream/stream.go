@@ -4,7 +4,8 @@
 // record is in the output or it is not, and the next start reads there how far
 // the last one came.
 //
-// A finished file is read in big batches by all cores and written in big pieces.
+// A finished file is worked on by all cores, in batches that fit their caches, and
+// written in big pieces.
 // Live input (a pipe, a terminal, a file that is followed) is written one record
 // at a time, each before the next is waited for.
 package stream

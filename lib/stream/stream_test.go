@@ -209,6 +209,28 @@ func TestLiveRecordsComeOneByOne(t *testing.T) {
 	}
 }
 
+// TestFileBeforeLive: what a file held is out, and durable, before anything live is
+// waited for.
+func TestFileBeforeLive(t *testing.T) {
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	done := make(chan error, 1)
+	name := file(t, []byte("{\"n\":1}\n{\"n\":2}\n"))
+	go func() {
+		_, err := Run(ctx(t), Input{Files: []string{name, "-"}, Stdin: inR, After: -1}, Output{Stdout: outW}, echo(nil))
+		outW.Close()
+		done <- err
+	}()
+	buf := make([]byte, 4096)
+	if n, err := outR.Read(buf); err != nil || string(buf[:n]) != "{\"n\":1}\n{\"n\":2}\n" {
+		t.Errorf("%q, %v", buf[:n], err)
+	}
+	inW.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // cuts are the ways in which an output can be left behind by a kill.
 func TestOutputIsTheCursor(t *testing.T) {
 	log := logOf(3000)
