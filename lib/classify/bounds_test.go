@@ -108,6 +108,12 @@ ann the release of the week is out now`, 10799,
 bob yes`, 10,
 		`ack --a--- 95 en "ack:words"`,
 		`ack --a--- 95 en "ack:words"`},
+	{"nor behind one's own word in the thread of another", `
+0 ann #0 why is my build red?
+10 bob #0 it may be the disk
+bob #0 yes`, 10,
+		`ack --a-i- 95 en "ack:words"`,
+		`ack --a-i- 95 en "ack:words"`},
 	{"one who asked a minute ago", `
 0 ann why is my build red?
 ann and the one of bob`, 60,

@@ -38,6 +38,15 @@ func TestPhrases(t *testing.T) {
 	}
 }
 
+// TestFirstPhraseEndsAWord: the first phrase is one like the others.
+func TestFirstPhraseEndsAWord(t *testing.T) {
+	l := own(t, "[end]\n-나요\n")
+	var x text
+	if x.read(l, []byte("하나요")); l.asks(&x) != 0 {
+		t.Errorf("%d asks, %v", l.asks(&x), x.hits)
+	}
+}
+
 // TestPhraseOfTwoKinds has one number; one that asks nothing has none.
 func TestPhraseOfTwoKinds(t *testing.T) {
 	if l := own(t, "[anywhere]\nwhat now\n[start]\nwhat now\n[idle]\nwhat now\nnice day\n"); len(l.phrases) != 1 {
@@ -90,6 +99,27 @@ func TestShortOnes(t *testing.T) {
 	}
 }
 
+// TestHardlyQuoted: what begins as a quote or a face and ends at once.
+func TestHardlyQuoted(t *testing.T) {
+	c := classifier(t, Options{})
+	for _, text := range []string{">", ">.", ">:", "> why", "ok\n>"} {
+		if e := run(t, c, says(text))[0]; e.IsQuestion {
+			t.Errorf("%q asks", text)
+		}
+	}
+}
+
+// TestNewcomer: who greets and says something, in a room that is known.
+func TestNewcomer(t *testing.T) {
+	c := classifier(t, Options{})
+	for text, want := range map[string]bool{"hello frobnitz quux": false, "hello frobnitz quux zork": true} {
+		lines := strings.Repeat(strings.Replace(says("lunch was good at noon"), `"ana"`, `"ben"`, 1), 60) + says(text)
+		if e := run(t, c, lines)[60]; slices.Contains(e.Reasons, "newcomer") != want {
+			t.Errorf("%q: %q", text, e.Reasons)
+		}
+	}
+}
+
 // TestFirstWords: who may be meant by the first words, whatever ends them.
 func TestFirstWords(t *testing.T) {
 	c := classifier(t, Options{})
@@ -133,6 +163,13 @@ func TestPassesOnLinks(t *testing.T) {
 		lines.WriteString(says("the new release is out https://x.test/a"))
 	}
 	all := run(t, c, lines.String())
+	for range 5 {
+		lines.WriteString(says("the new release is out https://x.test/a"))
+	}
+	asks := says("is it what you want? https://x.test/a")
+	if e := run(t, c, lines.String()+asks)[9]; e.IsQuestion || !slices.Contains(e.Reasons, "announces") {
+		t.Errorf("a program that asks: question %v, %q", e.IsQuestion, e.Reasons)
+	}
 	if e := all[3]; !slices.Contains(e.Reasons, "announces") || slices.Contains(all[2].Reasons, "announces") {
 		t.Errorf("%q, before it %q", e.Reasons, all[2].Reasons)
 	}
