@@ -94,6 +94,9 @@ func TestShortOnes(t *testing.T) {
 			t.Errorf("%q: %v %q, want %q", text, e.IsAckOrEmoji, e.Reasons, want)
 		}
 	}
+	if m := feeds(c).feed(t, says("bob :)")); !m.of.emoji {
+		t.Errorf("a face behind a name: %v", m)
+	}
 	if m := feeds(c).feed(t, says("!x")); !m.of.filler || m.of.problem {
 		t.Errorf("a command to a bot: %v", m)
 	}
