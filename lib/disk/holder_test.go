@@ -1,9 +1,13 @@
 package disk
 
 import (
+	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"testing"
+
+	"tri/lib/sysexit"
 )
 
 func TestFlockOn(t *testing.T) {
@@ -16,9 +20,9 @@ func TestFlockOn(t *testing.T) {
 		{"1: FLOCK  ADVISORY  WRITE 708 08:02:104858 0 EOF", 0, false},
 		{"1: POSIX  ADVISORY  WRITE 708 08:02:1048580 0 EOF", 0, false},
 		{"1: -> FLOCK  ADVISORY  WRITE 708 08:02:1048580 0 EOF", 0, false},
-		{"", 0, false},
+		{"", 0, false}, {"1: FLOCK  ADVISORY  WRITE 708", 0, false}, {"1: FLOCK  ADVISORY  WRITE 708 08:02:1048580", 708, true},
 	} {
-		if pid, ok := flockOn(tt.line, 1048580); ok != tt.ok || ok && pid != tt.pid {
+		if pid, ok := flockOn(tt.line, 1048580); ok != tt.ok || pid != tt.pid {
 			t.Errorf("%q: %d, %v", tt.line, pid, ok)
 		}
 	}
@@ -46,6 +50,22 @@ func TestHolder(t *testing.T) {
 	if pid, held, err := h.Holder("locks/x"); pid != 0 || held || err != nil {
 		t.Errorf("afterwards: %d %v %v", pid, held, err)
 	}
+	if err := os.WriteFile(h.Path("file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = h.Holder("file/x")
+	status(t, "a lock below a file", err, sysexit.IO)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would close what is left open, some day
+	before, err := os.ReadDir("/proc/self/fd")
+	for range 50 {
+		if _, _, err := h.Holder("locks/x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err2 := os.ReadDir("/proc/self/fd")
+	if len(after) > len(before)+20 || err != nil || err2 != nil {
+		t.Errorf("%d files open before, %d after, %v, %v", len(before), len(after), err, err2)
+	}
 }
 
 // What is swapped is whole to whoever reads it, and leaves nothing beside it.
@@ -67,5 +87,14 @@ func TestSwap(t *testing.T) {
 	}
 	if err := h.Swap("none/view.json", nil); err == nil {
 		t.Error("a folder was made that need not last")
+	}
+	if err := os.Mkdir(h.Path(fmt.Sprintf(".new.json.%d", os.Getpid())), 0o700); err != nil { // where it is written first
+		t.Fatal(err)
+	}
+	if err := h.Swap("new.json", nil); err == nil || h.Exists("new.json") {
+		t.Errorf("what could not be written is there: %v", err)
+	}
+	if all, err := os.ReadDir(h.Dir()); len(all) != 1 || err != nil {
+		t.Errorf("left behind: %v, %v", all, err)
 	}
 }

@@ -213,7 +213,7 @@ func TestGoneMeanwhile(t *testing.T) {
 	if err := h.Replace(Dir+"/k.1.ab.1.json", []byte(`{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":1}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("nowhere", h.Path(Dir+"/k.1.ab.2.json")); err != nil {
+	if err := os.Symlink("nowhere", h.Path(Dir+"/a.1.ab.1.json")); err != nil {
 		t.Skip(err)
 	}
 	if got, err := Open(h); err != nil || len(got) != 1 {
