@@ -50,6 +50,8 @@ func TestScanLike(t *testing.T) {
 		{`{}`, 0},
 		{`{"seq":12,` + strings.Repeat(`"deep":[`, 1) + strings.Repeat("[", MaxDepth) + `}`, 1},
 		{`{"seq":12,"x":"` + strings.Repeat("x", MaxLine) + `"}`, 0},
+		{`{"seq":12,"x":"` + strings.Repeat("x", MaxLine-len(`{"seq":12,"x":""}`)) + `"}`, 1},
+		{`["seq":12,"x":1}`, 0},
 	} {
 		if n := alike(t, tt.line, first); n != tt.alike {
 			t.Errorf("%.60q: %d members alike, want %d", tt.line, n, tt.alike)
