@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tri/lib/chat/chattest/wire"
 )
 
 // Faults are how often, between 0 and 1, things go wrong.
@@ -51,7 +53,6 @@ type Server struct {
 	MaxPart               int // bytes of a payload that go into one frame
 	ExpiresIn             int // seconds that a token is good for
 	http                  *httptest.Server
-	stop                  chan struct{}
 	mu                    sync.Mutex
 	faults                Faults
 	chance                *rand.Rand
@@ -64,11 +65,7 @@ type Server struct {
 	reactions             map[string][]M
 	uuids                 map[string]string
 	tokens                map[string]bool
-	conns                 []*conn
-	turn                  int
-	held                  []byte
-	hook                  string
-	calls                 chan call
+	line                  wire.Line
 	revoked               bool
 	events, acked, failed int
 	requests              []Request
@@ -88,24 +85,26 @@ type group struct {
 // New starts a server.
 func New() *Server {
 	s := &Server{
-		Secret: "app-secret", EncryptKey: "encrypt key", Token: "verification", MaxPart: 4096, ExpiresIn: 7200, stop: make(chan struct{}),
+		Secret: "app-secret", EncryptKey: "encrypt key", Token: "verification", MaxPart: 4096, ExpiresIn: 7200,
 		Scopes: []string{"im:message", "im:message.group_msg", "im:message:send_as_bot", "im:chat:readonly"},
 		users:  map[string]M{}, chats: map[string]*group{}, messages: map[string]M{}, topics: map[string][]M{}, reactions: map[string][]M{},
-		uuids: map[string]string{}, tokens: map[string]bool{}, calls: make(chan call, 1<<16), chance: rand.New(rand.NewPCG(0, 0)),
+		uuids: map[string]string{}, tokens: map[string]bool{}, chance: rand.New(rand.NewPCG(0, 0)),
 	}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
-	go s.post()
+	// Lark posts an event five times, and waits 15 s, 5 min, 1 h and 6 h between them.
+	s.line = wire.Line{Roll: s.roll, Frames: s.frames, Tries: 5, Call: func(url string, event []byte, _ int) bool {
+		status, _ := s.Call(url, event)
+		return status == http.StatusOK
+	}}
+	s.line.Open()
 	return s
 }
 
 // Close ends it.
 func (s *Server) Close() {
-	close(s.stop)
 	s.mu.Lock()
-	for _, c := range s.conns {
-		c.cut()
-	}
+	s.line.Close()
 	s.mu.Unlock()
 	s.http.CloseClientConnections()
 	s.http.Close()
@@ -116,10 +115,7 @@ func (s *Server) SetFaults(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults, s.chance = f, rand.New(rand.NewPCG(f.Seed, 1))
-	if s.held != nil {
-		s.send(s.held)
-		s.held = nil
-	}
+	s.line.Release()
 }
 
 // Revoke changes the app's secret, and takes its tokens away.

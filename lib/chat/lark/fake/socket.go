@@ -15,64 +15,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"tri/lib/chat/chattest/wire"
 
 	"github.com/coder/websocket"
 )
-
-// conn is one long connection.
-type conn struct {
-	ws *websocket.Conn
-
-	mu   sync.Mutex
-	out  [][]byte
-	more chan struct{}
-	gone bool
-	mute bool
-}
-
-func (c *conn) push(b []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.mute {
-		return
-	}
-	c.out = append(c.out, b)
-	select {
-	case c.more <- struct{}{}:
-	default:
-	}
-}
-
-// cut ends the connection as a network does.
-func (c *conn) cut() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.gone {
-		c.gone = true
-		go func() { _ = c.ws.CloseNow() }()
-	}
-}
-
-func (c *conn) write(ctx context.Context) {
-	for {
-		c.mu.Lock()
-		batch, gone := c.out, c.gone
-		c.out = nil
-		c.mu.Unlock()
-		for _, b := range batch {
-			if gone || c.ws.Write(ctx, websocket.MessageBinary, b) != nil {
-				return
-			}
-		}
-		select {
-		case <-c.more:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
 
 // frame writes a frame of the long connection: the protobuf message
 //
@@ -147,7 +95,7 @@ func split(b []byte) (all []part, ok bool) {
 // connect is a client of the long connection.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	full := len(s.conns) >= 50 // the most that an app may have
+	full := s.line.Len() >= 50 // the most that an app may have
 	s.mu.Unlock()
 	if full {
 		w.Header().Set("Handshake-Status", "514")
@@ -156,12 +104,12 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		return
 	}
-	c := &conn{more: make(chan struct{}, 1)}
+	var c *wire.Conn
 	s.mu.Lock() // whoever is connected is sent all that happens from then on
 	ws, err := websocket.Accept(w, r, nil)
 	if err == nil {
-		c.ws = ws
-		s.conns = append(s.conns, c)
+		c = wire.NewConn(ws, websocket.MessageBinary)
+		s.line.Add(c)
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -169,7 +117,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	go c.write(ctx)
+	go c.Write(ctx)
 	for {
 		_, b, err := ws.Read(ctx)
 		if err != nil {
@@ -177,18 +125,18 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 		}
 		s.answered(c, b)
 	}
-	c.cut()
+	c.Cut()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conns = slices.DeleteFunc(s.conns, func(o *conn) bool { return o == c })
+	s.line.Remove(c)
 }
 
 // answered takes what a client sends: a ping, or the answer to an event.
-func (s *Server) answered(c *conn, b []byte) {
+func (s *Server) answered(c *wire.Conn, b []byte) {
 	method, headers, payload, ok := read(b)
 	if ok && method == 0 && headers["type"] == "ping" {
 		conf, _ := json.Marshal(config())
-		c.push(frame(0, conf, "type", "pong"))
+		c.Push(frame(0, conf, "type", "pong"))
 		return
 	}
 	var said struct {
@@ -215,7 +163,7 @@ func (s *Server) Acked() (n, of, bad int) {
 func (s *Server) Conns() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.conns)
+	return s.line.Len()
 }
 
 // Silence leaves every connection open and never uses it again, as a network
@@ -223,26 +171,19 @@ func (s *Server) Conns() int {
 func (s *Server) Silence() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range s.conns {
-		c.mu.Lock()
-		c.mute = true
-		c.mu.Unlock()
-	}
-	s.conns = nil
+	s.line.Silence()
 }
 
 // Garble sends what no client understands.
 func (s *Server) Garble() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range s.conns {
-		c.push([]byte{0xff, 0xff, 0xff})
-		c.push([]byte{0x42, 0xff, 0x01})
-		c.push(frame(1, []byte(`{"header":`), "type", "event", "message_id", "g1", "sum", "1", "seq", "0"))
-		c.push(frame(1, []byte(`{"header":{"event_type":"im.message.receive_v1"},"event":{"message":[],"sender":7}}`), "type", "event", "message_id", "g2", "sum", "1", "seq", "0"))
-		c.push(frame(1, []byte(`x`), "type", "event", "message_id", "g3", "sum", "9999999", "seq", "-1"))
-		c.push(frame(1, []byte(strings.Repeat("x", 9<<20)), "type", "event", "message_id", "g4", "sum", "1", "seq", "0"))
-	}
+	s.line.Push([]byte{0xff, 0xff, 0xff})
+	s.line.Push([]byte{0x42, 0xff, 0x01})
+	s.line.Push(frame(1, []byte(`{"header":`), "type", "event", "message_id", "g1", "sum", "1", "seq", "0"))
+	s.line.Push(frame(1, []byte(`{"header":{"event_type":"im.message.receive_v1"},"event":{"message":[],"sender":7}}`), "type", "event", "message_id", "g2", "sum", "1", "seq", "0"))
+	s.line.Push(frame(1, []byte(`x`), "type", "event", "message_id", "g3", "sum", "9999999", "seq", "-1"))
+	s.line.Push(frame(1, []byte(strings.Repeat("x", 9<<20)), "type", "event", "message_id", "g4", "sum", "1", "seq", "0"))
 }
 
 // deliver sends an event to one of the connections, or to the webhook.
@@ -252,75 +193,24 @@ func (s *Server) deliver(kind string, inner M) {
 		"event_id": fmt.Sprintf("e%08d", s.events), "event_type": kind, "create_time": strconv.FormatInt(time.Now().UnixMilli(), 10),
 		"token": s.Token, "app_id": App, "tenant_key": Tenant,
 	}})
-	switch {
-	case s.roll(s.faults.Lose):
-		return
-	case s.roll(s.faults.Cut):
-		for _, c := range s.conns {
-			c.cut()
-		}
-		s.conns = nil
-		return
-	case s.held == nil && s.roll(s.faults.Reorder):
-		s.held = b
-		return
-	}
-	s.send(b)
-	if s.roll(s.faults.Duplicate) {
-		s.send(b)
-	}
-	if s.held != nil {
-		s.send(s.held)
-		s.held = nil
-	}
+	s.line.Deliver(b, wire.Faults{Cut: s.faults.Cut, Duplicate: s.faults.Duplicate, Reorder: s.faults.Reorder, Lose: s.faults.Lose})
 }
 
-// send is a delivery to one connection, in as many frames as it takes. Which one
-// it is, is chance; here each in its turn.
-func (s *Server) send(b []byte) {
-	if s.hook != "" {
-		s.calls <- call{s.hook, b}
-		return
-	}
-	if len(s.conns) == 0 {
-		return
-	}
-	s.turn++
-	c := s.conns[s.turn%len(s.conns)]
-	parts := slices.Collect(slices.Chunk(b, s.MaxPart))
-	id := fmt.Sprintf("m%08d", s.turn)
+// frames are an event, in as many frames as it takes.
+func (s *Server) frames(event []byte, n int) (frames [][]byte) {
+	parts := slices.Collect(slices.Chunk(event, s.MaxPart))
+	id := fmt.Sprintf("m%08d", n)
 	for i, p := range parts {
-		c.push(frame(1, p, "type", "event", "message_id", id, "trace_id", "tr", "sum", strconv.Itoa(len(parts)), "seq", strconv.Itoa(i), "timestamp", strconv.FormatInt(time.Now().UnixMilli(), 10)))
+		frames = append(frames, frame(1, p, "type", "event", "message_id", id, "trace_id", "tr", "sum", strconv.Itoa(len(parts)), "seq", strconv.Itoa(i), "timestamp", strconv.FormatInt(time.Now().UnixMilli(), 10)))
 	}
-}
-
-type call struct {
-	url  string
-	body []byte
+	return frames
 }
 
 // Hook has events be posted to an address, instead of over the long connection.
 func (s *Server) Hook(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hook = url
-}
-
-// post makes the calls of the webhook, one after the other, each up to five times.
-// Lark waits 15 s, 5 min, 1 h and 6 h between them.
-func (s *Server) post() {
-	for {
-		select {
-		case <-s.stop:
-			return
-		case c := <-s.calls:
-			for range 5 {
-				if status, _ := s.Call(c.url, c.body); status == http.StatusOK {
-					break
-				}
-			}
-		}
-	}
+	s.line.Hook(url)
 }
 
 // Call makes one encrypted and signed call, and says how it was answered; 0: not

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tri/lib/chat/chattest/wire"
 )
 
 // Faults are how often, between 0 and 1, things go wrong.
@@ -47,7 +49,6 @@ type Server struct {
 	GrantedScopes              string
 
 	http *httptest.Server
-	stop chan struct{}
 
 	mu       sync.Mutex
 	faults   Faults
@@ -56,11 +57,7 @@ type Server struct {
 	ago      time.Duration
 	users    map[string]M
 	channels map[string]*channel
-	conns    []*conn
-	turn     int
-	held     []byte // an envelope that comes after the next one
-	hook     string // where events are posted instead
-	calls    chan call
+	line     wire.Line
 	revoked  bool
 	offline  bool // Socket Mode is switched off
 	events   int
@@ -82,23 +79,22 @@ type channel struct {
 // New starts a server.
 func New() *Server {
 	s := &Server{
-		BotToken: "xoxb-1-fake", AppToken: "xapp-1-" + App + "-1-fake", Secret: "signing", GrantedScopes: Scopes, stop: make(chan struct{}),
-		users: map[string]M{}, channels: map[string]*channel{}, calls: make(chan call, 1<<16), acks: map[string]bool{}, chance: rand.New(rand.NewPCG(0, 0)),
+		BotToken: "xoxb-1-fake", AppToken: "xapp-1-" + App + "-1-fake", Secret: "signing", GrantedScopes: Scopes,
+		users: map[string]M{}, channels: map[string]*channel{}, acks: map[string]bool{}, chance: rand.New(rand.NewPCG(0, 0)),
 	}
 	s.users[BotUser] = M{"id": BotUser, "team_id": Team, "name": BotName, "is_bot": true, "profile": M{"display_name": BotName, "bot_id": BotID}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL + "/api/"
-	go s.post()
+	// Slack posts an event four times, and waits a minute and five between the last.
+	s.line = wire.Line{Roll: s.roll, Tries: 4, Call: func(url string, event []byte, try int) bool { return s.Call(url, event, try) == http.StatusOK }}
+	s.line.Open()
 	return s
 }
 
 // Close ends it.
 func (s *Server) Close() {
-	close(s.stop)
 	s.mu.Lock()
-	for _, c := range s.conns {
-		c.cut()
-	}
+	s.line.Close()
 	s.mu.Unlock()
 	s.http.CloseClientConnections()
 	s.http.Close()
@@ -109,10 +105,7 @@ func (s *Server) SetFaults(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults, s.chance = f, rand.New(rand.NewPCG(f.Seed, 1))
-	if s.held != nil {
-		s.send(s.held)
-		s.held = nil
-	}
+	s.line.Release()
 }
 
 // Revoke has the tokens be nobody's.

@@ -10,64 +10,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"tri/lib/chat/chattest/wire"
 
 	"github.com/coder/websocket"
 )
-
-// conn is one connection of Socket Mode.
-type conn struct {
-	ws *websocket.Conn
-
-	mu   sync.Mutex
-	out  [][]byte
-	more chan struct{}
-	gone bool
-}
-
-func (c *conn) push(b []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.out = append(c.out, b)
-	select {
-	case c.more <- struct{}{}:
-	default:
-	}
-}
-
-// cut ends the connection as a network does.
-func (c *conn) cut() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.gone {
-		c.gone = true
-		go func() { _ = c.ws.CloseNow() }()
-	}
-}
-
-func (c *conn) write(ctx context.Context) {
-	for {
-		c.mu.Lock()
-		batch := c.out
-		c.out = nil
-		gone := c.gone
-		c.mu.Unlock()
-		for _, b := range batch {
-			if gone || c.ws.Write(ctx, websocket.MessageText, b) != nil {
-				return
-			}
-		}
-		select {
-		case <-c.more:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
 
 // connect is a client of Socket Mode, whose ticket was given out by
 // apps.connections.open.
@@ -78,19 +28,19 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	c := &conn{ws: ws, more: make(chan struct{}, 1)}
+	c := wire.NewConn(ws, websocket.MessageText)
 	s.mu.Lock()
-	if len(s.conns) >= 10 { // the most that an app may have
+	if s.line.Len() >= 10 { // the most that an app may have
 		s.mu.Unlock()
 		_ = ws.Write(ctx, websocket.MessageText, []byte(`{"type":"disconnect","reason":"too_many_websockets","debug_info":{"host":"fake"}}`))
 		_ = ws.CloseNow()
 		return
 	}
-	hello, _ := json.Marshal(M{"type": "hello", "num_connections": len(s.conns) + 1, "debug_info": M{"host": "fake", "approximate_connection_time": 18060}, "connection_info": M{"app_id": App}})
-	c.push(hello)
-	s.conns = append(s.conns, c)
+	hello, _ := json.Marshal(M{"type": "hello", "num_connections": s.line.Len() + 1, "debug_info": M{"host": "fake", "approximate_connection_time": 18060}, "connection_info": M{"app_id": App}})
+	c.Push(hello)
+	s.line.Add(c)
 	s.mu.Unlock()
-	go c.write(ctx)
+	go c.Write(ctx)
 	for {
 		_, b, err := ws.Read(ctx)
 		if err != nil {
@@ -105,10 +55,10 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 			s.mu.Unlock()
 		}
 	}
-	c.cut()
+	c.Cut()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conns = slices.DeleteFunc(s.conns, func(o *conn) bool { return o == c })
+	s.line.Remove(c)
 }
 
 // Acked is how many envelopes were acknowledged, of how many.
@@ -124,9 +74,7 @@ func (s *Server) Disconnect(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.offline = reason == "link_disabled"
-	for _, c := range s.conns {
-		c.push(fmt.Appendf(nil, `{"type":"disconnect","reason":%q,"debug_info":{"host":"fake"}}`, reason))
-	}
+	s.line.Push(fmt.Appendf(nil, `{"type":"disconnect","reason":%q,"debug_info":{"host":"fake"}}`, reason))
 }
 
 // Silence leaves every connection open and never uses it again, as a network
@@ -134,20 +82,18 @@ func (s *Server) Disconnect(reason string) {
 func (s *Server) Silence() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conns = nil
+	s.line.Silence()
 }
 
 // Garble sends what no client understands.
 func (s *Server) Garble() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range s.conns {
-		c.push([]byte(`{"type":"events_api","envelope_id":`))
-		c.push([]byte(`{"type":"events_api","envelope_id":"g1","payload":{"event":{"type":"message","channel":7,"ts":{},"text":[]}}}`))
-		c.push([]byte(`{"type":"events_api","envelope_id":"g2","payload":"no object"}`))
-		c.push([]byte(`{"type":"hello"}`))
-		c.push([]byte(`{"type":"events_api","padding":"` + strings.Repeat("x", 9<<20) + `"}`))
-	}
+	s.line.Push([]byte(`{"type":"events_api","envelope_id":`))
+	s.line.Push([]byte(`{"type":"events_api","envelope_id":"g1","payload":{"event":{"type":"message","channel":7,"ts":{},"text":[]}}}`))
+	s.line.Push([]byte(`{"type":"events_api","envelope_id":"g2","payload":"no object"}`))
+	s.line.Push([]byte(`{"type":"hello"}`))
+	s.line.Push([]byte(`{"type":"events_api","padding":"` + strings.Repeat("x", 9<<20) + `"}`))
 }
 
 // deliver sends an event to one of the connections, or to the webhook.
@@ -168,74 +114,19 @@ func (s *Server) interact(payload M) {
 
 func (s *Server) dispatch(kind string, payload M) {
 	var b []byte
-	if s.hook == "" {
+	if !s.line.Hooked() {
 		b, _ = json.Marshal(M{"type": kind, "envelope_id": fmt.Sprintf("env-%d", s.events), "payload": payload, "accepts_response_payload": false, "retry_attempt": 0, "retry_reason": ""})
 	} else if b, _ = json.Marshal(payload); kind == "interactive" {
 		b = []byte(url.Values{"payload": {string(b)}}.Encode())
 	}
-	switch {
-	case s.roll(s.faults.Lose):
-		return
-	case s.roll(s.faults.Cut):
-		for _, c := range s.conns {
-			c.cut()
-		}
-		s.conns = nil
-		return
-	case s.held == nil && s.roll(s.faults.Reorder):
-		s.held = b
-		return
-	}
-	s.send(b)
-	if s.roll(s.faults.Duplicate) {
-		s.send(b)
-	}
-	if s.held != nil {
-		s.send(s.held)
-		s.held = nil
-	}
-}
-
-// send is a delivery to one connection, each in its turn: Slack says that it may
-// be any.
-func (s *Server) send(b []byte) {
-	if s.hook != "" {
-		s.calls <- call{s.hook, b}
-		return
-	}
-	if len(s.conns) > 0 {
-		s.turn++
-		s.conns[s.turn%len(s.conns)].push(b)
-	}
-}
-
-type call struct {
-	url  string
-	body []byte
+	s.line.Deliver(b, wire.Faults{Cut: s.faults.Cut, Duplicate: s.faults.Duplicate, Reorder: s.faults.Reorder, Lose: s.faults.Lose})
 }
 
 // Hook has events be posted to an address, instead of over Socket Mode.
 func (s *Server) Hook(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hook = url
-}
-
-// post makes the calls of the webhook, one after the other, each up to four
-// times. Slack waits a minute and five between the last ones.
-func (s *Server) post() {
-	for {
-		select {
-		case <-s.stop:
-			return
-		case c := <-s.calls:
-			for try := range 4 {
-				if s.Call(c.url, c.body, try) == http.StatusOK {
-					break
-				}
-			}
-		}
-	}
+	s.line.Hook(url)
 }
 
 // Call makes one signed call and says how it was answered; 0: not at all.
