@@ -32,6 +32,7 @@ const (
 	ready     = 10 * time.Second       // for a stage to be ready, before the next is started all the same
 	patience  = 30 * time.Second       // for a stage to end when it is asked to
 	healthy   = 5 * time.Second        // alive for so long, a stage is no crash loop
+	lived     = 500 * time.Millisecond // and is up, where nothing else tells
 	firstWait = 100 * time.Millisecond // before a stage is started again
 	longWait  = 30 * time.Second
 )
@@ -229,7 +230,7 @@ func (s *supervisor) live(ctx context.Context, i int, isReady func()) (ended str
 }
 
 // awaitReady marks a stage as up when it holds its lock; one whose lock nobody
-// knows is up when it has lived for a second.
+// knows is up when it has lived for a while.
 func (s *supervisor) awaitReady(p *process, i int, isReady func()) {
 	lock := s.status.Stages[i].lock
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -241,7 +242,7 @@ func (s *supervisor) awaitReady(p *process, i int, isReady func()) {
 			return
 		case <-tick.C:
 		}
-		if lock == "" && time.Since(began) > time.Second || lock != "" && s.holds(p.pid, lock) {
+		if lock == "" && time.Since(began) > lived || lock != "" && s.holds(p.pid, lock) {
 			break
 		}
 	}
