@@ -12,7 +12,7 @@ import (
 // sources is the code that judges: part of the version, so that nobody has to
 // remember to change a number. A test holds this list complete.
 //
-//go:embed classify.go dense.go dictionary.go fields.go inflight.go judge.go lang.go lexicon.go match.go message.go normal.go pack.go place.go score.go signs.go stand.go table.go talk.go version.go weigh.go weights.go words.go
+//go:embed classify.go custom.go dense.go dictionary.go fields.go inflight.go judge.go lang.go lexicon.go match.go message.go normal.go pack.go place.go score.go signs.go stand.go table.go talk.go version.go weigh.go weights.go words.go
 var sources embed.FS
 
 // versionOf is a short hash over code, packs and what the configuration adds.

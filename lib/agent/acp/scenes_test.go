@@ -2,7 +2,6 @@ package acp
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,8 +13,6 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/codebase"
-	"tri/lib/sandbox/sandboxtest"
 	"tri/lib/sysexit"
 )
 
@@ -204,43 +201,6 @@ func scene(t *testing.T, ctx context.Context, name string, change func(*agent.Ta
 	return res, string(got), err
 }
 
-func TestAnswersByTheRule(t *testing.T) {
-	sandboxtest.Path(t)
-	for _, write := range []bool{false, true} {
-		var codebase string
-		res, got, err := scene(t, context.Background(), "asks", func(t *agent.Task) {
-			t.Write, codebase = write, t.Codebase
-			t.Servers = []agent.Server{{Name: "peer", Command: []string{"false"}, Tools: []string{"find"}}}
-		})
-		if err != nil || string(res.Value) != `{"answer":42}` || res.SessionID != "s-1" {
-			t.Fatalf("%+v, %v", res, err)
-		}
-		changes, file := `"no"`, "nothing may be written"
-		if write {
-			changes, file = `"yes"`, "{}"
-		}
-		for _, want := range []string{
-			`read {"outcome":{"optionId":"yes"`, `search {"outcome":{"optionId":"yes"`, `edit {"outcome":{"optionId":` + changes, `delete {"outcome":{"optionId":` + changes,
-			`execute {"outcome":{"optionId":"no"`, `fetch {"outcome":{"optionId":"no"`, `other {"outcome":{"optionId":"no"`, "\n {\"outcome\":{\"optionId\":\"no\"",
-			`peer_find {"outcome":{"optionId":"yes"`, `find (peer MCP Server) {"outcome":{"optionId":"yes"`, "\nfind {\"outcome\":{\"optionId\":\"no\"",
-			`peer_erase {"outcome":{"optionId":"no"`, `shell {"outcome":{"optionId":"no"`, `as Qwen Code {"outcome":{"optionId":"yes"`,
-			`no options {"outcome":{"outcome":"cancelled"`, `{"path":"a.txt"} {"content":"one\ntwo\nthree\n"}`, `"limit":1} {"content":"two\n"}`,
-			`{"path":".env"} error: `, `{"path":"none.txt"} error: Resource not found: `, `{"path":"../x"} error: `, `{"path":".agents/n"} error: `, `{"path":7} error: `, "terminal error: ",
-			"write new.txt " + map[bool]string{true: file, false: "error: " + file}[write], "write ../out.txt error: ", "write .git/hooks/x error: ",
-		} {
-			if !strings.Contains(got, want) {
-				t.Errorf("write %v: %q is not in\n%s", write, want, got)
-			}
-		}
-		if strings.Contains(got, "secret") {
-			t.Error("a secret was read")
-		}
-		if text, err := os.ReadFile(filepath.Join(codebase, "new.txt")); (err == nil && string(text) == "made") != write {
-			t.Errorf("write %v: %q, %v", write, text, err)
-		}
-	}
-}
-
 func TestTellsThatTimeIsUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -317,89 +277,6 @@ func TestFailures(t *testing.T) {
 		_, _, err := scene(t, context.Background(), tt.name, nil)
 		if status, _ := sysexit.Of(err); err == nil || status != tt.status || agent.FailureKind(err) != tt.kind || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: status %d, kind %s, %v", tt.name, status, agent.FailureKind(err), err)
-		}
-	}
-}
-
-// Whatever a program asks, it gets an answer and nothing outside the codebase.
-func FuzzServe(f *testing.F) {
-	dir := f.TempDir()
-	outside := filepath.Join(filepath.Dir(dir), "outside")
-	if err := os.WriteFile(outside, []byte("outside"), 0o600); err != nil {
-		f.Fatal(err)
-	}
-	tree, err := codebase.Open(dir, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { tree.Close() })
-	for _, seed := range [][2]string{
-		{"fs/read_text_file", `{"path":"../outside","line":-1,"limit":-1}`}, {"fs/write_text_file", `{"path":"../outside","content":"x"}`},
-		{"session/request_permission", `{"options":[{}]}`}, {"fs/read_text_file", `[]`},
-	} {
-		f.Add(seed[0], []byte(seed[1]))
-	}
-	f.Fuzz(func(t *testing.T, method string, params []byte) {
-		if bytes.Contains(params, []byte("content")) && len(params) > 1<<10 {
-			return
-		}
-		c := &conversation{tree: tree}
-		c.turn.Task.Write = true
-		if method == "session/request_permission" {
-			return // it tells an event, for which it needs a run
-		}
-		result, _ := c.serve(method, params)
-		if o, ok := result.(object); ok && o["content"] == "outside" {
-			t.Errorf("%s %q read outside", method, params)
-		}
-		if text, err := os.ReadFile(outside); err != nil || string(text) != "outside" {
-			t.Fatalf("%s %q wrote outside: %q, %v", method, params, text, err)
-		}
-	})
-}
-
-// A session of Gemini CLI is not in the way of the file that it begins for it.
-func TestSpareSessions(t *testing.T) {
-	home, outside := t.TempDir(), t.TempDir()
-	chats := filepath.Join(home, ".gemini/tmp/p/chats")
-	for _, dir := range []string{chats, filepath.Join(outside, "chats")} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range []string{"session-2026-11-21T18-17-0b6f6f5e.jsonl", "session-notes.txt"} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte("kept"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := os.Symlink(outside, filepath.Join(home, ".gemini/tmp/q")); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		spareSessions(home)
-	}
-	for _, file := range []string{
-		filepath.Join(chats, "session-2000-01-01T00-00-0b6f6f5e.jsonl"), filepath.Join(chats, "session-notes.txt"),
-		filepath.Join(outside, "chats/session-2026-11-21T18-17-0b6f6f5e.jsonl"),
-	} {
-		if text, err := os.ReadFile(file); err != nil || string(text) != "kept" {
-			t.Errorf("%s: %q, %v", file, text, err)
-		}
-	}
-	spareSessions(filepath.Join(home, "not there"))
-}
-
-// What an old session said is no answer, however late it is told: not in the run
-// that made it, nor in one that goes on with it.
-func TestOldWordsLate(t *testing.T) {
-	for _, resume := range []bool{false, true} {
-		res, _, err := scene(t, context.Background(), "tells of old late", func(t *agent.Task) {
-			if resume {
-				t.Prompt, t.Resume, t.SessionID = "and now?", true, "s-1"
-			}
-		})
-		if err != nil || string(res.Value) != `{"answer":42}` || resume && res.Usage.Turns > 1 {
-			t.Errorf("resumed %v: %q, %+v, %v", resume, res.Value, res.Usage, err)
 		}
 	}
 }

@@ -1,0 +1,75 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// same reports whether e, of the evidence, may be what q, of a claim, says.
+func (q quantity) same(e quantity) bool {
+	if q.version != "" || e.version != "" {
+		return q.version != "" && (q.version == e.version || strings.HasPrefix(e.version, q.version+".") && strings.Count(q.version, ".") > 0) ||
+			q.version == "" && len(q.values) > 0 && e.version == strconv.FormatFloat(q.values[0], 'g', -1, 64) ||
+			e.version == "" && len(e.values) > 0 && q.version == strconv.FormatFloat(e.values[0], 'g', -1, 64)
+	}
+	for _, a := range q.values {
+		for _, b := range e.values {
+			if e.total != 0 && b != e.total && q.unit.dim != noDim {
+				continue // the factors of 10 * 1024 * 1024 are no 10 KB
+			}
+			if sameValue(a, q.unit, b, e.unit) && !(e.exact && q.unit.dim != noDim && !near2(a*q.unit.scale, b)) {
+				return true
+			}
+		}
+	}
+	return q.per != 0 && len(e.values) > 0 && sameValue(q.per, unit{duration, 1}, e.values[len(e.values)-1], e.unit)
+}
+
+func sameValue(a float64, u unit, b float64, v unit) bool {
+	switch {
+	case u.dim == noDim && v.dim == noDim:
+		return near2(a, b)
+	case u.dim == noDim:
+		return near2(a, b) || near2(a, b*v.scale) // 0.05 of 5%, 1048576 of 1 MiB
+	case v.dim == noDim:
+		return near2(a, b) || converts(a*u.scale, u, b)
+	case u.dim != v.dim:
+		return false
+	}
+	x, y := a*u.scale, b*v.scale
+	return near2(x, y) || u.dim == size && decimal(x, y) ||
+		u.dim == duration && (u.scale == 30*day || u.scale == 365*day) && math.Abs(x-y) <= 0.04*x // months differ
+}
+
+// decimal reports that two sizes are the same when one counts by 1000 and one by
+// 1024.
+func decimal(x, y float64) bool {
+	for f := 1.024; f < 1.11; f *= 1.024 {
+		if near2(x, y*f) || near2(y, x*f) {
+			return true
+		}
+	}
+	return false
+}
+
+// converts reports whether a bare number of the code is base in one of the units
+// of its dimension: 5000 is 5 seconds.
+func converts(base float64, u unit, b float64) bool {
+	switch u.dim {
+	case duration:
+		return slices.ContainsFunc([]float64{1e-9, 1e-6, 1e-3, 1, 60, 3600, day, 7 * day}, func(s float64) bool { return near2(base, b*s) })
+	case size:
+		for s := 1.0; s <= 1<<40; s *= 1024 {
+			if near2(base, b*s) || decimal(base, b*s) {
+				return true
+			}
+		}
+		return false
+	}
+	return near2(base, b)
+}
+
+// in reports whether one of all is q.
+func (q quantity) in(all []quantity) bool { return slices.ContainsFunc(all, q.same) }
