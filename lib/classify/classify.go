@@ -203,7 +203,9 @@ func (c *Classifier) Prepare(rec ndjson.Record, e *Event) error {
 	if err := m.read(&rec); err != nil {
 		return err
 	}
-	*e = Event{line: rec.Bytes, drop: e.drop[:0], from: m.sender, says: m.content}
+	drop := e.drop[:0]
+	*e = Event{}
+	e.line, e.drop, e.from, e.says = rec.Bytes, drop, m.sender, m.content
 	e.at, e.time = rec.Seq, m.created
 	if e.at < 0 {
 		e.at = rec.Offset
@@ -287,7 +289,7 @@ type state struct {
 	*Classifier
 	memory memory
 	second int64
-	stamp  []byte         // classified_at, for second
+	stamp  []byte         // what stands between confidence and reasons, for second
 	asked  map[int]string // reasons of phrases that asked
 }
 
@@ -321,6 +323,8 @@ func (s *state) begin() {
 	now := s.now()
 	if sec := now.Unix(); sec != s.second || s.stamp == nil {
 		s.second = sec
-		s.stamp = now.UTC().AppendFormat(s.stamp[:0], time.RFC3339)
+		s.stamp = append(append(s.stamp[:0], `,"classifier_version":"`...), s.version...)
+		s.stamp = now.UTC().AppendFormat(append(s.stamp, `","classified_at":"`...), time.RFC3339)
+		s.stamp = append(s.stamp, `","reasons":[`...)
 	}
 }

@@ -17,7 +17,7 @@ func (c *cutter) dense() {
 		if !isDense(r) {
 			break
 		}
-		c.scripts.dense(r)
+		c.scripts.letterOf(r)
 		c.i += n
 	}
 	run := c.b[from:c.i]

@@ -22,10 +22,17 @@ func newDictionary(room int) dictionary {
 	return d
 }
 
+// partly is a bit of keys that may not be all of their word: of longer ones it is set,
+// and of a few others in scripts that have more than ASCII.
+const partly = 1 << 63
+
 // spelled is the key of a word.
 func spelled[T string | []byte](word T) (key uint64) {
 	for i := max(0, len(word)-keyLetters); i < len(word); i++ {
 		key = key<<8 | uint64(word[i])
+	}
+	if len(word) > keyLetters {
+		key |= partly
 	}
 	return key
 }
@@ -40,7 +47,7 @@ func (d *dictionary) slot(key uint64) int {
 func (d *dictionary) find(key uint64, word []byte) uint16 {
 	for i := d.slot(key); ; i = (i + 1) & (len(d.slots) - 1) {
 		id := d.slots[i]
-		if id == unknown || d.keys[id] == key && (len(word) <= keyLetters && len(d.words[id]) <= keyLetters || string(word) == d.words[id]) {
+		if id == unknown || d.keys[id] == key && (key&partly == 0 || string(word) == d.words[id]) {
 			return id
 		}
 	}

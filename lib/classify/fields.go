@@ -73,19 +73,17 @@ func (s *state) append(dst []byte, e *Event, changes map[string]any) []byte {
 		at = d.to
 	}
 	dst = append(dst, e.line[at:e.end]...)
-	dst = append(dst, ',')
 	v := &e.verdict
 	f := fields{dst, changes}
-	f.flag(`"is_bot_mention":`, v.mention)
-	f.flag(`,"is_question":`, v.question)
-	f.flag(`,"is_ack_or_emoji":`, v.ack)
-	f.flag(`,"is_internal_chatter":`, v.chatter)
-	f.flag(`,"mentions_thread_with_inflight":`, v.stand.inflight)
+	said := flags{v.mention, v.question, v.ack, v.chatter, v.stand.inflight}
+	if changes == nil {
+		f.dst = append(f.dst, flagTexts[said.number()]...)
+	} else {
+		f.flags(said)
+	}
 	f.text(`,"classification":`, v.classification())
 	f.percent(`,"classifier_confidence":`, v.confidence())
-	dst = append(f.dst, `,"classifier_version":"`...)
-	dst = append(append(dst, s.version...), `","classified_at":"`...)
-	dst = append(append(dst, s.stamp...), `","reasons":[`...)
+	dst = append(f.dst, s.stamp...)
 	for i, reason := range v.reasons[:v.nreasons] {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -100,10 +98,45 @@ func (s *state) append(dst []byte, e *Event, changes map[string]any) []byte {
 	return append(f.dst, '}')
 }
 
+// flags are what holds of a message or not, in the order of their fields.
+type flags [5]bool
+
+var flagFields = [len(flags{})]string{`,"is_bot_mention":`, `,"is_question":`, `,"is_ack_or_emoji":`, `,"is_internal_chatter":`, `,"mentions_thread_with_inflight":`}
+
+// number tells flags from all others.
+func (f flags) number() (n int) {
+	for i, holds := range f {
+		if holds {
+			n |= 1 << i
+		}
+	}
+	return n
+}
+
+// flagTexts are the fields of all flags that there can be, by their number.
+var flagTexts = func() (texts [1 << len(flags{})][]byte) {
+	for n := range texts {
+		var f fields
+		var said flags
+		for i := range said {
+			said[i] = n>>i&1 != 0
+		}
+		f.flags(said)
+		texts[n] = f.dst
+	}
+	return texts
+}()
+
 // fields writes our fields; a custom rule's word goes before ours.
 type fields struct {
 	dst     []byte
 	changes map[string]any
+}
+
+func (f *fields) flags(said flags) {
+	for i, holds := range said {
+		f.flag(flagFields[i], holds)
+	}
 }
 
 func (f *fields) flag(name string, value bool) {
@@ -143,11 +176,7 @@ func (f *fields) changed(name string) bool {
 	if f.changes == nil {
 		return false
 	}
-	key := name[1 : len(name)-2]
-	if key[0] == '"' {
-		key = key[1:]
-	}
-	value, ok := f.changes[key]
+	value, ok := f.changes[name[len(`,"`):len(name)-len(`":`)]]
 	if !ok {
 		return false
 	}

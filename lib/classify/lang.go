@@ -71,13 +71,17 @@ type scripts struct {
 	count   [nScripts]uint16
 	telling [maxLanguages]uint16 // by language: what only it has
 	told    uint32               // a bit for each language that has any
+	wide    bool                 // something of another script than Latin
 	foreign bool                 // a letter that Russian, Arabic do not have
 	russian bool                 // one of those that few others have
 }
 
-func (s *scripts) word(letter rune) { s.count[scriptOf(letter)]++ }
-
-func (s *scripts) dense(r rune) { s.count[scriptOf(r)]++ }
+// letterOf counts a word by one of its letters, or a letter of its own.
+func (s *scripts) letterOf(r rune) {
+	in := scriptOf(r)
+	s.count[in]++
+	s.wide = s.wide || in != latin
+}
 
 // votes counts what only one language has.
 func (s *scripts) votes(langs uint32) {
@@ -110,6 +114,9 @@ func (s *scripts) letter(lex *lexicon, r rune) {
 // lang tells the language from script, letters and words; "" when it is not sure.
 func (t *text) lang(lex *lexicon) string {
 	s := &t.scripts
+	if !s.wide {
+		return t.wordLang(lex)
+	}
 	best := latin
 	for i := cyrillic; i < nScripts; i++ {
 		if s.count[i] >= max(1, s.count[best]) {

@@ -282,7 +282,7 @@ func (c *cutter) wideWord() {
 			c.buf = utf8.AppendRune(c.buf, r)
 		}
 	}
-	c.scripts.word(last)
+	c.scripts.letterOf(last)
 	c.buf = laughless(c.buf)
 	c.push(c.known(), 0)
 	if len(c.buf) > 0 {

@@ -129,15 +129,8 @@ func (s *Scanner) unexpected(where string) error {
 	return fmt.Errorf("invalid JSON at byte %d: unexpected %q %s", s.i, r, where)
 }
 
-// space passes white space, of which our own lines have none.
 func (s *Scanner) space() {
-	if s.i < len(s.b) && s.b[s.i] <= ' ' {
-		s.spaces()
-	}
-}
-
-func (s *Scanner) spaces() {
-	for s.i < len(s.b) {
+	for s.i < len(s.b) && s.b[s.i] <= ' ' {
 		switch s.b[s.i] {
 		case ' ', '\t', '\r', '\n':
 			s.i++
@@ -242,7 +235,8 @@ func (s *Scanner) member(set *nameSet) error {
 		if err != nil {
 			return err
 		}
-		if key = s.b[start+1 : s.i-1]; escaped {
+		key = s.b[start+1 : s.i-1]
+		if escaped {
 			key = unescape(nil, key)
 		}
 	}
