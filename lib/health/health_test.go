@@ -243,7 +243,7 @@ func TestLiveness(t *testing.T) {
 		{`{"beat_at":"2026-03-02T11:59:55Z","connected_since":"2026-03-02T11:00:00Z","source":"local","last_event_at":"2026-03-02T11:58:00Z"}`, OK, "connected to local, last event 2 min ago"},
 		{`{"beat_at":"2026-03-02T11:59:55Z","connected_since":"2026-03-02T11:00:00Z","source":"local","last_event_at":null}`, OK, "no event yet"},
 		{`{"beat_at":"2026-03-02T11:59:55Z","connected_since":null,"source":"mattermost"}`, Fail, "not connected to mattermost"},
-		{`{"beat_at":"2026-03-02T11:50:00Z","connected_since":"2026-03-02T11:00:00Z"}`, Fail, "silent since 10 min"},
+		{`{"beat_at":"2026-03-02T11:50:00Z","connected_since":"2026-03-02T11:00:00Z"}`, Fail, "silent for 10 min"},
 		{`{`, Warn, "no heartbeat"},
 	} {
 		p.write(beatName, tt.beat)

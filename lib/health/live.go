@@ -38,6 +38,16 @@ type beat struct {
 // silent is how long a heartbeat may be old: it comes every 10 s.
 const silent = 35 * time.Second
 
+// watchSays is where tri-watch's own words are: in a file, where it is a stage that
+// is supervised.
+func (x *examination) watchSays() string {
+	const name = "logs/watch.log"
+	if x.home.Exists(name) {
+		return "tail " + x.home.Path(name)
+	}
+	return "look at its stderr"
+}
+
 func (x *examination) watching(pid int) {
 	var b beat
 	text, err := x.home.ReadFile(beatName)
@@ -47,13 +57,13 @@ func (x *examination) watching(pid int) {
 	at, bad := time.Parse(time.RFC3339, b.BeatAt)
 	switch age := x.Now().Sub(at); {
 	case err != nil || bad != nil:
-		x.warn("tri-watch", "wait a moment, or look at its stderr", "runs, process %d, and no heartbeat can be read", pid)
+		x.warn("tri-watch", "wait a moment, or "+x.watchSays(), "runs, process %d, and no heartbeat can be read", pid)
 	case age > silent:
-		x.fail("tri-watch", "look at its stderr; end it and start it again", "runs, process %d, and is silent since %s", pid, ago(age))
+		x.fail("tri-watch", x.watchSays()+"; end it and start it again", "runs, process %d, and has been silent for %s", pid, ago(age))
 	case b.ConnectedSince == nil && x.Now().Sub(instant(b.StartedAt)) < soon:
 		x.ok("tri-watch", "runs, process %d, and connects to %s", pid, b.Source)
 	case b.ConnectedSince == nil:
-		x.fail("tri-watch", "look at its stderr: it tries again by itself", "runs, process %d, and is not connected to %s", pid, b.Source)
+		x.fail("tri-watch", x.watchSays()+"; it tries again by itself", "runs, process %d, and is not connected to %s", pid, b.Source)
 	default:
 		last := "no event yet"
 		if b.LastEventAt != nil {
@@ -101,7 +111,7 @@ func (x *examination) deaf(b *beat) bool {
 			continue
 		}
 		if at := info.ModTime(); at.Sub(heard) > slowToHear && x.Now().Sub(at) > slowToHear {
-			x.warn("tri-watch", "look at its stderr; end it and start it again", "room %q was written to %s ago, and no event has come since", room.Name(), ago(x.Now().Sub(at)))
+			x.warn("tri-watch", x.watchSays()+"; end it and start it again", "room %q was written to %s ago, and no event has come since", room.Name(), ago(x.Now().Sub(at)))
 			return true
 		}
 	}
