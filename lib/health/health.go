@@ -177,12 +177,13 @@ func Worst(checks []Check) string {
 	return worst
 }
 
-// Print writes the checks as a table for people.
+// Print writes the checks as a table for people. What mends several in a row is said
+// once, below the last of them.
 func Print(w io.Writer, checks []Check) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, c := range checks {
+	for i, c := range checks {
 		fmt.Fprintf(tab, "%s\t%s\t%s\n", c.Status, c.Name, inCell(c.Message))
-		if c.Fix != "" {
+		if c.Fix != "" && (i == len(checks)-1 || checks[i+1].Fix != c.Fix) {
 			fmt.Fprintf(tab, "\t\t→ %s\n", inCell(c.Fix))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -225,8 +226,16 @@ func TestLiveness(t *testing.T) {
 	checks := p.look()
 	want(t, checks, "tri-dispatch", Warn, "does not run")
 	want(t, checks, "tri-supervise", Warn, "nothing runs")
+	var out strings.Builder
+	if err := Print(&out, checks); err != nil || strings.Count(out.String(), "→ tri up") != 1 || !strings.Contains(out.String(), "→ tri up\nok") {
+		t.Errorf("what mends them all is said once: %v\n%s", err, out.String())
+	}
 	p.hold("locks/dispatch")
-	want(t, p.look(), "tri-supervise", Warn, "nobody starts again")
+	checks = p.look()
+	want(t, checks, "tri-supervise", Warn, "nobody starts again")
+	if i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "tri-reply" }); i < 0 || !strings.HasPrefix(checks[i].Fix, "tri up starts all; this one alone, in "+p.home.Dir()+": tri-reply ") {
+		t.Errorf("%d of %+v", i, checks)
+	}
 	for _, s := range p.stages() {
 		if s.Name != "dispatch" {
 			p.hold(s.Lock)

@@ -46,6 +46,7 @@ type supervision struct {
 	Stages []life `json:"stages"`
 	alive  bool
 	pid    int
+	some   bool // of the stages run
 }
 
 // life is what it says of one stage.
@@ -108,6 +109,10 @@ func (x *examination) alive() {
 		x.failed("tri-supervise", "tri down, then tri up", err)
 	}
 	stages := x.stages()
+	sup.some = slices.ContainsFunc(stages, func(s config.Stage) bool {
+		_, held, err := x.holder(s.Lock)
+		return s.Lock != "" && held && err == nil
+	})
 	var running []string
 	for _, s := range stages {
 		if x.stage(s, sup) {
@@ -161,6 +166,8 @@ func (x *examination) stage(s config.Stage, sup *supervision) (runs bool) {
 	case l != nil:
 		x.absent(s, l)
 	case s.Name == "thread" && !x.home.Exists(threadedName): // a pipe of one's own, without it
+	case !sup.some:
+		x.warn(name, "tri up", "does not run")
 	default:
 		x.warn(name, "tri up starts all; this one alone, in "+x.home.Dir()+": "+strings.Join(s.Command, " "), "does not run")
 	}
