@@ -3,7 +3,7 @@
 # make check      format, vet, staticcheck, pages, all tests
 # make fuzz       every fuzz target, a thousand inputs each
 # make torture    kill -9 of every stage, a fault at every call; about ten minutes
-# make mutate     which small changes of the code no test notices; about an hour
+# make mutate     which small changes of the code no test notices; two hours
 # make flaky      every test twenty times, each time in another order; hours
 # make bench      what it costs beside jq, gojq, Miller, sha256sum, in one table; five minutes
 # make dist       archives, packages, module list and sums of a release in dist/
