@@ -55,6 +55,10 @@ func TestNotAFile(t *testing.T) {
 	if err == nil || err.Error() != "read records: boom" {
 		t.Errorf("%v", err)
 	}
+	_, err = Each(ctx(t), Input{Files: []string{"-", in}, Stdin: brokenPipe{boom}, After: -1}, none)
+	if !errors.Is(err, boom) {
+		t.Errorf("the first of two: %v", err)
+	}
 }
 
 func TestIsRegular(t *testing.T) {
@@ -308,6 +312,42 @@ func TestTailIsPatient(t *testing.T) {
 			}
 		}
 	})
+}
+
+// over is a context that is over as soon as somebody waits for it.
+type over struct{ context.Context }
+
+func (over) Err() error { return nil }
+
+func (over) Done() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// TestRestsBehindWhatWaits: behind a block after which something is waited for, what
+// was written is made durable first.
+func TestRestsBehindWhatWaits(t *testing.T) {
+	for _, waits := range []bool{true, false} {
+		s, err := openSink(Output{File: filepath.Join(t.TempDir(), "out")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &pipeline[ndjson.Record]{sink: s, bad: &rejects{}, order: make(chan *block[ndjson.Record], 1)}
+		b := &block[ndjson.Record]{ready: make(chan struct{}, 1), waits: waits}
+		b.ready <- struct{}{}
+		p.order <- b
+		if got, err := p.next(t.Context()); got != b || err != nil {
+			t.Fatal(got, err)
+		}
+		s.dirty = time.Now()
+		if got, err := p.next(over{t.Context()}); got != nil || err != nil || s.dirty.IsZero() != waits {
+			t.Errorf("waits %v: %v, %v, unsynced %v", waits, got, err, !s.dirty.IsZero())
+		}
+		if err := s.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestRest: before anybody waits, what was written is durable; when that fails, it
