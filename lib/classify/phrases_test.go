@@ -40,7 +40,7 @@ func TestPhrases(t *testing.T) {
 
 // TestFirstPhraseEndsAWord: the first phrase is one like the others.
 func TestFirstPhraseEndsAWord(t *testing.T) {
-	l := own(t, "[end]\n-나요\n")
+	l := own(t, "[end]\n-나요/-\n")
 	var x text
 	if x.read(l, []byte("하나요")); l.asks(&x) != 0 {
 		t.Errorf("%d asks, %v", l.asks(&x), x.hits)
@@ -123,6 +123,39 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
+// TestWhatLooksShort: letters are counted, but not for ever; half a name is none; and
+// letters that Russian has and has not are no Russian.
+func TestWhatLooksShort(t *testing.T) {
+	heap := strings.Repeat("a"+strings.Repeat("\u0301", 30), 25)
+	if isShort([]byte(heap)) || !isShort([]byte(heap[:len(heap)/2])) {
+		t.Error("a heap of accents is short, or none of it")
+	}
+	for text, want := range map[string]int{"bobby": 0, "bob": 3, "bob?": 3, "bob.": 3, "bo": 0} {
+		if n := addressed([]byte(text), [][]byte{nil, []byte("Bob")}); n != want {
+			t.Errorf("%q: %d bytes of a name, want %d", text, n, want)
+		}
+	}
+	c := classifier(t, Options{})
+	for text, want := range map[string]string{"ыкыкы щкщк": "ru", "ыкыкы щкщкі": ""} {
+		if e := run(t, c, says(text))[0]; e.Lang != want {
+			t.Errorf("%q is %q, want %q", text, e.Lang, want)
+		}
+	}
+}
+
+// TestPacksOfOneLanguage are one language; and what stands before [replace] counts.
+func TestPacksOfOneLanguage(t *testing.T) {
+	l, err := newLexicon([]pack{{lang: "xx", text: []byte("[ack]\nja\n")}, {lang: "xx", text: []byte("[ack]\njo\n")}}, nil)
+	if err != nil || len(l.langs) != 1 {
+		t.Errorf("%q, %v", l.langs, err)
+	}
+	for text, want := range map[string]bool{"x\n[replace]\n": false, "# x\n\n[replace]\n": true, "": false} {
+		if (pack{text: []byte(text)}).replaces() != want {
+			t.Errorf("%q replaces: %v", text, !want)
+		}
+	}
+}
+
 // TestFirstWords: who may be meant by the first words, whatever ends them.
 func TestFirstWords(t *testing.T) {
 	c := classifier(t, Options{})
@@ -173,7 +206,7 @@ func TestPassesOnLinks(t *testing.T) {
 	if e := run(t, c, lines.String()+asks)[9]; e.IsQuestion || !slices.Contains(e.Reasons, "announces") {
 		t.Errorf("a program that asks: question %v, %q", e.IsQuestion, e.Reasons)
 	}
-	if e := all[3]; !slices.Contains(e.Reasons, "announces") || slices.Contains(all[2].Reasons, "announces") {
+	if e := all[3]; !slices.Contains(e.Reasons, "announces") || e.ClassifierConfidence != 0.95 || slices.Contains(all[2].Reasons, "announces") {
 		t.Errorf("%q, before it %q", e.Reasons, all[2].Reasons)
 	}
 }
