@@ -20,7 +20,9 @@ type clause struct {
 	nums    []quantity
 	hits    []hit
 	negs    []denial
-	quiet   bool // it tells a condition
+	parts   []part
+	scene   *scenery // what stands around it
+	quiet   bool     // it tells a condition
 }
 
 // hit is a phrase of an axis.
@@ -59,6 +61,7 @@ func analyse(text string, code bool) clause {
 			c.content = append(c.content, t)
 		}
 	}
+	c.parts = c.cut()
 	c.negs = c.negated()
 	return c
 }
@@ -143,9 +146,12 @@ const maxHead = 6 // words between a negation and what it is said of
 
 // denial is a negation: the words that it is said of, the nearest first.
 type denial struct {
-	by    string
-	of    []term
-	aside bool // in a subordinate clause
+	by     string
+	of     []term
+	at     int
+	in     part // that it stands in
+	passed bool // over a verb that says little: does not get it
+	aside  bool // in a subordinate clause
 }
 
 // negated lists the negations of a clause, each with the words behind it that say
@@ -165,10 +171,10 @@ func (c *clause) negated() []denial {
 		if !l.not[t.text] && !two || slices.ContainsFunc(c.hits, func(h hit) bool { return h.at <= t.at && t.end <= h.end && h.text != t.text }) {
 			continue
 		}
-		if glued(c.text, t.at, t.end) || strings.Count(c.text[:t.at], "`")%2 == 1 {
+		if glued(c.text, t.at, t.end) || ticking(c.text[:t.at]) || c.text[t.at:t.end] == "None" && (i+1 == len(c.terms) || c.terms[i+1].text != "of") {
 			continue
 		}
-		if i > 0 && strings.TrimSpace(c.text[c.terms[i-1].end:t.at]) == "," || i == 0 && t.text == "not" {
+		if t.text == "not" && (i == 0 || strings.TrimSpace(c.text[c.terms[i-1].end:t.at]) == ",") {
 			continue
 		}
 		of := c.heads(i, t.text)
@@ -176,20 +182,22 @@ func (c *clause) negated() []denial {
 			of = c.denied(i)
 		}
 		if len(of) > 0 {
-			out = append(out, denial{t.text, of, deep && !c.code})
+			in := c.partAt(t.at)
+			passed := i+1 < len(c.terms) && l.light[c.terms[i+1].text] && of[0].at > c.terms[i+1].at
+			out = append(out, denial{t.text, of, t.at, in, passed, deep && !c.code || in.role != states})
 		}
 	}
 	if c.code && !strings.Contains(c.text, "&&") && !strings.Contains(c.text, "||") {
 		for _, t := range banged(c.text) {
-			out = append(out, denial{"!", []term{t}, false})
+			out = append(out, denial{by: "!", of: []term{t}})
 		}
 	}
 	return out
 }
 
 // heads are the words that say something behind the i-th, a negation, up to the
-// next mark: the first; two behind no, which is said of a thing and means what
-// happens to it; all behind neither … nor.
+// next mark: the first; behind no, which is said of a thing and means what happens
+// to it, two, and those up to its verb; all behind neither … nor.
 func (c *clause) heads(i int, by string) []term {
 	l := words()
 	most := 1
@@ -199,25 +207,53 @@ func (c *clause) heads(i int, by string) []term {
 	case "neither", "nor":
 		most = maxHead
 	}
+	in := c.partAt(c.terms[i].at)
+	verb := false
 	var out []term
 	for k := i + 1; k < len(c.terms) && k <= i+maxHead+most && len(out) < most; k++ {
 		t := c.terms[k]
 		if gap := c.text[c.terms[k-1].end:t.at]; strings.ContainsAny(gap, ".;,:") && (strings.Contains(gap, " ") || !glued(c.text, t.at, t.end)) {
 			break
 		}
+		if t.at >= in.end {
+			break
+		}
+		if nothing[by] && words().finite[t.text] && !verb && len(out) > 0 && t.at < in.end {
+			verb = true
+			most = len(out) + 1
+		}
 		if t.text == "or" || t.text == "nor" || t.text == "atau" {
 			continue
 		}
-		if l.stop[t.text] || l.light[t.text] || strings.HasSuffix(t.text, "ly") || t.text == "longer" || t.text == "than" || l.not[t.text] {
+		if l.stop[t.text] && !l.deed[t.text] || l.light[t.text] || strings.HasSuffix(t.text, "ly") || t.text == "longer" || t.text == "than" || l.not[t.text] {
 			continue
 		}
 		out = append(out, t)
 		if k+1 < len(c.terms) && (c.terms[k+1].text == "or" || c.terms[k+1].text == "nor" || c.terms[k+1].text == "atau") {
 			most++
 		}
+		if nothing[by] && by != "neither" && by != "nor" && !verb && len(out) == most && most < 4 && c.verbAhead(k, in.end) {
+			most++
+		}
 	}
 	return out
 }
+
+// verbAhead reports whether a part has a finite verb behind its k-th term.
+func (c *clause) verbAhead(k, end int) bool {
+	for _, t := range c.terms[k+1:] {
+		if t.at >= end {
+			return false
+		}
+		if words().finite[t.text] {
+			return true
+		}
+	}
+	return false
+}
+
+// ticking reports whether a text ends inside of backticks.
+func ticking(text string) bool { return strings.Count(strings.ReplaceAll(text, "``", "`"), "`")%2 == 1 }
 
 var bang = pattern.New(`(?:^|[^!\w])!\s*\(?([A-Za-z_][\w.]*)`)
 
@@ -250,106 +286,4 @@ func sentences(text string) []string {
 		out = append(out, s)
 	}
 	return out
-}
-
-var (
-	remarked = pattern.New(`^\s*(?://[/!]?|/\*\*?|\*/?|#+|--|;+|<!--|"""|''')\s?(.*?)\s*(?:\*/|-->|"""|''')?\s*$`)
-	trailing = pattern.New(`^(.*?\S)\s+(?://|#)\s+(.*)$`)
-	literal  = pattern.New(`"([^"\\]{12,300})"|'([^'\\]{12,300})'`)
-	noCode   = pattern.New(`^\s*[\p{L}\d"'` + "`" + `(][^={}<>|]*[\p{L}\d.,:;!?)"'` + "`" + `]\s*$`)
-)
-
-// passages parts lines of a file into what can be compared with a claim: the
-// sentences of its prose and remarks, and its lines of code. first is the number
-// of the first line.
-func passages(lines []string, first int, prose bool) []clause {
-	var out []clause
-	var text []string
-	began := 0
-	flush := func() {
-		for _, s := range sentences(strings.Join(text, "\n")) {
-			c := analyse(s, false)
-			c.line = began
-			out = append(out, c)
-		}
-		text = nil
-	}
-	say := func(s string, line int) {
-		if len(text) == 0 {
-			began = line
-		}
-		text = append(text, s)
-	}
-	for i, l := range lines {
-		n := first + i
-		if m := remarked.FindStringSubmatch(l); m != nil && !strings.HasPrefix(strings.TrimSpace(l), "#include") {
-			say(m[1], n)
-			continue
-		}
-		if sentenceLike(l, prose) {
-			say(strings.TrimSpace(l), n)
-			continue
-		}
-		flush()
-		if m := trailing.FindStringSubmatch(l); m != nil {
-			c := analyse(m[2], false)
-			c.line = n
-			out = append(out, c)
-		}
-		for _, m := range literal.FindAllStringSubmatch(l, 3) {
-			if s := m[1] + m[2]; len(strings.Fields(s)) > 2 {
-				c := analyse(s, false)
-				c.line = n
-				out = append(out, c)
-			}
-		}
-		if strings.TrimSpace(l) != "" {
-			c := analyse(l, true)
-			c.line = n
-			out = append(out, c)
-			if i+1 < len(lines) && opens.MatchString(l) && !remarked.MatchString(lines[i+1]) {
-				c := analyse(l+"\n"+lines[i+1], true)
-				c.line = n
-				out = append(out, c)
-			}
-		}
-	}
-	flush()
-	return out
-}
-
-// opens is a condition whose consequence stands in the next line.
-var opens = pattern.New(`^\s*(?:\}\s*)?(?:if|unless|elif|else if|when|case)\b`)
-
-// closedLine is a line that ends a sentence in a script without spaces.
-var closedLine = pattern.New(`[。！？]\s*$`)
-
-const leastWords = 4 // of a line that is prose though no mark says so
-
-// sentenceLike reports whether a line is prose: in a document, or inside a
-// remark of several lines.
-func sentenceLike(l string, prose bool) bool {
-	if prose && isDense(l) && !strings.ContainsAny(l, "{}=") || closedLine.MatchString(l) {
-		return true
-	}
-	if !noCode.MatchString(l) {
-		return prose && len(strings.Fields(l)) >= leastWords && !strings.ContainsAny(l, "{}=")
-	}
-	n := 0
-	for _, f := range strings.Fields(l) {
-		if lettered.MatchString(f) && !strings.ContainsAny(f, "()_=<>[]{}") {
-			n++
-		}
-	}
-	return n >= leastWords && n*4 >= len(strings.Fields(l))*3 && !strings.HasSuffix(strings.TrimSpace(l), ";") || prose && n > 0
-}
-
-// isProse reports whether a file is a document.
-func isProse(path string) bool {
-	for _, e := range []string{".md", ".txt", ".rst", ".adoc", ".org", ".mdx", ".html"} {
-		if strings.HasSuffix(strings.ToLower(path), e) {
-			return true
-		}
-	}
-	return false
 }

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tri/lib/pattern"
@@ -30,5 +31,86 @@ func defaulted(claim string, against []*Evidence) string {
 			}
 		}
 	}
+	return stated(claim, against)
+}
+
+var (
+	// byItself is a claim that something is on or off by itself.
+	byItself = pattern.New(`(?i)\b([\w.]+)\s+(?:is|defaults to|starts out as|is initially|is set to)\s+["'` + "`" + `]*(true|false|on|off|enabled|disabled|["'` + "`" + `][\w./+-]+["'` + "`" + `])["'` + "`" + `]*(?:\s+by default|\s+initially)?|\bby default\s+([\w.]+)\s+is\s+(true|false|on|off|enabled|disabled)\b`)
+	// unnamed is a line that says so of what it stands beside.
+	unnamed = pattern.New(`(?i)\b(?:this|it|which|initial value|default(?: value)?)\s+(?:is|to)\s+(?:currently\s+)?["'` + "`" + `]*(true|false)\b|\(default:?\s+["'` + "`" + `]*(true|false)\b|\bdefaults\s+to\s+["'` + "`" + `]*(true|false)\b|\b(off|on) by default\b`)
+	// texted is a name that is given a text in code.
+	texted = pattern.New(`\b([A-Za-z_]\w*)["']?\s*(?::=|=|:)\s*["']([\w./+-]+)["']`)
+)
+
+// stated says where lines have another value for what a claim gives one: the text
+// that a name is given in code, or the one default that all of them speak of.
+func stated(claim string, against []*Evidence) string {
+	for _, at := range byItself.FindAllStringSubmatchIndex(claim, -1) {
+		if conditioned(claim[:at[0]]) {
+			continue
+		}
+		m := byItself.FindStringSubmatch(claim[at[0]:])
+		name, value := m[1]+m[3], strings.ToLower(m[2]+m[4])
+		for _, e := range against {
+			if strings.ContainsAny(value, "\"'`") {
+				if why := e.otherText(name, strings.Trim(m[2], "\"'`")); why != "" {
+					return why
+				}
+				continue
+			}
+			on := value == "true" || value == "on" || value == "enabled"
+			if why := e.otherDefault(name, on); why != "" {
+				return fmt.Sprintf("says %s is %s, %s", name, value, why)
+			}
+		}
+	}
 	return ""
+}
+
+// conditioned reports whether a text ends inside of a condition.
+func conditioned(text string) bool {
+	text = text[strings.LastIndexAny(text, ",;:.")+1:]
+	return slices.ContainsFunc(terms(text), func(t term) bool { return words().when[t.text] })
+}
+
+// otherText tells of a name that lines give a text, and never this one.
+func (e *Evidence) otherText(name, value string) string {
+	why := ""
+	for i := range e.all {
+		p := &e.all[i]
+		if !p.code {
+			continue
+		}
+		for _, m := range texted.FindAllStringSubmatch(p.text, -1) {
+			switch {
+			case !strings.EqualFold(m[1], name):
+			case m[2] == value:
+				return ""
+			default:
+				why = fmt.Sprintf("says %s is %q, %s has %q", name, value, e.at(p.line), m[2])
+			}
+		}
+	}
+	return why
+}
+
+// otherDefault tells of lines that name one default alone, without its name, and
+// the other one; the name must stand beside it.
+func (e *Evidence) otherDefault(name string, on bool) string {
+	why := ""
+	for i := range e.all {
+		p := &e.all[i]
+		for _, m := range unnamed.FindAllStringSubmatch(p.text, -1) {
+			is := strings.ToLower(m[1] + m[2] + m[3] + m[4])
+			if (is == "true" || is == "on") == on {
+				return ""
+			}
+			why = fmt.Sprintf("%s has %s", e.at(p.line), strings.TrimSpace(m[0]))
+		}
+	}
+	if why == "" || !hasWord(e.text, name) || strings.ToLower(name) == name && !strings.Contains(name, "_") {
+		return ""
+	}
+	return why
 }

@@ -56,20 +56,26 @@ func nothingOf(a, b *clause) bool {
 }
 
 // again reports whether a clause that denies something says it of another thing as
-// well: it is not passed this way, it is passed that way.
-func again(c *clause, n denial) bool {
-	said, denied := 0, 0
+// well, of which o speaks rather: it is not passed this way, it is passed that way.
+func again(c, o *clause, n denial) bool {
+	if n.in.end == 0 {
+		return false
+	}
+	about := without(o.content, n.of)
+	denied, _ := shared(about, c.within(n.in))
 	for _, t := range c.terms {
-		if t.stem == n.of[0].stem {
-			said++
+		if t.stem != n.of[0].stem || slices.ContainsFunc(c.negs, func(d denial) bool { return slices.ContainsFunc(d.of, func(h term) bool { return h.at == t.at }) }) {
+			continue
+		}
+		in := c.partAt(t.at)
+		if in.at == n.in.at {
+			return true
+		}
+		if said, _ := shared(about, c.within(in)); said >= denied {
+			return true
 		}
 	}
-	for _, d := range c.negs {
-		if d.of[0].stem == n.of[0].stem {
-			denied++
-		}
-	}
-	return said > denied
+	return false
 }
 
 // soft reports whether c has a word that is as good as a negation and that d,
@@ -79,12 +85,8 @@ func soft(c, d *clause, n denial) bool {
 	from, to := 0, len(c.text)
 	for _, t := range c.terms {
 		if akin(t, n.of[0]) {
-			if i := strings.LastIndex(c.text[:t.at], ", "); i >= 0 {
-				from = i
-			}
-			if i := strings.Index(c.text[t.end:], ", "); i >= 0 {
-				to = t.end + i
-			}
+			in := c.partAt(t.at)
+			from, to = in.at, in.end
 			break
 		}
 	}

@@ -51,6 +51,16 @@ func (f Finding) Near() string {
 	return around(split([]byte(f.Text)), f.Start, f.End)
 }
 
+// Scene is the text of the place and of what it stands in, which tells what it is
+// about.
+func (f Finding) Scene() string {
+	if f.Start == 0 {
+		return strings.Join(f.Lines, "\n")
+	}
+	lines := split([]byte(f.Text))
+	return strings.Join(lines[max(f.Start-1-scene, 0):min(f.End+scene, len(lines))], "\n")
+}
+
 // Resolve looks at what ref points at and says whether it stands there. The
 // bytes are those that the receipt names: of the file as it is while it is
 // unchanged, else of the receipt's commit, else as it is now. Resolve never
@@ -220,9 +230,10 @@ func judgeQuote(p Place, lines []string, ref Ref) Finding {
 // take takes the places and the lines around them apart.
 func take(p Place, lines []string, near []span) []*Evidence {
 	var out []*Evidence
+	inside := remarks(p.Path, lines)
 	for _, s := range near {
-		from := max(s.start-1-Around, 0)
-		out = append(out, Take(p.Path, lines[from:min(s.end+Around, len(lines))], from+1))
+		from, to := max(s.start-1-Around, 0), min(s.end+Around, len(lines))
+		out = append(out, takeApart(p.Path, lines[from:to], from+1, inside[min(from, len(inside)):min(to, len(inside))]))
 	}
 	return out
 }

@@ -21,16 +21,29 @@ type Evidence struct {
 
 // Take takes lines of a file apart; first is the number of the first.
 func Take(path string, lines []string, first int) *Evidence {
-	e := &Evidence{place: path, all: passages(lines, first, isProse(path))}
+	return takeApart(path, lines, first, remarks(path, lines))
+}
+
+// takeApart is Take where it is known which lines stand in a remark of several.
+func takeApart(path string, lines []string, first int, inside []bool) *Evidence {
+	e := &Evidence{place: path, all: passages(lines, first, isProse(path), inside)}
 	for i, l := range lines {
 		e.values = append(e.values, valuesOf(l, first+i)...)
 	}
 	e.guards = guardsOf(lines, first)
 	e.only = switched(path, lines, e.all)
+	scene := &scenery{terms: terms(strings.Join(lines, "\n"))}
+	for i := range e.all {
+		e.all[i].scene = scene
+	}
 	e.text, e.first = Fold(strings.Join(lines, "\n")), first
 	e.nums = slices.Concat(quantities(e.text, true), spelled(e.text))
 	return e
 }
+
+// scenery is what stands around a passage: a sentence there need not name again
+// what it speaks of.
+type scenery struct{ terms []term }
 
 // switched is the one line of code that says on or off, with the words of the
 // lines above it and of its file: enabled: true says of what by where it stands.
@@ -95,11 +108,11 @@ func Stranger(text, about string) string {
 		}
 		n := 0
 		for _, t := range all {
-			if strings.Contains(low, t.text[:min(len(t.text), leastPrefix+1)]) {
+			if strings.Contains(low, t.text[:min(len(t.text), leastPrefix+1)]) || strings.Contains(low, t.stem) {
 				n++
 			}
 		}
-		if n*3 <= len(all) {
+		if n*5 <= len(all) {
 			return s
 		}
 	}

@@ -165,11 +165,13 @@ func (e *Evidence) truth(c clause) string {
 		}
 		state := 0
 		for i, a := range words().axes {
-			if a.state && state == 0 {
+			if a.state && state == 0 && slices.ContainsFunc(c.hits, func(h hit) bool { return h.axis == i && c.partAt(h.at).role != asks }) {
 				state = stateOf(&c, i)
 			}
 		}
-		if state == 0 && slices.ContainsFunc(c.negs, func(n denial) bool { return slices.ContainsFunc(n.of, func(t term) bool { return has(v.key, t) }) }) {
+		if state == 0 && slices.ContainsFunc(c.negs, func(n denial) bool {
+			return !words().does[n.by] && slices.ContainsFunc(n.of, func(t term) bool { return has(v.key, t) })
+		}) {
 			state = -1
 		}
 		if state != 0 && state != v.truth && !c.quiet {

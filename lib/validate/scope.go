@@ -69,7 +69,7 @@ const minTerms = 2 // fewer words of a question prove nothing
 func scope(question string, ret *draft.Return, found []evidence.Finding) (drift, note string) {
 	about := []string{ret.DraftReply, ret.SummaryForOrchestrator, ret.QuestionGloss}
 	for i, f := range found {
-		about = append(about, f.Path, strings.Join(f.Lines, "\n"), ret.EvidenceRefs[i].SupportsClaim, ret.EvidenceRefs[i].Quote)
+		about = append(about, f.Path, f.Scene(), ret.EvidenceRefs[i].SupportsClaim, ret.EvidenceRefs[i].Quote)
 	}
 	all := strings.ToLower(strings.Join(about, "\n"))
 	var asked []string

@@ -17,8 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"tri/lib/agent"
-	"tri/lib/agent/search"
 	"tri/lib/drill"
 	"tri/lib/validate"
 	"tri/lib/verdict"
@@ -38,17 +36,25 @@ const (
 	plantedSecret = "Korridor-7-unter-der-Treppe" // stands for a secret of the team's own
 )
 
-// A half is tuned or untouched; returns are made by hand, by search or of a comment.
+// A half is tuned or untouched; returns are made by hand, by hand together with
+// their opposite, by search or of a comment.
 var (
 	halves = []string{"tuned", "untouched"}
-	makers = []string{"hand", "search", "comment"}
+	makers = []string{"hand", "pair", "search", "comment"}
 )
 
 // trial is a return that is judged: a good one, or a plant.
 type trial struct {
 	drill.Record
 	half, maker, dir string
+	inverted         *opposite // of a pair; nil: there is none
 	verdict          *verdict.Verdict
+}
+
+// opposite is what a person wrote who says the opposite of what the lines say.
+type opposite struct {
+	Reply string `json:"draft_reply"`
+	Claim string `json:"supports_claim"`
 }
 
 // attack plants every kind of fault in good returns of three makers, over three
@@ -63,6 +69,7 @@ func attack(out io.Writer, in inputs) error {
 	if err != nil {
 		return err
 	}
+	turned := invertedByHand(goods)
 	bare := make([]drill.Record, len(goods)) // to plant in
 	for i, t := range goods {
 		bare[i], t.Record = t.Record, (&drill.Drill{}).Good(t.Record, t.Key)
@@ -85,7 +92,12 @@ func attack(out io.Writer, in inputs) error {
 		return err
 	}
 	catches(out, plants)
-	return tell(goods, plants)
+	if err := judgeAll(turned); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "claims whose opposite a person wrote, in words of their own:")
+	row(out, "pair", turned)
+	return tell(goods, append(plants, turned...))
 }
 
 // attacked are the codebases that the returns cite, by the names in them.
@@ -93,6 +105,8 @@ var attacked = map[string]codebase{
 	"tri":                                  {commit: attackCommit},
 	"github.com/coder/websocket@v1.8.15":   {module: "github.com/coder/websocket@v1.8.15"},
 	"github.com/fsnotify/fsnotify@v1.10.1": {module: "github.com/fsnotify/fsnotify@v1.10.1"},
+	"github.com/gorilla/mux@v1.8.1":        {module: "github.com/gorilla/mux@v1.8.1", written: true},
+	"github.com/spf13/viper@v1.18.2":       {module: "github.com/spf13/viper@v1.18.2", written: true},
 	// Of these, comments alone are told.
 	"github.com/urfave/cli/v2@v2.27.7":                {module: "github.com/urfave/cli/v2@v2.27.7"},
 	"github.com/nxadm/tail@v1.4.11":                   {module: "github.com/nxadm/tail@v1.4.11"},
@@ -130,79 +144,6 @@ func locateAll() (dirs map[string]string, remove func(), err error) {
 		dirs[name], made = dir, append(made, cleanup)
 	}
 	return dirs, remove, nil
-}
-
-// goodReturns reads the returns written by hand and has search answer the
-// questions that are kept for it.
-func goodReturns(dir string, dirs map[string]string) ([]*trial, error) {
-	var all []*trial
-	finder := search.New()
-	for _, half := range halves {
-		err := eachLine(filepath.Join(dir, "hand-"+half+".ndjson"), func(line []byte) error {
-			var r struct {
-				ID, Codebase string
-				drill.Record
-			}
-			if err := json.Unmarshal(line, &r); err != nil {
-				return err
-			}
-			r.Key = r.ID
-			if dirs[r.Codebase] == "" && strings.HasPrefix(r.Codebase, pythonic) {
-				return nil // it is not installed here
-			}
-			all = append(all, &trial{Record: r.Record, half: half, maker: "hand", dir: dirs[r.Codebase]})
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		err = eachLine(filepath.Join(dir, "questions-"+half+".ndjson"), func(line []byte) error {
-			var q struct{ ID, Codebase, Question string }
-			if err := json.Unmarshal(line, &q); err != nil {
-				return err
-			}
-			res, err := finder.Run(context.Background(), agent.Task{Question: q.Question, Codebase: dirs[q.Codebase]})
-			if errors.Is(err, agent.ErrNothing) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			t := &trial{Record: drill.Record{Key: q.ID}, half: half, maker: "search", dir: dirs[q.Codebase]}
-			if err := json.Unmarshal(res.Value, &t.Record); err != nil {
-				return err
-			}
-			t.Question = q.Question
-			all = append(all, t)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	told, err := commentReturns(dirs)
-	if err != nil {
-		return nil, err
-	}
-	all = append(all, told...)
-	for i, t := range all {
-		// Beside each stands a thread about something else.
-		t.Others = []drill.Other{{Key: "local.drill.far", Summary: all[(i+len(all)/2)%len(all)].SummaryForOrchestrator}}
-	}
-	return all, nil
-}
-
-func eachLine(file string, do func([]byte) error) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	for i, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
-		if err := do(line); err != nil {
-			return fmt.Errorf("%s:%d: %w", file, i+1, err)
-		}
-	}
-	return nil
 }
 
 // judgeAll gives each its verdict, of code alone, with the mark of the drill kept
@@ -296,7 +237,7 @@ func plantKind(fault string, goods []*trial, drills map[string]*drill.Drill) ([]
 	var all []*trial
 	seen := map[uint64]bool{}
 	decidable := 0
-	byHand := func(t *trial) bool { return t.maker == "hand" }
+	byHand := func(t *trial) bool { return t.maker == "hand" || t.maker == "pair" }
 	for _, turn := range []struct {
 		of   func(*trial) bool
 		most int

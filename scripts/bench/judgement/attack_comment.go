@@ -47,8 +47,8 @@ func commentReturns(dirs map[string]string) ([]*trial, error) {
 	var all []*trial
 	taken := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(dirs)) {
-		if strings.HasPrefix(name, pythonic) {
-			continue // whose remarks are of another form
+		if strings.HasPrefix(name, pythonic) || attacked[name].written { // the former's remarks are of another form
+			continue
 		}
 		found, err := remarks(dirs[name])
 		if err != nil {

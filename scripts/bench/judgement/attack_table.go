@@ -13,18 +13,18 @@ import (
 
 // alarms prints how many good returns were refused.
 func alarms(out io.Writer, goods []*trial) {
-	fmt.Fprintf(out, "%-26s %6s %6s  %s\n", "good returns", "n", "alarms", "share, 95%")
+	fmt.Fprintf(out, "%-26s %6s %6s  %-22s %s\n", "good returns", "n", "alarms", "share, 95%", "refused by")
 	row := func(name string, of func(*trial) bool) {
-		n, bad := 0, 0
+		n, bad := 0, []*trial{}
 		for _, t := range goods {
 			if of(t) {
 				n++
 				if t.verdict.Verdict != verdict.Pass {
-					bad++
+					bad = append(bad, t)
 				}
 			}
 		}
-		fmt.Fprintf(out, "%-26s %6d %6d  %s\n", name, n, bad, percent(bad, n))
+		fmt.Fprintf(out, "%-26s %6d %6d  %-22s %s\n", name, n, len(bad), percent(len(bad), n), blame(bad))
 	}
 	for _, maker := range makers {
 		for _, half := range halves {
@@ -66,9 +66,14 @@ func catches(out io.Writer, plants []*trial) {
 		rows := slices.DeleteFunc(slices.Clone(plants), func(t *trial) bool {
 			return t.maker != maker || !t.Drill.Decidable || !strings.HasPrefix(t.Drill.Fault, "inverted")
 		})
-		if n := count(rows, ""); len(rows) > 0 {
-			fmt.Fprintf(out, "%-17s %6d %6d  %-22s %-7s %-9s\n", maker, len(rows), n, percent(n, len(rows)), brief(rows, "tuned"), brief(rows, "untouched"))
-		}
+		row(out, maker, rows)
+	}
+}
+
+// row prints how many of some plants were caught.
+func row(out io.Writer, name string, rows []*trial) {
+	if n := count(rows, ""); len(rows) > 0 {
+		fmt.Fprintf(out, "%-17s %6d %6d  %-22s %-7s %-9s\n", name, len(rows), n, percent(n, len(rows)), brief(rows, "tuned"), brief(rows, "untouched"))
 	}
 }
 

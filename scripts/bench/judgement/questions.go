@@ -19,6 +19,7 @@ type codebase struct {
 	module     string // path@version, in the cache of Go modules
 	commit     string // of this repository
 	dir        string // on this machine
+	written    bool   // its returns are all written by hand
 }
 
 var codebases = []codebase{
