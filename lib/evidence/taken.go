@@ -112,7 +112,7 @@ func Stranger(text, about string) string {
 				n++
 			}
 		}
-		if n*5 <= len(all) {
+		if n*4 <= len(all) {
 			return s
 		}
 	}

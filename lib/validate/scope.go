@@ -67,9 +67,11 @@ const minTerms = 2 // fewer words of a question prove nothing
 // stands in the draft, its summary or its evidence; and words are compared only
 // where question and draft are in one language.
 func scope(question string, ret *draft.Return, found []evidence.Finding) (drift, note string) {
+	scene := strings.Builder{} // around what is cited, where only whole words count
 	about := []string{ret.DraftReply, ret.SummaryForOrchestrator, ret.QuestionGloss}
 	for i, f := range found {
-		about = append(about, f.Path, f.Scene(), ret.EvidenceRefs[i].SupportsClaim, ret.EvidenceRefs[i].Quote)
+		scene.WriteString(f.Scene() + "\n")
+		about = append(about, f.Path, strings.Join(f.Lines, "\n"), ret.EvidenceRefs[i].SupportsClaim, ret.EvidenceRefs[i].Quote)
 	}
 	all := strings.ToLower(strings.Join(about, "\n"))
 	var asked []string
@@ -96,6 +98,9 @@ func scope(question string, ret *draft.Return, found []evidence.Finding) (drift,
 		if strings.Contains(all, stem(a)) {
 			return verdict.None, ""
 		}
+	}
+	if len(evidence.Shared(strings.Join(asked, " "), scene.String())) > 0 {
+		return verdict.None, ""
 	}
 	return verdict.Major, fmt.Sprintf("nothing of what was asked (%s) stands in it", draft.Visible(strings.Join(asked[:min(len(asked), 5)], ", ")))
 }
