@@ -156,6 +156,10 @@ func live(o options, s system, cuts int, t *tally) error {
 	l.slowDown()
 	for n := 0; n < cuts && len(t.faults) == had; n++ {
 		told, err := l.untilCut()
+		if harmed(err) {
+			fmt.Printf("%s, seed %d: the file system has harmed itself, which ends this life: %v\n", s.name, o.seed, err)
+			return nil
+		}
 		if err != nil {
 			t.faults = append(t.faults, err.Error())
 			break
@@ -178,6 +182,13 @@ func live(o options, s system, cuts int, t *tally) error {
 	}
 	l.keep = l.keep || len(t.faults) > had
 	return nil
+}
+
+// harmed reports, by the words of EUCLEAN, whether a program ended because the kernel found the file system
+// itself broken, as ext4 with fast_commit now and then is after its recovery ("target
+// of rename is already freed"). The programs are right to end then.
+func harmed(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "structure needs cleaning")
 }
 
 // untilCut is what happens between two cuts.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"testing"
 	"time"
@@ -83,5 +84,16 @@ func TestTooLong(t *testing.T) {
 		if err := tooLong(tt.away); (err != nil) != tt.bad {
 			t.Errorf("%v: %v", tt.away, err)
 		}
+	}
+}
+
+func TestHarmed(t *testing.T) {
+	for text, want := range map[string]bool{"renameat a b: structure needs cleaning": true, "renameat a b: input/output error": false} {
+		if harmed(errors.New(text)) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+	if harmed(nil) {
+		t.Error("no error")
 	}
 }
