@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -189,14 +190,30 @@ func typed(to io.Writer, in io.Reader) error {
 	}
 }
 
+// grown copies what a transcript has come to have since the last look. f is nil as
+// long as the runner has not begun it.
+func (c *Counter) grown(id string, f *os.File, running bool) (*os.File, error) {
+	if f == nil {
+		var err error
+		f, err = os.Open(c.transcriptPath(id))
+		if running && errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("read transcript: %w", err))
+		}
+	}
+	if _, err := io.Copy(c.Out, f); err != nil {
+		return f, sysexit.With(sysexit.IO, fmt.Errorf("show transcript: %w", err))
+	}
+	return f, nil
+}
+
 // follow copies the transcript, for as long as it grows; looks is as tellUnwatched
 // has it.
 func (c *Counter) follow(ctx context.Context, id string, looks int) error {
-	f, err := os.Open(c.transcriptPath(id))
-	if err != nil {
-		return sysexit.With(sysexit.NoInput, fmt.Errorf("read transcript: %w", err))
-	}
-	defer f.Close()
+	var f *os.File
+	defer func() { f.Close() }() // a nil one closes too
 	for {
 		over, err := run.LoadExit(c.Home, id)
 		if err != nil {
@@ -209,8 +226,8 @@ func (c *Counter) follow(ctx context.Context, id string, looks int) error {
 			}
 		}
 		// What was written before the end was seen is copied after it.
-		if _, err := io.Copy(c.Out, f); err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("show transcript: %w", err))
+		if f, err = c.grown(id, f, running); err != nil {
+			return err
 		}
 		if !running {
 			return nil

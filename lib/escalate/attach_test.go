@@ -168,6 +168,39 @@ func (d *Desk) counter(by string, out io.Writer, say func(string, ...any)) *Coun
 	return &Counter{Desk: d, In: strings.NewReader(""), Out: out, Say: say, By: by}
 }
 
+// TestFollowFromTheStart: who looks at a run before it has said a word waits for that.
+func TestFollowFromTheStart(t *testing.T) {
+	d := desk(t, config.Pty)
+	r := ask("1", "x")
+	if err := d.ask(r); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := d.Home.TryLock(folder(r.RunID) + "/lock") // as its runner holds it
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := d.counter("ana", io.Discard, t.Logf)
+	if f, err := c.grown(r.RunID, nil, true); f != nil || err != nil {
+		t.Errorf("%v, %v", f, err)
+	}
+	out := &shown{word: []byte("hello"), then: func() {
+		if err := lock.Unlock(); err != nil {
+			t.Error(err)
+		}
+	}}
+	go func() {
+		if err := d.Home.Replace(folder(r.RunID)+"/transcript.log", []byte("hello\n")); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := d.counter("ana", out, t.Logf).attach(soon(t), r.RunID, false); err != nil || string(out.all) != "hello\n" {
+		t.Errorf("%q, %v", out.all, err)
+	}
+	if _, err := c.grown(r.RunID, nil, false); err != nil {
+		t.Error(err)
+	}
+}
+
 // shown does something once a word has been written to it.
 type shown struct {
 	all, word []byte

@@ -103,6 +103,9 @@ func (c *Counter) Show() error {
 	if err != nil {
 		return err
 	}
+	if len(all) == 0 {
+		c.Say("there is none yet; tri-escalate start begins one")
+	}
 	if !term.Is(c.Out) {
 		for _, e := range all {
 			if err := c.print(e); err != nil {

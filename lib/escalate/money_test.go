@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"syscall"
 	"testing"
+	"time"
 
 	"tri/lib/budget"
 	"tri/lib/config"
@@ -35,6 +36,15 @@ func ended(t *testing.T, d *Desk, id string) {
 	t.Helper()
 	if err := d.Poll(soon(t), []string{id}, true, func(*run.Exit) error { return nil }); err != nil {
 		t.Fatal(err)
+	}
+	// Its end is known before its account is written: the runner holds it until then.
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if busy, err := d.running(id); !busy && err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("its runner does not end")
+		}
 	}
 }
 
