@@ -22,7 +22,8 @@ type clause struct {
 	negs    []denial
 	parts   []part
 	scene   *scenery // what stands around it
-	quiet   bool     // it tells a condition
+	seen    map[*scenery]map[string]bool
+	quiet   bool // it tells a condition
 }
 
 // hit is a phrase of an axis.
@@ -163,6 +164,9 @@ func (c *clause) negated() []denial {
 	var out []denial
 	deep := false
 	for i, t := range c.terms {
+		if len(out) == maxParts {
+			break
+		}
 		if i > 0 && strings.ContainsAny(c.text[c.terms[i-1].end:t.at], ",;.:") {
 			deep = false
 		}

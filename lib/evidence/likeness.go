@@ -67,7 +67,7 @@ func likeness(c, p *clause) float64 {
 			n++
 		case onAxis(p, t): // the opposite word is no other subject
 			across += b2i(!onSwitch(t))
-		case p.scene != nil && !p.code && has(p.scene.terms, t): // what is named beside it
+		case !p.code && c.beside(p.scene, t): // what is named beside it
 			aside++
 		default:
 			total++
@@ -90,6 +90,26 @@ func likeness(c, p *clause) float64 {
 		return 0
 	}
 	return float64(n) / float64(total)
+}
+
+// beside reports whether a word of a claim is named in a scene; it is looked for
+// once. Only a claim has words looked for, and it is one call's own.
+func (c *clause) beside(s *scenery, t term) bool {
+	if s == nil {
+		return false
+	}
+	if c.seen == nil {
+		c.seen = map[*scenery]map[string]bool{}
+	}
+	if c.seen[s] == nil {
+		c.seen[s] = map[string]bool{}
+	}
+	is, known := c.seen[s][t.text]
+	if !known {
+		is = has(s.terms, t)
+		c.seen[s][t.text] = is
+	}
+	return is
 }
 
 // onAxis reports whether p takes a side where t does.

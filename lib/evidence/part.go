@@ -32,9 +32,14 @@ type cutter struct {
 	lack  bool // the condition is that something is not there: without it, …
 }
 
+const maxParts = 40 // of a sentence, and as many denials
+
 // next begins a part at the k-th term.
 func (u *cutter) next(k, role int) {
 	at := u.c.terms[k].at
+	if len(u.out) == maxParts { // what is left is no sentence
+		return
+	}
 	if k == 0 {
 		at = 0
 	}

@@ -32,7 +32,13 @@ func takeApart(path string, lines []string, first int, inside []bool) *Evidence 
 	}
 	e.guards = guardsOf(lines, first)
 	e.only = switched(path, lines, e.all)
-	scene := &scenery{terms: terms(strings.Join(lines, "\n"))}
+	scene, known := &scenery{}, map[string]bool{}
+	for _, t := range terms(strings.Join(lines, "\n")) {
+		if !known[t.text] && len(scene.terms) < maxScene {
+			known[t.text] = true
+			scene.terms = append(scene.terms, t)
+		}
+	}
 	for i := range e.all {
 		e.all[i].scene = scene
 	}
@@ -44,6 +50,8 @@ func takeApart(path string, lines []string, first int, inside []bool) *Evidence 
 // scenery is what stands around a passage: a sentence there need not name again
 // what it speaks of.
 type scenery struct{ terms []term }
+
+const maxScene = 2000 // different words
 
 // switched is the one line of code that says on or off, with the words of the
 // lines above it and of its file: enabled: true says of what by where it stands.
