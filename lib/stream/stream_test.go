@@ -209,29 +209,6 @@ func TestLiveRecordsComeOneByOne(t *testing.T) {
 	}
 }
 
-// TestFileBeforeLive: what a file held is out, and durable, before anything live is
-// waited for.
-func TestFileBeforeLive(t *testing.T) {
-	inR, inW := io.Pipe()
-	outR, outW := io.Pipe()
-	done := make(chan error, 1)
-	name := file(t, []byte("{\"n\":1}\n{\"n\":2}\n"))
-	c := ctx(t)
-	go func() {
-		_, err := Run(c, Input{Files: []string{name, "-"}, Stdin: inR, After: -1}, Output{Stdout: outW}, echo(nil))
-		outW.Close()
-		done <- err
-	}()
-	buf := make([]byte, 4096)
-	if n, err := outR.Read(buf); err != nil || string(buf[:n]) != "{\"n\":1}\n{\"n\":2}\n" || c.Err() != nil {
-		t.Errorf("%q, %v; out at the end: %v", buf[:n], err, c.Err())
-	}
-	inW.Close()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
 // cuts are the ways in which an output can be left behind by a kill.
 func TestOutputIsTheCursor(t *testing.T) {
 	log := logOf(3000)
