@@ -76,7 +76,7 @@ func TestLayers(t *testing.T) {
 // sharedBelow allows an adapter what belongs to itself and what the agents share.
 func sharedBelow(pkg, imp string) bool {
 	return strings.HasPrefix(imp, pkg+"/") || strings.HasPrefix(pkg, imp+"/") ||
-		imp == "tri/lib/agent/proc" || imp == "tri/lib/agent/session" || imp == "tri/lib/agent/toolserver" || imp == "tri/lib/chat/web" || imp == "tri/lib/chat/hook" || imp == "tri/lib/chat/live" || imp == "tri/lib/chat/emoji" || strings.HasSuffix(imp, "test") || strings.HasSuffix(pkg, "test")
+		imp == "tri/lib/agent/proc" || imp == "tri/lib/agent/session" || imp == "tri/lib/agent/toolserver" || imp == "tri/lib/chat/web" || imp == "tri/lib/chat/hook" || imp == "tri/lib/chat/live" || imp == "tri/lib/chat/emoji" || strings.HasPrefix(imp, "tri/lib/chat/chattest/") || strings.HasSuffix(imp, "test") || strings.HasSuffix(pkg, "test")
 }
 
 // checkOwners keeps what only one room may do in that room.
