@@ -19,6 +19,9 @@ LDFLAGS = -s -w -X tri/lib/cli.version=$(VERSION)
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
+# Packages with tests that are long and alone: they run without the race detector.
+LONG = $(sort $(dir $(addprefix ./,$(shell grep -rl --include='*_test.go' 'testing.Short()' lib))))
+
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/...
 
@@ -26,7 +29,8 @@ demo: all
 	bin/tri demo --dir demo --codebase .
 
 check: all lint
-	TORTURE_BIN=$(CURDIR)/$(OUT) $(GO) test -race -p 4 $(TESTFLAGS) ./...
+	TORTURE_BIN=$(CURDIR)/$(OUT) $(GO) test -race -short -p 4 $(TESTFLAGS) ./...
+	$(GO) test -p 4 $(TESTFLAGS) $(LONG)
 
 lint:
 	test -z "$$(gofmt -l cmd lib schemas scripts examples)" || { gofmt -d cmd lib schemas scripts examples; exit 1; }
