@@ -13,8 +13,8 @@ const (
 	batchMax  = 512
 	keepLong  = 256 // bytes of an over-long line that are kept to show it
 
-	smallSize = 16 << 10
-	smallMax  = 32
+	smallSize = 128 << 10
+	smallMax  = 256
 )
 
 // Reader cuts a stream into lines in bounded memory.
