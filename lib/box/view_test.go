@@ -33,26 +33,45 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestStopped: a supervisor that somebody has stopped is said to have stalled, and
-// its state is left to it.
-func TestStopped(t *testing.T) {
+// watched is a run that is under way, and the process that is said to supervise it.
+func watched(t *testing.T) (b *bench, name string, watcher *exec.Cmd) {
+	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("nobody tells here")
 	}
-	b := newBench(t)
-	name, _ := b.crash(Scout)
-	sleep := exec.Command("sleep", "60")
-	if err := sleep.Start(); err != nil {
+	b = newBench(t)
+	name, _ = b.crash(Scout)
+	watcher = exec.Command("sleep", "60")
+	if err := watcher.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { sleep.Process.Kill(); sleep.Wait() }()
-	x := b.open()
-	err := supervise.Update(x.dir(name), func(s *run.State) {
-		s.Status, s.EndedAt, s.Failure, s.Wrapper, s.LastHeartbeat = run.Active, nil, nil, run.ProcessOf(sleep.Process.Pid), new("2026-01-02T03:04:05Z")
+	t.Cleanup(func() { watcher.Process.Kill(); watcher.Wait() })
+	err := supervise.Update(b.open().dir(name), func(s *run.State) {
+		s.Status, s.EndedAt, s.Failure, s.Wrapper, s.LastHeartbeat = run.Active, nil, nil, run.ProcessOf(watcher.Process.Pid), new("2026-01-02T03:04:05Z")
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b, name, watcher
+}
+
+// stop has a process stand still.
+func stop(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); !run.ProcessOf(cmd.Process.Pid).Stopped(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not stop")
+		}
+	}
+}
+
+// TestStopped: a supervisor that somebody has stopped is said to have stalled, and
+// its state is left to it.
+func TestStopped(t *testing.T) {
+	b, name, watcher := watched(t)
 	shown := func(want string) bool {
 		b.out.Reset()
 		x := b.open()
@@ -68,13 +87,8 @@ func TestStopped(t *testing.T) {
 	if !shown(run.Active) || strings.Contains(b.out.String(), run.Stalled) {
 		t.Errorf("it works: %s", b.out.String())
 	}
-	if err := sleep.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(20 * time.Second); !shown(run.Stalled); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it was stopped: %s", b.out.String())
-		}
+	if stop(t, watcher); !shown(run.Stalled) {
+		t.Errorf("it was stopped: %s", b.out.String())
 	}
 	if s, err := b.open().State(name); err != nil || s.Status != run.Active {
 		t.Errorf("kept: %+v, %v", s, err)
@@ -84,23 +98,8 @@ func TestStopped(t *testing.T) {
 // TestTailUnwatched: who looks at a run that nobody watches over is told, and does not
 // wait for what cannot come.
 func TestTailUnwatched(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("nobody tells here")
-	}
-	b := newBench(t)
-	name, _ := b.crash(Scout)
-	sleep := exec.Command("sleep", "60")
-	if err := sleep.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { sleep.Process.Kill(); sleep.Wait() }()
-	pid := sleep.Process.Pid
-	err := supervise.Update(b.open().dir(name), func(s *run.State) {
-		s.Status, s.EndedAt, s.Failure, s.Wrapper = run.Active, nil, nil, run.ProcessOf(pid)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b, name, watcher := watched(t)
+	pid := watcher.Process.Pid
 	x := b.open()
 	said := func(once bool) string {
 		t.Helper()
@@ -113,21 +112,14 @@ func TestTailUnwatched(t *testing.T) {
 	if got := said(true); got != "" {
 		t.Errorf("it is watched over: %q", got)
 	}
-	if err := sleep.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(20 * time.Second); !run.ProcessOf(pid).Stopped(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not stop")
-		}
-	}
+	stop(t, watcher)
 	if got, want := said(true), fmt.Sprintf("run %s: nobody watches over it: process %d, which supervises it, is stopped; kill -CONT %d has it go on, kill -9 %d ends it\n", name, pid, pid, pid); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if err := sleep.Process.Kill(); err != nil {
+	if err := watcher.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	sleep.Wait()
+	watcher.Wait()
 	got := said(false)
 	if strings.Count(got, "CRASHED") != 1 || !strings.Contains(got, fmt.Sprintf("process %d, which supervised it, ended without a word", pid)) || !strings.Contains(got, "tri-box resume "+idOf(name)+" goes on with it") {
 		t.Errorf("%q", got)
