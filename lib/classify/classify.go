@@ -185,7 +185,7 @@ type facts struct {
 	root              uint64    // the thread that it begins, if any
 	to                [4]uint64 // whom it speaks to
 	nto               int
-	maybe             [2]uint64 // who may be meant by its first words
+	maybe             [3]uint64 // who may be meant by its first words, or its last
 	nmaybe            int
 	threaded          bool // it stands in a thread,
 	reply             bool // behind its first message,

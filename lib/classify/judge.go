@@ -90,7 +90,8 @@ type heard struct {
 	emoji         bool // there is a smiley or an emoji
 	code          bool // there is a link, code or a quote
 	hollow        bool // half of it or more acknowledges
-	nameAck       bool // a word that may be a name, and an acknowledgement
+	nameAck       bool // a word that may be a name, and an acknowledgement,
+	ackName       bool // or the other way round
 	ackword       bool // it begins with a word that acknowledges,
 	nods          bool // and that is no promise
 	greets        bool // it begins with a greeting,
@@ -107,6 +108,9 @@ func (v *verdict) because(reason int) {
 		v.nreasons++
 	}
 }
+
+// slip reports whether the message does nothing but correct a word.
+func (h *heard) slip() bool { return h.mends && h.words == 1 }
 
 // judgeText decides what a message's own words say: whether it asks, whether it
 // only acknowledges.
@@ -163,7 +167,8 @@ func (c *Classifier) judgeAck(body []byte, t *text, v *verdict) {
 	case len(t.words) > maxAck:
 		return
 	case !c.lex.covers(t.words, ack|more, ack) && (v.phrase || !c.lex.thanks(t.words, body)):
-		v.nameAck = !v.phrase && isName(t.words[0]) && (len(t.words) == 1 && t.emoji || len(t.words) > 1 && c.lex.covers(t.words[1:], ack|more, ack)) && isShort(body)
+		v.nameAck, v.ackName = c.lex.namedAck(t)
+		v.nameAck, v.ackName = v.nameAck && !v.phrase && isShort(body), v.ackName && !v.phrase && isShort(body)
 		return
 	}
 	if few := len(t.words) > 0 && len(t.words) <= longTalk; few && len(body) <= maxCovered || isShort(body) {
@@ -263,6 +268,19 @@ func (l *lexicon) thanks(words []word, body []byte) bool {
 	said := last > 0 && (isName(words[last]) && l.covers(words[:last], ack|more, thanks) ||
 		isName(words[0]) && l.covers(words[1:], ack|more, thanks))
 	return said && !bytes.ContainsAny(body, "0123456789")
+}
+
+// namedAck reports whether the text may be a name and an acknowledgement, or a
+// smiley alone, behind it, as in "rani ok"; or one before it, as in "got it rani".
+func (l *lexicon) namedAck(t *text) (before, behind bool) {
+	last := len(t.words) - 1
+	if last == 0 {
+		return t.emoji && isName(t.words[0]), false
+	}
+	before = isName(t.words[0]) && l.covers(t.words[1:], ack|more, ack)
+	rest := t.words[:last]
+	behind = isName(t.words[last]) && l.covers(rest, ack|more, ack) && !l.covers(rest, reply|more, reply)
+	return before, behind
 }
 
 // isName reports whether a word may be a name: the packs do not have it.

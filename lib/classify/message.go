@@ -137,7 +137,7 @@ func (m *message) facts(seed maphash.Seed, buf []byte, f *facts) []byte {
 		f.nto++
 	}
 	if f.nto == 0 {
-		f.nmaybe = m.firstWords(seed, f)
+		m.maybeNames(seed, f)
 	}
 	root := m.thread
 	f.threaded, f.inferred = len(root) > 0, m.inferred
@@ -149,29 +149,34 @@ func (m *message) facts(seed maphash.Seed, buf []byte, f *facts) []byte {
 	return buf
 }
 
-// firstWords takes the first two words of the text, which may be names.
-func (m *message) firstWords(seed maphash.Seed, f *facts) (n int) {
-	const shortest = 3
+// maybeNames takes the words of the text that may be names of who is meant: the
+// first two, and the last of a short one.
+func (m *message) maybeNames(seed maphash.Seed, f *facts) {
+	const shortText = 60 // bytes
 	rest := m.content
-	for range f.maybe {
-		for len(rest) > 0 && (blank(rest[0]) || rest[0] == '@') {
-			rest = rest[1:]
-		}
+	for range 2 {
+		rest = bytes.TrimLeft(rest, " \t\n@")
 		end := 0
 		for end < len(rest) && !blank(rest[end]) {
 			end++
 		}
-		name := rest[:end]
-		for len(name) > 0 && closes(name[len(name)-1]) {
-			name = name[:len(name)-1]
-		}
-		if len(name) >= shortest && len(name) <= maxWord {
-			f.maybe[n] = pair(f.room, maphash.Bytes(seed, name))
-			n++
-		}
+		m.maybeName(seed, f, rest[:end])
 		rest = rest[end:]
 	}
-	return n
+	if rest = bytes.TrimRight(rest, " \t\n"); len(rest) > 0 && len(m.content) <= shortText {
+		m.maybeName(seed, f, rest[bytes.LastIndexAny(rest, " \t\n@")+1:])
+	}
+}
+
+func (m *message) maybeName(seed maphash.Seed, f *facts, word []byte) {
+	const shortest = 3
+	for len(word) > 0 && closes(word[len(word)-1]) {
+		word = word[:len(word)-1]
+	}
+	if len(word) >= shortest && len(word) <= maxWord {
+		f.maybe[f.nmaybe] = pair(f.room, maphash.Bytes(seed, word))
+		f.nmaybe++
+	}
 }
 
 func blank(b byte) bool { return b == ' ' || b == '\t' || b == '\n' }

@@ -89,7 +89,7 @@ func (t *turn) enter() {
 	p := t.p
 	p.listed, p.member = v.helper, v.member
 	t.address()
-	t.ack = t.ack || v.nameAck && t.nto > 0 && !t.asks
+	t.ack = t.ack || (v.nameAck || v.ackName && e.nto == 0) && t.nto > 0 && !t.asks
 	if !p.live(e.time, r.said) {
 		p.asking = false
 	}
@@ -99,11 +99,10 @@ func (t *turn) enter() {
 	t.helping = p.busy(e.time) && t.persons[p.helping].asking
 	t.helper = v.helper || v.unlisted && p.isHelper()
 	t.newcomer = p.said == 0
-	t.guest = p.asks == 0 && p.breadth == 0 && p.said <= 5
+	t.guest = p.isGuest()
 	t.tells = v.problem && (v.first || p.asks > 0)
-	mine := t.tells && v.first && !v.second && !p.isHelper() || (t.guest || p.asks > p.breadth) && (t.tells || v.greets || t.greeted() || t.newcomer && v.first && v.words >= longTalk && (!r.asked || v.words >= 2*longTalk))
 	switch {
-	case t.target != nobody || t.nto > 0 || t.byPlatform || mine:
+	case t.target != nobody || t.nto > 0 || t.byPlatform || t.ofOwn():
 	case !t.inThread:
 		t.target = t.answered()
 	case !opener && t.persons[t.th.opener].live(e.time, r.said):
@@ -112,6 +111,22 @@ func (t *turn) enter() {
 	if v.tag && r.last == t.me || v.lone && (t.own || t.nto > 0) {
 		t.asks, t.ack = true, false
 	}
+}
+
+// ofOwn reports whether what names nobody is of the writer's own, though another
+// asked just before: it tells of a problem, or is by somebody who helps nobody and
+// tells what they did or saw, or why they came.
+func (t *turn) ofOwn() bool {
+	v, p := t.v, t.p
+	switch {
+	case t.tells && v.first && !v.second && !p.isHelper():
+		return true
+	case p.breadth == 0 && v.fact && !v.second && (t.guest || v.first):
+		return true
+	case !t.guest && p.asks <= p.breadth:
+		return false
+	}
+	return t.tells || v.greets || t.greeted() || t.newcomer && v.first && v.words >= longTalk && (!t.r.asked || v.words >= 2*longTalk)
 }
 
 // greeted reports whether the writer has greeted the room just now: what they say
@@ -209,12 +224,30 @@ func (t *turn) leave() {
 		} else {
 			q.asking = false
 		}
+		if t.takesFor(q) {
+			q.helping = nobody
+			q.asking, q.opened, q.toRoom = true, at, true
+			q.last, q.lastSaid = at, r.said
+		}
 		q.partner, q.wanted = t.me, t.asks
 	}
 	r.asked, r.last = t.asks, t.me
 	if p.live(at, r.said) && !p.busy(at) && !p.unsure {
 		r.asker, r.askedAt, r.askedSaid = t.me, at, r.said
 	}
+}
+
+// takesFor reports whether the message speaks to somebody as to one who is being
+// helped, whom the rules took for a helper because another had just asked, or for
+// nobody in particular.
+func (t *turn) takesFor(q *person) bool {
+	switch {
+	case q.helping == t.me, q.byName, q.breadth > 0:
+		return false
+	case q.helping != nobody:
+		return true
+	}
+	return q.isGuest() && !q.asking && q.said > 0 && (t.asks || t.v.second || t.v.advice || t.helper)
 }
 
 // opens notes that somebody needs help from here on.

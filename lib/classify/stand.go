@@ -29,7 +29,7 @@ func (t *turn) place() {
 	default:
 		t.statement()
 	}
-	if t.wanted && t.own && !p.asking && !t.inThread {
+	if t.wanted && t.own && (!p.asking || p.thanked != 0) && !t.inThread {
 		p.asking, p.opened, p.noted, p.thanked = true, t.e.time, 0, 0 // they are back
 	}
 	t.inflight = t.inflight || t.own && !t.wanted || t.wanted && t.why == whyFollows
@@ -145,7 +145,7 @@ func (t *turn) statement() {
 		t.thank(whySettles, 75)
 	case v.later && !v.problem && v.words <= 12 && !t.byPlatform:
 		t.drop(whyLater, 75)
-	case (v.filler || v.brief) && !(own && p.wanted) && !t.byPlatform:
+	case (v.filler || v.brief) && !(own && p.wanted && (v.reply || v.brief)) && !t.byPlatform, v.slip():
 		t.drop(0, 85)
 	case t.guest && p.wanted && !t.inThread:
 		t.need(whyFollows, 75)

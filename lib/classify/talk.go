@@ -156,6 +156,9 @@ func (p *person) busy(at int64) bool { return p.helping != nobody && at-p.helpin
 // isHelper reports whether somebody mostly answers others, or is said to.
 func (p *person) isHelper() bool { return p.listed || p.breadth >= 3 && p.breadth >= p.asks }
 
+// isGuest reports whether somebody has said little, and neither asked nor helped.
+func (p *person) isGuest() bool { return p.asks == 0 && p.breadth == 0 && p.said <= 5 }
+
 // announces reports whether somebody does nothing but pass on links, as a program
 // does that its platform takes for a person.
 func (p *person) announces() bool { return p.said >= 3 && p.links == p.said }

@@ -31,7 +31,7 @@ func (s signs) points() int {
 
 // worthwhile is the points from which on a message is worth reading: where two of
 // five messages of the labelled rooms are, each weighed by what the others taught.
-const worthwhile = -107
+const worthwhile = -119
 
 // weigh has the last word on most of what the rules placed: the rules tell who is
 // being helped and by whom, and how that is to be weighed against what else holds
@@ -78,7 +78,7 @@ func (t *turn) settled() bool {
 		return true
 	case t.asks:
 		return t.wanted && v.phrase && t.nto == 0 && !v.second // it asks the room
-	case v.filler && v.words > 0, v.solved && !v.problem && !t.own:
+	case v.filler && v.words > 0, v.slip(), v.solved && !v.problem && !t.own:
 		return true
 	}
 	return v.linked && p.asks == 0 && p.said >= 2 && p.links == p.said // it announces, most likely

@@ -90,13 +90,13 @@ type room struct {
 	labels     []label
 }
 
-// labelHalves are what may be tuned on, and twice what may not: the labels of the
-// second time are apart, since nobody had seen any figure of them.
-var labelHalves = []string{"tuned", "untouched", "untouched3"}
+// labelHalves are what may be tuned on, and three times what may not: later labels
+// are apart, since nobody had seen any figure of them.
+var labelHalves = []string{"tuned", "untouched", "untouched3", "untouched8"}
 
 // moreTuned end the names of files of further labels to tune on. They join those
 // of the same room.
-var moreTuned = []string{".tuned2", ".tuned3", ".tuned4", ".tuned5", ".tuned6", ".tuned7"}
+var moreTuned = []string{".tuned2", ".tuned3", ".tuned4", ".tuned5", ".tuned6", ".tuned7", ".tuned8"}
 
 // labelledRooms reads all labels of a folder, tuned and untouched of a room one
 // behind the other.
