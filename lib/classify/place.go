@@ -97,10 +97,10 @@ func (t *turn) enter() {
 	flat := p.asking && (!r.threaded() || e.time-p.opened <= burstTime) && !t.inThread
 	t.own = (flat || opener || t.returns()) && !(p.busy(e.time) && p.helpingAt > p.opened)
 	t.helping = p.busy(e.time) && t.persons[p.helping].asking
-	t.helper = v.helper || v.unlisted && p.isHelper()
 	t.newcomer = p.said == 0
+	t.helper = v.helper || v.unlisted && p.isHelper()
 	t.guest = p.isGuest()
-	t.tells = v.problem && (v.first || p.asks > 0)
+	t.tells = v.problem && (v.first || p.asks > 0 || t.newcomer && t.nto == 0 && !v.second && !v.linked && v.words >= 4)
 	switch {
 	case t.target != nobody || t.nto > 0 || t.byPlatform || t.ofOwn():
 	case !t.inThread:
