@@ -57,10 +57,11 @@ func (c *cutter) sign(ch byte) {
 }
 
 // question takes a question mark of n bytes: one inside a word, as in a link or a
-// pattern, or before a semicolon, as in code, asks nothing.
+// pattern, as an option, behind a slash, or before a semicolon, as in code, asks nothing.
 func (c *cutter) question(n int) {
+	option := c.i > 0 && c.b[c.i-1] == '/' && (c.i == 1 || c.b[c.i-2] == ' ')
 	c.i += n
-	if joined(c.b[c.i:]) || c.i < len(c.b) && c.b[c.i] == ';' {
+	if option || joined(c.b[c.i:]) || c.i < len(c.b) && c.b[c.i] == ';' {
 		return
 	}
 	c.begins = true
@@ -75,7 +76,7 @@ func (c *cutter) question(n int) {
 func joined(b []byte) bool {
 	for i := 0; i < len(b) && b[i] < utf8.RuneSelf; i++ {
 		switch {
-		case classes[b[i]] == letter || b[i] == '=' || b[i] == '&' || b[i] == '/':
+		case classes[b[i]] == letter || b[i] == '=' || b[i] == '&' || b[i] == '/' || b[i] == '$':
 			return true
 		case b[i] != '*' && b[i] != '_' && b[i] != ':' && b[i] != '-' && b[i] != '.':
 			return false

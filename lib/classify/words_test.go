@@ -10,6 +10,7 @@ var wordCases = []struct{ text, class, reasons string }{
 	// Questions, with and without a mark.
 	{"where is the retry limit?", "actionable", "question:ends-with-mark question:word:where is"},
 	{"where is the retry limit", "actionable", "question:word:where is"},
+	{"not below /etc/?", "actionable", "question:ends-with-mark"},
 	{"WHERE IS IT", "actionable", "question:word:where is"},
 	{"anyone know why the build fails", "actionable", "question:word:anyone know"},
 	{"need help with webhooks", "actionable", "question:word:need help"},
@@ -131,6 +132,8 @@ var wordCases = []struct{ text, class, reasons string }{
 	{"@bob", "ambient", "nothing-asked"},
 	{"42", "ambient", "nothing-asked"},
 	{"}", "ambient", "nothing-asked"},
+	{"bob: run it with /? on the end", "ambient", "nothing-asked"},
+	{"bob: put RewriteRule ^x(/.*)?$ in front", "ambient", "nothing-asked"},
 	{"", "ambient", "nothing-asked"},
 }
 
