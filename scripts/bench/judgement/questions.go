@@ -30,11 +30,15 @@ var codebases = []codebase{
 	{name: "tri", lang: "Go", commit: "9c9f60da40853921a757bab5a214aeab44ef0453"},
 	{name: "viper", lang: "Go", module: "github.com/spf13/viper@v1.18.2"},
 	{name: "mux", lang: "Go", module: "github.com/gorilla/mux@v1.8.1"},
+	{name: "cobra", lang: "Go", module: "github.com/spf13/cobra@v1.8.1"},
+	{name: "chi", lang: "Go", module: "github.com/go-chi/chi/v5@v5.2.1"},
 	{name: "python", lang: "Python", dir: "/usr/lib/python3.11"},                                   // Debian 12's libpython3.11
 	{name: "requests", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/requests"}, // 2.28.2, in Debian 12's python3-pip
 	{name: "urllib3", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/urllib3"},   // 1.26.14, there too
 	{name: "tenacity", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/tenacity"}, // 8.1.0, there too
 	{name: "httplib2", lang: "Python", dir: "/usr/lib/python3/dist-packages/httplib2"},             // 0.20.4, Debian 12's python3-httplib2
+	{name: "pip", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_internal"},             // 23.0.1, in Debian 12's python3-pip
+	{name: "rich", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/rich"},         // 12.6.0, there too
 }
 
 // place is where an answer stands. Text is its first line, by which it is found
