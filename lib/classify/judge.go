@@ -167,8 +167,9 @@ func (c *Classifier) judgeAck(body []byte, t *text, v *verdict) {
 	case len(t.words) > maxAck:
 		return
 	case !c.lex.covers(t.words, ack|more, ack) && (v.phrase || !c.lex.thanks(t.words, body)):
-		v.nameAck, v.ackName = c.lex.namedAck(t)
-		v.nameAck, v.ackName = v.nameAck && !v.phrase && isShort(body), v.ackName && !v.phrase && isShort(body)
+		if !v.phrase && isShort(body) {
+			v.nameAck, v.ackName = c.lex.namedAck(t)
+		}
 		return
 	}
 	if few := len(t.words) > 0 && len(t.words) <= longTalk; few && len(body) <= maxCovered || isShort(body) {

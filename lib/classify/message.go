@@ -163,7 +163,8 @@ func (m *message) maybeNames(seed maphash.Seed, f *facts) {
 		m.maybeName(seed, f, rest[:end])
 		rest = rest[end:]
 	}
-	if rest = bytes.TrimRight(rest, " \t\n"); len(rest) > 0 && len(m.content) <= shortText {
+	if len(m.content) <= shortText {
+		rest = bytes.TrimRight(rest, " \t\n")
 		m.maybeName(seed, f, rest[bytes.LastIndexAny(rest, " \t\n@")+1:])
 	}
 }

@@ -156,8 +156,9 @@ func TestPacksOfOneLanguage(t *testing.T) {
 	}
 }
 
-// TestFirstWords: who may be meant by the first words, whatever ends them.
-func TestFirstWords(t *testing.T) {
+// TestMaybeNames: who may be meant by the first words, whatever ends them, or the
+// last of what is short.
+func TestMaybeNames(t *testing.T) {
 	c := classifier(t, Options{})
 	room := func(content string) facts {
 		var f facts
@@ -169,6 +170,18 @@ func TestFirstWords(t *testing.T) {
 	for _, end := range []string{",", ":", ";", "-", ".", "!", "?", "?!"} {
 		if f := room("@bobby" + end + " ann"); f.nmaybe != 2 || f.maybe != plain.maybe {
 			t.Errorf("%q behind a name", end)
+		}
+	}
+	cyd := room("cyd").maybe[0]
+	long := "it is in the wiki," + strings.Repeat(" y", 18)
+	for text, want := range map[string]bool{
+		"got it now cyd": true, "got it now @cyd! \n": true, "cyd got it now": true, "got it cyd now": false,
+		long + "   cyd": true, long + "    cyd": false, // 60 bytes and one more
+		"is it o-" + strings.Repeat("x", maxWord) + " cyd": true,
+	} {
+		f := room(text)
+		if got := slices.Contains(f.maybe[:f.nmaybe], cyd); got != want {
+			t.Errorf("%q is to cyd: %v", text, got)
 		}
 	}
 }
