@@ -2,6 +2,7 @@ package rank
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -250,6 +251,28 @@ func names(text string) string {
 		return text[:end]
 	}
 	return text
+}
+
+// called is the name alone that a line declares, or the words of a heading.
+func (l *language) called(line []byte) string {
+	text := strings.TrimSpace(string(line))
+	if l.declares == nil {
+		return text
+	}
+	if rest, ok := strings.CutPrefix(text, "func ("); ok {
+		_, text, _ = strings.Cut(rest, ")") // a method in Go
+	}
+	before := names(text)
+	words := strings.Fields(before)
+	if len(words) > 0 && strings.HasPrefix(text[len(before):], "(") {
+		words = words[len(words)-1:] // behind what it returns
+	}
+	for _, word := range words {
+		if !slices.Contains(l.declares, word) {
+			return word
+		}
+	}
+	return ""
 }
 
 // paragraphs begins a passage at each heading and at blank lines.

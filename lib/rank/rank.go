@@ -6,7 +6,8 @@
 //	language.go           how the lines of a language are told apart
 //	passage.go            a file is cut into passages: declarations with the
 //	                      comment above them, sections, blocks of settings
-//	words.go, english.go  names are split, words stemmed, synonyms known
+//	words.go, short.go    names are split, words stemmed, short forms known
+//	english.go            what carries no meaning, what means the same
 //	reader.go             a passage's words, by where they stand in it
 //	segment.go            the index: by word, the passages; also on disk
 //	query.go              the question: what it asks for, each in several words

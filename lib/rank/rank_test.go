@@ -50,7 +50,7 @@ func search(t *testing.T, x *Index, question string) []string {
 
 func TestWords(t *testing.T) {
 	for _, tt := range []struct{ run, want string }{
-		{"MaxLineLength", "max lin length =maxlinelength"},
+		{"MaxLineLength", "max lin len =maxlinelength"},
 		{"HTTPServer", "http serv =httpserv"},
 		{"max_retry_count", "max retry count =maxretrycount"},
 		{"__init__", "init"},

@@ -20,11 +20,13 @@ const (
 
 const (
 	candidates = 48   // passages whose lines are looked at
-	coverShare = 0.6  // how much a passage depends on having all of the question
+	coverShare = 0.45 // how much a passage depends on having all of the question
 	fileShare  = 0.2  // of what the whole file has of it in the score of each passage
 	baseShare  = 0.75 // of the weight of a word that is in the file's own name
 	headless   = 0.75 // a passage that declares nothing
 	rawBonus   = 3.0  // a path of the question that is this file's, a name that stands in a line
+	callBonus  = 3.0  // a file or a declaration whose name is words of the question and nothing else
+	callRarity = 6.0  // of a word that stands once, from which on it is that much: some 600 passages
 )
 
 // posted is a word in a passage of one of the segments.
@@ -188,9 +190,9 @@ func (q *query) worth(kind uint8) float64 {
 
 // titled is what a file gets for having words of the question in its own name.
 func (x *Index) titled(q *query, name string) float64 {
-	score := 0.0
-	base := path.Base(name)
-	runs([]byte(strings.TrimSuffix(base, path.Ext(base))), func(run []byte) {
+	title := title(name)
+	score := x.called(q, title)
+	runs([]byte(title), func(run []byte) {
 		x.lex.words(run, func(word []byte, _ bool) {
 			for _, w := range q.wants {
 				if o := w.options[0]; o.word == string(word) && o.factor == 1 && !w.guess {
@@ -200,6 +202,45 @@ func (x *Index) titled(q *query, name string) float64 {
 		})
 	})
 	return score
+}
+
+// title is a file's own name; one that stands for its folder has the folder's.
+func title(name string) string {
+	dir, base := path.Split(name)
+	base = strings.TrimSuffix(base, path.Ext(base))
+	if dir != "" && slices.Contains([]string{"__init__", "__main__", "index", "mod"}, base) {
+		return path.Base(dir)
+	}
+	return base
+}
+
+// called is what a name gets for the share of its parts that are words of the
+// question, or stand for one: who asks how a thing is quoted means quote before
+// splitQuotedFields. In a small folder, where no word weighs much, it is less.
+func (x *Index) called(q *query, name string) float64 {
+	parts, sum := 0, 0.0
+	runs([]byte(name), func(run []byte) {
+		x.lex.words(run, func(word []byte, compound bool) {
+			if !compound {
+				parts++
+				sum += q.standsFor(word)
+			}
+		})
+	})
+	return callBonus * min(1, x.rarity(1)/callRarity) * sum / float64(max(parts, 1))
+}
+
+// standsFor is how well a word stands for one of the question, 1 for that itself.
+func (q *query) standsFor(word []byte) float64 {
+	best := 0.0
+	for _, w := range q.wants {
+		for _, o := range w.options {
+			if o.word == string(word) && !w.guess {
+				best = max(best, o.factor)
+			}
+		}
+	}
+	return best
 }
 
 // named is what a file gets for being named in the question.

@@ -106,7 +106,7 @@ const (
 
 // worth is how well files of a kind answer: what decides comes before what tests
 // it, and data, which often quotes the question itself, comes last.
-var worth = [...]float64{source: 1, tests: 0.5, example: 0.7, document: 0.8, plainText: 0.6, settingsFile: 0.75, data: 0.3, history: 0.35}
+var worth = [...]float64{source: 1, tests: 0.35, example: 0.7, document: 0.8, plainText: 0.6, settingsFile: 0.75, data: 0.3, history: 0.35}
 
 // kindOf goes by the path, and by the first bytes of the text.
 func kindOf(name string, text []byte) fileKind {

@@ -17,6 +17,7 @@ const (
 	maxLine   = 480  // bytes; a longer line is never shown
 	perFile   = 5    // hits of one file
 	near      = 0.45 // of the best hit's score: what is below is no answer
+	again     = 0.92 // of the score of all places of a file but its first, so that other files are seen too
 )
 
 // How lines are weighed. These numbers, and those of score.go and query.go, were
@@ -25,7 +26,7 @@ const (
 // turn, those stayed that more than one codebase misses; near its value, each is
 // flat: half as much or half as much again costs a question or two in a hundred.
 const (
-	lineShare  = 0.5  // of the best lines in the score of a passage
+	lineShare  = 0.65 // of the best lines in the score of a passage
 	together   = 0.2  // of the one line that says most
 	apart      = 0.02 // taken off for each line between the first and the last
 	lineCover  = 0.5  // how much lines depend on having all of the question
@@ -80,7 +81,10 @@ func (x *Index) hit(q *query, p scored, lines [][]byte) Hit {
 			}
 		}
 	}
-	h.Score = p.score + lineShare*q.worth(p.kind)*best.score
+	h.Score = p.score + q.worth(p.kind)*lineShare*best.score
+	if p.decl > 0 {
+		h.Score += q.worth(p.kind) * x.called(q, languageOf(p.path).called(lines[p.decl-1]))
+	}
 	h.Cover, h.Count = min(1, best.cover), q.count(best.mask)
 	h.Defines = p.decl > 0 && x.declares(q, lines[p.decl-1])
 	h.BestStart, h.BestEnd = widen(lines, from, to, int(p.from), int(p.to))
@@ -284,6 +288,13 @@ func (x *Index) pick(q *query, hits []Hit, texts map[string][][]byte, limit int)
 			out = append(out, h)
 		}
 	}
+	clear(taken)
+	for i := range out {
+		if taken[out[i].Path]++; taken[out[i].Path] > 1 {
+			out[i].Score *= again
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
 	for i := range out {
 		h := &out[i]
 		lines := texts[h.Path]

@@ -188,20 +188,6 @@ func stem(w []byte) []byte {
 	return w
 }
 
-// same are words that code writes short and people write out, by their stems.
-var same = map[string][]byte{
-	"maximum": []byte("max"), "maximal": []byte("max"), "minimum": []byte("min"), "minimal": []byte("min"), "configur": []byte("config"),
-	"directory": []byte("dir"), "fold": []byte("dir"), "parameter": []byte("param"), "paramet": []byte("param"), "argu": []byte("arg"),
-	"argument": []byte("arg"), "database": []byte("db"), "repository": []byte("repo"), "environ": []byte("env"), "environment": []byte("env"),
-	"authentic": []byte("auth"), "author": []byte("auth"), "msg": []byte("messag"), "err": []byte("error"), "ctx": []byte("context"),
-	"temporary": []byte("tmp"), "temp": []byte("tmp"), "identify": []byte("id"), "identifi": []byte("id"), "connect": []byte("conn"),
-	"written": []byte("writ"), "sent": []byte("send"), "built": []byte("build"), "kept": []byte("keep"), "thrown": []byte("throw"),
-	"lost": []byte("los"), "begun": []byte("begin"), "began": []byte("begin"), "chosen": []byte("choos"), "broken": []byte("break"),
-	"hidden": []byte("hid"), "spent": []byte("spend"), "taken": []byte("tak"), "dying": []byte("die"), "dead": []byte("die"), "died": []byte("die"),
-	"childr": []byte("child"), "children": []byte("child"), "caught": []byte("catch"), "ran": []byte("run"), "found": []byte("find"),
-	"sec": []byte("second"), "millisecond": []byte("ms"), "pwd": []byte("password"), "passwd": []byte("password"), "async": []byte("asynchronou"),
-}
-
 // fold replaces a stem by the one that stands for it.
 func fold(w []byte) []byte {
 	if short, ok := same[string(w)]; ok {

@@ -28,9 +28,9 @@ import (
 // the chat that it does not: 93 of 100 questions of its own get a draft, and 7 of
 // 100 of strangers, 10 in the half that nobody tuned on.
 const (
-	enough      = 0.68
-	enoughNamed = 0.45
-	enoughAlone = 1.65
+	enough      = 0.78
+	enoughNamed = 0.5
+	enoughAlone = 2.2
 	vouched     = 0.75 // of these, where a commit answers too: then it is this project that is asked about
 	leastNamed  = 0.2  // of the question's weight, where a name stands
 	sure        = 0.75 // of the question's weight, for confidence medium
