@@ -44,12 +44,21 @@ const (
 	weaken
 	guard
 	drift
+	doubt
+	knowing
+	self
+	denial
+	chance
+	astray
+	assured
+	dispute
 	nSections
 )
 
 var sectionNames = [nSections]string{
 	"opener", "smell", "hedge", "apology", "certain", "surer", "shaky", "advice", "behind", "then", "change", "rollback", "revert", "remove", "data",
 	"operate", "production", "act", "restrict", "customer", "handle", "secret", "weaken", "guard", "drift",
+	"doubt", "knowing", "self", "denial", "chance", "astray", "assured", "dispute",
 }
 
 // lexicon is the phrases of all languages, by how they begin, so that one pass

@@ -45,11 +45,11 @@ func Misjudged(text, confidence string, s Sources) []string {
 	r := read(ownWords(text, s, false))
 	switch confidence {
 	case High:
-		return r.all(shaky)
+		return append(r.all(shaky), r.remarks(s, doubts)...)
 	case Low:
-		return append(r.all(certain), r.all(surer)...)
+		return slices.Concat(r.all(certain), r.all(surer), r.remarks(s, assures))
 	}
-	return r.all(certain)
+	return append(r.all(certain), r.remarks(s, assures)...)
 }
 
 // risks are what makes a text risky: words of the lexicon, and commands, which
