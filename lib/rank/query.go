@@ -52,6 +52,7 @@ const (
 	everydayWeight = 0.5  // of a word that people use whatever they talk of
 	phraseWeight   = 1.2  // of what a turn of speech means
 	quotedWeight   = 1.5  // in backticks
+	proseShare     = 0.8  // of a word that comments alone have here
 	pairWeight     = 0.2  // a pair of characters of a spaceless script that stands nowhere
 
 	alikeFactor = 0.8 // another word for the same
@@ -212,6 +213,9 @@ func (x *Index) weigh(q *query, w *want) {
 		}
 		o.rarity = min(o.rarity, 1.2*own)
 	}
+	if !w.guess {
+		w.kind *= proseShare + (1-proseShare)*coded(w.options[0].posts)
+	}
 	w.weight = w.kind * w.options[0].rarity
 	if !w.guess {
 		q.total += w.weight
@@ -223,6 +227,18 @@ func (x *Index) weigh(q *query, w *want) {
 			w.weight = max(w.weight, w.kind*o.rarity)
 		}
 	}
+}
+
+// coded is how much a word is one that the code here is written with, and not only
+// its comments: the root of the share of its passages.
+func coded(posts []posted) float64 {
+	n := 0
+	for _, p := range posts {
+		if p.fields.names() > 0 || p.fields.codes() > 0 {
+			n++
+		}
+	}
+	return math.Sqrt(float64(n) / float64(max(len(posts), 1)))
 }
 
 // rarity is BM25's inverse document frequency; what stands nowhere is as rare as

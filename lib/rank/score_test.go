@@ -91,3 +91,20 @@ func TestSpread(t *testing.T) {
 		t.Errorf("found %v", got)
 	}
 }
+
+// TestProse: of two words that are equally rare, the one that only comments have
+// weighs less.
+func TestProse(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.go", "package a\n\nfunc f() { grommet() }\n\n// A zebra is meant.\nfunc g() { h() }\n")
+	x := open(t, dir)
+	search(t, x, "grommet")
+	q := x.query("zebra or grommet?")
+	weights := map[string]float64{}
+	for _, w := range q.wants {
+		weights[w.options[0].word] = w.weight
+	}
+	if zebra, grommet := weights["zebra"], weights["grommet"]; zebra >= 0.9*grommet || zebra <= 0.5*grommet {
+		t.Errorf("zebra weighs %v, grommet %v", zebra, grommet)
+	}
+}

@@ -28,7 +28,7 @@ import (
 // the chat that it does not: 93 of 100 questions of its own get a draft, and 7 of
 // 100 of strangers, 10 in the half that nobody tuned on.
 const (
-	enough      = 0.78
+	enough      = 0.82
 	enoughNamed = 0.5
 	enoughAlone = 2.2
 	vouched     = 0.75 // of these, where a commit answers too: then it is this project that is asked about

@@ -60,7 +60,7 @@ func TestFindsAndQuotes(t *testing.T) {
 	write(t, dir, shop)
 	c := New()
 	for _, tt := range []struct{ question, ref, lang string }{
-		{"how often is a charge tried again?", "pay/retry.go:3-4", "en"},
+		{"how often is a charge tried again?", "pay/retry.go:3-8", "en"},
 		{"what is MaxRetries set to?", "pay/retry.go:3-4", "en"},
 		{"max retries?", "pay/retry.go:3-4", "en"},
 		{"how long is the session ttl in seconds", "web/session_store.py:1", "en"},
