@@ -116,3 +116,108 @@ func overlap(a, b []term) int {
 	n, _ := shared(a, b)
 	return n
 }
+
+// hasBoth reports whether a clause takes both sides of an axis, each once.
+func hasBoth(c *clause, axis int) bool {
+	sides := [2]int{}
+	for _, h := range c.hits {
+		if h.axis == axis && h.side < len(sides) {
+			sides[h.side]++
+		}
+	}
+	return sides == [2]int{1, 1}
+}
+
+// crossed reports whether two clauses that take both sides of an axis give each to
+// what the other gives the other: the first to readers and the last to writers.
+func crossed(c, p *clause, axis int) bool {
+	if !hasBoth(c, axis) || !hasBoth(p, axis) {
+		return false
+	}
+	straight, across := 0, 0
+	for _, h := range c.hits {
+		for _, o := range p.hits {
+			if h.axis != axis || o.axis != axis {
+				continue
+			}
+			if n := overlap(c.beforehand(h), p.beforehand(o)); h.side == o.side {
+				straight += n
+			} else {
+				across += n
+			}
+		}
+	}
+	return across > straight
+}
+
+// beforehand are the words that lead to the phrase of an axis, up to the one before.
+func (c *clause) beforehand(h hit) []term {
+	var out []term
+	for _, t := range c.terms {
+		if t.end > h.at {
+			break
+		}
+		if slices.ContainsFunc(c.hits, func(o hit) bool { return o.axis == h.axis && o.at <= t.at && t.end <= o.end }) {
+			out = nil
+			continue
+		}
+		if !words().stop[t.text] {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// firstOn is where the first word of an axis stands.
+func (c *clause) firstOn(axis int) int {
+	for _, h := range c.hits {
+		if h.axis == axis {
+			return h.at
+		}
+	}
+	return -1
+}
+
+// deniedOn reports whether the word of an axis is denied itself: not present.
+func deniedOn(c *clause, axis int) bool {
+	return slices.ContainsFunc(c.hits, func(h hit) bool {
+		return h.axis == axis && slices.ContainsFunc(c.negs, func(d denial) bool { return d.of[0].at >= h.at && d.of[0].end <= h.end && d.of[0].end > 0 })
+	})
+}
+
+// sequence writes down which sides of an axis a clause takes, one behind the other.
+func sequence(c *clause, axis int) string {
+	out := ""
+	for _, h := range c.hits {
+		if h.axis == axis {
+			out += string(rune('0' + h.side))
+		}
+	}
+	return out
+}
+
+// inSequence reports whether two clauses take sides of an axis as often, more than
+// once, and differ in one of them: up to … at least, up to … at most.
+func inSequence(c, p *clause, axis int) bool {
+	a, b := sequence(c, axis), sequence(p, axis)
+	if len(a) < 2 || len(a) != len(b) {
+		return false
+	}
+	n := 0
+	for i := range a {
+		n += b2i(a[i] != b[i])
+	}
+	return n == 1
+}
+
+// otherwiseAsked reports whether two clauses speak of what is so under conditions of
+// which one is the other denied: true if it was there, false if it was not.
+func otherwiseAsked(c, p *clause) bool {
+	deny := func(a, b *clause) bool {
+		return slices.ContainsFunc(a.negs, func(n denial) bool {
+			return n.in.role == asks && has(b.asked(), n.of[0]) &&
+				!slices.ContainsFunc(b.negs, func(m denial) bool { return akin(m.of[0], n.of[0]) })
+		})
+	}
+	return deny(c, p) || deny(p, c)
+}

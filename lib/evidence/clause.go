@@ -24,6 +24,7 @@ type clause struct {
 	scene   *scenery // what stands around it
 	seen    map[*scenery]map[string]bool
 	quiet   bool // it tells a condition
+	seam    int  // where the second of two sentences begins
 }
 
 // hit is a phrase of an axis.
@@ -56,7 +57,10 @@ func analyse(text string, code bool) clause {
 			c.quiet = true
 		}
 	}
-	for _, t := range c.terms {
+	for i, t := range c.terms {
+		if t.text == "need" && i+1 < len(c.terms) && c.terms[i+1].text == "not" {
+			continue // it need not be
+		}
 		inside := func(h hit) bool { return !code && h.at <= t.at && t.end <= h.end && h.end-h.at > t.end-t.at }
 		if len(content([]term{t})) > 0 && !slices.ContainsFunc(c.hits, inside) {
 			c.content = append(c.content, t)
@@ -107,6 +111,9 @@ func (c *clause) phrases() []hit {
 			}
 			at, end := c.terms[i].at, c.terms[i+len(p.words)-1].end
 			text := lower(c.text[at:end])
+			if c.code && l.named(p) && within(c.text, at, end) || text == "longer" && i > 0 && (c.terms[i-1].text == "no" || c.terms[i-1].text == "any") {
+				break // a part of a name; no longer
+			}
 			if !c.code && (glued(c.text, at, end) || strings.Count(c.text[:at], "`")%2 == 1 && !truth.MatchString(text)) {
 				break
 			}
@@ -118,6 +125,20 @@ func (c *clause) phrases() []hit {
 		}
 	}
 	return out
+}
+
+// within reports whether text[i:j] is a part of a longer name.
+func within(text string, i, j int) bool {
+	return i > 0 && joins(text[i-1]) || j < len(text) && joins(text[j])
+}
+
+// joins reports whether a byte goes on with a name.
+func joins(b byte) bool { return b == '_' || unicode.IsLetter(rune(b)) && b < 0x80 }
+
+// named reports whether a phrase is on no axis of a switch: in code, EnableKeepAlive
+// tells of one, AcceptBacklog of none that accepts.
+func (l *lexicon) named(p phrase) bool {
+	return !slices.ContainsFunc(p.on, func(w where) bool { return l.axes[w.axis].state })
 }
 
 // follows reports whether the words stand from the i-th term on, with nothing but
@@ -187,8 +208,12 @@ func (c *clause) negated() []denial {
 		}
 		if len(of) > 0 {
 			in := c.partAt(t.at)
+			by := t.text
+			if by == "nor" && len(of) == 1 {
+				by = "not"
+			}
 			passed := i+1 < len(c.terms) && l.light[c.terms[i+1].text] && of[0].at > c.terms[i+1].at
-			out = append(out, denial{t.text, of, t.at, in, passed, deep && !c.code || in.role != states})
+			out = append(out, denial{by, of, t.at, in, passed, deep && !c.code || in.role != states})
 		}
 	}
 	if c.code && !strings.Contains(c.text, "&&") && !strings.Contains(c.text, "||") {
@@ -210,6 +235,12 @@ func (c *clause) heads(i int, by string) []term {
 		most = 2
 	case "neither", "nor":
 		most = maxHead
+	}
+	if by == "nor" && slices.ContainsFunc(c.terms[:i], func(t term) bool { return l.not[t.text] && t.text != "neither" }) {
+		by, most = "not", 1 // does not close nor wait
+	}
+	if by == "no" && i > 0 && c.terms[i-1].text == "with" {
+		by, most = "without", 1 // what follows is said of something else
 	}
 	in := c.partAt(c.terms[i].at)
 	verb := false

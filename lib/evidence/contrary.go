@@ -53,6 +53,22 @@ func Contrary(claim string, against ...*Evidence) string {
 		if why := altered(c, against); why != "" {
 			return why
 		}
+		for _, e := range against {
+			if why := e.conceded(c); why != "" {
+				return why
+			}
+			if why := e.swapped(c); why != "" {
+				return why
+			}
+		}
+	}
+	for _, s := range sentences(plainClaim(claim)) {
+		if lists(s) || strings.ContainsAny(s, ":：") {
+			continue
+		}
+		if why := altered(analyse(answer.ReplaceAllString(s, ""), false), against); why != "" {
+			return why
+		}
 	}
 	return ""
 }
@@ -83,6 +99,11 @@ func opposed(c clause, against []*Evidence) string {
 				all = append(all, compared{e: e, p: &e.all[i], share: r})
 			}
 		}
+		for i := range e.joined {
+			if p := &e.joined[i]; likeness(&c, p) >= alike {
+				all = append(all, compared{e: e, p: p, share: likeness(&c, p), joined: true})
+			}
+		}
 		if p := e.only; p != nil && likeness(&c, p) >= alike {
 			all = append(all, compared{e: e, p: p, share: likeness(&c, p)})
 		}
@@ -96,14 +117,16 @@ func opposed(c clause, against []*Evidence) string {
 			continue
 		}
 		t := turned(&c, x.p)
-		if t.turns%2 == 0 {
+		if t.turns%2 == 0 || x.joined && !t.beyond(x.p.seam) {
 			continue
 		}
-		if slices.ContainsFunc(all, func(y compared) bool { return len(y.same) > len(x.same) && lacking(x.same, y.same) == 0 && !y.p.code }) {
+		if slices.ContainsFunc(all, func(y compared) bool {
+			return len(y.same) > len(x.same) && lacking(x.same, y.same) == 0 && !y.p.code && !y.joined
+		}) {
 			continue // that one tells
 		}
 		if slices.ContainsFunc(all, func(y compared) bool {
-			return y.p != x.p && y.share >= x.share-rivalry && x.near(y) && t.agrees(y.p)
+			return y.p != x.p && !y.joined && y.share >= x.share-rivalry && x.near(y) && t.agrees(y.p)
 		}) {
 			continue
 		}
@@ -117,7 +140,14 @@ type turning struct {
 	c, p   *clause // the claim and the passage
 	turns  int
 	why    [2]string          // the last such word of both
+	told   [][2]int           // places in both of the words of axes that have been counted
 	agrees func(*clause) bool // tells of another passage whether it speaks for the claim in that
+}
+
+// beyond reports whether all that turned is a negation on one side, said behind a
+// place of the passage.
+func (t *turning) beyond(at int) bool {
+	return t.turns == 1 && len(t.told) == 0 && (len(t.p.negs) > 0 && t.p.negs[len(t.p.negs)-1].at >= at) == (t.why[1] != "" && strings.HasPrefix(t.why[1], "not "))
 }
 
 func (t *turning) turn(mine, theirs string, agrees func(*clause) bool) {
@@ -152,16 +182,24 @@ func (t *turning) axis(i int) bool {
 	c, p, a := t.c, t.p, words().axes[i]
 	if a.state {
 		m, n := stateOf(c, i), stateOf(p, i)
-		if byValue(c, i) == byValue(p, i) && (!byValue(c, i) || sameStates(c, p, i)) && m != 0 && n != 0 && m != n {
-			t.turn(stateName(c, i), strings.TrimSpace(p.text), func(o *clause) bool { return stateOf(o, i) == m })
+		if byValue(c, i) == byValue(p, i) && !otherwiseAsked(c, p) && (!byValue(c, i) || sameStates(c, p, i)) && m != 0 && n != 0 && m != n {
+			t.turnAt(i, stateName(c, i), strings.TrimSpace(p.text), func(o *clause) bool { return stateOf(o, i) == m })
 		}
 		return true
 	}
 	mine, theirs := sideOf(c, i), sideOf(p, i)
-	if mine < 0 || theirs < 0 { // both sides of it: one of them in a condition
-		mine, theirs = sideIn(c, i, asks), sideIn(p, i, asks)
+	for _, role := range []int{states, asks} { // both sides of it: one of them in a condition
+		if mine < 0 || theirs < 0 {
+			mine, theirs = sideIn(c, i, role), sideIn(p, i, role)
+		}
 	}
-	if mine < 0 || theirs < 0 || mine == theirs || c.wonders(i) != p.wonders(i) {
+	if mine < 0 || theirs < 0 {
+		if inSequence(c, p, i) || mine < 0 && theirs < 0 && crossed(c, p, i) {
+			t.turnAt(i, quoteHit(c, i), quoteHit(p, i)+" in its place", func(o *clause) bool { return sequence(o, i) == sequence(c, i) })
+		}
+		return true
+	}
+	if mine == theirs || c.wonders(i) != p.wonders(i) || namesakes(c, p) {
 		return true
 	}
 	if a.order && deniedBefore(c, i)%2 != deniedBefore(p, i)%2 {
@@ -170,8 +208,22 @@ func (t *turning) axis(i int) bool {
 	if a.order && !sameOperands(c, p, i) || a.sides[0][0] == "always" && non(c) != non(p) { // never nil is always non-nil
 		return true
 	}
-	t.turn(quoteHit(c, i), quoteHit(p, i), func(o *clause) bool { return sideOf(o, i) == mine })
+	if !a.order && deniedOn(c, i) != deniedOn(p, i) { // not present is missing
+		return true
+	}
+	t.turnAt(i, quoteHit(c, i), quoteHit(p, i), func(o *clause) bool { return (sideOf(o, i) == mine) != (deniedOn(o, i) != deniedOn(c, i)) })
 	return true
+}
+
+// turnAt is turn for the words of an axis. A pair of words turns once, however many
+// axes they are on.
+func (t *turning) turnAt(axis int, mine, theirs string, agrees func(*clause) bool) {
+	at := [2]int{t.c.firstOn(axis), t.p.firstOn(axis)}
+	if slices.Contains(t.told, at) {
+		return
+	}
+	t.told = append(t.told, at)
+	t.turn(mine, theirs, agrees)
 }
 
 func non(c *clause) bool { return hasExact(c.terms, term{text: "non"}) }

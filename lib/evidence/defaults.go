@@ -31,8 +31,48 @@ func defaulted(claim string, against []*Evidence) string {
 			}
 		}
 	}
+	if why := otherwise(claim, against); why != "" {
+		return why
+	}
 	return stated(claim, against)
 }
+
+// itsDefault is a claim that a name has a value by default.
+var itsDefault = pattern.New(`(?i)\b([A-Za-z_][\w.-]*\w)\s+(?:is|defaults to|is set to)\s+(["'` + "`" + `][^"'` + "`" + `\s]{1,40}["'` + "`" + `]|\d[\w.]*\w|\d)(\s+by default)?`)
+
+// inLine is what lines say of a default without its name.
+var inLine = pattern.New(`(?i)\bdefaults?\s+(?:to|is|value is)\s+(["'` + "`" + `]+[^"'` + "`" + `\s]{1,40}["'` + "`" + `]+|\d[\w.]*\w|\d)`)
+
+// otherwise says where the one default that lines speak of is another than what a
+// claim gives a name that stands there.
+func otherwise(claim string, against []*Evidence) string {
+	for _, m := range itsDefault.FindAllStringSubmatch(claim, -1) {
+		if m[3] == "" && !strings.Contains(strings.ToLower(m[0]), "default") {
+			continue
+		}
+		value, why := bare(m[2]), ""
+		for _, e := range against {
+			if e.prose || !hasWord(e.text, m[1]) {
+				continue
+			}
+			for _, at := range inLine.FindAllStringSubmatchIndex(e.text, -1) {
+				is := e.text[at[2]:at[3]]
+				if strings.EqualFold(bare(is), value) {
+					return ""
+				}
+				if before := e.text[max(0, at[0]-maxAround):at[0]]; hasWord(before, m[1]) {
+					why = fmt.Sprintf("says %s is %s by default, %s has %s", m[1], m[2], e.at(e.lineOf(at[0])), is)
+				}
+			}
+		}
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func bare(value string) string { return strings.Trim(value, "\"'`") }
 
 var (
 	// byItself is a claim that something is on or off by itself.

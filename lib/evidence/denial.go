@@ -30,7 +30,7 @@ func deniedBefore(c *clause, axis int) (n int) {
 			continue
 		}
 		for _, d := range c.negs {
-			if d.of[0].at < h.at {
+			if d.of[0].at <= h.at {
 				n++
 			}
 		}
@@ -45,8 +45,11 @@ var nothing = map[string]bool{"no": true, "none": true, "nobody": true, "nothing
 // deniedOf reports whether a clause denies what it says of a thing: that the
 // backoff is not applied, where another says no backoff.
 func deniedOf(c *clause, thing term) bool {
+	lacked := func(t term) bool {
+		return slices.ContainsFunc(c.negs, func(d denial) bool { return d.of[0].at == t.at && d.of[0].end == t.end })
+	}
 	return slices.ContainsFunc(c.terms, func(t term) bool {
-		return akin(t, thing) && slices.ContainsFunc(c.negs, func(d denial) bool { return !d.aside && d.of[0].at > t.end })
+		return akin(t, thing) && !lacked(t) && slices.ContainsFunc(c.negs, func(d denial) bool { return !d.aside && d.of[0].at > t.end })
 	})
 }
 
@@ -64,7 +67,7 @@ func again(c, o *clause, n denial) bool {
 	about := without(o.content, n.of)
 	denied, _ := shared(about, c.within(n.in))
 	for _, t := range c.terms {
-		if t.stem != n.of[0].stem || slices.ContainsFunc(c.negs, func(d denial) bool { return slices.ContainsFunc(d.of, func(h term) bool { return h.at == t.at }) }) {
+		if t.stem != n.of[0].stem || glued(c.text, t.at, t.end) || slices.ContainsFunc(c.negs, func(d denial) bool { return slices.ContainsFunc(d.of, func(h term) bool { return h.at == t.at }) }) {
 			continue
 		}
 		in := c.partAt(t.at)
@@ -90,7 +93,16 @@ func soft(c, d *clause, n denial) bool {
 			break
 		}
 	}
-	return slices.ContainsFunc(c.terms, func(t term) bool { return t.at >= from && t.end <= to && words().soft[t.text] && !has(d.terms, t) })
+	return slices.ContainsFunc(c.terms, func(t term) bool {
+		return t.at >= from && t.end <= to && words().soft[t.text] && !has(d.terms, t) && !rivals(t, n.of[0]) // its axis tells
+	})
+}
+
+// rivals reports whether two words are on one axis.
+func rivals(t, u term) bool {
+	return slices.ContainsFunc(words().on[t.text], func(a where) bool {
+		return slices.ContainsFunc(words().on[u.text], func(b where) bool { return a.axis == b.axis })
+	})
 }
 
 // byValue reports whether a sentence speaks of a switch both by a value and by what
@@ -126,6 +138,7 @@ func sameStates(c, p *clause, axis int) bool {
 func statements(claim string) []string {
 	var out []string
 	for _, s := range sentences(claim) {
+		s = answer.ReplaceAllString(s, "")
 		parts := parting.Split(s, -1)
 		if len(parts) == 1 || strings.Count(s, "`")%2 == 1 || strings.Contains(s, "`: ") {
 			out = append(out, s)
@@ -148,3 +161,7 @@ func statements(claim string) []string {
 
 // parting is what stands between a statement and its explanation, or the next.
 var parting = pattern.New(`[:：]\s+|,\s+(?:so|and|because|since)\s+|\s+because\s+`)
+
+// answer is a yes or no that a sentence begins with: it answers what was asked, and
+// negates nothing of what follows.
+var answer = pattern.New(`^(?i)(?:yes|no|nope|yep|yeah|right|correct|exactly|indeed|ya|tidak|sí|si|oui|non|ja|nein|はい|いいえ)\s*[,:、:]\s*`)

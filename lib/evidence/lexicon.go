@@ -19,15 +19,15 @@ var lexicons embed.FS
 
 // lexicon is all of lexicons, read.
 type lexicon struct {
-	stop, light, not, quiet, clause, exists, deed                                                             map[string]bool
-	number                                                                                                    map[string]float64 // of a word
-	form                                                                                                      map[string]string  // the stem of a word that stemming misses
-	axes                                                                                                      []axis
-	begin                                                                                                     map[string][]phrase // of the axes, by their first word, the longest first
-	on                                                                                                        map[string][]where  // of a phrase
-	not2, soft, turn                                                                                          map[string]bool     // rather than; fails; unless
-	when, which, because, finite, andThen, goesWith, saying, begins, only, usual, hedge, again, pronoun, does map[string]bool     // of the parts of a sentence
-	dense                                                                                                     map[string]bool     // all of scripts without spaces
+	stop, light, not, quiet, clause, exists, deed                                                                                                     map[string]bool
+	number                                                                                                                                            map[string]float64 // of a word
+	form                                                                                                                                              map[string]string  // the stem of a word that stemming misses
+	axes                                                                                                                                              []axis
+	begin                                                                                                                                             map[string][]phrase // of the axes, by their first word, the longest first
+	on                                                                                                                                                map[string][]where  // of a phrase
+	not2, soft, turn                                                                                                                                  map[string]bool     // rather than; fails; unless
+	when, which, because, finite, andThen, goesWith, saying, begins, only, usual, hedge, again, pronoun, does, copula, even, apposed, anaphor, common map[string]bool     // of the parts of a sentence
+	dense                                                                                                                                             map[string]bool     // all of scripts without spaces
 }
 
 // axis is a pair, or more, of words that exclude each other.
@@ -51,7 +51,7 @@ var words = sync.OnceValue(func() *lexicon {
 		stop: map[string]bool{}, light: map[string]bool{}, not: map[string]bool{}, quiet: map[string]bool{}, clause: map[string]bool{},
 		exists: map[string]bool{}, deed: map[string]bool{}, number: map[string]float64{}, form: map[string]string{}, on: map[string][]where{},
 		not2: map[string]bool{}, soft: map[string]bool{}, turn: map[string]bool{}, dense: map[string]bool{},
-		when: map[string]bool{}, which: map[string]bool{}, because: map[string]bool{}, finite: map[string]bool{}, andThen: map[string]bool{}, goesWith: map[string]bool{}, saying: map[string]bool{}, begins: map[string]bool{}, only: map[string]bool{}, usual: map[string]bool{}, hedge: map[string]bool{}, again: map[string]bool{}, pronoun: map[string]bool{}, does: map[string]bool{},
+		when: map[string]bool{}, which: map[string]bool{}, because: map[string]bool{}, finite: map[string]bool{}, andThen: map[string]bool{}, goesWith: map[string]bool{}, saying: map[string]bool{}, begins: map[string]bool{}, only: map[string]bool{}, usual: map[string]bool{}, hedge: map[string]bool{}, again: map[string]bool{}, pronoun: map[string]bool{}, does: map[string]bool{}, copula: map[string]bool{}, even: map[string]bool{}, apposed: map[string]bool{}, anaphor: map[string]bool{}, common: map[string]bool{},
 	}
 	names, err := fs.Glob(lexicons, "lexicon/*.txt")
 	if err != nil {
@@ -76,7 +76,7 @@ var words = sync.OnceValue(func() *lexicon {
 func (l *lexicon) read(line string) error {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	sets := map[string]map[string]bool{"stop": l.stop, "light": l.light, "not": l.not, "quiet": l.quiet, "clause": l.clause, "exists": l.exists, "deed": l.deed, "not2": l.not2, "soft": l.soft, "turn": l.turn,
-		"when": l.when, "which": l.which, "because": l.because, "finite": l.finite, "and": l.andThen, "with": l.goesWith, "saying": l.saying, "begins": l.begins, "only": l.only, "usual": l.usual, "hedge": l.hedge, "again": l.again, "pronoun": l.pronoun, "does": l.does,
+		"when": l.when, "which": l.which, "because": l.because, "finite": l.finite, "and": l.andThen, "with": l.goesWith, "saying": l.saying, "begins": l.begins, "only": l.only, "usual": l.usual, "hedge": l.hedge, "again": l.again, "pronoun": l.pronoun, "does": l.does, "copula": l.copula, "even": l.even, "apposed": l.apposed, "anaphor": l.anaphor, "common": l.common,
 	}
 	switch set := sets[kind]; {
 	case kind == "" || strings.HasPrefix(kind, "#"):

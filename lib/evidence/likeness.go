@@ -10,6 +10,8 @@ type compared struct {
 	p     *clause
 	share float64
 	same  []string // stems of the claim's words that stand there
+	// joined: it is a sentence and the next one, which goes on about the same.
+	joined bool
 }
 
 // common lists the stems of what c names that p names too.

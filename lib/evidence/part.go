@@ -19,6 +19,7 @@ type part struct {
 	but     bool // opened by unless
 	doubt   bool // opened by whether
 	only    bool // it holds nowhere else, or not there
+	even    bool // opened by even if, regardless: the rest holds all the same
 }
 
 // cutter parts a sentence where another of its verbs begins.
@@ -102,7 +103,7 @@ func (u *cutter) mark(k int) {
 func (u *cutter) open(k int) bool {
 	l, w, prev, next := words(), u.word(k), u.word(k-1), u.word(k+1)
 	switch {
-	case l.when[w], w == "as" && prev != "as" && (next == "long" || next == "soon"):
+	case l.when[w] && !(w == "once" && (prev == "at" || next == "")), w == "as" && prev != "as" && (next == "long" || next == "soon"):
 		only := false
 		if u.cur.at != u.c.terms[k].at {
 			if only = prev == "only" || prev == "except"; only {
@@ -113,14 +114,26 @@ func (u *cutter) open(k int) bool {
 			}
 			u.next(k, asks)
 		}
-		u.cur.role, u.cur.only, u.cur.but, u.cur.doubt = asks, only, w == "unless", w == "whether"
+		orNot := w == "whether" && next == "or"
+		u.cur.role, u.cur.only, u.cur.but, u.cur.doubt, u.cur.even = asks, only, w == "unless", w == "whether" && !orNot, prev == "even" || orNot
+	case l.even[w] && w != "even", w == "no" && next == "matter":
+		if k > 0 && u.cur.at != u.c.terms[k].at {
+			u.next(k, asks)
+		}
+		u.cur.role, u.cur.even = asks, true
 	case k > 0 && l.which[w] && (w != "that" || !l.saying[prev] && !l.begins[next]):
-		u.next(k, selects)
+		role := selects
+		if u.predicate(k) || w == "which" && prev == "in" && next == "case" { // these are cases that are not matched: they are not
+			role = u.cur.role
+		}
+		u.next(k, role)
 		u.verbs = 0
 	case k > 0 && l.because[w], w == "without" && k > 0 && strings.HasSuffix(next, "ing"):
 		u.next(k, states)
 	case w == "without" && k == 0:
 		u.cur.role, u.cur.but, u.lack = asks, true, true
+	case w == "with" && k == 0 && u.ends(k):
+		u.cur.role = asks
 	case w == "and" && u.cur.role == states && (l.andThen[next] || u.c.verbBetween(u.cur.at, u.c.terms[k].at) && u.c.verbSoon(k+1)):
 		u.next(k, states)
 	default:
@@ -129,14 +142,48 @@ func (u *cutter) open(k int) bool {
 	return true
 }
 
+// ends reports whether a comma follows the k-th word before any verb does.
+func (u *cutter) ends(k int) bool {
+	for i := k + 1; i < len(u.c.terms) && i <= k+soon; i++ {
+		if strings.Contains(u.c.text[u.c.terms[i-1].end:u.c.terms[i].at], ",") {
+			return true
+		}
+		if words().finite[u.word(i)] {
+			return false
+		}
+	}
+	return false
+}
+
+// predicate reports whether the word before the k-th is what its part says that
+// something is.
+func (u *cutter) predicate(k int) bool {
+	l := words()
+	is := -1
+	for i := k - 1; i >= 0 && u.c.terms[i].at >= u.cur.at; i-- {
+		w := u.word(i)
+		if l.not[w] || l.goesWith[w] && w != "to" || w == "there" {
+			return false
+		}
+		if l.copula[w] && is < 0 {
+			is = i
+		} else if l.finite[w] {
+			return false
+		}
+	}
+	return is > 0 && is >= k-1-inList && !l.stop[u.word(k-1)] && u.word(is-1) != "there"
+}
+
 // goOn ends a condition, or what selects, where the sentence goes on without a mark.
 func (u *cutter) goOn(k int) {
 	l, w, prev := words(), u.word(k), u.word(k-1)
 	switch {
+	case u.cur.role == asks && w == "then" && k > 0:
+		u.next(k, states)
 	case u.cur.role == asks && u.lack && k > 1 && l.begins[w]:
 		u.lack = false
 		u.next(k, states)
-	case u.cur.role == asks && l.pronoun[w] && l.finite[u.word(k+1)] && k > 0 && u.c.terms[k-1].at > u.cur.at+len("if"):
+	case u.cur.role == asks && l.pronoun[w] && (l.finite[u.word(k+1)] && !strings.HasSuffix(prev, "ing") || u.c.verbBetween(u.cur.at, u.c.terms[k].at) && !l.goesWith[prev]) && k > 0 && !l.when[prev] && u.c.terms[k-1].at > u.cur.at+len("if"):
 		u.next(k, states)
 	case u.cur.role == selects && u.verbs == 0:
 		u.verbs++
@@ -277,7 +324,7 @@ func (c *clause) usual() bool {
 func (c *clause) asked() []term {
 	var out []term
 	for _, p := range c.parts {
-		if p.role == asks {
+		if p.role == asks && !p.even {
 			out = append(out, c.within(p)...)
 		}
 	}

@@ -22,7 +22,7 @@ func passages(lines []string, first int, prose bool, inside []bool) []clause {
 	began := 0
 	flush := func() {
 		for _, s := range sentences(strings.Join(text, "\n")) {
-			c := analyse(s, false)
+			c := analyse(strings.Join(strings.Fields(s), " "), false)
 			c.line = began
 			out = append(out, c)
 		}

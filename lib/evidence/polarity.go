@@ -47,7 +47,10 @@ func sameMatter(a, b *clause, n denial, v part) bool {
 	if n.in.role == states {
 		return k > 0 || len(mine) == 0 || len(theirs) == 0
 	}
-	return k > 0 && 3*k >= 2*min(len(mine), len(theirs)) && sameStatement(a, b)
+	if len(mine) == 0 && len(theirs) == 0 { // if it exists, if it does not
+		return sameStatement(a, b, alikeCase)
+	}
+	return k > 0 && 3*k >= 2*min(len(mine), len(theirs)) && sameStatement(a, b, alike)
 }
 
 // qualified reports whether what a part denies is only that it is so more often,
@@ -88,11 +91,60 @@ func strangers(a, b *clause) bool {
 	if len(a.content) == 0 || len(b.content) == 0 || words().pronoun[a.first()] || words().pronoun[b.first()] {
 		return false
 	}
-	return !has(b.terms, a.content[0]) && !has(a.terms, b.content[0])
+	mine, known := a.subject()
+	theirs, told := b.subject()
+	if !known || !told {
+		return false
+	}
+	if a.name(mine) != "" && b.name(theirs) != "" {
+		return namesakes(a, b)
+	}
+	return !has(b.terms, mine) && !has(a.terms, theirs)
 }
 
-// sameStatement reports whether what a says apart from its conditions is in b.
-func sameStatement(a, b *clause) bool {
+// namesakes reports whether two clauses begin with names of which the other does not
+// speak, though they may have words in common: FileHandler is no StreamHandler.
+func namesakes(a, b *clause) bool {
+	if len(a.content) == 0 || len(b.content) == 0 {
+		return false
+	}
+	x, y := a.name(a.content[0]), b.name(b.content[0])
+	return x != "" && y != "" && !strings.Contains(lower(a.text), y) && !strings.Contains(lower(b.text), x)
+}
+
+// name is the longer name that a word is a part of; "" where it stands alone.
+func (c *clause) name(t term) string {
+	from, to := t.at, t.end
+	for from > 0 && joins(c.text[from-1]) {
+		from--
+	}
+	for to < len(c.text) && joins(c.text[to]) {
+		to++
+	}
+	if to-from == t.end-t.at {
+		return ""
+	}
+	return lower(c.text[from:to])
+}
+
+// subject is the first word that says something of what a clause is about; there is
+// none where a pronoun stands for it, as in "like the other, it does not".
+func (c *clause) subject() (term, bool) {
+	if len(c.parts) > 1 && words().apposed[c.first()] {
+		p := c.parts[1]
+		if all := c.spoken(p); len(all) > 0 && words().pronoun[all[0].text] {
+			return term{}, false
+		}
+		if all := c.within(p); len(all) > 0 {
+			return all[0], true
+		}
+	}
+	return c.content[0], true
+}
+
+// sameStatement reports whether so large a share of what a says apart from its
+// conditions is in b.
+func sameStatement(a, b *clause, least float64) bool {
 	var mine, theirs []term
 	for _, u := range a.parts {
 		if u.role == states {
@@ -109,7 +161,7 @@ func sameStatement(a, b *clause) bool {
 		return false
 	}
 	k, _ := shared(mine, theirs)
-	return len(mine) > 0 && float64(k) >= alike*float64(max(1, min(len(mine), len(theirs))))
+	return len(mine) > 0 && float64(k) >= least*float64(max(1, min(len(mine), len(theirs))))
 }
 
 func without(all, some []term) []term {
@@ -122,6 +174,9 @@ func counts(a, b *clause, n denial) bool {
 	for _, h := range a.hits {
 		if ax := words().axes[h.axis]; ax.state && n.of[0].at >= h.at && n.of[0].end <= h.end && n.of[0].end > 0 && stateOf(b, h.axis) != 0 {
 			return true // not true has been counted as false
+		}
+		if ax := words().axes[h.axis]; !ax.state && !ax.order && n.of[0].at == h.at && sideOf(b, h.axis) >= 0 && sideOf(b, h.axis) != h.side {
+			return true // nor does not present deny missing
 		}
 	}
 	return slices.ContainsFunc(words().on[n.by], func(w where) bool { return sideOf(a, w.axis) >= 0 && sideOf(b, w.axis) >= 0 })

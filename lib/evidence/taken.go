@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Evidence is text that claims are compared with, taken apart once.
@@ -16,7 +17,8 @@ type Evidence struct {
 	text   string
 	first  int // line of text
 	prose  bool
-	only   *clause // the one line that turns something on or off, with what it belongs to
+	joined []clause // sentences that go on about the one before, with it
+	only   *clause  // the one line that turns something on or off, with what it belongs to
 }
 
 // Take takes lines of a file apart; first is the number of the first.
@@ -31,6 +33,7 @@ func takeApart(path string, lines []string, first int, inside []bool) *Evidence 
 		e.values = append(e.values, valuesOf(l, first+i)...)
 	}
 	e.guards = guardsOf(lines, first)
+	e.joined = joined(e.all)
 	e.only = switched(path, lines, e.all)
 	scene, known := &scenery{}, map[string]bool{}
 	for _, t := range terms(strings.Join(lines, "\n")) {
@@ -50,6 +53,22 @@ func takeApart(path string, lines []string, first int, inside []bool) *Evidence 
 // scenery is what stands around a passage: a sentence there need not name again
 // what it speaks of.
 type scenery struct{ terms []term }
+
+// joined puts each sentence that begins with it or they behind the one before it.
+func joined(all []clause) []clause {
+	var out []clause
+	for i := 1; i < len(all); i++ {
+		a, b := &all[i-1], &all[i]
+		if a.code || b.code || len(b.terms) == 0 || !words().anaphor[b.terms[0].text] || len(a.text)+len(b.text) > maxClause {
+			continue
+		}
+		head := strings.TrimRight(a.text, ".!? ") + "; "
+		c := analyse(head+b.text, false)
+		c.line, c.seam = b.line, len(head)
+		out = append(out, c)
+	}
+	return out
+}
 
 const maxScene = 2000 // different words
 
@@ -102,32 +121,46 @@ func (e *Evidence) Text() string { return e.text }
 
 func (e *Evidence) Place() string { return e.place }
 
-// Stranger returns the first sentence of text that has many words and shares next
+// Stranger returns the first sentence of text that has several words and shares next
 // to none of them with another text; "" when there is none.
 func Stranger(text, about string) string {
-	low := ""
+	low := strings.ToLower(about)
+	var known []term
 	for _, s := range sentences(plainClaim(text)) {
 		all := content(terms(s))
-		if len(all) < leastStrange || !english(s) {
+		if len(all) < fewStrange || !english(s) {
 			continue
-		}
-		if low == "" {
-			low = strings.ToLower(about)
 		}
 		n := 0
 		for _, t := range all {
-			if strings.Contains(low, t.text[:min(len(t.text), leastPrefix+1)]) || strings.Contains(low, t.stem) {
-				n++
-			}
+			n += b2i(strings.Contains(low, t.text[:min(len(t.text), leastPrefix+1)]) || strings.Contains(low, t.stem))
 		}
-		if n*4 <= len(all) {
+		if len(all) >= leastStrange && n*4 <= len(all) {
+			return s
+		}
+		if known == nil {
+			known = terms(about)
+		}
+		if _, which := shared(all, known); 3*len(which) <= len(all) && special(which) == 0 && special(all) >= leastSpecial {
 			return s
 		}
 	}
 	return ""
 }
 
-const leastStrange = 6 // words of a sentence that is about something else
+// special counts the words that do not stand in talk of anything.
+func special(all []term) (n int) {
+	for _, t := range all {
+		n += b2i(!commonStems()[t.stem])
+	}
+	return n
+}
+
+const (
+	leastStrange = 6 // words of a sentence that is about something else
+	fewStrange   = 4 // of one that shares none but common words
+	leastSpecial = 3 // of those
+)
 
 // Where tells at which place of the evidence a token stands; "" where it does not.
 // A name that stands there in parts alone is at the place as a whole.
@@ -181,3 +214,18 @@ func Shared(text, other string) []string {
 	}
 	return out
 }
+
+// Telling are those of some words, as Words and Shared give them, that tell what a text
+// is about: error and number stand in any.
+func Telling(stems []string) []string {
+	common := commonStems()
+	return slices.DeleteFunc(slices.Clone(stems), func(s string) bool { return common[s] })
+}
+
+var commonStems = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for w := range words().common {
+		out[stem(w)] = true
+	}
+	return out
+})

@@ -165,7 +165,7 @@ func (e *Evidence) truth(c clause) string {
 		}
 		state := 0
 		for i, a := range words().axes {
-			if a.state && state == 0 && slices.ContainsFunc(c.hits, func(h hit) bool { return h.axis == i && c.partAt(h.at).role != asks }) {
+			if a.state && state == 0 && !byValue(&c, i) && slices.ContainsFunc(c.hits, func(h hit) bool { return h.axis == i && c.partAt(h.at).role != asks }) {
 				state = stateOf(&c, i)
 			}
 		}

@@ -10,7 +10,9 @@ import (
 const (
 	leastSame = 6 // words that both have, in the same order
 	leastAny  = 6 // of those, where any other word counts
-	mostOther = 2 // places where they differ
+	// leastDenied is leastSame where all that differs is a negation.
+	leastDenied = 4
+	mostOther   = 2 // places where they differ
 	// percent of the claim's words that are the same: of what can be told to be
 	// another thing, and of any word
 	shareSame, shareAlike = 75, 85
@@ -37,7 +39,7 @@ func repeated(c *clause, against []*Evidence) bool {
 // tells which words. Words of one family and small words are no change.
 func altered(c clause, against []*Evidence) string {
 	mine := spokenWords(&c)
-	if len(mine) < leastSame || len(mine) > 60 {
+	if len(mine) < leastDenied || len(mine) > 60 {
 		return ""
 	}
 	why := ""
@@ -48,21 +50,25 @@ func altered(c clause, against []*Evidence) string {
 				continue
 			}
 			theirs := spokenWords(p)
-			if len(theirs) < leastSame || len(theirs) > 90 {
+			if len(theirs) < leastDenied || len(theirs) > 90 {
 				continue
 			}
 			gaps, same := differences(mine, theirs)
-			if same == len(mine) {
+			word := denied(&c, p, mine, theirs, same)
+			if word == "" && same == len(mine) {
 				return "" // it stands there to the word
 			}
-			if word := denied(&c, p, mine, theirs, same); word != "" && why == "" {
+			if word != "" && why == "" {
 				why = fmt.Sprintf("says %s, %s has it otherwise", word, e.at(p.line))
 			}
 			if same < leastSame || same*100 < len(mine)*shareSame || len(gaps) > mostOther {
 				continue
 			}
+			if c.refusals() != p.refusals() && otherwiseAsked(&c, p) {
+				continue
+			}
 			for _, g := range gaps {
-				if why == "" && changes(g, !e.prose && len(gaps) == 1 && same >= leastAny && same*100 >= len(mine)*shareAlike) {
+				if why == "" && !twice(&c, p, g) && changes(g, !e.prose && len(gaps) == 1 && same >= leastAny && same*100 >= len(mine)*shareAlike) {
 					why = fmt.Sprintf("says %q where %s has %q", joinTerms(g.mine), e.at(p.line), joinTerms(g.theirs))
 				}
 			}
@@ -74,7 +80,7 @@ func altered(c clause, against []*Evidence) string {
 // denied tells of two sentences that are the same but for small words whether one
 // has a negation that the other has not.
 func denied(c, p *clause, mine, theirs []term, same int) string {
-	if same < leastSame || same*100 < max(len(mine), len(theirs))*shareSame || (len(c.negs)+len(p.negs))%2 == 0 {
+	if same < leastDenied || same*100 < max(len(mine), len(theirs))*shareSame || (c.refusals()+p.refusals())%2 == 0 {
 		return ""
 	}
 	l := words()
@@ -84,14 +90,41 @@ func denied(c, p *clause, mine, theirs []term, same int) string {
 	if more(mine, theirs) || more(theirs, mine) {
 		return ""
 	}
-	if len(c.negs) > len(p.negs) {
-		return fmt.Sprintf("%q", c.negs[0].by)
+	if c.refusals() > p.refusals() {
+		return fmt.Sprintf("not what %q does", p.text)
 	}
-	return fmt.Sprintf("it without %q", p.negs[0].by)
+	return "it without a not"
+}
+
+// refusals counts the words of a clause that negate, but for those in a phrase that
+// has a meaning of its own.
+func (c *clause) refusals() (n int) {
+	for i, t := range c.terms {
+		if t.text == "not" && i > 0 && (c.terms[i-1].text == "why" || c.terms[i-1].text == "or") {
+			continue // whether it is or not
+		}
+		if words().not[t.text] && !slices.ContainsFunc(c.hits, func(h hit) bool { return h.at <= t.at && t.end <= h.end && h.text != t.text }) {
+			n++
+		}
+	}
+	return n
+}
+
+// twice reports whether two sentences that differ in the words of an order differ in
+// a negation before them as well: not before is after.
+func twice(c, p *clause, g gap) bool {
+	return slices.ContainsFunc(g.mine, func(t term) bool {
+		return slices.ContainsFunc(words().on[t.text], func(w where) bool {
+			return words().axes[w.axis].order && deniedBefore(c, w.axis)%2 != deniedBefore(p, w.axis)%2
+		})
+	})
 }
 
 // gap is a place where two sentences differ: what the one has for what the other.
-type gap struct{ mine, theirs []term }
+type gap struct {
+	mine, theirs []term
+	before       string // the word before it, which both have
+}
 
 func spokenWords(c *clause) []term {
 	return slices.DeleteFunc(slices.Clone(c.terms), func(t term) bool { return t.text == "the" || t.text == "a" || t.text == "an" })
@@ -128,6 +161,7 @@ func differences(a, b []term) (gaps []gap, same int) {
 		case a[i].text == b[j].text:
 			flush()
 			began = true
+			g.before = a[i].text
 			same++
 			i, j = i+1, j+1
 		case table[i+1][j] >= table[i][j+1]:
@@ -165,19 +199,30 @@ func changes(g gap, cited bool) bool {
 			return !a[0].same(b[0])
 		}
 	}
-	marked := func(all []term) bool {
-		if len(words().on[joinTerms(all)]) > 0 {
-			return true
-		}
-		return slices.ContainsFunc(all, func(t term) bool {
-			_, isUnit := unitOf(t.text)
-			return isUnit && len(t.text) > 1 || len(words().on[t.text]) > 0 || words().turn[t.text]
-		})
-	}
-	if marked(g.mine) && marked(g.theirs) {
+	if opposites(g) {
 		return true
 	}
-	return cited && len(g.mine) == 1 && len(g.theirs) == 1 && len(content(g.mine)) == 1 && len(content(g.theirs)) == 1
+	return cited && len(content(g.mine)) > 0 && len(content(g.theirs)) > 0
+}
+
+// opposites reports whether what two gaps hold are words of one axis, units, or small
+// words that change the sense.
+func opposites(g gap) bool {
+	l, mine, theirs := words(), g.mine, g.theirs
+	on := func(all []term) []where {
+		out := slices.Concat(l.on[joinTerms(all)], l.on[g.before+" "+joinTerms(all)]) // at most, at least
+		for _, t := range all {
+			out = append(out, l.on[t.text]...)
+		}
+		return out
+	}
+	is := func(all []term, of func(term) bool) bool { return slices.ContainsFunc(all, of) }
+	isUnit := func(t term) bool { _, ok := unitOf(t.text); return ok && len(t.text) > 1 }
+	isTurn := func(t term) bool { return l.turn[t.text] }
+	return is(mine, isUnit) && is(theirs, isUnit) || is(mine, isTurn) && is(theirs, isTurn) ||
+		slices.ContainsFunc(on(mine), func(a where) bool {
+			return slices.ContainsFunc(on(theirs), func(b where) bool { return a.axis == b.axis && a.side != b.side })
+		})
 }
 
 func joinTerms(all []term) string {

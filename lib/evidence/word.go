@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -28,7 +29,11 @@ func terms(text string) []term {
 func spacedTerms(whole string, at int) []term {
 	var out []term
 	i := 0
-	for _, p := range split2(whole) {
+	parts := split2(whole)
+	if len(parts) > 1 && isASCII(whole) && !slices.ContainsFunc(parts, func(p string) bool { return !words().stop[p] }) {
+		parts = []string{strings.ToLower(whole)} // IsSet says something though is and set do not
+	}
+	for _, p := range parts {
 		k := i
 		if n := indexFold(whole[i:], p); n >= 0 {
 			k = i + n
@@ -54,7 +59,7 @@ var endings = []string{"ations", "ation", "ments", "ment", "ingly", "ings", "ing
 // stopped and stops.
 func stem(w string) string {
 	if s, ok := words().form[w]; ok {
-		return s
+		w = s // and on, so that takes is a form of took as well
 	}
 	rs := []rune(w)
 	if len(rs) < 4 || !isASCII(w) {

@@ -66,6 +66,11 @@ func TestScope(t *testing.T) {
 		{"a short question", "which ops do we use?", ret("The invoice is printed at night."), nil, false},
 		{"no language to tell", "cookie jar shelf bottle?", ret("weather south sunny"), nil, false},
 		{"names beside few words", "where is `FooBar` or `BazQux`?", ret("The invoice is printed at night."), nil, true},
+		{"a word that stands in any talk", "who can change the password of the guest network for new visitors?", ret("The worker will change the state of the job."), nil, true},
+		{"two such words", "who can change the number of the gate that visitors use?", ret("The worker will change the number of the job."), nil, false},
+		{"few words, one such", "can I change the gate?", ret("The worker will change the state."), nil, false},
+		{"a third language", "¿quién aprueba los gastos de viaje del equipo de ventas?", ret("El bloqueo se queda con el proceso que lo tomó."), nil, true},
+		{"a script without spaces", "新しいオフィスの駐車カードはどこで受け取れますか", ret("プロンプトは標準入力で渡されます。"), nil, true},
 		{"a number is no subject", "kenapa 42 dan 43 gagal?", ret("The invoice is printed at night."), nil, false},
 	} {
 		drift, note := scope(tt.question, tt.ret, tt.found)
