@@ -102,11 +102,16 @@ func attack(out io.Writer, in inputs) error {
 
 // attacked are the codebases that the returns cite, by the names in them.
 var attacked = map[string]codebase{
-	"tri":                                  {commit: attackCommit},
-	"github.com/coder/websocket@v1.8.15":   {module: "github.com/coder/websocket@v1.8.15"},
-	"github.com/fsnotify/fsnotify@v1.10.1": {module: "github.com/fsnotify/fsnotify@v1.10.1"},
-	"github.com/gorilla/mux@v1.8.1":        {module: "github.com/gorilla/mux@v1.8.1", written: true},
-	"github.com/spf13/viper@v1.18.2":       {module: "github.com/spf13/viper@v1.18.2", written: true},
+	"tri":                                          {commit: attackCommit},
+	"github.com/coder/websocket@v1.8.15":           {module: "github.com/coder/websocket@v1.8.15"},
+	"github.com/fsnotify/fsnotify@v1.10.1":         {module: "github.com/fsnotify/fsnotify@v1.10.1"},
+	"github.com/gorilla/mux@v1.8.1":                {module: "github.com/gorilla/mux@v1.8.1", written: true},
+	"github.com/spf13/viper@v1.18.2":               {module: "github.com/spf13/viper@v1.18.2", written: true},
+	"github.com/hashicorp/memberlist@v0.5.0":       {module: "github.com/hashicorp/memberlist@v0.5.0", written: true},
+	"github.com/hashicorp/yamux@v0.1.1":            {module: "github.com/hashicorp/yamux@v0.1.1", written: true},
+	"github.com/hashicorp/go-retryablehttp@v0.7.8": {module: "github.com/hashicorp/go-retryablehttp@v0.7.8", written: true},
+	"github.com/spf13/cobra@v1.10.2":               {module: "github.com/spf13/cobra@v1.10.2", written: true},
+	"golang.org/x/time@v0.15.0":                    {module: "golang.org/x/time@v0.15.0", written: true},
 	// Of these, comments alone are told.
 	"github.com/urfave/cli/v2@v2.27.7":                {module: "github.com/urfave/cli/v2@v2.27.7"},
 	"github.com/nxadm/tail@v1.4.11":                   {module: "github.com/nxadm/tail@v1.4.11"},

@@ -23,7 +23,7 @@ func goodReturns(dir string, dirs map[string]string) ([]*trial, error) {
 	var all []*trial
 	finder := search.New()
 	for _, half := range halves {
-		for _, name := range []string{"hand-" + half, "pair-" + half, "pair-" + half + "2", "pair-" + half + "3"} {
+		for _, name := range []string{"hand-" + half, "pair-" + half, "pair-" + half + "2", "pair-" + half + "3", "pair-" + half + "4", "pair-" + half + "5"} {
 			written, err := writtenReturns(dir, name, half, dirs)
 			if err != nil {
 				return nil, err
