@@ -15,22 +15,22 @@ import (
 // judging are the sections of the lexicon that a remark is told by.
 var judging = []section{doubt, knowing, self, denial, chance, astray, assured, dispute}
 
-// doubts reports whether a sentence of a language that has is asked of doubts itself.
-func doubts(has func(section) bool) bool {
+// doubts reports whether a sentence doubts itself; at is where it has a section's words,
+// -1 where it has none.
+func doubts(at func(section) int) bool {
+	has := func(s section) bool { return at(s) >= 0 }
 	return has(doubt) || has(knowing) && has(denial) && has(self) || has(chance) && has(astray)
 }
 
 // assures reports whether one is surer of itself than anybody can be.
-func assures(has func(section) bool) bool {
-	if has(denial) {
-		return has(dispute)
-	}
-	return has(assured)
+func assures(at func(section) int) bool {
+	no := at(denial)
+	return no >= 0 && at(dispute) >= 0 || at(assured) >= 0 && (no < 0 || no > at(assured)) // it is not sure
 }
 
 // remarks lists the remarks of a text that judge it in a way, each short enough for a
 // note.
-func (r *reading) remarks(s Sources, judges func(has func(section) bool) bool) (found []string) {
+func (r *reading) remarks(s Sources, judges func(at func(section) int) bool) (found []string) {
 	about := ""
 	for i, from := range r.starts {
 		to := len(r.text)
@@ -39,10 +39,13 @@ func (r *reading) remarks(s Sources, judges func(has func(section) bool) bool) (
 		}
 		said := false
 		for lang := range r.langs {
-			has := func(sec section) bool {
-				return slices.ContainsFunc(r.spans[sec.of(lang)], func(at span) bool { return at.sentence == i })
-			}
-			said = said || judges(has)
+			said = said || judges(func(sec section) int {
+				all := r.spans[sec.of(lang)]
+				if k := slices.IndexFunc(all, func(at span) bool { return at.sentence == i }); k >= 0 {
+					return all[k].from
+				}
+				return -1
+			})
 		}
 		if !said {
 			continue

@@ -41,6 +41,7 @@ func TestRemarks(t *testing.T) {
 		"It goes without saying.":                  true,
 		"That much is self-evident.":               true,
 		"There's not the slightest doubt.":         true,
+		"That is a fact, no ifs or buts.":          true,
 		"Te lo garantizo.":                         true,
 		"A definitive event ends the queue.":       false,
 		"No other event is in the queue.":          false,
