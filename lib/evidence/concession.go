@@ -19,6 +19,9 @@ func (e *Evidence) conceded(c clause) string {
 		if about, ok := yields(p, &c); ok {
 			return fmt.Sprintf("says it depends on %q, %s has that it does not", about.text, e.at(p.line))
 		}
+		if about, ok := reversed(&c, p); ok {
+			return fmt.Sprintf("says it is so with the other value of %q than %s has", about.text, e.at(p.line))
+		}
 		if about, ok := exceeds(&c, p); ok {
 			return fmt.Sprintf("says it of what is not %q, %s has it only of what is", about.text, e.at(p.line))
 		}
@@ -107,4 +110,39 @@ func exceeds(a, b *clause) (about term, ok bool) {
 		}
 	}
 	return term{}, false
+}
+
+// reversed reports whether two clauses say the same under conditions that give one name
+// the two values of a switch: unless it is true, unless it is false.
+func reversed(a, b *clause) (about term, ok bool) {
+	if (a.denialsAs(states)+b.denialsAs(states))%2 != 0 || !sameStatement(a, b, alikeCase) {
+		return term{}, false
+	}
+	for _, u := range a.parts {
+		for _, v := range b.parts {
+			if u.role != asks || v.role != asks || u.but != v.but || u.only != v.only || u.even || v.even {
+				continue
+			}
+			x, y := a.valueIn(u), b.valueIn(v)
+			if n, which := shared(a.within(u), b.within(v)); n > 0 && x != 0 && y != 0 && x != y {
+				return which[0], true
+			}
+		}
+	}
+	return term{}, false
+}
+
+// valueIn is 1 where a part gives something true, -1 for false, 0 where it gives
+// neither, or both.
+func (c *clause) valueIn(p part) (value int) {
+	for _, t := range c.spoken(p) {
+		is := map[string]int{"true": 1, "false": -1}[t.text]
+		if is != 0 && value != 0 && is != value || words().not[t.text] {
+			return 0
+		}
+		if is != 0 {
+			value = is
+		}
+	}
+	return value
 }

@@ -22,7 +22,8 @@ const (
 // opposite, a negation too many or too few, another value for the same name.
 // "" means that nothing shows it, not that it is true.
 func Contrary(claim string, against ...*Evidence) string {
-	for _, s := range statements(plainClaim(claim)) {
+	claim = plainClaim(claim)
+	for _, s := range statements(claim) {
 		c := analyse(s, false)
 		if lists(s) || repeated(&c, against) {
 			continue
@@ -62,7 +63,7 @@ func Contrary(claim string, against ...*Evidence) string {
 			}
 		}
 	}
-	for _, s := range sentences(plainClaim(claim)) {
+	for _, s := range sentences(claim) {
 		if lists(s) || strings.ContainsAny(s, ":：") {
 			continue
 		}

@@ -14,7 +14,7 @@ func meets(a, b *clause, n denial) bool {
 		return false // of code, and of a text that has no parts, it is not known under which condition
 	case n.in.end == 0 || b.code:
 		return true
-	case n.in.role == states && apart(a, b), strangers(a, b), n.in.role != states && a.narrow() != b.narrow():
+	case n.in.role == states && apart(a, b), strangers(a, b) && !a.tellsOf(n.in), n.in.role != states && a.narrow() != b.narrow():
 		return false
 	case a.usual() != b.usual() && (a.usual() && len(b.asked()) > 0 || b.usual() && len(a.asked()) > 0):
 		return false
@@ -82,7 +82,26 @@ func under(c *clause, p part, h term) bool {
 func apart(a, b *clause) bool {
 	mine, theirs := a.asked(), b.asked()
 	n, _ := shared(mine, theirs)
+	beside := func(all []term, s *scenery) bool { // what it stands beside need not be named
+		return s != nil && !slices.ContainsFunc(all, func(t term) bool { return !has(s.terms, t) })
+	}
+	if n == 0 && (beside(mine, b.scene) || beside(theirs, a.scene)) {
+		return false
+	}
 	return len(mine) > 0 && len(theirs) > 0 && 2*n <= min(len(mine), len(theirs))
+}
+
+// tellsOf reports whether a part says no more than that there is something, or is none.
+func (c *clause) tellsOf(p part) bool {
+	for _, t := range c.spoken(p) {
+		if t.text == "there" {
+			return true
+		}
+		if !words().stop[t.text] {
+			return false
+		}
+	}
+	return false
 }
 
 // strangers reports whether two clauses begin with things of which the other does

@@ -97,11 +97,7 @@ func scope(question string, ret *draft.Return, found []evidence.Finding) (drift,
 	}
 	switch named := mentioned(asked, about+"\n"+far.String()); {
 	case len(said) > minTerms:
-		direct := evidence.Shared(question, about)
-		if !telling(direct, len(said)) {
-			direct = nil
-		}
-		if all := evidence.Shared(question, about+"\n"+far.String()); named > 0 || len(direct) > 0 || len(all) > 1 {
+		if named > 0 || telling(evidence.Shared(question, about), len(said)) || len(evidence.Shared(question, about+"\n"+far.String())) > 1 {
 			return verdict.None, ""
 		}
 		asked = said
