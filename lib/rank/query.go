@@ -23,6 +23,7 @@ type query struct {
 	raws    []string // names with . / : - in them, lower case, to be found as they are
 	names   []string // whole names, lower case, without underscores
 	missing []string
+	typed   []typed
 
 	number, tests bool // what kind of answer it asks for
 }
@@ -64,6 +65,7 @@ func (x *Index) query(question string) *query {
 	question = clean(question)
 	q.kinds(question)
 	q.raws = rawNames(question)
+	q.typed = x.typed(question)
 	seen := map[string]bool{}
 	for i, piece := range strings.Split(question, "`") {
 		runs([]byte(piece), func(run []byte) { x.ask(q, run, i%2 == 1, seen) })

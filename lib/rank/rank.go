@@ -13,6 +13,7 @@
 //	query.go              the question: what it asks for, each in several words
 //	score.go              the passages that have it, weighed (BM25F)
 //	window.go             the lines of the best passages that say it best
+//	around.go             and how their files look to a plain search
 //
 // All access goes through os.Root; no symbolic link is followed, and files that
 // hold secrets by their name are never read.
@@ -49,6 +50,8 @@ type Hit struct {
 	Defines    bool    // the passage declares a name that is, whole, a word of the question
 	// The lines from Start to End that say it best, at most 8. See Best.
 	BestStart, BestEnd int
+
+	alone float64 // the score, before what stands around it counts
 }
 
 // Found is the answer to one question.
@@ -126,7 +129,7 @@ func (x *Index) Search(ctx context.Context, question string, limit int) (Found, 
 	found.Hits = x.windows(q, x.best(q), limit)
 	if len(found.Hits) > 0 {
 		found.Cover, found.Exact = found.Hits[0].Cover, q.exactIn(found.Hits[0])
-		found.Strength = found.Hits[0].Score / max(q.total, 0.01)
+		found.Strength = found.Hits[0].alone / max(q.total, 0.01)
 	}
 	found.Fault = x.fault
 	return found, ctx.Err()

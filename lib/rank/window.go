@@ -49,23 +49,28 @@ type matched struct {
 
 // windows looks at the lines of the best passages.
 func (x *Index) windows(q *query, passages []scored, limit int) []Hit {
-	texts := map[string][][]byte{}
+	texts, split := map[string][]byte{}, map[string][][]byte{}
 	var hits []Hit
 	for _, p := range passages {
-		lines, ok := texts[p.path]
+		lines, ok := split[p.path]
 		if !ok {
 			text, err := x.text(p.path)
 			x.note(err)
 			lines = bytes.Split(text, []byte{'\n'})
-			texts[p.path] = lines
+			texts[p.path], split[p.path] = text, lines
 		}
 		if int(p.to) > len(lines) {
 			continue // changed since the walk: the others still count
 		}
 		hits = append(hits, x.hit(q, p, lines))
 	}
+	said := around(q.typed, texts)
+	for i := range hits {
+		hits[i].alone = hits[i].Score
+		hits[i].Score *= 1 - aroundShare*(1-said[hits[i].Path])
+	}
 	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
-	return x.pick(q, hits, texts, limit)
+	return x.pick(q, hits, split, limit)
 }
 
 // hit finds the lines of a passage that say it best.

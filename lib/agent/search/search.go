@@ -25,12 +25,12 @@ import (
 // a name of the question stands there whole, and much more if it has one word of
 // it alone, which every chat and every code share somewhere. Found over the tuned
 // half of the questions in scripts/bench/judgement that a codebase answers, and of
-// the chat that it does not: 93 of 100 questions of its own get a draft, and 7 of
-// 100 of strangers, 10 in the half that nobody tuned on.
+// the chat that it does not: 94 of 100 questions of its own get a draft, and 9 of
+// 100 of strangers, 14 in the half that nobody tuned on.
 const (
-	enough      = 0.82
-	enoughNamed = 0.5
-	enoughAlone = 2.2
+	enough      = 0.78
+	enoughNamed = 0.45
+	enoughAlone = 1.4
 	vouched     = 0.75 // of these, where a commit answers too: then it is this project that is asked about
 	leastNamed  = 0.2  // of the question's weight, where a name stands
 	sure        = 0.75 // of the question's weight, for confidence medium

@@ -1,0 +1,138 @@
+package rank
+
+import (
+	"bytes"
+	"strings"
+)
+
+// A file is also looked at as somebody would who searches plainly: forty lines at a
+// time, wherever declarations begin and end, for the words of the question as they
+// were typed, by BM25 with its usual constants. It knows less than score.go does and
+// so errs elsewhere; where both agree, both are more often right.
+const (
+	aroundLines = 40
+	aroundShare = 0.2 // of the score of a file that says nothing so, to one that says most
+	aroundK1    = 1.2
+	aroundB     = 0.75
+)
+
+// typed is a word of the question as it was typed, lower case.
+type typed struct {
+	text   []byte
+	rarity float64
+}
+
+// typed are the words of a question that a plain search would look for.
+func (x *Index) typed(question string) []typed {
+	var all []typed
+	seen := map[string]bool{}
+	runs([]byte(question), func(run []byte) {
+		low := strings.ToLower(string(run))
+		if english := glossary[low]; english != "" {
+			low = english
+		}
+		if stopWords[low] || seen[low] || len(all) == maxWants {
+			return
+		}
+		seen[low] = true
+		passages := 0
+		x.lex.words([]byte(low), func(word []byte, _ bool) {
+			if passages == 0 {
+				passages = len(x.posts(string(word)))
+			}
+		})
+		all = append(all, typed{[]byte(low), x.rarity(passages)})
+	})
+	return all
+}
+
+// around is how much the best forty lines of each text say of the words, from 0 to
+// 1 for the text that says most.
+func around(words []typed, texts map[string][]byte) map[string]float64 {
+	size, lines := 0, 0
+	for _, text := range texts {
+		size += len(text)
+		lines += bytes.Count(text, []byte{'\n'}) + 1
+	}
+	usual := aroundLines * float64(size) / float64(max(lines, 1)) // bytes of forty lines
+	said, most := map[string]float64{}, 0.0
+	for path, text := range texts {
+		said[path] = saysMost(words, bytes.ToLower(text), usual)
+		most = max(most, said[path])
+	}
+	for path := range said {
+		if most > 0 {
+			said[path] /= most
+		} else {
+			said[path] = 1
+		}
+	}
+	return said
+}
+
+// saysMost is BM25 of the best forty lines of a text in lower case.
+func saysMost(words []typed, text []byte, usual float64) float64 {
+	ends := blocks(text)
+	scores := make([]float64, len(ends))
+	for _, w := range words {
+		block, times := 0, 0
+		count := func() {
+			if times == 0 {
+				return
+			}
+			from := 0
+			if block > 0 {
+				from = ends[block-1]
+			}
+			tf, length := float64(times), float64(ends[block]-from)/usual
+			scores[block] += w.rarity * tf * (aroundK1 + 1) / (tf + aroundK1*(1-aroundB+aroundB*length))
+			times = 0
+		}
+		for at := 0; at < len(text); {
+			i := bytes.Index(text[at:], w.text)
+			if i < 0 {
+				break
+			}
+			from, to := at+i, at+i+len(w.text)
+			at = to
+			if from > 0 && inWord(text[from-1]) || to < len(text) && inWord(text[to]) {
+				continue
+			}
+			if from >= ends[block] {
+				count()
+				for from >= ends[block] {
+					block++
+				}
+			}
+			times++
+		}
+		count()
+	}
+	best := 0.0
+	for _, s := range scores {
+		best = max(best, s)
+	}
+	return best
+}
+
+// blocks are the places behind each forty lines of a text, the last behind it all.
+func blocks(text []byte) []int {
+	var ends []int
+	at, lines := 0, 0
+	for {
+		i := bytes.IndexByte(text[at:], '\n')
+		if i < 0 {
+			break
+		}
+		at += i + 1
+		if lines++; lines == aroundLines {
+			ends, lines = append(ends, at), 0
+		}
+	}
+	return append(ends, len(text))
+}
+
+// inWord reports whether a byte of a text in lower case stands inside a word.
+func inWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || c >= 0x80
+}
