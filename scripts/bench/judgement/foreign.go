@@ -39,6 +39,9 @@ func foreign(out io.Writer, in inputs) error {
 		}
 		n, drafts, sure, own, answered := 0, 0, 0, 0, 0
 		for _, c := range codebases {
+			if c.alone {
+				continue
+			}
 			dir, cleanup, err := c.locate()
 			defer cleanup()
 			if err != nil {

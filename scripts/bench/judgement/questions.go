@@ -20,6 +20,7 @@ type codebase struct {
 	commit     string // of this repository
 	dir        string // on this machine
 	written    bool   // its returns are all written by hand
+	alone      bool   // it is asked its own questions alone, none of strangers
 }
 
 var codebases = []codebase{
@@ -32,13 +33,21 @@ var codebases = []codebase{
 	{name: "mux", lang: "Go", module: "github.com/gorilla/mux@v1.8.1"},
 	{name: "cobra", lang: "Go", module: "github.com/spf13/cobra@v1.8.1"},
 	{name: "chi", lang: "Go", module: "github.com/go-chi/chi/v5@v5.2.1"},
-	{name: "python", lang: "Python", dir: "/usr/lib/python3.11"},                                   // Debian 12's libpython3.11
-	{name: "requests", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/requests"}, // 2.28.2, in Debian 12's python3-pip
-	{name: "urllib3", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/urllib3"},   // 1.26.14, there too
-	{name: "tenacity", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/tenacity"}, // 8.1.0, there too
-	{name: "httplib2", lang: "Python", dir: "/usr/lib/python3/dist-packages/httplib2"},             // 0.20.4, Debian 12's python3-httplib2
-	{name: "pip", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_internal"},             // 23.0.1, in Debian 12's python3-pip
-	{name: "rich", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/rich"},         // 12.6.0, there too
+	{name: "fsnotify", lang: "Go", module: "github.com/fsnotify/fsnotify@v1.9.0", alone: true},
+	{name: "bbolt", lang: "Go", module: "go.etcd.io/bbolt@v1.4.3", alone: true},
+	{name: "mysql", lang: "Go", module: "github.com/go-sql-driver/mysql@v1.9.3", alone: true},
+	{name: "zap", lang: "Go", module: "go.uber.org/zap@v1.27.1", alone: true},
+	{name: "certmagic", lang: "Go", module: "github.com/caddyserver/certmagic@v0.25.2", alone: true},
+	{name: "bubbletea", lang: "Go", module: "charm.land/bubbletea/v2@v2.0.9", alone: true},
+	{name: "python", lang: "Python", dir: "/usr/lib/python3.11"},                                    // Debian 12's libpython3.11
+	{name: "requests", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/requests"},  // 2.28.2, in Debian 12's python3-pip
+	{name: "urllib3", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/urllib3"},    // 1.26.14, there too
+	{name: "tenacity", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/tenacity"},  // 8.1.0, there too
+	{name: "httplib2", lang: "Python", dir: "/usr/lib/python3/dist-packages/httplib2"},              // 0.20.4, Debian 12's python3-httplib2
+	{name: "pip", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_internal"},              // 23.0.1, in Debian 12's python3-pip
+	{name: "rich", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/rich"},          // 12.6.0, there too
+	{name: "bs4", lang: "Python", dir: "/usr/lib/python3/dist-packages/bs4", alone: true},           // 4.11.2, Debian 12's python3-bs4
+	{name: "oauthlib", lang: "Python", dir: "/usr/lib/python3/dist-packages/oauthlib", alone: true}, // 3.2.2, Debian 12's python3-oauthlib
 }
 
 // place is where an answer stands. Text is its first line, by which it is found
