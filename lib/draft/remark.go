@@ -31,7 +31,7 @@ func assures(at func(section) int) bool {
 // remarks lists the remarks of a text that judge it in a way, each short enough for a
 // note.
 func (r *reading) remarks(s Sources, judges func(at func(section) int) bool) (found []string) {
-	about := ""
+	var about *evidence.Known
 	for i, from := range r.starts {
 		to := len(r.text)
 		if i+1 < len(r.starts) {
@@ -50,10 +50,10 @@ func (r *reading) remarks(s Sources, judges func(at func(section) int) bool) (fo
 		if !said {
 			continue
 		}
-		if about == "" {
-			about = subject(s)
+		if about == nil {
+			about = evidence.Know(subject(s))
 		}
-		if q := r.quote(from, to); len(evidence.Shared(r.without(from, to), about)) == 0 && !slices.Contains(found, q) {
+		if q := r.quote(from, to); !about.Shares(r.without(from, to)) && !slices.Contains(found, q) {
 			found = append(found, q)
 		}
 	}

@@ -17,7 +17,7 @@ func TestHostileIsQuick(t *testing.T) {
 	}
 	cost(t, "a", 100) // reads the lexicons
 	for _, unit := range []string{
-		"a", "a.", "a-", "@", "@**", "<@", "<!", "://", "a://", "x:y@", "password=", "token: a1", "`", "```", "```\n", "1", "1,", "1.", "1:", "a/", "./", "../",
+		"a", "a.", "a-", "i guess. ", "no doubt. ", "@", "@**", "<@", "<!", "://", "a://", "x:y@", "password=", "token: a1", "`", "```", "```\n", "1", "1,", "1.", "1:", "a/", "./", "../",
 		"lines 1 ", "line 1, 2", "you should ", "you should delete data ", "请先删除数据", "please a ", "\n- ", "a.b:1 ", "\u200d", "👩\u200d", "\U000E0041", "重试", "-", "--a ", "$a ", "_", "aA", "eyJaaaaaaaa.", "1xx/",
 	} {
 		short, long := cost(t, unit, MaxDraftRunes/4), cost(t, unit, MaxDraftRunes)
@@ -46,6 +46,7 @@ func cost(t *testing.T, unit string, runes int) time.Duration {
 	Safety(text, src)
 	Smell(text, src)
 	Misjudged(text, Low, src)
+	Misjudged(text, High, src)
 	Risk(text, src)
 	Untraced(text, src, found)
 	Visible(text)

@@ -215,6 +215,27 @@ func Shared(text, other string) []string {
 	return out
 }
 
+// Known are the words of a text, to ask of many others whether they share any.
+type Known struct{ terms []term }
+
+// Know reads a text.
+func Know(text string) *Known {
+	k, seen := &Known{}, map[string]bool{}
+	for _, t := range terms(text) {
+		if !seen[t.text] {
+			seen[t.text] = true
+			k.terms = append(k.terms, t)
+		}
+	}
+	return k
+}
+
+// Shares reports whether a text has a word that says something and that is known, in
+// any form.
+func (k *Known) Shares(text string) bool {
+	return slices.ContainsFunc(content(terms(plainClaim(text))), func(t term) bool { return has(k.terms, t) })
+}
+
 // Telling are those of some words, as Words and Shared give them, that tell what a text
 // is about: error and number stand in any.
 func Telling(stems []string) []string {
