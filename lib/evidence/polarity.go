@@ -28,6 +28,9 @@ func answers(a, b *clause, n denial, v part) bool {
 	if v.role != n.in.role && !(v.role == selects && n.in.role == states) || !b.tells(v, h) {
 		return false
 	}
+	if said := b.spoken(v); len(said) > 0 && said[0].text == "not" { // a search, not a reading
+		return false
+	}
 	few := max(likeness(a, b), likeness(b, a)) < alikeCase || len(a.content) < leastSame
 	if mine, theirs := a.special(n.in, b), b.special(v, a); mine != theirs || mine && few {
 		return false

@@ -80,6 +80,7 @@ func TestSoundClaims(t *testing.T) {
 		{"another subject", "// FileHandler closes its stream when the handler is closed.", "StreamHandler leaves its stream open."},
 		{"an answer negates nothing", "// Directories are always removed non-recursively.", "No, directories are always removed non-recursively."},
 		{"every value, false too", "parser.values.cache_dir = False", "The cache_dir is disabled for every value, false included."},
+		{"what is set apart is not said", "// A search, not a reading: two places were found.", "What cannot be read is a finding too."},
 		{"no matter what", "// A moved file is reopened only if ReOpen is true. Truncated files are always reopened.", "Truncated files are reopened no matter what ReOpen says."},
 	} {
 		if why := Contrary(c.claim, Take("x.go", strings.Split(c.lines, "\n"), 1)); why != "" {
