@@ -216,3 +216,27 @@ func FuzzTalk(f *testing.F) {
 		}
 	})
 }
+
+// TestOfOwn: in a room that is known, what somebody new tells that they did or saw is
+// of their own, though another asked just before; where to look is an answer.
+func TestOfOwn(t *testing.T) {
+	for text, want := range map[string]string{
+		"I put the disc in and start it under wine, but it says please insert the disc": "actionable",
+		"the menu on the left has a row for the settings of the splash":                 "ambient",
+	} {
+		lines := []string{}
+		for i := range 60 {
+			lines = append(lines, fmt.Sprintf("ambient\tbob\tthe train of %d was late again", i))
+		}
+		lines = append(lines, "actionable\tana\thow do I turn off the splash screen?", want+"\tdia\t"+text)
+		all := parseTalk(t, strings.Join(lines, "\n"))
+		var in strings.Builder
+		for _, l := range all {
+			in.WriteString(l.event())
+		}
+		said := run(t, classifier(t, Options{}), in.String())
+		if e := said[len(said)-1]; e.Classification != want {
+			t.Errorf("%q is %s %v, want %s", text, e.Classification, e.Reasons, want)
+		}
+	}
+}

@@ -19,15 +19,21 @@ var lexicons embed.FS
 
 // lexicon is all of lexicons, read.
 type lexicon struct {
-	stop, light, not, quiet, clause, exists, deed                                                                                                     map[string]bool
-	number                                                                                                                                            map[string]float64 // of a word
-	form                                                                                                                                              map[string]string  // the stem of a word that stemming misses
-	axes                                                                                                                                              []axis
-	begin                                                                                                                                             map[string][]phrase // of the axes, by their first word, the longest first
-	on                                                                                                                                                map[string][]where  // of a phrase
-	not2, soft, turn                                                                                                                                  map[string]bool     // rather than; fails; unless
-	when, which, because, finite, andThen, goesWith, saying, begins, only, usual, hedge, again, pronoun, does, copula, even, apposed, anaphor, common map[string]bool     // of the parts of a sentence
-	dense                                                                                                                                             map[string]bool     // all of scripts without spaces
+	stop, light, not, quiet, clause, exists, deed map[string]bool
+
+	number map[string]float64 // of a word
+	form   map[string]string  // the stem of a word that stemming misses
+	axes   []axis
+	begin  map[string][]phrase // of the axes, by their first word, the longest first
+	on     map[string][]where  // of a phrase
+
+	not2, soft, turn map[string]bool // rather than; fails; unless
+	dense            map[string]bool // all of scripts without spaces
+	common           map[string]bool // what stands in talk of anything
+
+	// Of the parts of a sentence.
+	when, which, because, finite, andThen, goesWith, saying, begins, only, usual,
+	hedge, again, pronoun, does, copula, even, apposed, anaphor map[string]bool
 }
 
 // axis is a pair, or more, of words that exclude each other.

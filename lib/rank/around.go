@@ -2,6 +2,7 @@ package rank
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -11,9 +12,8 @@ import (
 // so errs elsewhere; where both agree, both are more often right.
 const (
 	aroundLines = 40
-	aroundShare = 0.2 // of the score of a file that says nothing so, to one that says most
-	aroundK1    = 1.2
-	aroundB     = 0.75
+	aroundShare = 0.2  // of the score of a file: what it loses that says nothing so
+	aroundB     = 0.75 // as b in score.go
 )
 
 // typed is a word of the question as it was typed, lower case.
@@ -73,46 +73,32 @@ func around(words []typed, texts map[string][]byte) map[string]float64 {
 // saysMost is BM25 of the best forty lines of a text in lower case.
 func saysMost(words []typed, text []byte, usual float64) float64 {
 	ends := blocks(text)
-	scores := make([]float64, len(ends))
+	scores, times := make([]float64, len(ends)), make([]int, len(ends))
 	for _, w := range words {
-		block, times := 0, 0
-		count := func() {
-			if times == 0 {
-				return
-			}
-			from := 0
-			if block > 0 {
-				from = ends[block-1]
-			}
-			tf, length := float64(times), float64(ends[block]-from)/usual
-			scores[block] += w.rarity * tf * (aroundK1 + 1) / (tf + aroundK1*(1-aroundB+aroundB*length))
-			times = 0
-		}
-		for at := 0; at < len(text); {
+		clear(times)
+		for at, block := 0, 0; ; {
 			i := bytes.Index(text[at:], w.text)
 			if i < 0 {
 				break
 			}
 			from, to := at+i, at+i+len(w.text)
+			for from >= ends[block] {
+				block++
+			}
+			if (from == 0 || !inWord(text[from-1])) && (to == len(text) || !inWord(text[to])) {
+				times[block]++
+			}
 			at = to
-			if from > 0 && inWord(text[from-1]) || to < len(text) && inWord(text[to]) {
-				continue
-			}
-			if from >= ends[block] {
-				count()
-				for from >= ends[block] {
-					block++
-				}
-			}
-			times++
 		}
-		count()
+		begin := 0
+		for block, end := range ends {
+			if times[block] > 0 {
+				scores[block] += w.rarity * bm25(float64(times[block]), float64(end-begin)/usual, aroundB)
+			}
+			begin = end
+		}
 	}
-	best := 0.0
-	for _, s := range scores {
-		best = max(best, s)
-	}
-	return best
+	return slices.Max(scores)
 }
 
 // blocks are the places behind each forty lines of a text, the last behind it all.

@@ -69,3 +69,19 @@ func TestAround(t *testing.T) {
 		t.Errorf("%v", words)
 	}
 }
+
+// TestAroundTells: of two places that say the same, the one that says it as it was
+// asked comes first, and what counts as an answer is the score before that.
+func TestAroundTells(t *testing.T) {
+	x := Texts(map[string]string{
+		"a.go": "package p\n\n// wait is the pause between retry calls.\nvar wait = 3\n",
+		"b.go": "package p\n\n// wait is the pause between retries calls.\nvar wait = 3\n",
+	})
+	found, err := x.Search(t.Context(), "how long is the pause between retries?", 8)
+	if err != nil || len(found.Hits) != 2 || found.Hits[0].Path != "b.go" {
+		t.Fatalf("%v, %v", found.Hits, err)
+	}
+	if a, b := found.Hits[1], found.Hits[0]; a.alone != b.alone || a.Score >= b.Score {
+		t.Errorf("alone %v and %v, together %v and %v", a.alone, b.alone, a.Score, b.Score)
+	}
+}

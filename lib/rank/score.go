@@ -176,6 +176,12 @@ func saturated(f fields, length float64) float64 {
 	if f&inPath != 0 {
 		tf += pathTF
 	}
+	return bm25(tf, length, b)
+}
+
+// bm25 is how much a word counts that stands tf times in a text of so many times the
+// usual length, of which b is held against it.
+func bm25(tf, length, b float64) float64 {
 	tf /= 1 - b + b*length
 	return tf * (k1 + 1) / (tf + k1)
 }
