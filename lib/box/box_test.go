@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"tri/lib/agent"
@@ -148,11 +149,15 @@ func TestCommandsOfOthersStay(t *testing.T) {
 
 func TestParallelRuns(t *testing.T) {
 	b := newBench(t)
-	var wg, all sync.WaitGroup
-	wg.Add(6)
+	var all sync.WaitGroup
+	var begun atomic.Int32
+	together := make(chan struct{})
+	once := sync.OnceFunc(func() { close(together) })
 	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
-		wg.Done()
-		wg.Wait() // all at once
+		if begun.Add(1) == 6 {
+			once()
+		}
+		<-together // all at once
 		if task.Write {
 			return change(ctx, task)
 		}
@@ -164,6 +169,7 @@ func TestParallelRuns(t *testing.T) {
 		all.Go(func() {
 			if _, err := x.Start(context.Background(), Request{Type: []string{Fix, Scout}[i%2], Task: "the same"}); err != nil {
 				t.Error(err)
+				once() // nobody waits for this one
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func (r *Repo) Create(ctx context.Context, dir, id string) (err error) {
 			err = errors.Join(fmt.Errorf("make worktree %q: %w", dir, err), r.Remove(dir))
 		}
 	}()
-	if _, err := git(ctx, call{dir: r.gitDir, args: []string{"worktree", "add", "--no-checkout", "--detach", "--", dir, id}}); err != nil {
+	if err := r.add(ctx, dir, id); err != nil {
 		return err
 	}
 	t, err := r.find(dir)
@@ -50,6 +50,27 @@ func (r *Repo) Create(ctx context.Context, dir, id string) (err error) {
 		return err
 	}
 	return r.fill(ctx, t, id)
+}
+
+// add has git make the worktree, one at a time: git reads what is known of all the
+// others, and fails on one that another is making (git 2.39, "failed to read
+// .../commondir: Success").
+func (r *Repo) add(ctx context.Context, dir, id string) error {
+	lock, err := os.Open(r.gitDir)
+	if err != nil {
+		return fmt.Errorf("lock %q: %w", r.gitDir, err)
+	}
+	defer lock.Close() // and unlocks
+	for {
+		if err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("lock %q: %w", r.gitDir, err)
+	}
+	_, err = git(ctx, call{dir: r.gitDir, args: []string{"worktree", "add", "--no-checkout", "--detach", "--", dir, id}})
+	return err
 }
 
 // fill writes the files, and the index by which the agent's own git knows them.
