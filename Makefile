@@ -15,7 +15,7 @@ MANDIR  = $(PREFIX)/share/man
 OUT     = bin/
 GO      = go
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS = -s -w -X tri/lib/cli.version=$(VERSION)
+LDFLAGS = -s -w -X tri/lib/base/cli.version=$(VERSION)
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 

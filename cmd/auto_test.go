@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/outbox"
+	"tri/lib/base/durable"
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
 )
 
 // answer is what the agent of this test finds out.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 var sections = []string{"NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO"}
@@ -113,7 +113,7 @@ func checkNames(t *testing.T, name, help, page string) {
 	}
 }
 
-// checkStatuses: the numbers under EXIT STATUS are those of lib/sysexit.
+// checkStatuses: the numbers under EXIT STATUS are those of lib/base/sysexit.
 func checkStatuses(t *testing.T, page string) {
 	_, text, _ := strings.Cut(page, "\n.Sh EXIT STATUS\n")
 	text, _, _ = strings.Cut(text, "\n.Sh ")
@@ -132,7 +132,7 @@ func checkStatuses(t *testing.T, page string) {
 		}) bool {
 			return row.Status == n
 		}) {
-			t.Errorf("status %d is none of lib/sysexit", n)
+			t.Errorf("status %d is none of lib/base/sysexit", n)
 		}
 	}
 }

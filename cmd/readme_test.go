@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 // TestReadme runs what the README shows above the fold and compares what it says

@@ -17,18 +17,18 @@ var levels = []struct {
 	packages []string
 }{
 	{"program", []string{"tri/cmd/", "tri/scripts/"}},
-	{"frame", []string{"tri/lib/cli"}},
-	{"face", []string{"tri/lib/gate/tui", "tri/lib/gate/web", "tri/lib/gate/cards"}},
-	{"work", []string{"tri/lib/classify", "tri/lib/conversation", "tri/lib/dispatch", "tri/lib/escalate", "tri/lib/investigate", "tri/lib/validate", "tri/lib/gate",
-		"tri/lib/report", "tri/lib/verify", "tri/lib/audit", "tri/lib/watch", "tri/lib/reply", "tri/lib/health", "tri/lib/drill", "tri/lib/setup", "tri/lib/demo", "tri/lib/box", "tri/lib/front", "tri/lib/supervise", "tri/lib/backup"}},
+	{"frame", []string{"tri/lib/base/cli"}},
+	{"face", []string{"tri/lib/flow/approve/tui", "tri/lib/flow/approve/web", "tri/lib/flow/approve/card"}},
+	{"work", []string{"tri/lib/judge/classify", "tri/lib/judge/conversation", "tri/lib/flow/dispatch", "tri/lib/flow/longrun", "tri/lib/flow/investigate", "tri/lib/flow/validate", "tri/lib/flow/approve",
+		"tri/lib/report", "tri/lib/report/fsck", "tri/lib/report/sample", "tri/lib/flow/watch", "tri/lib/flow/reply", "tri/lib/report/health", "tri/lib/report/faults", "tri/lib/flow/setup", "tri/lib/flow/demo", "tri/lib/flow/box", "tri/lib/base/subcommand", "tri/lib/flow/supervise", "tri/lib/report/backup"}},
 	{"supervisor", []string{"tri/lib/agent/supervise"}},
 	{"adapter list", []string{"tri/lib/agent/all", "tri/lib/chat/sources", "tri/lib/chat/sinks"}},
-	{"adapter", []string{"tri/lib/agent/", "tri/lib/chat/", "tri/lib/forge"}},
+	{"adapter", []string{"tri/lib/agent/", "tri/lib/chat/", "tri/lib/base/forge"}},
 	{"port", []string{"tri/lib/agent", "tri/lib/chat"}},
-	{"noun", []string{"tri/lib/estimate", "tri/lib/trust", "tri/lib/ledger", "tri/lib/event", "tri/lib/thread", "tri/lib/evidence", "tri/lib/draft", "tri/lib/verdict",
-		"tri/lib/decision", "tri/lib/outbox", "tri/lib/run", "tri/lib/worktree", "tri/lib/budget", "tri/lib/question", "tri/lib/codebase", "tri/lib/signal"}},
-	{"base", []string{"tri/lib/pattern", "tri/lib/ndjson", "tri/lib/stream", "tri/lib/disk", "tri/lib/config", "tri/lib/query",
-		"tri/lib/prompt", "tri/lib/rank", "tri/lib/sandbox", "tri/lib/plot", "tri/lib/shape", "tri/lib/term", "tri/lib/sysexit", "tri/schemas", "tri/examples"}},
+	{"noun", []string{"tri/lib/base/stats", "tri/lib/judge/autoreply", "tri/lib/report/history", "tri/lib/record/event", "tri/lib/record/thread", "tri/lib/judge/evidence", "tri/lib/record/draft", "tri/lib/record/verdict",
+		"tri/lib/record/decision", "tri/lib/record/outbox", "tri/lib/record/run", "tri/lib/base/git", "tri/lib/record/budget", "tri/lib/judge/questiontype", "tri/lib/judge/codebase", "tri/lib/record/notify"}},
+	{"base", []string{"tri/lib/base/lazyregexp", "tri/lib/base/ndjson", "tri/lib/base/stream", "tri/lib/base/durable", "tri/lib/base/config", "tri/lib/base/query",
+		"tri/lib/base/prompt", "tri/lib/judge/codesearch", "tri/lib/base/sandbox", "tri/lib/report/plot", "tri/lib/base/shape", "tri/lib/base/term", "tri/lib/base/sysexit", "tri/schemas", "tri/examples"}},
 }
 
 func level(pkg string) int {
@@ -76,17 +76,17 @@ func TestLayers(t *testing.T) {
 // sharedBelow allows an adapter what belongs to itself and what the agents share.
 func sharedBelow(pkg, imp string) bool {
 	return strings.HasPrefix(imp, pkg+"/") || strings.HasPrefix(pkg, imp+"/") ||
-		imp == "tri/lib/agent/proc" || imp == "tri/lib/agent/session" || imp == "tri/lib/agent/toolserver" || imp == "tri/lib/chat/web" || imp == "tri/lib/chat/hook" || imp == "tri/lib/chat/live" || imp == "tri/lib/chat/emoji" || strings.HasPrefix(imp, "tri/lib/chat/chattest/") || strings.HasSuffix(imp, "test") || strings.HasSuffix(pkg, "test")
+		imp == "tri/lib/agent/proc" || imp == "tri/lib/agent/program" || imp == "tri/lib/agent/toolserver" || imp == "tri/lib/base/httpapi" || imp == "tri/lib/chat/webhook" || imp == "tri/lib/chat/session" || imp == "tri/lib/chat/emoji" || strings.HasPrefix(imp, "tri/lib/chat/chattest/") || strings.HasSuffix(imp, "test") || strings.HasSuffix(pkg, "test")
 }
 
 // checkOwners keeps what only one room may do in that room.
 func checkOwners(t *testing.T, imports map[string][]string) {
 	for pkg, imps := range imports {
 		for _, imp := range imps {
-			if (imp == "flag" || imp == "os/signal" || strings.HasPrefix(imp, "github.com/urfave")) && pkg != "tri/lib/cli" && !strings.HasPrefix(pkg, "tri/scripts") {
-				t.Errorf("%s imports %s: that is lib/cli's", pkg, imp)
+			if (imp == "flag" || imp == "os/signal" || strings.HasPrefix(imp, "github.com/urfave")) && pkg != "tri/lib/base/cli" && !strings.HasPrefix(pkg, "tri/scripts") {
+				t.Errorf("%s imports %s: that is lib/base/cli's", pkg, imp)
 			}
-			if (imp == "tri/lib/reply" || imp == "tri/lib/chat/sinks") && pkg != "tri/cmd/tri-reply" {
+			if (imp == "tri/lib/flow/reply" || imp == "tri/lib/chat/sinks") && pkg != "tri/cmd/tri-reply" {
 				t.Errorf("%s imports %s: only tri-reply posts", pkg, imp)
 			}
 		}
@@ -130,7 +130,7 @@ func TestOnlyCliTalks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range append(files, deeper...) {
-		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "../lib/cli/") {
+		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "../lib/base/cli/") {
 			continue
 		}
 		src, err := os.ReadFile(name)
@@ -139,7 +139,7 @@ func TestOnlyCliTalks(t *testing.T) {
 		}
 		for i, line := range strings.Split(string(src), "\n") {
 			if code, _, _ := strings.Cut(line, "//"); exits.MatchString(code) {
-				t.Errorf("%s:%d: %s: that is lib/cli's", name, i+1, strings.TrimSpace(line))
+				t.Errorf("%s:%d: %s: that is lib/base/cli's", name, i+1, strings.TrimSpace(line))
 			}
 		}
 	}

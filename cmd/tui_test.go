@@ -11,9 +11,9 @@ import (
 
 	"github.com/creack/pty"
 
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/thread"
+	"tri/lib/base/durable"
+	"tri/lib/record/decision"
+	"tri/lib/record/thread"
 )
 
 // sequence is what a terminal obeys.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/decision"
-	"tri/lib/disk"
+	"tri/lib/base/durable"
+	"tri/lib/record/decision"
 )
 
 // TestPage has the page of tri-approve web opened by the address that it prints, a

@@ -3,9 +3,9 @@ package cmd_test
 import (
 	"testing"
 
-	"tri/lib/classify"
-	"tri/lib/conversation"
-	"tri/lib/watch"
+	"tri/lib/flow/watch"
+	"tri/lib/judge/classify"
+	"tri/lib/judge/conversation"
 )
 
 // TestWindows: a pipe that begins again with tri-watch --after has to say what it

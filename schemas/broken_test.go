@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tri/lib/draft"
+	"tri/lib/record/draft"
 )
 
 // TestBroken breaks the first example of each record in every way that its

@@ -5,15 +5,15 @@ package main
 import (
 	"time"
 
-	"tri/lib/cli"
-	"tri/lib/config"
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/gate"
-	"tri/lib/gate/cards"
-	"tri/lib/gate/tui"
-	"tri/lib/gate/web"
-	"tri/lib/term"
+	"tri/lib/base/cli"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/term"
+	"tri/lib/flow/approve"
+	"tri/lib/flow/approve/card"
+	"tri/lib/flow/approve/tui"
+	"tri/lib/flow/approve/web"
+	"tri/lib/record/decision"
 )
 
 func main() { cli.Main(program) }

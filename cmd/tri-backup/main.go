@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
-	"tri/lib/backup"
-	"tri/lib/cli"
-	"tri/lib/disk"
-	"tri/lib/sysexit"
-	"tri/lib/term"
+	"tri/lib/base/cli"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
+	"tri/lib/report/backup"
 )
 
 func main() { cli.Main(program) }

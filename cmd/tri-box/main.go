@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"tri/lib/agent/all"
-	"tri/lib/box"
-	"tri/lib/cli"
-	"tri/lib/config"
-	"tri/lib/disk"
-	"tri/lib/prompt"
+	"tri/lib/base/cli"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/prompt"
+	"tri/lib/flow/box"
 )
 
 func main() { cli.Main(program) }

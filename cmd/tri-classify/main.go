@@ -6,11 +6,11 @@ import (
 	"runtime/debug"
 	"time"
 
-	"tri/lib/classify"
-	"tri/lib/cli"
-	"tri/lib/config"
-	"tri/lib/query"
-	"tri/lib/stream"
+	"tri/lib/base/cli"
+	"tri/lib/base/config"
+	"tri/lib/base/query"
+	"tri/lib/base/stream"
+	"tri/lib/judge/classify"
 )
 
 func main() { cli.Main(program) }

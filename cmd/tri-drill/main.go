@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/cli"
-	"tri/lib/drill"
-	"tri/lib/stream"
-	"tri/lib/sysexit"
+	"tri/lib/base/cli"
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+	"tri/lib/report/faults"
 )
 
 func main() { cli.Main(program) }

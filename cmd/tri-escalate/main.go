@@ -10,13 +10,13 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/all"
-	"tri/lib/cli"
-	"tri/lib/config"
-	"tri/lib/disk"
-	"tri/lib/draft"
-	"tri/lib/escalate"
-	"tri/lib/investigate"
-	"tri/lib/prompt"
+	"tri/lib/base/cli"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/prompt"
+	"tri/lib/flow/investigate"
+	"tri/lib/flow/longrun"
+	"tri/lib/record/draft"
 )
 
 func main() { cli.Main(program) }

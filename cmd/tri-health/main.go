@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/base/cli"
 	"tri/lib/chat/sources"
-	"tri/lib/cli"
-	"tri/lib/health"
+	"tri/lib/report/health"
 )
 
 func main() { cli.Main(program) }

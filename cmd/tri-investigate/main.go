@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"tri/lib/agent/all"
-	"tri/lib/cli"
-	"tri/lib/config"
-	"tri/lib/disk"
-	"tri/lib/investigate"
-	"tri/lib/prompt"
-	"tri/lib/stream"
+	"tri/lib/base/cli"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/prompt"
+	"tri/lib/base/stream"
+	"tri/lib/flow/investigate"
 )
 
 func main() { cli.Main(program) }

@@ -6,13 +6,13 @@ import (
 	"cmp"
 	"time"
 
+	"tri/lib/base/cli"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
 	"tri/lib/chat/sinks"
-	"tri/lib/cli"
-	"tri/lib/config"
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/reply"
-	"tri/lib/signal"
+	"tri/lib/flow/reply"
+	"tri/lib/record/decision"
+	"tri/lib/record/notify"
 )
 
 func main() { cli.Main(program) }

@@ -6,13 +6,13 @@ import (
 	"runtime/debug"
 	"time"
 
-	"tri/lib/audit"
-	"tri/lib/classify"
-	"tri/lib/cli"
-	"tri/lib/config"
-	"tri/lib/query"
+	"tri/lib/base/cli"
+	"tri/lib/base/config"
+	"tri/lib/base/query"
+	"tri/lib/judge/classify"
 	"tri/lib/report"
-	"tri/lib/verify"
+	"tri/lib/report/fsck"
+	"tri/lib/report/sample"
 )
 
 func main() { cli.Main(program) }

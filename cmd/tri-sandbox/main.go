@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"tri/lib/cli"
-	"tri/lib/sandbox"
-	"tri/lib/sandbox/probe"
-	"tri/lib/sysexit"
+	"tri/lib/base/cli"
+	"tri/lib/base/sandbox"
+	"tri/lib/base/sandbox/probe"
+	"tri/lib/base/sysexit"
 )
 
 func main() { cli.Main(program) }

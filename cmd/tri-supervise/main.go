@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"time"
 
-	"tri/lib/cli"
-	"tri/lib/config"
-	"tri/lib/disk"
-	"tri/lib/front"
-	"tri/lib/supervise"
+	"tri/lib/base/cli"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/subcommand"
+	"tri/lib/flow/supervise"
 )
 
 func main() { cli.Main(program) }

@@ -5,9 +5,9 @@ package main
 import (
 	"runtime/debug"
 
-	"tri/lib/cli"
-	"tri/lib/conversation"
-	"tri/lib/stream"
+	"tri/lib/base/cli"
+	"tri/lib/base/stream"
+	"tri/lib/judge/conversation"
 )
 
 func main() { cli.Main(program) }

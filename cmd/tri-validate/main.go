@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"tri/lib/agent/all"
-	"tri/lib/cli"
-	"tri/lib/config"
-	"tri/lib/prompt"
-	"tri/lib/run"
-	"tri/lib/stream"
-	"tri/lib/validate"
+	"tri/lib/base/cli"
+	"tri/lib/base/config"
+	"tri/lib/base/prompt"
+	"tri/lib/base/stream"
+	"tri/lib/flow/validate"
+	"tri/lib/record/run"
 )
 
 func main() { cli.Main(program) }

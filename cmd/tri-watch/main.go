@@ -6,13 +6,13 @@ import (
 	"os"
 	"time"
 
+	"tri/lib/base/cli"
+	"tri/lib/base/durable"
+	"tri/lib/base/stream"
 	"tri/lib/chat"
 	"tri/lib/chat/export"
 	"tri/lib/chat/sources"
-	"tri/lib/cli"
-	"tri/lib/disk"
-	"tri/lib/stream"
-	"tri/lib/watch"
+	"tri/lib/flow/watch"
 )
 
 func main() { cli.Main(program) }

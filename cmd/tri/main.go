@@ -8,13 +8,13 @@ import (
 	"os"
 	"time"
 
-	"tri/lib/cli"
-	"tri/lib/demo"
-	"tri/lib/disk"
-	"tri/lib/front"
-	"tri/lib/health"
-	"tri/lib/setup"
-	"tri/lib/term"
+	"tri/lib/base/cli"
+	"tri/lib/base/durable"
+	"tri/lib/base/subcommand"
+	"tri/lib/base/term"
+	"tri/lib/flow/demo"
+	"tri/lib/flow/setup"
+	"tri/lib/report/health"
 )
 
 func main() { cli.Main(program) }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"os"
 
-	"tri/lib/draft"
+	"tri/lib/record/draft"
 )
 
 // Task is one run of an agent.

@@ -4,7 +4,7 @@ import (
 	"net"
 	"net/url"
 
-	"tri/lib/config"
+	"tri/lib/base/config"
 )
 
 // Servers are the tool servers of the configuration.

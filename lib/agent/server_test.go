@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"tri/lib/config"
+	"tri/lib/base/config"
 )
 
 func TestServers(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // Source brings a platform's messages in.

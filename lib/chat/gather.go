@@ -3,7 +3,7 @@ package chat
 import (
 	"errors"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // Gathered is what a platform delivered together: it is told that it was taken

@@ -8,11 +8,11 @@ import (
 	"math"
 	"time"
 
-	"tri/lib/config"
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/estimate"
-	"tri/lib/ledger"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/stats"
+	"tri/lib/record/decision"
+	"tri/lib/report/history"
 )
 
 // Acceptance is the eleven criteria of triage §7 as the records answer them.

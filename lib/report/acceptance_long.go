@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"tri/lib/disk"
-	"tri/lib/estimate"
-	"tri/lib/ledger"
-	"tri/lib/run"
+	"tri/lib/base/durable"
+	"tri/lib/base/stats"
+	"tri/lib/record/run"
+	"tri/lib/report/history"
 )
 
 // The faults that AC-04 names.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/estimate"
-	"tri/lib/ledger"
-	"tri/lib/run"
-	"tri/lib/thread"
-	"tri/lib/verdict"
+	"tri/lib/base/stats"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
+	"tri/lib/report/history"
 )
 
 // maxTokens is the bar of AC-02, minInvestigations how many it is measured on.

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"tri/lib/config"
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/outbox"
-	"tri/lib/thread"
-	"tri/lib/trust"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/judge/autoreply"
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
 )
 
 // TestUnattended: what happened without a person is named in the brief: automatic

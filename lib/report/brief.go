@@ -9,15 +9,15 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/budget"
-	"tri/lib/config"
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/event"
-	"tri/lib/outbox"
-	"tri/lib/run"
-	"tri/lib/thread"
-	"tri/lib/trust"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/judge/autoreply"
+	"tri/lib/record/budget"
+	"tri/lib/record/decision"
+	"tri/lib/record/event"
+	"tri/lib/record/outbox"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
 )
 
 // Brief is what an operator needs to know in the morning.

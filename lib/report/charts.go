@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"tri/lib/estimate"
-	"tri/lib/ledger"
-	"tri/lib/plot"
-	"tri/lib/run"
+	"tri/lib/base/stats"
+	"tri/lib/record/run"
+	"tri/lib/report/history"
+	"tri/lib/report/plot"
 )
 
 // Chart is a picture of the page and what it is drawn from.

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/budget"
-	"tri/lib/config"
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/ledger"
-	"tri/lib/ndjson"
-	"tri/lib/sysexit"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/budget"
+	"tri/lib/record/decision"
+	"tri/lib/report/history"
 )
 
 // Cost is what runs took in a time, and what is left for today.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"tri/lib/budget"
-	"tri/lib/config"
-	"tri/lib/draft"
-	"tri/lib/run"
+	"tri/lib/base/config"
+	"tri/lib/record/budget"
+	"tri/lib/record/draft"
+	"tri/lib/record/run"
 )
 
 // TestCostBeyondThreads: what canaries took, and runs that moved no thread, is in

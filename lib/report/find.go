@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"tri/lib/disk"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/event"
 )
 
 // ErrUnknown means that no log knows the message.

@@ -7,17 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/budget"
-	"tri/lib/config"
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/draft"
-	"tri/lib/event"
-	"tri/lib/evidence"
-	"tri/lib/outbox"
-	"tri/lib/run"
-	"tri/lib/thread"
-	"tri/lib/verdict"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/judge/evidence"
+	"tri/lib/record/budget"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/event"
+	"tri/lib/record/outbox"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
 )
 
 // noon is now, in this home.

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"slices"
 
-	"tri/lib/event"
-	"tri/lib/outbox"
-	"tri/lib/thread"
+	"tri/lib/record/event"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
 )
 
 // judge says what has become of the message: one outcome, and its reason.

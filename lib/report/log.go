@@ -9,11 +9,11 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/config"
-	"tri/lib/disk"
-	"tri/lib/event"
-	"tri/lib/ledger"
-	"tri/lib/ndjson"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
+	"tri/lib/record/event"
+	"tri/lib/report/history"
 )
 
 // The logs of a home, each written by one stage.

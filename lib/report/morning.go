@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tri/lib/sysexit"
-	"tri/lib/term"
+	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 )
 
 // What a printed brief holds at most, so that it fits one screen and an

@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/config"
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/estimate"
-	"tri/lib/ledger"
-	"tri/lib/sysexit"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/stats"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+	"tri/lib/report/history"
 )
 
 // Page is the report as one file for a browser: no script, nothing from

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/decision"
-	"tri/lib/draft"
-	"tri/lib/run"
-	"tri/lib/sysexit"
-	"tri/lib/verdict"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/run"
+	"tri/lib/record/verdict"
 )
 
 // scene is one line of a story with its time, and what stands below it.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/disk"
-	"tri/lib/ledger"
-	"tri/lib/ndjson"
-	"tri/lib/sysexit"
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/sysexit"
+	"tri/lib/report/history"
 )
 
 func same(reason string) string { return "<" + reason + ">" }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"tri/lib/sysexit"
-	"tri/lib/term"
+	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 )
 
 // width is how wide a report is at most, in columns.

@@ -3,11 +3,11 @@
 package report
 
 import (
-	"tri/lib/decision"
-	"tri/lib/draft"
-	"tri/lib/outbox"
-	"tri/lib/thread"
-	"tri/lib/verdict"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
 )
 
 // Outcomes: what has become of a message. Each has exactly one.

@@ -7,10 +7,10 @@ import (
 	"io"
 	"strings"
 
-	"tri/lib/config"
-	"tri/lib/disk"
-	"tri/lib/sysexit"
-	"tri/lib/thread"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/thread"
 )
 
 // Conversation is everything that the logs tell of one thread.

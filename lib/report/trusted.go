@@ -5,10 +5,10 @@ import (
 	"io"
 	"time"
 
-	"tri/lib/config"
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/trust"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/judge/autoreply"
+	"tri/lib/record/decision"
 )
 
 // Trusted is how far automatic replies are earned.

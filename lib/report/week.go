@@ -6,14 +6,14 @@ import (
 	"math"
 	"time"
 
-	"tri/lib/config"
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/estimate"
-	"tri/lib/ledger"
-	"tri/lib/outbox"
-	"tri/lib/run"
-	"tri/lib/verdict"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/stats"
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
+	"tri/lib/record/run"
+	"tri/lib/record/verdict"
+	"tri/lib/report/history"
 )
 
 // Week is seven days beside the seven before them.

@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"tri/lib/config"
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/draft"
-	"tri/lib/event"
-	"tri/lib/outbox"
-	"tri/lib/run"
-	"tri/lib/thread"
-	"tri/lib/verdict"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/event"
+	"tri/lib/record/outbox"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
 )
 
 // Why gathers the story of a message. id is its message_id, or chat:id, or

@@ -126,7 +126,7 @@ func (p *plan) function() ast.Node {
 	return nil
 }
 
-// place is package and function, as in lib/disk Home.Replace.
+// place is package and function, as in lib/base/durable Home.Replace.
 func (p *plan) place() string {
 	for i := range p.stack {
 		switch n := p.up(i).(type) {

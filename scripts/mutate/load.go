@@ -17,7 +17,7 @@ import (
 
 // code is a package, parsed and with its types.
 type code struct {
-	dir   string // below the checkout, as in lib/disk
+	dir   string // below the checkout, as in lib/base/durable
 	abs   string
 	name  string
 	fset  *token.FileSet

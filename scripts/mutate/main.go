@@ -3,7 +3,7 @@
 // notices says where a bug could live unseen.
 //
 //	mutate                     all packages of the list below
-//	mutate lib/disk            one
+//	mutate lib/base/durable            one
 //	mutate -every 20 -seed 3   a twentieth of the mutants, for a machine in a hurry
 //	mutate -for 10m            as many of each package as that time allows
 //
@@ -41,14 +41,14 @@ var subjects = []struct {
 	dir  string
 	with []string
 }{
-	{"lib/ndjson", nil},
-	{"lib/stream", nil},
-	{"lib/disk", nil},
-	{"lib/thread", nil},
-	{"lib/classify", nil},
-	{"lib/validate", nil},
-	{"lib/outbox", nil},
-	{"lib/decision", nil},
+	{"lib/base/ndjson", nil},
+	{"lib/base/stream", nil},
+	{"lib/base/durable", nil},
+	{"lib/record/thread", nil},
+	{"lib/judge/classify", nil},
+	{"lib/flow/validate", nil},
+	{"lib/record/outbox", nil},
+	{"lib/record/decision", nil},
 }
 
 type options struct {

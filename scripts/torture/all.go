@@ -130,12 +130,12 @@ func printFared(fared []turnsOf) {
 	}
 }
 
-// model runs lib/stream's own test, with more sequences than it has by itself.
+// model runs lib/base/stream's own test, with more sequences than it has by itself.
 func model(o options) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("%w: %w", errSkip, err)
 	}
-	cmd := exec.Command("go", "test", "-count=1", "-timeout=24h", "-v", "-run=TestFollowModel", "./lib/stream", "-sequences", fmt.Sprint(o.rounds), "-seed", fmt.Sprint(o.seed))
+	cmd := exec.Command("go", "test", "-count=1", "-timeout=24h", "-v", "-run=TestFollowModel", "./lib/base/stream", "-sequences", fmt.Sprint(o.rounds), "-seed", fmt.Sprint(o.seed))
 	out, err := cmd.CombinedOutput()
 	fmt.Printf("model: %s\n", lastLines(out))
 	return err

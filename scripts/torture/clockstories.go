@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"tri/lib/budget"
+	"tri/lib/record/budget"
 )
 
 // waiting are the keys of the drafts that wait for a word.

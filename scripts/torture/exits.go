@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"tri/lib/config"
+	"tri/lib/base/config"
 )
 
 // exits are the programs that have done something for good when they end with

@@ -13,12 +13,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // follow tries generated sequences of what can happen to a log and to the program
 // that follows it, with the real programs and the real clock. What is owed is what
-// lib/stream's model says, which tries many more of them: every whole line once and
+// lib/base/stream's model says, which tries many more of them: every whole line once and
 // in order, or an end with a status that says that the log was harmed.
 func follow(o options) error {
 	done := make([]*followed, o.rounds)

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/event"
 )
 
 // start begins a life, and knows by what stands there whether it can go on.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 // noRoom is how a program says that the disk is full.

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"tri/lib/event"
-	"tri/lib/outbox"
-	"tri/lib/thread"
+	"tri/lib/record/event"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
 )
 
 func kill(o options) error {

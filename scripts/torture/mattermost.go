@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"tri/lib/chat/mattermost/fake"
+	"tri/lib/chat/mattermost/mattermosttest"
 )
 
 // mattermost is a fake server, in this process, that drops and delays answers,

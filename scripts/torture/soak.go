@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"tri/lib/thread"
+	"tri/lib/record/thread"
 )
 
 // soak lives through a day of a team, o.span by the pipeline's own clock, which goes

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"syscall"
 
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 // stage is a program that is killed and started again.

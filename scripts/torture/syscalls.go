@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tri/lib/decision"
-	"tri/lib/disk"
-	"tri/lib/thread"
+	"tri/lib/base/durable"
+	"tri/lib/record/decision"
+	"tri/lib/record/thread"
 )
 
 // calls are the system calls of the write paths.

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tri/lib/budget"
-	"tri/lib/decision"
-	"tri/lib/outbox"
-	"tri/lib/thread"
+	"tri/lib/record/budget"
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
 )
 
 // facts counts what was told.

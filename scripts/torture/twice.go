@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 // onlyOne are the programs beside the stages that one home has once, and what each

@@ -4,7 +4,7 @@
 //
 // What it asks us for we answer by one rule: reading, searching and thinking are
 // allowed, changing files only where the task writes, anything else not. Files are
-// given below the codebase alone (lib/codebase). The program could do all that
+// given below the codebase alone (lib/judge/codebase). The program could do all that
 // without asking: its walls are the sandbox.
 //
 // https://agentclientprotocol.com, version 1 of the protocol.
@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/agent/session"
-	"tri/lib/codebase"
-	"tri/lib/config"
+	"tri/lib/agent/program"
+	"tri/lib/base/config"
+	"tri/lib/judge/codebase"
 )
 
 // linger is what a program has to end by itself once its input has ended: it may be

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"tri/lib/agent"
-	"tri/lib/agent/session"
-	"tri/lib/codebase"
+	"tri/lib/agent/program"
+	"tri/lib/judge/codebase"
 )
 
 // conversation is one turn: initialize, a session made or gone on with, a prompt.

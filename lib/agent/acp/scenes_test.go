@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 // program is the test binary as a program that speaks the protocol.

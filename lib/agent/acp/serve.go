@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"tri/lib/agent/session"
-	"tri/lib/codebase"
+	"tri/lib/agent/program"
+	"tri/lib/judge/codebase"
 )
 
 // update is something that the program does. What it tells before the prompt is an

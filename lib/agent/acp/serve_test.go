@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"tri/lib/agent"
-	"tri/lib/codebase"
-	"tri/lib/sandbox/sandboxtest"
+	"tri/lib/base/sandbox/sandboxtest"
+	"tri/lib/judge/codebase"
 )
 
 func TestAnswersByTheRule(t *testing.T) {

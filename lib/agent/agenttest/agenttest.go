@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/sandbox/sandboxtest"
-	"tri/lib/sysexit"
+	"tri/lib/base/sandbox/sandboxtest"
+	"tri/lib/base/sysexit"
 )
 
 // Variable is what the agent under test must be configured to pass on; the suite

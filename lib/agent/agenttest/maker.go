@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/config"
+	"tri/lib/base/config"
 )
 
 // Maker makes agents for a Suite, and for an adapter's own tests, by its constructor:

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tri/lib/agent"
-	"tri/lib/sandbox/sandboxtest"
+	"tri/lib/base/sandbox/sandboxtest"
 )
 
 // toolServer is a tool server in bash, with a tool that reads and one that does not.

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"tri/lib/agent"
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 // endsWith fails when the last event is of another kind, or is not the only one

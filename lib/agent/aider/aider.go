@@ -21,8 +21,8 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
-	"tri/lib/agent/session"
-	"tri/lib/config"
+	"tri/lib/agent/program"
+	"tri/lib/base/config"
 )
 
 // always are arguments of every run: nobody is asked, nothing is committed, fetched

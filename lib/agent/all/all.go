@@ -21,8 +21,8 @@ import (
 	"tri/lib/agent/opencode"
 	"tri/lib/agent/qwen"
 	"tri/lib/agent/search"
-	"tri/lib/config"
-	"tri/lib/sysexit"
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
 )
 
 type maker func(cfg config.Agent, sandbox string) (agent.Agent, error)

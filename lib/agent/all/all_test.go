@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"tri/lib/agent"
-	"tri/lib/config"
-	"tri/lib/sysexit"
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
 	"tri/schemas"
 )
 

@@ -1,7 +1,7 @@
 // Package api is a model's endpoint as an agent, for teams without an agent
 // program: Anthropic's Messages, or the chat completions that OpenAI and many
 // others serve. The model is given tools of ours that read the codebase
-// (lib/codebase), those of the configured tool servers that are allowed, and one by
+// (lib/judge/codebase), those of the configured tool servers that are allowed, and one by
 // which it answers. It runs in this process: there is no shell, nothing is
 // written, and nothing below the codebase is opened but through os.Root, so it
 // needs no sandbox.
@@ -19,10 +19,10 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/chat/web"
-	"tri/lib/config"
-	"tri/lib/draft"
-	"tri/lib/sysexit"
+	"tri/lib/base/config"
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/draft"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/config"
-	"tri/lib/sysexit"
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
 )
 
 func TestValues(t *testing.T) {

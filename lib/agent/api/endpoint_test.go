@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/chat/web"
-	"tri/lib/config"
+	"tri/lib/base/config"
+	"tri/lib/base/httpapi"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"tri/lib/agent"
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 // sessionFile has the conversation so far, in the run's folder.

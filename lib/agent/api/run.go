@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/chat/web"
-	"tri/lib/codebase"
-	"tri/lib/sysexit"
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
+	"tri/lib/judge/codebase"
 )
 
 // maxValue is the size of a value, in bytes.

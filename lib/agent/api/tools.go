@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tri/lib/codebase"
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
+	"tri/lib/judge/codebase"
 )
 
 // tool is something that the model can ask for.

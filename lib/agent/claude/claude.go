@@ -20,9 +20,9 @@ import (
 	"strings"
 
 	"tri/lib/agent"
-	"tri/lib/agent/session"
-	"tri/lib/config"
-	"tri/lib/sysexit"
+	"tri/lib/agent/program"
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
 )
 
 // set holds for every run: no updates, no reports home, and a bad key fails in

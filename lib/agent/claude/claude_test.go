@@ -12,7 +12,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })

@@ -20,9 +20,9 @@ import (
 	"os"
 
 	"tri/lib/agent"
-	"tri/lib/agent/session"
-	"tri/lib/config"
-	"tri/lib/sysexit"
+	"tri/lib/agent/program"
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
 )
 
 // Client runs the program. It is safe for concurrent use.

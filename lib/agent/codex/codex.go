@@ -23,9 +23,9 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
-	"tri/lib/agent/session"
-	"tri/lib/config"
-	"tri/lib/sysexit"
+	"tri/lib/agent/program"
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
 )
 
 const endpoint = "https://api.openai.com/v1"

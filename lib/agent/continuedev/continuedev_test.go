@@ -13,7 +13,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
 	"tri/lib/agent/proc"
-	"tri/lib/agent/session"
+	"tri/lib/agent/program"
 )
 
 var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })

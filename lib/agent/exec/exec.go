@@ -7,8 +7,8 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
-	"tri/lib/agent/session"
-	"tri/lib/config"
+	"tri/lib/agent/program"
+	"tri/lib/base/config"
 )
 
 // MaxReturn is what a program may say in all, in bytes.

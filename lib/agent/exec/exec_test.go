@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tri/lib/agent/agenttest"
-	"tri/lib/config"
+	"tri/lib/base/config"
 )
 
 var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })

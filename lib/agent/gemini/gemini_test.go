@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tri/lib/agent/agenttest"
-	"tri/lib/agent/session"
+	"tri/lib/agent/program"
 )
 
 var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })

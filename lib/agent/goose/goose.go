@@ -20,8 +20,8 @@ import (
 	"strings"
 
 	"tri/lib/agent"
-	"tri/lib/agent/session"
-	"tri/lib/config"
+	"tri/lib/agent/program"
+	"tri/lib/base/config"
 )
 
 // set holds for every run: nobody is asked, no keyring, no reports home.

@@ -15,9 +15,9 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
-	"tri/lib/agent/session"
-	"tri/lib/config"
-	"tri/lib/sysexit"
+	"tri/lib/agent/program"
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
 )
 
 // endpoints are where the providers are that it knows itself, by the first word

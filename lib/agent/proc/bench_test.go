@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"tri/lib/sandbox/sandboxtest"
+	"tri/lib/base/sandbox/sandboxtest"
 )
 
 // What walls cost at the start and the end of a program that does nothing.

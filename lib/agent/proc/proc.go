@@ -28,8 +28,8 @@ import (
 	"syscall"
 	"time"
 
-	"tri/lib/sandbox"
-	"tri/lib/sysexit"
+	"tri/lib/base/sandbox"
+	"tri/lib/base/sysexit"
 )
 
 // Limits of what a program may say, in bytes.

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"time"
 
-	"tri/lib/draft"
-	"tri/lib/sandbox"
+	"tri/lib/base/sandbox"
+	"tri/lib/record/draft"
 )
 
 // RefusedLog is the file of the run's folder with a line for each dial that the

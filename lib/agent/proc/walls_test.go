@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/sandbox/sandboxtest"
-	"tri/lib/sysexit"
+	"tri/lib/base/sandbox/sandboxtest"
+	"tri/lib/base/sysexit"
 )
 
 // walled runs a bash script within walls, with a home of its own.

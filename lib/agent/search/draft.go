@@ -7,9 +7,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"tri/lib/draft"
-	"tri/lib/evidence"
-	"tri/lib/rank"
+	"tri/lib/judge/codesearch"
+	"tri/lib/judge/evidence"
+	"tri/lib/record/draft"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"tri/lib/evidence"
-	"tri/lib/rank"
+	"tri/lib/judge/codesearch"
+	"tri/lib/judge/evidence"
 )
 
 const (

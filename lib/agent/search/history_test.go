@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/evidence"
+	"tri/lib/judge/evidence"
 )
 
 func git(t *testing.T, dir string, args ...string) {

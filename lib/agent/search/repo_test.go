@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/draft"
-	"tri/lib/rank"
+	"tri/lib/judge/codesearch"
+	"tri/lib/record/draft"
 )
 
 const repo = "../../.."

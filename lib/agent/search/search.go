@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/disk"
-	"tri/lib/draft"
-	"tri/lib/evidence"
-	"tri/lib/rank"
-	"tri/lib/sysexit"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/judge/codesearch"
+	"tri/lib/judge/evidence"
+	"tri/lib/record/draft"
 )
 
 // What counts as an answer: how strong the best place is for the question, less if

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"tri/lib/agent"
-	"tri/lib/draft"
+	"tri/lib/record/draft"
 )
 
 func write(t *testing.T, dir string, files map[string]string) {

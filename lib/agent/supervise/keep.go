@@ -14,10 +14,10 @@ import (
 	"unicode/utf8"
 
 	"tri/lib/agent"
-	"tri/lib/disk"
-	"tri/lib/draft"
-	"tri/lib/run"
-	"tri/lib/sysexit"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/draft"
+	"tri/lib/record/run"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/config"
+	"tri/lib/base/config"
 )
 
 // Limits are what one run may take; 0 is no limit, except of Stall.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/draft"
-	"tri/lib/run"
+	"tri/lib/record/draft"
+	"tri/lib/record/run"
 )
 
 // DefaultStall is how long a run may neither say nor work.

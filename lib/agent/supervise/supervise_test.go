@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/disk"
-	"tri/lib/draft"
-	"tri/lib/run"
+	"tri/lib/base/durable"
+	"tri/lib/record/draft"
+	"tri/lib/record/run"
 )
 
 // script is an agent that does what the test says.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/disk"
-	"tri/lib/run"
+	"tri/lib/base/durable"
+	"tri/lib/record/run"
 )
 
 // Watchdog looks at a run's folder and writes down the end of one whose wrapper

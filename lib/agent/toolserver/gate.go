@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/sandbox"
-	"tri/lib/sysexit"
+	"tri/lib/base/sandbox"
+	"tri/lib/base/sysexit"
 )
 
 // Log is the file of the run's folder with a line for each tool that was asked for

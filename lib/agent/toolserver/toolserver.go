@@ -28,7 +28,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 // Limits of a server.

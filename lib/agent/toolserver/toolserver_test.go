@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tri/lib/agent"
-	"tri/lib/sandbox"
-	"tri/lib/sandbox/sandboxtest"
+	"tri/lib/base/sandbox"
+	"tri/lib/base/sandbox/sandboxtest"
 )
 
 // TestMain lets the test binary be a tool server that follows a script, and what

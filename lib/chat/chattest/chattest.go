@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // World is one chat platform with two watched chats, seen from all sides: as

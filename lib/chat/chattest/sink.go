@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // Sink runs what every sink must do.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // Source runs what every source must do.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // page is the most messages that Discord gives at once.

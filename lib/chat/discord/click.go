@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat"
-	"tri/lib/chat/hook"
-	"tri/lib/chat/live"
-	"tri/lib/chat/web"
-	"tri/lib/event"
+	"tri/lib/chat/session"
+	"tri/lib/chat/webhook"
+	"tri/lib/record/event"
 )
 
 // Types of interactions and of answers to them
@@ -179,7 +179,7 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 		name = ":" + name + ":"
 	}
 	err = l.Acted(event.Action{
-		ID: fmt.Sprintf("%s %d", l.session.ID, f.Seq), Platform: platform, ChatID: p.chat(), MessageID: r.MessageID,
+		ID: fmt.Sprintf("%s %d", l.resumeState.ID, f.Seq), Platform: platform, ChatID: p.chat(), MessageID: r.MessageID,
 		At:     l.api.ServerTime(l.api.Now()).UTC().Format(stamps),
 		Sender: event.Sender{ID: r.UserID, Type: "user", Name: cmp.Or(r.Member.Nick, r.Member.User.name())},
 		Name:   name, Removed: f.Type == "MESSAGE_REACTION_REMOVE",

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/chat/discord/fake"
-	"tri/lib/chat/hook"
-	"tri/lib/event"
+	"tri/lib/chat/discord/discordtest"
+	"tri/lib/chat/webhook"
+	"tri/lib/record/event"
 )
 
 // TestClick: a click on a card is an action, and answered without a message; so

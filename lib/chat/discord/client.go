@@ -33,9 +33,9 @@ import (
 	"sync"
 	"time"
 
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/web"
-	"tri/lib/sysexit"
 )
 
 // platform names this platform in events.

@@ -9,7 +9,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
-	"tri/lib/chat/discord/fake"
+	"tri/lib/chat/discord/discordtest"
 )
 
 // world is the fake Discord as chattest sees it.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // dispatched makes events of a frame that brings any.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 // Times and sizes of the gateway.
@@ -50,8 +50,8 @@ type frame struct {
 	err error // the socket's end; nothing follows
 }
 
-// session is what is resumed: its address, and the last event that is durable.
-type session struct {
+// resumeState is what is resumed: its address, and the last event that is durable.
+type resumeState struct {
 	ID  string `json:"session_id"`
 	URL string `json:"resume_gateway_url"`
 	Seq int64  `json:"seq"`
@@ -140,7 +140,7 @@ func (s *socket) identify(ctx context.Context, token string, intents int) error 
 	})
 }
 
-func (s *socket) resume(ctx context.Context, token string, of session) error {
+func (s *socket) resume(ctx context.Context, token string, of resumeState) error {
 	return s.send(ctx, opResume, map[string]any{"token": token, "session_id": of.ID, "seq": of.Seq})
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/chat/discord/fake"
-	"tri/lib/event"
+	"tri/lib/chat/discord/discordtest"
+	"tri/lib/record/event"
 )
 
 // patience is only spent when a test fails.

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/discord/fake"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/chat/discord/discordtest"
+	"tri/lib/record/event"
 )
 
 // answering is a transport that answers some requests itself: nil passes one on.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/chat/discord/fake"
+	"tri/lib/chat/discord/discordtest"
 )
 
 // library is a process of scripts/peers/discord.js.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"tri/lib/chat/web"
+	"tri/lib/base/httpapi"
 )
 
 // Kinds of channels (resources/channel#channel-object-channel-types).

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // maxRecent is how many of the newest messages are remembered: what is kept stays
@@ -70,7 +70,7 @@ func (r *recent) of(place string) (ids []string) {
 
 // kept is what is remembered between two runs.
 type kept struct {
-	session
+	resumeState
 	Recent map[string][]string `json:"recent"` // ids by place
 }
 
@@ -85,7 +85,7 @@ func (l *listening) load() error {
 	if json.Unmarshal(text, &k) != nil {
 		return nil
 	}
-	l.session = k.session
+	l.resumeState = k.resumeState
 	for place, ids := range k.Recent {
 		for _, id := range ids {
 			if validID(id) && validID(place) {
@@ -101,7 +101,7 @@ func (l *listening) load() error {
 // only, so that an error of it is said and no more.
 func (l *listening) save() {
 	l.saved = l.api.Now()
-	k := kept{session: l.session, Recent: map[string][]string{}}
+	k := kept{resumeState: l.resumeState, Recent: map[string][]string{}}
 	for _, id := range l.recent.order {
 		if place, ok := l.recent.place[id]; ok {
 			k.Recent[place] = append(k.Recent[place], id)

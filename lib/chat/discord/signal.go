@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/sysexit"
 )
 
 // React implements chat.Signaler.

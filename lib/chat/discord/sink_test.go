@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/chat/discord/fake"
+	"tri/lib/chat/discord/discordtest"
 )
 
 func (w *world) question(text string) chat.Post {

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/chat/hook"
-	"tri/lib/chat/live"
-	"tri/lib/event"
+	"tri/lib/chat/session"
+	"tri/lib/chat/webhook"
+	"tri/lib/record/event"
 )
 
 const (
@@ -85,7 +85,7 @@ func (c *Client) run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	}
 	s := live.Sessions{Platform: "discord", Calm: calm, Now: c.api.Now, Sleep: c.api.Sleep, Wait: l.backoff, Ended: func(err error) {
 		if errors.Is(err, errStale) {
-			l.session = session{}
+			l.resumeState = resumeState{}
 		}
 		c.forgetMe() // a token that was revoked is noticed
 	}}
@@ -132,10 +132,10 @@ func (l *listening) connect(ctx context.Context) error {
 		_ = s.conn.CloseNow()
 		l.save()
 	}()
-	s.done.Store(l.session.Seq)
-	if l.resumed = -1; l.session.ID != "" {
+	s.done.Store(l.resumeState.Seq)
+	if l.resumed = -1; l.resumeState.ID != "" {
 		l.resumed = 0
-		err = s.resume(ctx, l.token, l.session)
+		err = s.resume(ctx, l.token, l.resumeState)
 	} else {
 		err = s.identify(ctx, l.token, l.intents)
 	}
@@ -170,8 +170,8 @@ func (l *listening) wants(ctx context.Context) error {
 // address is where to connect to. Sessions that may be begun in a day are counted,
 // those that are resumed are not (events/gateway#session-start-limit-object).
 func (l *listening) address(ctx context.Context) (string, error) {
-	if l.session.ID != "" && l.session.URL != "" {
-		return l.session.URL, nil
+	if l.resumeState.ID != "" && l.resumeState.URL != "" {
+		return l.resumeState.URL, nil
 	}
 	var g struct {
 		URL   string `json:"url"`
@@ -227,12 +227,12 @@ func (f *frame) end() error {
 // take brings f, and what has come behind it meanwhile, to emit.
 func (l *listening) take(ctx context.Context, f frame, s *socket) error {
 	var ready []event.Event
-	seq := l.session.Seq
+	seq := l.resumeState.Seq
 	flush := func() error {
 		if err := l.durable(ready); err != nil {
 			return err
 		}
-		ready, l.session.Seq = nil, seq
+		ready, l.resumeState.Seq = nil, seq
 		s.done.Store(seq)
 		if l.api.Now().Sub(l.saved) >= time.Second {
 			l.save()
@@ -254,7 +254,7 @@ func (l *listening) take(ctx context.Context, f frame, s *socket) error {
 			if err := l.mendGap(ctx, f); err != nil {
 				return err
 			}
-			seq = l.session.Seq
+			seq = l.resumeState.Seq
 			fallthrough
 		case f.Type == "RESUMED":
 			if err := flush(); err != nil { // they are counted
@@ -286,11 +286,11 @@ func (l *listening) take(ctx context.Context, f frame, s *socket) error {
 // mendGap catches up where f shows that events are missing. If that fails the
 // session must not be resumed behind the gap.
 func (l *listening) mendGap(ctx context.Context, f frame) error {
-	s := l.session
+	s := l.resumeState
 	if f.Type == "READY" {
-		s = session{}
+		s = resumeState{}
 		var ready struct {
-			session
+			resumeState
 			User user `json:"user"`
 		}
 		if err := json.Unmarshal(f.Data, &ready); err != nil {
@@ -298,12 +298,12 @@ func (l *listening) mendGap(ctx context.Context, f frame) error {
 		}
 		s.ID, s.URL = ready.ID, ready.URL
 	}
-	l.session = session{}
+	l.resumeState = resumeState{}
 	if err := l.catchUp(ctx); err != nil {
 		return err
 	}
 	s.Seq = f.Seq - 1
-	l.session = s
+	l.resumeState = s
 	return nil
 }
 

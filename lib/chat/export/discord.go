@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // DiscordChatExporter writes a file for each channel or thread: guild, channel,

@@ -7,7 +7,7 @@ import (
 	"io"
 	"io/fs"
 
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 // Limits of what is read, after decompression.

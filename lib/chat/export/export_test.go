@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/record/event"
 )
 
 // read is all of an export, as lines to compare, what was said, and the error.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // A Mattermost bulk export is one object a line: version, then teams, channels,

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/event"
 )
 
 // memory is how many bytes of events are held; more go to a temporary file in

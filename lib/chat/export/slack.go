@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // A Slack export has channels.json, groups.json, dms.json, mpims.json and

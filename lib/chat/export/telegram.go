@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // Telegram Desktop writes result.json: one chat, or all of them under

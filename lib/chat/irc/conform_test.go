@@ -8,7 +8,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
-	"tri/lib/chat/irc/fake"
+	"tri/lib/chat/irc/irctest"
 )
 
 // world is the fake network as chattest sees it.

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 // Times and sizes of a connection.

@@ -23,11 +23,11 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/base/config"
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/web"
-	"tri/lib/config"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/record/event"
 )
 
 // platform names this platform in events.

@@ -8,10 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/irc/fake"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/chat/irc/irctest"
+	"tri/lib/record/event"
 )
 
 func TestParse(t *testing.T) {

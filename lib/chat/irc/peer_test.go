@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // person is somebody on the real server, whose client is ours too.

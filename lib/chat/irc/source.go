@@ -9,10 +9,10 @@ import (
 	"time"
 	"unicode"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/live"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/chat/session"
+	"tri/lib/record/event"
 )
 
 // Run implements chat.Source.

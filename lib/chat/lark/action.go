@@ -8,7 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // reaction reads a reaction event: one to a message of the bot's, by somebody

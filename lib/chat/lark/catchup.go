@@ -11,9 +11,9 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat"
-	"tri/lib/chat/live"
-	"tri/lib/chat/web"
+	"tri/lib/chat/session"
 )
 
 const (

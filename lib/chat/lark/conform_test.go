@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
-	"tri/lib/chat/lark/fake"
-	"tri/lib/chat/web"
+	"tri/lib/chat/lark/larktest"
 )
 
 const dev, ops = "oc_dev", "oc_ops"

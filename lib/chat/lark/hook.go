@@ -15,7 +15,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/chat/hook"
+	"tri/lib/chat/webhook"
 )
 
 // serve listens to events by webhook

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/chat/hook"
-	"tri/lib/chat/lark/fake"
+	"tri/lib/chat/lark/larktest"
+	"tri/lib/chat/webhook"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/chat/web"
-	"tri/lib/event"
+	"tri/lib/base/httpapi"
+	"tri/lib/record/event"
 )
 
 // message is a message as an event or the history tells it.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/chat/lark/fake"
-	"tri/lib/event"
+	"tri/lib/chat/lark/larktest"
+	"tri/lib/record/event"
 )
 
 // known is a client that knows its bot and a chat, and reaches no server.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
-	"tri/lib/chat/lark/fake"
-	"tri/lib/sysexit"
+	"tri/lib/chat/lark/larktest"
 )
 
 func (w *world) ask() chat.Post {

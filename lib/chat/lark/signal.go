@@ -11,9 +11,9 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/web"
-	"tri/lib/sysexit"
 )
 
 // React implements chat.Signaler. What is to be taken away has an id of its own,

@@ -14,9 +14,9 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/web"
-	"tri/lib/sysexit"
 )
 
 // Sink posts as the bot. It is apart from Client so that a watcher, which has only

@@ -17,8 +17,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/tidwall/gjson"
 
-	"tri/lib/chat/web"
-	"tri/lib/sysexit"
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 )
 
 // Times and sizes of the long connection.

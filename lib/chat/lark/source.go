@@ -9,8 +9,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/chat"
-	"tri/lib/chat/live"
-	"tri/lib/event"
+	"tri/lib/chat/session"
+	"tri/lib/record/event"
 )
 
 // listening is one Run: what it has emitted, and up to where all is known.
@@ -48,9 +48,9 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 }
 
 // keepOn runs sessions until one ends for good.
-func (l *listening) keepOn(ctx context.Context, session func(context.Context) error) error {
+func (l *listening) keepOn(ctx context.Context, connect func(context.Context) error) error {
 	s := live.Sessions{Platform: "lark", Calm: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, Ended: func(error) { l.forgetMe() }}
-	return s.Keep(ctx, l.Resume, session)
+	return s.Keep(ctx, l.Resume, connect)
 }
 
 // follow catches up, and then takes what comes until the connection ends.

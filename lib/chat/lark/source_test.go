@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/lark/fake"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/chat/lark/larktest"
+	"tri/lib/record/event"
 )
 
 const patience = 20 * time.Second

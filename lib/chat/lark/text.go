@@ -8,7 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // marks are the places in a text that stand for who is mentioned there.

@@ -30,8 +30,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/sysexit"
 )
 
 // Platform is the name of this chat in every record.

@@ -11,7 +11,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // world is a chat in a folder, with people who use echo.

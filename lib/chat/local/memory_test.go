@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // TestRewrittenMeanwhile: a room that was cut, or written anew, while nobody read it

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // room is what the lines of a room, read from its start, say so far.

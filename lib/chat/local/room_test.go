@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // TestRoom tells what each kind of line becomes, and what the operator is told.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // acted reads what is there and returns the actions, and the events' texts.

@@ -16,7 +16,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"tri/lib/chat"
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // How often the folder is looked at without being told: a net below fsnotify,

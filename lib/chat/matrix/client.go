@@ -18,10 +18,10 @@ import (
 	"sync"
 	"time"
 
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/web"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/record/event"
 )
 
 // platform names this platform in events.

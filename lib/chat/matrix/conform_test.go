@@ -8,7 +8,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
-	"tri/lib/chat/matrix/fake"
+	"tri/lib/chat/matrix/matrixtest"
 )
 
 // world is the fake homeserver as chattest sees it.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/matrix/fake"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/chat/matrix/matrixtest"
+	"tri/lib/record/event"
 )
 
 // known is a client that knows its room and its people, and no server.

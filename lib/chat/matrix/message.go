@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/chat/web"
-	"tri/lib/event"
+	"tri/lib/base/httpapi"
+	"tri/lib/record/event"
 )
 
 // roomEvent is what happens in a room.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
-	"tri/lib/chat/web"
 )
 
 // realWorld is two rooms of their own on a real homeserver, which is named in

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat"
-	"tri/lib/chat/live"
-	"tri/lib/chat/web"
-	"tri/lib/event"
+	"tri/lib/chat/session"
+	"tri/lib/record/event"
 )
 
 // overlap is told again before the last known time: clocks of homeservers differ.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/chat/mattermost/fake"
+	"tri/lib/chat/mattermost/mattermosttest"
 )
 
 // TestPostErrors: what each answer means for the post.

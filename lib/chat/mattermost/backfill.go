@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // Limits of the server.

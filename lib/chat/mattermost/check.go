@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/record/event"
 )
 
 // Guide implements what tri init prints.

@@ -20,8 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/sysexit"
 )
 
 var (

@@ -10,7 +10,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
-	"tri/lib/chat/mattermost/fake"
+	"tri/lib/chat/mattermost/mattermosttest"
 )
 
 // world is a fake server as chattest sees it.

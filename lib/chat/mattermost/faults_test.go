@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/mattermost/fake"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/chat/mattermost/mattermosttest"
+	"tri/lib/record/event"
 )
 
 // TestEverythingOnceThroughFaults: sockets that are cut, events that are lost,

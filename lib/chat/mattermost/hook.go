@@ -9,8 +9,8 @@ import (
 	"net/url"
 
 	"tri/lib/chat"
-	"tri/lib/chat/hook"
-	"tri/lib/event"
+	"tri/lib/chat/webhook"
+	"tri/lib/record/event"
 )
 
 // calls serves outgoing webhooks beside the WebSocket, for servers whose proxies

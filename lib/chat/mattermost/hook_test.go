@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tri/lib/chat"
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // TestWebhook: a call that has the token brings its post in, once; others bring

@@ -13,7 +13,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // mattermostWorld is what the tests here need beyond the common suite. They run

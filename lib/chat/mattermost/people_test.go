@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // TestLeft: a chat that we may not read any more does not keep the others from

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected events")

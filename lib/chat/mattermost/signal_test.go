@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"tri/lib/chat"
-	"tri/lib/chat/mattermost/fake"
-	"tri/lib/event"
+	"tri/lib/chat/mattermost/mattermosttest"
+	"tri/lib/record/event"
 )
 
 // TestSignals: what the bot does beside posting stands on the server.

@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/sysexit"
 )
 
 // keyProp is the property of a post that holds our key.

@@ -10,8 +10,8 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/emoji"
-	"tri/lib/chat/live"
-	"tri/lib/event"
+	"tri/lib/chat/session"
+	"tri/lib/record/event"
 )
 
 const (

@@ -5,6 +5,8 @@ package sinks
 import (
 	"errors"
 
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/discord"
 	"tri/lib/chat/irc"
@@ -15,8 +17,6 @@ import (
 	"tri/lib/chat/slack"
 	"tri/lib/chat/teams"
 	"tri/lib/chat/telegram"
-	"tri/lib/config"
-	"tri/lib/sysexit"
 )
 
 var open = map[string]func(*config.Config) (chat.Sink, error){

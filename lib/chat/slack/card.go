@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/sysexit"
 )
 
 // Sizes of a card's blocks (https://docs.slack.dev/reference/block-kit/blocks).

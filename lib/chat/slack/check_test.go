@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/chat/slack/fake"
+	"tri/lib/chat/slack/slacktest"
 )
 
 func TestOptions(t *testing.T) {

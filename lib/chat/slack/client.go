@@ -20,9 +20,9 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/web"
-	"tri/lib/sysexit"
 )
 
 var (

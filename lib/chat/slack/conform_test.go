@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/chat/emoji"
-	"tri/lib/chat/slack/fake"
-	"tri/lib/chat/web"
+	"tri/lib/chat/slack/slacktest"
 )
 
 const dev, ops = "C0DEV", "C0OPS"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/chat/hook"
+	"tri/lib/chat/webhook"
 )
 
 // serve listens to the Events API by webhook

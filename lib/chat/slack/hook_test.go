@@ -12,8 +12,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/chat"
-	"tri/lib/chat/hook"
-	"tri/lib/chat/slack/fake"
+	"tri/lib/chat/slack/slacktest"
+	"tri/lib/chat/webhook"
 )
 
 // hookedAt is a handler at a time, and how many deliveries it has let in.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/chat/web"
-	"tri/lib/event"
+	"tri/lib/base/httpapi"
+	"tri/lib/record/event"
 )
 
 // memory is which messages stood in the chats themselves, by chat and ts: the

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // message is a message as an event or the history tells it.

@@ -13,9 +13,9 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/chat"
-	"tri/lib/chat/live"
-	"tri/lib/chat/slack/fake"
-	"tri/lib/event"
+	"tri/lib/chat/session"
+	"tri/lib/chat/slack/slacktest"
+	"tri/lib/record/event"
 )
 
 var update = flag.Bool("update", false, "write what the decoder says into testdata")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/chat/web"
+	"tri/lib/base/httpapi"
 )
 
 // What is known of people and chats is asked again after these times, and all of

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/slack/fake"
-	"tri/lib/chat/web"
-	"tri/lib/sysexit"
+	"tri/lib/chat/slack/slacktest"
 )
 
 // TestAnswers: what each answer to a post means for it.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/emoji"
-	"tri/lib/chat/web"
-	"tri/lib/sysexit"
 )
 
 // Sink posts as the bot. It is apart from Client so that a watcher, which has only

@@ -13,9 +13,9 @@ import (
 	"github.com/coder/websocket"
 	"github.com/tidwall/gjson"
 
-	"tri/lib/chat/live"
-	"tri/lib/chat/web"
-	"tri/lib/sysexit"
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
+	"tri/lib/chat/session"
 )
 
 // Times and sizes of the socket.

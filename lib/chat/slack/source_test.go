@@ -17,10 +17,10 @@ import (
 
 	"github.com/coder/websocket"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/slack/fake"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/chat/slack/slacktest"
+	"tri/lib/record/event"
 )
 
 // patience is only spent when a test fails.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/discord"
 	"tri/lib/chat/irc"
@@ -20,8 +22,6 @@ import (
 	"tri/lib/chat/slack"
 	"tri/lib/chat/teams"
 	"tri/lib/chat/telegram"
-	"tri/lib/config"
-	"tri/lib/sysexit"
 )
 
 // Options are what the command line adds to the configuration.

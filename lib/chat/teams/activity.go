@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // activity is what the Bot Framework sends: a message, a change of one, a click.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/chat/live"
+	"tri/lib/chat/session"
 )
 
 const (

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/web"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/record/event"
 )
 
 //go:embed manifest.json

@@ -16,10 +16,10 @@ import (
 	"sync"
 	"time"
 
-	"tri/lib/chat/web"
-	"tri/lib/config"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/base/config"
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/event"
 )
 
 const platform = config.PlatformTeams

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
-	"tri/lib/chat/teams/fake"
-	"tri/lib/chat/web"
+	"tri/lib/chat/teams/teamstest"
 )
 
 const dev, ops = "19:dev@thread.tacv2", "19:ops@thread.tacv2"

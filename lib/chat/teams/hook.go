@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/chat/hook"
+	"tri/lib/chat/webhook"
 )
 
 // Paths of our address.

@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
-	"tri/lib/chat/hook"
-	"tri/lib/chat/web"
+	"tri/lib/base/httpapi"
+	"tri/lib/chat/webhook"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // message is a chatMessage as Graph tells it.

@@ -22,9 +22,9 @@ import (
 	"sync"
 	"time"
 
-	"tri/lib/chat/hook"
-	"tri/lib/chat/live"
-	"tri/lib/chat/web"
+	"tri/lib/base/httpapi"
+	"tri/lib/chat/session"
+	"tri/lib/chat/webhook"
 )
 
 const (

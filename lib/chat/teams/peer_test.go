@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // TestPlayground drives Microsoft's playground, which scripts/peers/teams starts:

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/chat/web"
+	"tri/lib/base/httpapi"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/chat/hook"
-	"tri/lib/chat/teams/fake"
+	"tri/lib/chat/teams/teamstest"
+	"tri/lib/chat/webhook"
 )
 
 const regional = "https://smba.example/emea/"

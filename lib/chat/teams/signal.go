@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat"
-	"tri/lib/chat/web"
 )
 
 var _ chat.Signaler = (*Sink)(nil)

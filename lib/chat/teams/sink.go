@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/web"
-	"tri/lib/sysexit"
 )
 
 // Sink posts as the bot. It is apart from Client so that a watcher, which has only

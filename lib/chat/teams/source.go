@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/hook"
-	"tri/lib/chat/live"
-	"tri/lib/chat/web"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/chat/session"
+	"tri/lib/chat/webhook"
+	"tri/lib/record/event"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"tri/lib/chat"
-	"tri/lib/chat/teams/fake"
-	"tri/lib/event"
+	"tri/lib/chat/teams/teamstest"
+	"tri/lib/record/event"
 )
 
 // TestNotifications: with public_url, messages come by Graph too, each once, and

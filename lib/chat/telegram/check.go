@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/record/event"
 )
 
 // Guide is how a bot is set up.

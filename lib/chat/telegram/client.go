@@ -21,11 +21,11 @@ import (
 	"sync"
 	"time"
 
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/live"
-	"tri/lib/chat/web"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/chat/session"
+	"tri/lib/record/event"
 )
 
 // platform names this platform in events.

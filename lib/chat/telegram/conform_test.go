@@ -10,7 +10,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
-	"tri/lib/chat/telegram/fake"
+	"tri/lib/chat/telegram/telegramtest"
 )
 
 // world is the fake Bot API as chattest sees it.

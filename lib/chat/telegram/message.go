@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 // update is what getUpdates gives: one of the fields is set.

@@ -12,9 +12,9 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/web"
-	"tri/lib/sysexit"
 )
 
 // Sink posts as the bot. It is apart from Client so that a watcher, which has only

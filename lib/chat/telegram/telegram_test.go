@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
-	"tri/lib/chat/telegram/fake"
-	"tri/lib/event"
-	"tri/lib/sysexit"
+	"tri/lib/chat/telegram/telegramtest"
+	"tri/lib/record/event"
 )
 
 // hearing is a source that knows its bot and hears no server.

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"tri/lib/audit"
-	"tri/lib/event"
-	"tri/lib/run"
-	"tri/lib/trust"
+	"tri/lib/judge/autoreply"
+	"tri/lib/record/event"
+	"tri/lib/record/run"
+	"tri/lib/report/sample"
 )
 
 // before is how many days the team answered by itself.
@@ -55,17 +55,17 @@ func (t *team) records() map[string]func(*sheet) error {
 
 // writeLabels judges a sample of the last week.
 func (t *team) writeLabels(s *sheet) error {
-	const sample = 400
+	const size = 400
 	rank := 0
-	for i := len(t.events) - 1; i >= 0 && rank < sample; i -= 25 {
+	for i := len(t.events) - 1; i >= 0 && rank < size; i -= 25 {
 		e := t.events[i]
 		if e.Classification == event.Actionable || e.Sender.Type == "bot" {
 			continue
 		}
 		rank++
 		l := audit.Label{
-			At: stamp(t.end.Add(time.Duration(rank-sample-10) * time.Second)), By: "ana", Platform: e.Platform, ChatID: e.ChatID, MessageID: e.MessageID,
-			ClassifierVersion: e.ClassifierVersion, Classification: e.Classification, Label: audit.Right, Seed: 7, Rank: rank, Frame: 14_000, Sample: sample,
+			At: stamp(t.end.Add(time.Duration(rank-size-10) * time.Second)), By: "ana", Platform: e.Platform, ChatID: e.ChatID, MessageID: e.MessageID,
+			ClassifierVersion: e.ClassifierVersion, Classification: e.Classification, Label: audit.Right, Seed: 7, Rank: rank, Frame: 14_000, Sample: size,
 		}
 		if err := s.line(l); err != nil {
 			return err

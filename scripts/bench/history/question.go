@@ -6,15 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/budget"
-	"tri/lib/decision"
-	"tri/lib/draft"
-	"tri/lib/event"
-	"tri/lib/evidence"
-	"tri/lib/outbox"
-	"tri/lib/run"
-	"tri/lib/thread"
-	"tri/lib/verdict"
+	"tri/lib/judge/evidence"
+	"tri/lib/record/budget"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/event"
+	"tri/lib/record/outbox"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
 )
 
 // life is one question on its way.

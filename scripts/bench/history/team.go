@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/budget"
-	"tri/lib/decision"
-	"tri/lib/event"
-	"tri/lib/outbox"
-	"tri/lib/thread"
+	"tri/lib/record/budget"
+	"tri/lib/record/decision"
+	"tri/lib/record/event"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
 )
 
 // order is what is to be written.

@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"tri/lib/decision"
-	"tri/lib/outbox"
-	"tri/lib/thread"
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
 )
 
 // write makes the home. Nothing is synced: it can be made again.

@@ -17,9 +17,9 @@ import (
 	"sync"
 	"time"
 
-	"tri/lib/drill"
-	"tri/lib/validate"
-	"tri/lib/verdict"
+	"tri/lib/flow/validate"
+	"tri/lib/record/verdict"
+	"tri/lib/report/faults"
 )
 
 func init() {

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"tri/lib/draft"
-	"tri/lib/drill"
-	"tri/lib/evidence"
+	"tri/lib/judge/evidence"
+	"tri/lib/record/draft"
+	"tri/lib/report/faults"
 )
 
 // themes are what a claim can be turned by. Of each, comments of the codebases

@@ -13,8 +13,8 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/search"
-	"tri/lib/draft"
-	"tri/lib/drill"
+	"tri/lib/record/draft"
+	"tri/lib/report/faults"
 )
 
 // goodReturns reads the returns written by hand and has search answer the

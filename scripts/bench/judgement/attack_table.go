@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"tri/lib/drill"
-	"tri/lib/verdict"
+	"tri/lib/record/verdict"
+	"tri/lib/report/faults"
 )
 
 // alarms prints how many good returns were refused.

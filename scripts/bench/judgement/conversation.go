@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tri/lib/conversation"
-	"tri/lib/stream"
+	"tri/lib/base/stream"
+	"tri/lib/judge/conversation"
 )
 
 func init() {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 func init() {

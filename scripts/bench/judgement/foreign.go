@@ -13,12 +13,12 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/search"
-	"tri/lib/draft"
-	"tri/lib/event"
-	"tri/lib/investigate"
-	"tri/lib/ndjson"
-	"tri/lib/rank"
-	"tri/lib/stream"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/stream"
+	"tri/lib/flow/investigate"
+	"tri/lib/judge/codesearch"
+	"tri/lib/record/draft"
+	"tri/lib/record/event"
 )
 
 // foreign asks codebases what people asked in rooms about other products. Every

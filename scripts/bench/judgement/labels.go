@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/classify"
-	"tri/lib/config"
-	"tri/lib/conversation"
-	"tri/lib/event"
-	"tri/lib/stream"
-	"tri/lib/thread"
+	"tri/lib/base/config"
+	"tri/lib/base/stream"
+	"tri/lib/judge/classify"
+	"tri/lib/judge/conversation"
+	"tri/lib/record/event"
+	"tri/lib/record/thread"
 )
 
 // label is what a person who read a message in its conversation says of it;

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tri/lib/event"
+	"tri/lib/record/event"
 )
 
 func TestReadLabels(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tri/lib/classify"
-	"tri/lib/event"
-	"tri/lib/ndjson"
-	"tri/lib/stream"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/stream"
+	"tri/lib/judge/classify"
+	"tri/lib/record/event"
 )
 
 func init() {
@@ -28,14 +28,14 @@ type spoken struct {
 	named, n       int // whose language was told rightly, of n
 }
 
-// languages prints how right the packs are on lib/classify/testdata/languages.
+// languages prints how right the packs are on lib/judge/classify/testdata/languages.
 func languages(out io.Writer, in inputs) error {
 	c, err := classify.New(classify.Options{})
 	if err != nil {
 		return err
 	}
 	for _, half := range []string{"tuned", "untouched"} {
-		files, err := filepath.Glob(filepath.Join(in.data, "../../../../lib/classify/testdata/languages/*."+half+".tsv"))
+		files, err := filepath.Glob(filepath.Join(in.data, "../../../../lib/judge/classify/testdata/languages/*."+half+".tsv"))
 		if err != nil || len(files) == 0 {
 			return errors.Join(err, fmt.Errorf("no messages of the %s half", half))
 		}

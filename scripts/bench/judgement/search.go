@@ -11,8 +11,8 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/search"
-	"tri/lib/draft"
-	"tri/lib/evidence"
+	"tri/lib/judge/evidence"
+	"tri/lib/record/draft"
 )
 
 func init() {

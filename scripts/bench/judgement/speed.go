@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"tri/lib/disk"
-	"tri/lib/rank"
+	"tri/lib/base/durable"
+	"tri/lib/judge/codesearch"
 )
 
 // speed times a search over the largest codebase: with nothing on disk, in a new

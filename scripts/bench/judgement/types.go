@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"tri/lib/prompt"
-	"tri/lib/question"
+	"tri/lib/base/prompt"
+	"tri/lib/judge/questiontype"
 )
 
 func init() {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"tri/lib/disk"
+	"tri/lib/base/durable"
 )
 
 // durable writes lines one by one: as the logs of a home are written, as the least

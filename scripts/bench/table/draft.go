@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"tri/lib/disk"
-	"tri/lib/event"
-	"tri/lib/thread"
+	"tri/lib/base/durable"
+	"tri/lib/record/event"
+	"tri/lib/record/thread"
 )
 
 // draft measures the time from a line appended to events.ndjson to its draft offered

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tri/lib/plot"
+	"tri/lib/report/plot"
 )
 
 // style names the colours of the series, for light and dark.

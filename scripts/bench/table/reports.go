@@ -9,7 +9,7 @@ import (
 
 	"github.com/tiktoken-go/tokenizer"
 
-	"tri/lib/thread"
+	"tri/lib/record/thread"
 )
 
 var reportNames = []string{"brief", "week", "acceptance", "cost", "trust", "verify", "html", "why", "thread"}

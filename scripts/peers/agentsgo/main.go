@@ -22,8 +22,8 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/all"
-	"tri/lib/config"
-	"tri/lib/sysexit"
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"tri/lib/config"
+	"tri/lib/base/config"
 )
 
 // more are the programs that are spoken to by a protocol, and endpoints without

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/sysexit"
+	"tri/lib/base/sysexit"
 )
 
 // part is one thing that is tried.

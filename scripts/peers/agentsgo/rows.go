@@ -4,7 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"tri/lib/config"
+	"tri/lib/base/config"
 )
 
 // row is one program.

@@ -25,8 +25,8 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/lark"
-	"tri/lib/chat/lark/fake"
-	"tri/lib/event"
+	"tri/lib/chat/lark/larktest"
+	"tri/lib/record/event"
 )
 
 const (

@@ -22,7 +22,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/slack"
-	"tri/lib/chat/slack/fake"
+	"tri/lib/chat/slack/slacktest"
 )
 
 const (

@@ -2,7 +2,7 @@
 // against: a bot "tri", three people, two channels, and faults on demand. It
 // prints what there is as one line of JSON (url, tokens, ids) and then serves
 // until it is killed. What people do, and faults, come in over /_fake/, which
-// lib/chat/mattermost/fake/control.go describes.
+// lib/chat/mattermost/mattermosttest/control.go describes.
 //
 //	fakemattermost -addr 127.0.0.1:18066 -faults '{"seed":1,"drop_answer":0.2}'
 package main
@@ -15,7 +15,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"tri/lib/chat/mattermost/fake"
+	"tri/lib/chat/mattermost/mattermosttest"
 )
 
 func main() {

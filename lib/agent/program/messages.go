@@ -1,0 +1,168 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"tri/lib/record/draft"
+)
+
+// Messages reads lines in the shape that Claude Code prints with `--output-format
+// stream-json`, which others print as well: system/init, assistant, user, result.
+// The order of keys differs between versions, so every line is parsed.
+type Messages struct {
+	Variables string // those that would help against a refused key
+	Inclusive bool   // input_tokens has the cached ones in it
+
+	calls map[string]draft.Usage // of each answer of the model, by its id
+}
+
+// message is what is read of a line.
+type message struct {
+	Type      string `json:"type"`
+	Subtype   string `json:"subtype"`
+	SessionID string `json:"session_id"`
+	Model     string `json:"model"` // of system/init
+	Message   struct {
+		ID      string          `json:"id"`
+		Content json.RawMessage `json:"content"` // blocks, or words
+		Usage   *tokens         `json:"usage"`
+	} `json:"message"`
+
+	// Of system/api_retry and system/permission_denied.
+	Attempt     int    `json:"attempt"`
+	ErrorStatus int    `json:"error_status"`
+	ToolName    string `json:"tool_name"`
+
+	// Of the result.
+	IsError          bool            `json:"is_error"`
+	Result           string          `json:"result"`
+	StructuredOutput json.RawMessage `json:"structured_output"`
+	Errors           []string        `json:"errors"`
+	Error            struct {
+		Message string `json:"message"`
+	} `json:"error"`
+	APIErrorStatus int      `json:"api_error_status"`
+	NumTurns       int      `json:"num_turns"`
+	TotalCostUSD   *float64 `json:"total_cost_usd"`
+	Usage          *tokens  `json:"usage"`
+}
+
+type tokens struct {
+	Input         int64 `json:"input_tokens"`
+	CacheCreation int64 `json:"cache_creation_input_tokens"`
+	CacheRead     int64 `json:"cache_read_input_tokens"`
+	Output        int64 `json:"output_tokens"`
+}
+
+// Line reads a line.
+func (m *Messages) Line(line []byte, s *Seen) {
+	var l message
+	if line[0] != '{' || json.Unmarshal(line, &l) != nil {
+		return // words between the lines: kept in the transcript, no message
+	}
+	switch l.Type {
+	case "system":
+		m.system(&l, s)
+	case "assistant":
+		m.assistant(&l, s)
+	case "result":
+		m.result(&l, s)
+	}
+}
+
+func (m *Messages) system(l *message, s *Seen) {
+	switch l.Subtype {
+	case "init":
+		s.Model = l.Model
+		s.Session(l.SessionID)
+	case "api_retry":
+		s.Milestone(fmt.Sprintf("the model's endpoint answers %d: try %d failed", l.ErrorStatus, l.Attempt))
+	case "permission_denied":
+		s.Milestone("not allowed: " + l.ToolName)
+	case "compact_boundary":
+		s.Milestone("its memory of the session was shortened")
+	}
+}
+
+// assistant is an answer of the model, or a part of one: an answer of several
+// blocks is several lines, each with the usage of the whole.
+func (m *Messages) assistant(l *message, s *Seen) {
+	if u := l.Message.Usage; u != nil {
+		if m.calls == nil {
+			m.calls = map[string]draft.Usage{}
+		}
+		before := m.calls[l.Message.ID]
+		s.Usage.InputTokens += m.input(u) - before.InputTokens
+		s.Usage.OutputTokens += u.Output - before.OutputTokens
+		m.calls[l.Message.ID] = draft.Usage{InputTokens: m.input(u), OutputTokens: u.Output}
+		s.Told, s.Usage.Turns = true, len(m.calls)
+	}
+	var blocks []struct {
+		Type     string          `json:"type"`
+		Text     string          `json:"text"`
+		Thinking string          `json:"thinking"`
+		Name     string          `json:"name"`
+		Input    json.RawMessage `json:"input"`
+	}
+	if json.Unmarshal(l.Message.Content, &blocks) != nil {
+		return
+	}
+	for _, b := range blocks {
+		switch b.Type {
+		case "text", "thinking":
+			s.Thought(b.Text + b.Thinking)
+		case "tool_use":
+			s.Tool(b.Name, On(b.Input))
+		}
+	}
+}
+
+// result is the program's last word. A failed call says subtype "success", too:
+// is_error decides.
+func (m *Messages) result(l *message, s *Seen) {
+	if u := l.Usage; u != nil {
+		s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = m.input(u), u.Output, true
+	}
+	s.Usage.CostUSD, s.Usage.Turns = l.TotalCostUSD, max(l.NumTurns, s.Usage.Turns)
+	s.Value = l.StructuredOutput
+	s.Say(l.Result)
+	s.End()
+	if !l.IsError && l.Subtype == "success" {
+		return
+	}
+	said := strings.Join(append(l.Errors, l.Result, l.Error.Message), " ")
+	switch {
+	case strings.Contains(l.Subtype, "max_"):
+		s.Err = Spent(l.Subtype + ": " + said)
+	case strings.Contains(said, "No conversation found"):
+		s.Err = NoSession(said)
+	default:
+		s.Err = Refused(l.APIErrorStatus, said, m.Variables)
+	}
+}
+
+func (m *Messages) input(u *tokens) int64 {
+	if m.Inclusive {
+		return u.Input
+	}
+	return u.Input + u.CacheCreation + u.CacheRead
+}
+
+// on are the members of a tool's input that say what it is used on.
+var on = []string{"file_path", "filePath", "filepath", "absolute_path", "path", "command", "cmd", "pattern", "query", "url"}
+
+// On says what a tool is used on, of its input.
+func On(input []byte) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(input, &members) == nil {
+		for _, name := range on {
+			var text string
+			if json.Unmarshal(members[name], &text) == nil && text != "" {
+				return text
+			}
+		}
+	}
+	return string(input[:min(len(input), 300)])
+}

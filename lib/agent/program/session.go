@@ -1,0 +1,299 @@
+// Package session is what the agent programs have in common: each is started once
+// for a turn, tells on its standard output what it does, line by line, and comes
+// to a value that is checked and, once, sent back in the same session. An adapter
+// says how its program is called and what its lines mean (Call); the rest is here.
+//
+// A session lives in the folder `home` below the run's folder, which is the
+// program's HOME: to go on with it, the run's folder must be the same.
+package session
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/agent/proc"
+	"tri/lib/agent/toolserver"
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/draft"
+)
+
+// MaxValue is the size of a value, in bytes.
+const MaxValue = 1 << 20
+
+// Program is an agent program. Its methods are safe for concurrent use.
+type Program struct {
+	Name    string   // the configuration's name for it
+	Argv    []string // what starts it
+	Env     []string // names of the variables that it may see
+	Sandbox string   // the configuration's word
+	Model   string   // "" is the program's own choice
+	Budget  float64  // of one run, in USD; 0 is no limit
+	Network []string // endpoints of the configuration, host:port
+	Read    []string // and files and folders
+	// Memory, in bytes, and Processes are what it may take in its sandbox; 0 is the
+	// sandbox's default.
+	Memory    int64
+	Processes int
+	// LoginAt is where the program looks for a login, below its HOME; see Login.
+	LoginAt string
+	// Tools are the abilities that a task may ask for; nil: any, since the program
+	// is not told.
+	Tools []string
+	// Servers says that the program speaks the Model Context Protocol: Turn.Task.Servers
+	// are then commands of ours (package toolserver), without keys.
+	Servers bool
+	// Forgets says that the program has no sessions: what it gave back is shown to
+	// it again, behind the prompt. It cannot resume.
+	Forgets bool
+	// Baptizes says that the program chooses the name of a new session.
+	Baptizes bool
+	// Since is a turn's own part of figures some of which are the session's so far,
+	// given those that were told before. Nil: all are the turn's own.
+	Since func(before, turn draft.Usage) draft.Usage
+	// Linger and Grace are as in proc.Spec; tests shorten them.
+	Linger, Grace time.Duration
+
+	run func(context.Context, proc.Spec) (proc.Exit, error) // proc.Run
+}
+
+// New is a program as the configuration has it: its own command, or the program's
+// usual name; its own variables, or those that programs of the kind need.
+func New(cfg config.Agent, sandbox, name string) (Program, error) {
+	cfg.Agent = cmp.Or(cfg.Agent, name)
+	p := Program{
+		Name: name, Argv: cfg.Program(), Env: cfg.Variables(), Sandbox: sandbox, Model: cfg.Model, Budget: cfg.MaxBudgetUSD,
+		Network: cfg.Network, Read: cfg.Read, Memory: int64(cfg.MemoryMB) << 20, Processes: cfg.Processes, Tools: []string{"Read", "Grep", "Glob", "Bash"}, run: proc.Run,
+	}
+	if len(p.Argv) == 0 {
+		return Program{}, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("agent %s: no command", name)), "name the program under `command:`, as [my-agent, --json]")
+	}
+	return p, nil
+}
+
+// Turn is one start of the program.
+type Turn struct {
+	Task   agent.Task
+	Home   string // its HOME, made
+	Prompt string // its standard input
+	// Session is the one to go on with, or where Again is not set the name that a
+	// new one is to have. It is made of letters, digits and `-_.`, no `-` first.
+	Session string
+	Again   bool
+}
+
+// Call is how the program is started for a turn.
+type Call struct {
+	Args  []string // behind Program.Argv; nothing from a chat
+	Set   []string // KEY=value beside what may pass; what the configuration names wins
+	Read  []string // files and folders, beside where it is installed and its login
+	Reach []string // host:port of its model and its tool servers
+	Serve bool     // it talks to itself through servers of its own
+	// Hidden are names below the codebase that could tell it what to do in our place.
+	Hidden []string
+	// Line reads a line of its output. When that was its last word, it calls End.
+	Line func(line []byte, s *Seen)
+	// Talk is given its standard input in place of the prompt, as proc.Spec's Talk.
+	Talk func(in io.WriteCloser, s *Seen)
+	// Exit reads what is left when it has ended by itself or after its last word. May be nil.
+	Exit func(e proc.Exit, s *Seen)
+	// MaxOutput is what it may say in all, in bytes; 0 is proc.MaxOutput.
+	MaxOutput int64
+}
+
+// Run runs a task: a turn, and one more when its value fails the task's check.
+// What a failed run took is in its result.
+func (p *Program) Run(ctx context.Context, t agent.Task, call func(Turn) (Call, error)) (agent.Result, error) {
+	start := time.Now()
+	r := &running{program: p, task: t, call: call}
+	res := agent.Result{SessionID: t.SessionID, Model: p.Model, Usage: draft.Usage{TokensUnknown: true}}
+	err := r.run(ctx, &res)
+	if err != nil {
+		err = fmt.Errorf("run %s: %w", p.Name, err)
+	}
+	res.Usage.DurationMS = time.Since(start).Milliseconds()
+	last := agent.Event{Kind: agent.Returned, Text: clip(res.Text), SessionID: res.SessionID, Usage: &res.Usage}
+	if err != nil {
+		last.Kind, last.Text, res.Value = agent.Failed, clip(err.Error()), nil
+	}
+	t.See(last)
+	return res, err
+}
+
+// running is a task under way.
+type running struct {
+	program *Program
+	task    agent.Task
+	call    func(Turn) (Call, error)
+	home    string
+	gate    *toolserver.Gate // nil: no tool servers
+	usage   draft.Usage      // of the run's turns that have ended
+	told    draft.Usage      // what the program told last
+}
+
+func (r *running) run(ctx context.Context, res *agent.Result) error {
+	t := r.task
+	if err := r.allowed(); err != nil {
+		return err
+	}
+	remove, err := r.makeHome()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	if err := r.openGate(ctx); err != nil {
+		return err
+	}
+	defer r.gate.Close()
+	t = r.task
+	turn := Turn{Task: t, Home: r.home, Prompt: t.Prompt, Session: t.SessionID, Again: t.Resume}
+	if t.Resume {
+		if err := r.earlier(); err != nil {
+			return err
+		}
+	}
+	fault, err := r.turn(ctx, turn, res)
+	if err != nil || fault == nil {
+		return err
+	}
+	if res.SessionID == "" && !r.program.Forgets {
+		return sysexit.With(sysexit.Unavailable, agent.Fail(agent.Abort, fmt.Errorf("what it gave back, in a session that it did not name: %w", fault)))
+	}
+	t.See(agent.Event{Kind: agent.Milestone, Text: clip("sent back: " + fault.Error()), SessionID: res.SessionID})
+	turn.Session, turn.Again, turn.Prompt = res.SessionID, true, r.repair(fault, res.Value)
+	if fault, err = r.turn(ctx, turn, res); err != nil {
+		return fmt.Errorf("its value was sent back: %w", err)
+	}
+	if fault != nil {
+		return sysexit.With(sysexit.Unavailable, agent.Fail(agent.Abort, fmt.Errorf("what it gave back, twice: %w", fault)))
+	}
+	return nil
+}
+
+// allowed refuses what the program would ignore without a word.
+func (r *running) allowed() error {
+	for _, name := range r.task.Tools {
+		if r.program.Tools != nil && !slices.Contains(r.program.Tools, name) {
+			return sysexit.With(sysexit.Software, fmt.Errorf("it has no tool %q", name))
+		}
+	}
+	switch {
+	case r.task.Resume && r.program.Forgets:
+		return sysexit.With(sysexit.Unavailable, agent.ErrNoResume)
+	case !ValidID(r.task.SessionID) && (r.task.Resume || r.task.SessionID != ""):
+		return sysexit.With(sysexit.Software, fmt.Errorf("session %q is no name", r.task.SessionID))
+	}
+	return nil
+}
+
+// repair is what a value that will not do is sent back with.
+func (r *running) repair(fault error, value []byte) string {
+	words := "That cannot be used: " + fault.Error()
+	if r.task.Repair != nil {
+		words = r.task.Repair(fault)
+	}
+	if r.program.Forgets {
+		return fmt.Sprintf("%s\n\n# What you gave back\n\n%s\n\n%s", r.task.Prompt, value, words)
+	}
+	return words
+}
+
+// turn starts the program once and reads it to its end. fault is what is wrong
+// with its value, err what went wrong with the program; res has what is known in
+// either case.
+func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault, err error) {
+	p, t := r.program, r.task
+	call, err := r.call(turn)
+	if err != nil {
+		return nil, err
+	}
+	s := &Seen{task: t, soFar: r.soFar}
+	if turn.Again || !p.Baptizes {
+		s.session = turn.Session
+	}
+	var talk func(io.WriteCloser)
+	if call.Talk != nil {
+		talk = func(in io.WriteCloser) { call.Talk(in, s) }
+	}
+	exit, err := p.run(ctx, proc.Spec{
+		Argv: slices.Concat(p.Argv, call.Args), Dir: t.Codebase, Env: r.environment(call),
+		Prompt: turn.Prompt, Talk: talk, RunDir: t.Dir, Hold: t.Hold,
+		Sandbox: p.Sandbox, Write: t.Write, Hidden: slices.Concat(t.Hidden, call.Hidden), Home: r.home,
+		Read: slices.Concat(p.Read, call.Read), Reach: slices.Concat(call.Reach, p.Network), Doors: r.gate.Doors, Serve: call.Serve,
+		Memory: p.Memory, Processes: p.Processes, Started: s.started,
+		Line: func(line []byte) bool {
+			call.Line(line, s)
+			return s.ended
+		},
+		MaxStdout: call.MaxOutput, Linger: p.Linger, Grace: p.Grace,
+	})
+	if err == nil && call.Exit != nil {
+		call.Exit(exit, s)
+	}
+	res.SessionID, res.Text = s.session, s.Text()
+	if s.Model != "" {
+		res.Model = s.Model
+	}
+	if e := r.account(s); err == nil {
+		err = e
+	}
+	res.Usage = r.usage
+	if err != nil {
+		return nil, err
+	}
+	if err := s.failure(exit); err != nil {
+		return nil, err
+	}
+	res.Value, fault = s.value(t)
+	return fault, nil
+}
+
+// value is what came back: the program's own, or the one object in its words. One
+// that is missing is a fault like any other: it can be asked for again.
+func (s *Seen) value(t agent.Task) ([]byte, error) {
+	if t.Schema == nil {
+		return nil, nil
+	}
+	v := s.Value
+	if len(v) == 0 || string(v) == "null" {
+		var err error
+		if v, err = agent.Object(s.text); err != nil {
+			return s.text, err
+		}
+	}
+	if len(v) > MaxValue {
+		return nil, fmt.Errorf("the value is larger than %d bytes", MaxValue)
+	}
+	if t.Check != nil {
+		return v, t.Check(v)
+	}
+	return v, nil
+}
+
+// makeHome makes the program's HOME: in the run's folder, or one that is gone
+// afterwards.
+func (r *running) makeHome() (remove func(), err error) {
+	remove = func() {}
+	if r.task.Dir == "" {
+		r.home, err = os.MkdirTemp("", "tri-agent-")
+		remove = func() { _ = os.RemoveAll(r.home) } // a leftover in the temporary folder
+	} else {
+		if r.home, err = filepath.Abs(filepath.Join(r.task.Dir, "home")); err == nil {
+			err = os.MkdirAll(r.home, 0o700)
+		}
+	}
+	if err == nil {
+		err = r.linkLogin()
+	}
+	if err != nil {
+		return remove, sysexit.With(sysexit.IO, fmt.Errorf("make its home: %w", err))
+	}
+	return remove, nil
+}

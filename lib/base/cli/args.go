@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"tri/lib/base/sysexit"
+)
+
+// Duration is a flag's value in Go's form: 90s, 5m, 1h30m.
+type Duration = time.Duration
+
+// version is set at link time from git; see the Makefile.
+var version string
+
+// Version is this build's, from git.
+func Version() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+// mend moves flags before arguments, since urfave/cli v2 stops reading flags at
+// the first argument and would take later ones for file names. Everything behind
+// "--" stays as it is; "-" is an argument.
+func mend(p Program, args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	head := args[:1:1]
+	rest := args[1:]
+	flags := append(slices.Clone(p.Flags), commonFlags(p)...)
+	var before []string
+	for len(p.Commands) > 0 && len(rest) > 0 {
+		if i := slices.IndexFunc(p.Commands, func(c Program) bool { return c.Name == rest[0] }); i >= 0 {
+			head = append(append(head, before...), rest[0])
+			return append(head, help(order(p.Commands[i].Flags, rest[1:]), false)...)
+		}
+		if len(rest[0]) < 2 || rest[0][0] != '-' || rest[0] == "--" {
+			if p.Rest && rest[0] != "--" {
+				return append(append(append(head, before...), "--"), rest...)
+			}
+			break
+		}
+		n := 1
+		if takesValue(flags, rest[0]) && len(rest) > 1 {
+			n = 2
+		}
+		before = append(before, rest[:n]...)
+		rest = rest[n:]
+	}
+	return append(head, help(order(flags, append(before, rest...)), len(p.Commands) > 0)...)
+}
+
+// help has -h win over arguments, which urfave/cli takes for topics of help. Where
+// a program has commands, an argument that is none of them is a mistake first.
+func help(ordered []string, commands bool) []string {
+	end := slices.Index(ordered, "--")
+	if end < 0 {
+		return ordered
+	}
+	asks := func(arg string) bool { return arg == "-h" || arg == "--h" || arg == "-help" || arg == "--help" }
+	switch plain := ordered[end+1:]; {
+	case len(plain) == 0 || !slices.ContainsFunc(ordered[:end], asks):
+		return ordered
+	case commands:
+		return slices.DeleteFunc(ordered, asks)
+	}
+	return []string{"-h"}
+}
+
+// counted says which argument of a command is missing, or is one too many.
+// p.Args has a word for each; those in brackets can be left out, and behind "..."
+// there can be more.
+func counted(name string, p Program, args []string) error {
+	words := strings.Fields(strings.ReplaceAll(p.Args, " ...", "..."))
+	hint := "usage: " + strings.TrimSpace(name+" [option ...] "+p.Args)
+	if len(args) < len(words) && words[len(args)][0] != '[' {
+		return sysexit.Hint(Usagef("%s: the %s is missing", p.Name, words[len(args)]), hint)
+	}
+	if len(args) <= len(words) || strings.Contains(p.Args, "...") {
+		return nil
+	}
+	if len(words) > 0 {
+		hint += "; words that belong together stand in 'quotes'"
+	}
+	return sysexit.Hint(Usagef("%s: %q is one argument too many", p.Name, args[len(words)]), hint)
+}
+
+// order returns args with the flags first.
+func order(flags []Flag, args []string) []string {
+	var opts, plain []string
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a == "--":
+			plain = append(plain, args[i+1:]...)
+			i = len(args)
+		case len(a) < 2 || a[0] != '-':
+			plain = append(plain, a)
+		default:
+			opts = append(opts, a)
+			if !takesValue(flags, a) {
+				continue
+			}
+			if i++; i == len(args) {
+				return opts // its value is missing: let the parser say so
+			}
+			opts = append(opts, args[i])
+		}
+	}
+	return append(append(opts, "--"), plain...)
+}
+
+func takesValue(flags []Flag, arg string) bool {
+	name := strings.TrimLeft(arg, "-")
+	if strings.Contains(name, "=") {
+		return false
+	}
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			_, isBool := f.(*cli.BoolFlag)
+			_, isOptional := f.(*optionalFlag)
+			return !isBool && !isOptional
+		}
+	}
+	return false
+}
+
+// asksWords stands behind a command line when a shell asks what could go on there.
+const asksWords = "--generate-bash-completion"
+
+// completing reports whether a shell asks what could stand behind words.
+func completing(args []string) (words []string, asked bool) {
+	n := len(args)
+	if n < 2 || args[n-1] != asksWords {
+		return nil, false
+	}
+	return args[1 : n-1], true
+}
+
+// complete answers that. A line that a person is still writing is never run:
+// urfave/cli takes what stands behind "--" for arguments, the question too.
+func complete(ctx context.Context, p Program, words []string, in io.Reader, out, errw io.Writer) error {
+	words = slices.Clone(words)
+	switch i := slices.Index(words, "--"); {
+	case i < 0:
+	case i < len(words)-1:
+		return nil // an argument that nobody here knows: the shell offers files
+	default:
+		words[i] = "-" // an option begins
+	}
+	known := len(words) > 0 && (strings.HasPrefix(words[0], "-") || slices.ContainsFunc(p.Commands, func(c Program) bool { return c.Name == words[0] }))
+	if p.Complete != nil && !known {
+		return p.Complete(&Call{Context: ctx, Args: words, In: in, Out: out, Err: errw})
+	}
+	line := slices.Concat([]string{p.Name}, words, []string{asksWords})
+	defer func(was []string) { os.Args = was }(os.Args)
+	os.Args = line // there urfave/cli looks for the word before the question
+	return app(p, in, out, errw).RunContext(ctx, line)
+}
+
+// completion prints the script that makes a shell ask the program itself.
+func completion(out io.Writer, p Program, shell string) error {
+	fn := "_" + strings.ReplaceAll(p.Name, "-", "_")
+	switch shell {
+	case "bash":
+		_, err := fmt.Fprintf(out, bashCompletion, fn, fn, p.Name)
+		return err
+	case "zsh":
+		_, err := fmt.Fprintf(out, zshCompletion, p.Name, fn)
+		return err
+	case "fish":
+		_, err := fmt.Fprintf(out, fishCompletion, p.Name)
+		return err
+	}
+	return Usagef("no completion for %q; there is: bash zsh fish", shell)
+}
+
+const bashCompletion = `%s() {
+  local cur="${COMP_WORDS[COMP_CWORD]}" words
+  words=$("${COMP_WORDS[@]:0:COMP_CWORD}" $([[ $cur == -* ]] && printf %%s "$cur") --generate-bash-completion 2>/dev/null)
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+  [[ ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+}
+complete -F %s %s
+`
+
+// As a file in the fpath this is itself the function _NAME, which zsh calls when it
+// is first needed; sourced, it only makes itself known.
+const zshCompletion = `#compdef %[1]s
+%[2]s() {
+  local -a opts
+  opts=("${(@f)$(${words[@]:0:#words[@]-1} ${${(M)words[-1]:#-*}} --generate-bash-completion 2>/dev/null)}")
+  compadd -- ${opts%%%%:*} || _files
+}
+if [[ ${funcstack[1]} == _%[1]s ]]; then %[2]s; else compdef %[2]s %[1]s; fi
+`
+
+const fishCompletion = `complete -c %[1]s -a '(set -l t (commandline -opc) (string match -- "-*" (commandline -ct)); $t --generate-bash-completion 2>/dev/null | string replace -r ":.*" "")'
+`
+
+const helpTemplate = `usage: {{.HelpName}}{{if .VisibleFlags}} [option ...]{{end}}{{if .ArgsUsage}} {{.ArgsUsage}}{{end}}
+
+{{.Usage}}.
+{{if .Description}}
+{{trim .Description}}
+{{end}}{{if .VisibleCommands}}
+Commands:{{range .VisibleCommands}}
+  {{join .Names ", "}}{{"\t"}}{{.Usage}}{{end}}
+{{end}}{{if .VisibleFlags}}
+Options:{{range .VisibleFlags}}
+  {{.}}{{end}}
+{{end}}`

@@ -1,0 +1,301 @@
+// Package cli is the frame of every program here: flags, statuses, messages,
+// signals, logging, version, schemas and completion, on urfave/cli v2 with its
+// faults mended: usage errors go to stderr with status 64, flags work after
+// arguments too, lists are not split at commas. It is the only package that
+// exits, prints errors or reads the command line.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"unicode"
+
+	"github.com/urfave/cli/v2"
+
+	"tri/lib/base/sysexit"
+	"tri/schemas"
+)
+
+// The flags that a program can have.
+type (
+	Flag            = cli.Flag
+	StringFlag      = cli.StringFlag
+	BoolFlag        = cli.BoolFlag
+	IntFlag         = cli.IntFlag
+	Int64Flag       = cli.Int64Flag
+	DurationFlag    = cli.DurationFlag
+	StringSliceFlag = cli.StringSliceFlag
+)
+
+// Program is one program, or one command of a program.
+type Program struct {
+	Name  string // tri-classify; for a command its verb
+	Usage string // one line, no full stop: what it does. Also the .Nd of its page.
+	Args  string // of the synopsis: "[file ...]"
+	// Help teaches: what is read, what is written, two or three examples.
+	Help     string
+	Flags    []Flag
+	Commands []Program
+	// Schemas names the records that --schema prints ("event"); the first is the
+	// default.
+	Schemas []string
+	// Stays is set for a program, or a command of one, that runs until it is told to
+	// stop: on SIGINT or SIGTERM its context ends, it finishes the record in hand and
+	// exits 0. Others die of a signal at once, as a filter should.
+	Stays bool
+	// Rest is set for a program that runs others: whatever stands behind its first
+	// argument belongs to that, flags too.
+	Rest bool
+	// Run does the work. Nil: the program only has commands.
+	Run func(*Call) error
+	// Complete writes what can stand behind Args on a command line, a word a line,
+	// where those begin with no command of Commands. Nil: the program's commands and
+	// options can.
+	Complete func(*Call) error
+}
+
+// Call is one invocation.
+type Call struct {
+	context.Context
+	Args []string
+	In   io.Reader
+	Out  io.Writer
+	Err  io.Writer
+	c    *cli.Context
+}
+
+// String and its neighbours return a flag's value.
+func (c *Call) String(name string) string     { return c.c.String(name) }
+func (c *Call) Bool(name string) bool         { return c.c.Bool(name) }
+func (c *Call) Int(name string) int           { return c.c.Int(name) }
+func (c *Call) Int64(name string) int64       { return c.c.Int64(name) }
+func (c *Call) Strings(name string) []string  { return c.c.StringSlice(name) }
+func (c *Call) IsSet(name string) bool        { return c.c.IsSet(name) }
+func (c *Call) Duration(name string) Duration { return c.c.Duration(name) }
+
+// Outlive has the program live on when its terminal goes away. It gives the
+// call's context.
+func (c *Call) Outlive() context.Context {
+	signal.Ignore(syscall.SIGHUP)
+	return c.Context
+}
+
+// Say writes a sentence for a person on stderr.
+func (c *Call) Say(format string, args ...any) {
+	fmt.Fprintf(c.Err, "%s: %s\n", programName(c.c), visible(fmt.Sprintf(format, args...)))
+}
+
+// visible keeps outside text in a message from steering the terminal: characters
+// that control it, or hide, are written out.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+			fmt.Fprintf(&b, "<U+%04X>", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Usagef is the error of a wrong command line.
+func Usagef(format string, args ...any) error {
+	return sysexit.With(sysexit.Usage, fmt.Errorf(format, args...))
+}
+
+// Main runs p with the process's arguments and exits.
+func Main(p Program) {
+	if os.Getenv("TRI_ONE_THREAD") != "" {
+		// For fault injection: system calls of the main path in one countable order.
+		runtime.LockOSThread()
+	}
+	os.Exit(Run(p, os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// Run runs p and returns its exit status.
+func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
+	ctx := context.Background()
+	if stays(p, args) {
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		context.AfterFunc(ctx, stop) // a second signal kills
+	}
+	small, end := context.WithCancel(ctx)
+	defer end()
+	go beSmall(small)
+	slog.SetDefault(slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: logLevel()})))
+	if words, asked := completing(args); asked {
+		return report(p.Name, complete(ctx, p, words, in, out, errw), errw)
+	}
+	err := app(p, in, out, errw).RunContext(ctx, mend(p, args))
+	return report(p.Name, err, errw)
+}
+
+// stays reports whether the program, or the command of it that is called, does.
+func stays(p Program, args []string) bool {
+	for _, arg := range args[min(1, len(args)):] {
+		if strings.HasPrefix(arg, "-") {
+			continue
+		}
+		for _, c := range p.Commands {
+			if c.Name == arg && c.Stays {
+				return true
+			}
+		}
+		break
+	}
+	return p.Stays
+}
+
+func logLevel() slog.Level {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(os.Getenv("TRI_LOG"))); err != nil {
+		return slog.LevelWarn
+	}
+	return level
+}
+
+func app(p Program, in io.Reader, out, errw io.Writer) *cli.App {
+	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version and exit", DisableDefaultText: true}
+	cli.HelpFlag = &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "print this help and exit", DisableDefaultText: true}
+	a := &cli.App{
+		Name: p.Name, HelpName: p.Name, Usage: p.Usage, ArgsUsage: p.Args, Description: p.Help,
+		Version: Version(), HideHelpCommand: true, EnableBashCompletion: true,
+		Reader: in, Writer: out, ErrWriter: errw,
+		UseShortOptionHandling: false, DisableSliceFlagSeparator: true,
+		CustomAppHelpTemplate: helpTemplate, Suggest: false,
+		ExitErrHandler: func(*cli.Context, error) {},
+		OnUsageError:   usageError,
+		Flags:          append(plain(p.Flags), commonFlags(p)...),
+		Action:         action(p, in, out, errw),
+	}
+	for _, sub := range p.Commands {
+		a.Commands = append(a.Commands, command(sub, in, out, errw))
+		if sub.Name == "help" { // urfave/cli leaves its flag out then
+			a.Flags = append(a.Flags, cli.HelpFlag)
+		}
+	}
+	return a
+}
+
+func command(p Program, in io.Reader, out, errw io.Writer) *cli.Command {
+	return &cli.Command{
+		Name: p.Name, Usage: p.Usage, ArgsUsage: p.Args, Description: p.Help,
+		Flags: plain(p.Flags), HideHelpCommand: true, CustomHelpTemplate: helpTemplate,
+		OnUsageError: usageError, Action: action(p, in, out, errw),
+	}
+}
+
+// plain has -h say nothing of a switch's default, which is always off.
+func plain(flags []Flag) []Flag {
+	for _, f := range flags {
+		if b, ok := f.(*cli.BoolFlag); ok {
+			b.DisableDefaultText = true
+		}
+	}
+	return flags
+}
+
+func usageError(_ *cli.Context, err error, _ bool) error {
+	return sysexit.With(sysexit.Usage, err)
+}
+
+func commonFlags(p Program) []Flag {
+	flags := []Flag{&cli.StringFlag{Name: "completion", Usage: "print the completion script for `SHELL` (bash, zsh, fish) and exit"}}
+	if len(p.Schemas) > 0 {
+		flags = append(flags, &cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of " + strings.Join(p.Schemas, ", ") + " and exit", DisableDefaultText: true})
+	}
+	return flags
+}
+
+func action(p Program, in io.Reader, out, errw io.Writer) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if shell := c.String("completion"); shell != "" {
+			return completion(out, p, shell)
+		}
+		if len(p.Schemas) > 0 && c.Bool("schema") {
+			return printSchemas(out, p.Schemas, c.Args().Slice())
+		}
+		if p.Run == nil {
+			if c.NArg() > 0 {
+				return sysexit.Hint(Usagef("unknown command %q", c.Args().First()), p.Name+" -h lists the commands")
+			}
+			return sysexit.Hint(Usagef("a command is missing"), p.Name+" -h lists the commands")
+		}
+		if c.Command != nil && p.Commands == nil && c.Command.Name == p.Name && c.Command.HelpName != p.Name {
+			if err := counted(c.Command.HelpName, p, c.Args().Slice()); err != nil {
+				return err
+			}
+		}
+		return p.Run(&Call{Context: c.Context, Args: c.Args().Slice(), In: in, Out: out, Err: errw, c: c})
+	}
+}
+
+func printSchemas(out io.Writer, known, asked []string) error {
+	if len(asked) == 0 {
+		asked = known[:1]
+	}
+	for _, name := range asked {
+		text, err := schemas.Read(name)
+		if err != nil {
+			return Usagef("no schema %q; there are: %s", name, strings.Join(known, " "))
+		}
+		if _, err := out.Write(text); err != nil {
+			return sysexit.With(sysexit.IO, err)
+		}
+	}
+	return nil
+}
+
+func programName(c *cli.Context) string { return c.App.Name }
+
+// report prints err, once, and returns the status that it asks for.
+func report(name string, err error, errw io.Writer) int {
+	if err == nil {
+		return sysexit.OK
+	}
+	status := statusOf(err)
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(errw, "%s: %s\n", name, visible(text))
+	}
+	for _, hint := range sysexit.Hints(err) {
+		fmt.Fprintf(errw, "%s: hint: %s\n", name, hint)
+	}
+	if status == sysexit.Usage && len(sysexit.Hints(err)) == 0 {
+		fmt.Fprintf(errw, "%s: hint: %s -h shows how it is used\n", name, name)
+	}
+	return status
+}
+
+func statusOf(err error) int {
+	if status, ok := sysexit.Of(err); ok {
+		return status
+	}
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return sysexit.IO
+	case errors.Is(err, fs.ErrNotExist):
+		return sysexit.NoInput
+	case errors.Is(err, fs.ErrPermission):
+		return sysexit.NoPerm
+	case errors.As(err, new(*fs.PathError)), errors.As(err, new(syscall.Errno)):
+		return sysexit.IO
+	case errors.Is(err, context.Canceled):
+		return sysexit.OK
+	}
+	return sysexit.Software
+}
+
+// Quiet is an answer of no (status 1) that has been given already.
+var Quiet = sysexit.With(sysexit.No, errors.New(""))

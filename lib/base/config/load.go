@@ -1,0 +1,215 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+)
+
+// maxFile is the most that a configuration can have, in bytes.
+const maxFile = 1 << 20
+
+// Default is the configuration of a team that has written none.
+func Default() *Config {
+	c := new(Config)
+	c.fill()
+	return c
+}
+
+// fill puts defaults where nothing was said.
+func (c *Config) fill() {
+	str := func(p *string, v string) {
+		if *p == "" {
+			*p = v
+		}
+	}
+	num := func(p *float64, v float64) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	str(&c.Sandbox, "required")
+	c.Chat.fill()
+	c.Gate.fill()
+	c.Forge.fill()
+	c.Box.fill()
+	c.Investigator.fill("search", 2)
+	c.Validator.fill("none", 1)
+	str(&c.Classifier.OtherBots, "ignore")
+	str(&c.Team.Language, "en")
+	c.Escalation.fill()
+	num(&c.Dispatch.OfferExpiresH, 72)
+	if c.Dispatch.Concurrency == 0 {
+		c.Dispatch.Concurrency = 3
+	}
+	if c.Budget.InvestigationsPerDay == nil {
+		c.Budget.InvestigationsPerDay = new(50)
+	}
+	if c.Budget.InvestigationsPerPersonPerDay == nil {
+		c.Budget.InvestigationsPerPersonPerDay = new(10)
+	}
+}
+
+// Load reads a configuration; "" is config.yaml of $TRI_HOME (by default ~/.tri),
+// and the defaults where there is none. All that is wrong is said at once, with
+// its line.
+func Load(path string) (*Config, error) {
+	named := path != ""
+	if !named {
+		path = filepath.Join(disk.DefaultDir(), "config.yaml")
+	}
+	text, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return Default(), nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = sysexit.Hint(err, "tri init writes one; without --config the home's is read, and the defaults hold where there is none")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	return Parse(path, text)
+}
+
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if len(text) > maxFile {
+		return nil, sysexit.With(sysexit.Config, fmt.Errorf("%s: over %d bytes", path, maxFile))
+	}
+	return text, err
+}
+
+// Parse reads a configuration from its text; path is the file that it is, or will
+// be, in.
+func Parse(path string, text []byte) (*Config, error) {
+	c, err := parse(path, text)
+	if err != nil {
+		return nil, sysexit.With(sysexit.Config, err)
+	}
+	return c, nil
+}
+
+func parse(path string, text []byte) (*Config, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return nil, yamlError(path, err)
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: more than one document", path)
+	}
+	c := new(Config)
+	f := &faults{path: path, doc: &doc}
+	if len(doc.Content) > 0 {
+		r, err := theRule()
+		if err != nil {
+			return nil, err
+		}
+		if f.check(doc.Content[0], r, ""); len(f.all) > 0 {
+			return nil, f.err()
+		}
+		if err := doc.Decode(c); err != nil {
+			return nil, yamlError(path, err)
+		}
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	c.fill()
+	c.Path = abs
+	c.anchor(filepath.Dir(abs))
+	c.compile(f)
+	return c, f.err()
+}
+
+// yamlError brings the parser's complaint ("yaml: line 3: …", some without line,
+// some several) into the form file:line: complaint.
+func yamlError(path string, err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	text = strings.TrimPrefix(text, "unmarshal errors:\n")
+	var said []string
+	for _, complaint := range strings.Split(text, "\n") {
+		complaint = strings.TrimSpace(complaint)
+		if rest, ok := strings.CutPrefix(complaint, "line "); ok {
+			said = append(said, path+":"+rest)
+		} else {
+			said = append(said, path+": "+complaint)
+		}
+	}
+	return errors.New(strings.Join(said, "\n"))
+}
+
+// anchor makes the folders of the file absolute: relative ones are relative to
+// the file itself, "~" is the user's home.
+func (c *Config) anchor(dir string) {
+	fix := func(p *string) {
+		switch home, err := os.UserHomeDir(); {
+		case *p == "" || filepath.IsAbs(*p):
+		case (*p == "~" || strings.HasPrefix(*p, "~/")) && err == nil:
+			*p = filepath.Join(home, strings.TrimPrefix(*p, "~"))
+		default:
+			*p = filepath.Join(dir, *p)
+		}
+	}
+	fix(&c.Chat.Local.Dir)
+	for _, file := range slices.Concat(c.Chat.files(), c.Investigator.files(), c.Validator.files(), c.Box.Agent.files(), []*string{&c.Forge.TokenFile}) {
+		fix(file)
+	}
+	fix(&c.Escalation.TranscriptDir)
+	for _, f := range []struct {
+		path *string
+		name string
+	}{{&c.Dispatch.PromptsDir, "prompts"}, {&c.Classifier.PacksDir, "packs"}} {
+		if own := filepath.Join(dir, f.name); *f.path == "" && isDir(own) {
+			*f.path = own
+		}
+		fix(f.path)
+	}
+	for i := range c.Codebases {
+		fix(&c.Codebases[i].Path)
+	}
+	for i := range c.Knowledge {
+		fix(&c.Knowledge[i])
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// CodebaseFor is the folder that questions of a chat are answered from: the one
+// named for the chat, or the first. "" when there is none.
+func (c *Config) CodebaseFor(platform, chatID string) string {
+	if len(c.Codebases) == 0 {
+		return ""
+	}
+	for _, chat := range c.WatchedChats {
+		if chat.ChatID != chatID || chat.Platform != "" && chat.Platform != platform || chat.Codebase == "" {
+			continue
+		}
+		for _, b := range c.Codebases {
+			if b.Name == chat.Codebase {
+				return b.Path
+			}
+		}
+	}
+	return c.Codebases[0].Path
+}

@@ -1,0 +1,98 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"tri/lib/base/sysexit"
+)
+
+// maxSecret is the most that a file with a secret can have, in bytes.
+const maxSecret = 16 << 10
+
+// Secret reads a secret from the environment, or else from a file that only we
+// can read. It is never in the configuration itself, nor in a flag.
+func (c *Config) Secret(env, file string) (string, error) { return secret(env, file) }
+
+func secret(env, file string) (string, error) {
+	if v := os.Getenv(env); env != "" && v != "" {
+		return v, nil
+	}
+	if file == "" {
+		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("no token: $%s is empty", env)), "set it, or name a token_file of mode 0600")
+	}
+	v, err := readSecret(file)
+	return v, sysexit.With(sysexit.NoPerm, err)
+}
+
+// readSecret looks at the file that it has open, so that nobody can put another
+// in its place between the look and the reading.
+func readSecret(file string) (string, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", fmt.Errorf("token file: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("token file: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("token file %q: not a file", file)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+		return "", sysexit.Hint(fmt.Errorf("token file %q: belongs to another user", file), "chown it to the user that runs tri")
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return "", sysexit.Hint(fmt.Errorf("token file %q: mode %#o: others can read it", file, info.Mode().Perm()), "chmod 600 "+file)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	if err != nil {
+		return "", fmt.Errorf("token file: %w", err)
+	}
+	secret := strings.TrimSpace(string(b))
+	if secret == "" || len(b) > maxSecret || strings.ContainsAny(secret, "\r\n\x00") {
+		return "", fmt.Errorf("token file %q: should hold one line, the token", file)
+	}
+	return secret, nil
+}
+
+// Secrets are those of ours that can be had, for the check that no draft tells
+// one.
+func (c *Config) Secrets() []string {
+	var secrets []string
+	for _, at := range slices.Concat(c.Chat.credentials(), c.Forge.credential()) {
+		if v, err := c.Secret(at[0], at[1]); err == nil && v != "" {
+			secrets = append(secrets, v)
+		}
+	}
+	var names []string
+	for _, known := range variables { // whichever program is used here: its key may be in our environment all the same
+		names = append(names, keys(known)...)
+	}
+	for _, a := range []Agent{c.Investigator, c.Validator, c.Box.Agent} {
+		names = append(names, a.Env...)
+		if v, err := a.Key(); err == nil {
+			secrets = append(secrets, v)
+		}
+	}
+	for _, s := range c.MCPServers {
+		names = append(append(names, s.Env...), s.TokenEnv)
+	}
+	return append(secrets, values(names)...)
+}
+
+// values are those of variables, where they are long enough to be a secret.
+func values(names []string) []string {
+	var found []string
+	for _, name := range names {
+		if v := os.Getenv(name); len(v) >= 12 && !slices.Contains(found, v) {
+			found = append(found, v)
+		}
+	}
+	return found
+}

@@ -1,0 +1,215 @@
+// Package disk keeps files so that they survive kills and power cuts: durable
+// append, durable replace, locks, all below one folder that nothing escapes.
+//
+// Durable append is one write of whole lines under the file's lock, behind a cut
+// of whatever a killed writer left torn, then fsync. Durable replace is a
+// temporary file in the same folder, fsync, rename, fsync of the folder. A
+// failed fsync is final: the kernel may have dropped the pages, so no retry can
+// be trusted, and the program must end.
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"tri/lib/base/sysexit"
+)
+
+// Home is the folder of one team's logs and state, by default ~/.tri. Names are
+// relative and use '/'; os.Root refuses those that lead out.
+type Home struct {
+	dir  string
+	root *os.Root
+}
+
+// DefaultDir is $TRI_HOME, or .tri in the user's home.
+func DefaultDir() string {
+	if dir := os.Getenv("TRI_HOME"); dir != "" {
+		return dir
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ".tri"
+	}
+	return filepath.Join(home, ".tri")
+}
+
+// Open opens dir, made durably with mode 0700 if it is not there; "" is
+// DefaultDir.
+func Open(dir string) (*Home, error) {
+	if dir == "" {
+		dir = DefaultDir()
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, err)
+	}
+	if err := makeAll(abs); err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("make %q: %w", dir, err))
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("open %q: %w", dir, err))
+	}
+	return &Home{dir: abs, root: root}, nil
+}
+
+// Dir is the folder's absolute path.
+func (h *Home) Dir() string { return h.dir }
+
+// Root gives the folder to code that reads it.
+func (h *Home) Root() *os.Root { return h.root }
+
+// Path is the absolute path of name, for messages and for programs that need one.
+func (h *Home) Path(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
+
+// Close closes the folder.
+func (h *Home) Close() error { return h.root.Close() }
+
+// ReadFile reads a whole file.
+func (h *Home) ReadFile(name string) ([]byte, error) { return h.root.ReadFile(name) }
+
+// Exists reports whether name is there.
+func (h *Home) Exists(name string) bool {
+	_, err := h.root.Lstat(name)
+	return err == nil
+}
+
+// List returns the names in a folder, sorted, without those that begin with a
+// dot (unfinished files). A folder that is not there is empty.
+func (h *Home) List(dir string) ([]string, error) {
+	f, err := h.root.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, ioError("list", dir, err)
+	}
+	defer f.Close()
+	all, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, ioError("list", dir, err)
+	}
+	names := slices.DeleteFunc(all, func(n string) bool { return strings.HasPrefix(n, ".") })
+	slices.Sort(names)
+	return names, nil
+}
+
+// MkdirAll makes a folder and those above it, durably.
+func (h *Home) MkdirAll(dir string) error {
+	if dir == "." || dir == "" {
+		return nil
+	}
+	if !filepath.IsLocal(dir) {
+		return sysexit.With(sysexit.NoPerm, fmt.Errorf("make %q: leads out of %q", dir, h.dir))
+	}
+	if info, err := h.root.Stat(dir); err == nil {
+		if !info.IsDir() {
+			return ioError("make", dir, syscall.ENOTDIR)
+		}
+		return nil
+	}
+	if err := h.MkdirAll(path.Dir(dir)); err != nil {
+		return err
+	}
+	if err := h.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return ioError("make", dir, err)
+	}
+	return h.SyncDir(path.Dir(dir))
+}
+
+// Replace makes data the whole content of name, durably: whoever reads sees the
+// old or the new, after a power cut too.
+func (h *Home) Replace(name string, data []byte) error {
+	dir, base := path.Split(name)
+	if err := h.MkdirAll(path.Clean(dir)); err != nil {
+		return err
+	}
+	tmp := fmt.Sprintf("%s.%s.%d", dir, base, os.Getpid())
+	f, err := h.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return ioError("write", name, err)
+	}
+	if err := fill(f, data); err != nil {
+		_ = h.root.Remove(tmp) // the error above is the one to tell
+		return ioError("write", name, err)
+	}
+	if err := h.root.Rename(tmp, name); err != nil {
+		_ = h.root.Remove(tmp)
+		return ioError("replace", name, err)
+	}
+	return h.SyncDir(path.Clean(dir))
+}
+
+// Swap makes data the whole content of name, for whoever reads it now: the disk is
+// not waited for, and a power cut may leave the old, the new, or nothing of it. It
+// is for what can be made again, in a folder that is there.
+func (h *Home) Swap(name string, data []byte) error {
+	dir, base := path.Split(name)
+	tmp := fmt.Sprintf("%s.%s.%d", dir, base, os.Getpid())
+	err := h.root.WriteFile(tmp, data, 0o600)
+	if err == nil {
+		err = h.root.Rename(tmp, name)
+	}
+	if err != nil {
+		_ = h.root.Remove(tmp) // the error above is the one to tell
+		return ioError("replace", name, err)
+	}
+	return nil
+}
+
+func fill(f *os.File, data []byte) error {
+	_, err := f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Move renames a file durably, making the new folder if it is not there.
+func (h *Home) Move(from, to string) error {
+	if err := h.MkdirAll(path.Dir(to)); err != nil {
+		return err
+	}
+	if err := h.root.Rename(from, to); err != nil {
+		return ioError("move", from, err)
+	}
+	if err := h.SyncDir(path.Dir(to)); err != nil {
+		return err
+	}
+	return h.SyncDir(path.Dir(from))
+}
+
+// Remove takes a file away, durably. One that is not there is no error.
+func (h *Home) Remove(name string) error {
+	if err := h.root.Remove(name); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return ioError("remove", name, err)
+	}
+	return h.SyncDir(path.Dir(name))
+}
+
+// SyncDir makes durable which names stand in a folder.
+func (h *Home) SyncDir(dir string) error {
+	f, err := h.root.Open(dir)
+	if err != nil {
+		return ioError("sync folder", dir, err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return ioError("sync folder", dir, err)
+	}
+	return nil
+}
+
+func ioError(op, name string, err error) error {
+	return sysexit.With(sysexit.IO, fmt.Errorf("%s %q: %w", op, name, err))
+}

@@ -1,0 +1,78 @@
+package disk
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"tri/lib/base/ndjson"
+	"tri/lib/base/sysexit"
+)
+
+// Lines calls fn for each whole line of a log from an offset on; the line is
+// valid until fn returns. A log that is not there is empty. A line over
+// ndjson.MaxLine is passed over, and so is a torn last one: whoever wrote it has
+// promised nothing yet.
+func (h *Home) Lines(name string, from int64, fn func(line []byte) error) error {
+	return h.LinesUntil(name, from, -1, fn)
+}
+
+// LinesUntil is Lines for those that begin before an offset; -1 is the end.
+func (h *Home) LinesUntil(name string, from, until int64, fn func(line []byte) error) error {
+	return h.lines(name, from, until, func(line []byte, _ int64) error { return fn(line) })
+}
+
+// Tail is Lines for who comes again: fn is also given the offset behind the line.
+func (h *Home) Tail(name string, from int64, fn func(line []byte, next int64) error) error {
+	return h.lines(name, from, -1, fn)
+}
+
+func (h *Home) lines(name string, from, until int64, fn func(line []byte, next int64) error) error {
+	f, err := h.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return linesError(name, err)
+	}
+	defer f.Close()
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return linesError(name, err)
+	}
+	r := bufio.NewReaderSize(f, ndjson.MaxLine+1)
+	for until < 0 || from < until {
+		line, err := r.ReadSlice('\n')
+		from += int64(len(line))
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			from += passOver(r)
+			continue
+		case err != nil:
+			return linesError(name, err)
+		}
+		if err := fn(line[:len(line)-1], from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passOver reads to the end of a line that is too long. What keeps it from that
+// the next read meets again.
+func passOver(r *bufio.Reader) (n int64) {
+	for {
+		part, err := r.ReadSlice('\n')
+		n += int64(len(part))
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return n
+		}
+	}
+}
+
+func linesError(name string, err error) error {
+	return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
+}

@@ -1,0 +1,214 @@
+package disk
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+
+	"tri/lib/base/sysexit"
+)
+
+// Log is a file of lines that is only ever appended to. Several programs may
+// hold one open; each append is whole, in order, under the file's own lock
+// (flock(2), released by the kernel when its holder dies).
+type Log struct {
+	name string
+	f    *os.File
+}
+
+// OpenLog opens a log below the home, made if it is not there. What stands in it is
+// durable then, even if its last writer was killed before it had synced it: whoever
+// reads it may act on it.
+func (h *Home) OpenLog(name string) (*Log, error) {
+	if err := h.MkdirAll(path.Dir(name)); err != nil {
+		return nil, err
+	}
+	f, err := h.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, ioError("open", name, err)
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		err = ioError("open", name, err)
+	case info.Size() == 0: // whoever made it may not have come to this
+		err = h.SyncDir(path.Dir(name))
+	default:
+		err = Settle(f)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Log{name: name, f: f}, nil
+}
+
+// OpenLogFile opens a log that a person named, anywhere. Its folder must exist.
+func OpenLogFile(file string) (*Log, error) {
+	dir := filepath.Dir(file)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, ioError("open", file, err)
+	}
+	h := &Home{dir: dir, root: root}
+	defer h.Close()
+	return h.OpenLog(filepath.Base(file))
+}
+
+// Append calls lines with the offset at which they will stand, writes what it
+// returns, whole lines, and makes them durable. It returns the offset.
+func (l *Log) Append(lines func(end int64) ([]byte, error)) (int64, error) {
+	end, err := l.Write(lines)
+	if err != nil {
+		return end, err
+	}
+	return end, l.Sync()
+}
+
+// Write is Append without the fsync: the caller must Sync before it tells anyone.
+func (l *Log) Write(lines func(end int64) ([]byte, error)) (int64, error) {
+	if err := flock(l.f, syscall.LOCK_EX); err != nil {
+		return 0, ioError("lock", l.name, err)
+	}
+	end, err := l.write(lines)
+	return end, errors.Join(err, flock(l.f, syscall.LOCK_UN))
+}
+
+func (l *Log) write(lines func(end int64) ([]byte, error)) (int64, error) {
+	end, err := l.cutTornTail()
+	if err != nil {
+		return 0, ioError("append to", l.name, err)
+	}
+	b, err := lines(end)
+	if err != nil || len(b) == 0 {
+		return end, err
+	}
+	if b[len(b)-1] != '\n' {
+		return end, fmt.Errorf("append to %q: not a whole line", l.name)
+	}
+	if _, err := l.f.Write(b); err != nil {
+		// Leave no half line behind: the disk may be full now and have room later.
+		// Whole lines stay: somebody may have read them already.
+		_, cut := l.cutTornTail()
+		return end, ioError("append to", l.name, errors.Join(err, cut))
+	}
+	return end, nil
+}
+
+// Sync makes everything written durable. Its error is final.
+func (l *Log) Sync() error {
+	if err := l.f.Sync(); err != nil {
+		return ioError("sync", l.name, err)
+	}
+	return nil
+}
+
+// Close closes the file; it does not sync.
+func (l *Log) Close() error { return l.f.Close() }
+
+// File is the open file, for reading at an offset.
+func (l *Log) File() *os.File { return l.f }
+
+// cutTornTail truncates what stands behind the last newline and returns the size.
+func (l *Log) cutTornTail() (int64, error) {
+	info, err := l.f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	end, err := wholeLines(l.f, info.Size())
+	if err != nil || end == info.Size() {
+		return end, err
+	}
+	return end, l.f.Truncate(end)
+}
+
+// wholeLines returns the offset behind the last newline of the first size bytes.
+func wholeLines(f io.ReaderAt, size int64) (int64, error) {
+	const chunk = 64 << 10
+	var last [1]byte
+	if size == 0 {
+		return 0, nil
+	}
+	if _, err := f.ReadAt(last[:], size-1); err != nil {
+		return 0, err
+	}
+	if last[0] == '\n' {
+		return size, nil
+	}
+	buf := make([]byte, chunk)
+	for end := size; end > 0; {
+		n := min(end, chunk)
+		if _, err := f.ReadAt(buf[:n], end-n); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
+			return end - n + int64(i) + 1, nil
+		}
+		end -= n
+	}
+	return 0, nil
+}
+
+// LastLine returns the last whole line of the file without its newline, nil when
+// there is none, and the offset behind it.
+func LastLine(f io.ReaderAt, size int64) ([]byte, int64, error) {
+	end, err := wholeLines(f, size)
+	if err != nil || end == 0 {
+		return nil, 0, err
+	}
+	start, err := wholeLines(f, end-1)
+	if err != nil {
+		return nil, 0, err
+	}
+	line := make([]byte, end-1-start)
+	if _, err := f.ReadAt(line, start); err != nil {
+		return nil, 0, err
+	}
+	return line, end, nil
+}
+
+// ErrLocked means that another process has what only one may have.
+var ErrLocked = errors.New("locked by another process")
+
+// Lock is a file that one process at a time holds. Separate from what it guards,
+// since replacing a file would leave a lock on it behind.
+type Lock struct{ f *os.File }
+
+// TryLock takes the lock called name, a file of the home, or fails with
+// ErrLocked, which asks for trying again later.
+func (h *Home) TryLock(name string) (*Lock, error) {
+	if err := h.MkdirAll(path.Dir(name)); err != nil {
+		return nil, err
+	}
+	f, err := h.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, ioError("lock", name, err)
+	}
+	if err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		closed := f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("%q: %w", name, ErrLocked))
+		}
+		return nil, ioError("lock", name, errors.Join(err, closed))
+	}
+	return &Lock{f}, nil
+}
+
+// File is the locked file. A child process that inherits it holds the lock too.
+func (l *Lock) File() *os.File { return l.f }
+
+// Unlock gives the lock back.
+func (l *Lock) Unlock() error { return l.f.Close() }
+
+func flock(f *os.File, how int) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), how)
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}

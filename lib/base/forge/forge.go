@@ -1,0 +1,236 @@
+// Package forge opens pull requests on GitHub, GitLab, and Gitea or Forgejo: it
+// finds out which project a checkout is of, sends the branch there, and opens the
+// request, or finds the one that is open.
+//
+// The token goes to the host that the configuration names, or to one of the
+// public forges, and to no other: the address of a remote, which an agent could
+// have changed, only says which project it is.
+package forge
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"tri/lib/base/config"
+	"tri/lib/base/git"
+	"tri/lib/base/httpapi"
+	"tri/lib/base/sysexit"
+)
+
+// Kinds of forge.
+const (
+	GitHub = "github"
+	GitLab = "gitlab"
+	Gitea  = "gitea" // Forgejo too
+)
+
+// public are the forges that need no configuration, by host.
+var public = map[string]string{"github.com": GitHub, "gitlab.com": GitLab, "codeberg.org": Gitea, "gitea.com": Gitea}
+
+// Request is a pull request to open.
+type Request struct {
+	Branch string // that is proposed, and there already
+	Into   string // "" is the project's default branch
+	Title  string // of Line
+	Body   string // Markdown of ours; what comes from others goes through Quote or Inline
+}
+
+// Pull is a pull request that is open.
+type Pull struct {
+	URL      string
+	Number   int64
+	Existing bool // it was open before
+}
+
+// Client is one project on one forge.
+type Client struct {
+	Kind    string
+	Web     string // the forge, as people open it, without a slash at the end
+	Project string // owner/name
+	into    string
+	remote  string // the address of the remote, for ssh
+	token   string
+	api     *web.Client
+	forge   api
+}
+
+// api is what differs between the kinds.
+type api interface {
+	path() string        // below Web
+	user() string        // that git's password goes with
+	sign(*http.Request)  // puts the token on a request
+	branch() web.Request // asks for the project, whose answer has default_branch
+	find(ctx context.Context, branch string) (*Pull, error)
+	open(ctx context.Context, r Request) (*Pull, error)
+}
+
+// New finds out where a checkout's pull requests go. remote is the address of its
+// remote, which may be "" when the configuration says all. h may be nil.
+func New(cfg config.Forge, remote string, h *http.Client) (*Client, error) {
+	c := &Client{Kind: cfg.Kind, Project: cfg.Project, into: cfg.Into, Web: strings.TrimRight(cfg.URL, "/")}
+	host, project := place(remote)
+	if err := c.locate(host, project); err != nil {
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, err), "set forge.kind, url and project; see tri(5)")
+	}
+	if cfg.Push == "ssh" {
+		if c.remote = remote; strings.HasPrefix(remote, "http") || remote == "" {
+			err := sysexit.With(sysexit.Config, fmt.Errorf("forge.push is ssh, and the remote %q is not reached by ssh", Host(remote)))
+			return nil, sysexit.Hint(err, "give the checkout a remote of the form git@host:owner/name, or take forge.push out")
+		}
+	}
+	env := cfg.TokenEnv
+	if env == "" {
+		env = config.DefaultTokenEnv(c.Kind)
+	}
+	var err error
+	if c.token, err = new(config.Config).Secret(env, cfg.TokenFile); err == nil {
+		err = web.Word("token of "+c.Web, c.token)
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch c.Kind {
+	case GitHub:
+		c.forge = &github{c}
+	case GitLab:
+		c.forge = &gitlab{c}
+	default:
+		c.forge = &gitea{c}
+	}
+	base := c.Web + c.forge.path()
+	if c.Web == "https://github.com" {
+		base = "https://api.github.com"
+	}
+	c.api, err = web.New(web.Options{Base: base, Sign: c.forge.sign, HTTP: h})
+	return c, err
+}
+
+// locate settles kind, host and project.
+func (c *Client) locate(host, project string) error {
+	switch {
+	case c.Kind == "" && public[host] == "" && host == "":
+		return fmt.Errorf("forge: the checkout has no remote that says where pull requests go")
+	case c.Kind == "" && public[host] == "":
+		return fmt.Errorf("forge: nothing says what kind of forge %q is", host)
+	case c.Kind == "":
+		c.Kind, c.Web = public[host], "https://"+host
+	case c.Web == "":
+		for name, kind := range public {
+			if kind == c.Kind && kind != Gitea {
+				c.Web = "https://" + name
+			}
+		}
+	}
+	if c.Project == "" {
+		if u, err := url.Parse(c.Web); err != nil || u.Hostname() != host {
+			return fmt.Errorf("forge: the remote is on %q, not on %s: which project it is has to be said", host, c.Web)
+		}
+		if u, _ := url.Parse(c.Web); u.Path != "" { // a forge below a path
+			project = strings.TrimPrefix(project, strings.Trim(u.Path, "/")+"/")
+		}
+		c.Project = project
+	}
+	if !config.ProjectName(c.Project) || c.Kind != GitLab && strings.Count(c.Project, "/") != 1 {
+		return fmt.Errorf("forge: project %q: want owner/name", c.Project)
+	}
+	return nil
+}
+
+// place is the host and the project of a remote's address.
+func place(remote string) (host, project string) {
+	if u, err := url.Parse(remote); err == nil && u.Host != "" {
+		return strings.ToLower(u.Hostname()), trim(u.Path)
+	}
+	before, path, ok := strings.Cut(remote, ":")
+	if !ok || strings.Contains(before, "/") {
+		return "", ""
+	}
+	_, host, ok = strings.Cut(before, "@")
+	if !ok {
+		host = before
+	}
+	return strings.ToLower(host), trim(path)
+}
+
+func trim(path string) string { return strings.TrimSuffix(strings.Trim(path, "/"), ".git") }
+
+// Host is the host of a remote's address, for messages: an address can have a
+// password in it.
+func Host(remote string) string {
+	host, _ := place(remote)
+	return host
+}
+
+// Push sends a commit to a branch of the project.
+func (c *Client) Push(ctx context.Context, repo *worktree.Repo, id, branch string) error {
+	p := worktree.Push{URL: c.Web + "/" + c.Project + ".git", Commit: id, Branch: branch}
+	if c.remote != "" {
+		p.URL = c.remote
+	} else {
+		p.Header = "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(c.forge.user()+":"+c.token))
+	}
+	return repo.Push(ctx, p)
+}
+
+// Open opens a pull request, or finds the one of its branch that is open.
+func (c *Client) Open(ctx context.Context, r Request) (*Pull, error) {
+	pull, err := c.open(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("pull request on %s: %w", c.Web, c.explain(err))
+	}
+	if u, bad := url.Parse(pull.URL); bad != nil || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsFunc(pull.URL, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, sysexit.With(sysexit.Unavailable, fmt.Errorf("pull request on %s: its address is %q", c.Web, pull.URL))
+	}
+	return pull, nil
+}
+
+func (c *Client) open(ctx context.Context, r Request) (*Pull, error) {
+	if r.Into == "" {
+		r.Into = c.into
+	}
+	if r.Into == "" {
+		var project struct {
+			Branch string `json:"default_branch"`
+		}
+		if err := c.api.Read(ctx, c.forge.branch(), &project); err != nil {
+			return nil, err
+		}
+		if r.Into = project.Branch; r.Into == "" {
+			return nil, sysexit.Hint(fmt.Errorf("%s has no default branch", c.Project), "set forge.into")
+		}
+	}
+	if pull, err := c.forge.find(ctx, r.Branch); err != nil || pull != nil {
+		return pull, err
+	}
+	pull, err := c.forge.open(ctx, r)
+	if s := web.StatusOf(err); s == http.StatusConflict || s == http.StatusUnprocessableEntity || err != nil && s == 0 && !web.NotSent(err) {
+		// Somebody was quicker, or the answer was lost on its way.
+		if there, e := c.forge.find(ctx, r.Branch); e == nil && there != nil {
+			return there, nil
+		}
+	}
+	return pull, err
+}
+
+// explain says what a person can do about a refusal.
+func (c *Client) explain(err error) error {
+	switch web.StatusOf(err) {
+	case 0:
+		return sysexit.With(sysexit.Unavailable, err)
+	case http.StatusUnauthorized:
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token is refused: it is wrong, expired or of another forge")
+	case http.StatusForbidden:
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token may not do that: it needs to read the project and write pull requests")
+	case http.StatusNotFound:
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), fmt.Sprintf("no project %s there, or the token may not see it", c.Project))
+	case http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusConflict:
+		return sysexit.With(sysexit.Data, err)
+	case http.StatusTooManyRequests:
+		return sysexit.With(sysexit.TempFail, err)
+	}
+	return sysexit.With(sysexit.Unavailable, err)
+}

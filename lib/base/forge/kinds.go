@@ -1,0 +1,124 @@
+package forge
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"tri/lib/base/httpapi"
+)
+
+// answer is a pull request as the three tell it.
+type answer struct {
+	Number int64  `json:"number"`   // GitHub, Gitea
+	IID    int64  `json:"iid"`      // GitLab
+	HTML   string `json:"html_url"` // GitHub, Gitea
+	Web    string `json:"web_url"`  // GitLab
+	Head   struct {
+		Ref  string `json:"ref"`
+		Repo struct {
+			Name string `json:"full_name"`
+		} `json:"repo"`
+	} `json:"head"`
+}
+
+func (a answer) pull(existing bool) *Pull {
+	return &Pull{URL: a.HTML + a.Web, Number: a.Number + a.IID, Existing: existing}
+}
+
+// github speaks https://docs.github.com/en/rest/pulls/pulls, of version 2022-11-28.
+type github struct{ *Client }
+
+func (g *github) path() string { return "/api/v3" } // of an Enterprise Server
+func (g *github) user() string { return "x-access-token" }
+func (g *github) sign(r *http.Request) {
+	r.Header.Set("Authorization", "Bearer "+g.token)
+	r.Header.Set("Accept", "application/vnd.github+json")
+	r.Header.Set("X-GitHub-Api-Version", "2022-11-28")
+}
+
+func (g *github) branch() web.Request { return web.Request{Method: "GET", Path: "repos/" + g.Project} }
+
+func (g *github) find(ctx context.Context, branch string) (*Pull, error) {
+	owner, _, _ := strings.Cut(g.Project, "/")
+	var all []answer
+	q := url.Values{"state": {"open"}, "head": {owner + ":" + branch}}
+	err := g.api.Read(ctx, web.Request{Method: "GET", Path: "repos/" + g.Project + "/pulls", Query: q}, &all)
+	return first(all, func(a answer) bool { return a.Head.Ref == branch }), err
+}
+
+func (g *github) open(ctx context.Context, r Request) (*Pull, error) {
+	return post(ctx, g.api, "repos/"+g.Project+"/pulls", map[string]string{"title": r.Title, "body": r.Body, "head": r.Branch, "base": r.Into})
+}
+
+// gitlab speaks https://docs.gitlab.com/api/merge_requests/, of version 4.
+type gitlab struct{ *Client }
+
+func (g *gitlab) path() string         { return "/api/v4" }
+func (g *gitlab) user() string         { return "oauth2" }
+func (g *gitlab) sign(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", g.token) }
+func (g *gitlab) project() string      { return "projects/" + url.PathEscape(g.Project) }
+func (g *gitlab) branch() web.Request  { return web.Request{Method: "GET", Path: g.project()} }
+
+func (g *gitlab) find(ctx context.Context, branch string) (*Pull, error) {
+	var all []answer
+	q := url.Values{"state": {"opened"}, "source_branch": {branch}, "scope": {"all"}}
+	err := g.api.Read(ctx, web.Request{Method: "GET", Path: g.project() + "/merge_requests", Query: q}, &all)
+	return first(all, func(answer) bool { return true }), err
+}
+
+func (g *gitlab) open(ctx context.Context, r Request) (*Pull, error) {
+	return post(ctx, g.api, g.project()+"/merge_requests", map[string]string{"title": r.Title, "description": r.Body, "source_branch": r.Branch, "target_branch": r.Into})
+}
+
+// gitea speaks https://docs.gitea.com/api/, of version 1.
+type gitea struct{ *Client }
+
+func (g *gitea) path() string         { return "/api/v1" }
+func (g *gitea) user() string         { return "token" }
+func (g *gitea) sign(r *http.Request) { r.Header.Set("Authorization", "token "+g.token) }
+func (g *gitea) branch() web.Request  { return web.Request{Method: "GET", Path: "repos/" + g.Project} }
+
+// Gitea lists open requests, and cannot be asked for a branch's.
+func (g *gitea) find(ctx context.Context, branch string) (*Pull, error) {
+	const size, most = 50, 40
+	for page := 1; page <= most; page++ {
+		var all []answer
+		q := url.Values{"state": {"open"}, "sort": {"recentupdate"}, "limit": {strconv.Itoa(size)}, "page": {strconv.Itoa(page)}}
+		if err := g.api.Read(ctx, web.Request{Method: "GET", Path: "repos/" + g.Project + "/pulls", Query: q}, &all); err != nil {
+			return nil, err
+		}
+		pull := first(all, func(a answer) bool {
+			return a.Head.Ref == branch && strings.EqualFold(a.Head.Repo.Name, g.Project)
+		})
+		// The server may be set to answer with fewer than were asked for.
+		if pull != nil || len(all) == 0 {
+			return pull, nil
+		}
+	}
+	return nil, fmt.Errorf("%s has over %d open pull requests", g.Project, size*most)
+}
+
+func (g *gitea) open(ctx context.Context, r Request) (*Pull, error) {
+	return post(ctx, g.api, "repos/"+g.Project+"/pulls", map[string]string{"title": r.Title, "body": r.Body, "head": r.Branch, "base": r.Into})
+}
+
+func first(all []answer, fits func(answer) bool) *Pull {
+	for _, a := range all {
+		if fits(a) {
+			return a.pull(true)
+		}
+	}
+	return nil
+}
+
+func post(ctx context.Context, c *web.Client, path string, body any) (*Pull, error) {
+	var a answer
+	if err := c.Once(ctx, web.Request{Method: "POST", Path: path, JSON: body}, &a); err != nil {
+		return nil, err
+	}
+	return a.pull(false), nil
+}

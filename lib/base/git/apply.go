@@ -1,0 +1,292 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"tri/lib/base/sysexit"
+)
+
+// Merge says where and how a patch is carried over.
+type Merge struct {
+	Base string // the commit that the patch was made from
+	// Journal is a folder of this merge alone, below the checkout and on its file
+	// system, such as .agents/runs/<run>/merge. It is made, and gone at the end.
+	Journal string
+	DryRun  bool // look only
+}
+
+// Applied is what a merge came to.
+type Applied struct {
+	Files  []string // that were changed, by name
+	Mended *Mended  // what an earlier merge, cut short, had left; nil for none
+}
+
+// Drift is why a patch does not fit the checkout any more.
+type Drift struct {
+	Base, Head string
+	Moved      []string // changed by commits since
+	Staged     []string // different in the index
+	Dirty      []string // changed, made or removed in the checkout and not committed
+}
+
+func (d *Drift) Error() string {
+	var said []string
+	for _, part := range []struct {
+		what  string
+		names []string
+	}{{"changed by commits since " + d.Base[:min(12, len(d.Base))], d.Moved}, {"staged", d.Staged}, {"changed in the checkout", d.Dirty}} {
+		if len(part.names) > 0 {
+			said = append(said, part.what+": "+few(part.names))
+		}
+	}
+	return "the checkout has drifted: " + strings.Join(said, "; ")
+}
+
+func (d *Drift) empty() bool { return len(d.Moved)+len(d.Staged)+len(d.Dirty) == 0 }
+
+// hint is the way out.
+func (d *Drift) hint() string {
+	if len(d.Moved) > 0 {
+		return "merge --branch makes a branch of the patch, which git can then merge or rebase; or run the task again from here"
+	}
+	return "commit, stash or undo your own changes to these files; or merge --branch, which touches none"
+}
+
+// few names some of many.
+func few(names []string) string {
+	const most = 5
+	var b strings.Builder
+	for i, n := range names[:min(most, len(names))] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q", n)
+	}
+	if n := len(names) - most; n > 0 {
+		fmt.Fprintf(&b, " and %d more", n)
+	}
+	return b.String()
+}
+
+// Apply carries a patch over to the files of the checkout, all of it or nothing;
+// the index and the commits stay as they are. A merge that was killed, of the
+// same Journal, is mended first. The error of a checkout that the patch does not
+// fit is a *Drift.
+func (r *Repo) Apply(ctx context.Context, p *Patch, m Merge) (*Applied, error) {
+	if err := errors.Join(p.Err(), commit(m.Base)); err != nil {
+		return nil, err
+	}
+	lock, err := r.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	j, err := r.journal(m.Journal, lock)
+	if err != nil {
+		return nil, err
+	}
+	defer j.close()
+	a := new(Applied)
+	if a.Mended, err = j.mend(); err != nil {
+		return a, err
+	}
+	if a.Mended != nil && a.Mended.Done && a.Mended.Patch == sum(p.bytes) {
+		a.Files = a.Mended.Files
+		return a, nil // it had been at its very end
+	}
+	return a, r.apply(ctx, j, p, m, a)
+}
+
+func (r *Repo) apply(ctx context.Context, j *journal, p *Patch, m Merge, a *Applied) error {
+	s, err := r.shadow(false)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	_, steps, err := s.result(ctx, p, m.Base)
+	if err != nil {
+		return err
+	}
+	for _, st := range steps {
+		a.Files = append(a.Files, st.Path)
+	}
+	d, err := r.drift(ctx, s, j, m.Base, steps)
+	if err != nil {
+		return err
+	}
+	if !d.empty() {
+		return sysexit.Hint(sysexit.With(sysexit.No, d), d.hint())
+	}
+	if m.DryRun || len(steps) == 0 {
+		return nil
+	}
+	return j.run(ctx, s, record{Base: m.Base, Patch: sum(p.bytes), Steps: steps})
+}
+
+// drift compares the files that a patch changes with what it was made from: in
+// the commits, in the index, and as they lie there.
+func (r *Repo) drift(ctx context.Context, s *shadow, j *journal, base string, steps []step) (*Drift, error) {
+	head, err := r.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := &Drift{Base: base, Head: head}
+	moved, err := s.moved(ctx, base, head)
+	if err != nil {
+		return nil, err
+	}
+	index, err := r.index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[string]bool{}
+	for _, st := range steps {
+		if st.New.Mode == "" {
+			gone[st.Path] = true
+		}
+	}
+	for _, st := range steps {
+		switch got, staged := index[st.Path]; {
+		case moved[st.Path]:
+			d.Moved = append(d.Moved, st.Path)
+			continue
+		case staged != (st.Old.Mode != "") || staged && got != entry{st.Old.Mode, st.Old.ID}:
+			d.Staged = append(d.Staged, st.Path)
+			continue
+		}
+		fits, err := j.fits(st, gone)
+		if err != nil {
+			return nil, err
+		}
+		if !fits {
+			d.Dirty = append(d.Dirty, st.Path)
+		}
+	}
+	return d, nil
+}
+
+// moved are the files that differ between two commits.
+func (s *shadow) moved(ctx context.Context, base, head string) (map[string]bool, error) {
+	if base == head {
+		return nil, nil
+	}
+	out, err := s.git(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", base, head)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := rawSteps(string(out))
+	moved := map[string]bool{}
+	for _, st := range steps {
+		moved[st.Path] = true
+	}
+	return moved, err
+}
+
+// index reads what is staged. An entry that is in conflict has no mode.
+func (r *Repo) index(ctx context.Context) (map[string]entry, error) {
+	out, err := git(ctx, call{dir: r.gitDir, tree: r.Root, args: []string{"ls-files", "--stage", "-z", "--full-name"}})
+	if err != nil {
+		return nil, err
+	}
+	index := map[string]entry{}
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		head, name, ok := strings.Cut(line, "\t")
+		f := strings.Fields(head)
+		switch {
+		case line == "":
+		case !ok || len(f) != 3:
+			return nil, fmt.Errorf("git ls-files: %.120q", line)
+		case f[2] != "0":
+			index[name] = entry{}
+		default:
+			index[name] = entry{f[0], f[1]}
+		}
+	}
+	return index, nil
+}
+
+// patience is how long a merge waits for another.
+const patience = 3 * time.Second
+
+// lock keeps two merges into one checkout apart, until it is closed. The kernel
+// drops it with its last holder, which may be the git of a killed process, and it
+// leaves no file.
+func (r *Repo) lock(ctx context.Context) (*os.File, error) {
+	f, err := os.OpenFile(r.Root, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("merge into %q: another merge is under way", r.Root))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return f, nil
+}
+
+// Mend looks at what a killed merge left, and undoes it, or finds it complete.
+// nil means that nothing was left.
+func (r *Repo) Mend(ctx context.Context, dir string) (*Mended, error) {
+	lock, err := r.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	j, err := r.journal(dir, lock)
+	if err != nil {
+		return nil, err
+	}
+	defer j.close()
+	return j.mend()
+}
+
+// below is a path relative to the checkout.
+func (r *Repo) below(dir string) (string, error) {
+	abs, err := absolute(dir)
+	if err == nil {
+		dir, err = filepath.Rel(r.Root, abs)
+	}
+	if err != nil || !filepath.IsLocal(dir) || dir == "." || slices.ContainsFunc(strings.Split(dir, "/"), isDotGit) {
+		return "", sysexit.With(sysexit.Software, fmt.Errorf("journal %q: should be below %q", dir, r.Root))
+	}
+	return dir, nil
+}
+
+// Stands reports whether the files of the checkout are as a patch makes them, all
+// of them.
+func (r *Repo) Stands(ctx context.Context, p *Patch, base string) (bool, error) {
+	s, err := r.shadow(false)
+	if err != nil {
+		return false, err
+	}
+	defer s.close()
+	_, steps, err := s.result(ctx, p, base)
+	if err != nil {
+		return false, err
+	}
+	root, err := os.OpenRoot(r.Root)
+	if err != nil {
+		return false, sysexit.With(sysexit.IO, err)
+	}
+	defer root.Close()
+	j := &journal{root: root}
+	for _, st := range steps {
+		if same, err := j.is(st.Path, st.New, st.Old.ID == st.New.ID); err != nil || !same {
+			return false, err
+		}
+	}
+	return true, nil
+}

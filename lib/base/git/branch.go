@@ -1,0 +1,205 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"tri/lib/base/lazyregexp"
+	"tri/lib/base/sysexit"
+)
+
+// Author is who a commit is by.
+type Author struct{ Name, Email string }
+
+// Commit is what Branch makes.
+type Commit struct {
+	Base    string // the commit that it stands on
+	Branch  string // its name, without refs/heads/
+	Message string
+	Author  Author
+	When    time.Time
+}
+
+// branchName is the alphabet that our own branches are of.
+var branchName = pattern.New(`^[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)*$`)
+
+// Branch makes a branch of one commit, the patch on its base, and returns the
+// commit. It touches no file of the checkout. A branch of that name is left as it
+// is: when it is the very same, that is no error.
+func (r *Repo) Branch(ctx context.Context, p *Patch, c Commit) (string, error) {
+	if err := errors.Join(p.Err(), commit(c.Base)); err != nil {
+		return "", err
+	}
+	if !branchName.MatchString(c.Branch) || len(c.Branch) > 200 {
+		return "", sysexit.With(sysexit.Usage, fmt.Errorf("branch %q: want small letters, digits, - and _", c.Branch))
+	}
+	s, err := r.shadow(true)
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	id, err := r.branch(ctx, s, p, c)
+	if err != nil {
+		return "", fmt.Errorf("make branch %s: %w", c.Branch, err)
+	}
+	return id, nil
+}
+
+func (r *Repo) branch(ctx context.Context, s *shadow, p *Patch, c Commit) (string, error) {
+	tree, _, err := s.result(ctx, p, c.Base)
+	if err != nil {
+		return "", err
+	}
+	date := fmt.Sprintf("%d +0000", c.When.Unix())
+	s.env = append(s.env, "GIT_AUTHOR_NAME="+plainWords(c.Author.Name), "GIT_AUTHOR_EMAIL="+plainWords(c.Author.Email), "GIT_AUTHOR_DATE="+date,
+		"GIT_COMMITTER_NAME="+plainWords(c.Author.Name), "GIT_COMMITTER_EMAIL="+plainWords(c.Author.Email), "GIT_COMMITTER_DATE="+date)
+	id, err := s.line(ctx, []byte(strings.TrimSpace(c.Message)+"\n"), "commit-tree", tree, "-p", c.Base, "-F", "-")
+	if err != nil {
+		return "", err
+	}
+	if !hexID.MatchString(id) {
+		return "", fmt.Errorf("git commit-tree: %.60q", id)
+	}
+	ref := "refs/heads/" + c.Branch
+	// The empty old value: only when there is none of that name.
+	_, err = git(ctx, call{dir: r.gitDir, args: []string{"update-ref", "--no-deref", "--", ref, id, strings.Repeat("0", len(id))}})
+	if err == nil {
+		return id, nil
+	}
+	at, e := git(ctx, call{dir: r.gitDir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"}})
+	switch {
+	case e != nil:
+		return "", err
+	case strings.TrimSpace(string(at)) == id:
+		return id, nil
+	}
+	return "", sysexit.Hint(sysexit.With(sysexit.No, errors.New("there is another branch of that name")), "git branch -m "+c.Branch+" another-name")
+}
+
+// plainWords is text that can stand in a commit's headers.
+func plainWords(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '<' || r == '>' {
+			return -1
+		}
+		return r
+	}, s)
+	if s = strings.Trim(s, " .,:;\"'"); s == "" {
+		return "tri"
+	}
+	return s
+}
+
+// result applies a patch to the tree of a commit, among objects only, and holds
+// what git made of it against what was read in it: should they differ, something
+// was hidden from one of the two.
+func (s *shadow) result(ctx context.Context, p *Patch, base string) (string, []step, error) {
+	if _, err := s.git(ctx, nil, "read-tree", base); err != nil {
+		return "", nil, sysexit.With(sysexit.Data, err)
+	}
+	if len(p.bytes) > 0 {
+		if _, err := s.git(ctx, bytes.NewReader(p.bytes), "apply", "--cached", "--whitespace=nowarn", "-p1", "-"); err != nil {
+			return "", nil, sysexit.Hint(sysexit.With(sysexit.Data, err), "the patch is not of this commit, or was changed")
+		}
+	}
+	tree, err := s.line(ctx, nil, "write-tree")
+	if err != nil {
+		return "", nil, err
+	}
+	out, err := s.git(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", base, tree)
+	if err != nil {
+		return "", nil, err
+	}
+	steps, err := rawSteps(string(out))
+	if err != nil {
+		return "", nil, err
+	}
+	said := map[string]bool{}
+	for _, c := range p.Changes {
+		for _, name := range c.names() {
+			said[name] = true
+		}
+	}
+	for _, st := range steps {
+		if !said[st.Path] || badPath(st.Path) != "" || !plainMode(st.Old.Mode) || !plainMode(st.New.Mode) {
+			return "", nil, sysexit.With(sysexit.NoPerm, fmt.Errorf("patch refused: git would change %q, and the patch did not say so", st.Path))
+		}
+	}
+	return tree, steps, nil
+}
+
+func plainMode(mode string) bool { return mode == "" || mode == modeFile || mode == modeExec }
+
+// version is a file as it was or will be; Mode "" is none.
+type version struct {
+	Mode string `json:"mode,omitempty"`
+	ID   string `json:"id,omitempty"`
+}
+
+// step is one file that a patch changes.
+type step struct {
+	Path string  `json:"path"`
+	Old  version `json:"old"`
+	New  version `json:"new"`
+	Perm uint32  `json:"perm,omitempty"` // permissions of the file before
+}
+
+// rawSteps reads diff-tree --raw -z: ":old new id id S\x00path\x00".
+func rawSteps(out string) ([]step, error) {
+	f := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	if out == "" {
+		return nil, nil
+	}
+	var steps []step
+	for pair := range slices.Chunk(f, 2) {
+		h := strings.Fields(strings.TrimPrefix(pair[0], ":"))
+		if len(pair) != 2 || len(h) != 5 {
+			return nil, fmt.Errorf("git diff-tree: %.120q", pair[0])
+		}
+		steps = append(steps, step{Path: pair[1], Old: versionOf(h[0], h[2]), New: versionOf(h[1], h[3])})
+	}
+	return steps, nil
+}
+
+func versionOf(mode, id string) version {
+	if mode == "000000" {
+		return version{}
+	}
+	return version{mode, id}
+}
+
+// Identity is whose name the user's own git puts on commits: of the repository's
+// configuration, or the user's. It is data; nothing in it is run or included from
+// elsewhere.
+func (r *Repo) Identity(ctx context.Context) Author {
+	home, err := os.UserHomeDir()
+	files := []string{filepath.Join(r.common, "config")}
+	if err == nil {
+		files = append(files, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config"))
+	}
+	get := func(key, otherwise string) string {
+		for _, file := range files {
+			out, err := git(ctx, call{dir: r.common, args: []string{"config", "--file", file, "--no-includes", "--get", key}})
+			if v := strings.TrimSpace(string(out)); err == nil && v != "" {
+				return v
+			}
+		}
+		return otherwise
+	}
+	return Author{Name: get("user.name", "tri"), Email: get("user.email", "tri@localhost")}
+}
+
+// Version is the git in use.
+func Version(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	return strings.TrimPrefix(strings.TrimSpace(string(out)), "git version "), err
+}

@@ -1,0 +1,48 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tri/lib/base/lazyregexp"
+	"tri/lib/base/sysexit"
+)
+
+// revision is a name of a commit as people give it; none of them is an option.
+var revision = pattern.New(`^[A-Za-z0-9@][A-Za-z0-9._/~^@{}+-]{0,199}$`)
+
+// Resolve is the full id of a commit that a person named (gitrevisions(7)).
+func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
+	if !revision.MatchString(rev) {
+		return "", sysexit.With(sysexit.Usage, fmt.Errorf("%q names no commit", rev))
+	}
+	out, err := git(ctx, call{dir: r.gitDir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}})
+	id := strings.TrimSpace(string(out))
+	if err != nil || !hexID.MatchString(id) {
+		return "", sysexit.With(sysexit.NoInput, fmt.Errorf("%q names no commit", rev))
+	}
+	return id, nil
+}
+
+// Diff is how the checkout's files differ from a commit's, as a patch to read. Files
+// that the commit does not have are not in it.
+func (r *Repo) Diff(ctx context.Context, id string) ([]byte, error) {
+	if err := commit(id); err != nil {
+		return nil, err
+	}
+	s, err := r.shadow(false)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	if _, err := s.git(ctx, nil, "read-tree", id); err != nil {
+		return nil, fmt.Errorf("diff with %s: %w", id, err)
+	}
+	out, err := git(ctx, call{dir: s.dir, env: s.env, tree: r.Root, max: MaxPatch, args: []string{"diff-files", "-r", "--patch", "--no-renames", "--ignore-submodules=all",
+		"--no-color", "--no-textconv", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/"}})
+	if err != nil {
+		return nil, fmt.Errorf("diff with %s: %w", id, err)
+	}
+	return out, nil
+}

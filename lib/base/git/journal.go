@@ -1,0 +1,317 @@
+package worktree
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"tri/lib/base/sysexit"
+)
+
+// journal is the folder by which a merge is whole or undone. In it stand, in this
+// order: new/ and old/ with every file as it will be and as it was; journal.json,
+// durable before the first file of the checkout is touched; and at the end its
+// removal, which is the moment that the merge counts. So a killed merge is in one
+// of three states: a folder without journal.json, and nothing was touched;
+// journal.json and some files new, which are put back; journal.json and all of
+// them new, which is a merge that only lacked its last word.
+type journal struct {
+	root *os.Root // the checkout
+	dir  string   // below it
+	fs   moves
+	lock *os.File // held; a git that writes below dir holds it too
+}
+
+// moves are what changes the checkout, for tests to fail.
+type moves interface {
+	Rename(old, new string) error
+	Remove(name string) error
+	Mkdir(name string, perm os.FileMode) error
+}
+
+// record is journal.json.
+type record struct {
+	Base  string `json:"base"`
+	Patch string `json:"patch_sha256"`
+	Steps []step `json:"steps"`
+	// Folders that are made for new files, each after those that it is in.
+	Folders []string `json:"folders,omitempty"`
+}
+
+func sum(b []byte) string {
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:])
+}
+
+func (r *Repo) journal(dir string, lock *os.File) (*journal, error) {
+	rel, err := r.below(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(r.Root)
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, err)
+	}
+	return &journal{root: root, dir: filepath.ToSlash(rel), fs: root, lock: lock}, nil
+}
+
+func (j *journal) close() { j.root.Close() }
+
+func (j *journal) name(parts ...string) string {
+	return path.Join(append([]string{j.dir}, parts...)...)
+}
+
+// run carries the steps out. When it fails, what it did is undone.
+func (j *journal) run(ctx context.Context, s *shadow, rec record) (err error) {
+	defer func() {
+		if err == nil {
+			return
+		}
+		if _, undo := j.mend(); undo != nil {
+			err = errors.Join(err, undo)
+		}
+		err = sysexit.With(sysexit.IO, fmt.Errorf("merge: nothing was changed: %w", err))
+	}()
+	if err := j.prepare(ctx, s, &rec); err != nil {
+		return err
+	}
+	if err := j.write(rec); err != nil {
+		return err
+	}
+	if err := j.move(rec); err != nil {
+		return err
+	}
+	if err := j.settle(rec); err != nil {
+		return err
+	}
+	j.tidy(rec)
+	return nil
+}
+
+// prepare lays out both versions of every file, by a checkout of our own.
+func (j *journal) prepare(ctx context.Context, s *shadow, rec *record) error {
+	if err := j.root.MkdirAll(j.dir, 0o700); err != nil {
+		return err
+	}
+	at := filepath.Join(j.root.Name(), filepath.FromSlash(j.dir))
+	for _, side := range []struct {
+		name, tree string
+		of         func(step) version
+	}{{"new", "", func(st step) version { return st.New }}, {"old", rec.Base, func(st step) version { return st.Old }}} {
+		if side.tree != "" { // the index holds the result so far
+			if _, err := s.git(ctx, nil, "read-tree", side.tree); err != nil {
+				return err
+			}
+		}
+		var names strings.Builder
+		for _, st := range rec.Steps {
+			if side.of(st).Mode != "" {
+				names.WriteString(st.Path + "\x00")
+			}
+		}
+		if names.Len() == 0 {
+			continue
+		}
+		_, err := git(ctx, call{dir: s.dir, env: s.env, tree: at, hold: j.lock, stdin: strings.NewReader(names.String()),
+			args: []string{"checkout-index", "-z", "--stdin", "--force", "--quiet", "--prefix=" + side.name + "/"}})
+		if err != nil {
+			return err
+		}
+	}
+	for i, st := range rec.Steps {
+		if err := j.ready(&rec.Steps[i]); err != nil {
+			return fmt.Errorf("%q: %w", st.Path, err)
+		}
+	}
+	folders, err := j.missing(rec.Steps)
+	rec.Folders = folders
+	return err
+}
+
+// ready makes both versions of a file durable, checks what git wrote, and gives
+// the new one the permissions of the one that it replaces.
+func (j *journal) ready(st *step) error {
+	now, err := j.root.Lstat(st.Path)
+	if err == nil && st.Old.Mode != "" {
+		st.Perm = uint32(now.Mode().Perm())
+	}
+	for side, v := range map[string]version{"new": st.New, "old": st.Old} {
+		if v.Mode == "" {
+			continue
+		}
+		name := j.name(side, st.Path)
+		if perm := os.FileMode(st.Perm); perm != 0 {
+			switch {
+			case side == "old" || st.New.Mode == st.Old.Mode:
+			case v.Mode == modeExec:
+				perm |= perm & 0o444 >> 2
+			default:
+				perm &^= 0o111
+			}
+			if err := j.root.Chmod(name, perm); err != nil {
+				return err
+			}
+		}
+		got, err := j.hash(name, len(v.ID))
+		if err != nil {
+			return err
+		}
+		if got != v.ID {
+			return fmt.Errorf("git wrote something else than %s", v.ID)
+		}
+		if err := j.sync(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing are the folders that new files need and that are not there.
+func (j *journal) missing(steps []step) ([]string, error) {
+	var need []string
+	for _, st := range steps {
+		if st.New.Mode == "" {
+			continue
+		}
+		for dir := path.Dir(st.Path); dir != "."; dir = path.Dir(dir) {
+			info, err := j.root.Lstat(dir)
+			if err == nil && info.IsDir() {
+				break
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+				return nil, err
+			}
+			if !slices.Contains(need, dir) {
+				need = append(need, dir)
+			}
+		}
+	}
+	slices.Sort(need)
+	return need, nil
+}
+
+// write makes the journal durable.
+func (j *journal) write(rec record) error {
+	b, err := json.MarshalIndent(rec, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp := j.name("journal.tmp")
+	if err := j.root.WriteFile(tmp, append(b, '\n'), 0o600); err != nil {
+		return err
+	}
+	if err := j.sync(tmp); err != nil {
+		return err
+	}
+	if err := j.root.Rename(tmp, j.name("journal.json")); err != nil {
+		return err
+	}
+	return errors.Join(j.sync(j.dir), j.sync(path.Dir(j.dir)))
+}
+
+// move changes the checkout. Deletions come first: a folder may take the place of
+// a file, and a file that of a folder.
+func (j *journal) move(rec record) error {
+	for _, st := range rec.Steps {
+		if st.New.Mode == "" {
+			if err := j.fs.Remove(st.Path); err != nil {
+				return err
+			}
+		}
+	}
+	for _, dir := range rec.Folders {
+		if err := j.fs.Mkdir(dir, 0o777); err != nil {
+			return err
+		}
+	}
+	for _, st := range rec.Steps {
+		if st.New.Mode == "" {
+			continue
+		}
+		if info, err := j.root.Lstat(st.Path); err == nil && info.IsDir() {
+			if err := j.emptied(st.Path); err != nil {
+				return err
+			}
+		}
+		if err := j.fs.Rename(j.name("new", st.Path), st.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emptied removes a folder in which no files are left.
+func (j *journal) emptied(dir string) error {
+	d, err := j.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	all, err := d.ReadDir(-1)
+	d.Close()
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if !e.IsDir() {
+			return fmt.Errorf("%q: a file is wanted where there is a folder that is not empty", dir)
+		}
+		if err := j.emptied(path.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return j.fs.Remove(dir)
+}
+
+// settle makes what was moved durable, and then the journal's end.
+func (j *journal) settle(rec record) error {
+	synced := map[string]bool{}
+	for _, st := range rec.Steps {
+		dir := path.Dir(st.Path)
+		for ; dir != "."; dir = path.Dir(dir) {
+			if _, err := j.root.Lstat(dir); err == nil {
+				break // others went with their last file
+			}
+		}
+		if !synced[dir] {
+			if err := j.sync(dir); err != nil {
+				return err
+			}
+			synced[dir] = true
+		}
+	}
+	if err := j.root.Remove(j.name("journal.json")); err != nil {
+		return err
+	}
+	return j.sync(j.dir)
+}
+
+// tidy removes what a merge leaves behind: its own folder, and folders that have
+// lost their last file. Whatever stays does no harm.
+func (j *journal) tidy(rec record) {
+	for _, st := range rec.Steps {
+		if st.New.Mode != "" {
+			continue
+		}
+		for dir := path.Dir(st.Path); dir != "." && j.root.Remove(dir) == nil; dir = path.Dir(dir) {
+		}
+	}
+	_ = j.root.RemoveAll(j.dir)
+}
+
+func (j *journal) sync(name string) error {
+	f, err := j.root.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

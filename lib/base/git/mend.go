@@ -1,0 +1,185 @@
+package worktree
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"tri/lib/base/sysexit"
+)
+
+// Mended is what a merge that was cut short came to.
+type Mended struct {
+	Done  bool     // every file had been changed; else all that were are put back
+	Patch string   // SHA-256 of the patch, in hexadecimal
+	Files []string // that were found changed
+}
+
+// mend undoes a merge that was cut short, unless it was complete.
+func (j *journal) mend() (*Mended, error) {
+	b, err := j.root.ReadFile(j.name("journal.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, sysexit.With(sysexit.IO, j.root.RemoveAll(j.dir)) // nothing was touched
+	}
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("mend merge: %w", err))
+	}
+	var rec record
+	if err := json.Unmarshal(b, &rec); err != nil {
+		return nil, sysexit.With(sysexit.Data, fmt.Errorf("mend merge: %q: %w", j.name("journal.json"), err))
+	}
+	m, err := j.undo(rec)
+	if err != nil {
+		return m, sysexit.With(sysexit.IO, fmt.Errorf("mend merge that was cut short: %w", err))
+	}
+	j.tidy(rec)
+	return m, nil
+}
+
+func (j *journal) undo(rec record) (*Mended, error) {
+	m := &Mended{Patch: rec.Patch}
+	var foreign []string
+	for _, st := range rec.Steps {
+		now, err := j.stands(st)
+		switch {
+		case err != nil:
+			return m, err
+		case now == isNew:
+			m.Files = append(m.Files, st.Path)
+		case now == isOther:
+			foreign = append(foreign, st.Path)
+		}
+	}
+	if len(foreign) > 0 {
+		return m, sysexit.Hint(fmt.Errorf("changed by somebody since: %s", few(foreign)),
+			fmt.Sprintf("as they were, and as the patch has them, these files are in %q and %q: put them right, then remove %q and merge again", j.name("old"), j.name("new"), j.dir))
+	}
+	if m.Done = len(m.Files) == len(rec.Steps); m.Done {
+		return m, j.settle(rec)
+	}
+	return m, j.putBack(rec)
+}
+
+// putBack undoes in the opposite order of move.
+func (j *journal) putBack(rec record) error {
+	for _, st := range rec.Steps {
+		if st.Old.Mode == "" {
+			if err := j.root.Remove(st.Path); err != nil && !absent(err) {
+				return err
+			}
+		}
+	}
+	for _, dir := range slices.Backward(rec.Folders) {
+		if info, err := j.root.Lstat(dir); err == nil && info.IsDir() {
+			if err := j.root.Remove(dir); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
+				return err
+			}
+		}
+	}
+	for _, st := range rec.Steps {
+		if now, err := j.stands(st); err != nil || st.Old.Mode == "" || now == isOld {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := j.root.MkdirAll(path.Dir(st.Path), 0o777); err != nil {
+			return err
+		}
+		if err := j.root.Rename(j.name("old", st.Path), st.Path); err != nil {
+			return err
+		}
+	}
+	return j.settle(rec)
+}
+
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// What stands where a file of a step is.
+const (
+	isOld = iota
+	isNew
+	isOther
+)
+
+func (j *journal) stands(st step) (int, error) {
+	for what, v := range []version{st.Old, st.New} {
+		same, err := j.is(st.Path, v, st.Old.ID == st.New.ID)
+		if err != nil || same {
+			return what, err
+		}
+	}
+	return isOther, nil
+}
+
+// is reports whether a file is that version. Its mode counts where only that
+// tells the versions apart.
+func (j *journal) is(name string, v version, byMode bool) (bool, error) {
+	info, err := j.root.Lstat(name)
+	if absent(err) || err == nil && info.IsDir() && v.Mode == "" {
+		return v.Mode == "", nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if v.Mode == "" || !info.Mode().IsRegular() || byMode && (info.Mode()&0o100 != 0) != (v.Mode == modeExec) {
+		return false, nil
+	}
+	id, err := j.hash(name, len(v.ID))
+	return id == v.ID, err
+}
+
+// fits reports whether a step can be done: its file is as it was, and where it is
+// new, nothing is in the way but what the patch removes.
+func (j *journal) fits(st step, gone map[string]bool) (bool, error) {
+	for dir := path.Dir(st.Path); dir != "."; dir = path.Dir(dir) {
+		if info, err := j.root.Lstat(dir); err == nil && !info.IsDir() && !gone[dir] {
+			return false, nil
+		}
+	}
+	if st.Old.Mode == "" {
+		info, err := j.root.Lstat(st.Path)
+		if err == nil && info.IsDir() {
+			for name := range gone {
+				if strings.HasPrefix(name, st.Path+"/") {
+					return true, nil
+				}
+			}
+		}
+		return absent(err), nil
+	}
+	return j.is(st.Path, st.Old, st.Old.ID == st.New.ID)
+}
+
+// hash names what is in a file as git does; digits tells which kind of id.
+func (j *journal) hash(name string, digits int) (string, error) {
+	f, err := j.root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	format := "sha1"
+	if digits == 64 {
+		format = "sha256"
+	}
+	h := newHash(format)
+	fmt.Fprintf(h, "blob %d\x00", info.Size())
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,277 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"tri/lib/base/sysexit"
+)
+
+// Tree is a worktree, or what is left of one.
+type Tree struct {
+	Dir     string // its folder, absolute
+	Commit  string // that its HEAD names; "" when that cannot be read
+	Present bool   // the folder is there
+	Known   bool   // the repository knows it
+	admin   string // what the repository knows of it
+}
+
+// Create makes a worktree at a commit, on no branch, with every file as it is
+// recorded. dir must not be there. When it fails it leaves nothing.
+func (r *Repo) Create(ctx context.Context, dir, id string) (err error) {
+	if err := commit(id); err != nil {
+		return err
+	}
+	dir, err = absolute(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("make worktree %q: it is there already", dir))
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("make worktree %q: %w", dir, err), r.Remove(dir))
+		}
+	}()
+	if err := r.add(ctx, dir, id); err != nil {
+		return err
+	}
+	t, err := r.find(dir)
+	if err != nil {
+		return err
+	}
+	return r.fill(ctx, t, id)
+}
+
+// add has git make the worktree, one at a time: git reads what is known of all the
+// others, and fails on one that another is making (git 2.39, "failed to read
+// .../commondir: Success").
+func (r *Repo) add(ctx context.Context, dir, id string) error {
+	lock, err := os.Open(r.gitDir)
+	if err != nil {
+		return fmt.Errorf("lock %q: %w", r.gitDir, err)
+	}
+	defer lock.Close() // and unlocks
+	for {
+		if err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("lock %q: %w", r.gitDir, err)
+	}
+	_, err = git(ctx, call{dir: r.gitDir, args: []string{"worktree", "add", "--no-checkout", "--detach", "--", dir, id}})
+	return err
+}
+
+// fill writes the files, and the index by which the agent's own git knows them.
+func (r *Repo) fill(ctx context.Context, t Tree, id string) error {
+	s, err := r.shadow(false)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	s.env = append(s.env, "GIT_INDEX_FILE="+filepath.Join(t.admin, "index"))
+	if _, err := s.git(ctx, nil, "read-tree", id); err != nil {
+		return err
+	}
+	_, err = git(ctx, call{dir: s.dir, env: s.env, tree: t.Dir, args: []string{"checkout-index", "--all", "--force", "--index", "--quiet"}})
+	return err
+}
+
+// Remove takes a worktree away: its folder, whatever the agent made of it, and
+// what the repository knows of it. One that is not there is no error.
+func (r *Repo) Remove(dir string) error {
+	dir, err := absolute(dir)
+	if err != nil {
+		return err
+	}
+	if dir == r.Root || strings.HasPrefix(r.Root, dir+"/") {
+		return sysexit.With(sysexit.Software, fmt.Errorf("remove worktree %q: the checkout is in it", dir))
+	}
+	err = removeAll(dir)
+	t, found := r.find(dir)
+	if found == nil {
+		err = errors.Join(err, removeAll(t.admin))
+	}
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("remove worktree %q: %w", dir, err))
+	}
+	return nil
+}
+
+// removeAll also removes folders that were closed to us. It follows no link.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	root, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	_ = fs.WalkDir(root.FS(), filepath.Base(dir), func(name string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && err == nil {
+			_ = root.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// List is every worktree below a folder that is there or that the repository
+// knows, by name.
+func (r *Repo) List(under string) ([]Tree, error) {
+	under, err := absolute(under)
+	if err != nil {
+		return nil, err
+	}
+	known, err := r.known()
+	if err != nil {
+		return nil, err
+	}
+	trees := slices.DeleteFunc(known, func(t Tree) bool { return filepath.Dir(t.Dir) != under })
+	names, err := os.ReadDir(under)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("list worktrees: %w", err))
+	}
+	for _, n := range names {
+		dir := filepath.Join(under, n.Name())
+		if i := slices.IndexFunc(trees, func(t Tree) bool { return t.Dir == dir }); i >= 0 {
+			trees[i].Present = true
+		} else {
+			trees = append(trees, Tree{Dir: dir, Present: true})
+		}
+	}
+	slices.SortFunc(trees, func(a, b Tree) int { return strings.Compare(a.Dir, b.Dir) })
+	return trees, nil
+}
+
+// Prune removes every worktree below a folder whose name keep does not want, and
+// what killed processes left in the scratch folder and half removed. It returns
+// the folders.
+func (r *Repo) Prune(under string, keep func(name string) bool) ([]string, error) {
+	trees, err := r.List(under)
+	if err != nil {
+		return nil, err
+	}
+	var gone []string
+	for _, t := range trees {
+		if keep(filepath.Base(t.Dir)) {
+			continue
+		}
+		if e := r.Remove(t.Dir); e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		gone = append(gone, t.Dir)
+	}
+	return gone, errors.Join(err, r.halves(keep), r.sweep())
+}
+
+// halves removes what the repository knows of worktrees that it cannot tell the
+// folder of: git, or Remove, was killed there. They bear the worktree's name.
+func (r *Repo) halves(keep func(name string) bool) error {
+	dir := filepath.Join(r.common, "worktrees")
+	names, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return sysexit.With(sysexit.IO, fmt.Errorf("list worktrees: %w", err))
+	}
+	var failed error
+	for _, n := range names {
+		admin := filepath.Join(dir, n.Name())
+		if _, err := os.Lstat(filepath.Join(admin, "gitdir")); n.IsDir() && errors.Is(err, fs.ErrNotExist) && !keep(n.Name()) {
+			failed = errors.Join(failed, removeAll(admin))
+		}
+	}
+	return failed
+}
+
+// sweep removes scratch repositories whose makers are dead.
+func (r *Repo) sweep() error {
+	scratch := r.scratch
+	if scratch == "" {
+		scratch = os.TempDir()
+	}
+	dirs, err := filepath.Glob(filepath.Join(scratch, "tri-git-*"))
+	for _, dir := range dirs {
+		lock, e := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		if e != nil { // half made, or somebody else's
+			continue
+		}
+		if info, e := lock.Stat(); e != nil || time.Since(info.ModTime()) < time.Minute { // it may not have its lock yet
+			lock.Close()
+			continue
+		}
+		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+		lock.Close()
+	}
+	return err
+}
+
+// known reads what the repository knows of its worktrees (gitrepository-layout(5)).
+func (r *Repo) known() ([]Tree, error) {
+	dir := filepath.Join(r.common, "worktrees")
+	names, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("list worktrees: %w", err))
+	}
+	var trees []Tree
+	for _, n := range names {
+		t := Tree{Known: true, admin: filepath.Join(dir, n.Name())}
+		at, err := pointer(filepath.Join(t.admin, "gitdir"), "")
+		if err != nil || !n.IsDir() {
+			continue // half made, by git or another
+		}
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(t.admin, at)
+		}
+		t.Dir = filepath.Dir(filepath.Clean(at))
+		if id, err := pointer(filepath.Join(t.admin, "HEAD"), ""); err == nil && hexID.MatchString(id) {
+			t.Commit = id
+		}
+		trees = append(trees, t)
+	}
+	return trees, nil
+}
+
+func (r *Repo) find(dir string) (Tree, error) {
+	known, err := r.known()
+	if err != nil {
+		return Tree{}, err
+	}
+	for _, t := range known {
+		if t.Dir == dir {
+			return t, nil
+		}
+	}
+	return Tree{}, sysexit.With(sysexit.NoInput, fmt.Errorf("worktree %q: %w", dir, fs.ErrNotExist))
+}
+
+// absolute is a path through no link but in its last part, as git writes it down.
+func absolute(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", sysexit.With(sysexit.IO, err)
+	}
+	above, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	if errors.Is(err, fs.ErrNotExist) {
+		return abs, nil
+	}
+	if err != nil {
+		return "", sysexit.With(sysexit.IO, err)
+	}
+	return filepath.Join(above, filepath.Base(abs)), nil
+}

@@ -1,0 +1,167 @@
+// Package worktree keeps an agent's changes apart from a checkout and carries
+// them over once a person says so: a git worktree at a recorded commit, what was
+// changed in it as a patch, that patch looked through, and applied whole or not
+// at all, or made a branch.
+//
+// Whatever an agent could write is hostile: its worktree, the .git file in it,
+// and, without a sandbox, the repository's configuration. So git itself never
+// looks at a worktree: files are read here, as bytes, and git is given objects.
+// Nor does it read a repository's configuration, except for four commands that
+// run nothing (rev-parse, worktree add without a checkout, ls-files, update-ref):
+// all others run in a repository of our own that borrows the objects.
+//
+// Files are therefore what is recorded, byte for byte: no line endings are
+// converted, no filters run, and what Git LFS keeps elsewhere stays a pointer.
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tri/lib/base/lazyregexp"
+	"tri/lib/base/sysexit"
+)
+
+// Repo is a checkout of a git repository.
+type Repo struct {
+	Root   string // its topmost folder, absolute
+	Prefix string // where below Root the folder is that was opened; "." for Root itself
+
+	gitDir  string // of this checkout
+	common  string // shared by all its worktrees
+	format  string // of its objects: sha1 or sha256
+	scratch string
+}
+
+// Open finds the repository that dir is in. scratch is a folder for temporary
+// files, "" the system's; it should not be below a worktree.
+func Open(ctx context.Context, dir, scratch string) (*Repo, error) {
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("open repository: %w", err))
+	}
+	r := &Repo{Root: abs, scratch: scratch}
+	for {
+		r.gitDir, err = gitDirOf(r.Root)
+		if err == nil {
+			break
+		}
+		above := filepath.Dir(r.Root)
+		if !errors.Is(err, fs.ErrNotExist) || above == r.Root {
+			return nil, sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("open %q: no git repository: %w", dir, err)), "git init, and commit what is there")
+		}
+		r.Root = above
+	}
+	r.Prefix, err = filepath.Rel(r.Root, abs)
+	if err != nil {
+		return nil, err
+	}
+	if r.common, err = commonOf(r.gitDir); err != nil {
+		return nil, sysexit.With(sysexit.Data, fmt.Errorf("open %q: %w", dir, err))
+	}
+	r.format, err = formatOf(ctx, r.common)
+	return r, err
+}
+
+// gitDirOf is the folder that <dir>/.git is, or names.
+func gitDirOf(dir string) (string, error) {
+	name := filepath.Join(dir, ".git")
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", err
+	}
+	if info.IsDir() {
+		return name, nil
+	}
+	to, err := pointer(name, "gitdir: ")
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(dir, to)
+	}
+	if _, err := os.Stat(filepath.Join(to, "HEAD")); err != nil {
+		return "", fmt.Errorf("%q names no repository: %v", name, err) // not ErrNotExist: the search ends here
+	}
+	return filepath.Clean(to), nil
+}
+
+// commonOf is the folder that a worktree's own shares with the others.
+func commonOf(gitDir string) (string, error) {
+	to, err := pointer(filepath.Join(gitDir, "commondir"), "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return gitDir, nil
+	}
+	if err == nil && !filepath.IsAbs(to) {
+		to = filepath.Join(gitDir, to)
+	}
+	return to, err
+}
+
+// pointer reads a file of one line that names a path.
+func pointer(name, prefix string) (string, error) {
+	info, err := os.Lstat(name)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%q is not a file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 8<<10))
+	if err != nil {
+		return "", err
+	}
+	to, ok := strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), prefix)
+	if !ok || to == "" || strings.ContainsAny(to, "\n\x00") {
+		return "", fmt.Errorf("%q: names nothing", name)
+	}
+	return to, nil
+}
+
+// formatOf reads the one setting that decides how objects are named.
+func formatOf(ctx context.Context, common string) (string, error) {
+	out, err := git(ctx, call{dir: common, args: []string{"config", "--file", filepath.Join(common, "config"), "--no-includes", "--default", "sha1", "--get", "extensions.objectformat"}})
+	if err != nil {
+		return "", sysexit.With(sysexit.Data, fmt.Errorf("read format of %q: %w", common, err))
+	}
+	switch format := strings.TrimSpace(string(out)); format {
+	case "sha1", "sha256":
+		return format, nil
+	default:
+		return "", sysexit.With(sysexit.Data, fmt.Errorf("read format of %q: unknown %q", common, format))
+	}
+}
+
+var hexID = pattern.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// Head is the commit that the checkout stands on.
+func (r *Repo) Head(ctx context.Context) (string, error) {
+	out, err := git(ctx, call{dir: r.gitDir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"}})
+	id := strings.TrimSpace(string(out))
+	if err != nil || !hexID.MatchString(id) {
+		return "", sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("head of %q: no commit", r.Root)), "commit what is there first")
+	}
+	return id, nil
+}
+
+// commit refuses what is not the full name of a commit.
+func commit(id string) error {
+	if !hexID.MatchString(id) {
+		return sysexit.With(sysexit.Usage, fmt.Errorf("commit %q: want its full id", id))
+	}
+	return nil
+}

@@ -1,0 +1,328 @@
+// Package web is what the platforms' HTTP APIs have in common: requests with a
+// time limit and a bounded answer, waits as long as a busy server asks for,
+// redirects never followed, errors that tell whether anything was sent, and the
+// server's clock.
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tri/lib/base/sysexit"
+)
+
+// Times and sizes of one request.
+const (
+	RequestTime = 30 * time.Second
+	maxAnswer   = 64 << 20 // bytes of one answer
+	maxRetry    = 10       // times that a read is repeated when the server is busy
+	maxAfter    = 5 * time.Minute
+)
+
+// Options say which API.
+type Options struct {
+	Base string                // https://slack.com/api/
+	Sign func(r *http.Request) // puts the credential on a request; it is never in an error
+	// Judge looks at an answer of status 2xx for platforms that say no inside it.
+	// Nil: every 2xx is a yes.
+	Judge func(h http.Header, body []byte) error
+
+	HTTP   *http.Client     // default http.DefaultClient
+	Now    func() time.Time // default time.Now
+	Sleep  func(ctx context.Context, d time.Duration) error
+	Chance func() float64 // in [0, 1): spreads the retries of many clients; default random
+}
+
+// Client is one API as one bot.
+type Client struct {
+	o    Options
+	base *url.URL
+	http *http.Client
+
+	mu    sync.Mutex
+	ahead time.Duration // how far the server's clock is before ours
+	known bool
+}
+
+// New returns a client. It does not reach out.
+func New(o Options) (*Client, error) {
+	base, err := url.Parse(strings.TrimRight(o.Base, "/"))
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
+		return nil, sysexit.With(sysexit.Config, fmt.Errorf("address %q: want https://host[/path]", o.Base))
+	}
+	c := &Client{o: o, base: base}
+	plain := http.Client{}
+	if o.HTTP != nil {
+		plain = *o.HTTP
+	}
+	// A redirected POST would become a GET that succeeds and posts nothing, and a
+	// token would go where nobody meant it to.
+	plain.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.http = &plain
+	if c.o.Now == nil {
+		c.o.Now = time.Now
+	}
+	if c.o.Sleep == nil {
+		c.o.Sleep = Sleep
+	}
+	if c.o.Chance == nil {
+		c.o.Chance = rand.Float64
+	}
+	return c, nil
+}
+
+// Word says what is wrong with a token that is empty or not one printable word.
+func Word(what, token string) error {
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return sysexit.With(sysexit.Config, fmt.Errorf("%s: empty, or not one word", what))
+	}
+	return nil
+}
+
+// Sleep waits for d or until ctx ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Sleep waits as the client does.
+func (c *Client) Sleep(ctx context.Context, d time.Duration) error { return c.o.Sleep(ctx, d) }
+
+// Now is our time.
+func (c *Client) Now() time.Time { return c.o.Now() }
+
+// Backoff is how long to wait before try (from 1): doubling from one second to a
+// minute, half of it by chance.
+func (c *Client) Backoff(try int) time.Duration {
+	d := time.Second << min(max(try-1, 0), 6)
+	d = min(d, time.Minute)
+	return d/2 + time.Duration(c.o.Chance()*float64(d/2))
+}
+
+// Wait is how long to leave the platform alone before try (from 1), after err: by
+// Backoff, or for as long as a busy server asked.
+func (c *Client) Wait(try int, err error) time.Duration {
+	wait := c.Backoff(try)
+	if busy := (*Error)(nil); errors.As(err, &busy) {
+		wait = max(wait, busy.After)
+	}
+	return wait
+}
+
+// Request is one call. Path is joined to the base as it stands: what comes from
+// outside goes through url.PathEscape first.
+type Request struct {
+	Method string
+	Path   string
+	Query  url.Values
+	JSON   any        // the body, as JSON
+	Form   url.Values // or as a form
+	Time   time.Duration
+}
+
+// Error is an answer that says no.
+type Error struct {
+	Status int
+	Code   string // the platform's name of it
+	Text   string
+	After  time.Duration // how long a busy server wants to be left alone
+	Body   []byte        // at most 64 KiB
+}
+
+func (e *Error) Error() string {
+	said := e.Code
+	if e.Text != "" && e.Text != e.Code {
+		said = strings.TrimSpace(said + " " + e.Text)
+	}
+	if said == "" {
+		return fmt.Sprintf("status %d %s", e.Status, http.StatusText(e.Status))
+	}
+	return fmt.Sprintf("status %d: %q", e.Status, said)
+}
+
+// StatusOf is the status of an answer that said no, 0 of other errors.
+func StatusOf(err error) int {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e.Status
+	}
+	return 0
+}
+
+// CodeOf is the platform's own name of an error, "" for none.
+func CodeOf(err error) string {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// NotSent reports whether err means that no byte of the request left us.
+func NotSent(err error) bool {
+	dialing := (*net.OpError)(nil)
+	return errors.As(err, &dialing) && dialing.Op == "dial"
+}
+
+// Read is a request that changes nothing: repeated, as late as the server says,
+// when it is asked too often.
+func (c *Client) Read(ctx context.Context, r Request, out any) error {
+	for try := 1; ; try++ {
+		err := c.Once(ctx, r, out)
+		busy := (*Error)(nil)
+		if !errors.As(err, &busy) || busy.Status != http.StatusTooManyRequests || try == maxRetry {
+			return err
+		}
+		if err := c.o.Sleep(ctx, busy.After+time.Duration(c.o.Chance()*float64(time.Second))); err != nil {
+			return err
+		}
+	}
+}
+
+// Once sends one request and reads the answer into out, which may be nil or a
+// *[]byte.
+func (c *Client) Once(ctx context.Context, r Request, out any) error {
+	limit := RequestTime
+	if r.Time > 0 {
+		limit = r.Time
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	req, err := c.request(ctx, r)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", r.Method, r.Path, bare(err))
+	}
+	defer resp.Body.Close()
+	c.seeClock(resp.Header.Get("Date"))
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
+	case len(b) > maxAnswer:
+		return fmt.Errorf("%s %s: answer over %d bytes", r.Method, r.Path, maxAnswer)
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return fmt.Errorf("%s %s: %w", r.Method, r.Path, refusal(resp, b))
+	}
+	if c.o.Judge != nil {
+		if err := c.o.Judge(resp.Header, b); err != nil {
+			return fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
+		}
+	}
+	switch out := out.(type) {
+	case nil:
+		return nil
+	case *[]byte:
+		*out = b
+		return nil
+	}
+	if err := json.Unmarshal(b, out); err != nil {
+		return fmt.Errorf("%s %s: answer: %w", r.Method, r.Path, err)
+	}
+	return nil
+}
+
+func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
+	body, kind := io.Reader(http.NoBody), ""
+	switch {
+	case r.JSON != nil:
+		b, err := json.Marshal(r.JSON)
+		if err != nil {
+			return nil, err
+		}
+		body, kind = bytes.NewReader(b), "application/json; charset=utf-8"
+	case r.Form != nil:
+		body, kind = strings.NewReader(r.Form.Encode()), "application/x-www-form-urlencoded"
+	}
+	u, err := url.Parse(c.base.String() + "/" + strings.TrimPrefix(r.Path, "/"))
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Query) > 0 {
+		u.RawQuery = r.Query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	req.Header.Set("User-Agent", "tri")
+	if c.o.Sign != nil {
+		c.o.Sign(req)
+	}
+	return req, nil
+}
+
+// bare takes the address off a transport error: some platforms have the token in
+// it.
+func bare(err error) error {
+	if e := (*url.Error)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+func refusal(resp *http.Response, body []byte) error {
+	e := &Error{Status: resp.StatusCode, After: RetryAfter(resp.Header), Body: body[:min(len(body), 64<<10)]}
+	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		return sysexit.Hint(e, "the server sends us elsewhere: write the final address in the configuration")
+	}
+	return e
+}
+
+// RetryAfter reads how long a busy server wants to be left alone, in seconds, as
+// most platforms say it: between one second and five minutes.
+func RetryAfter(h http.Header) time.Duration {
+	for _, name := range []string{"Retry-After", "X-Ratelimit-Reset-After", "X-Ratelimit-Reset", "X-Ogw-Ratelimit-Reset"} {
+		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && n >= 0 {
+			return time.Duration(min(max(n, 1), maxAfter.Seconds()) * float64(time.Second))
+		}
+	}
+	return time.Second
+}
+
+// seeClock learns the server's clock from the Date of an answer.
+func (c *Client) seeClock(date string) {
+	at, err := http.ParseTime(date)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	c.ahead, c.known = at.Sub(c.o.Now()), true
+	c.mu.Unlock()
+}
+
+// Skew is how far the server's clock is before ours, within about a second; false
+// while no answer has told.
+func (c *Client) Skew() (time.Duration, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ahead, c.known
+}
+
+// ServerTime is what the server's clock showed when ours showed at.
+func (c *Client) ServerTime(at time.Time) time.Time {
+	ahead, _ := c.Skew()
+	return at.Add(ahead)
+}

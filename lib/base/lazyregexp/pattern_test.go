@@ -1,0 +1,58 @@
+package pattern_test
+
+import (
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+
+	_ "tri/lib/base/git"
+	"tri/lib/base/lazyregexp"
+	_ "tri/lib/judge/evidence"
+	_ "tri/lib/record/draft"
+)
+
+// Every pattern of the packages that use this compiles.
+func TestCompile(t *testing.T) {
+	if n := pattern.Compile(); n < 80 {
+		t.Errorf("%d patterns: they are not found any more", n)
+	}
+}
+
+// A pattern does as the regular expression, whoever comes first.
+func TestAsRegexp(t *testing.T) {
+	const text = "a1 b22 c333"
+	p, re := pattern.New(`([a-z])(\d+)`), regexp.MustCompile(`([a-z])(\d+)`)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if !p.MatchString(text) || !slices.Equal(p.FindStringSubmatch(text), re.FindStringSubmatch(text)) || p.ReplaceAllString(text, "$2$1") != "1a 22b 333c" {
+				t.Error("it does otherwise")
+			}
+		})
+	}
+	all.Wait()
+	if !slices.EqualFunc(p.FindAllStringSubmatchIndex(text, -1), re.FindAllStringSubmatchIndex(text, -1), slices.Equal) ||
+		!slices.Equal(p.FindAllString(text, 2), re.FindAllString(text, 2)) || !slices.Equal(p.Split(text, -1), re.Split(text, -1)) {
+		t.Error("it finds otherwise")
+	}
+	if p.String() != re.String() {
+		t.Error(p.String())
+	}
+}
+
+// What was forgotten is compiled again, by whoever needs it meanwhile too.
+func TestForget(t *testing.T) {
+	p := pattern.New(`^a+$`)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 100 {
+				if pattern.Forget(); !p.MatchString("aaa") || p.MatchString("b") {
+					t.Error("it does otherwise")
+				}
+			}
+		})
+	}
+	all.Wait()
+}

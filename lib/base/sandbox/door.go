@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"tri/lib/base/sysexit"
+)
+
+// DoorArg is tri-sandbox's first argument where it is the inner end of a door.
+const DoorArg = ":door"
+
+// HelperAt is where the inner end stands in the program's file system.
+const HelperAt = "/run/" + Helper
+
+// doorHost is an address of the loopback device that nobody else uses.
+const doorHost = "127.116.114.105"
+
+// DoorAt is where a program finds the door that stands at index i of Spec.Doors.
+// It goes through by a command, HelperAt DoorArg DoorAt(i), whose standard input
+// and output are the connection.
+func DoorAt(i int) string { return net.JoinHostPort(doorHost, strconv.Itoa(4001+i)) }
+
+// Pass connects in and out to a door: an address of the loopback device or, for a
+// program without walls, a socket's path. It returns when the other side is done.
+func Pass(ctx context.Context, at string, in io.Reader, out io.Writer) error {
+	network := "tcp"
+	if strings.HasPrefix(at, "/") {
+		network = "unix"
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, network, at)
+	if err != nil {
+		return sysexit.With(sysexit.Usage, fmt.Errorf("a door is not opened by hand: %w", err))
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	go func() { // it may wait for its input for ever
+		_, _ = io.Copy(conn, in) // the other side hears of it by the end
+		if half, ok := conn.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
+	}()
+	_, err = io.Copy(out, conn)
+	return err
+}
+
+// FindHelper is tri-sandbox, beside the running program or on PATH.
+func FindHelper() (string, error) {
+	if self, err := os.Executable(); err == nil {
+		if filepath.Base(self) == Helper {
+			return self, nil
+		}
+		if beside := filepath.Join(filepath.Dir(self), Helper); isFile(beside) {
+			return beside, nil
+		}
+	}
+	path, err := exec.LookPath(Helper)
+	if err != nil {
+		return "", fmt.Errorf("find the inner end of the sandbox: %w", err)
+	}
+	return filepath.Abs(path)
+}

@@ -1,0 +1,237 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"tri/lib/base/sysexit"
+)
+
+// protocol is the version of what the two ends say to each other.
+const protocol = 2
+
+// message is what the inner end says: first that it is there, then that it is
+// ready, its sockets with it. After that it says nothing, unless the program could
+// not be started.
+type message struct {
+	Protocol int
+	Landlock int  // the kernel's ABI; when ready, the one in force
+	Syscalls bool // the filter is in force
+	Error    string
+	Errno    int
+}
+
+// order is what the inner end is told.
+type order struct {
+	Path, Dir   string
+	Argv, Env   []string
+	Read, Write []string
+	Config      string // a file of Git's that is covered by a harmless one
+	Listen      []string
+	Landlock    int
+	Syscalls    bool
+	Serve       bool
+	List        bool  // folders may be listed wherever they are shown
+	Memory      int64 // limits of each process; 0 is none
+	Processes   int
+}
+
+// leave is the last that it is told: to become the program. It goes the way of the
+// order, whose reader may have read beyond its end.
+type leave struct{}
+
+// devices are what a program may write to of /dev.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts", "/dev/ptmx"}
+
+// Inside is the inner end: with walls around it already, it takes its orders from
+// descriptor fd, puts up the second wall, and becomes the program. It returns only
+// when it cannot.
+func Inside(fd string) error {
+	n, err := strconv.Atoi(fd)
+	if err != nil || n < 3 {
+		return sysexit.With(sysexit.Usage, errors.New("the inner end of a sandbox is not started by hand"))
+	}
+	// The walls are the thread's, and go over to what it becomes.
+	runtime.LockOSThread()
+	if err := unix.CloseRange(3, 1<<31, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("close descriptors: %w", err)
+	}
+	channel := os.NewFile(uintptr(n), "outer end")
+	if err := send(n, message{Protocol: protocol, Landlock: landlockABI()}); err != nil {
+		return sysexit.With(sysexit.Usage, fmt.Errorf("the inner end of a sandbox is not started by hand: %w", err))
+	}
+	err = become(channel, n)
+	m := message{Error: err.Error()}
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		m.Error, m.Errno = strings.TrimSuffix(m.Error, ": "+errno.Error()), int(errno)
+	}
+	if told := send(n, m); told != nil {
+		return errors.Join(err, told)
+	}
+	return err
+}
+
+func become(channel io.Reader, fd int) error {
+	var o order
+	in := json.NewDecoder(channel)
+	if err := in.Decode(&o); err != nil {
+		return fmt.Errorf("take orders: %w", err)
+	}
+	sockets, ports, err := listen(o.Listen)
+	if err != nil {
+		return err
+	}
+	if err := send(fd, message{Landlock: o.Landlock, Syscalls: o.Syscalls && filters}, sockets...); err != nil {
+		return err
+	}
+	if err := in.Decode(new(leave)); err != nil {
+		return fmt.Errorf("take orders: %w", err)
+	}
+	if err := os.Chdir(o.Dir); err != nil {
+		return err
+	}
+	// A group of its own, as a session's first process has anyway.
+	if err := unix.Setpgid(0, 0); err != nil && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("make a process group: %w", err)
+	}
+	if err := confine(o, ports); err != nil {
+		return err
+	}
+	err = syscall.Exec(o.Path, o.Argv, environment(o.Env, ports))
+	return fmt.Errorf("start %q: %w", o.Path, err)
+}
+
+// listen makes the sockets on which the outer end answers.
+func listen(addresses []string) (sockets []int, ports []int, err error) {
+	for _, address := range addresses {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, nil, fmt.Errorf("listen in a sandbox: %w", err)
+		}
+		f, err := l.(*net.TCPListener).File()
+		if err != nil {
+			return nil, nil, fmt.Errorf("listen in a sandbox: %w", err)
+		}
+		sockets, ports = append(sockets, int(f.Fd())), append(ports, l.Addr().(*net.TCPAddr).Port)
+		opened = append(opened, f)
+	}
+	return sockets, ports, nil
+}
+
+// opened keeps sockets from being collected, and so closed, before they are sent.
+var opened []*os.File
+
+// confine puts up what the inner end can.
+func confine(o order, ports []int) error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	if err := setRlimits(o.Memory, o.Processes); err != nil {
+		return err
+	}
+	if o.Landlock > 0 {
+		read := append([]string{"/proc", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf"}, o.Read...)
+		write := append([]string{"/tmp", "/dev/shm"}, o.Write...)
+		if o.Config != "" {
+			read = append(read, o.Config)
+		}
+		var list []string
+		if o.List {
+			list = []string{"/"}
+		}
+		rules := map[uint64][]string{reading: read, writing: write, device: devices, listing: list}
+		if err := landlock(o.Landlock, rules, ports, o.Serve); err != nil {
+			return err
+		}
+	}
+	if o.Syscalls && filters {
+		return filterSyscalls()
+	}
+	return nil
+}
+
+// environment is the program's, and where it finds the proxy: programs differ in
+// which case they look for.
+func environment(env []string, ports []int) []string {
+	set := map[string]string{"TMPDIR": "/tmp", "GIT_OPTIONAL_LOCKS": "0"}
+	if len(ports) > 0 {
+		proxy := "http://127.0.0.1:" + strconv.Itoa(ports[0])
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+			set[name], set[strings.ToLower(name)] = proxy, proxy
+		}
+		set["NO_PROXY"], set["no_proxy"] = "localhost,127.0.0.1,::1", "localhost,127.0.0.1,::1"
+		set["NODE_USE_ENV_PROXY"] = "1"
+	}
+	var out []string
+	for _, e := range env {
+		name, _, _ := strings.Cut(e, "=")
+		if _, ours := set[name]; !ours {
+			out = append(out, e)
+		}
+	}
+	for name, value := range set {
+		out = append(out, name+"="+value)
+	}
+	return out
+}
+
+// send writes one message, and with it descriptors.
+func send(fd int, m message, files ...int) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	var rights []byte
+	if len(files) > 0 {
+		rights = unix.UnixRights(files...)
+	}
+	if err := unix.Sendmsg(fd, text, rights, nil, 0); err != nil {
+		return fmt.Errorf("speak to the outer end: %w", err)
+	}
+	return nil
+}
+
+// receive reads one message, with its descriptors and its sender's process id.
+func receive(c *net.UnixConn) (m message, files []*os.File, pid int, err error) {
+	text, rights := make([]byte, 64<<10), make([]byte, 4<<10)
+	n, rn, _, _, err := c.ReadMsgUnix(text, rights)
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
+	if err != nil {
+		return m, nil, 0, err
+	}
+	parts, err := unix.ParseSocketControlMessage(rights[:rn])
+	if err != nil {
+		return m, nil, 0, err
+	}
+	for _, part := range parts {
+		if cred, err := unix.ParseUnixCredentials(&part); err == nil {
+			pid = int(cred.Pid)
+		}
+		if fds, err := unix.ParseUnixRights(&part); err == nil {
+			for _, fd := range fds {
+				files = append(files, os.NewFile(uintptr(fd), "socket"))
+			}
+		}
+	}
+	if err := json.Unmarshal(text[:n], &m); err != nil {
+		closeAll(files)
+		return m, nil, 0, err
+	}
+	if m.Error != "" {
+		closeAll(files)
+		return m, nil, pid, errors.New(m.Error)
+	}
+	return m, files, pid, nil
+}

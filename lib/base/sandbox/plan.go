@@ -1,0 +1,244 @@
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+)
+
+// system is what every program needs to read, where it is there: programs and
+// libraries, and of /etc what tells them how to find those, the certificates and
+// the time. Nothing of it is secret on a machine that is run with any care.
+var system = []string{
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/run/current-system/sw",
+	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path",
+	"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/ca-certificates.conf",
+	"/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust/extracted", "/etc/crypto-policies",
+	"/etc/localtime", "/etc/timezone", "/etc/mime.types", "/etc/services", "/etc/protocols", "/etc/terminfo", "/etc/python3",
+	"/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/os-release", "/etc/debian_version",
+}
+
+// Kinds of entry of a plan.
+const (
+	readOnly = "--ro-bind"
+	writable = "--bind"
+	empty    = "--tmpfs"
+	symlink  = "--symlink"
+	nothing  = "/dev/null" // shown in the place of a hidden file
+)
+
+// entry is one thing shown. Of a link, from is its target.
+type entry struct{ kind, from, at string }
+
+// plan is what a program sees.
+type plan struct {
+	entries []entry
+	covered []string // folders that must end up empty and read-only
+	dir     string   // the program's folder, without links
+	config  string   // Git's configuration, to be shown without what is secret
+}
+
+// newPlan is the plan of a Spec whose program needs needs.
+func newPlan(s Spec, needs []string) (*plan, error) {
+	p := &plan{}
+	for _, path := range system {
+		if err := p.show(readOnly, path, true); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range slices.Concat(needs, s.Read) {
+		if err := p.show(readOnly, path, false); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.folder(s); err != nil {
+		return nil, err
+	}
+	if s.Home != "" {
+		if err := p.show(writable, s.Home, false); err != nil {
+			return nil, err
+		}
+	}
+	p.hideHome()
+	p.order()
+	return p, nil
+}
+
+// folder shows the program's folder, and of Git what can be read.
+func (p *plan) folder(s Spec) error {
+	dir, err := filepath.EvalSymlinks(s.Dir)
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))
+	}
+	if p.dir = dir; dir == "/" {
+		return sysexit.With(sysexit.Config, errors.New("the codebase is the whole machine: that cannot be shown to a program"))
+	}
+	if home, err := os.UserHomeDir(); err == nil && home != "/" && below(dir, home) {
+		return sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("the codebase %q holds your home: that cannot be shown to a program", dir)),
+			"name a folder below it under `codebases:`")
+	}
+	kind := readOnly
+	if s.Write {
+		kind = writable
+	}
+	if err := p.show(kind, s.Dir, false); err != nil {
+		return err
+	}
+	if repo, found := findRepository(dir); found {
+		for _, at := range append(repo.dirs, repo.at) {
+			if err := p.show(readOnly, at, false); err != nil {
+				return err
+			}
+		}
+		p.config = repo.config
+	}
+	for _, name := range s.Hidden {
+		if !filepath.IsLocal(name) {
+			return sysexit.With(sysexit.Software, fmt.Errorf("hide %q: it is not below the codebase", name))
+		}
+		p.hide(filepath.Join(dir, name))
+	}
+	return p.hidePrivate(s)
+}
+
+// show adds a path and the links that lead to it. What may be absent is passed
+// over where it is.
+func (p *plan) show(kind, path string, optional bool) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	links, real, err := trace(path)
+	switch {
+	case err != nil && optional:
+		return nil
+	case err != nil:
+		return sysexit.With(sysexit.NoInput, fmt.Errorf("show a program its files: %w", err))
+	case real == "/":
+		return sysexit.With(sysexit.Config, fmt.Errorf("show a program its files: %q is the whole machine", path))
+	}
+	for _, l := range links {
+		p.entries = append(p.entries, entry{symlink, l.target, l.at})
+	}
+	p.entries = append(p.entries, entry{kind, real, real})
+	return nil
+}
+
+// hide covers a path, if it is there; behind a link, what it leads to.
+func (p *plan) hide(path string) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return
+	}
+	info, err := os.Stat(real)
+	switch {
+	case err != nil:
+	case info.IsDir():
+		p.entries = append(p.entries, entry{empty, "", real})
+		p.covered = append(p.covered, real)
+	default:
+		p.entries = append(p.entries, entry{readOnly, nothing, real})
+	}
+}
+
+// hideHome covers our own home where something that is shown holds it.
+func (p *plan) hideHome() {
+	home, err := filepath.Abs(disk.DefaultDir())
+	if err != nil {
+		return
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	for _, e := range p.entries {
+		if (e.kind == readOnly || e.kind == writable) && below(e.at, home) {
+			p.hide(home)
+			return
+		}
+	}
+}
+
+// order puts folders before what stands in them, drops what is there twice and
+// links that a shown folder has in it anyway. Where a path is to be writable and
+// also to be read, read wins: that is how Git's files are kept.
+func (p *plan) order() {
+	rank := map[string]int{symlink: 0, writable: 1, readOnly: 2, empty: 3}
+	slices.SortStableFunc(p.entries, func(a, b entry) int {
+		return cmp.Or(slices.Compare(strings.Split(a.at, "/"), strings.Split(b.at, "/")), -cmp.Compare(rank[a.kind], rank[b.kind]))
+	})
+	var kept []entry
+	for _, e := range p.entries {
+		if len(kept) > 0 && kept[len(kept)-1].at == e.at {
+			continue
+		}
+		if over, ok := holder(kept, e.at); ok && redundant(over, e) {
+			continue
+		}
+		kept = append(kept, e)
+	}
+	p.entries = kept
+}
+
+// holder is the entry that at stands below, the nearest.
+func holder(entries []entry, at string) (entry, bool) {
+	for _, e := range slices.Backward(entries) {
+		if below(e.at, at) {
+			return e, true
+		}
+	}
+	return entry{}, false
+}
+
+// redundant reports whether e shows what the folder over it shows already.
+func redundant(over, e entry) bool {
+	if over.kind == empty || over.from != over.at {
+		return false
+	}
+	return e.kind == symlink || e.kind == over.kind && e.from == e.at
+}
+
+// arguments are the plan in bubblewrap's words.
+func (p *plan) arguments() []string {
+	var args []string
+	for _, e := range p.entries {
+		if e.kind == empty {
+			args = append(args, empty, e.at)
+		} else {
+			args = append(args, e.kind, e.from, e.at)
+		}
+	}
+	for _, at := range p.covered {
+		args = append(args, "--remount-ro", at)
+	}
+	return args
+}
+
+// paths are those that Landlock lets the program read, and write.
+func (p *plan) paths() (read, write []string) {
+	for _, e := range p.entries {
+		switch e.kind {
+		case readOnly:
+			read = append(read, e.at)
+		case writable:
+			write = append(write, e.at)
+		}
+	}
+	return read, write
+}
+
+// isFile reports whether path is there and no folder.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&fs.ModeDir == 0
+}

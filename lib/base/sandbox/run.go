@@ -1,0 +1,68 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+
+	"tri/lib/base/sysexit"
+)
+
+// Run runs a command in a sandbox to its end, for a person who wants to look
+// around, and returns its exit status and which walls stood. A command is ended
+// when ctx is.
+func Run(ctx context.Context, s Spec, in io.Reader, out, errw io.Writer) (status int, r Report, err error) {
+	box, err := New(s)
+	if err != nil {
+		return 0, r, startError(s.Argv, err)
+	}
+	defer box.Close()
+	cmd, err := box.Command(nil)
+	if err != nil {
+		return 0, r, err
+	}
+	// Bubblewrap dies with the thread that started it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var said tail
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, io.MultiWriter(errw, &said)
+	if err := cmd.Start(); err != nil {
+		return 0, r, fmt.Errorf("start a sandbox: %w", err)
+	}
+	if err := box.Admit(); err != nil {
+		box.Kill()
+		_ = cmd.Wait() // it says no more than said does
+		return 0, r, startError(s.Argv, box.Explain(err, said.String()))
+	}
+	defer context.AfterFunc(ctx, box.Kill)()
+	err = cmd.Wait()
+	exit := new(exec.ExitError)
+	switch {
+	case ctx.Err() != nil:
+		return 0, box.Report(), ctx.Err()
+	case errors.As(err, &exit):
+		return exit.ExitCode(), box.Report(), nil
+	}
+	return 0, box.Report(), err
+}
+
+func startError(argv []string, err error) error {
+	if _, known := sysexit.Of(err); known {
+		return err
+	}
+	return sysexit.With(sysexit.Unavailable, fmt.Errorf("start %q: %w", argv[0], err))
+}
+
+// tail is the last of what a program says.
+type tail struct{ bytes.Buffer }
+
+func (t *tail) Write(p []byte) (int, error) {
+	if t.Len() > 4<<10 {
+		t.Reset()
+	}
+	return t.Buffer.Write(p)
+}

@@ -1,0 +1,194 @@
+package stream
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/sysexit"
+)
+
+// writeSize is how many bytes are gathered before they are written when a
+// finished input is read.
+const writeSize = 256 << 10
+
+// syncEvery is how long something written may stay unsynced while more keeps
+// coming; when nothing comes it is synced at once.
+const syncEvery = 50 * time.Millisecond
+
+// sink is where a stage writes: a log that it alone has, or stdout.
+type sink struct {
+	stdout io.Writer
+	file   string
+	log    *disk.Log
+	lock   *disk.Lock
+	dirty  time.Time // of the first write since the last sync; zero: none
+}
+
+func openSink(out Output) (*sink, error) {
+	if out.File == "" {
+		return &sink{stdout: out.Stdout}, nil
+	}
+	s := &sink{file: out.File}
+	dir, base := filepath.Split(out.File)
+	dir = filepath.Clean(dir)
+	if _, err := os.Stat(dir); err != nil {
+		return nil, err
+	}
+	home, err := disk.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer home.Close()
+	s.lock, err = home.TryLock("." + base + ".lock")
+	if errors.Is(err, disk.ErrLocked) {
+		err = sysexit.Hint(err, "another process appends to this file; one at a time may")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write %q: %w", out.File, err)
+	}
+	if s.log, err = disk.OpenLogFile(out.File); err != nil {
+		return nil, firstError(err, s.close())
+	}
+	return s, nil
+}
+
+// resume cuts what a killed process left torn and sets in.After to where the
+// output ends.
+func (s *sink) resume(in *Input) error {
+	if s.log == nil {
+		return nil
+	}
+	for _, name := range in.Files {
+		if same(name, s.log.File()) {
+			return sysexit.With(sysexit.Usage, fmt.Errorf("%q is both input and output", name))
+		}
+	}
+	size, err := s.log.Write(func(int64) ([]byte, error) { return nil, nil })
+	if err != nil {
+		return err
+	}
+	seq, line, err := lastSeq(s.log.File(), size)
+	if err != nil {
+		return fmt.Errorf("resume %q: %w", s.file, err)
+	}
+	if seq < 0 && size > 0 {
+		return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("resume %q: its last record has no seq", s.file)),
+			"only records from tri-watch can be resumed; write others with > or >>")
+	}
+	if seq >= in.After {
+		in.After, in.last = seq, line
+	}
+	return nil
+}
+
+func same(name string, f *os.File) bool {
+	a, err1 := os.Stat(name)
+	b, err2 := f.Stat()
+	return err1 == nil && err2 == nil && os.SameFile(a, b)
+}
+
+// write writes whole lines in one piece.
+func (s *sink) write(lines []byte) error {
+	if s.log == nil {
+		if _, err := s.stdout.Write(lines); err != nil {
+			return sysexit.With(sysexit.IO, fmt.Errorf("write records: %w", err))
+		}
+		return nil
+	}
+	if _, err := s.log.Write(func(int64) ([]byte, error) { return lines, nil }); err != nil {
+		return err
+	}
+	if s.dirty.IsZero() {
+		s.dirty = time.Now()
+	}
+	if time.Since(s.dirty) >= syncEvery {
+		return s.sync()
+	}
+	return nil
+}
+
+func (s *sink) sync() error {
+	if s.dirty.IsZero() {
+		return nil
+	}
+	s.dirty = time.Time{}
+	return s.log.Sync()
+}
+
+func (s *sink) close() error {
+	var err error
+	if s.log != nil {
+		err = errors.Join(s.sync(), s.log.Close())
+	}
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Unlock())
+	}
+	return err
+}
+
+// rejects names refused records and keeps them.
+type rejects struct {
+	say   func(string, ...any)
+	log   *disk.Log
+	dirty bool
+}
+
+func openRejects(in Input) (*rejects, error) {
+	r := &rejects{say: in.Say}
+	if r.say == nil {
+		r.say = func(string, ...any) {}
+	}
+	if in.Rejects == "" {
+		return r, nil
+	}
+	var err error
+	r.log, err = disk.OpenLogFile(in.Rejects)
+	return r, err
+}
+
+// add sets one record aside, as {"source","line","offset","reason","text"}. Of an
+// over-long line text is only the head; where text is not UTF-8, "base64" has
+// the bytes.
+func (r *rejects) add(line *ndjson.Line, reason error) error {
+	r.say("%s:%d: %v", line.Source, line.Line, reason)
+	if r.log == nil {
+		return nil
+	}
+	b := ndjson.AppendString([]byte(`{"source":`), line.Source)
+	b = strconv.AppendInt(append(b, `,"line":`...), line.Line, 10)
+	b = strconv.AppendInt(append(b, `,"offset":`...), line.Offset, 10)
+	b = ndjson.AppendString(append(b, `,"reason":`...), reason.Error())
+	b = ndjson.AppendString(append(b, `,"text":`...), string(line.Bytes))
+	if !utf8.Valid(line.Bytes) {
+		b = append(b, `,"base64":"`...)
+		b = append(base64.StdEncoding.AppendEncode(b, line.Bytes), '"')
+	}
+	b = append(b, "}\n"...)
+	r.dirty = true
+	_, err := r.log.Write(func(int64) ([]byte, error) { return b, nil })
+	return err
+}
+
+func (r *rejects) sync() error {
+	if !r.dirty {
+		return nil
+	}
+	r.dirty = false
+	return r.log.Sync()
+}
+
+func (r *rejects) close() error {
+	if r.log == nil {
+		return nil
+	}
+	return errors.Join(r.sync(), r.log.Close())
+}

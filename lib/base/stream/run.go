@@ -1,0 +1,296 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+
+	"tri/lib/base/ndjson"
+	"tri/lib/base/sysexit"
+)
+
+// liveBatch is the size in bytes up to which what live input gave at once is
+// written record by record; more is a backlog and written in one piece.
+const liveBatch = 16 << 10
+
+// bigLine is the size in bytes from which lines are prepared one at a time, so
+// that hostile ones cannot fill the memory by working together.
+const bigLine = 64 << 10
+
+// block is a batch on its way: filled by the feeder, prepared by a worker,
+// emitted in order by the caller of run, and used again.
+type block[T any] struct {
+	ndjson.Batch
+	live  bool // each record goes out at once
+	waits bool // what comes behind it may be long in coming
+	recs  []T
+	errs  []error
+	ready chan struct{}
+}
+
+type pipeline[T any] struct {
+	st     Stage[T]
+	sink   *sink // nil: there is no output
+	cursor cursor
+	bad    *rejects
+	stats  Stats
+	buf    []byte
+	waits  bool       // as the last block has it
+	big    sync.Mutex // held while a big line is prepared
+
+	free, work, order chan *block[T]
+	feedErr           error // set before order is closed
+}
+
+func run[T any](ctx context.Context, in Input, out *sink, st Stage[T]) (stats Stats, err error) {
+	bad, err := openRejects(in)
+	if err != nil {
+		return Stats{}, err
+	}
+	defer func() { err = firstError(err, bad.close()) }()
+	src, err := openInput(ctx, in)
+	if err != nil {
+		return Stats{}, err
+	}
+	procs := runtime.GOMAXPROCS(0)
+	blocks := 2*procs + 2 // enough that nobody waits for one
+	p := &pipeline[T]{
+		st: st, sink: out, cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad,
+		free: make(chan *block[T], blocks), work: make(chan *block[T], blocks), order: make(chan *block[T], blocks),
+	}
+	for range blocks {
+		p.free <- &block[T]{ready: make(chan struct{}, 1)}
+	}
+	for range procs {
+		go p.worker()
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go p.feed(ctx, src)
+	err = p.emitAll(ctx)
+	if err == nil && p.stats.Refused > 0 {
+		err = sysexit.With(sysexit.Data, refusedText(p.stats.Refused))
+	}
+	return p.stats, err
+}
+
+func refusedText(n int64) error {
+	if n == 1 {
+		return errors.New("1 record refused")
+	}
+	return fmt.Errorf("%d records refused", n)
+}
+
+// feed reads batches until the input ends or ctx does.
+func (p *pipeline[T]) feed(ctx context.Context, src *input) {
+	defer close(p.order)
+	defer close(p.work)
+	defer src.close()
+	var scan ndjson.Scanner
+	for {
+		var b *block[T]
+		select {
+		case b = <-p.free:
+		case <-ctx.Done():
+			return
+		}
+		live, err := src.next(&b.Batch)
+		if err != nil {
+			if err != io.EOF && ctx.Err() == nil {
+				p.feedErr = err
+			}
+			return
+		}
+		b.live, b.waits = live && b.Size() <= liveBatch, live || len(b.Lines) == 0
+		if b.live {
+			p.prepare(&scan, b) // to wake another core takes longer
+		} else {
+			p.work <- b
+		}
+		p.order <- b
+	}
+}
+
+func (p *pipeline[T]) worker() {
+	var scan ndjson.Scanner
+	for b := range p.work {
+		p.prepare(&scan, b)
+	}
+}
+
+// prepare checks lines and does the part of the work that needs no order.
+func (p *pipeline[T]) prepare(scan *ndjson.Scanner, b *block[T]) {
+	if len(b.recs) < len(b.Lines) {
+		b.recs = append(b.recs, make([]T, len(b.Lines)-len(b.recs))...)
+	}
+	b.errs = b.errs[:0]
+	for i := range b.Lines {
+		b.errs = append(b.errs, p.prepareOne(scan, &b.Lines[i], &b.recs[i]))
+	}
+	b.ready <- struct{}{}
+}
+
+func (p *pipeline[T]) prepareOne(scan *ndjson.Scanner, line *ndjson.Line, t *T) error {
+	if line.Long {
+		return fmt.Errorf("longer than %d bytes", ndjson.MaxLine)
+	}
+	if len(line.Bytes) >= bigLine {
+		p.big.Lock()
+		defer p.big.Unlock()
+		scan = new(ndjson.Scanner)
+	}
+	if err := scan.Scan(line.Bytes); err != nil {
+		return err
+	}
+	line.Members = scan.Members
+	line.Seq = ndjson.Seq(line.Get("seq"))
+	err := p.st.Prepare(line.Record, t)
+	line.Members = nil
+	return err
+}
+
+// emitAll takes the blocks in order until there are no more.
+func (p *pipeline[T]) emitAll(ctx context.Context) error {
+	for {
+		b, err := p.next(ctx)
+		if b == nil || err != nil {
+			return firstError(err, p.write())
+		}
+		if err := p.emit(ctx, b); err != nil {
+			return err
+		}
+		p.free <- b
+	}
+}
+
+// next waits for a block, nil at the end; before it waits for long, what there is
+// to write is written and made durable.
+func (p *pipeline[T]) next(ctx context.Context) (*block[T], error) {
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	var b *block[T]
+	more := true
+	select {
+	case b, more = <-p.order:
+	default:
+		if p.waits {
+			if err := p.rest(); err != nil {
+				return nil, err
+			}
+		}
+		select {
+		case b, more = <-p.order:
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+	if !more {
+		return nil, p.feedErr
+	}
+	<-b.ready
+	p.waits = b.waits
+	return b, nil
+}
+
+// rest is what to do when there is nothing to do.
+func (p *pipeline[T]) rest() error {
+	if err := firstError(p.write(), p.bad.sync()); err != nil || p.sink == nil {
+		return err
+	}
+	return p.sink.sync()
+}
+
+func (p *pipeline[T]) emit(ctx context.Context, b *block[T]) error {
+	if p.st.Begin != nil {
+		p.st.Begin()
+	}
+	for i := range b.Lines {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := p.emitOne(&b.Lines[i], &b.recs[i], b.errs[i]); err != nil {
+			return firstError(err, p.write())
+		}
+		if b.live || len(p.buf) >= writeSize {
+			if err := p.write(); err != nil {
+				return err
+			}
+		}
+	}
+	if !b.waits {
+		return nil
+	}
+	return p.write()
+}
+
+func (p *pipeline[T]) write() error {
+	if p.sink == nil || len(p.buf) == 0 {
+		return nil
+	}
+	err := p.sink.write(p.buf)
+	p.buf = p.buf[:0]
+	return err
+}
+
+func (p *pipeline[T]) emitOne(line *ndjson.Line, t *T, bad error) error {
+	switch p.cursor.place(line.Seq) {
+	case before:
+		return nil
+	case warm:
+		if bad == nil && p.st.Warm != nil {
+			p.st.Warm(t)
+		}
+		return nil
+	}
+	if bad == nil {
+		had := len(p.buf)
+		out, err := p.st.Emit(p.buf, t)
+		if err == nil {
+			p.buf = out
+			p.stats.Records++
+			return nil
+		}
+		p.buf = out[:min(had, len(out))] // whatever it began to write of a refused record
+		if !errors.As(err, &refused{}) {
+			return err
+		}
+		bad = err
+	}
+	p.stats.Refused++
+	return p.bad.add(line, bad)
+}
+
+// cursor tells records that an earlier process has dealt with from new ones.
+type cursor struct {
+	after, low int64
+	past       bool // a record at or behind after has been seen
+}
+
+const (
+	before = iota // to skip
+	warm          // to remember
+	fresh
+)
+
+// place says what to do with a record of this seq. A line without seq, a broken
+// one for example, belongs to those around it.
+func (c *cursor) place(seq int64) int {
+	switch {
+	case c.past && (seq < 0 || seq > c.after):
+		return fresh
+	case seq > c.after:
+		c.past = true
+		return fresh
+	case seq < 0:
+		return before
+	}
+	c.past = c.past || seq == c.after
+	if seq >= c.low {
+		return warm
+	}
+	return before
+}

@@ -1,0 +1,181 @@
+// Package front finds the programs of the toolkit by their short names and runs
+// them, as git does.
+package front
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"tri/lib/base/sysexit"
+)
+
+const prefix = "tri-"
+
+// short is what a short name may be: no path and no option.
+var short = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+
+// Builtin are the commands of tri itself, for suggestions.
+var Builtin = []string{"demo", "down", "help", "init", "restore", "up"}
+
+// aliases are commands that say it shorter.
+var aliases = map[string][]string{"up": {"supervise", "run", "--detach"}, "down": {"supervise", "stop"}, "backup": {"backup", "save"}, "restore": {"backup", "restore"}}
+
+// Exec becomes the program with the short name args[0]. It returns only if it
+// cannot.
+func Exec(args []string) error {
+	if len(args) == 0 {
+		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("a command is missing")), "tri help lists them; tri demo shows what this is")
+	}
+	if longer, ok := aliases[args[0]]; ok {
+		args = slices.Concat(longer, args[1:])
+	}
+	path, err := Find(prefix + args[0])
+	if err != nil {
+		return err
+	}
+	argv := append([]string{prefix + args[0]}, args[1:]...)
+	return sysexit.With(sysexit.Unavailable, fmt.Errorf("run %q: %w", path, syscall.Exec(path, argv, os.Environ())))
+}
+
+// Dir is the folder that this program stands in, where its siblings are.
+func Dir() string {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	return filepath.Dir(self)
+}
+
+// Find is where a program is: one of ours beside this one or on PATH, another on
+// PATH.
+func Find(program string) (string, error) {
+	name, ours := strings.CutPrefix(program, prefix)
+	if !ours {
+		path, err := exec.LookPath(program)
+		return path, sysexit.With(sysexit.Unavailable, err)
+	}
+	if short.MatchString(name) {
+		if dir := Dir(); dir != "" {
+			if path, err := exec.LookPath(filepath.Join(dir, prefix+name)); err == nil {
+				return path, nil
+			}
+		}
+		if path, err := exec.LookPath(prefix + name); err == nil {
+			return path, nil
+		}
+	}
+	err := sysexit.With(sysexit.Usage, fmt.Errorf("unknown command %q", name))
+	if near := sysexit.Nearest(name, append(Names(), Builtin...)); near != "" {
+		return "", sysexit.Hint(err, fmt.Sprintf("did you mean %q?", near))
+	}
+	return "", sysexit.Hint(err, "tri help lists the commands")
+}
+
+// Names are the short names of all programs that can be run, sorted.
+func Names() []string {
+	var names []string
+	for _, dir := range append([]string{Dir()}, filepath.SplitList(os.Getenv("PATH"))...) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // a folder of PATH that is not there is no fault
+		}
+		for _, e := range entries {
+			name, ok := strings.CutPrefix(e.Name(), prefix)
+			if !ok || !short.MatchString(name) {
+				continue
+			}
+			if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Complete writes what can stand behind words on the command line of tri: the
+// commands, or what the program that the first of them names has to offer.
+func Complete(w io.Writer, words []string) error {
+	if len(words) > 0 {
+		return Exec(append(slices.Clone(words), "--generate-bash-completion"))
+	}
+	all := append(Names(), Builtin...)
+	slices.Sort(all)
+	_, err := io.WriteString(w, strings.Join(slices.Compact(all), "\n")+"\n")
+	return sysexit.With(sysexit.IO, err)
+}
+
+// purposes are the toolkit's own programs in the order of the pipe. A test holds
+// them to what each says of itself.
+var purposes = []struct{ name, does string }{
+	{"watch", "bring the messages of a chat in, each once"},
+	{"thread", "find the conversation that a message continues"},
+	{"classify", "tag chat messages that ask for something"},
+	{"dispatch", "take classified events and move threads from question to checked draft"},
+	{"investigate", "research a question in a codebase and draft the answer"},
+	{"validate", "check every citation of a draft, and attack the draft"},
+	{"drill", "plant faults into good returns and score who catches them"},
+	{"approve", "decide what is posted"},
+	{"escalate", "have long investigations done in terminals that outlive everything"},
+	{"reply", "post what people approved"},
+	{"report", "retell what became of a message, what waits, and how good all of it is"},
+	{"box", "run an agent under supervision, and merge what it made"},
+	{"sandbox", "run a command inside the walls that agents run in"},
+	{"supervise", "keep the stages of a pipeline alive"},
+	{"backup", "keep a home in one file, and make a home of it again"},
+	{"health", "say what is wrong and how to mend it"},
+}
+
+// Help shows how the program args[0] is used. Without one it lists them: ours in
+// the order of the pipe, then what else can be run.
+func Help(w io.Writer, args []string) error {
+	if len(args) > 0 && slices.Contains(Builtin, args[0]) {
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("show help of %s: %w", args[0], err)
+		}
+		return syscall.Exec(self, []string{"tri", args[0], "--help"}, os.Environ())
+	}
+	if len(args) > 0 {
+		return Exec([]string{args[0], "--help"})
+	}
+	there := Names()
+	var b strings.Builder
+	b.WriteString("Begin:\n")
+	for _, c := range []struct{ name, does string }{
+		{"demo", "show the whole path on this machine, in a minute"},
+		{"init", "ask a few questions and write a configuration"},
+		{"up", "start the pipeline"},
+		{"down", "end it"},
+	} {
+		fmt.Fprintf(&b, "  tri %-12s %s\n", c.name, c.does)
+	}
+	b.WriteString("\nThe tools, in the order of the pipe:\n")
+	for _, p := range purposes {
+		missing := ""
+		if !slices.Contains(there, p.name) {
+			missing = " (not installed)"
+		}
+		fmt.Fprintf(&b, "  tri %-12s %s%s\n", p.name, p.does, missing)
+		there = slices.DeleteFunc(there, func(name string) bool { return name == p.name })
+	}
+	if len(there) > 0 {
+		fmt.Fprintf(&b, "\nAlso here: %s\n", strings.Join(there, " "))
+	}
+	b.WriteString("\ntri NAME -h shows how a tool is used; man tri tells the rest.\n")
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write help: %w", err))
+	}
+	return nil
+}

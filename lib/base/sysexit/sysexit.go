@@ -1,0 +1,96 @@
+// Package sysexit names the exit statuses of every program here, after BSD's
+// sysexits(3), and lets an error carry one up to lib/base/cli, the only room that
+// exits.
+package sysexit
+
+import "errors"
+
+// The statuses. 2 stays Go's own, for a panic.
+const (
+	OK          = 0  // done
+	No          = 1  // done, and the answer is no
+	Usage       = 64 // the command line is wrong
+	Data        = 65 // some records were refused
+	NoInput     = 66 // a file to read is not there
+	Unavailable = 69 // a service (chat, agent program) cannot be used
+	Software    = 70 // our bug
+	IO          = 74 // reading or writing failed
+	TempFail    = 75 // try again later: a lock is held, a limit is reached
+	NoPerm      = 77 // not permitted
+	Config      = 78 // the configuration is wrong
+)
+
+// Table says what each status means, in the order of the manual pages.
+var Table = []struct {
+	Status  int
+	Meaning string
+}{
+	{OK, "done"},
+	{No, "done, and the answer is no"},
+	{Usage, "usage error"},
+	{Data, "some records were refused"},
+	{NoInput, "no input"},
+	{Unavailable, "service unavailable"},
+	{Software, "our bug"},
+	{IO, "input or output failed"},
+	{TempFail, "try again later"},
+	{NoPerm, "not permitted"},
+	{Config, "configuration error"},
+}
+
+type statusError struct {
+	err    error
+	status int
+	hint   string
+}
+
+func (e *statusError) Error() string { return e.err.Error() }
+func (e *statusError) Unwrap() error { return e.err }
+
+// With gives err the exit status that a program should end with. nil stays nil.
+func With(status int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &statusError{err: err, status: status}
+}
+
+// Hint adds what the user can do about err; it is printed on a line of its own.
+func Hint(err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return &statusError{err: err, hint: hint}
+}
+
+// Of returns the status that err carries, the outermost first, and whether it
+// carries one.
+func Of(err error) (int, bool) {
+	for err != nil {
+		se := new(statusError)
+		if !errors.As(err, &se) {
+			return 0, false
+		}
+		if se.status != 0 {
+			return se.status, true
+		}
+		err = se.err
+	}
+	return 0, false
+}
+
+// Hints returns the hints that err carries, the outermost first.
+func Hints(err error) []string {
+	var hints []string
+	for err != nil {
+		se := new(statusError)
+		if !errors.As(err, &se) {
+			break
+		}
+		if se.hint != "" {
+			hints = append(hints, se.hint)
+		}
+		err = se.err
+	}
+	return hints
+}

@@ -1,0 +1,84 @@
+// Package term is what tools need of a terminal: whether one is there, single keys
+// from it, and ages that fit into a column.
+package term
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tri/lib/base/sysexit"
+)
+
+// Is reports whether somebody sits at the other end of a reader or writer.
+func Is(end any) bool {
+	f, ok := end.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), getAttributes)
+	return err == nil
+}
+
+// Colors reports whether a writer is a terminal whose person wants colours
+// (no-color.org).
+func Colors(end any) bool {
+	return Is(end) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// Keys has a terminal give each key at once and unechoed; Control-C is a key like
+// others, so that nobody leaves without done, which gives the terminal back as it
+// was.
+func Keys(end any) (done func() error, err error) {
+	f, ok := end.(*os.File)
+	if !ok {
+		return nil, sysexit.With(sysexit.Software, fmt.Errorf("read keys: not a terminal: %T", end))
+	}
+	fd := int(f.Fd())
+	was, err := unix.IoctlGetTermios(fd, getAttributes)
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read keys: %w", err))
+	}
+	now := *was
+	now.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG
+	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
+	if err := unix.IoctlSetTermios(fd, setAttributes, &now); err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read keys: %w", err))
+	}
+	return func() error {
+		if err := unix.IoctlSetTermios(fd, setAttributes, was); err != nil {
+			return sysexit.With(sysexit.IO, fmt.Errorf("give the terminal back: %w", err))
+		}
+		return nil
+	}, nil
+}
+
+// Age is how long ago at was, short enough for a column: 12s, 5m, 30h, 9d; "?"
+// where at is not known.
+func Age(at, now time.Time) string {
+	d := now.Sub(at)
+	switch {
+	case at.IsZero():
+		return "?"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// Width is how many characters fit into a line of a terminal; 80 where nobody
+// knows.
+func Width(end any) int {
+	if f, ok := end.(*os.File); ok {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
+			return int(size.Col)
+		}
+	}
+	return 80
+}

@@ -1,0 +1,157 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/chat"
+	"tri/lib/record/event"
+)
+
+// play runs sessions that last and end as they are told, by a clock of its own, and
+// returns how long was waited before each try but the first.
+func play(t *testing.T, ends []error, lasts []time.Duration) (waits []string, said []string, err error) {
+	t.Helper()
+	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	n := 0
+	s := Sessions{Platform: "x", Calm: 10 * time.Second, Now: func() time.Time { return now },
+		Sleep: func(context.Context, time.Duration) error { return nil },
+		Wait: func(try int, _ error) time.Duration {
+			waits = append(waits, fmt.Sprint("try ", try))
+			return time.Second
+		}}
+	r := chat.Resume{Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err = s.Keep(ctx, r, func(context.Context) error {
+		if n == len(ends) {
+			cancel()
+			return context.Canceled
+		}
+		n++
+		now = now.Add(lasts[n-1])
+		return ends[n-1]
+	})
+	return waits, said, err
+}
+
+func TestKeep(t *testing.T) {
+	cut, full := errors.New("cut"), errors.New("disk full")
+	for _, c := range []struct {
+		name  string
+		ends  []error
+		lasts []time.Duration
+		waits string
+		said  int
+		err   error
+	}{
+		{"tries are counted", []error{cut, cut, cut}, make([]time.Duration, 3), "try 1 try 2 try 3", 3, nil},
+		{"a session that held begins the count anew", []error{cut, cut, cut}, []time.Duration{0, time.Minute, 0}, "try 1 try 1 try 2", 3, nil},
+		{"one that returns nil does too", []error{cut, nil, cut}, make([]time.Duration, 3), "try 1 try 1", 2, nil},
+		{"a renewal of a good connection is no news", []error{ErrRenew, cut}, []time.Duration{time.Hour, 0}, "try 2", 1, nil},
+		{"one at once is waited for", []error{ErrRenew, ErrRenew}, make([]time.Duration, 2), "try 1 try 2", 1, nil},
+		{"what cannot be kept ends it", []error{fmt.Errorf("take: %w", Broken{full}), cut}, make([]time.Duration, 2), "", 0, full},
+		{"so does what waiting does not mend", []error{sysexit.With(sysexit.NoPerm, cut)}, make([]time.Duration, 1), "", 0, cut},
+	} {
+		waits, said, err := play(t, c.ends, c.lasts)
+		if got := strings.Join(waits, " "); got != c.waits || len(said) != c.said || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+			t.Errorf("%s: waits %q, want %q; said %q; %v", c.name, got, c.waits, said, err)
+		}
+	}
+}
+
+func TestHorizon(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, 11, 21, 9, minute, 0, 0, time.UTC) }
+	h := NewHorizon(map[string]time.Time{"a": at(10), "b": at(20)}, 5*time.Minute)
+	h.Advance("a", at(1))  // never back
+	h.Advance("c", at(14)) // not behind what holds for all
+	h.Advance("b", at(30))
+	for id, want := range map[string]time.Time{"a": at(5), "b": at(30), "c": at(15), "d": at(15)} {
+		if got := h.Of(id); !got.Equal(want) {
+			t.Errorf("%s: %v, want %v", id, got, want)
+		}
+	}
+}
+
+// TestEar has a batch cut short by a refusal and by the end of the connection: what
+// was understood before is durable first, and told.
+func TestEar(t *testing.T) {
+	bad, end := errors.New("not now"), errors.New("the connection ended")
+	for _, c := range []struct {
+		name string
+		in   []string // "!" is refused
+		end  error
+		kept string
+		done string
+		want error
+	}{
+		{"all is taken together", []string{"a", "b", "a", "c"}, end, "a b c", "yes yes yes yes", end},
+		{"what is refused ends it", []string{"a", "!", "b"}, end, "a", "no yes", bad},
+	} {
+		var kept, done []string
+		durable := func(g *chat.Gathered) error {
+			var r Recent
+			return r.Durable(g, chat.Resume{}, func(e event.Event) error { kept = append(kept, e.MessageID); return nil }, nil)
+		}
+		understand := func(_ context.Context, id string, g *chat.Gathered) error {
+			if id == "!" {
+				return bad
+			}
+			g.Add(event.Event{MessageID: id}, id)
+			return nil
+		}
+		in := make(chan Delivery[string], len(c.in)+1)
+		for _, id := range c.in {
+			in <- Delivery[string]{What: id, Done: func(err error) error {
+				done = append(done, map[bool]string{true: "yes", false: "no"}[err == nil])
+				return nil
+			}}
+		}
+		in <- Delivery[string]{End: c.end}
+		ear := Ear[string]{CatchUp: func(context.Context) error { return nil }, Understand: understand, Durable: durable, Sweep: time.Hour}
+		up := false
+		err := ear.Follow(t.Context(), func() { up = true }, in)
+		if !errors.Is(err, c.want) || strings.Join(kept, " ") != c.kept || strings.Join(done, " ") != c.done || !up {
+			t.Errorf("%s: kept %q, told %q, up %v: %v", c.name, kept, done, up, err)
+		}
+	}
+}
+
+// TestNothingIsToldThatIsNotDurable has emit fail.
+func TestNothingIsToldThatIsNotDurable(t *testing.T) {
+	full := errors.New("disk full")
+	var told error
+	g := chat.Gathered{Done: []func(error) error{func(err error) error { told = err; return nil }}}
+	e := event.Event{MessageID: "a"}
+	var r Recent
+	if !r.Gather(&g, e) {
+		t.Fatal("not gathered")
+	}
+	err := r.Durable(&g, chat.Resume{}, func(event.Event) error { return full }, func() { t.Error("kept") })
+	if !errors.As(err, new(Broken)) || !errors.Is(told, full) || r.Has(e.Identity()) {
+		t.Errorf("%v; told %v; known %v", err, told, r.Has(e.Identity()))
+	}
+}
+
+func TestRecover(t *testing.T) {
+	missed := make([]int, 2*batch+1)
+	for i := range missed {
+		missed[i] = i
+	}
+	var parts []int
+	var seen []int
+	err := Recover(missed, func(n *int, g *chat.Gathered) error {
+		seen = append(seen, *n)
+		g.Add(event.Event{}, fmt.Sprint(*n))
+		return nil
+	}, func(g *chat.Gathered) error { parts = append(parts, len(g.Events)); return nil })
+	if err != nil || !slices.Equal(seen, missed) || !slices.Equal(parts, []int{batch, batch, 1}) {
+		t.Errorf("%v: %d seen, parts %v", err, len(seen), parts)
+	}
+}

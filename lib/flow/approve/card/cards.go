@@ -1,0 +1,302 @@
+// Package cards is the gate in the operators' own channel: a card for each item
+// that waits, and what people click on it or write below it, taken as their word.
+// It posts nothing itself: it asks for signals, which tri-reply shows, and reads
+// the clicks and messages that tri-watch has heard. A click is only what somebody
+// did: whether it is a word is looked up here, and whether the word counts is for
+// decision.State to say.
+package cards
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+	"tri/lib/flow/approve"
+	"tri/lib/record/decision"
+	"tri/lib/record/notify"
+	"tri/lib/record/outbox"
+)
+
+// The logs that are read, the mark that says how far, and the lock.
+const (
+	actionsName = "actions.ndjson"
+	repliesName = "replies.ndjson"
+	markName    = "cards.json"
+	lockName    = "locks/chat"
+)
+
+// lookEvery is how often the cards are looked at, though nothing has happened.
+const lookEvery = 10 * time.Second
+
+// Options are what the cards are made of.
+type Options struct {
+	Gate gate.Gate // By is of no matter: each click says whose it is
+	Say  func(format string, args ...any)
+}
+
+// mark is how far the clicks and the messages have been taken. It may be old: a
+// word names the click that it came from, and none is said twice.
+type mark struct {
+	Actions int64 `json:"actions"` // bytes of actions.ndjson
+	Events  int64 `json:"events"`  // bytes of events.ndjson
+}
+
+// desk is one process's hold on the cards of a home.
+type desk struct {
+	Options
+	chat    config.GateChat
+	policy  decision.Policy
+	people  map[string]string // names by id on the platform
+	board   *gate.Board
+	book    *book
+	past    *past
+	at      mark
+	saved   mark
+	read    map[string]int64 // bytes of each log
+	skipped int              // lines behind saved that said nothing to us
+	held    []line           // what may be of a card of which nobody has said yet where it stands
+}
+
+// line is a whole line of a log, valid while it is taken, and where the next one
+// begins.
+type line struct {
+	log   string
+	bytes []byte
+	next  int64
+}
+
+// Run shows cards and takes words until ctx ends.
+func Run(ctx context.Context, o Options) error {
+	lock, err := o.Gate.Home.TryLock(lockName)
+	if errors.Is(err, disk.ErrLocked) {
+		err = sysexit.Hint(fmt.Errorf("cards are shown for this home already: %w", err), "tri-health says which process it is")
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d, err := open(ctx, o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.loop(ctx), d.save())
+}
+
+// open reads what there is.
+func open(ctx context.Context, o Options) (*desk, error) {
+	cfg := o.Gate.Config
+	d := &desk{Options: o, chat: cfg.Gate.Chat, policy: decision.PolicyOf(cfg), people: map[string]string{}}
+	if d.chat.ChatID == "" || !slices.Contains(cfg.On(), d.chat.Platform) {
+		err := sysexit.With(sysexit.Config, fmt.Errorf("gate.chat: %q on %q is no channel of a chat that is configured", d.chat.ChatID, d.chat.Platform))
+		return nil, sysexit.Hint(err, "name the operators' channel: gate: {chat: {platform: slack, chat_id: C0OPS}}")
+	}
+	d.Gate.Via = "chat"
+	for _, p := range d.chat.People {
+		d.people[p.ID] = p.Name
+	}
+	var err error
+	if d.at, err = d.load(); err != nil {
+		return nil, err
+	}
+	d.saved = d.at
+	if d.book, err = readBook(d.Gate.Home, d.chat); err != nil {
+		return nil, err
+	}
+	d.past = newPast(d.Gate.Home, d.policy)
+	if err := d.past.read(); err != nil {
+		return nil, err
+	}
+	d.read = map[string]int64{
+		actionsName: d.at.Actions, config.EventsName: d.at.Events, signal.DoneName: d.book.toldTo,
+		decision.LogName: d.past.tail.Offset(), repliesName: d.past.repliesTo,
+	}
+	d.board, err = d.Gate.Watch(ctx)
+	return d, err
+}
+
+// load reads the mark. Behind the end of a log that was put back from a backup it
+// begins anew.
+func (d *desk) load() (m mark, err error) {
+	b, err := d.Gate.Home.ReadFile(markName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return m, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", markName, err))
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", markName, err)), "remove it: no word is taken twice")
+	}
+	for name, off := range map[string]*int64{actionsName: &m.Actions, config.EventsName: &m.Events} {
+		if info, err := d.Gate.Home.Root().Stat(name); err != nil || info.Size() < *off {
+			*off = 0
+		}
+	}
+	return m, nil
+}
+
+func (d *desk) save() error {
+	if d.at == d.saved {
+		return nil
+	}
+	b, err := json.Marshal(d.at)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", markName, err)
+	}
+	if err := d.Gate.Home.Replace(markName, append(b, '\n')); err != nil {
+		return err
+	}
+	d.saved, d.skipped = d.at, 0
+	return nil
+}
+
+// loop reads what comes, and looks at the cards when something has.
+func (d *desk) loop(ctx context.Context) error {
+	var paths []string
+	for _, name := range logs {
+		paths = append(paths, d.Gate.Home.Path(name))
+	}
+	written, look := stream.Watch(ctx, paths...), time.NewTicker(lookEvery)
+	defer look.Stop()
+	if _, err := d.readAll(); err != nil {
+		return err
+	}
+	for {
+		changed := d.board.Changed() // before the look: what comes while we look is seen by the next one
+		if err := d.sync(); err != nil {
+			return err
+		}
+		for matters := false; !matters; {
+			var err error
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-changed:
+				matters = true
+			case <-look.C:
+				matters = true
+			case <-written:
+				matters, err = d.readAll()
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// logs are what is read.
+var logs = []string{signal.DoneName, actionsName, config.EventsName, decision.LogName, repliesName}
+
+// readAll takes what is new in the logs and says whether the cards may have to
+// change.
+func (d *desk) readAll() (matters bool, err error) {
+	for _, name := range logs {
+		from := d.read[name]
+		info, err := d.Gate.Home.Root().Stat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == from:
+			continue
+		case err == nil && info.Size() < from:
+			err = errors.New("cut or replaced")
+		}
+		if err != nil {
+			return false, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
+		}
+		err = d.Gate.Home.Tail(name, from, func(b []byte, next int64) error {
+			d.read[name] = next
+			ours, err := d.take(line{name, b, next})
+			matters = matters || ours
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return matters, nil
+}
+
+// take takes a line in and says whether the cards may have to change.
+func (d *desk) take(l line) (matters bool, err error) {
+	switch l.log {
+	case decision.LogName:
+		return true, nil // read when the cards are looked at
+	case repliesName:
+		var r outbox.Reply
+		if err := json.Unmarshal(l.bytes, &r); err != nil {
+			return false, sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", repliesName, err))
+		}
+		d.past.reply(&r)
+		return true, nil
+	case signal.DoneName:
+		return true, d.told()
+	}
+	return d.hear(l)
+}
+
+// told reads where cards stand, and takes what was waiting for that.
+func (d *desk) told() error {
+	if err := d.book.readTold(d.Gate.Home); err != nil {
+		return err
+	}
+	held := d.held
+	d.held = nil
+	for _, l := range held {
+		if _, err := d.hear(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxHeld is how many clicks and messages wait for cards to be shown.
+const maxHeld = 1000
+
+func (d *desk) hold(l line) error {
+	if len(d.held) == maxHeld {
+		d.Say("%s: more than %d clicks wait for cards to be shown; one is left out", l.log, maxHeld)
+		return nil
+	}
+	l.bytes = slices.Clone(l.bytes)
+	d.held = append(d.held, l)
+	return nil
+}
+
+// hear takes a click or a message, and notes that it was.
+func (d *desk) hear(l line) (matters bool, err error) {
+	var of *card
+	switch {
+	case !d.mayBeOurs(l):
+	case l.log == actionsName:
+		of, err = d.click(l)
+	default:
+		of, err = d.message(l)
+	}
+	if errors.Is(err, errUnknown) {
+		return false, d.hold(l)
+	}
+	if err != nil {
+		return false, err
+	}
+	if len(d.held) == 0 { // else what is held would be skipped at the next start
+		if l.log == actionsName {
+			d.at.Actions = l.next
+		} else {
+			d.at.Events = l.next
+		}
+	}
+	if d.skipped++; of != nil || d.skipped >= 1000 {
+		err = d.save()
+	}
+	return of != nil, err
+}

@@ -1,0 +1,263 @@
+package cards
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"tri/lib/base/config"
+	"tri/lib/flow/approve"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/notify"
+	"tri/lib/record/verdict"
+)
+
+// Sizes of a card, in characters. The smallest platform takes 2,000 with the title
+// and the legend of the reactions.
+const (
+	smallCard   = 1500
+	largeCard   = 3200
+	maxTitle    = 100
+	maxQuestion = 400
+	maxNote     = 300
+)
+
+// room is how much of a body a platform takes.
+func room(platform string) int {
+	if platform == config.PlatformDiscord || platform == config.PlatformTelegram {
+		return smallCard
+	}
+	return largeCard
+}
+
+// harmless takes from a text what a platform would make more of than text: the @
+// of a mention, the ] of a link or a picture. What is put behind them cannot be
+// seen. Lines that came from outside stand behind a bar, so that none begins a
+// heading, a list or a fence, and none passes for a line of ours.
+var harmless = strings.NewReplacer("@", "@\u2060", "]", "]\u2060")
+
+// body is what a card says of an item, whatever becomes of it. whole is whether
+// all of the draft is in it, and may be sent.
+func (d *desk) body(it *gate.Item) (text string, whole bool) {
+	v := d.Gate.View(it)
+	b := &body{left: room(d.chat.Platform)}
+	b.line("%s, %s asks:", one(it.ChatName, 60), one(it.Who, 60))
+	b.quote(it.Question, maxQuestion)
+	if it.Note != "" {
+		b.line("%s", map[string]string{gate.Ask: "Asked of you:", gate.Failure: "What failed:", gate.Parked: "Why it is parked:"}[it.Kind])
+		b.quote(it.Note, maxNote)
+	}
+	whole = true
+	if v.Draft != "" {
+		b.line("The draft, %d characters:", utf8.RuneCountInString(v.Draft))
+		whole = b.quote(v.Draft, b.left-100)
+		if seen := draft.Visible(v.Draft); seen != v.Draft {
+			b.line("What cannot be seen is written out as <U+....>.")
+		}
+	}
+	for _, p := range d.Gate.Problems(it, v.Draft) {
+		if v.Draft == "" {
+			break
+		}
+		whole = whole && !p.Fatal
+		b.line("! %s: %s", p.Name, one(p.Note, 150))
+	}
+	for i, c := range v.Evidence {
+		b.line("%d. %s (%s): %s, for: %s%s", i+1, one(c.Ref, 100), c.Kind, c.Result, one(c.Claim, 120), before("; since then: ", one(c.Changed, 80)))
+	}
+	b.objections(&v)
+	if until := it.Until; until != "" {
+		b.line("Void after %s.", until)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), whole
+}
+
+// body is text that has no more room than a card.
+type body struct {
+	strings.Builder
+	left int // characters
+	full bool
+}
+
+// line writes a line of ours if it has room.
+func (b *body) line(format string, args ...any) {
+	text := harmless.Replace(line1(fmt.Sprintf(format, args...)))
+	if n := utf8.RuneCountInString(text) + 1; n <= b.left && !b.full {
+		b.left -= n
+		b.WriteString(text + "\n")
+		return
+	}
+	if !b.full {
+		b.full = true
+		b.WriteString("…\n")
+	}
+}
+
+// quote writes at most so many characters of outside text, each line behind a bar,
+// and says whether that was all.
+func (b *body) quote(text string, most int) (whole bool) {
+	text = strings.TrimRight(strings.ReplaceAll(draft.Visible(text), "\t", "    "), "\n")
+	most = max(min(most, b.left), 0)
+	for l := range strings.Lines(text) {
+		l = "│ " + harmless.Replace(strings.TrimSuffix(l, "\n"))
+		if n := utf8.RuneCountInString(l) + 1; n <= most {
+			most -= n
+			b.left -= n
+			b.WriteString(l + "\n")
+			continue
+		}
+		if most > 10 {
+			b.left -= most
+			b.WriteString(cut(l, most-1) + "\n")
+		}
+		return false
+	}
+	return true
+}
+
+func (b *body) objections(v *gate.View) {
+	t := v.Thread
+	if t == nil {
+		return
+	}
+	if n := len(t.HumanReplies); n > 0 {
+		b.line("%d messages of others came meanwhile.", n)
+	}
+	var usages []*draft.Usage
+	if r := t.InvestigatorReturn; r != nil {
+		b.line("Confidence %s: %s", r.Confidence, one(r.ConfidenceReason, 150))
+		for _, q := range r.OpenQuestions {
+			b.line("Open: %s", one(q, 150))
+		}
+		if f := r.ProposedTriageFile; f != nil {
+			b.line("A yes keeps the notes %s too.", one(f.Filename, 80))
+		}
+		usages = append(usages, r.Usage)
+	}
+	if r := t.ValidatorReturn; r != nil {
+		b.line("Validation: %s", r.Verdict)
+		for _, reason := range r.Reasons {
+			b.line("- %s", one(reason, 150))
+		}
+		for _, c := range r.Checks {
+			if c.Result != "ok" && c.Result != verdict.Supports {
+				b.line("- %s: %s%s", c.Name, c.Result, before(": ", one(c.Note, 150)))
+			}
+		}
+		usages = append(usages, r.Usage)
+	} else if v.Draft != "" {
+		b.line("Not validated.")
+	}
+	b.line("Cost: %s.", cost(usages))
+}
+
+// cost is what agents took, and that of some nobody knows.
+func cost(usages []*draft.Usage) string {
+	sum, unknown := 0.0, ""
+	for _, u := range usages {
+		switch {
+		case u == nil: // no agent was asked
+		case u.CostUSD == nil:
+			unknown = ", and what was not told"
+		default:
+			if sum += *u.CostUSD; u.CostAtLeast {
+				unknown = ", and what was not told"
+			}
+		}
+	}
+	return fmt.Sprintf("$%.4f%s", sum, unknown)
+}
+
+// bodyOf is the body of a card as it was dealt: all but its last paragraph, which
+// says what can be done. No body has an empty line.
+func bodyOf(text string) string {
+	if i := strings.LastIndex(text, "\n\n"); i >= 0 {
+		return text[:i]
+	}
+	return text
+}
+
+// faceOf is what the card of an item that waits, or can be undone, shows.
+func (d *desk) faceOf(c *card, it *gate.Item) face {
+	name := c.name[:8]
+	switch it.Kind {
+	case gate.Draft:
+		f := face{title: "Draft " + name + before(": ", one(it.Badge, 60)), buttons: "approve dismiss redo escalate "}
+		foot := name + " · Reply to this message with what to change, and it is investigated again."
+		if !c.whole {
+			f.buttons = "dismiss redo escalate "
+			foot = "It cannot be approved here, being too long for a card or not fit to be sent: tri-approve show " + name
+		}
+		for _, v := range it.Votes {
+			foot = fmt.Sprintf("%s says yes; one more must. ", one(v.By, 60)) + foot
+		}
+		f.text = c.body + "\n\n" + foot
+		return f
+	case gate.Ask:
+		return face{"Asked of you " + name, c.body + "\n\n" + name + " · Reply to this message with the answer.", "dismiss "}
+	case gate.Failure:
+		return face{"Nothing to post " + name, c.body + "\n\n" + name + " · Reply to this message with what to look at, and it is investigated again.", "redo escalate dismiss "}
+	case gate.Parked:
+		return face{"May or may not be posted " + name, c.body + "\n\nLook into the chat, then say: tri-approve settle " + name + " posted|retry|drop", ""}
+	}
+	w := d.past.words[cycleOf(c.Key, c.Cycle)]
+	who := one(w.By, 60)
+	f := face{title: "Approved by " + who}
+	said := "Approved by " + who + "; it is being posted."
+	if it.Kind == gate.Approved {
+		said = fmt.Sprintf("Approved by %s; it is posted in %v, unless it is taken back.", who, d.Gate.Config.Gate.Grace())
+		f.buttons = "undo "
+	}
+	f.text = said + c.instead(w.Text, w.Original) + "\n\n" + c.body
+	if w.Kind == decision.Auto {
+		f.title = autoTitle
+		f.text = strings.Replace(f.text, "Approved by "+who, "No person has looked at it", 1)
+	}
+	return f
+}
+
+const autoTitle = "Answered without a person"
+
+// instead is the text that a person has put in the draft's place.
+func (c *card) instead(text, original string) string {
+	if original == "" {
+		return ""
+	}
+	b := &body{left: 600}
+	b.quote(text, 600)
+	return "\nWith another text:\n" + strings.TrimSuffix(b.String(), "\n")
+}
+
+// labels of the buttons, and their styles.
+var labels = map[string][2]string{
+	"approve": {"Approve", "primary"}, "dismiss": {"Dismiss", "danger"}, "redo": {"Redo", ""}, "escalate": {"Look longer", ""}, "undo": {"Undo", ""},
+}
+
+// signal is the card as it is asked for.
+func (c *card) signal(f face) signal.Signal {
+	s := c.Signal
+	s.Title, s.Text, s.Buttons = cut(f.title, maxTitle), f.text, nil
+	for name := range strings.FieldsSeq(f.buttons) {
+		s.Buttons = append(s.Buttons, signal.Button{Name: name, Label: labels[name][0], Value: c.value(), Style: labels[name][1]})
+	}
+	return s
+}
+
+// line1 is a text in one line.
+func line1(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// cut shortens a text to so many characters.
+func cut(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:max(most-1, 0)]) + "…"
+}
+
+func before(sep, s string) string {
+	if s == "" {
+		return ""
+	}
+	return sep + s
+}

@@ -1,0 +1,165 @@
+package cards
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
+)
+
+// past is what people and programs have said and done: the folds of the decision
+// log and of replies.ndjson that say what became of an item.
+type past struct {
+	home      *disk.Home
+	tail      *decision.Tail
+	state     *decision.State
+	words     map[string]decision.Record // the last that counts, by draft
+	settled   map[string]decision.Record // by post
+	refs      map[string]bool            // of words, whether they count or not
+	replies   map[string]*outbox.Reply   // by draft
+	repliesTo int64                      // bytes of replies.ndjson
+}
+
+func newPast(h *disk.Home, p decision.Policy) *past {
+	return &past{
+		home: h, tail: decision.NewTail(h), state: decision.NewState(p),
+		words: map[string]decision.Record{}, settled: map[string]decision.Record{}, refs: map[string]bool{}, replies: map[string]*outbox.Reply{},
+	}
+}
+
+// cycleOf names the one draft of a thread's cycle.
+func cycleOf(key string, cycle int) string { return fmt.Sprint(key, " ", cycle) }
+
+// read brings everything up to date.
+func (p *past) read() error {
+	if err := p.readWords(); err != nil || p.repliesTo > 0 {
+		return err
+	}
+	return p.home.Tail(repliesName, 0, func(l []byte, next int64) error {
+		var r outbox.Reply
+		if err := json.Unmarshal(l, &r); err != nil {
+			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", repliesName, err))
+		}
+		p.reply(&r)
+		p.repliesTo = next
+		return nil
+	})
+}
+
+func (p *past) reply(r *outbox.Reply) {
+	p.replies[cycleOf(r.Key, r.Cycle)] = &outbox.Reply{Outcome: r.Outcome, ApprovedBy: r.ApprovedBy, Why: r.Why, PostedAt: r.PostedAt}
+}
+
+func (p *past) readWords() error {
+	return p.tail.Next(func(r decision.Record) error {
+		if r.Ref != "" {
+			p.refs[r.Ref] = true
+		}
+		if counts, _ := p.state.Add(r); !counts {
+			return nil
+		}
+		key := cycleOf(r.Key, r.Cycle)
+		if !r.Posts() {
+			r.Text = ""
+		}
+		r.Evidence, r.Sources, r.Target = nil, nil, nil
+		switch r.Kind {
+		case decision.Offer, decision.Undo:
+			delete(p.words, key)
+		case decision.Claim:
+			w := *p.state.Standing(r.Key).Decision // a claim that counts has one
+			w.Evidence, w.Sources, w.Target = nil, nil, nil
+			w.Outcome = decision.Claim
+			p.words[key] = w
+		case decision.Settle:
+			p.settled[r.Post] = r
+		case decision.Approve, decision.Edit:
+			if st := p.state.Standing(r.Key); st != nil && st.Decision != nil && st.Decision.N == r.N {
+				p.words[key] = r
+			}
+		default:
+			p.words[key] = r
+		}
+		return nil
+	})
+}
+
+// end is what became of a card's item that waits no longer, in a few words and in
+// a sentence. ok is false while nobody knows yet. A post that is tried again may
+// be parked again, and is no end.
+func (p *past) end(c *card) (title, said string, end, ok bool) {
+	if c.Post != "" {
+		return p.endOfParked(c)
+	}
+	w, reply := p.words[cycleOf(c.Key, c.Cycle)], p.replies[cycleOf(c.Key, c.Cycle)]
+	who, note := one(w.By, 60), ""
+	if w.Note != "" {
+		note = ": " + one(w.Note, 200)
+	}
+	switch {
+	case reply != nil && reply.Outcome == outbox.Posted:
+		return "Posted", fmt.Sprintf("Posted; approved by %s.", one(reply.ApprovedBy, 60)), true, true
+	case reply != nil:
+		return "Not posted", fmt.Sprintf("Approved by %s, and not posted (%s): %s", one(reply.ApprovedBy, 60), reply.Outcome, one(reply.Why, 200)), true, true
+	case w.Posts() && w.Outcome == decision.Claim:
+		return "Approved by " + who, "Approved by " + who + "; it is being posted.", false, true
+	case w.Posts():
+		return "", "", false, false // it waits for its post, or for a word against it
+	}
+	switch w.Kind {
+	case decision.Dismiss:
+		return "Dismissed by " + who, "Dismissed by " + who + note, true, true
+	case decision.Redo:
+		return "Redone for " + who, "Investigated again, as " + who + " asked" + note, true, true
+	case decision.Answer:
+		return "Answered by " + who, "Investigated with the answer of " + who + note, true, true
+	case decision.Escalate:
+		return "Looked into for longer", "Looked into for longer, as " + who + " asked" + note, true, true
+	case decision.Revoke:
+		return "Not posted", "What was approved is no longer so" + note, true, true
+	case decision.Withdraw:
+		return "No longer waits", "Taken back by the pipeline" + note, true, true
+	}
+	return p.endOfThread(c)
+}
+
+func (p *past) endOfParked(c *card) (title, said string, end, ok bool) {
+	w, found := p.settled[c.Post]
+	if !found {
+		return "", "", false, false
+	}
+	who := one(w.By, 60)
+	if w.Outcome == decision.SettleRetry {
+		return "Tried again", "Settled by " + who + ": it is posted again.", false, true
+	}
+	return "Settled by " + who, "Settled by " + who + ": " + w.Outcome + ".", true, true
+}
+
+// endOfThread is what the thread says where no word does: it went on, or was
+// closed.
+func (p *past) endOfThread(c *card) (title, said string, end, ok bool) {
+	t, err := thread.Load(p.home, c.Key)
+	switch {
+	case err != nil || t == nil:
+		return "", "", false, false // it is between two files, or a later look fails on it
+	case t.Cycle > c.Cycle || p.newer(c):
+		return "Replaced", "A newer draft has taken its place, or will.", true, true
+	case t.Status == thread.Closed:
+		return "Closed", "Closed: " + one(t.CloseReason, 200), true, true
+	}
+	return "", "", false, false
+}
+
+// newer reports whether another draft of the same cycle stands.
+func (p *past) newer(c *card) bool {
+	st := p.state.Standing(c.Key)
+	return st != nil && st.Offer != nil && st.Cycle == c.Cycle && c.DraftSHA256 != "" && st.Offer.DraftSHA256 != c.DraftSHA256
+}
+
+// one makes outside text a line of at most so many characters.
+func one(s string, most int) string { return cut(line1(draft.Visible(s)), most) }

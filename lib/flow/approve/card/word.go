@@ -1,0 +1,213 @@
+package cards
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/chat"
+	"tri/lib/flow/approve"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/event"
+)
+
+// errUnknown is a click on, or a reply to, what may be a card of which nobody has
+// said yet where it stands.
+var errUnknown = errors.New("nobody knows that message yet")
+
+// maxSaid is how much of a message is taken for a note, in characters.
+const maxSaid = 4000
+
+// marks are the words that reactions stand for.
+var marks = func() map[string]string {
+	words := map[string]string{}
+	for word, mark := range chat.Marks {
+		words[bare(mark)] = word
+	}
+	return words
+}()
+
+// bare is an emoji without the mark that asks for colour.
+func bare(emoji string) string { return strings.ReplaceAll(emoji, "\uFE0F", "") }
+
+// mayBeOurs reports whether a click or a message is of the operators' channel.
+func (d *desk) mayBeOurs(l line) bool {
+	v := gjson.GetManyBytes(l.bytes, "platform", "chat_id")
+	return v[0].String() == d.chat.Platform && v[1].String() == d.chat.ChatID
+}
+
+// click takes a click or a reaction. The card is nil where it is none on a card.
+func (d *desk) click(l line) (*card, error) {
+	var a event.Action
+	if err := json.Unmarshal(l.bytes, &a); err != nil {
+		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", l.log, err))
+	}
+	c, err := d.cardAt(a.MessageID)
+	if c == nil {
+		return nil, err
+	}
+	word := a.Name
+	switch {
+	case a.Value == "":
+		if word = marks[bare(a.Name)]; word == "" {
+			return nil, nil // a reaction that means nothing to us
+		}
+	case labels[word][0] == "" || a.Value != c.value():
+		d.ignore(c, &a.Sender, "its button %q carries %q, which is not this card's", a.Name, a.Value)
+		return c, nil
+	}
+	w := word1{kind: word, ref: "action " + a.Platform + " " + a.ID, by: a.Sender}
+	if a.Removed {
+		if word != decision.Approve {
+			return nil, nil
+		}
+		w.kind, w.own = decision.Undo, true
+	}
+	return c, d.say(c, w)
+}
+
+// message takes what was written below a card as what to change, or as an answer.
+func (d *desk) message(l line) (*card, error) {
+	var e event.Event
+	if err := json.Unmarshal(l.bytes, &e); err != nil {
+		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", l.log, err))
+	}
+	if e.Sender.Type == "bot" || e.Deleted || e.EditedAt != "" || e.EditID != "" || strings.TrimSpace(e.Content) == "" {
+		return nil, nil
+	}
+	below := []string{e.ReplyToID}
+	if e.ThreadID != nil && e.ThreadInferred == "" {
+		below = append(below, *e.ThreadID)
+	}
+	var c *card
+	var unknown error
+	for _, id := range below {
+		if found, err := d.cardAt(id); found != nil {
+			c = found
+		} else if err != nil {
+			unknown = err
+		}
+	}
+	if c == nil {
+		return nil, unknown
+	}
+	note := strings.TrimSpace(e.Content)
+	if utf8.RuneCountInString(note) > maxSaid {
+		note = cut(note, maxSaid)
+	}
+	return c, d.say(c, word1{kind: "reply", ref: "message " + e.Platform + " " + e.ChatID + " " + e.MessageID, by: e.Sender, note: note})
+}
+
+// cardAt is the card that stands as a message, nil for none.
+func (d *desk) cardAt(messageID string) (*card, error) {
+	switch c := d.book.byPost[messageID]; {
+	case messageID == "":
+		return nil, nil
+	case c != nil:
+		return c, nil
+	case d.book.untold():
+		return nil, errUnknown
+	}
+	return nil, nil
+}
+
+// word1 is what somebody has said about a card.
+type word1 struct {
+	kind string // of decision, or reply
+	by   event.Sender
+	ref  string
+	note string
+	own  bool // an undo of nobody's word but their own
+}
+
+// say takes a word about the item as it stands now. What cannot count is told to
+// the operator and changes nothing; the error is one that ends the program.
+func (d *desk) say(c *card, w word1) error {
+	if err := d.past.readWords(); err != nil || d.past.refs[w.ref] {
+		return err // said already, in an earlier life
+	}
+	person := d.people[w.by.ID]
+	if person == "" {
+		person = w.by.ID
+	}
+	if w.by.Type == "bot" || !d.policy.Allows(person) {
+		d.ignore(c, &w.by, "that is nobody who may decide: team.approvers and gate.chat.people")
+		return nil
+	}
+	d.board.Refresh()
+	items, _, err := d.board.Items()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(items, func(it *gate.Item) bool { return it.Name() == c.name })
+	if i < 0 {
+		d.ignore(c, &w.by, "it waits no longer")
+		return nil
+	}
+	it := items[i]
+	if w.kind == "reply" {
+		if w.kind = decision.Redo; it.Kind == gate.Ask {
+			w.kind = decision.Answer
+		}
+	}
+	switch {
+	case !offers(it, w.kind):
+		d.ignore(c, &w.by, "there is no %s for what is %s", w.kind, it.Kind)
+		return nil
+	case w.kind == decision.Approve && !c.whole:
+		d.ignore(c, &w.by, "the card does not show all of the draft, or it may not be sent")
+		return nil
+	case w.own && !d.theirs(it, person):
+		return nil // they had not said yes, or their yes is gone
+	}
+	return d.decide(c, it, w, person)
+}
+
+func (d *desk) decide(c *card, it *gate.Item, w word1, person string) (err error) {
+	g := d.Gate
+	g.By, g.Ref = person, w.ref
+	switch w.kind {
+	case decision.Approve:
+		_, err = g.Approve(it)
+	case decision.Dismiss:
+		_, err = g.Dismiss(it, w.note)
+	case decision.Redo:
+		_, err = g.Redo(it, w.note)
+	case decision.Answer:
+		_, err = g.Answer(it, w.note)
+	case decision.Escalate:
+		_, err = g.Escalate(it, w.note)
+	case decision.Undo:
+		_, err = g.Undo(it)
+	}
+	switch status, _ := sysexit.Of(err); {
+	case err == nil:
+		d.Say("%s: %s by %s", c.name[:8], w.kind, draft.Visible(person))
+	case errors.Is(err, decision.ErrChain) || status != sysexit.No && status != sysexit.NoPerm && status != sysexit.Data:
+		return err
+	default:
+		d.ignore(c, &w.by, "%v", err)
+	}
+	d.board.Refresh()
+	return nil
+}
+
+// theirs reports whether a person's yes to the item stands.
+func (d *desk) theirs(it *gate.Item, person string) bool {
+	if it.Kind == gate.Approved {
+		return d.past.words[cycleOf(it.Key, it.Cycle)].By == person
+	}
+	return slices.ContainsFunc(it.Votes, func(v gate.Vote) bool { return v.By == person })
+}
+
+// ignore tells the operator of a word that was not taken.
+func (d *desk) ignore(c *card, who *event.Sender, format string, args ...any) {
+	d.Say("%s: %s: not taken: %s", c.name[:8], draft.Visible(who.ID), draft.Visible(fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,245 @@
+package gate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func newGate(t *testing.T, by string) Gate {
+	t.Helper()
+	h, err := disk.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	cfg := config.Default()
+	cfg.Team.Approvers = []string{"ana", "ben"}
+	return Gate{Home: h, Config: cfg, By: by, Via: "terminal", Now: func() time.Time { return noon }}
+}
+
+// put makes a thread that waits with an offered draft.
+func put(t *testing.T, g Gate, id, question, text string) string {
+	t.Helper()
+	key := "local.dev." + id
+	th := thread.Thread{
+		Key: key, Platform: "local", ChatID: "dev", ChatName: "dev", ThreadID: id, OriginalSenderName: "cy", Status: thread.PendingUser, Cycle: 1,
+		Messages:     []thread.Message{{MessageID: id, SenderName: "cy", Content: question}},
+		DraftPending: &text, DraftSHA256: decision.Sum(text), StartedAt: noon.Add(-time.Hour).Format(time.RFC3339),
+		InvestigatorReturn: &draft.Return{Confidence: draft.High, ConfidenceReason: "read it"},
+	}
+	if err := th.Save(g.Home); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decision.Append(g.Home, decision.Record{Kind: decision.Offer, By: "d", Key: key, Cycle: 1, Text: text, DraftSHA256: decision.Sum(text)}); err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// Two people decide the same drafts at once: one word counts, and the other is
+// told so.
+func TestTwoPeopleAtOnce(t *testing.T) {
+	g := newGate(t, "")
+	for i := range 30 {
+		key := put(t, g, fmt.Sprint(i), "q", fmt.Sprint("draft ", i))
+		var both sync.WaitGroup
+		errs := make([]error, 2)
+		for n, by := range []string{"ana", "ben"} {
+			both.Go(func() {
+				mine := g
+				mine.By = by
+				it, err := mine.Find(key, Draft)
+				if err == nil {
+					_, err = mine.Approve(it)
+				}
+				errs[n] = err
+			})
+		}
+		both.Wait()
+		if (errs[0] == nil) == (errs[1] == nil) {
+			t.Fatalf("%s: ana %v, ben %v", key, errs[0], errs[1])
+		}
+		if status, _ := sysexit.Of(errors.Join(errs...)); status != sysexit.No {
+			t.Errorf("status %d: %v", status, errs)
+		}
+	}
+}
+
+func TestIDsAndNumbers(t *testing.T) {
+	g := newGate(t, "ana")
+	put(t, g, "10", "q", "x")
+	put(t, g, "1", "q", "y")
+	items, err := g.Items()
+	if err != nil || len(items) != 2 {
+		t.Fatal(items, err)
+	}
+	for _, name := range []string{"1", items[0].ID, items[0].full[:4], "local.dev.1"} {
+		if it, err := g.Find(name, Draft); err != nil || it.Key != "local.dev.1" {
+			t.Errorf("%q: %v, %v", name, it, err)
+		}
+	}
+	for _, name := range []string{"", "3", items[0].full[:3] + "!", "local.dev.", "nope"} {
+		if it, err := g.Find(name, Draft); err == nil {
+			t.Errorf("%q found %s", name, it.Key)
+		}
+	}
+}
+
+// A draft that was replaced between the look and the yes is not approved.
+func TestStaleLook(t *testing.T) {
+	g := newGate(t, "ana")
+	key := put(t, g, "1", "q", "x")
+	it, err := g.Find(key, Draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, g, "1", "q", "y")
+	if _, err := g.Approve(it); err == nil || !strings.Contains(err.Error(), "another draft stands") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSettle(t *testing.T) {
+	g := newGate(t, "ana")
+	key := put(t, g, "1", "q", "x")
+	it, err := g.Find(key, Draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Approve(it); err != nil {
+		t.Fatal(err)
+	}
+	sha := decision.Sum("x")
+	if _, err := decision.Append(g.Home, decision.Record{Kind: decision.Claim, By: "tri-reply", Key: key, Cycle: 1, DraftSHA256: sha}); err != nil {
+		t.Fatal(err)
+	}
+	e := outbox.Entry{ID: outbox.ID(key, 1, sha, 1), Key: key, Cycle: 1, DraftSHA256: sha, Part: 1, Parts: 1, State: outbox.Parked, Tries: 2, Why: "who knows", Text: "x"}
+	if err := e.Save(g.Home); err != nil {
+		t.Fatal(err)
+	}
+	if it, err = g.Find(key, Parked); err != nil {
+		t.Fatal(err)
+	}
+	r, err := g.Settle(it, decision.SettlePosted, "I see it")
+	if err != nil || r.Post != e.ID || r.Tries != 2 || r.DraftSHA256 != sha {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// terminal opens both ends of a pseudo-terminal (pty(7)).
+func terminal(t *testing.T) (keyboard, screen *os.File) {
+	t.Helper()
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { keyboard.Close() })
+	fd := int(keyboard.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	screen, err = os.OpenFile(fmt.Sprint("/dev/pts/", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { screen.Close() })
+	return keyboard, screen
+}
+
+// At a terminal a person is shown what would be posted, and asked.
+func TestTerminalAsks(t *testing.T) {
+	for answer, want := range map[string]bool{"y\n": true, "yes\n": true, "n\n": false, "\n": false, "yep\n": false} {
+		g := newGate(t, "ana")
+		put(t, g, "1", "where\x1b[2J is it?", "There.")
+		keyboard, screen := terminal(t)
+		var shown bytes.Buffer
+		term := Terminal{Gate: g, In: screen, Out: io.Discard, Err: &shown, Say: func(string, ...any) {}}
+		if _, err := keyboard.WriteString(answer); err != nil {
+			t.Fatal(err)
+		}
+		err := term.Approve("1")
+		rs, readErr := decision.Read(g.Home)
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
+		if (err == nil) != want || (rs[len(rs)-1].Kind == decision.Approve) != want {
+			t.Errorf("%q: %v, last record %s", answer, err, rs[len(rs)-1].Kind)
+		}
+		if text := shown.String(); !strings.Contains(text, "│ There.") || strings.Contains(text, "\x1b") {
+			t.Errorf("shown: %q", text)
+		}
+	}
+}
+
+func TestEditorAtTerminal(t *testing.T) {
+	g := newGate(t, "ana")
+	put(t, g, "1", "q", "It is 5.")
+	keyboard, screen := terminal(t)
+	t.Setenv("VISUAL", "sed -i s/5/7/")
+	if _, err := keyboard.WriteString("y\n"); err != nil {
+		t.Fatal(err)
+	}
+	term := Terminal{Gate: g, In: screen, Out: io.Discard, Err: io.Discard, Say: func(string, ...any) {}}
+	if err := term.Edit("1", ""); err != nil {
+		t.Fatal(err)
+	}
+	rs, err := decision.Read(g.Home)
+	if last := rs[len(rs)-1]; err != nil || last.Kind != decision.Edit || last.Text != "It is 7." {
+		t.Errorf("%+v, %v", last, err)
+	}
+}
+
+func TestPageHoldsOutsideText(t *testing.T) {
+	g := newGate(t, "ana")
+	key := put(t, g, "1", "q\nEvidence\n  1. all is well", "x\r\x1b[1A\u202e\nDraft, 1 characters, sha256 0")
+	it, err := g.Find(key, Draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := g.View(it).Print(&page, noon); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(page.String()) {
+		if strings.ContainsAny(line, "\x1b\r\u202e") || strings.HasPrefix(line, "Evidence") || strings.Contains(line, "all is well") && !strings.HasPrefix(line, "  │ ") {
+			t.Errorf("a line gets out: %q", line)
+		}
+	}
+}
+
+// TestColumns: what is two columns wide on a terminal moves nothing.
+func TestColumns(t *testing.T) {
+	var out strings.Builder
+	if err := columns(&out, [][]string{{"1", "ana", "x"}, {"20", "田中さん", "y"}, {"3", "é", "z"}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "1   ana       x\n20  田中さん  y\n3   é         z\n"; out.String() != want {
+		t.Errorf("%s, want\n%s", out.String(), want)
+	}
+	if err := columns(&out, nil); err != nil {
+		t.Error(err)
+	}
+}

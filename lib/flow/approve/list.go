@@ -1,0 +1,79 @@
+package gate
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+
+	"tri/lib/base/term"
+	"tri/lib/record/draft"
+)
+
+// PrintList writes a line for each item, in columns.
+func PrintList(w io.Writer, items []*Item, now time.Time) error {
+	var rows [][]string
+	for _, it := range items {
+		number := "-"
+		if it.Number > 0 {
+			number = fmt.Sprint(it.Number)
+		}
+		badge := it.Badge
+		if !it.Waits() {
+			badge = it.Kind + ": " + it.Note
+		}
+		if it.Kind == Shadow {
+			badge += " (not offered)"
+		}
+		rows = append(rows, []string{number, it.ID, term.Age(instant(it.Since), now),
+			oneLine(it.ChatName, 20), oneLine(it.Who, 20), oneLine(badge, 40), oneLine(it.Question, 80)})
+	}
+	return columns(w, rows)
+}
+
+// columns writes rows whose cells begin below each other on a terminal, where some
+// characters are two columns wide.
+func columns(w io.Writer, rows [][]string) error {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], uniseg.StringWidth(cell))
+		}
+	}
+	var text strings.Builder
+	for _, row := range rows {
+		for i, cell := range row {
+			text.WriteString(cell)
+			if i < len(row)-1 {
+				text.WriteString(strings.Repeat(" ", widths[i]-uniseg.StringWidth(cell)+2))
+			}
+		}
+		text.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// oneLine makes outside text fit for a cell of at most so many characters.
+func oneLine(s string, most int) string {
+	return cut(strings.Join(strings.Fields(draft.Visible(s)), " "), most)
+}
+
+// flat keeps outside text from beginning a line of its own.
+func flat(s string) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(draft.Visible(s))
+}
+
+// cut shortens a text to so many characters.
+func cut(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}

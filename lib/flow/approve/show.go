@@ -1,0 +1,289 @@
+package gate
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tri/lib/base/term"
+	"tri/lib/judge/evidence"
+	"tri/lib/record/draft"
+	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
+)
+
+// Cited is one reference of a draft, looked at now.
+type Cited struct {
+	Ref    string `json:"ref"`
+	Kind   string `json:"kind"`
+	Claim  string `json:"claim"`
+	Result string `json:"result"`
+	Note   string `json:"note,omitempty"`
+	// Changed says how what is cited has changed since the draft was written.
+	Changed string   `json:"changed,omitempty"`
+	Commit  string   `json:"commit,omitempty"` // that was checked out when it was read
+	Start   int      `json:"start,omitempty"`  // line number of the first of Lines
+	Lines   []string `json:"lines,omitempty"`
+}
+
+// View is everything that a person should see before deciding.
+type View struct {
+	*Item
+	Draft    string         `json:"draft,omitempty"` // exactly as it would be sent
+	Problems []string       `json:"problems,omitempty"`
+	Evidence []Cited        `json:"evidence,omitempty"`
+	Thread   *thread.Thread `json:"thread,omitempty"`
+}
+
+// View looks at everything that a decision on an item rests on.
+func (g *Gate) View(it *Item) View {
+	v := View{Item: it, Thread: it.thread}
+	switch {
+	case it.entry != nil:
+		v.Draft = it.entry.Text
+	case it.Kind == Draft:
+		v.Draft = it.standing.Offer.Text
+	case it.Kind == Approved || it.Kind == Posting:
+		v.Draft = it.standing.Decision.Text
+	case it.thread.DraftPending != nil:
+		v.Draft = *it.thread.DraftPending
+	}
+	if v.Draft != "" {
+		for _, p := range g.Problems(it, v.Draft) {
+			v.Problems = append(v.Problems, p.Name+": "+p.Note)
+		}
+	}
+	if it.thread != nil && it.thread.InvestigatorReturn != nil {
+		v.Evidence = g.cited(it.thread)
+	}
+	return v
+}
+
+func (g *Gate) cited(t *thread.Thread) []Cited {
+	refs := t.InvestigatorReturn.EvidenceRefs
+	cited := make([]Cited, len(refs))
+	dir := g.Config.Folder(t.Codebase)
+	root, err := os.OpenRoot(dir)
+	var repo evidence.Repo
+	if err == nil {
+		defer root.Close()
+		repo, err = evidence.OpenRepo(dir)
+	}
+	for i, ref := range refs {
+		cited[i] = Cited{Ref: ref.Ref, Kind: ref.Kind, Claim: ref.SupportsClaim, Result: evidence.Uncheckable}
+		if err != nil {
+			cited[i].Note = fmt.Sprintf("the codebase cannot be read: %v", err)
+			continue
+		}
+		if ref.Receipt != nil {
+			cited[i].Commit = ref.Receipt.Commit
+		}
+		f := evidence.Resolve(root, repo, ref)
+		cited[i].Result, cited[i].Note, cited[i].Start, cited[i].Lines = f.Result, f.Note, f.Start, f.Lines
+		ok, why, err := evidence.StillStands(root, repo, ref)
+		switch {
+		case err != nil:
+			cited[i].Changed = err.Error()
+		case !ok && ref.Receipt != nil:
+			cited[i].Changed = why
+		}
+	}
+	return cited
+}
+
+// clock is an instant as people read it, to the minute.
+func clock(at string) string {
+	t, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return at
+	}
+	return t.UTC().Format("2006-01-02 15:04Z")
+}
+
+// shownLines is how many lines of a citation are shown.
+const shownLines = 12
+
+// Print writes a view for a person. Whatever came from outside is written through
+// draft.Visible and behind a bar, so that it cannot pass for a heading.
+func (v View) Print(w io.Writer, now time.Time) error {
+	p := &page{w: w}
+	p.line("%s  %s  %s, cycle %d", v.ID, v.Kind, v.Key, v.Cycle)
+	p.line("%s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who, term.Age(instant(v.Since), now), before(", ", v.Badge))
+	if v.Until != "" {
+		p.line("void after %s", clock(v.Until))
+	}
+	if t := v.Thread; t != nil {
+		p.thread(t)
+	}
+	if v.Note != "" {
+		p.head(map[string]string{Ask: "Asked of you", Failure: "What failed", Parked: "Why it is parked"}[v.Kind])
+		p.quote(v.Note)
+	}
+	if v.Draft != "" {
+		p.head(fmt.Sprintf("Draft, %d characters, sha256 %s", utf8.RuneCountInString(v.Draft), v.DraftSHA256))
+		p.quote(v.Draft)
+		if draft.Visible(v.Draft) != v.Draft {
+			p.line("What cannot be seen is written out as <U+....>.")
+		}
+	}
+	for _, problem := range v.Problems {
+		p.line("! %s", problem)
+	}
+	p.evidence(v.Evidence)
+	if t := v.Thread; t != nil {
+		p.objections(t.ValidatorReturn)
+		p.research(t.InvestigatorReturn)
+	}
+	if v.Kind == Parked {
+		p.head("Look into the chat, then say")
+		p.line("tri-approve settle %s posted|retry|drop", v.ID)
+	}
+	return p.err
+}
+
+// page writes lines until one fails.
+type page struct {
+	w   io.Writer
+	err error
+}
+
+func (p *page) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintln(p.w, flat(fmt.Sprintf(format, args...)))
+	}
+}
+
+func (p *page) head(text string) {
+	if p.err == nil && text != "" {
+		_, p.err = fmt.Fprintf(p.w, "\n%s\n", flat(text))
+	}
+}
+
+// quote writes outside text, every line of it behind a bar.
+func (p *page) quote(text string) {
+	for line := range strings.Lines(strings.TrimRight(draft.Visible(text), "\n")) {
+		if p.err == nil {
+			_, p.err = fmt.Fprintf(p.w, "  │ %s\n", strings.TrimSuffix(line, "\n"))
+		}
+	}
+}
+
+func (p *page) thread(t *thread.Thread) {
+	p.head("Question")
+	for _, m := range t.Messages {
+		p.line("  %s, %s", name(m), clock(m.At))
+		p.quote(m.Content)
+	}
+	if r := t.InvestigatorReturn; r != nil && r.QuestionGloss != "" {
+		p.line("  in other words:")
+		p.quote(r.QuestionGloss)
+	}
+	p.messages("Around it", t.Context)
+	p.messages("Others answered meanwhile", t.HumanReplies)
+	if len(t.Notes) > 0 {
+		p.head("Said to the investigator")
+	}
+	for _, n := range t.Notes {
+		p.line("  %s, %s", n.By, clock(n.At))
+		p.quote(n.Text)
+	}
+}
+
+func (p *page) messages(head string, ms []thread.Message) {
+	if len(ms) > 0 {
+		p.head(head)
+	}
+	for _, m := range ms {
+		p.line("  %s, %s", name(m), clock(m.At))
+		p.quote(m.Content)
+	}
+}
+
+func name(m thread.Message) string {
+	if m.SenderName != "" {
+		return m.SenderName
+	}
+	return m.SenderID
+}
+
+func (p *page) evidence(cited []Cited) {
+	if len(cited) > 0 {
+		p.head("Evidence")
+	}
+	for i, c := range cited {
+		p.line("  %d. %s (%s): %s%s", i+1, c.Ref, c.Kind, c.Result, before(": ", c.Note))
+		p.line("     for: %s", c.Claim)
+		if c.Changed != "" {
+			p.line("     ! since then: %s", c.Changed)
+		}
+		for n, line := range c.Lines {
+			if n == shownLines {
+				p.line("     and %d lines more", len(c.Lines)-n)
+				break
+			}
+			if p.err == nil {
+				_, p.err = fmt.Fprintf(p.w, "  %6d │ %s\n", c.Start+n, cut(draft.Visible(line), 160))
+			}
+		}
+	}
+}
+
+func (p *page) objections(v *verdict.Verdict) {
+	if v == nil {
+		p.head("Not validated")
+		return
+	}
+	p.head(fmt.Sprintf("Validation: %s, by %s", v.Verdict, v.ValidatorModel))
+	p.cost("  attack", v.Usage)
+	for _, r := range v.Reasons {
+		p.line("  - %s", r)
+	}
+	for _, c := range v.Checks {
+		if c.Result != "ok" && c.Result != verdict.Supports {
+			p.line("  - %s: %s (%s)%s", c.Name, c.Result, c.By, before(": ", c.Note))
+		}
+	}
+}
+
+func (p *page) research(r *draft.Return) {
+	if r == nil {
+		return
+	}
+	p.head(fmt.Sprintf("Confidence %s: %s", r.Confidence, r.ConfidenceReason))
+	for _, q := range r.OpenQuestions {
+		p.line("  open: %s", q)
+	}
+	if f := r.ProposedTriageFile; f != nil {
+		p.line("  kept with it, below triage/: %s", f.Filename)
+	}
+	p.cost("  investigation", r.Usage)
+	if r.ResearchNotes != "" {
+		p.head("Research notes")
+		p.quote(r.ResearchNotes)
+	}
+}
+
+// cost tells what an agent took, where one was asked.
+func (p *page) cost(of string, u *draft.Usage) {
+	if u == nil {
+		return
+	}
+	cost := "cost not told"
+	if u.CostUSD != nil {
+		cost = fmt.Sprintf("$%.4f", *u.CostUSD)
+		if u.CostAtLeast {
+			cost = "at least " + cost
+		}
+	}
+	p.line("%s: %s, %d + %d tokens, %d turns, %v", of, cost, u.InputTokens, u.OutputTokens, u.Turns, time.Duration(u.DurationMS)*time.Millisecond)
+}
+
+func before(sep, s string) string {
+	if s == "" {
+		return ""
+	}
+	return sep + s
+}

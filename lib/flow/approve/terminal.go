@@ -1,0 +1,318 @@
+package gate
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"unicode/utf8"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+)
+
+// Terminal is the gate as tri-approve has it: lines, and questions where there is
+// somebody to ask.
+type Terminal struct {
+	Gate
+	In       io.Reader
+	Out, Err io.Writer
+	Say      func(format string, args ...any)
+	JSON     bool   // records on Out
+	Yes      bool   // do not ask
+	SHA      string // a prefix that the draft's hash must have
+}
+
+// Kinds that each word is for.
+var (
+	drafts    = []string{Draft}
+	undecided = []string{Draft, Shadow, Ask, Failure}
+	all       = []string{Draft, Shadow, Ask, Failure, Parked, Approved, Posting}
+)
+
+// errQuiet is an answer of no that has been given already.
+var errQuiet = sysexit.With(sysexit.No, errors.New(""))
+
+// List prints what waits; with all, also what can be undone or is being posted.
+func (t *Terminal) List(all bool) error {
+	items, err := t.Items()
+	if err != nil {
+		return err
+	}
+	shown := items[:0]
+	for _, it := range items {
+		if all || it.Waits() {
+			shown = append(shown, it)
+		}
+	}
+	if len(shown) == 0 {
+		t.Say("nothing waits")
+		return errQuiet
+	}
+	if !t.JSON {
+		return t.wrote(PrintList(t.Out, shown, t.Now()))
+	}
+	for _, it := range shown {
+		if err := t.record(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Show prints everything that a decision on an item rests on.
+func (t *Terminal) Show(name string) error {
+	it, err := t.Find(name, all...)
+	if err != nil {
+		return err
+	}
+	if t.JSON {
+		return t.record(t.View(it))
+	}
+	return t.wrote(t.View(it).Print(t.Out, t.Now()))
+}
+
+// Approve says what would be posted, asks, and says yes to it.
+func (t *Terminal) Approve(name string) error {
+	it, err := t.find(name, drafts)
+	if err != nil {
+		return err
+	}
+	if err := t.ask(it, it.standing.Offer.Text); err != nil {
+		return err
+	}
+	r, err := t.Gate.Approve(it)
+	return t.said(r, err, "approved; tri-reply posts it")
+}
+
+// Edit approves another text: that of a file ("-" is In), or what a person makes
+// of the draft in $VISUAL or $EDITOR.
+func (t *Terminal) Edit(name, file string) error {
+	it, err := t.find(name, drafts)
+	if err != nil {
+		return err
+	}
+	if err := t.allowed(); err != nil {
+		return err // before a person writes for nothing
+	}
+	text, err := t.text(it.standing.Offer.Text, file)
+	if err != nil {
+		return err
+	}
+	for _, p := range t.Problems(it, text) {
+		if !p.Fatal {
+			t.Say("note: %s: %s", p.Name, draft.Visible(p.Note))
+		}
+	}
+	if file == "" {
+		if err := t.ask(it, text); err != nil {
+			return err
+		}
+	}
+	r, err := t.Gate.Edit(it, text)
+	return t.said(r, err, "approved with your text; tri-reply posts it")
+}
+
+// Word is a decision that takes a note.
+func (t *Terminal) Word(kind, name, note string) error {
+	it, err := t.find(name, undecided)
+	if err != nil {
+		return err
+	}
+	var r decision.Record
+	var done string
+	switch kind {
+	case decision.Dismiss:
+		r, err = t.Dismiss(it, note)
+		done = "dismissed; nothing is posted"
+	case decision.Escalate:
+		r, err = t.Escalate(it, note)
+		done = "it is looked into for longer"
+	case decision.Answer:
+		r, err = t.Answer(it, note)
+		done = "answered; it is investigated with that"
+	default:
+		r, err = t.Redo(it, note)
+		done = "it is investigated again"
+	}
+	return t.said(r, err, done)
+}
+
+// Undo takes a yes back.
+func (t *Terminal) Undo(name string) error {
+	it, err := t.find(name, []string{Approved})
+	if err != nil {
+		return err
+	}
+	r, err := t.Gate.Undo(it)
+	return t.said(r, err, "taken back; it waits again")
+}
+
+// Settle says what became of a parked post.
+func (t *Terminal) Settle(name, outcome, note string) error {
+	switch outcome {
+	case decision.SettlePosted, decision.SettleRetry, decision.SettleDrop:
+	default:
+		return sysexit.With(sysexit.Usage, fmt.Errorf("settle: %q is none of posted, retry, drop", outcome))
+	}
+	it, err := t.find(name, []string{Parked})
+	if err != nil {
+		return err
+	}
+	r, err := t.Gate.Settle(it, outcome, note)
+	return t.said(r, err, outcome+"; tri-reply does it")
+}
+
+// find is Find for a decision: where nobody is asked, a number could mean another
+// item than the one that was seen.
+func (t *Terminal) find(name string, kinds []string) (*Item, error) {
+	if IsNumber(name) && t.SHA == "" && (t.Yes || !term.Is(t.In)) {
+		err := sysexit.With(sysexit.Usage, fmt.Errorf("%q is a place in a list that changes", name))
+		return nil, sysexit.Hint(err, "use the id behind it, or add --sha")
+	}
+	it, err := t.Find(name, kinds...)
+	if err == nil && !strings.HasPrefix(it.DraftSHA256, t.SHA) {
+		err = sysexit.With(sysexit.No, fmt.Errorf("%s: another draft stands, with sha256 %.12s", it.Key, it.DraftSHA256))
+	}
+	return it, err
+}
+
+// ask shows what would be posted and waits for a yes.
+func (t *Terminal) ask(it *Item, text string) error {
+	if t.Yes {
+		return nil
+	}
+	if !term.Is(t.In) {
+		err := sysexit.With(sysexit.Usage, errors.New("nobody is here to be asked"))
+		return sysexit.Hint(err, "--yes approves without asking")
+	}
+	p := &page{w: t.Err}
+	p.line("To %s on %s, in answer to %s:", it.ChatName, it.Platform, it.Who)
+	p.quote(it.Question)
+	p.head(fmt.Sprintf("would be posted, sha256 %.12s:", decision.Sum(text)))
+	p.quote(text)
+	if p.err == nil {
+		_, p.err = fmt.Fprint(t.Err, "\nPost it? [y/N] ")
+	}
+	if p.err != nil {
+		return t.wrote(p.err)
+	}
+	answer, err := bufio.NewReader(io.LimitReader(t.In, 100)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return sysexit.With(sysexit.IO, fmt.Errorf("read the answer: %w", err))
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	t.Say("nothing was decided")
+	return errQuiet
+}
+
+// maxText bounds, in bytes, what is read as a person's text.
+const maxText = 1 << 20
+
+// text is what a person wrote in place of a draft.
+func (t *Terminal) text(old, file string) (string, error) {
+	if file != "" {
+		return t.readText(file)
+	}
+	if !term.Is(t.In) {
+		err := sysexit.With(sysexit.Usage, errors.New("no terminal for an editor"))
+		return "", sysexit.Hint(err, "--text-file FILE, or - for standard input, gives the text")
+	}
+	f, err := os.CreateTemp("", "tri-draft-*.txt") // made with mode 0600
+	if err != nil {
+		return "", sysexit.With(sysexit.IO, err)
+	}
+	defer os.Remove(f.Name())
+	if _, err := f.WriteString(old + "\n"); err != nil {
+		return "", sysexit.With(sysexit.IO, errors.Join(err, f.Close()))
+	}
+	if err := f.Close(); err != nil {
+		return "", sysexit.With(sysexit.IO, err)
+	}
+	if err := t.editor(f.Name()); err != nil {
+		return "", err
+	}
+	text, err := t.readText(f.Name())
+	if err == nil && strings.TrimSpace(text) == "" {
+		t.Say("the text is empty; nothing was decided")
+		return "", errQuiet
+	}
+	return text, err
+}
+
+// Editor is the program that the person writes with, with its arguments.
+func Editor() []string {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if words := strings.Fields(os.Getenv(name)); len(words) > 0 {
+			return words
+		}
+	}
+	return []string{"vi"}
+}
+
+func (t *Terminal) editor(file string) error {
+	words := Editor()
+	cmd := exec.Command(words[0], append(words[1:], file)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.In, t.Err, t.Err
+	if err := cmd.Run(); err != nil {
+		err = sysexit.With(sysexit.Unavailable, fmt.Errorf("editor %q: %w", words[0], err))
+		return sysexit.Hint(err, "set $EDITOR to one that is here, or give the text by --text-file; nothing was decided")
+	}
+	return nil
+}
+
+func (t *Terminal) readText(file string) (string, error) {
+	in := t.In
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxText+1))
+	switch {
+	case err != nil:
+		return "", sysexit.With(sysexit.IO, fmt.Errorf("read text: %w", err))
+	case len(b) > maxText:
+		return "", sysexit.With(sysexit.Data, fmt.Errorf("read text: longer than %d bytes", maxText))
+	case !utf8.Valid(b):
+		return "", sysexit.With(sysexit.Data, errors.New("read text: not valid UTF-8"))
+	}
+	return string(b), nil
+}
+
+// said reports a decision that counts.
+func (t *Terminal) said(r decision.Record, err error, done string) error {
+	if err != nil {
+		return err
+	}
+	t.Say("%s: %s", r.Key, done)
+	if t.JSON {
+		return t.record(r)
+	}
+	return nil
+}
+
+func (t *Terminal) record(v any) error {
+	enc := json.NewEncoder(t.Out)
+	enc.SetEscapeHTML(false)
+	return t.wrote(enc.Encode(v))
+}
+
+func (t *Terminal) wrote(err error) error {
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package tui
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/flow/approve"
+	"tri/lib/record/decision"
+)
+
+// help is what it understands; the first letter is enough.
+const help = "approve, redo, answer, dismiss, longer, undo, show, next, previous, list, quit"
+
+// linewise is the screen without a screen: it says one item after the other in
+// whole lines, and takes words. Nothing moves, so that it can be read aloud.
+func linewise(ctx context.Context, o Options) error {
+	p := &plain{Options: o, in: bufio.NewReader(o.In)}
+	if err := p.take(); err != nil {
+		return err
+	}
+	p.sayItem()
+	for ctx.Err() == nil && p.err == nil {
+		words := help
+		if p.item() == nil {
+			words = "list, quit"
+		}
+		p.line("What now? %s.", words)
+		word, err := p.in.ReadString('\n')
+		if errors.Is(err, io.EOF) && word == "" {
+			return p.err
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return sysexit.With(sysexit.IO, fmt.Errorf("read a word: %w", err))
+		}
+		if leave := p.word(strings.ToLower(strings.TrimSpace(word))); leave {
+			return p.err
+		}
+	}
+	return p.err
+}
+
+type plain struct {
+	Options
+	in    *bufio.Reader
+	items []*gate.Item
+	at    int
+	err   error
+}
+
+func (p *plain) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.Out, format+"\n", args...)
+	}
+}
+
+func (p *plain) take() (err error) {
+	p.items, err = p.Gate.Items()
+	p.at = min(p.at, max(len(p.items)-1, 0))
+	return err
+}
+
+func (p *plain) item() *gate.Item {
+	if p.at < len(p.items) {
+		return p.items[p.at]
+	}
+	return nil
+}
+
+// sayItem says the current item in two lines, and its draft.
+func (p *plain) sayItem() {
+	it := p.item()
+	if it == nil {
+		p.line("Nothing waits for you.")
+		return
+	}
+	p.line("Item %d of %d, %s. In %s, %s asks: %s", p.at+1, len(p.items), it.Kind, one(it.ChatName), one(it.Who), one(it.Question))
+	if v := p.Gate.View(it); v.Draft != "" {
+		p.line("The draft, %s: %s", one(it.Badge+it.Note), one(v.Draft))
+	} else {
+		p.line("%s", one(it.Badge+". "+it.Note))
+	}
+}
+
+// word does what the person typed and says whether they leave.
+func (p *plain) word(w string) (leave bool) {
+	long := ""
+	for _, name := range strings.Split(help, ", ") {
+		if w != "" && strings.HasPrefix(name, w) {
+			long = name
+			break
+		}
+	}
+	if long == "list" {
+		p.err = p.take()
+	}
+	it := p.item()
+	switch {
+	case p.err != nil || long == "quit":
+		return true
+	case long == "next" || long == "previous":
+		p.at = min(max(p.at+map[string]int{"next": 1, "previous": -1}[long], 0), max(len(p.items)-1, 0))
+		p.sayItem()
+	case long == "list" && it == nil:
+		p.line("Nothing waits for you.")
+	case long == "list":
+		for i, it := range p.items {
+			p.line("%d: %s, %s in %s: %s", i+1, it.Kind, one(it.Who), one(it.ChatName), one(it.Question))
+		}
+	case long == "":
+		p.line("There is no word %q.", one(w))
+	case it == nil:
+		p.line("Nothing waits for you.")
+	case long == "show":
+		if err := p.Gate.View(it).Print(p.Out, p.Gate.Now()); err != nil {
+			p.err = err
+		}
+	default:
+		p.decide(it, long)
+	}
+	return false
+}
+
+func (p *plain) decide(it *gate.Item, word string) {
+	note := ""
+	if word != "approve" && word != "undo" {
+		p.line("Say why, or what to do, in one line:")
+		text, err := p.in.ReadString('\n')
+		if err != nil && text == "" {
+			p.line("Not done.")
+			return
+		}
+		note = strings.TrimSpace(text)
+	}
+	kinds := map[string]string{
+		"approve": decision.Approve, "redo": decision.Redo, "answer": decision.Answer, "dismiss": decision.Dismiss, "longer": decision.Escalate, "undo": decision.Undo,
+	}
+	done, err := say(&p.Gate, it, kinds[word], note)
+	if err != nil {
+		p.line("Not done: %s", one(err.Error()))
+	} else {
+		p.line("Done: %s.", done)
+	}
+	if err := p.take(); err != nil {
+		p.err = err
+		return
+	}
+	p.sayItem()
+}

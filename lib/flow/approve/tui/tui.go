@@ -1,0 +1,379 @@
+// Package tui is the gate as a full screen of a terminal: the queue by waiting
+// time, everything that a decision on one item rests on, and a key for each word.
+// It works in 80 columns and 24 lines, over ssh, and without colour; with Plain it
+// goes line by line, for a screen reader.
+package tui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
+	"tri/lib/flow/approve"
+	"tri/lib/record/decision"
+)
+
+// Options are what a screen is made of.
+type Options struct {
+	Gate  gate.Gate
+	In    io.Reader
+	Out   io.Writer
+	Color bool
+	Plain bool // line by line instead
+}
+
+// Run shows the screen until the person leaves it, or ctx ends.
+func Run(ctx context.Context, o Options) error {
+	if o.Plain {
+		return linewise(ctx, o)
+	}
+	if !term.Is(o.In) || !term.Is(o.Out) {
+		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("the screen needs a terminal")), "tri-approve list and show work without; tri-approve tui --plain goes line by line")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	board, err := o.Gate.Watch(ctx)
+	if err != nil {
+		return err
+	}
+	m := newScreen(o, board)
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithoutSignalHandler())
+	_, err = p.Run()
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("show the screen: %w", err))
+	}
+	return nil
+}
+
+// screen is what is shown.
+type screen struct {
+	Options
+	board   *gate.Board
+	chats   int // columns of the list's names of chats
+	names   int // and of people
+	items   []*gate.Item
+	version int
+	fault   error
+
+	current int      // in items
+	id      string   // of the current item, to stay with it when the list moves
+	page    []string // everything about it, a line each
+	of      string   // the item and version that page is of
+	top     int      // first line of page that is shown
+
+	said   string // what came of the last word
+	asking *question
+	help   bool
+
+	width, height int
+}
+
+// question is a line that the person is writing.
+type question struct {
+	kind  string // decision kind
+	label string
+	text  []rune
+	must  bool
+}
+
+func newScreen(o Options, b *gate.Board) *screen {
+	s := &screen{Options: o, board: b, width: 80, height: 24}
+	s.take()
+	return s
+}
+
+// Messages of our own.
+type (
+	changed struct{}
+	viewed  struct {
+		of   string
+		page []string
+	}
+	edited struct {
+		item *gate.Item
+		file string
+		err  error
+	}
+	tick time.Time
+)
+
+// Init implements tea.Model.
+func (s *screen) Init() tea.Cmd { return tea.Batch(s.await(), s.look(), everySecond()) }
+
+// await waits for the list to change.
+func (s *screen) await() tea.Cmd {
+	c := s.board.Changed()
+	return func() tea.Msg {
+		<-c
+		return changed{}
+	}
+}
+
+func everySecond() tea.Cmd {
+	return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) })
+}
+
+// take shows the list as it is now, and stays with the item that was current.
+func (s *screen) take() {
+	s.items, s.version, s.fault = s.board.Items()
+	s.measure()
+	at := min(s.current, max(len(s.items)-1, 0))
+	for i, it := range s.items {
+		if it.ID == s.id {
+			at = i
+		}
+	}
+	s.move(at)
+}
+
+func (s *screen) move(to int) {
+	s.current = min(max(to, 0), max(len(s.items)-1, 0))
+	id := ""
+	if it := s.item(); it != nil {
+		id = it.ID
+	}
+	if id != s.id {
+		s.id, s.top, s.page = id, 0, nil
+	}
+}
+
+func (s *screen) item() *gate.Item {
+	if s.current < len(s.items) {
+		return s.items[s.current]
+	}
+	return nil
+}
+
+// look reads everything about the current item: files may have to be read.
+func (s *screen) look() tea.Cmd {
+	it := s.item()
+	if it == nil {
+		return nil
+	}
+	of := fmt.Sprint(it.ID, s.version, s.detailWidth())
+	if of == s.of {
+		return nil
+	}
+	s.of = of
+	g, width := s.Gate, s.detailWidth()
+	return func() tea.Msg {
+		var b bytes.Buffer
+		if err := g.View(it).Print(&b, g.Now()); err != nil {
+			return viewed{of, []string{err.Error()}}
+		}
+		return viewed{of, wrap(b.String(), width)}
+	}
+}
+
+// Update implements tea.Model.
+func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		s.width, s.height = msg.Width, msg.Height
+		return s, s.look()
+	case changed:
+		s.take()
+		return s, tea.Batch(s.await(), s.look())
+	case viewed:
+		if msg.of == s.of {
+			s.page = msg.page
+			s.scroll(0)
+		}
+	case tick:
+		return s, everySecond()
+	case edited:
+		s.finishEdit(msg)
+		return s, s.look()
+	case tea.KeyPressMsg:
+		if s.asking != nil {
+			s.write(msg)
+			return s, s.look()
+		}
+		cmd := s.key(msg.String())
+		return s, tea.Batch(cmd, s.look())
+	}
+	return s, nil
+}
+
+func (s *screen) scroll(lines int) {
+	s.top = min(max(s.top+lines, 0), max(len(s.page)-s.detailHeight(), 0))
+}
+
+// key does what one key says.
+func (s *screen) key(k string) tea.Cmd {
+	s.help = false
+	switch k {
+	case "q", "ctrl+c":
+		return tea.Quit
+	case "?":
+		s.help = true
+	case "j", "down", "n":
+		s.move(s.current + 1)
+	case "k", "up", "p":
+		s.move(s.current - 1)
+	case "g", "home":
+		s.move(0)
+	case "G", "end":
+		s.move(len(s.items) - 1)
+	case "space", "pgdown", "f":
+		s.scroll(s.detailHeight() - 1)
+	case "b", "pgup":
+		s.scroll(1 - s.detailHeight())
+	case "ctrl+d", "J":
+		s.scroll(3)
+	case "ctrl+u", "K":
+		s.scroll(-3)
+	default:
+		return s.word(k)
+	}
+	return nil
+}
+
+// word is a decision, or begins one that takes a line.
+func (s *screen) word(k string) tea.Cmd {
+	it := s.item()
+	if it == nil {
+		return nil
+	}
+	ask := func(kind, label string, must bool) { s.asking = &question{kind: kind, label: label, must: must} }
+	switch k {
+	case "a":
+		s.decide(it, decision.Approve, "")
+	case "u":
+		s.decide(it, decision.Undo, "")
+	case "e":
+		return s.edit(it)
+	case "r":
+		ask(decision.Redo, "investigate again; look at", false)
+	case "w":
+		ask(decision.Answer, "your answer", true)
+	case "d":
+		ask(decision.Dismiss, "post nothing; because", false)
+	case "l":
+		ask(decision.Escalate, "look for longer; at", false)
+	case "s":
+		ask(decision.Settle, "posted, retry or drop", true)
+	}
+	return nil
+}
+
+// write takes a key of a line that is being written.
+func (s *screen) write(k tea.KeyPressMsg) {
+	q := s.asking
+	switch k.String() {
+	case "esc", "ctrl+c":
+		s.asking, s.said = nil, ""
+	case "enter":
+		text := strings.TrimSpace(string(q.text))
+		if q.must && text == "" {
+			return
+		}
+		s.asking = nil
+		if it := s.item(); it != nil {
+			s.decide(it, q.kind, text)
+		}
+	case "backspace":
+		q.text = q.text[:max(len(q.text)-1, 0)]
+	case "ctrl+u":
+		q.text = nil
+	default:
+		if t := k.Text; t != "" && len(q.text) < 2000 {
+			q.text = append(q.text, []rune(t)...)
+		}
+	}
+}
+
+// decide says a word about the item that the person sees.
+func (s *screen) decide(it *gate.Item, kind, note string) {
+	done, err := say(&s.Gate, it, kind, note)
+	s.tell(it, done, err)
+}
+
+// say has a gate decide, and tells what was done.
+func say(g *gate.Gate, it *gate.Item, kind, note string) (done string, err error) {
+	switch kind {
+	case decision.Approve:
+		_, err = g.Approve(it)
+		done = fmt.Sprintf("approved; posted in %v, u takes it back", g.Config.Gate.Grace())
+	case decision.Undo:
+		_, err = g.Undo(it)
+		done = "taken back"
+	case decision.Redo:
+		_, err = g.Redo(it, note)
+		done = "investigated again"
+	case decision.Answer:
+		_, err = g.Answer(it, note)
+		done = "investigated with your answer"
+	case decision.Dismiss:
+		_, err = g.Dismiss(it, note)
+		done = "dismissed"
+	case decision.Escalate:
+		_, err = g.Escalate(it, note)
+		done = "looked into for longer"
+	case decision.Settle:
+		if it.Kind != gate.Parked {
+			return "", errors.New("only a parked post is settled")
+		}
+		_, err = g.Settle(it, note, "")
+		done = note
+	}
+	return done, err
+}
+
+// tell shows what came of a word.
+func (s *screen) tell(it *gate.Item, done string, err error) {
+	if s.said = it.ID + ": " + done; err != nil {
+		s.said = "! " + err.Error()
+	}
+	s.board.Refresh()
+	s.take()
+}
+
+// edit has the person's editor open on the draft.
+func (s *screen) edit(it *gate.Item) tea.Cmd {
+	if it.Kind != gate.Draft {
+		s.said = "! only a draft that waits can be edited"
+		return nil
+	}
+	text := s.Gate.View(it).Draft
+	dir, err := os.MkdirTemp("", "tri-edit-")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "draft.md"), []byte(text), 0o600)
+	}
+	if err != nil {
+		s.said = "! " + err.Error()
+		return nil
+	}
+	file := filepath.Join(dir, "draft.md")
+	argv := append(gate.Editor(), file)
+	return tea.ExecProcess(exec.Command(argv[0], argv[1:]...), func(err error) tea.Msg { return edited{it, file, err} })
+}
+
+func (s *screen) finishEdit(e edited) {
+	text, err := os.ReadFile(e.file)
+	_ = os.RemoveAll(filepath.Dir(e.file)) // a leftover in the temporary folder
+	switch {
+	case e.err != nil:
+		err = fmt.Errorf("editor: %w", e.err)
+	case err == nil && strings.TrimSpace(string(text)) == "":
+		err = errors.New("an empty text is not sent; nothing was decided")
+	}
+	if err == nil {
+		_, err = s.Gate.Edit(e.item, string(text))
+	}
+	s.tell(e.item, "approved with your text; u takes it back", err)
+}

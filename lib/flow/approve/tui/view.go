@@ -1,0 +1,283 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/rivo/uniseg"
+
+	"tri/lib/base/term"
+	"tri/lib/flow/approve"
+	"tri/lib/record/draft"
+)
+
+// The list stands above the item, or beside it where there is room for both.
+const wide = 130 // columns from which it is beside
+
+// listWidth is how many columns the list has beside the item.
+func (s *screen) listWidth() int { return min(s.width*2/5, 90) }
+
+func (s *screen) beside() bool { return s.width >= wide }
+
+// listHeight is how many rows the list has: a third of a small screen.
+func (s *screen) listHeight() int {
+	if s.beside() {
+		return max(s.height-3, 1)
+	}
+	return min(max(len(s.items), 1), max((s.height-4)/3, 1))
+}
+
+func (s *screen) detailHeight() int {
+	if s.beside() {
+		return max(s.height-3, 1)
+	}
+	return max(s.height-4-s.listHeight(), 1)
+}
+
+func (s *screen) detailWidth() int {
+	if s.beside() {
+		return s.width - s.listWidth() - 3
+	}
+	return s.width
+}
+
+// View implements tea.Model.
+func (s *screen) View() tea.View {
+	v := tea.NewView(strings.Join(s.lines(), "\n"))
+	v.AltScreen = true
+	return v
+}
+
+func (s *screen) lines() []string {
+	waiting := 0
+	for _, it := range s.items {
+		if it.Waits() {
+			waiting++
+		}
+	}
+	lines := []string{s.paint(bold, fit(fmt.Sprintf("tri  %d waiting  %s", waiting, draft.Visible(s.Gate.By)), s.width))}
+	list, detail := s.list(), s.detail()
+	if s.beside() {
+		for i := range list {
+			lines = append(lines, list[i]+" │ "+detail[i])
+		}
+	} else {
+		lines = append(append(append(lines, list...), strings.Repeat("─", s.width)), detail...)
+	}
+	return append(lines, s.foot()...)
+}
+
+// list shows the rows around the current one.
+func (s *screen) list() []string {
+	height, width := s.listHeight(), s.width
+	if s.beside() {
+		width = s.listWidth()
+	}
+	first := min(max(s.current-height/2, 0), max(len(s.items)-height, 0))
+	rows := make([]string, 0, height)
+	for i := first; i < len(s.items) && len(rows) < height; i++ {
+		rows = append(rows, s.row(i, width))
+	}
+	if len(s.items) == 0 {
+		rows = append(rows, fit("nothing waits; this screen tells when something does", width))
+	}
+	for len(rows) < height {
+		rows = append(rows, strings.Repeat(" ", width))
+	}
+	return rows
+}
+
+func (s *screen) row(i, width int) string {
+	it := s.items[i]
+	mark := "  "
+	if i == s.current {
+		mark = "> "
+	}
+	at, _ := time.Parse(time.RFC3339, it.Since) // Age says ? of what is no time
+	state := it.Badge
+	if !it.Waits() {
+		state = it.Note + s.grace(it)
+	}
+	text := fmt.Sprintf("%s%4s %s %s %s", mark, term.Age(at, s.Gate.Now()), fit(one(it.ChatName), s.chats), fit(one(it.Who), s.names), one(it.Question))
+	if state = one(state); state != "" {
+		left := max(width-uniseg.StringWidth(state)-1, 20)
+		text = fit(text, left) + " " + state
+	}
+	text = fit(text, width)
+	if i == s.current {
+		return s.paint(reverse, text)
+	}
+	if !it.Waits() {
+		return s.paint(dim, text)
+	}
+	return text
+}
+
+// measure finds how many columns the names of chats and people need.
+func (s *screen) measure() {
+	s.chats, s.names = 0, 0
+	for _, it := range s.items {
+		s.chats = min(max(s.chats, uniseg.StringWidth(one(it.ChatName))), mostName)
+		s.names = min(max(s.names, uniseg.StringWidth(one(it.Who))), mostName)
+	}
+}
+
+const mostName = 14
+
+// grace is how long a yes can still be taken back.
+func (s *screen) grace(it *gate.Item) string {
+	at := it.ApprovedAt()
+	if it.Kind != gate.Approved || at.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(", posted in %ds", max(0, int((s.Gate.Config.Gate.Grace()-s.Gate.Now().Sub(at)).Seconds())))
+}
+
+// detail shows the part of the page that the person has come to.
+func (s *screen) detail() []string {
+	height, width := s.detailHeight(), s.detailWidth()
+	rows := make([]string, 0, height)
+	if s.help {
+		for line := range strings.Lines(keys) {
+			rows = append(rows, fit(strings.TrimRight(line, "\n"), width))
+		}
+		rows = rows[:min(len(rows), height)]
+	} else {
+		for _, line := range s.page[min(s.top, len(s.page)):min(s.top+height, len(s.page))] {
+			rows = append(rows, s.style(fit(line, width)))
+		}
+	}
+	for len(rows) < height {
+		rows = append(rows, strings.Repeat(" ", width))
+	}
+	return rows
+}
+
+// style lets headings and warnings be seen; what comes from outside stands behind
+// a bar or further in.
+func (s *screen) style(line string) string {
+	switch {
+	case strings.HasPrefix(line, "! "):
+		return s.paint(bold, line)
+	case line != "" && line[0] != ' ':
+		return s.paint(bold, line)
+	}
+	return line
+}
+
+const keys = `a  approve, byte for byte          e  edit in $EDITOR and approve
+r  another round, with a note      w  answer what it asks
+d  dismiss, with a reason          l  look into it for longer
+u  undo, until it is posted        s  settle a parked post
+j k  next, previous                space b  page down, up
+?  these keys                      q  leave
+What counts is the first valid word; the log keeps all.`
+
+// foot is what was said last, or the line being written, and the keys.
+func (s *screen) foot() []string {
+	more := ""
+	if below := len(s.page) - s.top - s.detailHeight(); below > 0 {
+		more = fmt.Sprintf("  (%d lines more: space)", below)
+	}
+	said := one(s.said) + more
+	if s.fault != nil {
+		said = "! " + one(s.fault.Error())
+	}
+	if q := s.asking; q != nil {
+		said = q.label + ": " + tail(one(string(q.text)), s.width-uniseg.StringWidth(q.label)-4) + "_"
+	}
+	return []string{
+		s.paint(bold, fit(said, s.width)),
+		s.paint(dim, fit("a approve  e edit  r redo  w answer  d dismiss  l longer  u undo  ? keys  q quit", s.width)),
+	}
+}
+
+// one is outside text as one line that steers no terminal.
+func one(text string) string { return strings.Join(strings.Fields(draft.Visible(text)), " ") }
+
+// Styles, as SGR parameters.
+const (
+	bold    = "1"
+	dim     = "2"
+	reverse = "7"
+)
+
+// paint gives a line a style. Reverse is no colour and says which row is current,
+// as its mark does; the others are for who wants them.
+func (s *screen) paint(style, text string) string {
+	if !s.Color {
+		return text
+	}
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
+}
+
+// fit cuts or fills a line to a width in columns.
+func fit(text string, width int) string {
+	n := uniseg.StringWidth(text)
+	if n <= width {
+		return text + strings.Repeat(" ", width-n)
+	}
+	var b strings.Builder
+	n = 0
+	for g := uniseg.NewGraphemes(text); g.Next(); {
+		if n+g.Width() > width-1 {
+			break
+		}
+		n += g.Width()
+		b.WriteString(g.Str())
+	}
+	return b.String() + "…" + strings.Repeat(" ", max(width-1-n, 0))
+}
+
+// tail is the end of a line that has room for so many columns.
+func tail(text string, width int) string {
+	for uniseg.StringWidth(text) > max(width, 1) {
+		_, rest, _, _ := uniseg.FirstGraphemeClusterInString(text, -1)
+		text = rest
+	}
+	return text
+}
+
+// wrap breaks a text into lines of at most so many columns, at spaces where there
+// are any; what is continued is indented as it was.
+func wrap(text string, width int) []string {
+	var lines []string
+	for line := range strings.Lines(strings.ReplaceAll(text, "\t", "    ")) {
+		line = strings.TrimRight(line, "\n")
+		indent := line[:len(line)-len(strings.TrimLeft(line, " │"))]
+		if uniseg.StringWidth(indent) > width/2 {
+			indent = ""
+		}
+		for uniseg.StringWidth(line) > width {
+			head, rest := breakAt(line, width)
+			if len(head) <= len(indent) {
+				break
+			}
+			lines = append(lines, head)
+			line = indent + strings.TrimLeft(rest, " ")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// breakAt cuts a line so that its head has at most so many columns.
+func breakAt(line string, width int) (head, rest string) {
+	n, space, at := 0, 0, 0
+	for g := uniseg.NewGraphemes(line); g.Next(); {
+		if n+g.Width() > width {
+			break
+		}
+		n += g.Width()
+		from, to := g.Positions()
+		if at = to; g.Str() == " " && from > 0 {
+			space = from
+		}
+	}
+	if space > at/2 && !strings.HasPrefix(line[at:], " ") {
+		at = space
+	}
+	return line[:at], line[at:]
+}

@@ -1,0 +1,256 @@
+package web
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+)
+
+const (
+	keyName    = "web.key" // below the home: sessions outlive a restart
+	cookieName = "tri-session"
+	lasts      = 7 * 24 * time.Hour
+	maxBody    = 256 << 10
+)
+
+// guard lets in who has the printed address, once, and then whoever has the
+// cookie that they got for it; behind a proxy, whoever the proxy names. Whatever
+// changes something must come from the page itself.
+type guard struct {
+	key     []byte
+	person  string // of the printed address
+	origins []string
+	web     config.GateWeb
+	now     func() time.Time
+
+	mu     sync.Mutex
+	tokens map[string]bool // not yet used
+}
+
+func newGuard(o *Options, origins []string) (*guard, error) {
+	web := o.Gate.Config.Gate.Web
+	if web.IdentityHeader != "" && !strings.HasPrefix(web.Listen, "unix:") {
+		err := sysexit.With(sysexit.Config, errors.New("gate.web: identity_header is believed on a Unix socket alone: on loopback anybody on this machine could say who they are"))
+		return nil, sysexit.Hint(err, "listen: unix:/run/tri/web.sock, and let the proxy speak to that")
+	}
+	if len(origins) == 0 && web.IdentityHeader == "" {
+		err := sysexit.With(sysexit.Config, errors.New("gate.web: a Unix socket needs hosts and identity_header: nobody could open it otherwise"))
+		return nil, sysexit.Hint(err, "hosts: [the name under which the proxy is reached], identity_header: the header in which it says who somebody is")
+	}
+	key, err := sessionKey(o.Gate.Home)
+	return &guard{key: key, person: o.Gate.By, origins: origins, web: web, now: o.Now, tokens: map[string]bool{}}, err
+}
+
+// sessionKey is the key of this home's cookies, made where there is none.
+func sessionKey(h *disk.Home) ([]byte, error) {
+	key, err := h.ReadFile(keyName)
+	if err == nil && len(key) == 32 {
+		return key, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", keyName, err))
+	}
+	key = make([]byte, 32)
+	rand.Read(key)
+	return key, h.Replace(keyName, key)
+}
+
+// token is for one first visit.
+func (g *guard) token() string {
+	t := rand.Text()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tokens[t] = true
+	return t
+}
+
+func (g *guard) use(token string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ok := g.tokens[token]
+	delete(g.tokens, token)
+	return ok
+}
+
+func (g *guard) sign(text string) string {
+	m := hmac.New(sha256.New, g.key)
+	m.Write([]byte(text))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// session is "<until>.<random>.<person>.<signature>", where the person is hex.
+func (g *guard) session(person string) string {
+	text := fmt.Sprintf("%d.%s.%s", g.now().Add(lasts).Unix(), rand.Text(), hex.EncodeToString([]byte(person)))
+	return text + "." + g.sign("session "+text)
+}
+
+// who is the person of a session; "" is nobody.
+func (g *guard) who(session string) string {
+	i := strings.LastIndexByte(session, '.')
+	if i < 0 || !same(session[i+1:], g.sign("session "+session[:i])) {
+		return ""
+	}
+	f := strings.Split(session[:i], ".")
+	if len(f) != 3 {
+		return ""
+	}
+	until, err := strconv.ParseInt(f[0], 10, 64)
+	person, bad := hex.DecodeString(f[2])
+	if err != nil || bad != nil || g.now().Unix() > until {
+		return ""
+	}
+	return string(person)
+}
+
+// seal is what a form of this session must carry.
+func (g *guard) seal(session string) string { return g.sign("form " + session) }
+
+// visitor is who asks, and for what session.
+type visitor struct{ person, session string }
+
+type visitorKey struct{}
+
+func visitorOf(r *http.Request) visitor {
+	v, _ := r.Context().Value(visitorKey{}).(visitor)
+	return v
+}
+
+var policy = strings.Join([]string{
+	"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'",
+}, "; ")
+
+// around refuses every request that is not the page's own.
+func (g *guard) around(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin") // with none, a form's Origin would be null
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		origin, ok := g.origin(r.Host)
+		if !ok {
+			http.Error(w, "this page is not served under that name", http.StatusMisdirectedRequest)
+			return
+		}
+		if token := r.URL.Query().Get("token"); token != "" && r.Method == http.MethodGet && r.URL.Path == "/" && g.web.IdentityHeader == "" {
+			g.enter(w, r, token)
+			return
+		}
+		v, ok := g.visitor(w, r)
+		if !ok {
+			http.Error(w, "open the address that tri-approve web printed; it is for one visit, and a new one is printed at its start", http.StatusForbidden)
+			return
+		}
+		if status, why := g.forged(r, origin, v); why != "" {
+			http.Error(w, why, status)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, v)))
+	})
+}
+
+// origin is that of a page under a host's name, if it is one of ours.
+func (g *guard) origin(host string) (string, bool) {
+	for _, o := range g.origins {
+		if strings.TrimPrefix(o, "http://") == host {
+			return o, true
+		}
+	}
+	if slices.Contains(g.web.Hosts, host) {
+		return "https://" + host, true
+	}
+	return "", false
+}
+
+// enter takes the token of a first address for a cookie, and out of the address.
+func (g *guard) enter(w http.ResponseWriter, r *http.Request, token string) {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" || !g.use(token) {
+		http.Error(w, "that address has been used, or was never printed; start tri-approve web again for a new one", http.StatusForbidden)
+		return
+	}
+	g.give(w, g.session(g.person))
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+func (g *guard) give(w http.ResponseWriter, session string) {
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName, Value: session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: g.web.IdentityHeader != "", MaxAge: int(lasts.Seconds()),
+	})
+}
+
+// visitor is who a request is of. Behind a proxy that is who the proxy says; the
+// cookie then only ties forms to pages.
+func (g *guard) visitor(w http.ResponseWriter, r *http.Request) (visitor, bool) {
+	session := ""
+	if c, err := r.Cookie(cookieName); err == nil {
+		session = c.Value
+	}
+	person := g.who(session)
+	if g.web.IdentityHeader == "" {
+		return visitor{person, session}, person != ""
+	}
+	said := r.Header.Values(g.web.IdentityHeader)
+	if len(said) != 1 || said[0] == "" {
+		return visitor{}, false
+	}
+	if person != said[0] {
+		if r.Method != http.MethodGet {
+			return visitor{}, false
+		}
+		session = g.session(said[0])
+		g.give(w, session)
+	}
+	return visitor{said[0], session}, true
+}
+
+// forged says why a request was not made by the page itself.
+func (g *guard) forged(r *http.Request, origin string, v visitor) (status int, why string) {
+	if site := r.Header.Get("Sec-Fetch-Site"); r.Method != http.MethodGet && site != "" && site != "same-origin" {
+		return http.StatusForbidden, "another site asked for that"
+	}
+	switch r.Method {
+	case http.MethodGet:
+		return 0, ""
+	case http.MethodPost:
+	default:
+		return http.StatusMethodNotAllowed, "GET and POST alone"
+	}
+	if got := r.Header.Values("Origin"); len(got) != 1 || got[0] != origin {
+		return http.StatusForbidden, "another page asked for that"
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/x-www-form-urlencoded" || len(r.Header.Values("Content-Type")) != 1 {
+		return http.StatusUnsupportedMediaType, "a form is wanted"
+	}
+	r.Body = http.MaxBytesReader(nil, r.Body, maxBody)
+	if err := r.ParseForm(); err != nil {
+		return http.StatusBadRequest, "the form cannot be read"
+	}
+	if !same(r.PostForm.Get("seal"), g.seal(v.session)) {
+		return http.StatusForbidden, "the form is not from this page; load it again"
+	}
+	return 0, ""
+}

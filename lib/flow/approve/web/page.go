@@ -1,0 +1,252 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
+	"tri/lib/flow/approve"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/verdict"
+)
+
+// functions of the template. show is for whatever came from outside: what cannot
+// be seen is written out, and the template escapes the rest.
+var functions = template.FuncMap{
+	"show": draft.Visible,
+	"line": func(s string) string { return strings.Join(strings.Fields(draft.Visible(s)), " ") },
+	"clock": func(at string) string { // to the minute
+		t, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			return draft.Visible(at)
+		}
+		return t.Format("2006-01-02 15:04Z07:00")
+	},
+	"add": func(a, b int) int { return a + b },
+	"cost": func(u *draft.Usage) string {
+		switch {
+		case u == nil:
+			return ""
+		case u.CostUSD == nil:
+			return "cost not told"
+		case u.CostAtLeast:
+			return fmt.Sprintf("at least $%.4f", *u.CostUSD)
+		}
+		return fmt.Sprintf("$%.4f", *u.CostUSD)
+	},
+	"waits":    func(it *gate.Item) bool { return it.Waits() },
+	"objected": objected,
+}
+
+// objected are the checks that found something.
+func objected(v *verdict.Verdict) []verdict.Check {
+	return slices.DeleteFunc(slices.Clone(v.Checks), func(c verdict.Check) bool {
+		return c.Result == "ok" || c.Result == verdict.Supports
+	})
+}
+
+// sheet is what the template shows.
+type sheet struct {
+	Person  string
+	May     bool // they may decide
+	Seal    string
+	Version int
+	Rows    []row
+	Shown   *shown
+	Said    string     // what came of the last word
+	Undo    *gate.Item // what that word was of, while it can be taken back
+	Fault   string
+	Open    bool // the item was asked for: a small screen shows it and not the list
+}
+
+// row is one line of the list.
+type row struct {
+	*gate.Item
+	Age     string
+	Current bool
+}
+
+// shown is the item that is looked at.
+type shown struct {
+	gate.View
+	Age   string
+	Links []string // of the evidence; "" where there is none
+	Gone  string   // why it can no longer be decided
+	Grace int      // seconds until an approved draft is posted
+}
+
+func (s *server) page(w http.ResponseWriter, r *http.Request) { s.render(w, r, "", "", "") }
+
+func (s *server) item(w http.ResponseWriter, r *http.Request) {
+	s.render(w, r, r.PathValue("id"), "", "")
+}
+
+// render shows the list and one item: the named one, or the one that waits longest.
+func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault string) {
+	v := visitorOf(r)
+	items, version, err := s.board.Items()
+	if err != nil {
+		fault = err.Error()
+	}
+	sh := sheet{
+		Person: v.person, May: decision.PolicyOf(s.Gate.Config).Allows(v.person), Seal: s.guard.seal(v.session), Version: version,
+		Said: said, Fault: fault, Open: id != "",
+	}
+	var current *gate.Item
+	for _, it := range items {
+		if id != "" && len(id) >= 4 && strings.HasPrefix(it.ID, id) || id != "" && it.ID != "" && strings.HasPrefix(id, it.ID) {
+			current = it
+		}
+	}
+	switch {
+	case current == nil && id != "":
+		sh.Shown = &shown{Gone: "It no longer waits: somebody has decided it, or it was replaced by a newer draft."}
+	case current == nil && len(items) > 0:
+		current = items[0]
+	}
+	for _, it := range items {
+		if said != "" && it.Kind == gate.Approved && it.Is(r.PostForm.Get("id")) {
+			sh.Undo = it
+		}
+		sh.Rows = append(sh.Rows, row{it, age(it, s.Now()), it == current})
+	}
+	if current != nil {
+		sh.Shown = s.show(r, current)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("X-Version", fmt.Sprint(version))
+	if err := s.pages.Execute(w, sh); err != nil {
+		s.Say("page: %v", err)
+	}
+}
+
+func (s *server) show(r *http.Request, it *gate.Item) *shown {
+	g := s.Gate
+	sh := &shown{View: g.View(it), Age: age(it, s.Now())}
+	for _, c := range sh.Evidence {
+		codebase := ""
+		if sh.Thread != nil {
+			codebase = sh.Thread.Codebase
+		}
+		sh.Links = append(sh.Links, s.links.to(r.Context(), codebase, c))
+	}
+	if at := it.ApprovedAt(); it.Kind == gate.Approved && !at.IsZero() {
+		sh.Grace = max(0, int((s.Gate.Config.Gate.Grace() - s.Now().Sub(at)).Seconds()))
+	}
+	return sh
+}
+
+func age(it *gate.Item, now time.Time) string {
+	at, err := time.Parse(time.RFC3339, it.Since)
+	if err != nil {
+		return "?"
+	}
+	return term.Age(at, now)
+}
+
+// decide takes a person's word, about the very draft that they saw.
+func (s *server) decide(w http.ResponseWriter, r *http.Request) {
+	f := r.PostForm
+	said, err := s.word(visitorOf(r).person, f.Get("word"), f.Get("id"), f.Get("sha"), f.Get("text"), f.Get("note"), f.Get("no_file") != "")
+	s.board.Refresh()
+	if err == nil {
+		s.render(w, r, "", said, "")
+		return
+	}
+	fault := err.Error()
+	for _, hint := range sysexit.Hints(err) {
+		fault += "; " + hint
+	}
+	w.Header().Set("X-Refused", "1")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusConflict)
+	s.render(w, r, f.Get("id"), "", fault)
+}
+
+// errStale is the answer to a word about a draft that no longer stands.
+var errStale = sysexit.With(sysexit.No, errors.New("not done: this draft was decided, or replaced by a newer one, since you loaded the page"))
+
+func (s *server) word(person, word, id, sha, text, note string, noFile bool) (string, error) {
+	g := s.Gate
+	g.By, g.NoFile = person, noFile
+	items, err := g.Items()
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(items, func(it *gate.Item) bool { return it.Is(id) })
+	if i < 0 || items[i].DraftSHA256 != sha {
+		return "", errStale
+	}
+	it := items[i]
+	text = strings.ReplaceAll(text, "\r\n", "\n") // as a browser sends it
+	switch word {
+	case "approve":
+		_, err = g.Approve(it)
+		return fmt.Sprintf("Approved; it is posted in %v unless you take it back.", s.Gate.Config.Gate.Grace()), err
+	case "edit":
+		_, err = g.Edit(it, text)
+		return fmt.Sprintf("Approved with your text; it is posted in %v unless you take it back.", s.Gate.Config.Gate.Grace()), err
+	case "dismiss":
+		_, err = g.Dismiss(it, note)
+		return "Dismissed; nothing is posted.", err
+	case "redo":
+		_, err = g.Redo(it, note)
+		return "It is investigated again.", err
+	case "answer":
+		_, err = g.Answer(it, note)
+		return "It is investigated with your answer.", err
+	case "escalate":
+		_, err = g.Escalate(it, note)
+		return "It is looked into for longer.", err
+	case "undo":
+		_, err = g.Undo(it)
+		return "Taken back; it waits again.", err
+	case "posted", "retry", "drop":
+		_, err = g.Settle(it, word, note)
+		return "Settled.", err
+	}
+	return "", sysexit.With(sysexit.Usage, fmt.Errorf("there is no word %q", word))
+}
+
+// changes tells a tab that the list is another one, by its version.
+func (s *server) changes(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	full := s.waiting >= maxStreams
+	if !full {
+		s.waiting++
+	}
+	s.mu.Unlock()
+	if full {
+		http.Error(w, "too many tabs listen", http.StatusTooManyRequests)
+		return
+	}
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waiting--
+	}()
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	pulse := time.NewTicker(20 * time.Second)
+	defer pulse.Stop()
+	for {
+		changed := s.board.Changed()
+		_, version, _ := s.board.Items() // an error shows on the page
+		if _, err := fmt.Fprintf(w, "data: %d\n\n", version); err != nil || out.Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-changed:
+		case <-pulse.C:
+		}
+	}
+}

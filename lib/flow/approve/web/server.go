@@ -1,0 +1,163 @@
+// Package web is the gate as a page for one person at a time: what waits, all
+// that a decision rests on, and one click. It listens on loopback or on a Unix
+// socket and asks nothing of the network; every request has to prove that it comes
+// from the page itself.
+package web
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/flow/approve"
+)
+
+//go:embed page.html style.css app.js
+var files embed.FS
+
+// Options are what a page is made of.
+type Options struct {
+	// Gate is whose page it is: By is the person for whom the first address is
+	// printed. Behind a proxy it is whoever the proxy says.
+	Gate gate.Gate
+	// Say tells the address.
+	Say func(format string, args ...any)
+	Now func() time.Time
+}
+
+// server is one page being served.
+type server struct {
+	Options
+	board *gate.Board
+	guard *guard
+	pages *template.Template
+	links links
+
+	mu      sync.Mutex
+	waiting int // open streams
+}
+
+// maxStreams is how many tabs may listen at once.
+const maxStreams = 64
+
+// Serve serves the page until ctx ends.
+func Serve(ctx context.Context, o Options) error {
+	lock, err := o.Gate.Home.TryLock("locks/web")
+	if errors.Is(err, disk.ErrLocked) {
+		err = sysexit.Hint(fmt.Errorf("another page is served for this home: %w", err),
+			"it said its address when it began; as a stage of the pipeline in logs/web.log of the home")
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	listener, origins, err := listen(o.Gate.Config.Gate.Web.Listen)
+	if err != nil {
+		return err
+	}
+	s, err := newServer(ctx, o, origins)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	h := &http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	if len(origins) > 0 {
+		o.Say("open %s/?token=%s", origins[0], s.guard.token())
+	} else {
+		o.Say("serving on %s for %s", o.Gate.Config.Gate.Web.Listen, strings.Join(o.Gate.Config.Gate.Web.Hosts, ", "))
+	}
+	stop := context.AfterFunc(ctx, func() {
+		soon, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		_ = h.Shutdown(soon) // streams that stay are cut by Close
+		_ = h.Close()
+	})
+	defer stop()
+	if err := h.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return sysexit.With(sysexit.IO, fmt.Errorf("serve: %w", err))
+	}
+	return nil
+}
+
+// newServer makes the page without a listener.
+func newServer(ctx context.Context, o Options, origins []string) (*server, error) {
+	o.Gate.Via, o.Gate.Now = "web", o.Now
+	board, err := o.Gate.Watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g, err := newGuard(&o, origins)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := template.New("page.html").Funcs(functions).ParseFS(files, "page.html")
+	if err != nil {
+		return nil, fmt.Errorf("parse page: %w", err)
+	}
+	return &server{Options: o, board: board, guard: g, pages: pages, links: links{config: o.Gate.Config}}, nil
+}
+
+// listen opens the address, which must be one of this machine alone. origins are
+// those under which a browser here finds it.
+func listen(address string) (net.Listener, []string, error) {
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		l, err := listenUnix(path)
+		return l, nil, err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		err := sysexit.With(sysexit.Config, fmt.Errorf("gate.web.listen %q: not an address on loopback", address))
+		return nil, nil, sysexit.Hint(err, "127.0.0.1:7373; to share it, listen on unix:/path and put a reverse proxy before it that says who it is (tri.5, gate.web)")
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		err = sysexit.With(sysexit.Unavailable, fmt.Errorf("listen on %s: %w", address, err))
+		return nil, nil, sysexit.Hint(err, "name another port under gate.web.listen; port 0 takes a free one")
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	return l, []string{
+		fmt.Sprintf("http://%s", net.JoinHostPort(host, fmt.Sprint(port))), fmt.Sprintf("http://localhost:%d", port),
+		fmt.Sprintf("http://127.0.0.1:%d", port),
+	}, nil
+}
+
+// listenUnix opens a socket that only we, and our group, may speak to.
+func listenUnix(path string) (net.Listener, error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
+		if err := os.Remove(path); err != nil { // of an earlier life: the home's lock is ours
+			return nil, sysexit.With(sysexit.IO, fmt.Errorf("listen: %w", err))
+		}
+	}
+	l, err := net.Listen("unix", path)
+	if err == nil {
+		err = os.Chmod(path, 0o660)
+	}
+	return l, sysexit.With(sysexit.Unavailable, err)
+}
+
+func (s *server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.page)
+	mux.HandleFunc("GET /item/{id}", s.item)
+	mux.HandleFunc("GET /changes", s.changes)
+	mux.HandleFunc("POST /decide", s.decide)
+	for name, kind := range map[string]string{"app.js": "text/javascript; charset=utf-8", "style.css": "text/css; charset=utf-8"} {
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			http.ServeFileFS(w, r, files, name)
+		})
+	}
+	return s.guard.around(mux)
+}

@@ -1,0 +1,160 @@
+package box
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/agent/supervise"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/run"
+)
+
+// Collected is what GC did to a run.
+type Collected struct {
+	RunName  string `json:"run_name"`
+	Status   string `json:"status"` // what it is now
+	Worktree bool   `json:"worktree_removed"`
+}
+
+// GC takes away what nobody needs any more: worktrees of runs that are over,
+// commands, folders of runs that were never made whole, and files that a killed
+// process left unfinished. A run that has waited longer than older for somebody
+// to resume or merge it is given up. The records of a run stay.
+func (b *Box) GC(ctx context.Context, older time.Duration) error {
+	done, err := b.collectAll(ctx, older)
+	for _, c := range done {
+		text := fmt.Appendf(nil, "%s\t%s\n", c.RunName, c.Status)
+		if c.Worktree {
+			text = fmt.Appendf(nil, "%s\t%s\tworktree removed\n", c.RunName, c.Status)
+		}
+		if b.JSON {
+			line, bad := json.Marshal(c)
+			text, err = append(line, '\n'), errors.Join(err, bad)
+		}
+		err = errors.Join(err, write(b.Out, text))
+	}
+	return err
+}
+
+func (b *Box) collectAll(ctx context.Context, older time.Duration) ([]Collected, error) {
+	if err := errors.Join(b.locked(ctx, "births.lock", func() error { return errors.Join(b.unborn(), b.unmarkGone()) }), b.leftovers("."), b.leftovers("pointers"), b.leftovers(marks)); err != nil {
+		return nil, err
+	}
+	names, err := b.names()
+	if err != nil {
+		return nil, err
+	}
+	var done []Collected
+	var errs error
+	for _, n := range names {
+		if s, err := b.State(n); err == nil && s.Status == run.Active && !b.home.Exists(marks+"/"+n) {
+			errs = errors.Join(errs, b.mark(n, running), b.sweep(ctx, n)) // somebody has deleted its mark
+		}
+		c, err := b.gcRun(ctx, n, older)
+		errs = errors.Join(errs, err)
+		if c != nil {
+			done = append(done, *c)
+		}
+	}
+	return done, errors.Join(errs, b.orphans(ctx, names), b.collectOver(ctx), b.prune(ctx))
+}
+
+// gcRun takes away what one run no longer needs. A run that is held is left alone.
+func (b *Box) gcRun(ctx context.Context, name string, older time.Duration) (*Collected, error) {
+	l, s, err := b.take(name)
+	if errors.Is(err, disk.ErrLocked) {
+		return nil, nil
+	}
+	if err != nil {
+		b.Say("%v", err) // it cannot be read, so it cannot be judged
+		return nil, nil
+	}
+	defer l.lock.Unlock()
+	c := &Collected{RunName: name, Status: s.Status}
+	waits := s.Status == run.Review || s.Status == run.Crashed || s.Status == run.Stalled
+	if waits && b.Now().Sub(timeOf(s.EndedAt)) < older {
+		return nil, b.leftovers("runs/" + name)
+	}
+	if waits {
+		c.Status = run.Abandoned
+		if err := supervise.Update(l.dir(name), func(s *run.State) { s.Status = run.Abandoned }); err != nil {
+			return nil, err
+		}
+		if err := b.enter(name); err != nil {
+			return nil, err
+		}
+	}
+	if c.Status != run.Active && b.home.Exists(treeOf(name)) {
+		c.Worktree = true
+		if err := b.fell(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	if !waits && !c.Worktree {
+		return nil, b.leftovers("runs/" + name)
+	}
+	return c, b.leftovers("runs/" + name)
+}
+
+// unmarkGone removes marks of runs that were never made, or that somebody has
+// deleted.
+func (b *Box) unmarkGone() error {
+	names, err := b.home.List(marks)
+	for _, n := range names {
+		if !b.home.Exists("runs/" + n) {
+			err = errors.Join(err, b.unmark(n))
+		}
+	}
+	return err
+}
+
+// orphans removes worktrees of no run.
+func (b *Box) orphans(ctx context.Context, names []string) error {
+	trees, err := b.home.List("trees")
+	if err != nil {
+		return err
+	}
+	for _, t := range trees {
+		if !slices.Contains(names, t) && idOf(t) != "" && !b.home.Exists("runs/"+t) {
+			err = errors.Join(err, b.fell(ctx, t))
+		}
+	}
+	return err
+}
+
+// leftovers removes files that a killed process had not finished: a replacement
+// is called .NAME.PID until it is whole.
+func (b *Box) leftovers(dir string) error {
+	entries, err := fs.ReadDir(b.home.Root().FS(), dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return sysexit.With(sysexit.IO, fmt.Errorf("list %q: %w", dir, err))
+	}
+	for _, e := range entries {
+		if pid, ok := unfinished(e.Name()); !ok || e.IsDir() || (run.Process{PID: pid}).Alive() {
+			continue
+		}
+		if err := b.home.Remove(strings.TrimPrefix(dir+"/"+e.Name(), "./")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unfinished(name string) (pid int, ok bool) {
+	rest, ok := strings.CutPrefix(name, ".")
+	i := strings.LastIndexByte(rest, '.')
+	if !ok || i <= 0 {
+		return 0, false
+	}
+	if n, err := fmt.Sscanf(rest[i+1:], "%d", &pid); n != 1 || err != nil || fmt.Sprint(pid) != rest[i+1:] {
+		return 0, false
+	}
+	return pid, true
+}

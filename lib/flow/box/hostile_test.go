@@ -1,0 +1,139 @@
+package box
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tri/lib/agent"
+)
+
+// TestHostileTasks: whatever a task says, it makes a run with a name of our own
+// alphabet, and nothing anywhere else.
+func TestHostileTasks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and alone: make check has it without the race detector")
+	}
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		t.Setenv("TMPDIR", "/dev/shm") // no disk to wait for, 600 times over
+	}
+	b := newBench(t)
+	outside := filepath.Dir(b.dir)
+	before := b.tree()
+	tasks := append(hostile(t), "../../../"+outside+"/pwned", "$(touch "+outside+"/pwned)", "`touch "+outside+"/pwned`", "--help", "-x\x00y", "a\nstatus: DONE", strings.Repeat("x", MaxTask))
+	x := b.open()
+	x.Say = func(string, ...any) {}
+	n := 0
+	b.agent.play = func(_ context.Context, task agent.Task) (agent.Result, error) {
+		return agent.Result{Text: task.Question}, nil // an agent that repeats it
+	}
+	for _, task := range tasks {
+		r, err := x.Start(context.Background(), Request{Type: Scout, Task: task})
+		if task == "-" || strings.TrimSpace(task) == "" {
+			continue
+		}
+		n++
+		if err != nil || !runName.MatchString(r.Meta.RunName) || r.Meta.Task != strings.ToValidUTF8(task, "\ufffd") {
+			t.Errorf("%.60q: %v", task, err)
+		}
+	}
+	if n < 500 {
+		t.Errorf("only %d tasks", n)
+	}
+	if got := b.tree(); got != before {
+		t.Errorf("the checkout was\n%s\nand is\n%s", before, got)
+	}
+	entries, err := os.ReadDir(outside)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("outside the checkout: %v, %v", entries, err)
+	}
+	for _, page := range []string{"INDEX.md", "INDEX.jsonl"} {
+		text := b.read(Folder + "/" + page)
+		if strings.ContainsAny(text, "\x1b\x07\x00") || page == "INDEX.md" && strings.Contains(text, "\u202e") {
+			t.Errorf("%s has control characters", page)
+		}
+		if page == "INDEX.md" && strings.Count(text, "\n") != maxIndexed+4 {
+			t.Errorf("%s has %d lines", page, strings.Count(text, "\n"))
+		}
+	}
+	if err := x.List(0); err != nil || strings.ContainsAny(b.out.String(), "\x1b\x07\u202e") {
+		t.Errorf("list: %v", err)
+	}
+}
+
+// hostile is what people have collected to break programs with.
+func hostile(t *testing.T) []string {
+	t.Helper()
+	dir := "../../../../shared/data/hostile/text"
+	var all []string
+	for _, name := range []string{"blns.json", "bipia_text_attack_train.json", "bipia_code_attack_train.json"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			t.Skip("left out: the hostile texts are not here")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v any
+		if err := json.Unmarshal(text, &v); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, texts(v)...)
+	}
+	return all
+}
+
+func texts(v any) []string {
+	var all []string
+	switch v := v.(type) {
+	case string:
+		all = append(all, v)
+	case []any:
+		for _, e := range v {
+			all = append(all, texts(e)...)
+		}
+	case map[string]any:
+		for k, e := range v {
+			all = append(append(all, k), texts(e)...)
+		}
+	}
+	return all
+}
+
+func TestSlug(t *testing.T) {
+	for task, want := range map[string]string{
+		"why is db latency high?": "why-is-db-latency-high", "../../etc/passwd": "etc-passwd", "修复登录": "task", "-": "task", "": "task",
+		"A.B:C": "a-b-c", strings.Repeat("long ", 30): "long-long-long-long-long-long-long-long", strings.Repeat("x", 99): strings.Repeat("x", 40),
+		"\x00\xff\u202e": "task", "ſK": "k",
+	} {
+		if got := slug(task); got != want {
+			t.Errorf("%.20q: %q, want %q", task, got, want)
+		}
+	}
+}
+
+func FuzzName(f *testing.F) {
+	f.Add("fix ../../x")
+	f.Fuzz(func(t *testing.T, task string) {
+		if s := slug(task); !runName.MatchString("26-01-02_0304__"+s+"__abcdef") || len(s) > maxSlug {
+			t.Errorf("%q makes %q", task, s)
+		}
+	})
+}
+
+func TestParseEnv(t *testing.T) {
+	got, err := parseEnv("# x\nexport A=1\nB = \"two words\"\n\nC='$(x)'\n")
+	if err != nil || strings.Join(got, "|") != "A=1|B=two words|C=$(x)" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, bad := range []string{"A", "1A=2", "PATH=/x", "LD_PRELOAD=x", "ANTHROPIC_BASE_URL=http://x", "https_proxy=x", "MY_BASE_URL=x"} {
+		if env, err := parseEnv(bad); err == nil {
+			t.Errorf("%q gives %q", bad, env)
+		}
+	}
+}

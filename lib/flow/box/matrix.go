@@ -1,0 +1,93 @@
+package box
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"tri/lib/agent"
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
+)
+
+// right is a row of the permission matrix (Agent Box, section 3).
+type right struct {
+	tools   []string
+	shell   func(*config.Box) []string // commands that Bash may run; nil: no Bash
+	write   bool                       // it works in a worktree of its own
+	exports bool                       // what it changed becomes a patch
+	plans   bool                       // its last words are a plan
+}
+
+var (
+	reads  = []string{"Read", "Grep", "Glob"}
+	edits  = []string{"Edit", "Write"} // what Task.Write stands for
+	tested = func(c *config.Box) []string { return c.FixCommands }
+	matrix = map[string]*right{
+		Scout:     {tools: reads},
+		Plan:      {tools: reads, plans: true},
+		Review:    {tools: reads},
+		Fix:       {tools: reads, shell: tested, write: true, exports: true},
+		Benchmark: {tools: reads, shell: tested, write: true},
+		Ops:       {tools: reads, shell: func(c *config.Box) []string { return c.OpsCommands }},
+	}
+)
+
+// Types are the types of run, in the order in which they are explained.
+var Types = []string{Scout, Plan, Fix, Review, Benchmark, Ops}
+
+// agentOf is the agent of the box: its own, or else the investigator.
+func agentOf(c *config.Config) config.Agent {
+	if c.Box.Agent.Agent == "" {
+		return c.Investigator
+	}
+	return c.Box.Agent
+}
+
+// newAgent makes it. One that can only search is refused.
+func (b *Box) newAgent() (agent.Agent, error) {
+	a := agentOf(b.Config)
+	if !a.Searches() {
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("agent %q takes no tasks", a.Agent)),
+			"name one under `box: agent:`, as {agent: claude}; to search, use tri-investigate")
+	}
+	return b.New(a, b.Config.Sandbox)
+}
+
+// envelope is what the configuration allows a run. It depends on nothing else, so
+// that it can be made again.
+func (b *Box) envelope(kind, run string, commands bool) (Envelope, error) {
+	a, c := agentOf(b.Config), &b.Config.Box
+	r := matrix[kind]
+	e := Envelope{
+		Agent: a.Agent, Command: a.Command, Model: a.Model, Sandbox: b.Config.Sandbox,
+		Tools: slices.Clone(r.tools), Write: r.write, EnvTest: c.EnvTest, Safe: []string{}, Human: []string{},
+	}
+	for _, s := range b.Config.MCPServers {
+		for _, tool := range s.Tools {
+			e.MCP = append(e.MCP, s.Name+"."+tool)
+		}
+	}
+	if r.write {
+		e.Tools = append(e.Tools, edits...)
+	}
+	if r.shell != nil {
+		e.Shell = slices.Clone(r.shell(c))
+	}
+	if len(e.Shell) > 0 {
+		e.Tools = append(e.Tools, "Bash")
+	} else if kind == Ops {
+		return e, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("ops: no command is allowed")), "name them under `box: ops_commands:`, as [kubectl get, kubectl describe]")
+	}
+	if commands {
+		e.commands = commandsOf(run)
+		for _, c := range e.commands {
+			if c.human {
+				e.Human = append(e.Human, c.name)
+			} else {
+				e.Safe = append(e.Safe, c.name)
+			}
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,276 @@
+package box
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tri/lib/agent/supervise"
+	"tri/lib/base/forge"
+	"tri/lib/base/git"
+	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
+	"tri/lib/record/draft"
+	"tri/lib/record/run"
+)
+
+// Merge is how a patch is carried over.
+type Merge struct {
+	Check  bool // show it, and whether it applies
+	Yes    bool // somebody has said so already
+	Exec   bool // files may become programs
+	Branch bool // as a branch, and not to the files
+	Pull   bool // as a branch that a pull request proposes
+}
+
+func (m Merge) files() bool { return !m.Branch && !m.Pull }
+
+// Merge shows a run's patch and, when a person says yes, applies it to the
+// checkout, whole or not at all.
+func (b *Box) Merge(ctx context.Context, word string, how Merge) error {
+	name, err := b.Find(word)
+	if err != nil {
+		return err
+	}
+	l, s, err := b.take(name)
+	if err != nil {
+		return err
+	}
+	defer l.lock.Unlock()
+	if s.Status != run.Review && !(how.Check && s.Status == run.Merged) {
+		return sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("merge %s: it is %s: no patch waits", name, s.Status)), "only a run in REVIEW has a patch to merge: tri-box list")
+	}
+	if err := l.merge(ctx, how); err != nil {
+		return fmt.Errorf("merge %s: %w", name, err)
+	}
+	return nil
+}
+
+func (l *live) merge(ctx context.Context, how Merge) error {
+	text, err := l.home.ReadFile("runs/" + l.name + "/changes.patch")
+	if err != nil {
+		return sysexit.With(sysexit.NoInput, err)
+	}
+	patch, err := worktree.Check(text, worktree.Rules{Exec: how.Exec})
+	if err != nil {
+		return err
+	}
+	if err := write(l.Out, l.describe(patch, text)); err != nil {
+		return err
+	}
+	if err := patch.Err(); err != nil {
+		return sysexit.Hint(err, "nothing was changed. --allow-exec lets files become programs; anything else has to be taken over by hand")
+	}
+	repo, err := l.repo(ctx)
+	if err != nil {
+		return err
+	}
+	apply := worktree.Merge{Base: l.meta.RepoSHAStart, Journal: l.home.Path("runs/" + l.name + "/merge")}
+	if how.files() {
+		dry := apply
+		dry.DryRun = true
+		if _, err := repo.Apply(ctx, patch, dry); err != nil {
+			return err
+		}
+	}
+	if how.Check {
+		l.Say("it applies; nothing was changed")
+		return nil
+	}
+	var client *forge.Client
+	if how.Pull {
+		if client, err = l.forge(ctx, repo); err != nil {
+			return err
+		}
+	}
+	if err := l.ask(ctx, how, len(patch.Changes)); err != nil {
+		return err
+	}
+	if how.files() {
+		return l.apply(ctx, repo, patch, apply)
+	}
+	return l.propose(ctx, repo, patch, client)
+}
+
+func (l *live) apply(ctx context.Context, repo *worktree.Repo, patch *worktree.Patch, how worktree.Merge) error {
+	ctx = context.WithoutCancel(ctx) // all or nothing
+	if err := l.mark(l.name, merging); err != nil {
+		return err
+	}
+	done, err := repo.Apply(ctx, patch, how)
+	if err != nil {
+		return errors.Join(err, l.unmark(l.name))
+	}
+	l.Say("%s of %s changed, nothing committed", files(len(done.Files)), l.Checkout)
+	return l.merged(ctx)
+}
+
+// forge is where pull requests go.
+func (l *live) forge(ctx context.Context, repo *worktree.Repo) (*forge.Client, error) {
+	remote, err := repo.Remote(ctx, l.Config.Forge.Remote)
+	if err != nil {
+		return nil, err
+	}
+	return forge.New(l.Config.Forge, remote, nil)
+}
+
+// propose makes a branch of the patch, and with a client a pull request of that.
+// Done again after a failure, it makes the very same branch.
+func (l *live) propose(ctx context.Context, repo *worktree.Repo, patch *worktree.Patch, client *forge.Client) error {
+	s, err := l.State(l.name)
+	if err != nil {
+		return err
+	}
+	c := worktree.Commit{Base: l.meta.RepoSHAStart, Branch: "tri/" + l.meta.Slug + "-" + idOf(l.name), Message: l.message(), Author: repo.Identity(ctx), When: timeOf(s.EndedAt)}
+	id, err := repo.Branch(ctx, patch, c)
+	if err != nil {
+		return err
+	}
+	l.Say("branch %s is commit %.12s", c.Branch, id)
+	if client != nil {
+		if err := client.Push(ctx, repo, id, c.Branch); err != nil {
+			return err
+		}
+		pull, err := client.Open(ctx, forge.Request{Branch: c.Branch, Title: forge.Line(l.meta.Task), Body: l.story(patch).Body()})
+		if err != nil {
+			return err
+		}
+		if err := write(l.Out, []byte(pull.URL+"\n")); err != nil {
+			return err
+		}
+	}
+	return l.merged(ctx)
+}
+
+func (l *live) story(patch *worktree.Patch) forge.Story {
+	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // there may be none
+	return forge.Story{
+		Run: l.name, Type: l.meta.Type, Agent: strings.TrimSpace(l.meta.Agent + " " + l.meta.Model), Base: l.meta.RepoSHAStart,
+		Task: l.meta.Task, Report: string(report), Files: patch.Changes, Notes: patch.Notes,
+		Facts: [][2]string{{"config_hash", l.meta.ConfigHash}, {"Sandbox", l.meta.Sandbox}},
+	}
+}
+
+// merged writes down that a person took the patch, and lets the worktree go.
+func (l *live) merged(ctx context.Context) error {
+	err := supervise.Update(l.dir(l.name), func(s *run.State) { s.Status = run.Merged })
+	return errors.Join(err, l.enter(l.name), l.fell(ctx, l.name), l.unmark(l.name))
+}
+
+// message is what a commit of the patch says: the task, and where it is from. A
+// forge that reads it finds nobody to tell and nothing to close.
+func (l *live) message() string {
+	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // there may be none
+	first, _, _ := strings.Cut(strings.TrimLeft(string(report), "# \n"), "\n")
+	text := forge.Line(oneLine(draft.Visible(l.meta.Task), 72)) + "\n\n"
+	if first != "" {
+		text += forge.Line(oneLine(draft.Visible(first), 300)) + "\n\n"
+	}
+	return text + fmt.Sprintf("Made by %s in run %s, config_hash %s; merged by a person.\n", l.meta.Agent, l.name, l.meta.ConfigHash)
+}
+
+// describe is what a person sees before they say yes: what is done to which file,
+// what to look at first, what is refused, and the patch itself.
+func (l *live) describe(p *worktree.Patch, text []byte) []byte {
+	var out bytes.Buffer
+	added, removed := p.Stat()
+	fmt.Fprintf(&out, "%s: %s, +%d -%d, from commit %.12s\n", l.name, files(len(p.Changes)), added, removed, l.meta.RepoSHAStart)
+	for _, c := range p.Changes {
+		from := ""
+		if c.From != "" {
+			from = " from " + draft.Visible(c.From)
+		}
+		fmt.Fprintf(&out, "  %-8s %s%s +%d -%d\n", c.Kind, draft.Visible(c.Path), from, c.Added, c.Removed)
+	}
+	for _, f := range p.Notes {
+		fmt.Fprintf(&out, "note: %s: %s\n", draft.Visible(f.Path), draft.Visible(f.Reason))
+	}
+	for _, f := range p.Refused {
+		fmt.Fprintf(&out, "refused: %s: %s\n", draft.Visible(f.Path), draft.Visible(f.Reason))
+	}
+	fmt.Fprintf(&out, "\n%s", draft.Visible(string(text)))
+	return out.Bytes()
+}
+
+// files counts files in words.
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
+// ask has a person say yes. Who is no terminal must have said so before.
+func (l *live) ask(ctx context.Context, how Merge, changed int) error {
+	if how.Yes {
+		return nil
+	}
+	if !term.Is(l.In) || !term.Is(l.Err) {
+		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("nobody is there to ask")), "--yes says it beforehand, --check only looks")
+	}
+	what := fmt.Sprintf("change %s of %s?", files(changed), draft.Visible(l.Checkout))
+	switch {
+	case how.Pull:
+		what = "open a pull request with this?"
+	case how.Branch:
+		what = "make a branch of this?"
+	}
+	fmt.Fprintf(l.Err, "%s [y/N] ", what)
+	said := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(l.In).ReadString('\n') // its end is a no
+		said <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+	case word := <-said:
+		if word == "y" || word == "yes" {
+			return nil
+		}
+	}
+	return sysexit.With(sysexit.No, errors.New("nothing was changed"))
+}
+
+// mendMerge puts right what a merge left that was killed: it is undone, or it was
+// whole and only not written down.
+func (l *live) mendMerge(ctx context.Context) error {
+	whole, err := l.wasMerged(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("mend the merge of %s: %w", l.name, err)
+	case whole:
+		l.Say("run %s: a merge was cut short at its very end; it is whole", l.name)
+		return l.merged(ctx)
+	}
+	l.Say("run %s: a merge was cut short; the checkout is as it was before", l.name)
+	return nil
+}
+
+// wasMerged undoes what a killed merge had begun, and reports whether there was
+// nothing to undo because all of it was done.
+func (l *live) wasMerged(ctx context.Context) (bool, error) {
+	repo, err := l.repo(ctx)
+	if err != nil {
+		return false, err
+	}
+	if journal := "runs/" + l.name + "/merge"; l.home.Exists(journal) {
+		m, err := repo.Mend(ctx, l.home.Path(journal))
+		if err != nil || m != nil {
+			return m != nil && m.Done, err
+		}
+	}
+	// The journal goes at the very end, and it is not there: the files are all old
+	// or all new.
+	text, err := l.home.ReadFile("runs/" + l.name + "/changes.patch")
+	if err != nil {
+		return false, err
+	}
+	patch, err := worktree.Check(text, worktree.Rules{Exec: true})
+	if err != nil {
+		return false, err
+	}
+	return repo.Stands(ctx, patch, l.meta.RepoSHAStart)
+}

@@ -1,0 +1,113 @@
+package box
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"go.yaml.in/yaml/v3"
+
+	"tri/lib/base/sysexit"
+)
+
+// Meta is meta.yaml: what was asked and what was allowed. It is written once,
+// before the run begins, and never again.
+type Meta struct {
+	RunName      string `yaml:"run_name" json:"run_name"`
+	Type         string `yaml:"type" json:"type"`
+	Task         string `yaml:"task" json:"task"`
+	Slug         string `yaml:"slug" json:"slug"`
+	RepoSHAStart string `yaml:"repo_sha_start" json:"repo_sha_start"`   // "" where there is no commit
+	Since        string `yaml:"since,omitempty" json:"since,omitempty"` // of review: what is compared with
+	Of           string `yaml:"of,omitempty" json:"of,omitempty"`       // of review: the run whose patch it is
+	// Program is what was started, Version that of its installation; "" is not known.
+	Program    string `yaml:"program,omitempty" json:"program,omitempty"`
+	Version    string `yaml:"program_version,omitempty" json:"program_version,omitempty"`
+	Envelope   `yaml:",inline"`
+	ConfigHash string `yaml:"config_hash" json:"config_hash"`
+}
+
+// Envelope is what a run is allowed. What resumes a run makes it anew from the
+// configuration, and its hash must be the one that meta.yaml has.
+type Envelope struct {
+	Agent    string   `yaml:"agent" json:"agent"`
+	Command  []string `yaml:"command,omitempty" json:"command,omitempty"`
+	Model    string   `yaml:"model" json:"model"` // "" is the program's own default
+	Sandbox  string   `yaml:"sandbox" json:"sandbox"`
+	Tools    []string `yaml:"tools_allowlist" json:"tools_allowlist"`
+	Shell    []string `yaml:"shell_allowlist,omitempty" json:"shell_allowlist,omitempty"`
+	Write    bool     `yaml:"write" json:"write"`
+	EnvTest  bool     `yaml:"env_test,omitempty" json:"env_test,omitempty"`
+	MCP      []string `yaml:"mcp_tools,omitempty" json:"mcp_tools,omitempty"` // of tool servers: SERVER.TOOL
+	Safe     []string `yaml:"safe_commands" json:"safe_commands"`
+	Human    []string `yaml:"human_only_commands" json:"human_only_commands"`
+	commands []command
+}
+
+// hash is over everything that is allowed, down to the text of each command.
+func (e *Envelope) hash(kind string) string {
+	type file struct{ Name, Text string }
+	var files []file
+	for _, c := range e.commands {
+		files = append(files, file{c.name, c.text()})
+	}
+	b, err := json.Marshal(struct {
+		Type string
+		*Envelope
+		Files []file
+	}{kind, e, files})
+	if err != nil {
+		panic(fmt.Sprintf("hash of an envelope: %v", err)) // strings and truth values: it cannot
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// maxMeta is the most that meta.yaml can have, in bytes.
+const maxMeta = 1 << 20
+
+// writeMeta writes meta.yaml, once.
+func (b *Box) writeMeta(dir string, m *Meta) error {
+	text, err := yaml.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("write meta.yaml: %w", err)
+	}
+	name := dir + "/meta.yaml"
+	f, err := b.home.Root().OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o400)
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write %q: %w", name, err))
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return sysexit.With(sysexit.IO, err)
+}
+
+// Meta reads meta.yaml of a run.
+func (b *Box) Meta(run string) (*Meta, error) {
+	name := "runs/" + run + "/meta.yaml"
+	f, err := b.home.Root().Open(name)
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", name, err))
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxMeta))
+	m := new(Meta)
+	if err == nil {
+		err = yaml.Unmarshal(text, m)
+	}
+	if err == nil && (m.RunName != run || matrix[m.Type] == nil) {
+		err = fmt.Errorf("it is of run %q, type %q", m.RunName, m.Type)
+	}
+	if err != nil {
+		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read %q: %w", name, err))
+	}
+	return m, nil
+}

@@ -1,0 +1,137 @@
+package box
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/base/sysexit"
+)
+
+// A run is called YY-MM-DD_HHmm__slug__id: in the order of time (UTC), readable
+// at a glance, and with an id that no other run of the box has. What a task says
+// gets into the name only through our own alphabet.
+const (
+	maxSlug = 40
+	layout  = "06-01-02_1504"
+)
+
+var runName = regexp.MustCompile(`^\d\d-\d\d-\d\d_\d{4}__[a-z0-9]+(?:-[a-z0-9]+)*__([0-9a-f]{6})$`)
+
+// slug is what a name keeps of a task: its first words, of letters a to z and
+// digits.
+func slug(task string) string {
+	words := strings.FieldsFunc(strings.ToLower(cutBytes(task, 4096)), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	var s string
+	for _, w := range words {
+		if len(s) > 0 && len(s)+1+len(w) > maxSlug {
+			break
+		}
+		s = strings.TrimPrefix(s+"-"+cutBytes(w, maxSlug), "-")
+	}
+	if s == "" {
+		return "task"
+	}
+	return s
+}
+
+func cutBytes(s string, n int) string { return s[:min(n, len(s))] }
+
+func newID() string {
+	b := make([]byte, 3)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+func nameOf(now time.Time, task, id string) string {
+	return now.UTC().Format(layout) + "__" + slug(task) + "__" + id
+}
+
+// idOf is the id in a run's name, "" where it is none.
+func idOf(run string) string {
+	if m := runName.FindStringSubmatch(run); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// names are the runs of the box, the oldest first by their names.
+func (b *Box) names() ([]string, error) {
+	all, err := b.home.List("runs")
+	return slices.DeleteFunc(all, func(n string) bool { return idOf(n) == "" }), err
+}
+
+// Find is the run that a person means: latest, last-fail, or the beginning of a
+// name or of an id, if there is only one.
+func (b *Box) Find(word string) (string, error) {
+	if word == "latest" || word == "last-fail" {
+		return b.pointed(word)
+	}
+	names, err := b.names()
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, n := range names {
+		if n == word || idOf(n) == word {
+			return n, nil
+		}
+		if word != "" && (strings.HasPrefix(n, word) || strings.HasPrefix(idOf(n), word)) {
+			found = append(found, n)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is the beginning of %d runs", word, len(found))), strings.Join(found[:min(5, len(found))], ", "))
+	}
+	return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no run is called %q", word)), "tri-box list shows what there is; latest and last-fail are names too")
+}
+
+// links are the names by which runs can be found, and where they stand.
+var links = map[string]string{"latest": "latest", "last-fail": "pointers/last-fail"}
+
+// pointed reads a link. Whatever it says, it can only name a run of the box.
+func (b *Box) pointed(word string) (string, error) {
+	to, err := b.home.Root().Readlink(links[word])
+	if name := path.Base(to); err == nil && idOf(name) != "" && b.home.Exists("runs/"+name) {
+		return name, nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", links[word], err))
+	}
+	return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("there is no run for %q yet", word)), "tri-box list shows what there is")
+}
+
+// point has a link lead to a run, at once for whoever reads it.
+func (b *Box) point(word, run string) error {
+	link, to := links[word], "runs/"+run
+	if dir := path.Dir(link); dir != "." {
+		if err := b.home.MkdirAll(dir); err != nil {
+			return err
+		}
+		to = "../" + to
+	}
+	temp := path.Join(path.Dir(link), fmt.Sprintf(".%s.%d", path.Base(link), os.Getpid()))
+	if err := b.home.Remove(temp); err != nil { // of a process of this number that was killed here
+		return err
+	}
+	err := b.home.Root().Symlink(to, temp)
+	if err == nil {
+		err = b.home.Root().Rename(temp, link)
+	}
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("link %s: %w", link, err))
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package box
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/record/draft"
+)
+
+// progress shows on a terminal what an agent is doing, in one line that is written
+// over, or for a log each thing in a line of its own.
+type progress struct {
+	w     io.Writer
+	lines bool
+	width int
+	now   func() time.Time
+
+	mu    sync.Mutex
+	began time.Time
+	doing string
+	usage *draft.Usage
+	shown bool
+	stop  chan struct{}
+	done  sync.WaitGroup
+}
+
+// newProgress shows on w, which is width characters wide; lines is for one that is
+// no terminal.
+func newProgress(w io.Writer, lines bool, width int, now func() time.Time) *progress {
+	p := &progress{w: w, lines: lines, width: max(20, width), now: now, began: now(), doing: "starting", stop: make(chan struct{})}
+	if !lines {
+		p.done.Go(p.tick)
+	}
+	return p
+}
+
+// tick keeps the time in the line going while the agent says nothing.
+func (p *progress) tick() {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-t.C:
+			p.mu.Lock()
+			p.draw()
+			p.mu.Unlock()
+		}
+	}
+}
+
+// event takes in what was seen.
+func (p *progress) event(e agent.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e.Usage != nil {
+		p.usage = e.Usage
+	}
+	doing := oneLine(strings.TrimSpace(e.Tool+" "+e.Text), 200)
+	switch {
+	case e.Kind == agent.Started:
+		doing = "started"
+	case doing == "":
+		return
+	}
+	p.doing = doing
+	if p.lines {
+		fmt.Fprintf(p.w, "%s\n", p.line(200)) // a log that cannot be written is no reason to end a run
+		return
+	}
+	p.draw()
+}
+
+// line is at most n characters: time, what was used, what is done.
+func (p *progress) line(n int) string {
+	parts := []string{p.now().Sub(p.began).Round(time.Second).String()}
+	if u := p.usage; u != nil && !u.TokensUnknown {
+		parts = append(parts, tokensOf(u))
+	}
+	if u := p.usage; u != nil && u.CostUSD != nil {
+		parts = append(parts, costOf(u))
+	}
+	return oneLine(draft.Visible(strings.Join(parts, " · ")+"  "+p.doing), n)
+}
+
+func (p *progress) draw() {
+	fmt.Fprintf(p.w, "\r\x1b[K%s", p.line(p.width-1))
+	p.shown = true
+}
+
+// clear takes the line away, for somebody else to write.
+func (p *progress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+// end ends it.
+func (p *progress) end() {
+	close(p.stop)
+	p.done.Wait()
+	p.clear()
+}

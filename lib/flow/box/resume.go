@@ -1,0 +1,209 @@
+package box
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"tri/lib/agent"
+	"tri/lib/agent/supervise"
+	"tri/lib/base/durable"
+	"tri/lib/base/prompt"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/run"
+)
+
+// Resume goes on with a run that was interrupted, or with words of the operator
+// with one that was not. It is allowed exactly what it was allowed at first.
+func (b *Box) Resume(ctx context.Context, word, words string) (*Run, error) {
+	name, err := b.Find(word)
+	if err != nil {
+		return nil, err
+	}
+	l, s, err := b.reopen(name, words)
+	if err != nil {
+		return nil, err
+	}
+	if err = b.mark(name, running); err == nil {
+		err = supervise.Update(l.dir(name), func(s *run.State) {
+			s.Status, s.Wrapper, s.EndedAt = run.Active, run.ProcessOf(os.Getpid()), nil
+		})
+	}
+	if err == nil {
+		err = errors.Join(l.enter(name), l.reserve(name))
+	}
+	if err == nil {
+		err = l.attempt(ctx, func() error { return l.next(ctx, s, words) })
+	}
+	return l.end(err)
+}
+
+// reopen takes the run's lock and makes its envelope anew. What that gives must be
+// what meta.yaml and state.json say.
+func (b *Box) reopen(name, words string) (*live, run.State, error) {
+	l, s, err := b.take(name)
+	if err != nil {
+		return nil, s, err
+	}
+	refuse := func(err error) (*live, run.State, error) { return nil, s, errors.Join(err, l.lock.Unlock()) }
+	again := s.Status == run.Crashed || s.Status == run.Stalled
+	if !again && (words == "" || s.Status != run.Complete && s.Status != run.Review) {
+		return refuse(sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("resume %s: it is %s", name, s.Status)), "a run that CRASHED or STALLED can be resumed; one that is DONE or in REVIEW with words for it: tri-box resume "+idOf(name)+" 'what to do'"))
+	}
+	if l.agent, err = b.newAgent(); err != nil {
+		return refuse(err)
+	}
+	if l.env, err = b.envelope(l.meta.Type, name, l.hasCommands()); err != nil {
+		return refuse(err)
+	}
+	if hash := l.env.hash(l.meta.Type); hash != l.meta.ConfigHash || hash != s.ConfigHash {
+		return refuse(sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("resume %s: config_hash is %s now; meta.yaml has %s, state.json %s", name, hash, l.meta.ConfigHash, s.ConfigHash)),
+			"agent, tools, sandbox or commands are not those that it began with: put the configuration back, or start a new run"))
+	}
+	return l, s, nil
+}
+
+// take holds a run that nobody else holds.
+func (b *Box) take(name string) (*live, run.State, error) {
+	m, err := b.Meta(name)
+	if err != nil {
+		return nil, run.State{}, err
+	}
+	lock, err := b.home.TryLock("runs/" + name + "/lock")
+	if errors.Is(err, disk.ErrLocked) {
+		err = sysexit.Hint(fmt.Errorf("run %s is under way: %w", name, err), "tri-box tail "+idOf(name)+" shows what it does")
+	}
+	if err != nil {
+		return nil, run.State{}, err
+	}
+	s, err := b.State(name)
+	if err != nil {
+		return nil, s, errors.Join(err, lock.Unlock())
+	}
+	return &live{Box: b, name: name, meta: m, right: matrix[m.Type], lock: lock}, s, nil
+}
+
+// next is another attempt: in the agent's own session where that can be, else
+// from the beginning with what is known.
+func (l *live) next(ctx context.Context, s run.State, words string) error {
+	if l.right.write {
+		if err := l.regrow(ctx, s); err != nil {
+			return err
+		}
+	}
+	if err := l.place(ctx, l.name, l.tree(), l.env.commands); err != nil {
+		return err
+	}
+	data := l.told("")
+	data.Why, data.Learned = why(s), l.complaint(s)
+	if words != "" {
+		data.Words = prompt.Quote("words", words)
+	}
+	if agent.Abilities(l.agent).Resumes && s.SessionID != nil {
+		text, err := l.Prompts.Render("box-resume.md", data)
+		if err != nil {
+			return err
+		}
+		err = l.work(ctx, agent.Task{Prompt: text, SessionID: *s.SessionID, Resume: true})
+		if !errors.Is(err, agent.ErrNoResume) {
+			return err
+		}
+	}
+	l.Say("run %s: its session cannot be continued; it starts again with what was learned", l.name)
+	return l.again(ctx, data)
+}
+
+// again starts over, telling the agent what the attempts before it left.
+func (l *live) again(ctx context.Context, data told) error {
+	diff, err := l.diffOf(ctx, &Request{Type: l.meta.Type, Since: l.meta.Since, Of: l.meta.Of})
+	if err != nil {
+		return err
+	}
+	if data.Prompt, err = l.prompt(diff); err != nil {
+		return err
+	}
+	data.Learned = append(data.Learned, l.learned()...)
+	text, err := l.Prompts.Render("box-again.md", data)
+	if err != nil {
+		return err
+	}
+	return l.work(ctx, agent.Task{Prompt: text, SessionID: run.UUID()})
+}
+
+// why is how a run ended, in words of ours.
+func why(s run.State) string {
+	switch {
+	case s.Failure == nil:
+		return "it had ended"
+	case s.Status == run.Stalled:
+		return "it had fallen silent"
+	}
+	return map[string]string{
+		agent.OOM: "it ran out of memory", agent.Timeout: "its time or budget was up", agent.ToolError: "a tool or the model failed",
+		agent.Abort: "it gave back nothing that could be used", agent.Killed: "it was ended from outside", agent.TestsFailed: "what it made did not pass the tests",
+	}[s.Failure.Kind]
+}
+
+// complaint is what the tests said, where it was them.
+func (l *live) complaint(s run.State) []prompt.Text {
+	if s.Failure == nil || s.Failure.Kind != agent.TestsFailed {
+		return nil
+	}
+	text, err := l.home.ReadFile("runs/" + l.name + "/" + testDir + "/output.txt")
+	if err != nil {
+		return nil
+	}
+	return []prompt.Text{prompt.Quote("test output", string(text)).Most(maxLast)}
+}
+
+// Caps on what a new session is told of an old one, in bytes.
+const (
+	maxReport = 24 << 10
+	maxLast   = 12 << 10
+	maxTail   = 256 << 10 // of the stream
+)
+
+// learned is what the attempts so far left: report, plan, and the last that the
+// agent said and did.
+func (l *live) learned() []prompt.Text {
+	var out []prompt.Text
+	for _, name := range []string{"report.md", "plan.md"} {
+		if text, err := l.home.ReadFile("runs/" + l.name + "/" + name); err == nil && len(text) > 0 {
+			out = append(out, prompt.Quote(name, string(text)).Most(maxReport))
+		}
+	}
+	if text := l.lastWords(); text != "" {
+		out = append(out, prompt.Quote("last words", text).Most(maxLast))
+	}
+	return out
+}
+
+// lastWords is the end of the stream: what the agent said, and which tools it used
+// on what.
+func (l *live) lastWords() string {
+	f, err := l.home.Root().Open("runs/" + l.name + "/raw/stream.jsonl")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > maxTail {
+		if _, err := f.Seek(-maxTail, io.SeekEnd); err != nil {
+			return ""
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxTail))
+	if err != nil {
+		return ""
+	}
+	var said []string
+	for line := range strings.Lines(string(text)) {
+		if e, err := readEvent([]byte(line)); err == nil && (e.Kind == agent.Thought || e.Kind == agent.Tool) {
+			said = append(said, strings.TrimSpace(e.Tool+" "+e.Text))
+		}
+	}
+	all := strings.Join(said, "\n")
+	return all[max(0, len(all)-maxLast):]
+}

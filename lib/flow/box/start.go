@@ -1,0 +1,231 @@
+package box
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"tri/lib/agent"
+	"tri/lib/agent/proc"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/judge/evidence"
+	"tri/lib/record/run"
+)
+
+// MaxTask is the most that a task can say, in bytes.
+const MaxTask = 64 << 10
+
+// Request is a new run.
+type Request struct {
+	Type, Task string
+	Since      string // of review: compare with this commit; "" is HEAD
+	Of         string // of review: a run whose patch it is
+}
+
+// live is a run that this process supervises.
+type live struct {
+	*Box
+	name  string
+	meta  *Meta
+	right *right
+	env   Envelope
+	agent agent.Agent
+	lock  *disk.Lock
+}
+
+// Start makes a run and has it done. What it came to is in the Run; an error says
+// why it did not succeed. The Run is nil where none was made.
+func (b *Box) Start(ctx context.Context, req Request) (*Run, error) {
+	l, diff, err := b.born(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if l.right.write {
+		b.Say("run %s, from commit %.12s: without what is not committed", l.name, l.meta.RepoSHAStart)
+	} else {
+		b.Say("run %s", l.name)
+	}
+	err = errors.Join(l.enter(l.name), l.reserve(l.name))
+	if err == nil {
+		err = l.attempt(ctx, func() error { return l.first(ctx, diff) })
+	}
+	return l.end(err)
+}
+
+// born makes the run's folder, whole, and holds its lock.
+func (b *Box) born(ctx context.Context, req Request) (*live, string, error) {
+	r := matrix[req.Type]
+	var err error
+	if req.Task, err = readTask(req.Task, b.In); err != nil {
+		return nil, "", err
+	}
+	switch {
+	case r == nil:
+		return nil, "", sysexit.With(sysexit.Usage, fmt.Errorf("no type of run is called %q", req.Type))
+	case strings.TrimSpace(req.Task) == "":
+		return nil, "", sysexit.With(sysexit.Usage, errors.New("the task is empty"))
+	case len(req.Task) > MaxTask:
+		return nil, "", sysexit.With(sysexit.Usage, fmt.Errorf("the task has %d bytes, over %d", len(req.Task), MaxTask))
+	}
+	diff, err := b.diffOf(ctx, &req)
+	if err != nil {
+		return nil, "", err
+	}
+	l := &live{Box: b, right: r}
+	if l.agent, err = b.newAgent(); err != nil {
+		return nil, "", err
+	}
+	if able := agent.Abilities(l.agent); r.write && !able.Writes {
+		return nil, "", sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("agent %q changes no files", agentOf(b.Config).Agent)), "name another under `box: agent:`")
+	}
+	head, err := b.head(ctx, r.write)
+	if err != nil {
+		return nil, "", err
+	}
+	l.meta = &Meta{Type: req.Type, Task: strings.ToValidUTF8(req.Task, "\ufffd"), Slug: slug(req.Task), RepoSHAStart: head, Since: req.Since, Of: req.Of}
+	l.meta.Program, l.meta.Version = proc.Version(agentOf(b.Config).Program())
+	return l, diff, b.locked(ctx, "births.lock", l.create)
+}
+
+// head is the commit that the checkout stands on. Only who writes needs one.
+func (b *Box) head(ctx context.Context, needed bool) (string, error) {
+	repo, err := evidence.OpenRepo(b.Checkout)
+	if err != nil {
+		return "", err
+	}
+	id, err := repo.Head(ctx)
+	if id == "" && needed {
+		return "", sysexit.Hint(sysexit.With(sysexit.NoInput, errors.Join(fmt.Errorf("%s: no commit to start from", b.Checkout), err)), "it must be a git repository with a commit: a run that changes files works on a copy of it")
+	}
+	return id, err
+}
+
+// create makes the folder under another name and gives it its own when it is
+// whole: there never is a run without meta.yaml, state.json and a lock. Nobody
+// else is at it, so what else is there under such a name is of somebody killed.
+func (l *live) create() error {
+	if err := l.unborn(); err != nil {
+		return err
+	}
+	id := newID()
+	for l.begins(id) {
+		id = newID()
+	}
+	now := l.Now()
+	l.name = nameOf(now, l.meta.Task, id)
+	l.meta.RunName = l.name
+	var err error
+	if l.env, err = l.envelope(l.meta.Type, l.name, l.hasCommands()); err != nil {
+		return err
+	}
+	l.meta.Envelope, l.meta.ConfigHash = l.env, l.env.hash(l.meta.Type)
+	temp := "runs/.new-" + id
+	if l.lock, err = l.home.TryLock(temp + "/lock"); err != nil {
+		return err
+	}
+	s := run.State{Status: run.Active, Wrapper: run.ProcessOf(os.Getpid()), StartedAt: stamp(now), ConfigHash: l.meta.ConfigHash}
+	err = errors.Join(l.writeMeta(temp, l.meta), saveState(l.home, temp, &s))
+	if err == nil {
+		err = l.mark(l.name, running)
+	}
+	if err == nil {
+		err = l.home.Move(temp, "runs/"+l.name)
+	}
+	if err != nil {
+		return errors.Join(err, l.lock.Unlock())
+	}
+	return nil
+}
+
+// unborn removes folders of runs that were never made whole.
+func (b *Box) unborn() error {
+	entries, err := fs.ReadDir(b.home.Root().FS(), "runs")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return sysexit.With(sysexit.IO, fmt.Errorf("list runs: %w", err))
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".new-") {
+			if err := b.removeAll("runs/" + e.Name()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hasCommands: only where the program has slash commands and they can be put.
+func (l *live) hasCommands() bool {
+	return agent.Abilities(l.agent).Commands && (l.right.write || l.canPlace())
+}
+
+func treeOf(name string) string { return "trees/" + name }
+
+// folder is where the agent works.
+func (l *live) folder() string {
+	if l.right.write {
+		return l.home.Path(treeOf(l.name))
+	}
+	return l.Checkout
+}
+
+// tree is where its commands are: "" is the checkout.
+func (l *live) tree() string {
+	if l.right.write {
+		return l.folder()
+	}
+	return ""
+}
+
+// first is the first attempt at a run.
+func (l *live) first(ctx context.Context, diff string) error {
+	if l.right.write {
+		if err := l.grow(ctx); err != nil {
+			return err
+		}
+	}
+	if err := l.place(ctx, l.name, l.tree(), l.env.commands); err != nil {
+		return err
+	}
+	prompt, err := l.prompt(diff)
+	if err != nil {
+		return err
+	}
+	return l.work(ctx, agent.Task{Prompt: prompt, SessionID: run.UUID()})
+}
+
+// envTest are the variables of .env.test, where the configuration wants them.
+func (l *live) envTest() ([]string, error) {
+	if !l.env.EnvTest {
+		return nil, nil
+	}
+	text, err := l.root.ReadFile(".env.test")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read .env.test: %w", err))
+	}
+	return parseEnv(string(text))
+}
+
+// prompt is what the agent is told at first.
+func (l *live) prompt(diff string) (string, error) {
+	return l.Prompts.Render("box-"+l.meta.Type+".md", l.told(diff))
+}
+
+// readTask is the task, from standard input where it is "-".
+func readTask(task string, in io.Reader) (string, error) {
+	if task != "-" {
+		return task, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(in, MaxTask+1))
+	if err != nil {
+		return "", sysexit.With(sysexit.IO, fmt.Errorf("read task: %w", err))
+	}
+	return string(text), nil
+}

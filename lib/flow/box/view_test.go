@@ -1,0 +1,130 @@
+package box
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/agent/supervise"
+	"tri/lib/record/run"
+)
+
+// TestViews: what an agent says reaches a terminal with nothing hidden in it.
+func TestViews(t *testing.T) {
+	b := newBench(t)
+	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
+		task.See(agent.Event{Kind: agent.Tool, Tool: "Read\x1b[2J", Text: "a\u202eb"})
+		return says("\x1b]0;title\x07 It is 5.")(ctx, task)
+	}
+	x := b.open()
+	err := x.Work(func() (*Run, error) { return x.Start(context.Background(), Request{Type: Scout, Task: "x\x1b[31m"}) })
+	if err := errors.Join(err, x.Show("latest"), x.Tail(context.Background(), "latest", false), x.List(0)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.out.String(); strings.ContainsAny(got, "\x1b\x07\u202e") || !strings.Contains(got, "Read<U+001B>[2J a<U+202E>b") {
+		t.Errorf("%q", got)
+	}
+}
+
+// watched is a run that is under way, and the process that is said to supervise it.
+func watched(t *testing.T) (b *bench, name string, watcher *exec.Cmd) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("nobody tells here")
+	}
+	b = newBench(t)
+	name, _ = b.crash(Scout)
+	watcher = exec.Command("sleep", "60")
+	if err := watcher.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { watcher.Process.Kill(); watcher.Wait() })
+	err := supervise.Update(b.open().dir(name), func(s *run.State) {
+		s.Status, s.EndedAt, s.Failure, s.Wrapper, s.LastHeartbeat = run.Active, nil, nil, run.ProcessOf(watcher.Process.Pid), new("2026-01-02T03:04:05Z")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, name, watcher
+}
+
+// stop has a process stand still.
+func stop(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); !run.ProcessOf(cmd.Process.Pid).Stopped(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not stop")
+		}
+	}
+}
+
+// TestStopped: a supervisor that somebody has stopped is said to have stalled, and
+// its state is left to it.
+func TestStopped(t *testing.T) {
+	b, name, watcher := watched(t)
+	shown := func(want string) bool {
+		b.out.Reset()
+		x := b.open()
+		if err := errors.Join(x.Show(name), x.List(0)); err != nil {
+			t.Fatal(err)
+		}
+		x.JSON = true
+		if err := x.List(0); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(b.out.String(), want) >= 3
+	}
+	if !shown(run.Active) || strings.Contains(b.out.String(), run.Stalled) {
+		t.Errorf("it works: %s", b.out.String())
+	}
+	if stop(t, watcher); !shown(run.Stalled) {
+		t.Errorf("it was stopped: %s", b.out.String())
+	}
+	if s, err := b.open().State(name); err != nil || s.Status != run.Active {
+		t.Errorf("kept: %+v, %v", s, err)
+	}
+}
+
+// TestTailUnwatched: who looks at a run that nobody watches over is told, and does not
+// wait for what cannot come.
+func TestTailUnwatched(t *testing.T) {
+	b, name, watcher := watched(t)
+	pid := watcher.Process.Pid
+	x := b.open()
+	said := func(once bool) string {
+		t.Helper()
+		b.err.Reset()
+		if err := x.Tail(context.Background(), name, once); err != nil {
+			t.Fatal(err)
+		}
+		return b.err.String()
+	}
+	if got := said(true); got != "" {
+		t.Errorf("it is watched over: %q", got)
+	}
+	stop(t, watcher)
+	if got, want := said(true), fmt.Sprintf("run %s: nobody watches over it: process %d, which supervises it, is stopped; kill -CONT %d has it go on, kill -9 %d ends it\n", name, pid, pid, pid); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if err := watcher.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	watcher.Wait()
+	got := said(false)
+	if strings.Count(got, "CRASHED") != 1 || !strings.Contains(got, fmt.Sprintf("process %d, which supervised it, ended without a word", pid)) || !strings.Contains(got, "tri-box resume "+idOf(name)+" goes on with it") {
+		t.Errorf("%q", got)
+	}
+	if s, err := x.State(name); err != nil || s.Status != run.Crashed {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

@@ -1,0 +1,128 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tri/examples"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/thread"
+)
+
+// room is the file of the local chat.
+const room = "dev"
+
+// questions is how many of the room's messages ask something about the code.
+const questions = 6
+
+// message is one line of examples/demo/dev.ndjson.
+type message struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// ask lets people talk in a local chat, and the pipeline answer in drafts.
+func (d *demo) ask(ctx context.Context) error {
+	d.title("2. A chat in a folder, with questions about this code")
+	if err := d.talk(); err != nil {
+		return err
+	}
+	d.say("Each line that somebody appends to %s is a message, as in:", d.path("chat/"+room))
+	d.command("echo 'ana: good morning' >>" + quote(d.path("chat/"+room)))
+	d.say("It is read, filtered, and what is left is investigated and checked. No model: a search.")
+	d.command("export TRI_HOME=" + quote(d.path("home")) + " TRI_USER=" + operator)
+	events, classified := d.path("home/events.ndjson"), d.path("home/events-classified.ndjson")
+	for _, step := range [][]string{
+		{"tri-watch", "local", "--once", d.path("chat")},
+		{"tri-classify", "--out", classified, events},
+		{"tri-dispatch", "--once", classified},
+	} {
+		if _, err := d.run(ctx, pipe{steps: [][]string{step}}); err != nil {
+			return err
+		}
+	}
+	return d.drafts()
+}
+
+// talk fills the room.
+func (d *demo) talk() error {
+	text, err := examples.Files.ReadFile("demo/dev.ndjson")
+	if err != nil {
+		return sysexit.With(sysexit.Software, err)
+	}
+	said, err := decode[message]("demo/dev.ndjson", text)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, m := range said {
+		fmt.Fprintf(&b, "%s: %s\n", m.Name, m.Text)
+	}
+	return sysexit.With(sysexit.IO, d.write("chat/"+room, b.String()))
+}
+
+// drafts shows what waits for a person.
+func (d *demo) drafts() error {
+	threads, err := d.waiting()
+	if err != nil {
+		return err
+	}
+	if len(threads) != questions {
+		return sysexit.With(sysexit.Software, fmt.Errorf("%d threads wait for a person, %d questions were asked", len(threads), questions))
+	}
+	for _, t := range threads {
+		d.say("")
+		d.say("  %s asks: %s", clip(t.OriginalSenderName, 20), d.paint(bold, clip(t.Messages[0].Content, 90)))
+		if t.DraftPending == nil || len(t.InvestigatorReturn.EvidenceRefs) == 0 {
+			d.say("  %s", clip(t.Badge, 60))
+			continue
+		}
+		refs := t.InvestigatorReturn.EvidenceRefs
+		d.say("  %s: %d references, the first of them %s", d.paint(green, clip(t.Badge, 60)), len(refs), d.paint(bold, clip(refs[0].Ref, 60)))
+		d.block(faint, head(refs[0].Quote, 5))
+	}
+	return nil
+}
+
+// waiting reads the threads that wait for a person, in the order of the chat.
+func (d *demo) waiting() ([]thread.Thread, error) {
+	files, err := filepath.Glob(d.path("home/open/*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var out []thread.Thread
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, sysexit.With(sysexit.IO, err)
+		}
+		var t thread.Thread
+		if err := json.Unmarshal(text, &t); err != nil {
+			return nil, sysexit.With(sysexit.Software, fmt.Errorf("%s: %w", file, err))
+		}
+		if t.Status == thread.PendingUser && len(t.Messages) > 0 {
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, func(a, b thread.Thread) int {
+		if n := len(a.ThreadID) - len(b.ThreadID); n != 0 { // ids are offsets in the room
+			return n
+		}
+		return strings.Compare(a.ThreadID, b.ThreadID)
+	})
+	return out, nil
+}
+
+// head is the first lines of a text.
+func head(text string, most int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) > most+1 { // one more is shown as soon as it is said
+		lines = append(lines[:most:most], fmt.Sprintf("… %d more lines", len(lines)-most))
+	}
+	return strings.Join(lines, "\n")
+}

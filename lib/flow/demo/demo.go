@@ -1,0 +1,175 @@
+// Package demo shows the whole path of a question on this machine, with the real
+// programs and no key, model or network: a week of chat filtered, questions about
+// a codebase answered from its lines, a false citation caught, and one draft
+// approved and posted once. What it leaves behind can be looked at.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tri/examples"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/thread"
+)
+
+// limit is for everything but the person's thinking.
+const limit = 60 * time.Second
+
+// operator is who decides in the demo.
+const operator = "operator"
+
+// Options say where, and with whom.
+type Options struct {
+	Dir      string // left behind; made anew; default "demo"
+	Codebase string // that the questions are about; default "."
+	Yes      bool   // approve without asking
+	Terminal bool   // Out is a terminal and In a person
+	Bin      string // folder of the programs; "" is PATH
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// demo is one showing.
+type demo struct {
+	Options
+	home string // the demo's own TRI_HOME
+	// pick is the thread whose draft is decided on; approved says how.
+	pick     thread.Thread
+	approved bool
+}
+
+// Run shows everything. The exit status of its error is the caller's.
+func Run(ctx context.Context, o Options) error {
+	if o.Dir == "" {
+		o.Dir = "demo"
+	}
+	if o.Codebase == "" {
+		o.Codebase = "."
+	}
+	d := &demo{Options: o}
+	if err := d.prepare(); err != nil {
+		return err
+	}
+	used, err := d.show(ctx)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	d.title("That was all of it, in %.1f s.", used.Seconds())
+	d.say("Everything is in %s, in files to look at:", d.Dir)
+	for _, f := range left {
+		d.say("  %-34s %s", filepath.Join(d.Dir, f.name), f.is)
+	}
+	return nil
+}
+
+// show runs the parts, and tells how long they took without the person.
+func (d *demo) show(ctx context.Context) (used time.Duration, err error) {
+	for _, part := range []func(context.Context) error{d.week, d.ask, d.lie, d.draft, nil, d.post} {
+		if part == nil {
+			if err := d.decide(ctx); err != nil { // people may think as long as they like
+				return used, err
+			}
+			continue
+		}
+		started := time.Now()
+		limited, stop := context.WithTimeoutCause(ctx, limit-used, fmt.Errorf("the demo took more than %s", limit))
+		err := part(limited)
+		cause := context.Cause(limited)
+		stop()
+		if err != nil {
+			return used, errors.Join(cause, err)
+		}
+		used += time.Since(started)
+	}
+	return used, nil
+}
+
+// left is what a reader finds in the folder afterwards.
+var left = []struct{ name, is string }{
+	{"week.ndjson", "the week, classified"},
+	{"chat/dev", "the room, with the answer in it"},
+	{"home/", "$TRI_HOME: events, threads, decisions, replies"},
+	{"lie/", "the draft with the false citation, and its verdict"},
+}
+
+// tag marks the folder as ours: a later demo may make it anew, and a search of
+// the code around it leaves it out (bford.info/cachedir).
+const tag = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by tri demo; made anew by the next one.\n"
+
+// prepare makes the folder, in place of an earlier demo's but of nothing else.
+func (d *demo) prepare() error {
+	abs, err := filepath.Abs(d.Dir)
+	if err != nil {
+		return sysexit.With(sysexit.IO, err)
+	}
+	d.home = filepath.Join(abs, "home")
+	if info, err := os.Stat(d.Codebase); err != nil || !info.IsDir() {
+		return sysexit.With(sysexit.NoInput, fmt.Errorf("codebase %q: no such folder", d.Codebase))
+	}
+	if err := d.clear(); err != nil {
+		return err
+	}
+	for _, dir := range []string{"week", "chat", "home", "lie"} {
+		if err := os.MkdirAll(d.path(dir), 0o700); err != nil {
+			return sysexit.With(sysexit.IO, err)
+		}
+	}
+	week, err := fs.Sub(examples.Files, "week")
+	if err == nil {
+		err = os.CopyFS(d.path("week"), week)
+	}
+	return sysexit.With(sysexit.IO, errors.Join(err, d.write("CACHEDIR.TAG", tag), d.configure()))
+}
+
+// clear takes an earlier demo away. Whatever else stands there stays.
+func (d *demo) clear() error {
+	entries, err := os.ReadDir(d.Dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return sysexit.With(sysexit.IO, err)
+	}
+	if text, err := os.ReadFile(d.path("CACHEDIR.TAG")); err != nil || string(text) != tag {
+		return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is there and is no earlier demo", d.Dir)), "name another folder with --dir")
+	}
+	return sysexit.With(sysexit.IO, os.RemoveAll(d.Dir))
+}
+
+// configure writes the demo's config.yaml: what a team would have to say.
+func (d *demo) configure() error {
+	code, err := filepath.Abs(d.Codebase)
+	if err != nil {
+		return err
+	}
+	return d.write("home/config.yaml", strings.Join([]string{
+		"# Written by tri demo. tri init writes one for your team.",
+		"chat:",
+		"  local:",
+		"    dir: ../chat # from the folder of this file",
+		"codebases:",
+		"  - name: code",
+		fmt.Sprintf("    path: %q", code),
+		"team:",
+		"  approvers: [" + operator + "]",
+		"gate: {grace_s: 0} # post at once, without time for second thoughts",
+		"investigator:",
+		"  agent: search # built in: no model, no key, no network",
+		"",
+	}, "\n"))
+}
+
+// path is a file of the demo's folder.
+func (d *demo) path(name string) string { return filepath.Join(d.Dir, filepath.FromSlash(name)) }
+
+func (d *demo) write(name, text string) error {
+	return os.WriteFile(d.path(name), []byte(text), 0o600)
+}

@@ -1,0 +1,156 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/record/draft"
+)
+
+// pipe is one pipeline of the real programs, joined by the kernel's pipes. No
+// shell is between; what a person would type into one is shown.
+type pipe struct {
+	steps [][]string // argument vectors
+	from  string     // file that the first one reads; "" is none
+	into  string     // file that the last one writes; "" gives it back
+	ok    []int      // statuses besides 0 that are an answer and no failure
+}
+
+// run shows the pipeline, runs it, and returns what it printed.
+func (d *demo) run(ctx context.Context, p pipe) ([]byte, error) {
+	d.command(d.shell(p))
+	return d.quiet(ctx, p)
+}
+
+// quiet runs the pipeline without showing it.
+func (d *demo) quiet(ctx context.Context, p pipe) ([]byte, error) {
+	var out bytes.Buffer
+	programs := make([]*exec.Cmd, len(p.steps))
+	said := make([]bytes.Buffer, len(p.steps))
+	for i, step := range p.steps {
+		programs[i] = d.program(ctx, step)
+		programs[i].Stderr = &said[i]
+	}
+	programs[len(programs)-1].Stdout = &out
+	closers, err := connect(programs, p)
+	if err == nil {
+		err = start(programs)
+	}
+	for _, c := range closers {
+		c.Close() // the programs have their own
+	}
+	for i, c := range programs {
+		err = errors.Join(err, wait(c, p.ok, &said[i]))
+	}
+	return out.Bytes(), err
+}
+
+// program is one step, ready to start, with this demo's home and nobody else's.
+func (d *demo) program(ctx context.Context, step []string) *exec.Cmd {
+	name := step[0]
+	if d.Bin != "" {
+		name = filepath.Join(d.Bin, name)
+	}
+	c := exec.CommandContext(ctx, name, step[1:]...)
+	c.WaitDelay = time.Second
+	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TRI_") })
+	c.Env = append(c.Env, "TRI_HOME="+d.home, "TRI_USER="+operator)
+	return c
+}
+
+// connect joins each program's output to the next one's input, and the ends to
+// the files of p. What it opened is to be closed once the programs run.
+func connect(programs []*exec.Cmd, p pipe) (opened []io.Closer, err error) {
+	if p.from != "" {
+		f, err := os.Open(p.from)
+		if err != nil {
+			return opened, err
+		}
+		opened = append(opened, f)
+		programs[0].Stdin = f
+	}
+	if p.into != "" {
+		f, err := os.Create(p.into)
+		if err != nil {
+			return opened, err
+		}
+		opened = append(opened, f)
+		programs[len(programs)-1].Stdout = f
+	}
+	for i := range len(programs) - 1 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return opened, err
+		}
+		opened = append(opened, r, w)
+		programs[i].Stdout, programs[i+1].Stdin = w, r
+	}
+	return opened, nil
+}
+
+func start(programs []*exec.Cmd) error {
+	for _, c := range programs {
+		if err := c.Start(); err != nil {
+			return sysexit.Hint(sysexit.With(sysexit.Unavailable, fmt.Errorf("start %s: %w", filepath.Base(c.Path), err)),
+				"the demo runs the programs beside tri: build them all with make")
+		}
+	}
+	return nil
+}
+
+// wait says what a program that failed said.
+func wait(c *exec.Cmd, ok []int, said *bytes.Buffer) error {
+	if c.Process == nil {
+		return nil // never started
+	}
+	err := c.Wait()
+	exit := new(exec.ExitError)
+	if err == nil || errors.As(err, &exit) && slices.Contains(ok, exit.ExitCode()) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w: %s", filepath.Base(c.Path), err, draft.Visible(strings.TrimSpace(said.String())))
+}
+
+// shell is what a person would type for p.
+func (d *demo) shell(p pipe) string {
+	var b strings.Builder
+	for i, step := range p.steps {
+		if i > 0 {
+			b.WriteString(" | ")
+		}
+		for j, arg := range step {
+			if j > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(quote(arg))
+		}
+		if i == 0 && p.from != "" {
+			b.WriteString(" <" + quote(p.from))
+		}
+	}
+	if p.into != "" {
+		b.WriteString(" >" + quote(p.into))
+	}
+	return b.String()
+}
+
+// quote writes an argument so that a shell takes it as one.
+func quote(arg string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./=:,+@", r)
+	}
+	if arg != "" && !strings.ContainsFunc(arg, func(r rune) bool { return !plain(r) }) {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}

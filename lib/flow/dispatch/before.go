@@ -1,0 +1,181 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"tri/lib/judge/autoreply"
+	"tri/lib/judge/evidence"
+	"tri/lib/judge/questiontype"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/outbox"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
+)
+
+// answer is one that a person approved and that was posted.
+type answer struct {
+	words, codebase string // of the question
+	runID           string // that found it
+	key             string
+	cycle           int
+
+	text, at, by string
+}
+
+// answers are those that were given.
+type answers struct {
+	asked map[asked]*answer  // what was offered, by cycle
+	given map[string]*answer // by codebase and words
+	good  []*answer          // the latest, of whatever was asked
+}
+
+// maxGood is how many of the latest answers a canary may be made of.
+const maxGood = 20
+
+type asked struct {
+	key   string
+	cycle int
+}
+
+func newAnswers() answers {
+	return answers{asked: map[asked]*answer{}, given: map[string]*answer{}}
+}
+
+// offered takes in an offer. Its question may be known again where it stands for
+// itself: one message of which nothing else is needed.
+func (a *answers) offered(r *decision.Record) {
+	delete(a.asked, asked{r.Key, r.Cycle})
+	if r.Meta == nil || r.Target == nil {
+		return
+	}
+	was := &answer{codebase: r.Codebase, runID: r.Meta.InvestigatorTaskID, key: r.Key, cycle: r.Cycle}
+	a.asked[asked{r.Key, r.Cycle}] = was
+	if len(r.Sources) != 3 || decision.Sum(r.Sources[2]) != r.Target.QuestionSHA256 {
+		return // they are summary, notes and the messages
+	}
+	if words, ok := question.Words(r.Sources[2]); ok {
+		was.words = words
+	}
+}
+
+// posted takes in that an answer was given. The policy's yes is no approval.
+func (a *answers) posted(r *outbox.Reply) {
+	was := a.asked[asked{r.Key, r.Cycle}]
+	if was == nil || r.Outcome != outbox.Posted || r.ApprovedBy == decision.Dispatcher || r.ApprovedBy == "" {
+		return
+	}
+	given := *was // which a run may be reading
+	given.text, given.at, given.by = r.ReplyText, r.PostedAt, r.ApprovedBy
+	if given.words != "" {
+		a.given[given.codebase+"\x00"+given.words] = &given
+	}
+	if r.ValidatorVerdict == verdict.Pass {
+		a.good = append(a.good[max(0, len(a.good)-maxGood+1):], &given)
+	}
+}
+
+// answered is the answer that may do for an investigation, nil where there is none:
+// for a first look at one message that nothing was said around, of a kind whose
+// answer does not change by the hour.
+func (d *Dispatcher) answered(j job, t *thread.Thread) *answer {
+	if d.Stands == nil || j.anew || j.kind != run.Investigate || t.InvestigatorRound != 1 || t.Ordered ||
+		len(t.Messages) != 1 || len(t.Context)+len(t.Notes) > 0 || t.Messages[0].Inferred ||
+		!slices.Contains([]string{thread.TechnicalQA, thread.APIContract, thread.DataLookup}, t.QuestionType) {
+		return nil
+	}
+	words, ok := question.Words(t.Messages[0].Content)
+	if !ok {
+		return nil
+	}
+	return d.answers.given[t.Codebase+"\x00"+words]
+}
+
+// errAnew means that an earlier answer does not do: it is investigated.
+var errAnew = errors.New("the earlier answer does not do")
+
+// again makes res what was found before, if all of it still stands. The journal
+// keeps it as the end of the run, so that nothing is looked for twice.
+func (d *Dispatcher) again(ctx context.Context, a *answer, t *thread.Thread, res *run.Result) error {
+	ret, err := d.found(a)
+	if err != nil || ret == nil {
+		return errors.Join(errAnew, err)
+	}
+	ret.DraftReply, ret.Question, ret.Rubric = a.text, t.Messages[0].Content, t.Rubric
+	ret.Before = &draft.Before{At: a.at, By: a.by, Key: a.key, Cycle: a.cycle}
+	ret.Usage, ret.ProposedTriageFile, ret.InvestigatorRound = &draft.Usage{CostUSD: new(0.0)}, nil, 1
+	if err := unmoved(t.Codebase, ret.EvidenceRefs); err != nil {
+		return errors.Join(errAnew, err)
+	}
+	now := *t
+	now.InvestigatorReturn = ret
+	v, err := d.Stands(ctx, &now)
+	if err != nil || v.Verdict != verdict.Pass {
+		return errors.Join(errAnew, err)
+	}
+	if why, err := d.corrected(a); why != "" || err != nil {
+		return errors.Join(errAnew, err)
+	}
+	res.Agent, res.SessionID, res.EndedAt = "answered-before", "", stamp(d.Now())
+	return fill(res, ret)
+}
+
+// found is what the run gave that found an answer, nil where it is gone.
+func (d *Dispatcher) found(a *answer) (*draft.Return, error) {
+	res, err := run.Load(d.Home, a.runID)
+	if err != nil || res == nil || res.Status != run.Done {
+		return nil, err
+	}
+	ret := new(draft.Return)
+	return ret, json.Unmarshal(res.Value, ret)
+}
+
+// unmoved says why evidence is not what and where it was. What code cannot check
+// stands for nothing here.
+func unmoved(codebase string, refs []evidence.Ref) error {
+	if codebase == "" || len(refs) == 0 {
+		return errors.New("there is no evidence")
+	}
+	root, err := os.OpenRoot(codebase)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	repo, err := evidence.OpenRepo(codebase)
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		if ref.Kind != evidence.File || ref.Receipt == nil {
+			return fmt.Errorf("%s: code cannot check it", ref.Ref)
+		}
+		if ok, why, err := evidence.StillStands(root, repo, ref); err != nil || !ok || why != "" {
+			return errors.Join(fmt.Errorf("%s: %s", ref.Ref, why), err)
+		}
+	}
+	return nil
+}
+
+// corrected says why an answer turned out to be wrong, "" where nobody said so.
+func (d *Dispatcher) corrected(a *answer) (string, error) {
+	policy, err := trust.New(d.Config)
+	if err != nil {
+		return "", err
+	}
+	at, err := time.Parse(time.RFC3339, a.at)
+	if err != nil {
+		return "", err
+	}
+	book, err := trust.Read(d.Home, policy, decision.PolicyOf(d.Config), at)
+	if err != nil {
+		return "", err
+	}
+	return book.Wrong(a.key, a.cycle), nil
+}

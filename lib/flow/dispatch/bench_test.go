@@ -1,0 +1,167 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/prompt"
+	"tri/lib/base/stream"
+	"tri/lib/judge/evidence"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/event"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
+)
+
+// bench is a dispatcher whose agents are functions of the question's words.
+type bench struct {
+	t      *testing.T
+	home   *disk.Home
+	cfg    *config.Config
+	log    *disk.Log
+	size   int64 // of the log
+	runs   atomic.Int64
+	say    strings.Builder
+	shadow bool
+
+	mention bool // the events to come mention us
+}
+
+func newBench(t *testing.T) *bench {
+	h, err := disk.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	cfg := config.Default()
+	cfg.Team.Approvers = []string{"boss"}
+	cfg.Budget = config.Budget{}
+	log, err := h.OpenLog("events-classified.ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { log.Close() })
+	return &bench{t: t, home: h, cfg: cfg, log: log}
+}
+
+// add appends an event; a root with "~" before it was inferred.
+func (b *bench) add(id, sender, root, class, text string) {
+	seq := b.size
+	e := event.Classified{Event: event.Event{
+		Seq: &seq, Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id, CreateTime: "2026-11-21T10:00:00Z",
+		MsgType: "text", Content: text, Sender: event.Sender{ID: sender, Type: "user"}, Mentions: []string{},
+	}, Classification: class, IsQuestion: class == event.Actionable, IsBotMention: b.mention}
+	if flat, ok := strings.CutPrefix(root, "~"); ok { // as tri-thread says it
+		root, e.ThreadInferred = flat, "same-person"
+	}
+	if root != "" {
+		e.ThreadID = &root
+	}
+	line, err := json.Marshal(&e)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := b.log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil }); err != nil {
+		b.t.Fatal(err)
+	}
+	b.size += int64(len(line)) + 1
+}
+
+func (b *bench) options() Options {
+	prompts, err := prompt.Load("")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return Options{
+		Home: b.home, Config: b.cfg, Prompts: prompts, Once: true, Shadow: b.shadow, Out: io.Discard, Now: time.Now,
+		Say:         func(f string, a ...any) { fmt.Fprintf(&b.say, f+"\n", a...) },
+		Input:       stream.Input{Files: []string{b.home.Path("events-classified.ndjson")}},
+		Investigate: b.investigate,
+		Validate: func(_ context.Context, t *thread.Thread, _ []Hint, _ *run.Run) (*verdict.Verdict, error) {
+			feedback := "cite the line"
+			if strings.Contains(t.Messages[0].Content, "lie") && t.InvestigatorRound == 1 {
+				return &verdict.Verdict{Verdict: verdict.Bounce, BounceFeedback: &feedback}, nil
+			}
+			return &verdict.Verdict{Verdict: verdict.Pass}, nil
+		},
+	}
+}
+
+func (b *bench) investigate(ctx context.Context, t *thread.Thread, _ []Hint, _ *run.Run) (*draft.Return, error) {
+	b.runs.Add(1)
+	text := t.Messages[0].Content
+	switch {
+	case strings.Contains(text, "nothing"):
+		return nil, agent.ErrNothing
+	case strings.Contains(text, "boom"):
+		return nil, errors.New("boom")
+	case strings.Contains(text, "forever"):
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return &draft.Return{Confidence: "low", DraftReply: "answer to " + text, SummaryForOrchestrator: "s", EvidenceRefs: []evidence.Ref{}}, nil
+}
+
+func (b *bench) run() {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if err := Run(ctx, b.options()); err != nil {
+		b.t.Fatal(err)
+	}
+	if ctx.Err() != nil {
+		b.t.Fatal("stuck; said: " + b.say.String())
+	}
+}
+
+func (b *bench) thread(id string) *thread.Thread {
+	b.t.Helper()
+	t, err := thread.Load(b.home, event.Key("local", "dev", id))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if t == nil {
+		return new(thread.Thread)
+	}
+	return t
+}
+
+func (b *bench) decide(kind, id, note string) {
+	b.t.Helper()
+	t := b.thread(id)
+	r := decision.Record{Kind: kind, By: "boss", Via: "terminal", Key: t.Key, Cycle: t.Cycle, DraftSHA256: t.DraftSHA256, Note: note}
+	if t.DraftPending != nil {
+		r.Text = *t.DraftPending
+	}
+	if _, err := decision.Append(b.home, r); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) offers(id string) (offers, withdrawals int) {
+	b.t.Helper()
+	records, err := decision.Read(b.home)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, r := range records {
+		if r.Key == event.Key("local", "dev", id) && r.Kind == decision.Offer {
+			offers++
+		} else if r.Key == event.Key("local", "dev", id) && r.Kind == decision.Withdraw {
+			withdrawals++
+		}
+	}
+	return offers, withdrawals
+}

@@ -1,0 +1,115 @@
+package dispatch
+
+import (
+	"fmt"
+	"time"
+
+	"tri/lib/base/prompt"
+	"tri/lib/record/decision"
+	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
+)
+
+// maxSource bounds what an offer carries of one message, in bytes, so that the
+// record stays a line that every reader takes.
+const (
+	maxSource  = 8 << 10
+	maxSources = 64 << 10 // of all messages
+)
+
+func offerID(r *decision.Record) string { return fmt.Sprint(r.Cycle, " ", r.DraftSHA256) }
+
+// offer builds the record that asks people about a draft.
+func (d *Dispatcher) offer(t *thread.Thread) decision.Record {
+	chatID, threadID, replyTo := t.Target()
+	question := ""
+	r := decision.Record{
+		Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: t.Key, Cycle: t.Cycle,
+		DraftSHA256: t.DraftSHA256, Text: *t.DraftPending, Codebase: t.Codebase,
+		Evidence: t.InvestigatorReturn.EvidenceRefs,
+		Meta: &decision.Meta{
+			InvestigatorTaskID: *t.InvestigatorTaskID, InvestigatorRounds: t.InvestigatorRound,
+			ValidatorVerdict: verdictOf(t), WasEscalated: t.IsEscalated, TriageFile: triageFile(t),
+		},
+		Sources: []string{t.InvestigatorReturn.SummaryForOrchestrator, t.InvestigatorReturn.ResearchNotes},
+	}
+	room := maxSources
+	for _, m := range t.Messages {
+		if room -= len(m.Content); room > 0 || m.MessageID == replyTo {
+			r.Sources = append(r.Sources, prompt.Cut(m.Content, maxSource))
+		}
+		if m.MessageID == replyTo {
+			question = m.Content
+		}
+	}
+	r.Target = &decision.Target{Platform: t.Platform, ChatID: chatID, ThreadID: threadID, ReplyToID: replyTo, QuestionSHA256: decision.Sum(question)}
+	if at, ok := d.expiry(t); ok {
+		r.ExpiresAt = at.UTC().Format(time.RFC3339)
+	}
+	return r
+}
+
+func (d *Dispatcher) putOffer(t *thread.Thread) error {
+	r := d.offer(t)
+	if d.Shadow {
+		return nil
+	}
+	if d.offered[t.Key] == offerID(&r) {
+		// It stands; where a dispatcher was killed behind it, its yes may be due.
+		if st := d.decisions.Standing(t.Key); st != nil && st.Open(d.Now()) && offerID(st.Offer) == offerID(&r) {
+			return d.auto(t, st.Offer)
+		}
+		return nil
+	}
+	r.At = stamp(d.Now())
+	r, err := decision.Append(d.Home, r)
+	if err != nil {
+		return err
+	}
+	d.offered[t.Key] = offerID(&r)
+	delete(d.worded, t.Key)
+	if err := d.fault("offer"); err != nil {
+		return err
+	}
+	return d.auto(t, &r)
+}
+
+// retire withdraws an offer that the thread no longer stands behind. One that is
+// claimed is being posted; the reply will tell.
+func (d *Dispatcher) retire(t *thread.Thread) error {
+	id, ok := d.offered[t.Key]
+	if !ok {
+		return nil
+	}
+	delete(d.offered, t.Key)
+	if s := d.decisions.Standing(t.Key); s != nil && (s.Offer == nil || s.Claimed || s.Void != "" || s.Decision != nil && !s.Approved()) {
+		return nil // nothing stands there, or a person has said no
+	}
+	if t.PostedMessageID != nil {
+		return nil
+	}
+	r := decision.Record{Kind: decision.Withdraw, By: "tri-dispatch", Via: "code", At: stamp(d.Now()), Key: t.Key, Note: t.StatusHistory[len(t.StatusHistory)-1].Why}
+	if _, err := fmt.Sscan(id, &r.Cycle, &r.DraftSHA256); err != nil {
+		return fmt.Errorf("withdraw offer %q: %w", id, err)
+	}
+	_, err := decision.Append(d.Home, r)
+	return err
+}
+
+func verdictOf(t *thread.Thread) string {
+	switch {
+	case t.ValidatorReturn == nil || t.ValidatorReturn.Verdict != verdict.Pass:
+		return "escalate-then-user-approved"
+	case t.InvestigatorRound > 1:
+		return "bounce-then-pass"
+	}
+	return "pass"
+}
+
+func triageFile(t *thread.Thread) *string {
+	if f := t.InvestigatorReturn.ProposedTriageFile; f != nil {
+		path := "triage/" + thread.FileName(f.Filename, t.Key, t.Cycle)
+		return &path
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package dispatch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"tri/lib/base/config"
+	"tri/lib/record/notify"
+	"tri/lib/record/thread"
+)
+
+// reactor asks for the reaction on a message that says how far its answer has
+// come, one at a time. What it has asked for is read back from signals.ndjson, so
+// that whatever is killed when, the same is asked under the same name.
+type reactor struct {
+	config.Reactions
+	stands map[message][]string // emoji that were asked for and not taken away
+	keys   map[message]string   // of the threads
+	begun  map[string]bool      // runs that have started in this life
+	latest message              // of the last signal: what stands behind it may be missing
+}
+
+// message is one on a platform.
+type message struct{ platform, chatID, id string }
+
+// states that a message shows.
+const (
+	stateSeen     = "seen"
+	stateWorking  = "working"
+	stateWaiting  = "waiting"
+	stateAnswered = "answered"
+	stateFailed   = "failed"
+)
+
+// openReactor reads what was asked for; nil where the configuration wants none.
+func (d *Dispatcher) openReactor() (*reactor, error) {
+	r := &reactor{Reactions: d.Config.Gate.Reactions, stands: map[message][]string{}, keys: map[message]string{}, begun: map[string]bool{}}
+	if !r.Enabled || d.Shadow {
+		return nil, nil
+	}
+	_, err := signal.Asked(d.Home, 0, func(s signal.Signal) error {
+		if s.Kind == signal.React {
+			r.asked(&s)
+		}
+		return nil
+	})
+	return r, err
+}
+
+func (r *reactor) asked(s *signal.Signal) {
+	at := message{s.Platform, s.ChatID, s.MessageID}
+	left := slices.DeleteFunc(r.stands[at], func(e string) bool { return e == s.Emoji })
+	if s.On {
+		left = append(left, s.Emoji)
+	}
+	if len(r.stands[r.latest]) == 0 {
+		delete(r.stands, r.latest)
+		delete(r.keys, r.latest)
+	}
+	r.stands[at], r.keys[at], r.latest = left, s.Key, at
+}
+
+// reactAtStart asks for what a life that was cut short has not come to: of open
+// threads, and of those that were closed and show something else than an answer.
+func (d *Dispatcher) reactAtStart() error {
+	if d.reactor == nil {
+		return nil
+	}
+	ts := d.sorted()
+	for at, stands := range d.reactor.stands {
+		key := d.reactor.keys[at]
+		if d.threads[key] != nil || slices.Equal(stands, []string{*d.reactor.Answered}) {
+			continue
+		}
+		t, err := d.load(key)
+		if err != nil {
+			return err
+		}
+		if t.OriginalMessageID == at.id {
+			ts = append(ts, t)
+		}
+	}
+	return d.react(ts...)
+}
+
+// reactToRun asks for what a run that starts means to its thread's message.
+func (d *Dispatcher) reactToRun(t *thread.Thread, runID string) error {
+	if d.reactor == nil {
+		return nil
+	}
+	d.reactor.begun[runID] = true
+	return d.react(t)
+}
+
+// react asks for what the threads' messages should show and do not.
+func (d *Dispatcher) react(ts ...*thread.Thread) error {
+	if d.reactor == nil {
+		return nil
+	}
+	var ask []signal.Signal
+	for _, t := range ts {
+		if t.Key != "" && slices.Contains(d.reactor.Chats, t.ChatID) {
+			ask = append(ask, d.reactor.due(t, stamp(d.Now()))...)
+		}
+	}
+	if len(ask) == 0 {
+		return nil
+	}
+	if err := signal.Ask(d.Home, ask...); err != nil {
+		return err
+	}
+	for i := range ask {
+		d.reactor.asked(&ask[i])
+	}
+	return nil
+}
+
+// due are the signals that make the one reaction of a message what it should be.
+func (r *reactor) due(t *thread.Thread, at string) (ask []signal.Signal) {
+	state := r.state(t)
+	emoji := map[string]string{
+		stateSeen: *r.Seen, stateWorking: *r.Working, stateWaiting: *r.Waiting, stateAnswered: *r.Answered, stateFailed: *r.Failed,
+	}[state]
+	on := message{t.Platform, t.ChatID, t.OriginalMessageID}
+	if state == stateSeen && slices.Contains(r.stands[on], *r.Working) {
+		return nil // work that an earlier life has begun goes on
+	}
+	// The step of the thread names the change: steps are counted, and each is taken
+	// once.
+	sum := sha256.Sum256([]byte(t.Key))
+	step := fmt.Sprintf("%s-%d-%s", hex.EncodeToString(sum[:12]), len(t.StatusHistory), state)
+	s := signal.Signal{At: at, Kind: signal.React, By: "tri-dispatch", Platform: on.platform, ChatID: on.chatID, MessageID: on.id, Key: t.Key}
+	for i, old := range r.stands[on] {
+		if old != emoji {
+			s.ID, s.Emoji, s.On = fmt.Sprint("off-", step, "-", i), old, false
+			ask = append(ask, s)
+		}
+	}
+	if emoji != "" && !slices.Contains(r.stands[on], emoji) {
+		s.ID, s.Emoji, s.On = "on-"+step, emoji, true
+		ask = append(ask, s)
+	}
+	return ask
+}
+
+// state is what a thread's message should show; "" is nothing.
+func (r *reactor) state(t *thread.Thread) string {
+	switch {
+	case t.Status == thread.Closed && t.PostedMessageID != nil:
+		return stateAnswered
+	case t.Status == thread.Closed:
+		return ""
+	case t.Status == thread.PendingUser && t.DraftPending == nil && t.Asked == "":
+		return stateFailed
+	case t.Status == thread.PendingUser:
+		return stateWaiting
+	case t.Status == thread.Investigating && !r.begun[*t.InvestigatorTaskID]:
+		return stateSeen
+	}
+	return stateWorking
+}

@@ -1,0 +1,178 @@
+package dispatch
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"tri/lib/base/config"
+	"tri/lib/record/event"
+	"tri/lib/record/notify"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
+)
+
+// reactions are what was asked for, in order, each ID once as tri-reply does it,
+// and what stands at the end, by message.
+func (b *bench) reactions() (all []string, stands map[string][]string) {
+	b.t.Helper()
+	done := map[string]bool{}
+	stands = map[string][]string{}
+	_, err := signal.Asked(b.home, 0, func(s signal.Signal) error {
+		if s.Kind != signal.React || done[s.ID] {
+			return nil
+		}
+		done[s.ID] = true
+		sign := "-"
+		left := slices.DeleteFunc(stands[s.MessageID], func(e string) bool { return e == s.Emoji })
+		if s.On {
+			sign, left = "+", append(left, s.Emoji)
+		}
+		stands[s.MessageID] = left
+		all = append(all, s.MessageID+sign+s.Emoji)
+		return signal.Allowed(b.cfg, &s)
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return all, stands
+}
+
+func reacting(t *testing.T) *bench {
+	b := newBench(t)
+	b.cfg.Gate.Reactions.Enabled, b.cfg.Gate.Reactions.Chats = true, []string{"dev"}
+	return b
+}
+
+// posted is what tri-reply records.
+func (b *bench) posted(id string) {
+	b.t.Helper()
+	th := b.thread(id)
+	line, err := json.Marshal(outbox.Reply{Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Outcome: outbox.Posted, PostedMessageID: "99"})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(b.home.Path("replies.ndjson"), append(line, '\n'), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func TestReactions(t *testing.T) {
+	b := reacting(t)
+	b.add("1", "ana", "", event.Actionable, "why does it fail?")
+	b.add("2", "ana", "", event.Actionable, "boom?")
+	b.add("3", "ana", "", event.Ambient, "good morning")
+	b.run()
+	all, stands := b.reactions()
+	want := []string{"1+👀", "1-👀", "1+🔍", "1-🔍", "1+⏳"}
+	var first []string
+	for _, r := range all {
+		if r[0] == '1' {
+			first = append(first, r)
+		}
+	}
+	if !slices.Equal(first, want) {
+		t.Errorf("asked for %q, want %q", first, want)
+	}
+	if !slices.Equal(stands["2"], []string{"⚠️"}) || stands["3"] != nil {
+		t.Errorf("%q", stands)
+	}
+	b.run() // a second life asks for nothing
+	if again, _ := b.reactions(); len(again) != len(all) {
+		t.Errorf("asked again: %q", again[len(all):])
+	}
+	b.decide("approve", "1", "")
+	b.decide("dismiss", "2", "")
+	b.run()
+	b.posted("1")
+	b.run()
+	if _, stands := b.reactions(); !slices.Equal(stands["1"], []string{"✅"}) || len(stands["2"]) != 0 {
+		t.Errorf("at the end %q", stands)
+	}
+	before, _ := b.reactions()
+	if _, err := Rebuild(b.home); err != nil {
+		t.Fatal(err)
+	}
+	b.run()
+	if after, _ := b.reactions(); len(after) != len(before) {
+		t.Errorf("a rebuild asked for %q", after[len(before):])
+	}
+}
+
+// TestReactionsOff: nothing is asked for by default, elsewhere, or for what the
+// configuration leaves empty.
+func TestReactionsOff(t *testing.T) {
+	none := ""
+	for name, change := range map[string]func(*config.Reactions){
+		"default":    func(r *config.Reactions) { *r = config.Default().Gate.Reactions },
+		"no chats":   func(r *config.Reactions) { r.Chats = nil },
+		"other chat": func(r *config.Reactions) { r.Chats = []string{"ops"} },
+		"empty":      func(r *config.Reactions) { r.Seen, r.Working, r.Waiting = &none, &none, &none },
+	} {
+		b := reacting(t)
+		change(&b.cfg.Gate.Reactions)
+		b.add("1", "ana", "", event.Actionable, "why does it fail?")
+		b.run()
+		if all, _ := b.reactions(); len(all) != 0 {
+			t.Errorf("%s: asked for %q", name, all)
+		}
+	}
+}
+
+// TestReactionsCut: whatever of signals.ndjson a killed life has written, the next
+// one brings the message to where its thread stands, open or closed.
+func TestReactionsCut(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		b := reacting(t)
+		b.add("1", "ana", "", event.Actionable, "why does it fail?")
+		b.run()
+		want := "⏳"
+		if closed {
+			b.decide("approve", "1", "")
+			b.run()
+			b.posted("1")
+			b.run()
+			want = "✅"
+		}
+		whole, err := os.ReadFile(b.home.Path(signal.LogName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := 0
+		if closed { // only what closing asks for can be missing: the rest was asked for while it was open
+			first = bytes.LastIndex(whole, []byte(`{"id":"off-`))
+		}
+		for cut := first; cut <= len(whole); cut += 23 {
+			if err := os.WriteFile(b.home.Path(signal.LogName), whole[:cut], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b.run()
+			if all, stands := b.reactions(); fmt.Sprint(stands["1"]) != "["+want+"]" {
+				t.Fatalf("closed %v, cut at %d of %d: %q stands after %q", closed, cut, len(whole), stands["1"], all)
+			}
+		}
+	}
+}
+
+// TestOperators: nothing that is said in the operators' channel is a question.
+func TestOperators(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Gate.Chat = config.GateChat{Platform: "local", ChatID: "dev"}
+	b.add("1", "ana", "", event.Actionable, "why does it fail?")
+	b.run()
+	if th := b.thread("1"); th.Status != "" || b.runs.Load() != 0 {
+		t.Errorf("%q after %d runs", th.Status, b.runs.Load())
+	}
+	b.cfg.Gate.Chat.Platform = "slack" // another chat of that name
+	b.add("2", "ana", "", event.Actionable, "why does it fail?")
+	b.run()
+	if th := b.thread("2"); th.Status != thread.PendingUser {
+		t.Errorf("%q", th.Status)
+	}
+	if th := b.thread("1"); th.Status != "" {
+		t.Errorf("what was passed over has become %q", th.Status)
+	}
+}

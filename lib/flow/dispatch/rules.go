@@ -1,0 +1,127 @@
+package dispatch
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"tri/lib/base/config"
+	"tri/lib/base/prompt"
+	"tri/lib/base/query"
+	"tri/lib/judge/questiontype"
+	"tri/lib/record/event"
+	"tri/lib/record/thread"
+)
+
+// rules decide, without a model, what kind of question a message is, which
+// rubric its answer must meet, whether the operator is asked first, and how long
+// the work will take.
+type rules struct {
+	types   []typeRule
+	asks    []askRule
+	prompts *prompt.Set
+	own     []string
+	chat    config.GateChat // the operators' channel
+	long    float64         // minutes from which work is tier 2; 0: never
+	always  []string        // question types that are tier 2
+}
+
+// typeRule is one of the configuration's question_types; they come before those
+// of lib/judge/questiontype.
+type typeRule struct {
+	config.QuestionType
+	reason string // config:NAME
+	when   *query.Condition
+}
+
+type askRule struct {
+	config.AskFirst
+	when *query.Condition
+}
+
+// neverMind is how people take a question back.
+var neverMind = regexp.MustCompile(`(?i)^\W*(never ?mind|nvm|nm|ignore (that|me|this)|scratch that|found it|figured it out|solved( it)?|sorted( it)?|(ga|gak|nggak|tidak) jadi|udah (ketemu|beres)|解決しました|大丈夫です|自己解決)\b?`)
+
+// newRules compiles the rules of a configuration.
+func newRules(cfg *config.Config, prompts *prompt.Set) (*rules, error) {
+	r := &rules{prompts: prompts, chat: cfg.Gate.Chat, own: append([]string{cfg.Classifier.BotID, cfg.Chat.Local.BotName}, cfg.Classifier.BotIDs...)}
+	if cfg.Escalation.Enabled {
+		r.long, r.always = cfg.Escalation.ExpectedRuntimeMinThreshold, cfg.Escalation.QuestionTypes
+	}
+	for i, q := range cfg.QuestionTypes {
+		reason := "config:" + cmp.Or(q.Name, strconv.Itoa(i+1))
+		when, err := query.CompileCondition(q.When)
+		if err != nil {
+			return nil, fmt.Errorf("question type %s: %w", reason, err)
+		}
+		r.types = append(r.types, typeRule{q, reason, when})
+	}
+	for _, a := range cfg.AskFirst {
+		when, err := query.CompileCondition(a.When)
+		if err != nil {
+			return nil, fmt.Errorf("ask_first %q: %w", a.Name, err)
+		}
+		r.asks = append(r.asks, askRule{a, when})
+	}
+	return r, nil
+}
+
+// operators reports whether an event is of the operators' channel: what is said
+// there is said to the pipeline, and is no question to it.
+func (r *rules) operators(e *event.Classified) bool {
+	return r.chat.ChatID != "" && e.Platform == r.chat.Platform && e.ChatID == r.chat.ChatID
+}
+
+// facts are what the rules say of an event.
+func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
+	f := &thread.Facts{QuestionType: thread.Other, Tier: 1, ExpectedMin: 5}
+	f.Own = e.Sender.Type == "bot" && e.Sender.ID != "" && slices.Contains(r.own, e.Sender.ID)
+	f.NeverMind = neverMind.MatchString(e.Content)
+	if e.Classification != event.Actionable || f.Own {
+		return f, nil
+	}
+	if f.Codebase = o.Config.CodebaseFor(e.Platform, e.ChatID); f.Codebase == "" {
+		f.Codebase = o.Codebase
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("apply rules: %w", err)
+	}
+	r.kind(f, e, line, o)
+	for _, a := range r.asks {
+		if ok, err := a.when.Match(line, e.Content); err != nil {
+			o.Say("ask_first %q: %v", a.Name, err)
+		} else if ok {
+			f.Ask = a.Question
+			break
+		}
+	}
+	if r.long > 0 && f.ExpectedMin >= r.long || slices.Contains(r.always, f.QuestionType) {
+		f.Tier = 2
+	}
+	f.Rubric, err = r.prompts.Rubric(f.QuestionType)
+	return f, err
+}
+
+// kind sets what kind of question the event puts and how long it will take.
+func (r *rules) kind(f *thread.Facts, e *event.Classified, line []byte, o Options) {
+	k := question.Judge(e.Content, e.IsQuestion)
+	f.QuestionType, f.TypeReason, f.ExpectedMin, f.ExpectedBecause = k.Type, k.Reason, k.Minutes, k.Because
+	for _, t := range r.types {
+		ok, err := t.when.Match(line, e.Content)
+		if err != nil {
+			o.Say("question type %s: %v", t.reason, err)
+		}
+		if err != nil || !ok {
+			continue
+		}
+		f.QuestionType, f.TypeReason = t.Type, t.reason
+		if f.ExpectedMin, f.ExpectedBecause = t.ExpectedMin, []string{t.reason}; t.ExpectedMin == 0 {
+			f.ExpectedMin, f.ExpectedBecause = question.Minutes(e.Content, t.Type)
+		}
+		return
+	}
+}

@@ -1,0 +1,244 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
+)
+
+// maxBatch is how many inputs that wait already share one fsync.
+const maxBatch = 64
+
+// maxSince is how many inputs may stand behind the saved mark: fewer than a thread
+// remembers, so that those read again at the next start are known to it.
+const maxSince = 128
+
+// take applies inputs: the journal first, then the threads, then what is due.
+func (d *Dispatcher) take(ins ...thread.Input) error {
+	var journalled []thread.Input
+	moved := map[string]*thread.Thread{}
+	var order []string
+	var moves []thread.Move
+	for _, in := range ins {
+		t := moved[in.Key]
+		if t == nil {
+			var err error
+			if t, err = d.load(in.Key); err != nil {
+				return err
+			}
+		}
+		next, _ := thread.Apply(*t, in)
+		if len(next.Applied) == 0 || slices.Equal(next.Applied, t.Applied) {
+			continue // nothing new to this thread
+		}
+		if err := d.file(t, in); err != nil {
+			return err
+		}
+		journalled = append(journalled, in)
+		moves = append(moves, next.Moves(t)...)
+		if moved[in.Key] == nil {
+			order = append(order, in.Key)
+		}
+		moved[in.Key] = &next
+	}
+	if len(journalled) == 0 {
+		return nil
+	}
+	size, err := d.journal.append(journalled)
+	if err != nil {
+		return err
+	}
+	if err := d.storeAll(order, moved); err != nil {
+		return err
+	}
+	d.mark.Journal = size
+	d.since += len(journalled)
+	if err := d.tell(moves); err != nil {
+		return err
+	}
+	var ts []*thread.Thread
+	for _, key := range order {
+		if err := d.do(moved[key]); err != nil {
+			return err
+		}
+		ts = append(ts, moved[key])
+	}
+	if err := d.react(ts...); err != nil {
+		return err
+	}
+	if d.since >= maxSince {
+		return d.saveMark()
+	}
+	return nil
+}
+
+func (d *Dispatcher) tell(moves []thread.Move) error {
+	var buf []byte
+	for _, m := range moves {
+		b, err := json.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("write move: %w", err)
+		}
+		buf = append(append(buf, b...), '\n')
+	}
+	if len(buf) == 0 {
+		return nil
+	}
+	if _, err := d.Out.Write(buf); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write moves: %w", err))
+	}
+	return nil
+}
+
+// takeEvents takes an event and those that wait behind it.
+func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error {
+	batch := []classified{first}
+	for waiting := true; waiting && len(batch) < maxBatch; {
+		select {
+		case c, ok := <-more:
+			if waiting = ok; ok {
+				batch = append(batch, c)
+			}
+		default:
+			waiting = false
+		}
+	}
+	var ins []thread.Input
+	seq := d.mark.Seq
+	for _, c := range batch {
+		if seq = max(seq, c.seq); d.rules.operators(c.event) {
+			continue
+		}
+		facts, err := d.rules.facts(c.event, d.Options)
+		if err != nil {
+			return err
+		}
+		ins = append(ins, thread.Input{At: stamp(d.Now()), Key: c.event.Key(), Event: c.event, Facts: facts})
+	}
+	if err := d.take(ins...); err != nil {
+		return err
+	}
+	d.mark.Seq = seq
+	return nil
+}
+
+// line is a whole line of a log and where the next one begins.
+type line struct {
+	bytes []byte
+	next  int64
+}
+
+// follow brings the lines of a log of the home, for as long as ctx lives.
+func (d *Dispatcher) follow(ctx context.Context, name string, from int64) <-chan line {
+	lines := make(chan line)
+	go func() {
+		err := stream.Follow(ctx, d.Home.Path(name), from, func(b []byte, off int64) error {
+			select {
+			case lines <- line{slices.Clone(b), off + int64(len(b)) + 1}:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			d.fail(err)
+		}
+	}()
+	return lines
+}
+
+// readDecisions folds the whole log; what stands behind the mark is applied too.
+func (d *Dispatcher) readDecisions() error {
+	off := int64(0)
+	_, err := readLines(d.Home, "decisions.ndjson", 0, func(b []byte) error {
+		next := off + int64(len(b)) + 1
+		err := d.decide(b, off >= d.mark.Decisions)
+		off = next
+		return err
+	})
+	d.mark.Decisions = max(d.mark.Decisions, off)
+	return err
+}
+
+func (d *Dispatcher) takeDecision(l line) error {
+	if err := d.decide(l.bytes, true); err != nil {
+		return err
+	}
+	d.mark.Decisions = l.next
+	return nil
+}
+
+// decide folds a record; one that counts and that a person or tri-reply wrote
+// moves the thread when apply is set.
+func (d *Dispatcher) decide(b []byte, apply bool) error {
+	r, err := d.chain.Next(b)
+	if err != nil {
+		return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read decisions.ndjson: %w", err)),
+			"somebody has changed the log of decisions: put its last good copy back")
+	}
+	counts, why := d.decisions.Add(r)
+	d.worded[r.Key] = r.Kind != decision.Offer || !counts && d.worded[r.Key]
+	if !counts {
+		d.Say("decision %d (%s by %q) does not count: %s", r.N, r.Kind, r.By, why)
+		return nil
+	}
+	switch r.Kind {
+	case decision.Offer:
+		d.offered[r.Key] = offerID(&r)
+		d.answers.offered(&r)
+		return nil
+	case decision.Withdraw:
+		if d.offered[r.Key] == offerID(&r) {
+			delete(d.offered, r.Key)
+		}
+		return nil
+	case decision.Claim, decision.Settle:
+		return nil
+	}
+	if st := d.decisions.Standing(r.Key); r.Posts() && (st.Decision == nil || st.Decision.N != r.N) {
+		return nil // somebody else must say yes too
+	}
+	if !apply {
+		return nil
+	}
+	r.Evidence, r.Sources, r.Meta = nil, nil, nil // the journal needs the word alone
+	return d.take(thread.Input{At: r.At, Key: r.Key, Decision: &r})
+}
+
+func (d *Dispatcher) takeReply(l line) error {
+	var r outbox.Reply
+	if err := json.Unmarshal(l.bytes, &r); err != nil {
+		return fmt.Errorf("read replies.ndjson: %w", err)
+	}
+	if err := d.noteReply(l.bytes); err != nil {
+		return err
+	}
+	if err := d.take(thread.Input{At: stamp(d.Now()), Key: r.Key, Reply: &r}); err != nil {
+		return err
+	}
+	d.mark.Replies = l.next
+	return nil
+}
+
+// noteReply keeps the latest approved replies as hints.
+func (d *Dispatcher) noteReply(b []byte) error {
+	var r outbox.Reply
+	if err := json.Unmarshal(b, &r); err != nil {
+		return fmt.Errorf("read replies.ndjson: %w", err)
+	}
+	if r.Outcome != outbox.Posted {
+		return nil
+	}
+	d.answers.posted(&r)
+	d.replied = append(d.replied, Hint{Source: "approved reply " + r.PostedAt, Text: r.ReplyText})
+	d.replied = d.replied[max(0, len(d.replied)-10):]
+	return nil
+}

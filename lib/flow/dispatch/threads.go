@@ -1,0 +1,178 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"tri/lib/record/thread"
+)
+
+// recover brings memory and threads to where the journal stands: whatever was
+// written down and not yet applied when the last dispatcher ended is applied now.
+func (d *Dispatcher) recover(ctx context.Context) error {
+	saved, err := loadMark(d.Home)
+	if err != nil {
+		return err
+	}
+	d.mark, d.saved = saved, saved
+	for t, err := range thread.Open(d.Home) {
+		if err != nil {
+			return err
+		}
+		d.threads[t.Key] = t
+	}
+	if d.mark.Journal, err = d.journal.read(d.mark.Journal, d.replay); err != nil {
+		return err
+	}
+	for _, t := range d.threads { // a move that was cut between its two steps
+		if err := d.Home.Remove(thread.ClosedPath(t.Key)); err != nil {
+			return err
+		}
+	}
+	if err := d.readDecisions(); err != nil {
+		return err
+	}
+	if _, err := readLines(d.Home, "replies.ndjson", 0, func(line []byte) error { return d.noteReply(line) }); err != nil {
+		return err
+	}
+	if err := d.retireClosed(); err != nil {
+		return err
+	}
+	for _, t := range d.sorted() {
+		if err := d.do(t); err != nil {
+			return err
+		}
+	}
+	if err := d.settleLost(); err != nil {
+		return err
+	}
+	if err := d.reactAtStart(); err != nil {
+		return err
+	}
+	for _, t := range d.sorted() {
+		d.noteBroke(t)
+	}
+	return d.startRuns(ctx)
+}
+
+// retireClosed withdraws what a dispatcher that was killed between closing a
+// thread and telling the decision log has left standing.
+func (d *Dispatcher) retireClosed() error {
+	for key := range d.offered {
+		s := d.decisions.Standing(key)
+		if d.threads[key] != nil || s == nil || s.Offer == nil || s.Void != "" || s.Claimed {
+			continue
+		}
+		t, err := d.load(key)
+		if err != nil {
+			return err
+		}
+		if err := d.do(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replay applies a journalled input to the threads on disk.
+func (d *Dispatcher) replay(in thread.Input) error {
+	t, err := d.load(in.Key)
+	if err != nil {
+		return err
+	}
+	next, _ := thread.Apply(*t, in)
+	if in.Event != nil && in.Event.Seq != nil {
+		d.mark.Seq = max(d.mark.Seq, *in.Event.Seq)
+	}
+	if err := d.file(t, in); err != nil {
+		return err
+	}
+	return d.store(&next)
+}
+
+// sorted gives the open threads, the oldest first.
+func (d *Dispatcher) sorted() []*thread.Thread {
+	var ts []*thread.Thread
+	for _, t := range d.threads {
+		ts = append(ts, t)
+	}
+	slices.SortFunc(ts, func(a, b *thread.Thread) int {
+		if a.StartedAt != b.StartedAt {
+			if a.StartedAt < b.StartedAt {
+				return -1
+			}
+			return 1
+		}
+		return len(a.Key) - len(b.Key)
+	})
+	return ts
+}
+
+// load gives the thread of a key, the zero thread where there is none.
+func (d *Dispatcher) load(key string) (*thread.Thread, error) {
+	if t, ok := d.threads[key]; ok {
+		return t, nil
+	}
+	t, err := thread.LoadFile(d.Home, thread.ClosedPath(key))
+	if err != nil || t != nil {
+		return t, err
+	}
+	return new(thread.Thread), nil
+}
+
+// store makes a thread durable and keeps the open ones at hand.
+func (d *Dispatcher) store(t *thread.Thread) error {
+	if t.Key == "" {
+		return nil
+	}
+	if err := t.Save(d.Home); err != nil {
+		return err
+	}
+	d.keep(t)
+	return nil
+}
+
+func (d *Dispatcher) keep(t *thread.Thread) {
+	if t.Status == thread.Closed {
+		delete(d.threads, t.Key)
+	} else {
+		d.threads[t.Key] = t
+	}
+}
+
+// atOnce is how many threads are made durable at a time: a disk syncs many at
+// about the price of one.
+const atOnce = 16
+
+// storeAll is store for the threads of a batch.
+func (d *Dispatcher) storeAll(order []string, moved map[string]*thread.Thread) error {
+	if len(order) == 1 {
+		return d.store(moved[order[0]])
+	}
+	errs := make([]error, len(order))
+	room := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i, key := range order {
+		room <- struct{}{}
+		wg.Go(func() {
+			errs[i] = moved[key].Save(d.Home)
+			<-room
+		})
+	}
+	wg.Wait()
+	for _, key := range order {
+		d.keep(moved[key])
+	}
+	return errors.Join(errs...)
+}
+
+// file saves the triage file that in makes due.
+func (d *Dispatcher) file(t *thread.Thread, in thread.Input) error {
+	path, content, due := t.File(in)
+	if !due {
+		return nil
+	}
+	return d.Home.Replace(path, []byte(content))
+}

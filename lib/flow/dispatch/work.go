@@ -1,0 +1,302 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/agent/supervise"
+	"tri/lib/base/durable"
+	"tri/lib/record/draft"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
+)
+
+// job is a run that is due.
+type job struct {
+	kind, runID, key string
+	long             bool
+
+	before *answer // which may do for it
+	anew   bool    // it does not
+}
+
+// do brings the world to where the thread stands. It is asked at every move and
+// at start, and does only what is not done yet.
+func (d *Dispatcher) do(t *thread.Thread) error {
+	for _, e := range thread.Due(*t) {
+		switch e.Kind {
+		case thread.EffectInvestigate:
+			d.enqueue(job{kind: run.Investigate, runID: e.RunID, key: t.Key, long: e.Long})
+		case thread.EffectValidate:
+			d.enqueue(job{kind: run.Validate, runID: e.RunID, key: t.Key, long: e.Long})
+		case thread.EffectOffer:
+			if err := d.putOffer(t); err != nil {
+				return err
+			}
+		case thread.EffectRetire:
+			if err := d.retire(t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Dispatcher) enqueue(j job) {
+	if !d.running[j.runID] {
+		d.running[j.runID] = true
+		d.queue = append(d.queue, j)
+	}
+}
+
+// startRuns starts what waits, as far as there is room.
+func (d *Dispatcher) startRuns(ctx context.Context) error {
+	for progress := true; progress; {
+		progress = false
+		waiting := d.queue
+		d.queue = nil
+		for _, j := range waiting {
+			if !d.room(j) {
+				d.queue = append(d.queue, j)
+				continue
+			}
+			started, err := d.start(ctx, j)
+			if err != nil {
+				return err
+			}
+			progress = progress || !started
+		}
+		if err := d.settleRefused(); err != nil {
+			return err
+		}
+	}
+	return d.resume(ctx)
+}
+
+// start begins a run, or takes the result of one that has ended already, which
+// may bring more to start.
+func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error) {
+	t := d.threads[j.key]
+	if t == nil || !isDue(t, j) {
+		delete(d.running, j.runID)
+		return false, nil
+	}
+	res, err := run.Load(d.Home, j.runID)
+	if err != nil {
+		return false, err
+	}
+	if res != nil {
+		delete(d.running, j.runID)
+		return false, d.takeRun(j, res)
+	}
+	j.before = d.answered(j, t)
+	if paid, err := d.pay(j, t); !paid || err != nil {
+		return false, err
+	}
+	if j.kind == run.Investigate && j.long && d.Long != nil {
+		d.away[j.runID] = j.key
+	}
+	if j.long {
+		d.long++
+	} else {
+		d.active++
+	}
+	if err := d.reactToRun(t, j.runID); err != nil {
+		return false, err
+	}
+	snapshot := *t
+	hints := d.summaries(j.key)
+	if j.kind == run.Investigate {
+		hints = append(hints, d.replied...)
+	}
+	go d.work(ctx, j, &snapshot, hints)
+	return true, nil
+}
+
+func isDue(t *thread.Thread, j job) bool {
+	for _, e := range thread.Due(*t) {
+		if e.RunID == j.runID {
+			return true
+		}
+	}
+	return false
+}
+
+// summaries are what the other open threads have found, by their keys.
+func (d *Dispatcher) summaries(key string) []Hint {
+	var hints []Hint
+	for _, t := range d.sorted() {
+		if t.Key != key && t.InvestigatorReturn != nil {
+			hints = append(hints, Hint{Source: t.Key, Text: t.InvestigatorReturn.SummaryForOrchestrator})
+		}
+	}
+	return hints
+}
+
+// work is one run from lock to published result, in its own goroutine.
+func (d *Dispatcher) work(ctx context.Context, j job, t *thread.Thread, hints []Hint) {
+	res, err := d.perform(ctx, j, t, hints)
+	r := result{job: j}
+	switch {
+	case ctx.Err() != nil:
+	case errors.Is(err, errAnew):
+		r.job.before, r.job.anew = nil, true
+	case errors.Is(err, disk.ErrLocked):
+		// An agent outlived the dispatcher that started it: wait for its end.
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	case err != nil:
+		d.fail(err)
+	default:
+		r.run = res
+	}
+	d.results <- r
+}
+
+func (d *Dispatcher) perform(ctx context.Context, j job, t *thread.Thread, hints []Hint) (res *run.Result, err error) {
+	r, err := run.Begin(d.Home, j.runID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.End()) }()
+	if res, err := run.Load(d.Home, j.runID); err != nil || res != nil {
+		return res, err
+	}
+	res = &run.Result{
+		RunID: j.runID, Kind: j.kind, Key: t.Key, Cycle: t.Cycle, Round: t.InvestigatorRound,
+		Agent: d.Config.Investigator.Agent, StartedAt: stamp(d.Now()), SessionID: r.SessionID,
+	}
+	if j.kind == run.Validate {
+		res.Agent = d.Config.Validator.Agent
+	}
+	switch {
+	case j.before != nil:
+		err = d.again(ctx, j.before, t, res)
+	case j.kind == run.Investigate && j.long && d.Long != nil:
+		err = d.longer(ctx, t, hints, res)
+	default:
+		err = d.here(ctx, j, t, hints, r, res)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // we are stopping: the run is done again, or waited for, next time
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res, r.Publish(*res)
+}
+
+// here does a run in this process.
+func (d *Dispatcher) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, r *run.Run, res *run.Result) error {
+	limited, cancel := context.WithTimeout(ctx, d.limit(j))
+	defer cancel()
+	value, err := d.ask(limited, j, t, hints, r)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, supervise.ErrNotKept) {
+		return err // the disk's failure is ours, not the run's
+	}
+	res.EndedAt = stamp(d.Now())
+	state, serr := supervise.Load(r.Dir())
+	if serr != nil { // it came to no agent
+		state = run.State{}
+	}
+	res.Usage = state.Usage // with what tries took that were killed
+	switch {
+	case errors.Is(err, agent.ErrNothing):
+		res.Status, res.Error = run.Nothing, err.Error()
+	case limited.Err() != nil:
+		err = agent.Fail(agent.Timeout, fmt.Errorf("took longer than %v", d.limit(j)))
+		fail(res, err, &run.Failure{Limit: supervise.Wall, LastSafeArtifact: artifactOf(state)})
+	case err != nil:
+		fail(res, err, state.Failure)
+	default:
+		return fill(res, value)
+	}
+	return nil
+}
+
+// fail makes res the result of a run that failed with err; seen is what was seen
+// of that, and may be nil.
+func fail(res *run.Result, err error, seen *run.Failure) {
+	f := run.Failure{Kind: agent.FailureKind(err), Message: err.Error()}
+	if seen != nil {
+		f.Limit, f.LastSafeArtifact = seen.Limit, seen.LastSafeArtifact
+	}
+	res.Status, res.Error, res.Failure = run.Failed, f.Message, &f
+}
+
+func artifactOf(s run.State) string {
+	if s.Failure == nil {
+		return ""
+	}
+	return s.Failure.LastSafeArtifact
+}
+
+// fill makes res the result of a run that gave value.
+func fill(res *run.Result, value any) (err error) {
+	res.Status = run.Done
+	if res.Value, err = json.Marshal(value); err != nil {
+		return fmt.Errorf("run %s: %w", res.RunID, err)
+	}
+	var usage *draft.Usage
+	switch value := value.(type) {
+	case *draft.Return:
+		usage = value.Usage
+	case *verdict.Verdict:
+		usage, res.Model = value.Usage, value.ValidatorModel
+	}
+	if res.Usage == nil {
+		res.Usage = usage
+	}
+	return nil
+}
+
+func (d *Dispatcher) ask(ctx context.Context, j job, t *thread.Thread, hints []Hint, r *run.Run) (any, error) {
+	if j.kind == run.Validate {
+		return d.Validate(ctx, t, hints, r)
+	}
+	return d.Investigate(ctx, t, hints, r)
+}
+
+// limit is the longest that a run may take.
+func (d *Dispatcher) limit(j job) time.Duration {
+	minutes := d.Config.Investigator.HardCapRuntimeMin
+	if j.kind == run.Validate {
+		minutes = d.Config.Validator.HardCapRuntimeMin
+	}
+	if j.long {
+		minutes = max(d.Config.Escalation.MaxMin, minutes)
+	}
+	return time.Duration(minutes * float64(time.Minute))
+}
+
+// ended frees a run's place.
+func (d *Dispatcher) ended(j job) {
+	if j.long {
+		d.long--
+	} else {
+		d.active--
+	}
+	delete(d.running, j.runID)
+	delete(d.away, j.runID)
+}
+
+func (d *Dispatcher) takeResult(r result) error {
+	d.ended(r.job)
+	if r.run == nil {
+		if t := d.threads[r.job.key]; t != nil && isDue(t, r.job) {
+			d.enqueue(r.job)
+		}
+		return nil
+	}
+	return d.takeRun(r.job, r.run)
+}

@@ -1,0 +1,110 @@
+package investigate
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"tri/lib/base/durable"
+	"tri/lib/judge/codesearch"
+)
+
+// searched is what a search of the codebase finds, for an agent that can then read
+// on from there. It is a help: where it fails, the round goes on without.
+func (i *Investigator) searched(ctx context.Context, codebase, question string) (Hint, bool) {
+	if !i.Search || codebase == "" {
+		return Hint{}, false
+	}
+	x, err := i.index(codebase)
+	if err != nil {
+		return Hint{}, false
+	}
+	found, err := x.Search(ctx, question, maxPlaces)
+	if err != nil {
+		return Hint{}, false
+	}
+	return Places(found)
+}
+
+// Places makes one hint of what was found: each place and the lines of it that
+// have most of the question's words, the best first, without the space that they
+// all begin with. ok is false where nothing was found.
+func Places(found rank.Found) (h Hint, ok bool) {
+	var b strings.Builder
+	for _, hit := range found.Hits[:min(len(found.Hits), maxPlaces)] {
+		place := fmt.Sprintf("%s:%d-%d\n", hit.Path, hit.Start, hit.End)
+		lines := strings.Join(dense(hit.Best()), "\n") + "\n"
+		if b.Len()+len(place)+len(lines) > maxFound-200 {
+			lines = "" // the place alone still says where to look
+		}
+		b.WriteString(place + lines)
+	}
+	return Hint{Source: "found by a search for the question's words, which understands nothing", Text: strings.TrimSuffix(b.String(), "\n")}, b.Len() > 0
+}
+
+// dense leaves out blank lines and the white space that every line begins with.
+func dense(lines []string) []string {
+	common := -1
+	var out []string
+	for _, l := range lines {
+		text := strings.TrimLeft(l, " \t")
+		if text == "" {
+			continue
+		}
+		if lead := len(l) - len(text); common < 0 || lead < common {
+			common = lead
+		}
+		out = append(out, strings.TrimRight(l, " \t"))
+	}
+	for i := range out {
+		out[i] = out[i][common:]
+	}
+	return out
+}
+
+// knowledge is what the team's notes say that comes near the question. Notes are
+// a help: a folder that cannot be read costs the hint, not the round.
+func (i *Investigator) knowledge(ctx context.Context, question string) []Hint {
+	var hits []rank.Hit
+	for _, dir := range i.Knowledge {
+		x, err := i.index(dir)
+		if err != nil {
+			continue
+		}
+		found, err := x.Search(ctx, question, maxKnowledge)
+		if err == nil {
+			hits = append(hits, found.Hits...)
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b rank.Hit) int { return int(1000 * (b.Score - a.Score)) })
+	var hints []Hint
+	for _, h := range hits[:min(len(hits), maxKnowledge)] {
+		hints = append(hints, Hint{Source: fmt.Sprintf("notes of the team, %s:%d-%d", h.Path, h.Start, h.End), Text: strings.Join(h.Lines, "\n")})
+	}
+	return hints
+}
+
+// index opens a folder for searches, once.
+func (i *Investigator) index(dir string) (*rank.Index, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if x := i.indexes[dir]; x != nil {
+		return x, nil
+	}
+	x, err := rank.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(i.Home); err == nil && info.IsDir() {
+		if home, err := disk.Open(i.Home); err == nil {
+			x.Keep(home)
+		}
+	}
+	if i.indexes == nil {
+		i.indexes = map[string]*rank.Index{}
+	}
+	i.indexes[dir] = x
+	return x, nil
+}

@@ -1,0 +1,181 @@
+package escalate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tri/lib/base/ndjson"
+	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+)
+
+// Counter is where people stand: tri-escalate's verbs, with what they print.
+type Counter struct {
+	*Desk
+	In  io.Reader
+	Out io.Writer
+	Say func(format string, args ...any)
+	By  string
+}
+
+// Start has a long run begin for a thread, or goes on with the one that is under
+// way, and prints its record. rubric, if there is one, is a file that says what
+// its answer must meet.
+func (c *Counter) Start(t *thread.Thread, rubric string) error {
+	id, begun, err := c.Next(t.Key)
+	if err != nil {
+		return err
+	}
+	if rubric != "" {
+		text, err := os.ReadFile(rubric)
+		if err != nil {
+			return err
+		}
+		t.Rubric = strings.TrimSpace(string(text))
+	}
+	if begun {
+		c.Say("%s is under way already: %s", t.Key, id)
+	}
+	r := Request{RunID: id, By: c.By, Thread: t, Hints: []thread.Hint{}}
+	if err := c.accountLost(); err != nil {
+		return err
+	}
+	fits, err := c.fits(&r)
+	if err != nil {
+		return err
+	}
+	if !fits {
+		c.Say("the budget has no room for it today; it begins all the same, since you ask for it")
+	}
+	if _, err := c.Begin(r); err != nil {
+		return err
+	}
+	e, err := c.entry(id)
+	if err != nil {
+		return err
+	}
+	c.Say("tri-escalate attach %s shows it live", id)
+	return c.print(e)
+}
+
+// Thread is the thread that a person means: one that tri-dispatch knows, by its
+// key, or the one that the record on standard input is, or begins.
+func (c *Counter) Thread(keys []string, parse func(line []byte) (*thread.Thread, error)) (*thread.Thread, error) {
+	if len(keys) > 0 {
+		t, err := thread.Load(c.Home, keys[0])
+		if err == nil && t == nil {
+			err = sysexit.Hint(fmt.Errorf("no thread %q: %w", keys[0], fs.ErrNotExist), "tri-report why MESSAGE names a message's thread; without a key, a record on standard input begins one")
+		}
+		return t, err
+	}
+	line, err := io.ReadAll(io.LimitReader(c.In, ndjson.MaxLine+1))
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read record: %w", err))
+	}
+	line = bytes.TrimSpace(line)
+	if err := ndjson.Check(line); err != nil {
+		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read record: %w", err))
+	}
+	t, err := parse(line)
+	if err == nil && t == nil {
+		err = errors.New("it asks nothing")
+	}
+	if err != nil {
+		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read record: %w", err))
+	}
+	return t, nil
+}
+
+// Show lists all runs: as columns on a terminal, else as records.
+func (c *Counter) Show() error {
+	all, err := c.List()
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		c.Say("there is none yet; tri-escalate start begins one")
+	}
+	if !term.Is(c.Out) {
+		for _, e := range all {
+			if err := c.print(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	for _, e := range all {
+		at, _ := time.Parse(time.RFC3339, e.At) // the zero time has an age too
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.RunID, e.Status, term.Age(at, c.Now()), e.Key, visible(e.Doing))
+	}
+	if err := w.Flush(); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write list: %w", err))
+	}
+	return nil
+}
+
+// Ended prints the runs that have ended, of those named or of all. It fails with
+// sysexit.No where none has.
+func (c *Counter) Ended(ctx context.Context, names []string, wait bool) error {
+	var ids []string
+	for _, name := range names {
+		id, err := c.Resolve(name)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, id)
+	}
+	told := 0
+	err := c.Poll(ctx, ids, wait, func(x *run.Exit) error {
+		told++
+		return c.print(x)
+	})
+	if err == nil && told == 0 {
+		err = sysexit.With(sysexit.No, errors.New("none has ended"))
+	}
+	return err
+}
+
+// End kills a run and prints how it ended.
+func (c *Counter) End(ctx context.Context, name string) error {
+	id, err := c.Resolve(name)
+	if err != nil {
+		return err
+	}
+	x, err := c.Kill(ctx, id, c.By)
+	if err != nil {
+		return err
+	}
+	return c.print(x)
+}
+
+// Watch attaches to a run.
+func (c *Counter) Watch(ctx context.Context, name string, write bool) error {
+	id, err := c.Resolve(name)
+	if err != nil {
+		return err
+	}
+	return c.attach(ctx, id, write)
+}
+
+func (c *Counter) print(v any) error {
+	line, err := json.Marshal(v)
+	if err == nil {
+		_, err = c.Out.Write(append(line, '\n'))
+	}
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write record: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+package reply
+
+import (
+	"fmt"
+	"testing"
+
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
+)
+
+// cases are what a platform can do to the posts of one draft.
+var cases = []struct {
+	name   string
+	script []string
+	limit  int
+}{
+	{"all well", nil, 1000},
+	{"two parts", nil, 12},
+	{"answer lost", []string{"lost answer"}, 1000},
+	{"request lost", []string{"lost request"}, 1000},
+	{"told to wait", []string{"retry"}, 1000},
+	{"lost, told to wait, lost", []string{"lost request", "retry", "lost answer"}, 1000},
+	{"second part's answer lost", []string{"", "lost answer"}, 12},
+	{"refused", []string{"refused"}, 1000},
+}
+
+const crashText = "It is five. Really."
+
+// newCrash is a world with one approval in it.
+func newCrash(t *testing.T, script []string, limit int, provable, blind bool) *world {
+	w := newWorld(t)
+	w.chat.script, w.chat.limit, w.chat.provable, w.chat.blind = script, limit, provable, blind
+	w.say(decision.Approve, w.offer("local.dev.1", 1, crashText))
+	return w
+}
+
+// legal fails unless what is on the disk is one of the states of lib/record/outbox's
+// table.
+func (w *world) legal() {
+	w.t.Helper()
+	rs, err := decision.Read(w.home)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	claims := 0
+	for _, r := range rs {
+		if r.Kind == decision.Claim {
+			claims++
+		}
+	}
+	es := w.open()
+	if claims > 1 || len(w.replies()) > 1 || claims == 0 && (len(es) > 0 || len(w.replies()) > 0 || len(w.chat.stands) > 0) {
+		w.t.Fatalf("%d claims, %d entries, %d lines, %d posts", claims, len(es), len(w.replies()), len(w.chat.stands))
+	}
+	new, tried := 0, 0
+	for _, e := range es {
+		if e.State == outbox.Intent && e.Tries == 0 {
+			new++
+		} else {
+			tried++
+		}
+		if e.State == outbox.Posted && w.chat.copies()[e.PostKey] == 0 {
+			w.t.Fatalf("%s is said to be posted and does not stand there", e.ID)
+		}
+	}
+	if tried > 0 && len(w.replies()) == 0 && len(es) != es[0].Parts {
+		w.t.Fatalf("tried with %d of %d intents written", len(es), es[0].Parts)
+	}
+}
+
+// outcome is what became of the approval when all had their say.
+func (w *world) outcome() (posts, parts, parked, dup int) {
+	for _, n := range w.chat.copies() {
+		posts++
+		if n > 1 {
+			dup++
+		}
+	}
+	for _, e := range w.open() {
+		parts = e.Parts
+		if e.State == outbox.Parked {
+			parked++
+		}
+	}
+	return posts, parts, parked, dup
+}
+
+// TestEveryKillPoint ends the program at every step, and at every step of the
+// run after that, and lets a third run finish: every part is posted once, or it
+// is parked; the line is written once.
+func TestEveryKillPoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and alone: make check has it without the race detector")
+	}
+	rounds, parkedRounds := 0, 0
+	for _, c := range cases {
+		for _, provable := range []bool{true, false} {
+			name := fmt.Sprintf("%s, provable %v", c.name, provable)
+			for first := 1; ; first++ {
+				more := false
+				for second := 1; ; second++ {
+					w := newCrash(t, c.script, c.limit, provable, false)
+					if !w.crashAt(first) {
+						break
+					}
+					more = true
+					w.legal()
+					again := w.crashAt(second)
+					w.legal()
+					w.run()
+					w.legal()
+					rounds++
+					posts, _, parked, dup := w.outcome()
+					parkedRounds += parked
+					refused := c.name == "refused" && len(w.replies()) == 1 && w.replies()[0].Outcome == outbox.Refused
+					done := len(w.replies()) == 1 && len(w.open()) == 0
+					whole := posts == len(outbox.Split(crashText, c.limit))
+					switch {
+					case dup > 0:
+						t.Fatalf("%s: killed at %d and %d: posted twice", name, first, second)
+					case parked == 0 && !(done && whole) && !refused:
+						t.Fatalf("%s: killed at %d and %d: %d posts, %d lines, open %v", name, first, second, posts, len(w.replies()), w.open())
+					case provable && parked > 0:
+						t.Fatalf("%s: killed at %d and %d: parked what could be proven", name, first, second)
+					}
+					if !again {
+						break
+					}
+				}
+				if !more {
+					break
+				}
+			}
+		}
+	}
+	t.Logf("%d rounds with kills, 0 posted twice, %d parked", rounds, parkedRounds)
+	if rounds < 500 || parkedRounds == 0 {
+		t.Errorf("%d rounds, %d parked: the test does not reach what it should", rounds, parkedRounds)
+	}
+}
+
+// TestBlindPosterPostsTwice is the control: a poster that takes it on trust that
+// nothing stands there is caught by the same kills.
+func TestBlindPosterPostsTwice(t *testing.T) {
+	dups := 0
+	for _, c := range cases {
+		for first := 1; ; first++ {
+			w := newCrash(t, c.script, c.limit, true, true)
+			if !w.crashAt(first) {
+				break
+			}
+			w.run()
+			_, _, _, dup := w.outcome()
+			dups += dup
+		}
+	}
+	if dups == 0 {
+		t.Error("no kill point shows a duplicate: the kill points miss the window")
+	}
+	t.Logf("%d duplicates", dups)
+}
+
+// TestSettle: a person's word ends a parking, and only the one it was said about.
+func TestSettle(t *testing.T) {
+	settle := func(w *world, e *outbox.Entry, outcome string, tries int) {
+		w.append(decision.Record{
+			Kind: decision.Settle, By: "ana", Key: e.Key, Cycle: e.Cycle, DraftSHA256: e.DraftSHA256,
+			Post: e.ID, Outcome: outcome, Tries: tries,
+		})
+	}
+	for _, tt := range []struct {
+		outcome string
+		tries   int
+		posts   int
+		line    string // outcome of the reply, "" while it waits
+	}{
+		{decision.SettlePosted, 1, 1, outbox.Posted},
+		{decision.SettleDrop, 1, 1, outbox.Dropped},
+		{decision.SettleRetry, 1, 2, outbox.Posted},
+		{decision.SettleRetry, 2, 1, ""}, // said about another parking
+	} {
+		t.Run(fmt.Sprint(tt.outcome, tt.tries), func(t *testing.T) {
+			w := newCrash(t, []string{"lost answer"}, 1000, false, false)
+			w.run()
+			es := w.open()
+			if len(es) != 1 || es[0].State != outbox.Parked {
+				t.Fatalf("not parked: %+v", es)
+			}
+			settle(w, es[0], tt.outcome, tt.tries)
+			w.run()
+			w.run()
+			line := ""
+			if rs := w.replies(); len(rs) == 1 {
+				line = rs[0].Outcome
+			}
+			if len(w.chat.stands) != tt.posts || line != tt.line {
+				t.Errorf("%d posts, line %q; want %d, %q", len(w.chat.stands), line, tt.posts, tt.line)
+			}
+		})
+	}
+}
+
+// Two people say retry of one parking; the answer to the first retry is lost
+// too. The second word must not post a third time.
+func TestSecondRetryIsSpent(t *testing.T) {
+	w := newCrash(t, []string{"lost answer", "lost answer"}, 1000, false, false)
+	w.run()
+	e := w.open()[0]
+	for _, who := range []string{"ana", "ben"} {
+		w.append(decision.Record{
+			Kind: decision.Settle, By: who, Key: e.Key, Cycle: e.Cycle, DraftSHA256: e.DraftSHA256,
+			Post: e.ID, Outcome: decision.SettleRetry, Tries: e.Tries,
+		})
+	}
+	w.run()
+	w.run()
+	if len(w.chat.stands) != 2 || w.open()[0].State != outbox.Parked {
+		t.Errorf("%d posts, state %s", len(w.chat.stands), w.open()[0].State)
+	}
+}
+
+// A parked post does not hold up the thread's next answer.
+func TestParkedLetsOthersPass(t *testing.T) {
+	w := newCrash(t, []string{"lost answer"}, 1000, false, false)
+	w.run()
+	w.say(decision.Approve, w.offer("local.dev.1", 2, "And it is six now."))
+	w.run()
+	if rs := w.replies(); len(rs) != 1 || rs[0].Cycle != 2 {
+		t.Errorf("lines %+v", rs)
+	}
+}
+
+// Somebody who is taken off the list stops what has not begun, not what has.
+func TestApproverLeaves(t *testing.T) {
+	w := newCrash(t, nil, 1000, true, false)
+	if !w.crashAt(4) { // behind the post
+		t.Fatal("no crash")
+	}
+	w.say(decision.Approve, w.offer("local.dev.2", 1, "Not begun."))
+	o := w.options(nil)
+	o.Policy = decision.Policy{Approvers: []string{"ben"}}
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.chat.stands) != 1 || len(w.replies()) != 1 || w.replies()[0].ApprovedBy != "ana" {
+		t.Errorf("%d posts, lines %+v", len(w.chat.stands), w.replies())
+	}
+}
+
+// The limit changes while intents are being written: no part is lost or doubled.
+func TestLimitChangesBetweenIntents(t *testing.T) {
+	for n := 2; n <= 3; n++ { // behind the first intent, behind the second
+		w := newCrash(t, nil, 12, true, false)
+		if !w.crashAt(n) {
+			t.Fatal("no crash")
+		}
+		w.chat.limit = 1000
+		w.run()
+		text := ""
+		for _, m := range w.chat.stands {
+			text += m.Text
+		}
+		if text != crashText || len(w.replies()) != 1 || len(w.open()) != 0 {
+			t.Errorf("posted %q, %d lines", text, len(w.replies()))
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package reply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/outbox"
+)
+
+// step takes a job from its state to the next.
+func (p *poster) step(ctx context.Context, j *job) error {
+	step, i, err := outbox.Plan(j.claimed, j.line, j.parts)
+	if err != nil {
+		return fmt.Errorf("post %q: %w", j.id, err)
+	}
+	switch step {
+	case outbox.Recheck:
+		return p.begin(ctx, j)
+	case outbox.Write:
+		return p.write(j)
+	case outbox.Try:
+		return p.post(ctx, j, i)
+	case outbox.Look:
+		return p.look(ctx, j, i)
+	case outbox.Line:
+		return p.record(j)
+	case outbox.File:
+		return p.file(j)
+	}
+	p.drop(j)
+	return nil
+}
+
+// begin makes sure that the ground of an approved draft still stands, and claims
+// it. Whether the claim came before an undo is for the log to say.
+func (p *poster) begin(ctx context.Context, j *job) error {
+	if !j.st.Approved() || j.text().ID() != j.id {
+		p.drop(j) // taken back, or void
+		return nil
+	}
+	if wait, err := p.holdAuto(j); wait || err != nil {
+		return err
+	}
+	why, err := p.shifted(ctx, j)
+	if err != nil {
+		p.Say("%s: recheck before posting: %v; again later", j.st.Key, err)
+		p.later(j)
+		return nil
+	}
+	r := decision.Record{
+		Kind: decision.Claim, By: "tri-reply", Via: "code",
+		Key: j.st.Key, Cycle: j.st.Cycle, DraftSHA256: j.text().DraftSHA256,
+	}
+	if why != "" {
+		r.Kind, r.Note = decision.Revoke, why
+	}
+	r.At = stamp(p.Now())
+	if _, err := decision.Append(p.Home, r); err != nil {
+		return err
+	}
+	if err := p.fault(r.Kind); err != nil {
+		return err
+	}
+	if err := p.tail.Next(p.fold); err != nil {
+		return err
+	}
+	j.fails = 0
+	if why != "" {
+		p.Say("%s: not posted: %s", j.st.Key, why)
+	}
+	if !j.claimed {
+		p.drop(j)
+	}
+	return nil
+}
+
+// shifted says why an approved draft must not be posted any more.
+func (p *poster) shifted(ctx context.Context, j *job) (why string, err error) {
+	if why, err := p.Recheck(*j.offer()); why != "" || err != nil {
+		return why, err
+	}
+	t := j.offer().Target
+	ctx, cancel := limited(ctx)
+	defer cancel()
+	text, gone, err := p.sink(j).Message(ctx, t.ChatID, t.ReplyToID)
+	switch {
+	case errors.Is(err, chat.ErrUnsupported):
+		return "", nil // of its edits tri-dispatch alone knows, which then withdraws
+	case chat.IsRefused(err):
+		return fmt.Sprintf("the question cannot be read: %v", err), nil
+	case err != nil:
+		return "", err
+	case gone:
+		return "the question was deleted", nil
+	case decision.Sum(text) != t.QuestionSHA256:
+		return "the question was edited", nil
+	}
+	return "", nil
+}
+
+// limited is for one call of a platform. It ends by itself and not with the
+// program, which finishes the post in hand when it is told to stop.
+func limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), postTimeout)
+}
+
+// write makes the intents of all parts durable. Nothing is sent before all are.
+func (p *poster) write(j *job) error {
+	texts := outbox.Split(j.text().Text, p.sink(j).Limit())
+	if err := p.unwrite(j, len(texts)); err != nil {
+		return err
+	}
+	refused := p.unsafe(j)
+	t := j.offer().Target
+	for i, text := range texts {
+		if j.parts[i] != nil {
+			continue
+		}
+		e := &outbox.Entry{
+			Key: j.st.Key, Cycle: j.st.Cycle, State: outbox.Intent,
+			Platform: t.Platform, ChatID: t.ChatID, ThreadID: t.ThreadID, ReplyTo: t.ReplyToID,
+			DraftSHA256: j.text().DraftSHA256, Part: i + 1, Parts: len(texts), Text: text, IntentAt: stamp(p.Now()),
+		}
+		e.ID = outbox.ID(e.Key, e.Cycle, e.DraftSHA256, e.Part)
+		e.PostKey = outbox.PostKey(e.Key, e.Cycle, e.DraftSHA256, e.Part)
+		if refused != "" {
+			e.State, e.Why = outbox.Refused, refused
+		}
+		if err := p.save(e, "intent"); err != nil {
+			return err
+		}
+		j.parts[i] = e
+	}
+	return nil
+}
+
+// unwrite takes away what an earlier process wrote for another number of parts.
+// None of it was tried, since not all of it was written.
+func (p *poster) unwrite(j *job, n int) error {
+	old := j.stale
+	if len(j.parts) != n {
+		old = append(old, j.parts...)
+		j.parts = make([]*outbox.Entry, n)
+	}
+	j.stale = nil
+	for _, e := range old {
+		if e == nil {
+			continue
+		}
+		if err := e.Remove(p.Home); err != nil {
+			return err
+		}
+		if err := p.fault("unwrite"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unsafe is the last look at a text before it leaves: a person approved it, and
+// still no secret and no call to a crowd goes out.
+func (p *poster) unsafe(j *job) string {
+	s := draft.Sources{Texts: j.offer().Sources, Refs: j.offer().Evidence, Secrets: p.Secrets, Approved: true}
+	for _, problem := range draft.Safety(j.text().Text, s) {
+		if problem.Fatal {
+			return problem.Note
+		}
+	}
+	return ""
+}
+
+func (p *poster) save(e *outbox.Entry, at string) error {
+	if err := e.Save(p.Home); err != nil {
+		return err
+	}
+	return p.fault(at)
+}
+
+// post counts a try, then posts a part.
+func (p *poster) post(ctx context.Context, j *job, i int) error {
+	e := j.parts[i]
+	j.cleared = 0
+	m := message(e) // knows of the try before this one
+	e.Tries, e.TriedAt = e.Tries+1, stamp(p.Now())
+	if err := p.save(e, "try"); err != nil {
+		return err
+	}
+	call, cancel := limited(ctx)
+	defer cancel()
+	posted, err := p.sink(j).Post(call, m)
+	if err := p.fault("post"); err != nil {
+		return err
+	}
+	retry := new(chat.RetryError)
+	switch {
+	case err == nil:
+		return p.posted(j, e, posted)
+	case chat.IsRefused(err):
+		e.State, e.Why = outbox.Refused, err.Error()
+		p.Say("%s: %v", e.ID, err)
+		return p.save(e, "refused")
+	case errors.As(err, &retry):
+		e.Tries-- // nothing was posted, by the platform's word
+		p.later(j)
+		if due := p.Now().Add(retry.After); due.After(j.due) {
+			j.due = due
+		}
+		if e.Tries > 0 {
+			j.cleared = e.Part // what was clear before this try is clear still
+		}
+		p.Say("%s: %v; again in %v", e.ID, err, j.due.Sub(p.Now()).Round(time.Millisecond))
+		return p.save(e, "untry")
+	}
+	p.Say("%s: %v; looking whether it was posted", e.ID, err)
+	p.later(j)
+	return nil
+}
+
+func message(e *outbox.Entry) chat.Post {
+	tried, err := time.Parse(time.RFC3339, e.TriedAt)
+	if err != nil {
+		tried = time.Time{} // not tried, or by a version that did not say
+	}
+	return chat.Post{ChatID: e.ChatID, ThreadID: e.ThreadID, ReplyToID: e.ReplyTo, Text: e.Text, Key: e.PostKey, Tried: tried}
+}
+
+func (p *poster) posted(j *job, e *outbox.Entry, m chat.Posted) error {
+	j.fails, j.unproven = 0, 0
+	e.State, e.PostedMessageID, e.PostedAt, e.Why = outbox.Posted, m.MessageID, stamp(m.At), ""
+	return p.save(e, "posted")
+}
+
+// look asks the platform whether an earlier try of a part stands there. Only a
+// proof that it does not lets it be posted again.
+func (p *poster) look(ctx context.Context, j *job, i int) error {
+	e := j.parts[i]
+	if j.cleared == e.Part {
+		return p.post(ctx, j, i)
+	}
+	call, cancel := limited(ctx)
+	defer cancel()
+	found, proof, err := p.sink(j).Find(call, message(e))
+	if err := p.fault("find"); err != nil {
+		return err
+	}
+	switch {
+	case err == nil && proof == chat.Found:
+		return p.posted(j, e, found)
+	case err == nil && proof == chat.Absent && e.Tries < maxTries:
+		return p.post(ctx, j, i)
+	case err == nil && proof == chat.Absent:
+		return p.park(e, fmt.Sprintf("posted %d times, and each time it was not there afterwards", e.Tries))
+	case err == nil:
+		j.unproven++
+		err = errors.New("the platform cannot tell whether it was posted")
+	}
+	if j.unproven >= maxUnproven || j.fails >= maxFails {
+		return p.park(e, err.Error())
+	}
+	p.Say("%s: %v; asking again", e.ID, err)
+	p.later(j)
+	return nil
+}
+
+// park leaves a part for a person to settle.
+func (p *poster) park(e *outbox.Entry, why string) error {
+	e.State, e.Why = outbox.Parked, why
+	p.Say("%s: parked: %s", e.ID, why)
+	return p.save(e, "parked")
+}

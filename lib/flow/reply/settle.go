@@ -1,0 +1,141 @@
+package reply
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
+)
+
+// settle does what people said of parked posts. A word holds for the parking
+// that it was said about, which the tries tell, and for no later one.
+func (p *poster) settle() error {
+	for _, j := range p.jobs {
+		e := j.parked()
+		if e == nil {
+			continue
+		}
+		for _, r := range p.settles[e.ID] {
+			if r.Tries != e.Tries || r.ID() != j.id {
+				continue
+			}
+			if err := p.settled(j, e, &r); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return nil
+}
+
+func (p *poster) settled(j *job, e *outbox.Entry, r *decision.Record) error {
+	j.fails, j.unproven, j.due = 0, 0, p.Now()
+	e.Why = fmt.Sprintf("%s said %s", r.By, r.Outcome)
+	if r.Note != "" {
+		e.Why += ": " + r.Note
+	}
+	switch r.Outcome {
+	case decision.SettlePosted:
+		e.State, e.PostedAt = outbox.Posted, r.At
+	case decision.SettleRetry:
+		e.State = outbox.Intent
+		j.cleared = e.Part
+	default:
+		e.State = outbox.Dropped
+	}
+	return p.save(e, "settled")
+}
+
+// record writes the reply's one line.
+func (p *poster) record(j *job) error {
+	r := p.reply(j)
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return fmt.Errorf("record reply %q: %w", j.id, err)
+	}
+	log, err := p.Home.OpenLog(LogName)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if _, err := log.Append(func(int64) ([]byte, error) { return buf.Bytes(), nil }); err != nil {
+		return err
+	}
+	j.line, p.lines[j.id] = true, true
+	if err := p.fault("line"); err != nil {
+		return err
+	}
+	if _, err := p.Out.Write(buf.Bytes()); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write: %w", err))
+	}
+	return nil
+}
+
+// reply is the line of a draft of which every part is settled, or one refused or
+// dropped.
+func (p *poster) reply(j *job) outbox.Reply {
+	offer, said := j.offer(), j.text()
+	r := outbox.Reply{
+		Platform: offer.Target.Platform, ChatID: offer.Target.ChatID, ReplyToMessageID: offer.Target.ReplyToID,
+		PostedAt: stamp(p.Now()), ReplyText: said.Text,
+		Key: j.st.Key, Cycle: j.st.Cycle, DraftSHA256: said.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: approvedBy(j.st),
+	}
+	if m := offer.Meta; m != nil {
+		r.InvestigatorTaskID, r.ValidatorVerdict = m.InvestigatorTaskID, m.ValidatorVerdict
+		r.InvestigatorRounds, r.WasEscalated, r.TriageFile = m.InvestigatorRounds, m.WasEscalated, m.TriageFile
+	}
+	for _, e := range j.parts {
+		if e.State != outbox.Posted {
+			r.Outcome, r.Why = e.State, e.Why
+			if len(j.parts) > 1 {
+				r.Why = fmt.Sprintf("part %d of %d: %s", e.Part, e.Parts, e.Why)
+			}
+			break
+		}
+		r.PostedAt, r.Why = e.PostedAt, e.Why
+		if e.PostedMessageID != "" {
+			r.PostedMessageIDs = append(r.PostedMessageIDs, e.PostedMessageID)
+		}
+	}
+	if len(r.PostedMessageIDs) > 0 {
+		r.PostedMessageID = r.PostedMessageIDs[0]
+	}
+	return r
+}
+
+// file moves the entries of a reply whose line is written.
+func (p *poster) file(j *job) error {
+	for i, e := range j.parts {
+		if e == nil {
+			continue
+		}
+		if err := e.Finish(p.Home); err != nil {
+			return err
+		}
+		if err := p.fault("file"); err != nil {
+			return err
+		}
+		j.parts[i] = nil
+	}
+	return nil
+}
+
+// approvedBy names everybody whose yes to the text counted.
+func approvedBy(st *decision.Standing) string {
+	names := []string{}
+	for _, v := range st.Votes {
+		if v.DraftSHA256 == st.Decision.DraftSHA256 {
+			names = append(names, v.By)
+		}
+	}
+	if len(names) == 0 {
+		return st.Decision.By // from a time, or a list, in which it counted alone
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,221 @@
+package reply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tri/lib/base/stream"
+	"tri/lib/chat"
+	"tri/lib/record/decision"
+	"tri/lib/record/notify"
+)
+
+// How signals are tried. None is worth more: an answer never waits for one.
+const (
+	signalTries   = 3
+	signalTimeout = 20 * time.Second
+	reactionAge   = time.Hour // after which a reaction tells nobody anything
+)
+
+// shower does what signals.ndjson asks for, in order, each once.
+type shower struct {
+	*Options
+	off   int64
+	done  map[string]signal.Done
+	queue []signal.Signal
+	cards map[string][]string // the ids of those that ask for a draft's card, by draft
+	wait  func(ctx context.Context, d time.Duration) error
+}
+
+func newShower(o *Options) (*shower, error) {
+	s := &shower{Options: o, done: map[string]signal.Done{}, cards: map[string][]string{}, wait: sleep}
+	_, err := signal.Told(o.Home, 0, func(d signal.Done) error {
+		s.done[d.ID] = d
+		return nil
+	})
+	return s, err
+}
+
+// run shows what is asked, until ctx ends.
+func (s *shower) run(ctx context.Context) error {
+	wake := make(chan struct{}, 1)
+	failed := make(chan error, 1)
+	go func() {
+		failed <- stream.Follow(ctx, s.Home.Path(signal.LogName), 0, func([]byte, int64) error {
+			select {
+			case wake <- struct{}{}:
+			default:
+			}
+			return nil
+		})
+	}()
+	for {
+		if err := s.all(ctx); err != nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case <-wake:
+		}
+	}
+}
+
+// all shows what has been asked so far.
+func (s *shower) all(ctx context.Context) (err error) {
+	s.off, err = signal.Asked(s.Home, s.off, func(sg signal.Signal) error {
+		if name := cardOf(&sg); name != "" && !slices.Contains(s.cards[name], sg.ID) {
+			s.cards[name] = append(s.cards[name], sg.ID)
+		}
+		if _, ok := s.done[sg.ID]; !ok {
+			s.queue = append(s.queue, sg)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for len(s.queue) > 0 && ctx.Err() == nil {
+		sg := s.queue[0]
+		s.queue = s.queue[1:]
+		if _, ok := s.done[sg.ID]; ok {
+			continue // asked twice
+		}
+		d := s.one(ctx, sg)
+		if ctx.Err() != nil && d.Outcome == signal.Failed {
+			return nil // cut short: it is asked for again by the log
+		}
+		d.ID, d.At = sg.ID, stamp(s.Now())
+		if err := signal.Tell(s.Home, d); err != nil {
+			return err
+		}
+		s.done[sg.ID] = d
+	}
+	return nil
+}
+
+// one shows one signal, or says why not.
+func (s *shower) one(ctx context.Context, sg signal.Signal) signal.Done {
+	sink, ok := s.Sinks[sg.Platform].(chat.Signaler)
+	switch {
+	case s.Allowed == nil:
+		return signal.Done{Outcome: signal.Refused, Why: "no configuration allows it"}
+	case !ok:
+		return signal.Done{Outcome: signal.Unsupported, Why: "no such chat is configured, or it has no signals"}
+	case s.late(&sg):
+		return signal.Done{Outcome: signal.Late}
+	}
+	if err := s.Allowed(&sg); err != nil {
+		return signal.Done{Outcome: signal.Refused, Why: err.Error()}
+	}
+	var err error
+	for try := range signalTries {
+		var id string
+		if id, err = s.send(ctx, sink, &sg); err == nil {
+			return signal.Done{Outcome: signal.Shown, MessageID: id}
+		}
+		if sg.Kind == signal.Card && id != "" { // it stands there, without some of its marks
+			return signal.Done{Outcome: signal.Shown, MessageID: id, Why: err.Error()}
+		}
+		var again *chat.RetryError
+		switch {
+		case errors.Is(err, chat.ErrUnsupported):
+			return signal.Done{Outcome: signal.Unsupported}
+		case chat.IsRefused(err):
+			return signal.Done{Outcome: signal.Refused, Why: err.Error()}
+		case errors.As(err, &again):
+			err = errors.Join(err, s.wait(ctx, min(again.After, time.Minute)))
+		case sg.Kind == signal.Card && s.stands(&sg) == "":
+			// It may stand there. A second one would ask the same twice, except where
+			// the platform knows its key, which is for the next asker to try.
+			return signal.Done{Outcome: signal.Failed, Why: err.Error()}
+		default:
+			err = errors.Join(err, s.wait(ctx, time.Second<<try))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	s.Say("signal %s: %v", sg.ID, err)
+	return signal.Done{Outcome: signal.Failed, Why: err.Error()}
+}
+
+func (s *shower) send(ctx context.Context, sink chat.Signaler, sg *signal.Signal) (messageID string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, signalTimeout)
+	defer cancel()
+	card := chat.Card{ChatID: sg.ChatID, Title: sg.Title, Text: sg.Text, Key: sg.ID}
+	for _, b := range sg.Buttons {
+		card.Buttons = append(card.Buttons, chat.Button(b))
+	}
+	switch sg.Kind {
+	case signal.React:
+		return "", sink.React(ctx, sg.ChatID, sg.MessageID, sg.Emoji, sg.On)
+	case signal.Card:
+		if on := s.stands(sg); on != "" {
+			switch err := sink.Redeal(ctx, on, card); {
+			case err == nil:
+				return on, nil
+			case !chat.IsRefused(err) && !errors.Is(err, chat.ErrUnsupported):
+				return "", err
+			} // it was taken away, or cannot be changed: whoever asks is shown another
+		}
+		posted, err := sink.Deal(ctx, card)
+		return posted.MessageID, err
+	}
+	on := s.done[sg.Card].MessageID
+	if on == "" {
+		return "", chat.ErrUnsupported // the card was never shown
+	}
+	return "", sink.Redeal(ctx, on, card)
+}
+
+// cardOf names the draft whose card a signal asks for; "" where it asks for none.
+func cardOf(sg *signal.Signal) string {
+	if sg.Kind != signal.Card || sg.DraftSHA256 == "" {
+		return ""
+	}
+	return fmt.Sprint(sg.Platform, " ", sg.ChatID, " ", decision.ID(sg.Key, sg.Cycle, sg.DraftSHA256))
+}
+
+// stands is the message in which the draft's card is shown already: tri-approve and
+// tri-dispatch may both ask for one, and neither knows of the other in time. There
+// is one, and it shows what was asked for last.
+func (s *shower) stands(sg *signal.Signal) (messageID string) {
+	for _, id := range slices.Backward(s.cards[cardOf(sg)]) {
+		if d := s.done[id]; id != sg.ID && d.Outcome == signal.Shown {
+			return d.MessageID
+		}
+	}
+	return ""
+}
+
+// late reports whether nobody is told anything by a signal any more: a reaction of
+// long ago, which is still taken away, or a card that a later signal replaces
+// already.
+func (s *shower) late(sg *signal.Signal) bool {
+	at, err := time.Parse(time.RFC3339, sg.At)
+	if sg.Kind == signal.React {
+		return sg.On && (err != nil || s.Now().Sub(at) > reactionAge)
+	}
+	for _, next := range s.queue {
+		settled := next.Kind == signal.Recard && len(next.Buttons) == 0
+		if sg.Kind == signal.Card && settled && next.Card == sg.ID || sg.Kind == signal.Recard && next.Kind == signal.Recard && next.Card == sg.Card {
+			return true
+		}
+	}
+	return false
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

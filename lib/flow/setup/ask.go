@@ -1,0 +1,236 @@
+package setup
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/chat/sources"
+)
+
+// Around is what a default is taken from.
+type Around struct {
+	Home string // the home's folder
+	Dir  string // where the program runs; "" is asked of the system
+	User string // who runs it
+}
+
+// question is one of those that tri init asks.
+type question struct {
+	asks     string
+	choices  []string
+	when     func(*Answers) bool // nil: always
+	standard func(*Answers, Around) string
+	get      func(*Answers) string
+	set      func(*Answers, string)
+}
+
+func one(field func(*Answers) *string) (func(*Answers) string, func(*Answers, string)) {
+	return func(a *Answers) string { return *field(a) }, func(a *Answers, s string) { *field(a) = s }
+}
+
+func many(field func(*Answers) *[]string) (func(*Answers) string, func(*Answers, string)) {
+	return func(a *Answers) string { return strings.Join(*field(a), " ") },
+		func(a *Answers, s string) { *field(a) = strings.Fields(s) }
+}
+
+func fixed(s string) func(*Answers, Around) string {
+	return func(*Answers, Around) string { return s }
+}
+
+func on(platform string) func(*Answers) bool {
+	return func(a *Answers) bool { return a.Platform == platform }
+}
+
+func questions() []question {
+	qs := []question{
+		{asks: "Which chat? local is a folder of text files, to try things with", choices: sources.Names(), standard: fixed("local")},
+		{asks: "Folder of the local chat", when: on("local"), standard: func(_ *Answers, at Around) string { return filepath.Join(at.Home, "chat") }},
+		{asks: "Address of the Mattermost server (https://…)", when: on("mattermost"), standard: fixed("")},
+		{asks: "Ids of the chats to watch, with spaces between; none is all that the bot can see", standard: fixed("")},
+		{asks: "Folder of the code that questions are answered from", standard: codebase},
+		{asks: "Who investigates? search needs no model and no key", choices: []string{"search", "claude"}, standard: fixed("search")},
+		{asks: "Who may approve, with spaces between", standard: func(_ *Answers, at Around) string { return at.User }},
+		{asks: "Your language", standard: fixed("en")},
+	}
+	qs[0].get, qs[0].set = one(func(a *Answers) *string { return &a.Platform })
+	qs[1].get, qs[1].set = one(func(a *Answers) *string { return &a.LocalDir })
+	qs[2].get, qs[2].set = one(func(a *Answers) *string { return &a.MattermostURL })
+	qs[3].get, qs[3].set = many(func(a *Answers) *[]string { return &a.Chats })
+	qs[4].get = func(a *Answers) string { return strings.Join(a.Codebases, " ") }
+	qs[4].set = func(a *Answers, s string) {
+		a.Codebases = slices.DeleteFunc([]string{s}, func(s string) bool { return s == "" })
+	}
+	qs[5].get, qs[5].set = one(func(a *Answers) *string { return &a.Agent })
+	qs[6].get, qs[6].set = many(func(a *Answers) *[]string { return &a.Approvers })
+	qs[7].get, qs[7].set = one(func(a *Answers) *string { return &a.Language })
+	return qs
+}
+
+// codebase is the folder of the repository that the program runs in, if any.
+func codebase(_ *Answers, at Around) string {
+	for dir := at.Dir; dir != ""; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	return ""
+}
+
+// Complete fills what was not said: with a person's words where in is not nil,
+// with the defaults where it is. Folders become absolute.
+func Complete(a *Answers, at Around, in io.Reader, out io.Writer) error {
+	var lines *bufio.Reader
+	if in != nil {
+		lines = bufio.NewReader(in)
+	}
+	for _, q := range questions() {
+		if q.when != nil && !q.when(a) {
+			continue
+		}
+		if q.get(a) != "" {
+			if err := q.fits(q.get(a)); err != nil {
+				return sysexit.With(sysexit.Usage, err)
+			}
+			continue
+		}
+		answer := q.standard(a, at)
+		if lines != nil {
+			var err error
+			if answer, err = q.ask(lines, out, answer); err != nil {
+				return err
+			}
+		}
+		q.set(a, answer)
+	}
+	if a.Platform == "mattermost" && a.MattermostURL == "" {
+		return sysexit.With(sysexit.Usage, errors.New("mattermost needs the address of its server: --mattermost-url"))
+	}
+	return a.anchor(at.Dir)
+}
+
+func (q *question) fits(answer string) error {
+	if len(q.choices) > 0 && !slices.Contains(q.choices, answer) {
+		err := fmt.Errorf("%q is none of: %s", answer, strings.Join(q.choices, ", "))
+		if near := sysexit.Nearest(answer, q.choices); near != "" {
+			err = sysexit.Hint(err, fmt.Sprintf("did you mean %q?", near))
+		}
+		return err
+	}
+	return nil
+}
+
+// ask asks until the answer fits. An empty line takes the default.
+func (q *question) ask(in *bufio.Reader, out io.Writer, standard string) (string, error) {
+	for {
+		text := q.asks
+		if len(q.choices) > 0 {
+			text += " (" + strings.Join(q.choices, ", ") + ")"
+		}
+		if standard != "" {
+			text += " [" + standard + "]"
+		}
+		if _, err := fmt.Fprintf(out, "%s: ", text); err != nil {
+			return "", sysexit.With(sysexit.IO, fmt.Errorf("ask: %w", err))
+		}
+		line, err := in.ReadString('\n')
+		if err != nil && (!errors.Is(err, io.EOF) || line == "") {
+			return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("read answer: %w", err)), "nothing was written; --yes takes the defaults")
+		}
+		answer := strings.TrimSpace(line)
+		if answer == "" {
+			return standard, nil
+		}
+		err = q.fits(answer)
+		if err == nil {
+			return answer, nil
+		}
+		if _, err := fmt.Fprintln(out, err); err != nil {
+			return "", sysexit.With(sysexit.IO, fmt.Errorf("ask: %w", err))
+		}
+	}
+}
+
+// anchor makes folders absolute: a person means those of where the program runs,
+// the file would mean its own.
+func (a *Answers) anchor(dir string) error {
+	abs := func(p string) string {
+		if p == "" || filepath.IsAbs(p) || p == "~" || strings.HasPrefix(p, "~/") {
+			return p
+		}
+		return filepath.Join(dir, p)
+	}
+	a.LocalDir = abs(a.LocalDir)
+	for i, folder := range a.Codebases {
+		a.Codebases[i] = abs(folder)
+	}
+	names := map[string]string{}
+	for _, folder := range a.Codebases {
+		if other, taken := names[filepath.Base(folder)]; taken {
+			return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q and %q would have the same name", other, folder)), "give one, and name the other in the file")
+		}
+		names[filepath.Base(folder)] = folder
+	}
+	return nil
+}
+
+// Begin completes the answers and writes the configuration. Whether there is one
+// already is said before anything is asked.
+func Begin(h *disk.Home, a Answers, at Around, force bool, in io.Reader, out io.Writer) (string, error) {
+	if h.Exists(FileName) && !force {
+		return "", exists(h.Path(FileName))
+	}
+	if at.Dir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return "", sysexit.With(sysexit.IO, fmt.Errorf("find the current folder: %w", err))
+		}
+		at.Dir = dir
+	}
+	if err := Complete(&a, at, in, out); err != nil {
+		return "", err
+	}
+	if a.Platform != config.PlatformLocal && a.Platform != config.PlatformMattermost {
+		guide, err := sources.Guide(a.Platform)
+		if err != nil {
+			return "", err
+		}
+		a.Section = strings.TrimRight(guide.Config, "\n")
+	}
+	return Write(h, a, force)
+}
+
+// Steps writes how the platform that args name, if any, is set up. done is true
+// where that is all: there is a configuration, which is not to be replaced.
+func Steps(h *disk.Home, args []string, force bool, w io.Writer) (platform string, done bool, err error) {
+	if len(args) == 0 {
+		return "", false, nil
+	}
+	if len(args) > 1 {
+		return "", false, sysexit.With(sysexit.Usage, errors.New("tri init takes one platform"))
+	}
+	guide, err := sources.Guide(args[0])
+	if err != nil {
+		return "", false, sysexit.With(sysexit.Usage, err)
+	}
+	text := guide.Steps
+	if guide.Manifest != "" {
+		text += "\nThe manifest, which tri-watch " + args[0] + " --print-manifest prints alone:\n\n" + guide.Manifest
+	}
+	text += "\nconfig.yaml, under chat:\n\n" + guide.Config
+	if _, err := io.WriteString(w, text+"\n"); err != nil {
+		return "", false, sysexit.With(sysexit.IO, fmt.Errorf("write steps: %w", err))
+	}
+	return args[0], h.Exists(FileName) && !force, nil
+}

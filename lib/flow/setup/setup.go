@@ -1,0 +1,107 @@
+// Package setup begins a home: it asks a team's few questions and writes a
+// configuration that explains itself.
+package setup
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+)
+
+// FileName is the configuration's name in the home.
+const FileName = "config.yaml"
+
+// Answers are what a configuration is made of. Empty ones get a default, or stay
+// out of the file.
+type Answers struct {
+	Platform      string // local, mattermost, slack, …
+	LocalDir      string
+	MattermostURL string
+	Chats         []string // ids; none: all that the bot can see
+	Codebases     []string // folders
+	Agent         string   // search, claude
+	Approvers     []string
+	Language      string
+
+	// Section is what stands under chat: for platforms that need nothing but what
+	// their guide says; set by Begin.
+	Section string
+}
+
+// ErrExists means that there is a configuration already.
+var ErrExists = fmt.Errorf("there is a configuration already")
+
+func exists(path string) error {
+	return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("write %q: %w", path, ErrExists)), "--force replaces it")
+}
+
+//go:embed config.yaml.tmpl
+var text string
+
+var page = template.Must(template.New("config.yaml").Funcs(template.FuncMap{"q": quote, "list": list, "name": filepath.Base}).Parse(text))
+
+// Write makes the home's configuration from the answers and returns its path. It
+// replaces one that is there only where force is set.
+func Write(h *disk.Home, a Answers, force bool) (string, error) {
+	path := h.Path(FileName)
+	if h.Exists(FileName) && !force {
+		return path, exists(path)
+	}
+	b, cfg, err := render(path, a)
+	if err != nil {
+		return path, err
+	}
+	if err := h.Replace(FileName, b); err != nil {
+		return path, err
+	}
+	if a.Platform == "local" {
+		if err := os.MkdirAll(cfg.Chat.Local.Dir, 0o700); err != nil {
+			return path, sysexit.With(sysexit.IO, fmt.Errorf("make local chat: %w", err))
+		}
+	}
+	return path, nil
+}
+
+// render is the file's text and what it is read back as.
+func render(path string, a Answers) ([]byte, *config.Config, error) {
+	for _, s := range append(append(append([]string{a.LocalDir, a.MattermostURL, a.Language}, a.Chats...), a.Codebases...), a.Approvers...) {
+		if strings.ContainsFunc(s, unicode.IsControl) {
+			return nil, nil, sysexit.With(sysexit.Usage, fmt.Errorf("answer %q: has control characters", s))
+		}
+	}
+	var b bytes.Buffer
+	if err := page.Execute(&b, a); err != nil {
+		return nil, nil, fmt.Errorf("write configuration: %w", err)
+	}
+	cfg, err := config.Parse(path, b.Bytes())
+	if err != nil {
+		return nil, nil, sysexit.With(sysexit.Usage, fmt.Errorf("these answers make no valid configuration: %w", err))
+	}
+	return b.Bytes(), cfg, nil
+}
+
+// quote is a text as YAML writes it.
+func quote(s string) (string, error) {
+	b, err := yaml.Marshal(s)
+	return strings.TrimSuffix(string(b), "\n"), err
+}
+
+func list(items []string) (string, error) {
+	node := yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	for _, item := range items {
+		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: item})
+	}
+	b, err := yaml.Marshal(&node)
+	return strings.TrimSuffix(string(b), "\n"), err
+}

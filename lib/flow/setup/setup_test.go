@@ -1,0 +1,189 @@
+package setup
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/schemas"
+)
+
+func home(t *testing.T) *disk.Home {
+	t.Helper()
+	h, err := disk.Open(filepath.Join(t.TempDir(), "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+func TestWriteIsReadBack(t *testing.T) {
+	for _, a := range []Answers{
+		{Platform: "local", Approvers: []string{"ana"}},
+		{Platform: "local", LocalDir: "rooms", Codebases: []string{"src"}, Approvers: []string{"o: #x", "- y", "'z\""}, Language: "no", Agent: "claude"},
+		{Platform: "mattermost", MattermostURL: "https://chat.example.test", Chats: []string{"c1", "123"}, Approvers: []string{"off", "123", "null"}},
+	} {
+		h := home(t)
+		at := Around{Home: h.Dir(), Dir: t.TempDir(), User: "ben"}
+		if err := Complete(&a, at, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		path, err := Write(h, a, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+		c, err := config.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(c.Team.Approvers, a.Approvers) || c.Team.Language != a.Language || c.Investigator.Agent != a.Agent || c.Sandbox != "required" {
+			t.Errorf("%+v came back as %+v", a, c)
+		}
+		if len(c.WatchedChats) != len(a.Chats) || c.Chat.Mattermost.URL != a.MattermostURL || c.Chat.Local.Dir != a.LocalDir {
+			t.Errorf("%+v came back as %+v", a, c)
+		}
+		if len(a.Codebases) > 0 && c.CodebaseFor(a.Platform, "x") != filepath.Join(at.Dir, "src") {
+			t.Errorf("codebase %q", c.CodebaseFor(a.Platform, "x"))
+		}
+	}
+}
+
+var said = regexp.MustCompile(`(?m)^( *)# ( *(?:- )?[a-z_]+:(?: .*)?)$`)
+
+// TestWhatIsCommentedHolds: the file names every key that there is, and whoever
+// takes the # away gets a configuration that is valid.
+func TestWhatIsCommentedHolds(t *testing.T) {
+	for _, platform := range []string{"local", "mattermost"} {
+		a := Answers{Platform: platform, MattermostURL: "https://chat.example.test", Approvers: []string{"ana"}}
+		if err := Complete(&a, Around{Home: "/h", Dir: t.TempDir(), User: "ana"}, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		page, _, err := render("/h/config.yaml", a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := map[string]bool{}
+		var open []string
+		for line := range strings.Lines(string(page)) {
+			line = said.ReplaceAllString(strings.TrimSuffix(line, "\n"), "$1$2")
+			if name, _, ok := strings.Cut(line, ":"); ok && !strings.ContainsAny(name, " #") {
+				if keys[name] {
+					t.Errorf("%s: %s stands there twice", platform, name)
+				}
+				keys[name] = true
+			}
+			open = append(open, line)
+		}
+		if _, err := config.Parse("/h/config.yaml", []byte(strings.Join(open, "\n"))); err != nil {
+			t.Errorf("%s: %v", platform, err)
+		}
+		text, err := schemas.Read("config")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var schema struct{ Properties map[string]any }
+		if err := json.Unmarshal(text, &schema); err != nil {
+			t.Fatal(err)
+		}
+		for key := range schema.Properties {
+			if key != "question_types" && !keys[key] {
+				t.Errorf("%s: nothing says that there is %s", platform, key)
+			}
+		}
+	}
+}
+
+func TestWriteReplacesOnlyByForce(t *testing.T) {
+	h := home(t)
+	a := Answers{Platform: "local", LocalDir: filepath.Join(h.Dir(), "chat"), Agent: "search", Language: "en", Approvers: []string{"ana"}}
+	if err := os.WriteFile(h.Path(FileName), []byte("# mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Write(h, a, false); !errors.Is(err, ErrExists) {
+		t.Errorf("%v", err)
+	}
+	if got, _ := h.ReadFile(FileName); string(got) != "# mine\n" {
+		t.Errorf("replaced by %q", got)
+	}
+	if _, err := Write(h, a, true); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWriteRefusesWhatCannotBeRead(t *testing.T) {
+	h := home(t)
+	for _, a := range []Answers{
+		{Platform: "local", LocalDir: "x\ny: 1", Agent: "search", Language: "en"},
+		{Platform: "mattermost", MattermostURL: "ftp://x", Agent: "search", Language: "en"},
+		{Platform: "local", LocalDir: "x", Agent: "gpt", Language: "en"},
+	} {
+		_, err := Write(h, a, false)
+		if status, _ := sysexit.Of(err); status != sysexit.Usage {
+			t.Errorf("%+v: %v", a, err)
+		}
+		if h.Exists(FileName) {
+			t.Error("a bad file was written")
+		}
+	}
+}
+
+func TestComplete(t *testing.T) {
+	repo := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(repo, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(repo, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	at := Around{Home: "/h", Dir: filepath.Join(repo, "sub"), User: "ben"}
+	for _, tt := range []struct {
+		name, in string
+		given    Answers
+		want     Answers
+		status   int
+	}{
+		{"defaults", "", Answers{}, Answers{Platform: "local", LocalDir: "/h/chat", Codebases: []string{repo}, Agent: "search", Approvers: []string{"ben"}, Language: "en"}, 0},
+		{"empty lines are the defaults", "\n\n\n\n\n\n\n", Answers{}, Answers{Platform: "local", LocalDir: "/h/chat", Codebases: []string{repo}, Agent: "search", Approvers: []string{"ben"}, Language: "en"}, 0},
+		{"asked again", "pigeon\nmattermost\nhttps://m\na b\n/src\nclaude\nana ben\nid", Answers{},
+			Answers{Platform: "mattermost", MattermostURL: "https://m", Chats: []string{"a", "b"}, Codebases: []string{"/src"}, Agent: "claude", Approvers: []string{"ana", "ben"}, Language: "id"}, 0},
+		{"what is given is not asked", "/r\n\n\nana\n", Answers{Platform: "local", Codebases: []string{"../x"}, Language: "de"},
+			Answers{Platform: "local", LocalDir: "/r", Codebases: []string{filepath.Join(repo, "x")}, Agent: "search", Approvers: []string{"ana"}, Language: "de"}, 0},
+		{"no end of answers", "local\n", Answers{}, Answers{}, sysexit.NoInput},
+		{"no such platform", "", Answers{Platform: "matermost"}, Answers{}, sysexit.Usage},
+		{"no address", "", Answers{Platform: "mattermost"}, Answers{}, sysexit.Usage},
+		{"two of a name", "", Answers{Codebases: []string{"/a/x", "/b/x"}}, Answers{}, sysexit.Usage},
+	} {
+		a := tt.given
+		var out strings.Builder
+		var err error
+		if tt.in == "" {
+			err = Complete(&a, at, nil, &out)
+		} else {
+			err = Complete(&a, at, strings.NewReader(tt.in), &out)
+		}
+		if status, _ := sysexit.Of(err); status != tt.status {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if err == nil && !same(a, tt.want) {
+			t.Errorf("%s: %+v, want %+v\n%s", tt.name, a, tt.want, out.String())
+		}
+	}
+}
+
+func same(a, b Answers) bool {
+	return a.Platform == b.Platform && a.LocalDir == b.LocalDir && a.MattermostURL == b.MattermostURL && slices.Equal(a.Chats, b.Chats) &&
+		slices.Equal(a.Codebases, b.Codebases) && a.Agent == b.Agent && slices.Equal(a.Approvers, b.Approvers) && a.Language == b.Language
+}

@@ -1,0 +1,159 @@
+package supervise
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"syscall"
+	"time"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
+	"tri/lib/record/run"
+)
+
+// Load reads how the pipeline of a home stands, and whether anybody supervises it.
+func Load(h *disk.Home) (st *Status, alive bool, err error) {
+	lock, err := h.TryLock(lockName)
+	switch {
+	case err == nil:
+		err = lock.Unlock()
+	case errors.Is(err, disk.ErrLocked):
+		alive, err = true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	text, err := h.ReadFile(stateName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Status{}, alive, nil
+	}
+	if err != nil {
+		return nil, alive, err
+	}
+	st = new(Status)
+	if err := json.Unmarshal(text, st); err != nil {
+		if !alive {
+			return &Status{}, false, nil // cut short with the power: of processes that are gone
+		}
+		return nil, alive, sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", stateName, err))
+	}
+	st.Alive = alive
+	if !alive {
+		for i := range st.Stages {
+			st.Stages[i].State, st.Stages[i].PID = Down, 0
+		}
+	}
+	return st, alive, nil
+}
+
+// errNobody is the answer to a word for a supervisor that is not there.
+func errNobody() error {
+	return sysexit.Hint(sysexit.With(sysexit.No, errors.New("nobody supervises this home")), "tri up starts the pipeline")
+}
+
+// Restart ends a stage, which is then started again.
+func Restart(h *disk.Home, name string) error {
+	st, alive, err := Load(h)
+	switch {
+	case err != nil:
+		return err
+	case !alive:
+		return errNobody()
+	}
+	var names []string
+	for _, s := range st.Stages {
+		if s.Name != name {
+			names = append(names, s.Name)
+			continue
+		}
+		if s.PID == 0 {
+			return nil // it is being started as it is
+		}
+		if !s.process().Alive() {
+			return sysexit.With(sysexit.TempFail, fmt.Errorf("stage %s has just ended by itself", name))
+		}
+		if err := end(s.PID); err != nil {
+			return sysexit.With(sysexit.TempFail, fmt.Errorf("end stage %s: %w", name, err))
+		}
+		return nil
+	}
+	return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("no stage is called %q", name)), "there are: "+strings.Join(names, ", "))
+}
+
+// Stop has the supervisor end every stage and itself, and waits for it.
+func Stop(ctx context.Context, h *disk.Home) error {
+	st, alive, err := Load(h)
+	switch {
+	case err != nil:
+		return err
+	case !alive:
+		return errNobody()
+	case st.PID <= 1:
+		return sysexit.With(sysexit.TempFail, errors.New("the supervisor has just begun: try again"))
+	}
+	if err := end(st.PID); err != nil {
+		return sysexit.With(sysexit.NoPerm, fmt.Errorf("end process %d: %w", st.PID, err))
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, alive, err := Load(h); err != nil || !alive {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// end asks a process to end, one too that somebody has stopped: it would hear it only
+// when it goes on.
+func end(pid int) error {
+	err := syscall.Kill(pid, syscall.SIGTERM)
+	if err == nil {
+		_ = syscall.Kill(pid, syscall.SIGCONT) // it may just have ended
+	}
+	return err
+}
+
+// Print writes a status for a person.
+func (st *Status) Print(w io.Writer, alive bool, now time.Time) error {
+	if !alive {
+		_, err := fmt.Fprintln(w, "nobody supervises this home; tri up starts the pipeline")
+		return err
+	}
+	var b strings.Builder
+	if (run.Process{PID: st.PID}).Stopped() {
+		fmt.Fprintf(&b, "the supervisor, process %d, is stopped: what ends now stays ended; kill -CONT %d has it go on\n", st.PID, st.PID)
+	}
+	for _, s := range st.Stages {
+		state := s.State
+		if s.process().Stopped() {
+			state = "stopped"
+		}
+		fmt.Fprintf(&b, "%-10s %-8s", s.Name, state)
+		if at, err := time.Parse(time.RFC3339, s.Since); err == nil {
+			fmt.Fprintf(&b, " %8s", term.Age(at, now))
+		}
+		if s.PID != 0 {
+			fmt.Fprintf(&b, "  process %d, %.0f MB", s.PID, float64(memory(s.PID))/1e6)
+		}
+		if s.Restarts > 0 {
+			fmt.Fprintf(&b, "  restarts %d, %s", s.Restarts, s.Ended)
+		}
+		if s.State == Waiting {
+			fmt.Fprintf(&b, "; %s/%s.log says why", logDir, s.Name)
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,95 @@
+package supervise
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+)
+
+// Detach runs this program again behind the caller's back, in a session of its
+// own, and returns when every stage has been started, with how they stand then.
+// argv is what it is told.
+func Detach(ctx context.Context, h *disk.Home, argv []string) (*Status, error) {
+	switch _, alive, err := Load(h); {
+	case err != nil:
+		return nil, err
+	case alive:
+		return nil, errAlready()
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	if err := h.MkdirAll(logDir); err != nil {
+		return nil, err
+	}
+	log, err := openLog(h, "supervise")
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	from, err := log.Seek(0, 2)
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("open log: %w", err))
+	}
+	cmd := exec.Command(self, argv...)
+	cmd.Stderr, cmd.SysProcAttr = log, &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %q: %w", self, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return nil, sysexit.With(sysexit.Unavailable, fmt.Errorf("the pipeline did not start: %w: %s", err, said(h, from)))
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
+		if st, alive, err := Load(h); err == nil && alive && st.PID == cmd.Process.Pid && st.begun() {
+			return st, nil
+		}
+	}
+}
+
+// Tell says how many stages run, and which do not.
+func (st *Status) Tell(say func(format string, args ...any)) {
+	up := 0
+	for _, s := range st.Stages {
+		if s.State == Up {
+			up++
+			continue
+		}
+		say("stage %s: %s, and is started again; %s/%s.log of the home says why", s.Name, s.Ended, logDir, s.Name)
+	}
+	say("%d of %d stages run; tri-supervise status shows them, tri down ends them", up, len(st.Stages))
+}
+
+// begun reports whether every stage has been started and none is just starting.
+func (st *Status) begun() bool {
+	for _, s := range st.Stages {
+		if s.State == Down || s.State == Starting {
+			return false
+		}
+	}
+	return true
+}
+
+// said is what the supervisor's log has from a byte on, for a message.
+func said(h *disk.Home, from int64) []byte {
+	text, err := h.ReadFile(logDir + "/supervise.log")
+	if err != nil || int64(len(text)) < from {
+		return nil
+	}
+	return bytes.TrimSpace(text[max(from, int64(len(text))-2000):])
+}

@@ -1,0 +1,283 @@
+// Package supervise keeps the stages of a pipeline alive: it starts them in
+// order, starts again what ends, and ends them all together. It is thin, because
+// a stage goes on by itself where its own output ends; there is nothing here that
+// a record could be lost in.
+package supervise
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/run"
+)
+
+// Names below the home.
+const (
+	lockName  = "locks/supervise"
+	stateName = "supervise.json"
+	logDir    = "logs"
+)
+
+// How long things take.
+const (
+	ready     = 10 * time.Second       // for a stage to be ready, before the next is started all the same
+	patience  = 30 * time.Second       // for a stage to end when it is asked to
+	healthy   = 5 * time.Second        // alive for so long, a stage is no crash loop
+	lived     = 500 * time.Millisecond // and is up, where nothing else tells
+	firstWait = 100 * time.Millisecond // before a stage is started again
+	longWait  = 30 * time.Second
+)
+
+// States of a stage.
+const (
+	Starting = "starting"
+	Up       = "up"
+	Waiting  = "waiting" // it ended, and is started again at Next
+	Down     = "down"
+)
+
+// Stage is what is known of one stage: a line of supervise.json.
+type Stage struct {
+	Name     string   `json:"name"`
+	Command  []string `json:"command"`
+	State    string   `json:"state"`
+	PID      int      `json:"pid,omitempty"`
+	Start    uint64   `json:"start,omitempty"` // of the process, in ticks since boot, so that a number used again is told apart
+	Since    string   `json:"since"`           // RFC 3339
+	Restarts int      `json:"restarts"`
+	Ended    string   `json:"ended,omitempty"` // how it ended last
+	Next     string   `json:"next,omitempty"`  // when it is started again
+	lock     string
+}
+
+// process is the one that the stage is, or was.
+func (s *Stage) process() run.Process { return run.Process{PID: s.PID, Start: s.Start} }
+
+// Status is supervise.json.
+type Status struct {
+	Alive  bool    `json:"alive"` // somebody supervises it; what else is said is what was
+	PID    int     `json:"pid"`
+	Since  string  `json:"since"`
+	Stages []Stage `json:"stages"`
+}
+
+// Options are what a supervisor is made of.
+type Options struct {
+	Home   *disk.Home
+	Stages []config.Stage
+	// Find says where a program is: beside this one, or on PATH.
+	Find func(name string) (string, error)
+	Say  func(format string, args ...any)
+	// Ready is called when every stage has been started. May be nil.
+	Ready func()
+}
+
+// supervisor is one process's hold on the stages of a home.
+type supervisor struct {
+	Options
+	mu     sync.Mutex
+	status Status
+}
+
+// Run keeps the stages alive until ctx ends, and ends them then. A second one for
+// the same home is refused.
+func Run(ctx context.Context, o Options) error {
+	lock, err := takeLock(o.Home)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	if err := o.Home.MkdirAll(logDir); err != nil {
+		return err
+	}
+	s := &supervisor{Options: o, status: Status{Alive: true, PID: os.Getpid(), Since: stamp(time.Now())}}
+	for _, st := range o.Stages {
+		if st.Command[0], err = o.Find(st.Command[0]); err != nil {
+			return fmt.Errorf("stage %s: %w", st.Name, err)
+		}
+		s.status.Stages = append(s.status.Stages, Stage{Name: st.Name, Command: st.Command, State: Down, Since: s.status.Since, lock: st.Lock})
+	}
+	err = s.run(ctx)
+	return errors.Join(err, s.publish())
+}
+
+// takeLock makes this process the supervisor of a home. Whoever only looks takes
+// the lock for an instant, so it is tried for a while.
+func takeLock(h *disk.Home) (*disk.Lock, error) {
+	for range 50 {
+		lock, err := h.TryLock(lockName)
+		if !errors.Is(err, disk.ErrLocked) {
+			return lock, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil, errAlready()
+}
+
+func errAlready() error {
+	return sysexit.Hint(sysexit.With(sysexit.TempFail, errors.New("the pipeline of this home is supervised already")),
+		"tri-supervise status shows it, tri-supervise stop ends it")
+}
+
+func (s *supervisor) run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	for i := range s.status.Stages {
+		up := make(chan struct{})
+		wg.Go(func() { s.keep(ctx, i, up) })
+		select {
+		case <-up:
+		case <-ctx.Done():
+		case <-time.After(ready):
+			s.Say("stage %s: not ready after %v; going on", s.status.Stages[i].Name, ready)
+		}
+	}
+	if s.Ready != nil && ctx.Err() == nil {
+		s.Ready()
+	}
+	wg.Wait()
+	return nil
+}
+
+// set changes what is known of a stage and tells it.
+func (s *supervisor) set(i int, change func(*Stage)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.status.Stages[i])
+	if err := s.write(); err != nil {
+		s.Say("%v", err) // who asks for the status is told less; the stages are not affected
+	}
+}
+
+func (s *supervisor) publish() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.write()
+}
+
+func (s *supervisor) write() error {
+	text, err := json.MarshalIndent(s.status, "", " ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", stateName, err)
+	}
+	// It tells of processes: what was so before a power cut is so no more. A stage
+	// that is to come back does not wait for the disk.
+	return s.Home.Swap(stateName, append(text, '\n'))
+}
+
+// keep has one stage run until ctx ends. up is closed when it is ready for the
+// first time.
+func (s *supervisor) keep(ctx context.Context, i int, up chan struct{}) {
+	var once sync.Once
+	wait := firstWait
+	for ctx.Err() == nil {
+		began := time.Now()
+		ended, quick := s.live(ctx, i, func() { once.Do(func() { close(up) }) })
+		if ctx.Err() != nil {
+			break
+		}
+		if quick && time.Since(began) < healthy {
+			wait = min(2*wait, longWait)
+		} else {
+			wait = firstWait
+		}
+		s.Say("stage %s: %s; again in %v", s.status.Stages[i].Name, ended, wait)
+		s.set(i, func(st *Stage) {
+			st.State, st.PID, st.Start, st.Ended = Waiting, 0, 0, ended
+			st.Since, st.Next = stamp(time.Now()), stamp(time.Now().Add(wait))
+			st.Restarts++
+		})
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+	once.Do(func() { close(up) })
+	s.set(i, func(st *Stage) { st.State, st.PID, st.Start, st.Next, st.Since = Down, 0, 0, "", stamp(time.Now()) })
+}
+
+// live is one life of a stage. ended says how it ended; quick that it did so of
+// itself, so that starting it again at once would likely end the same way.
+func (s *supervisor) live(ctx context.Context, i int, isReady func()) (ended string, quick bool) {
+	st := s.status.Stages[i] // Name, Command and lock never change
+	log, err := openLog(s.Home, st.Name)
+	if err != nil {
+		return err.Error(), true
+	}
+	defer log.Close()
+	p, err := start(st.Command, s.Home.Dir(), log)
+	if err != nil {
+		return err.Error(), true
+	}
+	s.set(i, func(st *Stage) {
+		st.State, st.PID, st.Start, st.Since, st.Next = Starting, p.pid, run.ProcessOf(p.pid).Start, stamp(time.Now()), ""
+	})
+	go s.awaitReady(p, i, isReady)
+	select {
+	case <-p.ended:
+	case <-ctx.Done():
+		p.stop(patience)
+	}
+	return p.how()
+}
+
+// awaitReady marks a stage as up when it holds its lock; one whose lock nobody
+// knows is up when it has lived for a while.
+func (s *supervisor) awaitReady(p *process, i int, isReady func()) {
+	lock := s.status.Stages[i].lock
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	began := time.Now()
+	for {
+		select {
+		case <-p.ended:
+			return
+		case <-tick.C:
+		}
+		if lock == "" && time.Since(began) > lived || lock != "" && s.holds(p.pid, lock) {
+			break
+		}
+	}
+	s.set(i, func(st *Stage) {
+		if st.PID == p.pid {
+			st.State = Up
+		}
+	})
+	isReady()
+}
+
+// holds reports whether a process holds a lock of the home. Where nobody can know
+// that, a lock that is there is taken for held: the stage makes it when it starts.
+func (s *supervisor) holds(pid int, lock string) bool {
+	holder, _, err := s.Home.Holder(lock)
+	return holder == pid || errors.Is(err, errors.ErrUnsupported) && s.Home.Exists(lock)
+}
+
+// maxLog is how long a stage's log may be before it is put aside when the stage is
+// started, in bytes.
+const maxLog = 8 << 20
+
+// openLog opens logs/<stage>.log, to which the stage's own words go.
+func openLog(h *disk.Home, stage string) (*os.File, error) {
+	name := logDir + "/" + stage + ".log"
+	if info, err := h.Root().Stat(name); err == nil && info.Size() > maxLog {
+		if err := h.Move(name, name+".1"); err != nil {
+			return nil, err
+		}
+	}
+	f, err := h.Root().OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("open %s: %w", filepath.Base(name), err))
+	}
+	return f, nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -1,0 +1,116 @@
+package validate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"tri/lib/agent"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/prompt"
+	"tri/lib/record/verdict"
+	"tri/schemas"
+)
+
+// tools are what the second agent may do: read the lines that are cited, and not
+// do the research over again (triage §3.4).
+var tools = []string{"Read"}
+
+// attack has the second agent try to break the draft.
+func (v *Validator) attack(ctx context.Context, r Request) (*verdict.Verdict, error) {
+	if v.Prompts == nil {
+		return nil, errors.New("it has no prompts")
+	}
+	schema, err := wanted()
+	if err != nil {
+		return nil, err
+	}
+	shown := *r.Return
+	// Not for the reviewer: a mark would tell it that this is a drill, and the
+	// question and rubric stand in the prompt already.
+	shown.Drill, shown.Usage, shown.Question, shown.Rubric = nil, nil, "", ""
+	ret, err := json.MarshalIndent(shown, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("write return: %w", err)
+	}
+	text, err := v.Prompts.Render("validate.md", map[string]any{
+		"Return": prompt.Quote("return", string(ret)), "Rubric": r.Rubric,
+		"Question": prompt.Quote("question", r.Question), "Others": r.Others,
+	})
+	if err != nil {
+		return nil, err
+	}
+	res, err := v.Agent.Run(ctx, agent.Task{
+		Prompt: text, Question: r.Question, Codebase: r.Codebase, Schema: schema, Tools: tools,
+		Check:  func(value []byte) error { _, err := read(value); return err },
+		Repair: v.repair,
+		Dir:    r.RunDir, SessionID: r.SessionID, Hold: r.Hold,
+	})
+	if err != nil {
+		return nil, err
+	}
+	said, err := read(res.Value)
+	if err != nil {
+		return nil, fmt.Errorf("agent's verdict: %w", err)
+	}
+	said.ValidatorModel, said.Usage = cmp.Or(res.Model, "agent"), &res.Usage
+	return said, nil
+}
+
+// repair tells the agent what was wrong with its value.
+func (v *Validator) repair(fault error) string {
+	text, err := v.Prompts.Render("repair.md", map[string]any{"Faults": prompt.Quote("faults", fault.Error())})
+	if err != nil {
+		return fault.Error() // an overridden template that does not work must not cost the round
+	}
+	return text
+}
+
+// read makes a verdict of an agent's value, without the fields that are not an
+// agent's to set.
+func read(value []byte) (*verdict.Verdict, error) {
+	if err := ndjson.Check(value); err != nil {
+		return nil, err
+	}
+	v := new(verdict.Verdict)
+	if err := json.Unmarshal(value, v); err != nil {
+		return nil, err
+	}
+	v.Checks, v.Drill, v.Usage, v.ValidatorModel, v.ValidatedAt = nil, nil, nil, "", ""
+	return v, v.Check()
+}
+
+// wanted is the verdict's schema without what code alone writes.
+func wanted() ([]byte, error) {
+	text, err := schemas.Read("verdict")
+	if err != nil {
+		return nil, fmt.Errorf("read schema: %w", err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return nil, fmt.Errorf("read schema: %w", err)
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	required := []string{}
+	for _, name := range agentFields {
+		if properties[name] == nil {
+			return nil, fmt.Errorf("schema of a verdict has no %s", name)
+		}
+		required = append(required, name)
+	}
+	kept := map[string]any{}
+	for _, name := range required {
+		kept[name] = properties[name]
+	}
+	return json.Marshal(map[string]any{
+		"title": "verdict", "type": "object", "additionalProperties": false, "required": required, "properties": kept,
+	})
+}
+
+// agentFields are the fields of triage §4.4 that an agent fills.
+var agentFields = []string{
+	"verdict", "reasons", "spot_check_ref", "spot_check_result", "spot_check_note", "schema_check", "confidence_language_match",
+	"scope_drift", "cross_investigation_consistency", "risk_gate_check", "tone_assessment", "bounce_feedback",
+}

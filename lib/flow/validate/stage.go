@@ -1,0 +1,128 @@
+package validate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tri/lib/base/ndjson"
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/draft"
+	"tri/lib/record/verdict"
+)
+
+// Stage reads returns and writes verdicts.
+type Stage struct {
+	*Validator
+	Codebase string
+	Keep     string        // folder for prompts and transcripts; "": not kept
+	Cap      time.Duration // of one run of the agent; 0: none
+	UUID     func() string // names the session of each run
+	Out      io.Writer
+	Say      func(format string, args ...any)
+}
+
+// judged is what the stage writes: the verdict, and what it judges. key and
+// message_id are those of the return, where it has them.
+type judged struct {
+	Key       string `json:"key,omitempty"`
+	MessageID string `json:"message_id,omitempty"`
+	*verdict.Verdict
+	others []Other // what other open threads concluded, where the record says it
+}
+
+// Each judges each return. Those that are no return are refused; a return whose
+// fields are wrong gets its verdict. When not all passed, the error carries
+// sysexit.No, unless records were refused.
+func (s *Stage) Each(ctx context.Context, in stream.Input) error {
+	bad := 0
+	stats, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
+		ok, err := s.one(ctx, rec)
+		if !ok && err == nil {
+			bad++
+		}
+		return err
+	})
+	if err == nil && bad > 0 {
+		err = sysexit.With(sysexit.No, fmt.Errorf("%d of %d did not pass", bad, stats.Records))
+	}
+	return err
+}
+
+func (s *Stage) one(ctx context.Context, rec ndjson.Record) (ok bool, err error) {
+	ret, id, err := Parse(rec.Bytes)
+	if err != nil {
+		return false, stream.Refuse("%w", err)
+	}
+	dir, remove, err := s.runDir(rec)
+	if err != nil {
+		return false, err
+	}
+	defer remove()
+	if s.Cap > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, s.Cap)
+		defer stop()
+	}
+	v, err := s.Run(ctx, Request{Return: ret, Codebase: s.Codebase, RunDir: dir, SessionID: s.UUID(), Others: id.others})
+	if err != nil {
+		return false, err
+	}
+	id.Verdict = v
+	line, err := json.Marshal(id)
+	if err != nil {
+		return false, sysexit.With(sysexit.Software, fmt.Errorf("write verdict: %w", err))
+	}
+	if _, err := s.Out.Write(append(line, '\n')); err != nil {
+		return false, sysexit.With(sysexit.IO, fmt.Errorf("write verdict: %w", err))
+	}
+	return v.Verdict == verdict.Pass, nil
+}
+
+// runDir is a folder for the second agent's run; there is none for code alone.
+func (s *Stage) runDir(rec ndjson.Record) (dir string, remove func(), err error) {
+	nothing := func() {}
+	switch {
+	case s.Agent == nil:
+		return "", nothing, nil
+	case s.Keep == "":
+		if dir, err = os.MkdirTemp("", "tri-validate-"); err == nil {
+			return dir, func() { _ = os.RemoveAll(dir) }, nil // a leftover in the temporary folder
+		}
+	default:
+		dir = filepath.Join(s.Keep, fmt.Sprintf("validate-%d", rec.Line))
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return "", nothing, sysexit.With(sysexit.IO, fmt.Errorf("make run folder: %w", err))
+	}
+	return dir, nothing, nil
+}
+
+// Parse reads a return from a line. What has neither a draft nor references is
+// another kind of record, and refused.
+func Parse(line []byte) (*draft.Return, judged, error) {
+	var kind struct {
+		Draft     *json.RawMessage `json:"draft_reply"`
+		Refs      *json.RawMessage `json:"evidence_refs"`
+		Key       string           `json:"key"`
+		MessageID string           `json:"message_id"`
+		Others    []Other          `json:"others"`
+	}
+	if err := json.Unmarshal(line, &kind); err != nil {
+		return nil, judged{}, err
+	}
+	if kind.Draft == nil || kind.Refs == nil {
+		return nil, judged{}, fmt.Errorf("is no return: it has no draft_reply or no evidence_refs")
+	}
+	ret := new(draft.Return)
+	if err := json.Unmarshal(line, ret); err != nil {
+		return nil, judged{}, err
+	}
+	return ret, judged{Key: kind.Key, MessageID: kind.MessageID, others: kind.Others}, nil
+}

@@ -1,0 +1,62 @@
+package validate
+
+import (
+	"context"
+
+	"tri/lib/record/draft"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
+)
+
+// ForThread is the request for a thread's return: a draft may draw on everything
+// that was said in the thread, and on what the operator told the investigator.
+func ForThread(t *thread.Thread, question string) Request {
+	r := Request{
+		Return: t.InvestigatorReturn, Question: question, Rubric: t.Rubric,
+		QuestionType: t.QuestionType, Codebase: t.Codebase,
+	}
+	for _, m := range append(t.Context[:len(t.Context):len(t.Context)], t.Messages...) {
+		if !m.Deleted {
+			r.Context = append(r.Context, m.Content)
+		}
+	}
+	for _, n := range t.Notes {
+		r.Context = append(r.Context, n.Text)
+	}
+	return r
+}
+
+// Thread judges a thread's return in a run. An answer that a person has approved
+// before is judged by code alone: its evidence stands, or it would not be here.
+func (v *Validator) Thread(ctx context.Context, t *thread.Thread, question string, others []thread.Hint, r *run.Run) (*verdict.Verdict, error) {
+	req := ForThread(t, question)
+	req.RunDir, req.SessionID, req.Hold = r.Dir(), r.SessionID, r.Hold()
+	for _, o := range others {
+		req.Others = append(req.Others, Other{Key: o.Source, Summary: o.Text})
+	}
+	if t.InvestigatorReturn.Before != nil {
+		v = v.ByCode()
+	}
+	return v.Run(ctx, req)
+}
+
+// ByCode is the same validator without its agent.
+func (v *Validator) ByCode() *Validator {
+	alone := *v
+	alone.Agent = nil
+	return &alone
+}
+
+// Alone judges a return that belongs to no thread. Without a run, code alone does.
+func (v *Validator) Alone(ctx context.Context, ret *draft.Return, codebase string, others []thread.Hint, r *run.Run) (*verdict.Verdict, error) {
+	req := Request{Return: ret, Codebase: codebase}
+	for _, o := range others {
+		req.Others = append(req.Others, Other{Key: o.Source, Summary: o.Text})
+	}
+	if r == nil {
+		return v.ByCode().Run(ctx, req)
+	}
+	req.RunDir, req.SessionID, req.Hold = r.Dir(), r.SessionID, r.Hold()
+	return v.Run(ctx, req)
+}

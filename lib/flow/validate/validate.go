@@ -1,0 +1,195 @@
+// Package validate attacks a draft before a person sees it. Code looks first and
+// at everything: every citation, every name and number, the wording, the risk,
+// the safety of the text. Only a draft that survives is shown to a second agent,
+// whose word can make the verdict worse and never better.
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/base/prompt"
+	"tri/lib/base/sysexit"
+	"tri/lib/judge/evidence"
+	"tri/lib/record/draft"
+	"tri/lib/record/verdict"
+)
+
+// Request is one return to be judged.
+type Request struct {
+	Return       *draft.Return
+	Question     string // "": the return's own
+	Rubric       string // "": the return's own
+	QuestionType string
+	Codebase     string   // folder; "": there is none, so no file can be checked
+	Context      []string // what was said around the question; a draft may draw on it
+	Others       []Other  // open threads
+	RunDir       string
+	SessionID    string   // a UUID
+	Hold         *os.File // kept open by the agent's processes; may be nil
+}
+
+// Other is an open thread and what it has concluded.
+type Other struct {
+	Key     string `json:"key"`
+	Summary string `json:"summary"`
+}
+
+// Validator judges returns. It is safe for concurrent use.
+type Validator struct {
+	Agent   agent.Agent // nil: code only
+	Prompts *prompt.Set // needed with an agent
+	Secrets []string    // of this installation, which no draft may hold
+	Now     func() time.Time
+}
+
+// byCode is validator_model where no agent was asked.
+const byCode = "code"
+
+// Run judges one return. An error means that it could not be judged at all: no
+// codebase, or ctx has ended. An agent that fails or talks nonsense is no error:
+// the verdict is then escalate.
+func (v *Validator) Run(ctx context.Context, r Request) (*verdict.Verdict, error) {
+	if r.Return == nil {
+		return nil, sysexit.With(sysexit.Data, errors.New("validate: there is no return"))
+	}
+	if r.Question == "" {
+		r.Question = r.Return.Question
+	}
+	if r.Rubric == "" {
+		r.Rubric = r.Return.Rubric
+	}
+	facts, err := v.facts(r)
+	if err != nil {
+		return nil, fmt.Errorf("validate: %w", err)
+	}
+	out := verdict.Compute(facts)
+	out.ValidatorModel = byCode
+	if out.Verdict == verdict.Pass && v.Agent != nil {
+		said, err := v.attack(ctx, r)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			out = failed(out, err)
+		} else {
+			out = verdict.Worse(out, *said)
+		}
+	}
+	out.ValidatedAt = v.Now().UTC().Format(time.RFC3339Nano)
+	out.Drill = r.Return.Drill
+	return &out, nil
+}
+
+// failed is the verdict when the second agent gave none: a draft that was to be
+// attacked and was not is a person's to judge.
+func failed(v verdict.Verdict, err error) verdict.Verdict {
+	note := draft.Visible(prompt.Cut(err.Error(), 500))
+	v.Verdict = verdict.Escalate
+	v.Reasons = []string{"the reviewing agent gave no verdict: " + note}
+	v.Checks = append(v.Checks, verdict.Check{Name: "agent", Result: verdict.Fail, By: "code", Note: note})
+	return v
+}
+
+// facts finds out everything that code can.
+func (v *Validator) facts(r Request) (verdict.Facts, error) {
+	ret := r.Return
+	refs := ret.EvidenceRefs[:min(len(ret.EvidenceRefs), draft.MaxRefs)]
+	found, exists, err := resolve(r.Codebase, refs)
+	if err != nil {
+		return verdict.Facts{}, err
+	}
+	src := draft.Sources{Texts: append([]string{r.Question}, r.Context...), Refs: refs, Secrets: v.Secrets, Exists: exists}
+	f := verdict.Facts{
+		Confidence: ret.Confidence,
+		Misjudged:  draft.Misjudged(ret.DraftReply, ret.Confidence, src),
+		Risks:      draft.Risk(ret.DraftReply, src),
+		Smells:     draft.Smell(ret.DraftReply, src),
+		Unsafe:     unsafe(ret, src),
+	}
+	f.Other, f.OtherNote = overlap(r)
+	for _, t := range draft.Trace(ret.DraftReply, src, found) {
+		f.Traced = append(f.Traced, verdict.Trace{What: t.Kind + " " + t.Text, To: t.To})
+		if t.To == "" {
+			f.Untraced = append(f.Untraced, t.Text)
+		}
+	}
+	for _, t := range []struct{ name, text string }{{"the draft", ret.DraftReply}, {"the summary", ret.SummaryForOrchestrator}} {
+		f.Opposed = append(f.Opposed, draft.Opposed(t.name, t.text, src, found)...)
+	}
+	if err := ret.Check(); err != nil {
+		f.Schema = draft.Visible(strings.TrimPrefix(err.Error(), "return: "))
+	}
+	for i, ref := range refs {
+		f.Refs = append(f.Refs, verdict.Ref{Ref: ref.Ref, Result: found[i].Result, Note: found[i].Note})
+	}
+	if ret.EscalationRequested && ret.EscalationReason != nil {
+		f.Asks = draft.Visible(*ret.EscalationReason)
+	}
+	if f.Empty = ret.EscalationRequested && strings.TrimSpace(ret.DraftReply) == ""; f.Empty {
+		return f, nil
+	}
+	if f.Drift, f.DriftNote = scope(r.Question, ret, found); f.Drift == verdict.None {
+		if aside := draft.Drifted(ret.DraftReply, src, found); aside != "" {
+			f.Drift, f.DriftNote = verdict.Major, fmt.Sprintf("nobody asked about this, and no evidence speaks of it: %q", draft.Visible(prompt.Cut(aside, 120)))
+		}
+	}
+	return f, nil
+}
+
+// resolve looks at every reference. exists tells of a path whether it is in the
+// codebase; nil without one.
+func resolve(codebase string, refs []evidence.Ref) (found []evidence.Finding, exists func(string) bool, err error) {
+	found = make([]evidence.Finding, len(refs))
+	if codebase == "" {
+		for i := range refs {
+			found[i] = evidence.Finding{Result: evidence.Uncheckable, Note: "there is no codebase to check it in"}
+		}
+		return found, nil, nil
+	}
+	if len(refs) == 0 {
+		return found, nil, nil
+	}
+	root, err := os.OpenRoot(codebase)
+	if err != nil {
+		return nil, nil, sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))
+	}
+	defer root.Close()
+	repo, err := evidence.OpenRepo(codebase)
+	if err != nil {
+		return nil, nil, sysexit.With(sysexit.NoInput, err)
+	}
+	return evidence.ResolveAll(root, repo, refs), func(p string) bool { return evidence.Exists(codebase, p) }, nil
+}
+
+// unsafe is what is wrong with the draft, and with the texts that are saved or
+// shown to others beside it: those may mention people and hold addresses, but no
+// secret and nothing that cannot be seen.
+func unsafe(ret *draft.Return, src draft.Sources) []draft.Problem {
+	var out []draft.Problem
+	if !ret.EscalationRequested || strings.TrimSpace(ret.DraftReply) != "" {
+		out = draft.Safety(ret.DraftReply, src)
+	}
+	beside := []struct{ name, text string }{{"summary_for_orchestrator", ret.SummaryForOrchestrator}}
+	if t := ret.ProposedTriageFile; t != nil {
+		beside = append(beside, struct{ name, text string }{"proposed_triage_file", t.Content})
+	}
+	for _, q := range ret.OpenQuestions {
+		beside = append(beside, struct{ name, text string }{"open_questions", q})
+	}
+	for _, b := range beside {
+		for _, p := range draft.Safety(b.text, src) {
+			if slices.Contains([]string{"secret", "control", "encoding", "injection"}, p.Name) {
+				p.Note = b.name + " " + p.Note
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"sync"
+	"time"
+
+	"tri/lib/base/durable"
+)
+
+// BeatName is the heartbeat's file below the home.
+const BeatName = "watch.json"
+
+// beatEvery is how often it is written when nothing happens.
+const beatEvery = 10 * time.Second
+
+// Beat is a watcher's sign of life, for tri-health. It is not durable.
+type Beat struct {
+	PID            int     `json:"pid"`
+	Source         string  `json:"source"`
+	StartedAt      string  `json:"started_at"`
+	ConnectedSince *string `json:"connected_since"` // null: one of the platforms cannot be heard
+	LastEventAt    *string `json:"last_event_at"`   // when the last one was kept; null: none new since the start
+	BeatAt         string  `json:"beat_at"`         // when this was written
+	// Platforms says the same of each.
+	Platforms map[string]*string `json:"platforms,omitempty"`
+}
+
+// beat writes the heartbeat at most once a second.
+type beat struct {
+	home *disk.Home
+	now  func() time.Time
+	mu   sync.Mutex
+	is   Beat
+	news chan struct{}
+}
+
+func newBeat(o Options) *beat {
+	return &beat{
+		home: o.Home, now: o.Now, news: make(chan struct{}, 1),
+		is: Beat{PID: os.Getpid(), Source: o.Name, StartedAt: stampOf(o.Now()), Platforms: map[string]*string{}},
+	}
+}
+
+func stampOf(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+func (b *beat) change(f func(*Beat, *string)) {
+	at := stampOf(b.now())
+	b.mu.Lock()
+	f(&b.is, &at)
+	b.mu.Unlock()
+	select {
+	case b.news <- struct{}{}:
+	default:
+	}
+}
+
+// linkOf is what a platform tells its connection to.
+func (b *beat) linkOf(platform string) func(up bool) {
+	b.change(func(is *Beat, _ *string) { is.Platforms[platform] = nil })
+	return func(up bool) {
+		b.change(func(is *Beat, at *string) {
+			if up == (is.Platforms[platform] != nil) {
+				return
+			}
+			is.Platforms[platform] = nil
+			if up {
+				is.Platforms[platform] = at
+			}
+			is.join()
+		})
+	}
+}
+
+// join says of all platforms what holds of the one that was connected last.
+func (is *Beat) join() {
+	is.ConnectedSince = nil
+	for _, at := range is.Platforms {
+		if at == nil {
+			is.ConnectedSince = nil
+			return
+		}
+		if is.ConnectedSince == nil || *at > *is.ConnectedSince {
+			is.ConnectedSince = at
+		}
+	}
+}
+
+// kept tells of new events in the log.
+func (b *beat) kept() { b.change(func(is *Beat, at *string) { is.LastEventAt = at }) }
+
+// during beats while fn runs, then once more: not connected.
+func (b *beat) during(fn func() error) error {
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { b.run(ctx) })
+	err := fn()
+	stop()
+	wg.Wait()
+	b.change(func(is *Beat, _ *string) { clear(is.Platforms); is.join() })
+	b.write()
+	return err
+}
+
+// run writes until ctx ends.
+func (b *beat) run(ctx context.Context) {
+	idle := time.NewTicker(beatEvery)
+	defer idle.Stop()
+	for {
+		b.write()
+		select { // at most once a second
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.news:
+		case <-idle.C:
+		}
+	}
+}
+
+// write replaces the file. A failure is no reason to stop watching: that the
+// beat is old says it too.
+func (b *beat) write() {
+	b.mu.Lock()
+	is := b.is
+	is.Platforms = maps.Clone(is.Platforms)
+	b.mu.Unlock()
+	is.BeatAt = stampOf(b.now())
+	text, err := json.Marshal(is)
+	if err == nil {
+		tmp := "." + BeatName
+		root := b.home.Root()
+		err = errors.Join(err, root.WriteFile(tmp, append(text, '\n'), 0o600))
+		if err == nil {
+			err = root.Rename(tmp, BeatName)
+		}
+	}
+	if err != nil {
+		slog.Warn("heartbeat", "err", err)
+	}
+}

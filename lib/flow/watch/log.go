@@ -1,0 +1,272 @@
+package watch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+	"tri/lib/chat"
+	"tri/lib/record/event"
+)
+
+// log is events.ndjson and what it says: which events are there, and how far
+// each chat has been heard.
+type log struct {
+	*disk.Log
+	name string                          // the whole path
+	size int64                           // when it was opened
+	last map[string]map[string]time.Time // by platform and chat
+	kept func()                          // called when something new was kept
+
+	actions *actions
+	raw     *disk.Log // nil: the platforms' own records are not kept
+
+	mu   sync.Mutex
+	seen *set
+}
+
+// openLog opens the log, cuts what a killed watcher left torn, and reads it.
+func openLog(h *disk.Home) (*log, error) {
+	f, err := h.OpenLog(LogName)
+	if err != nil {
+		return nil, err
+	}
+	l := &log{Log: f, name: h.Path(LogName), last: map[string]map[string]time.Time{}, seen: newSet()}
+	if l.size, err = f.Write(func(int64) ([]byte, error) { return nil, nil }); err == nil {
+		err = l.read()
+	}
+	if err != nil {
+		_ = f.Close() // the error above is the one to tell
+		return nil, err
+	}
+	return l, nil
+}
+
+// read takes in every line. One whose seq is not its offset means that the file
+// was cut or edited: whoever reads by offset would go wrong behind it.
+func (l *log) read() error {
+	r := ndjson.NewReader(io.NewSectionReader(l.File(), 0, l.size), l.name, 0, 0)
+	var b ndjson.Batch
+	for {
+		err := r.Next(&b)
+		if err == io.EOF {
+			l.seen.settle()
+			return nil
+		}
+		if err != nil {
+			return sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", l.name, err))
+		}
+		for i := range b.Lines {
+			if err := l.take(&b.Lines[i]); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (l *log) take(line *ndjson.Line) error {
+	e, seq := identify(line.Bytes)
+	if seq != line.Offset {
+		err := sysexit.With(sysexit.Data, fmt.Errorf("%s:%d: the line at offset %d has not that seq: the log was cut, edited or mixed", l.name, line.Line, line.Offset))
+		return sysexit.Hint(err, "put the old file back, or begin anew by moving it away with what was made from it")
+	}
+	l.seen.add(hashOf(&e))
+	last := l.last[e.Platform]
+	if last == nil {
+		last = map[string]time.Time{}
+		l.last[strings.Clone(e.Platform)] = last
+	}
+	for _, s := range []string{e.CreateTime, e.EditedAt} {
+		if at, err := time.Parse(time.RFC3339Nano, s); err == nil && at.After(last[e.ChatID]) {
+			last[strings.Clone(e.ChatID)] = at
+		}
+	}
+	return nil
+}
+
+// identify reads what identity and time need; seq is -1 when there is none. The
+// line is one of ours: checked before it was written.
+func identify(line []byte) (e event.Event, seq int64) {
+	seq = -1
+	gjson.ParseBytes(line).ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "seq":
+			seq = ndjson.Seq([]byte(value.Raw))
+		case "platform":
+			e.Platform = value.Str
+		case "chat_id":
+			e.ChatID = value.Str
+		case "message_id":
+			e.MessageID = value.Str
+		case "create_time":
+			e.CreateTime = value.Str
+		case "edited_at":
+			e.EditedAt = value.Str
+		case "edit_id":
+			e.EditID = value.Str
+		case "deleted":
+			e.Deleted = value.Bool()
+		}
+		return true
+	})
+	return e, seq
+}
+
+// keep appends the items that are new, in one durable write.
+func (l *log) keep(items []Item) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	items = l.seen.fresh(items)
+	if len(items) == 0 {
+		return nil
+	}
+	if err := l.keepRaw(items); err != nil {
+		return err
+	}
+	_, err := l.Append(func(end int64) ([]byte, error) { return stamp(nil, end, items), nil })
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		l.seen.add(item.ID)
+	}
+	l.kept()
+	return nil
+}
+
+// stamp appends the items as lines whose seq is where they stand: the first at
+// offset end.
+func stamp(dst []byte, end int64, items []Item) []byte {
+	for _, item := range items {
+		seq := end + int64(len(dst))
+		dst = append(strconv.AppendInt(append(dst, `{"seq":`...), seq, 10), ',')
+		dst = append(append(dst, item.Body[1:]...), '\n')
+	}
+	return dst
+}
+
+// resume tells a platform's source where it was.
+func (l *log) resume(o Options, b *beat, platform string) chat.Resume {
+	memory := "watch/" + platform + ".json"
+	return chat.Resume{
+		Last: l.last[platform], Say: o.Say, Act: l.actions.keep,
+		Link: b.linkOf(platform),
+		Load: func() ([]byte, error) {
+			text, err := o.Home.ReadFile(memory)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, nil
+			}
+			return text, err
+		},
+		Save: func(text []byte) error {
+			if len(text) > maxMemory {
+				return sysexit.With(sysexit.Software, fmt.Errorf("keep what %s is to remember: %d bytes", platform, len(text)))
+			}
+			if err := o.Home.MkdirAll("watch"); err != nil {
+				return err
+			}
+			return o.Home.Replace(memory, text)
+		},
+	}
+}
+
+// maxMemory is the most that a source may keep for itself, in bytes.
+const maxMemory = 64 << 10
+
+// start is where printing starts: the beginning, or the window before what the
+// file named after has.
+func (l *log) start(after string) (int64, error) {
+	if after == "" {
+		return 0, nil
+	}
+	seq, err := stream.LastSeq(after)
+	if err != nil || seq < 0 {
+		return 0, err
+	}
+	head := make([]byte, 32)
+	n, _ := l.File().ReadAt(head, seq) // beyond the end it is empty, which is the answer
+	if want := fmt.Sprintf(`{"seq":%d,`, seq); !bytes.HasPrefix(head[:n], []byte(want)) {
+		err := sysexit.With(sysexit.Data, fmt.Errorf("%q ends with seq %d, which is not in %q: not made from this log", after, seq, l.name))
+		return 0, sysexit.Hint(err, "put the old log back, or begin anew by moving away what was made from it")
+	}
+	return lineAt(l.File(), max(0, seq-Window), seq)
+}
+
+// lineAt is the offset of the first line that begins at from or behind it, at
+// most to.
+func lineAt(f io.ReaderAt, from, to int64) (int64, error) {
+	if from == 0 {
+		return 0, nil
+	}
+	buf := make([]byte, 64<<10)
+	for at := from - 1; at < to; {
+		n, err := f.ReadAt(buf, at)
+		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
+			return min(at+int64(i)+1, to), nil
+		}
+		if n == 0 {
+			return to, sysexit.With(sysexit.IO, err)
+		}
+		at += int64(n)
+	}
+	return to, nil
+}
+
+// maxBody leaves room in a line for the seq.
+const maxBody = ndjson.MaxLine - 64
+
+// maxContent is what is kept, in bytes, of a text whose line would be longer
+// than any reader takes.
+const maxContent = 100 << 10
+
+// encode makes the item of an event.
+func encode(e *event.Event, say func(string, ...any)) (Item, error) {
+	if e.Platform == "" || e.ChatID == "" || e.MessageID == "" {
+		return Item{}, sysexit.With(sysexit.Software, fmt.Errorf("event of platform %q, chat %q, message %q: an id is missing", e.Platform, e.ChatID, e.MessageID))
+	}
+	// The identity must be that of what will be read back.
+	for _, id := range []*string{&e.Platform, &e.ChatID, &e.MessageID, &e.EditID, &e.EditedAt} {
+		*id = strings.ToValidUTF8(*id, "\uFFFD")
+	}
+	e.Seq = nil
+	if e.Mentions == nil {
+		e.Mentions = []string{}
+	}
+	body, err := marshal(e)
+	if err == nil && len(body) > maxBody {
+		say("message %q of chat %q: cut to %d bytes", e.MessageID, e.ChatID, maxContent)
+		e.Content = strings.ToValidUTF8(e.Content[:min(len(e.Content), maxContent)], "") + " […]"
+		e.Attachments = nil
+		body, err = marshal(e)
+	}
+	if err == nil && len(body) > maxBody {
+		err = fmt.Errorf("longer than a record may be")
+	}
+	if err != nil {
+		return Item{}, sysexit.With(sysexit.Data, fmt.Errorf("message %q of chat %q: %w", e.MessageID, e.ChatID, err))
+	}
+	return Item{ID: hashOf(e), Body: body, Raw: e.Raw}, nil
+}
+
+func marshal(e *event.Event) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

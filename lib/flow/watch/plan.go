@@ -1,0 +1,134 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
+)
+
+// Flags are those of the command line that go with some sources only.
+type Flags struct {
+	Log, NoLog, After, Once, Text, Rejects bool
+}
+
+// Plan is what a command line asks for.
+type Plan struct {
+	Source string   // Live, export, stdin, file
+	Arg    string   // the folder of local, "" for the configuration's; the path of export
+	Files  []string // of file
+	Log    bool     // keep events in the home
+	Names  []string // of Live: the platforms; none: those that the configuration has
+}
+
+// Live is the source of a plan that listens to platforms.
+const Live = "live"
+
+// Name is what the watch is called in its heartbeat.
+func (p *Plan) Name() string {
+	if len(p.Names) > 0 {
+		return strings.Join(p.Names, " ")
+	}
+	return p.Source
+}
+
+// Read makes a plan of the arguments, or says what is wrong with them. platforms
+// are the names of those that can be listened to.
+func Read(args, platforms []string, f Flags) (Plan, error) {
+	p := Plan{Source: Live}
+	switch {
+	case len(args) == 0:
+	case args[0] == config.PlatformLocal && len(args) == 2 && !slices.Contains(platforms, args[1]):
+		p.Names, p.Arg = args[:1], args[1]
+	case args[0] == "export":
+		if len(args) != 2 {
+			return p, usage("export takes one argument")
+		}
+		p.Source, p.Arg = "export", args[1]
+	case args[0] == "stdin":
+		if len(args) != 1 {
+			return p, usage("stdin takes no argument")
+		}
+		p.Source = "stdin"
+	case slices.Contains(platforms, args[0]):
+		for _, name := range args {
+			if !slices.Contains(platforms, name) {
+				return p, sysexit.Hint(usage("%q is no platform", name), "there are: "+strings.Join(platforms, ", "))
+			}
+		}
+		p.Names = slices.Compact(slices.Sorted(slices.Values(args)))
+	default:
+		p.Source, p.Files = "file", args
+		if err := notMeant(args[0], platforms); err != nil {
+			return p, err
+		}
+		if f.Text {
+			return p, usage("--text reads stdin, not files: tri-watch stdin --text <file")
+		}
+	}
+	p.Log = (p.Source == Live || f.Log) && !f.NoLog
+	return p, p.check(f)
+}
+
+// notMeant catches a platform's name that is misspelt: there is no such file.
+func notMeant(arg string, platforms []string) error {
+	if _, err := os.Stat(arg); !errors.Is(err, os.ErrNotExist) || strings.ContainsAny(arg, "./") {
+		return nil
+	}
+	sources := append([]string{"export", "stdin"}, platforms...)
+	err := sysexit.With(sysexit.NoInput, fmt.Errorf("%q is no source and no file", arg))
+	if near := sysexit.Nearest(arg, sources); near != "" {
+		return sysexit.Hint(err, fmt.Sprintf("did you mean %q?", near))
+	}
+	return sysexit.Hint(err, "there are: "+strings.Join(sources, ", "))
+}
+
+func (p *Plan) check(f Flags) error {
+	records := p.Source == "stdin" || p.Source == "file"
+	switch {
+	case f.Log && f.NoLog:
+		return usage("--no-log keeps no log: --log or --home goes not with it")
+	case f.After && !p.Log:
+		return usage("--after needs a log: what is only printed has no place to go on from")
+	case f.Once && (len(p.Names) != 1 || p.Names[0] != config.PlatformLocal):
+		return usage("--once is for local; %s ends by itself or never", p.Name())
+	case f.Text && p.Source != "stdin":
+		return usage("--text is for stdin")
+	case f.Rejects && (!records || f.Text):
+		return usage("--rejects is for records of stdin and files")
+	}
+	return nil
+}
+
+func usage(format string, args ...any) error {
+	return sysexit.With(sysexit.Usage, fmt.Errorf(format, args...))
+}
+
+// Config reads the configuration named path, or that of the home.
+func Config(home, path string) (*config.Config, error) {
+	if path == "" && home != "" {
+		own := filepath.Join(home, "config.yaml")
+		if _, err := os.Stat(own); !errors.Is(err, os.ErrNotExist) {
+			path = own
+		} else {
+			return config.Default(), nil
+		}
+	}
+	return config.Load(path)
+}
+
+// Terminal is errs where a person waits at it for something that is not shown
+// there, else nil.
+func Terminal(errs, out io.Writer) io.Writer {
+	if term.Is(errs) && !term.Is(out) {
+		return errs
+	}
+	return nil
+}

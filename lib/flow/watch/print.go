@@ -1,0 +1,135 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+)
+
+// printer prints events where there is no log; their seq is their offset in
+// what it prints.
+type printer struct {
+	out  io.Writer
+	mu   sync.Mutex
+	seen *set
+	at   int64
+}
+
+func (p *printer) keep(items []Item) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	items = p.seen.fresh(items)
+	if len(items) == 0 {
+		return nil
+	}
+	lines := stamp(nil, p.at, items)
+	if err := write(p.out, lines); err != nil {
+		return err
+	}
+	p.at += int64(len(lines))
+	for _, item := range items {
+		p.seen.add(item.ID)
+	}
+	return nil
+}
+
+func write(out io.Writer, lines []byte) error {
+	if _, err := out.Write(lines); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("print events: %w", err))
+	}
+	return nil
+}
+
+// follower prints the log as it grows.
+type follower struct {
+	path string
+	file *os.File
+	out  io.Writer
+	at   int64 // printed up to here
+	size int64 // of the log at the start
+}
+
+// follow prints until ctx ends, each record in one write once it is behind what
+// was there at the start.
+func (p *follower) follow(ctx context.Context) error {
+	if err := p.upTo(ctx, p.size); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return stream.Follow(ctx, p.path, p.at, func(line []byte, off int64) error {
+		// The log's memory is lent for the call only and its newline is not in it.
+		whole := append(append(make([]byte, 0, len(line)+1), line...), '\n')
+		if err := write(p.out, whole); err != nil {
+			return err
+		}
+		p.at = off + int64(len(whole))
+		return nil
+	})
+}
+
+// rest prints what the log has and was not printed when its source ended, unless
+// ctx has ended too.
+func (p *follower) rest(ctx context.Context) error {
+	info, err := p.file.Stat()
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", p.path, err))
+	}
+	return p.upTo(ctx, info.Size())
+}
+
+// upTo prints the log up to end, in big pieces.
+func (p *follower) upTo(ctx context.Context, end int64) error {
+	buf := make([]byte, 256<<10)
+	for p.at < end && ctx.Err() == nil {
+		n, err := p.file.ReadAt(buf[:min(int64(len(buf)), end-p.at)], p.at)
+		if n == 0 {
+			return sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", p.path, err))
+		}
+		if err := write(p.out, buf[:n]); err != nil {
+			return err
+		}
+		p.at += int64(n)
+	}
+	return nil
+}
+
+// counter shows a waiting person how many events have come.
+type counter struct {
+	w    io.Writer
+	now  func() time.Time
+	n    int
+	next time.Time
+	mu   sync.Mutex
+}
+
+func newCounter(w io.Writer, now func() time.Time) *counter {
+	return &counter{w: w, now: now, next: now().Add(time.Second)}
+}
+
+func (c *counter) around(keep func([]Item) error) func([]Item) error {
+	if c.w == nil {
+		return keep
+	}
+	return func(items []Item) error {
+		err := keep(items)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.n += len(items)
+		if now := c.now(); now.After(c.next) {
+			c.next = now.Add(time.Second / 4)
+			fmt.Fprintf(c.w, "\r%d events", c.n)
+		}
+		return err
+	}
+}
+
+func (c *counter) done() {
+	if c.w != nil && c.n > 0 {
+		fmt.Fprintf(c.w, "\r%d events\n", c.n)
+	}
+}

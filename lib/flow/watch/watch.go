@@ -1,0 +1,182 @@
+// Package watch keeps what a chat says: each event once, however often its
+// platform tells it, with its offset in the log as seq, durable before the
+// platform is told. What it prints is a follow of its own log, so that a slow
+// reader never stalls the platform. Without a log it only prints.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/chat"
+	"tri/lib/record/event"
+)
+
+// LogName is the log's name below the home.
+const LogName = "events.ndjson"
+
+// Window is how many bytes of the log before the cursor are printed again, so
+// that later stages can remember what they knew (design §4, streams 2): all of
+// them in a row, since what one remembers rests on what the one before it said.
+const Window = 12 << 20
+
+// Options say where events go.
+type Options struct {
+	Home *disk.Home // nil: no log, print only
+	Out  io.Writer
+	// After is a file of a later stage: what it has is not printed again, but for
+	// the window. "" prints the whole log.
+	After    string
+	Name     string // of the source, for the heartbeat
+	Raw      bool   // keep the platforms' own records too
+	Say      func(format string, args ...any)
+	Progress io.Writer // where a person sees counts; nil: nowhere
+	Now      func() time.Time
+}
+
+// Item is an event on its way: its identity and its JSON object, without seq.
+type Item struct {
+	ID   Hash
+	Body []byte
+	Raw  []byte // the platform's own record; nil: there is none
+}
+
+// Feed brings items until ctx ends or there are no more. resume says where the
+// log of a platform ends. keep returns when the items are durable, or printed
+// where there is no log; it may be called from several goroutines.
+type Feed func(ctx context.Context, resume func(platform string) chat.Resume, keep func([]Item) error) error
+
+// FromSources is the feed of platforms, by name, side by side. When one ends with
+// an error, all end: whoever started us starts us again. It ends when all have.
+func FromSources(sources map[string]chat.Source) Feed {
+	return func(ctx context.Context, resume func(string) chat.Resume, keep func([]Item) error) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		ended := make(chan error)
+		for name, s := range sources {
+			go func() { ended <- fromSource(ctx, s, resume(name), keep) }()
+		}
+		var first error
+		for range sources {
+			if err := <-ended; err != nil && first == nil {
+				first = err
+				stop()
+			}
+		}
+		return first
+	}
+}
+
+func fromSource(ctx context.Context, s chat.Source, r chat.Resume, keep func([]Item) error) error {
+	unlock, err := alone(s)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r.Many = func(events []event.Event) error {
+		items := make([]Item, 0, len(events))
+		for i := range events {
+			item, err := encode(&events[i], r.Say)
+			if err != nil {
+				return err
+			}
+			items = append(items, item)
+		}
+		return keep(items)
+	}
+	return s.Run(ctx, r, func(e event.Event) error { return r.Many([]event.Event{e}) })
+}
+
+// Run watches until feed ends. One process at a time may have the home's log.
+func Run(ctx context.Context, o Options, feed Feed) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	count := newCounter(o.Progress, o.Now)
+	defer count.done()
+	if o.Home == nil {
+		p := &printer{out: o.Out, seen: newSet()}
+		err := feed(ctx, func(string) chat.Resume { return chat.Resume{Say: o.Say} }, count.around(p.keep))
+		return unless(ctx.Err(), err)
+	}
+	lock, err := o.Home.TryLock("locks/watch")
+	if errors.Is(err, disk.ErrLocked) {
+		err = sysexit.Hint(err, "another tri-watch keeps this home's log; one at a time may")
+	}
+	if err != nil {
+		return fmt.Errorf("watch: %w", err)
+	}
+	l, err := openLog(o.Home)
+	if err == nil {
+		l.actions, err = openActions(o.Home)
+	}
+	if err == nil && o.Raw {
+		l.raw, err = o.Home.OpenLog(RawName)
+	}
+	if err == nil {
+		err = errors.Join(l.run(ctx, o, count, feed), l.actions.Close(), l.closeRaw(), l.Close())
+	}
+	return errors.Join(err, lock.Unlock())
+}
+
+// grace is how long a reader that does not read can keep a watch that was told
+// to end.
+const grace = time.Second
+
+// run feeds the log and prints it, side by side.
+func (l *log) run(told context.Context, o Options, count *counter, feed Feed) error {
+	from, err := l.start(o.After)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(told)
+	defer stop()
+	printed := make(chan error, 1)
+	p := &follower{path: o.Home.Path(LogName), file: l.File(), out: o.Out, at: from, size: l.size}
+	go func() {
+		err := p.follow(ctx)
+		if err == nil {
+			err = p.rest(told)
+		}
+		stop() // if it failed, nobody reads us: the pipe is to be started again as a unit
+		printed <- err
+	}()
+	beat := newBeat(o)
+	l.kept = beat.kept
+	feedErr := beat.during(func() error {
+		return feed(ctx, func(platform string) chat.Resume { return l.resume(o, beat, platform) }, count.around(l.keep))
+	})
+	stop()
+	if err := await(told, printed); err != nil {
+		return err
+	}
+	return unless(told.Err(), feedErr)
+}
+
+// await waits for the printer; not long when told to end.
+func await(told context.Context, printed <-chan error) error {
+	select {
+	case err := <-printed:
+		return err
+	case <-told.Done():
+	}
+	select {
+	case err := <-printed:
+		return err
+	case <-time.After(grace):
+		return nil
+	}
+}
+
+// unless is err, but nil when it only says that the feed was told to end.
+func unless(told, err error) error {
+	if told != nil && errors.Is(err, told) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+package trust
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+	"tri/lib/record/event"
+	"tri/lib/record/run"
+)
+
+// journal is where the dispatcher writes down what it takes in.
+const journal = "dispatch.ndjson"
+
+// Read makes the book of a home from its logs. Records before from are left out
+// of the journal's part: the gate looks four weeks back.
+func Read(h *disk.Home, p *Policy, who decision.Policy, from time.Time) (*Book, error) {
+	b := NewBook(p)
+	state := decision.NewState(who)
+	err := decision.NewTail(h).Next(func(r decision.Record) error {
+		counts, _ := state.Add(r)
+		b.Decided(&r, counts)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Lines(journal, 0, func(line []byte) error { return b.Journal(line, from) }); err != nil {
+		return nil, err
+	}
+	return b, h.Lines(CanaryFile, 0, func(line []byte) error {
+		var c Canary
+		if err := json.Unmarshal(line, &c); err != nil {
+			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", CanaryFile, err))
+		}
+		b.Canary(c)
+		return nil
+	})
+}
+
+// Journal takes in a line of dispatch.ndjson: what was asked, found and said.
+func (b *Book) Journal(line []byte, from time.Time) error {
+	v := gjson.ParseBytes(line)
+	at := instant(v.Get("at").String())
+	if at.Before(from) {
+		return nil
+	}
+	key := v.Get("key").String()
+	if e := v.Get("event"); e.Exists() {
+		b.event(key, e, v.Get("facts"), at)
+		return nil
+	}
+	r := v.Get("run")
+	if !r.Exists() || r.Get("status").String() != run.Done {
+		return nil
+	}
+	cycle, n := int(r.Get("cycle").Int()), int(r.Get("round").Int())
+	if r.Get("kind").String() == run.Validate {
+		b.Validated(key, cycle, n, r.Get("value.verdict").String(), r.Get("value.risk_gate_check").String())
+	} else {
+		b.Returned(key, cycle, n, r.Get("value.confidence").String())
+	}
+	return nil
+}
+
+func (b *Book) event(key string, e, facts gjson.Result, at time.Time) {
+	text := e.Get("content").String()
+	switch own := facts.Get("own").Bool(); {
+	case own && e.Get("deleted").Bool():
+		b.Deleted(key, at)
+	case own, e.Get("sender.type").String() == "bot":
+	default:
+		b.Said(key, or(or(e.Get("sender.name").String(), e.Get("sender.id").String()), "somebody"), text, instant(e.Get("create_time").String()))
+		if e.Get("classification").String() != event.Actionable {
+			return
+		}
+		a := Asked{Key: key, MessageID: e.Get("message_id").String(), At: at, Mention: e.Get("is_bot_mention").Bool(), Type: facts.Get("question_type").String()}
+		a.Never, a.Production = b.policy.Rules([]byte(e.Raw), text)
+		b.Asked(a)
+	}
+}

@@ -1,0 +1,183 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"tri/lib/base/stats"
+)
+
+// The maturity gate of triage §7: at most two false positives in a hundred over
+// four weeks, none that touches production. A week with fewer judged drafts than
+// MinWeek proves nothing, and is not skipped over.
+const (
+	Weeks   = 4
+	MaxRate = 0.02
+	MinWeek = 10
+	week    = 7 * 24 * time.Hour
+)
+
+// Report is how far automatic replies are earned.
+type Report struct {
+	At      string `json:"at"`
+	Enabled bool   `json:"enabled"` // in the configuration
+
+	Weeks      []Week         `json:"weeks"` // four, the oldest first
+	Production estimate.Share `json:"production"`
+	// ProductionKnown is whether any rule says what touches production.
+	ProductionKnown bool `json:"production_known"`
+
+	Open    bool     `json:"open"`    // the gate: the record has earned it
+	Missing []string `json:"missing"` // what is, until it is open
+
+	// Preconditions are how many of the passed drafts of the four weeks met each;
+	// Would met all seven, and WouldWrong of these were wrong.
+	Preconditions []Count `json:"preconditions"`
+	Would         int     `json:"would"`
+	WouldWrong    int     `json:"would_wrong"`
+
+	Wrong  []Wrong  `json:"wrong"`  // the false positives, the latest first
+	Missed []Canary `json:"missed"` // the canaries that passed, the latest first
+}
+
+// Week is seven days that end at the report's time, or at the next week's begin.
+type Week struct {
+	From     string         `json:"from"`
+	To       string         `json:"to"`
+	Passed   int            `json:"passed"` // drafts that the validator let pass
+	Judged   int            `json:"judged"` // of them, by a person
+	Wrong    int            `json:"wrong"`  // of them
+	Canaries estimate.Share `json:"canaries"`
+	// Rate is of wrong drafts and missed canaries among judged drafts and canaries;
+	// Low and High are its 95% interval.
+	Rate float64 `json:"rate"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Count is how many drafts met a precondition.
+type Count struct {
+	Name string `json:"name"`
+	estimate.Share
+}
+
+// Wrong is one false positive.
+type Wrong struct {
+	Key        string `json:"key"`
+	Cycle      int    `json:"cycle"`
+	At         string `json:"at"` // decided
+	Why        string `json:"why"`
+	Production bool   `json:"production,omitempty"`
+}
+
+// Report computes where trust stands.
+func (b *Book) Report(now time.Time) *Report {
+	r := &Report{At: now.UTC().Format(time.RFC3339), Enabled: b.policy.Enabled, ProductionKnown: b.policy.HasProduction(), Wrong: []Wrong{}, Missed: []Canary{}, Missing: []string{}}
+	for i := range Weeks {
+		to := now.Add(-time.Duration(Weeks-1-i) * week)
+		r.Weeks = append(r.Weeks, Week{From: to.Add(-week).UTC().Format(time.RFC3339), To: to.UTC().Format(time.RFC3339)})
+	}
+	for _, d := range b.drafts {
+		b.count(r, d, now)
+	}
+	for _, c := range b.canary {
+		if i := weekOf(instant(c.At), now); i >= 0 {
+			r.Weeks[i].Canaries.Add(c.Missed)
+			if c.Missed {
+				r.Missed = append(r.Missed, c)
+			}
+		}
+	}
+	for i := range r.Weeks {
+		w := &r.Weeks[i]
+		all := estimate.Share{Hits: w.Wrong + w.Canaries.Hits, N: w.Judged + w.Canaries.N}
+		w.Rate = all.Value()
+		w.Low, w.High = all.Interval()
+	}
+	slices.SortStableFunc(r.Wrong, func(x, y Wrong) int { return instant(y.At).Compare(instant(x.At)) })
+	slices.SortStableFunc(r.Missed, func(x, y Canary) int { return instant(y.At).Compare(instant(x.At)) })
+	r.Missing = r.missing()
+	r.Open = len(r.Missing) == 0
+	return r
+}
+
+// weekOf is the index of the week in which an instant lies, -1 for none.
+func weekOf(at, now time.Time) int {
+	ago := now.Sub(at)
+	if ago < 0 || ago >= Weeks*week {
+		return -1
+	}
+	return Weeks - 1 - int(ago/week)
+}
+
+func (b *Book) count(r *Report, d *Draft, now time.Time) {
+	if !d.Passed() {
+		return
+	}
+	asked, judged := b.question(d), b.judged[round{d.Key, d.Cycle, d.Round}]
+	if judged.Round == 0 { // the journal is gone: the offer knows less
+		judged.Round, judged.Verdict = d.Round, "pass"
+	}
+	if i := weekOf(d.At, now); i >= 0 {
+		r.Weeks[i].Passed++
+	}
+	i := weekOf(d.Decided, now)
+	if d.Word == "" || i < 0 {
+		return
+	}
+	w, why := &r.Weeks[i], b.wrongs(d)
+	w.Judged++
+	if len(asked.Production) > 0 {
+		r.Production.Add(why != "")
+	}
+	if why != "" {
+		w.Wrong++
+		r.Wrong = append(r.Wrong, Wrong{d.Key, d.Cycle, d.Decided.UTC().Format(time.RFC3339), why, len(asked.Production) > 0})
+	}
+	conditions := b.policy.Preconditions(asked, judged, d.At)
+	for i, c := range conditions {
+		if len(r.Preconditions) <= i {
+			r.Preconditions = append(r.Preconditions, Count{Name: c.Name})
+		}
+		r.Preconditions[i].Add(c.Holds)
+	}
+	if Hold(conditions) {
+		r.Would++
+		if why != "" {
+			r.WouldWrong++
+		}
+	}
+}
+
+// Earned says in a sentence what the gate rests on.
+func (r *Report) Earned() string {
+	judged, wrong, canaries := 0, 0, estimate.Share{}
+	for _, w := range r.Weeks {
+		judged, wrong = judged+w.Judged, wrong+w.Wrong
+		canaries.Hits, canaries.N = canaries.Hits+w.Canaries.Hits, canaries.N+w.Canaries.N
+	}
+	return fmt.Sprintf("in four weeks %d of %d drafts that passed were wrong, %d of %d canaries passed; of %d that touch production none was wrong",
+		wrong, judged, canaries.Hits, canaries.N, r.Production.N)
+}
+
+// missing says what keeps the gate closed.
+func (r *Report) missing() []string {
+	out := []string{}
+	for _, w := range r.Weeks {
+		name := "the week to " + w.To[:len("2006-01-02")]
+		switch {
+		case w.Judged < MinWeek:
+			out = append(out, fmt.Sprintf("%s has %d judged drafts, at least %d are needed", name, w.Judged, MinWeek))
+		case w.Rate > MaxRate:
+			out = append(out, fmt.Sprintf("%s has %.1f%% false positives, at most %.0f%% are allowed", name, 100*w.Rate, 100*MaxRate))
+		}
+	}
+	switch {
+	case !r.ProductionKnown:
+		out = append(out, "no rule in auto_reply.production says what touches production")
+	case r.Production.Hits > 0:
+		out = append(out, fmt.Sprintf("%d false positives touched production, none is allowed", r.Production.Hits))
+	}
+	return out
+}

@@ -1,0 +1,330 @@
+// Package classify is the free filter: rules, no model, that say of every message
+// whether it asks for something and why they think so (triage §3.2). Most
+// messages stop here.
+//
+// A message is taken apart once, into words of the language packs; the rules look
+// at those. What they say is a function of the message and, for
+// mentions_thread_with_inflight, of the Window of stream before it.
+package classify
+
+import (
+	"fmt"
+	"hash/maphash"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"tri/lib/base/config"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/event"
+)
+
+// Matcher is a condition over a record, as lib/base/query compiles it.
+type Matcher interface {
+	Match(line []byte) (bool, error)
+}
+
+// Options is what a Classifier is made from; the zero value works.
+type Options struct {
+	Config config.Classifier
+	Team   config.Team
+	// Say tells a person of a custom rule that fails on a message; may be nil.
+	Say func(format string, args ...any)
+	// Compile makes a custom rule's condition; only called when there is one.
+	Compile func(jq string) (Matcher, error)
+	// Now is the clock of classified_at.
+	Now func() time.Time
+}
+
+// Classifier holds the rules. Its stages may run at the same time as each other.
+type Classifier struct {
+	lex          *lexicon
+	ackPatterns  []*regexp.Regexp
+	firstPattern int // reason number of the first ack pattern
+	rules        []rule
+	bots         map[string]bool // our own ids
+	members      map[string]bool
+	helpers      map[string]bool
+	otherBots    bool // they are classified like people
+	now          func() time.Time
+	say          func(format string, args ...any)
+	seed         maphash.Seed
+	reasons      [][]byte // all but phrases, as JSON strings
+	version      string
+	pool         sync.Pool
+}
+
+// New makes a Classifier. What is wrong in the options is named by its key in
+// the configuration.
+func New(o Options) (*Classifier, error) {
+	c, err := compile(o)
+	if err != nil {
+		return nil, sysexit.With(sysexit.Config, err)
+	}
+	return c, nil
+}
+
+func compile(o Options) (*Classifier, error) {
+	c := &Classifier{bots: set(o.Config.BotIDs), members: set(o.Team.Members), helpers: set(o.Team.Helpers), now: o.Now, seed: maphash.MakeSeed()}
+	c.pool.New = func() any { return new(scratch) }
+	c.say = o.Say
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if o.Config.BotID != "" {
+		c.bots[o.Config.BotID] = true
+	}
+	switch o.Config.OtherBots {
+	case "", "ignore":
+	case "classify":
+		c.otherBots = true
+	default:
+		return nil, fmt.Errorf("classifier.other_bots: %q is neither ignore nor classify", o.Config.OtherBots)
+	}
+	packs, err := loadPacks(o.Config.Languages, o.Config.PacksDir)
+	if err != nil {
+		return nil, err
+	}
+	if c.lex, err = newLexicon(packs, o.Config.QuestionKeywords); err != nil {
+		return nil, err
+	}
+	for i, pattern := range o.Config.AckPatterns {
+		mended, ok := unicodeWords(pattern)
+		if !ok {
+			return nil, fmt.Errorf(`classifier.ack_patterns[%d]: \w and \W do not work inside []; write \p{L}\p{N} instead`, i)
+		}
+		re, err := regexp.Compile("(?i)" + mended)
+		if err != nil {
+			return nil, fmt.Errorf("classifier.ack_patterns[%d]: %w", i, err)
+		}
+		c.ackPatterns = append(c.ackPatterns, re)
+	}
+	if c.rules, err = compileRules(o); err != nil {
+		return nil, err
+	}
+	c.nameReasons()
+	c.version, err = versionOf(o, packs)
+	return c, err
+}
+
+func set(names []string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+// nameReasons writes every reason once as it will stand in records.
+func (c *Classifier) nameReasons() {
+	add := func(s string) { c.reasons = append(c.reasons, ndjson.AppendString(nil, s)) }
+	for _, name := range reasonNames {
+		add(name)
+	}
+	for _, w := range weights {
+		add("sign:" + w.name)
+	}
+	c.firstPattern = len(c.reasons) + len(c.lex.phrases) // whose names are made when they are needed
+	for i := range c.ackPatterns {
+		add(fmt.Sprintf("ack:pattern:%d", i))
+	}
+	for i := range c.rules {
+		c.rules[i].reason = len(c.reasons) + len(c.lex.phrases)
+		add("rule:" + c.rules[i].name)
+		add("rule-failed:" + c.rules[i].name)
+	}
+}
+
+// appendReason writes a reason as a JSON string.
+func (s *state) appendReason(dst []byte, reason int) []byte {
+	switch phrase := reason - fixedReasons; {
+	case phrase < 0:
+		return append(dst, s.reasons[reason]...)
+	case phrase < len(s.lex.phrases):
+		return append(dst, s.phraseReason(phrase)...)
+	}
+	return append(dst, s.reasons[reason-len(s.lex.phrases)]...)
+}
+
+// phraseReason is the reason of a phrase as it stands in records, made once.
+func (s *state) phraseReason(phrase int) string {
+	text, ok := s.asked[phrase]
+	if !ok {
+		text = string(ndjson.AppendString(nil, "question:word:"+s.lex.phrase(phrase)))
+		s.asked[phrase] = text
+	}
+	return text
+}
+
+// Version names rules and code: it changes whenever either does.
+func (c *Classifier) Version() string { return c.version }
+
+// scratch is what one call needs and the next can use again.
+type scratch struct {
+	msg  message
+	text text
+	key  []byte
+}
+
+// Event is one message on its way through the stage.
+type Event struct {
+	line    []byte
+	drop    []span // of members that an earlier classification left
+	end     int    // of the line's members: where ours go
+	verdict verdict
+	facts
+	from, says []byte
+}
+
+// facts is what the memory needs of a message.
+type facts struct {
+	room, who, thread uint64
+	root              uint64    // the thread that it begins, if any
+	to                [4]uint64 // whom it speaks to
+	nto               int
+	maybe             [3]uint64 // who may be meant by its first words, or its last
+	nmaybe            int
+	threaded          bool // it stands in a thread,
+	reply             bool // behind its first message,
+	inferred          bool // by tri-thread's guess
+	at, time          int64
+}
+
+type span struct{ from, to int }
+
+// Prepare judges a record by itself.
+func (c *Classifier) Prepare(rec ndjson.Record, e *Event) error {
+	s := c.pool.Get().(*scratch)
+	defer c.pool.Put(s)
+	m := &s.msg
+	if err := m.read(&rec); err != nil {
+		return err
+	}
+	drop := e.drop[:0]
+	*e = Event{}
+	e.line, e.drop, e.from, e.says = rec.Bytes, drop, m.sender, m.content
+	e.at, e.time = rec.Seq, m.created
+	if e.at < 0 {
+		e.at = rec.Offset
+	}
+	e.cut(rec.Members)
+	s.key = m.facts(c.seed, s.key, &e.facts)
+	c.judge(m, &s.text, &e.verdict)
+	return nil
+}
+
+func (c *Classifier) judge(m *message, t *text, v *verdict) {
+	v.helper, v.unlisted = c.helpers[string(m.sender)], len(c.helpers) == 0
+	for _, id := range m.mentions {
+		v.mention = v.mention || c.bots[string(id)]
+	}
+	if v.mention {
+		v.because(whyMention)
+	}
+	switch {
+	case m.deleted:
+		v.mute = true
+		v.because(whyDeleted)
+	case c.bots[string(m.sender)]:
+		v.mute = true
+		v.because(whyOwn)
+	case m.bot && !c.otherBots:
+		v.mute = true
+		v.because(whyBot)
+	}
+	c.judgeText(unaddressed(m.content, m.mentions), t, v)
+	v.question = v.question && !(m.bot && v.mute)
+	v.member = c.members[string(m.sender)]
+	if !v.mention && v.member && slices.ContainsFunc(m.mentions, func(id []byte) bool { return c.members[string(id)] }) {
+		v.chatter = true
+		v.because(whyChatter)
+	}
+}
+
+func (v *verdict) classification() string {
+	switch {
+	case !v.mute && v.stand.wanted:
+		return event.Actionable
+	case v.ack:
+		return event.Ack
+	}
+	return event.Ambient
+}
+
+// confidence is how often the rule that decided is right on our labelled
+// messages, in percent: so 1-confidence is the chance that a message which is not
+// called actionable is. It orders them by that.
+func (v *verdict) confidence() int {
+	switch {
+	case v.mute, v.mention:
+		return 100
+	case v.stand.sure != 0:
+		return int(v.stand.sure)
+	case v.ack:
+		return 95
+	case v.mark && v.phrase:
+		return 95
+	case v.phrase:
+		return 85
+	}
+	return 80
+}
+
+// Stage is the filter. One at a time sees one stream.
+func (c *Classifier) Stage() stream.Stage[Event] {
+	st := c.state()
+	return stream.Stage[Event]{
+		Prepare: c.Prepare,
+		Begin:   st.begin,
+		Emit:    st.emit,
+		Warm:    func(e *Event) { st.place(e) },
+	}
+}
+
+// state is what a stage remembers from record to record.
+type state struct {
+	*Classifier
+	memory memory
+	second int64
+	stamp  []byte         // what stands between confidence and reasons, for second
+	asked  map[int]string // reasons of phrases that asked
+}
+
+func (c *Classifier) state() *state { return &state{Classifier: c, asked: map[int]string{}} }
+
+// place judges a record by what came before it.
+func (s *state) place(e *Event) {
+	v := &e.verdict
+	v.stand = s.memory.see(e)
+	if !v.mute {
+		v.question, v.ack = v.stand.asks, v.stand.ack
+	}
+	if v.stand.why != 0 {
+		v.because(int(v.stand.why))
+	}
+	if v.stand.because != 0 {
+		v.because(int(v.stand.because))
+	}
+	if v.nreasons == 0 {
+		v.because(whyNone)
+	}
+}
+
+func (s *state) emit(dst []byte, e *Event) ([]byte, error) {
+	s.place(e)
+	return append(s.classified(dst, e), '\n'), nil
+}
+
+// begin looks at the clock.
+func (s *state) begin() {
+	now := s.now()
+	if sec := now.Unix(); sec != s.second || s.stamp == nil {
+		s.second = sec
+		s.stamp = append(append(s.stamp[:0], `,"classifier_version":"`...), s.version...)
+		s.stamp = now.UTC().AppendFormat(append(s.stamp, `","classified_at":"`...), time.RFC3339)
+		s.stamp = append(s.stamp, `","reasons":[`...)
+	}
+}

@@ -1,0 +1,111 @@
+package classify
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+	"github.com/tidwall/gjson"
+
+	"tri/lib/base/stream"
+)
+
+// Explain is the filter for people: for each record a line with the message and
+// a line that says in words what became of it and why. Custom rules have their
+// say as in Stage.
+func (c *Classifier) Explain() stream.Stage[Event] {
+	st := c.state()
+	return stream.Stage[Event]{
+		Prepare: c.Prepare,
+		Begin:   st.begin,
+		Emit: func(dst []byte, e *Event) ([]byte, error) {
+			st.place(e)
+			return append(dst, c.words(e, st.classified(nil, e))...), nil
+		},
+		Warm: func(e *Event) { st.place(e) },
+	}
+}
+
+// words says what became of an event, as its record has it.
+func (c *Classifier) words(e *Event, line []byte) string {
+	v := &e.verdict
+	var why []string
+	for _, reason := range v.reasons[:v.nreasons] {
+		why = append(why, c.inWords(int(reason)))
+	}
+	said := gjson.GetManyBytes(line, "classification", "classifier_confidence", "lang")
+	lang := ""
+	if said[2].Exists() {
+		lang = ", language " + visible(said[2].String())
+	}
+	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n", oneLine(string(e.from), 30), oneLine(string(e.says), 100),
+		said[0].String(), said[1].Raw, lang, strings.Join(why, "; "))
+}
+
+// oneLine shows text on one line of a terminal, cut to n characters as people
+// count them.
+func oneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 40*n)], "")), " ")
+	g := uniseg.NewGraphemes(s)
+	for i := 0; g.Next(); i++ {
+		if i == n {
+			from, _ := g.Positions()
+			return visible(s[:from]) + "…"
+		}
+	}
+	return visible(s)
+}
+
+// visible writes what a terminal would obey or hide as an escape, so that no
+// message can draw on the reader's screen. lib/record/draft has a fuller one, whose
+// tables would double the time that this program needs to start.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsGraphic(r) || r == '\u200d' { // the joiner of emoji
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "\\u{%x}", r)
+		}
+	}
+	return b.String()
+}
+
+var reasonWords = [whySign]string{
+	whyMention: "it mentions the bot", whyEndMark: "it ends with a question mark", whyMark: "it has a question mark",
+	whyIdle: "it is small talk, which asks nothing", whyAck: "it is short and only acknowledges", whyEmoji: "it has no words, only signs",
+	whyThanks: "it gives thanks and asks nothing", whySettles: "who was helped says that it is settled",
+	whyChatter: "a team member talks to a team member", whyTeam: "and nobody else asked",
+	whyInflight: "its thread was opened by a question a while ago",
+	whyFollows:  "it goes on with what its writer is being helped with",
+	whyProblem:  "its writer tells of a problem", whyNewcomer: "somebody new tells something", whyToHelper: "it speaks to somebody who mostly helps",
+	whyAnswers: "it answers somebody who asked", whyClarifies: "it asks back, of somebody who asked",
+	whyHelps: "its writer is helping somebody", whyHelper: "its writer mostly helps others", whyLater: "it promises, and says nothing yet",
+	whyRemark:    "its writer is being helped, but it adds little",
+	whyAnnounces: "its writer only passes on links",
+	whyOwn:       "it is the bot's own", whyBot: "another bot wrote it", whyDeleted: "it was deleted", whyNone: "nothing in it asks",
+}
+
+// inWords says a reason to a person.
+func (c *Classifier) inWords(reason int) string {
+	switch {
+	case reason < whySign:
+		return reasonWords[reason]
+	case reason < fixedReasons:
+		return weights[reason-whySign].words
+	case reason < c.firstPattern:
+		return fmt.Sprintf("the words %q ask", c.lex.phrase(reason-fixedReasons))
+	case reason < c.firstPattern+len(c.ackPatterns):
+		return fmt.Sprintf("ack_patterns[%d] of the configuration matches", reason-c.firstPattern)
+	}
+	for _, r := range c.rules {
+		if r.reason == reason {
+			return fmt.Sprintf("the rule %q of the configuration holds", r.name)
+		}
+		if r.reason+1 == reason {
+			return fmt.Sprintf("the rule %q of the configuration failed", r.name)
+		}
+	}
+	return ""
+}

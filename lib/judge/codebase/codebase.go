@@ -1,0 +1,287 @@
+// Package codebase is a folder of code as an agent may see it: what lies below
+// it, without git's own folder, hidden names, files whose name says that they hold
+// secrets, and links, which could lead anywhere. Everything that is asked of it has
+// an end: answers are cut at a size, searches at a number of files.
+//
+// It is for agents that run in this process, or that ask us for files. One that
+// opens files itself is kept in by its sandbox.
+package codebase
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/judge/codesearch"
+)
+
+// Limits of one answer.
+const (
+	MaxText  = 256 << 10 // bytes of a file at once
+	MaxLines = 2000      // lines of a file at once
+	maxLine  = 2000      // bytes shown of a line
+	maxFile  = 8 << 20   // bytes of a file that is read at all
+)
+
+// Tree is one codebase. It is safe for concurrent use.
+type Tree struct {
+	root   *os.Root
+	dirs   []string // the folder's absolute names, with and without links
+	hidden []string
+}
+
+// Open opens the folder dir. hidden are names of files and folders that are not
+// seen, wherever below it they are.
+func Open(dir string, hidden []string) (*Tree, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("open codebase: %w", err))
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))
+	}
+	t := &Tree{root: root, dirs: []string{abs}, hidden: append([]string{".git"}, hidden...)}
+	if resolved, err := filepath.EvalSymlinks(abs); err == nil && resolved != abs {
+		t.dirs = append(t.dirs, resolved)
+	}
+	return t, nil
+}
+
+// Close closes the folder.
+func (t *Tree) Close() error { return t.root.Close() }
+
+// ErrHidden is what asking for something that is not to be seen comes to.
+var ErrHidden = errors.New("not to be seen")
+
+// Name is the name below the folder of what an agent calls p: relative to it, or
+// absolute and below it.
+func (t *Tree) Name(p string) (string, error) {
+	if filepath.IsAbs(p) {
+		rel := ""
+		for _, dir := range t.dirs {
+			if r, err := filepath.Rel(dir, p); err == nil && filepath.IsLocal(r) {
+				rel = r
+			}
+		}
+		if rel == "" {
+			return "", fmt.Errorf("%q: outside the codebase", p)
+		}
+		p = rel
+	}
+	if p = filepath.Clean(p); !filepath.IsLocal(p) || strings.ContainsRune(p, 0) {
+		return "", fmt.Errorf("%q: outside the codebase", p)
+	}
+	if p == "." {
+		return p, nil
+	}
+	parts := strings.Split(p, "/")
+	for i, part := range parts {
+		if !t.visible(part) {
+			return "", fmt.Errorf("%q: %w", p, ErrHidden)
+		}
+		info, err := t.root.Lstat(path.Join(parts[:i+1]...))
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return "", fmt.Errorf("%q: a link, which is not followed", p)
+		}
+	}
+	return p, nil
+}
+
+// visible reports whether a file or folder of that name is to be seen.
+func (t *Tree) visible(name string) bool {
+	return !rank.Secret(name) && !slices.ContainsFunc(t.hidden, func(h string) bool { return strings.EqualFold(h, name) })
+}
+
+// open opens a plain file for reading.
+func (t *Tree) open(p string) (*os.File, fs.FileInfo, error) {
+	name, err := t.Name(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Not blocking: a pipe of that name would have nobody at its other end.
+	f, err := t.root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, bare(name, err)
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		err = bare(name, err)
+	case info.IsDir():
+		err = fmt.Errorf("%q: a folder", name)
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%q: not a plain file", name)
+	case info.Size() > maxFile:
+		err = fmt.Errorf("%q: %d bytes, more than %d", name, info.Size(), maxFile)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// bare names a file as the agent does, without where the folder is.
+func bare(name string, err error) error {
+	if pe := new(fs.PathError); errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return fmt.Errorf("%q: %w", name, err)
+}
+
+// ReadFile is a whole file, of at most maxFile bytes.
+func (t *Tree) ReadFile(p string) ([]byte, error) {
+	f, _, err := t.open(p)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return nil, bare(p, err)
+	}
+	return text, nil
+}
+
+// Lines are lines of a text file with their numbers, from the line from (from 1),
+// at most n of them (0: MaxLines); the last line says where to go on, if anywhere.
+func (t *Tree) Lines(p string, from, n int) (string, error) {
+	text, err := t.ReadFile(p)
+	if err != nil {
+		return "", err
+	}
+	if binary(text) {
+		return "", fmt.Errorf("%q: not text", p)
+	}
+	from = max(from, 1)
+	if n <= 0 || n > MaxLines {
+		n = MaxLines
+	}
+	var out strings.Builder
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, maxFile+1)
+	at := 0
+	for lines.Scan() {
+		if at++; at < from {
+			continue
+		}
+		if at-from == n || out.Len() > MaxText {
+			fmt.Fprintf(&out, "(the file goes on at line %d)\n", at)
+			return out.String(), nil
+		}
+		fmt.Fprintf(&out, "%d\t%s\n", at, clip(lines.Bytes(), maxLine))
+	}
+	if out.Len() == 0 && at > 0 {
+		return "", fmt.Errorf("%q: has only %d lines", p, at)
+	}
+	return out.String(), nil
+}
+
+func binary(text []byte) bool { return bytes.IndexByte(text[:min(len(text), 8<<10)], 0) >= 0 }
+
+// clip is the beginning of a line, as valid text.
+func clip(line []byte, most int) string {
+	if len(line) <= most {
+		return strings.ToValidUTF8(string(line), "\uFFFD")
+	}
+	for most > 0 && !utf8.RuneStart(line[most]) {
+		most--
+	}
+	return strings.ToValidUTF8(string(line[:most]), "\uFFFD") + "…"
+}
+
+// WriteFile replaces a file, or makes it and the folders that it is in. The old
+// file is never written into: a hard link to it elsewhere stays as it was.
+func (t *Tree) WriteFile(p string, text []byte) error {
+	name, err := t.Name(p)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxFile {
+		return fmt.Errorf("%q: %d bytes, more than %d", name, len(text), maxFile)
+	}
+	mode := fs.FileMode(0o644)
+	switch info, err := t.root.Lstat(name); {
+	case err == nil && !info.Mode().IsRegular():
+		return fmt.Errorf("%q: not a plain file", name)
+	case err == nil:
+		mode = info.Mode().Perm()
+	}
+	if err := t.root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return bare(name, err)
+	}
+	temp := path.Join(path.Dir(name), ".tri-"+rand.Text())
+	if err := t.root.WriteFile(temp, text, mode); err != nil {
+		return errors.Join(bare(name, err), t.remove(temp))
+	}
+	if err := t.root.Rename(temp, name); err != nil {
+		return errors.Join(bare(name, err), t.remove(temp))
+	}
+	return nil
+}
+
+func (t *Tree) remove(name string) error {
+	if err := t.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return bare(name, err)
+	}
+	return nil
+}
+
+// walk gives every visible file and folder below a folder, in order, until yield
+// says no, ctx ends or too many have been seen.
+func (t *Tree) walk(ctx context.Context, from string, yield func(name string, d fs.DirEntry) bool) error {
+	from, err := t.Name(from)
+	if err != nil {
+		return err
+	}
+	seen := 0
+	stop := errors.New("stop")
+	err = fs.WalkDir(t.root.FS(), from, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if name == from {
+				return bare(name, err)
+			}
+			return nil // gone, or not ours to read: the others still count
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if seen++; seen > maxSeen {
+			return fmt.Errorf("%q: more than %d files: look in a folder below it", from, maxSeen)
+		}
+		switch {
+		case name == from:
+			if !d.IsDir() && !yield(name, d) {
+				return stop
+			}
+			return nil
+		case !t.visible(d.Name()), d.IsDir() && rank.Foreign(d.Name()):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.Type()&fs.ModeSymlink != 0:
+			return nil
+		case !yield(name, d):
+			return stop
+		}
+		return nil
+	})
+	if errors.Is(err, stop) {
+		return nil
+	}
+	return err
+}

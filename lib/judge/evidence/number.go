@@ -1,0 +1,333 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tri/lib/base/lazyregexp"
+)
+
+// quantity is a number with what it counts, as prose or code writes it: 30s,
+// thirty seconds, 30 * time.Second, half a minute, 1<<20, 0o600, 5%.
+type quantity struct {
+	text    string
+	at, end int
+	values  []float64 // every reading of the digits: 0o600 is 600 and 384; of a product its factors too
+	total   float64   // of a product
+	exact   bool      // 64K: the prefix is told, another unit is none
+	per     float64   // of "twice a minute": seconds between two; 0 none
+	unit    unit      // of values; none where it is not told
+	version string    // 1.2.3, 127.0.0.1: no number
+	soft    bool      // "a day", "three": said by the way as often as it is a figure
+}
+
+var (
+	numeral  = pattern.New(`0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d[\d_]*(?:\.\d+)*(?:[eE][+-]?\d+)?`)
+	goUnit   = pattern.New(`^(?:[\w]+[.:]+)?(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|NANOSECONDS|MICROSECONDS|MILLISECONDS|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)s?\b`)
+	loneUnit = pattern.New(`\b(?:time|Duration|TimeUnit|ChronoUnit|units|humanize)[.:]+(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)\b`)
+	// unitBefore is time.Second * before its number.
+	unitBefore = pattern.New(`\b(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)\s*\*\s*$`)
+	times      = pattern.New(`^\s*(\*\*?|<<)\s*`)
+	// keyed is the name that a value is given to, before it.
+	keyed  = pattern.New(`([A-Za-z_][\w-]*)["'\])]*\s*(?:[A-Za-z][\w.\[\]]*\s*)?(?::=|[=:(<>]|[=!<>]=)\s*["']?$|["']([\w-]+)["'],\s*["']?$`)
+	remark = pattern.New(`(?://|#|--)\s*(.*)$`)
+	called = pattern.New(`^\s*,\s*(?:TimeUnit|ChronoUnit)?\.?(SECONDS|MINUTES|HOURS|MILLISECONDS|DAYS)\b`)
+)
+
+// quantities lists the numbers of a text. In prose, number words and "a minute"
+// count too; in code, the unit is looked for in the names around the digits.
+func quantities(text string, code bool) []quantity {
+	var out []quantity
+	for from := 0; from < len(text); {
+		at := numeral.FindStringIndex(text[from:])
+		if at == nil {
+			break
+		}
+		i, j := from+at[0], from+at[1]
+		if partOfName(text, i, j) {
+			from = j
+			continue
+		}
+		q := read1(text, i, j)
+		if code && q.unit.dim == noDim && q.version == "" {
+			q.unit = hinted(text, i, q.end)
+		}
+		if j = q.end; j == i {
+			j++
+		}
+		q.text = strings.TrimSpace(text[i:q.end])
+		out = append(out, q)
+		from = j
+	}
+	if code {
+		out = append(out, lone(text, out)...)
+	} else {
+		out = append(out, spelled(text)...)
+	}
+	return out
+}
+
+// partOfName: the digits of sha256, utf-8 and x86_64 are no numbers.
+func partOfName(text string, i, j int) bool {
+	before, size := utf8.DecodeLastRuneInString(text[:i])
+	if i == 0 {
+		return false
+	}
+	if before == 'v' || before == 'V' {
+		prior, _ := utf8.DecodeLastRuneInString(text[:i-1])
+		return i > 1 && isWord(prior) || !strings.Contains(text[i:j], ".")
+	}
+	if before == '_' || unicode.IsLetter(before) && before < 0x2E80 {
+		return true // other scripts write numbers against their words
+	}
+	if before == '-' || before == '/' {
+		prior, _ := utf8.DecodeLastRuneInString(text[:i-size])
+		return unicode.IsLetter(prior) && prior < 0x2E80
+	}
+	return false
+}
+
+// read1 reads the quantity whose digits are text[i:j], and what belongs to it.
+func read1(text string, i, j int) quantity {
+	q := quantity{at: i, end: j}
+	digits := text[i:j]
+	if strings.Count(digits, ".") > 1 || i > 0 && (text[i-1] == 'v' || text[i-1] == 'V') {
+		q.version = strings.TrimSuffix(digits, ".0")
+		return q
+	}
+	q.values = readings(digits)
+	if len(q.values) == 0 {
+		return q
+	}
+	if u, n := suffix(text[j:]); n > 0 {
+		q.unit, q.end = u, j+n
+		q.compose(text)
+		return q
+	}
+	if k := strings.IndexAny(text[j:min(j+1, len(text))], "kKM"); k == 0 && (j+1 == len(text) || !isWord(rune(text[j+1]))) {
+		f := map[byte]float64{'k': 1e3, 'K': 1e3, 'M': 1e6}[text[j]]
+		q.values, q.end, q.exact = []float64{q.values[0] * f, math.Pow(1024, math.Log10(f)/3) * q.values[0]}, j+1, true
+		return q
+	}
+	product := q.multiply(text)
+	if len(q.values) > 1 && q.end > j {
+		q.total = product
+	}
+	if !slices.Contains(q.values, product) {
+		q.values = append(q.values, product)
+	}
+	if q.unit.dim != noDim {
+		q.values = []float64{product}
+	}
+	return q
+}
+
+// multiply reads the factors behind a number, of 5 * time.Minute and 64 << 10, and
+// returns the product of all.
+func (q *quantity) multiply(text string) float64 {
+	product := q.values[len(q.values)-1]
+	for {
+		m := times.FindStringSubmatchIndex(text[q.end:])
+		if m == nil {
+			return product
+		}
+		op, rest := text[q.end+m[2]:q.end+m[3]], q.end+m[1]
+		if u := goUnit.FindStringSubmatch(text[rest:]); u != nil {
+			q.unit, _ = unitOf(strings.ToLower(u[1]))
+			q.end = rest + len(u[0])
+			return product
+		}
+		k := numeral.FindStringIndex(text[rest:])
+		if k == nil || k[0] != 0 {
+			return product
+		}
+		more := readings(text[rest : rest+k[1]])
+		if len(more) == 0 {
+			return product
+		}
+		switch factor := more[len(more)-1]; op {
+		case "<<":
+			product *= math.Pow(2, math.Min(factor, 80))
+			if factor >= 10 {
+				q.unit = units["B"]
+			}
+		case "**":
+			product = math.Pow(product, math.Min(factor, 80))
+		default:
+			product *= factor
+			if factor == 1024 {
+				q.unit = units["B"] // nobody counts anything else so
+			}
+		}
+		q.values, q.end = append(q.values, more...), rest+k[1]
+	}
+}
+
+// compose reads the rest of 1h30m.
+func (q *quantity) compose(text string) {
+	total, composed := q.values[0]*q.unit.scale, false
+	for q.unit.dim == duration {
+		k := numeral.FindStringIndex(text[q.end:])
+		if k == nil || k[0] != 0 {
+			break
+		}
+		u, n := suffix(text[q.end+k[1]:])
+		more := readings(text[q.end : q.end+k[1]])
+		if n == 0 || u.dim != duration || len(more) == 0 {
+			break
+		}
+		total, composed = total+more[0]*u.scale, true
+		q.end += k[1] + n
+	}
+	if composed {
+		q.values, q.unit = []float64{total}, unit{duration, 1}
+	}
+}
+
+// readings are the values that digits may mean: octal and hexadecimal ones are
+// written both ways.
+func readings(digits string) []float64 {
+	plain := strings.ReplaceAll(strings.ReplaceAll(digits, ",", ""), "_", "")
+	var out []float64
+	add := func(v float64, err error) {
+		if err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	based := func(s string, base int) {
+		n, err := strconv.ParseUint(s, base, 64)
+		add(float64(n), err)
+	}
+	switch lower := strings.ToLower(plain); {
+	case strings.HasPrefix(lower, "0x"):
+		add(strconv.ParseFloat(lower[2:], 64)) // 0x10 is said as 10 too
+		based(lower[2:], 16)
+	case strings.HasPrefix(lower, "0o"):
+		based(lower[2:], 10)
+		based(lower[2:], 8)
+	case strings.HasPrefix(lower, "0b"):
+		based(lower[2:], 2)
+	default:
+		add(strconv.ParseFloat(plain, 64))
+		if len(plain) > 2 && plain[0] == '0' {
+			based(plain[1:], 8)
+		}
+	}
+	return out
+}
+
+var afterDigits = pattern.New(`^([-\s ]?)([\p{L}µμ%]+)`)
+
+// letters that are units only directly behind the digits.
+const tight = " d m w b ki mi gi ti "
+
+// suffix is the unit behind digits, and how many bytes it takes.
+func suffix(rest string) (unit, int) {
+	if strings.HasPrefix(rest, " %") {
+		return units["%"], 2
+	}
+	m := afterDigits.FindStringSubmatchIndex(rest)
+	if m == nil {
+		return unit{}, 0
+	}
+	w := rest[m[4]:m[5]]
+	if m[2] != m[3] && strings.Contains(tight, " "+strings.ToLower(w)+" ") && w != "B" {
+		return unit{}, 0
+	}
+	if u, ok := unitOf(w); ok && !(m[5] < len(rest) && rest[m[5]] == '_') {
+		return u, m[5]
+	}
+	// 30秒待つ: scripts without spaces
+	for k := range w {
+		if k > 0 && k <= 12 && w[0] >= 0x80 {
+			if u, ok := units[w[:k]]; ok {
+				best, n := u, k
+				for l := range w[k:] {
+					if v, ok := units[w[:k+l]]; ok {
+						best, n = v, k+l
+					}
+				}
+				return best, m[4] + n
+			}
+		}
+	}
+	return unit{}, 0
+}
+
+const maxAround = 200 // bytes around a number in which its name and its remark are looked for
+
+func tail(s string) string { return s[max(0, len(s)-maxAround):] }
+
+// key is the end of a line in which the name of a value can stand: what is before
+// another number of a list is another value's.
+func key(line string) string {
+	line = line[max(0, len(line)-maxKey):]
+	if i := strings.LastIndexAny(strings.TrimRight(line, "=:(<>, \t\"'"), ",;"); i >= 0 {
+		return line[i+1:]
+	}
+	return line
+}
+
+const maxKey = 100 // bytes of a name, its type and the sign behind it
+
+// hinted is the unit that the code around a number names: its key, the function
+// that it is given to, the remark behind it.
+func hinted(text string, i, end int) unit {
+	line := tail(text[strings.LastIndexByte(text[:i], '\n')+1 : i])
+	before := strings.TrimRight(line, " \t")
+	if strings.HasSuffix(before, "*") {
+		if m := unitBefore.FindStringSubmatch(line); m != nil {
+			u, _ := unitOf(m[1])
+			return u
+		}
+	}
+	// The expression is tried only behind what can end it: a text may be all numbers.
+	if before = strings.TrimRight(strings.TrimRight(before, `"'`), " \t"); before != "" && strings.IndexByte("=:(<>,", before[len(before)-1]) >= 0 {
+		if m := keyed.FindStringSubmatch(key(line)); m != nil {
+			if u, ok := hintOf(m[1] + m[2]); ok {
+				return u
+			}
+		}
+	}
+	rest, _, _ := strings.Cut(text[end:min(len(text), end+maxAround)], "\n")
+	if strings.HasPrefix(strings.TrimLeft(rest, " \t"), ",") {
+		if m := called.FindStringSubmatch(rest); m != nil {
+			u, _ := unitOf(m[1])
+			return u
+		}
+	}
+	if !strings.Contains(rest, "//") && !strings.Contains(rest, "#") && !strings.Contains(rest, "--") {
+		return unit{}
+	}
+	if m := remark.FindStringSubmatch(rest); m != nil {
+		for _, w := range split2(m[1]) {
+			if u, ok := units[w]; ok && len(w) > 3 && !strings.ContainsAny(m[1], "0123456789") {
+				return u
+			}
+		}
+	}
+	return unit{}
+}
+
+// lone are units that stand for one of themselves: time.Minute.
+func lone(text string, seen []quantity) []quantity {
+	var out []quantity
+	for _, m := range loneUnit.FindAllStringSubmatchIndex(text, -1) {
+		if slices.ContainsFunc(seen, func(q quantity) bool { return m[0] >= q.at && m[0] < q.end }) || strings.HasPrefix(strings.TrimSpace(text[m[1]:]), "*") {
+			continue
+		}
+		u, _ := unitOf(text[m[2]:m[3]])
+		out = append(out, quantity{text: text[m[0]:m[1]], at: m[0], end: m[1], values: []float64{1}, unit: u, soft: true})
+	}
+	return out
+}
+
+const close2 = 1e-6 // relative; what is written with few digits is rounded
+
+func near2(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= close2*math.Max(math.Abs(a), math.Abs(b))
+}

@@ -1,0 +1,107 @@
+package evidence
+
+import (
+	"strings"
+
+	"tri/lib/base/lazyregexp"
+)
+
+var lettered = pattern.New(`[\p{L}\p{N}][\p{L}\p{N}\p{M}']*`)
+
+// oneOf are words before a unit that make one of it: a minute, per second.
+var oneOf = map[string]bool{"a": true, "an": true, "per": true, "each": true, "every": true, "setiap": true, "tiap": true, "un": true, "une": true, "una": true, "ein": true, "eine": true, "einer": true, "um": true, "uma": true}
+
+// spelled lists the quantities that prose writes in words: thirty seconds, half
+// an hour, a minute and a half, twice a day.
+func spelled(text string) []quantity {
+	lower := strings.ToLower(text)
+	if len(lower) != len(text) {
+		text = lower // a letter whose small form is longer; offsets are of what is read
+	}
+	at := lettered.FindAllStringIndex(lower, -1)
+	w := make([]string, len(at))
+	for i, m := range at {
+		w[i] = lower[m[0]:m[1]]
+	}
+	var out []quantity
+	for i := 0; i < len(w); i++ {
+		n, used := spelledNumber(w, i)
+		if used == 0 {
+			continue
+		}
+		q := quantity{soft: true, values: []float64{n}}
+		k := i + used
+		for k < len(w) && (w[k] == "of" || w[k] == "a" || w[k] == "an") && n < 1 {
+			k++
+		}
+		if k < len(w) {
+			if u, ok := unitOf(w[k]); ok && len(w[k]) > 1 {
+				q.unit, k = u, k+1
+			} else if n < 1 || oneOf[w[i]] {
+				continue // "half of them", "a line"
+			} else {
+				k = i + used
+			}
+		} else if n < 1 || oneOf[w[i]] {
+			continue
+		}
+		if q.unit.dim != noDim && k+2 < len(w) && w[k] == "and" && w[k+1] == "a" && w[k+2] == "half" {
+			q.values[0] += 0.5
+			k += 3
+		}
+		q.at, q.end = at[i][0], at[k-1][1]
+		q.text = text[q.at:q.end]
+		q.per = period(q, w, k)
+		out = append(out, q)
+		i = k - 1
+	}
+	return out
+}
+
+// period is, of "twice a minute", the seconds between two; 0 when it is no rate.
+func period(q quantity, w []string, k int) float64 {
+	if q.unit.dim != noDim || k+1 >= len(w) || !oneOf[w[k]] || q.values[0] == 0 {
+		return 0
+	}
+	if u, ok := unitOf(w[k+1]); ok && u.dim == duration {
+		return u.scale / q.values[0]
+	}
+	return 0
+}
+
+// spelledNumber reads a number from the words at i: how much, and how many words
+// it takes; none when there is no number.
+func spelledNumber(w []string, i int) (n float64, used int) {
+	l := words()
+	switch {
+	case w[i] == "half" || w[i] == "setengah":
+		return 0.5, 1
+	case w[i] == "quarter":
+		return 0.25, 1
+	case oneOf[w[i]] && i+1 < len(w) && (w[i+1] == "half" || w[i+1] == "quarter" || w[i+1] == "hundred" || w[i+1] == "thousand" || w[i+1] == "dozen"):
+		n, used = spelledNumber(w, i+1)
+		return n, used + 1
+	case oneOf[w[i]]:
+		return 1, 1
+	}
+	n, ok := l.number[w[i]]
+	if !ok {
+		return 0, 0
+	}
+	used = 1
+	for i+used < len(w) {
+		m, ok := l.number[w[i+used]]
+		switch {
+		case !ok:
+			return n, used
+		case m >= 100 && m > n && n > 0:
+			n *= m
+		case n >= 20 && m < 10 && m > 0 || n >= 100 && m < 100 && m > 0:
+			n += m
+		default:
+			return n, used
+		}
+		used++
+	}
+	return n, used
+}

@@ -1,0 +1,310 @@
+package evidence
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tri/lib/base/lazyregexp"
+)
+
+// Kinds of Token.
+const (
+	Name   = "name"   // an identifier, or anything in backticks
+	Path   = "path"   // a file's path
+	Flag   = "flag"   // an option of a program, or $VARIABLE
+	Number = "number" // 3, 1.5, 30s, 1_000, v1.2, 30 seconds
+)
+
+// Token is something in a sentence that either stands in the evidence or is made
+// up: no matter of style.
+type Token struct{ Kind, Text string }
+
+var (
+	fenced  = pattern.New("(?s)```[a-zA-Z0-9_+-]*\n?(.*?)(?:```|$)")
+	ticked  = pattern.New("`([^`\n]{1,200})`")
+	marker  = pattern.New(`(?m)^[ \t>*-]*\d{1,2}[.)][ \t]`)
+	counted = pattern.New(`(?i)\b\d+\s+(?:lines?|places?|match(?:es)?|hits?|references?|results?|occurrences?|steps?|baris|tempat|hasil|langkah)\b|\b\d+(?:st|nd|rd|th)\b`)
+	address = pattern.New(`\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+`)
+
+	word = pattern.New(`(?:\$\{?|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
+	// statusClass is 5xx and the like: no number of its own.
+	statusClass = pattern.New(`^\dxx(?:/\dxx)*$`)
+
+	option = pattern.New(`^(?:--?[a-zA-Z][\w-]*|\$\{?[A-Za-z_]\w*)$`)
+	isPath = pattern.New(`^[~.]{0,2}/?(?:[\w@+-][\w.@+-]*/)+[\w.@+-]+$|^[\w@+-]+\.(?:go|js|ts|tsx|jsx|py|rb|rs|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|sql|ya?ml|toml|json|ndjson|md|txt|xml|html|css|proto|mod|sum|cfg|conf|ini|env|lock|mk|tf|ex|exs|lua|pl|csv|txtar|rst|adoc|vue|svelte|zig|nim|hs|ml|clj|erl|dart|m|mm|gradle|properties|service)$`)
+	humps  = pattern.New(`\p{Ll}\p{Lu}|^\p{Lu}+_|[\p{L}\p{N}]_[\p{L}\p{N}]|::|\(\)$`)
+	dotted = pattern.New(`^[\p{L}_][\p{L}\p{N}_]+(?:\.[\p{L}_][\p{L}\p{N}_]+)+$`)
+	// standard is the name of a method or an encoding by its figure: SHA-512.
+	standard = pattern.New(`^(?i)(?:sha|utf|base|rs|hs|es|aes|crc|md|tls|rfc|iso)-?\d{1,5}$`)
+	commit   = pattern.New(`^[0-9a-f]{7,40}$`)
+)
+
+// products are names that are written like identifiers and are none.
+var products = []string{
+	"github", "gitlab", "javascript", "typescript", "postgresql", "mysql", "nosql", "sqlite", "openai", "openapi", "linkedin", "youtube",
+	"mongodb", "dynamodb", "graphql", "websocket", "websockets", "oauth", "ios", "macos", "paypal", "rabbitmq", "devops", "nodejs", "powershell",
+	"bigquery", "whatsapp", "clickhouse", "influxdb", "mariadb", "bitbucket", "vscode", "webassembly", "autocomplete", "deepl",
+	"kib", "mib", "gib", "tib", "mbit", "gbit", "mhz", "ghz", "kbps", "mbps", "json", "yaml", "opentelemetry", "symlinks", "pytest", "numpy", "e.g", "i.e", "a.k.a",
+}
+
+// keywords say nothing of a codebase, though they stand in backticks.
+var keywords = []string{
+	"nil", "null", "none", "true", "false", "undefined", "err", "error", "string", "int", "bool", "boolean", "float", "void", "return", "if", "else",
+	"for", "while", "func", "def", "class", "struct", "const", "var", "let", "get", "post", "put", "patch", "delete", "head", "stdin", "stdout", "stderr",
+}
+
+// Tokens lists what is checkable in text: everything in backticks and fences,
+// and in the prose whatever is shaped like code, a path, an option or a number.
+// Citations (path:12, line 12), list markers, counts of places and addresses are
+// left out: others check those.
+func Tokens(text string) []Token {
+	var out []Token
+	add := func(kind, s string) {
+		if t := (Token{kind, s}); s != "" && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	code := func(span string) string {
+		span = cited.ReplaceAllString(address.ReplaceAllString(span, " "), " ")
+		for _, q := range figures(span, true) {
+			add(Number, q)
+		}
+		for _, w := range word.FindAllString(span, -1) {
+			if kind := kindOf(w, true); kind != "" && !slices.Contains(keywords, strings.ToLower(w)) {
+				add(kind, trim(w))
+			}
+		}
+		return " "
+	}
+	text = Fold(text)
+	text = fenced.ReplaceAllStringFunc(text, func(m string) string { return code(fenced.FindStringSubmatch(m)[1]) })
+	text = ticked.ReplaceAllStringFunc(text, func(m string) string { return code(strings.Trim(m, "`")) })
+	for _, re := range []*pattern.Pattern{address, marker, cited, linesOf, nthLine, counted} {
+		text = re.ReplaceAllString(text, " ")
+	}
+	for _, w := range word.FindAllString(text, -1) {
+		add(kindOf(w, false), trim(w))
+	}
+	for _, q := range figures(text, false) {
+		add(Number, q)
+	}
+	return slices.DeleteFunc(out, func(t Token) bool { return t.Kind == "" })
+}
+
+// Version reports whether t is a version or an address, 1.2.3: a name made of
+// digits, which may stand as far from a claim as names may.
+func (t Token) Version() bool { return t.Kind == Number && strings.Count(t.Text, ".") > 1 }
+
+// trim takes away what a name is written with and is no part of it.
+func trim(w string) string {
+	w = strings.TrimSuffix(w, "()")
+	if strings.HasPrefix(w, "$") {
+		return "$" + strings.Trim(w, "${}")
+	}
+	return w
+}
+
+// figures are the numbers of text that must stand somewhere: not "a day", and
+// not the digits of an identifier.
+func figures(text string, code bool) []string {
+	var out []string
+	for _, q := range quantities(text, code) {
+		if q.soft && (q.unit.dim == noDim || q.values[0] < 2) || len(q.values) == 0 && q.version == "" {
+			continue // "a day", "three of them"; but five seconds are a figure
+		}
+		start, end := q.at, q.at+len(q.text)
+		for start > 0 && isHex(text[start-1]) {
+			start--
+		}
+		for end < len(text) && isWord(rune(text[end])) && text[end] < 0x80 {
+			end++
+		}
+		w := text[start:end]
+		if end > q.at+len(q.text) && (statusClass.MatchString(w) || commit.MatchString(w) || !shortTail(text[q.at+len(q.text):end])) {
+			continue
+		}
+		out = append(out, q.text)
+	}
+	return out
+}
+
+// shortTail reports whether letters directly behind digits leave a number: 10x,
+// 5k.
+func shortTail(s string) bool { return len(s) < 3 && !strings.ContainsAny(s, "0123456789_") }
+
+func isHex(b byte) bool { return b >= '0' && b <= '9' || b >= 'a' && b <= 'f' }
+
+// kindOf classifies a word that is no number; in prose "" is a plain word.
+func kindOf(w string, code bool) string {
+	r, _ := utf8.DecodeRuneInString(w)
+	switch {
+	case commit.MatchString(w) && strings.ContainsAny(w, "0123456789") && strings.ContainsAny(w, "abcdef"):
+		return Name
+	case mixed(w):
+		return Name
+	case isPath.MatchString(w) && (code || strings.Contains(w, ".") || strings.Count(w, "/") > 1) && !ratioOf(w):
+		return Path
+	case unicode.IsDigit(r):
+		return ""
+	case option.MatchString(w) && (code || !strings.HasPrefix(w, "-") || len(w) > 3):
+		return Flag
+	case code:
+		return Name
+	case slices.Contains(products, strings.ToLower(w)):
+		return ""
+	case standard.MatchString(w) && w != "utf-8" && !strings.EqualFold(w, "utf8"):
+		return Name
+	case humps.MatchString(w), dotted.MatchString(w) && utf8.RuneCountInString(w) > 4:
+		return Name
+	}
+	return ""
+}
+
+// ratioOf reports that a word with slashes is figures: 10/20/30.
+func ratioOf(w string) bool { return strings.Trim(w, "0123456789/.") == "" }
+
+// alphabets hold letters that look like Latin ones.
+var alphabets = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, {R16: []unicode.Range16{{Lo: 0xFF21, Hi: 0xFF5A, Stride: 1}}}}
+
+// mixed reports whether letters that only look Latin stand between Latin ones: a
+// name made to be misread. Words joined by hyphens may be of two alphabets.
+func mixed(w string) bool {
+	if isASCII(w) {
+		return false
+	}
+	for _, part := range strings.FieldsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		latin, other := false, false
+		for _, r := range part {
+			latin = latin || unicode.Is(unicode.Latin, r) && !unicode.Is(alphabets[4], r)
+			other = other || r != 'μ' && r != 'µ' && unicode.In(r, alphabets...)
+		}
+		if latin && other {
+			return true
+		}
+	}
+	return strings.ContainsFunc(w, func(r rune) bool { return unicode.Is(alphabets[4], r) }) ||
+		strings.ContainsAny(w, "._/") && unicode.In([]rune(strings.TrimLeft(w, "./~$-_"))[0], alphabets...) && isASCII(w[strings.LastIndexAny(w, "._/"):])
+}
+
+// In reports whether t stands in text as a whole, not as a part of a longer word
+// or number. A dotted name counts when all its parts do, since code inside a
+// package does not repeat the package's name; a plural when its singular does.
+func (t Token) In(text string) bool {
+	switch t.Kind {
+	case Number:
+		e := Evidence{place: "text", nums: slices.Concat(quantities(text, true), spelled(text))}
+		return e.Where(t) != ""
+	case Path:
+		return hasPath(text, strings.TrimLeft(t.Text, "./~"))
+	case Flag:
+		return flagIn(text, t.Text)
+	}
+	if hasWord(text, t.Text) || commit.MatchString(t.Text) && strings.Contains(text, t.Text) {
+		return true
+	}
+	if standard.MatchString(t.Text) {
+		squeeze := strings.NewReplacer("-", "", "_", "", " ", "")
+		return strings.Contains(squeeze.Replace(strings.ToLower(text)), squeeze.Replace(strings.ToLower(t.Text)))
+	}
+	if one := strings.TrimSuffix(strings.TrimSuffix(t.Text, "s"), "'"); len(one) > 3 && len(one) < len(t.Text) && hasWord(text, one) {
+		return true
+	}
+	parts := strings.FieldsFunc(t.Text, func(r rune) bool { return strings.ContainsRune(".:/@+->", r) })
+	if len(parts) < 2 {
+		return false
+	}
+	for _, p := range parts {
+		if !hasWord(text, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasPath finds a path or the end of one: retry.go is in lib/retry.go and not in
+// lib/noretry.go.
+func hasPath(text, p string) bool {
+	for from := 0; p != ""; {
+		i := strings.Index(text[from:], p)
+		if i < 0 {
+			return false
+		}
+		i += from
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		after, _ := utf8.DecodeRuneInString(text[i+len(p):])
+		if (i == 0 || !isWord(before) && before != '-') && (i+len(p) == len(text) || !isWord(after) && after != '-') {
+			return true
+		}
+		from = i + 1
+	}
+	return false
+}
+
+// flagIn finds an option as it is written, as a program declares it ("dry-run" in
+// quotes, Fl dry-run in a manual page) or, when it has several words, as the name
+// that is made of it (dry_run, dryRun).
+func flagIn(text, flag string) bool {
+	if hasOption(text, flag) {
+		return true
+	}
+	bare := strings.TrimLeft(flag, "-${")
+	if strings.HasPrefix(flag, "$") {
+		return hasWord(text, bare)
+	}
+	for _, form := range []string{`"` + bare + `"`, "'" + bare + "'", "`" + bare + "`", "Fl " + bare, "Fl -" + bare, `"` + bare + `,`, `"` + bare + `=`, "-" + bare} {
+		if hasOption(text, form) {
+			return true
+		}
+	}
+	if !strings.ContainsAny(bare, "-_") {
+		return false
+	}
+	under := strings.ReplaceAll(bare, "-", "_")
+	squeezed := strings.ReplaceAll(under, "_", "")
+	return hasWord(strings.ReplaceAll(text, "-", "_"), under) || strings.Contains(strings.ToLower(text), strings.ToLower(squeezed)) && hasHumps(text, squeezed)
+}
+
+// hasOption is hasWord where a hyphen continues a word: --dry is not in --dry-run.
+func hasOption(text, w string) bool {
+	return hasWord(strings.ReplaceAll(text, "-", "_"), strings.ReplaceAll(w, "-", "_"))
+}
+
+// hasHumps finds a name in any case as a whole.
+func hasHumps(text, name string) bool { return hasWord(strings.ToLower(text), strings.ToLower(name)) }
+
+func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// hasWord finds w in text where no letter or digit continues it.
+func hasWord(text, w string) bool {
+	for from := 0; w != ""; {
+		i := strings.Index(text[from:], w)
+		if i < 0 {
+			return false
+		}
+		i += from
+		if whole(text, i, i+len(w)) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(text[i:])
+		from = i + size
+	}
+	return false
+}
+
+// whole reports whether text[i:j] is not cut out of a longer word or number.
+func whole(text string, i, j int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	first, _ := utf8.DecodeRuneInString(text[i:j])
+	last, _ := utf8.DecodeLastRuneInString(text[i:j])
+	after, size := utf8.DecodeRuneInString(text[j:])
+	if isWord(before) && isWord(first) && i > 0 || isWord(after) && isWord(last) && j < len(text) {
+		return false
+	}
+	if unicode.IsDigit(last) && (after == '.' || after == ',') {
+		next, _ := utf8.DecodeRuneInString(text[j+size:])
+		return !unicode.IsDigit(next)
+	}
+	return true
+}

@@ -1,0 +1,210 @@
+package draft
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tri/lib/base/lazyregexp"
+	"tri/lib/judge/evidence"
+)
+
+// Confidences of a return.
+const (
+	High   = "high"
+	Medium = "medium"
+	Low    = "low"
+)
+
+// More caps, ours: what no honest return comes near.
+const (
+	MaxDraftRunes    = 6000  // characters of a text that leaves, also an edited one
+	MaxNoteRunes     = 12000 // research_notes, content of a triage file
+	MaxSentenceRunes = 1000  // fields of one or two sentences
+	MaxRefRunes      = 500
+	MaxQuoteRunes    = 4000
+	MaxQuestions     = 10
+	MaxRound         = 9
+)
+
+// faults collects everything that is wrong, field by field.
+type faults []string
+
+func (f *faults) add(field, format string, args ...any) {
+	*f = append(*f, field+": "+fmt.Sprintf(format, args...))
+}
+
+// text checks a string's encoding, length and, when it is needed, presence.
+func (f *faults) text(field, s string, most int, needed bool) {
+	if needed && strings.TrimSpace(s) == "" {
+		f.add(field, "is empty")
+	}
+	if !utf8.ValidString(s) {
+		f.add(field, "is not valid UTF-8")
+	}
+	if n := utf8.RuneCountInString(s); n > most {
+		f.add(field, "has %d characters, at most %d", n, most)
+	}
+}
+
+// Check says everything that is wrong with the shape and the caps of r (triage
+// §4.3, design §3) in one error, a fault after the other, so that an agent told
+// of it can mend all at once. Nil means that r may be validated, not that it is
+// true.
+func (r *Return) Check() error {
+	var f faults
+	if !slices.Contains([]string{High, Medium, Low}, r.Confidence) {
+		f.add("confidence", "is %q, want high, medium or low", clip(r.Confidence))
+	}
+	f.text("confidence_reason", r.ConfidenceReason, MaxSentenceRunes, true)
+	f.text("summary_for_orchestrator", r.SummaryForOrchestrator, MaxSentenceRunes, true)
+	if n := Sentences(r.SummaryForOrchestrator); n > MaxSummarySentences {
+		f.add("summary_for_orchestrator", "has %d sentences, at most %d", n, MaxSummarySentences)
+	}
+	f.text("draft_reply", r.DraftReply, MaxDraftRunes, !r.EscalationRequested)
+	if n := Words(r.DraftReply); n > MaxDraftWords {
+		f.add("draft_reply", "has %d words, at most %d", n, MaxDraftWords)
+	}
+	if !language.MatchString(r.DraftLanguage) {
+		f.add("draft_language", "is %q, want a language code or mixed", clip(r.DraftLanguage))
+	}
+	r.checkRefs(&f)
+	r.checkRest(&f)
+	if len(f) == 0 {
+		return nil
+	}
+	return fmt.Errorf("return: %s", strings.Join(f, "; "))
+}
+
+var language = pattern.New(`^(?:mixed|[a-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)$`)
+
+var kinds = []string{evidence.File, evidence.LogQuery, evidence.GitCommit, evidence.ExternalDoc, evidence.Memory, evidence.TriageFile}
+
+func (r *Return) checkRefs(f *faults) {
+	n := len(r.EvidenceRefs)
+	if n > MaxRefs {
+		f.add("evidence_refs", "has %d references, at most %d", n, MaxRefs)
+	}
+	if n == 0 && r.Confidence != Low {
+		f.add("evidence_refs", "is empty; without evidence confidence is low")
+	}
+	for i, ref := range r.EvidenceRefs[:min(n, MaxRefs)] {
+		name := fmt.Sprintf("evidence_refs[%d]", i)
+		if !slices.Contains(kinds, ref.Kind) {
+			f.add(name+".kind", "is %q, want one of %s", clip(ref.Kind), strings.Join(kinds, " "))
+		}
+		f.text(name+".ref", ref.Ref, MaxRefRunes, true)
+		if strings.ContainsAny(ref.Ref, "\n\x00") {
+			f.add(name+".ref", "is not one line")
+		}
+		f.text(name+".supports_claim", ref.SupportsClaim, MaxSentenceRunes, true)
+		f.text(name+".quote", ref.Quote, MaxQuoteRunes, false)
+	}
+}
+
+var filename = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+func (r *Return) checkRest(f *faults) {
+	if t := r.ProposedTriageFile; t != nil {
+		if !filename.MatchString(t.Filename) {
+			f.add("proposed_triage_file.filename", "is %q, want a plain name of letters, digits, dot, dash and underscore", clip(t.Filename))
+		}
+		f.text("proposed_triage_file.content", t.Content, MaxNoteRunes, true)
+	}
+	if n := len(r.OpenQuestions); n > MaxQuestions {
+		f.add("open_questions", "has %d, at most %d", n, MaxQuestions)
+	}
+	for i, q := range r.OpenQuestions[:min(len(r.OpenQuestions), MaxQuestions)] {
+		f.text(fmt.Sprintf("open_questions[%d]", i), q, MaxSentenceRunes, false)
+	}
+	if r.EscalationRequested && (r.EscalationReason == nil || strings.TrimSpace(*r.EscalationReason) == "") {
+		f.add("escalation_reason", "is missing though escalation_requested is true")
+	}
+	if r.EscalationReason != nil {
+		f.text("escalation_reason", *r.EscalationReason, MaxSentenceRunes, false)
+	}
+	if r.InvestigatorRound < 1 || r.InvestigatorRound > MaxRound {
+		f.add("investigator_round", "is %d, want 1 to %d", r.InvestigatorRound, MaxRound)
+	}
+	f.text("research_notes", r.ResearchNotes, MaxNoteRunes, false)
+	if n := Words(r.ResearchNotes); n > MaxNotesWords {
+		f.add("research_notes", "has %d words, at most %d", n, MaxNotesWords)
+	}
+	f.text("question_gloss", r.QuestionGloss, MaxNoteRunes, false)
+}
+
+// clip keeps outside text short and visible in a message.
+func clip(s string) string {
+	if rs := []rune(s); len(rs) > 40 {
+		s = string(rs[:40]) + "…"
+	}
+	return Visible(s)
+}
+
+// unspaced are the scripts that are written without spaces between words.
+var unspaced = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
+
+// Words counts words as a reader would: what stands between spaces and holds a
+// letter or a digit is one; two characters of a script without spaces are one.
+func Words(s string) int {
+	words := 0
+	for _, field := range strings.Fields(s) {
+		dense, spaced := 0, false
+		for _, r := range field {
+			if unicode.In(r, unspaced...) {
+				dense++
+			} else if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				spaced = true
+			}
+		}
+		words += (dense + 1) / 2
+		if spaced {
+			words++
+		}
+	}
+	return words
+}
+
+// Sentences counts sentences: a full stop counts when a new sentence begins
+// behind it, so that main.go, 1.5 and e.g. do not.
+func Sentences(s string) int {
+	rs := []rune(strings.TrimSpace(s))
+	n, open := 0, false
+	for i, r := range rs {
+		switch {
+		case strings.ContainsRune("。！？", r), strings.ContainsRune(".!?", r) && ends(rs, i):
+			if open {
+				n++
+			}
+			open = false
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			open = true
+		}
+	}
+	if open {
+		n++
+	}
+	return n
+}
+
+// ends reports whether the mark rs[i] ends a sentence.
+func ends(rs []rune, i int) bool {
+	j := i + 1
+	for j < len(rs) && strings.ContainsRune(`.!?"')]”’`+"`", rs[j]) {
+		j++
+	}
+	if j == len(rs) {
+		return true
+	}
+	if !unicode.IsSpace(rs[j]) {
+		return false
+	}
+	for j < len(rs) && unicode.IsSpace(rs[j]) {
+		j++
+	}
+	return j == len(rs) || !unicode.IsLower(rs[j])
+}

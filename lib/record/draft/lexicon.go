@@ -1,0 +1,377 @@
+package draft
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+//go:embed lexicon/*.txt
+var lexiconFiles embed.FS
+
+// section is one list of phrases of a language; lexicon/README says what for.
+type section int
+
+const (
+	opener section = iota
+	smell
+	hedge
+	apology
+	certain
+	surer
+	shaky
+	advice
+	behind
+	then
+	change
+	rollback
+	revert
+	remove
+	data
+	operate
+	production
+	act
+	restrict
+	customer
+	handle
+	secret
+	weaken
+	guard
+	drift
+	doubt
+	knowing
+	self
+	denial
+	chance
+	astray
+	assured
+	dispute
+	nSections
+)
+
+var sectionNames = [nSections]string{
+	"opener", "smell", "hedge", "apology", "certain", "surer", "shaky", "advice", "behind", "then", "change", "rollback", "revert", "remove", "data",
+	"operate", "production", "act", "restrict", "customer", "handle", "secret", "weaken", "guard", "drift",
+	"doubt", "knowing", "self", "denial", "chance", "astray", "assured", "dispute",
+}
+
+// lexicon is the phrases of all languages, by how they begin, so that one pass
+// over a text finds them all.
+type lexicon struct {
+	langs []string
+	// verbLast is by language: it has advice that stands behind its verb.
+	verbLast []bool
+	words    map[string][]wording // by first word
+	stems    map[string][]wording // by the first two letters of a first word that is a beginning
+	letters  map[rune][]wording   // of scripts without spaces, by first letter
+}
+
+// wording is one phrase.
+type wording struct {
+	key   int // language and section
+	words []string
+	text  string // in a script without spaces
+}
+
+func (s section) of(lang int) int { return lang*int(nSections) + int(s) }
+
+// theLexicon is read when the first draft is: most programs never need it.
+var theLexicon = sync.OnceValue(func() *lexicon {
+	l := &lexicon{words: map[string][]wording{}, stems: map[string][]wording{}, letters: map[rune][]wording{}}
+	files, err := lexiconFiles.ReadDir("lexicon")
+	for i := 0; err == nil && i < len(files); i++ {
+		var text []byte
+		if text, err = lexiconFiles.ReadFile("lexicon/" + files[i].Name()); err == nil {
+			err = l.addLanguage(strings.TrimSuffix(files[i].Name(), ".txt"), string(text))
+		}
+	}
+	if err != nil {
+		panic(fmt.Sprintf("lib/record/draft: the embedded lexicon: %v", err)) // a test reads it
+	}
+	return l
+})
+
+func (l *lexicon) addLanguage(lang, text string) error {
+	at := len(l.langs)
+	l.langs = append(l.langs, lang)
+	l.verbLast = append(l.verbLast, false)
+	sec := -1
+	for n, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || line[0] == '#':
+		case line[0] == '[':
+			if sec = slices.Index(sectionNames[:], strings.Trim(line, "[]")); sec < 0 {
+				return fmt.Errorf("%s.txt:%d: no section %s", lang, n+1, line)
+			}
+		case sec < 0:
+			return fmt.Errorf("%s.txt:%d: stands before the first section", lang, n+1)
+		default:
+			l.add(section(sec).of(at), line)
+			l.verbLast[at] = l.verbLast[at] || section(sec) == behind
+		}
+	}
+	return nil
+}
+
+// add takes a line: "may/might want" for two phrases, "apolog*" for every word
+// that begins so, "*" for any one word.
+func (l *lexicon) add(key int, line string) {
+	all := []string{""}
+	for _, field := range strings.Fields(folded(line)) {
+		var longer []string
+		for _, before := range all {
+			for choice := range strings.SplitSeq(field, "/") {
+				longer = append(longer, strings.TrimSpace(before+" "+choice))
+			}
+		}
+		all = longer
+	}
+	for _, phrase := range all {
+		first, _ := utf8.DecodeRuneInString(phrase)
+		if isUnspaced(first) {
+			l.letters[first] = append(l.letters[first], wording{key: key, text: phrase})
+			continue
+		}
+		w := wording{key: key, words: strings.FieldsFunc(phrase, func(r rune) bool { return !isWordRune(r) && r != '*' })}
+		if stem, ok := strings.CutSuffix(w.words[0], "*"); ok {
+			two := firstTwo(stem)
+			l.stems[two] = append(l.stems[two], w)
+		} else {
+			l.words[w.words[0]] = append(l.words[w.words[0]], w)
+		}
+	}
+}
+
+func firstTwo(s string) string {
+	_, n := utf8.DecodeRuneInString(s)
+	_, m := utf8.DecodeRuneInString(s[n:])
+	return s[:n+m]
+}
+
+func isUnspaced(r rune) bool { return r >= 0x0e00 && unicode.In(r, unspaced...) }
+
+func isWordRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || r == '\'' || r == '%'
+}
+
+// folded is text as phrases are compared: composed, in lower case, without the
+// vowel signs that Arabic leaves out.
+func folded(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '’' || r == '‘':
+			return '\''
+		case r >= 0x064b && r <= 0x0652, r == 0x0640:
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, norm.NFC.String(text))
+}
+
+// token is a word of a text; places are in bytes.
+type token struct {
+	text     string
+	from, to int
+	begins   bool // a sentence, or an item of a list
+}
+
+// span is where a phrase stands.
+type span struct {
+	from, to int
+	sentence int
+	begins   bool // a sentence
+}
+
+// reading is a text with every phrase of the lexicon that stands in it.
+type reading struct {
+	text   string
+	tokens []token
+	starts []int // of sentences
+	spans  [][]span
+	langs  int
+}
+
+// read finds all phrases of the text.
+func read(text string) *reading {
+	l := theLexicon()
+	r := &reading{text: folded(text), spans: make([][]span, len(l.langs)*int(nSections)), langs: len(l.langs)}
+	r.cut()
+	for i, t := range r.tokens {
+		r.match(l.words[t.text], i)
+		if utf8.RuneCountInString(t.text) > 1 {
+			r.match(l.stems[firstTwo(t.text)], i)
+		}
+	}
+	for i, c := range r.text {
+		if isUnspaced(c) {
+			for _, w := range l.letters[c] {
+				if strings.HasPrefix(r.text[i:], w.text) {
+					r.note(w.key, i, i+len(w.text), r.beginsAt(i))
+				}
+			}
+		}
+	}
+	return r
+}
+
+// cut takes the text apart into words and sentences. A full stop inside a word
+// ends none.
+func (r *reading) cut() {
+	begins, from := true, -1
+	flush := func(to int) {
+		if from >= 0 {
+			if begins {
+				r.starts = append(r.starts, from)
+			}
+			r.tokens = append(r.tokens, token{r.text[from:to], from, to, begins})
+			begins, from = false, -1
+		}
+	}
+	for i, c := range r.text {
+		if isWordRune(c) {
+			if from < 0 {
+				from = i
+			}
+			continue
+		}
+		flush(i)
+		next := i + utf8.RuneLen(c)
+		switch {
+		case strings.ContainsRune("\n。！？；", c):
+			begins = true
+		case strings.ContainsRune(".!?:;।؟؛", c):
+			begins = begins || next >= len(r.text) || r.text[next] <= ' '
+		}
+	}
+	flush(len(r.text))
+}
+
+func (r *reading) beginsAt(at int) bool {
+	_, ok := slices.BinarySearch(r.starts, at)
+	return ok
+}
+
+// match notes the phrases that stand at a token; none runs across sentences.
+func (r *reading) match(list []wording, at int) {
+	for i := range list {
+		w := &list[i]
+		if at+len(w.words) > len(r.tokens) {
+			continue
+		}
+		fits := true
+		for k, want := range w.words {
+			t := &r.tokens[at+k]
+			if k > 0 && t.begins || !isWord(t.text, want) {
+				fits = false
+				break
+			}
+		}
+		if fits {
+			r.note(w.key, r.tokens[at].from, r.tokens[at+len(w.words)-1].to, r.tokens[at].begins)
+		}
+	}
+}
+
+func isWord(word, want string) bool {
+	if stem, ok := strings.CutSuffix(want, "*"); ok {
+		return strings.HasPrefix(word, stem)
+	}
+	return word == want
+}
+
+func (r *reading) note(key, from, to int, begins bool) {
+	sentence, ok := slices.BinarySearch(r.starts, from)
+	if !ok {
+		sentence--
+	}
+	r.spans[key] = append(r.spans[key], span{from, to, sentence, begins})
+}
+
+// all lists what stands in the text of a section, in any language, each once and
+// short enough for a note.
+func (r *reading) all(s section) (found []string) {
+	for lang := range r.langs {
+		for _, at := range r.spans[s.of(lang)] {
+			if q := r.quote(at.from, at.to); !slices.Contains(found, q) {
+				found = append(found, q)
+			}
+		}
+	}
+	return found
+}
+
+// count is how many places in the text a section has; phrases that overlap are
+// one, also of two languages.
+func (r *reading) count(s section) (n int) {
+	var all []span
+	for lang := range r.langs {
+		all = append(all, r.spans[s.of(lang)]...)
+	}
+	slices.SortFunc(all, func(a, b span) int { return a.from - b.from })
+	end := 0
+	for _, at := range all {
+		if at.from >= end {
+			n++
+		}
+		end = max(end, at.to)
+	}
+	return n
+}
+
+func (r *reading) quote(from, to int) string {
+	return `"` + clip(strings.Join(strings.Fields(r.text[from:to]), " ")) + `"`
+}
+
+// reach is how far apart, in characters, words of one sentence may stand to
+// belong together.
+const reach = 40
+
+// near reports whether two spans belong together.
+func (r *reading) near(a, b span) bool {
+	if a.sentence != b.sentence {
+		return false
+	}
+	if b.from < a.from {
+		a, b = b, a
+	}
+	gap := b.from - a.to
+	return gap <= reach || gap <= reach*utf8.UTFMax && utf8.RuneCountInString(r.text[a.to:b.from]) <= reach
+}
+
+// advised finds a verb of the section that somebody is told to do: a word of
+// advice near it, or it begins the sentence, as a command does.
+func (r *reading) advised(lang int, s section) []span {
+	var found []span
+	for _, verb := range r.spans[s.of(lang)] {
+		told := verb.begins || slices.ContainsFunc(r.spans[then.of(lang)], func(t span) bool {
+			return t.begins && t.sentence == verb.sentence && strings.TrimSpace(r.text[min(t.to, verb.from):verb.from]) == "" && t.to <= verb.from
+		})
+		before := func(a span) bool { return a.to <= verb.from && r.near(a, verb) }
+		after := func(a span) bool { return a.to >= verb.to && r.near(verb, a) }
+		if told || slices.ContainsFunc(r.spans[advice.of(lang)], before) || slices.ContainsFunc(r.spans[behind.of(lang)], after) {
+			found = append(found, verb)
+		}
+	}
+	return found
+}
+
+// beside returns the first of the verbs that one of the section's things is near:
+// behind it, in a language that may put its verb last on either side.
+func (r *reading) beside(lang int, verbs []span, s section) (string, bool) {
+	last := theLexicon().verbLast[lang]
+	for _, v := range verbs {
+		for _, thing := range r.spans[s.of(lang)] {
+			if r.near(v, thing) && (thing.from >= v.to || last && thing.to <= v.from) {
+				return r.quote(min(v.from, thing.from), max(v.to, thing.to)), true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,85 @@
+package draft
+
+import (
+	"slices"
+	"strings"
+
+	"tri/lib/judge/evidence"
+)
+
+// What a draft says of itself, and not of the matter, is told by the company that its
+// words keep: "it may be lost" is about a file, "I may be wrong" about the draft. A
+// remark is a sentence that shares no word with what was asked and cited, so that
+// there a word is enough which elsewhere would be a description.
+
+// judging are the sections of the lexicon that a remark is told by.
+var judging = []section{doubt, knowing, self, denial, chance, astray, assured, dispute}
+
+// doubts reports whether a sentence doubts itself; at is where it has a section's words,
+// -1 where it has none.
+func doubts(at func(section) int) bool {
+	has := func(s section) bool { return at(s) >= 0 }
+	return has(doubt) || has(knowing) && has(denial) && has(self) || has(chance) && has(astray)
+}
+
+// assures reports whether one is surer of itself than anybody can be.
+func assures(at func(section) int) bool {
+	no := at(denial)
+	return no >= 0 && at(dispute) >= 0 || at(assured) >= 0 && (no < 0 || no > at(assured)) // it is not sure
+}
+
+// remarks lists the remarks of a text that judge it in a way, each short enough for a
+// note.
+func (r *reading) remarks(s Sources, judges func(at func(section) int) bool) (found []string) {
+	var about *evidence.Known
+	for i, from := range r.starts {
+		to := len(r.text)
+		if i+1 < len(r.starts) {
+			to = r.starts[i+1]
+		}
+		said := false
+		for lang := range r.langs {
+			said = said || judges(func(sec section) int {
+				all := r.spans[sec.of(lang)]
+				if k := slices.IndexFunc(all, func(at span) bool { return at.sentence == i }); k >= 0 {
+					return all[k].from
+				}
+				return -1
+			})
+		}
+		if !said {
+			continue
+		}
+		if about == nil {
+			about = evidence.Know(subject(s))
+		}
+		if q := r.quote(from, to); !about.Shares(r.without(from, to)) && !slices.Contains(found, q) {
+			found = append(found, q)
+		}
+	}
+	return found
+}
+
+// without is a stretch of the text without the words that judge.
+func (r *reading) without(from, to int) string {
+	out := []byte(r.text[from:to])
+	for _, sec := range judging {
+		for lang := range r.langs {
+			for _, at := range r.spans[sec.of(lang)] {
+				for k := max(at.from, from); k < min(at.to, to); k++ {
+					out[k-from] = ' '
+				}
+			}
+		}
+	}
+	return string(out)
+}
+
+// subject is the text of what a draft rests on.
+func subject(s Sources) string {
+	texts := slices.Clone(s.Texts)
+	for _, ref := range s.Refs {
+		texts = append(texts, ref.SupportsClaim, ref.Quote, ref.Ref)
+	}
+	return strings.Join(texts, "\n")
+}

@@ -1,0 +1,137 @@
+package draft
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"tri/lib/base/lazyregexp"
+	"tri/lib/judge/evidence"
+)
+
+// Sources is what a text may draw on, and what it must not hold.
+type Sources struct {
+	Texts   []string       // the question, its context, lines of the evidence
+	Refs    []evidence.Ref // their quotes, and addresses of documents
+	Secrets []string       // of this installation: looked for in every form
+	// Approved says that a person wrote the text, not an agent: an address that
+	// stands in no source, or an order to a reader, is then a remark and no longer
+	// fatal.
+	Approved bool
+	// Exists tells whether a path is in the codebase; nil where there is none.
+	Exists func(path string) bool
+}
+
+// Problem is something wrong with a text. A fatal one must not leave.
+type Problem struct {
+	Name  string // empty, size, encoding, secret, mention, control, injection, url
+	Note  string // for a person; never holds the secret itself
+	Fatal bool
+}
+
+// Safety is what every text must pass before a person sees it as ready, after an
+// edit, and before it leaves: no secret, no mention that calls a crowd or a
+// person by id, no character that cannot be seen, no address from nowhere.
+func Safety(text string, s Sources) []Problem {
+	var out []Problem
+	fatal := func(name, format string, args ...any) {
+		out = append(out, Problem{Name: name, Note: fmt.Sprintf(format, args...), Fatal: true})
+	}
+	if strings.TrimSpace(text) == "" {
+		fatal("empty", "there is no text")
+	}
+	if n := utf8.RuneCountInString(text); n > MaxDraftRunes {
+		fatal("size", "%d characters, at most %d", n, MaxDraftRunes)
+		return out // the rest is not worth the time that a huge text costs
+	}
+	if !utf8.ValidString(text) {
+		fatal("encoding", "not valid UTF-8")
+	}
+	for _, kind := range secrets(text, s.Secrets) {
+		fatal("secret", "holds what looks like a secret: %s", kind)
+	}
+	if found := mentions(text); len(found) > 0 {
+		fatal("mention", "calls people: %s", strings.Join(found, " "))
+	}
+	if found := hiddenRunes(text); len(found) > 0 {
+		fatal("control", "%d characters that cannot be seen, the first U+%04X", len(found), found[0])
+	}
+	if found := Injected(text, s); len(found) > 0 {
+		out = append(out, Problem{Name: "injection", Fatal: !s.Approved, Note: fmt.Sprintf("tells its reader what to do about it: %s", strings.Join(found, ", "))})
+	}
+	for _, address := range strangeURLs(text, s) {
+		out = append(out, Problem{Name: "url", Fatal: !s.Approved,
+			Note: fmt.Sprintf("address that stands in no evidence and not in the question: %s", address)})
+	}
+	return out
+}
+
+// massMentions are the ways to call a crowd, or a person by id, on the platforms
+// that we know: Slack, Discord, Mattermost, Rocket.Chat, Matrix, Lark, Teams,
+// Zulip. Code spans do not excuse one: not every platform honours them.
+var massMentions = pattern.New(`(?i)` + strings.Join([]string{
+	`(?:^|[^A-Za-z0-9])@(?:channel|here|all|everyone|room|group|team|online|semua)(?:[^A-Za-z0-9]|$)`,
+	`@(?:全体成员|全體成員|所有人|全员|全員|大家|みんな|チャンネル|모두|전체|채널|todos|todas|tous|alle|все|mọi người|ทุกคน)`, `<users/[^>]{1,60}>`,
+	`<!(?:channel|here|everyone|subteam\^[^>]*|group)[^>]*>`,
+	`<@[!&]?[A-Z0-9]{2,}(?:\|[^>]*)?>`,
+	`<at\b[^>]*>`,
+	`@_?\*\*?[^*\n]{1,60}\*\*?`,
+	`matrix\.to/#/[@!#]`,
+}, "|"))
+
+func mentions(text string) []string {
+	text = strings.NewReplacer("＠", "@", "﹫", "@", "＜", "<", "！", "!", "＞", ">").Replace(text)
+	var out []string
+	for _, m := range massMentions.FindAllString(text, 5) {
+		out = append(out, fmt.Sprintf("%q", strings.TrimSpace(m)))
+	}
+	return out
+}
+
+// addresses finds what a chat client would make a link of: anything with a
+// scheme, www., and bare host names. Endings that are also file names or fields
+// of objects (net, io, dev, app, info) count only with a path behind them.
+var addresses = pattern.New(`(?i)` + strings.Join([]string{
+	`\b[a-z][a-z0-9+.-]{1,20}://[^\s<>"'` + "`" + `|)\]}]+`,
+	`\b(?:mailto|javascript|data|tel|sms|vbscript):[^\s<>"'` + "`" + `|)\]}]+`,
+	`\bwww\.[^\s<>"'` + "`" + `|)\]}]+`,
+	`\b(?:[a-z0-9-]{2,63}\.)+(?:com|org|ru|cn|xyz|biz)\b(?:/[^\s<>"'` + "`" + `|)\]}]*)?`,
+	`\b(?:[a-z0-9-]{2,63}\.)+(?:net|io|dev|app|info|link|click|site|online|top|me|gg|ly|sh|co|to|ai|cc)(?::\d+)?/[^\s<>"'` + "`" + `|)\]}]+`,
+	`\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?/[^\s<>"'` + "`" + `|)\]}]*`,
+}, "|"))
+
+func urls(text string) []string {
+	found := addresses.FindAllString(text, -1)
+	for i, u := range found {
+		found[i] = strings.TrimRight(strings.TrimRight(u, ".,;:!?*_~"), "/")
+	}
+	return found
+}
+
+// strangeURLs lists the addresses of text that are not, to the letter, in its
+// sources: a changed path or query could carry data out.
+func strangeURLs(text string, s Sources) []string {
+	found := urls(text)
+	if len(found) == 0 {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, t := range s.Texts {
+		for _, u := range urls(t) {
+			known[u] = true
+		}
+	}
+	for _, r := range s.Refs {
+		for _, u := range urls(r.Ref + "\n" + r.Quote) {
+			known[u] = true
+		}
+	}
+	var out []string
+	for _, u := range found {
+		if !known[u] {
+			known[u] = true // said once
+			out = append(out, u)
+		}
+	}
+	return out
+}

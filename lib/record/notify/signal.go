@@ -1,0 +1,194 @@
+// Package signal is what tri-reply is asked to show in a chat besides replies: a
+// card in the operators' channel, a reaction on a question. Whoever asks appends
+// to signals.ndjson; tri-reply, which alone can, does it once and says in
+// signals-done.ndjson what came of it. No answer ever waits for a signal.
+package signal
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/sysexit"
+)
+
+// The logs' names below the home.
+const (
+	LogName  = "signals.ndjson"
+	DoneName = "signals-done.ndjson"
+)
+
+// Kinds of signal.
+const (
+	Card   = "card"   // post a card
+	Recard = "recard" // replace what a card shows; without buttons it is settled
+	React  = "react"  // set a reaction of the bot's, or take it away
+)
+
+// Signal is one line of signals.ndjson. Which fields are set depends on Kind.
+type Signal struct {
+	ID       string `json:"id"` // 1 to 64 of [a-z0-9-]; what has been asked under an ID is not done twice
+	At       string `json:"at"` // RFC 3339
+	Kind     string `json:"kind"`
+	By       string `json:"by"` // the program that asks
+	Platform string `json:"platform"`
+	ChatID   string `json:"chat_id"`
+
+	MessageID string `json:"message_id,omitempty"` // of react: the message
+	Emoji     string `json:"emoji,omitempty"`      // one character, as people see it
+	On        bool   `json:"on,omitempty"`
+
+	Card    string   `json:"card,omitempty"` // of recard: the ID of the signal that posted it
+	Title   string   `json:"title,omitempty"`
+	Text    string   `json:"text,omitempty"` // plain text
+	Buttons []Button `json:"buttons,omitempty"`
+
+	// What a card is about: a draft of a thread, or a parked post.
+	Key         string `json:"key,omitempty"`
+	Cycle       int    `json:"cycle,omitempty"`
+	DraftSHA256 string `json:"draft_sha256,omitempty"`
+	Post        string `json:"post,omitempty"`
+}
+
+// Button is one of a card's; see chat.Button.
+type Button struct {
+	Name  string `json:"name"`
+	Label string `json:"label"`
+	Value string `json:"value"`
+	Style string `json:"style,omitempty"`
+}
+
+// OfAuto is the ID of the card that tells of an automatic reply; draft is
+// decision.ID of its draft. tri-reply posts none whose card does not stand.
+func OfAuto(draft string) string {
+	sum := sha256.Sum256([]byte(draft))
+	return "auto-" + hex.EncodeToString(sum[:16])
+}
+
+// Outcomes.
+const (
+	Shown       = "shown"
+	Unsupported = "unsupported" // the platform has no such thing
+	Refused     = "refused"     // not allowed by the configuration, or by the platform
+	Late        = "late"        // too old to tell anybody anything, or replaced before it was shown
+	Failed      = "failed"      // tried, and nobody knows
+)
+
+// Done is one line of signals-done.ndjson.
+type Done struct {
+	ID        string `json:"id"` // of the signal
+	At        string `json:"at"`
+	Outcome   string `json:"outcome"`
+	MessageID string `json:"message_id,omitempty"` // of a card: where it stands
+	Why       string `json:"why,omitempty"`
+}
+
+// Ask appends signals, durably. Any number of programs may.
+func Ask(h *disk.Home, signals ...Signal) error { return add(h, LogName, signals) }
+
+// Tell appends what came of them. Only tri-reply does.
+func Tell(h *disk.Home, done ...Done) error { return add(h, DoneName, done) }
+
+func add[T any](h *disk.Home, name string, records []T) error {
+	if len(records) == 0 {
+		return nil
+	}
+	var lines bytes.Buffer
+	enc := json.NewEncoder(&lines)
+	enc.SetEscapeHTML(false)
+	for _, r := range records {
+		if err := enc.Encode(r); err != nil {
+			return fmt.Errorf("append to %s: %w", name, err)
+		}
+	}
+	log, err := h.OpenLog(name)
+	if err != nil {
+		return err
+	}
+	_, err = log.Append(func(int64) ([]byte, error) { return lines.Bytes(), nil })
+	return errors.Join(err, log.Close())
+}
+
+// Asked calls fn for each signal from the byte offset on and returns the offset
+// behind the last.
+func Asked(h *disk.Home, from int64, fn func(Signal) error) (int64, error) {
+	return each(h, LogName, from, fn)
+}
+
+// Told is Asked for what came of them.
+func Told(h *disk.Home, from int64, fn func(Done) error) (int64, error) {
+	return each(h, DoneName, from, fn)
+}
+
+func each[T any](h *disk.Home, name string, from int64, fn func(T) error) (int64, error) {
+	f, err := h.Root().Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return from, nil
+	}
+	if err != nil {
+		return from, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
+	}
+	defer f.Close()
+	if _, err := f.Seek(from, 0); err != nil {
+		return from, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
+	}
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, ndjson.MaxLine)
+	in.Split(wholeLines)
+	for in.Scan() {
+		var r T
+		if err := json.Unmarshal(in.Bytes(), &r); err != nil {
+			return from, sysexit.With(sysexit.Data, fmt.Errorf("read %s at byte %d: %w", name, from, err))
+		}
+		if err := fn(r); err != nil {
+			return from, err
+		}
+		from += int64(len(in.Bytes()))
+	}
+	if err := in.Err(); err != nil {
+		return from, sysexit.With(sysexit.IO, fmt.Errorf("read %s at byte %d: %w", name, from, err))
+	}
+	return from, nil
+}
+
+// wholeLines is a bufio.SplitFunc for lines with their newline; what stands
+// behind the last one is still being written, or torn.
+func wholeLines(data []byte, _ bool) (int, []byte, error) {
+	n := bytes.IndexByte(data, '\n') + 1
+	if n == 0 {
+		return 0, nil, nil
+	}
+	return n, data[:n], nil
+}
+
+// Allowed says why a signal may not be shown under a configuration: cards go to
+// the operators' channel and nowhere else, reactions into the chats that are named
+// for them. A program that asks for more has been misled.
+func Allowed(c *config.Config, s *Signal) error {
+	switch s.Kind {
+	case Card, Recard:
+		if g := c.Gate.Chat; s.Platform != g.Platform || s.ChatID != g.ChatID || g.ChatID == "" {
+			return errors.New("cards are for the channel of gate.chat")
+		}
+	case React:
+		r := c.Gate.Reactions
+		if !r.Enabled || !slices.Contains(r.Chats, s.ChatID) {
+			return errors.New("gate.reactions does not name this chat")
+		}
+		if !slices.Contains([]string{*r.Seen, *r.Working, *r.Waiting, *r.Answered, *r.Failed}, s.Emoji) || s.Emoji == "" {
+			return errors.New("gate.reactions does not name this reaction")
+		}
+	default:
+		return fmt.Errorf("there is no kind %q", s.Kind)
+	}
+	return nil
+}

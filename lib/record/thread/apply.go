@@ -1,0 +1,270 @@
+package thread
+
+import (
+	"fmt"
+	"slices"
+
+	"tri/lib/base/ndjson"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/event"
+	"tri/lib/record/run"
+	"tri/lib/record/verdict"
+)
+
+// What a thread keeps at most.
+const (
+	maxApplied = 256
+	maxContext = 20
+)
+
+// Effect is something to be done because of where a thread stands. Effects are
+// names of work, not orders: Due gives the same ones for the same thread however
+// often it is asked, and whoever does them finds out what is done already.
+type Effect struct {
+	Kind  string // see below
+	RunID string // of EffectInvestigate and EffectValidate
+	Long  bool   // tier 2
+}
+
+// Kinds of effect.
+const (
+	EffectInvestigate = "investigate"
+	EffectValidate    = "validate"
+	EffectOffer       = "offer"  // the pending draft should stand in the decision log
+	EffectRetire      = "retire" // nothing of this thread should stand there
+)
+
+// Due is what is left to do, as a function of the thread alone.
+func Due(t Thread) []Effect {
+	switch t.Status {
+	case Investigating, BouncedRound1, Escalated:
+		return []Effect{{Kind: EffectRetire}, {Kind: EffectInvestigate, RunID: *t.InvestigatorTaskID, Long: t.IsEscalated}}
+	case AwaitingValidation:
+		return []Effect{{Kind: EffectValidate, RunID: *t.ValidatorTaskID, Long: t.IsEscalated}}
+	case PendingUser:
+		if t.DraftPending == nil {
+			return []Effect{{Kind: EffectRetire}}
+		}
+		return []Effect{{Kind: EffectOffer}}
+	}
+	return []Effect{{Kind: EffectRetire}}
+}
+
+// Opens reports whether in can begin a thread that is not there yet.
+func Opens(in Input) bool {
+	return in.Event != nil && !in.Event.Deleted && in.Event.Classification == event.Actionable &&
+		(in.Facts == nil || !in.Facts.Own)
+}
+
+// Apply is the whole state machine: it takes one input into a thread (the zero
+// Thread where there is none yet) and returns what the thread has become and what
+// is due then. It is pure; an input that has been applied, or that says nothing
+// to this thread, changes nothing.
+func Apply(t Thread, in Input) (Thread, []Effect) {
+	id := in.Identity()
+	if slices.Contains(t.Applied, id) || t.Key == "" && !Opens(in) {
+		return t, nil
+	}
+	t = clone(t)
+	if len(t.Applied) >= maxApplied {
+		t.Applied = t.Applied[1:]
+	}
+	t.Applied = append(t.Applied, id)
+	switch {
+	case in.Event != nil:
+		t.event(in)
+	case in.Run != nil:
+		t.run(in)
+	case in.Decision != nil:
+		t.decision(in)
+	case in.Reply != nil:
+		t.reply(in)
+	case in.Escalated != nil:
+		t.escalated(in.Escalated)
+	case in.Spent != nil:
+		t.spent(in)
+	case in.Resumed != nil:
+		t.resumed(in)
+	case in.Expired != nil && t.Status == PendingUser && t.DraftSHA256 == in.Expired.DraftSHA256 && t.UserApprovedAt == nil:
+		t.close(in.At, "nobody decided in time")
+	}
+	return t, Due(t)
+}
+
+// clone copies what Apply may change in place.
+func clone(t Thread) Thread {
+	t.Applied = slices.Clone(t.Applied)
+	t.StatusHistory = slices.Clone(t.StatusHistory)
+	t.Messages = slices.Clone(t.Messages)
+	t.Context = slices.Clone(t.Context)
+	t.Pending = slices.Clone(t.Pending)
+	t.PendingMessageIDs = slices.Clone(t.PendingMessageIDs)
+	t.Notes = slices.Clone(t.Notes)
+	t.HumanReplies = slices.Clone(t.HumanReplies)
+	t.Alerts = slices.Clone(t.Alerts)
+	return t
+}
+
+func (t *Thread) to(at, status, why string) {
+	t.StatusHistory = append(t.StatusHistory, Change{At: at, From: t.Status, To: status, Why: why})
+	t.Status = status
+}
+
+func (t *Thread) close(at, why string) {
+	t.to(at, Closed, why)
+	t.ClosedAt, t.CloseReason = &at, why
+	if t.PostedMessageID == nil {
+		t.DraftPending, t.DraftSHA256 = nil, ""
+	}
+}
+
+// begin starts a cycle: everything that an earlier one found is void. Whatever
+// waited in Pending is answered together with the rest.
+func (t *Thread) begin(at, why string) {
+	t.Messages = append(t.Messages, t.Pending...)
+	t.Pending, t.PendingMessageIDs = nil, []string{}
+	t.Cycle++
+	t.InvestigatorRound = 1
+	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn = nil, "", nil
+	t.InvestigatorTaskID, t.ValidatorTaskID = nil, nil
+	t.BounceFeedback, t.Badge, t.ReadyAt, t.Ordered = "", "", "", false
+	t.EscalationTmuxSession, t.EscalationTranscriptPath = nil, nil
+	t.DraftPending, t.DraftSHA256, t.UserApprovedAt = nil, "", nil
+	t.PostedMessageID, t.TriageFilePath, t.ClosedAt, t.CloseReason = nil, nil, nil, ""
+	if t.Asked != "" {
+		t.Badge = "asks you first"
+		t.to(at, PendingUser, "a rule asks the operator first")
+		return
+	}
+	t.investigate(at, why)
+}
+
+func (t *Thread) investigate(at, why string) {
+	id := run.ID(run.Investigate, t.Key, t.Cycle, t.InvestigatorRound)
+	t.InvestigatorTaskID, t.ValidatorTaskID = &id, nil
+	switch {
+	case t.InvestigatorRound > 1:
+		t.to(at, BouncedRound1, why)
+	case t.IsEscalated:
+		t.to(at, Escalated, why)
+	default:
+		t.to(at, Investigating, why)
+	}
+}
+
+// rest puts the thread before the person. Messages that came meanwhile start the
+// next cycle at once instead: a draft that does not know them is stale.
+func (t *Thread) rest(at, badge, why string) {
+	if len(t.Pending) > 0 {
+		t.begin(at, "messages came during the round")
+		return
+	}
+	t.Badge = badge
+	t.to(at, PendingUser, why)
+	if t.InvestigatorReturn != nil && t.InvestigatorReturn.DraftReply != "" {
+		text := t.InvestigatorReturn.DraftReply
+		t.DraftPending, t.DraftSHA256, t.ReadyAt = &text, decision.Sum(text), at
+	}
+}
+
+func (t *Thread) run(in Input) {
+	switch r := in.Run; {
+	case t.InvestigatorTaskID != nil && r.RunID == *t.InvestigatorTaskID && t.inRound():
+		t.investigated(in.At, r, in.Escalate)
+	case t.ValidatorTaskID != nil && r.RunID == *t.ValidatorTaskID && t.Status == AwaitingValidation:
+		t.validated(in.At, r)
+	}
+}
+
+// inRound reports whether an investigation is under way or due.
+func (t *Thread) inRound() bool {
+	return t.Status == Investigating || t.Status == BouncedRound1 || t.Status == Escalated
+}
+
+func (t *Thread) investigated(at string, r *run.Result, longer bool) {
+	first := t.InvestigatorReturn
+	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn = nil, "", nil
+	ret := new(draft.Return)
+	if err := ndjson.Unmarshal(r.Value, ret); err != nil && r.Status == run.Done {
+		t.InvestigatorError = fmt.Sprintf("unreadable return: %v", err)
+	} else if r.Status == run.Done {
+		t.InvestigatorReturn = ret
+	} else {
+		t.InvestigatorError = r.Error
+	}
+	switch {
+	case longer && !t.IsEscalated:
+		t.escalate(at)
+	case t.InvestigatorReturn != nil:
+		t.validate(at, "the investigator returned a draft")
+	case t.Status == Escalated && first != nil:
+		// The longer look came to nothing: what made it asked for still stands.
+		t.InvestigatorReturn, t.InvestigatorError = first, "the longer look: "+t.InvestigatorError
+		t.validate(at, "the longer look gave nothing, the shorter one a draft")
+	case r.Status == run.Nothing:
+		t.rest(at, "nothing found", "the investigator found nothing to say")
+	default:
+		t.rest(at, "failed", "the investigation failed")
+	}
+}
+
+// escalate has the same round looked into for longer, which happens once in a
+// cycle. The draft of the shorter look, if there is one, is kept.
+func (t *Thread) escalate(at string) {
+	if len(t.Pending) > 0 {
+		t.begin(at, "messages came during the round")
+		return
+	}
+	why := "the time was up: a longer look"
+	if t.InvestigatorReturn != nil {
+		why = "the investigator asked for a longer look"
+	}
+	id := run.ID(run.Escalate, t.Key, t.Cycle, t.InvestigatorRound)
+	t.IsEscalated, t.InvestigatorTaskID, t.ValidatorTaskID = true, &id, nil
+	t.to(at, Escalated, why)
+}
+
+// escalated notes where a long run can be watched.
+func (t *Thread) escalated(e *Escalation) {
+	if t.InvestigatorTaskID != nil && *t.InvestigatorTaskID == e.RunID {
+		t.EscalationTmuxSession, t.EscalationTranscriptPath = e.TmuxSession, &e.TranscriptPath
+	}
+}
+
+func (t *Thread) validate(at, why string) {
+	id := run.ID(run.Validate, t.Key, t.Cycle, t.InvestigatorRound)
+	t.ValidatorTaskID = &id
+	t.to(at, AwaitingValidation, why)
+}
+
+func (t *Thread) validated(at string, r *run.Result) {
+	v := new(verdict.Verdict)
+	if err := ndjson.Unmarshal(r.Value, v); r.Status != run.Done || err != nil {
+		// Fails closed: a draft that nobody could check is no checked draft.
+		t.rest(at, "not validated", "the validation failed: "+r.Error)
+		return
+	}
+	t.ValidatorReturn = v
+	switch {
+	case v.Verdict == verdict.Pass:
+		badge := "✓ validated"
+		if t.InvestigatorReturn.EscalationRequested {
+			badge = "✓ validated, asks for a longer look"
+		}
+		if b := t.InvestigatorReturn.Before; b != nil {
+			badge = "answered before on " + b.At[:min(len(b.At), len("2006-01-02"))] + ", evidence still stands"
+		}
+		t.rest(at, badge, "the draft passed")
+	case v.Verdict == verdict.Bounce && t.InvestigatorRound == 1:
+		if v.BounceFeedback != nil {
+			t.BounceFeedback = *v.BounceFeedback
+		}
+		t.InvestigatorRound = 2
+		t.investigate(at, "the draft was bounced")
+	case v.Verdict == verdict.Bounce:
+		t.rest(at, "disagreement", "bounced a second time")
+	default:
+		t.rest(at, "disagreement", "the validator escalated")
+	}
+}

@@ -1,0 +1,389 @@
+package thread
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/event"
+	"tri/lib/record/outbox"
+	"tri/lib/record/run"
+	"tri/lib/record/verdict"
+)
+
+const key = "local.dev.1"
+
+// The story of a thread is told in a few words a step; see step.
+func step(t Thread, n int, words string) Input {
+	at := fmt.Sprintf("2026-11-21T10:00:%02dZ", n%60)
+	in := Input{At: at, Key: key, Facts: &Facts{QuestionType: TechnicalQA, Tier: 1}}
+	verb, rest, _ := strings.Cut(words, " ")
+	if verb == "stale" { // what speaks of an earlier cycle, and of runs and drafts that are none of this one
+		i, v := "i-old", "v-old"
+		return step(Thread{Key: t.Key, Cycle: t.Cycle - 1, InvestigatorTaskID: &i, ValidatorTaskID: &v, DraftSHA256: "old", Status: PendingUser, Badge: broke}, n, rest)
+	}
+	ev := func(sender, class string) *event.Classified {
+		id, root := fmt.Sprint(n+1), "1"
+		return &event.Classified{Event: event.Event{
+			Platform: "local", ChatID: "dev", MessageID: id, CreateTime: at, Content: rest,
+			ThreadID: &root, Sender: event.Sender{ID: sender, Type: "user"},
+		}, Classification: class, IsQuestion: class == event.Actionable, IsAckOrEmoji: class == event.Ack}
+	}
+	switch verb {
+	case "asks":
+		in.Event = ev("ana", event.Actionable)
+	case "adds":
+		in.Event = ev("ana", event.Ambient)
+	case "thanks":
+		in.Event = ev("ana", event.Ack)
+	case "nevermind":
+		in.Event = ev("ana", event.Ambient)
+		in.Facts.NeverMind = true
+	case "colleague":
+		in.Event = ev("ben", event.Ambient)
+	case "benasks":
+		in.Event = ev("ben", event.Actionable)
+	case "benthanks":
+		in.Event = ev("ben", event.Ack)
+	case "bot":
+		in.Event = ev("ci", event.Ambient)
+		in.Event.Sender.Type = "bot"
+	case "states": // what is no question
+		in.Event = ev("ana", event.Actionable)
+		in.Event.IsQuestion = false
+	case "anasure":
+		in.Event = ev("ana", event.Actionable)
+		in.Event.IsQuestion, in.Event.IsAckOrEmoji = false, true
+	case "benstates":
+		in.Event = ev("ben", event.Actionable)
+		in.Event.IsQuestion = false
+	case "bensure":
+		in.Event = ev("ben", event.Actionable)
+		in.Event.IsAckOrEmoji = true
+	case "bennever":
+		in.Event = ev("ben", event.Ambient)
+		in.Facts.NeverMind = true
+	case "anabot":
+		in.Event = ev("ana", event.Ambient)
+		in.Event.Sender.Type = "bot"
+	case "editless":
+		id, text, _ := strings.Cut(rest, " ")
+		in.Event = ev("ana", event.Ambient)
+		in.Event.MessageID, in.Event.Content, in.Event.EditID = id, text, fmt.Sprint("e", n)
+	case "pings":
+		in.Event = ev("ben", event.Actionable)
+		in.Event.IsQuestion, in.Event.IsBotMention = false, true
+	case "changed": // an edit that says so by its time alone
+		id, text, _ := strings.Cut(rest, " ")
+		in.Event = ev("ana", event.Actionable)
+		in.Event.MessageID, in.Event.Content, in.Event.EditedAt = id, text, at
+	case "ruleless":
+		in.Event = ev("ana", event.Actionable)
+		in.Facts = nil
+	case "long":
+		in.Event = ev("ana", event.Actionable)
+		in.Facts = &Facts{QuestionType: DataLookup, TypeReason: "data:which", Rubric: "r", Codebase: "c", ExpectedMin: 7, ExpectedBecause: []string{"long"}, Tier: 2}
+	case "edit", "delete":
+		id, text, _ := strings.Cut(rest, " ")
+		in.Event = ev("ana", event.Actionable)
+		in.Event.MessageID, in.Event.Content, in.Event.EditID = id, text, fmt.Sprint("e", n)
+		in.Event.Deleted = verb == "delete"
+	case "benedits", "benrewords": // into a question, or not
+		id, text, _ := strings.Cut(rest, " ")
+		in.Event = ev("ben", event.Actionable)
+		in.Event.MessageID, in.Event.Content, in.Event.EditID, in.Event.IsQuestion = id, text, fmt.Sprint("e", n), verb == "benedits"
+	case "askfirst":
+		in.Event = ev("ana", event.Actionable)
+		in.Facts.Ask = "which customer?"
+	case "ours":
+		in.Event = ev("tri", event.Actionable)
+		in.Facts.Own = true
+	case "looked": // where a long run can be watched
+		id := "none"
+		if t.InvestigatorTaskID != nil {
+			id = *t.InvestigatorTaskID
+		}
+		in.Escalated = &Escalation{RunID: id, TmuxSession: new(id), TranscriptPath: "t"}
+	case "found", "nothing", "fails", "asksmore", "late":
+		id := "none"
+		if t.InvestigatorTaskID != nil {
+			id = *t.InvestigatorTaskID
+		}
+		in.Run = &run.Result{RunID: id, Status: map[string]string{"found": run.Done, "nothing": run.Nothing, "fails": run.Failed, "asksmore": run.Done, "late": run.Failed}[verb], Error: rest}
+		in.Escalate = verb == "asksmore" || verb == "late"
+		if in.Run.Status == run.Done {
+			in.Run.Value, _ = json.Marshal(draft.Return{DraftReply: "draft " + id, ProposedTriageFile: &draft.TriageFile{Filename: "../../n o.md", Content: "c"}})
+		}
+	case "pass", "bounce", "escalate", "garbage":
+		id := "none"
+		if t.ValidatorTaskID != nil {
+			id = *t.ValidatorTaskID
+		}
+		feedback := "fix it"
+		in.Run = &run.Result{RunID: id, Status: run.Done}
+		in.Run.Value, _ = json.Marshal(verdict.Verdict{Verdict: verb, BounceFeedback: &feedback})
+		if verb == "garbage" {
+			in.Run.Value = []byte(`[`)
+		}
+	case "spent":
+		id := "none"
+		if t.InvestigatorTaskID != nil {
+			id = *t.InvestigatorTaskID
+		}
+		in.Spent = &Spent{RunID: id, Why: "budget spent"}
+	case "again": // there is budget again
+		id, _ := t.Broke()
+		in.Resumed = &Resumed{RunID: id}
+	case "vspent":
+		id := "none"
+		if t.ValidatorTaskID != nil {
+			id = *t.ValidatorTaskID
+		}
+		in.Spent = &Spent{RunID: id, Why: "budget spent", Day: "2026-11-21"}
+	case "unreadable":
+		in.Run = &run.Result{RunID: *t.InvestigatorTaskID, Status: run.Done, Value: []byte(`[`)}
+	case "wants": // a draft whose author would look longer, of a question answered before
+		in.Run = &run.Result{RunID: *t.InvestigatorTaskID, Status: run.Done}
+		in.Run.Value, _ = json.Marshal(draft.Return{DraftReply: "d", EscalationRequested: true, SummaryForOrchestrator: "s"})
+	case "before":
+		in.Run = &run.Result{RunID: *t.InvestigatorTaskID, Status: run.Done}
+		in.Run.Value, _ = json.Marshal(draft.Return{DraftReply: "d", Before: &draft.Before{At: rest}})
+	case "empty":
+		in.Run = &run.Result{RunID: *t.InvestigatorTaskID, Status: run.Done, Value: []byte(`{"summary_for_orchestrator":"s"}`)}
+	case "vhalf":
+		in.Run = &run.Result{RunID: *t.ValidatorTaskID, Status: run.Failed, Error: rest, Value: []byte(`{"verdict":"pass"}`)}
+	case "bouncebare":
+		in.Run = &run.Result{RunID: *t.ValidatorTaskID, Status: run.Done, Value: []byte(`{"verdict":"bounce"}`)}
+	case "vfails":
+		in.Run = &run.Result{RunID: *t.ValidatorTaskID, Status: run.Failed, Error: rest}
+	case "expires":
+		in.Expired = &Expired{DraftSHA256: t.DraftSHA256}
+	case "posted", "refused", "dropped":
+		in.Reply = &outbox.Reply{Cycle: t.Cycle, DraftSHA256: t.DraftSHA256, Outcome: verb, PostedMessageID: "99", Why: rest}
+	case "nofile":
+		in.Decision = &decision.Record{N: int64(n), At: at, Kind: decision.Approve, By: "boss", Cycle: t.Cycle, NoFile: true}
+	case "rewrite":
+		in.Decision = &decision.Record{N: int64(n), At: at, Kind: decision.Edit, By: "boss", Cycle: t.Cycle}
+	case "longer":
+		in.Decision = &decision.Record{N: int64(n), At: at, Kind: decision.Escalate, By: "boss", Cycle: t.Cycle, Note: rest}
+	default:
+		in.Decision = &decision.Record{N: int64(n), At: at, Kind: verb, By: "boss", Cycle: t.Cycle, Note: rest}
+	}
+	return in
+}
+
+// TestLongerLook: a run may ask for one, or run out of its time; there is one in a
+// cycle, and what the shorter look gave is not lost.
+func TestLongerLook(t *testing.T) {
+	for _, tt := range []struct{ name, story, status, badge string }{
+		{"asked for", "asks why?;asksmore", Escalated, ""},
+		{"time was up", "asks why?;late x", Escalated, ""},
+		{"found", "asks why?;asksmore;looked;found;pass", PendingUser, "✓ validated"},
+		{"asked for again", "asks why?;asksmore;asksmore", AwaitingValidation, ""},
+		{"late again", "asks why?;late x;late x", PendingUser, "failed"},
+		{"failed, with a draft before", "asks why?;asksmore;fails x;pass", PendingUser, "✓ validated"},
+		{"nothing found, with a draft before", "asks why?;asksmore;nothing;pass", PendingUser, "✓ validated"},
+		{"no budget, with a draft before", "asks why?;asksmore;spent;pass", PendingUser, "✓ validated"},
+		{"no budget, without", "asks why?;late x;spent", PendingUser, "budget spent"},
+		{"in round 2", "asks why?;found;bounce;asksmore;fails x;pass", PendingUser, "✓ validated"},
+		{"late in round 2: the bounced draft is no draft", "asks why?;found;bounce;late x;fails x", PendingUser, "failed"},
+		{"bounced after it", "asks why?;asksmore;found;bounce", BouncedRound1, ""},
+		{"the next cycle is short again", "asks why?;asksmore;edit 1 b", Investigating, ""},
+		{"messages that wait come first", "asks why?;adds more;asksmore", Investigating, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var th Thread
+			runs := map[string]bool{}
+			for n, w := range strings.Split(tt.story, ";") {
+				th, _ = Apply(th, step(th, n, w))
+				runs[*th.InvestigatorTaskID] = true
+			}
+			if th.Status != tt.status || th.Badge != tt.badge {
+				t.Errorf("%s %q, want %s %q: %+v", th.Status, th.Badge, tt.status, tt.badge, th.StatusHistory)
+			}
+			if th.Status == Escalated && len(runs) != 2 {
+				t.Error("the longer look has the id of the shorter one")
+			}
+			if seen := th.EscalationTmuxSession != nil; seen != strings.Contains(tt.story, "looked") {
+				t.Errorf("watched at %v", th.EscalationTmuxSession)
+			}
+		})
+	}
+}
+
+func TestApply(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		story  string
+		status string
+		cycle  int
+		check  func(Thread) bool
+	}{
+		{"ambient opens nothing", "adds hello", "", 0, nil},
+		{"own opens nothing", "ours why?", "", 0, nil},
+		{"opens", "asks why?", Investigating, 1, nil},
+		{"draft", "asks why?;found", AwaitingValidation, 1, nil},
+		{"pass waits for a person", "asks why?;found;pass", PendingUser, 1, func(t Thread) bool { return t.DraftPending != nil && t.Badge == "✓ validated" }},
+		{"bounce goes round once", "asks why?;found;bounce", BouncedRound1, 1, func(t Thread) bool { return t.InvestigatorRound == 2 && t.BounceFeedback == "fix it" }},
+		{"second bounce is the person's", "asks why?;found;bounce;found;bounce", PendingUser, 1, func(t Thread) bool { return t.Badge == "disagreement" && t.DraftPending != nil }},
+		{"bounce then pass", "asks why?;found;bounce;found;pass", PendingUser, 1, func(t Thread) bool { return t.Badge == "✓ validated" }},
+		{"escalate is the person's", "asks why?;found;escalate", PendingUser, 1, func(t Thread) bool { return t.Badge == "disagreement" }},
+		{"garbage verdict fails closed", "asks why?;found;garbage", PendingUser, 1, func(t Thread) bool { return t.Badge == "not validated" }},
+		{"nothing found", "asks why?;nothing", PendingUser, 1, func(t Thread) bool { return t.DraftPending == nil }},
+		{"failure", "asks why?;fails boom", PendingUser, 1, func(t Thread) bool { return t.InvestigatorError == "boom" }},
+		{"no budget", "asks why?;spent", PendingUser, 1, func(t Thread) bool { return t.Badge == "budget spent" }},
+		{"asks the person first", "askfirst why?", PendingUser, 1, func(t Thread) bool { return t.InvestigatorTaskID == nil }},
+		{"answer starts the work", "askfirst why?;answer acme", Investigating, 2, func(t Thread) bool { return len(t.Notes) == 2 && t.Asked == "" }},
+		{"approve and post", "asks why?;found;pass;approve;posted", Closed, 1, func(t Thread) bool {
+			return *t.PostedMessageID == "99" && strings.HasPrefix(*t.TriageFilePath, "triage/n-o-")
+		}},
+		{"undo", "asks why?;found;pass;approve;undo", PendingUser, 1, func(t Thread) bool { return t.UserApprovedAt == nil && t.DraftPending != nil }},
+		{"dismiss", "asks why?;found;pass;dismiss no", Closed, 1, func(t Thread) bool { return t.CloseReason == "dismissed: no" && t.DraftPending == nil }},
+		{"redo", "asks why?;found;pass;redo look at x", Investigating, 2, func(t Thread) bool { return t.Notes[0].Text == "look at x" && t.DraftPending == nil }},
+		{"revoke", "asks why?;found;pass;approve;revoke moved", Investigating, 2, func(t Thread) bool { return t.UserApprovedAt == nil }},
+		{"refused", "asks why?;found;pass;approve;refused", Closed, 1, func(t Thread) bool { return t.PostedMessageID == nil }},
+		{"follow-up in a round waits", "asks why?;adds error 42", Investigating, 1, func(t Thread) bool { return len(t.Pending) == 1 && len(t.PendingMessageIDs) == 1 }},
+		{"and is answered with the rest", "asks why?;adds error 42;found;pass", Investigating, 2, func(t Thread) bool { return len(t.Messages) == 2 && len(t.PendingMessageIDs) == 0 }},
+		{"follow-up voids a waiting draft", "asks why?;found;pass;adds error 42", Investigating, 2, func(t Thread) bool { return t.DraftPending == nil }},
+		{"follow-up after approval waits", "asks why?;found;pass;approve;adds error 42", PendingUser, 1, func(t Thread) bool { return len(t.Pending) == 1 }},
+		{"and comes after the post", "asks why?;found;pass;approve;adds error 42;posted", Investigating, 2, func(t Thread) bool { return len(t.Messages) == 1 && t.Messages[0].Content == "error 42" }},
+		{"thanks change nothing", "asks why?;found;pass;thanks", PendingUser, 1, func(t Thread) bool { return t.DraftPending != nil }},
+		{"colleague's answer is kept beside", "asks why?;found;pass;colleague because", PendingUser, 1, func(t Thread) bool { return len(t.HumanReplies) == 1 }},
+		{"never mind", "asks why?;nevermind nvm", Closed, 1, func(t Thread) bool { return strings.Contains(t.CloseReason, "withdrew") }},
+		{"edit before the answer", "asks why?;found;pass;edit 1 how?", Investigating, 2, func(t Thread) bool { return t.Messages[0].Content == "how?" && len(t.Messages) == 1 }},
+		{"edit that changes nothing", "asks why?;found;pass;edit 1 why?", PendingUser, 1, nil},
+		{"edit after the answer is told", "asks why?;found;pass;approve;posted;edit 1 how?", Closed, 1, func(t Thread) bool { return len(t.Alerts) == 1 }},
+		{"deletion closes", "asks why?;found;pass;delete 1", Closed, 1, func(t Thread) bool { return t.DraftPending == nil }},
+		{"deletion of a part", "asks why?;found;pass;asks and how?;delete 4", Investigating, 3, func(t Thread) bool { return len(t.Messages) == 1 }},
+		{"reopens", "asks why?;found;pass;approve;posted;asks and now?", Investigating, 2, func(t Thread) bool { return len(t.Messages) == 1 && len(t.Context) == 1 }},
+		{"thanks that become a question", "asks why?;thanks;edit 2 but how?;found;pass", Investigating, 2, func(t Thread) bool {
+			return len(t.Messages) == 2 && t.Messages[1].Content == "but how?" && len(t.Context) == 0
+		}},
+		{"what waited when it was withdrawn is no part of the next question", "asks why?;adds more;nevermind nvm;asks and now?", Investigating, 2, func(t Thread) bool {
+			_, _, replyTo := t.Target()
+			return replyTo == "4" && len(t.Messages) == 1 && len(t.Context) == 3
+		}},
+		{"a remark that becomes a question", "asks why?;benstates slow here;benedits 2 why here?", Investigating, 1, func(t Thread) bool {
+			return len(t.Pending) == 1 && t.Pending[0].Content == "why here?" && len(t.Context) == 0 && len(t.HumanReplies) == 0
+		}},
+		{"and is answered with the rest", "asks why?;benstates slow here;benedits 2 why here?;found;pass", Investigating, 2, func(t Thread) bool { return len(t.Messages) == 2 && t.Messages[1].Content == "why here?" }},
+		{"after the answer it reopens", "asks why?;found;pass;approve;posted;benstates slow here;benedits 6 why here?", Investigating, 2, func(t Thread) bool { return t.OriginalSenderID == "ben" && len(t.Context) == 1 }},
+		{"a remark that stays one", "asks why?;benstates slow here;benrewords 2 slow there", Investigating, 1, func(t Thread) bool {
+			return len(t.Context) == 1 && t.Context[0].Content == "slow there" && len(t.HumanReplies) == 1 && t.HumanReplies[0].Content == "slow there"
+		}},
+		{"a remark that is taken back", "asks why?;colleague because;delete 2", Investigating, 1, func(t Thread) bool { return len(t.Context)+len(t.HumanReplies) == 0 }},
+		{"ack after the answer", "asks why?;found;pass;approve;posted;thanks", Closed, 1, nil},
+		{"expiry", "asks why?;found;pass;expires", Closed, 1, nil},
+		{"no expiry once approved", "asks why?;found;pass;approve;expires", PendingUser, 1, nil},
+		{"stale run", "asks why?;found;pass;redo x;pass", Investigating, 2, nil},
+		{"a late reply of an older cycle", "asks why?;found;pass;approve;revoke x;posted", Closed, 2, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var th Thread
+			for n, words := range strings.Split(tt.story, ";") {
+				in := step(th, n, words)
+				next, _ := Apply(th, in)
+				again, effects := Apply(next, in)
+				if !reflect.DeepEqual(again, next) || effects != nil {
+					t.Fatalf("%q applied twice changed the thread", words)
+				}
+				th = next
+			}
+			if th.Status != tt.status || th.Cycle != tt.cycle || tt.check != nil && !tt.check(th) {
+				b, _ := json.MarshalIndent(th, "", " ")
+				t.Errorf("status %q cycle %d, want %q %d\n%s", th.Status, th.Cycle, tt.status, tt.cycle, b)
+			}
+		})
+	}
+}
+
+// TestRandomStories drives threads with anything in any order and holds what must
+// hold of every thread: it is never stuck, and what it would post is what a
+// verdict looked at in this very cycle.
+func TestRandomStories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and alone: make check has it without the race detector")
+	}
+	words := []string{"asks why?", "adds more", "thanks", "nevermind nvm", "colleague x", "benstates x", "benedits 2 c", "edit 2 a", "edit 1 b", "delete 1", "delete 2",
+		"askfirst x", "ours x", "found", "nothing", "fails x", "asksmore", "late x", "looked", "spent", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
+		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x"}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 4000 {
+		var th Thread
+		var story []string
+		for n := range 25 {
+			w := words[rng.IntN(len(words))]
+			story = append(story, w)
+			before, _ := json.Marshal(th)
+			next, _ := Apply(th, step(th, n, w))
+			if after, _ := json.Marshal(th); string(after) != string(before) {
+				t.Fatalf("%v: Apply changed its argument", story)
+			}
+			th = next
+			if msg := wrong(th); msg != "" {
+				b, _ := json.MarshalIndent(th, "", " ")
+				t.Fatalf("%v: %s\n%s", story, msg, b)
+			}
+		}
+	}
+}
+
+// TestForks: two threads that have come of one share nothing that Apply changes.
+func TestForks(t *testing.T) {
+	words := []string{"adds more", "thanks", "colleague x", "edit 1 b", "delete 2", "found", "pass", "bounce", "posted", "approve", "redo x", "answer y", "asks why?"}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 400 {
+		var th Thread
+		th, _ = Apply(th, step(th, 0, "asks why?"))
+		few := []string{words[rng.IntN(len(words))], words[rng.IntN(len(words))]} // so that the same lists grow
+		for n := 1; n < 15; n++ {
+			a, b := few[rng.IntN(2)], few[rng.IntN(2)]
+			one, _ := Apply(th, step(th, n, a))
+			before, _ := json.Marshal(one)
+			two, _ := Apply(th, step(th, n+100, b))
+			if after, _ := json.Marshal(one); string(after) != string(before) {
+				t.Fatalf("%q changed what became of %q:\n%s\n%s", b, a, before, after)
+			}
+			th = two
+		}
+	}
+	var th Thread
+	for n, w := range strings.Split("asks why?;found;pass;approve;posted;edit 1 a;edit 1 b;edit 1 c", ";") {
+		th, _ = Apply(th, step(th, n, w))
+	}
+	one, _ := Apply(th, step(th, 20, "edit 1 d"))
+	if _, _ = Apply(th, step(th, 21, "edit 1 e")); one.Alerts[3].At != step(th, 20, "thanks").At {
+		t.Errorf("the alert of one is that of the other: %+v", one.Alerts[3])
+	}
+}
+
+func wrong(t Thread) string {
+	due := func(kind string) bool {
+		return slices.ContainsFunc(Due(t), func(e Effect) bool { return e.Kind == kind && (e.RunID != "" || kind == EffectOffer) })
+	}
+	switch {
+	case t.Key == "":
+		return ""
+	case !t.AtRest() && !due(EffectInvestigate) && !due(EffectValidate):
+		return "moving, and nothing is due"
+	case t.AtRest() && (due(EffectInvestigate) || due(EffectValidate)):
+		return "at rest, and a run is due"
+	case t.DraftPending != nil && (t.InvestigatorReturn == nil || decision.Sum(*t.DraftPending) != t.DraftSHA256):
+		return "a draft that no return gave"
+	case t.Status == PendingUser && len(t.Pending) > 0 && t.UserApprovedAt == nil && t.Asked == "" && t.Badge != "budget spent":
+		return "messages wait for nothing"
+	case t.Status == Closed && len(t.Pending) > 0 && t.CloseReason != "nobody decided in time" && !strings.Contains(t.CloseReason, "withdrew") && !strings.Contains(t.CloseReason, "deleted"):
+		return "closed over waiting messages: " + t.CloseReason
+	case t.InvestigatorRound > 2:
+		return "a third round"
+	case t.Status == Closed && t.PostedMessageID == nil && t.DraftPending != nil:
+		return "closed with a draft"
+	}
+	return ""
+}

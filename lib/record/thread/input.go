@@ -1,0 +1,104 @@
+package thread
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"tri/lib/record/decision"
+	"tri/lib/record/event"
+	"tri/lib/record/outbox"
+	"tri/lib/record/run"
+)
+
+// Input is one thing that can move a thread, and one line of dispatch.ndjson:
+// the journal in which tri-dispatch writes down what it takes in, in the order
+// in which it does, before any thread moves. Every thread is a fold of Apply
+// over its inputs. Exactly one of the pointers is set.
+type Input struct {
+	At  string `json:"at"` // RFC 3339
+	Key string `json:"key"`
+
+	Event *event.Classified `json:"event,omitempty"`
+	// Facts are what the rules of the configuration said when the event came, so
+	// that another configuration folds the same journal to the same threads.
+	Facts *Facts `json:"facts,omitempty"`
+
+	Run      *run.Result      `json:"run,omitempty"`
+	Decision *decision.Record `json:"decision,omitempty"` // one that counts
+	Reply    *outbox.Reply    `json:"reply,omitempty"`
+	// Escalate says, with Run, that a longer look may follow: one was asked for, or
+	// the time was up, and the configuration has it.
+	Escalate  bool        `json:"escalate,omitempty"`
+	Escalated *Escalation `json:"escalated,omitempty"`
+	Spent     *Spent      `json:"spent,omitempty"`
+	Resumed   *Resumed    `json:"resumed,omitempty"`
+	Expired   *Expired    `json:"expired,omitempty"`
+}
+
+// Facts are what rules say of an event.
+type Facts struct {
+	QuestionType string  `json:"question_type"`
+	TypeReason   string  `json:"type_reason,omitempty"` // the rule that decided it: "status:is-it-down"
+	Rubric       string  `json:"rubric"`
+	Ask          string  `json:"ask,omitempty"` // to be asked of the operator first
+	Codebase     string  `json:"codebase"`
+	ExpectedMin  float64 `json:"expected_min"`
+	// ExpectedBecause is what ExpectedMin is made of: "technical 5", "intermittent +4".
+	ExpectedBecause []string `json:"expected_because,omitempty"`
+	Tier            int      `json:"tier"` // 1 in a run, 2 long
+	NeverMind       bool     `json:"never_mind,omitempty"`
+	Own             bool     `json:"own,omitempty"` // written by us
+}
+
+// Escalation says where a long run can be watched.
+type Escalation struct {
+	RunID          string  `json:"run_id"`
+	TmuxSession    *string `json:"tmux_session"` // null: it has a terminal of our own
+	TranscriptPath string  `json:"transcript_path"`
+}
+
+// Spent says that no budget was left for a run.
+type Spent struct {
+	RunID string `json:"run_id"`
+	Why   string `json:"why"`
+	Day   string `json:"day,omitempty"` // UTC, 2006-01-02: another day, another budget
+}
+
+// Resumed says that there is budget again for a run that waited for it.
+type Resumed struct {
+	RunID string `json:"run_id"`
+}
+
+// Expired says that a draft waited too long.
+type Expired struct {
+	DraftSHA256 string `json:"draft_sha256"`
+}
+
+// Identity tells inputs of one thread apart: the same thing read twice counts
+// once.
+func (in *Input) Identity() string {
+	id := ""
+	switch {
+	case in.Event != nil:
+		id = "event " + in.Event.Identity()
+	case in.Run != nil:
+		id = "run " + in.Run.RunID
+	case in.Decision != nil:
+		id = fmt.Sprint("decision ", in.Decision.N)
+	case in.Reply != nil:
+		id = fmt.Sprint("reply ", in.Reply.Cycle, in.Reply.DraftSHA256)
+	case in.Escalated != nil:
+		id = "escalated " + in.Escalated.RunID
+	case in.Spent != nil:
+		if id = "spent " + in.Spent.RunID; in.Spent.Day != "" {
+			id += " " + in.At // it may be refused again
+		}
+	case in.Resumed != nil:
+		id = "resumed " + in.At + " " + in.Resumed.RunID
+	case in.Expired != nil:
+		id = "expired " + in.At + " " + in.Expired.DraftSHA256 // the same text may expire in each cycle
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:8])
+}

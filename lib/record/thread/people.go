@@ -1,0 +1,259 @@
+package thread
+
+import (
+	"slices"
+	"strings"
+
+	"tri/lib/record/decision"
+	"tri/lib/record/event"
+	"tri/lib/record/outbox"
+)
+
+// event takes in what people said: a question, a follow-up, an edit, a deletion,
+// a "never mind", a colleague's answer.
+func (t *Thread) event(in Input) {
+	e, facts := in.Event, in.Facts
+	if facts == nil {
+		facts = &Facts{QuestionType: Other}
+	}
+	if facts.Own {
+		return
+	}
+	m := From(e)
+	switch {
+	case t.Key == "":
+		t.open(in, facts, m)
+		return
+	case e.Deleted:
+		t.deleted(in.At, m)
+	case e.EditedAt != "" || e.EditID != "":
+		t.edited(in, facts, m)
+	default:
+		t.said(in, facts, m)
+	}
+	t.LastEventAt = e.CreateTime
+}
+
+func (t *Thread) open(in Input, facts *Facts, m Message) {
+	e := in.Event
+	t.Key, t.Platform, t.ThreadID = in.Key, e.Platform, e.Root()
+	t.ChatID, t.ChatName = e.ChatID, e.ChatName
+	t.OriginalMessageID, t.OriginalSenderID, t.OriginalSenderName = e.MessageID, e.Sender.ID, e.Sender.Name
+	t.StartedAt, t.LastEventAt, t.Lang = in.At, e.CreateTime, e.Lang
+	t.take(facts)
+	t.Messages = []Message{m}
+	t.begin(in.At, "an actionable message")
+}
+
+// take is what rules decide at the start of a cycle.
+func (t *Thread) take(facts *Facts) {
+	t.QuestionType, t.TypeReason, t.Rubric, t.Asked = facts.QuestionType, facts.TypeReason, facts.Rubric, facts.Ask
+	t.Codebase, t.ExpectedMin, t.ExpectedBecause, t.IsEscalated = facts.Codebase, facts.ExpectedMin, facts.ExpectedBecause, facts.Tier == 2
+}
+
+// asks reports whether a message puts a question to this thread: it is the asker's,
+// or it asks directly. What somebody else merely tells, however much it is worth
+// acting on alone, is a remark on a question that is looked into already.
+func (t *Thread) asks(e *event.Classified) bool {
+	direct := e.IsBotMention || e.IsQuestion && !e.IsAckOrEmoji
+	return e.Classification == event.Actionable && (e.Sender.ID == t.OriginalSenderID || direct)
+}
+
+func (t *Thread) said(in Input, facts *Facts, m Message) {
+	e := in.Event
+	asker, person := e.Sender.ID == t.OriginalSenderID, !e.IsAckOrEmoji && e.Sender.Type != "bot"
+	asks := t.asks(e)
+	// The classifier's view of what is in flight is a hint: here it is known.
+	wants := asks || asker && person
+	switch {
+	case t.Status == Closed && asks:
+		t.reopen(in, facts, m)
+	case t.Status == Closed:
+		t.remark(m)
+	case asker && facts.NeverMind && t.UserApprovedAt == nil:
+		t.remark(m)
+		t.close(in.At, "the asker withdrew the question")
+	case !wants:
+		t.remark(m)
+		if !asker && person {
+			t.HumanReplies = lastOf(append(t.HumanReplies, m))
+		}
+	case t.Status == PendingUser && t.UserApprovedAt == nil && t.Asked == "":
+		t.Messages = append(t.Messages, m)
+		t.begin(in.At, "a follow-up came")
+	default:
+		t.Pending = append(t.Pending, m)
+		t.PendingMessageIDs = append(t.PendingMessageIDs, m.MessageID)
+	}
+}
+
+func (t *Thread) reopen(in Input, facts *Facts, m Message) {
+	for _, old := range slices.Concat(t.Messages, t.Pending) {
+		t.remember(old)
+	}
+	t.Pending = nil // what waited when it was closed is older than the question now
+	t.take(facts)
+	t.OriginalMessageID, t.OriginalSenderID, t.OriginalSenderName = m.MessageID, m.SenderID, m.SenderName
+	t.Messages, t.Notes, t.HumanReplies, t.Alerts = []Message{m}, nil, nil, nil
+	t.begin(in.At, "a later message reopened it")
+}
+
+func (t *Thread) remember(m Message) { t.Context = lastOf(append(t.Context, m)) }
+
+// remark remembers what was not taken for a question. An edit can make it one.
+func (t *Thread) remark(m Message) {
+	m.Actionable = false
+	t.remember(m)
+}
+
+func lastOf(ms []Message) []Message { return ms[max(0, len(ms)-maxContext):] }
+
+func find(ms []Message, id string) int {
+	return slices.IndexFunc(ms, func(m Message) bool { return m.MessageID == id })
+}
+
+func (t *Thread) edited(in Input, facts *Facts, m Message) {
+	if i := find(t.HumanReplies, m.MessageID); i >= 0 {
+		t.HumanReplies[i].Content = m.Content
+	}
+	if i := find(t.Context, m.MessageID); i >= 0 && t.asks(in.Event) && !t.Context[i].Actionable {
+		t.forget(m.MessageID) // it is said anew, below
+	} else if i >= 0 {
+		t.Context[i].Content = m.Content
+	}
+	if i := find(t.Pending, m.MessageID); i >= 0 {
+		t.Pending[i].Content = m.Content
+		return
+	}
+	i := find(t.Messages, m.MessageID)
+	switch {
+	case i < 0 && find(t.Context, m.MessageID) < 0:
+		t.said(in, facts, m) // an edit that made a question of a message not seen as one
+	case i < 0 || t.Messages[i].Content == m.Content:
+	case t.Status == Closed:
+		t.Messages[i].Content = m.Content
+		t.alert(in.At, "the question was edited after it was closed")
+	default:
+		t.Messages[i].Content = m.Content
+		t.take(facts)
+		t.begin(in.At, "the question was edited")
+	}
+}
+
+// forget takes a message out of what was said around the question.
+func (t *Thread) forget(id string) {
+	is := func(m Message) bool { return m.MessageID == id }
+	t.Context, t.HumanReplies = slices.DeleteFunc(t.Context, is), slices.DeleteFunc(t.HumanReplies, is)
+}
+
+func (t *Thread) deleted(at string, m Message) {
+	t.forget(m.MessageID)
+	if i := find(t.Pending, m.MessageID); i >= 0 {
+		t.Pending = slices.Delete(t.Pending, i, i+1)
+		t.PendingMessageIDs = slices.DeleteFunc(t.PendingMessageIDs, func(id string) bool { return id == m.MessageID })
+		return
+	}
+	i := find(t.Messages, m.MessageID)
+	switch {
+	case i < 0 || t.Messages[i].Deleted:
+	case t.Status == Closed:
+		t.Messages[i].Deleted = true
+		t.alert(at, "the question was deleted after it was closed")
+	case len(t.Messages)+len(t.Pending) == 1:
+		t.Messages[i].Deleted = true
+		t.close(at, "the question was deleted")
+	default:
+		t.Messages = slices.Delete(t.Messages, i, i+1)
+		t.begin(at, "a part of the question was deleted")
+	}
+}
+
+func (t *Thread) alert(at, text string) {
+	t.Alerts = append(t.Alerts, Note{By: "tri-dispatch", At: at, Text: text})
+}
+
+// decision takes in a person's word. Only decisions that count arrive here
+// (decision.State).
+func (t *Thread) decision(in Input) {
+	d := in.Decision
+	if t.Status == Closed || d.Cycle != t.Cycle {
+		return
+	}
+	note := func(text string) { t.Notes = append(t.Notes, Note{By: d.By, At: d.At, Text: text}) }
+	switch d.Kind {
+	case decision.Approve, decision.Edit, decision.Auto:
+		t.UserApprovedAt = &d.At
+		if !d.NoFile {
+			t.planFile()
+		}
+	case decision.Undo:
+		t.UserApprovedAt, t.TriageFilePath = nil, nil
+		if len(t.Pending) > 0 {
+			t.begin(d.At, "messages came while the draft was approved")
+		}
+	case decision.Dismiss:
+		t.close(d.At, strings.TrimSuffix("dismissed: "+d.Note, ": "))
+		t.next(d.At)
+	case decision.Redo, decision.Answer, decision.Escalate:
+		t.IsEscalated = t.IsEscalated || d.Kind == decision.Escalate
+		if d.Kind == decision.Answer && t.Asked != "" {
+			note("Asked: " + t.Asked)
+		}
+		if d.Note != "" {
+			note(d.Note)
+		}
+		t.Asked = ""
+		t.begin(d.At, "the operator asked for another round")
+		t.Ordered = true
+	case decision.Revoke:
+		t.begin(d.At, "the ground of the approved draft has shifted: "+d.Note)
+	}
+}
+
+// planFile says where the triage file of an approved draft will be kept.
+func (t *Thread) planFile() {
+	if ret := t.InvestigatorReturn; ret != nil && ret.ProposedTriageFile != nil {
+		path := "triage/" + FileName(ret.ProposedTriageFile.Filename, t.Key, t.Cycle)
+		t.TriageFilePath = &path
+	}
+}
+
+// File is the triage file that in makes due: the one that was proposed with the
+// draft that is now posted. It is saved before the thread moves on.
+func (t *Thread) File(in Input) (path, content string, due bool) {
+	if in.Reply == nil || in.Reply.Outcome != outbox.Posted || in.Reply.Cycle != t.Cycle || t.TriageFilePath == nil {
+		return "", "", false
+	}
+	return *t.TriageFilePath, t.InvestigatorReturn.ProposedTriageFile.Content, true
+}
+
+func (t *Thread) reply(in Input) {
+	r := in.Reply
+	if r.Cycle != t.Cycle || t.Status == Closed {
+		return
+	}
+	switch r.Outcome {
+	case outbox.Posted:
+		t.PostedMessageID = &r.PostedMessageID
+		t.close(in.At, "answered")
+	case outbox.Refused:
+		t.TriageFilePath = nil
+		t.close(in.At, "the platform refused the reply: "+r.Why)
+	default:
+		t.TriageFilePath = nil
+		t.close(in.At, "not posted: "+r.Why)
+	}
+	t.next(in.At)
+}
+
+// next opens the next cycle for what waited while this one was answered.
+func (t *Thread) next(at string) {
+	if len(t.Pending) == 0 {
+		return
+	}
+	for _, m := range t.Messages {
+		t.remember(m)
+	}
+	t.Messages = nil
+	t.begin(at, "messages waited for the answer")
+}

@@ -1,0 +1,134 @@
+package thread
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"strings"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+)
+
+// OpenPath is where a thread that is not closed is kept.
+func OpenPath(key string) string { return "open/" + key + ".json" }
+
+// ClosedPath is where a closed one is kept: what is at rest leaves the folder
+// that everything lists.
+func ClosedPath(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "closed/" + hex.EncodeToString(sum[:1]) + "/" + key + ".json"
+}
+
+func (t *Thread) path() string {
+	if t.Status == Closed {
+		return ClosedPath(t.Key)
+	}
+	return OpenPath(t.Key)
+}
+
+// Load reads a thread, open or closed; nil when there is none. Between the two
+// renames of a move both may stand: the open one is the newer only if it is not
+// closed, and Save takes the other away.
+func Load(h *disk.Home, key string) (*Thread, error) {
+	for _, path := range []string{OpenPath(key), ClosedPath(key)} {
+		t, err := LoadFile(h, path)
+		if err != nil || t != nil {
+			return t, err
+		}
+	}
+	return nil, nil
+}
+
+// Open gives the threads that are not closed, in the order of their keys. One
+// that cannot be read gives its error instead.
+func Open(h *disk.Home) iter.Seq2[*Thread, error] {
+	return func(yield func(*Thread, error) bool) {
+		names, err := h.List("open")
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, name := range names {
+			t, err := LoadFile(h, "open/"+name)
+			if t == nil && err == nil {
+				continue // closed since it was listed
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
+// LoadFile reads a thread's file; nil when it is not there.
+func LoadFile(h *disk.Home, path string) (*Thread, error) {
+	b, err := h.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read thread %q: %w", path, err))
+	}
+	t := new(Thread)
+	if err := json.Unmarshal(b, t); err != nil {
+		return nil, sysexit.Hint(fmt.Errorf("read thread %q: %w", path, err), "tri-dispatch --rebuild makes the threads anew from dispatch.ndjson")
+	}
+	return t, nil
+}
+
+// Marshal is the thread as it is kept.
+func (t *Thread) Marshal() ([]byte, error) {
+	b, err := json.MarshalIndent(t, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write thread %q: %w", t.Key, err)
+	}
+	return append(b, '\n'), nil
+}
+
+// Save makes the thread durable where it belongs. The journal is durable before
+// it, so a crash between the two steps of a move is mended by the next fold.
+func (t *Thread) Save(h *disk.Home) error {
+	b, err := t.Marshal()
+	if err != nil {
+		return err
+	}
+	if err := h.Replace(t.path(), b); err != nil {
+		return err
+	}
+	other := OpenPath(t.Key)
+	if t.Status != Closed {
+		other = ClosedPath(t.Key)
+	}
+	if h.Exists(other) {
+		return h.Remove(other)
+	}
+	return nil
+}
+
+// FileName makes a safe file name of one that an agent proposed, with a mark of
+// the thread and cycle, so that no agent can choose a file that is there.
+func FileName(proposed, key string, cycle int) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(proposed) {
+		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '-', r == '_':
+			b.WriteRune(r)
+		case r == '.' && b.Len() > 0, r == ' ', r == '/':
+			b.WriteByte('-')
+		}
+		if b.Len() >= 80 {
+			break
+		}
+	}
+	name := strings.TrimSuffix(strings.Trim(b.String(), "-"), "-md")
+	if name == "" {
+		name = "note"
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", key, cycle))
+	return name + "-" + hex.EncodeToString(sum[:4]) + ".md"
+}

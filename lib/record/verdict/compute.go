@@ -1,0 +1,294 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tri/lib/record/draft"
+)
+
+// Values of the fields of triage §4.4.
+const (
+	OK          = "ok"
+	Fail        = "fail"
+	Match       = "match"
+	Mismatch    = "mismatch"
+	None        = "none"
+	Minor       = "minor"
+	Major       = "major"
+	Consistent  = "consistent"
+	NoOverlap   = "no_overlap"
+	contradicts = Contradicting
+	Passes      = "passes"
+	NeedsHigh   = "needs_high_confidence"
+	Fails       = "fails"
+	Matches     = "matches"
+	Off         = "off"
+	AISmell     = "ai_smell"
+)
+
+// Contradicting and the key of another thread is what
+// cross_investigation_consistency says where that thread concluded otherwise.
+const Contradicting = "contradicts_"
+
+// Facts are what code found out about a return; Compute judges them.
+type Facts struct {
+	Schema     string // what is wrong with the return's shape and caps; "" nothing
+	Confidence string
+	Refs       []Ref           // every reference, in order
+	Unsafe     []draft.Problem // of the draft, and of what is saved or shown with it
+	Untraced   []string        // what the draft names and nobody showed
+	Traced     []Trace         // what the draft names, and where it stands
+	Opposed    []string        // what a text says that its evidence denies
+	Misjudged  []string        // words that do not fit the confidence
+	Risks      []string        // why high confidence is needed
+	Smells     []string        // phrases of a machine
+	Drift      string          // None, Minor, Major
+	DriftNote  string
+	Other      string // Consistent, NoOverlap, or contradicts_ and a key
+	OtherNote  string // what contradicts
+	Empty      bool   // there is no draft, but a wish to escalate
+	Asks       string // the investigator's reason to escalate; "" it does not ask
+}
+
+// Ref is what one reference was found to be.
+type Ref struct{ Ref, Result, Note string }
+
+// Trace is one thing that a draft names. To is where it stands; "" nowhere.
+type Trace struct{ What, To string }
+
+// ruling gathers what speaks against a return.
+type ruling struct {
+	v     *Verdict
+	fixes []string
+}
+
+// bounce says what is wrong and how the investigator can mend it.
+func (r *ruling) bounce(reason, fix string) {
+	r.v.Verdict = worse(verdicts, r.v.Verdict, Bounce)
+	r.v.Reasons = append(r.v.Reasons, reason)
+	r.fixes = append(r.fixes, fix)
+}
+
+func (r *ruling) escalate(reason string) {
+	r.v.Verdict = Escalate
+	r.v.Reasons = append(r.v.Reasons, reason)
+}
+
+func (r *ruling) check(name, result, note string) {
+	r.v.Checks = append(r.v.Checks, Check{Name: name, Result: result, By: "code", Note: note})
+}
+
+// Compute judges facts by the rules of triage §4.4 as design §5 tightens them:
+//
+//	the return's shape or a cap is broken                       bounce
+//	a reference is fabricated or contradicts its claim          bounce
+//	references, and none that code found to support             bounce
+//	no reference at all (which confidence low allows)           escalate: looking again finds no more
+//	a secret, a mention, an unseen character, a strange address bounce
+//	the draft names what stands in no source                    bounce
+//	the draft or its summary says what the evidence denies      bounce
+//	risky advice without confidence high                        risk gate fails, bounce
+//	risky advice, and not every reference supports              needs_high_confidence, bounce
+//	wording does not fit confidence; AI smell                   bounce
+//	the draft answers something else                            scope_drift major, bounce
+//	it contradicts another open thread                          escalate
+//	no draft, only a wish to escalate                           escalate
+//
+// Escalate stands over bounce. Whoever asked, the caller fills ValidatorModel and
+// ValidatedAt.
+func Compute(f Facts) Verdict {
+	r := &ruling{v: &Verdict{
+		Verdict: Pass, Reasons: []string{}, SchemaCheck: OK, ConfidenceLanguageMatch: Match, ScopeDrift: None,
+		CrossInvestigationConsistency: NoOverlap, RiskGateCheck: Passes, ToneAssessment: Matches,
+	}}
+	r.schema(f)
+	r.refs(f)
+	r.text(f)
+	r.risk(f)
+	r.scope(f)
+	if f.Empty {
+		r.escalate("there is no draft, only a wish to escalate: " + f.Asks)
+	}
+	v := r.v
+	if v.Verdict == Pass {
+		v.Reasons = append(v.Reasons, "every check of code passed")
+	}
+	if v.Verdict == Bounce {
+		text := feedback(r.fixes)
+		v.BounceFeedback = &text
+	}
+	return *v
+}
+
+func feedback(fixes []string) string {
+	var b strings.Builder
+	for i, fix := range fixes {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, fix)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (r *ruling) schema(f Facts) {
+	if f.Schema == "" {
+		r.check("schema", OK, "")
+		return
+	}
+	r.v.SchemaCheck = Fail
+	r.check("schema", Fail, f.Schema)
+	r.bounce("the return is malformed: "+f.Schema, "Mend the return itself: "+f.Schema+".")
+}
+
+func (r *ruling) refs(f Facts) {
+	v := r.v
+	if len(f.Refs) == 0 {
+		v.SpotCheckResult, v.SpotCheckNote = Uncheckable, "nothing is cited"
+		r.check("references", Fail, "nothing is cited")
+		r.escalate("nothing is cited, so nothing can be checked")
+		return
+	}
+	supported := false
+	for i, ref := range f.Refs {
+		r.check(fmt.Sprintf("ref %d", i+1), ref.Result, ref.Note)
+		supported = supported || ref.Result == Supports
+		if i == 0 || worse(results, v.SpotCheckResult, ref.Result) != v.SpotCheckResult {
+			v.SpotCheckRef, v.SpotCheckResult, v.SpotCheckNote = ref.Ref, ref.Result, ref.Note
+		}
+		name := fmt.Sprintf("reference %d, %s", i+1, draft.Visible(ref.Ref))
+		switch ref.Result {
+		case Fabricated:
+			r.bounce(fmt.Sprintf("%s, is fabricated: %s", name, ref.Note),
+				fmt.Sprintf("Drop %s, or cite what really stands there: %s. Quote the lines word for word.", name, ref.Note))
+		case Contradicts:
+			r.bounce(fmt.Sprintf("%s, does not say so: %s", name, ref.Note),
+				fmt.Sprintf("Read %s again: %s. Cite lines that show the claim, or change the claim and the draft.", name, ref.Note))
+		}
+	}
+	if !supported {
+		r.check("references", Fail, "none that code can check supports the draft")
+		r.bounce("no reference that code can check supports the draft", "Cite at least one file by path:line and quote the lines that carry the answer.")
+	}
+}
+
+func (r *ruling) text(f Facts) {
+	for _, p := range f.Unsafe {
+		if !p.Fatal {
+			r.check(p.Name, "note", p.Note)
+			continue
+		}
+		r.check(p.Name, Fail, p.Note)
+		r.bounce("unsafe text: "+p.Note, "Take this out of the text: "+p.Note+".")
+	}
+	r.list("safety", len(f.Unsafe) == 0)
+	for _, why := range f.Opposed {
+		r.check("claims", Fail, why)
+		r.bounce("it says what its evidence denies: "+why, "Read the lines again and say what they say: "+why+".")
+	}
+	r.list("claims", len(f.Opposed) == 0)
+	if len(f.Untraced) > 0 {
+		names := words(f.Untraced)
+		r.check("traceable", Fail, names)
+		r.bounce("the draft names what stands in no evidence: "+names,
+			"Cite and quote where these stand, or take them out of the draft: "+names+".")
+	}
+	r.list("traceable", len(f.Untraced) == 0)
+	for _, t := range f.Traced[:min(len(f.Traced), maxTraces)] {
+		if t.To == "" {
+			r.check(Traced, Fail, draft.Visible(t.What)+": stands nowhere that was shown")
+			continue
+		}
+		r.check(Traced, OK, draft.Visible(t.What+": "+t.To))
+	}
+	if len(f.Misjudged) > 0 {
+		r.v.ConfidenceLanguageMatch = Mismatch
+		names := strings.Join(f.Misjudged, ", ")
+		r.check("confidence", Fail, names)
+		r.bounce(fmt.Sprintf("the wording (%s) does not fit confidence %s", names, draft.Visible(f.Confidence)),
+			fmt.Sprintf("Say it as surely as it was found: %s does not fit confidence %s.", names, draft.Visible(f.Confidence)))
+	}
+	r.list("confidence", len(f.Misjudged) == 0)
+	if len(f.Smells) > 0 {
+		r.v.ToneAssessment = AISmell
+		names := strings.Join(f.Smells, ", ")
+		r.check("tone", Fail, names)
+		r.bounce("it reads as a machine wrote it: "+names, "Write as a colleague would, without: "+names+".")
+	}
+	r.list("tone", len(f.Smells) == 0)
+}
+
+// list records a check that found nothing.
+func (r *ruling) list(name string, ok bool) {
+	if ok {
+		r.check(name, OK, "")
+	}
+}
+
+func (r *ruling) risk(f Facts) {
+	if len(f.Risks) == 0 {
+		r.check("risk", OK, "")
+		return
+	}
+	names := strings.Join(f.Risks, ", ")
+	all := len(f.Refs) > 0 && !slices.ContainsFunc(f.Refs, func(ref Ref) bool { return ref.Result != Supports })
+	switch {
+	case f.Confidence != draft.High:
+		r.v.RiskGateCheck = Fails
+		r.bounce(fmt.Sprintf("it advises %s at confidence %s", names, draft.Visible(f.Confidence)),
+			"Take the advice out, or read the code until confidence is high: "+names+".")
+	case !all:
+		r.v.RiskGateCheck = NeedsHigh
+		r.bounce(fmt.Sprintf("it advises %s, and not every reference holds: confidence is not high", names),
+			"Advice of this kind needs every reference checked: cite files by path:line with quotes, or take it out: "+names+".")
+	default:
+		r.check("risk", "note", names)
+		return
+	}
+	r.check("risk", Fail, names)
+}
+
+func (r *ruling) scope(f Facts) {
+	switch f.Drift {
+	case Major:
+		r.v.ScopeDrift = Major
+		r.check("scope", Fail, f.DriftNote)
+		r.bounce("it does not answer what was asked: "+f.DriftNote, "Answer the question that was asked: "+f.DriftNote+".")
+	case Minor:
+		r.v.ScopeDrift = Minor
+		r.check("scope", "note", f.DriftNote)
+	default:
+		r.check("scope", OK, "")
+	}
+	if f.Other != "" {
+		r.v.CrossInvestigationConsistency = f.Other
+	}
+	if strings.HasPrefix(f.Other, contradicts) {
+		note := draft.Visible(strings.TrimPrefix(f.Other, contradicts))
+		if f.OtherNote != "" {
+			note += ": " + draft.Visible(f.OtherNote)
+		}
+		r.check("consistency", Fail, note)
+		r.escalate("it contradicts what another open thread concluded: " + note)
+		return
+	}
+	r.check("consistency", OK, r.v.CrossInvestigationConsistency)
+}
+
+// Traced is the name of a check of one thing that a draft names: where it stands.
+const Traced = "trace"
+
+// maxTraces is the most things of a draft that a verdict lists one by one.
+const maxTraces = 60
+
+func words(all []string) string {
+	const most = 8
+	more := ""
+	if n := len(all) - most; n > 0 {
+		all, more = all[:most], fmt.Sprintf(" and %d more", n)
+	}
+	quoted := make([]string, len(all))
+	for i, w := range all {
+		quoted[i] = fmt.Sprintf("%q", w)
+	}
+	return strings.Join(quoted, ", ") + more
+}

@@ -1,0 +1,195 @@
+package backup
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func home(t *testing.T, dir string) *disk.Home {
+	t.Helper()
+	h, err := disk.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+func put1(t *testing.T, h *disk.Home, name, text string) {
+	t.Helper()
+	if err := h.MkdirAll(filepath.Dir(name)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(h.Path(name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// offered puts a draft into the log, with the words that are said of it.
+func offered(t *testing.T, h *disk.Home, key string, kinds ...string) {
+	t.Helper()
+	for _, kind := range append([]string{decision.Offer}, kinds...) {
+		r := decision.Record{Kind: kind, By: "ana", Via: "terminal", Key: key, Cycle: 1, Text: key, DraftSHA256: decision.Sum(key),
+			At: noon.Format(time.RFC3339), Target: &decision.Target{Platform: "local", ChatID: "dev", ThreadID: "1", ReplyToID: "1"}}
+		if _, err := decision.Append(h, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func intent(t *testing.T, h *disk.Home, key, state string, tries int) {
+	t.Helper()
+	if err := h.MkdirAll(outbox.Done); err != nil {
+		t.Fatal(err)
+	}
+	e := outbox.Entry{ID: outbox.ID(key, 1, decision.Sum(key), 1), Key: key, Cycle: 1, DraftSHA256: decision.Sum(key), State: state, Tries: tries, Part: 1, Parts: 1}
+	if err := e.Save(h); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func copied(t *testing.T, h *disk.Home) (*disk.Home, Restored) {
+	t.Helper()
+	var file bytes.Buffer
+	if err := Save(h, &file); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "new")
+	done, err := Restore(&file, dir, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return home(t, dir), done
+}
+
+func TestCopyIsTheSame(t *testing.T) {
+	h := home(t, t.TempDir())
+	keep := map[string]string{"events.ndjson": "{}\n{}\n", "open/k.json": "{}", "closed/ab/k.json": "{}", "config.yaml": "team: {}\n", "runs/i-1/result.json": "{}", "triage/x.md": "x"}
+	for name, text := range keep {
+		put1(t, h, name, text)
+	}
+	for _, name := range []string{"locks/watch", "index/i", "logs/watch.log", "watch.json", ".events.ndjson.lock", "runs/i-1/lock"} {
+		put1(t, h, name, "x")
+	}
+	if err := os.Symlink("/etc/passwd", h.Path("open/link.json")); err != nil {
+		t.Fatal(err)
+	}
+	n, done := copied(t, h)
+	if done.Files != len(keep) || done.Revoked != 0 || done.Looked != 0 {
+		t.Errorf("%+v", done)
+	}
+	for name, text := range keep {
+		if got, err := n.ReadFile(name); err != nil || string(got) != text {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if info, err := os.Stat(n.Path(name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: mode %v", name, info.Mode())
+		}
+	}
+}
+
+// What was approved in the copy may have been posted since.
+func TestNothingIsPostedTwice(t *testing.T) {
+	h := home(t, t.TempDir())
+	offered(t, h, "waits")
+	offered(t, h, "approved", decision.Approve)
+	offered(t, h, "claimed", decision.Approve, decision.Claim)
+	offered(t, h, "intended", decision.Approve, decision.Claim)
+	intent(t, h, "intended", outbox.Intent, 0)
+	offered(t, h, "parked", decision.Approve, decision.Claim)
+	intent(t, h, "parked", outbox.Parked, 3)
+	offered(t, h, "replied", decision.Approve, decision.Claim)
+	put1(t, h, "replies.ndjson", `{"key":"replied","cycle":1,"draft_sha256":"`+decision.Sum("replied")+`"}`+"\n")
+	n, done := copied(t, h)
+	if done.Revoked != 1 || done.Looked != 2 {
+		t.Errorf("%+v", done)
+	}
+	rs, err := decision.Read(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := rs[len(rs)-1]; last.Kind != decision.Revoke || last.Key != "approved" {
+		t.Errorf("%+v", last)
+	}
+	if st := decision.Resolve(rs, decision.Policy{Approvers: []string{"ana"}}, noon); st["approved"].Approved() || !st["waits"].Open(noon) {
+		t.Errorf("approved %+v, waits %+v", st["approved"], st["waits"])
+	}
+	entries, err := outbox.Open(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]outbox.Step{}
+	for _, e := range entries {
+		step, _, err := outbox.Plan(true, false, []*outbox.Entry{e})
+		if err != nil {
+			t.Error(err)
+		}
+		got[e.Key] = step
+	}
+	want := map[string]outbox.Step{"claimed": outbox.Wait, "intended": outbox.Look, "parked": outbox.Wait}
+	for key, step := range want {
+		if got[key] != step {
+			t.Errorf("%s: %v, want %v", key, got[key], step)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	file := func(head tar.Header, text string) []byte {
+		var b bytes.Buffer
+		zip := gzip.NewWriter(&b)
+		out := tar.NewWriter(zip)
+		head.Size = int64(len(text))
+		if err := out.WriteHeader(&head); err != nil {
+			t.Fatal(err)
+		}
+		_, err := out.Write([]byte(text))
+		if err == nil {
+			err = out.Close()
+		}
+		if err == nil {
+			err = zip.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	good := file(tar.Header{Name: "a", Typeflag: tar.TypeReg}, "text")
+	for name, b := range map[string][]byte{
+		"upwards":  file(tar.Header{Name: "../a", Typeflag: tar.TypeReg}, "x"),
+		"absolute": file(tar.Header{Name: "/tmp/a", Typeflag: tar.TypeReg}, "x"),
+		"link":     file(tar.Header{Name: "a", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}, ""),
+		"device":   file(tar.Header{Name: "a", Typeflag: tar.TypeChar}, ""),
+		"cut":      good[:len(good)/2],
+		"no copy":  []byte("hello"),
+		"empty":    nil,
+	} {
+		_, err := Restore(bytes.NewReader(b), filepath.Join(t.TempDir(), "new"), noon)
+		if status, _ := sysexit.Of(err); status != sysexit.Data && status != sysexit.IO {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(bytes.NewReader(good), full, noon); err == nil {
+		t.Error("a folder with something in it was taken")
+	}
+}

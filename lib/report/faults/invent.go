@@ -1,0 +1,230 @@
+package drill
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"tri/lib/record/draft"
+)
+
+// words are what stands somewhere in a codebase.
+type words struct{ seen map[string]bool }
+
+const (
+	maxFileSize = 4 << 20   // bytes of a file that is read
+	maxRead     = 512 << 20 // of all
+)
+
+var token = regexp.MustCompile(`[\p{L}\p{N}_]+`)
+
+// known reads the codebase once: every word of every text file.
+func (d *Drill) known() (*words, error) {
+	if d.words != nil {
+		return d.words, nil
+	}
+	w := &words{map[string]bool{}}
+	left := int64(maxRead)
+	err := fs.WalkDir(d.Root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+				return nil // what cannot be read holds no word that anybody could cite
+			}
+			return err
+		}
+		if e.IsDir() && e.Name() == ".git" {
+			return fs.SkipDir
+		}
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || info.Size() > maxFileSize || info.Size() > left {
+			return nil
+		}
+		text, err := d.Root.ReadFile(name)
+		if err != nil || slices.Contains(text[:min(len(text), 8000)], 0) {
+			return nil
+		}
+		left -= info.Size()
+		for _, t := range token.FindAll(text, -1) {
+			w.seen[strings.ToLower(string(t))] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read codebase: %w", err)
+	}
+	d.words = w
+	return w, nil
+}
+
+// unheard is the first of some names with a word in it that stands nowhere in
+// the codebase nor in the question.
+func (s *subject) unheard(names []string) (string, error) {
+	w, err := s.known()
+	if err != nil {
+		return "", err
+	}
+	for _, n := range names {
+		for _, t := range token.FindAllString(n, -1) {
+			t = strings.ToLower(t)
+			if len(t) > 3 && !w.seen[t] && !strings.Contains(strings.ToLower(s.ret.Question), t) {
+				return n, nil
+			}
+		}
+	}
+	return "", noPlace("every name tried stands somewhere")
+}
+
+// say adds a sentence of the draft's language to it, with a name in it.
+func (s *subject) say(templates map[string][]string, name string) {
+	s.add(fmt.Sprintf(pick(s, inLanguage(templates, s.ret.DraftLanguage)), name))
+}
+
+// add puts a sentence behind the draft's first or last paragraph.
+func (s *subject) add(sentence string) {
+	d := s.ret.DraftReply
+	if head, rest, ok := strings.Cut(d, "\n\n"); ok && s.rng.IntN(2) == 0 {
+		s.ret.DraftReply = head + " " + sentence + "\n\n" + rest
+		return
+	}
+	if strings.HasSuffix(d, "```") {
+		s.ret.DraftReply = d + "\n\n" + sentence
+		return
+	}
+	s.ret.DraftReply = d + " " + sentence
+}
+
+// inLanguage is the list of a draft's language, else the English one.
+func inLanguage(all map[string][]string, lang string) []string {
+	if l := all[strings.ToLower(strings.SplitN(lang, "-", 2)[0])]; l != nil {
+		return l
+	}
+	return all["en"]
+}
+
+var ticked = regexp.MustCompile("`([A-Za-z_]\\w{3,})`")
+
+// inventedName has the draft name an identifier that nobody wrote: one of its own
+// renamed, or one in a new sentence.
+func inventedName(s *subject) error {
+	var renamed []string
+	if s.rng.IntN(2) == 0 {
+		for _, m := range ticked.FindAllStringSubmatch(s.ret.DraftReply, -1) {
+			for _, e := range shuffled(s, []string{"Override", "Strict", "Fallback", "Internal", "Legacy", "Extended", "V2"}) {
+				if strings.ToLower(m[1]) == m[1] {
+					e = "_" + strings.ToLower(e)
+				}
+				if n, err := s.unheard([]string{m[1] + e}); err == nil {
+					renamed = append(renamed, m[1], n)
+				} else if !errors.Is(err, ErrNoPlace) {
+					return err
+				}
+			}
+		}
+	}
+	if len(renamed) > 0 {
+		i := s.rng.IntN(len(renamed)/2) * 2
+		s.ret.DraftReply = strings.Replace(s.ret.DraftReply, "`"+renamed[i]+"`", "`"+renamed[i+1]+"`", 1)
+		s.did(renamed[i]+" → "+renamed[i+1], "draft")
+		return nil
+	}
+	n, err := s.unheard(s.names())
+	if err != nil {
+		return err
+	}
+	s.say(nameSentences, n)
+	s.did("+ "+n, "draft")
+	return nil
+}
+
+// names are identifiers as a programmer makes them up, in several styles.
+func (s *subject) names() []string {
+	verbs := []string{"resolve", "flush", "retry", "guard", "throttle", "rotate", "collapse", "hydrate", "quarantine", "reconcile"}
+	nouns := []string{"Budget", "Window", "Backoff", "Ceiling", "Sentinel", "Watermark", "Cooldown", "Heuristic", "Registry", "Janitor"}
+	var out []string
+	for _, v := range shuffled(s, verbs) {
+		for _, n := range shuffled(s, nouns)[:3] {
+			capital := strings.ToUpper(v[:1]) + v[1:]
+			out = append(out, pick(s, []string{v + n, "Max" + n + capital, capital + n, v + "_" + strings.ToLower(n), strings.ToUpper(v) + "_" + strings.ToUpper(n)}))
+		}
+	}
+	return shuffled(s, out)
+}
+
+// inventedFlag has the draft name an option or a variable that there is not.
+func inventedFlag(s *subject) error {
+	var all []string
+	for _, n := range s.names() {
+		n = strings.ReplaceAll(n, "_", "")
+		kebab := strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(n, "$1-$2"))
+		snake := strings.ToUpper(strings.ReplaceAll(kebab, "-", "_"))
+		all = append(all, pick(s, []string{"--" + kebab, "--no-" + kebab, "--" + kebab + "=30", "$" + snake, "`--" + kebab + "`", "`" + snake + "=1`"}))
+	}
+	w, err := s.known()
+	if err != nil {
+		return err
+	}
+	for _, n := range all {
+		// The parts of a flag may each stand somewhere; all of them joined must not.
+		joined := strings.ToLower(strings.Trim(strings.NewReplacer("-", "_").Replace(strings.Trim(n, "`$-")), "_"))
+		joined, _, _ = strings.Cut(joined, "=")
+		if w.seen[joined] || w.seen[strings.ReplaceAll(joined, "_", "")] || strings.Contains(strings.ToLower(s.ret.Question), joined) {
+			continue
+		}
+		s.say(flagSentences, n)
+		s.did("+ "+n, "draft")
+		return nil
+	}
+	return noPlace("every flag tried stands somewhere")
+}
+
+// inventedVersion has the draft name a version of which nothing speaks.
+func inventedVersion(s *subject) error {
+	near := s.near()
+	for _, t := range s.targets {
+		near += "\n" + strings.Join(t.lines, "\n")
+	}
+	for range 20 {
+		v := fmt.Sprintf("%d.%d.%d", 1+s.rng.IntN(9), s.rng.IntN(40), s.rng.IntN(20))
+		v = pick(s, []string{"v" + v, v, v + "-rc1", v[:strings.LastIndex(v, ".")], "v" + v[:strings.LastIndex(v, ".")]})
+		if !strings.Contains(near, strings.Trim(v, "v")) {
+			s.say(versionSentences, v)
+			s.did("+ "+v, "draft")
+			return nil
+		}
+	}
+	return noPlace("every version tried stands somewhere")
+}
+
+// inventedURL has the draft point at an address of which nothing speaks.
+func inventedURL(s *subject) error {
+	topic := "config"
+	if c := content(s.ret.Question); len(c) > 0 && strings.IndexFunc(c[0], func(r rune) bool { return r > unicode.MaxASCII }) < 0 {
+		topic = c[s.rng.IntN(len(c))]
+	}
+	u := pick(s, []string{
+		"https://docs.example.dev/" + topic, "https://github.com/acme/" + topic + "/issues/482", "http://wiki.internal.example/" + topic + "?page=2",
+		"www.example-docs.com/" + topic, "https://pkg.go.dev/example.com/" + topic + "#Options", "https://stackoverflow.com/questions/61234567/" + topic,
+		"docs.example.io/" + topic + "/limits", "https://gist.github.com/jdoe/9f2c1e" + topic, "http://10.0.0.12:8080/" + topic, "example.org/" + topic,
+		"https://bit.ly/3x" + topic, "https://example.dev/blog/2021/07/" + topic + ".html", "ftp://files.example.net/" + topic + ".pdf", "https://youtu.be/dQ" + topic,
+	})
+	for _, t := range append(refTexts(s.ret), s.ret.Question) {
+		if strings.Contains(t, u) {
+			return noPlace("the address stands in its evidence")
+		}
+	}
+	s.say(urlSentences, u)
+	s.did("+ "+u, "draft")
+	return nil
+}
+
+func refTexts(r *draft.Return) []string {
+	var out []string
+	for _, ref := range r.EvidenceRefs {
+		out = append(out, ref.Ref, ref.Quote, ref.SupportsClaim)
+	}
+	return out
+}

@@ -1,0 +1,266 @@
+package drill
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"tri/lib/judge/evidence"
+)
+
+// move points a reference elsewhere, in the draft too: the lie must be found by
+// looking, not by an odd seam.
+func (s *subject) move(t target, to evidence.Place) {
+	ref := &s.ret.EvidenceRefs[t.index]
+	was := ref.Ref
+	ref.Ref, ref.Receipt = to.String(), nil // the receipt was for the right bytes; a liar has none
+	where := []string{fmt.Sprintf("ref %d", t.index+1)}
+	d := strings.ReplaceAll(s.ret.DraftReply, was, ref.Ref)
+	if d == s.ret.DraftReply && to.Path != t.place.Path {
+		d = strings.ReplaceAll(d, t.place.Path, to.Path)
+	}
+	if d != s.ret.DraftReply {
+		s.ret.DraftReply = d
+		where = append(where, "draft")
+	}
+	s.did(was+" → "+ref.Ref, where...)
+}
+
+// repath moves a reference to the first of some paths that does not exist.
+func (s *subject) repath(t target, names []string) error {
+	for _, n := range names {
+		p, err := evidence.Parse(n)
+		if err != nil || p.Path != n || n == t.place.Path {
+			continue
+		}
+		if _, err := s.Root.Lstat(n); err == nil {
+			continue
+		}
+		s.move(t, evidence.Place{Path: n, Start: t.place.Start, End: t.place.End})
+		return nil
+	}
+	return noPlace("every path tried is there")
+}
+
+func (s *subject) target() (target, error) {
+	if len(s.targets) == 0 {
+		return target{}, noPlace("it cites no file of the codebase")
+	}
+	return s.targets[s.rng.IntN(len(s.targets))], nil
+}
+
+// badPath cites a file that nobody wrote.
+func badPath(s *subject) error {
+	t, err := s.target()
+	if err != nil {
+		return err
+	}
+	dir, base := path.Split(t.place.Path)
+	ext := path.Ext(base)
+	var names []string
+	for _, d := range []string{dir, "internal/", "pkg/core/", "src/", dir + "impl/", "services/" + dir} {
+		for _, b := range []string{"handler", "manager", "config_loader", "limits", "defaults", "options", "retry_policy", "service"} {
+			names = append(names, d+b+ext)
+		}
+	}
+	return s.repath(t, shuffled(s, names))
+}
+
+// nearPath cites a file one slip away from one that is there.
+func nearPath(s *subject) error {
+	t, err := s.target()
+	if err != nil {
+		return err
+	}
+	name := t.place.Path
+	dir, base := path.Split(name)
+	ext := path.Ext(base)
+	stem := strings.TrimSuffix(base, ext)
+	names := []string{
+		dir + stem + "s" + ext, dir + strings.TrimSuffix(stem, "s") + ext, "internal/" + name, "src/" + name, dir + stem + "/" + base,
+		dir + stem + "_" + ext, dir + stem + "2" + ext, dir + stem + ".py", dir + stem + ext + ".bak", dir + strings.ToUpper(stem[:1]) + stem[1:] + ext,
+		dir + strings.ReplaceAll(stem, "_", "-") + ext, dir + strings.ReplaceAll(stem, "-", "_") + ext, dir + "_" + base, base + ext,
+		dir + stem + "_util" + ext, path.Base(dir) + "_" + base,
+	}
+	if i := 1 + s.rng.IntN(max(len(stem)-1, 1)); i+1 < len(stem) {
+		names = append(names, dir+stem[:i]+stem[i+1:]+ext, dir+stem[:i]+stem[i+1:i+2]+stem[i:i+1]+stem[i+2:]+ext)
+	}
+	if i := strings.Index(dir, "/"); i > 0 && i+1 < len(dir) {
+		names = append(names, dir[i+1:]+base, dir[:i]+"s"+dir[i:]+base)
+	}
+	return s.repath(t, shuffled(s, names))
+}
+
+// badLine cites lines behind the end of the file.
+func badLine(s *subject) error {
+	t, err := s.target()
+	if err != nil {
+		return err
+	}
+	n, size := len(t.lines), t.place.End-t.place.Start
+	start := n + 1 + s.rng.IntN(40)
+	if s.rng.IntN(4) == 0 {
+		start = n * (2 + s.rng.IntN(9))
+	}
+	s.move(t, evidence.Place{Path: t.place.Path, Start: start, End: start + size})
+	return nil
+}
+
+// clear is how many lines around a wrong place must be free of the quote: more
+// than a validator may tolerate as drift.
+const clear = 2 * evidence.MaxDrift
+
+// stands reports whether a quote stands in lines around a place: its longest
+// line alone is enough, so that a place is wrong beyond doubt where it does not.
+func stands(lines []string, start, end int, quote string) bool {
+	window := flat(strings.Join(lines[max(start-1-clear, 0):min(end+clear, len(lines))], "\n"))
+	return strings.Contains(window, flat(longest(quote)))
+}
+
+// offLine cites lines of the file that are not those of the quote.
+func offLine(s *subject) error {
+	for _, t := range shuffled(s, s.targets) {
+		quote := s.ret.EvidenceRefs[t.index].Quote
+		n, size := len(t.lines), t.place.End-t.place.Start
+		if !says(longest(quote)) || !strings.Contains(flat(strings.Join(t.lines, "\n")), flat(quote)) {
+			continue
+		}
+		for range 40 {
+			start := 1 + s.rng.IntN(n)
+			if start+size <= n && !stands(t.lines, start, start+size, quote) {
+				s.move(t, evidence.Place{Path: t.place.Path, Start: start, End: start + size})
+				return nil
+			}
+		}
+	}
+	return noPlace("no file is long enough to be wrong in by many lines")
+}
+
+// swappedQuotes has two references trade their quotes.
+func swappedQuotes(s *subject) error {
+	for _, a := range shuffled(s, s.targets) {
+		for _, b := range shuffled(s, s.targets) {
+			qa, qb := s.ret.EvidenceRefs[a.index].Quote, s.ret.EvidenceRefs[b.index].Quote
+			if a.index >= b.index || !says(longest(qa)) || !says(longest(qb)) || a.place.Start == 0 || b.place.Start == 0 ||
+				stands(a.lines, a.place.Start, a.place.End, qb) || stands(b.lines, b.place.Start, b.place.End, qa) {
+				continue
+			}
+			for i, q := range map[int]string{a.index: qb, b.index: qa} {
+				s.ret.EvidenceRefs[i].Quote, s.ret.EvidenceRefs[i].Receipt = q, nil
+			}
+			s.did("the quotes of two references, swapped", fmt.Sprintf("ref %d", a.index+1), fmt.Sprintf("ref %d", b.index+1))
+			return nil
+		}
+	}
+	return noPlace("it has no two quotes of places far apart")
+}
+
+var (
+	amount = regexp.MustCompile(`\b\d+\b`)
+	name   = regexp.MustCompile(`\b[A-Za-z_]\w{3,}\b`)
+)
+
+// badContent changes a number or a name in a quote, and in the claim and the draft
+// too, or quotes a line that nobody wrote.
+func badContent(s *subject) error {
+	for _, t := range shuffled(s, s.targets) {
+		ref := &s.ret.EvidenceRefs[t.index]
+		file := strings.Join(t.lines, "\n")
+		if !says(ref.Quote) || !strings.Contains(flat(file), flat(ref.Quote)) {
+			continue
+		}
+		old, repl := s.alteration(ref.Quote, file)
+		if old == "" {
+			continue
+		}
+		whole := regexp.MustCompile(`\b` + regexp.QuoteMeta(old) + `\b`)
+		quote := replaceOnce(whole, ref.Quote, repl)
+		if strings.Contains(flat(file), flat(quote)) {
+			continue
+		}
+		ref.Quote, ref.Receipt = quote, nil
+		ref.SupportsClaim = whole.ReplaceAllLiteralString(ref.SupportsClaim, repl)
+		s.ret.DraftReply = whole.ReplaceAllLiteralString(s.ret.DraftReply, repl)
+		s.ret.SummaryForOrchestrator = whole.ReplaceAllLiteralString(s.ret.SummaryForOrchestrator, repl)
+		s.did(old+" → "+repl, fmt.Sprintf("ref %d", t.index+1), "draft")
+		return nil
+	}
+	return noPlace("it quotes no line of the codebase")
+}
+
+// alteration is something of a quote and what to write instead.
+func (s *subject) alteration(quote, file string) (old, repl string) {
+	if all := amount.FindAllString(quote, -1); len(all) > 0 && s.rng.IntN(2) == 0 {
+		old = all[s.rng.IntN(len(all))]
+		return old, s.other(old, file)
+	}
+	if all := name.FindAllString(quote, -1); len(all) > 0 {
+		old = all[s.rng.IntN(len(all))]
+		return old, s.rename(old, file)
+	}
+	return "", ""
+}
+
+func replaceOnce(re *regexp.Regexp, s, repl string) string {
+	at := re.FindStringIndex(s)
+	if at == nil {
+		return s
+	}
+	return s[:at[0]] + repl + s[at[1]:]
+}
+
+// other is a number near old that does not stand in the file.
+func (s *subject) other(old, file string) string {
+	n, err := strconv.Atoi(old)
+	if err != nil {
+		n = 1000
+	}
+	for i := 1 + s.rng.IntN(5); ; i++ {
+		if text := strconv.Itoa(n + i); !strings.Contains(file, text) {
+			return text
+		}
+	}
+}
+
+// rename is a name like old that does not stand in the file.
+func (s *subject) rename(old, file string) string {
+	endings := []string{"Limit", "Count", "Default", "Internal", "Policy", "Legacy"}
+	if strings.ToLower(old) == old {
+		endings = []string{"_limit", "_count", "_default", "_internal", "_policy", "_legacy"}
+	}
+	for _, e := range append(shuffled(s, endings), strconv.Itoa(1000+s.rng.IntN(9000))) {
+		if !strings.Contains(file, old+e) {
+			return old + e
+		}
+	}
+	return old + "Unheard"
+}
+
+// flat is a text with every run of white space made one space.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// longest is the longest line of a quote.
+func longest(quote string) string {
+	best := ""
+	for _, l := range strings.Split(quote, "\n") {
+		if l = strings.TrimSpace(l); len(l) > len(best) {
+			best = l
+		}
+	}
+	return best
+}
+
+// says reports whether a quote is long enough to stand in one place and not
+// everywhere.
+func says(quote string) bool {
+	n := 0
+	for _, r := range quote {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n >= 6
+}

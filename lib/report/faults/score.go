@@ -1,0 +1,248 @@
+package drill
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"tri/lib/base/ndjson"
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/draft"
+	"tri/lib/record/verdict"
+)
+
+// Score is what a drill came to, and a line of the validator's record,
+// drills.ndjson.
+type Score struct {
+	At         string   `json:"at"`         // RFC 3339
+	Version    string   `json:"version"`    // of the programs
+	Validators []string `json:"validators"` // validator_model of the verdicts: code, or who was asked
+	Seeds      []int64  `json:"seeds"`      // by which the faults were planted
+	Good       Good     `json:"good"`
+	Faults     []Count  `json:"faults"`
+	Missed     []Miss   `json:"missed"`  // what passed and must not have, the first of them
+	Doubled    int      `json:"doubled"` // verdicts on what had one already
+	Lost       int      `json:"lost"`    // faults that were planted and have no verdict
+}
+
+// Good counts the returns without a fault. Low and High are the ends of the 95%
+// interval of the share of false alarms.
+type Good struct {
+	Total  int     `json:"total"`
+	Passed int     `json:"passed"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+}
+
+// Count is how one kind of fault fared: caught, missed, or void, where the good
+// return did not pass either, so that a refusal proves nothing. Low and High are
+// the ends of the 95% interval of the share caught of those caught and missed.
+type Count struct {
+	Fault string `json:"fault"`
+	// Decidable is false for the faults that the cited lines say nothing of.
+	Decidable bool    `json:"decidable"`
+	Planted   int     `json:"planted"`
+	Caught    int     `json:"caught"`
+	Missed    int     `json:"missed"`
+	Void      int     `json:"void"`
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
+}
+
+// Miss is a fault that nobody caught.
+type Miss struct {
+	Of    string `json:"of"`
+	Fault string `json:"fault"`
+	Where string `json:"where"`
+	What  string `json:"what"`
+}
+
+const maxMissed = 200 // that are kept of a score
+
+// Ok reports whether the drill proves something and no fault was missed that the
+// return and its lines show.
+func (s *Score) Ok() bool {
+	caught, missed := 0, 0
+	for _, c := range s.Faults {
+		if c.Decidable {
+			caught, missed = caught+c.Caught, missed+c.Missed
+		}
+	}
+	return caught > 0 && missed == 0
+}
+
+// Interval is the 95% interval of a share (Wilson's score: right for small counts
+// and for shares near 0 and 1); 0 to 1 where nothing was counted.
+func Interval(hits, n int) (low, high float64) {
+	if n == 0 {
+		return 0, 1
+	}
+	const z = 1.959964
+	p, m := float64(hits)/float64(n), float64(n)
+	mid := (p + z*z/(2*m)) / (1 + z*z/m)
+	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	return max(0, mid-half), min(1, mid+half)
+}
+
+// Marked is what the score reads of a verdict.
+type Marked struct {
+	Verdict        string       `json:"verdict"`
+	ValidatorModel string       `json:"validator_model"`
+	Drill          *draft.Drill `json:"drill"`
+}
+
+// plantID tells the verdicts of a drill apart.
+type plantID struct {
+	of, fault string
+	seed      int64
+}
+
+// Tally counts verdicts as they come, in any order.
+type Tally struct {
+	worst      map[plantID]Marked // the verdict that counts, of those on the same return
+	order      []plantID
+	validators []string
+	doubled    int
+}
+
+// Add counts a verdict; it refuses one that is none of a drill. Of several on the
+// same return the one that let it pass counts, for a fault, and for a good return
+// the one that did not.
+func (t *Tally) Add(m Marked) error {
+	if m.Drill == nil || m.Drill.Fault != None && !slices.Contains(Faults, m.Drill.Fault) || m.Verdict == "" || m.Drill.Of == "" {
+		return fmt.Errorf("is no verdict of a drill")
+	}
+	if t.worst == nil {
+		t.worst = map[plantID]Marked{}
+	}
+	if m.ValidatorModel != "" && !slices.Contains(t.validators, m.ValidatorModel) {
+		t.validators = append(t.validators, m.ValidatorModel)
+	}
+	id := plantID{m.Drill.Of, m.Drill.Fault, m.Drill.Seed}
+	had, doubled := t.worst[id]
+	switch {
+	case !doubled:
+		t.order = append(t.order, id)
+	case (had.Verdict == verdict.Pass) == (m.Drill.Fault != None):
+		t.doubled++
+		return nil
+	default:
+		t.doubled++
+	}
+	t.worst[id] = m
+	return nil
+}
+
+// Score is what was counted so far.
+func (t *Tally) Score() *Score {
+	s := &Score{Validators: slices.Sorted(slices.Values(t.validators)), Seeds: []int64{}, Missed: []Miss{}, Doubled: t.doubled}
+	passed := map[string]bool{} // the good return of an Of
+	for _, id := range t.order {
+		if m := t.worst[id]; id.fault == None {
+			s.Good.Total++
+			ok := m.Verdict == verdict.Pass
+			if ok {
+				s.Good.Passed++
+			}
+			if before, known := passed[id.of]; !known || before {
+				passed[id.of] = ok
+			}
+		}
+	}
+	s.Good.Low, s.Good.High = Interval(s.Good.Total-s.Good.Passed, s.Good.Total)
+	counts := map[[2]string]*Count{}
+	for _, id := range t.order {
+		if !slices.Contains(s.Seeds, id.seed) {
+			s.Seeds = append(s.Seeds, id.seed)
+		}
+		if id.fault != None {
+			s.count(t.worst[id], passed[id.of], counts)
+		}
+	}
+	slices.Sort(s.Seeds)
+	s.Lost = t.lost()
+	s.gather(counts)
+	return s
+}
+
+func (s *Score) count(m Marked, passed bool, counts map[[2]string]*Count) {
+	key := [2]string{m.Drill.Fault, fmt.Sprint(m.Drill.Decidable)}
+	c := counts[key]
+	if c == nil {
+		c = &Count{Fault: m.Drill.Fault, Decidable: m.Drill.Decidable}
+		counts[key] = c
+	}
+	c.Planted++
+	switch {
+	case m.Verdict == verdict.Pass:
+		c.Missed++
+		if len(s.Missed) < maxMissed {
+			s.Missed = append(s.Missed, Miss{m.Drill.Of, m.Drill.Fault, m.Drill.Where, m.Drill.What})
+		}
+	case passed:
+		c.Caught++
+	default:
+		c.Void++
+	}
+}
+
+// gather puts the counts into the order of Faults, the decidable ones first.
+func (s *Score) gather(counts map[[2]string]*Count) {
+	s.Faults = []Count{}
+	for _, decidable := range []string{"true", "false"} {
+		for _, f := range Faults {
+			if c := counts[[2]string{f, decidable}]; c != nil {
+				c.Low, c.High = Interval(c.Caught, c.Caught+c.Missed)
+				s.Faults = append(s.Faults, *c)
+			}
+		}
+	}
+}
+
+// lost counts the faults that good returns say were planted and that have no
+// verdict.
+func (t *Tally) lost() int {
+	type run struct {
+		of   string
+		seed int64
+	}
+	due := map[run]int{}
+	for id, m := range t.worst {
+		if id.fault == None {
+			due[run{id.of, id.seed}] += m.Drill.Planted
+		}
+	}
+	for id := range t.worst {
+		if id.fault != None {
+			due[run{id.of, id.seed}]--
+		}
+	}
+	n := 0
+	for _, left := range due {
+		n += max(left, 0)
+	}
+	return n
+}
+
+// Read scores the verdicts of a drill. Verdicts without the mark of one are
+// refused.
+func Read(ctx context.Context, in stream.Input) (*Score, error) {
+	var t Tally
+	_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
+		var m Marked
+		if err := json.Unmarshal(rec.Bytes, &m); err != nil {
+			return stream.Refuse("%w", err)
+		}
+		if err := t.Add(m); err != nil {
+			return stream.Refuse("%w", err)
+		}
+		return nil
+	})
+	if len(t.order) == 0 && err == nil {
+		err = sysexit.With(sysexit.No, fmt.Errorf("there are no verdicts, so nothing is proved"))
+	}
+	return t.Score(), err
+}

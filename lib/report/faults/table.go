@@ -1,0 +1,60 @@
+package drill
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/record/draft"
+)
+
+// shown is how many misses the table names.
+const shown = 20
+
+// Table prints s for a person.
+func (s *Score) Table(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-17s %7s %6s %6s %4s  %s\n", "fault", "planted", "caught", "missed", "void", "caught, 95%")
+	for i, c := range s.Faults {
+		if !c.Decidable && (i == 0 || s.Faults[i-1].Decidable) {
+			b.WriteString("of which the cited lines say nothing:\n")
+		}
+		fmt.Fprintf(&b, "%-17s %7d %6d %6d %4d  %s\n", c.Fault, c.Planted, c.Caught, c.Missed, c.Void, share(c.Caught, c.Caught+c.Missed))
+	}
+	fmt.Fprintf(&b, "good returns: %d, of which %d passed; false alarms %s\n", s.Good.Total, s.Good.Passed, share(s.Good.Total-s.Good.Passed, s.Good.Total))
+	if s.Doubled > 0 {
+		fmt.Fprintf(&b, "%d verdicts came twice and were counted once\n", s.Doubled)
+	}
+	if s.Lost > 0 {
+		fmt.Fprintf(&b, "%d planted faults have no verdict\n", s.Lost)
+	}
+	for i, m := range s.Missed {
+		if i == shown {
+			fmt.Fprintf(&b, "and more; --json has them\n")
+			break
+		}
+		fmt.Fprintf(&b, "missed: %s in %s (%s: %s)\n", m.Fault, draft.Visible(m.Of), draft.Visible(m.Where), clip(m.What))
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write score: %w", err))
+	}
+	return nil
+}
+
+// share writes a share with its 95% interval, in percent.
+func share(hits, n int) string {
+	if n == 0 {
+		return "-"
+	}
+	low, high := Interval(hits, n)
+	return fmt.Sprintf("%5.1f%% (%.1f to %.1f)", 100*float64(hits)/float64(n), 100*low, 100*high)
+}
+
+func clip(s string) string {
+	s = strings.Join(strings.Fields(draft.Visible(s)), " ")
+	if rs := []rune(s); len(rs) > 80 {
+		s = string(rs[:80]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,71 @@
+package drill
+
+import (
+	"strings"
+
+	"tri/lib/record/draft"
+)
+
+// overConfident makes the draft surer than its confidence.
+func overConfident(s *subject) error {
+	if s.ret.Confidence == draft.High {
+		s.ret.Confidence, s.ret.ConfidenceReason = draft.Medium, "Part of it is inferred and was not read."
+	}
+	text := pick(s, inLanguage(sureSentences, s.ret.DraftLanguage))
+	s.add(text)
+	s.did("+ "+text, "draft", "confidence "+s.ret.Confidence)
+	return nil
+}
+
+// underConfident has a draft of high confidence doubt itself.
+func underConfident(s *subject) error {
+	s.ret.Confidence, s.ret.ConfidenceReason = draft.High, "The lines that decide it were read, and they leave no doubt."
+	text := pick(s, inLanguage(unsureSentences, s.ret.DraftLanguage))
+	s.add(text)
+	s.did("+ "+text, "draft", "confidence "+s.ret.Confidence)
+	return nil
+}
+
+func aiSmell(s *subject) error {
+	text := pick(s, inLanguage(smellSentences, s.ret.DraftLanguage))
+	if s.rng.IntN(3) == 0 {
+		s.ret.DraftReply = text + " " + s.ret.DraftReply
+	} else {
+		s.add(text)
+	}
+	s.did("+ "+text, "draft")
+	return nil
+}
+
+// scopeDrift has the draft answer what nobody asked: the question becomes one of
+// another world, or the draft goes on to rebuild the house.
+func scopeDrift(s *subject) error {
+	if s.rng.IntN(2) == 0 {
+		text := pick(s, inLanguage(asides, s.ret.DraftLanguage))
+		s.add(text)
+		s.did("+ "+text, "draft")
+		return nil
+	}
+	says := content(s.ret.DraftReply + "\n" + s.ret.SummaryForOrchestrator + "\n" + strings.Join(refTexts(s.ret), "\n"))
+	for range 10 {
+		q := pick(s, inLanguage(strangers, s.ret.DraftLanguage))
+		if shared(content(q), says) == 0 {
+			s.did(s.ret.Question+" → "+q, "question")
+			s.ret.Question, s.ret.QuestionGloss = q, ""
+			return nil
+		}
+	}
+	return noPlace("every question tried has a word of the draft")
+}
+
+// injection puts an order to the reader into the draft.
+func injection(s *subject) error {
+	text := pick(s, injections)
+	if s.rng.IntN(3) == 0 {
+		s.ret.DraftReply = text + "\n\n" + s.ret.DraftReply
+	} else {
+		s.ret.DraftReply += "\n\n" + text
+	}
+	s.did("+ "+text, "draft")
+	return nil
+}

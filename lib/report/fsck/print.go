@@ -1,0 +1,94 @@
+package verify
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
+	"tri/lib/record/draft"
+)
+
+// ErrBad means that something is not as it must be; the report says what.
+var ErrBad = errors.New("the home is not whole")
+
+// err is ErrBad, with the status of an answer that is no, where something is bad.
+func (r *Report) err() error {
+	if r.OK {
+		return nil
+	}
+	return sysexit.With(sysexit.No, ErrBad)
+}
+
+// WriteJSON writes a record for each part; its error is that of Print.
+func (r *Report) WriteJSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, f := range r.Findings {
+		if err := enc.Encode(f); err != nil {
+			return written(err)
+		}
+	}
+	return r.err()
+}
+
+// Print writes the report for people. Its error is ErrBad where something is not
+// as it must be.
+func (r *Report) Print(w io.Writer) error {
+	var b strings.Builder
+	colour := term.Is(w)
+	for _, f := range r.Findings {
+		word := paint("ok ", "32", colour)
+		if f.Bad > 0 {
+			word = paint("BAD", "31", colour)
+		}
+		fmt.Fprintf(&b, "%s  %-28s %9d records", word, f.What, f.Records)
+		if f.Bad > 0 {
+			fmt.Fprintf(&b, ", %d bad", f.Bad)
+		}
+		b.WriteByte('\n')
+		if f.Note != "" {
+			fmt.Fprintf(&b, "     %s\n", f.Note)
+		}
+		if f.Torn > 0 {
+			fmt.Fprintf(&b, "     %d bytes behind the last line: a write under way, or one that was cut\n", f.Torn)
+		}
+		for _, p := range f.Problems {
+			fmt.Fprintf(&b, "     %s\n", cut(p))
+		}
+		if n := f.Bad - len(f.Problems); n > 0 {
+			fmt.Fprintf(&b, "     and %d more\n", n)
+		}
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return written(err)
+	}
+	return r.err()
+}
+
+func paint(s, code string, colour bool) string {
+	if !colour {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// cut makes a problem fit a line: it names what stands in a file.
+func cut(s string) string {
+	const most = 220
+	r := []rune(strings.Join(strings.Fields(draft.Visible(s)), " "))
+	if len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return string(r)
+}
+
+func written(err error) error {
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write report: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,299 @@
+package verify
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"sync"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/shape"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+	"tri/lib/report/history"
+)
+
+// split adds a job for each part of a log.
+func split(j *jobs, h *disk.Home, name, schema string) error {
+	cuts, err := ledger.Parts(h, name, 0, -1, 2*runtime.GOMAXPROCS(0))
+	if err != nil {
+		return err
+	}
+	for i := range len(cuts) - 1 {
+		j.add(name, func(f *Finding) error { return piece(h, name, schema, cuts[i], cuts[i+1], f, nil) })
+	}
+	return nil
+}
+
+// lines calls fn for each whole line that begins in a part of a log, and returns
+// how many bytes stand behind the last newline.
+func lines(h *disk.Home, name string, from, until int64, fn func(line)) (torn int64, err error) {
+	r, err := openPart(h, name, from, until)
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	for r.next() {
+		fn(r.line)
+	}
+	return r.torn, r.err
+}
+
+// line is a whole line of a log, valid until the next.
+type line struct {
+	at    int64
+	bytes []byte
+	long  bool // too long to be one of ours: bytes are some of it
+}
+
+// part reads the lines that begin in a part of a log.
+type part struct {
+	line
+	name      string
+	file      *os.File // nil: there is no such log
+	in        *bufio.Reader
+	to, until int64 // where the next line begins; where the part ends, -1: nowhere
+	torn      int64
+	err       error
+}
+
+func openPart(h *disk.Home, name string, from, until int64) (*part, error) {
+	file, err := h.Root().Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &part{}, nil
+	}
+	if err == nil {
+		if _, err = file.Seek(from, io.SeekStart); err != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	if err != nil {
+		return nil, readError(name, err)
+	}
+	p := &part{name: name, file: file, in: lineReaders.Get().(*bufio.Reader), to: from, until: until}
+	p.in.Reset(bites{file})
+	return p, nil
+}
+
+// next reads a line; false where there is no more, or reading failed.
+func (p *part) next() bool {
+	if p.file == nil || p.until >= 0 && p.to >= p.until {
+		return false
+	}
+	b, err := p.in.ReadSlice('\n')
+	size, long := int64(len(b)), errors.Is(err, bufio.ErrBufferFull)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		var more []byte
+		more, err = p.in.ReadSlice('\n')
+		size += int64(len(more))
+	}
+	if errors.Is(err, io.EOF) {
+		p.torn = size
+		return false
+	}
+	if err != nil {
+		p.err = readError(p.name, err)
+		return false
+	}
+	if !long {
+		b = b[:len(b)-1]
+	}
+	p.line = line{p.to, b, long}
+	p.to += size
+	return true
+}
+
+func (p *part) close() {
+	if p.file != nil {
+		lineReaders.Put(p.in)
+		_ = p.file.Close() // nothing was written
+	}
+}
+
+// bites reads little at once, so that what was read is still near the processor when
+// it is looked at.
+type bites struct{ io.Reader }
+
+func (b bites) Read(p []byte) (int, error) {
+	const most = 64 << 10
+	return b.Reader.Read(p[:min(len(p), most)])
+}
+
+// lineReaders are large, and a home has many logs that are small.
+var lineReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, ndjson.MaxLine+1) }}
+
+func readError(name string, err error) error {
+	return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
+}
+
+// reader reads the small files of a home: a folder is opened once, and the memory
+// is kept from file to file.
+type reader struct {
+	home    *disk.Home
+	folders map[string]*os.Root
+	buf     []byte
+}
+
+func newReader(h *disk.Home) *reader {
+	return &reader{home: h, folders: map[string]*os.Root{}, buf: make([]byte, 64<<10)}
+}
+
+func (r *reader) close() {
+	for _, f := range r.folders {
+		_ = f.Close() // nothing was written
+	}
+}
+
+// folder is nil with an error of fs.ErrNotExist where it is not there.
+func (r *reader) folder(dir string) (*os.Root, error) {
+	if f := r.folders[dir]; f != nil {
+		return f, nil
+	}
+	f, err := r.home.Root().OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	r.folders[dir] = f
+	return f, nil
+}
+
+// read is a whole file below a folder, valid until the next.
+func (r *reader) read(dir, name string) ([]byte, error) {
+	folder, err := r.folder(dir)
+	if err != nil {
+		return nil, err
+	}
+	f, err := folder.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for n := 0; ; {
+		if n == len(r.buf) {
+			r.buf = append(r.buf, make([]byte, len(r.buf))...)
+		}
+		more, err := f.Read(r.buf[n:])
+		n += more
+		if errors.Is(err, io.EOF) {
+			return r.buf[:n], nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (r *reader) exists(dir, name string) bool {
+	folder, err := r.folder(dir)
+	if err == nil {
+		_, err = folder.Lstat(name)
+	}
+	return err == nil
+}
+
+// files checks each file of a folder.
+func files(h *disk.Home, dir, schema string, f *Finding) error {
+	names, err := h.List(dir)
+	if err != nil {
+		return err
+	}
+	c, err := newChecker(h, schema)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	for _, name := range names {
+		if path.Ext(name) == ".json" {
+			c.file(f, dir, name, name)
+		}
+	}
+	return nil
+}
+
+// checker holds files to a schema.
+type checker struct {
+	*reader
+	scan  ndjson.Scanner
+	shape *shape.Shape
+}
+
+func newChecker(h *disk.Home, schema string) (*checker, error) {
+	s, err := shape.Load(schema)
+	return &checker{reader: newReader(h), shape: s}, err
+}
+
+// file checks a file, and leaves out one that is not there: it was moved since its
+// folder was listed.
+func (c *checker) file(f *Finding, dir, name, called string) {
+	b, err := c.read(dir, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if f.Records++; err == nil {
+		err = c.scan.Scan(b)
+	}
+	if err == nil {
+		err = c.shape.Members(c.scan.Members)
+	}
+	if err != nil {
+		f.bad(called, err)
+	}
+}
+
+// runs checks the results that are published.
+func runs(h *disk.Home, f *Finding) error {
+	ids, err := h.List("runs")
+	if err != nil {
+		return err
+	}
+	c, err := newChecker(h, "run")
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	for _, id := range ids {
+		c.file(f, "runs", id+"/result.json", id)
+	}
+	return nil
+}
+
+// approvals checks that a claim stands before each reply: that is what an approval
+// becomes when it is posted.
+func approvals(h *disk.Home, f *Finding) error {
+	claimed := map[string]bool{}
+	err := h.Lines(decision.LogName, 0, func(line []byte) error {
+		if !bytes.Contains(line, []byte(decision.Claim)) && bytes.IndexByte(line, '\\') < 0 {
+			return nil // most
+		}
+		if v := gjson.GetManyBytes(line, "kind", "key", "cycle", "draft_sha256"); v[0].Str == decision.Claim {
+			claimed[decision.ID(v[1].String(), int(v[2].Int()), v[3].String())] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return h.Lines("replies.ndjson", 0, func(line []byte) error {
+		var r struct {
+			Key   string `json:"key"`
+			Cycle int    `json:"cycle"`
+			SHA   string `json:"draft_sha256"`
+		}
+		f.Records++
+		if err := ndjson.Unmarshal(line, &r); err != nil {
+			f.bad("replies.ndjson", err)
+		} else if !claimed[decision.ID(r.Key, r.Cycle, r.SHA)] {
+			f.bad(fmt.Sprintf("%s, cycle %d", r.Key, r.Cycle), errors.New("it was posted, and no claim stands in the decision log"))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,161 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"path"
+	"runtime"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/shape"
+	"tri/lib/record/thread"
+)
+
+const journal = "dispatch.ndjson"
+
+// threads compares the files with the fold of the journal. Each part takes the
+// threads that fall to it, so that they are folded side by side.
+type threads struct {
+	home  *disk.Home
+	seed  maphash.Seed
+	parts []map[string]thread.Thread
+}
+
+func newThreads(h *disk.Home) *threads {
+	return &threads{home: h, seed: maphash.MakeSeed(), parts: make([]map[string]thread.Thread, max(1, runtime.GOMAXPROCS(0)))}
+}
+
+func (t *threads) mine(part int, key string) bool {
+	return maphash.String(t.seed, key)%uint64(len(t.parts)) == uint64(part)
+}
+
+// fold checks the lines of a part's threads, applies them, and compares.
+func (t *threads) fold(part int, f *Finding) error {
+	s, err := shape.Load("journal")
+	if err != nil {
+		return err
+	}
+	folded := map[string]thread.Thread{}
+	c := lineChecker{shape: s, f: f}
+	f.Torn, err = lines(t.home, journal, 0, -1, func(l line) {
+		key := ""
+		if !l.long {
+			key = gjson.GetBytes(l.bytes, "key").String()
+		}
+		if !t.mine(part, key) {
+			return
+		}
+		var in thread.Input
+		err := c.check(l, nil)
+		if err == nil {
+			err = ndjson.Decode(l.bytes, &in)
+		}
+		if err != nil {
+			c.note(l, err)
+			return
+		}
+		folded[key], _ = thread.Apply(folded[key], in)
+	})
+	if err != nil {
+		return err
+	}
+	t.parts[part] = folded
+	return t.compare(part, f)
+}
+
+// compare holds each folded thread against its file.
+func (t *threads) compare(part int, f *Finding) error {
+	s, err := shape.Load("thread")
+	if err != nil {
+		return err
+	}
+	r := newReader(t.home)
+	defer r.close()
+	for key, folded := range t.parts[part] {
+		if folded.Key == "" {
+			continue
+		}
+		want, err := json.Marshal(&folded)
+		if err != nil {
+			return fmt.Errorf("fold thread %q: %w", key, err)
+		}
+		right, wrong := thread.OpenPath(key), thread.ClosedPath(key)
+		if folded.Status == thread.Closed {
+			right, wrong = wrong, right
+		}
+		have, err := r.read(path.Split(right))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			f.bad(right, errors.New("the journal tells of this thread, and its file is not there"))
+		case err != nil:
+			return fmt.Errorf("read %s: %w", right, err)
+		case !same(have, want):
+			f.bad(right, errors.New("it is not what the journal says; tri-dispatch --rebuild makes it so"))
+		case folded.Status == thread.Closed && r.exists(path.Split(wrong)):
+			f.bad(wrong, errors.New("the thread is closed, and a file of it stands in open"))
+		default:
+			if err := s.Check(want); err != nil { // the same but for white space
+				f.bad(right, err)
+			}
+		}
+	}
+	return t.unknown(part, f)
+}
+
+// unknown finds files of threads that the journal does not tell of.
+func (t *threads) unknown(part int, f *Finding) error {
+	folders := []string{"open"}
+	shards, err := t.home.List("closed")
+	if err != nil {
+		return err
+	}
+	for _, s := range shards {
+		folders = append(folders, "closed/"+s)
+	}
+	for _, folder := range folders {
+		names, err := t.home.List(folder)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			key := name[:len(name)-len(path.Ext(name))]
+			if _, known := t.parts[part][key]; !known && t.mine(part, key) {
+				f.bad(folder+"/"+name, errors.New("the journal tells of no such thread"))
+			}
+		}
+	}
+	return nil
+}
+
+// same reports whether a file, which is indented for people, holds the bytes of a
+// compact record but for white space between its parts.
+func same(file, compact []byte) bool {
+	i := 0
+	for k := 0; k < len(file); {
+		c := file[k]
+		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
+			k++
+			continue
+		}
+		if i >= len(compact) || c != compact[i] {
+			return false
+		}
+		end := i + 1
+		if c == '"' {
+			end, _ = ndjson.StringEnd(compact, i)
+		}
+		part := compact[i:end]
+		if !bytes.HasPrefix(file[k:], part) {
+			return false
+		}
+		i, k = end, k+len(part)
+	}
+	return i == len(compact)
+}

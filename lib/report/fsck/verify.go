@@ -1,0 +1,223 @@
+// Package verify holds a home against itself: the chain of its decisions, every
+// line and file against its schema, the threads against the journal that they are
+// a fold of, each reply against the approval that it needs. It changes nothing.
+package verify
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/shape"
+	"tri/lib/record/decision"
+)
+
+// Finding is what one part of the home came to.
+type Finding struct {
+	What    string `json:"what"`    // a file or folder of the home
+	Records int    `json:"records"` // looked at
+	Bad     int    `json:"bad"`
+	// Problems are the first of the bad ones, with the reason.
+	Problems []string `json:"problems,omitempty"`
+	// Torn is how many bytes stand behind the last newline: a write that was cut, or
+	// is under way. They were never promised to anybody.
+	Torn int64  `json:"torn,omitempty"`
+	Note string `json:"note,omitempty"`
+}
+
+// Report is everything that was looked at.
+type Report struct {
+	Findings []Finding `json:"findings"`
+	OK       bool      `json:"ok"`
+}
+
+// maxProblems is how many are named for each part.
+const maxProblems = 5
+
+// logs are those of a home, but for events, and the schema of their lines.
+var logs = []struct{ name, schema string }{
+	{"replies.ndjson", "reply"},
+	{"spend.ndjson", "spend"},
+	{"labels.ndjson", "label"},
+	{"drills.ndjson", "drill"},
+	{"actions.ndjson", "action"},
+	{"canaries.ndjson", "canary"},
+}
+
+// Home looks at all of it. An error is one of the machine; what is wrong with the
+// home stands in the report.
+func Home(h *disk.Home) (*Report, error) {
+	j := &jobs{}
+	j.add("decisions.ndjson", func(f *Finding) error { return decisions(h, f) })
+	t := newThreads(h)
+	for i := range t.parts {
+		j.add(journal, func(f *Finding) error { return t.fold(i, f) })
+	}
+	if err := streams(j, h); err != nil {
+		return nil, err
+	}
+	for _, l := range logs {
+		if !h.Exists(l.name) {
+			continue
+		}
+		if err := split(j, h, l.name, l.schema); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range []string{"outbox", "outbox/done"} {
+		j.add(dir, func(f *Finding) error { return files(h, dir, "outbox-entry", f) })
+	}
+	j.add("runs", func(f *Finding) error { return runs(h, f) })
+	j.add("replies and their approvals", func(f *Finding) error { return approvals(h, f) })
+	err := j.run()
+	r := &Report{Findings: merge(j.findings), OK: true}
+	for _, f := range r.Findings {
+		r.OK = r.OK && f.Bad == 0
+	}
+	return r, err
+}
+
+// jobs are looked at side by side, in the order in which they are given: the long
+// ones first. Each has a finding of its own.
+type jobs struct {
+	do       []func() error
+	findings []*Finding
+}
+
+func (j *jobs) add(what string, do func(*Finding) error) {
+	f := j.finding(what)
+	j.do = append(j.do, func() error { return do(f) })
+}
+
+func (j *jobs) finding(what string) *Finding {
+	f := &Finding{What: what}
+	j.findings = append(j.findings, f)
+	return f
+}
+
+func (j *jobs) run() error {
+	var wg sync.WaitGroup
+	var taken atomic.Int64
+	errs := make([]error, len(j.do))
+	for range max(2, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := taken.Add(1) - 1; i < int64(len(j.do)); i = taken.Add(1) - 1 {
+				errs[i] = j.do[i]()
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// merge puts the parts of one file together, and leaves out what is not there.
+func merge(all []*Finding) []Finding {
+	out := []Finding{}
+	for _, f := range all {
+		i := slices.IndexFunc(out, func(o Finding) bool { return o.What == f.What })
+		if i < 0 {
+			out = append(out, *f)
+			continue
+		}
+		o := &out[i]
+		o.Records, o.Bad, o.Torn = o.Records+f.Records, o.Bad+f.Bad, max(o.Torn, f.Torn)
+		o.Problems = append(o.Problems, f.Problems[:min(len(f.Problems), maxProblems-len(o.Problems))]...)
+		o.Note = cmp.Or(o.Note, f.Note)
+	}
+	return slices.DeleteFunc(out, func(f Finding) bool { return f.Records == 0 && f.Bad == 0 && f.Torn == 0 && f.Note == "" })
+}
+
+func (f *Finding) bad(where string, err error) {
+	f.Bad++
+	if len(f.Problems) < maxProblems {
+		f.Problems = append(f.Problems, fmt.Sprintf("%s: %v", where, err))
+	}
+}
+
+// decisions checks the chain, and each record's shape. Behind a broken link the
+// chain is not looked at: every later record would be named.
+func decisions(h *disk.Home, f *Finding) error {
+	var chain decision.Chain
+	broken := false
+	err := piece(h, decision.LogName, "decision", 0, -1, f, func(line []byte) error {
+		if broken {
+			return nil
+		}
+		err := chain.Link(line)
+		broken = err != nil
+		return err
+	})
+	if n, last := chain.Last(); !broken && n > 0 {
+		f.Note = fmt.Sprintf("the chain holds; record %d is %.16s", n, last)
+	}
+	return err
+}
+
+// piece checks the lines of a part of a log, and asks also, where it is given, of
+// those that are records.
+func piece(h *disk.Home, name, schema string, from, until int64, f *Finding, also func(line []byte) error) error {
+	s, err := shape.Load(schema)
+	if err != nil {
+		return err
+	}
+	c := lineChecker{shape: s, f: f}
+	f.Torn, err = lines(h, name, from, until, func(l line) {
+		err := c.check(l, nil)
+		if also != nil && !l.long {
+			err = errors.Join(err, also(l.bytes))
+		}
+		c.note(l, err)
+	})
+	return err
+}
+
+// lineChecker holds the lines of a log to a schema.
+type lineChecker struct {
+	scan  ndjson.Scanner
+	shape *shape.Shape
+	f     *Finding
+}
+
+// check says what is wrong with a line. Where it is derived from another that is
+// right, what they share is not looked at again.
+func (c *lineChecker) check(l line, from *ndjson.Scanner) (err error) {
+	c.f.Records++
+	alike := 0
+	switch {
+	case l.long:
+		return fmt.Errorf("longer than %d bytes", ndjson.MaxLine)
+	case from == nil:
+		err = c.scan.Scan(l.bytes)
+	default:
+		alike, err = c.scan.ScanLike(l.bytes, from)
+	}
+	if err != nil {
+		return err
+	}
+	return c.shape.MembersLike(c.scan.Members, alike)
+}
+
+func (c *lineChecker) note(l line, err error) {
+	if err != nil {
+		c.f.bad(fmt.Sprintf("byte %d", l.at), err)
+	}
+}
+
+// stands checks that an event's seq is where its line begins.
+func stands(members []ndjson.Member, at int64) error {
+	for _, m := range members {
+		if string(m.Key) == "seq" {
+			if seq := ndjson.Seq(m.Value); seq != at {
+				return fmt.Errorf("its seq is %d: the log was cut or put together", seq)
+			}
+			return nil
+		}
+	}
+	return errors.New("seq is missing")
+}

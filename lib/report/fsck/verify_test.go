@@ -1,0 +1,291 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+	"tri/lib/record/event"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
+)
+
+const at = "2026-03-02T10:00:00Z"
+
+// home is one in which a question was asked and its answer posted.
+func home(t *testing.T) *disk.Home {
+	t.Helper()
+	h, err := disk.Open(filepath.Join(t.TempDir(), "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(name string, v any) {
+		t.Helper()
+		line, err := json.Marshal(v)
+		must(err)
+		l, err := h.OpenLog(name)
+		must(err)
+		_, err = l.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil })
+		must(errors.Join(err, l.Close()))
+	}
+	size := int64(0)
+	var asked *event.Classified
+	for _, id := range []string{"1", "2"} {
+		e := &event.Classified{Event: event.Event{
+			Seq: new(size), Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id, CreateTime: at, MsgType: "text",
+			Content: "why\tdoes it fail? \"{[", Sender: event.Sender{ID: "ben", Type: "user"}, Mentions: []string{},
+		}, Classification: event.Actionable, ClassifierConfidence: 0.9, ClassifierVersion: "v", ClassifiedAt: at, Reasons: []string{"question:ends-with-mark"}}
+		put("events.ndjson", e.Event)
+		put("events-classified.ndjson", e)
+		line, err := json.Marshal(e.Event)
+		must(err)
+		size += int64(len(line)) + 1
+		if asked == nil {
+			asked = e
+		}
+	}
+	in := thread.Input{At: at, Key: asked.Key(), Event: asked, Facts: &thread.Facts{QuestionType: thread.TechnicalQA, Tier: 1}}
+	put(journal, in)
+	th, _ := thread.Apply(thread.Thread{}, in)
+	must(th.Save(h))
+	r := decision.Record{At: at, By: "ana", Via: "terminal", Key: in.Key, Cycle: 1, Text: "It is 3.", DraftSHA256: decision.Sum("It is 3."), Target: &decision.Target{Platform: "local", ChatID: "dev", ThreadID: "1", ReplyToID: "1", QuestionSHA256: decision.Sum("q")}}
+	for _, kind := range []string{decision.Offer, decision.Approve, decision.Claim} {
+		r.Kind = kind
+		_, err := decision.Append(h, r)
+		must(err)
+	}
+	put("replies.ndjson", outbox.Reply{Platform: "local", ChatID: "dev", ReplyToMessageID: "1", PostedMessageID: "3", PostedAt: at, ReplyText: "It is 3.",
+		InvestigatorTaskID: "i-" + strings.Repeat("0", 24), ValidatorVerdict: "pass", InvestigatorRounds: 1, Key: in.Key, Cycle: 1, DraftSHA256: r.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: "ana"})
+	return h
+}
+
+// change rewrites a file of the home.
+func change(t *testing.T, h *disk.Home, name string, with func([]byte) []byte) {
+	t.Helper()
+	b, err := h.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(h.Path(name), with(b), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func swap(old, with string) func([]byte) []byte {
+	return func(b []byte) []byte { return bytes.Replace(b, []byte(old), []byte(with), 1) }
+}
+
+func TestWhole(t *testing.T) {
+	r, err := Home(home(t))
+	if err != nil || !r.OK || len(r.Findings) != 6 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	var out, records strings.Builder
+	if err := errors.Join(r.Print(&out), r.WriteJSON(&records)); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(out.String(), "the chain holds; record 3 is ") || strings.Count(records.String(), "\n") != 6 {
+		t.Error(out.String(), records.String())
+	}
+	// A write under way is told and is no fault.
+	h := home(t)
+	change(t, h, "events.ndjson", func(b []byte) []byte { return append(b, `{"se`...) })
+	if r, err := Home(h); err != nil || !r.OK || find(r, "events.ndjson").Torn != 4 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func find(r *Report, what string) Finding {
+	for _, f := range r.Findings {
+		if f.What == what {
+			return f
+		}
+	}
+	return Finding{}
+}
+
+// TestBroken: whatever is broken is named, and nothing else.
+func TestBroken(t *testing.T) {
+	const open = "open/local.dev.1.json"
+	for name, tt := range map[string]struct {
+		spoil      func(t *testing.T, h *disk.Home)
+		what, says string
+	}{
+		"a decision changed": {func(t *testing.T, h *disk.Home) {
+			change(t, h, decision.LogName, swap(`"by":"ana"`, `"by":"eve"`))
+		}, decision.LogName, "it does not follow from the record before"},
+		"a decision taken out": {func(t *testing.T, h *disk.Home) {
+			change(t, h, decision.LogName, func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] })
+		}, decision.LogName, "its number is 2"},
+		"a thread changed": {func(t *testing.T, h *disk.Home) { change(t, h, open, swap("fail", "Fail")) }, journal, "it is not what the journal says"},
+		"a thread gone": {func(t *testing.T, h *disk.Home) {
+			if err := h.Remove(open); err != nil {
+				t.Fatal(err)
+			}
+		}, journal, "its file is not there"},
+		"a thread too many": {func(t *testing.T, h *disk.Home) {
+			if err := h.Replace("open/local.dev.9.json", []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
+		}, journal, "the journal tells of no such thread"},
+		"a journal line": {func(t *testing.T, h *disk.Home) { change(t, h, journal, swap(`"tier":1`, `"tier":7`)) }, journal, "facts: tier: is out of bounds"},
+		"an event":       {func(t *testing.T, h *disk.Home) { change(t, h, "events.ndjson", swap(`"seq":0`, `"seq":1`)) }, "events.ndjson", "its seq is 1"},
+		"two names": {func(t *testing.T, h *disk.Home) {
+			change(t, h, "events.ndjson", swap(`"chat_id":"dev"`, `"chat_id":"dev","chat_id":"ops"`))
+		}, "events.ndjson", "chat_id"},
+		"a long line": {func(t *testing.T, h *disk.Home) {
+			change(t, h, "events-classified.ndjson", func(b []byte) []byte { return append(append(bytes.Repeat([]byte("x"), 2<<20), '\n'), b...) })
+		}, "events-classified.ndjson", "longer than 1048576 bytes"},
+		"a reply that nobody approved": {func(t *testing.T, h *disk.Home) { change(t, h, "replies.ndjson", swap(`"cycle":1`, `"cycle":2`)) }, "replies and their approvals", "no claim stands"},
+		"a post": {func(t *testing.T, h *disk.Home) {
+			if err := errors.Join(h.MkdirAll("outbox"), h.Replace("outbox/x.json", []byte(`{"id":"x"}`))); err != nil {
+				t.Fatal(err)
+			}
+		}, "outbox", "x.json: "},
+		"a run": {func(t *testing.T, h *disk.Home) {
+			if err := errors.Join(h.MkdirAll("runs/x"), h.Replace("runs/x/result.json", []byte(`{"run_id":`))); err != nil {
+				t.Fatal(err)
+			}
+		}, "runs", "x: "},
+		"an event inside the journal": {func(t *testing.T, h *disk.Home) { change(t, h, journal, swap(`"type":"user"`, `"type":"cat"`)) }, journal, "event: sender: type: is none of what it may be"},
+		"a name twice, deep down": {func(t *testing.T, h *disk.Home) {
+			change(t, h, journal, swap(`"type":"user"`, `"type":"user","id":"ben"`))
+		}, journal, "duplicate name"},
+		"what is no text": {func(t *testing.T, h *disk.Home) {
+			change(t, h, "events-classified.ndjson", swap("why", "wh\xff"))
+		}, "events-classified.ndjson", "invalid UTF-8"},
+		"a time": {func(t *testing.T, h *disk.Home) {
+			change(t, h, "events-classified.ndjson", swap(`"classified_at":"2026-03-02`, `"classified_at":"2026-02-30`))
+		}, "events-classified.ndjson", "classified_at: is no date-time"},
+		"a key": {func(t *testing.T, h *disk.Home) { change(t, h, journal, swap(`"key":"local`, `"key":"Local`)) }, journal, "key: does not look as it must"},
+		"a field that is missing": {func(t *testing.T, h *disk.Home) {
+			change(t, h, "replies.ndjson", swap(`"outcome":`, `"outcom":`))
+		}, "replies.ndjson", "outcome is missing"},
+		"a log put together": {func(t *testing.T, h *disk.Home) {
+			change(t, h, "events.ndjson", func(b []byte) []byte { return append(b, b...) })
+		}, "events.ndjson", "its seq is 0: the log was cut or put together"},
+		"a thread that is closed and open": {func(t *testing.T, h *disk.Home) {
+			b, err := h.ReadFile(open)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var th thread.Thread
+			if err := json.Unmarshal(b, &th); err != nil {
+				t.Fatal(err)
+			}
+			// The thread is closed as an investigation that was called off is.
+			in := thread.Input{At: at, Key: th.Key, Decision: &decision.Record{N: 9, At: at, Kind: decision.Dismiss, By: "ana", Via: "terminal", Key: th.Key, Cycle: 1}}
+			line, _ := json.Marshal(in)
+			change(t, h, journal, func(b []byte) []byte { return append(append(b, line...), '\n') })
+			closed, _ := thread.Apply(th, in)
+			if err := closed.Save(h); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Replace(open, b); err != nil {
+				t.Fatal(err)
+			}
+		}, journal, "the thread is closed, and a file of it stands in open"},
+	} {
+		h := home(t)
+		tt.spoil(t, h)
+		r, err := Home(h)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		f := find(r, tt.what)
+		if r.OK || f.Bad == 0 || !strings.Contains(strings.Join(f.Problems, "\n"), tt.says) {
+			t.Errorf("%s: %+v", name, r.Findings)
+		}
+		for _, other := range r.Findings {
+			if other.What != tt.what && other.Bad > 0 && name != "a decision taken out" {
+				t.Errorf("%s: %s is blamed: %v", name, other.What, other.Problems)
+			}
+		}
+		var out bytes.Buffer
+		if status, _ := sysexit.Of(r.Print(&out)); status != sysexit.No || !strings.Contains(out.String(), "BAD  "+tt.what) {
+			t.Errorf("%s: status %d\n%s", name, status, out.String())
+		}
+	}
+}
+
+// TestEveryLog: each log and folder is looked at, to its last line, and what is no
+// record of it is found wherever it stands.
+func TestEveryLog(t *testing.T) {
+	names := []string{decision.LogName, journal}
+	for _, l := range logs {
+		names = append(names, l.name)
+	}
+	h := home(t)
+	for _, dir := range []string{"outbox/done", "runs/x"} {
+		if err := h.MkdirAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// with looks at the home with a file as it is said, and puts it back.
+	with := func(name string, text []byte) *Report {
+		old, err := h.ReadFile(name)
+		gone := err != nil
+		if err := os.WriteFile(h.Path(name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Home(h)
+		if err == nil && gone {
+			err = os.Remove(h.Path(name))
+		} else if err == nil {
+			err = os.WriteFile(h.Path(name), old, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, name := range names {
+		old, _ := h.ReadFile(name) // most are not there
+		for _, line := range []string{"no record", `{}`} {
+			for _, text := range []string{line + "\n" + string(old), string(old) + line + "\n"} {
+				if r := with(name, []byte(text)); r.OK || find(r, name).Bad == 0 {
+					t.Errorf("%s with %q: %+v", name, line, r)
+				}
+			}
+		}
+	}
+	for _, file := range []string{"outbox/x.json", "outbox/done/x.json", "runs/x/result.json"} {
+		for _, text := range []string{"", "no record", `{}`, strings.Repeat(" ", 200<<10) + `{"run_id":7}`} {
+			if r := with(file, []byte(text)); r.OK {
+				t.Errorf("%s with %.20q: %+v", file, text, r)
+			}
+		}
+	}
+	if r, err := Home(h); err != nil || !r.OK {
+		t.Errorf("put back: %+v, %v", r, err)
+	}
+}
+
+func TestSame(t *testing.T) {
+	v := map[string]any{"a b": " x \" \\ \n", "c": []any{1, " ", map[string]any{}}, "é": nil}
+	compact, _ := json.Marshal(v)
+	indented, _ := json.MarshalIndent(v, "", "  ")
+	if !same(indented, compact) || !same(append(indented, '\n'), compact) {
+		t.Error("not the same")
+	}
+	for _, other := range [][]byte{indented[:len(indented)-1], bytes.Replace(indented, []byte(" x"), []byte("x"), 1), bytes.Replace(indented, []byte("1"), []byte("2"), 1), append(bytes.Clone(indented), '}')} {
+		if same(other, compact) {
+			t.Errorf("the same: %s", other)
+		}
+	}
+}

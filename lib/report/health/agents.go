@@ -1,0 +1,99 @@
+package health
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"tri/lib/agent/proc"
+	"tri/lib/base/config"
+)
+
+func (x *examination) agents(ctx context.Context) {
+	x.agent(ctx, "investigator", x.config.Investigator)
+	x.agent(ctx, "validator", x.config.Validator)
+	x.walls(ctx)
+	if x.config.Escalation.Enabled {
+		x.tool(ctx, "tmux", "tmux", "-V", "long runs live in it")
+	}
+	x.boxAgent(ctx)
+}
+
+// boxAgent looks at what tri-box needs beside the walls: its agent, where it has one of
+// its own, and git.
+func (x *examination) boxAgent(ctx context.Context) {
+	a := x.config.Box.Agent
+	if a.Agent != "" {
+		x.agent(ctx, "box agent", a)
+	}
+	if (a.Agent != "" || x.config.Investigator.Searches()) && !slices.ContainsFunc(x.checks, func(c Check) bool { return c.Name == "git" }) {
+		x.tool(ctx, "git", "git", "--version", "tri-box works in git worktrees")
+	}
+}
+
+func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
+	switch a.Agent {
+	case "search":
+		x.ok(name, "search, built in: no model, no key")
+		return
+	case "none":
+		x.ok(name, "none: code alone checks the drafts")
+		return
+	case "api":
+		if _, err := a.Key(); err != nil {
+			x.failed(name, "set the variable, or name a file under "+name+".key_file", err)
+			return
+		}
+		x.ok(name, "%s at %s", a.Model, cmp.Or(a.BaseURL, a.API))
+		return
+	}
+	program := a.Program()
+	if len(program) == 0 {
+		x.fail(name, "name the program under `command:`", "%s: no command", a.Agent)
+		return
+	}
+	if _, err := lookPath(program[0]); err != nil {
+		x.failed(name, "install it, or name it with its path under `command:`", err)
+		return
+	}
+	said := program[0]
+	if _, v := proc.Version(program); v != "" {
+		said = a.Agent + " " + v
+	} else if a.Agent == "claude" {
+		v, err := version(ctx, program[0], "--version")
+		if err != nil {
+			x.failed(name, "see that it runs", err)
+			return
+		}
+		said = v
+	}
+	key, missing := credential(a)
+	if missing != "" {
+		x.warn(name, "set one, or name the file with its login under `read:`", "%s, and no key: %s", said, missing)
+		return
+	}
+	x.ok(name, "%s%s", said, key)
+}
+
+// credential says where the program's key is, or what is missing. Both are "" where
+// nobody knows what it needs.
+func credential(a config.Agent) (found, missing string) {
+	names := a.Keys()
+	for _, name := range names {
+		if os.Getenv(name) != "" {
+			return ", its key in " + name, ""
+		}
+	}
+	for _, file := range a.Read {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return ", its login in " + file, ""
+		}
+	}
+	if len(names) == 0 {
+		return "", ""
+	}
+	return "", fmt.Sprintf("%s is not set here", strings.Join(names, " or "))
+}

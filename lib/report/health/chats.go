@@ -1,0 +1,82 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"tri/lib/base/config"
+	"tri/lib/chat"
+	"tri/lib/chat/sources"
+	"tri/lib/record/draft"
+	"tri/lib/record/event"
+)
+
+// chats looks at how each platform is reached.
+func (x *examination) chats(ctx context.Context) {
+	on := x.config.On()
+	for _, name := range x.Platforms {
+		if !slices.Contains(on, name) {
+			x.fail("chat "+name, "tri init "+name+" says how", "%s is not in the configuration", name)
+		}
+	}
+	for _, name := range on {
+		if len(x.Platforms) > 0 && !slices.Contains(x.Platforms, name) {
+			continue
+		}
+		if name == config.PlatformLocal {
+			x.localChat()
+			continue
+		}
+		x.platform(ctx, name)
+	}
+	if len(on) == 0 && len(x.Platforms) == 0 {
+		x.warn("chat", "tri init", "the configuration has no chat")
+	}
+}
+
+func (x *examination) localChat() {
+	dir := x.config.Chat.Local.Dir
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		x.failed("chat local", "mkdir "+dir, errors.Join(err, errors.New("the local chat has no folder")))
+		return
+	}
+	x.ok("chat local", "%s", dir)
+}
+
+// platform asks the platform itself.
+func (x *examination) platform(ctx context.Context, name string) {
+	source, err := sources.Open(x.config, name, sources.Options{})
+	if err != nil {
+		x.failed("chat "+name, "", err)
+		return
+	}
+	checker, ok := source.(chat.Checker)
+	if !ok {
+		x.warn("chat "+name, "look at tri-watch's stderr", "cannot be asked from here")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
+	self, findings := checker.Check(ctx)
+	for _, f := range findings {
+		check := Check{Name: fmt.Sprintf("%s %s", name, f.Name), Status: Fail, Message: draft.Visible(f.Text), Fix: draft.Visible(f.Mend)}
+		switch {
+		case f.OK:
+			check.Status = OK
+		case f.Warn:
+			check.Status = Warn
+		}
+		x.checks = append(x.checks, check)
+	}
+	x.known(name, self)
+}
+
+// known says whether the classifier knows us on a platform.
+func (x *examination) known(name string, self event.Sender) {
+	if c := x.config.Classifier; self.ID != "" && self.ID != c.BotID && !slices.Contains(c.BotIDs, self.ID) {
+		x.warn(name+" bot", "classifier.bot_ids: "+draft.Visible(self.ID), "we are %s there, which the classifier does not know for ourselves", draft.Visible(self.Name))
+	}
+}

@@ -1,0 +1,253 @@
+package health
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/stream"
+)
+
+// How long the oldest message may wait for a stage before there is something to
+// say. Both stages need milliseconds.
+const (
+	late  = 10 * time.Second
+	stuck = 5 * time.Minute
+)
+
+// The same for who looks again and again and need not believe any clock of a chat.
+const (
+	stalled = 20 * time.Second // without a move while something waits
+	slow    = time.Minute      // of waiting, though it moves
+)
+
+// lag says how far the classifier is behind the log of events, or behind tri-thread
+// where that runs between, and the dispatcher behind the classifier. All are measured in the events' own log, by seq.
+func (x *examination) lag() {
+	events, err := x.home.Root().Open(eventsName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		x.failed("lag", "", err)
+		return
+	}
+	defer events.Close()
+	info, err := events.Stat()
+	if err != nil {
+		x.failed("lag", "", err)
+		return
+	}
+	_, end, err := disk.LastLine(events, info.Size())
+	if err != nil {
+		x.failed("lag", "", err)
+		return
+	}
+	if !x.home.Exists(classifiedName) {
+		return // the stages are joined by a pipe
+	}
+	if x.threading() {
+		threaded, err := x.reach(events, threadedName)
+		if err != nil {
+			x.failed("lag tri-thread", "put the old log back, or move all made from it away and begin anew", err)
+			return
+		}
+		x.behind("lag tri-thread", events, threaded, end)
+		end = threaded
+	}
+	classified, err := x.reach(events, classifiedName)
+	if err != nil {
+		x.failed("lag tri-classify", "put the old log back, or move both away and begin anew", err)
+		return
+	}
+	x.behind("lag tri-classify", events, classified, end)
+	dispatched, err := x.dispatched(events)
+	if err != nil {
+		x.failed("lag tri-dispatch", "tri-dispatch --rebuild", err)
+		return
+	}
+	x.behind("lag tri-dispatch", events, dispatched, classified)
+	x.unread()
+}
+
+// threading reports whether tri-thread stands between the log and the classifier.
+func (x *examination) threading() bool {
+	return x.home.Exists(threadedName) && slices.ContainsFunc(x.stages(), func(s config.Stage) bool { return s.Name == "thread" })
+}
+
+// unread says how far the dispatcher is behind the logs of decisions and replies,
+// while it runs.
+func (x *examination) unread() {
+	if _, held, err := x.holder("locks/dispatch"); err != nil || !held {
+		return
+	}
+	mark, err := x.mark()
+	if err != nil {
+		return // the events' row says so
+	}
+	for _, log := range []struct {
+		name string
+		at   int64
+	}{{"decisions.ndjson", mark.Decisions}, {"replies.ndjson", mark.Replies}} {
+		info, err := x.home.Root().Stat(log.name)
+		if err != nil {
+			continue
+		}
+		name := "lag tri-dispatch " + strings.TrimSuffix(log.name, ".ndjson")
+		waits, still := x.memory.of(name).see(log.at, info.Size(), x.Now())
+		if log.at >= info.Size() {
+			waits, still = 0, 0
+		} else if x.memory.looks == 1 {
+			waits = x.Now().Sub(info.ModTime())
+			still = waits
+		}
+		x.waits(name, size(max(0, info.Size()-log.at))+" behind", waits, still)
+	}
+}
+
+// marked is dispatch.json: how far the dispatcher has come.
+type marked struct {
+	Seq       int64 `json:"seq"`
+	Decisions int64 `json:"decisions"`
+	Replies   int64 `json:"replies"`
+}
+
+func (x *examination) mark() (marked, error) {
+	mark := marked{Seq: -1}
+	text, err := x.home.ReadFile(markName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return mark, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &mark)
+	}
+	if err != nil {
+		return mark, fmt.Errorf("read %s: %w", markName, err)
+	}
+	return mark, nil
+}
+
+// reach is how far into the events a log made from them has come.
+func (x *examination) reach(events *os.File, name string) (int64, error) {
+	seq, err := stream.LastSeq(x.home.Path(name))
+	if err != nil {
+		return 0, err
+	}
+	return after(events, seq)
+}
+
+// dispatched is how far the dispatcher's low-water mark has come.
+func (x *examination) dispatched(events *os.File) (int64, error) {
+	mark, err := x.mark()
+	if err != nil {
+		return 0, err
+	}
+	return after(events, mark.Seq)
+}
+
+// after is the offset behind the event with a seq: its line stands there.
+func after(events *os.File, seq int64) (int64, error) {
+	if seq < 0 {
+		return 0, nil
+	}
+	line, err := lineAt(events, seq)
+	if err != nil || gjson.GetBytes(line, "seq").Int() != seq {
+		return 0, fmt.Errorf("event %d is not where it was: %w", seq, errCut)
+	}
+	return seq + int64(len(line)) + 1, nil
+}
+
+func lineAt(f *os.File, off int64) ([]byte, error) {
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := f.ReadAt(buf, off)
+		for i, c := range buf[:n] {
+			if c == '\n' {
+				return buf[:i], nil
+			}
+		}
+		if err != nil || len(buf) > ndjson.MaxLine {
+			return nil, errors.Join(err, io.ErrUnexpectedEOF)
+		}
+		buf = make([]byte, 4*len(buf))
+	}
+}
+
+// behind says how far a stage that has come to at lags behind what stands until
+// end. Who looked before knows how long the first of it has waited here, and
+// whether the stage moves at all; others go by when it was said.
+func (x *examination) behind(name string, events *os.File, at, end int64) {
+	waits, still := x.memory.of(name).see(at, end, x.Now())
+	if at >= end {
+		x.ok(name, "none")
+		return
+	}
+	if x.memory.looks > 1 {
+		x.waits(name, fmt.Sprintf("%s behind", size(end-at)), waits, still)
+		return
+	}
+	if line, err := lineAt(events, at); err == nil {
+		waits = x.Now().Sub(instant(gjson.GetBytes(line, "create_time").String()))
+	}
+	message := fmt.Sprintf("%s behind, the first message of %s ago", size(end-at), ago(waits))
+	switch {
+	case waits > stuck:
+		x.fail(name, x.mend(name), "%s", message)
+	case waits > late:
+		x.warn(name, x.mend(name), "%s", message)
+	default:
+		x.ok(name, "%s", message)
+	}
+}
+
+// waits says how something is for whose oldest piece the stage has not come since
+// waits ago, and which has not moved since still ago.
+func (x *examination) waits(name, message string, waits, still time.Duration) {
+	switch {
+	case min(waits, still) >= stalled:
+		x.fail(name, x.mend(name), "stalled: has not moved for %s, %s", ago(min(waits, still)), message)
+	case waits >= slow:
+		x.warn(name, "it works, and more comes than it can take: see what else this machine does", "falls behind: %s, the first has waited for %s", message, ago(waits))
+	default:
+		x.ok(name, "%s", message)
+	}
+}
+
+// mend is what to do about a stage that does not move.
+func (x *examination) mend(name string) string {
+	stage := strings.TrimPrefix(strings.Fields(strings.TrimPrefix(name, "lag "))[0], "tri-")
+	return fmt.Sprintf("tri-supervise restart %s, or start it where nobody does; %s says why", stage, x.home.Path("logs/"+stage+".log"))
+}
+
+// logs looks at what the logs themselves can tell.
+func (x *examination) logs() {
+	x.chain()
+	f, err := x.home.Root().Open(eventsName)
+	if err != nil {
+		return // none yet
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return
+	}
+	line, _, err := disk.LastLine(f, info.Size())
+	if err != nil || line == nil {
+		return
+	}
+	at, err := time.Parse(time.RFC3339, gjson.GetBytes(line, "create_time").String())
+	if err == nil && at.Sub(x.Now()) > stuck {
+		x.warn("clock", "set it", "the last event is %s ahead of this machine's clock", ago(at.Sub(x.Now())))
+	}
+}

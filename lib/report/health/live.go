@@ -1,0 +1,162 @@
+package health
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
+)
+
+// The files of a home that this room looks at, each owned by the stage that it
+// names.
+const (
+	eventsName     = config.EventsName
+	threadedName   = config.ThreadedName // where tri-thread runs at all
+	classifiedName = config.ClassifiedName
+	beatName       = "watch.json"
+	markName       = "dispatch.json"
+)
+
+// beat is what tri-watch writes of itself.
+type beat struct {
+	PID            int     `json:"pid"`
+	Source         string  `json:"source"`
+	StartedAt      string  `json:"started_at"`
+	ConnectedSince *string `json:"connected_since"`
+	LastEventAt    *string `json:"last_event_at"`
+	BeatAt         string  `json:"beat_at"`
+}
+
+// silent is how long a heartbeat may be old: it comes every 10 s.
+const silent = 35 * time.Second
+
+// watchSays is where tri-watch's own words are: in a file, where it is a stage that
+// is supervised.
+func (x *examination) watchSays() string {
+	const name = "logs/watch.log"
+	if x.home.Exists(name) {
+		return "tail " + x.home.Path(name)
+	}
+	return "look at its stderr"
+}
+
+func (x *examination) watching(pid int) {
+	var b beat
+	text, err := x.home.ReadFile(beatName)
+	if err == nil {
+		err = json.Unmarshal(text, &b)
+	}
+	at, bad := time.Parse(time.RFC3339, b.BeatAt)
+	switch age := x.Now().Sub(at); {
+	case err != nil || bad != nil:
+		x.warn("tri-watch", "wait a moment, or "+x.watchSays(), "runs, process %d, and no heartbeat can be read", pid)
+	case age > silent:
+		x.fail("tri-watch", x.watchSays()+"; end it and start it again", "runs, process %d, and has been silent for %s", pid, ago(age))
+	case b.ConnectedSince == nil && x.Now().Sub(instant(b.StartedAt)) < soon:
+		x.ok("tri-watch", "runs, process %d, and connects to %s", pid, b.Source)
+	case b.ConnectedSince == nil:
+		x.fail("tri-watch", x.watchSays()+"; it tries again by itself", "runs, process %d, and is not connected to %s", pid, b.Source)
+	default:
+		last := "no event yet"
+		if b.LastEventAt != nil {
+			if at, err := time.Parse(time.RFC3339, *b.LastEventAt); err == nil {
+				last = "last event " + ago(x.Now().Sub(at)) + " ago"
+			}
+		}
+		if !x.deaf(&b) {
+			x.ok("tri-watch", "runs, process %d, connected to %s, %s", pid, b.Source, last)
+		}
+	}
+}
+
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+var errCut = sysexit.With(sysexit.Data, errors.New("the log was cut or replaced"))
+
+// deaf looks for what the heart does not tell: a room of the local chat that was
+// written to, and no event that came of it.
+func (x *examination) deaf(b *beat) bool {
+	if x.config == nil || x.config.Chat.Local.Dir == "" {
+		return false
+	}
+	rooms, err := os.ReadDir(x.config.Chat.Local.Dir)
+	if err != nil {
+		return false // its own row says so
+	}
+	heard := instant(b.StartedAt)
+	if b.LastEventAt != nil && instant(*b.LastEventAt).After(heard) {
+		heard = instant(*b.LastEventAt)
+	}
+	for _, room := range rooms {
+		info, err := room.Info()
+		if err != nil || !info.Mode().IsRegular() || strings.HasPrefix(room.Name(), ".") {
+			continue
+		}
+		if at := info.ModTime(); at.Sub(heard) > slowToHear && x.Now().Sub(at) > slowToHear {
+			x.warn("tri-watch", x.watchSays()+"; end it and start it again", "room %q was written to %s ago, and no event has come since", room.Name(), ago(x.Now().Sub(at)))
+			return true
+		}
+	}
+	return false
+}
+
+// slowToHear is how long a message may take from its room to the log.
+const slowToHear = 20 * time.Second
+
+// instant reads a time, and gives the beginning of all times where there is none.
+func instant(stamp string) time.Time {
+	at, err := time.Parse(time.RFC3339, stamp)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// serving asks the page, which need not let us in: any answer is one.
+func (x *examination) serving(pid int) {
+	const name = "tri-approve web"
+	cfg := x.config
+	if cfg == nil {
+		cfg = config.Default()
+	}
+	network, address := "tcp", cfg.Gate.Web.Listen
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, address = "unix", path
+	}
+	if strings.HasSuffix(address, ":0") {
+		x.ok(name, "runs, process %d, on a port that it says at its start", pid)
+		return
+	}
+	client := http.Client{
+		Timeout: patient,
+		Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Head("http://localhost/")
+	if err != nil {
+		x.fail(name, "tri-supervise restart web, or end it and start it again", "runs, process %d, and gives no answer: %v", pid, err)
+		return
+	}
+	answer.Body.Close()
+	x.ok(name, "runs, process %d, and answers at %s", pid, cfg.Gate.Web.Listen)
+}

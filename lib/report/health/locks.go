@@ -1,0 +1,30 @@
+package health
+
+import (
+	"errors"
+
+	"tri/lib/base/durable"
+	"tri/lib/record/run"
+)
+
+// holder says which process holds a lock.
+func (x *examination) holder(lock string) (pid int, held bool, err error) {
+	pid, held, err = x.home.Holder(lock)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return 0, x.probe(lock), nil
+	}
+	return pid, held, err
+}
+
+// probe tries a lock, where there is no table to read.
+func (x *examination) probe(lock string) (held bool) {
+	l, err := x.home.TryLock(lock)
+	if err != nil {
+		return errors.Is(err, disk.ErrLocked)
+	}
+	return l.Unlock() != nil
+}
+
+// stopped reports whether a process does nothing because somebody stopped it: ^Z,
+// SIGSTOP, a debugger.
+func stopped(pid int) bool { return run.Process{PID: pid}.Stopped() }

@@ -1,0 +1,202 @@
+package health
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+)
+
+// fresh is how long what has just begun or ended may take to be seen to.
+const fresh = 10 * time.Minute
+
+// escalations looks at the long runs: those that ended without a word, those that
+// do nothing, and those whose end nobody has taken up.
+func (x *examination) escalations() {
+	const name = "long runs"
+	ids, err := x.home.List("escalations")
+	if err != nil {
+		x.failed(name, "", err)
+		return
+	}
+	before, running := len(x.checks), 0
+	for _, id := range ids {
+		under, err := x.escalation(id)
+		if err != nil {
+			x.failed(name, "tri-escalate list shows them", err)
+		}
+		if under {
+			running++
+		}
+	}
+	if len(ids) > 0 && len(x.checks) == before {
+		x.ok(name, "%d under way", running)
+	}
+}
+
+// request is what is read of a long run's request.json.
+type request struct {
+	By     string `json:"by"`
+	At     string `json:"at"`
+	Thread struct {
+		Key string `json:"key"`
+	} `json:"thread"`
+}
+
+func (x *examination) escalation(id string) (running bool, err error) {
+	const name = "long runs"
+	var asked request
+	text, err := x.home.ReadFile("escalations/" + id + "/request.json")
+	if err != nil {
+		return false, nil // it is just beginning, or was killed before it began
+	}
+	if err := json.Unmarshal(text, &asked); err != nil {
+		return false, fmt.Errorf("read request of %s: %w", id, err)
+	}
+	exit, err := run.LoadExit(x.home, id)
+	if err != nil {
+		return false, err
+	}
+	if exit != nil {
+		return false, x.takenUp(id, exit)
+	}
+	_, held, err := x.holder("escalations/" + id + "/lock")
+	if err != nil {
+		return false, err
+	}
+	age := x.Now().Sub(instant(asked.At))
+	state := x.stateOf("escalations/" + id)
+	switch {
+	case !held && age > fresh && asked.By == "tri-dispatch":
+		x.fail(name, "see that tri-dispatch runs: it starts it again", "%s of %s has ended without a word", id, asked.Thread.Key)
+	case !held && age > fresh:
+		x.warn(name, "tri-escalate poll "+id+" writes down that it ended; tri-escalate start "+asked.Thread.Key+" begins it anew", "%s of %s has ended without a word", id, asked.Thread.Key)
+	case held && state.Wrapper.Stopped():
+		x.fail(name, fmt.Sprintf("kill -CONT %d has it go on, tri-escalate kill %s ends it", state.Wrapper.PID, id), "%s of %s: its runner, process %d, is stopped, and nobody watches over it", id, asked.Thread.Key, state.Wrapper.PID)
+	case held && state.Status == run.Stalled:
+		x.fail(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it", "%s of %s is alive and does nothing", id, asked.Thread.Key)
+	case held && age > x.longest()+fresh:
+		x.warn(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it", "%s of %s has been at it for %s", id, asked.Thread.Key, ago(age))
+	}
+	return held, nil
+}
+
+// longest is how long a long run may take.
+func (x *examination) longest() time.Duration {
+	if x.config == nil {
+		return 30 * time.Minute
+	}
+	return time.Duration(x.config.Escalation.MaxMin * float64(time.Minute))
+}
+
+// takenUp looks whether the dispatcher went on with a long run that it had asked
+// for and that ended a while ago.
+func (x *examination) takenUp(id string, exit *run.Exit) error {
+	if exit.By != "tri-dispatch" || x.Now().Sub(instant(exit.EndedAt)) < fresh {
+		return nil
+	}
+	text, err := x.home.ReadFile("open/" + exit.Key + ".json")
+	if err != nil {
+		return nil // closed since
+	}
+	var t thread.Thread
+	if err := json.Unmarshal(text, &t); err != nil {
+		return nil // the threads' row says so
+	}
+	waits := t.InvestigatorTaskID != nil && *t.InvestigatorTaskID == id && !t.AtRest() && t.Status != thread.AwaitingValidation
+	if waits {
+		x.fail("long runs", "see that tri-dispatch runs: it takes it up", "%s of %s ended %s ago and nobody has taken it up", id, exit.Key, x.since(exit.EndedAt))
+	}
+	return nil
+}
+
+// stateOf is a run's state.json in a folder of the home, the zero State where it
+// cannot be read.
+func (x *examination) stateOf(folder string) (s run.State) {
+	text, err := x.home.ReadFile(folder + "/state.json")
+	if err != nil || json.Unmarshal(text, &s) != nil {
+		return run.State{}
+	}
+	return s
+}
+
+var boxName = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9._-]{0,127}$`)
+
+// maxBoxed is how many runs of a box are looked at, the newest by name.
+const maxBoxed = 200
+
+// boxes looks at what agents do in the box of each codebase.
+func (x *examination) boxes() {
+	for _, b := range x.config.Codebases {
+		root, err := os.OpenRoot(filepath.Join(b.Path, ".agents"))
+		if err != nil {
+			continue // none was ever run there
+		}
+		x.box("box "+b.Name, root)
+		root.Close()
+	}
+}
+
+func (x *examination) box(name string, root *os.Root) {
+	dir, err := root.Open("runs")
+	if err != nil {
+		return
+	}
+	runs, err := dir.Readdirnames(-1)
+	dir.Close()
+	if err != nil {
+		x.failed(name, "", err)
+		return
+	}
+	slices.Sort(runs)
+	active, review := 0, 0
+	var still, alone []string
+	for _, r := range runs[max(0, len(runs)-maxBoxed):] {
+		if !boxName.MatchString(r) {
+			continue
+		}
+		switch s := boxed(root, r); {
+		case s.Status == run.Review:
+			review++
+		case s.Status == run.Stalled:
+			still = append(still, r)
+		case s.Status == run.Active && (s.Wrapper.Stopped() || !s.Wrapper.Alive()):
+			alone = append(alone, r)
+		case s.Status == run.Active:
+			active++
+		}
+	}
+	switch {
+	case len(alone) > 0:
+		x.warn(name, "tri-box tail --once "+alone[0]+" says why, and what to do", "nobody watches over: %s", strings.Join(alone, ", "))
+	case len(still) > 0:
+		x.warn(name, "tri-box tail "+still[0]+" shows it; end its tri-box to stop it", "alive and doing nothing: %s", strings.Join(still, ", "))
+	case len(runs) > 0:
+		x.ok(name, "%d runs under way, %d patches wait for a person", active, review)
+	}
+}
+
+// maxState bounds what is read of a file in a checkout, which is no friend's.
+const maxState = 1 << 20
+
+// boxed is the state of a run in a box, the zero State where it cannot be read.
+func boxed(root *os.Root, name string) (s run.State) {
+	f, err := root.Open("runs/" + name + "/state.json")
+	if err != nil {
+		return s
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxState))
+	if err != nil || json.Unmarshal(text, &s) != nil {
+		return run.State{}
+	}
+	return s
+}

@@ -1,0 +1,64 @@
+package health
+
+import (
+	"time"
+
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
+)
+
+// How long a reply may take from the end of its grace to its claim, and from that
+// to its end: a platform that limits rates is waited for.
+const (
+	unclaimed = 20 * time.Second
+	underWay  = 2 * time.Minute
+)
+
+// replies looks for drafts that have their yes and are not posted. The log of
+// decisions is read on from where the last look ended.
+func (x *examination) replies() {
+	const name = "lag tri-reply"
+	if x.config == nil {
+		return
+	}
+	m := x.memory
+	if m.tail == nil {
+		m.tail, m.standing = decision.NewTail(x.home), decision.NewState(decision.PolicyOf(x.config))
+	}
+	err := m.tail.Next(func(r decision.Record) error {
+		m.standing.Add(r)
+		return nil
+	})
+	if err != nil {
+		m.tail = nil // from the beginning, next time; the chain's row says what is wrong
+		return
+	}
+	waiting, first := 0, x.Now()
+	m.standing.Keys(func(s *decision.Standing) {
+		if !s.Approved() {
+			return
+		}
+		waiting++
+		if due := instant(s.Decision.At).Add(x.config.Gate.Grace()); due.Before(first) {
+			first = due
+		}
+	})
+	switch late := x.Now().Sub(first); {
+	case late > unclaimed:
+		x.fail(name, x.mend(name), "%d approved drafts wait to be posted, the first for %s longer than its grace", waiting, ago(late))
+	case waiting > 0:
+		x.ok(name, "%d approved drafts wait for their grace to end", waiting)
+	default:
+		x.ok(name, "none")
+	}
+}
+
+// underway warns of posts that take long: the platform says no, or not now.
+func (x *examination) underway(entries []*outbox.Entry) {
+	for _, e := range entries {
+		if at := instant(e.IntentAt); e.State == outbox.Intent && x.Now().Sub(at) > underWay {
+			x.warn("posts", "tail "+x.home.Path("logs/reply.log")+" says what the platform answers", "%s has been under way for %s", e.ID, ago(x.Now().Sub(at)))
+			return
+		}
+	}
+}

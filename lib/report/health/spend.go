@@ -1,0 +1,143 @@
+package health
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/judge/autoreply"
+	"tri/lib/record/budget"
+	"tri/lib/record/decision"
+	"tri/lib/record/notify"
+	"tri/lib/report/history"
+)
+
+// spend says what today's runs took, and whether any question waits because the
+// budget is spent.
+func (x *examination) spend() {
+	const name = "budget"
+	now := x.Now().UTC()
+	today := now.Format(time.DateOnly)
+	begin := now.Truncate(24 * time.Hour)
+	runs, silent, usd := 0, 0, 0.0
+	err := ledger.Recent(x.home, ledger.SpendLog, "at", begin, func(line []byte) error {
+		var e budget.Entry
+		if err := json.Unmarshal(line, &e); err != nil || e.Day != today {
+			return err
+		}
+		switch {
+		case e.Kind == budget.Reserve:
+			runs++
+		case e.Kind == budget.Settle && e.CostUSD == nil:
+			silent++
+		case e.Kind == budget.Settle:
+			usd += *e.CostUSD
+		}
+		return nil
+	})
+	refused, why := 0, ""
+	if err == nil {
+		err = ledger.Recent(x.home, ledger.Journal, "at", begin, func(line []byte) error {
+			if spent := gjson.GetBytes(line, "spent"); spent.IsObject() {
+				refused, why = refused+1, spent.Get("why").String()
+			}
+			return nil
+		})
+	}
+	switch {
+	case err != nil:
+		x.failed(name, "", err)
+	case refused > 0:
+		x.warn(name, "tri-approve list shows them; raise budget in the configuration, or wait for the new day (UTC)", "%d questions found nothing left: %s", refused, why)
+	case silent > 0:
+		x.warn("spend", "set limits in runs and tokens beside those in money: tri-report cost shows what is known", "%d of today's runs do not tell what they cost; the others took $%.2f", silent, usd)
+	default:
+		x.ok(name, "%d investigations today, $%.2f", runs, usd)
+	}
+}
+
+// lately is how far back canaries and signals are looked at.
+const lately = 7 * 24 * time.Hour
+
+// canaries says whether the validator was fooled lately.
+func (x *examination) canaries() {
+	const name = "canaries"
+	n, missed, last := 0, 0, ""
+	err := ledger.Recent(x.home, trust.CanaryFile, "at", x.Now().Add(-lately), func(line []byte) error {
+		var c trust.Canary
+		if err := json.Unmarshal(line, &c); err != nil {
+			return err
+		}
+		if n++; c.Missed {
+			missed, last = missed+1, c.Fault
+		}
+		return nil
+	})
+	perDay := 0.0
+	if x.config != nil {
+		perDay = x.config.Canary.PerDay
+	}
+	switch {
+	case err != nil:
+		x.failed(name, "", err)
+	case missed > 0:
+		x.warn(name, "tri-report trust shows what it means; try another validator, or a prompt of one's own", "%d of %d known-bad drafts passed in 7 days, the last had a %s", missed, n, last)
+	case n > 0:
+		x.ok(name, "%d known-bad drafts in 7 days, all caught", n)
+	case perDay > 0:
+		x.warn(name, "see that tri-dispatch runs, and that a validator is configured", "%g a day are asked for and none has run in 7 days", perDay)
+	}
+}
+
+// trusted says whether automatic replies that are asked for happen at all.
+func (x *examination) trusted() {
+	const name = "auto-reply"
+	if x.config == nil || !x.config.AutoReply.Enabled {
+		return
+	}
+	policy, err := trust.New(x.config)
+	if err != nil {
+		x.failed(name, "mend auto_reply in the configuration", err)
+		return
+	}
+	book, err := trust.Read(x.home, policy, decision.PolicyOf(x.config), x.Now().Add(-(trust.Weeks+2)*lately))
+	if err != nil {
+		x.failed(name, "tri-report verify", err)
+		return
+	}
+	if r := book.Report(x.Now()); !r.Open && len(r.Missing) > 0 {
+		x.warn(name, "tri-report trust says all that is missing", "on, and not earned, so that every draft waits for a person: %s", r.Missing[0])
+		return
+	}
+	x.ok(name, "on, and earned")
+}
+
+// A share of signals that fails without being worth a word.
+const fewSignals = 0.1
+
+// signals says whether what tri-reply is asked to show is shown.
+func (x *examination) signals() {
+	const name = "signals"
+	from := x.Now().Add(-24 * time.Hour)
+	n, lost, why := 0, 0, ""
+	err := ledger.Recent(x.home, signal.DoneName, "at", from, func(line []byte) error {
+		var d signal.Done
+		if err := json.Unmarshal(line, &d); err != nil {
+			return err
+		}
+		n++
+		if d.Outcome == signal.Refused || d.Outcome == signal.Failed {
+			lost, why = lost+1, d.Why
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		x.failed(name, "", err)
+	case float64(lost) > fewSignals*float64(n):
+		x.warn(name, "tri-health with the platform's name looks at the bot's rights there; gate.chat and gate.reactions say where it may", "%d of %d cards and reactions were not shown in 24 h, the last: %s", lost, n, why)
+	case n > 0:
+		x.ok(name, "%d cards and reactions shown or settled in 24 h", n-lost)
+	}
+}

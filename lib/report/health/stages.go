@@ -1,0 +1,239 @@
+package health
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/base/config"
+)
+
+// stages are the programs that should run for as long as a team does, and
+// tri-watch where somebody runs it by hand.
+func (x *examination) stages() []config.Stage {
+	cfg := x.config
+	if cfg == nil {
+		cfg = config.Default()
+	}
+	stages := cfg.Stages(x.home.Dir())
+	const lock = "locks/watch"
+	if slices.ContainsFunc(stages, func(s config.Stage) bool { return s.Lock == lock }) {
+		return stages
+	}
+	if _, held, err := x.holder(lock); err == nil && held {
+		stages = slices.Insert(stages, 0, config.Stage{Name: "watch", Lock: lock, Command: []string{"tri-watch"}})
+	}
+	return stages
+}
+
+// title is what a stage is called here: its program, unless it is a team's own.
+func title(s config.Stage) string {
+	switch {
+	case s.Lock == "":
+		return "stage " + s.Name
+	case s.Name == "chat" || s.Name == "web":
+		return "tri-approve " + s.Name
+	}
+	return "tri-" + s.Name
+}
+
+// supervision is supervise.json, as tri-supervise writes it.
+type supervision struct {
+	Stages []life `json:"stages"`
+	alive  bool
+	pid    int
+	some   bool // of the stages run
+}
+
+// life is what it says of one stage.
+type life struct {
+	Name     string `json:"name"`
+	State    string `json:"state"` // starting, up, waiting, down
+	PID      int    `json:"pid"`
+	Since    string `json:"since"`
+	Restarts int    `json:"restarts"`
+	Ended    string `json:"ended"`
+	Next     string `json:"next"`
+}
+
+const (
+	supervisorLock = "locks/supervise"
+	supervisorFile = "supervise.json"
+)
+
+// How long a stage may take to be there again, and how often it may end before
+// that is a loop.
+const (
+	soon = 15 * time.Second
+	loop = 3
+)
+
+func (x *examination) supervision() (*supervision, error) {
+	s := new(supervision)
+	pid, held, err := x.holder(supervisorLock)
+	if err != nil || !held {
+		return s, err
+	}
+	text, err := x.home.ReadFile(supervisorFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = []byte("{}"), nil // it has just begun
+	}
+	if err == nil {
+		err = json.Unmarshal(text, s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("read %s: %w", supervisorFile, err)
+	}
+	s.alive, s.pid = true, pid
+	return s, nil
+}
+
+func (s *supervision) of(name string) *life {
+	for i := range s.Stages {
+		if s.Stages[i].Name == name {
+			return &s.Stages[i]
+		}
+	}
+	return nil
+}
+
+// alive says which stages run, and whether anybody sees to it that they do. Who
+// holds a lock lives: the kernel knows no other state.
+func (x *examination) alive() {
+	sup, err := x.supervision()
+	if err != nil {
+		x.failed("tri-supervise", "tri down, then tri up", err)
+	}
+	stages := x.stages()
+	sup.some = slices.ContainsFunc(stages, func(s config.Stage) bool {
+		_, held, err := x.holder(s.Lock)
+		return s.Lock != "" && held && err == nil
+	})
+	var running []string
+	for _, s := range stages {
+		if x.stage(s, sup) {
+			running = append(running, title(s))
+		}
+	}
+	x.supervisor(sup, len(running), len(stages))
+}
+
+// supervisor says who would start again what ends.
+func (x *examination) supervisor(sup *supervision, running, stages int) {
+	const name = "tri-supervise"
+	again := 0
+	for _, l := range sup.Stages {
+		again += l.Restarts
+	}
+	switch {
+	case sup.alive && stopped(sup.pid):
+		x.fail(name, fmt.Sprintf("kill -CONT %d", sup.pid), "process %d is stopped: what ends now stays ended", sup.pid)
+	case sup.alive:
+		x.ok(name, "process %d, %d stages, %d restarts", sup.pid, len(sup.Stages), again)
+	case running == 0:
+		x.warn(name, "tri up", "nothing runs")
+	case running < stages:
+		x.warn(name, "tri up, once the stages that were started by hand have ended", "nobody starts again what ends")
+	default:
+		x.ok(name, "not used: every stage was started by itself")
+	}
+}
+
+// stage says how one stage is, and whether it runs.
+func (x *examination) stage(s config.Stage, sup *supervision) (runs bool) {
+	name, l := title(s), sup.of(s.Name)
+	if s.Lock == "" {
+		return x.own(s, l)
+	}
+	pid, held, err := x.holder(s.Lock)
+	switch {
+	case err != nil:
+		x.failed(name, "", err)
+	case held && stopped(pid):
+		x.fail(name, fmt.Sprintf("kill -CONT %d", pid), "is stopped, process %d: it holds its lock and does nothing", pid)
+	case held && l != nil && x.loops(l):
+		x.fail(name, x.says(s), "runs, process %d, and has ended %d times, the last time %s ago: %s", pid, l.Restarts, x.since(l.Since), l.Ended)
+	case held && s.Name == "watch":
+		x.watching(pid)
+	case held && s.Name == "web":
+		x.serving(pid)
+	case held:
+		x.ok(name, "runs, process %d", pid)
+	case l != nil:
+		x.absent(s, l)
+	case s.Name == "thread" && !x.home.Exists(threadedName): // a pipe of one's own, without it
+	case !sup.some:
+		x.warn(name, "tri up", "does not run")
+	default:
+		x.warn(name, "tri up starts all; this one alone, in "+x.home.Dir()+": "+strings.Join(s.Command, " "), "does not run")
+	}
+	return held
+}
+
+// own says how a stage of a team's own is: its lock is not known, so that only
+// who supervises it can tell.
+func (x *examination) own(s config.Stage, l *life) (runs bool) {
+	switch {
+	case l == nil:
+		return true // nobody can know
+	case l.State == "up" && stopped(l.PID):
+		x.fail(title(s), fmt.Sprintf("kill -CONT %d", l.PID), "is stopped, process %d", l.PID)
+	case l.State == "up" && x.loops(l):
+		x.fail(title(s), x.says(s), "has ended %d times: %s", l.Restarts, l.Ended)
+	case l.State == "up":
+		x.ok(title(s), "runs, process %d", l.PID)
+	default:
+		x.absent(s, l)
+	}
+	return l.State == "up"
+}
+
+// loops reports whether a stage that runs has just ended by itself, not for the
+// first time.
+func (x *examination) loops(l *life) bool {
+	at, err := time.Parse(time.RFC3339, l.Since)
+	return err == nil && l.Restarts >= loop && x.Now().Sub(at) < time.Minute && failing(l)
+}
+
+// failing reports whether its last end was its own fault: to be ended by somebody
+// says nothing of the next life.
+func failing(l *life) bool {
+	return l.Ended != "" && !strings.HasPrefix(l.Ended, "ended by ") && l.Ended != "ended with status 0"
+}
+
+// absent says of a supervised stage that it is not there.
+func (x *examination) absent(s config.Stage, l *life) {
+	at, err := time.Parse(time.RFC3339, l.Since)
+	long := err != nil || x.Now().Sub(at) > soon
+	next, err := time.Parse(time.RFC3339, l.Next)
+	overdue := err == nil && x.Now().Sub(next) > soon
+	switch {
+	case l.State == "waiting" && overdue:
+		x.fail(title(s), "tri down, then tri up", "has ended, and its supervisor does not start it again: %s", l.Ended)
+	case l.State == "starting" && long:
+		x.fail(title(s), "is another one at work? "+x.says(s), "has been starting for %s and does not hold its lock", x.since(l.Since))
+	case l.Restarts >= loop && failing(l):
+		x.fail(title(s), x.says(s), "ends as often as it is started, %d times by now: %s", l.Restarts, l.Ended)
+	case l.State == "down":
+		x.fail(title(s), "tri down, then tri up", "is not started by its supervisor")
+	default:
+		x.warn(title(s), x.says(s), "is being started again: %s", l.Ended)
+	}
+}
+
+// says is where a stage's own words are.
+func (x *examination) says(s config.Stage) string {
+	return "tail " + x.home.Path("logs/"+s.Name+".log")
+}
+
+func (x *examination) since(stamp string) string {
+	at, err := time.Parse(time.RFC3339, stamp)
+	if err != nil {
+		return "?"
+	}
+	return ago(x.Now().Sub(at))
+}

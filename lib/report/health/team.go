@@ -1,0 +1,93 @@
+package health
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tri/lib/base/config"
+)
+
+func (x *examination) readConfig() {
+	cfg, err := config.ForHome(x.Dir, x.Config)
+	if err != nil {
+		x.failed("config", "mend the lines that it names; tri.5 has every key", err)
+		return
+	}
+	x.config = cfg
+	if cfg.Path == "" {
+		x.warn("config", "tri init writes one", "no configuration in %s: the defaults hold", x.Dir)
+		return
+	}
+	// Whoever can write it can have any program run as us.
+	if info, err := os.Stat(cfg.Path); err == nil && info.Mode().Perm()&0o022 != 0 {
+		x.fail("config", "chmod 600 "+cfg.Path, "%s has mode %#o: others can change it", cfg.Path, info.Mode().Perm())
+		return
+	}
+	x.ok("config", "%s", cfg.Path)
+}
+
+func (x *examination) people() {
+	if who := x.config.Team.Approvers; len(who) > 0 {
+		x.ok("approvers", "%s", strings.Join(who, ", "))
+		return
+	}
+	fix := "name them under team.approvers"
+	if x.config.Path == "" {
+		x.warn("approvers", fix, "nobody may approve")
+	} else {
+		x.fail("approvers", fix, "nobody may approve: nothing will ever be posted")
+	}
+}
+
+func (x *examination) codebases(ctx context.Context) {
+	if len(x.config.Codebases) == 0 {
+		x.warn("codebase", "name one under codebases", "none: questions are answered from the folder that tri-dispatch runs in")
+		return
+	}
+	git := false
+	for _, b := range x.config.Codebases {
+		name := "codebase " + b.Name
+		info, err := os.Stat(b.Path)
+		switch {
+		case err != nil:
+			x.failed(name, "mend its path in the configuration", err)
+			continue
+		case !info.IsDir():
+			x.fail(name, "mend its path in the configuration", "%s is no folder", b.Path)
+			continue
+		}
+		if within(b.Path, x.Dir) {
+			x.warn(name, "keep the home elsewhere", "%s holds the home: what people wrote in the chat could be cited", b.Path)
+			continue
+		}
+		if !isRepository(b.Path) {
+			x.warn(name, "git init, so that citations name a commit", "%s is no git repository", b.Path)
+			continue
+		}
+		git = true
+		x.ok(name, "%s", b.Path)
+	}
+	if git {
+		x.tool(ctx, "git", "git", "--version", "codebases are repositories")
+	}
+}
+
+// within reports whether path stands below dir.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func isRepository(dir string) bool {
+	for {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+		dir = filepath.Dir(dir)
+	}
+}

@@ -1,0 +1,354 @@
+// Package ledger is what the logs of a home tell of the questions put to it: who
+// asked what when, which runs it took and what they cost, what was offered, said
+// and posted. It is read in one pass, in which only what is needed is decoded.
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/budget"
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
+	"tri/lib/record/run"
+)
+
+// The logs of a home that are read here.
+const (
+	ClassifiedLog = "events-classified.ndjson"
+	Journal       = "dispatch.ndjson"
+	RepliesLog    = "replies.ndjson"
+	SpendLog      = "spend.ndjson"
+)
+
+// before is how much older than the window a question may be that is decided or
+// answered in it.
+const before = 14 * 24 * time.Hour
+
+// Ledger is what was recorded from a time on, each list by time.
+type Ledger struct {
+	From, To time.Time
+
+	Runs     []*Run
+	Drafts   []*Draft
+	Replies  []*Reply
+	Refused  []Refused  // runs for which no budget was left
+	Reserved []Reserved // investigations
+
+	asked map[place]*Asked
+	taken map[string]*Asked // by thread, the latest that was taken up
+	ended map[string]*Run   // by run id
+	last  map[string]*Draft // by thread, the latest
+	// Started is when the dispatcher took its first message in, zero where it has
+	// not: what people answered before needed no machine.
+	Started time.Time
+}
+
+// place is one message of a thread.
+type place struct{ key, message string }
+
+// Asked is a message that a thread took up.
+type Asked struct {
+	MessageID, ChatName, PersonID, Person, Type, Text string
+
+	At    time.Time // said
+	Taken time.Time // by the dispatcher
+}
+
+// Run is the end of one run of an agent.
+type Run struct {
+	ID, Kind, Key, Agent, Model, Status, Error string
+
+	Cycle, Round   int
+	Started, Ended time.Time
+	Taken          time.Time // in, by the dispatcher
+	CostUSD        *float64  // nil: it does not tell
+	Tokens         int64     // -1: it does not tell
+	Asked          *Asked    // what it answers; nil where the log begins later
+
+	Verdict string // of a validation
+	SHA256  string // of the draft that an investigation returned
+	value   []byte // the return or verdict, for who wants to know more
+}
+
+// Value is a member of the run's return or verdict.
+func (r *Run) Value(path string) gjson.Result { return gjson.GetBytes(r.value, path) }
+
+// Draft is an offer and what became of it.
+type Draft struct {
+	*decision.Record           // the offer
+	At               time.Time // offered
+	Asked            *Asked    // what it answers; nil where the log begins later
+
+	Word     string    // the decision that stands, "" while there is none
+	By       string    // who decided
+	Decided  time.Time // when
+	Distance int       // of an edit, in characters
+	Note     string
+}
+
+// Reply is one that was posted, or was not.
+type Reply struct {
+	outbox.Reply
+	At    time.Time
+	Asked *Asked // nil where the log begins later
+}
+
+// Refused is a run that did not begin.
+type Refused struct {
+	Key, Why string
+	At       time.Time
+}
+
+// Reserved is what was set aside for a run.
+type Reserved struct{ Day, RunID, Person string }
+
+// Read gathers what was recorded from a time on, 0 being all. Decisions are read
+// from the log's beginning: what counts depends on what came before.
+func Read(h *disk.Home, who decision.Policy, from, to time.Time) (*Ledger, error) {
+	l := &Ledger{From: from, To: to, asked: map[place]*Asked{}, taken: map[string]*Asked{}, ended: map[string]*Run{}, last: map[string]*Draft{}}
+	var err error
+	if l.Started, err = First(h, Journal, "at"); err != nil {
+		return nil, err
+	}
+	early := from
+	if !early.IsZero() {
+		early = from.Add(-before)
+	}
+	off, err := Since(h, Journal, "at", early)
+	if err != nil {
+		return nil, err
+	}
+	words := make(chan counted, 1)
+	go func() { words <- decisions(h, who) }()
+	err = h.Lines(Journal, off, l.input)
+	said := <-words
+	if err := errors.Join(err, said.err); err != nil {
+		return nil, err
+	}
+	l.decisions(said.records)
+	if err := Recent(h, RepliesLog, "posted_at", from, l.reply); err != nil {
+		return nil, err
+	}
+	return l, Recent(h, SpendLog, "at", from, l.spend)
+}
+
+// Since is the part of the ledger from a time on.
+func (l *Ledger) Since(from time.Time) *Ledger {
+	part := *l
+	part.From = from
+	part.Runs = slices.DeleteFunc(slices.Clone(l.Runs), func(r *Run) bool { return r.Taken.Before(from) })
+	part.Drafts = slices.DeleteFunc(slices.Clone(l.Drafts), func(d *Draft) bool { return d.At.Before(from) && d.Decided.Before(from) })
+	part.Replies = slices.DeleteFunc(slices.Clone(l.Replies), func(r *Reply) bool { return r.At.Before(from) })
+	part.Refused = slices.DeleteFunc(slices.Clone(l.Refused), func(r Refused) bool { return r.At.Before(from) })
+	return &part
+}
+
+// within reports whether an instant lies in the window.
+func (l *Ledger) within(at time.Time) bool { return !at.Before(l.From) && !at.After(l.To) }
+
+// input takes a line of the journal in. Its time and thread come first; what is
+// not needed is not looked at.
+func (l *Ledger) input(line []byte) error {
+	v := gjson.ParseBytes(line)
+	key := v.Get("key").String()
+	at := Instant(v.Get("at").String())
+	v.ForEach(func(name, value gjson.Result) bool {
+		switch name.Str {
+		case "event":
+			l.event(key, at, value, v.Get("facts.question_type").String())
+		case "run":
+			if l.within(at) {
+				l.run(key, at, value)
+			}
+		case "spent":
+			if l.within(at) {
+				l.Refused = append(l.Refused, Refused{key, value.Get("why").String(), at})
+			}
+		default:
+			return true
+		}
+		return false
+	})
+	return nil
+}
+
+func (l *Ledger) event(key string, at time.Time, e gjson.Result, kind string) {
+	var a Asked
+	actionable := false
+	e.ForEach(func(name, value gjson.Result) bool {
+		switch name.Str {
+		case "chat_name":
+			a.ChatName = value.String()
+		case "message_id":
+			a.MessageID = value.String()
+		case "create_time":
+			a.At = Instant(value.String())
+		case "content":
+			a.Text = value.String()
+		case "sender":
+			a.PersonID, a.Person = value.Get("id").String(), value.Get("name").String()
+		case "classification":
+			actionable = value.Str == "actionable"
+		}
+		return true
+	})
+	if a.Person == "" {
+		a.Person = a.PersonID
+	}
+	a.Type, a.Taken = kind, at
+	l.asked[place{key, a.MessageID}] = &a
+	if actionable {
+		l.taken[key] = &a
+	}
+}
+
+func (l *Ledger) run(key string, at time.Time, v gjson.Result) {
+	r := &Run{Tokens: -1, Key: key, Taken: at, Asked: l.taken[key]}
+	v.ForEach(func(name, value gjson.Result) bool {
+		switch name.Str {
+		case "run_id":
+			r.ID = value.Str
+		case "kind":
+			r.Kind = value.Str
+		case "cycle":
+			r.Cycle = int(value.Int())
+		case "round":
+			r.Round = int(value.Int())
+		case "agent":
+			r.Agent = value.String()
+		case "model":
+			r.Model = value.String()
+		case "status":
+			r.Status = value.Str
+		case "error":
+			r.Error = value.String()
+		case "started_at":
+			r.Started = Instant(value.Str)
+		case "ended_at":
+			r.Ended = Instant(value.Str)
+		case "usage":
+			r.usage(value)
+		case "value":
+			r.value = []byte(value.Raw)
+		}
+		return true
+	})
+	if r.Kind == run.Validate && r.CostUSD == nil && r.Tokens < 0 && r.Model == "code" {
+		r.CostUSD, r.Tokens = new(0.0), 0 // no agent was asked, which costs nothing
+	}
+	if r.Status == run.Done && r.Kind == run.Validate {
+		r.Verdict = r.Value("verdict").String()
+	} else if r.Status == run.Done {
+		r.SHA256 = decision.Sum(r.Value("draft_reply").String())
+	}
+	l.Runs = append(l.Runs, r)
+	l.ended[r.ID] = r
+}
+
+func (r *Run) usage(v gjson.Result) {
+	if cost := v.Get("cost_usd"); cost.Type == gjson.Number {
+		r.CostUSD = new(cost.Float())
+	}
+	r.Tokens = v.Get("input_tokens").Int() + v.Get("output_tokens").Int()
+	if v.Get("tokens_unknown").Bool() {
+		r.Tokens = -1
+	}
+}
+
+// Run is the one with an id, nil where the window has none.
+func (l *Ledger) Run(id string) *Run { return l.ended[id] }
+
+// counted are the decisions that count.
+type counted struct {
+	records []*decision.Record
+	err     error
+}
+
+func decisions(h *disk.Home, who decision.Policy) (c counted) {
+	state := decision.NewState(who)
+	c.err = decision.NewTail(h).Next(func(r decision.Record) error {
+		if counts, _ := state.Add(r); counts {
+			c.records = append(c.records, &r)
+		}
+		return nil
+	})
+	return c
+}
+
+func (l *Ledger) decisions(records []*decision.Record) {
+	for _, r := range records {
+		l.word(r)
+	}
+	l.Drafts = slices.DeleteFunc(l.Drafts, func(d *Draft) bool { return d.At.Before(l.From) && d.Decided.Before(l.From) })
+}
+
+func (l *Ledger) word(r *decision.Record) {
+	at := Instant(r.At)
+	if r.Kind == decision.Offer {
+		d := &Draft{Record: r, At: at}
+		if r.Target != nil {
+			d.Asked = l.asked[place{r.Key, r.Target.ReplyToID}]
+		}
+		l.Drafts, l.last[r.Key] = append(l.Drafts, d), d
+		return
+	}
+	d := l.last[r.Key]
+	if d == nil || d.Cycle != r.Cycle {
+		return
+	}
+	switch r.Kind {
+	case decision.Approve, decision.Edit, decision.Auto, decision.Dismiss, decision.Redo, decision.Answer, decision.Escalate:
+		d.Word, d.By, d.Decided, d.Distance, d.Note = r.Kind, r.By, at, r.Distance, r.Note
+	case decision.Undo:
+		d.Word, d.By, d.Decided, d.Distance, d.Note = "", "", time.Time{}, 0, ""
+	}
+}
+
+func (l *Ledger) reply(line []byte) error {
+	r := new(Reply)
+	if err := json.Unmarshal(line, &r.Reply); err != nil {
+		return broken(RepliesLog, err)
+	}
+	if r.At = Instant(r.PostedAt); l.within(r.At) {
+		r.Asked = l.asked[place{r.Key, r.ReplyToMessageID}]
+		l.Replies = append(l.Replies, r)
+	}
+	return nil
+}
+
+// Wait is how long the asker waited for the reply; false where nobody knows.
+func (r *Reply) Wait() (time.Duration, bool) {
+	if r.Asked == nil || r.Asked.At.IsZero() || r.Outcome != outbox.Posted {
+		return 0, false
+	}
+	return max(0, r.At.Sub(r.Asked.At)), true
+}
+
+func (l *Ledger) spend(line []byte) error {
+	v := gjson.ParseBytes(line)
+	if v.Get("kind").Str == budget.Reserve {
+		l.Reserved = append(l.Reserved, Reserved{v.Get("day").String(), v.Get("run_id").String(), v.Get("person").String()})
+	}
+	return nil
+}
+
+func broken(name string, err error) error {
+	return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", name, err))
+}
+
+// Instant is a time of a log, zero where it is none.
+func Instant(s string) time.Time {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

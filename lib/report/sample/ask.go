@@ -1,0 +1,182 @@
+package audit
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/term"
+	"tri/lib/record/draft"
+)
+
+// Reader is a person who labels.
+type Reader struct {
+	Home *disk.Home
+	By   string
+	In   io.Reader // single keys of a terminal, lines of anything else
+	Out  io.Writer // where the messages are shown
+	Now  func() time.Time
+}
+
+// errQuit means that the person has had enough.
+var errQuit = errors.New("quit")
+
+const keys = "y it needed an answer   n rightly dropped   s cannot tell   u undo   q quit"
+
+// Label shows each message of the sample that has no label yet and keeps what the
+// person says, until there is no more or they quit.
+func (r *Reader) Label(ctx context.Context, s *Sample, labels *Labels) (err error) {
+	key, done, err := r.keys()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	var labelled []int // this sitting's, for undo
+	for i := s.next(labels, 0); i < len(s.drops) && ctx.Err() == nil; i = s.next(labels, 0) {
+		if err := r.show(s, i); err != nil {
+			return err
+		}
+		answer, err := r.answer(key)
+		if errors.Is(err, errQuit) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if answer == Undo {
+			if len(labelled) == 0 {
+				if err := r.print("nothing to undo\n"); err != nil {
+					return err
+				}
+				continue
+			}
+			i, labelled = labelled[len(labelled)-1], labelled[:len(labelled)-1]
+		} else {
+			labelled = append(labelled, i)
+		}
+		if err := labels.keep(r.Home, r.label(s, i, answer)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next is the first message from i on that has no label.
+func (s *Sample) next(labels *Labels, i int) int {
+	for ; i < len(s.drops); i++ {
+		if _, ok := labels.of(s.Version, &s.drops[i]); !ok {
+			break
+		}
+	}
+	return i
+}
+
+func (r *Reader) label(s *Sample, i int, answer string) Label {
+	d := &s.drops[i]
+	return Label{
+		At: r.Now().UTC().Format(time.RFC3339), By: r.By, Platform: d.platform, ChatID: d.chat, MessageID: d.message,
+		ClassifierVersion: s.Version, Classification: d.class, Label: answer, Seed: s.Seed, Rank: i + 1, Frame: s.Frame, Sample: len(s.drops),
+	}
+}
+
+// Shown around a message, so that it fits 24 lines of 80 characters.
+const (
+	linesBefore, linesBehind = 4, 2
+	widthAround, rowsOfText  = 60, 8
+)
+
+// show writes one message with what stands around it.
+func (r *Reader) show(s *Sample, i int) error {
+	d := &s.drops[i]
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%d of %d   %s   %s\n", i+1, len(s.drops), cut(d.chat, 30), d.class)
+	list, self := s.around(d, linesBefore, linesBehind)
+	for k, l := range list {
+		if k != self {
+			fmt.Fprintf(&b, "   %s: %s\n", cut(l.who, 14), cut(l.text, widthAround))
+			continue
+		}
+		fmt.Fprintf(&b, ">> %s:\n", cut(l.who, 40))
+		for _, row := range rows(l.text) {
+			b.WriteString("     " + row + "\n")
+		}
+	}
+	b.WriteString(keys + "\n")
+	return r.print(b.String())
+}
+
+// rows folds a text to the width of the screen.
+func rows(text string) (out []string) {
+	const width = 72
+	for _, l := range strings.Split(draft.Visible(text), "\n") {
+		for r := []rune(strings.TrimRight(l, " ")); len(r) > 0; r = r[min(width, len(r)):] {
+			out = append(out, string(r[:min(width, len(r))]))
+		}
+	}
+	if len(out) > rowsOfText {
+		out = append(out[:rowsOfText], fmt.Sprintf("… %d more lines", len(out)-rowsOfText))
+	}
+	return out
+}
+
+func (r *Reader) print(s string) error {
+	_, err := io.WriteString(r.Out, s)
+	return written(err)
+}
+
+// answers are the keys and what they mean.
+var answers = map[string]string{"y": Miss, "n": Right, "s": Skip, "u": Undo}
+
+// answer asks until the answer is one of those that there are.
+func (r *Reader) answer(key func() (string, error)) (string, error) {
+	for {
+		k, err := key()
+		if errors.Is(err, io.EOF) || k == "q" || k == "\x03" || k == "\x04" {
+			return "", errQuit
+		}
+		if err != nil {
+			return "", fmt.Errorf("read answer: %w", err)
+		}
+		if a, ok := answers[k]; ok {
+			return a, nil
+		}
+		if err := r.print(keys + "\n"); err != nil {
+			return "", err
+		}
+	}
+}
+
+// keys reads single keys of a terminal, lines of anything else. done gives the
+// terminal back as it was.
+func (r *Reader) keys() (key func() (string, error), done func() error, err error) {
+	in := bufio.NewReader(r.In)
+	if !term.Is(r.In) {
+		return func() (string, error) {
+			l, err := in.ReadString('\n')
+			if err != nil && l == "" {
+				return "", err
+			}
+			return strings.ToLower(strings.TrimSpace(l)), nil
+		}, func() error { return nil }, nil
+	}
+	done, err = term.Keys(r.In)
+	return func() (string, error) {
+		c, _, err := in.ReadRune()
+		return strings.ToLower(string(c)), err
+	}, done, err
+}
+
+// WriteJSON writes the estimate as one record.
+func (e Estimate) WriteJSON(w io.Writer) error { return written(json.NewEncoder(w).Encode(e)) }
+
+// Print writes the estimate for people.
+func (e Estimate) Print(w io.Writer) error {
+	_, err := fmt.Fprintln(w, e)
+	return written(err)
+}

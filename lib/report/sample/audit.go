@@ -1,0 +1,158 @@
+// Package audit holds the free filter against what people say: what another rule
+// set would change, how many of the messages that it drops it should not have
+// dropped, and which words would mend that. It writes labels.ndjson and nothing
+// else; lib/report only reads.
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/draft"
+	"tri/lib/record/event"
+)
+
+// Rules is a filter: it reads events and writes them classified, a line each, in
+// order. Each call begins a new stream. The program brings it: work never imports
+// work.
+type Rules func(ctx context.Context, in stream.Input, out io.Writer) error
+
+// Compile makes the filter of a configuration.
+type Compile func(*config.Config) (Rules, error)
+
+// The logs of a home that hold its history, the better first: with the classified
+// events it is the dropped ones that count, and classifying them again replaces
+// only the classifier's own fields.
+const (
+	eventsLog     = "events.ndjson"
+	classifiedLog = "events-classified.ndjson"
+)
+
+// History is a home's own events, or the files that a person names.
+func History(h *disk.Home, files []string, say func(string, ...any)) (stream.Input, error) {
+	in := stream.Input{Files: files, After: -1, Say: say}
+	if len(files) > 0 {
+		return in, nil
+	}
+	for _, name := range []string{eventsLog, classifiedLog} {
+		if h.Exists(name) {
+			in.Files = []string{h.Path(name)}
+			return in, nil
+		}
+	}
+	err := sysexit.With(sysexit.NoInput, errors.New("no history: the home has no events.ndjson"))
+	return in, sysexit.Hint(err, "name a file of events, or run tri-watch first")
+}
+
+// lines calls fn with each whole line that is written to it.
+type lines struct {
+	fn   func(line []byte) error
+	rest []byte
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	n := len(p)
+	for {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			l.rest = append(l.rest, p...)
+			return n, nil
+		}
+		line := p[:i]
+		if len(l.rest) > 0 {
+			line = append(l.rest, line...)
+			l.rest = l.rest[:0]
+		}
+		if err := l.fn(line); err != nil {
+			return 0, err
+		}
+		p = p[i+1:]
+	}
+}
+
+// each runs rules over a history. Refused records are said by the stream and do
+// not end it: a history may have some.
+func each(ctx context.Context, rules Rules, in stream.Input, fn func(line []byte) error) error {
+	err := rules(ctx, in, &lines{fn: fn})
+	if status, _ := sysexit.Of(err); status == sysexit.Data {
+		return nil
+	}
+	return err
+}
+
+// said is what a filter says of a message, small enough to keep for a year's.
+type said struct {
+	of      uint64 // hash of the message
+	class   string
+	reasons string // interned
+}
+
+// sayings remembers what a filter says, with each text once.
+type sayings struct {
+	list  []said
+	texts map[string]string
+}
+
+func (s *sayings) add(line []byte) said {
+	v := gjson.GetManyBytes(line, "classification", "reasons", "platform", "chat_id", "message_id")
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s\x00%s\x00%s", v[2].String(), v[3].String(), v[4].String())
+	out := said{h.Sum64(), s.intern(v[0].String()), s.intern(joined(v[1]))}
+	s.list = append(s.list, out)
+	return out
+}
+
+func (s *sayings) intern(text string) string {
+	if s.texts == nil {
+		s.texts = map[string]string{}
+	}
+	if known, ok := s.texts[text]; ok {
+		return known
+	}
+	text = strings.Clone(text)
+	s.texts[text] = text
+	return text
+}
+
+func joined(reasons gjson.Result) string {
+	var all []string
+	for _, r := range reasons.Array() {
+		all = append(all, r.String())
+	}
+	return strings.Join(all, "; ")
+}
+
+// flat makes outside text fit for a place inside a line.
+func flat(s string) string { return strings.Join(strings.Fields(draft.Visible(s)), " ") }
+
+// cut is flat, of so many characters at most.
+func cut(s string, most int) string {
+	r := []rune(flat(s))
+	if len(r) <= most {
+		return string(r)
+	}
+	return string(r[:most-1]) + "…"
+}
+
+// name is how a message is named without doubt, as tri-report why takes it.
+func name(e *event.Classified) string { return e.Platform + ":" + e.ChatID + ":" + e.MessageID }
+
+func dropped(class string) bool { return class == event.Ambient || class == event.Ack }
+
+func written(err error) error {
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write report: %w", err))
+	}
+	return nil
+}

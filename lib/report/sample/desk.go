@@ -1,0 +1,78 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+)
+
+// Desk is what the reports on the filter work with.
+type Desk struct {
+	Home    *disk.Home
+	Config  *config.Config
+	Compile Compile
+	Words   func(reason string) string // says a reason to a person
+	In      io.Reader                  // who labels
+	Show    io.Writer                  // what they are shown
+	Say     func(format string, args ...any)
+	By      string
+	Now     time.Time
+}
+
+// Diff runs the home's rules and those of another configuration over the home's
+// events, or over files, and keeps the newest limit changes; 0 is all.
+func (d *Desk) Diff(ctx context.Context, file string, files []string, limit int) (*Diff, error) {
+	other, err := config.Load(file)
+	if err != nil {
+		return nil, err
+	}
+	before, err := d.Compile(d.Config)
+	if err != nil {
+		return nil, err
+	}
+	after, err := d.Compile(other)
+	if err != nil {
+		return nil, err
+	}
+	in, err := History(d.Home, files, d.Say)
+	if err != nil {
+		return nil, err
+	}
+	return Compare(ctx, in, before, after, limit, d.Words)
+}
+
+// Order says which sample is drawn.
+type Order struct {
+	Window time.Duration // from the newest message back; 0 is all time
+	Sample int
+	Seed   int64 // 0: that of the last label, else by the clock
+	Ask    bool
+}
+
+// Audit draws a sample of dropped messages, has a person label those that have no
+// label yet, and says what the labels tell.
+func (d *Desk) Audit(ctx context.Context, o Order) (Estimate, error) {
+	if o.Sample < 1 || o.Window < 0 {
+		return Estimate{}, sysexit.With(sysexit.Usage, errors.New("audit: the sample must be at least 1, the window not negative"))
+	}
+	labels, err := ReadLabels(d.Home)
+	if err != nil {
+		return Estimate{}, err
+	}
+	s, err := Draw(ctx, d.Home, labels, o.Window, o.Seed, d.Now.UnixNano(), o.Sample)
+	if err != nil {
+		return Estimate{}, err
+	}
+	if o.Ask {
+		r := Reader{Home: d.Home, By: d.By, In: d.In, Out: d.Show, Now: time.Now}
+		if err := r.Label(ctx, s, labels); err != nil {
+			return Estimate{}, err
+		}
+	}
+	return s.Estimate(labels), nil
+}

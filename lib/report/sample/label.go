@@ -1,0 +1,108 @@
+package audit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+)
+
+// File is where labels are kept below the home. It is only ever appended to.
+const File = "labels.ndjson"
+
+// What a person says of a dropped message.
+const (
+	Miss  = "actionable" // it should have been investigated
+	Right = "dropped"    // rightly dropped
+	Skip  = "skip"       // cannot be told
+	Undo  = "undo"       // takes the message's last label back
+)
+
+// Label is one line of labels.ndjson: a person's word on a dropped message, with
+// the sample that it was drawn in, so that the estimate can be made again.
+type Label struct {
+	At                string `json:"at"` // RFC 3339
+	By                string `json:"by"`
+	Platform          string `json:"platform"`
+	ChatID            string `json:"chat_id"`
+	MessageID         string `json:"message_id"`
+	ClassifierVersion string `json:"classifier_version"`
+	Classification    string `json:"classification"` // what the filter had said
+	Label             string `json:"label"`
+	Seed              int64  `json:"seed"`  // of the order of drawing
+	Rank              int    `json:"rank"`  // in that order, from 1
+	Frame             int    `json:"frame"` // how many dropped messages the sample was drawn from
+	Sample            int    `json:"sample"`
+}
+
+func (l *Label) key() string {
+	return l.ClassifierVersion + "\x00" + l.Platform + "\x00" + l.ChatID + "\x00" + l.MessageID
+}
+
+// Labels are those that stand, by version and message.
+type Labels struct {
+	all  map[string]Label
+	last map[string]Label // of each version
+}
+
+// ReadLabels folds the log. A home without one has no labels.
+func ReadLabels(h *disk.Home) (*Labels, error) {
+	ls := &Labels{all: map[string]Label{}, last: map[string]Label{}}
+	b, err := h.ReadFile(File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ls, nil
+	}
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read labels: %w", err))
+	}
+	text := string(b)
+	text = text[:strings.LastIndexByte(text, '\n')+1] // a torn last line was never promised
+	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		var l Label
+		if line == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			return nil, sysexit.With(sysexit.Data, fmt.Errorf("%s:%d: %w", File, i+1, err))
+		}
+		ls.add(l)
+	}
+	return ls, nil
+}
+
+func (ls *Labels) add(l Label) {
+	ls.last[l.ClassifierVersion] = l
+	if l.Label == Undo {
+		delete(ls.all, l.key())
+		return
+	}
+	ls.all[l.key()] = l
+}
+
+// keep makes a label durable before it counts.
+func (ls *Labels) keep(h *disk.Home, l Label) error {
+	line, err := json.Marshal(l)
+	if err != nil {
+		return sysexit.With(sysexit.Software, fmt.Errorf("write label: %w", err))
+	}
+	log, err := h.OpenLog(File)
+	if err != nil {
+		return err
+	}
+	_, err = log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil })
+	if err := errors.Join(err, log.Close()); err != nil {
+		return err
+	}
+	ls.add(l)
+	return nil
+}
+
+// of is the label of a message by a version of the filter.
+func (ls *Labels) of(version string, d *drop) (Label, bool) {
+	l, ok := ls.all[(&Label{ClassifierVersion: version, Platform: d.platform, ChatID: d.chat, MessageID: d.message}).key()]
+	return l, ok
+}

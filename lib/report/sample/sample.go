@@ -1,0 +1,232 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/event"
+)
+
+// drop is one dropped message of the frame.
+type drop struct {
+	platform, chat, message string
+	class                   string
+	order                   uint64 // by which the sample is drawn
+	at                      int    // place in its chat, for what stands around it
+}
+
+// Sample is a simple random sample, without replacement, of the messages that the
+// filter dropped. Its order is a hash of seed and message, so that the same seed
+// draws the same messages again after a pause, and a message that came meanwhile
+// has the same chance as all others.
+type Sample struct {
+	Version string // of the filter
+	Seed    int64
+	Since   time.Time // of the oldest message that could be drawn
+	Frame   int       // dropped messages that could be drawn
+	Others  int       // dropped, by another version of the filter: left out
+	drops   []drop    // the sample, in the order of drawing
+	chats   map[string][]line
+}
+
+// line is what is shown around a message.
+type line struct {
+	who, text, at string
+}
+
+// maxShown is how much of a message is kept for showing, in bytes.
+const maxShown = 2000
+
+// Draw reads what a home's filter said and draws n of the messages that it
+// dropped in the time before the newest one, 0 being all time. Without a seed it
+// is that of the filter's last label, and where there is none, fresh. Messages of
+// programs and deleted ones cannot be drawn: the first are no one's questions, of
+// the second nothing is left to judge.
+func Draw(ctx context.Context, h *disk.Home, labels *Labels, window time.Duration, seed, fresh int64, n int) (*Sample, error) {
+	if !h.Exists(classifiedLog) {
+		err := sysexit.With(sysexit.NoInput, errors.New("audit: the home has no "+classifiedLog))
+		return nil, sysexit.Hint(err, "tri-classify --out writes it")
+	}
+	f := frame{state: map[string]*seen{}}
+	_, err := stream.Each(ctx, stream.Input{Files: []string{h.Path(classifiedLog)}, After: -1}, func(rec ndjson.Record) error {
+		e, err := event.Parse(rec.Bytes)
+		if err != nil {
+			return stream.Refuse("%w", err)
+		}
+		f.add(e)
+		return nil
+	})
+	if status, _ := sysexit.Of(err); err != nil && status != sysexit.Data {
+		return nil, err
+	}
+	s := &Sample{Version: f.version, Seed: seed, chats: map[string][]line{}}
+	if window > 0 {
+		s.Since = f.newest.Add(-window)
+	}
+	if last, ok := labels.last[s.Version]; ok && seed == 0 {
+		s.Seed = last.Seed
+	} else if seed == 0 {
+		s.Seed = fresh
+	}
+	s.draw(&f, n)
+	return s, nil
+}
+
+// frame gathers each message as it stands last.
+type frame struct {
+	state   map[string]*seen
+	order   []string // keys, as they first came
+	version string   // of the newest record
+	newest  time.Time
+}
+
+// seen is what is kept of each message: a year's fit into memory.
+type seen struct {
+	line
+	platform, chat, class, version string
+	gone                           bool // deleted, or a program's
+}
+
+func (f *frame) add(e *event.Classified) {
+	k := e.Platform + "\x00" + e.ChatID + "\x00" + e.MessageID
+	old := f.state[k]
+	if old == nil {
+		f.order = append(f.order, k)
+	}
+	text := e.Content
+	if len(text) > maxShown {
+		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
+	}
+	m := &seen{line{who(e), text, e.CreateTime}, e.Platform, e.ChatID, e.Classification, e.ClassifierVersion, e.Deleted || e.Sender.Type == "bot"}
+	if old != nil && old.class == event.Actionable {
+		m.class = event.Actionable // it was seen once, and an edit does not unsee it
+	}
+	f.state[k] = m
+	f.version = cmp.Or(e.ClassifierVersion, f.version)
+	if at, err := time.Parse(time.RFC3339, e.CreateTime); err == nil && at.After(f.newest) {
+		f.newest = at
+	}
+}
+
+func (s *Sample) draw(f *frame, n int) {
+	for _, k := range f.order {
+		m := f.state[k]
+		chat := m.platform + "\x00" + m.chat
+		s.chats[chat] = append(s.chats[chat], m.line)
+		at, err := time.Parse(time.RFC3339, m.at)
+		if !dropped(m.class) || m.gone || !s.Since.IsZero() && (err != nil || at.Before(s.Since)) {
+			continue
+		}
+		if m.version != s.Version {
+			s.Others++
+			continue
+		}
+		id := k[len(chat)+1:]
+		s.drops = append(s.drops, drop{m.platform, m.chat, id, m.class, place(s.Seed, k), len(s.chats[chat]) - 1})
+	}
+	s.Frame = len(s.drops)
+	slices.SortFunc(s.drops, func(a, b drop) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.message, b.message)) })
+	s.drops = s.drops[:min(n, len(s.drops))]
+}
+
+// place is where a message stands in the order of a seed.
+func place(seed int64, key string) uint64 {
+	sum := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, uint64(seed)), key...))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+// around is what was said before and behind a message in its chat.
+func (s *Sample) around(d *drop, before, after int) (list []line, self int) {
+	all := s.chats[d.platform+"\x00"+d.chat]
+	from := max(0, d.at-before)
+	return all[from:min(len(all), d.at+after+1)], d.at - from
+}
+
+// Estimate is what the labels of a sample say of the whole frame.
+type Estimate struct {
+	Version string  `json:"classifier_version"`
+	Seed    int64   `json:"seed"`
+	Frame   int     `json:"frame"`    // dropped messages that could be drawn
+	Sample  int     `json:"sample"`   // to be labelled
+	Labels  int     `json:"labelled"` // without the skipped
+	Misses  int     `json:"misses"`
+	Skipped int     `json:"skipped"`
+	Rate    float64 `json:"misses_per_100"` // of the dropped
+	Low     float64 `json:"low_per_100"`    // exact 95% bounds
+	High    float64 `json:"high_per_100"`
+	Others  int     `json:"other_versions"` // dropped messages of other versions, left out
+	Target  float64 `json:"target_per_100"`
+}
+
+// target is the bar of triage AC-11: at most one in a hundred.
+const target = 1
+
+// Estimate counts the labels in the order of drawing up to the first message that
+// has none: only so are they a simple random sample. A skipped message tells
+// nothing, and counts as not drawn.
+func (s *Sample) Estimate(labels *Labels) Estimate {
+	e := Estimate{Version: s.Version, Seed: s.Seed, Frame: s.Frame, Sample: len(s.drops), Others: s.Others, Target: target}
+	for i := range s.drops {
+		l, ok := labels.of(s.Version, &s.drops[i])
+		if !ok {
+			break
+		}
+		switch l.Label {
+		case Skip:
+			e.Skipped++
+			continue
+		case Miss:
+			e.Misses++
+		}
+		e.Labels++
+	}
+	e.judge()
+	return e
+}
+
+// judge computes the rate and its bounds from the counts.
+func (e *Estimate) judge() {
+	if e.Labels == 0 {
+		e.High = 100
+		return
+	}
+	population := max(e.Frame-e.Skipped, e.Labels)
+	low, high := Interval(e.Misses, e.Labels, population)
+	e.Rate = 100 * float64(e.Misses) / float64(e.Labels)
+	e.Low, e.High = 100*float64(low)/float64(population), 100*float64(high)/float64(population)
+}
+
+// String says the estimate to a person.
+func (e Estimate) String() string {
+	if e.Labels == 0 {
+		return fmt.Sprintf("no labels yet; %d dropped messages to draw from", e.Frame)
+	}
+	text := fmt.Sprintf("%d misses in %d of %d dropped messages: %.1f per 100, 95%% interval %.1f to %.1f; the bar is %d\n",
+		e.Misses, e.Labels, e.Frame, e.Rate, e.Low, e.High, target)
+	switch {
+	case e.High <= target:
+		text += "met: even the upper bound is below the bar"
+	case e.Low > target:
+		text += "missed: even the lower bound is above the bar; tri-report tune proposes words"
+	default:
+		text += "open: the interval holds the bar; label more (--sample)"
+	}
+	if e.Skipped > 0 {
+		text += fmt.Sprintf("\n%d skipped; were all of them misses, it would be %.1f per 100", e.Skipped, 100*float64(e.Misses+e.Skipped)/float64(e.Labels+e.Skipped))
+	}
+	if e.Others > 0 {
+		text += fmt.Sprintf("\n%d messages dropped by earlier versions of the rules are left out", e.Others)
+	}
+	return text
+}
