@@ -89,7 +89,7 @@ func TestAutomaticReply(t *testing.T) {
 // history is four weeks of drafts that passed and were approved as they were.
 func history(t *testing.T, dir string) {
 	t.Helper()
-	h, err := disk.Open(dir)
+	h, err := durable.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ var sequence = regexp.MustCompile("\x1b(\\[[0-9;?<>=]*[a-zA-Z]|\\][^\x07\x1b]*(\
 // TestScreen drives tri-approve tui through a pseudo-terminal, small and large.
 func TestScreen(t *testing.T) {
 	for _, size := range []pty.Winsize{{Rows: 24, Cols: 80}, {Rows: 50, Cols: 200}} {
-		h, err := disk.Open(t.TempDir())
+		h, err := durable.Open(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestScreen(t *testing.T) {
 }
 
 // waitingDraft puts a draft before the person.
-func waitingDraft(t *testing.T, h *disk.Home, text string) {
+func waitingDraft(t *testing.T, h *durable.Home, text string) {
 	t.Helper()
 	th := thread.Thread{
 		Key: "local.dev.0", Platform: "local", ChatID: "dev", ChatName: "dev", ThreadID: "0", OriginalSenderName: "cy", Status: thread.PendingUser, Cycle: 1,

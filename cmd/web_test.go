@@ -21,7 +21,7 @@ import (
 // draft approved on it, and refuses whoever comes without that address or from
 // another page.
 func TestPage(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestPage(t *testing.T) {
 }
 
 // serve starts the page; end tells it to end, which it does in order.
-func serve(t *testing.T, h *disk.Home) (address string, end func()) {
+func serve(t *testing.T, h *durable.Home) (address string, end func()) {
 	cmd := exec.Command("tri-approve", "web", "--home", h.Dir(), "--as", "ana")
 	out, err := cmd.StderrPipe()
 	if err == nil {

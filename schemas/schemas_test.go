@@ -14,19 +14,19 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"tri/lib/report/sample"
+	"tri/lib/flow/longrun"
+	"tri/lib/judge/autoreply"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
-	"tri/lib/report/faults"
-	"tri/lib/flow/longrun"
 	"tri/lib/record/event"
+	"tri/lib/record/notify"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
-	"tri/lib/record/notify"
 	"tri/lib/record/thread"
-	"tri/lib/judge/autoreply"
 	"tri/lib/record/verdict"
+	"tri/lib/report/faults"
+	"tri/lib/report/sample"
 	"tri/schemas"
 )
 
@@ -39,20 +39,20 @@ var records = map[string]reflect.Type{
 	"return":           reflect.TypeFor[draft.Return](),
 	"verdict":          reflect.TypeFor[verdict.Verdict](),
 	"decision":         reflect.TypeFor[decision.Record](),
-	"signal":           reflect.TypeFor[signal.Signal](),
-	"signal-done":      reflect.TypeFor[signal.Done](),
+	"signal":           reflect.TypeFor[notify.Signal](),
+	"signal-done":      reflect.TypeFor[notify.Done](),
 	"outbox-entry":     reflect.TypeFor[outbox.Entry](),
 	"reply":            reflect.TypeFor[outbox.Reply](),
 	"exit":             reflect.TypeFor[run.Exit](),
-	"escalation":       reflect.TypeFor[escalate.Entry](),
+	"escalation":       reflect.TypeFor[longrun.Entry](),
 	"state":            reflect.TypeFor[run.State](),
 	"run":              reflect.TypeFor[run.Result](),
 	"spend":            reflect.TypeFor[budget.Entry](),
 	"journal":          reflect.TypeFor[thread.Input](),
-	"drill":            reflect.TypeFor[drill.Score](),
-	"label":            reflect.TypeFor[audit.Label](),
+	"drill":            reflect.TypeFor[faults.Score](),
+	"label":            reflect.TypeFor[sample.Label](),
 	"action":           reflect.TypeFor[event.Action](),
-	"canary":           reflect.TypeFor[trust.Canary](),
+	"canary":           reflect.TypeFor[autoreply.Canary](),
 }
 
 // notRecords are schemas of something else than a line or a file of JSON.

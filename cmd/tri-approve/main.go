@@ -30,27 +30,27 @@ the number in the list. Only team.approvers may decide; the first word counts.
   tri-approve redo 3f9a2c --note 'look at the client, not the server'`,
 	Schemas: []string{"decision"},
 	Commands: []cli.Program{
-		command("list", "", "show what waits, oldest first", func(c *cli.Call, t *gate.Terminal) error { return t.List(c.Bool("all")) },
+		command("list", "", "show what waits, oldest first", func(c *cli.Call, t *approve.Terminal) error { return t.List(c.Bool("all")) },
 			&cli.BoolFlag{Name: "all", Usage: "also what can be undone or is being posted"}),
-		command("show", "id", "show everything that a decision rests on", func(c *cli.Call, t *gate.Terminal) error { return t.Show(c.Args[0]) }),
-		command("approve", "id", "say yes to a draft as it is", func(c *cli.Call, t *gate.Terminal) error { return t.Approve(c.Args[0]) }, sha, yes, noFile),
-		command("edit", "id", "say yes to another text in its place", func(c *cli.Call, t *gate.Terminal) error { return t.Edit(c.Args[0], c.String("text-file")) }, sha, yes, noFile,
+		command("show", "id", "show everything that a decision rests on", func(c *cli.Call, t *approve.Terminal) error { return t.Show(c.Args[0]) }),
+		command("approve", "id", "say yes to a draft as it is", func(c *cli.Call, t *approve.Terminal) error { return t.Approve(c.Args[0]) }, sha, yes, noFile),
+		command("edit", "id", "say yes to another text in its place", func(c *cli.Call, t *approve.Terminal) error { return t.Edit(c.Args[0], c.String("text-file")) }, sha, yes, noFile,
 			&cli.StringFlag{Name: "text-file", Usage: "take the text from `FILE`, - for standard input, instead of $VISUAL or $EDITOR"}),
 		command("dismiss", "id", "post nothing", word(decision.Dismiss, "reason"), sha, note("reason", "why nothing is posted")),
 		command("redo", "id", "have it investigated again", word(decision.Redo, "note"), sha, note("note", "what to look at")),
 		command("escalate", "id", "have it looked into for longer", word(decision.Escalate, "note"), sha, note("note", "what to look at")),
 		command("answer", "id", "answer what you are asked", word(decision.Answer, "note"), sha, note("note", "the answer")),
-		command("undo", "id", "take a yes back, until it is posted", func(c *cli.Call, t *gate.Terminal) error { return t.Undo(c.Args[0]) }, sha),
-		command("tui", "", "decide on a full screen, a key for each word", func(c *cli.Call, t *gate.Terminal) error {
+		command("undo", "id", "take a yes back, until it is posted", func(c *cli.Call, t *approve.Terminal) error { return t.Undo(c.Args[0]) }, sha),
+		command("tui", "", "decide on a full screen, a key for each word", func(c *cli.Call, t *approve.Terminal) error {
 			return tui.Run(c.Context, tui.Options{Gate: t.Gate, In: c.In, Out: c.Out, Color: term.Colors(c.Out), Plain: c.Bool("plain")})
 		}, &cli.BoolFlag{Name: "plain", Usage: "go line by line, for a screen reader"}),
-		command("web", "", "serve a page to decide on, on this machine alone", func(c *cli.Call, t *gate.Terminal) error {
+		command("web", "", "serve a page to decide on, on this machine alone", func(c *cli.Call, t *approve.Terminal) error {
 			return web.Serve(c.Context, web.Options{Gate: t.Gate, Say: c.Say, Now: time.Now})
 		}),
-		command("chat", "", "show cards in the operators' channel, and take what is said there", func(c *cli.Call, t *gate.Terminal) error {
-			return cards.Run(c.Context, cards.Options{Gate: t.Gate, Say: c.Say})
+		command("chat", "", "show cards in the operators' channel, and take what is said there", func(c *cli.Call, t *approve.Terminal) error {
+			return card.Run(c.Context, card.Options{Gate: t.Gate, Say: c.Say})
 		}),
-		command("settle", "id posted|retry|drop", "say what became of a parked post", func(c *cli.Call, t *gate.Terminal) error { return t.Settle(c.Args[0], c.Args[1], c.String("note")) }, note("note", "how you know")),
+		command("settle", "id posted|retry|drop", "say what became of a parked post", func(c *cli.Call, t *approve.Terminal) error { return t.Settle(c.Args[0], c.Args[1], c.String("note")) }, note("note", "how you know")),
 	},
 }
 
@@ -62,8 +62,8 @@ var (
 
 func note(name, of string) cli.Flag { return &cli.StringFlag{Name: name, Usage: "say `TEXT`: " + of} }
 
-func word(kind, flag string) func(*cli.Call, *gate.Terminal) error {
-	return func(c *cli.Call, t *gate.Terminal) error {
+func word(kind, flag string) func(*cli.Call, *approve.Terminal) error {
+	return func(c *cli.Call, t *approve.Terminal) error {
 		if kind == decision.Answer && c.String(flag) == "" {
 			return cli.Usagef("answer needs --note")
 		}
@@ -71,7 +71,7 @@ func word(kind, flag string) func(*cli.Call, *gate.Terminal) error {
 	}
 }
 
-func command(name, args, usage string, do func(*cli.Call, *gate.Terminal) error, flags ...cli.Flag) cli.Program {
+func command(name, args, usage string, do func(*cli.Call, *approve.Terminal) error, flags ...cli.Flag) cli.Program {
 	flags = append(flags,
 		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
@@ -79,7 +79,7 @@ func command(name, args, usage string, do func(*cli.Call, *gate.Terminal) error,
 		&cli.BoolFlag{Name: "json", Usage: "write records"})
 	stays := name == "tui" || name == "web" || name == "chat"
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: stays, Run: func(c *cli.Call) error {
-		home, err := disk.Open(c.String("home"))
+		home, err := durable.Open(c.String("home"))
 		if err != nil {
 			return err
 		}
@@ -88,8 +88,8 @@ func command(name, args, usage string, do func(*cli.Call, *gate.Terminal) error,
 		if err != nil {
 			return err
 		}
-		return do(c, &gate.Terminal{
-			Gate: gate.Gate{Home: home, Config: cfg, By: c.String("as"), Via: "terminal", Now: time.Now, NoFile: c.Bool("no-file")},
+		return do(c, &approve.Terminal{
+			Gate: approve.Gate{Home: home, Config: cfg, By: c.String("as"), Via: "terminal", Now: time.Now, NoFile: c.Bool("no-file")},
 			In:   c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Yes: c.Bool("yes"), SHA: c.String("sha"),
 		})
 	}}

@@ -71,7 +71,7 @@ func command(name, args, usage string, do func(*cli.Call, *box.Box) error, flags
 		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		dir := cmp.Or(c.String("home"), disk.DefaultDir())
+		dir := cmp.Or(c.String("home"), durable.DefaultDir())
 		cfg, err := config.ForHome(dir, c.String("config"))
 		if err != nil {
 			return err

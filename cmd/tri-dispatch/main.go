@@ -53,7 +53,7 @@ actionable one investigated and validated, and offers the draft to people
 }
 
 func start(c *cli.Call) error {
-	home, err := disk.Open(c.String("home"))
+	home, err := durable.Open(c.String("home"))
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func start(c *cli.Call) error {
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
 		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: c.Out, Say: c.Say, Now: time.Now,
 		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0, Rejects: c.String("rejects"), Say: c.Say},
-		Fly:   (&drill.Canary{Judge: val.Alone}).Fly,
-		Long:  &escalate.Desk{Home: home, Config: cfg, Now: time.Now},
+		Fly:   (&faults.Canary{Judge: val.Alone}).Fly,
+		Long:  &longrun.Desk{Home: home, Config: cfg, Now: time.Now},
 		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
 			return inv.Run(ctx, investigate.Request{Thread: t, Codebase: t.Codebase, Hints: hints, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold()})
 		},

@@ -34,7 +34,7 @@ is marked, tri-validate copies the mark into its verdict, and --score reads thos
 
 --score ends with status 1 when a fault passed that the return and the lines that
 it cites show, or when no good return did. The kinds are
-` + strings.Join(drill.Faults, " "),
+` + strings.Join(faults.Faults, " "),
 	Schemas: []string{"return", "verdict", "drill"},
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "codebase", Usage: "the returns cite `DIR` (default the current directory)"},
@@ -53,13 +53,13 @@ func run(c *cli.Call) error {
 	if c.Bool("score") {
 		return score(c, in)
 	}
-	d := drill.Drill{Seed: c.Int64("seed"), Canary: os.Getenv("TRI_DRILL_SECRET"), Out: c.Out, Say: c.Say}
+	d := faults.Drill{Seed: c.Int64("seed"), Canary: os.Getenv("TRI_DRILL_SECRET"), Out: c.Out, Say: c.Say}
 	if list := c.String("faults"); list != "" {
 		d.Faults = strings.Split(list, ",")
 	}
 	for _, f := range d.Faults {
-		if !slices.Contains(drill.Faults, f) {
-			return sysexit.Hint(cli.Usagef("--faults: there is no kind %q", f), "it is one of "+strings.Join(drill.Faults, " "))
+		if !slices.Contains(faults.Faults, f) {
+			return sysexit.Hint(cli.Usagef("--faults: there is no kind %q", f), "it is one of "+strings.Join(faults.Faults, " "))
 		}
 	}
 	root, err := os.OpenRoot(cmp.Or(c.String("codebase"), "."))
@@ -72,7 +72,7 @@ func run(c *cli.Call) error {
 }
 
 func score(c *cli.Call, in stream.Input) error {
-	s, err := drill.Read(c.Context, in)
+	s, err := faults.Read(c.Context, in)
 	if err != nil {
 		return err
 	}

@@ -40,18 +40,18 @@ a run's, the key of its thread, the beginning of either, or latest.
 		command("start", "[key]", "have a thread's question, or that of a record on stdin, investigated", start,
 			&cli.StringFlag{Name: "rubric", Usage: "read from `FILE` what the answer must meet"},
 			&cli.StringFlag{Name: "codebase", Usage: "read `DIR` instead of what the configuration names"}),
-		command("list", "", "show all long runs", func(_ *cli.Call, o *escalate.Counter) error { return o.Show() }),
-		command("attach", "id", "show a run live", func(c *cli.Call, o *escalate.Counter) error { return o.Watch(c.Context, c.Args[0], c.Bool("write")) },
+		command("list", "", "show all long runs", func(_ *cli.Call, o *longrun.Counter) error { return o.Show() }),
+		command("attach", "id", "show a run live", func(c *cli.Call, o *longrun.Counter) error { return o.Watch(c.Context, c.Args[0], c.Bool("write")) },
 			&cli.BoolFlag{Name: "write", Usage: "pass on what is typed: Control-C ends the run"}),
-		command("poll", "[id ...]", "print the runs that have ended", func(c *cli.Call, o *escalate.Counter) error { return o.Ended(c.Context, c.Args, c.Bool("wait")) },
+		command("poll", "[id ...]", "print the runs that have ended", func(c *cli.Call, o *longrun.Counter) error { return o.Ended(c.Context, c.Args, c.Bool("wait")) },
 			&cli.BoolFlag{Name: "wait", Usage: "wait for those that are under way"}),
-		command("kill", "id", "end a run", func(c *cli.Call, o *escalate.Counter) error { return o.End(c.Context, c.Args[0]) }),
+		command("kill", "id", "end a run", func(c *cli.Call, o *longrun.Counter) error { return o.End(c.Context, c.Args[0]) }),
 		command("run", "id", "do a run; its terminal calls this", run),
-		command("hold", "id", "be a run's terminal where there is no tmux", func(c *cli.Call, o *escalate.Counter) error { return o.Hold(c.Outlive(), c.Args[0]) }),
+		command("hold", "id", "be a run's terminal where there is no tmux", func(c *cli.Call, o *longrun.Counter) error { return o.Hold(c.Outlive(), c.Args[0]) }),
 	},
 }
 
-func start(c *cli.Call, o *escalate.Counter) error {
+func start(c *cli.Call, o *longrun.Counter) error {
 	t, err := o.Thread(c.Args, investigate.Parse)
 	if err != nil {
 		return err
@@ -60,25 +60,25 @@ func start(c *cli.Call, o *escalate.Counter) error {
 	return o.Start(t, c.String("rubric"))
 }
 
-func run(c *cli.Call, o *escalate.Counter) error {
+func run(c *cli.Call, o *longrun.Counter) error {
 	ctx := c.Outlive()
 	o.Config.Investigator.Home = o.Home.Dir()
 	finder, err1 := all.New(o.Config.Investigator, o.Config.Sandbox)
 	prompts, err2 := prompt.Load(o.Config.Dispatch.PromptsDir)
 	inv := investigate.New(finder, prompts, o.Config, o.Home.Dir())
-	work := func(ctx context.Context, a agent.Agent, j *escalate.Job) (*draft.Return, error) {
+	work := func(ctx context.Context, a agent.Agent, j *longrun.Job) (*draft.Return, error) {
 		inv.Agent = a
 		return inv.Run(ctx, investigate.Request{Thread: j.Thread, Codebase: j.Thread.Codebase, Hints: j.Hints, RunDir: j.Dir, SessionID: j.SessionID, Hold: j.Hold})
 	}
-	return (&escalate.Runner{Desk: o.Desk, Agent: finder, Screen: c.Out, Investigate: work, Trouble: errors.Join(err1, err2)}).Run(ctx, c.Args[0])
+	return (&longrun.Runner{Desk: o.Desk, Agent: finder, Screen: c.Out, Investigate: work, Trouble: errors.Join(err1, err2)}).Run(ctx, c.Args[0])
 }
 
-func command(name, args, usage string, do func(*cli.Call, *escalate.Counter) error, flags ...cli.Flag) cli.Program {
+func command(name, args, usage string, do func(*cli.Call, *longrun.Counter) error, flags ...cli.Flag) cli.Program {
 	flags = append(flags,
 		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		home, err := disk.Open(c.String("home"))
+		home, err := durable.Open(c.String("home"))
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func command(name, args, usage string, do func(*cli.Call, *escalate.Counter) err
 		if err != nil {
 			return err
 		}
-		desk := &escalate.Desk{Home: home, Config: cfg, Now: time.Now}
-		return do(c, &escalate.Counter{Desk: desk, In: c.In, Out: c.Out, Say: c.Say, By: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody")})
+		desk := &longrun.Desk{Home: home, Config: cfg, Now: time.Now}
+		return do(c, &longrun.Counter{Desk: desk, In: c.In, Out: c.Out, Say: c.Say, By: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody")})
 	}}
 }

@@ -57,7 +57,7 @@ func run(c *cli.Call) error {
 		return err
 	}
 	cfg.Investigator.Agent = cmp.Or(c.String("agent"), cfg.Investigator.Agent)
-	cfg.Investigator.Home = cmp.Or(c.String("home"), disk.DefaultDir())
+	cfg.Investigator.Home = cmp.Or(c.String("home"), durable.DefaultDir())
 	agent, err := all.New(cfg.Investigator, cfg.Sandbox)
 	if err != nil {
 		return err

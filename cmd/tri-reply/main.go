@@ -45,7 +45,7 @@ func run(c *cli.Call) error {
 	if len(c.Args) > 0 || c.Bool("once") && c.Bool("follow") {
 		return cli.Usagef("no arguments are taken, and --once and --follow exclude each other")
 	}
-	home, err := disk.Open(c.String("home"))
+	home, err := durable.Open(c.String("home"))
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func run(c *cli.Call) error {
 	return reply.Run(c.Context, reply.Options{
 		Home: home, Policy: decision.PolicyOf(cfg), Grace: cfg.Gate.Grace(), Sinks: sinks,
 		Recheck: reply.Lines(cfg.Folder), Secrets: cfg.Secrets(),
-		Allowed: func(s *signal.Signal) error { return signal.Allowed(cfg, s) },
+		Allowed: func(s *notify.Signal) error { return notify.Allowed(cfg, s) },
 		Once:    c.Bool("once"), Out: c.Out, Say: c.Say, Now: time.Now,
 	})
 }

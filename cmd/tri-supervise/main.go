@@ -34,17 +34,17 @@ output ends. What a stage says goes to logs/STAGE.log of the home.
 		command("run", "", "run the pipeline until told to stop", run,
 			&cli.BoolFlag{Name: "detach", Usage: "go on without a terminal, once every stage is ready"}),
 		command("status", "", "show each stage", status, &cli.BoolFlag{Name: "json", Usage: "write a record"}),
-		command("restart", "stage", "end a stage and start it again", func(c *cli.Call, h *disk.Home) error { return supervise.Restart(h, c.Args[0]) }),
-		command("stop", "", "end the pipeline, and wait until it has", func(c *cli.Call, h *disk.Home) error { return supervise.Stop(c.Context, h) }),
+		command("restart", "stage", "end a stage and start it again", func(c *cli.Call, h *durable.Home) error { return supervise.Restart(h, c.Args[0]) }),
+		command("stop", "", "end the pipeline, and wait until it has", func(c *cli.Call, h *durable.Home) error { return supervise.Stop(c.Context, h) }),
 	},
 }
 
-func command(name, args, usage string, do func(*cli.Call, *disk.Home) error, flags ...cli.Flag) cli.Program {
+func command(name, args, usage string, do func(*cli.Call, *durable.Home) error, flags ...cli.Flag) cli.Program {
 	flags = append(flags,
 		&cli.StringFlag{Name: "home", Usage: "the pipeline of `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		home, err := disk.Open(c.String("home"))
+		home, err := durable.Open(c.String("home"))
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func command(name, args, usage string, do func(*cli.Call, *disk.Home) error, fla
 	}}
 }
 
-func run(c *cli.Call, home *disk.Home) error {
+func run(c *cli.Call, home *durable.Home) error {
 	cfg, err := config.ForHome(home.Dir(), c.String("config"))
 	if err != nil {
 		return err
@@ -69,12 +69,12 @@ func run(c *cli.Call, home *disk.Home) error {
 		return err
 	}
 	return supervise.Run(c.Context, supervise.Options{
-		Home: home, Stages: cfg.Stages(home.Dir()), Find: front.Find, Say: c.Say,
+		Home: home, Stages: cfg.Stages(home.Dir()), Find: subcommand.Find, Say: c.Say,
 		Ready: func() { c.Say("every stage has been started") },
 	})
 }
 
-func status(c *cli.Call, home *disk.Home) error {
+func status(c *cli.Call, home *durable.Home) error {
 	st, alive, err := supervise.Load(home)
 	if err != nil {
 		return err

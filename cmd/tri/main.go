@@ -31,7 +31,7 @@ the name.
   tri up                            start the pipeline; tri down ends it
   tri report why 142                the same as tri-report why 142`,
 	Rest: true, Commands: []cli.Program{initCommand, demoCommand, helpCommand},
-	Run: func(c *cli.Call) error { return front.Exec(c.Args) }, Complete: func(c *cli.Call) error { return front.Complete(c.Out, c.Args) },
+	Run: func(c *cli.Call) error { return subcommand.Exec(c.Args) }, Complete: func(c *cli.Call) error { return subcommand.Complete(c.Out, c.Args) },
 }
 
 var initCommand = cli.Program{Name: "init", Args: "[platform]", Usage: "ask a few questions and write a configuration",
@@ -55,7 +55,7 @@ where there is none yet, and looks at it as tri-health does.`,
 }
 
 func initialize(c *cli.Call) error {
-	home, err := disk.Open(c.String("home"))
+	home, err := durable.Open(c.String("home"))
 	if err != nil {
 		return err
 	}
@@ -90,11 +90,11 @@ var demoCommand = cli.Program{Name: "demo", Usage: "show the whole path on this 
 	},
 	Run: func(c *cli.Call) error {
 		return demo.Run(c.Context, demo.Options{
-			Dir: c.String("dir"), Codebase: c.String("codebase"), Yes: c.Bool("yes"), Bin: front.Dir(),
+			Dir: c.String("dir"), Codebase: c.String("codebase"), Yes: c.Bool("yes"), Bin: subcommand.Dir(),
 			Terminal: term.Is(c.In) && term.Is(c.Out), In: c.In, Out: c.Out, Err: c.Err,
 		})
 	},
 }
 
 var helpCommand = cli.Program{Name: "help", Args: "[command]", Usage: "list the tools, or show how one is used",
-	Run: func(c *cli.Call) error { return front.Help(c.Out, c.Args) }}
+	Run: func(c *cli.Call) error { return subcommand.Help(c.Out, c.Args) }}

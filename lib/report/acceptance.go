@@ -53,7 +53,7 @@ func (c *Criterion) set(value, low, high float64) {
 }
 
 // share sets a percentage and its interval.
-func (c *Criterion) share(s estimate.Share) {
+func (c *Criterion) share(s stats.Share) {
 	c.Unit, c.N = percents, s.N
 	if s.N > 0 {
 		low, high := s.Interval()
@@ -63,12 +63,12 @@ func (c *Criterion) share(s estimate.Share) {
 
 // judge holds the interval against a range. Fewer than least prove nothing.
 func (c *Criterion) judge(least int, from, to float64) {
-	c.Result = estimate.Unsure
+	c.Result = stats.Unsure
 	switch {
 	case c.N < least:
 		c.Note = fmt.Sprintf("at least %d are needed", least)
 	case c.Low != nil:
-		if c.Result = estimate.Within(*c.Low, *c.High, from, to); c.Result == estimate.Unsure {
+		if c.Result = stats.Within(*c.Low, *c.High, from, to); c.Result == stats.Unsure {
 			c.Note = "the interval holds the bar"
 		}
 	}
@@ -76,13 +76,13 @@ func (c *Criterion) judge(least int, from, to float64) {
 
 // facts are what the criteria are computed from.
 type facts struct {
-	home  *disk.Home
+	home  *durable.Home
 	now   time.Time
-	from  time.Time      // of the last week
-	whole *ledger.Ledger // what was asked for, at least four weeks
-	month *ledger.Ledger // the last four weeks of it
-	talk  *ledger.Talk   // of the time that was asked for
-	waits []ledger.Wait  // before the dispatcher began: how long people took
+	from  time.Time       // of the last week
+	whole *history.Ledger // what was asked for, at least four weeks
+	month *history.Ledger // the last four weeks of it
+	talk  *history.Talk   // of the time that was asked for
+	waits []history.Wait  // before the dispatcher began: how long people took
 }
 
 // Missed is what the labels say of AC-11: misses per 100 with their bounds, and
@@ -90,9 +90,9 @@ type facts struct {
 type Missed func() (rate, low, high float64, n int, err error)
 
 // gather reads the logs side by side.
-func gather(h *disk.Home, who decision.Policy, now, from time.Time) (*facts, error) {
+func gather(h *durable.Home, who decision.Policy, now, from time.Time) (*facts, error) {
 	f := &facts{home: h, now: now, from: now.Add(-7 * day)}
-	begun, err := ledger.First(h, ledger.Journal, "at")
+	begun, err := history.First(h, history.Journal, "at")
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,9 @@ func gather(h *disk.Home, who decision.Policy, now, from time.Time) (*facts, err
 	talked := make(chan error, 1)
 	go func() {
 		var err, late error
-		if f.talk, err = ledger.ReadTalk(h, from, time.Time{}, begun); err == nil && from.After(begun) {
-			var past *ledger.Talk
-			if past, late = ledger.ReadTalk(h, time.Time{}, begun, begun); late == nil {
+		if f.talk, err = history.ReadTalk(h, from, time.Time{}, begun); err == nil && from.After(begun) {
+			var past *history.Talk
+			if past, late = history.ReadTalk(h, time.Time{}, begun, begun); late == nil {
 				f.waits = past.Waits
 			}
 		} else if err == nil {
@@ -115,7 +115,7 @@ func gather(h *disk.Home, who decision.Policy, now, from time.Time) (*facts, err
 	if from.Before(month) {
 		earliest = from
 	}
-	f.whole, err = ledger.Read(h, who, earliest, now)
+	f.whole, err = history.Read(h, who, earliest, now)
 	if err := errors.Join(err, <-talked); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func gather(h *disk.Home, who decision.Policy, now, from time.Time) (*facts, err
 }
 
 // Accept computes all criteria from what was recorded.
-func Accept(h *disk.Home, cfg *config.Config, now time.Time, missed Missed) (*Acceptance, error) {
+func Accept(h *durable.Home, cfg *config.Config, now time.Time, missed Missed) (*Acceptance, error) {
 	f, err := gather(h, decision.PolicyOf(cfg), now, now.Add(-7*day))
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (f *facts) accept(missed Missed) (*Acceptance, error) {
 	if c.N = n; n > 0 {
 		c.set(rate, low, high)
 	}
-	if c.judge(1, 0, 1); c.Result == estimate.Unsure {
+	if c.judge(1, 0, 1); c.Result == stats.Unsure {
 		c.Note = "tri-report audit takes labels"
 	}
 	a.Criteria = append(a.Criteria, c)
@@ -159,7 +159,7 @@ func (f *facts) accept(missed Missed) (*Acceptance, error) {
 // filtered is AC-01.
 func filtered(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-01", Says: "messages that ask something, 7 days", Bar: "≤ 40%"}
-	var s estimate.Share
+	var s stats.Share
 	n := 0
 	for _, d := range f.talk.Days {
 		if d.Date > f.from.UTC().Format(time.DateOnly) {
@@ -168,8 +168,8 @@ func filtered(f *facts) (Criterion, error) {
 	}
 	c.share(s)
 	c.judge(20, 0, 40)
-	if n < 5 && c.Result == estimate.Pass {
-		c.Result, c.Note = estimate.Unsure, fmt.Sprintf("messages came on %d days only", n)
+	if n < 5 && c.Result == stats.Pass {
+		c.Result, c.Note = stats.Unsure, fmt.Sprintf("messages came on %d days only", n)
 	}
 	return c, nil
 }
@@ -198,26 +198,26 @@ func throughput(f *facts) (Criterion, error) {
 	for _, w := range f.waits {
 		theirs = append(theirs, w.Took.Seconds())
 	}
-	c.N, c.Result = len(ours), estimate.Unsure
+	c.N, c.Result = len(ours), stats.Unsure
 	if len(ours) == 0 {
 		c.Note = "nothing was answered"
 		return c, nil
 	}
-	m, low, high := estimate.Median(ours)
+	m, low, high := stats.Median(ours)
 	c.set(m, low, high)
 	if len(theirs) == 0 {
 		c.Note = "no history from before: tri init takes an export"
 		return c, nil
 	}
-	before, blow, bhigh := estimate.Median(theirs)
+	before, blow, bhigh := stats.Median(theirs)
 	c.Bar = fmt.Sprintf("≤ %s + 30 s", seconds(before))
 	c.Note = fmt.Sprintf("before, people took %s (%d questions)", seconds(before), len(theirs))
 	switch { // both intervals must agree, which is more than 95% asks for
 	case math.IsInf(high, 1) || math.IsInf(bhigh, 1):
 	case high <= blow+30:
-		c.Result = estimate.Pass
+		c.Result = stats.Pass
 	case low > bhigh+30:
-		c.Result = estimate.Fail
+		c.Result = stats.Fail
 	default:
 		c.Note += "; the intervals overlap"
 	}
@@ -239,13 +239,13 @@ func (a *Acceptance) Print(w io.Writer) error {
 	s := newSheet(w)
 	passed := 0
 	for _, c := range a.Criteria {
-		if c.Result == estimate.Pass {
+		if c.Result == stats.Pass {
 			passed++
 		}
 	}
 	s.printf("%s UTC: %d of %d criteria pass\n\n", clock(a.At), passed, len(a.Criteria))
 	for _, c := range a.Criteria {
-		s.printf("%s  %s  %s\n", c.ID, s.paint(fmt.Sprintf("%-15s", c.Result), c.Result == estimate.Pass, c.Result == estimate.Fail), c.Says)
+		s.printf("%s  %s  %s\n", c.ID, s.paint(fmt.Sprintf("%-15s", c.Result), c.Result == stats.Pass, c.Result == stats.Fail), c.Says)
 		s.printf("       %s\n", c.measured())
 		if c.Note != "" {
 			s.wrap("       ", c.Note)

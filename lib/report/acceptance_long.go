@@ -17,7 +17,7 @@ var planted = []string{"bad_path", "bad_line", "bad_content"}
 
 // drilled is AC-04, from the latest drill that the home has a record of.
 func drilled(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-04", Says: "fabricated references caught in the latest drill", Bar: "all, of three kinds", Result: estimate.Unsure}
+	c := Criterion{ID: "AC-04", Says: "fabricated references caught in the latest drill", Bar: "all, of three kinds", Result: stats.Unsure}
 	var last []byte
 	err := f.home.Lines("drills.ndjson", 0, func(line []byte) error {
 		last = append(last[:0], line...)
@@ -37,7 +37,7 @@ func drilled(f *facts) (Criterion, error) {
 	if err := json.Unmarshal(last, &score); err != nil {
 		return c, fmt.Errorf("read drills.ndjson: %w", err)
 	}
-	var s estimate.Share
+	var s stats.Share
 	kinds := 0
 	for _, want := range planted {
 		for _, x := range score.Faults {
@@ -53,9 +53,9 @@ func drilled(f *facts) (Criterion, error) {
 	case kinds < len(planted):
 		c.Note += fmt.Sprintf("; %d of %d kinds were planted", kinds, len(planted))
 	case s.Hits == s.N:
-		c.Result = estimate.Pass
+		c.Result = stats.Pass
 	default:
-		c.Result = estimate.Fail
+		c.Result = stats.Fail
 	}
 	return c, nil
 }
@@ -66,14 +66,14 @@ type long struct {
 	ended    time.Time
 	returned bool // return.json is there and can be read
 	attached bool // somebody is written down who looked in while it ran
-	taken    *ledger.Run
+	taken    *history.Run
 }
 
 // dispatcher is who starts the escalations that the journal tells of.
 const dispatcher = "tri-dispatch"
 
 // escalations reads what ended since a time, by its end.
-func escalations(h *disk.Home, l *ledger.Ledger, from time.Time) ([]long, error) {
+func escalations(h *durable.Home, l *history.Ledger, from time.Time) ([]long, error) {
 	ids, err := h.List("escalations")
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (f *facts) escalations() ([]long, error) {
 // escalated is AC-07: escalations that ended, wrote a return, were taken up and
 // validated.
 func escalated(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-07", Says: "escalations that went all the way, 28 days", Bar: "at least 1", Unit: percents, Result: estimate.Unsure}
+	c := Criterion{ID: "AC-07", Says: "escalations that went all the way, 28 days", Bar: "at least 1", Unit: percents, Result: stats.Unsure}
 	all, err := f.escalations()
 	if err != nil {
 		return c, err
@@ -117,7 +117,7 @@ func escalated(f *facts) (Criterion, error) {
 			validated[fmt.Sprint(r.Key, " ", r.Cycle, " ", r.Round)] = true
 		}
 	}
-	var s estimate.Share
+	var s stats.Share
 	for _, l := range all {
 		through := l.By != dispatcher // nobody validates what a person had looked into
 		if t := l.taken; t != nil {
@@ -130,9 +130,9 @@ func escalated(f *facts) (Criterion, error) {
 	case s.N == 0:
 		c.Note = "no escalation has ended"
 	case s.Hits > 0:
-		c.Result = estimate.Pass
+		c.Result = stats.Pass
 	default:
-		c.Result = estimate.Fail
+		c.Result = stats.Fail
 	}
 	if s.Hits < s.N {
 		c.Note = fmt.Sprintf("%d ended without a return that was validated", s.N-s.Hits)
@@ -142,9 +142,9 @@ func escalated(f *facts) (Criterion, error) {
 
 // attached is AC-08: whether anybody watched a running escalation live.
 func attached(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-08", Says: "escalations that somebody attached to, 28 days", Bar: "at least 1", Unit: percents, Result: estimate.Unsure}
+	c := Criterion{ID: "AC-08", Says: "escalations that somebody attached to, 28 days", Bar: "at least 1", Unit: percents, Result: stats.Unsure}
 	all, err := f.escalations()
-	var s estimate.Share
+	var s stats.Share
 	for _, l := range all {
 		s.Add(l.attached)
 	}
@@ -153,7 +153,7 @@ func attached(f *facts) (Criterion, error) {
 		return c, err
 	}
 	c.share(s)
-	c.Result = estimate.Pass
+	c.Result = stats.Pass
 	return c, err
 }
 
@@ -164,12 +164,12 @@ const away = 90 * time.Second
 // survived is AC-09: escalations that ended while no dispatcher was there, and
 // were taken up by the next one.
 func survived(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-09", Says: "escalations ended without a dispatcher, taken up later", Bar: "all, at least 1", Unit: percents, Result: estimate.Unsure}
+	c := Criterion{ID: "AC-09", Says: "escalations ended without a dispatcher, taken up later", Bar: "all, at least 1", Unit: percents, Result: stats.Unsure}
 	all, err := f.escalations()
 	if err != nil {
 		return c, err
 	}
-	var s estimate.Share
+	var s stats.Share
 	for _, l := range all {
 		switch {
 		case l.By != dispatcher:
@@ -184,9 +184,9 @@ func survived(f *facts) (Criterion, error) {
 	case s.N == 0:
 		c.Note = "none ended while the dispatcher was away"
 	case s.Hits == s.N:
-		c.Result = estimate.Pass
+		c.Result = stats.Pass
 	default:
-		c.Result, c.Note = estimate.Fail, fmt.Sprintf("%d have not been taken up", s.N-s.Hits)
+		c.Result, c.Note = stats.Fail, fmt.Sprintf("%d have not been taken up", s.N-s.Hits)
 	}
 	return c, nil
 }

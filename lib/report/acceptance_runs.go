@@ -27,7 +27,7 @@ const (
 // any byte-level tokenizer is at least one byte long, so the bytes are an upper
 // bound that needs no tokenizer; scripts/bench measures how far below it is.
 func context(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-02", Says: "what is printed for an investigation, 7 days", Bar: "≤ 2,000 tokens, median", Unit: tokens, Result: estimate.Unsure}
+	c := Criterion{ID: "AC-02", Says: "what is printed for an investigation, 7 days", Bar: "≤ 2,000 tokens, median", Unit: tokens, Result: stats.Unsure}
 	keys := map[string]bool{}
 	for _, r := range f.month.Runs {
 		if r.Kind == run.Investigate && !r.Ended.Before(f.from) {
@@ -39,20 +39,20 @@ func context(f *facts) (Criterion, error) {
 		return c, err
 	}
 	if c.N = len(sizes); c.N > 0 {
-		c.set(estimate.Median(sizes))
+		c.set(stats.Median(sizes))
 	}
 	if c.judge(minInvestigations, 0, maxTokens); c.Value != nil {
 		c.Note = strings.TrimPrefix(c.Note+"; ", "; ") + "counted as bytes: no token is shorter"
 	}
-	if c.Result == estimate.Fail { // the bytes are above the bar, the tokens need not be
-		c.Result = estimate.Unsure
+	if c.Result == stats.Fail { // the bytes are above the bar, the tokens need not be
+		c.Result = stats.Unsure
 	}
 	return c, nil
 }
 
 // printed folds the threads again and gives the bytes of each cycle's moves.
 func printed(f *facts, keys map[string]bool) ([]float64, error) {
-	off, err := ledger.Since(f.home, ledger.Journal, "at", f.from.Add(-14*day))
+	off, err := history.Since(f.home, history.Journal, "at", f.from.Add(-14*day))
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +62,14 @@ func printed(f *facts, keys map[string]bool) ([]float64, error) {
 		n   int
 	}
 	bytes := map[cycle]int{}
-	err = f.home.Lines(ledger.Journal, off, func(line []byte) error {
+	err = f.home.Lines(history.Journal, off, func(line []byte) error {
 		key := gjson.GetBytes(line, "key").String()
 		var in thread.Input
 		if !keys[key] {
 			return nil
 		}
 		if err := json.Unmarshal(line, &in); err != nil {
-			return fmt.Errorf("read %s: %w", ledger.Journal, err)
+			return fmt.Errorf("read %s: %w", history.Journal, err)
 		}
 		old := threads[key]
 		next, _ := thread.Apply(old, in)
@@ -92,8 +92,8 @@ func printed(f *facts, keys map[string]bool) ([]float64, error) {
 // concurrent is AC-03: of the investigations that ran at the same time, how many
 // offered another thread's draft, or answered in another thread's place.
 func concurrent(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-03", Says: "drafts swapped between investigations at the same time", Bar: "0", Unit: counts, Result: estimate.Unsure}
-	drafts := map[string]*ledger.Draft{} // by run
+	c := Criterion{ID: "AC-03", Says: "drafts swapped between investigations at the same time", Bar: "0", Unit: counts, Result: stats.Unsure}
+	drafts := map[string]*history.Draft{} // by run
 	swapped := 0
 	for _, d := range f.month.Drafts {
 		if d.Meta == nil {
@@ -115,11 +115,11 @@ func concurrent(f *facts) (Criterion, error) {
 		c.Note = "no two investigations that led to a draft ran at the same time"
 		return c, nil
 	}
-	low, high := estimate.Share{Hits: min(swapped, c.N), N: c.N}.Interval()
+	low, high := stats.Share{Hits: min(swapped, c.N), N: c.N}.Interval()
 	c.set(float64(swapped), low*float64(c.N), high*float64(c.N))
-	c.Result = estimate.Fail
+	c.Result = stats.Fail
 	if swapped == 0 {
-		c.Result = estimate.Pass
+		c.Result = stats.Pass
 	}
 	c.Note = "N counts the pairs that overlapped, in 28 days"
 	return c, nil
@@ -127,14 +127,14 @@ func concurrent(f *facts) (Criterion, error) {
 
 // overlapping counts the pairs of investigations of different threads that ran at
 // the same time and both led to a draft.
-func overlapping(runs []*ledger.Run, drafts map[string]*ledger.Draft) (pairs int) {
-	var with []*ledger.Run
+func overlapping(runs []*history.Run, drafts map[string]*history.Draft) (pairs int) {
+	var with []*history.Run
 	for _, r := range runs {
 		if r.Kind == run.Investigate && drafts[r.ID] != nil {
 			with = append(with, r)
 		}
 	}
-	slices.SortFunc(with, func(a, b *ledger.Run) int { return a.Started.Compare(b.Started) })
+	slices.SortFunc(with, func(a, b *history.Run) int { return a.Started.Compare(b.Started) })
 	for i, a := range with {
 		for _, b := range with[i+1:] {
 			if !b.Started.Before(a.Ended) {
@@ -157,23 +157,23 @@ const (
 // bounced is AC-06: of the latest ten bounces, in how many round 2 is free of
 // every objection of round 1, and its draft or its references are others.
 func bounced(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-06", Says: "bounces after which round 2 is mended, the latest 10", Bar: "≥ 7 of 10", Result: estimate.Unsure}
+	c := Criterion{ID: "AC-06", Says: "bounces after which round 2 is mended, the latest 10", Bar: "≥ 7 of 10", Result: stats.Unsure}
 	type round struct {
 		kind, key string
 		cycle, n  int
 	}
-	by := map[round]*ledger.Run{}
+	by := map[round]*history.Run{}
 	for _, r := range f.month.Runs {
 		if r.Status == run.Done {
 			by[round{r.Kind, r.Key, r.Cycle, r.Round}] = r
 		}
 	}
-	var s, partly estimate.Share
+	var s, partly stats.Share
 	for _, second := range slices.Backward(f.month.Runs) {
 		if second.Kind != run.Validate || second.Round != 2 || second.Verdict == "" || s.N == minBounces {
 			continue
 		}
-		at := func(kind string, n int) *ledger.Run { return by[round{kind, second.Key, second.Cycle, n}] }
+		at := func(kind string, n int) *history.Run { return by[round{kind, second.Key, second.Cycle, n}] }
 		first, one, two := at(run.Validate, 1), at(run.Investigate, 1), at(run.Investigate, 2)
 		if first == nil || one == nil || two == nil || first.Verdict != verdict.Bounce {
 			continue
@@ -188,9 +188,9 @@ func bounced(f *facts) (Criterion, error) {
 	case s.N < minBounces:
 		c.Note = fmt.Sprintf("at least %d bounces are needed, in 28 days", minBounces)
 	case s.Hits >= minFixed:
-		c.Result = estimate.Pass
+		c.Result = stats.Pass
 	default:
-		c.Result = estimate.Fail
+		c.Result = stats.Fail
 	}
 	if partly.Hits > 0 {
 		c.Note = strings.TrimPrefix(fmt.Sprintf("%s; in %d more a part of the objections is gone", c.Note, partly.Hits), "; ")
@@ -200,7 +200,7 @@ func bounced(f *facts) (Criterion, error) {
 
 // mended counts the objections of one verdict that another no longer has, and
 // those that it still has.
-func mended(first, second *ledger.Run) (gone, left int) {
+func mended(first, second *history.Run) (gone, left int) {
 	still := map[string]bool{}
 	for _, o := range objections(second) {
 		still[o] = true
@@ -218,7 +218,7 @@ func mended(first, second *ledger.Run) (gone, left int) {
 // objections names what a verdict speaks against. One against a reference is known
 // by what was found, not by its number: round 2 may cite in another order, and
 // cite anew what was found wrong.
-func objections(v *ledger.Run) (out []string) {
+func objections(v *history.Run) (out []string) {
 	v.Value("checks").ForEach(func(_, check gjson.Result) bool {
 		name, result := check.Get("name").String(), check.Get("result").String()
 		if result != verdict.Fail && result != verdict.Contradicts && result != verdict.Fabricated {

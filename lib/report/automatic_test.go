@@ -16,7 +16,7 @@ import (
 // TestUnattended: what happened without a person is named in the brief: automatic
 // replies, runs that wait for budget, known-bad drafts that passed.
 func TestUnattended(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,8 +24,8 @@ func TestUnattended(t *testing.T) {
 	b := &builder{t: t, home: h}
 	b.put(repliesLog, outbox.Reply{Platform: "local", ChatID: "dev", Key: "local.dev.1", Cycle: 1, Outcome: outbox.Posted, PostedAt: at(30), ReplyText: "Five.", ApprovedBy: decision.Dispatcher})
 	b.put(dispatchLog, thread.Input{At: at(31), Key: "local.dev.2", Spent: &thread.Spent{RunID: "i-1", Why: "budget spent: 5 of 5 runs today", Day: "2026-03-02"}})
-	b.put(trust.CanaryFile, trust.Canary{At: at(32), Of: "i-1", Fault: "bad_line", Verdict: "pass", Missed: true})
-	b.put(trust.CanaryFile, trust.Canary{At: at(33), Of: "i-2", Fault: "bad_path", Verdict: "bounce"})
+	b.put(autoreply.CanaryFile, autoreply.Canary{At: at(32), Of: "i-1", Fault: "bad_line", Verdict: "pass", Missed: true})
+	b.put(autoreply.CanaryFile, autoreply.Canary{At: at(33), Of: "i-2", Fault: "bad_path", Verdict: "bounce"})
 	brief := Morning(h, config.Default(), noon, noon.AddDate(0, 0, -1))
 	var out bytes.Buffer
 	if err := brief.Print(&out); err != nil {

@@ -68,12 +68,12 @@ type Spend struct {
 }
 
 // Morning gathers a brief of what waits now and of what happened since a time.
-func Morning(h *disk.Home, cfg *config.Config, now, from time.Time) *Brief {
+func Morning(h *durable.Home, cfg *config.Config, now, from time.Time) *Brief {
 	b := &Brief{
 		At: now.UTC().Format(time.RFC3339), Since: from.UTC().Format(time.RFC3339), Dropped: map[string]int{},
 		Waiting: []Item{}, Parked: []Item{}, Long: []Item{}, Answered: []Item{}, Failed: []Item{},
 	}
-	for _, part := range []func(*disk.Home, *config.Config, time.Time, time.Time) error{b.threads, b.long, b.posts, b.replies, b.failures, b.classified, b.spend, b.canaries} {
+	for _, part := range []func(*durable.Home, *config.Config, time.Time, time.Time) error{b.threads, b.long, b.posts, b.replies, b.failures, b.classified, b.spend, b.canaries} {
 		if err := part(h, cfg, now, from); err != nil {
 			b.Troubles = append(b.Troubles, err.Error())
 		}
@@ -83,7 +83,7 @@ func Morning(h *disk.Home, cfg *config.Config, now, from time.Time) *Brief {
 
 // threads tells what waits. The logs of decisions and replies may be ahead of the
 // threads.
-func (b *Brief) threads(h *disk.Home, cfg *config.Config, _, from time.Time) error {
+func (b *Brief) threads(h *durable.Home, cfg *config.Config, _, from time.Time) error {
 	standing, settled, ready, err := words(h, cfg, from)
 	b.Ready = ready
 	for t, err := range thread.Open(h) {
@@ -116,7 +116,7 @@ type ofCycle struct {
 }
 
 // long are the escalations that ended, and whether the dispatcher has taken them up.
-func (b *Brief) long(h *disk.Home, _ *config.Config, _, from time.Time) error {
+func (b *Brief) long(h *durable.Home, _ *config.Config, _, from time.Time) error {
 	all, err := escalations(h, nil, from)
 	for _, l := range all {
 		it := Item{Key: l.Key, Text: l.Error, At: l.EndedAt, Note: l.Status}
@@ -133,7 +133,7 @@ func (b *Brief) long(h *disk.Home, _ *config.Config, _, from time.Time) error {
 
 // words reads what was decided, which cycles have their reply, and how many drafts
 // were offered since a time.
-func words(h *disk.Home, cfg *config.Config, from time.Time) (standing func(string) *decision.Standing, settled map[ofCycle]bool, ready int, err error) {
+func words(h *durable.Home, cfg *config.Config, from time.Time) (standing func(string) *decision.Standing, settled map[ofCycle]bool, ready int, err error) {
 	state := decision.NewState(decision.PolicyOf(cfg))
 	rs, err := decision.Read(h)
 	for _, r := range rs {
@@ -167,7 +167,7 @@ func waiting(t *thread.Thread) Item {
 	return it
 }
 
-func (b *Brief) posts(h *disk.Home, _ *config.Config, _, _ time.Time) error {
+func (b *Brief) posts(h *durable.Home, _ *config.Config, _, _ time.Time) error {
 	entries, err := outbox.Open(h)
 	for _, e := range entries {
 		if e.State == outbox.Parked {
@@ -177,7 +177,7 @@ func (b *Brief) posts(h *disk.Home, _ *config.Config, _, _ time.Time) error {
 	return err
 }
 
-func (b *Brief) replies(h *disk.Home, _ *config.Config, _, from time.Time) error {
+func (b *Brief) replies(h *durable.Home, _ *config.Config, _, from time.Time) error {
 	return recent(h, repliesLog, "posted_at", from, func(line []byte) error {
 		var r outbox.Reply
 		if err := json.Unmarshal(line, &r); err != nil {
@@ -199,7 +199,7 @@ func (b *Brief) replies(h *disk.Home, _ *config.Config, _, from time.Time) error
 }
 
 // failures are runs that ended without a result.
-func (b *Brief) failures(h *disk.Home, _ *config.Config, _, from time.Time) error {
+func (b *Brief) failures(h *durable.Home, _ *config.Config, _, from time.Time) error {
 	return recent(h, dispatchLog, "at", from, func(line []byte) error {
 		if !gjson.GetBytes(line, "run").Exists() && !gjson.GetBytes(line, "spent").Exists() {
 			return nil
@@ -218,7 +218,7 @@ func (b *Brief) failures(h *disk.Home, _ *config.Config, _, from time.Time) erro
 	})
 }
 
-func (b *Brief) classified(h *disk.Home, _ *config.Config, _, from time.Time) error {
+func (b *Brief) classified(h *durable.Home, _ *config.Config, _, from time.Time) error {
 	return recent(h, classifiedLog, "classified_at", from, func(line []byte) error {
 		got := gjson.GetManyBytes(line, "classification", "reasons.0")
 		b.Messages++
@@ -232,11 +232,11 @@ func (b *Brief) classified(h *disk.Home, _ *config.Config, _, from time.Time) er
 }
 
 // canaries are those that were missed.
-func (b *Brief) canaries(h *disk.Home, _ *config.Config, _, from time.Time) error {
-	return recent(h, trust.CanaryFile, "at", from, func(line []byte) error {
-		var c trust.Canary
+func (b *Brief) canaries(h *durable.Home, _ *config.Config, _, from time.Time) error {
+	return recent(h, autoreply.CanaryFile, "at", from, func(line []byte) error {
+		var c autoreply.Canary
 		if err := json.Unmarshal(line, &c); err != nil {
-			return fmt.Errorf("read %s: %w", trust.CanaryFile, err)
+			return fmt.Errorf("read %s: %w", autoreply.CanaryFile, err)
 		}
 		if c.Missed {
 			b.Canaries = append(b.Canaries, Item{Key: c.Of, Text: c.Fault, At: c.At})
@@ -245,7 +245,7 @@ func (b *Brief) canaries(h *disk.Home, _ *config.Config, _, from time.Time) erro
 	})
 }
 
-func (b *Brief) spend(h *disk.Home, cfg *config.Config, now, _ time.Time) error {
+func (b *Brief) spend(h *durable.Home, cfg *config.Config, now, _ time.Time) error {
 	if most := cfg.Budget.InvestigationsPerDay; most != nil {
 		b.Spend.Limit = *most
 	}

@@ -103,11 +103,11 @@ func draw(c *plot.Chart, says string) *Chart {
 func whole(x float64) string { return thousands(int64(math.Round(x))) }
 
 // days are those of the talk, with the ones on which nobody spoke.
-func days(t *ledger.Talk, from time.Time) (list []ledger.Day, names []string) {
+func days(t *history.Talk, from time.Time) (list []history.Day, names []string) {
 	if len(t.Days) == 0 {
 		return nil, nil
 	}
-	by := map[string]ledger.Day{}
+	by := map[string]history.Day{}
 	for _, d := range t.Days {
 		by[d.Date] = d
 	}
@@ -119,7 +119,7 @@ func days(t *ledger.Talk, from time.Time) (list []ledger.Day, names []string) {
 	return list, names
 }
 
-func talked(t *ledger.Talk, from time.Time) *Chart {
+func talked(t *history.Talk, from time.Time) *Chart {
 	list, names := days(t, from)
 	c := &plot.Chart{Title: "Messages by what the filter made of them", Steps: names, Unit: whole}
 	asks, ambient, ack := make([]float64, len(list)), make([]float64, len(list)), make([]float64, len(list))
@@ -189,7 +189,7 @@ func perAnswer(tallies []Tally, steps []span, per string) *Chart {
 
 // catches are what the validator did not let pass: by which round, and whether it
 // sent the draft back or on.
-func catches(l *ledger.Ledger, steps []span, per string) *Chart {
+func catches(l *history.Ledger, steps []span, per string) *Chart {
 	n := len(steps)
 	first := plot.Series{Name: "bounced in round 1", Values: make([]float64, n)}
 	second := plot.Series{Name: "stopped in round 2", Values: make([]float64, n)}
@@ -197,7 +197,7 @@ func catches(l *ledger.Ledger, steps []span, per string) *Chart {
 	for _, r := range l.Runs {
 		i := slices.IndexFunc(steps, func(s span) bool { return !r.Ended.Before(s.from) && r.Ended.Before(s.to) })
 		switch {
-		case i < 0 || r.Kind != run.Validate || r.Verdict == "" || r.Verdict == estimate.Pass:
+		case i < 0 || r.Kind != run.Validate || r.Verdict == "" || r.Verdict == stats.Pass:
 		case r.Verdict == "escalate":
 			on.Values[i]++
 		case r.Round == 1:
@@ -209,7 +209,7 @@ func catches(l *ledger.Ledger, steps []span, per string) *Chart {
 	return draw(&plot.Chart{Title: "Drafts that the validator stopped", Steps: ends(steps), Bars: []plot.Series{first, second, on}, Unit: whole}, fmt.Sprintf("Each %s until the day named. None for weeks is no good sign: tri-drill shows whether it looks.", per))
 }
 
-func lagging(t *ledger.Talk, from time.Time) *Chart {
+func lagging(t *history.Talk, from time.Time) *Chart {
 	list, names := days(t, from)
 	median := plot.Series{Name: "median", Values: make([]float64, len(list))}
 	tail := plot.Series{Name: "95 of 100", Values: make([]float64, len(list))}

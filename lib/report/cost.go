@@ -55,7 +55,7 @@ type Left struct {
 	Limit float64 `json:"limit"` // 0: none
 }
 
-func (t *Took) add(r *ledger.Run) {
+func (t *Took) add(r *history.Run) {
 	t.Runs++
 	if r.CostUSD == nil {
 		t.CostUnknown++
@@ -70,8 +70,8 @@ func (t *Took) add(r *ledger.Run) {
 }
 
 // Spending gathers what runs took since a time.
-func Spending(h *disk.Home, cfg *config.Config, now, from time.Time) (*Cost, error) {
-	l, err := ledger.Read(h, decision.PolicyOf(cfg), from, now)
+func Spending(h *durable.Home, cfg *config.Config, now, from time.Time) (*Cost, error) {
+	l, err := history.Read(h, decision.PolicyOf(cfg), from, now)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func Spending(h *disk.Home, cfg *config.Config, now, from time.Time) (*Cost, err
 	for _, r := range slices.Concat(l.Runs, others) {
 		c.Total.add(r)
 		day.of(r.Ended.UTC().Format(time.DateOnly)).add(r)
-		asked := cmp.Or(r.Asked, &ledger.Asked{})
+		asked := cmp.Or(r.Asked, &history.Asked{})
 		person.of(cmp.Or(asked.Person, "unknown")).add(r)
 		kind.of(cmp.Or(asked.Type, "unknown")).add(r)
 		agent.of(cmp.Or(r.Agent, "unknown") + ", " + r.Kind).add(r)
@@ -96,8 +96,8 @@ func Spending(h *disk.Home, cfg *config.Config, now, from time.Time) (*Cost, err
 
 // others are the runs that were paid for and moved no thread: canaries, runs that
 // people started by hand, and those that were killed and not done again.
-func others(h *disk.Home, l *ledger.Ledger, from time.Time) (runs []*ledger.Run, err error) {
-	err = ledger.Recent(h, spendLog, "at", from, func(line []byte) error {
+func others(h *durable.Home, l *history.Ledger, from time.Time) (runs []*history.Run, err error) {
+	err = history.Recent(h, spendLog, "at", from, func(line []byte) error {
 		var e budget.Entry
 		if err := ndjson.Unmarshal(line, &e); err != nil {
 			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", spendLog, err))
@@ -105,9 +105,9 @@ func others(h *disk.Home, l *ledger.Ledger, from time.Time) (runs []*ledger.Run,
 		if e.Kind != budget.Settle || l.Run(e.RunID) != nil {
 			return nil
 		}
-		r := &ledger.Run{ID: e.RunID, Kind: cmp.Or(e.Work, budget.Investigate), Key: e.Key, Agent: e.Agent, CostUSD: e.CostUSD, Tokens: e.Tokens}
+		r := &history.Run{ID: e.RunID, Kind: cmp.Or(e.Work, budget.Investigate), Key: e.Key, Agent: e.Agent, CostUSD: e.CostUSD, Tokens: e.Tokens}
 		r.Ended = instant(e.At)
-		r.Asked = &ledger.Asked{Person: e.Person, Type: map[string]string{budget.Canary: budget.Canary}[e.Work]}
+		r.Asked = &history.Asked{Person: e.Person, Type: map[string]string{budget.Canary: budget.Canary}[e.Work]}
 		if e.Tokens == 0 && (e.ReservedTokens > 0 || e.CostUSD == nil) {
 			r.Tokens = -1
 		}
@@ -144,7 +144,7 @@ func byCost(a, b *Took) int {
 }
 
 // left counts what of each limit was reserved or taken today.
-func (c *Cost) left(h *disk.Home, cfg *config.Config, now time.Time) error {
+func (c *Cost) left(h *durable.Home, cfg *config.Config, now time.Time) error {
 	sums, err := budget.Today(h, now)
 	if err != nil {
 		return err

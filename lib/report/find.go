@@ -44,7 +44,7 @@ type found struct {
 
 // find reads the logs for a message. The events' own log has all of them; where
 // the stages are joined by pipes only later ones exist.
-func find(h *disk.Home, id string) (*found, error) {
+func find(h *durable.Home, id string) (*found, error) {
 	if id == "" {
 		return nil, sysexit.With(sysexit.Usage, errors.New("which message?"))
 	}
@@ -77,7 +77,7 @@ func find(h *disk.Home, id string) (*found, error) {
 
 // fromJournal takes what the dispatcher wrote down, where no log of classified
 // events is kept.
-func (f *found) fromJournal(h *disk.Home, id string) error {
+func (f *found) fromJournal(h *durable.Home, id string) error {
 	return scan(h, dispatchLog, 0, needle(id), func(line []byte) error {
 		var in struct{ Event *event.Classified }
 		if json.Unmarshal(line, &in) == nil && in.Event != nil && names(in.Event, id) {

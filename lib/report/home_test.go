@@ -9,7 +9,6 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
-	"tri/lib/judge/evidence"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
@@ -30,7 +29,7 @@ func at(minutes int) string {
 // a builder makes a home as the programs would leave it.
 type builder struct {
 	t      *testing.T
-	home   *disk.Home
+	home   *durable.Home
 	size   int64 // of events.ndjson
 	minute int
 	keys   []string
@@ -131,7 +130,7 @@ func (b *builder) drafted(id, text string) string {
 	b.put(spendLog, budget.Entry{At: at(b.minute), Kind: budget.Reserve, Day: "2026-03-02", RunID: run.ID(run.Investigate, key, 1, 1), Key: key, Person: "ben"})
 	b.runs(run.Investigate, key, run.Done, draft.Return{
 		Confidence: "high", ConfidenceReason: "read it", SummaryForOrchestrator: "It is three.", DraftReply: answer,
-		EvidenceRefs: []evidence.Ref{{Kind: evidence.File, Ref: "client.go:3", SupportsClaim: "three"}},
+		EvidenceRefs: []draft.Ref{{Kind: draft.KindFile, Ref: "client.go:3", SupportsClaim: "three"}},
 	}, "")
 	b.runs(run.Validate, key, run.Done, verdict.Verdict{Verdict: verdict.Pass, Reasons: []string{"all hold"}, Checks: []verdict.Check{
 		{Name: "ref 1", Result: "supports", By: "code", Note: "stands there"},
@@ -181,9 +180,9 @@ func (b *builder) entry(key, state, id, why string) {
 }
 
 // build makes the golden home: one message for each outcome.
-func build(t *testing.T) *disk.Home {
+func build(t *testing.T) *durable.Home {
 	t.Helper()
-	h, err := disk.Open(filepath.Join(t.TempDir(), "home"))
+	h, err := durable.Open(filepath.Join(t.TempDir(), "home"))
 	if err != nil {
 		t.Fatal(err)
 	}

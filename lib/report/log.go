@@ -33,14 +33,14 @@ type Printer interface {
 
 // Home opens a home to read it, with its configuration, or that of a file. A home
 // that is not there is not made.
-func Home(dir, file string) (*disk.Home, *config.Config, error) {
+func Home(dir, file string) (*durable.Home, *config.Config, error) {
 	if dir == "" {
-		dir = disk.DefaultDir()
+		dir = durable.DefaultDir()
 	}
 	if _, err := os.Stat(dir); err != nil {
 		return nil, nil, fmt.Errorf("read home: %w", err)
 	}
-	h, err := disk.Open(dir)
+	h, err := durable.Open(dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,7 +51,7 @@ func Home(dir, file string) (*disk.Home, *config.Config, error) {
 // scan calls fn for each whole line of a log, from an offset on, that contains
 // needle; nil is all of them. Parsing is fn's: looking for bytes first is what
 // makes a log of 100 MB a matter of a fraction of a second.
-func scan(h *disk.Home, name string, from int64, needle []byte, fn func(line []byte) error) error {
+func scan(h *durable.Home, name string, from int64, needle []byte, fn func(line []byte) error) error {
 	return h.Lines(name, from, func(line []byte) error {
 		if needle != nil && !bytes.Contains(line, needle) {
 			return nil
@@ -64,8 +64,8 @@ func scan(h *disk.Home, name string, from int64, needle []byte, fn func(line []b
 func quoted(s string) []byte { return ndjson.AppendString(nil, s) }
 
 // recent calls fn for the lines of a log whose time is not before from.
-func recent(h *disk.Home, name, field string, from time.Time, fn func(line []byte) error) error {
-	return ledger.Recent(h, name, field, from, fn)
+func recent(h *durable.Home, name, field string, from time.Time, fn func(line []byte) error) error {
+	return history.Recent(h, name, field, from, fn)
 }
 
 // classified is when a line of classified events was judged, and whether it asks.

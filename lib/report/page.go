@@ -49,13 +49,13 @@ var pageText string
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"flat": flat, "measured": func(c Criterion) string { return c.measured() },
 	"badge": func(result string) string {
-		return map[string]string{estimate.Pass: "good", estimate.Fail: "bad"}[result]
+		return map[string]string{stats.Pass: "good", stats.Fail: "bad"}[result]
 	},
 	"count": count, "cost": func(t Took) string { return t.cost() }, "tokens": func(t Took) string { return t.tokens() },
 }).Parse(pageText))
 
 // HTML gathers the page of a time.
-func HTML(h *disk.Home, cfg *config.Config, now, from time.Time, missed Missed) (*Page, error) {
+func HTML(h *durable.Home, cfg *config.Config, now, from time.Time, missed Missed) (*Page, error) {
 	f, err := gather(h, decision.PolicyOf(cfg), now, from)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func HTML(h *disk.Home, cfg *config.Config, now, from time.Time, missed Missed) 
 	p.Charts = charts(f, from, now)
 	kind, agent := sums{}, sums{}
 	for _, r := range slices.Concat(f.whole.Runs, others) {
-		kind.of(cmp.Or(cmp.Or(r.Asked, &ledger.Asked{}).Type, "unknown")).add(r)
+		kind.of(cmp.Or(cmp.Or(r.Asked, &history.Asked{}).Type, "unknown")).add(r)
 		agent.of(cmp.Or(r.Agent, "unknown") + ", " + r.Kind).add(r)
 	}
 	p.ByType, p.ByAgent = kind.list(byCost), agent.list(byCost)
@@ -84,7 +84,7 @@ func HTML(h *disk.Home, cfg *config.Config, now, from time.Time, missed Missed) 
 }
 
 // figures are the page's largest; others are runs that moved no thread.
-func figures(f *facts, others []*ledger.Run, from, now time.Time) []Figure {
+func figures(f *facts, others []*history.Run, from, now time.Time) []Figure {
 	t := tally(f.whole, from, now.Add(time.Second))
 	for _, r := range others {
 		t.Runs.add(r)
@@ -108,7 +108,7 @@ func figures(f *facts, others []*ledger.Run, from, now time.Time) []Figure {
 	}
 }
 
-func share(s estimate.Share) string {
+func share(s stats.Share) string {
 	if s.N == 0 {
 		return "-"
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
-	"tri/lib/record/draft"
 	"tri/lib/record/run"
 	"tri/lib/record/verdict"
 )
@@ -262,12 +262,12 @@ func stampOf(t time.Time) string {
 func clock(s string) string { return stampOf(instant(s)) }
 
 // flat makes outside text fit for a place inside a line.
-func flat(s string) string { return strings.Join(strings.Fields(draft.Visible(s)), " ") }
+func flat(s string) string { return strings.Join(strings.Fields(text.Visible(s)), " ") }
 
 // indent makes outside text a block below a line, folded to the width of a report.
 func indent(s, by string) string {
 	var b sheet
-	for _, l := range strings.Split(strings.TrimRight(draft.Visible(s), "\n"), "\n") {
+	for _, l := range strings.Split(strings.TrimRight(text.Visible(s), "\n"), "\n") {
 		l = strings.ReplaceAll(l, "\t", "    ")
 		if columns(by)+columns(l) <= width {
 			b.WriteString(strings.TrimRight(by+l, " ") + "\n")

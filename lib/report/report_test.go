@@ -209,7 +209,7 @@ func TestBriefFitsOneScreen(t *testing.T) {
 }
 
 func TestSince(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestSince(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, i := range []int{0, 1, 7, 2500, 4998, 4999} {
-		off, err := ledger.Since(h, "log", "at", noon.Add(time.Duration(i)*time.Minute))
+		off, err := history.Since(h, "log", "at", noon.Add(time.Duration(i)*time.Minute))
 		if err != nil || off > offsets[i] || offsets[i]-off > 16<<10 {
 			t.Errorf("line %d stands at %d, found %d, %v", i, offsets[i], off, err)
 		}
@@ -239,13 +239,13 @@ func TestSince(t *testing.T) {
 			t.Errorf("line %d: began with %s, %v", i, first, err)
 		}
 	}
-	if off, err := ledger.Since(h, "none", "at", noon); off != 0 || err != nil {
+	if off, err := history.Since(h, "none", "at", noon); off != 0 || err != nil {
 		t.Errorf("%d, %v", off, err)
 	}
 }
 
 func TestScanPassesOverLongLines(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/stats"
-	"tri/lib/judge/evidence"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
@@ -33,7 +32,7 @@ var update = flag.Bool("update", false, "write the golden texts anew")
 func labelled() (rate, low, high float64, n int, err error) { return 0.5, 0.1, 0.9, 200, nil }
 
 // all are the reports of a home, by name.
-func all(t *testing.T, h *disk.Home) map[string]Printer {
+func all(t *testing.T, h *durable.Home) map[string]Printer {
 	t.Helper()
 	cfg, from := team(), noon.Add(-7*day)
 	out := map[string]Printer{}
@@ -95,7 +94,7 @@ func TestGolden(t *testing.T) {
 
 // TestEmptyHome: every report says that there is nothing, and no figure is made up.
 func TestEmptyHome(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +104,7 @@ func TestEmptyHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range a.Criteria {
-		if c.Result != estimate.Unsure || c.Value != nil || c.Note == "" {
+		if c.Result != stats.Unsure || c.Value != nil || c.Note == "" {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -157,9 +156,9 @@ func payloads(t *testing.T) []string {
 }
 
 // hostile is a home in which every text from outside is one of texts.
-func hostile(t *testing.T, texts []string) *disk.Home {
+func hostile(t *testing.T, texts []string) *durable.Home {
 	t.Helper()
-	h, err := disk.Open(filepath.Join(t.TempDir(), "home"))
+	h, err := durable.Open(filepath.Join(t.TempDir(), "home"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +170,7 @@ func hostile(t *testing.T, texts []string) *disk.Home {
 		e := &event.Classified{Event: event.Event{Platform: "local", ChatID: "dev", ChatName: text, MessageID: id, CreateTime: at(b.minute), MsgType: "text", Content: text, Sender: event.Sender{ID: "u" + id, Type: "user", Name: text}, Mentions: []string{}}}
 		b.event(e, event.Actionable, text)
 		key := b.take(e)
-		ret := draft.Return{Confidence: "high", ConfidenceReason: text, SummaryForOrchestrator: text, DraftReply: text + ".", EvidenceRefs: []evidence.Ref{{Kind: evidence.File, Ref: text, SupportsClaim: text, Quote: text}}}
+		ret := draft.Return{Confidence: "high", ConfidenceReason: text, SummaryForOrchestrator: text, DraftReply: text + ".", EvidenceRefs: []draft.Ref{{Kind: draft.KindFile, Ref: text, SupportsClaim: text, Quote: text}}}
 		value, err := json.Marshal(ret)
 		b.must(err)
 		b.input(thread.Input{Key: key, Run: &run.Result{RunID: run.ID(run.Investigate, key, 1, 1), Kind: run.Investigate, Key: key, Cycle: 1, Round: 1, Agent: text, Model: text, StartedAt: at(b.minute), EndedAt: at(b.minute), Status: run.Done, Value: value}})
@@ -243,7 +242,7 @@ func TestNothingActsThere(t *testing.T) {
 }
 
 // withThread20 adds what all asks for.
-func withThread20(t *testing.T, h *disk.Home) *disk.Home {
+func withThread20(t *testing.T, h *durable.Home) *durable.Home {
 	t.Helper()
 	b := &builder{t: t, home: h, minute: 1}
 	b.ask("20", "why?")
@@ -276,13 +275,13 @@ func TestFit(t *testing.T) {
 func TestUnknownIsNotNothing(t *testing.T) {
 	cost := 0.25
 	for _, tt := range []struct {
-		runs         []*ledger.Run
+		runs         []*history.Run
 		cost, tokens string
 	}{
 		{nil, "-", "-"},
-		{[]*ledger.Run{{Tokens: -1}}, "unknown", "unknown"},
-		{[]*ledger.Run{{CostUSD: &cost, Tokens: 1200}}, "$0.25", "1,200"},
-		{[]*ledger.Run{{CostUSD: &cost, Tokens: 1200}, {Tokens: -1}}, "≥ $0.25", "≥ 1,200"},
+		{[]*history.Run{{Tokens: -1}}, "unknown", "unknown"},
+		{[]*history.Run{{CostUSD: &cost, Tokens: 1200}}, "$0.25", "1,200"},
+		{[]*history.Run{{CostUSD: &cost, Tokens: 1200}, {Tokens: -1}}, "≥ $0.25", "≥ 1,200"},
 	} {
 		var sum Took
 		for _, r := range tt.runs {

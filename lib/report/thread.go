@@ -37,7 +37,7 @@ type Said struct {
 }
 
 // Thread gathers a thread by its key, or by a message of it as Why takes them.
-func Thread(h *disk.Home, cfg *config.Config, id string) (*Conversation, error) {
+func Thread(h *durable.Home, cfg *config.Config, id string) (*Conversation, error) {
 	c := &Conversation{Key: id, Said: []Said{}, Cycles: []Cycle{}}
 	if err := c.said(h); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func Thread(h *disk.Home, cfg *config.Config, id string) (*Conversation, error) 
 }
 
 // said reads what the dispatcher took in of the thread.
-func (c *Conversation) said(h *disk.Home) error {
+func (c *Conversation) said(h *durable.Home) error {
 	return scan(h, dispatchLog, 0, append([]byte(`"key":`), quoted(c.Key)...), func(line []byte) error {
 		var in thread.Input
 		if err := json.Unmarshal(line, &in); err != nil {

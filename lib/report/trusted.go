@@ -12,15 +12,15 @@ import (
 )
 
 // Trusted is how far automatic replies are earned.
-type Trusted struct{ *trust.Report }
+type Trusted struct{ *autoreply.Report }
 
 // Trust computes it from the home's logs.
-func Trust(h *disk.Home, cfg *config.Config, now time.Time) (*Trusted, error) {
-	p, err := trust.New(cfg)
+func Trust(h *durable.Home, cfg *config.Config, now time.Time) (*Trusted, error) {
+	p, err := autoreply.New(cfg)
 	if err != nil {
 		return nil, err
 	}
-	b, err := trust.Read(h, p, decision.PolicyOf(cfg), now.Add(-(trust.Weeks+2)*7*day))
+	b, err := autoreply.Read(h, p, decision.PolicyOf(cfg), now.Add(-(autoreply.Weeks+2)*7*day))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (t *Trusted) Print(w io.Writer) error {
 	for _, m := range t.Missing {
 		s.wrap("  missing: ", m)
 	}
-	s.printf("\nfalse positives of the validator: passed, and edited in meaning, dismissed,\nsent back or corrected (at most %.0f%% in each week)\n", 100*trust.MaxRate)
+	s.printf("\nfalse positives of the validator: passed, and edited in meaning, dismissed,\nsent back or corrected (at most %.0f%% in each week)\n", 100*autoreply.MaxRate)
 	r := rows{{"week to", "passed", "judged", "wrong", "canaries missed", "rate", "95% interval"}}
 	for _, wk := range t.Weeks {
 		rate, interval := "-", "-"

@@ -44,10 +44,10 @@ type Tally struct {
 	Wait      Measured `json:"wait"`          // from the message to its reply, seconds
 	Distance  Measured `json:"edit_distance"` // of edits, characters
 
-	Runs       Took           `json:"runs"`
-	Failed     int            `json:"failed"`
-	FirstRound estimate.Share `json:"first_round_pass"`
-	Caught     int            `json:"caught"` // drafts that the validator did not let pass
+	Runs       Took        `json:"runs"`
+	Failed     int         `json:"failed"`
+	FirstRound stats.Share `json:"first_round_pass"`
+	Caught     int         `json:"caught"` // drafts that the validator did not let pass
 }
 
 // Measured is a median of so many, with its 95% interval where there is one.
@@ -63,7 +63,7 @@ func measured(xs []float64) Measured {
 	if len(xs) == 0 {
 		return m
 	}
-	median, low, high := estimate.Median(xs)
+	median, low, high := stats.Median(xs)
 	m.Median = &median
 	if !math.IsInf(high, 1) {
 		m.Low, m.High = &low, &high
@@ -74,9 +74,9 @@ func measured(xs []float64) Measured {
 const day = 24 * time.Hour
 
 // LastWeek gathers the seven days before now.
-func LastWeek(h *disk.Home, cfg *config.Config, now time.Time) (*Week, error) {
+func LastWeek(h *durable.Home, cfg *config.Config, now time.Time) (*Week, error) {
 	from := now.Add(-14 * day)
-	l, err := ledger.Read(h, decision.PolicyOf(cfg), from, now)
+	l, err := history.Read(h, decision.PolicyOf(cfg), from, now)
 	if err != nil {
 		return nil, err
 	}
@@ -89,12 +89,12 @@ func LastWeek(h *disk.Home, cfg *config.Config, now time.Time) (*Week, error) {
 }
 
 // talk counts the messages.
-func (w *Week) talk(h *disk.Home, from time.Time) error {
+func (w *Week) talk(h *durable.Home, from time.Time) error {
 	tallies := []*Tally{&w.This, &w.Before}
 	for i := range w.Days {
 		tallies = append(tallies, &w.Days[i])
 	}
-	return ledger.Recent(h, ledger.ClassifiedLog, "classified_at", from, func(line []byte) error {
+	return history.Recent(h, history.ClassifiedLog, "classified_at", from, func(line []byte) error {
 		at, asks := classified(line)
 		for _, t := range tallies {
 			if t.holds(at) {
@@ -113,7 +113,7 @@ func (t *Tally) holds(at time.Time) bool {
 }
 
 // tally counts what happened in a part of the ledger.
-func tally(l *ledger.Ledger, from, to time.Time) Tally {
+func tally(l *history.Ledger, from, to time.Time) Tally {
 	t := Tally{From: stampJSON(from), To: stampJSON(to)}
 	in := func(at time.Time) bool { return !at.Before(from) && at.Before(to) }
 	var waits, distances []float64
@@ -165,7 +165,7 @@ func (t *Tally) word(kind string) {
 	}
 }
 
-func (t *Tally) run(r *ledger.Run) {
+func (t *Tally) run(r *history.Run) {
 	t.Runs.add(r)
 	if r.Status == run.Failed {
 		t.Failed++
@@ -197,7 +197,7 @@ func (w *Week) Print(out io.Writer) error {
 		{"", "this week", "the week before"},
 		number("messages", func(t *Tally) int { return t.Messages }),
 		both("  ask something", func(t *Tally) string {
-			return estimateText(estimate.Share{Hits: t.Asking, N: t.Messages})
+			return estimateText(stats.Share{Hits: t.Asking, N: t.Messages})
 		}),
 		number("drafts offered", func(t *Tally) int { return t.Offered }),
 		number("  approved as they were", func(t *Tally) int { return t.Approved }),
@@ -236,7 +236,7 @@ func (m Measured) says(unit func(float64) string) string {
 	return unit(*m.Median)
 }
 
-func estimateText(s estimate.Share) string {
+func estimateText(s stats.Share) string {
 	if s.N == 0 {
 		return "-"
 	}

@@ -22,7 +22,7 @@ import (
 // Why gathers the story of a message. id is its message_id, or chat:id, or
 // platform:chat:id; words says a classifier's reason to a person. Only a message that is not there, and a log of events that
 // cannot be read, are errors; what else is broken is told as a trouble.
-func Why(h *disk.Home, cfg *config.Config, id string, words func(reason string) string) (*Story, error) {
+func Why(h *durable.Home, cfg *config.Config, id string, words func(reason string) string) (*Story, error) {
 	f, err := find(h, id)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *Story) seen(f *found, words func(string) string) {
 
 // teller gathers what the thread of a message went through.
 type teller struct {
-	home     *disk.Home
+	home     *durable.Home
 	story    *Story
 	state    thread.Thread      // where the thread stands now
 	taken    bool               // the dispatcher took the message itself in

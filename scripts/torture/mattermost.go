@@ -9,14 +9,14 @@ import (
 // mattermost is a fake server, in this process, that drops and delays answers,
 // fails, limits, cuts sockets, and sends events twice, late or never.
 type mattermost struct {
-	server   *fake.Server
+	server   *mattermosttest.Server
 	bot, dev string // ids
 	token    string
 	users    map[string]string // ids by name
 }
 
 func newMattermost(w *world) (chatServer, error) {
-	s, err := fake.New("")
+	s, err := mattermosttest.New("")
 	if err != nil {
 		return nil, err
 	}
@@ -27,14 +27,14 @@ func newMattermost(w *world) (chatServer, error) {
 		m.users[name] = s.AddUser(name, false).ID
 	}
 	m.dev = s.AddChannel("dev").ID
-	return m, s.SetFaults(fake.Faults{
+	return m, s.SetFaults(mattermosttest.Faults{
 		Seed: w.seed, DropAnswer: 0.15, LateAnswer: 0.15, LateStore: 0.1, Late: "60ms", Fail: 0.05, FailAfter: 0.05,
 		Close: 0.02, Duplicate: 0.05, Reorder: 0.05, Lose: 0.02,
 	})
 }
 
 func (m *mattermost) say(who, text string) (string, error) {
-	p, err := m.server.Say(fake.Post{UserID: m.users[who], ChannelID: m.dev, Message: text})
+	p, err := m.server.Say(mattermosttest.Post{UserID: m.users[who], ChannelID: m.dev, Message: text})
 	return p.ID, err
 }
 

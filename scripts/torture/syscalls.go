@@ -268,7 +268,7 @@ func (w *world) draftOf(n int) (told bool, err error) {
 }
 
 func (w *world) decisions() ([]decision.Record, error) {
-	h, err := disk.Open(w.home)
+	h, err := durable.Open(w.home)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ const cancelTime = time.Second
 
 // Client runs the program. It is safe for concurrent use.
 type Client struct {
-	program session.Program
+	program program.Program
 }
 
 var (
@@ -44,11 +44,11 @@ var (
 // New takes the program from cfg.Command. Which model it uses is its own setting:
 // by its arguments, or the variables that `env:` names.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "acp")
+	p, err := program.New(cfg, sandbox, "acp")
 	if err != nil {
 		return nil, err
 	}
-	p.Baptizes, p.Servers, p.Since, p.Linger = true, true, session.CostSince, linger
+	p.Baptizes, p.Servers, p.Since, p.Linger = true, true, program.CostSince, linger
 	return &Client{p}, nil
 }
 
@@ -76,7 +76,7 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	}
 	var conv *conversation // of the turn under way
 	before := ""
-	res, err := c.program.Run(later, t, func(turn session.Turn) (session.Call, error) {
+	res, err := c.program.Run(later, t, func(turn program.Turn) (program.Call, error) {
 		if conv != nil {
 			before = string(conv.s.Text())
 			conv.close()
@@ -89,7 +89,7 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 			conv.cancel()
 			time.AfterFunc(cancelTime, end)
 		})
-		return session.Call{Reach: c.reach(), Serve: true, Talk: conv.begin, Line: conv.line}, nil
+		return program.Call{Reach: c.reach(), Serve: true, Talk: conv.begin, Line: conv.line}, nil
 	})
 	if conv != nil {
 		conv.close()

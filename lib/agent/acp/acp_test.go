@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		os.Exit(beProgram(os.Args[2:]))
 	}
 	if len(os.Args) == 3 && os.Args[1] == "acp-scene" {
-		scenes[os.Args[2]](&program{bufio.NewReader(os.Stdin)})
+		scenes[os.Args[2]](&speaker{bufio.NewReader(os.Stdin)})
 		os.Exit(0)
 	}
 	os.Exit(m.Run())

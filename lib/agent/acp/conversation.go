@@ -15,7 +15,7 @@ import (
 
 // conversation is one turn: initialize, a session made or gone on with, a prompt.
 type conversation struct {
-	turn   session.Turn
+	turn   program.Turn
 	tree   *codebase.Tree
 	before string // what was said in the turn before
 
@@ -24,7 +24,7 @@ type conversation struct {
 	id      string             // of the session
 	waiting int                // the number of the request whose answer is next
 	next    func(*heard) error // reads that answer
-	s       *session.Seen
+	s       *program.Seen
 	loaded  bool              // it has gone on with one
 	prompts bool              // the prompt is sent: what comes is about it
 	old     int               // things told before that
@@ -35,7 +35,7 @@ type conversation struct {
 type object = map[string]any
 
 // begin says hello.
-func (c *conversation) begin(in io.WriteCloser, s *session.Seen) {
+func (c *conversation) begin(in io.WriteCloser, s *program.Seen) {
 	c.mu.Lock()
 	c.peer, c.s = newPeer(in), s
 	c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *conversation) close() {
 }
 
 // line reads what the program says.
-func (c *conversation) line(line []byte, s *session.Seen) {
+func (c *conversation) line(line []byte, s *program.Seen) {
 	var h heard
 	if line[0] != '{' || json.Unmarshal(line, &h) != nil {
 		return // words between the messages: kept in the transcript
@@ -111,9 +111,9 @@ func (c *conversation) line(line []byte, s *session.Seen) {
 // refused is an error that the program answers with.
 func refused(f *fault) error {
 	if f.Code == needsLogin {
-		return session.Refused(401, f.Error(), "the variables of its key")
+		return program.Refused(401, f.Error(), "the variables of its key")
 	}
-	return session.Refused(0, f.Error(), "")
+	return program.Refused(0, f.Error(), "")
 }
 
 func (c *conversation) initialized(h *heard) error {
@@ -185,7 +185,7 @@ func (c *conversation) settle(opened *heard) {
 // for a value that is sent back: who resumes wants the session.
 func (c *conversation) startAgain(why error) error {
 	if c.before == "" {
-		return session.NoSession(why.Error())
+		return program.NoSession(why.Error())
 	}
 	c.start()
 	return nil
@@ -199,7 +199,7 @@ func (c *conversation) start() {
 		if h.Error != nil {
 			return refused(h.Error)
 		}
-		if err := json.Unmarshal(h.Result, &made); err != nil || !session.ValidID(made.SessionID) {
+		if err := json.Unmarshal(h.Result, &made); err != nil || !program.ValidID(made.SessionID) {
 			return agent.Fail(agent.ToolError, errors.New("its new session has no name that can be used"))
 		}
 		return c.opened(made.SessionID, h)
@@ -275,7 +275,7 @@ func (c *conversation) answered(h *heard) error {
 		c.end()
 		return nil
 	case "max_tokens", "max_turn_requests":
-		return session.Spent(end.StopReason)
+		return program.Spent(end.StopReason)
 	case "cancelled":
 		return agent.Fail(agent.Killed, errors.New("its turn was cancelled"))
 	case "refusal":

@@ -16,11 +16,11 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// program is the test binary as a program that speaks the protocol.
-type program struct{ in *bufio.Reader }
+// speaker is the test binary as a program that speaks the protocol.
+type speaker struct{ in *bufio.Reader }
 
 // hear is the next thing that it is told.
-func (p *program) hear() heard {
+func (p *speaker) hear() heard {
 	line, err := p.in.ReadString('\n')
 	if err != nil {
 		os.Exit(0)
@@ -33,20 +33,20 @@ func (p *program) hear() heard {
 }
 
 // note keeps text where the test finds it.
-func (p *program) note(name, text string) {
+func (p *speaker) note(name, text string) {
 	if err := os.WriteFile(filepath.Join(os.Getenv("HOME"), name), []byte(text), 0o600); err != nil {
 		panic(err)
 	}
 }
 
-func (p *program) say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+func (p *speaker) say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
-func (p *program) answer(result string) {
+func (p *speaker) answer(result string) {
 	p.say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, p.hear().ID, result)
 }
 
 // ask asks the client and gives its answer back, as it came.
-func (p *program) ask(method, params string) string {
+func (p *speaker) ask(method, params string) string {
 	p.say(`{"jsonrpc":"2.0","id":"ask","method":%q,"params":%s}`, method, params)
 	h := p.hear()
 	if h.Error != nil {
@@ -56,22 +56,22 @@ func (p *program) ask(method, params string) string {
 }
 
 // open answers up to the prompt, and gives that back.
-func (p *program) open(loads string) heard {
+func (p *speaker) open(loads string) heard {
 	p.answer(`{"protocolVersion":1,"agentCapabilities":{"loadSession":` + loads + `}}`)
 	h := p.hear()
 	p.say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s-1"}}`, h.ID)
 	return p.hear()
 }
 
-func (p *program) end(id json.RawMessage, text, why string) {
+func (p *speaker) end(id json.RawMessage, text, why string) {
 	p.say("%s", chunk("agent_message_chunk", text))
 	p.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":%q}}`, id, why)
 }
 
 const options = `"options":[{"optionId":"always","kind":"allow_always"},{"optionId":"yes","kind":"allow_once"},{"optionId":"no","kind":"reject_once"}]`
 
-var scenes = map[string]func(p *program){
-	"asks": func(p *program) {
+var scenes = map[string]func(p *speaker){
+	"asks": func(p *speaker) {
 		prompt := p.open("true")
 		var got strings.Builder
 		for _, kind := range []string{"read", "search", "edit", "delete", "execute", "fetch", "other", ""} {
@@ -93,14 +93,14 @@ var scenes = map[string]func(p *program){
 		p.note("got", got.String())
 		p.end(prompt.ID, `{"answer":42}`, "end_turn")
 	},
-	"waits": func(p *program) {
+	"waits": func(p *speaker) {
 		prompt := p.open("true")
 		p.note("begun", "")
 		h := p.hear()
 		p.note("got", h.Method+string(h.Params))
 		p.end(prompt.ID, "", "cancelled")
 	},
-	"forgets": func(p *program) {
+	"forgets": func(p *speaker) {
 		prompt := p.open("false")
 		text := `{"answer":42}`
 		if !strings.Contains(string(prompt.Params), "twice as good") {
@@ -109,7 +109,7 @@ var scenes = map[string]func(p *program){
 		p.note("got", string(prompt.Params))
 		p.end(prompt.ID, text, "end_turn")
 	},
-	"tells as Qwen Code": func(p *program) {
+	"tells as Qwen Code": func(p *speaker) {
 		prompt := p.open("true")
 		for range 2 {
 			p.say(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"inputTokens":5,"outputTokens":7}}}}}`)
@@ -119,14 +119,14 @@ var scenes = map[string]func(p *program){
 		p.say(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"}}}`)
 		p.end(prompt.ID, `{"answer":42}`, "end_turn")
 	},
-	"last words before a tool": func(p *program) {
+	"last words before a tool": func(p *speaker) {
 		prompt := p.open("false")
 		p.say("%s", chunk("agent_message_chunk", `{"answer":42}`))
 		p.say(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call","title":"Read a"}}}`)
 		p.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`, prompt.ID)
 	},
 	// Gemini CLI tells the past of a session that it has loaded behind its answer.
-	"tells of old late": func(p *program) {
+	"tells of old late": func(p *speaker) {
 		p.answer(`{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`)
 		h := p.hear()
 		p.say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s-1"}}`, h.ID)
@@ -150,22 +150,22 @@ var scenes = map[string]func(p *program){
 		}
 		p.end(h.ID, `{"answer":42}`, "end_turn")
 	},
-	"old":         func(p *program) { p.answer(`{"protocolVersion":0}`); p.hear() },
-	"no hello":    func(p *program) { p.answer(`"hi"`); p.hear() },
-	"hostile id":  func(p *program) { p.answer(`{"protocolVersion":1}`); p.answer(`{"sessionId":"../../x"}`); p.hear() },
-	"not in":      func(p *program) { p.answer(`{"protocolVersion":1}`); p.refuse(needsLogin, "log in first") },
-	"model fails": func(p *program) { p.refusePrompt(internal, "the model is gone") },
-	"too long":    func(p *program) { p.end(p.open("true").ID, "", "max_tokens") },
-	"refuses":     func(p *program) { p.end(p.open("true").ID, "", "refusal") },
-	"odd":         func(p *program) { p.end(p.open("true").ID, "", "lunch") },
+	"old":         func(p *speaker) { p.answer(`{"protocolVersion":0}`); p.hear() },
+	"no hello":    func(p *speaker) { p.answer(`"hi"`); p.hear() },
+	"hostile id":  func(p *speaker) { p.answer(`{"protocolVersion":1}`); p.answer(`{"sessionId":"../../x"}`); p.hear() },
+	"not in":      func(p *speaker) { p.answer(`{"protocolVersion":1}`); p.refuse(needsLogin, "log in first") },
+	"model fails": func(p *speaker) { p.refusePrompt(internal, "the model is gone") },
+	"too long":    func(p *speaker) { p.end(p.open("true").ID, "", "max_tokens") },
+	"refuses":     func(p *speaker) { p.end(p.open("true").ID, "", "refusal") },
+	"odd":         func(p *speaker) { p.end(p.open("true").ID, "", "lunch") },
 }
 
-func (p *program) refuse(code int, message string) {
+func (p *speaker) refuse(code int, message string) {
 	p.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, p.hear().ID, code, message)
 	p.hear()
 }
 
-func (p *program) refusePrompt(code int, message string) {
+func (p *speaker) refusePrompt(code int, message string) {
 	p.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, p.open("true").ID, code, message)
 	p.hear()
 }

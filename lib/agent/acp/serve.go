@@ -92,7 +92,7 @@ func (c *conversation) use(u call) {
 	on := strings.TrimSpace(u.Title)
 	switch {
 	case len(u.Input) > 2 && string(u.Input) != "null": // {} is nothing
-		on = session.On(u.Input)
+		on = program.On(u.Input)
 	case len(u.Locations) > 0:
 		on = u.Locations[0].Path
 	case u.Status == "pending" && len(c.tools) < maxTools:

@@ -37,7 +37,7 @@ var always = []string{
 const unseen = ".env*\n*.pem\n*.key\nid_rsa*\n.netrc\n.git/\n"
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program session.Program }
+type Client struct{ program program.Program }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -46,7 +46,7 @@ var (
 
 // New takes program, model and environment from cfg.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "aider")
+	p, err := program.New(cfg, sandbox, "aider")
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return c.program.Run(ctx, t, c.call)
 }
 
-func (c *Client) call(t session.Turn) (session.Call, error) {
-	call := session.Call{Reach: c.reach(), Line: line, Exit: exit}
+func (c *Client) call(t program.Turn) (program.Call, error) {
+	call := program.Call{Reach: c.reach(), Line: line, Exit: exit}
 	files := map[string]string{
 		"--message-file": t.Prompt, "--config": "", "--env-file": "", "--aiderignore": unseen + strings.Join(t.Task.Hidden, "\n") + "\n",
 	}
@@ -103,7 +103,7 @@ var statuses = map[string]int{
 	"InternalServer": 500, "ServiceUnavailable": 503, "APIConnection": 0, "Timeout": 504,
 }
 
-func line(line []byte, s *session.Seen) {
+func line(line []byte, s *program.Seen) {
 	text := string(line)
 	switch {
 	case spent.MatchString(text):
@@ -113,7 +113,7 @@ func line(line []byte, s *session.Seen) {
 		s.Milestone(text)
 	case wrong.MatchString(text):
 		s.Milestone(text)
-		s.Err = session.Refused(statuses[wrong.FindStringSubmatch(text)[1]], text, "OPENAI_API_KEY or ANTHROPIC_API_KEY")
+		s.Err = program.Refused(statuses[wrong.FindStringSubmatch(text)[1]], text, "OPENAI_API_KEY or ANTHROPIC_API_KEY")
 	case about.MatchString(text):
 		s.Milestone(text)
 	default:
@@ -121,7 +121,7 @@ func line(line []byte, s *session.Seen) {
 	}
 }
 
-func exit(e proc.Exit, s *session.Seen) {
+func exit(e proc.Exit, s *program.Seen) {
 	if s.Err != nil && len(strings.TrimSpace(string(s.Text()))) > 0 && e.Status == 0 {
 		s.Err = nil // it was tried again, and answered
 	}

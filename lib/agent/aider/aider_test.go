@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 
 // An error that was got over is none.
 func TestTriedAgain(t *testing.T) {
-	s := new(session.Seen)
+	s := new(program.Seen)
 	for _, l := range []string{"litellm.RateLimitError: slow", "the answer"} {
 		line([]byte(l), s)
 	}
@@ -43,7 +43,7 @@ func FuzzLine(f *testing.F) {
 		if len(b) == 0 {
 			return // never handed on
 		}
-		s := new(session.Seen)
+		s := new(program.Seen)
 		line(b, s)
 	})
 }

@@ -44,7 +44,7 @@ type Client struct {
 	sandbox string
 	key     string
 	speaks  dialect
-	web     *web.Client
+	web     *httpapi.Client
 }
 
 var (
@@ -55,10 +55,10 @@ var (
 // New takes endpoint, model, key and prices from cfg. sandbox is for the tool
 // servers that are programs.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	return newClient(cfg, sandbox, web.Options{})
+	return newClient(cfg, sandbox, httpapi.Options{})
 }
 
-func newClient(cfg config.Agent, sandbox string, o web.Options) (*Client, error) {
+func newClient(cfg config.Agent, sandbox string, o httpapi.Options) (*Client, error) {
 	c := &Client{cfg: cfg, sandbox: sandbox}
 	if cfg.Model == "" {
 		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("agent api: no model")), "name one under `model:`: there is none that every endpoint has")
@@ -80,7 +80,7 @@ func newClient(cfg config.Agent, sandbox string, o web.Options) (*Client, error)
 	}
 	o.Base = cfg.BaseURL
 	o.Sign = func(r *http.Request) { c.speaks.sign(r, c.key) }
-	if c.web, err = web.New(o); err != nil {
+	if c.web, err = httpapi.New(o); err != nil {
 		return nil, fmt.Errorf("agent api: %w", err)
 	}
 	return c, nil

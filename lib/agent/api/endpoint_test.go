@@ -133,7 +133,7 @@ func newBench(t *testing.T, api string, script ...say) *bench {
 		cfg.BaseURL += "/v1"
 	}
 	var err error
-	b.client, err = newClient(cfg, "off", web.Options{Sleep: func(_ context.Context, d time.Duration) error {
+	b.client, err = newClient(cfg, "off", httpapi.Options{Sleep: func(_ context.Context, d time.Duration) error {
 		b.waits = append(b.waits, d)
 		return nil
 	}})

@@ -218,7 +218,7 @@ func (r *run) most() int { return cmp.Or(r.c.cfg.MaxOutputTokens, 8192) }
 // asked again, as late as it says.
 func (r *run) ask(ctx context.Context) (reply, error) {
 	c := r.c
-	q := web.Request{
+	q := httpapi.Request{
 		Method: http.MethodPost, Path: c.speaks.path(c.cfg.BaseURL), Time: askTime,
 		JSON: c.speaks.body(question{c.cfg.Model, r.most(), r.messages, r.tools}),
 	}
@@ -252,7 +252,7 @@ func (c *Client) again(err error, try int) (time.Duration, bool) {
 	if try >= maxTries {
 		return 0, false
 	}
-	busy := (*web.Error)(nil)
+	busy := (*httpapi.Error)(nil)
 	if !errors.As(err, &busy) {
 		return c.web.Backoff(try), true
 	}
@@ -266,7 +266,7 @@ func (c *Client) again(err error, try int) (time.Duration, bool) {
 // refusal is an error with the endpoint's own words, without the key, which some
 // endpoints repeat.
 func (c *Client) refusal(err error) error {
-	no := (*web.Error)(nil)
+	no := (*httpapi.Error)(nil)
 	if !errors.As(err, &no) {
 		return sysexit.With(sysexit.Unavailable, agent.Fail(agent.ToolError, c.clean(err)))
 	}

@@ -37,7 +37,7 @@ var set = []string{
 var private = []string{"**/.env", "**/.env.*", "**/*.pem", "**/*.key", "**/id_rsa*", "**/.netrc", "**/.git/**"}
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program session.Program }
+type Client struct{ program program.Program }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -51,11 +51,11 @@ var (
 // having a key gives CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` prints one), or
 // names the file .credentials.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "claude")
+	p, err := program.New(cfg, sandbox, "claude")
 	if err != nil {
 		return nil, err
 	}
-	p.Servers, p.Since, p.LoginAt = true, session.CostSince, ".claude/.credentials.json"
+	p.Servers, p.Since, p.LoginAt = true, program.CostSince, ".claude/.credentials.json"
 	return &Client{p}, nil
 }
 
@@ -70,9 +70,9 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 }
 
 // call is how the program is called. Nothing from a chat is in it.
-func (c *Client) call(t session.Turn) (session.Call, error) {
-	messages := &session.Messages{Variables: "ANTHROPIC_API_KEY"}
-	call := session.Call{
+func (c *Client) call(t program.Turn) (program.Call, error) {
+	messages := &program.Messages{Variables: "ANTHROPIC_API_KEY"}
+	call := program.Call{
 		Set: set, Line: messages.Line,
 		Reach: c.program.Endpoint("https://api.anthropic.com", "ANTHROPIC_BASE_URL"),
 	}
@@ -98,7 +98,7 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 }
 
 // settings are the arguments that say what the agent may do.
-func settings(t session.Turn) ([]string, error) {
+func settings(t program.Turn) ([]string, error) {
 	tools, mode := slices.Clone(t.Task.Tools), "default"
 	if t.Task.Write {
 		tools, mode = append(tools, "Edit", "Write"), "acceptEdits"
@@ -158,7 +158,7 @@ func allowed(t agent.Task) ([]string, error) {
 }
 
 // servers writes the file with the tool servers.
-func servers(t session.Turn) (string, error) {
+func servers(t program.Turn) (string, error) {
 	all := t.Servers()
 	for _, s := range all {
 		s["type"] = "stdio"

@@ -26,7 +26,7 @@ import (
 )
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program session.Program }
+type Client struct{ program program.Program }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -37,7 +37,7 @@ var (
 // providers.json that `cline auth` makes (~/.cline/data/settings): name it under
 // `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "cline")
+	p, err := program.New(cfg, sandbox, "cline")
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 // told is the argument beside which it reads standard input.
 const told = "The task stands on standard input."
 
-func (c *Client) call(t session.Turn) (session.Call, error) {
+func (c *Client) call(t program.Turn) (program.Call, error) {
 	provider, reach := c.provider()
 	servers := t.Servers()
 	for _, s := range t.Task.Servers {
@@ -66,15 +66,15 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 	}
 	text, err := json.Marshal(map[string]any{"mcpServers": servers})
 	if err != nil {
-		return session.Call{}, sysexit.With(sysexit.Software, err)
+		return program.Call{}, sysexit.With(sysexit.Software, err)
 	}
 	if _, err := t.Write(".cline/data/settings/cline_mcp_settings.json", text); err != nil {
-		return session.Call{}, err
+		return program.Call{}, err
 	}
-	call := session.Call{
+	call := program.Call{
 		Args: []string{"--json", "--auto-approve", "true", "--retries", "3"}, Set: []string{"NO_COLOR=1"},
 		Reach: reach, Serve: true, Line: line,
-		Talk: func(in io.WriteCloser, _ *session.Seen) {
+		Talk: func(in io.WriteCloser, _ *program.Seen) {
 			go func() {
 				_, _ = io.WriteString(in, t.Prompt) // who does not read it says so by its exit
 				_ = in.Close()
@@ -111,7 +111,7 @@ func (c *Client) provider() (name string, reach []string) {
 		} `json:"providers"`
 	}
 	text, err := os.ReadFile(c.program.Login())
-	if err != nil || json.Unmarshal(text, &login) != nil || !session.ValidID(login.Last) {
+	if err != nil || json.Unmarshal(text, &login) != nil || !program.ValidID(login.Last) {
 		return "", agent.Endpoint(endpoints["cline"])
 	}
 	at := login.Providers[login.Last].Settings.BaseURL
@@ -146,18 +146,18 @@ type event struct {
 	} `json:"model"`
 }
 
-func line(line []byte, s *session.Seen) {
+func line(line []byte, s *program.Seen) {
 	var e event
 	if json.Unmarshal(line, &e) != nil {
 		return
 	}
 	switch e.Type {
 	case "error":
-		s.Err = session.Refused(0, e.Message, "")
+		s.Err = program.Refused(0, e.Message, "")
 	case "agent_event":
 		switch {
 		case e.Event.Type == "content_start" && e.Event.ContentType == "tool":
-			s.Tool(e.Event.ToolName, session.On(e.Event.Input))
+			s.Tool(e.Event.ToolName, program.On(e.Event.Input))
 		case e.Event.Type == "content_end" && e.Event.ContentType != "tool":
 			s.Thought(e.Event.Text)
 		}
@@ -167,7 +167,7 @@ func line(line []byte, s *session.Seen) {
 	}
 }
 
-func (e *event) result(s *session.Seen) {
+func (e *event) result(s *program.Seen) {
 	s.Model, s.Usage.Turns = e.Model.ID, e.Iterations
 	if u := e.Usage; u != nil && u.Input+u.Output > 0 {
 		s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = u.Input, u.Output, true
@@ -179,9 +179,9 @@ func (e *event) result(s *session.Seen) {
 	switch e.FinishReason {
 	case "completed":
 	case "max_iterations", "mistake_limit":
-		s.Err = session.Spent(e.FinishReason)
+		s.Err = program.Spent(e.FinishReason)
 	default:
-		s.Err = session.Refused(0, e.FinishReason+": "+e.Text, "")
+		s.Err = program.Refused(0, e.FinishReason+": "+e.Text, "")
 	}
 	s.End()
 }

@@ -33,7 +33,7 @@ func FuzzLine(f *testing.F) {
 		if len(b) == 0 {
 			return // never handed on
 		}
-		s := new(session.Seen)
+		s := new(program.Seen)
 		line(b, s)
 	})
 }

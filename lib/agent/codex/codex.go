@@ -31,7 +31,7 @@ import (
 const endpoint = "https://api.openai.com/v1"
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program session.Program }
+type Client struct{ program program.Program }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -41,11 +41,11 @@ var (
 // New takes program, model and environment from cfg. Who has logged in instead of
 // having a key names the file auth.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "codex")
+	p, err := program.New(cfg, sandbox, "codex")
 	if err != nil {
 		return nil, err
 	}
-	p.Baptizes, p.Servers, p.Since, p.LoginAt = true, true, session.TokensSince, ".codex/auth.json"
+	p.Baptizes, p.Servers, p.Since, p.LoginAt = true, true, program.TokensSince, ".codex/auth.json"
 	return &Client{p}, nil
 }
 
@@ -59,8 +59,8 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return c.program.Run(ctx, t, c.call)
 }
 
-func (c *Client) call(t session.Turn) (session.Call, error) {
-	call := session.Call{
+func (c *Client) call(t program.Turn) (program.Call, error) {
+	call := program.Call{
 		Set:   []string{"CODEX_HOME=" + filepath.Join(t.Home, ".codex"), "TMPDIR=" + filepath.Join(t.Home, "tmp")},
 		Reach: c.program.Endpoint(endpoint, "OPENAI_BASE_URL"), Line: line, Exit: exit,
 	}
@@ -95,7 +95,7 @@ type setting struct {
 }
 
 // settings are the program's own, beside the defaults of a home without any.
-func (c *Client) settings(t session.Turn) []setting {
+func (c *Client) settings(t program.Turn) []setting {
 	all := []setting{
 		{"sandbox_mode", c.mode(t.Task.Write)}, {"approval_policy", "never"}, {"web_search", "disabled"},
 		{"check_for_update_on_startup", false}, {"analytics.enabled", false},
@@ -158,7 +158,7 @@ type event struct {
 	} `json:"item"`
 }
 
-func line(line []byte, s *session.Seen) {
+func line(line []byte, s *program.Seen) {
 	var e event
 	if json.Unmarshal(line, &e) != nil {
 		return
@@ -178,23 +178,23 @@ func line(line []byte, s *session.Seen) {
 		}
 		s.End()
 	case "turn.failed":
-		s.Err = session.Refused(httpStatus(e.Error.Message), e.Error.Message, "OPENAI_API_KEY")
+		s.Err = program.Refused(httpStatus(e.Error.Message), e.Error.Message, "OPENAI_API_KEY")
 		s.End()
 	}
 }
 
-func (e *event) tool(s *session.Seen) {
+func (e *event) tool(s *program.Seen) {
 	switch i := e.Item; i.Type {
 	case "command_execution":
 		s.Tool("shell", i.Command)
 	case "mcp_tool_call":
-		s.Tool(strings.TrimPrefix(i.Server+"."+i.Tool, "."), session.On(i.Arguments))
+		s.Tool(strings.TrimPrefix(i.Server+"."+i.Tool, "."), program.On(i.Arguments))
 	case "web_search":
 		s.Tool(i.Type, i.Query)
 	}
 }
 
-func (e *event) item(s *session.Seen) {
+func (e *event) item(s *program.Seen) {
 	switch i := e.Item; i.Type {
 	case "reasoning":
 		s.Thought(i.Text)
@@ -211,9 +211,9 @@ func (e *event) item(s *session.Seen) {
 }
 
 // exit reads what it says of a session that it does not have: words, no line.
-func exit(e proc.Exit, s *session.Seen) {
+func exit(e proc.Exit, s *program.Seen) {
 	if !s.Ended() && strings.Contains(e.Stderr, "no rollout found") {
-		s.Err = session.NoSession(e.Stderr)
+		s.Err = program.NoSession(e.Stderr)
 	}
 }
 

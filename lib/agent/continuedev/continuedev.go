@@ -42,7 +42,7 @@ const (
 )
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program session.Program }
+type Client struct{ program program.Program }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -52,11 +52,11 @@ var (
 // New takes program, model and environment from cfg: a model of the endpoint at
 // OPENAI_BASE_URL, or with a name that begins with "claude" of Anthropic's.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "continue")
+	p, err := program.New(cfg, sandbox, "continue")
 	if err != nil {
 		return nil, err
 	}
-	p.Baptizes, p.Servers, p.Since = true, true, session.TokensSince
+	p.Baptizes, p.Servers, p.Since = true, true, program.TokensSince
 	return &Client{p}, nil
 }
 
@@ -70,11 +70,11 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return c.program.Run(ctx, t, c.call)
 }
 
-func (c *Client) call(t session.Turn) (session.Call, error) {
-	call := session.Call{
+func (c *Client) call(t program.Turn) (program.Call, error) {
+	call := program.Call{
 		Set: []string{"CONTINUE_TELEMETRY_ENABLED=0", "NO_COLOR=1"}, MaxOutput: maxReturn,
-		Line: func(line []byte, s *session.Seen) { s.Add(string(line) + "\n") },
-		Exit: func(e proc.Exit, s *session.Seen) { end(t, e, s) },
+		Line: func(line []byte, s *program.Seen) { s.Add(string(line) + "\n") },
+		Exit: func(e proc.Exit, s *program.Seen) { end(t, e, s) },
 	}
 	if t.Again {
 		if err := newest(t.Home, t.Session); err != nil {
@@ -128,9 +128,9 @@ func (c *Client) model() (map[string]any, []string) {
 }
 
 // allowed are the only tools that it has.
-func allowed(t session.Turn) []string {
-	all := session.Tools(t, tools)
-	for _, command := range session.Commands(t.Task) {
+func allowed(t program.Turn) []string {
+	all := program.Tools(t, tools)
+	for _, command := range program.Commands(t.Task) {
 		all = append(all, "Bash("+command+"*)")
 	}
 	for _, s := range t.Task.Servers {
@@ -140,7 +140,7 @@ func allowed(t session.Turn) []string {
 }
 
 // servers are the tool servers in the program's own shape.
-func servers(t session.Turn) []map[string]any {
+func servers(t program.Turn) []map[string]any {
 	list := []map[string]any{}
 	for name, s := range t.Servers() {
 		s["name"] = name
@@ -150,7 +150,7 @@ func servers(t session.Turn) []map[string]any {
 }
 
 // end reads what is told only when it has ended.
-func end(t session.Turn, e proc.Exit, s *session.Seen) {
+func end(t program.Turn, e proc.Exit, s *program.Seen) {
 	if name, err := last(t.Home); err == nil {
 		readSession(t.Home, name, s)
 	}
@@ -184,7 +184,7 @@ func apiError(message string) error {
 	if m := status.FindStringSubmatch(message); m != nil {
 		code, _ = strconv.Atoi(m[1]) // three digits
 	}
-	return session.Refused(code, message, "OPENAI_API_KEY")
+	return program.Refused(code, message, "OPENAI_API_KEY")
 }
 
 // last is the file of the newest session of its home: the one that it goes on
@@ -216,13 +216,13 @@ func last(home string) (name string, err error) {
 // newest refuses to go on with a session that is not the newest.
 func newest(home, want string) error {
 	if name, err := last(home); err != nil || name != want+".json" {
-		return session.NoSession("it can only go on with the newest session of its home, which is " + name)
+		return program.NoSession("it can only go on with the newest session of its home, which is " + name)
 	}
 	return nil
 }
 
 // readSession takes name and tokens of the session from its file.
-func readSession(home, name string, s *session.Seen) {
+func readSession(home, name string, s *program.Seen) {
 	root, err := os.OpenRoot(home)
 	if err != nil {
 		return

@@ -53,9 +53,9 @@ func home(t testing.TB, files map[string]string) string {
 
 // The session's name and tokens stand in its file; a price there is a guess.
 func TestKept(t *testing.T) {
-	s := new(session.Seen)
+	s := new(program.Seen)
 	dir := home(t, map[string]string{"79ad2959.json": kept, "sessions.json": "[]", "notes.txt": "x"})
-	end(session.Turn{Home: dir}, proc.Exit{}, s)
+	end(program.Turn{Home: dir}, proc.Exit{}, s)
 	if u := s.Usage; !s.Told || u.InputTokens != 1000 || u.OutputTokens != 50 || u.CostUSD != nil {
 		t.Errorf("%+v", u)
 	}
@@ -89,8 +89,8 @@ func TestHostileHome(t *testing.T) {
 		"a link": linked, "a pipe": piped, "a folder that is elsewhere": moved,
 		"another name": home(t, map[string]string{"x.json": kept}), "no JSON": home(t, map[string]string{"79ad2959.json": "{"}),
 	} {
-		s := new(session.Seen)
-		end(session.Turn{Home: dir}, proc.Exit{}, s)
+		s := new(program.Seen)
+		end(program.Turn{Home: dir}, proc.Exit{}, s)
 		if s.Told {
 			t.Errorf("%s was read: %+v", name, s.Usage)
 		}
@@ -101,8 +101,8 @@ func FuzzEnd(f *testing.F) {
 	f.Add(`{"response":"x","note":"y"}`, "", kept)
 	f.Add(`{"answer":1}`, `{"status":"error","message":"401 no"}`, "{}")
 	f.Fuzz(func(t *testing.T, out, stderr, file string) {
-		s := new(session.Seen)
+		s := new(program.Seen)
 		s.Say(out)
-		end(session.Turn{Home: home(t, map[string]string{"79ad2959.json": file})}, proc.Exit{Stderr: stderr}, s)
+		end(program.Turn{Home: home(t, map[string]string{"79ad2959.json": file})}, proc.Exit{Stderr: stderr}, s)
 	})
 }

@@ -26,7 +26,7 @@ import (
 )
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program session.Program }
+type Client struct{ program program.Program }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -35,7 +35,7 @@ var (
 
 // New takes program, model and environment from cfg.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "cursor")
+	p, err := program.New(cfg, sandbox, "cursor")
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +53,12 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return c.program.Run(ctx, t, c.call)
 }
 
-func (c *Client) call(t session.Turn) (session.Call, error) {
-	messages := &session.Messages{Variables: "CURSOR_API_KEY"}
-	call := session.Call{
+func (c *Client) call(t program.Turn) (program.Call, error) {
+	messages := &program.Messages{Variables: "CURSOR_API_KEY"}
+	call := program.Call{
 		Hidden: []string{".cursor"},
 		Reach:  []string{"api2.cursor.sh:443", "api5.cursor.sh:443"},
-		Line: func(line []byte, s *session.Seen) {
+		Line: func(line []byte, s *program.Seen) {
 			tool(line, s)
 			messages.Line(line, s)
 		},
@@ -111,7 +111,7 @@ func permissions(t agent.Task) map[string][]string {
 			allow = append(allow, "Mcp("+s.Name+":"+tool+")")
 		}
 	}
-	commands := session.Commands(t)
+	commands := program.Commands(t)
 	for _, command := range commands {
 		allow = append(allow, "Shell("+command+")")
 	}
@@ -123,7 +123,7 @@ func permissions(t agent.Task) map[string][]string {
 
 // tool reads the lines that only this program has: {"type":"tool_call",
 // "subtype":"started","tool_call":{"readToolCall":{"args":{…}}}}.
-func tool(line []byte, s *session.Seen) {
+func tool(line []byte, s *program.Seen) {
 	var m struct {
 		Type     string `json:"type"`
 		Subtype  string `json:"subtype"`
@@ -135,15 +135,15 @@ func tool(line []byte, s *session.Seen) {
 		return
 	}
 	for name, call := range m.ToolCall {
-		s.Tool(strings.TrimSuffix(name, "ToolCall"), session.On(call.Args))
+		s.Tool(strings.TrimSuffix(name, "ToolCall"), program.On(call.Args))
 	}
 }
 
 var unauthorized = regexp.MustCompile(`(?i)not logged in|authentication|unauthori[sz]ed|invalid api key|\b401\b`)
 
 // exit reads a failure: only standard error tells it.
-func exit(e proc.Exit, s *session.Seen) {
+func exit(e proc.Exit, s *program.Seen) {
 	if e.Status != 0 && !e.Stopped && !s.Ended() && unauthorized.MatchString(e.Stderr) {
-		s.Err = session.Refused(401, e.Stderr, "CURSOR_API_KEY")
+		s.Err = program.Refused(401, e.Stderr, "CURSOR_API_KEY")
 	}
 }

@@ -15,7 +15,7 @@ import (
 const MaxReturn = 1 << 20
 
 // Client runs one program. It is safe for concurrent use.
-type Client struct{ program session.Program }
+type Client struct{ program program.Program }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -24,7 +24,7 @@ var (
 
 // New takes the program from cfg.Command.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "exec")
+	p, err := program.New(cfg, sandbox, "exec")
 	if err != nil {
 		return nil, err
 	}
@@ -40,14 +40,14 @@ func (c *Client) Ability() agent.Ability { return agent.Ability{Writes: true} }
 // once: the program is run again with its value and the faults behind the prompt,
 // since it has no session.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	return c.program.Run(ctx, t, func(session.Turn) (session.Call, error) {
-		return session.Call{MaxOutput: MaxReturn, Line: line, Exit: end}, nil
+	return c.program.Run(ctx, t, func(program.Turn) (program.Call, error) {
+		return program.Call{MaxOutput: MaxReturn, Line: line, Exit: end}, nil
 	})
 }
 
-func line(line []byte, s *session.Seen) { s.Add(string(line) + "\n") }
+func line(line []byte, s *program.Seen) { s.Add(string(line) + "\n") }
 
-func end(e proc.Exit, s *session.Seen) {
+func end(e proc.Exit, s *program.Seen) {
 	if e.Status == 0 && !e.Flooded {
 		s.End()
 	}

@@ -29,7 +29,7 @@ var tools = map[string][]string{
 }
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program session.Program }
+type Client struct{ program program.Program }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -39,7 +39,7 @@ var (
 // New takes program, model and environment from cfg. Who has logged in instead of
 // having a key names the file oauth_creds.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "gemini")
+	p, err := program.New(cfg, sandbox, "gemini")
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +57,8 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return c.program.Run(ctx, t, c.call)
 }
 
-func (c *Client) call(t session.Turn) (session.Call, error) {
-	call := session.Call{
+func (c *Client) call(t program.Turn) (program.Call, error) {
+	call := program.Call{
 		Reach: c.program.Endpoint("https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL"),
 		Set:   []string{"GEMINI_CLI_NO_RELAUNCH=true", "NO_COLOR=1"},
 		Line:  line, Exit: exit, Hidden: []string{".gemini"},
@@ -85,7 +85,7 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 }
 
 // settings are those of a user.
-func (c *Client) settings(t session.Turn) map[string]any {
+func (c *Client) settings(t program.Turn) map[string]any {
 	auth := "gemini-api-key"
 	if c.program.Login() != "" {
 		auth = "oauth-personal"
@@ -96,7 +96,7 @@ func (c *Client) settings(t session.Turn) map[string]any {
 			named = append(named, "mcp_"+s.Name+"_"+tool)
 		}
 	}
-	all := session.Gemini(t, tools, named...)
+	all := program.Gemini(t, tools, named...)
 	all["security"] = map[string]any{"auth": map[string]any{"selectedType": auth}}
 	all["general"] = map[string]any{"enableAutoUpdate": false, "maxAttempts": 3}
 	all["hooksConfig"] = map[string]any{"enabled": false}
@@ -128,7 +128,7 @@ type event struct {
 	} `json:"stats"`
 }
 
-func line(line []byte, s *session.Seen) {
+func line(line []byte, s *program.Seen) {
 	var e event
 	if json.Unmarshal(line, &e) != nil {
 		return
@@ -141,7 +141,7 @@ func line(line []byte, s *session.Seen) {
 		s.Thought(e.Content)
 		s.Add(e.Content)
 	case e.Type == "tool_use":
-		s.Tool(e.ToolName, session.On(e.Parameters))
+		s.Tool(e.ToolName, program.On(e.Parameters))
 		s.Say("") // what it said before was no answer
 	case e.Type == "error":
 		s.Milestone(e.Message)
@@ -150,7 +150,7 @@ func line(line []byte, s *session.Seen) {
 			s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = e.Stats.Input, e.Stats.Output, true
 		}
 		if e.Status != "success" {
-			s.Err = session.Refused(0, e.Error.Message, "")
+			s.Err = program.Refused(0, e.Error.Message, "")
 		}
 		s.End()
 	}
@@ -163,20 +163,20 @@ const (
 )
 
 // exit reads the status, which tells more than the lines.
-func exit(e proc.Exit, s *session.Seen) {
+func exit(e proc.Exit, s *program.Seen) {
 	said := e.Stderr
 	if s.Err != nil {
 		said = s.Err.Error()
 	}
 	switch {
 	case e.Status == exitTurns:
-		s.Err = session.Spent(said)
+		s.Err = program.Spent(said)
 	case e.Status == exitAuth:
-		s.Err = session.Refused(401, said, "GEMINI_API_KEY")
+		s.Err = program.Refused(401, said, "GEMINI_API_KEY")
 	case strings.Contains(e.Stderr, "Error resuming session"):
-		s.Err = session.NoSession(said)
+		s.Err = program.NoSession(said)
 	case s.Err != nil && !e.Stopped && httpStatus(e.Status) > 0:
-		s.Err = session.Refused(httpStatus(e.Status), said, "GEMINI_API_KEY")
+		s.Err = program.Refused(httpStatus(e.Status), said, "GEMINI_API_KEY")
 	}
 }
 

@@ -45,7 +45,7 @@ func FuzzLine(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s := new(session.Seen)
+		s := new(program.Seen)
 		line(text, s)
 		line(text, s)
 		if len(s.Text()) > 2*len(text)*3 { // three bytes for one that is none

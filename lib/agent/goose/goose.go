@@ -28,7 +28,7 @@ import (
 var set = []string{"GOOSE_MODE=auto", "GOOSE_DISABLE_KEYRING=1", "GOOSE_TELEMETRY_ENABLED=false", "NO_COLOR=1"}
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program session.Program }
+type Client struct{ program program.Program }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -38,7 +38,7 @@ var (
 // New takes program, model and environment from cfg. Which provider it uses is the
 // variable GOOSE_PROVIDER's to say.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "goose")
+	p, err := program.New(cfg, sandbox, "goose")
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +56,9 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return c.program.Run(ctx, t, c.call)
 }
 
-func (c *Client) call(t session.Turn) (session.Call, error) {
+func (c *Client) call(t program.Turn) (program.Call, error) {
 	r := &reader{}
-	call := session.Call{Set: set, Reach: c.reach(), Line: r.line}
+	call := program.Call{Set: set, Reach: c.reach(), Line: r.line}
 	call.Args = []string{"run", "-i", "-", "--quiet", "--output-format", "stream-json", "--with-builtin", "developer"}
 	for _, s := range t.Task.Servers {
 		call.Args = append(call.Args, "--with-extension", strings.Join(s.Command, " "))
@@ -115,7 +115,7 @@ type event struct {
 // reader reads the lines of one turn.
 type reader struct{ id string } // of the message whose words are being told
 
-func (r *reader) line(line []byte, s *session.Seen) {
+func (r *reader) line(line []byte, s *program.Seen) {
 	var e event
 	if json.Unmarshal(line, &e) != nil {
 		return
@@ -126,7 +126,7 @@ func (r *reader) line(line []byte, s *session.Seen) {
 			r.message(&e, s)
 		}
 	case "error":
-		s.Err = session.Refused(0, e.Error, "")
+		s.Err = program.Refused(0, e.Error, "")
 		s.End()
 	case "complete":
 		if e.Input != nil && e.Output != nil {
@@ -136,7 +136,7 @@ func (r *reader) line(line []byte, s *session.Seen) {
 	}
 }
 
-func (r *reader) message(e *event, s *session.Seen) {
+func (r *reader) message(e *event, s *program.Seen) {
 	for _, part := range e.Message.Content {
 		switch part.Type {
 		case "text":
@@ -149,7 +149,7 @@ func (r *reader) message(e *event, s *session.Seen) {
 			s.Thought(part.Thinking)
 		case "toolRequest":
 			s.Thought(string(s.Text()))
-			s.Tool(part.ToolCall.Value.Name, session.On(part.ToolCall.Value.Arguments))
+			s.Tool(part.ToolCall.Value.Name, program.On(part.ToolCall.Value.Arguments))
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 
 // The older form has no figures that could be told apart.
 func TestTotalTokensAreUnknown(t *testing.T) {
-	s := new(session.Seen)
+	s := new(program.Seen)
 	new(reader).line([]byte(`{"type":"complete","total_tokens":12}`), s)
 	if s.Told || !s.Ended() {
 		t.Errorf("told %v, ended %v", s.Told, s.Ended())
@@ -44,7 +44,7 @@ func FuzzLine(f *testing.F) {
 		if len(b) == 0 {
 			return // never handed on
 		}
-		s := new(session.Seen)
+		s := new(program.Seen)
 		new(reader).line(b, s)
 	})
 }

@@ -37,7 +37,7 @@ var set = []string{
 }
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program session.Program }
+type Client struct{ program program.Program }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -48,7 +48,7 @@ var (
 // OPENAI_BASE_URL set, the model is one of that endpoint. Who has logged in
 // instead of having a key names the file auth.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "opencode")
+	p, err := program.New(cfg, sandbox, "opencode")
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +66,9 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return c.program.Run(ctx, t, c.call)
 }
 
-func (c *Client) call(t session.Turn) (session.Call, error) {
+func (c *Client) call(t program.Turn) (program.Call, error) {
 	provider, _, _ := strings.Cut(c.program.Model, "/")
-	call := session.Call{
+	call := program.Call{
 		Args: []string{"run", "--format", "json", "--title", "tri"}, Set: set, Line: line, Exit: exit,
 		Reach: c.program.Endpoint(endpoints[provider], "OPENAI_BASE_URL"),
 	}
@@ -83,7 +83,7 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 	return call, err
 }
 
-func (c *Client) settings(t session.Turn) map[string]any {
+func (c *Client) settings(t program.Turn) map[string]any {
 	all := map[string]any{
 		"autoupdate": false, "share": "disabled", "snapshot": false,
 		"permission": permissions(t), "mcp": servers(t),
@@ -135,7 +135,7 @@ func (r rules) MarshalJSON() ([]byte, error) {
 }
 
 // permissions deny everything but what is named.
-func permissions(t session.Turn) rules {
+func permissions(t program.Turn) rules {
 	paths := rules{{"*", "allow"}}
 	for _, name := range t.Task.Hidden {
 		// From the root of a repository, or where there is none from that of the machine.
@@ -144,7 +144,7 @@ func permissions(t session.Turn) rules {
 		}
 	}
 	all := rules{{"*", "deny"}, {"external_directory", "deny"}}
-	for _, name := range session.Tools(t, tools) {
+	for _, name := range program.Tools(t, tools) {
 		switch name {
 		case "read", "edit":
 			all = append(all, rule{name, paths})
@@ -152,7 +152,7 @@ func permissions(t session.Turn) rules {
 			all = append(all, rule{name, "allow"})
 		}
 	}
-	if commands := session.Commands(t.Task); commands != nil {
+	if commands := program.Commands(t.Task); commands != nil {
 		shell := rules{{"*", "deny"}}
 		for _, command := range commands {
 			shell = append(shell, rule{command, "allow"}, rule{command + " *", "allow"})
@@ -168,7 +168,7 @@ func permissions(t session.Turn) rules {
 }
 
 // servers are the tool servers in the program's own shape.
-func servers(t session.Turn) map[string]any {
+func servers(t program.Turn) map[string]any {
 	all := map[string]any{}
 	for _, s := range t.Task.Servers {
 		all[s.Name] = map[string]any{"type": "local", "enabled": true, "command": s.Command}
@@ -202,7 +202,7 @@ type event struct {
 	} `json:"part"`
 }
 
-func line(line []byte, s *session.Seen) {
+func line(line []byte, s *program.Seen) {
 	var e event
 	if json.Unmarshal(line, &e) != nil {
 		return
@@ -217,7 +217,7 @@ func line(line []byte, s *session.Seen) {
 	case "reasoning":
 		s.Thought(e.Part.Text)
 	case "tool_use":
-		s.Tool(e.Part.Tool, session.On(e.Part.State.Input))
+		s.Tool(e.Part.Tool, program.On(e.Part.State.Input))
 	case "step_finish":
 		e.finish(s)
 	case "error":
@@ -225,13 +225,13 @@ func line(line []byte, s *session.Seen) {
 		if e.Error.Name == "ProviderAuthError" {
 			status = 401
 		}
-		s.Err = session.Refused(status, e.Error.Name+": "+e.Error.Data.Message, "the provider's API key")
+		s.Err = program.Refused(status, e.Error.Name+": "+e.Error.Data.Message, "the provider's API key")
 		s.End()
 	}
 }
 
 // finish is the end of a step, of which the last is that of the run.
-func (e *event) finish(s *session.Seen) {
+func (e *event) finish(s *program.Seen) {
 	s.Usage.Turns++
 	if u := e.Part.Tokens; u != nil {
 		s.Usage.InputTokens += u.Input + u.Cache.Read + u.Cache.Write
@@ -250,8 +250,8 @@ func (e *event) finish(s *session.Seen) {
 	}
 }
 
-func exit(e proc.Exit, s *session.Seen) {
+func exit(e proc.Exit, s *program.Seen) {
 	if !s.Ended() && strings.Contains(strings.ToLower(e.Stderr), "session not found") {
-		s.Err = session.NoSession(e.Stderr)
+		s.Err = program.NoSession(e.Stderr)
 	}
 }

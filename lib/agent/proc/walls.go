@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tri/lib/base/sandbox"
-	"tri/lib/record/draft"
+	"tri/lib/judge/safety"
 )
 
 // RefusedLog is the file of the run's folder with a line for each dial that the
@@ -24,7 +24,7 @@ func (r *running) walled() (cmd *exec.Cmd, err error) {
 		}
 	}
 	r.box, err = sandbox.New(sandbox.Spec{
-		Argv: s.Argv, Env: append(s.Env[:len(s.Env):len(s.Env)], r.mark), Dir: s.Dir, Write: s.Write, Hidden: s.Hidden, Secret: draft.HoldsKey,
+		Argv: s.Argv, Env: append(s.Env[:len(s.Env):len(s.Env)], r.mark), Dir: s.Dir, Write: s.Write, Hidden: s.Hidden, Secret: safety.HoldsKey,
 		Home: s.Home, Read: s.Read, Reach: s.Reach, Doors: s.Doors, Serve: s.Serve, Memory: s.Memory, Processes: s.Processes, Log: log,
 	})
 	if err != nil {

@@ -5,7 +5,7 @@
 //
 // A session lives in the folder `home` below the run's folder, which is the
 // program's HOME: to go on with it, the run's folder must be the same.
-package session
+package program
 
 import (
 	"cmp"

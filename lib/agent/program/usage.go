@@ -1,4 +1,4 @@
-package session
+package program
 
 import (
 	"encoding/json"

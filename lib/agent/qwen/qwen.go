@@ -31,7 +31,7 @@ var tools = map[string][]string{
 }
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program session.Program }
+type Client struct{ program program.Program }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -40,11 +40,11 @@ var (
 
 // New takes program, model and environment from cfg.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := session.New(cfg, sandbox, "qwen")
+	p, err := program.New(cfg, sandbox, "qwen")
 	if err != nil {
 		return nil, err
 	}
-	p.Servers, p.Since = true, session.TokensSince
+	p.Servers, p.Since = true, program.TokensSince
 	return &Client{p}, nil
 }
 
@@ -58,11 +58,11 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return c.program.Run(ctx, t, c.call)
 }
 
-func (c *Client) call(t session.Turn) (session.Call, error) {
-	messages := &session.Messages{Variables: "OPENAI_API_KEY", Inclusive: true}
-	call := session.Call{
+func (c *Client) call(t program.Turn) (program.Call, error) {
+	messages := &program.Messages{Variables: "OPENAI_API_KEY", Inclusive: true}
+	call := program.Call{
 		Reach: c.program.Endpoint("https://dashscope.aliyuncs.com", "OPENAI_BASE_URL"), Exit: exit,
-		Line: func(line []byte, s *session.Seen) {
+		Line: func(line []byte, s *program.Seen) {
 			messages.Line(line, s)
 			if s.Ended() && s.Err == nil {
 				s.Err = apiError(s.Text())
@@ -93,12 +93,12 @@ func (c *Client) call(t session.Turn) (session.Call, error) {
 }
 
 // settings are those of the system, which nothing can override.
-func settings(t session.Turn) map[string]any {
+func settings(t program.Turn) map[string]any {
 	deny := []string{}
 	for _, name := range t.Task.Hidden {
 		deny = append(deny, "Read(./"+name+")", "Read(./"+name+"/**)", "Edit(./"+name+"/**)")
 	}
-	all := session.Gemini(t, tools)
+	all := program.Gemini(t, tools)
 	all["permissions"] = map[string]any{"deny": deny}
 	all["general"] = map[string]any{"enableAutoUpdate": false}
 	all["disableAllHooks"] = true
@@ -115,16 +115,16 @@ func apiError(words string) error {
 		return nil
 	}
 	status, _ := strconv.Atoi(m[1]) // three digits, or none: 0
-	return session.Refused(status, words, "OPENAI_API_KEY")
+	return program.Refused(status, words, "OPENAI_API_KEY")
 }
 
 const exitTurns = 53
 
-func exit(e proc.Exit, s *session.Seen) {
+func exit(e proc.Exit, s *program.Seen) {
 	switch {
 	case e.Status == exitTurns:
-		s.Err = session.Spent(e.Stderr)
+		s.Err = program.Spent(e.Stderr)
 	case !s.Ended() && strings.Contains(e.Stderr, "No saved session found"):
-		s.Err = session.NoSession(e.Stderr)
+		s.Err = program.NoSession(e.Stderr)
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tri/lib/base/text"
 	"tri/lib/judge/codesearch"
 	"tri/lib/judge/evidence"
+	"tri/lib/judge/safety"
 	"tri/lib/record/draft"
 )
 
@@ -74,8 +76,8 @@ func language(question string) string {
 // shown drops what must not be quoted: windows that hold a secret, a mention, an
 // unseen character or an address by the rules that every draft must pass, and
 // those whose path cannot be cited.
-func shown(question string, hits []rank.Hit) []rank.Hit {
-	return slices.DeleteFunc(slices.Clone(hits), func(h rank.Hit) bool {
+func shown(question string, hits []codesearch.Hit) []codesearch.Hit {
+	return slices.DeleteFunc(slices.Clone(hits), func(h codesearch.Hit) bool {
 		p, err := evidence.Parse(place(h))
 		if err != nil || p.Path != h.Path || len(h.Words) == 0 {
 			return true
@@ -85,34 +87,34 @@ func shown(question string, hits []rank.Hit) []rank.Hit {
 }
 
 // safe reports whether a reference may be shown.
-func safe(question string, ref evidence.Ref) bool {
-	problems := draft.Safety(ref.Ref+"\n"+ref.Quote, draft.Sources{Texts: []string{question}, Refs: []evidence.Ref{ref}})
+func safe(question string, ref draft.Ref) bool {
+	problems := safety.Check(ref.Ref+"\n"+ref.Quote, safety.Sources{Texts: []string{question}, Refs: []draft.Ref{ref}})
 	return !slices.ContainsFunc(problems, func(p draft.Problem) bool { return p.Fatal })
 }
 
 // addCommits puts commits behind the places found and says a line of each.
-func addCommits(ret *draft.Return, refs []evidence.Ref) {
+func addCommits(ret *draft.Return, refs []draft.Ref) {
 	for _, ref := range refs {
 		subject, _, _ := strings.Cut(ref.Quote, "\n")
 		line := fmt.Sprintf("\n\n%.12s: %s", ref.Ref, subject)
-		if draft.Words(ret.DraftReply+line) <= maxWords {
+		if text.Words(ret.DraftReply+line) <= maxWords {
 			ret.EvidenceRefs = append(ret.EvidenceRefs, ref)
 			ret.DraftReply += line
 		}
 	}
 }
 
-func reference(h rank.Hit) evidence.Ref {
+func reference(h codesearch.Hit) draft.Ref {
 	words := h.Words[:min(len(h.Words), 4)]
 	claim := "`" + strings.Join(words, "`, `") + "` stands here."
 	if len(words) > 1 {
 		claim = "`" + strings.Join(words, "`, `") + "` stand here."
 	}
-	return evidence.Ref{Kind: evidence.File, Ref: place(h), SupportsClaim: claim, Quote: strings.Join(h.Best(), "\n")}
+	return draft.Ref{Kind: draft.KindFile, Ref: place(h), SupportsClaim: claim, Quote: strings.Join(h.Best(), "\n")}
 }
 
 // reply is the draft: the best lines as they stand, the others by their place.
-func reply(say phrases, hits []rank.Hit, missing []string) string {
+func reply(say phrases, hits []codesearch.Hit, missing []string) string {
 	var b strings.Builder
 	b.WriteString(say.intro)
 	var rest []string
@@ -120,7 +122,7 @@ func reply(say phrases, hits []rank.Hit, missing []string) string {
 	for _, h := range hits {
 		lines := unindent(h.Best())
 		block := "\n\n" + place(h) + "\n```\n" + lines + "\n```"
-		fits := draft.Words(b.String()+block) <= maxWords && utf8.RuneCountInString(b.String()+block) < draft.MaxDraftRunes/2
+		fits := text.Words(b.String()+block) <= maxWords && utf8.RuneCountInString(b.String()+block) < draft.MaxDraftRunes/2
 		if n < quoted && fits && !strings.Contains(lines, "```") {
 			b.WriteString(block)
 			n++
@@ -160,7 +162,7 @@ func unindent(lines []string) string {
 }
 
 // notes say how it was found.
-func notes(found rank.Found) string {
+func notes(found codesearch.Found) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Searched %d files by the words of the question.", found.Files)
 	if found.Skipped > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"tri/lib/judge/codesearch"
 	"tri/lib/judge/evidence"
+	"tri/lib/record/draft"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 // history is the messages of a codebase's commits, as they were at a commit.
 type history struct {
 	head  string
-	index *rank.Index
+	index *codesearch.Index
 }
 
 // past are the words by which a question asks how things came to be. Nothing else
@@ -33,7 +34,7 @@ func asksPast(question string) bool {
 
 // commits are references to the commits whose messages best answer a question that
 // asks for the past. They are a help: where git fails, the answer goes without.
-func (c *Client) commits(ctx context.Context, codebase, question string) []evidence.Ref {
+func (c *Client) commits(ctx context.Context, codebase, question string) []draft.Ref {
 	if !asksPast(question) {
 		return nil
 	}
@@ -57,7 +58,7 @@ func (c *Client) commits(ctx context.Context, codebase, question string) []evide
 		for _, one := range log {
 			texts[one.ID] = one.Message
 		}
-		h = history{head, rank.Texts(texts)}
+		h = history{head, codesearch.Texts(texts)}
 		c.mu.Lock()
 		c.histories[codebase] = h
 		c.mu.Unlock()
@@ -66,10 +67,10 @@ func (c *Client) commits(ctx context.Context, codebase, question string) []evide
 	if err != nil || len(found.Hits) == 0 || found.Strength < telling || found.Hits[0].Count < 2 {
 		return nil
 	}
-	var refs []evidence.Ref
+	var refs []draft.Ref
 	for _, hit := range found.Hits {
 		ref := reference(hit)
-		ref.Kind, ref.Ref = evidence.GitCommit, hit.Path
+		ref.Kind, ref.Ref = draft.KindGitCommit, hit.Path
 		if len(hit.Words) > 0 && safe(question, ref) {
 			refs = append(refs, ref)
 		}

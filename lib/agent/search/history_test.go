@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tri/lib/judge/evidence"
+	"tri/lib/record/draft"
 )
 
 func git(t *testing.T, dir string, args ...string) {
@@ -34,10 +35,10 @@ func TestCommits(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := ret.EvidenceRefs[len(ret.EvidenceRefs)-1]
-	if last.Kind != evidence.GitCommit || !strings.Contains(last.Quote, "try a charge five times") || !strings.Contains(ret.DraftReply, last.Ref[:12]) {
+	if last.Kind != draft.KindGitCommit || !strings.Contains(last.Quote, "try a charge five times") || !strings.Contains(ret.DraftReply, last.Ref[:12]) {
 		t.Fatalf("%+v\n%s", ret.EvidenceRefs, ret.DraftReply)
 	}
-	if ret.EvidenceRefs[0].Kind != evidence.File {
+	if ret.EvidenceRefs[0].Kind != draft.KindFile {
 		t.Errorf("the code comes first: %+v", ret.EvidenceRefs)
 	}
 	root, err := os.OpenRoot(dir)

@@ -85,7 +85,7 @@ func TestTheWorld(t *testing.T) {
 // TestFastEnough holds the two figures that a live answer rests on, with a wide
 // margin for a busy machine: a cold index takes some 300 ms, a question some 15.
 func TestFastEnough(t *testing.T) {
-	x, err := rank.Open(repo)
+	x, err := codesearch.Open(repo)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ const Model = "search"
 type Client struct {
 	home    string // "" is none
 	mu      sync.Mutex
-	indexes map[string]*rank.Index
+	indexes map[string]*codesearch.Index
 
 	histories map[string]history // by codebase
 }
@@ -56,7 +56,7 @@ var _ agent.Agent = (*Client)(nil)
 
 // New returns a search with nothing indexed.
 func New() *Client {
-	return &Client{indexes: map[string]*rank.Index{}, histories: map[string]history{}}
+	return &Client{indexes: map[string]*codesearch.Index{}, histories: map[string]history{}}
 }
 
 // Below returns a search that keeps its indexes in a home, if there is one: it
@@ -114,7 +114,7 @@ const maxAlone = 8
 // look searches for all that was asked together. Many follow-ups can outweigh what
 // they follow; where nothing has enough of all their words, each message is tried
 // alone, the first and the last ones, and the best answered one counts.
-func look(ctx context.Context, x *rank.Index, t *agent.Task, most int, bar float64) (*draft.Return, rank.Found, error) {
+func look(ctx context.Context, x *codesearch.Index, t *agent.Task, most int, bar float64) (*draft.Return, codesearch.Found, error) {
 	found, err := x.Search(ctx, t.Question, most)
 	if err != nil {
 		return nil, found, err
@@ -136,7 +136,7 @@ func look(ctx context.Context, x *rank.Index, t *agent.Task, most int, bar float
 	return ret, found, nil
 }
 
-func (c *Client) index(codebase string) (*rank.Index, error) {
+func (c *Client) index(codebase string) (*codesearch.Index, error) {
 	dir, err := filepath.Abs(codebase)
 	if err != nil {
 		return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("search %q: %w", codebase, err))
@@ -146,7 +146,7 @@ func (c *Client) index(codebase string) (*rank.Index, error) {
 	if x := c.indexes[dir]; x != nil {
 		return x, nil
 	}
-	x, err := rank.Open(dir)
+	x, err := codesearch.Open(dir)
 	if err != nil {
 		return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("search: %w", err))
 	}
@@ -157,17 +157,17 @@ func (c *Client) index(codebase string) (*rank.Index, error) {
 
 // keep has an index kept in the home. One that cannot be kept is made anew next
 // time; the question is answered all the same.
-func (c *Client) keep(x *rank.Index) {
+func (c *Client) keep(x *codesearch.Index) {
 	if info, err := os.Stat(c.home); c.home == "" || err != nil || !info.IsDir() {
 		return
 	}
-	if home, err := disk.Open(c.home); err == nil {
+	if home, err := durable.Open(c.home); err == nil {
 		x.Keep(home)
 	}
 }
 
 // answer makes a return of what was found, nil when it is no answer.
-func answer(question string, found rank.Found, bar float64) *draft.Return {
+func answer(question string, found codesearch.Found, bar float64) *draft.Return {
 	hits := shown(question, found.Hits)
 	if len(hits) == 0 {
 		return nil
@@ -202,7 +202,7 @@ func answer(question string, found rank.Found, bar float64) *draft.Return {
 
 // enoughOf reports whether the best place that may be shown is an answer, at a bar
 // of 1, or lower where something else speaks for it.
-func enoughOf(h rank.Hit, found rank.Found, bar float64) bool {
+func enoughOf(h codesearch.Hit, found codesearch.Found, bar float64) bool {
 	strength := found.Strength * h.Score / found.Hits[0].Score / bar
 	switch {
 	case found.Exact:
@@ -214,7 +214,7 @@ func enoughOf(h rank.Hit, found rank.Found, bar float64) bool {
 }
 
 // lead is how far the best hit is ahead of the best one in another file.
-func lead(hits []rank.Hit) float64 {
+func lead(hits []codesearch.Hit) float64 {
 	for _, h := range hits[1:] {
 		if h.Path != hits[0].Path {
 			return hits[0].Score / h.Score
@@ -223,6 +223,6 @@ func lead(hits []rank.Hit) float64 {
 	return ahead
 }
 
-func place(h rank.Hit) string {
+func place(h codesearch.Hit) string {
 	return evidence.Place{Path: h.Path, Start: h.Start, End: h.End}.String()
 }

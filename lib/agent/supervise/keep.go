@@ -30,7 +30,7 @@ var Artifacts = []string{"result.json", "return.json", "changes.patch", "report.
 
 // keeper writes a run's state and stream. A nil one keeps nothing.
 type keeper struct {
-	home   *disk.Home
+	home   *durable.Home
 	stream *os.File
 	saved  time.Time
 }
@@ -42,7 +42,7 @@ type event struct {
 }
 
 func openKeeper(dir string) (*keeper, error) {
-	h, err := disk.Open(dir)
+	h, err := durable.Open(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (k *keeper) load() (run.State, error) {
 	return s, err
 }
 
-func load(h *disk.Home) (s run.State, err error) {
+func load(h *durable.Home) (s run.State, err error) {
 	b, err := h.ReadFile(stateName)
 	if err == nil {
 		err = json.Unmarshal(b, &s)
@@ -93,7 +93,7 @@ func load(h *disk.Home) (s run.State, err error) {
 	return s, nil
 }
 
-func save(h *disk.Home, s *run.State) error {
+func save(h *durable.Home, s *run.State) error {
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", stateName, err)
@@ -140,7 +140,7 @@ func (k *keeper) artifact() string {
 	return artifact(k.home)
 }
 
-func artifact(h *disk.Home) string {
+func artifact(h *durable.Home) string {
 	for _, name := range Artifacts {
 		if info, err := h.Root().Stat(name); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 			return name
@@ -182,7 +182,7 @@ func Load(dir string) (run.State, error) {
 // is given the zero State. It is for the run's wrapper, which alone may, and not
 // while Run is under way.
 func Update(dir string, change func(*run.State)) error {
-	h, err := disk.Open(dir)
+	h, err := durable.Open(dir)
 	if err != nil {
 		return err
 	}

@@ -326,7 +326,7 @@ func TestWatchdog(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.held {
-				h, err := disk.Open(dir)
+				h, err := durable.Open(dir)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -20,12 +20,12 @@ func Watchdog(dir string, now time.Time) (run.State, error) {
 	if err != nil || s.Over() || s.Wrapper.Alive() {
 		return s, err
 	}
-	h, err := disk.Open(dir)
+	h, err := durable.Open(dir)
 	if err != nil {
 		return s, err
 	}
 	lock, err := h.TryLock("lock")
-	if errors.Is(err, disk.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) {
 		return s, h.Close()
 	}
 	if err != nil {
@@ -51,7 +51,7 @@ func Unwatched(supervisor run.Process) string {
 	return fmt.Sprintf("nobody watches over it: process %d, which supervises it, is stopped; kill -CONT %d has it go on, kill -9 %d ends it", pid, pid, pid)
 }
 
-func bury(h *disk.Home, s *run.State, now time.Time) {
+func bury(h *durable.Home, s *run.State, now time.Time) {
 	seen := "it was not seen to do anything"
 	if s.LastHeartbeat != nil {
 		seen = "last sign of life " + *s.LastHeartbeat

@@ -31,7 +31,7 @@ func beSmall(ctx context.Context) {
 		case now := <-tick.C:
 			if r.rests(now, allocated()) {
 				debug.SetGCPercent(50)
-				pattern.Forget()
+				lazyregexp.Forget()
 				debug.FreeOSMemory()
 				forgetCode()
 			}

@@ -67,7 +67,7 @@ func (c *Config) fill() {
 func Load(path string) (*Config, error) {
 	named := path != ""
 	if !named {
-		path = filepath.Join(disk.DefaultDir(), "config.yaml")
+		path = filepath.Join(durable.DefaultDir(), "config.yaml")
 	}
 	text, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {

@@ -6,7 +6,7 @@
 // temporary file in the same folder, fsync, rename, fsync of the folder. A
 // failed fsync is final: the kernel may have dropped the pages, so no retry can
 // be trusted, and the program must end.
-package disk
+package durable
 
 import (
 	"errors"

@@ -54,16 +54,16 @@ type Client struct {
 	into    string
 	remote  string // the address of the remote, for ssh
 	token   string
-	api     *web.Client
+	api     *httpapi.Client
 	forge   api
 }
 
 // api is what differs between the kinds.
 type api interface {
-	path() string        // below Web
-	user() string        // that git's password goes with
-	sign(*http.Request)  // puts the token on a request
-	branch() web.Request // asks for the project, whose answer has default_branch
+	path() string            // below Web
+	user() string            // that git's password goes with
+	sign(*http.Request)      // puts the token on a request
+	branch() httpapi.Request // asks for the project, whose answer has default_branch
 	find(ctx context.Context, branch string) (*Pull, error)
 	open(ctx context.Context, r Request) (*Pull, error)
 }
@@ -88,7 +88,7 @@ func New(cfg config.Forge, remote string, h *http.Client) (*Client, error) {
 	}
 	var err error
 	if c.token, err = new(config.Config).Secret(env, cfg.TokenFile); err == nil {
-		err = web.Word("token of "+c.Web, c.token)
+		err = httpapi.Word("token of "+c.Web, c.token)
 	}
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func New(cfg config.Forge, remote string, h *http.Client) (*Client, error) {
 	if c.Web == "https://github.com" {
 		base = "https://api.github.com"
 	}
-	c.api, err = web.New(web.Options{Base: base, Sign: c.forge.sign, HTTP: h})
+	c.api, err = httpapi.New(httpapi.Options{Base: base, Sign: c.forge.sign, HTTP: h})
 	return c, err
 }
 
@@ -166,8 +166,8 @@ func Host(remote string) string {
 }
 
 // Push sends a commit to a branch of the project.
-func (c *Client) Push(ctx context.Context, repo *worktree.Repo, id, branch string) error {
-	p := worktree.Push{URL: c.Web + "/" + c.Project + ".git", Commit: id, Branch: branch}
+func (c *Client) Push(ctx context.Context, repo *git.Repo, id, branch string) error {
+	p := git.Push{URL: c.Web + "/" + c.Project + ".git", Commit: id, Branch: branch}
 	if c.remote != "" {
 		p.URL = c.remote
 	} else {
@@ -207,7 +207,7 @@ func (c *Client) open(ctx context.Context, r Request) (*Pull, error) {
 		return pull, err
 	}
 	pull, err := c.forge.open(ctx, r)
-	if s := web.StatusOf(err); s == http.StatusConflict || s == http.StatusUnprocessableEntity || err != nil && s == 0 && !web.NotSent(err) {
+	if s := httpapi.StatusOf(err); s == http.StatusConflict || s == http.StatusUnprocessableEntity || err != nil && s == 0 && !httpapi.NotSent(err) {
 		// Somebody was quicker, or the answer was lost on its way.
 		if there, e := c.forge.find(ctx, r.Branch); e == nil && there != nil {
 			return there, nil
@@ -218,7 +218,7 @@ func (c *Client) open(ctx context.Context, r Request) (*Pull, error) {
 
 // explain says what a person can do about a refusal.
 func (c *Client) explain(err error) error {
-	switch web.StatusOf(err) {
+	switch httpapi.StatusOf(err) {
 	case 0:
 		return sysexit.With(sysexit.Unavailable, err)
 	case http.StatusUnauthorized:

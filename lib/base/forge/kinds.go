@@ -40,13 +40,15 @@ func (g *github) sign(r *http.Request) {
 	r.Header.Set("X-GitHub-Api-Version", "2022-11-28")
 }
 
-func (g *github) branch() web.Request { return web.Request{Method: "GET", Path: "repos/" + g.Project} }
+func (g *github) branch() httpapi.Request {
+	return httpapi.Request{Method: "GET", Path: "repos/" + g.Project}
+}
 
 func (g *github) find(ctx context.Context, branch string) (*Pull, error) {
 	owner, _, _ := strings.Cut(g.Project, "/")
 	var all []answer
 	q := url.Values{"state": {"open"}, "head": {owner + ":" + branch}}
-	err := g.api.Read(ctx, web.Request{Method: "GET", Path: "repos/" + g.Project + "/pulls", Query: q}, &all)
+	err := g.api.Read(ctx, httpapi.Request{Method: "GET", Path: "repos/" + g.Project + "/pulls", Query: q}, &all)
 	return first(all, func(a answer) bool { return a.Head.Ref == branch }), err
 }
 
@@ -57,16 +59,16 @@ func (g *github) open(ctx context.Context, r Request) (*Pull, error) {
 // gitlab speaks https://docs.gitlab.com/api/merge_requests/, of version 4.
 type gitlab struct{ *Client }
 
-func (g *gitlab) path() string         { return "/api/v4" }
-func (g *gitlab) user() string         { return "oauth2" }
-func (g *gitlab) sign(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", g.token) }
-func (g *gitlab) project() string      { return "projects/" + url.PathEscape(g.Project) }
-func (g *gitlab) branch() web.Request  { return web.Request{Method: "GET", Path: g.project()} }
+func (g *gitlab) path() string            { return "/api/v4" }
+func (g *gitlab) user() string            { return "oauth2" }
+func (g *gitlab) sign(r *http.Request)    { r.Header.Set("PRIVATE-TOKEN", g.token) }
+func (g *gitlab) project() string         { return "projects/" + url.PathEscape(g.Project) }
+func (g *gitlab) branch() httpapi.Request { return httpapi.Request{Method: "GET", Path: g.project()} }
 
 func (g *gitlab) find(ctx context.Context, branch string) (*Pull, error) {
 	var all []answer
 	q := url.Values{"state": {"opened"}, "source_branch": {branch}, "scope": {"all"}}
-	err := g.api.Read(ctx, web.Request{Method: "GET", Path: g.project() + "/merge_requests", Query: q}, &all)
+	err := g.api.Read(ctx, httpapi.Request{Method: "GET", Path: g.project() + "/merge_requests", Query: q}, &all)
 	return first(all, func(answer) bool { return true }), err
 }
 
@@ -80,7 +82,9 @@ type gitea struct{ *Client }
 func (g *gitea) path() string         { return "/api/v1" }
 func (g *gitea) user() string         { return "token" }
 func (g *gitea) sign(r *http.Request) { r.Header.Set("Authorization", "token "+g.token) }
-func (g *gitea) branch() web.Request  { return web.Request{Method: "GET", Path: "repos/" + g.Project} }
+func (g *gitea) branch() httpapi.Request {
+	return httpapi.Request{Method: "GET", Path: "repos/" + g.Project}
+}
 
 // Gitea lists open requests, and cannot be asked for a branch's.
 func (g *gitea) find(ctx context.Context, branch string) (*Pull, error) {
@@ -88,7 +92,7 @@ func (g *gitea) find(ctx context.Context, branch string) (*Pull, error) {
 	for page := 1; page <= most; page++ {
 		var all []answer
 		q := url.Values{"state": {"open"}, "sort": {"recentupdate"}, "limit": {strconv.Itoa(size)}, "page": {strconv.Itoa(page)}}
-		if err := g.api.Read(ctx, web.Request{Method: "GET", Path: "repos/" + g.Project + "/pulls", Query: q}, &all); err != nil {
+		if err := g.api.Read(ctx, httpapi.Request{Method: "GET", Path: "repos/" + g.Project + "/pulls", Query: q}, &all); err != nil {
 			return nil, err
 		}
 		pull := first(all, func(a answer) bool {
@@ -115,9 +119,9 @@ func first(all []answer, fits func(answer) bool) *Pull {
 	return nil
 }
 
-func post(ctx context.Context, c *web.Client, path string, body any) (*Pull, error) {
+func post(ctx context.Context, c *httpapi.Client, path string, body any) (*Pull, error) {
 	var a answer
-	if err := c.Once(ctx, web.Request{Method: "POST", Path: path, JSON: body}, &a); err != nil {
+	if err := c.Once(ctx, httpapi.Request{Method: "POST", Path: path, JSON: body}, &a); err != nil {
 		return nil, err
 	}
 	return a.pull(false), nil

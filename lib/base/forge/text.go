@@ -115,10 +115,10 @@ type Story struct {
 	Base    string // the commit that it began with
 	Task    string // what was asked for
 	Report  string // what the agent says it did
-	Files   []worktree.Change
-	Notes   []worktree.Finding // what a person should look at first
-	Sources []string           // evidence: one reference a line
-	Facts   [][2]string        // further lines: a name and a value
+	Files   []git.Change
+	Notes   []git.Finding // what a person should look at first
+	Sources []string      // evidence: one reference a line
+	Facts   [][2]string   // further lines: a name and a value
 }
 
 // Body is the text of a pull request.

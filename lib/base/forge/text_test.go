@@ -87,14 +87,14 @@ func FuzzQuote(f *testing.F) {
 func TestBodyHasABound(t *testing.T) {
 	s := Story{Run: "r1", Task: strings.Repeat("@a ", 50_000), Report: strings.Repeat("`", 50_000)}
 	for range 1000 {
-		s.Files = append(s.Files, worktree.Change{Path: strings.Repeat("ö", 400), Kind: worktree.Modified})
-		s.Notes = append(s.Notes, worktree.Finding{Path: strings.Repeat("@", 400), Reason: strings.Repeat("x", 400)})
+		s.Files = append(s.Files, git.Change{Path: strings.Repeat("ö", 400), Kind: git.Modified})
+		s.Notes = append(s.Notes, git.Finding{Path: strings.Repeat("@", 400), Reason: strings.Repeat("x", 400)})
 		s.Sources = append(s.Sources, strings.Repeat("#1 ", 200))
 	}
 	if n := len(s.Body()); n > 65_000 || n < 20_000 {
 		t.Errorf("%d bytes", n)
 	}
-	small := Story{Run: "25-11-22_1430__fix__a1b2", Task: "fix @ana's bug", Files: []worktree.Change{{Path: "a.go", Kind: worktree.Added, Added: 3}}}.Body()
+	small := Story{Run: "25-11-22_1430__fix__a1b2", Task: "fix @ana's bug", Files: []git.Change{{Path: "a.go", Kind: git.Added, Added: 3}}}.Body()
 	for _, want := range []string{"`25-11-22_1430__fix__a1b2`", "```text\nfix @" + gap + "ana's bug\n```", "- `a.go` added, +3 −0"} {
 		if !strings.Contains(small, want) {
 			t.Errorf("lacks %q:\n%s", want, small)

@@ -1,4 +1,4 @@
-package worktree
+package git
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ type Commit struct {
 }
 
 // branchName is the alphabet that our own branches are of.
-var branchName = pattern.New(`^[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)*$`)
+var branchName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)*$`)
 
 // Branch makes a branch of one commit, the patch on its base, and returns the
 // commit. It touches no file of the checkout. A branch of that name is left as it

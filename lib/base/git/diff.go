@@ -1,4 +1,4 @@
-package worktree
+package git
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // revision is a name of a commit as people give it; none of them is an option.
-var revision = pattern.New(`^[A-Za-z0-9@][A-Za-z0-9._/~^@{}+-]{0,199}$`)
+var revision = lazyregexp.New(`^[A-Za-z0-9@][A-Za-z0-9._/~^@{}+-]{0,199}$`)
 
 // Resolve is the full id of a commit that a person named (gitrevisions(7)).
 func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {

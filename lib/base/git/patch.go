@@ -1,4 +1,4 @@
-package worktree
+package git
 
 import (
 	"bytes"
@@ -71,10 +71,10 @@ func (p *parser) next() (string, bool) {
 func (p *parser) begins(prefix string) bool { return bytes.HasPrefix(p.rest, []byte(prefix)) }
 
 var (
-	modeRE  = pattern.New(`^[0-7]{6}$`)
-	indexRE = pattern.New(`^index ([0-9a-f]{7,64})\.\.([0-9a-f]{7,64})(?: ([0-7]{6}))?$`)
-	hunkRE  = pattern.New(`^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@`)
-	percent = pattern.New(`^(?:dis)?similarity index \d{1,3}%$`)
+	modeRE  = lazyregexp.New(`^[0-7]{6}$`)
+	indexRE = lazyregexp.New(`^index ([0-9a-f]{7,64})\.\.([0-9a-f]{7,64})(?: ([0-7]{6}))?$`)
+	hunkRE  = lazyregexp.New(`^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@`)
+	percent = lazyregexp.New(`^(?:dis)?similarity index \d{1,3}%$`)
 )
 
 func (p *parser) file() (Change, error) {
@@ -249,8 +249,8 @@ func (p *parser) hunk(c *Change) error {
 func noNewline(line string) bool { return line == `\ No newline at end of file` }
 
 var (
-	binaryRE = pattern.New(`^(literal|delta) (\d{1,9})$`)
-	base85RE = pattern.New("^[A-Za-z][0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]+$")
+	binaryRE = lazyregexp.New(`^(literal|delta) (\d{1,9})$`)
+	base85RE = lazyregexp.New("^[A-Za-z][0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]+$")
 )
 
 // binary reads the one or two encoded blocks of a file that is not lines.

@@ -1,4 +1,4 @@
-package worktree
+package git
 
 import (
 	"context"
@@ -32,7 +32,7 @@ var passes = map[string][]string{
 }
 
 // scpLike is user@host:path, in which nothing can be an option.
-var scpLike = pattern.New(`^([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9_~/][A-Za-z0-9_~/.+-]*$`)
+var scpLike = lazyregexp.New(`^([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9_~/][A-Za-z0-9_~/.+-]*$`)
 
 // Push sends a commit to a branch elsewhere. The branch may be there already with
 // that very commit; with another it is refused, never overwritten. Nothing of the

@@ -12,7 +12,7 @@
 //
 // Files are therefore what is recorded, byte for byte: no line endings are
 // converted, no filters run, and what Git LFS keeps elsewhere stays a pointer.
-package worktree
+package git
 
 import (
 	"context"
@@ -146,7 +146,7 @@ func formatOf(ctx context.Context, common string) (string, error) {
 	}
 }
 
-var hexID = pattern.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var hexID = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // Head is the commit that the checkout stands on.
 func (r *Repo) Head(ctx context.Context) (string, error) {

@@ -2,7 +2,7 @@
 // time limit and a bounded answer, waits as long as a busy server asks for,
 // redirects never followed, errors that tell whether anything was sent, and the
 // server's clock.
-package web
+package httpapi
 
 import (
 	"bytes"

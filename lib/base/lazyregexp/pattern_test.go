@@ -1,4 +1,4 @@
-package pattern_test
+package lazyregexp_test
 
 import (
 	"regexp"
@@ -14,7 +14,7 @@ import (
 
 // Every pattern of the packages that use this compiles.
 func TestCompile(t *testing.T) {
-	if n := pattern.Compile(); n < 80 {
+	if n := lazyregexp.Compile(); n < 80 {
 		t.Errorf("%d patterns: they are not found any more", n)
 	}
 }
@@ -22,7 +22,7 @@ func TestCompile(t *testing.T) {
 // A pattern does as the regular expression, whoever comes first.
 func TestAsRegexp(t *testing.T) {
 	const text = "a1 b22 c333"
-	p, re := pattern.New(`([a-z])(\d+)`), regexp.MustCompile(`([a-z])(\d+)`)
+	p, re := lazyregexp.New(`([a-z])(\d+)`), regexp.MustCompile(`([a-z])(\d+)`)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -43,12 +43,12 @@ func TestAsRegexp(t *testing.T) {
 
 // What was forgotten is compiled again, by whoever needs it meanwhile too.
 func TestForget(t *testing.T) {
-	p := pattern.New(`^a+$`)
+	p := lazyregexp.New(`^a+$`)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			for range 100 {
-				if pattern.Forget(); !p.MatchString("aaa") || p.MatchString("b") {
+				if lazyregexp.Forget(); !p.MatchString("aaa") || p.MatchString("b") {
 					t.Error("it does otherwise")
 				}
 			}

@@ -154,7 +154,7 @@ func (p *plan) hide(path string) {
 
 // hideHome covers our own home where something that is shown holds it.
 func (p *plan) hideHome() {
-	home, err := filepath.Abs(disk.DefaultDir())
+	home, err := filepath.Abs(durable.DefaultDir())
 	if err != nil {
 		return
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/base/filename"
 	"tri/lib/base/sysexit"
-	"tri/lib/judge/codesearch"
 )
 
 // boxFolder is where runs of agents are kept in a checkout: none reads what others
@@ -18,7 +18,7 @@ const boxFolder = ".agents"
 // maxPrivate is how many files may have to be hidden: every one is a mount.
 const maxPrivate = 500
 
-// personal are the names, of those that rank.Secret knows, of files that no build
+// personal are the names, of those that filename.Secret knows, of files that no build
 // needs. Who may write has the others before its eyes: it works on what is committed.
 var personal = []string{".env", ".envrc", ".netrc", "_netrc", ".pypirc", ".pgpass", ".htpasswd", ".git-credentials", "credentials"}
 
@@ -58,7 +58,7 @@ func (p *plan) hidePrivate(s Spec) error {
 			return err
 		case err != nil: // who cannot be read by us cannot be read by the program
 			return nil
-		case e.IsDir() && (name == ".git" || rank.Foreign(name) || path == home):
+		case e.IsDir() && (name == ".git" || filename.Vendored(name) || path == home):
 			return fs.SkipDir
 		case e.IsDir() && name == boxFolder:
 			p.hide(path)
@@ -89,7 +89,7 @@ func (p *plan) hidePrivate(s Spec) error {
 func private(path, name string, write bool) bool {
 	ext := filepath.Ext(name)
 	switch {
-	case !rank.Secret(name), slices.Contains(written, ext), slices.Contains(shared, ext):
+	case !filename.Secret(name), slices.Contains(written, ext), slices.Contains(shared, ext):
 		return false
 	case slices.Contains(personal, name), strings.HasPrefix(name, ".env."), strings.HasPrefix(name, "id_"):
 		return true

@@ -1,6 +1,6 @@
 // Package estimate is what a count tells of more than was counted: a share or a
 // median with its 95% interval, and a bar that they are held against.
-package estimate
+package stats
 
 import (
 	"math"

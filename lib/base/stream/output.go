@@ -28,8 +28,8 @@ const syncEvery = 50 * time.Millisecond
 type sink struct {
 	stdout io.Writer
 	file   string
-	log    *disk.Log
-	lock   *disk.Lock
+	log    *durable.Log
+	lock   *durable.Lock
 	dirty  time.Time // of the first write since the last sync; zero: none
 }
 
@@ -43,19 +43,19 @@ func openSink(out Output) (*sink, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err
 	}
-	home, err := disk.Open(dir)
+	home, err := durable.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer home.Close()
 	s.lock, err = home.TryLock("." + base + ".lock")
-	if errors.Is(err, disk.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) {
 		err = sysexit.Hint(err, "another process appends to this file; one at a time may")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write %q: %w", out.File, err)
 	}
-	if s.log, err = disk.OpenLogFile(out.File); err != nil {
+	if s.log, err = durable.OpenLogFile(out.File); err != nil {
 		return nil, firstError(err, s.close())
 	}
 	return s, nil
@@ -138,7 +138,7 @@ func (s *sink) close() error {
 // rejects names refused records and keeps them.
 type rejects struct {
 	say   func(string, ...any)
-	log   *disk.Log
+	log   *durable.Log
 	dirty bool
 }
 
@@ -151,7 +151,7 @@ func openRejects(in Input) (*rejects, error) {
 		return r, nil
 	}
 	var err error
-	r.log, err = disk.OpenLogFile(in.Rejects)
+	r.log, err = durable.OpenLogFile(in.Rejects)
 	return r, err
 }
 

@@ -23,7 +23,7 @@ func (s *safe) upTo(to int64) error {
 	}
 	info, err := s.f.Stat()
 	if err == nil {
-		err = disk.Settle(s.f)
+		err = durable.Settle(s.f)
 	}
 	if err == nil {
 		s.to = max(to, info.Size())

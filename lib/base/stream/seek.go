@@ -35,7 +35,7 @@ func LastSeq(path string) (int64, error) {
 }
 
 func lastSeq(f io.ReaderAt, size int64) (seq int64, line []byte, err error) {
-	line, _, err = disk.LastLine(f, size)
+	line, _, err = durable.LastLine(f, size)
 	if err != nil {
 		return -1, nil, sysexit.With(sysexit.IO, err)
 	}
@@ -65,7 +65,7 @@ func resumeAt(f *os.File, in Input) (int64, error) {
 	s := seeker{f: f, size: info.Size()}
 	if in.Follow {
 		// Behind the last newline stands what the writer may still take back.
-		if _, s.size, err = disk.LastLine(f, s.size); err != nil {
+		if _, s.size, err = durable.LastLine(f, s.size); err != nil {
 			return 0, sysexit.With(sysexit.IO, err)
 		}
 	}

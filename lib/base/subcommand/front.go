@@ -1,6 +1,6 @@
 // Package front finds the programs of the toolkit by their short names and runs
 // them, as git does.
-package front
+package subcommand
 
 import (
 	"errors"

@@ -66,7 +66,7 @@ func (c *Client) act(ctx context.Context, i *interaction, r chat.Resume) error {
 		Sender: event.Sender{ID: who.ID, Type: "user", Name: cmp.Or(i.Member.Nick, who.name())}, Name: name, Value: value,
 	})
 	if err != nil {
-		return live.Broken{Err: err}
+		return session.Broken{Err: err}
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (l *listening) clicked(ctx context.Context, f frame) error {
 		return nil
 	}
 	if err := l.once(ctx, http.MethodPost, "interactions/"+i.ID+"/"+i.Token+"/callback", map[string]any{"type": answerSeen}, nil); err != nil {
-		l.Say("discord: click %s could not be answered: status %d, code %q", i.ID, web.StatusOf(err), web.CodeOf(err)) // the error itself names the token
+		l.Say("discord: click %s could not be answered: status %d, code %q", i.ID, httpapi.StatusOf(err), httpapi.CodeOf(err)) // the error itself names the token
 	}
 	return nil
 }
@@ -101,35 +101,35 @@ func printable(token string) bool {
 
 // calls answers what Discord sends to the interactions endpoint. It also sends
 // calls with wrong signatures, to see whether they are refused.
-func (c *Client) calls(r chat.Resume) hook.Handler {
-	seen := new(hook.Once)
-	return func(ctx context.Context, call *hook.Call) hook.Answer {
+func (c *Client) calls(r chat.Resume) webhook.Handler {
+	seen := new(webhook.Once)
+	return func(ctx context.Context, call *webhook.Call) webhook.Answer {
 		now := c.api.Now()
 		signature := call.Header.Get("X-Signature-Ed25519")
 		if call.Method != http.MethodPost || !c.signed(call, signature, now) || seen.Again(signature, now) {
-			return hook.Refused()
+			return webhook.Refused()
 		}
 		var i interaction
 		if json.Unmarshal(call.Body, &i) != nil {
-			return hook.Answer{Status: http.StatusBadRequest}
+			return webhook.Answer{Status: http.StatusBadRequest}
 		}
 		answer := answerSeen
 		if i.Kind == interactionPing {
 			answer = answerPong
 		} else if err := c.act(ctx, &i, r); err != nil {
 			r.Say("discord: click %q: %v", i.ID, err)
-			return hook.Answer{Status: http.StatusServiceUnavailable}
+			return webhook.Answer{Status: http.StatusServiceUnavailable}
 		}
 		seen.Keep(signature, now)
-		return hook.Answer{Type: "application/json", Body: fmt.Appendf(nil, `{"type":%d}`, answer)}
+		return webhook.Answer{Type: "application/json", Body: fmt.Appendf(nil, `{"type":%d}`, answer)}
 	}
 }
 
 // signed checks the signature over time and body, as they came, and the time.
-func (c *Client) signed(call *hook.Call, signature string, now time.Time) bool {
+func (c *Client) signed(call *webhook.Call, signature string, now time.Time) bool {
 	stamp := call.Header.Get("X-Signature-Timestamp")
 	s, err := strconv.ParseInt(stamp, 10, 64)
-	if err != nil || !hook.Fresh(time.Unix(s, 0), now) {
+	if err != nil || !webhook.Fresh(time.Unix(s, 0), now) {
 		return false
 	}
 	sum, err := hex.DecodeString(signature)
@@ -185,7 +185,7 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 		Name:   name, Removed: f.Type == "MESSAGE_REACTION_REMOVE",
 	})
 	if err != nil {
-		return live.Broken{Err: err}
+		return session.Broken{Err: err}
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (l *listening) author(ctx context.Context, place, id string) (string, error
 	}
 	var m message
 	switch err := l.get(ctx, "channels/"+place+"/messages/"+id, nil, &m); {
-	case web.StatusOf(err) == http.StatusNotFound || web.StatusOf(err) == http.StatusForbidden:
+	case httpapi.StatusOf(err) == http.StatusNotFound || httpapi.StatusOf(err) == http.StatusForbidden:
 		return "", nil
 	case err != nil || m.Author == nil:
 		return "", err

@@ -23,37 +23,37 @@ import (
 func TestClick(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
-	root := w.server.Say(fake.Dev, "ana", "where?", nil)
-	card, err := w.sink().Deal(t.Context(), chat.Card{ChatID: fake.Dev, ThreadID: root, Title: "Draft", Text: "here", Key: "c-1",
+	root := w.server.Say(discordtest.Dev, "ana", "where?", nil)
+	card, err := w.sink().Deal(t.Context(), chat.Card{ChatID: discordtest.Dev, ThreadID: root, Title: "Draft", Text: "here", Key: "c-1",
 		Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: "e1.2:3", Style: "primary"}, {Name: "dismiss", Label: "Dismiss", Value: "e1.2:3"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := len(w.server.Messages(fake.Dev))
+	before := len(w.server.Messages(discordtest.Dev))
 	click := w.server.Click("ben", card.MessageID, "approve:e1.2:3")
 	e.until("the click", func() bool { return len(e.acts) == 1 })
 	a := e.acts[0]
-	if a.ID != click || a.Name != "approve" || a.Value != "e1.2:3" || a.Sender.Name != "ben" || a.ChatID != fake.Dev || a.MessageID != card.MessageID || a.Platform != platform {
+	if a.ID != click || a.Name != "approve" || a.Value != "e1.2:3" || a.Sender.Name != "ben" || a.ChatID != discordtest.Dev || a.MessageID != card.MessageID || a.Platform != platform {
 		t.Errorf("a click came as %+v", a)
 	}
 	e.until("the answer", func() bool { return w.server.Answered(click) == answerSeen })
-	react := func(kind, message string, who fake.M, more fake.M) {
-		d := fake.M{"user_id": who["id"], "channel_id": fake.Dev, "guild_id": fake.Guild, "message_id": message, "emoji": fake.M{"id": nil, "name": "👍"}, "member": fake.M{"user": who}}
+	react := func(kind, message string, who discordtest.M, more discordtest.M) {
+		d := discordtest.M{"user_id": who["id"], "channel_id": discordtest.Dev, "guild_id": discordtest.Guild, "message_id": message, "emoji": discordtest.M{"id": nil, "name": "👍"}, "member": discordtest.M{"user": who}}
 		for k, v := range more {
 			d[k] = v
 		}
 		w.server.Tell(kind, d)
 	}
-	react("MESSAGE_REACTION_ADD", root, fake.Person("ben"), fake.M{"message_author_id": fake.Person("ana")["id"]})
-	react("MESSAGE_REACTION_ADD", card.MessageID, fake.M{"id": fake.Bot}, fake.M{"message_author_id": fake.Bot})
-	react("MESSAGE_REACTION_ADD", card.MessageID, fake.Person("ben"), fake.M{"message_author_id": fake.Bot})
-	react("MESSAGE_REACTION_REMOVE", card.MessageID, fake.Person("ben"), nil)
-	react("MESSAGE_REACTION_ADD", card.MessageID, fake.Person("ben"), fake.M{"message_author_id": fake.Bot, "emoji": fake.M{"id": "5", "name": "ship"}})
+	react("MESSAGE_REACTION_ADD", root, discordtest.Person("ben"), discordtest.M{"message_author_id": discordtest.Person("ana")["id"]})
+	react("MESSAGE_REACTION_ADD", card.MessageID, discordtest.M{"id": discordtest.Bot}, discordtest.M{"message_author_id": discordtest.Bot})
+	react("MESSAGE_REACTION_ADD", card.MessageID, discordtest.Person("ben"), discordtest.M{"message_author_id": discordtest.Bot})
+	react("MESSAGE_REACTION_REMOVE", card.MessageID, discordtest.Person("ben"), nil)
+	react("MESSAGE_REACTION_ADD", card.MessageID, discordtest.Person("ben"), discordtest.M{"message_author_id": discordtest.Bot, "emoji": discordtest.M{"id": "5", "name": "ship"}})
 	e.until("the reactions", func() bool { return len(e.acts) == 4 })
 	if a := e.acts[1:]; a[0].Name != "👍" || a[0].Removed || !a[1].Removed || a[2].Name != ":ship:" || a[0].ID == a[1].ID || a[0].Sender.Name != "ben" {
 		t.Errorf("reactions came as %+v", a)
 	}
-	if n := len(w.server.Messages(fake.Dev)); n != before {
+	if n := len(w.server.Messages(discordtest.Dev)); n != before {
 		t.Errorf("%d messages were posted by a watcher", n-before)
 	}
 }
@@ -70,16 +70,16 @@ func newSigner() *signer {
 
 func (s *signer) public() string { return hex.EncodeToString(s.key.Public().(ed25519.PublicKey)) }
 
-func (s *signer) call(body string) *hook.Call {
+func (s *signer) call(body string) *webhook.Call {
 	stamp := strconv.FormatInt(s.now.Unix(), 10)
 	h := http.Header{}
 	h.Set("X-Signature-Timestamp", stamp)
 	h.Set("X-Signature-Ed25519", hex.EncodeToString(ed25519.Sign(s.key, []byte(stamp+body))))
-	return &hook.Call{Method: http.MethodPost, Header: h, Body: []byte(body)}
+	return &webhook.Call{Method: http.MethodPost, Header: h, Body: []byte(body)}
 }
 
 // endpoint is a client that is called.
-func (w *world) endpoint(s *signer, act func(event.Action) error) hook.Handler {
+func (w *world) endpoint(s *signer, act func(event.Action) error) webhook.Handler {
 	w.t.Helper()
 	o := w.options()
 	o.Listen, o.PublicKey, o.Now = "127.0.0.1:0", s.public(), func() time.Time { return s.now }
@@ -90,7 +90,7 @@ func (w *world) endpoint(s *signer, act func(event.Action) error) hook.Handler {
 	return c.calls(chat.Resume{Say: w.t.Logf, Act: act})
 }
 
-const clickBody = `{"id":"1573680832298614790","application_id":"1","type":3,"token":"t","channel_id":"` + fake.Dev + `","guild_id":"` + fake.Guild +
+const clickBody = `{"id":"1573680832298614790","application_id":"1","type":3,"token":"t","channel_id":"` + discordtest.Dev + `","guild_id":"` + discordtest.Guild +
 	`","data":{"custom_id":"approve:e1","component_type":2},"member":{"user":{"id":"77","username":"ben"}},"message":{"id":"1573680832298614788"}}`
 
 func TestEndpoint(t *testing.T) {
@@ -122,7 +122,7 @@ func TestEndpoint(t *testing.T) {
 	if a := handle(t.Context(), shouted); a.Status != http.StatusUnauthorized {
 		t.Errorf("a replay in capitals is answered with %d", a.Status)
 	}
-	for _, d := range []time.Duration{hook.Window + time.Second, -hook.Window - time.Second} {
+	for _, d := range []time.Duration{webhook.Window + time.Second, -webhook.Window - time.Second} {
 		late := s.call(`{"id":"1","type":1}`)
 		s.now = s.now.Add(d)
 		if a := handle(t.Context(), late); a.Status != http.StatusUnauthorized {
@@ -130,7 +130,7 @@ func TestEndpoint(t *testing.T) {
 		}
 		s.now = s.now.Add(-d)
 	}
-	elsewhere := strings.ReplaceAll(clickBody, fake.Dev, fake.Secret)
+	elsewhere := strings.ReplaceAll(clickBody, discordtest.Dev, discordtest.Secret)
 	if handle(t.Context(), s.call(elsewhere)); len(acts) != 1 {
 		t.Error("a click in a chat that is not watched is an action")
 	}
@@ -183,7 +183,7 @@ func TestEndpointOverTCP(t *testing.T) {
 	w, s := newWorld(t), newSigner()
 	o := w.options()
 	o.Listen, o.PublicKey = "127.0.0.1:0", s.public()
-	if _, err := New(Options{Token: fake.Token, Listen: o.Listen, PublicKey: "abc"}); err == nil {
+	if _, err := New(Options{Token: discordtest.Token, Listen: o.Listen, PublicKey: "abc"}); err == nil {
 		t.Error("a public key of three digits is taken")
 	}
 	var at string

@@ -67,7 +67,7 @@ type Options struct {
 
 // Client is one bot.
 type Client struct {
-	api      *web.Client
+	api      *httpapi.Client
 	token    string
 	chats    map[string]bool // nil: all
 	external bool
@@ -86,7 +86,7 @@ type Client struct {
 // New returns the client of a bot. It does not reach out.
 func New(o Options) (*Client, error) {
 	token := strings.TrimPrefix(o.Token, "Bot ")
-	if err := web.Word("discord token", token); err != nil {
+	if err := httpapi.Word("discord token", token); err != nil {
 		return nil, err
 	}
 	c := &Client{token: token, external: o.AllowExternal, listen: o.Listen, http: o.HTTP, chance: o.Chance, places: newPlaces()}
@@ -119,7 +119,7 @@ func New(o Options) (*Client, error) {
 	}
 	var err error
 	c.bare = strings.HasPrefix(o.URL, "http://")
-	c.api, err = web.New(web.Options{Base: o.URL, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance,
+	c.api, err = httpapi.New(httpapi.Options{Base: o.URL, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance,
 		Sign:  func(r *http.Request) { r.Header.Set("Authorization", "Bot "+token) },
 		Judge: c.noteLimits,
 	})
@@ -186,18 +186,18 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, out any
 			return err
 		}
 	}
-	return c.explain(c.api.Read(ctx, web.Request{Method: http.MethodGet, Path: path, Query: query}, out))
+	return c.explain(c.api.Read(ctx, httpapi.Request{Method: http.MethodGet, Path: path, Query: query}, out))
 }
 
 // once sends a request that is not repeated.
 func (c *Client) once(ctx context.Context, method, path string, in, out any) error {
-	return c.explain(c.api.Once(ctx, web.Request{Method: method, Path: path, JSON: in}, out))
+	return c.explain(c.api.Once(ctx, httpapi.Request{Method: method, Path: path, JSON: in}, out))
 }
 
 // explain reads Discord's own words out of a refusal, and gives what a person can
 // mend its status and a hint.
 func (c *Client) explain(err error) error {
-	e := (*web.Error)(nil)
+	e := (*httpapi.Error)(nil)
 	if !errors.As(err, &e) {
 		return err
 	}
@@ -228,7 +228,7 @@ func refusedToken(err error) error {
 // unreadable reports whether err says that the bot may not see something, or that
 // it is not there.
 func unreadable(err error) bool {
-	s := web.StatusOf(err)
+	s := httpapi.StatusOf(err)
 	return s == http.StatusForbidden || s == http.StatusNotFound
 }
 

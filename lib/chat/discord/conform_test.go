@@ -15,18 +15,18 @@ import (
 // world is the fake Discord as chattest sees it.
 type world struct {
 	t      *testing.T
-	server *fake.Server
+	server *discordtest.Server
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, server: fake.New()}
+	w := &world{t: t, server: discordtest.New()}
 	t.Cleanup(w.server.Close)
 	return w
 }
 
 func (w *world) options() Options {
 	return Options{
-		URL: w.server.URL, Token: fake.Token, Chats: []string{fake.Dev, fake.Help, fake.Forum},
+		URL: w.server.URL, Token: discordtest.Token, Chats: []string{discordtest.Dev, discordtest.Help, discordtest.Forum},
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			select {
 			case <-ctx.Done():
@@ -51,8 +51,8 @@ func (w *world) sink() *Sink { return &Sink{w.client()} }
 
 func (w *world) Source() chat.Source      { return w.client() }
 func (w *world) Sink() chat.Sink          { return w.sink() }
-func (w *world) Chats() [2]string         { return [2]string{fake.Dev, fake.Help} }
-func (w *world) Bot() (id, handle string) { return fake.Bot, "<@" + fake.Bot + ">" }
+func (w *world) Chats() [2]string         { return [2]string{discordtest.Dev, discordtest.Help} }
+func (w *world) Bot() (id, handle string) { return discordtest.Bot, "<@" + discordtest.Bot + ">" }
 func (w *world) Edit(_, id, text string)  { w.server.Edit(id, text) }
 func (w *world) Delete(_, id string)      { w.server.Delete(id) }
 func (w *world) Sees(text string) string  { return shown(text) }
@@ -73,7 +73,7 @@ func (w *world) Say(chatID, person, thread, text string) string {
 }
 
 func (w *world) Pings(_, id string) bool {
-	for _, place := range []string{fake.Dev, fake.Help, id} {
+	for _, place := range []string{discordtest.Dev, discordtest.Help, id} {
 		for _, m := range w.server.Messages(place) {
 			if m.ID == id {
 				return m.Data["mention_everyone"] == true
@@ -84,7 +84,7 @@ func (w *world) Pings(_, id string) bool {
 }
 
 func (w *world) Break(f chattest.Faults) {
-	w.server.SetFaults(fake.Faults{
+	w.server.SetFaults(discordtest.Faults{
 		Seed: f.Seed, Cut: f.Cut, Duplicate: f.Duplicate, Reorder: f.Reorder, Lose: f.Lose,
 		Fail: f.Fail, Busy: f.Busy, LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter,
 	})
@@ -98,7 +98,7 @@ func (w *world) Burst(chatID string, n int) (ids []string) {
 }
 
 func (w *world) File(chatID, person, name string) string {
-	return w.server.Say(chatID, person, "", fake.M{"attachments": []fake.M{{
+	return w.server.Say(chatID, person, "", discordtest.M{"attachments": []discordtest.M{{
 		"id": "1", "filename": name, "content_type": "text/plain; charset=utf-8", "size": 12, "url": "https://cdn.discordapp.com/attachments/1/1/" + name,
 	}}})
 }
@@ -177,7 +177,7 @@ func TestConformanceResumed(t *testing.T) {
 }
 
 func (w *world) Config() (yaml string, env []string) {
-	return fmt.Sprintf("  discord:\n    enabled: true\n    api_url: %s\n", w.server.URL), []string{"DISCORD_TOKEN=" + fake.Token}
+	return fmt.Sprintf("  discord:\n    enabled: true\n    api_url: %s\n", w.server.URL), []string{"DISCORD_TOKEN=" + discordtest.Token}
 }
 
 func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

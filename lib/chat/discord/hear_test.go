@@ -140,27 +140,27 @@ func TestPlaces(t *testing.T) {
 	e := w.hear(w.options(), nil, nil)
 	question := w.server.Post("ana", "Retries", "where is the limit?")
 	answer := w.server.Say(question, "ben", "in retry.go", nil)
-	if v := e.message(answer); v.ChatID != fake.Forum || v.ThreadID == nil || *v.ThreadID != question || v.ChatName != "questions" || v.MsgType != "thread_reply" {
+	if v := e.message(answer); v.ChatID != discordtest.Forum || v.ThreadID == nil || *v.ThreadID != question || v.ChatName != "questions" || v.MsgType != "thread_reply" {
 		t.Errorf("an answer in a forum came as %+v", v)
 	}
-	if v := e.message(question); v.ThreadID != nil || v.ChatID != fake.Forum || v.Key() != func() string { a := e.message(answer); return a.Key() }() {
+	if v := e.message(question); v.ThreadID != nil || v.ChatID != discordtest.Forum || v.Key() != func() string { a := e.message(answer); return a.Key() }() {
 		t.Errorf("a post of a forum came as %+v", v)
 	}
-	reply := w.server.Say(fake.Dev, "ben", "this one?", fake.M{"type": 19, "message_reference": fake.M{"type": 0, "message_id": "77", "channel_id": fake.Dev}})
-	if v := e.message(reply); v.ReplyToID != "77" || v.ThreadID != nil || v.Permalink != "https://discord.com/channels/"+fake.Guild+"/"+fake.Dev+"/"+reply {
+	reply := w.server.Say(discordtest.Dev, "ben", "this one?", discordtest.M{"type": 19, "message_reference": discordtest.M{"type": 0, "message_id": "77", "channel_id": discordtest.Dev}})
+	if v := e.message(reply); v.ReplyToID != "77" || v.ThreadID != nil || v.Permalink != "https://discord.com/channels/"+discordtest.Guild+"/"+discordtest.Dev+"/"+reply {
 		t.Errorf("a reply came as %+v", v)
 	}
 	unheard := []string{
-		w.server.Say(fake.Secret, "ana", "between us", nil),
-		w.server.Say(fake.Direct, "ana", "in private", nil),
-		w.server.Say(fake.Dev, "ana", "from elsewhere", fake.M{"flags": flagCrosspost, "webhook_id": "5"}),
+		w.server.Say(discordtest.Secret, "ana", "between us", nil),
+		w.server.Say(discordtest.Direct, "ana", "in private", nil),
+		w.server.Say(discordtest.Dev, "ana", "from elsewhere", discordtest.M{"flags": flagCrosspost, "webhook_id": "5"}),
 	}
-	root := w.server.Say(fake.Dev, "ana", "psst", nil)
+	root := w.server.Say(discordtest.Dev, "ana", "psst", nil)
 	w.server.Thread(root, "private")
 	w.server.Channel(root, "type", kindPrivateThread)
-	w.server.Tell("THREAD_UPDATE", fake.M{"id": root, "type": kindPrivateThread, "parent_id": fake.Dev, "guild_id": fake.Guild})
+	w.server.Tell("THREAD_UPDATE", discordtest.M{"id": root, "type": kindPrivateThread, "parent_id": discordtest.Dev, "guild_id": discordtest.Guild})
 	unheard = append(unheard, w.server.Say(root, "ana", "in a private thread", nil))
-	e.message(w.server.Say(fake.Dev, "ana", "the end", nil))
+	e.message(w.server.Say(discordtest.Dev, "ana", "the end", nil))
 	for _, id := range unheard {
 		if es := e.of(id); len(es) > 0 {
 			t.Errorf("was heard: %+v", es)
@@ -178,13 +178,13 @@ func TestPlaces(t *testing.T) {
 func TestDirect(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
-	o.Chats = []string{fake.Direct}
+	o.Chats = []string{discordtest.Direct}
 	e := w.hear(o, nil, nil)
-	id := w.server.Say(fake.Direct, "ana", "where is it?", nil)
-	if v := e.message(id); !slices.Contains(v.Mentions, fake.Bot) || v.ChatName != "ana" || v.Permalink != "https://discord.com/channels/@me/"+fake.Direct+"/"+id {
+	id := w.server.Say(discordtest.Direct, "ana", "where is it?", nil)
+	if v := e.message(id); !slices.Contains(v.Mentions, discordtest.Bot) || v.ChatName != "ana" || v.Permalink != "https://discord.com/channels/@me/"+discordtest.Direct+"/"+id {
 		t.Errorf("came as %+v", v)
 	}
-	posted, err := w.sink().Post(t.Context(), chat.Post{ChatID: fake.Direct, ThreadID: id, ReplyToID: id, Text: "here", Key: "k"})
+	posted, err := w.sink().Post(t.Context(), chat.Post{ChatID: discordtest.Direct, ThreadID: id, ReplyToID: id, Text: "here", Key: "k"})
 	if err == nil {
 		v := e.message(posted.MessageID)
 		if v.ReplyToID != id || v.ThreadID != nil || v.Sender.Type != "bot" {
@@ -201,8 +201,8 @@ func TestAllChats(t *testing.T) {
 	o := w.options()
 	o.Chats = nil
 	e := w.hear(o, nil, nil)
-	private := w.server.Say(fake.Direct, "ana", "in private", nil)
-	e.message(w.server.Say(fake.Secret, "ana", "hello", nil))
+	private := w.server.Say(discordtest.Direct, "ana", "in private", nil)
+	e.message(w.server.Say(discordtest.Secret, "ana", "hello", nil))
 	if es := e.of(private); len(es) > 0 {
 		t.Errorf("was heard: %+v", es)
 	}
@@ -210,7 +210,7 @@ func TestAllChats(t *testing.T) {
 	if err := e.stop(); err != nil {
 		t.Fatal(err)
 	}
-	missed := w.server.Say(fake.Secret, "ana", "missed", nil)
+	missed := w.server.Say(discordtest.Secret, "ana", "missed", nil)
 	e = w.hear(o, before, nil)
 	e.message(missed)
 }
@@ -220,17 +220,17 @@ func TestAllChats(t *testing.T) {
 func TestChanges(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
-	id := w.server.Say(fake.Dev, "ana", "see https://example.test/", nil)
-	gone := []string{w.server.Say(fake.Dev, "ana", "one", nil), w.server.Say(fake.Dev, "ana", "two", nil), w.server.Say(fake.Dev, "ana", "three", nil)}
-	partial := w.server.Say(fake.Dev, "ana", "first", nil)
+	id := w.server.Say(discordtest.Dev, "ana", "see https://example.test/", nil)
+	gone := []string{w.server.Say(discordtest.Dev, "ana", "one", nil), w.server.Say(discordtest.Dev, "ana", "two", nil), w.server.Say(discordtest.Dev, "ana", "three", nil)}
+	partial := w.server.Say(discordtest.Dev, "ana", "first", nil)
 	w.server.Unfurl(id)
 	w.server.Edit(id, "see there")
 	w.server.Unfurl(id)
 	w.server.Delete(gone[0])
 	w.server.Delete(gone[1:]...)
 	w.server.Edit(partial, "second")
-	w.server.Tell("MESSAGE_UPDATE", fake.M{"id": partial, "channel_id": fake.Dev, "guild_id": fake.Guild, "edited_timestamp": "2026-01-02T03:04:05.678901+00:00"})
-	e.message(w.server.Say(fake.Dev, "ana", "the end", nil))
+	w.server.Tell("MESSAGE_UPDATE", discordtest.M{"id": partial, "channel_id": discordtest.Dev, "guild_id": discordtest.Guild, "edited_timestamp": "2026-01-02T03:04:05.678901+00:00"})
+	e.message(w.server.Say(discordtest.Dev, "ana", "the end", nil))
 
 	es := e.of(id)
 	if len(es) != 2 || es[0].EditedAt != "" || es[1].Content != "see there" || es[1].EditedAt == "" {
@@ -259,8 +259,8 @@ func TestChanges(t *testing.T) {
 func TestArchived(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
-	root := w.server.Say(fake.Dev, "ana", "a question", nil)
-	deleted := w.server.Say(fake.Dev, "ana", "never mind", nil)
+	root := w.server.Say(discordtest.Dev, "ana", "a question", nil)
+	deleted := w.server.Say(discordtest.Dev, "ana", "never mind", nil)
 	e.message(deleted)
 	if err := e.stop(); err != nil {
 		t.Fatal(err)
@@ -271,7 +271,7 @@ func TestArchived(t *testing.T) {
 	w.server.Delete(deleted)
 	w.server.Forget()
 	again := w.hear(w.options(), e.last(), e.memory)
-	if v := again.message(answer); v.ThreadID == nil || *v.ThreadID != root || v.ChatID != fake.Dev {
+	if v := again.message(answer); v.ThreadID == nil || *v.ThreadID != root || v.ChatID != discordtest.Dev {
 		t.Errorf("came as %+v", v)
 	}
 	if v := again.message(deleted); !v.Deleted {
@@ -286,14 +286,14 @@ func TestArchived(t *testing.T) {
 func TestResumed(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
-	e.message(w.server.Say(fake.Dev, "ana", "before", nil))
+	e.message(w.server.Say(discordtest.Dev, "ana", "before", nil))
 	if err := e.stop(); err != nil {
 		t.Fatal(err)
 	}
 	if w.server.Sessions() != 1 {
 		t.Fatal("the session was ended")
 	}
-	id := w.server.Say(fake.Dev, "ana", "missed", nil)
+	id := w.server.Say(discordtest.Dev, "ana", "missed", nil)
 	reads := w.server.Requests("GET messages")
 	again := w.hear(w.options(), e.last(), e.memory)
 	again.message(id)
@@ -308,7 +308,7 @@ func TestAskedToReconnect(t *testing.T) {
 	e := w.hear(w.options(), nil, nil)
 	w.server.Raw([]byte(`{"op":7,"d":null}`))
 	e.until("a second connection", func() bool { return e.ups > 1 })
-	e.message(w.server.Say(fake.Dev, "ana", "still there?", nil))
+	e.message(w.server.Say(discordtest.Dev, "ana", "still there?", nil))
 	if w.server.Requests("resume") < 1 || len(e.said) > 0 {
 		t.Errorf("%d resumed; said %q", w.server.Requests("resume"), e.said)
 	}
@@ -320,7 +320,7 @@ func TestDeadConnection(t *testing.T) {
 	w.server.Interval = 150 * time.Millisecond
 	e := w.hear(w.options(), nil, nil)
 	w.server.Mute(true)
-	id := w.server.Say(fake.Dev, "ana", "into the void", nil)
+	id := w.server.Say(discordtest.Dev, "ana", "into the void", nil)
 	e.until("another connection", func() bool { return w.server.Requests("resume") > 0 })
 	w.server.Mute(false)
 	e.message(id)
@@ -346,11 +346,11 @@ func TestNotDurable(t *testing.T) {
 		})
 	}()
 	e.until("connected", func() bool { return e.ups > 0 })
-	e.message(w.server.Say(fake.Dev, "ana", "kept", nil))
+	e.message(w.server.Say(discordtest.Dev, "ana", "kept", nil))
 	e.mu.Lock()
 	broken = true
 	e.mu.Unlock()
-	id := w.server.Say(fake.Dev, "ana", "not kept", nil)
+	id := w.server.Say(discordtest.Dev, "ana", "not kept", nil)
 	if err := <-ended; !errors.Is(err, full) {
 		t.Fatalf("ended with %v", err)
 	}

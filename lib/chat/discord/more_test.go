@@ -54,7 +54,7 @@ func TestHopeless(t *testing.T) {
 func TestCheck(t *testing.T) {
 	findings := func(w *world) (bad []string) {
 		self, all := w.client().Check(t.Context())
-		if self.ID != fake.Bot || self.Type != "bot" {
+		if self.ID != discordtest.Bot || self.Type != "bot" {
 			t.Errorf("we are %+v", self)
 		}
 		for _, f := range all {
@@ -73,14 +73,14 @@ func TestCheck(t *testing.T) {
 	}
 	w.server.Flags = 0
 	w.server.Deny = maySend | mayReact
-	w.server.Channel(fake.Help, "hidden", true)
-	w.server.Channel(fake.Forum, "permission_overwrites", []fake.M{{"id": fake.Guild, "type": 0, "allow": "0", "deny": "1024"}})
+	w.server.Channel(discordtest.Help, "hidden", true)
+	w.server.Channel(discordtest.Forum, "permission_overwrites", []discordtest.M{{"id": discordtest.Guild, "type": 0, "allow": "0", "deny": "1024"}})
 	bad := findings(w)
-	want := []string{"intents: ", "chat: in #dev", "chat: the bot cannot see " + fake.Help, "chat: in #questions"}
+	want := []string{"intents: ", "chat: in #dev", "chat: the bot cannot see " + discordtest.Help, "chat: in #questions"}
 	if len(bad) != len(want) || !slices.EqualFunc(bad, want, strings.HasPrefix) || !strings.HasSuffix(bad[1], "may not: Send Messages, Add Reactions") {
 		t.Errorf("findings %q, want %q", bad, want)
 	}
-	w.server.Channel(fake.Forum, "permission_overwrites", []fake.M{{"id": fake.Guild, "allow": "0", "deny": "1024"}, {"id": fake.BotRole, "allow": "0", "deny": "2048"}, {"id": fake.Bot, "allow": "3136", "deny": "0"}})
+	w.server.Channel(discordtest.Forum, "permission_overwrites", []discordtest.M{{"id": discordtest.Guild, "allow": "0", "deny": "1024"}, {"id": discordtest.BotRole, "allow": "0", "deny": "2048"}, {"id": discordtest.Bot, "allow": "3136", "deny": "0"}})
 	if bad := findings(w); slices.ContainsFunc(bad, func(s string) bool { return strings.Contains(s, "questions") }) {
 		t.Errorf("what the channel allows the bot itself counts last: %q", bad)
 	}

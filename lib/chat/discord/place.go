@@ -343,7 +343,7 @@ func (c *Client) where(ctx context.Context, chatID, messageID string) (string, *
 	read := func(place string) (*message, error) {
 		m := new(message)
 		err := c.get(ctx, "channels/"+place+"/messages/"+messageID, nil, m)
-		if web.StatusOf(err) == http.StatusNotFound || web.StatusOf(err) == http.StatusBadRequest {
+		if httpapi.StatusOf(err) == http.StatusNotFound || httpapi.StatusOf(err) == http.StatusBadRequest {
 			return nil, nil // a forum has no messages of its own: that is status 400
 		}
 		return m, err

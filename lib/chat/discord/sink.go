@@ -128,7 +128,7 @@ func (c *Sink) thread(ctx context.Context, p chat.Post, begin bool) (string, err
 	err = c.once(ctx, http.MethodPost, "channels/"+p.ChatID+"/messages/"+p.ThreadID+"/threads",
 		map[string]any{"name": c.title(ctx, m), "auto_archive_duration": 1440}, &t)
 	switch {
-	case err == nil && validID(t.ID), web.CodeOf(err) == threadExists:
+	case err == nil && validID(t.ID), httpapi.CodeOf(err) == threadExists:
 		return p.ThreadID, nil // it has the id of its first message
 	case err != nil && refused(err):
 		return p.ChatID, nil // no threads there, no permission, too many of them
@@ -164,9 +164,9 @@ func refused(err error) bool {
 	if errors.Is(err, errElsewhere) {
 		return true
 	}
-	switch web.StatusOf(err) {
+	switch httpapi.StatusOf(err) {
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound:
-		switch web.CodeOf(err) {
+		switch httpapi.CodeOf(err) {
 		case "", "0", "20028", "40062": // no word of Discord's, or: too often
 			return false
 		}
@@ -177,7 +177,7 @@ func refused(err error) bool {
 
 // waitFor is how long to leave Discord alone.
 func waitFor(err error) time.Duration {
-	e := (*web.Error)(nil)
+	e := (*httpapi.Error)(nil)
 	switch {
 	case errors.As(err, &e) && e.Status == http.StatusTooManyRequests:
 		return e.After
@@ -190,11 +190,11 @@ func waitFor(err error) time.Duration {
 // failed says what an error means for the post.
 func failed(where string, err error) error {
 	named := fmt.Errorf("discord: post in %s: %w", where, err)
-	s := web.StatusOf(err)
+	s := httpapi.StatusOf(err)
 	switch {
 	case refused(err):
 		return fmt.Errorf("%w: %w", named, chat.ErrRefused)
-	case web.NotSent(err), s >= 300 && s < 500:
+	case httpapi.NotSent(err), s >= 300 && s < 500:
 		return &chat.RetryError{After: waitFor(err), Err: named}
 	}
 	return named // it may stand there
@@ -333,7 +333,7 @@ func (c *Sink) look(ctx context.Context, where string, begin uint64, is func(*me
 func (c *Sink) Message(ctx context.Context, chatID, messageID string) (text string, gone bool, err error) {
 	where, m, err := c.where(ctx, chatID, messageID)
 	switch {
-	case web.StatusOf(err) == http.StatusForbidden || err != nil:
+	case httpapi.StatusOf(err) == http.StatusForbidden || err != nil:
 		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("discord: message %s: %w", messageID, err))
 	case m == nil:
 		return "", true, nil

@@ -14,14 +14,14 @@ import (
 )
 
 func (w *world) question(text string) chat.Post {
-	root := w.server.Say(fake.Dev, "ana", text, nil)
-	return chat.Post{ChatID: fake.Dev, ThreadID: root, ReplyToID: root, Text: "It is 5.", Key: "k-1"}
+	root := w.server.Say(discordtest.Dev, "ana", text, nil)
+	return chat.Post{ChatID: discordtest.Dev, ThreadID: root, ReplyToID: root, Text: "It is 5.", Key: "k-1"}
 }
 
 // TestThreadIsBegun: and is called what the question asks.
 func TestThreadIsBegun(t *testing.T) {
 	w := newWorld(t)
-	p := w.question("<@" + fake.Bot + ">  where is the\tretry limit? " + strings.Repeat("long ", 40) + "\nmore")
+	p := w.question("<@" + discordtest.Bot + ">  where is the\tretry limit? " + strings.Repeat("long ", 40) + "\nmore")
 	got, err := w.sink().Post(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -47,8 +47,8 @@ func TestNoThread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ms := w.server.Messages(fake.Dev)
-	if ref, _ := ms[len(ms)-1].Data["message_reference"].(fake.M); ref["message_id"] != p.ReplyToID {
+	ms := w.server.Messages(discordtest.Dev)
+	if ref, _ := ms[len(ms)-1].Data["message_reference"].(discordtest.M); ref["message_id"] != p.ReplyToID {
 		t.Errorf("posted %+v", ms[len(ms)-1])
 	}
 	for range 2 {
@@ -158,20 +158,20 @@ func TestErrorsOfPost(t *testing.T) {
 // archived one too, and in a forum.
 func TestMessageInThread(t *testing.T) {
 	w := newWorld(t)
-	root := w.server.Say(fake.Dev, "ana", "where?", nil)
+	root := w.server.Say(discordtest.Dev, "ana", "where?", nil)
 	w.server.Thread(root, "where?")
-	reply := w.server.Say(root, "ben", "there, <@"+fake.Bot+">", nil)
-	w.server.Thread(w.server.Say(fake.Dev, "ana", "another", nil), "another")
+	reply := w.server.Say(root, "ben", "there, <@"+discordtest.Bot+">", nil)
+	w.server.Thread(w.server.Say(discordtest.Dev, "ana", "another", nil), "another")
 	w.server.Archive(root)
 	post := w.server.Post("ana", "title", "a question")
-	for id, in := range map[string][2]string{reply: {fake.Dev, "there, @tri"}, root: {fake.Dev, "where?"}, post: {fake.Forum, "a question"}} {
+	for id, in := range map[string][2]string{reply: {discordtest.Dev, "there, @tri"}, root: {discordtest.Dev, "where?"}, post: {discordtest.Forum, "a question"}} {
 		text, gone, err := w.sink().Message(t.Context(), in[0], id)
 		if err != nil || gone || text != in[1] {
 			t.Errorf("message %s: %q, gone %v, %v; want %q", id, text, gone, err, in[1])
 		}
 	}
 	for _, id := range []string{"1", "x", "9" + reply} {
-		if _, gone, err := w.sink().Message(t.Context(), fake.Dev, id); err != nil || !gone {
+		if _, gone, err := w.sink().Message(t.Context(), discordtest.Dev, id); err != nil || !gone {
 			t.Errorf("message %s: gone %v, %v", id, gone, err)
 		}
 	}
@@ -191,35 +191,35 @@ func TestSignals(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	must("react", s.React(t.Context(), fake.Dev, p.ThreadID, "👀", true))
-	must("react", s.React(t.Context(), fake.Dev, p.ThreadID, "👀", false))
-	must("react in the thread", s.React(t.Context(), fake.Dev, posted.MessageID, "❤️", true))
+	must("react", s.React(t.Context(), discordtest.Dev, p.ThreadID, "👀", true))
+	must("react", s.React(t.Context(), discordtest.Dev, p.ThreadID, "👀", false))
+	must("react in the thread", s.React(t.Context(), discordtest.Dev, posted.MessageID, "❤️", true))
 	if got, want := w.server.Reacted(), []string{"+👀 " + p.ThreadID, "-👀 " + p.ThreadID, "+❤️ " + posted.MessageID}; !slices.Equal(got, want) {
 		t.Errorf("reactions %q, want %q", got, want)
 	}
-	must("typing", s.Typing(t.Context(), fake.Dev, p.ThreadID))
-	must("edit", s.Edit(t.Context(), fake.Dev, posted.MessageID, "It is 6."))
-	if text, _, _ := s.Message(t.Context(), fake.Dev, posted.MessageID); text != "It is 6." {
+	must("typing", s.Typing(t.Context(), discordtest.Dev, p.ThreadID))
+	must("edit", s.Edit(t.Context(), discordtest.Dev, posted.MessageID, "It is 6."))
+	if text, _, _ := s.Message(t.Context(), discordtest.Dev, posted.MessageID); text != "It is 6." {
 		t.Errorf("edited to %q", text)
 	}
-	if err := s.Edit(t.Context(), fake.Dev, p.ThreadID, "mine"); err == nil {
+	if err := s.Edit(t.Context(), discordtest.Dev, p.ThreadID, "mine"); err == nil {
 		t.Error("somebody else's message was edited")
 	}
-	card := chat.Card{ChatID: fake.Help, Title: "A draft", Text: "@everyone look", Key: "c-1", Buttons: []chat.Button{
+	card := chat.Card{ChatID: discordtest.Help, Title: "A draft", Text: "@everyone look", Key: "c-1", Buttons: []chat.Button{
 		{Name: "approve", Label: "Approve", Value: "v", Style: "primary"}, {Name: "dismiss", Label: "No", Value: "v", Style: "danger"}}}
 	dealt, err := s.Deal(t.Context(), card)
 	must("deal", err)
 	again, err := w.sink().Deal(t.Context(), card)
-	if must("deal again", err); again.MessageID != dealt.MessageID || w.Pings(fake.Help, dealt.MessageID) {
+	if must("deal again", err); again.MessageID != dealt.MessageID || w.Pings(discordtest.Help, dealt.MessageID) {
 		t.Errorf("dealt %v, then %v", dealt, again)
 	}
-	rows, _ := w.server.Messages(fake.Help)[0].Data["components"].([]any)
-	if len(rows) != 1 || len(rows[0].(fake.M)["components"].([]any)) != 2 {
+	rows, _ := w.server.Messages(discordtest.Help)[0].Data["components"].([]any)
+	if len(rows) != 1 || len(rows[0].(discordtest.M)["components"].([]any)) != 2 {
 		t.Errorf("buttons are %v", rows)
 	}
 	card.Buttons, card.Text = nil, "approved"
 	must("redeal", w.sink().Redeal(t.Context(), dealt.MessageID, card))
-	if m := w.server.Messages(fake.Help)[0]; len(m.Data["components"].([]any)) != 0 || m.Data["content"] != "**A draft**\napproved" {
+	if m := w.server.Messages(discordtest.Help)[0]; len(m.Data["components"].([]any)) != 0 || m.Data["content"] != "**A draft**\napproved" {
 		t.Errorf("settled as %+v", m.Data)
 	}
 	card.Buttons = []chat.Button{{Name: "approve", Value: strings.Repeat("x", 100)}}
@@ -237,7 +237,7 @@ func TestNoHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := w.hear(w.options(), nil, nil)
-	id := w.server.Say(fake.Dev, "ana", "it stands", nil)
+	id := w.server.Say(discordtest.Dev, "ana", "it stands", nil)
 	e.message(id)
 	if err := e.stop(); err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestNoHistory(t *testing.T) {
 		t.Errorf("proof %v, want Unprovable", proof)
 	}
 	again := w.hear(w.options(), e.last(), e.memory)
-	again.message(w.server.Say(fake.Help, "ana", "the end", nil))
+	again.message(w.server.Say(discordtest.Help, "ana", "the end", nil))
 	if es := again.of(id); len(es) > 0 {
 		t.Errorf("it came as %+v", es)
 	}

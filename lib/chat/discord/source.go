@@ -40,14 +40,14 @@ type listening struct {
 	chat.Resume
 	emit func(event.Event) error
 
-	known live.Horizon // times of ids, up to which everything is emitted
-	past  bool         // something came before: the log, or a connection
+	known session.Horizon // times of ids, up to which everything is emitted
+	past  bool            // something came before: the log, or a connection
 
-	session session // to resume; no ID: none
-	recent  recent
-	saved   time.Time // when they were kept last
-	intents int
-	resumed int // events since the session was resumed; -1: they are no news
+	resumeState resumeState // to resume; no ID: none
+	recent      recent
+	saved       time.Time // when they were kept last
+	intents     int
+	resumed     int // events since the session was resumed; -1: they are no news
 }
 
 // Run implements chat.Source. A lost connection is resumed; where Discord cannot,
@@ -58,13 +58,13 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	defer cancel()
 	failed := make(chan error, 1)
 	if c.listen != "" {
-		l, err := hook.Listen(c.listen)
+		l, err := webhook.Listen(c.listen)
 		if err != nil {
 			return err
 		}
 		resume.Say("discord: clicks are taken at %s", l.Addr())
 		go func() {
-			if err := hook.Serve(ctx, l, c.calls(resume)); err != nil {
+			if err := webhook.Serve(ctx, l, c.calls(resume)); err != nil {
 				failed <- err
 				cancel()
 			}
@@ -79,11 +79,11 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 }
 
 func (c *Client) run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit, known: live.NewHorizon(resume.Last, overlap), past: len(resume.Last) > 0, recent: newRecent()}
+	l := &listening{Client: c, Resume: resume, emit: emit, known: session.NewHorizon(resume.Last, overlap), past: len(resume.Last) > 0, recent: newRecent()}
 	if err := l.load(); err != nil {
 		return err
 	}
-	s := live.Sessions{Platform: "discord", Calm: calm, Now: c.api.Now, Sleep: c.api.Sleep, Wait: l.backoff, Ended: func(err error) {
+	s := session.Sessions{Platform: "discord", Calm: calm, Now: c.api.Now, Sleep: c.api.Sleep, Wait: l.backoff, Ended: func(err error) {
 		if errors.Is(err, errStale) {
 			l.resumeState = resumeState{}
 		}
@@ -215,7 +215,7 @@ func (f *frame) end() error {
 	case f.err != nil:
 		return fmt.Errorf("gateway: %w", f.err)
 	case f.Op == opReconnect:
-		return live.ErrRenew
+		return session.ErrRenew
 	case f.Op == opInvalid && string(f.Data) == "true":
 		return errors.New("the session is not resumed now")
 	case f.Op == opInvalid:
@@ -313,7 +313,7 @@ func (l *listening) durable(events []event.Event) error {
 		return nil
 	}
 	if err := l.EmitAll(l.emit, events); err != nil {
-		return live.Broken{Err: err}
+		return session.Broken{Err: err}
 	}
 	for i := range events {
 		l.recent.keep(&events[i])

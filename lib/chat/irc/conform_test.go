@@ -14,12 +14,12 @@ import (
 // world is the fake network as chattest sees it.
 type world struct {
 	t      *testing.T
-	server *fake.Server
+	server *irctest.Server
 	sinks  []*Sink
 }
 
 func newWorld(t *testing.T) *world {
-	s, err := fake.New(true)
+	s, err := irctest.New(true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func (w *world) Garble()                                   { w.server.Garble() }
 func (w *world) Revoke()                                   { w.server.Revoke() }
 
 func (w *world) Break(f chattest.Faults) {
-	w.server.SetFaults(fake.Faults{Seed: f.Seed, Cut: min(f.Cut, 0.5), Duplicate: f.Duplicate, LoseAnswer: f.LoseAnswer, Fail: max(f.Fail, f.FailAfter), Busy: f.Busy})
+	w.server.SetFaults(irctest.Faults{Seed: f.Seed, Cut: min(f.Cut, 0.5), Duplicate: f.Duplicate, LoseAnswer: f.LoseAnswer, Fail: max(f.Fail, f.FailAfter), Busy: f.Busy})
 }
 
 func (w *world) Burst(chatID string, n int) (ids []string) {

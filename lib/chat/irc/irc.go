@@ -98,7 +98,7 @@ func New(o Options) (*Client, error) {
 		o.Now = time.Now
 	}
 	if o.Sleep == nil {
-		o.Sleep = web.Sleep
+		o.Sleep = httpapi.Sleep
 	}
 	if o.Chance == nil {
 		o.Chance = rand.Float64

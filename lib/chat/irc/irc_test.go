@@ -122,7 +122,7 @@ func TestEvents(t *testing.T) {
 func TestOldServer(t *testing.T) {
 	w := newWorld(t)
 	w.server.Close()
-	s, err := fake.New(false)
+	s, err := irctest.New(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestOldServer(t *testing.T) {
 func TestSaidWhileHistoryIsRead(t *testing.T) {
 	w := newWorld(t)
 	w.server.Say("ana", "#dev", "before")
-	w.server.Meanwhile = map[string]fake.Said{"#help": {Nick: "ana", Channel: "#dev", Text: "meanwhile"}, "#dev": {Nick: "ana", Channel: "#help", Text: "as well"}}
+	w.server.Meanwhile = map[string]irctest.Said{"#help": {Nick: "ana", Channel: "#dev", Text: "meanwhile"}, "#dev": {Nick: "ana", Channel: "#help", Text: "as well"}}
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
 	came := map[string]bool{}

@@ -24,7 +24,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	for id, at := range resume.Last {
 		l.last[fold(id)] = at
 	}
-	s := live.Sessions{Platform: "irc", Calm: calm, Now: time.Now, Sleep: c.o.Sleep, Wait: func(try int, _ error) time.Duration { return backoff(try, c.o.Chance()) }}
+	s := session.Sessions{Platform: "irc", Calm: calm, Now: time.Now, Sleep: c.o.Sleep, Wait: func(try int, _ error) time.Duration { return backoff(try, c.o.Chance()) }}
 	return s.Keep(ctx, resume, l.session)
 }
 
@@ -156,7 +156,7 @@ func (l *listening) durable(events []event.Event) error {
 		return nil
 	}
 	if err := l.EmitAll(l.emit, events); err != nil {
-		return live.Broken{Err: err}
+		return session.Broken{Err: err}
 	}
 	for _, e := range events {
 		if at, err := time.Parse(time.RFC3339Nano, e.CreateTime); err == nil && at.After(l.last[fold(e.ChatID)]) {

@@ -54,7 +54,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 			continue
 		}
 		found, err := l.missed(ctx, id)
-		if status := web.StatusOf(err); status == http.StatusNotFound || status == http.StatusBadRequest {
+		if status := httpapi.StatusOf(err); status == http.StatusNotFound || status == http.StatusBadRequest {
 			if !l.told[id] {
 				l.Say("lark: chat %s cannot be read: %v", id, err)
 			}
@@ -83,8 +83,8 @@ func (l *listening) catchUp(ctx context.Context) error {
 
 // tell emits missed messages, those apart that were emitted already.
 func (l *listening) tell(ctx context.Context, missed []message, rooms map[string]room, now time.Time) error {
-	var news live.News
-	err := live.Recover(missed, func(m *message, g *chat.Gathered) error {
+	var news session.News
+	err := session.Recover(missed, func(m *message, g *chat.Gathered) error {
 		e, ok, err := l.event(ctx, m, rooms[m.Chat])
 		if err != nil || !ok || !l.recent.Gather(g, e) {
 			return err
@@ -142,7 +142,7 @@ func (l *listening) missed(ctx context.Context, chat string) ([]message, error) 
 			m, ok := keep(r)
 			return !ok || m.Created.After(oldest)
 		})
-		if err != nil && web.StatusOf(err) != http.StatusNotFound && web.StatusOf(err) != http.StatusBadRequest {
+		if err != nil && httpapi.StatusOf(err) != http.StatusNotFound && httpapi.StatusOf(err) != http.StatusBadRequest {
 			return nil, err
 		}
 	}

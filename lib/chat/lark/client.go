@@ -66,7 +66,7 @@ type Options struct {
 // Client is one app.
 type Client struct {
 	o     Options
-	api   *web.Client
+	api   *httpapi.Client
 	chats map[string]bool
 
 	mu     sync.Mutex
@@ -95,7 +95,7 @@ func newClient(o Options) (*Client, error) {
 	if !appID.MatchString(o.ID) {
 		return nil, sysexit.With(sysexit.Config, fmt.Errorf("lark: app_id %q: is like cli_a1b2c3d4e5f60708", o.ID))
 	}
-	if err := web.Word("lark app secret", o.Secret); err != nil {
+	if err := httpapi.Word("lark app secret", o.Secret); err != nil {
 		return nil, err
 	}
 	c := &Client{o: o, rooms: map[string]room{}, people: map[string]person{}, roots: map[string]string{}}
@@ -109,7 +109,7 @@ func newClient(o Options) (*Client, error) {
 		c.chats[id] = true
 	}
 	var err error
-	c.api, err = web.New(web.Options{Base: o.URL, Sign: c.sign, Judge: judge, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance})
+	c.api, err = httpapi.New(httpapi.Options{Base: o.URL, Sign: c.sign, Judge: judge, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance})
 	return c, err
 }
 
@@ -129,17 +129,17 @@ func (c *Client) AppID() string { return platform + " " + c.o.ID }
 // judge finds the no in an answer that has status 200.
 func judge(h http.Header, body []byte) error {
 	if !gjson.ValidBytes(body) {
-		return &web.Error{Status: http.StatusBadGateway, Text: "is not Lark's"}
+		return &httpapi.Error{Status: http.StatusBadGateway, Text: "is not Lark's"}
 	}
 	r := gjson.ParseBytes(body)
 	code := r.Get("code")
 	if code.Type != gjson.Number {
-		return &web.Error{Status: http.StatusBadGateway, Text: "has no code"}
+		return &httpapi.Error{Status: http.StatusBadGateway, Text: "has no code"}
 	}
 	if code.Int() == 0 {
 		return nil
 	}
-	return &web.Error{Status: status(code.Int(), 0), Code: code.Raw, Text: str(r, "msg"), After: web.RetryAfter(h)}
+	return &httpapi.Error{Status: status(code.Int(), 0), Code: code.Raw, Text: str(r, "msg"), After: httpapi.RetryAfter(h)}
 }
 
 // status sorts the platform's codes by what they mean, as HTTP has them; said is
@@ -163,14 +163,14 @@ func status(code int64, said int) int {
 
 // once makes one call with the app's token. A no is told by its code, whatever
 // status it came with; a token that is not good any more is renewed, once.
-func (c *Client) once(ctx context.Context, r web.Request) (gjson.Result, error) {
+func (c *Client) once(ctx context.Context, r httpapi.Request) (gjson.Result, error) {
 	for fresh := false; ; fresh = true {
 		token, err := c.tenantToken(ctx, fresh)
 		if err != nil {
 			return gjson.Result{}, err
 		}
 		got, err := c.send(context.WithValue(ctx, bearer{}, token), r)
-		if web.StatusOf(err) != http.StatusUnauthorized || fresh {
+		if httpapi.StatusOf(err) != http.StatusUnauthorized || fresh {
 			return got.Get("data"), err
 		}
 	}
@@ -186,10 +186,10 @@ func (c *Client) sign(r *http.Request) {
 
 // send makes one call. A no that comes with another status than 200 has its code
 // in the body.
-func (c *Client) send(ctx context.Context, r web.Request) (gjson.Result, error) {
+func (c *Client) send(ctx context.Context, r httpapi.Request) (gjson.Result, error) {
 	var b []byte
 	err := c.api.Once(ctx, r, &b)
-	e := (*web.Error)(nil)
+	e := (*httpapi.Error)(nil)
 	if !errors.As(err, &e) || e.Code != "" || !gjson.ValidBytes(e.Body) {
 		return gjson.ParseBytes(b), err
 	}
@@ -198,7 +198,7 @@ func (c *Client) send(ctx context.Context, r web.Request) (gjson.Result, error) 
 	if code.Type != gjson.Number || code.Int() == 0 {
 		return gjson.Result{}, err
 	}
-	told := &web.Error{Status: status(code.Int(), e.Status), Code: code.Raw, Text: str(said, "msg"), After: e.After}
+	told := &httpapi.Error{Status: status(code.Int(), e.Status), Code: code.Raw, Text: str(said, "msg"), After: e.After}
 	return gjson.Result{}, fmt.Errorf("%s %s: %w", r.Method, r.Path, told)
 }
 
@@ -217,13 +217,13 @@ func (c *Client) tenantToken(ctx context.Context, fresh bool) (string, error) {
 	in := map[string]string{"app_id": c.o.ID, "app_secret": c.o.Secret}
 	asked := c.api.Now()
 	r, err := c.repeat(ctx, func() (gjson.Result, error) {
-		return c.send(ctx, web.Request{Method: http.MethodPost, Path: "open-apis/auth/v3/tenant_access_token/internal", JSON: in})
+		return c.send(ctx, httpapi.Request{Method: http.MethodPost, Path: "open-apis/auth/v3/tenant_access_token/internal", JSON: in})
 	})
 	if err != nil {
 		return "", notAsked{c.explain(err)}
 	}
 	token = str(r, "tenant_access_token")
-	if web.Word("lark token", token) != nil {
+	if httpapi.Word("lark token", token) != nil {
 		return "", notAsked{errors.New("tenant_access_token/internal: no token in the answer")}
 	}
 	c.mu.Lock()
@@ -244,12 +244,12 @@ const maxAgain = 6
 func (c *Client) repeat(ctx context.Context, ask func() (gjson.Result, error)) (gjson.Result, error) {
 	for try := 1; ; try++ {
 		r, err := ask()
-		status := web.StatusOf(err)
+		status := httpapi.StatusOf(err)
 		if err == nil || status != http.StatusTooManyRequests && status < 500 || try == maxAgain || errors.As(err, new(notAsked)) {
 			return r, err
 		}
 		wait := c.api.Backoff(try)
-		if e := (*web.Error)(nil); errors.As(err, &e) && status == http.StatusTooManyRequests {
+		if e := (*httpapi.Error)(nil); errors.As(err, &e) && status == http.StatusTooManyRequests {
 			wait = max(wait, e.After)
 		}
 		if err := c.api.Sleep(ctx, wait); err != nil {
@@ -261,7 +261,7 @@ func (c *Client) repeat(ctx context.Context, ask func() (gjson.Result, error)) (
 // read asks for what changes nothing.
 func (c *Client) read(ctx context.Context, path string, query url.Values) (gjson.Result, error) {
 	r, err := c.repeat(ctx, func() (gjson.Result, error) {
-		return c.once(ctx, web.Request{Method: http.MethodGet, Path: "open-apis/" + path, Query: query})
+		return c.once(ctx, httpapi.Request{Method: http.MethodGet, Path: "open-apis/" + path, Query: query})
 	})
 	return r, c.explain(err)
 }
@@ -305,7 +305,7 @@ func (c *Client) me(ctx context.Context) (account, error) {
 		if err != nil {
 			return gjson.Result{}, err
 		}
-		return c.send(context.WithValue(ctx, bearer{}, token), web.Request{Method: http.MethodGet, Path: "open-apis/bot/v3/info"})
+		return c.send(context.WithValue(ctx, bearer{}, token), httpapi.Request{Method: http.MethodGet, Path: "open-apis/bot/v3/info"})
 	})
 	if err != nil {
 		return account{}, c.explain(err)
@@ -329,7 +329,7 @@ func (c *Client) forgetMe() {
 
 // explain gives what can be mended by a person its status and a hint.
 func (c *Client) explain(err error) error {
-	e := (*web.Error)(nil)
+	e := (*httpapi.Error)(nil)
 	if !errors.As(err, &e) || len(sysexit.Hints(err)) > 0 {
 		return err
 	}

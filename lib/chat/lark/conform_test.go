@@ -19,16 +19,16 @@ const dev, ops = "oc_dev", "oc_ops"
 // world is the fake organization as chattest sees it.
 type world struct {
 	t      *testing.T
-	server *fake.Server
+	server *larktest.Server
 	hooked bool // events come by webhook
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, server: fake.New()}
+	w := &world{t: t, server: larktest.New()}
 	t.Cleanup(w.server.Close)
 	for _, name := range []string{"ana", "ben", "chen"} {
-		w.server.AddUser(name, fake.Tenant)
+		w.server.AddUser(name, larktest.Tenant)
 	}
 	w.server.AddChat(dev, "dev", nil)
 	w.server.AddChat(ops, "ops", nil)
@@ -38,8 +38,10 @@ func newWorld(t *testing.T) *world {
 // options are those of a program that does not wait long.
 func (w *world) options() Options {
 	return Options{
-		URL: w.server.URL, ID: fake.App, Secret: w.server.Secret, EncryptKey: w.server.EncryptKey, Token: w.server.Token, Sweep: 100 * time.Millisecond,
-		Sleep: func(ctx context.Context, d time.Duration) error { return web.Sleep(ctx, min(d, 5*time.Millisecond)) },
+		URL: w.server.URL, ID: larktest.App, Secret: w.server.Secret, EncryptKey: w.server.EncryptKey, Token: w.server.Token, Sweep: 100 * time.Millisecond,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			return httpapi.Sleep(ctx, min(d, 5*time.Millisecond))
+		},
 	}
 }
 
@@ -79,11 +81,11 @@ func (w *world) sink() *Sink {
 }
 
 func (w *world) Chats() [2]string         { return [2]string{dev, ops} }
-func (w *world) Bot() (id, handle string) { return fake.BotUser, "@" + fake.BotName }
+func (w *world) Bot() (id, handle string) { return larktest.BotUser, "@" + larktest.BotName }
 func (w *world) Edit(_, id, text string)  { w.must(w.server.Edit(id, text)) }
 func (w *world) Delete(_, id string)      { w.must(w.server.Recall(id)) }
 func (w *world) Sees(text string) string  { return shown(text) }
-func (w *world) Break(f chattest.Faults)  { w.server.SetFaults(fake.Faults(f)) }
+func (w *world) Break(f chattest.Faults)  { w.server.SetFaults(larktest.Faults(f)) }
 func (w *world) Garble()                  { w.server.Garble() }
 func (w *world) Revoke()                  { w.server.Revoke() }
 
@@ -110,7 +112,7 @@ func (w *world) Burst(chat string, n int) (ids []string) {
 func (w *world) Pings(chat, id string) bool {
 	for _, m := range w.server.Messages(chat) {
 		if m["message_id"] == id {
-			content := m["body"].(fake.M)["content"].(string)
+			content := m["body"].(larktest.M)["content"].(string)
 			return strings.Contains(content, `"at"`) || strings.Contains(content, `<at`) || strings.Contains(content, `\u003cat`)
 		}
 	}
@@ -120,11 +122,11 @@ func (w *world) Pings(chat, id string) bool {
 
 func (w *world) Standing(chat, thread string) (texts []string) {
 	for _, m := range w.server.Messages(chat) {
-		if m["root_id"] != thread || m["sender"].(fake.M)["id"] != fake.App {
+		if m["root_id"] != thread || m["sender"].(larktest.M)["id"] != larktest.App {
 			continue
 		}
-		posted := message{Kind: m["msg_type"].(string), Raw: m["body"].(fake.M)["content"].(string)}
-		text, _, _ := posted.readable(fake.BotUser, fake.App)
+		posted := message{Kind: m["msg_type"].(string), Raw: m["body"].(larktest.M)["content"].(string)}
+		text, _, _ := posted.readable(larktest.BotUser, larktest.App)
 		texts = append(texts, text)
 	}
 	return texts
@@ -154,7 +156,7 @@ func TestConformanceByWebhook(t *testing.T) {
 
 // Config implements chattest.Loaded.
 func (w *world) Config() (yaml string, env []string) {
-	return fmt.Sprintf("  lark:\n    app_id: %s\n    api_url: %s\n    secret_env: TRI_LOAD_SECRET\n", fake.App, w.server.URL), []string{"TRI_LOAD_SECRET=" + w.server.Secret}
+	return fmt.Sprintf("  lark:\n    app_id: %s\n    api_url: %s\n    secret_env: TRI_LOAD_SECRET\n", larktest.App, w.server.URL), []string{"TRI_LOAD_SECRET=" + w.server.Secret}
 }
 
 func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

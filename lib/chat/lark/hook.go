@@ -26,7 +26,7 @@ func (l *listening) serve(ctx context.Context) error {
 	listener := l.o.Listener
 	if listener == nil {
 		var err error
-		if listener, err = hook.Listen(l.o.Listen); err != nil {
+		if listener, err = webhook.Listen(l.o.Listen); err != nil {
 			return err
 		}
 	}
@@ -35,7 +35,7 @@ func (l *listening) serve(ctx context.Context) error {
 	defer cancel()
 	served := make(chan error, 1)
 	h := &hooked{key: l.o.EncryptKey, token: l.o.Token, now: l.api.Now, in: in, over: ctx.Done()}
-	go func() { served <- hook.Serve(ctx, listener, h.handle); cancel() }()
+	go func() { served <- webhook.Serve(ctx, listener, h.handle); cancel() }()
 	err := l.keepOn(ctx, func(ctx context.Context) error { return l.follow(ctx, in) })
 	cancel()
 	return errors.Join(err, <-served)
@@ -47,64 +47,64 @@ type hooked struct {
 	now        func() time.Time
 	in         chan<- delivery
 	over       <-chan struct{}
-	once       hook.Once
+	once       webhook.Once
 }
 
 // handle answers one call. Every call is encrypted; all but the handshake are
 // signed too.
-func (h *hooked) handle(ctx context.Context, c *hook.Call) hook.Answer {
+func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 	plain, err := decrypt(str(gjson.ParseBytes(c.Body), "encrypt"), h.key)
 	if c.Method != http.MethodPost || err != nil || !gjson.ValidBytes(plain) {
-		return hook.Refused()
+		return webhook.Refused()
 	}
 	payload := gjson.ParseBytes(plain)
 	if str(payload, "type") == "url_verification" {
 		return h.verify(payload)
 	}
 	signature, ok := h.signed(c)
-	if !ok || !hook.Equal(str(payload, "header.token"), h.token) {
-		return hook.Refused()
+	if !ok || !webhook.Equal(str(payload, "header.token"), h.token) {
+		return webhook.Refused()
 	}
 	done := make(chan error, 1)
 	d := delivery{What: payload, Done: func(err error) error { done <- err; return nil }}
 	select {
 	case h.in <- d:
 	case <-ctx.Done():
-		return hook.Answer{Status: http.StatusServiceUnavailable}
+		return webhook.Answer{Status: http.StatusServiceUnavailable}
 	case <-h.over:
-		return hook.Answer{Status: http.StatusServiceUnavailable}
+		return webhook.Answer{Status: http.StatusServiceUnavailable}
 	}
 	select {
 	case err := <-done:
 		if err == nil {
 			h.once.Keep(signature, h.now())
-			return hook.Answer{Type: "application/json", Body: []byte("{}")}
+			return webhook.Answer{Type: "application/json", Body: []byte("{}")}
 		}
 	case <-ctx.Done():
 	case <-h.over:
 	}
-	return hook.Answer{Status: http.StatusServiceUnavailable}
+	return webhook.Answer{Status: http.StatusServiceUnavailable}
 }
 
 // verify answers the handshake, by which the platform makes sure of the address.
-func (h *hooked) verify(payload gjson.Result) hook.Answer {
+func (h *hooked) verify(payload gjson.Result) webhook.Answer {
 	b, err := json.Marshal(map[string]string{"challenge": str(payload, "challenge")})
-	if err != nil || !hook.Equal(str(payload, "token"), h.token) {
-		return hook.Refused()
+	if err != nil || !webhook.Equal(str(payload, "token"), h.token) {
+		return webhook.Refused()
 	}
-	return hook.Answer{Type: "application/json", Body: b}
+	return webhook.Answer{Type: "application/json", Body: b}
 }
 
 // signed checks a call's signature, that it is of now, and that it was not taken
 // before.
-func (h *hooked) signed(c *hook.Call) (signature string, ok bool) {
+func (h *hooked) signed(c *webhook.Call) (signature string, ok bool) {
 	at, nonce, signature := c.Header.Get("X-Lark-Request-Timestamp"), c.Header.Get("X-Lark-Request-Nonce"), c.Header.Get("X-Lark-Signature")
 	sec, err := strconv.ParseInt(at, 10, 64)
-	if err != nil || len(at) > 12 || !hook.Fresh(time.Unix(sec, 0), h.now()) {
+	if err != nil || len(at) > 12 || !webhook.Fresh(time.Unix(sec, 0), h.now()) {
 		return "", false
 	}
 	sum := sha256.Sum256(append([]byte(at+nonce+h.key), c.Body...))
-	return signature, hook.Equal(signature, hex.EncodeToString(sum[:])) && !h.once.Again(signature, h.now())
+	return signature, webhook.Equal(signature, hex.EncodeToString(sum[:])) && !h.once.Again(signature, h.now())
 }
 
 var errCipher = errors.New("is not encrypted with our key")

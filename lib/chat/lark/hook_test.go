@@ -32,18 +32,18 @@ func hookedAt(now time.Time) (h *hooked, in chan delivery, let func() int) {
 	return &hooked{key: testKey, token: testToken, now: func() time.Time { return now }, in: in}, in, func() int { v := <-n; n <- v; return v }
 }
 
-func signedCall(at time.Time, payload string) *hook.Call {
-	body, err := json.Marshal(map[string]string{"encrypt": fake.Encrypt(testKey, []byte(payload))})
+func signedCall(at time.Time, payload string) *webhook.Call {
+	body, err := json.Marshal(map[string]string{"encrypt": larktest.Encrypt(testKey, []byte(payload))})
 	if err != nil {
 		panic(err)
 	}
 	return signedBody(at, body)
 }
 
-func signedBody(at time.Time, body []byte) *hook.Call {
+func signedBody(at time.Time, body []byte) *webhook.Call {
 	when := strconv.FormatInt(at.Unix(), 10)
-	return &hook.Call{Method: http.MethodPost, Body: body, Header: http.Header{
-		"X-Lark-Request-Timestamp": {when}, "X-Lark-Request-Nonce": {"n1"}, "X-Lark-Signature": {fake.Sign(testKey, when, "n1", body)},
+	return &webhook.Call{Method: http.MethodPost, Body: body, Header: http.Header{
+		"X-Lark-Request-Timestamp": {when}, "X-Lark-Request-Nonce": {"n1"}, "X-Lark-Signature": {larktest.Sign(testKey, when, "n1", body)},
 	}}
 }
 
@@ -67,7 +67,7 @@ func TestEveryBit(t *testing.T) {
 	h, _, let := hookedAt(now)
 	good := signedCall(now, anEvent)
 	flips := 0
-	flip := func(what, value string, call func(string) *hook.Call) {
+	flip := func(what, value string, call func(string) *webhook.Call) {
 		for i := range len(value) * 8 {
 			b := []byte(value)
 			b[i/8] ^= 1 << (i % 8)
@@ -78,14 +78,14 @@ func TestEveryBit(t *testing.T) {
 		}
 	}
 	for name := range good.Header {
-		flip(name, good.Header.Get(name), func(v string) *hook.Call {
+		flip(name, good.Header.Get(name), func(v string) *webhook.Call {
 			c := *good
 			c.Header = good.Header.Clone()
 			c.Header.Set(name, v)
 			return &c
 		})
 	}
-	flip("body", string(good.Body), func(v string) *hook.Call { c := *good; c.Body = []byte(v); return &c })
+	flip("body", string(good.Body), func(v string) *webhook.Call { c := *good; c.Body = []byte(v); return &c })
 	if let() != 0 {
 		t.Fatalf("%d let in", let())
 	}
@@ -111,7 +111,7 @@ func TestReplay(t *testing.T) {
 	}
 	get := signedCall(now.Add(2*time.Second), anEvent)
 	get.Method = http.MethodGet
-	for name, c := range map[string]*hook.Call{
+	for name, c := range map[string]*webhook.Call{
 		"old": signedCall(now.Add(-6*time.Minute), anEvent), "early": signedCall(now.Add(6*time.Minute), anEvent), "GET": get,
 		"another token": signedCall(now, `{"header":{"token":"another"}}`), "no token": signedCall(now, `{}`), "plain": signedBody(now, []byte(anEvent)),
 		"no JSON": signedCall(now, `{"header":`), "nothing": signedBody(now, nil),
@@ -133,7 +133,7 @@ func TestHandshake(t *testing.T) {
 	if a := h.handle(t.Context(), hello); a.Status != 0 || string(a.Body) != `{"challenge":"ajls\"384"}` || a.Type != "application/json" {
 		t.Errorf("%+v", a)
 	}
-	for name, c := range map[string]*hook.Call{
+	for name, c := range map[string]*webhook.Call{
 		"another token": signedCall(now, `{"challenge":"x","token":"b","type":"url_verification"}`),
 		"plain":         signedBody(now, []byte(`{"challenge":"x","token":"a token","type":"url_verification"}`)),
 	} {

@@ -96,7 +96,7 @@ func (m *message) changed() time.Time {
 func (c *Client) fetch(ctx context.Context, id string) (message, bool, error) {
 	r, err := c.read(ctx, "im/v1/messages/"+url.PathEscape(id), nil)
 	switch {
-	case web.StatusOf(err) == http.StatusNotFound:
+	case httpapi.StatusOf(err) == http.StatusNotFound:
 		return message{}, false, nil
 	case err != nil:
 		return message{}, false, err
@@ -112,7 +112,7 @@ func (c *Client) fetch(ctx context.Context, id string) (message, bool, error) {
 // lookup is fetch for what an event names: what cannot be asked for is not there.
 func (c *Client) lookup(ctx context.Context, id string) (message, bool, error) {
 	m, there, err := c.fetch(ctx, id)
-	if web.StatusOf(err) == http.StatusBadRequest {
+	if httpapi.StatusOf(err) == http.StatusBadRequest {
 		return message{}, false, nil
 	}
 	return m, there, err
@@ -187,7 +187,7 @@ func (c *Client) root(ctx context.Context, m *message) (string, error) {
 	if !known {
 		in := url.Values{"container_id_type": {"thread"}, "container_id": {m.Topic}, "sort_type": {"ByCreateTimeAsc"}, "page_size": {"1"}}
 		r, err := c.read(ctx, "im/v1/messages", in)
-		status := web.StatusOf(err)
+		status := httpapi.StatusOf(err)
 		if err != nil && status != http.StatusNotFound && status != http.StatusBadRequest {
 			return "", err
 		}

@@ -19,14 +19,14 @@ import (
 // known is a client that knows its bot and a chat, and reaches no server.
 func known(t testing.TB, o Options) *Client {
 	t.Helper()
-	o.URL, o.ID, o.Secret = "http://127.0.0.1:1", fake.App, "x"
+	o.URL, o.ID, o.Secret = "http://127.0.0.1:1", larktest.App, "x"
 	c, err := newClient(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	c.self = &account{OpenID: fake.BotUser, Name: fake.BotName}
-	c.rooms[dev] = room{Name: "dev", Tenant: fake.Tenant, asked: now}
+	c.self = &account{OpenID: larktest.BotUser, Name: larktest.BotName}
+	c.rooms[dev] = room{Name: "dev", Tenant: larktest.Tenant, asked: now}
 	c.people["ou_ana"] = person{Name: "ana", asked: now}
 	c.roots["omt_1"] = "om_root"
 	return c
@@ -100,8 +100,8 @@ func TestNotHeard(t *testing.T) {
 
 func TestPrivate(t *testing.T) {
 	w := newWorld(t)
-	w.server.AddChat("oc_two", "", fake.M{"chat_mode": "p2p", "name": ""})
-	w.server.AddChat("oc_ext", "with others", fake.M{"external": true})
+	w.server.AddChat("oc_two", "", larktest.M{"chat_mode": "p2p", "name": ""})
+	w.server.AddChat("oc_ext", "with others", larktest.M{"external": true})
 	for _, tt := range []struct {
 		chats []string
 		ext   bool
@@ -131,7 +131,7 @@ func TestPrivate(t *testing.T) {
 	w.must(err)
 	m := message{Chat: "oc_two", ID: "om_1", Created: time.Now(), Sender: "ou_ana", Kind: "text", Raw: `{"text":"hi"}`}
 	e, _, err := c.event(t.Context(), &m, r)
-	if err != nil || !slices.Equal(e.Mentions, []string{fake.BotUser}) || e.Sender.Name != "ana" {
+	if err != nil || !slices.Equal(e.Mentions, []string{larktest.BotUser}) || e.Sender.Name != "ana" {
 		t.Errorf("what is said to the bot alone: %+v, %v", e, err)
 	}
 }

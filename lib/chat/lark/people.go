@@ -46,7 +46,7 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 		return r, nil
 	}
 	got, err := c.read(ctx, "im/v1/chats/"+url.PathEscape(id), nil)
-	switch status := web.StatusOf(err); {
+	switch status := httpapi.StatusOf(err); {
 	case status == http.StatusNotFound || status == http.StatusBadRequest:
 		r = room{P2P: true}
 	case err != nil:

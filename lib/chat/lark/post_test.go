@@ -61,7 +61,7 @@ func TestAnswers(t *testing.T) {
 			w.WriteHeader(tt.status)
 			_, _ = w.Write([]byte(tt.body))
 		}))
-		s, err := NewSink(Options{URL: server.URL, ID: fake.App, Secret: "x"})
+		s, err := NewSink(Options{URL: server.URL, ID: larktest.App, Secret: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestAnswers(t *testing.T) {
 
 // TestNotSent: a post that never left us, or whose token was not had, was not made.
 func TestNotSent(t *testing.T) {
-	s, err := NewSink(Options{URL: "http://127.0.0.1:1", ID: fake.App, Secret: "x"})
+	s, err := NewSink(Options{URL: "http://127.0.0.1:1", ID: larktest.App, Secret: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestFind(t *testing.T) {
 	find("one, and one recalled", p, chat.Found)
 	w.must(w.server.Recall(made.MessageID))
 	find("all recalled", p, chat.Unprovable)
-	w.server.SetFaults(fake.Faults{Fail: 1})
+	w.server.SetFaults(larktest.Faults{Fail: 1})
 	if _, proof, err := w.sink().Find(t.Context(), p); proof != chat.Unprovable || err == nil {
 		t.Errorf("no answer: %v, %v", proof, err)
 	}
@@ -253,7 +253,7 @@ func TestSignals(t *testing.T) {
 	for _, on := range []bool{true, false, false} {
 		w.must(s.React(ctx, dev, p.ThreadID, "👀", on))
 	}
-	if got := w.server.Requests(http.MethodPost, "/reactions")[0]["reaction_type"].(fake.M)["emoji_type"]; got != "GLANCE" {
+	if got := w.server.Requests(http.MethodPost, "/reactions")[0]["reaction_type"].(larktest.M)["emoji_type"]; got != "GLANCE" {
 		t.Errorf("reacted with %v", got)
 	}
 	if n := len(w.server.Requests(http.MethodDelete, "")); n != 1 {

@@ -29,7 +29,7 @@ func (c *Sink) React(ctx context.Context, _, id, char string, on bool) error {
 	path := "im/v1/messages/" + url.PathEscape(id) + "/reactions"
 	if on {
 		in := map[string]any{"reaction_type": map[string]string{"emoji_type": name}}
-		_, err := c.once(ctx, web.Request{Method: http.MethodPost, Path: "open-apis/" + path, JSON: in})
+		_, err := c.once(ctx, httpapi.Request{Method: http.MethodPost, Path: "open-apis/" + path, JSON: in})
 		return c.explain(err)
 	}
 	ours := ""
@@ -42,7 +42,7 @@ func (c *Sink) React(ctx context.Context, _, id, char string, on bool) error {
 	if err != nil || ours == "" {
 		return err
 	}
-	_, err = c.once(ctx, web.Request{Method: http.MethodDelete, Path: "open-apis/" + path + "/" + url.PathEscape(ours)})
+	_, err = c.once(ctx, httpapi.Request{Method: http.MethodDelete, Path: "open-apis/" + path + "/" + url.PathEscape(ours)})
 	return c.explain(err)
 }
 
@@ -61,7 +61,7 @@ func (c *Sink) Edit(ctx context.Context, chatTo, id, text string) error {
 		return fmt.Errorf("lark: edit %q in %q: %w: %w", id, chatTo, err, chat.ErrRefused)
 	}
 	in := map[string]string{"msg_type": "post", "content": content}
-	_, err = c.once(ctx, web.Request{Method: http.MethodPut, Path: "open-apis/im/v1/messages/" + url.PathEscape(id), JSON: in})
+	_, err = c.once(ctx, httpapi.Request{Method: http.MethodPut, Path: "open-apis/im/v1/messages/" + url.PathEscape(id), JSON: in})
 	return c.explain(err)
 }
 
@@ -93,7 +93,7 @@ func (c *Sink) Redeal(ctx context.Context, id string, card chat.Card) error {
 	if !messageID.MatchString(id) {
 		return fmt.Errorf("lark: card %q: is no message: %w", id, chat.ErrRefused)
 	}
-	_, err = c.once(ctx, web.Request{Method: http.MethodPatch, Path: "open-apis/im/v1/messages/" + url.PathEscape(id), JSON: map[string]string{"content": content}})
+	_, err = c.once(ctx, httpapi.Request{Method: http.MethodPatch, Path: "open-apis/im/v1/messages/" + url.PathEscape(id), JSON: map[string]string{"content": content}})
 	return c.explain(err)
 }
 

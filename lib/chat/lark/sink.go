@@ -60,7 +60,7 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 func (c *Sink) post(ctx context.Context, chatTo, thread, kind, content, key string) (chat.Posted, error) {
 	sum := sha256.Sum256([]byte(key))
 	in := map[string]any{"msg_type": kind, "content": content, "uuid": "tri-" + hex.EncodeToString(sum[:22])} // at most 50 characters
-	r := web.Request{Method: http.MethodPost, Path: "open-apis/im/v1/messages", Query: url.Values{"receive_id_type": {"chat_id"}}, JSON: in}
+	r := httpapi.Request{Method: http.MethodPost, Path: "open-apis/im/v1/messages", Query: url.Values{"receive_id_type": {"chat_id"}}, JSON: in}
 	if thread != "" {
 		in["reply_in_thread"] = true
 		r.Path, r.Query = r.Path+"/"+url.PathEscape(thread)+"/reply", nil
@@ -99,9 +99,9 @@ func (c *Sink) postable(chatTo, text, content string) error {
 // failed says what an error of a post means.
 func (c *Sink) failed(chatTo string, err error) error {
 	named := fmt.Errorf("lark: post in %s: %w", chatTo, err)
-	e := (*web.Error)(nil)
+	e := (*httpapi.Error)(nil)
 	switch {
-	case web.NotSent(err) || errors.As(err, new(notAsked)):
+	case httpapi.NotSent(err) || errors.As(err, new(notAsked)):
 		return &chat.RetryError{After: 5 * time.Second, Err: c.explain(named)}
 	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 300:
 		return named // it may stand there

@@ -70,7 +70,7 @@ func (l *listening) socketSession(ctx context.Context) error {
 func (c *Client) endpoint(ctx context.Context) (address *url.URL, pulse time.Duration, err error) {
 	in := map[string]string{"AppID": c.o.ID, "AppSecret": c.o.Secret}
 	r, err := c.repeat(ctx, func() (gjson.Result, error) {
-		return c.send(ctx, web.Request{Method: http.MethodPost, Path: "callback/ws/endpoint", JSON: in})
+		return c.send(ctx, httpapi.Request{Method: http.MethodPost, Path: "callback/ws/endpoint", JSON: in})
 	})
 	if err != nil {
 		return nil, 0, c.explain(err)

@@ -134,8 +134,8 @@ func TestLive(t *testing.T) {
 	w.server.React(made.MessageID, "ou_ben", "THUMBSUP", false)
 	w.server.React(p.ThreadID, "ou_ben", "THUMBSUP", true) // not to us
 	w.server.React("om_nowhere", "ou_ben", "THUMBSUP", true)
-	w.server.Click(made.MessageID, "ou_chen", fake.M{"name": "approve", "value": "d-1"})
-	w.server.Click(made.MessageID, "ou_chen", fake.M{"of": "another app"})
+	w.server.Click(made.MessageID, "ou_chen", larktest.M{"name": "approve", "value": "d-1"})
+	w.server.Click(made.MessageID, "ou_chen", larktest.M{"of": "another app"})
 	r.until("actions", func() bool { return len(r.actions) >= 3 })
 	r.mu.Lock()
 	got := r.actions
@@ -203,7 +203,7 @@ func TestRecovered(t *testing.T) {
 	w.server.Age(p.ThreadID, 10*time.Minute)
 	w.server.Age(made.MessageID, 9*time.Minute)
 	r := w.listen(w.options(), map[string]time.Time{dev: time.Now().Add(-time.Hour)})
-	if e := r.message(made.MessageID); e.Sender.ID != fake.BotUser || e.Sender.Type != "bot" || *e.ThreadID != p.ThreadID {
+	if e := r.message(made.MessageID); e.Sender.ID != larktest.BotUser || e.Sender.Type != "bot" || *e.ThreadID != p.ThreadID {
 		t.Errorf("%+v", e)
 	}
 	r.until("the number", func() bool {
@@ -220,7 +220,7 @@ func TestOldTopic(t *testing.T) {
 	w.server.Age(root, 30*24*time.Hour)
 	r := w.listen(w.options(), nil)
 	r.message(w.Say(dev, "ben", root, "heard"))
-	w.server.SetFaults(fake.Faults{Lose: 1})
+	w.server.SetFaults(larktest.Faults{Lose: 1})
 	lost := w.Say(dev, "chen", root, "lost")
 	if e := r.message(lost); e.ThreadID == nil || *e.ThreadID != root {
 		t.Errorf("%+v", e)
@@ -231,7 +231,7 @@ func TestOldTopic(t *testing.T) {
 // heard, and is said once.
 func TestUnreadable(t *testing.T) {
 	w := newWorld(t)
-	w.server.AddChat("oc_away", "away", fake.M{"away": true})
+	w.server.AddChat("oc_away", "away", larktest.M{"away": true})
 	r := w.listen(w.options(), nil)
 	r.message(w.Say(dev, "ana", "", "heard"))
 	r.message(w.Say(dev, "ana", "", "and again"))
@@ -243,8 +243,8 @@ func TestUnreadable(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	good := Options{ID: fake.App, Secret: "s", Chats: []string{dev}}
-	if c, err := New(good); err != nil || c.AppID() != "lark "+fake.App {
+	good := Options{ID: larktest.App, Secret: "s", Chats: []string{dev}}
+	if c, err := New(good); err != nil || c.AppID() != "lark "+larktest.App {
 		t.Errorf("%v", err)
 	}
 	for name, change := range map[string]func(*Options){
@@ -274,8 +274,8 @@ func TestCheck(t *testing.T) {
 		"secret":       {func(_ *world, o *Options) { o.Secret = "another" }, "token: do not belong together"},
 		"scopes":       {func(w *world, _ *Options) { w.server.Scopes = []string{"im:message", "im:chat"} }, "scopes: publish a version"},
 		"not in there": {func(w *world, o *Options) { o.Chats = []string{"oc_x"} }, "chat: Add Bot"},
-		"was removed":  {func(w *world, o *Options) { w.server.AddChat(dev, "dev", fake.M{"away": true}) }, "chat: Add Bot"},
-		"external":     {func(w *world, o *Options) { w.server.AddChat(dev, "dev", fake.M{"external": true}) }, "chat: allow_external"},
+		"was removed":  {func(w *world, o *Options) { w.server.AddChat(dev, "dev", larktest.M{"away": true}) }, "chat: Add Bot"},
+		"external":     {func(w *world, o *Options) { w.server.AddChat(dev, "dev", larktest.M{"external": true}) }, "chat: allow_external"},
 		"clock":        {func(w *world, o *Options) { o.Now = func() time.Time { return time.Now().Add(time.Hour) } }, "clock: set-ntp"},
 	} {
 		w := newWorld(t)
@@ -283,7 +283,7 @@ func TestCheck(t *testing.T) {
 		o.Chats = []string{dev}
 		tt.break_(w, &o)
 		self, findings := w.client(o).Check(t.Context())
-		if self.ID != fake.BotUser && name != "secret" {
+		if self.ID != larktest.BotUser && name != "secret" {
 			t.Errorf("%s: we are %+v", name, self)
 		}
 		var bad []string

@@ -51,7 +51,7 @@ type Options struct {
 
 // Client is one account.
 type Client struct {
-	api      *web.Client
+	api      *httpapi.Client
 	url      string
 	chats    map[string]bool // nil: all
 	external bool
@@ -83,7 +83,7 @@ const maxKnown = 20_000
 
 // New returns the client of an account. It does not reach out.
 func New(o Options) (*Client, error) {
-	if err := web.Word("matrix token", o.Token); err != nil {
+	if err := httpapi.Word("matrix token", o.Token); err != nil {
 		return nil, err
 	}
 	c := &Client{url: strings.TrimRight(o.URL, "/"), external: o.AllowExternal, wait: cmp.Or(o.Wait, 30*time.Second),
@@ -98,7 +98,7 @@ func New(o Options) (*Client, error) {
 		c.chats[id] = true
 	}
 	var err error
-	c.api, err = web.New(web.Options{
+	c.api, err = httpapi.New(httpapi.Options{
 		Base: c.url + "/_matrix/client", HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance,
 		Sign: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+o.Token) },
 	})
@@ -131,8 +131,8 @@ func path(parts ...string) string {
 // get reads, as late as the server says when it is asked too often.
 func (c *Client) get(ctx context.Context, path string, q url.Values, out any, wait time.Duration) error {
 	for try := 1; ; try++ {
-		err := explain(c.api.Once(ctx, web.Request{Method: http.MethodGet, Path: path, Query: q, Time: web.RequestTime + wait}, out))
-		busy := (*web.Error)(nil)
+		err := explain(c.api.Once(ctx, httpapi.Request{Method: http.MethodGet, Path: path, Query: q, Time: httpapi.RequestTime + wait}, out))
+		busy := (*httpapi.Error)(nil)
 		if !errors.As(err, &busy) || busy.Status != http.StatusTooManyRequests || try == 10 {
 			return err
 		}
@@ -145,7 +145,7 @@ func (c *Client) get(ctx context.Context, path string, q url.Values, out any, wa
 // explain reads the standard error out of a refusal
 // (https://spec.matrix.org/v1.11/client-server-api/#standard-error-response).
 func explain(err error) error {
-	e := (*web.Error)(nil)
+	e := (*httpapi.Error)(nil)
 	if !errors.As(err, &e) {
 		return err
 	}
@@ -206,7 +206,7 @@ func (c *Client) name(ctx context.Context, userID string) string {
 	var profile struct {
 		Name string `json:"displayname"`
 	}
-	if err := c.get(ctx, path("profile", userID, "displayname"), nil, &profile, 0); err != nil && web.StatusOf(err) == 0 {
+	if err := c.get(ctx, path("profile", userID, "displayname"), nil, &profile, 0); err != nil && httpapi.StatusOf(err) == 0 {
 		return strings.TrimPrefix(userID, "@")
 	}
 	local, _, _ := strings.Cut(strings.TrimPrefix(userID, "@"), ":")
@@ -231,13 +231,13 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 	var named struct {
 		Name string `json:"name"`
 	}
-	if err := c.get(ctx, path("rooms", id, "state", "m.room.name"), nil, &named, 0); err != nil && web.StatusOf(err) != http.StatusNotFound && web.StatusOf(err) != http.StatusForbidden {
+	if err := c.get(ctx, path("rooms", id, "state", "m.room.name"), nil, &named, 0); err != nil && httpapi.StatusOf(err) != http.StatusNotFound && httpapi.StatusOf(err) != http.StatusForbidden {
 		return room{}, err
 	}
 	var members struct {
 		Joined map[string]json.RawMessage `json:"joined"`
 	}
-	if err := c.get(ctx, path("rooms", id, "joined_members"), nil, &members, 0); err != nil && web.StatusOf(err) != http.StatusForbidden && web.StatusOf(err) != http.StatusNotFound {
+	if err := c.get(ctx, path("rooms", id, "joined_members"), nil, &members, 0); err != nil && httpapi.StatusOf(err) != http.StatusForbidden && httpapi.StatusOf(err) != http.StatusNotFound {
 		return room{}, err
 	}
 	r = room{name: cmp.Or(named.Name, id), private: named.Name == "" && len(members.Joined) <= 2}

@@ -14,11 +14,11 @@ import (
 // world is the fake homeserver as chattest sees it.
 type world struct {
 	t      *testing.T
-	server *fake.Server
+	server *matrixtest.Server
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t, fake.New()}
+	w := &world{t, matrixtest.New()}
 	t.Cleanup(w.server.Close)
 	return w
 }
@@ -56,9 +56,9 @@ func (w *world) Bot() (id, handle string) { return w.server.Bot, "@tri" }
 func (w *world) Sees(text string) string  { return shown(text) }
 
 func (w *world) Say(chatID, person, thread, text string) string {
-	content := fake.M{"msgtype": "m.text", "body": text}
+	content := matrixtest.M{"msgtype": "m.text", "body": text}
 	if thread != "" {
-		content["m.relates_to"] = fake.M{"rel_type": "m.thread", "event_id": thread, "is_falling_back": true, "m.in_reply_to": fake.M{"event_id": thread}}
+		content["m.relates_to"] = matrixtest.M{"rel_type": "m.thread", "event_id": thread, "is_falling_back": true, "m.in_reply_to": matrixtest.M{"event_id": thread}}
 	}
 	return w.server.Add(chatID, "m.room.message", "@"+person+":fake.test", content)
 }
@@ -74,12 +74,12 @@ func (w *world) author(chatID, id string) string {
 }
 
 func (w *world) Edit(chatID, id, text string) {
-	w.server.Add(chatID, "m.room.message", w.author(chatID, id), fake.M{"msgtype": "m.text", "body": "* " + text,
-		"m.new_content": fake.M{"msgtype": "m.text", "body": text}, "m.relates_to": fake.M{"rel_type": "m.replace", "event_id": id}})
+	w.server.Add(chatID, "m.room.message", w.author(chatID, id), matrixtest.M{"msgtype": "m.text", "body": "* " + text,
+		"m.new_content": matrixtest.M{"msgtype": "m.text", "body": text}, "m.relates_to": matrixtest.M{"rel_type": "m.replace", "event_id": id}})
 }
 
 func (w *world) Delete(chatID, id string) {
-	w.server.Add(chatID, "m.room.redaction", w.author(chatID, id), fake.M{"redacts": id})
+	w.server.Add(chatID, "m.room.redaction", w.author(chatID, id), matrixtest.M{"redacts": id})
 }
 
 // Pings reports whether a client would alert everybody: of a message with
@@ -87,7 +87,7 @@ func (w *world) Delete(chatID, id string) {
 func (w *world) Pings(chatID, id string) bool {
 	for _, e := range w.server.Events(chatID) {
 		if e.ID == id {
-			mentions, said := e.Content["m.mentions"].(fake.M)
+			mentions, said := e.Content["m.mentions"].(matrixtest.M)
 			return !said || mentions["room"] == true
 		}
 	}
@@ -95,7 +95,7 @@ func (w *world) Pings(chatID, id string) bool {
 }
 
 func (w *world) Break(f chattest.Faults) {
-	w.server.SetFaults(fake.Faults{Seed: f.Seed, Cut: f.Cut, Forget: f.Lose, Fail: f.Fail, Busy: f.Busy, LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter})
+	w.server.SetFaults(matrixtest.Faults{Seed: f.Seed, Cut: f.Cut, Forget: f.Lose, Fail: f.Fail, Busy: f.Busy, LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter})
 }
 
 func (w *world) Burst(chatID string, n int) (ids []string) {
@@ -106,7 +106,7 @@ func (w *world) Burst(chatID string, n int) (ids []string) {
 }
 
 func (w *world) File(chatID, person, name string) string {
-	return w.server.Add(chatID, "m.room.message", "@"+person+":fake.test", fake.M{"msgtype": "m.file", "body": name, "url": "mxc://fake.test/1", "info": fake.M{"mimetype": "text/plain", "size": 12}})
+	return w.server.Add(chatID, "m.room.message", "@"+person+":fake.test", matrixtest.M{"msgtype": "m.file", "body": name, "url": "mxc://fake.test/1", "info": matrixtest.M{"mimetype": "text/plain", "size": 12}})
 }
 
 func (w *world) Garble() { w.server.Garble() }
@@ -114,7 +114,7 @@ func (w *world) Revoke() { w.server.Revoke() }
 
 func (w *world) Standing(chatID, thread string) (texts []string) {
 	for _, e := range w.server.Events(chatID) {
-		rel, _ := e.Content["m.relates_to"].(fake.M)
+		rel, _ := e.Content["m.relates_to"].(matrixtest.M)
 		if body, ok := e.Content["body"].(string); ok && e.Sender == w.server.Bot && rel["event_id"] == thread {
 			texts = append(texts, body)
 		}

@@ -174,7 +174,7 @@ func TestSignals(t *testing.T) {
 	}
 	reactions := map[string]int{}
 	for _, e := range w.server.Events(c) {
-		if rel, _ := e.Content["m.relates_to"].(fake.M); e.Type == "m.reaction" && !e.Redacted {
+		if rel, _ := e.Content["m.relates_to"].(matrixtest.M); e.Type == "m.reaction" && !e.Redacted {
 			reactions[rel["event_id"].(string)+" "+rel["key"].(string)]++
 		}
 	}

@@ -124,7 +124,7 @@ func (c *Client) event(ctx context.Context, roomID string, x *roomEvent) (e even
 	about := x.memo()
 	if x.Content.Relates.Type == "m.replace" && x.Content.New != nil {
 		of, body = x.Content.Relates.EventID, x.Content.New
-		if about, err = c.recall(ctx, roomID, of); web.StatusOf(err) == http.StatusNotFound {
+		if about, err = c.recall(ctx, roomID, of); httpapi.StatusOf(err) == http.StatusNotFound {
 			return e, false, nil // of a message that we may not see
 		}
 		if err != nil || about.sender != x.Sender { // nobody can change what others say
@@ -243,7 +243,7 @@ func (c *Client) deletion(ctx context.Context, roomID string, x *roomEvent) (eve
 		return event.Event{}, false, nil
 	}
 	m, err := c.recall(ctx, roomID, id)
-	if s := web.StatusOf(err); s == http.StatusNotFound || s == http.StatusForbidden {
+	if s := httpapi.StatusOf(err); s == http.StatusNotFound || s == http.StatusForbidden {
 		return event.Event{}, false, nil
 	}
 	if err != nil || m.target != "" {
@@ -276,7 +276,7 @@ func (c *Client) action(ctx context.Context, roomID string, x *roomEvent) (a eve
 		return a, false, err
 	}
 	to, err := c.recall(ctx, roomID, m.target)
-	if web.StatusOf(err) != 0 {
+	if httpapi.StatusOf(err) != 0 {
 		return a, false, nil
 	}
 	if err != nil || to.sender != self {

@@ -120,15 +120,15 @@ func (c *Sink) send(ctx context.Context, roomID, key, text string, body map[stri
 }
 
 func (c *Sink) put(ctx context.Context, path string, in, out any) error {
-	return explain(c.api.Once(ctx, web.Request{Method: http.MethodPut, Path: path, JSON: in}, out))
+	return explain(c.api.Once(ctx, httpapi.Request{Method: http.MethodPut, Path: path, JSON: in}, out))
 }
 
 // failed says what an error means for the post.
 func failed(roomID string, err error) error {
 	named := fmt.Errorf("matrix: post in %s: %w", roomID, err)
-	e := (*web.Error)(nil)
+	e := (*httpapi.Error)(nil)
 	switch {
-	case web.NotSent(err):
+	case httpapi.NotSent(err):
 		return &chat.RetryError{After: 5 * time.Second, Err: named}
 	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 300:
 		return named // it may stand there
@@ -164,7 +164,7 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 		}
 		err := c.get(ctx, "v1"+strings.TrimPrefix(path("rooms", p.ChatID, "relations", p.ThreadID, "m.thread"), "v3"), q, &got, 0)
 		switch {
-		case web.StatusOf(err) == http.StatusNotFound || web.StatusOf(err) == http.StatusForbidden:
+		case httpapi.StatusOf(err) == http.StatusNotFound || httpapi.StatusOf(err) == http.StatusForbidden:
 			return chat.Posted{}, chat.Absent, nil // and a post will be refused
 		case err != nil:
 			return chat.Posted{}, chat.Unprovable, fmt.Errorf("matrix: thread %s: %w", p.ThreadID, err)
@@ -186,7 +186,7 @@ func (c *Sink) Message(ctx context.Context, roomID, id string) (text string, gon
 	var x roomEvent
 	err = c.get(ctx, path("rooms", roomID, "event", id), nil, &x, 0)
 	switch {
-	case web.StatusOf(err) == http.StatusNotFound:
+	case httpapi.StatusOf(err) == http.StatusNotFound:
 		return "", true, nil
 	case err != nil:
 		return "", false, fmt.Errorf("matrix: message %s: %w", id, err)

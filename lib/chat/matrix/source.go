@@ -66,9 +66,9 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 			l.since = k.Since
 		}
 	}
-	s := live.Sessions{Platform: "matrix", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait, Ended: func(err error) {
+	s := session.Sessions{Platform: "matrix", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait, Ended: func(err error) {
 		l.up = false
-		if web.CodeOf(err) == "M_UNKNOWN_POS" || web.StatusOf(err) == http.StatusBadRequest {
+		if httpapi.CodeOf(err) == "M_UNKNOWN_POS" || httpapi.StatusOf(err) == http.StatusBadRequest {
 			l.since = "" // the server has forgotten where we were: the log's times tell
 		}
 	}}
@@ -138,7 +138,7 @@ func (l *listening) sync(ctx context.Context) error {
 	if moved {
 		if b, err := json.Marshal(kept{l.since}); err == nil {
 			if err := l.Remember(b); err != nil {
-				return live.Broken{Err: err}
+				return session.Broken{Err: err}
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func (l *listening) accept(ctx context.Context, id string) {
 	if !l.chats[id] {
 		return
 	}
-	if err := explain(l.api.Once(ctx, web.Request{Method: http.MethodPost, Path: path("rooms", id, "join"), JSON: struct{}{}}, nil)); err != nil {
+	if err := explain(l.api.Once(ctx, httpapi.Request{Method: http.MethodPost, Path: path("rooms", id, "join"), JSON: struct{}{}}, nil)); err != nil {
 		l.Say("matrix: join %s: %v", id, err)
 		return
 	}
@@ -201,7 +201,7 @@ func (l *listening) older(ctx context.Context, id, from string, have []roomEvent
 			End   string            `json:"end"`
 		}
 		err := l.get(ctx, path("rooms", id, "messages"), q, &got, 0)
-		if web.StatusOf(err) == http.StatusForbidden {
+		if httpapi.StatusOf(err) == http.StatusForbidden {
 			l.Say("matrix: the history of %s cannot be read: %v", id, err)
 			break
 		}
@@ -232,7 +232,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 	flush := func() error {
 		if len(ready) > 0 {
 			if err := l.EmitAll(l.emit, ready); err != nil {
-				return live.Broken{Err: err}
+				return session.Broken{Err: err}
 			}
 		}
 		ready = nil
@@ -267,7 +267,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 		if err == nil && ok {
 			if err = flush(); err == nil {
 				if err = l.Acted(a); err != nil {
-					err = live.Broken{Err: err}
+					err = session.Broken{Err: err}
 				}
 			}
 		}

@@ -91,7 +91,7 @@ func status(code int) http.HandlerFunc {
 // when it may not show what the post links to, has posted.
 func TestStoredAndRefused(t *testing.T) {
 	w := newWorld(t)
-	w.must(w.server.SetFaults(fake.Faults{FailAfter: 1, FailStatus: http.StatusForbidden}))
+	w.must(w.server.SetFaults(mattermosttest.Faults{FailAfter: 1, FailStatus: http.StatusForbidden}))
 	root := w.Say(w.chats[0], "ana", "", "where?")
 	got, err := w.sink().Post(t.Context(), chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "here", Key: "k"})
 	posts := w.server.Posts()

@@ -16,20 +16,20 @@ import (
 // world is a fake server as chattest sees it.
 type world struct {
 	t      *testing.T
-	server *fake.Server
-	bot    fake.User
-	people map[string]fake.User
+	server *mattermosttest.Server
+	bot    mattermosttest.User
+	people map[string]mattermosttest.User
 	chats  [2]string
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := fake.New("")
+	s, err := mattermosttest.New("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	w := &world{t: t, server: s, people: map[string]fake.User{}}
+	w := &world{t: t, server: s, people: map[string]mattermosttest.User{}}
 	w.bot = s.AddUser("tri", true)
 	for _, name := range []string{"ana", "ben", "chen"} {
 		w.people[name] = s.AddUser(name, false)
@@ -71,14 +71,14 @@ func (w *world) must(err error) {
 
 func (w *world) Say(chatID, person, thread, text string) string {
 	w.t.Helper()
-	p, err := w.server.Say(fake.Post{ChannelID: chatID, UserID: w.people[person].ID, RootID: thread, Message: text})
+	p, err := w.server.Say(mattermosttest.Post{ChannelID: chatID, UserID: w.people[person].ID, RootID: thread, Message: text})
 	w.must(err)
 	return p.ID
 }
 
 func (w *world) forge(person string, p chat.Post) {
 	w.t.Helper()
-	_, err := w.server.Say(fake.Post{ChannelID: p.ChatID, UserID: w.people[person].ID, RootID: p.ThreadID, Message: p.Text, Props: map[string]any{keyProp: p.Key}})
+	_, err := w.server.Say(mattermosttest.Post{ChannelID: p.ChatID, UserID: w.people[person].ID, RootID: p.ThreadID, Message: p.Text, Props: map[string]any{keyProp: p.Key}})
 	w.must(err)
 }
 
@@ -97,7 +97,7 @@ func (w *world) Pings(_, id string) bool {
 
 func (w *world) Break(f chattest.Faults) {
 	w.t.Helper()
-	w.must(w.server.SetFaults(fake.Faults{
+	w.must(w.server.SetFaults(mattermosttest.Faults{
 		Seed: f.Seed, Close: f.Cut, Duplicate: f.Duplicate, Reorder: f.Reorder, Lose: f.Lose,
 		Fail: f.Fail, Limit: f.Busy, DropAnswer: f.LoseAnswer, FailAfter: f.FailAfter,
 	}))
@@ -113,7 +113,7 @@ func (w *world) Burst(chatID string, n int) (ids []string) {
 
 func (w *world) File(chatID, person, name string) string {
 	w.t.Helper()
-	p := fake.Post{ChannelID: chatID, UserID: w.people[person].ID}
+	p := mattermosttest.Post{ChannelID: chatID, UserID: w.people[person].ID}
 	p.Metadata.Files = []map[string]any{{"id": "f", "name": name, "mime_type": "text/plain", "size": 12}}
 	p, err := w.server.Say(p)
 	w.must(err)

@@ -20,7 +20,7 @@ func TestEverythingOnceThroughFaults(t *testing.T) {
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := newWorld(t)
-			w.must(w.server.SetFaults(fake.Faults{Seed: seed, Close: 0.05, Lose: 0.03, Duplicate: 0.05, Reorder: 0.05, Fail: 0.03, Limit: 0.03}))
+			w.must(w.server.SetFaults(mattermosttest.Faults{Seed: seed, Close: 0.05, Lose: 0.03, Duplicate: 0.05, Reorder: 0.05, Fail: 0.03, Limit: 0.03}))
 			e := hear(t, w.client(), nil)
 			want := map[string]bool{}
 			var ids []string
@@ -41,7 +41,7 @@ func TestEverythingOnceThroughFaults(t *testing.T) {
 					}
 				}
 			}
-			w.must(w.server.SetFaults(fake.Faults{}))
+			w.must(w.server.SetFaults(mattermosttest.Faults{}))
 			for _, c := range w.chats { // a lost last event is seen when the next comes
 				want[w.Say(c, "ana", "", "the end")] = true
 			}
@@ -90,11 +90,11 @@ func TestOnceThroughFaults(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := newWorld(t)
 			root := w.Say(w.chats[0], "ana", "", "where?")
-			w.must(w.server.SetFaults(fake.Faults{Seed: seed, DropAnswer: 0.2, LateAnswer: 0.2, LateStore: 0.2, Late: "20ms", Fail: 0.05, FailAfter: 0.1, Limit: 0.05}))
+			w.must(w.server.SetFaults(mattermosttest.Faults{Seed: seed, DropAnswer: 0.2, LateAnswer: 0.2, LateStore: 0.2, Late: "20ms", Fail: 0.05, FailAfter: 0.1, Limit: 0.05}))
 			for i := range 60 {
 				w.persist(chat.Post{ChatID: w.chats[0], ThreadID: root, Text: fmt.Sprintf("reply %d", i), Key: fmt.Sprintf("key-%d", i)})
 			}
-			w.must(w.server.SetFaults(fake.Faults{}))
+			w.must(w.server.SetFaults(mattermosttest.Faults{}))
 			time.Sleep(50 * time.Millisecond) // more than Late: nothing lands any more
 			times := map[string]int{}
 			for _, p := range w.server.Posts() {
@@ -164,7 +164,7 @@ func TestDeadSocket(t *testing.T) {
 // does not hide what was written.
 func TestStaleSince(t *testing.T) {
 	w := newWorld(t)
-	w.must(w.server.SetFaults(fake.Faults{StaleSince: 1}))
+	w.must(w.server.SetFaults(mattermosttest.Faults{StaleSince: 1}))
 	first := w.Say(w.chats[0], "ana", "", "first")
 	at := latest([]event.Event{{ChatID: w.chats[0], CreateTime: stamp(time.Now().UnixMilli())}})
 	want := map[string]bool{}

@@ -18,30 +18,30 @@ import (
 // itself, so that a forged call can at most have us read what is there.
 // https://developers.mattermost.com/integrate/webhooks/outgoing/
 func (c *Client) calls(ctx context.Context, r chat.Resume, emit func(event.Event) error) error {
-	l, err := hook.Listen(c.listen)
+	l, err := webhook.Listen(c.listen)
 	if err != nil {
 		return err
 	}
 	r.Say("mattermost: outgoing webhooks are taken at %s", l.Addr())
-	return hook.Serve(ctx, l, func(ctx context.Context, call *hook.Call) hook.Answer {
+	return webhook.Serve(ctx, l, func(ctx context.Context, call *webhook.Call) webhook.Answer {
 		token, id := named(call)
-		if call.Method != http.MethodPost || token == "" || !hook.Equal(token, c.hookToken) {
-			return hook.Refused()
+		if call.Method != http.MethodPost || token == "" || !webhook.Equal(token, c.hookToken) {
+			return webhook.Refused()
 		}
 		if !validID(id) {
-			return hook.Answer{Status: http.StatusBadRequest}
+			return webhook.Answer{Status: http.StatusBadRequest}
 		}
 		if err := c.called(ctx, id, emit); err != nil {
 			r.Say("mattermost: webhook for post %s: %v", id, err)
-			return hook.Answer{Status: http.StatusServiceUnavailable}
+			return webhook.Answer{Status: http.StatusServiceUnavailable}
 		}
-		return hook.Answer{Type: "application/json", Body: []byte("{}")} // no text: nothing is posted
+		return webhook.Answer{Type: "application/json", Body: []byte("{}")} // no text: nothing is posted
 	})
 }
 
 // named is the token and the post of a call, as JSON or as a form, as the webhook
 // was set up.
-func named(call *hook.Call) (token, id string) {
+func named(call *webhook.Call) (token, id string) {
 	kind, _, _ := mime.ParseMediaType(call.Header.Get("Content-Type"))
 	if kind == "application/x-www-form-urlencoded" {
 		form, err := url.ParseQuery(string(call.Body))

@@ -98,7 +98,7 @@ func TestCard(t *testing.T) {
 		t.Fatal(err)
 	}
 	posts := w.server.Posts()
-	i := slices.IndexFunc(posts, func(p fake.Post) bool { return p.ID == got.MessageID })
+	i := slices.IndexFunc(posts, func(p mattermosttest.Post) bool { return p.ID == got.MessageID })
 	if i < 0 || !strings.Contains(posts[i].Message, "Approved by ana.") || strings.Contains(posts[i].Message, "✅") {
 		t.Errorf("%+v", posts)
 	}

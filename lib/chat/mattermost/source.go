@@ -73,7 +73,7 @@ func (c *Client) run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 		l.other = max(l.other, l.since[id])
 	}
 	// A revoked token is let in and only never greeted: ask again who we are.
-	s := live.Sessions{Platform: "mattermost", Calm: calm, Now: c.now, Sleep: c.sleep, Wait: c.backoff, Ended: func(error) { c.forgetMe() }}
+	s := session.Sessions{Platform: "mattermost", Calm: calm, Now: c.now, Sleep: c.sleep, Wait: c.backoff, Ended: func(error) { c.forgetMe() }}
 	return s.Keep(ctx, resume, l.session)
 }
 
@@ -274,7 +274,7 @@ func (l *listening) durable(events []event.Event) error {
 		return nil
 	}
 	if err := l.EmitAll(l.emit, events); err != nil {
-		return live.Broken{Err: err}
+		return session.Broken{Err: err}
 	}
 	for _, e := range events {
 		for _, s := range []string{e.CreateTime, e.EditedAt} {
@@ -324,7 +324,7 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 		Removed: f.Event == "reaction_removed",
 	})
 	if err != nil {
-		return live.Broken{Err: err}
+		return session.Broken{Err: err}
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 // Package live is the listening that platforms have in common: sessions that are
 // begun again until one ends for good, deliveries that are taken together, and what
 // is known of each chat.
-package live
+package session
 
 import (
 	"context"

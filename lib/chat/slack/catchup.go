@@ -55,7 +55,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 		}
 		rooms[id] = r
 		found, err := l.missed(ctx, id, now)
-		if web.StatusOf(err) == http.StatusNotFound {
+		if httpapi.StatusOf(err) == http.StatusNotFound {
 			if !l.told[id] {
 				l.Say("slack: chat %s cannot be read: %v", id, err)
 			}
@@ -83,8 +83,8 @@ func (l *listening) catchUp(ctx context.Context) error {
 
 // tell emits missed messages, those apart that were emitted already.
 func (l *listening) tell(ctx context.Context, missed []message, rooms map[string]room, now time.Time) error {
-	var news live.News
-	err := live.Recover(missed, func(m *message, g *chat.Gathered) error {
+	var news session.News
+	err := session.Recover(missed, func(m *message, g *chat.Gathered) error {
 		e, ok, err := l.event(ctx, m, rooms[m.Chat])
 		if err != nil || !ok || !l.recent.Gather(g, e) {
 			return err
@@ -134,7 +134,7 @@ func (l *listening) missed(ctx context.Context, chat string, now time.Time) ([]m
 	for _, root := range threads {
 		in := url.Values{"channel": {chat}, "ts": {root}, "oldest": {oldest}, "limit": {page}}
 		err := l.pages(ctx, "conversations.replies", in, "messages", func(r gjson.Result) { keep(r) })
-		if err != nil && web.CodeOf(err) != "thread_not_found" {
+		if err != nil && httpapi.CodeOf(err) != "thread_not_found" {
 			return nil, err
 		}
 	}

@@ -45,9 +45,9 @@ func TestOptions(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	w := newWorld(t)
-	w.server.AddChannel("C0OUT", "out", fake.M{"is_member": false})
-	w.server.AddChannel("C0MIX", "mix", fake.M{"is_ext_shared": true})
-	w.server.AddChannel("G0HUSH", "hush", fake.M{"is_private": true})
+	w.server.AddChannel("C0OUT", "out", slacktest.M{"is_member": false})
+	w.server.AddChannel("C0MIX", "mix", slacktest.M{"is_ext_shared": true})
+	w.server.AddChannel("G0HUSH", "hush", slacktest.M{"is_private": true})
 	w.server.GrantedScopes = "chat:write,channels:history,channels:read,users:read,reactions:read"
 	o := w.options()
 	o.Chats = []string{dev, "C0OUT", "C0MIX", "G0HUSH", "C0NONE"}
@@ -79,7 +79,7 @@ func TestCheck(t *testing.T) {
 	if got := check(o); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	w.server.GrantedScopes = fake.Scopes
+	w.server.GrantedScopes = slacktest.Scopes
 	o.Chats = nil
 	o.Now = func() time.Time { return time.Now().Add(-time.Hour) }
 	if got := check(o); !strings.Contains(got, "+scopes") || !strings.Contains(got, "all 3 public") || !strings.Contains(got, "-clock: Slack's clock is ") {
@@ -98,7 +98,7 @@ func TestCheck(t *testing.T) {
 // TestManifest: the manifest asks for what Check needs, and nothing else needs a
 // person to say it twice.
 func TestManifest(t *testing.T) {
-	for _, s := range append(slices.Clone(scopes), strings.Split(fake.Scopes, ",")...) {
+	for _, s := range append(slices.Clone(scopes), strings.Split(slacktest.Scopes, ",")...) {
 		if !strings.Contains(Guide.Manifest, "- "+s+"\n") {
 			t.Errorf("%s is not in the manifest", s)
 		}

@@ -64,8 +64,8 @@ type Options struct {
 // Client is one app in one workspace.
 type Client struct {
 	o     Options
-	api   *web.Client // as the bot
-	app   *web.Client // as the app; nil without Socket Mode
+	api   *httpapi.Client // as the bot
+	app   *httpapi.Client // as the app; nil without Socket Mode
 	chats map[string]bool
 
 	mu     sync.Mutex
@@ -95,7 +95,7 @@ func New(o Options) (*Client, error) {
 		if err := kind(o.AppToken, "app token", "xapp-"); err != nil {
 			return nil, err
 		}
-		if c.app, err = web.New(c.webOptions(o.AppToken)); err != nil {
+		if c.app, err = httpapi.New(c.webOptions(o.AppToken)); err != nil {
 			return nil, err
 		}
 	}
@@ -118,12 +118,12 @@ func newClient(o Options) (*Client, error) {
 		c.chats[id] = true
 	}
 	var err error
-	c.api, err = web.New(c.webOptions(o.Token))
+	c.api, err = httpapi.New(c.webOptions(o.Token))
 	return c, err
 }
 
-func (c *Client) webOptions(token string) web.Options {
-	return web.Options{
+func (c *Client) webOptions(token string) httpapi.Options {
+	return httpapi.Options{
 		Base: c.o.URL, Judge: c.judge, HTTP: c.o.HTTP, Now: c.o.Now, Sleep: c.o.Sleep, Chance: c.o.Chance,
 		Sign: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) },
 	}
@@ -131,7 +131,7 @@ func (c *Client) webOptions(token string) web.Options {
 
 // kind refuses a token that is of another kind: they are easily swapped.
 func kind(token, what, prefix string) error {
-	if err := web.Word("slack "+what, token); err != nil {
+	if err := httpapi.Word("slack "+what, token); err != nil {
 		return err
 	}
 	if !strings.HasPrefix(token, prefix) {
@@ -164,14 +164,14 @@ func (c *Client) judge(h http.Header, body []byte) error {
 		c.mu.Unlock()
 	}
 	if !gjson.ValidBytes(body) {
-		return &web.Error{Status: http.StatusBadGateway, Text: "is not Slack's"}
+		return &httpapi.Error{Status: http.StatusBadGateway, Text: "is not Slack's"}
 	}
 	r := gjson.ParseBytes(body)
 	if r.Get("ok").Bool() {
 		return nil
 	}
 	code := r.Get("error").String()
-	e := &web.Error{Status: status(code), Code: code, After: web.RetryAfter(h)}
+	e := &httpapi.Error{Status: status(code), Code: code, After: httpapi.RetryAfter(h)}
 	if needed := r.Get("needed").String(); needed != "" {
 		e.Text = "needs " + needed
 	}
@@ -202,11 +202,11 @@ const maxAgain = 4
 func (c *Client) read(ctx context.Context, method string, in url.Values) (gjson.Result, error) {
 	for try := 1; ; try++ {
 		var b []byte
-		err := c.api.Read(ctx, web.Request{Method: http.MethodPost, Path: method, Form: in}, &b)
+		err := c.api.Read(ctx, httpapi.Request{Method: http.MethodPost, Path: method, Form: in}, &b)
 		if err == nil {
 			return gjson.ParseBytes(b), nil
 		}
-		if web.StatusOf(err) < 500 || try == maxAgain {
+		if httpapi.StatusOf(err) < 500 || try == maxAgain {
 			return gjson.Result{}, c.explain(err)
 		}
 		if err := c.api.Sleep(ctx, c.api.Backoff(try)); err != nil {
@@ -272,7 +272,7 @@ func (c *Client) forgetMe() {
 
 // explain gives what can be mended by a person its status and a hint.
 func (c *Client) explain(err error) error {
-	e := (*web.Error)(nil)
+	e := (*httpapi.Error)(nil)
 	if !errors.As(err, &e) {
 		return err
 	}

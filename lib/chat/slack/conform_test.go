@@ -20,7 +20,7 @@ const dev, ops = "C0DEV", "C0OPS"
 // world is the fake workspace as chattest sees it.
 type world struct {
 	t      *testing.T
-	server *fake.Server
+	server *slacktest.Server
 	hooked bool   // events come by webhook
 	kept   []byte // what the source remembers
 	paced  bool   // people speak slowly enough for faults to fall between them
@@ -28,7 +28,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, server: fake.New()}
+	w := &world{t: t, server: slacktest.New()}
 	t.Cleanup(w.server.Close)
 	for _, name := range []string{"ana", "ben", "chen"} {
 		w.server.AddUser(name, nil)
@@ -42,7 +42,9 @@ func newWorld(t *testing.T) *world {
 func (w *world) options() Options {
 	return Options{
 		URL: w.server.URL, Token: w.server.BotToken, AppToken: w.server.AppToken, Secret: w.server.Secret, Sweep: 100 * time.Millisecond,
-		Sleep: func(ctx context.Context, d time.Duration) error { return web.Sleep(ctx, min(d, 5*time.Millisecond)) },
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			return httpapi.Sleep(ctx, min(d, 5*time.Millisecond))
+		},
 	}
 }
 
@@ -82,11 +84,11 @@ func (w *world) sink() *Sink {
 }
 
 func (w *world) Chats() [2]string           { return [2]string{dev, ops} }
-func (w *world) Bot() (id, handle string)   { return fake.BotUser, "@" + fake.BotName }
+func (w *world) Bot() (id, handle string)   { return slacktest.BotUser, "@" + slacktest.BotName }
 func (w *world) Edit(chat, id, text string) { w.must(w.server.Edit(chat, id, text)) }
 func (w *world) Delete(chat, id string)     { w.must(w.server.Delete(chat, id)) }
 func (w *world) Sees(text string) string    { return w.Hears(shown(text)) }
-func (w *world) Hears(text string) string   { return emoji.Read(fake.Colons(text)) }
+func (w *world) Hears(text string) string   { return emoji.Read(slacktest.Colons(text)) }
 func (w *world) Garble()                    { w.server.Garble() }
 func (w *world) Revoke()                    { w.server.Revoke() }
 func (w *world) Lacks(f chattest.Feature) bool {
@@ -95,7 +97,7 @@ func (w *world) Lacks(f chattest.Feature) bool {
 
 func (w *world) Break(f chattest.Faults) {
 	w.paced = f != chattest.Faults{}
-	w.server.SetFaults(fake.Faults(f))
+	w.server.SetFaults(slacktest.Faults(f))
 }
 
 func (w *world) Say(chat, person, thread, text string) string {
@@ -106,7 +108,7 @@ func (w *world) Say(chat, person, thread, text string) string {
 }
 
 func (w *world) File(chat, person, name string) string {
-	return w.server.Say(chat, "U0"+strings.ToUpper(person), "", "", fake.M{"subtype": "file_share", "files": []fake.M{
+	return w.server.Say(chat, "U0"+strings.ToUpper(person), "", "", slacktest.M{"subtype": "file_share", "files": []slacktest.M{
 		{"id": "F1", "name": name, "mimetype": "text/plain", "size": 12, "url_private": "https://files.slack.com/" + name},
 	}})
 }
@@ -132,7 +134,7 @@ func (w *world) Pings(chat, id string) bool {
 
 func (w *world) Standing(chat, thread string) (texts []string) {
 	for _, m := range w.server.Messages(chat) {
-		if m["thread_ts"] == thread && m["user"] == fake.BotUser {
+		if m["thread_ts"] == thread && m["user"] == slacktest.BotUser {
 			text, _, err := w.sink().readable(context.Background(), m["text"].(string))
 			w.must(err)
 			texts = append(texts, text)

@@ -23,7 +23,7 @@ func (l *listening) serve(ctx context.Context) error {
 	listener := l.o.Listener
 	if listener == nil {
 		var err error
-		if listener, err = hook.Listen(l.o.Listen); err != nil {
+		if listener, err = webhook.Listen(l.o.Listen); err != nil {
 			return err
 		}
 	}
@@ -39,7 +39,7 @@ func (l *listening) serve(ctx context.Context) error {
 
 func (l *listening) answer(ctx context.Context, listener net.Listener, in chan<- delivery) error {
 	h := &hooked{secret: []byte(l.o.Secret), now: l.api.Now, in: in, over: ctx.Done()}
-	return hook.Serve(ctx, listener, h.handle)
+	return webhook.Serve(ctx, listener, h.handle)
 }
 
 // hooked answers Slack's calls.
@@ -48,62 +48,62 @@ type hooked struct {
 	now    func() time.Time
 	in     chan<- delivery
 	over   <-chan struct{}
-	once   hook.Once
+	once   webhook.Once
 }
 
 // handle answers one call: of the Events API (JSON), or of an interaction (a form
 // whose payload is JSON).
-func (h *hooked) handle(ctx context.Context, c *hook.Call) hook.Answer {
+func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 	signature, ok := h.signed(c)
 	if c.Method != http.MethodPost || !ok {
-		return hook.Refused()
+		return webhook.Refused()
 	}
 	kind, body := "events_api", c.Body
 	if strings.HasPrefix(c.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
 		form, err := url.ParseQuery(string(c.Body))
 		if err != nil {
-			return hook.Answer{Status: http.StatusBadRequest}
+			return webhook.Answer{Status: http.StatusBadRequest}
 		}
 		kind, body = "interactive", []byte(form.Get("payload"))
 	}
 	if !gjson.ValidBytes(body) {
-		return hook.Answer{Status: http.StatusBadRequest}
+		return webhook.Answer{Status: http.StatusBadRequest}
 	}
 	payload := gjson.ParseBytes(body)
 	if str(payload, "type") == "url_verification" {
-		return hook.Answer{Type: "text/plain", Body: []byte(str(payload, "challenge"))}
+		return webhook.Answer{Type: "text/plain", Body: []byte(str(payload, "challenge"))}
 	}
 	done := make(chan error, 1)
 	d := delivery{What: envelope{kind, payload}, Done: func(err error) error { done <- err; return nil }}
 	select {
 	case h.in <- d:
 	case <-ctx.Done():
-		return hook.Answer{Status: http.StatusServiceUnavailable}
+		return webhook.Answer{Status: http.StatusServiceUnavailable}
 	case <-h.over:
-		return hook.Answer{Status: http.StatusServiceUnavailable}
+		return webhook.Answer{Status: http.StatusServiceUnavailable}
 	}
 	select {
 	case err := <-done:
 		if err == nil {
 			h.once.Keep(signature, h.now())
-			return hook.Answer{}
+			return webhook.Answer{}
 		}
 	case <-ctx.Done():
 	case <-h.over:
 	}
-	return hook.Answer{Status: http.StatusServiceUnavailable}
+	return webhook.Answer{Status: http.StatusServiceUnavailable}
 }
 
 // signed checks a call's signature
 // (https://docs.slack.dev/authentication/verifying-requests-from-slack), that it
 // is of now, and that it was not taken before. Slack signs what it sends again
 // anew.
-func (h *hooked) signed(c *hook.Call) (signature string, ok bool) {
+func (h *hooked) signed(c *webhook.Call) (signature string, ok bool) {
 	at, signature := c.Header.Get("X-Slack-Request-Timestamp"), c.Header.Get("X-Slack-Signature")
 	sec, err := strconv.ParseInt(at, 10, 64)
-	if err != nil || len(at) > 12 || !hook.Fresh(time.Unix(sec, 0), h.now()) {
+	if err != nil || len(at) > 12 || !webhook.Fresh(time.Unix(sec, 0), h.now()) {
 		return "", false
 	}
-	want := "v0=" + hex.EncodeToString(hook.MAC(h.secret, "v0:", at, ":", string(c.Body)))
-	return signature, hook.Equal(signature, want) && !h.once.Again(signature, h.now())
+	want := "v0=" + hex.EncodeToString(webhook.MAC(h.secret, "v0:", at, ":", string(c.Body)))
+	return signature, webhook.Equal(signature, want) && !h.once.Again(signature, h.now())
 }

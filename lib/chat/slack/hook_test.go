@@ -30,10 +30,10 @@ func hookedAt(now time.Time) (h *hooked, let func() int) {
 	return &hooked{secret: []byte("8f742231b10e8888abcd99yyyzzz85a5"), now: func() time.Time { return now }, in: in}, func() int { got := <-n; n <- got; return got }
 }
 
-func signedCall(at time.Time, body, kind string) *hook.Call {
+func signedCall(at time.Time, body, kind string) *webhook.Call {
 	when := strconv.FormatInt(at.Unix(), 10)
-	return &hook.Call{Method: http.MethodPost, Path: "/", Body: []byte(body), Header: http.Header{
-		"X-Slack-Request-Timestamp": {when}, "X-Slack-Signature": {fake.Sign("8f742231b10e8888abcd99yyyzzz85a5", when, []byte(body))}, "Content-Type": {kind},
+	return &webhook.Call{Method: http.MethodPost, Path: "/", Body: []byte(body), Header: http.Header{
+		"X-Slack-Request-Timestamp": {when}, "X-Slack-Signature": {slacktest.Sign("8f742231b10e8888abcd99yyyzzz85a5", when, []byte(body))}, "Content-Type": {kind},
 	}}
 }
 
@@ -48,7 +48,7 @@ const (
 func TestSignature(t *testing.T) {
 	const body = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
 	h, _ := hookedAt(time.Unix(1531420618, 0))
-	c := &hook.Call{Method: http.MethodPost, Body: []byte(body), Header: http.Header{
+	c := &webhook.Call{Method: http.MethodPost, Body: []byte(body), Header: http.Header{
 		"X-Slack-Request-Timestamp": {"1531420618"}, "X-Slack-Signature": {"v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"},
 	}}
 	if _, ok := h.signed(c); !ok {
@@ -63,7 +63,7 @@ func TestEveryBit(t *testing.T) {
 	h, let := hookedAt(now)
 	good := signedCall(now, anEvent, jsonKind)
 	flips := 0
-	flip := func(what string, value string, call func(string) *hook.Call) {
+	flip := func(what string, value string, call func(string) *webhook.Call) {
 		for i := range len(value) * 8 {
 			b := []byte(value)
 			b[i/8] ^= 1 << (i % 8)
@@ -73,16 +73,16 @@ func TestEveryBit(t *testing.T) {
 			}
 		}
 	}
-	with := func(name, value string) *hook.Call {
+	with := func(name, value string) *webhook.Call {
 		c := *good
 		c.Header = good.Header.Clone()
 		c.Header.Set(name, value)
 		return &c
 	}
 	for _, name := range []string{"X-Slack-Request-Timestamp", "X-Slack-Signature"} {
-		flip(name, good.Header.Get(name), func(v string) *hook.Call { return with(name, v) })
+		flip(name, good.Header.Get(name), func(v string) *webhook.Call { return with(name, v) })
 	}
-	flip("body", anEvent, func(v string) *hook.Call { c := *good; c.Body = []byte(v); return &c })
+	flip("body", anEvent, func(v string) *webhook.Call { c := *good; c.Body = []byte(v); return &c })
 	if let() != 0 {
 		t.Fatalf("%d let in", let())
 	}
@@ -131,7 +131,7 @@ func TestHandshake(t *testing.T) {
 	if a := h.handle(t.Context(), unsigned); a.Status != http.StatusUnauthorized || len(a.Body) != 0 {
 		t.Errorf("unsigned: %+v", a)
 	}
-	for name, c := range map[string]*hook.Call{
+	for name, c := range map[string]*webhook.Call{
 		"no JSON": signedCall(now, `{"type":`, jsonKind), "no form": signedCall(now, `payload=%zz`, formKind), "no payload": signedCall(now, `a=b`, formKind),
 	} {
 		if a := h.handle(t.Context(), c); a.Status != http.StatusBadRequest {
@@ -194,7 +194,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add([]byte(`{"event":{"type":"reaction_added","user":"U0ANA","reaction":"+1","item":{"type":"message","channel":"C0DEV","ts":"1355517523.000005"},"item_user":"U0TRI","event_ts":"1355517523.000005"}}`))
 	f.Add([]byte(`{"type":"block_actions","user":{"id":"U0ANA"},"channel":{"id":"C0DEV"},"message":{"ts":"1355517523.000005"},"actions":[{"action_id":"a","value":"v","action_ts":"1355517523.000005"}]}`))
 	f.Add([]byte("{\"event\":{\"type\":\"message\",\"channel\":\"C0DEV\",\"ts\":\"1355517523.000005\",\"text\":\"\xff\xfe\",\"files\":[{}]}}"))
-	w := &world{t: &testing.T{}, server: fake.New()}
+	w := &world{t: &testing.T{}, server: slacktest.New()}
 	f.Cleanup(w.server.Close)
 	w.server.AddChannel(dev, "dev", nil)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -236,14 +236,14 @@ func FuzzText(f *testing.F) {
 	for _, s := range []string{"a < b && c > d", "&amp;lt;", "<!channel|x> <@U0ANA>", "`<a>` ```\n:tada:```", "root:x:0:0", "\x00\x1b[31m", "https://x.example/?a=1&b=2", "<https://x|y>"} {
 		f.Add(s)
 	}
-	w := &world{t: &testing.T{}, server: fake.New()}
+	w := &world{t: &testing.T{}, server: slacktest.New()}
 	f.Cleanup(w.server.Close)
 	f.Fuzz(func(t *testing.T, text string) {
 		w.t = t
 		if strings.ToValidUTF8(text, "") != text || len([]rune(text)) > 4000 {
 			t.Skip()
 		}
-		got, mentions, err := w.sink().readable(t.Context(), fake.Stored(sent(text), "none", false))
+		got, mentions, err := w.sink().readable(t.Context(), slacktest.Stored(sent(text), "none", false))
 		w.must(err)
 		if want := w.Sees(text); got != want || len(mentions) > 0 {
 			t.Errorf("%q came back as %q, want %q (mentions %v)", text, got, want, mentions)

@@ -105,11 +105,11 @@ func (l *listening) gone(ctx context.Context, chat string, oldest, now time.Time
 	for _, id := range missing {
 		in := url.Values{"channel": {chat}, "ts": {id}, "oldest": {id}, "latest": {id}, "inclusive": {"true"}, "limit": {"2"}}
 		r, err := l.read(ctx, "conversations.replies", in)
-		if err != nil && web.StatusOf(err) != http.StatusNotFound {
+		if err != nil && httpapi.StatusOf(err) != http.StatusNotFound {
 			return nil, err
 		}
 		stands := slices.ContainsFunc(list(r, "messages"), func(m gjson.Result) bool { return str(m, "ts") == id && str(m, "subtype") != "tombstone" })
-		if (err == nil || web.CodeOf(err) == "thread_not_found" || web.CodeOf(err) == "message_not_found") && !stands {
+		if (err == nil || httpapi.CodeOf(err) == "thread_not_found" || httpapi.CodeOf(err) == "message_not_found") && !stands {
 			all = append(all, message{Chat: chat, TS: id, Gone: ts(now)})
 		}
 	}

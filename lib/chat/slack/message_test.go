@@ -32,7 +32,7 @@ func (w *world) hears(o Options) (*listening, *[]event.Event, *[]event.Action) {
 // documents, becomes the event beside it, or none.
 func TestEvents(t *testing.T) {
 	w := newWorld(t)
-	w.server.AddUser("guest", fake.M{"is_restricted": true})
+	w.server.AddUser("guest", slacktest.M{"is_restricted": true})
 	w.server.AddChannel("C0NOT", "not-watched", nil)
 	o := w.options()
 	o.Chats = []string{dev, ops}
@@ -44,7 +44,7 @@ func TestEvents(t *testing.T) {
 	for _, name := range files {
 		b, err := os.ReadFile(name)
 		w.must(err)
-		*events, l.recent = []event.Event{}, live.Recent{}
+		*events, l.recent = []event.Event{}, session.Recent{}
 		var g chat.Gathered
 		w.must(l.understand(t.Context(), envelope{"events_api", gjson.ParseBytes(b)}, &g))
 		w.must(l.durable(&g))
@@ -65,15 +65,15 @@ func TestEvents(t *testing.T) {
 // TestExternal: who is refused, and who is let in when the configuration says so.
 func TestExternal(t *testing.T) {
 	for name, c := range map[string]struct {
-		user, msg, room fake.M
+		user, msg, room slacktest.M
 	}{
-		"guest":                 {user: fake.M{"is_restricted": true}},
-		"single-channel guest":  {user: fake.M{"is_restricted": true, "is_ultra_restricted": true}},
-		"stranger":              {user: fake.M{"is_stranger": true}},
-		"of another workspace":  {user: fake.M{"team_id": "T9OTHER"}},
-		"sent from another one": {msg: fake.M{"user_team": "T9OTHER", "team": "T9OTHER"}},
-		"shared channel":        {room: fake.M{"is_ext_shared": true}},
-		"to be shared":          {room: fake.M{"is_pending_ext_shared": true}},
+		"guest":                 {user: slacktest.M{"is_restricted": true}},
+		"single-channel guest":  {user: slacktest.M{"is_restricted": true, "is_ultra_restricted": true}},
+		"stranger":              {user: slacktest.M{"is_stranger": true}},
+		"of another workspace":  {user: slacktest.M{"team_id": "T9OTHER"}},
+		"sent from another one": {msg: slacktest.M{"user_team": "T9OTHER", "team": "T9OTHER"}},
+		"shared channel":        {room: slacktest.M{"is_ext_shared": true}},
+		"to be shared":          {room: slacktest.M{"is_pending_ext_shared": true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -96,8 +96,8 @@ func TestExternal(t *testing.T) {
 // TestPrivate: what is private is heard only where it is named.
 func TestPrivate(t *testing.T) {
 	w := newWorld(t)
-	w.server.AddChannel("G0HUSH", "hush", fake.M{"is_private": true})
-	w.server.AddChannel("D0ANA", "", fake.M{"is_private": true, "is_im": true, "user": "U0ANA"})
+	w.server.AddChannel("G0HUSH", "hush", slacktest.M{"is_private": true})
+	w.server.AddChannel("D0ANA", "", slacktest.M{"is_private": true, "is_im": true, "user": "U0ANA"})
 	w.Say("G0HUSH", "ana", "", "psst")
 	w.Say("D0ANA", "ana", "", "only you")
 	for _, named := range [][]string{nil, {"G0HUSH", "D0ANA"}} {
@@ -108,7 +108,7 @@ func TestPrivate(t *testing.T) {
 		if len(*events) != len(named) {
 			t.Errorf("named %v: heard %+v", named, *events)
 		}
-		if i := slices.IndexFunc(*events, func(e event.Event) bool { return e.ChatID == "D0ANA" }); named != nil && (i < 0 || !slices.Equal((*events)[i].Mentions, []string{fake.BotUser}) || (*events)[i].ChatName != "ana") {
+		if i := slices.IndexFunc(*events, func(e event.Event) bool { return e.ChatID == "D0ANA" }); named != nil && (i < 0 || !slices.Equal((*events)[i].Mentions, []string{slacktest.BotUser}) || (*events)[i].ChatName != "ana") {
 			t.Errorf("a direct message came as %+v", *events)
 		}
 	}
@@ -124,7 +124,7 @@ func TestActions(t *testing.T) {
 		l := w.listens()
 		w.server.React(dev, root, "U0ANA", "eyes", true) // not ours
 		w.server.React(dev, posted.MessageID, "U0ANA", "+1::skin-tone-2", true)
-		w.server.React(dev, posted.MessageID, fake.BotUser, "x", true) // by the bot
+		w.server.React(dev, posted.MessageID, slacktest.BotUser, "x", true) // by the bot
 		w.server.React(dev, posted.MessageID, "U0BEN", "partyparrot", false)
 		w.server.Click(dev, posted.MessageID, "U0BEN", "approve", "d-1")
 		w.server.Click(dev, posted.MessageID, "U0BEN", "Approve all", "<x>") // no button of ours

@@ -45,7 +45,7 @@ func (c *Client) person(ctx context.Context, id string) (person, error) {
 	}
 	r, err := c.read(ctx, "users.info", url.Values{"user": {id}})
 	switch {
-	case web.StatusOf(err) == http.StatusNotFound:
+	case httpapi.StatusOf(err) == http.StatusNotFound:
 		p = person{External: true} // nobody of ours
 	case err != nil:
 		return person{}, err
@@ -116,7 +116,7 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 	}
 	got, err := c.read(ctx, "conversations.info", url.Values{"channel": {id}})
 	switch {
-	case web.StatusOf(err) == http.StatusNotFound:
+	case httpapi.StatusOf(err) == http.StatusNotFound:
 		r = room{Private: true}
 	case err != nil:
 		return room{}, err

@@ -149,8 +149,8 @@ func TestFindWaits(t *testing.T) {
 func TestFindNotFooled(t *testing.T) {
 	w := newWorld(t)
 	root := w.Say(dev, "ana", "", "?")
-	w.server.Say(dev, "U0ANA", root, "It is 5.", fake.M{"metadata": metadata("k-1")})
-	w.server.Say(dev, "U0CI", root, "It is 5.", fake.M{"metadata": metadata("k-1"), "bot_id": "B0CI"})
+	w.server.Say(dev, "U0ANA", root, "It is 5.", slacktest.M{"metadata": metadata("k-1")})
+	w.server.Say(dev, "U0CI", root, "It is 5.", slacktest.M{"metadata": metadata("k-1"), "bot_id": "B0CI"})
 	if _, proof, err := w.sink().Find(t.Context(), chat.Post{ChatID: dev, ThreadID: root, Key: "k-1"}); err != nil || proof != chat.Absent {
 		t.Errorf("%v, %v", proof, err)
 	}
@@ -161,7 +161,7 @@ func TestFindNotFooled(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, proof, err)
 		}
 	}
-	w.server.SetFaults(fake.Faults{Fail: 1})
+	w.server.SetFaults(slacktest.Faults{Fail: 1})
 	if _, proof, err := w.sink().Find(t.Context(), chat.Post{ChatID: dev, ThreadID: root, Key: "k"}); err == nil || proof != chat.Unprovable {
 		t.Errorf("server down: %v, %v", proof, err)
 	}
@@ -193,7 +193,7 @@ func TestSignals(t *testing.T) {
 	if found, proof, err := s.Find(ctx, chat.Post{ChatID: dev, ThreadID: root, Key: "k"}); err != nil || proof != chat.Found || found.MessageID != p.MessageID {
 		t.Errorf("after an edit: %v %v", proof, err)
 	}
-	if err := s.Edit(ctx, dev, root, "somebody else's"); web.CodeOf(err) != "cant_update_message" {
+	if err := s.Edit(ctx, dev, root, "somebody else's"); httpapi.CodeOf(err) != "cant_update_message" {
 		t.Error(err)
 	}
 	if err := s.Edit(ctx, dev, p.MessageID, " "); !chat.IsRefused(err) {
@@ -213,7 +213,7 @@ func TestCard(t *testing.T) {
 	shows := func() (kinds []string, text string) {
 		t.Helper()
 		all := w.server.Messages(dev)
-		i := slices.IndexFunc(all, func(m fake.M) bool { return m["ts"] == p.MessageID })
+		i := slices.IndexFunc(all, func(m slacktest.M) bool { return m["ts"] == p.MessageID })
 		for _, b := range all[i]["blocks"].([]any) {
 			b := b.(map[string]any)
 			kinds = append(kinds, b["type"].(string))
@@ -258,7 +258,7 @@ func TestGone(t *testing.T) {
 			t.Errorf("%s: gone %v, %v", id, gone, err)
 		}
 	}
-	w.server.SetFaults(fake.Faults{Fail: 1})
+	w.server.SetFaults(slacktest.Faults{Fail: 1})
 	if _, gone, err := s.Message(ctx, dev, root); err == nil || gone {
 		t.Errorf("server down: gone %v, %v", gone, err)
 	}

@@ -81,7 +81,7 @@ func (c *Sink) send(ctx context.Context, chatTo, text string, more map[string]an
 // write is a call that changes something: it is made once.
 func (c *Sink) write(ctx context.Context, method string, in any) (gjson.Result, error) {
 	var b []byte
-	err := c.api.Once(ctx, web.Request{Method: http.MethodPost, Path: method, JSON: in}, &b)
+	err := c.api.Once(ctx, httpapi.Request{Method: http.MethodPost, Path: method, JSON: in}, &b)
 	return gjson.ParseBytes(b), err
 }
 
@@ -101,9 +101,9 @@ func (c *Sink) postable(chatTo, text string) error {
 // failed says what an error of a post means.
 func (c *Sink) failed(chatTo string, err error) error {
 	named := fmt.Errorf("slack: post in %s: %w", chatTo, err)
-	e := (*web.Error)(nil)
+	e := (*httpapi.Error)(nil)
 	switch {
-	case web.NotSent(err):
+	case httpapi.NotSent(err):
 		return &chat.RetryError{After: 5 * time.Second, Err: named}
 	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 300:
 		return named // it may stand there
@@ -158,7 +158,7 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (found chat.Posted, proof 
 		}
 	})
 	switch {
-	case web.StatusOf(err) == http.StatusNotFound:
+	case httpapi.StatusOf(err) == http.StatusNotFound:
 		return chat.Posted{}, chat.Absent, nil // no chat, or no thread, to have it
 	case err != nil:
 		return chat.Posted{}, chat.Unprovable, fmt.Errorf("slack: thread %s: %w", p.ThreadID, err)
@@ -175,7 +175,7 @@ func (c *Sink) Message(ctx context.Context, chatFrom, messageID string) (text st
 	in := url.Values{"channel": {chatFrom}, "ts": {messageID}, "oldest": {messageID}, "latest": {messageID}, "inclusive": {"true"}, "limit": {"2"}}
 	r, err := c.read(ctx, "conversations.replies", in)
 	switch {
-	case web.StatusOf(err) == http.StatusNotFound:
+	case httpapi.StatusOf(err) == http.StatusNotFound:
 		return "", true, nil
 	case err != nil:
 		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("slack: message %s: %w", messageID, err))
@@ -200,7 +200,7 @@ func (c *Sink) React(ctx context.Context, chatTo, messageID, char string, on boo
 		method, already = "reactions.remove", "no_reaction"
 	}
 	_, err := c.write(ctx, method, map[string]any{"channel": chatTo, "timestamp": messageID, "name": name})
-	if web.CodeOf(err) == already {
+	if httpapi.CodeOf(err) == already {
 		return nil
 	}
 	return err

@@ -63,7 +63,7 @@ func (l *listening) socketSession(ctx context.Context) error {
 // open asks for the address of a connection; it is good for one.
 func (c *Client) open(ctx context.Context) (string, error) {
 	var b []byte
-	if err := c.app.Read(ctx, web.Request{Method: http.MethodPost, Path: "apps.connections.open"}, &b); err != nil {
+	if err := c.app.Read(ctx, httpapi.Request{Method: http.MethodPost, Path: "apps.connections.open"}, &b); err != nil {
 		return "", c.explain(err)
 	}
 	address := gjson.GetBytes(b, "url").String()
@@ -125,7 +125,7 @@ func (s *socket) hello(ctx context.Context) error {
 func goodbye(reason string) error {
 	switch reason {
 	case "warning", "refresh_requested":
-		return live.ErrRenew
+		return session.ErrRenew
 	case "link_disabled":
 		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("socket mode was switched off for the app")), "switch it on (Settings > Socket Mode), or use listen:")
 	}

@@ -21,17 +21,17 @@ type listening struct {
 	// known is up to where the history has been read. What comes live does not move
 	// it: Slack does not number its events, so that one which never came is only seen
 	// in the history.
-	known live.Horizon
+	known session.Horizon
 	past  bool // something came before: the log, or a connection
 	deep  bool // the history has been read as far back as threads are looked for
 
-	recent live.Recent
+	recent session.Recent
 	memory memory
 	told   map[string]bool // chats that cannot be read, and that it was said
 }
 
 // delivery is an event or an interaction, or the end of the connection.
-type delivery = live.Delivery[envelope]
+type delivery = session.Delivery[envelope]
 
 // envelope is what Slack has sent.
 type envelope struct {
@@ -43,7 +43,7 @@ type envelope struct {
 // missed is read back before anything newer is emitted, so that the log's latest
 // time never runs ahead of a gap. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit, known: live.NewHorizon(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, memory: memory{}, past: len(resume.Last) > 0}
+	l := &listening{Client: c, Resume: resume, emit: emit, known: session.NewHorizon(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, memory: memory{}, past: len(resume.Last) > 0}
 	kept, err := resume.Memory()
 	if err != nil {
 		return fmt.Errorf("slack: %w", err)
@@ -62,13 +62,13 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 
 // keepOn runs sessions until one ends for good.
 func (l *listening) keepOn(ctx context.Context, connect func(context.Context) error) error {
-	s := live.Sessions{Platform: "slack", Calm: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, Ended: func(error) { l.forgetMe() }}
+	s := session.Sessions{Platform: "slack", Calm: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, Ended: func(error) { l.forgetMe() }}
 	return s.Keep(ctx, l.Resume, connect)
 }
 
 // follow catches up, and then takes what comes until the connection ends.
 func (l *listening) follow(ctx context.Context, in <-chan delivery) error {
-	ear := live.Ear[envelope]{CatchUp: l.catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
+	ear := session.Ear[envelope]{CatchUp: l.catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
 	return ear.Follow(ctx, l.Up, in)
 }
 

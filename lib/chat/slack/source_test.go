@@ -227,7 +227,7 @@ func TestGoneWhileAway(t *testing.T) {
 	w.server.Ago(10 * time.Minute)
 	oops, fine := w.Say(dev, "ana", "", "oops"), w.Say(dev, "ana", "", "fine")
 	l := w.listensWith(w.Source(), map[string]time.Time{dev: at(ancient)})
-	stands := w.server.Say(dev, "U0ANA", "", "stands", fake.M{"left_out": true})
+	stands := w.server.Say(dev, "U0ANA", "", "stands", slacktest.M{"left_out": true})
 	l.until("all", func() bool { return l.has(ancient)() && l.has(oops)() && l.has(fine)() && l.has(stands)() })
 	w.must(l.stop())
 	w.Delete(dev, oops)

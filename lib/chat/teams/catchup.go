@@ -54,8 +54,8 @@ func (l *listening) catchUp(ctx context.Context) error {
 	slices.SortStableFunc(missed, func(a, b found) int {
 		return cmp.Or(a.changed().Compare(b.changed()), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
-	var fresh live.News
-	err := live.Recover(missed, func(m *found, g *chat.Gathered) error {
+	var fresh session.News
+	err := session.Recover(missed, func(m *found, g *chat.Gathered) error {
 		before := len(g.Events)
 		if err := l.hear(ctx, m.chat, m.message, g); err != nil {
 			return err

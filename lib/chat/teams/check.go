@@ -101,8 +101,8 @@ func (c *Client) checkEndpoint(ctx context.Context) chat.Finding {
 		f.Text = err.Error()
 		return f
 	}
-	err = api.Once(ctx, web.Request{Method: http.MethodPost, Path: pathMessages, JSON: map[string]any{"type": "ping"}}, nil)
-	switch web.StatusOf(err) {
+	err = api.Once(ctx, httpapi.Request{Method: http.MethodPost, Path: pathMessages, JSON: map[string]any{"type": "ping"}}, nil)
+	switch httpapi.StatusOf(err) {
 	case http.StatusBadRequest, http.StatusUnauthorized:
 		return chat.Finding{Name: "endpoint", OK: true, Text: base + pathMessages + " answers, and lets nobody in without a token"}
 	case 0:

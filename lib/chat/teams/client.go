@@ -136,8 +136,8 @@ func New(o Options) (*Client, error) {
 	return c, err
 }
 
-func (c *Client) web(base string, sign func(*http.Request)) (*web.Client, error) {
-	return web.New(web.Options{Base: base, Sign: sign, HTTP: c.o.HTTP, Now: c.o.Now, Sleep: c.o.Sleep, Chance: c.o.Chance})
+func (c *Client) web(base string, sign func(*http.Request)) (*httpapi.Client, error) {
+	return httpapi.New(httpapi.Options{Base: base, Sign: sign, HTTP: c.o.HTTP, Now: c.o.Now, Sleep: c.o.Sleep, Chance: c.o.Chance})
 }
 
 // word is an id of Microsoft's: never empty, nothing in it that means something
@@ -151,8 +151,8 @@ func (o *Options) check() error {
 	case o.Insecure && o.Tenant == "" && o.Secret == "":
 	case !word.MatchString(strings.ReplaceAll(o.Tenant, ".", "-")):
 		return fmt.Errorf("tenant %q: want the directory's id", o.Tenant)
-	case web.Word("secret", o.Secret) != nil:
-		return web.Word("secret", o.Secret)
+	case httpapi.Word("secret", o.Secret) != nil:
+		return httpapi.Word("secret", o.Secret)
 	}
 	for _, id := range o.Groups {
 		if !word.MatchString(id) {
@@ -190,7 +190,7 @@ func origin(address string) string {
 
 // service is one of Microsoft's, and our token for it.
 type service struct {
-	api, login *web.Client
+	api, login *httpapi.Client
 	base       string
 	form       url.Values
 	path       string // of the token
@@ -201,7 +201,7 @@ type service struct {
 	expires time.Time
 }
 
-func (c *Client) newService(login *web.Client, base, scope string) (*service, error) {
+func (c *Client) newService(login *httpapi.Client, base, scope string) (*service, error) {
 	s := &service{login: login, base: strings.TrimRight(base, "/"), now: c.o.Now, path: url.PathEscape(c.o.Tenant) + "/oauth2/v2.0/token"}
 	if c.remote() {
 		s.form = url.Values{"grant_type": {"client_credentials"}, "client_id": {c.o.AppID}, "client_secret": {c.o.Secret}, "scope": {scope}}
@@ -230,13 +230,13 @@ func (s *service) enter(ctx context.Context) error {
 		Token   string `json:"access_token"`
 		Seconds int    `json:"expires_in"`
 	}
-	err := s.login.Read(ctx, web.Request{Method: http.MethodPost, Path: s.path, Form: s.form}, &got)
-	switch status := web.StatusOf(err); {
+	err := s.login.Read(ctx, httpapi.Request{Method: http.MethodPost, Path: s.path, Form: s.form}, &got)
+	switch status := httpapi.StatusOf(err); {
 	case status == http.StatusBadRequest || status == http.StatusUnauthorized:
 		return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("token: %w", err)), "the app's secret is wrong or has expired: make a new one under Certificates & secrets")
 	case err != nil:
 		return fmt.Errorf("token: %w", err)
-	case web.Word("token", got.Token) != nil:
+	case httpapi.Word("token", got.Token) != nil:
 		return errors.New("token: the answer has none")
 	}
 	s.mu.Lock()
@@ -254,16 +254,16 @@ func (s *service) forget() {
 // read is a request that changes nothing. A token that is refused is asked for
 // once more.
 func (s *service) read(ctx context.Context, path string, q url.Values, out any) error {
-	return s.do(ctx, web.Request{Method: http.MethodGet, Path: path, Query: q}, out, s.api.Read)
+	return s.do(ctx, httpapi.Request{Method: http.MethodGet, Path: path, Query: q}, out, s.api.Read)
 }
 
-func (s *service) do(ctx context.Context, r web.Request, out any, send func(context.Context, web.Request, any) error) error {
+func (s *service) do(ctx context.Context, r httpapi.Request, out any, send func(context.Context, httpapi.Request, any) error) error {
 	for again := true; ; again = false {
 		if err := s.enter(ctx); err != nil {
 			return err
 		}
 		err := send(ctx, r, out)
-		if web.StatusOf(err) != http.StatusUnauthorized || s.form == nil {
+		if httpapi.StatusOf(err) != http.StatusUnauthorized || s.form == nil {
 			return err
 		}
 		if s.forget(); !again {

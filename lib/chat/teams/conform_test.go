@@ -18,23 +18,25 @@ const dev, ops = "19:dev@thread.tacv2", "19:ops@thread.tacv2"
 // world is the fake tenant as chattest sees it.
 type world struct {
 	t      *testing.T
-	server *fake.Server
+	server *teamstest.Server
 	chats  [2]string
 	listen string // of the tri-watch that is loaded
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, server: fake.New(), chats: [2]string{dev, ops}}
+	w := &world{t: t, server: teamstest.New(), chats: [2]string{dev, ops}}
 	t.Cleanup(w.server.Close)
 	return w
 }
 
 func (w *world) options() Options {
 	return Options{
-		AppID: fake.AppID, Tenant: fake.Tenant, Secret: fake.Secret, Groups: []string{fake.Group}, Chats: w.chats[:],
+		AppID: teamstest.AppID, Tenant: teamstest.Tenant, Secret: teamstest.Secret, Groups: []string{teamstest.Group}, Chats: w.chats[:],
 		ServiceURL: w.server.URL + "/connector/", GraphURL: w.server.URL + "/graph", LoginURL: w.server.URL,
 		OpenIDURL: w.server.URL + "/v1/.well-known/openidconfiguration", Sweep: 50 * time.Millisecond,
-		Sleep: func(ctx context.Context, d time.Duration) error { return web.Sleep(ctx, min(d, 5*time.Millisecond)) },
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			return httpapi.Sleep(ctx, min(d, 5*time.Millisecond))
+		},
 	}
 }
 
@@ -69,7 +71,7 @@ func (w *world) Sink() chat.Sink {
 }
 
 func (w *world) Chats() [2]string                    { return w.chats }
-func (w *world) Bot() (id, handle string)            { return "28:" + fake.AppID, "@tri" }
+func (w *world) Bot() (id, handle string)            { return "28:" + teamstest.AppID, "@tri" }
 func (w *world) Sees(text string) string             { return shown(text) }
 func (w *world) Edit(chatID, messageID, text string) { w.server.Edit(chatID, messageID, text) }
 func (w *world) Delete(chatID, messageID string)     { w.server.Delete(chatID, messageID) }
@@ -91,7 +93,7 @@ func (w *world) Pings(chatID, messageID string) bool {
 }
 
 func (w *world) Break(f chattest.Faults) {
-	w.server.SetFaults(fake.Faults{Seed: f.Seed, Lose: f.Lose + f.Cut, Duplicate: f.Duplicate, Reorder: f.Reorder,
+	w.server.SetFaults(teamstest.Faults{Seed: f.Seed, Lose: f.Lose + f.Cut, Duplicate: f.Duplicate, Reorder: f.Reorder,
 		Fail: f.Fail, Busy: f.Busy, LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter})
 }
 
@@ -110,9 +112,9 @@ func (w *world) File(chatID, person, name string) string {
 }
 
 func (w *world) Garble() {
-	w.server.Send(fake.M{"type": 5, "id": []int{1}})
-	w.server.Send(fake.M{"type": "message", "serviceUrl": w.server.URL + "/connector/", "channelId": "msteams", "conversation": "no object"})
-	w.server.Send(fake.M{"type": "message", "text": string(make([]byte, 3<<20))})
+	w.server.Send(teamstest.M{"type": 5, "id": []int{1}})
+	w.server.Send(teamstest.M{"type": "message", "serviceUrl": w.server.URL + "/connector/", "channelId": "msteams", "conversation": "no object"})
+	w.server.Send(teamstest.M{"type": "message", "text": string(make([]byte, 3<<20))})
 }
 
 func (w *world) Revoke() { w.server.Revoke() }
@@ -145,7 +147,7 @@ func TestConformance(t *testing.T) {
 // Config implements chattest.Loaded.
 func (w *world) Config() (yaml string, env []string) {
 	return fmt.Sprintf("  teams:\n    app_id: %s\n    tenant: %s\n    listen: %s\n    groups: [%s]\n    service_url: %s/connector/\n    graph_url: %s/graph\n    login_url: %s\n    openid_url: %s\n    secret_env: TRI_LOAD_SECRET\n",
-		fake.AppID, fake.Tenant, w.listen, fake.Group, w.server.URL, w.server.URL, w.server.URL, w.options().OpenIDURL), []string{"TRI_LOAD_SECRET=" + fake.Secret}
+		teamstest.AppID, teamstest.Tenant, w.listen, teamstest.Group, w.server.URL, w.server.URL, w.server.URL, w.options().OpenIDURL), []string{"TRI_LOAD_SECRET=" + teamstest.Secret}
 }
 
 func TestLoad(t *testing.T) {

@@ -20,10 +20,10 @@ const (
 const noticeTime = 2800 * time.Millisecond
 
 // handle answers one call.
-func (l *listening) handle(ctx context.Context, call *hook.Call) hook.Answer {
+func (l *listening) handle(ctx context.Context, call *webhook.Call) webhook.Answer {
 	switch {
 	case call.Method != http.MethodPost:
-		return hook.Answer{Status: http.StatusMethodNotAllowed}
+		return webhook.Answer{Status: http.StatusMethodNotAllowed}
 	case strings.HasSuffix(call.Path, pathMessages):
 		return l.handleActivity(ctx, call)
 	case l.watch == nil:
@@ -32,33 +32,33 @@ func (l *listening) handle(ctx context.Context, call *hook.Call) hook.Answer {
 		defer cancel()
 		return l.handleNotice(ctx, call)
 	}
-	return hook.Answer{Status: http.StatusNotFound}
+	return webhook.Answer{Status: http.StatusNotFound}
 }
 
 // handleActivity takes an activity: 200 when what it brings is durable.
-func (l *listening) handleActivity(ctx context.Context, call *hook.Call) hook.Answer {
+func (l *listening) handleActivity(ctx context.Context, call *webhook.Call) webhook.Answer {
 	a, err := parseActivity(call.Body)
 	if err != nil {
 		// Who cannot prove who they are is told nothing of what was wrong, and what is
 		// no activity names no service to be proved for.
-		return hook.Answer{Status: http.StatusBadRequest}
+		return webhook.Answer{Status: http.StatusBadRequest}
 	}
 	if !l.o.Insecure {
 		if err := l.fromBotFramework(ctx, call.Header.Get("Authorization"), a); err != nil {
 			l.complain(err)
-			return hook.Refused()
+			return webhook.Refused()
 		}
 	}
 	if !l.hand(ctx, news{activity: a}) {
-		return hook.Answer{Status: http.StatusServiceUnavailable}
+		return webhook.Answer{Status: http.StatusServiceUnavailable}
 	}
 	if a.clicks() {
-		return hook.Answer{Type: "application/json", Body: []byte(`{"statusCode":200,"type":"application/vnd.microsoft.activity.message","value":"Noted."}`)}
+		return webhook.Answer{Type: "application/json", Body: []byte(`{"statusCode":200,"type":"application/vnd.microsoft.activity.message","value":"Noted."}`)}
 	}
 	if a.Type == "invoke" {
-		return hook.Answer{Status: http.StatusNotImplemented, Type: "application/json", Body: []byte(`{}`)}
+		return webhook.Answer{Status: http.StatusNotImplemented, Type: "application/json", Body: []byte(`{}`)}
 	}
-	return hook.Answer{}
+	return webhook.Answer{}
 }
 
 // hand brings news to the session, and reports whether they are durable.
@@ -85,7 +85,7 @@ func (l *listening) hand(ctx context.Context, n news) bool {
 func (l *listening) complain(err error) {
 	l.refusing.Lock()
 	defer l.refusing.Unlock()
-	if now := l.o.Now(); now.Sub(l.refused) > hook.Window {
+	if now := l.o.Now(); now.Sub(l.refused) > webhook.Window {
 		l.refused = now
 		l.Say("teams: a call is refused: %v", err)
 	}

@@ -43,7 +43,7 @@ type claims struct {
 
 // keys are those of one issuer, as its OpenID metadata names them.
 type keys struct {
-	api  *web.Client
+	api  *httpapi.Client
 	path string
 	now  func() time.Time
 
@@ -97,9 +97,9 @@ func (k *keys) verify(ctx context.Context, token string) (claims, key, error) {
 		return said, key{}, fmt.Errorf("claims: %w", err)
 	}
 	switch now := k.now(); {
-	case said.Expires == 0 || now.After(time.Unix(said.Expires, 0).Add(hook.Window)):
+	case said.Expires == 0 || now.After(time.Unix(said.Expires, 0).Add(webhook.Window)):
 		return said, key{}, errors.New("expired")
-	case now.Before(time.Unix(said.NotBefore, 0).Add(-hook.Window)):
+	case now.Before(time.Unix(said.NotBefore, 0).Add(-webhook.Window)):
 		return said, key{}, errors.New("not valid yet: is this machine's clock right?")
 	}
 	return said, signer, nil
@@ -137,14 +137,14 @@ func (k *keys) fetch(ctx context.Context) (map[string]key, error) {
 	var meta struct {
 		URI string `json:"jwks_uri"`
 	}
-	if err := k.api.Read(ctx, web.Request{Method: http.MethodGet, Path: k.path}, &meta); err != nil {
+	if err := k.api.Read(ctx, httpapi.Request{Method: http.MethodGet, Path: k.path}, &meta); err != nil {
 		return nil, err
 	}
 	u, err := url.Parse(meta.URI)
 	if err != nil || u.Scheme != "https" && u.Hostname() != "127.0.0.1" {
 		return nil, fmt.Errorf("keys are at %q: want https", meta.URI)
 	}
-	at, err := web.New(web.Options{Base: origin(meta.URI), Now: k.now})
+	at, err := httpapi.New(httpapi.Options{Base: origin(meta.URI), Now: k.now})
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (k *keys) fetch(ctx context.Context) (map[string]key, error) {
 			Endorsements []string `json:"endorsements"`
 		} `json:"keys"`
 	}
-	if err := at.Read(ctx, web.Request{Method: http.MethodGet, Path: u.EscapedPath(), Query: u.Query()}, &set); err != nil {
+	if err := at.Read(ctx, httpapi.Request{Method: http.MethodGet, Path: u.EscapedPath(), Query: u.Query()}, &set); err != nil {
 		return nil, err
 	}
 	known := map[string]key{}

@@ -86,12 +86,12 @@ func (l *listening) subscribe(ctx context.Context) error {
 			continue
 		}
 		made, err := l.subscribeTo(ctx, id, have, now)
-		switch s := web.StatusOf(err); {
+		switch s := httpapi.StatusOf(err); {
 		case err == nil:
 			l.watch.mu.Lock()
 			l.watch.byChat[id] = made
 			l.watch.mu.Unlock()
-		case live.Hopeless(err) || ctx.Err() != nil:
+		case session.Hopeless(err) || ctx.Err() != nil:
 			return err
 		case s == http.StatusNotFound && ok:
 			l.drop(have.ID)
@@ -108,14 +108,14 @@ func (l *listening) subscribe(ctx context.Context) error {
 func (l *listening) subscribeTo(ctx context.Context, chatID string, have subscription, now time.Time) (made subscription, err error) {
 	expires := now.Add(subscriptionLife).UTC().Format(time.RFC3339)
 	if have.ID != "" {
-		err = l.graph.do(ctx, web.Request{Method: http.MethodPatch, Path: "subscriptions/" + place(have.ID), JSON: map[string]any{"expirationDateTime": expires}}, &made, l.graph.api.Read)
+		err = l.graph.do(ctx, httpapi.Request{Method: http.MethodPatch, Path: "subscriptions/" + place(have.ID), JSON: map[string]any{"expirationDateTime": expires}}, &made, l.graph.api.Read)
 	} else {
 		path, pathErr := l.messages(ctx, chatID)
 		if pathErr != nil {
 			return made, pathErr
 		}
 		base := strings.TrimRight(l.o.PublicURL, "/")
-		err = l.graph.do(ctx, web.Request{Method: http.MethodPost, Path: "subscriptions", JSON: map[string]any{
+		err = l.graph.do(ctx, httpapi.Request{Method: http.MethodPost, Path: "subscriptions", JSON: map[string]any{
 			"changeType": "created,updated,deleted", "resource": "/" + path, "includeResourceData": true, "clientState": l.watch.state,
 			"notificationUrl": base + pathNotices, "lifecycleNotificationUrl": base + pathLifecycle, "expirationDateTime": expires,
 			"encryptionCertificate": l.watch.cert, "encryptionCertificateId": l.watch.id,
@@ -146,8 +146,8 @@ func (l *listening) clearOld(ctx context.Context) error {
 		if s.At != strings.TrimRight(l.o.PublicURL, "/")+pathNotices {
 			continue
 		}
-		err := l.graph.do(ctx, web.Request{Method: http.MethodDelete, Path: "subscriptions/" + place(s.ID)}, nil, l.graph.api.Read)
-		if err != nil && web.StatusOf(err) != http.StatusNotFound {
+		err := l.graph.do(ctx, httpapi.Request{Method: http.MethodDelete, Path: "subscriptions/" + place(s.ID)}, nil, l.graph.api.Read)
+		if err != nil && httpapi.StatusOf(err) != http.StatusNotFound {
 			return fmt.Errorf("end subscription %s: %w", s.ID, err)
 		}
 	}
@@ -190,17 +190,17 @@ type content struct {
 }
 
 // handleNotice takes change notifications: 202 when what they bring is durable.
-func (l *listening) handleNotice(ctx context.Context, call *hook.Call) hook.Answer {
+func (l *listening) handleNotice(ctx context.Context, call *webhook.Call) webhook.Answer {
 	if token := call.Query.Get("validationToken"); token != "" && len(token) < 4096 {
 		// As text, and escaped, so that nobody can make a page of ours.
-		return hook.Answer{Type: "text/plain; charset=utf-8", Body: []byte(html.EscapeString(token))}
+		return webhook.Answer{Type: "text/plain; charset=utf-8", Body: []byte(html.EscapeString(token))}
 	}
 	var n notices
 	if json.Unmarshal(call.Body, &n) != nil || len(n.Value) > maxNotices {
-		return hook.Answer{Status: http.StatusBadRequest}
+		return webhook.Answer{Status: http.StatusBadRequest}
 	}
 	if !l.genuine(ctx, &n) {
-		return hook.Refused()
+		return webhook.Refused()
 	}
 	for _, x := range n.Value {
 		if x.Lifecycle != "" {
@@ -213,13 +213,13 @@ func (l *listening) handleNotice(ctx context.Context, call *hook.Call) hook.Answ
 		}
 		m, err := l.watch.open(x.Sealed)
 		if err != nil {
-			return hook.Refused()
+			return webhook.Refused()
 		}
 		if m.check() == nil && !l.hand(ctx, news{chatID: chatID, message: m}) {
-			return hook.Answer{Status: http.StatusServiceUnavailable}
+			return webhook.Answer{Status: http.StatusServiceUnavailable}
 		}
 	}
-	return hook.Answer{Status: http.StatusAccepted}
+	return webhook.Answer{Status: http.StatusAccepted}
 }
 
 // genuine reports whether all of a call is Graph's: the state that only it and we
@@ -227,7 +227,7 @@ func (l *listening) handleNotice(ctx context.Context, call *hook.Call) hook.Answ
 func (l *listening) genuine(ctx context.Context, n *notices) bool {
 	sealed := false
 	for _, x := range n.Value {
-		if !hook.Equal(x.State, l.watch.state) {
+		if !webhook.Equal(x.State, l.watch.state) {
 			return false
 		}
 		sealed = sealed || x.Sealed != nil

@@ -39,7 +39,7 @@ func (c *Client) outside(ctx context.Context, chatID, id string) (bool, error) {
 		Role   string `json:"userRole"`
 	}
 	err := c.service.read(ctx, "v3/conversations/"+place(chatID)+"/members/"+place(id), nil, &member)
-	switch s := web.StatusOf(err); {
+	switch s := httpapi.StatusOf(err); {
 	case s == http.StatusNotFound || s == http.StatusForbidden || s == http.StatusBadRequest:
 		p.outside = true // nobody vouches for them
 	case err != nil:

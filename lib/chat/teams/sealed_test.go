@@ -45,13 +45,13 @@ func hooked(t *testing.T, w *world) (l *listening, taken *int) {
 }
 
 func body(serviceURL string) []byte {
-	b, _ := json.Marshal(fake.M{"type": "message", "id": "1616990032035", "timestamp": "2026-11-21T10:00:00.1234567Z", "serviceUrl": serviceURL, "channelId": "msteams",
-		"from": fake.M{"id": "29:ana", "name": "Ana"}, "conversation": fake.M{"id": dev + ";messageid=1616990032035", "conversationType": "channel"}, "text": "hi"})
+	b, _ := json.Marshal(teamstest.M{"type": "message", "id": "1616990032035", "timestamp": "2026-11-21T10:00:00.1234567Z", "serviceUrl": serviceURL, "channelId": "msteams",
+		"from": teamstest.M{"id": "29:ana", "name": "Ana"}, "conversation": teamstest.M{"id": dev + ";messageid=1616990032035", "conversationType": "channel"}, "text": "hi"})
 	return b
 }
 
 func call(l *listening, path, authorization string, b []byte) int {
-	a := l.handle(context.Background(), &hook.Call{Method: http.MethodPost, Path: path, Header: http.Header{"Authorization": {authorization}}, Body: b})
+	a := l.handle(context.Background(), &webhook.Call{Method: http.MethodPost, Path: path, Header: http.Header{"Authorization": {authorization}}, Body: b})
 	if a.Status == 0 {
 		a.Status = 200
 	}
@@ -64,17 +64,17 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	l, taken := hooked(t, w)
-	token := w.server.Token(fake.M{"serviceurl": regional})
+	token := w.server.Token(teamstest.M{"serviceurl": regional})
 	if got := call(l, pathMessages, "Bearer "+token, body(regional)); got != 200 || *taken != 1 {
 		t.Fatalf("a good call is answered with %d", got)
 	}
 	now := time.Now()
-	for name, change := range map[string]fake.M{
+	for name, change := range map[string]teamstest.M{
 		"issuer": {"iss": "https://evil.example"}, "audience": {"aud": "other"}, "expired": {"exp": now.Add(-6 * time.Minute).Unix()}, "no expiry": {"exp": 0},
 		"too early": {"nbf": now.Add(6 * time.Minute).Unix()}, "service": {"serviceurl": regional + "x"}, "no service": {"serviceurl": ""}, "algorithm": {"alg": "none"}, "hmac": {"alg": "HS256"},
 		"key": {"kid": "key-2"}, "no key": {"kid": ""},
 	} {
-		said := fake.M{"serviceurl": regional}
+		said := teamstest.M{"serviceurl": regional}
 		for k, v := range change {
 			said[k] = v
 		}
@@ -82,7 +82,7 @@ func TestToken(t *testing.T) {
 			t.Errorf("%s: %d", name, got)
 		}
 	}
-	for _, near := range []fake.M{{"exp": now.Add(-4 * time.Minute).Unix()}, {"nbf": now.Add(4 * time.Minute).Unix()}} {
+	for _, near := range []teamstest.M{{"exp": now.Add(-4 * time.Minute).Unix()}, {"nbf": now.Add(4 * time.Minute).Unix()}} {
 		near["serviceurl"] = regional
 		if got := call(l, pathMessages, "Bearer "+w.server.Token(near), body(regional)); got != 200 {
 			t.Errorf("%v, within five minutes: %d", near, got)
@@ -121,7 +121,7 @@ func TestSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.watch.byChat[dev] = subscription{ID: "sub-1"}
-	message := fake.M{"id": "1616990032035", "messageType": "message", "createdDateTime": "2026-11-21T10:00:00Z", "body": fake.M{"contentType": "html", "content": "<p>hi</p>"}}
+	message := teamstest.M{"id": "1616990032035", "messageType": "message", "createdDateTime": "2026-11-21T10:00:00Z", "body": teamstest.M{"contentType": "html", "content": "<p>hi</p>"}}
 	good := w.server.Notification("sub-1", l.watch.state, l.watch.id, &l.watch.private.PublicKey, message)
 	if got := call(l, pathNotices, "", good); got != 202 || *taken != 1 {
 		t.Fatalf("a good call is answered with %d", got)
@@ -139,7 +139,7 @@ func TestSealed(t *testing.T) {
 		"state": func(n *notices) { n.Value[0].State += "x" }, "no state": func(n *notices) { n.Value[0].State = "" },
 		"no token": func(n *notices) { n.Tokens = nil }, "bot's token": func(n *notices) { n.Tokens = []string{w.server.Token(nil)} },
 		"other sender": func(n *notices) {
-			n.Tokens[0] = w.server.Token(fake.M{"iss": "https://sts.windows.net/" + fake.Tenant + "/", "appid": fake.AppID})
+			n.Tokens[0] = w.server.Token(teamstest.M{"iss": "https://sts.windows.net/" + teamstest.Tenant + "/", "appid": teamstest.AppID})
 		},
 		"one bad of two": func(n *notices) { n.Tokens = append(n.Tokens, "x.y.z") }, "certificate": func(n *notices) { n.Value[0].Sealed.Cert = "x" },
 		"no content": func(n *notices) { n.Value[0].Sealed = nil },
@@ -173,7 +173,7 @@ func TestSealed(t *testing.T) {
 	if *taken != 1 {
 		t.Errorf("%d calls were taken", *taken)
 	}
-	a := l.handle(context.Background(), &hook.Call{Method: http.MethodPost, Path: pathLifecycle, Query: map[string][]string{"validationToken": {"a b: <i>"}}})
+	a := l.handle(context.Background(), &webhook.Call{Method: http.MethodPost, Path: pathLifecycle, Query: map[string][]string{"validationToken": {"a b: <i>"}}})
 	if string(a.Body) != "a b: &lt;i&gt;" || !strings.HasPrefix(a.Type, "text/plain") {
 		t.Errorf("handshake: %q as %s", a.Body, a.Type)
 	}

@@ -23,7 +23,7 @@ func (s *Sink) Typing(ctx context.Context, chatID, threadID string) error {
 		return err
 	}
 	in := map[string]any{"type": "typing", "from": map[string]any{"id": s.botID()}}
-	return s.service.do(ctx, web.Request{Method: http.MethodPost, Path: conversationOf(chatID, threadID), JSON: in}, nil, s.service.api.Once)
+	return s.service.do(ctx, httpapi.Request{Method: http.MethodPost, Path: conversationOf(chatID, threadID), JSON: in}, nil, s.service.api.Once)
 }
 
 // Edit implements chat.Signaler.

@@ -110,7 +110,7 @@ func (s *Sink) send(ctx context.Context, chatID, method, path string, in any) (c
 	var made struct {
 		ID string `json:"id"`
 	}
-	err := s.service.api.Once(ctx, web.Request{Method: method, Path: path, JSON: in}, &made)
+	err := s.service.api.Once(ctx, httpapi.Request{Method: method, Path: path, JSON: in}, &made)
 	if err != nil {
 		return chat.Posted{}, s.failed(fmt.Errorf("teams: post in %s: %w", chatID, err))
 	}
@@ -123,9 +123,9 @@ func (s *Sink) send(ctx context.Context, chatID, method, path string, in any) (c
 // failed says what an error means for the post.
 // https://learn.microsoft.com/microsoftteams/platform/bots/how-to/conversations/send-proactive-messages
 func (s *Sink) failed(err error) error {
-	e := (*web.Error)(nil)
+	e := (*httpapi.Error)(nil)
 	switch {
-	case web.NotSent(err):
+	case httpapi.NotSent(err):
 		return &chat.RetryError{After: 5 * time.Second, Err: err}
 	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 300 || e.Status == http.StatusRequestTimeout:
 		return err // it may stand there
@@ -165,7 +165,7 @@ func (s *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 
 func (s *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	msgs, err := s.around(ctx, p)
-	switch status := web.StatusOf(err); {
+	switch status := httpapi.StatusOf(err); {
 	case errors.Is(err, errUnknownTeam) || status == http.StatusForbidden || status == http.StatusNotFound || status == http.StatusPaymentRequired:
 		return chat.Posted{}, chat.Unprovable, nil
 	case err != nil:
@@ -246,7 +246,7 @@ func (s *Sink) Message(ctx context.Context, chatID, messageID string) (text stri
 		return "", true, nil
 	}
 	m, err := s.read(ctx, chatID, messageID)
-	switch status := web.StatusOf(err); {
+	switch status := httpapi.StatusOf(err); {
 	case errors.Is(err, chat.ErrUnsupported) || errors.Is(err, errUnknownTeam) || status == http.StatusForbidden || status == http.StatusPaymentRequired:
 		return "", false, chat.ErrUnsupported
 	case err != nil:
@@ -265,7 +265,7 @@ func (s *Sink) read(ctx context.Context, chatID, id string) (*message, error) {
 	}
 	m := new(message)
 	err = s.graph.read(ctx, at, nil, m)
-	if web.StatusOf(err) != http.StatusNotFound {
+	if httpapi.StatusOf(err) != http.StatusNotFound {
 		return m, err
 	}
 	if !channel(chatID) {

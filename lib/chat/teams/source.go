@@ -30,11 +30,11 @@ type listening struct {
 
 	// known is up to where the history has been read. What comes live does not move
 	// it: one activity that never came is only seen in the history.
-	known live.Horizon
+	known session.Horizon
 	past  bool // something came before
 	swept bool // the history has been read in this run
 
-	recent  live.Recent
+	recent  session.Recent
 	told    map[string]bool // what has been said already
 	learned bool            // something is to be remembered
 	watch   *subscriptions  // nil: no change notifications
@@ -44,7 +44,7 @@ type listening struct {
 }
 
 // delivery is one call of our address.
-type delivery = live.Delivery[news]
+type delivery = session.Delivery[news]
 
 // news is what a call brings: an activity, or a message from a change notification.
 type news struct {
@@ -60,7 +60,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l := &listening{Client: c, Resume: resume, emit: emit, in: make(chan delivery), over: ctx.Done(),
-		known: live.NewHorizon(resume.Last, c.o.Sweep+overlap), told: map[string]bool{}, past: len(resume.Last) > 0}
+		known: session.NewHorizon(resume.Last, c.o.Sweep+overlap), told: map[string]bool{}, past: len(resume.Last) > 0}
 	if l.known.Other.IsZero() {
 		l.known.Other = c.o.Now().Add(-overlap)
 	}
@@ -71,7 +71,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 			return sysexit.With(sysexit.Config, errors.New("chat.teams: listen: want the host:port of the messaging endpoint"))
 		}
 		var err error
-		if listener, err = hook.Listen(c.o.Listen); err != nil {
+		if listener, err = webhook.Listen(c.o.Listen); err != nil {
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	}
 	served := make(chan error, 1)
 	go func() {
-		served <- hook.Serve(ctx, listener, l.handle)
+		served <- webhook.Serve(ctx, listener, l.handle)
 		cancel()
 	}()
 	err := l.keepOn(ctx)
@@ -93,7 +93,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 
 // keepOn runs sessions until one ends for good.
 func (l *listening) keepOn(ctx context.Context) error {
-	s := live.Sessions{Platform: "teams", Calm: calm, Now: l.o.Now, Sleep: l.graph.api.Sleep, Wait: l.graph.api.Wait}
+	s := session.Sessions{Platform: "teams", Calm: calm, Now: l.o.Now, Sleep: l.graph.api.Sleep, Wait: l.graph.api.Wait}
 	return s.Keep(ctx, l.Resume, l.follow)
 }
 
@@ -110,7 +110,7 @@ func (l *listening) follow(ctx context.Context) error {
 		}
 		return l.catchUp(ctx)
 	}
-	ear := live.Ear[news]{CatchUp: catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
+	ear := session.Ear[news]{CatchUp: catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
 	return ear.Follow(ctx, l.Up, l.in)
 }
 
@@ -233,7 +233,7 @@ func (l *listening) fetch(ctx context.Context, a *activity) (*message, error) {
 // unreadable reports whether err says that a chat has no past for us, and says so
 // once.
 func (l *listening) unreadable(chatID string, err error) bool {
-	s := web.StatusOf(err)
+	s := httpapi.StatusOf(err)
 	if !errors.Is(err, errUnknownTeam) && s != http.StatusForbidden && s != http.StatusNotFound && s != http.StatusPaymentRequired {
 		return false
 	}

@@ -26,7 +26,7 @@ func TestNotifications(t *testing.T) {
 	w.server.SetEndpoint("") // no activities
 	heard := run(t, o)
 	id := w.Say(dev, "ana", "", "by notification")
-	if e := heard(); e.MessageID != id || e.Content != "by notification" || e.Sender.ID != fake.PersonID("ana") {
+	if e := heard(); e.MessageID != id || e.Content != "by notification" || e.Sender.ID != teamstest.PersonID("ana") {
 		t.Errorf("heard %+v", e)
 	}
 	posted, err := w.Sink().Post(t.Context(), chat.Post{ChatID: dev, ThreadID: id, Text: "an answer", Key: "k"})
@@ -237,7 +237,7 @@ func TestCheck(t *testing.T) {
 	c.o.Listen = l.Addr().String()
 	l.Close()
 	self, findings := c.Check(t.Context())
-	if self.ID != "28:"+fake.AppID || len(findings) != 4 || !findings[0].OK || findings[1].Name != "endpoint" || !findings[1].Warn || !findings[2].OK {
+	if self.ID != "28:"+teamstest.AppID || len(findings) != 4 || !findings[0].OK || findings[1].Name != "endpoint" || !findings[1].Warn || !findings[2].OK {
 		t.Errorf("%+v: %+v", self, findings)
 	}
 	w.server.Revoke()

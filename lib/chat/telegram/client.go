@@ -54,7 +54,7 @@ type Options struct {
 
 // Client is one bot.
 type Client struct {
-	api   *web.Client
+	api   *httpapi.Client
 	token string
 	chats []string
 	wait  time.Duration
@@ -66,7 +66,7 @@ type Client struct {
 // New returns the client of a bot. It does not reach out.
 func New(o Options) (*Client, error) {
 	id, secret, ok := strings.Cut(o.Token, ":")
-	if err := web.Word("telegram token", o.Token); err != nil {
+	if err := httpapi.Word("telegram token", o.Token); err != nil {
 		return nil, err
 	}
 	if _, err := strconv.ParseUint(id, 10, 63); err != nil || !ok || secret == "" || strings.ContainsAny(secret, "/?#%") {
@@ -83,7 +83,7 @@ func New(o Options) (*Client, error) {
 	if o.Wait == 0 {
 		o.Wait = 50 * time.Second
 	}
-	api, err := web.New(web.Options{Base: o.URL + "/bot" + o.Token, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance})
+	api, err := httpapi.New(httpapi.Options{Base: o.URL + "/bot" + o.Token, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance})
 	if err != nil {
 		return nil, sysexit.With(sysexit.Config, errors.New("telegram api_url: want https://host[/path]"))
 	}
@@ -101,7 +101,7 @@ func (c *Client) call(ctx context.Context, method string, in map[string]any, out
 	var answer struct {
 		Result json.RawMessage `json:"result"`
 	}
-	err := c.api.Once(ctx, web.Request{Method: http.MethodPost, Path: method, JSON: in, Time: web.RequestTime + wait}, &answer)
+	err := c.api.Once(ctx, httpapi.Request{Method: http.MethodPost, Path: method, JSON: in, Time: httpapi.RequestTime + wait}, &answer)
 	if err != nil {
 		return explain(err)
 	}
@@ -114,7 +114,7 @@ func (c *Client) call(ctx context.Context, method string, in map[string]any, out
 // explain reads Telegram's own words out of a refusal: how long to wait, what is
 // wrong (https://core.telegram.org/bots/api#making-requests).
 func explain(err error) error {
-	e := (*web.Error)(nil)
+	e := (*httpapi.Error)(nil)
 	if !errors.As(err, &e) {
 		return err
 	}
@@ -181,7 +181,7 @@ const batch = 100
 func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
 	l := &listening{Client: c, Resume: resume, emit: emit}
 	l.tellGap()
-	s := live.Sessions{Platform: "telegram", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait}
+	s := session.Sessions{Platform: "telegram", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait}
 	return s.Keep(ctx, resume, l.poll)
 }
 
@@ -249,7 +249,7 @@ func (l *listening) take(updates []json.RawMessage) error {
 	flush := func() error {
 		if len(ready) > 0 {
 			if err := l.EmitAll(l.emit, ready); err != nil {
-				return live.Broken{Err: err}
+				return session.Broken{Err: err}
 			}
 		}
 		ready, l.offset = nil, next
@@ -279,7 +279,7 @@ func (l *listening) take(updates []json.RawMessage) error {
 				return err
 			}
 			if err := l.Acted(a); err != nil {
-				return live.Broken{Err: err}
+				return session.Broken{Err: err}
 			}
 		}
 	}

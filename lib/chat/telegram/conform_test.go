@@ -16,14 +16,14 @@ import (
 // world is the fake Bot API as chattest sees it.
 type world struct {
 	t      *testing.T
-	server *fake.Server
+	server *telegramtest.Server
 
 	mu   sync.Mutex
-	said map[string]fake.M
+	said map[string]telegramtest.M
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, server: fake.New(), said: map[string]fake.M{}}
+	w := &world{t: t, server: telegramtest.New(), said: map[string]telegramtest.M{}}
 	t.Cleanup(w.server.Close)
 	return w
 }
@@ -55,9 +55,11 @@ func (w *world) Sink() chat.Sink {
 	return c
 }
 
-func (w *world) Chats() [2]string         { return [2]string{"-100200300", "-100200301"} }
-func (w *world) Bot() (id, handle string) { return strconv.Itoa(fake.BotID), "@" + fake.BotName }
-func (w *world) Sees(text string) string  { return text }
+func (w *world) Chats() [2]string { return [2]string{"-100200300", "-100200301"} }
+func (w *world) Bot() (id, handle string) {
+	return strconv.Itoa(telegramtest.BotID), "@" + telegramtest.BotName
+}
+func (w *world) Sees(text string) string { return text }
 func (w *world) Pings(string, string) bool {
 	return false // Telegram has nothing that alerts everybody in a group
 }
@@ -70,7 +72,7 @@ func (w *world) Say(chatID, person, thread, text string) string {
 	c, _ := strconv.ParseInt(chatID, 10, 64)
 	root, _ := strconv.ParseInt(thread, 10, 64)
 	n := w.server.NextMessage()
-	m := fake.Message(n, c, root, person, text)
+	m := telegramtest.Message(n, c, root, person, text)
 	w.mu.Lock()
 	w.said[id(n)] = m
 	w.mu.Unlock()
@@ -81,7 +83,7 @@ func (w *world) Say(chatID, person, thread, text string) string {
 func (w *world) Edit(_, messageID, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m := fake.M{}
+	m := telegramtest.M{}
 	for k, v := range w.said[messageID] {
 		m[k] = v
 	}
@@ -92,7 +94,7 @@ func (w *world) Edit(_, messageID, text string) {
 func (w *world) Delete(string, string) { w.t.Error("a bot hears of no deletion") }
 
 func (w *world) Break(f chattest.Faults) {
-	w.server.SetFaults(fake.Faults{Seed: f.Seed, Cut: f.Cut, Duplicate: f.Duplicate, Fail: f.Fail, Busy: f.Busy, LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter})
+	w.server.SetFaults(telegramtest.Faults{Seed: f.Seed, Cut: f.Cut, Duplicate: f.Duplicate, Fail: f.Fail, Busy: f.Busy, LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter})
 }
 
 func (w *world) Burst(chatID string, n int) (ids []string) {
@@ -105,8 +107,8 @@ func (w *world) Burst(chatID string, n int) (ids []string) {
 func (w *world) File(chatID, person, name string) string {
 	c, _ := strconv.ParseInt(chatID, 10, 64)
 	n := w.server.NextMessage()
-	m := fake.Message(n, c, 0, person, "")
-	m["document"] = fake.M{"file_id": "f1", "file_name": name, "mime_type": "text/plain", "file_size": 12}
+	m := telegramtest.Message(n, c, 0, person, "")
+	m["document"] = telegramtest.M{"file_id": "f1", "file_name": name, "mime_type": "text/plain", "file_size": 12}
 	w.server.Update("message", m)
 	return id(n)
 }

@@ -75,9 +75,9 @@ func (c *Sink) send(ctx context.Context, chatID, text string, more map[string]an
 // failed says what an error means for the post.
 func failed(chatID string, err error) error {
 	named := fmt.Errorf("telegram: post in %s: %w", chatID, err)
-	e := (*web.Error)(nil)
+	e := (*httpapi.Error)(nil)
 	switch {
-	case web.NotSent(err):
+	case httpapi.NotSent(err):
 		return &chat.RetryError{After: 5 * time.Second, Err: named}
 	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 400:
 		return named // it may stand there
@@ -159,7 +159,7 @@ func (c *Sink) edit(ctx context.Context, chatID, messageID, text string, markup 
 	}
 	var made message
 	err = c.call(ctx, "editMessageText", in, &made, 0)
-	if e := (*web.Error)(nil); errors.As(err, &e) && strings.Contains(e.Text, "message is not modified") {
+	if e := (*httpapi.Error)(nil); errors.As(err, &e) && strings.Contains(e.Text, "message is not modified") {
 		return nil
 	}
 	return err

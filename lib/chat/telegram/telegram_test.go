@@ -23,7 +23,7 @@ func hearing(t *testing.T, chats ...string) *listening {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.self = &user{ID: fake.BotID, IsBot: true, Username: "Tri_Bot"}
+	c.self = &user{ID: telegramtest.BotID, IsBot: true, Username: "Tri_Bot"}
 	return &listening{Client: c, Resume: chat.Resume{Say: t.Logf}}
 }
 

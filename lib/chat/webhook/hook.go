@@ -2,7 +2,7 @@
 // times, few at once, answers only when the adapter has made the event durable,
 // and the two checks that every platform's signature needs beside its own: equal
 // in constant time, and not older, or seen before, than the platform allows.
-package hook
+package webhook
 
 import (
 	"context"

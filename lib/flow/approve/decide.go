@@ -1,4 +1,4 @@
-package gate
+package approve
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
+	"tri/lib/judge/safety"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 )
@@ -83,19 +85,19 @@ func (it *Item) offered() string {
 // Problems are what speaks against a text that a person would send as the answer
 // to an item.
 func (g *Gate) Problems(it *Item, text string) []draft.Problem {
-	s := draft.Sources{Texts: []string{it.Question}, Secrets: g.Config.Secrets(), Approved: true}
+	s := safety.Sources{Texts: []string{it.Question}, Secrets: g.Config.Secrets(), Approved: true}
 	if it.standing != nil && it.standing.Offer != nil {
 		s.Texts = append(s.Texts, it.standing.Offer.Sources...)
 		s.Refs = it.standing.Offer.Evidence
 	}
-	return draft.Safety(text, s)
+	return safety.Check(text, s)
 }
 
 func unsafe(problems []draft.Problem) error {
 	var errs []error
 	for _, p := range problems {
 		if p.Fatal {
-			errs = append(errs, fmt.Errorf("the text may not be sent: %s: %s", p.Name, draft.Visible(p.Note)))
+			errs = append(errs, fmt.Errorf("the text may not be sent: %s: %s", p.Name, text.Visible(p.Note)))
 		}
 	}
 	return sysexit.With(sysexit.Data, errors.Join(errs...))

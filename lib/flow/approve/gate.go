@@ -2,7 +2,7 @@
 // should see of it, and their words, appended to the decision log. Nothing that
 // came from a chat, an agent or code is shown as it is, and whatever is said
 // here counts only if decision.State says so.
-package gate
+package approve
 
 import (
 	"crypto/sha256"
@@ -22,7 +22,7 @@ import (
 
 // Gate is one person's view of a home.
 type Gate struct {
-	Home   *disk.Home
+	Home   *durable.Home
 	Config *config.Config
 	By     string // who decides
 	Via    string // terminal, web, chat

@@ -1,4 +1,4 @@
-package gate
+package approve
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func newGate(t *testing.T, by string) Gate {
 	t.Helper()
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package gate
+package approve
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"tri/lib/base/term"
-	"tri/lib/record/draft"
+	"tri/lib/base/text"
 )
 
 // PrintList writes a line for each item, in columns.
@@ -62,12 +62,12 @@ func columns(w io.Writer, rows [][]string) error {
 
 // oneLine makes outside text fit for a cell of at most so many characters.
 func oneLine(s string, most int) string {
-	return cut(strings.Join(strings.Fields(draft.Visible(s)), " "), most)
+	return cut(strings.Join(strings.Fields(text.Visible(s)), " "), most)
 }
 
 // flat keeps outside text from beginning a line of its own.
 func flat(s string) string {
-	return strings.NewReplacer("\n", " ", "\t", " ").Replace(draft.Visible(s))
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(text.Visible(s))
 }
 
 // cut shortens a text to so many characters.

@@ -1,4 +1,4 @@
-package gate
+package approve
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"tri/lib/base/term"
+	"tri/lib/base/text"
 	"tri/lib/judge/evidence"
 	"tri/lib/record/draft"
 	"tri/lib/record/thread"
@@ -125,7 +126,7 @@ func (v View) Print(w io.Writer, now time.Time) error {
 	if v.Draft != "" {
 		p.head(fmt.Sprintf("Draft, %d characters, sha256 %s", utf8.RuneCountInString(v.Draft), v.DraftSHA256))
 		p.quote(v.Draft)
-		if draft.Visible(v.Draft) != v.Draft {
+		if text.Visible(v.Draft) != v.Draft {
 			p.line("What cannot be seen is written out as <U+....>.")
 		}
 	}
@@ -163,8 +164,8 @@ func (p *page) head(text string) {
 }
 
 // quote writes outside text, every line of it behind a bar.
-func (p *page) quote(text string) {
-	for line := range strings.Lines(strings.TrimRight(draft.Visible(text), "\n")) {
+func (p *page) quote(body string) {
+	for line := range strings.Lines(strings.TrimRight(text.Visible(body), "\n")) {
 		if p.err == nil {
 			_, p.err = fmt.Fprintf(p.w, "  │ %s\n", strings.TrimSuffix(line, "\n"))
 		}
@@ -225,7 +226,7 @@ func (p *page) evidence(cited []Cited) {
 				break
 			}
 			if p.err == nil {
-				_, p.err = fmt.Fprintf(p.w, "  %6d │ %s\n", c.Start+n, cut(draft.Visible(line), 160))
+				_, p.err = fmt.Fprintf(p.w, "  %6d │ %s\n", c.Start+n, cut(text.Visible(line), 160))
 			}
 		}
 	}

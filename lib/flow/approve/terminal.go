@@ -1,4 +1,4 @@
-package gate
+package approve
 
 import (
 	"bufio"
@@ -13,8 +13,8 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
-	"tri/lib/record/draft"
 )
 
 // Terminal is the gate as tri-approve has it: lines, and questions where there is
@@ -101,22 +101,22 @@ func (t *Terminal) Edit(name, file string) error {
 	if err := t.allowed(); err != nil {
 		return err // before a person writes for nothing
 	}
-	text, err := t.text(it.standing.Offer.Text, file)
+	body, err := t.text(it.standing.Offer.Text, file)
 	if err != nil {
 		return err
 	}
-	for _, p := range t.Problems(it, text) {
+	for _, p := range t.Problems(it, body) {
 		if !p.Fatal {
-			t.Say("note: %s: %s", p.Name, draft.Visible(p.Note))
+			t.Say("note: %s: %s", p.Name, text.Visible(p.Note))
 		}
 	}
 	if file == "" {
-		if err := t.ask(it, text); err != nil {
+		if err := t.ask(it, body); err != nil {
 			return err
 		}
 	}
-	r, err := t.Gate.Edit(it, text)
-	return t.said(r, err, "approved with your text; tri-reply posts it")
+	r, err := t.Gate.Edit(it, body)
+	return t.said(r, err, "approved with your body; tri-reply posts it")
 }
 
 // Word is a decision that takes a note.

@@ -71,8 +71,8 @@ type Box struct {
 	watch func(e agent.Event)
 	swept map[string]bool // runs whose end was written down, and said, by us
 
-	home *disk.Home // .agents
-	root *os.Root   // the checkout
+	home *durable.Home // .agents
+	root *os.Root      // the checkout
 }
 
 // Open opens the box of the checkout that dir lies in, makes it if it is not there,
@@ -91,7 +91,7 @@ func Open(ctx context.Context, dir string, b Box) (*Box, error) {
 	if _, err := os.Lstat(folder); b.Existing && errors.Is(err, os.ErrNotExist) {
 		return nil, sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no run has been made in %s", checkout)), "tri-box scout 'a question' makes one; --dir names another checkout")
 	}
-	if b.home, err = disk.Open(folder); err != nil {
+	if b.home, err = durable.Open(folder); err != nil {
 		return nil, err
 	}
 	if b.root, err = os.OpenRoot(checkout); err != nil {
@@ -156,7 +156,7 @@ func (b *Box) locked(ctx context.Context, name string, work func() error) error 
 		if err == nil {
 			return errors.Join(work(), lock.Unlock())
 		}
-		if !errors.Is(err, disk.ErrLocked) || time.Now().After(deadline) {
+		if !errors.Is(err, durable.ErrLocked) || time.Now().After(deadline) {
 			return err
 		}
 		select {

@@ -69,7 +69,7 @@ func (b *Box) collectAll(ctx context.Context, older time.Duration) ([]Collected,
 // gcRun takes away what one run no longer needs. A run that is held is left alone.
 func (b *Box) gcRun(ctx context.Context, name string, older time.Duration) (*Collected, error) {
 	l, s, err := b.take(name)
-	if errors.Is(err, disk.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) {
 		return nil, nil
 	}
 	if err != nil {

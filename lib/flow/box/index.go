@@ -15,6 +15,7 @@ import (
 
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 )
@@ -167,7 +168,7 @@ func pageOf(said map[string]Entry) []byte {
 // HTML comes of it.
 func inCell(s string) string {
 	var b strings.Builder
-	for _, r := range draft.Visible(s) {
+	for _, r := range text.Visible(s) {
 		if strings.ContainsRune("\\|`*[]()<>{}#!~^$&", r) {
 			b.WriteByte('\\')
 		}

@@ -13,7 +13,7 @@ import (
 	"tri/lib/base/git"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
-	"tri/lib/record/draft"
+	"tri/lib/base/text"
 	"tri/lib/record/run"
 )
 
@@ -54,7 +54,7 @@ func (l *live) merge(ctx context.Context, how Merge) error {
 	if err != nil {
 		return sysexit.With(sysexit.NoInput, err)
 	}
-	patch, err := worktree.Check(text, worktree.Rules{Exec: how.Exec})
+	patch, err := git.Check(text, git.Rules{Exec: how.Exec})
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (l *live) merge(ctx context.Context, how Merge) error {
 	if err != nil {
 		return err
 	}
-	apply := worktree.Merge{Base: l.meta.RepoSHAStart, Journal: l.home.Path("runs/" + l.name + "/merge")}
+	apply := git.Merge{Base: l.meta.RepoSHAStart, Journal: l.home.Path("runs/" + l.name + "/merge")}
 	if how.files() {
 		dry := apply
 		dry.DryRun = true
@@ -95,7 +95,7 @@ func (l *live) merge(ctx context.Context, how Merge) error {
 	return l.propose(ctx, repo, patch, client)
 }
 
-func (l *live) apply(ctx context.Context, repo *worktree.Repo, patch *worktree.Patch, how worktree.Merge) error {
+func (l *live) apply(ctx context.Context, repo *git.Repo, patch *git.Patch, how git.Merge) error {
 	ctx = context.WithoutCancel(ctx) // all or nothing
 	if err := l.mark(l.name, merging); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (l *live) apply(ctx context.Context, repo *worktree.Repo, patch *worktree.P
 }
 
 // forge is where pull requests go.
-func (l *live) forge(ctx context.Context, repo *worktree.Repo) (*forge.Client, error) {
+func (l *live) forge(ctx context.Context, repo *git.Repo) (*forge.Client, error) {
 	remote, err := repo.Remote(ctx, l.Config.Forge.Remote)
 	if err != nil {
 		return nil, err
@@ -119,12 +119,12 @@ func (l *live) forge(ctx context.Context, repo *worktree.Repo) (*forge.Client, e
 
 // propose makes a branch of the patch, and with a client a pull request of that.
 // Done again after a failure, it makes the very same branch.
-func (l *live) propose(ctx context.Context, repo *worktree.Repo, patch *worktree.Patch, client *forge.Client) error {
+func (l *live) propose(ctx context.Context, repo *git.Repo, patch *git.Patch, client *forge.Client) error {
 	s, err := l.State(l.name)
 	if err != nil {
 		return err
 	}
-	c := worktree.Commit{Base: l.meta.RepoSHAStart, Branch: "tri/" + l.meta.Slug + "-" + idOf(l.name), Message: l.message(), Author: repo.Identity(ctx), When: timeOf(s.EndedAt)}
+	c := git.Commit{Base: l.meta.RepoSHAStart, Branch: "tri/" + l.meta.Slug + "-" + idOf(l.name), Message: l.message(), Author: repo.Identity(ctx), When: timeOf(s.EndedAt)}
 	id, err := repo.Branch(ctx, patch, c)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (l *live) propose(ctx context.Context, repo *worktree.Repo, patch *worktree
 	return l.merged(ctx)
 }
 
-func (l *live) story(patch *worktree.Patch) forge.Story {
+func (l *live) story(patch *git.Patch) forge.Story {
 	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // there may be none
 	return forge.Story{
 		Run: l.name, Type: l.meta.Type, Agent: strings.TrimSpace(l.meta.Agent + " " + l.meta.Model), Base: l.meta.RepoSHAStart,
@@ -165,33 +165,33 @@ func (l *live) merged(ctx context.Context) error {
 func (l *live) message() string {
 	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // there may be none
 	first, _, _ := strings.Cut(strings.TrimLeft(string(report), "# \n"), "\n")
-	text := forge.Line(oneLine(draft.Visible(l.meta.Task), 72)) + "\n\n"
+	body := forge.Line(oneLine(text.Visible(l.meta.Task), 72)) + "\n\n"
 	if first != "" {
-		text += forge.Line(oneLine(draft.Visible(first), 300)) + "\n\n"
+		body += forge.Line(oneLine(text.Visible(first), 300)) + "\n\n"
 	}
-	return text + fmt.Sprintf("Made by %s in run %s, config_hash %s; merged by a person.\n", l.meta.Agent, l.name, l.meta.ConfigHash)
+	return body + fmt.Sprintf("Made by %s in run %s, config_hash %s; merged by a person.\n", l.meta.Agent, l.name, l.meta.ConfigHash)
 }
 
 // describe is what a person sees before they say yes: what is done to which file,
 // what to look at first, what is refused, and the patch itself.
-func (l *live) describe(p *worktree.Patch, text []byte) []byte {
+func (l *live) describe(p *git.Patch, body []byte) []byte {
 	var out bytes.Buffer
 	added, removed := p.Stat()
 	fmt.Fprintf(&out, "%s: %s, +%d -%d, from commit %.12s\n", l.name, files(len(p.Changes)), added, removed, l.meta.RepoSHAStart)
 	for _, c := range p.Changes {
 		from := ""
 		if c.From != "" {
-			from = " from " + draft.Visible(c.From)
+			from = " from " + text.Visible(c.From)
 		}
-		fmt.Fprintf(&out, "  %-8s %s%s +%d -%d\n", c.Kind, draft.Visible(c.Path), from, c.Added, c.Removed)
+		fmt.Fprintf(&out, "  %-8s %s%s +%d -%d\n", c.Kind, text.Visible(c.Path), from, c.Added, c.Removed)
 	}
 	for _, f := range p.Notes {
-		fmt.Fprintf(&out, "note: %s: %s\n", draft.Visible(f.Path), draft.Visible(f.Reason))
+		fmt.Fprintf(&out, "note: %s: %s\n", text.Visible(f.Path), text.Visible(f.Reason))
 	}
 	for _, f := range p.Refused {
-		fmt.Fprintf(&out, "refused: %s: %s\n", draft.Visible(f.Path), draft.Visible(f.Reason))
+		fmt.Fprintf(&out, "refused: %s: %s\n", text.Visible(f.Path), text.Visible(f.Reason))
 	}
-	fmt.Fprintf(&out, "\n%s", draft.Visible(string(text)))
+	fmt.Fprintf(&out, "\n%s", text.Visible(string(body)))
 	return out.Bytes()
 }
 
@@ -211,7 +211,7 @@ func (l *live) ask(ctx context.Context, how Merge, changed int) error {
 	if !term.Is(l.In) || !term.Is(l.Err) {
 		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("nobody is there to ask")), "--yes says it beforehand, --check only looks")
 	}
-	what := fmt.Sprintf("change %s of %s?", files(changed), draft.Visible(l.Checkout))
+	what := fmt.Sprintf("change %s of %s?", files(changed), text.Visible(l.Checkout))
 	switch {
 	case how.Pull:
 		what = "open a pull request with this?"
@@ -268,7 +268,7 @@ func (l *live) wasMerged(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	patch, err := worktree.Check(text, worktree.Rules{Exec: true})
+	patch, err := git.Check(text, git.Rules{Exec: true})
 	if err != nil {
 		return false, err
 	}

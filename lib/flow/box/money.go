@@ -16,7 +16,7 @@ import (
 
 // Payer is the home whose budget pays for runs.
 type Payer struct {
-	Home *disk.Home
+	Home *durable.Home
 	By   string // who calls
 }
 
@@ -26,7 +26,7 @@ func PaidBy(dir, by string) (*Payer, error) {
 	if _, err := os.Stat(filepath.Join(dir, "config.yaml")); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	home, err := disk.Open(dir)
+	home, err := durable.Open(dir)
 	if err != nil {
 		return nil, err
 	}

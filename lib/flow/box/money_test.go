@@ -12,13 +12,13 @@ import (
 	"tri/lib/record/run"
 )
 
-func (b *bench) paid(home *disk.Home) *Box {
+func (b *bench) paid(home *durable.Home) *Box {
 	x := b.open()
 	x.Pays = &Payer{Home: home, By: "ana"}
 	return x
 }
 
-func (b *bench) spent(home *disk.Home) (all []budget.Entry) {
+func (b *bench) spent(home *durable.Home) (all []budget.Entry) {
 	b.Helper()
 	err := home.Lines(budget.LogName, 0, func(line []byte) error {
 		var e budget.Entry
@@ -36,7 +36,7 @@ func (b *bench) spent(home *disk.Home) (all []budget.Entry) {
 // with what it took itself; one whose supervisor was killed by whoever comes next.
 func TestPaid(t *testing.T) {
 	b := newBench(t)
-	home, err := disk.Open(t.TempDir())
+	home, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

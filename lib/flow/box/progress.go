@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 )
 
@@ -85,7 +86,7 @@ func (p *progress) line(n int) string {
 	if u := p.usage; u != nil && u.CostUSD != nil {
 		parts = append(parts, costOf(u))
 	}
-	return oneLine(draft.Visible(strings.Join(parts, " · ")+"  "+p.doing), n)
+	return oneLine(text.Visible(strings.Join(parts, " · ")+"  "+p.doing), n)
 }
 
 func (p *progress) draw() {

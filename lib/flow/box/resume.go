@@ -73,7 +73,7 @@ func (b *Box) take(name string) (*live, run.State, error) {
 		return nil, run.State{}, err
 	}
 	lock, err := b.home.TryLock("runs/" + name + "/lock")
-	if errors.Is(err, disk.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) {
 		err = sysexit.Hint(fmt.Errorf("run %s is under way: %w", name, err), "tri-box tail "+idOf(name)+" shows what it does")
 	}
 	if err != nil {

@@ -35,7 +35,7 @@ type live struct {
 	right *right
 	env   Envelope
 	agent agent.Agent
-	lock  *disk.Lock
+	lock  *durable.Lock
 }
 
 // Start makes a run and has it done. What it came to is in the Run; an error says

@@ -69,7 +69,7 @@ func (b *Box) sweep(ctx context.Context, name string) error {
 		}
 	}
 	l, s, err := b.take(name)
-	if errors.Is(err, disk.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) {
 		return nil
 	}
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 )
 
 // repo is the checkout as a repository.
-func (b *Box) repo(ctx context.Context) (*worktree.Repo, error) {
+func (b *Box) repo(ctx context.Context) (*git.Repo, error) {
 	if err := b.home.MkdirAll("scratch"); err != nil {
 		return nil, err
 	}
-	return worktree.Open(ctx, b.Checkout, b.home.Path("scratch"))
+	return git.Open(ctx, b.Checkout, b.home.Path("scratch"))
 }
 
 // grow makes the run's worktree at the commit that it began with. Only when it is

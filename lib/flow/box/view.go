@@ -17,6 +17,7 @@ import (
 	"tri/lib/agent/supervise"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 )
@@ -42,7 +43,7 @@ func (b *Box) List(n int) error {
 		if f := r.State.Failure; f != nil && (status == run.Crashed || status == run.Stalled) {
 			status += " " + f.Kind
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", idOf(r.Meta.RunName), term.Age(r.started(), b.Now()), draft.Visible(oneLine(status, 40)), r.Meta.Type, costOf(r.State.Usage), draft.Visible(oneLine(r.Meta.Task, 60)))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", idOf(r.Meta.RunName), term.Age(r.started(), b.Now()), text.Visible(oneLine(status, 40)), r.Meta.Type, costOf(r.State.Usage), text.Visible(oneLine(r.Meta.Task, 60)))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -131,9 +132,9 @@ func (b *Box) Show(word string) error {
 	}
 	var p bytes.Buffer
 	s, m := &r.State, r.Meta
-	row := func(label, text string) {
-		if text != "" {
-			fmt.Fprintf(&p, "%-9s %s\n", label, strings.ReplaceAll(draft.Visible(text), "\n", "\n          "))
+	row := func(label, body string) {
+		if body != "" {
+			fmt.Fprintf(&p, "%-9s %s\n", label, strings.ReplaceAll(text.Visible(body), "\n", "\n          "))
 		}
 	}
 	row("run", name)
@@ -162,9 +163,9 @@ func (b *Box) Show(word string) error {
 	}
 	row("folder", r.Dir)
 	for _, file := range []string{"report.md", "plan.md", "changes.patch"} {
-		text, err := b.home.ReadFile("runs/" + name + "/" + file)
-		if err == nil && len(text) > 0 {
-			fmt.Fprintf(&p, "\n--- %s\n%s", file, draft.Visible(strings.TrimRight(string(text), "\n")+"\n"))
+		body, err := b.home.ReadFile("runs/" + name + "/" + file)
+		if err == nil && len(body) > 0 {
+			fmt.Fprintf(&p, "\n--- %s\n%s", file, text.Visible(strings.TrimRight(string(body), "\n")+"\n"))
 		}
 	}
 	return write(b.Out, p.Bytes())
@@ -215,9 +216,9 @@ func (r *Run) spent(now time.Time) string {
 // report writes what the run came to, in the agent's words.
 func (b *Box) report(r *Run) error {
 	for _, file := range []string{"plan.md", "report.md"} {
-		text, err := b.home.ReadFile("runs/" + r.Meta.RunName + "/" + file)
-		if err == nil && len(text) > 0 {
-			return write(b.Out, []byte(draft.Visible(string(text))))
+		body, err := b.home.ReadFile("runs/" + r.Meta.RunName + "/" + file)
+		if err == nil && len(body) > 0 {
+			return write(b.Out, []byte(text.Visible(string(body))))
 		}
 	}
 	return nil
@@ -336,13 +337,13 @@ func (e *Event) line() string {
 	if _, t, ok := strings.Cut(clock, "T"); ok {
 		clock = strings.TrimSuffix(t, "Z")
 	}
-	text := strings.TrimSpace(e.Text)
+	body := strings.TrimSpace(e.Text)
 	switch {
 	case e.Kind == agent.Started:
-		text = strings.TrimSpace("session " + e.SessionID + " " + text)
+		body = strings.TrimSpace("session " + e.SessionID + " " + body)
 	case e.Tool != "":
-		text = e.Tool + " " + text
+		body = e.Tool + " " + body
 	}
-	text = strings.ReplaceAll(draft.Visible(strings.ReplaceAll(text, "\t", " ")), "\n", "\n"+strings.Repeat(" ", 19))
-	return fmt.Sprintf("%-8s %-9s %s\n", draft.Visible(clock), draft.Visible(e.Kind), text)
+	body = strings.ReplaceAll(text.Visible(strings.ReplaceAll(body, "\t", " ")), "\n", "\n"+strings.Repeat(" ", 19))
+	return fmt.Sprintf("%-8s %-9s %s\n", text.Visible(clock), text.Visible(e.Kind), body)
 }

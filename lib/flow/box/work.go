@@ -201,7 +201,7 @@ func ending(r *Run, failed error) error {
 	return err
 }
 
-func saveState(h *disk.Home, dir string, s *run.State) error {
+func saveState(h *durable.Home, dir string, s *run.State) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/search"
 	"tri/lib/base/sysexit"
-	"tri/lib/judge/evidence"
 	"tri/lib/record/draft"
 )
 
@@ -199,7 +198,7 @@ func TestQuestions(t *testing.T) {
 
 // TestPlant: the lie is in the planted return only.
 func TestPlant(t *testing.T) {
-	good := &draft.Return{EvidenceRefs: []evidence.Ref{{Ref: "a.go:1", Quote: "package a", Receipt: &evidence.Receipt{}}}}
+	good := &draft.Return{EvidenceRefs: []draft.Ref{{Ref: "a.go:1", Quote: "package a", Receipt: &draft.Receipt{}}}}
 	bad := plant(good)
 	if good.EvidenceRefs[0].Quote != "package a" || good.EvidenceRefs[0].Receipt == nil {
 		t.Error("the good return was changed")

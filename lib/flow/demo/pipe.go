@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
-	"tri/lib/record/draft"
+	"tri/lib/base/text"
 )
 
 // pipe is one pipeline of the real programs, joined by the kernel's pipes. No
@@ -118,7 +118,7 @@ func wait(c *exec.Cmd, ok []int, said *bytes.Buffer) error {
 	if err == nil || errors.As(err, &exit) && slices.Contains(ok, exit.ExitCode()) {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: %s", filepath.Base(c.Path), err, draft.Visible(strings.TrimSpace(said.String())))
+	return fmt.Errorf("%s: %w: %s", filepath.Base(c.Path), err, text.Visible(strings.TrimSpace(said.String())))
 }
 
 // shell is what a person would type for p.

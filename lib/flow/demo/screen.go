@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
-
-	"tri/lib/record/draft"
+	"tri/lib/base/text"
 )
 
 // Colours, of the eight that every terminal has.
@@ -39,17 +38,17 @@ func (d *demo) say(format string, args ...any) {
 func (d *demo) command(line string) { fmt.Fprintf(d.Out, "  %s\n", d.paint(cyan, "$ "+line)) }
 
 // block shows lines of somebody else's, which may hold anything, set in.
-func (d *demo) block(colour, text string) {
-	for _, line := range strings.Split(strings.TrimRight(draft.Visible(text), "\n"), "\n") {
+func (d *demo) block(colour, body string) {
+	for _, line := range strings.Split(strings.TrimRight(text.Visible(body), "\n"), "\n") {
 		fmt.Fprintf(d.Out, "    %s\n", d.paint(colour, line))
 	}
 }
 
 // clip keeps one line of somebody's text, short.
-func clip(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if rs := []rune(text); len(rs) > most {
-		text = string(rs[:most-1]) + "…"
+func clip(body string, most int) string {
+	body = strings.Join(strings.Fields(body), " ")
+	if rs := []rune(body); len(rs) > most {
+		body = string(rs[:most-1]) + "…"
 	}
-	return draft.Visible(text)
+	return text.Visible(body)
 }

@@ -20,7 +20,7 @@ const (
 
 // lookBack is how much of the journal the gate needs: its weeks, and what may have
 // been asked before.
-const lookBack = (trust.Weeks + 2) * 7 * 24 * time.Hour
+const lookBack = (autoreply.Weeks + 2) * 7 * 24 * time.Hour
 
 // auto says the automatic yes to a draft that was just offered, where the policy
 // has it and the record has earned it (triage §7). Each offer is looked at once:
@@ -81,17 +81,17 @@ func (d *Dispatcher) fresh(t *thread.Thread, now time.Time) bool {
 // earned gives the grounds of an automatic yes, nil where there is none. The logs
 // are read only when all that the thread itself tells speaks for it.
 func (d *Dispatcher) earned(t *thread.Thread, now time.Time) ([]string, error) {
-	policy, err := trust.New(d.Config)
+	policy, err := autoreply.New(d.Config)
 	if err != nil {
 		return nil, err
 	}
 	ret, v := t.InvestigatorReturn, t.ValidatorReturn
-	judged := trust.Judged{Confidence: ret.Confidence, Round: t.InvestigatorRound, Verdict: v.Verdict, Risk: v.RiskGateCheck}
-	seen := trust.Asked{Mention: t.Messages[len(t.Messages)-1].Mention, Type: t.QuestionType}
-	if !trust.Hold(policy.Preconditions(seen, judged, now)) {
+	judged := autoreply.Judged{Confidence: ret.Confidence, Round: t.InvestigatorRound, Verdict: v.Verdict, Risk: v.RiskGateCheck}
+	seen := autoreply.Asked{Mention: t.Messages[len(t.Messages)-1].Mention, Type: t.QuestionType}
+	if !autoreply.Hold(policy.Preconditions(seen, judged, now)) {
 		return nil, nil
 	}
-	book, err := trust.Read(d.Home, policy, decision.PolicyOf(d.Config), now.Add(-lookBack))
+	book, err := autoreply.Read(d.Home, policy, decision.PolicyOf(d.Config), now.Add(-lookBack))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (d *Dispatcher) earned(t *thread.Thread, now time.Time) ([]string, error) {
 	}
 	asked.Type = t.QuestionType
 	conditions, report := policy.Preconditions(asked, judged, now), book.Report(now)
-	if !trust.Hold(conditions) || !report.Open {
+	if !autoreply.Hold(conditions) || !report.Open {
 		return nil, nil
 	}
 	var grounds []string
@@ -126,8 +126,8 @@ const (
 func (d *Dispatcher) tellAuto(t *thread.Thread, offer *decision.Record) error {
 	id := decision.ID(t.Key, t.Cycle, offer.DraftSHA256)
 	question := t.Messages[len(t.Messages)-1]
-	return d.show(signal.Signal{
-		ID: signal.OfAuto(id), Key: t.Key, Cycle: t.Cycle, DraftSHA256: offer.DraftSHA256,
+	return d.show(notify.Signal{
+		ID: notify.OfAuto(id), Key: t.Key, Cycle: t.Cycle, DraftSHA256: offer.DraftSHA256,
 		Title: fmt.Sprintf("Automatic reply in %s, posted in %v", t.ChatName, d.Config.Gate.Grace()),
 		Text: fmt.Sprintf("%s: %s\n\n%s\n\nTake it back until then with: tri-approve undo %s",
 			question.SenderName, prompt.Cut(question.Content, maxCardQuestion), prompt.Cut(offer.Text, maxCardAnswer), t.Key),

@@ -11,7 +11,6 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/judge/autoreply"
-	"tri/lib/judge/evidence"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
@@ -45,8 +44,8 @@ func newEarned(t *testing.T) *earned {
 		Production: []config.Condition{{Name: "production", When: "(?i)production"}},
 	}
 	e.cfg.Gate.Chat = config.GateChat{Platform: "local", ChatID: "ops"}
-	for week := range trust.Weeks {
-		for i := range trust.MinWeek + 2 {
+	for week := range autoreply.Weeks {
+		for i := range autoreply.MinWeek + 2 {
 			e.judged(fmt.Sprint("old", week, i), saturday.Add(-time.Duration(week)*7*24*time.Hour-time.Duration(i+1)*time.Hour), decision.Approve)
 		}
 	}
@@ -88,7 +87,7 @@ func (e *earned) run() error {
 	o := e.options()
 	o.Now, o.fault = func() time.Time { return e.now }, e.fault
 	o.Investigate = func(_ context.Context, t *thread.Thread, _ []Hint, _ *run.Run) (*draft.Return, error) {
-		return &draft.Return{Confidence: e.confidence, DraftReply: "answer", SummaryForOrchestrator: "s", EvidenceRefs: []evidence.Ref{}}, nil
+		return &draft.Return{Confidence: e.confidence, DraftReply: "answer", SummaryForOrchestrator: "s", EvidenceRefs: []draft.Ref{}}, nil
 	}
 	o.Validate = func(_ context.Context, t *thread.Thread, _ []Hint, _ *run.Run) (*verdict.Verdict, error) {
 		feedback := "cite the line"
@@ -126,8 +125,8 @@ func (e *earned) kinds(id string) string {
 
 func (e *earned) cards() (n int) {
 	e.t.Helper()
-	if _, err := signal.Asked(e.home, 0, func(s signal.Signal) error {
-		if err := signal.Allowed(e.cfg, &s); err != nil {
+	if _, err := notify.Asked(e.home, 0, func(s notify.Signal) error {
+		if err := notify.Allowed(e.cfg, &s); err != nil {
 			e.t.Error(err)
 		}
 		n++
@@ -192,12 +191,12 @@ func TestWhatPreventsAuto(t *testing.T) {
 		"production is not known": func(e *earned) { e.cfg.AutoReply.Production = nil },
 		"a missed canary": func(e *earned) {
 			line := `{"at":"2026-11-20T10:00:00Z","of":"i-1","fault":"bad_line","verdict":"pass","missed":true}` + "\n"
-			if err := os.WriteFile(e.home.Path(trust.CanaryFile), []byte(line), 0o600); err != nil {
+			if err := os.WriteFile(e.home.Path(autoreply.CanaryFile), []byte(line), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"a broken record": func(e *earned) {
-			if err := os.WriteFile(e.home.Path(trust.CanaryFile), []byte("{\n"), 0o600); err != nil {
+			if err := os.WriteFile(e.home.Path(autoreply.CanaryFile), []byte("{\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		},

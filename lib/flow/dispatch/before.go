@@ -61,7 +61,7 @@ func (a *answers) offered(r *decision.Record) {
 	if len(r.Sources) != 3 || decision.Sum(r.Sources[2]) != r.Target.QuestionSHA256 {
 		return // they are summary, notes and the messages
 	}
-	if words, ok := question.Words(r.Sources[2]); ok {
+	if words, ok := questiontype.Words(r.Sources[2]); ok {
 		was.words = words
 	}
 }
@@ -91,7 +91,7 @@ func (d *Dispatcher) answered(j job, t *thread.Thread) *answer {
 		!slices.Contains([]string{thread.TechnicalQA, thread.APIContract, thread.DataLookup}, t.QuestionType) {
 		return nil
 	}
-	words, ok := question.Words(t.Messages[0].Content)
+	words, ok := questiontype.Words(t.Messages[0].Content)
 	if !ok {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (d *Dispatcher) found(a *answer) (*draft.Return, error) {
 
 // unmoved says why evidence is not what and where it was. What code cannot check
 // stands for nothing here.
-func unmoved(codebase string, refs []evidence.Ref) error {
+func unmoved(codebase string, refs []draft.Ref) error {
 	if codebase == "" || len(refs) == 0 {
 		return errors.New("there is no evidence")
 	}
@@ -153,7 +153,7 @@ func unmoved(codebase string, refs []evidence.Ref) error {
 		return err
 	}
 	for _, ref := range refs {
-		if ref.Kind != evidence.File || ref.Receipt == nil {
+		if ref.Kind != draft.KindFile || ref.Receipt == nil {
 			return fmt.Errorf("%s: code cannot check it", ref.Ref)
 		}
 		if ok, why, err := evidence.StillStands(root, repo, ref); err != nil || !ok || why != "" {
@@ -165,7 +165,7 @@ func unmoved(codebase string, refs []evidence.Ref) error {
 
 // corrected says why an answer turned out to be wrong, "" where nobody said so.
 func (d *Dispatcher) corrected(a *answer) (string, error) {
-	policy, err := trust.New(d.Config)
+	policy, err := autoreply.New(d.Config)
 	if err != nil {
 		return "", err
 	}
@@ -173,7 +173,7 @@ func (d *Dispatcher) corrected(a *answer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	book, err := trust.Read(d.Home, policy, decision.PolicyOf(d.Config), at)
+	book, err := autoreply.Read(d.Home, policy, decision.PolicyOf(d.Config), at)
 	if err != nil {
 		return "", err
 	}

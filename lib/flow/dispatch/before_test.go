@@ -88,7 +88,7 @@ func (l *library) start() {
 		if err != nil {
 			return nil, err
 		}
-		refs := evidence.Stamp(root, repo, []evidence.Ref{{Kind: evidence.File, Ref: "pay.go:4", Quote: "const Limit = 5"}}, time.Now())
+		refs := evidence.Stamp(root, repo, []draft.Ref{{Kind: draft.KindFile, Ref: "pay.go:4", Quote: "const Limit = 5"}}, time.Now())
 		return &draft.Return{Confidence: "high", DraftReply: "Five times: `pay.go:4`.", SummaryForOrchestrator: "s", ResearchNotes: "n", EvidenceRefs: refs, Usage: &draft.Usage{CostUSD: new(0.3)}}, nil
 	}
 	o.Stands = func(_ context.Context, t *thread.Thread) (*verdict.Verdict, error) {

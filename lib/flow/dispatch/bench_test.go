@@ -16,7 +16,6 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/base/stream"
-	"tri/lib/judge/evidence"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
@@ -28,9 +27,9 @@ import (
 // bench is a dispatcher whose agents are functions of the question's words.
 type bench struct {
 	t      *testing.T
-	home   *disk.Home
+	home   *durable.Home
 	cfg    *config.Config
-	log    *disk.Log
+	log    *durable.Log
 	size   int64 // of the log
 	runs   atomic.Int64
 	say    strings.Builder
@@ -40,7 +39,7 @@ type bench struct {
 }
 
 func newBench(t *testing.T) *bench {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +110,7 @@ func (b *bench) investigate(ctx context.Context, t *thread.Thread, _ []Hint, _ *
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return &draft.Return{Confidence: "low", DraftReply: "answer to " + text, SummaryForOrchestrator: "s", EvidenceRefs: []evidence.Ref{}}, nil
+	return &draft.Return{Confidence: "low", DraftReply: "answer to " + text, SummaryForOrchestrator: "s", EvidenceRefs: []draft.Ref{}}, nil
 }
 
 func (b *bench) run() {

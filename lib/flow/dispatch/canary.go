@@ -17,7 +17,7 @@ import (
 
 // Fly has a known-bad draft that is made of a good return judged by the real
 // validator; see lib/report/faults. No canary means that none could be made or judged.
-type Fly func(ctx context.Context, good *draft.Return, codebase, of string, seed uint64, r *run.Run) (*trust.Canary, *draft.Usage, error)
+type Fly func(ctx context.Context, good *draft.Return, codebase, of string, seed uint64, r *run.Run) (*autoreply.Canary, *draft.Usage, error)
 
 // canaries are when they fly. A day has so many spans of time as it has canaries;
 // each has one at most, however often the dispatcher is started in it.
@@ -31,7 +31,7 @@ type canaries struct {
 // landed is the end of a canary, which is nil where there was none.
 type landed struct {
 	runID  string
-	canary *trust.Canary
+	canary *autoreply.Canary
 	usage  *draft.Usage
 	err    error
 }
@@ -42,10 +42,10 @@ func (d *Dispatcher) openCanaries() error {
 		return nil
 	}
 	d.canary.span = time.Duration(float64(24*time.Hour) / d.Config.Canary.PerDay)
-	_, err := readLines(d.Home, trust.CanaryFile, 0, func(line []byte) error {
-		var c trust.Canary
+	_, err := readLines(d.Home, autoreply.CanaryFile, 0, func(line []byte) error {
+		var c autoreply.Canary
 		if err := json.Unmarshal(line, &c); err != nil {
-			return fmt.Errorf("read %s: %w", trust.CanaryFile, err)
+			return fmt.Errorf("read %s: %w", autoreply.CanaryFile, err)
 		}
 		if at, err := time.Parse(time.RFC3339, c.At); err == nil {
 			d.canary.flown = max(d.canary.flown, d.canary.number(at))
@@ -91,7 +91,7 @@ func (d *Dispatcher) fly(ctx context.Context, now time.Time) error {
 }
 
 // judge is the canary's run.
-func (d *Dispatcher) judge(ctx context.Context, of *answer, id string, seed uint64) (c *trust.Canary, u *draft.Usage, err error) {
+func (d *Dispatcher) judge(ctx context.Context, of *answer, id string, seed uint64) (c *autoreply.Canary, u *draft.Usage, err error) {
 	good, err := d.found(of)
 	if err != nil || good == nil || good.DraftReply != of.text { // a person had to change it
 		return nil, nil, err
@@ -111,7 +111,7 @@ func (d *Dispatcher) judge(ctx context.Context, of *answer, id string, seed uint
 func (d *Dispatcher) land(l landed) error {
 	d.canary.flying = false
 	now := d.Now()
-	if l.err != nil && !errors.Is(l.err, disk.ErrLocked) && !errors.Is(l.err, context.Canceled) {
+	if l.err != nil && !errors.Is(l.err, durable.ErrLocked) && !errors.Is(l.err, context.Canceled) {
 		d.Say("canary %s: %v", l.runID, l.err)
 	}
 	if key, _ := d.book.For(l.runID); d.book.Reserved(l.runID) && !errors.Is(l.err, context.Canceled) {
@@ -128,9 +128,9 @@ func (d *Dispatcher) land(l landed) error {
 	l.canary.At = now.UTC().Format(time.RFC3339)
 	line, err := json.Marshal(l.canary)
 	if err != nil {
-		return fmt.Errorf("append to %s: %w", trust.CanaryFile, err)
+		return fmt.Errorf("append to %s: %w", autoreply.CanaryFile, err)
 	}
-	log, err := d.Home.OpenLog(trust.CanaryFile)
+	log, err := d.Home.OpenLog(autoreply.CanaryFile)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type aviary struct {
 	*Dispatcher
 	l     *library
 	flown []string // faults that were to be planted
-	give  trust.Canary
+	give  autoreply.Canary
 	err   error
 }
 
@@ -30,7 +30,7 @@ func (a *aviary) open(t *testing.T) {
 	t.Helper()
 	o := a.l.options()
 	o.Once = false
-	o.Fly = func(_ context.Context, good *draft.Return, codebase, of string, seed uint64, r *run.Run) (*trust.Canary, *draft.Usage, error) {
+	o.Fly = func(_ context.Context, good *draft.Return, codebase, of string, seed uint64, r *run.Run) (*autoreply.Canary, *draft.Usage, error) {
 		a.flown = append(a.flown, r.ID)
 		if good.DraftReply == "" || codebase != a.l.dir || of == "" || a.err != nil {
 			return nil, nil, a.err
@@ -65,7 +65,7 @@ func (a *aviary) at(t *testing.T, now time.Time) {
 
 func (a *aviary) lines(t *testing.T) []string {
 	t.Helper()
-	text, err := a.Home.ReadFile(trust.CanaryFile)
+	text, err := a.Home.ReadFile(autoreply.CanaryFile)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func (a *aviary) lines(t *testing.T) []string {
 }
 
 func newAviary(t *testing.T, perDay float64) *aviary {
-	a := &aviary{l: newLibrary(t, retried, "boss"), give: trust.Canary{Fault: "bad_line", Verdict: "bounce"}}
+	a := &aviary{l: newLibrary(t, retried, "boss"), give: autoreply.Canary{Fault: "bad_line", Verdict: "bounce"}}
 	a.l.cfg.Canary.PerDay = perDay
 	a.l.cfg.Validator.Agent = "claude"
 	a.open(t)
@@ -142,7 +142,7 @@ func TestCanariesThatDoNotFly(t *testing.T) {
 	}
 	t.Run("missed", func(t *testing.T) {
 		a := newAviary(t, 24)
-		a.give = trust.Canary{Fault: "bad_line", Verdict: "pass", Missed: true}
+		a.give = autoreply.Canary{Fault: "bad_line", Verdict: "pass", Missed: true}
 		a.at(t, now)
 		if len(a.lines(t)) != 1 || !strings.Contains(a.l.say.String(), "let a draft pass with a planted fault (bad_line") {
 			t.Errorf("%v; said %q", a.lines(t), a.l.say.String())

@@ -29,7 +29,7 @@ import (
 
 // Options are what a dispatcher is made of. The program wires it.
 type Options struct {
-	Home   *disk.Home
+	Home   *durable.Home
 	Config *config.Config
 	// Codebase is read where the configuration names none for a chat.
 	Codebase string
@@ -126,7 +126,7 @@ const lockName = "locks/dispatch"
 // Run dispatches until the context ends, or with Once until all is done.
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Home.TryLock(lockName)
-	if errors.Is(err, disk.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) {
 		err = sysexit.Hint(fmt.Errorf("another tri-dispatch works for this home: %w", err), "tri-health says which process it is")
 	}
 	if err != nil {

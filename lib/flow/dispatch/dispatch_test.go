@@ -186,7 +186,7 @@ func TestSecondDispatcherIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Unlock()
-	if err := Run(context.Background(), b.options()); !errors.Is(err, disk.ErrLocked) {
+	if err := Run(context.Background(), b.options()); !errors.Is(err, durable.ErrLocked) {
 		t.Errorf("got %v", err)
 	}
 }

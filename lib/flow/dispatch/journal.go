@@ -19,11 +19,11 @@ const journalName = "dispatch.ndjson"
 // journal is the order in which inputs were taken. It is durable before any
 // thread moves; the threads are a fold of it.
 type journal struct {
-	home *disk.Home
-	log  *disk.Log
+	home *durable.Home
+	log  *durable.Log
 }
 
-func openJournal(h *disk.Home) (*journal, error) {
+func openJournal(h *durable.Home) (*journal, error) {
 	log, err := h.OpenLog(journalName)
 	return &journal{home: h, log: log}, err
 }
@@ -56,7 +56,7 @@ func (j *journal) read(from int64, fn func(thread.Input) error) (int64, error) {
 
 // readLines calls fn for each whole line of a log of the home from an offset on.
 // A log that is not there is empty; one that is shorter than the offset was cut.
-func readLines(h *disk.Home, name string, from int64, fn func(line []byte) error) (int64, error) {
+func readLines(h *durable.Home, name string, from int64, fn func(line []byte) error) (int64, error) {
 	f, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) && from == 0 {
 		return 0, nil
@@ -68,7 +68,7 @@ func readLines(h *disk.Home, name string, from int64, fn func(line []byte) error
 	if info, err := f.Stat(); err != nil || info.Size() < from {
 		return from, sysexit.With(sysexit.IO, fmt.Errorf("read %s: cut or replaced: %w", name, errors.Join(err, io.ErrUnexpectedEOF)))
 	}
-	if err := disk.Settle(f); err != nil { // the mark will say that it was read
+	if err := durable.Settle(f); err != nil { // the mark will say that it was read
 		return from, err
 	}
 	if _, err := f.Seek(from, io.SeekStart); err != nil {
@@ -90,7 +90,7 @@ func readLines(h *disk.Home, name string, from int64, fn func(line []byte) error
 }
 
 // wholeSize is the size of a log up to its last newline.
-func wholeSize(h *disk.Home, name string) (int64, error) {
+func wholeSize(h *durable.Home, name string) (int64, error) {
 	f, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -103,12 +103,12 @@ func wholeSize(h *disk.Home, name string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, end, err := disk.LastLine(f, info.Size())
+	_, end, err := durable.LastLine(f, info.Size())
 	return end, err
 }
 
 // loadMark reads dispatch.json; where there is none, nothing has been applied.
-func loadMark(h *disk.Home) (mark, error) {
+func loadMark(h *durable.Home) (mark, error) {
 	m := mark{Seq: -1}
 	b, err := h.ReadFile("dispatch.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ func loadMark(h *disk.Home) (mark, error) {
 	return m, nil
 }
 
-func (m mark) save(h *disk.Home) error {
+func (m mark) save(h *durable.Home) error {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("write dispatch.json: %w", err)

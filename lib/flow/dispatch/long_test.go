@@ -15,7 +15,6 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/supervise"
 	"tri/lib/base/config"
-	"tri/lib/judge/evidence"
 	"tri/lib/record/budget"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
@@ -78,7 +77,7 @@ func (f *faraway) Wait(ctx context.Context, id string) (*run.Result, error) {
 		fail(res, agent.Fail(agent.Timeout, errors.New("its budget is used up")), nil)
 		return res, nil
 	}
-	value, err := json.Marshal(&draft.Return{Confidence: "low", DraftReply: "long answer", SummaryForOrchestrator: "s", EvidenceRefs: []evidence.Ref{}, EscalationRequested: true})
+	value, err := json.Marshal(&draft.Return{Confidence: "low", DraftReply: "long answer", SummaryForOrchestrator: "s", EvidenceRefs: []draft.Ref{}, EscalationRequested: true})
 	res.Value = value
 	return res, err
 }

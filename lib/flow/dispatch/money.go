@@ -84,17 +84,17 @@ func (d *Dispatcher) tellSpent(over *budget.Over, now time.Time) error {
 	const then = "Questions wait, and are taken up when there is budget again, or by tri-approve redo."
 	d.Say("%v. %s", over, then)
 	sum := sha256.Sum256([]byte(name))
-	return d.show(signal.Signal{ID: "budget-" + hex.EncodeToString(sum[:12]), Title: "Budget spent", Text: over.Error() + ".\n" + then})
+	return d.show(notify.Signal{ID: "budget-" + hex.EncodeToString(sum[:12]), Title: "Budget spent", Text: over.Error() + ".\n" + then})
 }
 
 // show asks for a card in the operators' channel, where there is one.
-func (d *Dispatcher) show(s signal.Signal) error {
+func (d *Dispatcher) show(s notify.Signal) error {
 	g := d.Config.Gate.Chat
 	if g.ChatID == "" {
 		return nil
 	}
-	s.At, s.Kind, s.By, s.Platform, s.ChatID = stamp(d.Now()), signal.Card, "tri-dispatch", g.Platform, g.ChatID
-	return signal.Ask(d.Home, s)
+	s.At, s.Kind, s.By, s.Platform, s.ChatID = stamp(d.Now()), notify.Card, "tri-dispatch", g.Platform, g.ChatID
+	return notify.Ask(d.Home, s)
 }
 
 // resume lets threads go on for which there is budget again, the oldest first and

@@ -40,8 +40,8 @@ func (d *Dispatcher) openReactor() (*reactor, error) {
 	if !r.Enabled || d.Shadow {
 		return nil, nil
 	}
-	_, err := signal.Asked(d.Home, 0, func(s signal.Signal) error {
-		if s.Kind == signal.React {
+	_, err := notify.Asked(d.Home, 0, func(s notify.Signal) error {
+		if s.Kind == notify.React {
 			r.asked(&s)
 		}
 		return nil
@@ -49,7 +49,7 @@ func (d *Dispatcher) openReactor() (*reactor, error) {
 	return r, err
 }
 
-func (r *reactor) asked(s *signal.Signal) {
+func (r *reactor) asked(s *notify.Signal) {
 	at := message{s.Platform, s.ChatID, s.MessageID}
 	left := slices.DeleteFunc(r.stands[at], func(e string) bool { return e == s.Emoji })
 	if s.On {
@@ -99,7 +99,7 @@ func (d *Dispatcher) react(ts ...*thread.Thread) error {
 	if d.reactor == nil {
 		return nil
 	}
-	var ask []signal.Signal
+	var ask []notify.Signal
 	for _, t := range ts {
 		if t.Key != "" && slices.Contains(d.reactor.Chats, t.ChatID) {
 			ask = append(ask, d.reactor.due(t, stamp(d.Now()))...)
@@ -108,7 +108,7 @@ func (d *Dispatcher) react(ts ...*thread.Thread) error {
 	if len(ask) == 0 {
 		return nil
 	}
-	if err := signal.Ask(d.Home, ask...); err != nil {
+	if err := notify.Ask(d.Home, ask...); err != nil {
 		return err
 	}
 	for i := range ask {
@@ -118,7 +118,7 @@ func (d *Dispatcher) react(ts ...*thread.Thread) error {
 }
 
 // due are the signals that make the one reaction of a message what it should be.
-func (r *reactor) due(t *thread.Thread, at string) (ask []signal.Signal) {
+func (r *reactor) due(t *thread.Thread, at string) (ask []notify.Signal) {
 	state := r.state(t)
 	emoji := map[string]string{
 		stateSeen: *r.Seen, stateWorking: *r.Working, stateWaiting: *r.Waiting, stateAnswered: *r.Answered, stateFailed: *r.Failed,
@@ -131,7 +131,7 @@ func (r *reactor) due(t *thread.Thread, at string) (ask []signal.Signal) {
 	// once.
 	sum := sha256.Sum256([]byte(t.Key))
 	step := fmt.Sprintf("%s-%d-%s", hex.EncodeToString(sum[:12]), len(t.StatusHistory), state)
-	s := signal.Signal{At: at, Kind: signal.React, By: "tri-dispatch", Platform: on.platform, ChatID: on.chatID, MessageID: on.id, Key: t.Key}
+	s := notify.Signal{At: at, Kind: notify.React, By: "tri-dispatch", Platform: on.platform, ChatID: on.chatID, MessageID: on.id, Key: t.Key}
 	for i, old := range r.stands[on] {
 		if old != emoji {
 			s.ID, s.Emoji, s.On = fmt.Sprint("off-", step, "-", i), old, false

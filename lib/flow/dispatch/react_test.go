@@ -21,8 +21,8 @@ func (b *bench) reactions() (all []string, stands map[string][]string) {
 	b.t.Helper()
 	done := map[string]bool{}
 	stands = map[string][]string{}
-	_, err := signal.Asked(b.home, 0, func(s signal.Signal) error {
-		if s.Kind != signal.React || done[s.ID] {
+	_, err := notify.Asked(b.home, 0, func(s notify.Signal) error {
+		if s.Kind != notify.React || done[s.ID] {
 			return nil
 		}
 		done[s.ID] = true
@@ -33,7 +33,7 @@ func (b *bench) reactions() (all []string, stands map[string][]string) {
 		}
 		stands[s.MessageID] = left
 		all = append(all, s.MessageID+sign+s.Emoji)
-		return signal.Allowed(b.cfg, &s)
+		return notify.Allowed(b.cfg, &s)
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -137,7 +137,7 @@ func TestReactionsCut(t *testing.T) {
 			b.run()
 			want = "✅"
 		}
-		whole, err := os.ReadFile(b.home.Path(signal.LogName))
+		whole, err := os.ReadFile(b.home.Path(notify.LogName))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestReactionsCut(t *testing.T) {
 			first = bytes.LastIndex(whole, []byte(`{"id":"off-`))
 		}
 		for cut := first; cut <= len(whole); cut += 23 {
-			if err := os.WriteFile(b.home.Path(signal.LogName), whole[:cut], 0o600); err != nil {
+			if err := os.WriteFile(b.home.Path(notify.LogName), whole[:cut], 0o600); err != nil {
 				t.Fatal(err)
 			}
 			b.run()

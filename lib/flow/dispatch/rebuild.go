@@ -20,7 +20,7 @@ type Rebuilt struct {
 
 // Rebuild folds the journal from its beginning and makes the threads' files what
 // it says. On a home that nothing has damaged it changes nothing.
-func Rebuild(h *disk.Home) (Rebuilt, error) {
+func Rebuild(h *durable.Home) (Rebuilt, error) {
 	lock, err := h.TryLock(lockName)
 	if err != nil {
 		return Rebuilt{}, err
@@ -74,7 +74,7 @@ func Rebuild(h *disk.Home) (Rebuilt, error) {
 }
 
 // restore saves a thread unless its files are right.
-func restore(h *disk.Home, key string, t thread.Thread) (int, error) {
+func restore(h *durable.Home, key string, t thread.Thread) (int, error) {
 	want, err := t.Marshal()
 	if err != nil {
 		return 0, err
@@ -93,7 +93,7 @@ func restore(h *disk.Home, key string, t thread.Thread) (int, error) {
 	return 1, t.Save(h)
 }
 
-func removeUnknown(h *disk.Home, threads map[string]thread.Thread) (int, error) {
+func removeUnknown(h *durable.Home, threads map[string]thread.Thread) (int, error) {
 	folders := []string{"open"}
 	shards, err := h.List("closed")
 	if err != nil {

@@ -108,7 +108,7 @@ func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 
 // kind sets what kind of question the event puts and how long it will take.
 func (r *rules) kind(f *thread.Facts, e *event.Classified, line []byte, o Options) {
-	k := question.Judge(e.Content, e.IsQuestion)
+	k := questiontype.Judge(e.Content, e.IsQuestion)
 	f.QuestionType, f.TypeReason, f.ExpectedMin, f.ExpectedBecause = k.Type, k.Reason, k.Minutes, k.Because
 	for _, t := range r.types {
 		ok, err := t.when.Match(line, e.Content)
@@ -120,7 +120,7 @@ func (r *rules) kind(f *thread.Facts, e *event.Classified, line []byte, o Option
 		}
 		f.QuestionType, f.TypeReason = t.Type, t.reason
 		if f.ExpectedMin, f.ExpectedBecause = t.ExpectedMin, []string{t.reason}; t.ExpectedMin == 0 {
-			f.ExpectedMin, f.ExpectedBecause = question.Minutes(e.Content, t.Type)
+			f.ExpectedMin, f.ExpectedBecause = questiontype.Minutes(e.Content, t.Type)
 		}
 		return
 	}

@@ -146,7 +146,7 @@ func (d *Dispatcher) work(ctx context.Context, j job, t *thread.Thread, hints []
 	case ctx.Err() != nil:
 	case errors.Is(err, errAnew):
 		r.job.before, r.job.anew = nil, true
-	case errors.Is(err, disk.ErrLocked):
+	case errors.Is(err, durable.ErrLocked):
 		// An agent outlived the dispatcher that started it: wait for its end.
 		select {
 		case <-time.After(200 * time.Millisecond):

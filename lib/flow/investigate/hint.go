@@ -31,7 +31,7 @@ func (i *Investigator) searched(ctx context.Context, codebase, question string) 
 // Places makes one hint of what was found: each place and the lines of it that
 // have most of the question's words, the best first, without the space that they
 // all begin with. ok is false where nothing was found.
-func Places(found rank.Found) (h Hint, ok bool) {
+func Places(found codesearch.Found) (h Hint, ok bool) {
 	var b strings.Builder
 	for _, hit := range found.Hits[:min(len(found.Hits), maxPlaces)] {
 		place := fmt.Sprintf("%s:%d-%d\n", hit.Path, hit.Start, hit.End)
@@ -67,7 +67,7 @@ func dense(lines []string) []string {
 // knowledge is what the team's notes say that comes near the question. Notes are
 // a help: a folder that cannot be read costs the hint, not the round.
 func (i *Investigator) knowledge(ctx context.Context, question string) []Hint {
-	var hits []rank.Hit
+	var hits []codesearch.Hit
 	for _, dir := range i.Knowledge {
 		x, err := i.index(dir)
 		if err != nil {
@@ -78,7 +78,7 @@ func (i *Investigator) knowledge(ctx context.Context, question string) []Hint {
 			hits = append(hits, found.Hits...)
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b rank.Hit) int { return int(1000 * (b.Score - a.Score)) })
+	slices.SortStableFunc(hits, func(a, b codesearch.Hit) int { return int(1000 * (b.Score - a.Score)) })
 	var hints []Hint
 	for _, h := range hits[:min(len(hits), maxKnowledge)] {
 		hints = append(hints, Hint{Source: fmt.Sprintf("notes of the team, %s:%d-%d", h.Path, h.Start, h.End), Text: strings.Join(h.Lines, "\n")})
@@ -87,23 +87,23 @@ func (i *Investigator) knowledge(ctx context.Context, question string) []Hint {
 }
 
 // index opens a folder for searches, once.
-func (i *Investigator) index(dir string) (*rank.Index, error) {
+func (i *Investigator) index(dir string) (*codesearch.Index, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if x := i.indexes[dir]; x != nil {
 		return x, nil
 	}
-	x, err := rank.Open(dir)
+	x, err := codesearch.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	if info, err := os.Stat(i.Home); err == nil && info.IsDir() {
-		if home, err := disk.Open(i.Home); err == nil {
+		if home, err := durable.Open(i.Home); err == nil {
 			x.Keep(home)
 		}
 	}
 	if i.indexes == nil {
-		i.indexes = map[string]*rank.Index{}
+		i.indexes = map[string]*codesearch.Index{}
 	}
 	i.indexes[dir] = x
 	return x, nil

@@ -52,7 +52,7 @@ type Investigator struct {
 	Now     func() time.Time
 
 	mu      sync.Mutex
-	indexes map[string]*rank.Index // by folder
+	indexes map[string]*codesearch.Index // by folder
 }
 
 // New is the investigator that a configuration describes, with an agent of its
@@ -158,7 +158,7 @@ func read(value []byte, round int) (*draft.Return, error) {
 		ret.OpenQuestions = []string{}
 	}
 	if ret.EvidenceRefs == nil {
-		ret.EvidenceRefs = []evidence.Ref{}
+		ret.EvidenceRefs = []draft.Ref{}
 	}
 	if err := ret.Check(); err != nil {
 		return nil, err

@@ -303,10 +303,10 @@ func TestSearchedHints(t *testing.T) {
 // TestPlacesIsShort: whatever is found, the hint keeps to its size.
 func TestPlacesIsShort(t *testing.T) {
 	long := strings.Repeat("x", 400)
-	found := rank.Found{}
+	found := codesearch.Found{}
 	for n := range 20 {
 		lines := []string{"", "\t\t" + long, "\t\t\t" + long, "\t\tend"}
-		found.Hits = append(found.Hits, rank.Hit{Path: fmt.Sprintf("a%d.go", n), Start: 1, End: 4, BestStart: 1, BestEnd: 4, Lines: lines})
+		found.Hits = append(found.Hits, codesearch.Hit{Path: fmt.Sprintf("a%d.go", n), Start: 1, End: 4, BestStart: 1, BestEnd: 4, Lines: lines})
 	}
 	h, ok := Places(found)
 	if !ok || len(h.Text) > maxFound || strings.Count(h.Text, ".go:1-4") != maxPlaces || strings.Contains(h.Text, "\n\t\t") {

@@ -1,4 +1,4 @@
-package escalate
+package longrun
 
 import (
 	"bytes"
@@ -17,7 +17,6 @@ import (
 	"tri/lib/agent"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
-	"tri/lib/judge/evidence"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
 	"tri/lib/record/run"
@@ -39,7 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 func program(verb, dir, id string) error {
-	h, err := disk.Open(dir)
+	h, err := durable.Open(dir)
 	if err != nil {
 		return err
 	}
@@ -57,19 +56,19 @@ func program(verb, dir, id string) error {
 		if _, err := a.Run(ctx, agent.Task{Question: j.Thread.Messages[0].Content, Dir: j.Dir, Hold: j.Hold}); err != nil {
 			return nil, err
 		}
-		ref := evidence.Ref{Kind: evidence.File, Ref: "a.go:1", SupportsClaim: "x", Receipt: &evidence.Receipt{}}
+		ref := draft.Ref{Kind: draft.KindFile, Ref: "a.go:1", SupportsClaim: "x", Receipt: &draft.Receipt{}}
 		if strings.Contains(j.Thread.Messages[0].Content, "unproven") {
 			ref.Receipt = nil
 		}
 		return &draft.Return{Confidence: "high", ConfidenceReason: "r", SummaryForOrchestrator: "s.", DraftReply: "answer", DraftLanguage: "en",
-			EvidenceRefs: []evidence.Ref{ref}, OpenQuestions: []string{}, InvestigatorRound: 1}, nil
+			EvidenceRefs: []draft.Ref{ref}, OpenQuestions: []string{}, InvestigatorRound: 1}, nil
 	}
 	return (&Runner{Desk: d, Agent: actor{h}, Screen: os.Stdout, Investigate: work}).Run(ctx, id)
 }
 
 // actor is an agent that acts by the words of its question, and leaves a line in
 // `acts` for each time it was started.
-type actor struct{ home *disk.Home }
+type actor struct{ home *durable.Home }
 
 func (a actor) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	f, err := a.home.Root().OpenFile("acts", os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -100,7 +99,7 @@ func (a actor) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 // desk is one in a fresh home, whose runs end with the test.
 func desk(t *testing.T, terminal string, deep ...string) *Desk {
 	t.Helper()
-	h, err := disk.Open(filepath.Join(append([]string{t.TempDir()}, deep...)...))
+	h, err := durable.Open(filepath.Join(append([]string{t.TempDir()}, deep...)...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@
 // No text of a chat is in an argument, an environment or a name here: a run is
 // named by a hash of its thread and attempt, which is also the session's name.
 // What is to be found out lies in request.json.
-package escalate
+package longrun
 
 import (
 	"crypto/sha256"
@@ -38,7 +38,7 @@ const maxStarts = 3
 
 // Desk starts long runs of a home and looks after them.
 type Desk struct {
-	Home   *disk.Home
+	Home   *durable.Home
 	Config *config.Config
 	// Program is tri-escalate; "" looks beside this program, then on PATH.
 	Program string
@@ -101,10 +101,10 @@ func (d *Desk) Begin(r Request) (thread.Escalation, error) {
 }
 
 // lock waits for a lock that is held for moments only.
-func (d *Desk) lock(name string) (*disk.Lock, error) {
+func (d *Desk) lock(name string) (*durable.Lock, error) {
 	for end := time.Now().Add(2 * patience); ; time.Sleep(20 * time.Millisecond) {
 		lock, err := d.Home.TryLock(name)
-		if !errors.Is(err, disk.ErrLocked) || time.Now().After(end) {
+		if !errors.Is(err, durable.ErrLocked) || time.Now().After(end) {
 			return lock, err
 		}
 	}
@@ -196,7 +196,7 @@ func (d *Desk) write(name string, v any) error {
 // that outlived it.
 func (d *Desk) running(id string) (bool, error) {
 	lock, err := d.Home.TryLock(folder(id) + "/lock")
-	if errors.Is(err, disk.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) {
 		return true, nil
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-package escalate
+package longrun
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func (r *Runner) Run(ctx context.Context, id string) error {
 	return errors.Join(r.run(ctx, req, lock), lock.Unlock())
 }
 
-func (r *Runner) run(outer context.Context, req *Request, lock *disk.Lock) error {
+func (r *Runner) run(outer context.Context, req *Request, lock *durable.Lock) error {
 	x := run.Exit{RunID: req.RunID, Key: req.Thread.Key, By: req.By, StartedAt: stamp(r.Now())}
 	w, err := r.worker(req.RunID)
 	if err != nil {

@@ -16,9 +16,9 @@ func (p *poster) holdAuto(j *job) (bool, error) {
 		p.drop(j)
 		return true, nil
 	}
-	id, told := signal.OfAuto(decision.ID(j.st.Key, j.st.Cycle, j.offer().DraftSHA256)), false
-	_, err := signal.Told(p.Home, 0, func(d signal.Done) error {
-		told = told || d.ID == id && d.Outcome == signal.Shown
+	id, told := notify.OfAuto(decision.ID(j.st.Key, j.st.Cycle, j.offer().DraftSHA256)), false
+	_, err := notify.Told(p.Home, 0, func(d notify.Done) error {
+		told = told || d.ID == id && d.Outcome == notify.Shown
 		return nil
 	})
 	if err != nil || told {

@@ -38,8 +38,8 @@ func TestAutomatic(t *testing.T) {
 				w.append(decision.Record{Kind: decision.Undo, By: "ana", Via: "terminal", Key: o.Key, Cycle: 1, DraftSHA256: o.DraftSHA256})
 			}
 			if tt.asked {
-				s := signal.Signal{ID: signal.OfAuto(decision.ID(o.Key, 1, o.DraftSHA256)), Kind: signal.Card, At: stamp(start), Platform: "fake", ChatID: "ops"}
-				if err := signal.Ask(w.home, s); err != nil {
+				s := notify.Signal{ID: notify.OfAuto(decision.ID(o.Key, 1, o.DraftSHA256)), Kind: notify.Card, At: stamp(start), Platform: "fake", ChatID: "ops"}
+				if err := notify.Ask(w.home, s); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -47,7 +47,7 @@ func TestAutomatic(t *testing.T) {
 			opts.Policy.Auto = tt.on
 			opts.Sinks["fake"] = b
 			if !tt.refused {
-				opts.Allowed = func(*signal.Signal) error { return nil }
+				opts.Allowed = func(*notify.Signal) error { return nil }
 			}
 			w.now = w.now.Add(tt.after)
 			err := Run(context.Background(), opts)

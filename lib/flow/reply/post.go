@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/judge/safety"
 	"tri/lib/record/decision"
-	"tri/lib/record/draft"
 	"tri/lib/record/outbox"
 )
 
@@ -165,8 +165,8 @@ func (p *poster) unwrite(j *job, n int) error {
 // unsafe is the last look at a text before it leaves: a person approved it, and
 // still no secret and no call to a crowd goes out.
 func (p *poster) unsafe(j *job) string {
-	s := draft.Sources{Texts: j.offer().Sources, Refs: j.offer().Evidence, Secrets: p.Secrets, Approved: true}
-	for _, problem := range draft.Safety(j.text().Text, s) {
+	s := safety.Sources{Texts: j.offer().Sources, Refs: j.offer().Evidence, Secrets: p.Secrets, Approved: true}
+	for _, problem := range safety.Check(j.text().Text, s) {
 		if problem.Fatal {
 			return problem.Note
 		}

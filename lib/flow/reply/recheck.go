@@ -6,6 +6,7 @@ import (
 
 	"tri/lib/judge/evidence"
 	"tri/lib/record/decision"
+	"tri/lib/record/draft"
 )
 
 // Lines returns the Recheck that looks whether the lines which an offer cites
@@ -17,9 +18,9 @@ import (
 // a change: the post waits for it.
 func Lines(folder func(codebase string) string) func(decision.Record) (string, error) {
 	return func(offer decision.Record) (string, error) {
-		var refs []evidence.Ref
+		var refs []draft.Ref
 		for _, ref := range offer.Evidence {
-			if ref.Kind == evidence.File && ref.Receipt != nil {
+			if ref.Kind == draft.KindFile && ref.Receipt != nil {
 				refs = append(refs, ref)
 			}
 		}

@@ -90,7 +90,7 @@ func (p *poster) readLines() error {
 		return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", LogName, err))
 	}
 	defer f.Close()
-	if err := disk.Settle(f); err != nil { // a post whose line is there is never looked for again
+	if err := durable.Settle(f); err != nil { // a post whose line is there is never looked for again
 		return err
 	}
 	for in := bufio.NewReaderSize(f, 64<<10); ; {

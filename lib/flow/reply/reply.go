@@ -22,7 +22,7 @@ import (
 
 // Options are what a poster is made of. The program wires it.
 type Options struct {
-	Home   *disk.Home
+	Home   *durable.Home
 	Policy decision.Policy
 	Grace  time.Duration        // between a yes and its post, for second thoughts
 	Sinks  map[string]chat.Sink // by platform
@@ -31,7 +31,7 @@ type Options struct {
 	Recheck func(offer decision.Record) (why string, err error)
 	Secrets []string // of this installation: never posted
 	// Allowed says why a card or a reaction may not be shown. Nil: none may.
-	Allowed func(*signal.Signal) error
+	Allowed func(*notify.Signal) error
 	// Once ends when nothing is left to do that time alone could bring about.
 	Once bool
 	Out  io.Writer // a line of replies.ndjson each
@@ -104,7 +104,7 @@ const lockName = "locks/reply"
 // Run posts until ctx ends, or with Once until nothing is left.
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Home.TryLock(lockName)
-	if errors.Is(err, disk.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) {
 		err = sysexit.Hint(fmt.Errorf("another tri-reply posts for this home: %w", err), "tri-health says which process it is")
 	}
 	if err != nil {

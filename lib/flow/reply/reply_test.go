@@ -206,7 +206,7 @@ func TestSecondPosterIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Unlock()
-	if err := Run(context.Background(), w.options(nil)); !errors.Is(err, disk.ErrLocked) {
+	if err := Run(context.Background(), w.options(nil)); !errors.Is(err, durable.ErrLocked) {
 		t.Errorf("got %v", err)
 	}
 }

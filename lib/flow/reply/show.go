@@ -24,15 +24,15 @@ const (
 type shower struct {
 	*Options
 	off   int64
-	done  map[string]signal.Done
-	queue []signal.Signal
+	done  map[string]notify.Done
+	queue []notify.Signal
 	cards map[string][]string // the ids of those that ask for a draft's card, by draft
 	wait  func(ctx context.Context, d time.Duration) error
 }
 
 func newShower(o *Options) (*shower, error) {
-	s := &shower{Options: o, done: map[string]signal.Done{}, cards: map[string][]string{}, wait: sleep}
-	_, err := signal.Told(o.Home, 0, func(d signal.Done) error {
+	s := &shower{Options: o, done: map[string]notify.Done{}, cards: map[string][]string{}, wait: sleep}
+	_, err := notify.Told(o.Home, 0, func(d notify.Done) error {
 		s.done[d.ID] = d
 		return nil
 	})
@@ -44,7 +44,7 @@ func (s *shower) run(ctx context.Context) error {
 	wake := make(chan struct{}, 1)
 	failed := make(chan error, 1)
 	go func() {
-		failed <- stream.Follow(ctx, s.Home.Path(signal.LogName), 0, func([]byte, int64) error {
+		failed <- stream.Follow(ctx, s.Home.Path(notify.LogName), 0, func([]byte, int64) error {
 			select {
 			case wake <- struct{}{}:
 			default:
@@ -68,7 +68,7 @@ func (s *shower) run(ctx context.Context) error {
 
 // all shows what has been asked so far.
 func (s *shower) all(ctx context.Context) (err error) {
-	s.off, err = signal.Asked(s.Home, s.off, func(sg signal.Signal) error {
+	s.off, err = notify.Asked(s.Home, s.off, func(sg notify.Signal) error {
 		if name := cardOf(&sg); name != "" && !slices.Contains(s.cards[name], sg.ID) {
 			s.cards[name] = append(s.cards[name], sg.ID)
 		}
@@ -87,11 +87,11 @@ func (s *shower) all(ctx context.Context) (err error) {
 			continue // asked twice
 		}
 		d := s.one(ctx, sg)
-		if ctx.Err() != nil && d.Outcome == signal.Failed {
+		if ctx.Err() != nil && d.Outcome == notify.Failed {
 			return nil // cut short: it is asked for again by the log
 		}
 		d.ID, d.At = sg.ID, stamp(s.Now())
-		if err := signal.Tell(s.Home, d); err != nil {
+		if err := notify.Tell(s.Home, d); err != nil {
 			return err
 		}
 		s.done[sg.ID] = d
@@ -100,40 +100,40 @@ func (s *shower) all(ctx context.Context) (err error) {
 }
 
 // one shows one signal, or says why not.
-func (s *shower) one(ctx context.Context, sg signal.Signal) signal.Done {
+func (s *shower) one(ctx context.Context, sg notify.Signal) notify.Done {
 	sink, ok := s.Sinks[sg.Platform].(chat.Signaler)
 	switch {
 	case s.Allowed == nil:
-		return signal.Done{Outcome: signal.Refused, Why: "no configuration allows it"}
+		return notify.Done{Outcome: notify.Refused, Why: "no configuration allows it"}
 	case !ok:
-		return signal.Done{Outcome: signal.Unsupported, Why: "no such chat is configured, or it has no signals"}
+		return notify.Done{Outcome: notify.Unsupported, Why: "no such chat is configured, or it has no signals"}
 	case s.late(&sg):
-		return signal.Done{Outcome: signal.Late}
+		return notify.Done{Outcome: notify.Late}
 	}
 	if err := s.Allowed(&sg); err != nil {
-		return signal.Done{Outcome: signal.Refused, Why: err.Error()}
+		return notify.Done{Outcome: notify.Refused, Why: err.Error()}
 	}
 	var err error
 	for try := range signalTries {
 		var id string
 		if id, err = s.send(ctx, sink, &sg); err == nil {
-			return signal.Done{Outcome: signal.Shown, MessageID: id}
+			return notify.Done{Outcome: notify.Shown, MessageID: id}
 		}
-		if sg.Kind == signal.Card && id != "" { // it stands there, without some of its marks
-			return signal.Done{Outcome: signal.Shown, MessageID: id, Why: err.Error()}
+		if sg.Kind == notify.Card && id != "" { // it stands there, without some of its marks
+			return notify.Done{Outcome: notify.Shown, MessageID: id, Why: err.Error()}
 		}
 		var again *chat.RetryError
 		switch {
 		case errors.Is(err, chat.ErrUnsupported):
-			return signal.Done{Outcome: signal.Unsupported}
+			return notify.Done{Outcome: notify.Unsupported}
 		case chat.IsRefused(err):
-			return signal.Done{Outcome: signal.Refused, Why: err.Error()}
+			return notify.Done{Outcome: notify.Refused, Why: err.Error()}
 		case errors.As(err, &again):
 			err = errors.Join(err, s.wait(ctx, min(again.After, time.Minute)))
-		case sg.Kind == signal.Card && s.stands(&sg) == "":
+		case sg.Kind == notify.Card && s.stands(&sg) == "":
 			// It may stand there. A second one would ask the same twice, except where
 			// the platform knows its key, which is for the next asker to try.
-			return signal.Done{Outcome: signal.Failed, Why: err.Error()}
+			return notify.Done{Outcome: notify.Failed, Why: err.Error()}
 		default:
 			err = errors.Join(err, s.wait(ctx, time.Second<<try))
 		}
@@ -142,10 +142,10 @@ func (s *shower) one(ctx context.Context, sg signal.Signal) signal.Done {
 		}
 	}
 	s.Say("signal %s: %v", sg.ID, err)
-	return signal.Done{Outcome: signal.Failed, Why: err.Error()}
+	return notify.Done{Outcome: notify.Failed, Why: err.Error()}
 }
 
-func (s *shower) send(ctx context.Context, sink chat.Signaler, sg *signal.Signal) (messageID string, err error) {
+func (s *shower) send(ctx context.Context, sink chat.Signaler, sg *notify.Signal) (messageID string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, signalTimeout)
 	defer cancel()
 	card := chat.Card{ChatID: sg.ChatID, Title: sg.Title, Text: sg.Text, Key: sg.ID}
@@ -153,9 +153,9 @@ func (s *shower) send(ctx context.Context, sink chat.Signaler, sg *signal.Signal
 		card.Buttons = append(card.Buttons, chat.Button(b))
 	}
 	switch sg.Kind {
-	case signal.React:
+	case notify.React:
 		return "", sink.React(ctx, sg.ChatID, sg.MessageID, sg.Emoji, sg.On)
-	case signal.Card:
+	case notify.Card:
 		if on := s.stands(sg); on != "" {
 			switch err := sink.Redeal(ctx, on, card); {
 			case err == nil:
@@ -175,8 +175,8 @@ func (s *shower) send(ctx context.Context, sink chat.Signaler, sg *signal.Signal
 }
 
 // cardOf names the draft whose card a signal asks for; "" where it asks for none.
-func cardOf(sg *signal.Signal) string {
-	if sg.Kind != signal.Card || sg.DraftSHA256 == "" {
+func cardOf(sg *notify.Signal) string {
+	if sg.Kind != notify.Card || sg.DraftSHA256 == "" {
 		return ""
 	}
 	return fmt.Sprint(sg.Platform, " ", sg.ChatID, " ", decision.ID(sg.Key, sg.Cycle, sg.DraftSHA256))
@@ -185,9 +185,9 @@ func cardOf(sg *signal.Signal) string {
 // stands is the message in which the draft's card is shown already: tri-approve and
 // tri-dispatch may both ask for one, and neither knows of the other in time. There
 // is one, and it shows what was asked for last.
-func (s *shower) stands(sg *signal.Signal) (messageID string) {
+func (s *shower) stands(sg *notify.Signal) (messageID string) {
 	for _, id := range slices.Backward(s.cards[cardOf(sg)]) {
-		if d := s.done[id]; id != sg.ID && d.Outcome == signal.Shown {
+		if d := s.done[id]; id != sg.ID && d.Outcome == notify.Shown {
 			return d.MessageID
 		}
 	}
@@ -197,14 +197,14 @@ func (s *shower) stands(sg *signal.Signal) (messageID string) {
 // late reports whether nobody is told anything by a signal any more: a reaction of
 // long ago, which is still taken away, or a card that a later signal replaces
 // already.
-func (s *shower) late(sg *signal.Signal) bool {
+func (s *shower) late(sg *notify.Signal) bool {
 	at, err := time.Parse(time.RFC3339, sg.At)
-	if sg.Kind == signal.React {
+	if sg.Kind == notify.React {
 		return sg.On && (err != nil || s.Now().Sub(at) > reactionAge)
 	}
 	for _, next := range s.queue {
-		settled := next.Kind == signal.Recard && len(next.Buttons) == 0
-		if sg.Kind == signal.Card && settled && next.Card == sg.ID || sg.Kind == signal.Recard && next.Kind == signal.Recard && next.Card == sg.Card {
+		settled := next.Kind == notify.Recard && len(next.Buttons) == 0
+		if sg.Kind == notify.Card && settled && next.Card == sg.ID || sg.Kind == notify.Recard && next.Kind == notify.Recard && next.Card == sg.Card {
 			return true
 		}
 	}

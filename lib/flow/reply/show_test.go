@@ -45,7 +45,7 @@ func (b *board) Redeal(_ context.Context, id string, c chat.Card) error {
 	return b.call("redeal %s %q %d", id, c.Text, len(c.Buttons))
 }
 
-func (w *world) show(b *board, signals ...signal.Signal) map[string]signal.Done {
+func (w *world) show(b *board, signals ...notify.Signal) map[string]notify.Done {
 	w.t.Helper()
 	for i := range signals {
 		if signals[i].At == "" {
@@ -53,12 +53,12 @@ func (w *world) show(b *board, signals ...signal.Signal) map[string]signal.Done 
 		}
 		signals[i].Platform, signals[i].ChatID = "fake", "ops"
 	}
-	if err := signal.Ask(w.home, signals...); err != nil {
+	if err := notify.Ask(w.home, signals...); err != nil {
 		w.t.Fatal(err)
 	}
 	o := w.options(nil)
 	o.Sinks["fake"] = b
-	o.Allowed = func(s *signal.Signal) error {
+	o.Allowed = func(s *notify.Signal) error {
 		if s.Emoji == "🖕" {
 			return errors.New("not that one")
 		}
@@ -75,29 +75,29 @@ func (w *world) show(b *board, signals ...signal.Signal) map[string]signal.Done 
 	return s.done
 }
 
-var yes = []signal.Button{{Name: "approve", Label: "Approve", Value: "x"}}
+var yes = []notify.Button{{Name: "approve", Label: "Approve", Value: "x"}}
 
 func TestSignals(t *testing.T) {
 	w, b := newWorld(t), &board{}
 	done := w.show(b,
-		signal.Signal{ID: "c1", Kind: signal.Card, Text: "draft", Buttons: yes},
-		signal.Signal{ID: "r1", Kind: signal.React, MessageID: "7", Emoji: "👀", On: true},
-		signal.Signal{ID: "r2", Kind: signal.React, MessageID: "7", Emoji: "🖕", On: true},
-		signal.Signal{ID: "r3", Kind: signal.React, MessageID: "7", Emoji: "👀", On: true, At: stamp(start.Add(-2 * time.Hour))},
-		signal.Signal{ID: "r1", Kind: signal.React, MessageID: "8", Emoji: "👀", On: true},
+		notify.Signal{ID: "c1", Kind: notify.Card, Text: "draft", Buttons: yes},
+		notify.Signal{ID: "r1", Kind: notify.React, MessageID: "7", Emoji: "👀", On: true},
+		notify.Signal{ID: "r2", Kind: notify.React, MessageID: "7", Emoji: "🖕", On: true},
+		notify.Signal{ID: "r3", Kind: notify.React, MessageID: "7", Emoji: "👀", On: true, At: stamp(start.Add(-2 * time.Hour))},
+		notify.Signal{ID: "r1", Kind: notify.React, MessageID: "8", Emoji: "👀", On: true},
 	)
 	want := []string{`deal c1 "draft" 1`, "react ops 7 👀 true"}
 	if !slices.Equal(b.did, want) {
 		t.Errorf("did %q, want %q", b.did, want)
 	}
-	for id, outcome := range map[string]string{"c1": signal.Shown, "r1": signal.Shown, "r2": signal.Refused, "r3": signal.Late} {
+	for id, outcome := range map[string]string{"c1": notify.Shown, "r1": notify.Shown, "r2": notify.Refused, "r3": notify.Late} {
 		if done[id].Outcome != outcome {
 			t.Errorf("%s: %+v, want %s", id, done[id], outcome)
 		}
 	}
 	// A later process knows what was done, and where the card stands.
 	b.did = nil
-	w.show(b, signal.Signal{ID: "c2", Kind: signal.Recard, Card: "c1", Text: "approved"})
+	w.show(b, notify.Signal{ID: "c2", Kind: notify.Recard, Card: "c1", Text: "approved"})
 	if want := []string{`redeal m-c1 "approved" 0`}; !slices.Equal(b.did, want) {
 		t.Errorf("did %q, want %q", b.did, want)
 	}
@@ -106,10 +106,10 @@ func TestSignals(t *testing.T) {
 func TestCardsThatCameTooLate(t *testing.T) {
 	w, b := newWorld(t), &board{}
 	done := w.show(b,
-		signal.Signal{ID: "c1", Kind: signal.Card, Text: "draft", Buttons: yes},
-		signal.Signal{ID: "c2", Kind: signal.Recard, Card: "c1", Text: "votes", Buttons: yes},
-		signal.Signal{ID: "c3", Kind: signal.Recard, Card: "c1", Text: "approved elsewhere"})
-	if len(b.did) != 0 || done["c1"].Outcome != signal.Late || done["c3"].Outcome != signal.Unsupported {
+		notify.Signal{ID: "c1", Kind: notify.Card, Text: "draft", Buttons: yes},
+		notify.Signal{ID: "c2", Kind: notify.Recard, Card: "c1", Text: "votes", Buttons: yes},
+		notify.Signal{ID: "c3", Kind: notify.Recard, Card: "c1", Text: "approved elsewhere"})
+	if len(b.did) != 0 || done["c1"].Outcome != notify.Late || done["c3"].Outcome != notify.Unsupported {
 		t.Errorf("did %q, %+v", b.did, done)
 	}
 }
@@ -117,31 +117,31 @@ func TestCardsThatCameTooLate(t *testing.T) {
 // TestOneCardForADraft: two programs may ask for a card of the same draft at the
 // same time. Whoever is second is shown in the message of the first.
 func TestOneCardForADraft(t *testing.T) {
-	of := func(id, text string, buttons []signal.Button) signal.Signal {
-		return signal.Signal{ID: id, Kind: signal.Card, Text: text, Buttons: buttons, Key: "local.dev.1", Cycle: 1, DraftSHA256: strings.Repeat("a", 64)}
+	of := func(id, text string, buttons []notify.Button) notify.Signal {
+		return notify.Signal{ID: id, Kind: notify.Card, Text: text, Buttons: buttons, Key: "local.dev.1", Cycle: 1, DraftSHA256: strings.Repeat("a", 64)}
 	}
 	draft, auto := of("card-1", "draft", yes), of("auto-1", "automatic", nil)
 	other := of("card-2", "another draft", yes)
 	other.Cycle = 2
 	for _, tt := range []struct {
 		name    string
-		asked   []signal.Signal
+		asked   []notify.Signal
 		want    []string
 		outcome string // of the last
 		fail    []error
 		on      string
 	}{
-		{"the draft's first", []signal.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`}, signal.Shown, nil, "m-card-1"},
-		{"the automatic first", []signal.Signal{auto, draft}, []string{`deal auto-1 "automatic" 0`, `redeal m-auto-1 "draft" 1`}, signal.Shown, nil, "m-auto-1"},
-		{"three", []signal.Signal{draft, auto, of("card-1-t2", "draft", yes)}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `redeal m-card-1 "draft" 1`}, signal.Shown, nil, "m-card-1"},
-		{"another draft has its own", []signal.Signal{draft, other}, []string{`deal card-1 "draft" 1`, `deal card-2 "another draft" 1`}, signal.Shown, nil, "m-card-2"},
-		{"the first was refused", []signal.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `deal auto-1 "automatic" 0`}, signal.Shown, []error{chat.ErrRefused}, "m-auto-1"},
-		{"the line is lost in between", []signal.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `redeal m-card-1 "automatic" 0`}, signal.Shown, []error{nil, errors.New("lost")}, "m-card-1"},
-		{"the first was taken away", []signal.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `deal auto-1 "automatic" 0`}, signal.Shown, []error{nil, chat.ErrRefused}, "m-auto-1"},
+		{"the draft's first", []notify.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`}, notify.Shown, nil, "m-card-1"},
+		{"the automatic first", []notify.Signal{auto, draft}, []string{`deal auto-1 "automatic" 0`, `redeal m-auto-1 "draft" 1`}, notify.Shown, nil, "m-auto-1"},
+		{"three", []notify.Signal{draft, auto, of("card-1-t2", "draft", yes)}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `redeal m-card-1 "draft" 1`}, notify.Shown, nil, "m-card-1"},
+		{"another draft has its own", []notify.Signal{draft, other}, []string{`deal card-1 "draft" 1`, `deal card-2 "another draft" 1`}, notify.Shown, nil, "m-card-2"},
+		{"the first was refused", []notify.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `deal auto-1 "automatic" 0`}, notify.Shown, []error{chat.ErrRefused}, "m-auto-1"},
+		{"the line is lost in between", []notify.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `redeal m-card-1 "automatic" 0`}, notify.Shown, []error{nil, errors.New("lost")}, "m-card-1"},
+		{"the first was taken away", []notify.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `deal auto-1 "automatic" 0`}, notify.Shown, []error{nil, chat.ErrRefused}, "m-auto-1"},
 	} {
 		for _, restart := range []bool{false, true} { // a later life knows it too
 			w, b := newWorld(t), &board{fail: tt.fail}
-			var done map[string]signal.Done
+			var done map[string]notify.Done
 			if !restart {
 				done = w.show(b, tt.asked...)
 			}
@@ -167,15 +167,15 @@ func TestSignalsThatFail(t *testing.T) {
 		calls   int
 		outcome string
 	}{
-		{"reaction again", signal.React, []error{lost}, 2, signal.Shown},
-		{"reaction in vain", signal.React, []error{lost, lost, lost}, 3, signal.Failed},
-		{"a card that may stand there", signal.Card, []error{lost}, 1, signal.Failed},
-		{"a card that does not", signal.Card, []error{&chat.RetryError{After: time.Second, Err: lost}}, 2, signal.Shown},
-		{"refused", signal.Card, []error{fmt.Errorf("no: %w", chat.ErrRefused)}, 1, signal.Refused},
-		{"unsupported", signal.React, []error{chat.ErrUnsupported}, 1, signal.Unsupported},
+		{"reaction again", notify.React, []error{lost}, 2, notify.Shown},
+		{"reaction in vain", notify.React, []error{lost, lost, lost}, 3, notify.Failed},
+		{"a card that may stand there", notify.Card, []error{lost}, 1, notify.Failed},
+		{"a card that does not", notify.Card, []error{&chat.RetryError{After: time.Second, Err: lost}}, 2, notify.Shown},
+		{"refused", notify.Card, []error{fmt.Errorf("no: %w", chat.ErrRefused)}, 1, notify.Refused},
+		{"unsupported", notify.React, []error{chat.ErrUnsupported}, 1, notify.Unsupported},
 	} {
 		w, b := newWorld(t), &board{fail: tt.fail}
-		done := w.show(b, signal.Signal{ID: "s", Kind: tt.kind, Emoji: "👀"})
+		done := w.show(b, notify.Signal{ID: "s", Kind: tt.kind, Emoji: "👀"})
 		if len(b.did) != tt.calls || done["s"].Outcome != tt.outcome {
 			t.Errorf("%s: %d calls, %+v", tt.name, len(b.did), done["s"])
 		}
@@ -186,12 +186,12 @@ func TestSignalsThatFail(t *testing.T) {
 // and hold nothing up.
 func TestNoSignals(t *testing.T) {
 	w := newWorld(t)
-	if err := signal.Ask(w.home, signal.Signal{ID: "s", At: stamp(start), Kind: signal.React, Platform: "fake", ChatID: "ops", Emoji: "👀"}); err != nil {
+	if err := notify.Ask(w.home, notify.Signal{ID: "s", At: stamp(start), Kind: notify.React, Platform: "fake", ChatID: "ops", Emoji: "👀"}); err != nil {
 		t.Fatal(err)
 	}
 	w.run()
 	got := ""
-	if _, err := signal.Told(w.home, 0, func(d signal.Done) error { got += d.Outcome + d.Why; return nil }); err != nil || !strings.HasPrefix(got, signal.Refused) {
+	if _, err := notify.Told(w.home, 0, func(d notify.Done) error { got += d.Outcome + d.Why; return nil }); err != nil || !strings.HasPrefix(got, notify.Refused) {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -93,7 +93,7 @@ const question = "where is the retry limit?"
 // world is a home, a chat and a clock that stands still unless somebody waits.
 type world struct {
 	t    *testing.T
-	home *disk.Home
+	home *durable.Home
 	chat *platform
 	now  time.Time
 	out  bytes.Buffer
@@ -103,7 +103,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

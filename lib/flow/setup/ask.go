@@ -187,7 +187,7 @@ func (a *Answers) anchor(dir string) error {
 
 // Begin completes the answers and writes the configuration. Whether there is one
 // already is said before anything is asked.
-func Begin(h *disk.Home, a Answers, at Around, force bool, in io.Reader, out io.Writer) (string, error) {
+func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader, out io.Writer) (string, error) {
 	if h.Exists(FileName) && !force {
 		return "", exists(h.Path(FileName))
 	}
@@ -213,7 +213,7 @@ func Begin(h *disk.Home, a Answers, at Around, force bool, in io.Reader, out io.
 
 // Steps writes how the platform that args name, if any, is set up. done is true
 // where that is all: there is a configuration, which is not to be replaced.
-func Steps(h *disk.Home, args []string, force bool, w io.Writer) (platform string, done bool, err error) {
+func Steps(h *durable.Home, args []string, force bool, w io.Writer) (platform string, done bool, err error) {
 	if len(args) == 0 {
 		return "", false, nil
 	}

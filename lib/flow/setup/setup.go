@@ -53,7 +53,7 @@ var page = template.Must(template.New("config.yaml").Funcs(template.FuncMap{"q":
 
 // Write makes the home's configuration from the answers and returns its path. It
 // replaces one that is there only where force is set.
-func Write(h *disk.Home, a Answers, force bool) (string, error) {
+func Write(h *durable.Home, a Answers, force bool) (string, error) {
 	path := h.Path(FileName)
 	if h.Exists(FileName) && !force {
 		return path, exists(path)

@@ -16,9 +16,9 @@ import (
 	"tri/schemas"
 )
 
-func home(t *testing.T) *disk.Home {
+func home(t *testing.T) *durable.Home {
 	t.Helper()
-	h, err := disk.Open(filepath.Join(t.TempDir(), "home"))
+	h, err := durable.Open(filepath.Join(t.TempDir(), "home"))
 	if err != nil {
 		t.Fatal(err)
 	}

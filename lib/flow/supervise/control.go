@@ -18,12 +18,12 @@ import (
 )
 
 // Load reads how the pipeline of a home stands, and whether anybody supervises it.
-func Load(h *disk.Home) (st *Status, alive bool, err error) {
+func Load(h *durable.Home) (st *Status, alive bool, err error) {
 	lock, err := h.TryLock(lockName)
 	switch {
 	case err == nil:
 		err = lock.Unlock()
-	case errors.Is(err, disk.ErrLocked):
+	case errors.Is(err, durable.ErrLocked):
 		alive, err = true, nil
 	}
 	if err != nil {
@@ -58,7 +58,7 @@ func errNobody() error {
 }
 
 // Restart ends a stage, which is then started again.
-func Restart(h *disk.Home, name string) error {
+func Restart(h *durable.Home, name string) error {
 	st, alive, err := Load(h)
 	switch {
 	case err != nil:
@@ -87,7 +87,7 @@ func Restart(h *disk.Home, name string) error {
 }
 
 // Stop has the supervisor end every stage and itself, and waits for it.
-func Stop(ctx context.Context, h *disk.Home) error {
+func Stop(ctx context.Context, h *durable.Home) error {
 	st, alive, err := Load(h)
 	switch {
 	case err != nil:

@@ -16,7 +16,7 @@ import (
 // Detach runs this program again behind the caller's back, in a session of its
 // own, and returns when every stage has been started, with how they stand then.
 // argv is what it is told.
-func Detach(ctx context.Context, h *disk.Home, argv []string) (*Status, error) {
+func Detach(ctx context.Context, h *durable.Home, argv []string) (*Status, error) {
 	switch _, alive, err := Load(h); {
 	case err != nil:
 		return nil, err
@@ -86,7 +86,7 @@ func (st *Status) begun() bool {
 }
 
 // said is what the supervisor's log has from a byte on, for a message.
-func said(h *disk.Home, from int64) []byte {
+func said(h *durable.Home, from int64) []byte {
 	text, err := h.ReadFile(logDir + "/supervise.log")
 	if err != nil || int64(len(text)) < from {
 		return nil

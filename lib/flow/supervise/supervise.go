@@ -72,7 +72,7 @@ type Status struct {
 
 // Options are what a supervisor is made of.
 type Options struct {
-	Home   *disk.Home
+	Home   *durable.Home
 	Stages []config.Stage
 	// Find says where a program is: beside this one, or on PATH.
 	Find func(name string) (string, error)
@@ -112,10 +112,10 @@ func Run(ctx context.Context, o Options) error {
 
 // takeLock makes this process the supervisor of a home. Whoever only looks takes
 // the lock for an instant, so it is tried for a while.
-func takeLock(h *disk.Home) (*disk.Lock, error) {
+func takeLock(h *durable.Home) (*durable.Lock, error) {
 	for range 50 {
 		lock, err := h.TryLock(lockName)
-		if !errors.Is(err, disk.ErrLocked) {
+		if !errors.Is(err, durable.ErrLocked) {
 			return lock, err
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -266,7 +266,7 @@ func (s *supervisor) holds(pid int, lock string) bool {
 const maxLog = 8 << 20
 
 // openLog opens logs/<stage>.log, to which the stage's own words go.
-func openLog(h *disk.Home, stage string) (*os.File, error) {
+func openLog(h *durable.Home, stage string) (*os.File, error) {
 	name := logDir + "/" + stage + ".log"
 	if info, err := h.Root().Stat(name); err == nil && info.Size() > maxLog {
 		if err := h.Move(name, name+".1"); err != nil {

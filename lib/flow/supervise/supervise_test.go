@@ -25,7 +25,7 @@ const patient = 30 * time.Second
 // crew is a supervisor under test.
 type crew struct {
 	*testing.T
-	home *disk.Home
+	home *durable.Home
 	end  context.CancelFunc
 	done chan error
 
@@ -35,7 +35,7 @@ type crew struct {
 
 func newCrew(t *testing.T, stages ...config.Stage) *crew {
 	t.Helper()
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestStopped(t *testing.T) {
 
 // What a power cut has left of the status of a pipeline that is gone is nothing.
 func TestTornStatus(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestReadyByLock(t *testing.T) {
 }
 
 func TestProgramThatIsNotThere(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func TestCodebaseIsClosed(t *testing.T) {
 		}
 		return len(names)
 	}
-	refs := []evidence.Ref{{Kind: evidence.File, Ref: "pay/retry.go:4"}, {Kind: draft.High}}
+	refs := []draft.Ref{{Kind: draft.KindFile, Ref: "pay/retry.go:4"}, {Kind: draft.High}}
 	before := open()
 	for range 20 {
 		if _, _, err := resolve(dir, refs); err != nil {

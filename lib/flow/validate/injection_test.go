@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"tri/lib/judge/evidence"
 	"tri/lib/record/draft"
 	"tri/lib/record/verdict"
 )
@@ -62,7 +61,7 @@ func TestInjections(t *testing.T) {
 		"rubric":            func(r *draft.Return, s string) { r.Rubric = s },
 		"escalation":        func(r *draft.Return, s string) { r.EscalationReason = &s },
 		"another reference": func(r *draft.Return, s string) {
-			r.EvidenceRefs = append(r.EvidenceRefs, evidence.Ref{Kind: evidence.Memory, Ref: s, SupportsClaim: s, Quote: s})
+			r.EvidenceRefs = append(r.EvidenceRefs, draft.Ref{Kind: draft.KindMemory, Ref: s, SupportsClaim: s, Quote: s})
 		},
 	}
 	names := slices.Sorted(maps.Keys(fields))

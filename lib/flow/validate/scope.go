@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"tri/lib/base/text"
 	"tri/lib/judge/evidence"
 	"tri/lib/record/draft"
 	"tri/lib/record/verdict"
@@ -104,7 +105,7 @@ func scope(question string, ret *draft.Return, found []evidence.Finding) (drift,
 	case len(asked) < minTerms || named > 0 || len(said) > 0:
 		return verdict.None, ""
 	}
-	return verdict.Major, fmt.Sprintf("nothing of what was asked (%s) stands in it", draft.Visible(strings.Join(asked[:min(len(asked), 5)], ", ")))
+	return verdict.Major, fmt.Sprintf("nothing of what was asked (%s) stands in it", text.Visible(strings.Join(asked[:min(len(asked), 5)], ", ")))
 }
 
 // telling reports whether words that a question of so many has in common with an

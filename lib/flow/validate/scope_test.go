@@ -11,6 +11,7 @@ import (
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
 	"tri/lib/judge/evidence"
+	"tri/lib/judge/safety"
 	"tri/lib/record/draft"
 	"tri/lib/record/verdict"
 )
@@ -43,7 +44,7 @@ func TestTerms(t *testing.T) {
 func TestScope(t *testing.T) {
 	ret := func(reply string) *draft.Return { return &draft.Return{DraftReply: reply} }
 	cited := ret("It is so in the code that we have.")
-	cited.EvidenceRefs = []evidence.Ref{{SupportsClaim: "the cookie", Quote: "the jar"}}
+	cited.EvidenceRefs = []draft.Ref{{SupportsClaim: "the cookie", Quote: "the jar"}}
 	for _, tt := range []struct {
 		name, question string
 		ret            *draft.Return
@@ -107,7 +108,7 @@ func TestOverlap(t *testing.T) {
 // TestUnsafe: what is saved or shown beside the draft holds no secret and nothing
 // unseen, and may mention people.
 func TestUnsafe(t *testing.T) {
-	src := draft.Sources{Secrets: []string{"open-sesame-now"}}
+	src := safety.Sources{Secrets: []string{"open-sesame-now"}}
 	note := "@here see http://x.test/a"
 	for _, tt := range []struct {
 		name string

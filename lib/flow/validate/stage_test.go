@@ -189,7 +189,7 @@ func TestParse(t *testing.T) {
 
 func aRun(t *testing.T) *run.Run {
 	t.Helper()
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,10 @@ import (
 	"tri/lib/agent"
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
+	"tri/lib/judge/claims"
 	"tri/lib/judge/evidence"
+	"tri/lib/judge/safety"
 	"tri/lib/record/draft"
 	"tri/lib/record/verdict"
 )
@@ -90,7 +93,7 @@ func (v *Validator) Run(ctx context.Context, r Request) (*verdict.Verdict, error
 // failed is the verdict when the second agent gave none: a draft that was to be
 // attacked and was not is a person's to judge.
 func failed(v verdict.Verdict, err error) verdict.Verdict {
-	note := draft.Visible(prompt.Cut(err.Error(), 500))
+	note := text.Visible(prompt.Cut(err.Error(), 500))
 	v.Verdict = verdict.Escalate
 	v.Reasons = []string{"the reviewing agent gave no verdict: " + note}
 	v.Checks = append(v.Checks, verdict.Check{Name: "agent", Result: verdict.Fail, By: "code", Note: note})
@@ -105,39 +108,39 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	if err != nil {
 		return verdict.Facts{}, err
 	}
-	src := draft.Sources{Texts: append([]string{r.Question}, r.Context...), Refs: refs, Secrets: v.Secrets, Exists: exists}
+	src := safety.Sources{Texts: append([]string{r.Question}, r.Context...), Refs: refs, Secrets: v.Secrets, Exists: exists}
 	f := verdict.Facts{
 		Confidence: ret.Confidence,
-		Misjudged:  draft.Misjudged(ret.DraftReply, ret.Confidence, src),
-		Risks:      draft.Risk(ret.DraftReply, src),
-		Smells:     draft.Smell(ret.DraftReply, src),
+		Misjudged:  claims.Misjudged(ret.DraftReply, ret.Confidence, src),
+		Risks:      claims.Risk(ret.DraftReply, src),
+		Smells:     claims.Smell(ret.DraftReply, src),
 		Unsafe:     unsafe(ret, src),
 	}
 	f.Other, f.OtherNote = overlap(r)
-	for _, t := range draft.Trace(ret.DraftReply, src, found) {
+	for _, t := range claims.Trace(ret.DraftReply, src, found) {
 		f.Traced = append(f.Traced, verdict.Trace{What: t.Kind + " " + t.Text, To: t.To})
 		if t.To == "" {
 			f.Untraced = append(f.Untraced, t.Text)
 		}
 	}
 	for _, t := range []struct{ name, text string }{{"the draft", ret.DraftReply}, {"the summary", ret.SummaryForOrchestrator}} {
-		f.Opposed = append(f.Opposed, draft.Opposed(t.name, t.text, src, found)...)
+		f.Opposed = append(f.Opposed, claims.Opposed(t.name, t.text, src, found)...)
 	}
 	if err := ret.Check(); err != nil {
-		f.Schema = draft.Visible(strings.TrimPrefix(err.Error(), "return: "))
+		f.Schema = text.Visible(strings.TrimPrefix(err.Error(), "return: "))
 	}
 	for i, ref := range refs {
 		f.Refs = append(f.Refs, verdict.Ref{Ref: ref.Ref, Result: found[i].Result, Note: found[i].Note})
 	}
 	if ret.EscalationRequested && ret.EscalationReason != nil {
-		f.Asks = draft.Visible(*ret.EscalationReason)
+		f.Asks = text.Visible(*ret.EscalationReason)
 	}
 	if f.Empty = ret.EscalationRequested && strings.TrimSpace(ret.DraftReply) == ""; f.Empty {
 		return f, nil
 	}
 	if f.Drift, f.DriftNote = scope(r.Question, ret, found); f.Drift == verdict.None {
-		if aside := draft.Drifted(ret.DraftReply, src, found); aside != "" {
-			f.Drift, f.DriftNote = verdict.Major, fmt.Sprintf("nobody asked about this, and no evidence speaks of it: %q", draft.Visible(prompt.Cut(aside, 120)))
+		if aside := claims.Drifted(ret.DraftReply, src, found); aside != "" {
+			f.Drift, f.DriftNote = verdict.Major, fmt.Sprintf("nobody asked about this, and no evidence speaks of it: %q", text.Visible(prompt.Cut(aside, 120)))
 		}
 	}
 	return f, nil
@@ -145,7 +148,7 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 
 // resolve looks at every reference. exists tells of a path whether it is in the
 // codebase; nil without one.
-func resolve(codebase string, refs []evidence.Ref) (found []evidence.Finding, exists func(string) bool, err error) {
+func resolve(codebase string, refs []draft.Ref) (found []evidence.Finding, exists func(string) bool, err error) {
 	found = make([]evidence.Finding, len(refs))
 	if codebase == "" {
 		for i := range refs {
@@ -171,10 +174,10 @@ func resolve(codebase string, refs []evidence.Ref) (found []evidence.Finding, ex
 // unsafe is what is wrong with the draft, and with the texts that are saved or
 // shown to others beside it: those may mention people and hold addresses, but no
 // secret and nothing that cannot be seen.
-func unsafe(ret *draft.Return, src draft.Sources) []draft.Problem {
+func unsafe(ret *draft.Return, src safety.Sources) []draft.Problem {
 	var out []draft.Problem
 	if !ret.EscalationRequested || strings.TrimSpace(ret.DraftReply) != "" {
-		out = draft.Safety(ret.DraftReply, src)
+		out = safety.Check(ret.DraftReply, src)
 	}
 	beside := []struct{ name, text string }{{"summary_for_orchestrator", ret.SummaryForOrchestrator}}
 	if t := ret.ProposedTriageFile; t != nil {
@@ -184,7 +187,7 @@ func unsafe(ret *draft.Return, src draft.Sources) []draft.Problem {
 		beside = append(beside, struct{ name, text string }{"open_questions", q})
 	}
 	for _, b := range beside {
-		for _, p := range draft.Safety(b.text, src) {
+		for _, p := range safety.Check(b.text, src) {
 			if slices.Contains([]string{"secret", "control", "encoding", "injection"}, p.Name) {
 				p.Note = b.name + " " + p.Note
 				out = append(out, p)

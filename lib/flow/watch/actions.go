@@ -24,16 +24,16 @@ const maxActions = 10_000
 // actions is actions.ndjson: opened when the first one comes, since most homes
 // have none.
 type actions struct {
-	home *disk.Home
+	home *durable.Home
 
 	mu   sync.Mutex
-	log  *disk.Log
+	log  *durable.Log
 	seen map[string]bool
 	ring []string // what is in seen, oldest first from at on
 	at   int
 }
 
-func openActions(h *disk.Home) (*actions, error) {
+func openActions(h *durable.Home) (*actions, error) {
 	a := &actions{home: h, seen: map[string]bool{}}
 	if !h.Exists(ActionsName) {
 		return a, nil

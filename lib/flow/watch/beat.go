@@ -33,7 +33,7 @@ type Beat struct {
 
 // beat writes the heartbeat at most once a second.
 type beat struct {
-	home *disk.Home
+	home *durable.Home
 	now  func() time.Time
 	mu   sync.Mutex
 	is   Beat

@@ -25,21 +25,21 @@ import (
 // log is events.ndjson and what it says: which events are there, and how far
 // each chat has been heard.
 type log struct {
-	*disk.Log
+	*durable.Log
 	name string                          // the whole path
 	size int64                           // when it was opened
 	last map[string]map[string]time.Time // by platform and chat
 	kept func()                          // called when something new was kept
 
 	actions *actions
-	raw     *disk.Log // nil: the platforms' own records are not kept
+	raw     *durable.Log // nil: the platforms' own records are not kept
 
 	mu   sync.Mutex
 	seen *set
 }
 
 // openLog opens the log, cuts what a killed watcher left torn, and reads it.
-func openLog(h *disk.Home) (*log, error) {
+func openLog(h *durable.Home) (*log, error) {
 	f, err := h.OpenLog(LogName)
 	if err != nil {
 		return nil, err

@@ -184,7 +184,7 @@ func (failing) Write([]byte) (int, error) { return 0, errors.New("no room") }
 
 // TestPrintFails: a reader that is gone ends the watch with the I/O status.
 func TestPrintFails(t *testing.T) {
-	for name, h := range map[string]*disk.Home{"log": home(t), "print only": nil} {
+	for name, h := range map[string]*durable.Home{"log": home(t), "print only": nil} {
 		err := Run(context.Background(), options(h, failing{}), feedOf(messages(0, 2)))
 		if status, _ := sysexit.Of(err); status != sysexit.IO || !strings.Contains(err.Error(), "no room") {
 			t.Errorf("%s: %v", name, err)

@@ -27,7 +27,7 @@ const Window = 12 << 20
 
 // Options say where events go.
 type Options struct {
-	Home *disk.Home // nil: no log, print only
+	Home *durable.Home // nil: no log, print only
 	Out  io.Writer
 	// After is a file of a later stage: what it has is not printed again, but for
 	// the window. "" prints the whole log.
@@ -105,7 +105,7 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 		return unless(ctx.Err(), err)
 	}
 	lock, err := o.Home.TryLock("locks/watch")
-	if errors.Is(err, disk.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) {
 		err = sysexit.Hint(err, "another tri-watch keeps this home's log; one at a time may")
 	}
 	if err != nil {

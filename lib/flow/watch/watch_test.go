@@ -50,8 +50,8 @@ func messages(from, to int) (es []event.Event) {
 	return es
 }
 
-func home(t *testing.T) *disk.Home {
-	h, err := disk.Open(t.TempDir())
+func home(t *testing.T) *durable.Home {
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func home(t *testing.T) *disk.Home {
 	return h
 }
 
-func options(h *disk.Home, out io.Writer) Options {
+func options(h *durable.Home, out io.Writer) Options {
 	return Options{Home: h, Out: out, Say: func(string, ...any) {}}
 }
 
@@ -182,7 +182,7 @@ func TestTwo(t *testing.T) {
 	h := home(t)
 	err := Run(context.Background(), options(h, io.Discard), func(context.Context, func(string) chat.Resume, func([]Item) error) error {
 		err := Run(context.Background(), options(h, io.Discard), feedOf(messages(0, 1)))
-		if status, _ := sysexit.Of(err); status != sysexit.TempFail || !errors.Is(err, disk.ErrLocked) {
+		if status, _ := sysexit.Of(err); status != sysexit.TempFail || !errors.Is(err, durable.ErrLocked) {
 			t.Errorf("the second: %v", err)
 		}
 		return nil

@@ -2,7 +2,7 @@
 // a draft that it had passed was wrong, and whether automatic replies have been
 // earned by that (triage §7). It computes; who replies by itself, and who tells of
 // it, are others.
-package trust
+package autoreply
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package trust
+package autoreply
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ const journal = "dispatch.ndjson"
 
 // Read makes the book of a home from its logs. Records before from are left out
 // of the journal's part: the gate looks four weeks back.
-func Read(h *disk.Home, p *Policy, who decision.Policy, from time.Time) (*Book, error) {
+func Read(h *durable.Home, p *Policy, who decision.Policy, from time.Time) (*Book, error) {
 	b := NewBook(p)
 	state := decision.NewState(who)
 	err := decision.NewTail(h).Next(func(r decision.Record) error {

@@ -1,4 +1,4 @@
-package trust
+package autoreply
 
 import (
 	"fmt"
@@ -23,8 +23,8 @@ type Report struct {
 	At      string `json:"at"`
 	Enabled bool   `json:"enabled"` // in the configuration
 
-	Weeks      []Week         `json:"weeks"` // four, the oldest first
-	Production estimate.Share `json:"production"`
+	Weeks      []Week      `json:"weeks"` // four, the oldest first
+	Production stats.Share `json:"production"`
 	// ProductionKnown is whether any rule says what touches production.
 	ProductionKnown bool `json:"production_known"`
 
@@ -43,12 +43,12 @@ type Report struct {
 
 // Week is seven days that end at the report's time, or at the next week's begin.
 type Week struct {
-	From     string         `json:"from"`
-	To       string         `json:"to"`
-	Passed   int            `json:"passed"` // drafts that the validator let pass
-	Judged   int            `json:"judged"` // of them, by a person
-	Wrong    int            `json:"wrong"`  // of them
-	Canaries estimate.Share `json:"canaries"`
+	From     string      `json:"from"`
+	To       string      `json:"to"`
+	Passed   int         `json:"passed"` // drafts that the validator let pass
+	Judged   int         `json:"judged"` // of them, by a person
+	Wrong    int         `json:"wrong"`  // of them
+	Canaries stats.Share `json:"canaries"`
 	// Rate is of wrong drafts and missed canaries among judged drafts and canaries;
 	// Low and High are its 95% interval.
 	Rate float64 `json:"rate"`
@@ -59,7 +59,7 @@ type Week struct {
 // Count is how many drafts met a precondition.
 type Count struct {
 	Name string `json:"name"`
-	estimate.Share
+	stats.Share
 }
 
 // Wrong is one false positive.
@@ -91,7 +91,7 @@ func (b *Book) Report(now time.Time) *Report {
 	}
 	for i := range r.Weeks {
 		w := &r.Weeks[i]
-		all := estimate.Share{Hits: w.Wrong + w.Canaries.Hits, N: w.Judged + w.Canaries.N}
+		all := stats.Share{Hits: w.Wrong + w.Canaries.Hits, N: w.Judged + w.Canaries.N}
 		w.Rate = all.Value()
 		w.Low, w.High = all.Interval()
 	}
@@ -152,7 +152,7 @@ func (b *Book) count(r *Report, d *Draft, now time.Time) {
 
 // Earned says in a sentence what the gate rests on.
 func (r *Report) Earned() string {
-	judged, wrong, canaries := 0, 0, estimate.Share{}
+	judged, wrong, canaries := 0, 0, stats.Share{}
 	for _, w := range r.Weeks {
 		judged, wrong = judged+w.Judged, wrong+w.Wrong
 		canaries.Hits, canaries.N = canaries.Hits+w.Canaries.Hits, canaries.N+w.Canaries.N

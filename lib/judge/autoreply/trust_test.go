@@ -1,4 +1,4 @@
-package trust
+package autoreply
 
 import (
 	"encoding/json"
@@ -265,7 +265,7 @@ func TestProductionAndCanaries(t *testing.T) {
 
 // TestRead: the logs of a home make the same book.
 func TestRead(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"tri/lib/base/filename"
 	"tri/lib/base/sysexit"
-	"tri/lib/judge/codesearch"
 )
 
 // Limits of one answer.
@@ -103,7 +103,7 @@ func (t *Tree) Name(p string) (string, error) {
 
 // visible reports whether a file or folder of that name is to be seen.
 func (t *Tree) visible(name string) bool {
-	return !rank.Secret(name) && !slices.ContainsFunc(t.hidden, func(h string) bool { return strings.EqualFold(h, name) })
+	return !filename.Secret(name) && !slices.ContainsFunc(t.hidden, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
 // open opens a plain file for reading.
@@ -268,7 +268,7 @@ func (t *Tree) walk(ctx context.Context, from string, yield func(name string, d 
 				return stop
 			}
 			return nil
-		case !t.visible(d.Name()), d.IsDir() && rank.Foreign(d.Name()):
+		case !t.visible(d.Name()), d.IsDir() && filename.Vendored(d.Name()):
 			if d.IsDir() {
 				return fs.SkipDir
 			}

@@ -1,4 +1,4 @@
-package rank
+package codesearch
 
 import (
 	"crypto/sha256"
@@ -21,7 +21,7 @@ const (
 // Keep has the index kept on disk below home, so that the next process need not
 // read everything. A file that is damaged, or of another version, is made anew.
 // To keep one is a help: where it cannot be done, nothing is lost but time.
-func (x *Index) Keep(home *disk.Home) {
+func (x *Index) Keep(home *durable.Home) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	dir, err := filepath.Abs(x.root.Name())

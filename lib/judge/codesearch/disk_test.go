@@ -1,4 +1,4 @@
-package rank
+package codesearch
 
 import (
 	"os"
@@ -25,7 +25,7 @@ func large(t *testing.T) string {
 	return dir
 }
 
-func kept(t *testing.T, dir string, home *disk.Home) *Index {
+func kept(t *testing.T, dir string, home *durable.Home) *Index {
 	x := open(t, dir)
 	x.Keep(home)
 	return x
@@ -35,7 +35,7 @@ func kept(t *testing.T, dir string, home *disk.Home) *Index {
 // meanwhile is seen all the same.
 func TestKept(t *testing.T) {
 	dir := large(t)
-	home, err := disk.Open(t.TempDir())
+	home, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestShared(t *testing.T) {
 	want := search(t, open(t, dir), "where is the flux?")
 	var all sync.WaitGroup
 	for range 4 {
-		home, err := disk.Open(below)
+		home, err := durable.Open(below)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestShared(t *testing.T) {
 		})
 	}
 	all.Wait()
-	home, err := disk.Open(below)
+	home, err := durable.Open(below)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestShared(t *testing.T) {
 // and so is one that is a link.
 func TestDamaged(t *testing.T) {
 	dir := large(t)
-	home, err := disk.Open(t.TempDir())
+	home, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestDamaged(t *testing.T) {
 
 // TestPrune: the folder of indexes holds few, and the oldest go.
 func TestPrune(t *testing.T) {
-	home, err := disk.Open(t.TempDir())
+	home, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

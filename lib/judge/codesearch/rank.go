@@ -17,7 +17,7 @@
 //
 // All access goes through os.Root; no symbolic link is followed, and files that
 // hold secrets by their name are never read.
-package rank
+package codesearch
 
 import (
 	"context"
@@ -71,8 +71,8 @@ type Found struct {
 // Index is the words of one folder. It is safe for concurrent use.
 type Index struct {
 	root *os.Root
-	home *disk.Home // where the index is kept; nil: in memory alone
-	name string     // of its file there
+	home *durable.Home // where the index is kept; nil: in memory alone
+	name string        // of its file there
 
 	texts map[string]string // of Texts; root is nil then
 

@@ -1,4 +1,4 @@
-package rank
+package codesearch
 
 import (
 	"bytes"
@@ -6,17 +6,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"tri/lib/base/filename"
 	"unicode/utf8"
 )
-
-// Folders of other people's code, of tools and of caches.
-var otherDirs = []string{"node_modules", "vendor", "bower_components", "__pycache__", "venv"}
 
 // keptDirs are the hidden folders that a team writes itself.
 var keptDirs = []string{".ci", ".github", ".gitlab", ".circleci", ".config"}
 
 func skipDir(name string) bool {
-	return slices.Contains(otherDirs, name) || strings.HasPrefix(name, ".") && !slices.Contains(keptDirs, name)
+	return filename.Vendored(name) || strings.HasPrefix(name, ".") && !slices.Contains(keptDirs, name)
 }
 
 // made reports whether a program says of dir, by a file as bford.info/cachedir
@@ -38,13 +36,6 @@ func (x *Index) made(dir string) bool {
 
 const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55"
 
-// secretNames hold keys and passwords. What may not be shown is not read.
-var secretNames = []string{
-	".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.kdbx", "*.ppk", "*.asc", "*.gpg",
-	"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".htpasswd",
-	".git-credentials", "credentials", "credentials.*", "secrets.*", "secret.*", "*.token", "*.secret", "*.tfstate", "*.tfvars",
-}
-
 // noise is written by tools: locks, sums, maps, bundles, pictures.
 var noise = []string{
 	"go.sum", "go.work.sum", "*.lock", "package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "*.min.js", "*.min.css",
@@ -53,14 +44,7 @@ var noise = []string{
 
 func skipFile(name string) bool {
 	name = strings.ToLower(name)
-	return matches(secretNames, name) || matches(noise, name)
-}
-
-func matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		ok, err := path.Match(p, name)
-		return ok && err == nil
-	})
+	return filename.Secret(name) || filename.Match(noise, name)
 }
 
 // readable reports whether text is text that people wrote: not binary, not one

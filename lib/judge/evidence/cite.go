@@ -9,12 +9,12 @@ import (
 )
 
 var (
-	cited = pattern.New(`(?:[\w@+/.-]*[A-Za-z][\w@+/-]*\.\d|(?:(?:\./)?\.?[\w@+-][\w.@+/-]*)?(?:\.[A-Za-z]\w*|/[\w-]+|\b(?:\w+file|README|LICENSE)))(?::\d{1,9}(?:[-–]\d{1,9}|:\d{1,9})?\b|#L\d{1,9}(?:-L?\d{1,9})?\b)`)
+	cited = lazyregexp.New(`(?:[\w@+/.-]*[A-Za-z][\w@+/-]*\.\d|(?:(?:\./)?\.?[\w@+-][\w.@+/-]*)?(?:\.[A-Za-z]\w*|/[\w-]+|\b(?:\w+file|README|LICENSE)))(?::\d{1,9}(?:[-–]\d{1,9}|:\d{1,9})?\b|#L\d{1,9}(?:-L?\d{1,9})?\b)`)
 	// linesOf is "line 12", "lines 3 to 9", "baris ke-12", " L99", "12行目".
-	linesOf = pattern.New(`(?i)\b(?:lines?|ln\.?|l\.|baris(?:\s+ke)?|líneas?|linhas?|zeilen?|lignes?|строк[аиеу]?|dòng)[\s-]*#?\s*` + lineNumber + `(?:\s*(?:-|–|to|and|through|until|sampai|hingga|dan|a|e|y|bis|und|à|et|,|&)\s*` + lineNumber + `)*\b` +
+	linesOf = lazyregexp.New(`(?i)\b(?:lines?|ln\.?|l\.|baris(?:\s+ke)?|líneas?|linhas?|zeilen?|lignes?|строк[аиеу]?|dòng)[\s-]*#?\s*` + lineNumber + `(?:\s*(?:-|–|to|and|through|until|sampai|hingga|dan|a|e|y|bis|und|à|et|,|&)\s*` + lineNumber + `)*\b` +
 		`|(?:^|[\s(\[])L\d{1,9}(?:\s*[-–]\s*L?\d{1,9})?\b|第?\s*\d{1,9}(?:\s*[-–~〜から到至]\s*\d{1,9})?\s*(?:行目?|줄|번째 줄)`)
 	// nthLine is "the 120th line", "the third line".
-	nthLine = pattern.New(`(?i)\b(\d{1,9}(?:st|nd|rd|th)|` + strings.Join(nths, "|") + `)\s+line\b|\bline\s+number\s+(\d{1,9})\b`)
+	nthLine = lazyregexp.New(`(?i)\b(\d{1,9}(?:st|nd|rd|th)|` + strings.Join(nths, "|") + `)\s+line\b|\bline\s+number\s+(\d{1,9})\b`)
 )
 
 const lineNumber = `(?:\d{1,9}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[\s-](?:one|two|three|four|five|six|seven|eight|nine))?|` +
@@ -69,4 +69,4 @@ func lineNumbers(phrase string) []int {
 	return out
 }
 
-var plainDigits = pattern.New(`\d{1,9}`)
+var plainDigits = lazyregexp.New(`\d{1,9}`)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"tri/lib/record/draft"
 )
 
 // block is code and what is said of it.
@@ -46,7 +47,7 @@ func blocks(t testing.TB, name string) []block {
 
 func (b block) judge(claim string) Finding {
 	p := Place{Path: b.path, Start: 1, End: len(b.lines)}
-	return judge(p, b.lines, Ref{Kind: File, Ref: p.String(), Quote: strings.Join(b.lines, "\n"), SupportsClaim: claim})
+	return judge(p, b.lines, draft.Ref{Kind: draft.KindFile, Ref: p.String(), Quote: strings.Join(b.lines, "\n"), SupportsClaim: claim})
 }
 
 // TestClaims holds the rules to what they reach on claims that are true and on

@@ -71,7 +71,7 @@ func analyse(text string, code bool) clause {
 	return c
 }
 
-var perTime = pattern.New(`(\d)/(s|second|minute|hour|day|sec|min)\b`)
+var perTime = lazyregexp.New(`(\d)/(s|second|minute|hour|day|sec|min)\b`)
 
 // per writes 10/s as it is said.
 func per(text string) string {
@@ -290,7 +290,7 @@ func (c *clause) verbAhead(k, end int) bool {
 // ticking reports whether a text ends inside of backticks.
 func ticking(text string) bool { return strings.Count(strings.ReplaceAll(text, "``", "`"), "`")%2 == 1 }
 
-var bang = pattern.New(`(?:^|[^!\w])!\s*\(?([A-Za-z_][\w.]*)`)
+var bang = lazyregexp.New(`(?:^|[^!\w])!\s*\(?([A-Za-z_][\w.]*)`)
 
 // banged are the words of names behind a ! in code.
 func banged(text string) []term {
@@ -305,7 +305,7 @@ func banged(text string) []term {
 }
 
 // sentenceEnd parts what is said: the end of a sentence, a semicolon, a but.
-var sentenceEnd = pattern.New(`[.!?。！？]+(?:["')\]` + "`" + `]*)(?:\s+|$)|[。！？]+|;\s+|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s+|,\s+(?:but|while|whereas|tetapi|sedangkan)\s+|\s+-\s+|\s+—\s+`)
+var sentenceEnd = lazyregexp.New(`[.!?。！？]+(?:["')\]` + "`" + `]*)(?:\s+|$)|[。！？]+|;\s+|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s+|,\s+(?:but|while|whereas|tetapi|sedangkan)\s+|\s+-\s+|\s+—\s+`)
 
 // sentences are the statements of a text.
 func sentences(text string) []string {

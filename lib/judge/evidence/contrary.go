@@ -84,7 +84,7 @@ func lists(s string) bool {
 // statement.
 func plainClaim(s string) string {
 	s = fenced.ReplaceAllString(Fold(s), " ")
-	for _, re := range []*pattern.Pattern{address, cited, linesOf, counted} {
+	for _, re := range []*lazyregexp.Pattern{address, cited, linesOf, counted} {
 		s = re.ReplaceAllString(s, " ")
 	}
 	return s

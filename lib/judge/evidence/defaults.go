@@ -10,9 +10,9 @@ import (
 
 var (
 	// noDefault is a claim that a value is not the default.
-	noDefault = pattern.New(`(?i)\b(?:does|do|did)(?:\s+not|n't)\s+default\s+to\s+["'` + "`" + `]*([\w.-]*\w)|["'` + "`" + `]+([\w.-]+)["'` + "`" + `]+\s+is(?:\s+not|n't)\s+the\s+default\b|\bis(?:\s+not|n't)\s+["'` + "`" + `]*([\w.-]*\w)["'` + "`" + `]*\s+by\s+default\b`)
+	noDefault = lazyregexp.New(`(?i)\b(?:does|do|did)(?:\s+not|n't)\s+default\s+to\s+["'` + "`" + `]*([\w.-]*\w)|["'` + "`" + `]+([\w.-]+)["'` + "`" + `]+\s+is(?:\s+not|n't)\s+the\s+default\b|\bis(?:\s+not|n't)\s+["'` + "`" + `]*([\w.-]*\w)["'` + "`" + `]*\s+by\s+default\b`)
 	// byDefault are the ways in which lines name one.
-	byDefault = pattern.New(`(?i)["'` + "`" + `]*([\w.-]*\w)["'` + "`" + `]*\s+\((?:the )?default\)|\bdefault(?:s\s+to|\s+is|\s+value\s+is|\s*[:=])\s*["'` + "`" + `]*([\w.-]*\w)|\bdefault,?\s+(?:this|it)\s+is\s+(?:\w+\s+with\s+)?["'` + "`" + `]*([\w.-]*\w)`)
+	byDefault = lazyregexp.New(`(?i)["'` + "`" + `]*([\w.-]*\w)["'` + "`" + `]*\s+\((?:the )?default\)|\bdefault(?:s\s+to|\s+is|\s+value\s+is|\s*[:=])\s*["'` + "`" + `]*([\w.-]*\w)|\bdefault,?\s+(?:this|it)\s+is\s+(?:\w+\s+with\s+)?["'` + "`" + `]*([\w.-]*\w)`)
 )
 
 // defaulted says where a line has the value as the default that a claim denies it
@@ -38,10 +38,10 @@ func defaulted(claim string, against []*Evidence) string {
 }
 
 // itsDefault is a claim that a name has a value by default.
-var itsDefault = pattern.New(`(?i)\b([A-Za-z_][\w.-]*\w)\s+(?:is|defaults to|is set to)\s+(["'` + "`" + `][^"'` + "`" + `\s]{1,40}["'` + "`" + `]|\d[\w.]*\w|\d)(\s+by default)?`)
+var itsDefault = lazyregexp.New(`(?i)\b([A-Za-z_][\w.-]*\w)\s+(?:is|defaults to|is set to)\s+(["'` + "`" + `][^"'` + "`" + `\s]{1,40}["'` + "`" + `]|\d[\w.]*\w|\d)(\s+by default)?`)
 
 // inLine is what lines say of a default without its name.
-var inLine = pattern.New(`(?i)\bdefaults?\s+(?:to|is|value is)\s+(["'` + "`" + `]+[^"'` + "`" + `\s]{1,40}["'` + "`" + `]+|\d[\w.]*\w|\d)`)
+var inLine = lazyregexp.New(`(?i)\bdefaults?\s+(?:to|is|value is)\s+(["'` + "`" + `]+[^"'` + "`" + `\s]{1,40}["'` + "`" + `]+|\d[\w.]*\w|\d)`)
 
 // otherwise says where the one default that lines speak of is another than what a
 // claim gives a name that stands there.
@@ -76,11 +76,11 @@ func bare(value string) string { return strings.Trim(value, "\"'`") }
 
 var (
 	// byItself is a claim that something is on or off by itself.
-	byItself = pattern.New(`(?i)\b([\w.]+)\s+(?:is|defaults to|starts out as|is initially|is set to)\s+["'` + "`" + `]*(true|false|on|off|enabled|disabled|["'` + "`" + `][\w./+-]+["'` + "`" + `])["'` + "`" + `]*(?:\s+by default|\s+initially)?|\bby default\s+([\w.]+)\s+is\s+(true|false|on|off|enabled|disabled)\b`)
+	byItself = lazyregexp.New(`(?i)\b([\w.]+)\s+(?:is|defaults to|starts out as|is initially|is set to)\s+["'` + "`" + `]*(true|false|on|off|enabled|disabled|["'` + "`" + `][\w./+-]+["'` + "`" + `])["'` + "`" + `]*(?:\s+by default|\s+initially)?|\bby default\s+([\w.]+)\s+is\s+(true|false|on|off|enabled|disabled)\b`)
 	// unnamed is a line that says so of what it stands beside.
-	unnamed = pattern.New(`(?i)\b(?:this|it|which|initial value|default(?: value)?)\s+(?:is|to)\s+(?:currently\s+)?["'` + "`" + `]*(true|false)\b|\(default:?\s+["'` + "`" + `]*(true|false)\b|\bdefaults\s+to\s+["'` + "`" + `]*(true|false)\b|\b(off|on) by default\b`)
+	unnamed = lazyregexp.New(`(?i)\b(?:this|it|which|initial value|default(?: value)?)\s+(?:is|to)\s+(?:currently\s+)?["'` + "`" + `]*(true|false)\b|\(default:?\s+["'` + "`" + `]*(true|false)\b|\bdefaults\s+to\s+["'` + "`" + `]*(true|false)\b|\b(off|on) by default\b`)
 	// texted is a name that is given a text in code.
-	texted = pattern.New(`\b([A-Za-z_]\w*)["']?\s*(?::=|=|:)\s*["']([\w./+-]+)["']`)
+	texted = lazyregexp.New(`\b([A-Za-z_]\w*)["']?\s*(?::=|=|:)\s*["']([\w./+-]+)["']`)
 )
 
 // stated says where lines have another value for what a claim gives one: the text

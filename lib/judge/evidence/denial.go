@@ -160,8 +160,8 @@ func statements(claim string) []string {
 }
 
 // parting is what stands between a statement and its explanation, or the next.
-var parting = pattern.New(`[:：]\s+|,\s+(?:so|and|because|since)\s+|\s+because\s+`)
+var parting = lazyregexp.New(`[:：]\s+|,\s+(?:so|and|because|since)\s+|\s+because\s+`)
 
 // answer is a yes or no that a sentence begins with: it answers what was asked, and
 // negates nothing of what follows.
-var answer = pattern.New(`^(?i)(?:yes|no|nope|yep|yeah|right|correct|exactly|indeed|ya|tidak|sí|si|oui|non|ja|nein|はい|いいえ)\s*[,:、:]\s*`)
+var answer = lazyregexp.New(`^(?i)(?:yes|no|nope|yep|yeah|right|correct|exactly|indeed|ya|tidak|sí|si|oui|non|ja|nein|はい|いいえ)\s*[,:、:]\s*`)

@@ -15,10 +15,10 @@ type guard struct {
 }
 
 var (
-	bounded2 = pattern.New(`(<=?|>=?)\s*([\w.]+)`)
-	refuses  = pattern.New(`(?i)\breturn\b.*\berr|\b(?:throw|raise|panic|abort|reject|fatal\w*|die|exit)\b|\bErr[A-Z]|errors?\.New|Errorf`)
-	outcome  = pattern.New(`(?i)\berr(?:or)?\w*|\b(?:reject|refus|fail|throw|rais|invalid|panic|abort|den(?:y|ied))\w*|\btoo\b`)
-	ought    = pattern.New(`(?i)\b(?:must|needs?|have to|has to|at least|at most|may|allowed|can|up to|minimum|maximum|no (?:more|less|fewer|longer|shorter) than|required?)\b`)
+	bounded2 = lazyregexp.New(`(<=?|>=?)\s*([\w.]+)`)
+	refuses  = lazyregexp.New(`(?i)\breturn\b.*\berr|\b(?:throw|raise|panic|abort|reject|fatal\w*|die|exit)\b|\bErr[A-Z]|errors?\.New|Errorf`)
+	outcome  = lazyregexp.New(`(?i)\berr(?:or)?\w*|\b(?:reject|refus|fail|throw|rais|invalid|panic|abort|den(?:y|ied))\w*|\btoo\b`)
+	ought    = lazyregexp.New(`(?i)\b(?:must|needs?|have to|has to|at least|at most|may|allowed|can|up to|minimum|maximum|no (?:more|less|fewer|longer|shorter) than|required?)\b`)
 )
 
 // guardsOf lists the conditions whose next line refuses.

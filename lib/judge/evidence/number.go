@@ -26,16 +26,16 @@ type quantity struct {
 }
 
 var (
-	numeral  = pattern.New(`0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d[\d_]*(?:\.\d+)*(?:[eE][+-]?\d+)?`)
-	goUnit   = pattern.New(`^(?:[\w]+[.:]+)?(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|NANOSECONDS|MICROSECONDS|MILLISECONDS|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)s?\b`)
-	loneUnit = pattern.New(`\b(?:time|Duration|TimeUnit|ChronoUnit|units|humanize)[.:]+(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)\b`)
+	numeral  = lazyregexp.New(`0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d[\d_]*(?:\.\d+)*(?:[eE][+-]?\d+)?`)
+	goUnit   = lazyregexp.New(`^(?:[\w]+[.:]+)?(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|NANOSECONDS|MICROSECONDS|MILLISECONDS|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)s?\b`)
+	loneUnit = lazyregexp.New(`\b(?:time|Duration|TimeUnit|ChronoUnit|units|humanize)[.:]+(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)\b`)
 	// unitBefore is time.Second * before its number.
-	unitBefore = pattern.New(`\b(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)\s*\*\s*$`)
-	times      = pattern.New(`^\s*(\*\*?|<<)\s*`)
+	unitBefore = lazyregexp.New(`\b(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)\s*\*\s*$`)
+	times      = lazyregexp.New(`^\s*(\*\*?|<<)\s*`)
 	// keyed is the name that a value is given to, before it.
-	keyed  = pattern.New(`([A-Za-z_][\w-]*)["'\])]*\s*(?:[A-Za-z][\w.\[\]]*\s*)?(?::=|[=:(<>]|[=!<>]=)\s*["']?$|["']([\w-]+)["'],\s*["']?$`)
-	remark = pattern.New(`(?://|#|--)\s*(.*)$`)
-	called = pattern.New(`^\s*,\s*(?:TimeUnit|ChronoUnit)?\.?(SECONDS|MINUTES|HOURS|MILLISECONDS|DAYS)\b`)
+	keyed  = lazyregexp.New(`([A-Za-z_][\w-]*)["'\])]*\s*(?:[A-Za-z][\w.\[\]]*\s*)?(?::=|[=:(<>]|[=!<>]=)\s*["']?$|["']([\w-]+)["'],\s*["']?$`)
+	remark = lazyregexp.New(`(?://|#|--)\s*(.*)$`)
+	called = lazyregexp.New(`^\s*,\s*(?:TimeUnit|ChronoUnit)?\.?(SECONDS|MINUTES|HOURS|MILLISECONDS|DAYS)\b`)
 )
 
 // quantities lists the numbers of a text. In prose, number words and "a minute"
@@ -220,7 +220,7 @@ func readings(digits string) []float64 {
 	return out
 }
 
-var afterDigits = pattern.New(`^([-\s ]?)([\p{L}µμ%]+)`)
+var afterDigits = lazyregexp.New(`^([-\s ]?)([\p{L}µμ%]+)`)
 
 // letters that are units only directly behind the digits.
 const tight = " d m w b ki mi gi ti "

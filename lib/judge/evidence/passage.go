@@ -7,10 +7,10 @@ import (
 )
 
 var (
-	remarked = pattern.New(`^\s*(?://[/!]?|/\*\*?|\*/?|#+|--|;+|<!--|"""|''')\s?(.*?)\s*(?:\*/|-->|"""|''')?\s*$`)
-	trailing = pattern.New(`^(.*?\S)\s+(?://|#)\s+(.*)$`)
-	literal  = pattern.New(`"([^"\\]{12,300})"|'([^'\\]{12,300})'`)
-	noCode   = pattern.New(`^\s*[\p{L}\d"'` + "`" + `(][^={}<>|]*[\p{L}\d.,:;!?)"'` + "`" + `]\s*$`)
+	remarked = lazyregexp.New(`^\s*(?://[/!]?|/\*\*?|\*/?|#+|--|;+|<!--|"""|''')\s?(.*?)\s*(?:\*/|-->|"""|''')?\s*$`)
+	trailing = lazyregexp.New(`^(.*?\S)\s+(?://|#)\s+(.*)$`)
+	literal  = lazyregexp.New(`"([^"\\]{12,300})"|'([^'\\]{12,300})'`)
+	noCode   = lazyregexp.New(`^\s*[\p{L}\d"'` + "`" + `(][^={}<>|]*[\p{L}\d.,:;!?)"'` + "`" + `]\s*$`)
 )
 
 // passages parts lines of a file into what can be compared with a claim: the
@@ -85,10 +85,10 @@ func codeLine(lines []string, n int, behind []string) []clause {
 }
 
 // opens is a condition whose consequence stands in the next line.
-var opens = pattern.New(`^\s*(?:\}\s*)?(?:if|unless|elif|else if|when|case)\b`)
+var opens = lazyregexp.New(`^\s*(?:\}\s*)?(?:if|unless|elif|else if|when|case)\b`)
 
 // closedLine is a line that ends a sentence in a script without spaces.
-var closedLine = pattern.New(`[。！？]\s*$`)
+var closedLine = lazyregexp.New(`[。！？]\s*$`)
 
 const leastWords = 4 // of a line that is prose though no mark says so
 

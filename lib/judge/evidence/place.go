@@ -29,7 +29,7 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d-%d", p.Path, p.Start, p.End)
 }
 
-var grammar = pattern.New(`^(.+?)(?::(\d{1,9})(?:[-–](\d{1,9})|:\d{1,9})?|#L(\d{1,9})(?:-L?(\d{1,9}))?)?$`)
+var grammar = lazyregexp.New(`^(.+?)(?::(\d{1,9})(?:[-–](\d{1,9})|:\d{1,9})?|#L(\d{1,9})(?:-L?(\d{1,9}))?)?$`)
 
 // Parse reads path, path:12, path:12-20, path:12:5 (the column is dropped),
 // path#L12 and path#L12-L20. It refuses, by name, what leads or could lead out of

@@ -61,7 +61,7 @@ func says(quote string) bool {
 	return n >= minQuote
 }
 
-var numbered = pattern.New(`^\s*\d+\s*[:|→\t]\s?`)
+var numbered = lazyregexp.New(`^\s*\d+\s*[:|→\t]\s?`)
 
 // variants are the ways in which an agent writes down what it read: as it
 // stands, with the line numbers of its reading tool in front, in backticks.

@@ -6,17 +6,18 @@ import (
 	"os"
 	"strings"
 	"time"
+	"tri/lib/record/draft"
 )
 
 // Stamp returns refs with receipts for the files that can be read now, written
 // by code alone: whatever receipt an agent sent is dropped.
-func Stamp(root *os.Root, repo Repo, refs []Ref, now time.Time) []Ref {
-	out := make([]Ref, len(refs))
+func Stamp(root *os.Root, repo Repo, refs []draft.Ref, now time.Time) []draft.Ref {
+	out := make([]draft.Ref, len(refs))
 	head, asked := "", false
 	for i, ref := range refs {
 		ref.Receipt = nil
 		out[i] = ref
-		if ref.Kind != File {
+		if ref.Kind != draft.KindFile {
 			continue
 		}
 		p, err := Parse(ref.Ref)
@@ -33,7 +34,7 @@ func Stamp(root *os.Root, repo Repo, refs []Ref, now time.Time) []Ref {
 			head, _ = repo.Head(context.Background())
 			asked = true
 		}
-		out[i].Receipt = &Receipt{Commit: head, SHA256: sum(data), ReadAt: now.UTC().Format(time.RFC3339Nano)}
+		out[i].Receipt = &draft.Receipt{Commit: head, SHA256: sum(data), ReadAt: now.UTC().Format(time.RFC3339Nano)}
 		lines := split(data)
 		if s, ok := region(p, lines, ref.Quote); ok {
 			out[i].Receipt.Lines = sumLines(lines[s.start-1 : s.end])
@@ -60,14 +61,14 @@ func region(p Place, lines []string, quote string) (span, bool) {
 // the file unchanged, or the same lines somewhere in it. why says, for a person,
 // where they went or what is gone. A reference that code cannot check stands, as
 // it did when a person read it.
-func StillStands(root *os.Root, repo Repo, ref Ref) (ok bool, why string, err error) {
+func StillStands(root *os.Root, repo Repo, ref draft.Ref) (ok bool, why string, err error) {
 	switch ref.Kind {
-	case GitCommit:
+	case draft.KindGitCommit:
 		if f := resolveCommit(repo, ref); f.Result == Fabricated {
 			return false, f.Note, nil
 		}
 		return true, "", nil
-	case File:
+	case draft.KindFile:
 	default:
 		return true, "", nil
 	}
@@ -92,7 +93,7 @@ func StillStands(root *os.Root, repo Repo, ref Ref) (ok bool, why string, err er
 	return ok, why, nil
 }
 
-func linesStand(p Place, lines []string, ref Ref) (bool, string) {
+func linesStand(p Place, lines []string, ref draft.Ref) (bool, string) {
 	if ref.Receipt.Lines == "" {
 		return false, "the file has changed, and no lines of it were cited"
 	}

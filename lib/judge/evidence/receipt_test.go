@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"tri/lib/record/draft"
 )
 
 var now = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
@@ -22,13 +23,13 @@ func TestStamp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	forged := &Receipt{Commit: "forged"}
-	in := []Ref{
-		{Kind: File, Ref: "lib/retry.go:6", Receipt: forged},
-		{Kind: File, Ref: "../lib/retry.go:6", Receipt: forged},
-		{Kind: File, Ref: "lib/gone.go:6", Receipt: forged},
-		{Kind: LogQuery, Ref: "level=error", Receipt: forged},
-		{Kind: File, Ref: "lib/retry.go"},
+	forged := &draft.Receipt{Commit: "forged"}
+	in := []draft.Ref{
+		{Kind: draft.KindFile, Ref: "lib/retry.go:6", Receipt: forged},
+		{Kind: draft.KindFile, Ref: "../lib/retry.go:6", Receipt: forged},
+		{Kind: draft.KindFile, Ref: "lib/gone.go:6", Receipt: forged},
+		{Kind: draft.KindLogQuery, Ref: "level=error", Receipt: forged},
+		{Kind: draft.KindFile, Ref: "lib/retry.go"},
 	}
 	got := Stamp(root, repo, in, now)
 	r := got[0].Receipt
@@ -68,7 +69,7 @@ func TestStillStands(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, root := codebase(t)
-			ref := Stamp(root, Repo{}, []Ref{{Kind: File, Ref: c.ref, Quote: c.quote}}, now)[0]
+			ref := Stamp(root, Repo{}, []draft.Ref{{Kind: draft.KindFile, Ref: c.ref, Quote: c.quote}}, now)[0]
 			if text := c.edit(retry); text != "" {
 				write(t, dir, "lib/retry.go", text)
 			} else if err := os.Remove(dir + "/lib/retry.go"); err != nil {
@@ -84,7 +85,7 @@ func TestStillStands(t *testing.T) {
 		})
 	}
 	_, root := codebase(t)
-	if ok, _, _ := StillStands(root, Repo{}, Ref{Kind: File, Ref: "lib/retry.go:6"}); ok {
+	if ok, _, _ := StillStands(root, Repo{}, draft.Ref{Kind: draft.KindFile, Ref: "lib/retry.go:6"}); ok {
 		t.Error("a reference without a receipt stands")
 	}
 }
@@ -93,7 +94,7 @@ func TestStillStands(t *testing.T) {
 // said of it; an answer was taken back for that once.
 func TestNotReadIsNotChanged(t *testing.T) {
 	_, root := codebase(t)
-	ref := Stamp(root, Repo{}, []Ref{{Kind: File, Ref: "lib/retry.go:6"}}, now)[0]
+	ref := Stamp(root, Repo{}, []draft.Ref{{Kind: draft.KindFile, Ref: "lib/retry.go:6"}}, now)[0]
 	var old syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
 		t.Fatal(err)
@@ -122,7 +123,7 @@ func TestRightBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	ref := Stamp(root, repo, []Ref{{Kind: File, Ref: "lib/retry.go:6", Quote: "const MaxRetries = 3", SupportsClaim: "`MaxRetries` is 3"}}, now)[0]
+	ref := Stamp(root, repo, []draft.Ref{{Kind: draft.KindFile, Ref: "lib/retry.go:6", Quote: "const MaxRetries = 3", SupportsClaim: "`MaxRetries` is 3"}}, now)[0]
 	write(t, dir, "lib/retry.go", "package retry\n")
 	if f := Resolve(root, repo, ref); f.Result != Supports || !strings.Contains(f.Note, "changed since") {
 		t.Errorf("changed: %+v", f)

@@ -60,7 +60,7 @@ func (r Repo) Head(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-var commitID = pattern.New(`^[0-9a-f]{7,64}$`)
+var commitID = lazyregexp.New(`^[0-9a-f]{7,64}$`)
 
 // blob returns a file as it was at a commit.
 func (r Repo) blob(ctx context.Context, commit, name string) ([]byte, error) {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"tri/lib/record/draft"
 )
 
 // What a reference can be found to be, from best to worst (triage §4.4). They
@@ -65,11 +66,11 @@ func (f Finding) Scene() string {
 // bytes are those that the receipt names: of the file as it is while it is
 // unchanged, else of the receipt's commit, else as it is now. Resolve never
 // fails: what cannot be read is a finding too.
-func Resolve(root *os.Root, repo Repo, ref Ref) Finding {
+func Resolve(root *os.Root, repo Repo, ref draft.Ref) Finding {
 	switch ref.Kind {
-	case File:
+	case draft.KindFile:
 		return resolveFile(root, repo, ref)
-	case GitCommit:
+	case draft.KindGitCommit:
 		return resolveCommit(repo, ref)
 	}
 	return Finding{Result: Uncheckable, Note: fmt.Sprintf("code cannot check a reference of kind %s", ref.Kind)}
@@ -77,7 +78,7 @@ func Resolve(root *os.Root, repo Repo, ref Ref) Finding {
 
 // ResolveAll resolves the references of one return. Two whose quotes each stand
 // where the other is cited have been swapped, however near the places are.
-func ResolveAll(root *os.Root, repo Repo, refs []Ref) []Finding {
+func ResolveAll(root *os.Root, repo Repo, refs []draft.Ref) []Finding {
 	found := make([]Finding, len(refs))
 	for i, ref := range refs {
 		found[i] = Resolve(root, repo, ref)
@@ -98,8 +99,8 @@ func ResolveAll(root *os.Root, repo Repo, refs []Ref) []Finding {
 
 // elsewhere reports whether the quote of i does not stand where i is cited and
 // stands where j is.
-func elsewhere(refs []Ref, found []Finding, i, j int) bool {
-	if refs[i].Kind != File || refs[j].Kind != File || !says(refs[i].Quote) {
+func elsewhere(refs []draft.Ref, found []Finding, i, j int) bool {
+	if refs[i].Kind != draft.KindFile || refs[j].Kind != draft.KindFile || !says(refs[i].Quote) {
 		return false
 	}
 	p, err := Parse(refs[i].Ref)
@@ -135,7 +136,7 @@ func Exists(codebase, name string) bool {
 	return err == nil
 }
 
-func resolveFile(root *os.Root, repo Repo, ref Ref) Finding {
+func resolveFile(root *os.Root, repo Repo, ref draft.Ref) Finding {
 	p, err := Parse(ref.Ref)
 	if err != nil {
 		return Finding{Result: Fabricated, Note: err.Error()}
@@ -153,7 +154,7 @@ func resolveFile(root *os.Root, repo Repo, ref Ref) Finding {
 }
 
 // rightBytes returns the file as the investigator read it, when that can be had.
-func rightBytes(root *os.Root, repo Repo, name string, r *Receipt) (data []byte, note string, err error) {
+func rightBytes(root *os.Root, repo Repo, name string, r *draft.Receipt) (data []byte, note string, err error) {
 	now, err := read(root, name)
 	if r == nil || err == nil && r.SHA256 == sum(now) {
 		return now, "", err
@@ -168,7 +169,7 @@ func rightBytes(root *os.Root, repo Repo, name string, r *Receipt) (data []byte,
 }
 
 // judge compares the citation with the file's lines.
-func judge(p Place, lines []string, ref Ref) Finding {
+func judge(p Place, lines []string, ref draft.Ref) Finding {
 	n := len(lines)
 	if p.Start > n {
 		return Finding{Result: Fabricated, Note: fmt.Sprintf("line %d is cited, the file has %d", p.Start, n)}
@@ -199,7 +200,7 @@ func judge(p Place, lines []string, ref Ref) Finding {
 	return f
 }
 
-func judgeQuote(p Place, lines []string, ref Ref) Finding {
+func judgeQuote(p Place, lines []string, ref draft.Ref) Finding {
 	found := find(lines, ref.Quote)
 	if len(found) == 0 {
 		return Finding{Result: Fabricated, Note: "the quoted text stands nowhere in the file"}
@@ -240,7 +241,7 @@ func take(p Place, lines []string, near []span) []*Evidence {
 
 // weigh compares a claim with the places that are cited for it; "" when nothing
 // speaks against it. Figures must stand near the places, names in names.
-func weigh(ref Ref, p Place, lines []string, near []span, evs []*Evidence, names string) (result, note string) {
+func weigh(ref draft.Ref, p Place, lines []string, near []span, evs []*Evidence, names string) (result, note string) {
 	if why := Contrary(ref.SupportsClaim, evs...); why != "" {
 		return Contradicts, "the claim " + why
 	}
@@ -301,7 +302,7 @@ func english(text string) bool {
 var anglo = map[string]bool{"the": true, "is": true, "are": true, "of": true, "and": true, "it": true, "that": true, "by": true, "when": true, "with": true, "its": true, "has": true, "which": true, "from": true, "this": true}
 
 // claimed lists what the claim names, the cited file itself apart.
-func claimed(ref Ref, p Place) []Token {
+func claimed(ref draft.Ref, p Place) []Token {
 	var out []Token
 	for _, t := range Tokens(ref.SupportsClaim) {
 		if !Names(p.Path, t.Text) {
@@ -345,7 +346,7 @@ func list(words []string) string {
 	return strings.Join(quoted, ", ") + more
 }
 
-func resolveCommit(repo Repo, ref Ref) Finding {
+func resolveCommit(repo Repo, ref draft.Ref) Finding {
 	id := strings.ToLower(strings.TrimSpace(ref.Ref))
 	if !commitID.MatchString(id) {
 		return Finding{Result: Fabricated, Note: "is no commit id of 7 to 64 hexadecimal digits"}

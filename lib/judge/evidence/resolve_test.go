@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"tri/lib/record/draft"
 )
 
 const retry = `package retry
@@ -156,7 +157,7 @@ func TestResolve(t *testing.T) {
 		{"too long a path", strings.Repeat("a", 400) + ":1", "", "", Fabricated, "no such file", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := Resolve(root, Repo{}, Ref{Kind: File, Ref: c.ref, Quote: c.quote, SupportsClaim: c.says})
+			f := Resolve(root, Repo{}, draft.Ref{Kind: draft.KindFile, Ref: c.ref, Quote: c.quote, SupportsClaim: c.says})
 			if f.Result != c.want || !strings.Contains(f.Note, c.note) || f.Drift != c.drift {
 				t.Errorf("got %s %q drift %d, want %s %q %d", f.Result, f.Note, f.Drift, c.want, c.note, c.drift)
 			}
@@ -165,8 +166,8 @@ func TestResolve(t *testing.T) {
 			}
 		})
 	}
-	for _, kind := range []string{LogQuery, ExternalDoc, Memory, TriageFile} {
-		if f := Resolve(root, Repo{}, Ref{Kind: kind, Ref: "lib/retry.go:6", SupportsClaim: "x"}); f.Result != Uncheckable {
+	for _, kind := range []string{draft.KindLogQuery, draft.KindExternalDoc, draft.KindMemory, draft.KindTriageFile} {
+		if f := Resolve(root, Repo{}, draft.Ref{Kind: kind, Ref: "lib/retry.go:6", SupportsClaim: "x"}); f.Result != Uncheckable {
 			t.Errorf("%s: %v", kind, f)
 		}
 	}
@@ -208,7 +209,7 @@ func TestResolveHostileFiles(t *testing.T) {
 	} {
 		done := make(chan Finding, 1)
 		go func() {
-			done <- Resolve(root, Repo{}, Ref{Kind: File, Ref: c.ref, SupportsClaim: "`MaxRetries` is 3"})
+			done <- Resolve(root, Repo{}, draft.Ref{Kind: draft.KindFile, Ref: c.ref, SupportsClaim: "`MaxRetries` is 3"})
 		}()
 		select {
 		case f := <-done:
@@ -235,7 +236,7 @@ func TestFabricated(t *testing.T) {
 		if !says(lines[n]) {
 			continue
 		}
-		good := Ref{Kind: File, Ref: fmt.Sprintf("lib/retry.go:%d", n+1), Quote: lines[n], SupportsClaim: "it stands there"}
+		good := draft.Ref{Kind: draft.KindFile, Ref: fmt.Sprintf("lib/retry.go:%d", n+1), Quote: lines[n], SupportsClaim: "it stands there"}
 		if f := Resolve(root, Repo{}, good); f.Result != Supports {
 			t.Fatalf("right one: %+v: %+v", good, f)
 		}
@@ -307,7 +308,7 @@ func TestRepo(t *testing.T) {
 		{"--help", "", "x", Fabricated},
 		{"$(id)", "", "x", Fabricated},
 	} {
-		if f := Resolve(root, repo, Ref{Kind: GitCommit, Ref: c.ref, Quote: c.quote, SupportsClaim: c.says}); f.Result != c.want {
+		if f := Resolve(root, repo, draft.Ref{Kind: draft.KindGitCommit, Ref: c.ref, Quote: c.quote, SupportsClaim: c.says}); f.Result != c.want {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}
@@ -318,7 +319,7 @@ func TestRepo(t *testing.T) {
 	if head, err := none.Head(context.Background()); head != "" || err != nil {
 		t.Errorf("no repository: %q %v", head, err)
 	}
-	if f := Resolve(root, none, Ref{Kind: GitCommit, Ref: commit}); f.Result != Uncheckable {
+	if f := Resolve(root, none, draft.Ref{Kind: draft.KindGitCommit, Ref: commit}); f.Result != Uncheckable {
 		t.Errorf("no repository: %+v", f)
 	}
 	if _, err := OpenRepo(filepath.Join(dir, "nothing")); err == nil {
@@ -389,7 +390,7 @@ func TestQuoteIsQuick(t *testing.T) {
 	write(t, dir, "same.txt", strings.Repeat("same same same same\n", MaxFile/20-1))
 	start := time.Now()
 	for _, quote := range []string{"same same", "same same\n...\nother", "same\n...\nsame same\n...\nnothing"} {
-		Resolve(root, Repo{}, Ref{Kind: File, Ref: "same.txt:9", Quote: quote})
+		Resolve(root, Repo{}, draft.Ref{Kind: draft.KindFile, Ref: "same.txt:9", Quote: quote})
 	}
 	if took := time.Since(start); took > 5*time.Minute { // what it guards against takes hours
 		t.Errorf("it takes %v", took)

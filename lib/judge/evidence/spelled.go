@@ -6,7 +6,7 @@ import (
 	"tri/lib/base/lazyregexp"
 )
 
-var lettered = pattern.New(`[\p{L}\p{N}][\p{L}\p{N}\p{M}']*`)
+var lettered = lazyregexp.New(`[\p{L}\p{N}][\p{L}\p{N}\p{M}']*`)
 
 // oneOf are words before a unit that make one of it: a minute, per second.
 var oneOf = map[string]bool{"a": true, "an": true, "per": true, "each": true, "every": true, "setiap": true, "tiap": true, "un": true, "une": true, "una": true, "ein": true, "eine": true, "einer": true, "um": true, "uma": true}

@@ -22,23 +22,23 @@ const (
 type Token struct{ Kind, Text string }
 
 var (
-	fenced  = pattern.New("(?s)```[a-zA-Z0-9_+-]*\n?(.*?)(?:```|$)")
-	ticked  = pattern.New("`([^`\n]{1,200})`")
-	marker  = pattern.New(`(?m)^[ \t>*-]*\d{1,2}[.)][ \t]`)
-	counted = pattern.New(`(?i)\b\d+\s+(?:lines?|places?|match(?:es)?|hits?|references?|results?|occurrences?|steps?|baris|tempat|hasil|langkah)\b|\b\d+(?:st|nd|rd|th)\b`)
-	address = pattern.New(`\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+`)
+	fenced  = lazyregexp.New("(?s)```[a-zA-Z0-9_+-]*\n?(.*?)(?:```|$)")
+	ticked  = lazyregexp.New("`([^`\n]{1,200})`")
+	marker  = lazyregexp.New(`(?m)^[ \t>*-]*\d{1,2}[.)][ \t]`)
+	counted = lazyregexp.New(`(?i)\b\d+\s+(?:lines?|places?|match(?:es)?|hits?|references?|results?|occurrences?|steps?|baris|tempat|hasil|langkah)\b|\b\d+(?:st|nd|rd|th)\b`)
+	address = lazyregexp.New(`\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+`)
 
-	word = pattern.New(`(?:\$\{?|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
+	word = lazyregexp.New(`(?:\$\{?|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
 	// statusClass is 5xx and the like: no number of its own.
-	statusClass = pattern.New(`^\dxx(?:/\dxx)*$`)
+	statusClass = lazyregexp.New(`^\dxx(?:/\dxx)*$`)
 
-	option = pattern.New(`^(?:--?[a-zA-Z][\w-]*|\$\{?[A-Za-z_]\w*)$`)
-	isPath = pattern.New(`^[~.]{0,2}/?(?:[\w@+-][\w.@+-]*/)+[\w.@+-]+$|^[\w@+-]+\.(?:go|js|ts|tsx|jsx|py|rb|rs|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|sql|ya?ml|toml|json|ndjson|md|txt|xml|html|css|proto|mod|sum|cfg|conf|ini|env|lock|mk|tf|ex|exs|lua|pl|csv|txtar|rst|adoc|vue|svelte|zig|nim|hs|ml|clj|erl|dart|m|mm|gradle|properties|service)$`)
-	humps  = pattern.New(`\p{Ll}\p{Lu}|^\p{Lu}+_|[\p{L}\p{N}]_[\p{L}\p{N}]|::|\(\)$`)
-	dotted = pattern.New(`^[\p{L}_][\p{L}\p{N}_]+(?:\.[\p{L}_][\p{L}\p{N}_]+)+$`)
+	option = lazyregexp.New(`^(?:--?[a-zA-Z][\w-]*|\$\{?[A-Za-z_]\w*)$`)
+	isPath = lazyregexp.New(`^[~.]{0,2}/?(?:[\w@+-][\w.@+-]*/)+[\w.@+-]+$|^[\w@+-]+\.(?:go|js|ts|tsx|jsx|py|rb|rs|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|sql|ya?ml|toml|json|ndjson|md|txt|xml|html|css|proto|mod|sum|cfg|conf|ini|env|lock|mk|tf|ex|exs|lua|pl|csv|txtar|rst|adoc|vue|svelte|zig|nim|hs|ml|clj|erl|dart|m|mm|gradle|properties|service)$`)
+	humps  = lazyregexp.New(`\p{Ll}\p{Lu}|^\p{Lu}+_|[\p{L}\p{N}]_[\p{L}\p{N}]|::|\(\)$`)
+	dotted = lazyregexp.New(`^[\p{L}_][\p{L}\p{N}_]+(?:\.[\p{L}_][\p{L}\p{N}_]+)+$`)
 	// standard is the name of a method or an encoding by its figure: SHA-512.
-	standard = pattern.New(`^(?i)(?:sha|utf|base|rs|hs|es|aes|crc|md|tls|rfc|iso)-?\d{1,5}$`)
-	commit   = pattern.New(`^[0-9a-f]{7,40}$`)
+	standard = lazyregexp.New(`^(?i)(?:sha|utf|base|rs|hs|es|aes|crc|md|tls|rfc|iso)-?\d{1,5}$`)
+	commit   = lazyregexp.New(`^[0-9a-f]{7,40}$`)
 )
 
 // products are names that are written like identifiers and are none.
@@ -81,7 +81,7 @@ func Tokens(text string) []Token {
 	text = Fold(text)
 	text = fenced.ReplaceAllStringFunc(text, func(m string) string { return code(fenced.FindStringSubmatch(m)[1]) })
 	text = ticked.ReplaceAllStringFunc(text, func(m string) string { return code(strings.Trim(m, "`")) })
-	for _, re := range []*pattern.Pattern{address, marker, cited, linesOf, nthLine, counted} {
+	for _, re := range []*lazyregexp.Pattern{address, marker, cited, linesOf, nthLine, counted} {
 		text = re.ReplaceAllString(text, " ")
 	}
 	for _, w := range word.FindAllString(text, -1) {

@@ -19,9 +19,9 @@ type value struct {
 var (
 	// assigned is what stands before a value: a name and an operator, with a type
 	// between or before, or a quoted name as flags are declared.
-	assigned = pattern.New(`((?:[A-Za-z_][\w.<>\[\]-]*[\s:]+)*[A-Za-z_][\w.-]*)["'\])]*\s*(?::=|=|:)\s*["']?$|["']([A-Za-z_][\w-]*)["'],\s*["']?$`)
-	truth    = pattern.New(`(?i)\b(?:true|false|yes|no|on|off)\b`)
-	types    = pattern.New(`^(?i:u?int\d*|float\d*|double|long|string|bool(?:ean)?|number|usize|[ui]\d+|f\d+|byte|rune|char|(?:time\.)?duration|size_t|any|auto)$`)
+	assigned = lazyregexp.New(`((?:[A-Za-z_][\w.<>\[\]-]*[\s:]+)*[A-Za-z_][\w.-]*)["'\])]*\s*(?::=|=|:)\s*["']?$|["']([A-Za-z_][\w-]*)["'],\s*["']?$`)
+	truth    = lazyregexp.New(`(?i)\b(?:true|false|yes|no|on|off)\b`)
+	types    = lazyregexp.New(`^(?i:u?int\d*|float\d*|double|long|string|bool(?:ean)?|number|usize|[ui]\d+|f\d+|byte|rune|char|(?:time\.)?duration|size_t|any|auto)$`)
 )
 
 // valuesOf lists what a line of code gives to names.

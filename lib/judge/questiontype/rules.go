@@ -1,4 +1,4 @@
-package question
+package questiontype
 
 import (
 	"embed"
@@ -20,7 +20,7 @@ var files embed.FS
 type rule struct {
 	name    string // of other languages than English with the language's code behind
 	minutes float64
-	re      *pattern.Pattern
+	re      *lazyregexp.Pattern
 	dense   bool     // of a language without spaces: no ASCII text can match
 	needs   []string // a text without any of these cannot match; nil: nobody knows
 }
@@ -102,7 +102,7 @@ func parseRule(lang, section, line string) (r rule, err error) {
 	}
 	r.dense = lang == "ja" || lang == "zh"
 	text := whole(body, r.dense)
-	r.re = pattern.New(text)
+	r.re = lazyregexp.New(text)
 	r.needs, err = needs(text)
 	return r, err
 }
@@ -143,10 +143,10 @@ func first(section, text string) *rule {
 const maxText = 1 << 10
 
 var (
-	fence  = pattern.New("(?s)```.*?(?:```|$)")
-	inline = pattern.New("`[^`\n]*`")
-	quoted = pattern.New(`(?m)^\s*>.*$`)
-	link   = pattern.New(`https?://\S+`)
+	fence  = lazyregexp.New("(?s)```.*?(?:```|$)")
+	inline = lazyregexp.New("`[^`\n]*`")
+	quoted = lazyregexp.New(`(?m)^\s*>.*$`)
+	link   = lazyregexp.New(`https?://\S+`)
 	curly  = strings.NewReplacer("’", "'", "‘", "'", "`", "'")
 )
 

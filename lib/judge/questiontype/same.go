@@ -1,4 +1,4 @@
-package question
+package questiontype
 
 import (
 	"strings"
@@ -55,8 +55,8 @@ func Words(text string) (words string, ok bool) {
 }
 
 var (
-	addressed = pattern.New(`^(\s*(<@[^>]{1,64}>|@[\pL\pN._-]{1,64})[,:]?)+`)
-	opening   = pattern.New(`^((hi|hello|hey|morning|good morning|dear)( (all|team|folks|everyone|there))?[\s,.!]+` +
+	addressed = lazyregexp.New(`^(\s*(<@[^>]{1,64}>|@[\pL\pN._-]{1,64})[,:]?)+`)
+	opening   = lazyregexp.New(`^((hi|hello|hey|morning|good morning|dear)( (all|team|folks|everyone|there))?[\s,.!]+` +
 		`|(can|could|would) (you|someone|anyone|anybody|somebody) (please )?(tell me|explain|say)[\s,]+|(does |do )?(anyone|anybody|somebody|you) knows? |(quick|one|another) question[\s:,.-]+|just wondering[\s:,.-]+|(thank you|thanks)[\s,.!]+)`)
 	courtesy = list("a an the please pls plz thanks thx ok okay kindly btw um uh")
 	// points are words that say nothing without what stands around them.

@@ -90,7 +90,7 @@ func (o *Over) Is(target error) bool { return target == ErrSpent }
 // Book is the spend log, with the sums of its latest day. Several processes may
 // have one open: each takes in what the others wrote before it writes.
 type Book struct {
-	log      *disk.Log
+	log      *durable.Log
 	at       int64 // bytes of it that are taken in
 	limits   config.Budget
 	sums     Sums
@@ -100,7 +100,7 @@ type Book struct {
 }
 
 // Open reads the log.
-func Open(h *disk.Home, limits config.Budget) (*Book, error) {
+func Open(h *durable.Home, limits config.Budget) (*Book, error) {
 	b := &Book{limits: limits, reserved: map[string]Entry{}, settled: map[string]bool{}, usual: map[string]*usual{}}
 	log, err := h.OpenLog(file) // what stands there is durable now
 	if err != nil {
@@ -113,7 +113,7 @@ func Open(h *disk.Home, limits config.Budget) (*Book, error) {
 	return b, nil
 }
 
-func (b *Book) read(h *disk.Home) error {
+func (b *Book) read(h *durable.Home) error {
 	text, err := h.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)

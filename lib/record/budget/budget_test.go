@@ -11,7 +11,7 @@ import (
 	"tri/lib/record/draft"
 )
 
-func open(t *testing.T, h *disk.Home, limits config.Budget) *Book {
+func open(t *testing.T, h *durable.Home, limits config.Budget) *Book {
 	t.Helper()
 	b, err := Open(h, limits)
 	if err != nil {
@@ -22,7 +22,7 @@ func open(t *testing.T, h *disk.Home, limits config.Budget) *Book {
 }
 
 func TestLimitsHoldAcrossRestarts(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestLimitsHoldAcrossRestarts(t *testing.T) {
 }
 
 func TestNoLimit(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestNoLimit(t *testing.T) {
 
 // TestSettleOnce: what a run took counts once, across restarts too.
 func TestSettleOnce(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

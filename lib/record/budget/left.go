@@ -25,7 +25,7 @@ type Left struct {
 func (l *Left) Spent() bool { return l.Limit > 0 && l.Taken >= l.Limit-slack }
 
 // Today reads what was reserved and taken on a day.
-func Today(h *disk.Home, now time.Time) (*Sums, error) {
+func Today(h *durable.Home, now time.Time) (*Sums, error) {
 	s := new(Sums)
 	s.turn(day(now))
 	return s, h.Lines(file, 0, func(line []byte) error {

@@ -40,7 +40,7 @@ func sum(b []byte) string {
 // the log's last record. All of it happens under the log's lock, so that any
 // number of programs may append. It returns the record as it stands in the log;
 // whether it counts is for State to say.
-func Append(h *disk.Home, r Record) (Record, error) {
+func Append(h *durable.Home, r Record) (Record, error) {
 	if !utf8.ValidString(r.Text) {
 		// JSON would change the bytes that the hash was taken of.
 		return r, sysexit.With(sysexit.Data, fmt.Errorf("append to %s: the text is not valid UTF-8", LogName))
@@ -78,11 +78,11 @@ func next(f *os.File, end int64, r *Record) ([]byte, error) {
 // lastLink returns the last record's number and hash, after a look at whether it
 // fits the one before. The whole chain is Read's to check.
 func lastLink(f io.ReaderAt, end int64) (n int64, hash string, err error) {
-	last, _, err := disk.LastLine(f, end)
+	last, _, err := durable.LastLine(f, end)
 	if err != nil || last == nil {
 		return 0, "", err
 	}
-	before, _, err := disk.LastLine(f, end-int64(len(last))-1)
+	before, _, err := durable.LastLine(f, end-int64(len(last))-1)
 	if err != nil {
 		return 0, "", err
 	}
@@ -142,13 +142,13 @@ func (c *Chain) link(line []byte, n int64, prev string) error {
 
 // Tail reads a log as it grows, checking its chain.
 type Tail struct {
-	home  *disk.Home
+	home  *durable.Home
 	off   int64
 	chain Chain
 }
 
 // NewTail returns a Tail that stands before the first record.
-func NewTail(h *disk.Home) *Tail { return &Tail{home: h} }
+func NewTail(h *durable.Home) *Tail { return &Tail{home: h} }
 
 // Offset is where the next record will stand.
 func (t *Tail) Offset() int64 { return t.off }
@@ -206,7 +206,7 @@ func readError(err error) error {
 }
 
 // Read returns every record of the log, its chain checked.
-func Read(h *disk.Home) ([]Record, error) {
+func Read(h *durable.Home) ([]Record, error) {
 	var rs []Record
 	err := NewTail(h).Next(func(r Record) error {
 		rs = append(rs, r)
@@ -217,7 +217,7 @@ func Read(h *disk.Home) ([]Record, error) {
 
 // Verify checks the whole chain and returns how many records it has and the hash
 // of the last, which a person can write down to hold the log to.
-func Verify(h *disk.Home) (n int64, last string, err error) {
+func Verify(h *durable.Home) (n int64, last string, err error) {
 	t := NewTail(h)
 	err = t.Next(func(Record) error { return nil })
 	return t.chain.n, t.chain.prev, err

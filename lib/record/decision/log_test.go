@@ -17,9 +17,9 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-func home(t testing.TB) *disk.Home {
+func home(t testing.TB) *durable.Home {
 	t.Helper()
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func home(t testing.TB) *disk.Home {
 	return h
 }
 
-func add(t testing.TB, h *disk.Home, text string) Record {
+func add(t testing.TB, h *durable.Home, text string) Record {
 	t.Helper()
 	r, err := Append(h, Record{Kind: Offer, By: "d", Key: "k", Cycle: 1, Text: text, DraftSHA256: Sum(text)})
 	if err != nil {

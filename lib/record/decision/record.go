@@ -2,7 +2,7 @@
 // what people said of it, and Resolve, which says what counts.
 package decision
 
-import "tri/lib/judge/evidence"
+import "tri/lib/record/draft"
 
 // Kinds of record. Offer and Withdraw are written by tri-dispatch, Revoke by
 // tri-reply when the ground has shifted under an approved draft, Claim by tri-reply
@@ -72,10 +72,10 @@ type Record struct {
 	Tries int `json:"tries,omitempty"`
 
 	// What follows is in offers, so that tri-reply needs no thread.
-	Target    *Target        `json:"target,omitempty"`
-	Evidence  []evidence.Ref `json:"evidence,omitempty"`
-	Codebase  string         `json:"codebase,omitempty"` // its name in the configuration
-	ExpiresAt string         `json:"expires_at,omitempty"`
+	Target    *Target     `json:"target,omitempty"`
+	Evidence  []draft.Ref `json:"evidence,omitempty"`
+	Codebase  string      `json:"codebase,omitempty"` // its name in the configuration
+	ExpiresAt string      `json:"expires_at,omitempty"`
 	// Meta is carried into replies.ndjson (triage §3.7).
 	Meta *Meta `json:"meta,omitempty"`
 	// Sources are the texts that a new draft may speak of (question, summary,

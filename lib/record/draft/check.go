@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"tri/lib/base/lazyregexp"
-	"tri/lib/judge/evidence"
+	"tri/lib/base/text"
 )
 
 // Confidences of a return.
@@ -56,19 +55,19 @@ func (f *faults) text(field, s string, most int, needed bool) {
 func (r *Return) Check() error {
 	var f faults
 	if !slices.Contains([]string{High, Medium, Low}, r.Confidence) {
-		f.add("confidence", "is %q, want high, medium or low", clip(r.Confidence))
+		f.add("confidence", "is %q, want high, medium or low", text.Excerpt(r.Confidence, 40))
 	}
 	f.text("confidence_reason", r.ConfidenceReason, MaxSentenceRunes, true)
 	f.text("summary_for_orchestrator", r.SummaryForOrchestrator, MaxSentenceRunes, true)
-	if n := Sentences(r.SummaryForOrchestrator); n > MaxSummarySentences {
+	if n := text.Sentences(r.SummaryForOrchestrator); n > MaxSummarySentences {
 		f.add("summary_for_orchestrator", "has %d sentences, at most %d", n, MaxSummarySentences)
 	}
 	f.text("draft_reply", r.DraftReply, MaxDraftRunes, !r.EscalationRequested)
-	if n := Words(r.DraftReply); n > MaxDraftWords {
+	if n := text.Words(r.DraftReply); n > MaxDraftWords {
 		f.add("draft_reply", "has %d words, at most %d", n, MaxDraftWords)
 	}
 	if !language.MatchString(r.DraftLanguage) {
-		f.add("draft_language", "is %q, want a language code or mixed", clip(r.DraftLanguage))
+		f.add("draft_language", "is %q, want a language code or mixed", text.Excerpt(r.DraftLanguage, 40))
 	}
 	r.checkRefs(&f)
 	r.checkRest(&f)
@@ -78,9 +77,9 @@ func (r *Return) Check() error {
 	return fmt.Errorf("return: %s", strings.Join(f, "; "))
 }
 
-var language = pattern.New(`^(?:mixed|[a-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)$`)
+var language = lazyregexp.New(`^(?:mixed|[a-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)$`)
 
-var kinds = []string{evidence.File, evidence.LogQuery, evidence.GitCommit, evidence.ExternalDoc, evidence.Memory, evidence.TriageFile}
+var kinds = []string{KindFile, KindLogQuery, KindGitCommit, KindExternalDoc, KindMemory, KindTriageFile}
 
 func (r *Return) checkRefs(f *faults) {
 	n := len(r.EvidenceRefs)
@@ -93,7 +92,7 @@ func (r *Return) checkRefs(f *faults) {
 	for i, ref := range r.EvidenceRefs[:min(n, MaxRefs)] {
 		name := fmt.Sprintf("evidence_refs[%d]", i)
 		if !slices.Contains(kinds, ref.Kind) {
-			f.add(name+".kind", "is %q, want one of %s", clip(ref.Kind), strings.Join(kinds, " "))
+			f.add(name+".kind", "is %q, want one of %s", text.Excerpt(ref.Kind, 40), strings.Join(kinds, " "))
 		}
 		f.text(name+".ref", ref.Ref, MaxRefRunes, true)
 		if strings.ContainsAny(ref.Ref, "\n\x00") {
@@ -104,12 +103,12 @@ func (r *Return) checkRefs(f *faults) {
 	}
 }
 
-var filename = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var filename = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 func (r *Return) checkRest(f *faults) {
 	if t := r.ProposedTriageFile; t != nil {
 		if !filename.MatchString(t.Filename) {
-			f.add("proposed_triage_file.filename", "is %q, want a plain name of letters, digits, dot, dash and underscore", clip(t.Filename))
+			f.add("proposed_triage_file.filename", "is %q, want a plain name of letters, digits, dot, dash and underscore", text.Excerpt(t.Filename, 40))
 		}
 		f.text("proposed_triage_file.content", t.Content, MaxNoteRunes, true)
 	}
@@ -129,82 +128,8 @@ func (r *Return) checkRest(f *faults) {
 		f.add("investigator_round", "is %d, want 1 to %d", r.InvestigatorRound, MaxRound)
 	}
 	f.text("research_notes", r.ResearchNotes, MaxNoteRunes, false)
-	if n := Words(r.ResearchNotes); n > MaxNotesWords {
+	if n := text.Words(r.ResearchNotes); n > MaxNotesWords {
 		f.add("research_notes", "has %d words, at most %d", n, MaxNotesWords)
 	}
 	f.text("question_gloss", r.QuestionGloss, MaxNoteRunes, false)
-}
-
-// clip keeps outside text short and visible in a message.
-func clip(s string) string {
-	if rs := []rune(s); len(rs) > 40 {
-		s = string(rs[:40]) + "…"
-	}
-	return Visible(s)
-}
-
-// unspaced are the scripts that are written without spaces between words.
-var unspaced = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
-}
-
-// Words counts words as a reader would: what stands between spaces and holds a
-// letter or a digit is one; two characters of a script without spaces are one.
-func Words(s string) int {
-	words := 0
-	for _, field := range strings.Fields(s) {
-		dense, spaced := 0, false
-		for _, r := range field {
-			if unicode.In(r, unspaced...) {
-				dense++
-			} else if unicode.IsLetter(r) || unicode.IsDigit(r) {
-				spaced = true
-			}
-		}
-		words += (dense + 1) / 2
-		if spaced {
-			words++
-		}
-	}
-	return words
-}
-
-// Sentences counts sentences: a full stop counts when a new sentence begins
-// behind it, so that main.go, 1.5 and e.g. do not.
-func Sentences(s string) int {
-	rs := []rune(strings.TrimSpace(s))
-	n, open := 0, false
-	for i, r := range rs {
-		switch {
-		case strings.ContainsRune("。！？", r), strings.ContainsRune(".!?", r) && ends(rs, i):
-			if open {
-				n++
-			}
-			open = false
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
-			open = true
-		}
-	}
-	if open {
-		n++
-	}
-	return n
-}
-
-// ends reports whether the mark rs[i] ends a sentence.
-func ends(rs []rune, i int) bool {
-	j := i + 1
-	for j < len(rs) && strings.ContainsRune(`.!?"')]”’`+"`", rs[j]) {
-		j++
-	}
-	if j == len(rs) {
-		return true
-	}
-	if !unicode.IsSpace(rs[j]) {
-		return false
-	}
-	for j < len(rs) && unicode.IsSpace(rs[j]) {
-		j++
-	}
-	return j == len(rs) || !unicode.IsLower(rs[j])
 }

@@ -3,15 +3,14 @@ package draft
 import (
 	"strings"
 	"testing"
-
-	"tri/lib/judge/evidence"
+	"tri/lib/base/text"
 )
 
 func good() *Return {
 	return &Return{
 		Confidence: High, ConfidenceReason: "read the code",
 		SummaryForOrchestrator: "The limit is three.", DraftReply: "The limit is `MaxRetries = 3`.", DraftLanguage: "en",
-		EvidenceRefs:      []evidence.Ref{{Kind: evidence.File, Ref: "lib/retry.go:3", SupportsClaim: "the limit is 3"}},
+		EvidenceRefs:      []Ref{{Kind: KindFile, Ref: "lib/retry.go:3", SupportsClaim: "the limit is 3"}},
 		InvestigatorRound: 1,
 	}
 }
@@ -45,7 +44,7 @@ func TestCheck(t *testing.T) {
 			}
 		}, []string{"9 references, at most 8"}},
 		{"a reference", func(r *Return) {
-			r.EvidenceRefs[0] = evidence.Ref{Kind: "gossip", Ref: "a\nb", Quote: strings.Repeat("x", MaxQuoteRunes+1)}
+			r.EvidenceRefs[0] = Ref{Kind: "gossip", Ref: "a\nb", Quote: strings.Repeat("x", MaxQuoteRunes+1)}
 		}, []string{"[0].kind", "not one line", "supports_claim: is empty", "quote: has 4001"}},
 		{"triage file that escapes", func(r *Return) { r.ProposedTriageFile = &TriageFile{"../../x", "text"} }, []string{"filename"}},
 		{"triage file", func(r *Return) { r.ProposedTriageFile = &TriageFile{"retry-limit.md", "text"} }, nil},
@@ -75,7 +74,7 @@ func TestWords(t *testing.T) {
 	for in, want := range map[string]int{
 		"": 0, "one": 1, "one, two - three.": 3, "lib/x.go:12 is it": 3, "👍 👍": 0, "重试": 1, "重试次数是3次": 4, "재시도 횟수": 2,
 	} {
-		if got := Words(in); got != want {
+		if got := text.Words(in); got != want {
 			t.Errorf("Words(%q) = %d, want %d", in, got, want)
 		}
 	}
@@ -86,7 +85,7 @@ func TestSentences(t *testing.T) {
 		"": 0, "one": 1, "One. Two.": 2, "One... then on.": 1, "It is v1.5 in main.go:3. Yes": 2, "是三次。对。": 2,
 		"He said \"no.\" Then left.": 2, "Why?! Because.": 2, "...": 0,
 	} {
-		if got := Sentences(in); got != want {
+		if got := text.Sentences(in); got != want {
 			t.Errorf("Sentences(%q) = %d, want %d", in, got, want)
 		}
 	}

@@ -3,8 +3,6 @@
 // before a person sees it and again before it leaves.
 package draft
 
-import "tri/lib/judge/evidence"
-
 // The caps of a return (triage §4.3 as design §3 settles it).
 const (
 	MaxSummarySentences = 2
@@ -15,18 +13,18 @@ const (
 
 // Return is InvestigatorReturn of triage §4.3.
 type Return struct {
-	Confidence             string         `json:"confidence"` // high, medium, low
-	ConfidenceReason       string         `json:"confidence_reason"`
-	SummaryForOrchestrator string         `json:"summary_for_orchestrator"`
-	DraftReply             string         `json:"draft_reply"`
-	DraftLanguage          string         `json:"draft_language"`
-	EvidenceRefs           []evidence.Ref `json:"evidence_refs"`
-	ProposedTriageFile     *TriageFile    `json:"proposed_triage_file"`
-	OpenQuestions          []string       `json:"open_questions"`
-	EscalationRequested    bool           `json:"escalation_requested"`
-	EscalationReason       *string        `json:"escalation_reason"`
-	InvestigatorRound      int            `json:"investigator_round"`
-	ResearchNotes          string         `json:"research_notes"`
+	Confidence             string      `json:"confidence"` // high, medium, low
+	ConfidenceReason       string      `json:"confidence_reason"`
+	SummaryForOrchestrator string      `json:"summary_for_orchestrator"`
+	DraftReply             string      `json:"draft_reply"`
+	DraftLanguage          string      `json:"draft_language"`
+	EvidenceRefs           []Ref       `json:"evidence_refs"`
+	ProposedTriageFile     *TriageFile `json:"proposed_triage_file"`
+	OpenQuestions          []string    `json:"open_questions"`
+	EscalationRequested    bool        `json:"escalation_requested"`
+	EscalationReason       *string     `json:"escalation_reason"`
+	InvestigatorRound      int         `json:"investigator_round"`
+	ResearchNotes          string      `json:"research_notes"`
 
 	// QuestionGloss is the question in the operator's language. Ours.
 	QuestionGloss string `json:"question_gloss,omitempty"`

@@ -2,7 +2,7 @@
 // card in the operators' channel, a reaction on a question. Whoever asks appends
 // to signals.ndjson; tri-reply, which alone can, does it once and says in
 // signals-done.ndjson what came of it. No answer ever waits for a signal.
-package signal
+package notify
 
 import (
 	"bufio"
@@ -93,12 +93,12 @@ type Done struct {
 }
 
 // Ask appends signals, durably. Any number of programs may.
-func Ask(h *disk.Home, signals ...Signal) error { return add(h, LogName, signals) }
+func Ask(h *durable.Home, signals ...Signal) error { return add(h, LogName, signals) }
 
 // Tell appends what came of them. Only tri-reply does.
-func Tell(h *disk.Home, done ...Done) error { return add(h, DoneName, done) }
+func Tell(h *durable.Home, done ...Done) error { return add(h, DoneName, done) }
 
-func add[T any](h *disk.Home, name string, records []T) error {
+func add[T any](h *durable.Home, name string, records []T) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -120,16 +120,16 @@ func add[T any](h *disk.Home, name string, records []T) error {
 
 // Asked calls fn for each signal from the byte offset on and returns the offset
 // behind the last.
-func Asked(h *disk.Home, from int64, fn func(Signal) error) (int64, error) {
+func Asked(h *durable.Home, from int64, fn func(Signal) error) (int64, error) {
 	return each(h, LogName, from, fn)
 }
 
 // Told is Asked for what came of them.
-func Told(h *disk.Home, from int64, fn func(Done) error) (int64, error) {
+func Told(h *durable.Home, from int64, fn func(Done) error) (int64, error) {
 	return each(h, DoneName, from, fn)
 }
 
-func each[T any](h *disk.Home, name string, from int64, fn func(T) error) (int64, error) {
+func each[T any](h *durable.Home, name string, from int64, fn func(T) error) (int64, error) {
 	f, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return from, nil

@@ -1,4 +1,4 @@
-package signal
+package notify
 
 import (
 	"os"
@@ -8,9 +8,9 @@ import (
 	"tri/lib/base/durable"
 )
 
-func home(t *testing.T) *disk.Home {
+func home(t *testing.T) *durable.Home {
 	t.Helper()
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

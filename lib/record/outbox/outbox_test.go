@@ -157,7 +157,7 @@ func blankRun(text string, n int) bool {
 }
 
 func TestStore(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestStore(t *testing.T) {
 }
 
 func TestRemove(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestRemove(t *testing.T) {
 // TestGoneMeanwhile: what its poster finishes while others list it is no error to them.
 // A name that leads nowhere is what they find then.
 func TestGoneMeanwhile(t *testing.T) {
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"a folder", "x.json/" + good, `{}`, sysexit.IO},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h, err := disk.Open(t.TempDir())
+			h, err := durable.Open(t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -252,7 +252,7 @@ func TestOpenRefuses(t *testing.T) {
 			}
 		})
 	}
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

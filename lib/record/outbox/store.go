@@ -19,7 +19,7 @@ const (
 )
 
 // Save makes e durable.
-func (e *Entry) Save(h *disk.Home) error {
+func (e *Entry) Save(h *durable.Home) error {
 	b, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write post %q: %w", e.ID, err)
@@ -30,14 +30,14 @@ func (e *Entry) Save(h *disk.Home) error {
 func (e *Entry) path() string { return Dir + "/" + e.ID + ".json" }
 
 // Remove takes away an entry of which nothing was ever posted.
-func (e *Entry) Remove(h *disk.Home) error { return h.Remove(e.path()) }
+func (e *Entry) Remove(h *durable.Home) error { return h.Remove(e.path()) }
 
 // Finish moves e to Done.
-func (e *Entry) Finish(h *disk.Home) error { return h.Move(e.path(), Done+"/"+e.ID+".json") }
+func (e *Entry) Finish(h *durable.Home) error { return h.Move(e.path(), Done+"/"+e.ID+".json") }
 
 // Open lists the entries under way. One that cannot be read is an error: to go on
 // without it could post it again. One that is finished or taken away meanwhile is not.
-func Open(h *disk.Home) ([]*Entry, error) {
+func Open(h *durable.Home) ([]*Entry, error) {
 	names, err := h.List(Dir)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ type Exit struct {
 }
 
 // LoadExit reads how a long run ended; nil when it has not.
-func LoadExit(h *disk.Home, id string) (*Exit, error) {
+func LoadExit(h *durable.Home, id string) (*Exit, error) {
 	b, err := h.ReadFile("escalations/" + id + "/exit.json")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

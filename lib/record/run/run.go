@@ -66,13 +66,13 @@ func ID(kind, key string, cycle, round int) string {
 type Run struct {
 	ID        string
 	SessionID string // a fresh UUID: agent programs refuse to use one twice
-	home      *disk.Home
-	lock      *disk.Lock
+	home      *durable.Home
+	lock      *durable.Lock
 }
 
 // Begin takes the run's lock. It fails with disk.ErrLocked while another process,
 // or an agent that outlived its wrapper, still holds it.
-func Begin(h *disk.Home, id string) (*Run, error) {
+func Begin(h *durable.Home, id string) (*Run, error) {
 	lock, err := h.TryLock("runs/" + id + "/lock")
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (r *Run) Publish(res Result) error {
 func (r *Run) End() error { return r.lock.Unlock() }
 
 // Load reads a run's result; nil when there is none yet.
-func Load(h *disk.Home, id string) (*Result, error) {
+func Load(h *durable.Home, id string) (*Result, error) {
 	b, err := h.ReadFile("runs/" + id + "/result.json")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -34,7 +34,7 @@ func (t *Thread) path() string {
 // Load reads a thread, open or closed; nil when there is none. Between the two
 // renames of a move both may stand: the open one is the newer only if it is not
 // closed, and Save takes the other away.
-func Load(h *disk.Home, key string) (*Thread, error) {
+func Load(h *durable.Home, key string) (*Thread, error) {
 	for _, path := range []string{OpenPath(key), ClosedPath(key)} {
 		t, err := LoadFile(h, path)
 		if err != nil || t != nil {
@@ -46,7 +46,7 @@ func Load(h *disk.Home, key string) (*Thread, error) {
 
 // Open gives the threads that are not closed, in the order of their keys. One
 // that cannot be read gives its error instead.
-func Open(h *disk.Home) iter.Seq2[*Thread, error] {
+func Open(h *durable.Home) iter.Seq2[*Thread, error] {
 	return func(yield func(*Thread, error) bool) {
 		names, err := h.List("open")
 		if err != nil {
@@ -66,7 +66,7 @@ func Open(h *disk.Home) iter.Seq2[*Thread, error] {
 }
 
 // LoadFile reads a thread's file; nil when it is not there.
-func LoadFile(h *disk.Home, path string) (*Thread, error) {
+func LoadFile(h *durable.Home, path string) (*Thread, error) {
 	b, err := h.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -92,7 +92,7 @@ func (t *Thread) Marshal() ([]byte, error) {
 
 // Save makes the thread durable where it belongs. The journal is durable before
 // it, so a crash between the two steps of a move is mended by the next fold.
-func (t *Thread) Save(h *disk.Home) error {
+func (t *Thread) Save(h *durable.Home) error {
 	b, err := t.Marshal()
 	if err != nil {
 		return err

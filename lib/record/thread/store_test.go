@@ -15,9 +15,9 @@ import (
 	"tri/lib/record/run"
 )
 
-func home(t *testing.T) *disk.Home {
+func home(t *testing.T) *durable.Home {
 	t.Helper()
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

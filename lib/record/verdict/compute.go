@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 )
 
@@ -155,7 +156,7 @@ func (r *ruling) refs(f Facts) {
 		if i == 0 || worse(results, v.SpotCheckResult, ref.Result) != v.SpotCheckResult {
 			v.SpotCheckRef, v.SpotCheckResult, v.SpotCheckNote = ref.Ref, ref.Result, ref.Note
 		}
-		name := fmt.Sprintf("reference %d, %s", i+1, draft.Visible(ref.Ref))
+		name := fmt.Sprintf("reference %d, %s", i+1, text.Visible(ref.Ref))
 		switch ref.Result {
 		case Fabricated:
 			r.bounce(fmt.Sprintf("%s, is fabricated: %s", name, ref.Note),
@@ -195,17 +196,17 @@ func (r *ruling) text(f Facts) {
 	r.list("traceable", len(f.Untraced) == 0)
 	for _, t := range f.Traced[:min(len(f.Traced), maxTraces)] {
 		if t.To == "" {
-			r.check(Traced, Fail, draft.Visible(t.What)+": stands nowhere that was shown")
+			r.check(Traced, Fail, text.Visible(t.What)+": stands nowhere that was shown")
 			continue
 		}
-		r.check(Traced, OK, draft.Visible(t.What+": "+t.To))
+		r.check(Traced, OK, text.Visible(t.What+": "+t.To))
 	}
 	if len(f.Misjudged) > 0 {
 		r.v.ConfidenceLanguageMatch = Mismatch
 		names := strings.Join(f.Misjudged, ", ")
 		r.check("confidence", Fail, names)
-		r.bounce(fmt.Sprintf("the wording (%s) does not fit confidence %s", names, draft.Visible(f.Confidence)),
-			fmt.Sprintf("Say it as surely as it was found: %s does not fit confidence %s.", names, draft.Visible(f.Confidence)))
+		r.bounce(fmt.Sprintf("the wording (%s) does not fit confidence %s", names, text.Visible(f.Confidence)),
+			fmt.Sprintf("Say it as surely as it was found: %s does not fit confidence %s.", names, text.Visible(f.Confidence)))
 	}
 	r.list("confidence", len(f.Misjudged) == 0)
 	if len(f.Smells) > 0 {
@@ -234,7 +235,7 @@ func (r *ruling) risk(f Facts) {
 	switch {
 	case f.Confidence != draft.High:
 		r.v.RiskGateCheck = Fails
-		r.bounce(fmt.Sprintf("it advises %s at confidence %s", names, draft.Visible(f.Confidence)),
+		r.bounce(fmt.Sprintf("it advises %s at confidence %s", names, text.Visible(f.Confidence)),
 			"Take the advice out, or read the code until confidence is high: "+names+".")
 	case !all:
 		r.v.RiskGateCheck = NeedsHigh
@@ -263,9 +264,9 @@ func (r *ruling) scope(f Facts) {
 		r.v.CrossInvestigationConsistency = f.Other
 	}
 	if strings.HasPrefix(f.Other, contradicts) {
-		note := draft.Visible(strings.TrimPrefix(f.Other, contradicts))
+		note := text.Visible(strings.TrimPrefix(f.Other, contradicts))
 		if f.OtherNote != "" {
-			note += ": " + draft.Visible(f.OtherNote)
+			note += ": " + text.Visible(f.OtherNote)
 		}
 		r.check("consistency", Fail, note)
 		r.escalate("it contradicts what another open thread concluded: " + note)

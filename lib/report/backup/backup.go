@@ -39,7 +39,7 @@ var order = map[string]int{
 }
 
 // Save writes a home to w.
-func Save(h *disk.Home, w io.Writer) error {
+func Save(h *durable.Home, w io.Writer) error {
 	names, err := list(h)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func Save(h *disk.Home, w io.Writer) error {
 }
 
 // list is what is copied, in that order.
-func list(h *disk.Home) ([]string, error) {
+func list(h *durable.Home) ([]string, error) {
 	var names []string
 	err := fs.WalkDir(h.Root().FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -82,7 +82,7 @@ func rank(name string) int {
 
 // put copies one file as it is now. A log may grow meanwhile: what it has now is
 // copied, and its whole lines are what counts.
-func put(h *disk.Home, out *tar.Writer, name string) error {
+func put(h *durable.Home, out *tar.Writer, name string) error {
 	f, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -120,7 +120,7 @@ func Restore(r io.Reader, dir string, now time.Time) (done Restored, err error) 
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return done, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is not empty", dir)), "name a folder that is not there yet")
 	}
-	h, err := disk.Open(dir)
+	h, err := durable.Open(dir)
 	if err != nil {
 		return done, err
 	}
@@ -142,7 +142,7 @@ func Restore(r io.Reader, dir string, now time.Time) (done Restored, err error) 
 // maxFile is the most that one file of a copy may have, in bytes.
 const maxFile = 64 << 30
 
-func unpack(h *disk.Home, r io.Reader) (n int, err error) {
+func unpack(h *durable.Home, r io.Reader) (n int, err error) {
 	zip, err := gzip.NewReader(r)
 	if err != nil {
 		return 0, sysexit.With(sysexit.Data, fmt.Errorf("read backup: %w", err))
@@ -173,7 +173,7 @@ func unpack(h *disk.Home, r io.Reader) (n int, err error) {
 	}
 }
 
-func write(h *disk.Home, name string, r io.Reader) error {
+func write(h *durable.Home, name string, r io.Reader) error {
 	if err := h.MkdirAll(path.Dir(name)); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ const since = "the home was restored from a backup: it may have been posted sinc
 // standing folds the log of decisions. Whoever is in it counts here: what today's
 // list of approvers would refuse needs no revoking, and one revoke too many does
 // no harm.
-func standing(h *disk.Home) (*decision.State, error) {
+func standing(h *durable.Home) (*decision.State, error) {
 	rs, err := decision.Read(h)
 	policy := decision.Policy{Auto: true}
 	for _, r := range rs {
@@ -205,7 +205,7 @@ func standing(h *disk.Home) (*decision.State, error) {
 }
 
 // revoke takes back every yes that nobody had begun to act upon.
-func revoke(h *disk.Home, state *decision.State, now time.Time) (n int, err error) {
+func revoke(h *durable.Home, state *decision.State, now time.Time) (n int, err error) {
 	var open []decision.Record
 	state.Keys(func(st *decision.Standing) {
 		if st.Approved() {
@@ -228,7 +228,7 @@ func revoke(h *disk.Home, state *decision.State, now time.Time) (n int, err erro
 // look has every post that was on its way looked for in the chat before it is
 // made, as if a try of it had been cut short. One that was claimed and of which
 // nothing else is known waits for a person.
-func look(h *disk.Home, claims []*decision.Standing, now time.Time) (n int, err error) {
+func look(h *durable.Home, claims []*decision.Standing, now time.Time) (n int, err error) {
 	entries, err := outbox.Open(h)
 	if err != nil {
 		return 0, err
@@ -268,7 +268,7 @@ func look(h *disk.Home, claims []*decision.Standing, now time.Time) (n int, err 
 }
 
 // replied adds the drafts that have their line in replies.ndjson.
-func replied(h *disk.Home, known map[string]bool) error {
+func replied(h *durable.Home, known map[string]bool) error {
 	text, err := h.ReadFile("replies.ndjson")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -17,9 +17,9 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-func home(t *testing.T, dir string) *disk.Home {
+func home(t *testing.T, dir string) *durable.Home {
 	t.Helper()
-	h, err := disk.Open(dir)
+	h, err := durable.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func home(t *testing.T, dir string) *disk.Home {
 	return h
 }
 
-func put1(t *testing.T, h *disk.Home, name, text string) {
+func put1(t *testing.T, h *durable.Home, name, text string) {
 	t.Helper()
 	if err := h.MkdirAll(filepath.Dir(name)); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func put1(t *testing.T, h *disk.Home, name, text string) {
 }
 
 // offered puts a draft into the log, with the words that are said of it.
-func offered(t *testing.T, h *disk.Home, key string, kinds ...string) {
+func offered(t *testing.T, h *durable.Home, key string, kinds ...string) {
 	t.Helper()
 	for _, kind := range append([]string{decision.Offer}, kinds...) {
 		r := decision.Record{Kind: kind, By: "ana", Via: "terminal", Key: key, Cycle: 1, Text: key, DraftSHA256: decision.Sum(key),
@@ -49,7 +49,7 @@ func offered(t *testing.T, h *disk.Home, key string, kinds ...string) {
 	}
 }
 
-func intent(t *testing.T, h *disk.Home, key, state string, tries int) {
+func intent(t *testing.T, h *durable.Home, key, state string, tries int) {
 	t.Helper()
 	if err := h.MkdirAll(outbox.Done); err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func intent(t *testing.T, h *disk.Home, key, state string, tries int) {
 	}
 }
 
-func copied(t *testing.T, h *disk.Home) (*disk.Home, Restored) {
+func copied(t *testing.T, h *durable.Home) (*durable.Home, Restored) {
 	t.Helper()
 	var file bytes.Buffer
 	if err := Save(h, &file); err != nil {

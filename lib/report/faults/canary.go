@@ -1,4 +1,4 @@
-package drill
+package faults
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type Canary struct {
 // canary is nil where there is none to plant, where the return is good no more, or
 // where the validator could not judge: that is neither caught nor missed. Its At is
 // the caller's to fill in.
-func (c *Canary) Fly(ctx context.Context, good *draft.Return, codebase, of string, seed uint64, r *run.Run) (*trust.Canary, *draft.Usage, error) {
+func (c *Canary) Fly(ctx context.Context, good *draft.Return, codebase, of string, seed uint64, r *run.Run) (*autoreply.Canary, *draft.Usage, error) {
 	if v, err := c.Judge(ctx, good, codebase, nil, nil); err != nil || v.Verdict != verdict.Pass {
 		return nil, nil, err
 	}
@@ -47,7 +47,7 @@ func (c *Canary) Fly(ctx context.Context, good *draft.Return, codebase, of strin
 	if slices.ContainsFunc(v.Checks, unjudged) {
 		return nil, v.Usage, nil
 	}
-	return &trust.Canary{Of: of, Fault: bad.Drill.Fault, Verdict: v.Verdict, Missed: v.Verdict == verdict.Pass}, v.Usage, nil
+	return &autoreply.Canary{Of: of, Fault: bad.Drill.Fault, Verdict: v.Verdict, Missed: v.Verdict == verdict.Pass}, v.Usage, nil
 }
 
 // spoil puts the first fault into a return, from a place that the seed says, for

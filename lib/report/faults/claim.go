@@ -1,11 +1,10 @@
-package drill
+package faults
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"tri/lib/judge/evidence"
+	"tri/lib/record/draft"
 )
 
 // turn changes a sentence into one that says the opposite in some way. ok is
@@ -100,7 +99,7 @@ func answered(text string) string {
 // contradiction has another open thread conclude the opposite of the summary.
 func contradiction(s *subject) error {
 	summary := s.ret.SummaryForOrchestrator
-	speaks := slices.ContainsFunc(s.ret.EvidenceRefs, func(r evidence.Ref) bool {
+	speaks := slices.ContainsFunc(s.ret.EvidenceRefs, func(r draft.Ref) bool {
 		return shared(content(summary), content(r.SupportsClaim)) >= 2
 	})
 	if !speaks {

@@ -6,7 +6,7 @@
 // the changed return is wrong, and a place where it would not be is passed over.
 // What was changed is said in the record's drill mark alone, which the validator
 // carries into its verdict unread.
-package drill
+package faults
 
 import (
 	"context"
@@ -192,10 +192,10 @@ type target struct {
 	lines []string // of the file
 }
 
-func (d *Drill) targets(refs []evidence.Ref) []target {
+func (d *Drill) targets(refs []draft.Ref) []target {
 	var out []target
 	for i, ref := range refs {
-		if ref.Kind != evidence.File {
+		if ref.Kind != draft.KindFile {
 			continue
 		}
 		p, err := evidence.Parse(ref.Ref)
@@ -210,7 +210,7 @@ func (d *Drill) targets(refs []evidence.Ref) []target {
 }
 
 // lines are those of a file of the codebase, nil where it cannot be cited.
-func (d *Drill) lines(name string, ref evidence.Ref) []string {
+func (d *Drill) lines(name string, ref draft.Ref) []string {
 	if have, ok := d.files[name]; ok {
 		return have
 	}

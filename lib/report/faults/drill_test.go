@@ -1,4 +1,4 @@
-package drill
+package faults
 
 import (
 	"bytes"
@@ -55,8 +55,8 @@ func codebase(t testing.TB) *os.Root {
 
 // good is a return that has a place for every kind of fault.
 func good() Record {
-	ref := func(place, quote, claim string) evidence.Ref {
-		return evidence.Ref{Kind: evidence.File, Ref: place, Quote: quote, SupportsClaim: claim}
+	ref := func(place, quote, claim string) draft.Ref {
+		return draft.Ref{Kind: draft.KindFile, Ref: place, Quote: quote, SupportsClaim: claim}
 	}
 	return Record{Key: "k1", Return: &draft.Return{
 		Confidence: draft.High, ConfidenceReason: "It was read.",
@@ -64,7 +64,7 @@ func good() Record {
 		DraftReply: "A charge is tried at most five times before it is parked (limits.go:3). Between two tries pass 30 seconds. " +
 			"Compression is disabled by default, and `stepc2` returns 14 (steps.go:3).",
 		DraftLanguage: "en", Question: "how often is a charge tried, and is compression used?", InvestigatorRound: 1, OpenQuestions: []string{},
-		EvidenceRefs: []evidence.Ref{
+		EvidenceRefs: []draft.Ref{
 			ref("limits.go:3", "// A charge is tried at most 5 times before it is parked.", "A charge is tried at most 5 times before it is parked."),
 			ref("limits.go:6-7", "// Between two tries pass 30 seconds.\nconst pause = 30 * time.Second", "Between two tries pass 30 seconds."),
 			ref("limits.go:9", "// Compression is disabled by default.", "Compression is disabled by default."),
@@ -73,7 +73,7 @@ func good() Record {
 	}}
 }
 
-func text(t testing.TB, v any) string {
+func textOf(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -131,7 +131,7 @@ func TestWrong(t *testing.T) {
 		BadLine:  func(r Record) bool { return !missing(root, r) && !at(r) },
 		OffLine:  func(r Record) bool { return !missing(root, r) && !at(r) },
 		BadContent: func(r Record) bool {
-			return slices.ContainsFunc(r.EvidenceRefs, func(e evidence.Ref) bool { return !strings.Contains(all, e.Quote) })
+			return slices.ContainsFunc(r.EvidenceRefs, func(e draft.Ref) bool { return !strings.Contains(all, e.Quote) })
 		},
 		SwappedQuotes: func(r Record) bool { return !at(r) },
 		InvertedNot:   func(r Record) bool { return said(r, " not ", "enabled", "doesn't") },
@@ -150,7 +150,7 @@ func TestWrong(t *testing.T) {
 		UnderConfident:  func(r Record) bool { return r.Confidence == draft.High && added(r) != "" },
 		ScopeDrift:      func(r Record) bool { return added(r) != "" || r.Question != good().Question },
 		AISmell:         func(r Record) bool { return added(r) != "" },
-		Secret:          func(r Record) bool { return text(t, r.Return) != text(t, good().Return) },
+		Secret:          func(r Record) bool { return textOf(t, r.Return) != textOf(t, good().Return) },
 		Ping:            func(r Record) bool { return strings.ContainsAny(added(r), "@＠<(") },
 		Hidden:          func(r Record) bool { return strings.Map(seen, r.DraftReply) != r.DraftReply },
 		Injection:       func(r Record) bool { return added(r) != "" },
@@ -164,7 +164,7 @@ func TestWrong(t *testing.T) {
 			d := &Drill{Root: root, Seed: seed, Canary: "open-sesame-now"}
 			bad := plant(t, d, good(), fault, 1)
 			if !is[fault](bad) {
-				t.Errorf("%s is none: %s: %s", fault, bad.Drill.What, text(t, bad))
+				t.Errorf("%s is none: %s: %s", fault, bad.Drill.What, textOf(t, bad))
 			}
 			if bad.Drill.Fault != fault || bad.Drill.Of != "of" || bad.Drill.What == "" || bad.Drill.Where == "" || bad.Key != "k1" {
 				t.Errorf("%s: mark %+v", fault, bad.Drill)
@@ -173,7 +173,7 @@ func TestWrong(t *testing.T) {
 				t.Errorf("%s: the mark tells the secret", fault)
 			}
 			bad.Drill = nil
-			distinct[text(t, bad)] = true
+			distinct[textOf(t, bad)] = true
 		}
 		if len(distinct) < 2 && fault != InvertedBound && fault != InvertedOrder && fault != InvertedDefault {
 			t.Errorf("%s: all seeds plant the same", fault)
@@ -182,7 +182,7 @@ func TestWrong(t *testing.T) {
 }
 
 func missing(root *os.Root, r Record) bool {
-	return slices.ContainsFunc(r.EvidenceRefs, func(e evidence.Ref) bool {
+	return slices.ContainsFunc(r.EvidenceRefs, func(e draft.Ref) bool {
 		p, err := evidence.Parse(e.Ref)
 		if err != nil {
 			return false
@@ -272,7 +272,7 @@ func TestSeed(t *testing.T) {
 		}
 		return out.String()
 	}
-	in := text(t, good()) + "\n"
+	in := textOf(t, good()) + "\n"
 	first := run(5, nil, in)
 	if run(5, nil, in) != first {
 		t.Error("the same seed plants other faults")
@@ -295,7 +295,7 @@ func TestSeed(t *testing.T) {
 // TestNoPlace: a return that has no place for a kind is passed over with a note.
 func TestNoPlace(t *testing.T) {
 	root := codebase(t)
-	bare := Record{Return: &draft.Return{DraftReply: "はい。", DraftLanguage: "ja", EvidenceRefs: []evidence.Ref{{Kind: evidence.Memory, Ref: "m"}, {Kind: evidence.File, Ref: "gone.go:1"}}}}
+	bare := Record{Return: &draft.Return{DraftReply: "はい。", DraftLanguage: "ja", EvidenceRefs: []draft.Ref{{Kind: draft.KindMemory, Ref: "m"}, {Kind: draft.KindFile, Ref: "gone.go:1"}}}}
 	for _, fault := range []string{BadPath, NearPath, BadLine, OffLine, BadContent, SwappedQuotes, InvertedNot, InvertedBound, InvertedOrder, InvertedNumber, InvertedDefault, InvertedUnit, Hidden, Contradiction} {
 		if _, err := (&Drill{Root: root}).Plant(bare, fault, "of", 1); !errors.Is(err, ErrNoPlace) {
 			t.Errorf("%s: %v", fault, err)
@@ -311,7 +311,7 @@ func TestNoPlace(t *testing.T) {
 	var out bytes.Buffer
 	var notes []string
 	d := Drill{Root: root, Out: &out, Say: func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }}
-	if err := d.Each(context.Background(), stream.Input{Stdin: strings.NewReader(text(t, bare) + "\n"), After: -1}); err != nil {
+	if err := d.Each(context.Background(), stream.Input{Stdin: strings.NewReader(textOf(t, bare) + "\n"), After: -1}); err != nil {
 		t.Fatal(err)
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0], "stdin:1: it has no place for bad_path near_path") {
@@ -344,10 +344,10 @@ func TestHalves(t *testing.T) {
 // TestGoodIsLeftAlone: planting changes nothing of the return that it is given.
 func TestGoodIsLeftAlone(t *testing.T) {
 	root, r := codebase(t), good()
-	before := text(t, r)
+	before := textOf(t, r)
 	for _, fault := range Faults {
 		plant(t, &Drill{Root: root}, r, fault, 1)
-		if after := text(t, r); after != before {
+		if after := textOf(t, r); after != before {
 			t.Fatalf("%s changed the good return: %s", fault, after)
 		}
 	}

@@ -1,4 +1,4 @@
-package drill
+package faults
 
 // None is the kind of a good return.
 const None = "none"

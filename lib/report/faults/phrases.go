@@ -1,4 +1,4 @@
-package drill
+package faults
 
 // What a lying or careless agent writes, by language. They are phrases of
 // people's chats and of models' drafts, written down without a look at the lists

@@ -1,4 +1,4 @@
-package drill
+package faults
 
 import (
 	"encoding/json"
@@ -21,10 +21,10 @@ func (s *Score) Stamp(version string, now time.Time) {
 // Keep appends s to the record of the home dir, durably; "" is the default home
 // where that is there already: a score makes none.
 func (s *Score) Keep(dir string) error {
-	if _, err := os.Stat(disk.DefaultDir()); dir == "" && err != nil {
+	if _, err := os.Stat(durable.DefaultDir()); dir == "" && err != nil {
 		return nil
 	}
-	h, err := disk.Open(dir)
+	h, err := durable.Open(dir)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package drill
+package faults
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tri/lib/base/sysexit"
-	"tri/lib/record/draft"
+	"tri/lib/base/text"
 )
 
 // shown is how many misses the table names.
@@ -34,7 +34,7 @@ func (s *Score) Table(w io.Writer) error {
 			fmt.Fprintf(&b, "and more; --json has them\n")
 			break
 		}
-		fmt.Fprintf(&b, "missed: %s in %s (%s: %s)\n", m.Fault, draft.Visible(m.Of), draft.Visible(m.Where), clip(m.What))
+		fmt.Fprintf(&b, "missed: %s in %s (%s: %s)\n", m.Fault, text.Visible(m.Of), text.Visible(m.Where), clip(m.What))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("write score: %w", err))
@@ -52,7 +52,7 @@ func share(hits, n int) string {
 }
 
 func clip(s string) string {
-	s = strings.Join(strings.Fields(draft.Visible(s)), " ")
+	s = strings.Join(strings.Fields(text.Visible(s)), " ")
 	if rs := []rune(s); len(rs) > 80 {
 		s = string(rs[:80]) + "…"
 	}

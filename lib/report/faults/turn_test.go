@@ -1,4 +1,4 @@
-package drill
+package faults
 
 import (
 	"math/rand/v2"

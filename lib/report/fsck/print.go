@@ -1,4 +1,4 @@
-package verify
+package fsck
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
-	"tri/lib/record/draft"
+	"tri/lib/base/text"
 )
 
 // ErrBad means that something is not as it must be; the report says what.
@@ -79,7 +79,7 @@ func paint(s, code string, colour bool) string {
 // cut makes a problem fit a line: it names what stands in a file.
 func cut(s string) string {
 	const most = 220
-	r := []rune(strings.Join(strings.Fields(draft.Visible(s)), " "))
+	r := []rune(strings.Join(strings.Fields(text.Visible(s)), " "))
 	if len(r) > most {
 		return string(r[:most-1]) + "…"
 	}

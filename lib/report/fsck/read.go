@@ -1,4 +1,4 @@
-package verify
+package fsck
 
 import (
 	"bufio"
@@ -23,8 +23,8 @@ import (
 )
 
 // split adds a job for each part of a log.
-func split(j *jobs, h *disk.Home, name, schema string) error {
-	cuts, err := ledger.Parts(h, name, 0, -1, 2*runtime.GOMAXPROCS(0))
+func split(j *jobs, h *durable.Home, name, schema string) error {
+	cuts, err := history.Parts(h, name, 0, -1, 2*runtime.GOMAXPROCS(0))
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func split(j *jobs, h *disk.Home, name, schema string) error {
 
 // lines calls fn for each whole line that begins in a part of a log, and returns
 // how many bytes stand behind the last newline.
-func lines(h *disk.Home, name string, from, until int64, fn func(line)) (torn int64, err error) {
+func lines(h *durable.Home, name string, from, until int64, fn func(line)) (torn int64, err error) {
 	r, err := openPart(h, name, from, until)
 	if err != nil {
 		return 0, err
@@ -66,7 +66,7 @@ type part struct {
 	err       error
 }
 
-func openPart(h *disk.Home, name string, from, until int64) (*part, error) {
+func openPart(h *durable.Home, name string, from, until int64) (*part, error) {
 	file, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &part{}, nil
@@ -138,12 +138,12 @@ func readError(name string, err error) error {
 // reader reads the small files of a home: a folder is opened once, and the memory
 // is kept from file to file.
 type reader struct {
-	home    *disk.Home
+	home    *durable.Home
 	folders map[string]*os.Root
 	buf     []byte
 }
 
-func newReader(h *disk.Home) *reader {
+func newReader(h *durable.Home) *reader {
 	return &reader{home: h, folders: map[string]*os.Root{}, buf: make([]byte, 64<<10)}
 }
 
@@ -201,7 +201,7 @@ func (r *reader) exists(dir, name string) bool {
 }
 
 // files checks each file of a folder.
-func files(h *disk.Home, dir, schema string, f *Finding) error {
+func files(h *durable.Home, dir, schema string, f *Finding) error {
 	names, err := h.List(dir)
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ type checker struct {
 	shape *shape.Shape
 }
 
-func newChecker(h *disk.Home, schema string) (*checker, error) {
+func newChecker(h *durable.Home, schema string) (*checker, error) {
 	s, err := shape.Load(schema)
 	return &checker{reader: newReader(h), shape: s}, err
 }
@@ -250,7 +250,7 @@ func (c *checker) file(f *Finding, dir, name, called string) {
 }
 
 // runs checks the results that are published.
-func runs(h *disk.Home, f *Finding) error {
+func runs(h *durable.Home, f *Finding) error {
 	ids, err := h.List("runs")
 	if err != nil {
 		return err
@@ -268,7 +268,7 @@ func runs(h *disk.Home, f *Finding) error {
 
 // approvals checks that a claim stands before each reply: that is what an approval
 // becomes when it is posted.
-func approvals(h *disk.Home, f *Finding) error {
+func approvals(h *durable.Home, f *Finding) error {
 	claimed := map[string]bool{}
 	err := h.Lines(decision.LogName, 0, func(line []byte) error {
 		if !bytes.Contains(line, []byte(decision.Claim)) && bytes.IndexByte(line, '\\') < 0 {

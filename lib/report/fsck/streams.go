@@ -1,4 +1,4 @@
-package verify
+package fsck
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ var derivedLogs = []struct{ name, schema string }{
 
 // streams adds jobs for the log of events and what is derived from it, a part of all
 // of them each.
-func streams(j *jobs, h *disk.Home) error {
-	cuts, err := ledger.Parts(h, eventsLog, 0, -1, 4*runtime.GOMAXPROCS(0))
+func streams(j *jobs, h *durable.Home) error {
+	cuts, err := history.Parts(h, eventsLog, 0, -1, 4*runtime.GOMAXPROCS(0))
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func streams(j *jobs, h *disk.Home) error {
 		if !h.Exists(l.name) {
 			continue
 		}
-		its, err := ledger.PartsBySeq(h, l.name, cuts)
+		its, err := history.PartsBySeq(h, l.name, cuts)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ type follower struct {
 
 // sideBySide checks part i of the log of events, and with each event what was derived
 // from it.
-func sideBySide(h *disk.Home, logs []stretch, i int, fs []*Finding) error {
+func sideBySide(h *durable.Home, logs []stretch, i int, fs []*Finding) error {
 	events, err := shape.Load(logs[0].schema)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package verify
+package fsck
 
 import (
 	"bytes"
@@ -62,7 +62,7 @@ func spoil(rng *rand.Rand, log [][]byte) []byte {
 }
 
 // alone checks a log without looking at another.
-func alone(t *testing.T, h *disk.Home, name, schema string) Finding {
+func alone(t *testing.T, h *durable.Home, name, schema string) Finding {
 	s, err := shape.Load(schema)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestSideBySide(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	bad := 0
 	for range 25 {
-		h, err := disk.Open(filepath.Join(t.TempDir(), "home"))
+		h, err := durable.Open(filepath.Join(t.TempDir(), "home"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package verify
+package fsck
 
 import (
 	"bytes"
@@ -23,12 +23,12 @@ const journal = "dispatch.ndjson"
 // threads compares the files with the fold of the journal. Each part takes the
 // threads that fall to it, so that they are folded side by side.
 type threads struct {
-	home  *disk.Home
+	home  *durable.Home
 	seed  maphash.Seed
 	parts []map[string]thread.Thread
 }
 
-func newThreads(h *disk.Home) *threads {
+func newThreads(h *durable.Home) *threads {
 	return &threads{home: h, seed: maphash.MakeSeed(), parts: make([]map[string]thread.Thread, max(1, runtime.GOMAXPROCS(0)))}
 }
 

@@ -1,7 +1,7 @@
 // Package verify holds a home against itself: the chain of its decisions, every
 // line and file against its schema, the threads against the journal that they are
 // a fold of, each reply against the approval that it needs. It changes nothing.
-package verify
+package fsck
 
 import (
 	"cmp"
@@ -52,7 +52,7 @@ var logs = []struct{ name, schema string }{
 
 // Home looks at all of it. An error is one of the machine; what is wrong with the
 // home stands in the report.
-func Home(h *disk.Home) (*Report, error) {
+func Home(h *durable.Home) (*Report, error) {
 	j := &jobs{}
 	j.add("decisions.ndjson", func(f *Finding) error { return decisions(h, f) })
 	t := newThreads(h)
@@ -142,7 +142,7 @@ func (f *Finding) bad(where string, err error) {
 
 // decisions checks the chain, and each record's shape. Behind a broken link the
 // chain is not looked at: every later record would be named.
-func decisions(h *disk.Home, f *Finding) error {
+func decisions(h *durable.Home, f *Finding) error {
 	var chain decision.Chain
 	broken := false
 	err := piece(h, decision.LogName, "decision", 0, -1, f, func(line []byte) error {
@@ -161,7 +161,7 @@ func decisions(h *disk.Home, f *Finding) error {
 
 // piece checks the lines of a part of a log, and asks also, where it is given, of
 // those that are records.
-func piece(h *disk.Home, name, schema string, from, until int64, f *Finding, also func(line []byte) error) error {
+func piece(h *durable.Home, name, schema string, from, until int64, f *Finding, also func(line []byte) error) error {
 	s, err := shape.Load(schema)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package verify
+package fsck
 
 import (
 	"bytes"
@@ -20,9 +20,9 @@ import (
 const at = "2026-03-02T10:00:00Z"
 
 // home is one in which a question was asked and its answer posted.
-func home(t *testing.T) *disk.Home {
+func home(t *testing.T) *durable.Home {
 	t.Helper()
-	h, err := disk.Open(filepath.Join(t.TempDir(), "home"))
+	h, err := durable.Open(filepath.Join(t.TempDir(), "home"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func home(t *testing.T) *disk.Home {
 }
 
 // change rewrites a file of the home.
-func change(t *testing.T, h *disk.Home, name string, with func([]byte) []byte) {
+func change(t *testing.T, h *durable.Home, name string, with func([]byte) []byte) {
 	t.Helper()
 	b, err := h.ReadFile(name)
 	if err == nil {
@@ -122,63 +122,63 @@ func find(r *Report, what string) Finding {
 func TestBroken(t *testing.T) {
 	const open = "open/local.dev.1.json"
 	for name, tt := range map[string]struct {
-		spoil      func(t *testing.T, h *disk.Home)
+		spoil      func(t *testing.T, h *durable.Home)
 		what, says string
 	}{
-		"a decision changed": {func(t *testing.T, h *disk.Home) {
+		"a decision changed": {func(t *testing.T, h *durable.Home) {
 			change(t, h, decision.LogName, swap(`"by":"ana"`, `"by":"eve"`))
 		}, decision.LogName, "it does not follow from the record before"},
-		"a decision taken out": {func(t *testing.T, h *disk.Home) {
+		"a decision taken out": {func(t *testing.T, h *durable.Home) {
 			change(t, h, decision.LogName, func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] })
 		}, decision.LogName, "its number is 2"},
-		"a thread changed": {func(t *testing.T, h *disk.Home) { change(t, h, open, swap("fail", "Fail")) }, journal, "it is not what the journal says"},
-		"a thread gone": {func(t *testing.T, h *disk.Home) {
+		"a thread changed": {func(t *testing.T, h *durable.Home) { change(t, h, open, swap("fail", "Fail")) }, journal, "it is not what the journal says"},
+		"a thread gone": {func(t *testing.T, h *durable.Home) {
 			if err := h.Remove(open); err != nil {
 				t.Fatal(err)
 			}
 		}, journal, "its file is not there"},
-		"a thread too many": {func(t *testing.T, h *disk.Home) {
+		"a thread too many": {func(t *testing.T, h *durable.Home) {
 			if err := h.Replace("open/local.dev.9.json", []byte("{}")); err != nil {
 				t.Fatal(err)
 			}
 		}, journal, "the journal tells of no such thread"},
-		"a journal line": {func(t *testing.T, h *disk.Home) { change(t, h, journal, swap(`"tier":1`, `"tier":7`)) }, journal, "facts: tier: is out of bounds"},
-		"an event":       {func(t *testing.T, h *disk.Home) { change(t, h, "events.ndjson", swap(`"seq":0`, `"seq":1`)) }, "events.ndjson", "its seq is 1"},
-		"two names": {func(t *testing.T, h *disk.Home) {
+		"a journal line": {func(t *testing.T, h *durable.Home) { change(t, h, journal, swap(`"tier":1`, `"tier":7`)) }, journal, "facts: tier: is out of bounds"},
+		"an event":       {func(t *testing.T, h *durable.Home) { change(t, h, "events.ndjson", swap(`"seq":0`, `"seq":1`)) }, "events.ndjson", "its seq is 1"},
+		"two names": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events.ndjson", swap(`"chat_id":"dev"`, `"chat_id":"dev","chat_id":"ops"`))
 		}, "events.ndjson", "chat_id"},
-		"a long line": {func(t *testing.T, h *disk.Home) {
+		"a long line": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events-classified.ndjson", func(b []byte) []byte { return append(append(bytes.Repeat([]byte("x"), 2<<20), '\n'), b...) })
 		}, "events-classified.ndjson", "longer than 1048576 bytes"},
-		"a reply that nobody approved": {func(t *testing.T, h *disk.Home) { change(t, h, "replies.ndjson", swap(`"cycle":1`, `"cycle":2`)) }, "replies and their approvals", "no claim stands"},
-		"a post": {func(t *testing.T, h *disk.Home) {
+		"a reply that nobody approved": {func(t *testing.T, h *durable.Home) { change(t, h, "replies.ndjson", swap(`"cycle":1`, `"cycle":2`)) }, "replies and their approvals", "no claim stands"},
+		"a post": {func(t *testing.T, h *durable.Home) {
 			if err := errors.Join(h.MkdirAll("outbox"), h.Replace("outbox/x.json", []byte(`{"id":"x"}`))); err != nil {
 				t.Fatal(err)
 			}
 		}, "outbox", "x.json: "},
-		"a run": {func(t *testing.T, h *disk.Home) {
+		"a run": {func(t *testing.T, h *durable.Home) {
 			if err := errors.Join(h.MkdirAll("runs/x"), h.Replace("runs/x/result.json", []byte(`{"run_id":`))); err != nil {
 				t.Fatal(err)
 			}
 		}, "runs", "x: "},
-		"an event inside the journal": {func(t *testing.T, h *disk.Home) { change(t, h, journal, swap(`"type":"user"`, `"type":"cat"`)) }, journal, "event: sender: type: is none of what it may be"},
-		"a name twice, deep down": {func(t *testing.T, h *disk.Home) {
+		"an event inside the journal": {func(t *testing.T, h *durable.Home) { change(t, h, journal, swap(`"type":"user"`, `"type":"cat"`)) }, journal, "event: sender: type: is none of what it may be"},
+		"a name twice, deep down": {func(t *testing.T, h *durable.Home) {
 			change(t, h, journal, swap(`"type":"user"`, `"type":"user","id":"ben"`))
 		}, journal, "duplicate name"},
-		"what is no text": {func(t *testing.T, h *disk.Home) {
+		"what is no text": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events-classified.ndjson", swap("why", "wh\xff"))
 		}, "events-classified.ndjson", "invalid UTF-8"},
-		"a time": {func(t *testing.T, h *disk.Home) {
+		"a time": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events-classified.ndjson", swap(`"classified_at":"2026-03-02`, `"classified_at":"2026-02-30`))
 		}, "events-classified.ndjson", "classified_at: is no date-time"},
-		"a key": {func(t *testing.T, h *disk.Home) { change(t, h, journal, swap(`"key":"local`, `"key":"Local`)) }, journal, "key: does not look as it must"},
-		"a field that is missing": {func(t *testing.T, h *disk.Home) {
+		"a key": {func(t *testing.T, h *durable.Home) { change(t, h, journal, swap(`"key":"local`, `"key":"Local`)) }, journal, "key: does not look as it must"},
+		"a field that is missing": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "replies.ndjson", swap(`"outcome":`, `"outcom":`))
 		}, "replies.ndjson", "outcome is missing"},
-		"a log put together": {func(t *testing.T, h *disk.Home) {
+		"a log put together": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events.ndjson", func(b []byte) []byte { return append(b, b...) })
 		}, "events.ndjson", "its seq is 0: the log was cut or put together"},
-		"a thread that is closed and open": {func(t *testing.T, h *disk.Home) {
+		"a thread that is closed and open": {func(t *testing.T, h *durable.Home) {
 			b, err := h.ReadFile(open)
 			if err != nil {
 				t.Fatal(err)

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"tri/lib/base/config"
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/chat/sources"
-	"tri/lib/record/draft"
 	"tri/lib/record/event"
 )
 
@@ -62,7 +62,7 @@ func (x *examination) platform(ctx context.Context, name string) {
 	defer cancel()
 	self, findings := checker.Check(ctx)
 	for _, f := range findings {
-		check := Check{Name: fmt.Sprintf("%s %s", name, f.Name), Status: Fail, Message: draft.Visible(f.Text), Fix: draft.Visible(f.Mend)}
+		check := Check{Name: fmt.Sprintf("%s %s", name, f.Name), Status: Fail, Message: text.Visible(f.Text), Fix: text.Visible(f.Mend)}
 		switch {
 		case f.OK:
 			check.Status = OK
@@ -77,6 +77,6 @@ func (x *examination) platform(ctx context.Context, name string) {
 // known says whether the classifier knows us on a platform.
 func (x *examination) known(name string, self event.Sender) {
 	if c := x.config.Classifier; self.ID != "" && self.ID != c.BotID && !slices.Contains(c.BotIDs, self.ID) {
-		x.warn(name+" bot", "classifier.bot_ids: "+draft.Visible(self.ID), "we are %s there, which the classifier does not know for ourselves", draft.Visible(self.Name))
+		x.warn(name+" bot", "classifier.bot_ids: "+text.Visible(self.ID), "we are %s there, which the classifier does not know for ourselves", text.Visible(self.Name))
 	}
 }

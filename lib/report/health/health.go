@@ -18,7 +18,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
-	"tri/lib/record/draft"
+	"tri/lib/base/text"
 )
 
 // How a check came out.
@@ -51,7 +51,7 @@ const patient = 5 * time.Second
 // examination is one run.
 type examination struct {
 	Options
-	home   *disk.Home
+	home   *durable.Home
 	config *config.Config
 	memory *memory
 	checks []Check
@@ -75,7 +75,7 @@ func Run(ctx context.Context, o Options) []Check {
 
 func (o Options) examination(m *memory) *examination {
 	if o.Dir == "" {
-		o.Dir = disk.DefaultDir()
+		o.Dir = durable.DefaultDir()
 	}
 	m.looks++
 	return &examination{Options: o, memory: m}
@@ -152,7 +152,7 @@ func (x *examination) openHome() {
 		err = fmt.Errorf("%s is no folder", x.Dir)
 	}
 	if err == nil {
-		x.home, err = disk.Open(x.Dir)
+		x.home, err = durable.Open(x.Dir)
 	}
 	if err != nil {
 		x.failed("home", "", err)
@@ -196,7 +196,7 @@ func Print(w io.Writer, checks []Check) error {
 // inCell keeps text from outside in its cell: several lines are indented as one
 // cell, and nothing in it acts on the terminal.
 func inCell(s string) string {
-	return strings.NewReplacer("\t", " ", "\n", "\n\t\t").Replace(strings.TrimSpace(draft.Visible(s)))
+	return strings.NewReplacer("\t", " ", "\n", "\n\t\t").Replace(strings.TrimSpace(text.Visible(s)))
 }
 
 // WriteJSON writes a record for each check.

@@ -25,13 +25,13 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 // place is a home with a configuration.
 type place struct {
 	t    *testing.T
-	home *disk.Home
+	home *durable.Home
 	now  time.Time
 }
 
 func newPlace(t *testing.T, config string) *place {
 	t.Helper()
-	h, err := disk.Open(filepath.Join(t.TempDir(), "home"))
+	h, err := durable.Open(filepath.Join(t.TempDir(), "home"))
 	if err != nil {
 		t.Fatal(err)
 	}

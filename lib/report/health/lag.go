@@ -49,7 +49,7 @@ func (x *examination) lag() {
 		x.failed("lag", "", err)
 		return
 	}
-	_, end, err := disk.LastLine(events, info.Size())
+	_, end, err := durable.LastLine(events, info.Size())
 	if err != nil {
 		x.failed("lag", "", err)
 		return
@@ -242,7 +242,7 @@ func (x *examination) logs() {
 	if err != nil {
 		return
 	}
-	line, _, err := disk.LastLine(f, info.Size())
+	line, _, err := durable.LastLine(f, info.Size())
 	if err != nil || line == nil {
 		return
 	}

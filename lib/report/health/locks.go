@@ -20,7 +20,7 @@ func (x *examination) holder(lock string) (pid int, held bool, err error) {
 func (x *examination) probe(lock string) (held bool) {
 	l, err := x.home.TryLock(lock)
 	if err != nil {
-		return errors.Is(err, disk.ErrLocked)
+		return errors.Is(err, durable.ErrLocked)
 	}
 	return l.Unlock() != nil
 }

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"tri/lib/base/text"
 
 	"golang.org/x/sys/unix"
-
-	"tri/lib/record/draft"
 )
 
 // written is before any clock that is right.
@@ -81,7 +80,7 @@ func version(ctx context.Context, program, flag string) (string, error) {
 	if first == "" || err != nil {
 		return path, nil
 	}
-	return draft.Visible(first), nil
+	return text.Visible(first), nil
 }
 
 // tool reports whether a program is there.

@@ -12,7 +12,7 @@ type memory struct {
 	looks  int
 	tracks map[string]*track
 
-	home     *disk.Home
+	home     *durable.Home
 	tail     *decision.Tail
 	standing *decision.State
 }

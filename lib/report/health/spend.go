@@ -21,7 +21,7 @@ func (x *examination) spend() {
 	today := now.Format(time.DateOnly)
 	begin := now.Truncate(24 * time.Hour)
 	runs, silent, usd := 0, 0, 0.0
-	err := ledger.Recent(x.home, ledger.SpendLog, "at", begin, func(line []byte) error {
+	err := history.Recent(x.home, history.SpendLog, "at", begin, func(line []byte) error {
 		var e budget.Entry
 		if err := json.Unmarshal(line, &e); err != nil || e.Day != today {
 			return err
@@ -38,7 +38,7 @@ func (x *examination) spend() {
 	})
 	refused, why := 0, ""
 	if err == nil {
-		err = ledger.Recent(x.home, ledger.Journal, "at", begin, func(line []byte) error {
+		err = history.Recent(x.home, history.Journal, "at", begin, func(line []byte) error {
 			if spent := gjson.GetBytes(line, "spent"); spent.IsObject() {
 				refused, why = refused+1, spent.Get("why").String()
 			}
@@ -64,8 +64,8 @@ const lately = 7 * 24 * time.Hour
 func (x *examination) canaries() {
 	const name = "canaries"
 	n, missed, last := 0, 0, ""
-	err := ledger.Recent(x.home, trust.CanaryFile, "at", x.Now().Add(-lately), func(line []byte) error {
-		var c trust.Canary
+	err := history.Recent(x.home, autoreply.CanaryFile, "at", x.Now().Add(-lately), func(line []byte) error {
+		var c autoreply.Canary
 		if err := json.Unmarshal(line, &c); err != nil {
 			return err
 		}
@@ -96,12 +96,12 @@ func (x *examination) trusted() {
 	if x.config == nil || !x.config.AutoReply.Enabled {
 		return
 	}
-	policy, err := trust.New(x.config)
+	policy, err := autoreply.New(x.config)
 	if err != nil {
 		x.failed(name, "mend auto_reply in the configuration", err)
 		return
 	}
-	book, err := trust.Read(x.home, policy, decision.PolicyOf(x.config), x.Now().Add(-(trust.Weeks+2)*lately))
+	book, err := autoreply.Read(x.home, policy, decision.PolicyOf(x.config), x.Now().Add(-(autoreply.Weeks+2)*lately))
 	if err != nil {
 		x.failed(name, "tri-report verify", err)
 		return
@@ -121,13 +121,13 @@ func (x *examination) signals() {
 	const name = "signals"
 	from := x.Now().Add(-24 * time.Hour)
 	n, lost, why := 0, 0, ""
-	err := ledger.Recent(x.home, signal.DoneName, "at", from, func(line []byte) error {
-		var d signal.Done
+	err := history.Recent(x.home, notify.DoneName, "at", from, func(line []byte) error {
+		var d notify.Done
 		if err := json.Unmarshal(line, &d); err != nil {
 			return err
 		}
 		n++
-		if d.Outcome == signal.Refused || d.Outcome == signal.Failed {
+		if d.Outcome == notify.Refused || d.Outcome == notify.Failed {
 			lost, why = lost+1, d.Why
 		}
 		return nil

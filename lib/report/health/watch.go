@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
-	"tri/lib/record/draft"
+	"tri/lib/base/text"
 )
 
 // News is a finding that is not what it was when it was last looked at.
@@ -133,7 +133,7 @@ func (n News) Print(w io.Writer) error {
 	if n.Fix != "" {
 		line += " → " + n.Fix
 	}
-	return wrote(fmt.Fprintln(w, draft.Visible(strings.Join(strings.Fields(line), " "))))
+	return wrote(fmt.Fprintln(w, text.Visible(strings.Join(strings.Fields(line), " "))))
 }
 
 // WriteJSON writes the news as a record.

@@ -1,4 +1,4 @@
-package ledger
+package history
 
 import (
 	"bufio"
@@ -24,7 +24,7 @@ const slack = time.Hour
 const step = 4 << 10
 
 // Recent calls fn for the lines of a log whose time is not before from.
-func Recent(h *disk.Home, name, field string, from time.Time, fn func(line []byte) error) error {
+func Recent(h *durable.Home, name, field string, from time.Time, fn func(line []byte) error) error {
 	off, err := Since(h, name, field, from.Add(-slack))
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func Recent(h *disk.Home, name, field string, from time.Time, fn func(line []byt
 }
 
 // First is the time of a log's first line, zero where there is none.
-func First(h *disk.Home, name, field string) (at time.Time, err error) {
+func First(h *durable.Home, name, field string) (at time.Time, err error) {
 	err = h.LinesUntil(name, 0, 1, func(line []byte) error {
 		at = Instant(gjson.GetBytes(line, field).String())
 		return nil
@@ -49,7 +49,7 @@ func First(h *disk.Home, name, field string) (at time.Time, err error) {
 // Since is an offset before which every line's time is older than a time. Lines
 // are written in order of that time, so that a day of a year's log is found in
 // some thirty looks; a clock that was set back makes it a little early or late.
-func Since(h *disk.Home, name, field string, at time.Time) (int64, error) {
+func Since(h *durable.Home, name, field string, at time.Time) (int64, error) {
 	f, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) || at.IsZero() {
 		return 0, nil
@@ -100,7 +100,7 @@ func lineAfter(f io.ReaderAt, off, size int64) []byte {
 
 // Parts are offsets that cut a piece of a log into n parts of whole lines, with its
 // ends; -1 is the end of the log.
-func Parts(h *disk.Home, name string, from, until int64, n int) ([]int64, error) {
+func Parts(h *durable.Home, name string, from, until int64, n int) ([]int64, error) {
 	f, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []int64{0, 0}, nil
@@ -128,7 +128,7 @@ func Parts(h *disk.Home, name string, from, until int64, n int) ([]int64, error)
 // PartsBySeq cuts a log that is derived from another, whose parts end at seqs, into
 // parts of the same events, or a few before them. Where its lines are not in the order
 // of their seq, they are parts all the same.
-func PartsBySeq(h *disk.Home, name string, seqs []int64) ([]int64, error) {
+func PartsBySeq(h *durable.Home, name string, seqs []int64) ([]int64, error) {
 	whole, err := Parts(h, name, 0, -1, 1)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 // Package ledger is what the logs of a home tell of the questions put to it: who
 // asked what when, which runs it took and what they cost, what was offered, said
 // and posted. It is read in one pass, in which only what is needed is decoded.
-package ledger
+package history
 
 import (
 	"encoding/json"
@@ -112,7 +112,7 @@ type Reserved struct{ Day, RunID, Person string }
 
 // Read gathers what was recorded from a time on, 0 being all. Decisions are read
 // from the log's beginning: what counts depends on what came before.
-func Read(h *disk.Home, who decision.Policy, from, to time.Time) (*Ledger, error) {
+func Read(h *durable.Home, who decision.Policy, from, to time.Time) (*Ledger, error) {
 	l := &Ledger{From: from, To: to, asked: map[place]*Asked{}, taken: map[string]*Asked{}, ended: map[string]*Run{}, last: map[string]*Draft{}}
 	var err error
 	if l.Started, err = First(h, Journal, "at"); err != nil {
@@ -272,7 +272,7 @@ type counted struct {
 	err     error
 }
 
-func decisions(h *disk.Home, who decision.Policy) (c counted) {
+func decisions(h *durable.Home, who decision.Policy) (c counted) {
 	state := decision.NewState(who)
 	c.err = decision.NewTail(h).Next(func(r decision.Record) error {
 		if counts, _ := state.Add(r); counts {

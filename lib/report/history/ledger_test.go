@@ -1,4 +1,4 @@
-package ledger
+package history
 
 import (
 	"encoding/json"
@@ -21,9 +21,9 @@ func at(minutes int) string {
 	return noon.Add(time.Duration(minutes) * time.Minute).Format(time.RFC3339)
 }
 
-func open(t *testing.T) *disk.Home {
+func open(t *testing.T) *durable.Home {
 	t.Helper()
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func open(t *testing.T) *disk.Home {
 	return h
 }
 
-func put(t *testing.T, h *disk.Home, name string, vs ...any) {
+func put(t *testing.T, h *durable.Home, name string, vs ...any) {
 	t.Helper()
 	var b strings.Builder
 	for _, v := range vs {

@@ -1,4 +1,4 @@
-package ledger
+package history
 
 import (
 	"bytes"
@@ -75,7 +75,7 @@ type message struct {
 
 // ReadTalk reads the classified events of a time; a zero end is that of the log.
 // Waits are gathered for questions before another time, zero being none.
-func ReadTalk(h *disk.Home, from, until, waitsBefore time.Time) (*Talk, error) {
+func ReadTalk(h *durable.Home, from, until, waitsBefore time.Time) (*Talk, error) {
 	off, err := Since(h, ClassifiedLog, "classified_at", from)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package audit
+package sample
 
 import (
 	"bufio"
@@ -12,12 +12,12 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/term"
-	"tri/lib/record/draft"
+	"tri/lib/base/text"
 )
 
 // Reader is a person who labels.
 type Reader struct {
-	Home *disk.Home
+	Home *durable.Home
 	By   string
 	In   io.Reader // single keys of a terminal, lines of anything else
 	Out  io.Writer // where the messages are shown
@@ -112,9 +112,9 @@ func (r *Reader) show(s *Sample, i int) error {
 }
 
 // rows folds a text to the width of the screen.
-func rows(text string) (out []string) {
+func rows(body string) (out []string) {
 	const width = 72
-	for _, l := range strings.Split(draft.Visible(text), "\n") {
+	for _, l := range strings.Split(text.Visible(body), "\n") {
 		for r := []rune(strings.TrimRight(l, " ")); len(r) > 0; r = r[min(width, len(r)):] {
 			out = append(out, string(r[:min(width, len(r))]))
 		}

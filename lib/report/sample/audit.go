@@ -2,7 +2,7 @@
 // set would change, how many of the messages that it drops it should not have
 // dropped, and which words would mend that. It writes labels.ndjson and nothing
 // else; lib/report only reads.
-package audit
+package sample
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
-	"tri/lib/record/draft"
+	"tri/lib/base/text"
 	"tri/lib/record/event"
 )
 
@@ -40,7 +40,7 @@ const (
 )
 
 // History is a home's own events, or the files that a person names.
-func History(h *disk.Home, files []string, say func(string, ...any)) (stream.Input, error) {
+func History(h *durable.Home, files []string, say func(string, ...any)) (stream.Input, error) {
 	in := stream.Input{Files: files, After: -1, Say: say}
 	if len(files) > 0 {
 		return in, nil
@@ -134,7 +134,7 @@ func joined(reasons gjson.Result) string {
 }
 
 // flat makes outside text fit for a place inside a line.
-func flat(s string) string { return strings.Join(strings.Fields(draft.Visible(s)), " ") }
+func flat(s string) string { return strings.Join(strings.Fields(text.Visible(s)), " ") }
 
 // cut is flat, of so many characters at most.
 func cut(s string, most int) string {

@@ -1,4 +1,4 @@
-package audit
+package sample
 
 import (
 	"bytes"
@@ -39,9 +39,9 @@ func rules(cfg *config.Config) (Rules, error) {
 
 // home is one with a history of n messages: every tenth wants something that the
 // filter does not see.
-func home(t *testing.T, n int) *disk.Home {
+func home(t *testing.T, n int) *durable.Home {
 	t.Helper()
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func home(t *testing.T, n int) *disk.Home {
 	return h
 }
 
-func desk(t *testing.T, h *disk.Home, in io.Reader) (*Desk, *bytes.Buffer) {
+func desk(t *testing.T, h *durable.Home, in io.Reader) (*Desk, *bytes.Buffer) {
 	shown := new(bytes.Buffer)
 	return &Desk{Home: h, Config: config.Default(), Compile: rules, Words: func(s string) string { return s }, In: in, Show: shown, Say: t.Logf, By: "ana", Now: time.Unix(1, 0)}, shown
 }

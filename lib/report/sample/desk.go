@@ -1,4 +1,4 @@
-package audit
+package sample
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // Desk is what the reports on the filter work with.
 type Desk struct {
-	Home    *disk.Home
+	Home    *durable.Home
 	Config  *config.Config
 	Compile Compile
 	Words   func(reason string) string // says a reason to a person

@@ -1,4 +1,4 @@
-package audit
+package sample
 
 import (
 	"encoding/json"
@@ -50,7 +50,7 @@ type Labels struct {
 }
 
 // ReadLabels folds the log. A home without one has no labels.
-func ReadLabels(h *disk.Home) (*Labels, error) {
+func ReadLabels(h *durable.Home) (*Labels, error) {
 	ls := &Labels{all: map[string]Label{}, last: map[string]Label{}}
 	b, err := h.ReadFile(File)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +84,7 @@ func (ls *Labels) add(l Label) {
 }
 
 // keep makes a label durable before it counts.
-func (ls *Labels) keep(h *disk.Home, l Label) error {
+func (ls *Labels) keep(h *durable.Home, l Label) error {
 	line, err := json.Marshal(l)
 	if err != nil {
 		return sysexit.With(sysexit.Software, fmt.Errorf("write label: %w", err))

@@ -1,4 +1,4 @@
-package audit
+package sample
 
 import (
 	"time"
@@ -10,7 +10,7 @@ import (
 // drawing their sample again: those of the newest seed and version. Messages are
 // shown in the order of drawing, so that what is labelled is a simple random
 // sample of the frame that the last label names.
-func Labelled(h *disk.Home, from time.Time) (Estimate, error) {
+func Labelled(h *durable.Home, from time.Time) (Estimate, error) {
 	labels, err := ReadLabels(h)
 	if err != nil {
 		return Estimate{}, err

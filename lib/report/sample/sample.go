@@ -1,4 +1,4 @@
-package audit
+package sample
 
 import (
 	"cmp"
@@ -53,7 +53,7 @@ const maxShown = 2000
 // is that of the filter's last label, and where there is none, fresh. Messages of
 // programs and deleted ones cannot be drawn: the first are no one's questions, of
 // the second nothing is left to judge.
-func Draw(ctx context.Context, h *disk.Home, labels *Labels, window time.Duration, seed, fresh int64, n int) (*Sample, error) {
+func Draw(ctx context.Context, h *durable.Home, labels *Labels, window time.Duration, seed, fresh int64, n int) (*Sample, error) {
 	if !h.Exists(classifiedLog) {
 		err := sysexit.With(sysexit.NoInput, errors.New("audit: the home has no "+classifiedLog))
 		return nil, sysexit.Hint(err, "tri-classify --out writes it")

@@ -37,9 +37,9 @@ func (t *team) records() map[string]func(*sheet) error {
 			}
 			return nil
 		},
-		trust.CanaryFile: func(s *sheet) error {
+		autoreply.CanaryFile: func(s *sheet) error {
 			for d := t.days - before; d >= 0; d-- {
-				c := trust.Canary{At: stamp(t.end.AddDate(0, 0, -d)), Of: fmt.Sprintf("i-%024x", t.rng.Uint64()), Fault: "bad_line", Verdict: "bounce"}
+				c := autoreply.Canary{At: stamp(t.end.AddDate(0, 0, -d)), Of: fmt.Sprintf("i-%024x", t.rng.Uint64()), Fault: "bad_line", Verdict: "bounce"}
 				if t.chance(0.01) {
 					c.Verdict, c.Missed = "pass", true
 				}
@@ -49,7 +49,7 @@ func (t *team) records() map[string]func(*sheet) error {
 			}
 			return nil
 		},
-		audit.File: t.writeLabels,
+		sample.File: t.writeLabels,
 	}
 }
 
@@ -63,9 +63,9 @@ func (t *team) writeLabels(s *sheet) error {
 			continue
 		}
 		rank++
-		l := audit.Label{
+		l := sample.Label{
 			At: stamp(t.end.Add(time.Duration(rank-size-10) * time.Second)), By: "ana", Platform: e.Platform, ChatID: e.ChatID, MessageID: e.MessageID,
-			ClassifierVersion: e.ClassifierVersion, Classification: e.Classification, Label: audit.Right, Seed: 7, Rank: rank, Frame: 14_000, Sample: size,
+			ClassifierVersion: e.ClassifierVersion, Classification: e.Classification, Label: sample.Right, Seed: 7, Rank: rank, Frame: 14_000, Sample: size,
 		}
 		if err := s.line(l); err != nil {
 			return err

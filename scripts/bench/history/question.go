@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/judge/evidence"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
@@ -133,9 +132,9 @@ func (l *life) find(u *draft.Usage) *draft.Return {
 	}
 	for range 1 + l.rng.IntN(3) {
 		sum := decision.Sum(text)
-		ret.EvidenceRefs = append(ret.EvidenceRefs, evidence.Ref{
-			Kind: evidence.File, Ref: fmt.Sprintf("%s/%s.go:%d", l.pick(nouns), l.pick(nouns), 10+l.rng.IntN(400)), SupportsClaim: l.sentence(10), Quote: l.sentence(8),
-			Receipt: &evidence.Receipt{Commit: sum[:40], SHA256: sum, Lines: sum, ReadAt: stamp(l.at)},
+		ret.EvidenceRefs = append(ret.EvidenceRefs, draft.Ref{
+			Kind: draft.KindFile, Ref: fmt.Sprintf("%s/%s.go:%d", l.pick(nouns), l.pick(nouns), 10+l.rng.IntN(400)), SupportsClaim: l.sentence(10), Quote: l.sentence(8),
+			Receipt: &draft.Receipt{Commit: sum[:40], SHA256: sum, Lines: sum, ReadAt: stamp(l.at)},
 		})
 	}
 	return ret

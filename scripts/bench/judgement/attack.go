@@ -45,7 +45,7 @@ var (
 
 // trial is a return that is judged: a good one, or a plant.
 type trial struct {
-	drill.Record
+	faults.Record
 	half, maker, dir string
 	inverted         *opposite // of a pair; nil: there is none
 	verdict          *verdict.Verdict
@@ -70,9 +70,9 @@ func attack(out io.Writer, in inputs) error {
 		return err
 	}
 	turned := invertedByHand(goods)
-	bare := make([]drill.Record, len(goods)) // to plant in
+	bare := make([]faults.Record, len(goods)) // to plant in
 	for i, t := range goods {
-		bare[i], t.Record = t.Record, (&drill.Drill{}).Good(t.Record, t.Key)
+		bare[i], t.Record = t.Record, (&faults.Drill{}).Good(t.Record, t.Key)
 	}
 	if err := judgeAll(goods); err != nil {
 		return err
@@ -188,11 +188,11 @@ func judgeAll(all []*trial) error {
 // kind, of the decidable ones where a kind has both; each half with its own half
 // of the phrases.
 func plantAll(goods []*trial) ([]*trial, error) {
-	found := make([][]*trial, len(drill.Faults)) // by kind
+	found := make([][]*trial, len(faults.Faults)) // by kind
 	errs := make([]error, workers)
 	var group sync.WaitGroup
-	next := make(chan int, len(drill.Faults))
-	for i := range drill.Faults {
+	next := make(chan int, len(faults.Faults))
+	for i := range faults.Faults {
 		next <- i
 	}
 	close(next)
@@ -202,7 +202,7 @@ func plantAll(goods []*trial) ([]*trial, error) {
 			defer remove()
 			for i := range next {
 				if err == nil {
-					found[i], err = plantKind(drill.Faults[i], goods, drills)
+					found[i], err = plantKind(faults.Faults[i], goods, drills)
 				}
 			}
 			errs[w] = err
@@ -216,8 +216,8 @@ func plantAll(goods []*trial) ([]*trial, error) {
 const workers = 2
 
 // drillsOf makes a drill for each half of each codebase.
-func drillsOf(goods []*trial) (drills map[string]*drill.Drill, remove func(), err error) {
-	drills = map[string]*drill.Drill{}
+func drillsOf(goods []*trial) (drills map[string]*faults.Drill, remove func(), err error) {
+	drills = map[string]*faults.Drill{}
 	remove = func() {
 		for _, d := range drills {
 			_ = d.Root.Close() // it was only read
@@ -229,7 +229,7 @@ func drillsOf(goods []*trial) (drills map[string]*drill.Drill, remove func(), er
 			if err != nil {
 				return nil, remove, err
 			}
-			drills[id] = &drill.Drill{Root: root, Half: 1 + slices.Index(halves, t.half), Canary: plantedSecret}
+			drills[id] = &faults.Drill{Root: root, Half: 1 + slices.Index(halves, t.half), Canary: plantedSecret}
 		}
 	}
 	return drills, remove, nil
@@ -238,7 +238,7 @@ func drillsOf(goods []*trial) (drills map[string]*drill.Drill, remove func(), er
 // plantKind plants one kind, in each good return once for each seed. Half of the
 // plants go into returns written by hand, as far as those have places: a claim in
 // other words than its line's is the harder one to see through.
-func plantKind(fault string, goods []*trial, drills map[string]*drill.Drill) ([]*trial, error) {
+func plantKind(fault string, goods []*trial, drills map[string]*faults.Drill) ([]*trial, error) {
 	var all []*trial
 	seen := map[uint64]bool{}
 	decidable := 0
@@ -257,7 +257,7 @@ func plantKind(fault string, goods []*trial, drills map[string]*drill.Drill) ([]
 				d := drills[t.dir+t.half]
 				d.Seed = seed
 				bad, err := d.Plant(t.Record, fault, t.Key, uint64(at))
-				if errors.Is(err, drill.ErrNoPlace) {
+				if errors.Is(err, faults.ErrNoPlace) {
 					continue
 				}
 				if err != nil {
@@ -280,7 +280,7 @@ func plantKind(fault string, goods []*trial, drills map[string]*drill.Drill) ([]
 }
 
 // identity tells plants apart by what they say, not by their seed.
-func identity(r drill.Record) uint64 {
+func identity(r faults.Record) uint64 {
 	ret := *r.Return
 	ret.Drill = nil
 	r.Return = &ret

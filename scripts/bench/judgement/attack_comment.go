@@ -62,7 +62,7 @@ func commentReturns(dirs map[string]string) ([]*trial, error) {
 					taken[r.text] = true
 					n++
 					all = append(all, &trial{
-						Record: drill.Record{Key: fmt.Sprintf("comment-%s-%d-%d", path.Base(name), k, n), Return: r.asReturn(n)},
+						Record: faults.Record{Key: fmt.Sprintf("comment-%s-%d-%d", path.Base(name), k, n), Return: r.asReturn(n)},
 						half:   halves[n%2], maker: "comment", dir: dirs[name],
 					})
 				}
@@ -84,7 +84,7 @@ func (r remark) asReturn(n int) *draft.Return {
 	return &draft.Return{
 		Confidence: draft.High, ConfidenceReason: "The comment was read.", SummaryForOrchestrator: r.text,
 		DraftReply: fmt.Sprintf(form, said, at), DraftLanguage: "en", InvestigatorRound: 1, OpenQuestions: []string{},
-		EvidenceRefs: []evidence.Ref{{Kind: evidence.File, Ref: at, SupportsClaim: r.text, Quote: strings.Join(r.lines, "\n")}},
+		EvidenceRefs: []draft.Ref{{Kind: draft.KindFile, Ref: at, SupportsClaim: r.text, Quote: strings.Join(r.lines, "\n")}},
 		Question:     fmt.Sprintf("what does %s say about %q?", path.Base(r.file), strings.Join(words[len(words)/2:min(len(words), len(words)/2+4)], " ")),
 	}
 }

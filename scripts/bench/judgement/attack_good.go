@@ -42,7 +42,7 @@ func goodReturns(dir string, dirs map[string]string) ([]*trial, error) {
 			if err != nil {
 				return err
 			}
-			t := &trial{Record: drill.Record{Key: q.ID}, half: half, maker: "search", dir: dirs[q.Codebase]}
+			t := &trial{Record: faults.Record{Key: q.ID}, half: half, maker: "search", dir: dirs[q.Codebase]}
 			if err := json.Unmarshal(res.Value, &t.Record); err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ func goodReturns(dir string, dirs map[string]string) ([]*trial, error) {
 	all = append(all, told...)
 	for i, t := range all {
 		// Beside each stands a thread about something else.
-		t.Others = []drill.Other{{Key: "local.drill.far", Summary: all[(i+len(all)/2)%len(all)].SummaryForOrchestrator}}
+		t.Others = []faults.Other{{Key: "local.drill.far", Summary: all[(i+len(all)/2)%len(all)].SummaryForOrchestrator}}
 	}
 	return all, nil
 }
@@ -78,7 +78,7 @@ func writtenReturns(dir, name, half string, dirs map[string]string) ([]*trial, e
 		var r struct {
 			ID, Codebase string
 			Inverted     *opposite
-			drill.Record
+			faults.Record
 		}
 		if err := json.Unmarshal(line, &r); err != nil {
 			return err
@@ -105,7 +105,7 @@ func invertedByHand(goods []*trial) []*trial {
 		ret.EvidenceRefs = slices.Clone(ret.EvidenceRefs)
 		ret.EvidenceRefs[0].SupportsClaim = t.inverted.Claim
 		ret.Drill = &draft.Drill{Fault: "pair", Where: ret.EvidenceRefs[0].Ref, What: t.inverted.Reply, Decidable: true}
-		all = append(all, &trial{Record: drill.Record{Key: t.Key, Others: t.Others, Return: &ret}, half: t.half, maker: t.maker, dir: t.dir})
+		all = append(all, &trial{Record: faults.Record{Key: t.Key, Others: t.Others, Return: &ret}, half: t.half, maker: t.maker, dir: t.dir})
 	}
 	return all
 }

@@ -50,7 +50,7 @@ func catches(out io.Writer, plants []*trial) {
 		if !decidable {
 			fmt.Fprintln(out, "of which the cited lines say nothing:")
 		}
-		for _, fault := range drill.Faults {
+		for _, fault := range faults.Faults {
 			rows := slices.DeleteFunc(slices.Clone(plants), func(t *trial) bool { return t.Drill.Fault != fault || t.Drill.Decidable != decidable })
 			if len(rows) == 0 {
 				continue

@@ -134,7 +134,7 @@ func tokens(out io.Writer, in inputs) error {
 		if err != nil {
 			continue // said above
 		}
-		x, err := rank.Open(dir)
+		x, err := codesearch.Open(dir)
 		if err != nil {
 			return err
 		}

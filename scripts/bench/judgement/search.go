@@ -139,7 +139,7 @@ func answered(finder *search.Client, dir, question string) ([]ref, error) {
 	}
 	var refs []ref
 	for _, r := range ret.EvidenceRefs {
-		if p, err := evidence.Parse(r.Ref); err == nil && r.Kind == evidence.File {
+		if p, err := evidence.Parse(r.Ref); err == nil && r.Kind == draft.KindFile {
 			refs = append(refs, ref{p.Path, p.Start, max(p.Start, p.End)})
 		}
 	}

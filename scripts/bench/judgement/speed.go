@@ -33,7 +33,7 @@ func speed(out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	home, err := disk.Open(tmp)
+	home, err := durable.Open(tmp)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ type timing struct {
 }
 
 // round begins with nothing on disk.
-func (t *timing) round(dir string, home *disk.Home) error {
+func (t *timing) round(dir string, home *durable.Home) error {
 	names, err := home.List("index")
 	if err != nil {
 		return err
@@ -86,11 +86,11 @@ func (t *timing) round(dir string, home *disk.Home) error {
 }
 
 // open times the first search of a new process, and its second.
-func (t *timing) open(dir string, home *disk.Home, first *[]time.Duration) error {
+func (t *timing) open(dir string, home *durable.Home, first *[]time.Duration) error {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	x, err := rank.Open(dir)
+	x, err := codesearch.Open(dir)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (t *timing) open(dir string, home *disk.Home, first *[]time.Duration) error
 	return err
 }
 
-func once(x *rank.Index) (time.Duration, error) {
+func once(x *codesearch.Index) (time.Duration, error) {
 	start := time.Now()
 	_, err := x.Search(context.Background(), "how many redirects do we follow before we stop?", most)
 	return time.Since(start), err

@@ -104,7 +104,7 @@ func (j *typed) add(in inputs, r room) error {
 		if l.kind == "" {
 			continue
 		}
-		k := question.Judge(events[i].Content, events[i].IsQuestion)
+		k := questiontype.Judge(events[i].Content, events[i].IsQuestion)
 		j.tables[r.half][[2]string{l.kind, k.Type}]++
 		j.minutes[k.Type] = append(j.minutes[k.Type], k.Minutes)
 		if r.half == "tuned" && l.kind != k.Type {

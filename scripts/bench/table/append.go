@@ -14,7 +14,7 @@ import (
 func (b *bench) durable() error {
 	const lines = 100
 	dir := filepath.Join(b.work, "append")
-	home, err := disk.Open(dir)
+	home, err := durable.Open(dir)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func drafts(g *group, b *bench, dir string, closed, samples int) error {
 // threads makes a home with closed threads and logs that are empty. Nothing is
 // synced: it can be made again.
 func threads(home string, closed int) error {
-	h, err := disk.Open(home)
+	h, err := durable.Open(home)
 	if err != nil {
 		return err
 	}

@@ -29,13 +29,13 @@ func main() {
 }
 
 func serve(addr, faults string) error {
-	var f fake.Faults
+	var f mattermosttest.Faults
 	if err := json.Unmarshal([]byte(faults), &f); err != nil {
 		return fmt.Errorf("faults: %w", err)
 	}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-	s, err := fake.New(addr)
+	s, err := mattermosttest.New(addr)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@
 // REST, version 10, that a bot in one server uses, with the habits that
 // https://discord.com/developers/docs tells of, and faults on demand. The
 // official library of another language works with it (scripts/peers/discord).
-package fake
+package discordtest
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package fake
+package discordtest
 
 import (
 	"net/http"

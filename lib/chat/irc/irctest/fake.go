@@ -1,6 +1,6 @@
 // Package fake is an IRC server in memory, for tests: registration, channels, and
 // on demand the extensions of IRCv3 that lib/chat/irc uses, with faults.
-package fake
+package irctest
 
 import (
 	"bufio"

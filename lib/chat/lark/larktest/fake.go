@@ -2,7 +2,7 @@
 // Open API, the long connection and the webhooks that lib/chat/lark uses, with the
 // habits that the documentation names (https://open.larksuite.com/document), and
 // faults on demand. Where the documentation is silent a comment says so.
-package fake
+package larktest
 
 import (
 	"encoding/json"

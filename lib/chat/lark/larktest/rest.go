@@ -1,4 +1,4 @@
-package fake
+package larktest
 
 import (
 	"encoding/json"

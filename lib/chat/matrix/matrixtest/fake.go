@@ -1,6 +1,6 @@
 // Package fake is a Matrix homeserver in memory, for tests: the part of the
 // client-server API that lib/chat/matrix uses, with faults on demand.
-package fake
+package matrixtest
 
 import (
 	"cmp"

@@ -2,7 +2,7 @@
 // and WebSocket API that lib/chat/mattermost uses, with the real server's
 // habits (read in its source, version 9.9, and seen on a running one), and
 // faults on demand. It is exported so that programs can be tried against it.
-package fake
+package mattermosttest
 
 import (
 	"encoding/json"

@@ -2,7 +2,7 @@
 // Web API, the Socket Mode and the webhooks that lib/chat/slack uses, with the
 // habits that the documentation names (https://docs.slack.dev), and faults on
 // demand. Where the documentation is silent a comment says so.
-package fake
+package slacktest
 
 import (
 	"fmt"

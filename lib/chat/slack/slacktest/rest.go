@@ -1,4 +1,4 @@
-package fake
+package slacktest
 
 import (
 	"encoding/base64"

@@ -4,7 +4,7 @@
 // (https://learn.microsoft.com/graph/api/resources/chatmessage,
 // https://learn.microsoft.com/microsoftteams/platform/bots) and faults on demand.
 // A bot is told nothing of its own messages; Graph has them.
-package fake
+package teamstest
 
 import (
 	"bytes"

@@ -1,7 +1,7 @@
 // Package fake is Telegram's Bot API in memory, for tests: the methods that
 // lib/chat/telegram uses, with the habits that the documentation names
 // (https://core.telegram.org/bots/api) and faults on demand.
-package fake
+package telegramtest
 
 import (
 	"encoding/json"

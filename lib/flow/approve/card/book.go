@@ -1,4 +1,4 @@
-package cards
+package card
 
 import (
 	"crypto/sha256"
@@ -18,7 +18,7 @@ const by = "tri-approve"
 
 // card is an item of the gate as a card in the channel.
 type card struct {
-	signal.Signal        // by which it was asked for, the latest
+	notify.Signal        // by which it was asked for, the latest
 	name          string // of the item: gate.Name
 	body          string // what it says of the item, whatever becomes of that
 	whole         bool   // all of the draft is in body, and nothing forbids to send it
@@ -58,21 +58,21 @@ type book struct {
 	toldTo  int64            // bytes of signals-done.ndjson
 }
 
-func readBook(h *disk.Home, chat config.GateChat) (*book, error) {
+func readBook(h *durable.Home, chat config.GateChat) (*book, error) {
 	b := &book{chat: chat, cards: map[string]*card{}, byID: map[string]*card{}, byPost: map[string]*card{}}
 	err := b.readAsked(h)
 	if err == nil {
 		err = b.readTold(h)
 	}
 	for _, c := range b.cards {
-		c.again = c.told && c.at == "" && c.outcome != signal.Failed // that one may stand there
+		c.again = c.told && c.at == "" && c.outcome != notify.Failed // that one may stand there
 	}
 	return b, err
 }
 
 // readAsked takes in what was asked for since, by us or by others.
-func (b *book) readAsked(h *disk.Home) (err error) {
-	b.askedTo, err = signal.Asked(h, b.askedTo, func(s signal.Signal) error {
+func (b *book) readAsked(h *durable.Home) (err error) {
+	b.askedTo, err = notify.Asked(h, b.askedTo, func(s notify.Signal) error {
 		b.asked(s)
 		return nil
 	})
@@ -81,14 +81,14 @@ func (b *book) readAsked(h *disk.Home) (err error) {
 
 // asked takes in a signal. The card by which tri-dispatch tells of an automatic
 // reply becomes ours; where we were first, tri-reply shows it in our own.
-func (b *book) asked(s signal.Signal) {
+func (b *book) asked(s notify.Signal) {
 	if s.Platform != b.chat.Platform || s.ChatID != b.chat.ChatID || s.By != by && s.Key == "" {
 		return
 	}
 	f := faceIn(&s)
 	switch c := b.byID[s.Card]; {
-	case s.Kind == signal.Card:
-		name := gate.Name(s.Key, s.Cycle, s.DraftSHA256, s.Post)
+	case s.Kind == notify.Card:
+		name := approve.Name(s.Key, s.Cycle, s.DraftSHA256, s.Post)
 		c := b.cards[name]
 		if c != nil && s.By != by {
 			c.shown = f
@@ -107,7 +107,7 @@ func (b *book) asked(s signal.Signal) {
 			c.body = strings.TrimSuffix(text.String(), "\n")
 		}
 		b.byID[s.ID] = c
-	case s.Kind == signal.Recard && c != nil:
+	case s.Kind == notify.Recard && c != nil:
 		c.shown = f
 		c.changes++
 		c.ended = strings.HasPrefix(s.ID, s.Card+"-e")
@@ -115,13 +115,13 @@ func (b *book) asked(s signal.Signal) {
 }
 
 // readTold reads where cards stand.
-func (b *book) readTold(h *disk.Home) (err error) {
-	b.toldTo, err = signal.Told(h, b.toldTo, func(d signal.Done) error {
+func (b *book) readTold(h *durable.Home) (err error) {
+	b.toldTo, err = notify.Told(h, b.toldTo, func(d notify.Done) error {
 		c := b.byID[d.ID]
 		if c == nil || c.ID != d.ID {
 			return nil
 		}
-		if c.told, c.outcome = true, d.Outcome; d.Outcome == signal.Shown && d.MessageID != "" {
+		if c.told, c.outcome = true, d.Outcome; d.Outcome == notify.Shown && d.MessageID != "" {
 			c.at = d.MessageID
 			b.byPost[c.at] = c
 		}
@@ -165,7 +165,7 @@ func cardID(chat config.GateChat, name string, n int) string {
 	return id
 }
 
-func faceIn(s *signal.Signal) face {
+func faceIn(s *notify.Signal) face {
 	f := face{title: s.Title, text: s.Text}
 	for _, b := range s.Buttons {
 		f.buttons += b.Name + " "

@@ -4,7 +4,7 @@
 // the clicks and messages that tri-watch has heard. A click is only what somebody
 // did: whether it is a word is looked up here, and whether the word counts is for
 // decision.State to say.
-package cards
+package card
 
 import (
 	"context"
@@ -38,7 +38,7 @@ const lookEvery = 10 * time.Second
 
 // Options are what the cards are made of.
 type Options struct {
-	Gate gate.Gate // By is of no matter: each click says whose it is
+	Gate approve.Gate // By is of no matter: each click says whose it is
 	Say  func(format string, args ...any)
 }
 
@@ -55,7 +55,7 @@ type desk struct {
 	chat    config.GateChat
 	policy  decision.Policy
 	people  map[string]string // names by id on the platform
-	board   *gate.Board
+	board   *approve.Board
 	book    *book
 	past    *past
 	at      mark
@@ -76,7 +76,7 @@ type line struct {
 // Run shows cards and takes words until ctx ends.
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Gate.Home.TryLock(lockName)
-	if errors.Is(err, disk.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) {
 		err = sysexit.Hint(fmt.Errorf("cards are shown for this home already: %w", err), "tri-health says which process it is")
 	}
 	if err != nil {
@@ -117,7 +117,7 @@ func open(ctx context.Context, o Options) (*desk, error) {
 		return nil, err
 	}
 	d.read = map[string]int64{
-		actionsName: d.at.Actions, config.EventsName: d.at.Events, signal.DoneName: d.book.toldTo,
+		actionsName: d.at.Actions, config.EventsName: d.at.Events, notify.DoneName: d.book.toldTo,
 		decision.LogName: d.past.tail.Offset(), repliesName: d.past.repliesTo,
 	}
 	d.board, err = d.Gate.Watch(ctx)
@@ -196,7 +196,7 @@ func (d *desk) loop(ctx context.Context) error {
 }
 
 // logs are what is read.
-var logs = []string{signal.DoneName, actionsName, config.EventsName, decision.LogName, repliesName}
+var logs = []string{notify.DoneName, actionsName, config.EventsName, decision.LogName, repliesName}
 
 // readAll takes what is new in the logs and says whether the cards may have to
 // change.
@@ -238,7 +238,7 @@ func (d *desk) take(l line) (matters bool, err error) {
 		}
 		d.past.reply(&r)
 		return true, nil
-	case signal.DoneName:
+	case notify.DoneName:
 		return true, d.told()
 	}
 	return d.hear(l)

@@ -1,4 +1,4 @@
-package cards
+package card
 
 import (
 	"context"
@@ -26,7 +26,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // do there.
 type world struct {
 	t    *testing.T
-	home *disk.Home
+	home *durable.Home
 	cfg  *config.Config
 	desk *desk
 	said []string
@@ -36,7 +36,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) options() Options {
-	return Options{Gate: gate.Gate{Home: w.home, Config: w.cfg, Now: func() time.Time { return noon }}, Say: func(format string, args ...any) {
+	return Options{Gate: approve.Gate{Home: w.home, Config: w.cfg, Now: func() time.Time { return noon }}, Say: func(format string, args ...any) {
 		w.said = append(w.said, fmt.Sprintf(format, args...))
 	}}
 }
@@ -109,7 +109,7 @@ func (w *world) look() {
 	if err := w.desk.sync(); err != nil {
 		w.t.Fatal(err)
 	}
-	w.show(signal.Shown)
+	w.show(notify.Shown)
 }
 
 // show is what tri-reply does.
@@ -120,11 +120,11 @@ func (w *world) show(outcome string) {
 			continue
 		}
 		w.told[s.ID] = true
-		d := signal.Done{ID: s.ID, Outcome: outcome}
-		if s.Kind == signal.Card && outcome == signal.Shown {
+		d := notify.Done{ID: s.ID, Outcome: outcome}
+		if s.Kind == notify.Card && outcome == notify.Shown {
 			d.MessageID = "m-" + s.ID
 		}
-		if err := signal.Tell(w.home, d); err != nil {
+		if err := notify.Tell(w.home, d); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -133,18 +133,18 @@ func (w *world) show(outcome string) {
 	}
 }
 
-func (w *world) asked() (all []signal.Signal) {
+func (w *world) asked() (all []notify.Signal) {
 	w.t.Helper()
-	if _, err := signal.Asked(w.home, 0, func(s signal.Signal) error { all = append(all, s); return nil }); err != nil {
+	if _, err := notify.Asked(w.home, 0, func(s notify.Signal) error { all = append(all, s); return nil }); err != nil {
 		w.t.Fatal(err)
 	}
 	return all
 }
 
 // dealt are the signals that post a card of a thread.
-func (w *world) dealt(key string) (cards []signal.Signal) {
+func (w *world) dealt(key string) (cards []notify.Signal) {
 	for _, s := range w.asked() {
-		if s.Kind == signal.Card && s.Key == key && (s.By == by || len(cards) == 0) { // tri-reply shows another's in ours
+		if s.Kind == notify.Card && s.Key == key && (s.By == by || len(cards) == 0) { // tri-reply shows another's in ours
 			cards = append(cards, s)
 		}
 	}
@@ -152,7 +152,7 @@ func (w *world) dealt(key string) (cards []signal.Signal) {
 }
 
 // last is what the card of a thread's latest draft shows.
-func (w *world) last(key string) signal.Signal {
+func (w *world) last(key string) notify.Signal {
 	w.t.Helper()
 	dealt := w.dealt(key)
 	if len(dealt) == 0 {
@@ -251,14 +251,14 @@ func TestBeforeItStands(t *testing.T) {
 	if w.desk.at != before {
 		t.Error("the mark has passed a click that was not taken")
 	}
-	w.show(signal.Shown)
+	w.show(notify.Shown)
 	w.wants("when it stands", "dismiss ben", "approve ben")
 }
 
 // TestNotShown: what could not be shown is asked for once more by a later life,
 // unless it may stand there.
 func TestNotShown(t *testing.T) {
-	for outcome, want := range map[string]int{signal.Refused: 2, signal.Unsupported: 2, signal.Late: 2, signal.Failed: 1, signal.Shown: 1} {
+	for outcome, want := range map[string]int{notify.Refused: 2, notify.Unsupported: 2, notify.Late: 2, notify.Failed: 1, notify.Shown: 1} {
 		w := newWorld(t)
 		text := "It is 5."
 		w.thread(&thread.Thread{Key: "local.dev.1", Cycle: 1, DraftPending: &text, DraftSHA256: decision.Sum(text)})
@@ -295,7 +295,7 @@ func TestCutAnywhere(t *testing.T) {
 	if err := w.desk.sync(); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(w.home.Path(signal.LogName))
+	whole, err := os.ReadFile(w.home.Path(notify.LogName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestCutAnywhere(t *testing.T) {
 		want[s.ID] = true
 	}
 	for cut := 0; cut <= len(whole); cut += 37 {
-		if err := os.WriteFile(w.home.Path(signal.LogName), whole[:cut], 0o600); err != nil {
+		if err := os.WriteFile(w.home.Path(notify.LogName), whole[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
 		w.start()

@@ -1,4 +1,4 @@
-package cards
+package card
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"tri/lib/base/config"
+	"tri/lib/base/text"
 	"tri/lib/flow/approve"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
@@ -39,20 +40,20 @@ var harmless = strings.NewReplacer("@", "@\u2060", "]", "]\u2060")
 
 // body is what a card says of an item, whatever becomes of it. whole is whether
 // all of the draft is in it, and may be sent.
-func (d *desk) body(it *gate.Item) (text string, whole bool) {
+func (d *desk) body(it *approve.Item) (out string, whole bool) {
 	v := d.Gate.View(it)
 	b := &body{left: room(d.chat.Platform)}
 	b.line("%s, %s asks:", one(it.ChatName, 60), one(it.Who, 60))
 	b.quote(it.Question, maxQuestion)
 	if it.Note != "" {
-		b.line("%s", map[string]string{gate.Ask: "Asked of you:", gate.Failure: "What failed:", gate.Parked: "Why it is parked:"}[it.Kind])
+		b.line("%s", map[string]string{approve.Ask: "Asked of you:", approve.Failure: "What failed:", approve.Parked: "Why it is parked:"}[it.Kind])
 		b.quote(it.Note, maxNote)
 	}
 	whole = true
 	if v.Draft != "" {
 		b.line("The draft, %d characters:", utf8.RuneCountInString(v.Draft))
 		whole = b.quote(v.Draft, b.left-100)
-		if seen := draft.Visible(v.Draft); seen != v.Draft {
+		if seen := text.Visible(v.Draft); seen != v.Draft {
 			b.line("What cannot be seen is written out as <U+....>.")
 		}
 	}
@@ -96,10 +97,10 @@ func (b *body) line(format string, args ...any) {
 
 // quote writes at most so many characters of outside text, each line behind a bar,
 // and says whether that was all.
-func (b *body) quote(text string, most int) (whole bool) {
-	text = strings.TrimRight(strings.ReplaceAll(draft.Visible(text), "\t", "    "), "\n")
+func (b *body) quote(body string, most int) (whole bool) {
+	body = strings.TrimRight(strings.ReplaceAll(text.Visible(body), "\t", "    "), "\n")
 	most = max(min(most, b.left), 0)
-	for l := range strings.Lines(text) {
+	for l := range strings.Lines(body) {
 		l = "│ " + harmless.Replace(strings.TrimSuffix(l, "\n"))
 		if n := utf8.RuneCountInString(l) + 1; n <= most {
 			most -= n
@@ -116,7 +117,7 @@ func (b *body) quote(text string, most int) (whole bool) {
 	return true
 }
 
-func (b *body) objections(v *gate.View) {
+func (b *body) objections(v *approve.View) {
 	t := v.Thread
 	if t == nil {
 		return
@@ -179,10 +180,10 @@ func bodyOf(text string) string {
 }
 
 // faceOf is what the card of an item that waits, or can be undone, shows.
-func (d *desk) faceOf(c *card, it *gate.Item) face {
+func (d *desk) faceOf(c *card, it *approve.Item) face {
 	name := c.name[:8]
 	switch it.Kind {
-	case gate.Draft:
+	case approve.Draft:
 		f := face{title: "Draft " + name + before(": ", one(it.Badge, 60)), buttons: "approve dismiss redo escalate "}
 		foot := name + " · Reply to this message with what to change, and it is investigated again."
 		if !c.whole {
@@ -194,18 +195,18 @@ func (d *desk) faceOf(c *card, it *gate.Item) face {
 		}
 		f.text = c.body + "\n\n" + foot
 		return f
-	case gate.Ask:
+	case approve.Ask:
 		return face{"Asked of you " + name, c.body + "\n\n" + name + " · Reply to this message with the answer.", "dismiss "}
-	case gate.Failure:
+	case approve.Failure:
 		return face{"Nothing to post " + name, c.body + "\n\n" + name + " · Reply to this message with what to look at, and it is investigated again.", "redo escalate dismiss "}
-	case gate.Parked:
+	case approve.Parked:
 		return face{"May or may not be posted " + name, c.body + "\n\nLook into the chat, then say: tri-approve settle " + name + " posted|retry|drop", ""}
 	}
 	w := d.past.words[cycleOf(c.Key, c.Cycle)]
 	who := one(w.By, 60)
 	f := face{title: "Approved by " + who}
 	said := "Approved by " + who + "; it is being posted."
-	if it.Kind == gate.Approved {
+	if it.Kind == approve.Approved {
 		said = fmt.Sprintf("Approved by %s; it is posted in %v, unless it is taken back.", who, d.Gate.Config.Gate.Grace())
 		f.buttons = "undo "
 	}
@@ -235,11 +236,11 @@ var labels = map[string][2]string{
 }
 
 // signal is the card as it is asked for.
-func (c *card) signal(f face) signal.Signal {
+func (c *card) signal(f face) notify.Signal {
 	s := c.Signal
 	s.Title, s.Text, s.Buttons = cut(f.title, maxTitle), f.text, nil
 	for name := range strings.FieldsSeq(f.buttons) {
-		s.Buttons = append(s.Buttons, signal.Button{Name: name, Label: labels[name][0], Value: c.value(), Style: labels[name][1]})
+		s.Buttons = append(s.Buttons, notify.Button{Name: name, Label: labels[name][0], Value: c.value(), Style: labels[name][1]})
 	}
 	return s
 }

@@ -1,4 +1,4 @@
-package cards
+package card
 
 import (
 	"encoding/json"
@@ -198,16 +198,16 @@ func TestAutoSecond(t *testing.T) {
 	w.thread(&thread.Thread{Key: "local.dev.1", Cycle: 1, DraftPending: &text, DraftSHA256: sha})
 	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: sha})
 	w.look()
-	w.show(signal.Shown)
-	told := signal.Signal{
-		ID: signal.OfAuto("x"), Kind: signal.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops", Key: "local.dev.1", Cycle: 1, DraftSHA256: sha,
+	w.show(notify.Shown)
+	told := notify.Signal{
+		ID: notify.OfAuto("x"), Kind: notify.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops", Key: "local.dev.1", Cycle: 1, DraftSHA256: sha,
 		Title: "Automatic reply", Text: "It is 5.",
 	}
-	if err := signal.Ask(w.home, told); err != nil {
+	if err := notify.Ask(w.home, told); err != nil {
 		t.Fatal(err)
 	}
 	w.look()
-	if s := w.last("local.dev.1"); s.Kind != signal.Recard || !strings.HasPrefix(s.Title, "Draft ") || len(s.Buttons) != 4 {
+	if s := w.last("local.dev.1"); s.Kind != notify.Recard || !strings.HasPrefix(s.Title, "Draft ") || len(s.Buttons) != 4 {
 		t.Errorf("without a yes: %+v", s)
 	}
 	w.record(decision.Record{Kind: decision.Auto, By: "tri-dispatch", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: sha})
@@ -233,14 +233,14 @@ func TestAuto(t *testing.T) {
 	text, sha := "It is 5.", decision.Sum("It is 5.")
 	w.thread(&thread.Thread{Key: "local.dev.1", Cycle: 1, DraftPending: &text, DraftSHA256: sha})
 	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: sha})
-	told := signal.Signal{
-		ID: signal.OfAuto("x"), Kind: signal.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops", Key: "local.dev.1", Cycle: 1, DraftSHA256: sha,
+	told := notify.Signal{
+		ID: notify.OfAuto("x"), Kind: notify.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops", Key: "local.dev.1", Cycle: 1, DraftSHA256: sha,
 		Title: "Automatic reply", Text: "cy: where\nis it? @channel\n\nIt is 5.\n\nTake it back until then",
 	}
-	if err := signal.Ask(w.home, told, signal.Signal{ID: "budget-1", Kind: signal.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops", Text: "no money"}); err != nil {
+	if err := notify.Ask(w.home, told, notify.Signal{ID: "budget-1", Kind: notify.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops", Text: "no money"}); err != nil {
 		t.Fatal(err)
 	}
-	w.show(signal.Shown)
+	w.show(notify.Shown)
 	w.record(decision.Record{Kind: decision.Auto, By: "tri-dispatch", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: sha})
 	w.look()
 	s := w.last("local.dev.1")

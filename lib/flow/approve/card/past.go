@@ -1,4 +1,4 @@
-package cards
+package card
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
-	"tri/lib/record/draft"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
 )
@@ -15,7 +15,7 @@ import (
 // past is what people and programs have said and done: the folds of the decision
 // log and of replies.ndjson that say what became of an item.
 type past struct {
-	home      *disk.Home
+	home      *durable.Home
 	tail      *decision.Tail
 	state     *decision.State
 	words     map[string]decision.Record // the last that counts, by draft
@@ -25,7 +25,7 @@ type past struct {
 	repliesTo int64                      // bytes of replies.ndjson
 }
 
-func newPast(h *disk.Home, p decision.Policy) *past {
+func newPast(h *durable.Home, p decision.Policy) *past {
 	return &past{
 		home: h, tail: decision.NewTail(h), state: decision.NewState(p),
 		words: map[string]decision.Record{}, settled: map[string]decision.Record{}, refs: map[string]bool{}, replies: map[string]*outbox.Reply{},
@@ -162,4 +162,4 @@ func (p *past) newer(c *card) bool {
 }
 
 // one makes outside text a line of at most so many characters.
-func one(s string, most int) string { return cut(line1(draft.Visible(s)), most) }
+func one(s string, most int) string { return cut(line1(text.Visible(s)), most) }

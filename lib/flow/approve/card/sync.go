@@ -1,4 +1,4 @@
-package cards
+package card
 
 import (
 	"fmt"
@@ -23,8 +23,8 @@ func (d *desk) sync() error {
 	if err := d.past.readWords(); err != nil { // behind the items: what has left them has a reason there
 		return err
 	}
-	var ask []signal.Signal
-	live := map[string]*gate.Item{}
+	var ask []notify.Signal
+	live := map[string]*approve.Item{}
 	for _, it := range items {
 		live[it.Name()] = it
 		ask = append(ask, d.deal(it)...)
@@ -35,7 +35,7 @@ func (d *desk) sync() error {
 	if len(ask) == 0 {
 		return nil
 	}
-	if err := signal.Ask(d.Gate.Home, ask...); err != nil {
+	if err := notify.Ask(d.Gate.Home, ask...); err != nil {
 		return err
 	}
 	return d.book.readAsked(d.Gate.Home)
@@ -43,9 +43,9 @@ func (d *desk) sync() error {
 
 // deal asks for the card of an item that waits and has none. One that the platform
 // or the configuration refused to an earlier life is asked for once more.
-func (d *desk) deal(it *gate.Item) []signal.Signal {
+func (d *desk) deal(it *approve.Item) []notify.Signal {
 	switch it.Kind {
-	case gate.Draft, gate.Ask, gate.Failure, gate.Parked:
+	case approve.Draft, approve.Ask, approve.Failure, approve.Parked:
 	default:
 		return nil
 	}
@@ -56,16 +56,16 @@ func (d *desk) deal(it *gate.Item) []signal.Signal {
 	if c == nil {
 		c = &card{name: it.Name()}
 	}
-	c.Signal = signal.Signal{Key: it.Key, Cycle: it.Cycle, DraftSHA256: it.DraftSHA256, Post: it.Post}
+	c.Signal = notify.Signal{Key: it.Key, Cycle: it.Cycle, DraftSHA256: it.DraftSHA256, Post: it.Post}
 	c.body, c.whole = d.body(it)
-	return []signal.Signal{d.ask(c, d.faceOf(c, it))}
+	return []notify.Signal{d.ask(c, d.faceOf(c, it))}
 }
 
 // ask is the signal by which a card is posted.
-func (d *desk) ask(c *card, f face) signal.Signal {
+func (d *desk) ask(c *card, f face) notify.Signal {
 	c.again = false
 	s := c.signal(f)
-	s.ID, s.Kind, s.Card = cardID(d.chat, c.name, c.tries+1), signal.Card, ""
+	s.ID, s.Kind, s.Card = cardID(d.chat, c.name, c.tries+1), notify.Card, ""
 	s.At, s.By, s.Platform, s.ChatID = d.stamp(), by, d.chat.Platform, d.chat.ChatID
 	return s
 }
@@ -74,9 +74,9 @@ func (d *desk) stamp() string { return d.Gate.Now().UTC().Format(time.RFC3339Nan
 
 // now is what a card should show. ok is false while nobody knows: a word and what
 // it leads to are two writes.
-func (d *desk) now(c *card, it *gate.Item) (f face, end, ok bool) {
+func (d *desk) now(c *card, it *approve.Item) (f face, end, ok bool) {
 	switch {
-	case it == nil || it.Kind == gate.Shadow:
+	case it == nil || it.Kind == approve.Shadow:
 		title, said, end, ok := d.past.end(c)
 		return face{title: title, text: said + "\n\n" + c.body}, end, ok
 	case it.Waits():
@@ -90,7 +90,7 @@ func (d *desk) now(c *card, it *gate.Item) (f face, end, ok bool) {
 }
 
 // change asks for a card to show what has become of its item.
-func (d *desk) change(c *card, it *gate.Item) []signal.Signal {
+func (d *desk) change(c *card, it *approve.Item) []notify.Signal {
 	if c.told && c.at == "" || c.ended && it == nil {
 		return nil
 	}
@@ -106,25 +106,25 @@ func (d *desk) change(c *card, it *gate.Item) []signal.Signal {
 	if end {
 		kind = "e"
 	}
-	s.Card, s.Kind, s.At, s.By = c.ID, signal.Recard, d.stamp(), by
+	s.Card, s.Kind, s.At, s.By = c.ID, notify.Recard, d.stamp(), by
 	s.ID = fmt.Sprint(c.ID, "-", kind, c.changes+1)
 	s.Key, s.Cycle, s.DraftSHA256, s.Post = "", 0, "", ""
-	return []signal.Signal{s}
+	return []notify.Signal{s}
 }
 
 // offers reports whether a kind of item takes a word of a kind.
-func offers(it *gate.Item, word string) bool {
+func offers(it *approve.Item, word string) bool {
 	switch word {
 	case decision.Approve:
-		return it.Kind == gate.Draft
+		return it.Kind == approve.Draft
 	case decision.Undo:
-		return it.Kind == gate.Approved || it.Kind == gate.Draft && len(it.Votes) > 0
+		return it.Kind == approve.Approved || it.Kind == approve.Draft && len(it.Votes) > 0
 	case decision.Redo, decision.Escalate:
-		return it.Kind == gate.Draft || it.Kind == gate.Failure
+		return it.Kind == approve.Draft || it.Kind == approve.Failure
 	case decision.Dismiss:
-		return it.Kind == gate.Draft || it.Kind == gate.Failure || it.Kind == gate.Ask
+		return it.Kind == approve.Draft || it.Kind == approve.Failure || it.Kind == approve.Ask
 	case decision.Answer:
-		return it.Kind == gate.Ask
+		return it.Kind == approve.Ask
 	}
 	return false
 }

@@ -1,4 +1,4 @@
-package cards
+package card
 
 import (
 	"encoding/json"
@@ -11,10 +11,10 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/flow/approve"
 	"tri/lib/record/decision"
-	"tri/lib/record/draft"
 	"tri/lib/record/event"
 )
 
@@ -146,14 +146,14 @@ func (d *desk) say(c *card, w word1) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(items, func(it *gate.Item) bool { return it.Name() == c.name })
+	i := slices.IndexFunc(items, func(it *approve.Item) bool { return it.Name() == c.name })
 	if i < 0 {
 		d.ignore(c, &w.by, "it waits no longer")
 		return nil
 	}
 	it := items[i]
 	if w.kind == "reply" {
-		if w.kind = decision.Redo; it.Kind == gate.Ask {
+		if w.kind = decision.Redo; it.Kind == approve.Ask {
 			w.kind = decision.Answer
 		}
 	}
@@ -170,7 +170,7 @@ func (d *desk) say(c *card, w word1) error {
 	return d.decide(c, it, w, person)
 }
 
-func (d *desk) decide(c *card, it *gate.Item, w word1, person string) (err error) {
+func (d *desk) decide(c *card, it *approve.Item, w word1, person string) (err error) {
 	g := d.Gate
 	g.By, g.Ref = person, w.ref
 	switch w.kind {
@@ -189,7 +189,7 @@ func (d *desk) decide(c *card, it *gate.Item, w word1, person string) (err error
 	}
 	switch status, _ := sysexit.Of(err); {
 	case err == nil:
-		d.Say("%s: %s by %s", c.name[:8], w.kind, draft.Visible(person))
+		d.Say("%s: %s by %s", c.name[:8], w.kind, text.Visible(person))
 	case errors.Is(err, decision.ErrChain) || status != sysexit.No && status != sysexit.NoPerm && status != sysexit.Data:
 		return err
 	default:
@@ -200,14 +200,14 @@ func (d *desk) decide(c *card, it *gate.Item, w word1, person string) (err error
 }
 
 // theirs reports whether a person's yes to the item stands.
-func (d *desk) theirs(it *gate.Item, person string) bool {
-	if it.Kind == gate.Approved {
+func (d *desk) theirs(it *approve.Item, person string) bool {
+	if it.Kind == approve.Approved {
 		return d.past.words[cycleOf(it.Key, it.Cycle)].By == person
 	}
-	return slices.ContainsFunc(it.Votes, func(v gate.Vote) bool { return v.By == person })
+	return slices.ContainsFunc(it.Votes, func(v approve.Vote) bool { return v.By == person })
 }
 
 // ignore tells the operator of a word that was not taken.
 func (d *desk) ignore(c *card, who *event.Sender, format string, args ...any) {
-	d.Say("%s: %s: not taken: %s", c.name[:8], draft.Visible(who.ID), draft.Visible(fmt.Sprintf(format, args...)))
+	d.Say("%s: %s: not taken: %s", c.name[:8], text.Visible(who.ID), text.Visible(fmt.Sprintf(format, args...)))
 }

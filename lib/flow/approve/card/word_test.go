@@ -1,4 +1,4 @@
-package cards
+package card
 
 import (
 	"slices"
@@ -129,7 +129,7 @@ func TestStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wants("a stale click")
-	replaced := slices.ContainsFunc(w.asked(), func(s signal.Signal) bool {
+	replaced := slices.ContainsFunc(w.asked(), func(s notify.Signal) bool {
 		return s.Card == old.ID && s.Title == "Replaced" && len(s.Buttons) == 0
 	})
 	if !replaced || len(w.dealt(key)) != 2 {
@@ -206,8 +206,8 @@ func TestRace(t *testing.T) {
 	for i := range 20 {
 		w := newWorld(t)
 		key := w.put("1", 1, "It is 5.")
-		terminal := gate.Gate{Home: w.home, Config: w.cfg, By: "ana", Via: "terminal", Now: func() time.Time { return noon }}
-		it, err := terminal.Find(key, gate.Draft)
+		terminal := approve.Gate{Home: w.home, Config: w.cfg, By: "ana", Via: "terminal", Now: func() time.Time { return noon }}
+		it, err := terminal.Find(key, approve.Draft)
 		if err != nil {
 			t.Fatal(err)
 		}

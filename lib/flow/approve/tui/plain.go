@@ -47,7 +47,7 @@ func linewise(ctx context.Context, o Options) error {
 type plain struct {
 	Options
 	in    *bufio.Reader
-	items []*gate.Item
+	items []*approve.Item
 	at    int
 	err   error
 }
@@ -64,7 +64,7 @@ func (p *plain) take() (err error) {
 	return err
 }
 
-func (p *plain) item() *gate.Item {
+func (p *plain) item() *approve.Item {
 	if p.at < len(p.items) {
 		return p.items[p.at]
 	}
@@ -125,7 +125,7 @@ func (p *plain) word(w string) (leave bool) {
 	return false
 }
 
-func (p *plain) decide(it *gate.Item, word string) {
+func (p *plain) decide(it *approve.Item, word string) {
 	note := ""
 	if word != "approve" && word != "undo" {
 		p.line("Say why, or what to do, in one line:")

@@ -26,7 +26,7 @@ import (
 
 // Options are what a screen is made of.
 type Options struct {
-	Gate  gate.Gate
+	Gate  approve.Gate
 	In    io.Reader
 	Out   io.Writer
 	Color bool
@@ -62,10 +62,10 @@ func Run(ctx context.Context, o Options) error {
 // screen is what is shown.
 type screen struct {
 	Options
-	board   *gate.Board
+	board   *approve.Board
 	chats   int // columns of the list's names of chats
 	names   int // and of people
-	items   []*gate.Item
+	items   []*approve.Item
 	version int
 	fault   error
 
@@ -90,7 +90,7 @@ type question struct {
 	must  bool
 }
 
-func newScreen(o Options, b *gate.Board) *screen {
+func newScreen(o Options, b *approve.Board) *screen {
 	s := &screen{Options: o, board: b, width: 80, height: 24}
 	s.take()
 	return s
@@ -104,7 +104,7 @@ type (
 		page []string
 	}
 	edited struct {
-		item *gate.Item
+		item *approve.Item
 		file string
 		err  error
 	}
@@ -151,7 +151,7 @@ func (s *screen) move(to int) {
 	}
 }
 
-func (s *screen) item() *gate.Item {
+func (s *screen) item() *approve.Item {
 	if s.current < len(s.items) {
 		return s.items[s.current]
 	}
@@ -298,13 +298,13 @@ func (s *screen) write(k tea.KeyPressMsg) {
 }
 
 // decide says a word about the item that the person sees.
-func (s *screen) decide(it *gate.Item, kind, note string) {
+func (s *screen) decide(it *approve.Item, kind, note string) {
 	done, err := say(&s.Gate, it, kind, note)
 	s.tell(it, done, err)
 }
 
 // say has a gate decide, and tells what was done.
-func say(g *gate.Gate, it *gate.Item, kind, note string) (done string, err error) {
+func say(g *approve.Gate, it *approve.Item, kind, note string) (done string, err error) {
 	switch kind {
 	case decision.Approve:
 		_, err = g.Approve(it)
@@ -325,7 +325,7 @@ func say(g *gate.Gate, it *gate.Item, kind, note string) (done string, err error
 		_, err = g.Escalate(it, note)
 		done = "looked into for longer"
 	case decision.Settle:
-		if it.Kind != gate.Parked {
+		if it.Kind != approve.Parked {
 			return "", errors.New("only a parked post is settled")
 		}
 		_, err = g.Settle(it, note, "")
@@ -335,7 +335,7 @@ func say(g *gate.Gate, it *gate.Item, kind, note string) (done string, err error
 }
 
 // tell shows what came of a word.
-func (s *screen) tell(it *gate.Item, done string, err error) {
+func (s *screen) tell(it *approve.Item, done string, err error) {
 	if s.said = it.ID + ": " + done; err != nil {
 		s.said = "! " + err.Error()
 	}
@@ -344,8 +344,8 @@ func (s *screen) tell(it *gate.Item, done string, err error) {
 }
 
 // edit has the person's editor open on the draft.
-func (s *screen) edit(it *gate.Item) tea.Cmd {
-	if it.Kind != gate.Draft {
+func (s *screen) edit(it *approve.Item) tea.Cmd {
+	if it.Kind != approve.Draft {
 		s.said = "! only a draft that waits can be edited"
 		return nil
 	}
@@ -359,7 +359,7 @@ func (s *screen) edit(it *gate.Item) tea.Cmd {
 		return nil
 	}
 	file := filepath.Join(dir, "draft.md")
-	argv := append(gate.Editor(), file)
+	argv := append(approve.Editor(), file)
 	return tea.ExecProcess(exec.Command(argv[0], argv[1:]...), func(err error) tea.Msg { return edited{it, file, err} })
 }
 

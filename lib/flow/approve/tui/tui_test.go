@@ -27,13 +27,13 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // desk is a screen under test, without a terminal.
 type desk struct {
 	*testing.T
-	home *disk.Home
+	home *durable.Home
 	s    *screen
 }
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	h, err := disk.Open(t.TempDir())
+	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,10 +41,10 @@ func newDesk(t *testing.T) *desk {
 	return &desk{T: t, home: h}
 }
 
-func (d *desk) gate() gate.Gate {
+func (d *desk) gate() approve.Gate {
 	cfg := config.Default()
 	cfg.Team.Approvers = []string{"ana"}
-	return gate.Gate{Home: d.home, Config: cfg, By: "ana", Via: "terminal", Now: func() time.Time { return noon }}
+	return approve.Gate{Home: d.home, Config: cfg, By: "ana", Via: "terminal", Now: func() time.Time { return noon }}
 }
 
 func (d *desk) put(id, question, text string) {
@@ -187,7 +187,7 @@ func TestRace(t *testing.T) {
 	d.put("1", "where?", "It is 5.")
 	d.open(80, 24)
 	g := d.gate()
-	it, err := g.Find("local.dev.1", gate.Draft)
+	it, err := g.Find("local.dev.1", approve.Draft)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/rivo/uniseg"
 
 	"tri/lib/base/term"
+	"tri/lib/base/text"
 	"tri/lib/flow/approve"
-	"tri/lib/record/draft"
 )
 
 // The list stands above the item, or beside it where there is room for both.
@@ -57,7 +57,7 @@ func (s *screen) lines() []string {
 			waiting++
 		}
 	}
-	lines := []string{s.paint(bold, fit(fmt.Sprintf("tri  %d waiting  %s", waiting, draft.Visible(s.Gate.By)), s.width))}
+	lines := []string{s.paint(bold, fit(fmt.Sprintf("tri  %d waiting  %s", waiting, text.Visible(s.Gate.By)), s.width))}
 	list, detail := s.list(), s.detail()
 	if s.beside() {
 		for i := range list {
@@ -127,9 +127,9 @@ func (s *screen) measure() {
 const mostName = 14
 
 // grace is how long a yes can still be taken back.
-func (s *screen) grace(it *gate.Item) string {
+func (s *screen) grace(it *approve.Item) string {
 	at := it.ApprovedAt()
-	if it.Kind != gate.Approved || at.IsZero() {
+	if it.Kind != approve.Approved || at.IsZero() {
 		return ""
 	}
 	return fmt.Sprintf(", posted in %ds", max(0, int((s.Gate.Config.Gate.Grace()-s.Gate.Now().Sub(at)).Seconds())))
@@ -195,7 +195,7 @@ func (s *screen) foot() []string {
 }
 
 // one is outside text as one line that steers no terminal.
-func one(text string) string { return strings.Join(strings.Fields(draft.Visible(text)), " ") }
+func one(body string) string { return strings.Join(strings.Fields(text.Visible(body)), " ") }
 
 // Styles, as SGR parameters.
 const (

@@ -59,7 +59,7 @@ func newGuard(o *Options, origins []string) (*guard, error) {
 }
 
 // sessionKey is the key of this home's cookies, made where there is none.
-func sessionKey(h *disk.Home) ([]byte, error) {
+func sessionKey(h *durable.Home) ([]byte, error) {
 	key, err := h.ReadFile(keyName)
 	if err == nil && len(key) == 32 {
 		return key, nil

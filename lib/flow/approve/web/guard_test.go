@@ -152,7 +152,7 @@ func TestBehindProxy(t *testing.T) {
 	}
 	cfg := config.Default()
 	cfg.Gate.Web = config.GateWeb{Listen: "127.0.0.1:0", Hosts: []string{"tri.acme.org"}, IdentityHeader: "X-Who"}
-	if _, err := newGuard(&Options{Gate: gate.Gate{Home: x.home, Config: cfg}}, nil); err == nil {
+	if _, err := newGuard(&Options{Gate: approve.Gate{Home: x.home, Config: cfg}}, nil); err == nil {
 		t.Error("a header is believed from anybody on this machine")
 	}
 	for _, address := range []string{"0.0.0.0:7373", ":7373", "192.168.0.1:7373", "example.org:80", "7373"} {

@@ -10,6 +10,7 @@ import (
 	"tri/lib/base/git"
 	"tri/lib/flow/approve"
 	"tri/lib/judge/evidence"
+	"tri/lib/record/draft"
 )
 
 // links finds the forge's page of what is cited.
@@ -25,9 +26,9 @@ type checkout struct{ remote, prefix string }
 
 // to is the address of a reference's lines at the commit at which they were read,
 // "" where there is none.
-func (l *links) to(ctx context.Context, codebase string, c gate.Cited) string {
+func (l *links) to(ctx context.Context, codebase string, c approve.Cited) string {
 	place, err := evidence.Parse(c.Ref)
-	if err != nil || c.Kind != evidence.File || c.Commit == "" {
+	if err != nil || c.Kind != draft.KindFile || c.Commit == "" {
 		return ""
 	}
 	at := l.checkout(ctx, l.config.Folder(codebase))
@@ -41,7 +42,7 @@ func (l *links) checkout(ctx context.Context, dir string) checkout {
 		return c
 	}
 	var c checkout
-	if repo, err := worktree.Open(ctx, dir, ""); err == nil {
+	if repo, err := git.Open(ctx, dir, ""); err == nil {
 		c.prefix = repo.Prefix
 		c.remote, _ = repo.Remote(ctx, l.config.Forge.Remote) // without one there is no link
 	}

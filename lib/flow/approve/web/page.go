@@ -11,6 +11,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
+	"tri/lib/base/text"
 	"tri/lib/flow/approve"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
@@ -20,12 +21,12 @@ import (
 // functions of the template. show is for whatever came from outside: what cannot
 // be seen is written out, and the template escapes the rest.
 var functions = template.FuncMap{
-	"show": draft.Visible,
-	"line": func(s string) string { return strings.Join(strings.Fields(draft.Visible(s)), " ") },
+	"show": text.Visible,
+	"line": func(s string) string { return strings.Join(strings.Fields(text.Visible(s)), " ") },
 	"clock": func(at string) string { // to the minute
 		t, err := time.Parse(time.RFC3339, at)
 		if err != nil {
-			return draft.Visible(at)
+			return text.Visible(at)
 		}
 		return t.Format("2006-01-02 15:04Z07:00")
 	},
@@ -41,7 +42,7 @@ var functions = template.FuncMap{
 		}
 		return fmt.Sprintf("$%.4f", *u.CostUSD)
 	},
-	"waits":    func(it *gate.Item) bool { return it.Waits() },
+	"waits":    func(it *approve.Item) bool { return it.Waits() },
 	"objected": objected,
 }
 
@@ -60,22 +61,22 @@ type sheet struct {
 	Version int
 	Rows    []row
 	Shown   *shown
-	Said    string     // what came of the last word
-	Undo    *gate.Item // what that word was of, while it can be taken back
+	Said    string        // what came of the last word
+	Undo    *approve.Item // what that word was of, while it can be taken back
 	Fault   string
 	Open    bool // the item was asked for: a small screen shows it and not the list
 }
 
 // row is one line of the list.
 type row struct {
-	*gate.Item
+	*approve.Item
 	Age     string
 	Current bool
 }
 
 // shown is the item that is looked at.
 type shown struct {
-	gate.View
+	approve.View
 	Age   string
 	Links []string // of the evidence; "" where there is none
 	Gone  string   // why it can no longer be decided
@@ -99,7 +100,7 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault 
 		Person: v.person, May: decision.PolicyOf(s.Gate.Config).Allows(v.person), Seal: s.guard.seal(v.session), Version: version,
 		Said: said, Fault: fault, Open: id != "",
 	}
-	var current *gate.Item
+	var current *approve.Item
 	for _, it := range items {
 		if id != "" && len(id) >= 4 && strings.HasPrefix(it.ID, id) || id != "" && it.ID != "" && strings.HasPrefix(id, it.ID) {
 			current = it
@@ -112,7 +113,7 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault 
 		current = items[0]
 	}
 	for _, it := range items {
-		if said != "" && it.Kind == gate.Approved && it.Is(r.PostForm.Get("id")) {
+		if said != "" && it.Kind == approve.Approved && it.Is(r.PostForm.Get("id")) {
 			sh.Undo = it
 		}
 		sh.Rows = append(sh.Rows, row{it, age(it, s.Now()), it == current})
@@ -127,7 +128,7 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault 
 	}
 }
 
-func (s *server) show(r *http.Request, it *gate.Item) *shown {
+func (s *server) show(r *http.Request, it *approve.Item) *shown {
 	g := s.Gate
 	sh := &shown{View: g.View(it), Age: age(it, s.Now())}
 	for _, c := range sh.Evidence {
@@ -137,13 +138,13 @@ func (s *server) show(r *http.Request, it *gate.Item) *shown {
 		}
 		sh.Links = append(sh.Links, s.links.to(r.Context(), codebase, c))
 	}
-	if at := it.ApprovedAt(); it.Kind == gate.Approved && !at.IsZero() {
+	if at := it.ApprovedAt(); it.Kind == approve.Approved && !at.IsZero() {
 		sh.Grace = max(0, int((s.Gate.Config.Gate.Grace() - s.Now().Sub(at)).Seconds()))
 	}
 	return sh
 }
 
-func age(it *gate.Item, now time.Time) string {
+func age(it *approve.Item, now time.Time) string {
 	at, err := time.Parse(time.RFC3339, it.Since)
 	if err != nil {
 		return "?"
@@ -180,7 +181,7 @@ func (s *server) word(person, word, id, sha, text, note string, noFile bool) (st
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(items, func(it *gate.Item) bool { return it.Is(id) })
+	i := slices.IndexFunc(items, func(it *approve.Item) bool { return it.Is(id) })
 	if i < 0 || items[i].DraftSHA256 != sha {
 		return "", errStale
 	}

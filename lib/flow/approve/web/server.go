@@ -29,7 +29,7 @@ var files embed.FS
 type Options struct {
 	// Gate is whose page it is: By is the person for whom the first address is
 	// printed. Behind a proxy it is whoever the proxy says.
-	Gate gate.Gate
+	Gate approve.Gate
 	// Say tells the address.
 	Say func(format string, args ...any)
 	Now func() time.Time
@@ -38,7 +38,7 @@ type Options struct {
 // server is one page being served.
 type server struct {
 	Options
-	board *gate.Board
+	board *approve.Board
 	guard *guard
 	pages *template.Template
 	links links
@@ -53,7 +53,7 @@ const maxStreams = 64
 // Serve serves the page until ctx ends.
 func Serve(ctx context.Context, o Options) error {
 	lock, err := o.Gate.Home.TryLock("locks/web")
-	if errors.Is(err, disk.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) {
 		err = sysexit.Hint(fmt.Errorf("another page is served for this home: %w", err),
 			"it said its address when it began; as a stage of the pipeline in logs/web.log of the home")
 	}

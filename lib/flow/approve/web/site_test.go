@@ -12,7 +12,6 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/flow/approve"
-	"tri/lib/judge/evidence"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/thread"
@@ -26,14 +25,14 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // site is a page under test, without a network.
 type site struct {
 	*testing.T
-	home *disk.Home
+	home *durable.Home
 	s    *server
 	h    http.Handler
 }
 
 func newSite(t *testing.T, change func(*config.Config)) *site {
 	t.Helper()
-	home, err := disk.Open(t.TempDir())
+	home, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +45,7 @@ func newSite(t *testing.T, change func(*config.Config)) *site {
 		origins = nil
 	}
 	x := &site{T: t, home: home}
-	x.s, err = newServer(t.Context(), Options{Gate: gate.Gate{Home: home, Config: cfg, By: "ana"}, Say: t.Logf, Now: func() time.Time { return noon }}, origins)
+	x.s, err = newServer(t.Context(), Options{Gate: approve.Gate{Home: home, Config: cfg, By: "ana"}, Say: t.Logf, Now: func() time.Time { return noon }}, origins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +63,7 @@ func (x *site) put(id, question, text string) {
 		DraftPending: &text, DraftSHA256: decision.Sum(text), Badge: "✓ validated", StartedAt: noon.Format(time.RFC3339),
 		InvestigatorReturn: &draft.Return{
 			Confidence: question, ConfidenceReason: question, QuestionGloss: question, ResearchNotes: text, OpenQuestions: []string{question},
-			EvidenceRefs: []evidence.Ref{{Kind: "file", Ref: question, SupportsClaim: question}}, ProposedTriageFile: &draft.TriageFile{Filename: question, Content: text},
+			EvidenceRefs: []draft.Ref{{Kind: "file", Ref: question, SupportsClaim: question}}, ProposedTriageFile: &draft.TriageFile{Filename: question, Content: text},
 		},
 		ValidatorReturn: &verdict.Verdict{Verdict: "pass", Reasons: []string{question}, ValidatorModel: question, Checks: []verdict.Check{{Name: question, Result: "fail", Note: text, By: "code"}}},
 	}
@@ -109,7 +108,7 @@ func (x *site) enter() *http.Cookie {
 	return c
 }
 
-func text(t *testing.T, res *http.Response) string {
+func bodyOf(t *testing.T, res *http.Response) string {
 	t.Helper()
 	b, err := io.ReadAll(res.Body)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestWords(t *testing.T) {
 			c := x.enter()
 			body := x.form(c, tt.word, tt.field, tt.value)
 			res := x.request("POST", "/decide", body, func(r *http.Request) { r.AddCookie(c) })
-			if page := text(t, res); res.StatusCode != http.StatusOK || !strings.Contains(page, tt.said) {
+			if page := bodyOf(t, res); res.StatusCode != http.StatusOK || !strings.Contains(page, tt.said) {
 				t.Errorf("%v %.400s", res.Status, page)
 			}
 			if got := x.kinds(); got != tt.want {
@@ -36,7 +36,7 @@ func TestWords(t *testing.T) {
 			}
 			// A tab that has not heard of it says the same again: once is enough.
 			res = x.request("POST", "/decide", body, func(r *http.Request) { r.AddCookie(c) })
-			if page := text(t, res); res.StatusCode != http.StatusConflict || !strings.Contains(page, `role="alert"`) {
+			if page := bodyOf(t, res); res.StatusCode != http.StatusConflict || !strings.Contains(page, `role="alert"`) {
 				t.Errorf("a second time: %v %.400s", res.Status, page)
 			}
 			if got := x.kinds(); got != tt.want {
@@ -51,7 +51,7 @@ func TestUndo(t *testing.T) {
 	x.put("1", "where?", "It is 5.")
 	c := x.enter()
 	with := func(r *http.Request) { r.AddCookie(c) }
-	page := text(t, x.request("POST", "/decide", x.form(c, "approve"), with))
+	page := bodyOf(t, x.request("POST", "/decide", x.form(c, "approve"), with))
 	if !strings.Contains(page, `value="undo"`) {
 		t.Errorf("no undo in %s", page)
 	}
@@ -77,7 +77,7 @@ func TestNoApproverNoWord(t *testing.T) {
 	x.put("1", "where?", "It is 5.")
 	x.s.guard.person = "eve"
 	c := x.enter()
-	page := text(t, x.request("GET", "/", "", func(r *http.Request) { r.AddCookie(c) }))
+	page := bodyOf(t, x.request("GET", "/", "", func(r *http.Request) { r.AddCookie(c) }))
 	if !strings.Contains(page, "may not decide") {
 		t.Error("the page does not say so")
 	}
@@ -111,7 +111,7 @@ func TestHostileText(t *testing.T) {
 		x := newSite(t, nil)
 		x.put("1", s, s)
 		c := x.enter()
-		page := text(t, x.request("GET", "/", "", func(r *http.Request) { r.AddCookie(c) }))
+		page := bodyOf(t, x.request("GET", "/", "", func(r *http.Request) { r.AddCookie(c) }))
 		for _, r := range page {
 			if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
 				t.Fatalf("%.40q: raw %U in the page", s, r)
@@ -143,7 +143,7 @@ func TestManyDrafts(t *testing.T) {
 	}
 	c := x.enter()
 	began := time.Now()
-	page := text(t, x.request("GET", "/", "", func(r *http.Request) { r.AddCookie(c) }))
+	page := bodyOf(t, x.request("GET", "/", "", func(r *http.Request) { r.AddCookie(c) }))
 	t.Logf("500 drafts: %v, %d bytes", time.Since(began), len(page))
 	if n := strings.Count(page, "<li class=\"draft"); n != 500 {
 		t.Errorf("%d rows", n)

@@ -1,4 +1,4 @@
-package draft
+package claims
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 
 	"tri/lib/base/lazyregexp"
 	"tri/lib/judge/evidence"
+	"tri/lib/judge/safety"
+	"tri/lib/record/draft"
 )
 
 // Traced is one thing that a text names, and where it stands.
@@ -22,7 +24,7 @@ type Traced struct {
 // be, in their order. Numbers must stand near the cited lines, in a quote or in
 // what was asked; names may stand anywhere in a cited file, and a path in the
 // codebase.
-func Trace(text string, s Sources, found []evidence.Finding) []Traced {
+func Trace(text string, s safety.Sources, found []evidence.Finding) []Traced {
 	text = evidence.Fold(text)
 	near := nearby(s, found)
 	var out []Traced
@@ -44,7 +46,7 @@ func Trace(text string, s Sources, found []evidence.Finding) []Traced {
 }
 
 // Untraced lists what text names that stands in none of its sources.
-func Untraced(text string, s Sources, found []evidence.Finding) []string {
+func Untraced(text string, s safety.Sources, found []evidence.Finding) []string {
 	var out []string
 	for _, t := range Trace(text, s, found) {
 		if t.To == "" {
@@ -56,7 +58,7 @@ func Untraced(text string, s Sources, found []evidence.Finding) []string {
 
 // nearby are the places that a number may come from: what is around each
 // citation, each quote, what was asked and said.
-func nearby(s Sources, found []evidence.Finding) []*evidence.Evidence {
+func nearby(s safety.Sources, found []evidence.Finding) []*evidence.Evidence {
 	var out []*evidence.Evidence
 	for _, f := range found {
 		switch {
@@ -73,7 +75,7 @@ func nearby(s Sources, found []evidence.Finding) []*evidence.Evidence {
 		if r.Quote != "" {
 			out = append(out, evidence.Said(name, r.Quote))
 		}
-		if r.Kind != evidence.File {
+		if r.Kind != draft.KindFile {
 			out = append(out, evidence.Said(fmt.Sprintf("reference %d", i+1), r.Ref))
 		}
 	}
@@ -87,7 +89,7 @@ func nearby(s Sources, found []evidence.Finding) []*evidence.Evidence {
 	return out
 }
 
-func where(t evidence.Token, s Sources, near []*evidence.Evidence, found []evidence.Finding) string {
+func where(t evidence.Token, s safety.Sources, near []*evidence.Evidence, found []evidence.Finding) string {
 	for _, e := range near {
 		if to := e.Where(t); to != "" {
 			return to
@@ -123,20 +125,20 @@ func where(t evidence.Token, s Sources, near []*evidence.Evidence, found []evide
 
 // withoutRefs takes the references, as they are written, out of a text: a file
 // without an ending, as bin/run:12, is told from prose by nothing else.
-func withoutRefs(text string, refs []evidence.Ref) string {
+func withoutRefs(text string, refs []draft.Ref) string {
 	for _, r := range refs {
-		if _, err := evidence.Parse(r.Ref); r.Kind == evidence.File && err == nil {
+		if _, err := evidence.Parse(r.Ref); r.Kind == draft.KindFile && err == nil {
 			text = regexp.MustCompile(regexp.QuoteMeta(r.Ref)+`(?:[-–]\d+)?\b`).ReplaceAllString(text, " ")
 		}
 	}
 	return text
 }
 
-var slashed = pattern.New(`(?:^|[\s(\[,"'` + "`" + `])([A-Za-z][\w-]*(?:/[\w-]+)+)(?:[\s)\],;:"'` + "`" + `]|\.(?:\s|$)|$)`)
+var slashed = lazyregexp.New(`(?:^|[\s(\[,"'` + "`" + `])([A-Za-z][\w-]*(?:/[\w-]+)+)(?:[\s)\],;:"'` + "`" + `]|\.(?:\s|$)|$)`)
 
 // bare traces paths without an ending, which prose tells from and/or by the
 // folders of the codebase alone.
-func bare(text string, s Sources, found []evidence.Finding) []Traced {
+func bare(text string, s safety.Sources, found []evidence.Finding) []Traced {
 	if s.Exists == nil {
 		return nil
 	}
@@ -173,7 +175,7 @@ func citation(c evidence.Place) string {
 }
 
 // asked are the places that were named in what was asked and said.
-func asked(s Sources) []evidence.Place {
+func asked(s safety.Sources) []evidence.Place {
 	var out []evidence.Place
 	for _, t := range s.Texts {
 		out = append(out, evidence.Citations(t)...)
@@ -193,7 +195,7 @@ func quotedAt(c string, near []*evidence.Evidence) string {
 }
 
 // citedBy tells which reference cites a place that is named in a draft; "" none.
-func citedBy(c evidence.Place, s Sources, found []evidence.Finding) string {
+func citedBy(c evidence.Place, s safety.Sources, found []evidence.Finding) string {
 	for i, f := range found {
 		if f.Path == "" || c.Path != "" && !evidence.Names(f.Path, c.Path) {
 			continue

@@ -1,4 +1,6 @@
-package draft
+// Package text shows, cuts and counts text. It is the one definition of which
+// characters must not reach a terminal.
+package text
 
 import (
 	"fmt"
@@ -46,8 +48,8 @@ func plain(s string) bool {
 	return true
 }
 
-// hiddenRunes names the characters of s that Visible would write out.
-func hiddenRunes(s string) []rune {
+// Hidden returns the characters of s that Visible would write out.
+func Hidden(s string) []rune {
 	if plain(s) {
 		return nil
 	}
@@ -85,7 +87,7 @@ func hidden(rs []rune, i int) bool {
 		return !joinsLetters(rs, i)
 	case r >= 0xE0000 && r <= 0xE007F:
 		return !inFlag(rs, i)
-	case unicode.Is(blank, r):
+	case unicode.Is(Blank, r):
 		return true
 	default:
 		return !unicode.IsGraphic(r) && !unicode.Is(pictographic, r)
@@ -147,9 +149,9 @@ var joining = []*unicode.RangeTable{
 	unicode.Sinhala, unicode.Khmer, unicode.Myanmar,
 }
 
-// blank are graphic by their category and yet not to be seen: fillers, grapheme
+// Blank are the characters that are graphic by their category and yet not to be seen: fillers, grapheme
 // joiner, variation selectors, the empty braille cell.
-var blank = &unicode.RangeTable{
+var Blank = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x034F, 0x034F, 1}, {0x115F, 0x1160, 1}, {0x17B4, 0x17B5, 1}, {0x180B, 0x180F, 1},
 		{0x2800, 0x2800, 1}, {0x3164, 0x3164, 1}, {0xFE00, 0xFE0F, 1}, {0xFFA0, 0xFFA0, 1},

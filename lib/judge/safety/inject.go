@@ -1,12 +1,15 @@
-package draft
+package safety
 
 import (
+	"slices"
 	"strings"
+	"tri/lib/base/lazyregexp"
+	"tri/lib/base/text"
 )
 
 // orders are the ways in which a text tells its reader, an agent or a program,
 // what to do about the text itself. What a colleague is told of code has none.
-var orders = compile(
+var orders = Compile(
 	// set aside what you were told
 	`\b(?:ignore|disregard|forget|override|bypass|overlook)\b[^.\n]{0,40}\b(?:instructions?|rules?|rubrics?|prompts?|guidelines?|directives?|(?:were|been) told|training|constraints)\b`,
 	`\bnew (?:instructions?|task|orders)\s*:`, `\b(?:your|the) (?:real|actual|true|new) (?:task|job|instructions?|goal) (?:is|are)\b`, `\bfrom now on,? you\b`, `\byou are now\b`,
@@ -38,11 +41,34 @@ var orders = compile(
 // Injected lists what in a text is an order to whoever reads it next, be it an
 // agent or a program, and no answer.
 func Injected(text string, s Sources) []string {
-	text = ownWords(text, s, true)
+	text = OwnWords(text, s, true)
 	for _, t := range s.Texts {
 		if q := strings.TrimSpace(t); len(q) > 20 {
 			text = strings.ReplaceAll(text, q, " ") // the question said again is the asker's
 		}
 	}
-	return matches(orders, text)
+	return Matches(orders, text)
+}
+
+// Compile returns a pattern for each expression, in any case.
+func Compile(exprs ...string) []*lazyregexp.Pattern {
+	out := make([]*lazyregexp.Pattern, len(exprs))
+	for i, e := range exprs {
+		out[i] = lazyregexp.New(`(?i)` + e)
+	}
+	return out
+}
+
+// Matches lists what each pattern finds in text, each once, short enough for a note.
+func Matches(res []*lazyregexp.Pattern, body string) []string {
+	var found []string
+	for _, re := range res {
+		if m := re.FindString(body); m != "" {
+			m = `"` + text.Excerpt(strings.Join(strings.Fields(m), " "), 40) + `"`
+			if !slices.Contains(found, m) {
+				found = append(found, m)
+			}
+		}
+	}
+	return found
 }

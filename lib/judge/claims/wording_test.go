@@ -1,13 +1,15 @@
-package draft
+package claims
 
 import (
 	"strings"
 	"testing"
 
 	"tri/lib/judge/evidence"
+	"tri/lib/judge/safety"
+	"tri/lib/record/draft"
 )
 
-var quoting = Sources{Refs: []evidence.Ref{{Kind: evidence.File, Ref: "a.sql:1", Quote: "DELETE FROM jobs WHERE done; -- always\nI'd be happy to help"}}}
+var quoting = safety.Sources{Refs: []draft.Ref{{Kind: draft.KindFile, Ref: "a.sql:1", Quote: "DELETE FROM jobs WHERE done; -- always\nI'd be happy to help"}}}
 
 func TestSmell(t *testing.T) {
 	for text, want := range map[string]string{
@@ -39,17 +41,17 @@ func TestMisjudged(t *testing.T) {
 		text, confidence string
 		want             bool
 	}{
-		{"It is definitely 3.", Medium, true},
-		{"It is definitely 3.", Low, true},
-		{"It is definitely 3.", High, false},
-		{"It always retries.", Medium, true},
-		{"It never retries.", Medium, false},
-		{"It never retries.", Low, true},
-		{"Batasnya pasti 3.", Medium, true},
-		{"I guess it is 3.", High, true},
-		{"I guess it is 3.", Low, false},
-		{"The flag is `always`.", Low, false},
-		{"DELETE FROM jobs WHERE done; -- always", Low, false},
+		{"It is definitely 3.", draft.Medium, true},
+		{"It is definitely 3.", draft.Low, true},
+		{"It is definitely 3.", draft.High, false},
+		{"It always retries.", draft.Medium, true},
+		{"It never retries.", draft.Medium, false},
+		{"It never retries.", draft.Low, true},
+		{"Batasnya pasti 3.", draft.Medium, true},
+		{"I guess it is 3.", draft.High, true},
+		{"I guess it is 3.", draft.Low, false},
+		{"The flag is `always`.", draft.Low, false},
+		{"DELETE FROM jobs WHERE done; -- always", draft.Low, false},
 	} {
 		if got := Misjudged(c.text, c.confidence, quoting); (len(got) > 0) != c.want {
 			t.Errorf("%q %s: %v", c.text, c.confidence, got)
@@ -92,11 +94,11 @@ func TestRisk(t *testing.T) {
 }
 
 func TestUntraced(t *testing.T) {
-	s := Sources{
+	s := safety.Sources{
 		Texts: []string{"why does FetchAll fail after 7 tries in v2?"},
-		Refs: []evidence.Ref{
-			{Kind: evidence.File, Ref: "lib/retry.go:2", Quote: "const MaxRetries = 3"},
-			{Kind: evidence.LogQuery, Ref: `{app="shop"} |= "gone"`, Quote: "status 504 after 30s"},
+		Refs: []draft.Ref{
+			{Kind: draft.KindFile, Ref: "lib/retry.go:2", Quote: "const MaxRetries = 3"},
+			{Kind: draft.KindLogQuery, Ref: `{app="shop"} |= "gone"`, Quote: "status 504 after 30s"},
 		},
 	}
 	found := []evidence.Finding{
@@ -131,9 +133,9 @@ func TestUntraced(t *testing.T) {
 // TestTrace: everything that a draft names is followed to a place, or named.
 func TestTrace(t *testing.T) {
 	lines := strings.Split("package retry\n\n// Wait is the pause between two tries.\nconst Wait = 30 * time.Second\n", "\n")
-	s := Sources{
+	s := safety.Sources{
 		Texts:  []string{"why does --slow take 7 tries?"},
-		Refs:   []evidence.Ref{{Kind: evidence.File, Ref: "lib/retry.go:4", SupportsClaim: "Wait is half a minute."}},
+		Refs:   []draft.Ref{{Kind: draft.KindFile, Ref: "lib/retry.go:4", SupportsClaim: "Wait is half a minute."}},
 		Exists: func(p string) bool { return p == "lib/fetch.go" || p == "lib/fetch" },
 	}
 	found := []evidence.Finding{{Path: "lib/retry.go", Start: 4, End: 4, Lines: lines[3:4], Text: strings.Join(lines, "\n"), Taken: []*evidence.Evidence{evidence.Take("lib/retry.go", lines, 1)}}}
@@ -158,7 +160,7 @@ func TestTrace(t *testing.T) {
 // TestOpposed: a draft that turns what its lines, or its own claims, say.
 func TestOpposed(t *testing.T) {
 	lines := []string{"// Jobs wait at most 5 seconds for a slot and are never retried."}
-	s := Sources{Refs: []evidence.Ref{{Kind: evidence.File, Ref: "q.go:1", SupportsClaim: "Jobs get a slot within 5 seconds, the oldest first."}}}
+	s := safety.Sources{Refs: []draft.Ref{{Kind: draft.KindFile, Ref: "q.go:1", SupportsClaim: "Jobs get a slot within 5 seconds, the oldest first."}}}
 	found := []evidence.Finding{{Result: evidence.Supports, Path: "q.go", Start: 1, End: 1, Lines: lines, Taken: []*evidence.Evidence{evidence.Take("q.go", lines, 1)}}}
 	for text, want := range map[string]string{
 		"Jobs wait up to five seconds for a slot.":           "",

@@ -1,4 +1,4 @@
-package draft
+package safety
 
 import (
 	"encoding/base64"
@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"tri/lib/base/lazyregexp"
+	"tri/lib/base/text"
+	"tri/lib/record/draft"
 )
 
 // secretRules are the tokens that are recognised by their shape alone. near are
@@ -20,39 +22,39 @@ import (
 var secretRules = []struct {
 	name string
 	near []string
-	re   *pattern.Pattern
+	re   *lazyregexp.Pattern
 }{
-	{"private key", []string{"private key"}, pattern.New(`(?i)-----\s*BEGIN[A-Z0-9 ]*PRIVATE KEY`)},
-	{"AWS access key", []string{"akia", "asia", "abia", "acca"}, pattern.New(`\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`)},
-	{"GitHub token", []string{"gh", "github_pat_"}, pattern.New(`\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{22,255})`)},
-	{"GitLab token", []string{"gl", "gr1348941"}, pattern.New(`\b(?:gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|imt|oas)-[\w-]{16,}|GR1348941[\w-]{20})`)},
-	{"Slack token", []string{"xox", "xapp-"}, pattern.New(`(?i)\b(?:xox[abeoprs]-[a-z0-9-]{10,}|xapp-\d-[a-z0-9-]{10,})`)},
-	{"Slack webhook", []string{"hooks.slack.com"}, pattern.New(`(?i)hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{20,}`)},
-	{"Google key", []string{"aiza", "ya29.", "gocspx-"}, pattern.New(`\bAIza[\w-]{35}|\bya29\.[\w-]{20,}|\bGOCSPX-[\w-]{20,}`)},
-	{"Stripe key", []string{"k_live_", "k_test_", "whsec_"}, pattern.New(`\b[srp]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9+/=]{20,}`)},
-	{"model provider key", []string{"sk-", "hf_"}, pattern.New(`\bsk-[A-Za-z0-9_-]{20,}|\bhf_[A-Za-z0-9]{30,}`)},
-	{"package registry token", []string{"npm_", "pypi-"}, pattern.New(`\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[\w-]{50,}`)},
-	{"mail service key", []string{"sg.", "key-"}, pattern.New(`\bSG\.[\w-]{16,}\.[\w-]{16,}|\bkey-[0-9a-f]{32}\b`)},
-	{"chat bot token", []string{":aa", "."}, pattern.New(`\b\d{8,10}:AA[\w-]{33}|\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}`)},
-	{"JSON web token", []string{"eyj"}, pattern.New(`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*`)},
-	{"Shopify token", []string{"shp"}, pattern.New(`\bshp(?:at|ca|pa|ss)_[A-Fa-f0-9]{16,}`)},
-	{"Discord webhook", []string{"/webhooks/"}, pattern.New(`(?i)discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{5,}/[\w-]{10,}`)},
+	{"private key", []string{"private key"}, lazyregexp.New(`(?i)-----\s*BEGIN[A-Z0-9 ]*PRIVATE KEY`)},
+	{"AWS access key", []string{"akia", "asia", "abia", "acca"}, lazyregexp.New(`\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`)},
+	{"GitHub token", []string{"gh", "github_pat_"}, lazyregexp.New(`\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{22,255})`)},
+	{"GitLab token", []string{"gl", "gr1348941"}, lazyregexp.New(`\b(?:gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|imt|oas)-[\w-]{16,}|GR1348941[\w-]{20})`)},
+	{"Slack token", []string{"xox", "xapp-"}, lazyregexp.New(`(?i)\b(?:xox[abeoprs]-[a-z0-9-]{10,}|xapp-\d-[a-z0-9-]{10,})`)},
+	{"Slack webhook", []string{"hooks.slack.com"}, lazyregexp.New(`(?i)hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{20,}`)},
+	{"Google key", []string{"aiza", "ya29.", "gocspx-"}, lazyregexp.New(`\bAIza[\w-]{35}|\bya29\.[\w-]{20,}|\bGOCSPX-[\w-]{20,}`)},
+	{"Stripe key", []string{"k_live_", "k_test_", "whsec_"}, lazyregexp.New(`\b[srp]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9+/=]{20,}`)},
+	{"model provider key", []string{"sk-", "hf_"}, lazyregexp.New(`\bsk-[A-Za-z0-9_-]{20,}|\bhf_[A-Za-z0-9]{30,}`)},
+	{"package registry token", []string{"npm_", "pypi-"}, lazyregexp.New(`\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[\w-]{50,}`)},
+	{"mail service key", []string{"sg.", "key-"}, lazyregexp.New(`\bSG\.[\w-]{16,}\.[\w-]{16,}|\bkey-[0-9a-f]{32}\b`)},
+	{"chat bot token", []string{":aa", "."}, lazyregexp.New(`\b\d{8,10}:AA[\w-]{33}|\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}`)},
+	{"JSON web token", []string{"eyj"}, lazyregexp.New(`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*`)},
+	{"Shopify token", []string{"shp"}, lazyregexp.New(`\bshp(?:at|ca|pa|ss)_[A-Fa-f0-9]{16,}`)},
+	{"Discord webhook", []string{"/webhooks/"}, lazyregexp.New(`(?i)discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{5,}/[\w-]{10,}`)},
 	{"platform token", []string{"dop_v1_", "glsa_", "hvs.", "dckr_pat_", "rubygems_", "lin_api_", "ntn_", "gsk_", "xai-", "pmak-", "figd_", "sq0", "age-secret-key", "do1_", "atatt", "eaa", "secret_"},
-		pattern.New(`\b(?:do[opr]_v1_[a-f0-9]{32,}|glsa_\w{20,}|hvs\.[\w-]{20,}|dckr_pat_[\w-]{20,}|rubygems_[a-f0-9]{32,}|lin_api_\w{20,}|(?:ntn|gsk|secret)_[A-Za-z0-9]{30,}|xai-\w{20,}|PMAK-[\w-]{20,}|figd_[\w-]{20,}|sq0[a-z]{3}-[\w-]{20,}|AGE-SECRET-KEY-1\w{20,}|ATATT[\w-]{20,}|EAA[A-Za-z0-9]{40,})`)},
+		lazyregexp.New(`\b(?:do[opr]_v1_[a-f0-9]{32,}|glsa_\w{20,}|hvs\.[\w-]{20,}|dckr_pat_[\w-]{20,}|rubygems_[a-f0-9]{32,}|lin_api_\w{20,}|(?:ntn|gsk|secret)_[A-Za-z0-9]{30,}|xai-\w{20,}|PMAK-[\w-]{20,}|figd_[\w-]{20,}|sq0[a-z]{3}-[\w-]{20,}|AGE-SECRET-KEY-1\w{20,}|ATATT[\w-]{20,}|EAA[A-Za-z0-9]{40,})`)},
 	{"platform token", []string{"dapi", "nrak-", "syt_", "tskey-", "shippo_", "pscale_", "sntrys_", "sntryu_", "phc_", "phx_", "eyjr", "sl.", "apify_api_", "r8_", "pplx-", "lsv2_", "tfp_", "doppler", "dp.", "atlasv1", "vercel_", "nfp_", "rnd_", "cio", "crates", "oy2", "glc_", "t-", "u-", "heroku", "hrku-", "pat-", "sbp_", "cfut_", "fio-u-", "bb_", "hvb.", "sk."},
-		pattern.New(`\b(?:dapi[a-f0-9]{32}(?:-\d)?|NRAK-[A-Z0-9]{27}|syt_[A-Za-z0-9]{2,}_[A-Za-z]{10,}_\w{4,8}|tskey-[a-z]+-[\w-]{16,}|shippo_(?:live|test)_[a-f0-9]{40}|pscale_(?:tkn|pw|oauth)_[\w.=-]{20,}|sntry[su]_[\w+/=]{30,}|ph[cx]_[A-Za-z0-9]{30,}|sl\.[\w-]{100,}|apify_api_[A-Za-z0-9]{30,}|r8_[A-Za-z0-9]{37}|pplx-[A-Za-z0-9]{40,}|lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}|dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.-]{30,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|nfp_[A-Za-z0-9]{36}|cio[A-Za-z0-9]{32}|oy2[a-z0-9]{43}|glc_[A-Za-z0-9+/]{32,}={0,2}|HRKU-[\w-]{30,}|pat-(?:na|eu)\d-[a-f0-9-]{36}|sbp_[a-f0-9]{40}|fio-u-[\w=-]{60,}|hvb\.[\w-]{100,}|[tu]-[a-z0-9]\d{2,}[A-Za-z0-9]{20,}|sk\.eyJ[\w-]{20,}\.[\w-]{20,})`)},
-	{"Azure key", []string{"accountkey=", "sharedaccesskey=", "sig=", "q~"}, pattern.New(`(?i)\b(?:Account|SharedAccess)Key\s*=\s*[A-Za-z0-9+/]{40,}|[?&]sig=[A-Za-z0-9%+/]{40,}|\b[\w~.-]{3}\dQ~[\w~.-]{31,34}`)},
-	{"chat webhook", []string{"webhook", "/hook", "hooks/"}, pattern.New(`(?i)(?:webhook\.office\.com/webhookb2/[\w@-]{36,}|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v\d+/hook/[\w-]{16,}|chat\.googleapis\.com/v1/spaces/\w+/messages\?key=[\w%-]{20,}|oapi\.dingtalk\.com/robot/send\?access_token=[a-f0-9]{40,}|qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=[a-f0-9-]{36}|/hooks/[a-z0-9]{26}\b)`)},
-	{"password of a command", []string{" -u", "--user", "login"}, pattern.New(`(?i)\bcurl\b[^\n]*\s(?:-u|--user)[ =]?["']?[^\s:$<>{}]+:[^\s$<>{}]{6,}|\blogin\s+\S+\s+password\s+[^\s$<>{}]{6,}`)},
-	{"Twilio key", []string{"sk", "ac"}, pattern.New(`\b(?:SK|AC)[0-9a-f]{32}\b`)},
-	{"password in an address", []string{"://"}, pattern.New(`://[^/\s:@]*:[^/\s:@<>{}$*]{3,}@[\w.-]`)},
+		lazyregexp.New(`\b(?:dapi[a-f0-9]{32}(?:-\d)?|NRAK-[A-Z0-9]{27}|syt_[A-Za-z0-9]{2,}_[A-Za-z]{10,}_\w{4,8}|tskey-[a-z]+-[\w-]{16,}|shippo_(?:live|test)_[a-f0-9]{40}|pscale_(?:tkn|pw|oauth)_[\w.=-]{20,}|sntry[su]_[\w+/=]{30,}|ph[cx]_[A-Za-z0-9]{30,}|sl\.[\w-]{100,}|apify_api_[A-Za-z0-9]{30,}|r8_[A-Za-z0-9]{37}|pplx-[A-Za-z0-9]{40,}|lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}|dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.-]{30,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|nfp_[A-Za-z0-9]{36}|cio[A-Za-z0-9]{32}|oy2[a-z0-9]{43}|glc_[A-Za-z0-9+/]{32,}={0,2}|HRKU-[\w-]{30,}|pat-(?:na|eu)\d-[a-f0-9-]{36}|sbp_[a-f0-9]{40}|fio-u-[\w=-]{60,}|hvb\.[\w-]{100,}|[tu]-[a-z0-9]\d{2,}[A-Za-z0-9]{20,}|sk\.eyJ[\w-]{20,}\.[\w-]{20,})`)},
+	{"Azure key", []string{"accountkey=", "sharedaccesskey=", "sig=", "q~"}, lazyregexp.New(`(?i)\b(?:Account|SharedAccess)Key\s*=\s*[A-Za-z0-9+/]{40,}|[?&]sig=[A-Za-z0-9%+/]{40,}|\b[\w~.-]{3}\dQ~[\w~.-]{31,34}`)},
+	{"chat webhook", []string{"webhook", "/hook", "hooks/"}, lazyregexp.New(`(?i)(?:webhook\.office\.com/webhookb2/[\w@-]{36,}|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v\d+/hook/[\w-]{16,}|chat\.googleapis\.com/v1/spaces/\w+/messages\?key=[\w%-]{20,}|oapi\.dingtalk\.com/robot/send\?access_token=[a-f0-9]{40,}|qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=[a-f0-9-]{36}|/hooks/[a-z0-9]{26}\b)`)},
+	{"password of a command", []string{" -u", "--user", "login"}, lazyregexp.New(`(?i)\bcurl\b[^\n]*\s(?:-u|--user)[ =]?["']?[^\s:$<>{}]+:[^\s$<>{}]{6,}|\blogin\s+\S+\s+password\s+[^\s$<>{}]{6,}`)},
+	{"Twilio key", []string{"sk", "ac"}, lazyregexp.New(`\b(?:SK|AC)[0-9a-f]{32}\b`)},
+	{"password in an address", []string{"://"}, lazyregexp.New(`://[^/\s:@]*:[^/\s:@<>{}$*]{3,}@[\w.-]`)},
 }
 
 // assignment finds key = value where the key's name says that the value is
 // secret; only a value that looks drawn at random or typed as a password counts.
-var assignment = pattern.New(`(?i)(pass(?:word|wd|phrase|code)?|pwd|sandi|contraseña|passwort|senha|mot de passe|пароль|密码|口令|パスワード|비밀번호|secret|token|(?:api|access|account|auth|client|consumer|encryption|license|master|private|app|application|service|signing|shared|storage|subscription|webhook|deploy)[ _-]?key|credentials?|session[_-]?id|sessionid|sid|cookie)[\w-]*["'` + "`" + `]?[*_]{0,2}\s*(?:=>|:=|==|=|:|：|\bis\b|\badalah\b|\bes\b|\bist\b|は|是)[*_]{0,2}\s*(["'` + "`" + `]?)([^\s"'` + "`" + `,;]{6,})`)
+var assignment = lazyregexp.New(`(?i)(pass(?:word|wd|phrase|code)?|pwd|sandi|contraseña|passwort|senha|mot de passe|пароль|密码|口令|パスワード|비밀번호|secret|token|(?:api|access|account|auth|client|consumer|encryption|license|master|private|app|application|service|signing|shared|storage|subscription|webhook|deploy)[ _-]?key|credentials?|session[_-]?id|sessionid|sid|cookie)[\w-]*["'` + "`" + `]?[*_]{0,2}\s*(?:=>|:=|==|=|:|：|\bis\b|\badalah\b|\bes\b|\bist\b|は|是)[*_]{0,2}\s*(["'` + "`" + `]?)([^\s"'` + "`" + `,;]{6,})`)
 
-var bearer = pattern.New(`(?i)\b(?:bearer|basic|authorization:\s*\w+)\s+([a-z0-9+/._~=-]{16,})`)
+var bearer = lazyregexp.New(`(?i)\b(?:bearer|basic|authorization:\s*\w+)\s+([a-z0-9+/._~=-]{16,})`)
 
 // secrets names the kinds of secret that stand in text. It never returns the
 // secret itself, since what it returns is logged and shown.
@@ -97,7 +99,7 @@ func shaped(text string) []string {
 
 // broken is a line's end inside a word that holds figures or signs: a token that
 // was wrapped.
-var broken = pattern.New(`([\w./+=-]{8,})[ \t]*\r?\n[ \t>]*([\w./+=-]{4,})`)
+var broken = lazyregexp.New(`([\w./+=-]{8,})[ \t]*\r?\n[ \t>]*([\w./+=-]{4,})`)
 
 // seen drops what is not to be seen, and narrows full-width letters.
 func seen(r rune) rune {
@@ -106,7 +108,7 @@ func seen(r rune) rune {
 		return r
 	case r >= 0xFF01 && r <= 0xFF5E:
 		return r - 0xFEE0
-	case !unicode.IsGraphic(r) || unicode.Is(blank, r):
+	case !unicode.IsGraphic(r) || unicode.Is(text.Blank, r):
 		return -1
 	}
 	return r
@@ -181,7 +183,7 @@ func containsOwn(text string, own []string) bool {
 	texts := []string{text}
 	for _, t := range decoded(text) {
 		texts = append(texts, t)
-		if again := decoded(t); len(t) < 4*MaxDraftRunes { // encoded twice
+		if again := decoded(t); len(t) < 4*draft.MaxDraftRunes { // encoded twice
 			texts = append(texts, again...)
 		}
 	}
@@ -226,9 +228,9 @@ func alnum(r rune) rune {
 }
 
 var (
-	escape = pattern.New(`\\(?:x|u00|u\{)([0-9A-Fa-f]{2})\}?`)
-	hexRun = pattern.New(`(?i)(?:[0-9a-f]{2}[\s:,-]?){6,}`)
-	b64Run = pattern.New(`[A-Za-z0-9+/_-]{8,}={0,2}`)
+	escape = lazyregexp.New(`\\(?:x|u00|u\{)([0-9A-Fa-f]{2})\}?`)
+	hexRun = lazyregexp.New(`(?i)(?:[0-9a-f]{2}[\s:,-]?){6,}`)
+	b64Run = lazyregexp.New(`[A-Za-z0-9+/_-]{8,}={0,2}`)
 )
 
 // decoded are readings of a text whose letters are written as codes.

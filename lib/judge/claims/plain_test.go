@@ -1,6 +1,10 @@
-package draft
+package claims
 
-import "testing"
+import (
+	"testing"
+	"tri/lib/judge/safety"
+	"tri/lib/record/draft"
+)
 
 // TestPlainProse: how engineers write, which is neither a machine's tone nor out
 // of step with any confidence, and leaves no subject.
@@ -37,12 +41,12 @@ func TestPlainProse(t *testing.T) {
 		"The parser is strict about quotes and lenient about spaces.",
 		"The migration adds a column and fills it in batches of 500.",
 	} {
-		for _, confidence := range []string{High, Medium, Low} {
-			if got := Misjudged(text, confidence, Sources{}); len(got) > 0 {
+		for _, confidence := range []string{draft.High, draft.Medium, draft.Low} {
+			if got := Misjudged(text, confidence, safety.Sources{}); len(got) > 0 {
 				t.Errorf("%s, %q: %v", confidence, text, got)
 			}
 		}
-		if got := Smell(text, Sources{}); len(got) > 0 {
+		if got := Smell(text, safety.Sources{}); len(got) > 0 {
 			t.Errorf("%q: %v", text, got)
 		}
 		if got := strayed(text, ""); got != "" {

@@ -1,4 +1,4 @@
-package draft
+package claims
 
 import (
 	"strings"
@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/judge/evidence"
+	"tri/lib/judge/safety"
+	"tri/lib/record/draft"
 )
 
 // TestHostileIsQuick: no text inside the caps costs noticeable time; a validator
@@ -20,7 +23,7 @@ func TestHostileIsQuick(t *testing.T) {
 		"a", "a.", "a-", "i guess. ", "no doubt. ", "@", "@**", "<@", "<!", "://", "a://", "x:y@", "password=", "token: a1", "`", "```", "```\n", "1", "1,", "1.", "1:", "a/", "./", "../",
 		"lines 1 ", "line 1, 2", "you should ", "you should delete data ", "请先删除数据", "please a ", "\n- ", "a.b:1 ", "\u200d", "👩\u200d", "\U000E0041", "重试", "-", "--a ", "$a ", "_", "aA", "eyJaaaaaaaa.", "1xx/",
 	} {
-		short, long := cost(t, unit, MaxDraftRunes/4), cost(t, unit, MaxDraftRunes)
+		short, long := cost(t, unit, draft.MaxDraftRunes/4), cost(t, unit, draft.MaxDraftRunes)
 		t.Logf("%q %v, a quarter of it %v", unit, long, short)
 		if long > mostGrowth*short+noticed {
 			t.Errorf("%q repeated takes %v, a quarter of it %v", unit, long, short)
@@ -38,18 +41,18 @@ const (
 // cost is the processor time of a unit repeated: what else runs on the machine
 // adds nothing to it.
 func cost(t *testing.T, unit string, runes int) time.Duration {
-	text := strings.Repeat(unit, runes/len([]rune(unit)))
-	refs := []evidence.Ref{{Kind: evidence.File, Ref: "a.go:1", Quote: text[:min(len(text), runes)]}}
-	src := Sources{Texts: []string{text}, Refs: refs, Secrets: []string{"correct horse battery"}}
+	body := strings.Repeat(unit, runes/len([]rune(unit)))
+	refs := []draft.Ref{{Kind: draft.KindFile, Ref: "a.go:1", Quote: body[:min(len(body), runes)]}}
+	src := safety.Sources{Texts: []string{body}, Refs: refs, Secrets: []string{"correct horse battery"}}
 	found := []evidence.Finding{{Path: "a.go", Start: 1, End: 1, Text: strings.Repeat("some line of the file\n", 2000)}}
 	start := used(t)
-	Safety(text, src)
-	Smell(text, src)
-	Misjudged(text, Low, src)
-	Misjudged(text, High, src)
-	Risk(text, src)
-	Untraced(text, src, found)
-	Visible(text)
+	safety.Check(body, src)
+	Smell(body, src)
+	Misjudged(body, draft.Low, src)
+	Misjudged(body, draft.High, src)
+	Risk(body, src)
+	Untraced(body, src, found)
+	text.Visible(body)
 	return used(t) - start
 }
 

@@ -1,15 +1,17 @@
-package draft
+package claims
 
 import (
 	"fmt"
 	"strings"
 
+	"tri/lib/base/text"
 	"tri/lib/judge/evidence"
+	"tri/lib/judge/safety"
 )
 
 // Opposed lists what text says that its sources deny: the cited lines, and the
 // claims that its own references are to support. name tells which text it is.
-func Opposed(name, text string, s Sources, found []evidence.Finding) []string {
+func Opposed(name, body string, s safety.Sources, found []evidence.Finding) []string {
 	var lines, claims []*evidence.Evidence
 	for i, f := range found {
 		lines = append(lines, f.Taken...)
@@ -20,10 +22,10 @@ func Opposed(name, text string, s Sources, found []evidence.Finding) []string {
 	var out []string
 	add := func(why string) {
 		if why = name + " " + why; len(out) == 0 {
-			out = append(out, Visible(why))
+			out = append(out, text.Visible(why))
 		}
 	}
-	own := ownWords(text, s, true)
+	own := safety.OwnWords(body, s, true)
 	if why := evidence.Contrary(own, lines...); why != "" {
 		add(why)
 	}
@@ -35,7 +37,7 @@ func Opposed(name, text string, s Sources, found []evidence.Finding) []string {
 
 // Drifted returns a sentence of text that speaks of nothing that was asked and of
 // nothing that is cited; "" when there is none.
-func Drifted(text string, s Sources, found []evidence.Finding) string {
+func Drifted(text string, s safety.Sources, found []evidence.Finding) string {
 	about := strings.Builder{}
 	for _, t := range s.Texts {
 		about.WriteString(t + "\n")
@@ -46,10 +48,10 @@ func Drifted(text string, s Sources, found []evidence.Finding) string {
 			about.WriteString(s.Refs[i].SupportsClaim + "\n" + s.Refs[i].Quote + "\n")
 		}
 	}
-	if why := strayed(ownWords(text, s, false), folded(about.String())); why != "" {
+	if why := strayed(safety.OwnWords(text, s, false), folded(about.String())); why != "" {
 		return why
 	}
-	return evidence.Stranger(ownWords(text, s, true), about.String())
+	return evidence.Stranger(safety.OwnWords(text, s, true), about.String())
 }
 
 // strayed returns the phrase by which text leaves what was asked, as "while we are

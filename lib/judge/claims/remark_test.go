@@ -1,17 +1,17 @@
-package draft
+package claims
 
 import (
 	"testing"
-
-	"tri/lib/judge/evidence"
+	"tri/lib/judge/safety"
+	"tri/lib/record/draft"
 )
 
 // TestRemarks: a sentence that shares no word with the matter judges the draft, and
 // there a word is enough which elsewhere describes what the code does.
 func TestRemarks(t *testing.T) {
-	src := Sources{
+	src := safety.Sources{
 		Texts: []string{"does the watcher lose events?"},
-		Refs: []evidence.Ref{{Ref: "watch.go:7", SupportsClaim: "The queue may be wrong about an event that it dropped.",
+		Refs: []draft.Ref{{Ref: "watch.go:7", SupportsClaim: "The queue may be wrong about an event that it dropped.",
 			Quote: "// guess whether the event is certain to be in the queue"}},
 	}
 	for text, doubts := range map[string]bool{
@@ -31,7 +31,7 @@ func TestRemarks(t *testing.T) {
 		"Be careful, and remember to close it.":            false,
 		"It looks there first, and then it looks up names": false,
 	} {
-		if got := Misjudged("An event may be lost. "+text, High, src); (len(got) > 0) != doubts {
+		if got := Misjudged("An event may be lost. "+text, draft.High, src); (len(got) > 0) != doubts {
 			t.Errorf("%q beside high confidence: %v", text, got)
 		}
 	}
@@ -49,7 +49,7 @@ func TestRemarks(t *testing.T) {
 		"It is not watertight.":                    false,
 		"There is another one, which is the same.": false,
 	} {
-		for _, confidence := range []string{Medium, Low} {
+		for _, confidence := range []string{draft.Medium, draft.Low} {
 			if got := Misjudged("An event may be lost. "+text, confidence, src); (len(got) > 0) != sure {
 				t.Errorf("%q beside %s confidence: %v", text, confidence, got)
 			}

@@ -1,10 +1,11 @@
-package draft
+package claims
 
 import (
 	"slices"
 	"strings"
 
 	"tri/lib/judge/evidence"
+	"tri/lib/judge/safety"
 )
 
 // What a draft says of itself, and not of the matter, is told by the company that its
@@ -30,7 +31,7 @@ func assures(at func(section) int) bool {
 
 // remarks lists the remarks of a text that judge it in a way, each short enough for a
 // note.
-func (r *reading) remarks(s Sources, judges func(at func(section) int) bool) (found []string) {
+func (r *reading) remarks(s safety.Sources, judges func(at func(section) int) bool) (found []string) {
 	var about *evidence.Known
 	for i, from := range r.starts {
 		to := len(r.text)
@@ -76,7 +77,7 @@ func (r *reading) without(from, to int) string {
 }
 
 // subject is the text of what a draft rests on.
-func subject(s Sources) string {
+func subject(s safety.Sources) string {
 	texts := slices.Clone(s.Texts)
 	for _, ref := range s.Refs {
 		texts = append(texts, ref.SupportsClaim, ref.Quote, ref.Ref)

@@ -1,8 +1,10 @@
-package draft
+package claims
 
 import (
 	"strings"
 	"testing"
+	"tri/lib/judge/safety"
+	"tri/lib/record/draft"
 )
 
 // drafts are of one language: one that is over-confident, one that hedges, one
@@ -41,22 +43,22 @@ var drafts = []struct{ lang, certain, guess, smell, risk, plain string }{
 
 func TestLexicons(t *testing.T) {
 	for _, d := range drafts {
-		if got := Misjudged(d.certain, Medium, Sources{}); len(got) == 0 {
+		if got := Misjudged(d.certain, draft.Medium, safety.Sources{}); len(got) == 0 {
 			t.Errorf("%s: not over-confident: %q", d.lang, d.certain)
 		}
-		if got := Misjudged(d.guess, High, Sources{}); len(got) == 0 {
+		if got := Misjudged(d.guess, draft.High, safety.Sources{}); len(got) == 0 {
 			t.Errorf("%s: no guess: %q", d.lang, d.guess)
 		}
-		if got := Smell(d.smell, Sources{}); len(got) == 0 {
+		if got := Smell(d.smell, safety.Sources{}); len(got) == 0 {
 			t.Errorf("%s: does not smell: %q", d.lang, d.smell)
 		}
 		want, text, _ := strings.Cut(d.risk, ": ")
-		if got := strings.Join(Risk(text, Sources{}), " "); !strings.Contains(got, want) {
+		if got := strings.Join(Risk(text, safety.Sources{}), " "); !strings.Contains(got, want) {
 			t.Errorf("%s: risk %q, want %s: %q", d.lang, got, want, text)
 		}
 		for what, got := range map[string][]string{
-			"over-confident": Misjudged(d.plain, Low, Sources{}), "a guess": Misjudged(d.plain, High, Sources{}),
-			"smells": Smell(d.plain, Sources{}), "a risk": Risk(d.plain, Sources{}),
+			"over-confident": Misjudged(d.plain, draft.Low, safety.Sources{}), "a guess": Misjudged(d.plain, draft.High, safety.Sources{}),
+			"smells": Smell(d.plain, safety.Sources{}), "a risk": Risk(d.plain, safety.Sources{}),
 		} {
 			if len(got) > 0 {
 				t.Errorf("%s: plain, but %s: %v", d.lang, what, got)
@@ -99,8 +101,8 @@ func TestEveryLexicon(t *testing.T) {
 func BenchmarkWording(b *testing.B) {
 	text := strings.Repeat(drafts[0].plain+" You should look at the configuration of the service first.\n", 10)
 	for b.Loop() {
-		Smell(text, Sources{})
-		Misjudged(text, Low, Sources{})
-		Risk(text, Sources{})
+		Smell(text, safety.Sources{})
+		Misjudged(text, draft.Low, safety.Sources{})
+		Risk(text, safety.Sources{})
 	}
 }

@@ -1,4 +1,4 @@
-package draft
+package safety
 
 import (
 	"encoding/base64"
@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"tri/lib/record/draft"
 	"unicode/utf8"
-
-	"tri/lib/judge/evidence"
 )
 
 // join keeps token shapes out of this file, where scanners would find them.
@@ -58,7 +57,7 @@ func pairs(s string) []string {
 	return out
 }
 
-func names(ps []Problem) string {
+func names(ps []draft.Problem) string {
 	var out []string
 	for _, p := range ps {
 		out = append(out, p.Name)
@@ -70,14 +69,14 @@ func TestSafety(t *testing.T) {
 	own := "correct horse/battery+staple9"
 	s := Sources{
 		Texts:   []string{"see https://docs.example.org/retry?x=1 please"},
-		Refs:    []evidence.Ref{{Kind: evidence.ExternalDoc, Ref: "https://go.dev/doc/effective_go"}},
+		Refs:    []draft.Ref{{Kind: draft.KindExternalDoc, Ref: "https://go.dev/doc/effective_go"}},
 		Secrets: []string{own, "abc"},
 	}
 	alnum36 := strings.Repeat("a1B2c3", 6)
 	for _, c := range []struct{ name, text, want string }{
 		{"good", "The limit is `MaxRetries = 3` in lib/x.go:12. Thanks 👩‍💻!", ""},
 		{"empty", " \n", "empty"},
-		{"huge", strings.Repeat("a ", MaxDraftRunes), "size"},
+		{"huge", strings.Repeat("a ", draft.MaxDraftRunes), "size"},
 		{"broken bytes", "a\xff", "encoding"},
 
 		{"private key", join("-----BEGIN RSA ", "PRIVATE KEY-----"), "secret"},
@@ -155,7 +154,7 @@ func TestSafety(t *testing.T) {
 		{"file names", "main.go, README.md, os.Root, logger.info, node.net and http.io", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Safety(c.text, s)
+			got := Check(c.text, s)
 			if names(got) != c.want {
 				t.Errorf("%q: got %v, want %q", c.text, got, c.want)
 			}
@@ -173,27 +172,27 @@ func TestSafety(t *testing.T) {
 
 // TestSafetyOfAPerson: an address that a person typed is a remark only.
 func TestSafetyOfAPerson(t *testing.T) {
-	got := Safety("see https://wiki.test/x and @here", Sources{Approved: true})
+	got := Check("see https://wiki.test/x and @here", Sources{Approved: true})
 	if names(got) != "mention url" || !got[0].Fatal || got[1].Fatal {
 		t.Errorf("got %v", got)
 	}
 }
 
-func FuzzSafety(f *testing.F) {
+func FuzzCheck(f *testing.F) {
 	f.Add("hello @channel https://x.test/ \u202E", "secret99")
 	f.Add(strings.Repeat("<@", 100), "\xff\xff\xff\xff\xff\xff")
 	f.Fuzz(func(t *testing.T, text, secret string) {
 		if utf8.RuneCountInString(text) > 2000 || len(secret) > 200 {
 			t.Skip()
 		}
-		clean := names(Safety(text, Sources{}))
+		clean := names(Check(text, Sources{}))
 		for _, hurt := range []struct{ text, want string }{
 			{text + "\n@channel", "mention"}, {text + "\n\u202E", "control"}, {text + "\n" + secret, "secret"},
 		} {
 			if hurt.want == "secret" && len(secret) < minSecret {
 				continue
 			}
-			if got := names(Safety(hurt.text, Sources{Secrets: []string{secret}})); !strings.Contains(got, hurt.want) {
+			if got := names(Check(hurt.text, Sources{Secrets: []string{secret}})); !strings.Contains(got, hurt.want) {
 				t.Fatalf("%q: got %q (without: %q), want %s", hurt.text, got, clean, hurt.want)
 			}
 		}

@@ -1,4 +1,4 @@
-package draft
+package safety
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ var sure = []string{"AWS access key", "GitHub token", "GitLab token", "Slack tok
 
 // Keys that are told by more than their rule of secretRules asks for.
 var (
-	keyBlock = pattern.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s"\\nr+]*(?:[A-Za-z-]+: [^\n]*\s+)*[A-Za-z0-9+/=]{40}`)
-	liveKey  = pattern.New(`\b(?:[sr]k_live_[A-Za-z0-9]{20,}|sk-(?:ant|proj|or|svcacct)-[A-Za-z0-9_-]{24,})`)
+	keyBlock = lazyregexp.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s"\\nr+]*(?:[A-Za-z-]+: [^\n]*\s+)*[A-Za-z0-9+/=]{40}`)
+	liveKey  = lazyregexp.New(`\b(?:[sr]k_live_[A-Za-z0-9]{20,}|sk-(?:ant|proj|or|svcacct)-[A-Za-z0-9_-]{24,})`)
 )
 
 // HoldsKey reports whether a text holds a private key or a token that gives access

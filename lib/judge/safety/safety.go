@@ -1,4 +1,6 @@
-package draft
+// Package safety refuses text that must not leave: secrets, mentions that call
+// people, hidden characters, addresses from nowhere, and orders to its reader.
+package safety
 
 import (
 	"fmt"
@@ -6,14 +8,15 @@ import (
 	"unicode/utf8"
 
 	"tri/lib/base/lazyregexp"
-	"tri/lib/judge/evidence"
+	"tri/lib/base/text"
+	"tri/lib/record/draft"
 )
 
 // Sources is what a text may draw on, and what it must not hold.
 type Sources struct {
-	Texts   []string       // the question, its context, lines of the evidence
-	Refs    []evidence.Ref // their quotes, and addresses of documents
-	Secrets []string       // of this installation: looked for in every form
+	Texts   []string    // the question, its context, lines of the evidence
+	Refs    []draft.Ref // their quotes, and addresses of documents
+	Secrets []string    // of this installation: looked for in every form
 	// Approved says that a person wrote the text, not an agent: an address that
 	// stands in no source, or an order to a reader, is then a remark and no longer
 	// fatal.
@@ -22,45 +25,38 @@ type Sources struct {
 	Exists func(path string) bool
 }
 
-// Problem is something wrong with a text. A fatal one must not leave.
-type Problem struct {
-	Name  string // empty, size, encoding, secret, mention, control, injection, url
-	Note  string // for a person; never holds the secret itself
-	Fatal bool
-}
-
-// Safety is what every text must pass before a person sees it as ready, after an
+// Check is what every text must pass before a person sees it as ready, after an
 // edit, and before it leaves: no secret, no mention that calls a crowd or a
 // person by id, no character that cannot be seen, no address from nowhere.
-func Safety(text string, s Sources) []Problem {
-	var out []Problem
+func Check(body string, s Sources) []draft.Problem {
+	var out []draft.Problem
 	fatal := func(name, format string, args ...any) {
-		out = append(out, Problem{Name: name, Note: fmt.Sprintf(format, args...), Fatal: true})
+		out = append(out, draft.Problem{Name: name, Note: fmt.Sprintf(format, args...), Fatal: true})
 	}
-	if strings.TrimSpace(text) == "" {
-		fatal("empty", "there is no text")
+	if strings.TrimSpace(body) == "" {
+		fatal("empty", "there is no body")
 	}
-	if n := utf8.RuneCountInString(text); n > MaxDraftRunes {
-		fatal("size", "%d characters, at most %d", n, MaxDraftRunes)
-		return out // the rest is not worth the time that a huge text costs
+	if n := utf8.RuneCountInString(body); n > draft.MaxDraftRunes {
+		fatal("size", "%d characters, at most %d", n, draft.MaxDraftRunes)
+		return out // the rest is not worth the time that a huge body costs
 	}
-	if !utf8.ValidString(text) {
+	if !utf8.ValidString(body) {
 		fatal("encoding", "not valid UTF-8")
 	}
-	for _, kind := range secrets(text, s.Secrets) {
+	for _, kind := range secrets(body, s.Secrets) {
 		fatal("secret", "holds what looks like a secret: %s", kind)
 	}
-	if found := mentions(text); len(found) > 0 {
+	if found := mentions(body); len(found) > 0 {
 		fatal("mention", "calls people: %s", strings.Join(found, " "))
 	}
-	if found := hiddenRunes(text); len(found) > 0 {
+	if found := text.Hidden(body); len(found) > 0 {
 		fatal("control", "%d characters that cannot be seen, the first U+%04X", len(found), found[0])
 	}
-	if found := Injected(text, s); len(found) > 0 {
-		out = append(out, Problem{Name: "injection", Fatal: !s.Approved, Note: fmt.Sprintf("tells its reader what to do about it: %s", strings.Join(found, ", "))})
+	if found := Injected(body, s); len(found) > 0 {
+		out = append(out, draft.Problem{Name: "injection", Fatal: !s.Approved, Note: fmt.Sprintf("tells its reader what to do about it: %s", strings.Join(found, ", "))})
 	}
-	for _, address := range strangeURLs(text, s) {
-		out = append(out, Problem{Name: "url", Fatal: !s.Approved,
+	for _, address := range strangeURLs(body, s) {
+		out = append(out, draft.Problem{Name: "url", Fatal: !s.Approved,
 			Note: fmt.Sprintf("address that stands in no evidence and not in the question: %s", address)})
 	}
 	return out
@@ -69,7 +65,7 @@ func Safety(text string, s Sources) []Problem {
 // massMentions are the ways to call a crowd, or a person by id, on the platforms
 // that we know: Slack, Discord, Mattermost, Rocket.Chat, Matrix, Lark, Teams,
 // Zulip. Code spans do not excuse one: not every platform honours them.
-var massMentions = pattern.New(`(?i)` + strings.Join([]string{
+var massMentions = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`(?:^|[^A-Za-z0-9])@(?:channel|here|all|everyone|room|group|team|online|semua)(?:[^A-Za-z0-9]|$)`,
 	`@(?:全体成员|全體成員|所有人|全员|全員|大家|みんな|チャンネル|모두|전체|채널|todos|todas|tous|alle|все|mọi người|ทุกคน)`, `<users/[^>]{1,60}>`,
 	`<!(?:channel|here|everyone|subteam\^[^>]*|group)[^>]*>`,
@@ -91,7 +87,7 @@ func mentions(text string) []string {
 // addresses finds what a chat client would make a link of: anything with a
 // scheme, www., and bare host names. Endings that are also file names or fields
 // of objects (net, io, dev, app, info) count only with a path behind them.
-var addresses = pattern.New(`(?i)` + strings.Join([]string{
+var addresses = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`\b[a-z][a-z0-9+.-]{1,20}://[^\s<>"'` + "`" + `|)\]}]+`,
 	`\b(?:mailto|javascript|data|tel|sms|vbscript):[^\s<>"'` + "`" + `|)\]}]+`,
 	`\bwww\.[^\s<>"'` + "`" + `|)\]}]+`,

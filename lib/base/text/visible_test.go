@@ -1,4 +1,4 @@
-package draft
+package text
 
 import (
 	"encoding/json"
@@ -118,7 +118,7 @@ func mustBeVisible(t *testing.T, s string) {
 			t.Fatalf("%q: U+%04X comes out", s, r)
 		}
 	}
-	if len(hiddenRunes(got)) > 0 {
+	if len(Hidden(got)) > 0 {
 		t.Fatalf("%q: hidden characters come out: %q", s, got)
 	}
 	if again := Visible(got); again != got {

@@ -1,4 +1,4 @@
-package draft
+package claims
 
 import (
 	"embed"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"tri/lib/base/text"
 	"unicode"
 	"unicode/utf8"
 
@@ -155,7 +156,7 @@ func firstTwo(s string) string {
 	return s[:n+m]
 }
 
-func isUnspaced(r rune) bool { return r >= 0x0e00 && unicode.In(r, unspaced...) }
+func isUnspaced(r rune) bool { return r >= 0x0e00 && unicode.In(r, text.Unspaced...) }
 
 func isWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || r == '\'' || r == '%'
@@ -326,7 +327,7 @@ func (r *reading) count(s section) (n int) {
 }
 
 func (r *reading) quote(from, to int) string {
-	return `"` + clip(strings.Join(strings.Fields(r.text[from:to]), " ")) + `"`
+	return `"` + text.Excerpt(strings.Join(strings.Fields(r.text[from:to]), " "), 40) + `"`
 }
 
 // reach is how far apart, in characters, words of one sentence may stand to

@@ -1,0 +1,31 @@
+// Package filename tells what the name of a file or folder says about its content.
+package filename
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Secret reports whether a file's name says that it holds keys or passwords. Such a
+// file is neither searched nor shown to an agent.
+func Secret(name string) bool { return Match(secrets, strings.ToLower(name)) }
+
+// Vendored reports whether a folder's name says that it holds other people's code.
+func Vendored(name string) bool { return slices.Contains(vendored, name) }
+
+// Match reports whether name matches one of the patterns, as path.Match does.
+func Match(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return ok && err == nil
+	})
+}
+
+var vendored = []string{"node_modules", "vendor", "bower_components", "__pycache__", "venv"}
+
+var secrets = []string{
+	".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.kdbx", "*.ppk", "*.asc", "*.gpg",
+	"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".htpasswd",
+	".git-credentials", "credentials", "credentials.*", "secrets.*", "secret.*", "*.token", "*.secret", "*.tfstate", "*.tfvars",
+}

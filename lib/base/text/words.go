@@ -1,0 +1,72 @@
+package text
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Unspaced are the scripts written without spaces between words.
+var Unspaced = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
+
+// Words counts words as a reader would: what stands between spaces and holds a
+// letter or a digit is one; two characters of a script without spaces are one.
+func Words(s string) int {
+	words := 0
+	for _, field := range strings.Fields(s) {
+		dense, spaced := 0, false
+		for _, r := range field {
+			if unicode.In(r, Unspaced...) {
+				dense++
+			} else if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				spaced = true
+			}
+		}
+		words += (dense + 1) / 2
+		if spaced {
+			words++
+		}
+	}
+	return words
+}
+
+// Sentences counts sentences: a full stop counts when a new sentence begins
+// behind it, so that main.go, 1.5 and e.g. do not.
+func Sentences(s string) int {
+	rs := []rune(strings.TrimSpace(s))
+	n, open := 0, false
+	for i, r := range rs {
+		switch {
+		case strings.ContainsRune("。！？", r), strings.ContainsRune(".!?", r) && ends(rs, i):
+			if open {
+				n++
+			}
+			open = false
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			open = true
+		}
+	}
+	if open {
+		n++
+	}
+	return n
+}
+
+// ends reports whether the mark rs[i] ends a sentence.
+func ends(rs []rune, i int) bool {
+	j := i + 1
+	for j < len(rs) && strings.ContainsRune(`.!?"')]”’`+"`", rs[j]) {
+		j++
+	}
+	if j == len(rs) {
+		return true
+	}
+	if !unicode.IsSpace(rs[j]) {
+		return false
+	}
+	for j < len(rs) && unicode.IsSpace(rs[j]) {
+		j++
+	}
+	return j == len(rs) || !unicode.IsLower(rs[j])
+}

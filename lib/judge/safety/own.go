@@ -1,0 +1,39 @@
+package safety
+
+import (
+	"strings"
+	"tri/lib/base/lazyregexp"
+)
+
+var (
+	fences = lazyregexp.New("(?s)```[^\n]*\n(.*?)(?:```|$)")
+	ticks  = lazyregexp.New("`[^`\n]+`")
+)
+
+// OwnWords is text without the lines that stand in the evidence to the letter
+// and, unless commands matter, without code.
+func OwnWords(text string, s Sources, commands bool) string {
+	text = strings.NewReplacer("’", "'", "‘", "'").Replace(text)
+	quoted := map[string]bool{}
+	for _, r := range s.Refs {
+		for _, l := range strings.Split(r.Quote, "\n") {
+			if l = strings.TrimSpace(l); len(l) > 3 {
+				quoted[l] = true
+			}
+		}
+	}
+	var kept []string
+	for _, l := range strings.Split(text, "\n") {
+		t := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "> "))
+		if quoted[t] || quoted[strings.Trim(t, "`")] {
+			l = ""
+		}
+		kept = append(kept, l)
+	}
+	text = strings.Join(kept, "\n")
+	if commands {
+		return text
+	}
+	text = ticks.ReplaceAllString(fences.ReplaceAllString(text, "\n"), " x ")
+	return text
+}
