@@ -74,7 +74,7 @@ func TestTheWorld(t *testing.T) {
 		"how do I bake a chocolate cake?", "who won the world cup in 1998?", "what is the capital of Brazil?", "how do solar panels work?",
 		"when is the dentist open on Saturdays?", "berapa harga tiket kereta ke Bandung?", "你昨天吃了什么水果?",
 	} {
-		for _, room := range []string{"disk", "evidence", "stream", "cli", "thread"} {
+		for _, room := range []string{"base/durable", "judge/evidence", "base/stream", "base/cli", "record/thread"} {
 			if ret, err := ask(t, c, "../../"+room, q); !errors.Is(err, agent.ErrNothing) {
 				t.Errorf("lib/%s, %q: %v, %v", room, q, err, ret)
 			}
