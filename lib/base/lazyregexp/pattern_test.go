@@ -8,8 +8,9 @@ import (
 
 	_ "tri/lib/base/git"
 	"tri/lib/base/lazyregexp"
+	_ "tri/lib/judge/claims"
 	_ "tri/lib/judge/evidence"
-	_ "tri/lib/record/draft"
+	_ "tri/lib/judge/safety"
 )
 
 // Every pattern of the packages that use this compiles.

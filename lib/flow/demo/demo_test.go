@@ -173,7 +173,7 @@ func TestQuestions(t *testing.T) {
 				continue
 			}
 			asked++
-			res, err := client.Run(context.Background(), agent.Task{Question: m.Text, Codebase: "../.."})
+			res, err := client.Run(context.Background(), agent.Task{Question: m.Text, Codebase: "../../.."})
 			if err != nil {
 				t.Errorf("%q: %v", m.Text, err)
 				continue

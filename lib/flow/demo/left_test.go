@@ -42,7 +42,7 @@ func TestLeft(t *testing.T) {
 	}
 	var screen bytes.Buffer
 	dir := filepath.Join(t.TempDir(), "demo")
-	err := Run(t.Context(), Options{Dir: dir, Codebase: "../..", Bin: bin, Out: &screen, Err: &screen})
+	err := Run(t.Context(), Options{Dir: dir, Codebase: "../../..", Bin: bin, Out: &screen, Err: &screen})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, screen.String())
 	}
