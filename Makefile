@@ -29,45 +29,55 @@ demo: all
 	bin/tri demo --dir demo --codebase .
 
 check: all lint
-	TORTURE_BIN=$(CURDIR)/$(OUT) $(GO) test -race -short -p 4 $(TESTFLAGS) ./...
+	$(GO) test -race -short -p 4 $(TESTFLAGS) ./...
+	cd scripts && TORTURE_BIN=$(CURDIR)/$(OUT) $(GO) test -race -short -p 4 $(TESTFLAGS) ./...
 	$(GO) test -p 4 $(TESTFLAGS) $(LONG)
 
 lint:
 	test -z "$$(gofmt -l cmd lib schemas scripts examples)" || { gofmt -d cmd lib schemas scripts examples; exit 1; }
+	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	cd scripts && $(GO) mod tidy -diff
+	cd scripts && $(GO) vet ./...
+	cd scripts && $(GO) run $(STATICCHECK) ./...
 	for page in man/*.[1-9]; do mandoc -T lint -W warning $$page || exit 1; done
+
+# The Go below scripts is a module of its own: go build ./... links the programs only.
+bin/scripts/%: FORCE
+	$(GO) build -C scripts -o ../$@ ./$*
+
+FORCE:
 
 fuzz:
 	scripts/fuzz
 
-torture: all
-	$(GO) build -o bin/torture ./scripts/torture
-	bin/torture kill -rounds 150
-	bin/torture kill -rounds 150 -chat mattermost
-	bin/torture supervise -rounds 35
-	bin/torture box -rounds 30
-	bin/torture box -rounds 10 -sandbox required
-	bin/torture syscalls
+torture: all bin/scripts/torture
+	bin/scripts/torture kill -rounds 150
+	bin/scripts/torture kill -rounds 150 -chat mattermost
+	bin/scripts/torture supervise -rounds 35
+	bin/scripts/torture box -rounds 30
+	bin/scripts/torture box -rounds 10 -sandbox required
+	bin/scripts/torture syscalls
 # 69: this machine lets nobody mount, and torture has said so.
-	bin/torture power -rounds 32 -mounts ext4,ext4:commit=1:noauto_da_alloc,xfs,btrfs || test $$? = 69
-	bin/torture full -rounds 1 -mounts ext4 || test $$? = 69
-	bin/torture stop -rounds 40 -messages 40
-	bin/torture readers -messages 40
-	bin/torture model -rounds 10000
-	bin/torture follow -rounds 100
-	bin/torture clock -rounds 4 -messages 40 -warped bin/warped
-	bin/torture soak -rounds 30 -messages 120 -warped bin/warped
-	rm -r bin/torture bin/warped
+	bin/scripts/torture power -rounds 32 -mounts ext4,ext4:commit=1:noauto_da_alloc,xfs,btrfs || test $$? = 69
+	bin/scripts/torture full -rounds 1 -mounts ext4 || test $$? = 69
+	bin/scripts/torture stop -rounds 40 -messages 40
+	bin/scripts/torture readers -messages 40
+	bin/scripts/torture model -rounds 10000
+	bin/scripts/torture follow -rounds 100
+	bin/scripts/torture clock -rounds 4 -messages 40 -warped bin/warped
+	bin/scripts/torture soak -rounds 30 -messages 120 -warped bin/warped
+	rm -r bin/warped
 
-mutate:
-	$(GO) run ./scripts/mutate $(MUTATEFLAGS)
+mutate: bin/scripts/mutate
+	bin/scripts/mutate $(MUTATEFLAGS)
 
 flaky:
 	scripts/flaky
 
-dist:
-	$(GO) run ./scripts/dist -version $(VERSION) $(TARGETS)
+dist: bin/scripts/dist
+	bin/scripts/dist -version $(VERSION) $(TARGETS)
 
 dist-check:
 	scripts/dist/check

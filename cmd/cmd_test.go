@@ -64,7 +64,7 @@ func needed(tools ...string) error {
 // command caches a passing test until something that it looked at changes;
 // without this it would not know that the programs have.
 func TestInputs(t *testing.T) {
-	for _, dir := range []string{".", "../lib", "../schemas", "../man", "../examples"} {
+	for _, dir := range []string{".", "../lib", "../schemas", "../man", "../examples", "../scripts/torture", "../scripts/acceptance"} {
 		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
 				_, err = os.Stat(path)

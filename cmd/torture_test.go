@@ -10,7 +10,7 @@ import (
 // make torture does it for longer, and at every system call.
 func TestTorture(t *testing.T) {
 	torture := filepath.Join(t.TempDir(), "torture")
-	if out, err := exec.Command("go", "build", "-o", torture, "../scripts/torture").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-C", "../scripts", "-o", torture, "./torture").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	classify, err := exec.LookPath("tri-classify")
@@ -31,7 +31,7 @@ func TestTorture(t *testing.T) {
 // TestTortureBox kills tri-box, and the agents that it supervises, at random.
 func TestTortureBox(t *testing.T) {
 	torture := filepath.Join(t.TempDir(), "torture")
-	if out, err := exec.Command("go", "build", "-o", torture, "../scripts/torture").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-C", "../scripts", "-o", torture, "./torture").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	box, err := exec.LookPath("tri-box")

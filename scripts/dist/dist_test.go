@@ -292,7 +292,8 @@ func TestBill(t *testing.T) {
 			got[c.Name+" "+c.Version] = c.Properties[0].Value
 		}
 	}
-	c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", "tri/cmd/tri-classify")
+	c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", "./cmd/tri-classify")
+	c.Dir = "../.."
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := c.Output()
 	if err != nil {
