@@ -14,89 +14,59 @@ import (
 
 // Source brings a platform's messages in.
 type Source interface {
-	// Run calls emit for each message, edit and deletion, the missed ones first,
-	// until ctx ends, the input ends (nil) or it cannot go on. emit returns when
-	// the event is durable; only then may the platform be told. An event may be
-	// emitted more than once (tri-watch drops what it has seen); never zero times.
-	Run(ctx context.Context, resume Resume, emit func(event.Event) error) error
+	// Run hands each message, edit and deletion to the handler, the missed ones
+	// first, until ctx ends, the input ends (nil) or it cannot continue. An event may
+	// be handed over more than once (tri-watch drops what it has seen); never zero
+	// times.
+	Run(ctx context.Context, resume Resume, to Handler) error
 }
 
-// Resume tells a source where the log ends.
+// Resume says where the log ends.
 type Resume struct {
 	// Last is, per chat_id, the latest create_time or edited_at in the log.
 	Last map[string]time.Time
-	// Say reports what a person should know (reconnected, recovered 12 messages).
-	// Never nil.
-	Say func(format string, args ...any)
-	// Many is emit for events that are ready together: one fsync for all. Nil:
-	// there is only emit. Use EmitAll.
-	Many func([]event.Event) error
-	// Link is told when the platform can be heard (true) and when it cannot any
-	// more. May be nil; use Up and Down.
-	Link func(up bool)
-	// Act is emit for clicks and reactions on our own messages. Nil: nobody reads
-	// them; use Acted.
-	Act func(event.Action) error
-	// Load reads what Save kept of this source, nil when there is nothing (or when
-	// nothing is kept). It is a help to start where we were (a session to resume, a
-	// sync token), never the only ground on which nothing is lost: it may be older
-	// than the log. Nil functions: use Memory and Remember.
-	Load func() ([]byte, error)
-	Save func([]byte) error
+	// State is what the source saved last (Handler.Save), nil for nothing. It is a
+	// help to continue (a session to resume, a sync token), never the only ground on
+	// which nothing is lost: it may be older than the log.
+	State []byte
 }
 
-// Acted hands on an action; it is durable when this returns nil.
-func (r Resume) Acted(a event.Action) error {
-	if r.Act == nil {
-		return nil
-	}
-	return r.Act(a)
+// Handler takes what a source receives. Its methods may be called from several
+// goroutines. An input that not every handler wants gets a method here and an
+// empty one in Discard, which handlers embed.
+type Handler interface {
+	// OnEvents keeps events that are ready together, in order, with one fsync for
+	// all. They are durable when it returns nil; only then may the platform be told.
+	OnEvents(events ...event.Event) error
+	// OnAction keeps a click or a reaction on a message of the bot's, durably.
+	OnAction(a event.Action) error
+	// OnConnect is called when the platform can be heard (true; not when it was
+	// asked to), and when it cannot any more (false).
+	OnConnect(up bool)
+	// Save keeps at most 64 KiB for Resume.State, durably. Call it only when every
+	// event before it is durable.
+	Save(state []byte) error
+	// Logf reports what a person should know (reconnected, recovered 12 messages).
+	Logf(format string, args ...any)
 }
 
-// Memory is what Remember kept last, nil for nothing.
-func (r Resume) Memory() ([]byte, error) {
-	if r.Load == nil {
-		return nil, nil
-	}
-	return r.Load()
-}
+// Discard is a Handler that keeps nothing.
+type Discard struct{}
 
-// Remember keeps a few hundred bytes, at most 64 KiB, durably. Call it only when
-// every event before it has been emitted.
-func (r Resume) Remember(b []byte) error {
-	if r.Save == nil {
-		return nil
-	}
-	return r.Save(b)
-}
+// OnEvents implements Handler.
+func (Discard) OnEvents(...event.Event) error { return nil }
 
-// Up tells that the platform can be heard: not that it was asked to.
-func (r Resume) Up() {
-	if r.Link != nil {
-		r.Link(true)
-	}
-}
+// OnAction implements Handler.
+func (Discard) OnAction(event.Action) error { return nil }
 
-// Down tells that it cannot.
-func (r Resume) Down() {
-	if r.Link != nil {
-		r.Link(false)
-	}
-}
+// OnConnect implements Handler.
+func (Discard) OnConnect(bool) {}
 
-// EmitAll emits events that are ready together, in order, with as few fsyncs as
-// can be. It returns when all of them are durable.
-func (r Resume) EmitAll(emit func(event.Event) error, events []event.Event) error {
-	if r.Many != nil {
-		return r.Many(events)
-	}
-	for _, e := range events {
-		if err := emit(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Save implements Handler.
+func (Discard) Save([]byte) error { return nil }
+
+// Logf implements Handler.
+func (Discard) Logf(string, ...any) {}
 
 // Post is one message to be sent, as the bot, in a thread.
 type Post struct {

@@ -26,15 +26,15 @@ func (g *Gathered) Add(e event.Event, id string) {
 	}
 }
 
-// Settle makes it durable, calls kept, and then tells the platform. failed is what
+// Commit makes it durable, calls kept, and then tells the platform. failed is what
 // kept it from being durable, told what kept the platform from being told.
-func (g *Gathered) Settle(r Resume, emit func(event.Event) error, kept func()) (failed, told error) {
+func (g *Gathered) Commit(to Handler, kept func()) (failed, told error) {
 	if len(g.Events) > 0 {
-		failed = r.EmitAll(emit, g.Events)
+		failed = to.OnEvents(g.Events...)
 	}
 	for _, a := range g.Actions {
 		if failed == nil {
-			failed = r.Acted(a)
+			failed = to.OnAction(a)
 		}
 	}
 	if failed == nil {

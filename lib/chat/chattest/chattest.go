@@ -84,11 +84,64 @@ func needs(t *testing.T, w World, features ...Feature) {
 	}
 }
 
-// Remembering is a World that keeps what its sources remember from one start to the
-// next (chat.Resume.Load). Without it nothing is kept, which a source must survive.
-type Remembering interface {
+// Stateful is a World that keeps the state that its sources save from one start to
+// the next (chat.Resume.State). Without it nothing is kept, which a source must
+// survive.
+type Stateful interface {
 	Load() ([]byte, error)
 	Save([]byte) error
+}
+
+// Handler is a chat.Handler made of functions; one that is nil does nothing.
+type Handler struct {
+	Event   func(event.Event) error
+	Action  func(event.Action) error
+	Connect func(up bool)
+	Keep    func(state []byte) error
+	Log     func(format string, args ...any)
+}
+
+// OnEvents implements chat.Handler.
+func (h Handler) OnEvents(events ...event.Event) error {
+	for _, e := range events {
+		if h.Event == nil {
+			break
+		}
+		if err := h.Event(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OnAction implements chat.Handler.
+func (h Handler) OnAction(a event.Action) error {
+	if h.Action == nil {
+		return nil
+	}
+	return h.Action(a)
+}
+
+// OnConnect implements chat.Handler.
+func (h Handler) OnConnect(up bool) {
+	if h.Connect != nil {
+		h.Connect(up)
+	}
+}
+
+// Save implements chat.Handler.
+func (h Handler) Save(state []byte) error {
+	if h.Keep == nil {
+		return nil
+	}
+	return h.Keep(state)
+}
+
+// Logf implements chat.Handler.
+func (h Handler) Logf(format string, args ...any) {
+	if h.Log != nil {
+		h.Log(format, args...)
+	}
 }
 
 // Factory makes a new World with nothing said in it; it cleans up by t.Cleanup.
@@ -147,10 +200,15 @@ func listen(t *testing.T, w World, before []event.Event) *listener {
 		l.seen[e.Identity()] = true
 	}
 	r := resume(t, before)
-	if m, ok := w.(Remembering); ok {
-		r.Load, r.Save = m.Load, m.Save
+	to := Handler{Event: l.emit, Log: func(format string, args ...any) { t.Logf("source says: "+format, args...) }}
+	if m, ok := w.(Stateful); ok {
+		state, err := m.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.State, to.Keep = state, m.Save
 	}
-	l.start(ctx, w.Source(), r)
+	l.start(ctx, w.Source(), r, to)
 	t.Cleanup(func() { l.stop() })
 	if len(before) == 0 {
 		l.warmUp(w)
@@ -174,13 +232,13 @@ func resume(t *testing.T, before []event.Event) chat.Resume {
 			}
 		}
 	}
-	return chat.Resume{Last: last, Say: func(format string, args ...any) { t.Logf("source says: "+format, args...) }}
+	return chat.Resume{Last: last}
 }
 
-func (l *listener) start(ctx context.Context, s chat.Source, r chat.Resume) {
+func (l *listener) start(ctx context.Context, s chat.Source, r chat.Resume, to chat.Handler) {
 	go func() {
 		defer close(l.ended)
-		l.err = s.Run(ctx, r, l.emit)
+		l.err = s.Run(ctx, r, to)
 	}()
 }
 

@@ -70,10 +70,10 @@ func (l *listening) catchUp(ctx context.Context) error {
 		l.known.Other = begun
 	}
 	if fresh > 0 && l.past {
-		l.Say("discord: recovered %d messages", fresh)
+		l.Logf("discord: recovered %d messages", fresh)
 	}
 	l.past = true
-	l.Up()
+	l.OnConnect(true)
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (l *listening) turn(ctx context.Context, r *reading) error {
 	}
 	ms, ends, err := l.messages(ctx, r.place.ID, "after", r.next)
 	if unreadable(err) {
-		l.Say("discord: chat %s cannot be read: %v", r.place.ID, err)
+		l.Logf("discord: chat %s cannot be read: %v", r.place.ID, err)
 		r.whole, err = true, nil
 	}
 	if err != nil {

@@ -48,7 +48,7 @@ type interaction struct {
 }
 
 // act makes a click durable, when it is one on a card in a watched chat.
-func (c *Client) act(ctx context.Context, i *interaction, r chat.Resume) error {
+func (c *Client) act(ctx context.Context, i *interaction, to chat.Handler) error {
 	who := i.Member.User
 	if who.ID == "" {
 		who = i.User
@@ -61,7 +61,7 @@ func (c *Client) act(ctx context.Context, i *interaction, r chat.Resume) error {
 	if err != nil || !c.welcome(&p) {
 		return err
 	}
-	err = r.Acted(event.Action{
+	err = to.OnAction(event.Action{
 		ID: i.ID, Platform: platform, ChatID: p.chat(), MessageID: i.Message.ID, At: made(i.ID).Format(stamps),
 		Sender: event.Sender{ID: who.ID, Type: "user", Name: cmp.Or(i.Member.Nick, who.name())}, Name: name, Value: value,
 	})
@@ -77,17 +77,17 @@ func (c *Client) act(ctx context.Context, i *interaction, r chat.Resume) error {
 func (l *listening) clicked(ctx context.Context, f frame) error {
 	var i interaction
 	if err := json.Unmarshal(f.Data, &i); err != nil || !validID(i.ID) {
-		l.Say("discord: event %d: a click is not understood, left out", f.Seq)
+		l.Logf("discord: event %d: a click is not understood, left out", f.Seq)
 		return nil
 	}
-	if err := l.act(ctx, &i, l.Resume); err != nil {
+	if err := l.act(ctx, &i, l); err != nil {
 		return err
 	}
 	if i.Kind != interactionClick || !printable(i.Token) {
 		return nil
 	}
 	if err := l.once(ctx, http.MethodPost, "interactions/"+i.ID+"/"+i.Token+"/callback", map[string]any{"type": answerSeen}, nil); err != nil {
-		l.Say("discord: click %s could not be answered: status %d, code %q", i.ID, httpapi.StatusOf(err), httpapi.CodeOf(err)) // the error itself names the token
+		l.Logf("discord: click %s could not be answered: status %d, code %q", i.ID, httpapi.StatusOf(err), httpapi.CodeOf(err)) // the error itself names the token
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func printable(token string) bool {
 
 // calls answers what Discord sends to the interactions endpoint. It also sends
 // calls with wrong signatures, to see whether they are refused.
-func (c *Client) calls(r chat.Resume) webhook.Handler {
+func (c *Client) calls(to chat.Handler) webhook.Handler {
 	seen := new(webhook.Once)
 	return func(ctx context.Context, call *webhook.Call) webhook.Answer {
 		now := c.api.Now()
@@ -116,8 +116,8 @@ func (c *Client) calls(r chat.Resume) webhook.Handler {
 		answer := answerSeen
 		if i.Kind == interactionPing {
 			answer = answerPong
-		} else if err := c.act(ctx, &i, r); err != nil {
-			r.Say("discord: click %q: %v", i.ID, err)
+		} else if err := c.act(ctx, &i, to); err != nil {
+			to.Logf("discord: click %q: %v", i.ID, err)
 			return webhook.Answer{Status: http.StatusServiceUnavailable}
 		}
 		seen.Keep(signature, now)
@@ -157,7 +157,7 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 		} `json:"member"`
 	}
 	if json.Unmarshal(f.Data, &r) != nil || !validID(r.UserID) || !validID(r.ChannelID) || !validID(r.MessageID) {
-		l.Say("discord: event %d: a reaction is not understood, left out", f.Seq)
+		l.Logf("discord: event %d: a reaction is not understood, left out", f.Seq)
 		return nil
 	}
 	self, err := l.me(ctx)
@@ -178,7 +178,7 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 	if r.Emoji.ID != "" {
 		name = ":" + name + ":"
 	}
-	err = l.Acted(event.Action{
+	err = l.OnAction(event.Action{
 		ID: fmt.Sprintf("%s %d", l.resumeState.ID, f.Seq), Platform: platform, ChatID: p.chat(), MessageID: r.MessageID,
 		At:     l.api.ServerTime(l.api.Now()).UTC().Format(stamps),
 		Sender: event.Sender{ID: r.UserID, Type: "user", Name: cmp.Or(r.Member.Nick, r.Member.User.name())},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/discord/discordtest"
 	"tri/lib/chat/webhook"
 	"tri/lib/record/event"
@@ -87,7 +88,7 @@ func (w *world) endpoint(s *signer, act func(event.Action) error) webhook.Handle
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return c.calls(chat.Resume{Say: w.t.Logf, Act: act})
+	return c.calls(chattest.Handler{Log: w.t.Logf, Action: act})
 }
 
 const clickBody = `{"id":"1573680832298614790","application_id":"1","type":3,"token":"t","channel_id":"` + discordtest.Dev + `","guild_id":"` + discordtest.Guild +
@@ -192,15 +193,15 @@ func TestEndpointOverTCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &ears{t: t}
-	r := e.resume(nil)
-	r.Say = func(format string, args ...any) {
+	to := e.handler()
+	to.Log = func(format string, args ...any) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if strings.Contains(format, "clicks are taken") {
 			at = fmt.Sprint(args[0])
 		}
 	}
-	go func() { _ = c.Run(t.Context(), r, e.emit) }()
+	go func() { _ = c.Run(t.Context(), chat.Resume{}, to) }()
 	e.until("the address", func() bool { return at != "" })
 	s.now = time.Now()
 	call := s.call(clickBody)

@@ -22,10 +22,10 @@ func (l *listening) dispatched(ctx context.Context, f frame) ([]event.Event, err
 		return nil, l.clicked(ctx, f)
 	case "RESUMED":
 		if l.resumed > 0 {
-			l.Say("discord: resumed, %d messages and changes were waiting", l.resumed)
+			l.Logf("discord: resumed, %d messages and changes were waiting", l.resumed)
 		}
 		l.resumed = -1
-		l.Up()
+		l.OnConnect(true)
 	case "GUILD_CREATE", "GUILD_UPDATE":
 		l.guild(f)
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
@@ -77,7 +77,7 @@ func (l *listening) guild(f frame) {
 func (l *listening) message(ctx context.Context, f frame) ([]event.Event, error) {
 	m, err := readMessage(f.Data)
 	if err != nil {
-		l.Say("discord: event %d: not understood, left out: %v", f.Seq, err)
+		l.Logf("discord: event %d: not understood, left out: %v", f.Seq, err)
 		return nil, nil
 	}
 	if f.Type == "MESSAGE_UPDATE" && m.edited().IsZero() || m.Kind == typeStarter {
@@ -96,7 +96,7 @@ func (l *listening) message(ctx context.Context, f frame) ([]event.Event, error)
 			return nil, err
 		}
 		if m, err = readMessage(raw); err != nil {
-			l.Say("discord: event %d: what it is about is not understood, left out: %v", f.Seq, err)
+			l.Logf("discord: event %d: what it is about is not understood, left out: %v", f.Seq, err)
 			return nil, nil
 		}
 	}
@@ -119,7 +119,7 @@ func (l *listening) deleted(ctx context.Context, f frame) (events []event.Event,
 		ChannelID string   `json:"channel_id"`
 	}
 	if err := json.Unmarshal(f.Data, &d); err != nil || !validID(d.ChannelID) {
-		l.Say("discord: event %d: not understood, left out: %v", f.Seq, err)
+		l.Logf("discord: event %d: not understood, left out: %v", f.Seq, err)
 		return nil, nil
 	}
 	p, err := l.place(ctx, d.ChannelID)

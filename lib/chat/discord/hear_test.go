@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/discord/discordtest"
 	"tri/lib/record/event"
 )
@@ -39,37 +40,36 @@ func (w *world) hear(o Options, last map[string]time.Time, memory []byte) *ears 
 	e := &ears{t: w.t, memory: memory}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- c.Run(ctx, e.resume(last), e.emit) }()
+	go func() { ended <- c.Run(ctx, chat.Resume{Last: last, State: memory}, e.handler()) }()
 	e.stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	w.t.Cleanup(func() { _ = e.stop() })
 	e.until("connected", func() bool { return e.ups > 0 })
 	return e
 }
 
-func (e *ears) resume(last map[string]time.Time) chat.Resume {
-	return chat.Resume{
-		Last: last,
-		Say: func(format string, args ...any) {
+func (e *ears) handler() chattest.Handler {
+	return chattest.Handler{
+		Event: e.emit,
+		Log: func(format string, args ...any) {
 			e.t.Logf(format, args...)
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			e.said = append(e.said, format)
 		},
-		Link: func(up bool) {
+		Connect: func(up bool) {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			if up {
 				e.ups++
 			}
 		},
-		Act: func(a event.Action) error {
+		Action: func(a event.Action) error {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			e.acts = append(e.acts, a)
 			return nil
 		},
-		Load: func() ([]byte, error) { return e.memory, nil },
-		Save: func(b []byte) error { e.memory = b; return nil },
+		Keep: func(b []byte) error { e.memory = b; return nil },
 	}
 }
 
@@ -334,17 +334,17 @@ func TestNotDurable(t *testing.T) {
 	e := &ears{t: t}
 	full, broken := errors.New("disk full"), false
 	ended := make(chan error, 1)
-	go func() {
-		ended <- c.Run(t.Context(), e.resume(nil), func(v event.Event) error {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			if broken {
-				return full
-			}
-			e.events = append(e.events, v)
-			return nil
-		})
-	}()
+	to := e.handler()
+	to.Event = func(v event.Event) error {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if broken {
+			return full
+		}
+		e.events = append(e.events, v)
+		return nil
+	}
+	go func() { ended <- c.Run(t.Context(), chat.Resume{}, to) }()
 	e.until("connected", func() bool { return e.ups > 0 })
 	e.message(w.server.Say(discordtest.Dev, "ana", "kept", nil))
 	e.mu.Lock()

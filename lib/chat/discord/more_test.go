@@ -16,6 +16,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/discord/discordtest"
 	"tri/lib/record/event"
 )
@@ -39,14 +40,14 @@ func TestHopeless(t *testing.T) {
 	for code, want := range map[int]int{closeAuth: sysexit.NoPerm, closeDisallowed: sysexit.Config, closeSharding: sysexit.Config, closeVersion: sysexit.Config} {
 		w := newWorld(t)
 		w.server.Refuse(code)
-		err := w.client().Run(t.Context(), chat.Resume{Say: t.Logf}, func(event.Event) error { return nil })
+		err := w.client().Run(t.Context(), chat.Resume{}, chattest.Handler{Log: t.Logf, Event: func(event.Event) error { return nil }})
 		if s, _ := sysexit.Of(err); s != want || code != closeVersion && len(sysexit.Hints(err)) == 0 {
 			t.Errorf("%d: ended with %v (status %d, hints %q)", code, err, s, sysexit.Hints(err))
 		}
 	}
 	w := newWorld(t)
 	w.server.Flags = 0
-	if err := w.client().Run(t.Context(), chat.Resume{Say: t.Logf}, nil); err == nil || !strings.Contains(strings.Join(sysexit.Hints(err), " "), "MESSAGE CONTENT") {
+	if err := w.client().Run(t.Context(), chat.Resume{}, chattest.Handler{Log: t.Logf}); err == nil || !strings.Contains(strings.Join(sysexit.Hints(err), " "), "MESSAGE CONTENT") {
 		t.Errorf("without the intent: %v", err)
 	}
 }
@@ -208,7 +209,7 @@ func TestGolden(t *testing.T) {
 			if err := json.Unmarshal(data, &f); err != nil {
 				t.Fatal(err)
 			}
-			l := &listening{Client: offline(t), Resume: chat.Resume{Say: t.Logf}, recent: newRecent()}
+			l := &listening{Client: offline(t), Handler: chattest.Handler{Log: t.Logf}, recent: newRecent()}
 			es, err := l.dispatched(t.Context(), f)
 			if err != nil {
 				t.Fatal(err)
@@ -256,7 +257,7 @@ func FuzzDispatch(f *testing.F) {
 		f.Add(kind, `{"id":"1","user_id":"5","channel_id":"100","message_id":"7","message_author_id":"42","emoji":{"name":"x"},"guild_id":"9","type":3,"token":"t","data":{"custom_id":"a:b"},"message":{"id":"7"},"member":{"user":{"id":"5"}}}`)
 	}
 	f.Fuzz(func(t *testing.T, kind, data string) {
-		l := &listening{Client: offline(t), recent: newRecent(), Resume: chat.Resume{Say: func(string, ...any) {}, Act: func(a event.Action) error {
+		l := &listening{Client: offline(t), recent: newRecent(), Handler: chattest.Handler{Log: func(string, ...any) {}, Action: func(a event.Action) error {
 			if a.ID == "" || !validID(a.MessageID) || !validID(a.ChatID) || !validID(a.Sender.ID) {
 				t.Errorf("action %+v", a)
 			}
@@ -285,7 +286,7 @@ func FuzzEndpoint(f *testing.F) {
 			call.Header.Set("X-Signature-Ed25519", signature)
 			call.Header.Set("X-Signature-Timestamp", stamp)
 		}
-		a := c.calls(chat.Resume{Say: func(string, ...any) {}, Act: func(a event.Action) error {
+		a := c.calls(chattest.Handler{Log: func(string, ...any) {}, Action: func(a event.Action) error {
 			if !sign || a.ID == "" || !validID(a.MessageID) {
 				t.Errorf("action %+v", a)
 			}

@@ -76,14 +76,10 @@ type kept struct {
 
 // load takes up where the last run was, if there is a log: a session without one
 // would skip its beginning.
-func (l *listening) load() error {
-	text, err := l.Memory()
-	if err != nil || text == nil || len(l.Last) == 0 {
-		return err
-	}
+func (l *listening) load() {
 	var k kept
-	if json.Unmarshal(text, &k) != nil {
-		return nil
+	if len(l.Last) == 0 || json.Unmarshal(l.State, &k) != nil {
+		return
 	}
 	l.resumeState = k.resumeState
 	for place, ids := range k.Recent {
@@ -94,7 +90,6 @@ func (l *listening) load() error {
 		}
 	}
 	slices.SortFunc(l.recent.order, compareID)
-	return nil
 }
 
 // save keeps the session and the newest messages. It is a help for the next start
@@ -109,9 +104,9 @@ func (l *listening) save() {
 	}
 	text, err := json.Marshal(k)
 	if err == nil {
-		err = l.Remember(text)
+		err = l.Save(text)
 	}
 	if err != nil {
-		l.Say("discord: remember the session: %v", err)
+		l.Logf("discord: remember the session: %v", err)
 	}
 }

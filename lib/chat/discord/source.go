@@ -38,7 +38,7 @@ const (
 type listening struct {
 	*Client
 	chat.Resume
-	emit func(event.Event) error
+	chat.Handler
 
 	known session.Horizon // times of ids, up to which everything is emitted
 	past  bool            // something came before: the log, or a connection
@@ -53,7 +53,7 @@ type listening struct {
 // Run implements chat.Source. A lost connection is resumed; where Discord cannot,
 // what was missed is read back before anything newer is emitted, so that the
 // log's latest time never runs ahead of a gap. It returns nil when ctx ends.
-func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
+func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failed := make(chan error, 1)
@@ -62,15 +62,15 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 		if err != nil {
 			return err
 		}
-		resume.Say("discord: clicks are taken at %s", l.Addr())
+		to.Logf("discord: clicks are taken at %s", l.Addr())
 		go func() {
-			if err := webhook.Serve(ctx, l, c.calls(resume)); err != nil {
+			if err := webhook.Serve(ctx, l, c.calls(to)); err != nil {
 				failed <- err
 				cancel()
 			}
 		}()
 	}
-	err := c.run(ctx, resume, emit)
+	err := c.run(ctx, resume, to)
 	select {
 	case err = <-failed:
 	default:
@@ -78,18 +78,16 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	return err
 }
 
-func (c *Client) run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit, known: session.NewHorizon(resume.Last, overlap), past: len(resume.Last) > 0, recent: newRecent()}
-	if err := l.load(); err != nil {
-		return err
-	}
+func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
+	l := &listening{Client: c, Resume: resume, Handler: to, known: session.NewHorizon(resume.Last, overlap), past: len(resume.Last) > 0, recent: newRecent()}
+	l.load()
 	s := session.Sessions{Platform: "discord", Calm: calm, Now: c.api.Now, Sleep: c.api.Sleep, Wait: l.backoff, Ended: func(err error) {
 		if errors.Is(err, errStale) {
 			l.resumeState = resumeState{}
 		}
 		c.forgetMe() // a token that was revoked is noticed
 	}}
-	return s.Keep(ctx, resume, l.connect)
+	return s.Keep(ctx, l, l.connect)
 }
 
 // backoff is how long to wait before the next attempt. A new session is to be
@@ -184,7 +182,7 @@ func (l *listening) address(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if after := time.Duration(g.Limit.After) * time.Millisecond; g.Limit.Remaining < 1 && after > 0 {
-		l.Say("discord: no session may be begun for %v: something begins too many", after.Round(time.Minute))
+		l.Logf("discord: no session may be begun for %v: something begins too many", after.Round(time.Minute))
 		if err := l.api.Sleep(ctx, min(after, 24*time.Hour)); err != nil {
 			return "", err
 		}
@@ -244,7 +242,7 @@ func (l *listening) take(ctx context.Context, f frame, s *socket) error {
 		case f.end() != nil:
 			return errors.Join(flush(), f.end())
 		case f.Op == opNoise:
-			l.Say("discord: a frame is not understood, left out")
+			l.Logf("discord: a frame is not understood, left out")
 		case f.Op != opDispatch:
 		case f.Type == "READY" || seq != 0 && f.Seq > seq+1:
 			// A new session, or one that has left events out.
@@ -312,7 +310,7 @@ func (l *listening) durable(events []event.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if err := l.EmitAll(l.emit, events); err != nil {
+	if err := l.OnEvents(events...); err != nil {
 		return session.Broken{Err: err}
 	}
 	for i := range events {

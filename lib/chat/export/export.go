@@ -126,9 +126,9 @@ type pass struct {
 
 // Run emits every message in the order of time, then ends. An export has the
 // last text of each message only, so there are no edits in it.
-func (r *Reader) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	resume.Up()
-	p := &pass{Reader: r, ctx: ctx, say: resume.Say, order: newOrder("")}
+func (r *Reader) Run(ctx context.Context, _ chat.Resume, to chat.Handler) error {
+	to.OnConnect(true)
+	p := &pass{Reader: r, ctx: ctx, say: to.Logf, order: newOrder("")}
 	defer p.order.close()
 	if err := r.read(p); err != nil {
 		return err
@@ -137,12 +137,12 @@ func (r *Reader) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return resume.EmitAll(emit, events)
+		return to.OnEvents(events...)
 	})
 	if err != nil {
 		return err
 	}
-	resume.Say("%s export: %d messages; notices of the platform left out: %d", r.format, p.order.n, p.notices)
+	to.Logf("%s export: %d messages; notices of the platform left out: %d", r.format, p.order.n, p.notices)
 	if p.refused > 0 {
 		return sysexit.With(sysexit.Data, fmt.Errorf("export %q: %d parts were refused", r.path, p.refused))
 	}

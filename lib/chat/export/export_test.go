@@ -16,6 +16,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/record/event"
 )
 
@@ -27,11 +28,11 @@ func read(t *testing.T, path string) (format string, rows, said []string, err er
 		return "", nil, nil, err
 	}
 	defer r.Close()
-	resume := chat.Resume{Say: func(f string, args ...any) { said = append(said, fmt.Sprintf(f, args...)) }}
-	err = r.Run(context.Background(), resume, func(e event.Event) error {
-		rows = append(rows, row(e))
-		return nil
-	})
+	to := chattest.Handler{
+		Log:   func(f string, args ...any) { said = append(said, fmt.Sprintf(f, args...)) },
+		Event: func(e event.Event) error { rows = append(rows, row(e)); return nil },
+	}
+	err = r.Run(context.Background(), chat.Resume{}, to)
 	return r.Format(), rows, said, err
 }
 
@@ -336,11 +337,11 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		defer r.Close()
-		_ = r.Run(context.Background(), chat.Resume{Say: func(string, ...any) {}}, func(e event.Event) error {
+		_ = r.Run(context.Background(), chat.Resume{}, chattest.Handler{Log: func(string, ...any) {}, Event: func(e event.Event) error {
 			if e.ChatID == "" || e.MessageID == "" || e.CreateTime == "" || e.Sender.ID == "" {
 				t.Errorf("emitted %+v", e)
 			}
 			return nil
-		})
+		}})
 	})
 }

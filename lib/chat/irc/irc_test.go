@@ -10,6 +10,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/irc/irctest"
 	"tri/lib/record/event"
 )
@@ -132,13 +133,10 @@ func TestOldServer(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- w.Source().Run(ctx, chat.Resume{
-			Last: map[string]time.Time{"#dev": time.Unix(1700000000, 0)},
-			Say:  func(format string, args ...any) { said <- format }, Link: func(b bool) { up <- b },
-		}, func(e event.Event) error {
+		ended <- w.Source().Run(ctx, chat.Resume{Last: map[string]time.Time{"#dev": time.Unix(1700000000, 0)}}, chattest.Handler{Log: func(format string, args ...any) { said <- format }, Connect: func(b bool) { up <- b }, Event: func(e event.Event) error {
 			heard <- e
 			return nil
-		})
+		}})
 	}()
 	for !<-up {
 	}
@@ -177,12 +175,12 @@ func TestSaidWhileHistoryIsRead(t *testing.T) {
 	defer stop()
 	came := map[string]bool{}
 	long := time.Now().Add(-time.Hour)
-	err := w.Source().Run(ctx, chat.Resume{Last: map[string]time.Time{"#dev": long, "#help": long}, Say: t.Logf}, func(e event.Event) error {
+	err := w.Source().Run(ctx, chat.Resume{Last: map[string]time.Time{"#dev": long, "#help": long}}, chattest.Handler{Log: t.Logf, Event: func(e event.Event) error {
 		if came[e.ChatID+" "+e.Content] = true; len(came) == 3 {
 			stop()
 		}
 		return nil
-	})
+	}})
 	if err != nil || len(came) != 3 {
 		t.Errorf("came: %v, %v", came, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/record/event"
 )
 
@@ -51,10 +52,10 @@ func TestRealServer(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- c.Run(ctx, chat.Resume{Say: t.Logf, Link: func(b bool) { up <- b }}, func(e event.Event) error {
+		ended <- c.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(b bool) { up <- b }, Event: func(e event.Event) error {
 			heard <- e
 			return nil
-		})
+		}})
 	}()
 	for !<-up {
 	}

@@ -16,16 +16,16 @@ import (
 )
 
 // Run implements chat.Source.
-func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
+func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	if len(c.o.Chats) == 0 {
 		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("irc: which channels?")), "name them under watched_chats: platform: irc, chat_id: '#dev'")
 	}
-	l := &listening{Client: c, Resume: resume, emit: emit, last: map[string]time.Time{}, members: map[string]map[string]string{}}
+	l := &listening{Client: c, Resume: resume, Handler: to, last: map[string]time.Time{}, members: map[string]map[string]string{}}
 	for id, at := range resume.Last {
 		l.last[fold(id)] = at
 	}
 	s := session.Sessions{Platform: "irc", Calm: calm, Now: time.Now, Sleep: c.o.Sleep, Wait: func(try int, _ error) time.Duration { return backoff(try, c.o.Chance()) }}
-	return s.Keep(ctx, resume, l.session)
+	return s.Keep(ctx, l, l.session)
 }
 
 // calm is how long a connection must have held for tries to be counted anew.
@@ -35,7 +35,7 @@ const calm = 10 * time.Second
 type listening struct {
 	*Client
 	chat.Resume
-	emit func(event.Event) error
+	chat.Handler
 
 	last    map[string]time.Time         // by channel: everything up to then is durable
 	members map[string]map[string]string // by channel: nicks, folded, as they are written
@@ -62,7 +62,7 @@ func (l *listening) session(ctx context.Context) error {
 	if err := l.history(ctx, k); err != nil {
 		return err
 	}
-	l.Up()
+	l.OnConnect(true)
 	for i := range l.meanwhile {
 		if err := l.take(k, &l.meanwhile[i], nil); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (l *listening) take(k *conn, x *line, batch *[]event.Event) error {
 	case "ERROR":
 		return fmt.Errorf("the server ends the connection: %q", x.last())
 	case "403", "405", "471", "473", "474", "475", "476", "477":
-		l.Say("irc: %s cannot be joined: %q", x.param(1), x.last())
+		l.Logf("irc: %s cannot be joined: %q", x.param(1), x.last())
 	case "353": // RPL_NAMREPLY
 		for _, nick := range strings.Fields(x.last()) {
 			l.member(x.param(2), strings.TrimLeft(nick, "~&@%+"))
@@ -155,7 +155,7 @@ func (l *listening) durable(events []event.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if err := l.EmitAll(l.emit, events); err != nil {
+	if err := l.OnEvents(events...); err != nil {
 		return session.Broken{Err: err}
 	}
 	for _, e := range events {
@@ -185,7 +185,7 @@ func (l *listening) history(ctx context.Context, k *conn) error {
 			continue
 		}
 		if k.history == 0 || !k.caps["batch"] || !k.caps["server-time"] || !k.caps["message-tags"] {
-			l.Say("irc: %s: this server keeps no history: what was said since %s is lost", channel, since.UTC().Format(time.RFC3339))
+			l.Logf("irc: %s: this server keeps no history: what was said since %s is lost", channel, since.UTC().Format(time.RFC3339))
 			continue
 		}
 		n, err := l.page(ctx, k, channel, since.Add(-overlap))
@@ -193,7 +193,7 @@ func (l *listening) history(ctx context.Context, k *conn) error {
 			return err
 		}
 		if n > 0 {
-			l.Say("irc: recovered %d messages of %s", n, channel)
+			l.Logf("irc: recovered %d messages of %s", n, channel)
 		}
 	}
 	return nil
@@ -243,7 +243,7 @@ func (l *listening) batch(k *conn, channel string) (got []event.Event, err error
 		}
 		switch ref := x.param(0); {
 		case x.command == "FAIL" && x.param(0) == "CHATHISTORY":
-			l.Say("irc: the history of %s cannot be read: %q", channel, x.last())
+			l.Logf("irc: the history of %s cannot be read: %q", channel, x.last())
 			return nil, nil
 		case x.command == "BATCH" && strings.HasPrefix(ref, "+") && x.param(1) == "chathistory" && fold(x.param(2)) == fold(channel):
 			name = ref[1:]

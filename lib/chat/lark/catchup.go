@@ -56,7 +56,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 		found, err := l.missed(ctx, id)
 		if status := httpapi.StatusOf(err); status == http.StatusNotFound || status == http.StatusBadRequest {
 			if !l.told[id] {
-				l.Say("lark: chat %s cannot be read: %v", id, err)
+				l.Logf("lark: chat %s cannot be read: %v", id, err)
 			}
 			l.told[id] = true
 			l.known.Set(id, l.known.Of(id))
@@ -96,7 +96,7 @@ func (l *listening) tell(ctx context.Context, missed []message, rooms map[string
 		return nil
 	}, l.durable)
 	if err == nil && l.past {
-		news.Tell("lark", l.Resume)
+		news.Tell("lark", l)
 	}
 	return err
 }

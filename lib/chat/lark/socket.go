@@ -99,7 +99,7 @@ func (l *listening) dial(ctx context.Context, address *url.URL) (*socket, error)
 	if err != nil {
 		service = 0
 	}
-	return &socket{conn: conn, service: service, in: make(chan delivery, buffered), say: l.Say}, nil
+	return &socket{conn: conn, service: service, in: make(chan delivery, buffered), say: l.Logf}, nil
 }
 
 // refusal is why the server does not let us in; it says so in headers of its own.

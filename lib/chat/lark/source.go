@@ -17,7 +17,7 @@ import (
 type listening struct {
 	*Client
 	chat.Resume
-	emit func(event.Event) error
+	chat.Handler
 
 	// known is up to where the history has been read. What comes live does not move
 	// it: events are not numbered, so that one which never came is only seen in the
@@ -39,8 +39,8 @@ type delivery = session.Delivery[gjson.Result]
 // Run implements chat.Source. At every start and every new connection what was
 // missed is read back before anything newer is emitted, so that the log's latest
 // time never runs ahead of a gap. It returns nil when ctx ends.
-func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit, known: session.NewHorizon(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, topics: map[string]map[string]time.Time{}, past: len(resume.Last) > 0}
+func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
+	l := &listening{Client: c, Resume: resume, Handler: to, known: session.NewHorizon(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, topics: map[string]map[string]time.Time{}, past: len(resume.Last) > 0}
 	if c.o.Listen != "" || c.o.Listener != nil {
 		return l.serve(ctx)
 	}
@@ -50,20 +50,20 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 // keepOn runs sessions until one ends for good.
 func (l *listening) keepOn(ctx context.Context, connect func(context.Context) error) error {
 	s := session.Sessions{Platform: "lark", Calm: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, Ended: func(error) { l.forgetMe() }}
-	return s.Keep(ctx, l.Resume, connect)
+	return s.Keep(ctx, l, connect)
 }
 
 // follow catches up, and then takes what comes until the connection ends.
 func (l *listening) follow(ctx context.Context, in <-chan delivery) error {
 	ear := session.Ear[gjson.Result]{CatchUp: l.catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
-	return ear.Follow(ctx, l.Up, in)
+	return ear.Follow(ctx, l, in)
 }
 
 // durable emits what was gathered and tells the platform. Events come in no order
 // that is promised.
 func (l *listening) durable(g *chat.Gathered) error {
 	slices.SortStableFunc(g.Events, func(a, b event.Event) int { return cmp.Compare(happened(&a), happened(&b)) })
-	return l.recent.Durable(g, l.Resume, l.emit, nil)
+	return l.recent.Durable(g, l, nil)
 }
 
 // happened is when an event did, in a form that sorts.

@@ -12,6 +12,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/lark/larktest"
 	"tri/lib/record/event"
 )
@@ -35,10 +36,10 @@ func (w *world) listen(o Options, last map[string]time.Time) *run {
 	r := &run{t: w.t, seen: map[string]bool{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	resume := chat.Resume{
-		Last: last, Act: func(a event.Action) error { r.note(func() { r.actions = append(r.actions, a) }); return nil },
-		Say: func(f string, args ...any) { r.note(func() { r.said = append(r.said, fmt.Sprintf(f, args...)) }) },
-		Link: func(up bool) {
+	to := chattest.Handler{
+		Event: r.emit, Action: func(a event.Action) error { r.note(func() { r.actions = append(r.actions, a) }); return nil },
+		Log: func(f string, args ...any) { r.note(func() { r.said = append(r.said, fmt.Sprintf(f, args...)) }) },
+		Connect: func(up bool) {
 			r.note(func() {
 				if up {
 					r.up++
@@ -47,7 +48,7 @@ func (w *world) listen(o Options, last map[string]time.Time) *run {
 		},
 	}
 	c := w.client(o)
-	go func() { ended <- c.Run(ctx, resume, r.emit) }()
+	go func() { ended <- c.Run(ctx, chat.Resume{Last: last}, to) }()
 	w.t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -157,11 +158,11 @@ func TestAcknowledged(t *testing.T) {
 	up, ended := make(chan bool, 1), make(chan error, 1)
 	c := w.client(w.slow())
 	go func() {
-		ended <- c.Run(t.Context(), chat.Resume{Say: t.Logf, Link: func(on bool) {
+		ended <- c.Run(t.Context(), chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(on bool) {
 			if on {
 				up <- true
 			}
-		}}, func(event.Event) error { return full })
+		}, Event: func(event.Event) error { return full }})
 	}()
 	<-up
 	w.Say(dev, "ana", "", "x")

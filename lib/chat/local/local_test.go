@@ -112,11 +112,11 @@ func (w *world) once() (events []event.Event, said []string) {
 		w.t.Fatal(err)
 	}
 	defer c.Close()
-	r := chat.Resume{Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
-	if err := c.Run(context.Background(), r, func(e event.Event) error {
-		events = append(events, e)
-		return nil
-	}); err != nil {
+	to := chattest.Handler{
+		Log:   func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) },
+		Event: func(e event.Event) error { events = append(events, e); return nil },
+	}
+	if err := c.Run(context.Background(), chat.Resume{}, to); err != nil {
 		w.t.Fatal(err)
 	}
 	return events, said

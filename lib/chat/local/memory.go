@@ -25,16 +25,12 @@ type mark struct {
 const maxRooms = 300
 
 // remembered reads the memory. One that cannot be understood is none.
-func remembered(resume chat.Resume) (memory, error) {
+func remembered(resume chat.Resume) memory {
 	m := memory{}
-	text, err := resume.Memory()
-	if err != nil || text == nil {
-		return m, err
+	if json.Unmarshal(resume.State, &m) != nil || m == nil {
+		return memory{}
 	}
-	if json.Unmarshal(text, &m) != nil {
-		return memory{}, nil
-	}
-	return m, nil
+	return m
 }
 
 // holds reports whether what is remembered of a room is so in f.
@@ -71,7 +67,7 @@ func (r *reader) remember() error {
 	if err != nil {
 		return err
 	}
-	return r.resume.Remember(text)
+	return r.Save(text)
 }
 
 func sum(b []byte) string {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/record/event"
 )
 
@@ -43,17 +44,13 @@ func TestRewrittenMeanwhile(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer client.Close()
-				err = client.Run(context.Background(), chat.Resume{
-					Last: last, Say: func(f string, a ...any) { said += f },
-					Load: func() ([]byte, error) { return kept, nil },
-					Save: func(b []byte) error { kept = slices.Clone(b); return nil },
-				}, func(e event.Event) error {
+				err = client.Run(context.Background(), chat.Resume{Last: last, State: kept}, chattest.Handler{Log: func(f string, a ...any) { said += f }, Keep: func(b []byte) error { kept = slices.Clone(b); return nil }, Event: func(e event.Event) error {
 					if !seen[e.Identity()] { // as the log has it
 						got = append(got, e.Content)
 					}
 					seen[e.Identity()] = true
 					return nil
-				})
+				}})
 				if err != nil {
 					t.Fatal(err)
 				}

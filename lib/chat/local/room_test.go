@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/record/event"
 )
 
@@ -110,8 +111,7 @@ func TestRewritten(t *testing.T) {
 	defer cancel()
 	said, heard, ended := make(chan string, 9), make(chan event.Event, 9), make(chan error)
 	go func() {
-		ended <- w.client().Run(ctx, chat.Resume{Say: func(format string, args ...any) { said <- fmt.Sprintf(format, args...) }},
-			func(e event.Event) error { heard <- e; return nil })
+		ended <- w.client().Run(ctx, chat.Resume{}, chattest.Handler{Log: func(format string, args ...any) { said <- fmt.Sprintf(format, args...) }, Event: func(e event.Event) error { heard <- e; return nil }})
 	}()
 	if e := <-heard; e.Content != "one" {
 		t.Fatalf("heard %q", e.Content)
@@ -138,7 +138,7 @@ func TestFast(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	heard, ended := make(chan struct{}), make(chan error)
 	go func() {
-		ended <- w.client().Run(ctx, chat.Resume{Say: t.Logf}, func(event.Event) error { heard <- struct{}{}; return nil })
+		ended <- w.client().Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Event: func(event.Event) error { heard <- struct{}{}; return nil }})
 	}()
 	w.Say("dev", "ana", "", "warm")
 	<-heard

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/record/event"
 )
 
@@ -23,14 +24,11 @@ func (w *world) acted() (actions []event.Action, texts []string) {
 		w.t.Fatal(err)
 	}
 	defer c.Close()
-	r := chat.Resume{Say: func(string, ...any) {}, Act: func(a event.Action) error {
-		actions = append(actions, a)
-		return nil
-	}}
-	if err := c.Run(context.Background(), r, func(e event.Event) error {
-		texts = append(texts, e.Content)
-		return nil
-	}); err != nil {
+	to := chattest.Handler{
+		Action: func(a event.Action) error { actions = append(actions, a); return nil },
+		Event:  func(e event.Event) error { texts = append(texts, e.Content); return nil },
+	}
+	if err := c.Run(context.Background(), chat.Resume{}, to); err != nil {
 		w.t.Fatal(err)
 	}
 	return actions, texts

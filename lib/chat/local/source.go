@@ -31,9 +31,9 @@ const batch = 512
 
 // reader is a Client's source while it runs.
 type reader struct {
+	chat.Handler
 	c       *Client
 	resume  chat.Resume
-	emit    func(event.Event) error
 	rooms   map[string]*position
 	memory  memory
 	refused map[string]string // what was said of names that are no rooms
@@ -53,18 +53,14 @@ const tailSize = 1 << 10
 
 // Run reads every room from its start: what the log has already is dropped
 // there, by identity.
-func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	known, err := remembered(resume)
-	if err != nil {
-		return err
-	}
-	r := &reader{c: c, resume: resume, emit: emit, rooms: map[string]*position{}, memory: known, refused: map[string]string{}}
+func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
+	r := &reader{c: c, resume: resume, Handler: to, rooms: map[string]*position{}, memory: remembered(resume), refused: map[string]string{}}
 	return errors.Join(r.run(ctx), r.remember())
 }
 
 // run reads what is there, and unless once what comes until ctx ends.
 func (r *reader) run(ctx context.Context) error {
-	c, resume := r.c, r.resume
+	c := r.c
 	poll := slowPoll
 	var changed chan fsnotify.Event
 	var lost chan error
@@ -76,13 +72,13 @@ func (r *reader) run(ctx context.Context) error {
 			changed, lost = w.Events, w.Errors
 		} else {
 			poll = fastPoll
-			resume.Say("no notice of changes (%v): looking every %v", err, poll)
+			r.Logf("no notice of changes (%v): looking every %v", err, poll)
 		}
 	}
 	if err := r.all(ctx); err != nil || c.once {
 		return err
 	}
-	resume.Up()
+	r.OnConnect(true)
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
@@ -146,7 +142,7 @@ func (r *reader) one(ctx context.Context, name string) error {
 		}
 		if !errors.Is(err, errHidden) && !errors.Is(err, fs.ErrNotExist) && r.refused[name] != err.Error() {
 			r.refused[name] = err.Error()
-			r.resume.Say("%v", err)
+			r.Logf("%v", err)
 		}
 		return nil
 	}
@@ -190,7 +186,7 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 		if len(ready) == 0 {
 			return ctx.Err()
 		}
-		err := r.resume.EmitAll(r.emit, ready)
+		err := r.OnEvents(ready...)
 		ready = ready[:0]
 		return err
 	}
@@ -201,7 +197,7 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 			if err := flush(); err != nil {
 				return err
 			}
-			return r.resume.Acted(*a)
+			return r.OnAction(*a)
 		case ok:
 			ready = append(ready, e)
 		}
@@ -229,14 +225,14 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 // give gives a room up.
 func (r *reader) give(p *position) {
 	p.dead = true
-	r.resume.Say("room %q was cut or rewritten, so its message ids no longer hold: it is not read any more", p.name)
+	r.Logf("room %q was cut or rewritten, so its message ids no longer hold: it is not read any more", p.name)
 }
 
 // line is the event of a line, when it has one, or the action.
 func (r *reader) line(p *position, off int64, line []byte, at time.Time, err error) (event.Event, *event.Action, bool) {
 	if errors.Is(err, errLong) {
 		// Said at every start: it is in no event, so nothing else tells of it.
-		r.resume.Say("room %s: line at %d: longer than %d bytes: ignored", p.name, off, maxLine)
+		r.Logf("room %s: line at %d: longer than %d bytes: ignored", p.name, off, maxLine)
 		return event.Event{}, nil, false
 	}
 	e, err := p.add(off, string(line), at)
@@ -258,7 +254,7 @@ func (r *reader) line(p *position, off int64, line []byte, at time.Time, err err
 
 func (r *reader) tell(p *position, err error) {
 	if !p.quiet && !errors.Is(err, errNothing) {
-		r.resume.Say("%v", err)
+		r.Logf("%v", err)
 	}
 }
 

@@ -47,7 +47,7 @@ type kept struct {
 type listening struct {
 	*Client
 	chat.Resume
-	emit      func(event.Event) error
+	chat.Handler
 	since     string // the sync token up to which everything is durable; "": none
 	begun     time.Time
 	up        bool
@@ -56,15 +56,11 @@ type listening struct {
 }
 
 // Run implements chat.Source.
-func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit, encrypted: map[string]bool{}}
-	if text, err := resume.Memory(); err != nil {
-		return err
-	} else if text != nil {
-		var k kept
-		if json.Unmarshal(text, &k) == nil && len(resume.Last) > 0 { // a token without a log would skip its beginning
-			l.since = k.Since
-		}
+func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
+	l := &listening{Client: c, Resume: resume, Handler: to, encrypted: map[string]bool{}}
+	var k kept
+	if json.Unmarshal(resume.State, &k) == nil && len(resume.Last) > 0 { // a token without a log would skip its beginning
+		l.since = k.Since
 	}
 	s := session.Sessions{Platform: "matrix", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait, Ended: func(err error) {
 		l.up = false
@@ -72,7 +68,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 			l.since = "" // the server has forgotten where we were: the log's times tell
 		}
 	}}
-	return s.Keep(ctx, resume, l.sync)
+	return s.Keep(ctx, l, l.sync)
 }
 
 // filter asks for nothing but what is used.
@@ -137,16 +133,16 @@ func (l *listening) sync(ctx context.Context) error {
 	l.since = s.Next
 	if moved {
 		if b, err := json.Marshal(kept{l.since}); err == nil {
-			if err := l.Remember(b); err != nil {
+			if err := l.Save(b); err != nil {
 				return session.Broken{Err: err}
 			}
 		}
 	}
 	if !l.up {
 		l.up = true
-		l.Up()
+		l.OnConnect(true)
 		if l.recovered > 0 && len(l.Last) > 0 {
-			l.Say("matrix: recovered %d messages and changes", l.recovered)
+			l.Logf("matrix: recovered %d messages and changes", l.recovered)
 		}
 		l.recovered = 0
 	}
@@ -171,10 +167,10 @@ func (l *listening) accept(ctx context.Context, id string) {
 		return
 	}
 	if err := explain(l.api.Once(ctx, httpapi.Request{Method: http.MethodPost, Path: path("rooms", id, "join"), JSON: struct{}{}}, nil)); err != nil {
-		l.Say("matrix: join %s: %v", id, err)
+		l.Logf("matrix: join %s: %v", id, err)
 		return
 	}
-	l.Say("matrix: joined %s", id)
+	l.Logf("matrix: joined %s", id)
 }
 
 // horizon is the time before which nothing of a room is to be told: what the log
@@ -202,7 +198,7 @@ func (l *listening) older(ctx context.Context, id, from string, have []roomEvent
 		}
 		err := l.get(ctx, path("rooms", id, "messages"), q, &got, 0)
 		if httpapi.StatusOf(err) == http.StatusForbidden {
-			l.Say("matrix: the history of %s cannot be read: %v", id, err)
+			l.Logf("matrix: the history of %s cannot be read: %v", id, err)
 			break
 		}
 		if err != nil {
@@ -231,7 +227,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 	var ready []event.Event
 	flush := func() error {
 		if len(ready) > 0 {
-			if err := l.EmitAll(l.emit, ready); err != nil {
+			if err := l.OnEvents(ready...); err != nil {
 				return session.Broken{Err: err}
 			}
 		}
@@ -246,7 +242,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 			continue
 		case x.Type == "m.room.encrypted" && !l.encrypted[id]:
 			l.encrypted[id] = true
-			l.Say("matrix: %s is encrypted: what is said there is not heard", id)
+			l.Logf("matrix: %s is encrypted: what is said there is not heard", id)
 			continue
 		case x.Type == "m.room.name" || x.Type == "m.room.member":
 			l.forget(id)
@@ -266,7 +262,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 		a, ok, err := l.action(ctx, id, x)
 		if err == nil && ok {
 			if err = flush(); err == nil {
-				if err = l.Acted(a); err != nil {
+				if err = l.OnAction(a); err != nil {
 					err = session.Broken{Err: err}
 				}
 			}

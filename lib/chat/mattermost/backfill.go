@@ -40,7 +40,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 	for _, id := range chats {
 		found, err := l.missed(ctx, id)
 		if s := statusOf(err); s == http.StatusForbidden || s == http.StatusNotFound {
-			l.Say("mattermost: chat %s cannot be read: %v", id, err)
+			l.Logf("mattermost: chat %s cannot be read: %v", id, err)
 			continue
 		}
 		if err != nil {
@@ -77,7 +77,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 	}
 	l.other = max(l.other, begun)
 	if fresh > 0 && l.past {
-		l.Say("mattermost: recovered %d messages and changes of %d chats", fresh, talking)
+		l.Logf("mattermost: recovered %d messages and changes of %d chats", fresh, talking)
 	}
 	l.past = true
 	return nil
@@ -121,7 +121,7 @@ func (l *listening) missed(ctx context.Context, chatID string) ([]post, error) {
 		return nil, err
 	}
 	if !whole {
-		l.Say("mattermost: chat %s: more than %d changes at once: some edits and deletions of older messages may be missing", chatID, maxChanges)
+		l.Logf("mattermost: chat %s: more than %d changes at once: some edits and deletions of older messages may be missing", chatID, maxChanges)
 	}
 	if err := l.pages(ctx, chatID, since, keep); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/mattermost/mattermosttest"
 	"tri/lib/record/event"
 )
@@ -191,12 +192,12 @@ func TestRevoked(t *testing.T) {
 	w := newWorld(t)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- w.client().Run(t.Context(), chat.Resume{Say: func(string, ...any) {}, Link: func(up bool) {
+		ended <- w.client().Run(t.Context(), chat.Resume{}, chattest.Handler{Log: func(string, ...any) {}, Connect: func(up bool) {
 			if up {
 				w.server.Revoke(w.bot)
 				w.server.CutSockets(false)
 			}
-		}}, func(event.Event) error { return nil })
+		}, Event: func(event.Event) error { return nil }})
 	}()
 	select {
 	case err := <-ended:

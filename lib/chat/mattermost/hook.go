@@ -10,19 +10,18 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/webhook"
-	"tri/lib/record/event"
 )
 
 // calls serves outgoing webhooks beside the WebSocket, for servers whose proxies
 // let no WebSocket through: each names a post, which is then read from the server
 // itself, so that a forged call can at most have us read what is there.
 // https://developers.mattermost.com/integrate/webhooks/outgoing/
-func (c *Client) calls(ctx context.Context, r chat.Resume, emit func(event.Event) error) error {
+func (c *Client) calls(ctx context.Context, to chat.Handler) error {
 	l, err := webhook.Listen(c.listen)
 	if err != nil {
 		return err
 	}
-	r.Say("mattermost: outgoing webhooks are taken at %s", l.Addr())
+	to.Logf("mattermost: outgoing webhooks are taken at %s", l.Addr())
 	return webhook.Serve(ctx, l, func(ctx context.Context, call *webhook.Call) webhook.Answer {
 		token, id := named(call)
 		if call.Method != http.MethodPost || token == "" || !webhook.Equal(token, c.hookToken) {
@@ -31,8 +30,8 @@ func (c *Client) calls(ctx context.Context, r chat.Resume, emit func(event.Event
 		if !validID(id) {
 			return webhook.Answer{Status: http.StatusBadRequest}
 		}
-		if err := c.called(ctx, id, emit); err != nil {
-			r.Say("mattermost: webhook for post %s: %v", id, err)
+		if err := c.called(ctx, id, to); err != nil {
+			to.Logf("mattermost: webhook for post %s: %v", id, err)
 			return webhook.Answer{Status: http.StatusServiceUnavailable}
 		}
 		return webhook.Answer{Type: "application/json", Body: []byte("{}")} // no text: nothing is posted
@@ -61,7 +60,7 @@ func named(call *webhook.Call) (token, id string) {
 }
 
 // called makes the post of a call durable.
-func (c *Client) called(ctx context.Context, id string, emit func(event.Event) error) error {
+func (c *Client) called(ctx context.Context, id string, to chat.Handler) error {
 	p := new(post)
 	switch err := c.get(ctx, "posts/"+id, nil, p); {
 	case statusOf(err) == http.StatusNotFound || statusOf(err) == http.StatusForbidden:
@@ -78,7 +77,7 @@ func (c *Client) called(ctx context.Context, id string, emit func(event.Event) e
 	if err != nil {
 		return err
 	}
-	return emit(e)
+	return to.OnEvents(e)
 }
 
 // welcome reports whether a post is one to be heard: in a watched chat, by nobody

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/record/event"
 )
 
@@ -21,10 +21,10 @@ func TestWebhook(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- c.calls(ctx, chat.Resume{Say: func(_ string, args ...any) { at <- fmt.Sprint(args...) }}, func(v event.Event) error {
+		ended <- c.calls(ctx, chattest.Handler{Log: func(_ string, args ...any) { at <- fmt.Sprint(args...) }, Event: func(v event.Event) error {
 			heard <- v
 			return nil
-		})
+		}})
 	}()
 	url := "http://" + <-at
 	id := w.Say(w.chats[0], "ana", "", "where?")

@@ -87,14 +87,14 @@ func hear(t *testing.T, c *Client, last map[string]time.Time) *ear {
 	up := make(chan struct{}, 100)
 	go func() {
 		defer close(e.done)
-		err := c.Run(ctx, chat.Resume{Last: last, Say: e.say, Link: func(u bool) {
+		err := c.Run(ctx, chat.Resume{Last: last}, chattest.Handler{Log: e.say, Connect: func(u bool) {
 			if u {
 				select {
 				case up <- struct{}{}:
 				default:
 				}
 			}
-		}}, e.emit)
+		}, Event: e.emit})
 		if err != nil {
 			t.Errorf("run: %v", err)
 		}

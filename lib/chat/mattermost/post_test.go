@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/record/event"
 )
 
@@ -56,7 +56,7 @@ func golden(t *testing.T, name string, events []event.Event) {
 // shortened) becomes the events of the golden file.
 func TestFrames(t *testing.T) {
 	c := known(t)
-	l := &listening{Client: c, Resume: chat.Resume{Say: t.Errorf}}
+	l := &listening{Client: c, Handler: chattest.Handler{Log: t.Errorf}}
 	text, err := os.ReadFile("testdata/frames.ndjson")
 	if err != nil {
 		t.Fatal(err)

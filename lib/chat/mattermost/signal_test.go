@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/mattermost/mattermosttest"
 	"tri/lib/record/event"
 )
@@ -67,10 +68,10 @@ func TestCard(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- w.client().Run(ctx, chat.Resume{Say: t.Logf, Link: func(b bool) { up <- b }, Act: func(a event.Action) error {
+		ended <- w.client().Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(b bool) { up <- b }, Action: func(a event.Action) error {
 			acted <- a
 			return nil
-		}}, func(event.Event) error { return nil })
+		}, Event: func(event.Event) error { return nil }})
 	}()
 	for !<-up {
 	}

@@ -29,7 +29,7 @@ const (
 type listening struct {
 	*Client
 	chat.Resume
-	emit func(event.Event) error
+	chat.Handler
 
 	// since is, per chat, a time (Unix ms, the server's) up to which everything is
 	// emitted; other for the chats that it does not name.
@@ -46,19 +46,19 @@ type listening struct {
 // cannot, what was missed is read back before anything newer is emitted, so
 // that the log's latest time never runs ahead of a gap. It returns nil when ctx
 // ends.
-func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
+func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failed := make(chan error, 1)
 	if c.listen != "" {
 		go func() {
-			if err := c.calls(ctx, resume, emit); err != nil {
+			if err := c.calls(ctx, to); err != nil {
 				failed <- err
 				cancel()
 			}
 		}()
 	}
-	err := c.run(ctx, resume, emit)
+	err := c.run(ctx, resume, to)
 	select {
 	case err = <-failed:
 	default:
@@ -66,15 +66,15 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 	return err
 }
 
-func (c *Client) run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit, since: map[string]int64{}, past: len(resume.Last) > 0}
+func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
+	l := &listening{Client: c, Resume: resume, Handler: to, since: map[string]int64{}, past: len(resume.Last) > 0}
 	for id, at := range resume.Last {
 		l.since[id] = at.Add(-overlap).UnixMilli()
 		l.other = max(l.other, l.since[id])
 	}
 	// A revoked token is let in and only never greeted: ask again who we are.
 	s := session.Sessions{Platform: "mattermost", Calm: calm, Now: c.now, Sleep: c.sleep, Wait: c.backoff, Ended: func(error) { c.forgetMe() }}
-	return s.Keep(ctx, resume, l.session)
+	return s.Keep(ctx, l, l.session)
 }
 
 // backoff doubles from half a second to a minute, and is spread between half of
@@ -114,7 +114,7 @@ func (l *listening) session(ctx context.Context) error {
 			l.connection = ""
 			return err
 		}
-		l.Up()
+		l.OnConnect(true)
 	} else if err := s.ping(ctx); err != nil { // nobody greets a resumed connection
 		return fmt.Errorf("websocket: %w", err)
 	}
@@ -153,7 +153,7 @@ func (l *listening) follow(ctx context.Context, s *socket) error {
 				return ctx.Err()
 			}
 			if heard = true; f.err == nil {
-				l.Up()
+				l.OnConnect(true)
 			}
 			if err := l.take(ctx, f, s.frames); err != nil {
 				return err
@@ -255,7 +255,7 @@ func (l *listening) read(ctx context.Context, f frame) (event.Event, bool, error
 		err = json.Unmarshal([]byte(data.Mentions), &called)
 	}
 	if err != nil || !validID(p.ID) || !validID(p.ChannelID) {
-		l.Say("mattermost: event %d: not understood, left out: %v", f.Seq, err)
+		l.Logf("mattermost: event %d: not understood, left out: %v", f.Seq, err)
 		return event.Event{}, false, nil
 	}
 	if ok, err := l.welcome(ctx, p); err != nil || !ok {
@@ -273,7 +273,7 @@ func (l *listening) durable(events []event.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if err := l.EmitAll(l.emit, events); err != nil {
+	if err := l.OnEvents(events...); err != nil {
 		return session.Broken{Err: err}
 	}
 	for _, e := range events {
@@ -298,7 +298,7 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 		CreateAt  int64  `json:"create_at"`
 	}
 	if json.Unmarshal(f.Data, &data) != nil || json.Unmarshal([]byte(data.Reaction), &r) != nil || !validID(r.PostID) || !validID(r.UserID) {
-		l.Say("mattermost: event %d: a reaction is not understood, left out", f.Seq)
+		l.Logf("mattermost: event %d: a reaction is not understood, left out", f.Seq)
 		return nil
 	}
 	self, err := l.me(ctx)
@@ -318,7 +318,7 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 	if err != nil {
 		return err
 	}
-	err = l.Acted(event.Action{
+	err = l.OnAction(event.Action{
 		ID: fmt.Sprintf("%s %s %s %d %s", r.PostID, r.UserID, r.EmojiName, r.CreateAt, f.Event), Platform: platform, ChatID: p.ChannelID, MessageID: r.PostID,
 		At: stamp(max(r.CreateAt, p.CreateAt)), Sender: event.Sender{ID: r.UserID, Type: "user", Name: u.Username}, Name: emoji.Char(r.EmojiName),
 		Removed: f.Event == "reaction_removed",

@@ -27,13 +27,13 @@ type Ear[T any] struct {
 	Sweep      time.Duration                                  // from one CatchUp to the next
 }
 
-// Follow catches up, calls up, and then takes what comes until the connection or
-// ctx ends.
-func (e *Ear[T]) Follow(ctx context.Context, up func(), in <-chan Delivery[T]) error {
+// Follow catches up, says that the platform can be heard, and then takes what comes
+// until the connection or ctx ends.
+func (e *Ear[T]) Follow(ctx context.Context, to chat.Handler, in <-chan Delivery[T]) error {
 	if err := e.CatchUp(ctx); err != nil {
 		return err
 	}
-	up()
+	to.OnConnect(true)
 	sweep := time.NewTicker(e.Sweep)
 	defer sweep.Stop()
 	for {
@@ -110,8 +110,8 @@ func (n *News) Add(chatID string) {
 }
 
 // Tell says how much it was, if anything.
-func (n *News) Tell(platform string, r chat.Resume) {
+func (n *News) Tell(platform string, to chat.Handler) {
 	if n.messages > 0 {
-		r.Say("%s: recovered %d messages and changes of %d chats", platform, n.messages, len(n.chats))
+		to.Logf("%s: recovered %d messages and changes of %d chats", platform, n.messages, len(n.chats))
 	}
 }

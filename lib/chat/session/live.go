@@ -44,7 +44,7 @@ type Sessions struct {
 // Keep runs sessions, one after another, until ctx ends (nil), one is Broken, or
 // one is refused in a way that waiting does not mend (sysexit.NoPerm, Config). A
 // session that returns nil is followed by the next at once.
-func (s *Sessions) Keep(ctx context.Context, r chat.Resume, session func(context.Context) error) error {
+func (s *Sessions) Keep(ctx context.Context, to chat.Handler, session func(context.Context) error) error {
 	for try := 1; ; try++ {
 		begun := s.Now()
 		err := session(ctx)
@@ -52,7 +52,7 @@ func (s *Sessions) Keep(ctx context.Context, r chat.Resume, session func(context
 			try = 0
 			continue
 		}
-		r.Down()
+		to.OnConnect(false)
 		broken := Broken{}
 		switch {
 		case errors.As(err, &broken):
@@ -73,7 +73,7 @@ func (s *Sessions) Keep(ctx context.Context, r chat.Resume, session func(context
 		}
 		wait := s.Wait(try, err)
 		if try > 1 || !errors.Is(err, ErrRenew) {
-			r.Say("%s: %v; trying again in %v", s.Platform, err, wait.Round(time.Millisecond))
+			to.Logf("%s: %v; trying again in %v", s.Platform, err, wait.Round(time.Millisecond))
 		}
 		if s.Sleep(ctx, wait) != nil {
 			return nil
@@ -163,8 +163,8 @@ func (r *Recent) Keep(id string) {
 
 // Durable emits what was gathered, remembers it, and tells the platform. kept is
 // called in between, when all of it is durable; it may be nil.
-func (r *Recent) Durable(g *chat.Gathered, to chat.Resume, emit func(event.Event) error, kept func()) error {
-	failed, told := g.Settle(to, emit, func() {
+func (r *Recent) Durable(g *chat.Gathered, to chat.Handler, kept func()) error {
+	failed, told := g.Commit(to, func() {
 		for id := range g.IDs {
 			r.Keep(id)
 		}

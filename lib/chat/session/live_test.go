@@ -11,6 +11,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/record/event"
 )
 
@@ -26,7 +27,7 @@ func play(t *testing.T, ends []error, lasts []time.Duration) (waits []string, sa
 			waits = append(waits, fmt.Sprint("try ", try))
 			return time.Second
 		}}
-	r := chat.Resume{Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
+	r := chattest.Handler{Log: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	err = s.Keep(ctx, r, func(context.Context) error {
@@ -97,7 +98,7 @@ func TestEar(t *testing.T) {
 		var kept, done []string
 		durable := func(g *chat.Gathered) error {
 			var r Recent
-			return r.Durable(g, chat.Resume{}, func(e event.Event) error { kept = append(kept, e.MessageID); return nil }, nil)
+			return r.Durable(g, chattest.Handler{Event: func(e event.Event) error { kept = append(kept, e.MessageID); return nil }}, nil)
 		}
 		understand := func(_ context.Context, id string, g *chat.Gathered) error {
 			if id == "!" {
@@ -116,7 +117,7 @@ func TestEar(t *testing.T) {
 		in <- Delivery[string]{End: c.end}
 		ear := Ear[string]{CatchUp: func(context.Context) error { return nil }, Understand: understand, Durable: durable, Sweep: time.Hour}
 		up := false
-		err := ear.Follow(t.Context(), func() { up = true }, in)
+		err := ear.Follow(t.Context(), chattest.Handler{Connect: func(on bool) { up = on }}, in)
 		if !errors.Is(err, c.want) || strings.Join(kept, " ") != c.kept || strings.Join(done, " ") != c.done || !up {
 			t.Errorf("%s: kept %q, told %q, up %v: %v", c.name, kept, done, up, err)
 		}
@@ -133,7 +134,7 @@ func TestNothingIsToldThatIsNotDurable(t *testing.T) {
 	if !r.Gather(&g, e) {
 		t.Fatal("not gathered")
 	}
-	err := r.Durable(&g, chat.Resume{}, func(event.Event) error { return full }, func() { t.Error("kept") })
+	err := r.Durable(&g, chattest.Handler{Event: func(event.Event) error { return full }}, func() { t.Error("kept") })
 	if !errors.As(err, new(Broken)) || !errors.Is(told, full) || r.Has(e.Identity()) {
 		t.Errorf("%v; told %v; known %v", err, told, r.Has(e.Identity()))
 	}

@@ -57,7 +57,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 		found, err := l.missed(ctx, id, now)
 		if httpapi.StatusOf(err) == http.StatusNotFound {
 			if !l.told[id] {
-				l.Say("slack: chat %s cannot be read: %v", id, err)
+				l.Logf("slack: chat %s cannot be read: %v", id, err)
 			}
 			l.told[id] = true
 			continue
@@ -96,7 +96,7 @@ func (l *listening) tell(ctx context.Context, missed []message, rooms map[string
 		return nil
 	}, l.durable)
 	if err == nil && l.past {
-		news.Tell("slack", l.Resume)
+		news.Tell("slack", l)
 	}
 	return err
 }

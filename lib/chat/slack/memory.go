@@ -99,7 +99,7 @@ func (l *listening) gone(ctx context.Context, chat string, oldest, now time.Time
 	}
 	slices.Sort(missing)
 	if len(missing) > maxGone {
-		l.Say("slack: chat %s: %d messages are not in its history any more: of the %d oldest it is not looked whether they are deleted", chat, len(missing), len(missing)-maxGone)
+		l.Logf("slack: chat %s: %d messages are not in its history any more: of the %d oldest it is not looked whether they are deleted", chat, len(missing), len(missing)-maxGone)
 		missing = missing[len(missing)-maxGone:]
 	}
 	for _, id := range missing {
@@ -118,7 +118,7 @@ func (l *listening) gone(ctx context.Context, chat string, oldest, now time.Time
 
 // remember keeps the memory for the next start.
 func (l *listening) remember() {
-	if err := l.Remember(l.memory.save()); err != nil {
-		l.Say("slack: %v", err)
+	if err := l.Save(l.memory.save()); err != nil {
+		l.Logf("slack: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/session"
 	"tri/lib/chat/slack/slacktest"
 	"tri/lib/record/event"
@@ -23,8 +24,11 @@ var update = flag.Bool("update", false, "write what the decoder says into testda
 // hears is a listening client without a connection, and what it has emitted.
 func (w *world) hears(o Options) (*listening, *[]event.Event, *[]event.Action) {
 	events, actions := []event.Event{}, []event.Action{}
-	r := chat.Resume{Say: w.t.Logf, Act: func(a event.Action) error { actions = append(actions, a); return nil }}
-	l := &listening{Client: w.client(o), Resume: r, told: map[string]bool{}, memory: memory{}, emit: func(e event.Event) error { events = append(events, e); return nil }}
+	to := chattest.Handler{
+		Log: w.t.Logf, Action: func(a event.Action) error { actions = append(actions, a); return nil },
+		Event: func(e event.Event) error { events = append(events, e); return nil },
+	}
+	l := &listening{Client: w.client(o), Handler: to, told: map[string]bool{}, memory: memory{}}
 	return l, &events, &actions
 }
 

@@ -82,7 +82,7 @@ func (l *listening) dial(ctx context.Context, address string) (*socket, error) {
 		return nil, errors.New("websocket: cannot connect") // the address is a ticket: it is told to nobody
 	}
 	conn.SetReadLimit(maxFrame)
-	return &socket{conn: conn, in: make(chan delivery, buffered), say: l.Say}, nil
+	return &socket{conn: conn, in: make(chan delivery, buffered), say: l.Logf}, nil
 }
 
 // close says goodbye: a connection that is only left alone counts among the ten

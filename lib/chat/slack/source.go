@@ -2,21 +2,19 @@ package slack
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"tri/lib/chat"
 	"tri/lib/chat/session"
-	"tri/lib/record/event"
 )
 
 // listening is one Run: what it has emitted, and up to where all is known.
 type listening struct {
 	*Client
 	chat.Resume
-	emit func(event.Event) error
+	chat.Handler
 
 	// known is up to where the history has been read. What comes live does not move
 	// it: Slack does not number its events, so that one which never came is only seen
@@ -42,13 +40,10 @@ type envelope struct {
 // Run implements chat.Source. At every start and every new connection what was
 // missed is read back before anything newer is emitted, so that the log's latest
 // time never runs ahead of a gap. It returns nil when ctx ends.
-func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit, known: session.NewHorizon(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, memory: memory{}, past: len(resume.Last) > 0}
-	kept, err := resume.Memory()
-	if err != nil {
-		return fmt.Errorf("slack: %w", err)
-	}
-	l.memory.load(kept)
+func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
+	l := &listening{Client: c, Resume: resume, Handler: to, known: session.NewHorizon(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, memory: memory{}, past: len(resume.Last) > 0}
+	l.memory.load(resume.State)
+	var err error
 	if c.app != nil {
 		err = l.keepOn(ctx, l.socketSession)
 	} else {
@@ -63,18 +58,18 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 // keepOn runs sessions until one ends for good.
 func (l *listening) keepOn(ctx context.Context, connect func(context.Context) error) error {
 	s := session.Sessions{Platform: "slack", Calm: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, Ended: func(error) { l.forgetMe() }}
-	return s.Keep(ctx, l.Resume, connect)
+	return s.Keep(ctx, l, connect)
 }
 
 // follow catches up, and then takes what comes until the connection ends.
 func (l *listening) follow(ctx context.Context, in <-chan delivery) error {
 	ear := session.Ear[envelope]{CatchUp: l.catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
-	return ear.Follow(ctx, l.Up, in)
+	return ear.Follow(ctx, l, in)
 }
 
 // durable emits what was gathered and tells Slack.
 func (l *listening) durable(g *chat.Gathered) error {
-	return l.recent.Durable(g, l.Resume, l.emit, func() {
+	return l.recent.Durable(g, l, func() {
 		for i := range g.Events {
 			l.memory.learn(&g.Events[i])
 		}
@@ -90,7 +85,7 @@ func (l *listening) understand(ctx context.Context, d envelope, g *chat.Gathered
 	inner := d.payload.Get("event")
 	switch kind := str(inner, "type"); {
 	case str(d.payload, "type") == "app_rate_limited":
-		l.Say("slack: more than 30,000 events in an hour: what was left out is read back")
+		l.Logf("slack: more than 30,000 events in an hour: what was left out is read back")
 	case kind == "message" || kind == "app_mention":
 		return l.hear(ctx, inner, g)
 	case kind == "reaction_added" || kind == "reaction_removed":

@@ -19,6 +19,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/slack/slacktest"
 	"tri/lib/record/event"
 )
@@ -47,18 +48,20 @@ func (w *world) listensWith(s chat.Source, last map[string]time.Time) *ears {
 	l := &ears{t: w.t, ended: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	up := make(chan bool, 100)
-	r := chat.Resume{Last: last, Link: func(is bool) { up <- is },
-		Say: func(f string, a ...any) {
+	to := chattest.Handler{Connect: func(is bool) { up <- is },
+		Log: func(f string, a ...any) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.said = append(l.said, fmt.Sprintf(f, a...))
 		},
-		Load: func() ([]byte, error) { return w.kept, nil }, Save: func(b []byte) error { l.mu.Lock(); defer l.mu.Unlock(); w.kept = b; return nil },
-		Act: func(a event.Action) error { l.mu.Lock(); defer l.mu.Unlock(); l.done = append(l.done, a); return nil },
+		Keep:   func(b []byte) error { l.mu.Lock(); defer l.mu.Unlock(); w.kept = b; return nil },
+		Action: func(a event.Action) error { l.mu.Lock(); defer l.mu.Unlock(); l.done = append(l.done, a); return nil },
+		Event:  func(e event.Event) error { l.mu.Lock(); defer l.mu.Unlock(); l.heard = append(l.heard, e); return nil },
 	}
+	resume := chat.Resume{Last: last, State: w.kept}
 	go func() {
 		defer close(l.ended)
-		l.err = s.Run(ctx, r, func(e event.Event) error { l.mu.Lock(); defer l.mu.Unlock(); l.heard = append(l.heard, e); return nil })
+		l.err = s.Run(ctx, resume, to)
 	}()
 	l.stop = func() error { cancel(); <-l.ended; return l.err }
 	w.t.Cleanup(func() { _ = l.stop() })
@@ -277,7 +280,7 @@ func TestAcknowledged(t *testing.T) {
 	up := make(chan bool, 9)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- w.Source().Run(ctx, chat.Resume{Say: t.Logf, Link: func(is bool) { up <- is }}, func(event.Event) error { return full })
+		ended <- w.Source().Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(is bool) { up <- is }, Event: func(event.Event) error { return full }})
 	}()
 	<-up
 	w.Say(dev, "ana", "", "cannot be kept")

@@ -30,7 +30,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 	if !l.remote() {
 		if l.past && !l.told[""] {
 			l.told[""] = true
-			l.Say("teams: without a tenant and a secret nothing of the past can be read")
+			l.Logf("teams: without a tenant and a secret nothing of the past can be read")
 		}
 		return nil
 	}
@@ -77,7 +77,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 		l.known.Other = begun
 	}
 	if l.past {
-		fresh.Tell("teams", l.Resume)
+		fresh.Tell("teams", l)
 	}
 	l.past, l.swept = true, true
 	return nil
@@ -94,7 +94,7 @@ func (l *listening) watched(ctx context.Context) []string {
 	if !l.told["survey"] {
 		if err := l.survey(ctx); err != nil && !l.told["survey failed"] {
 			l.told["survey failed"] = true
-			l.Say("teams: %v", err)
+			l.Logf("teams: %v", err)
 		} else if err == nil {
 			l.told["survey"] = true
 		}

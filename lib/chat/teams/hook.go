@@ -87,6 +87,6 @@ func (l *listening) complain(err error) {
 	defer l.refusing.Unlock()
 	if now := l.o.Now(); now.Sub(l.refused) > webhook.Window {
 		l.refused = now
-		l.Say("teams: a call is refused: %v", err)
+		l.Logf("teams: a call is refused: %v", err)
 	}
 }

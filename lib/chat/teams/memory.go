@@ -9,9 +9,8 @@ type memory struct {
 
 // recall takes what was remembered of the rooms.
 func (l *listening) recall() {
-	text, err := l.Memory()
 	var m memory
-	if err != nil || len(text) == 0 || json.Unmarshal(text, &m) != nil {
+	if json.Unmarshal(l.State, &m) != nil {
 		return
 	}
 	l.mu.Lock()
@@ -23,7 +22,7 @@ func (l *listening) recall() {
 	}
 }
 
-// maxRooms keeps what is remembered under the 64 KiB of chat.Resume.
+// maxRooms keeps what is remembered under the 64 KiB of chat.Handler.
 const maxRooms = 150
 
 func (l *listening) remember() error {
@@ -39,5 +38,5 @@ func (l *listening) remember() error {
 	if err != nil {
 		return err
 	}
-	return l.Remember(b)
+	return l.Save(b)
 }

@@ -98,7 +98,7 @@ func (l *listening) subscribe(ctx context.Context) error {
 			return fmt.Errorf("subscription for %s is gone: %w", id, err)
 		case !l.told["subscribe "+id]:
 			l.told["subscribe "+id] = true
-			l.Say("teams: no change notifications of chat %s: %v", id, err)
+			l.Logf("teams: no change notifications of chat %s: %v", id, err)
 		}
 	}
 	return nil

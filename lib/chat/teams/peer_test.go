@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/record/event"
 )
 
@@ -30,7 +31,7 @@ func TestPlayground(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, up := make(chan error, 1), make(chan bool, 100)
 	go func() {
-		ended <- c.Run(ctx, chat.Resume{Say: t.Logf, Link: func(on bool) { up <- on }}, func(e event.Event) error { heard <- e; return nil })
+		ended <- c.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(on bool) { up <- on }, Event: func(e event.Event) error { heard <- e; return nil }})
 	}()
 	<-up
 	say := func(conversation, text string) (id, thread string) {

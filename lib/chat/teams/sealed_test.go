@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/teams/teamstest"
 	"tri/lib/chat/webhook"
 )
@@ -25,7 +25,7 @@ func hooked(t *testing.T, w *world) (l *listening, taken *int) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	l = &listening{Client: c, Resume: chat.Resume{Say: func(string, ...any) {}}, in: make(chan delivery), over: ctx.Done(), told: map[string]bool{}}
+	l = &listening{Client: c, Handler: chattest.Handler{Log: func(string, ...any) {}}, in: make(chan delivery), over: ctx.Done(), told: map[string]bool{}}
 	taken = new(int)
 	done := make(chan bool)
 	go func() {

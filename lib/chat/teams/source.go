@@ -12,7 +12,6 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/session"
 	"tri/lib/chat/webhook"
-	"tri/lib/record/event"
 )
 
 const (
@@ -24,7 +23,7 @@ const (
 type listening struct {
 	*Client
 	chat.Resume
-	emit func(event.Event) error
+	chat.Handler
 	in   chan delivery
 	over <-chan struct{}
 
@@ -56,10 +55,10 @@ type news struct {
 // Run implements chat.Source. At every start, and from time to time, what was
 // missed is read back before anything newer is emitted. It returns nil when ctx
 // ends.
-func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
+func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := &listening{Client: c, Resume: resume, emit: emit, in: make(chan delivery), over: ctx.Done(),
+	l := &listening{Client: c, Resume: resume, Handler: to, in: make(chan delivery), over: ctx.Done(),
 		known: session.NewHorizon(resume.Last, c.o.Sweep+overlap), told: map[string]bool{}, past: len(resume.Last) > 0}
 	if l.known.Other.IsZero() {
 		l.known.Other = c.o.Now().Add(-overlap)
@@ -94,7 +93,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Ev
 // keepOn runs sessions until one ends for good.
 func (l *listening) keepOn(ctx context.Context) error {
 	s := session.Sessions{Platform: "teams", Calm: calm, Now: l.o.Now, Sleep: l.graph.api.Sleep, Wait: l.graph.api.Wait}
-	return s.Keep(ctx, l.Resume, l.follow)
+	return s.Keep(ctx, l, l.follow)
 }
 
 // follow catches up, and then takes what comes.
@@ -111,18 +110,18 @@ func (l *listening) follow(ctx context.Context) error {
 		return l.catchUp(ctx)
 	}
 	ear := session.Ear[news]{CatchUp: catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
-	return ear.Follow(ctx, l.Up, l.in)
+	return ear.Follow(ctx, l, l.in)
 }
 
 // durable emits what was gathered and lets the calls be answered.
 func (l *listening) durable(g *chat.Gathered) error {
-	return l.recent.Durable(g, l.Resume, l.emit, func() {
+	return l.recent.Durable(g, l, func() {
 		if !l.learned {
 			return
 		}
 		l.learned = false
 		if err := l.remember(); err != nil {
-			l.Say("teams: remember the chats: %v", err)
+			l.Logf("teams: remember the chats: %v", err)
 		}
 	})
 }
@@ -239,7 +238,7 @@ func (l *listening) unreadable(chatID string, err error) bool {
 	}
 	if !l.told[chatID] {
 		l.told[chatID] = true
-		l.Say("teams: the past of chat %s cannot be read, and what was said while nobody listened is lost: %v", chatID, err)
+		l.Logf("teams: the past of chat %s cannot be read, and what was said while nobody listened is lost: %v", chatID, err)
 	}
 	return true
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/teams/teamstest"
 	"tri/lib/record/event"
 )
@@ -48,7 +49,7 @@ func run(t *testing.T, o Options) func() event.Event {
 	ctx, cancel := context.WithCancel(context.Background())
 	events, ended, up := make(chan event.Event, 1000), make(chan error, 1), make(chan bool, 100)
 	go func() {
-		ended <- c.Run(ctx, chat.Resume{Say: t.Logf, Link: func(on bool) { up <- on }}, func(e event.Event) error { events <- e; return nil })
+		ended <- c.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(on bool) { up <- on }, Event: func(e event.Event) error { events <- e; return nil }})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -183,7 +184,7 @@ func TestInsecure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Run(t.Context(), chat.Resume{Say: t.Logf}, nil); err == nil {
+	if err := c.Run(t.Context(), chat.Resume{}, chattest.Handler{Log: t.Logf}); err == nil {
 		t.Error("listens nowhere")
 	}
 }

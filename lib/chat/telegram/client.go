@@ -178,18 +178,18 @@ const kept = 24 * time.Hour
 const batch = 100
 
 // Run implements chat.Source.
-func (c *Client) Run(ctx context.Context, resume chat.Resume, emit func(event.Event) error) error {
-	l := &listening{Client: c, Resume: resume, emit: emit}
+func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
+	l := &listening{Client: c, Resume: resume, Handler: to}
 	l.tellGap()
 	s := session.Sessions{Platform: "telegram", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait}
-	return s.Keep(ctx, resume, l.poll)
+	return s.Keep(ctx, l, l.poll)
 }
 
 // listening is one Run.
 type listening struct {
 	*Client
 	chat.Resume
-	emit   func(event.Event) error
+	chat.Handler
 	offset int64 // of the first update that is not durable
 	up     bool
 	late   int // updates of the first answer, which waited for us
@@ -204,7 +204,7 @@ func (l *listening) tellGap() {
 		}
 	}
 	if away := l.api.Now().Sub(last); !last.IsZero() && away > kept {
-		l.Say("telegram: the last event is %d hours old; Telegram keeps 24 hours, and a bot cannot read what was before", int(away.Hours()))
+		l.Logf("telegram: the last event is %d hours old; Telegram keeps 24 hours, and a bot cannot read what was before", int(away.Hours()))
 	}
 }
 
@@ -232,9 +232,9 @@ func (l *listening) poll(ctx context.Context) error {
 	}
 	if !l.up && len(updates) < batch {
 		l.up = true
-		l.Up()
+		l.OnConnect(true)
 		if l.late += len(updates); l.late > 0 && len(l.Last) > 0 {
-			l.Say("telegram: recovered %d updates", l.late)
+			l.Logf("telegram: recovered %d updates", l.late)
 		}
 	} else if !l.up {
 		l.late += len(updates)
@@ -248,7 +248,7 @@ func (l *listening) take(updates []json.RawMessage) error {
 	next := l.offset
 	flush := func() error {
 		if len(ready) > 0 {
-			if err := l.EmitAll(l.emit, ready); err != nil {
+			if err := l.OnEvents(ready...); err != nil {
 				return session.Broken{Err: err}
 			}
 		}
@@ -260,14 +260,14 @@ func (l *listening) take(updates []json.RawMessage) error {
 		err := json.Unmarshal(raw, &u)
 		if u.ID < next {
 			if err != nil || u.ID == 0 { // not even a number to confirm it by: it would come for ever
-				l.Say("telegram: an update is not understood, left out: %v", err)
+				l.Logf("telegram: an update is not understood, left out: %v", err)
 				next++
 			}
 			continue
 		}
 		next = u.ID + 1
 		if err != nil {
-			l.Say("telegram: update %d is not understood, left out: %v", u.ID, err)
+			l.Logf("telegram: update %d is not understood, left out: %v", u.ID, err)
 			continue
 		}
 		if e, ok := l.event(&u); ok {
@@ -278,7 +278,7 @@ func (l *listening) take(updates []json.RawMessage) error {
 			if err := flush(); err != nil { // a click on a card comes behind what it is about
 				return err
 			}
-			if err := l.Acted(a); err != nil {
+			if err := l.OnAction(a); err != nil {
 				return session.Broken{Err: err}
 			}
 		}

@@ -122,7 +122,7 @@ func (l *listening) event(u *update) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	if m.MovedTo != 0 {
-		l.Say("telegram: group %d has become supergroup %d: watch that one", m.Chat.ID, m.MovedTo)
+		l.Logf("telegram: group %d has become supergroup %d: watch that one", m.Chat.ID, m.MovedTo)
 	}
 	return l.normal(m), true
 }

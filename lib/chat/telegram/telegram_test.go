@@ -12,6 +12,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/telegram/telegramtest"
 	"tri/lib/record/event"
 )
@@ -24,7 +25,7 @@ func hearing(t *testing.T, chats ...string) *listening {
 		t.Fatal(err)
 	}
 	c.self = &user{ID: telegramtest.BotID, IsBot: true, Username: "Tri_Bot"}
-	return &listening{Client: c, Resume: chat.Resume{Say: t.Logf}}
+	return &listening{Client: c, Handler: chattest.Handler{Log: t.Logf}}
 }
 
 func TestEvents(t *testing.T) {
@@ -228,13 +229,12 @@ func FuzzUpdates(f *testing.F) {
 			return
 		}
 		l := hearing(t)
-		l.Say = func(string, ...any) {}
-		l.emit = func(e event.Event) error {
+		l.Handler = chattest.Handler{Event: func(e event.Event) error {
 			if e.ChatID == "" || e.MessageID == "" || e.Platform == "" || e.Mentions == nil {
 				t.Errorf("%s came as %+v", raw, e)
 			}
 			return nil
-		}
+		}}
 		if err := l.take([]json.RawMessage{json.RawMessage(raw)}); err != nil {
 			t.Error(err)
 		}

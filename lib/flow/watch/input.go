@@ -13,14 +13,13 @@ import (
 
 	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
-	"tri/lib/chat"
 	"tri/lib/record/event"
 )
 
 // FromRecords is the feed of events that somebody else normalized: checked,
 // kept as they stand but for their seq.
 func FromRecords(in stream.Input) Feed {
-	return func(ctx context.Context, _ func(string) chat.Resume, keep func([]Item) error) error {
+	return func(ctx context.Context, _ Open, keep func([]Item) error) error {
 		in.After = -1
 		return through(ctx, in, keep, checked)
 	}
@@ -28,8 +27,11 @@ func FromRecords(in stream.Input) Feed {
 
 // FromText is the feed of plain lines, each a message that sender wrote now.
 func FromText(in io.Reader, sender string, now func() time.Time) Feed {
-	return func(ctx context.Context, resume func(string) chat.Resume, keep func([]Item) error) error {
-		say := resume("text").Say
+	return func(ctx context.Context, open Open, keep func([]Item) error) error {
+		_, to, err := open("text")
+		if err != nil {
+			return err
+		}
 		prefix := now().UTC().Format("20060102T150405.000000-")
 		text := lines(ctx, in)
 		for {
@@ -45,7 +47,7 @@ func FromText(in io.Reader, sender string, now func() time.Time) Feed {
 			if b.err != nil {
 				return fmt.Errorf("read text: %w", b.err)
 			}
-			items, err := b.items(prefix, sender, say, now)
+			items, err := b.items(prefix, sender, to.Logf, now)
 			if err == nil {
 				err = keep(items)
 			}

@@ -158,33 +158,43 @@ func stamp(dst []byte, end int64, items []Item) []byte {
 	return dst
 }
 
-// resume tells a platform's source where it was.
-func (l *log) resume(o Options, b *beat, platform string) chat.Resume {
-	memory := "watch/" + platform + ".json"
-	return chat.Resume{
-		Last: l.last[platform], Say: o.Say, Act: l.actions.keep,
-		Link: b.linkOf(platform),
-		Load: func() ([]byte, error) {
-			text, err := o.Home.ReadFile(memory)
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil, nil
-			}
-			return text, err
-		},
-		Save: func(text []byte) error {
-			if len(text) > maxMemory {
-				return sysexit.With(sysexit.Software, fmt.Errorf("keep what %s is to remember: %d bytes", platform, len(text)))
-			}
-			if err := o.Home.MkdirAll("watch"); err != nil {
-				return err
-			}
-			return o.Home.Replace(memory, text)
-		},
+// open implements Open: it begins a platform's heartbeat.
+func (l *log) open(o Options, b *beat, platform string) (chat.Resume, chat.Handler, error) {
+	p := &port{log: l, home: o.Home, platform: platform, link: b.linkOf(platform), say: o.Say}
+	state, err := o.Home.ReadFile(p.state())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return chat.Resume{}, nil, fmt.Errorf("watch %s: %w", platform, err)
 	}
+	return chat.Resume{Last: l.last[platform], State: state}, p, nil
 }
 
-// maxMemory is the most that a source may keep for itself, in bytes.
-const maxMemory = 64 << 10
+// port takes what is no event from a platform.
+type port struct {
+	chat.Discard
+	log      *log
+	home     *durable.Home
+	platform string
+	link     func(up bool)
+	say      func(format string, args ...any)
+}
+
+func (p *port) OnAction(a event.Action) error   { return p.log.actions.keep(a) }
+func (p *port) OnConnect(up bool)               { p.link(up) }
+func (p *port) Logf(format string, args ...any) { p.say(format, args...) }
+func (p *port) state() string                   { return "watch/" + p.platform + ".json" }
+
+func (p *port) Save(state []byte) error {
+	if len(state) > maxState {
+		return sysexit.With(sysexit.Software, fmt.Errorf("keep the state of %s: %d bytes", p.platform, len(state)))
+	}
+	if err := p.home.MkdirAll("watch"); err != nil {
+		return err
+	}
+	return p.home.Replace(p.state(), state)
+}
+
+// maxState is the most that a source may keep for itself, in bytes.
+const maxState = 64 << 10
 
 // start is where printing starts: the beginning, or the window before what the
 // file named after has.

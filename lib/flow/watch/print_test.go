@@ -14,7 +14,6 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
-	"tri/lib/chat"
 )
 
 // TestAfter prints from the window before the later stage's end, and says when
@@ -79,7 +78,7 @@ func TestSlowReader(t *testing.T) {
 	r, w := io.Pipe()
 	kept, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- Run(context.Background(), options(h, w), func(ctx context.Context, _ func(string) chat.Resume, keep func([]Item) error) error {
+		ended <- Run(context.Background(), options(h, w), func(ctx context.Context, _ Open, keep func([]Item) error) error {
 			for i := range 300 {
 				e := message(i)
 				item, err := encode(&e, nil)
@@ -113,8 +112,12 @@ func TestLive(t *testing.T) {
 	r, w := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Run(ctx, options(h, w), func(ctx context.Context, resume func(string) chat.Resume, keep func([]Item) error) error {
-			resume("test").Up()
+		ended <- Run(ctx, options(h, w), func(ctx context.Context, open Open, keep func([]Item) error) error {
+			_, to, err := open("test")
+			if err != nil {
+				return err
+			}
+			to.OnConnect(true)
 			e := message(1)
 			item, err := encode(&e, nil)
 			if err == nil {
@@ -149,7 +152,7 @@ func TestStuckReader(t *testing.T) {
 	began := make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Run(ctx, options(home(t), stuck(began)), func(_ context.Context, _ func(string) chat.Resume, keep func([]Item) error) error {
+		ended <- Run(ctx, options(home(t), stuck(began)), func(_ context.Context, _ Open, keep func([]Item) error) error {
 			e := message(1)
 			item, err := encode(&e, nil)
 			if err == nil {

@@ -16,13 +16,13 @@ import (
 // live is a platform as a test scripts it.
 type live struct {
 	app string
-	run func(context.Context, chat.Resume, func(event.Event) error) error
+	run func(context.Context, chat.Resume, chat.Handler) error
 }
 
 func (l live) AppID() string { return l.app }
 
-func (l live) Run(ctx context.Context, r chat.Resume, emit func(event.Event) error) error {
-	return l.run(ctx, r, emit)
+func (l live) Run(ctx context.Context, r chat.Resume, to chat.Handler) error {
+	return l.run(ctx, r, to)
 }
 
 // TestSideBySide: two platforms with chats of the same id go into one log, and
@@ -32,15 +32,14 @@ func TestSideBySide(t *testing.T) {
 	for round := range 2 {
 		sources := map[string]chat.Source{}
 		for i, name := range []string{"one", "two"} {
-			sources[name] = live{t.Name() + name, func(_ context.Context, r chat.Resume, emit func(event.Event) error) error {
-				r.Up()
-				memory, err := r.Memory()
-				if want := strings.Repeat(name, round); err != nil || string(memory) != want || len(r.Last) != round {
-					t.Errorf("round %d: %s remembers %q (%v), and was told %v", round, name, memory, err, r.Last)
+			sources[name] = live{t.Name() + name, func(_ context.Context, r chat.Resume, to chat.Handler) error {
+				to.OnConnect(true)
+				if want := strings.Repeat(name, round); string(r.State) != want || len(r.Last) != round {
+					t.Errorf("round %d: %s has saved %q, and was told %v", round, name, r.State, r.Last)
 				}
 				e := message(i)
 				e.Platform = name
-				return errors.Join(emit(e), r.Remember([]byte(name)))
+				return errors.Join(to.OnEvents(e), to.Save([]byte(name)))
 			}}
 		}
 		if err := Run(context.Background(), options(h, io.Discard), FromSources(sources)); err != nil {
@@ -57,8 +56,8 @@ func TestSideBySide(t *testing.T) {
 func TestOneFails(t *testing.T) {
 	broken := errors.New("broken")
 	err := Run(context.Background(), options(home(t), io.Discard), FromSources(map[string]chat.Source{
-		"one": live{t.Name() + "1", func(context.Context, chat.Resume, func(event.Event) error) error { return broken }},
-		"two": live{t.Name() + "2", func(ctx context.Context, _ chat.Resume, _ func(event.Event) error) error {
+		"one": live{t.Name() + "1", func(context.Context, chat.Resume, chat.Handler) error { return broken }},
+		"two": live{t.Name() + "2", func(ctx context.Context, _ chat.Resume, _ chat.Handler) error {
 			<-ctx.Done()
 			return nil
 		}},
@@ -74,7 +73,7 @@ func TestAlone(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	run := func(inside func()) error {
 		return Run(context.Background(), options(home(t), io.Discard), FromSources(map[string]chat.Source{
-			"x": live{"app", func(context.Context, chat.Resume, func(event.Event) error) error {
+			"x": live{"app", func(context.Context, chat.Resume, chat.Handler) error {
 				inside()
 				return nil
 			}},
@@ -96,10 +95,10 @@ func TestActions(t *testing.T) {
 	h := home(t)
 	for range 2 {
 		err := Run(context.Background(), options(h, io.Discard), FromSources(map[string]chat.Source{
-			"x": live{t.Name(), func(_ context.Context, r chat.Resume, _ func(event.Event) error) error {
+			"x": live{t.Name(), func(_ context.Context, _ chat.Resume, to chat.Handler) error {
 				var err error
 				for i := range 20 {
-					err = errors.Join(err, r.Acted(event.Action{ID: fmt.Sprint(i % 10), Platform: "x", Name: "approve"}))
+					err = errors.Join(err, to.OnAction(event.Action{ID: fmt.Sprint(i % 10), Platform: "x", Name: "approve"}))
 				}
 				return err
 			}},

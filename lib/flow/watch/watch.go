@@ -46,20 +46,24 @@ type Item struct {
 	Raw  []byte // the platform's own record; nil: there is none
 }
 
-// Feed brings items until ctx ends or there are no more. resume says where the
-// log of a platform ends. keep returns when the items are durable, or printed
-// where there is no log; it may be called from several goroutines.
-type Feed func(ctx context.Context, resume func(platform string) chat.Resume, keep func([]Item) error) error
+// Feed brings items until ctx ends or there are no more. keep returns when the
+// items are durable, or printed where there is no log; it may be called from
+// several goroutines.
+type Feed func(ctx context.Context, open Open, keep func([]Item) error) error
+
+// Open returns where the log of a platform ends, and what takes everything from it
+// but events.
+type Open func(platform string) (chat.Resume, chat.Handler, error)
 
 // FromSources is the feed of platforms, by name, side by side. When one ends with
 // an error, all end: whoever started us starts us again. It ends when all have.
 func FromSources(sources map[string]chat.Source) Feed {
-	return func(ctx context.Context, resume func(string) chat.Resume, keep func([]Item) error) error {
+	return func(ctx context.Context, open Open, keep func([]Item) error) error {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		ended := make(chan error)
 		for name, s := range sources {
-			go func() { ended <- fromSource(ctx, s, resume(name), keep) }()
+			go func() { ended <- fromSource(ctx, name, s, open, keep) }()
 		}
 		var first error
 		for range sources {
@@ -72,25 +76,44 @@ func FromSources(sources map[string]chat.Source) Feed {
 	}
 }
 
-func fromSource(ctx context.Context, s chat.Source, r chat.Resume, keep func([]Item) error) error {
+func fromSource(ctx context.Context, name string, s chat.Source, open Open, keep func([]Item) error) error {
 	unlock, err := alone(s)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	r.Many = func(events []event.Event) error {
-		items := make([]Item, 0, len(events))
-		for i := range events {
-			item, err := encode(&events[i], r.Say)
-			if err != nil {
-				return err
-			}
-			items = append(items, item)
-		}
-		return keep(items)
+	resume, to, err := open(name)
+	if err != nil {
+		return err
 	}
-	return s.Run(ctx, r, func(e event.Event) error { return r.Many([]event.Event{e}) })
+	return s.Run(ctx, resume, keeping{to, keep})
 }
+
+// keeping is a platform's handler with events kept as items.
+type keeping struct {
+	chat.Handler
+	keep func([]Item) error
+}
+
+func (k keeping) OnEvents(events ...event.Event) error {
+	items := make([]Item, 0, len(events))
+	for i := range events {
+		item, err := encode(&events[i], k.Logf)
+		if err != nil {
+			return err
+		}
+		items = append(items, item)
+	}
+	return k.keep(items)
+}
+
+// printing is the handler of a platform where nothing is kept.
+type printing struct {
+	chat.Discard
+	say func(format string, args ...any)
+}
+
+func (p printing) Logf(format string, args ...any) { p.say(format, args...) }
 
 // Run watches until feed ends. One process at a time may have the home's log.
 func Run(ctx context.Context, o Options, feed Feed) error {
@@ -101,7 +124,9 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 	defer count.done()
 	if o.Home == nil {
 		p := &printer{out: o.Out, seen: newSet()}
-		err := feed(ctx, func(string) chat.Resume { return chat.Resume{Say: o.Say} }, count.around(p.keep))
+		err := feed(ctx, func(string) (chat.Resume, chat.Handler, error) {
+			return chat.Resume{}, printing{say: o.Say}, nil
+		}, count.around(p.keep))
 		return unless(ctx.Err(), err)
 	}
 	lock, err := o.Home.TryLock("locks/watch")
@@ -149,7 +174,9 @@ func (l *log) run(told context.Context, o Options, count *counter, feed Feed) er
 	beat := newBeat(o)
 	l.kept = beat.kept
 	feedErr := beat.during(func() error {
-		return feed(ctx, func(platform string) chat.Resume { return l.resume(o, beat, platform) }, count.around(l.keep))
+		return feed(ctx, func(platform string) (chat.Resume, chat.Handler, error) {
+			return l.open(o, beat, platform)
+		}, count.around(l.keep))
 	})
 	stop()
 	if err := await(told, printed); err != nil {

@@ -26,9 +26,9 @@ func feedOf(batches ...[]event.Event) Feed {
 
 type source [][]event.Event
 
-func (s source) Run(_ context.Context, r chat.Resume, emit func(event.Event) error) error {
+func (s source) Run(_ context.Context, _ chat.Resume, to chat.Handler) error {
 	for _, b := range s {
-		if err := r.EmitAll(emit, b); err != nil {
+		if err := to.OnEvents(b...); err != nil {
 			return err
 		}
 	}
@@ -115,9 +115,10 @@ func TestResume(t *testing.T) {
 	if err := Run(context.Background(), options(h, io.Discard), feedOf(messages(0, 9), []event.Event{other})); err != nil {
 		t.Fatal(err)
 	}
-	err := Run(context.Background(), options(h, io.Discard), func(_ context.Context, resume func(string) chat.Resume, _ func([]Item) error) error {
-		r := resume("test")
-		if r.Say == nil || len(resume("another").Last) != 0 {
+	err := Run(context.Background(), options(h, io.Discard), func(_ context.Context, open Open, _ func([]Item) error) error {
+		r, to, err := open("test")
+		other, _, otherErr := open("another")
+		if err != nil || otherErr != nil || to == nil || len(other.Last) != 0 {
 			t.Error("a platform is told of another's chats")
 		}
 		if len(r.Last) != 2 || r.Last["c"].Unix() != 1700000008 || r.Last["d"].Year() != 2030 {
@@ -180,7 +181,7 @@ func TestForeignLog(t *testing.T) {
 // TestTwo: the second watcher of a home is told to try later.
 func TestTwo(t *testing.T) {
 	h := home(t)
-	err := Run(context.Background(), options(h, io.Discard), func(context.Context, func(string) chat.Resume, func([]Item) error) error {
+	err := Run(context.Background(), options(h, io.Discard), func(context.Context, Open, func([]Item) error) error {
 		err := Run(context.Background(), options(h, io.Discard), feedOf(messages(0, 1)))
 		if status, _ := sysexit.Of(err); status != sysexit.TempFail || !errors.Is(err, durable.ErrLocked) {
 			t.Errorf("the second: %v", err)
@@ -196,7 +197,7 @@ func TestTwo(t *testing.T) {
 func TestConcurrent(t *testing.T) {
 	h := home(t)
 	var out bytes.Buffer
-	err := Run(context.Background(), options(h, &out), func(_ context.Context, _ func(string) chat.Resume, keep func([]Item) error) error {
+	err := Run(context.Background(), options(h, &out), func(_ context.Context, _ Open, keep func([]Item) error) error {
 		var wg sync.WaitGroup
 		for g := range 8 {
 			wg.Go(func() {

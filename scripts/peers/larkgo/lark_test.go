@@ -24,8 +24,8 @@ import (
 	"github.com/larksuite/oapi-sdk-go/v3/ws"
 
 	"tri/lib/chat"
+	"tri/lib/chat/chattest"
 	"tri/lib/chat/lark"
-	"tri/lib/chat/lark/larktest"
 	"tri/lib/record/event"
 )
 
@@ -220,7 +220,7 @@ func TestTogether(t *testing.T) {
 	must(t, err)
 	events := make(chan event.Event, 99)
 	go func() {
-		_ = source.Run(ctx, chat.Resume{Say: t.Logf}, func(e event.Event) error { events <- e; return nil })
+		_ = source.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Event: func(e event.Event) error { events <- e; return nil }})
 	}()
 	until(t, "connection", func() bool { return s.Conns() > 0 })
 	root := s.Say(dev, "ou_ana", "", "where?")
