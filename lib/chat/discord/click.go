@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +25,9 @@ const (
 	interactionClick = 3
 	answerPong       = 1
 	answerSeen       = 6 // deferred update: nothing is posted, and the person sees no failure
+
+	timestampHeader = "X-Signature-Timestamp"
+	signatureHeader = "X-Signature-Ed25519"
 )
 
 // interaction is a click, or Discord's asking whether we are there.
@@ -105,10 +107,11 @@ func (c *Client) calls(to chat.Handler) webhook.Handler {
 	seen := new(webhook.Once)
 	return func(ctx context.Context, call *webhook.Call) webhook.Answer {
 		now := c.api.Now()
-		signature := call.Header.Get("X-Signature-Ed25519")
-		if call.Method != http.MethodPost || !c.signed(call, signature, now) || seen.Again(signature, now) {
+		signature, ok := c.signed(call, now)
+		if call.Method != http.MethodPost || !ok || seen.Again(signature, now) {
 			return webhook.Refused()
 		}
+		call.Proved()
 		var i interaction
 		if json.Unmarshal(call.Body, &i) != nil {
 			return webhook.Answer{Status: http.StatusBadRequest}
@@ -125,18 +128,21 @@ func (c *Client) calls(to chat.Handler) webhook.Handler {
 	}
 }
 
+// plausible reports whether a call can be Discord's: it has a signature's form, and
+// is of now.
+func (c *Client) plausible(call *webhook.Call) bool {
+	_, _, ok := call.Stamped(timestampHeader, signatureHeader, 2*ed25519.SignatureSize, c.api.Now())
+	return ok
+}
+
 // signed checks the signature over time and body, as they came, and the time.
-func (c *Client) signed(call *webhook.Call, signature string, now time.Time) bool {
-	stamp := call.Header.Get("X-Signature-Timestamp")
-	s, err := strconv.ParseInt(stamp, 10, 64)
-	if err != nil || !webhook.Fresh(time.Unix(s, 0), now) {
-		return false
-	}
+func (c *Client) signed(call *webhook.Call, now time.Time) (signature string, ok bool) {
+	at, signature, ok := call.Stamped(timestampHeader, signatureHeader, 2*ed25519.SignatureSize, now)
 	sum, err := hex.DecodeString(signature)
-	if err != nil || strings.ToLower(signature) != signature { // one spelling: else a replay could look new
-		return false
+	if !ok || err != nil || strings.ToLower(signature) != signature { // one spelling: else a replay could look new
+		return "", false
 	}
-	return ed25519.Verify(c.key, append([]byte(stamp), call.Body...), sum)
+	return signature, ed25519.Verify(c.key, append([]byte(at), call.Body...), sum)
 }
 
 // reacted hands on a reaction to a message of ours. Discord gives reactions no id

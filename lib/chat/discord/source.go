@@ -64,7 +64,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 		}
 		to.Logf("discord: clicks are taken at %s", l.Addr())
 		go func() {
-			if err := webhook.Serve(ctx, l, c.calls(to)); err != nil {
+			if err := webhook.Serve(ctx, l, c.plausible, c.calls(to)); err != nil {
 				failed <- err
 				cancel()
 			}

@@ -22,11 +22,12 @@ func (c *Client) calls(ctx context.Context, to chat.Handler) error {
 		return err
 	}
 	to.Logf("mattermost: outgoing webhooks are taken at %s", l.Addr())
-	return webhook.Serve(ctx, l, func(ctx context.Context, call *webhook.Call) webhook.Answer {
+	return webhook.Serve(ctx, l, nil, func(ctx context.Context, call *webhook.Call) webhook.Answer {
 		token, id := named(call)
 		if call.Method != http.MethodPost || token == "" || !webhook.Equal(token, c.hookToken) {
 			return webhook.Refused()
 		}
+		call.Proved()
 		if !validID(id) {
 			return webhook.Answer{Status: http.StatusBadRequest}
 		}

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -39,7 +38,7 @@ func (l *listening) serve(ctx context.Context) error {
 
 func (l *listening) answer(ctx context.Context, listener net.Listener, in chan<- delivery) error {
 	h := &hooked{secret: []byte(l.o.Secret), now: l.api.Now, in: in, over: ctx.Done()}
-	return webhook.Serve(ctx, listener, h.handle)
+	return webhook.Serve(ctx, listener, h.plausible, h.handle)
 }
 
 // hooked answers Slack's calls.
@@ -58,6 +57,7 @@ func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 	if c.Method != http.MethodPost || !ok {
 		return webhook.Refused()
 	}
+	c.Proved()
 	kind, body := "events_api", c.Body
 	if strings.HasPrefix(c.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
 		form, err := url.ParseQuery(string(c.Body))
@@ -94,16 +94,23 @@ func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 	return webhook.Answer{Status: http.StatusServiceUnavailable}
 }
 
+// plausible reports whether a call can be Slack's: it has a signature's form, and
+// is of now.
+func (h *hooked) plausible(c *webhook.Call) bool {
+	_, _, ok := h.stamped(c)
+	return ok
+}
+
+func (h *hooked) stamped(c *webhook.Call) (at, signature string, ok bool) {
+	return c.Stamped("X-Slack-Request-Timestamp", "X-Slack-Signature", len("v0=")+64, h.now())
+}
+
 // signed checks a call's signature
 // (https://docs.slack.dev/authentication/verifying-requests-from-slack), that it
 // is of now, and that it was not taken before. Slack signs what it sends again
 // anew.
 func (h *hooked) signed(c *webhook.Call) (signature string, ok bool) {
-	at, signature := c.Header.Get("X-Slack-Request-Timestamp"), c.Header.Get("X-Slack-Signature")
-	sec, err := strconv.ParseInt(at, 10, 64)
-	if err != nil || len(at) > 12 || !webhook.Fresh(time.Unix(sec, 0), h.now()) {
-		return "", false
-	}
+	at, signature, ok := h.stamped(c)
 	want := "v0=" + hex.EncodeToString(webhook.MAC(h.secret, "v0:", at, ":", string(c.Body)))
-	return signature, webhook.Equal(signature, want) && !h.once.Again(signature, h.now())
+	return signature, ok && webhook.Equal(signature, want) && !h.once.Again(signature, h.now())
 }

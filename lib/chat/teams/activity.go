@@ -1,6 +1,7 @@
 package teams
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,9 +61,10 @@ type account struct {
 }
 
 type conversation struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Type string `json:"conversationType"` // personal, groupChat, channel
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Type   string `json:"conversationType"` // personal, groupChat, channel
+	Tenant string `json:"tenantId"`
 }
 
 type activityFile struct {
@@ -99,6 +101,17 @@ func parseActivity(body []byte) (*activity, error) {
 	}
 	return a, nil
 }
+
+// of reports whether the activity is of our tenant. The token proves the sender to
+// be the Bot Framework, which speaks for every tenant that installed the bot; each
+// activity of Teams names its own. Without a tenant in the configuration (the
+// playground) it is not checked.
+func (a *activity) of(tenant string) bool {
+	conversation := a.Conversation.Tenant
+	return tenant == "" || strings.EqualFold(a.tenant(), tenant) && (conversation == "" || strings.EqualFold(conversation, tenant))
+}
+
+func (a *activity) tenant() string { return cmp.Or(a.ChannelData.Tenant.ID, a.Conversation.Tenant) }
 
 // about reports whether the activity is of a message.
 func (a *activity) about() bool {

@@ -149,7 +149,7 @@ func (o *Options) check() error {
 	case !word.MatchString(o.AppID):
 		return fmt.Errorf("app_id %q: want the bot's application id", o.AppID)
 	case o.Insecure && o.Tenant == "" && o.Secret == "":
-	case !word.MatchString(strings.ReplaceAll(o.Tenant, ".", "-")):
+	case !word.MatchString(o.Tenant):
 		return fmt.Errorf("tenant %q: want the directory's id", o.Tenant)
 	case httpapi.Word("secret", o.Secret) != nil:
 		return httpapi.Word("secret", o.Secret)

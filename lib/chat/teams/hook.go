@@ -2,6 +2,7 @@ package teams
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -18,6 +19,13 @@ const (
 
 // noticeTime is less than the 3 seconds in which Graph wants its answer.
 const noticeTime = 2800 * time.Millisecond
+
+// plausible reports whether a call can be Microsoft's by its head. What Graph sends
+// has its tokens in the body.
+func (l *listening) plausible(call *webhook.Call) bool {
+	return l.o.Insecure || !strings.HasSuffix(call.Path, pathMessages) ||
+		strings.HasPrefix(call.Header.Get("Authorization"), "Bearer ")
+}
 
 // handle answers one call.
 func (l *listening) handle(ctx context.Context, call *webhook.Call) webhook.Answer {
@@ -48,6 +56,11 @@ func (l *listening) handleActivity(ctx context.Context, call *webhook.Call) webh
 			l.complain(err)
 			return webhook.Refused()
 		}
+	}
+	call.Proved()
+	if !a.of(l.o.Tenant) {
+		l.complain(fmt.Errorf("an activity of tenant %q", a.tenant()))
+		return webhook.Answer{Status: http.StatusForbidden}
 	}
 	if !l.hand(ctx, news{activity: a}) {
 		return webhook.Answer{Status: http.StatusServiceUnavailable}

@@ -202,6 +202,7 @@ func (l *listening) handleNotice(ctx context.Context, call *webhook.Call) webhoo
 	if !l.genuine(ctx, &n) {
 		return webhook.Refused()
 	}
+	call.Proved()
 	for _, x := range n.Value {
 		if x.Lifecycle != "" {
 			l.lifecycle(x)

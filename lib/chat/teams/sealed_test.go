@@ -46,7 +46,8 @@ func hooked(t *testing.T, w *world) (l *listening, taken *int) {
 
 func body(serviceURL string) []byte {
 	b, _ := json.Marshal(teamstest.M{"type": "message", "id": "1616990032035", "timestamp": "2026-11-21T10:00:00.1234567Z", "serviceUrl": serviceURL, "channelId": "msteams",
-		"from": teamstest.M{"id": "29:ana", "name": "Ana"}, "conversation": teamstest.M{"id": dev + ";messageid=1616990032035", "conversationType": "channel"}, "text": "hi"})
+		"from": teamstest.M{"id": "29:ana", "name": "Ana"}, "conversation": teamstest.M{"id": dev + ";messageid=1616990032035", "conversationType": "channel"}, "text": "hi",
+		"channelData": teamstest.M{"tenant": teamstest.M{"id": teamstest.Tenant}}})
 	return b
 }
 
@@ -104,6 +105,16 @@ func TestToken(t *testing.T) {
 	other := bytes.Replace(body(regional), []byte(`"msteams"`), []byte(`"webchat"`), 1)
 	if got := call(l, pathMessages, "Bearer "+token, other); got != 401 {
 		t.Errorf("another channel: %d", got)
+	}
+	for _, tenant := range []string{"bbbbbbbb-bbbb-cccc-dddd-eeeeeeeeeeee", ""} {
+		other := bytes.Replace(body(regional), []byte(teamstest.Tenant), []byte(tenant), 1)
+		if got := call(l, pathMessages, "Bearer "+token, other); got != 403 {
+			t.Errorf("tenant %q: %d", tenant, got)
+		}
+	}
+	two := bytes.Replace(body(regional), []byte(`"conversationType"`), []byte(`"tenantId":"x","conversationType"`), 1)
+	if got := call(l, pathMessages, "Bearer "+token, two); got != 403 {
+		t.Errorf("two tenants: %d", got)
 	}
 	if *taken != before {
 		t.Errorf("%d calls without a good token were taken", *taken-before)

@@ -82,7 +82,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	}
 	served := make(chan error, 1)
 	go func() {
-		served <- webhook.Serve(ctx, listener, l.handle)
+		served <- webhook.Serve(ctx, listener, l.plausible, l.handle)
 		cancel()
 	}()
 	err := l.keepOn(ctx)

@@ -1,7 +1,7 @@
-// Package hook receives the calls that platforms make to us: bounded bodies and
-// times, few at once, answers only when the adapter has made the event durable,
-// and the two checks that every platform's signature needs beside its own: equal
-// in constant time, and not older, or seen before, than the platform allows.
+// Package webhook receives the calls of platforms: with bounded bodies, times and
+// connections, answered when the adapter has made the event durable, and with the
+// checks that every platform's signature needs beside its own: equal in constant
+// time, of now, and not seen before.
 package webhook
 
 import (
@@ -15,19 +15,23 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 )
 
 // Limits of the server.
 const (
-	MaxBody    = 1 << 20 // bytes; a larger call is answered with 413
-	readTime   = 10 * time.Second
+	MaxBody    = 1 << 20          // bytes; a larger call is answered with 413
+	headTime   = 5 * time.Second  // for a call's head
+	readTime   = 10 * time.Second // for its head and body
 	answerTime = 60 * time.Second // above every platform's own limit, so that they decide
 	idleTime   = 2 * time.Minute
-	maxAtOnce  = 64 // further calls are told to come back
+	maxConns   = 256      // see httpapi.Conns
+	maxBodies  = 32 << 20 // bytes of unproved bodies together
 )
 
 // Call is one request, read whole.
@@ -36,7 +40,27 @@ type Call struct {
 	Path   string
 	Query  url.Values
 	Header http.Header
+	Size   int64 // of the body, as the head declares it; -1: it does not
 	Body   []byte
+
+	proved func()
+}
+
+// Proved says that the call is the platform's. Until then its connection is closed
+// when others need the room; a handler calls it when the signature is good.
+func (c *Call) Proved() {
+	if c.proved != nil {
+		c.proved()
+	}
+}
+
+// Stamped are the time and the signature of a call of a platform that puts both
+// into headers. It reports whether they can be the platform's: a signature of size
+// characters, and a time of now. at and signature are as they came.
+func (c *Call) Stamped(timeHeader, signatureHeader string, size int, now time.Time) (at, signature string, ok bool) {
+	at, signature = c.Header.Get(timeHeader), c.Header.Get(signatureHeader)
+	sec, err := strconv.ParseInt(at, 10, 64)
+	return at, signature, err == nil && len(at) <= 12 && len(signature) == size && Fresh(time.Unix(sec, 0), now)
 }
 
 // Answer is what the platform is told.
@@ -50,6 +74,10 @@ type Answer struct {
 // durable. ctx ends when the platform hangs up or the server ends.
 type Handler func(ctx context.Context, c *Call) Answer
 
+// Plausible reports whether a call whose body has not been read can be the
+// platform's, by its path and headers.
+type Plausible func(c *Call) bool
+
 // Refused is the answer to a call whose signature is not good. It says nothing
 // else, so that nobody learns from it.
 func Refused() Answer { return Answer{Status: http.StatusUnauthorized} }
@@ -58,30 +86,25 @@ func Refused() Answer { return Answer{Status: http.StatusUnauthorized} }
 func Listen(addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("listen for webhooks: %w", err)), "listen: host:port, as a reverse proxy with TLS reaches it")
+		err = sysexit.With(sysexit.Config, fmt.Errorf("listen for webhooks: %w", err))
+		return nil, sysexit.Hint(err, "listen: host:port, as a reverse proxy with TLS reaches it")
 	}
 	return l, nil
 }
 
-// Serve answers calls on l until ctx ends, then finishes those in hand.
-func Serve(ctx context.Context, l net.Listener, handle Handler) error {
-	slots := make(chan struct{}, maxAtOnce)
+// Serve answers calls on l until ctx ends, then finishes those in hand. The body of
+// a call that is not plausible is not read; nil: every call is.
+func Serve(ctx context.Context, l net.Listener, plausible Plausible, handle Handler) error {
 	srv := &http.Server{
-		ReadHeaderTimeout: readTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
+		ReadHeaderTimeout: headTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: 64 << 10,
 		BaseContext:    func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			select {
-			case slots <- struct{}{}:
-				defer func() { <-slots }()
-			default:
-				w.Header().Set("Retry-After", "1")
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			answer(w, r, handle)
+			answer(w, r, plausible, handle)
 		}),
 	}
+	conns := httpapi.Conns{Max: maxConns, Body: maxBodies}
+	conns.Attach(srv)
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()
 	select {
@@ -97,21 +120,34 @@ func Serve(ctx context.Context, l net.Listener, handle Handler) error {
 	return nil
 }
 
-func answer(w http.ResponseWriter, r *http.Request, handle Handler) {
+func answer(w http.ResponseWriter, r *http.Request, plausible Plausible, handle Handler) {
+	refuse := func(status int) {
+		// The rest of the body is not waited for.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // a connection has one
+		w.Header().Set("Connection", "close")
+		w.WriteHeader(status)
+	}
 	if r.Method != http.MethodPost && r.Method != http.MethodGet {
-		w.WriteHeader(http.StatusMethodNotAllowed)
+		refuse(http.StatusMethodNotAllowed)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
-	if err != nil {
+	ctx := r.Context()
+	c := &Call{Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: r.Header, Size: r.ContentLength,
+		proved: func() { httpapi.Serving(ctx) }}
+	if plausible != nil && !plausible(c) {
+		refuse(Refused().Status)
+		return
+	}
+	var err error
+	if c.Body, err = io.ReadAll(http.MaxBytesReader(w, io.NopCloser(httpapi.BodyOf(ctx, r.Body)), MaxBody)); err != nil {
 		status := http.StatusBadRequest
 		if errors.As(err, new(*http.MaxBytesError)) {
 			status = http.StatusRequestEntityTooLarge
 		}
-		w.WriteHeader(status)
+		refuse(status)
 		return
 	}
-	a := handle(r.Context(), &Call{Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: r.Header, Body: body})
+	a := handle(ctx, c)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if a.Type != "" {
 		w.Header().Set("Content-Type", a.Type)

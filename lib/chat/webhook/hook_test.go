@@ -3,10 +3,12 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +22,7 @@ func serve(t *testing.T, h Handler) string {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, l, h) }()
+	go func() { ended <- Serve(ctx, l, nil, h) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -76,7 +78,7 @@ func TestEnd(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Serve(ctx, l, func(in context.Context, _ *Call) Answer {
+		ended <- Serve(ctx, l, nil, func(in context.Context, _ *Call) Answer {
 			stop()
 			if in.Err() != nil {
 				t.Error("the call in hand is cut")
@@ -97,22 +99,113 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestSlow: a caller who does not get on with it is cut, and others are served.
+// TestSlow: callers without the secret who send slowly, each in another way, do not
+// delay those who have it, nor do they stay for ever.
 func TestSlow(t *testing.T) {
-	url := serve(t, func(context.Context, *Call) Answer { return Answer{} })
-	for range 5 {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	l, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	signed := func(c *Call) bool { return c.Header.Get("X-Sign") != "" }
+	go func() {
+		ended <- Serve(ctx, l, signed, func(_ context.Context, c *Call) Answer {
+			if c.Header.Get("X-Sign") != "good" {
+				return Refused()
+			}
+			c.Proved()
+			return Answer{}
+		})
+	}()
+	defer func() { stop(); <-ended }()
+	half := strings.Repeat("x", MaxBody/2)
+	var slow []net.Conn
+	for i := range 2 * maxConns {
+		conn, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
+		slow = append(slow, conn)
+		head := []string{
+			"POST / HTTP/1.1\r\nHost: x\r\nX-Sign: bad\r\nContent-Length: 100\r\n\r\nhalf",
+			"POST / HTTP/1.1\r\nHost: x\r\nX-Sign: bad\r\nContent-Length: 1000000\r\n\r\n" + half,
+			"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf",
+			"POST / HTTP/1.1\r\nHost",
+		}[max(0, i-80)%4] // the first 80 as those that once took every place
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // the connection may be gone already
+		_, _ = io.WriteString(conn, head)
+		if i != 80 && i%100 != 99 {
+			continue
+		}
+		for range 10 {
+			req, err := http.NewRequest(http.MethodPost, "http://"+l.Addr().String(), strings.NewReader("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("X-Sign", "good")
+			begun := time.Now()
+			resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}).Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if took := time.Since(begun); resp.StatusCode != 200 || took > time.Second {
+				t.Errorf("with %d slow senders: status %d after %v", i+1, resp.StatusCode, took)
+			}
+		}
 	}
-	resp, err := http.Post(url, "", strings.NewReader("x"))
-	if err != nil || resp.StatusCode != 200 {
-		t.Fatal(resp, err)
+	open := 0
+	for _, conn := range slow {
+		_ = conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+		if _, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			open++
+		}
 	}
-	resp.Body.Close()
+	if open > maxConns {
+		t.Errorf("%d slow connections are still open, want at most %d", open, maxConns)
+	}
+}
+
+// TestImplausible: what cannot be the platform's is refused before its body is there.
+func TestImplausible(t *testing.T) {
+	l, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	none := func(*Call) bool { return false }
+	go func() { ended <- Serve(ctx, l, none, func(context.Context, *Call) Answer { return Answer{} }) }()
+	defer func() { stop(); <-ended }()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
+	_ = conn.SetReadDeadline(time.Now().Add(readTime / 2))
+	got, err := io.ReadAll(conn)
+	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 401 ") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestStamped(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	for _, tt := range []struct {
+		at, signature string
+		want          bool
+	}{
+		{"1700000000", "0123", true}, {"1699999701", "0123", true}, {"1699999699", "0123", false}, {"1700000301", "0123", false},
+		{"1700000000", "012", false}, {"1700000000", "", false}, {"", "0123", false}, {"x", "0123", false}, {"0001700000000", "0123", false},
+	} {
+		c := &Call{Header: http.Header{"T": {tt.at}, "S": {tt.signature}}}
+		if _, _, ok := c.Stamped("T", "S", 4, now); ok != tt.want {
+			t.Errorf("%+v", tt)
+		}
+	}
 }
 
 func TestOnce(t *testing.T) {
