@@ -68,7 +68,7 @@ func (c *Client) act(ctx context.Context, i *interaction, to chat.Handler) error
 		Sender: event.Sender{ID: who.ID, Type: "user", Name: cmp.Or(i.Member.Nick, who.name())}, Name: name, Value: value,
 	})
 	if err != nil {
-		return session.Broken{Err: err}
+		return session.FatalError{Err: err}
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 		Name:   name, Removed: f.Type == "MESSAGE_REACTION_REMOVE",
 	})
 	if err != nil {
-		return session.Broken{Err: err}
+		return session.FatalError{Err: err}
 	}
 	return nil
 }

@@ -40,8 +40,8 @@ type listening struct {
 	chat.Resume
 	chat.Handler
 
-	known session.Horizon // times of ids, up to which everything is emitted
-	past  bool            // something came before: the log, or a connection
+	known session.Watermark // times of ids, up to which everything is emitted
+	past  bool              // something came before: the log, or a connection
 
 	resumeState resumeState // to resume; no ID: none
 	recent      recent
@@ -79,15 +79,15 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 }
 
 func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	l := &listening{Client: c, Resume: resume, Handler: to, known: session.NewHorizon(resume.Last, overlap), past: len(resume.Last) > 0, recent: newRecent()}
+	l := &listening{Client: c, Resume: resume, Handler: to, known: session.NewWatermark(resume.Last, overlap), past: len(resume.Last) > 0, recent: newRecent()}
 	l.load()
-	s := session.Sessions{Platform: "discord", Calm: calm, Now: c.api.Now, Sleep: c.api.Sleep, Wait: l.backoff, Ended: func(err error) {
+	s := session.Loop{Platform: "discord", Stable: calm, Now: c.api.Now, Sleep: c.api.Sleep, Wait: l.backoff, OnEnd: func(err error) {
 		if errors.Is(err, errStale) {
 			l.resumeState = resumeState{}
 		}
 		c.forgetMe() // a token that was revoked is noticed
 	}}
-	return s.Keep(ctx, l, l.connect)
+	return s.Run(ctx, l, l.connect)
 }
 
 // backoff is how long to wait before the next attempt. A new session is to be
@@ -213,7 +213,7 @@ func (f *frame) end() error {
 	case f.err != nil:
 		return fmt.Errorf("gateway: %w", f.err)
 	case f.Op == opReconnect:
-		return session.ErrRenew
+		return session.ErrReconnect
 	case f.Op == opInvalid && string(f.Data) == "true":
 		return errors.New("the session is not resumed now")
 	case f.Op == opInvalid:
@@ -311,7 +311,7 @@ func (l *listening) durable(events []event.Event) error {
 		return nil
 	}
 	if err := l.OnEvents(events...); err != nil {
-		return session.Broken{Err: err}
+		return session.FatalError{Err: err}
 	}
 	for i := range events {
 		l.recent.keep(&events[i])

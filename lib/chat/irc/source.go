@@ -24,8 +24,8 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	for id, at := range resume.Last {
 		l.last[fold(id)] = at
 	}
-	s := session.Sessions{Platform: "irc", Calm: calm, Now: time.Now, Sleep: c.o.Sleep, Wait: func(try int, _ error) time.Duration { return backoff(try, c.o.Chance()) }}
-	return s.Keep(ctx, l, l.session)
+	s := session.Loop{Platform: "irc", Stable: calm, Now: time.Now, Sleep: c.o.Sleep, Wait: func(try int, _ error) time.Duration { return backoff(try, c.o.Chance()) }}
+	return s.Run(ctx, l, l.session)
 }
 
 // calm is how long a connection must have held for tries to be counted anew.
@@ -156,7 +156,7 @@ func (l *listening) durable(events []event.Event) error {
 		return nil
 	}
 	if err := l.OnEvents(events...); err != nil {
-		return session.Broken{Err: err}
+		return session.FatalError{Err: err}
 	}
 	for _, e := range events {
 		if at, err := time.Parse(time.RFC3339Nano, e.CreateTime); err == nil && at.After(l.last[fold(e.ChatID)]) {

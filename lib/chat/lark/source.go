@@ -22,7 +22,7 @@ type listening struct {
 	// known is up to where the history has been read. What comes live does not move
 	// it: events are not numbered, so that one which never came is only seen in the
 	// history.
-	known session.Horizon
+	known session.Watermark
 	past  bool // something came before: the log, or a connection
 	deep  bool // the history has been read as far back as threads are looked for
 
@@ -40,7 +40,7 @@ type delivery = session.Delivery[gjson.Result]
 // missed is read back before anything newer is emitted, so that the log's latest
 // time never runs ahead of a gap. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	l := &listening{Client: c, Resume: resume, Handler: to, known: session.NewHorizon(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, topics: map[string]map[string]time.Time{}, past: len(resume.Last) > 0}
+	l := &listening{Client: c, Resume: resume, Handler: to, known: session.NewWatermark(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, topics: map[string]map[string]time.Time{}, past: len(resume.Last) > 0}
 	if c.o.Listen != "" || c.o.Listener != nil {
 		return l.serve(ctx)
 	}
@@ -49,28 +49,28 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 
 // keepOn runs sessions until one ends for good.
 func (l *listening) keepOn(ctx context.Context, connect func(context.Context) error) error {
-	s := session.Sessions{Platform: "lark", Calm: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, Ended: func(error) { l.forgetMe() }}
-	return s.Keep(ctx, l, connect)
+	s := session.Loop{Platform: "lark", Stable: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, OnEnd: func(error) { l.forgetMe() }}
+	return s.Run(ctx, l, connect)
 }
 
 // follow catches up, and then takes what comes until the connection ends.
 func (l *listening) follow(ctx context.Context, in <-chan delivery) error {
-	ear := session.Ear[gjson.Result]{CatchUp: l.catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
-	return ear.Follow(ctx, l, in)
+	receiver := session.Receiver[gjson.Result]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.commit, Sweep: l.o.Sweep}
+	return receiver.Receive(ctx, l, in)
 }
 
-// durable emits what was gathered and tells the platform. Events come in no order
+// commit emits b and tells the platform. Events come in no order
 // that is promised.
-func (l *listening) durable(g *chat.Gathered) error {
+func (l *listening) commit(g *session.Batch) error {
 	slices.SortStableFunc(g.Events, func(a, b event.Event) int { return cmp.Compare(happened(&a), happened(&b)) })
-	return l.recent.Durable(g, l, nil)
+	return l.recent.Commit(g, l, nil)
 }
 
 // happened is when an event did, in a form that sorts.
 func happened(e *event.Event) string { return cmp.Or(e.EditedAt, e.CreateTime) }
 
-// understand adds what d holds to g.
-func (l *listening) understand(ctx context.Context, d gjson.Result, g *chat.Gathered) error {
+// parse adds what d holds to g.
+func (l *listening) parse(ctx context.Context, d gjson.Result, g *session.Batch) error {
 	inner := d.Get("event")
 	var err error
 	switch kind := str(d, "header.event_type"); kind {
@@ -96,7 +96,7 @@ func (l *listening) understand(ctx context.Context, d gjson.Result, g *chat.Gath
 
 // hear adds a message to g. An edit comes as the message once more, with a later
 // time; that is not told apart from other changes, so the history is asked.
-func (l *listening) hear(ctx context.Context, r gjson.Result, g *chat.Gathered) error {
+func (l *listening) hear(ctx context.Context, r gjson.Result, g *session.Batch) error {
 	m, ok := parseEvent(r)
 	if !ok {
 		return nil
@@ -122,7 +122,7 @@ func (l *listening) hear(ctx context.Context, r gjson.Result, g *chat.Gathered) 
 }
 
 // recalled adds a deletion to g. It is told without whose message it was.
-func (l *listening) recalled(ctx context.Context, r gjson.Result, g *chat.Gathered) error {
+func (l *listening) recalled(ctx context.Context, r gjson.Result, g *session.Batch) error {
 	at, chat, id := millis(str(r, "recall_time")), str(r, "chat_id"), str(r, "message_id")
 	if !chatID.MatchString(chat) || !messageID.MatchString(id) || at.IsZero() {
 		return nil
@@ -142,13 +142,13 @@ func (l *listening) recalled(ctx context.Context, r gjson.Result, g *chat.Gather
 	return l.add(ctx, &m, in, g)
 }
 
-func (l *listening) add(ctx context.Context, m *message, in room, g *chat.Gathered) error {
+func (l *listening) add(ctx context.Context, m *message, in room, g *session.Batch) error {
 	l.seen(m)
 	e, ok, err := l.event(ctx, m, in)
 	if err != nil || !ok {
 		return err
 	}
-	l.recent.Gather(g, e)
+	l.recent.AddTo(g, e)
 	return nil
 }
 

@@ -62,13 +62,13 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	if json.Unmarshal(resume.State, &k) == nil && len(resume.Last) > 0 { // a token without a log would skip its beginning
 		l.since = k.Since
 	}
-	s := session.Sessions{Platform: "matrix", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait, Ended: func(err error) {
+	s := session.Loop{Platform: "matrix", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait, OnEnd: func(err error) {
 		l.up = false
 		if httpapi.CodeOf(err) == "M_UNKNOWN_POS" || httpapi.StatusOf(err) == http.StatusBadRequest {
 			l.since = "" // the server has forgotten where we were: the log's times tell
 		}
 	}}
-	return s.Keep(ctx, l, l.sync)
+	return s.Run(ctx, l, l.sync)
 }
 
 // filter asks for nothing but what is used.
@@ -134,7 +134,7 @@ func (l *listening) sync(ctx context.Context) error {
 	if moved {
 		if b, err := json.Marshal(kept{l.since}); err == nil {
 			if err := l.Save(b); err != nil {
-				return session.Broken{Err: err}
+				return session.FatalError{Err: err}
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 	flush := func() error {
 		if len(ready) > 0 {
 			if err := l.OnEvents(ready...); err != nil {
-				return session.Broken{Err: err}
+				return session.FatalError{Err: err}
 			}
 		}
 		ready = nil
@@ -263,7 +263,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 		if err == nil && ok {
 			if err = flush(); err == nil {
 				if err = l.OnAction(a); err != nil {
-					err = session.Broken{Err: err}
+					err = session.FatalError{Err: err}
 				}
 			}
 		}

@@ -73,8 +73,8 @@ func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 		l.other = max(l.other, l.since[id])
 	}
 	// A revoked token is let in and only never greeted: ask again who we are.
-	s := session.Sessions{Platform: "mattermost", Calm: calm, Now: c.now, Sleep: c.sleep, Wait: c.backoff, Ended: func(error) { c.forgetMe() }}
-	return s.Keep(ctx, l, l.session)
+	s := session.Loop{Platform: "mattermost", Stable: calm, Now: c.now, Sleep: c.sleep, Wait: c.backoff, OnEnd: func(error) { c.forgetMe() }}
+	return s.Run(ctx, l, l.session)
 }
 
 // backoff doubles from half a second to a minute, and is spread between half of
@@ -274,7 +274,7 @@ func (l *listening) durable(events []event.Event) error {
 		return nil
 	}
 	if err := l.OnEvents(events...); err != nil {
-		return session.Broken{Err: err}
+		return session.FatalError{Err: err}
 	}
 	for _, e := range events {
 		for _, s := range []string{e.CreateTime, e.EditedAt} {
@@ -324,7 +324,7 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 		Removed: f.Event == "reaction_removed",
 	})
 	if err != nil {
-		return session.Broken{Err: err}
+		return session.FatalError{Err: err}
 	}
 	return nil
 }

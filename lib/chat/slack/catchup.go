@@ -11,7 +11,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/httpapi"
-	"tri/lib/chat"
 	"tri/lib/chat/session"
 )
 
@@ -83,10 +82,10 @@ func (l *listening) catchUp(ctx context.Context) error {
 
 // tell emits missed messages, those apart that were emitted already.
 func (l *listening) tell(ctx context.Context, missed []message, rooms map[string]room, now time.Time) error {
-	var news session.News
-	err := session.Recover(missed, func(m *message, g *chat.Gathered) error {
+	var news session.Recovered
+	err := session.Recover(missed, func(m *message, g *session.Batch) error {
 		e, ok, err := l.event(ctx, m, rooms[m.Chat])
-		if err != nil || !ok || !l.recent.Gather(g, e) {
+		if err != nil || !ok || !l.recent.AddTo(g, e) {
 			return err
 		}
 		// What is only read again for the overlap, or on its way, is no recovery.
@@ -94,9 +93,9 @@ func (l *listening) tell(ctx context.Context, missed []message, rooms map[string
 			news.Add(m.Chat)
 		}
 		return nil
-	}, l.durable)
+	}, l.commit)
 	if err == nil && l.past {
-		news.Tell("slack", l)
+		news.Report("slack", l)
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tri/lib/chat"
+	"tri/lib/chat/session"
 	"tri/lib/chat/slack/slacktest"
 	"tri/lib/chat/webhook"
 )
@@ -203,7 +203,7 @@ func FuzzEvents(f *testing.F) {
 		o.AllowExternal = true
 		l, events, actions := w.hears(o)
 		for _, kind := range []string{"events_api", "interactive", "history"} {
-			var g chat.Gathered
+			var g session.Batch
 			if kind == "history" {
 				if m, ok := parse(dev, parsed(b).Get("event")); ok {
 					e, ok, err := l.event(t.Context(), &m, room{Name: "dev"})
@@ -213,9 +213,9 @@ func FuzzEvents(f *testing.F) {
 					}
 				}
 			} else {
-				w.must(l.understand(t.Context(), envelope{kind, parsed(b)}, &g))
+				w.must(l.parse(t.Context(), envelope{kind, parsed(b)}, &g))
 			}
-			w.must(l.durable(&g))
+			w.must(l.commit(&g))
 		}
 		for _, e := range *events {
 			if e.ChatID == "" || e.MessageID == "" || e.Sender.ID == "" || e.Mentions == nil || e.CreateTime == "" || strings.ToValidUTF8(e.Content, "") != e.Content {

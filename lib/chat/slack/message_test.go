@@ -49,9 +49,9 @@ func TestEvents(t *testing.T) {
 		b, err := os.ReadFile(name)
 		w.must(err)
 		*events, l.recent = []event.Event{}, session.Recent{}
-		var g chat.Gathered
-		w.must(l.understand(t.Context(), envelope{"events_api", gjson.ParseBytes(b)}, &g))
-		w.must(l.durable(&g))
+		var g session.Batch
+		w.must(l.parse(t.Context(), envelope{"events_api", gjson.ParseBytes(b)}, &g))
+		w.must(l.commit(&g))
 		got, err := json.MarshalIndent(*events, "", " ")
 		w.must(err)
 		wanted := strings.TrimSuffix(name, ".json") + ".want"

@@ -125,7 +125,7 @@ func (s *socket) hello(ctx context.Context) error {
 func goodbye(reason string) error {
 	switch reason {
 	case "warning", "refresh_requested":
-		return session.ErrRenew
+		return session.ErrReconnect
 	case "link_disabled":
 		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("socket mode was switched off for the app")), "switch it on (Settings > Socket Mode), or use listen:")
 	}

@@ -19,7 +19,7 @@ type listening struct {
 	// known is up to where the history has been read. What comes live does not move
 	// it: Slack does not number its events, so that one which never came is only seen
 	// in the history.
-	known session.Horizon
+	known session.Watermark
 	past  bool // something came before: the log, or a connection
 	deep  bool // the history has been read as far back as threads are looked for
 
@@ -41,7 +41,7 @@ type envelope struct {
 // missed is read back before anything newer is emitted, so that the log's latest
 // time never runs ahead of a gap. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	l := &listening{Client: c, Resume: resume, Handler: to, known: session.NewHorizon(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, memory: memory{}, past: len(resume.Last) > 0}
+	l := &listening{Client: c, Resume: resume, Handler: to, known: session.NewWatermark(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, memory: memory{}, past: len(resume.Last) > 0}
 	l.memory.load(resume.State)
 	var err error
 	if c.app != nil {
@@ -57,27 +57,27 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 
 // keepOn runs sessions until one ends for good.
 func (l *listening) keepOn(ctx context.Context, connect func(context.Context) error) error {
-	s := session.Sessions{Platform: "slack", Calm: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, Ended: func(error) { l.forgetMe() }}
-	return s.Keep(ctx, l, connect)
+	s := session.Loop{Platform: "slack", Stable: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, OnEnd: func(error) { l.forgetMe() }}
+	return s.Run(ctx, l, connect)
 }
 
 // follow catches up, and then takes what comes until the connection ends.
 func (l *listening) follow(ctx context.Context, in <-chan delivery) error {
-	ear := session.Ear[envelope]{CatchUp: l.catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
-	return ear.Follow(ctx, l, in)
+	receiver := session.Receiver[envelope]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.commit, Sweep: l.o.Sweep}
+	return receiver.Receive(ctx, l, in)
 }
 
-// durable emits what was gathered and tells Slack.
-func (l *listening) durable(g *chat.Gathered) error {
-	return l.recent.Durable(g, l, func() {
+// commit emits b and tells Slack.
+func (l *listening) commit(g *session.Batch) error {
+	return l.recent.Commit(g, l, func() {
 		for i := range g.Events {
 			l.memory.learn(&g.Events[i])
 		}
 	})
 }
 
-// understand adds what d holds to g.
-func (l *listening) understand(ctx context.Context, d envelope, g *chat.Gathered) error {
+// parse adds what d holds to g.
+func (l *listening) parse(ctx context.Context, d envelope, g *session.Batch) error {
 	if d.kind == "interactive" {
 		g.Actions = append(g.Actions, clicks(d.payload)...)
 		return nil
@@ -104,7 +104,7 @@ func (l *listening) understand(ctx context.Context, d envelope, g *chat.Gathered
 
 // hear adds a message event to g. A mention comes twice, as message and as
 // app_mention: it is one.
-func (l *listening) hear(ctx context.Context, r gjson.Result, g *chat.Gathered) error {
+func (l *listening) hear(ctx context.Context, r gjson.Result, g *session.Batch) error {
 	m, ok := parseEvent(r)
 	if !ok {
 		return nil
@@ -115,7 +115,7 @@ func (l *listening) hear(ctx context.Context, r gjson.Result, g *chat.Gathered) 
 	}
 	e, ok, err := l.event(ctx, &m, in)
 	if err == nil && ok {
-		l.recent.Gather(g, e)
+		l.recent.AddTo(g, e)
 	}
 	return err
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"tri/lib/chat"
 	"tri/lib/chat/session"
 )
 
@@ -54,8 +53,8 @@ func (l *listening) catchUp(ctx context.Context) error {
 	slices.SortStableFunc(missed, func(a, b found) int {
 		return cmp.Or(a.changed().Compare(b.changed()), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
-	var fresh session.News
-	err := session.Recover(missed, func(m *found, g *chat.Gathered) error {
+	var fresh session.Recovered
+	err := session.Recover(missed, func(m *found, g *session.Batch) error {
 		before := len(g.Events)
 		if err := l.hear(ctx, m.chat, m.message, g); err != nil {
 			return err
@@ -66,7 +65,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 			}
 		}
 		return nil
-	}, l.durable)
+	}, l.commit)
 	if err != nil {
 		return err
 	}
@@ -77,7 +76,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 		l.known.Other = begun
 	}
 	if l.past {
-		fresh.Tell("teams", l)
+		fresh.Report("teams", l)
 	}
 	l.past, l.swept = true, true
 	return nil

@@ -91,7 +91,7 @@ func (l *listening) subscribe(ctx context.Context) error {
 			l.watch.mu.Lock()
 			l.watch.byChat[id] = made
 			l.watch.mu.Unlock()
-		case session.Hopeless(err) || ctx.Err() != nil:
+		case session.IsPermanent(err) || ctx.Err() != nil:
 			return err
 		case s == http.StatusNotFound && ok:
 			l.drop(have.ID)

@@ -29,7 +29,7 @@ type listening struct {
 
 	// known is up to where the history has been read. What comes live does not move
 	// it: one activity that never came is only seen in the history.
-	known session.Horizon
+	known session.Watermark
 	past  bool // something came before
 	swept bool // the history has been read in this run
 
@@ -59,7 +59,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l := &listening{Client: c, Resume: resume, Handler: to, in: make(chan delivery), over: ctx.Done(),
-		known: session.NewHorizon(resume.Last, c.o.Sweep+overlap), told: map[string]bool{}, past: len(resume.Last) > 0}
+		known: session.NewWatermark(resume.Last, c.o.Sweep+overlap), told: map[string]bool{}, past: len(resume.Last) > 0}
 	if l.known.Other.IsZero() {
 		l.known.Other = c.o.Now().Add(-overlap)
 	}
@@ -92,8 +92,8 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 
 // keepOn runs sessions until one ends for good.
 func (l *listening) keepOn(ctx context.Context) error {
-	s := session.Sessions{Platform: "teams", Calm: calm, Now: l.o.Now, Sleep: l.graph.api.Sleep, Wait: l.graph.api.Wait}
-	return s.Keep(ctx, l, l.follow)
+	s := session.Loop{Platform: "teams", Stable: calm, Now: l.o.Now, Sleep: l.graph.api.Sleep, Wait: l.graph.api.Wait}
+	return s.Run(ctx, l, l.follow)
 }
 
 // follow catches up, and then takes what comes.
@@ -109,13 +109,13 @@ func (l *listening) follow(ctx context.Context) error {
 		}
 		return l.catchUp(ctx)
 	}
-	ear := session.Ear[news]{CatchUp: catchUp, Understand: l.understand, Durable: l.durable, Sweep: l.o.Sweep}
-	return ear.Follow(ctx, l, l.in)
+	receiver := session.Receiver[news]{CatchUp: catchUp, Parse: l.parse, Commit: l.commit, Sweep: l.o.Sweep}
+	return receiver.Receive(ctx, l, l.in)
 }
 
-// durable emits what was gathered and lets the calls be answered.
-func (l *listening) durable(g *chat.Gathered) error {
-	return l.recent.Durable(g, l, func() {
+// commit emits b and lets the calls be answered.
+func (l *listening) commit(g *session.Batch) error {
+	return l.recent.Commit(g, l, func() {
 		if !l.learned {
 			return
 		}
@@ -126,8 +126,8 @@ func (l *listening) durable(g *chat.Gathered) error {
 	})
 }
 
-// understand adds what d holds to g.
-func (l *listening) understand(ctx context.Context, d news, g *chat.Gathered) error {
+// parse adds what d holds to g.
+func (l *listening) parse(ctx context.Context, d news, g *session.Batch) error {
 	if d.activity == nil {
 		return l.hear(ctx, d.chatID, d.message, g)
 	}
@@ -158,7 +158,7 @@ func (l *listening) understand(ctx context.Context, d news, g *chat.Gathered) er
 		if ok, err := l.welcome(ctx, a.chat, a.From); err != nil || !ok {
 			return err
 		}
-		l.recent.Gather(g, l.activityEvent(a))
+		l.recent.AddTo(g, l.activityEvent(a))
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (c *Client) welcome(ctx context.Context, chatID string, from account) (bool
 }
 
 // hear adds a message of Graph's to g.
-func (l *listening) hear(ctx context.Context, chatID string, m *message, g *chat.Gathered) error {
+func (l *listening) hear(ctx context.Context, chatID string, m *message, g *session.Batch) error {
 	e, ok := l.messageEvent(chatID, m)
 	if !ok || !l.watches(chatID, "") || l.recent.Has(e.Identity()) {
 		return nil
@@ -204,7 +204,7 @@ func (l *listening) hear(ctx context.Context, chatID string, m *message, g *chat
 			return err
 		}
 	}
-	l.recent.Gather(g, e)
+	l.recent.AddTo(g, e)
 	return nil
 }
 

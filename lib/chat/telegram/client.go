@@ -181,8 +181,8 @@ const batch = 100
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	l := &listening{Client: c, Resume: resume, Handler: to}
 	l.tellGap()
-	s := session.Sessions{Platform: "telegram", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait}
-	return s.Keep(ctx, l, l.poll)
+	s := session.Loop{Platform: "telegram", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait}
+	return s.Run(ctx, l, l.poll)
 }
 
 // listening is one Run.
@@ -249,7 +249,7 @@ func (l *listening) take(updates []json.RawMessage) error {
 	flush := func() error {
 		if len(ready) > 0 {
 			if err := l.OnEvents(ready...); err != nil {
-				return session.Broken{Err: err}
+				return session.FatalError{Err: err}
 			}
 		}
 		ready, l.offset = nil, next
@@ -279,7 +279,7 @@ func (l *listening) take(updates []json.RawMessage) error {
 				return err
 			}
 			if err := l.OnAction(a); err != nil {
-				return session.Broken{Err: err}
+				return session.FatalError{Err: err}
 			}
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
-	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/record/event"
 )
@@ -21,7 +20,7 @@ func play(t *testing.T, ends []error, lasts []time.Duration) (waits []string, sa
 	t.Helper()
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	n := 0
-	s := Sessions{Platform: "x", Calm: 10 * time.Second, Now: func() time.Time { return now },
+	s := Loop{Platform: "x", Stable: 10 * time.Second, Now: func() time.Time { return now },
 		Sleep: func(context.Context, time.Duration) error { return nil },
 		Wait: func(try int, _ error) time.Duration {
 			waits = append(waits, fmt.Sprint("try ", try))
@@ -30,7 +29,7 @@ func play(t *testing.T, ends []error, lasts []time.Duration) (waits []string, sa
 	r := chattest.Handler{Log: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	err = s.Keep(ctx, r, func(context.Context) error {
+	err = s.Run(ctx, r, func(context.Context) error {
 		if n == len(ends) {
 			cancel()
 			return context.Canceled
@@ -42,7 +41,7 @@ func play(t *testing.T, ends []error, lasts []time.Duration) (waits []string, sa
 	return waits, said, err
 }
 
-func TestKeep(t *testing.T) {
+func TestLoop(t *testing.T) {
 	cut, full := errors.New("cut"), errors.New("disk full")
 	for _, c := range []struct {
 		name  string
@@ -55,9 +54,9 @@ func TestKeep(t *testing.T) {
 		{"tries are counted", []error{cut, cut, cut}, make([]time.Duration, 3), "try 1 try 2 try 3", 3, nil},
 		{"a session that held begins the count anew", []error{cut, cut, cut}, []time.Duration{0, time.Minute, 0}, "try 1 try 1 try 2", 3, nil},
 		{"one that returns nil does too", []error{cut, nil, cut}, make([]time.Duration, 3), "try 1 try 1", 2, nil},
-		{"a renewal of a good connection is no news", []error{ErrRenew, cut}, []time.Duration{time.Hour, 0}, "try 2", 1, nil},
-		{"one at once is waited for", []error{ErrRenew, ErrRenew}, make([]time.Duration, 2), "try 1 try 2", 1, nil},
-		{"what cannot be kept ends it", []error{fmt.Errorf("take: %w", Broken{full}), cut}, make([]time.Duration, 2), "", 0, full},
+		{"a renewal of a good connection is no news", []error{ErrReconnect, cut}, []time.Duration{time.Hour, 0}, "try 2", 1, nil},
+		{"one at once is waited for", []error{ErrReconnect, ErrReconnect}, make([]time.Duration, 2), "try 1 try 2", 1, nil},
+		{"what cannot be kept ends it", []error{fmt.Errorf("take: %w", FatalError{full}), cut}, make([]time.Duration, 2), "", 0, full},
 		{"so does what waiting does not mend", []error{sysexit.With(sysexit.NoPerm, cut)}, make([]time.Duration, 1), "", 0, cut},
 	} {
 		waits, said, err := play(t, c.ends, c.lasts)
@@ -67,9 +66,9 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-func TestHorizon(t *testing.T) {
+func TestWatermark(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 11, 21, 9, minute, 0, 0, time.UTC) }
-	h := NewHorizon(map[string]time.Time{"a": at(10), "b": at(20)}, 5*time.Minute)
+	h := NewWatermark(map[string]time.Time{"a": at(10), "b": at(20)}, 5*time.Minute)
 	h.Advance("a", at(1))  // never back
 	h.Advance("c", at(14)) // not behind what holds for all
 	h.Advance("b", at(30))
@@ -80,9 +79,9 @@ func TestHorizon(t *testing.T) {
 	}
 }
 
-// TestEar has a batch cut short by a refusal and by the end of the connection: what
+// TestReceiver has a batch cut short by a refusal and by the end of the connection: what
 // was understood before is durable first, and told.
-func TestEar(t *testing.T) {
+func TestReceiver(t *testing.T) {
 	bad, end := errors.New("not now"), errors.New("the connection ended")
 	for _, c := range []struct {
 		name string
@@ -96,11 +95,11 @@ func TestEar(t *testing.T) {
 		{"what is refused ends it", []string{"a", "!", "b"}, end, "a", "no yes", bad},
 	} {
 		var kept, done []string
-		durable := func(g *chat.Gathered) error {
+		commit := func(g *Batch) error {
 			var r Recent
-			return r.Durable(g, chattest.Handler{Event: func(e event.Event) error { kept = append(kept, e.MessageID); return nil }}, nil)
+			return r.Commit(g, chattest.Handler{Event: func(e event.Event) error { kept = append(kept, e.MessageID); return nil }}, nil)
 		}
-		understand := func(_ context.Context, id string, g *chat.Gathered) error {
+		parse := func(_ context.Context, id string, g *Batch) error {
 			if id == "!" {
 				return bad
 			}
@@ -115,9 +114,9 @@ func TestEar(t *testing.T) {
 			}}
 		}
 		in <- Delivery[string]{End: c.end}
-		ear := Ear[string]{CatchUp: func(context.Context) error { return nil }, Understand: understand, Durable: durable, Sweep: time.Hour}
+		receiver := Receiver[string]{CatchUp: func(context.Context) error { return nil }, Parse: parse, Commit: commit, Sweep: time.Hour}
 		up := false
-		err := ear.Follow(t.Context(), chattest.Handler{Connect: func(on bool) { up = on }}, in)
+		err := receiver.Receive(t.Context(), chattest.Handler{Connect: func(on bool) { up = on }}, in)
 		if !errors.Is(err, c.want) || strings.Join(kept, " ") != c.kept || strings.Join(done, " ") != c.done || !up {
 			t.Errorf("%s: kept %q, told %q, up %v: %v", c.name, kept, done, up, err)
 		}
@@ -128,14 +127,14 @@ func TestEar(t *testing.T) {
 func TestNothingIsToldThatIsNotDurable(t *testing.T) {
 	full := errors.New("disk full")
 	var told error
-	g := chat.Gathered{Done: []func(error) error{func(err error) error { told = err; return nil }}}
+	g := Batch{Done: []func(error) error{func(err error) error { told = err; return nil }}}
 	e := event.Event{MessageID: "a"}
 	var r Recent
-	if !r.Gather(&g, e) {
+	if !r.AddTo(&g, e) {
 		t.Fatal("not gathered")
 	}
-	err := r.Durable(&g, chattest.Handler{Event: func(event.Event) error { return full }}, func() { t.Error("kept") })
-	if !errors.As(err, new(Broken)) || !errors.Is(told, full) || r.Has(e.Identity()) {
+	err := r.Commit(&g, chattest.Handler{Event: func(event.Event) error { return full }}, func() { t.Error("kept") })
+	if !errors.As(err, new(FatalError)) || !errors.Is(told, full) || r.Has(e.Identity()) {
 		t.Errorf("%v; told %v; known %v", err, told, r.Has(e.Identity()))
 	}
 }
@@ -147,11 +146,11 @@ func TestRecover(t *testing.T) {
 	}
 	var parts []int
 	var seen []int
-	err := Recover(missed, func(n *int, g *chat.Gathered) error {
+	err := Recover(missed, func(n *int, g *Batch) error {
 		seen = append(seen, *n)
 		g.Add(event.Event{}, fmt.Sprint(*n))
 		return nil
-	}, func(g *chat.Gathered) error { parts = append(parts, len(g.Events)); return nil })
+	}, func(g *Batch) error { parts = append(parts, len(g.Events)); return nil })
 	if err != nil || !slices.Equal(seen, missed) || !slices.Equal(parts, []int{batch, batch, 1}) {
 		t.Errorf("%v: %d seen, parts %v", err, len(seen), parts)
 	}

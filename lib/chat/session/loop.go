@@ -1,0 +1,181 @@
+// Package session is what the sources of all platforms have in common: a loop of
+// connections, deliveries that are received and acknowledged together, and up to
+// where each chat's history is known.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"time"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/chat"
+	"tri/lib/record/event"
+)
+
+// FatalError marks what no new session would repair: what came could not be made
+// durable. It ends a Run, which returns Err.
+type FatalError struct{ Err error }
+
+func (e FatalError) Error() string { return e.Err.Error() }
+func (e FatalError) Unwrap() error { return e.Err }
+
+// ErrReconnect is the platform asking for another connection, as some do every few
+// hours. It is not reported, and there is no wait after a session that held.
+var ErrReconnect = errors.New("the platform renews the connection")
+
+// Loop makes the connections, or the polls, of one Run.
+type Loop struct {
+	Platform string // its name in reports
+	// Stable is how long a session must have held for the tries to be counted anew. Zero:
+	// only one that returns nil was a good one.
+	Stable time.Duration
+	Now    func() time.Time
+	Sleep  func(context.Context, time.Duration) error
+	// Wait is how long to wait before try (from 1), after err.
+	Wait func(try int, err error) time.Duration
+	// OnEnd is called after every session that did not end for good. May be nil.
+	OnEnd func(err error)
+}
+
+// Run runs sessions, one after another, until ctx ends (nil), one returns a
+// FatalError, or one IsPermanent. A session that returns nil is followed by the next
+// at once.
+func (s *Loop) Run(ctx context.Context, to chat.Handler, session func(context.Context) error) error {
+	for try := 1; ; try++ {
+		begun := s.Now()
+		err := session(ctx)
+		if err == nil && ctx.Err() == nil {
+			try = 0
+			continue
+		}
+		to.OnConnect(false)
+		fatal := FatalError{}
+		switch {
+		case errors.As(err, &fatal):
+			return fatal.Err
+		case ctx.Err() != nil:
+			return nil
+		case IsPermanent(err):
+			return fmt.Errorf("%s: %w", s.Platform, err)
+		}
+		if s.OnEnd != nil {
+			s.OnEnd(err)
+		}
+		if s.Stable > 0 && s.Now().Sub(begun) > s.Stable {
+			try = 1
+			if errors.Is(err, ErrReconnect) {
+				continue
+			}
+		}
+		wait := s.Wait(try, err)
+		if try > 1 || !errors.Is(err, ErrReconnect) {
+			to.Logf("%s: %v; trying again in %v", s.Platform, err, wait.Round(time.Millisecond))
+		}
+		if s.Sleep(ctx, wait) != nil {
+			return nil
+		}
+	}
+}
+
+// IsPermanent reports whether err stays whatever is waited for: a credential or a
+// configuration is wrong (sysexit.NoPerm, Config).
+func IsPermanent(err error) bool {
+	s, ok := sysexit.Of(err)
+	return ok && (s == sysexit.NoPerm || s == sysexit.Config)
+}
+
+// Watermark is a time per chat, up to which all of its history is known. The zero
+// value knows of none.
+type Watermark struct {
+	chats map[string]time.Time
+	// Other is the watermark of all other chats; zero until it is set.
+	Other time.Time
+}
+
+// NewWatermark returns the watermark of a log with these last times, overlap before
+// each.
+func NewWatermark(last map[string]time.Time, overlap time.Duration) Watermark {
+	var h Watermark
+	for id, at := range last {
+		h.Set(id, at.Add(-overlap))
+		if h.chats[id].After(h.Other) {
+			h.Other = h.chats[id]
+		}
+	}
+	return h
+}
+
+// Of returns the time behind which something of a chat may have been missed.
+func (h *Watermark) Of(chatID string) time.Time {
+	if at, ok := h.chats[chatID]; ok {
+		return at
+	}
+	return h.Other
+}
+
+// Chats returns the chats of which something is known, and their times.
+func (h *Watermark) Chats() iter.Seq2[string, time.Time] { return maps.All(h.chats) }
+
+// Set notes that everything of a chat is known up to at.
+func (h *Watermark) Set(chatID string, at time.Time) {
+	if h.chats == nil {
+		h.chats = map[string]time.Time{}
+	}
+	h.chats[chatID] = at
+}
+
+// Advance is Set that never moves back.
+func (h *Watermark) Advance(chatID string, at time.Time) {
+	if at.After(h.Of(chatID)) {
+		h.Set(chatID, at)
+	}
+}
+
+// maxRecent is how many identities one generation of Recent has.
+const maxRecent = 10_000
+
+// Recent holds identities of events that were emitted lately: at most two
+// generations of maxRecent. The zero value is ready for use.
+type Recent struct{ now, before map[string]bool }
+
+// Has reports whether id was added lately.
+func (r *Recent) Has(id string) bool { return r.now[id] || r.before[id] }
+
+// AddTo adds e to b, unless it was emitted lately.
+func (r *Recent) AddTo(b *Batch, e event.Event) bool {
+	id := e.Identity()
+	if r.Has(id) {
+		return false
+	}
+	b.Add(e, id)
+	return true
+}
+
+// Add remembers id.
+func (r *Recent) Add(id string) {
+	if r.now == nil || len(r.now) >= maxRecent {
+		r.before, r.now = r.now, map[string]bool{}
+	}
+	r.now[id] = true
+}
+
+// Commit commits b and remembers its events. kept is called in between, when all of
+// it is durable; it may be nil.
+func (r *Recent) Commit(b *Batch, to chat.Handler, kept func()) error {
+	failed, told := b.Commit(to, func() {
+		for id := range b.IDs {
+			r.Add(id)
+		}
+		if kept != nil {
+			kept()
+		}
+	})
+	if failed != nil {
+		return FatalError{failed}
+	}
+	return told
+}
