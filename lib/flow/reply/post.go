@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/judge/safety"
 	"tri/lib/record/decision"
@@ -14,6 +15,9 @@ import (
 
 // step takes a job from its state to the next.
 func (p *poster) step(ctx context.Context, j *job) error {
+	if i := j.doubted(); i >= 0 {
+		return p.believe(ctx, j, i)
+	}
 	step, i, err := outbox.Plan(j.claimed, j.line, j.parts)
 	if err != nil {
 		return fmt.Errorf("post %q: %w", j.id, err)
@@ -24,6 +28,9 @@ func (p *poster) step(ctx context.Context, j *job) error {
 	case outbox.Write:
 		return p.write(j)
 	case outbox.Try:
+		if !j.knows(i) {
+			return p.look(ctx, j, i)
+		}
 		return p.post(ctx, j, i)
 	case outbox.Look:
 		return p.look(ctx, j, i)
@@ -54,10 +61,10 @@ func (p *poster) begin(ctx context.Context, j *job) error {
 	}
 	r := decision.Record{
 		Kind: decision.Claim, By: "tri-reply", Via: "code",
-		Key: j.st.Key, Cycle: j.st.Cycle, DraftSHA256: j.text().DraftSHA256,
+		Key: j.st.Key, Cycle: j.st.Cycle, DraftSHA256: j.text().DraftSHA256, Nonce: p.nonce,
 	}
 	if why != "" {
-		r.Kind, r.Note = decision.Revoke, why
+		r.Kind, r.Note, r.Nonce = decision.Revoke, why, ""
 	}
 	r.At = stamp(p.Now())
 	if _, err := decision.Append(p.Home, r); err != nil {
@@ -111,24 +118,22 @@ func limited(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // write makes the intents of all parts durable. Nothing is sent before all are.
 func (p *poster) write(j *job) error {
-	texts := outbox.Split(j.text().Text, p.sink(j).Limit())
-	if err := p.unwrite(j, len(texts)); err != nil {
+	limit := p.sink(j).Limit()
+	for _, e := range j.parts {
+		if e != nil && !fresh(e) {
+			limit = e.Limit // a file was lost; what was sent was cut like this
+		}
+	}
+	all := outbox.Derive(j.text(), j.offer().Target, limit)
+	if err := p.unwrite(j, len(all)); err != nil {
 		return err
 	}
 	refused := p.unsafe(j)
-	t := j.offer().Target
-	for i, text := range texts {
+	for i, e := range all {
 		if j.parts[i] != nil {
 			continue
 		}
-		e := &outbox.Entry{
-			Key: j.st.Key, Cycle: j.st.Cycle, State: outbox.Intent,
-			Platform: t.Platform, ChatID: t.ChatID, ThreadID: t.ThreadID, ReplyTo: t.ReplyToID,
-			DraftSHA256: j.text().DraftSHA256, Part: i + 1, Parts: len(texts), Text: text, IntentAt: stamp(p.Now()),
-		}
-		e.ID = outbox.ID(e.Key, e.Cycle, e.DraftSHA256, e.Part)
-		e.PostKey = outbox.PostKey(e.Key, e.Cycle, e.DraftSHA256, e.Part)
-		if refused != "" {
+		if e.IntentAt = stamp(p.Now()); refused != "" {
 			e.State, e.Why = outbox.Refused, refused
 		}
 		if err := p.save(e, "intent"); err != nil {
@@ -185,7 +190,11 @@ func (p *poster) save(e *outbox.Entry, at string) error {
 func (p *poster) post(ctx context.Context, j *job, i int) error {
 	e := j.parts[i]
 	j.cleared = 0
-	m := message(e) // knows of the try before this one
+	m, err := p.message(j, i) // knows of the try before this one
+	if err != nil {
+		return err
+	}
+	j.sure[e.Part] = true // from here on
 	e.Tries, e.TriedAt = e.Tries+1, stamp(p.Now())
 	if err := p.save(e, "try"); err != nil {
 		return err
@@ -221,16 +230,27 @@ func (p *poster) post(ctx context.Context, j *job, i int) error {
 	return nil
 }
 
-func message(e *outbox.Entry) chat.Post {
-	tried, err := time.Parse(time.RFC3339, e.TriedAt)
-	if err != nil {
-		tried = time.Time{} // not tried, or by a version that did not say
+// message is what the platform is given: bytes, chat and key are those that follow
+// from the approval, and an entry that says anything else is not posted from.
+func (p *poster) message(j *job, i int) (chat.Post, error) {
+	e := j.parts[i]
+	approved := j.text()
+	if err := e.Agrees(approved, j.offer().Target, p.sink(j).Limit()); err != nil {
+		return chat.Post{}, err
 	}
-	return chat.Post{ChatID: e.ChatID, ThreadID: e.ThreadID, ReplyToID: e.ReplyTo, Text: e.Text, Key: e.PostKey, Tried: tried}
+	if decision.Sum(approved.Text) != approved.DraftSHA256 || approved.ID() != j.id {
+		return chat.Post{}, sysexit.With(sysexit.Data, fmt.Errorf("post %q: the text is not the approved one", e.ID))
+	}
+	tried := instant(e.TriedAt) // zero: not tried, or by a version that did not say
+	if tried.IsZero() && !j.own {
+		tried = j.claimedAt
+	}
+	return chat.Post{ChatID: e.ChatID, ThreadID: e.ThreadID, ReplyToID: e.ReplyTo, Text: e.Text, Key: e.PostKey, Tried: tried}, nil
 }
 
 func (p *poster) posted(j *job, e *outbox.Entry, m chat.Posted) error {
 	j.fails, j.unproven = 0, 0
+	j.sure[e.Part] = true
 	e.State, e.PostedMessageID, e.PostedAt, e.Why = outbox.Posted, m.MessageID, stamp(m.At), ""
 	return p.save(e, "posted")
 }
@@ -242,9 +262,7 @@ func (p *poster) look(ctx context.Context, j *job, i int) error {
 	if j.cleared == e.Part {
 		return p.post(ctx, j, i)
 	}
-	call, cancel := limited(ctx)
-	defer cancel()
-	found, proof, err := p.sink(j).Find(call, message(e))
+	found, proof, err := p.find(ctx, j, i)
 	if err := p.fault("find"); err != nil {
 		return err
 	}
@@ -254,13 +272,13 @@ func (p *poster) look(ctx context.Context, j *job, i int) error {
 	case err == nil && proof == chat.Absent && e.Tries < maxTries:
 		return p.post(ctx, j, i)
 	case err == nil && proof == chat.Absent:
-		return p.park(e, fmt.Sprintf("posted %d times, and each time it was not there afterwards", e.Tries))
+		return p.park(j, e, fmt.Sprintf("posted %d times, and each time it was not there afterwards", e.Tries))
 	case err == nil:
 		j.unproven++
 		err = errors.New("the platform cannot tell whether it was posted")
 	}
 	if j.unproven >= maxUnproven || j.fails >= maxFails {
-		return p.park(e, err.Error())
+		return p.park(j, e, err.Error())
 	}
 	p.Say("%s: %v; asking again", e.ID, err)
 	p.later(j)
@@ -268,7 +286,8 @@ func (p *poster) look(ctx context.Context, j *job, i int) error {
 }
 
 // park leaves a part for a person to settle.
-func (p *poster) park(e *outbox.Entry, why string) error {
+func (p *poster) park(j *job, e *outbox.Entry, why string) error {
+	j.sure[e.Part] = true
 	e.State, e.Why = outbox.Parked, why
 	p.Say("%s: parked: %s", e.ID, why)
 	return p.save(e, "parked")

@@ -35,13 +35,20 @@ func (p *poster) recover() error {
 	for _, e := range entries {
 		id := decision.ID(e.Key, e.Cycle, e.DraftSHA256)
 		if j := p.byID[id]; j != nil && j.claimed {
-			j.attach(e)
+			if err := p.attach(j, e); err != nil {
+				return err
+			}
 			continue
 		}
 		orphans[id] = append(orphans[id], e)
 	}
 	for id, es := range orphans {
 		if err := p.orphaned(id, es); err != nil {
+			return err
+		}
+	}
+	for _, j := range p.jobs {
+		if err := p.finished(j); err != nil {
 			return err
 		}
 	}
@@ -66,18 +73,61 @@ func (p *poster) orphaned(id string, es []*outbox.Entry) error {
 	return nil
 }
 
-// attach puts an entry of an earlier process where it belongs.
-func (j *job) attach(e *outbox.Entry) {
+// attach puts an entry of an earlier process where it belongs, if it says what its
+// claim and offer say.
+func (p *poster) attach(j *job, e *outbox.Entry) error {
+	if j.offer().Target == nil || p.sink(j) == nil {
+		return nil // not posted, for now, and so not looked at
+	}
+	if err := e.Agrees(j.text(), j.offer().Target, p.sink(j).Limit()); err != nil {
+		return err
+	}
 	if j.parts == nil {
 		j.parts = make([]*outbox.Entry, e.Parts)
 	}
-	if e.Parts != len(j.parts) {
-		// Two ways to cut one text: the limit changed while intents were written,
-		// of which then none was ever tried. write makes them anew.
-		j.stale = append(j.stale, e)
-		return
+	if e.Parts == len(j.parts) {
+		j.parts[e.Part-1] = e
+		return nil
 	}
-	j.parts[e.Part-1] = e
+	// Two ways to cut one text: the limit changed while intents were written, of
+	// which then none was ever tried. write makes them anew.
+	j.stale = append(j.stale, e)
+	for _, e := range append(j.stale, j.parts...) {
+		if e != nil && !fresh(e) {
+			return sysexit.With(sysexit.Data, fmt.Errorf("post %q: it was tried, and the text is also cut in another way", e.ID))
+		}
+	}
+	return nil
+}
+
+// fresh reports whether no post of an entry was ever begun, by its own word.
+func fresh(e *outbox.Entry) bool { return e.State == outbox.Intent && e.Tries == 0 }
+
+// finished finds parts of a claim without a line that are in done already: the line
+// was written once, and got lost.
+func (p *poster) finished(j *job) error {
+	if !j.claimed || j.line || j.offer().Target == nil || p.sink(j) == nil {
+		return nil
+	}
+	for part := 1; part == 1 || part <= len(j.parts); part++ {
+		if part <= len(j.parts) && j.parts[part-1] != nil {
+			continue
+		}
+		e, err := outbox.Read(p.Home, outbox.Done, outbox.ID(j.st.Key, j.st.Cycle, j.text().DraftSHA256, part))
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			continue
+		}
+		if err := p.attach(j, e); err != nil {
+			return err
+		}
+		// What was moved there had its line. A later part that was never sent is no reason
+		// to send it now.
+		j.sure[part] = e.State != outbox.Intent
+	}
+	return nil
 }
 
 // readLines reads which drafts have their line in replies.ndjson.
@@ -144,9 +194,14 @@ func (p *poster) fold(r decision.Record) error {
 		}
 		p.add(r.ID(), st).due = p.graceEnds(&r)
 	case decision.Claim:
-		p.add(r.ID(), p.state.Claim(r.ID())).claimed = true
+		j := p.add(r.ID(), p.state.Claim(r.ID()))
+		j.claimed, j.own, j.claimedAt = true, r.Nonce == p.nonce, instant(r.At)
 		if p.lines[r.ID()] {
-			p.drop(p.byID[r.ID()])
+			p.drop(j)
+		}
+		if p.caught && !j.own {
+			err := fmt.Errorf("another tri-reply posts for this home: it has claimed %s", r.Key)
+			return sysexit.Hint(sysexit.With(sysexit.TempFail, err), "its lock file may have been deleted; stop one of the two")
 		}
 	case decision.Settle:
 		p.settles[r.Post] = append(p.settles[r.Post], r)
@@ -173,7 +228,7 @@ func (p *poster) graceEnds(r *decision.Record) time.Time {
 func (p *poster) add(id string, st *decision.Standing) *job {
 	j := p.byID[id]
 	if j == nil {
-		j = &job{id: id, st: st}
+		j = &job{id: id, st: st, sure: map[int]bool{}}
 		p.byID[id] = j
 		p.jobs = append(p.jobs, j)
 	}

@@ -6,6 +6,7 @@ package reply
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -65,6 +66,10 @@ type job struct {
 	claimed bool
 	line    bool
 
+	claimedAt time.Time
+	own       bool         // this process wrote the claim
+	sure      map[int]bool // parts, from 1, of which this process knows how far they are
+
 	due      time.Time // not before
 	fails    int       // in a row
 	unproven int
@@ -89,6 +94,7 @@ type poster struct {
 	Options
 	tail    *decision.Tail
 	state   *decision.State
+	nonce   string // in the claims of this process
 	jobs    []*job // in the order of their approvals
 	byID    map[string]*job
 	settles map[string][]decision.Record // by entry
@@ -133,7 +139,7 @@ func newPoster(o Options) *poster {
 		o.pause = pause
 	}
 	return &poster{
-		Options: o, tail: decision.NewTail(o.Home), state: decision.NewState(o.Policy),
+		Options: o, tail: decision.NewTail(o.Home), state: decision.NewState(o.Policy), nonce: rand.Text(),
 		byID: map[string]*job{}, settles: map[string][]decision.Record{}, lines: map[string]bool{}, unknown: map[string]bool{},
 	}
 }

@@ -71,6 +71,10 @@ type Record struct {
 	// parking is never taken for the next.
 	Tries int `json:"tries,omitempty"`
 
+	// Nonce of a claim is of the process that appended it: it alone may post without
+	// a look at whether another has.
+	Nonce string `json:"nonce,omitempty"`
+
 	// What follows is in offers, so that tri-reply needs no thread.
 	Target    *Target     `json:"target,omitempty"`
 	Evidence  []draft.Ref `json:"evidence,omitempty"`

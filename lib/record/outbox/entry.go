@@ -25,6 +25,12 @@
 // absent is it made again. A second post is therefore possible in no state in
 // which nobody said "retry", on a platform whose proofs are true.
 //
+// A file tells how far a post has come, and is not believed even in that: text,
+// parts, target and key are derived from the claim and its offer and compared, and
+// of a claim that another process wrote every part is looked for in done, in the log
+// (what people settled) and in the chat before it is tried or taken for settled.
+// What none of them can tell is parked.
+//
 // Entries with no claim, or a line with no claim, are no legal state: they are
 // named and left alone.
 package outbox
@@ -53,6 +59,7 @@ type Entry struct {
 	DraftSHA256 string `json:"draft_sha256"`
 	Part        int    `json:"part"` // from 1
 	Parts       int    `json:"parts"`
+	Limit       int    `json:"limit,omitempty"` // of a part, in characters, when the text was cut
 	Text        string `json:"text"`
 
 	// Tries counts the posts that were begun and may have been made. One that is

@@ -32,8 +32,14 @@ func (e *Entry) path() string { return Dir + "/" + e.ID + ".json" }
 // Remove takes away an entry of which nothing was ever posted.
 func (e *Entry) Remove(h *durable.Home) error { return h.Remove(e.path()) }
 
-// Finish moves e to Done.
-func (e *Entry) Finish(h *durable.Home) error { return h.Move(e.path(), Done+"/"+e.ID+".json") }
+// Finish moves e to Done; one that was read from there stays.
+func (e *Entry) Finish(h *durable.Home) error {
+	done := Done + "/" + e.ID + ".json"
+	if !h.Exists(e.path()) && h.Exists(done) {
+		return nil
+	}
+	return h.Move(e.path(), done)
+}
 
 // Open lists the entries under way. One that cannot be read is an error: to go on
 // without it could post it again. One that is finished or taken away meanwhile is not.
@@ -44,25 +50,35 @@ func Open(h *durable.Home) ([]*Entry, error) {
 	}
 	var all []*Entry
 	for _, name := range names {
-		id, ok := strings.CutSuffix(name, ".json")
-		if !ok {
-			continue
+		if id, ok := strings.CutSuffix(name, ".json"); ok {
+			e, err := Read(h, Dir, id)
+			if err != nil {
+				return nil, err
+			}
+			if e != nil {
+				all = append(all, e)
+			}
 		}
-		b, err := h.ReadFile(Dir + "/" + name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, sysexit.With(sysexit.IO, fmt.Errorf("read post %q: %w", name, err))
-		}
-		e := new(Entry)
-		if err := json.Unmarshal(b, e); err != nil {
-			return nil, sysexit.With(sysexit.Data, fmt.Errorf("read post %q: %w", name, err))
-		}
-		if e.ID != id || e.ID != ID(e.Key, e.Cycle, e.DraftSHA256, e.Part) || e.Part < 1 || e.Part > e.Parts {
-			return nil, sysexit.With(sysexit.Data, fmt.Errorf("read post %q: it is of another post", name))
-		}
-		all = append(all, e)
 	}
 	return all, nil
+}
+
+// Read returns the entry of that ID in Dir or Done, nil where it is not there.
+func Read(h *durable.Home, dir, id string) (*Entry, error) {
+	name := dir + "/" + id + ".json"
+	b, err := h.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read post %q: %w", name, err))
+	}
+	e := new(Entry)
+	if err := json.Unmarshal(b, e); err != nil {
+		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read post %q: %w", name, err))
+	}
+	if e.ID != id || e.ID != ID(e.Key, e.Cycle, e.DraftSHA256, e.Part) || e.Part < 1 || e.Part > e.Parts {
+		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read post %q: it is of another post", name))
+	}
+	return e, nil
 }

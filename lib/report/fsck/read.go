@@ -2,23 +2,18 @@ package fsck
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"runtime"
 	"sync"
-
-	"github.com/tidwall/gjson"
 
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/shape"
 	"tri/lib/base/sysexit"
-	"tri/lib/record/decision"
 	"tri/lib/report/history"
 )
 
@@ -200,25 +195,6 @@ func (r *reader) exists(dir, name string) bool {
 	return err == nil
 }
 
-// files checks each file of a folder.
-func files(h *durable.Home, dir, schema string, f *Finding) error {
-	names, err := h.List(dir)
-	if err != nil {
-		return err
-	}
-	c, err := newChecker(h, schema)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	for _, name := range names {
-		if path.Ext(name) == ".json" {
-			c.file(f, dir, name, name)
-		}
-	}
-	return nil
-}
-
 // checker holds files to a schema.
 type checker struct {
 	*reader
@@ -264,36 +240,4 @@ func runs(h *durable.Home, f *Finding) error {
 		c.file(f, "runs", id+"/result.json", id)
 	}
 	return nil
-}
-
-// approvals checks that a claim stands before each reply: that is what an approval
-// becomes when it is posted.
-func approvals(h *durable.Home, f *Finding) error {
-	claimed := map[string]bool{}
-	err := h.Lines(decision.LogName, 0, func(line []byte) error {
-		if !bytes.Contains(line, []byte(decision.Claim)) && bytes.IndexByte(line, '\\') < 0 {
-			return nil // most
-		}
-		if v := gjson.GetManyBytes(line, "kind", "key", "cycle", "draft_sha256"); v[0].Str == decision.Claim {
-			claimed[decision.ID(v[1].String(), int(v[2].Int()), v[3].String())] = true
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return h.Lines("replies.ndjson", 0, func(line []byte) error {
-		var r struct {
-			Key   string `json:"key"`
-			Cycle int    `json:"cycle"`
-			SHA   string `json:"draft_sha256"`
-		}
-		f.Records++
-		if err := ndjson.Unmarshal(line, &r); err != nil {
-			f.bad("replies.ndjson", err)
-		} else if !claimed[decision.ID(r.Key, r.Cycle, r.SHA)] {
-			f.bad(fmt.Sprintf("%s, cycle %d", r.Key, r.Cycle), errors.New("it was posted, and no claim stands in the decision log"))
-		}
-		return nil
-	})
 }

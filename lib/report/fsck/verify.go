@@ -16,6 +16,7 @@ import (
 	"tri/lib/base/ndjson"
 	"tri/lib/base/shape"
 	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
 )
 
 // Finding is what one part of the home came to.
@@ -70,11 +71,21 @@ func Home(h *durable.Home) (*Report, error) {
 			return nil, err
 		}
 	}
-	for _, dir := range []string{"outbox", "outbox/done"} {
-		j.add(dir, func(f *Finding) error { return files(h, dir, "outbox-entry", f) })
+	approved := sync.OnceValues(func() (map[string]claim, error) { return claims(h) })
+	withClaims := func(what string, check func(map[string]claim, *Finding) error) {
+		j.add(what, func(f *Finding) error {
+			all, err := approved()
+			if err != nil {
+				return err
+			}
+			return check(all, f)
+		})
+	}
+	for _, dir := range []string{outbox.Dir, outbox.Done} {
+		withClaims(dir, func(all map[string]claim, f *Finding) error { return posts(h, dir, all, f) })
 	}
 	j.add("runs", func(f *Finding) error { return runs(h, f) })
-	j.add("replies and their approvals", func(f *Finding) error { return approvals(h, f) })
+	withClaims("replies and their approvals", func(all map[string]claim, f *Finding) error { return approvals(h, all, f) })
 	err := j.run()
 	r := &Report{Findings: merge(j.findings), OK: true}
 	for _, f := range r.Findings {

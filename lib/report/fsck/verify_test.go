@@ -150,7 +150,18 @@ func TestBroken(t *testing.T) {
 		"a long line": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events-classified.ndjson", func(b []byte) []byte { return append(append(bytes.Repeat([]byte("x"), 2<<20), '\n'), b...) })
 		}, "events-classified.ndjson", "longer than 1048576 bytes"},
-		"a reply that nobody approved": {func(t *testing.T, h *durable.Home) { change(t, h, "replies.ndjson", swap(`"cycle":1`, `"cycle":2`)) }, "replies and their approvals", "no claim stands"},
+		"a reply that nobody approved": {func(t *testing.T, h *durable.Home) { change(t, h, "replies.ndjson", swap(`"cycle":1`, `"cycle":2`)) }, "replies and their approvals", "no claim of it"},
+		"a reply of another text": {func(t *testing.T, h *durable.Home) {
+			change(t, h, "replies.ndjson", swap(`"reply_text":"It is 3.`, `"reply_text":"It is 4.`))
+		}, "replies and their approvals", "reply_text is not the approved text"},
+		"a post that was forged": {func(t *testing.T, h *durable.Home) {
+			e := outbox.Derive(&decision.Record{Key: "local.dev.1", Cycle: 1, Text: "It is 3.", DraftSHA256: decision.Sum("It is 3.")},
+				&decision.Target{Platform: "local", ChatID: "dev", ThreadID: "1", ReplyToID: "1"}, 100)[0]
+			e.IntentAt, e.Text = at, "It is FORGED."
+			if err := e.Save(h); err != nil {
+				t.Fatal(err)
+			}
+		}, "outbox", `text is "It is FORGED.", and what was approved gives "It is 3."`},
 		"a post": {func(t *testing.T, h *durable.Home) {
 			if err := errors.Join(h.MkdirAll("outbox"), h.Replace("outbox/x.json", []byte(`{"id":"x"}`))); err != nil {
 				t.Fatal(err)

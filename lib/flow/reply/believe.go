@@ -1,0 +1,103 @@
+package reply
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tri/lib/chat"
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
+)
+
+// knows reports whether this process knows how far a part has come, without the word
+// of a file.
+func (j *job) knows(i int) bool { return j.own || j.sure[i+1] }
+
+// doubted is the first part of a claim of another process that its file says is
+// settled, -1 when there is none. One that is parked waits for a person anyway, and
+// one that is not settled is looked for in the chat before it is tried.
+func (j *job) doubted() int {
+	if !j.claimed || j.line {
+		return -1
+	}
+	for i, e := range j.parts {
+		if e != nil && !j.knows(i) && (e.State == outbox.Posted || e.State == outbox.Refused || e.State == outbox.Dropped) {
+			return i
+		}
+	}
+	return -1
+}
+
+// believe asks whether a part is settled as its file says: the log where a person
+// settled it, the rules where they refuse the text, otherwise the chat.
+func (p *poster) believe(ctx context.Context, j *job, i int) error {
+	e := j.parts[i]
+	switch {
+	case e.State == outbox.Posted && p.settledAs(j, e, decision.SettlePosted),
+		e.State == outbox.Dropped && p.settledAs(j, e, decision.SettleDrop),
+		e.State == outbox.Refused && p.unsafe(j) != "":
+		j.sure[e.Part] = true
+		return nil
+	case e.State == outbox.Dropped:
+		return p.park(j, e, "its file says dropped, and nobody has said so in the log")
+	}
+	found, proof, err := p.find(ctx, j, i)
+	if err := p.fault("find"); err != nil {
+		return err
+	}
+	switch {
+	case err == nil && proof == chat.Found:
+		return p.posted(j, e, found)
+	case err == nil && proof == chat.Absent && e.State == outbox.Refused:
+		e.State, e.Why = outbox.Intent, "" // the platform says so again, if it does
+		return p.save(e, "intent")
+	case err == nil && proof == chat.Absent:
+		return p.park(j, e, "its file says "+e.State+", and it is not there")
+	case err == nil:
+		j.unproven++
+		err = errors.New("the platform cannot tell whether it was posted")
+	}
+	if j.unproven >= maxUnproven || j.fails >= maxFails {
+		return p.park(j, e, "its file says "+e.State+"; "+err.Error())
+	}
+	p.Say("%s: %v; asking again", e.ID, err)
+	p.later(j)
+	return nil
+}
+
+// settledAs reports whether a person settled a part like this.
+func (p *poster) settledAs(j *job, e *outbox.Entry, outcome string) bool {
+	for _, r := range p.settles[e.ID] {
+		if r.Outcome == outcome && r.ID() == j.id {
+			return true
+		}
+	}
+	return false
+}
+
+// find asks the platform for a part. When a try began is a file's word too: what was
+// not found since then is looked for since the claim, before which there was none.
+func (p *poster) find(ctx context.Context, j *job, i int) (chat.Posted, chat.Proof, error) {
+	m, err := p.message(j, i)
+	if err != nil {
+		return chat.Posted{}, chat.Unprovable, err
+	}
+	ctx, cancel := limited(ctx)
+	defer cancel()
+	found, proof, err := p.sink(j).Find(ctx, m)
+	if err != nil || proof != chat.Absent || j.knows(i) || !j.claimedAt.Before(m.Tried) {
+		return found, proof, err
+	}
+	m.Tried = j.claimedAt
+	return p.sink(j).Find(ctx, m)
+}
+
+// instant is the zero time for what is none.
+func instant(s string) time.Time {
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}

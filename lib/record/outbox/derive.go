@@ -1,0 +1,76 @@
+package outbox
+
+import (
+	"fmt"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+)
+
+// Derive returns the entries, new, of an approved text that goes to target, cut into
+// parts of at most limit characters (0: not cut). What is sent, where and under which
+// key follows from these alone: a file tells how far a post has come, and no more.
+func Derive(approved *decision.Record, target *decision.Target, limit int) []*Entry {
+	texts := Split(approved.Text, limit)
+	all := make([]*Entry, len(texts))
+	for i, text := range texts {
+		all[i] = &Entry{
+			ID:      ID(approved.Key, approved.Cycle, approved.DraftSHA256, i+1),
+			PostKey: PostKey(approved.Key, approved.Cycle, approved.DraftSHA256, i+1),
+			Key:     approved.Key, Cycle: approved.Cycle, State: Intent,
+			Platform: target.Platform, ChatID: target.ChatID, ThreadID: target.ThreadID, ReplyTo: target.ReplyToID,
+			DraftSHA256: approved.DraftSHA256, Part: i + 1, Parts: len(texts), Limit: limit, Text: text,
+		}
+	}
+	return all
+}
+
+// Agrees compares an entry that was read with what its claim and offer lead to. limit
+// is that of the platform, for entries of versions that did not keep theirs.
+func (e *Entry) Agrees(approved *decision.Record, target *decision.Target, limit int) error {
+	err := e.agrees(Derive(approved, target, e.Limit))
+	if err != nil && e.Limit == 0 && e.agrees(Derive(approved, target, limit)) == nil {
+		err = nil
+	}
+	return err
+}
+
+func (e *Entry) agrees(all []*Entry) error {
+	if e.Parts != len(all) || e.Part < 1 || e.Part > len(all) {
+		return e.forged("part", fmt.Sprintf("%d of %d", e.Part, e.Parts), fmt.Sprintf("%d parts", len(all)))
+	}
+	want := all[e.Part-1]
+	for _, f := range []struct{ name, is, want string }{
+		{"text", e.Text, want.Text}, {"platform", e.Platform, want.Platform}, {"chat_id", e.ChatID, want.ChatID},
+		{"thread_id", e.ThreadID, want.ThreadID}, {"reply_to_message_id", e.ReplyTo, want.ReplyTo},
+		{"post_key", e.PostKey, want.PostKey}, {"draft_sha256", e.DraftSHA256, want.DraftSHA256},
+	} {
+		if f.is != f.want {
+			return e.forged(f.name, f.is, f.want)
+		}
+	}
+	switch e.State {
+	case Intent, Posted, Parked, Refused, Dropped:
+		return nil
+	}
+	return e.forged("state", e.State, "")
+}
+
+// forged is the error about a field that is not what it must be.
+func (e *Entry) forged(field, is, want string) error {
+	err := fmt.Errorf("post %q: %s is %s", e.path(), field, short(is))
+	if want != "" {
+		err = fmt.Errorf("%w, and what was approved gives %s", err, short(want))
+	}
+	return sysexit.Hint(sysexit.With(sysexit.Data, err),
+		"the file was changed by something other than tri-reply, and is not posted from; "+
+			"move it away and start again: the chat is asked before anything is posted")
+}
+
+func short(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most-1]) + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}
