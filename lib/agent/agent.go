@@ -47,9 +47,9 @@ type Task struct {
 	Write bool
 	// Hidden are names below Codebase that the agent must not see (.agents).
 	Hidden []string
-	// Commands lets the program use the codebase's own commands
-	// (.claude/commands). Runs of the pipeline never do.
-	Commands bool
+	// Commands are slash commands that the program is given, by their path below its
+	// own folder for them. Those of the codebase it never has.
+	Commands map[string]string
 	// Callable are the commands that the model may call by itself, as the program
 	// names them, without a slash.
 	Callable []string
@@ -134,6 +134,7 @@ type Ability struct {
 	Writes   bool // Task.Write works
 	Servers  bool // Task.Servers works: it speaks MCP
 	Cost     bool // its usage has a cost
+	Narrows  bool // Task.Shell works: it runs no other command
 }
 
 // Abler is an Agent that knows what it can do.

@@ -8,13 +8,17 @@
 //   - --json-schema may go unmet in silence: the value is checked here;
 //   - the process may hang after its result: the result is the end;
 //   - cost is summed over a session's runs, in some versions;
-//   - under --restricted it has no commands of the codebase.
+//   - under --restricted, and with --setting-sources user, settings and commands of
+//     the codebase are out of force.
 package claude
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,7 +65,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 
 // Ability is what the program can do.
 func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Commands: true, Writes: true, Servers: true, Cost: true}
+	return agent.Ability{Resumes: true, Commands: true, Writes: true, Servers: true, Cost: true, Narrows: true}
 }
 
 // Run runs the program in the codebase.
@@ -104,11 +108,14 @@ func settings(t program.Turn) ([]string, error) {
 		tools, mode = append(tools, "Edit", "Write"), "acceptEdits"
 	}
 	args := []string{"--tools", strings.Join(tools, ","), "--permission-mode", mode}
-	if t.Task.Commands {
+	if len(t.Task.Commands) > 0 {
 		if len(t.Task.Callable) > 0 {
 			args[1] += ",Skill"
 		}
-		args = append(args, "--setting-sources", "project")
+		if err := placeCommands(t); err != nil {
+			return nil, err
+		}
+		args = append(args, "--setting-sources", "user")
 	} else {
 		args = append(args, "--restricted")
 	}
@@ -135,6 +142,29 @@ func settings(t program.Turn) ([]string, error) {
 	}
 	file, err := servers(t)
 	return append(args, "--mcp-config", file), err
+}
+
+// placeCommands writes the run's commands into the program's HOME, and takes away
+// what an earlier turn may have left there: settings in HOME are in force.
+func placeCommands(t program.Turn) error {
+	home, err := os.OpenRoot(t.Home) // it was the agent's to write: no link out of it is followed
+	if err == nil {
+		defer home.Close()
+		err = errors.Join(home.RemoveAll(".claude/commands"), home.RemoveAll(".claude/settings.json"))
+	}
+	for name, text := range t.Task.Commands {
+		name = path.Join(".claude/commands", name)
+		if err == nil {
+			err = home.MkdirAll(path.Dir(name), 0o700)
+		}
+		if err == nil {
+			err = home.WriteFile(name, []byte(text), 0o600)
+		}
+	}
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("place commands: %w", err))
+	}
+	return nil
 }
 
 // allowed are the rules for what needs one: commands, and tools of servers.

@@ -62,7 +62,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 
 // Ability is what the program can do.
 func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Writes: true, Servers: true}
+	return agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}
 }
 
 // Run runs the program in the codebase.

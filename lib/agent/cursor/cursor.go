@@ -39,7 +39,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Baptizes, p.Servers = true, true
+	p.Baptizes, p.Servers, p.Obeys = true, true, []string{".cursor"}
 	return &Client{p}, nil
 }
 
@@ -56,8 +56,7 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 func (c *Client) call(t program.Turn) (program.Call, error) {
 	messages := &program.Messages{Variables: "CURSOR_API_KEY"}
 	call := program.Call{
-		Hidden: []string{".cursor"},
-		Reach:  []string{"api2.cursor.sh:443", "api5.cursor.sh:443"},
+		Reach: []string{"api2.cursor.sh:443", "api5.cursor.sh:443"},
 		Line: func(line []byte, s *program.Seen) {
 			tool(line, s)
 			messages.Line(line, s)

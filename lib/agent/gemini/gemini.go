@@ -43,13 +43,13 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Servers, p.LoginAt = true, ".gemini/oauth_creds.json"
+	p.Servers, p.LoginAt, p.Obeys = true, ".gemini/oauth_creds.json", []string{".gemini"}
 	return &Client{p}, nil
 }
 
 // Ability is what the program can do.
 func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Writes: true, Servers: true}
+	return agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}
 }
 
 // Run runs the program in the codebase.
@@ -61,7 +61,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	call := program.Call{
 		Reach: c.program.Endpoint("https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL"),
 		Set:   []string{"GEMINI_CLI_NO_RELAUNCH=true", "NO_COLOR=1"},
-		Line:  line, Exit: exit, Hidden: []string{".gemini"},
+		Line:  line, Exit: exit,
 	}
 	if c.program.Login() != "" {
 		call.Reach = append(call.Reach, "cloudcode-pa.googleapis.com:443", "oauth2.googleapis.com:443")

@@ -33,7 +33,7 @@ var tools = map[string][]string{"Read": {"read", "list"}, "Grep": {"grep"}, "Glo
 // set keeps it from fetching and from the codebase's own configuration.
 var set = []string{
 	"OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
-	"OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_CLAUDE_CODE=1",
+	"OPENCODE_PURE=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_CLAUDE_CODE=1",
 }
 
 // Client runs the program. It is safe for concurrent use.
@@ -58,7 +58,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 
 // Ability is what the program can do.
 func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Writes: true, Servers: true, Cost: true}
+	return agent.Ability{Resumes: true, Writes: true, Servers: true, Cost: true, Narrows: true}
 }
 
 // Run runs the program in the codebase.

@@ -72,6 +72,21 @@ func (t Turn) Folders(names ...string) error {
 	return nil
 }
 
+// unsteered refuses a codebase whose settings the program would obey, if no walls
+// hide them.
+func (r *running) unsteered() error {
+	if r.program.Walled() {
+		return nil
+	}
+	for _, name := range r.program.Obeys {
+		if _, err := os.Lstat(filepath.Join(r.task.Codebase, name)); err == nil {
+			return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("the codebase has %q, from which the program takes settings, and there is no sandbox", name)),
+				"take `sandbox: off` out of the configuration, or the file out of the codebase")
+		}
+	}
+	return nil
+}
+
 // Walled reports whether the program runs within a sandbox of ours.
 func (p *Program) Walled() bool { return p.Sandbox != "off" }
 

@@ -10,6 +10,7 @@ package program
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -47,6 +48,10 @@ type Program struct {
 	// Tools are the abilities that a task may ask for; nil: any, since the program
 	// is not told.
 	Tools []string
+	// Obeys are names of a codebase whose files the program takes settings from, and no
+	// argument keeps it from that. Walls hide them; without walls it is not started
+	// where there is one.
+	Obeys []string
 	// Servers says that the program speaks the Model Context Protocol: Turn.Task.Servers
 	// are then commands of ours (package toolserver), without keys.
 	Servers bool
@@ -140,7 +145,7 @@ type running struct {
 
 func (r *running) run(ctx context.Context, res *agent.Result) error {
 	t := r.task
-	if err := r.allowed(); err != nil {
+	if err := errors.Join(r.allowed(), r.unsteered()); err != nil {
 		return err
 	}
 	remove, err := r.makeHome()

@@ -44,13 +44,13 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Servers, p.Since = true, program.TokensSince
+	p.Servers, p.Since, p.Obeys = true, program.TokensSince, []string{".qwen", ".env"}
 	return &Client{p}, nil
 }
 
 // Ability is what the program can do.
 func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Writes: true, Servers: true}
+	return agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}
 }
 
 // Run runs the program in the codebase.

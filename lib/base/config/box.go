@@ -20,8 +20,9 @@ type Box struct {
 	// FixTest is run on what a fix has changed, in the sandbox, as an argument vector
 	// ([go, test, ./...]); what does not pass is not offered. Default none.
 	FixTest []string `yaml:"fix_test"`
-	// EnvTest passes the variables of the codebase's .env.test on to the agent.
-	EnvTest bool `yaml:"env_test"`
+	// EnvTest are the names of the variables that the codebase's .env.test may set for
+	// the agent; default none.
+	EnvTest []string `yaml:"env_test"`
 }
 
 // BoxLimits are the limits of each type of run.

@@ -14,12 +14,21 @@ func Secret(name string) bool { return Match(secrets, strings.ToLower(name)) }
 // Vendored reports whether a folder's name says that it holds other people's code.
 func Vendored(name string) bool { return slices.Contains(vendored, name) }
 
+// Steers reports whether a file or folder of that name holds settings of an agent
+// program. Such settings start programs, and in a codebase somebody else wrote them.
+func Steers(name string) bool { return Match(steering, strings.ToLower(name)) }
+
 // Match reports whether name matches one of the patterns, as path.Match does.
 func Match(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		ok, err := path.Match(p, name)
 		return ok && err == nil
 	})
+}
+
+var steering = []string{
+	".claude", ".mcp.json", ".qwen", ".opencode", "opencode.json", "opencode.jsonc", ".codex", ".gemini", ".continue", ".continuerc.json",
+	".cursor", ".goose", ".cline", ".aider*", ".roo", ".windsurf", ".kilocode", ".crush.json", "crush.json", ".crush", "bunfig.toml",
 }
 
 var vendored = []string{"node_modules", "vendor", "bower_components", "__pycache__", "venv"}

@@ -103,8 +103,10 @@ func TestPrivate(t *testing.T) {
 		"repo/a/.env": "", "repo/a/.ENV.Production": "", "repo/a/id_ed25519": "", "repo/a/id_ed25519.pub": "", "repo/a/.env.example": "", "repo/a/server.key": "",
 		"repo/a/.env.test": "", "repo/a/secrets.yaml": "", "repo/a/secrets.go": "", "repo/a/testdata/server.key": "", "repo/a/testdata/.env": "",
 		"repo/node_modules/x/.env": "", "repo/b/.agents/x": "", "repo/b/.netrc": "->../../elsewhere", "repo/b/.npmrc": "->../a/settings", "repo/a/settings": "", "elsewhere": "",
+		"repo/.claude/settings.json": "", "repo/a/.mcp.json": "", "repo/claude/x": "",
 	})
-	personal := []string{"ro-bind repo/a/.ENV.Production /dev/null", "ro-bind repo/a/.env /dev/null", "ro-bind repo/a/id_ed25519 /dev/null", "ro-bind repo/a/testdata/.env /dev/null", "tmpfs repo/b/.agents"}
+	personal := []string{"ro-bind repo/a/.ENV.Production /dev/null", "ro-bind repo/a/.env /dev/null", "ro-bind repo/a/id_ed25519 /dev/null", "ro-bind repo/a/testdata/.env /dev/null", "tmpfs repo/b/.agents",
+		"tmpfs repo/.claude", "ro-bind repo/a/.mcp.json /dev/null"}
 	others := []string{"ro-bind repo/a/secrets.yaml /dev/null", "ro-bind repo/a/server.key /dev/null", "ro-bind repo/a/settings /dev/null"}
 	for write, want := range map[bool][]string{false: slices.Concat(personal, others, []string{"ro-bind repo"}), true: append(personal, "bind repo")} {
 		slices.Sort(want)

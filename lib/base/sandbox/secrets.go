@@ -32,8 +32,8 @@ var (
 )
 
 // hidePrivate covers the files of the program's folder whose names say that they
-// hold keys or passwords, what other runs left there and, from who only reads,
-// settings with a key in them (content.go). Any other password in a file of another
+// hold keys or passwords, settings of agent programs, what other runs left there and,
+// from who only reads, settings with a key in them (content.go). Any other password in a file of another
 // name is shown.
 func (p *plan) hidePrivate(s Spec) error {
 	home, _ := filepath.EvalSymlinks(s.Home) // "" where there is none
@@ -60,9 +60,12 @@ func (p *plan) hidePrivate(s Spec) error {
 			return nil
 		case e.IsDir() && (name == ".git" || filename.Vendored(name) || path == home):
 			return fs.SkipDir
-		case e.IsDir() && name == boxFolder:
+		case name == boxFolder || filename.Steers(name):
 			p.hide(path)
-			return fs.SkipDir
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		case e.IsDir():
 			return nil
 		case !private(path[len(p.dir):], name, s.Write):

@@ -36,7 +36,7 @@ func (p *player) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 
 func (p *player) Ability() agent.Ability { return p.able }
 
-var able = agent.Ability{Resumes: true, Commands: true, Writes: true, Cost: true}
+var able = agent.Ability{Resumes: true, Commands: true, Writes: true, Cost: true, Narrows: true}
 
 func says(text string) func(context.Context, agent.Task) (agent.Result, error) {
 	return func(context.Context, agent.Task) (agent.Result, error) {

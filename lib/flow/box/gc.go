@@ -63,7 +63,7 @@ func (b *Box) collectAll(ctx context.Context, older time.Duration) ([]Collected,
 			done = append(done, *c)
 		}
 	}
-	return done, errors.Join(errs, b.orphans(ctx, names), b.collectOver(ctx), b.prune(ctx))
+	return done, errors.Join(errs, b.orphans(ctx, names), b.prune(ctx))
 }
 
 // gcRun takes away what one run no longer needs. A run that is held is left alone.

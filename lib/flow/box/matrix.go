@@ -56,7 +56,7 @@ func (b *Box) newAgent() (agent.Agent, error) {
 
 // envelope is what the configuration allows a run. It depends on nothing else, so
 // that it can be made again.
-func (b *Box) envelope(kind, run string, commands bool) (Envelope, error) {
+func (b *Box) envelope(kind, run string, able agent.Ability) (Envelope, error) {
 	a, c := agentOf(b.Config), &b.Config.Box
 	r := matrix[kind]
 	e := Envelope{
@@ -76,10 +76,14 @@ func (b *Box) envelope(kind, run string, commands bool) (Envelope, error) {
 	}
 	if len(e.Shell) > 0 {
 		e.Tools = append(e.Tools, "Bash")
-	} else if kind == Ops {
-		return e, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("ops: no command is allowed")), "name them under `box: ops_commands:`, as [kubectl get, kubectl describe]")
 	}
-	if commands {
+	switch {
+	case kind == Ops && len(e.Shell) == 0:
+		return e, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("ops: no command is allowed")), "name them under `box: ops_commands:`, as [kubectl get, kubectl describe]")
+	case kind == Ops && !able.Narrows:
+		return e, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("ops: agent %q cannot be held to the commands that are named", a.Agent)), "name one that can under `box: agent:`, as {agent: claude}")
+	}
+	if able.Commands {
 		e.commands = commandsOf(run)
 		for _, c := range e.commands {
 			if c.human {

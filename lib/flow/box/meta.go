@@ -40,7 +40,7 @@ type Envelope struct {
 	Tools    []string `yaml:"tools_allowlist" json:"tools_allowlist"`
 	Shell    []string `yaml:"shell_allowlist,omitempty" json:"shell_allowlist,omitempty"`
 	Write    bool     `yaml:"write" json:"write"`
-	EnvTest  bool     `yaml:"env_test,omitempty" json:"env_test,omitempty"`
+	EnvTest  []string `yaml:"env_test,omitempty" json:"env_test,omitempty"`
 	MCP      []string `yaml:"mcp_tools,omitempty" json:"mcp_tools,omitempty"` // of tool servers: SERVER.TOOL
 	Safe     []string `yaml:"safe_commands" json:"safe_commands"`
 	Human    []string `yaml:"human_only_commands" json:"human_only_commands"`

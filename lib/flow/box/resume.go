@@ -56,7 +56,7 @@ func (b *Box) reopen(name, words string) (*live, run.State, error) {
 	if l.agent, err = b.newAgent(); err != nil {
 		return refuse(err)
 	}
-	if l.env, err = b.envelope(l.meta.Type, name, l.hasCommands()); err != nil {
+	if l.env, err = b.envelope(l.meta.Type, name, agent.Abilities(l.agent)); err != nil {
 		return refuse(err)
 	}
 	if hash := l.env.hash(l.meta.Type); hash != l.meta.ConfigHash || hash != s.ConfigHash {
@@ -93,9 +93,6 @@ func (l *live) next(ctx context.Context, s run.State, words string) error {
 		if err := l.regrow(ctx, s); err != nil {
 			return err
 		}
-	}
-	if err := l.place(ctx, l.name, l.tree(), l.env.commands); err != nil {
-		return err
 	}
 	data := l.told("")
 	data.Why, data.Learned = why(s), l.complaint(s)

@@ -120,7 +120,7 @@ func (l *live) create() error {
 	l.name = nameOf(now, l.meta.Task, id)
 	l.meta.RunName = l.name
 	var err error
-	if l.env, err = l.envelope(l.meta.Type, l.name, l.hasCommands()); err != nil {
+	if l.env, err = l.envelope(l.meta.Type, l.name, agent.Abilities(l.agent)); err != nil {
 		return err
 	}
 	l.meta.Envelope, l.meta.ConfigHash = l.env, l.env.hash(l.meta.Type)
@@ -158,11 +158,6 @@ func (b *Box) unborn() error {
 	return nil
 }
 
-// hasCommands: only where the program has slash commands and they can be put.
-func (l *live) hasCommands() bool {
-	return agent.Abilities(l.agent).Commands && (l.right.write || l.canPlace())
-}
-
 func treeOf(name string) string { return "trees/" + name }
 
 // folder is where the agent works.
@@ -173,23 +168,12 @@ func (l *live) folder() string {
 	return l.Checkout
 }
 
-// tree is where its commands are: "" is the checkout.
-func (l *live) tree() string {
-	if l.right.write {
-		return l.folder()
-	}
-	return ""
-}
-
 // first is the first attempt at a run.
 func (l *live) first(ctx context.Context, diff string) error {
 	if l.right.write {
 		if err := l.grow(ctx); err != nil {
 			return err
 		}
-	}
-	if err := l.place(ctx, l.name, l.tree(), l.env.commands); err != nil {
-		return err
 	}
 	prompt, err := l.prompt(diff)
 	if err != nil {
@@ -198,9 +182,9 @@ func (l *live) first(ctx context.Context, diff string) error {
 	return l.work(ctx, agent.Task{Prompt: prompt, SessionID: run.UUID()})
 }
 
-// envTest are the variables of .env.test, where the configuration wants them.
+// envTest are the variables of .env.test that the configuration names.
 func (l *live) envTest() ([]string, error) {
-	if !l.env.EnvTest {
+	if len(l.env.EnvTest) == 0 {
 		return nil, nil
 	}
 	text, err := l.root.ReadFile(".env.test")
@@ -210,7 +194,7 @@ func (l *live) envTest() ([]string, error) {
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read .env.test: %w", err))
 	}
-	return parseEnv(string(text))
+	return parseEnv(string(text), l.env.EnvTest)
 }
 
 // prompt is what the agent is told at first.

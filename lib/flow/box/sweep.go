@@ -87,7 +87,7 @@ func (b *Box) sweep(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	if err := errors.Join(b.collect(ctx, name, ""), b.enter(name), b.account(name)); err != nil {
+	if err := errors.Join(b.enter(name), b.account(name)); err != nil {
 		return err // the mark stays: whoever comes next tries again
 	}
 	return b.unmark(name)

@@ -55,7 +55,7 @@ func (l *live) work(ctx context.Context, t agent.Task) error {
 	t.Question, t.Codebase, t.Dir = l.meta.Task, l.folder(), filepath.Join(l.dir(l.name), "raw")
 	t.Tools = slices.DeleteFunc(slices.Clone(l.env.Tools), func(tool string) bool { return slices.Contains(edits, tool) })
 	t.Shell, t.Write, t.Env = l.env.Shell, l.env.Write, env
-	t.Hidden, t.Commands, t.Hold = []string{Folder}, len(l.env.commands) > 0, l.lock.File()
+	t.Hidden, t.Commands, t.Hold = []string{Folder}, commandFiles(l.name, l.env.commands), l.lock.File()
 	for _, name := range slashNames(idOf(l.name), l.env.Safe) {
 		t.Callable = append(t.Callable, strings.TrimPrefix(name, "/"))
 	}
@@ -109,13 +109,12 @@ func wordsOf(res agent.Result) words {
 	return words{Summary: text, Report: text}
 }
 
-// attempt is the frame of whatever runs an agent: afterwards its commands are
-// gone, its changes are a patch, and state.json says what it came to.
+// attempt is the frame of whatever runs an agent: afterwards its changes are a
+// patch, and state.json says what it came to.
 func (l *live) attempt(ctx context.Context, work func() error) error {
 	err := work()
 	patient := ctx
 	ctx = context.WithoutCancel(ctx) // what was done is kept also when somebody has had enough
-	err = errors.Join(err, l.collect(ctx, l.name, l.tree()))
 	status := run.Complete
 	if l.right.exports {
 		changed, failed := l.export(ctx)
