@@ -6,10 +6,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
+	"tri/lib/base/text"
 )
 
 // What a printed brief holds at most, so that it fits one screen and an
@@ -30,19 +30,19 @@ func (b *Brief) Print(w io.Writer) error {
 	fmt.Fprintf(out, "%s UTC, since %s: %d messages, %d ask, %d answered\n", clock(b.At), clock(b.Since), b.Messages, b.Actionable, len(b.Answered))
 	fmt.Fprintf(out, "%d wait for you, %d approved and not posted, %d being worked on; %d became ready since\n", len(b.Waiting), b.Approved, b.Moving, b.Ready)
 	list(out, b.Waiting, maxWaiting, "tri-approve list", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), cut(it.Chat, 16), cut(it.Who, 16), cut(it.Text, maxText), cut(it.Note, 40))
+		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), text.Line(it.Chat, 16), text.Line(it.Who, 16), text.Line(it.Text, maxText), text.Line(it.Note, 40))
 	})
 	list(out, b.Parked, maxParked, "tri-approve list", func(it Item) string {
-		return fmt.Sprintf("parked: tri-approve settle %s posted|retry|drop: %s", cut(it.Key, 60), cut(it.Note, maxText))
+		return fmt.Sprintf("parked: tri-approve settle %s posted|retry|drop: %s", text.Line(it.Key, 60), text.Line(it.Note, maxText))
 	})
 	list(out, b.Long, maxLong, "tri-escalate list", func(it Item) string {
-		return fmt.Sprintf("long look ended %s ago: %s  [%s] %s", term.Age(instant(it.At), now), cut(it.Key, 40), cut(it.Note, 20), cut(it.Text, 30))
+		return fmt.Sprintf("long look ended %s ago: %s  [%s] %s", term.Age(instant(it.At), now), text.Line(it.Key, 40), text.Line(it.Note, 20), text.Line(it.Text, 30))
 	})
 	if len(b.Failed) > 0 {
 		fmt.Fprintf(out, "%d failed\n", len(b.Failed))
 	}
 	list(out, last(b.Failed, maxFailed), maxFailed, "", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s: %s", term.Age(instant(it.At), now), cut(it.Key, 40), cut(it.Note, 30), cut(it.Text, maxText))
+		return fmt.Sprintf("  %-4s %s  %s: %s", term.Age(instant(it.At), now), text.Line(it.Key, 40), text.Line(it.Note, 30), text.Line(it.Text, maxText))
 	})
 	if len(b.Answered) > 0 {
 		automatic := ""
@@ -52,7 +52,7 @@ func (b *Brief) Print(w io.Writer) error {
 		fmt.Fprintf(out, "%d answered%s\n", len(b.Answered), automatic)
 	}
 	list(out, last(b.Answered, maxAnswered), maxAnswered, "", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s  (%s)", term.Age(instant(it.At), now), cut(it.Chat, 16), cut(it.Text, maxText), cut(it.Note, 30))
+		return fmt.Sprintf("  %-4s %s  %s  (%s)", term.Age(instant(it.At), now), text.Line(it.Chat, 16), text.Line(it.Text, maxText), text.Line(it.Note, 30))
 	})
 	b.sums(out)
 	if _, err := io.WriteString(w, out.String()); err != nil {
@@ -82,12 +82,12 @@ func (b *Brief) sums(out *strings.Builder) {
 	}
 	troubles := slices.Clone(b.Troubles)
 	if n := len(b.Canaries); n > 0 {
-		missed := fmt.Sprintf("the validator let %d known-bad drafts pass, the last with %s (tri-report trust)", n, cut(b.Canaries[n-1].Text, 20))
+		missed := fmt.Sprintf("the validator let %d known-bad drafts pass, the last with %s (tri-report trust)", n, text.Line(b.Canaries[n-1].Text, 20))
 		troubles = slices.Insert(troubles, 0, missed)
 	}
 	out.WriteString("\n")
 	if len(troubles) > 0 {
-		fmt.Fprintf(out, "trouble: %s\n", cut(join(troubles), 200))
+		fmt.Fprintf(out, "trouble: %s\n", text.Line(join(troubles), 200))
 	}
 }
 
@@ -103,7 +103,7 @@ func dropped(counts map[string]int) string {
 	rest := 0
 	for i, r := range reasons {
 		if i < 6 {
-			parts = append(parts, fmt.Sprintf("%s %d", cut(r, 30), counts[r]))
+			parts = append(parts, fmt.Sprintf("%s %d", text.Line(r, 30), counts[r]))
 		} else {
 			rest += counts[r]
 		}
@@ -125,12 +125,3 @@ func list(out *strings.Builder, items []Item, most int, where string, show func(
 }
 
 func last(items []Item, n int) []Item { return items[max(0, len(items)-n):] }
-
-// cut makes outside text fit for a place of so many characters in a line.
-func cut(s string, most int) string {
-	s = flat(s)
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most-1]) + "…"
-}

@@ -17,6 +17,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/stats"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/report/history"
 )
@@ -47,7 +48,7 @@ var pageStyle string
 var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"flat": flat, "measured": func(c Criterion) string { return c.measured() },
+	"flat": func(s string) string { return text.Line(s, 0) }, "measured": func(c Criterion) string { return c.measured() },
 	"badge": func(result string) string {
 		return map[string]string{stats.Pass: "good", stats.Fail: "bad"}[result]
 	},

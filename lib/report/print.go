@@ -28,9 +28,9 @@ type scene struct {
 // terminal.
 func (s *Story) Print(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s in %s (%s), %s\n", flat(s.MessageID), flat(s.Sender), flat(cmp.Or(s.ChatName, s.ChatID)), flat(s.Platform), clock(s.At))
+	fmt.Fprintf(&b, "%s  %s in %s (%s), %s\n", text.Line(s.MessageID, 0), text.Line(s.Sender, 0), text.Line(cmp.Or(s.ChatName, s.ChatID), 0), text.Line(s.Platform, 0), clock(s.At))
 	b.WriteString(indent(s.Content, "  "))
-	fmt.Fprintf(&b, "\n%s: %s\n\n", s.Outcome, flat(s.Reason))
+	fmt.Fprintf(&b, "\n%s: %s\n\n", s.Outcome, text.Line(s.Reason, 0))
 	for _, e := range s.Events {
 		e.scenes(&b)
 	}
@@ -38,10 +38,10 @@ func (s *Story) Print(w io.Writer) error {
 		s.Cycles[i].print(&b, len(s.Cycles) > 1)
 	}
 	if len(s.Cycles) > 0 {
-		fmt.Fprintf(&b, "\nthread %s\n", flat(s.Key))
+		fmt.Fprintf(&b, "\nthread %s\n", text.Line(s.Key, 0))
 	}
 	for _, trouble := range s.Troubles {
-		fmt.Fprintf(&b, "trouble: %s\n", flat(trouble))
+		fmt.Fprintf(&b, "trouble: %s\n", text.Line(trouble, 0))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("write story: %w", err))
@@ -68,7 +68,7 @@ func (e *Seen) scenes(b *strings.Builder) {
 	}
 	line(b, clock(e.At), e.What, where)
 	if e.Classification != "" {
-		line(b, clock(e.ClassifiedAt), "classified", fmt.Sprintf("%s (%.2g): %s", e.Classification, e.Confidence, flat(join(e.Words))))
+		line(b, clock(e.ClassifiedAt), "classified", fmt.Sprintf("%s (%.2g): %s", e.Classification, e.Confidence, text.Line(join(e.Words), 0)))
 	}
 }
 
@@ -78,7 +78,7 @@ func line(b *strings.Builder, at, what, text string) {
 
 func (c *Cycle) print(b *strings.Builder, several bool) {
 	if several {
-		fmt.Fprintf(b, "\ncycle %d, for %s\n", c.Cycle, flat(some(c.Question, 10)))
+		fmt.Fprintf(b, "\ncycle %d, for %s\n", c.Cycle, text.Line(some(c.Question, 10), 0))
 	}
 	if c.Type != "" {
 		line(b, "", "asks", c.kind())
@@ -96,20 +96,20 @@ func (c *Cycle) print(b *strings.Builder, several bool) {
 // kind says what kind of question it is, how long it was expected to take, and
 // which rules say so.
 func (c *Cycle) kind() string {
-	text := c.Type
+	body := c.Type
 	if c.TypedBy != "" {
-		text += " (" + c.TypedBy + ")"
+		body += " (" + c.TypedBy + ")"
 	}
 	if c.Minutes > 0 {
-		text += fmt.Sprintf(", %g min", c.Minutes)
+		body += fmt.Sprintf(", %g min", c.Minutes)
 	}
 	if len(c.Because) > 0 {
-		text += " (" + strings.Join(c.Because, ", ") + ")"
+		body += " (" + strings.Join(c.Because, ", ") + ")"
 	}
 	if c.Long {
-		text += ", long tier"
+		body += ", long tier"
 	}
-	return flat(text)
+	return text.Line(body, 0)
 }
 
 // scenes are in the order of what causes what, for those of the same instant.
@@ -122,50 +122,50 @@ func (c *Cycle) scenes() []scene {
 		out = append(out, c.Decisions[i].scene())
 	}
 	for _, p := range c.Posts {
-		text := fmt.Sprintf("part %d of %d: %s", p.Part, p.Parts, p.State)
+		body := fmt.Sprintf("part %d of %d: %s", p.Part, p.Parts, p.State)
 		if p.PostedMessageID != "" {
-			text += " as " + flat(p.PostedMessageID)
+			body += " as " + text.Line(p.PostedMessageID, 0)
 		}
 		if p.Why != "" {
-			text += ": " + flat(p.Why)
+			body += ": " + text.Line(p.Why, 0)
 		}
-		out = append(out, scene{at: instant(cmp.Or(p.PostedAt, p.IntentAt)), what: "post", text: text})
+		out = append(out, scene{at: instant(cmp.Or(p.PostedAt, p.IntentAt)), what: "post", text: body})
 	}
 	if r := c.Reply; r != nil {
-		text := fmt.Sprintf("%s in %s", r.Outcome, flat(r.ChatID))
+		body := fmt.Sprintf("%s in %s", r.Outcome, text.Line(r.ChatID, 0))
 		if r.Why != "" {
-			text += ": " + flat(r.Why)
+			body += ": " + text.Line(r.Why, 0)
 		}
-		sc := scene{at: instant(r.PostedAt), what: "reply", text: text}
+		sc := scene{at: instant(r.PostedAt), what: "reply", text: body}
 		if !slices.ContainsFunc(c.Decisions, func(d Decision) bool { return d.shown() && d.Text == r.ReplyText }) {
 			sc.below = []string{r.ReplyText}
 		}
 		out = append(out, sc)
 	}
 	for _, st := range c.Steps {
-		text := flat(st.Why)
+		body := text.Line(st.Why, 0)
 		if st.To == "pending-user" && c.Badge != "" {
-			text += " [" + flat(c.Badge) + "]"
+			body += " [" + text.Line(c.Badge, 0) + "]"
 		}
-		out = append(out, scene{at: instant(st.At), what: st.To, text: text})
+		out = append(out, scene{at: instant(st.At), what: st.To, text: body})
 	}
 	for _, n := range c.Alerts {
-		out = append(out, scene{at: instant(n.At), what: "alert", text: flat(n.Text)})
+		out = append(out, scene{at: instant(n.At), what: "alert", text: text.Line(n.Text, 0)})
 	}
 	return out
 }
 
 func (r *Run) scene() scene {
 	sc := scene{at: instant(cmp.Or(r.EndedAt, r.StartedAt)), what: r.Kind}
-	text := fmt.Sprintf("round %d, %s", r.Round, flat(cmp.Or(r.Agent, "not begun")))
+	body := fmt.Sprintf("round %d, %s", r.Round, text.Line(cmp.Or(r.Agent, "not begun"), 0))
 	if r.Model != "" {
-		text += " (" + flat(r.Model) + ")"
+		body += " (" + text.Line(r.Model, 0) + ")"
 	}
-	text += ": " + r.Status
+	body += ": " + r.Status
 	if started, ended := instant(r.StartedAt), instant(r.EndedAt); !ended.IsZero() {
-		text += " in " + ended.Sub(started).Round(time.Millisecond).String()
+		body += " in " + ended.Sub(started).Round(time.Millisecond).String()
 	}
-	sc.text = text + r.took()
+	sc.text = body + r.took()
 	if r.Error != "" {
 		sc.below = append(sc.below, r.Error)
 	}
@@ -176,7 +176,7 @@ func (r *Run) scene() scene {
 			sc.below = append(sc.below, fmt.Sprintf("ref %d: %s: %s", i+1, ref.Ref, ref.SupportsClaim))
 		}
 	case r.Verdict != nil:
-		sc.text += ", " + flat(r.Verdict.Verdict)
+		sc.text += ", " + text.Line(r.Verdict.Verdict, 0)
 		sc.below = append(sc.below, r.Verdict.Reasons...)
 		sc.below = append(sc.below, checked(r.Verdict.Checks)...)
 	}
@@ -221,15 +221,15 @@ func (r *Run) took() string {
 func (d *Decision) shown() bool { return d.Kind == decision.Offer || d.Kind == decision.Edit }
 
 func (d *Decision) scene() scene {
-	sc := scene{at: instant(d.At), what: d.Kind, text: "by " + flat(d.By)}
+	sc := scene{at: instant(d.At), what: d.Kind, text: "by " + text.Line(d.By, 0)}
 	if d.Via != "" && d.Via != "code" {
-		sc.text += " via " + flat(d.Via)
+		sc.text += " via " + text.Line(d.Via, 0)
 	}
 	if d.DraftSHA256 != "" {
-		sc.text += fmt.Sprintf(", draft %.12s", flat(d.DraftSHA256))
+		sc.text += fmt.Sprintf(", draft %.12s", text.Line(d.DraftSHA256, 0))
 	}
 	if d.Outcome != "" {
-		sc.text += ": " + flat(d.Outcome)
+		sc.text += ": " + text.Line(d.Outcome, 0)
 	}
 	if d.Note != "" {
 		sc.below = append(sc.below, d.Note)
@@ -238,7 +238,7 @@ func (d *Decision) scene() scene {
 		sc.below = append(sc.below, d.Text)
 	}
 	if !d.Counts {
-		sc.text += " (does not count: " + flat(d.Why) + ")"
+		sc.text += " (does not count: " + text.Line(d.Why, 0) + ")"
 	}
 	return sc
 }
@@ -260,9 +260,6 @@ func stampOf(t time.Time) string {
 }
 
 func clock(s string) string { return stampOf(instant(s)) }
-
-// flat makes outside text fit for a place inside a line.
-func flat(s string) string { return strings.Join(strings.Fields(text.Visible(s)), " ") }
 
 // indent makes outside text a block below a line, folded to the width of a report.
 func indent(s, by string) string {

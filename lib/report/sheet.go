@@ -10,6 +10,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
+	"tri/lib/base/text"
 )
 
 // width is how wide a report is at most, in columns.
@@ -86,14 +87,14 @@ func (s *sheet) table(r rows) {
 func columns(s string) int { return uniseg.StringWidth(s) }
 
 // fit makes outside text fit into so many columns of a line.
-func fit(text string, most int) string {
-	text = flat(text)
-	if columns(text) <= most {
-		return text
+func fit(body string, most int) string {
+	body = text.Line(body, 0)
+	if columns(body) <= most {
+		return body
 	}
 	var b strings.Builder
 	room := most - 1
-	for rest, state := text, -1; rest != ""; {
+	for rest, state := body, -1; rest != ""; {
 		var cluster string
 		var w int
 		cluster, rest, w, state = uniseg.FirstGraphemeClusterInString(rest, state)
@@ -106,10 +107,10 @@ func fit(text string, most int) string {
 }
 
 // wrap writes a text below a mark, in lines that fit.
-func (s *sheet) wrap(mark, text string) {
+func (s *sheet) wrap(mark, body string) {
 	line := mark
 	indent := strings.Repeat(" ", columns(mark))
-	for i, w := range strings.Fields(flat(text)) {
+	for i, w := range strings.Fields(text.Line(body, 0)) {
 		if i > 0 && columns(line)+1+columns(w) > width {
 			s.WriteString(line + "\n")
 			line = indent

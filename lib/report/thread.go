@@ -10,6 +10,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/thread"
 )
 
@@ -98,9 +99,9 @@ func (c *Conversation) WriteJSON(w io.Writer) error { return writeJSON(w, c) }
 // Print writes it for people.
 func (c *Conversation) Print(w io.Writer) error {
 	s := newSheet(w)
-	s.printf("%s in %s (%s), %s, %s: %s\n", flat(c.Key), flat(cmp.Or(c.ChatName, c.ChatID)), flat(c.Platform), plural(len(c.Said), "message"), plural(len(c.Cycles), "cycle"), c.Status)
+	s.printf("%s in %s (%s), %s, %s: %s\n", text.Line(c.Key, 0), text.Line(cmp.Or(c.ChatName, c.ChatID), 0), text.Line(c.Platform, 0), plural(len(c.Said), "message"), plural(len(c.Cycles), "cycle"), c.Status)
 	for _, m := range c.Said {
-		who := flat(m.Who)
+		who := text.Line(m.Who, 0)
 		if m.Ours {
 			who += " (we)"
 		}
@@ -108,7 +109,7 @@ func (c *Conversation) Print(w io.Writer) error {
 		if m.What != "said" {
 			what = " " + m.What
 		}
-		s.printf("\n%s  %s%s, %s [%s]\n", clock(m.At), who, what, flat(m.MessageID), m.Classification)
+		s.printf("\n%s  %s%s, %s [%s]\n", clock(m.At), who, what, text.Line(m.MessageID, 0), m.Classification)
 		if m.Content != "" {
 			s.WriteString(indent(m.Content, "  "))
 		}
@@ -119,7 +120,7 @@ func (c *Conversation) Print(w io.Writer) error {
 		s.WriteString(b.String())
 	}
 	for _, trouble := range c.Troubles {
-		s.printf("trouble: %s\n", flat(trouble))
+		s.printf("trouble: %s\n", text.Line(trouble, 0))
 	}
 	return s.send(w)
 }

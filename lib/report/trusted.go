@@ -7,6 +7,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/text"
 	"tri/lib/judge/autoreply"
 	"tri/lib/record/decision"
 )
@@ -89,7 +90,7 @@ func (t *Trusted) Print(w io.Writer) error {
 			break
 		}
 		s.printf("  %s  %s\n", instant(x.At).UTC().Format(time.DateOnly), fit(x.Key, width-14))
-		s.wrap("              ", cut(x.Why, 140))
+		s.wrap("              ", text.Line(x.Why, 140))
 	}
 	if len(t.Missed) > 0 {
 		s.printf("\nknown-bad drafts that the validator let pass, the latest first\n")

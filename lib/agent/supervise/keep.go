@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"tri/lib/agent"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 )
@@ -118,7 +118,7 @@ func (k *keeper) note(e agent.Event, now time.Time) error {
 		return nil
 	}
 	e.Text = cut(strings.ToValidUTF8(e.Text, "\ufffd"), maxText)
-	line, err := json.Marshal(event{stamp(now), e})
+	line, err := json.Marshal(event{text.Timestamp(now), e})
 	if err == nil {
 		_, err = k.stream.Write(append(line, '\n'))
 	}
@@ -241,21 +241,9 @@ func add(a, b *draft.Usage) *draft.Usage {
 // describe says in one line what the agent does.
 func describe(e agent.Event) string {
 	if e.Tool != "" {
-		return oneLine(e.Tool+" "+e.Text, 200)
+		return text.Line(e.Tool+" "+e.Text, 200)
 	}
-	return oneLine(e.Text, 200)
-}
-
-// oneLine makes outside text one line without control characters, of at most n
-// bytes.
-func oneLine(s string, n int) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(cut(s, 4*n), "\ufffd"))
-	return cut(strings.Join(strings.Fields(s), " "), n)
+	return text.Line(e.Text, 200)
 }
 
 // cut shortens s to n bytes, between characters.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 )
@@ -140,9 +141,9 @@ func (w *watch) open() error {
 	s := &w.state
 	s.Status, s.PID, s.Agent, s.Wrapper = run.Active, nil, run.Process{}, run.ProcessOf(os.Getpid())
 	s.EndedAt, s.Failure, s.Doing = nil, nil, ""
-	s.StartedAt = cmp.Or(s.StartedAt, stamp(w.began))
+	s.StartedAt = cmp.Or(s.StartedAt, text.Timestamp(w.began))
 	s.ConfigHash = cmp.Or(w.options.ConfigHash, s.ConfigHash)
-	s.LastHeartbeat = new(stamp(w.began))
+	s.LastHeartbeat = new(text.Timestamp(w.began))
 	if err := w.keep.save(s, w.began); err != nil {
 		return errors.Join(err, w.keep.close())
 	}
@@ -191,7 +192,7 @@ func (w *watch) event(e agent.Event) {
 	w.fail(w.keep.note(e, now))
 	s, changed := &w.state, false
 	if w.limit == nil { // what it says when it is ended is no sign of life
-		w.beat, s.LastHeartbeat = now, new(stamp(now))
+		w.beat, s.LastHeartbeat = now, new(text.Timestamp(now))
 		if doing := describe(e); doing != "" {
 			s.Doing = doing
 		}
@@ -222,7 +223,7 @@ func (w *watch) glance() {
 	now := w.options.Now()
 	if w.works(now) {
 		w.beat = now
-		w.state.LastHeartbeat = new(stamp(now))
+		w.state.LastHeartbeat = new(text.Timestamp(now))
 	}
 	o, changed := w.options, false
 	if o.Wall > 0 && now.Sub(w.began) >= o.Wall {
@@ -281,11 +282,11 @@ func (w *watch) close(ctx context.Context, res agent.Result, err error) (agent.R
 	if res.SessionID != "" {
 		s.SessionID = &res.SessionID
 	}
-	s.Model = cmp.Or(oneLine(res.Model, 100), s.Model)
+	s.Model = cmp.Or(text.Line(res.Model, 100), s.Model)
 	s.PID = nil
 	err = w.judge(ctx, err)
 	if s.Status != run.Active {
-		s.EndedAt = new(stamp(now))
+		s.EndedAt = new(text.Timestamp(now))
 	}
 	if s.Failure != nil {
 		s.Failure.LastSafeArtifact = w.keep.artifact()
@@ -326,8 +327,6 @@ func (w *watch) judge(ctx context.Context, err error) error {
 	default: // whoever supervises was told to stop
 		err = &agent.Failure{Kind: agent.Killed, Err: err}
 	}
-	s.Failure = &run.Failure{Kind: agent.FailureKind(err), Message: oneLine(err.Error(), 1000), Limit: what}
+	s.Failure = &run.Failure{Kind: agent.FailureKind(err), Message: text.Line(err.Error(), 1000), Limit: what}
 	return err
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -94,7 +94,7 @@ func TestSuccess(t *testing.T) {
 	if st.Status != run.Complete || st.PID != nil || st.EndedAt == nil || st.Failure != nil || st.ConfigHash != "h" || st.Usage.InputTokens != 7 {
 		t.Errorf("%+v", st)
 	}
-	if st.Doing != "Read a [2J b" {
+	if st.Doing != "Read a<U+001B>[2J b" {
 		t.Errorf("doing %q", st.Doing)
 	}
 	if strings.Join(told, " ") != "started tool" {

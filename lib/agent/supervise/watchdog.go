@@ -7,6 +7,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/base/durable"
+	"tri/lib/base/text"
 	"tri/lib/record/run"
 )
 
@@ -60,7 +61,7 @@ func bury(h *durable.Home, s *run.State, now time.Time) {
 		seen += ", at " + s.Doing
 	}
 	s.Status, s.PID = run.Crashed, nil
-	s.EndedAt = new(stamp(now))
+	s.EndedAt = new(text.Timestamp(now))
 	s.Failure = &run.Failure{
 		Kind:             agent.Killed,
 		Message:          fmt.Sprintf("process %d, which supervised it, ended without a word; %s", s.Wrapper.PID, seen),

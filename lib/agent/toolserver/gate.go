@@ -15,6 +15,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/base/sandbox"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // Log is the file of the run's folder with a line for each tool that was asked for
@@ -139,7 +140,7 @@ func (g *Gate) log(server, tool, why string) {
 		Server string `json:"server"`
 		Tool   string `json:"tool,omitempty"`
 		Why    string `json:"why"`
-	}{time.Now().UTC().Format(time.RFC3339Nano), server, cut(tool, maxWords), cut(why, maxWords)})
+	}{time.Now().UTC().Format(time.RFC3339Nano), server, text.CutBytes(tool, maxWords), text.CutBytes(why, maxWords)})
 	if err != nil {
 		slog.Warn("a tool was refused, and cannot be logged", "server", server, "err", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"tri/lib/agent"
+	"tri/lib/base/text"
 )
 
 // Limits of one connection.
@@ -194,7 +195,7 @@ func (t *talk) serve(ctx context.Context, r request) (any, error) {
 		}
 		return map[string]any{"tools": append([]Tool{}, t.peer.Tools...)}, nil
 	}
-	return nil, &fault{unknownMethod, "there is no " + cut(r.Method, maxWords)}
+	return nil, &fault{unknownMethod, "there is no " + text.CutBytes(r.Method, maxWords)}
 }
 
 // hello connects to the server.
@@ -209,7 +210,7 @@ func (t *talk) hello(ctx context.Context, params json.RawMessage) (any, error) {
 		peer, err := Connect(ctx, t.gate.at, t.server)
 		if err != nil {
 			t.gate.log(t.server.Name, "", "left out: "+err.Error())
-			return nil, &fault{internal, cut(fmt.Sprintf("server %s: %v", t.server.Name, err), maxWords)}
+			return nil, &fault{internal, text.CutBytes(fmt.Sprintf("server %s: %v", t.server.Name, err), maxWords)}
 		}
 		for _, fault := range peer.Faults {
 			t.gate.log(t.server.Name, "", fault.Error())
@@ -233,7 +234,7 @@ func (t *talk) call(ctx context.Context, peer *Peer, params json.RawMessage) (an
 	}
 	if !slices.Contains(t.server.Tools, p.Name) {
 		t.gate.log(t.server.Name, p.Name, "it is not among the tools that the configuration allows")
-		return nil, &fault{badParams, fmt.Sprintf("no tool is called %q", cut(p.Name, maxWords))}
+		return nil, &fault{badParams, fmt.Sprintf("no tool is called %q", text.CutBytes(p.Name, maxWords))}
 	}
 	if peer == nil {
 		return nil, &fault{badRequest, "initialize comes first"}
@@ -244,14 +245,14 @@ func (t *talk) call(ctx context.Context, peer *Peer, params json.RawMessage) (an
 	if p.Arguments[0] != '{' {
 		return nil, &fault{badParams, "arguments are an object"}
 	}
-	text, failed, err := peer.Call(ctx, p.Name, p.Arguments)
+	body, failed, err := peer.Call(ctx, p.Name, p.Arguments)
 	if err != nil {
-		return nil, &fault{internal, cut(err.Error(), maxWords)}
+		return nil, &fault{internal, text.CutBytes(err.Error(), maxWords)}
 	}
-	if len(text) > maxText {
-		text = fmt.Sprintf("%s\n(cut here: %d bytes in all)", cut(text, maxText), len(text))
+	if len(body) > maxText {
+		body = fmt.Sprintf("%s\n(cut here: %d bytes in all)", text.CutBytes(body, maxText), len(body))
 	}
-	return map[string]any{"content": []map[string]string{{"type": "text", "text": text}}, "isError": failed}, nil
+	return map[string]any{"content": []map[string]string{{"type": "text", "text": body}}, "isError": failed}, nil
 }
 
 // answer writes an answer. A program that does not listen ends its connection, or
@@ -264,7 +265,7 @@ func (t *talk) answer(id json.RawMessage, result any, err error) {
 		Error   *fault          `json:"error,omitempty"`
 	}{Version: "2.0", ID: id, Result: result}
 	if err != nil {
-		w.Result, w.Error = nil, &fault{internal, cut(err.Error(), maxWords)}
+		w.Result, w.Error = nil, &fault{internal, text.CutBytes(err.Error(), maxWords)}
 		_ = errors.As(err, &w.Error)
 	}
 	line, err := json.Marshal(w)

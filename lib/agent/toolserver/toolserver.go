@@ -29,6 +29,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // Limits of a server.
@@ -155,22 +156,14 @@ func tool(t *mcp.Tool) (Tool, error) {
 	if string(schema) == "null" {
 		schema = []byte(`{"type":"object"}`)
 	}
-	return Tool{t.Name, cut(t.Description, maxSaid), schema, a != nil && a.ReadOnlyHint}, nil
-}
-
-// cut is the beginning of s, of at most n bytes.
-func cut(s string, n int) string {
-	if len(s) > n {
-		return strings.ToValidUTF8(s[:n], "")
-	}
-	return s
+	return Tool{t.Name, text.CutBytes(t.Description, maxSaid), schema, a != nil && a.ReadOnlyHint}, nil
 }
 
 // Call uses a tool and gives its result as text; failed is what the tool itself
 // says of it. input is a JSON object.
-func (p *Peer) Call(ctx context.Context, name string, input json.RawMessage) (text string, failed bool, err error) {
+func (p *Peer) Call(ctx context.Context, name string, input json.RawMessage) (body string, failed bool, err error) {
 	if !slices.ContainsFunc(p.Tools, func(t Tool) bool { return t.Name == name }) {
-		return "", false, fmt.Errorf("no tool is called %q", cut(name, maxWords))
+		return "", false, fmt.Errorf("no tool is called %q", text.CutBytes(name, maxWords))
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -178,8 +171,8 @@ func (p *Peer) Call(ctx context.Context, name string, input json.RawMessage) (te
 	if err != nil {
 		return "", false, err
 	}
-	text, err = content(res)
-	return text, res.IsError, err
+	body, err = content(res)
+	return body, res.IsError, err
 }
 
 // content is a result as text.
@@ -271,7 +264,7 @@ func start(ctx context.Context, at Place, s agent.Server) (*program, error) {
 			},
 		})
 		if failed = err; err == nil {
-			failed = fmt.Errorf("%s ended with status %d: %q", filepath.Base(s.Command[0]), exit.Status, cut(exit.Stderr, maxWords))
+			failed = fmt.Errorf("%s ended with status %d: %q", filepath.Base(s.Command[0]), exit.Status, text.CutBytes(exit.Stderr, maxWords))
 		}
 		write.CloseWithError(failed)
 	}()

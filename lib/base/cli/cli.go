@@ -17,11 +17,11 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
-	"unicode"
 
 	"github.com/urfave/cli/v2"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/schemas"
 )
 
@@ -91,21 +91,7 @@ func (c *Call) Outlive() context.Context {
 
 // Say writes a sentence for a person on stderr.
 func (c *Call) Say(format string, args ...any) {
-	fmt.Fprintf(c.Err, "%s: %s\n", programName(c.c), visible(fmt.Sprintf(format, args...)))
-}
-
-// visible keeps outside text in a message from steering the terminal: characters
-// that control it, or hide, are written out.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
-			fmt.Fprintf(&b, "<U+%04X>", r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
+	fmt.Fprintf(c.Err, "%s: %s\n", programName(c.c), text.Visible(fmt.Sprintf(format, args...)))
 }
 
 // Usagef is the error of a wrong command line.
@@ -266,8 +252,8 @@ func report(name string, err error, errw io.Writer) int {
 		return sysexit.OK
 	}
 	status := statusOf(err)
-	if text := err.Error(); text != "" {
-		fmt.Fprintf(errw, "%s: %s\n", name, visible(text))
+	if body := err.Error(); body != "" {
+		fmt.Fprintf(errw, "%s: %s\n", name, text.Visible(body))
 	}
 	for _, hint := range sysexit.Hints(err) {
 		fmt.Fprintf(errw, "%s: hint: %s\n", name, hint)

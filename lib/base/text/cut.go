@@ -1,10 +1,46 @@
 package text
 
-// Excerpt returns at most n characters of s, an ellipsis where more follow, fit for
-// a terminal: outside text in a message.
-func Excerpt(s string, n int) string {
-	if rs := []rune(s); len(rs) > n {
-		s = string(rs[:n]) + "…"
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Cut returns s where it has at most n characters, else its first n-1 and an
+// ellipsis.
+func Cut(s string, n int) string {
+	if len(s) <= n || utf8.RuneCountInString(s) <= n {
+		return s
 	}
-	return Visible(s)
+	for i := range s {
+		if n--; n <= 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }
+
+// CutBytes returns the longest beginning of s that has at most n bytes and ends
+// between two characters.
+func CutBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Line returns s as one line for a terminal: white space joined to single spaces,
+// what must not reach a terminal written out, cut to n characters unless n is 0.
+func Line(s string, n int) string {
+	s = strings.Join(strings.Fields(Visible(s)), " ")
+	if n > 0 {
+		s = Cut(s, n)
+	}
+	return s
+}
+
+// Timestamp returns t as records hold times: RFC 3339 in UTC, with nanoseconds.
+func Timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

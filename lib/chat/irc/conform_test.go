@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/chat/irc/irctest"
@@ -68,7 +69,7 @@ func (w *world) Sink() chat.Sink {
 
 func (w *world) Chats() [2]string          { return [2]string{"#dev", "#help"} }
 func (w *world) Bot() (id, handle string)  { return "tri", "@tri" }
-func (w *world) Sees(text string) string   { return visible(text) }
+func (w *world) Sees(body string) string   { return text.Visible(body) }
 func (w *world) Hears(text string) string  { return plain(text) }
 func (w *world) Pings(string, string) bool { return false } // a channel has nothing that alerts everybody
 

@@ -2,6 +2,7 @@ package irc
 
 import (
 	"strings"
+	"tri/lib/base/text"
 	"unicode/utf8"
 )
 
@@ -140,27 +141,14 @@ func hexDigits(s string) int {
 	return n
 }
 
-// visible writes out what a line cannot hold or a client would obey.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r < ' ' && r != '\t':
-			return '\u2400' + r // the symbols for control characters
-		case r == 0x7f:
-			return '\u2421'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-}
-
 // maxText is how many bytes of text fit into a line of 512 with the longest
 // prefix that the server may put before it.
 const maxText = 400
 
 // lines cuts a text into what lines can hold, at newlines and then at spaces.
-func lines(text string) (out []string) {
-	for _, s := range strings.Split(text, "\n") {
-		s = visible(s)
+func lines(body string) (out []string) {
+	for _, s := range strings.Split(body, "\n") {
+		s = text.Visible(s)
 		for len(s) > maxText {
 			cut := maxText
 			for cut > 0 && !utf8.RuneStart(s[cut]) {

@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/chat"
 )
 
@@ -103,7 +103,7 @@ func (c *Sink) Redeal(ctx context.Context, id string, card chat.Card) error {
 // is what lets it be changed.
 func drawn(card chat.Card) (string, error) {
 	elements := []any{}
-	for text := cut(shown(card.Text), 2*maxElement); strings.TrimSpace(text) != ""; {
+	for text := text.Cut(shown(card.Text), 2*maxElement); strings.TrimSpace(text) != ""; {
 		part := cutAt(text, maxElement)
 		elements = append(elements, map[string]any{"tag": "div", "text": plain(part)})
 		text = text[len(part):]
@@ -114,7 +114,7 @@ func drawn(card chat.Card) (string, error) {
 			return "", sysexit.With(sysexit.Software, fmt.Errorf("lark: button %q carries %q", b.Name, b.Value))
 		}
 		row = append(row, map[string]any{
-			"tag": "button", "text": plain(cut(b.Label, maxLabel)), "type": first(b.Style, "default"), "value": map[string]string{"name": b.Name, "value": b.Value},
+			"tag": "button", "text": plain(text.Cut(b.Label, maxLabel)), "type": first(b.Style, "default"), "value": map[string]string{"name": b.Name, "value": b.Value},
 		})
 	}
 	if len(row) > 0 {
@@ -122,21 +122,13 @@ func drawn(card chat.Card) (string, error) {
 	}
 	b, err := json.Marshal(map[string]any{
 		"config": map[string]any{"wide_screen_mode": true, "update_multi": true},
-		"header": map[string]any{"title": plain(cut(card.Title, maxTitle))}, "elements": elements,
+		"header": map[string]any{"title": plain(text.Cut(card.Title, maxTitle))}, "elements": elements,
 	})
 	return string(b), err
 }
 
 func plain(text string) map[string]string {
 	return map[string]string{"tag": "plain_text", "content": shown(text)}
-}
-
-// cut is text of at most n characters, with a mark where more stood.
-func cut(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return cutAt(text, n-1) + "…"
 }
 
 // cutAt is the first n characters of text.

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tri/lib/base/text"
 	"tri/lib/chat/emoji"
 )
 
@@ -72,12 +73,12 @@ func encode(bot string, thread int64, key, text string) string {
 // encodeText writes newlines as " \", newline, tab. The last line never ends in
 // " \", or a line that somebody appends would become part of the message: a
 // backslash there gets one more space, which decodeText takes away.
-func encodeText(text string) string {
-	text = visible(text)
-	if strings.HasSuffix(strings.TrimRight(text, " "), `\`) {
-		text += " "
+func encodeText(body string) string {
+	body = text.Visible(body)
+	if strings.HasSuffix(strings.TrimRight(body, " "), `\`) {
+		body += " "
 	}
-	return strings.ReplaceAll(text, "\n", " \\\n\t")
+	return strings.ReplaceAll(body, "\n", " \\\n\t")
 }
 
 // decodeText is the text of a line with a key.
@@ -87,36 +88,6 @@ func decodeText(s string) string {
 		s = s[:len(s)-1]
 	}
 	return s
-}
-
-// visible writes out what a terminal would obey and nobody would see: control
-// characters but newline and tab, the overriding and isolating bidi controls,
-// the line separators that some readers split at, and broken UTF-8.
-func visible(s string) string {
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, obeyed) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case obeyed(r) && r < 0x80:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case obeyed(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-		i += n
-	}
-	return b.String()
-}
-
-func obeyed(r rune) bool {
-	return unicode.IsControl(r) && r != '\n' && r != '\t' ||
-		0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 || r == 0x2028 || r == 0x2029
 }
 
 // errLong is a line that is skipped.

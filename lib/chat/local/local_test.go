@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/record/event"
@@ -47,7 +48,7 @@ func (w *world) Chats() [2]string { return [2]string{"dev", "help-全"} }
 
 func (w *world) Bot() (id, handle string) { return "tri", "@tri" }
 
-func (w *world) Sees(text string) string { return visible(text) }
+func (w *world) Sees(body string) string { return text.Visible(body) }
 
 func (w *world) Pings(room, mess string) bool { return false } // nothing reads a room but our source
 
@@ -157,19 +158,19 @@ func FuzzLine(f *testing.F) {
 	for _, s := range []string{"ana: hi", "x", "a \\\nb", " \\", "\\  ", "é\x00\u2028", "\n\t\n"} {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		line := encode("tri", 7, "k", text)
+	f.Fuzz(func(t *testing.T, said string) {
+		line := encode("tri", 7, "k", said)
 		b := []byte(line + "\tana: injected\nben: next\n")
 		n := whole(b, false)
 		if n != len(line) {
-			t.Fatalf("%q: the message ends at %d of %d", text, n, len(line))
+			t.Fatalf("%q: the message ends at %d of %d", said, n, len(line))
 		}
 		h, body, ok := parse(strings.TrimSuffix(line, "\n"))
 		if !ok || h.key != "k" || h.id != 7 {
-			t.Fatalf("%q: head %+v", text, h)
+			t.Fatalf("%q: head %+v", said, h)
 		}
-		if got := decodeText(body); got != visible(text) {
-			t.Fatalf("%q: came as %q", visible(text), got)
+		if got := decodeText(body); got != text.Visible(said) {
+			t.Fatalf("%q: came as %q", text.Visible(said), got)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tri/lib/base/text"
 	"tri/lib/chat"
 )
 
@@ -104,13 +105,13 @@ func writable(line, key, text string) error {
 
 // change writes another text for a message of the bot, unless the last one that
 // stands there is that.
-func (c *Sink) change(chatID, messageID, key, text string) error {
+func (c *Sink) change(chatID, messageID, key, body string) error {
 	of, err := strconv.ParseInt(messageID, 10, 64)
 	if err != nil {
 		return refuse("edit %q: no message id", messageID)
 	}
-	line := fmt.Sprintf("%s !%d [%s]: %s\n", c.bot, of, key, encodeText(text))
-	if err := writable(line, key, text); err != nil {
+	line := fmt.Sprintf("%s !%d [%s]: %s\n", c.bot, of, key, encodeText(body))
+	if err := writable(line, key, body); err != nil {
 		return err
 	}
 	return c.locked(chatID, os.O_RDWR|os.O_APPEND, func(f *os.File) error {
@@ -137,7 +138,7 @@ func (c *Sink) change(chatID, messageID, key, text string) error {
 			return fmt.Errorf("room %q: %w", chatID, err)
 		case m == nil || m.gone || m.author != c.bot:
 			return refuse("edit %s: no message of %q in room %q", messageID, c.bot, chatID)
-		case stands == visible(text):
+		case stands == text.Visible(body):
 			return finish(f, s)
 		}
 		_, err = c.append(f, s, line)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/chat"
 )
 
@@ -26,7 +26,7 @@ func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	if card.ThreadID != "" {
 		more["thread_ts"] = card.ThreadID
 	}
-	return c.send(ctx, card.ChatID, cut(cardText(card), c.Limit()), more)
+	return c.send(ctx, card.ChatID, text.Cut(cardText(card), c.Limit()), more)
 }
 
 // Redeal implements chat.Signaler.
@@ -35,7 +35,7 @@ func (c *Sink) Redeal(ctx context.Context, messageID string, card chat.Card) err
 	if err != nil {
 		return err
 	}
-	in := contents(cut(cardText(card), c.Limit()))
+	in := contents(text.Cut(cardText(card), c.Limit()))
 	in["channel"], in["ts"], in["blocks"] = card.ChatID, messageID, all
 	_, err = c.write(ctx, "chat.update", in)
 	return err
@@ -49,7 +49,7 @@ func cardText(card chat.Card) string { return strings.TrimSpace(card.Title + "\n
 func blocks(card chat.Card) ([]any, error) {
 	var all []any
 	if strings.TrimSpace(card.Title) != "" {
-		all = append(all, map[string]any{"type": "header", "text": plain(cut(card.Title, maxHeader))})
+		all = append(all, map[string]any{"type": "header", "text": plain(text.Cut(card.Title, maxHeader))})
 	}
 	for text := shown(card.Text); strings.TrimSpace(text) != ""; {
 		part := cutAt(text, maxSection)
@@ -61,7 +61,7 @@ func blocks(card chat.Card) ([]any, error) {
 		if !buttonName.MatchString(b.Name) || !buttonValue.MatchString(b.Value) {
 			return nil, sysexit.With(sysexit.Software, fmt.Errorf("slack: button %q carries %q", b.Name, b.Value))
 		}
-		button := map[string]any{"type": "button", "action_id": b.Name, "value": b.Value, "text": plain(cut(b.Label, 75))}
+		button := map[string]any{"type": "button", "action_id": b.Name, "value": b.Value, "text": plain(text.Cut(b.Label, 75))}
 		if b.Style != "" {
 			button["style"] = b.Style
 		}
@@ -75,14 +75,6 @@ func blocks(card chat.Card) ([]any, error) {
 
 func plain(text string) map[string]any {
 	return map[string]any{"type": "plain_text", "emoji": false, "text": shown(text)}
-}
-
-// cut is text of at most n characters, with a mark where more stood.
-func cut(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return cutAt(text, n-1) + "…"
 }
 
 // cutAt is the first n characters of text.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 
@@ -29,7 +28,7 @@ func PrintList(w io.Writer, items []*Item, now time.Time) error {
 			badge += " (not offered)"
 		}
 		rows = append(rows, []string{number, it.ID, term.Age(instant(it.Since), now),
-			oneLine(it.ChatName, 20), oneLine(it.Who, 20), oneLine(badge, 40), oneLine(it.Question, 80)})
+			text.Line(it.ChatName, 20), text.Line(it.Who, 20), text.Line(badge, 40), text.Line(it.Question, 80)})
 	}
 	return columns(w, rows)
 }
@@ -60,20 +59,7 @@ func columns(w io.Writer, rows [][]string) error {
 	return err
 }
 
-// oneLine makes outside text fit for a cell of at most so many characters.
-func oneLine(s string, most int) string {
-	return cut(strings.Join(strings.Fields(text.Visible(s)), " "), most)
-}
-
 // flat keeps outside text from beginning a line of its own.
 func flat(s string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(text.Visible(s))
-}
-
-// cut shortens a text to so many characters.
-func cut(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most-1]) + "…"
 }

@@ -226,7 +226,7 @@ func (p *page) evidence(cited []Cited) {
 				break
 			}
 			if p.err == nil {
-				_, p.err = fmt.Fprintf(p.w, "  %6d │ %s\n", c.Start+n, cut(text.Visible(line), 160))
+				_, p.err = fmt.Fprintf(p.w, "  %6d │ %s\n", c.Start+n, text.Cut(text.Visible(line), 160))
 			}
 		}
 	}

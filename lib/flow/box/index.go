@@ -159,7 +159,7 @@ func pageOf(said map[string]Entry) []byte {
 			took = between(timeOf(&e.StartedAt), timeOf(e.EndedAt))
 		}
 		fmt.Fprintf(&p, "| %s | %s | %s | %s | %s | %s | [%s](runs/%s/) |\n", timeOf(&e.StartedAt).Format("01-02 15:04"), inCell(status), inCell(e.Type),
-			inCell(oneLine(e.Task, 80)), took, costOf(e.Usage), inCell(e.RunName), e.RunName)
+			inCell(text.Line(e.Task, 80)), took, costOf(e.Usage), inCell(e.RunName), e.RunName)
 	}
 	return p.Bytes()
 }
@@ -175,12 +175,4 @@ func inCell(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-func oneLine(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if rs := []rune(s); len(rs) > n {
-		s = string(rs[:n-1]) + "…"
-	}
-	return s
 }

@@ -165,9 +165,9 @@ func (l *live) merged(ctx context.Context) error {
 func (l *live) message() string {
 	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // there may be none
 	first, _, _ := strings.Cut(strings.TrimLeft(string(report), "# \n"), "\n")
-	body := forge.Line(oneLine(text.Visible(l.meta.Task), 72)) + "\n\n"
+	body := forge.Line(text.Line(text.Visible(l.meta.Task), 72)) + "\n\n"
 	if first != "" {
-		body += forge.Line(oneLine(text.Visible(first), 300)) + "\n\n"
+		body += forge.Line(text.Line(text.Visible(first), 300)) + "\n\n"
 	}
 	return body + fmt.Sprintf("Made by %s in run %s, config_hash %s; merged by a person.\n", l.meta.Agent, l.name, l.meta.ConfigHash)
 }

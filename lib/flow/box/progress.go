@@ -62,7 +62,7 @@ func (p *progress) event(e agent.Event) {
 	if e.Usage != nil {
 		p.usage = e.Usage
 	}
-	doing := oneLine(strings.TrimSpace(e.Tool+" "+e.Text), 200)
+	doing := text.Line(strings.TrimSpace(e.Tool+" "+e.Text), 200)
 	switch {
 	case e.Kind == agent.Started:
 		doing = "started"
@@ -86,7 +86,7 @@ func (p *progress) line(n int) string {
 	if u := p.usage; u != nil && u.CostUSD != nil {
 		parts = append(parts, costOf(u))
 	}
-	return oneLine(text.Visible(strings.Join(parts, " · ")+"  "+p.doing), n)
+	return text.Line(text.Visible(strings.Join(parts, " · ")+"  "+p.doing), n)
 }
 
 func (p *progress) draw() {

@@ -43,7 +43,7 @@ func (b *Box) List(n int) error {
 		if f := r.State.Failure; f != nil && (status == run.Crashed || status == run.Stalled) {
 			status += " " + f.Kind
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", idOf(r.Meta.RunName), term.Age(r.started(), b.Now()), text.Visible(oneLine(status, 40)), r.Meta.Type, costOf(r.State.Usage), text.Visible(oneLine(r.Meta.Task, 60)))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", idOf(r.Meta.RunName), term.Age(r.started(), b.Now()), text.Visible(text.Line(status, 40)), r.Meta.Type, costOf(r.State.Usage), text.Visible(text.Line(r.Meta.Task, 60)))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (b *Box) Show(word string) error {
 		row("left", f.LastSafeArtifact)
 	}
 	if s.Status == run.Active {
-		row("doing", oneLine(s.Doing, 200))
+		row("doing", text.Line(s.Doing, 200))
 	}
 	row("type", m.Type)
 	row("task", strings.TrimSpace(m.Task))

@@ -16,6 +16,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/run"
 )
 
@@ -146,7 +147,7 @@ func (l *live) settle(status string, failed error) error {
 			s.Status = run.Crashed
 		}
 		if s.Failure == nil {
-			s.Failure = &run.Failure{Kind: agent.FailureKind(failed), Message: prompt.Cut(oneLine(failed.Error(), 1000), 1000)}
+			s.Failure = &run.Failure{Kind: agent.FailureKind(failed), Message: prompt.Cut(text.Line(failed.Error(), 1000), 1000)}
 		}
 		s.Failure.LastSafeArtifact = l.artifact()
 	})

@@ -11,6 +11,7 @@ import (
 
 	"tri/examples"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/thread"
 )
 
@@ -77,13 +78,13 @@ func (d *demo) drafts() error {
 	}
 	for _, t := range threads {
 		d.say("")
-		d.say("  %s asks: %s", clip(t.OriginalSenderName, 20), d.paint(bold, clip(t.Messages[0].Content, 90)))
+		d.say("  %s asks: %s", text.Line(t.OriginalSenderName, 20), d.paint(bold, text.Line(t.Messages[0].Content, 90)))
 		if t.DraftPending == nil || len(t.InvestigatorReturn.EvidenceRefs) == 0 {
-			d.say("  %s", clip(t.Badge, 60))
+			d.say("  %s", text.Line(t.Badge, 60))
 			continue
 		}
 		refs := t.InvestigatorReturn.EvidenceRefs
-		d.say("  %s: %d references, the first of them %s", d.paint(green, clip(t.Badge, 60)), len(refs), d.paint(bold, clip(refs[0].Ref, 60)))
+		d.say("  %s: %d references, the first of them %s", d.paint(green, text.Line(t.Badge, 60)), len(refs), d.paint(bold, text.Line(refs[0].Ref, 60)))
 		d.block(faint, head(refs[0].Quote, 5))
 	}
 	return nil

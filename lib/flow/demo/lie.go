@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
@@ -29,7 +30,7 @@ func (d *demo) lie(ctx context.Context) error {
 	d.say("The first draft is honest. Now its first reference is made to say what it does not:")
 	lying := plant(good)
 	ref := lying.EvidenceRefs[0]
-	d.say("    %s is said to read", d.paint(bold, clip(ref.Ref, 80)))
+	d.say("    %s is said to read", d.paint(bold, text.Line(ref.Ref, 80)))
 	d.block(red, ref.Quote)
 	if err := d.record("lie/planted.ndjson", lying); err != nil {
 		return err
@@ -109,7 +110,7 @@ func (d *demo) judge(file string, pass bool) error {
 		return nil
 	}
 	d.say("  the other one: %s", d.paint(red, v.Verdict))
-	d.say("  the reference that lied: %s, %s", d.paint(bold, clip(v.SpotCheckRef, 80)), d.paint(red, v.SpotCheckResult))
+	d.say("  the reference that lied: %s, %s", d.paint(bold, text.Line(v.SpotCheckRef, 80)), d.paint(red, v.SpotCheckResult))
 	d.block(faint, v.SpotCheckNote)
 	return nil
 }

@@ -43,12 +43,3 @@ func (d *demo) block(colour, body string) {
 		fmt.Fprintf(d.Out, "    %s\n", d.paint(colour, line))
 	}
 }
-
-// clip keeps one line of somebody's text, short.
-func clip(body string, most int) string {
-	body = strings.Join(strings.Fields(body), " ")
-	if rs := []rune(body); len(rs) > most {
-		body = string(rs[:most-1]) + "…"
-	}
-	return text.Visible(body)
-}

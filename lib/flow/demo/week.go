@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/event"
 )
 
@@ -62,7 +63,7 @@ func (d *demo) count(events []event.Classified) {
 		d.say("    %-10s %8d %10d %8d %6d", name, r.all, r.actionable, r.ambient, r.ack)
 	}
 	for _, name := range slices.Sorted(maps.Keys(rooms)) {
-		line(clip(name, 10), rooms[name])
+		line(text.Line(name, 10), rooms[name])
 	}
 	line("together", total)
 	d.say("%s of %d people ask for something: %s need nobody, and it cost nothing to know.",

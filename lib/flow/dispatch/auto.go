@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tri/lib/base/prompt"
+	"tri/lib/base/text"
 	"tri/lib/judge/autoreply"
 	"tri/lib/record/decision"
 	"tri/lib/record/notify"
@@ -51,7 +52,7 @@ func (d *Dispatcher) auto(t *thread.Thread, offer *decision.Record) error {
 		return err
 	}
 	_, err = decision.Append(d.Home, decision.Record{
-		Kind: decision.Auto, By: decision.Dispatcher, Via: decision.ViaPolicy, At: stamp(now),
+		Kind: decision.Auto, By: decision.Dispatcher, Via: decision.ViaPolicy, At: text.Timestamp(now),
 		Key: t.Key, Cycle: t.Cycle, DraftSHA256: offer.DraftSHA256, Text: offer.Text, Grounds: grounds,
 	})
 	if err != nil {
@@ -153,7 +154,7 @@ func (d *Dispatcher) lapse(now time.Time) error {
 		}
 		d.lapsed[t.Key] = st.Decision.N
 		_, err := decision.Append(d.Home, decision.Record{
-			Kind: decision.Undo, By: decision.Dispatcher, Via: decision.ViaPolicy, At: stamp(now),
+			Kind: decision.Undo, By: decision.Dispatcher, Via: decision.ViaPolicy, At: text.Timestamp(now),
 			Key: t.Key, Cycle: st.Cycle, DraftSHA256: st.Decision.DraftSHA256, Note: why,
 		})
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tri/lib/base/config"
+	"tri/lib/base/text"
 	"tri/lib/judge/autoreply"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
@@ -56,10 +57,10 @@ func newEarned(t *testing.T) *earned {
 func (e *earned) judged(key string, at time.Time, kind string) {
 	e.t.Helper()
 	offer := decision.Record{
-		Kind: decision.Offer, By: "tri-dispatch", Via: "code", At: stamp(at), Key: "local.dev." + key, Cycle: 1, Text: key, DraftSHA256: decision.Sum(key),
+		Kind: decision.Offer, By: "tri-dispatch", Via: "code", At: text.Timestamp(at), Key: "local.dev." + key, Cycle: 1, Text: key, DraftSHA256: decision.Sum(key),
 		Meta: &decision.Meta{ValidatorVerdict: "pass", InvestigatorRounds: 1},
 	}
-	word := decision.Record{Kind: kind, By: "boss", Via: "terminal", At: stamp(at), Key: offer.Key, Cycle: 1, Text: key, DraftSHA256: offer.DraftSHA256}
+	word := decision.Record{Kind: kind, By: "boss", Via: "terminal", At: text.Timestamp(at), Key: offer.Key, Cycle: 1, Text: key, DraftSHA256: offer.DraftSHA256}
 	if kind == decision.Dismiss {
 		word.Text = ""
 	}

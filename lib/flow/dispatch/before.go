@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/judge/autoreply"
 	"tri/lib/judge/evidence"
 	"tri/lib/judge/questiontype"
@@ -123,7 +124,7 @@ func (d *Dispatcher) again(ctx context.Context, a *answer, t *thread.Thread, res
 	if why, err := d.corrected(a); why != "" || err != nil {
 		return errors.Join(errAnew, err)
 	}
-	res.Agent, res.SessionID, res.EndedAt = "answered-before", "", stamp(d.Now())
+	res.Agent, res.SessionID, res.EndedAt = "answered-before", "", text.Timestamp(d.Now())
 	return fill(res, ret)
 }
 

@@ -18,6 +18,7 @@ import (
 	"tri/lib/base/prompt"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
@@ -299,7 +300,7 @@ func (d *Dispatcher) tick(now time.Time) error {
 	var ins []thread.Input
 	for _, t := range d.threads {
 		if d.expired(t, now) {
-			ins = append(ins, thread.Input{At: stamp(now), Key: t.Key, Expired: &thread.Expired{DraftSHA256: t.DraftSHA256}})
+			ins = append(ins, thread.Input{At: text.Timestamp(now), Key: t.Key, Expired: &thread.Expired{DraftSHA256: t.DraftSHA256}})
 		}
 	}
 	if err := d.take(ins...); err != nil {
@@ -321,8 +322,6 @@ func (d *Dispatcher) expiry(t *thread.Thread) (time.Time, bool) {
 	}
 	return ready.Add(time.Duration(d.Config.Dispatch.OfferExpiresH * float64(time.Hour))), true
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 func (d *Dispatcher) fail(err error) {
 	select {

@@ -7,6 +7,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/supervise"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -31,12 +32,12 @@ func (d *Dispatcher) longer(ctx context.Context, t *thread.Thread, hints []Hint,
 	}
 	at, err := d.Long.Start(t, hints, res.RunID)
 	if err != nil {
-		res.EndedAt = stamp(d.Now())
+		res.EndedAt = text.Timestamp(d.Now())
 		fail(res, agent.Fail(agent.ToolError, fmt.Errorf("start a long run: %w", err)), nil)
 		return nil
 	}
 	select {
-	case d.begun <- thread.Input{At: stamp(d.Now()), Key: t.Key, Escalated: &at}:
+	case d.begun <- thread.Input{At: text.Timestamp(d.Now()), Key: t.Key, Escalated: &at}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tri/lib/base/config"
+	"tri/lib/base/text"
 	"tri/lib/record/budget"
 	"tri/lib/record/notify"
 	"tri/lib/record/run"
@@ -47,7 +48,7 @@ func (d *Dispatcher) pay(j job, t *thread.Thread) (bool, error) {
 		return err == nil, err
 	}
 	delete(d.running, j.runID)
-	d.poor = append(d.poor, thread.Input{At: stamp(now), Key: j.key, Spent: &thread.Spent{RunID: j.runID, Why: err.Error(), Day: day(now)}})
+	d.poor = append(d.poor, thread.Input{At: text.Timestamp(now), Key: j.key, Spent: &thread.Spent{RunID: j.runID, Why: err.Error(), Day: day(now)}})
 	return false, d.tellSpent(over, now)
 }
 
@@ -93,7 +94,7 @@ func (d *Dispatcher) show(s notify.Signal) error {
 	if g.ChatID == "" {
 		return nil
 	}
-	s.At, s.Kind, s.By, s.Platform, s.ChatID = stamp(d.Now()), notify.Card, "tri-dispatch", g.Platform, g.ChatID
+	s.At, s.Kind, s.By, s.Platform, s.ChatID = text.Timestamp(d.Now()), notify.Card, "tri-dispatch", g.Platform, g.ChatID
 	return notify.Ask(d.Home, s)
 }
 
@@ -127,7 +128,7 @@ func (d *Dispatcher) resume(ctx context.Context) error {
 			continue
 		}
 		d.forgetBroke(i)
-		if err := d.take(thread.Input{At: stamp(now), Key: key, Resumed: &thread.Resumed{RunID: runID}}); err != nil {
+		if err := d.take(thread.Input{At: text.Timestamp(now), Key: key, Resumed: &thread.Resumed{RunID: runID}}); err != nil {
 			return err
 		}
 		return d.startRuns(ctx)

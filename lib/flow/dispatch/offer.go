@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tri/lib/base/prompt"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
@@ -61,7 +62,7 @@ func (d *Dispatcher) putOffer(t *thread.Thread) error {
 		}
 		return nil
 	}
-	r.At = stamp(d.Now())
+	r.At = text.Timestamp(d.Now())
 	r, err := decision.Append(d.Home, r)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (d *Dispatcher) retire(t *thread.Thread) error {
 	if t.PostedMessageID != nil {
 		return nil
 	}
-	r := decision.Record{Kind: decision.Withdraw, By: "tri-dispatch", Via: "code", At: stamp(d.Now()), Key: t.Key, Note: t.StatusHistory[len(t.StatusHistory)-1].Why}
+	r := decision.Record{Kind: decision.Withdraw, By: "tri-dispatch", Via: "code", At: text.Timestamp(d.Now()), Key: t.Key, Note: t.StatusHistory[len(t.StatusHistory)-1].Why}
 	if _, err := fmt.Sscan(id, &r.Cycle, &r.DraftSHA256); err != nil {
 		return fmt.Errorf("withdraw offer %q: %w", id, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tri/lib/base/config"
+	"tri/lib/base/text"
 	"tri/lib/record/notify"
 	"tri/lib/record/thread"
 )
@@ -102,7 +103,7 @@ func (d *Dispatcher) react(ts ...*thread.Thread) error {
 	var ask []notify.Signal
 	for _, t := range ts {
 		if t.Key != "" && slices.Contains(d.reactor.Chats, t.ChatID) {
-			ask = append(ask, d.reactor.due(t, stamp(d.Now()))...)
+			ask = append(ask, d.reactor.due(t, text.Timestamp(d.Now()))...)
 		}
 	}
 	if len(ask) == 0 {

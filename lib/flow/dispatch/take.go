@@ -9,6 +9,7 @@ import (
 
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
@@ -121,7 +122,7 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 		if err != nil {
 			return err
 		}
-		ins = append(ins, thread.Input{At: stamp(d.Now()), Key: c.event.Key(), Event: c.event, Facts: facts})
+		ins = append(ins, thread.Input{At: text.Timestamp(d.Now()), Key: c.event.Key(), Event: c.event, Facts: facts})
 	}
 	if err := d.take(ins...); err != nil {
 		return err
@@ -221,7 +222,7 @@ func (d *Dispatcher) takeReply(l line) error {
 	if err := d.noteReply(l.bytes); err != nil {
 		return err
 	}
-	if err := d.take(thread.Input{At: stamp(d.Now()), Key: r.Key, Reply: &r}); err != nil {
+	if err := d.take(thread.Input{At: text.Timestamp(d.Now()), Key: r.Key, Reply: &r}); err != nil {
 		return err
 	}
 	d.mark.Replies = l.next

@@ -10,6 +10,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/supervise"
 	"tri/lib/base/durable"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -171,7 +172,7 @@ func (d *Dispatcher) perform(ctx context.Context, j job, t *thread.Thread, hints
 	}
 	res = &run.Result{
 		RunID: j.runID, Kind: j.kind, Key: t.Key, Cycle: t.Cycle, Round: t.InvestigatorRound,
-		Agent: d.Config.Investigator.Agent, StartedAt: stamp(d.Now()), SessionID: r.SessionID,
+		Agent: d.Config.Investigator.Agent, StartedAt: text.Timestamp(d.Now()), SessionID: r.SessionID,
 	}
 	if j.kind == run.Validate {
 		res.Agent = d.Config.Validator.Agent
@@ -204,7 +205,7 @@ func (d *Dispatcher) here(ctx context.Context, j job, t *thread.Thread, hints []
 	if errors.Is(err, supervise.ErrNotKept) {
 		return err // the disk's failure is ours, not the run's
 	}
-	res.EndedAt = stamp(d.Now())
+	res.EndedAt = text.Timestamp(d.Now())
 	state, serr := supervise.Load(r.Dir())
 	if serr != nil { // it came to no agent
 		state = run.State{}

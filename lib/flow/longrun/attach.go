@@ -17,6 +17,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
+	"tri/lib/base/text"
 	"tri/lib/record/run"
 )
 
@@ -100,7 +101,7 @@ func (c *Counter) tellGone(id string) error {
 
 // looked notes who looked at a run.
 func (d *Desk) looked(id, by string, write bool) error {
-	line, err := json.Marshal(map[string]any{"at": stamp(d.Now()), "by": by, "write": write})
+	line, err := json.Marshal(map[string]any{"at": text.Timestamp(d.Now()), "by": by, "write": write})
 	if err != nil {
 		return fmt.Errorf("note who looks: %w", err)
 	}

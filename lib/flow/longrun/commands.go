@@ -16,6 +16,7 @@ import (
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
+	"tri/lib/base/text"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 )
@@ -117,7 +118,7 @@ func (c *Counter) Show() error {
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	for _, e := range all {
 		at, _ := time.Parse(time.RFC3339, e.At) // the zero time has an age too
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.RunID, e.Status, term.Age(at, c.Now()), e.Key, visible(e.Doing))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.RunID, e.Status, term.Age(at, c.Now()), e.Key, text.Visible(e.Doing))
 	}
 	if err := w.Flush(); err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("write list: %w", err))

@@ -10,6 +10,7 @@ import (
 
 	"tri/lib/agent/supervise"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 )
@@ -208,7 +209,7 @@ func (d *Desk) await(ctx context.Context, id string) error {
 
 // giveUp marks a run that is to end for good.
 func (d *Desk) giveUp(id, by string) error {
-	return d.write(folder(id)+"/killed", map[string]string{"by": by, "at": stamp(d.Now())})
+	return d.write(folder(id)+"/killed", map[string]string{"by": by, "at": text.Timestamp(d.Now())})
 }
 
 func (d *Desk) givenUp(id string) bool { return d.Home.Exists(folder(id) + "/killed") }

@@ -24,6 +24,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 )
@@ -132,7 +133,7 @@ func (d *Desk) begin(r Request) (place, error) {
 	if err := errors.Join(d.ask(r), d.reserve(&r)); err != nil {
 		return p, err
 	}
-	p.At = stamp(d.Now())
+	p.At = text.Timestamp(d.Now())
 	return d.spawn(id, p, last)
 }
 
@@ -150,7 +151,7 @@ func (d *Desk) ask(r Request) error {
 		}
 		t.Codebase = abs
 	}
-	r.Thread, r.At = &t, stamp(d.Now())
+	r.Thread, r.At = &t, text.Timestamp(d.Now())
 	return d.write(name, r)
 }
 
@@ -246,5 +247,3 @@ func (d *Desk) program() (string, error) {
 	}
 	return filepath.Abs(path)
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tri/lib/base/config"
+	"tri/lib/base/text"
 	"tri/lib/record/budget"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
@@ -107,7 +108,7 @@ func TestAccountLost(t *testing.T) {
 	if err := d.accountLost(); err != nil || len(spent(t, d, r.RunID)) != 1 {
 		t.Errorf("%v; it has no end: %+v", err, spent(t, d, r.RunID))
 	}
-	x := run.Exit{RunID: r.RunID, Key: r.Thread.Key, By: "ana", StartedAt: stamp(d.Now()), EndedAt: stamp(d.Now()), Status: run.Done, Starts: 1, Usage: &draft.Usage{CostUSD: new(0.5), InputTokens: 7}}
+	x := run.Exit{RunID: r.RunID, Key: r.Thread.Key, By: "ana", StartedAt: text.Timestamp(d.Now()), EndedAt: text.Timestamp(d.Now()), Status: run.Done, Starts: 1, Usage: &draft.Usage{CostUSD: new(0.5), InputTokens: 7}}
 	if err := d.write(folder(r.RunID)+"/exit.json", x); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/supervise"
 	"tri/lib/base/durable"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 )
@@ -57,7 +58,7 @@ func (r *Runner) Run(ctx context.Context, id string) error {
 }
 
 func (r *Runner) run(outer context.Context, req *Request, lock *durable.Lock) error {
-	x := run.Exit{RunID: req.RunID, Key: req.Thread.Key, By: req.By, StartedAt: stamp(r.Now())}
+	x := run.Exit{RunID: req.RunID, Key: req.Thread.Key, By: req.By, StartedAt: text.Timestamp(r.Now())}
 	w, err := r.worker(req.RunID)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (r *Runner) end(x *run.Exit, ret *draft.Return, err error, said *transcript
 	default:
 		x.Status = run.Done
 	}
-	x.EndedAt = stamp(r.Now())
+	x.EndedAt = text.Timestamp(r.Now())
 	if said != nil {
 		said.end(*x) // before anybody can know
 	}

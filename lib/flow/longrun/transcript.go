@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"tri/lib/agent"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/run"
 )
 
@@ -87,13 +87,13 @@ func (t *transcript) end(x run.Exit) {
 func (t *transcript) line(what, format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := fmt.Sprintf(format, args...)
-	if len(text) > maxSaid {
-		text = strings.ToValidUTF8(text[:maxSaid], "") + " …"
+	body := fmt.Sprintf(format, args...)
+	if len(body) > maxSaid {
+		body = strings.ToValidUTF8(body[:maxSaid], "") + " …"
 	}
-	head := t.now().Format("15:04:05") + fmt.Sprintf(" %-9s ", visible(what))
-	text = strings.ReplaceAll(visible(strings.TrimSpace(text)), "\n", "\n"+strings.Repeat(" ", len(head)))
-	entry := head + text + "\n"
+	head := t.now().Format("15:04:05") + fmt.Sprintf(" %-9s ", text.Visible(what))
+	body = strings.ReplaceAll(text.Visible(strings.TrimSpace(body)), "\n", "\n"+strings.Repeat(" ", len(head)))
+	entry := head + body + "\n"
 	if t.screen != nil {
 		_, _ = io.WriteString(t.screen, entry) // nobody may be there to see it
 	}
@@ -113,17 +113,4 @@ func (t *transcript) close() error {
 		return sysexit.With(sysexit.IO, fmt.Errorf("keep transcript: %w", err))
 	}
 	return nil
-}
-
-// visible writes out the characters that steer a terminal, or hide.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(s, "\ufffd") {
-		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
-			fmt.Fprintf(&b, "<U+%04X>", r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

@@ -13,6 +13,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/supervise"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 )
@@ -126,7 +127,7 @@ func (d *Desk) bury(id string) error {
 		return err
 	}
 	x := run.Exit{
-		RunID: id, Key: r.Thread.Key, By: r.By, StartedAt: r.At, EndedAt: stamp(d.Now()), Status: run.Failed, Starts: w.Starts,
+		RunID: id, Key: r.Thread.Key, By: r.By, StartedAt: r.At, EndedAt: text.Timestamp(d.Now()), Status: run.Failed, Starts: w.Starts,
 		Failure: &run.Failure{Kind: agent.Killed, Message: "its runner ended without a word"},
 	}
 	state, err := supervise.Watchdog(d.Home.Path(folder(id)), d.Now())

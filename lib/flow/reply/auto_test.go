@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/notify"
 )
@@ -38,7 +39,7 @@ func TestAutomatic(t *testing.T) {
 				w.append(decision.Record{Kind: decision.Undo, By: "ana", Via: "terminal", Key: o.Key, Cycle: 1, DraftSHA256: o.DraftSHA256})
 			}
 			if tt.asked {
-				s := notify.Signal{ID: notify.OfAuto(decision.ID(o.Key, 1, o.DraftSHA256)), Kind: notify.Card, At: stamp(start), Platform: "fake", ChatID: "ops"}
+				s := notify.Signal{ID: notify.OfAuto(decision.ID(o.Key, 1, o.DraftSHA256)), Kind: notify.Card, At: text.Timestamp(start), Platform: "fake", ChatID: "ops"}
 				if err := notify.Ask(w.home, s); err != nil {
 					t.Fatal(err)
 				}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/judge/safety"
 	"tri/lib/record/decision"
@@ -66,7 +67,7 @@ func (p *poster) begin(ctx context.Context, j *job) error {
 	if why != "" {
 		r.Kind, r.Note, r.Nonce = decision.Revoke, why, ""
 	}
-	r.At = stamp(p.Now())
+	r.At = text.Timestamp(p.Now())
 	if _, err := decision.Append(p.Home, r); err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (p *poster) write(j *job) error {
 		if j.parts[i] != nil {
 			continue
 		}
-		if e.IntentAt = stamp(p.Now()); refused != "" {
+		if e.IntentAt = text.Timestamp(p.Now()); refused != "" {
 			e.State, e.Why = outbox.Refused, refused
 		}
 		if err := p.save(e, "intent"); err != nil {
@@ -195,7 +196,7 @@ func (p *poster) post(ctx context.Context, j *job, i int) error {
 		return err
 	}
 	j.sure[e.Part] = true // from here on
-	e.Tries, e.TriedAt = e.Tries+1, stamp(p.Now())
+	e.Tries, e.TriedAt = e.Tries+1, text.Timestamp(p.Now())
 	if err := p.save(e, "try"); err != nil {
 		return err
 	}
@@ -251,7 +252,7 @@ func (p *poster) message(j *job, i int) (chat.Post, error) {
 func (p *poster) posted(j *job, e *outbox.Entry, m chat.Posted) error {
 	j.fails, j.unproven = 0, 0
 	j.sure[e.Part] = true
-	e.State, e.PostedMessageID, e.PostedAt, e.Why = outbox.Posted, m.MessageID, stamp(m.At), ""
+	e.State, e.PostedMessageID, e.PostedAt, e.Why = outbox.Posted, m.MessageID, text.Timestamp(m.At), ""
 	return p.save(e, "posted")
 }
 

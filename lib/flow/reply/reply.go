@@ -306,5 +306,3 @@ func pause(ctx context.Context, wake <-chan struct{}, until time.Time) error {
 	}
 	return nil
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

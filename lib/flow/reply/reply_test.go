@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tri/lib/base/durable"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 )
@@ -30,7 +31,7 @@ func TestApprovedIsPostedOnce(t *testing.T) {
 	}
 	want := outbox.Reply{
 		Platform: "fake", ChatID: "dev", ReplyToMessageID: "1", PostedMessageID: "m1", PostedMessageIDs: []string{"m1"},
-		PostedAt: stamp(start), ReplyText: "It is 5.", InvestigatorTaskID: "run-1", ValidatorVerdict: "pass", InvestigatorRounds: 1,
+		PostedAt: text.Timestamp(start), ReplyText: "It is 5.", InvestigatorTaskID: "run-1", ValidatorVerdict: "pass", InvestigatorRounds: 1,
 		Key: "local.dev.1", Cycle: 1, DraftSHA256: o.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: "ana",
 	}
 	if got, want := asJSON(rs[0]), asJSON(want); got != want {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 )
@@ -83,7 +84,7 @@ func (p *poster) reply(j *job) outbox.Reply {
 	offer, said := j.offer(), j.text()
 	r := outbox.Reply{
 		Platform: offer.Target.Platform, ChatID: offer.Target.ChatID, ReplyToMessageID: offer.Target.ReplyToID,
-		PostedAt: stamp(p.Now()), ReplyText: said.Text,
+		PostedAt: text.Timestamp(p.Now()), ReplyText: said.Text,
 		Key: j.st.Key, Cycle: j.st.Cycle, DraftSHA256: said.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: approvedBy(j.st),
 	}
 	if m := offer.Meta; m != nil {

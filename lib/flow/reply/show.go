@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tri/lib/base/stream"
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/record/decision"
 	"tri/lib/record/notify"
@@ -90,7 +91,7 @@ func (s *shower) all(ctx context.Context) (err error) {
 		if ctx.Err() != nil && d.Outcome == notify.Failed {
 			return nil // cut short: it is asked for again by the log
 		}
-		d.ID, d.At = sg.ID, stamp(s.Now())
+		d.ID, d.At = sg.ID, text.Timestamp(s.Now())
 		if err := notify.Tell(s.Home, d); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/record/notify"
 )
@@ -49,7 +50,7 @@ func (w *world) show(b *board, signals ...notify.Signal) map[string]notify.Done 
 	w.t.Helper()
 	for i := range signals {
 		if signals[i].At == "" {
-			signals[i].At = stamp(start)
+			signals[i].At = text.Timestamp(start)
 		}
 		signals[i].Platform, signals[i].ChatID = "fake", "ops"
 	}
@@ -83,7 +84,7 @@ func TestSignals(t *testing.T) {
 		notify.Signal{ID: "c1", Kind: notify.Card, Text: "draft", Buttons: yes},
 		notify.Signal{ID: "r1", Kind: notify.React, MessageID: "7", Emoji: "👀", On: true},
 		notify.Signal{ID: "r2", Kind: notify.React, MessageID: "7", Emoji: "🖕", On: true},
-		notify.Signal{ID: "r3", Kind: notify.React, MessageID: "7", Emoji: "👀", On: true, At: stamp(start.Add(-2 * time.Hour))},
+		notify.Signal{ID: "r3", Kind: notify.React, MessageID: "7", Emoji: "👀", On: true, At: text.Timestamp(start.Add(-2 * time.Hour))},
 		notify.Signal{ID: "r1", Kind: notify.React, MessageID: "8", Emoji: "👀", On: true},
 	)
 	want := []string{`deal c1 "draft" 1`, "react ops 7 👀 true"}
@@ -186,7 +187,7 @@ func TestSignalsThatFail(t *testing.T) {
 // and hold nothing up.
 func TestNoSignals(t *testing.T) {
 	w := newWorld(t)
-	if err := notify.Ask(w.home, notify.Signal{ID: "s", At: stamp(start), Kind: notify.React, Platform: "fake", ChatID: "ops", Emoji: "👀"}); err != nil {
+	if err := notify.Ask(w.home, notify.Signal{ID: "s", At: text.Timestamp(start), Kind: notify.React, Platform: "fake", ChatID: "ops", Emoji: "👀"}); err != nil {
 		t.Fatal(err)
 	}
 	w.run()

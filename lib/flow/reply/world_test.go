@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tri/lib/base/durable"
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
@@ -114,7 +115,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) append(r decision.Record) decision.Record {
 	w.t.Helper()
 	if r.At == "" {
-		r.At = stamp(w.now)
+		r.At = text.Timestamp(w.now)
 	}
 	r, err := decision.Append(w.home, r)
 	if err != nil {

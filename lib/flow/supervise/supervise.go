@@ -17,6 +17,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/run"
 )
 
@@ -99,7 +100,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := o.Home.MkdirAll(logDir); err != nil {
 		return err
 	}
-	s := &supervisor{Options: o, status: Status{Alive: true, PID: os.Getpid(), Since: stamp(time.Now())}}
+	s := &supervisor{Options: o, status: Status{Alive: true, PID: os.Getpid(), Since: text.Timestamp(time.Now())}}
 	for _, st := range o.Stages {
 		if st.Command[0], err = o.Find(st.Command[0]); err != nil {
 			return fmt.Errorf("stage %s: %w", st.Name, err)
@@ -192,7 +193,7 @@ func (s *supervisor) keep(ctx context.Context, i int, up chan struct{}) {
 		s.Say("stage %s: %s; again in %v", s.status.Stages[i].Name, ended, wait)
 		s.set(i, func(st *Stage) {
 			st.State, st.PID, st.Start, st.Ended = Waiting, 0, 0, ended
-			st.Since, st.Next = stamp(time.Now()), stamp(time.Now().Add(wait))
+			st.Since, st.Next = text.Timestamp(time.Now()), text.Timestamp(time.Now().Add(wait))
 			st.Restarts++
 		})
 		select {
@@ -201,7 +202,9 @@ func (s *supervisor) keep(ctx context.Context, i int, up chan struct{}) {
 		}
 	}
 	once.Do(func() { close(up) })
-	s.set(i, func(st *Stage) { st.State, st.PID, st.Start, st.Next, st.Since = Down, 0, 0, "", stamp(time.Now()) })
+	s.set(i, func(st *Stage) {
+		st.State, st.PID, st.Start, st.Next, st.Since = Down, 0, 0, "", text.Timestamp(time.Now())
+	})
 }
 
 // live is one life of a stage. ended says how it ended; quick that it did so of
@@ -218,7 +221,7 @@ func (s *supervisor) live(ctx context.Context, i int, isReady func()) (ended str
 		return err.Error(), true
 	}
 	s.set(i, func(st *Stage) {
-		st.State, st.PID, st.Start, st.Since, st.Next = Starting, p.pid, run.ProcessOf(p.pid).Start, stamp(time.Now()), ""
+		st.State, st.PID, st.Start, st.Since, st.Next = Starting, p.pid, run.ProcessOf(p.pid).Start, text.Timestamp(time.Now()), ""
 	})
 	go s.awaitReady(p, i, isReady)
 	select {
@@ -279,5 +282,3 @@ func openLog(h *durable.Home, stage string) (*os.File, error) {
 	}
 	return f, nil
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -327,7 +327,7 @@ func (r *reading) count(s section) (n int) {
 }
 
 func (r *reading) quote(from, to int) string {
-	return `"` + text.Excerpt(strings.Join(strings.Fields(r.text[from:to]), " "), 40) + `"`
+	return `"` + text.Line(strings.Join(strings.Fields(r.text[from:to]), " "), 40) + `"`
 }
 
 // reach is how far apart, in characters, words of one sentence may stand to

@@ -164,9 +164,9 @@ func (c *Classifier) Version() string { return c.version }
 
 // scratch is what one call needs and the next can use again.
 type scratch struct {
-	msg  message
-	text text
-	key  []byte
+	msg     message
+	reading reading
+	key     []byte
 }
 
 // Event is one message on its way through the stage.
@@ -212,11 +212,11 @@ func (c *Classifier) Prepare(rec ndjson.Record, e *Event) error {
 	}
 	e.cut(rec.Members)
 	s.key = m.facts(c.seed, s.key, &e.facts)
-	c.judge(m, &s.text, &e.verdict)
+	c.judge(m, &s.reading, &e.verdict)
 	return nil
 }
 
-func (c *Classifier) judge(m *message, t *text, v *verdict) {
+func (c *Classifier) judge(m *message, t *reading, v *verdict) {
 	v.helper, v.unlisted = c.helpers[string(m.sender)], len(c.helpers) == 0
 	for _, id := range m.mentions {
 		v.mention = v.mention || c.bots[string(id)]

@@ -200,7 +200,7 @@ func FuzzJudge(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		var v verdict
-		var x text
+		var x reading
 		body := []byte(strings.ToValidUTF8(s, ""))
 		c.judgeText(unaddressed(body, [][]byte{[]byte("bob")}), &x, &v)
 		if v.ack && v.mark {

@@ -23,7 +23,7 @@ func TestDrawnOut(t *testing.T) {
 
 // TestDigitsOfOthers: digits that are not ASCII are words too.
 func TestDigitsOfOthers(t *testing.T) {
-	var x text
+	var x reading
 	c := classifier(t, Options{})
 	for said, want := range map[string]int{"٣": 1, "٣ ٤": 2, "५ why": 2, "①": 0, "3": 1} {
 		if x.read(c.lex, []byte(said)); len(x.words) != want {
@@ -94,7 +94,7 @@ func TestExplainsNoLanguage(t *testing.T) {
 // TestVoteIsAName: where no pack has "+1", it is a word like others, and may be a name.
 func TestVoteIsAName(t *testing.T) {
 	c := classifier(t, Options{Config: config.Classifier{Languages: []string{"fr"}}})
-	var x text
+	var x reading
 	var v verdict
 	if c.judgeText([]byte("+1 merci"), &x, &v); !v.nameAck || v.ack {
 		t.Errorf("%+v", v)
@@ -103,7 +103,7 @@ func TestVoteIsAName(t *testing.T) {
 
 // TestSignsOfOthers: what ends a sentence, asks, and parts, outside ASCII.
 func TestSignsOfOthers(t *testing.T) {
-	var x text
+	var x reading
 	c := classifier(t, Options{})
 	for _, ch := range "？؟⁇⁈⁉⸮፧﹖❓❔。．！；…¿¡؛۔।։，、،–“" {
 		x.read(c.lex, []byte("why"+string(ch)+" not"))
@@ -118,7 +118,7 @@ func TestSignsOfOthers(t *testing.T) {
 // TestKnownWords: a drawn-out word counts as the one that it is without, with two
 // letters alike at its end or one.
 func TestKnownWords(t *testing.T) {
-	var x text
+	var x reading
 	c := classifier(t, Options{})
 	for said, want := range map[string]string{"whyyy": "why", "willl": "will", "wwwhy": "why", "soooo": "so", "xyzzzz": "", "why": "why", "Whyyy": "why"} {
 		x.read(c.lex, []byte(said))
@@ -130,7 +130,7 @@ func TestKnownWords(t *testing.T) {
 
 // TestFaces: smileys are seen for what they are.
 func TestFaces(t *testing.T) {
-	var x text
+	var x reading
 	c := classifier(t, Options{})
 	for said, want := range map[string]struct {
 		emoji bool

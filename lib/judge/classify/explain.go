@@ -3,12 +3,12 @@ package classify
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/rivo/uniseg"
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/stream"
+	"tri/lib/base/text"
 )
 
 // Explain is the filter for people: for each record a line with the message and
@@ -37,7 +37,7 @@ func (c *Classifier) words(e *Event, line []byte) string {
 	said := gjson.GetManyBytes(line, "classification", "classifier_confidence", "lang")
 	lang := ""
 	if said[2].Exists() {
-		lang = ", language " + visible(said[2].String())
+		lang = ", language " + text.Visible(said[2].String())
 	}
 	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n", oneLine(string(e.from), 30), oneLine(string(e.says), 100),
 		said[0].String(), said[1].Raw, lang, strings.Join(why, "; "))
@@ -51,25 +51,10 @@ func oneLine(s string, n int) string {
 	for i := 0; g.Next(); i++ {
 		if i == n {
 			from, _ := g.Positions()
-			return visible(s[:from]) + "…"
+			return text.Visible(s[:from]) + "…"
 		}
 	}
-	return visible(s)
-}
-
-// visible writes what a terminal would obey or hide as an escape, so that no
-// message can draw on the reader's screen. lib/record/draft has a fuller one, whose
-// tables would double the time that this program needs to start.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsGraphic(r) || r == '\u200d' { // the joiner of emoji
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, "\\u{%x}", r)
-		}
-	}
-	return b.String()
+	return text.Visible(s)
 }
 
 var reasonWords = [whySign]string{

@@ -64,7 +64,7 @@ func TestReasonsInWords(t *testing.T) {
 func TestOneLine(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "abc": "abc", "a  b\n\tc": "a b c", "abcdefgh": "abcde…", "abcde": "abcde", "👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧": "👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧…",
-		"a\x1bb": "a\\u{1b}b", "a\xffb": "ab", strings.Repeat(" ", 300) + "late": "",
+		"a\x1bb": "a<U+001B>b", "a\xffb": "ab", strings.Repeat(" ", 300) + "late": "",
 	} {
 		if got := oneLine(in, 5); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)

@@ -114,7 +114,7 @@ func (h *heard) slip() bool { return h.mends && h.words == 1 }
 
 // judgeText decides what a message's own words say: whether it asks, whether it
 // only acknowledges.
-func (c *Classifier) judgeText(body []byte, t *text, v *verdict) {
+func (c *Classifier) judgeText(body []byte, t *reading, v *verdict) {
 	t.read(c.lex, body)
 	v.lang = t.lang(c.lex)
 	phrase := c.lex.asks(t)
@@ -147,7 +147,7 @@ func (c *Classifier) judgeText(body []byte, t *text, v *verdict) {
 }
 
 // judgeAck looks at the length last: only counting it in characters is slow.
-func (c *Classifier) judgeAck(body []byte, t *text, v *verdict) {
+func (c *Classifier) judgeAck(body []byte, t *reading, v *verdict) {
 	for i, re := range c.ackPatterns {
 		if isShort(body) && re.Match(body) {
 			v.ack = true
@@ -185,7 +185,7 @@ func isShort(body []byte) bool {
 }
 
 // asks returns the first phrase that makes a question of the text, -1 for none.
-func (l *lexicon) asks(t *text) int32 {
+func (l *lexicon) asks(t *reading) int32 {
 	open, since, passed := false, 0, 0
 	for i := range t.words {
 		w := &t.words[i]
@@ -273,7 +273,7 @@ func (l *lexicon) thanks(words []word, body []byte) bool {
 
 // namedAck reports whether the text may be a name and an acknowledgement, or a
 // smiley alone, behind it, as in "rani ok"; or one before it, as in "got it rani".
-func (l *lexicon) namedAck(t *text) (before, behind bool) {
+func (l *lexicon) namedAck(t *reading) (before, behind bool) {
 	last := len(t.words) - 1
 	if last == 0 {
 		return t.emoji && isName(t.words[0]), false
@@ -338,7 +338,7 @@ func unicodeWords(pattern string) (mended string, ok bool) {
 }
 
 // listen looks at who the message speaks of and how they fare.
-func (c *Classifier) listen(t *text, v *verdict) {
+func (c *Classifier) listen(t *reading, v *verdict) {
 	const telling = problem | solved | first | second | thanks | later | guess | advice | fact
 	const short, edge, tail = 6, 5, 2 // words
 	var kinds kind
@@ -373,7 +373,7 @@ func (c *Classifier) listen(t *text, v *verdict) {
 }
 
 // begins looks at how the message begins.
-func (c *Classifier) begins(t *text, v *verdict) {
+func (c *Classifier) begins(t *reading, v *verdict) {
 	if len(t.words) == 0 {
 		return
 	}

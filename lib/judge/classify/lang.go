@@ -112,7 +112,7 @@ func (s *scripts) letter(lex *lexicon, r rune) {
 }
 
 // lang tells the language from script, letters and words; "" when it is not sure.
-func (t *text) lang(lex *lexicon) string {
+func (t *reading) lang(lex *lexicon) string {
 	s := &t.scripts
 	if !s.wide {
 		return t.wordLang(lex)
@@ -139,7 +139,7 @@ func (t *text) lang(lex *lexicon) string {
 }
 
 // scriptLang is the language of text that is mostly in the script.
-func (t *text) scriptLang(lex *lexicon, s script) string {
+func (t *reading) scriptLang(lex *lexicon, s script) string {
 	switch s {
 	case han, kana:
 		if t.scripts.count[kana]*8 >= t.scripts.count[han] {
@@ -165,7 +165,7 @@ func (t *text) scriptLang(lex *lexicon, s script) string {
 
 // hanLang is for text without kana: Chinese, if it is more than a few letters
 // that could be Japanese as well.
-func (t *text) hanLang(lex *lexicon) string {
+func (t *reading) hanLang(lex *lexicon) string {
 	votes := func(lang string) uint16 {
 		for i, l := range lex.langs {
 			if l == lang {
@@ -217,7 +217,7 @@ func (l *lexicon) tellings() []telling {
 }
 
 // wordLang is the language whose words the text has most of.
-func (t *text) wordLang(lex *lexicon) string {
+func (t *reading) wordLang(lex *lexicon) string {
 	var score [maxLanguages]int32
 	told := t.scripts.told
 	for i := range t.words {

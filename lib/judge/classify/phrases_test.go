@@ -26,7 +26,7 @@ func TestPhrases(t *testing.T) {
 		"what now": "what now", "so what now": "", "hi hi hi hi hi hi what now": "what now", "hi hi hi hi hi hi hi what now": "",
 		"good day what now": "what now", "now good what now": "", "what about it": "", "how about": "", "about how about": "how about",
 	} {
-		var x text
+		var x reading
 		x.read(l, []byte(said))
 		got := ""
 		if p := l.asks(&x); p >= 0 {
@@ -41,7 +41,7 @@ func TestPhrases(t *testing.T) {
 // TestFirstPhraseEndsAWord: the first phrase is one like the others.
 func TestFirstPhraseEndsAWord(t *testing.T) {
 	l := own(t, "[end]\n-나요/-\n")
-	var x text
+	var x reading
 	if x.read(l, []byte("하나요")); l.asks(&x) != 0 {
 		t.Errorf("%d asks, %v", l.asks(&x), x.hits)
 	}

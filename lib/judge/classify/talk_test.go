@@ -168,7 +168,7 @@ func TestFoldLeavesTheEvent(t *testing.T) {
 	c := classifier(t, Options{})
 	for i, body := range []string{"why is it down?", "right?", "bob: yes", "thanks bob", "ok"} {
 		e := Event{facts: facts{room: 1, who: uint64(2 + i%2), thread: uint64(10 + i), time: int64(i), at: int64(i), maybe: [3]uint64{2, 3}, nmaybe: 2}}
-		var x text
+		var x reading
 		c.judgeText([]byte(body), &x, &e.verdict)
 		before := e.facts
 		verdict := e.verdict
@@ -196,7 +196,7 @@ func FuzzTalk(f *testing.F) {
 				n := min(len(script), 1+int(script[0]%40))
 				e := Event{facts: facts{room: uint64(script[0] % 3), who: uint64(script[0] % 7), thread: uint64(script[0] % 11), at: at, time: at / 1000, threaded: script[0]&8 != 0}}
 				e.maybe, e.nmaybe = [3]uint64{uint64(script[0] % 5)}, 1
-				var x text
+				var x reading
 				c.judgeText(script[:n], &x, &e.verdict)
 				s := m.see(&e)
 				if s.wanted && s.ack || s.sure > 100 {

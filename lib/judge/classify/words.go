@@ -17,9 +17,9 @@ type word struct {
 	below  kind   // kinds of the phrases that begin with it
 }
 
-// text is what a message says, taken apart once for all rules. Quoted lines,
+// reading is what a message says, taken apart once for all rules. Quoted lines,
 // code, links and names are no part of what it asks.
-type text struct {
+type reading struct {
 	words   []word
 	hits    []hit // phrases found in scripts without spaces
 	mark    bool  // a question mark that asks
@@ -71,7 +71,7 @@ var classes = func() (c [256]class) {
 
 // cutter takes one message apart.
 type cutter struct {
-	*text
+	*reading
 	lex    *lexicon
 	b      []byte
 	i      int
@@ -84,13 +84,13 @@ type cutter struct {
 }
 
 // read fills t from a message's text without the name that it is addressed to.
-func (t *text) read(lex *lexicon, b []byte) {
-	*t = text{words: t.words[:0], hits: t.hits[:0], buf: t.buf[:0]}
+func (t *reading) read(lex *lexicon, b []byte) {
+	*t = reading{words: t.words[:0], hits: t.hits[:0], buf: t.buf[:0]}
 	if len(b) > maxText {
 		b = slices.Concat(b[:maxText/2], []byte("\n"), b[len(b)-maxText/2:])
 	}
 	b = normal(b)
-	c := cutter{text: t, lex: lex, b: b, begins: true}
+	c := cutter{reading: t, lex: lex, b: b, begins: true}
 	c.quote()
 	for c.i < len(b) {
 		switch ch := b[c.i]; {

@@ -64,7 +64,7 @@ func Matches(res []*lazyregexp.Pattern, body string) []string {
 	var found []string
 	for _, re := range res {
 		if m := re.FindString(body); m != "" {
-			m = `"` + text.Excerpt(strings.Join(strings.Fields(m), " "), 40) + `"`
+			m = `"` + text.Line(strings.Join(strings.Fields(m), " "), 40) + `"`
 			if !slices.Contains(found, m) {
 				found = append(found, m)
 			}

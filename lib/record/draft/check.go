@@ -55,7 +55,7 @@ func (f *faults) text(field, s string, most int, needed bool) {
 func (r *Return) Check() error {
 	var f faults
 	if !slices.Contains([]string{High, Medium, Low}, r.Confidence) {
-		f.add("confidence", "is %q, want high, medium or low", text.Excerpt(r.Confidence, 40))
+		f.add("confidence", "is %q, want high, medium or low", text.Line(r.Confidence, 40))
 	}
 	f.text("confidence_reason", r.ConfidenceReason, MaxSentenceRunes, true)
 	f.text("summary_for_orchestrator", r.SummaryForOrchestrator, MaxSentenceRunes, true)
@@ -67,7 +67,7 @@ func (r *Return) Check() error {
 		f.add("draft_reply", "has %d words, at most %d", n, MaxDraftWords)
 	}
 	if !language.MatchString(r.DraftLanguage) {
-		f.add("draft_language", "is %q, want a language code or mixed", text.Excerpt(r.DraftLanguage, 40))
+		f.add("draft_language", "is %q, want a language code or mixed", text.Line(r.DraftLanguage, 40))
 	}
 	r.checkRefs(&f)
 	r.checkRest(&f)
@@ -92,7 +92,7 @@ func (r *Return) checkRefs(f *faults) {
 	for i, ref := range r.EvidenceRefs[:min(n, MaxRefs)] {
 		name := fmt.Sprintf("evidence_refs[%d]", i)
 		if !slices.Contains(kinds, ref.Kind) {
-			f.add(name+".kind", "is %q, want one of %s", text.Excerpt(ref.Kind, 40), strings.Join(kinds, " "))
+			f.add(name+".kind", "is %q, want one of %s", text.Line(ref.Kind, 40), strings.Join(kinds, " "))
 		}
 		f.text(name+".ref", ref.Ref, MaxRefRunes, true)
 		if strings.ContainsAny(ref.Ref, "\n\x00") {
@@ -108,7 +108,7 @@ var filename = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 func (r *Return) checkRest(f *faults) {
 	if t := r.ProposedTriageFile; t != nil {
 		if !filename.MatchString(t.Filename) {
-			f.add("proposed_triage_file.filename", "is %q, want a plain name of letters, digits, dot, dash and underscore", text.Excerpt(t.Filename, 40))
+			f.add("proposed_triage_file.filename", "is %q, want a plain name of letters, digits, dot, dash and underscore", text.Line(t.Filename, 40))
 		}
 		f.text("proposed_triage_file.content", t.Content, MaxNoteRunes, true)
 	}

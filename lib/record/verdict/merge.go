@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"tri/lib/base/text"
 	"unicode/utf8"
 )
 
@@ -50,11 +51,11 @@ func (v *Verdict) Check() error {
 		{"risk_gate_check", v.RiskGateCheck, gates}, {"tone_assessment", v.ToneAssessment, tones},
 	} {
 		if !slices.Contains(f.scale, f.value) {
-			faults = append(faults, fmt.Sprintf("%s: is %q, want one of %s", f.name, cut(f.value, 40), strings.Join(f.scale, " ")))
+			faults = append(faults, fmt.Sprintf("%s: is %q, want one of %s", f.name, text.Cut(f.value, 40), strings.Join(f.scale, " ")))
 		}
 	}
 	if c := v.CrossInvestigationConsistency; c != Consistent && c != NoOverlap && (!strings.HasPrefix(c, contradicts) || len(c) == len(contradicts)) {
-		faults = append(faults, fmt.Sprintf("cross_investigation_consistency: is %q, want consistent, no_overlap or contradicts_KEY", cut(c, 40)))
+		faults = append(faults, fmt.Sprintf("cross_investigation_consistency: is %q, want consistent, no_overlap or contradicts_KEY", text.Cut(c, 40)))
 	}
 	if len(v.Reasons) > maxReasons {
 		faults = append(faults, fmt.Sprintf("reasons: has %d, at most %d", len(v.Reasons), maxReasons))
@@ -76,13 +77,6 @@ func (v *Verdict) Check() error {
 		return nil
 	}
 	return errors.New("verdict: " + strings.Join(faults, "; "))
-}
-
-func cut(s string, n int) string {
-	if rs := []rune(s); len(rs) > n {
-		return string(rs[:n]) + "…"
-	}
-	return s
 }
 
 // implied is the least severe verdict that v's own fields allow: an agent that

@@ -25,6 +25,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 )
@@ -211,7 +212,7 @@ func revoke(h *durable.Home, state *decision.State, now time.Time) (n int, err e
 		if st.Approved() {
 			open = append(open, decision.Record{
 				Kind: decision.Revoke, By: "tri-backup", Via: "code", Key: st.Key, Cycle: st.Cycle,
-				DraftSHA256: st.Decision.DraftSHA256, At: stamp(now), Note: since,
+				DraftSHA256: st.Decision.DraftSHA256, At: text.Timestamp(now), Note: since,
 			})
 		}
 	})
@@ -239,7 +240,7 @@ func look(h *durable.Home, claims []*decision.Standing, now time.Time) (n int, e
 		if e.State != outbox.Intent {
 			continue
 		}
-		e.Tries, e.TriedAt = max(e.Tries, 1), stamp(now)
+		e.Tries, e.TriedAt = max(e.Tries, 1), text.Timestamp(now)
 		if err := e.Save(h); err != nil {
 			return n, err
 		}
@@ -257,7 +258,7 @@ func look(h *durable.Home, claims []*decision.Standing, now time.Time) (n int, e
 		e := &outbox.Entry{
 			ID: outbox.ID(d.Key, d.Cycle, d.DraftSHA256, 1), PostKey: outbox.PostKey(d.Key, d.Cycle, d.DraftSHA256, 1), Key: d.Key, Cycle: d.Cycle,
 			State: outbox.Parked, Platform: t.Platform, ChatID: t.ChatID, ThreadID: t.ThreadID, ReplyTo: t.ReplyToID,
-			DraftSHA256: d.DraftSHA256, Part: 1, Parts: 1, Text: d.Text, Tries: 1, TriedAt: stamp(now), IntentAt: stamp(now), Why: since,
+			DraftSHA256: d.DraftSHA256, Part: 1, Parts: 1, Text: d.Text, Tries: 1, TriedAt: text.Timestamp(now), IntentAt: text.Timestamp(now), Why: since,
 		}
 		if err := e.Save(h); err != nil {
 			return n, err
@@ -288,5 +289,3 @@ func replied(h *durable.Home, known map[string]bool) error {
 	}
 	return nil
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -57,7 +57,7 @@ func (r *Report) Print(w io.Writer) error {
 			fmt.Fprintf(&b, "     %d bytes behind the last line: a write under way, or one that was cut\n", f.Torn)
 		}
 		for _, p := range f.Problems {
-			fmt.Fprintf(&b, "     %s\n", cut(p))
+			fmt.Fprintf(&b, "     %s\n", text.Line(p, 220))
 		}
 		if n := f.Bad - len(f.Problems); n > 0 {
 			fmt.Fprintf(&b, "     and %d more\n", n)
@@ -74,16 +74,6 @@ func paint(s, code string, colour bool) string {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
-
-// cut makes a problem fit a line: it names what stands in a file.
-func cut(s string) string {
-	const most = 220
-	r := []rune(strings.Join(strings.Fields(text.Visible(s)), " "))
-	if len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return string(r)
 }
 
 func written(err error) error {

@@ -95,14 +95,14 @@ const (
 func (r *Reader) show(s *Sample, i int) error {
 	d := &s.drops[i]
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%d of %d   %s   %s\n", i+1, len(s.drops), cut(d.chat, 30), d.class)
+	fmt.Fprintf(&b, "\n%d of %d   %s   %s\n", i+1, len(s.drops), text.Line(d.chat, 30), d.class)
 	list, self := s.around(d, linesBefore, linesBehind)
 	for k, l := range list {
 		if k != self {
-			fmt.Fprintf(&b, "   %s: %s\n", cut(l.who, 14), cut(l.text, widthAround))
+			fmt.Fprintf(&b, "   %s: %s\n", text.Line(l.who, 14), text.Line(l.text, widthAround))
 			continue
 		}
-		fmt.Fprintf(&b, ">> %s:\n", cut(l.who, 40))
+		fmt.Fprintf(&b, ">> %s:\n", text.Line(l.who, 40))
 		for _, row := range rows(l.text) {
 			b.WriteString("     " + row + "\n")
 		}

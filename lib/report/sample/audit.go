@@ -19,7 +19,6 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
-	"tri/lib/base/text"
 	"tri/lib/record/event"
 )
 
@@ -131,18 +130,6 @@ func joined(reasons gjson.Result) string {
 		all = append(all, r.String())
 	}
 	return strings.Join(all, "; ")
-}
-
-// flat makes outside text fit for a place inside a line.
-func flat(s string) string { return strings.Join(strings.Fields(text.Visible(s)), " ") }
-
-// cut is flat, of so many characters at most.
-func cut(s string, most int) string {
-	r := []rune(flat(s))
-	if len(r) <= most {
-		return string(r)
-	}
-	return string(r[:most-1]) + "…"
 }
 
 // name is how a message is named without doubt, as tri-report why takes it.

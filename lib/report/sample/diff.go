@@ -13,6 +13,7 @@ import (
 
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/event"
 )
 
@@ -122,7 +123,7 @@ func (d *Diff) Print(w io.Writer) error {
 	}
 	for _, c := range slices.Backward(d.Changes) {
 		e := &event.Classified{Event: event.Event{Platform: c.Platform, ChatID: c.ChatID, MessageID: c.MessageID}}
-		fmt.Fprintf(&b, "\n%s → %s  %s  %s\n  %s\n", c.Before, c.After, flat(name(e)), flat(c.Sender), cut(c.Content, 300))
+		fmt.Fprintf(&b, "\n%s → %s  %s  %s\n  %s\n", c.Before, c.After, text.Line(name(e), 0), text.Line(c.Sender, 0), text.Line(c.Content, 300))
 		fmt.Fprintf(&b, "  before: %s\n  after:  %s\n", d.say(c.WhyBefore), d.say(c.WhyAfter))
 	}
 	if rest := d.Changed() - len(d.Changes); rest > 0 {
@@ -151,7 +152,7 @@ func (d *Diff) say(reasons []string) string {
 	if len(all) == 0 {
 		return "no rule fired"
 	}
-	return flat(strings.Join(all, "; "))
+	return text.Line(strings.Join(all, "; "), 0)
 }
 
 // WriteJSON writes a record a change, newest first.

@@ -110,7 +110,7 @@ func (b *body) quote(body string, most int) (whole bool) {
 		}
 		if most > 10 {
 			b.left -= most
-			b.WriteString(cut(l, most-1) + "\n")
+			b.WriteString(text.Cut(l, most-1) + "\n")
 		}
 		return false
 	}
@@ -238,7 +238,7 @@ var labels = map[string][2]string{
 // signal is the card as it is asked for.
 func (c *card) signal(f face) notify.Signal {
 	s := c.Signal
-	s.Title, s.Text, s.Buttons = cut(f.title, maxTitle), f.text, nil
+	s.Title, s.Text, s.Buttons = text.Cut(f.title, maxTitle), f.text, nil
 	for name := range strings.FieldsSeq(f.buttons) {
 		s.Buttons = append(s.Buttons, notify.Button{Name: name, Label: labels[name][0], Value: c.value(), Style: labels[name][1]})
 	}
@@ -247,14 +247,6 @@ func (c *card) signal(f face) notify.Signal {
 
 // line1 is a text in one line.
 func line1(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// cut shortens a text to so many characters.
-func cut(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:max(most-1, 0)]) + "…"
-}
 
 func before(sep, s string) string {
 	if s == "" {

@@ -162,4 +162,4 @@ func (p *past) newer(c *card) bool {
 }
 
 // one makes outside text a line of at most so many characters.
-func one(s string, most int) string { return cut(line1(text.Visible(s)), most) }
+func one(s string, most int) string { return text.Cut(line1(text.Visible(s)), most) }

@@ -100,7 +100,7 @@ func (d *desk) message(l line) (*card, error) {
 	}
 	note := strings.TrimSpace(e.Content)
 	if utf8.RuneCountInString(note) > maxSaid {
-		note = cut(note, maxSaid)
+		note = text.Cut(note, maxSaid)
 	}
 	return c, d.say(c, word1{kind: "reply", ref: "message " + e.Platform + " " + e.ChatID + " " + e.MessageID, by: e.Sender, note: note})
 }

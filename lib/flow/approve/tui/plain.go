@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/flow/approve"
 	"tri/lib/record/decision"
 )
@@ -78,11 +79,11 @@ func (p *plain) sayItem() {
 		p.line("Nothing waits for you.")
 		return
 	}
-	p.line("Item %d of %d, %s. In %s, %s asks: %s", p.at+1, len(p.items), it.Kind, one(it.ChatName), one(it.Who), one(it.Question))
+	p.line("Item %d of %d, %s. In %s, %s asks: %s", p.at+1, len(p.items), it.Kind, text.Line(it.ChatName, 0), text.Line(it.Who, 0), text.Line(it.Question, 0))
 	if v := p.Gate.View(it); v.Draft != "" {
-		p.line("The draft, %s: %s", one(it.Badge+it.Note), one(v.Draft))
+		p.line("The draft, %s: %s", text.Line(it.Badge+it.Note, 0), text.Line(v.Draft, 0))
 	} else {
-		p.line("%s", one(it.Badge+". "+it.Note))
+		p.line("%s", text.Line(it.Badge+". "+it.Note, 0))
 	}
 }
 
@@ -109,10 +110,10 @@ func (p *plain) word(w string) (leave bool) {
 		p.line("Nothing waits for you.")
 	case long == "list":
 		for i, it := range p.items {
-			p.line("%d: %s, %s in %s: %s", i+1, it.Kind, one(it.Who), one(it.ChatName), one(it.Question))
+			p.line("%d: %s, %s in %s: %s", i+1, it.Kind, text.Line(it.Who, 0), text.Line(it.ChatName, 0), text.Line(it.Question, 0))
 		}
 	case long == "":
-		p.line("There is no word %q.", one(w))
+		p.line("There is no word %q.", text.Line(w, 0))
 	case it == nil:
 		p.line("Nothing waits for you.")
 	case long == "show":
@@ -141,7 +142,7 @@ func (p *plain) decide(it *approve.Item, word string) {
 	}
 	done, err := say(&p.Gate, it, kinds[word], note)
 	if err != nil {
-		p.line("Not done: %s", one(err.Error()))
+		p.line("Not done: %s", text.Line(err.Error(), 0))
 	} else {
 		p.line("Done: %s.", done)
 	}

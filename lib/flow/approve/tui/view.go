@@ -100,27 +100,27 @@ func (s *screen) row(i, width int) string {
 	if !it.Waits() {
 		state = it.Note + s.grace(it)
 	}
-	text := fmt.Sprintf("%s%4s %s %s %s", mark, term.Age(at, s.Gate.Now()), fit(one(it.ChatName), s.chats), fit(one(it.Who), s.names), one(it.Question))
-	if state = one(state); state != "" {
+	body := fmt.Sprintf("%s%4s %s %s %s", mark, term.Age(at, s.Gate.Now()), fit(text.Line(it.ChatName, 0), s.chats), fit(text.Line(it.Who, 0), s.names), text.Line(it.Question, 0))
+	if state = text.Line(state, 0); state != "" {
 		left := max(width-uniseg.StringWidth(state)-1, 20)
-		text = fit(text, left) + " " + state
+		body = fit(body, left) + " " + state
 	}
-	text = fit(text, width)
+	body = fit(body, width)
 	if i == s.current {
-		return s.paint(reverse, text)
+		return s.paint(reverse, body)
 	}
 	if !it.Waits() {
-		return s.paint(dim, text)
+		return s.paint(dim, body)
 	}
-	return text
+	return body
 }
 
 // measure finds how many columns the names of chats and people need.
 func (s *screen) measure() {
 	s.chats, s.names = 0, 0
 	for _, it := range s.items {
-		s.chats = min(max(s.chats, uniseg.StringWidth(one(it.ChatName))), mostName)
-		s.names = min(max(s.names, uniseg.StringWidth(one(it.Who))), mostName)
+		s.chats = min(max(s.chats, uniseg.StringWidth(text.Line(it.ChatName, 0))), mostName)
+		s.names = min(max(s.names, uniseg.StringWidth(text.Line(it.Who, 0))), mostName)
 	}
 }
 
@@ -181,21 +181,18 @@ func (s *screen) foot() []string {
 	if below := len(s.page) - s.top - s.detailHeight(); below > 0 {
 		more = fmt.Sprintf("  (%d lines more: space)", below)
 	}
-	said := one(s.said) + more
+	said := text.Line(s.said, 0) + more
 	if s.fault != nil {
-		said = "! " + one(s.fault.Error())
+		said = "! " + text.Line(s.fault.Error(), 0)
 	}
 	if q := s.asking; q != nil {
-		said = q.label + ": " + tail(one(string(q.text)), s.width-uniseg.StringWidth(q.label)-4) + "_"
+		said = q.label + ": " + tail(text.Line(string(q.text), 0), s.width-uniseg.StringWidth(q.label)-4) + "_"
 	}
 	return []string{
 		s.paint(bold, fit(said, s.width)),
 		s.paint(dim, fit("a approve  e edit  r redo  w answer  d dismiss  l longer  u undo  ? keys  q quit", s.width)),
 	}
 }
-
-// one is outside text as one line that steers no terminal.
-func one(body string) string { return strings.Join(strings.Fields(text.Visible(body)), " ") }
 
 // Styles, as SGR parameters.
 const (
