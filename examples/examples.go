@@ -1,6 +1,5 @@
-// Package examples holds what the demo shows, so that it needs no checkout: a
-// team's week of chat as a chat platform exports it, and a day in a small room
-// where people ask about this very code. All of it is written for the purpose.
+// Package examples holds the demo's chats, embedded in the programs. All of it is
+// written for the purpose.
 package examples
 
 import "embed"

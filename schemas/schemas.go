@@ -1,5 +1,5 @@
-// Package schemas holds the JSON Schema (draft 2020-12) of every record, one
-// file each, embedded in the programs.
+// Package schemas holds the JSON Schema (draft 2020-12) of every record, embedded in the
+// programs.
 package schemas
 
 import (

@@ -1,5 +1,5 @@
-// Package agent is the port to the programs that investigate: a prompt goes in,
-// one JSON value comes out. What comes out is hostile until it is checked.
+// Package agent is the port to agent programs: a Task with a prompt goes in, one checked
+// JSON value comes out. What comes out is hostile until it is checked.
 package agent
 
 import (

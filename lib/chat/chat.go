@@ -1,6 +1,6 @@
-// Package chat is the port to the chat platforms: a source of events and a sink
-// of replies. Every platform is an adapter below this folder and passes the one
-// conformance suite, chattest.
+// Package chat is the port to chat platforms: a Source of events and a Sink of replies.
+// Every platform is an adapter below this folder and passes the one conformance suite,
+// chattest.
 package chat
 
 import (

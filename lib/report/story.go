@@ -1,5 +1,5 @@
-// Package report retells: what became of any message and why, and what an
-// operator needs to know in the morning. It reads the logs and writes nothing.
+// Package report explains the past of a home: one message's history, briefs, costs,
+// trends. It reads the logs and writes nothing.
 package report
 
 import (

@@ -1,6 +1,5 @@
-// Package acp is any program that speaks the Agent Client Protocol on its standard
-// input and output as an agent: opencode acp, gemini --acp, qwen --acp, cline --acp,
-// goose acp and others.
+// Package acp runs any program that speaks the Agent Client Protocol over standard input
+// and output (opencode acp, gemini --acp, qwen --acp, cline --acp, goose acp).
 //
 // What it asks us for we answer by one rule: reading, searching and thinking are
 // allowed, changing files only where the task writes, anything else not. Files are

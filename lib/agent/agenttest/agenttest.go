@@ -1,6 +1,6 @@
-// Package agenttest is what every agent that runs a program must do, whatever the
-// program does. Each adapter's tests run it with small programs in the place of
-// the real one.
+// Package agenttest is the conformance suite of the agent adapters, against scripted
+// programs. Each adapter's tests run it with small programs in the place of the real
+// one.
 package agenttest
 
 import (

@@ -1,6 +1,6 @@
-// Package aider is the program aider as an agent: `aider --message-file`. It cannot
-// be installed where this was written: what is said of it here is what its manual
-// says, and it was run against programs that print such text.
+// Package aider runs aider: `aider --message-file`. It cannot be installed where this
+// was written: what is said of it here is what its manual says, and it was run against
+// programs that print such text.
 //
 //   - it prints plain text, with lines about itself around the answer;
 //   - it ends with status 0 when its model fails: the text tells it;

@@ -1,5 +1,4 @@
-// Package all is the list of agents: the one place that knows every adapter, for
-// the programs that take one by its name.
+// Package all lists every agent adapter, for programs that choose one by name.
 package all
 
 import (

@@ -1,10 +1,9 @@
-// Package api is a model's endpoint as an agent, for teams without an agent
-// program: Anthropic's Messages, or the chat completions that OpenAI and many
-// others serve. The model is given tools of ours that read the codebase
-// (lib/judge/codebase), those of the configured tool servers that are allowed, and one by
-// which it answers. It runs in this process: there is no shell, nothing is
-// written, and nothing below the codebase is opened but through os.Root, so it
-// needs no sandbox.
+// Package api runs a model's HTTP endpoint as an agent with tools: Anthropic's Messages,
+// or the chat completions of OpenAI and compatible servers. The model is given tools of
+// ours that read the codebase (lib/judge/codebase), those of the configured tool servers
+// that are allowed, and one by which it answers. It runs in this process: there is no
+// shell, nothing is written, and nothing below the codebase is opened but through
+// os.Root, so it needs no sandbox.
 //
 //   - https://docs.anthropic.com/en/api/messages
 //   - https://platform.openai.com/docs/api-reference/chat

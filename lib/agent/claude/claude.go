@@ -1,6 +1,6 @@
-// Package claude is Anthropic's Claude Code program as an agent: `claude -p` with
-// its stream of JSON lines. What it does and does not do was learnt from version
-// 2.1.329 against a scripted model (scripts/peers/agents repeats that):
+// Package claude runs Anthropic's Claude Code: `claude -p` with its stream of JSON
+// lines. What it does and does not do was learnt from version 2.1.329 against a scripted
+// model (scripts/peers/agents repeats that):
 //
 //   - stream-json is refused without --verbose;
 //   - a schema that names its dialect ("$schema") is refused;

@@ -1,6 +1,5 @@
-// Package cline is the program cline as an agent: `cline --json`. What it does and
-// does not do was learnt from version 3.0.65 against a scripted model
-// (scripts/peers/agents repeats that):
+// Package cline runs cline: `cline --json`. What it does and does not do was learnt from
+// version 3.0.65 against a scripted model (scripts/peers/agents repeats that):
 //
 //   - it reads standard input only where that is a pipe, and only beside an
 //     argument of several words;

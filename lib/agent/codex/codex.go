@@ -1,6 +1,6 @@
-// Package codex is OpenAI's Codex program as an agent: `codex exec --json`. What
-// it does and does not do was learnt from version 0.169.0 against a scripted model
-// (scripts/peers/agents repeats that):
+// Package codex runs OpenAI's Codex: `codex exec --json`. What it does and does not do
+// was learnt from version 0.169.0 against a scripted model (scripts/peers/agents repeats
+// that):
 //
 //   - it names a new session itself; usage is the session's so far;
 //   - an item of type error is a warning: turn.failed is the failure, and the

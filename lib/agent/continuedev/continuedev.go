@@ -1,7 +1,7 @@
-// Package continuedev is the Continue program as an agent: `cn -p`, with any
-// endpoint of the OpenAI or the Anthropic kind. (Its name is a word of the
-// language.) What it does and does not do was learnt from version 1.5.47 against a
-// scripted model (scripts/peers/agents repeats that):
+// Package continuedev runs Continue: `cn -p`, with an endpoint of the OpenAI or
+// Anthropic kind. What it does and does not do was
+// learnt from version 1.5.47 against a scripted model (scripts/peers/agents repeats
+// that):
 //
 //   - it reads its prompt from standard input only when no argument stands behind
 //     -p, not even an option's;

@@ -1,7 +1,6 @@
-// Package cursor is Cursor's command line agent as an agent: `agent -p` with its
-// stream of JSON lines. It cannot be installed where this was written: what is said
-// of it here is what its manual says, and it was run against programs that print
-// the manual's lines.
+// Package cursor runs Cursor's command line agent: `agent -p` with its stream of JSON
+// lines. It cannot be installed where this was written: what is said of it here is what
+// its manual says, and it was run against programs that print the manual's lines.
 //
 //   - a failure has no line of its own: status and standard error tell it;
 //   - it tells neither tokens nor cost;

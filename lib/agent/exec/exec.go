@@ -1,5 +1,5 @@
-// Package exec is any program as an agent: the prompt on its standard input, one
-// JSON object on its standard output (words, where no object is wanted), status 0.
+// Package exec runs any command as an agent: prompt on standard input, one JSON object
+// (or text, where no object is wanted) on standard output, status 0.
 package exec
 
 import (

@@ -1,5 +1,5 @@
-// Package gemini is Google's Gemini CLI as an agent: `gemini -o stream-json`. What
-// it does and does not do was learnt from version 0.61.0 against a scripted model
+// Package gemini runs Google's Gemini CLI: `gemini -o stream-json`. What it does and
+// does not do was learnt from version 0.61.0 against a scripted model
 // (scripts/peers/agents repeats that):
 //
 //   - the prompt is standard input, without -p;

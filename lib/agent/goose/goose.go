@@ -1,7 +1,6 @@
-// Package goose is the program goose as an agent: `goose run -i -` with its stream
-// of JSON lines. It cannot be installed where this was written: what is said of it
-// here is what its manual and its source say, and it was run against programs that
-// print such lines.
+// Package goose runs goose: `goose run -i -` with its stream of JSON lines. It cannot be
+// installed where this was written: what is said of it here is what its manual and its
+// source say, and it was run against programs that print such lines.
 //
 //   - without --quiet there are sentences between the lines;
 //   - words come in pieces of one message;

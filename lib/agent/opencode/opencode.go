@@ -1,6 +1,6 @@
-// Package opencode is the opencode program as an agent: `opencode run --format
-// json`. What it does and does not do was learnt from version 1.18.33 against a
-// scripted model (scripts/peers/agents repeats that):
+// Package opencode runs opencode: `opencode run --format json`. What it does and does
+// not do was learnt from version 1.18.33 against a scripted model (scripts/peers/agents
+// repeats that):
 //
 //   - it names a new session itself, on every line;
 //   - it has no last line: the step that ends without a call of a tool is the last;

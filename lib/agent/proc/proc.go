@@ -1,7 +1,5 @@
-// Package proc runs one agent program: as a process group of its own, with an
-// environment that names what may pass, bounded output, and an end that comes
-// when the work is done, the time is up or this process dies, and that leaves no
-// process behind.
+// Package proc runs one agent process in a process group, with a minimal environment,
+// bounded output and a deadline, and leaves no process behind.
 //
 // Unless the configuration says `sandbox: off`, walls stand around it (package
 // sandbox), and none of it outlives its first process. Without them this package

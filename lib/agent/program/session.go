@@ -1,7 +1,6 @@
-// Package session is what the agent programs have in common: each is started once
-// for a turn, tells on its standard output what it does, line by line, and comes
-// to a value that is checked and, once, sent back in the same session. An adapter
-// says how its program is called and what its lines mean (Call); the rest is here.
+// Package program is the turn that all agent programs share: start, read progress lines,
+// check the value, ask once for a correction in the same session. An adapter says how
+// its program is called and what its lines mean (Call); the rest is here.
 //
 // A session lives in the folder `home` below the run's folder, which is the
 // program's HOME: to go on with it, the run's folder must be the same.

@@ -1,6 +1,6 @@
-// Package qwen is the Qwen Code program as an agent: `qwen -o stream-json`, with
-// any endpoint of the OpenAI kind. What it does and does not do was learnt from
-// version 0.15.10 against a scripted model (scripts/peers/agents repeats that):
+// Package qwen runs Qwen Code: `qwen -o stream-json`, with an endpoint of the OpenAI
+// kind. What it does and does not do was learnt from version 0.15.10 against a scripted
+// model (scripts/peers/agents repeats that):
 //
 //   - its lines have the shape of Claude Code's, without cost, and with tokens that
 //     are the session's so far;

@@ -1,7 +1,7 @@
-// Package search is the built-in agent: it finds the lines of the codebase that
-// best answer a question, in this process, with no model, no key and no network.
-// What it drafts says that it is a search and quotes what stands there; it never
-// claims to have understood, and it would rather find nothing than guess.
+// Package search is the built-in agent: it finds the lines of a codebase that best
+// answer a question, in process, with no model, key or network. What it drafts says that
+// it is a search and quotes what stands there; it never claims to have understood, and
+// it would rather find nothing than guess.
 package search
 
 import (

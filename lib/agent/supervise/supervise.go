@@ -1,7 +1,6 @@
-// Package supervise watches over any agent: what it does is kept as it does it
-// (state.json, raw/stream.jsonl), it is ended when it goes silent or has used up
-// what it was given, and how it failed is told in one of the kinds of lib/agent.
-// All of that is done outside the agent and believes none of its promises.
+// Package supervise wraps an agent with limits: it records progress (state.json,
+// raw/stream.jsonl), ends a run that stalls or exceeds its limits, and classifies
+// failures. All of that is done outside the agent and believes none of its promises.
 package supervise
 
 import (

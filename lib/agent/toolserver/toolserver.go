@@ -1,7 +1,5 @@
-// Package toolserver stands between agents and the tool servers of the
-// configuration (Model Context Protocol), so that an agent gets the tools that the
-// configuration names and no others, whatever the agent's own program can be told
-// and whatever the server says.
+// Package toolserver is a proxy between agents and configured tool servers (Model
+// Context Protocol) that passes only the tools the configuration allows.
 //
 // Nothing that a server says is passed on as it is. A Peer is our own session with
 // the server: it asks for the tools once, keeps those on the list, by their exact

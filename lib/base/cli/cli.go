@@ -1,8 +1,6 @@
-// Package cli is the frame of every program here: flags, statuses, messages,
-// signals, logging, version, schemas and completion, on urfave/cli v2 with its
-// faults mended: usage errors go to stderr with status 64, flags work after
-// arguments too, lists are not split at commas. It is the only package that
-// exits, prints errors or reads the command line.
+// Package cli is the frame of every program: flags, statuses, messages, signals,
+// logging, version, schemas and completion, on urfave/cli v2. It is the only package
+// that exits, prints errors or reads the command line.
 package cli
 
 import (

@@ -1,6 +1,5 @@
-// Package config is config.yaml: triage §4.5 and what the tools need beyond it.
-// Everything has a default, so that every tool works with no file at all; a key
-// that is not known is refused with its line.
+// Package config reads and checks config.yaml. Everything has a default, so that every
+// tool works with no file at all; a key that is not known is refused with its line.
 package config
 
 // Config is the whole file. Zero values are replaced by Default's.

@@ -1,5 +1,5 @@
-// Package disk keeps files so that they survive kills and power cuts: durable
-// append, durable replace, locks, all below one folder that nothing escapes.
+// Package durable appends to and replaces files so that they survive kills and power
+// cuts, and locks them, below one folder that no path escapes.
 //
 // Durable append is one write of whole lines under the file's lock, behind a cut
 // of whatever a killed writer left torn, then fsync. Durable replace is a

@@ -1,4 +1,5 @@
-// Package filename tells what the name of a file or folder says about its content.
+// Package filename classifies files by name: tests, documentation, generated code,
+// secrets.
 package filename
 
 import (

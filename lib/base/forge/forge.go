@@ -1,6 +1,4 @@
-// Package forge opens pull requests on GitHub, GitLab, and Gitea or Forgejo: it
-// finds out which project a checkout is of, sends the branch there, and opens the
-// request, or finds the one that is open.
+// Package forge opens pull requests on GitHub, GitLab, Gitea and Forgejo.
 //
 // The token goes to the host that the configuration names, or to one of the
 // public forges, and to no other: the address of a remote, which an agent could

@@ -1,7 +1,5 @@
-// Package worktree keeps an agent's changes apart from a checkout and carries
-// them over once a person says so: a git worktree at a recorded commit, what was
-// changed in it as a patch, that patch looked through, and applied whole or not
-// at all, or made a branch.
+// Package git makes worktrees at a recorded commit, reads their changes as a patch,
+// checks the patch and applies it whole or not at all, without running hooks or filters.
 //
 // Whatever an agent could write is hostile: its worktree, the .git file in it,
 // and, without a sandbox, the repository's configuration. So git itself never

@@ -1,7 +1,5 @@
-// Package web is what the platforms' HTTP APIs have in common: requests with a
-// time limit and a bounded answer, waits as long as a busy server asks for,
-// redirects never followed, errors that tell whether anything was sent, and the
-// server's clock.
+// Package httpapi sends requests to HTTP APIs: time limits, bounded answers,
+// Retry-After, no redirects, and errors that say whether the request was sent.
 package httpapi
 
 import (

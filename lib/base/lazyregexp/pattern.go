@@ -1,6 +1,6 @@
-// Package pattern is regular expressions that are compiled when they are first
-// needed. A program holds hundreds of them for work that most of its runs never do,
-// and compiled at its start they take it longer than the rest of that.
+// Package lazyregexp compiles regular expressions on first use. A program holds hundreds
+// of them for work that most of its runs never do, and compiled at its start they take
+// it longer than the rest of that.
 package lazyregexp
 
 import (

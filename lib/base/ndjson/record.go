@@ -1,6 +1,6 @@
-// Package ndjson reads and checks lines of JSON from anywhere: it refuses by
-// name what is broken and repairs nothing. Reader cuts a stream into lines in
-// bounded memory, Scanner checks a line and finds its members in one pass.
+// Package ndjson reads and checks lines of JSON: it refuses duplicate keys, invalid
+// UTF-8, deep nesting and long lines by name, and repairs nothing. Reader cuts a stream
+// into lines in bounded memory, Scanner checks a line and finds its members in one pass.
 package ndjson
 
 // Limits of a line: bytes, levels, and names in one object. A longer one is

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func TestCheckRefusesByName(t *testing.T) {
@@ -264,13 +267,32 @@ func FuzzAppendString(f *testing.F) {
 	})
 }
 
+// record is a line as a chat gives it.
+var record = []byte(`{"platform": "irc", "chat_id": "#ubuntu", "chat_name": "ubuntu", "message_id": "2004-11-15_03-1", "create_time": "2004-11-15T12:18:01Z", "msg_type": "text", "content": "HrdwrBoB: ok how many partitions should i make?", "thread_id": null, "sender": {"id": "tweaked", "type": "user"}, "mentions": ["HrdwrBoB"]}`)
+
+// BenchmarkScan and BenchmarkJSONText read one record, and refuse the same: duplicate
+// keys, invalid UTF-8, unbounded depth. Their difference is why the scan is our own.
 func BenchmarkScan(b *testing.B) {
-	line := []byte(`{"platform": "irc", "chat_id": "#ubuntu", "chat_name": "ubuntu", "message_id": "2004-11-15_03-1", "create_time": "2004-11-15T12:18:01Z", "msg_type": "text", "content": "HrdwrBoB: ok how many partitions should i make?", "thread_id": null, "sender": {"id": "tweaked", "type": "user"}, "mentions": ["HrdwrBoB"]}`)
 	var s Scanner
-	b.SetBytes(int64(len(line)))
+	b.SetBytes(int64(len(record)))
 	for b.Loop() {
-		if err := s.Scan(line); err != nil {
+		if err := s.Scan(record); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkJSONText(b *testing.B) {
+	d := jsontext.NewDecoder(bytes.NewReader(nil))
+	b.SetBytes(int64(len(record)))
+	for b.Loop() {
+		d.Reset(bytes.NewReader(record))
+		for {
+			if _, err := d.ReadToken(); err == io.EOF {
+				break
+			} else if err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package prompt is what agents are told: templates, built in and replaceable,
-// and the fence that chat text is put into, which no text can close.
+// Package prompt renders the prompts of agents from templates, and fences chat text so
+// that no text can close the fence.
 package prompt
 
 import (

@@ -1,7 +1,5 @@
-// Package query is a jq condition over one record: gojq with nothing of the
-// world in reach (no environment, files, input or clock) and a bound on the
-// steps of each run, so that a condition gives the same answer whenever and
-// wherever it is asked, and always gives one.
+// Package query evaluates a jq condition over one record, with gojq: no environment,
+// files, input or clock, and a bound on steps.
 package query
 
 import (

@@ -1,8 +1,6 @@
-// Package sandbox puts two walls around a program that may do whatever a stranger
-// told it: bubblewrap, which shows it a file system of our choosing and no
-// network, and inside that Landlock, with which the program's own kernel objects
-// hold it to the same files and ports once more. A filter of system calls and
-// limits on memory and processes stand beside them.
+// Package sandbox confines a program twice: bubblewrap gives it a minimal file system
+// and no network, and Landlock restricts it to the same files and ports from inside. A
+// filter of system calls and limits on memory and processes stand beside them.
 //
 // What the program may dial goes through a proxy of ours (proxy.go) that holds an
 // allow-list. The sockets on which the program finds that proxy are made inside

@@ -1,8 +1,6 @@
-// Package shape holds lines of JSON to our schemas, fast enough for every line of
-// a year's logs: a schema is compiled once, and a line that ndjson has accepted is
-// checked where it stands, without being decoded. It knows the keywords that our
-// schemas use and refuses to compile any other; a test compares it with a complete
-// validator.
+// Package shape checks NDJSON lines against the schemas without decoding them. It knows
+// the keywords that our schemas use and refuses to compile any other; a test compares it
+// with a complete validator.
 package shape
 
 import (

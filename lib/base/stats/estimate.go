@@ -1,5 +1,5 @@
-// Package estimate is what a count tells of more than was counted: a share or a
-// median with its 95% interval, and a bar that they are held against.
+// Package stats computes shares and medians with 95% confidence intervals, and compares
+// them with a threshold.
 package stats
 
 import (

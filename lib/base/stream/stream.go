@@ -1,8 +1,7 @@
-// Package stream is how records flow: Run is every stage, in a pipe or between
-// files; Each is every consumer; Follow reads a growing log. A stage's output is
-// its cursor, so that a crash between the two cannot happen (design §4): a
-// record is in the output or it is not, and the next start reads there how far
-// the last one came.
+// Package stream moves records: Run is every filter, in a pipe or between files; Each is
+// every consumer; Follow reads a growing log. A stage's output is its cursor, so that a
+// crash between the two cannot happen: a record is in the output or it is
+// not, and the next start reads there how far the last one came.
 //
 // A finished file is worked on by all cores, in batches that fit their caches, and
 // written in big pieces.

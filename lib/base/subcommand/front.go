@@ -1,5 +1,5 @@
-// Package front finds the programs of the toolkit by their short names and runs
-// them, as git does.
+// Package subcommand finds the toolkit's programs by their short names and runs them, as
+// git does.
 package subcommand
 
 import (

@@ -1,6 +1,5 @@
-// Package sysexit names the exit statuses of every program here, after BSD's
-// sysexits(3), and lets an error carry one up to lib/base/cli, the only room that
-// exits.
+// Package sysexit names the exit statuses, after BSD's sysexits(3), and attaches one to
+// an error.
 package sysexit
 
 import "errors"

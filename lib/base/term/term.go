@@ -1,5 +1,5 @@
-// Package term is what tools need of a terminal: whether one is there, single keys
-// from it, and ages that fit into a column.
+// Package term detects terminals, reads single keys, and prints ages that fit into a
+// column.
 package term
 
 import (

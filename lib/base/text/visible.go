@@ -1,5 +1,5 @@
-// Package text shows, cuts and counts text. It is the one definition of which
-// characters must not reach a terminal.
+// Package text shows, cuts and counts text. It is the one definition of which characters
+// must not reach a terminal.
 package text
 
 import (

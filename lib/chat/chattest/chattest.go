@@ -1,7 +1,6 @@
-// Package chattest is the one conformance suite of the chat platforms: what
-// every source and every sink must do, whatever stands behind it. An adapter
-// brings a World, the platform as a test can use it (a server in the test, a
-// folder, a real server), and calls Source and Sink from a plain go test.
+// Package chattest is the conformance suite of the chat adapters, for every source and
+// every sink. An adapter brings a World, the platform as a test can use it (a server in
+// the test, a folder, a real server), and calls Source and Sink from a plain go test.
 package chattest
 
 import (

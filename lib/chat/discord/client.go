@@ -1,5 +1,4 @@
-// Package discord is a bot on Discord: what people write in its servers as
-// events, by the gateway and by REST, and replies in threads.
+// Package discord reads and posts as a Discord bot, by the gateway and REST.
 //
 // It speaks the gateway itself (version 10, JSON) over coder/websocket. A
 // library takes an event off the socket and counts it as received before it is

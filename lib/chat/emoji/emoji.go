@@ -1,5 +1,5 @@
-// Package emoji translates between emoji and the short names that Slack and
-// Mattermost have for them: "👍" and "+1".
+// Package emoji translates between emoji and the short names of Slack and Mattermost:
+// "👍" and "+1".
 package emoji
 
 import (

@@ -1,7 +1,6 @@
-// Package export is the history that a chat platform gives out as files, as a
-// source: a Slack export, DiscordChatExporter's JSON, Telegram Desktop's
-// result.json, a Mattermost bulk export; as a folder, a zip or a file. What it
-// is, its content says. Files are read as streams and nothing is unpacked.
+// Package export reads chat exports as a source: Slack, DiscordChatExporter's JSON,
+// Telegram Desktop's result.json and Mattermost's bulk export, as a folder, a zip or a
+// file. What it is, its content says. Files are read as streams and nothing is unpacked.
 package export
 
 import (

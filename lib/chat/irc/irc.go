@@ -1,6 +1,6 @@
-// Package irc is a nick on an IRC network: what is said in channels as events,
-// and replies. It speaks the protocol itself, with those of IRCv3's extensions
-// that the server has: the time and id of each message, and history after a gap.
+// Package irc reads and posts in the channels of an IRC network. It speaks the protocol
+// itself, with those of IRCv3's extensions that the server has: the time and id of each
+// message, and history after a gap.
 //
 // IRC has no edits, deletions or threads, and most servers no memory: what is
 // said while nobody listens is lost there, and said to be; nobody can tell what

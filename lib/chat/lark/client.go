@@ -1,7 +1,6 @@
-// Package lark is an organization on Lark or Feishu seen as a self-built app's
-// bot: messages, edits and recalls as events, clicks and reactions as actions,
-// and replies in threads. It speaks the Open API and the long connection (or
-// webhooks) itself, as https://open.larksuite.com/document and, for the frames of
+// Package lark reads and posts as a bot of Lark or Feishu: messages, edits, recalls,
+// clicks, reactions; replies in threads. It speaks the Open API and the long connection
+// (or webhooks) itself, as https://open.larksuite.com/document and, for the frames of
 // the long connection, larksuite/oapi-sdk-go have them.
 package lark
 

@@ -1,5 +1,5 @@
-// Package local is a chat in a folder: one file a room, one line a message, which
-// anybody appends with echo and reads with cat or tail -f.
+// Package local is a chat in a folder: one file a room, one line a message, written with
+// echo and read with cat or tail -f.
 //
 //	ana: where is the retry limit?
 //	ben >0: I think in client.go

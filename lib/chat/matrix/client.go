@@ -1,6 +1,6 @@
-// Package matrix is an account on a Matrix homeserver: what is said in its rooms
-// as events, and replies in threads. It speaks the client-server API, version 1.11
-// (https://spec.matrix.org/v1.11/client-server-api), itself.
+// Package matrix reads and posts as an account on a Matrix homeserver. It speaks the
+// client-server API, version 1.11 (https://spec.matrix.org/v1.11/client-server-api),
+// itself.
 //
 // Rooms with encryption are not heard: a bot that holds their keys would be one
 // more place to steal them from.

@@ -1,7 +1,6 @@
-// Package mattermost is a Mattermost server seen as a bot account: its posts,
-// edits and deletions as events, and replies in threads. It speaks the server's
-// REST and WebSocket API, version 4, itself; it was checked against the source
-// of server 9.9 and against a running one (scripts/peers).
+// Package mattermost reads and posts as a bot account on a Mattermost server. It speaks
+// the server's REST and WebSocket API, version 4, itself; it was checked against the
+// source of server 9.9 and against a running one (scripts/peers).
 package mattermost
 
 import (

@@ -1,6 +1,6 @@
-// Package session is what the sources of all platforms have in common: a loop of
-// connections, deliveries that are received and acknowledged together, and up to
-// where each chat's history is known.
+// Package session is the connection loop that platforms share: connect, receive,
+// acknowledge, reconnect and resume until an error is final. It also keeps up to where
+// each chat's history is known.
 package session
 
 import (

@@ -1,5 +1,5 @@
-// Package sinks is the list of chat platforms as tri-reply sees them: where
-// replies go. Nothing else imports it; a test holds that.
+// Package sinks lists the platforms' sinks, for tri-reply alone. Nothing else imports
+// it; a test holds that.
 package sinks
 
 import (

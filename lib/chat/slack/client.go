@@ -1,7 +1,6 @@
-// Package slack is a workspace of Slack seen as an app's bot user: messages,
-// edits and deletions as events, clicks and reactions as actions, and replies in
-// threads. It speaks the Web API and Socket Mode (or the Events API by webhook)
-// itself, as https://docs.slack.dev has them.
+// Package slack reads and posts as the bot user of a Slack app: messages, edits,
+// deletions, clicks, reactions; replies in threads. It speaks the Web API and Socket
+// Mode (or the Events API by webhook) itself, as https://docs.slack.dev has them.
 package slack
 
 import (

@@ -1,6 +1,5 @@
-// Package sources is the list of chat platforms as those see them who read: the
-// one place that knows every adapter for tri-watch and tri-health. It reaches no
-// code that posts; a test holds that.
+// Package sources lists the platforms' sources, for tri-watch and tri-health. It reaches
+// no code that posts; a test holds that.
 package sources
 
 import (

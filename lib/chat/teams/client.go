@@ -1,7 +1,7 @@
-// Package teams is Microsoft Teams: a bot of the Bot Framework, which hears and
-// answers, and an application of Microsoft Graph, which reads what was missed.
-// Activities and, where they are asked for, Graph's change notifications come to
-// one address of ours; the same message has the same identity on each way.
+// Package teams reads and posts on Microsoft Teams: a bot of the Bot Framework, and
+// Microsoft Graph for missed messages. Activities and, where they are asked for, Graph's
+// change notifications come to one address of ours; the same message has the same
+// identity on each way.
 package teams
 
 import (

@@ -1,6 +1,6 @@
-// Package telegram is a bot of Telegram's Bot API: what people write in its
-// groups as events, and replies. It asks for updates itself, since an update is
-// confirmed by the request for the next one: only when it is durable.
+// Package telegram reads and posts as a bot of Telegram's Bot API. It asks for updates
+// itself, since an update is confirmed by the request for the next one: only when it is
+// durable.
 //
 // A bot hears no deletions, not its own messages, and nothing of what was said
 // before its last 24 hours; nor can it read a message back. What follows from

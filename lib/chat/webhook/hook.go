@@ -1,7 +1,6 @@
-// Package webhook receives the calls of platforms: with bounded bodies, times and
-// connections, answered when the adapter has made the event durable, and with the
-// checks that every platform's signature needs beside its own: equal in constant
-// time, of now, and not seen before.
+// Package webhook receives the platforms' HTTP calls: bounded bodies, times and
+// concurrency, an answer only once the event is durable, signatures compared in constant
+// time, replays refused.
 package webhook
 
 import (

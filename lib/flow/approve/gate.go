@@ -1,7 +1,7 @@
-// Package gate is where people decide: what waits for them, everything they
-// should see of it, and their words, appended to the decision log. Nothing that
-// came from a chat, an agent or code is shown as it is, and whatever is said
-// here counts only if decision.State says so.
+// Package approve is the review queue: it lists the drafts that wait, shows each with
+// its evidence, and appends a person's decision to the log. Nothing that came from a
+// chat, an agent or code is shown as it is, and whatever is said here counts only if
+// decision.State says so.
 package approve
 
 import (

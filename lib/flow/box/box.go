@@ -1,8 +1,5 @@
-// Package box keeps agents in a box: every run of one has a folder under .agents/
-// of the checkout that it works on, with what it was allowed, what it did, what
-// it came to and how it ended; read-only ones see the checkout and change
-// nothing, others work in a git worktree of their own, and what they made reaches
-// the checkout only by the hand of a person (Agent Box v6.2).
+// Package box runs agents on a checkout, each with a folder under .agents/: some read
+// only, some in a git worktree whose patch a person merges.
 //
 //	.agents/
 //	    .gitignore         "*": nothing here is git's business

@@ -1,7 +1,5 @@
-// Package demo shows the whole path of a question on this machine, with the real
-// programs and no key, model or network: a week of chat filtered, questions about
-// a codebase answered from its lines, a false citation caught, and one draft
-// approved and posted once. What it leaves behind can be looked at.
+// Package demo runs the whole pipeline on this machine, with the real programs and no
+// key, model or network. What it leaves behind can be looked at.
 package demo
 
 import (

@@ -1,8 +1,9 @@
-// Package dispatch is the orchestrator, as plain code: the only writer of
-// threads. It reads classified events, decisions and replies, writes each input
-// that moves a thread into its journal before anything else, folds it with
-// thread.Apply, and does what is due. It never opens code, logs or diffs. What is
-// left to do is a function of what is on disk, so it may be killed at any instant.
+// Package dispatch is the orchestrator: it journals inputs, moves threads, starts runs
+// within the budget and offers drafts. It reads classified events, decisions and
+// replies, writes each input that moves a thread into its journal before anything else,
+// folds it with thread.Apply, and does what is due. It never opens code, logs or diffs.
+// What is left to do is a function of what is on disk, so it may be killed at any
+// instant.
 package dispatch
 
 import (

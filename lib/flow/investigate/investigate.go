@@ -1,7 +1,6 @@
-// Package investigate has one thread's question researched: it tells an agent
-// what was asked, and makes of what comes back a return that can be validated.
-// Chat text reaches the agent inside fences, and nothing that code must know
-// (round, receipts, usage) is taken from the agent's word.
+// Package investigate has an agent research one question, and returns a draft with
+// evidence that code can check. Chat text reaches the agent inside fences, and nothing
+// that code must know (round, receipts, usage) is taken from the agent's word.
 package investigate
 
 import (

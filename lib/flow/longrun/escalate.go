@@ -1,7 +1,7 @@
-// Package escalate has long investigations done where nothing reaches them: not
-// the end of whoever asked, not a logout. Each has a folder
-// escalations/<run id>, a runner that holds its lock, and a terminal that people
-// can look into: a tmux session, or without tmux a pseudo-terminal of our own.
+// Package longrun runs long investigations in terminals that survive a logout and the
+// caller's death. Each has a folder escalations/<run id>, a runner that holds its lock,
+// and a terminal that people can look into: a tmux session, or without tmux a
+// pseudo-terminal of our own.
 //
 // No text of a chat is in an argument, an environment or a name here: a run is
 // named by a hash of its thread and attempt, which is also the session's name.

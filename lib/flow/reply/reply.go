@@ -1,7 +1,7 @@
-// Package reply posts what people approved, once. It reads decisions.ndjson and
-// outbox/ only, never a thread: what is approved is posted byte for byte, or not
-// at all. The legal states, and what follows from each, are lib/record/outbox's table;
-// this package takes the steps.
+// Package reply posts what was approved, once. It reads decisions.ndjson and outbox/
+// only, never a thread: what is approved is posted byte for byte, or not at all. The
+// legal states, and what follows from each, are lib/record/outbox's table; this package
+// takes the steps.
 package reply
 
 import (

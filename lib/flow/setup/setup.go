@@ -1,5 +1,4 @@
-// Package setup begins a home: it asks a team's few questions and writes a
-// configuration that explains itself.
+// Package setup asks a team's few questions and writes a commented configuration.
 package setup
 
 import (

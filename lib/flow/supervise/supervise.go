@@ -1,7 +1,6 @@
-// Package supervise keeps the stages of a pipeline alive: it starts them in
-// order, starts again what ends, and ends them all together. It is thin, because
-// a stage goes on by itself where its own output ends; there is nothing here that
-// a record could be lost in.
+// Package supervise starts the stages of a pipeline in order, restarts what ends, and
+// stops them together. It is thin, because a stage goes on by itself where its own
+// output ends; there is nothing here that a record could be lost in.
 package supervise
 
 import (

@@ -1,7 +1,8 @@
-// Package validate attacks a draft before a person sees it. Code looks first and
-// at everything: every citation, every name and number, the wording, the risk,
-// the safety of the text. Only a draft that survives is shown to a second agent,
-// whose word can make the verdict worse and never better.
+// Package validate checks a draft by code, then has a second agent attack it, and
+// returns the worse verdict. Code looks first and at everything: every citation, every
+// name and number, the wording, the risk, the safety of the text. Only a draft that
+// survives is shown to a second agent, whose word can make the verdict worse and never
+// better.
 package validate
 
 import (

@@ -1,7 +1,6 @@
-// Package watch keeps what a chat says: each event once, however often its
-// platform tells it, with its offset in the log as seq, durable before the
-// platform is told. What it prints is a follow of its own log, so that a slow
-// reader never stalls the platform. Without a log it only prints.
+// Package watch appends each chat event to the log once, stamped with its offset,
+// durable before the platform is acknowledged. What it prints is a follow of its own
+// log, so that a slow reader never stalls the platform. Without a log it only prints.
 package watch
 
 import (

@@ -1,7 +1,6 @@
-// Package trust is what the record of decisions says of the validator: how often
-// a draft that it had passed was wrong, and whether automatic replies have been
-// earned by that (triage §7). It computes; who replies by itself, and who tells of
-// it, are others.
+// Package autoreply computes from the record of decisions whether automatic replies have
+// been earned: how often a draft that passed validation was wrong. It computes; who
+// replies by itself, and who tells of it, are others.
 package autoreply
 
 import (

@@ -1,3 +1,5 @@
+// Package claims splits a draft into claims and compares each with the lines that it
+// cites.
 package claims
 
 import (

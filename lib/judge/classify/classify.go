@@ -1,6 +1,5 @@
-// Package classify is the free filter: rules, no model, that say of every message
-// whether it asks for something and why they think so (triage §3.2). Most
-// messages stop here.
+// Package classify is the filter: rules that tag a message as actionable, ambient or
+// acknowledgement, with reasons and no model. Most messages stop here.
 //
 // A message is taken apart once, into words of the language packs; the rules look
 // at those. What they say is a function of the message and, for

@@ -1,7 +1,6 @@
-// Package codebase is a folder of code as an agent may see it: what lies below
-// it, without git's own folder, hidden names, files whose name says that they hold
-// secrets, and links, which could lead anywhere. Everything that is asked of it has
-// an end: answers are cut at a size, searches at a number of files.
+// Package codebase is a folder of code as an agent may read it: without .git, hidden
+// files, files named like secrets, and links. Everything that is asked of it has an end:
+// answers are cut at a size, searches at a number of files.
 //
 // It is for agents that run in this process, or that ask us for files. One that
 // opens files itself is kept in by its sandbox.

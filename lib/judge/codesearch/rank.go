@@ -1,5 +1,5 @@
-// Package rank finds the lines of a folder that best answer a question, with no
-// model and no network. It can be read in the order in which a question goes:
+// Package codesearch finds the lines of a folder that best answer a question, with BM25
+// over declarations and no model. It can be read in the order in which a question goes:
 //
 //	walk.go, refresh.go   which files count, and what has changed since
 //	ignore.go             what git ignores does not

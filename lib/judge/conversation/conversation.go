@@ -1,6 +1,5 @@
-// Package conversation gives a message the conversation that it continues, where
-// the platform has no threads: by rules, in one pass, for nothing. It never
-// touches a platform's own thread.
+// Package conversation finds the conversation that a message continues, for platforms
+// without threads, by rules and in one pass. It never touches a platform's own thread.
 //
 // Each message is compared with the conversations of its room that are still
 // warm. Every rule that holds gives a conversation some points, beginning a new

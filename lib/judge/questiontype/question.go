@@ -1,6 +1,5 @@
-// Package question tells by rules, without a model, what kind of question a
-// message puts and how many minutes an answer takes, and which rules said so. The
-// rules are data, a file a language; rules/README says how to read them.
+// Package questiontype classifies a question and estimates how long an answer takes, by
+// rules. The rules are data, a file a language; rules/README says how to read them.
 package questiontype
 
 import (

@@ -1,5 +1,5 @@
-// Package safety refuses text that must not leave: secrets, mentions that call
-// people, hidden characters, addresses from nowhere, and orders to its reader.
+// Package safety refuses text that must not be posted: secrets, mentions that notify
+// people, hidden characters, unknown links, and instructions to an agent.
 package safety
 
 import (

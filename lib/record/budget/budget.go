@@ -1,7 +1,6 @@
-// Package budget is what may be spent in a day and what has been: a reservation
-// is durable in spend.ndjson before any run starts, so that no crash and no loop
-// can spend without a trace. Until a run has said what it took, and for ever where
-// it does not say, what was reserved for it counts.
+// Package budget reserves money and runs per day in spend.ndjson before a run starts, so
+// that no crash and no loop overspends. Until a run has said what it took, and for ever
+// where it does not say, what was reserved for it counts.
 package budget
 
 import (

@@ -1,5 +1,5 @@
-// Package decision is the hash-chained log of what was offered for posting and
-// what people said of it, and Resolve, which says what counts.
+// Package decision is the hash-chained log of offers and decisions, and the fold that
+// says which decisions count.
 package decision
 
 import "tri/lib/record/draft"

@@ -1,6 +1,4 @@
-// Package draft is what an investigation gives back and what would be posted:
-// the return of triage §4.3, its caps, and the checks that every text passes
-// before a person sees it and again before it leaves.
+// Package draft is the return of an investigation: its fields, limits and form.
 package draft
 
 // The caps of a return (triage §4.3 as design §3 settles it).

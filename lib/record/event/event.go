@@ -1,6 +1,5 @@
-// Package event is the chat message, or a change of one, in the one shape that
-// every platform is brought to (triage §3.1), and what the classifier adds to
-// it (triage §3.2).
+// Package event is a chat message, or a change of one, normalized across platforms, with
+// the classifier's fields.
 package event
 
 // Event is one line of events.ndjson. Times are RFC 3339 in UTC. A field that

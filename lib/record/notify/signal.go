@@ -1,7 +1,7 @@
-// Package signal is what tri-reply is asked to show in a chat besides replies: a
-// card in the operators' channel, a reaction on a question. Whoever asks appends
-// to signals.ndjson; tri-reply, which alone can, does it once and says in
-// signals-done.ndjson what came of it. No answer ever waits for a signal.
+// Package notify asks tri-reply to show something in a chat besides replies: a card, a
+// reaction. Whoever asks appends to signals.ndjson; tri-reply, which alone can, does it
+// once and says in signals-done.ndjson what came of it. No answer ever waits for a
+// signal.
 package notify
 
 import (

@@ -1,6 +1,5 @@
-// Package outbox is the intent and the outcome of each post, durable before and
-// after it, so that whatever is killed when, nothing is posted twice and nothing
-// approved is forgotten.
+// Package outbox records the intent and the outcome of each post, durable before and
+// after it, so that nothing is posted twice and nothing approved is lost.
 //
 // A draft that is being posted is in one of these states, and in no other. A
 // crash at any instant leaves one of them, because each line is reached from the

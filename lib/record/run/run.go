@@ -1,7 +1,6 @@
-// Package run is one supervised execution of an agent: a folder runs/<id> that
-// its wrapper holds locked while it lives and where it publishes what came out by
-// rename. After a crash nobody guesses by process ids: lock held, wait; result
-// there, take it; neither, run again (design §4, Runs).
+// Package run is one supervised execution of an agent: a folder that its wrapper locks
+// while it lives, and a result published by rename. After a crash process ids are not
+// consulted: lock held, wait; result there, take it; neither, run again.
 package run
 
 import (

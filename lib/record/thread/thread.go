@@ -1,5 +1,5 @@
-// Package thread is a conversation and how far its answer has come: the record
-// of triage §4.1 and Apply, the state machine that alone moves it.
+// Package thread is a conversation and the state of its answer, and Apply is the state
+// machine that moves it.
 package thread
 
 import (

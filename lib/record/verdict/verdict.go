@@ -1,5 +1,5 @@
-// Package verdict is what a validation says of a return (triage §4.4), and the
-// rules by which code computes it. An agent's word can only make it worse.
+// Package verdict is the outcome of a validation, and the rules that compute it. An
+// agent's word can only make it worse.
 package verdict
 
 import "tri/lib/record/draft"

@@ -1,5 +1,5 @@
-// Package backup keeps a home in one file, taken while its pipeline runs, and
-// makes a home of it again that neither posts twice nor forgets.
+// Package backup writes a consistent copy of a home into one file while its pipeline
+// runs, and restores it without posting twice.
 //
 // What is folded from logs is copied before the logs, so that in the copy it is
 // never ahead of them; the decisions before the outbox, and that before the

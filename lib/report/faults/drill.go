@@ -1,6 +1,5 @@
-// Package drill tests the validator as a fire drill tests a house: into good
-// returns it plants the faults that a lying agent would, and it counts which of
-// them the verdicts caught.
+// Package faults measures the validator: it plants known faults into good returns and
+// counts which ones the verdicts catch.
 //
 // A planted fault is a fault: before it is written, the codebase is asked whether
 // the changed return is wrong, and a place where it would not be is passed over.

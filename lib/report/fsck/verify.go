@@ -1,6 +1,5 @@
-// Package verify holds a home against itself: the chain of its decisions, every
-// line and file against its schema, the threads against the journal that they are
-// a fold of, each reply against the approval that it needs. It changes nothing.
+// Package fsck checks a home's files against their schemas, chains, journal and
+// approvals. It changes nothing.
 package fsck
 
 import (

@@ -1,6 +1,5 @@
-// Package health is what tri-health looks at: what is wrong with a home, its
-// configuration and the programs that should be running, and how to mend it. It
-// changes nothing and takes no lock.
+// Package health checks a home, its configuration and its running programs, and says how
+// to fix what is wrong. It changes nothing and takes no lock.
 package health
 
 import (

@@ -1,6 +1,6 @@
-// Package ledger is what the logs of a home tell of the questions put to it: who
-// asked what when, which runs it took and what they cost, what was offered, said
-// and posted. It is read in one pass, in which only what is needed is decoded.
+// Package history reads the logs of a home into one list of questions: who asked, runs,
+// costs, offers, decisions, posts. It is read in one pass, in which only what is needed
+// is decoded.
 package history
 
 import (

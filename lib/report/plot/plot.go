@@ -1,7 +1,6 @@
-// Package plot draws small charts as SVG for a page of ours: bars that stand on
-// each other and lines with their intervals, over the same steps of time. Colours
-// are the page's: the classes s0, s1, … of a series, grid, axis, band and soft.
-// Every text is escaped, and each mark says its figure when pointed at.
+// Package plot draws stacked bars and lines with intervals as SVG. Colours are the
+// page's: the classes s0, s1, … of a series, grid, axis, band and soft. Every text is
+// escaped, and each mark says its figure when pointed at.
 package plot
 
 import (

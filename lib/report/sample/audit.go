@@ -1,7 +1,6 @@
-// Package audit holds the free filter against what people say: what another rule
-// set would change, how many of the messages that it drops it should not have
-// dropped, and which words would mend that. It writes labels.ndjson and nothing
-// else; lib/report only reads.
+// Package sample measures the filter: which messages a change of rules would move, and
+// how many dropped messages were actionable. It writes labels.ndjson and nothing else;
+// lib/report only reads.
 package sample
 
 import (

@@ -1,8 +1,7 @@
-// Package probe plays the victim that obeys: a program that tries whatever an
-// injected instruction could ask of it, inside the walls of package sandbox, with
-// one of them taken away, and with none. A probe that gets through says so; one
-// that no walls keep back tells nothing, so what ought to work without them is
-// held to do so.
+// Package probe tries to escape the sandbox: it attempts what an injected instruction
+// could ask for, with both walls, with either one, and with none. A probe that gets
+// through says so; one that no walls keep back tells nothing, so what ought to work
+// without them is held to do so.
 //
 // Every probe is harmless where it does get through: what it reads, changes, dials
 // and kills was laid out for it (Stage).

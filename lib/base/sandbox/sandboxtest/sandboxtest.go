@@ -1,5 +1,5 @@
-// Package sandboxtest lets the tests of other packages put up walls: it builds the
-// program that stands at their inner end.
+// Package sandboxtest builds the sandbox's inner program for the tests of other
+// packages.
 package sandboxtest
 
 import (

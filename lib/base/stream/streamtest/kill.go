@@ -1,4 +1,5 @@
-// Package streamtest is what the tests of stages that read a log have in common.
+// Package streamtest checks a stage's resume and follow behaviour for the tests of other
+// packages.
 package streamtest
 
 import (

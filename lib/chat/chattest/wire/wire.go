@@ -1,6 +1,5 @@
-// Package wire is the way from a pretended platform to its clients, on which faults
-// act: connections, each of which is sent an event in its turn, or a webhook. The
-// platform's own lock guards it.
+// Package wire carries a fake platform's events to its clients over WebSocket or
+// webhook, with injected faults. The platform's own lock guards it.
 package wire
 
 import (

@@ -1,7 +1,7 @@
-// Package fake is Discord in memory, for tests: the part of the gateway and of
-// REST, version 10, that a bot in one server uses, with the habits that
-// https://discord.com/developers/docs tells of, and faults on demand. The
-// official library of another language works with it (scripts/peers/discord).
+// Package discordtest is a fake Discord server: the part of the gateway and of REST,
+// version 10, that a bot in one server uses, after https://discord.com/developers/docs,
+// with faults on demand. The official library of another language works with it
+// (scripts/peers/discord).
 package discordtest
 
 import (

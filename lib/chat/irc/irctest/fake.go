@@ -1,5 +1,5 @@
-// Package fake is an IRC server in memory, for tests: registration, channels, and
-// on demand the extensions of IRCv3 that lib/chat/irc uses, with faults.
+// Package irctest is a fake IRC server: registration, channels, the IRCv3 extensions
+// that lib/chat/irc uses, with faults on demand.
 package irctest
 
 import (

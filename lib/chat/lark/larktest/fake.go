@@ -1,7 +1,6 @@
-// Package fake is an organization of Lark in memory, for tests: the parts of the
-// Open API, the long connection and the webhooks that lib/chat/lark uses, with the
-// habits that the documentation names (https://open.larksuite.com/document), and
-// faults on demand. Where the documentation is silent a comment says so.
+// Package larktest is a fake Lark server: the part of the Open API, the long connection
+// and the webhooks that lib/chat/lark uses, after https://open.larksuite.com/document,
+// with faults on demand. Where the documentation is silent a comment says so.
 package larktest
 
 import (

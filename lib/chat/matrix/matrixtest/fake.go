@@ -1,5 +1,5 @@
-// Package fake is a Matrix homeserver in memory, for tests: the part of the
-// client-server API that lib/chat/matrix uses, with faults on demand.
+// Package matrixtest is a fake Matrix homeserver: the part of the client-server API that
+// lib/chat/matrix uses, with faults on demand.
 package matrixtest
 
 import (

@@ -1,7 +1,6 @@
-// Package fake is a Mattermost server in memory, for tests: the part of the REST
-// and WebSocket API that lib/chat/mattermost uses, with the real server's
-// habits (read in its source, version 9.9, and seen on a running one), and
-// faults on demand. It is exported so that programs can be tried against it.
+// Package mattermosttest is a fake Mattermost server: the part of the REST and WebSocket
+// API that lib/chat/mattermost uses, after the sources of version 9.9, with faults on
+// demand. It is exported so that programs can be tried against it.
 package mattermosttest
 
 import (

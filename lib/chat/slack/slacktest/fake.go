@@ -1,7 +1,6 @@
-// Package fake is a workspace of Slack in memory, for tests: the methods of the
-// Web API, the Socket Mode and the webhooks that lib/chat/slack uses, with the
-// habits that the documentation names (https://docs.slack.dev), and faults on
-// demand. Where the documentation is silent a comment says so.
+// Package slacktest is a fake Slack workspace: the Web API, Socket Mode and webhooks
+// that lib/chat/slack uses, after https://docs.slack.dev, with faults on demand. Where
+// the documentation is silent a comment says so.
 package slacktest
 
 import (

@@ -1,9 +1,8 @@
-// Package fake is Microsoft Teams in memory, for tests: the sign-in, the keys of
-// the Bot Framework, the Bot Connector and the part of Microsoft Graph that
-// lib/chat/teams uses, with the habits that the documentation names
-// (https://learn.microsoft.com/graph/api/resources/chatmessage,
-// https://learn.microsoft.com/microsoftteams/platform/bots) and faults on demand.
-// A bot is told nothing of its own messages; Graph has them.
+// Package teamstest is a fake Microsoft Teams: sign-in, the keys of the Bot Framework,
+// the Bot Connector and the part of Microsoft Graph that lib/chat/teams uses, after
+// https://learn.microsoft.com/graph/api/resources/chatmessage and
+// https://learn.microsoft.com/microsoftteams/platform/bots, with faults on demand. A bot
+// is told nothing of its own messages; Graph has them.
 package teamstest
 
 import (

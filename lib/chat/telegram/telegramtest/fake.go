@@ -1,6 +1,6 @@
-// Package fake is Telegram's Bot API in memory, for tests: the methods that
-// lib/chat/telegram uses, with the habits that the documentation names
-// (https://core.telegram.org/bots/api) and faults on demand.
+// Package telegramtest is a fake of Telegram's Bot API: the methods that
+// lib/chat/telegram uses, after https://core.telegram.org/bots/api, with faults on
+// demand.
 package telegramtest
 
 import (

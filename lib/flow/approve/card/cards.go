@@ -1,9 +1,8 @@
-// Package cards is the gate in the operators' own channel: a card for each item
-// that waits, and what people click on it or write below it, taken as their word.
-// It posts nothing itself: it asks for signals, which tri-reply shows, and reads
-// the clicks and messages that tri-watch has heard. A click is only what somebody
-// did: whether it is a word is looked up here, and whether the word counts is for
-// decision.State to say.
+// Package card shows the review queue in the operators' channel as cards, and reads
+// clicks and replies as decisions. It posts nothing itself: it asks for signals, which
+// tri-reply shows, and reads the clicks and messages that tri-watch has heard. A click
+// is only what somebody did: whether it is a word is looked up here, and whether the
+// word counts is for decision.State to say.
 package card
 
 import (

@@ -1,7 +1,6 @@
-// Package tui is the gate as a full screen of a terminal: the queue by waiting
-// time, everything that a decision on one item rests on, and a key for each word.
-// It works in 80 columns and 24 lines, over ssh, and without colour; with Plain it
-// goes line by line, for a screen reader.
+// Package tui shows the review queue on a full terminal screen, a key for each decision.
+// It works in 80 columns and 24 lines, over ssh, and without colour; with Plain it goes
+// line by line, for a screen reader.
 package tui
 
 import (

@@ -1,7 +1,6 @@
-// Package web is the gate as a page for one person at a time: what waits, all
-// that a decision rests on, and one click. It listens on loopback or on a Unix
-// socket and asks nothing of the network; every request has to prove that it comes
-// from the page itself.
+// Package web shows the review queue as a web page for one person. It listens on
+// loopback or on a Unix socket and asks nothing of the network; every request has to
+// prove that it comes from the page itself.
 package web
 
 import (
