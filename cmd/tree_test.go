@@ -115,7 +115,7 @@ func TestOnlyReplyPosts(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", dir, "./...").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	post := regexp.MustCompile(`tri/lib/chat/\w+\.\(\*Sink\)\.(Post|React|Typing|Edit|Deal|Redeal)\b`)
+	post := regexp.MustCompile(`tri/lib/chat/\w+\.\(\*Sink\)\.(Post|React|Typing|Edit|PostCard|UpdateCard)\b`)
 	programs, err := filepath.Glob(filepath.Join(dir, "tri*"))
 	if err != nil || len(programs) < 10 {
 		t.Fatal(programs, err)

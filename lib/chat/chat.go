@@ -124,12 +124,12 @@ type Signaler interface {
 	Typing(ctx context.Context, chatID, threadID string) error
 	// Edit replaces the text of a message of the bot's own.
 	Edit(ctx context.Context, chatID, messageID, text string) error
-	// Deal posts a card, once for its key, and Redeal replaces what it shows (with
+	// PostCard posts a card, once for its key, and UpdateCard replaces what it shows (with
 	// no buttons: it is settled). Where the platform has no buttons, the card says
 	// which reaction stands for which, and a click on one comes as an action whose
 	// Name is the emoji.
-	Deal(ctx context.Context, c Card) (Posted, error)
-	Redeal(ctx context.Context, messageID string, c Card) error
+	PostCard(ctx context.Context, c Card) (Posted, error)
+	UpdateCard(ctx context.Context, messageID string, c Card) error
 }
 
 // Card is a message with buttons: what a draft is approved with in a chat.
@@ -142,16 +142,16 @@ type Card struct {
 	Key      string // as Post.Key
 }
 
-// Marks are the reactions that stand for a card's buttons on platforms that have
+// ButtonReactions are the reactions that stand for a card's buttons on platforms that have
 // none for a bot behind a firewall.
-var Marks = map[string]string{"approve": "✅", "dismiss": "❌", "redo": "🔄", "undo": "↩️", "escalate": "⏩"}
+var ButtonReactions = map[string]string{"approve": "✅", "dismiss": "❌", "redo": "🔄", "undo": "↩️", "escalate": "⏩"}
 
-// Marked is the card's text with what each reaction below it stands for.
-func (c *Card) Marked() string {
+// WithReactions is the card's text with what each reaction below it stands for.
+func (c *Card) WithReactions() string {
 	text := strings.TrimSpace("**" + c.Title + "**\n\n" + c.Text)
 	var how []string
 	for _, b := range c.Buttons {
-		if mark := Marks[b.Name]; mark != "" {
+		if mark := ButtonReactions[b.Name]; mark != "" {
 			how = append(how, mark+" "+b.Label)
 		}
 	}

@@ -25,7 +25,7 @@ func TestClick(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
 	root := w.server.Say(discordtest.Dev, "ana", "where?", nil)
-	card, err := w.sink().Deal(t.Context(), chat.Card{ChatID: discordtest.Dev, ThreadID: root, Title: "Draft", Text: "here", Key: "c-1",
+	card, err := w.sink().PostCard(t.Context(), chat.Card{ChatID: discordtest.Dev, ThreadID: root, Title: "Draft", Text: "here", Key: "c-1",
 		Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: "e1.2:3", Style: "primary"}, {Name: "dismiss", Label: "Dismiss", Value: "e1.2:3"}}})
 	if err != nil {
 		t.Fatal(err)

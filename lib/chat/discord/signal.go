@@ -62,9 +62,9 @@ func (c *Sink) change(ctx context.Context, chatID, messageID, text string, rows 
 	return c.once(ctx, http.MethodPatch, "channels/"+where+"/messages/"+messageID, in, nil)
 }
 
-// Deal implements chat.Signaler: in the thread, where there is one, else as a
+// PostCard implements chat.Signaler: in the thread, where there is one, else as a
 // reply in the chat.
-func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
+func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	rows, err := buttons(card.Buttons)
 	if err != nil {
 		return chat.Posted{}, err
@@ -87,8 +87,8 @@ func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	return c.send(ctx, where, card.ChatID, card.ThreadID, card.Key, in)
 }
 
-// Redeal implements chat.Signaler.
-func (c *Sink) Redeal(ctx context.Context, messageID string, card chat.Card) error {
+// UpdateCard implements chat.Signaler.
+func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card) error {
 	rows, err := buttons(card.Buttons)
 	if err != nil {
 		return err

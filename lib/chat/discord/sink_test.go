@@ -207,9 +207,9 @@ func TestSignals(t *testing.T) {
 	}
 	card := chat.Card{ChatID: discordtest.Help, Title: "A draft", Text: "@everyone look", Key: "c-1", Buttons: []chat.Button{
 		{Name: "approve", Label: "Approve", Value: "v", Style: "primary"}, {Name: "dismiss", Label: "No", Value: "v", Style: "danger"}}}
-	dealt, err := s.Deal(t.Context(), card)
+	dealt, err := s.PostCard(t.Context(), card)
 	must("deal", err)
-	again, err := w.sink().Deal(t.Context(), card)
+	again, err := w.sink().PostCard(t.Context(), card)
 	if must("deal again", err); again.MessageID != dealt.MessageID || w.Pings(discordtest.Help, dealt.MessageID) {
 		t.Errorf("dealt %v, then %v", dealt, again)
 	}
@@ -218,12 +218,12 @@ func TestSignals(t *testing.T) {
 		t.Errorf("buttons are %v", rows)
 	}
 	card.Buttons, card.Text = nil, "approved"
-	must("redeal", w.sink().Redeal(t.Context(), dealt.MessageID, card))
+	must("redeal", w.sink().UpdateCard(t.Context(), dealt.MessageID, card))
 	if m := w.server.Messages(discordtest.Help)[0]; len(m.Data["components"].([]any)) != 0 || m.Data["content"] != "**A draft**\napproved" {
 		t.Errorf("settled as %+v", m.Data)
 	}
 	card.Buttons = []chat.Button{{Name: "approve", Value: strings.Repeat("x", 100)}}
-	if _, err := s.Deal(t.Context(), card); err == nil {
+	if _, err := s.PostCard(t.Context(), card); err == nil {
 		t.Error("a button that carries 108 characters was dealt")
 	}
 }

@@ -3,11 +3,11 @@ package lark
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/chat/sink"
 	"tri/lib/record/event"
 )
 
@@ -36,11 +36,6 @@ func (c *Client) reaction(ctx context.Context, r gjson.Result, removed bool) (ev
 	}, true, nil
 }
 
-var (
-	buttonName  = regexp.MustCompile(`^[a-z]{1,12}$`)
-	buttonValue = regexp.MustCompile(`^[a-zA-Z0-9._:-]{0,48}$`)
-)
-
 // click reads the callback card.action.trigger: a click on a button like ours
 // (https://open.larksuite.com/document/feishu-cards/card-callback-communication).
 func click(r gjson.Result) (event.Action, bool) {
@@ -51,5 +46,5 @@ func click(r gjson.Result) (event.Action, bool) {
 		Sender: event.Sender{ID: str(in, "operator.open_id"), Type: "user"}, Name: str(in, "action.value.name"), Value: str(in, "action.value.value"),
 	}
 	return a, id != "" && len(id) <= 128 && !when.Equal(time.Time{}) && chatID.MatchString(a.ChatID) && messageID.MatchString(a.MessageID) &&
-		userID.MatchString(a.Sender.ID) && buttonName.MatchString(a.Name) && buttonValue.MatchString(a.Value)
+		userID.MatchString(a.Sender.ID) && sink.IsButton(a.Name, a.Value)
 }

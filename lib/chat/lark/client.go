@@ -22,6 +22,7 @@ import (
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/sink"
 )
 
 var (
@@ -234,7 +235,7 @@ func (c *Client) tenantToken(ctx context.Context, fresh bool) (string, error) {
 // notAsked marks an error of getting a token: what it was for was never asked.
 type notAsked struct{ error }
 
-func (e notAsked) Unwrap() error { return e.error }
+func (e notAsked) Unwrap() []error { return []error{e.error, sink.ErrUnsent} }
 
 // maxAgain is how often a read is asked again that was not answered.
 const maxAgain = 6

@@ -276,9 +276,9 @@ func TestCard(t *testing.T) {
 	c := chat.Card{ChatID: dev, Title: "Draft <at>", Text: "<at user_id=\"all\"></at> **x**", Key: "card-1", Buttons: []chat.Button{
 		{Name: "approve", Label: "Approve", Value: "d-1", Style: "primary"}, {Name: "dismiss", Label: "Dismiss", Value: "d-1"},
 	}}
-	made, err := s.Deal(ctx, c)
+	made, err := s.PostCard(ctx, c)
 	w.must(err)
-	again, err := s.Deal(ctx, c)
+	again, err := s.PostCard(ctx, c)
 	if err != nil || again.MessageID != made.MessageID {
 		t.Errorf("dealt twice: %+v, %v", again, err)
 	}
@@ -293,23 +293,23 @@ func TestCard(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 	c.Buttons, c.Text = nil, "settled"
-	w.must(s.Redeal(ctx, made.MessageID, c))
+	w.must(s.UpdateCard(ctx, made.MessageID, c))
 	if text, _, err := s.Message(ctx, dev, made.MessageID); text != "Draft <\u2060at>\nsettled" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
 	c.ThreadID = w.Say(dev, "ana", "", "x")
 	c.Key = "card-2"
-	_, err = s.Deal(ctx, c)
+	_, err = s.PostCard(ctx, c)
 	w.must(err)
 	if n := len(w.Standing(dev, c.ThreadID)); n != 1 {
 		t.Errorf("%d cards in the thread", n)
 	}
 	c.Buttons = []chat.Button{{Name: "Not ok", Value: "x y"}}
-	if _, err := s.Deal(ctx, c); err == nil {
+	if _, err := s.PostCard(ctx, c); err == nil {
 		t.Error("a button that no click comes back from")
 	}
 	c.Buttons, c.Text = nil, strings.Repeat("é", 20000)
-	if _, err := s.Deal(ctx, c); err != nil {
+	if _, err := s.PostCard(ctx, c); err != nil {
 		t.Errorf("a long card: %v", err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/httpapi"
-	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/chat"
+	"tri/lib/chat/sink"
 )
 
 // React implements chat.Signaler. What is to be taken away has an id of its own,
@@ -54,11 +54,11 @@ func (c *Sink) Typing(context.Context, string, string) error {
 // Edit implements chat.Signaler. The platform takes twenty edits of a message.
 func (c *Sink) Edit(ctx context.Context, chatTo, id, text string) error {
 	content, err := sent(text)
-	if err == nil {
-		err = c.postable(chatTo, text, content)
+	if err == nil && !messageID.MatchString(id) {
+		err = fmt.Errorf("message %q: is none", id)
 	}
-	if err != nil || !messageID.MatchString(id) {
-		return fmt.Errorf("lark: edit %q in %q: %w: %w", id, chatTo, err, chat.ErrRefused)
+	if err := c.check(chatTo, text, content, err); err != nil {
+		return err
 	}
 	in := map[string]string{"msg_type": "post", "content": content}
 	_, err = c.once(ctx, httpapi.Request{Method: http.MethodPut, Path: "open-apis/im/v1/messages/" + url.PathEscape(id), JSON: in})
@@ -72,8 +72,8 @@ const (
 	maxLabel   = 60
 )
 
-// Deal implements chat.Signaler.
-func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
+// PostCard implements chat.Signaler.
+func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	content, err := drawn(card)
 	if err != nil {
 		return chat.Posted{}, err
@@ -84,8 +84,8 @@ func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	return c.post(ctx, card.ChatID, card.ThreadID, "interactive", content, card.Key)
 }
 
-// Redeal implements chat.Signaler.
-func (c *Sink) Redeal(ctx context.Context, id string, card chat.Card) error {
+// UpdateCard implements chat.Signaler.
+func (c *Sink) UpdateCard(ctx context.Context, id string, card chat.Card) error {
 	content, err := drawn(card)
 	if err != nil {
 		return err
@@ -102,17 +102,17 @@ func (c *Sink) Redeal(ctx context.Context, id string, card chat.Card) error {
 // text only, in which nothing alerts or links, and everybody sees the same, which
 // is what lets it be changed.
 func drawn(card chat.Card) (string, error) {
+	if err := sink.CheckButtons(card.Buttons); err != nil {
+		return "", fmt.Errorf("lark: %w", err)
+	}
 	elements := []any{}
-	for text := text.Cut(shown(card.Text), 2*maxElement); strings.TrimSpace(text) != ""; {
-		part := cutAt(text, maxElement)
+	for rest := text.Cut(shown(card.Text), 2*maxElement); strings.TrimSpace(rest) != ""; {
+		part := sink.First(rest, maxElement)
 		elements = append(elements, map[string]any{"tag": "div", "text": plain(part)})
-		text = text[len(part):]
+		rest = rest[len(part):]
 	}
 	var row []any
 	for _, b := range card.Buttons {
-		if !buttonName.MatchString(b.Name) || !buttonValue.MatchString(b.Value) {
-			return "", sysexit.With(sysexit.Software, fmt.Errorf("lark: button %q carries %q", b.Name, b.Value))
-		}
 		row = append(row, map[string]any{
 			"tag": "button", "text": plain(text.Cut(b.Label, maxLabel)), "type": first(b.Style, "default"), "value": map[string]string{"name": b.Name, "value": b.Value},
 		})
@@ -129,15 +129,4 @@ func drawn(card chat.Card) (string, error) {
 
 func plain(text string) map[string]string {
 	return map[string]string{"tag": "plain_text", "content": shown(text)}
-}
-
-// cutAt is the first n characters of text.
-func cutAt(text string, n int) string {
-	for i := range text {
-		if n == 0 {
-			return text[:i]
-		}
-		n--
-	}
-	return text
 }

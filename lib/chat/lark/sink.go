@@ -8,20 +8,22 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/sink"
 )
 
 // Sink posts as the bot. It is apart from Client so that a watcher, which has only
 // that, holds no code that can post.
-type Sink struct{ *Client }
+type Sink struct {
+	*Client
+	frame sink.Frame
+}
 
 // NewSink returns the sink of an app. It does not reach out.
 func NewSink(o Options) (*Sink, error) {
@@ -29,7 +31,9 @@ func NewSink(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sink{c}, nil
+	return &Sink{c, sink.Frame{
+		Platform: platform, Limit: 4000, Explain: c.explain, Settled: settled, Now: c.api.Now, Sleep: c.api.Sleep,
+	}}, nil
 }
 
 // maxContent is what a rich text or a card may take, in bytes of its JSON: 30 KB.
@@ -37,21 +41,18 @@ const maxContent = 30 << 10
 
 // Limit implements chat.Sink: the most whose JSON is sure to be taken, with a few
 // hundred lines in it.
-func (c *Sink) Limit() int { return 4000 }
+func (c *Sink) Limit() int { return c.frame.Limit }
 
 // Post implements chat.Sink: it answers the thread's first message, in its topic.
 // Of posts with one uuid the platform takes one within an hour; nobody can read
 // the uuid back.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	content, err := sent(p.Text)
-	if err == nil {
-		err = c.postable(p.ChatID, p.Text, content)
-	}
 	if err == nil && !messageID.MatchString(p.ThreadID) {
 		err = fmt.Errorf("thread %q: is no message", p.ThreadID)
 	}
-	if err != nil {
-		return chat.Posted{}, fmt.Errorf("lark: post in %q: %w: %w", p.ChatID, err, chat.ErrRefused)
+	if err := c.check(p.ChatID, p.Text, content, err); err != nil {
+		return chat.Posted{}, err
 	}
 	return c.post(ctx, p.ChatID, p.ThreadID, "post", content, p.Key)
 }
@@ -67,51 +68,29 @@ func (c *Sink) post(ctx context.Context, chatTo, thread, kind, content, key stri
 	} else {
 		in["receive_id"] = chatTo
 	}
-	got, err := c.once(ctx, r)
-	if err != nil {
-		return chat.Posted{}, c.failed(chatTo, err)
-	}
-	id, at := str(got, "message_id"), millis(str(got, "create_time"))
-	if !messageID.MatchString(id) {
-		return chat.Posted{}, fmt.Errorf("lark: post in %s: answer has no message_id", chatTo)
-	}
-	if at.IsZero() {
-		at = c.api.ServerTime(c.api.Now())
-	}
-	return chat.Posted{MessageID: id, At: at}, nil
+	return c.frame.Send(chatTo, func() (chat.Posted, error) {
+		got, err := c.once(ctx, r)
+		id, at := str(got, "message_id"), millis(str(got, "create_time"))
+		if err != nil || !messageID.MatchString(id) {
+			return chat.Posted{}, err
+		}
+		if at.IsZero() {
+			at = c.api.ServerTime(c.api.Now())
+		}
+		return chat.Posted{MessageID: id, At: at}, nil
+	})
 }
 
-// postable says what is wrong with a post before anything is sent.
-func (c *Sink) postable(chatTo, text, content string) error {
-	switch n := utf8.RuneCountInString(text); {
-	case !chatID.MatchString(chatTo):
-		return errors.New("a chat's id begins with oc_")
-	case strings.TrimSpace(text) == "" || n > c.Limit():
-		return fmt.Errorf("%d characters; 1 to %d can be sent", n, c.Limit())
-	case !utf8.ValidString(text):
-		return errors.New("not valid UTF-8")
-	case len(content) > maxContent:
-		return fmt.Errorf("its lines make %d bytes; the platform takes %d", len(content), maxContent)
-	}
-	return nil
-}
-
-// failed says what an error of a post means.
-func (c *Sink) failed(chatTo string, err error) error {
-	named := fmt.Errorf("lark: post in %s: %w", chatTo, err)
-	e := (*httpapi.Error)(nil)
+// check refuses what cannot be posted, before anything is sent.
+func (c *Sink) check(chatTo, text, content string, invalid error) error {
 	switch {
-	case httpapi.NotSent(err) || errors.As(err, new(notAsked)):
-		return &chat.RetryError{After: 5 * time.Second, Err: c.explain(named)}
-	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 300:
-		return named // it may stand there
-	case e.Status == http.StatusTooManyRequests:
-		return &chat.RetryError{After: e.After, Err: named}
-	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Status < 400 || e.Status == http.StatusRequestTimeout:
-		// Not this post is at fault but the app, the address or the way there.
-		return &chat.RetryError{After: time.Minute, Err: c.explain(named)}
+	case invalid != nil:
+	case !chatID.MatchString(chatTo):
+		invalid = errors.New("a chat's id begins with oc_")
+	case len(content) > maxContent:
+		invalid = fmt.Errorf("its lines make %d bytes; the platform takes %d", len(content), maxContent)
 	}
-	return fmt.Errorf("%w: %w", named, chat.ErrRefused)
+	return c.frame.Check(chatTo, text, invalid)
 }
 
 // settled is how old a try is when none of it can still be under way: its
@@ -133,18 +112,7 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !chatID.MatchString(p.ChatID) || !messageID.MatchString(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
 	}
-	asked := c.api.Now()
-	found, proof, err := c.find(ctx, p)
-	if proof != chat.Absent || p.Tried.IsZero() {
-		return found, proof, err
-	}
-	if age := asked.Sub(p.Tried); age < settled {
-		if err := c.api.Sleep(ctx, settled-max(age, 0)); err != nil {
-			return chat.Posted{}, chat.Unprovable, err
-		}
-		return c.find(ctx, p)
-	}
-	return found, proof, nil
+	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return c.find(ctx, p) })
 }
 
 func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {

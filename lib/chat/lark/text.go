@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/chat/sink"
 	"tri/lib/record/event"
 )
 
@@ -184,18 +185,5 @@ var at = regexp.MustCompile(`(?i)<(/?at\b)`)
 // nobody says: they are shown instead. A mark that would alert in a plain text
 // alerts nowhere: a joiner of no width stands in it.
 func shown(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ':
-			return 0x2400 + r
-		case r == 0x7f:
-			return 0x2421
-		case r >= 0x80 && r < 0xa0:
-			return 0xfffd
-		}
-		return r
-	}, text)
-	return at.ReplaceAllString(text, "<\u2060$1")
+	return at.ReplaceAllString(sink.Pictures(text), "<\u2060$1")
 }

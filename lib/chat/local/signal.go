@@ -52,10 +52,10 @@ func (c *Sink) Edit(_ context.Context, chatID, messageID, text string) error {
 	return c.change(chatID, messageID, fmt.Sprintf("edit-%x", sum[:8]), text)
 }
 
-// Deal implements chat.Signaler, with a message that says which reaction stands for
+// PostCard implements chat.Signaler, with a message that says which reaction stands for
 // which button.
-func (c *Sink) Deal(_ context.Context, card chat.Card) (posted chat.Posted, err error) {
-	text := card.Marked()
+func (c *Sink) PostCard(_ context.Context, card chat.Card) (posted chat.Posted, err error) {
+	text := card.WithReactions()
 	if card.ThreadID != "" {
 		return c.Post(context.Background(), chat.Post{ChatID: card.ChatID, ThreadID: card.ThreadID, Text: text, Key: card.Key})
 	}
@@ -87,9 +87,9 @@ func finish(f *os.File, s *sight) error {
 	return nil
 }
 
-// Redeal implements chat.Signaler.
-func (c *Sink) Redeal(_ context.Context, messageID string, card chat.Card) error {
-	return c.change(card.ChatID, messageID, card.Key, card.Marked())
+// UpdateCard implements chat.Signaler.
+func (c *Sink) UpdateCard(_ context.Context, messageID string, card chat.Card) error {
+	return c.change(card.ChatID, messageID, card.Key, card.WithReactions())
 }
 
 // writable refuses what cannot be a line of a room.

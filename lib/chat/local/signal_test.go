@@ -44,11 +44,11 @@ var card = chat.Card{
 func TestCard(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	got, err := w.sink().Deal(ctx, card)
+	got, err := w.sink().PostCard(ctx, card)
 	if err != nil || got.MessageID != "0" {
 		t.Fatal(got, err)
 	}
-	again, err := w.sink().Deal(ctx, card)
+	again, err := w.sink().PostCard(ctx, card)
 	if err != nil || again.MessageID != got.MessageID {
 		t.Errorf("dealt again: %+v, %v", again, err)
 	}
@@ -60,7 +60,7 @@ func TestCard(t *testing.T) {
 	settled := card
 	settled.Key, settled.Title, settled.Text, settled.Buttons = "card-1-e1", "Posted", "Approved by ana.", nil
 	for range 2 {
-		if err := w.sink().Redeal(ctx, got.MessageID, settled); err != nil {
+		if err := w.sink().UpdateCard(ctx, got.MessageID, settled); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,7 +74,7 @@ func TestCard(t *testing.T) {
 	root := w.Say("dev", "ana", "", "where?")
 	threaded := card
 	threaded.ThreadID, threaded.Key = root, "card-2"
-	if _, err := w.sink().Deal(ctx, threaded); err != nil {
+	if _, err := w.sink().PostCard(ctx, threaded); err != nil {
 		t.Error(err)
 	}
 	if events, _ = w.once(); *events[len(events)-1].ThreadID != root {
@@ -93,12 +93,12 @@ func TestCardRefused(t *testing.T) {
 	long.Text = strings.Repeat("é", maxText)
 	nowhere.ChatID = "nowhere"
 	for name, c := range map[string]chat.Card{"key": bad, "long": long, "room": nowhere} {
-		if _, err := s.Deal(ctx, c); !chat.IsRefused(err) {
+		if _, err := s.PostCard(ctx, c); !chat.IsRefused(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, id := range []string{"0", "999", "x", "-1", ""} {
-		if err := s.Redeal(ctx, id, card); !chat.IsRefused(err) {
+		if err := s.UpdateCard(ctx, id, card); !chat.IsRefused(err) {
 			t.Errorf("redeal %q: %v", id, err)
 		}
 		if err := s.Edit(ctx, "dev", id, "hers"); !chat.IsRefused(err) {
@@ -118,7 +118,7 @@ func TestCardRefused(t *testing.T) {
 func TestCardCut(t *testing.T) {
 	ctx := context.Background()
 	whole := newWorld(t)
-	if _, err := whole.sink().Deal(ctx, card); err != nil {
+	if _, err := whole.sink().PostCard(ctx, card); err != nil {
 		t.Fatal(err)
 	}
 	line := whole.read("dev")
@@ -126,7 +126,7 @@ func TestCardCut(t *testing.T) {
 		w := newWorld(t)
 		w.append("dev", line[:cut])
 		for range 2 {
-			if _, err := w.sink().Deal(ctx, card); err != nil {
+			if _, err := w.sink().PostCard(ctx, card); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -139,7 +139,7 @@ func TestCardCut(t *testing.T) {
 		}
 		n := 0
 		for _, text := range standing {
-			if text == card.Marked() {
+			if text == card.WithReactions() {
 				n++
 			}
 		}
@@ -149,7 +149,7 @@ func TestCardCut(t *testing.T) {
 	}
 	edited := card
 	edited.Text, edited.Key = "It is 6.\nReally.", "card-1-r1"
-	if err := whole.sink().Redeal(ctx, "0", edited); err != nil {
+	if err := whole.sink().UpdateCard(ctx, "0", edited); err != nil {
 		t.Fatal(err)
 	}
 	all := whole.read("dev")
@@ -157,11 +157,11 @@ func TestCardCut(t *testing.T) {
 		w := newWorld(t)
 		w.append("dev", all[:cut])
 		for range 2 {
-			if err := w.sink().Redeal(ctx, "0", edited); err != nil {
+			if err := w.sink().UpdateCard(ctx, "0", edited); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if text, _, err := w.sink().Message(ctx, "dev", "0"); err != nil || text != edited.Marked() {
+		if text, _, err := w.sink().Message(ctx, "dev", "0"); err != nil || text != edited.WithReactions() {
 			t.Fatalf("cut at %d: %q, %v in %q", cut-len(line), text, err, w.read("dev"))
 		}
 	}
@@ -202,7 +202,7 @@ func TestReact(t *testing.T) {
 func TestActions(t *testing.T) {
 	w := newWorld(t)
 	root := w.Say("dev", "ana", "", "where?")
-	if _, err := w.sink().Deal(context.Background(), card); err != nil {
+	if _, err := w.sink().PostCard(context.Background(), card); err != nil {
 		t.Fatal(err)
 	}
 	events, _ := w.once()
@@ -258,7 +258,7 @@ func TestSignalsOfTwo(t *testing.T) {
 	for range 4 {
 		s := w.sink()
 		go func() {
-			_, err := s.Deal(context.Background(), card)
+			_, err := s.PostCard(context.Background(), card)
 			errs <- err
 		}()
 	}

@@ -167,8 +167,8 @@ func TestSignals(t *testing.T) {
 		t.Errorf("%q %v %v", text, gone, err)
 	}
 	card := chat.Card{ChatID: c, Title: "Draft", Text: "It is 5.", Key: "card", Buttons: []chat.Button{{Name: "approve", Label: "Approve"}}}
-	dealt, err := s.Deal(ctx, card)
-	again, err2 := s.Deal(ctx, card)
+	dealt, err := s.PostCard(ctx, card)
+	again, err2 := s.PostCard(ctx, card)
 	if err := errors.Join(err, err2); err != nil || dealt.MessageID != again.MessageID {
 		t.Errorf("%v: dealt %s and %s", err, dealt.MessageID, again.MessageID)
 	}

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/base/httpapi"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 )

@@ -11,16 +11,18 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tri/lib/base/httpapi"
-	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/sink"
 )
 
 // Sink posts as the account. It is apart from Client so that a watcher, which has
 // only that, holds no code that can post.
-type Sink struct{ *Client }
+type Sink struct {
+	*Client
+	frame sink.Frame
+}
 
 // NewSink returns the sink of an account. It does not reach out.
 func NewSink(o Options) (*Sink, error) {
@@ -28,12 +30,24 @@ func NewSink(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sink{c}, nil
+	return &Sink{c, sink.Frame{Platform: platform, Limit: 11_000, Outcome: outcome}}, nil
+}
+
+// outcome is what a no of a homeserver means: a 404 without a code is the address's,
+// a 403 the room's.
+func outcome(e *httpapi.Error) sink.Outcome {
+	switch {
+	case e.Code == "M_UNKNOWN_TOKEN" || e.Code == "M_MISSING_TOKEN" || e.Code == "" && e.Status == http.StatusNotFound:
+		return sink.Blocked
+	case e.Status == http.StatusForbidden:
+		return sink.Refused
+	}
+	return sink.ByStatus(e.Status)
 }
 
 // Limit implements chat.Sink: an event has 64 KiB at most, and holds the text
 // twice.
-func (c *Sink) Limit() int { return 11_000 }
+func (c *Sink) Limit() int { return c.frame.Limit }
 
 // crowd is what alerts everybody in a room, with clients that know no m.mentions.
 var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@room(?:$|[^\pL\pN])`)
@@ -90,55 +104,32 @@ func shown(text string) string { return strings.ReplaceAll(text, "\x00", "\u2400
 
 // send puts an event into a room, once for its key.
 func (c *Sink) send(ctx context.Context, roomID, key, text string, body map[string]any) (chat.Posted, error) {
-	fault := ""
-	switch n := utf8.RuneCountInString(text); {
+	var invalid error
+	switch {
 	case !strings.HasPrefix(roomID, "!"):
-		fault = "a room id begins with !"
-	case n == 0 || n > c.Limit() || !utf8.ValidString(text):
-		fault = fmt.Sprintf("%d characters; 1 to %d of UTF-8 can be sent", n, c.Limit())
+		invalid = errors.New("a room id begins with !")
 	case crowd.MatchString(text):
-		fault = "@room would alert everybody"
+		invalid = errors.New("@room would alert everybody")
 	}
-	if fault != "" {
-		return chat.Posted{}, fmt.Errorf("matrix: post in %q: %s: %w", roomID, fault, chat.ErrRefused)
+	if err := c.frame.Check(roomID, text, invalid); err != nil {
+		return chat.Posted{}, err
 	}
 	for _, field := range []string{"body", "formatted_body"} {
 		if s, ok := body[field].(string); ok {
 			body[field] = shown(s)
 		}
 	}
-	var made struct {
-		ID string `json:"event_id"`
-	}
-	if err := c.put(ctx, path("rooms", roomID, "send", "m.room.message", key), body, &made); err != nil {
-		return chat.Posted{}, failed(roomID, err)
-	}
-	if made.ID == "" {
-		return chat.Posted{}, fmt.Errorf("matrix: post in %s: answer has no id", roomID)
-	}
-	return chat.Posted{MessageID: made.ID, At: c.api.Now().UTC()}, nil
+	return c.frame.Send(roomID, func() (chat.Posted, error) {
+		var made struct {
+			ID string `json:"event_id"`
+		}
+		err := c.put(ctx, path("rooms", roomID, "send", "m.room.message", key), body, &made)
+		return chat.Posted{MessageID: made.ID, At: c.api.Now().UTC()}, err
+	})
 }
 
 func (c *Sink) put(ctx context.Context, path string, in, out any) error {
 	return explain(c.api.Once(ctx, httpapi.Request{Method: http.MethodPut, Path: path, JSON: in}, out))
-}
-
-// failed says what an error means for the post.
-func failed(roomID string, err error) error {
-	named := fmt.Errorf("matrix: post in %s: %w", roomID, err)
-	e := (*httpapi.Error)(nil)
-	switch {
-	case httpapi.NotSent(err):
-		return &chat.RetryError{After: 5 * time.Second, Err: named}
-	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 300:
-		return named // it may stand there
-	case e.Status == http.StatusTooManyRequests:
-		return &chat.RetryError{After: e.After, Err: named}
-	}
-	if s, ok := sysexit.Of(err); ok && (s == sysexit.NoPerm || s == sysexit.Config) || e.Status < 400 {
-		return &chat.RetryError{After: time.Minute, Err: named} // the token or the address is at fault, not this post
-	}
-	return fmt.Errorf("%w: %w", named, chat.ErrRefused)
 }
 
 // Find implements chat.Sink. It reads the thread for an event of ours with the key.
@@ -266,10 +257,10 @@ func (c *Sink) Edit(ctx context.Context, roomID, messageID, text string) error {
 	return err
 }
 
-// Deal implements chat.Signaler: the account's own reactions are what people click
+// PostCard implements chat.Signaler: the account's own reactions are what people click
 // on.
-func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
-	text := card.Marked()
+func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
+	text := card.WithReactions()
 	body := message(text)
 	if card.ThreadID != "" {
 		body["m.relates_to"] = map[string]any{"rel_type": "m.thread", "event_id": card.ThreadID, "is_falling_back": true}
@@ -279,17 +270,13 @@ func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	if err != nil {
 		return got, err
 	}
-	for _, b := range card.Buttons {
-		if mark := chat.Marks[b.Name]; mark != "" {
-			if err := c.React(ctx, card.ChatID, got.MessageID, mark, true); err != nil {
-				return got, fmt.Errorf("matrix: card in %s: %w", card.ChatID, err)
-			}
-		}
+	if err := sink.React(ctx, c, got.MessageID, card); err != nil {
+		return got, fmt.Errorf("matrix: %w", err)
 	}
 	return got, nil
 }
 
-// Redeal implements chat.Signaler.
-func (c *Sink) Redeal(ctx context.Context, messageID string, card chat.Card) error {
-	return c.Edit(ctx, card.ChatID, messageID, card.Marked())
+// UpdateCard implements chat.Signaler.
+func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card) error {
+	return c.Edit(ctx, card.ChatID, messageID, card.WithReactions())
 }

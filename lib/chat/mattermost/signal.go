@@ -42,9 +42,9 @@ func (c *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 	return c.once(ctx, http.MethodPut, "posts/"+messageID+"/patch", nil, map[string]any{"message": shown(text)}, &post{})
 }
 
-// Deal implements chat.Signaler: the bot's own reactions are what people click on.
-func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
-	text := card.Marked()
+// PostCard implements chat.Signaler: the bot's own reactions are what people click on.
+func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
+	text := card.WithReactions()
 	thread := card.ThreadID
 	if thread == "" {
 		thread = strings.Repeat("0", 26) // only looked at
@@ -71,7 +71,7 @@ func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
 // stays.
 func (c *Sink) mark(ctx context.Context, messageID string, card chat.Card) error {
 	for _, b := range card.Buttons {
-		if mark := chat.Marks[b.Name]; mark != "" {
+		if mark := chat.ButtonReactions[b.Name]; mark != "" {
 			if err := c.React(ctx, card.ChatID, messageID, mark, true); err != nil {
 				return fmt.Errorf("mattermost: card in %s: %w", card.ChatID, err)
 			}
@@ -80,10 +80,10 @@ func (c *Sink) mark(ctx context.Context, messageID string, card chat.Card) error
 	return nil
 }
 
-// Redeal implements chat.Signaler. Reactions of buttons that are gone stay: what is
+// UpdateCard implements chat.Signaler. Reactions of buttons that are gone stay: what is
 // clicked there means nothing any more.
-func (c *Sink) Redeal(ctx context.Context, messageID string, card chat.Card) error {
-	if err := c.Edit(ctx, card.ChatID, messageID, card.Marked()); err != nil {
+func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card) error {
+	if err := c.Edit(ctx, card.ChatID, messageID, card.WithReactions()); err != nil {
 		return err
 	}
 	return c.mark(ctx, messageID, card)

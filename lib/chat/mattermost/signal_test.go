@@ -56,7 +56,7 @@ func TestCard(t *testing.T) {
 	w := newWorld(t)
 	s, c := w.sink(), w.chats[0]
 	card := chat.Card{ChatID: c, Title: "Draft 3", Text: "It is 5.", Key: "k", Buttons: []chat.Button{{Name: "approve", Label: "Approve"}, {Name: "dismiss", Label: "Dismiss"}}}
-	got, err := s.Deal(t.Context(), card)
+	got, err := s.PostCard(t.Context(), card)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +88,14 @@ func TestCard(t *testing.T) {
 		t.Error(err)
 	}
 	card.Buttons = []chat.Button{{Name: "undo", Label: "Undo"}}
-	if err := errors.Join(s.Redeal(t.Context(), got.MessageID, card), s.Redeal(t.Context(), got.MessageID, card)); err != nil {
+	if err := errors.Join(s.UpdateCard(t.Context(), got.MessageID, card), s.UpdateCard(t.Context(), got.MessageID, card)); err != nil {
 		t.Fatal(err)
 	}
 	if n := w.server.Reactions(got.MessageID); n["leftwards_arrow_with_hook"] != 1 {
 		t.Errorf("%v", n)
 	}
 	card.Buttons, card.Text = nil, "Approved by ana."
-	if err := s.Redeal(t.Context(), got.MessageID, card); err != nil {
+	if err := s.UpdateCard(t.Context(), got.MessageID, card); err != nil {
 		t.Fatal(err)
 	}
 	posts := w.server.Posts()

@@ -2,11 +2,11 @@ package slack
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/tidwall/gjson"
 
 	"tri/lib/chat/emoji"
+	"tri/lib/chat/sink"
 	"tri/lib/record/event"
 )
 
@@ -21,11 +21,6 @@ func reaction(r gjson.Result, self account) (event.Action, bool) {
 	return a, str(r, "item.type") == "message" && str(r, "item_user") == self.User && a.Sender.ID != self.User &&
 		chatID.MatchString(a.ChatID) && stampID.MatchString(a.MessageID) && anyID.MatchString(a.Sender.ID) && stampOf(r) != "" && str(r, "reaction") != ""
 }
-
-var (
-	buttonName  = regexp.MustCompile(`^[a-z]{1,12}$`)
-	buttonValue = regexp.MustCompile(`^[a-zA-Z0-9._:-]{0,48}$`)
-)
 
 // clicks reads what came of an interaction: the clicks on buttons like ours.
 func clicks(r gjson.Result) (all []event.Action) {
@@ -42,7 +37,7 @@ func clicks(r gjson.Result) (all []event.Action) {
 			Platform: platform, ChatID: chat, MessageID: message, At: stamp(str(b, "action_ts")), Name: str(b, "action_id"), Value: str(b, "value"),
 			Sender: event.Sender{ID: user, Type: "user", Name: first(str(r, "user.name"), str(r, "user.username"))},
 		}
-		if !stampID.MatchString(str(b, "action_ts")) || !buttonName.MatchString(a.Name) || !buttonValue.MatchString(a.Value) {
+		if !stampID.MatchString(str(b, "action_ts")) || !sink.IsButton(a.Name, a.Value) {
 			continue
 		}
 		a.ID = fmt.Sprintf("click %s:%s %s %s %s", chat, message, user, a.Name, str(b, "action_ts"))

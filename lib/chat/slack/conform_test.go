@@ -12,6 +12,7 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/chat/emoji"
+	"tri/lib/chat/sink"
 	"tri/lib/chat/slack/slacktest"
 )
 
@@ -87,7 +88,7 @@ func (w *world) Chats() [2]string           { return [2]string{dev, ops} }
 func (w *world) Bot() (id, handle string)   { return slacktest.BotUser, "@" + slacktest.BotName }
 func (w *world) Edit(chat, id, text string) { w.must(w.server.Edit(chat, id, text)) }
 func (w *world) Delete(chat, id string)     { w.must(w.server.Delete(chat, id)) }
-func (w *world) Sees(text string) string    { return w.Hears(shown(text)) }
+func (w *world) Sees(text string) string    { return w.Hears(sink.Pictures(text)) }
 func (w *world) Hears(text string) string   { return emoji.Read(slacktest.Colons(text)) }
 func (w *world) Garble()                    { w.server.Garble() }
 func (w *world) Revoke()                    { w.server.Revoke() }

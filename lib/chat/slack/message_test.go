@@ -123,7 +123,7 @@ func TestActions(t *testing.T) {
 		w := newWorld(t)
 		w.hooked = hooked
 		root := w.Say(dev, "ana", "", "where?")
-		posted, err := w.sink().Deal(t.Context(), chat.Card{ChatID: dev, ThreadID: root, Title: "A draft", Text: "It is 5.", Key: "k", Buttons: []chat.Button{{Name: "approve", Label: "Post", Value: "d-1"}}})
+		posted, err := w.sink().PostCard(t.Context(), chat.Card{ChatID: dev, ThreadID: root, Title: "A draft", Text: "It is 5.", Key: "k", Buttons: []chat.Button{{Name: "approve", Label: "Post", Value: "d-1"}}})
 		w.must(err)
 		l := w.listens()
 		w.server.React(dev, root, "U0ANA", "eyes", true) // not ours

@@ -208,7 +208,7 @@ func TestCard(t *testing.T) {
 	card := chat.Card{ChatID: dev, Title: strings.Repeat("t", 200), Text: long, Key: "k", Buttons: []chat.Button{
 		{Name: "approve", Label: "Post", Value: "d-1", Style: "primary"}, {Name: "dismiss", Label: "Dismiss", Value: "d-1", Style: "danger"},
 	}}
-	p, err := s.Deal(ctx, card)
+	p, err := s.PostCard(ctx, card)
 	w.must(err)
 	shows := func() (kinds []string, text string) {
 		t.Helper()
@@ -233,12 +233,12 @@ func TestCard(t *testing.T) {
 		t.Error("it alerts")
 	}
 	card.Title, card.Text, card.Buttons = "Settled", "by ana", nil
-	w.must(s.Redeal(ctx, p.MessageID, card))
+	w.must(s.UpdateCard(ctx, p.MessageID, card))
 	if kinds, text := shows(); !slices.Equal(kinds, []string{"header", "section"}) || text != "by ana" {
 		t.Errorf("%v %q", kinds, text)
 	}
 	card.Buttons = []chat.Button{{Name: "Approve!", Value: "x"}}
-	if _, err := s.Deal(ctx, card); err == nil {
+	if _, err := s.PostCard(ctx, card); err == nil {
 		t.Error("a button without a good name")
 	}
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -16,11 +14,15 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/emoji"
+	"tri/lib/chat/sink"
 )
 
 // Sink posts as the bot. It is apart from Client so that a watcher, which has only
 // that, holds no code that can post.
-type Sink struct{ *Client }
+type Sink struct {
+	*Client
+	frame sink.Frame
+}
 
 // NewSink returns the sink of an app. It does not reach out.
 func NewSink(o Options) (*Sink, error) {
@@ -28,7 +30,9 @@ func NewSink(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sink{c}, nil
+	return &Sink{c, sink.Frame{
+		Platform: platform, Limit: 4000, Outcome: outcome, Explain: c.explain, Settled: settled, Now: c.api.Now, Sleep: c.api.Sleep,
+	}}, nil
 }
 
 // replyType names the metadata that our key stands in. Everybody in the chat can
@@ -37,13 +41,13 @@ const replyType = "tri_reply"
 
 // Limit implements chat.Sink: what Slack shows as one message, and takes as an
 // edit. (It cuts at 40,000, after our & < > have become longer.)
-func (c *Sink) Limit() int { return 4000 }
+func (c *Sink) Limit() int { return c.frame.Limit }
 
 // Post implements chat.Sink. Slack has no idempotency of its own: the key is in
 // the message's metadata, where Find looks for it.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	if !stampID.MatchString(p.ThreadID) {
-		return chat.Posted{}, fmt.Errorf("slack: post in %q: thread %q: no ts: %w", p.ChatID, p.ThreadID, chat.ErrRefused)
+		return chat.Posted{}, c.frame.Refuse(p.ChatID, fmt.Errorf("thread %q: no ts", p.ThreadID))
 	}
 	return c.send(ctx, p.ChatID, p.Text, map[string]any{"thread_ts": p.ThreadID, "metadata": metadata(p.Key)})
 }
@@ -59,23 +63,22 @@ func contents(text string) map[string]any {
 }
 
 func (c *Sink) send(ctx context.Context, chatTo, text string, more map[string]any) (chat.Posted, error) {
-	if err := c.postable(chatTo, text); err != nil {
-		return chat.Posted{}, fmt.Errorf("slack: post in %q: %w: %w", chatTo, err, chat.ErrRefused)
+	if err := c.check(chatTo, text); err != nil {
+		return chat.Posted{}, err
 	}
 	in := contents(text)
 	in["channel"], in["mrkdwn"], in["unfurl_links"], in["unfurl_media"] = chatTo, true, false, false
 	for k, v := range more {
 		in[k] = v
 	}
-	r, err := c.write(ctx, "chat.postMessage", in)
-	if err != nil {
-		return chat.Posted{}, c.failed(chatTo, err)
-	}
-	made := str(r, "ts")
-	if !stampID.MatchString(made) {
-		return chat.Posted{}, fmt.Errorf("slack: post in %s: answer has no ts", chatTo)
-	}
-	return chat.Posted{MessageID: made, At: at(made)}, nil
+	return c.frame.Send(chatTo, func() (chat.Posted, error) {
+		r, err := c.write(ctx, "chat.postMessage", in)
+		made := str(r, "ts")
+		if err != nil || !stampID.MatchString(made) {
+			return chat.Posted{}, err
+		}
+		return chat.Posted{MessageID: made, At: at(made)}, nil
+	})
 }
 
 // write is a call that changes something: it is made once.
@@ -85,35 +88,21 @@ func (c *Sink) write(ctx context.Context, method string, in any) (gjson.Result, 
 	return gjson.ParseBytes(b), err
 }
 
-// postable says what is wrong with a post before anything is sent.
-func (c *Sink) postable(chatTo, text string) error {
-	switch n := utf8.RuneCountInString(text); {
-	case !chatID.MatchString(chatTo):
-		return errors.New("a channel's id is like C024BE91L")
-	case strings.TrimSpace(text) == "" || n > c.Limit():
-		return fmt.Errorf("%d characters; 1 to %d can be sent", n, c.Limit())
-	case !utf8.ValidString(text):
-		return errors.New("not valid UTF-8")
+// check refuses what cannot be posted, before anything is sent.
+func (c *Sink) check(chatTo, text string) error {
+	var invalid error
+	if !chatID.MatchString(chatTo) {
+		invalid = errors.New("a channel's id is like C024BE91L")
 	}
-	return nil
+	return c.frame.Check(chatTo, text, invalid)
 }
 
-// failed says what an error of a post means.
-func (c *Sink) failed(chatTo string, err error) error {
-	named := fmt.Errorf("slack: post in %s: %w", chatTo, err)
-	e := (*httpapi.Error)(nil)
-	switch {
-	case httpapi.NotSent(err):
-		return &chat.RetryError{After: 5 * time.Second, Err: named}
-	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 300:
-		return named // it may stand there
-	case e.Status == http.StatusTooManyRequests:
-		return &chat.RetryError{After: e.After, Err: named}
-	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Status < 400 || e.Code == "request_timeout":
-		// Not this post is at fault but the token, the address or the way there.
-		return &chat.RetryError{After: time.Minute, Err: c.explain(named)}
+// outcome is what a no of chat.postMessage means.
+func outcome(e *httpapi.Error) sink.Outcome {
+	if e.Code == "request_timeout" {
+		return sink.Blocked // Slack did not get the whole request
 	}
-	return fmt.Errorf("%w: %w", named, chat.ErrRefused)
+	return sink.ByStatus(e.Status)
 }
 
 // settled is how old a try is when none of it can still be under way: its
@@ -129,18 +118,7 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !chatID.MatchString(p.ChatID) || !stampID.MatchString(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
 	}
-	asked := c.api.Now()
-	found, proof, err := c.find(ctx, p)
-	if proof != chat.Absent || p.Tried.IsZero() {
-		return found, proof, err
-	}
-	if age := asked.Sub(p.Tried); age < settled {
-		if err := c.api.Sleep(ctx, settled-max(age, 0)); err != nil {
-			return chat.Posted{}, chat.Unprovable, err
-		}
-		return c.find(ctx, p)
-	}
-	return found, proof, nil
+	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return c.find(ctx, p) })
 }
 
 func (c *Sink) find(ctx context.Context, p chat.Post) (found chat.Posted, proof chat.Proof, err error) {
@@ -214,8 +192,8 @@ func (c *Sink) Typing(context.Context, string, string) error {
 
 // Edit implements chat.Signaler.
 func (c *Sink) Edit(ctx context.Context, chatTo, messageID, text string) error {
-	if err := c.postable(chatTo, text); err != nil {
-		return fmt.Errorf("slack: edit in %q: %w: %w", chatTo, err, chat.ErrRefused)
+	if err := c.check(chatTo, text); err != nil {
+		return err
 	}
 	in := contents(text)
 	in["channel"], in["ts"] = chatTo, messageID

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tri/lib/chat/emoji"
+	"tri/lib/chat/sink"
 )
 
 // https://docs.slack.dev/messaging/formatting-message-text: in a text, &, < and >
@@ -82,20 +83,4 @@ func linked(target, label string) string {
 
 // sent is a text as it is posted: nothing in it is a mark. What Slack does with
 // control characters nobody says: they are shown instead.
-func sent(text string) string { return escaped.Replace(shown(text)) }
-
-func shown(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ':
-			return 0x2400 + r
-		case r == 0x7f:
-			return 0x2421
-		case r >= 0x80 && r < 0xa0:
-			return 0xfffd
-		}
-		return r
-	}, text)
-}
+func sent(text string) string { return escaped.Replace(sink.Pictures(text)) }

@@ -88,10 +88,10 @@ func TestPlayground(t *testing.T) {
 	if err := s.Typing(ctx, channelID, rootID); err != nil {
 		t.Errorf("typing: %v", err)
 	}
-	card, err := s.Deal(ctx, chat.Card{ChatID: channelID, ThreadID: rootID, Title: "Draft", Text: "one\ntwo", Key: "c-1", Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: "d-1", Style: "primary"}}})
+	card, err := s.PostCard(ctx, chat.Card{ChatID: channelID, ThreadID: rootID, Title: "Draft", Text: "one\ntwo", Key: "c-1", Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: "d-1", Style: "primary"}}})
 	if err != nil {
 		t.Errorf("deal: %v", err)
-	} else if err := s.Redeal(ctx, card.MessageID, chat.Card{ChatID: channelID, Title: "Done", Text: "approved"}); err != nil {
+	} else if err := s.UpdateCard(ctx, card.MessageID, chat.Card{ChatID: channelID, Title: "Done", Text: "approved"}); err != nil {
 		t.Errorf("redeal: %v", err)
 	}
 	log, err := os.ReadFile(os.Getenv("TRI_PEER_TEAMS_LOG"))

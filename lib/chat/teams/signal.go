@@ -35,17 +35,17 @@ func (s *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 	return err
 }
 
-// Deal implements chat.Signaler, with an Adaptive Card.
+// PostCard implements chat.Signaler, with an Adaptive Card.
 // https://learn.microsoft.com/microsoftteams/platform/task-modules-and-cards/cards/universal-actions-for-adaptive-cards/overview
-func (s *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
+func (s *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	if err := s.postable(card.ChatID, card.ThreadID, card.Title+card.Text); err != nil {
 		return chat.Posted{}, err
 	}
 	return s.send(ctx, card.ChatID, http.MethodPost, conversationOf(card.ChatID, card.ThreadID), s.dealt(card))
 }
 
-// Redeal implements chat.Signaler.
-func (s *Sink) Redeal(ctx context.Context, messageID string, card chat.Card) error {
+// UpdateCard implements chat.Signaler.
+func (s *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card) error {
 	if err := s.postable(card.ChatID, messageID, card.Title+card.Text); err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func TestSignals(t *testing.T) {
 	}
 	root := w.Say(dev, "ana", "", "a question")
 	card := chat.Card{ChatID: dev, ThreadID: root, Title: "Draft", Text: "**one**\ntwo", Key: "c", Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: "d-1:2", Style: "primary"}}}
-	made, err := s.Deal(ctx, card)
+	made, err := s.PostCard(ctx, card)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestSignals(t *testing.T) {
 		t.Errorf("post with an expired token: %v", err)
 	}
 	card.Buttons = nil
-	if err := s.Redeal(ctx, made.MessageID, card); err != nil {
+	if err := s.UpdateCard(ctx, made.MessageID, card); err != nil {
 		t.Error(err)
 	}
 	posted, err := s.Post(ctx, chat.Post{ChatID: dev, ThreadID: root, Text: "working", Key: "k"})

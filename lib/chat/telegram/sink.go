@@ -10,16 +10,19 @@ import (
 	"strings"
 	"time"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/sink"
 )
 
 // Sink posts as the bot. It is apart from Client so that a watcher, which has only
 // that, holds no code that can post.
-type Sink struct{ *Client }
+type Sink struct {
+	*Client
+	frame sink.Frame
+}
 
 // NewSink returns the sink of a bot. It does not reach out.
 func NewSink(o Options) (*Sink, error) {
@@ -27,19 +30,30 @@ func NewSink(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sink{c}, nil
+	return &Sink{c, sink.Frame{Platform: platform, Limit: 2048, Outcome: outcome}}, nil
+}
+
+// outcome is what a no of Telegram's means.
+func outcome(e *httpapi.Error) sink.Outcome {
+	switch e.Status {
+	case http.StatusNotFound, http.StatusConflict: // the token, or another program with it, is at fault
+		return sink.Blocked
+	case http.StatusForbidden: // the bot was taken out of the chat
+		return sink.Refused
+	}
+	return sink.ByStatus(e.Status)
 }
 
 // Limit implements chat.Sink: Telegram counts 4,096 UTF-16 units, and a character
 // has two at most.
-func (c *Sink) Limit() int { return 2048 }
+func (c *Sink) Limit() int { return c.frame.Limit }
 
 // Post implements chat.Sink. Telegram knows no key of ours and shows a bot nothing
 // of what it has sent: what became of a post without an answer nobody can tell.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	answered, err := strconv.ParseInt(p.ReplyToID, 10, 64)
 	if err != nil {
-		return chat.Posted{}, fmt.Errorf("telegram: post in %q: message %q is no number: %w", p.ChatID, p.ReplyToID, chat.ErrRefused)
+		return chat.Posted{}, c.frame.Refuse(p.ChatID, fmt.Errorf("message %q is no number", p.ReplyToID))
 	}
 	return c.send(ctx, p.ChatID, p.Text, map[string]any{
 		"reply_parameters": map[string]any{"message_id": answered},
@@ -49,11 +63,9 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 // send posts text as it stands: no markup is read out of it, no link is shown
 // below it.
 func (c *Sink) send(ctx context.Context, chatID, text string, more map[string]any) (chat.Posted, error) {
-	if _, err := strconv.ParseInt(chatID, 10, 64); err != nil {
-		return chat.Posted{}, fmt.Errorf("telegram: post in %q: an id is a number: %w", chatID, chat.ErrRefused)
-	}
-	if n := utf8.RuneCountInString(text); n > c.Limit() || strings.TrimSpace(text) == "" || !utf8.ValidString(text) {
-		return chat.Posted{}, fmt.Errorf("telegram: post in %s: %d characters; 1 to %d of UTF-8 can be sent: %w", chatID, n, c.Limit(), chat.ErrRefused)
+	_, invalid := strconv.ParseInt(chatID, 10, 64)
+	if err := c.frame.Check(chatID, text, invalid); err != nil {
+		return chat.Posted{}, err
 	}
 	in := map[string]any{"chat_id": chatID, "text": text, "link_preview_options": map[string]any{"is_disabled": true}}
 	if e := code(text); len(e) > 0 {
@@ -62,31 +74,13 @@ func (c *Sink) send(ctx context.Context, chatID, text string, more map[string]an
 	for k, v := range more {
 		in[k] = v
 	}
-	var made message
-	if err := c.call(ctx, "sendMessage", in, &made, 0); err != nil {
-		return chat.Posted{}, failed(chatID, err)
-	}
-	if made.ID == 0 {
-		return chat.Posted{}, fmt.Errorf("telegram: post in %s: answer has no id", chatID)
-	}
-	return chat.Posted{MessageID: id(made.ID), At: time.Unix(made.Date, 0).UTC()}, nil
-}
-
-// failed says what an error means for the post.
-func failed(chatID string, err error) error {
-	named := fmt.Errorf("telegram: post in %s: %w", chatID, err)
-	e := (*httpapi.Error)(nil)
-	switch {
-	case httpapi.NotSent(err):
-		return &chat.RetryError{After: 5 * time.Second, Err: named}
-	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 400:
-		return named // it may stand there
-	case e.Status == http.StatusTooManyRequests:
-		return &chat.RetryError{After: e.After, Err: named}
-	case e.Status == http.StatusUnauthorized || e.Status == http.StatusNotFound || e.Status == http.StatusConflict:
-		return &chat.RetryError{After: time.Minute, Err: named} // the token or the address is at fault, not this post
-	}
-	return fmt.Errorf("%w: %w", named, chat.ErrRefused)
+	return c.frame.Send(chatID, func() (chat.Posted, error) {
+		var made message
+		if err := c.call(ctx, "sendMessage", in, &made, 0); err != nil || made.ID == 0 {
+			return chat.Posted{}, err
+		}
+		return chat.Posted{MessageID: id(made.ID), At: time.Unix(made.Date, 0).UTC()}, nil
+	})
 }
 
 // codeSpan is what is written as code: shown as such, its marks with it, since
@@ -165,8 +159,8 @@ func (c *Sink) edit(ctx context.Context, chatID, messageID, text string, markup 
 	return err
 }
 
-// Deal implements chat.Signaler.
-func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
+// PostCard implements chat.Signaler.
+func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	keys, err := keyboard(card.Buttons)
 	if err != nil {
 		return chat.Posted{}, err
@@ -175,20 +169,16 @@ func (c *Sink) Deal(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	if n, err := strconv.ParseInt(card.ThreadID, 10, 64); err == nil {
 		more["reply_parameters"] = map[string]any{"message_id": n}
 	}
-	return c.send(ctx, card.ChatID, cardText(card), more)
+	return c.send(ctx, card.ChatID, sink.CardText(card), more)
 }
 
-// Redeal implements chat.Signaler.
-func (c *Sink) Redeal(ctx context.Context, messageID string, card chat.Card) error {
+// UpdateCard implements chat.Signaler.
+func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card) error {
 	keys, err := keyboard(card.Buttons)
 	if err != nil {
 		return err
 	}
-	return c.edit(ctx, card.ChatID, messageID, cardText(card), keys)
-}
-
-func cardText(card chat.Card) string {
-	return strings.TrimSpace(card.Title + "\n\n" + card.Text)
+	return c.edit(ctx, card.ChatID, messageID, sink.CardText(card), keys)
 }
 
 // keyboard is one row of buttons. What a click brings back has 64 bytes at most.

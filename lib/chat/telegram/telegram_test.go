@@ -151,7 +151,7 @@ func TestPostErrors(t *testing.T) {
 		{403, `{"description":"Forbidden: bot was kicked"}`, "refused", 0},
 		{401, `{"description":"Unauthorized"}`, "retry", time.Minute},
 		{429, `{"description":"Too Many","parameters":{"retry_after":17}}`, "retry", 17 * time.Second},
-		{500, `{}`, "unknown", 0}, {502, `<html>`, "unknown", 0}, {302, ``, "unknown", 0},
+		{500, `{}`, "unknown", 0}, {502, `<html>`, "unknown", 0}, {302, ``, "retry", time.Minute}, // redirects are not followed: nothing was posted
 		{200, `{"ok":true,"result":{}}`, "unknown", 0}, {200, `{`, "unknown", 0},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -195,21 +195,21 @@ func TestNew(t *testing.T) {
 // TestCard: buttons go out and their clicks would fit back; code is shown as code.
 func TestCard(t *testing.T) {
 	w := newWorld(t)
-	s := &Sink{w.Source().(*Client)}
+	s := w.Sink().(*Sink)
 	card := chat.Card{ChatID: w.Chats()[0], Title: "Draft 3", Text: "It is `5`.", Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: strings.Repeat("a", 48)}}}
-	got, err := s.Deal(t.Context(), card)
+	got, err := s.PostCard(t.Context(), card)
 	if err != nil {
 		t.Fatal(err)
 	}
 	card.Buttons, card.Text = nil, "Approved by ana."
-	if err := s.Redeal(t.Context(), got.MessageID, card); err != nil {
+	if err := s.UpdateCard(t.Context(), got.MessageID, card); err != nil {
 		t.Fatal(err)
 	}
 	if sent := w.server.Sent(); len(sent) != 1 || sent[0].Text != "Draft 3\n\nApproved by ana." {
 		t.Errorf("%+v", sent)
 	}
 	card.Buttons = []chat.Button{{Name: "approve", Value: strings.Repeat("a", 60)}}
-	if _, err := s.Deal(t.Context(), card); err == nil {
+	if _, err := s.PostCard(t.Context(), card); err == nil {
 		t.Error("a button that cannot come back is dealt")
 	}
 	if got := code("😀 `x` y ```\na\n```"); len(got) != 2 || got[0]["offset"] != 3 || got[0]["length"] != 3 || got[1]["type"] != "pre" {

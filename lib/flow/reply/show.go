@@ -158,21 +158,21 @@ func (s *shower) send(ctx context.Context, sink chat.Signaler, sg *notify.Signal
 		return "", sink.React(ctx, sg.ChatID, sg.MessageID, sg.Emoji, sg.On)
 	case notify.Card:
 		if on := s.stands(sg); on != "" {
-			switch err := sink.Redeal(ctx, on, card); {
+			switch err := sink.UpdateCard(ctx, on, card); {
 			case err == nil:
 				return on, nil
 			case !chat.IsRefused(err) && !errors.Is(err, chat.ErrUnsupported):
 				return "", err
 			} // it was taken away, or cannot be changed: whoever asks is shown another
 		}
-		posted, err := sink.Deal(ctx, card)
+		posted, err := sink.PostCard(ctx, card)
 		return posted.MessageID, err
 	}
 	on := s.done[sg.Card].MessageID
 	if on == "" {
 		return "", chat.ErrUnsupported // the card was never shown
 	}
-	return "", sink.Redeal(ctx, on, card)
+	return "", sink.UpdateCard(ctx, on, card)
 }
 
 // cardOf names the draft whose card a signal asks for; "" where it asks for none.

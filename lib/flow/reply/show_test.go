@@ -36,13 +36,13 @@ func (b *board) React(_ context.Context, chatID, messageID, emoji string, on boo
 }
 func (b *board) Typing(context.Context, string, string) error       { return chat.ErrUnsupported }
 func (b *board) Edit(context.Context, string, string, string) error { return chat.ErrUnsupported }
-func (b *board) Deal(_ context.Context, c chat.Card) (chat.Posted, error) {
+func (b *board) PostCard(_ context.Context, c chat.Card) (chat.Posted, error) {
 	if err := b.call("deal %s %q %d", c.Key, c.Text, len(c.Buttons)); err != nil {
 		return chat.Posted{}, err
 	}
 	return chat.Posted{MessageID: "m-" + c.Key}, nil
 }
-func (b *board) Redeal(_ context.Context, id string, c chat.Card) error {
+func (b *board) UpdateCard(_ context.Context, id string, c chat.Card) error {
 	return b.call("redeal %s %q %d", id, c.Text, len(c.Buttons))
 }
 

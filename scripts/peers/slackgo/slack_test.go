@@ -208,7 +208,7 @@ func TestEmulator(t *testing.T) {
 		t.Fatal("who are we?")
 	}
 	room := os.Getenv("TRI_PEER_SLACK_CHAT")
-	first, err := s.Deal(ctx, chat.Card{ChatID: room, Title: "A question", Text: "where?", Key: "card", Buttons: []chat.Button{{Name: "approve", Label: "Post", Value: "d"}}})
+	first, err := s.PostCard(ctx, chat.Card{ChatID: room, Title: "A question", Text: "where?", Key: "card", Buttons: []chat.Button{{Name: "approve", Label: "Post", Value: "d"}}})
 	must(t, err)
 	text := "a < b && c > d, \"it's\" :smile: <!channel> `x<y`\nsecond line"
 	p := chat.Post{ChatID: room, ThreadID: first.MessageID, Text: text, Key: "k-1", Tried: time.Now()}

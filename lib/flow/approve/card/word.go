@@ -28,7 +28,7 @@ const maxSaid = 4000
 // marks are the words that reactions stand for.
 var marks = func() map[string]string {
 	words := map[string]string{}
-	for word, mark := range chat.Marks {
+	for word, mark := range chat.ButtonReactions {
 		words[bare(mark)] = word
 	}
 	return words

@@ -1,0 +1,64 @@
+package sink
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/chat"
+)
+
+// Pictures is text with its control characters shown by their pictures, but for
+// newline and tab: no platform says what it does with them.
+func Pictures(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ':
+			return 0x2400 + r
+		case r == 0x7f:
+			return 0x2421
+		case r >= 0x80 && r < 0xa0:
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+}
+
+// First is the first n characters of text.
+func First(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}
+
+// CardText is a card as plain text.
+func CardText(card chat.Card) string { return strings.TrimSpace(card.Title + "\n\n" + card.Text) }
+
+var (
+	buttonName  = regexp.MustCompile(`^[a-z]{1,12}$`)
+	buttonValue = regexp.MustCompile(`^[a-zA-Z0-9._:-]{0,48}$`)
+)
+
+// IsButton reports whether a click's name and value can be of a card that was
+// posted from here.
+func IsButton(name, value string) bool {
+	return buttonName.MatchString(name) && buttonValue.MatchString(value)
+}
+
+// CheckButtons says which button no platform could bring back.
+func CheckButtons(buttons []chat.Button) error {
+	for _, b := range buttons {
+		if !IsButton(b.Name, b.Value) {
+			return sysexit.With(sysexit.Software, fmt.Errorf("button %q carries %q", b.Name, b.Value))
+		}
+	}
+	return nil
+}
