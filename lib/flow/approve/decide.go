@@ -14,22 +14,27 @@ import (
 )
 
 // Approve says yes to the draft, byte for byte as it was offered.
-func (g *Gate) Approve(it *Item) (decision.Record, error) {
+func (g *Gate) Approve(it *Item) (Said, error) {
 	text := it.standing.Offer.Text
 	if err := unsafe(g.Problems(it, text)); err != nil {
-		return decision.Record{}, err
+		return Said{}, err
 	}
 	return g.decide(it, decision.Record{Kind: decision.Approve, Text: text, DraftSHA256: decision.Sum(text), NoFile: g.NoFile})
 }
 
-// Edit says yes to another text in the draft's place.
-func (g *Gate) Edit(it *Item, text string) (decision.Record, error) {
-	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	if text == it.standing.Offer.Text {
-		return g.Approve(it)
+// Edit says yes to another text in the draft's place. The draft's own text, and none,
+// are what an editor leaves behind that was left without a decision.
+func (g *Gate) Edit(it *Item, text string) (Said, error) {
+	text = Edited(text)
+	switch {
+	case strings.TrimSpace(text) == "":
+		return Said{}, sysexit.With(sysexit.No, errors.New("the text is empty; nothing was decided"))
+	case text == it.standing.Offer.Text:
+		err := sysexit.With(sysexit.No, errors.New("the text is unchanged; nothing was decided"))
+		return Said{}, sysexit.Hint(err, "approve posts the draft as it is")
 	}
 	if err := unsafe(g.Problems(it, text)); err != nil {
-		return decision.Record{}, err
+		return Said{}, err
 	}
 	return g.decide(it, decision.Record{
 		Kind: decision.Edit, Text: text, DraftSHA256: decision.Sum(text), Original: it.standing.Offer.DraftSHA256,
@@ -37,28 +42,48 @@ func (g *Gate) Edit(it *Item, text string) (decision.Record, error) {
 	})
 }
 
+// Edited is a text as Edit sends it, of what an editor or a browser gave.
+func Edited(text string) string {
+	return strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+}
+
+// Said is a word that counts, as it is in the log.
+type Said struct {
+	decision.Record
+	// Yes and Of are, of a yes, how many there are to its text and how many it takes.
+	Yes, Of int
+}
+
+// Waits says what a yes still waits for, "" when it is posted.
+func (s Said) Waits() string {
+	if s.Yes >= s.Of {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d; waits for another approver", s.Yes, s.Of)
+}
+
 // Dismiss posts nothing and closes the thread.
-func (g *Gate) Dismiss(it *Item, reason string) (decision.Record, error) {
+func (g *Gate) Dismiss(it *Item, reason string) (Said, error) {
 	return g.decide(it, decision.Record{Kind: decision.Dismiss, DraftSHA256: it.offered(), Note: reason})
 }
 
 // Redo has it investigated again, with a note.
-func (g *Gate) Redo(it *Item, note string) (decision.Record, error) {
+func (g *Gate) Redo(it *Item, note string) (Said, error) {
 	return g.decide(it, decision.Record{Kind: decision.Redo, DraftSHA256: it.offered(), Note: note})
 }
 
 // Answer answers what the investigation hinges on; it goes on with that.
-func (g *Gate) Answer(it *Item, note string) (decision.Record, error) {
+func (g *Gate) Answer(it *Item, note string) (Said, error) {
 	return g.decide(it, decision.Record{Kind: decision.Answer, DraftSHA256: it.offered(), Note: note})
 }
 
 // Escalate has it looked into for longer, detached, with a note.
-func (g *Gate) Escalate(it *Item, note string) (decision.Record, error) {
+func (g *Gate) Escalate(it *Item, note string) (Said, error) {
 	return g.decide(it, decision.Record{Kind: decision.Escalate, DraftSHA256: it.offered(), Note: note})
 }
 
 // Undo takes a yes back, as long as tri-reply has not begun to post.
-func (g *Gate) Undo(it *Item) (decision.Record, error) {
+func (g *Gate) Undo(it *Item) (Said, error) {
 	r := decision.Record{Kind: decision.Undo}
 	if d := it.standing.Decision; d != nil {
 		r.DraftSHA256 = d.DraftSHA256
@@ -67,7 +92,7 @@ func (g *Gate) Undo(it *Item) (decision.Record, error) {
 }
 
 // Settle says what became of a parked post: posted, retry or drop.
-func (g *Gate) Settle(it *Item, outcome, note string) (decision.Record, error) {
+func (g *Gate) Settle(it *Item, outcome, note string) (Said, error) {
 	return g.decide(it, decision.Record{
 		Kind: decision.Settle, DraftSHA256: it.DraftSHA256, Post: it.Post, Tries: it.entry.Tries, Outcome: outcome, Note: note,
 	})
@@ -105,25 +130,25 @@ func unsafe(problems []draft.Problem) error {
 
 // decide appends a person's word and says whether it counts. What could not count
 // is refused before it is written.
-func (g *Gate) decide(it *Item, r decision.Record) (decision.Record, error) {
+func (g *Gate) decide(it *Item, r decision.Record) (Said, error) {
 	r.By, r.Via, r.Ref, r.Key, r.Cycle = g.By, g.Via, g.Ref, it.Key, it.Cycle
 	if err := g.allowed(); err != nil {
-		return r, err
+		return Said{}, err
 	}
 	state, err := g.fold()
 	if err != nil {
-		return r, err
+		return Said{}, err
 	}
 	trial := r
 	trial.At = g.Now().UTC().Format(time.RFC3339Nano)
 	if counts, why := state.Add(trial); !counts {
-		return r, refused(r, why)
+		return Said{}, refused(r, why)
 	}
 	r.At = trial.At
 	if r, err = decision.Append(g.Home, r); err != nil {
-		return r, err
+		return Said{}, err
 	}
-	return r, g.counted(r)
+	return g.counted(r)
 }
 
 func (g *Gate) allowed() error {
@@ -140,15 +165,22 @@ func (g *Gate) allowed() error {
 }
 
 // counted looks into the log whether a record that was just appended counts:
-// somebody may have been faster.
-func (g *Gate) counted(r decision.Record) error {
-	state := decision.NewState(decision.PolicyOf(g.Config))
-	return decision.NewTail(g.Home).Next(func(other decision.Record) error {
-		if counts, why := state.Add(other); other.N == r.N && !counts {
+// another may have been faster.
+func (g *Gate) counted(r decision.Record) (Said, error) {
+	said := Said{Record: r}
+	policy := decision.PolicyOf(g.Config)
+	state := decision.NewState(policy)
+	err := decision.NewTail(g.Home).Next(func(other decision.Record) error {
+		counts, why := state.Add(other)
+		switch {
+		case other.N == r.N && !counts:
 			return refused(r, why)
+		case other.N == r.N && r.Posts():
+			said.Yes, said.Of = state.Standing(r.Key).Yeses(r.DraftSHA256), max(policy.Quorum, 1)
 		}
 		return nil
 	})
+	return said, err
 }
 
 func refused(r decision.Record, why string) error {

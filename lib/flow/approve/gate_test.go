@@ -212,6 +212,86 @@ func TestEditorAtTerminal(t *testing.T) {
 	}
 }
 
+// TestEditorThatChangesNothing: an editor that is left without a change, fails or empties
+// the text is no decision, in the terminal and for every other caller of Edit.
+func TestEditorThatChangesNothing(t *testing.T) {
+	for editor, status := range map[string]int{"true": sysexit.No, "false": sysexit.Unavailable, "truncate -s 0": sysexit.No} {
+		g := newGate(t, "ana")
+		put(t, g, "1", "q", "It is 5.")
+		keyboard, screen := terminal(t)
+		t.Setenv("VISUAL", editor)
+		if _, err := keyboard.WriteString("y\n"); err != nil {
+			t.Fatal(err)
+		}
+		term := Terminal{Gate: g, In: screen, Out: io.Discard, Err: io.Discard, Say: func(string, ...any) {}}
+		err := term.Edit("1", "")
+		rs, readErr := decision.Read(g.Home)
+		if got, _ := sysexit.Of(err); err == nil || got != status || readErr != nil || rs[len(rs)-1].Kind != decision.Offer {
+			t.Errorf("%s: status %d, want %d; last record %s", editor, got, status, rs[len(rs)-1].Kind)
+		}
+	}
+	g := newGate(t, "ana")
+	it, err := g.Find(put(t, g, "1", "q", "It is 5."), Draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"It is 5.", "It is 5.\r\n", "", " \n"} {
+		if _, err := g.Edit(it, text); err == nil || !strings.Contains(err.Error(), "nothing was decided") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestNotesAreNotChat: what an approver said is below a heading of its own, and the
+// triage file that a yes keeps is shown before it.
+func TestNotesAreNotChat(t *testing.T) {
+	g := newGate(t, "ana")
+	key := put(t, g, "1", "q", "It is 5.")
+	th, err := thread.Load(g.Home, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	th.Context = []thread.Message{{SenderName: "cho", Content: "thanks ana"}}
+	th.InvestigatorReturn = &draft.Return{ProposedTriageFile: &draft.TriageFile{Filename: "retry.md", Content: "kept as it is"}}
+	if err := th.Save(g.Home); err != nil {
+		t.Fatal(err)
+	}
+	it, err := g.Find(key, Draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := g.Approve(it); err != nil || said.Waits() != "" {
+		t.Fatalf("%q, %v", said.Waits(), err)
+	}
+	if it, err = g.Find(key, Approved); err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := g.View(it).Print(&page, noon); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nDecided\n  │ approved by ana\n", "retry.md\n  │ kept as it is\n"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("%q is not in\n%s", want, page.String())
+		}
+	}
+}
+
+// TestFirstOfTwo: a yes that another must follow is not said to be posted.
+func TestFirstOfTwo(t *testing.T) {
+	g := newGate(t, "ana")
+	g.Config.Team.Approvers, g.Config.Gate.Quorum = []string{"ana", "ben"}, 2
+	key := put(t, g, "1", "q", "It is 5.")
+	var said string
+	term := Terminal{Gate: g, Out: io.Discard, Err: io.Discard, Yes: true, Say: func(f string, a ...any) { said = fmt.Sprintf(f, a...) }}
+	for _, step := range [][2]string{{"ana", "approved; 1 of 2; waits for another approver"}, {"ben", "approved; tri-reply posts it"}} {
+		term.By = step[0]
+		if err := term.Approve(key); err != nil || !strings.Contains(said, step[1]) {
+			t.Errorf("%s: %q, %v", step[0], said, err)
+		}
+	}
+}
+
 func TestPageHoldsOutsideText(t *testing.T) {
 	g := newGate(t, "ana")
 	key := put(t, g, "1", "q\nEvidence\n  1. all is well", "x\r\x1b[1A\u202e\nDraft, 1 characters, sha256 0")

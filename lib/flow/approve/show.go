@@ -120,7 +120,7 @@ func (v View) Print(w io.Writer, now time.Time) error {
 		p.thread(t)
 	}
 	if v.Note != "" {
-		p.head(map[string]string{Ask: "Asked of you", Failure: "What failed", Parked: "Why it is parked"}[v.Kind])
+		p.head(v.noteHead())
 		p.quote(v.Note)
 	}
 	if v.Draft != "" {
@@ -143,6 +143,19 @@ func (v View) Print(w io.Writer, now time.Time) error {
 		p.line("tri-approve settle %s posted|retry|drop", v.ID)
 	}
 	return p.err
+}
+
+// noteHead tells whose word the note is: never one of the chat.
+func (v View) noteHead() string {
+	switch v.Kind {
+	case Ask:
+		return "Asked of you"
+	case Failure:
+		return "What failed"
+	case Parked:
+		return "Why it is parked"
+	}
+	return "Decided"
 }
 
 // page writes lines until one fails.
@@ -259,6 +272,7 @@ func (p *page) research(r *draft.Return) {
 	}
 	if f := r.ProposedTriageFile; f != nil {
 		p.line("  kept with it, below triage/: %s", f.Filename)
+		p.quote(f.Content)
 	}
 	p.cost("  investigation", r.Usage)
 	if r.ResearchNotes != "" {

@@ -105,6 +105,10 @@ func (t *Terminal) Edit(name, file string) error {
 	if err != nil {
 		return err
 	}
+	if body = Edited(body); body == it.standing.Offer.Text {
+		t.Say("the text is unchanged; nothing was decided")
+		return errQuiet
+	}
 	for _, p := range t.Problems(it, body) {
 		if !p.Fatal {
 			t.Say("note: %s: %s", p.Name, text.Visible(p.Note))
@@ -116,7 +120,7 @@ func (t *Terminal) Edit(name, file string) error {
 		}
 	}
 	r, err := t.Gate.Edit(it, body)
-	return t.said(r, err, "approved with your body; tri-reply posts it")
+	return t.said(r, err, "approved with your text; tri-reply posts it")
 }
 
 // Word is a decision that takes a note.
@@ -125,7 +129,7 @@ func (t *Terminal) Word(kind, name, note string) error {
 	if err != nil {
 		return err
 	}
-	var r decision.Record
+	var r Said
 	var done string
 	switch kind {
 	case decision.Dismiss:
@@ -293,13 +297,16 @@ func (t *Terminal) readText(file string) (string, error) {
 }
 
 // said reports a decision that counts.
-func (t *Terminal) said(r decision.Record, err error, done string) error {
+func (t *Terminal) said(r Said, err error, done string) error {
 	if err != nil {
 		return err
 	}
+	if waits := r.Waits(); waits != "" {
+		done = strings.Replace(done, "tri-reply posts it", waits, 1)
+	}
 	t.Say("%s: %s", r.Key, done)
 	if t.JSON {
-		return t.record(r)
+		return t.record(r.Record)
 	}
 	return nil
 }

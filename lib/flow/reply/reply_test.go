@@ -125,13 +125,17 @@ func TestEditIsPostedInPlace(t *testing.T) {
 	w := newWorld(t)
 	o := w.offer("k", 1, "It is 5.")
 	text := "It is 5, since March."
-	w.append(decision.Record{Kind: decision.Edit, By: "ben", Key: "k", Cycle: 1, Text: text, DraftSHA256: decision.Sum(text), Original: o.DraftSHA256})
+	file := "triage/retry.md"
+	o.Cycle, o.Meta.TriageFile = 2, &file
+	o = w.append(o)
+	w.append(decision.Record{Kind: decision.Edit, By: "ben", Key: "k", Cycle: 2, Text: text, DraftSHA256: decision.Sum(text), Original: o.DraftSHA256, NoFile: true})
 	w.say(decision.Approve, o)
 	w.run()
 	if len(w.chat.stands) != 1 || w.chat.stands[0].Text != text {
 		t.Errorf("stands: %+v", w.chat.stands)
 	}
-	if rs := w.replies(); len(rs) != 1 || rs[0].ApprovedBy != "ben" || rs[0].ReplyText != text {
+	rs := w.replies()
+	if len(rs) != 1 || rs[0].ApprovedBy != "ben" || rs[0].ReplyText != text || rs[0].ValidatorVerdict != outbox.UserEdited || rs[0].TriageFile != nil {
 		t.Errorf("lines: %+v", rs)
 	}
 }

@@ -91,6 +91,12 @@ func (p *poster) reply(j *job) outbox.Reply {
 		r.InvestigatorTaskID, r.ValidatorVerdict = m.InvestigatorTaskID, m.ValidatorVerdict
 		r.InvestigatorRounds, r.WasEscalated, r.TriageFile = m.InvestigatorRounds, m.WasEscalated, m.TriageFile
 	}
+	if said.Kind == decision.Edit {
+		r.ValidatorVerdict = outbox.UserEdited
+	}
+	if said.NoFile {
+		r.TriageFile = nil
+	}
 	for _, e := range j.parts {
 		if e.State != outbox.Posted {
 			r.Outcome, r.Why = e.State, e.Why

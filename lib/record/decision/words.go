@@ -52,15 +52,19 @@ func (s *Standing) vote(r *Record, quorum int) {
 	}
 	s.unvote(r.By)
 	s.Votes = append(s.Votes, r)
-	same := 0
-	for _, v := range s.Votes {
-		if v.DraftSHA256 == r.DraftSHA256 {
-			same++
-		}
-	}
-	if same >= quorum {
+	if s.Yeses(r.DraftSHA256) >= quorum {
 		s.Decision = r
 	}
+}
+
+// Yeses is how many people have said yes to a text.
+func (s *Standing) Yeses(draftSHA256 string) (n int) {
+	for _, v := range s.Votes {
+		if v.DraftSHA256 == draftSHA256 {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *Standing) unvote(by string) (found bool) {

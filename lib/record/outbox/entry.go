@@ -72,6 +72,10 @@ type Entry struct {
 	Why             string `json:"why,omitempty"` // of parked, refused, dropped
 }
 
+// UserEdited is the validator_verdict of a text that a person wrote in the place of
+// the draft: no validator has read it.
+const UserEdited = "user-edited"
+
 // Reply is one line of replies.ndjson (triage §3.7), one for each draft posted
 // or settled.
 type Reply struct {

@@ -9,9 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -73,9 +70,13 @@ type screen struct {
 	page    []string // everything about it, a line each
 	of      string   // the item and version that page is of
 	top     int      // first line of page that is shown
+	seen    int      // lines of page that were shown, from its begin
+	unseen  string   // the item whose draft may be approved without being seen to its end
 
 	said   string // what came of the last word
 	asking *question
+	sure   *edit           // a text that is sent on a yes
+	texts  map[string]edit // that were written and not sent, by the item's name
 	help   bool
 
 	width, height int
@@ -90,7 +91,7 @@ type question struct {
 }
 
 func newScreen(o Options, b *approve.Board) *screen {
-	s := &screen{Options: o, board: b, width: 80, height: 24}
+	s := &screen{Options: o, board: b, width: 80, height: 24, texts: map[string]edit{}}
 	s.take()
 	return s
 }
@@ -146,7 +147,7 @@ func (s *screen) move(to int) {
 		id = it.ID
 	}
 	if id != s.id {
-		s.id, s.top, s.page = id, 0, nil
+		s.id, s.top, s.seen, s.page, s.unseen = id, 0, 0, nil, ""
 	}
 }
 
@@ -182,7 +183,7 @@ func (s *screen) look() tea.Cmd {
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		s.width, s.height = msg.Width, msg.Height
+		s.width, s.height, s.seen = msg.Width, msg.Height, 0
 		return s, s.look()
 	case changed:
 		s.take()
@@ -198,6 +199,9 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		s.finishEdit(msg)
 		return s, s.look()
 	case tea.KeyPressMsg:
+		if s.sure != nil {
+			return s, tea.Batch(s.answer(msg.String()), s.look())
+		}
 		if s.asking != nil {
 			s.write(msg)
 			return s, s.look()
@@ -209,17 +213,22 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (s *screen) scroll(lines int) {
-	s.top = min(max(s.top+lines, 0), max(len(s.page)-s.detailHeight(), 0))
+	s.top = min(max(s.top+lines, 0), max(len(s.content())-s.detailHeight(), 0))
+	if s.sure == nil {
+		s.seen = max(s.seen, s.top+s.detailHeight())
+	}
 }
 
 // key does what one key says.
 func (s *screen) key(k string) tea.Cmd {
+	help := s.help
 	s.help = false
 	switch k {
 	case "q", "ctrl+c":
 		return tea.Quit
 	case "?":
-		s.help = true
+		s.help = !help
+	case "esc":
 	case "j", "down", "n":
 		s.move(s.current + 1)
 	case "k", "up", "p":
@@ -251,6 +260,11 @@ func (s *screen) word(k string) tea.Cmd {
 	ask := func(kind, label string, must bool) { s.asking = &question{kind: kind, label: label, must: must} }
 	switch k {
 	case "a":
+		if n := s.hidden(); it.Kind == approve.Draft && n > 0 && s.unseen != it.Name() {
+			s.unseen = it.Name()
+			s.said = fmt.Sprintf("%d lines of the draft not shown; a again approves it, space shows them", n)
+			return nil
+		}
 		s.decide(it, decision.Approve, "")
 	case "u":
 		s.decide(it, decision.Undo, "")
@@ -302,12 +316,40 @@ func (s *screen) decide(it *approve.Item, kind, note string) {
 	s.tell(it, done, err)
 }
 
+// hidden is how many lines of the current draft the person has not had before them.
+func (s *screen) hidden() int {
+	at, end := draftLines(s.page)
+	if len(s.page) == 0 {
+		return 1
+	}
+	return max(0, end-max(s.seen, at))
+}
+
+// draftLines is where the draft begins and ends in a page: behind its heading, as far
+// as lines are behind a bar. What came from outside begins no heading.
+func draftLines(page []string) (from, to int) {
+	for i, line := range page {
+		if !strings.HasPrefix(line, "Draft, ") {
+			continue
+		}
+		for from = i + 1; from < len(page) && page[from] != "" && !strings.HasPrefix(page[from], "  │"); from++ {
+		} // the heading's own second line
+		for to = from; to < len(page) && strings.HasPrefix(page[to], "  │"); to++ {
+		}
+		if to > from {
+			return from, to
+		}
+	}
+	return 0, 0
+}
+
 // say has a gate decide, and tells what was done.
 func say(g *approve.Gate, it *approve.Item, kind, note string) (done string, err error) {
 	switch kind {
 	case decision.Approve:
-		_, err = g.Approve(it)
-		done = fmt.Sprintf("approved; posted in %v, u takes it back", g.Config.Gate.Grace())
+		var said approve.Said
+		said, err = g.Approve(it)
+		done = approved(g, said, "approved")
 	case decision.Undo:
 		_, err = g.Undo(it)
 		done = "taken back"
@@ -340,39 +382,4 @@ func (s *screen) tell(it *approve.Item, done string, err error) {
 	}
 	s.board.Refresh()
 	s.take()
-}
-
-// edit has the person's editor open on the draft.
-func (s *screen) edit(it *approve.Item) tea.Cmd {
-	if it.Kind != approve.Draft {
-		s.said = "! only a draft that waits can be edited"
-		return nil
-	}
-	text := s.Gate.View(it).Draft
-	dir, err := os.MkdirTemp("", "tri-edit-")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "draft.md"), []byte(text), 0o600)
-	}
-	if err != nil {
-		s.said = "! " + err.Error()
-		return nil
-	}
-	file := filepath.Join(dir, "draft.md")
-	argv := append(approve.Editor(), file)
-	return tea.ExecProcess(exec.Command(argv[0], argv[1:]...), func(err error) tea.Msg { return edited{it, file, err} })
-}
-
-func (s *screen) finishEdit(e edited) {
-	text, err := os.ReadFile(e.file)
-	_ = os.RemoveAll(filepath.Dir(e.file)) // a leftover in the temporary folder
-	switch {
-	case e.err != nil:
-		err = fmt.Errorf("editor: %w", e.err)
-	case err == nil && strings.TrimSpace(string(text)) == "":
-		err = errors.New("an empty text is not sent; nothing was decided")
-	}
-	if err == nil {
-		_, err = s.Gate.Edit(e.item, string(text))
-	}
-	s.tell(e.item, "approved with your text; u takes it back", err)
 }

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -378,5 +379,114 @@ func TestWrap(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%q in %d: %q, want %q", tt.text, tt.width, got, tt.want)
 		}
+	}
+}
+
+// editing opens the screen on one draft and closes an editor that left text, with an
+// error or without.
+func (d *desk) editing(text string, err error) {
+	d.Helper()
+	file := filepath.Join(d.TempDir(), "draft.md")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		d.Fatal(err)
+	}
+	d.send(edited{d.s.item(), file, err})
+}
+
+// TestEditDecidesNothingByItself: an editor that is left without a change, fails or
+// leaves nothing is no decision; after a change the text is shown as it will be sent,
+// and only y sends it.
+func TestEditDecidesNothingByItself(t *testing.T) {
+	const draft = "It is 5."
+	for _, tt := range []struct {
+		name, text string
+		err        error
+		keys       []string
+		want, said string
+	}{
+		{"unchanged", draft, nil, nil, "", "unchanged"},
+		{"unchanged, with the newline of vi", draft + "\n", nil, nil, "", "unchanged"},
+		{"unchanged, and keys", draft, nil, []string{"y", "enter"}, "", ""},
+		{"the editor failed", "It is 6.", errors.New("exit status 1"), []string{"y"}, "", ""},
+		{"empty", " \n", nil, []string{"y"}, "", ""},
+		{"changed, not asked yet", "It is 6.", nil, nil, "", ""},
+		{"changed, no", "It is 6.", nil, []string{"n"}, "", "nothing was decided"},
+		{"changed, enter", "It is 6.", nil, []string{"enter"}, "", "nothing was decided"},
+		{"changed, another key of the screen", "It is 6.", nil, []string{"a"}, "", "nothing was decided"},
+		{"changed, yes", "It is 6.", nil, []string{"y"}, "edit 0 ", "approved with your text"},
+		{"read, then yes", "It is 6.", nil, []string{"f", "b", "y"}, "edit 0 ", "approved with your text"},
+		{"may not be sent", "@channel it is 6.", nil, []string{"y"}, "", "nothing was decided"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newDesk(t)
+			d.put("0", "where?", draft)
+			d.open(80, 24)
+			d.editing(tt.text, tt.err)
+			if tt.keys == nil && strings.HasPrefix(tt.name, "changed") {
+				if page := strings.Join(d.s.lines(), "\n"); !strings.Contains(page, "Your text, 8 characters, as it will be sent") || !strings.Contains(page, "│ It is 6.") || !strings.Contains(page, "y/N") {
+					t.Errorf("shown:\n%s", page)
+				}
+			}
+			d.keys(tt.keys...)
+			if got := d.kinds(); got != tt.want || !strings.Contains(d.s.said, tt.said) {
+				t.Errorf("%q, said %q; want %q, %q", got, d.s.said, tt.want, tt.said)
+			}
+		})
+	}
+}
+
+// TestUnseenDraftIsAskedFor: a draft that was not shown to its end takes two yeses.
+func TestUnseenDraftIsAskedFor(t *testing.T) {
+	long := strings.Repeat("It is 5.\n", 120)
+	for _, tt := range []struct {
+		name string
+		keys []string
+		want string
+	}{
+		{"at once", []string{"a"}, ""},
+		{"twice", []string{"a", "a"}, "approve 0 "},
+		{"read to its end", append(slices.Repeat([]string{"f"}, 12), "a"), "approve 0 "},
+		{"asked for another", []string{"a", "j", "k", "a"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newDesk(t)
+			d.put("0", "where?", long)
+			d.put("1", "when?", long)
+			d.open(80, 24)
+			d.keys(tt.keys...)
+			if got := d.kinds(); got != tt.want {
+				t.Errorf("%q, want %q, said %q", got, tt.want, d.s.said)
+			}
+			if tt.want == "" && !strings.Contains(d.s.said, "lines of the draft not shown; a again") {
+				t.Errorf("said %q", d.s.said)
+			}
+		})
+	}
+}
+
+func TestHelpCloses(t *testing.T) {
+	for _, key := range []string{"?", "esc"} {
+		d := newDesk(t)
+		d.put("0", "where?", "It is 5.")
+		d.open(80, 24)
+		d.keys("?")
+		if !d.s.help {
+			t.Fatal("no help")
+		}
+		if d.keys(key); d.s.help {
+			t.Errorf("%s leaves it open", key)
+		}
+	}
+}
+
+// TestQuorumIsSaid: the first of two yeses posts nothing, and says so.
+func TestQuorumIsSaid(t *testing.T) {
+	d := newDesk(t)
+	d.put("0", "where?", "It is 5.")
+	d.open(80, 24)
+	d.s.Gate.Config.Gate.Quorum = 2
+	d.keys("a")
+	if !strings.Contains(d.s.said, "approved, 1 of 2; waits for another approver") {
+		t.Errorf("said %q", d.s.said)
 	}
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -57,7 +58,8 @@ func (s *screen) lines() []string {
 			waiting++
 		}
 	}
-	lines := []string{s.paint(bold, fit(fmt.Sprintf("tri  %d waiting  %s", waiting, text.Visible(s.Gate.By)), s.width))}
+	who := cmp.Or(text.Visible(s.Gate.By), "no name, so that you may not decide: --as NAME, or TRI_USER")
+	lines := []string{s.paint(bold, fit(fmt.Sprintf("tri  %d waiting  %s", waiting, who), s.width))}
 	list, detail := s.list(), s.detail()
 	if s.beside() {
 		for i := range list {
@@ -145,7 +147,8 @@ func (s *screen) detail() []string {
 		}
 		rows = rows[:min(len(rows), height)]
 	} else {
-		for _, line := range s.page[min(s.top, len(s.page)):min(s.top+height, len(s.page))] {
+		page := s.content()
+		for _, line := range page[min(s.top, len(page)):min(s.top+height, len(page))] {
 			rows = append(rows, s.style(fit(line, width)))
 		}
 	}
@@ -172,13 +175,13 @@ r  another round, with a note      w  answer what it asks
 d  dismiss, with a reason          l  look into it for longer
 u  undo, until it is posted        s  settle a parked post
 j k  next, previous                space b  page down, up
-?  these keys                      q  leave
+?  these keys, and back            q  leave
 What counts is the first valid word; the log keeps all.`
 
 // foot is what was said last, or the line being written, and the keys.
 func (s *screen) foot() []string {
 	more := ""
-	if below := len(s.page) - s.top - s.detailHeight(); below > 0 {
+	if below := len(s.content()) - s.top - s.detailHeight(); below > 0 {
 		more = fmt.Sprintf("  (%d lines more: space)", below)
 	}
 	said := text.Line(s.said, 0) + more
@@ -188,10 +191,16 @@ func (s *screen) foot() []string {
 	if q := s.asking; q != nil {
 		said = q.label + ": " + tail(text.Line(string(q.text), 0), s.width-uniseg.StringWidth(q.label)-4) + "_"
 	}
-	return []string{
-		s.paint(bold, fit(said, s.width)),
-		s.paint(dim, fit("a approve  e edit  r redo  w answer  d dismiss  l longer  u undo  ? keys  q quit", s.width)),
+	keys := "a approve  e edit  r redo  w answer  d dismiss  l longer  u undo  ? keys  q quit"
+	switch {
+	case s.sure != nil:
+		said, keys = s.sure.question()+more, "y posts it  e edits it again  space, b page  any other key decides nothing"
+	case s.asking != nil:
+		keys = "enter says it  esc leaves it  ctrl+u clears the line"
+	case s.help:
+		keys = "? or esc closes this"
 	}
+	return []string{s.paint(bold, fit(said, s.width)), s.paint(dim, fit(keys, s.width))}
 }
 
 // Styles, as SGR parameters.

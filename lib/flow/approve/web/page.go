@@ -189,11 +189,11 @@ func (s *server) word(person, word, id, sha, text, note string, noFile bool) (st
 	text = strings.ReplaceAll(text, "\r\n", "\n") // as a browser sends it
 	switch word {
 	case "approve":
-		_, err = g.Approve(it)
-		return fmt.Sprintf("Approved; it is posted in %v unless you take it back.", s.Gate.Config.Gate.Grace()), err
+		said, err := g.Approve(it)
+		return s.approved("Approved", said), err
 	case "edit":
-		_, err = g.Edit(it, text)
-		return fmt.Sprintf("Approved with your text; it is posted in %v unless you take it back.", s.Gate.Config.Gate.Grace()), err
+		said, err := g.Edit(it, text)
+		return s.approved("Approved with your text", said), err
 	case "dismiss":
 		_, err = g.Dismiss(it, note)
 		return "Dismissed; nothing is posted.", err
@@ -214,6 +214,14 @@ func (s *server) word(person, word, id, sha, text, note string, noFile bool) (st
 		return "Settled.", err
 	}
 	return "", sysexit.With(sysexit.Usage, fmt.Errorf("there is no word %q", word))
+}
+
+// approved tells what follows from a yes.
+func (s *server) approved(done string, said approve.Said) string {
+	if waits := said.Waits(); waits != "" {
+		return fmt.Sprintf("%s: %s.", done, waits)
+	}
+	return fmt.Sprintf("%s; it is posted in %v unless you take it back.", done, s.Gate.Config.Gate.Grace())
 }
 
 // changes tells a tab that the list is another one, by its version.

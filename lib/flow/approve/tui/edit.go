@@ -1,0 +1,153 @@
+package tui
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tri/lib/base/text"
+	"tri/lib/flow/approve"
+	"tri/lib/record/draft"
+)
+
+// edit is a text that a person wrote in the place of a draft.
+type edit struct {
+	item     *approve.Item
+	text     string
+	problems []draft.Problem
+}
+
+// approved tells what follows from a yes.
+func approved(g *approve.Gate, said approve.Said, done string) string {
+	if waits := said.Waits(); waits != "" {
+		return done + ", " + waits + "; u takes it back"
+	}
+	return fmt.Sprintf("%s; posted in %v, u takes it back", done, g.Config.Gate.Grace())
+}
+
+// edit has the person's editor open on the draft, or on what they wrote before and did
+// not send.
+func (s *screen) edit(it *approve.Item) tea.Cmd {
+	if it.Kind != approve.Draft {
+		s.said = "! only a draft that waits can be edited"
+		return nil
+	}
+	body := cmp.Or(s.texts[it.Name()].text, s.Gate.View(it).Draft)
+	dir, err := os.MkdirTemp("", "tri-edit-")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "draft.md"), []byte(body), 0o600)
+	}
+	if err != nil {
+		s.said = "! " + err.Error()
+		return nil
+	}
+	file := filepath.Join(dir, "draft.md")
+	argv := append(approve.Editor(), file)
+	return tea.ExecProcess(exec.Command(argv[0], argv[1:]...), func(err error) tea.Msg { return edited{it, file, err} })
+}
+
+// finishEdit shows what came of the editor. An editor that failed, and a text that is
+// empty or the draft's own, decide nothing; any other is sent on a yes.
+func (s *screen) finishEdit(e edited) {
+	b, err := os.ReadFile(e.file)
+	_ = os.RemoveAll(filepath.Dir(e.file)) // a leftover in the temporary folder
+	body := approve.Edited(string(b))
+	switch {
+	case e.err != nil:
+		err = fmt.Errorf("editor: %w; nothing was decided", e.err)
+	case err != nil:
+	case !utf8.ValidString(body):
+		err = errors.New("the text is not valid UTF-8; nothing was decided")
+	case strings.TrimSpace(body) == "":
+		err = errors.New("the text is empty; nothing was decided")
+	case body == s.Gate.View(e.item).Draft:
+		delete(s.texts, e.item.Name())
+		s.said = e.item.ID + ": the text is unchanged; nothing was decided"
+		return
+	}
+	if err != nil {
+		s.said = "! " + err.Error()
+		return
+	}
+	s.sure = &edit{item: e.item, text: body, problems: s.Gate.Problems(e.item, body)}
+	s.texts[e.item.Name()] = *s.sure
+	s.said, s.top = "", 0
+}
+
+// content is what the person reads: all about the current item, or the text that they
+// are asked about.
+func (s *screen) content() []string {
+	if s.sure != nil {
+		return s.sure.page(s.detailWidth())
+	}
+	return s.page
+}
+
+// page is the text as it will be sent, and what speaks against it.
+func (e *edit) page(width int) []string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Your text, %d characters, as it will be sent\n", utf8.RuneCountInString(e.text))
+	for line := range strings.Lines(text.Visible(e.text)) {
+		fmt.Fprintf(&b, "  │ %s\n", strings.TrimSuffix(line, "\n"))
+	}
+	for _, p := range e.problems {
+		mark := "!"
+		if p.Fatal {
+			mark = "! it may not be sent:"
+		}
+		fmt.Fprintf(&b, "%s %s: %s\n", mark, text.Line(p.Name, 0), text.Line(p.Note, 0))
+	}
+	return wrap(b.String(), width)
+}
+
+// fatal reports whether the text may not be sent at all.
+func (e *edit) fatal() bool {
+	for _, p := range e.problems {
+		if p.Fatal {
+			return true
+		}
+	}
+	return false
+}
+
+// question is what the person is asked below the text.
+func (e *edit) question() string {
+	if e.fatal() {
+		return "This text may not be sent. e edits it again, any other key leaves it"
+	}
+	return "Post this text instead of the draft? y/N, e edits it again"
+}
+
+// answer takes the key that says what to do with an edited text.
+func (s *screen) answer(key string) tea.Cmd {
+	e := s.sure
+	switch key {
+	case "space", "pgdown", "f":
+		s.scroll(s.detailHeight() - 1)
+		return nil
+	case "b", "pgup":
+		s.scroll(1 - s.detailHeight())
+		return nil
+	}
+	s.sure, s.top = nil, 0
+	switch {
+	case key == "e":
+		return s.edit(e.item)
+	case key == "y" && !e.fatal():
+		said, err := s.Gate.Edit(e.item, e.text)
+		if err == nil {
+			delete(s.texts, e.item.Name())
+		}
+		s.tell(e.item, approved(&s.Gate, said, "approved with your text"), err)
+	default:
+		s.said = e.item.ID + ": nothing was decided; e opens your text again"
+	}
+	return nil
+}
