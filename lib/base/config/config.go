@@ -77,6 +77,9 @@ type Dispatch struct {
 	Concurrency   int     `yaml:"concurrency"`     // investigations at once; default 3
 	OfferExpiresH float64 `yaml:"offer_expires_h"` // hours until an unanswered draft is void; default 72
 	PromptsDir    string  `yaml:"prompts_dir"`     // templates that replace the built-in ones; default $TRI_HOME/prompts
+
+	// MaxQuestionAgeH is the age in hours from which a message opens nothing; default 24.
+	MaxQuestionAgeH float64 `yaml:"max_question_age_h"`
 }
 
 // QuestionType is a rule that decides what kind of question it is.

@@ -50,6 +50,7 @@ func (c *Config) fill() {
 	str(&c.Team.Language, "en")
 	c.Escalation.fill()
 	num(&c.Dispatch.OfferExpiresH, 72)
+	num(&c.Dispatch.MaxQuestionAgeH, 24)
 	if c.Dispatch.Concurrency == 0 {
 		c.Dispatch.Concurrency = 3
 	}

@@ -46,7 +46,7 @@ func newBench(t *testing.T) *bench {
 	t.Cleanup(func() { h.Close() })
 	cfg := config.Default()
 	cfg.Team.Approvers = []string{"boss"}
-	cfg.Budget = config.Budget{}
+	cfg.Budget, cfg.Dispatch.MaxQuestionAgeH = config.Budget{}, 1e6
 	log, err := h.OpenLog("events-classified.ndjson")
 	if err != nil {
 		t.Fatal(err)

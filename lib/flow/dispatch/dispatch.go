@@ -88,9 +88,11 @@ type Dispatcher struct {
 	worded  map[string]bool
 	lapsed  map[string]int64
 	threads map[string]*thread.Thread // the open ones
-	replied []Hint                    // the latest approved replies
-	answers answers
-	canary  canaries
+	replied map[audience][]Hint       // the latest approved replies
+	// audiences are those of what was offered, by key.
+	audiences map[string]audience
+	answers   answers
+	canary    canaries
 
 	broke  []string        // keys of threads that wait for budget, as they came
 	broken map[string]bool // the same
@@ -140,6 +142,7 @@ func Run(ctx context.Context, o Options) error {
 		broken: map[string]bool{}, said: map[string]bool{}, running: map[string]bool{}, away: map[string]string{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
 		decisions: decision.NewState(decision.PolicyOf(o.Config)),
 	}
+	d.replied, d.audiences = map[audience][]Hint{}, map[string]audience{}
 	if d.fault == nil {
 		d.fault = func(string) error { return nil }
 	}

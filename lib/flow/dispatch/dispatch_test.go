@@ -9,14 +9,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
+	"tri/lib/record/budget"
 	"tri/lib/record/decision"
+	"tri/lib/record/draft"
 	"tri/lib/record/event"
 	"tri/lib/record/outbox"
+	"tri/lib/record/run"
 	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
 )
 
 func TestDispatch(t *testing.T) {
@@ -233,9 +238,115 @@ func TestFacts(t *testing.T) {
 	} {
 		e := &event.Classified{IsQuestion: true, Classification: event.Actionable}
 		e.Platform, e.ChatID, e.MessageID, e.Content, e.Sender.ID = "local", "dev", "1", tt.text, tt.who
-		f, err := r.facts(e, Options{Config: cfg, Say: t.Logf})
+		f, err := r.facts(e, Options{Config: cfg, Say: t.Logf, Now: time.Now})
 		if err != nil || f.QuestionType != tt.kind || f.TypeReason != tt.reason || strings.Join(f.ExpectedBecause, ", ") != tt.because || (f.Tier == 2) != (f.ExpectedMin >= 10) {
 			t.Errorf("%s: %+v, %v", tt.text, f, err)
 		}
+	}
+}
+
+// TestAskers: each asker of a conversation has an item, charged to them, and what
+// one of them says moves no other's.
+func TestAskers(t *testing.T) {
+	b := newBench(t)
+	b.add("1", "mira", "", event.Actionable, "why?")
+	b.run()
+	b.add("2", "joe", "1", event.Actionable, "how many?")
+	b.run()
+	if th := b.thread("1"); th.Status != thread.PendingUser || th.DraftPending == nil || th.Cycle != 1 {
+		t.Errorf("a stranger's question moved the draft that waits: %+v", th.StatusHistory)
+	}
+	if n, gone := b.offers("1"); n != 1 || gone != 0 {
+		t.Errorf("%d offers, %d withdrawn", n, gone)
+	}
+	joes := b.thread("2")
+	if joes.OriginalSenderID != "joe" || joes.Root != b.thread("1").Key || joes.ThreadID != "1" || joes.DraftPending == nil {
+		t.Errorf("%+v", joes)
+	}
+	var persons []string
+	if _, err := readLines(b.home, "spend.ndjson", 0, func(line []byte) error {
+		var e budget.Entry
+		err := json.Unmarshal(line, &e)
+		if e.Kind == budget.Reserve {
+			persons = append(persons, e.Person)
+		}
+		return err
+	}); err != nil || strings.Join(persons, " ") != "mira joe" {
+		t.Errorf("charged to %v, %v", persons, err)
+	}
+	b.add("3", "mira", "1", event.Actionable, "@tri never mind")
+	b.run()
+	if th := b.thread("1"); th.Status != thread.Closed {
+		t.Error(th.Status)
+	}
+	if th := b.thread("2"); th.Status != thread.PendingUser || th.Cycle != 1 {
+		t.Errorf("one asker's withdrawal moved the other's: %+v", th.StatusHistory)
+	}
+	b.add("4", "eve", "", event.Actionable, "@tri never mind")
+	b.add("5", "joe", "", event.Actionable, "ok never mind, thanks")
+	b.run()
+	if b.thread("4").Key != "" || b.thread("5").Key != "" || b.thread("2").Status != thread.Closed {
+		t.Errorf("withdrawals that stand alone: %q %q %s", b.thread("4").Key, b.thread("5").Key, b.thread("2").Status)
+	}
+	if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
+		t.Errorf("%+v, %v", done, err)
+	}
+}
+
+// TestOldQuestions: a past that is read in opens nothing, and its story is kept.
+func TestOldQuestions(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Dispatch.MaxQuestionAgeH = 24
+	b.add("1", "ana", "", event.Actionable, "why?")
+	o := b.options()
+	o.Now = func() time.Time { return time.Date(2026, 11, 22, 10, 0, 1, 0, time.UTC) }
+	if err := Run(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	text, err := b.home.ReadFile(journalName)
+	if err != nil || b.thread("1").Key != "" || !strings.Contains(string(text), "older than 24 hours") {
+		t.Errorf("%q %s %v", b.thread("1").Key, text, err)
+	}
+	o.Now = func() time.Time { return time.Date(2026, 11, 22, 9, 59, 59, 0, time.UTC) }
+	b.add("2", "ana", "", event.Actionable, "why?")
+	if err := Run(context.Background(), o); err != nil || b.thread("2").Key == "" {
+		t.Errorf("%q %v", b.thread("2").Key, err)
+	}
+}
+
+// TestOneRound: investigator.max_rounds holds.
+func TestOneRound(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Investigator.MaxRounds = 1
+	b.cfg.WatchedChats = []config.Chat{{Platform: "local", ChatID: "dev", Name: "developers"}}
+	b.add("1", "cid", "", event.Actionable, "is this a lie?")
+	b.run()
+	if th := b.thread("1"); th.InvestigatorRound != 1 || th.Badge != "disagreement" || b.runs.Load() != 1 || th.ChatName != "developers" {
+		t.Errorf("round %d, %q, %d runs, in %q", th.InvestigatorRound, th.Badge, b.runs.Load(), th.ChatName)
+	}
+}
+
+// TestHints: nothing of one chat, of another codebase or of a draft that did not
+// pass is a hint.
+func TestHints(t *testing.T) {
+	passed, failed := &verdict.Verdict{Verdict: verdict.Pass}, &verdict.Verdict{Verdict: verdict.Bounce}
+	item := func(key, chat, code string, v *verdict.Verdict) *thread.Thread {
+		return &thread.Thread{Key: key, Platform: "local", ChatID: chat, Codebase: code, ValidatorReturn: v, InvestigatorReturn: &draft.Return{SummaryForOrchestrator: key}}
+	}
+	d := &Dispatcher{threads: map[string]*thread.Thread{}, replied: map[audience][]Hint{}, audiences: map[string]audience{}}
+	for _, th := range []*thread.Thread{
+		item("me", "dev", "a", passed), item("good", "dev", "a", passed), item("private", "board", "a", passed),
+		item("other", "dev", "b", passed), item("bad", "dev", "a", failed), item("unseen", "dev", "a", nil),
+	} {
+		d.threads[th.Key] = th
+		d.noteOffer(&decision.Record{Key: th.Key, Codebase: th.Codebase, Target: &decision.Target{Platform: "local", ChatID: th.ChatID}})
+		d.notePosted(&outbox.Reply{Key: th.Key, ReplyText: "reply " + th.Key})
+	}
+	var got []string
+	for _, h := range d.hints(job{kind: run.Investigate}, d.threads["me"]) {
+		got = append(got, h.Text)
+	}
+	if want := "good, reply me, reply good, reply bad, reply unseen"; strings.Join(got, ", ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}
 }

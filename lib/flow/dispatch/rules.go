@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
+	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"tri/lib/base/config"
 	"tri/lib/base/prompt"
 	"tri/lib/base/query"
+	"tri/lib/judge/intent"
 	"tri/lib/judge/questiontype"
 	"tri/lib/record/event"
 	"tri/lib/record/thread"
@@ -24,10 +26,14 @@ type rules struct {
 	asks    []askRule
 	prompts *prompt.Set
 	own     []string
-	chat    config.GateChat // the operators' channel
-	long    float64         // minutes from which work is tier 2; 0: never
-	always  []string        // question types that are tier 2
+	chat    config.GateChat  // the operators' channel
+	long    float64          // minutes from which work is tier 2; 0: never
+	always  []string         // question types that are tier 2
+	names   map[place]string // of watched chats, where the configuration gives them one
 }
+
+// place is a chat of a platform.
+type place struct{ platform, chatID string }
 
 // typeRule is one of the configuration's question_types; they come before those
 // of lib/judge/questiontype.
@@ -42,12 +48,14 @@ type askRule struct {
 	when *query.Condition
 }
 
-// neverMind is how people take a question back.
-var neverMind = regexp.MustCompile(`(?i)^\W*(never ?mind|nvm|nm|ignore (that|me|this)|scratch that|found it|figured it out|solved( it)?|sorted( it)?|(ga|gak|nggak|tidak) jadi|udah (ketemu|beres)|解決しました|大丈夫です|自己解決)\b?`)
-
 // newRules compiles the rules of a configuration.
 func newRules(cfg *config.Config, prompts *prompt.Set) (*rules, error) {
-	r := &rules{prompts: prompts, chat: cfg.Gate.Chat, own: append([]string{cfg.Classifier.BotID, cfg.Chat.Local.BotName}, cfg.Classifier.BotIDs...)}
+	r := &rules{prompts: prompts, chat: cfg.Gate.Chat, names: map[place]string{}, own: append([]string{cfg.Classifier.BotID, cfg.Chat.Local.BotName}, cfg.Classifier.BotIDs...)}
+	for _, c := range cfg.WatchedChats {
+		if c.Name != "" {
+			r.names[place{c.Platform, c.ChatID}] = c.Name
+		}
+	}
 	if cfg.Escalation.Enabled {
 		r.long, r.always = cfg.Escalation.ExpectedRuntimeMinThreshold, cfg.Escalation.QuestionTypes
 	}
@@ -79,9 +87,12 @@ func (r *rules) operators(e *event.Classified) bool {
 func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	f := &thread.Facts{QuestionType: thread.Other, Tier: 1, ExpectedMin: 5}
 	f.Own = e.Sender.Type == "bot" && e.Sender.ID != "" && slices.Contains(r.own, e.Sender.ID)
-	f.NeverMind = neverMind.MatchString(e.Content)
+	f.NeverMind = intent.Withdraws(e.Content, slices.Concat(e.Mentions, r.own)...)
 	if e.Classification != event.Actionable || f.Own {
 		return f, nil
+	}
+	if !o.Shadow { // a trial may be made of the past
+		f.Refuse = tooOld(e, o.Now(), o.Config.Dispatch.MaxQuestionAgeH)
 	}
 	if f.Codebase = o.Config.CodebaseFor(e.Platform, e.ChatID); f.Codebase == "" {
 		f.Codebase = o.Codebase
@@ -104,6 +115,21 @@ func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	}
 	f.Rubric, err = r.prompts.Rubric(f.QuestionType)
 	return f, err
+}
+
+// tooOld says why an event may open nothing, "" where it is not older than most
+// hours.
+func tooOld(e *event.Classified, now time.Time, most float64) string {
+	age := time.Duration(math.MaxInt64)
+	for _, at := range []string{e.CreateTime, e.EditedAt} {
+		if t, err := time.Parse(time.RFC3339, at); err == nil {
+			age = min(age, now.Sub(t))
+		}
+	}
+	if age == math.MaxInt64 || age.Hours() <= most {
+		return ""
+	}
+	return fmt.Sprintf("it was older than %g hours when it was read (dispatch.max_question_age_h)", most)
 }
 
 // kind sets what kind of question the event puts and how long it will take.

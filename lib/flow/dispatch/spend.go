@@ -27,7 +27,12 @@ func (d *Dispatcher) takeRun(j job, res *run.Result) error {
 		return err
 	}
 	d.looked = "" // less may have been taken than was reserved
-	return d.take(thread.Input{At: res.EndedAt, Key: j.key, Run: res, Escalate: d.longerLook(j, res)})
+	return d.take(thread.Input{At: res.EndedAt, Key: j.key, Run: res, Escalate: d.longerLook(j, res), LastRound: d.rounds() < 2})
+}
+
+// rounds is how many drafts a cycle may have: the first, and one for each bounce.
+func (d *Dispatcher) rounds() int {
+	return min(d.Config.Investigator.MaxRounds, 1+d.Config.Validator.MaxRounds)
 }
 
 // settleLost writes down what runs took that were killed and are not done again,

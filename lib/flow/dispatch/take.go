@@ -11,6 +11,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/record/decision"
+	"tri/lib/record/event"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
 )
@@ -28,18 +29,25 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 	moved := map[string]*thread.Thread{}
 	var order []string
 	var moves []thread.Move
-	for _, in := range ins {
-		t := moved[in.Key]
-		if t == nil {
-			var err error
-			if t, err = d.load(in.Key); err != nil {
-				return err
+	load := func(key string) (*thread.Thread, error) {
+		if t := moved[key]; t != nil {
+			return t, nil
+		}
+		return d.load(key)
+	}
+	apply := func(in thread.Input) error {
+		t, err := load(in.Key)
+		if err != nil || t.Knows(in) {
+			return err
+		}
+		if t.Key == "" && !thread.Opens(in) {
+			if in.Facts != nil && in.Facts.Refuse != "" && in.Event.Classification == event.Actionable {
+				journalled = append(journalled, in) // so that its story can be told
+				d.sayOnce("refused", "%s: %s; tri-report why tells of others like it", in.Event.MessageID, in.Facts.Refuse)
 			}
+			return nil
 		}
 		next, _ := thread.Apply(*t, in)
-		if len(next.Applied) == 0 || slices.Equal(next.Applied, t.Applied) {
-			continue // nothing new to this thread
-		}
 		if err := d.file(t, in); err != nil {
 			return err
 		}
@@ -49,6 +57,18 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 			order = append(order, in.Key)
 		}
 		moved[in.Key] = &next
+		return nil
+	}
+	for _, in := range ins {
+		routed, err := d.route(in, load)
+		if err != nil {
+			return err
+		}
+		for _, in := range routed {
+			if err := apply(in); err != nil {
+				return err
+			}
+		}
 	}
 	if len(journalled) == 0 {
 		return nil
@@ -79,6 +99,53 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 		return d.saveMark()
 	}
 	return nil
+}
+
+// sayOnce says something that holds of many once in a life.
+func (d *Dispatcher) sayOnce(what, format string, args ...any) {
+	if !d.said[what] {
+		d.said[what] = true
+		d.Say(format, args...)
+	}
+}
+
+// route gives the inputs that an event is to the items of its thread.
+func (d *Dispatcher) route(in thread.Input, load func(key string) (*thread.Thread, error)) ([]thread.Input, error) {
+	if in.Event == nil {
+		return []thread.Input{in}, nil
+	}
+	root, err := load(in.Key)
+	if err != nil {
+		return nil, err
+	}
+	if root.Key == "" && in.Facts.NeverMind {
+		return d.withdrawal(in), nil
+	}
+	items := []*thread.Thread{root}
+	for _, key := range root.Beside {
+		t, err := load(key)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, t)
+	}
+	return thread.Route(items, in), nil
+}
+
+// withdrawal gives a withdrawal that stands alone in its chat to what its sender
+// asks there, if that is one thing.
+func (d *Dispatcher) withdrawal(in thread.Input) []thread.Input {
+	var ins []thread.Input
+	for _, t := range d.threads {
+		if e := in.Event; t.OriginalSenderID == e.Sender.ID && t.Platform == e.Platform && t.ChatID == e.ChatID {
+			in.Key = t.Key
+			ins = append(ins, in)
+		}
+	}
+	if len(ins) != 1 {
+		return nil
+	}
+	return ins
 }
 
 func (d *Dispatcher) tell(moves []thread.Move) error {
@@ -117,6 +184,9 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 	for _, c := range batch {
 		if seq = max(seq, c.seq); d.rules.operators(c.event) {
 			continue
+		}
+		if name := d.rules.names[place{c.event.Platform, c.event.ChatID}]; name != "" {
+			c.event.ChatName = name
 		}
 		facts, err := d.rules.facts(c.event, d.Options)
 		if err != nil {
@@ -195,6 +265,7 @@ func (d *Dispatcher) decide(b []byte, apply bool) error {
 	case decision.Offer:
 		d.offered[r.Key] = offerID(&r)
 		d.answers.offered(&r)
+		d.noteOffer(&r)
 		return nil
 	case decision.Withdraw:
 		if d.offered[r.Key] == offerID(&r) {
@@ -239,7 +310,6 @@ func (d *Dispatcher) noteReply(b []byte) error {
 		return nil
 	}
 	d.answers.posted(&r)
-	d.replied = append(d.replied, Hint{Source: "approved reply " + r.PostedAt, Text: r.ReplyText})
-	d.replied = d.replied[max(0, len(d.replied)-10):]
+	d.notePosted(&r)
 	return nil
 }

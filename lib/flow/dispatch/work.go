@@ -110,12 +110,11 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 	if err := d.reactToRun(t, j.runID); err != nil {
 		return false, err
 	}
-	snapshot := *t
-	hints := d.summaries(j.key)
-	if j.kind == run.Investigate {
-		hints = append(hints, d.replied...)
+	snapshot, err := d.around(t)
+	if err != nil {
+		return false, err
 	}
-	go d.work(ctx, j, &snapshot, hints)
+	go d.work(ctx, j, snapshot, d.hints(j, t))
 	return true, nil
 }
 
@@ -126,17 +125,6 @@ func isDue(t *thread.Thread, j job) bool {
 		}
 	}
 	return false
-}
-
-// summaries are what the other open threads have found, by their keys.
-func (d *Dispatcher) summaries(key string) []Hint {
-	var hints []Hint
-	for _, t := range d.sorted() {
-		if t.Key != key && t.InvestigatorReturn != nil {
-			hints = append(hints, Hint{Source: t.Key, Text: t.InvestigatorReturn.SummaryForOrchestrator})
-		}
-	}
-	return hints
 }
 
 // work is one run from lock to published result, in its own goroutine.

@@ -300,3 +300,7 @@ func (b *Book) append(make func() (*Entry, error)) error {
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 func (e *Entry) work() string { return cmp.Or(e.Work, Investigate) }
+
+// Investigates reports whether a run looks for an answer: a validation and a canary
+// do not, and no limit of investigations counts them.
+func (e *Entry) Investigates() bool { return e.work() == Investigate || e.work() == Escalate }

@@ -50,7 +50,7 @@ func (s *Sums) Add(e *Entry) {
 		s.reserved[e.RunID] = *e
 		s.each(e, func(sum *Sum) {
 			sum.Runs++
-			if e.work() == Investigate || e.work() == Escalate {
+			if e.Investigates() {
 				sum.Investigations++
 			}
 			sum.USD += e.ReservedUSD
@@ -141,7 +141,7 @@ func (l *Limit) over(sum Sum, e *Entry) error {
 		forWho = fmt.Sprintf(" for %s %q", l.what, l.who)
 	}
 	o := &Over{Who: l.who}
-	switch search := e.work() == Investigate || e.work() == Escalate; {
+	switch search := e.Investigates(); {
 	case search && l.investigations > 0 && sum.Investigations >= l.investigations:
 		o.Limit, o.why = "investigations of the "+l.what, fmt.Sprintf("%d of %d investigations today%s", sum.Investigations, l.investigations, forWho)
 	case l.Runs > 0 && sum.Runs >= l.Runs:

@@ -7,7 +7,6 @@ import (
 	"tri/lib/base/ndjson"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
-	"tri/lib/record/event"
 	"tri/lib/record/run"
 	"tri/lib/record/verdict"
 )
@@ -51,26 +50,16 @@ func Due(t Thread) []Effect {
 	return []Effect{{Kind: EffectRetire}}
 }
 
-// Opens reports whether in can begin a thread that is not there yet.
-func Opens(in Input) bool {
-	return in.Event != nil && !in.Event.Deleted && in.Event.Classification == event.Actionable &&
-		(in.Facts == nil || !in.Facts.Own)
-}
-
 // Apply is the whole state machine: it takes one input into a thread (the zero
 // Thread where there is none yet) and returns what the thread has become and what
 // is due then. It is pure; an input that has been applied, or that says nothing
 // to this thread, changes nothing.
 func Apply(t Thread, in Input) (Thread, []Effect) {
-	id := in.Identity()
-	if slices.Contains(t.Applied, id) || t.Key == "" && !Opens(in) {
+	if t.Knows(in) || t.Key == "" && !Opens(in) {
 		return t, nil
 	}
 	t = clone(t)
-	if len(t.Applied) >= maxApplied {
-		t.Applied = t.Applied[1:]
-	}
-	t.Applied = append(t.Applied, id)
+	t.know(in)
 	switch {
 	case in.Event != nil:
 		t.event(in)
@@ -80,6 +69,8 @@ func Apply(t Thread, in Input) (Thread, []Effect) {
 		t.decision(in)
 	case in.Reply != nil:
 		t.reply(in)
+	case in.Beside != nil:
+		t.Beside = append(t.Beside, in.Beside.Key)
 	case in.Escalated != nil:
 		t.escalated(in.Escalated)
 	case in.Spent != nil:
@@ -103,6 +94,7 @@ func clone(t Thread) Thread {
 	t.Notes = slices.Clone(t.Notes)
 	t.HumanReplies = slices.Clone(t.HumanReplies)
 	t.Alerts = slices.Clone(t.Alerts)
+	t.Beside = slices.Clone(t.Beside)
 	return t
 }
 
@@ -128,7 +120,7 @@ func (t *Thread) begin(at, why string) {
 	t.InvestigatorRound = 1
 	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn = nil, "", nil
 	t.InvestigatorTaskID, t.ValidatorTaskID = nil, nil
-	t.BounceFeedback, t.Badge, t.ReadyAt, t.Ordered = "", "", "", false
+	t.BounceFeedback, t.EarlierDraft, t.Badge, t.ReadyAt, t.Ordered = "", "", "", "", false
 	t.EscalationTmuxSession, t.EscalationTranscriptPath = nil, nil
 	t.DraftPending, t.DraftSHA256, t.UserApprovedAt = nil, "", nil
 	t.PostedMessageID, t.TriageFilePath, t.ClosedAt, t.CloseReason = nil, nil, nil, ""
@@ -173,7 +165,7 @@ func (t *Thread) run(in Input) {
 	case t.InvestigatorTaskID != nil && r.RunID == *t.InvestigatorTaskID && t.inRound():
 		t.investigated(in.At, r, in.Escalate)
 	case t.ValidatorTaskID != nil && r.RunID == *t.ValidatorTaskID && t.Status == AwaitingValidation:
-		t.validated(in.At, r)
+		t.validated(in.At, r, in.LastRound)
 	}
 }
 
@@ -238,7 +230,7 @@ func (t *Thread) validate(at, why string) {
 	t.to(at, AwaitingValidation, why)
 }
 
-func (t *Thread) validated(at string, r *run.Result) {
+func (t *Thread) validated(at string, r *run.Result, last bool) {
 	v := new(verdict.Verdict)
 	if err := ndjson.Unmarshal(r.Value, v); r.Status != run.Done || err != nil {
 		// Fails closed: a draft that nobody could check is no checked draft.
@@ -256,12 +248,14 @@ func (t *Thread) validated(at string, r *run.Result) {
 			badge = "answered before on " + b.At[:min(len(b.At), len("2006-01-02"))] + ", evidence still stands"
 		}
 		t.rest(at, badge, "the draft passed")
-	case v.Verdict == verdict.Bounce && t.InvestigatorRound == 1:
+	case v.Verdict == verdict.Bounce && t.InvestigatorRound == 1 && !last:
 		if v.BounceFeedback != nil {
 			t.BounceFeedback = *v.BounceFeedback
 		}
-		t.InvestigatorRound = 2
+		t.InvestigatorRound, t.EarlierDraft = 2, t.InvestigatorReturn.DraftReply
 		t.investigate(at, "the draft was bounced")
+	case v.Verdict == verdict.Bounce && t.InvestigatorRound == 1:
+		t.rest(at, "disagreement", "bounced, and there is one round")
 	case v.Verdict == verdict.Bounce:
 		t.rest(at, "disagreement", "bounced a second time")
 	default:

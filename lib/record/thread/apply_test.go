@@ -120,7 +120,9 @@ func step(t Thread, n int, words string) Input {
 		if in.Run.Status == run.Done {
 			in.Run.Value, _ = json.Marshal(draft.Return{DraftReply: "draft " + id, ProposedTriageFile: &draft.TriageFile{Filename: "../../n o.md", Content: "c"}})
 		}
-	case "pass", "bounce", "escalate", "garbage":
+	case "pass", "bounce", "escalate", "garbage", "onebounce":
+		in.LastRound = verb == "onebounce"
+		verb = strings.TrimPrefix(verb, "one")
 		id := "none"
 		if t.ValidatorTaskID != nil {
 			id = *t.ValidatorTaskID
@@ -269,11 +271,23 @@ func TestApply(t *testing.T) {
 			_, _, replyTo := t.Target()
 			return replyTo == "4" && len(t.Messages) == 1 && len(t.Context) == 3
 		}},
-		{"a remark that becomes a question", "asks why?;benstates slow here;benedits 2 why here?", Investigating, 1, func(t Thread) bool {
-			return len(t.Pending) == 1 && t.Pending[0].Content == "why here?" && len(t.Context) == 0 && len(t.HumanReplies) == 0
-		}},
-		{"and is answered with the rest", "asks why?;benstates slow here;benedits 2 why here?;found;pass", Investigating, 2, func(t Thread) bool { return len(t.Messages) == 2 && t.Messages[1].Content == "why here?" }},
-		{"after the answer it reopens", "asks why?;found;pass;approve;posted;benstates slow here;benedits 6 why here?", Investigating, 2, func(t Thread) bool { return t.OriginalSenderID == "ben" && len(t.Context) == 1 }},
+		{"another asker's question is a remark here", "asks why?;benasks why here?;found;pass", PendingUser, 1, func(t Thread) bool { return len(t.Messages) == 1 && len(t.HumanReplies) == 1 }},
+		{"and voids no draft", "asks why?;found;pass;benasks why here?", PendingUser, 1, func(t Thread) bool { return t.DraftPending != nil }},
+		{"nor reopens", "asks why?;found;pass;approve;posted;benasks why here?", Closed, 1, nil},
+		{"nobody else withdraws", "asks why?;bennever nvm", Investigating, 1, nil},
+		{"withdrawn between yes and post", "asks why?;found;pass;approve;nevermind nvm", Closed, 1, func(t Thread) bool { return t.CloseReason == withdrew }},
+		{"thanks below the answer", "asks why?;found;pass;approve;posted;anasure @tri thanks!", Closed, 1, nil},
+		{"a question that was dismissed and is edited", "asks why?;found;pass;dismiss no;edit 1 how?", Investigating, 2, func(t Thread) bool { return t.Messages[0].Content == "how?" && len(t.Context) == 0 }},
+		{"one that expired", "asks why?;found;pass;expires;edit 1 how?", Investigating, 2, nil},
+		{"one that was withdrawn", "asks why?;nevermind nvm;edit 1 how?", Closed, 1, func(t Thread) bool { return len(t.Alerts) == 1 }},
+		{"an earlier question that is edited", "asks why?;found;pass;approve;posted;asks and now?;edit 1 how?", Investigating, 2, func(t Thread) bool { return len(t.Alerts) == 1 }},
+		{"revoked since it was deleted", "asks why?;found;pass;approve;revoke " + Gone, Closed, 1, func(t Thread) bool { return t.CloseReason == Gone }},
+		{"posted after an edit", "asks why?;found;pass;approve;edit 1 how?;stale posted", Investigating, 2, func(t Thread) bool { return len(t.Alerts) == 1 }},
+		{"round 2 has the draft before it", "asks why?;found;bounce", BouncedRound1, 1, func(t Thread) bool { return strings.HasPrefix(t.EarlierDraft, "draft i-") }},
+		{"so has a redo", "asks why?;found;pass;redo x", Investigating, 2, func(t Thread) bool { return strings.HasPrefix(t.EarlierDraft, "draft i-") }},
+		{"but no follow-up", "asks why?;found;bounce;edit 1 how?", Investigating, 2, func(t Thread) bool { return t.EarlierDraft == "" }},
+		{"one round", "asks why?;found;onebounce", PendingUser, 1, func(t Thread) bool { return t.Badge == "disagreement" && t.DraftPending != nil }},
+		{"what is added while the operator is asked is shown", "askfirst why?;adds for acme", PendingUser, 1, func(t Thread) bool { return len(t.Messages) == 2 && t.Asked != "" }},
 		{"a remark that stays one", "asks why?;benstates slow here;benrewords 2 slow there", Investigating, 1, func(t Thread) bool {
 			return len(t.Context) == 1 && t.Context[0].Content == "slow there" && len(t.HumanReplies) == 1 && t.HumanReplies[0].Content == "slow there"
 		}},

@@ -4,6 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"tri/lib/record/decision"
 	"tri/lib/record/event"
@@ -29,7 +33,10 @@ type Input struct {
 	Reply    *outbox.Reply    `json:"reply,omitempty"`
 	// Escalate says, with Run, that a longer look may follow: one was asked for, or
 	// the time was up, and the configuration has it.
-	Escalate  bool        `json:"escalate,omitempty"`
+	Escalate bool `json:"escalate,omitempty"`
+	// LastRound says, with Run, that no round follows a bounce.
+	LastRound bool        `json:"last_round,omitempty"`
+	Beside    *Beside     `json:"beside,omitempty"`
 	Escalated *Escalation `json:"escalated,omitempty"`
 	Spent     *Spent      `json:"spent,omitempty"`
 	Resumed   *Resumed    `json:"resumed,omitempty"`
@@ -49,6 +56,8 @@ type Facts struct {
 	Tier            int      `json:"tier"` // 1 in a run, 2 long
 	NeverMind       bool     `json:"never_mind,omitempty"`
 	Own             bool     `json:"own,omitempty"` // written by us
+	// Refuse says why an actionable message may open nothing: it is too old.
+	Refuse string `json:"refuse,omitempty"`
 }
 
 // Escalation says where a long run can be watched.
@@ -88,6 +97,8 @@ func (in *Input) Identity() string {
 		id = fmt.Sprint("decision ", in.Decision.N)
 	case in.Reply != nil:
 		id = fmt.Sprint("reply ", in.Reply.Cycle, in.Reply.DraftSHA256)
+	case in.Beside != nil:
+		id = "beside " + in.Beside.Key
 	case in.Escalated != nil:
 		id = "escalated " + in.Escalated.RunID
 	case in.Spent != nil:
@@ -101,4 +112,63 @@ func (in *Input) Identity() string {
 	}
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:8])
+}
+
+// Knows reports whether an input has been taken in.
+func (t *Thread) Knows(in Input) bool {
+	if in.Decision != nil && in.Decision.N > 0 && in.Decision.N <= t.AppliedDecision {
+		return true
+	}
+	id := in.Identity()
+	known := func(applied string) bool { return applied[:min(len(id), len(applied))] == id }
+	if slices.ContainsFunc(t.Applied, known) {
+		return true
+	}
+	// What has left the list is older than what has not, by its place in the log and
+	// by its time; only by one of the two where the log is another.
+	return in.Event != nil && t.AppliedAt != nil && happened(in.Event) <= *t.AppliedAt &&
+		(in.Event.Seq == nil || t.AppliedSeq == nil || *in.Event.Seq <= *t.AppliedSeq)
+}
+
+// know notes that an input is taken in.
+func (t *Thread) know(in Input) {
+	if in.Decision != nil {
+		t.AppliedDecision = max(t.AppliedDecision, in.Decision.N)
+	}
+	id := in.Identity()
+	if e := in.Event; e != nil {
+		id += "." + strconv.FormatInt(seq(e), 36) + "." + strconv.FormatInt(happened(e), 36)
+	}
+	t.Applied = append(t.Applied, id)
+	if len(t.Applied) <= maxApplied {
+		return
+	}
+	parts := strings.SplitN(t.Applied[0], ".", 3)
+	t.Applied = t.Applied[1:]
+	if len(parts) < 3 {
+		return
+	}
+	for i, to := range []**int64{&t.AppliedSeq, &t.AppliedAt} {
+		if n, err := strconv.ParseInt(parts[i+1], 36, 64); err == nil && n >= 0 && (*to == nil || n > **to) {
+			*to = &n
+		}
+	}
+}
+
+func seq(e *event.Classified) int64 {
+	if e.Seq == nil {
+		return -1
+	}
+	return *e.Seq
+}
+
+// happened is when an event took place, in Unix seconds.
+func happened(e *event.Classified) int64 {
+	var at int64
+	for _, s := range []string{e.CreateTime, e.EditedAt} {
+		if t, err := time.Parse(time.RFC3339, s); err == nil {
+			at = max(at, t.Unix())
+		}
+	}
+	return at
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"tri/lib/record/decision"
-	"tri/lib/record/event"
 	"tri/lib/record/outbox"
 )
 
@@ -37,6 +36,9 @@ func (t *Thread) event(in Input) {
 func (t *Thread) open(in Input, facts *Facts, m Message) {
 	e := in.Event
 	t.Key, t.Platform, t.ThreadID = in.Key, e.Platform, e.Root()
+	if root := e.Key(); root != in.Key {
+		t.Root = root
+	}
 	t.ChatID, t.ChatName = e.ChatID, e.ChatName
 	t.OriginalMessageID, t.OriginalSenderID, t.OriginalSenderName = e.MessageID, e.Sender.ID, e.Sender.Name
 	t.StartedAt, t.LastEventAt, t.Lang = in.At, e.CreateTime, e.Lang
@@ -51,34 +53,36 @@ func (t *Thread) take(facts *Facts) {
 	t.Codebase, t.ExpectedMin, t.ExpectedBecause, t.IsEscalated = facts.Codebase, facts.ExpectedMin, facts.ExpectedBecause, facts.Tier == 2
 }
 
-// asks reports whether a message puts a question to this thread: it is the asker's,
-// or it asks directly. What somebody else merely tells, however much it is worth
-// acting on alone, is a remark on a question that is looked into already.
-func (t *Thread) asks(e *event.Classified) bool {
-	direct := e.IsBotMention || e.IsQuestion && !e.IsAckOrEmoji
-	return e.Classification == event.Actionable && (e.Sender.ID == t.OriginalSenderID || direct)
-}
+const (
+	withdrew = "the asker withdrew the question"
+	// Gone is the note of a revoke, and the reason of a close: nobody is there to
+	// answer.
+	Gone = "the question was deleted"
+)
+
+// asks reports whether in puts a question to t: it is its asker's.
+func (t *Thread) asks(in Input) bool { return in.Event.Sender.ID == t.OriginalSenderID && Asks(in) }
 
 func (t *Thread) said(in Input, facts *Facts, m Message) {
 	e := in.Event
 	asker, person := e.Sender.ID == t.OriginalSenderID, !e.IsAckOrEmoji && e.Sender.Type != "bot"
-	asks := t.asks(e)
 	// The classifier's view of what is in flight is a hint: here it is known.
-	wants := asks || asker && person
-	switch {
+	switch asks := t.asks(in); {
 	case t.Status == Closed && asks:
 		t.reopen(in, facts, m)
 	case t.Status == Closed:
 		t.remark(m)
-	case asker && facts.NeverMind && t.UserApprovedAt == nil:
+	case asker && facts.NeverMind:
 		t.remark(m)
-		t.close(in.At, "the asker withdrew the question")
-	case !wants:
+		t.close(in.At, withdrew)
+	case !asks && !(asker && person):
 		t.remark(m)
 		if !asker && person {
 			t.HumanReplies = lastOf(append(t.HumanReplies, m))
 		}
-	case t.Status == PendingUser && t.UserApprovedAt == nil && t.Asked == "":
+	case t.Status == PendingUser && t.UserApprovedAt == nil && t.Asked != "":
+		t.Messages = append(t.Messages, m) // whoever is asked first should see it
+	case t.Status == PendingUser && t.UserApprovedAt == nil:
 		t.Messages = append(t.Messages, m)
 		t.begin(in.At, "a follow-up came")
 	default:
@@ -116,9 +120,12 @@ func (t *Thread) edited(in Input, facts *Facts, m Message) {
 	if i := find(t.HumanReplies, m.MessageID); i >= 0 {
 		t.HumanReplies[i].Content = m.Content
 	}
-	if i := find(t.Context, m.MessageID); i >= 0 && t.asks(in.Event) && !t.Context[i].Actionable {
+	if i := find(t.Context, m.MessageID); i >= 0 && t.asks(in) && !t.Context[i].Actionable {
 		t.forget(m.MessageID) // it is said anew, below
 	} else if i >= 0 {
+		if t.Context[i].Actionable && t.Context[i].Content != m.Content {
+			t.alert(in.At, "a question answered earlier was edited")
+		}
 		t.Context[i].Content = m.Content
 	}
 	if i := find(t.Pending, m.MessageID); i >= 0 {
@@ -130,10 +137,10 @@ func (t *Thread) edited(in Input, facts *Facts, m Message) {
 	case i < 0 && find(t.Context, m.MessageID) < 0:
 		t.said(in, facts, m) // an edit that made a question of a message not seen as one
 	case i < 0 || t.Messages[i].Content == m.Content:
-	case t.Status == Closed:
+	case t.Status == Closed && (t.PostedMessageID != nil || t.CloseReason == withdrew || !t.asks(in)):
 		t.Messages[i].Content = m.Content
 		t.alert(in.At, "the question was edited after it was closed")
-	default:
+	default: // one that was dismissed, or for which nobody had time, is asked anew
 		t.Messages[i].Content = m.Content
 		t.take(facts)
 		t.begin(in.At, "the question was edited")
@@ -161,7 +168,7 @@ func (t *Thread) deleted(at string, m Message) {
 		t.alert(at, "the question was deleted after it was closed")
 	case len(t.Messages)+len(t.Pending) == 1:
 		t.Messages[i].Deleted = true
-		t.close(at, "the question was deleted")
+		t.close(at, Gone)
 	default:
 		t.Messages = slices.Delete(t.Messages, i, i+1)
 		t.begin(at, "a part of the question was deleted")
@@ -195,6 +202,7 @@ func (t *Thread) decision(in Input) {
 		t.close(d.At, strings.TrimSuffix("dismissed: "+d.Note, ": "))
 		t.next(d.At)
 	case decision.Redo, decision.Answer, decision.Escalate:
+		earlier := t.DraftPending
 		t.IsEscalated = t.IsEscalated || d.Kind == decision.Escalate
 		if d.Kind == decision.Answer && t.Asked != "" {
 			note("Asked: " + t.Asked)
@@ -204,8 +212,15 @@ func (t *Thread) decision(in Input) {
 		}
 		t.Asked = ""
 		t.begin(d.At, "the operator asked for another round")
-		t.Ordered = true
+		if t.Ordered = true; earlier != nil {
+			t.EarlierDraft = *earlier
+		}
 	case decision.Revoke:
+		if d.Note == Gone {
+			t.close(d.At, Gone)
+			t.next(d.At)
+			return
+		}
 		t.begin(d.At, "the ground of the approved draft has shifted: "+d.Note)
 	}
 }
@@ -230,6 +245,9 @@ func (t *Thread) File(in Input) (path, content string, due bool) {
 func (t *Thread) reply(in Input) {
 	r := in.Reply
 	if r.Cycle != t.Cycle || t.Status == Closed {
+		if r.Outcome == outbox.Posted {
+			t.alert(in.At, "an answer to an earlier form of the question was posted as "+r.PostedMessageID)
+		}
 		return
 	}
 	switch r.Outcome {

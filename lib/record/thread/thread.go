@@ -1,5 +1,6 @@
-// Package thread is a conversation and the state of its answer, and Apply is the state
-// machine that moves it.
+// Package thread is the item: what one asker wants in a conversation and how far
+// its answer has come. Apply is the state machine that alone moves it, Route says
+// to which items of a conversation an event speaks.
 package thread
 
 import (
@@ -53,11 +54,15 @@ type Message struct {
 
 // Thread is the record of triage §4.1. Pointers are null until they are known.
 type Thread struct {
-	Key      string `json:"key"` // ours: the file's name
-	Platform string `json:"platform"`
-	ThreadID string `json:"thread_id"`
-	ChatID   string `json:"chat_id"`
-	ChatName string `json:"chat_name"`
+	Key string `json:"key"` // ours: the file's name
+	// Root is the key of the item that began the platform's thread, "" in that one,
+	// which has in Beside the keys of the items of other askers. Ours.
+	Root     string   `json:"root,omitempty"`
+	Beside   []string `json:"beside,omitempty"`
+	Platform string   `json:"platform"`
+	ThreadID string   `json:"thread_id"`
+	ChatID   string   `json:"chat_id"`
+	ChatName string   `json:"chat_name"`
 
 	OriginalMessageID  string `json:"original_message_id"`
 	OriginalSenderID   string `json:"original_sender_id"`
@@ -79,8 +84,14 @@ type Thread struct {
 	PendingMessageIDs []string  `json:"pending_message_ids"`
 	Pending           []Message `json:"pending,omitempty"`
 	// Applied are the identities of the inputs already taken in, so that each
-	// counts once however often it is read. Hashes, newest last, bounded.
-	Applied []string `json:"applied"`
+	// counts once however often it is read: hashes, of an event with its seq and its
+	// Unix time in base 36, newest last, bounded. AppliedSeq and AppliedAt are the
+	// largest of the events that have left the list; AppliedDecision is the number
+	// of the last decision. Ours.
+	Applied         []string `json:"applied"`
+	AppliedSeq      *int64   `json:"applied_seq,omitempty"`
+	AppliedAt       *int64   `json:"applied_at,omitempty"`
+	AppliedDecision int64    `json:"applied_decision,omitempty"`
 	// Notes are what people told the investigator (redo, answer). Ours.
 	Notes []Note `json:"notes,omitempty"`
 	// Ordered says that a person asked for this cycle: no budget holds it back. Ours.
@@ -95,8 +106,10 @@ type Thread struct {
 	InvestigatorError  string           `json:"investigator_error,omitempty"`
 	ValidatorTaskID    *string          `json:"validator_task_id"` // run id
 	ValidatorReturn    *verdict.Verdict `json:"validator_return"`
-	// BounceFeedback is what round 2 was told. Ours.
+	// BounceFeedback is what round 2 was told, EarlierDraft the draft that it, or the
+	// operator who ordered the cycle, speaks of. Ours.
 	BounceFeedback string `json:"bounce_feedback,omitempty"`
+	EarlierDraft   string `json:"earlier_draft,omitempty"`
 
 	IsEscalated              bool    `json:"is_escalated"`
 	EscalationTmuxSession    *string `json:"escalation_tmux_session"`
