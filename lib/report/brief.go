@@ -258,7 +258,7 @@ func (b *Brief) spend(h *durable.Home, cfg *config.Config, now, _ time.Time) err
 		}
 		switch {
 		case e.Day != day:
-		case e.Kind == budget.Reserve && !seen[e.RunID]:
+		case e.Kind == budget.Reserve && e.Investigates() && !seen[e.RunID]:
 			seen[e.RunID] = true
 			b.Spend.Investigations++
 		case e.Kind == budget.Settle:

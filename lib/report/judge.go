@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"tri/lib/judge/intent"
 	"tri/lib/record/event"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
@@ -30,6 +31,10 @@ func (t *teller) judge() {
 		s.Outcome, s.Reason = Gone, "it was deleted in the chat"
 	case slices.Contains(t.state.PendingMessageIDs, s.MessageID):
 		s.Outcome, s.Reason = Queued, "it came during a round; the next cycle answers it"
+	case t.refused != "":
+		s.Outcome, s.Reason = Dropped, t.refused
+	case t.taken && t.closed != "":
+		s.Outcome, s.Reason = Context, "said when this was closed ("+t.closed+"), and taken for no question: kept for when it is asked again"
 	case t.taken:
 		s.Outcome, s.Reason = Context, fmt.Sprintf("kept beside what %s asked: the investigator sees it", t.state.OriginalSenderName)
 		if t.state.OriginalSenderName == "" {
@@ -39,8 +44,10 @@ func (t *teller) judge() {
 		s.Outcome, s.Reason = Unread, "the classifier has not come to it"
 	case last.Classification != event.Actionable:
 		s.Outcome, s.Reason = Dropped, join(last.Words)
+	case t.passed(last) && intent.Withdraws(s.Content):
+		s.Outcome, s.Reason = Dropped, "it takes a question back, and its sender asks none here"
 	case t.passed(last):
-		s.Outcome, s.Reason = Dropped, "the dispatcher has read it and it may open nothing: it is our own"
+		s.Outcome, s.Reason = Dropped, "the dispatcher has read it and it may open nothing: it is our own, or thanks"
 	default:
 		s.Outcome, s.Reason = Undispatch, "the dispatcher has not come to it"
 	}

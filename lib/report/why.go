@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/record/decision"
@@ -37,6 +39,7 @@ func Why(h *durable.Home, cfg *config.Config, id string, words func(reason strin
 	}
 	s.seen(f, words)
 	t := &teller{home: h, story: s}
+	t.item(last.Sender.ID)
 	t.fold()
 	t.decisions(cfg)
 	t.posts()
@@ -86,6 +89,8 @@ type teller struct {
 	story    *Story
 	state    thread.Thread      // where the thread stands now
 	taken    bool               // the dispatcher took the message itself in
+	closed   string             // why the thread was closed when it did, "" where it was open
+	refused  string             // why it could open nothing
 	standing *decision.Standing // what the decision log says of the thread
 }
 
@@ -93,6 +98,32 @@ func (t *teller) trouble(err error) {
 	if err != nil {
 		t.story.Troubles = append(t.story.Troubles, err.Error())
 	}
+}
+
+// item finds which of the items of a conversation has the message: its sender's,
+// where they have one.
+func (t *teller) item(sender string) {
+	s := t.story
+	root, asker := s.Key, map[string]string{s.Key: ""}
+	prefix := append([]byte(`"key":"`), root[:strings.LastIndexByte(root, '.')+1]...)
+	t.trouble(scan(t.home, dispatchLog, 0, prefix, func(line []byte) error {
+		v := gjson.ParseBytes(line)
+		key := v.Get("key").String()
+		if beside := v.Get("beside.key").String(); key == root && beside != "" {
+			asker[beside] = ""
+		}
+		who, ours := asker[key]
+		if e := v.Get("event"); ours && e.Exists() {
+			from := e.Get("sender.id").String()
+			if who == "" {
+				who, asker[key] = from, from
+			}
+			if from == sender && who == sender && e.Get("message_id").String() == s.MessageID {
+				s.Key = key
+			}
+		}
+		return nil
+	}))
 }
 
 // fold applies the thread's inputs again, as tri-dispatch --rebuild does: unlike
@@ -110,7 +141,13 @@ func (t *teller) fold() {
 		before := len(t.state.StatusHistory)
 		t.state, _ = thread.Apply(t.state, in)
 		if in.Event != nil && in.Event.MessageID == s.MessageID {
-			t.taken = true
+			t.taken, t.closed = t.state.Key != "", ""
+			if t.state.Status == thread.Closed {
+				t.closed = t.state.CloseReason
+			}
+			if in.Facts != nil {
+				t.refused = in.Facts.Refuse
+			}
 		}
 		t.note(in, t.state.StatusHistory[min(before, len(t.state.StatusHistory)):])
 		return nil

@@ -195,6 +195,7 @@ func (p *page) thread(t *thread.Thread) {
 		p.line("  in other words:")
 		p.quote(r.QuestionGloss)
 	}
+	p.messages("Asked since; the next cycle answers it", t.Pending)
 	p.messages("Around it", t.Context)
 	p.messages("Others answered meanwhile", t.HumanReplies)
 	if len(t.Notes) > 0 {

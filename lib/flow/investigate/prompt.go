@@ -37,7 +37,7 @@ type told struct {
 	Type, Rubric, Language, Schema                     string
 	Round, MaxRefs, MaxSummarySentences, MaxDraftWords int
 	MaxNotesWords                                      int
-	Messages, Context, Notes, Feedback, Hints          []prompt.Text
+	Messages, Context, Notes, Feedback, Earlier, Hints []prompt.Text
 }
 
 func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema string) (string, error) {
@@ -60,6 +60,9 @@ func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema str
 	}
 	if t.BounceFeedback != "" {
 		data.Feedback = append(data.Feedback, prompt.Quote("feedback", t.BounceFeedback).Most(maxFeedback))
+	}
+	if t.EarlierDraft != "" {
+		data.Earlier = append(data.Earlier, prompt.Quote("draft", t.EarlierDraft).Most(maxFeedback))
 	}
 	if h, ok := i.searched(ctx, r.Codebase, withNotes(t)); ok {
 		data.Hints = append(data.Hints, prompt.Quote("hint", h.Source+"\n"+h.Text).Most(maxFound))

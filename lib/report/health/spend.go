@@ -27,7 +27,7 @@ func (x *examination) spend() {
 			return err
 		}
 		switch {
-		case e.Kind == budget.Reserve:
+		case e.Kind == budget.Reserve && e.Investigates():
 			runs++
 		case e.Kind == budget.Settle && e.CostUSD == nil:
 			silent++

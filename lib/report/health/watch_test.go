@@ -295,7 +295,8 @@ func TestSpendCanariesSignalsTrust(t *testing.T) {
 	p.write("canaries.ndjson", fmt.Sprintf(`{"at":%q,"fault":"wrong line","missed":true}`+"\n", at))
 	want(t, p.look(), "canaries", Warn, "1 of 1 known-bad drafts passed in 7 days, the last had a wrong line")
 
-	p.write("spend.ndjson", fmt.Sprintf(`{"at":%q,"kind":"reserve","day":"2026-03-02","run_id":"a"}`+"\n"+`{"at":%[1]q,"kind":"settle","day":"2026-03-02","run_id":"a","cost_usd":0.25}`+"\n", at))
+	p.write("spend.ndjson", fmt.Sprintf(`{"at":%q,"kind":"reserve","day":"2026-03-02","run_id":"a"}`+"\n"+`{"at":%[1]q,"kind":"settle","day":"2026-03-02","run_id":"a","cost_usd":0.25}`+"\n"+
+		`{"at":%[1]q,"kind":"reserve","day":"2026-03-02","run_id":"v","work":"validate"}`+"\n", at))
 	want(t, p.look(), "budget", OK, "1 investigations today, $0.25")
 	p.write("dispatch.ndjson", fmt.Sprintf(`{"at":%q,"key":"k","spent":{"run_id":"b","why":"50 of 50"}}`+"\n", at))
 	want(t, p.look(), "budget", Warn, "1 questions found nothing left: 50 of 50")
