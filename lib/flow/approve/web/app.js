@@ -2,6 +2,7 @@
 "use strict";
 
 const $ = (query) => document.querySelector(query);
+const folder = document.body.dataset.folder;
 let version = document.body.dataset.version;
 let sending = false; // a word is on its way: its answer shows the list as it is then
 
@@ -19,8 +20,62 @@ async function show(answer, url) {
   document.body.className = page.body.className;
   document.title = page.title;
   version = page.body.dataset.version;
+  typed();
   if (url) history.pushState(null, "", url);
 }
+
+// What a person writes in the place of a draft is kept, by item, until it is approved
+// or discarded. While it differs from the draft, nothing approves the draft.
+const textOf = (id) => "text " + id;
+const idOf = (form) => form.elements.id.value;
+
+function typed() {
+  const box = $("#text");
+  if (box) {
+    const id = idOf(box.form), kept = localStorage.getItem(textOf(id));
+    if (box.dataset.draft === undefined) {
+      const open = $("#editor").open; // the server has shown a text that was not sent
+      box.dataset.draft = $("#draft").textContent;
+      if (open) localStorage.setItem(textOf(id), box.value);
+      else if (kept !== null) { box.value = kept; $("#editor").open = true; }
+    }
+    writing(box);
+  }
+  left();
+}
+
+const plain = (text) => text.replace(/\r\n/g, "\n").replace(/\n+$/, "");
+
+function writing(box) {
+  const other = plain(box.value) !== plain(box.dataset.draft);
+  const yes = box.form.querySelector("button[value=approve]"), own = box.form.querySelector("button[value=edit]");
+  if (other) localStorage.setItem(textOf(idOf(box.form)), box.value);
+  else localStorage.removeItem(textOf(idOf(box.form)));
+  yes.disabled = other;
+  yes.textContent = other ? "Your text is open below" : "Approve the draft";
+  own.disabled = !other || plain(box.value).trim() === "";
+}
+
+// left shows texts whose items no longer wait, so that no work is lost in silence.
+function left() {
+  const old = $("#kept");
+  if (old) old.remove();
+  const ids = new Set([...document.querySelectorAll("nav a")].map((a) => a.getAttribute("href").split("/").pop()));
+  for (let i = 0; i < localStorage.length; i++) {
+    const key = localStorage.key(i);
+    if (!key.startsWith("text ") || ids.has(key.slice(5))) continue;
+    const box = document.createElement("div"), pre = document.createElement("pre"), drop = document.createElement("button");
+    box.id = "kept";
+    box.append("You wrote this in the place of a draft that no longer waits:", pre, drop);
+    pre.textContent = localStorage.getItem(key);
+    drop.textContent = "Discard";
+    drop.onclick = () => { localStorage.removeItem(key); left(); };
+    $("#main").prepend(box);
+    return;
+  }
+}
+
+document.addEventListener("input", (e) => { if (e.target.id === "text") writing(e.target); });
 
 // go shows another item, or the list as it is now. A key that is pressed meanwhile
 // is for what is coming, never for what still stands here.
@@ -51,18 +106,29 @@ async function send(form, button) {
   if (button && button.name) body.set(button.name, button.value);
   for (const b of form.querySelectorAll("button")) b.disabled = true;
   sending = true;
-  const answer = await fetch("/decide", { method: "POST", body }).finally(() => { sending = false; });
-  if (answer.ok || answer.status === 409) return show(answer, answer.ok ? "/" : null);
+  const answer = await fetch(folder + "/decide", { method: "POST", body }).finally(() => { sending = false; });
+  if (answer.ok && body.get("word") === "edit") localStorage.removeItem(textOf(body.get("id")));
+  if (answer.ok || answer.status === 409) return show(answer, answer.ok ? folder + "/" : null);
   $("#live").textContent = await answer.text();
   for (const b of form.querySelectorAll("button")) b.disabled = false;
+  typed();
 }
 
 document.addEventListener("submit", (e) => {
+  if (e.target.classList.contains("leave")) return localStorage.clear();
   e.preventDefault();
   send(e.target, e.submitter);
 });
 
 document.addEventListener("click", (e) => {
+  if (e.target.closest(".discard")) {
+    e.preventDefault();
+    const box = $("#text");
+    box.value = box.dataset.draft;
+    writing(box);
+    $("#editor").open = false;
+    return;
+  }
   const opener = e.target.closest("[data-opens]");
   if (opener) {
     const box = document.getElementById(opener.dataset.opens);
@@ -84,7 +150,9 @@ document.addEventListener("keydown", (e) => {
   if (e.metaKey || e.ctrlKey || e.altKey) return;
   if (e.key === "Escape") {
     if (document.activeElement) document.activeElement.blur();
-    for (const box of document.querySelectorAll(".decide details")) box.open = false;
+    for (const box of document.querySelectorAll(".decide details")) {
+      if (box.id !== "editor" || !localStorage.getItem(textOf(idOf(box.closest("form"))))) box.open = false;
+    }
     return;
   }
   if (e.target.closest("textarea, input:not([type=checkbox])")) return;
@@ -119,7 +187,7 @@ setInterval(() => {
   }
 }, 1000);
 
-const changes = new EventSource("/changes");
+const changes = new EventSource(folder + "/changes");
 changes.onmessage = (e) => {
   $("#live").textContent = "";
   if (e.data === version || sending) return;
@@ -127,3 +195,4 @@ changes.onmessage = (e) => {
   $("#live").textContent = "The list has changed; it is shown again when you have finished.";
 };
 changes.onerror = () => { $("#live").textContent = "The page's server does not answer; trying again."; };
+typed();

@@ -26,14 +26,17 @@ import (
 const (
 	keyName    = "web.key" // below the home: sessions outlive a restart
 	cookieName = "tri-session"
-	lasts      = 7 * 24 * time.Hour
+	lasts      = 24 * time.Hour
 	maxBody    = 256 << 10
 )
 
-// guard lets in who has the printed address, once, and then whoever has the
-// cookie that they got for it; behind a proxy, whoever the proxy names. Whatever
-// changes something must come from the page itself.
+// guard lets in who has the printed address, once, and then who has both the cookie
+// that they got for it and the folder that they were sent to; behind a proxy, whoever
+// the proxy names. Browsers send a cookie to every port of a host, so that the cookie
+// alone, which a page on another port gets too, opens nothing. Whatever changes
+// something must come from the page itself.
 type guard struct {
+	home    *durable.Home
 	key     []byte
 	person  string // of the printed address
 	origins []string
@@ -55,7 +58,7 @@ func newGuard(o *Options, origins []string) (*guard, error) {
 		return nil, sysexit.Hint(err, "hosts: [the name under which the proxy is reached], identity_header: the header in which it says who somebody is")
 	}
 	key, err := sessionKey(o.Gate.Home)
-	return &guard{key: key, person: o.Gate.By, origins: origins, web: web, now: o.Now, tokens: map[string]bool{}}, err
+	return &guard{home: o.Gate.Home, key: key, person: o.Gate.By, origins: origins, web: web, now: o.Now, tokens: map[string]bool{}}, err
 }
 
 // sessionKey is the key of this home's cookies, made where there is none.
@@ -67,9 +70,24 @@ func sessionKey(h *durable.Home) ([]byte, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", keyName, err))
 	}
-	key = make([]byte, 32)
+	return newKey(h)
+}
+
+func newKey(h *durable.Home) ([]byte, error) {
+	key := make([]byte, 32)
 	rand.Read(key)
 	return key, h.Replace(keyName, key)
+}
+
+// end ends every session of this home.
+func (g *guard) end() error {
+	key, err := newKey(g.home)
+	if err == nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.key = key
+	}
+	return err
 }
 
 // token is for one first visit.
@@ -90,17 +108,34 @@ func (g *guard) use(token string) bool {
 }
 
 func (g *guard) sign(text string) string {
+	g.mu.Lock()
 	m := hmac.New(sha256.New, g.key)
+	g.mu.Unlock()
 	m.Write([]byte(text))
 	return hex.EncodeToString(m.Sum(nil))
 }
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// session is "<until>.<random>.<person>.<signature>", where the person is hex.
-func (g *guard) session(person string) string {
-	text := fmt.Sprintf("%d.%s.%s", g.now().Add(lasts).Unix(), rand.Text(), hex.EncodeToString([]byte(person)))
+// session is "<until>.<hash of the token>.<person>.<signature>", where the person is
+// hex.
+func (g *guard) session(person, token string) string {
+	text := fmt.Sprintf("%d.%s.%s", g.now().Add(lasts).Unix(), digest(token), hex.EncodeToString([]byte(person)))
 	return text + "." + g.sign("session "+text)
+}
+
+func digest(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:16])
+}
+
+// folder is the path below which the page of a session is: the half of it that no
+// other port is told. Behind a proxy, which says who somebody is, there is none.
+func (g *guard) folder(session string) string {
+	if g.web.IdentityHeader != "" {
+		return ""
+	}
+	return "/" + g.sign("folder " + session)[:32]
 }
 
 // who is the person of a session; "" is nobody.
@@ -124,8 +159,8 @@ func (g *guard) who(session string) string {
 // seal is what a form of this session must carry.
 func (g *guard) seal(session string) string { return g.sign("form " + session) }
 
-// visitor is who asks, and for what session.
-type visitor struct{ person, session string }
+// visitor is who asks, for what session, and below which path.
+type visitor struct{ person, session, folder string }
 
 type visitorKey struct{}
 
@@ -158,7 +193,8 @@ func (g *guard) around(next http.Handler) http.Handler {
 			return
 		}
 		v, ok := g.visitor(w, r)
-		if !ok {
+		path, below := strings.CutPrefix(r.URL.Path, v.folder)
+		if !ok || !below || !strings.HasPrefix(path, "/") {
 			http.Error(w, "open the address that tri-approve web printed; it is for one visit, and a new one is printed at its start", http.StatusForbidden)
 			return
 		}
@@ -167,7 +203,9 @@ func (g *guard) around(next http.Handler) http.Handler {
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, v)))
+		r = r.Clone(context.WithValue(r.Context(), visitorKey{}, v))
+		r.URL.Path, r.URL.RawPath = path, ""
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -184,14 +222,23 @@ func (g *guard) origin(host string) (string, bool) {
 	return "", false
 }
 
-// enter takes the token of a first address for a cookie, and out of the address.
+// enter takes the token of a first address for a session, and out of the address. Who
+// opens it again, and has the cookie that was given for it, gets back to the page.
 func (g *guard) enter(w http.ResponseWriter, r *http.Request, token string) {
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" || !g.use(token) {
-		http.Error(w, "that address has been used, or was never printed; start tri-approve web again for a new one", http.StatusForbidden)
+	site := r.Header.Get("Sec-Fetch-Site")
+	had, err := r.Cookie(cookieName)
+	switch {
+	case site != "" && site != "none" && site != "same-origin":
+	case g.use(token):
+		session := g.session(g.person, token)
+		g.give(w, session)
+		http.Redirect(w, r, g.folder(session)+"/", http.StatusSeeOther)
+		return
+	case err == nil && g.who(had.Value) != "" && same(strings.Split(had.Value, ".")[1], digest(token)):
+		http.Redirect(w, r, g.folder(had.Value)+"/", http.StatusSeeOther)
 		return
 	}
-	g.give(w, g.session(g.person))
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.Error(w, "that address has been used, or was never printed; start tri-approve web again for a new one", http.StatusForbidden)
 }
 
 func (g *guard) give(w http.ResponseWriter, session string) {
@@ -210,7 +257,7 @@ func (g *guard) visitor(w http.ResponseWriter, r *http.Request) (visitor, bool) 
 	}
 	person := g.who(session)
 	if g.web.IdentityHeader == "" {
-		return visitor{person, session}, person != ""
+		return visitor{person, session, g.folder(session)}, person != ""
 	}
 	said := r.Header.Values(g.web.IdentityHeader)
 	if len(said) != 1 || said[0] == "" {
@@ -220,10 +267,10 @@ func (g *guard) visitor(w http.ResponseWriter, r *http.Request) (visitor, bool) 
 		if r.Method != http.MethodGet {
 			return visitor{}, false
 		}
-		session = g.session(said[0])
+		session = g.session(said[0], rand.Text())
 		g.give(w, session)
 	}
-	return visitor{said[0], session}, true
+	return visitor{said[0], session, ""}, true
 }
 
 // forged says why a request was not made by the page itself.

@@ -16,7 +16,7 @@ func TestForgedRequests(t *testing.T) {
 	x := newSite(t, nil)
 	x.put("1", "where?", "It is 5.")
 	c := x.enter()
-	other := x.s.guard.session("ben")
+	other := x.s.guard.session("ben", "token")
 	good := x.form(c, "approve")
 	n := 0
 	try := func(name, method, body string, change func(*http.Request)) {
@@ -160,4 +160,71 @@ func TestBehindProxy(t *testing.T) {
 			t.Errorf("listens on %s", address)
 		}
 	}
+}
+
+// TestCookieAloneOpensNothing: a page on another port of the host is sent the cookie too.
+// Who has no more than that sees nothing, and decides nothing.
+func TestCookieAloneOpensNothing(t *testing.T) {
+	x := newSite(t, nil)
+	x.put("1", "where?", "It is 5.")
+	c := x.enter()
+	with := func(r *http.Request) {
+		r.AddCookie(c)
+		r.URL.Path = strings.TrimPrefix(r.URL.Path, "/") // "//x" is x without the folder
+	}
+	other := x.s.guard.folder(x.s.guard.session("ana", "another"))
+	for _, path := range []string{"//", "//item/abcdef", "//changes", "//app.js", "//" + other + "/", "//" + strings.ToUpper(x.s.guard.folder(c.Value)) + "/", "//../", "//?token=guess"} {
+		if res := x.request("GET", path, "", with); res.StatusCode != http.StatusForbidden || strings.Contains(bodyOf(t, res), "It is 5") {
+			t.Errorf("%s: %v", path, res.Status)
+		}
+	}
+	for _, path := range []string{"//decide", "//" + other + "/decide", "//leave"} {
+		if res := x.request("POST", path, x.form(c, "approve"), with); res.StatusCode != http.StatusForbidden || x.kinds() != "offer tri-dispatch" {
+			t.Errorf("%s: %v, %s", path, res.Status, x.kinds())
+		}
+	}
+}
+
+// TestAddressAgain: the printed address leads back to the page for who has the cookie
+// that was given for it, and for no other.
+func TestAddressAgain(t *testing.T) {
+	x := newSite(t, nil)
+	token := x.s.guard.token()
+	path := "/?token=" + token
+	first := x.request("GET", path, "", nil)
+	c := first.Cookies()[0]
+	again := x.request("GET", path, "", func(r *http.Request) { r.AddCookie(c) })
+	if at := again.Header.Get("Location"); again.StatusCode != http.StatusSeeOther || at != first.Header.Get("Location") || at != x.s.guard.folder(c.Value)+"/" {
+		t.Errorf("%v to %q", again.Status, at)
+	}
+	other := x.enter()
+	for name, change := range map[string]func(*http.Request){
+		"no cookie": nil, "another session's": func(r *http.Request) { r.AddCookie(other) },
+		"from another site": func(r *http.Request) { r.AddCookie(c); r.Header.Set("Sec-Fetch-Site", "same-site") },
+	} {
+		if res := x.request("GET", path, "", change); res.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: %v", name, res.Status)
+		}
+	}
+}
+
+// TestLeave: logging out ends every session of the home, also for a page that is
+// started again.
+func TestLeave(t *testing.T) {
+	x := newSite(t, nil)
+	x.put("1", "where?", "It is 5.")
+	c, other := x.enter(), x.enter()
+	if res := x.request("POST", "/leave", "seal=x", func(r *http.Request) { r.AddCookie(c) }); res.StatusCode != http.StatusForbidden {
+		t.Errorf("without a seal: %v", res.Status)
+	}
+	if res := x.request("POST", "/leave", x.form(c, ""), func(r *http.Request) { r.AddCookie(c) }); res.StatusCode != http.StatusOK {
+		t.Fatalf("%v", res.Status)
+	}
+	again, err := newGuard(&x.s.Options, []string{origin})
+	for _, c := range []*http.Cookie{c, other} {
+		if res := x.request("GET", "/", "", func(r *http.Request) { r.AddCookie(c) }); res.StatusCode != http.StatusForbidden || err != nil || again.who(c.Value) != "" {
+			t.Errorf("still in: %v, %v", res.Status, err)
+		}
+	}
+	x.enter()
 }

@@ -30,7 +30,8 @@ var functions = template.FuncMap{
 		}
 		return t.Format("2006-01-02 15:04Z07:00")
 	},
-	"add": func(a, b int) int { return a + b },
+	"add":      func(a, b int) int { return a + b },
+	"rendered": rendered,
 	"cost": func(u *draft.Usage) string {
 		switch {
 		case u == nil:
@@ -58,7 +59,9 @@ type sheet struct {
 	Person  string
 	May     bool // they may decide
 	Seal    string
+	Folder  string // below which every address of the page is
 	Version int
+	Typed   string // a text that the person wrote and that was not sent
 	Rows    []row
 	Shown   *shown
 	Said    string        // what came of the last word
@@ -97,7 +100,7 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault 
 		fault = err.Error()
 	}
 	sh := sheet{
-		Person: v.person, May: decision.PolicyOf(s.Gate.Config).Allows(v.person), Seal: s.guard.seal(v.session), Version: version,
+		Person: v.person, May: decision.PolicyOf(s.Gate.Config).Allows(v.person), Seal: s.guard.seal(v.session), Folder: v.folder, Version: version,
 		Said: said, Fault: fault, Open: id != "",
 	}
 	var current *approve.Item
@@ -111,6 +114,9 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault 
 		sh.Shown = &shown{Gone: "It no longer waits: somebody has decided it, or it was replaced by a newer draft."}
 	case current == nil && len(items) > 0:
 		current = items[0]
+	}
+	if current != nil && fault != "" {
+		sh.Typed = typedText(r.PostForm.Get("text"), s.Gate.View(current).Draft)
 	}
 	for _, it := range items {
 		if said != "" && it.Kind == approve.Approved && it.Is(r.PostForm.Get("id")) {
@@ -174,6 +180,19 @@ func (s *server) decide(w http.ResponseWriter, r *http.Request) {
 // errStale is the answer to a word about a draft that no longer stands.
 var errStale = sysexit.With(sysexit.No, errors.New("not done: this draft was decided, or replaced by a newer one, since you loaded the page"))
 
+// errTyped is the answer to a yes to the draft beside which another text was written.
+var errTyped = sysexit.With(sysexit.No, errors.New("not done: you have written a text of your own; approve that text, or discard it and approve the draft"))
+
+// typedText is the text of a form if a person wrote it, "" for what the page had put
+// there.
+func typedText(field, draft string) string {
+	typed := approve.Edited(field)
+	if strings.TrimSpace(typed) == "" || typed == approve.Edited(draft) || typed == approve.Edited(text.Visible(draft)) {
+		return ""
+	}
+	return typed
+}
+
 func (s *server) word(person, word, id, sha, text, note string, noFile bool) (string, error) {
 	g := s.Gate
 	g.By, g.NoFile = person, noFile
@@ -189,6 +208,9 @@ func (s *server) word(person, word, id, sha, text, note string, noFile bool) (st
 	text = strings.ReplaceAll(text, "\r\n", "\n") // as a browser sends it
 	switch word {
 	case "approve":
+		if typedText(text, s.Gate.View(it).Draft) != "" {
+			return "", errTyped
+		}
 		said, err := g.Approve(it)
 		return s.approved("Approved", said), err
 	case "edit":
@@ -243,6 +265,7 @@ func (s *server) changes(w http.ResponseWriter, r *http.Request) {
 	}()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
+	_ = out.SetReadDeadline(time.Time{}) // nothing more is read of a tab that listens
 	pulse := time.NewTicker(20 * time.Second)
 	defer pulse.Stop()
 	for {

@@ -69,11 +69,11 @@ func Serve(ctx context.Context, o Options) error {
 		return errors.Join(err, listener.Close())
 	}
 	h := &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	if len(origins) > 0 {
-		o.Say("open %s/?token=%s", origins[0], s.guard.token())
+		s.address()
 	} else {
 		o.Say("serving on %s for %s", o.Gate.Config.Gate.Web.Listen, strings.Join(o.Gate.Config.Gate.Web.Hosts, ", "))
 	}
@@ -88,6 +88,24 @@ func Serve(ctx context.Context, o Options) error {
 		return sysexit.With(sysexit.IO, fmt.Errorf("serve: %w", err))
 	}
 	return nil
+}
+
+// address tells where the page can be opened, once.
+func (s *server) address() { s.Say("open %s/?token=%s", s.guard.origins[0], s.guard.token()) }
+
+// leave ends every session of this home, and tells where another can begin.
+func (s *server) leave(w http.ResponseWriter, _ *http.Request) {
+	if err := s.guard.end(); err != nil {
+		s.Say("log out: %v", err)
+		http.Error(w, "not logged out: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1})
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprintln(w, "Logged out, here and in every other browser. tri-approve web has printed a new address.")
+	if len(s.guard.origins) > 0 {
+		s.address()
+	}
 }
 
 // newServer makes the page without a listener.
@@ -134,6 +152,10 @@ func listen(address string) (net.Listener, []string, error) {
 
 // listenUnix opens a socket that only we, and our group, may speak to.
 func listenUnix(path string) (net.Listener, error) {
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		_ = c.Close()
+		return nil, sysexit.With(sysexit.Unavailable, fmt.Errorf("listen on %s: another program listens there", path))
+	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 		if err := os.Remove(path); err != nil { // of an earlier life: the home's lock is ours
 			return nil, sysexit.With(sysexit.IO, fmt.Errorf("listen: %w", err))
@@ -152,6 +174,7 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /item/{id}", s.item)
 	mux.HandleFunc("GET /changes", s.changes)
 	mux.HandleFunc("POST /decide", s.decide)
+	mux.HandleFunc("POST /leave", s.leave)
 	for name, kind := range map[string]string{"app.js": "text/javascript; charset=utf-8", "style.css": "text/css; charset=utf-8"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", kind)

@@ -89,6 +89,9 @@ func (x *site) request(method, path, body string, change func(*http.Request)) *h
 	if change != nil {
 		change(r)
 	}
+	if c, err := r.Cookie(cookieName); err == nil && !strings.Contains(path, "token=") && !strings.HasPrefix(path, "//") {
+		r.URL.Path = x.s.guard.folder(c.Value) + r.URL.Path
+	}
 	w := httptest.NewRecorder()
 	x.h.ServeHTTP(w, r)
 	return w.Result()

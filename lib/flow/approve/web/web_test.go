@@ -119,7 +119,7 @@ func TestHostileText(t *testing.T) {
 		}
 		var names []string
 		for _, e := range element.FindAllString(page, -1) {
-			if e != `<p class="problem">` { // a hostile draft has those
+			if e != `<p class="problem">` && !strings.HasPrefix(e, `<span class="piece `) { // a hostile draft has those
 				names = append(names, strings.Fields(strings.Trim(e, "<>"))[0])
 			}
 		}
@@ -147,5 +147,69 @@ func TestManyDrafts(t *testing.T) {
 	t.Logf("500 drafts: %v, %d bytes", time.Since(began), len(page))
 	if n := strings.Count(page, "<li class=\"draft"); n != 500 {
 		t.Errorf("%d rows", n)
+	}
+}
+
+// TestTypedTextIsNotDropped: a yes to the draft beside a text that the person wrote posts
+// neither, and the text is on the page that says so.
+func TestTypedTextIsNotDropped(t *testing.T) {
+	x := newSite(t, nil)
+	x.put("1", "where?", "It is 5.")
+	c := x.enter()
+	with := func(r *http.Request) { r.AddCookie(c) }
+	res := x.request("POST", "/decide", x.form(c, "approve", "text", "It panics.\r\n"), with)
+	page := bodyOf(t, res)
+	if res.StatusCode != http.StatusConflict || x.kinds() != "offer tri-dispatch" {
+		t.Errorf("%v %s", res.Status, x.kinds())
+	}
+	for _, want := range []string{"you have written a text of your own", `<details id="editor" open>`, "It panics.</textarea>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is not in %s", want, page)
+		}
+	}
+	// What the page itself had put there is no text of one's own.
+	if res := x.request("POST", "/decide", x.form(c, "approve", "text", "It is 5.\r\n"), with); res.StatusCode != http.StatusOK {
+		t.Errorf("%v %s", res.Status, bodyOf(t, res))
+	}
+}
+
+func TestTypedText(t *testing.T) {
+	for field, want := range map[string]string{"It is <U+202E>5.\r\n": "", " \n": "", "It is 6.": "It is 6."} {
+		if got := typedText(field, "It is \u202e5.\n"); got != want {
+			t.Errorf("%q: %q, want %q", field, got, want)
+		}
+	}
+}
+
+func TestFirstOfTwoWaits(t *testing.T) {
+	x := newSite(t, nil)
+	x.s.Gate.Config.Gate.Quorum = 2
+	x.put("1", "where?", "It is 5.")
+	c := x.enter()
+	page := bodyOf(t, x.request("POST", "/decide", x.form(c, "approve"), func(r *http.Request) { r.AddCookie(c) }))
+	if !strings.Contains(page, "Approved: 1 of 2; waits for another approver.") {
+		t.Error(page)
+	}
+}
+
+// TestRendered: what a chat shows as code is shown as code, and every character of the
+// draft is there.
+func TestRendered(t *testing.T) {
+	for _, tt := range []struct{ platform, draft, want string }{
+		{"slack", "It is `5`.", "text:It is |mark:`|code:5|mark:`|text:."},
+		{"slack", "See:\n```\na := 1\n```\nso.", "text:See:\n|mark:```|block:\na := 1\n|mark:```|text:\nso."},
+		{"slack", "a `b", "text:a `b"},
+		{"slack", "``` open", "text:``` open"},
+		{"slack", "a `` b", "text:a `` b"},
+		{"irc", "It is `5`.", "block:It is `5`."},
+		{"slack", "", ""},
+	} {
+		var got, joined []string
+		for _, p := range rendered(tt.platform, tt.draft) {
+			got, joined = append(got, p.Kind+":"+p.Text), append(joined, p.Text)
+		}
+		if strings.Join(got, "|") != tt.want || strings.Join(joined, "") != tt.draft {
+			t.Errorf("%s %q: %q", tt.platform, tt.draft, got)
+		}
 	}
 }
