@@ -5,8 +5,6 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
-
-	"tri/lib/base/lazyregexp"
 )
 
 // When a program that is still there gives back memory: once it is past its
@@ -31,9 +29,7 @@ func beSmall(ctx context.Context) {
 		case now := <-tick.C:
 			if r.rests(now, allocated()) {
 				debug.SetGCPercent(50)
-				lazyregexp.Forget()
 				debug.FreeOSMemory()
-				forgetCode()
 			}
 		}
 	}

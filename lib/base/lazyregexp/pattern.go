@@ -16,7 +16,7 @@ type Pattern struct {
 	re   atomic.Pointer[regexp.Regexp]
 }
 
-// all are those that were made, for Compile and Forget.
+// all are those that were made, for Compile.
 var (
 	allMu sync.Mutex
 	all   []*Pattern
@@ -40,17 +40,6 @@ func Compile() int {
 		p.get()
 	}
 	return len(all)
-}
-
-// Forget gives back the memory of all that was compiled, for a program that has
-// nothing to do: hundreds of them take tens of megabytes. What is needed again is
-// compiled again.
-func Forget() {
-	allMu.Lock()
-	defer allMu.Unlock()
-	for _, p := range all {
-		p.re.Store(nil)
-	}
 }
 
 func (p *Pattern) get() *regexp.Regexp {

@@ -41,19 +41,3 @@ func TestAsRegexp(t *testing.T) {
 		t.Error(p.String())
 	}
 }
-
-// What was forgotten is compiled again, by whoever needs it meanwhile too.
-func TestForget(t *testing.T) {
-	p := lazyregexp.New(`^a+$`)
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			for range 100 {
-				if lazyregexp.Forget(); !p.MatchString("aaa") || p.MatchString("b") {
-					t.Error("it does otherwise")
-				}
-			}
-		})
-	}
-	all.Wait()
-}

@@ -12,19 +12,18 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
-	"tri/lib/base/shape"
 	"tri/lib/base/sysexit"
 	"tri/lib/report/history"
 )
 
-// split adds a job for each part of a log.
-func split(j *jobs, h *durable.Home, name, schema string) error {
+// split adds a job for each part of a log; also, where given, checks its records.
+func split(j *jobs, h *durable.Home, name, schema string, also func(line) error) error {
 	cuts, err := history.Parts(h, name, 0, -1, 2*runtime.GOMAXPROCS(0))
 	if err != nil {
 		return err
 	}
 	for i := range len(cuts) - 1 {
-		j.add(name, func(f *Finding) error { return piece(h, name, schema, cuts[i], cuts[i+1], f, nil) })
+		j.add(name, func(f *Finding) error { return piece(h, name, schema, cuts[i], cuts[i+1], f, also) })
 	}
 	return nil
 }
@@ -198,13 +197,13 @@ func (r *reader) exists(dir, name string) bool {
 // checker holds files to a schema.
 type checker struct {
 	*reader
-	scan  ndjson.Scanner
-	shape *shape.Shape
+	scan   ndjson.Scanner
+	schema schema
 }
 
-func newChecker(h *durable.Home, schema string) (*checker, error) {
-	s, err := shape.Load(schema)
-	return &checker{reader: newReader(h), shape: s}, err
+func newChecker(h *durable.Home, name string) (*checker, error) {
+	s, err := loadSchema(name)
+	return &checker{reader: newReader(h), schema: s}, err
 }
 
 // file checks a file, and leaves out one that is not there: it was moved since its
@@ -218,7 +217,7 @@ func (c *checker) file(f *Finding, dir, name, called string) {
 		err = c.scan.Scan(b)
 	}
 	if err == nil {
-		err = c.shape.Members(c.scan.Members)
+		err = c.schema.check(b)
 	}
 	if err != nil {
 		f.bad(called, err)

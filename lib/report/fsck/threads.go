@@ -14,7 +14,6 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
-	"tri/lib/base/shape"
 	"tri/lib/record/thread"
 )
 
@@ -38,12 +37,12 @@ func (t *threads) mine(part int, key string) bool {
 
 // fold checks the lines of a part's threads, applies them, and compares.
 func (t *threads) fold(part int, f *Finding) error {
-	s, err := shape.Load("journal")
+	s, err := loadSchema("journal")
 	if err != nil {
 		return err
 	}
 	folded := map[string]thread.Thread{}
-	c := lineChecker{shape: s, f: f}
+	c := lineChecker{schema: s, f: f}
 	f.Torn, err = lines(t.home, journal, 0, -1, func(l line) {
 		key := ""
 		if !l.long {
@@ -53,7 +52,7 @@ func (t *threads) fold(part int, f *Finding) error {
 			return
 		}
 		var in thread.Input
-		err := c.check(l, nil)
+		err := c.check(l)
 		if err == nil {
 			err = ndjson.Decode(l.bytes, &in)
 		}
@@ -72,7 +71,7 @@ func (t *threads) fold(part int, f *Finding) error {
 
 // compare holds each folded thread against its file.
 func (t *threads) compare(part int, f *Finding) error {
-	s, err := shape.Load("thread")
+	s, err := loadSchema("thread")
 	if err != nil {
 		return err
 	}
@@ -101,7 +100,7 @@ func (t *threads) compare(part int, f *Finding) error {
 		case folded.Status == thread.Closed && r.exists(path.Split(wrong)):
 			f.bad(wrong, errors.New("the thread is closed, and a file of it stands in open"))
 		default:
-			if err := s.Check(want); err != nil { // the same but for white space
+			if err := s.check(want); err != nil { // the same but for white space
 				f.bad(right, err)
 			}
 		}

@@ -13,9 +13,10 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
-	"tri/lib/base/shape"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
+
+	"github.com/tidwall/gjson"
 )
 
 // Finding is what one part of the home came to.
@@ -40,14 +41,20 @@ type Report struct {
 // maxProblems is how many are named for each part.
 const maxProblems = 5
 
-// logs are those of a home, but for events, and the schema of their lines.
-var logs = []struct{ name, schema string }{
-	{"replies.ndjson", "reply"},
-	{"spend.ndjson", "spend"},
-	{"labels.ndjson", "label"},
-	{"drills.ndjson", "drill"},
-	{"actions.ndjson", "action"},
-	{"canaries.ndjson", "canary"},
+// logs are those of a home, with the schema of their lines, the longest first.
+var logs = []struct {
+	name, schema string
+	also         func(line) error // checks a record further; nil: nothing
+}{
+	{"events.ndjson", "event", offset},
+	{"events-threaded.ndjson", "event", nil},
+	{"events-classified.ndjson", "classified-event", nil},
+	{"replies.ndjson", "reply", nil},
+	{"spend.ndjson", "spend", nil},
+	{"labels.ndjson", "label", nil},
+	{"drills.ndjson", "drill", nil},
+	{"actions.ndjson", "action", nil},
+	{"canaries.ndjson", "canary", nil},
 }
 
 // Home looks at all of it. An error is one of the machine; what is wrong with the
@@ -59,14 +66,11 @@ func Home(h *durable.Home) (*Report, error) {
 	for i := range t.parts {
 		j.add(journal, func(f *Finding) error { return t.fold(i, f) })
 	}
-	if err := streams(j, h); err != nil {
-		return nil, err
-	}
 	for _, l := range logs {
 		if !h.Exists(l.name) {
 			continue
 		}
-		if err := split(j, h, l.name, l.schema); err != nil {
+		if err := split(j, h, l.name, l.schema, l.also); err != nil {
 			return nil, err
 		}
 	}
@@ -155,11 +159,11 @@ func (f *Finding) bad(where string, err error) {
 func decisions(h *durable.Home, f *Finding) error {
 	var chain decision.Chain
 	broken := false
-	err := piece(h, decision.LogName, "decision", 0, -1, f, func(line []byte) error {
+	err := piece(h, decision.LogName, "decision", 0, -1, f, func(l line) error {
 		if broken {
 			return nil
 		}
-		err := chain.Link(line)
+		err := chain.Link(l.bytes)
 		broken = err != nil
 		return err
 	})
@@ -171,16 +175,16 @@ func decisions(h *durable.Home, f *Finding) error {
 
 // piece checks the lines of a part of a log, and asks also, where it is given, of
 // those that are records.
-func piece(h *durable.Home, name, schema string, from, until int64, f *Finding, also func(line []byte) error) error {
-	s, err := shape.Load(schema)
+func piece(h *durable.Home, name, schema string, from, until int64, f *Finding, also func(line) error) error {
+	s, err := loadSchema(schema)
 	if err != nil {
 		return err
 	}
-	c := lineChecker{shape: s, f: f}
+	c := lineChecker{schema: s, f: f}
 	f.Torn, err = lines(h, name, from, until, func(l line) {
-		err := c.check(l, nil)
+		err := c.check(l)
 		if also != nil && !l.long {
-			err = errors.Join(err, also(l.bytes))
+			err = errors.Join(err, also(l))
 		}
 		c.note(l, err)
 	})
@@ -189,28 +193,21 @@ func piece(h *durable.Home, name, schema string, from, until int64, f *Finding, 
 
 // lineChecker holds the lines of a log to a schema.
 type lineChecker struct {
-	scan  ndjson.Scanner
-	shape *shape.Shape
-	f     *Finding
+	scan   ndjson.Scanner
+	schema schema
+	f      *Finding
 }
 
-// check says what is wrong with a line. Where it is derived from another that is
-// right, what they share is not looked at again.
-func (c *lineChecker) check(l line, from *ndjson.Scanner) (err error) {
+// check returns the first fault of a line.
+func (c *lineChecker) check(l line) error {
 	c.f.Records++
-	alike := 0
-	switch {
-	case l.long:
+	if l.long {
 		return fmt.Errorf("longer than %d bytes", ndjson.MaxLine)
-	case from == nil:
-		err = c.scan.Scan(l.bytes)
-	default:
-		alike, err = c.scan.ScanLike(l.bytes, from)
 	}
-	if err != nil {
+	if err := c.scan.Scan(l.bytes); err != nil {
 		return err
 	}
-	return c.shape.MembersLike(c.scan.Members, alike)
+	return c.schema.check(l.bytes)
 }
 
 func (c *lineChecker) note(l line, err error) {
@@ -219,15 +216,14 @@ func (c *lineChecker) note(l line, err error) {
 	}
 }
 
-// stands checks that an event's seq is where its line begins.
-func stands(members []ndjson.Member, at int64) error {
-	for _, m := range members {
-		if string(m.Key) == "seq" {
-			if seq := ndjson.Seq(m.Value); seq != at {
-				return fmt.Errorf("its seq is %d: the log was cut or put together", seq)
-			}
-			return nil
-		}
+// offset checks that an event's seq is where its line begins.
+func offset(l line) error {
+	seq := gjson.GetBytes(l.bytes, "seq")
+	if !seq.Exists() {
+		return errors.New("seq is missing")
 	}
-	return errors.New("seq is missing")
+	if seq := ndjson.Seq([]byte(seq.Raw)); seq != l.at {
+		return fmt.Errorf("its seq is %d: the log was cut or put together", seq)
+	}
+	return nil
 }

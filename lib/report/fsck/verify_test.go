@@ -142,7 +142,7 @@ func TestBroken(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, journal, "the journal tells of no such thread"},
-		"a journal line": {func(t *testing.T, h *durable.Home) { change(t, h, journal, swap(`"tier":1`, `"tier":7`)) }, journal, "facts: tier: is out of bounds"},
+		"a journal line": {func(t *testing.T, h *durable.Home) { change(t, h, journal, swap(`"tier":1`, `"tier":7`)) }, journal, "facts.tier: maximum: got 7, want 2"},
 		"an event":       {func(t *testing.T, h *durable.Home) { change(t, h, "events.ndjson", swap(`"seq":0`, `"seq":1`)) }, "events.ndjson", "its seq is 1"},
 		"two names": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events.ndjson", swap(`"chat_id":"dev"`, `"chat_id":"dev","chat_id":"ops"`))
@@ -172,7 +172,7 @@ func TestBroken(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "runs", "x: "},
-		"an event inside the journal": {func(t *testing.T, h *durable.Home) { change(t, h, journal, swap(`"type":"user"`, `"type":"cat"`)) }, journal, "event: sender: type: is none of what it may be"},
+		"an event inside the journal": {func(t *testing.T, h *durable.Home) { change(t, h, journal, swap(`"type":"user"`, `"type":"cat"`)) }, journal, "event.sender.type: value must be one of 'user', 'bot'"},
 		"a name twice, deep down": {func(t *testing.T, h *durable.Home) {
 			change(t, h, journal, swap(`"type":"user"`, `"type":"user","id":"ben"`))
 		}, journal, "duplicate name"},
@@ -181,11 +181,11 @@ func TestBroken(t *testing.T) {
 		}, "events-classified.ndjson", "invalid UTF-8"},
 		"a time": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events-classified.ndjson", swap(`"classified_at":"2026-03-02`, `"classified_at":"2026-02-30`))
-		}, "events-classified.ndjson", "classified_at: is no date-time"},
-		"a key": {func(t *testing.T, h *durable.Home) { change(t, h, journal, swap(`"key":"local`, `"key":"Local`)) }, journal, "key: does not look as it must"},
+		}, "events-classified.ndjson", "classified_at: '2026-02-30T10:00:00Z' is not valid date-time"},
+		"a key": {func(t *testing.T, h *durable.Home) { change(t, h, journal, swap(`"key":"local`, `"key":"Local`)) }, journal, "key: 'Local.dev.1' does not match pattern"},
 		"a field that is missing": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "replies.ndjson", swap(`"outcome":`, `"outcom":`))
-		}, "replies.ndjson", "outcome is missing"},
+		}, "replies.ndjson", "missing property 'outcome'"},
 		"a log put together": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events.ndjson", func(b []byte) []byte { return append(b, b...) })
 		}, "events.ndjson", "its seq is 0: the log was cut or put together"},

@@ -124,30 +124,3 @@ func Parts(h *durable.Home, name string, from, until int64, n int) ([]int64, err
 	}
 	return append(cuts, until), nil
 }
-
-// PartsBySeq cuts a log that is derived from another, whose parts end at seqs, into
-// parts of the same events, or a few before them. Where its lines are not in the order
-// of their seq, they are parts all the same.
-func PartsBySeq(h *durable.Home, name string, seqs []int64) ([]int64, error) {
-	whole, err := Parts(h, name, 0, -1, 1)
-	if err != nil {
-		return nil, err
-	}
-	cuts, size := make([]int64, len(seqs)), whole[1]
-	cuts[len(cuts)-1] = size
-	f, err := h.Root().Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return cuts, nil
-	}
-	if err != nil {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
-	}
-	defer f.Close()
-	for i := 1; i < len(seqs)-1; i++ {
-		n := sort.Search(int(size/step), func(n int) bool {
-			return gjson.GetBytes(lineAfter(f, int64(n)*step, size), "seq").Int() >= seqs[i]
-		})
-		cuts[i] = max(cuts[i-1], startAfter(f, int64(max(0, n-1))*step, size))
-	}
-	return cuts, nil
-}
