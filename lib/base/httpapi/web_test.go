@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -127,6 +128,21 @@ func TestBackoff(t *testing.T) {
 			t.Fatalf("try %d: %v after %v", try, d, last)
 		}
 		last = d
+	}
+}
+
+// TestWait: a server that says when to come back is obeyed.
+func TestWait(t *testing.T) {
+	c, err := New(Options{Base: "https://x", Chance: func() float64 { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy := fmt.Errorf("x: %w", &Error{Status: 429, After: 90 * time.Second})
+	if d := c.Wait(1, busy); d != 90*time.Second {
+		t.Errorf("told to wait 90 s, waits %v", d)
+	}
+	if d := c.Wait(1, errors.New("cut")); d != 500*time.Millisecond {
+		t.Errorf("waits %v", d)
 	}
 }
 

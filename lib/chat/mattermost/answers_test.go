@@ -124,14 +124,18 @@ func TestFindWaits(t *testing.T) {
 		w := newWorld(t)
 		root := w.Say(w.chats[0], "ana", "", "where?")
 		p := chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "here", Key: "k", Tried: time.Now().Add(-tt.age)}
-		c := w.sink()
 		now := time.Now()
-		c.now = func() time.Time { return now }
 		var waited time.Duration
-		c.sleep = func(_ context.Context, d time.Duration) error {
+		o := w.options(nil)
+		o.Now = func() time.Time { return now }
+		o.Sleep = func(_ context.Context, d time.Duration) error {
 			waited += d
 			_, err := w.sink().Post(t.Context(), p) // the earlier try lands
 			return err
+		}
+		c, err := NewSink(o)
+		if err != nil {
+			t.Fatal(err)
 		}
 		_, proof, err := c.Find(t.Context(), p)
 		want := chat.Absent

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/record/event"
@@ -35,7 +36,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	me, err := c.me(ctx)
 	if err != nil {
 		mend := "is the server up, and its address right?"
-		if statusOf(err) == http.StatusUnauthorized {
+		if httpapi.StatusOf(err) == http.StatusUnauthorized {
 			mend = "make a new token for the bot account"
 		} else if hints := sysexit.Hints(err); len(hints) > 0 {
 			mend = hints[0]
@@ -51,10 +52,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	findings = append(findings, account)
 	findings = append(findings, c.checkChats(ctx)...)
-	c.mu.Lock()
-	skew := c.ahead
-	c.mu.Unlock()
-	if skew.Abs() > maxSkew {
+	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		findings = append(findings, chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("the server's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/chat/mattermost/mattermosttest"
@@ -38,20 +39,24 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) sink() *Sink { return &Sink{w.client()} }
+func (w *world) sink() *Sink { return newSink(w.client()) }
 
 // client is a program that has just been started. It does not wait long.
 func (w *world) client() *Client { return w.clientOver(nil) }
 
 func (w *world) clientOver(h *http.Client) *Client {
 	w.t.Helper()
-	c, err := New(Options{URL: w.server.URL, Token: w.bot.Token, HTTP: h, Sleep: func(ctx context.Context, d time.Duration) error {
-		return sleep(ctx, min(d, 10*time.Millisecond))
-	}})
+	c, err := New(w.options(h))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return c
+}
+
+func (w *world) options(h *http.Client) Options {
+	return Options{URL: w.server.URL, Token: w.bot.Token, HTTP: h, Sleep: func(ctx context.Context, d time.Duration) error {
+		return httpapi.Sleep(ctx, min(d, 10*time.Millisecond))
+	}}
 }
 
 func (w *world) Source() chat.Source      { return w.client() }

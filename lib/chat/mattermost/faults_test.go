@@ -148,7 +148,7 @@ func (w *world) persist(p chat.Post) {
 func TestDeadSocket(t *testing.T) {
 	w := newWorld(t)
 	c := w.client()
-	c.pulse = 30 * time.Millisecond
+	c.o.Pulse = 30 * time.Millisecond
 	e := hear(t, c, nil)
 	w.server.Mute(true)
 	id := w.Say(w.chats[0], "ana", "", "into the void")
@@ -228,21 +228,5 @@ func TestNewRefuses(t *testing.T) {
 		} else if s, _ := sysexit.Of(err); s != sysexit.Config {
 			t.Errorf("%s: status %d of %v", name, s, err)
 		}
-	}
-}
-
-func TestBackoff(t *testing.T) {
-	c := known(t)
-	for _, luck := range []float64{0, 0.5, 0.999} {
-		c.chance = func() float64 { return luck }
-		for try := 1; try <= 40; try++ {
-			full := min(500*time.Millisecond<<min(try-1, 7), time.Minute)
-			if d := c.backoff(try, nil); d < full/2 || d > full {
-				t.Errorf("try %d, luck %v: %v", try, luck, d)
-			}
-		}
-	}
-	if d := c.backoff(1, fmt.Errorf("x: %w", &apiError{status: 429, after: 90 * time.Second})); d != 90*time.Second {
-		t.Errorf("told to wait 90 s, waits %v", d)
 	}
 }

@@ -17,14 +17,14 @@ import (
 // itself, so that a forged call can at most have us read what is there.
 // https://developers.mattermost.com/integrate/webhooks/outgoing/
 func (c *Client) calls(ctx context.Context, to chat.Handler) error {
-	l, err := webhook.Listen(c.listen)
+	l, err := webhook.Listen(c.o.Listen)
 	if err != nil {
 		return err
 	}
 	to.Logf("mattermost: outgoing webhooks are taken at %s", l.Addr())
 	return webhook.Serve(ctx, l, nil, func(ctx context.Context, call *webhook.Call) webhook.Answer {
-		token, id := named(call)
-		if call.Method != http.MethodPost || token == "" || !webhook.Equal(token, c.hookToken) {
+		token, id := arguments(call)
+		if call.Method != http.MethodPost || token == "" || !webhook.Equal(token, c.o.HookToken) {
 			return webhook.Refused()
 		}
 		call.Proved()
@@ -39,9 +39,9 @@ func (c *Client) calls(ctx context.Context, to chat.Handler) error {
 	})
 }
 
-// named is the token and the post of a call, as JSON or as a form, as the webhook
+// arguments are the token and the post of a call, as JSON or as a form, as the webhook
 // was set up.
-func named(call *webhook.Call) (token, id string) {
+func arguments(call *webhook.Call) (token, id string) {
 	kind, _, _ := mime.ParseMediaType(call.Header.Get("Content-Type"))
 	if kind == "application/x-www-form-urlencoded" {
 		form, err := url.ParseQuery(string(call.Body))
@@ -64,7 +64,7 @@ func named(call *webhook.Call) (token, id string) {
 func (c *Client) called(ctx context.Context, id string, to chat.Handler) error {
 	p := new(post)
 	switch err := c.get(ctx, "posts/"+id, nil, p); {
-	case statusOf(err) == http.StatusNotFound || statusOf(err) == http.StatusForbidden:
+	case unreadable(err):
 		return nil // there is none for us
 	case err != nil:
 		return err
@@ -79,24 +79,4 @@ func (c *Client) called(ctx context.Context, id string, to chat.Handler) error {
 		return err
 	}
 	return to.OnEvents(e)
-}
-
-// welcome reports whether a post is one to be heard: in a watched chat, by nobody
-// from outside unless they are let in, in a conversation of few only when it is
-// named.
-func (c *Client) welcome(ctx context.Context, p *post) (bool, error) {
-	if !c.watches(p.ChannelID) {
-		return false, nil
-	}
-	if c.chats == nil {
-		r, err := c.room(ctx, p.ChannelID)
-		if err != nil || r.Type == direct || r.Type == group {
-			return false, err
-		}
-	}
-	if c.external {
-		return true, nil
-	}
-	u, err := c.person(ctx, p.UserID)
-	return err == nil && !u.outside(), err
 }

@@ -16,7 +16,7 @@ import (
 func TestWebhook(t *testing.T) {
 	w := newWorld(t)
 	c := w.client()
-	c.listen, c.hookToken = "127.0.0.1:0", strings.Repeat("h", 26)
+	c.o.Listen, c.o.HookToken = "127.0.0.1:0", strings.Repeat("h", 26)
 	heard, at := make(chan event.Event, 99), make(chan string, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -36,13 +36,13 @@ func TestWebhook(t *testing.T) {
 		resp.Body.Close()
 		return resp.StatusCode
 	}
-	good := fmt.Sprintf(`{"token":%q,"post_id":%q,"text":"something else"}`, c.hookToken, id)
+	good := fmt.Sprintf(`{"token":%q,"post_id":%q,"text":"something else"}`, c.o.HookToken, id)
 	for _, tt := range []struct {
 		kind, body string
 		want       int
 	}{
 		{"application/json", good, 200},
-		{"application/x-www-form-urlencoded", "token=" + c.hookToken + "&post_id=" + id, 200},
+		{"application/x-www-form-urlencoded", "token=" + c.o.HookToken + "&post_id=" + id, 200},
 		{"application/json", strings.Replace(good, id, strings.Repeat("z", 26), 1), 200}, // not there
 		{"application/json", strings.Replace(good, id, "../../users", 1), 400},
 		{"application/json", strings.Replace(good, "hh", "hi", 1), 401},

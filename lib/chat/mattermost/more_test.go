@@ -354,7 +354,7 @@ func crowdIsSeen(t *testing.T, w mattermostWorld) {
 func noPreview(t *testing.T, w mattermostWorld) {
 	c := w.Chats()[0]
 	root := w.Say(c, "ana", "", "where?")
-	client := &Sink{w.clientOver(nil)}
+	client := newSink(w.clientOver(nil))
 	made, err := client.Post(t.Context(), chat.Post{ChatID: c, ThreadID: root, Key: "k",
 		Text: "See https://example.test/page and " + client.base.JoinPath("_redirect/pl", root).String()})
 	if err != nil {

@@ -123,7 +123,7 @@ func newRealWorld(t *testing.T) *realWorld {
 
 func (w *realWorld) client() *Client { return w.clientOver(nil) }
 
-func (w *realWorld) sink() *Sink { return &Sink{w.client()} }
+func (w *realWorld) sink() *Sink { return newSink(w.client()) }
 
 func (w *realWorld) clientOver(h *http.Client) *Client {
 	w.t.Helper()

@@ -1,16 +1,12 @@
 package mattermost
 
 import (
+	"cmp"
 	"context"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 )
-
-// maxKnown bounds what is remembered of people and of names that are nobody's.
-// Past it everything is forgotten and asked again.
-const maxKnown = 20000
 
 type user struct {
 	ID       string `json:"id"`
@@ -25,47 +21,30 @@ func (u *user) outside() bool {
 	return u.RemoteID != "" || slices.Contains(strings.Fields(u.Roles), "system_guest")
 }
 
-// people is what we know of accounts. byName maps a user name to an id, "" when
-// nobody has it. Client.mu guards it.
-type people struct {
-	byID   map[string]user
-	byName map[string]string
-}
-
-func (p *people) keep(u user) {
+// learn remembers an account.
+func (c *Client) learn(u user) user {
 	u.Username = strings.ToLower(u.Username)
-	p.byID[u.ID] = u
-	p.keepName(u.Username, u.ID)
+	c.people.Put(u.ID, u)
+	c.names.Put(u.Username, u.ID)
+	return u
 }
 
-func (p *people) keepName(name, id string) {
-	if len(p.byName) >= maxKnown {
-		clear(p.byName)
-		clear(p.byID)
-	}
-	p.byName[name] = id
-}
-
-// person looks an account up. It is no reason to lose a message that the server
-// does not tell now who wrote it: then only the id is known.
+// person looks an account up. One that the server does not show has its id only.
 func (c *Client) person(ctx context.Context, id string) (user, error) {
-	c.mu.Lock()
-	u, ok := c.people.byID[id]
-	c.mu.Unlock()
-	if ok || !validID(id) {
-		return u, nil
+	if !validID(id) {
+		return user{}, nil
 	}
-	err := c.get(ctx, "users/"+id, nil, &u)
-	switch {
-	case statusOf(err) == http.StatusNotFound || statusOf(err) == http.StatusForbidden:
-		u = user{ID: id}
-	case err != nil:
-		return user{}, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.people.keep(u)
-	return u, nil
+	return c.people.Ask(id, func() (user, error) {
+		var u user
+		err := c.get(ctx, "users/"+id, nil, &u)
+		switch {
+		case unreadable(err):
+			return user{ID: id}, nil
+		case err != nil:
+			return user{}, err
+		}
+		return c.learn(u), nil
+	})
 }
 
 // handle finds what could be user names: lower case letters, digits, and '.',
@@ -99,7 +78,7 @@ func (c *Client) mentions(ctx context.Context, text string) ([]string, error) {
 	if len(found) == 0 {
 		return ids, nil
 	}
-	known, err := c.names(ctx, slices.Concat(found...))
+	known, err := c.idsOf(ctx, slices.Concat(found...))
 	if err != nil {
 		return nil, err
 	}
@@ -116,20 +95,17 @@ func (c *Client) mentions(ctx context.Context, text string) ([]string, error) {
 	return ids, nil
 }
 
-// names maps user names to ids, as far as they are anybody's.
-func (c *Client) names(ctx context.Context, names []string) (map[string]string, error) {
+// idsOf maps user names to ids, as far as they are anybody's.
+func (c *Client) idsOf(ctx context.Context, names []string) (map[string]string, error) {
 	known := map[string]string{}
 	var missing []string
-	c.mu.Lock()
 	for _, name := range names {
-		id, ok := c.people.byName[name]
-		if ok {
+		if id, ok := c.names.Get(name); ok {
 			known[name] = id
 		} else if !slices.Contains(missing, name) {
 			missing = append(missing, name)
 		}
 	}
-	c.mu.Unlock()
 	if len(missing) == 0 {
 		return known, nil
 	}
@@ -137,14 +113,95 @@ func (c *Client) names(ctx context.Context, names []string) (map[string]string, 
 	if err := c.ask(ctx, "users/usernames", missing, &users); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, name := range missing {
-		c.people.keepName(name, "")
+		c.names.Put(name, "")
 	}
 	for _, u := range users {
-		c.people.keep(u)
-		known[strings.ToLower(u.Username)] = u.ID
+		known[c.learn(u).Username] = u.ID
 	}
 	return known, nil
+}
+
+// room is a channel, or a direct or group conversation.
+type room struct {
+	ID          string `json:"id"`
+	Type        string `json:"type"` // O open, P private, D direct, G group
+	Name        string `json:"name"` // of a direct one: both ids, joined by "__"
+	DisplayName string `json:"display_name"`
+	DeleteAt    int64  `json:"delete_at"`
+}
+
+const (
+	direct = "D"
+	group  = "G"
+)
+
+// watched are the ids of the chats to watch, as the server knows them now.
+func (c *Client) watched(ctx context.Context) (ids []string, err error) {
+	for id := range c.chats {
+		ids = append(ids, id)
+	}
+	if c.chats != nil {
+		return ids, nil
+	}
+	var rooms []room
+	if err := c.get(ctx, "users/me/channels", nil, &rooms); err != nil {
+		return nil, err
+	}
+	for _, r := range rooms {
+		if r.DeleteAt == 0 && r.Type != direct && r.Type != group {
+			ids = append(ids, r.ID)
+			c.rooms.Put(r.ID, r)
+		}
+	}
+	return ids, nil
+}
+
+// watches reports whether a chat is one of the watched.
+func (c *Client) watches(chatID string) bool { return c.chats == nil || c.chats[chatID] }
+
+// room looks a chat up. One that we may not see any more has its id only.
+func (c *Client) room(ctx context.Context, id string) (room, error) {
+	if !validID(id) {
+		return room{}, nil
+	}
+	return c.rooms.Ask(id, func() (r room, err error) {
+		if err = c.get(ctx, "channels/"+id, nil, &r); unreadable(err) {
+			return room{ID: id, Name: id}, nil
+		}
+		return r, err
+	})
+}
+
+// title is what people call the chat.
+func (c *Client) title(ctx context.Context, r room, self user) (string, error) {
+	if r.DisplayName != "" || r.Type != direct {
+		return cmp.Or(r.DisplayName, r.Name, r.ID), nil
+	}
+	a, b, _ := strings.Cut(r.Name, "__")
+	if a == self.ID {
+		a = b
+	}
+	u, err := c.person(ctx, a)
+	return cmp.Or(u.Username, r.Name), err
+}
+
+// welcome reports whether a post is one to be heard: in a watched chat, by nobody
+// from outside unless they are let in, in a conversation of few only when it is
+// named.
+func (c *Client) welcome(ctx context.Context, p *post) (bool, error) {
+	if !c.watches(p.ChannelID) {
+		return false, nil
+	}
+	if c.chats == nil {
+		r, err := c.room(ctx, p.ChannelID)
+		if err != nil || r.Type == direct || r.Type == group {
+			return false, err
+		}
+	}
+	if c.o.AllowExternal {
+		return true, nil
+	}
+	u, err := c.person(ctx, p.UserID)
+	return err == nil && !u.outside(), err
 }

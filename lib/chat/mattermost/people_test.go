@@ -56,7 +56,7 @@ func TestGuests(t *testing.T) {
 		w.people["guest"] = guest
 		w.Say(w.chats[0], "guest", "", "said before")
 		c := w.client()
-		c.external = allow
+		c.o.AllowExternal = allow
 		e := hear(t, c, nil)
 		w.Say(w.chats[0], "guest", "", "said now")
 		e.until("the message", has(w.Say(w.chats[0], "ana", "", "the end")))

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"tri/lib/chat"
 	"tri/lib/chat/emoji"
+	"tri/lib/chat/sink"
 )
-
-var _ chat.Signaler = (*Sink)(nil)
 
 // React implements chat.Signaler.
 func (c *Sink) React(ctx context.Context, _, messageID, char string, on bool) error {
@@ -24,60 +22,35 @@ func (c *Sink) React(ctx context.Context, _, messageID, char string, on bool) er
 	}
 	if on {
 		in := map[string]any{"user_id": self.ID, "post_id": messageID, "emoji_name": name}
-		return c.once(ctx, http.MethodPost, "reactions", nil, in, &struct{}{})
+		return c.once(ctx, http.MethodPost, "reactions", in, &struct{}{})
 	}
-	return c.once(ctx, http.MethodDelete, "users/"+self.ID+"/posts/"+messageID+"/reactions/"+name, nil, nil, &struct{}{})
+	return c.once(ctx, http.MethodDelete, "users/"+self.ID+"/posts/"+messageID+"/reactions/"+name, nil, &struct{}{})
 }
 
 // Typing implements chat.Signaler: for about five seconds.
 func (c *Sink) Typing(ctx context.Context, chatID, threadID string) error {
-	return c.once(ctx, http.MethodPost, "users/me/typing", nil, map[string]any{"channel_id": chatID, "parent_id": threadID}, &struct{}{})
+	return c.once(ctx, http.MethodPost, "users/me/typing", map[string]any{"channel_id": chatID, "parent_id": threadID}, &struct{}{})
 }
 
 // Edit implements chat.Signaler.
 func (c *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
-	if err := c.postable(chat.Post{ChatID: chatID, ThreadID: messageID, Text: text}); err != nil {
-		return fmt.Errorf("mattermost: edit in %q: %w: %w", chatID, err, chat.ErrRefused)
+	if err := c.check(chatID, messageID, text); err != nil {
+		return err
 	}
-	return c.once(ctx, http.MethodPut, "posts/"+messageID+"/patch", nil, map[string]any{"message": shown(text)}, &post{})
+	return c.once(ctx, http.MethodPut, "posts/"+messageID+"/patch", map[string]any{"message": shown(text)}, &post{})
 }
 
 // PostCard implements chat.Signaler: the bot's own reactions are what people click on.
 func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	text := card.WithReactions()
-	thread := card.ThreadID
-	if thread == "" {
-		thread = strings.Repeat("0", 26) // only looked at
+	if err := c.check(card.ChatID, card.ThreadID, text); err != nil {
+		return chat.Posted{}, err
 	}
-	if err := c.postable(chat.Post{ChatID: card.ChatID, ThreadID: thread, Text: text}); err != nil {
-		return chat.Posted{}, fmt.Errorf("mattermost: card in %q: %w: %w", card.ChatID, err, chat.ErrRefused)
-	}
-	self, err := c.me(ctx)
+	made, err := c.send(ctx, card.ChatID, card.ThreadID, text, card.Key)
 	if err != nil {
 		return chat.Posted{}, err
 	}
-	var made post
-	err = c.once(ctx, http.MethodPost, "posts", nil, map[string]any{
-		"channel_id": card.ChatID, "root_id": card.ThreadID, "message": shown(text), "pending_post_id": self.ID + ":" + card.Key,
-		"props": map[string]any{keyProp: card.Key, "attachments": []any{}},
-	}, &made)
-	if err != nil {
-		return chat.Posted{}, fmt.Errorf("mattermost: card in %s: %w", card.ChatID, err)
-	}
-	return posted(made), c.mark(ctx, made.ID, card)
-}
-
-// mark sets the reactions that stand for a card's buttons. One that stands already
-// stays.
-func (c *Sink) mark(ctx context.Context, messageID string, card chat.Card) error {
-	for _, b := range card.Buttons {
-		if mark := chat.ButtonReactions[b.Name]; mark != "" {
-			if err := c.React(ctx, card.ChatID, messageID, mark, true); err != nil {
-				return fmt.Errorf("mattermost: card in %s: %w", card.ChatID, err)
-			}
-		}
-	}
-	return nil
+	return made, sink.React(ctx, c, made.MessageID, card)
 }
 
 // UpdateCard implements chat.Signaler. Reactions of buttons that are gone stay: what is
@@ -86,5 +59,5 @@ func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card)
 	if err := c.Edit(ctx, card.ChatID, messageID, card.WithReactions()); err != nil {
 		return err
 	}
-	return c.mark(ctx, messageID, card)
+	return sink.React(ctx, c, messageID, card)
 }

@@ -3,9 +3,7 @@ package mattermost
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -13,10 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/sink"
 )
 
 // keyProp is the property of a post that holds our key.
@@ -24,7 +23,10 @@ const keyProp = "tri_key"
 
 // Sink posts as the bot. It is apart from Client so that a watcher, which has only
 // that, holds no code that can post.
-type Sink struct{ *Client }
+type Sink struct {
+	*Client
+	frame sink.Frame
+}
 
 // NewSink returns the sink of a server. It does not reach out.
 func NewSink(o Options) (*Sink, error) {
@@ -32,12 +34,27 @@ func NewSink(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sink{c}, nil
+	return newSink(c), nil
+}
+
+func newSink(c *Client) *Sink {
+	return &Sink{c, sink.Frame{
+		Platform: platform, Limit: 16383, Outcome: outcome, Explain: c.explain,
+		Joined: remembered, Settled: abandoned, Now: c.api.Now, Sleep: c.api.Sleep,
+	}}
+}
+
+// outcome is what a no of the server means: a 403 is about this post.
+func outcome(e *httpapi.Error) sink.Outcome {
+	if e.Status == http.StatusForbidden {
+		return sink.Refused
+	}
+	return sink.ByStatus(e.Status)
 }
 
 // Limit implements chat.Sink: the server's own (model.PostMessageMaxRunesV2).
 // One with an old database column refuses long texts sooner.
-func (c *Sink) Limit() int { return 16383 }
+func (c *Sink) Limit() int { return c.frame.Limit }
 
 // crowd finds what alerts everybody. The server leaves out what stands in code
 // and tries words at their dots and dashes too; here all of it is refused.
@@ -45,37 +62,57 @@ var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@(?:all|channel|here)(?:$|[^\
 
 // Post implements chat.Sink. The text is sent to the byte or refused.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
-	if err := c.postable(p); err != nil {
-		return chat.Posted{}, fmt.Errorf("mattermost: post in %q: %w: %w", p.ChatID, err, chat.ErrRefused)
+	if !validID(p.ThreadID) {
+		return chat.Posted{}, c.frame.Refuse(p.ChatID, fmt.Errorf("thread %q: an id has 26 letters and digits", p.ThreadID))
 	}
-	self, err := c.me(ctx)
-	if err != nil {
-		return chat.Posted{}, &chat.RetryError{After: time.Minute, Err: err} // nothing was sent
+	if err := c.check(p.ChatID, p.ThreadID, p.Text); err != nil {
+		return chat.Posted{}, err
 	}
-	var made post
-	err = c.once(ctx, http.MethodPost, "posts", nil, map[string]any{
-		"channel_id": p.ChatID,
-		"root_id":    p.ThreadID,
-		"message":    shown(p.Text),
-		// The server remembers it for 30 s and answers a second request with the
-		// first one's post.
-		"pending_post_id": self.ID + ":" + p.Key,
-		"props": map[string]any{
-			keyProp: p.Key,
-			// A post with attachments, even none, gets no preview of its links
-			// (App.getEmbedForPost); there is no other switch for one post.
-			"attachments":              []any{},
-			"disable_group_highlight":  true,
-			"mentionHighlightDisabled": true,
-		},
-	}, &made)
-	if err != nil {
-		return c.failed(ctx, p, err)
+	made, err := c.send(ctx, p.ChatID, p.ThreadID, p.Text, p.Key)
+	if !chat.IsRefused(err) {
+		return made, err
 	}
-	if !validID(made.ID) {
-		return chat.Posted{}, fmt.Errorf("mattermost: post in %s: answer has no id", p.ChatID)
+	// The server checks a few things after it has stored the post (what it links
+	// to, for one), and then answers no although it is there.
+	found, proof, lookErr := c.find(ctx, p)
+	switch {
+	case proof == chat.Found:
+		return found, nil
+	case proof == chat.Absent || httpapi.StatusOf(lookErr) == http.StatusForbidden:
+		return chat.Posted{}, err
 	}
-	return posted(made), nil
+	return chat.Posted{}, fmt.Errorf("mattermost: post in %s: may have been stored: %v; looked for it: %v", p.ChatID, err, lookErr)
+}
+
+// send posts once, without alerts and previews.
+func (c *Sink) send(ctx context.Context, chatID, thread, text, key string) (chat.Posted, error) {
+	return c.frame.Send(chatID, func() (chat.Posted, error) {
+		self, err := c.me(ctx)
+		if err != nil {
+			return chat.Posted{}, fmt.Errorf("%w: %w", sink.ErrUnsent, err)
+		}
+		var made post
+		err = c.once(ctx, http.MethodPost, "posts", map[string]any{
+			"channel_id": chatID,
+			"root_id":    thread,
+			"message":    shown(text),
+			// The server remembers it for 30 s and answers a second request with the
+			// first one's post.
+			"pending_post_id": self.ID + ":" + key,
+			"props": map[string]any{
+				keyProp: key,
+				// A post with attachments, even none, gets no preview of its links
+				// (App.getEmbedForPost); there is no other switch for one post.
+				"attachments":              []any{},
+				"disable_group_highlight":  true,
+				"mentionHighlightDisabled": true,
+			},
+		}, &made)
+		if err != nil || !validID(made.ID) {
+			return chat.Posted{}, err
+		}
+		return posted(made), nil
+	})
 }
 
 // shown is text as it can be stored: PostgreSQL has no character 0, and the
@@ -86,47 +123,16 @@ func posted(p post) chat.Posted {
 	return chat.Posted{MessageID: p.ID, At: time.UnixMilli(p.CreateAt).UTC()}
 }
 
-// postable says what is wrong with a post before anything is sent.
-func (c *Sink) postable(p chat.Post) error {
-	switch n := utf8.RuneCountInString(p.Text); {
-	case !validID(p.ChatID) || !validID(p.ThreadID):
-		return fmt.Errorf("chat %q, thread %q: an id has 26 letters and digits", p.ChatID, p.ThreadID)
-	case n == 0 || n > c.Limit():
-		return fmt.Errorf("%d characters; 1 to %d can be sent", n, c.Limit())
-	case !utf8.ValidString(p.Text):
-		return errors.New("not valid UTF-8")
-	case crowd.MatchString(p.Text):
-		return fmt.Errorf("%q would alert everybody", crowd.FindString(p.Text))
-	}
-	return nil
-}
-
-// failed says what an error of Post means for the post.
-func (c *Sink) failed(ctx context.Context, p chat.Post, err error) (chat.Posted, error) {
-	dialing := (*net.OpError)(nil)
-	refused := (*apiError)(nil)
-	named := fmt.Errorf("mattermost: post in %s: %w", p.ChatID, err)
+// check refuses what cannot be posted, before anything is sent. thread may be "".
+func (c *Sink) check(chatID, thread, text string) error {
+	var invalid error
 	switch {
-	case errors.As(err, &dialing) && dialing.Op == "dial":
-		return chat.Posted{}, &chat.RetryError{After: 5 * time.Second, Err: named} // there was no connection
-	case !errors.As(err, &refused) || refused.status >= 500 || refused.status < 300:
-		return chat.Posted{}, named // it may stand there
-	case refused.status == http.StatusTooManyRequests:
-		return chat.Posted{}, &chat.RetryError{After: refused.after, Err: named}
-	case refused.status < 400 || refused.status == http.StatusUnauthorized || refused.status == http.StatusRequestTimeout:
-		// Not this post is at fault but the address, the token or the way there.
-		return chat.Posted{}, &chat.RetryError{After: time.Minute, Err: c.explain(named)}
+	case !validID(chatID) || thread != "" && !validID(thread):
+		invalid = fmt.Errorf("thread %q: an id has 26 letters and digits", thread)
+	case crowd.MatchString(text):
+		invalid = fmt.Errorf("%q would alert everybody", crowd.FindString(text))
 	}
-	// The server checks a few things after it has stored the post (what it links
-	// to, for one), and then answers no although it stands there.
-	found, proof, lookErr := c.find(ctx, p)
-	switch {
-	case proof == chat.Found:
-		return found, nil
-	case proof == chat.Absent || statusOf(lookErr) == http.StatusForbidden:
-		return chat.Posted{}, fmt.Errorf("%w: %w", named, chat.ErrRefused)
-	}
-	return chat.Posted{}, named
+	return c.frame.Check(chatID, text, invalid)
 }
 
 // Find implements chat.Sink. It reads the whole thread for a post of ours with
@@ -146,18 +152,9 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !validID(p.ChatID) || !validID(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
 	}
-	asked := c.now()
-	found, proof, err := c.find(ctx, p)
-	if proof != chat.Absent || p.Tried.IsZero() {
+	found, proof, err := c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return c.find(ctx, p) })
+	if err != nil || proof != chat.Absent || p.Tried.IsZero() {
 		return found, proof, err
-	}
-	if age := asked.Sub(p.Tried); age > remembered && age < abandoned {
-		if err := c.sleep(ctx, abandoned-age); err != nil {
-			return chat.Posted{}, chat.Unprovable, err
-		}
-		if found, proof, err = c.find(ctx, p); proof != chat.Absent {
-			return found, proof, err
-		}
 	}
 	return c.removed(ctx, p)
 }
@@ -180,7 +177,7 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 		var l list
 		err := c.get(ctx, "posts/"+p.ThreadID+"/thread", q, &l)
 		switch {
-		case statusOf(err) == http.StatusNotFound:
+		case httpapi.StatusOf(err) == http.StatusNotFound:
 			return chat.Posted{}, chat.Absent, nil // deleted, and every reply with it
 		case err != nil:
 			return chat.Posted{}, chat.Unprovable, fmt.Errorf("mattermost: thread %s: %w", p.ThreadID, err)
@@ -231,13 +228,13 @@ func (c *Sink) removed(ctx context.Context, p chat.Post) (chat.Posted, chat.Proo
 		return chat.Posted{}, chat.Unprovable, err
 	}
 	var gone *post
-	_, err = c.changes(ctx, p.ChatID, c.toServer(p.Tried).Add(-overlap).UnixMilli(), func(made post) {
+	_, err = c.changes(ctx, p.ChatID, c.api.ServerTime(p.Tried).Add(-overlap).UnixMilli(), func(made post) {
 		if made.is(p, self) && !made.old() {
 			gone = &made
 		}
 	})
 	switch {
-	case statusOf(err) == http.StatusForbidden || statusOf(err) == http.StatusNotFound:
+	case unreadable(err):
 		return chat.Posted{}, chat.Absent, nil // and a post will be refused
 	case err != nil:
 		return chat.Posted{}, chat.Unprovable, fmt.Errorf("mattermost: chat %s: %w", p.ChatID, err)
@@ -255,7 +252,7 @@ func (c *Sink) Message(ctx context.Context, chatID, messageID string) (text stri
 	var p post
 	err = c.get(ctx, "posts/"+messageID, nil, &p)
 	switch {
-	case statusOf(err) == http.StatusNotFound:
+	case httpapi.StatusOf(err) == http.StatusNotFound:
 		return "", true, nil
 	case err != nil:
 		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("mattermost: post %s: %w", messageID, err))

@@ -8,7 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
+	"tri/lib/base/httpapi"
+	"tri/lib/chat/session"
 
 	"github.com/coder/websocket"
 )
@@ -29,15 +32,15 @@ type frame struct {
 		ChannelID string `json:"channel_id"`
 	} `json:"broadcast"`
 	Seq int64 `json:"seq"` // counts the events of one connection, from 0
-
-	err error // the socket's end; nothing follows
 }
 
 // socket is one connection to the server's WebSocket.
 type socket struct {
-	conn   *websocket.Conn
-	frames chan frame
-	asked  int64 // actions sent
+	conn  *websocket.Conn
+	in    chan session.Delivery[frame]
+	asked int64       // actions sent
+	heard atomic.Bool // something came since the last ping
+	dead  atomic.Bool // it gave no sign of life
 }
 
 // dial connects. With the id of an earlier connection the server goes on with
@@ -52,35 +55,37 @@ func (c *Client) dial(ctx context.Context, connection string, seq int64) (*socke
 	dialCtx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	conn, resp, err := websocket.Dial(dialCtx, u.String(), &websocket.DialOptions{
-		HTTPClient: c.http,
-		HTTPHeader: http.Header{"Authorization": {"Bearer " + c.token}, "User-Agent": {"tri"}},
+		HTTPClient: c.o.HTTP,
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + c.o.Token}, "User-Agent": {"tri"}},
 	})
-	if resp != nil {
-		c.seeClock(resp.Header.Get("Date"))
-	}
 	switch {
-	case err != nil && resp != nil && resp.StatusCode >= 400:
-		return nil, fmt.Errorf("websocket: %w", refusal(resp, nil))
+	case err != nil && resp != nil && resp.StatusCode >= 300:
+		return nil, fmt.Errorf("websocket: %w", &httpapi.Error{Status: resp.StatusCode, After: httpapi.RetryAfter(resp.Header)})
 	case err != nil:
 		return nil, err
 	}
 	conn.SetReadLimit(maxFrame)
-	return &socket{conn: conn, frames: make(chan frame, buffered)}, nil
+	return &socket{conn: conn, in: make(chan session.Delivery[frame], buffered)}, nil
 }
 
-// read fills frames until the socket or ctx ends. When frames is full it waits,
-// and TCP makes the server wait, or give up on us: then we catch up later.
+// read fills in until the socket or ctx ends. When it is full it waits, and TCP
+// makes the server wait, or give up on us: then we catch up later.
 func (s *socket) read(ctx context.Context) {
-	defer close(s.frames)
 	for {
-		f := frame{}
+		d := session.Delivery[frame]{Done: func(error) error { return nil }} // a resume acknowledges
 		_, b, err := s.conn.Read(ctx)
 		if err == nil {
-			err = json.Unmarshal(b, &f)
+			err = json.Unmarshal(b, &d.What)
 		}
-		f.err = err
+		switch {
+		case err != nil && s.dead.Load():
+			d.End = errors.New("websocket: no sign of life")
+		case err != nil:
+			d.End = fmt.Errorf("websocket: %w", err)
+		}
+		s.heard.Store(true)
 		select {
-		case s.frames <- f:
+		case s.in <- d:
 		case <-ctx.Done():
 			return
 		}
@@ -90,24 +95,41 @@ func (s *socket) read(ctx context.Context) {
 	}
 }
 
-// hello waits for the server's first event. What is posted before it may never
-// be sent to us, so nothing can be taken for complete until it is here.
-func (s *socket) hello(ctx context.Context) (frame, error) {
-	ctx, cancel := context.WithTimeout(ctx, helloTime)
-	defer cancel()
+// watch ends a socket that gives no sign of life from one pulse to the next.
+func (s *socket) watch(ctx context.Context, pulse time.Duration) {
+	t := time.NewTicker(pulse)
+	defer t.Stop()
+	s.heard.Store(true)
 	for {
 		select {
-		case f, ok := <-s.frames:
-			if !ok || f.err != nil {
-				return f, fmt.Errorf("websocket: no hello: %w", f.err)
-			}
-			if f.Event == "hello" {
-				return f, nil
-			}
 		case <-ctx.Done():
-			return frame{}, fmt.Errorf("websocket: no hello: %w", ctx.Err())
+			return
+		case <-t.C:
+		}
+		if !s.heard.Swap(false) && len(s.in) == 0 || s.ping(ctx) != nil && ctx.Err() == nil {
+			s.dead.Store(true)
+			_ = s.conn.CloseNow()
+			return
 		}
 	}
+}
+
+// hello waits for the server's first event. What is posted before it may never
+// be sent to us, so nothing can be taken for complete until it is here.
+func (s *socket) hello(ctx context.Context) (f frame, err error) {
+	ctx, cancel := context.WithTimeout(ctx, helloTime)
+	defer cancel()
+	for err == nil && f.Event != "hello" {
+		var b []byte
+		if _, b, err = s.conn.Read(ctx); err == nil {
+			f = frame{}
+			err = json.Unmarshal(b, &f)
+		}
+	}
+	if err != nil {
+		return frame{}, fmt.Errorf("websocket: no hello: %w", err)
+	}
+	return f, nil
 }
 
 // connectionID is what a hello names this connection; "" on servers without

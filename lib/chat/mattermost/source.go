@@ -3,9 +3,7 @@ package mattermost
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"tri/lib/chat"
@@ -18,28 +16,26 @@ const (
 	// overlap is read again before the last known time: clocks of a server's nodes
 	// differ, and a replica of its database lags.
 	overlap = time.Minute
-	// calm is how long a connection must have held for the next attempt to follow
+	// stable is how long a connection must have held for the next attempt to follow
 	// at once.
-	calm = 30 * time.Second
-	// batch is how many events are made durable together.
-	batch = 500
+	stable = 30 * time.Second
 )
 
 // listening is one Run: what it has emitted, and where on the socket it is.
 type listening struct {
 	*Client
-	chat.Resume
-	chat.Handler
-
-	// since is, per chat, a time (Unix ms, the server's) up to which everything is
-	// emitted; other for the chats that it does not name.
-	since map[string]int64
-	other int64
-
-	past bool // something came before: the log, or a connection
+	*session.Listener
 
 	connection string // the id to resume, "" for none
-	next       int64  // the next event's number there
+	next       int64  // number of the first event there that is not durable
+	parsed     int64  // number of the first event there that was not parsed
+	gap        *gap   // what a frame has shown to be missing, until it is caught up
+}
+
+// gap is where to continue when what is missing has been caught up.
+type gap struct {
+	connection string
+	next       int64
 }
 
 // Run implements chat.Source. A lost connection is resumed or, where the server
@@ -50,7 +46,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failed := make(chan error, 1)
-	if c.listen != "" {
+	if c.o.Listen != "" {
 		go func() {
 			if err := c.calls(ctx, to); err != nil {
 				failed <- err
@@ -66,26 +62,28 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	return err
 }
 
-func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	l := &listening{Client: c, Resume: resume, Handler: to, since: map[string]int64{}, past: len(resume.Last) > 0}
-	for id, at := range resume.Last {
-		l.since[id] = at.Add(-overlap).UnixMilli()
-		l.other = max(l.other, l.since[id])
+func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
+	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, overlap)}
+	l.Kept = func(b *session.Batch) {
+		for _, e := range b.Events {
+			for _, s := range []string{e.CreateTime, e.EditedAt} {
+				if at, err := time.Parse(time.RFC3339Nano, s); err == nil {
+					l.Known.Advance(e.ChatID, at.Add(-overlap))
+				}
+			}
+		}
 	}
-	// A revoked token is let in and only never greeted: ask again who we are.
-	s := session.Loop{Platform: "mattermost", Stable: calm, Now: c.now, Sleep: c.sleep, Wait: c.backoff, OnEnd: func(error) { c.forgetMe() }}
-	return s.Run(ctx, l, l.session)
+	return l
 }
 
-// backoff doubles from half a second to a minute, and is spread between half of
-// that and all of it. A server that says when to come back is obeyed.
-func (c *Client) backoff(try int, err error) time.Duration {
-	d := min(500*time.Millisecond<<min(max(try-1, 0), 7), time.Minute)
-	d = d/2 + time.Duration(c.chance()*float64(d)/2)
-	if limited := (*apiError)(nil); errors.As(err, &limited) {
-		d = max(d, limited.after)
+func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
+	l := c.listening(resume, to)
+	// A revoked token is let in and only never greeted: ask again who we are.
+	loop := session.Loop{
+		Platform: platform, Stable: stable, Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait,
+		OnEnd: func(error) { c.self.Forget("") },
 	}
-	return d
+	return loop.Run(ctx, l, l.session)
 }
 
 // session is one connection, to its end.
@@ -93,8 +91,8 @@ func (l *listening) session(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
 	}
-	if l.other == 0 {
-		l.other = l.serverNow().Add(-overlap).UnixMilli() // a first start tells the last minute, as a restart would
+	if l.Known.Other.IsZero() {
+		l.Known.Other = l.serverNow().Add(-overlap) // a first start reads the last minute, as a restart would
 	}
 	s, err := l.dial(ctx, l.connection, l.next)
 	if err != nil {
@@ -103,143 +101,68 @@ func (l *listening) session(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer func() { _ = s.conn.CloseNow() }() // the server keeps the connection for a resume
-	go s.read(ctx)
-	if l.connection == "" {
+	resumed := l.connection != ""
+	if resumed { // nobody greets a resumed connection
+		if err := s.ping(ctx); err != nil {
+			return fmt.Errorf("websocket: %w", err)
+		}
+	} else {
 		f, err := s.hello(ctx)
 		if err != nil {
 			return err
 		}
-		l.connection, l.next = f.connectionID(), f.Seq+1
-		if err := l.catchUp(ctx); err != nil {
-			l.connection = ""
-			return err
-		}
-		l.OnConnect(true)
-	} else if err := s.ping(ctx); err != nil { // nobody greets a resumed connection
-		return fmt.Errorf("websocket: %w", err)
+		l.gap = &gap{f.connectionID(), f.Seq + 1}
+		l.next = f.Seq + 1
 	}
-	err = l.follow(ctx, s)
-	if tooBig(err) {
+	l.parsed = l.next
+	go s.read(ctx)
+	go s.watch(ctx, l.o.Pulse)
+	r := session.Receiver[frame]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.commit, Resumed: resumed}
+	if err = r.Receive(ctx, l, s.in); tooBig(err) {
 		l.connection = ""
 	}
 	return err
 }
 
-func (c *Client) forgetMe() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.self = nil
-}
-
-// follow takes frames until the socket ends or gives no sign of life.
-func (l *listening) follow(ctx context.Context, s *socket) error {
-	pulse := time.NewTicker(l.pulse)
-	defer pulse.Stop()
-	heard := true
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-pulse.C:
-			if !heard && len(s.frames) == 0 {
-				return fmt.Errorf("websocket: no sign of life for %v", l.pulse)
-			}
-			heard = false
-			if err := s.ping(ctx); err != nil {
-				return fmt.Errorf("websocket: %w", err)
-			}
-		case f, ok := <-s.frames:
-			if !ok {
-				return ctx.Err()
-			}
-			if heard = true; f.err == nil {
-				l.OnConnect(true)
-			}
-			if err := l.take(ctx, f, s.frames); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// take brings f, and what has come behind it meanwhile, to emit.
-func (l *listening) take(ctx context.Context, f frame, more <-chan frame) error {
-	var ready []event.Event
-	next := l.next
-	flush := func() error {
-		if err := l.durable(ready); err != nil {
-			return err
-		}
-		l.next, ready = next, nil
-		return nil
-	}
-	for {
-		switch {
-		case f.err != nil:
-			return errors.Join(flush(), fmt.Errorf("websocket: %w", f.err))
-		case f.Event == "": // the reply to a ping
-		case f.Event == "hello" || f.Seq > next:
-			// The server could not resume, or has left events out.
-			if err := flush(); err != nil {
-				return err
-			}
-			if err := l.mendGap(ctx, f); err != nil {
-				return err
-			}
-			next = f.Seq
-			fallthrough
-		default:
-			e, ok, err := l.read(ctx, f)
-			if err != nil {
-				return errors.Join(flush(), err)
-			}
-			if ok {
-				ready = append(ready, e)
-			}
-			next = max(next, f.Seq+1)
-		}
-		if len(ready) == batch {
-			return flush()
-		}
-		var ok bool
-		select {
-		case f, ok = <-more:
-			if ok {
-				continue
-			}
-		default:
-		}
-		return flush()
-	}
-}
-
-// mendGap catches up where f shows that events are missing. If that fails the
-// connection must not be resumed behind the gap.
-func (l *listening) mendGap(ctx context.Context, f frame) error {
-	connection := l.connection
-	if f.Event == "hello" {
-		connection = f.connectionID()
-	}
-	l.connection = ""
-	if err := l.catchUp(ctx); err != nil {
+// commit makes b durable, and with it the numbers of its frames.
+func (l *listening) commit(b *session.Batch) error {
+	if err := l.Commit(b); err != nil {
 		return err
 	}
-	l.connection = connection
+	l.next = max(l.next, l.parsed)
 	return nil
 }
 
-// read makes an event of a frame that is one.
-func (l *listening) read(ctx context.Context, f frame) (event.Event, bool, error) {
-	switch f.Event {
-	case "posted", "post_edited", "post_deleted":
-	case "reaction_added", "reaction_removed":
-		return event.Event{}, false, l.reacted(ctx, f)
-	case "channel_updated", "channel_converted":
-		l.forgetRoom(f.Broadcast.ChannelID)
-		return event.Event{}, false, nil
-	default:
-		return event.Event{}, false, nil
+// parse adds what a frame holds to b.
+func (l *listening) parse(ctx context.Context, f frame, b *session.Batch) error {
+	switch {
+	case f.Event == "": // the reply to a ping
+		return nil
+	case l.gap == nil && (f.Event == "hello" && f.connectionID() != l.connection || f.Seq > l.parsed):
+		// The server could not resume, or has left events out.
+		l.gap = &gap{l.connection, f.Seq}
+		if f.Event == "hello" {
+			l.gap.connection = f.connectionID()
+		}
+		l.connection, l.parsed = "", f.Seq
+		return session.ErrMissed
+	case f.Event == "posted" || f.Event == "post_edited" || f.Event == "post_deleted":
+		if err := l.post(ctx, f, b); err != nil {
+			return err
+		}
+	case f.Event == "reaction_added" || f.Event == "reaction_removed":
+		if err := l.reaction(ctx, f, b); err != nil {
+			return err
+		}
+	case f.Event == "channel_updated" || f.Event == "channel_converted":
+		l.rooms.Forget(f.Broadcast.ChannelID)
 	}
+	l.parsed = max(l.parsed, f.Seq+1)
+	return nil
+}
+
+// post adds the event of a frame that is of a post.
+func (l *listening) post(ctx context.Context, f frame, b *session.Batch) error {
 	// post and mentions are JSON within the JSON.
 	var data struct {
 		Post     string `json:"post"`
@@ -256,38 +179,32 @@ func (l *listening) read(ctx context.Context, f frame) (event.Event, bool, error
 	}
 	if err != nil || !validID(p.ID) || !validID(p.ChannelID) {
 		l.Logf("mattermost: event %d: not understood, left out: %v", f.Seq, err)
-		return event.Event{}, false, nil
-	}
-	if ok, err := l.welcome(ctx, p); err != nil || !ok {
-		return event.Event{}, false, err
+		return nil
 	}
 	if f.Event == "post_deleted" && p.DeleteAt == 0 {
 		p.DeleteAt = l.serverNow().UnixMilli() // the post is told as it was before
 	}
+	return l.addCalled(ctx, p, called, b)
+}
+
+// add adds the event of a post, unless it was emitted lately.
+func (l *listening) add(ctx context.Context, p *post, b *session.Batch) error {
+	return l.addCalled(ctx, p, nil, b)
+}
+
+func (l *listening) addCalled(ctx context.Context, p *post, called []string, b *session.Batch) error {
+	if ok, err := l.welcome(ctx, p); err != nil || !ok {
+		return err
+	}
 	e, err := l.event(ctx, p, called)
-	return e, err == nil, err
+	if err == nil {
+		l.Recent.AddTo(b, e)
+	}
+	return err
 }
 
-// durable emits events and then remembers how far that is.
-func (l *listening) durable(events []event.Event) error {
-	if len(events) == 0 {
-		return nil
-	}
-	if err := l.OnEvents(events...); err != nil {
-		return session.FatalError{Err: err}
-	}
-	for _, e := range events {
-		for _, s := range []string{e.CreateTime, e.EditedAt} {
-			if at, err := time.Parse(time.RFC3339Nano, s); err == nil {
-				l.since[e.ChatID] = max(l.since[e.ChatID], at.Add(-overlap).UnixMilli())
-			}
-		}
-	}
-	return nil
-}
-
-// reacted hands on a reaction to a message of ours.
-func (l *listening) reacted(ctx context.Context, f frame) error {
+// reaction adds a reaction to a message of the bot's.
+func (l *listening) reaction(ctx context.Context, f frame, b *session.Batch) error {
 	var data struct {
 		Reaction string `json:"reaction"`
 	}
@@ -307,24 +224,21 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 	}
 	var p post
 	switch err := l.get(ctx, "posts/"+r.PostID, nil, &p); {
-	case statusOf(err) == http.StatusNotFound || statusOf(err) == http.StatusForbidden:
+	case unreadable(err):
 		return nil
 	case err != nil:
 		return err
 	case p.UserID != self.ID:
-		return nil // of no interest: it is not ours
+		return nil
 	}
 	u, err := l.person(ctx, r.UserID)
 	if err != nil {
 		return err
 	}
-	err = l.OnAction(event.Action{
+	b.Actions = append(b.Actions, event.Action{
 		ID: fmt.Sprintf("%s %s %s %d %s", r.PostID, r.UserID, r.EmojiName, r.CreateAt, f.Event), Platform: platform, ChatID: p.ChannelID, MessageID: r.PostID,
 		At: stamp(max(r.CreateAt, p.CreateAt)), Sender: event.Sender{ID: r.UserID, Type: "user", Name: u.Username}, Name: emoji.Char(r.EmojiName),
 		Removed: f.Event == "reaction_removed",
 	})
-	if err != nil {
-		return session.FatalError{Err: err}
-	}
 	return nil
 }

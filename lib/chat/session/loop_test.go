@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/record/event"
 )
@@ -120,6 +121,88 @@ func TestReceiver(t *testing.T) {
 		if !errors.Is(err, c.want) || strings.Join(kept, " ") != c.kept || strings.Join(done, " ") != c.done || !up {
 			t.Errorf("%s: kept %q, told %q, up %v: %v", c.name, kept, done, up, err)
 		}
+	}
+}
+
+// TestMissed: where a delivery shows that others never came, what was parsed before
+// it is committed first, then what was missed, then it; a resumed connection is not
+// caught up, and can be heard when something comes.
+func TestMissed(t *testing.T) {
+	var order []string
+	l := Listen("x", chat.Resume{}, chattest.Handler{
+		Event:   func(e event.Event) error { order = append(order, e.MessageID); return nil },
+		Connect: func(up bool) { order = append(order, fmt.Sprint("up ", up)) },
+	}, 0)
+	next := 1
+	r := Receiver[int]{
+		Resumed: true, Commit: l.Commit,
+		CatchUp: func(context.Context) error { order = append(order, "catch up"); next = 5; return nil },
+		Parse: func(_ context.Context, n int, b *Batch) error {
+			if n > next {
+				return ErrMissed
+			}
+			next++
+			b.Add(event.Event{MessageID: fmt.Sprint(n)}, fmt.Sprint(n))
+			return nil
+		},
+	}
+	in := make(chan Delivery[int], 9)
+	for _, n := range []int{1, 2, 5, 6} {
+		in <- Delivery[int]{What: n, Done: func(err error) error { return err }}
+	}
+	in <- Delivery[int]{End: errors.New("cut")}
+	if err := r.Receive(t.Context(), l, in); err == nil || err.Error() != "cut" {
+		t.Error(err)
+	}
+	if got := strings.Join(order, ", "); got != "up true, 1, 2, catch up, 5, 6" {
+		t.Error(got)
+	}
+}
+
+// TestHistory: what was missed comes in the order of time over all chats, what was
+// emitted does not come again, and a chat that cannot be read holds up none.
+func TestHistory(t *testing.T) {
+	type message struct {
+		chat string
+		at   int64
+	}
+	now := time.Unix(1_700_000_000, 0)
+	var got, said []string
+	l := Listen("x", chat.Resume{Last: map[string]time.Time{"a": now.Add(-time.Hour), "c": now.Add(-time.Hour)}}, chattest.Handler{
+		Event: func(e event.Event) error { got = append(got, e.MessageID); return nil },
+		Log:   func(f string, args ...any) { said = append(said, fmt.Sprintf(f, args...)) },
+	}, time.Minute)
+	no := errors.New("not a member")
+	h := History[message]{
+		Now: func() time.Time { return now }, Skew: time.Minute,
+		Chats: func(context.Context) ([]string, error) { return []string{"a", "b", "c"}, nil },
+		Read: func(_ context.Context, id string, since, _ time.Time) ([]message, error) {
+			if since.After(now) {
+				t.Errorf("%s since %v", id, since)
+			}
+			return map[string][]message{"a": {{"a", -60}, {"a", -600}}, "b": {{"b", -300}}}[id], map[string]error{"c": no}[id]
+		},
+		Unreadable: func(err error) bool { return errors.Is(err, no) },
+		Changed:    func(m *message) time.Time { return now.Add(time.Duration(m.at) * time.Second) },
+		ID:         func(m *message) string { return fmt.Sprint(m.at) },
+		Add: func(_ context.Context, m *message, b *Batch) error {
+			l.Recent.AddTo(b, event.Event{ChatID: m.chat, MessageID: fmt.Sprint(m.chat, m.at)})
+			return nil
+		},
+	}
+	for range 2 {
+		if err := h.CatchUp(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"a-600", "b-300", "a-60"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if want := []string{"x: chat c cannot be read: not a member", "x: recovered 3 messages and changes of 2 chats"}; !slices.Equal(said, want) {
+		t.Errorf("said %q", said)
+	}
+	if !l.Known.Of("a").Equal(now.Add(-time.Minute)) || !l.Known.Of("c").Equal(now.Add(-time.Hour-time.Minute)) {
+		t.Errorf("known: a %v, c %v", l.Known.Of("a"), l.Known.Of("c"))
 	}
 }
 

@@ -24,27 +24,44 @@ type Receiver[T any] struct {
 	CatchUp func(context.Context) error            // emits what was missed
 	Parse   func(context.Context, T, *Batch) error // adds what T holds
 	Commit  func(*Batch) error                     // emits it and tells the platform
-	Sweep   time.Duration                          // from one CatchUp to the next
+	Sweep   time.Duration                          // from one CatchUp to the next; zero: none
+	// Resumed is that the connection continues an earlier one: nothing was missed
+	// unless it shows so, and it can be heard when something comes.
+	Resumed bool
 }
+
+// ErrMissed is Parse's answer to a delivery that shows that others never came. What
+// was parsed before it is committed, the rest caught up, and it is parsed again.
+var ErrMissed = errors.New("deliveries are missing")
 
 // Receive catches up, reports the connection, and then takes what comes until it or
 // ctx ends.
 func (r *Receiver[T]) Receive(ctx context.Context, to chat.Handler, in <-chan Delivery[T]) error {
-	if err := r.CatchUp(ctx); err != nil {
-		return err
+	if !r.Resumed {
+		if err := r.CatchUp(ctx); err != nil {
+			return err
+		}
+		to.OnConnect(true)
 	}
-	to.OnConnect(true)
-	sweep := time.NewTicker(r.Sweep)
-	defer sweep.Stop()
-	for {
+	var sweep <-chan time.Time
+	if r.Sweep > 0 {
+		t := time.NewTicker(r.Sweep)
+		defer t.Stop()
+		sweep = t.C
+	}
+	for up := !r.Resumed; ; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-sweep.C:
+		case <-sweep:
 			if err := r.CatchUp(ctx); err != nil {
 				return err
 			}
 		case d := <-in:
+			if !up && d.End == nil {
+				up = true
+				to.OnConnect(true)
+			}
 			if err := r.take(ctx, d, in); err != nil {
 				return err
 			}
@@ -55,25 +72,36 @@ func (r *Receiver[T]) Receive(ctx context.Context, to chat.Handler, in <-chan De
 // take commits d and what has come behind it meanwhile. What cannot be parsed now is
 // refused, and will be in the history.
 func (r *Receiver[T]) take(ctx context.Context, d Delivery[T], more <-chan Delivery[T]) error {
-	var g Batch
+	var b Batch
 	for {
 		if d.End != nil {
-			return errors.Join(r.Commit(&g), d.End)
+			return errors.Join(r.Commit(&b), d.End)
 		}
-		if err := r.Parse(ctx, d.What, &g); err != nil {
+		err := r.Parse(ctx, d.What, &b)
+		if errors.Is(err, ErrMissed) {
+			if err := r.Commit(&b); err != nil {
+				return err
+			}
+			if err := r.CatchUp(ctx); err != nil {
+				return err
+			}
+			b = Batch{}
+			err = r.Parse(ctx, d.What, &b)
+		}
+		if err != nil {
 			_ = d.Done(err)
-			return errors.Join(r.Commit(&g), err)
+			return errors.Join(r.Commit(&b), err)
 		}
-		g.Done = append(g.Done, d.Done)
-		if len(g.Done) == batch {
-			return r.Commit(&g)
+		b.Done = append(b.Done, d.Done)
+		if len(b.Done) == batch {
+			return r.Commit(&b)
 		}
 		select {
 		case d = <-more:
 			continue
 		default:
 		}
-		return r.Commit(&g)
+		return r.Commit(&b)
 	}
 }
 

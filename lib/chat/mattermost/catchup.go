@@ -3,12 +3,11 @@ package mattermost
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-
-	"tri/lib/record/event"
+	"time"
+	"tri/lib/chat/session"
 )
 
 // Limits of the server.
@@ -26,87 +25,29 @@ type list struct {
 	FirstInaccessible int64 `json:"first_inaccessible_post_time"`
 }
 
-// catchUp emits what was missed, of all chats together and in the order in which
-// it happened: wherever it is cut off, nothing older than what is in the log is
-// missing from it.
+// catchUp emits what was missed. What comes over a resumed connection is complete, so
+// that the events themselves move what is known.
 func (l *listening) catchUp(ctx context.Context) error {
-	begun := l.serverNow().Add(-overlap).UnixMilli()
-	chats, err := l.watched(ctx)
-	if err != nil {
+	h := session.History[post]{
+		Now: l.serverNow, Skew: overlap, Chats: l.watched, Read: l.missed, Unreadable: unreadable,
+		Changed: func(p *post) time.Time { return time.UnixMilli(p.changed()) },
+		ID:      func(p *post) string { return p.ID },
+		Add:     l.add,
+	}
+	if err := h.CatchUp(ctx, l.Listener); err != nil {
+		l.connection = "" // not to be resumed behind the gap
 		return err
 	}
-	var missed []post
-	fresh, talking := 0, 0
-	for _, id := range chats {
-		found, err := l.missed(ctx, id)
-		if s := statusOf(err); s == http.StatusForbidden || s == http.StatusNotFound {
-			l.Logf("mattermost: chat %s cannot be read: %v", id, err)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if n := l.unheard(id, found); n > 0 {
-			fresh, talking = fresh+n, talking+1
-		}
-		missed = append(missed, found...)
+	if l.gap != nil {
+		l.connection, l.next, l.gap = l.gap.connection, l.gap.next, nil
 	}
-	slices.SortStableFunc(missed, func(a, b post) int {
-		return cmp.Or(cmp.Compare(a.changed(), b.changed()), cmp.Compare(a.CreateAt, b.CreateAt), cmp.Compare(a.ID, b.ID))
-	})
-	for part := range slices.Chunk(missed, batch) {
-		var events []event.Event
-		for i := range part {
-			if ok, err := l.welcome(ctx, &part[i]); err != nil {
-				return err
-			} else if !ok {
-				continue
-			}
-			e, err := l.event(ctx, &part[i], nil)
-			if err != nil {
-				return err
-			}
-			events = append(events, e)
-		}
-		if err := l.durable(events); err != nil {
-			return err
-		}
-	}
-	for _, id := range chats {
-		l.since[id] = max(l.from(id), begun)
-	}
-	l.other = max(l.other, begun)
-	if fresh > 0 && l.past {
-		l.Logf("mattermost: recovered %d messages and changes of %d chats", fresh, talking)
-	}
-	l.past = true
 	return nil
-}
-
-// unheard counts the posts that are newer than anything of their chat, that is,
-// those which are not only read again for the overlap.
-func (l *listening) unheard(chatID string, posts []post) int {
-	n := 0
-	for i := range posts {
-		if posts[i].changed() > l.from(chatID)+overlap.Milliseconds() {
-			n++
-		}
-	}
-	return n
-}
-
-// from is the time behind which a chat's posts may have been missed.
-func (l *listening) from(chatID string) int64 {
-	if since, ok := l.since[chatID]; ok {
-		return max(since, 1)
-	}
-	return max(l.other, 1)
 }
 
 // missed reads the posts of a chat that were written, edited or deleted later
 // than what is known, each once, as it stands now.
-func (l *listening) missed(ctx context.Context, chatID string) ([]post, error) {
-	since := l.from(chatID)
+func (l *listening) missed(ctx context.Context, chatID string, known, _ time.Time) ([]post, error) {
+	since := max(known.UnixMilli(), 1)
 	found := map[string]post{}
 	keep := func(p post) {
 		if p.old() || p.changed() <= since || p.ChannelID != chatID || !validID(p.ID) {

@@ -12,9 +12,6 @@ import (
 	"tri/lib/record/event"
 )
 
-// platform names this platform in events.
-const platform = "mattermost"
-
 // post is a message as the server tells it. Times are Unix milliseconds of the
 // server's clock. UpdateAt moves when the message is edited, and also when it is
 // answered, pinned or reacted to; EditAt only when it is edited.
