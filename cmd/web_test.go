@@ -40,10 +40,15 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	browser := &http.Client{Jar: jar, Timeout: 30 * time.Second}
-	if res, _ := get(t, browser, at+"/?token="+token); res.StatusCode != http.StatusOK {
+	res, list := get(t, browser, at+"/?token="+token)
+	if res.StatusCode != http.StatusOK {
 		t.Fatalf("with the token: %s", res.Status)
 	}
-	_, item := get(t, browser, at+regexp.MustCompile(`/item/[^"]+`).FindString(second(get(t, browser, at+"/"))))
+	folder := strings.TrimSuffix(res.Request.URL.String(), "/")
+	if res, body := get(t, browser, at+"/"); res.StatusCode != http.StatusForbidden || strings.Contains(body, "It is") {
+		t.Errorf("with the cookie alone: %s", res.Status)
+	}
+	_, item := get(t, browser, folder+regexp.MustCompile(`/item/[^"]+`).FindString(list))
 	if !strings.Contains(item, "It is &lt;b&gt;5&lt;/b&gt;.") {
 		t.Errorf("the draft is not on its page: %s", item)
 	}
@@ -54,7 +59,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	for _, from := range []string{"http://evil.test", at} {
-		req, err := http.NewRequest(http.MethodPost, at+"/decide", strings.NewReader(form.Encode()))
+		req, err := http.NewRequest(http.MethodPost, folder+"/decide", strings.NewReader(form.Encode()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,5 +125,3 @@ func get(t *testing.T, c *http.Client, at string) (*http.Response, string) {
 	}
 	return res, string(body)
 }
-
-func second(_ *http.Response, body string) string { return body }

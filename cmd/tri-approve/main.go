@@ -89,8 +89,11 @@ func command(name, args, usage string, do func(*cli.Call, *approve.Terminal) err
 			return err
 		}
 		return do(c, &approve.Terminal{
-			Gate: approve.Gate{Home: home, Config: cfg, By: c.String("as"), Via: "terminal", Now: time.Now, NoFile: c.Bool("no-file")},
-			In:   c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Yes: c.Bool("yes"), SHA: c.String("sha"),
+			Gate: approve.Gate{
+				Home: home, Config: cfg, Policy: decision.PolicyIn(home.Dir(), c.String("config")),
+				By: c.String("as"), Via: "terminal", Now: time.Now, NoFile: c.Bool("no-file"),
+			},
+			In: c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Yes: c.Bool("yes"), SHA: c.String("sha"),
 		})
 	}}
 }

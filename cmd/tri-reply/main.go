@@ -60,7 +60,7 @@ func run(c *cli.Call) error {
 		return err
 	}
 	return reply.Run(c.Context, reply.Options{
-		Home: home, Policy: decision.PolicyOf(cfg), Grace: cfg.Gate.Grace(), Sinks: sinks,
+		Home: home, Policy: decision.PolicyIn(home.Dir(), c.String("config")), Grace: cfg.Gate.Grace(), Sinks: sinks,
 		Recheck: reply.Lines(cfg.Folder), Secrets: cfg.Secrets(),
 		Allowed: func(s *notify.Signal) error { return notify.Allowed(cfg, s) },
 		Once:    c.Bool("once"), Out: c.Out, Say: c.Say, Now: time.Now,

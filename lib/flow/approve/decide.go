@@ -132,10 +132,14 @@ func unsafe(problems []draft.Problem) error {
 // is refused before it is written.
 func (g *Gate) decide(it *Item, r decision.Record) (Said, error) {
 	r.By, r.Via, r.Ref, r.Key, r.Cycle = g.By, g.Via, g.Ref, it.Key, it.Cycle
-	if err := g.allowed(); err != nil {
+	policy, err := g.policy()
+	if err == nil {
+		err = g.allowed(policy)
+	}
+	if err != nil {
 		return Said{}, err
 	}
-	state, err := g.fold()
+	state, err := g.fold(policy)
 	if err != nil {
 		return Said{}, err
 	}
@@ -148,16 +152,16 @@ func (g *Gate) decide(it *Item, r decision.Record) (Said, error) {
 	if r, err = decision.Append(g.Home, r); err != nil {
 		return Said{}, err
 	}
-	return g.counted(r)
+	return g.counted(r, policy)
 }
 
-func (g *Gate) allowed() error {
-	if decision.PolicyOf(g.Config).Allows(g.By) {
+func (g *Gate) allowed(policy decision.Policy) error {
+	if policy.Allows(g.By) {
 		return nil
 	}
 	err := fmt.Errorf("%q may not decide", g.By)
 	hint := "add the name to team.approvers in config.yaml"
-	if len(g.Config.Team.Approvers) == 0 {
+	if len(policy.Approvers) == 0 {
 		err = fmt.Errorf("nobody may decide: team.approvers is empty")
 		hint = fmt.Sprintf("add who may, for example %q, to team.approvers in config.yaml", g.By)
 	}
@@ -166,9 +170,8 @@ func (g *Gate) allowed() error {
 
 // counted looks into the log whether a record that was just appended counts:
 // another may have been faster.
-func (g *Gate) counted(r decision.Record) (Said, error) {
+func (g *Gate) counted(r decision.Record, policy decision.Policy) (Said, error) {
 	said := Said{Record: r}
-	policy := decision.PolicyOf(g.Config)
 	state := decision.NewState(policy)
 	err := decision.NewTail(g.Home).Next(func(other decision.Record) error {
 		counts, why := state.Add(other)

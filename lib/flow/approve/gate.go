@@ -27,6 +27,8 @@ type Gate struct {
 	By     string // who decides
 	Via    string // terminal, web, chat
 	Now    func() time.Time
+	// Policy says who may decide now; nil: the configuration that was read at the start.
+	Policy func() (decision.Policy, error)
 	// NoFile says yes without the triage file that was proposed with the draft.
 	NoFile bool
 	// Ref is the click or the message by which they say it, for decision.Record.
@@ -109,8 +111,16 @@ const idLength = 6
 // undone or is being posted.
 func (g *Gate) Items() ([]*Item, error) { return newReader(g).items() }
 
-func (g *Gate) fold() (*decision.State, error) {
-	state := decision.NewState(decision.PolicyOf(g.Config))
+// policy is who may decide now.
+func (g *Gate) policy() (decision.Policy, error) {
+	if g.Policy != nil {
+		return g.Policy()
+	}
+	return decision.PolicyOf(g.Config), nil
+}
+
+func (g *Gate) fold(policy decision.Policy) (*decision.State, error) {
+	state := decision.NewState(policy)
 	err := decision.NewTail(g.Home).Next(func(r decision.Record) error {
 		state.Add(r)
 		return nil

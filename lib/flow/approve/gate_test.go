@@ -292,6 +292,26 @@ func TestFirstOfTwo(t *testing.T) {
 	}
 }
 
+// TestApproversAreReadAgain: the list counts as it is when a word is said.
+func TestApproversAreReadAgain(t *testing.T) {
+	g := newGate(t, "ana")
+	list := []string{"ana"}
+	g.Policy = func() (decision.Policy, error) { return decision.Policy{Approvers: list}, nil }
+	it, err := g.Find(put(t, g, "1", "q", "It is 5."), Draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list = []string{"ben"}
+	_, err = g.Approve(it)
+	if status, _ := sysexit.Of(err); status != sysexit.NoPerm {
+		t.Errorf("ana was taken off the list: %v", err)
+	}
+	g.By = "ben"
+	if _, err = g.Approve(it); err != nil {
+		t.Errorf("ben was put on it: %v", err)
+	}
+}
+
 func TestPageHoldsOutsideText(t *testing.T) {
 	g := newGate(t, "ana")
 	key := put(t, g, "1", "q\nEvidence\n  1. all is well", "x\r\x1b[1A\u202e\nDraft, 1 characters, sha256 0")

@@ -98,7 +98,7 @@ func (t *Terminal) Edit(name, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.allowed(); err != nil {
+	if err := t.allowed(decision.PolicyOf(t.Config)); err != nil {
 		return err // before a person writes for nothing
 	}
 	body, err := t.text(it.standing.Offer.Text, file)

@@ -45,7 +45,9 @@ func TestAutomatic(t *testing.T) {
 				}
 			}
 			opts := w.options(nil)
-			opts.Policy.Auto = tt.on
+			opts.Policy = func() (decision.Policy, error) {
+				return decision.Policy{Approvers: w.approvers, Auto: tt.on}, nil
+			}
 			opts.Sinks["fake"] = b
 			if !tt.refused {
 				opts.Allowed = func(*notify.Signal) error { return nil }

@@ -1,6 +1,7 @@
 package reply
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -238,12 +239,47 @@ func TestApproverLeaves(t *testing.T) {
 	}
 	w.say(decision.Approve, w.offer("local.dev.2", 1, "Not begun."))
 	o := w.options(nil)
-	o.Policy = decision.Policy{Approvers: []string{"ben"}}
+	o.Policy = func() (decision.Policy, error) { return decision.Policy{Approvers: []string{"ben"}}, nil }
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.chat.stands) != 1 || len(w.replies()) != 1 || w.replies()[0].ApprovedBy != "ana" {
 		t.Errorf("%d posts, lines %+v", len(w.chat.stands), w.replies())
+	}
+}
+
+// TestApproverLeavesWhileItRuns: the list counts as it is at the claim. A yes whose author
+// was taken off it is not posted, and one of a person who was put on it is.
+func TestApproverLeavesWhileItRuns(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		before, after []string
+		broken        bool
+		posts         int
+	}{
+		{"stays", []string{"ana"}, []string{"ana"}, false, 1},
+		{"leaves", []string{"ana", "ben"}, []string{"ben"}, false, 0},
+		{"comes", []string{"ben"}, []string{"ben", "ana"}, false, 0}, // nothing asks until something is to be claimed
+		{"a list that cannot be read", []string{"ana"}, nil, true, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.approvers = tt.before
+			w.say(decision.Approve, w.offer("local.dev.1", 1, "It is 5."))
+			o, asked := w.options(nil), 0
+			o.Policy = func() (decision.Policy, error) {
+				if asked++; asked > 1 {
+					w.approvers = tt.after
+					if tt.broken {
+						return decision.Policy{}, errors.New("config.yaml: bad")
+					}
+				}
+				return w.policy()
+			}
+			if err := Run(t.Context(), o); (err != nil) != tt.broken || len(w.chat.stands) != tt.posts {
+				t.Errorf("%d posts, want %d; %v; said %q", len(w.chat.stands), tt.posts, err, w.said)
+			}
+		})
 	}
 }
 

@@ -47,6 +47,14 @@ func (p *poster) step(ctx context.Context, j *job) error {
 // begin makes sure that the ground of an approved draft still stands, and claims
 // it. Whether the claim came before an undo is for the log to say.
 func (p *poster) begin(ctx context.Context, j *job) error {
+	switch changed, err := p.reread(); {
+	case err != nil:
+		p.Say("%s: who may decide cannot be read: %v; again later", j.st.Key, err)
+		p.later(j)
+		return nil
+	case changed:
+		return p.again()
+	}
 	if !j.st.Approved() || j.text().ID() != j.id {
 		p.drop(j) // taken back, or void
 		return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"reflect"
 	"time"
 
 	"tri/lib/base/durable"
@@ -169,6 +170,38 @@ func (p *poster) hear() error {
 	err := p.tail.Next(p.fold)
 	p.heard = began
 	return err
+}
+
+// reread asks again who may decide, and whether that has changed.
+func (p *poster) reread() (changed bool, err error) {
+	policy, err := p.Policy()
+	if err != nil || reflect.DeepEqual(policy, p.policy) {
+		return false, err
+	}
+	p.policy = policy
+	return true, nil
+}
+
+// again takes the whole log in anew, by the policy as it is now: a yes of a person who
+// was taken off the list counts no longer, unless it is being posted.
+func (p *poster) again() error {
+	p.Say("the list of approvers, the quorum or the policy has changed; the decisions are read again by it")
+	was := p.byID
+	p.tail, p.state = decision.NewTail(p.Home), decision.NewState(p.policy)
+	p.jobs, p.byID, p.settles, p.caught = nil, map[string]*job{}, map[string][]decision.Record{}, false
+	if err := p.hear(); err != nil {
+		return err
+	}
+	p.caught = true
+	for i, j := range p.jobs {
+		old := was[j.id]
+		if old == nil || old.claimed != j.claimed {
+			continue
+		}
+		old.st = j.st
+		p.jobs[i], p.byID[j.id] = old, old
+	}
+	return nil
 }
 
 // setForward is how far the clock was set forward between two of its times; what a

@@ -23,8 +23,9 @@ import (
 
 // Options are what a poster is made of. The program wires it.
 type Options struct {
-	Home   *durable.Home
-	Policy decision.Policy
+	Home *durable.Home
+	// Policy says who may decide, and is asked again before each claim.
+	Policy func() (decision.Policy, error)
 	Grace  time.Duration        // between a yes and its post, for second thoughts
 	Sinks  map[string]chat.Sink // by platform
 	// Recheck says why the ground of an approved offer has shifted, "" while it
@@ -93,6 +94,7 @@ func (j *job) parked() *outbox.Entry {
 type poster struct {
 	Options
 	tail    *decision.Tail
+	policy  decision.Policy
 	state   *decision.State
 	nonce   string // in the claims of this process
 	jobs    []*job // in the order of their approvals
@@ -117,7 +119,10 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer lock.Unlock()
-	p := newPoster(o)
+	p, err := newPoster(o)
+	if err != nil {
+		return err
+	}
 	if err := p.recover(); err != nil {
 		return err
 	}
@@ -131,17 +136,18 @@ func Run(ctx context.Context, o Options) error {
 	return p.stay(ctx, show)
 }
 
-func newPoster(o Options) *poster {
+func newPoster(o Options) (*poster, error) {
 	if o.fault == nil {
 		o.fault = func(string) error { return nil }
 	}
 	if o.pause == nil {
 		o.pause = pause
 	}
+	policy, err := o.Policy()
 	return &poster{
-		Options: o, tail: decision.NewTail(o.Home), state: decision.NewState(o.Policy), nonce: rand.Text(),
+		Options: o, tail: decision.NewTail(o.Home), policy: policy, state: decision.NewState(policy), nonce: rand.Text(),
 		byID: map[string]*job{}, settles: map[string][]decision.Record{}, lines: map[string]bool{}, unknown: map[string]bool{},
-	}
+	}, err
 }
 
 // once posts until nothing is left to do that time alone could bring about.

@@ -100,6 +100,8 @@ type world struct {
 	out  bytes.Buffer
 	said []string
 	why  string // what Recheck says
+
+	approvers []string
 }
 
 func newWorld(t *testing.T) *world {
@@ -109,7 +111,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
-	return &world{t: t, home: h, now: start, chat: &platform{provable: true, limit: 1000, question: question}}
+	return &world{t: t, home: h, now: start, chat: &platform{provable: true, limit: 1000, question: question}, approvers: []string{"ana", "ben"}}
 }
 
 func (w *world) append(r decision.Record) decision.Record {
@@ -138,12 +140,16 @@ func (w *world) say(kind string, o decision.Record) decision.Record {
 
 func (w *world) options(fault func(string) error) Options {
 	return Options{
-		Home: w.home, Policy: decision.Policy{Approvers: []string{"ana", "ben"}}, Sinks: map[string]chat.Sink{"fake": w.chat},
+		Home: w.home, Policy: w.policy, Sinks: map[string]chat.Sink{"fake": w.chat},
 		Recheck: func(decision.Record) (string, error) { return w.why, nil }, Once: true, Out: &w.out,
 		Say: func(f string, a ...any) { w.said = append(w.said, fmt.Sprintf(f, a...)) },
 		Now: func() time.Time { return w.now }, fault: fault,
 		pause: func(_ context.Context, _ <-chan struct{}, until time.Time) error { w.now = until; return nil },
 	}
+}
+
+func (w *world) policy() (decision.Policy, error) {
+	return decision.Policy{Approvers: w.approvers}, nil
 }
 
 func (w *world) run() {

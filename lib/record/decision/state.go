@@ -23,6 +23,17 @@ func PolicyOf(c *config.Config) Policy {
 	return Policy{Approvers: c.Team.Approvers, Quorum: c.Gate.Quorum, Auto: c.AutoReply.Enabled}
 }
 
+// PolicyIn asks the configuration of a home, read again each time, who may decide.
+func PolicyIn(home, file string) func() (Policy, error) {
+	return func() (Policy, error) {
+		c, err := config.ForHome(home, file)
+		if err != nil {
+			return Policy{}, err
+		}
+		return PolicyOf(c), nil
+	}
+}
+
 // Allows reports whether a person may decide.
 func (p Policy) Allows(by string) bool {
 	for _, a := range p.Approvers {

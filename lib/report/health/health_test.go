@@ -93,6 +93,7 @@ func TestConfiguration(t *testing.T) {
 		{"sandbox: required\n", "config", OK, "config.yaml"},
 		{"sandbox: required\n", "approvers", Fail, "nobody may approve"},
 		{"team: {approvers: [ana]}\n", "approvers", OK, "ana"},
+		{"team: {approvers: [ana]}\ngate: {quorum: 2}\n", "approvers", Fail, "gate.quorum asks for 2 yeses, and team.approvers has 1"},
 		{"codebases: [{name: a, path: /nowhere/at/all}]\n", "codebase a", Fail, "no such file"},
 		{"codebases: [{name: a, path: " + plain + "}]\n", "codebase a", Warn, "no git repository"},
 		{"codebases: [{name: a, path: " + repo + "}]\n", "codebase a", OK, repo},
@@ -257,6 +258,22 @@ func TestLiveness(t *testing.T) {
 	} {
 		p.write(beatName, tt.beat)
 		want(t, p.look(), "tri-watch", tt.status, tt.message)
+	}
+}
+
+// TestOlderStages: a stage that began before the configuration was changed is named.
+func TestOlderStages(t *testing.T) {
+	p := newPlace(t, piped)
+	p.hold("locks/dispatch")
+	want(t, p.look(), "stages", Warn, "and tri-dispatch began before that")
+	before := time.Now().Add(-24 * time.Hour)
+	if err := os.Chtimes(p.home.Path("config.yaml"), before, before); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range p.look() {
+		if c.Name == "stages" {
+			t.Errorf("%+v", c)
+		}
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"tri/lib/base/config"
+	"tri/lib/record/run"
 )
 
 // stages are the programs that should run for as long as a team does, and
@@ -119,7 +121,49 @@ func (x *examination) alive() {
 			running = append(running, title(s))
 		}
 	}
+	x.older(stages)
 	x.supervisor(sup, len(running), len(stages))
+}
+
+// older names the stages that began before the configuration was changed, which they
+// read at their start.
+func (x *examination) older(stages []config.Stage) {
+	if x.config == nil || x.config.Path == "" {
+		return
+	}
+	info, err := os.Stat(x.config.Path)
+	if err != nil {
+		return // said elsewhere
+	}
+	var names []string
+	for _, s := range stages {
+		if s.Lock == "" {
+			continue
+		}
+		pid, held, err := x.holder(s.Lock)
+		if began, known := began(pid); held && err == nil && known && began.Before(info.ModTime()) {
+			names = append(names, title(s))
+		}
+	}
+	if len(names) > 0 {
+		x.warn("stages", "tri down, then tri up", "the configuration was changed %s ago, and %s began before that",
+			ago(time.Since(info.ModTime())), strings.Join(names, ", "))
+	}
+}
+
+// began is when a process was started.
+func began(pid int) (at time.Time, known bool) {
+	const ticks = 100 // a second, USER_HZ, in proc(5)
+	up, err := os.ReadFile("/proc/uptime")
+	var sec float64
+	if err == nil {
+		_, err = fmt.Sscan(string(up), &sec)
+	}
+	p := run.ProcessOf(pid)
+	if err != nil || p.Start == 0 {
+		return time.Time{}, false
+	}
+	return time.Now().Add(-time.Duration((sec - float64(p.Start)/ticks) * float64(time.Second))), true
 }
 
 // supervisor says who would start again what ends.

@@ -29,7 +29,13 @@ func (x *examination) readConfig() {
 }
 
 func (x *examination) people() {
-	if who := x.config.Team.Approvers; len(who) > 0 {
+	who := x.config.Team.Approvers
+	if q := x.config.Gate.Quorum; q > len(who) && len(who) > 0 {
+		x.fail("approvers", "name more people under team.approvers, or lower gate.quorum",
+			"gate.quorum asks for %d yeses, and team.approvers has %d: nothing will ever be posted", q, len(who))
+		return
+	}
+	if len(who) > 0 {
 		x.ok("approvers", "%s", strings.Join(who, ", "))
 		return
 	}
