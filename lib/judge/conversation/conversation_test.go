@@ -111,6 +111,18 @@ func TestConversations(t *testing.T) {
 			5h ana: my build fails
 			0s ana: it says that the linker is missing`,
 			"- 0:same-person"},
+		{"newcomers with the same words", `
+			0s ana: why does the payment retry fail with error 500 on staging?
+			6s ben: where is the payment retry limit of staging set?
+			12s cho: hi all, the payment retry on staging has been failing with error 500 since noon
+			18s dan: payment retry on staging: is error 500 known?
+			24s ana: only since the last deploy
+			30s ben: the retry limit I mean`,
+			"- - - - 0:same-person 1:same-person"},
+		{"a newcomer who names the asker", `
+			0s ana: why does the payment retry fail with error 500 on staging?
+			6s ben: ana: on which staging?`,
+			"- 0:addressed-by-name"},
 		{"a nick that is a word", `
 			0s the: hello, how do I change my password on the server of the company?
 			10s ana: the cat sat on the mat, and the dog on the cat, as the dog does

@@ -73,7 +73,7 @@ func rarity(count uint16) int {
 func (s *situation) best() (c *conv, why string) {
 	most := points(s.beginning())
 	for _, other := range s.r.live {
-		if s.m.time-other.time > cold {
+		if s.m.time-other.time > cold || s.opens(other) {
 			continue
 		}
 		if n := points(s.against(other)); n > most {
@@ -84,6 +84,23 @@ func (s *situation) best() (c *conv, why string) {
 		why = reason(s.against(c), c.asked && !s.m.question)
 	}
 	return c, why
+}
+
+// opens reports whether a message begins a conversation whatever c has in common
+// with it: its author has not been heard for long, is asking or at length, and has
+// no bond to c. Nobody there has spoken to them, and the message names nobody of c.
+func (s *situation) opens(c *conv) bool {
+	known := s.me.said > 0 && s.r.n-s.me.at <= 40
+	asks := s.m.question || s.m.greeting
+	if known || !asks || has(c.parts, s.me) || s.me.told == c || c.to == s.me {
+		return false
+	}
+	for _, p := range s.named {
+		if p.in == c || p.told == c || has(c.parts, p) {
+			return false
+		}
+	}
+	return true
 }
 
 func points(rules []rule) int {
@@ -152,7 +169,8 @@ func (s *situation) against(c *conv) []rule {
 			shared += h.points
 		}
 	}
-	if shared > 2 {
+	// A newcomer who speaks at length has their own matter, whatever words it shares.
+	if newcomer := s.me.said == 0 && s.m.length >= 12 && len(s.named) == 0; shared > 2 && !newcomer {
 		list = append(list, fewWords+step(shared, 4, 10))
 	}
 	s.rules = list

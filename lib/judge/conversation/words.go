@@ -91,6 +91,8 @@ func (r *reader) readWords(content []byte, m *message) {
 			m.length++
 			if len(m.words) < maxWords {
 				r.readPiece(content[at:end], m)
+			} else if !m.question {
+				_, m.question = bare(content[at:end])
 			}
 		}
 		if at = end; at < len(content) {
