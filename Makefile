@@ -88,6 +88,10 @@ check-peers: all
 bench:
 	scripts/bench/run $(BENCH)
 
+# what is linked, against scripts/size/budgets; SIZEFLAGS=-set sets them
+size: all bin/scripts/size
+	bin/scripts/size -bin bin $(SIZEFLAGS)
+
 cover:
 	rm -rf cover && mkdir -p cover
 	GOCOVERDIR=$$PWD/cover $(GO) test -count=1 -timeout 30m ./cmd
@@ -103,4 +107,4 @@ install: all
 clean:
 	rm -rf bin cover demo dist flaky
 
-.PHONY: all demo check lint fuzz torture mutate flaky dist dist-check check-peers bench cover install clean
+.PHONY: all demo check lint fuzz torture mutate flaky dist dist-check check-peers bench size cover install clean

@@ -56,8 +56,6 @@ var program = cli.Program{
 		}, &cli.DurationFlag{Name: "window", Usage: "draw from the last `TIME` of the history, 0 from all", Value: 7 * 24 * time.Hour}, &cli.IntFlag{Name: "sample", Usage: "draw `N` messages", Value: 100},
 			&cli.Int64Flag{Name: "seed", Usage: "draw by `N` (default that of the last label, else by the clock)"},
 			&cli.StringFlag{Name: "as", Usage: "label as `NAME`", EnvVars: []string{"TRI_USER", "USER"}}, &cli.BoolFlag{Name: "no-ask", Usage: "only print what the labels say"}),
-		command("tune", "", "propose words from the team's own labels and show their effect", func(c *cli.Call, d *sample.Desk) (printer, error) { return d.Tune(c.Context, c.Int("most")) },
-			&cli.IntFlag{Name: "most", Usage: "propose at most `N` phrases", Value: 10}),
 	},
 }
 

@@ -115,9 +115,6 @@ func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
 		defer stop()
 		context.AfterFunc(ctx, stop) // a second signal kills
 	}
-	small, end := context.WithCancel(ctx)
-	defer end()
-	go beSmall(small)
 	slog.SetDefault(slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: logLevel()})))
 	if words, asked := completing(args); asked {
 		return report(p.Name, complete(ctx, p, words, in, out, errw), errw)

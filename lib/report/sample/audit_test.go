@@ -224,49 +224,6 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestTune: the words that the misses share are found, with what they cost.
-func TestTune(t *testing.T) {
-	h := home(t, 100)
-	d, _ := desk(t, h, nil)
-	if _, err := d.Tune(context.Background(), 3); err == nil {
-		t.Error("words without labels")
-	}
-	labels, err := ReadLabels(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 60 {
-		l := Label{Platform: "local", ChatID: "dev", MessageID: fmt.Sprint(i), Label: Right}
-		if i%10 == 0 {
-			l.Label = Miss
-		}
-		if err := labels.keep(h, l); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tuning, err := d.Tune(context.Background(), 3)
-	if err != nil || tuning.Misses != 6 || tuning.Rights != 54 || len(tuning.Proposals) != 1 {
-		t.Fatalf("%+v, %v", tuning, err)
-	}
-	if p := tuning.Proposals[0]; p.Catches != 6 || p.Wrong != 0 || p.More != 10 || p.Per100 != 10 {
-		t.Errorf("%+v", p)
-	}
-	var out bytes.Buffer
-	if err := tuning.Print(&out); err != nil || !strings.Contains(out.String(), "may be chance") || !strings.Contains(out.String(), `    - "`+tuning.Proposals[0].Phrase+`"`) {
-		t.Errorf("%v\n%s", err, &out)
-	}
-}
-
-func TestPhrases(t *testing.T) {
-	got := strings.Join(phrases("Can't log in, 42!"), "|")
-	if got != "can't|can't log|can't log in|can't log in 42|log|log in|log in 42|in|in 42" {
-		t.Error(got)
-	}
-	if got := phrases("教えて"); len(got) != 4 {
-		t.Errorf("%q", got)
-	}
-}
-
 // TestBrokenLabels: a torn last line was never kept, any other is named.
 func TestBrokenLabels(t *testing.T) {
 	h := home(t, 1)

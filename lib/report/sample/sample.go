@@ -218,7 +218,7 @@ func (e Estimate) String() string {
 	case e.High <= target:
 		text += "met: even the upper bound is below the bar"
 	case e.Low > target:
-		text += "missed: even the lower bound is above the bar; tri-report tune proposes words"
+		text += "missed: even the lower bound is above the bar; tri-report diff tries other rules"
 	default:
 		text += "open: the interval holds the bar; label more (--sample)"
 	}
