@@ -23,6 +23,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -72,6 +73,9 @@ type Spec struct {
 	// Memory is in bytes, Processes counts threads; 0 is sandbox's default.
 	Memory    int64
 	Processes int
+	// Disk is what it may write below Home and, where Write is set, Dir, in bytes; 0 is
+	// DefaultDisk.
+	Disk int64
 	// Started is told the program's process id. May be nil.
 	Started func(pid int)
 	// Line gets each line of stdout, without its newline, valid during the call
@@ -90,6 +94,7 @@ type Exit struct {
 	Stopped bool   // by us
 	Flooded bool   // it said more than MaxStdout
 	Skipped int    // lines over MaxLine
+	Filled  bool   // it wrote more than Disk
 	OOM     bool   // the kernel ended it, or a process of it, for its memory
 	Stderr  string // the last of it, for a message
 }
@@ -119,6 +124,7 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 	if s.Talk != nil {
 		s.Talk(r.talk)
 	}
+	go r.watchDisk()
 	r.readers.Add(2)
 	go r.stdout()
 	go r.stderr()
@@ -153,6 +159,7 @@ type running struct {
 	ended   chan struct{} // closed when the program and its group are dead
 	lined   chan struct{} // closed when Line has said done
 	flooded chan struct{} // closed when MaxStdout is passed
+	filled  atomic.Bool   // Disk is passed
 
 	mu     sync.Mutex
 	reaped bool // the group's number may belong to others from here on
@@ -321,7 +328,7 @@ func (r *running) supervise(ctx context.Context) {
 	soon := time.Now().Add(drain)
 	_ = errors.Join(r.outR.SetReadDeadline(soon), r.errR.SetReadDeadline(soon)) // pipes have deadlines
 	r.readers.Wait()
-	r.exit.Status = status(r.cmd.ProcessState)
+	r.exit.Status, r.exit.Filled = status(r.cmd.ProcessState), r.filled.Load()
 	r.exit.Stderr = string(bytes.ToValidUTF8(r.tail, []byte("?")))
 	if r.box != nil {
 		r.exit.OOM = r.box.Close()

@@ -163,3 +163,18 @@ func walledParent(name string) {
 	})
 	panic(err) // the test kills us long before
 }
+
+// Who fills the disk is ended, by way of its home within walls and of its folder without.
+func TestDisk(t *testing.T) {
+	const write = `for i in $(seq 400); do head -c 1000000 /dev/urandom >"$0/$i" || exit 3; sleep 0.01; done`
+	sandboxtest.Path(t)
+	home, folder := t.TempDir(), t.TempDir()
+	for into, sandbox := range map[string]string{home: "required", folder: "off"} {
+		exit, err := Run(context.Background(), Spec{
+			Argv: []string{"bash", "-c", write, into}, Env: []string{"PATH=" + os.Getenv("PATH")}, Sandbox: sandbox, Home: home, Dir: folder, Write: true, Disk: 20 << 20,
+		})
+		if err != nil || !exit.Filled || exit.Status != 128+int(syscall.SIGKILL) {
+			t.Errorf("sandbox %s: %+v, %v", sandbox, exit, err)
+		}
+	}
+}

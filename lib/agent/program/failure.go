@@ -39,6 +39,8 @@ func Failure(e proc.Exit, late bool) error {
 	switch signal := syscall.Signal(e.Status - 128); {
 	case e.OOM:
 		return agent.Fail(agent.OOM, errors.New("the kernel ended it for its memory"))
+	case e.Filled:
+		return sysexit.Hint(agent.Fail(agent.ToolError, errors.New("it wrote more to the disk than it may")), "disk_mb in the configuration is the limit of one run")
 	case e.Flooded:
 		return agent.Fail(agent.ToolError, errors.New("it said more than it may"))
 	case signal == syscall.SIGKILL || signal == syscall.SIGTERM || signal == syscall.SIGINT || signal == syscall.SIGHUP:

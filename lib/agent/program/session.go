@@ -42,6 +42,7 @@ type Program struct {
 	// sandbox's default.
 	Memory    int64
 	Processes int
+	Disk      int64 // in bytes; 0 is proc.DefaultDisk
 	// LoginAt is where the program looks for a login, below its HOME; see Login.
 	LoginAt string
 	// Tools are the abilities that a task may ask for; nil: any, since the program
@@ -74,7 +75,7 @@ func New(cfg config.Agent, sandbox, name string) (Program, error) {
 	cfg.Agent = cmp.Or(cfg.Agent, name)
 	p := Program{
 		Name: name, Argv: cfg.Program(), Env: cfg.Variables(), Sandbox: sandbox, Model: cfg.Model, Budget: cfg.MaxBudgetUSD,
-		Network: cfg.Network, Read: cfg.Read, Memory: int64(cfg.MemoryMB) << 20, Processes: cfg.Processes, Tools: []string{"Read", "Grep", "Glob", "Bash"}, run: proc.Run,
+		Network: cfg.Network, Read: cfg.Read, Memory: int64(cfg.MemoryMB) << 20, Processes: cfg.Processes, Disk: int64(cfg.DiskMB) << 20, Tools: []string{"Read", "Grep", "Glob", "Bash"}, run: proc.Run,
 	}
 	if len(p.Argv) == 0 {
 		return Program{}, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("agent %s: no command", name)), "name the program under `command:`, as [my-agent, --json]")
@@ -231,7 +232,7 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 		Prompt: turn.Prompt, Talk: talk, RunDir: t.Dir, Hold: t.Hold,
 		Sandbox: p.Sandbox, Write: t.Write, Hidden: slices.Concat(t.Hidden, call.Hidden), Home: r.home,
 		Read: slices.Concat(p.Read, call.Read), Reach: slices.Concat(call.Reach, p.Network), Doors: r.gate.Doors, Serve: call.Serve,
-		Memory: p.Memory, Processes: p.Processes, Started: s.started,
+		Memory: p.Memory, Processes: p.Processes, Disk: p.Disk, Started: s.started,
 		Line: func(line []byte) bool {
 			call.Line(line, s)
 			return s.ended

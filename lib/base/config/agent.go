@@ -32,6 +32,8 @@ type Agent struct {
 	// all that it starts; 0 is 4096 and 1024.
 	MemoryMB  int `yaml:"memory_mb"`
 	Processes int `yaml:"processes"`
+	// DiskMB is what it may write; 0 is 8192.
+	DiskMB int `yaml:"disk_mb"`
 
 	// Of the agent api: an endpoint that is spoken to without any program.
 	API             string  `yaml:"api"`               // "anthropic" (default) or "openai"

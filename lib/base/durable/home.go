@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"tri/lib/base/sysexit"
@@ -58,7 +59,33 @@ func Open(dir string) (*Home, error) {
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("open %q: %w", dir, err))
 	}
+	remember(abs)
 	return &Home{dir: abs, root: root}, nil
+}
+
+var known struct {
+	sync.Mutex
+	dirs []string
+}
+
+// remember keeps dir, unless one that is kept holds it.
+func remember(dir string) {
+	known.Lock()
+	defer known.Unlock()
+	for _, home := range known.dirs {
+		if dir == home || strings.HasPrefix(dir, home+"/") {
+			return
+		}
+	}
+	known.dirs = append(known.dirs, dir)
+}
+
+// Homes are DefaultDir and the folders that this process has opened, without those
+// below another.
+func Homes() []string {
+	known.Lock()
+	defer known.Unlock()
+	return append([]string{DefaultDir()}, known.dirs...)
 }
 
 // Dir is the folder's absolute path.

@@ -12,6 +12,10 @@ import (
 // file is neither searched nor shown to an agent.
 func Secret(name string) bool { return Match(secrets, strings.ToLower(name)) }
 
+// SecretFolder reports whether a folder's name says that all of it is keys and
+// passwords.
+func SecretFolder(name string) bool { return slices.Contains(folders, strings.ToLower(name)) }
+
 // Vendored reports whether a folder's name says that it holds other people's code.
 func Vendored(name string) bool { return slices.Contains(vendored, name) }
 
@@ -27,6 +31,8 @@ func Match(patterns []string, name string) bool {
 	})
 }
 
+var folders = []string{".ssh", ".docker", ".kube", ".aws", ".azure", ".gcloud", ".gnupg", ".password-store"}
+
 var steering = []string{
 	".claude", ".mcp.json", ".qwen", ".opencode", "opencode.json", "opencode.jsonc", ".codex", ".gemini", ".continue", ".continuerc.json",
 	".cursor", ".goose", ".cline", ".aider*", ".roo", ".windsurf", ".kilocode", ".crush.json", "crush.json", ".crush", "bunfig.toml",
@@ -38,4 +44,6 @@ var secrets = []string{
 	".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.kdbx", "*.ppk", "*.asc", "*.gpg",
 	"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".htpasswd",
 	".git-credentials", "credentials", "credentials.*", "secrets.*", "secret.*", "*.token", "*.secret", "*.tfstate", "*.tfvars",
+	"kubeconfig", "*.kubeconfig", ".my.cnf", ".mylogin.cnf", ".vault_pass*", ".vault-token", "vault.yml", "vault.yaml", "service-account*.json",
+	"serviceaccount*.json", "appsettings.production.json", "appsettings.staging.json", "token.txt", "*.ovpn", "*.keystore", ".s3cfg", ".boto", ".dockercfg", ".htdigest",
 }

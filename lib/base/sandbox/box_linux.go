@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -134,6 +135,9 @@ func (b *Box) Command(hold *os.File) (*exec.Cmd, error) {
 // Report says which walls stand. Call it after Admit.
 func (b *Box) Report() Report { return b.report }
 
+// unlimited is said once.
+var unlimited sync.Once
+
 // Admit tells the inner end of the command just started what to run, and returns
 // when it has become the program. An error means that the program was not
 // started.
@@ -163,6 +167,11 @@ func (b *Box) Admit() error {
 	if last, _, _, err := receive(b.channel); !errors.Is(err, io.EOF) {
 		return startFailed(last, err)
 	}
+	if b.limits.kind == Rlimits {
+		unlimited.Do(func() {
+			slog.Warn("a run's memory and processes are limited one process at a time: no control group can be made here", "root", os.Getuid() == 0)
+		})
+	}
 	b.report = Report{Bubblewrap: !b.spec.Without.Bubblewrap, Landlock: ready.Landlock, Syscalls: ready.Syscalls, Limits: b.limits.kind}
 	return b.channel.Close()
 }
@@ -191,7 +200,7 @@ func (b *Box) order(hello message) order {
 	read, write := b.plan.paths()
 	o := order{
 		Path: b.path, Argv: s.Argv, Env: s.Env, Dir: b.plan.dir, Read: read, Write: write, Serve: s.Serve || s.Write,
-		Syscalls: !s.Without.Syscalls, Config: b.plan.config,
+		Syscalls: !s.Without.Syscalls, Configs: b.plan.configs, Files: b.plan.files, Unix: s.Serve || s.Write,
 	}
 	if !s.Without.Landlock {
 		o.Landlock = hello.Landlock
@@ -199,8 +208,9 @@ func (b *Box) order(hello message) order {
 	if b.limits.kind == Rlimits {
 		o.Memory, o.Processes = s.memory(), s.processes()
 	}
+	o.List = []string{b.plan.dir}
 	if !s.Without.Bubblewrap {
-		o.List = true // there is nothing that it may not know of
+		o.List = []string{"/"} // there is nothing that it may not know of
 		o.Listen = []string{proxyAt}
 		for _, t := range b.raw {
 			if t.port == 3128 { // taken: any other will do for the proxy

@@ -46,8 +46,10 @@ func (b *Box) arguments() ([]string, error) {
 		{"/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"},
 		{"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n"},
 	}
-	if text, err := os.ReadFile(b.plan.config); b.plan.config != "" && err == nil {
-		files = append(files, struct{ at, text string }{b.plan.config, string(plainConfig(text))})
+	for _, config := range b.plan.configs {
+		if text, err := os.ReadFile(config); err == nil {
+			files = append(files, struct{ at, text string }{config, string(plainConfig(text))})
+		}
 	}
 	for _, f := range files {
 		data, err := memory(f.text)

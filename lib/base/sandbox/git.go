@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,9 +12,8 @@ import (
 // repository is where Git keeps the files of a folder, none of which the program
 // may change: a hook or a setting is a program that somebody else will run.
 type repository struct {
-	at     string   // DIR/.git
-	dirs   []string // further folders that must be read: of a worktree the main one's
-	config string   // the common configuration
+	at   string   // DIR/.git
+	dirs []string // further folders that must be read: of a worktree the main one's
 }
 
 // findRepository looks at dir/.git. A file there that does not point to a folder
@@ -38,7 +38,6 @@ func findRepository(dir string) (repository, bool) {
 	} else if !info.IsDir() {
 		return r, true
 	}
-	r.config = filepath.Join(common, "config")
 	r.dirs = append(r.dirs, alternates(filepath.Join(common, "objects"))...)
 	return r, true
 }
@@ -103,6 +102,24 @@ func alternates(objects string) []string {
 		}
 	}
 	return dirs
+}
+
+// coverGit notes every configuration below a folder of Git's, and hides sockets
+// there: a configuration may be of the repository, a worktree or a module.
+func (p *plan) coverGit(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch name := filepath.Base(path); {
+		case err != nil: // who cannot be read by us cannot be read by the program
+			return nil
+		case e.IsDir() && (name == "objects" || name == "refs" || name == "logs"):
+			return fs.SkipDir
+		case e.Type().IsRegular() && (name == "config" || name == "config.worktree"):
+			p.configs = append(p.configs, path)
+		case door(e):
+			p.hide(path)
+		}
+		return nil
+	})
 }
 
 // harmless are the settings of a repository that a reader needs. Others may hold

@@ -18,7 +18,7 @@ import (
 )
 
 // protocol is the version of what the two ends say to each other.
-const protocol = 2
+const protocol = 3
 
 // message is what the inner end says: first that it is there, then that it is
 // ready, its sockets with it. After that it says nothing, unless the program could
@@ -36,13 +36,15 @@ type order struct {
 	Path, Dir   string
 	Argv, Env   []string
 	Read, Write []string
-	Config      string // a file of Git's that is covered by a harmless one
+	Files       []string // what may be read, and is no folder
+	Configs     []string // files of Git's that are covered by harmless ones
 	Listen      []string
 	Landlock    int
 	Syscalls    bool
 	Serve       bool
-	List        bool  // folders may be listed wherever they are shown
-	Memory      int64 // limits of each process; 0 is none
+	Unix        bool     // it may make sockets that have a path
+	List        []string // below which folders may be listed
+	Memory      int64    // limits of each process; 0 is none
 	Processes   int
 }
 
@@ -140,22 +142,12 @@ func confine(o order, ports []int) error {
 		return err
 	}
 	if o.Landlock > 0 {
-		read := append([]string{"/proc", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf"}, o.Read...)
-		write := append([]string{"/tmp", "/dev/shm"}, o.Write...)
-		if o.Config != "" {
-			read = append(read, o.Config)
-		}
-		var list []string
-		if o.List {
-			list = []string{"/"}
-		}
-		rules := map[uint64][]string{reading: read, writing: write, device: devices, listing: list}
-		if err := landlock(o.Landlock, rules, ports, o.Serve); err != nil {
+		if err := enterLandlock(o, ports); err != nil {
 			return err
 		}
 	}
 	if o.Syscalls && filters {
-		return filterSyscalls()
+		return filterSyscalls(o.Unix)
 	}
 	return nil
 }

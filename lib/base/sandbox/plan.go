@@ -43,7 +43,11 @@ type plan struct {
 	entries []entry
 	covered []string // folders that must end up empty and read-only
 	dir     string   // the program's folder, without links
-	config  string   // Git's configuration, to be shown without what is secret
+	configs []string // Git's configurations, to be shown without what is secret
+	// files are all that a program which only reads may open below dir, one by one, and
+	// whole the folders of which it may open everything: what is put there during the
+	// run, or in the place of another file, stays shut. Landlock holds that. Nil: all.
+	files, whole []string
 }
 
 // newPlan is the plan of a Spec whose program needs needs.
@@ -67,7 +71,7 @@ func newPlan(s Spec, needs []string) (*plan, error) {
 			return nil, err
 		}
 	}
-	p.hideHome()
+	p.hideHomes()
 	p.order()
 	return p, nil
 }
@@ -100,8 +104,10 @@ func (p *plan) folder(s Spec) error {
 			if err := p.show(readOnly, at, false); err != nil {
 				return err
 			}
+			if !below(dir, at) {
+				p.coverGit(at)
+			}
 		}
-		p.config = repo.config
 	}
 	for _, name := range s.Hidden {
 		if !filepath.IsLocal(name) {
@@ -152,19 +158,22 @@ func (p *plan) hide(path string) {
 	}
 }
 
-// hideHome covers our own home where something that is shown holds it.
-func (p *plan) hideHome() {
-	home, err := filepath.Abs(durable.DefaultDir())
-	if err != nil {
-		return
-	}
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
-	}
-	for _, e := range p.entries {
-		if (e.kind == readOnly || e.kind == writable) && below(e.at, home) {
+// hideHomes covers our own homes where something that is shown holds one.
+func (p *plan) hideHomes() {
+	for _, home := range durable.Homes() {
+		if abs, err := filepath.Abs(home); err == nil {
+			home = abs
+		}
+		if real, err := filepath.EvalSymlinks(home); err == nil {
+			home = real
+		}
+		if below(home, p.dir) { // a worktree of a box's: its own home is beside it
+			continue
+		}
+		if slices.ContainsFunc(p.entries, func(e entry) bool {
+			return (e.kind == readOnly || e.kind == writable) && below(e.at, home)
+		}) {
 			p.hide(home)
-			return
 		}
 	}
 }
@@ -224,12 +233,15 @@ func (p *plan) arguments() []string {
 	return args
 }
 
-// paths are those that Landlock lets the program read, and write.
+// paths are those that Landlock lets the program read, beside files, and write.
 func (p *plan) paths() (read, write []string) {
+	read = slices.Clone(p.whole)
 	for _, e := range p.entries {
 		switch e.kind {
 		case readOnly:
-			read = append(read, e.at)
+			if e.from != nothing && (e.at != p.dir || p.files == nil) {
+				read = append(read, e.at)
+			}
 		case writable:
 			write = append(write, e.at)
 		}

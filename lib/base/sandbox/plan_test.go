@@ -2,12 +2,15 @@ package sandbox
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 )
 
@@ -104,9 +107,10 @@ func TestPrivate(t *testing.T) {
 		"repo/a/.env.test": "", "repo/a/secrets.yaml": "", "repo/a/secrets.go": "", "repo/a/testdata/server.key": "", "repo/a/testdata/.env": "",
 		"repo/node_modules/x/.env": "", "repo/b/.agents/x": "", "repo/b/.netrc": "->../../elsewhere", "repo/b/.npmrc": "->../a/settings", "repo/a/settings": "", "elsewhere": "",
 		"repo/.claude/settings.json": "", "repo/a/.mcp.json": "", "repo/claude/x": "",
+		"repo/a/.SSH/config": "", "repo/node_modules/x/server.key": "",
 	})
 	personal := []string{"ro-bind repo/a/.ENV.Production /dev/null", "ro-bind repo/a/.env /dev/null", "ro-bind repo/a/id_ed25519 /dev/null", "ro-bind repo/a/testdata/.env /dev/null", "tmpfs repo/b/.agents",
-		"tmpfs repo/.claude", "ro-bind repo/a/.mcp.json /dev/null"}
+		"ro-bind repo/node_modules/x/.env /dev/null", "tmpfs repo/a/.SSH", "tmpfs repo/.claude", "ro-bind repo/a/.mcp.json /dev/null"}
 	others := []string{"ro-bind repo/a/secrets.yaml /dev/null", "ro-bind repo/a/server.key /dev/null", "ro-bind repo/a/settings /dev/null"}
 	for write, want := range map[bool][]string{false: slices.Concat(personal, others, []string{"ro-bind repo"}), true: append(personal, "bind repo")} {
 		slices.Sort(want)
@@ -120,6 +124,51 @@ func TestPrivate(t *testing.T) {
 	}
 	if _, err := newPlan(Spec{Dir: tree(t, names)}, nil); err == nil {
 		t.Error("more than can be hidden was shown")
+	}
+}
+
+// TestNamed: from who only reads, what it may open is named file by file, and what
+// leads to another process is covered.
+func TestNamed(t *testing.T) {
+	root := tree(t, map[string]string{
+		"repo/a.go": "", "repo/b/c.go": "", "repo/b/.env": "", "repo/link": "->a.go", "repo/.git/HEAD": "", "repo/vendor/x/x.go": "",
+		"repo/settings.yaml": "SECRET", "repo/tri/config.yaml": "", "repo/home/x": "",
+	})
+	repo := root + "/repo"
+	l, err := net.Listen("unix", repo+"/in.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := syscall.Mkfifo(repo+"/vendor/pipe", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	home, err := durable.Open(repo + "/tri")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer home.Close()
+	s := Spec{Dir: repo, Home: repo + "/home", Secret: func(text []byte) bool { return string(text) == "SECRET" }}
+	p, err := newPlan(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, _ := p.paths()
+	read = append(read, p.files...)
+	read = slices.DeleteFunc(read, func(path string) bool { return !below(root, path) })
+	want := []string{repo + "/.git", repo + "/a.go", repo + "/b/c.go", repo + "/tri/config.yaml", repo + "/vendor"}
+	if slices.Sort(read); !slices.Equal(read, want) {
+		t.Errorf("it may open %q, want %q", read, want)
+	}
+	got := shown(t, root, s)
+	for _, covered := range []string{"ro-bind repo/in.sock /dev/null", "ro-bind repo/vendor/pipe /dev/null", "ro-bind repo/settings.yaml /dev/null", "tmpfs repo/tri"} {
+		if !slices.Contains(got, covered) {
+			t.Errorf("%q is not in %q", covered, got)
+		}
+	}
+	s.Write = true
+	if p, err = newPlan(s, nil); err != nil || p.files != nil {
+		t.Errorf("who writes may open %q only, %v", p.files, err)
 	}
 }
 
@@ -202,16 +251,20 @@ func TestRepository(t *testing.T) {
 	root := tree(t, map[string]string{
 		"main/.git/HEAD": "", "main/.git/objects/": "", "main/.git/refs/": "", "main/.git/config": "",
 		"main/.git/objects/info/alternates": "ROOT/shared/objects\nROOT/etc\n", "shared/objects/pack/": "", "etc/": "",
-		"main/.git/worktrees/w/commondir": "../..\n", "main/.git/worktrees/w/gitdir": "ROOT/w/.git\n", "w/.git": "gitdir: ROOT/main/.git/worktrees/w\n",
+		"main/.git/worktrees/w/commondir": "../..\n", "main/.git/worktrees/w/config.worktree": "", "main/.git/refs/heads/config": "", "main/.git/worktrees/w/gitdir": "ROOT/w/.git\n", "w/.git": "gitdir: ROOT/main/.git/worktrees/w\n",
 		"thief/.git": "gitdir: ROOT/main/.git/worktrees/w\n", "key/.git": "gitdir: ROOT/secrets\n", "secrets/id": "", "plain/x": "",
 	})
 	for name, want := range map[string][]string{
 		"main": {root + "/shared/objects"}, "w": {root + "/main/.git", root + "/shared/objects"}, "thief": nil, "key": nil,
 	} {
 		r, found := findRepository(root + "/" + name)
-		if !found || !slices.Equal(r.dirs, want) || want != nil && r.config != root+"/main/.git/config" {
+		if !found || !slices.Equal(r.dirs, want) {
 			t.Errorf("%s: %+v, %v; want %q", name, r, found, want)
 		}
+	}
+	p, err := newPlan(Spec{Dir: root + "/w"}, nil)
+	if err != nil || !slices.Equal(p.configs, []string{root + "/main/.git/config", root + "/main/.git/worktrees/w/config.worktree"}) {
+		t.Errorf("configurations of a worktree: %q, %v", p.configs, err)
 	}
 	if _, found := findRepository(root + "/plain"); found {
 		t.Error("a plain folder is a repository")

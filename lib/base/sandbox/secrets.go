@@ -32,59 +32,109 @@ var (
 )
 
 // hidePrivate covers the files of the program's folder whose names say that they
-// hold keys or passwords, settings of agent programs, what other runs left there and,
-// from who only reads, settings with a key in them (content.go). Any other password in a file of another
-// name is shown.
+// hold keys or passwords, settings of agent programs, sockets, what other runs left
+// there and, from who only reads, settings with a key in them (content.go). Any other
+// password in a file of another name is shown.
 func (p *plan) hidePrivate(s Spec) error {
-	home, _ := filepath.EvalSymlinks(s.Home) // "" where there is none
-	found := 0
-	cover := func(path string) error {
-		// What a link leads to may be of another name; outside it is not shown anyway.
-		if real, err := filepath.EvalSymlinks(path); err != nil || !below(p.dir, real) {
-			return nil
-		}
-		if found++; found > maxPrivate {
-			return sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("the codebase %q has more than %d files with secrets, by name or content, as %q", p.dir, maxPrivate, path)),
-				"what is only for tests may stand below a folder testdata")
-		}
-		p.hide(path)
-		return nil
-	}
-	var look []string
-	err := filepath.WalkDir(p.dir, func(path string, e fs.DirEntry, err error) error {
-		name := strings.ToLower(filepath.Base(path))
-		switch {
-		case path == p.dir:
-			return err
-		case err != nil: // who cannot be read by us cannot be read by the program
-			return nil
-		case e.IsDir() && (name == ".git" || filename.Vendored(name) || path == home):
-			return fs.SkipDir
-		case name == boxFolder || filename.Steers(name):
-			p.hide(path)
-			if e.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case e.IsDir():
-			return nil
-		case !private(path[len(p.dir):], name, s.Write):
-			if s.Secret != nil && !s.Write && e.Type().IsRegular() && mayHold(path[len(p.dir):], name) {
-				look = append(look, path[len(p.dir)+1:])
-			}
-			return nil
-		}
-		return cover(path)
-	})
-	if err != nil || len(look) == 0 {
+	w := &walk{plan: p, spec: s, covered: map[string]bool{}}
+	w.home, _ = filepath.EvalSymlinks(s.Home) // "" where there is none
+	if err := filepath.WalkDir(p.dir, w.visit); err != nil {
 		return err
 	}
-	for _, path := range holding(p.dir, look, s.Secret) {
-		if err := cover(filepath.Join(p.dir, path)); err != nil {
+	for _, path := range holding(p.dir, w.look, s.Secret) {
+		if err := w.cover(filepath.Join(p.dir, path)); err != nil {
 			return err
 		}
 	}
+	if !s.Write && len(w.files) <= maxFiles {
+		p.whole = w.whole
+		p.files = slices.DeleteFunc(w.files, func(path string) bool { return w.covered[path] })
+	}
 	return nil
+}
+
+// maxFiles is how many files are named to Landlock one by one; of more, all of the
+// folder is.
+const maxFiles = 200_000
+
+// walk looks at every file of the program's folder.
+type walk struct {
+	plan         *plan
+	spec         Spec
+	home         string
+	files, whole []string // plan.files and plan.whole
+	look         []string // paths below the folder whose content is to be looked at
+	covered      map[string]bool
+}
+
+func (w *walk) visit(path string, e fs.DirEntry, err error) error {
+	name, dir := strings.ToLower(filepath.Base(path)), w.plan.dir
+	within := path[len(dir):]
+	switch {
+	case path == dir:
+		return err
+	case err != nil: // who cannot be read by us cannot be read by the program
+		return nil
+	case name == ".git" && e.IsDir():
+		w.plan.coverGit(path)
+		w.whole = append(w.whole, path)
+		return fs.SkipDir
+	case path == w.home:
+		return fs.SkipDir
+	case name == boxFolder || filename.Steers(name) || e.IsDir() && filename.SecretFolder(name):
+		w.plan.hide(path)
+		w.covered[path] = true
+		if e.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	case e.IsDir():
+		if filename.Vendored(name) && !inVendored(filepath.Dir(within)) {
+			w.whole = append(w.whole, path)
+		}
+		return nil
+	case door(e):
+		w.plan.hide(path)
+		return nil
+	case inVendored(within): // other people's code, of which only a person's files are hidden
+		if slices.Contains(personal, name) || strings.HasPrefix(name, ".env.") && private(within, name, true) {
+			return w.cover(path)
+		}
+		return nil
+	}
+	if e.Type().IsRegular() {
+		w.files = append(w.files, path)
+	}
+	if private(within, name, w.spec.Write) {
+		return w.cover(path)
+	}
+	if w.spec.Secret != nil && !w.spec.Write && e.Type().IsRegular() && mayHold(within, name) {
+		w.look = append(w.look, within[1:])
+	}
+	return nil
+}
+
+// cover hides a file, and counts it.
+func (w *walk) cover(path string) error {
+	// What a link leads to may be of another name; outside it is not shown anyway.
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || !below(w.plan.dir, real) {
+		return nil
+	}
+	if w.covered[real] = true; len(w.covered) > maxPrivate {
+		return sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("the codebase %q has more than %d files with secrets, by name or content, as %q", w.plan.dir, maxPrivate, path)),
+			"what is only for tests may stand below a folder testdata")
+	}
+	w.plan.hide(path)
+	return nil
+}
+
+// door reports whether who opens a file talks to another process.
+func door(e fs.DirEntry) bool { return e.Type()&(fs.ModeSocket|fs.ModeNamedPipe|fs.ModeDevice) != 0 }
+
+// inVendored reports whether a path goes through a folder of other people's code.
+func inVendored(path string) bool {
+	return slices.ContainsFunc(strings.Split(strings.ToLower(path), "/"), filename.Vendored)
 }
 
 // private reports whether a file is to be hidden: by its name, in small letters,

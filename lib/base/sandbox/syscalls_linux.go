@@ -75,8 +75,9 @@ const (
 	absence = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 )
 
-// filter is the program that the kernel runs on each system call.
-func filter() []unix.SockFilter {
+// filter is the program that the kernel runs on each system call. paths: it may
+// have sockets with a path; a pair of connected ones it always may.
+func filter(paths bool) []unix.SockFilter {
 	var a assembly
 	a.load(offArch)
 	a.when(machine, 1)
@@ -110,6 +111,13 @@ func filter() []unix.SockFilter {
 	a.keepModes()
 	// Sockets: of the address families, those that programs use. One of the others
 	// (vsock) leads out of a virtual machine, whatever its network.
+	if !paths {
+		a.unless(unix.SYS_SOCKET, 3)
+		a.load(offArg0)
+		a.unless(unix.AF_UNIX, 1)
+		a.end(deny)
+		a.load(offNumber)
+	}
 	a.unless(unix.SYS_SOCKET, 9)
 	a.load(offArg0)
 	a.when(unix.AF_UNIX, 5)
@@ -158,8 +166,8 @@ func (a *assembly) keepModes() {
 }
 
 // filterSyscalls puts the filter on the calling thread and what it becomes.
-func filterSyscalls() error {
-	program := filter()
+func filterSyscalls(paths bool) error {
+	program := filter(paths)
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog))); errno != 0 {
 		return fmt.Errorf("filter system calls: %w", errno)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,6 +17,22 @@ var errHeld = errors.New("held")
 // reads tries to find the secret in a file.
 func reads(name string, path func(*Stage) string) Probe {
 	return Probe{Name: name, Anybody: true, try: func(s *Stage) error { return s.find(path(s)) }}
+}
+
+// appears tries to read a secret that was put into the repository meanwhile.
+func appears(name, file string) Probe {
+	return Probe{Name: name, Anybody: true, try: func(s *Stage) error {
+		if err := os.WriteFile(s.Home+"/ask", nil, 0o600); err != nil {
+			return err
+		}
+		for end := time.Now().Add(patient); ; time.Sleep(5 * time.Millisecond) {
+			if _, err := os.Stat(s.Home + "/done"); err == nil {
+				return s.find(filepath.Join(s.Repo, file))
+			} else if time.Now().After(end) {
+				return fmt.Errorf("wait for it: %w", err)
+			}
+		}
+	}}
 }
 
 func (s *Stage) find(path string) error {
@@ -96,7 +113,26 @@ func unseen() []Probe {
 		}},
 		reads("read by a link of the repository", at("repo/link")),
 		reads("read by .. from its folder", func(s *Stage) string { return s.Repo + "/../outside/.env" }),
-		reads("read a token in .git/config", at("repo/.git/config")),
+		reads("read a token in .git/config", at(gitConfigs[0])),
+		reads("read one in .git/config.worktree", at(gitConfigs[1])),
+		reads("read one of another worktree", at(gitConfigs[2])),
+		reads("read one of a submodule", at(gitConfigs[3])),
+		reads("read one of a repository in it", at(gitConfigs[4])),
+		reads("read a .env of a package in it", at("repo/node_modules/x/.env")),
+		reads("read settings of agents in it", at("repo/.claude/settings.json")),
+		appears("read a secret that was written anew", late[0]),
+		appears("read a secret that has just come", late[1]),
+		{Name: "open a pipe of the repository", Anybody: true, try: func(s *Stage) error {
+			f, err := os.OpenFile(s.Repo+"/pipe", os.O_RDWR, 0)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if info, err := f.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+				return errors.Join(errHeld, err)
+			}
+			return nil
+		}},
 		reads("read shared memory as a file", func(s *Stage) string { return s.Shm }),
 		reads("read a process's environment", victimFile("environ")),
 		reads("read by a process's root", func(s *Stage) string { return victimFile("root")(s) + s.Root + "/outside/.env" }),

@@ -114,6 +114,15 @@ func network() []Probe {
 		dials("ask the docker socket", true, "unix", unixSocket(0)),
 		dials("ask the tmux socket", true, "unix", unixSocket(1)),
 		dials("ask the key agent", true, "unix", unixSocket(2)),
+		dials("ask a socket of the repository", true, "unix", unixSocket(3)),
+		dials("ask a socket of Git's", true, "unix", unixSocket(4)),
+		{Name: "ask one in a run that may write", Anybody: true, Write: true, try: func(s *Stage) error {
+			conn, err := net.DialTimeout("unix", s.Unix[3], patient)
+			if err != nil {
+				return err
+			}
+			return conn.Close()
+		}},
 		dials("ask an abstract socket", true, "unix", func(s *Stage) string { return "@" + s.Name }),
 		dials("ask the system bus", false, "unix", fixed("/run/dbus/system_bus_socket")),
 		sends("send UDP to this machine", true, func(s *Stage) string { return s.UDP }),

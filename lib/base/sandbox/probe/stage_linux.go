@@ -44,7 +44,10 @@ type Stage struct {
 
 // secrets are the files that must not be read, below Root.
 var secrets = []string{"home/.ssh/id_ed25519", "home/.aws/credentials", "tri/config.yaml", "tri/runs/other/transcript.ndjson", "outside/.env", "repo/.agents/runs/r/plan.md",
-	"repo/.env", "repo/deploy/eu/.env.production", "repo/deploy/server.key"}
+	"repo/.env", "repo/deploy/eu/.env.production", "repo/deploy/server.key", "repo/node_modules/x/.env", "repo/.claude/settings.json"}
+
+// gitConfigs are Git's files with a password in them, below Root.
+var gitConfigs = []string{"repo/.git/config", "repo/.git/config.worktree", "repo/.git/worktrees/w/config.worktree", "repo/.git/modules/m/config", "repo/nested/.git/config"}
 
 // newStage lays everything out below a folder that must be new.
 func newStage(root string) (s *Stage, err error) {
@@ -58,11 +61,13 @@ func newStage(root string) (s *Stage, err error) {
 	}()
 	files := map[string]string{
 		"repo/README.md": "hello\n", "repo/.git/HEAD": "ref: refs/heads/main\n", "repo/.git/hooks/README": "none\n",
-		"repo/.git/config": "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://bot:" + s.Secret + "@forge.example/x\n[credential]\n\thelper = !" + s.Secret + "\n",
-		"outside/file":     "untouched\n", "outside/file2": "untouched\n", "home/.bashrc": "untouched\n",
+		"outside/file": "untouched\n", "outside/file2": "untouched\n", "home/.bashrc": "untouched\n",
 	}
 	for _, name := range secrets {
 		files[name] = s.Secret + "\n"
+	}
+	for _, name := range gitConfigs {
+		files[name] = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://bot:" + s.Secret + "@forge.example/x\n[credential]\n\thelper = !" + s.Secret + "\n"
 	}
 	for name, text := range files {
 		path := filepath.Join(root, name)
@@ -77,6 +82,10 @@ func newStage(root string) (s *Stage, err error) {
 	if s.Net, err = os.Readlink("/proc/self/ns/net"); err != nil {
 		return s, err
 	}
+	if err := unix.Mkfifo(s.Repo+"/pipe", 0o600); err != nil {
+		return s, err
+	}
+	go s.disturb()
 	s.Shm = "/dev/shm/" + s.Name
 	if err := os.WriteFile(s.Shm, []byte(s.Secret), 0o600); err != nil {
 		return s, err
@@ -147,7 +156,7 @@ func (s *Stage) serve() error {
 	}
 	s.Absent = free.Addr().String()
 	_ = free.Close() // whoever takes its port meanwhile is as good
-	for _, name := range []string{"docker.sock", "tmux-default", "agent.sock"} {
+	for _, name := range []string{"docker.sock", "tmux-default", "agent.sock", "repo/in.sock", "repo/.git/ipc"} {
 		s.Unix = append(s.Unix, filepath.Join(s.Root, name))
 	}
 	for _, at := range append([]string{"@" + s.Name}, s.Unix...) {
@@ -174,6 +183,29 @@ func (s *Stage) listen(l net.Listener) {
 		}
 	}()
 }
+
+// disturb does what people do in a checkout while somebody looks at it, once the
+// program that tries asks for it: it puts a new secret there, and writes one anew.
+func (s *Stage) disturb() {
+	for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Lstat(s.Root); err != nil {
+			return // cleared away
+		}
+		if _, err := os.Lstat(s.Home + "/ask"); err != nil {
+			continue
+		}
+		for _, name := range late {
+			at := filepath.Join(s.Repo, name)
+			_ = os.WriteFile(at+".tmp", []byte(s.Secret), 0o600) // the probe says that it is not there
+			_ = os.Rename(at+".tmp", at)
+		}
+		_ = os.WriteFile(s.Home+"/done", nil, 0o600)
+		return
+	}
+}
+
+// late are the secrets that disturb leaves.
+var late = []string{"deploy/eu/.env.production", "late.pem"}
 
 // startVictim starts a process that has the secret in its environment.
 func (s *Stage) startVictim() error {
