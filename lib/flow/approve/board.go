@@ -68,6 +68,11 @@ func (r *reader) items() ([]*Item, error) {
 			items = append(items, it)
 		}
 	}
+	r.state.Keys(func(st *decision.Standing) {
+		if it := r.gate.expired(st); it != nil {
+			items = append(items, it)
+		}
+	})
 	entries, err := outbox.Open(r.gate.Home)
 	if err != nil {
 		return nil, err

@@ -82,11 +82,14 @@ func (g *Gate) Escalate(it *Item, note string) (Said, error) {
 	return g.decide(it, decision.Record{Kind: decision.Escalate, DraftSHA256: it.offered(), Note: note})
 }
 
-// Undo takes a yes back, as long as tri-reply has not begun to post.
+// Undo takes a yes back, as long as tri-reply has not begun to post, or brings back a
+// draft that expired.
 func (g *Gate) Undo(it *Item) (Said, error) {
 	r := decision.Record{Kind: decision.Undo}
 	if d := it.standing.Decision; d != nil {
 		r.DraftSHA256 = d.DraftSHA256
+	} else if it.Kind == Expired {
+		r.DraftSHA256 = it.DraftSHA256
 	}
 	return g.decide(it, r)
 }

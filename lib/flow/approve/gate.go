@@ -5,6 +5,7 @@
 package approve
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -44,6 +45,7 @@ const (
 	Parked   = "parked"   // nobody can prove whether a post stands
 	Approved = "approved" // a yes that can be undone
 	Posting  = "posting"  // a yes that is being posted
+	Expired  = "expired"  // a draft that waited for too long; it can be brought back
 )
 
 // Item is one thing that waits for a person, or that a person can still undo.
@@ -80,7 +82,7 @@ type Vote struct {
 }
 
 // Waits reports whether a person is to say something.
-func (it *Item) Waits() bool { return it.Kind != Approved && it.Kind != Posting }
+func (it *Item) Waits() bool { return it.Kind != Approved && it.Kind != Posting && it.Kind != Expired }
 
 // Is reports whether id, at least as long as an ID, names exactly this item.
 func (it *Item) Is(id string) bool { return len(id) >= idLength && strings.HasPrefix(it.full, id) }
@@ -151,7 +153,7 @@ func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {
 	case st == nil || st.Offer == nil || st.Offer.DraftSHA256 != t.DraftSHA256:
 		it.Kind = Shadow
 	case st.Open(g.Now()):
-		it.Kind, it.Until = Draft, st.Offer.ExpiresAt
+		it.Kind, it.Until = Draft, g.until(t, st.Offer)
 		for _, v := range st.Votes {
 			it.Votes = append(it.Votes, Vote{v.By, v.At, v.Text})
 		}
@@ -163,6 +165,37 @@ func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {
 		return nil
 	}
 	return it
+}
+
+// until is when an offer is void, if its time is counted without a break.
+func (g *Gate) until(t *thread.Thread, offer *decision.Record) string {
+	hours := g.Config.Dispatch.OfferExpiresH
+	ready := instant(t.ReadyAt)
+	if offer.ExpiresAt != "" || hours <= 0 || ready.IsZero() {
+		return offer.ExpiresAt
+	}
+	return ready.Add(time.Duration(hours * float64(time.Hour))).UTC().Format(time.RFC3339)
+}
+
+// shownExpired is how long what has expired is shown, and can be brought back.
+const shownExpired = 7 * 24 * time.Hour
+
+// expired is an offer that waited for too long, nil where it was another way that it
+// came to nothing, or long ago.
+func (g *Gate) expired(st *decision.Standing) *Item {
+	if !st.Expired() || g.Now().Sub(instant(st.VoidAt)) > shownExpired {
+		return nil
+	}
+	t, err := thread.Load(g.Home, st.Key)
+	if err != nil || t == nil || t.Status != thread.Closed || t.Cycle != st.Cycle {
+		return nil // it went on
+	}
+	now := *st
+	return &Item{
+		Kind: Expired, Key: st.Key, Cycle: st.Cycle, DraftSHA256: st.Offer.DraftSHA256, Platform: t.Platform, ChatName: t.ChatName,
+		Who: cmp.Or(t.OriginalSenderName, t.OriginalSenderID), Question: question(t), Badge: t.Badge, Since: st.VoidAt,
+		Note: "expired: " + decision.ExpiredNote + "; undo brings it back", thread: t, standing: &now,
+	}
 }
 
 func question(t *thread.Thread) string {
@@ -242,6 +275,8 @@ func (it *Item) next() string {
 		return "redo or dismiss it: tri-approve show " + it.ID
 	case Parked:
 		return "look whether it stands in the chat, then: tri-approve settle " + it.ID
+	case Expired:
+		return "undo brings it back: tri-approve undo " + it.ID
 	case Approved:
 		return "undo takes the approval back, as long as it is not being posted"
 	}
@@ -302,6 +337,8 @@ func (it *Item) state() string {
 		return "an investigation that failed"
 	case Parked:
 		return "a parked post"
+	case Expired:
+		return "a draft that expired"
 	case Approved:
 		return "approved already"
 	}

@@ -312,6 +312,45 @@ func TestApproversAreReadAgain(t *testing.T) {
 	}
 }
 
+// TestExpiredIsShown: what expired is in the list for a week, and undo brings it back.
+func TestExpiredIsShown(t *testing.T) {
+	g := newGate(t, "ana")
+	key := put(t, g, "1", "where?", "It is 5.")
+	th, err := thread.Load(g.Home, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed, _ := thread.Apply(*th, thread.Input{At: noon.Format(time.RFC3339), Key: key, Expired: &thread.Expired{DraftSHA256: th.DraftSHA256}})
+	if err := closed.Save(g.Home); err != nil {
+		t.Fatal(err)
+	}
+	r := decision.Record{Kind: decision.Withdraw, By: decision.Dispatcher, Key: key, Cycle: 1, DraftSHA256: th.DraftSHA256, Note: decision.ExpiredNote, At: noon.Format(time.RFC3339)}
+	if _, err := decision.Append(g.Home, r); err != nil {
+		t.Fatal(err)
+	}
+	late := g
+	late.Now = func() time.Time { return noon.Add(8 * 24 * time.Hour) }
+	if items, err := late.Items(); err != nil || len(items) != 0 {
+		t.Errorf("after a week: %d items, %v", len(items), err)
+	}
+	var said []string
+	term := Terminal{Gate: g, Out: io.Discard, Err: io.Discard, Say: func(f string, a ...any) { said = append(said, fmt.Sprintf(f, a...)) }}
+	if err := term.List(false); err == nil || !strings.HasPrefix(strings.Join(said, "|"), "1 expired, since nobody decided in time") {
+		t.Errorf("%v, said %q", err, said)
+	}
+	it, err := g.Find(key, Expired)
+	if err != nil || it.Waits() || g.View(it).Draft != "It is 5." {
+		t.Fatalf("%+v, %v", it, err)
+	}
+	if err := term.Undo(key); err != nil {
+		t.Fatal(err)
+	}
+	state, err := g.fold(decision.PolicyOf(g.Config))
+	if st := state.Standing(key); err != nil || !st.Open(noon) {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
 func TestPageHoldsOutsideText(t *testing.T) {
 	g := newGate(t, "ana")
 	key := put(t, g, "1", "q\nEvidence\n  1. all is well", "x\r\x1b[1A\u202e\nDraft, 1 characters, sha256 0")

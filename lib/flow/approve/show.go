@@ -45,7 +45,7 @@ func (g *Gate) View(it *Item) View {
 	switch {
 	case it.entry != nil:
 		v.Draft = it.entry.Text
-	case it.Kind == Draft:
+	case it.Kind == Draft || it.Kind == Expired:
 		v.Draft = it.standing.Offer.Text
 	case it.Kind == Approved || it.Kind == Posting:
 		v.Draft = it.standing.Decision.Text

@@ -33,7 +33,7 @@ type Terminal struct {
 var (
 	drafts    = []string{Draft}
 	undecided = []string{Draft, Shadow, Ask, Failure}
-	all       = []string{Draft, Shadow, Ask, Failure, Parked, Approved, Posting}
+	all       = []string{Draft, Shadow, Ask, Failure, Parked, Approved, Posting, Expired}
 )
 
 // errQuiet is an answer of no that has been given already.
@@ -46,10 +46,17 @@ func (t *Terminal) List(all bool) error {
 		return err
 	}
 	shown := items[:0]
+	expired := 0
 	for _, it := range items {
+		if it.Kind == Expired {
+			expired++
+		}
 		if all || it.Waits() {
 			shown = append(shown, it)
 		}
+	}
+	if expired > 0 && !all {
+		t.Say("%d expired, since %s: list --all shows them, undo brings one back", expired, decision.ExpiredNote)
 	}
 	if len(shown) == 0 {
 		t.Say("nothing waits")
@@ -150,7 +157,7 @@ func (t *Terminal) Word(kind, name, note string) error {
 
 // Undo takes a yes back.
 func (t *Terminal) Undo(name string) error {
-	it, err := t.find(name, []string{Approved})
+	it, err := t.find(name, []string{Approved, Expired})
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,7 @@ type Dispatcher struct {
 	replied map[audience][]Hint       // the latest approved replies
 	// audiences are those of what was offered, by key.
 	audiences map[string]audience
+	waiting   *decision.Waiting
 	answers   answers
 	canary    canaries
 
@@ -163,6 +164,9 @@ func Run(ctx context.Context, o Options) error {
 
 func (d *Dispatcher) open() (err error) {
 	if d.journal, err = openJournal(d.Home); err != nil {
+		return err
+	}
+	if d.waiting, err = decision.OpenWaiting(d.Home); err != nil {
 		return err
 	}
 	if d.book, err = budget.Open(d.Home, d.Config.Budget); err != nil {
@@ -301,9 +305,18 @@ func (d *Dispatcher) tick(now time.Time) error {
 	if err := d.lapse(now); err != nil {
 		return err
 	}
+	var ids []string
+	for _, t := range d.threads {
+		if t.Status == thread.PendingUser && t.UserApprovedAt == nil && t.DraftPending != nil {
+			ids = append(ids, waitingID(t))
+		}
+	}
+	if err := d.waiting.Tick(now, ids); err != nil {
+		return err
+	}
 	var ins []thread.Input
 	for _, t := range d.threads {
-		if d.expired(t, now) {
+		if d.expired(t) {
 			ins = append(ins, thread.Input{At: text.Timestamp(now), Key: t.Key, Expired: &thread.Expired{DraftSHA256: t.DraftSHA256}})
 		}
 	}
@@ -313,19 +326,13 @@ func (d *Dispatcher) tick(now time.Time) error {
 	return d.saveMark()
 }
 
-func (d *Dispatcher) expired(t *thread.Thread, now time.Time) bool {
-	at, ok := d.expiry(t)
-	return ok && t.Status == thread.PendingUser && t.UserApprovedAt == nil && now.After(at)
+// expired reports whether a draft has waited for too long, by what was counted.
+func (d *Dispatcher) expired(t *thread.Thread) bool {
+	most := time.Duration(d.Config.Dispatch.OfferExpiresH * float64(time.Hour))
+	return most > 0 && t.Status == thread.PendingUser && t.UserApprovedAt == nil && d.waiting.Of(waitingID(t)) > most
 }
 
-// expiry is when a waiting draft is void.
-func (d *Dispatcher) expiry(t *thread.Thread) (time.Time, bool) {
-	ready, err := time.Parse(time.RFC3339, t.ReadyAt)
-	if err != nil || d.Config.Dispatch.OfferExpiresH <= 0 {
-		return time.Time{}, false
-	}
-	return ready.Add(time.Duration(d.Config.Dispatch.OfferExpiresH * float64(time.Hour))), true
-}
+func waitingID(t *thread.Thread) string { return decision.ID(t.Key, t.Cycle, t.DraftSHA256) }
 
 func (d *Dispatcher) fail(err error) {
 	select {

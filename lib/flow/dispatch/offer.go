@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"fmt"
-	"time"
 
 	"tri/lib/base/prompt"
 	"tri/lib/base/text"
@@ -44,9 +43,6 @@ func (d *Dispatcher) offer(t *thread.Thread) decision.Record {
 		}
 	}
 	r.Target = &decision.Target{Platform: t.Platform, ChatID: chatID, ThreadID: threadID, ReplyToID: replyTo, QuestionSHA256: decision.Sum(question)}
-	if at, ok := d.expiry(t); ok {
-		r.ExpiresAt = at.UTC().Format(time.RFC3339)
-	}
 	return r
 }
 

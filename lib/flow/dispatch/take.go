@@ -274,6 +274,10 @@ func (d *Dispatcher) decide(b []byte, apply bool) error {
 		return nil
 	case decision.Claim, decision.Settle:
 		return nil
+	case decision.Undo:
+		if st := d.decisions.Standing(r.Key); st.Offer != nil {
+			d.offered[r.Key] = offerID(st.Offer) // it may have been withdrawn as expired
+		}
 	}
 	if st := d.decisions.Standing(r.Key); r.Posts() && (st.Decision == nil || st.Decision.N != r.N) {
 		return nil // somebody else must say yes too

@@ -61,6 +61,8 @@ type Standing struct {
 	Claimed bool
 	// Void says why the offer and what was decided of it no longer hold.
 	Void string
+	// VoidAt is when an offer was withdrawn.
+	VoidAt string
 
 	// doubted are yeses of people whom today's policy does not allow. A claim shows
 	// that one of them counted when it was given: taking somebody off the list
@@ -71,6 +73,11 @@ type Standing struct {
 // Open reports whether the offer can be decided now.
 func (s *Standing) Open(now time.Time) bool {
 	return s.Offer != nil && s.Decision == nil && s.Void == "" && expired(s.Offer, now) == ""
+}
+
+// Expired reports whether the offer was withdrawn because it had waited for too long.
+func (s *Standing) Expired() bool {
+	return s.Offer != nil && s.Void == because("withdrawn", ExpiredNote)
 }
 
 // Approved reports whether the draft is to be posted and nobody has begun to.
@@ -227,7 +234,7 @@ func (s *State) withdraw(r *Record) string {
 	case st.Offer == nil || st.Offer.ID() != r.ID():
 		return "another draft stands"
 	}
-	st.Void = because("withdrawn", r.Note)
+	st.Void, st.VoidAt = because("withdrawn", r.Note), r.At
 	return ""
 }
 

@@ -115,9 +115,13 @@ func (s *State) direct(r *Record) string {
 	return ""
 }
 
-// undo takes a yes back. The other words are acted upon at once, and there is
+// undo takes a yes back, or the expiry of an offer. The other words are acted upon at once, and there is
 // nothing to take back.
 func (s *State) undo(r *Record) string {
+	if st := s.standing[r.Key]; st != nil && st.Expired() && !st.Claimed && !r.lapse() && r.ID() == st.Offer.ID() {
+		st.Void, st.VoidAt = "", "" // its time begins anew
+		return ""
+	}
 	st, why := s.unclaimed(r)
 	switch {
 	case why != "":

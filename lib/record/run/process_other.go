@@ -2,8 +2,10 @@
 
 package run
 
-import "os"
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // ProcessOf is the process that has a number now. Nobody tells here when it began.
 func ProcessOf(pid int) Process { return Process{PID: pid} }

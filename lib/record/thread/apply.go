@@ -78,7 +78,7 @@ func Apply(t Thread, in Input) (Thread, []Effect) {
 	case in.Resumed != nil:
 		t.resumed(in)
 	case in.Expired != nil && t.Status == PendingUser && t.DraftSHA256 == in.Expired.DraftSHA256 && t.UserApprovedAt == nil:
-		t.close(in.At, "nobody decided in time")
+		t.close(in.At, decision.ExpiredNote)
 	}
 	return t, Due(t)
 }

@@ -294,6 +294,11 @@ func TestApply(t *testing.T) {
 		{"a remark that is taken back", "asks why?;colleague because;delete 2", Investigating, 1, func(t Thread) bool { return len(t.Context)+len(t.HumanReplies) == 0 }},
 		{"ack after the answer", "asks why?;found;pass;approve;posted;thanks", Closed, 1, nil},
 		{"expiry", "asks why?;found;pass;expires", Closed, 1, nil},
+		{"expiry taken back", "asks why?;found;pass;expires;undo", PendingUser, 1, func(t Thread) bool {
+			return t.DraftPending != nil && t.DraftSHA256 == decision.Sum(*t.DraftPending) && t.ClosedAt == nil && t.CloseReason == ""
+		}},
+		{"expiry taken back, and approved", "asks why?;found;pass;expires;undo;approve;posted", Closed, 1, func(t Thread) bool { return t.CloseReason == "answered" }},
+		{"undo of another end", "asks why?;found;pass;dismiss no;undo", Closed, 1, nil},
 		{"no expiry once approved", "asks why?;found;pass;approve;expires", PendingUser, 1, nil},
 		{"stale run", "asks why?;found;pass;redo x;pass", Investigating, 2, nil},
 		{"a late reply of an older cycle", "asks why?;found;pass;approve;revoke x;posted", Closed, 2, nil},

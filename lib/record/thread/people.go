@@ -183,6 +183,11 @@ func (t *Thread) alert(at, text string) {
 // (decision.State).
 func (t *Thread) decision(in Input) {
 	d := in.Decision
+	if d.Kind == decision.Undo && t.expired() && d.Cycle == t.Cycle {
+		t.ClosedAt, t.CloseReason = nil, ""
+		t.rest(d.At, t.Badge, "the expiry was taken back")
+		return
+	}
 	if t.Status == Closed || d.Cycle != t.Cycle {
 		return
 	}
@@ -223,6 +228,11 @@ func (t *Thread) decision(in Input) {
 		}
 		t.begin(d.At, "the ground of the approved draft has shifted: "+d.Note)
 	}
+}
+
+// expired reports whether a draft was closed because it had waited for too long.
+func (t *Thread) expired() bool {
+	return t.Status == Closed && t.CloseReason == decision.ExpiredNote && t.InvestigatorReturn != nil
 }
 
 // planFile says where the triage file of an approved draft will be kept.

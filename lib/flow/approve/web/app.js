@@ -5,11 +5,12 @@ const $ = (query) => document.querySelector(query);
 const folder = document.body.dataset.folder;
 let version = document.body.dataset.version;
 let sending = false; // a word is on its way: its answer shows the list as it is then
+let sent = 0; // words so far: what was asked for before the last one is stale
 
 // show puts what the server sent in the place of what stands here, and keeps the
 // place in the list.
-async function show(answer, url) {
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+function show(text, url) {
+  const page = new DOMParser().parseFromString(text, "text/html");
   const next = page.querySelector("#main");
   if (!next) return location.reload();
   const nav = $("nav"), top = nav ? nav.scrollTop : 0;
@@ -87,12 +88,14 @@ function go(url, push) {
 }
 
 async function load(url, push) {
+  const before = sent;
   const answer = await fetch(url);
   if (answer.status === 403) return location.reload();
-  if (sending) return;
-  const said = push ? null : $(".said"); // what came of the last word stays, with its undo
-  await show(answer, push ? url : null);
-  if (said && !$(".said")) $("#main").prepend(said);
+  const text = await answer.text();
+  if (sending || before !== sent) return;
+  const said = push ? null : $(".said, .fault"); // what came of the last word stays, with its undo
+  show(text, push ? url : null);
+  if (said && !$(".said, .fault")) $("#main").prepend(said);
 }
 
 // busy is true while a person writes: nothing may change under their hands.
@@ -106,10 +109,17 @@ async function send(form, button) {
   if (button && button.name) body.set(button.name, button.value);
   for (const b of form.querySelectorAll("button")) b.disabled = true;
   sending = true;
-  const answer = await fetch(folder + "/decide", { method: "POST", body }).finally(() => { sending = false; });
+  sent++;
+  let answer, text;
+  try {
+    answer = await fetch(folder + "/decide", { method: "POST", body });
+    text = await answer.text();
+  } finally {
+    sending = false;
+  }
   if (answer.ok && body.get("word") === "edit") localStorage.removeItem(textOf(body.get("id")));
-  if (answer.ok || answer.status === 409) return show(answer, answer.ok ? folder + "/" : null);
-  $("#live").textContent = await answer.text();
+  if (answer.ok || answer.status === 409) return show(text, answer.ok ? folder + "/" : null);
+  $("#live").textContent = text;
   for (const b of form.querySelectorAll("button")) b.disabled = false;
   typed();
 }
