@@ -43,7 +43,6 @@ var records = map[string]reflect.Type{
 	"signal-done":      reflect.TypeFor[notify.Done](),
 	"outbox-entry":     reflect.TypeFor[outbox.Entry](),
 	"reply":            reflect.TypeFor[outbox.Reply](),
-	"exit":             reflect.TypeFor[run.Exit](),
 	"escalation":       reflect.TypeFor[longrun.Entry](),
 	"state":            reflect.TypeFor[run.State](),
 	"run":              reflect.TypeFor[run.Result](),

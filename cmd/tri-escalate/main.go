@@ -25,33 +25,32 @@ var program = cli.Program{
 	Name:  "tri-escalate",
 	Usage: "have long investigations done in terminals that outlive everything",
 	Args:  "command [id]",
-	Help: `A long run lives in a tmux session, or without tmux in a terminal of its own:
-whoever started it may die or log out. Its folder escalations/<run id> keeps what
-it was seen to do (transcript.log), what it gave (return.json) and how it ended
-(exit.json). tri-dispatch starts those of the pipeline and waits for them. An ID is
-a run's, the key of its thread, the beginning of either, or latest.
+	Help: `A long run lives in a tmux session, or without tmux in the background: the
+process that started it may die, and its user log out. Its folder runs/<run id>
+keeps what it was seen to do (transcript.log), what it gave (return.json) and how it
+ended (result.json). tri-dispatch starts those of the pipeline and waits for them.
+An ID is a run's, the key of its thread, the beginning of either, or latest.
 
   tri-escalate start --rubric rubric.md <event.json
   tri-escalate attach latest
   tri-escalate poll --wait | jq .status`,
-	Schemas: []string{"exit", "escalation", "state"},
+	Schemas: []string{"run", "escalation", "state"},
 	Stays:   true, // so that a signal ends the agent too, and not only us
 	Commands: []cli.Program{
 		command("start", "[key]", "have a thread's question, or that of a record on stdin, investigated", start,
 			&cli.StringFlag{Name: "rubric", Usage: "read from `FILE` what the answer must meet"},
 			&cli.StringFlag{Name: "codebase", Usage: "read `DIR` instead of what the configuration names"}),
-		command("list", "", "show all long runs", func(_ *cli.Call, o *longrun.Counter) error { return o.Show() }),
-		command("attach", "id", "show a run live", func(c *cli.Call, o *longrun.Counter) error { return o.Watch(c.Context, c.Args[0], c.Bool("write")) },
+		command("list", "", "show all long runs", func(_ *cli.Call, o *longrun.Commands) error { return o.Show() }),
+		command("attach", "id", "show a run live", func(c *cli.Call, o *longrun.Commands) error { return o.Watch(c.Context, c.Args[0], c.Bool("write")) },
 			&cli.BoolFlag{Name: "write", Usage: "pass on what is typed: Control-C ends the run"}),
-		command("poll", "[id ...]", "print the runs that have ended", func(c *cli.Call, o *longrun.Counter) error { return o.Ended(c.Context, c.Args, c.Bool("wait")) },
+		command("poll", "[id ...]", "print the runs that have ended", func(c *cli.Call, o *longrun.Commands) error { return o.Ended(c.Context, c.Args, c.Bool("wait")) },
 			&cli.BoolFlag{Name: "wait", Usage: "wait for those that are under way"}),
-		command("kill", "id", "end a run", func(c *cli.Call, o *longrun.Counter) error { return o.End(c.Context, c.Args[0]) }),
-		command("run", "id", "do a run; its terminal calls this", run),
-		command("hold", "id", "be a run's terminal where there is no tmux", func(c *cli.Call, o *longrun.Counter) error { return o.Hold(c.Outlive(), c.Args[0]) }),
+		command("kill", "id", "end a run", func(c *cli.Call, o *longrun.Commands) error { return o.End(c.Context, c.Args[0]) }),
+		command("runner", "id", "do a run; its session of tmux calls this", runner),
 	},
 }
 
-func start(c *cli.Call, o *longrun.Counter) error {
+func start(c *cli.Call, o *longrun.Commands) error {
 	t, err := o.Thread(c.Args, investigate.Parse)
 	if err != nil {
 		return err
@@ -60,7 +59,7 @@ func start(c *cli.Call, o *longrun.Counter) error {
 	return o.Start(t, c.String("rubric"))
 }
 
-func run(c *cli.Call, o *longrun.Counter) error {
+func runner(c *cli.Call, o *longrun.Commands) error {
 	ctx := c.Outlive()
 	o.Config.Investigator.Home = o.Home.Dir()
 	finder, err1 := all.New(o.Config.Investigator, o.Config.Sandbox)
@@ -68,12 +67,12 @@ func run(c *cli.Call, o *longrun.Counter) error {
 	inv := investigate.New(finder, prompts, o.Config, o.Home.Dir())
 	work := func(ctx context.Context, a agent.Agent, j *longrun.Job) (*draft.Return, error) {
 		inv.Agent = a
-		return inv.Run(ctx, investigate.Request{Thread: j.Thread, Codebase: j.Thread.Codebase, Hints: j.Hints, RunDir: j.Dir, SessionID: j.SessionID, Hold: j.Hold})
+		return inv.Run(ctx, investigate.Request{Thread: j.Thread, Codebase: j.Thread.Codebase, Hints: j.Hints, RunDir: j.Dir(), SessionID: j.SessionID, Hold: j.Hold()})
 	}
-	return (&longrun.Runner{Desk: o.Desk, Agent: finder, Screen: c.Out, Investigate: work, Trouble: errors.Join(err1, err2)}).Run(ctx, c.Args[0])
+	return (&longrun.Runner{Manager: o.Manager, Agent: finder, Screen: c.Out, Investigate: work, Trouble: errors.Join(err1, err2)}).Run(ctx, c.Args[0])
 }
 
-func command(name, args, usage string, do func(*cli.Call, *longrun.Counter) error, flags ...cli.Flag) cli.Program {
+func command(name, args, usage string, do func(*cli.Call, *longrun.Commands) error, flags ...cli.Flag) cli.Program {
 	flags = append(flags,
 		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
@@ -87,7 +86,7 @@ func command(name, args, usage string, do func(*cli.Call, *longrun.Counter) erro
 		if err != nil {
 			return err
 		}
-		desk := &longrun.Desk{Home: home, Config: cfg, Now: time.Now}
-		return do(c, &longrun.Counter{Desk: desk, In: c.In, Out: c.Out, Say: c.Say, By: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody")})
+		manager := &longrun.Manager{Home: home, Config: cfg, Now: time.Now}
+		return do(c, &longrun.Commands{Manager: manager, In: c.In, Out: c.Out, Say: c.Say, By: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody")})
 	}}
 }

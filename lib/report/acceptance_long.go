@@ -62,37 +62,37 @@ func drilled(f *facts) (Criterion, error) {
 
 // long is an escalation as its folder and the journal tell of it.
 type long struct {
-	*run.Exit
+	*run.Result
 	ended    time.Time
-	returned bool // return.json is there and can be read
+	returned bool // it gave a return
 	attached bool // somebody is written down who looked in while it ran
 	taken    *history.Run
 }
 
-// dispatcher is who starts the escalations that the journal tells of.
-const dispatcher = "tri-dispatch"
-
 // escalations reads what ended since a time, by its end.
 func escalations(h *durable.Home, l *history.Ledger, from time.Time) ([]long, error) {
-	ids, err := h.List("escalations")
+	ids, err := run.IDs(h)
 	if err != nil {
 		return nil, err
 	}
 	var out []long
 	for _, id := range ids {
-		x, err := run.LoadExit(h, id)
+		folder := run.Folder(h, id)
+		if !h.Exists(folder + "/request.json") {
+			continue // part of what the dispatcher does
+		}
+		x, err := run.Load(h, id)
 		if err != nil {
 			return nil, err
 		}
 		if x == nil || instant(x.EndedAt).Before(from) {
 			continue
 		}
-		e := long{Exit: x, ended: instant(x.EndedAt), attached: h.Exists("escalations/" + id + "/attached.ndjson")}
+		e := long{Result: x, ended: instant(x.EndedAt), returned: json.Valid(x.Value)}
+		e.attached = h.Exists(folder + "/attached.ndjson")
 		if l != nil {
 			e.taken = l.Run(id)
 		}
-		ret, err := h.ReadFile("escalations/" + id + "/return.json")
-		e.returned = err == nil && json.Valid(ret)
 		out = append(out, e)
 	}
 	slices.SortFunc(out, func(a, b long) int { return a.ended.Compare(b.ended) })
@@ -119,7 +119,7 @@ func escalated(f *facts) (Criterion, error) {
 	}
 	var s stats.Share
 	for _, l := range all {
-		through := l.By != dispatcher // nobody validates what a person had looked into
+		through := l.By != run.Dispatcher // nobody validates what a person had looked into
 		if t := l.taken; t != nil {
 			through = validated[fmt.Sprint(t.Key, " ", t.Cycle, " ", t.Round)]
 		}
@@ -172,7 +172,7 @@ func survived(f *facts) (Criterion, error) {
 	var s stats.Share
 	for _, l := range all {
 		switch {
-		case l.By != dispatcher:
+		case l.By != run.Dispatcher:
 		case l.taken == nil && f.now.Sub(l.ended) > away:
 			s.Add(false)
 		case l.taken != nil && l.taken.Taken.Sub(l.ended) > away:

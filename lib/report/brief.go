@@ -119,11 +119,11 @@ type ofCycle struct {
 func (b *Brief) long(h *durable.Home, _ *config.Config, _, from time.Time) error {
 	all, err := escalations(h, nil, from)
 	for _, l := range all {
-		it := Item{Key: l.Key, Text: l.Error, At: l.EndedAt, Note: l.Status}
+		it := Item{Key: l.Key, Text: l.Error, At: l.EndedAt, Note: string(l.Status)}
 		if l.Status == run.Done {
 			it.Text = "it gave a draft"
 		}
-		if l.By != dispatcher {
+		if l.By != run.Dispatcher {
 			it.Note += ", for " + l.By
 		}
 		b.Long = append(b.Long, it)

@@ -106,7 +106,7 @@ func (b *builder) ask(id, text string) string {
 	return b.take(b.say(id, "", "ben", text, event.Actionable, "question:ends-with-mark"))
 }
 
-func (b *builder) runs(kind, key, status string, value any, why string) {
+func (b *builder) runs(kind, key string, status run.Phase, value any, why string) {
 	b.t.Helper()
 	r := &run.Result{RunID: run.ID(kind, key, 1, 1), Kind: kind, Key: key, Cycle: 1, Round: 1, Agent: "search", StartedAt: at(b.minute), EndedAt: at(b.minute), Status: status, Error: why}
 	if value != nil {

@@ -198,7 +198,7 @@ func (t *teller) note(in thread.Input, steps []thread.Change) {
 
 func told(r *run.Result) Run {
 	out := Run{
-		RunID: r.RunID, Kind: r.Kind, Round: r.Round, Agent: r.Agent, Model: r.Model, Status: r.Status,
+		RunID: r.RunID, Kind: r.Kind, Round: r.Round, Agent: r.Agent, Model: r.Model, Status: string(r.Status),
 		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error, Usage: r.Usage,
 	}
 	if r.Status != run.Done {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,14 +18,6 @@ import (
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 )
-
-const (
-	stateName  = "state.json"
-	streamName = "raw/stream.jsonl"
-)
-
-// Artifacts are the files of a run that somebody can go on with, the best first.
-var Artifacts = []string{"result.json", "return.json", "changes.patch", "report.md", "plan.md", "transcript.ndjson", streamName}
 
 // keeper writes a run's state and stream. A nil one keeps nothing.
 type keeper struct {
@@ -47,9 +38,9 @@ func openKeeper(dir string) (*keeper, error) {
 		return nil, err
 	}
 	k := &keeper{home: h}
-	err = h.Root().MkdirAll(path.Dir(streamName), 0o700) // the stream need not outlive a power cut
+	err = h.Root().MkdirAll(path.Dir(run.StreamName), 0o700) // the stream need not outlive a power cut
 	if err == nil {
-		k.stream, err = h.Root().OpenFile(streamName, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		k.stream, err = h.Root().OpenFile(run.StreamName, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	}
 	if err == nil {
 		err = mend(k.stream)
@@ -75,30 +66,11 @@ func mend(f *os.File) error {
 }
 
 func (k *keeper) load() (run.State, error) {
-	s, err := load(k.home)
+	s, err := run.LoadState(k.home.Dir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return run.State{}, nil
 	}
 	return s, err
-}
-
-func load(h *durable.Home) (s run.State, err error) {
-	b, err := h.ReadFile(stateName)
-	if err == nil {
-		err = json.Unmarshal(b, &s)
-	}
-	if err != nil {
-		return s, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", stateName, err))
-	}
-	return s, nil
-}
-
-func save(h *durable.Home, s *run.State) error {
-	b, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", stateName, err)
-	}
-	return h.Replace(stateName, append(b, '\n'))
 }
 
 // due reports whether state.json is old enough to be written for a heartbeat.
@@ -109,7 +81,7 @@ func (k *keeper) save(s *run.State, now time.Time) error {
 		return nil
 	}
 	k.saved = now
-	return save(k.home, s)
+	return s.Save(k.home, ".")
 }
 
 // note appends an event to the stream, in one write.
@@ -137,16 +109,7 @@ func (k *keeper) artifact() string {
 	if k == nil {
 		return ""
 	}
-	return artifact(k.home)
-}
-
-func artifact(h *durable.Home) string {
-	for _, name := range Artifacts {
-		if info, err := h.Root().Stat(name); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
-			return name
-		}
-	}
-	return ""
+	return run.Artifact(k.home)
 }
 
 func (k *keeper) close() error {
@@ -158,43 +121,6 @@ func (k *keeper) close() error {
 		err = k.stream.Close()
 	}
 	return errors.Join(err, k.home.Close())
-}
-
-// Load reads state.json of a run's folder. fs.ErrNotExist where there is none.
-func Load(dir string) (run.State, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return run.State{}, sysexit.With(sysexit.IO, err)
-	}
-	defer root.Close()
-	b, err := root.ReadFile(stateName)
-	var s run.State
-	if err == nil {
-		err = json.Unmarshal(b, &s)
-	}
-	if err != nil {
-		return run.State{}, sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", filepath.Join(dir, stateName), err))
-	}
-	return s, nil
-}
-
-// Update changes state.json of a run's folder, durably; where there is none, change
-// is given the zero State. It is for the run's wrapper, which alone may, and not
-// while Run is under way.
-func Update(dir string, change func(*run.State)) error {
-	h, err := durable.Open(dir)
-	if err != nil {
-		return err
-	}
-	s, err := load(h)
-	if errors.Is(err, fs.ErrNotExist) {
-		s, err = run.State{}, nil
-	}
-	if err == nil {
-		change(&s)
-		err = save(h, &s)
-	}
-	return errors.Join(err, h.Close())
 }
 
 // same reports whether two usages tell of the same money.

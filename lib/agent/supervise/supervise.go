@@ -138,7 +138,7 @@ func (w *watch) open() error {
 		w.earlier = &draft.Usage{TokensUnknown: true} // the program was at work, and told nothing
 	}
 	s := &w.state
-	s.Status, s.PID, s.Agent, s.Wrapper = run.Active, nil, run.Process{}, run.ProcessOf(os.Getpid())
+	s.Status, s.PID, s.Agent, s.Owner = run.Active, nil, run.Process{}, run.ProcessOf(os.Getpid())
 	s.EndedAt, s.Failure, s.Doing = nil, nil, ""
 	s.StartedAt = cmp.Or(s.StartedAt, text.Timestamp(w.began))
 	s.ConfigHash = cmp.Or(w.options.ConfigHash, s.ConfigHash)

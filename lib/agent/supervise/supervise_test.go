@@ -65,7 +65,7 @@ func (s *stage) wrap(a script, l Limits) *Agent {
 
 func stateOf(t *testing.T, dir string) run.State {
 	t.Helper()
-	s, err := Load(dir)
+	s, err := run.LoadState(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestSuccess(t *testing.T) {
 
 func stream(t *testing.T, dir string) (kinds []string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, streamName))
+	f, err := os.Open(filepath.Join(dir, run.StreamName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestMend(t *testing.T) {
 // TestOpen: whoever called says what a run came to.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
-	if err := Update(dir, func(s *run.State) { s.WorktreePath = new("/w") }); err != nil {
+	if err := run.Update(dir, func(s *run.State) { s.WorktreePath = new("/w") }); err != nil {
 		t.Fatal(err)
 	}
 	a := Wrap(script(func(context.Context, agent.Task) (agent.Result, error) { return agent.Result{}, nil }), Options{Dir: dir, Open: true})
@@ -290,7 +290,7 @@ func TestOpen(t *testing.T) {
 	if st := stateOf(t, dir); st.Status != run.Active || st.EndedAt != nil || *st.WorktreePath != "/w" {
 		t.Errorf("%+v", st)
 	}
-	if err := Update(dir, func(s *run.State) { s.Status = run.Review }); err != nil {
+	if err := run.Update(dir, func(s *run.State) { s.Status = run.Review }); err != nil {
 		t.Fatal(err)
 	}
 	if st := stateOf(t, dir); st.Status != run.Review {
@@ -298,7 +298,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func TestWatchdog(t *testing.T) {
+func TestSweep(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	gone := run.Process{PID: os.Getpid(), Start: 1}
 	if runtime.GOOS != "linux" {
@@ -319,8 +319,8 @@ func TestWatchdog(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			err := Update(dir, func(s *run.State) {
-				*s = run.State{Status: tt.status, Wrapper: tt.wrapper, Doing: "Read x", Usage: &draft.Usage{InputTokens: 3}}
+			err := run.Update(dir, func(s *run.State) {
+				*s = run.State{Status: tt.status, Owner: tt.wrapper, Doing: "Read x", Usage: &draft.Usage{InputTokens: 3}}
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -337,7 +337,7 @@ func TestWatchdog(t *testing.T) {
 				}
 				defer lock.Unlock()
 			}
-			st, err := Watchdog(dir, now)
+			st, err := run.Sweep(dir, now)
 			if err != nil || st.Status != tt.want {
 				t.Fatalf("%+v %v", st, err)
 			}

@@ -3,7 +3,7 @@ package config
 // Where a long run lives.
 const (
 	Tmux = "tmux"
-	Pty  = "pty"
+	None = "none" // in the background; "pty" is its name in older configurations
 )
 
 // Escalation is tier 2 (triage §3.5): work that is long, and outlives everything.
@@ -12,7 +12,7 @@ type Escalation struct {
 	ExpectedRuntimeMinThreshold float64  `yaml:"expected_runtime_min_threshold"` // default 10
 	QuestionTypes               []string `yaml:"question_types"`                 // always long
 	MaxMin                      float64  `yaml:"max_min"`                        // of one run; default 30
-	Terminal                    string   `yaml:"terminal"`                       // Tmux (default) or Pty
+	Terminal                    string   `yaml:"terminal"`                       // Tmux (default) or None
 	TranscriptDir               string   `yaml:"transcript_dir"`                 // of transcripts; default the run's own folder
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"tri/lib/agent/supervise"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/run"
@@ -84,7 +83,7 @@ func (b *Box) gcRun(ctx context.Context, name string, older time.Duration) (*Col
 	}
 	if waits {
 		c.Status = run.Abandoned
-		if err := supervise.Update(l.dir(name), func(s *run.State) { s.Status = run.Abandoned }); err != nil {
+		if err := run.Update(l.dir(name), func(s *run.State) { s.Status = run.Abandoned }); err != nil {
 			return nil, err
 		}
 		if err := b.enter(name); err != nil {

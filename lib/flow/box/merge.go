@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	"tri/lib/agent/supervise"
 	"tri/lib/base/forge"
 	"tri/lib/base/git"
 	"tri/lib/base/sysexit"
@@ -156,7 +155,7 @@ func (l *live) story(patch *git.Patch) forge.Story {
 
 // merged writes down that a person took the patch, and lets the worktree go.
 func (l *live) merged(ctx context.Context) error {
-	err := supervise.Update(l.dir(l.name), func(s *run.State) { s.Status = run.Merged })
+	err := run.Update(l.dir(l.name), func(s *run.State) { s.Status = run.Merged })
 	return errors.Join(err, l.enter(l.name), l.fell(ctx, l.name), l.unmark(l.name))
 }
 

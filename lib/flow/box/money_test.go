@@ -6,7 +6,6 @@ import (
 	"errors"
 	"testing"
 
-	"tri/lib/agent/supervise"
 	"tri/lib/base/durable"
 	"tri/lib/record/budget"
 	"tri/lib/record/run"
@@ -61,8 +60,8 @@ func TestPaid(t *testing.T) {
 
 	// As if its supervisor had been killed at work.
 	x := b.paid(home)
-	err = supervise.Update(x.dir(name), func(s *run.State) {
-		s.Status, s.EndedAt, s.Failure, s.Wrapper = run.Active, nil, nil, run.Process{PID: 1 << 22, Start: 1}
+	err = run.Update(x.dir(name), func(s *run.State) {
+		s.Status, s.EndedAt, s.Failure, s.Owner = run.Active, nil, nil, run.Process{PID: 1 << 22, Start: 1}
 		s.Usage.InputTokens += 100
 	})
 	if err := errors.Join(err, x.mark(name, running), x.reserve(name)); err != nil {

@@ -15,7 +15,7 @@ import (
 // inherited; as long as they hold it the run cannot end. Where one of our own
 // programs holds the lock, the run is in good hands.
 func (b *Box) reap(name string, s run.State) {
-	if s.Wrapper.Alive() {
+	if s.Owner.Alive() {
 		return
 	}
 	lock := filepath.Join(b.dir(name), "lock")

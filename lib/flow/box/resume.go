@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"tri/lib/agent"
-	"tri/lib/agent/supervise"
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
@@ -28,8 +27,8 @@ func (b *Box) Resume(ctx context.Context, word, words string) (*Run, error) {
 		return nil, err
 	}
 	if err = b.mark(name, running); err == nil {
-		err = supervise.Update(l.dir(name), func(s *run.State) {
-			s.Status, s.Wrapper, s.EndedAt = run.Active, run.ProcessOf(os.Getpid()), nil
+		err = run.Update(l.dir(name), func(s *run.State) {
+			s.Status, s.Owner, s.EndedAt = run.Active, run.ProcessOf(os.Getpid()), nil
 		})
 	}
 	if err == nil {

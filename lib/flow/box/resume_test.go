@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/agent/supervise"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/run"
 )
@@ -112,7 +111,7 @@ func TestResumeRefusesOtherRights(t *testing.T) {
 			b.write(file, strings.Replace(text, "type: fix", "type: scout", 1))
 		},
 		"state.json": func(b *bench, name string) {
-			if err := supervise.Update(filepath.Join(b.dir, Folder, "runs", name), func(s *run.State) { s.ConfigHash = "0" }); err != nil {
+			if err := run.Update(filepath.Join(b.dir, Folder, "runs", name), func(s *run.State) { s.ConfigHash = "0" }); err != nil {
 				b.Fatal(err)
 			}
 		},
@@ -159,7 +158,7 @@ func TestUnmarked(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := b.open()
-	err = supervise.Update(x.dir(r.Meta.RunName), func(s *run.State) { s.Status, s.Wrapper = run.Active, run.Process{PID: 1 << 22, Start: 1} })
+	err = run.Update(x.dir(r.Meta.RunName), func(s *run.State) { s.Status, s.Owner = run.Active, run.Process{PID: 1 << 22, Start: 1} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +176,8 @@ func TestSweepAndGC(t *testing.T) {
 	// As if its supervisor had been killed at work.
 	x := b.open()
 	dir := x.dir(name)
-	err := supervise.Update(dir, func(s *run.State) {
-		s.Status, s.EndedAt, s.Failure, s.Wrapper = run.Active, nil, nil, run.Process{PID: 1 << 22, Start: 1}
+	err := run.Update(dir, func(s *run.State) {
+		s.Status, s.EndedAt, s.Failure, s.Owner = run.Active, nil, nil, run.Process{PID: 1 << 22, Start: 1}
 	})
 	if err := errors.Join(err, x.mark(name, running), os.WriteFile(filepath.Join(b.dir, Folder, ".INDEX.md.4194304"), nil, 0o600),
 		os.MkdirAll(filepath.Join(b.dir, Folder, "runs/.new-abcdef"), 0o700)); err != nil {
@@ -243,7 +242,7 @@ func TestHalfAWorktree(t *testing.T) {
 	b := newBench(t)
 	name, _ := b.crash(Fix)
 	tree := only(t, b.dir, Folder+"/trees/*")
-	err := supervise.Update(filepath.Join(b.dir, Folder, "runs", name), func(s *run.State) { s.WorktreePath = nil })
+	err := run.Update(filepath.Join(b.dir, Folder, "runs", name), func(s *run.State) { s.WorktreePath = nil })
 	if err := errors.Join(err, os.Remove(filepath.Join(tree, "sub/other.go"))); err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,7 @@ func (l *live) create() error {
 	if l.lock, err = l.home.TryLock(temp + "/lock"); err != nil {
 		return err
 	}
-	s := run.State{Status: run.Active, Wrapper: run.ProcessOf(os.Getpid()), StartedAt: stamp(now), ConfigHash: l.meta.ConfigHash}
+	s := run.State{Status: run.Active, Owner: run.ProcessOf(os.Getpid()), StartedAt: stamp(now), ConfigHash: l.meta.ConfigHash}
 	err = errors.Join(l.writeMeta(temp, l.meta), saveState(l.home, temp, &s))
 	if err == nil {
 		err = l.mark(l.name, running)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"tri/lib/agent/supervise"
 	"tri/lib/base/durable"
 	"tri/lib/record/run"
 )
@@ -64,7 +63,7 @@ func (b *Box) sweep(ctx context.Context, name string) error {
 	was := s.Status
 	if !s.Over() {
 		b.reap(name, s)
-		if s, err = supervise.Watchdog(b.dir(name), b.Now()); err != nil || !s.Over() {
+		if s, err = run.Sweep(b.dir(name), b.Now()); err != nil || !s.Over() {
 			return err
 		}
 	}

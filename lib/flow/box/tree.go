@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"tri/lib/agent/supervise"
 	"tri/lib/base/git"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/run"
@@ -33,7 +32,7 @@ func (l *live) grow(ctx context.Context) error {
 	if err := repo.Create(ctx, l.folder(), l.meta.RepoSHAStart); err != nil {
 		return err
 	}
-	return supervise.Update(l.dir(l.name), func(s *run.State) { s.WorktreePath = new(Folder + "/" + treeOf(l.name)) })
+	return run.Update(l.dir(l.name), func(s *run.State) { s.WorktreePath = new(Folder + "/" + treeOf(l.name)) })
 }
 
 // regrow has the run's worktree there again for another attempt. What was changed
@@ -53,7 +52,7 @@ func (l *live) regrow(ctx context.Context, s run.State) error {
 		}
 	}
 	l.Say("run %s: its worktree is gone; it has a new one at %.12s", l.name, l.meta.RepoSHAStart)
-	err = supervise.Update(l.dir(l.name), func(s *run.State) { s.WorktreePath = nil })
+	err = run.Update(l.dir(l.name), func(s *run.State) { s.WorktreePath = nil })
 	if err = errors.Join(err, repo.Remove(l.folder())); err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
-	"tri/lib/agent/supervise"
 	"tri/lib/record/run"
 )
 
@@ -32,7 +31,7 @@ func (l *live) test(ctx context.Context) error {
 		defer cancel()
 	}
 	home := "runs/" + l.name + "/" + testDir + "/home"
-	err := errors.Join(l.home.MkdirAll(home), supervise.Update(l.dir(l.name), func(s *run.State) { s.Doing = "its tests run" }))
+	err := errors.Join(l.home.MkdirAll(home), run.Update(l.dir(l.name), func(s *run.State) { s.Doing = "its tests run" }))
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func costOf(u *draft.Usage) string {
 func (r *Run) status(now time.Time) (text string, stopped bool) {
 	s := &r.State
 	silent := now.Sub(timeOf(s.LastHeartbeat))
-	if s.Status != run.Active || s.LastHeartbeat == nil || silent <= supervise.DefaultStall || !s.Wrapper.Stopped() {
+	if s.Status != run.Active || s.LastHeartbeat == nil || silent <= supervise.DefaultStall || !s.Owner.Stopped() {
 		return s.Status, false
 	}
 	return fmt.Sprintf("%s, no heartbeat for %s", run.Stalled, silent.Round(time.Minute)), true
@@ -141,7 +141,7 @@ func (b *Box) Show(word string) error {
 	status, stopped := r.status(b.Now())
 	row("status", status)
 	if stopped {
-		row("way out", fmt.Sprintf("kill -CONT %d has it go on; kill -9 %d ends it, and it can be resumed", s.Wrapper.PID, s.Wrapper.PID))
+		row("way out", fmt.Sprintf("kill -CONT %d has it go on; kill -9 %d ends it, and it can be resumed", s.Owner.PID, s.Owner.PID))
 	}
 	if f := s.Failure; f != nil {
 		row("failure", f.Kind+": "+f.Message)
@@ -244,17 +244,17 @@ func (b *Box) Tail(ctx context.Context, word string, once bool) error {
 		if at, err = b.events(name, at); err != nil {
 			return err
 		}
-		if s.Status == run.Active && !s.Wrapper.Alive() {
+		if s.Status == run.Active && !s.Owner.Alive() {
 			if s, err = b.orphan(ctx, name); err != nil {
 				return err
 			}
 		}
 		if s.Status == run.Active && unwatched == "" {
-			if unwatched = supervise.Unwatched(s.Wrapper); unwatched != "" {
+			if unwatched = run.Unwatched(s.Owner); unwatched != "" {
 				b.Say("run %s: %s", name, unwatched)
 			}
 		}
-		if once || s.Status != run.Active || !s.Wrapper.Alive() {
+		if once || s.Status != run.Active || !s.Owner.Alive() {
 			return b.tailed(name)
 		}
 		select {
@@ -272,8 +272,8 @@ func (b *Box) orphan(ctx context.Context, name string) (run.State, error) {
 		return run.State{}, err
 	}
 	s, err := b.State(name)
-	if err == nil && s.Status == run.Active && !s.Wrapper.Alive() {
-		b.Say("run %s: nobody watches over it: process %d, which supervised it, is gone, and another one holds the run; tri-box list looks after it again", name, s.Wrapper.PID)
+	if err == nil && s.Status == run.Active && !s.Owner.Alive() {
+		b.Say("run %s: nobody watches over it: process %d, which supervised it, is gone, and another one holds the run; tri-box list looks after it again", name, s.Owner.PID)
 	}
 	return s, err
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"tri/lib/agent"
-	"tri/lib/agent/supervise"
 	"tri/lib/record/run"
 )
 
@@ -46,8 +45,8 @@ func watched(t *testing.T) (b *bench, name string, watcher *exec.Cmd) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { watcher.Process.Kill(); watcher.Wait() })
-	err := supervise.Update(b.open().dir(name), func(s *run.State) {
-		s.Status, s.EndedAt, s.Failure, s.Wrapper, s.LastHeartbeat = run.Active, nil, nil, run.ProcessOf(watcher.Process.Pid), new("2026-01-02T03:04:05Z")
+	err := run.Update(b.open().dir(name), func(s *run.State) {
+		s.Status, s.EndedAt, s.Failure, s.Owner, s.LastHeartbeat = run.Active, nil, nil, run.ProcessOf(watcher.Process.Pid), new("2026-01-02T03:04:05Z")
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -135,7 +135,7 @@ func (l *live) attempt(ctx context.Context, work func() error) error {
 // settle writes down what the run came to. What supervise has written already
 // stays: it was there.
 func (l *live) settle(status string, failed error) error {
-	return supervise.Update(l.dir(l.name), func(s *run.State) {
+	return run.Update(l.dir(l.name), func(s *run.State) {
 		if s.EndedAt == nil {
 			s.EndedAt, s.PID = new(stamp(l.Now())), nil
 		}

@@ -21,33 +21,31 @@ type Long interface {
 	Start(t *thread.Thread, hints []Hint, runID string) (thread.Escalation, error)
 	// Stop ends a run that nobody needs any more.
 	Stop(runID string) error
-	// Wait gives the run's end, with status, error, failure, usage and value.
+	// Wait gives the run's result when it has ended.
 	Wait(ctx context.Context, runID string) (*run.Result, error)
 }
 
-// longer has a run done detached, and waits for its end into res.
-func (d *Dispatcher) longer(ctx context.Context, t *thread.Thread, hints []Hint, res *run.Result) error {
+// longer has a run done detached, whose runner owns and publishes it, and waits for
+// its end. One that cannot be started has failed.
+func (d *Dispatcher) longer(ctx context.Context, id string, t *thread.Thread, hints []Hint) (*run.Result, error) {
 	if first := t.InvestigatorReturn; first != nil && t.Status == thread.Escalated {
 		hints = append(hints, Hint{Source: "a shorter look at this very question", Text: first.SummaryForOrchestrator + "\n" + first.ResearchNotes})
 	}
-	at, err := d.Long.Start(t, hints, res.RunID)
+	at, err := d.Long.Start(t, hints, id)
 	if err != nil {
-		res.EndedAt = text.Timestamp(d.Now())
-		fail(res, agent.Fail(agent.ToolError, fmt.Errorf("start a long run: %w", err)), nil)
-		return nil
+		return d.owned(id, func(r *run.Run) (*run.Result, error) {
+			res := d.blank(job{kind: run.Investigate, runID: id}, t, r)
+			res.EndedAt = text.Timestamp(d.Now())
+			fail(res, agent.Fail(agent.ToolError, fmt.Errorf("start a long run: %w", err)), nil)
+			return res, nil
+		})
 	}
 	select {
 	case d.begun <- thread.Input{At: text.Timestamp(d.Now()), Key: t.Key, Escalated: &at}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
-	end, err := d.Long.Wait(ctx, res.RunID)
-	if err != nil {
-		return err
-	}
-	res.StartedAt, res.EndedAt, res.Status, res.Error, res.Failure = end.StartedAt, end.EndedAt, end.Status, end.Error, end.Failure
-	res.Model, res.SessionID, res.Usage, res.Value = end.Model, end.SessionID, end.Usage, end.Value
-	return nil
+	return d.Long.Wait(ctx, id)
 }
 
 // callBack ends the long runs that their threads have moved on from.

@@ -94,7 +94,7 @@ func far(t *testing.T) (*bench, *faraway, func() Options) {
 		o.Investigate = func(ctx context.Context, t *thread.Thread, h []Hint, r *run.Run) (*draft.Return, error) {
 			if strings.Contains(t.Messages[0].Content, "late") {
 				late := func(s *run.State) { s.Failure = &run.Failure{Kind: agent.Timeout, Limit: supervise.Wall} }
-				if err := supervise.Update(r.Dir(), late); err != nil {
+				if err := run.Update(r.Dir(), late); err != nil {
 					return nil, err
 				}
 				return nil, agent.Fail(agent.Timeout, errors.New("its time is up"))
@@ -243,8 +243,8 @@ func TestSpendOfTheKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := run.ID(run.Investigate, "somebody else", 1, 1)
-	if err := supervise.Update(b.home.Path("runs/"+lost), func(s *run.State) {
-		*s = run.State{Status: run.Active, Wrapper: run.Process{PID: 1 << 30}, Usage: &draft.Usage{InputTokens: 5}}
+	if err := run.Update(b.home.Path("runs/"+lost), func(s *run.State) {
+		*s = run.State{Status: run.Active, Owner: run.Process{PID: 1 << 30}, Usage: &draft.Usage{InputTokens: 5}}
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestSpendOfTheKilled(t *testing.T) {
 	if got[id] != 20 || got[lost] != 5 {
 		t.Errorf("settled %v, want 20 of %s and 5 of %s", got, id, lost)
 	}
-	if s, err := supervise.Load(b.home.Path("runs/" + lost)); err != nil || s.Status != run.Crashed {
+	if s, err := run.LoadState(b.home.Path("runs/" + lost)); err != nil || s.Status != run.Crashed {
 		t.Errorf("%+v %v", s, err)
 	}
 }

@@ -1,10 +1,7 @@
 package dispatch
 
 import (
-	"errors"
-	"io/fs"
-
-	"tri/lib/agent/supervise"
+	"slices"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -38,46 +35,13 @@ func (d *Dispatcher) rounds() int {
 // settleLost writes down what runs took that were killed and are not done again,
 // since their thread has moved on. What is due settles when it ends.
 func (d *Dispatcher) settleLost() error {
-	ids, err := d.Home.List("runs")
+	now := d.Now()
+	ids, err := run.IDs(d.Home)
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if d.book.Settled(id) || d.running[id] || d.canary.span > 0 && id == d.canary.runID(d.canary.number(d.Now())) {
-			continue
-		}
-		usage, over, err := d.spentBy(id)
-		if err != nil {
-			return err
-		}
-		if !over {
-			continue
-		}
-		key, person := d.book.For(id)
-		if err := d.book.Settle(id, key, person, usage, d.Now()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// spentBy is what a run took that nobody waits for any more, nil where that is not
-// known, and whether it is over.
-func (d *Dispatcher) spentBy(id string) (usage *draft.Usage, over bool, err error) {
-	res, err := run.Load(d.Home, id)
-	if err != nil {
-		return nil, false, err
-	}
-	if res != nil {
-		return res.Usage, true, nil
-	}
-	dir := "runs/" + id
-	if long := "escalations/" + id; d.Home.Exists(long) {
-		dir = long
-	}
-	state, err := supervise.Watchdog(d.Home.Path(dir), d.Now())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, true, nil // it came to no agent
-	}
-	return state.Usage, state.EndedAt != nil, err
+	ids = slices.DeleteFunc(ids, func(id string) bool {
+		return d.running[id] || d.canary.span > 0 && id == d.canary.runID(d.canary.number(now))
+	})
+	return run.SettleLost(d.Home, d.book, ids, now)
 }

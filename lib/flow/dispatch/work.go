@@ -149,37 +149,51 @@ func (d *Dispatcher) work(ctx context.Context, j job, t *thread.Thread, hints []
 	d.results <- r
 }
 
-func (d *Dispatcher) perform(ctx context.Context, j job, t *thread.Thread, hints []Hint) (res *run.Result, err error) {
-	r, err := run.Begin(d.Home, j.runID)
+func (d *Dispatcher) perform(ctx context.Context, j job, t *thread.Thread, hints []Hint) (*run.Result, error) {
+	if j.before == nil && j.kind == run.Investigate && j.long && d.Long != nil {
+		return d.longer(ctx, j.runID, t, hints)
+	}
+	return d.owned(j.runID, func(r *run.Run) (res *run.Result, err error) {
+		res = d.blank(j, t, r)
+		if j.before != nil {
+			err = d.again(ctx, j.before, t, res)
+		} else {
+			err = d.here(ctx, j, t, hints, r, res)
+		}
+		if ctx.Err() != nil {
+			err = ctx.Err() // we are stopping: the run is done again next time
+		}
+		return res, err
+	})
+}
+
+// owned publishes the result that work gives for a run, unless there is one. No
+// other process is at the run meanwhile.
+func (d *Dispatcher) owned(id string, work func(*run.Run) (*run.Result, error)) (res *run.Result, err error) {
+	r, err := run.Begin(d.Home, id)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.End()) }()
-	if res, err := run.Load(d.Home, j.runID); err != nil || res != nil {
+	if res, err := run.Load(d.Home, id); err != nil || res != nil {
 		return res, err
 	}
-	res = &run.Result{
+	if res, err = work(r); err != nil {
+		return nil, err
+	}
+	return res, r.Publish(*res)
+}
+
+// blank is the result of a run that begins now.
+func (d *Dispatcher) blank(j job, t *thread.Thread, r *run.Run) *run.Result {
+	res := &run.Result{
 		RunID: j.runID, Kind: j.kind, Key: t.Key, Cycle: t.Cycle, Round: t.InvestigatorRound,
 		Agent: d.Config.Investigator.Agent, StartedAt: text.Timestamp(d.Now()), SessionID: r.SessionID,
 	}
 	if j.kind == run.Validate {
 		res.Agent = d.Config.Validator.Agent
 	}
-	switch {
-	case j.before != nil:
-		err = d.again(ctx, j.before, t, res)
-	case j.kind == run.Investigate && j.long && d.Long != nil:
-		err = d.longer(ctx, t, hints, res)
-	default:
-		err = d.here(ctx, j, t, hints, r, res)
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err() // we are stopping: the run is done again, or waited for, next time
-	}
-	if err != nil {
-		return nil, err
-	}
-	return res, r.Publish(*res)
+	return res
 }
 
 // here does a run in this process.
@@ -194,7 +208,7 @@ func (d *Dispatcher) here(ctx context.Context, j job, t *thread.Thread, hints []
 		return err // the disk's failure is ours, not the run's
 	}
 	res.EndedAt = text.Timestamp(d.Now())
-	state, serr := supervise.Load(r.Dir())
+	state, serr := run.LoadState(r.Dir())
 	if serr != nil { // it came to no agent
 		state = run.State{}
 	}

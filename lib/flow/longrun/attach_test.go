@@ -11,9 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tri/lib/agent"
 	"tri/lib/base/config"
-	"tri/lib/record/run"
 )
 
 // TestUnwatched: who looks at a run that nobody watches over is told, and what to do.
@@ -21,7 +19,7 @@ func TestUnwatched(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("nobody tells here that a process is stopped")
 	}
-	d := desk(t, config.Pty)
+	d := manager(t, config.None)
 	r := ask("1", "wait")
 	r.By = "ana"
 	begin(t, d, r)
@@ -30,7 +28,7 @@ func TestUnwatched(t *testing.T) {
 	attach := func(want string, then func() error) {
 		t.Helper()
 		var said []string
-		c := d.counter("ana", io.Discard, func(format string, args ...any) {
+		c := d.commands("ana", io.Discard, func(format string, args ...any) {
 			said = append(said, fmt.Sprintf(format, args...))
 			if strings.HasPrefix(said[len(said)-1], r.RunID+": "+want) {
 				if err := then(); err != nil {
@@ -52,7 +50,7 @@ func TestUnwatched(t *testing.T) {
 		return syscall.Kill(p.PID, syscall.SIGKILL) // which reaches it
 	})
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		lock, err := d.Home.TryLock(folder(r.RunID) + "/lock")
+		lock, err := d.Home.TryLock(d.folder(r.RunID) + "/lock")
 		if err == nil { // as an agent holds it that outlived the runner
 			attach(fmt.Sprintf("nobody watches over it: its runner, process %d, is gone, and a process of its agent holds", p.PID), lock.Unlock)
 			break
@@ -64,81 +62,10 @@ func TestUnwatched(t *testing.T) {
 	attach("its runner ended without a word; tri-escalate poll "+r.RunID, func() error { return nil })
 }
 
-// TestViewers: a terminal of our own is seen by all; only who may type is heard.
-func TestViewers(t *testing.T) {
-	d := desk(t, config.Pty, strings.Repeat("deep/", 20), strings.Repeat("d", 200))
-	r := ask("1", "wait")
-	begin(t, d, r)
-	id := r.RunID
-	view := func(mode byte) *viewer {
-		conn, err := dial(d.Home.Path(folder(id)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { conn.Close() })
-		if _, err := conn.Write([]byte{mode}); err != nil {
-			t.Fatal(err)
-		}
-		v := &viewer{seen: make(chan struct{}), ended: make(chan struct{})}
-		go v.read(conn)
-		select {
-		case <-v.seen:
-		case <-time.After(30 * time.Second):
-			t.Fatal("nothing was shown")
-		}
-		v.typ = func(s string) {
-			if _, err := conn.Write([]byte(s)); err != nil {
-				t.Error(err)
-			}
-		}
-		return v
-	}
-	one, two := view(onlyLook), view(mayType)
-	one.typ("\x03")
-	if x, err := run.LoadExit(d.Home, id); err != nil || x != nil {
-		t.Fatalf("a viewer was heard: %+v %v", x, err)
-	}
-	two.typ("\x03")
-	for _, v := range []*viewer{one, two} {
-		select {
-		case <-v.ended:
-		case <-time.After(30 * time.Second):
-			t.Fatal("the terminal did not end")
-		}
-	}
-	x, err := run.LoadExit(d.Home, id)
-	if err != nil || x == nil || x.Failure.Kind != agent.Killed {
-		t.Errorf("%+v %v", x, err)
-	}
-}
-
-type viewer struct {
-	typ         func(string)
-	seen, ended chan struct{}
-}
-
-func (v *viewer) read(conn interface{ Read([]byte) (int, error) }) {
-	var all []byte
-	buf := make([]byte, 4096)
-	shown := false
-	for {
-		n, err := conn.Read(buf)
-		all = append(all, buf[:n]...)
-		if !shown && bytes.Contains(all, []byte("thinking")) {
-			shown = true
-			close(v.seen)
-		}
-		if err != nil {
-			close(v.ended)
-			return
-		}
-	}
-}
-
 // TestFollow: what is no terminal is shown the transcript, to its end; who looked at
 // a run under way is known.
 func TestFollow(t *testing.T) {
-	d := desk(t, config.Tmux)
+	d := manager(t, config.Tmux)
 	r := ask("1", "wait")
 	begin(t, d, r)
 	out := &shown{word: []byte("thinking"), then: func() {
@@ -146,40 +73,40 @@ func TestFollow(t *testing.T) {
 			t.Error(err)
 		}
 	}}
-	if err := d.counter("ana", out, t.Logf).attach(soon(t), r.RunID, false); err != nil {
+	if err := d.commands("ana", out, t.Logf).attach(soon(t), r.RunID, false); err != nil {
 		t.Fatal(err)
 	}
-	if want, err := d.Home.ReadFile(folder(r.RunID) + "/transcript.log"); err != nil || !bytes.Equal(out.all, want) || !bytes.Contains(want, []byte("end       done")) {
+	if want, err := d.Home.ReadFile(d.folder(r.RunID) + "/transcript.log"); err != nil || !bytes.Equal(out.all, want) || !bytes.Contains(want, []byte("end       done")) {
 		t.Errorf("%v\n%s\nwant\n%s", err, out.all, want)
 	}
 	for range 2 { // the second time it has ended
-		who, err := d.Home.ReadFile(folder(r.RunID) + "/attached.ndjson")
+		who, err := d.Home.ReadFile(d.folder(r.RunID) + "/attached.ndjson")
 		if err != nil || bytes.Count(who, []byte("\n")) != 1 || !bytes.Contains(who, []byte(`"by":"ana"`)) {
 			t.Errorf("%v %s", err, who)
 		}
-		if err := d.counter("ben", out, t.Logf).attach(soon(t), r.RunID, false); err != nil {
+		if err := d.commands("ben", out, t.Logf).attach(soon(t), r.RunID, false); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// counter is where a person stands who is at no terminal.
-func (d *Desk) counter(by string, out io.Writer, say func(string, ...any)) *Counter {
-	return &Counter{Desk: d, In: strings.NewReader(""), Out: out, Say: say, By: by}
+// commands are those of a person who is at no terminal.
+func (d *Manager) commands(by string, out io.Writer, say func(string, ...any)) *Commands {
+	return &Commands{Manager: d, In: strings.NewReader(""), Out: out, Say: say, By: by}
 }
 
 // TestFollowFromTheStart: who looks at a run before it has said a word waits for that.
 func TestFollowFromTheStart(t *testing.T) {
-	d := desk(t, config.Pty)
+	d := manager(t, config.None)
 	r := ask("1", "x")
 	if err := d.ask(r); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := d.Home.TryLock(folder(r.RunID) + "/lock") // as its runner holds it
+	lock, err := d.Home.TryLock(d.folder(r.RunID) + "/lock") // as its runner holds it
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := d.counter("ana", io.Discard, t.Logf)
+	c := d.commands("ana", io.Discard, t.Logf)
 	if f, err := c.grown(r.RunID, nil, true); f != nil || err != nil {
 		t.Errorf("%v, %v", f, err)
 	}
@@ -189,11 +116,11 @@ func TestFollowFromTheStart(t *testing.T) {
 		}
 	}}
 	go func() {
-		if err := d.Home.Replace(folder(r.RunID)+"/transcript.log", []byte("hello\n")); err != nil {
+		if err := d.Home.Replace(d.folder(r.RunID)+"/transcript.log", []byte("hello\n")); err != nil {
 			t.Error(err)
 		}
 	}()
-	if err := d.counter("ana", out, t.Logf).attach(soon(t), r.RunID, false); err != nil || string(out.all) != "hello\n" {
+	if err := d.commands("ana", out, t.Logf).attach(soon(t), r.RunID, false); err != nil || string(out.all) != "hello\n" {
 		t.Errorf("%q, %v", out.all, err)
 	}
 	if _, err := c.grown(r.RunID, nil, false); err != nil {

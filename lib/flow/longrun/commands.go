@@ -21,9 +21,9 @@ import (
 	"tri/lib/record/thread"
 )
 
-// Counter is where people stand: tri-escalate's verbs, with what they print.
-type Counter struct {
-	*Desk
+// Commands are the verbs of tri-escalate, with what they print.
+type Commands struct {
+	*Manager
 	In  io.Reader
 	Out io.Writer
 	Say func(format string, args ...any)
@@ -33,7 +33,7 @@ type Counter struct {
 // Start has a long run begin for a thread, or goes on with the one that is under
 // way, and prints its record. rubric, if there is one, is a file that says what
 // its answer must meet.
-func (c *Counter) Start(t *thread.Thread, rubric string) error {
+func (c *Commands) Start(t *thread.Thread, rubric string) error {
 	id, begun, err := c.Next(t.Key)
 	if err != nil {
 		return err
@@ -48,11 +48,8 @@ func (c *Counter) Start(t *thread.Thread, rubric string) error {
 	if begun {
 		c.Say("%s is under way already: %s", t.Key, id)
 	}
-	r := Request{RunID: id, By: c.By, Thread: t, Hints: []thread.Hint{}}
-	if err := c.accountLost(); err != nil {
-		return err
-	}
-	fits, err := c.fits(&r)
+	r := Request{Order: run.Order{RunID: id, By: c.By}, Thread: t, Hints: []thread.Hint{}}
+	fits, err := c.settleLost(&r)
 	if err != nil {
 		return err
 	}
@@ -72,7 +69,7 @@ func (c *Counter) Start(t *thread.Thread, rubric string) error {
 
 // Thread is the thread that a person means: one that tri-dispatch knows, by its
 // key, or the one that the record on standard input is, or begins.
-func (c *Counter) Thread(keys []string, parse func(line []byte) (*thread.Thread, error)) (*thread.Thread, error) {
+func (c *Commands) Thread(keys []string, parse func(line []byte) (*thread.Thread, error)) (*thread.Thread, error) {
 	if len(keys) > 0 {
 		t, err := thread.Load(c.Home, keys[0])
 		if err == nil && t == nil {
@@ -99,7 +96,7 @@ func (c *Counter) Thread(keys []string, parse func(line []byte) (*thread.Thread,
 }
 
 // Show lists all runs: as columns on a terminal, else as records.
-func (c *Counter) Show() error {
+func (c *Commands) Show() error {
 	all, err := c.List()
 	if err != nil {
 		return err
@@ -128,7 +125,7 @@ func (c *Counter) Show() error {
 
 // Ended prints the runs that have ended, of those named or of all. It fails with
 // sysexit.No where none has.
-func (c *Counter) Ended(ctx context.Context, names []string, wait bool) error {
+func (c *Commands) Ended(ctx context.Context, names []string, wait bool) error {
 	var ids []string
 	for _, name := range names {
 		id, err := c.Resolve(name)
@@ -138,7 +135,7 @@ func (c *Counter) Ended(ctx context.Context, names []string, wait bool) error {
 		ids = append(ids, id)
 	}
 	told := 0
-	err := c.Poll(ctx, ids, wait, func(x *run.Exit) error {
+	err := c.Poll(ctx, ids, wait, func(x *run.Result) error {
 		told++
 		return c.print(x)
 	})
@@ -149,7 +146,7 @@ func (c *Counter) Ended(ctx context.Context, names []string, wait bool) error {
 }
 
 // End kills a run and prints how it ended.
-func (c *Counter) End(ctx context.Context, name string) error {
+func (c *Commands) End(ctx context.Context, name string) error {
 	id, err := c.Resolve(name)
 	if err != nil {
 		return err
@@ -162,7 +159,7 @@ func (c *Counter) End(ctx context.Context, name string) error {
 }
 
 // Watch attaches to a run.
-func (c *Counter) Watch(ctx context.Context, name string, write bool) error {
+func (c *Commands) Watch(ctx context.Context, name string, write bool) error {
 	id, err := c.Resolve(name)
 	if err != nil {
 		return err
@@ -170,7 +167,7 @@ func (c *Counter) Watch(ctx context.Context, name string, write bool) error {
 	return c.attach(ctx, id, write)
 }
 
-func (c *Counter) print(v any) error {
+func (c *Commands) print(v any) error {
 	line, err := json.Marshal(v)
 	if err == nil {
 		_, err = c.Out.Write(append(line, '\n'))

@@ -2,6 +2,7 @@ package longrun
 
 import (
 	"encoding/json"
+	"errors"
 	"syscall"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 )
 
 // spent are the lines of the spend log that are of a run.
-func spent(t *testing.T, d *Desk, id string) (all []budget.Entry) {
+func spent(t *testing.T, d *Manager, id string) (all []budget.Entry) {
 	t.Helper()
 	if !d.Home.Exists(budget.LogName) {
 		return nil
@@ -33,14 +34,14 @@ func spent(t *testing.T, d *Desk, id string) (all []budget.Entry) {
 	return all
 }
 
-func ended(t *testing.T, d *Desk, id string) {
+func ended(t *testing.T, d *Manager, id string) {
 	t.Helper()
-	if err := d.Poll(soon(t), []string{id}, true, func(*run.Exit) error { return nil }); err != nil {
+	if err := d.Poll(soon(t), []string{id}, true, func(*run.Result) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	// Its end is known before its account is written: the runner holds it until then.
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		if busy, err := d.running(id); !busy && err == nil {
+		if busy, err := run.Held(d.Home, id); !busy && err == nil {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -53,7 +54,7 @@ func ended(t *testing.T, d *Desk, id string) {
 // has ended, once, also when its runner is killed; what the pipeline starts it pays
 // for itself.
 func TestPaid(t *testing.T) {
-	d := desk(t, config.Pty)
+	d := manager(t, config.None)
 	ours := ask("1", "quick")
 	begin(t, d, ours)
 	ended(t, d, ours.RunID)
@@ -93,10 +94,10 @@ func TestPaid(t *testing.T) {
 	}
 }
 
-// TestAccountLost: a runner that is killed between the end of its run and the
-// account of it is settled by whoever starts the next.
-func TestAccountLost(t *testing.T) {
-	d := desk(t, config.Pty)
+// TestSettleLost: a runner that is killed between the end of its run and the
+// account of it is settled when the next is started.
+func TestSettleLost(t *testing.T) {
+	d := manager(t, config.None)
 	r := ask("1", "x")
 	r.By = "ana"
 	if err := d.ask(r); err != nil {
@@ -105,15 +106,19 @@ func TestAccountLost(t *testing.T) {
 	if err := d.reserve(&r); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.accountLost(); err != nil || len(spent(t, d, r.RunID)) != 1 {
+	if _, err := d.settleLost(&r); err != nil || len(spent(t, d, r.RunID)) != 1 {
 		t.Errorf("%v; it has no end: %+v", err, spent(t, d, r.RunID))
 	}
-	x := run.Exit{RunID: r.RunID, Key: r.Thread.Key, By: "ana", StartedAt: text.Timestamp(d.Now()), EndedAt: text.Timestamp(d.Now()), Status: run.Done, Starts: 1, Usage: &draft.Usage{CostUSD: new(0.5), InputTokens: 7}}
-	if err := d.write(folder(r.RunID)+"/exit.json", x); err != nil {
+	x := run.Result{RunID: r.RunID, Key: r.Thread.Key, By: "ana", StartedAt: text.Timestamp(d.Now()), EndedAt: text.Timestamp(d.Now()), Status: run.Done, Starts: 1, Usage: &draft.Usage{CostUSD: new(0.5), InputTokens: 7}}
+	own, err := run.Begin(d.Home, r.RunID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(own.Publish(x), own.End()); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := d.accountLost(); err != nil {
+		if _, err := d.settleLost(&r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,7 +130,7 @@ func TestAccountLost(t *testing.T) {
 	d.Config.Investigator.Agent = "claude"
 	next := ask("2", "quick")
 	next.By = "ana"
-	if fits, err := d.fits(&next); err != nil || fits {
+	if fits, err := d.settleLost(&next); err != nil || fits {
 		t.Errorf("%v, %v: 0.5 of 0.6 are taken", fits, err)
 	}
 	if err := d.reserve(&next); err != nil {

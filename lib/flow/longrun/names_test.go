@@ -13,6 +13,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/record/event"
+	"tri/lib/record/run"
 )
 
 // TestNames: keys that tmux or a file system would confuse have sessions of their
@@ -42,7 +43,7 @@ func TestNames(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range append(keys, hostile...) {
 		id := Attempt(event.Key("local", "dev", name), 1)
-		if other, taken := seen[id]; taken && other != name || !isID.MatchString(id) {
+		if other, taken := seen[id]; taken && other != name || !run.IsID(id) {
 			t.Errorf("%q and %q share %s", name, other, id)
 		}
 		seen[id] = name
@@ -55,7 +56,7 @@ func TestNames(t *testing.T) {
 // TestArguments: what a run is about, and what is in our environment, is in no
 // command line.
 func TestArguments(t *testing.T) {
-	d := desk(t, config.Tmux)
+	d := manager(t, config.Tmux)
 	r := ask("$(touch canary);", "wait for $(touch canary)")
 	begin(t, d, r)
 	p := runner(t, d, r.RunID)

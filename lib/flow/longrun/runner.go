@@ -1,7 +1,9 @@
 package longrun
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/supervise"
+	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/text"
 	"tri/lib/record/draft"
@@ -19,7 +22,7 @@ import (
 
 // Runner does one long run, in its terminal.
 type Runner struct {
-	*Desk
+	*Manager
 	Agent agent.Agent
 	// Investigate does the round, with an agent that is watched.
 	Investigate func(ctx context.Context, a agent.Agent, j *Job) (*draft.Return, error)
@@ -28,60 +31,67 @@ type Runner struct {
 	Trouble error
 }
 
-// Job is a request with what its run works with.
+// Job is a request with the run that does it.
 type Job struct {
 	Request
-	Dir       string
-	SessionID string
-	Hold      *os.File
+	*run.Run
 }
 
-// Run does the run, and leaves return.json and exit.json. When ctx ends without
-// anybody having asked for the run's end, it leaves neither: whoever waits for it
-// starts it again.
+// Run does the run and publishes its result. When ctx ends although no one asked for
+// the run's end, there is none: who waits for the run starts it again.
 func (r *Runner) Run(ctx context.Context, id string) error {
-	if !isID.MatchString(id) {
+	if !run.IsID(id) {
 		return fmt.Errorf("%q is no run id", id)
 	}
 	req, err := r.request(id)
 	if err != nil {
 		return err
 	}
-	lock, err := r.lock(folder(id) + "/lock") // who only looks at it holds it for a moment
+	own, err := run.Begin(r.Home, id)
+	for end := time.Now().Add(patience); errors.Is(err, durable.ErrLocked) && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond) // who only looks at a run holds it for a moment
+		own, err = run.Begin(r.Home, id)
+	}
 	if err != nil {
 		return err
 	}
-	if over, err := run.LoadExit(r.Home, id); err != nil || over != nil {
-		return errors.Join(err, lock.Unlock())
+	if over, err := run.Load(r.Home, id); err != nil || over != nil {
+		return errors.Join(err, own.End())
 	}
-	return errors.Join(r.run(ctx, req, lock), lock.Unlock())
+	return errors.Join(r.run(ctx, &Job{*req, own}), own.End())
 }
 
-func (r *Runner) run(outer context.Context, req *Request, lock *durable.Lock) error {
-	x := run.Exit{RunID: req.RunID, Key: req.Thread.Key, By: req.By, StartedAt: text.Timestamp(r.Now())}
-	w, err := r.worker(req.RunID)
+func (r *Runner) run(outer context.Context, j *Job) error {
+	t := j.Thread
+	res := run.Result{
+		RunID: j.RunID, Kind: run.Investigate, Key: t.Key, Cycle: t.Cycle, Round: t.InvestigatorRound,
+		Agent: r.Config.Investigator.Agent, By: j.By, StartedAt: text.Timestamp(r.Now()), SessionID: j.SessionID,
+	}
+	err := run.Update(j.Dir(), func(s *run.State) {
+		s.Status, s.Owner, s.EndedAt, s.Terminal = run.Active, run.ProcessOf(os.Getpid()), nil, "none"
+		s.StartedAt = cmp.Or(s.StartedAt, res.StartedAt)
+		if os.Getenv("TMUX") != "" {
+			s.Terminal = config.Tmux
+		}
+		s.Starts++
+		res.Starts = s.Starts
+	})
 	if err != nil {
 		return err
 	}
-	w.Process, w.Starts = run.ProcessOf(os.Getpid()), w.Starts+1
-	if err := r.write(folder(req.RunID)+"/runner.json", w); err != nil {
-		return err
-	}
-	x.Starts = w.Starts
-	said, err := openTranscript(r.transcriptPath(req.RunID), r.Screen, r.Now)
+	said, err := openTranscript(r.transcriptPath(j.RunID), r.Screen, r.Now)
 	if err != nil {
-		return r.end(&x, nil, err, nil)
+		return r.end(j, &res, nil, err, nil)
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(outer))
 	defer cancel(nil)
-	defer context.AfterFunc(outer, func() { cancel(r.why(outer, req.RunID)) })()
+	defer context.AfterFunc(outer, func() { cancel(r.why(outer, j.RunID)) })()
 	limits := supervise.Of(r.Config.Investigator)
 	limits.Wall = time.Duration(r.Config.Escalation.MaxMin * float64(time.Minute))
-	j := &Job{Request: *req, Dir: r.Home.Path(folder(req.RunID)), SessionID: run.UUID(), Hold: lock.File()}
-	said.begin(req, w)
-	a := supervise.Wrap(r.Agent, supervise.Options{Limits: limits, Dir: j.Dir, Watch: said.event, Now: r.Now})
+	said.begin(&j.Request, res.Starts)
+	a := supervise.Wrap(r.Agent, supervise.Options{Limits: limits, Dir: j.Dir(), Watch: said.event, Now: r.Now})
 	err = r.Trouble
-	if r.givenUp(req.RunID) {
+	if run.IsCancelled(r.Home, j.RunID) {
 		cancel(supervise.ErrAbandon)
 		err = agent.Fail(agent.Killed, supervise.ErrAbandon)
 	}
@@ -93,61 +103,63 @@ func (r *Runner) run(outer context.Context, req *Request, lock *durable.Lock) er
 		said.line("stopped", "told to: %v", context.Cause(ctx))
 		return said.close()
 	}
-	return errors.Join(r.end(&x, ret, err, said), said.close())
+	return errors.Join(r.end(j, &res, ret, err, said), said.close())
 }
 
 // why is what ended the context: a person who gave the run up, by tri-escalate
-// kill or by Control-C in its terminal, or whoever stops this machine.
+// kill or by Control-C in its terminal, or a stop of this machine.
 func (r *Runner) why(ctx context.Context, id string) error {
 	cause := context.Cause(ctx)
-	if r.givenUp(id) || strings.Contains(cause.Error(), os.Interrupt.String()) {
+	if run.IsCancelled(r.Home, id) || strings.Contains(cause.Error(), os.Interrupt.String()) {
 		return supervise.ErrAbandon
 	}
 	return cause
 }
 
-// end writes down what a run gave, and then how it ended.
-func (r *Runner) end(x *run.Exit, ret *draft.Return, err error, said *transcript) error {
-	state, serr := supervise.Load(r.Home.Path(folder(x.RunID)))
-	if serr != nil { // it came to no agent
-		state = run.State{}
+// end publishes the result of a run.
+func (r *Runner) end(j *Job, res *run.Result, ret *draft.Return, err error, said *transcript) error {
+	state, serr := r.state(j.RunID)
+	if serr != nil {
+		return serr
 	}
-	x.Usage = state.Usage
+	res.Usage, res.Model = state.Usage, state.Model
 	if state.SessionID != nil {
-		x.SessionID = *state.SessionID
+		res.SessionID = *state.SessionID
 	}
 	if err == nil {
-		err = r.give(x.RunID, ret)
+		err = r.give(j, res, ret)
 	}
 	switch {
 	case errors.Is(err, agent.ErrNothing):
-		x.Status, x.Error = run.Nothing, err.Error()
+		res.Status, res.Error = run.Nothing, err.Error()
 	case err != nil:
-		x.Status, x.Error = run.Failed, err.Error()
-		x.Failure = &run.Failure{Kind: agent.FailureKind(err), Message: x.Error}
+		res.Status, res.Error = run.Failed, err.Error()
+		res.Failure = &run.Failure{Kind: agent.FailureKind(err), Message: res.Error}
 		if f := state.Failure; f != nil {
-			x.Failure.Limit, x.Failure.LastSafeArtifact = f.Limit, f.LastSafeArtifact
+			res.Failure.Limit, res.Failure.LastSafeArtifact = f.Limit, f.LastSafeArtifact
 		}
 	default:
-		x.Status = run.Done
+		res.Status = run.Done
 	}
-	x.EndedAt = text.Timestamp(r.Now())
+	res.EndedAt = text.Timestamp(r.Now())
 	if said != nil {
-		said.end(*x) // before anybody can know
+		said.end(res) // before the end is known
 	}
-	if err := r.write(folder(x.RunID)+"/exit.json", x); err != nil {
-		return err
-	}
-	return r.account(x)
+	return errors.Join(j.Publish(*res), r.settle(res))
 }
 
-// give makes return.json, of a return that is worth it: the agent's word is checked
-// once more, and its evidence must carry the receipts that code gives.
-func (r *Runner) give(id string, ret *draft.Return) error {
-	if err := check(ret); err != nil {
+// give makes the value of the result, and return.json, of a return that is worth it:
+// the agent's word is checked once more, and its evidence must carry the receipts
+// that code gives.
+func (r *Runner) give(j *Job, res *run.Result, ret *draft.Return) error {
+	err := check(ret)
+	if err != nil {
 		return agent.Fail(agent.Abort, fmt.Errorf("the agent's return: %w", err))
 	}
-	return r.write(folder(id)+"/return.json", ret)
+	if res.Value, err = json.MarshalIndent(ret, "", "  "); err != nil {
+		return fmt.Errorf("long run %s: %w", j.RunID, err)
+	}
+	return r.Home.Replace(r.folder(j.RunID)+"/return.json", append(res.Value, '\n'))
 }
 
 func check(ret *draft.Return) error {

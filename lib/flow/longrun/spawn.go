@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -25,37 +24,30 @@ const (
 	rows    = "45"
 )
 
-// spawn starts the runner in a terminal and waits until it has begun.
-func (d *Desk) spawn(id string, p place, last worker) (place, error) {
-	argv, err := d.argv("run", id)
+// spawn starts the runner, in a session of tmux where there is one, and waits until
+// it has begun.
+func (m *Manager) spawn(id string, last run.State) error {
+	argv, err := m.argv(id)
 	if err != nil {
-		return p, err
+		return err
 	}
-	_, missing := exec.LookPath("tmux")
-	if d.Config.Escalation.Terminal != config.Pty && missing == nil {
-		p.Terminal, p.Session, p.Server = config.Tmux, id, d.server()
-		if err = d.tmux(p, argv); err == nil {
-			return p, d.begun(id, last)
+	if _, missing := exec.LookPath("tmux"); m.Config.Escalation.Terminal == config.Tmux && missing == nil {
+		if err = m.tmux(id, argv); err == nil {
+			return m.begun(id, last)
 		}
 	}
-	// Without tmux, or with one that does not work.
-	p.Terminal, p.Session, p.Server = config.Pty, "", ""
-	argv[1] = hold
-	if perr := d.pty(id, p, argv); perr != nil {
-		return p, errors.Join(err, perr)
+	if err := errors.Join(m.detach(argv), err); err != nil { // without tmux, or with one that does not work
+		return err
 	}
-	return p, d.begun(id, last)
+	return m.begun(id, last)
 }
 
-// hold is the verb of tri-escalate that a terminal of our own is.
-const hold = "hold"
-
 // argv is the command line of tri-escalate for a run.
-func (d *Desk) argv(verb, id string) ([]string, error) {
-	program, err := d.program()
-	argv := []string{program, verb, "--home", d.Home.Dir()}
-	if d.Config.Path != "" {
-		argv = append(argv, "--config", d.Config.Path)
+func (m *Manager) argv(id string) ([]string, error) {
+	program, err := m.program()
+	argv := []string{program, "runner", "--home", m.Home.Dir()}
+	if m.Config.Path != "" {
+		argv = append(argv, "--config", m.Config.Path)
 	}
 	return append(argv, id), err
 }
@@ -63,20 +55,17 @@ func (d *Desk) argv(verb, id string) ([]string, error) {
 // tmux starts a session of our own server. The program is given as arguments,
 // which tmux executes without a shell; the environment goes by the names of its
 // variables, so that no value of one is in an argument.
-func (d *Desk) tmux(p place, argv []string) error {
-	if err := d.write(folder(p.Session)+"/where.json", p); err != nil {
-		return err
-	}
-	args := []string{"-L", p.Server, "-f", "/dev/null", "start-server", ";",
+func (m *Manager) tmux(id string, argv []string) error {
+	args := []string{"-L", m.server(), "-f", "/dev/null", "start-server", ";",
 		"set-option", "-g", "update-environment", strings.Join(variables(), " "), ";",
-		"new-session", "-d", "-s", p.Session, "-x", columns, "-y", rows}
+		"new-session", "-d", "-s", id, "-x", columns, "-y", rows}
 	for _, a := range argv {
 		args = append(args, literal(a))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c := exec.CommandContext(ctx, "tmux", args...)
-	c.Dir, c.Env = d.Home.Dir(), outside()
+	c.Dir, c.Env = m.Home.Dir(), outside()
 	out, err := c.CombinedOutput()
 	if err != nil && strings.Contains(string(out), "duplicate session") {
 		return nil // whoever was starting it was killed behind this step
@@ -127,43 +116,32 @@ func isVariable(name string) bool {
 	return name != ""
 }
 
-// pty starts the holder of a terminal of our own, in a session of its own and
-// with nothing of ours.
-func (d *Desk) pty(id string, p place, argv []string) error {
-	if err := d.write(folder(id)+"/where.json", p); err != nil {
-		return err
-	}
+// detach starts the runner in the background, in a session of its own and with no
+// file of ours open.
+func (m *Manager) detach(argv []string) error {
 	c := exec.Command(argv[0], argv[1:]...)
-	c.Dir, c.Env = d.Home.Dir(), outside()
+	c.Dir, c.Env = m.Home.Dir(), outside()
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := c.Start(); err != nil {
 		return sysexit.With(sysexit.Unavailable, fmt.Errorf("start %s: %w", argv[0], err))
 	}
-	go c.Wait() // so that no zombie of it stays while we live; nobody asks how it ended
+	go c.Wait() // so that no zombie of it stays while this process lives; its result tells how it ended
 	return nil
 }
 
 // begun waits until a runner has come up that is not the last one, even if it has
 // died since.
-func (d *Desk) begun(id string, last worker) error {
+func (m *Manager) begun(id string, last run.State) error {
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if over, err := run.LoadExit(d.Home, id); err != nil || over != nil {
+		if over, err := run.Load(m.Home, id); err != nil || over != nil {
 			return err
 		}
-		if now, err := d.worker(id); err != nil || now != last {
+		if now, err := m.state(id); err != nil || now.Starts != last.Starts {
 			return err
 		}
 		if time.Now().After(end) {
 			err := sysexit.With(sysexit.Unavailable, fmt.Errorf("long run %s: its runner did not come up in %v", id, patience))
-			return errors.Join(err, d.giveUp(id, dispatcher)) // one that comes later ends at once
+			return errors.Join(err, run.Cancel(m.Home, id, run.Dispatcher, m.Now())) // one that comes later ends at once
 		}
 	}
-}
-
-// worker is who did, or does, a run; the zero worker before.
-func (d *Desk) worker(id string) (w worker, err error) {
-	if err = d.read(folder(id)+"/runner.json", &w); errors.Is(err, fs.ErrNotExist) {
-		return w, nil
-	}
-	return w, err
 }

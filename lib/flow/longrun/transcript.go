@@ -14,6 +14,8 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/record/run"
+
+	"golang.org/x/sys/unix"
 )
 
 // What a transcript has at most, in bytes: of one event, and in all.
@@ -38,7 +40,7 @@ func openTranscript(path string, screen io.Writer, now func() time.Time) (*trans
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	var f *os.File
 	if err == nil {
-		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|noFollow, 0o600)
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o600)
 	}
 	var info os.FileInfo
 	if err == nil {
@@ -50,31 +52,31 @@ func openTranscript(path string, screen io.Writer, now func() time.Time) (*trans
 	return &transcript{file: f, screen: screen, now: now, left: maxTranscript - int(info.Size())}, nil
 }
 
-func (t *transcript) begin(r *Request, w worker) {
+func (t *transcript) begin(r *Request, starts int) {
 	t.line("run", "%s, for %s", r.RunID, r.Thread.Key)
-	if w.Starts > 1 {
-		t.line("run", "started again, for the %d. time: the one before ended without a word", w.Starts)
+	if starts > 1 {
+		t.line("run", "start number %d: the runner before ended without a word", starts)
 	}
 }
 
 func (t *transcript) event(e agent.Event) {
-	text := e.Text
+	words := e.Text
 	switch {
 	case e.Kind == agent.Started && e.SessionID != "":
-		text = strings.TrimSpace("session " + e.SessionID + " " + text)
+		words = strings.TrimSpace("session " + e.SessionID + " " + words)
 	case e.Tool != "":
-		text = e.Tool + " " + text
+		words = e.Tool + " " + words
 	}
 	if e.Usage != nil && e.Usage.CostUSD != nil {
-		text = strings.TrimSpace(fmt.Sprintf("%s (%d turns, %.3f USD so far)", text, e.Usage.Turns, *e.Usage.CostUSD))
+		words = strings.TrimSpace(fmt.Sprintf("%s (%d turns, %.3f USD so far)", words, e.Usage.Turns, *e.Usage.CostUSD))
 	}
-	if e.Kind == agent.Returned && len(text) > maxResult {
-		text = strings.ToValidUTF8(text[:maxResult], "") + " …" // return.json has it
+	if e.Kind == agent.Returned && len(words) > maxResult {
+		words = strings.ToValidUTF8(words[:maxResult], "") + " …" // return.json has it
 	}
-	t.line(e.Kind, "%s", text)
+	t.line(e.Kind, "%s", words)
 }
 
-func (t *transcript) end(x run.Exit) {
+func (t *transcript) end(x *run.Result) {
 	if x.Error != "" {
 		t.line("end", "%s: %s", x.Status, x.Error)
 		return
@@ -87,13 +89,13 @@ func (t *transcript) end(x run.Exit) {
 func (t *transcript) line(what, format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	body := fmt.Sprintf(format, args...)
-	if len(body) > maxSaid {
-		body = strings.ToValidUTF8(body[:maxSaid], "") + " …"
+	words := fmt.Sprintf(format, args...)
+	if len(words) > maxSaid {
+		words = strings.ToValidUTF8(words[:maxSaid], "") + " …"
 	}
 	head := t.now().Format("15:04:05") + fmt.Sprintf(" %-9s ", text.Visible(what))
-	body = strings.ReplaceAll(text.Visible(strings.TrimSpace(body)), "\n", "\n"+strings.Repeat(" ", len(head)))
-	entry := head + body + "\n"
+	words = strings.ReplaceAll(text.Visible(strings.TrimSpace(words)), "\n", "\n"+strings.Repeat(" ", len(head)))
+	entry := head + words + "\n"
 	if t.screen != nil {
 		_, _ = io.WriteString(t.screen, entry) // nobody may be there to see it
 	}

@@ -3,9 +3,9 @@ package longrun
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -20,55 +20,55 @@ import (
 
 // Wait is dispatch.Long: it returns when a run of the pipeline has ended. One that
 // died without a word is started again.
-func (d *Desk) Wait(ctx context.Context, id string) (*run.Result, error) {
-	for x, err := range d.ends(ctx, id) {
+func (m *Manager) Wait(ctx context.Context, id string) (*run.Result, error) {
+	for res, err := range m.ends(ctx, id) {
 		if err != nil {
 			return nil, err
 		}
-		if x != nil {
-			return d.result(x)
+		if res != nil {
+			return m.checked(res), nil
 		}
-		running, err := d.running(id)
+		running, err := run.Held(m.Home, id)
 		if err != nil {
 			return nil, err
 		}
 		if running {
 			continue
 		}
-		r, err := d.request(id)
+		r, err := m.request(id)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := d.Begin(*r); err != nil {
+		if _, err := m.Begin(*r); err != nil {
 			return nil, err
 		}
 	}
 	return nil, ctx.Err()
 }
 
-// Stop is dispatch.Long: it ends a run that nobody needs any more.
-func (d *Desk) Stop(id string) error {
-	_, err := d.Kill(context.Background(), id, dispatcher)
+// Stop is dispatch.Long: it ends a run that is not needed any more.
+func (m *Manager) Stop(id string) error {
+	_, err := m.Kill(context.Background(), id, run.Dispatcher)
 	return err
 }
 
 // ends looks for a run's end: at once, whenever its folder is told to have
 // changed, and now and then. It yields nil while there is none, and stops when
 // ctx ends.
-func (d *Desk) ends(ctx context.Context, id string) func(func(*run.Exit, error) bool) {
-	return func(yield func(*run.Exit, error) bool) {
+func (m *Manager) ends(ctx context.Context, id string) func(func(*run.Result, error) bool) {
+	return func(yield func(*run.Result, error) bool) {
 		var told chan fsnotify.Event
 		var trouble chan error
 		if w, err := fsnotify.NewWatcher(); err == nil { // without one it is asked for
 			defer w.Close()
-			if w.Add(d.Home.Path(folder(id))) == nil {
+			if w.Add(m.dir(id)) == nil {
 				told, trouble = w.Events, w.Errors
 			}
 		}
-		tick := time.NewTicker(cmp.Or(d.Look, look))
+		tick := time.NewTicker(cmp.Or(m.Look, look))
 		defer tick.Stop()
 		for {
-			if x, err := run.LoadExit(d.Home, id); !yield(x, err) {
+			if x, err := run.Load(m.Home, id); !yield(x, err) {
 				return
 			}
 			for waiting := true; waiting; {
@@ -79,7 +79,7 @@ func (d *Desk) ends(ctx context.Context, id string) func(func(*run.Exit, error) 
 					if !ok {
 						told = nil
 					}
-					waiting = filepath.Base(e.Name) != "exit.json"
+					waiting = filepath.Base(e.Name) != "result.json" && filepath.Base(e.Name) != "exit.json"
 				case <-trouble: // an event may be lost: ask
 					waiting = false
 				case <-tick.C:
@@ -90,60 +90,53 @@ func (d *Desk) ends(ctx context.Context, id string) func(func(*run.Exit, error) 
 	}
 }
 
-// result is the end of a run as an investigation of the pipeline, its return
-// checked again: it has lain in a file.
-func (d *Desk) result(x *run.Exit) (*run.Result, error) {
-	res := &run.Result{
-		RunID: x.RunID, Kind: run.Investigate, Key: x.Key, StartedAt: x.StartedAt, EndedAt: x.EndedAt,
-		Status: x.Status, Error: x.Error, Failure: x.Failure, SessionID: x.SessionID, Usage: x.Usage,
-	}
-	if x.Status != run.Done {
-		return res, nil
+// checked is a result whose return has been checked again: it has lain in a file.
+func (m *Manager) checked(res *run.Result) *run.Result {
+	if res.Status != run.Done {
+		return res
 	}
 	ret := new(draft.Return)
-	err := d.read(folder(x.RunID)+"/return.json", ret)
+	err := json.Unmarshal(res.Value, ret)
 	if err == nil {
 		err = check(ret)
 	}
-	if err == nil {
-		res.Value, err = d.Home.ReadFile(folder(x.RunID) + "/return.json")
-	}
 	if err != nil {
-		res.Status, res.Error = run.Failed, fmt.Sprintf("return of the long run: %v", err)
-		res.Failure = &run.Failure{Kind: agent.Abort, Message: res.Error}
+		failed := *res
+		failed.Status, failed.Value, failed.Error = run.Failed, nil, fmt.Sprintf("return of the long run: %v", err)
+		failed.Failure = &run.Failure{Kind: agent.Abort, Message: failed.Error}
+		return &failed
 	}
-	return res, nil
+	return res
 }
 
-// bury writes down the end of a run that died too often, or that nobody starts
-// again.
-func (d *Desk) bury(id string) error {
-	r, err := d.request(id)
+// bury publishes the end of a run that died too often, or that is not started again.
+func (m *Manager) bury(id string) error {
+	r, err := m.request(id)
 	if err != nil {
 		return err
 	}
-	w, err := d.worker(id)
+	state, err := m.state(id)
+	if err == nil && state.Starts > 0 {
+		state, err = run.Sweep(m.dir(id), m.Now())
+	}
 	if err != nil {
 		return err
 	}
-	x := run.Exit{
-		RunID: id, Key: r.Thread.Key, By: r.By, StartedAt: r.At, EndedAt: text.Timestamp(d.Now()), Status: run.Failed, Starts: w.Starts,
-		Failure: &run.Failure{Kind: agent.Killed, Message: "its runner ended without a word"},
+	res := run.Result{
+		RunID: id, Kind: run.Investigate, Key: r.Thread.Key, Cycle: r.Thread.Cycle, Round: r.Thread.InvestigatorRound,
+		Agent: m.Config.Investigator.Agent, By: r.By, StartedAt: r.At, EndedAt: text.Timestamp(m.Now()), Status: run.Failed,
+		Failure: state.Failure, Usage: state.Usage, Starts: state.Starts,
 	}
-	state, err := supervise.Watchdog(d.Home.Path(folder(id)), d.Now())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if res.Failure == nil {
+		res.Failure = &run.Failure{Kind: agent.Killed, Message: "its runner ended without a word"}
+	}
+	if run.IsCancelled(m.Home, id) {
+		res.Failure = &run.Failure{Kind: agent.Killed, Message: supervise.ErrAbandon.Error()}
+	}
+	res.Error = res.Failure.Message
+	own, err := run.Begin(m.Home, id)
+	if err != nil {
 		return err
 	}
-	x.Usage = state.Usage
-	if state.Failure != nil {
-		x.Failure = state.Failure
-	}
-	if d.givenUp(id) {
-		x.Failure = &run.Failure{Kind: agent.Killed, Message: supervise.ErrAbandon.Error()}
-	}
-	x.Error = x.Failure.Message
-	if err := d.write(folder(id)+"/exit.json", x); err != nil {
-		return err
-	}
-	return d.account(&x)
+	return errors.Join(own.Publish(res), own.End(), m.settle(&res))
 }

@@ -56,7 +56,7 @@ func (b *Book) Journal(line []byte, from time.Time) error {
 		return nil
 	}
 	r := v.Get("run")
-	if !r.Exists() || r.Get("status").String() != run.Done {
+	if !r.Exists() || r.Get("status").String() != string(run.Done) {
 		return nil
 	}
 	cycle, n := int(r.Get("cycle").Int()), int(r.Get("round").Int())

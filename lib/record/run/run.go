@@ -1,9 +1,20 @@
-// Package run is one supervised execution of an agent: a folder that its wrapper locks
-// while it lives, and a result published by rename. After a crash process ids are not
-// consulted: lock held, wait; result there, take it; neither, run again.
+// Package run is one supervised execution of an agent, of whatever kind: a folder
+// runs/<id> of a home (of the home of tri, or .agents of a checkout) that one
+// process owns by its lock, where it keeps the state, and where it publishes the
+// result by rename. After a crash no process id is guessed at: lock held, wait;
+// result there, take it; neither, run again.
+//
+//	runs/<id>/lock           held by the owner, and by the agent that it started
+//	         /start          held while an owner is being started
+//	         /request.json   who asked for what and when; written once (box: meta.yaml)
+//	         /state.json     State; written by the owner alone, replaced whole
+//	         /cancel.json    a request that the run ends for good
+//	         /raw/stream.jsonl what the agent did, an event a line
+//	         /result.json    Result; published once, when the run has ended
 package run
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,44 +23,44 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
+	"time"
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 )
 
-// Kinds of run.
+// Kinds of run. Those of a box are named in lib/flow/box.
 const (
 	Investigate = "investigate"
 	Validate    = "validate"
+	// Escalate is an investigation that takes up where a shorter one gave up. Its
+	// results are of the kind Investigate.
+	Escalate = "escalate"
 )
 
-// Escalate stands in the ID of an investigation that takes up where a shorter one
-// gave up.
-const Escalate = "escalate"
-
-// How a run ended.
-const (
-	Done    = "done"
-	Failed  = "failed"
-	Nothing = "nothing" // the agent looked and found nothing to say
-)
+// Dispatcher is By of the runs that tri-dispatch asks for.
+const Dispatcher = "tri-dispatch"
 
 // Result is runs/<id>/result.json.
 type Result struct {
 	RunID     string          `json:"run_id"`
 	Kind      string          `json:"kind"`
-	Key       string          `json:"key"` // thread
-	Cycle     int             `json:"cycle"`
+	Key       string          `json:"key"`   // thread
+	Cycle     int             `json:"cycle"` // of the thread; 0: a person asked
 	Round     int             `json:"round"`
 	Agent     string          `json:"agent"`
-	StartedAt string          `json:"started_at"` // RFC 3339
+	By        string          `json:"by,omitempty"` // of a long run: who asked for it
+	StartedAt string          `json:"started_at"`   // RFC 3339
 	EndedAt   string          `json:"ended_at"`
-	Status    string          `json:"status"`
+	Status    Phase           `json:"status"` // Done, Nothing or Failed
 	Error     string          `json:"error,omitempty"`
 	Failure   *Failure        `json:"failure,omitempty"` // of one that failed
 	Model     string          `json:"model,omitempty"`
 	SessionID string          `json:"session_id,omitempty"`
+	Starts    int             `json:"starts,omitempty"` // of a long run: 1, and more after crashes
 	Usage     *draft.Usage    `json:"usage,omitempty"`
 	Value     json.RawMessage `json:"value,omitempty"` // a return or a verdict
 }
@@ -61,37 +72,86 @@ func ID(kind, key string, cycle, round int) string {
 	return kind[:1] + "-" + hex.EncodeToString(sum[:12])
 }
 
-// Run is a run under way in this process.
+var isID = regexp.MustCompile(`^[a-z]-[0-9a-f]{24}$`)
+
+// IsID reports whether id may have been made by ID.
+func IsID(id string) bool { return isID.MatchString(id) }
+
+// Run is a run that this process owns.
 type Run struct {
 	ID        string
 	SessionID string // a fresh UUID: agent programs refuse to use one twice
 	home      *durable.Home
+	folder    string
 	lock      *durable.Lock
 }
 
-// Begin takes the run's lock. It fails with disk.ErrLocked while another process,
-// or an agent that outlived its wrapper, still holds it.
+// Begin takes the run's lock. It fails with durable.ErrLocked while another process,
+// or an agent that outlived its owner, still holds it.
 func Begin(h *durable.Home, id string) (*Run, error) {
-	lock, err := h.TryLock("runs/" + id + "/lock")
+	folder := Folder(h, id)
+	lock, err := h.TryLock(folder + "/lock")
 	if err != nil {
 		return nil, err
 	}
-	return &Run{ID: id, SessionID: UUID(), home: h, lock: lock}, nil
+	return &Run{ID: id, SessionID: UUID(), home: h, folder: folder, lock: lock}, nil
+}
+
+// Lock takes a lock that others hold for moments only, such as one that is being
+// looked at. After patience it gives up with durable.ErrLocked.
+func Lock(ctx context.Context, h *durable.Home, name string, patience time.Duration) (*durable.Lock, error) {
+	for deadline := time.Now().Add(patience); ; {
+		lock, err := h.TryLock(name)
+		if !errors.Is(err, durable.ErrLocked) || time.Now().After(deadline) {
+			return lock, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// Held reports whether a process holds a run's lock: its owner, or an agent that
+// outlived it.
+func Held(h *durable.Home, id string) (bool, error) {
+	lock, err := h.TryLock(Folder(h, id) + "/lock")
+	if errors.Is(err, durable.ErrLocked) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, lock.Unlock()
 }
 
 // Dir is the run's folder.
-func (r *Run) Dir() string { return r.home.Path("runs/" + r.ID) }
+func (r *Run) Dir() string { return r.home.Path(r.folder) }
 
 // Hold is the locked file, for the agent's processes to inherit.
 func (r *Run) Hold() *os.File { return r.lock.File() }
 
-// Publish makes the result durable. It is written once.
+// Publish closes the state, where that is still open, and makes the result durable.
+// It is written once.
 func (r *Run) Publish(res Result) error {
+	if s, err := LoadState(r.Dir()); err == nil && !s.Over() {
+		s.Status, s.Failure, s.EndedAt, s.PID = Complete, res.Failure, &res.EndedAt, nil
+		switch {
+		case res.Status == Failed && IsCancelled(r.home, r.ID):
+			s.Status = Abandoned
+		case res.Status == Failed:
+			s.Status = Crashed
+		}
+		if err := s.Save(r.home, r.folder); err != nil {
+			return err
+		}
+	}
 	b, err := json.MarshalIndent(res, "", "  ")
 	if err != nil {
-		return fmt.Errorf("publish run %s: %w", r.ID, err)
+		return fmt.Errorf("publish run %s: %w", res.RunID, err)
 	}
-	return r.home.Replace("runs/"+r.ID+"/result.json", append(b, '\n'))
+	return r.home.Replace(r.folder+"/result.json", append(b, '\n'))
 }
 
 // End gives the lock back.
@@ -99,18 +159,73 @@ func (r *Run) End() error { return r.lock.Unlock() }
 
 // Load reads a run's result; nil when there is none yet.
 func Load(h *durable.Home, id string) (*Result, error) {
-	b, err := h.ReadFile("runs/" + id + "/result.json")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	folder := Folder(h, id)
+	res, err := loadResult(h, folder+"/result.json")
+	if err == nil && res == nil && folder != "runs/"+id {
+		res, err = oldResult(h, id)
 	}
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read run %s: %w", id, err))
 	}
+	return res, nil
+}
+
+func loadResult(h *durable.Home, name string) (*Result, error) {
+	b, err := h.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	res := new(Result)
-	if err := json.Unmarshal(b, res); err != nil {
-		return nil, fmt.Errorf("read run %s: %w", id, err)
+	if err == nil {
+		err = json.Unmarshal(b, res)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return res, nil
+}
+
+// Order is what request.json of a run says of it, besides what it is to do.
+type Order struct {
+	RunID  string `json:"run_id"`
+	By     string `json:"by"`
+	At     string `json:"at"`               // RFC 3339
+	Parent string `json:"parent,omitempty"` // the run that asked for this one
+}
+
+// Asked reads who asked for a run, and of which thread; nil where it has no
+// request.json: it is part of what the dispatcher does.
+func Asked(h *durable.Home, id string) (o *Order, key string, err error) {
+	b, err := h.ReadFile(Folder(h, id) + "/request.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
+	}
+	var r struct {
+		Order
+		Thread struct{ Key string }
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		return nil, "", sysexit.With(sysexit.IO, fmt.Errorf("read request of run %s: %w", id, err))
+	}
+	return &r.Order, r.Thread.Key, nil
+}
+
+// Cancel asks for the end of a run, for good: who owns it, or begins it later, ends
+// it.
+func Cancel(h *durable.Home, id, by string, now time.Time) error {
+	b, err := json.Marshal(map[string]string{"by": by, "at": text.Timestamp(now)})
+	if err != nil {
+		return fmt.Errorf("cancel run %s: %w", id, err)
+	}
+	return h.Replace(Folder(h, id)+"/cancel.json", append(b, '\n'))
+}
+
+// IsCancelled reports whether the end of a run was asked for.
+func IsCancelled(h *durable.Home, id string) bool {
+	return h.Exists(Folder(h, id)+"/cancel.json") || h.Exists(oldHome+"/"+id+"/killed")
 }
 
 // UUID is a random UUID (RFC 9562, version 4).
@@ -120,4 +235,15 @@ func UUID() string {
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// Hash is over everything that a run is allowed: who resumes a run computes it anew,
+// and it must be the one that the run began with.
+func Hash(rights any) string {
+	b, err := json.Marshal(rights)
+	if err != nil {
+		panic(fmt.Sprintf("hash of what a run is allowed: %v", err)) // strings, numbers and truth values
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
 }

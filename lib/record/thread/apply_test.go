@@ -115,7 +115,7 @@ func step(t Thread, n int, words string) Input {
 		if t.InvestigatorTaskID != nil {
 			id = *t.InvestigatorTaskID
 		}
-		in.Run = &run.Result{RunID: id, Status: map[string]string{"found": run.Done, "nothing": run.Nothing, "fails": run.Failed, "asksmore": run.Done, "late": run.Failed}[verb], Error: rest}
+		in.Run = &run.Result{RunID: id, Status: map[string]run.Phase{"found": run.Done, "nothing": run.Nothing, "fails": run.Failed, "asksmore": run.Done, "late": run.Failed}[verb], Error: rest}
 		in.Escalate = verb == "asksmore" || verb == "late"
 		if in.Run.Status == run.Done {
 			in.Run.Value, _ = json.Marshal(draft.Return{DraftReply: "draft " + id, ProposedTriageFile: &draft.TriageFile{Filename: "../../n o.md", Content: "c"}})

@@ -22,12 +22,13 @@ const fresh = 10 * time.Minute
 // do nothing, and those whose end nobody has taken up.
 func (x *examination) escalations() {
 	const name = "long runs"
-	ids, err := x.home.List("escalations")
+	ids, err := run.IDs(x.home)
 	if err != nil {
 		x.failed(name, "", err)
 		return
 	}
 	before, running := len(x.checks), 0
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !x.home.Exists(run.Folder(x.home, id) + "/request.json") })
 	for _, id := range ids {
 		under, err := x.escalation(id)
 		if err != nil {
@@ -42,49 +43,36 @@ func (x *examination) escalations() {
 	}
 }
 
-// request is what is read of a long run's request.json.
-type request struct {
-	By     string `json:"by"`
-	At     string `json:"at"`
-	Thread struct {
-		Key string `json:"key"`
-	} `json:"thread"`
-}
-
 func (x *examination) escalation(id string) (running bool, err error) {
 	const name = "long runs"
-	var asked request
-	text, err := x.home.ReadFile("escalations/" + id + "/request.json")
-	if err != nil {
-		return false, nil // it is just beginning, or was killed before it began
-	}
-	if err := json.Unmarshal(text, &asked); err != nil {
-		return false, fmt.Errorf("read request of %s: %w", id, err)
-	}
-	exit, err := run.LoadExit(x.home, id)
+	asked, key, err := run.Asked(x.home, id)
 	if err != nil {
 		return false, err
 	}
-	if exit != nil {
-		return false, x.takenUp(id, exit)
+	res, err := run.Load(x.home, id)
+	if err != nil {
+		return false, err
 	}
-	_, held, err := x.holder("escalations/" + id + "/lock")
+	if res != nil {
+		return false, x.takenUp(id, res)
+	}
+	_, held, err := x.holder(run.Folder(x.home, id) + "/lock")
 	if err != nil {
 		return false, err
 	}
 	age := x.Now().Sub(instant(asked.At))
-	state := x.stateOf("escalations/" + id)
+	state := x.stateOf(run.Folder(x.home, id))
 	switch {
-	case !held && age > fresh && asked.By == "tri-dispatch":
-		x.fail(name, "see that tri-dispatch runs: it starts it again", "%s of %s has ended without a word", id, asked.Thread.Key)
+	case !held && age > fresh && asked.By == run.Dispatcher:
+		x.fail(name, "see that tri-dispatch runs: it starts it again", "%s of %s has ended without a word", id, key)
 	case !held && age > fresh:
-		x.warn(name, "tri-escalate poll "+id+" writes down that it ended; tri-escalate start "+asked.Thread.Key+" begins it anew", "%s of %s has ended without a word", id, asked.Thread.Key)
-	case held && state.Wrapper.Stopped():
-		x.fail(name, fmt.Sprintf("kill -CONT %d has it go on, tri-escalate kill %s ends it", state.Wrapper.PID, id), "%s of %s: its runner, process %d, is stopped, and nobody watches over it", id, asked.Thread.Key, state.Wrapper.PID)
+		x.warn(name, "tri-escalate poll "+id+" writes down that it ended; tri-escalate start "+key+" begins it anew", "%s of %s has ended without a word", id, key)
+	case held && state.Owner.Stopped():
+		x.fail(name, fmt.Sprintf("kill -CONT %d has it go on, tri-escalate kill %s ends it", state.Owner.PID, id), "%s of %s: its runner, process %d, is stopped, and nobody watches over it", id, key, state.Owner.PID)
 	case held && state.Status == run.Stalled:
-		x.fail(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it", "%s of %s is alive and does nothing", id, asked.Thread.Key)
+		x.fail(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it", "%s of %s is alive and does nothing", id, key)
 	case held && age > x.longest()+fresh:
-		x.warn(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it", "%s of %s has been at it for %s", id, asked.Thread.Key, ago(age))
+		x.warn(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it", "%s of %s has been at it for %s", id, key, ago(age))
 	}
 	return held, nil
 }
@@ -99,11 +87,11 @@ func (x *examination) longest() time.Duration {
 
 // takenUp looks whether the dispatcher went on with a long run that it had asked
 // for and that ended a while ago.
-func (x *examination) takenUp(id string, exit *run.Exit) error {
-	if exit.By != "tri-dispatch" || x.Now().Sub(instant(exit.EndedAt)) < fresh {
+func (x *examination) takenUp(id string, res *run.Result) error {
+	if res.By != run.Dispatcher || x.Now().Sub(instant(res.EndedAt)) < fresh {
 		return nil
 	}
-	text, err := x.home.ReadFile("open/" + exit.Key + ".json")
+	text, err := x.home.ReadFile("open/" + res.Key + ".json")
 	if err != nil {
 		return nil // closed since
 	}
@@ -113,7 +101,7 @@ func (x *examination) takenUp(id string, exit *run.Exit) error {
 	}
 	waits := t.InvestigatorTaskID != nil && *t.InvestigatorTaskID == id && !t.AtRest() && t.Status != thread.AwaitingValidation
 	if waits {
-		x.fail("long runs", "see that tri-dispatch runs: it takes it up", "%s of %s ended %s ago and nobody has taken it up", id, exit.Key, x.since(exit.EndedAt))
+		x.fail("long runs", "see that tri-dispatch runs: it takes it up", "%s of %s ended %s ago and nobody has taken it up", id, res.Key, x.since(res.EndedAt))
 	}
 	return nil
 }
@@ -168,7 +156,7 @@ func (x *examination) box(name string, root *os.Root) {
 			review++
 		case s.Status == run.Stalled:
 			still = append(still, r)
-		case s.Status == run.Active && (s.Wrapper.Stopped() || !s.Wrapper.Alive()):
+		case s.Status == run.Active && (s.Owner.Stopped() || !s.Owner.Alive()):
 			alone = append(alone, r)
 		case s.Status == run.Active:
 			active++

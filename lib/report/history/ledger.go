@@ -64,7 +64,8 @@ type Asked struct {
 
 // Run is the end of one run of an agent.
 type Run struct {
-	ID, Kind, Key, Agent, Model, Status, Error string
+	ID, Kind, Key, Agent, Model, Error string
+	Status                             run.Phase
 
 	Cycle, Round   int
 	Started, Ended time.Time
@@ -227,7 +228,7 @@ func (l *Ledger) run(key string, at time.Time, v gjson.Result) {
 		case "model":
 			r.Model = value.String()
 		case "status":
-			r.Status = value.Str
+			r.Status = run.Phase(value.Str)
 		case "error":
 			r.Error = value.String()
 		case "started_at":

@@ -84,13 +84,15 @@ func (t *team) long(files map[string]any) {
 			continue
 		}
 		n++
-		dir := filepath.Join("escalations", r.RunID)
 		ended := instant(in.At)
 		if n%4 == 0 {
 			ended = ended.Add(-10 * time.Minute)
 		}
-		files[filepath.Join(dir, "exit.json")] = run.Exit{RunID: r.RunID, Key: r.Key, By: "tri-dispatch", StartedAt: r.StartedAt, EndedAt: stamp(ended), Status: run.Done, Usage: r.Usage, Starts: 1}
-		files[filepath.Join(dir, "return.json")] = r.Value
+		res := *r
+		res.By, res.Starts, res.EndedAt = run.Dispatcher, 1, stamp(ended)
+		dir := filepath.Join("runs", r.RunID)
+		files[filepath.Join(dir, "request.json")] = run.Order{RunID: r.RunID, By: run.Dispatcher, At: r.StartedAt}
+		files[filepath.Join(dir, "result.json")] = res
 	}
 }
 

@@ -23,21 +23,21 @@ import (
 	"tri/lib/record/thread"
 )
 
-// TestMain is tri-escalate too: the runner and the holder of the tests' runs.
+// TestMain is tri-escalate too: the runner of the tests' runs.
 func TestMain(m *testing.M) {
 	if os.Getenv("TRI_ESCALATE_TEST") == "" {
 		os.Setenv("TRI_ESCALATE_TEST", "yes")
 		os.Setenv("TRI_TEST_SECRET", "s3cret value")
 		os.Exit(m.Run())
 	}
-	if err := program(os.Args[1], os.Args[3], os.Args[len(os.Args)-1]); err != nil {
+	if err := program(os.Args[3], os.Args[len(os.Args)-1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func program(verb, dir, id string) error {
+func program(dir, id string) error {
 	h, err := durable.Open(dir)
 	if err != nil {
 		return err
@@ -46,14 +46,11 @@ func program(verb, dir, id string) error {
 	if b, err := h.ReadFile("test-config.json"); err != nil || json.Unmarshal(b, &cfg.Escalation) != nil {
 		return errors.Join(errors.New("no configuration"), err)
 	}
-	d := &Desk{Home: h, Config: cfg, Program: os.Args[0], Now: time.Now}
+	d := &Manager{Home: h, Config: cfg, Program: os.Args[0], Now: time.Now}
 	ctx, cancel := signals()
 	defer cancel()
-	if verb == hold {
-		return d.Hold(ctx, id)
-	}
 	work := func(ctx context.Context, a agent.Agent, j *Job) (*draft.Return, error) {
-		if _, err := a.Run(ctx, agent.Task{Question: j.Thread.Messages[0].Content, Dir: j.Dir, Hold: j.Hold}); err != nil {
+		if _, err := a.Run(ctx, agent.Task{Question: j.Thread.Messages[0].Content, Dir: j.Dir(), Hold: j.Hold()}); err != nil {
 			return nil, err
 		}
 		ref := draft.Ref{Kind: draft.KindFile, Ref: "a.go:1", SupportsClaim: "x", Receipt: &draft.Receipt{}}
@@ -63,7 +60,7 @@ func program(verb, dir, id string) error {
 		return &draft.Return{Confidence: "high", ConfidenceReason: "r", SummaryForOrchestrator: "s.", DraftReply: "answer", DraftLanguage: "en",
 			EvidenceRefs: []draft.Ref{ref}, OpenQuestions: []string{}, InvestigatorRound: 1}, nil
 	}
-	return (&Runner{Desk: d, Agent: actor{h}, Screen: os.Stdout, Investigate: work}).Run(ctx, id)
+	return (&Runner{Manager: d, Agent: actor{h}, Screen: os.Stdout, Investigate: work}).Run(ctx, id)
 }
 
 // actor is an agent that acts by the words of its question, and leaves a line in
@@ -96,8 +93,8 @@ func (a actor) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return agent.Result{Value: []byte("{}"), Usage: draft.Usage{InputTokens: 22}}, nil
 }
 
-// desk is one in a fresh home, whose runs end with the test.
-func desk(t *testing.T, terminal string, deep ...string) *Desk {
+// manager is one in a fresh home, whose runs end with the test.
+func manager(t *testing.T, terminal string, deep ...string) *Manager {
 	t.Helper()
 	h, err := durable.Open(filepath.Join(append([]string{t.TempDir()}, deep...)...))
 	if err != nil {
@@ -112,7 +109,7 @@ func desk(t *testing.T, terminal string, deep ...string) *Desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Desk{Home: h, Config: cfg, Program: os.Args[0], Look: 100 * time.Millisecond, Now: time.Now}
+	d := &Manager{Home: h, Config: cfg, Program: os.Args[0], Look: 100 * time.Millisecond, Now: time.Now}
 	t.Cleanup(func() {
 		all, err := d.List()
 		if err != nil {
@@ -123,7 +120,7 @@ func desk(t *testing.T, terminal string, deep ...string) *Desk {
 				t.Error(err)
 			}
 			for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-				if busy, err := d.running(e.RunID); !busy || err != nil {
+				if busy, err := run.Held(d.Home, e.RunID); !busy || err != nil {
 					break // the folder is about to be removed
 				}
 			}
@@ -135,18 +132,18 @@ func desk(t *testing.T, terminal string, deep ...string) *Desk {
 }
 
 func ask(key, text string) Request {
-	return Request{RunID: Attempt(key, 1), By: dispatcher, Hints: []thread.Hint{}, Thread: &thread.Thread{
+	return Request{Order: run.Order{RunID: Attempt(key, 1), By: run.Dispatcher}, Hints: []thread.Hint{}, Thread: &thread.Thread{
 		Key: event.Key("local", "dev", key), Messages: []thread.Message{{Content: text}}}}
 }
 
-func begin(t *testing.T, d *Desk, r Request) {
+func begin(t *testing.T, d *Manager, r Request) {
 	t.Helper()
 	if _, err := d.Begin(r); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func acts(t *testing.T, d *Desk) int {
+func acts(t *testing.T, d *Manager) int {
 	t.Helper()
 	b, err := d.Home.ReadFile("acts")
 	if err != nil {
@@ -164,13 +161,12 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-func runner(t *testing.T, d *Desk, id string) run.Process {
+func runner(t *testing.T, d *Manager, id string) run.Process {
 	t.Helper()
-	var p run.Process
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		err := d.read(folder(id)+"/runner.json", &p)
-		if err == nil && p.Alive() {
-			return p
+		s, err := d.state(id)
+		if err == nil && s.Owner.Alive() {
+			return s.Owner
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("no runner came up: ", err)
@@ -178,4 +174,4 @@ func runner(t *testing.T, d *Desk, id string) run.Process {
 	}
 }
 
-var terminals = []string{config.Tmux, config.Pty}
+var terminals = []string{config.Tmux, config.None}

@@ -19,7 +19,7 @@ import (
 func TestLifecycle(t *testing.T) {
 	for _, terminal := range terminals {
 		t.Run(terminal, func(t *testing.T) {
-			d := desk(t, terminal)
+			d := manager(t, terminal)
 			r := ask("1", "please wait")
 			var starters sync.WaitGroup
 			for range 8 {
@@ -31,7 +31,7 @@ func TestLifecycle(t *testing.T) {
 				})
 			}
 			starters.Wait()
-			if e, err := d.entry(r.RunID); err != nil || e.Status != Running {
+			if e, err := d.entry(r.RunID); err != nil || e.Status != run.Running {
 				t.Errorf("%+v %v", e, err)
 			}
 			if err := d.Home.Replace("go", nil); err != nil {
@@ -45,7 +45,7 @@ func TestLifecycle(t *testing.T) {
 				t.Errorf("%d runs", n)
 			}
 			begin(t, d, r) // one that has ended stays as it is
-			said, err := d.Home.ReadFile(folder(r.RunID) + "/transcript.log")
+			said, err := d.Home.ReadFile(d.folder(r.RunID) + "/transcript.log")
 			if err != nil || !strings.Contains(string(said), "thought   thinking about<U+001B>[2J\n                   please wait") || !strings.Contains(string(said), "end       done") {
 				t.Errorf("%v\n%s", err, said)
 			}
@@ -57,8 +57,12 @@ func TestLifecycle(t *testing.T) {
 }
 
 func TestEnds(t *testing.T) {
-	d := desk(t, config.Pty)
-	for _, tt := range []struct{ text, status, kind string }{
+	d := manager(t, config.None)
+	for _, tt := range []struct {
+		text   string
+		status run.Phase
+		kind   string
+	}{
 		{"nothing here", run.Nothing, ""},
 		{"an unproven claim", run.Failed, agent.Abort},
 		{"suicide", run.Failed, agent.Killed},
@@ -77,7 +81,7 @@ func TestEnds(t *testing.T) {
 			t.Errorf("%s: %s %s (%s)", tt.text, res.Status, kind, res.Error)
 		}
 	}
-	x, err := run.LoadExit(d.Home, ask("suicide", "").RunID)
+	x, err := run.Load(d.Home, ask("suicide", "").RunID)
 	if err != nil || x.Starts != maxStarts || x.Usage == nil || x.Usage.InputTokens != 11*maxStarts {
 		t.Errorf("%+v %v: what each try took counts", x, err)
 	}
@@ -87,7 +91,7 @@ func TestEnds(t *testing.T) {
 func TestRunnerKilled(t *testing.T) {
 	for _, terminal := range terminals {
 		t.Run(terminal, func(t *testing.T) {
-			d := desk(t, terminal)
+			d := manager(t, terminal)
 			r := ask("1", "wait")
 			begin(t, d, r)
 			if err := syscall.Kill(runner(t, d, r.RunID).PID, syscall.SIGKILL); err != nil {
@@ -115,7 +119,7 @@ func TestRunnerKilled(t *testing.T) {
 func TestHangup(t *testing.T) {
 	for _, terminal := range terminals {
 		t.Run(terminal, func(t *testing.T) {
-			d := desk(t, terminal)
+			d := manager(t, terminal)
 			r := ask("1", "wait")
 			begin(t, d, r)
 			p := runner(t, d, r.RunID)
@@ -144,7 +148,7 @@ func TestHangup(t *testing.T) {
 func TestKill(t *testing.T) {
 	for _, terminal := range terminals {
 		t.Run(terminal, func(t *testing.T) {
-			d := desk(t, terminal)
+			d := manager(t, terminal)
 			r := ask("1", "wait")
 			r.By = "ana"
 			begin(t, d, r)
@@ -165,9 +169,9 @@ func TestKill(t *testing.T) {
 
 // TestGivenUp: a run that is given up before its runner comes up does nothing.
 func TestGivenUp(t *testing.T) {
-	d := desk(t, config.Pty)
+	d := manager(t, config.None)
 	r := ask("1", "x")
-	if err := d.giveUp(r.RunID, "ana"); err != nil {
+	if err := run.Cancel(d.Home, r.RunID, "ana", d.Now()); err != nil {
 		t.Fatal(err)
 	}
 	begin(t, d, r)
@@ -179,20 +183,20 @@ func TestGivenUp(t *testing.T) {
 
 // TestTrouble: a run that cannot begin ends with the reason.
 func TestTrouble(t *testing.T) {
-	d := desk(t, config.Pty)
+	d := manager(t, config.None)
 	r := ask("1", "x")
 	if err := d.ask(r); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ name, dir, says string }{{"agent", "", "no agent is called"}, {"transcript", "/dev/null/x", "keep transcript"}} {
 		d.Config.Escalation.TranscriptDir = tt.dir
-		if err := d.Home.Remove(folder(r.RunID) + "/exit.json"); err != nil {
+		if err := d.Home.Remove(d.folder(r.RunID) + "/result.json"); err != nil {
 			t.Fatal(err)
 		}
-		if err := (&Runner{Desk: d, Trouble: errors.New("no agent is called so")}).Run(soon(t), r.RunID); err != nil {
+		if err := (&Runner{Manager: d, Trouble: errors.New("no agent is called so")}).Run(soon(t), r.RunID); err != nil {
 			t.Fatal(err)
 		}
-		x, err := run.LoadExit(d.Home, r.RunID)
+		x, err := run.Load(d.Home, r.RunID)
 		if err != nil || x == nil || x.Status != run.Failed || !strings.Contains(x.Error, tt.says) {
 			t.Errorf("%s: %+v %v", tt.name, x, err)
 		}
@@ -202,7 +206,7 @@ func TestTrouble(t *testing.T) {
 // TestPoll: a run that a person started and whose runner is gone has ended; one of
 // the pipeline has not.
 func TestPoll(t *testing.T) {
-	d := desk(t, config.Pty)
+	d := manager(t, config.None)
 	ours, theirs := ask("1", "wait"), ask("2", "wait")
 	ours.By = "ana"
 	for _, r := range []Request{ours, theirs} {
@@ -212,13 +216,13 @@ func TestPoll(t *testing.T) {
 		}
 	}
 	var ended []string
-	if err := d.Poll(soon(t), []string{ours.RunID}, true, func(x *run.Exit) error {
+	if err := d.Poll(soon(t), []string{ours.RunID}, true, func(x *run.Result) error {
 		ended = append(ended, x.RunID+" "+x.Failure.Kind)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Poll(soon(t), nil, false, func(x *run.Exit) error {
+	if err := d.Poll(soon(t), nil, false, func(x *run.Result) error {
 		ended = append(ended, x.RunID)
 		return nil
 	}); err != nil {

@@ -8,26 +8,23 @@ import (
 	"strings"
 	"syscall"
 
-	"tri/lib/agent/supervise"
+	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
-	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 )
 
-// Statuses of an Entry besides those of run.Exit.
-const (
-	Running = "running"
-	Gone    = "gone" // its runner ended without a word; nobody has started it again
-)
+// Gone is the status of an Entry whose runner ended without a word, and that has not
+// been started again.
+const Gone run.Phase = "gone"
 
 // Entry is one long run, as list shows it.
 type Entry struct {
 	RunID          string       `json:"run_id"`
 	Key            string       `json:"key"`
 	By             string       `json:"by"`
-	At             string       `json:"at"` // when it was asked for
-	Status         string       `json:"status"`
+	At             string       `json:"at"`     // when it was asked for
+	Status         run.Phase    `json:"status"` // Running, Gone, or that of the result
 	EndedAt        string       `json:"ended_at,omitempty"`
 	Terminal       string       `json:"terminal,omitempty"`
 	Session        string       `json:"session,omitempty"` // of tmux
@@ -37,17 +34,17 @@ type Entry struct {
 }
 
 // List gives all long runs, the oldest first.
-func (d *Desk) List() ([]Entry, error) {
-	names, err := d.Home.List("escalations")
+func (m *Manager) List() ([]Entry, error) {
+	ids, err := run.IDs(m.Home)
 	if err != nil {
 		return nil, err
 	}
 	var all []Entry
-	for _, id := range names {
-		if !isID.MatchString(id) || !d.Home.Exists(folder(id)+"/request.json") {
-			continue // killed before it began
+	for _, id := range ids {
+		if !run.IsID(id) || !m.Home.Exists(m.folder(id)+"/request.json") {
+			continue // no long run, or killed before it began
 		}
-		e, err := d.entry(id)
+		e, err := m.entry(id)
 		if err != nil {
 			return nil, err
 		}
@@ -57,39 +54,38 @@ func (d *Desk) List() ([]Entry, error) {
 	return all, nil
 }
 
-func (d *Desk) entry(id string) (Entry, error) {
-	r, err := d.request(id)
+func (m *Manager) entry(id string) (Entry, error) {
+	r, err := m.request(id)
 	if err != nil {
 		return Entry{}, err
 	}
-	p, err := d.place(id)
-	if err != nil {
-		return Entry{}, err
+	e := Entry{RunID: id, Key: r.Thread.Key, By: r.By, At: r.At, Terminal: "none", TranscriptPath: m.transcript(id)}
+	if m.inTmux(id) {
+		e.Terminal, e.Session = config.Tmux, id
 	}
-	e := Entry{RunID: id, Key: r.Thread.Key, By: r.By, At: r.At, Terminal: p.Terminal, Session: p.Session, TranscriptPath: d.transcript(id)}
-	if state, err := supervise.Load(d.Home.Path(folder(id))); err == nil { // without one it is just beginning
-		e.Doing, e.Usage = state.Doing, state.Usage
-	}
-	x, err := run.LoadExit(d.Home, id)
+	res, err := run.Load(m.Home, id)
 	if err != nil {
 		return e, err
 	}
-	if x != nil {
-		e.Status, e.EndedAt, e.Usage, e.Doing = x.Status, x.EndedAt, x.Usage, ""
+	if res != nil {
+		e.Status, e.EndedAt, e.Usage = res.Status, res.EndedAt, res.Usage
 		return e, nil
 	}
+	if state, err := m.state(id); err == nil {
+		e.Doing, e.Usage = state.Doing, state.Usage
+	}
 	e.Status = Gone
-	running, err := d.running(id)
+	running, err := run.Held(m.Home, id)
 	if running {
-		e.Status = Running
+		e.Status = run.Running
 	}
 	return e, err
 }
 
 // Resolve finds the run that a person means: its id or the beginning of it, the
 // key of its thread or the beginning of that (the latest run of it), or "latest".
-func (d *Desk) Resolve(name string) (string, error) {
-	all, err := d.List()
+func (m *Manager) Resolve(name string) (string, error) {
+	all, err := m.List()
 	if err != nil {
 		return "", err
 	}
@@ -115,46 +111,46 @@ func (d *Desk) Resolve(name string) (string, error) {
 
 // Next is the id of the long run that a person starts for a thread: the one that
 // is under way, or a new one.
-func (d *Desk) Next(key string) (id string, begun bool, err error) {
+func (m *Manager) Next(key string) (id string, begun bool, err error) {
 	for n := 1; ; n++ {
 		id = Attempt(key, n)
-		if !d.Home.Exists(folder(id) + "/request.json") {
+		if !m.Home.Exists(m.folder(id) + "/request.json") {
 			return id, false, nil
 		}
-		if x, err := run.LoadExit(d.Home, id); err != nil || x == nil {
+		if x, err := run.Load(m.Home, id); err != nil || x == nil {
 			return id, true, err
 		}
 	}
 }
 
-// settle writes down the end of a run that a person started and whose runner is
-// gone. Those of the pipeline are tri-dispatch's to start again.
-func (d *Desk) settle(id string) (*run.Exit, error) {
-	x, err := run.LoadExit(d.Home, id)
-	if err != nil || x != nil {
-		return x, err
+// ended is the result of a run. One that a person started and whose runner is gone
+// ends by it; tri-dispatch starts its own again.
+func (m *Manager) ended(id string) (*run.Result, error) {
+	res, err := run.Load(m.Home, id)
+	if err != nil || res != nil {
+		return res, err
 	}
-	r, err := d.request(id)
-	if err != nil || r.By == dispatcher {
+	r, err := m.request(id)
+	if err != nil || r.By == run.Dispatcher {
 		return nil, err
 	}
-	return d.close(id)
+	return m.close(id)
 }
 
-// close buries a run that nobody is at.
-func (d *Desk) close(id string) (*run.Exit, error) {
-	lock, err := d.lock(folder(id) + "/start") // nobody starts it just now
+// close ends a run that has no owner.
+func (m *Manager) close(id string) (*run.Result, error) {
+	lock, err := m.lock(m.folder(id) + "/start") // so that it is not started just now
 	if err != nil {
 		return nil, err
 	}
-	x, err := run.LoadExit(d.Home, id)
+	x, err := run.Load(m.Home, id)
 	running := false
 	if err == nil && x == nil {
-		running, err = d.running(id)
+		running, err = run.Held(m.Home, id)
 	}
 	if err == nil && x == nil && !running {
-		if err = d.bury(id); err == nil {
-			x, err = run.LoadExit(d.Home, id)
+		if err = m.bury(id); err == nil {
+			x, err = run.Load(m.Home, id)
 		}
 	}
 	return x, errors.Join(err, lock.Unlock())
@@ -162,9 +158,9 @@ func (d *Desk) close(id string) (*run.Exit, error) {
 
 // Poll gives the ends of runs, of all where ids is empty. With wait it waits for
 // those that are under way; tell is called for each end as it comes.
-func (d *Desk) Poll(ctx context.Context, ids []string, wait bool, tell func(*run.Exit) error) error {
+func (m *Manager) Poll(ctx context.Context, ids []string, wait bool, tell func(*run.Result) error) error {
 	if len(ids) == 0 {
-		all, err := d.List()
+		all, err := m.List()
 		if err != nil {
 			return err
 		}
@@ -175,7 +171,7 @@ func (d *Desk) Poll(ctx context.Context, ids []string, wait bool, tell func(*run
 	for len(ids) > 0 {
 		var left []string
 		for _, id := range ids {
-			x, err := d.settle(id)
+			x, err := m.ended(id)
 			if err != nil {
 				return err
 			}
@@ -188,7 +184,7 @@ func (d *Desk) Poll(ctx context.Context, ids []string, wait bool, tell func(*run
 		if ids = left; len(ids) == 0 || !wait {
 			return nil
 		}
-		if err := d.await(ctx, ids[0]); err != nil {
+		if err := m.await(ctx, ids[0]); err != nil {
 			return err
 		}
 	}
@@ -196,9 +192,9 @@ func (d *Desk) Poll(ctx context.Context, ids []string, wait bool, tell func(*run
 }
 
 // await returns when a run has ended, or may have.
-func (d *Desk) await(ctx context.Context, id string) error {
+func (m *Manager) await(ctx context.Context, id string) error {
 	looked := false
-	for x, err := range d.ends(ctx, id) {
+	for x, err := range m.ends(ctx, id) {
 		if err != nil || x != nil || looked {
 			return err
 		}
@@ -207,48 +203,41 @@ func (d *Desk) await(ctx context.Context, id string) error {
 	return ctx.Err()
 }
 
-// giveUp marks a run that is to end for good.
-func (d *Desk) giveUp(id, by string) error {
-	return d.write(folder(id)+"/killed", map[string]string{"by": by, "at": text.Timestamp(d.Now())})
-}
-
-func (d *Desk) givenUp(id string) bool { return d.Home.Exists(folder(id) + "/killed") }
-
 // Kill ends a run for good, and waits for that.
-func (d *Desk) Kill(ctx context.Context, id, by string) (*run.Exit, error) {
-	if x, err := run.LoadExit(d.Home, id); err != nil || x != nil {
+func (m *Manager) Kill(ctx context.Context, id, by string) (*run.Result, error) {
+	if x, err := run.Load(m.Home, id); err != nil || x != nil {
 		return x, err
 	}
-	if err := d.giveUp(id, by); err != nil {
+	if err := run.Cancel(m.Home, id, by, m.Now()); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for x, err := range d.ends(ctx, id) {
+	for x, err := range m.ends(ctx, id) {
 		if err != nil || x != nil {
 			return x, err
 		}
-		runner, err := d.worker(id) // it may just be coming up
+		state, err := m.state(id) // it may just be coming up
 		if err != nil {
 			return nil, err
 		}
-		if runner.Alive() {
-			err := syscall.Kill(runner.PID, syscall.SIGTERM)
+		if pid := state.Owner.PID; state.Owner.Alive() {
+			err := syscall.Kill(pid, syscall.SIGTERM)
 			if err == nil {
-				err = syscall.Kill(runner.PID, syscall.SIGCONT) // one that is stopped hears nothing
+				err = syscall.Kill(pid, syscall.SIGCONT) // one that is stopped hears nothing
 			}
 			if err != nil && !errors.Is(err, syscall.ESRCH) {
 				return nil, sysexit.With(sysexit.NoPerm, fmt.Errorf("end long run %s: %w", id, err))
 			}
 			continue
 		}
-		if x, err := d.close(id); err != nil || x != nil {
+		if x, err := m.close(id); err != nil || x != nil {
 			return x, err
 		}
 	}
 	err := sysexit.With(sysexit.TempFail, fmt.Errorf("long run %s has not ended in %v", id, patience))
-	if w, werr := d.worker(id); werr == nil && w.Alive() {
-		return nil, sysexit.Hint(err, fmt.Sprintf("kill -9 %d ends it, and tri-escalate poll %s writes that down", w.PID, id))
+	if s, serr := m.state(id); serr == nil && s.Owner.Alive() {
+		return nil, sysexit.Hint(err, fmt.Sprintf("kill -9 %d ends it, and tri-escalate poll %s writes that down", s.Owner.PID, id))
 	}
-	return nil, sysexit.Hint(err, d.outlived(id))
+	return nil, sysexit.Hint(err, m.outlived(id))
 }
