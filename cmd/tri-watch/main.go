@@ -25,6 +25,7 @@ var program = cli.Program{
   nothing          every platform that the configuration has, into one log
   PLATFORM ...     those of them: mattermost, slack, …; tri-chat(7) has them all
   local [DIR]      a chat in a folder: a file is a room, a line is a message
+  tail FILE ...    logs of chat clients, followed: irssi, WeeChat, ZNC, a bot's
   export PATH      a Slack, Discord, Telegram or Mattermost export, as it was given out
   stdin, FILE ...  events made elsewhere; stdin with --text, plain lines
 A live chat is kept in the home's events.ndjson, durably, and printed from there;
@@ -41,6 +42,8 @@ the others are only printed, unless --log or --home says so.
 		&cli.BoolFlag{Name: "no-log", Usage: "only print, also of a live chat"},
 		&cli.StringFlag{Name: "after", Usage: "print from a little before where `FILE`, the output of a later stage, ends"},
 		&cli.BoolFlag{Name: "once", Usage: "local: end when what is there has been read"},
+		&cli.StringFlag{Name: "format", Usage: "tail: how a line is written: irssi, weechat, znc, hexchat or iso (default any)"},
+		&cli.BoolFlag{Name: "poll", Usage: "tail: look four times a second, ask the kernel for no notice"},
 		&cli.BoolFlag{Name: "text", Usage: "stdin: each line is the text of a message"},
 		&cli.BoolFlag{Name: "print-manifest", Usage: "print what the platform takes as the set-up of an app, and end"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records of stdin and files to `FILE`"},
@@ -55,6 +58,7 @@ func run(c *cli.Call) (err error) {
 	plan, err := watch.Read(c.Args, sources.Names(), watch.Flags{
 		Log: c.Bool("log") || c.IsSet("home"), NoLog: c.Bool("no-log"), After: c.IsSet("after"),
 		Once: c.Bool("once"), Text: c.Bool("text"), Rejects: c.IsSet("rejects"),
+		Format: c.IsSet("format"), Poll: c.Bool("poll"),
 	})
 	if err != nil {
 		return err
@@ -89,6 +93,8 @@ func source(c *cli.Call, plan watch.Plan) (feed watch.Feed, raw bool, err error)
 	if err != nil {
 		return nil, false, err
 	}
-	live, err := sources.OpenAll(cfg, plan.Names, sources.Options{LocalDir: plan.Arg, Once: c.Bool("once")})
+	live, err := sources.OpenAll(cfg, plan.Names, sources.Options{
+		LocalDir: plan.Arg, Once: c.Bool("once"), Files: plan.Files, Format: c.String("format"), Poll: c.Bool("poll"),
+	})
 	return watch.FromSources(live), cfg.Chat.KeepRaw, err
 }

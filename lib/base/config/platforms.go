@@ -22,6 +22,7 @@ type Platforms struct {
 	Telegram   Telegram   `yaml:"telegram"`
 	Matrix     Matrix     `yaml:"matrix"`
 	IRC        IRC        `yaml:"irc"`
+	Tail       Tail       `yaml:"tail"`
 }
 
 // Local is a chat in a folder.
@@ -124,6 +125,17 @@ type IRC struct {
 	PasswordFile string `yaml:"password_file"`
 }
 
+// Tail are text logs of chat clients and bots. Its chats are the rooms that the
+// files' names, or the lines, say.
+type Tail struct {
+	Files   []string `yaml:"files"`    // (on) paths; with * ? [ a series of files
+	Format  string   `yaml:"format"`   // irssi, weechat, znc, hexchat, iso; default: whichever a line has
+	Pattern string   `yaml:"pattern"`  // instead of a format: groups nick, text, and time, room
+	Room    string   `yaml:"room"`     // default: from the file's name
+	BotName string   `yaml:"bot_name"` // default "tri"
+	Poll    bool     `yaml:"poll"`     // ask the kernel for no notice: network file systems
+}
+
 // Names of the platforms in the records.
 const (
 	PlatformLocal      = "local"
@@ -135,6 +147,7 @@ const (
 	PlatformTelegram   = "telegram"
 	PlatformMatrix     = "matrix"
 	PlatformIRC        = "irc"
+	PlatformTail       = "tail"
 )
 
 // On are the platforms that the configuration turns on, in the order of the page.
@@ -148,6 +161,7 @@ func (c *Config) On() []string {
 		{PlatformLocal, p.Local.Dir != ""}, {PlatformMattermost, p.Mattermost.URL != ""}, {PlatformSlack, p.Slack.Enabled},
 		{PlatformDiscord, p.Discord.Enabled}, {PlatformLark, p.Lark.AppID != ""}, {PlatformTeams, p.Teams.AppID != ""},
 		{PlatformTelegram, p.Telegram.Enabled}, {PlatformMatrix, p.Matrix.URL != ""}, {PlatformIRC, p.IRC.Address != ""},
+		{PlatformTail, len(p.Tail.Files) > 0},
 	} {
 		if x.on {
 			on = append(on, x.name)
@@ -190,6 +204,7 @@ func (p *Platforms) fill() {
 		{&p.Telegram.TokenEnv, "TELEGRAM_TOKEN"}, {&p.Telegram.APIURL, "https://api.telegram.org"},
 		{&p.Matrix.TokenEnv, "MATRIX_TOKEN"},
 		{&p.IRC.Nick, "tri"}, {&p.IRC.PasswordEnv, "IRC_PASSWORD"},
+		{&p.Tail.BotName, "tri"},
 	} {
 		if *d.field == "" {
 			*d.field = d.value
@@ -211,8 +226,12 @@ func (p *Platforms) credentials() [][2]string {
 
 // files are the fields that name a file.
 func (p *Platforms) files() []*string {
-	return []*string{
+	files := []*string{
 		&p.Mattermost.TokenFile, &p.Slack.TokenFile, &p.Slack.AppTokenFile, &p.Slack.SigningFile, &p.Discord.TokenFile,
 		&p.Lark.SecretFile, &p.Teams.SecretFile, &p.Telegram.TokenFile, &p.Matrix.TokenFile, &p.IRC.PasswordFile,
 	}
+	for i := range p.Tail.Files {
+		files = append(files, &p.Tail.Files[i])
+	}
+	return files
 }

@@ -19,14 +19,18 @@ import (
 	"tri/lib/chat/matrix"
 	"tri/lib/chat/mattermost"
 	"tri/lib/chat/slack"
+	"tri/lib/chat/tail"
 	"tri/lib/chat/teams"
 	"tri/lib/chat/telegram"
 )
 
 // Options are what the command line adds to the configuration.
 type Options struct {
-	LocalDir string // instead of chat.local.dir
-	Once     bool   // local ends when it has read what is there
+	LocalDir string   // instead of chat.local.dir
+	Once     bool     // local ends when it has read what is there
+	Files    []string // of tail, instead of chat.tail.files
+	Format   string   // of tail, instead of chat.tail.format
+	Poll     bool     // of tail
 }
 
 // platform is one adapter. guide is what tri init prints for whoever sets it up.
@@ -46,6 +50,7 @@ var platforms = []platform{
 	{config.PlatformTelegram, openTelegram, telegram.Guide},
 	{config.PlatformMatrix, openMatrix, matrix.Guide},
 	{config.PlatformIRC, openIRC, irc.Guide},
+	{config.PlatformTail, openTail, tail.Guide},
 }
 
 // Names are the platforms, in the order of the page.
@@ -169,6 +174,18 @@ func openIRC(cfg *config.Config, _ Options) (chat.Source, error) {
 		return nil, err
 	}
 	return some(irc.New(o))
+}
+
+func openTail(cfg *config.Config, o Options) (chat.Source, error) {
+	t := cfg.Chat.Tail
+	if len(o.Files) > 0 {
+		t.Files = o.Files
+	}
+	if o.Format != "" {
+		t.Format, t.Pattern = o.Format, ""
+	}
+	return some(tail.New(tail.Options{Files: t.Files, Format: t.Format, Pattern: t.Pattern, Room: t.Room, Bot: t.BotName,
+		Rooms: cfg.Chats(config.PlatformTail), Poll: t.Poll || o.Poll}))
 }
 
 func openMatrix(cfg *config.Config, _ Options) (chat.Source, error) {

@@ -17,13 +17,14 @@ import (
 // Flags are those of the command line that go with some sources only.
 type Flags struct {
 	Log, NoLog, After, Once, Text, Rejects bool
+	Format, Poll                           bool
 }
 
 // Plan is what a command line asks for.
 type Plan struct {
 	Source string   // Live, export, stdin, file
 	Arg    string   // the folder of local, "" for the configuration's; the path of export
-	Files  []string // of file
+	Files  []string // of file, and of tail, without any the configuration's
 	Log    bool     // keep events in the home
 	Names  []string // of Live: the platforms; none: those that the configuration has
 }
@@ -47,6 +48,8 @@ func Read(args, platforms []string, f Flags) (Plan, error) {
 	case len(args) == 0:
 	case args[0] == config.PlatformLocal && len(args) == 2 && !slices.Contains(platforms, args[1]):
 		p.Names, p.Arg = args[:1], args[1]
+	case args[0] == config.PlatformTail && len(args) > 1 && !slices.Contains(platforms, args[1]):
+		p.Names, p.Files = args[:1], args[1:]
 	case args[0] == "export":
 		if len(args) != 2 {
 			return p, usage("export takes one argument")
@@ -99,6 +102,8 @@ func (p *Plan) check(f Flags) error {
 		return usage("--after needs a log: what is only printed has no place to go on from")
 	case f.Once && (len(p.Names) != 1 || p.Names[0] != config.PlatformLocal):
 		return usage("--once is for local; %s ends by itself or never", p.Name())
+	case (f.Format || f.Poll) && !slices.Contains(p.Names, config.PlatformTail):
+		return usage("--format and --poll are for tail")
 	case f.Text && p.Source != "stdin":
 		return usage("--text is for stdin")
 	case f.Rejects && (!records || f.Text):

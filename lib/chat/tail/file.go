@@ -1,0 +1,243 @@
+package tail
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	maxLine   = 1 << 20 // bytes; longer lines are left out, and said
+	window    = 1 << 10 // bytes before a position, by which a file is known again
+	batchSize = 500     // lines that are made durable together
+)
+
+// position is how far a log has been read: a file is known again, under whatever
+// name, by what is before Offset in it.
+type position struct {
+	Offset int64  `json:"offset"`
+	Before string `json:"before"` // hash of the window before Offset
+	Inode  uint64 `json:"inode"`
+	// First, the hash of the file's first line, and Again, how many files before it
+	// in a row began with the same, tell its lines from those of other files.
+	First string `json:"first"`
+	Again int    `json:"again,omitempty"`
+	Day   string `json:"day,omitempty"` // of the last line, for times without one
+}
+
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// id is a line's message id: the same whenever, and under whatever name, it is read.
+func (p *position) id(offset int64, line []byte) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d %s", p.First, p.Again, offset, line))
+	return hex.EncodeToString(sum[:10])
+}
+
+// rotated is what is put behind a log's name when it is put aside.
+var rotated = regexp.MustCompile(`^[.-](?:\d[\d.T-]*|old|bak)$`)
+
+// series are the files of a log, in the order they were written; the last is the one
+// that is written. A name with * ? [ is a series by itself, in the order of names.
+func series(name string) []string {
+	if strings.ContainsAny(name, "*?[") {
+		found, err := filepath.Glob(name)
+		if err != nil {
+			return nil
+		}
+		return slices.DeleteFunc(found, func(f string) bool { return modified(f).IsZero() })
+	}
+	entries, err := os.ReadDir(filepath.Dir(name))
+	if err != nil {
+		return nil
+	}
+	var aside []put
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), filepath.Base(name))
+		full := filepath.Join(filepath.Dir(name), e.Name())
+		if ok && rotated.MatchString(rest) {
+			if at := modified(full); !at.IsZero() {
+				aside = append(aside, put{full, rest, at})
+			}
+		}
+	}
+	slices.SortFunc(aside, put.compare)
+	var files []string
+	for _, f := range aside {
+		files = append(files, f.name)
+	}
+	if !modified(name).IsZero() {
+		files = append(files, name)
+	}
+	return files
+}
+
+// put is a file that was put aside at a time, with what its name has for it.
+type put struct {
+	name, ending string
+	at           time.Time
+}
+
+// compare orders by time; where that is the same, .10 was put aside before .9, and
+// dates are in their order.
+func (a put) compare(b put) int {
+	switch {
+	case !a.at.Equal(b.at):
+		return a.at.Compare(b.at)
+	case len(a.ending) != len(b.ending):
+		return len(b.ending) - len(a.ending)
+	case len(a.ending) < len("-20060102"):
+		return strings.Compare(b.ending, a.ending)
+	}
+	return strings.Compare(a.ending, b.ending)
+}
+
+// modified is when a plain file was last written; zero where there is none.
+func modified(name string) time.Time {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+func open(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO put in its place would wait
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, f.Close(), fmt.Errorf("%q is not a plain file", name))
+	}
+	return f, nil
+}
+
+func inode(f *os.File) uint64 {
+	if info, err := f.Stat(); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			return st.Ino
+		}
+	}
+	return 0
+}
+
+// holds reports whether p is a position in f.
+func (p *position) holds(f *os.File) bool {
+	if p.Offset == 0 {
+		first, ok := firstOf(f)
+		return ok && first == p.First
+	}
+	before, err := windowOf(f, p.Offset)
+	return err == nil && before == p.Before
+}
+
+// windowOf is the hash of the window before offset.
+func windowOf(f io.ReaderAt, offset int64) (string, error) {
+	b := make([]byte, min(offset, window))
+	if _, err := f.ReadAt(b, offset-int64(len(b))); err != nil {
+		return "", err
+	}
+	return hash(b), nil
+}
+
+// firstOf is the hash of f's first line, at most a window of it; not ok before there
+// is one.
+func firstOf(f io.ReaderAt) (string, bool) {
+	b := make([]byte, window)
+	n, err := f.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", false
+	}
+	line, _, whole := bytes.Cut(b[:n], []byte("\n"))
+	return hash(line), whole || n == window
+}
+
+// lastEnd is the offset behind the last whole line of f.
+func lastEnd(f *os.File) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	b := make([]byte, 64<<10)
+	for end := info.Size(); end > 0; {
+		from := max(0, end-int64(len(b)))
+		n, err := f.ReadAt(b[:end-from], from)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(b[:n], '\n'); i >= 0 {
+			return from + int64(i) + 1, nil
+		}
+		end = from
+	}
+	return 0, nil
+}
+
+// lines gives fn the whole lines of f from offset on, some at a time, with the
+// offset behind them. Of a line that is too long it gives none, and calls long. It
+// returns how far it looked in vain for the end of the last line.
+func lines(f io.ReaderAt, offset, looked int64, long func(offset int64), fn func(part []line, end int64) error) (int64, error) {
+	r := bufio.NewReaderSize(io.NewSectionReader(f, offset, 1<<62), 64<<10)
+	if looked > offset+maxLine { // the line at offset is too long already
+		r.Reset(io.NewSectionReader(f, looked, 1<<62))
+	} else {
+		looked = offset
+	}
+	var part []line
+	var text []byte
+	begin, at := offset, looked
+	for {
+		b, err := r.ReadSlice('\n')
+		at += int64(len(b))
+		if at-begin <= maxLine {
+			text = append(text, b...)
+		} else {
+			text = nil
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil:
+			if len(part) > 0 {
+				if err := fn(part, begin); err != nil {
+					return at, err
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return at, err
+		case at-begin > maxLine:
+			long(begin)
+			part = append(part, line{offset: -1})
+		default:
+			part = append(part, line{begin, bytes.TrimRight(text, "\r\n")})
+		}
+		text, begin = nil, at
+		if len(part) == batchSize {
+			if err := fn(part, begin); err != nil {
+				return at, err
+			}
+			part = nil
+		}
+	}
+}
+
+// line is one line of a log, at offset; -1: it was too long.
+type line struct {
+	offset int64
+	text   []byte
+}
