@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"sync"
+	"time"
 
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
@@ -38,6 +39,8 @@ type pipeline[T any] struct {
 	bad    *rejects
 	stats  Stats
 	buf    []byte
+	held   held
+	lines  []byte     // of Flush
 	waits  bool       // as the last block has it
 	big    sync.Mutex // held while a big line is prepared
 
@@ -45,7 +48,8 @@ type pipeline[T any] struct {
 	feedErr           error // set before order is closed
 }
 
-func run[T any](ctx context.Context, in Input, out *sink, st Stage[T]) (stats Stats, err error) {
+// run is Run to an output that is open. done are seqs behind in.After that are out.
+func run[T any](ctx context.Context, in Input, out *sink, st Stage[T], done map[int64]bool) (stats Stats, err error) {
 	bad, err := openRejects(in)
 	if err != nil {
 		return Stats{}, err
@@ -58,7 +62,7 @@ func run[T any](ctx context.Context, in Input, out *sink, st Stage[T]) (stats St
 	procs := runtime.GOMAXPROCS(0)
 	blocks := 2*procs + 2 // enough that nobody waits for one
 	p := &pipeline[T]{
-		st: st, sink: out, cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad,
+		st: st, sink: out, cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad, held: held{low: in.After, out: done},
 		free: make(chan *block[T], blocks), work: make(chan *block[T], blocks), order: make(chan *block[T], blocks),
 	}
 	for range blocks {
@@ -156,6 +160,9 @@ func (p *pipeline[T]) prepareOne(scan *ndjson.Scanner, line *ndjson.Line, t *T) 
 func (p *pipeline[T]) emitAll(ctx context.Context) error {
 	for {
 		b, err := p.next(ctx)
+		if b == nil && err == nil && ctx.Err() == nil && p.st.Flush != nil {
+			err = p.flush(time.Time{}, true)
+		}
 		if b == nil || err != nil {
 			return firstError(err, p.write())
 		}
@@ -177,15 +184,20 @@ func (p *pipeline[T]) next(ctx context.Context) (*block[T], error) {
 	select {
 	case b, more = <-p.order:
 	default:
-		if p.waits {
-			if err := p.rest(); err != nil {
-				return nil, err
+		for waiting := true; waiting; {
+			if p.waits {
+				if err := p.rest(); err != nil {
+					return nil, err
+				}
 			}
-		}
-		select {
-		case b, more = <-p.order:
-		case <-ctx.Done():
-			return nil, nil
+			waiting = false
+			select {
+			case b, more = <-p.order:
+			case <-p.deadline():
+				waiting = true
+			case <-ctx.Done():
+				return nil, nil
+			}
 		}
 	}
 	if !more {
@@ -198,10 +210,23 @@ func (p *pipeline[T]) next(ctx context.Context) (*block[T], error) {
 
 // rest is what to do when there is nothing to do.
 func (p *pipeline[T]) rest() error {
+	if p.st.Flush != nil {
+		if err := p.flush(time.Now(), false); err != nil {
+			return err
+		}
+	}
 	if err := firstError(p.write(), p.bad.sync()); err != nil || p.sink == nil {
 		return err
 	}
 	return p.sink.sync()
+}
+
+// deadline fires when the stage wants to flush; never, where it does not.
+func (p *pipeline[T]) deadline() <-chan time.Time {
+	if p.held.next.IsZero() || !p.waits {
+		return nil
+	}
+	return time.After(max(time.Millisecond, time.Until(p.held.next)))
 }
 
 func (p *pipeline[T]) emit(ctx context.Context, b *block[T]) error {
@@ -246,9 +271,23 @@ func (p *pipeline[T]) emitOne(line *ndjson.Line, t *T, bad error) error {
 		}
 		return nil
 	}
+	if p.held.out[line.Seq] {
+		p.held.took(line.Seq)
+		if bad == nil && p.st.Warm != nil {
+			p.st.Warm(t)
+		}
+		return nil
+	}
 	if bad == nil {
 		had := len(p.buf)
 		out, err := p.st.Emit(p.buf, t)
+		if err == nil && p.st.Flush != nil {
+			if len(out) != had {
+				return errUnheld
+			}
+			p.stats.Records++
+			return p.flushAfter(line.Seq)
+		}
 		if err == nil {
 			p.buf = out
 			p.stats.Records++

@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
@@ -70,6 +71,18 @@ type Stage[T any] struct {
 	// Warm is called in order, instead of Emit, for records that an earlier
 	// process has dealt with. It may be nil.
 	Warm func(t *T)
+
+	// Flush, where it is not nil, makes this a stage that holds records back by time:
+	// Emit only takes a record in, and Flush appends the whole lines that are due. It
+	// returns the lowest seq that is still held (-1: none) and when it wants to be
+	// called at the latest, if nothing comes before (zero: it does not). It is called
+	// behind each record with the zero time, where what is due depends on the records'
+	// own times; with the time when the input pauses; and with all at the end of it, or
+	// when the lowest held record is more than Hold bytes of seq behind. Each record
+	// taken in comes out once, under its own seq, without a "low": that is added.
+	Flush func(dst []byte, now time.Time, all bool) (lines []byte, lowest int64, next time.Time)
+	// Hold is how many bytes of the log Flush may hold a record back over.
+	Hold int64
 }
 
 type refused struct{ error }
@@ -92,7 +105,7 @@ func Each(ctx context.Context, in Input, fn func(ndjson.Record) error) (Stats, e
 			return nil
 		},
 		Emit: func(dst []byte, t *ndjson.Record) ([]byte, error) { return dst, fn(*t) },
-	})
+	}, nil)
 }
 
 // Run sends records through st to out. It ends as Each does, and with
@@ -103,10 +116,16 @@ func Run[T any](ctx context.Context, in Input, out Output, st Stage[T]) (stats S
 		return Stats{}, err
 	}
 	in.Durable = in.Durable || out.File != ""
-	if err := sink.resume(&in); err != nil {
+	var done map[int64]bool
+	if st.Flush == nil {
+		err = sink.resume(&in)
+	} else {
+		done, err = sink.resumeHeld(&in, st.Hold)
+	}
+	if err != nil {
 		return Stats{}, firstError(err, sink.close())
 	}
-	stats, err = run(ctx, in, sink, st)
+	stats, err = run(ctx, in, sink, st, done)
 	return stats, firstError(err, sink.close())
 }
 
