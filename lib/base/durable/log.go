@@ -176,33 +176,80 @@ var ErrLocked = errors.New("locked by another process")
 
 // Lock is a file that one process at a time holds. Separate from what it guards,
 // since replacing a file would leave a lock on it behind.
-type Lock struct{ f *os.File }
+type Lock struct {
+	f    *os.File
+	also []*os.File // locked beside it, in case it is deleted
+}
+
+// lockedLogs are those of a home on which the locks of its programs are held too.
+var lockedLogs = []string{"decisions.ndjson", "events.ndjson"}
 
 // TryLock takes the lock called name, a file of the home, or fails with
-// ErrLocked, which asks for trying again later.
+// ErrLocked, which asks for trying again later. A lock below locks/ is held by a
+// running program also where its file is deleted.
 func (h *Home) TryLock(name string) (*Lock, error) {
 	if err := h.MkdirAll(path.Dir(name)); err != nil {
 		return nil, err
 	}
-	f, err := h.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := h.lockFile(name)
 	if err != nil {
-		return nil, ioError("lock", name, err)
+		return nil, err
 	}
-	if err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		closed := f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("%q: %w", name, ErrLocked))
+	l := &Lock{f: f}
+	if path.Dir(name) != "locks" {
+		return l, nil
+	}
+	for _, log := range lockedLogs {
+		also, err := h.second(log, name)
+		if err != nil {
+			err = fmt.Errorf("%q: %w, whose lock file was deleted", name, err)
+			return nil, errors.Join(sysexit.With(sysexit.TempFail, err), l.Unlock())
 		}
-		return nil, ioError("lock", name, errors.Join(err, closed))
+		if also != nil {
+			l.also = append(l.also, also)
+		}
 	}
-	return &Lock{f}, nil
+	return l, nil
+}
+
+// lockFile opens and locks a file that still has its name afterwards.
+func (h *Home) lockFile(name string) (*os.File, error) {
+	for {
+		f, err := h.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, ioError("lock", name, err)
+		}
+		if err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			closed := f.Close()
+			if errors.Is(err, syscall.EWOULDBLOCK) {
+				return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("%q: %w", name, ErrLocked))
+			}
+			return nil, ioError("lock", name, errors.Join(err, closed))
+		}
+		mine, err := f.Stat()
+		if err != nil {
+			return nil, ioError("lock", name, errors.Join(err, f.Close()))
+		}
+		if named, err := h.root.Stat(name); err == nil && os.SameFile(mine, named) {
+			return f, nil
+		}
+		if err := f.Close(); err != nil { // it was deleted between the two
+			return nil, ioError("lock", name, err)
+		}
+	}
 }
 
 // File is the locked file. A child process that inherits it holds the lock too.
 func (l *Lock) File() *os.File { return l.f }
 
 // Unlock gives the lock back.
-func (l *Lock) Unlock() error { return l.f.Close() }
+func (l *Lock) Unlock() error {
+	err := l.f.Close()
+	for _, f := range l.also {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
 
 func flock(f *os.File, how int) error {
 	for {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -208,5 +209,53 @@ func TestLockFile(t *testing.T) {
 	}
 	if _, err := io.ReadAll(l.File()); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("still open: %v", err)
+	}
+}
+
+// TestDeletedLockFile: a program that runs keeps its lock though somebody deletes the
+// file, and gives it back when it ends.
+func TestDeletedLockFile(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has open file description locks here")
+	}
+	h := home(t)
+	for _, log := range lockedLogs {
+		if err := h.Replace(log, []byte("{}\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := h.TryLock("locks/reply")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Remove("locks/reply"); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := h.TryLock("locks/reply"); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second was let in: %v, %v", l, err)
+	}
+	other, err := h.TryLock("locks/watch")
+	if err != nil {
+		t.Fatalf("the lock of another program: %v", err)
+	}
+	if err := errors.Join(other.Unlock(), first.Unlock()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := h.TryLock("locks/reply")
+	if err != nil {
+		t.Fatalf("after it has ended: %v", err)
+	}
+	if err := again.Unlock(); err != nil {
+		t.Error(err)
+	}
+	log, err := h.OpenLog(lockedLogs[0]) // the log itself is as free as it was
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Append(func(int64) ([]byte, error) { return []byte("{}\n"), nil }); err != nil {
+		t.Error(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Error(err)
 	}
 }
