@@ -69,6 +69,21 @@ func (l *Log) Append(lines func(end int64) ([]byte, error)) (int64, error) {
 	return end, l.Sync()
 }
 
+// AppendThen is Append, and calls then behind it, still under the lock of the log.
+func (l *Log) AppendThen(lines func(end int64) ([]byte, error), then func() error) error {
+	if err := flock(l.f, syscall.LOCK_EX); err != nil {
+		return ioError("lock", l.name, err)
+	}
+	_, err := l.write(lines)
+	if err == nil {
+		err = l.Sync()
+	}
+	if err == nil {
+		err = then()
+	}
+	return errors.Join(err, flock(l.f, syscall.LOCK_UN))
+}
+
 // Write is Append without the fsync: the caller must Sync before it tells anyone.
 func (l *Log) Write(lines func(end int64) ([]byte, error)) (int64, error) {
 	if err := flock(l.f, syscall.LOCK_EX); err != nil {

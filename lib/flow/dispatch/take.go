@@ -228,6 +228,9 @@ func (d *Dispatcher) follow(ctx context.Context, name string, from int64) <-chan
 
 // readDecisions folds the whole log; what stands behind the mark is applied too.
 func (d *Dispatcher) readDecisions() error {
+	if _, _, err := decision.Verify(d.Home); err != nil { // to its end, before any of it is acted on
+		return err
+	}
 	off := int64(0)
 	_, err := readLines(d.Home, "decisions.ndjson", 0, func(b []byte) error {
 		next := off + int64(len(b)) + 1

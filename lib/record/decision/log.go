@@ -49,13 +49,28 @@ func Append(h *durable.Home, r Record) (Record, error) {
 	if err != nil {
 		return r, err
 	}
-	_, err = log.Append(func(end int64) ([]byte, error) { return next(log.File(), end, &r) })
-	return r, errors.Join(err, log.Close())
+	defer log.Close()
+	var head Head
+	err = log.AppendThen(func(end int64) (line []byte, err error) {
+		line, err = next(h, log.File(), end, &r)
+		if err == nil {
+			head = Head{N: r.N, Hash: sum(line[:len(line)-1])}
+		}
+		return line, err
+	}, func() error { return head.save(h) })
+	return r, hinted(err)
 }
 
 // next stamps r as the successor of the last line and returns its own.
-func next(f *os.File, end int64, r *Record) ([]byte, error) {
+func next(h *durable.Home, f *os.File, end int64, r *Record) ([]byte, error) {
 	n, prev, err := lastLink(f, end)
+	var head Head
+	if err == nil {
+		head, err = ReadHead(h)
+	}
+	if err == nil {
+		err = head.End(n, prev, end)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", LogName, err)
 	}
@@ -156,8 +171,10 @@ func (t *Tail) Offset() int64 { return t.off }
 // Next calls fn for every whole record that it has not read yet. A log that is
 // not there is empty. It stops at fn's first error; a log that became shorter is
 // a broken chain.
-func (t *Tail) Next(fn func(Record) error) error {
-	err := t.next(fn)
+func (t *Tail) Next(fn func(Record) error) error { return hinted(t.next(fn)) }
+
+// hinted adds to the error of a broken chain what can be done about it.
+func hinted(err error) error {
 	if errors.Is(err, ErrChain) {
 		err = sysexit.Hint(sysexit.With(sysexit.Data, err),
 			"the log was changed by something other than these programs; compare it with a backup, none of them will go on with it")
@@ -166,9 +183,13 @@ func (t *Tail) Next(fn func(Record) error) error {
 }
 
 func (t *Tail) next(fn func(Record) error) error {
+	head, err := ReadHead(t.home)
+	if err != nil {
+		return readError(err)
+	}
 	f, err := t.home.Root().Open(LogName)
 	if errors.Is(err, fs.ErrNotExist) && t.off == 0 {
-		return nil
+		return readError(head.End(0, "", 0))
 	}
 	if err != nil {
 		return readError(err)
@@ -184,14 +205,17 @@ func (t *Tail) next(fn func(Record) error) error {
 	in := bufio.NewReaderSize(io.NewSectionReader(f, t.off, info.Size()-t.off), 256<<10)
 	for {
 		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil // what stands behind the last newline is not done, or torn
+		if errors.Is(err, io.EOF) { // what is behind the last newline is not done, or torn
+			return readError(head.End(t.chain.n, t.chain.prev, info.Size()))
 		}
 		if err != nil {
 			return readError(err)
 		}
 		r, err := t.chain.Next(line[:len(line)-1])
 		if err != nil {
+			return readError(err)
+		}
+		if err := head.at(t.chain.n, t.chain.prev); err != nil {
 			return readError(err)
 		}
 		t.off += int64(len(line))
@@ -202,6 +226,9 @@ func (t *Tail) next(fn func(Record) error) error {
 }
 
 func readError(err error) error {
+	if err == nil {
+		return nil
+	}
 	return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", LogName, err))
 }
 

@@ -35,7 +35,7 @@ var left = []string{"locks", "index", "logs", "supervise.json", "watch.json"}
 
 // order is that of copying; what is not named comes in between.
 var order = map[string]int{
-	"open": -1, "closed": -1, "runs": -1, "escalations": -1, "dispatch.json": -1,
+	"open": -1, "closed": -1, "runs": -1, "escalations": -1, "dispatch.json": -2,
 	decision.LogName: 1, outbox.Dir: 2, "replies.ndjson": 3,
 }
 

@@ -157,9 +157,15 @@ func (f *Finding) bad(where string, err error) {
 // decisions checks the chain, and each record's shape. Behind a broken link the
 // chain is not looked at: every later record would be named.
 func decisions(h *durable.Home, f *Finding) error {
+	head, err := decision.ReadHead(h)
+	if err != nil {
+		f.bad(decision.HeadName, err)
+	}
 	var chain decision.Chain
 	broken := false
-	err := piece(h, decision.LogName, "decision", 0, -1, f, func(l line) error {
+	var size int64
+	err = piece(h, decision.LogName, "decision", 0, -1, f, func(l line) error {
+		size = l.at + int64(len(l.bytes)) + 1
 		if broken {
 			return nil
 		}
@@ -167,7 +173,12 @@ func decisions(h *durable.Home, f *Finding) error {
 		broken = err != nil
 		return err
 	})
-	if n, last := chain.Last(); !broken && n > 0 {
+	n, last := chain.Last()
+	if err := head.End(n, last, size); !broken && err != nil {
+		f.bad("the end", err)
+		broken = true
+	}
+	if !broken && n > 0 {
 		f.Note = fmt.Sprintf("the chain holds; record %d is %.16s", n, last)
 	}
 	return err

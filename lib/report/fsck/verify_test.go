@@ -128,6 +128,12 @@ func TestBroken(t *testing.T) {
 		"a decision changed": {func(t *testing.T, h *durable.Home) {
 			change(t, h, decision.LogName, swap(`"by":"ana"`, `"by":"eve"`))
 		}, decision.LogName, "it does not follow from the record before"},
+		"the last decision changed": {func(t *testing.T, h *durable.Home) {
+			change(t, h, decision.LogName, func(b []byte) []byte {
+				i := bytes.LastIndex(b, []byte(`"terminal"`))
+				return append(b[:i:i], append([]byte(`"TERMINAL"`), b[i+10:]...)...)
+			})
+		}, decision.LogName, "not the record that was written"},
 		"a decision taken out": {func(t *testing.T, h *durable.Home) {
 			change(t, h, decision.LogName, func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] })
 		}, decision.LogName, "its number is 2"},
