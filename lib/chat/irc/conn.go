@@ -114,7 +114,7 @@ func (k *conn) register(account, password string, nicks []string) error {
 		if err != nil {
 			return fmt.Errorf("register: %w", err)
 		}
-		switch l.command {
+		switch l.Command {
 		case "PING":
 			err = k.write("PONG", ":"+l.last())
 		case "CAP":
@@ -125,7 +125,7 @@ func (k *conn) register(account, password string, nicks []string) error {
 		case "903": // RPL_SASLSUCCESS
 			err = k.write("CAP END")
 		case "902", "904", "905", "906", "908", "464", "465": // SASL failed, password, banned
-			return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("register: %s %q", l.command, l.last())), "the account or its password is not, or no longer, accepted")
+			return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("register: %s %q", l.Command, l.last())), "the account or its password is not, or no longer, accepted")
 		case "432", "433", "436": // the nick is not free
 			if nicks = nicks[1:]; len(nicks) == 0 {
 				return sysexit.Hint(fmt.Errorf("register: %q", l.last()), "another program has the nick: end it, or change chat.irc.nick")
@@ -135,7 +135,7 @@ func (k *conn) register(account, password string, nicks []string) error {
 		case "ERROR":
 			return fmt.Errorf("register: %q", l.last())
 		case "005":
-			k.support(l.params)
+			k.support(l.Params)
 		case "376", "422": // the end of the greeting
 			return nil
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ergochat/irc-go/ircmsg"
+
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
@@ -16,18 +18,17 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	for in, want := range map[string]line{
-		"PING":                         {command: "PING"},
-		"ping :a b":                    {command: "PING", params: []string{"a b"}},
-		":a!b@c PRIVMSG #dev ::-) x":   {source: "a!b@c", command: "PRIVMSG", params: []string{"#dev", ":-) x"}},
-		":s 353 me = #dev :@ana +ben ": {source: "s", command: "353", params: []string{"me", "=", "#dev", "@ana +ben "}},
-		`@time=2020-01-01T00:00:00.000Z;a=\:\s\\\r\n\;+x=;; :a  B  c  :`: {
-			tags: map[string]string{"time": "2020-01-01T00:00:00.000Z", "a": "; \\\r\n", "+x": ""}, source: "a", command: "B", params: []string{"c", ""},
-		},
-		":a!b@c PRIVMSG #dev :\xff": {source: "a!b@c", command: "PRIVMSG", params: []string{"#dev", "\uFFFD"}},
+	for in, want := range map[string]ircmsg.Message{
+		"PING":                         {Command: "PING"},
+		"ping :a b":                    {Command: "PING", Params: []string{"a b"}},
+		":a!b@c PRIVMSG #dev ::-) x":   {Source: "a!b@c", Command: "PRIVMSG", Params: []string{"#dev", ":-) x"}},
+		":s 353 me = #dev :@ana +ben ": {Source: "s", Command: "353", Params: []string{"me", "=", "#dev", "@ana +ben "}},
+		`@time=2020-01-01T00:00:00.000Z;a=\:\s\\\r\n\;+x=;; :a  B  c  :`: ircmsg.MakeMessage(
+			map[string]string{"time": "2020-01-01T00:00:00.000Z", "a": "; \\\r\n", "+x": ""}, "a", "B", "c", ""),
+		":a!b@c PRIVMSG #dev :\xff":      {Source: "a!b@c", Command: "PRIVMSG", Params: []string{"#dev", "\uFFFD"}},
+		":a!b@c PRIVMSG #dev :a\rb\x00c": {Source: "a!b@c", Command: "PRIVMSG", Params: []string{"#dev", "abc"}},
 	} {
-		want.whole = in
-		if got, ok := parse(in); !ok || !reflect.DeepEqual(got, want) {
+		if got, ok := parse(in); !ok || got.whole != in || !reflect.DeepEqual(got.Message, want) {
 			t.Errorf("%q: %+v %v, want %+v", in, got, ok, want)
 		}
 	}

@@ -1,83 +1,46 @@
 package irc
 
 import (
+	"regexp"
 	"strings"
-	"tri/lib/base/text"
 	"unicode/utf8"
+
+	"github.com/ergochat/irc-go/ircfmt"
+	"github.com/ergochat/irc-go/ircmsg"
+
+	"tri/lib/base/text"
 )
 
-// line is one message of the protocol (https://modern.ircdocs.horse/#messages),
-// with its tags (https://ircv3.net/specs/extensions/message-tags).
+// line is one message of the protocol.
 type line struct {
-	whole   string // as it came
-	tags    map[string]string
-	source  string // nick!user@host, or a server's name
-	command string // upper case, or three digits
-	params  []string
+	ircmsg.Message
+	whole string // as it came
 }
 
-// nick is who sent it.
-func (l *line) nick() string {
-	nick, _, _ := strings.Cut(l.source, "!")
-	return nick
+// tag is a tag's value, "" where there is none.
+func (l *line) tag(name string) string {
+	_, value := l.GetTag(name)
+	return value
 }
 
 // param is the nth parameter, "" where there are fewer.
 func (l *line) param(n int) string {
-	if n >= 0 && n < len(l.params) {
-		return l.params[n]
+	if n >= 0 && n < len(l.Params) {
+		return l.Params[n]
 	}
 	return ""
 }
 
 // last is the last parameter: the text.
-func (l *line) last() string { return l.param(len(l.params) - 1) }
+func (l *line) last() string { return l.param(len(l.Params) - 1) }
+
+// forbidden are the bytes for which the library refuses a whole line.
+var forbidden = strings.NewReplacer("\r", "", "\n", "", "\x00", "")
 
 // parse reads a line without its end. ok is false where it is none.
 func parse(s string) (l line, ok bool) {
-	l.whole = s
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	if rest, tagged := strings.CutPrefix(s, "@"); tagged {
-		tags, after, found := strings.Cut(rest, " ")
-		if !found {
-			return l, false
-		}
-		l.tags, s = parseTags(tags), strings.TrimLeft(after, " ")
-	}
-	if rest, sourced := strings.CutPrefix(s, ":"); sourced {
-		source, after, found := strings.Cut(rest, " ")
-		if !found {
-			return l, false
-		}
-		l.source, s = source, strings.TrimLeft(after, " ")
-	}
-	command, s, _ := strings.Cut(s, " ")
-	l.command = strings.ToUpper(command)
-	for s = strings.TrimLeft(s, " "); s != ""; s = strings.TrimLeft(s, " ") {
-		if text, trailing := strings.CutPrefix(s, ":"); trailing {
-			l.params = append(l.params, text)
-			break
-		}
-		var p string
-		p, s, _ = strings.Cut(s, " ")
-		l.params = append(l.params, p)
-	}
-	return l, l.command != ""
-}
-
-var unescape = strings.NewReplacer(`\:`, ";", `\s`, " ", `\\`, `\`, `\r`, "\r", `\n`, "\n", `\`, "")
-
-func parseTags(s string) map[string]string {
-	tags := map[string]string{}
-	for _, tag := range strings.Split(s, ";") {
-		key, value, _ := strings.Cut(tag, "=")
-		if key != "" {
-			tags[key] = unescape.Replace(value)
-		}
-	}
-	return tags
+	m, err := ircmsg.ParseLine(forbidden.Replace(strings.ToValidUTF8(s, "\uFFFD")))
+	return line{m, s}, err == nil
 }
 
 // fold is a name as servers compare it: RFC 1459's letters included.
@@ -90,56 +53,25 @@ func fold(s string) string {
 	}, s)
 }
 
-// plain takes formatting out of a text: bold, colours, reset and the like
-// (https://modern.ircdocs.horse/formatting), and whatever else controls.
+// plain takes formatting out of a text: bold, colours, reset and the like, and
+// whatever else controls.
 func plain(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+	if !strings.ContainsFunc(s, control) {
 		return s
 	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		switch c := s[i]; {
-		case c == 0x03:
-			i += 1 + colour(s[i+1:])
-			continue
-		case c == 0x04:
-			i += 1 + min(6, hexDigits(s[i+1:]))
-			continue
-		case c < ' ' && c != '\t' || c == 0x7f:
-		default:
-			b.WriteByte(c)
+	return strings.Map(func(r rune) rune {
+		if control(r) {
+			return -1
 		}
-		i++
-	}
-	return b.String()
+		return r
+	}, ircfmt.Strip(hexColour.ReplaceAllString(s, "")))
 }
 
-// colour is how long "4,12" behind a colour mark is.
-func colour(s string) int {
-	n := digits(s)
-	if n > 0 && n < len(s) && s[n] == ',' {
-		if m := digits(s[n+1:]); m > 0 {
-			return n + 1 + m
-		}
-	}
-	return n
-}
+// hexColour is a colour that ircfmt does not know
+// (https://modern.ircdocs.horse/formatting#hex-color).
+var hexColour = regexp.MustCompile(`\x04(?:[0-9a-fA-F]{0,6})`)
 
-func digits(s string) int {
-	n := 0
-	for n < 2 && n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	return n
-}
-
-func hexDigits(s string) int {
-	n := 0
-	for n < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[n]) >= 0 {
-		n++
-	}
-	return n
-}
+func control(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // maxText is how many bytes of text fit into a line of 512 with the longest
 // prefix that the server may put before it.

@@ -155,16 +155,16 @@ func (c *Sink) ping(ctx context.Context, channel string, do func() error) (refus
 			return "", "", errors.Join(errCut, err)
 		}
 		switch {
-		case x.command == "PONG" && x.last() == token:
+		case x.Command == "PONG" && x.last() == token:
 			return refused, echo, nil
-		case x.command == "PING":
+		case x.Command == "PING":
 			err = k.write("PONG", ":"+x.last())
-		case x.command == "ERROR":
+		case x.Command == "ERROR":
 			return "", "", fmt.Errorf("%w: %q", errCut, x.last())
-		case x.command == "PRIVMSG" && echo == "" && fold(x.nick()) == fold(k.nick) && fold(x.param(0)) == fold(channel):
-			echo = x.tags["msgid"]
-		case refusals[x.command]:
-			refused = fmt.Sprintf("%s %q", x.command, x.last())
+		case x.Command == "PRIVMSG" && echo == "" && fold(x.Nick()) == fold(k.nick) && fold(x.param(0)) == fold(channel):
+			echo = x.tag("msgid")
+		case refusals[x.Command]:
+			refused = fmt.Sprintf("%s %q", x.Command, x.last())
 		}
 		if err != nil {
 			return "", "", err

@@ -104,7 +104,7 @@ func isChannel(s string) bool { return s != "" && strings.IndexByte("#&+!", s[0]
 // take deals with one line. Messages of a batch are collected into it; others are
 // emitted.
 func (l *listening) take(k *conn, x *line, batch *[]event.Event) error {
-	switch x.command {
+	switch x.Command {
 	case "PING":
 		return k.write("PONG", ":"+x.last())
 	case "ERROR":
@@ -116,9 +116,9 @@ func (l *listening) take(k *conn, x *line, batch *[]event.Event) error {
 			l.member(x.param(2), strings.TrimLeft(nick, "~&@%+"))
 		}
 	case "JOIN":
-		l.member(x.param(0), x.nick())
+		l.member(x.param(0), x.Nick())
 	case "PART", "QUIT", "NICK", "KICK":
-		if x.command == "NICK" {
+		if x.Command == "NICK" {
 			for channel := range l.members {
 				l.member(channel, x.param(0))
 			}
@@ -242,18 +242,18 @@ func (l *listening) batch(k *conn, channel string) (got []event.Event, err error
 			return nil, fmt.Errorf("read the history of %s: %w", channel, err)
 		}
 		switch ref := x.param(0); {
-		case x.command == "FAIL" && x.param(0) == "CHATHISTORY":
+		case x.Command == "FAIL" && x.param(0) == "CHATHISTORY":
 			l.Logf("irc: the history of %s cannot be read: %q", channel, x.last())
 			return nil, nil
-		case x.command == "BATCH" && strings.HasPrefix(ref, "+") && x.param(1) == "chathistory" && fold(x.param(2)) == fold(channel):
+		case x.Command == "BATCH" && strings.HasPrefix(ref, "+") && x.param(1) == "chathistory" && fold(x.param(2)) == fold(channel):
 			name = ref[1:]
-		case x.command == "BATCH" && name != "" && ref == "-"+name:
+		case x.Command == "BATCH" && name != "" && ref == "-"+name:
 			return got, nil
-		case name != "" && x.tags["batch"] == name:
+		case name != "" && x.tag("batch") == name:
 			if err := l.take(k, &x, &got); err != nil {
 				return nil, err
 			}
-		case x.command == "PRIVMSG" || x.command == "NOTICE":
+		case x.Command == "PRIVMSG" || x.Command == "NOTICE":
 			if len(l.meanwhile) == maxMeanwhile {
 				return nil, fmt.Errorf("read the history of %s: it does not end", channel)
 			}
@@ -268,8 +268,8 @@ func (l *listening) batch(k *conn, channel string) (got []event.Event, err error
 
 // event is a message of a watched chat.
 func (l *listening) event(k *conn, x *line) (event.Event, bool) {
-	target, sender, text := x.param(0), x.nick(), x.last()
-	if sender == "" || len(x.params) < 2 || strings.Contains(sender, ".") && !strings.Contains(x.source, "!") {
+	target, sender, text := x.param(0), x.Nick(), x.last()
+	if sender == "" || len(x.Params) < 2 || strings.Contains(sender, ".") && !strings.Contains(x.Source, "!") {
 		return event.Event{}, false // a server speaks
 	}
 	chatID := target
@@ -286,25 +286,25 @@ func (l *listening) event(k *conn, x *line) (event.Event, bool) {
 		return event.Event{}, false // a client asks a client
 	}
 	at := l.o.Now().UTC()
-	if t, err := time.Parse(time.RFC3339Nano, x.tags["time"]); err == nil {
+	if t, err := time.Parse(time.RFC3339Nano, x.tag("time")); err == nil {
 		at = t.UTC()
 	}
-	id := x.tags["msgid"]
+	id := x.tag("msgid")
 	if id == "" {
 		l.made++
 		id = fmt.Sprintf("%d-%d", l.o.Now().UnixNano(), l.made)
 	}
 	e := event.Event{
 		Platform: platform, ChatID: l.o.Chats[i], ChatName: strings.TrimLeft(l.o.Chats[i], "#&"), MessageID: id, MsgType: "text",
-		CreateTime: at.Format("2006-01-02T15:04:05.000Z"), Content: plain(text), ReplyToID: x.tags["+draft/reply"],
+		CreateTime: at.Format("2006-01-02T15:04:05.000Z"), Content: plain(text), ReplyToID: x.tag("+draft/reply"),
 		Sender: event.Sender{ID: sender, Type: "user", Name: sender}, Mentions: []string{},
 	}
 	e.Raw = []byte(x.whole)
-	_, isBot := x.tags["bot"]
+	isBot := x.HasTag("bot")
 	switch {
 	case l.ours(sender) || fold(sender) == fold(k.nick):
 		e.Sender.ID, e.Sender.Type = l.o.Nick, "bot"
-	case isBot || x.command == "NOTICE": // to which no program may answer
+	case isBot || x.Command == "NOTICE": // to which no program may answer
 		e.Sender.Type = "bot"
 	}
 	e.Mentions = l.mentions(k, &e, target)
