@@ -1,9 +1,11 @@
 // Package discord reads and posts as a Discord bot, by the gateway and REST.
 //
-// It speaks the gateway itself (version 10, JSON) over coder/websocket. A
-// library takes an event off the socket and counts it as received before it is
-// durable here, and ends a session when the program ends; both lose messages. It
-// would also triple what a watcher links.
+// It speaks the gateway itself (version 10, JSON) over coder/websocket.
+// Discordgo counts an event as received before its handlers have run (v0.29.0,
+// wsapi.go:653). Disgo leaves that to its caller, but reads each event into types of
+// its own, and ends the connection at what does not fit them: a channel of a kind
+// that it does not know (v0.19.6, discord/channel.go:225) ends each new connection
+// at its GUILD_CREATE (gateway/gateway.go:604), and no chat is heard any more.
 //
 // A session is resumed from the last durable event, also by the next start of
 // the program. Where Discord has forgotten it, the history of each watched chat
