@@ -1,11 +1,9 @@
 package lark
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -27,85 +25,43 @@ const (
 // on the way, with later ones heard, for as long as one sweep is from the next.
 func overlap(sweep time.Duration) time.Duration { return sweep + 5*time.Minute }
 
-// catchUp emits what was missed, of all chats together and in the order in which
-// it happened: wherever it is cut off, nothing older than what is in the log is
-// missing from it.
+// catchUp emits what was missed.
 func (l *listening) catchUp(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
 	}
-	now := l.api.ServerTime(l.api.Now())
-	if l.known.Other.IsZero() {
-		l.known.Other = now.Add(-nodes) // a first start tells the last minute, as a restart would
+	h := session.History[message]{
+		Now: func() time.Time { return l.api.ServerTime(l.api.Now()) }, Skew: nodes, Chats: l.allowed, Read: l.missed,
+		Unreadable: func(err error) bool {
+			return httpapi.StatusOf(err) == http.StatusNotFound || httpapi.StatusOf(err) == http.StatusBadRequest
+		},
+		Changed: (*message).changed,
+		ID:      func(m *message) string { return m.ID },
+		Add:     l.add,
 	}
-	chats, err := l.watched(ctx)
-	if err != nil {
-		return err
-	}
-	var missed []message
-	rooms := map[string]room{}
-	for _, id := range chats {
-		r, ok, err := l.hears(ctx, id)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue
-		}
-		found, err := l.missed(ctx, id)
-		if status := httpapi.StatusOf(err); status == http.StatusNotFound || status == http.StatusBadRequest {
-			if !l.told[id] {
-				l.Logf("lark: chat %s cannot be read: %v", id, err)
-			}
-			l.told[id] = true
-			l.known.Set(id, l.known.Of(id))
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		rooms[id] = r
-		missed = append(missed, found...)
-	}
-	slices.SortStableFunc(missed, func(a, b message) int {
-		return cmp.Or(a.changed().Compare(b.changed()), cmp.Compare(a.ID, b.ID))
-	})
-	if err := l.tell(ctx, missed, rooms, now); err != nil {
-		return err
-	}
-	for id := range rooms {
-		l.known.Set(id, now.Add(-nodes))
-	}
-	l.known.Other, l.past, l.deep = now.Add(-nodes), true, true
-	return nil
+	err := h.CatchUp(ctx, l.Listener)
+	l.deep = l.deep || err == nil
+	return err
 }
 
-// tell emits missed messages, those apart that were emitted already.
-func (l *listening) tell(ctx context.Context, missed []message, rooms map[string]room, now time.Time) error {
-	var news session.Recovered
-	err := session.Recover(missed, func(m *message, g *session.Batch) error {
-		e, ok, err := l.event(ctx, m, rooms[m.Chat])
-		if err != nil || !ok || !l.recent.AddTo(g, e) {
-			return err
+// allowed are the watched chats that may be listened to now.
+func (l *listening) allowed(ctx context.Context) (ids []string, err error) {
+	all, err := l.watched(ctx)
+	for _, id := range all {
+		if _, ok, err := l.hears(ctx, id); err != nil {
+			return nil, err
+		} else if ok {
+			ids = append(ids, id)
 		}
-		// What is only read again for the overlap, or on its way, is no recovery.
-		if t := m.changed(); t.After(l.Last[m.Chat]) && t.Before(now.Add(-5*time.Second)) {
-			news.Add(m.Chat)
-		}
-		return nil
-	}, l.commit)
-	if err == nil && l.past {
-		news.Report("lark", l)
 	}
-	return err
+	return ids, err
 }
 
 // missed reads the messages of a chat that were written, edited or recalled later
 // than what is known, each once, as it stands now. The history of a group has of a
 // topic only its first message; the rest is read topic by topic, the newest first.
 // An edit or a recall of what is older than the look back is not found.
-func (l *listening) missed(ctx context.Context, chat string) ([]message, error) {
-	since := l.known.Of(chat)
+func (l *listening) missed(ctx context.Context, chat string, since, _ time.Time) ([]message, error) {
 	look := deepLook
 	if l.deep {
 		look = shallowLook
@@ -147,7 +103,6 @@ func (l *listening) missed(ctx context.Context, chat string) ([]message, error) 
 	}
 	all := make([]message, 0, len(found))
 	for _, m := range found {
-		l.seen(&m)
 		all = append(all, m)
 	}
 	return all, nil

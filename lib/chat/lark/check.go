@@ -140,7 +140,7 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 		}
 		return chat.Finding{Name: "chat", Text: text, Mend: "Settings > Bots > Add Bot there, or take it from watched_chats"}
 	}
-	c.forgetRoom(id)
+	c.rooms.Forget(id)
 	r, err := c.room(ctx, id)
 	switch {
 	case err != nil:

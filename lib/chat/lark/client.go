@@ -22,6 +22,7 @@ import (
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/cache"
 	"tri/lib/chat/sink"
 )
 
@@ -69,13 +70,14 @@ type Client struct {
 	api   *httpapi.Client
 	chats map[string]bool
 
-	mu     sync.Mutex
-	token  string
-	until  time.Time // when token is not good any more
-	self   *account
-	rooms  map[string]room
-	people map[string]person
-	roots  map[string]string // first message of a topic, by the topic's id
+	self   cache.Map[account]
+	people cache.Map[string] // names
+	rooms  cache.Map[room]
+	roots  cache.Map[string] // first message of a topic, by the topic's id
+
+	mu    sync.Mutex
+	token string
+	until time.Time // when token is not good any more
 }
 
 // account is the bot.
@@ -98,7 +100,9 @@ func newClient(o Options) (*Client, error) {
 	if err := httpapi.Word("lark app secret", o.Secret); err != nil {
 		return nil, err
 	}
-	c := &Client{o: o, rooms: map[string]room{}, people: map[string]person{}, roots: map[string]string{}}
+	c := &Client{o: o}
+	c.people.Life, c.rooms.Life = personTime, roomTime
+	c.people.Now, c.rooms.Now = c.now, c.now
 	for _, id := range o.Chats {
 		if !chatID.MatchString(id) {
 			return nil, sysexit.With(sysexit.Config, fmt.Errorf("lark: chat %q: a chat's id is like oc_a0553eda9014c201e6969b478895c230", id))
@@ -293,38 +297,34 @@ func (c *Client) pages(ctx context.Context, path string, query url.Values, each 
 // me is the bot's own account
 // (https://open.larksuite.com/document/client-docs/bot-v3/obtain-bot-info).
 func (c *Client) me(ctx context.Context) (account, error) {
-	c.mu.Lock()
-	self := c.self
-	c.mu.Unlock()
-	if self != nil {
-		return *self, nil
-	}
-	// Alone among its kind this answer has no data, but bot.
-	r, err := c.repeat(ctx, func() (gjson.Result, error) {
-		token, err := c.tenantToken(ctx, true)
+	return c.self.Ask("", func() (account, error) {
+		// Alone among its kind this answer has no data, but bot.
+		r, err := c.repeat(ctx, func() (gjson.Result, error) {
+			token, err := c.tenantToken(ctx, true)
+			if err != nil {
+				return gjson.Result{}, err
+			}
+			return c.send(context.WithValue(ctx, bearer{}, token), httpapi.Request{Method: http.MethodGet, Path: "open-apis/bot/v3/info"})
+		})
 		if err != nil {
-			return gjson.Result{}, err
+			return account{}, c.explain(err)
 		}
-		return c.send(context.WithValue(ctx, bearer{}, token), httpapi.Request{Method: http.MethodGet, Path: "open-apis/bot/v3/info"})
+		self := account{OpenID: str(r, "bot.open_id"), Name: str(r, "bot.app_name")}
+		if !userID.MatchString(self.OpenID) {
+			return account{}, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("bot/v3/info: the app has no bot")), "Add Features > Bot, and publish a version")
+		}
+		return self, nil
 	})
-	if err != nil {
-		return account{}, c.explain(err)
-	}
-	self = &account{OpenID: str(r, "bot.open_id"), Name: str(r, "bot.app_name")}
-	if !userID.MatchString(self.OpenID) {
-		return account{}, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("bot/v3/info: the app has no bot")), "Add Features > Bot, and publish a version")
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.self = self
-	return *self, nil
 }
+
+func (c *Client) now() time.Time { return c.api.Now() }
 
 // forgetMe has the secret be tried again.
 func (c *Client) forgetMe() {
+	c.self.Forget("")
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.self, c.token = nil, ""
+	c.token = ""
 }
 
 // explain gives what can be mended by a person its status and a hint.

@@ -35,7 +35,7 @@ func (l *listening) serve(ctx context.Context) error {
 	served := make(chan error, 1)
 	h := &hooked{key: l.o.EncryptKey, token: l.o.Token, now: l.api.Now, in: in, over: ctx.Done()}
 	go func() { served <- webhook.Serve(ctx, listener, h.plausible, h.handle); cancel() }()
-	err := l.keepOn(ctx, func(ctx context.Context) error { return l.follow(ctx, in) })
+	err := l.loop(ctx, func(ctx context.Context) error { return l.receive(ctx, in) })
 	cancel()
 	return errors.Join(err, <-served)
 }

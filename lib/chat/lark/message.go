@@ -181,9 +181,7 @@ func (c *Client) root(ctx context.Context, m *message) (string, error) {
 	if m.Root != "" || m.Topic == "" {
 		return m.Root, nil
 	}
-	c.mu.Lock()
-	root, known := c.roots[m.Topic]
-	c.mu.Unlock()
+	root, known := c.roots.Get(m.Topic)
 	if !known {
 		in := url.Values{"container_id_type": {"thread"}, "container_id": {m.Topic}, "sort_type": {"ByCreateTimeAsc"}, "page_size": {"1"}}
 		r, err := c.read(ctx, "im/v1/messages", in)
@@ -194,12 +192,7 @@ func (c *Client) root(ctx context.Context, m *message) (string, error) {
 		if root = str(r, "items.0.message_id"); !messageID.MatchString(root) {
 			return m.Parent, nil
 		}
-		c.mu.Lock()
-		if len(c.roots) >= maxKnown {
-			clear(c.roots)
-		}
-		c.roots[m.Topic] = root
-		c.mu.Unlock()
+		c.roots.Put(m.Topic, root)
 	}
 	if root == m.ID {
 		return "", nil

@@ -16,6 +16,8 @@ import (
 	"tri/lib/record/event"
 )
 
+var knownRoom = room{Name: "dev", Tenant: larktest.Tenant}
+
 // known is a client that knows its bot and a chat, and reaches no server.
 func known(t testing.TB, o Options) *Client {
 	t.Helper()
@@ -24,11 +26,10 @@ func known(t testing.TB, o Options) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := time.Now()
-	c.self = &account{OpenID: larktest.BotUser, Name: larktest.BotName}
-	c.rooms[dev] = room{Name: "dev", Tenant: larktest.Tenant, asked: now}
-	c.people["ou_ana"] = person{Name: "ana", asked: now}
-	c.roots["omt_1"] = "om_root"
+	c.self.Put("", account{OpenID: larktest.BotUser, Name: larktest.BotName})
+	c.rooms.Put(dev, knownRoom)
+	c.people.Put("ou_ana", "ana")
+	c.roots.Put("omt_1", "om_root")
 	return c
 }
 
@@ -56,7 +57,7 @@ func TestGolden(t *testing.T) {
 			t.Errorf("%s: not read", name)
 			continue
 		}
-		got, ok, err := c.event(t.Context(), &m, c.rooms[dev])
+		got, ok, err := c.event(t.Context(), &m, knownRoom)
 		if err != nil || !ok {
 			t.Errorf("%s: %v, %v", name, ok, err)
 		}
@@ -88,12 +89,12 @@ func TestNotHeard(t *testing.T) {
 		}
 	}
 	guest := message{Chat: dev, ID: "om_1", Created: time.Now(), Sender: "ou_guest", By: "user", Tenant: "elsewhere", Kind: "text", Raw: `{"text":"x"}`}
-	if _, ok, err := c.event(t.Context(), &guest, c.rooms[dev]); ok || err != nil {
+	if _, ok, err := c.event(t.Context(), &guest, knownRoom); ok || err != nil {
 		t.Errorf("somebody of another organization: %v, %v", ok, err)
 	}
 	c.o.AllowExternal = true
-	c.people["ou_guest"] = person{asked: time.Now()}
-	if _, ok, err := c.event(t.Context(), &guest, c.rooms[dev]); !ok || err != nil {
+	c.people.Put("ou_guest", "")
+	if _, ok, err := c.event(t.Context(), &guest, knownRoom); !ok || err != nil {
 		t.Errorf("let in: %v, %v", ok, err)
 	}
 }
@@ -195,7 +196,7 @@ func FuzzEvents(f *testing.F) {
 				continue
 			}
 			m.Topic, m.Sender = "", "ou_ana"
-			e, ok, err := c.event(t.Context(), &m, c.rooms[dev])
+			e, ok, err := c.event(t.Context(), &m, knownRoom)
 			if err != nil || ok && (e.ChatID == "" || e.MessageID == "" || e.Sender.ID == "" || e.CreateTime == "" || e.Mentions == nil) {
 				t.Errorf("%+v, %v", e, err)
 			}

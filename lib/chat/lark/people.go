@@ -11,20 +11,12 @@ import (
 	"tri/lib/base/httpapi"
 )
 
-// What is known of people and chats is asked again after these times, and all of
-// it is forgotten when it is more than maxKnown.
+// What is known of people and chats is asked again after these times.
 const (
-	maxKnown   = 20000
 	personTime = 6 * time.Hour
 	roomTime   = 10 * time.Minute
 	maxMembers = 5000 // of a chat that names are looked for
 )
-
-// person is somebody's name.
-type person struct {
-	Name  string
-	asked time.Time
-}
 
 // room is a group, or a conversation of two.
 type room struct {
@@ -32,45 +24,23 @@ type room struct {
 	P2P      bool
 	External bool // people of other organizations are in it
 	Tenant   string
-	asked    time.Time
 }
 
 // room looks a chat up. One that is not shown is private, so that it is heard only
 // where it is named.
 func (c *Client) room(ctx context.Context, id string) (room, error) {
-	now := c.api.Now()
-	c.mu.Lock()
-	r, ok := c.rooms[id]
-	c.mu.Unlock()
-	if ok && now.Sub(r.asked) < roomTime {
-		return r, nil
-	}
-	got, err := c.read(ctx, "im/v1/chats/"+url.PathEscape(id), nil)
-	switch status := httpapi.StatusOf(err); {
-	case status == http.StatusNotFound || status == http.StatusBadRequest:
-		r = room{P2P: true}
-	case err != nil:
-		return room{}, err
-	default:
-		r = room{
-			Name: str(got, "name"), P2P: str(got, "chat_mode") == "p2p", External: got.Get("external").Bool(), Tenant: str(got, "tenant_key"),
+	return c.rooms.Ask(id, func() (room, error) {
+		got, err := c.read(ctx, "im/v1/chats/"+url.PathEscape(id), nil)
+		switch status := httpapi.StatusOf(err); {
+		case status == http.StatusNotFound || status == http.StatusBadRequest:
+			return room{P2P: true, Name: id}, nil
+		case err != nil:
+			return room{}, err
 		}
-	}
-	r.Name, r.asked = first(r.Name, id), now
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.rooms) >= maxKnown {
-		clear(c.rooms)
-	}
-	c.rooms[id] = r
-	return r, nil
-}
-
-// forgetRoom has a chat looked up again: it was renamed, say.
-func (c *Client) forgetRoom(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.rooms, id)
+		return room{
+			Name: first(str(got, "name"), id), P2P: str(got, "chat_mode") == "p2p", External: got.Get("external").Bool(), Tenant: str(got, "tenant_key"),
+		}, nil
+	})
 }
 
 // hears reports whether a chat is one to listen to.
@@ -109,27 +79,18 @@ func (c *Client) name(ctx context.Context, chat, id string) string {
 	if !userID.MatchString(id) {
 		return ""
 	}
-	now := c.api.Now()
-	c.mu.Lock()
-	p, ok := c.people[id]
-	c.mu.Unlock()
-	if ok && now.Sub(p.asked) < personTime {
-		return p.Name
+	if name, ok := c.people.Get(id); ok {
+		return name
 	}
-	found, n := map[string]person{id: {asked: now}}, 0
+	found, n := map[string]string{id: ""}, 0
 	in := url.Values{"member_id_type": {"open_id"}, "page_size": {"100"}}
 	_ = c.pages(ctx, "im/v1/chats/"+url.PathEscape(chat)+"/members", in, func(r gjson.Result) bool {
-		found[str(r, "member_id")] = person{str(r, "name"), now}
+		found[str(r, "member_id")] = str(r, "name")
 		n++
 		return n < maxMembers
 	})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.people) >= maxKnown {
-		clear(c.people)
+	for id, name := range found {
+		c.people.Put(id, name)
 	}
-	for id, p := range found {
-		c.people[id] = p
-	}
-	return found[id].Name
+	return found[id]
 }

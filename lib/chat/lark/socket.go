@@ -63,7 +63,7 @@ func (l *listening) socketSession(ctx context.Context) error {
 	s.pulse = pulse
 	go s.read(ctx)
 	go s.watch(ctx)
-	return l.follow(ctx, s.in)
+	return l.receive(ctx, s.in)
 }
 
 // endpoint asks for the address of a connection; it is good for one.

@@ -16,18 +16,10 @@ import (
 // listening is one Run: what it has emitted, and up to where all is known.
 type listening struct {
 	*Client
-	chat.Resume
-	chat.Handler
-
-	// known is up to where the history has been read. What comes live does not move
-	// it: events are not numbered, so that one which never came is only seen in the
-	// history.
-	known session.Watermark
-	past  bool // something came before: the log, or a connection
-	deep  bool // the history has been read as far back as threads are looked for
-
-	recent session.Recent
-	told   map[string]bool // chats that cannot be read, and that it was said
+	// Known is up to where the history has been read. What comes live does not move it:
+	// events are not numbered, so that one which never came is only seen in the history.
+	*session.Listener
+	deep bool // the history has been read as far back as threads are looked for
 	// topics are those heard of, by chat, and when: the history of a chat names
 	// only those that were begun lately.
 	topics map[string]map[string]time.Time
@@ -40,21 +32,21 @@ type delivery = session.Delivery[gjson.Result]
 // missed is read back before anything newer is emitted, so that the log's latest
 // time never runs ahead of a gap. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	l := &listening{Client: c, Resume: resume, Handler: to, known: session.NewWatermark(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, topics: map[string]map[string]time.Time{}, past: len(resume.Last) > 0}
+	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, overlap(c.o.Sweep)), topics: map[string]map[string]time.Time{}}
 	if c.o.Listen != "" || c.o.Listener != nil {
 		return l.serve(ctx)
 	}
-	return l.keepOn(ctx, l.socketSession)
+	return l.loop(ctx, l.socketSession)
 }
 
-// keepOn runs sessions until one ends for good.
-func (l *listening) keepOn(ctx context.Context, connect func(context.Context) error) error {
-	s := session.Loop{Platform: "lark", Stable: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, OnEnd: func(error) { l.forgetMe() }}
+// loop runs sessions until one ends for good.
+func (l *listening) loop(ctx context.Context, connect func(context.Context) error) error {
+	s := session.Loop{Platform: platform, Stable: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, OnEnd: func(error) { l.forgetMe() }}
 	return s.Run(ctx, l, connect)
 }
 
-// follow catches up, and then takes what comes until the connection ends.
-func (l *listening) follow(ctx context.Context, in <-chan delivery) error {
+// receive catches up, and then takes what comes until the connection ends.
+func (l *listening) receive(ctx context.Context, in <-chan delivery) error {
 	receiver := session.Receiver[gjson.Result]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.commit, Sweep: l.o.Sweep}
 	return receiver.Receive(ctx, l, in)
 }
@@ -63,7 +55,7 @@ func (l *listening) follow(ctx context.Context, in <-chan delivery) error {
 // that is promised.
 func (l *listening) commit(g *session.Batch) error {
 	slices.SortStableFunc(g.Events, func(a, b event.Event) int { return cmp.Compare(happened(&a), happened(&b)) })
-	return l.recent.Commit(g, l, nil)
+	return l.Recent.Commit(g, l, nil)
 }
 
 // happened is when an event did, in a form that sorts.
@@ -75,7 +67,7 @@ func (l *listening) parse(ctx context.Context, d gjson.Result, g *session.Batch)
 	var err error
 	switch kind := str(d, "header.event_type"); kind {
 	case "im.message.receive_v1", "im.message.updated_v1":
-		err = l.hear(ctx, inner, g)
+		err = l.message(ctx, inner, g)
 	case "im.message.recalled_v1":
 		err = l.recalled(ctx, inner, g)
 	case "im.message.reaction.created_v1", "im.message.reaction.deleted_v1":
@@ -89,20 +81,19 @@ func (l *listening) parse(ctx context.Context, d gjson.Result, g *session.Batch)
 			g.Actions = append(g.Actions, a)
 		}
 	case "im.chat.updated_v1", "im.chat.disbanded_v1", "im.chat.member.bot.added_v1", "im.chat.member.bot.deleted_v1":
-		l.forgetRoom(str(inner, "chat_id"))
+		l.rooms.Forget(str(inner, "chat_id"))
 	}
 	return err
 }
 
-// hear adds a message to g. An edit comes as the message once more, with a later
+// message adds a message to g. An edit comes as the message once more, with a later
 // time; that is not told apart from other changes, so the history is asked.
-func (l *listening) hear(ctx context.Context, r gjson.Result, g *session.Batch) error {
+func (l *listening) message(ctx context.Context, r gjson.Result, g *session.Batch) error {
 	m, ok := parseEvent(r)
 	if !ok {
 		return nil
 	}
-	in, ok, err := l.hears(ctx, m.Chat)
-	if err != nil || !ok {
+	if _, ok, err := l.hears(ctx, m.Chat); err != nil || !ok {
 		return err
 	}
 	if m.Changed.After(m.Created) {
@@ -118,7 +109,7 @@ func (l *listening) hear(ctx context.Context, r gjson.Result, g *session.Batch) 
 	} else {
 		m.Changed = time.Time{}
 	}
-	return l.add(ctx, &m, in, g)
+	return l.add(ctx, &m, g)
 }
 
 // recalled adds a deletion to g. It is told without whose message it was.
@@ -127,8 +118,7 @@ func (l *listening) recalled(ctx context.Context, r gjson.Result, g *session.Bat
 	if !chatID.MatchString(chat) || !messageID.MatchString(id) || at.IsZero() {
 		return nil
 	}
-	in, ok, err := l.hears(ctx, chat)
-	if err != nil || !ok {
+	if _, ok, err := l.hears(ctx, chat); err != nil || !ok {
 		return err
 	}
 	m, there, err := l.lookup(ctx, id)
@@ -139,16 +129,21 @@ func (l *listening) recalled(ctx context.Context, r gjson.Result, g *session.Bat
 		m = message{Chat: chat, ID: id, Created: at}
 	}
 	m.Gone, m.Changed = true, at
-	return l.add(ctx, &m, in, g)
+	return l.add(ctx, &m, g)
 }
 
-func (l *listening) add(ctx context.Context, m *message, in room, g *session.Batch) error {
+// add adds the event of a message, unless it was emitted lately.
+func (l *listening) add(ctx context.Context, m *message, g *session.Batch) error {
+	in, ok, err := l.hears(ctx, m.Chat)
+	if err != nil || !ok {
+		return err
+	}
 	l.seen(m)
 	e, ok, err := l.event(ctx, m, in)
 	if err != nil || !ok {
 		return err
 	}
-	l.recent.AddTo(g, e)
+	l.Recent.AddTo(g, e)
 	return nil
 }
 

@@ -96,10 +96,8 @@ func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 
 // checkScopes names each scope that the token has not.
 func (c *Client) checkScopes() chat.Finding {
-	c.mu.Lock()
-	said := c.scopes
-	c.mu.Unlock()
-	if said == "" {
+	said, ok := c.scopes.Get("")
+	if !ok {
 		return chat.Finding{Name: "scopes", Warn: true, Text: "Slack does not say which scopes the token has", Mend: "is api_url Slack's?"}
 	}
 	have := map[string]bool{}
@@ -140,7 +138,7 @@ func (c *Client) checkAll(ctx context.Context) chat.Finding {
 
 // checkChat says whether a watched chat can be heard.
 func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
-	c.forgetRoom(id)
+	c.rooms.Forget(id)
 	r, err := c.room(ctx, id)
 	switch {
 	case err != nil:

@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -22,6 +21,7 @@ import (
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/cache"
 )
 
 var (
@@ -67,11 +67,10 @@ type Client struct {
 	app   *httpapi.Client // as the app; nil without Socket Mode
 	chats map[string]bool
 
-	mu     sync.Mutex
-	self   *account
-	scopes string // of the bot's token, as the last answer said
-	people map[string]person
-	rooms  map[string]room
+	self   cache.Map[account]
+	people cache.Map[person]
+	rooms  cache.Map[room]
+	scopes cache.Map[string] // of the bot's token, as the last answer said
 }
 
 // account is the bot.
@@ -106,7 +105,9 @@ func newClient(o Options) (*Client, error) {
 	if err := kind(o.Token, "bot token", "xoxb-"); err != nil {
 		return nil, err
 	}
-	c := &Client{o: o, people: map[string]person{}, rooms: map[string]room{}}
+	c := &Client{o: o}
+	c.people.Life, c.rooms.Life = personTime, roomTime
+	c.people.Now, c.rooms.Now = c.now, c.now
 	for _, id := range o.Chats {
 		if !chatID.MatchString(id) {
 			return nil, sysexit.With(sysexit.Config, fmt.Errorf("slack: chat %q: a channel's id is like C024BE91L", id))
@@ -158,9 +159,7 @@ func (c *Client) AppID() string {
 // judge finds the no in an answer: Slack says it with status 200.
 func (c *Client) judge(h http.Header, body []byte) error {
 	if s := h.Get("X-Oauth-Scopes"); s != "" {
-		c.mu.Lock()
-		c.scopes = s
-		c.mu.Unlock()
+		c.scopes.Put("", s)
 	}
 	if !gjson.ValidBytes(body) {
 		return &httpapi.Error{Status: http.StatusBadGateway, Text: "is not Slack's"}
@@ -239,35 +238,23 @@ func (c *Client) pages(ctx context.Context, method string, in url.Values, path s
 
 // me is the bot's own account.
 func (c *Client) me(ctx context.Context) (account, error) {
-	c.mu.Lock()
-	self := c.self
-	c.mu.Unlock()
-	if self != nil {
-		return *self, nil
-	}
-	r, err := c.read(ctx, "auth.test", nil)
-	if err != nil {
-		return account{}, err
-	}
-	self = &account{
-		User: r.Get("user_id").String(), Bot: r.Get("bot_id").String(), Name: r.Get("user").String(), Team: r.Get("team_id").String(),
-		TeamName: r.Get("team").String(), Domain: r.Get("url").String(), Enterprise: r.Get("enterprise_id").String(),
-	}
-	if !anyID.MatchString(self.User) {
-		return account{}, sysexit.With(sysexit.Unavailable, errors.New("auth.test: is not Slack's answer"))
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.self = self
-	return *self, nil
+	return c.self.Ask("", func() (account, error) {
+		r, err := c.read(ctx, "auth.test", nil)
+		if err != nil {
+			return account{}, err
+		}
+		self := account{
+			User: r.Get("user_id").String(), Bot: r.Get("bot_id").String(), Name: r.Get("user").String(), Team: r.Get("team_id").String(),
+			TeamName: r.Get("team").String(), Domain: r.Get("url").String(), Enterprise: r.Get("enterprise_id").String(),
+		}
+		if !anyID.MatchString(self.User) {
+			return account{}, sysexit.With(sysexit.Unavailable, errors.New("auth.test: is not Slack's answer"))
+		}
+		return self, nil
+	})
 }
 
-// forgetMe has the token be tried again.
-func (c *Client) forgetMe() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.self = nil
-}
+func (c *Client) now() time.Time { return c.api.Now() }
 
 // explain gives what can be mended by a person its status and a hint.
 func (c *Client) explain(err error) error {

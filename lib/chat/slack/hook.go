@@ -31,7 +31,7 @@ func (l *listening) serve(ctx context.Context) error {
 	defer cancel()
 	served := make(chan error, 1)
 	go func() { served <- l.answer(ctx, listener, in); cancel() }()
-	err := l.keepOn(ctx, func(ctx context.Context) error { return l.follow(ctx, in) })
+	err := l.loop(ctx, func(ctx context.Context) error { return l.receive(ctx, in) })
 	cancel()
 	return errors.Join(err, <-served)
 }

@@ -215,7 +215,7 @@ func FuzzEvents(f *testing.F) {
 			} else {
 				w.must(l.parse(t.Context(), envelope{kind, parsed(b)}, &g))
 			}
-			w.must(l.commit(&g))
+			w.must(l.Commit(&g))
 		}
 		for _, e := range *events {
 			if e.ChatID == "" || e.MessageID == "" || e.Sender.ID == "" || e.Mentions == nil || e.CreateTime == "" || strings.ToValidUTF8(e.Content, "") != e.Content {

@@ -28,7 +28,7 @@ func (w *world) hears(o Options) (*listening, *[]event.Event, *[]event.Action) {
 		Log: w.t.Logf, Action: func(a event.Action) error { actions = append(actions, a); return nil },
 		Event: func(e event.Event) error { events = append(events, e); return nil },
 	}
-	l := &listening{Client: w.client(o), Handler: to, told: map[string]bool{}, memory: memory{}}
+	l := w.client(o).listening(chat.Resume{}, to)
 	return l, &events, &actions
 }
 
@@ -48,10 +48,10 @@ func TestEvents(t *testing.T) {
 	for _, name := range files {
 		b, err := os.ReadFile(name)
 		w.must(err)
-		*events, l.recent = []event.Event{}, session.Recent{}
+		*events, l.Recent = []event.Event{}, session.Recent{}
 		var g session.Batch
 		w.must(l.parse(t.Context(), envelope{"events_api", gjson.ParseBytes(b)}, &g))
-		w.must(l.commit(&g))
+		w.must(l.Commit(&g))
 		got, err := json.MarshalIndent(*events, "", " ")
 		w.must(err)
 		wanted := strings.TrimSuffix(name, ".json") + ".want"

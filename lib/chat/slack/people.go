@@ -11,10 +11,8 @@ import (
 	"tri/lib/base/httpapi"
 )
 
-// What is known of people and chats is asked again after these times, and all of
-// it is forgotten when it is more than maxKnown.
+// What is known of people and chats is asked again after these times.
 const (
-	maxKnown   = 20000
 	personTime = 6 * time.Hour
 	roomTime   = 10 * time.Minute
 )
@@ -24,7 +22,6 @@ type person struct {
 	Name     string
 	Bot      bool
 	External bool // a guest, or of another organization
-	asked    time.Time
 }
 
 // person looks an account up. One that Slack does not show has no name.
@@ -32,34 +29,20 @@ func (c *Client) person(ctx context.Context, id string) (person, error) {
 	if !anyID.MatchString(id) {
 		return person{}, nil
 	}
-	now := c.api.Now()
-	c.mu.Lock()
-	p, ok := c.people[id]
-	c.mu.Unlock()
-	if ok && now.Sub(p.asked) < personTime {
-		return p, nil
-	}
-	self, err := c.me(ctx)
-	if err != nil {
-		return person{}, err
-	}
-	r, err := c.read(ctx, "users.info", url.Values{"user": {id}})
-	switch {
-	case httpapi.StatusOf(err) == http.StatusNotFound:
-		p = person{External: true} // nobody of ours
-	case err != nil:
-		return person{}, err
-	default:
-		p = newPerson(r.Get("user"), self)
-	}
-	p.asked = now
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.people) >= maxKnown {
-		clear(c.people)
-	}
-	c.people[id] = p
-	return p, nil
+	return c.people.Ask(id, func() (person, error) {
+		self, err := c.me(ctx)
+		if err != nil {
+			return person{}, err
+		}
+		r, err := c.read(ctx, "users.info", url.Values{"user": {id}})
+		switch {
+		case httpapi.StatusOf(err) == http.StatusNotFound:
+			return person{External: true}, nil // of another organization
+		case err != nil:
+			return person{}, err
+		}
+		return newPerson(r.Get("user"), self), nil
+	})
 }
 
 func newPerson(u gjson.Result, self account) person {
@@ -94,7 +77,6 @@ type room struct {
 	Direct  string
 	Shared  bool // with other organizations
 	Member  bool
-	asked   time.Time
 }
 
 func newRoom(r gjson.Result) room {
@@ -107,21 +89,15 @@ func newRoom(r gjson.Result) room {
 // room looks a chat up. One that Slack does not show is private, so that it is
 // heard only where it is named.
 func (c *Client) room(ctx context.Context, id string) (room, error) {
-	now := c.api.Now()
-	c.mu.Lock()
-	r, ok := c.rooms[id]
-	c.mu.Unlock()
-	if ok && now.Sub(r.asked) < roomTime {
-		return r, nil
-	}
-	got, err := c.read(ctx, "conversations.info", url.Values{"channel": {id}})
-	switch {
-	case httpapi.StatusOf(err) == http.StatusNotFound:
-		r = room{Private: true}
-	case err != nil:
-		return room{}, err
-	default:
-		r = newRoom(got.Get("channel"))
+	return c.rooms.Ask(id, func() (room, error) {
+		got, err := c.read(ctx, "conversations.info", url.Values{"channel": {id}})
+		switch {
+		case httpapi.StatusOf(err) == http.StatusNotFound:
+			return room{Private: true, Name: id}, nil
+		case err != nil:
+			return room{}, err
+		}
+		r := newRoom(got.Get("channel"))
 		if r.Direct != "" && r.Name == "" {
 			p, err := c.person(ctx, r.Direct)
 			if err != nil {
@@ -129,22 +105,9 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 			}
 			r.Name = p.Name
 		}
-	}
-	r.Name, r.asked = first(r.Name, id), now
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.rooms) >= maxKnown {
-		clear(c.rooms)
-	}
-	c.rooms[id] = r
-	return r, nil
-}
-
-// forgetRoom has a chat looked up again: it was renamed, say, or shared.
-func (c *Client) forgetRoom(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.rooms, id)
+		r.Name = first(r.Name, id)
+		return r, nil
+	})
 }
 
 // hears reports whether a chat is one to listen to.

@@ -57,7 +57,7 @@ func (l *listening) socketSession(ctx context.Context) error {
 	}
 	go s.read(ctx)
 	go s.watch(ctx, l.o.Pulse)
-	return l.follow(ctx, s.in)
+	return l.receive(ctx, s.in)
 }
 
 // open asks for the address of a connection; it is good for one.

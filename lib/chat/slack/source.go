@@ -13,19 +13,12 @@ import (
 // listening is one Run: what it has emitted, and up to where all is known.
 type listening struct {
 	*Client
-	chat.Resume
-	chat.Handler
-
-	// known is up to where the history has been read. What comes live does not move
-	// it: Slack does not number its events, so that one which never came is only seen
-	// in the history.
-	known session.Watermark
-	past  bool // something came before: the log, or a connection
-	deep  bool // the history has been read as far back as threads are looked for
-
-	recent session.Recent
+	// Known is up to where the history has been read. What comes live does not move it:
+	// Slack does not number its events, so that one which never came is only seen in
+	// the history.
+	*session.Listener
+	deep   bool // the history has been read as far back as threads are looked for
 	memory memory
-	told   map[string]bool // chats that cannot be read, and that it was said
 }
 
 // delivery is an event or an interaction, or the end of the connection.
@@ -41,11 +34,10 @@ type envelope struct {
 // missed is read back before anything newer is emitted, so that the log's latest
 // time never runs ahead of a gap. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	l := &listening{Client: c, Resume: resume, Handler: to, known: session.NewWatermark(resume.Last, overlap(c.o.Sweep)), told: map[string]bool{}, memory: memory{}, past: len(resume.Last) > 0}
-	l.memory.load(resume.State)
+	l := c.listening(resume, to)
 	var err error
-	if c.app != nil {
-		err = l.keepOn(ctx, l.socketSession)
+	if c.o.Listen == "" && c.o.Listener == nil {
+		err = l.loop(ctx, l.socketSession)
 	} else {
 		err = l.serve(ctx)
 	}
@@ -55,25 +47,27 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	return err
 }
 
-// keepOn runs sessions until one ends for good.
-func (l *listening) keepOn(ctx context.Context, connect func(context.Context) error) error {
-	s := session.Loop{Platform: "slack", Stable: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, OnEnd: func(error) { l.forgetMe() }}
+func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
+	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, overlap(c.o.Sweep)), memory: memory{}}
+	l.memory.load(resume.State)
+	l.Kept = func(b *session.Batch) {
+		for i := range b.Events {
+			l.memory.learn(&b.Events[i])
+		}
+	}
+	return l
+}
+
+// loop runs sessions until one ends for good.
+func (l *listening) loop(ctx context.Context, connect func(context.Context) error) error {
+	s := session.Loop{Platform: platform, Stable: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, OnEnd: func(error) { l.self.Forget("") }}
 	return s.Run(ctx, l, connect)
 }
 
-// follow catches up, and then takes what comes until the connection ends.
-func (l *listening) follow(ctx context.Context, in <-chan delivery) error {
-	receiver := session.Receiver[envelope]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.commit, Sweep: l.o.Sweep}
-	return receiver.Receive(ctx, l, in)
-}
-
-// commit emits b and tells Slack.
-func (l *listening) commit(g *session.Batch) error {
-	return l.recent.Commit(g, l, func() {
-		for i := range g.Events {
-			l.memory.learn(&g.Events[i])
-		}
-	})
+// receive catches up, and then takes what comes until the connection ends.
+func (l *listening) receive(ctx context.Context, in <-chan delivery) error {
+	r := session.Receiver[envelope]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.Commit, Sweep: l.o.Sweep}
+	return r.Receive(ctx, l, in)
 }
 
 // parse adds what d holds to g.
@@ -87,7 +81,7 @@ func (l *listening) parse(ctx context.Context, d envelope, g *session.Batch) err
 	case str(d.payload, "type") == "app_rate_limited":
 		l.Logf("slack: more than 30,000 events in an hour: what was left out is read back")
 	case kind == "message" || kind == "app_mention":
-		return l.hear(ctx, inner, g)
+		return l.message(ctx, inner, g)
 	case kind == "reaction_added" || kind == "reaction_removed":
 		self, err := l.me(ctx)
 		if err != nil {
@@ -97,25 +91,30 @@ func (l *listening) parse(ctx context.Context, d envelope, g *session.Batch) err
 			g.Actions = append(g.Actions, a)
 		}
 	case kind == "channel_rename" || kind == "channel_shared" || kind == "channel_unshared":
-		l.forgetRoom(first(str(inner, "channel.id"), str(inner, "channel")))
+		l.rooms.Forget(first(str(inner, "channel.id"), str(inner, "channel")))
 	}
 	return nil
 }
 
-// hear adds a message event to g. A mention comes twice, as message and as
+// message adds a message event to g. A mention comes twice, as message and as
 // app_mention: it is one.
-func (l *listening) hear(ctx context.Context, r gjson.Result, g *session.Batch) error {
+func (l *listening) message(ctx context.Context, r gjson.Result, g *session.Batch) error {
 	m, ok := parseEvent(r)
 	if !ok {
 		return nil
 	}
+	return l.add(ctx, &m, g)
+}
+
+// add adds the event of a message, unless it was emitted lately.
+func (l *listening) add(ctx context.Context, m *message, g *session.Batch) error {
 	in, ok, err := l.hears(ctx, m.Chat)
 	if err != nil || !ok {
 		return err
 	}
-	e, ok, err := l.event(ctx, &m, in)
+	e, ok, err := l.event(ctx, m, in)
 	if err == nil && ok {
-		l.recent.AddTo(g, e)
+		l.Recent.AddTo(g, e)
 	}
 	return err
 }
