@@ -44,9 +44,10 @@ or the beginning of a run's name or id. The task - is read from standard input.
 			return b.Work(func() (*box.Run, error) { return b.Resume(c.Context, c.Args[0], strings.Join(c.Args[1:], " ")) })
 		}, json, verbose),
 		command("merge", "name", "apply a run's patch to the checkout", func(c *cli.Call, b *box.Box) error {
-			return b.Merge(c.Context, c.Args[0], box.Merge{Check: c.Bool("check"), Yes: c.Bool("yes"), Exec: c.Bool("allow-exec"), Branch: c.Bool("branch"), Pull: c.Bool("pr")})
+			return b.Merge(c.Context, c.Args[0], box.Merge{Check: c.Bool("check"), Yes: c.Bool("yes"), Exec: c.Bool("allow-exec"), Secrets: c.Bool("allow-secrets"), Branch: c.Bool("branch"), Pull: c.Bool("pr")})
 		}, &cli.BoolFlag{Name: "check", Usage: "show it and whether it applies, and change nothing"}, &cli.BoolFlag{Name: "yes", Usage: "do not ask"},
-			&cli.BoolFlag{Name: "allow-exec", Usage: "let files become programs"}, &cli.BoolFlag{Name: "branch", Usage: "make a branch of it, and leave the files as they are"},
+			&cli.BoolFlag{Name: "allow-exec", Usage: "let files become programs"},
+			&cli.BoolFlag{Name: "allow-secrets", Usage: "let pass what looks like a secret"}, &cli.BoolFlag{Name: "branch", Usage: "make a branch of it, and leave the files as they are"},
 			&cli.BoolFlag{Name: "pr", Usage: "make a branch of it, and a pull request of that"}),
 		command("list", "", "show the runs, the newest first", func(c *cli.Call, b *box.Box) error { return b.List(c.Int("limit")) },
 			json, &cli.IntFlag{Name: "limit", Usage: "show at most `N`; 0 is all", Value: 20}),

@@ -206,7 +206,13 @@ func (r *Repo) sweep() error {
 	dirs, err := filepath.Glob(filepath.Join(scratch, "tri-git-*"))
 	for _, dir := range dirs {
 		lock, e := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-		if e != nil { // half made, or somebody else's
+		if errors.Is(e, fs.ErrNotExist) { // half made: it is gone when that has been for long
+			if info, e := os.Lstat(dir); e == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour {
+				err = errors.Join(err, os.RemoveAll(dir))
+			}
+			continue
+		}
+		if e != nil { // another user's
 			continue
 		}
 		if info, e := lock.Stat(); e != nil || time.Since(info.ModTime()) < time.Minute { // it may not have its lock yet

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestTrees(t *testing.T) {
@@ -56,5 +57,29 @@ func TestTrees(t *testing.T) {
 	}
 	if r.Remove(r.Root) == nil || r.Remove(filepath.Dir(r.Root)) == nil {
 		t.Error("the checkout itself was removed")
+	}
+}
+
+// TestHalfMadeScratch: a scratch repository whose maker was killed before it had a
+// lock is removed, once no maker can be at it any more.
+func TestHalfMadeScratch(t *testing.T) {
+	r, _ := checkout(t, nil)
+	r.scratch = t.TempDir()
+	old, fresh := filepath.Join(r.scratch, "tri-git-old"), filepath.Join(r.scratch, "tri-git-fresh")
+	if err := errors.Join(os.MkdirAll(filepath.Join(old, "objects"), 0o700), os.Mkdir(fresh, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(old, before, before); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Prune(t.TempDir(), func(string) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(old); err == nil {
+		t.Error("the old one is still there")
+	}
+	if _, err := os.Lstat(fresh); err != nil {
+		t.Errorf("the one that is being made: %v", err)
 	}
 }

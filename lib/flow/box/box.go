@@ -23,6 +23,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"tri/lib/agent"
@@ -30,6 +31,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
+	"tri/lib/record/run"
 )
 
 // Folder is what the box is called in the checkout.
@@ -94,9 +96,9 @@ func Open(ctx context.Context, dir string, b Box) (*Box, error) {
 	if b.root, err = os.OpenRoot(checkout); err != nil {
 		return nil, sysexit.With(sysexit.IO, errors.Join(fmt.Errorf("open checkout: %w", err), b.home.Close()))
 	}
-	err = b.ignore()
-	if err == nil {
-		err = b.Sweep(ctx)
+	if err = errors.Join(b.ignore(), b.Sweep(ctx)); b.Existing && isFull(err) {
+		b.Say("%v", err) // what there is can be shown, and gc makes room
+		err = nil
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -138,6 +140,9 @@ func checkoutOf(dir string) (string, error) {
 	}
 }
 
+// isFull reports whether there is no room on the disk.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
 // isRepo reports whether the checkout is one of git.
 func (b *Box) isRepo() bool {
 	_, err := b.root.Lstat(".git")
@@ -147,21 +152,11 @@ func (b *Box) isRepo() bool {
 // locked does work while no other process holds the lock of that name. It waits
 // for it, but not for ever: what is done under these locks takes milliseconds.
 func (b *Box) locked(ctx context.Context, name string, work func() error) error {
-	deadline := time.Now().Add(lockPatience)
-	for {
-		lock, err := b.home.TryLock(name)
-		if err == nil {
-			return errors.Join(work(), lock.Unlock())
-		}
-		if !errors.Is(err, durable.ErrLocked) || time.Now().After(deadline) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * time.Millisecond):
-		}
+	lock, err := run.Lock(ctx, b.home, name, lockPatience)
+	if err != nil {
+		return err
 	}
+	return errors.Join(work(), lock.Unlock())
 }
 
 const lockPatience = 30 * time.Second

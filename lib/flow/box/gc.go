@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,11 +24,16 @@ type Collected struct {
 }
 
 // GC takes away what nobody needs any more: worktrees of runs that are over,
-// commands, folders of runs that were never made whole, and files that a killed
-// process left unfinished. A run that has waited longer than older for somebody
-// to resume or merge it is given up. The records of a run stay.
+// folders of runs that were never made whole, homes of the programs of old ones, and
+// files that a killed process left unfinished. A run that has waited longer than
+// older to be resumed or merged is given up. The records of a run are kept.
 func (b *Box) GC(ctx context.Context, older time.Duration) error {
 	done, err := b.collectAll(ctx, older)
+	if isFull(err) { // now there may be room
+		var more []Collected
+		more, err = b.collectAll(ctx, older)
+		done = append(done, more...)
+	}
 	for _, c := range done {
 		text := fmt.Appendf(nil, "%s\t%s\n", c.RunName, c.Status)
 		if c.Worktree {
@@ -77,22 +83,31 @@ func (b *Box) gcRun(ctx context.Context, name string, older time.Duration) (*Col
 	}
 	defer l.lock.Unlock()
 	c := &Collected{RunName: name, Status: s.Status}
-	waits := s.Status == run.Review || s.Status == run.Crashed || s.Status == run.Stalled
-	if waits && b.Now().Sub(timeOf(s.EndedAt)) < older {
+	// A run that says ACTIVE and is not held has lost its owner, and no room was left to
+	// write that down.
+	waits := s.Status == run.Review || s.Status == run.Crashed || s.Status == run.Stalled || s.Status == run.Active
+	young := b.Now().Sub(cmp.Or(timeOf(s.EndedAt), timeOf(s.LastHeartbeat), timeOf(&s.StartedAt))) < older
+	if (waits || s.Status == run.Proposed) && young {
 		return nil, b.leftovers("runs/" + name)
+	}
+	if b.home.Exists(treeOf(name)) { // before anything is written: the disk may be full
+		c.Worktree = true
+		if err := b.fell(ctx, name); err != nil {
+			return nil, err
+		}
 	}
 	if waits {
 		c.Status = run.Abandoned
-		if err := run.Update(l.dir(name), func(s *run.State) { s.Status = run.Abandoned }); err != nil {
-			return nil, err
-		}
-		if err := b.enter(name); err != nil {
+		err := run.Update(l.dir(name), func(s *run.State) {
+			s.Status, s.EndedAt, s.PID = run.Abandoned, cmp.Or(s.EndedAt, new(stamp(b.Now()))), nil
+		})
+		if err := errors.Join(err, b.enter(name), b.account(name), b.unmark(name)); err != nil {
 			return nil, err
 		}
 	}
-	if c.Status != run.Active && b.home.Exists(treeOf(name)) {
-		c.Worktree = true
-		if err := b.fell(ctx, name); err != nil {
+	// What its programs kept in their home serves a resume only.
+	if s.Status == run.Merged || !young {
+		if err := b.removeAll("runs/" + name + "/raw/home"); err != nil {
 			return nil, err
 		}
 	}

@@ -41,20 +41,9 @@ const (
 	maxLedger  = 512 << 10 // bytes of the ledger's end that INDEX.md is made of
 )
 
-// State reads state.json of a run. Its writer replaces it whole, so that there
-// always is one.
-func (b *Box) State(name string) (run.State, error) {
-	var s run.State
-	file := "runs/" + name + "/state.json"
-	text, err := b.home.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(text, &s)
-	}
-	if err != nil {
-		return s, sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", file, err))
-	}
-	return s, nil
-}
+// State reads state.json of a run. Its owner replaces it whole, so that there always
+// is one.
+func (b *Box) State(name string) (run.State, error) { return run.LoadState(b.dir(name)) }
 
 // enter makes a run's status known: a line in the ledger, unless its last one says
 // the same, the link that it concerns, and the page for people. Done twice, it is

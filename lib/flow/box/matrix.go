@@ -63,6 +63,15 @@ func (b *Box) envelope(kind, run string, able agent.Ability) (Envelope, error) {
 		Agent: a.Agent, Command: a.Command, Model: a.Model, Sandbox: b.Config.Sandbox,
 		Tools: slices.Clone(r.tools), Write: r.write, EnvTest: c.EnvTest, Safe: []string{}, Human: []string{},
 	}
+	limit := c.Limits.Of(kind)
+	e.Rights = &Rights{
+		Network: a.Network, BaseURL: a.BaseURL, Read: a.Read, Env: a.Env,
+		MemoryMB: a.MemoryMB, Processes: a.Processes, DiskMB: a.DiskMB, StallMin: a.StallMin,
+		Minutes: *limit.Minutes, Turns: *limit.Turns, Tokens: *limit.Tokens, CostUSD: *limit.CostUSD,
+	}
+	if r.exports {
+		e.Rights.FixTest = c.FixTest
+	}
 	for _, s := range b.Config.MCPServers {
 		for _, tool := range s.Tools {
 			e.MCP = append(e.MCP, s.Name+"."+tool)

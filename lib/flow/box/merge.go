@@ -18,11 +18,12 @@ import (
 
 // Merge is how a patch is carried over.
 type Merge struct {
-	Check  bool // show it, and whether it applies
-	Yes    bool // somebody has said so already
-	Exec   bool // files may become programs
-	Branch bool // as a branch, and not to the files
-	Pull   bool // as a branch that a pull request proposes
+	Check   bool // show it, and whether it applies
+	Yes     bool // somebody has said so already
+	Exec    bool // files may become programs
+	Secrets bool // what looks like a secret is none
+	Branch  bool // as a branch, and not to the files
+	Pull    bool // as a branch that a pull request proposes
 }
 
 func (m Merge) files() bool { return !m.Branch && !m.Pull }
@@ -30,7 +31,7 @@ func (m Merge) files() bool { return !m.Branch && !m.Pull }
 // Merge shows a run's patch and, when a person says yes, applies it to the
 // checkout, whole or not at all.
 func (b *Box) Merge(ctx context.Context, word string, how Merge) error {
-	name, err := b.Find(word)
+	name, err := b.mergeable(word)
 	if err != nil {
 		return err
 	}
@@ -39,13 +40,30 @@ func (b *Box) Merge(ctx context.Context, word string, how Merge) error {
 		return err
 	}
 	defer l.lock.Unlock()
-	if s.Status != run.Review && !(how.Check && s.Status == run.Merged) {
-		return sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("merge %s: it is %s: no patch waits", name, s.Status)), "only a run in REVIEW has a patch to merge: tri-box list")
+	if s.Status != run.Review && s.Status != run.Proposed && !(how.Check && s.Status == run.Merged) {
+		return sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("merge %s: it is %s: no patch waits", name, s.Status)), "only a run in REVIEW or PROPOSED has a patch to merge: tri-box list")
 	}
 	if err := l.merge(ctx, how); err != nil {
 		return fmt.Errorf("merge %s: %w", name, err)
 	}
 	return nil
+}
+
+// mergeable finds the run that a person wants to merge: of latest the newest whose
+// patch waits, where there is one.
+func (b *Box) mergeable(word string) (string, error) {
+	if word == "latest" {
+		runs, err := b.recent(0)
+		if err != nil {
+			return "", err
+		}
+		for _, r := range runs {
+			if r.State.Status == run.Review {
+				return r.Meta.RunName, nil
+			}
+		}
+	}
+	return b.Find(word)
 }
 
 func (l *live) merge(ctx context.Context, how Merge) error {
@@ -57,11 +75,14 @@ func (l *live) merge(ctx context.Context, how Merge) error {
 	if err != nil {
 		return err
 	}
+	if !how.Secrets {
+		patch.Refused = append(patch.Refused, l.secrets(text)...)
+	}
 	if err := write(l.Out, l.describe(patch, text)); err != nil {
 		return err
 	}
 	if err := patch.Err(); err != nil {
-		return sysexit.Hint(err, "nothing was changed. --allow-exec lets files become programs; anything else has to be taken over by hand")
+		return sysexit.Hint(err, "nothing was changed. --allow-exec lets files become programs, --allow-secrets lets pass what is no secret; anything else has to be taken over by hand")
 	}
 	repo, err := l.repo(ctx)
 	if err != nil {
@@ -123,7 +144,11 @@ func (l *live) propose(ctx context.Context, repo *git.Repo, patch *git.Patch, cl
 	if err != nil {
 		return err
 	}
-	c := git.Commit{Base: l.meta.RepoSHAStart, Branch: "tri/" + l.meta.Slug + "-" + idOf(l.name), Message: l.message(), Author: repo.Identity(ctx), When: timeOf(s.EndedAt)}
+	branch := "tri/" + l.meta.Slug + "-" + idOf(l.name)
+	if s.Starts > 1 { // of a later attempt: the branch of an earlier one may be out already
+		branch += fmt.Sprintf("-%d", s.Starts)
+	}
+	c := git.Commit{Base: l.meta.RepoSHAStart, Branch: branch, Message: l.message(), Author: repo.Identity(ctx), When: timeOf(s.EndedAt)}
 	id, err := repo.Branch(ctx, patch, c)
 	if err != nil {
 		return err
@@ -141,7 +166,9 @@ func (l *live) propose(ctx context.Context, repo *git.Repo, patch *git.Patch, cl
 			return err
 		}
 	}
-	return l.merged(ctx)
+	l.Say("tri-box resume %s 'what the review said' makes another attempt", idOf(l.name))
+	err = run.Update(l.dir(l.name), func(s *run.State) { s.Status = run.Proposed })
+	return errors.Join(err, l.enter(l.name))
 }
 
 func (l *live) story(patch *git.Patch) forge.Story {
@@ -153,7 +180,7 @@ func (l *live) story(patch *git.Patch) forge.Story {
 	}
 }
 
-// merged writes down that a person took the patch, and lets the worktree go.
+// merged writes down that a person took the patch, and removes the worktree.
 func (l *live) merged(ctx context.Context) error {
 	err := run.Update(l.dir(l.name), func(s *run.State) { s.Status = run.Merged })
 	return errors.Join(err, l.enter(l.name), l.fell(ctx, l.name), l.unmark(l.name))

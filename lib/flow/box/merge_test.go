@@ -2,6 +2,7 @@ package box
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,6 +73,76 @@ func TestMergeBranch(t *testing.T) {
 	}
 	if b.git("status", "--porcelain") != "" {
 		t.Error("the checkout was touched")
+	}
+	// What a reviewer said makes another attempt, in the same worktree, on a branch of
+	// its own.
+	if s, err := b.open().State(r.Meta.RunName); err != nil || s.Status != run.Proposed || s.Phase != run.Waiting {
+		t.Errorf("%+v, %v", s, err)
+	}
+	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
+		if text, err := os.ReadFile(filepath.Join(task.Codebase, "retry.go")); err != nil || !strings.Contains(string(text), "= 6") {
+			t.Errorf("its worktree: %s, %v", text, err)
+		}
+		res, err := says("done")(ctx, task)
+		return res, errors.Join(err, os.WriteFile(filepath.Join(task.Codebase, "retry.go"), []byte("package pay\n\nconst MaxRetries = 7\n"), 0o644))
+	}
+	if again, err := b.open().Resume(context.Background(), r.Meta.RunName, "seven, please"); err != nil || again.State.Status != run.Review {
+		t.Fatalf("%+v, %v", again, err)
+	}
+	if err := b.open().Merge(context.Background(), r.Meta.RunName, Merge{Yes: true, Branch: true}); err != nil {
+		t.Fatal(err)
+	}
+	if six, seven := b.git("show", branch+":retry.go"), b.git("show", branch+"-2:retry.go"); !strings.Contains(six, "= 6") || !strings.Contains(seven, "= 7") {
+		t.Errorf("%s\n%s", six, seven)
+	}
+	if err := b.open().Merge(context.Background(), r.Meta.RunName, Merge{Yes: true}); err != nil || !strings.Contains(b.read("retry.go"), "= 7") {
+		t.Errorf("the files after all: %v", err)
+	}
+}
+
+// TestMergeLatest: latest is the newest whose patch waits, not a question asked since.
+func TestMergeLatest(t *testing.T) {
+	b := newBench(t)
+	b.agent.play = change
+	b.start(Fix, "make it six")
+	b.agent.play = says("It is 5.")
+	b.start(Scout, "how many?")
+	if err := b.open().Merge(context.Background(), "latest", Merge{Yes: true}); err != nil || !strings.Contains(b.read("retry.go"), "= 6") {
+		t.Error(err)
+	}
+}
+
+// TestSecretsAreNotMerged: neither the value of a variable that gives access nor what
+// has the form of a key leaves in a patch or in a report.
+func TestSecretsAreNotMerged(t *testing.T) {
+	value := strings.Repeat("k3y-", 2) + "0f-the-m0del"
+	t.Setenv("SOME_MODEL_API_KEY", value)
+	pat := "gh" + "p_" + "9a8B7c6D5e4F3g2H1i0JkLmNoPqRsTuVwXyZ"
+	for name, tt := range map[string]struct{ file, report, says string }{
+		"variable in the patch": {"package pay // " + value, "done", "retry.go: holds the value of SOME_MODEL_API_KEY"},
+		"token in the patch":    {"package pay // " + pat, "done", "retry.go: holds what looks like a secret"},
+		"variable in a report":  {"package pay // 6", "it is " + value, "report.md: holds the value of SOME_MODEL_API_KEY"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
+				res, err := says(tt.report)(ctx, task)
+				return res, errors.Join(err, os.WriteFile(filepath.Join(task.Codebase, "retry.go"), []byte(tt.file+"\n"), 0o644))
+			}
+			b.start(Fix, "x")
+			for _, how := range []Merge{{Check: true}, {Yes: true}, {Yes: true, Branch: true}} {
+				b.out.Reset()
+				if err := b.open().Merge(context.Background(), "latest", how); status(err) != sysexit.NoPerm || !strings.Contains(b.out.String(), "refused: "+tt.says) {
+					t.Errorf("%+v: %v\n%s", how, err, b.out.String())
+				}
+			}
+			if b.git("status", "--porcelain") != "" || b.git("branch", "--list", "tri/*") != "" {
+				t.Error("something was changed")
+			}
+			if err := b.open().Merge(context.Background(), "latest", Merge{Yes: true, Secrets: true}); err != nil {
+				t.Errorf("a person said that it is none: %v", err)
+			}
+		})
 	}
 }
 

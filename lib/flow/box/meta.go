@@ -1,9 +1,6 @@
 package box
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/record/run"
 )
 
 // Meta is meta.yaml: what was asked and what was allowed. It is written once,
@@ -33,18 +31,37 @@ type Meta struct {
 // Envelope is what a run is allowed. What resumes a run makes it anew from the
 // configuration, and its hash must be the one that meta.yaml has.
 type Envelope struct {
-	Agent    string   `yaml:"agent" json:"agent"`
-	Command  []string `yaml:"command,omitempty" json:"command,omitempty"`
-	Model    string   `yaml:"model" json:"model"` // "" is the program's own default
-	Sandbox  string   `yaml:"sandbox" json:"sandbox"`
-	Tools    []string `yaml:"tools_allowlist" json:"tools_allowlist"`
-	Shell    []string `yaml:"shell_allowlist,omitempty" json:"shell_allowlist,omitempty"`
-	Write    bool     `yaml:"write" json:"write"`
-	EnvTest  []string `yaml:"env_test,omitempty" json:"env_test,omitempty"`
-	MCP      []string `yaml:"mcp_tools,omitempty" json:"mcp_tools,omitempty"` // of tool servers: SERVER.TOOL
-	Safe     []string `yaml:"safe_commands" json:"safe_commands"`
-	Human    []string `yaml:"human_only_commands" json:"human_only_commands"`
+	Agent   string   `yaml:"agent" json:"agent"`
+	Command []string `yaml:"command,omitempty" json:"command,omitempty"`
+	Model   string   `yaml:"model" json:"model"` // "" is the program's own default
+	Sandbox string   `yaml:"sandbox" json:"sandbox"`
+	Tools   []string `yaml:"tools_allowlist" json:"tools_allowlist"`
+	Shell   []string `yaml:"shell_allowlist,omitempty" json:"shell_allowlist,omitempty"`
+	Write   bool     `yaml:"write" json:"write"`
+	EnvTest []string `yaml:"env_test,omitempty" json:"env_test,omitempty"`
+	MCP     []string `yaml:"mcp_tools,omitempty" json:"mcp_tools,omitempty"` // of tool servers: SERVER.TOOL
+	Safe    []string `yaml:"safe_commands" json:"safe_commands"`
+	Human   []string `yaml:"human_only_commands" json:"human_only_commands"`
+	// Rights is nil in runs of older programs.
+	Rights   *Rights `yaml:"rights,omitempty" json:"rights,omitempty"`
 	commands []command
+}
+
+// Rights are what the sandbox and the supervisor give a run, and what is run after it.
+type Rights struct {
+	Network   []string `yaml:"network,omitempty" json:"network,omitempty"`
+	BaseURL   string   `yaml:"base_url,omitempty" json:"base_url,omitempty"`
+	Read      []string `yaml:"read,omitempty" json:"read,omitempty"`
+	Env       []string `yaml:"env,omitempty" json:"env,omitempty"`
+	MemoryMB  int      `yaml:"memory_mb" json:"memory_mb"`
+	Processes int      `yaml:"processes" json:"processes"`
+	DiskMB    int      `yaml:"disk_mb" json:"disk_mb"`
+	StallMin  float64  `yaml:"stall_min" json:"stall_min"`
+	Minutes   float64  `yaml:"minutes" json:"minutes"`
+	Turns     int      `yaml:"turns" json:"turns"`
+	Tokens    int64    `yaml:"tokens" json:"tokens"`
+	CostUSD   float64  `yaml:"cost_usd" json:"cost_usd"`
+	FixTest   []string `yaml:"fix_test,omitempty" json:"fix_test,omitempty"`
 }
 
 // hash is over everything that is allowed, down to the text of each command.
@@ -54,16 +71,11 @@ func (e *Envelope) hash(kind string) string {
 	for _, c := range e.commands {
 		files = append(files, file{c.name, c.text()})
 	}
-	b, err := json.Marshal(struct {
+	return run.Hash(struct {
 		Type string
 		*Envelope
 		Files []file
 	}{kind, e, files})
-	if err != nil {
-		panic(fmt.Sprintf("hash of an envelope: %v", err)) // strings and truth values: it cannot
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:8])
 }
 
 // maxMeta is the most that meta.yaml can have, in bytes.

@@ -2,13 +2,11 @@ package box
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"tri/lib/base/durable"
-	"tri/lib/base/ndjson"
 	"tri/lib/record/budget"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
@@ -60,13 +58,16 @@ func (b *Box) reserve(name string) error {
 		return err
 	}
 	a := agentOf(b.Config)
-	err = book.Take(budget.Run{ID: b.trial(name, n), Key: name, Person: b.Pays.By, Work: budget.Box, Ordered: true, Agent: a.Agent, USD: a.MaxBudgetUSD, Tokens: a.MaxTokens}, b.Now())
+	err = book.Take(budget.Run{
+		ID: b.trial(name, n), Key: name, Person: b.Pays.By, Work: budget.Box, Ordered: true,
+		Agent: a.Agent, USD: a.MaxBudgetUSD, Tokens: a.MaxTokens,
+	}, b.Now())
 	return errors.Join(err, book.Close())
 }
 
-// account settles the attempt that a run has just ended with, whoever writes its
-// end down: state.json has what all attempts took, and the budget what the earlier
-// ones were settled with.
+// account settles the attempt that a run has just ended with, whichever process
+// writes its end down: state.json has what all attempts took, and what the earlier
+// ones were settled with. Where that is not known, what was reserved counts.
 func (b *Box) account(name string) error {
 	if b.Pays == nil {
 		return nil
@@ -76,54 +77,12 @@ func (b *Box) account(name string) error {
 		return err
 	}
 	if id := b.trial(name, n); book.Reserved(id) {
-		err = b.settle(book, name, id, n)
+		usage := (*draft.Usage)(nil)
+		if s, err := b.State(name); err == nil && (n == 1 || s.Starts > 0) {
+			usage = run.Since(s.Usage, s.Settled)
+		}
+		key, person := book.For(id)
+		err = book.Settle(id, key, person, usage, b.Now())
 	}
 	return errors.Join(err, book.Close())
 }
-
-func (b *Box) settle(book *budget.Book, name, id string, n int) error {
-	s, err := b.State(name)
-	if err != nil {
-		return nil //nolint:nilerr // nobody knows what it took: what was reserved stands
-	}
-	usage := s.Usage
-	if usage != nil && n > 1 {
-		if usage, err = b.since(name, *usage); err != nil {
-			return err
-		}
-	}
-	key, person := book.For(id)
-	return book.Settle(id, key, person, usage, b.Now())
-}
-
-// since is what of a usage the earlier attempts were not settled with.
-func (b *Box) since(name string, u draft.Usage) (*draft.Usage, error) {
-	mine := map[string]bool{}
-	for n := 1; n <= maxTrials; n++ {
-		mine[b.trial(name, n)] = true
-	}
-	usd := 0.0
-	err := b.Pays.Home.Lines(budget.LogName, 0, func(line []byte) error {
-		var e budget.Entry
-		if err := ndjson.Unmarshal(line, &e); err != nil {
-			return fmt.Errorf("read %s: %w", budget.LogName, err)
-		}
-		if e.Kind == budget.Settle && mine[e.RunID] {
-			u.InputTokens -= e.Tokens
-			if e.CostUSD != nil {
-				usd += *e.CostUSD
-			}
-		}
-		return nil
-	})
-	if u.InputTokens < 0 { // only the sum of both counts
-		u.OutputTokens, u.InputTokens = max(0, u.OutputTokens+u.InputTokens), 0
-	}
-	if u.CostUSD != nil {
-		u.CostUSD = new(max(0, *u.CostUSD-usd))
-	}
-	return &u, err
-}
-
-// maxTrials is how many attempts at one run are told apart.
-const maxTrials = 1000

@@ -62,6 +62,8 @@ func TestPaid(t *testing.T) {
 	x := b.paid(home)
 	err = run.Update(x.dir(name), func(s *run.State) {
 		s.Status, s.EndedAt, s.Failure, s.Owner = run.Active, nil, nil, run.Process{PID: 1 << 22, Start: 1}
+		s.Settled = new(*s.Usage) // as Resume does
+		s.Starts++
 		s.Usage.InputTokens += 100
 	})
 	if err := errors.Join(err, x.mark(name, running), x.reserve(name)); err != nil {

@@ -29,6 +29,7 @@ func (b *Box) Resume(ctx context.Context, word, words string) (*Run, error) {
 	if err = b.mark(name, running); err == nil {
 		err = run.Update(l.dir(name), func(s *run.State) {
 			s.Status, s.Owner, s.EndedAt = run.Active, run.ProcessOf(os.Getpid()), nil
+			s.Starts, s.Settled = s.Starts+1, s.Usage
 		})
 	}
 	if err == nil {
@@ -49,8 +50,8 @@ func (b *Box) reopen(name, words string) (*live, run.State, error) {
 	}
 	refuse := func(err error) (*live, run.State, error) { return nil, s, errors.Join(err, l.lock.Unlock()) }
 	again := s.Status == run.Crashed || s.Status == run.Stalled
-	if !again && (words == "" || s.Status != run.Complete && s.Status != run.Review) {
-		return refuse(sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("resume %s: it is %s", name, s.Status)), "a run that CRASHED or STALLED can be resumed; one that is DONE or in REVIEW with words for it: tri-box resume "+idOf(name)+" 'what to do'"))
+	if !again && (words == "" || s.Status != run.Complete && s.Status != run.Review && s.Status != run.Proposed) {
+		return refuse(sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("resume %s: it is %s", name, s.Status)), "a run that CRASHED or STALLED can be resumed; one that is DONE, in REVIEW or PROPOSED with words for it: tri-box resume "+idOf(name)+" 'what to do'"))
 	}
 	if l.agent, err = b.newAgent(); err != nil {
 		return refuse(err)
@@ -58,9 +59,12 @@ func (b *Box) reopen(name, words string) (*live, run.State, error) {
 	if l.env, err = b.envelope(l.meta.Type, name, agent.Abilities(l.agent)); err != nil {
 		return refuse(err)
 	}
+	if l.meta.Rights == nil {
+		l.env.Rights = nil // it began under programs whose hash left them out
+	}
 	if hash := l.env.hash(l.meta.Type); hash != l.meta.ConfigHash || hash != s.ConfigHash {
 		return refuse(sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("resume %s: config_hash is %s now; meta.yaml has %s, state.json %s", name, hash, l.meta.ConfigHash, s.ConfigHash)),
-			"agent, tools, sandbox or commands are not those that it began with: put the configuration back, or start a new run"))
+			"agent, tools, rights, limits, sandbox or commands are not those that it began with: put the configuration back, or start a new run"))
 	}
 	return l, s, nil
 }

@@ -1,10 +1,12 @@
 package box
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,9 +98,19 @@ func TestResumeWithoutSessions(t *testing.T) {
 
 func TestResumeRefusesOtherRights(t *testing.T) {
 	for name, alter := range map[string]func(b *bench, run string){
-		"sandbox":  func(b *bench, _ string) { b.cfg.Sandbox = "required" },
-		"commands": func(b *bench, _ string) { b.cfg.Box.FixCommands = []string{"go test"} },
-		"agent":    func(b *bench, _ string) { b.cfg.Box.Agent.Command = []string{"other"} },
+		"sandbox":   func(b *bench, _ string) { b.cfg.Sandbox = "required" },
+		"commands":  func(b *bench, _ string) { b.cfg.Box.FixCommands = []string{"go test"} },
+		"agent":     func(b *bench, _ string) { b.cfg.Box.Agent.Command = []string{"other"} },
+		"network":   func(b *bench, _ string) { b.cfg.Box.Agent.Network = []string{"example.org:443"} },
+		"base_url":  func(b *bench, _ string) { b.cfg.Box.Agent.BaseURL = "https://example.org" },
+		"read":      func(b *bench, _ string) { b.cfg.Box.Agent.Read = []string{"/etc"} },
+		"env":       func(b *bench, _ string) { b.cfg.Box.Agent.Env = []string{"PAGER"} },
+		"memory":    func(b *bench, _ string) { b.cfg.Box.Agent.MemoryMB = 1 << 20 },
+		"processes": func(b *bench, _ string) { b.cfg.Box.Agent.Processes = 1 << 20 },
+		"disk":      func(b *bench, _ string) { b.cfg.Box.Agent.DiskMB = 1 << 20 },
+		"minutes":   func(b *bench, _ string) { b.cfg.Box.Limits.Fix.Minutes = new(1000.0) },
+		"cost":      func(b *bench, _ string) { b.cfg.Box.Limits.Fix.CostUSD = new(1000.0) },
+		"fix_test":  func(b *bench, _ string) { b.cfg.Box.FixTest = []string{"true"} },
 		"abilities": func(b *bench, _ string) {
 			b.agent.able.Commands = false
 		},
@@ -233,6 +245,50 @@ func TestFind(t *testing.T) {
 		if got, err := x.Find("latest"); err == nil {
 			t.Errorf("latest -> %s is %q", to, got)
 		}
+	}
+}
+
+// TestListIsByTime: runs of one minute are listed by when they began, not by their
+// tasks.
+func TestListIsByTime(t *testing.T) {
+	b := newBench(t)
+	var want []string
+	for _, task := range []string{"zebra", "yak", "ant", "bee"} {
+		want = append([]string{b.start(Scout, task).Meta.Task}, want...)
+	}
+	x := b.open()
+	for n := range 5 {
+		runs, err := x.recent(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range runs {
+			got = append(got, r.Meta.Task)
+		}
+		if most := want[:cmp.Or(n, len(want))]; !slices.Equal(got, most) {
+			t.Errorf("the newest %d: %q, want %q", n, got, most)
+		}
+	}
+}
+
+// TestSilence: an agent that gives nothing back has done nothing.
+func TestSilence(t *testing.T) {
+	for _, kind := range []string{Scout, Plan, Fix, Benchmark} {
+		b := newBench(t)
+		b.agent.play = says(" \n")
+		r, err := b.open().Start(context.Background(), Request{Type: kind, Task: "x"})
+		if status(err) != sysexit.No || r.State.Status != run.Crashed || r.State.Failure.Kind != agent.Abort {
+			t.Errorf("%s: %+v, %v", kind, r.State, err)
+		}
+	}
+	b := newBench(t)
+	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
+		_, err := change(ctx, task)
+		return agent.Result{}, err
+	}
+	if r := b.start(Fix, "x"); r.State.Status != run.Review {
+		t.Errorf("a change without words: %s", r.State.Status)
 	}
 }
 

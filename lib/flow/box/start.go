@@ -13,6 +13,7 @@ import (
 	"tri/lib/agent/proc"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/judge/evidence"
 	"tri/lib/record/run"
 )
@@ -36,6 +37,7 @@ type live struct {
 	env   Envelope
 	agent agent.Agent
 	lock  *durable.Lock
+	said  bool // the agent gave something back
 }
 
 // Start makes a run and has it done. What it came to is in the Run; an error says
@@ -128,8 +130,8 @@ func (l *live) create() error {
 	if l.lock, err = l.home.TryLock(temp + "/lock"); err != nil {
 		return err
 	}
-	s := run.State{Status: run.Active, Owner: run.ProcessOf(os.Getpid()), StartedAt: stamp(now), ConfigHash: l.meta.ConfigHash}
-	err = errors.Join(l.writeMeta(temp, l.meta), saveState(l.home, temp, &s))
+	s := run.State{Status: run.Active, Owner: run.ProcessOf(os.Getpid()), StartedAt: text.Timestamp(now), Starts: 1, ConfigHash: l.meta.ConfigHash}
+	err = errors.Join(l.writeMeta(temp, l.meta), s.Save(l.home, temp))
 	if err == nil {
 		err = l.mark(l.name, running)
 	}

@@ -81,7 +81,7 @@ func (b *Box) sweep(ctx context.Context, name string) error {
 	}
 	if what, err := b.home.ReadFile(marks + "/" + name); errors.Is(err, fs.ErrNotExist) {
 		return nil // somebody else has been faster
-	} else if string(what) == merging+"\n" && s.Status == run.Review {
+	} else if string(what) == merging+"\n" && (s.Status == run.Review || s.Status == run.Proposed) {
 		if err := l.mendMerge(ctx); err != nil {
 			return err
 		}
@@ -119,8 +119,9 @@ func (b *Box) recent(n int) ([]*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n > 0 {
-		names = names[max(0, len(names)-n):]
+	if n > 0 && n < len(names) { // by their names, which tell the minute, and then by the time
+		first := names[len(names)-n][:len(layout)]
+		names = slices.DeleteFunc(names, func(name string) bool { return name[:len(layout)] < first })
 	}
 	var runs []*Run
 	for _, name := range slices.Backward(names) {
@@ -129,6 +130,9 @@ func (b *Box) recent(n int) ([]*Run, error) {
 		}
 	}
 	slices.SortStableFunc(runs, func(x, y *Run) int { return y.started().Compare(x.started()) })
+	if n > 0 {
+		runs = runs[:min(n, len(runs))]
+	}
 	return runs, nil
 }
 

@@ -59,16 +59,26 @@ func (l *live) regrow(ctx context.Context, s run.State) error {
 	return l.grow(ctx)
 }
 
-// fell removes a run's worktree.
+// fell removes a run's worktree. On a full disk its files go first, which needs no
+// room.
 func (b *Box) fell(ctx context.Context, name string) error {
+	remove := func() error {
+		repo, err := b.repo(ctx)
+		if err == nil {
+			err = repo.Remove(b.home.Path(treeOf(name)))
+		}
+		return err
+	}
 	if !b.isRepo() {
 		return b.removeAll(treeOf(name))
 	}
-	repo, err := b.repo(ctx)
-	if err != nil {
-		return err
+	err := remove()
+	if isFull(err) {
+		if err = b.removeAll(treeOf(name)); err == nil {
+			err = remove()
+		}
 	}
-	return repo.Remove(b.home.Path(treeOf(name)))
+	return err
 }
 
 // prune removes what the repository knows of worktrees that are gone, and scratch

@@ -268,7 +268,7 @@ func (b *Box) Tail(ctx context.Context, word string, once bool) error {
 // orphan looks after a run whose supervisor is gone, and gives its state as it then
 // stands.
 func (b *Box) orphan(ctx context.Context, name string) (run.State, error) {
-	if err := b.sweep(ctx, name); err != nil {
+	if err := b.sweep(ctx, name); err != nil && !isFull(err) { // Open has said that it is
 		return run.State{}, err
 	}
 	s, err := b.State(name)
@@ -296,39 +296,20 @@ func (b *Box) tailed(name string) error {
 	return nil
 }
 
-// maxEvents is read of a stream at once, in bytes; longer than any line of it.
-const maxEvents = 8 << 20
-
 // events writes the whole lines of a stream from at on, and returns where the next
 // begins.
 func (b *Box) events(name string, at int64) (int64, error) {
-	f, err := b.home.Root().Open("runs/" + name + "/raw/stream.jsonl")
-	if err != nil {
-		return at, nil // nothing has been done yet
-	}
-	defer f.Close()
-	for {
-		text, err := io.ReadAll(io.NewSectionReader(f, at, maxEvents))
-		if err != nil {
-			return at, sysexit.With(sysexit.IO, fmt.Errorf("read stream of %s: %w", name, err))
-		}
-		end := bytes.LastIndexByte(text, '\n') + 1
-		if end == 0 {
-			return at, nil
-		}
+	return run.Tail(b.dir(name), at, func(lines []byte) error {
 		var out bytes.Buffer
-		for line := range bytes.Lines(text[:end]) {
+		for line := range bytes.Lines(lines) {
 			if b.JSON {
 				out.Write(line)
 			} else if e, err := readEvent(line); err == nil {
 				out.WriteString(e.line())
 			}
 		}
-		if err := write(b.Out, out.Bytes()); err != nil {
-			return at, err
-		}
-		at += int64(end)
-	}
+		return write(b.Out, out.Bytes())
+	})
 }
 
 // line is an event for people.

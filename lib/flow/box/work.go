@@ -13,7 +13,6 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/supervise"
-	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
@@ -72,9 +71,10 @@ func (l *live) work(ctx context.Context, t agent.Task) error {
 // an attempt that failed, what it said so far is no plan.
 func (l *live) keepWords(res agent.Result, whole bool) error {
 	words := wordsOf(res)
-	if words.Report == "" && words.Plan == "" {
+	if strings.TrimSpace(words.Report+words.Plan) == "" {
 		return nil
 	}
+	l.said = true
 	if l.right.plans && words.Plan == "" {
 		words.Plan = words.Report
 	}
@@ -126,6 +126,9 @@ func (l *live) attempt(ctx context.Context, work func() error) error {
 			err = l.test(patient)
 		}
 	}
+	if err == nil && status == run.Complete && !l.said {
+		err = agent.Fail(agent.Abort, errors.New("it gave nothing back"))
+	}
 	if err == nil && l.right.write && !l.right.exports {
 		err = l.fell(ctx, l.name)
 	}
@@ -153,17 +156,15 @@ func (l *live) settle(status string, failed error) error {
 	})
 }
 
-// artifact is the best that there is to go on with.
-func (b *Box) artifactOf(name string) string {
-	for _, file := range []string{"changes.patch", "report.md", "plan.md", "raw/stream.jsonl"} {
-		if info, err := b.home.Root().Stat("runs/" + name + "/" + file); err == nil && info.Size() > 0 {
+// artifact is the best that there is to continue with.
+func (l *live) artifact() string {
+	for _, file := range []string{"changes.patch", "report.md", "plan.md", run.StreamName} {
+		if info, err := l.home.Root().Stat("runs/" + l.name + "/" + file); err == nil && info.Size() > 0 {
 			return file
 		}
 	}
 	return ""
 }
-
-func (l *live) artifact() string { return l.artifactOf(l.name) }
 
 // end makes known what the run came to, and gives it back.
 func (l *live) end(failed error) (*Run, error) {
@@ -199,12 +200,4 @@ func ending(r *Run, failed error) error {
 		err = sysexit.Hint(err, "tri-box show "+idOf(r.Meta.RunName)+" tells more; tri-box resume "+idOf(r.Meta.RunName)+" goes on with it")
 	}
 	return err
-}
-
-func saveState(h *durable.Home, dir string, s *run.State) error {
-	text, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return err
-	}
-	return h.Replace(dir+"/state.json", append(text, '\n'))
 }

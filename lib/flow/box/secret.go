@@ -1,0 +1,63 @@
+package box
+
+import (
+	"bytes"
+	"os"
+	"strings"
+
+	"tri/lib/base/git"
+	"tri/lib/base/lazyregexp"
+	"tri/lib/judge/safety"
+)
+
+// secretName are variables whose values give access somewhere: the agent had some of
+// them, its model's key above all.
+var secretName = lazyregexp.New(`(?i)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)$`)
+
+// minSecret is the least that such a value has, in bytes; a shorter one is a word.
+const minSecret = 12
+
+// leak says what secret a text holds, "" for none.
+func leak(text []byte) string {
+	for _, v := range os.Environ() {
+		name, value, _ := strings.Cut(v, "=")
+		if len(value) >= minSecret && secretName.MatchString(name) && bytes.Contains(text, []byte(value)) {
+			return "holds the value of " + name
+		}
+	}
+	if safety.HoldsKey(text) {
+		return "holds what looks like a secret"
+	}
+	return ""
+}
+
+// secrets are the files of a patch, and of what would go out with it, that hold a
+// secret that the patch would publish.
+func (l *live) secrets(patch []byte) []git.Finding {
+	var found []git.Finding
+	look := func(name string, text []byte) {
+		if what := leak(text); what != "" {
+			found = append(found, git.Finding{Path: name, Reason: what})
+		}
+	}
+	var added bytes.Buffer
+	file := "changes.patch"
+	for line := range bytes.Lines(patch) {
+		switch name, isFile := bytes.CutPrefix(line, []byte("+++ ")); {
+		case bytes.HasPrefix(line, []byte("diff --git ")):
+			look(file, added.Bytes())
+			added.Reset()
+		case isFile:
+			file = strings.TrimPrefix(strings.TrimSpace(string(name)), "b/")
+		case line[0] == '+':
+			added.Write(line[1:])
+		}
+	}
+	look(file, added.Bytes())
+	for _, name := range []string{"report.md", "plan.md"} {
+		if text, err := l.home.ReadFile("runs/" + l.name + "/" + name); err == nil {
+			look(name, text)
+		}
+	}
+	return found
+}
