@@ -12,7 +12,9 @@ import (
 
 const (
 	maxQuestion = 4 << 10 // bytes that are looked at
-	maxWants    = 32      // words of a question: a mask of them is 64 bits with the raw names
+	maxWants    = 32      // words of a question that count: a mask of them is 64 bits with the raw names
+	maxRead     = 256     // words of a question that are looked up, the weightiest of them count
+	maxShort    = 40      // words; a longer question is a report, which tells what was tried before it asks
 	maxRaw      = 16
 )
 
@@ -26,6 +28,7 @@ type query struct {
 	typed   []typed
 
 	number, tests bool // what kind of answer it asks for
+	report        bool // it is longer than maxShort words
 }
 
 // want is one thing that a question is about, and the words that can stand for it.
@@ -70,7 +73,7 @@ func (x *Index) query(question string) *query {
 	for i, piece := range strings.Split(question, "`") {
 		runs([]byte(piece), func(run []byte) { x.ask(q, run, i%2 == 1, seen) })
 	}
-	q.wants = q.wants[:min(len(q.wants), maxWants)]
+	q.wants = q.wants[:min(len(q.wants), maxRead)]
 	x.joined(q, question, seen)
 	q.said(question, seen)
 	for i := range q.wants {
@@ -90,7 +93,8 @@ func (q *query) kinds(question string) {
 	}
 	q.number = has(" how many", " how long", " how often", " how big", " how large", " how much", " how wide", " how deep", " how small",
 		"maximum", "minimum", " max ", " min ", " limit", "default", "timeout", " which port", " what port", " what size", "exit status", "exit code", " berapa")
-	q.tests = has(" test", " tes ")
+	q.report = len(strings.Fields(question)) > maxShort
+	q.tests = !q.report && has(" test", " tes ")
 }
 
 // ask adds what one run of the question wants.

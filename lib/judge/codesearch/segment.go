@@ -127,7 +127,7 @@ func (s *segment) each(i int, fn func(at uint32, f fields)) {
 
 // format is the first line of an index on disk. It changes with anything that
 // changes what is kept or how words are cut.
-const format = "tri index 3\n"
+const format = "tri index 4\n"
 
 var table = crc32.MakeTable(crc32.Castagnoli)
 

@@ -85,12 +85,13 @@ const (
 	plainText
 	settingsFile
 	data
-	history // change logs, licences, authors
+	history  // change logs, licences, authors, templates of issues
+	vendored // code of other projects, copied in
 )
 
 // worth is how well files of a kind answer: what decides comes before what tests
 // it, and data, which often quotes the question itself, comes last.
-var worth = [...]float64{source: 1, tests: 0.35, example: 0.7, document: 0.8, plainText: 0.6, settingsFile: 0.75, data: 0.3, history: 0.35}
+var worth = [...]float64{source: 1, tests: 0.35, example: 0.7, document: 0.8, plainText: 0.6, settingsFile: 0.75, data: 0.3, history: 0.35, vendored: 0.35}
 
 // kindOf goes by the path, and by the first bytes of the text.
 func kindOf(name string, text []byte) fileKind {
@@ -106,10 +107,17 @@ func kindOf(name string, text []byte) fileKind {
 	case slices.Contains([]string{".ndjson", ".jsonl", ".csv", ".tsv", ".log", ".out", ".golden", ".txtar"}, ext),
 		in("testdata", "fixtures", "__snapshots__", "locale", "locales", "i18n", "translations"), strings.Contains(base, "_data."), strings.Contains(dirs, "_data/"):
 		return data
-	case begins("changelog", "changes.", "changes-", "license", "licence", "copying", "authors", "contributors", "history.", "news.", "codeowners", "code_of_conduct"):
+	case begins("changelog", "changes.", "changes-", "license", "licence", "copying", "authors", "contributors", "history.", "news.", "codeowners", "code_of_conduct",
+		"release_notes", "release-notes", "releasenotes", "whatsnew"),
+		in("changelog", "changelogs", "changes", "newsfragments", "release-notes", "releasenotes", "whatsnew"),
+		in("issue_template", "pull_request_template"), begins("issue_template", "pull_request_template"):
 		return history
+	case begins("gradlew", "configure.", "install-sh", "ez_setup.", "versioneer.", "get-pip."), base == "configure",
+		in("_vendor", "_vendored", "vendored", "third_party", "third-party", "extern", "external"):
+		return vendored
 	case strings.Contains(base, "_test."), begins("test_", "conftest."), strings.Contains(base, ".test."), strings.Contains(base, ".spec."),
-		begins("test.", "tests."), in("test", "tests", "spec", "__tests__", "e2e", "fake", "fakes", "mock", "mocks"), strings.Contains(dirs, "test/"), // as net/http/httptest
+		begins("test.", "tests."), in("test", "tests", "testing", "spec", "__tests__", "e2e", "fake", "fakes", "mock", "mocks"),
+		strings.HasSuffix(dirs, "test/") && ext == ".go", // as net/http/httptest
 		base == "export_test.go", strings.HasSuffix(strings.TrimSuffix(base, ext), "test") && ext == ".java":
 		return tests
 	case in("example", "examples", "_examples", "demo", "demos", "sample", "samples", "benchmark", "benchmarks"), begins("example_"):
