@@ -33,6 +33,7 @@ const (
 	enoughAlone = 1.4
 	vouched     = 0.75 // of these, where a commit answers too: then it is this project that is asked about
 	leastNamed  = 0.2  // of the question's weight, where a name stands
+	ofReport    = 0.25 // of these, for a question that is a report: most of what it tells is about no place
 	sure        = 0.75 // of the question's weight, for confidence medium
 	sureWords   = 3    // different words, for confidence medium
 	ahead       = 1.2  // of the next file, for confidence medium
@@ -203,6 +204,9 @@ func answer(question string, found codesearch.Found, bar float64) *draft.Return 
 // enoughOf reports whether the best place that may be shown is an answer, at a bar
 // of 1, or lower where something else speaks for it.
 func enoughOf(h codesearch.Hit, found codesearch.Found, bar float64) bool {
+	if found.Report {
+		bar *= ofReport
+	}
 	strength := found.Strength * h.Score / found.Hits[0].Score / bar
 	switch {
 	case found.Exact:

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	maxQuestion = 4 << 10 // bytes that are looked at
-	maxWants    = 32      // words of a question that count: a mask of them is 64 bits with the raw names
-	maxRead     = 256     // words of a question that are looked up, the weightiest of them count
-	maxShort    = 40      // words; a longer question is a report, which tells what was tried before it asks
+	maxQuestion = 16 << 10 // bytes that are looked at
+	maxWants    = 32       // words of a question that count: a mask of them is 64 bits with the raw names
+	maxRead     = 256      // words of a question that are looked up, the weightiest of them count
+	maxShort    = 40       // words; a longer question is a report, which tells what was tried before it asks
 	maxRaw      = 16
 )
 
@@ -64,14 +64,30 @@ const (
 
 // query reads a question.
 func (x *Index) query(question string) *query {
-	q := &query{}
+	q := &query{report: len(strings.Fields(question)) > maxShort}
+	parts := []section{{text: question, share: 1}}
+	if q.report {
+		if len(question) > maxQuestion {
+			question = strings.ToValidUTF8(question[:maxQuestion], "")
+		}
+		parts = sections(question)
+	}
 	question = clean(question)
 	q.kinds(question)
 	q.raws = rawNames(question)
 	q.typed = x.typed(question)
 	seen := map[string]bool{}
-	for i, piece := range strings.Split(question, "`") {
-		runs([]byte(piece), func(run []byte) { x.ask(q, run, i%2 == 1, seen) })
+	for _, part := range parts {
+		from := len(q.wants)
+		for i, piece := range strings.Split(clean(part.text), "`") {
+			runs([]byte(piece), func(run []byte) { x.ask(q, run, i%2 == 1, seen) })
+		}
+		for i := range q.wants[from:] {
+			w := &q.wants[from+i]
+			if w.kind *= part.share; q.report && w.name && !part.trace {
+				w.kind *= nameShare
+			}
+		}
 	}
 	q.wants = q.wants[:min(len(q.wants), maxRead)]
 	x.joined(q, question, seen)
@@ -82,6 +98,14 @@ func (x *Index) query(question string) *query {
 	q.wants = slices.DeleteFunc(q.wants, func(w want) bool { return len(w.options) == 0 })
 	slices.SortStableFunc(q.wants, func(a, b want) int { return cmp.Compare(b.weight, a.weight) })
 	q.wants = q.wants[:min(len(q.wants), maxWants)]
+	if q.report {
+		q.total = 0 // nothing has all that a report tells
+		for _, w := range q.wants {
+			if !w.guess {
+				q.total += w.weight
+			}
+		}
+	}
 	return q
 }
 
@@ -93,7 +117,6 @@ func (q *query) kinds(question string) {
 	}
 	q.number = has(" how many", " how long", " how often", " how big", " how large", " how much", " how wide", " how deep", " how small",
 		"maximum", "minimum", " max ", " min ", " limit", "default", "timeout", " which port", " what port", " what size", "exit status", "exit code", " berapa")
-	q.report = len(strings.Fields(question)) > maxShort
 	q.tests = !q.report && has(" test", " tes ")
 }
 

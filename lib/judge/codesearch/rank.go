@@ -62,6 +62,7 @@ type Found struct {
 	Missing  []string // names in the question that stand nowhere
 	Cover    float64  // share of the question's weight that the best hit carries
 	Strength float64  // the best hit's score by the weight of the question: about 1 and more where it answers
+	Report   bool     // the question is longer than 40 words: what was done, what happened
 	Exact    bool     // the best hit has a name of the question, whole
 	// Fault is the first error by which a file that is there could not be read:
 	// finding nothing then means nothing.
@@ -122,7 +123,7 @@ func (x *Index) Search(ctx context.Context, question string, limit int) (Found, 
 		return Found{}, err
 	}
 	q := x.query(question)
-	found := Found{Files: len(x.known), Skipped: x.skipped, Missing: q.missing, Fault: x.fault}
+	found := Found{Files: len(x.known), Skipped: x.skipped, Missing: q.missing, Report: q.report, Fault: x.fault}
 	if len(q.wants) == 0 {
 		return found, nil
 	}
