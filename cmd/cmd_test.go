@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -21,7 +22,24 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if onlySources(flag.Lookup("test.run").Value.String()) {
+		os.Exit(m.Run())
+	}
 	os.Exit(withPrograms(m))
+}
+
+// sourceTests read the tree and run no program.
+var sourceTests = []string{"TestLayers", "TestOnlyCliTalks", "TestMainsAreThin", "TestRooms", "TestDocumentsNameWhatIsThere", "TestManLint"}
+
+// onlySources reports whether -run names nothing but some of sourceTests: the programs
+// need not be built then, which takes most of the time.
+func onlySources(run string) bool {
+	for name := range strings.SplitSeq(run, "|") {
+		if !slices.Contains(sourceTests, name) {
+			return false
+		}
+	}
+	return true
 }
 
 // withPrograms builds every program and puts the folder first on PATH.

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -46,46 +47,57 @@ var (
 
 // TestExamplesNameWhatIsThere: every program, command and option in an example.
 func TestExamplesNameWhatIsThere(t *testing.T) {
-	known := programs(t)
-	help := map[string]string{}
-	ask := func(argv ...string) string {
-		key := strings.Join(argv, " ")
-		if _, ok := help[key]; !ok {
-			out, _ := exec.Command(argv[0], append(argv[1:], "-h")...).CombinedOutput()
-			help[key] = string(out)
-		}
-		return help[key]
-	}
 	calls := 0
 	for file, text := range exampleFiles(t) {
-		for _, name := range named.FindAllString(text, -1) {
-			if !slices.Contains(known, name) {
-				t.Errorf("%s names %s: there is no such program", file, name)
-			}
-		}
-		for _, call := range called.FindAllStringSubmatch(text, -1) {
-			if !slices.Contains(known, call[1]) {
-				continue
-			}
-			words := strings.Fields(call[2])
-			usage := ask(call[1])
-			if len(words) > 0 && regexp.MustCompile(`(?m)^  `+regexp.QuoteMeta(words[0])+` `).MatchString(usage) {
-				usage += ask(call[1], words[0])
-			}
-			for _, w := range words {
-				m := option.FindStringSubmatch(strings.Trim(w, "'.,"))
-				if m == nil || !strings.HasPrefix(w, "--") {
-					continue
-				}
-				if calls++; !strings.Contains(usage, "--"+m[1]) {
-					t.Errorf("%s: %s has no --%s", file, strings.TrimSpace(call[0]), m[1])
-				}
-			}
-		}
+		calls += checkCalls(t, file, text)
 	}
 	if calls < 10 {
 		t.Errorf("only %d options were looked at", calls)
 	}
+}
+
+// checkCalls checks that the programs, commands and options which a text names are
+// there, and returns how many options it has looked at.
+func checkCalls(t *testing.T, file, text string) (calls int) {
+	known := programs(t)
+	for _, name := range named.FindAllString(text, -1) {
+		if !slices.Contains(known, name) {
+			t.Errorf("%s names %s: there is no such program", file, name)
+		}
+	}
+	for _, call := range called.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(known, call[1]) {
+			continue
+		}
+		words := strings.Fields(call[2])
+		usage := help(call[1])
+		if len(words) > 0 && regexp.MustCompile(`(?m)^  `+regexp.QuoteMeta(words[0])+` `).MatchString(usage) {
+			usage += help(call[1], words[0])
+		}
+		for _, w := range words {
+			m := option.FindStringSubmatch(strings.Trim(w, "'.,"))
+			if m == nil || !strings.HasPrefix(w, "--") {
+				continue
+			}
+			if calls++; !strings.Contains(usage, "--"+m[1]) {
+				t.Errorf("%s: %s has no --%s", file, strings.TrimSpace(call[0]), m[1])
+			}
+		}
+	}
+	return calls
+}
+
+var helps sync.Map
+
+// help returns what a program prints for -h, run once.
+func help(argv ...string) string {
+	key := strings.Join(argv, " ")
+	if text, ok := helps.Load(key); ok {
+		return text.(string)
+	}
+	out, _ := exec.Command(argv[0], append(argv[1:], "-h")...).CombinedOutput()
+	helps.Store(key, string(out))
+	return string(out)
 }
 
 // TestExampleScripts are read by the shells that would run them.
