@@ -76,6 +76,9 @@ func TestAgent(t *testing.T) {
 			if got.Verdict != c.want || got.ValidatorModel != c.model {
 				t.Errorf("got %s by %s %q, want %s by %s", got.Verdict, got.ValidatorModel, got.Reasons, c.want, c.model)
 			}
+			if want := map[bool]string{true: verdict.Validated, false: verdict.Nothing}[c.want == verdict.Pass]; got.Proved != want {
+				t.Errorf("proved %s, want %s", got.Proved, want)
+			}
 			if (got.BounceFeedback != nil) != (c.want == verdict.Bounce) || len(got.Reasons) == 0 || strings.Contains(strings.Join(got.Reasons, ""), "\x1b") {
 				t.Errorf("got %+v", got)
 			}

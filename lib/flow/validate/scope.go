@@ -27,26 +27,6 @@ dengan tentang pertanyaan dong`),
 	"pt": strings.Fields(`o a os as um uma de do da em no na e ou que é são não por para com se como onde quando quem qual isso pode há`),
 }
 
-// terms are the words of text that may name its subject, in lower case.
-func terms(text string) []string {
-	var out []string
-	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
-		if len([]rune(w)) < 3 || slices.Contains(empty["en"], w) || slices.Contains(empty["id"], w) || slices.Contains(out, w) {
-			continue
-		}
-		out = append(out, w)
-	}
-	return out
-}
-
-// stem is what a word has in common with its other forms: retry, retries.
-func stem(w string) string {
-	if rs := []rune(w); len(rs) > 4 {
-		return string(rs[:4])
-	}
-	return w
-}
-
 // spoken guesses the language of text: by its script, or the one of which most small
 // words stand in it; "" when there are none.
 func spoken(text string) string {
@@ -85,20 +65,27 @@ const minTerms = 2 // fewer words of a question prove nothing
 // are compared only where question and draft are in one language.
 func scope(question string, ret *draft.Return, found []evidence.Finding) (drift, note string) {
 	near := []string{ret.DraftReply, ret.SummaryForOrchestrator, ret.QuestionGloss}
-	far := strings.Builder{} // around what is cited
 	for i, f := range found {
-		far.WriteString(f.Scene() + "\n")
 		near = append(near, f.Path, strings.Join(f.Lines, "\n"), ret.EvidenceRefs[i].SupportsClaim, ret.EvidenceRefs[i].Quote)
 	}
-	about := strings.Join(near, "\n")
-	asked := names(question)
+	about := evidence.FromText("the answer", strings.Join(near, "\n"))
+	scene := []*evidence.Text{about} // and around what is cited
+	whole := about.String()
+	for _, f := range found {
+		for _, t := range f.Around {
+			scene = append(scene, t)
+			whole += "\n" + t.String()
+		}
+	}
+	q := evidence.FromText("the question", question)
+	asked := names(q)
 	said := []string(nil)
 	if lang := spoken(question); lang != "" && lang != "zh" && lang == spoken(ret.DraftReply) {
-		said = evidence.Words(question) // Chinese is cut too finely to tell
+		said = q.Words() // Chinese is cut too finely to tell
 	}
-	switch named := mentioned(asked, about+"\n"+far.String()); {
+	switch named := mentioned(asked, whole); {
 	case len(said) > minTerms:
-		if named > 0 || telling(evidence.Shared(question, about), len(said)) || len(evidence.Shared(question, about+"\n"+far.String())) > 1 {
+		if named > 0 || telling(q.Shared(about), len(said)) || len(q.Shared(scene...)) > 1 {
 			return verdict.None, ""
 		}
 		asked = said
@@ -115,8 +102,8 @@ func telling(shared []string, of int) bool {
 }
 
 // names are the identifiers and the like of a question, in lower case.
-func names(question string) (out []string) {
-	for _, t := range evidence.Tokens(question) {
+func names(question *evidence.Text) (out []string) {
+	for _, t := range question.Tokens() {
 		if t.Kind != evidence.Number {
 			out = append(out, strings.ToLower(strings.TrimLeft(t.Text, "-$./")))
 		}
@@ -142,22 +129,14 @@ const minShared = 2 // words that two threads on one subject share
 // opposite. note tells what.
 func overlap(r Request) (result, note string) {
 	result = verdict.NoOverlap
-	mine := terms(r.Question + " " + r.Return.SummaryForOrchestrator)
+	own := evidence.FromText("the draft", r.Return.DraftReply+"\n\n"+r.Return.SummaryForOrchestrator)
+	mine := evidence.FromText("the question", r.Question+" "+r.Return.SummaryForOrchestrator)
 	for _, o := range r.Others {
-		other := evidence.Said("it", o.Summary)
-		for _, text := range []string{r.Return.DraftReply, r.Return.SummaryForOrchestrator} {
-			if why := evidence.Contrary(text, other); why != "" {
-				return verdict.Contradicting + o.Key, why
-			}
+		other := evidence.FromText("it", o.Summary)
+		if why := own.Contrary(other); why != "" {
+			return verdict.Contradicting + o.Key, why
 		}
-		theirs := strings.ToLower(o.Summary)
-		shared := 0
-		for _, w := range mine {
-			if strings.Contains(theirs, stem(w)) {
-				shared++
-			}
-		}
-		if shared >= minShared {
+		if len(mine.Shared(other)) >= minShared {
 			result = verdict.Consistent
 		}
 	}

@@ -16,22 +16,7 @@ import (
 	"tri/lib/record/verdict"
 )
 
-func TestTerms(t *testing.T) {
-	for text, want := range map[string]string{
-		"Where is the Session-Cookie stored, session?": "session cookie stored",
-		"apa itu tagihan dan kenapa":                   "tagihan",
-		"a_b ab 日本 日本語 x1y":                            "a_b 日本語 x1y",
-		"":                                             "",
-	} {
-		if got := strings.Join(terms(text), " "); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
-	}
-	for w, want := range map[string]string{"try": "try", "four": "four", "retry": "retr", "retries": "retr", "日本語話者": "日本語話"} {
-		if got := stem(w); got != want {
-			t.Errorf("%s: %s, want %s", w, got, want)
-		}
-	}
+func TestSpoken(t *testing.T) {
 	for text, want := range map[string]string{
 		"where is the door": "en", "apa itu ini": "id", "MaxRetries": "", "": "", "the apa": "en", "the apa itu": "id", "It doesn't": "en", "doesn't": "en",
 	} {

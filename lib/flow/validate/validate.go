@@ -53,9 +53,6 @@ type Validator struct {
 	Now     func() time.Time
 }
 
-// byCode is validator_model where no agent was asked.
-const byCode = "code"
-
 // Run judges one return. An error means that it could not be judged at all: no
 // codebase, or ctx has ended. An agent that fails or talks nonsense is no error:
 // the verdict is then escalate.
@@ -74,7 +71,6 @@ func (v *Validator) Run(ctx context.Context, r Request) (*verdict.Verdict, error
 		return nil, fmt.Errorf("validate: %w", err)
 	}
 	out := verdict.Compute(facts)
-	out.ValidatorModel = byCode
 	if out.Verdict == verdict.Pass && v.Agent != nil {
 		said, err := v.attack(ctx, r)
 		if errors.Is(ctx.Err(), context.Canceled) {
@@ -95,7 +91,7 @@ func (v *Validator) Run(ctx context.Context, r Request) (*verdict.Verdict, error
 // attacked and was not is a person's to judge.
 func failed(v verdict.Verdict, err error) verdict.Verdict {
 	note := text.Visible(prompt.Cut(err.Error(), 500))
-	v.Verdict = verdict.Escalate
+	v.Verdict, v.Proved = verdict.Escalate, verdict.Nothing
 	v.Reasons = []string{"the reviewing agent gave no verdict: " + note}
 	v.Checks = append(v.Checks, verdict.Check{Name: "agent", Result: verdict.Fail, By: "code", Note: note})
 	return v
@@ -110,13 +106,16 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 		return verdict.Facts{}, err
 	}
 	src := safety.Sources{Texts: append([]string{r.Question}, r.Context...), Refs: refs, Secrets: v.Secrets, Exists: exists}
+	own := evidence.FromText("the draft", safety.OwnWords(ret.DraftReply, src, true))
 	f := verdict.Facts{
 		Confidence: ret.Confidence,
 		Misjudged:  claims.Misjudged(ret.DraftReply, ret.Confidence, src),
 		Risks:      claims.Risk(ret.DraftReply, src),
 		Smells:     claims.Smell(ret.DraftReply, src),
 		Unsafe:     unsafe(ret, src),
+		Opposed:    claims.Opposed(own, found),
 	}
+	f.Sentences, f.Places = account(own, r.Question, found)
 	f.Other, f.OtherNote = overlap(r)
 	for _, t := range claims.Trace(ret.DraftReply, src, found) {
 		f.Traced = append(f.Traced, verdict.Trace{What: t.Kind + " " + t.Text, To: t.To})
@@ -124,14 +123,16 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 			f.Untraced = append(f.Untraced, t.Text)
 		}
 	}
-	for _, t := range []struct{ name, text string }{{"the draft", ret.DraftReply}, {"the summary", ret.SummaryForOrchestrator}} {
-		f.Opposed = append(f.Opposed, claims.Opposed(t.name, t.text, src, found)...)
-	}
+	summary := evidence.FromText("the summary", safety.OwnWords(ret.SummaryForOrchestrator, src, true))
+	f.Opposed = append(f.Opposed, claims.Opposed(summary, found)...)
 	if err := ret.Check(); err != nil {
 		f.Schema = text.Visible(strings.TrimPrefix(err.Error(), "return: "))
 	}
 	for i, ref := range refs {
-		f.Refs = append(f.Refs, verdict.Ref{Ref: ref.Ref, Result: found[i].Result, Note: found[i].Note})
+		f.Refs = append(f.Refs, verdict.Ref{
+			Ref: ref.Ref, Result: found[i].Result, Note: found[i].Note,
+			Stands: found[i].Stands, Share: found[i].Cover.Share, Decided: found[i].Decided,
+		})
 	}
 	if ret.EscalationRequested && ret.EscalationReason != nil {
 		f.Asks = text.Visible(*ret.EscalationReason)
@@ -140,7 +141,7 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 		return f, nil
 	}
 	if f.Drift, f.DriftNote = scope(r.Question, ret, found); f.Drift == verdict.None {
-		if aside := claims.Drifted(ret.DraftReply, src, found); aside != "" {
+		if aside := claims.Drifted(ret.DraftReply, own, src, found); aside != "" {
 			f.Drift, f.DriftNote = verdict.Major, fmt.Sprintf("nobody asked about this, and no evidence speaks of it: %q", text.Visible(prompt.Cut(aside, 120)))
 		}
 	}

@@ -89,13 +89,23 @@ func TestRun(t *testing.T) {
 		}, verdict.Bounce, "says 4, pay/retry.go:4 has 5"},
 		{"a claim turned around", func(r *draft.Return, _ *Request) {
 			r.EvidenceRefs[0].SupportsClaim = "A charge is never tried again."
-		}, verdict.Bounce, "does not say so"},
+		}, verdict.Bounce, "no reference covers"},
 		{"a claim about something else", func(r *draft.Return, _ *Request) {
 			r.EvidenceRefs[0].SupportsClaim = "The invoices are printed by the warehouse at night."
-		}, verdict.Bounce, "nothing about it"},
+		}, verdict.Bounce, "no reference covers"},
 		{"a claim in another language", func(r *draft.Return, _ *Request) {
-			r.EvidenceRefs[0].SupportsClaim = "決済は最大5回まで再試行される。"
+			r.EvidenceRefs[0].SupportsClaim = "決済は最大5回まで再試行される（`MaxRetries`）。"
 		}, verdict.Pass, ""},
+		{"a claim in another language that names nothing", func(r *draft.Return, _ *Request) {
+			r.EvidenceRefs[0].SupportsClaim = "決済は最大5回まで再試行される。"
+		}, verdict.Bounce, "no reference covers"},
+		{"a draft about something else than its claim", func(r *draft.Return, _ *Request) {
+			r.DraftReply = "The moon decides about the tides of every charge."
+		}, verdict.Bounce, "no sentence of the draft is covered"},
+		{"a number that only a log has, beside a true file", func(r *draft.Return, _ *Request) {
+			r.DraftReply += " Yesterday 12 payments failed."
+			r.EvidenceRefs = append(r.EvidenceRefs, draft.Ref{Kind: draft.KindLogQuery, Ref: "level=error", Quote: "12 failed payments", SupportsClaim: "12 payments failed."})
+		}, verdict.Bounce, `"12"`},
 		{"two quotes swapped", func(r *draft.Return, _ *Request) {
 			r.EvidenceRefs = []draft.Ref{
 				{Kind: draft.KindFile, Ref: "pay/retry.go:4", Quote: "return errGone", SupportsClaim: "`MaxRetries` is 5."},
@@ -159,7 +169,7 @@ func TestNoCodebaseThere(t *testing.T) {
 }
 
 func TestOthers(t *testing.T) {
-	others := []Other{{"k1", "The session cookie lives an hour."}, {"k2", "Charges are retried in pay/retry.go."}}
+	others := []Other{{"k1", "The session cookie lives an hour."}, {"k2", "Charges are tried again in pay/retry.go."}}
 	got := judge(t, &Validator{}, Request{Return: good(), Codebase: codebase(t), Others: others})
 	if got.CrossInvestigationConsistency != verdict.Consistent {
 		t.Errorf("got %s", got.CrossInvestigationConsistency)

@@ -1,7 +1,6 @@
 package claims
 
 import (
-	"fmt"
 	"strings"
 
 	"tri/lib/base/text"
@@ -9,49 +8,49 @@ import (
 	"tri/lib/judge/safety"
 )
 
-// Opposed lists what text says that its sources deny: the cited lines, and the
-// claims that its own references are to support. name tells which text it is.
-func Opposed(name, body string, s safety.Sources, found []evidence.Finding) []string {
-	var lines, claims []*evidence.Evidence
-	for i, f := range found {
-		lines = append(lines, f.Taken...)
-		if i < len(s.Refs) && f.Result != evidence.Contradicts && f.Result != evidence.Fabricated {
-			claims = append(claims, evidence.Said(fmt.Sprintf("the claim of reference %d", i+1), s.Refs[i].SupportsClaim))
+// Opposed lists what a text says that the cited lines deny, as far as code can show.
+func Opposed(own *evidence.Text, found []evidence.Finding) []string {
+	for _, f := range found {
+		if why := own.Contrary(f.Places...); why != "" {
+			return []string{text.Visible(own.Place() + " " + why)}
 		}
 	}
-	var out []string
-	add := func(why string) {
-		if why = name + " " + why; len(out) == 0 {
-			out = append(out, text.Visible(why))
-		}
-	}
-	own := safety.OwnWords(body, s, true)
-	if why := evidence.Contrary(own, lines...); why != "" {
-		add(why)
-	}
-	if why := evidence.Contrary(own, claims...); why != "" {
-		add(why)
-	}
-	return out
+	return nil
 }
 
-// Drifted returns a sentence of text that speaks of nothing that was asked and of
+// Least words of a sentence that is about something else, and the most of them that
+// what was asked and cited may have.
+const (
+	leastStrange = 4
+	mostKnown    = 0.25
+)
+
+// Drifted returns a sentence of a draft that speaks of nothing that was asked and of
 // nothing that is cited; "" when there is none.
-func Drifted(text string, s safety.Sources, found []evidence.Finding) string {
-	about := strings.Builder{}
+func Drifted(body string, own *evidence.Text, s safety.Sources, found []evidence.Finding) string {
+	all := ""
 	for _, t := range s.Texts {
-		about.WriteString(t + "\n")
+		all += t + "\n"
 	}
 	for i, f := range found {
-		about.WriteString(f.Path + "\n" + f.Near() + "\n")
+		all += f.Path + "\n"
 		if i < len(s.Refs) {
-			about.WriteString(s.Refs[i].SupportsClaim + "\n" + s.Refs[i].Quote + "\n")
+			all += s.Refs[i].SupportsClaim + "\n" + s.Refs[i].Quote + "\n"
 		}
 	}
-	if why := strayed(safety.OwnWords(text, s, false), folded(about.String())); why != "" {
+	if why := strayed(safety.OwnWords(body, s, false), folded(all)); why != "" {
 		return why
 	}
-	return evidence.Stranger(safety.OwnWords(text, s, true), about.String())
+	about := evidence.Finding{Stands: true, Places: []*evidence.Text{evidence.FromText("what was asked and cited", all)}}
+	for _, f := range found {
+		about.Around = append(about.Around, f.Around...)
+	}
+	for _, p := range own.Account([]evidence.Finding{about}) {
+		if len(p.Missing) >= leastStrange && p.Share <= mostKnown && p.English {
+			return p.Text
+		}
+	}
+	return ""
 }
 
 // strayed returns the phrase by which text leaves what was asked, as "while we are

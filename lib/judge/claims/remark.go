@@ -32,7 +32,7 @@ func assures(at func(section) int) bool {
 // remarks lists the remarks of a text that judge it in a way, each short enough for a
 // note.
 func (r *reading) remarks(s safety.Sources, judges func(at func(section) int) bool) (found []string) {
-	var about *evidence.Known
+	var about *evidence.Text
 	for i, from := range r.starts {
 		to := len(r.text)
 		if i+1 < len(r.starts) {
@@ -52,9 +52,9 @@ func (r *reading) remarks(s safety.Sources, judges func(at func(section) int) bo
 			continue
 		}
 		if about == nil {
-			about = evidence.Know(subject(s))
+			about = evidence.FromText("what was asked and cited", subject(s))
 		}
-		if q := r.quote(from, to); !about.Shares(r.without(from, to)) && !slices.Contains(found, q) {
+		if q := r.quote(from, to); len(evidence.FromText("a remark", r.without(from, to)).Shared(about)) == 0 && !slices.Contains(found, q) {
 			found = append(found, q)
 		}
 	}

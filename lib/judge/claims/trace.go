@@ -21,8 +21,8 @@ type Traced struct {
 
 // Trace finds where everything stands that text names: each path, identifier,
 // option, number and citation. found is what the references of s were found to
-// be, in their order. Numbers must stand near the cited lines, in a quote or in
-// what was asked; names may stand anywhere in a cited file, and a path in the
+// be, in their order. Numbers must stand near the cited lines, in a quote that
+// code has seen there or in what was asked; names may stand anywhere in a cited file, and a path in the
 // codebase.
 func Trace(text string, s safety.Sources, found []evidence.Finding) []Traced {
 	text = evidence.Fold(text)
@@ -58,25 +58,13 @@ func Untraced(text string, s safety.Sources, found []evidence.Finding) []string 
 
 // nearby are the places that a number may come from: what is around each
 // citation, each quote, what was asked and said.
-func nearby(s safety.Sources, found []evidence.Finding) []*evidence.Evidence {
-	var out []*evidence.Evidence
-	for _, f := range found {
-		switch {
-		case len(f.Taken) > 0:
-			out = append(out, f.Taken...)
-		case f.Start > 0:
-			out = append(out, evidence.Take(f.Path, strings.Split(f.Near(), "\n"), max(f.Start-evidence.Around, 1)))
-		case len(f.Lines) > 0:
-			out = append(out, evidence.Said(f.Path, strings.Join(f.Lines, "\n")))
-		}
-	}
-	for i, r := range s.Refs {
-		name := fmt.Sprintf("the quote of reference %d", i+1)
-		if r.Quote != "" {
-			out = append(out, evidence.Said(name, r.Quote))
-		}
-		if r.Kind != draft.KindFile {
-			out = append(out, evidence.Said(fmt.Sprintf("reference %d", i+1), r.Ref))
+func nearby(s safety.Sources, found []evidence.Finding) []*evidence.Text {
+	var out []*evidence.Text
+	for i, f := range found {
+		out = append(out, f.Places...)
+		// A quote is a source once code has seen it where it is cited.
+		if f.Stands && i < len(s.Refs) && s.Refs[i].Quote != "" {
+			out = append(out, evidence.FromText(fmt.Sprintf("the quote of reference %d", i+1), s.Refs[i].Quote))
 		}
 	}
 	for i, t := range s.Texts {
@@ -84,12 +72,12 @@ func nearby(s safety.Sources, found []evidence.Finding) []*evidence.Evidence {
 		if i > 0 {
 			name = "what was said around it"
 		}
-		out = append(out, evidence.Said(name, t))
+		out = append(out, evidence.FromText(name, t))
 	}
 	return out
 }
 
-func where(t evidence.Token, s safety.Sources, near []*evidence.Evidence, found []evidence.Finding) string {
+func where(t evidence.Token, s safety.Sources, near []*evidence.Text, found []evidence.Finding) string {
 	for _, e := range near {
 		if to := e.Where(t); to != "" {
 			return to
@@ -97,6 +85,11 @@ func where(t evidence.Token, s safety.Sources, near []*evidence.Evidence, found 
 	}
 	if t.Kind == evidence.Number && !t.Version() {
 		return ""
+	}
+	for i, r := range s.Refs {
+		if r.Kind != draft.KindFile && t.In(r.Ref) {
+			return fmt.Sprintf("reference %d", i+1)
+		}
 	}
 	for _, f := range found {
 		switch {
@@ -112,7 +105,7 @@ func where(t evidence.Token, s safety.Sources, near []*evidence.Evidence, found 
 	// A name whose parts stand in different cited places: a field here, its type there.
 	var all strings.Builder
 	for _, e := range near {
-		all.WriteString(e.Text() + "\n")
+		all.WriteString(e.String() + "\n")
 	}
 	for _, f := range found {
 		all.WriteString(f.Path + "\n" + f.Text + "\n")
@@ -185,9 +178,9 @@ func asked(s safety.Sources) []evidence.Place {
 
 // quotedAt finds a citation that stands, as it is written, in the evidence: a
 // comment that names another file's line.
-func quotedAt(c string, near []*evidence.Evidence) string {
+func quotedAt(c string, near []*evidence.Text) string {
 	for _, e := range near {
-		if i := strings.Index(e.Text(), c); i >= 0 && !strings.ContainsAny(e.Text()[i+len(c):min(i+len(c)+1, len(e.Text()))], "0123456789") {
+		if i := strings.Index(e.String(), c); i >= 0 && !strings.ContainsAny(e.String()[i+len(c):min(i+len(c)+1, len(e.String()))], "0123456789") {
 			return e.Place()
 		}
 	}

@@ -1,14 +1,14 @@
 package evidence
 
 import (
-	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Words of scripts without spaces are cut by what is known of them: a phrase of the
 // lexicons is a word, Katakana is one, and what is left of Han counts by its pairs
-// of characters. Hiragana joins and bends, and says nothing but where it denies.
+// of characters. Other Hiragana joins and bends, and says nothing.
 
 // isDense reports whether a text has letters of a script without spaces.
 func isDense(text string) bool {
@@ -20,29 +20,32 @@ const longestDense = 6 // characters of a phrase
 // denseTerms are the words of a text that isDense, which begins at byte at.
 func denseTerms(text string, at int) []term {
 	var out []term
+	add := func(i, n, end int) {
+		out = append(out, term{text: text[i : i+n], stem: text[i : i+n], at: at + i, end: at + end})
+	}
 	for i := 0; i < len(text); {
 		if n := known(text[i:]); n > 0 {
-			out = append(out, term{text: text[i : i+n], stem: text[i : i+n], at: at + i, end: at + i + n})
+			add(i, n, i+n)
 			i += n
 			continue
 		}
-		r, size := first(text[i:])
+		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case unicode.Is(unicode.Hiragana, r):
 			i += size
 		case unicode.Is(unicode.Han, r):
-			end := i + size
-			if s, n := first(text[end:]); unicode.Is(unicode.Han, s) && known(text[end:]) == 0 {
-				pair := text[i : end+n]
-				out = append(out, term{text: pair, stem: pair, at: at + i, end: at + end})
-			} else if len(out) == 0 || out[len(out)-1].end != at+i || words().dense[out[len(out)-1].text] {
-				out = append(out, term{text: text[i:end], stem: text[i:end], at: at + i, end: at + end})
+			s, n := utf8.DecodeRuneInString(text[i+size:])
+			if !unicode.Is(unicode.Han, s) || known(text[i+size:]) > 0 {
+				n = 0
 			}
-			i = end
+			if n > 0 || len(out) == 0 || out[len(out)-1].end != at+i || words().dense[out[len(out)-1].text] {
+				add(i, size+n, i+size)
+			}
+			i += size
 		default:
 			end := i + size
 			for end < len(text) {
-				s, n := first(text[end:])
+				s, n := utf8.DecodeRuneInString(text[end:])
 				if unicode.In(s, unicode.Hiragana, unicode.Han) || (s < 0x80) != (r < 0x80) {
 					break
 				}
@@ -55,43 +58,16 @@ func denseTerms(text string, at int) []term {
 	return out
 }
 
-func first(text string) (rune, int) {
-	for _, r := range text {
-		return r, len(string(r))
-	}
-	return 0, 0
-}
-
 // known is the length of the longest phrase of the lexicons that text begins with.
 func known(text string) int {
-	l := words()
 	best, n := 0, 0
 	for i, r := range text {
 		if n++; n > longestDense {
 			break
 		}
-		if w := text[:i+len(string(r))]; l.dense[w] {
-			best = len(w)
+		if end := i + utf8.RuneLen(r); end > i && end <= len(text) && words().dense[text[:end]] {
+			best = end
 		}
 	}
 	return best
-}
-
-// behind reports whether a word of negation follows what it denies, as in Japanese.
-func behind(by string) bool {
-	r, _ := first(by)
-	return unicode.Is(unicode.Hiragana, r)
-}
-
-// denied is the word before the i-th, a negation that follows what it denies.
-func (c *clause) denied(i int) []term {
-	for k := i - 1; k >= 0 && k > i-3; k-- {
-		if strings.ContainsAny(c.text[c.terms[k].end:c.terms[k+1].at], ".;,:、。") {
-			break
-		}
-		if t := c.terms[k]; len(content([]term{t})) > 0 && !slices.ContainsFunc(c.hits, func(h hit) bool { return h.at == t.at && words().axes[h.axis].order }) {
-			return []term{t}
-		}
-	}
-	return nil
 }

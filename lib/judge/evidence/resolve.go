@@ -37,29 +37,15 @@ type Finding struct {
 	// Start and End are the lines where it really stands, from 1; 0 when nothing
 	// narrower than the file was found.
 	Start, End int
-	Lines      []string    // of that place
-	Drift      int         // lines between where it was cited and where it stands
-	Text       string      // the whole file, or the commit's message and paths
-	Taken      []*Evidence // the place and what is around it, taken apart
-}
-
-// Near is the text of the place and of the lines around it, for what is said of
-// it in other words.
-func (f Finding) Near() string {
-	if f.Start == 0 {
-		return strings.Join(f.Lines, "\n")
-	}
-	return around(split([]byte(f.Text)), f.Start, f.End)
-}
-
-// Scene is the text of the place and of what it stands in, which tells what it is
-// about.
-func (f Finding) Scene() string {
-	if f.Start == 0 {
-		return strings.Join(f.Lines, "\n")
-	}
-	lines := split([]byte(f.Text))
-	return strings.Join(lines[max(f.Start-1-scene, 0):min(f.End+scene, len(lines))], "\n")
+	Lines      []string // of that place
+	Drift      int      // lines between where it was cited and where it is
+	Text       string   // the whole file, or the commit's message and paths
+	Stands     bool     // path, lines and quote are there
+	Claim      *Text    // what the reference is to support
+	Places     []*Text  // what is cited, with Around lines beside it
+	Around     []*Text  // the same with Scope lines
+	Cover      Coverage // of the claim by these
+	Decided    []string // what code can tell of the claim: a number, name or unit that is there
 }
 
 // Resolve looks at what ref points at and says whether it stands there. The
@@ -86,7 +72,7 @@ func ResolveAll(root *os.Root, repo Repo, refs []draft.Ref) []Finding {
 	for i := range refs {
 		for j := range refs {
 			if i != j && elsewhere(refs, found, i, j) {
-				if found[i].Result == Supports {
+				if found[i].Result == Supports || found[i].Result == Uncheckable {
 					found[i].Result = Contradicts
 				}
 				found[i].Note = fmt.Sprintf("its quote is that of reference %d, at line %d: %s", j+1, found[j].Start, found[i].Note)
@@ -188,14 +174,10 @@ func judge(p Place, lines []string, ref draft.Ref) Finding {
 		f.Result, f.Note = Contradicts, "the cited lines are empty"
 		return f
 	}
-	near := []span{{p.Start, p.End}}
-	f.Taken = take(p, lines, near)
-	f.Result, f.Note = weigh(ref, p, lines, near, f.Taken, around(lines, p.Start, p.End))
-	if f.Result == "" {
-		f.Result, f.Note = Supports, "what the claim names stands there"
-		if len(claimed(ref, p)) == 0 {
-			f.Result, f.Note = Uncheckable, "the lines exist, but nothing is quoted and the claim names nothing that could stand there"
-		}
+	f.Stands = true
+	f.weigh(ref, p, lines, []span{{p.Start, p.End}}, around(lines, p.Start, p.End))
+	if f.Result == Supports {
+		f.Note = "the cited lines cover " + f.Cover.String()
 	}
 	return f
 }
@@ -216,100 +198,79 @@ func judgeQuote(p Place, lines []string, ref draft.Ref) Finding {
 	if p.Start > 0 && p.End-p.Start < MaxLines && p.Start <= len(lines) && at.distance(p) > 0 {
 		near = append(near, span{p.Start, min(p.End, len(lines))})
 	}
-	f.Taken = take(p, lines, near)
-	if result, note := weigh(ref, p, lines, near, f.Taken, strings.Join(lines, "\n")); result != "" {
-		f.Result, f.Note = result, note
-		return f
-	}
-	f.Result, f.Note = Supports, "the quoted text stands there"
+	f.Stands = true
+	f.weigh(ref, p, lines, near, strings.Join(lines, "\n"))
+	where := "the quoted text stands there"
 	if f.Drift > 0 {
-		f.Note = fmt.Sprintf("the quoted text stands at line %d, %d lines from where it is cited", at.start, f.Drift)
+		where = fmt.Sprintf("the quoted text stands at line %d, %d lines from where it is cited", at.start, f.Drift)
+	}
+	switch f.Result {
+	case Supports:
+		f.Note = where + " and covers " + f.Cover.String()
+	case Uncheckable:
+		f.Note = where + ", but " + f.Note
 	}
 	return f
 }
 
-// take takes the places and the lines around them apart.
-func take(p Place, lines []string, near []span) []*Evidence {
-	var out []*Evidence
-	inside := remarks(p.Path, lines)
+// weigh compares the claim of ref with the places that are cited for it. Figures must
+// stand near the places, names in names. A claim that nothing speaks against is
+// supported only as far as its words are covered.
+func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span, names string) {
+	f.Claim = FromText("the claim", ref.SupportsClaim)
+	var own []*Text
 	for _, s := range near {
-		from, to := max(s.start-1-Around, 0), min(s.end+Around, len(lines))
-		out = append(out, takeApart(p.Path, lines[from:to], from+1, inside[min(from, len(inside)):min(to, len(inside))]))
+		from, to := max(s.start-Scope, 1), min(s.end+Scope, len(lines))
+		scene := FromLines(p.Path, lines[from-1:to], from)
+		f.Around = append(f.Around, scene)
+		f.Places = append(f.Places, scene.part(s.start-Around, s.end+Around))
+		if says(ref.Quote) {
+			own = append(own, scene.part(s.start, s.end))
+		}
 	}
-	return out
+	if len(own) == 0 {
+		own = f.Places // without a quote the lines may be a few off
+	}
+	f.Cover = f.Claim.Cover(own, append([]*Text{FromText(p.Path, p.Path)}, f.Around...))
+	if why := f.Claim.Contrary(f.Places...); why != "" {
+		f.Result, f.Note = Contradicts, "the claim "+why
+		return
+	}
+	var gone []string
+	f.Decided, gone = f.Claim.located(p, f.Places, p.Path+"\n"+names) // a package's name is its folder's
+	switch {
+	case len(gone) > 0:
+		f.Result, f.Note = Contradicts, fmt.Sprintf("the cited lines do not hold %s, which the claim names", list(gone))
+	case f.Cover.About:
+		f.Result = Supports
+	default:
+		f.Result, f.Note = Uncheckable, "it is not about the claim: "+f.Cover.String()
+	}
 }
 
-// weigh compares a claim with the places that are cited for it; "" when nothing
-// speaks against it. Figures must stand near the places, names in names.
-func weigh(ref draft.Ref, p Place, lines []string, near []span, evs []*Evidence, names string) (result, note string) {
-	if why := Contrary(ref.SupportsClaim, evs...); why != "" {
-		return Contradicts, "the claim " + why
-	}
-	names = p.Path + "\n" + names // a package's name is its folder's
-	var gone []string
-	tokens := claimed(ref, p)
-	for _, t := range tokens {
-		if t.Version() && t.In(names) {
+// located tells of each name, path, option and number of a claim where it is: a number
+// near the cited places, a name anywhere in names.
+func (t *Text) located(p Place, near []*Text, names string) (found, gone []string) {
+	for _, tok := range t.tokens {
+		if Names(p.Path, tok.Text) {
 			continue
 		}
-		if t.Kind == Number && !slices.ContainsFunc(evs, func(e *Evidence) bool { return e.Where(t) != "" }) || t.Kind != Number && !t.In(names) {
-			gone = append(gone, t.Text)
+		to := ""
+		for _, e := range near {
+			if to = e.Where(tok); to != "" {
+				break
+			}
+		}
+		switch {
+		case to != "":
+			found = append(found, tok.Kind+" "+tok.Text+" at "+to)
+		case (tok.Kind != Number || tok.Version()) && tok.In(names):
+			found = append(found, tok.Kind+" "+tok.Text+" in "+p.Path)
+		default:
+			gone = append(gone, tok.Text)
 		}
 	}
-	if len(gone) > 0 {
-		return Contradicts, fmt.Sprintf("the cited lines do not hold %s, which the claim names", list(gone))
-	}
-	if len(tokens) == 0 && strange(ref.SupportsClaim, p, lines, near) {
-		return Contradicts, "the cited lines have no word of the claim: they say nothing about it"
-	}
-	return "", ""
-}
-
-const leastClaim = 2 // words of a claim that must say something before it is held against lines
-
-// strange reports whether a claim shares no word with the lines around the cited
-// places, nor with the file's path. A claim in another script than the code shares
-// none and may still be right.
-func strange(claim string, p Place, lines []string, near []span) bool {
-	about := content(terms(plainClaim(claim)))
-	about = slices.DeleteFunc(about, func(t term) bool { return !isASCII(t.text) })
-	if len(about) < leastClaim || !english(claim) {
-		return false
-	}
-	text := p.Path
-	for _, s := range near {
-		text += "\n" + strings.Join(lines[max(s.start-1-scene, 0):min(s.end+scene, len(lines))], "\n")
-	}
-	n, _ := shared(about, terms(text))
-	return n == 0
-}
-
-const scene = 12 // lines around a place that tell what it is part of
-
-// english guesses whether a text is in the language that code is written in.
-func english(text string) bool {
-	n := 0
-	for _, t := range terms(text) {
-		if anglo[t.text] {
-			n++
-		}
-	}
-	return n > 0
-}
-
-// anglo are small words that few sentences of English lack, and other languages
-// do not have.
-var anglo = map[string]bool{"the": true, "is": true, "are": true, "of": true, "and": true, "it": true, "that": true, "by": true, "when": true, "with": true, "its": true, "has": true, "which": true, "from": true, "this": true}
-
-// claimed lists what the claim names, the cited file itself apart.
-func claimed(ref draft.Ref, p Place) []Token {
-	var out []Token
-	for _, t := range Tokens(ref.SupportsClaim) {
-		if !Names(p.Path, t.Text) {
-			out = append(out, t)
-		}
-	}
-	return out
+	return found, gone
 }
 
 // Names reports whether text means the file: its path or the end of it, or its
@@ -358,13 +319,15 @@ func resolveCommit(repo Repo, ref draft.Ref) Finding {
 	case !ok:
 		return Finding{Result: Fabricated, Note: "there is no such commit"}
 	}
-	f := Finding{Text: text, Lines: split([]byte(text))}
-	tokens := slices.DeleteFunc(Tokens(ref.SupportsClaim), func(t Token) bool { return strings.HasPrefix(id, t.Text) || strings.HasPrefix(t.Text, id) })
+	f := Finding{Text: text, Lines: split([]byte(text)), Claim: FromText("the claim", ref.SupportsClaim), Stands: true}
+	said := FromText(id, text)
+	f.Places, f.Around, f.Cover = []*Text{said}, []*Text{said}, f.Claim.Cover([]*Text{said}, nil)
+	tokens := slices.DeleteFunc(slices.Clone(f.Claim.tokens), func(t Token) bool { return strings.HasPrefix(id, t.Text) || strings.HasPrefix(t.Text, id) })
 	switch gone := absent(tokens, text); {
 	case says(ref.Quote) && len(find(f.Lines, ref.Quote)) == 0:
-		f.Result, f.Note = Fabricated, "the quoted text stands neither in the commit's message nor in its paths"
-	case says(ref.Quote), len(tokens) > 0 && len(gone) == 0:
-		f.Result, f.Note = Supports, "what is said of it stands in the commit's message or paths"
+		f.Result, f.Note, f.Stands = Fabricated, "the quoted text stands neither in the commit's message nor in its paths", false
+	case f.Cover.About && (says(ref.Quote) || len(tokens) > 0) && len(gone) == 0:
+		f.Result, f.Note = Supports, "the commit's message or paths cover "+f.Cover.String()
 	default:
 		f.Result, f.Note = Uncheckable, "the commit exists; whether it does what is claimed, code cannot tell"
 	}

@@ -121,10 +121,10 @@ func TestResolve(t *testing.T) {
 		drift            int
 	}{
 		{"quote at the line", "lib/retry.go:6", "const MaxRetries = 3", "`MaxRetries` is 3", Supports, "", 0},
-		{"quote with other white space", "lib/retry.go:12-14", "for i := 0;   i < MaxRetries; i++ {\nif err := get(url); err == nil {", "it loops", Supports, "", 0},
+		{"quote with other white space", "lib/retry.go:12-14", "for i := 0;   i < MaxRetries; i++ {\nif err := get(url); err == nil {", "it loops over `MaxRetries`", Supports, "", 0},
 		{"quote with line numbers", "lib/retry.go:6", "     6\tconst MaxRetries = 3", "is 3", Supports, "", 0},
 		{"quote with lines left out", "lib/retry.go:11-17", "func Fetch(url string) error {\n...\n\ttime.Sleep(Wait)", "`Fetch` sleeps", Supports, "", 0},
-		{"quote a little off", "lib/retry.go:2", "const MaxRetries = 3", "", Supports, "line 6, 4 lines", 4},
+		{"quote a little off", "lib/retry.go:2", "const MaxRetries = 3", "`MaxRetries` is 3", Supports, "line 6, 4 lines", 4},
 		{"quote far off", "lib/long.txt:2", "the limit is forty two", "", Contradicts, "at line 61", 59},
 		{"quote, whole file", "lib/retry.go", "const MaxRetries = 3", "`MaxRetries` is 3", Supports, "", 0},
 		{"quote made up", "lib/retry.go:6", "const MaxRetries = 5", "", Fabricated, "nowhere", 0},
@@ -140,6 +140,8 @@ func TestResolve(t *testing.T) {
 		{"claim's words elsewhere", "lib/retry.go:18", "", "`MaxRetries` is 3", Contradicts, `"MaxRetries"`, 0},
 		{"claim's number is wrong", "lib/retry.go:6", "", "`MaxRetries` is 5", Contradicts, "says 5, lib/retry.go:6 has 3", 0},
 		{"claim in a word", "lib/retry.go:6", "", "`MaxRetries` is three", Supports, "", 0},
+		{"another subject", "lib/retry.go:6", "const MaxRetries = 3", "The moon decides about retries", Uncheckable, "not \"moon\"", 0},
+		{"a quote alone", "lib/retry.go:6", "const MaxRetries = 3", "", Uncheckable, "not about the claim", 0},
 		{"nothing to check", "lib/retry.go:6", "", "retries are limited", Uncheckable, "", 0},
 		{"empty line", "lib/retry.go:4", "", "retries are limited", Contradicts, "empty", 0},
 		{"whole file, nothing quoted", "lib/retry.go", "", "`MaxRetries` is 3", Uncheckable, "", 0},
@@ -299,7 +301,8 @@ func TestRepo(t *testing.T) {
 	for _, c := range []struct{ ref, quote, says, want string }{
 		{commit, "", "`MaxRetries` was raised to 3", Supports},
 		{commit[:10], "", "touches `retry.go`", Supports},
-		{commit, "raise MaxRetries", "", Supports},
+		{commit, "raise MaxRetries", "", Uncheckable},
+		{commit, "raise MaxRetries", "it raises MaxRetries", Supports},
 		{commit, "lower MaxRetries", "", Fabricated},
 		{commit, "", "it fixed the outage", Uncheckable},
 		{commit, "", "`Backoff` was raised", Uncheckable},

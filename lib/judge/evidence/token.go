@@ -194,7 +194,7 @@ func mixed(w string) bool {
 func (t Token) In(text string) bool {
 	switch t.Kind {
 	case Number:
-		e := Evidence{place: "text", nums: slices.Concat(quantities(text, true), spelled(text))}
+		e := Text{place: "text", nums: slices.Concat(quantities(text, true), spelled(text))}
 		return e.Where(t) != ""
 	case Path:
 		return hasPath(text, strings.TrimLeft(t.Text, "./~"))

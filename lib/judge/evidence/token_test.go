@@ -181,8 +181,8 @@ func FuzzContrary(f *testing.F) {
 		if len(claim)+len(text) > 4000 {
 			t.Skip()
 		}
-		e := Take("a.go", split([]byte(text)), 1)
-		_ = Contrary(claim, e, Said("it", text))
+		e := FromLines("a.go", split([]byte(text)), 1)
+		_ = FromText("the claim", claim).Contrary(e, FromText("it", text))
 		for _, q := range append(quantities(claim, false), spelled(claim)...) {
 			if q.end > len(claim) && q.end > len(strings.ToLower(claim)) || q.at > q.end {
 				t.Fatalf("%q: %+v", claim, q)

@@ -30,7 +30,7 @@ func spacedTerms(whole string, at int) []term {
 	var out []term
 	i := 0
 	parts := split2(whole)
-	if len(parts) > 1 && isASCII(whole) && !slices.ContainsFunc(parts, func(p string) bool { return !words().stop[p] }) {
+	if len(parts) > 1 && isASCII(whole) && !slices.ContainsFunc(parts, func(p string) bool { return !words().is("stop", p) }) {
 		parts = []string{strings.ToLower(whole)} // IsSet says something though is and set do not
 	}
 	for _, p := range parts {
@@ -109,7 +109,7 @@ func content(all []term) []term {
 	l := words()
 	var out []term
 	for _, t := range all {
-		if !l.stop[t.text] && !l.not[t.text] && !isDigits(t.text) && (len(t.text) > 2 || !isASCII(t.text) || len(t.text) == 2 && !l.light[t.text]) {
+		if !l.is("stop", t.text) && !l.is("not", t.text) && !isDigits(t.text) && (len(t.text) > 2 || !isASCII(t.text) || len(t.text) == 2 && !l.is("light", t.text)) {
 			out = append(out, t)
 		}
 	}
@@ -125,16 +125,7 @@ func isDigits(s string) bool {
 	return true
 }
 
-// shared counts the terms of a that b has too.
-func shared(a, b []term) (n int, which []term) {
-	for _, t := range a {
-		for _, u := range b {
-			if akin(t, u) {
-				n++
-				which = append(which, t)
-				break
-			}
-		}
-	}
-	return n, which
+// has reports whether a term, or one of its family, is among others.
+func has(all []term, t term) bool {
+	return slices.ContainsFunc(all, func(u term) bool { return akin(t, u) })
 }

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 	"tri/lib/record/draft"
 )
 
-// Values of the fields of triage §4.4.
+// Values of the fields of a verdict.
 const (
 	OK          = "ok"
 	Fail        = "fail"
@@ -42,6 +43,8 @@ type Facts struct {
 	Untraced   []string        // what the draft names and nobody showed
 	Traced     []Trace         // what the draft names, and where it stands
 	Opposed    []string        // what a text says that its evidence denies
+	Sentences  []Sentence      // of the draft
+	Places     bool            // its references claim no more than that names are there
 	Misjudged  []string        // words that do not fit the confidence
 	Risks      []string        // why high confidence is needed
 	Smells     []string        // phrases of a machine
@@ -54,7 +57,12 @@ type Facts struct {
 }
 
 // Ref is what one reference was found to be.
-type Ref struct{ Ref, Result, Note string }
+type Ref struct {
+	Ref, Result, Note string
+	Stands            bool
+	Share             float64
+	Decided           []string
+}
 
 // Trace is one thing that a draft names. To is where it stands; "" nowhere.
 type Trace struct{ What, To string }
@@ -85,7 +93,8 @@ func (r *ruling) check(name, result, note string) {
 //
 //	the return's shape or a cap is broken                       bounce
 //	a reference is fabricated or contradicts its claim          bounce
-//	references, and none that code found to support             bounce
+//	references, and none that covers its claim                  bounce
+//	sentences, and none that is covered by what is cited        bounce
 //	no reference at all (which confidence low allows)           escalate: looking again finds no more
 //	a secret, a mention, an unseen character, a strange address bounce
 //	the draft names what stands in no source                    bounce
@@ -97,15 +106,14 @@ func (r *ruling) check(name, result, note string) {
 //	it contradicts another open thread                          escalate
 //	no draft, only a wish to escalate                           escalate
 //
-// Escalate stands over bounce. Whoever asked, the caller fills ValidatorModel and
-// ValidatedAt.
+// Escalate counts for more than bounce. The caller fills ValidatedAt.
 func Compute(f Facts) Verdict {
 	r := &ruling{v: &Verdict{
 		Verdict: Pass, Reasons: []string{}, SchemaCheck: OK, ConfidenceLanguageMatch: Match, ScopeDrift: None,
 		CrossInvestigationConsistency: NoOverlap, RiskGateCheck: Passes, ToneAssessment: Matches,
 	}}
 	r.schema(f)
-	r.refs(f)
+	r.sentences(f, r.refs(f))
 	r.text(f)
 	r.risk(f)
 	r.scope(f)
@@ -113,6 +121,8 @@ func Compute(f Facts) Verdict {
 		r.escalate("there is no draft, only a wish to escalate: " + f.Asks)
 	}
 	v := r.v
+	v.ValidatorModel = ByCode
+	v.prove(f.Places)
 	if v.Verdict == Pass {
 		v.Reasons = append(v.Reasons, "every check of code passed")
 	}
@@ -141,17 +151,20 @@ func (r *ruling) schema(f Facts) {
 	r.bounce("the return is malformed: "+f.Schema, "Mend the return itself: "+f.Schema+".")
 }
 
-func (r *ruling) refs(f Facts) {
+// refs reports whether a reference covers its claim.
+func (r *ruling) refs(f Facts) (supported bool) {
 	v := r.v
 	if len(f.Refs) == 0 {
 		v.SpotCheckResult, v.SpotCheckNote = Uncheckable, "nothing is cited"
 		r.check("references", Fail, "nothing is cited")
 		r.escalate("nothing is cited, so nothing can be checked")
-		return
+		return false
 	}
-	supported := false
 	for i, ref := range f.Refs {
-		r.check(fmt.Sprintf("ref %d", i+1), ref.Result, ref.Note)
+		v.Checks = append(v.Checks, Check{
+			Name: fmt.Sprintf("ref %d", i+1), Result: ref.Result, By: "code", Note: ref.Note,
+			Stands: ref.Stands, Share: round(ref.Share), Decided: ref.Decided,
+		})
 		supported = supported || ref.Result == Supports
 		if i == 0 || worse(results, v.SpotCheckResult, ref.Result) != v.SpotCheckResult {
 			v.SpotCheckRef, v.SpotCheckResult, v.SpotCheckNote = ref.Ref, ref.Result, ref.Note
@@ -168,9 +181,46 @@ func (r *ruling) refs(f Facts) {
 	}
 	if !supported {
 		r.check("references", Fail, "none that code can check supports the draft")
-		r.bounce("no reference that code can check supports the draft", "Cite at least one file by path:line and quote the lines that carry the answer.")
+		r.bounce("no reference covers what it is cited for",
+			"Cite at least one file by path:line, quote the lines that carry the answer, and claim of them what they say, in their words.")
+	}
+	return supported
+}
+
+// sentences accounts for the sentences of the draft. Where it says something, and
+// nothing of that is covered, it is not about its evidence.
+func (r *ruling) sentences(f Facts, supported bool) {
+	r.v.Sentences = f.Sentences
+	covered, all := r.v.sentences()
+	none := ""
+	for i := range f.Sentences {
+		s := &f.Sentences[i]
+		s.Share = round(s.Share)
+		if s.State == Unbacked {
+			none += fmt.Sprintf("; %q", s.Text)
+		}
+	}
+	note := fmt.Sprintf("%d of %d sentences covered by what is cited", covered, all)
+	if none != "" {
+		note += "; not " + strings.TrimPrefix(none, "; ")
+	}
+	switch {
+	case all > 0 && covered == 0:
+		r.check("sentences", Fail, note)
+		if !supported {
+			break // the references are what is wrong
+		}
+		r.bounce("no sentence of the draft is covered by what is cited",
+			"Say in the draft what the cited lines say, or cite the lines that say it: "+note+".")
+	case covered < all:
+		r.check("sentences", "note", note)
+	default:
+		r.check("sentences", OK, note)
 	}
 }
+
+// round keeps two digits of a share.
+func round(share float64) float64 { return math.Round(share*100) / 100 }
 
 func (r *ruling) text(f Facts) {
 	for _, p := range f.Unsafe {

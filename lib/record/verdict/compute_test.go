@@ -8,7 +8,7 @@ import (
 )
 
 func good() Facts {
-	return Facts{Confidence: draft.High, Refs: []Ref{{"a.go:1", Supports, "it stands there"}}, Drift: None, Other: NoOverlap}
+	return Facts{Confidence: draft.High, Refs: []Ref{{Ref: "a.go:1", Result: Supports, Note: "it is there"}}, Drift: None, Other: NoOverlap}
 }
 
 func TestCompute(t *testing.T) {
@@ -16,7 +16,7 @@ func TestCompute(t *testing.T) {
 		return func(f *Facts) {
 			f.Refs = nil
 			for i, r := range results {
-				f.Refs = append(f.Refs, Ref{"f.go:" + string(rune('1'+i)), r, "seen"})
+				f.Refs = append(f.Refs, Ref{Ref: "f.go:" + string(rune('1'+i)), Result: r, Note: "seen"})
 			}
 		}
 	}

@@ -124,6 +124,7 @@ func Worse(code, agent Verdict) Verdict {
 		v.Reasons = append(v.Reasons, "the reviewing agent objects")
 	}
 	v.BounceFeedback = joined(v.Verdict, code, agent, v.Reasons)
+	v.prove(code.Proved == Places)
 	return v
 }
 
@@ -145,6 +146,9 @@ func joined(verdict string, code, agent Verdict, reasons []string) *string {
 	return &text
 }
 
+// spotCheck is the name of the check of the reference that a second agent looked at.
+const spotCheck = "spot check"
+
 // agentChecks are what an agent said, field by field.
 func agentChecks(a Verdict) []Check {
 	by := func(name string, scale []string, value, note string) Check {
@@ -165,7 +169,7 @@ func agentChecks(a Verdict) []Check {
 		by("schema", schemas, a.SchemaCheck, ""), by("confidence", matching, a.ConfidenceLanguageMatch, ""), by("scope", drifts, a.ScopeDrift, ""),
 		by("risk", gates, a.RiskGateCheck, ""), by("tone", tones, a.ToneAssessment, ""),
 		{Name: "consistency", Result: OK, By: "agent", Note: a.CrossInvestigationConsistency},
-		{Name: "spot check", Result: a.SpotCheckResult, By: "agent", Note: strings.TrimSpace(a.SpotCheckRef + " " + a.SpotCheckNote)},
+		{Name: spotCheck, Result: a.SpotCheckResult, By: "agent", Note: strings.TrimSpace(a.SpotCheckRef + " " + a.SpotCheckNote)},
 	}
 	if strings.HasPrefix(a.CrossInvestigationConsistency, contradicts) {
 		out[5].Result = Fail

@@ -44,6 +44,11 @@ type Verdict struct {
 	// Usage is what the agent's attack took; nil where none was asked. Written by
 	// code. Ours.
 	Usage *draft.Usage `json:"usage,omitempty"`
+	// Proved is the most that the checks showed of the whole draft: Nothing to
+	// Validated. Written by code. Ours.
+	Proved string `json:"proved,omitempty"`
+	// Sentences account for each sentence of the draft. Written by code. Ours.
+	Sentences []Sentence `json:"sentences,omitempty"`
 	// Checks are all that was looked at. Ours.
 	Checks []Check `json:"checks"`
 	// Drill is that of the return, for tri-drill --score. Ours.
@@ -56,4 +61,30 @@ type Check struct {
 	Result string `json:"result"` // ok, note, fail; for a reference, one of the results above
 	By     string `json:"by"`     // code, agent
 	Note   string `json:"note,omitempty"`
+	// Of a reference: whether its path, lines and quote are there, the share of its
+	// claim's words that these cover, and the numbers, units and names of the claim
+	// that code found there.
+	Stands  bool     `json:"stands,omitempty"`
+	Share   float64  `json:"share,omitempty"`
+	Decided []string `json:"decided,omitempty"`
+}
+
+// States of a sentence of a draft.
+const (
+	About        = "about"        // its words and names are covered by what a reference cites
+	Unbacked     = "none"         // by nothing that is cited
+	Unstated     = "nothing"      // it says nothing that could be covered
+	Contradicted = "contradicted" // cited lines say otherwise
+)
+
+// Sentence is what was found of one sentence of the draft.
+type Sentence struct {
+	Text  string  `json:"text"`
+	State string  `json:"state"`
+	Ref   int     `json:"ref,omitempty"`   // the reference that covers it, from 1; 0 several or none
+	Share float64 `json:"share,omitempty"` // of its words that are covered
+	// Undecided are the parts of its meaning that code does not decide: a negation, a
+	// condition.
+	Undecided []string `json:"undecided,omitempty"`
+	Note      string   `json:"note,omitempty"`
 }

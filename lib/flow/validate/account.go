@@ -1,0 +1,47 @@
+package validate
+
+import (
+	"tri/lib/base/prompt"
+	"tri/lib/base/text"
+	"tri/lib/judge/evidence"
+	"tri/lib/record/verdict"
+)
+
+// maxSentence is how many bytes of a sentence a verdict keeps.
+const maxSentence = 300
+
+// account says of each sentence of a draft what of the cited lines covers it. places
+// reports whether the references claim no more than that names are there, as those of
+// a search do: there, a sentence of the question's own words says nothing more.
+func account(own *evidence.Text, question string, found []evidence.Finding) (all []verdict.Sentence, places bool) {
+	places = len(found) > 0
+	for _, f := range found {
+		places = places && f.Claim.Lists()
+	}
+	asked := evidence.FromText("the question", question)
+	for _, p := range own.Account(found) {
+		s := verdict.Sentence{Text: text.Visible(prompt.Cut(p.Text, maxSentence)), State: verdict.Unbacked, Share: p.Share, Ref: p.Ref + 1}
+		switch {
+		case p.Contrary != "":
+			s.State, s.Note = verdict.Contradicted, text.Visible(p.Contrary)
+		case p.About:
+			s.State = verdict.About
+		case p.Empty, places && asked.Has(p.Missing):
+			s.State, s.Ref = verdict.Unstated, 0
+		case !p.English:
+			s.State, s.Ref, s.Note = verdict.Unstated, 0, "in another language: only its names and numbers are compared"
+		default:
+			s.Ref, s.Note = 0, text.Visible(p.String())
+		}
+		if s.State == verdict.About || s.State == verdict.Unbacked {
+			if p.Negates {
+				s.Undecided = append(s.Undecided, "negation")
+			}
+			if p.Bound {
+				s.Undecided = append(s.Undecided, "condition")
+			}
+		}
+		all = append(all, s)
+	}
+	return all, places
+}

@@ -1,0 +1,205 @@
+package evidence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tri/lib/base/lazyregexp"
+)
+
+// Contrary says why a text is not true where lines are: another value for the same
+// name, or a negation of what they say with the same verb and object. "" means that
+// code cannot show it, not that it is true.
+func (t *Text) Contrary(against ...*Text) string {
+	for i := range t.sentences {
+		if why := t.sentences[i].contrary(against); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (s *sentence) contrary(against []*Text) string {
+	if why := s.valued(against); why != "" {
+		return why
+	}
+	for _, e := range against {
+		if why := e.typed(s); why != "" {
+			return why
+		}
+		if why := e.figured(s); why != "" {
+			return why
+		}
+	}
+	return s.denied(against)
+}
+
+// notA is a claim that a name is not of a type or has not a value.
+var notA = lazyregexp.New("(?i)[`\"']?([A-Za-z_][\\w.]*)[`\"']?(?:'s type)?\\s+(?:is|are|was)(?:\\s+not|n't)\\s+(?:of\\s+type\\s+|set\\s+to\\s+|an?\\s+|the\\s+)?[`\"']?([\\w.]+)")
+
+// typed finds a line that declares a name with the type, or gives it the value, that
+// a sentence denies.
+func (t *Text) typed(s *sentence) string {
+	m := notA.FindStringSubmatch(s.text)
+	if m == nil || m[1] == "it" || m[1] == "that" || m[1] == "this" {
+		return ""
+	}
+	name := m[1][strings.LastIndexByte(m[1], '.')+1:]
+	for i := range t.sentences {
+		p := &t.sentences[i]
+		if !p.code {
+			continue
+		}
+		words := lettersAndSigns.FindAllString(p.text, -1)
+		for k, w := range words {
+			if w != name || k+1 == len(words) {
+				continue
+			}
+			next := words[k+1]
+			if next == "=" || next == ":=" || next == ":" {
+				if k+2 == len(words) {
+					continue
+				}
+				next = words[k+2]
+			}
+			if next == m[2] {
+				return fmt.Sprintf("says %s is not %s, %s has %q", name, m[2], t.at(p.line), strings.TrimSpace(p.text))
+			}
+		}
+	}
+	return ""
+}
+
+// figured finds a sentence of other prose that says the same of another number.
+func (t *Text) figured(s *sentence) string {
+	if t.first > 0 || len(s.nums) != 1 {
+		return ""
+	}
+	for i := range t.sentences {
+		p := &t.sentences[i]
+		if len(p.nums) == 1 && alike(s, p) && s.nums[0].unit.dim == p.nums[0].unit.dim && !s.nums[0].same(p.nums[0]) {
+			return fmt.Sprintf("says %s, %s has %s", s.nums[0].text, t.place, p.nums[0].text)
+		}
+	}
+	return ""
+}
+
+var lettersAndSigns = lazyregexp.New(`[\w]+|:=|==|=|:|[^\s\w]`)
+
+// act is a verb with its object, as a sentence affirms or denies it.
+type act struct {
+	verb, object term
+	subject      []term // content words before it
+	denied       bool
+}
+
+// plainly reports whether a sentence says what it says without a condition or an
+// exception, so that a negation in it can be compared.
+func (s *sentence) plainly() bool {
+	return !slices.ContainsFunc(s.terms, func(w term) bool { return words().is("bound", w.text) })
+}
+
+// negations are the places of the words of a sentence that negate.
+func (s *sentence) negations() []int {
+	var out []int
+	for i, w := range s.terms {
+		if words().is("not", w.text) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+const reach = 4 // words between a negation and its verb's object
+
+// deniedAct is the verb that the only negation of a sentence denies, with the word
+// that follows it.
+func (s *sentence) deniedAct() (act, bool) {
+	at := s.negations()
+	if len(at) != 1 {
+		return act{}, false
+	}
+	l := words()
+	a := act{denied: true, subject: content(s.terms[:at[0]])}
+	for i := at[0] + 1; i < len(s.terms) && i <= at[0]+reach; i++ {
+		w := s.terms[i]
+		switch {
+		case l.is("stop", w.text) || l.is("light", w.text):
+		case a.verb.text == "":
+			a.verb = w
+		default:
+			a.object = w
+			return a, len(a.subject) > 0
+		}
+	}
+	return a, a.verb.text != "" && len(a.subject) > 0
+}
+
+// affirms reports whether a sentence says the act without denying it: the same verb,
+// the same word behind it, the same subject before it, and no negation at all.
+func (s *sentence) affirms(a act) bool {
+	if len(s.negations()) > 0 {
+		return false
+	}
+	for i, w := range s.terms {
+		if w.stem != a.verb.stem || !slices.ContainsFunc(s.terms[:i], func(b term) bool { return has(a.subject, b) && !commonStems()[b.stem] }) {
+			continue
+		}
+		rest := content(s.terms[i+1 : min(i+1+reach, len(s.terms))])
+		if a.object.text == "" && len(rest) == 0 || a.object.text != "" && len(rest) > 0 && rest[0].stem == a.object.stem {
+			return true
+		}
+	}
+	return false
+}
+
+// leastAlike is the share of the words of the shorter of two sentences that the
+// other has too, before a negation in one of them is compared.
+const leastAlike = 0.75
+
+func alike(a, b *sentence) bool {
+	x, y := a.content, b.content
+	if len(x) > len(y) {
+		x, y = y, x
+	}
+	n := 0
+	for _, w := range x {
+		if has(y, w) {
+			n++
+		}
+	}
+	return len(x) >= leastOwn && float64(n) >= leastAlike*float64(len(x))
+}
+
+// denied finds a sentence of the lines that says the same act with the same subject
+// and object, where one of the two denies it.
+func (s *sentence) denied(against []*Text) string {
+	if !s.plainly() {
+		return ""
+	}
+	mine, isDenial := s.deniedAct()
+	for _, e := range against {
+		for i := range e.sentences {
+			p := &e.sentences[i]
+			if p.code || !p.plainly() || !alike(s, p) {
+				continue
+			}
+			theirs, ok := p.deniedAct()
+			switch {
+			case isDenial && p.affirms(mine):
+				return fmt.Sprintf("says not %q, %s has %q", mine.verb.text, e.at(p.line), clip(p.text))
+			case ok && s.affirms(theirs):
+				return fmt.Sprintf("says %q, %s has not %q", theirs.verb.text, e.at(p.line), theirs.verb.text)
+			}
+		}
+	}
+	return ""
+}
+
+func clip(s string) string {
+	if rs := []rune(s); len(rs) > 80 {
+		return string(rs[:80]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,282 @@
+package evidence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"tri/lib/base/lazyregexp"
+)
+
+// Text is a text that is compared with others, parsed once: a claim, a draft, lines
+// of a file.
+type Text struct {
+	place     string // file, or the name of the text
+	first     int    // line of the file that text begins with; 0 prose
+	text      string
+	terms     []term
+	content   []term // of terms, those that say something of a subject, each once
+	nums      []quantity
+	tokens    []Token    // of prose
+	sentences []sentence // of prose and of comments, and each line of code
+	values    []value    // that code gives to names
+}
+
+// sentence is a part of a text that says one thing.
+type sentence struct {
+	text       string
+	line, last int // of the file; 0 prose
+	code       bool
+	terms      []term
+	content    []term
+	nums       []quantity
+}
+
+func newSentence(text string, line int, code bool) sentence {
+	all := terms(text)
+	return sentence{text, line, line, code, all, distinct(content(all)), slices.Concat(quantities(text, code), spelled(text))}
+}
+
+// FromText parses prose: a claim, a draft, a message. name is how notes call it.
+func FromText(name, text string) *Text {
+	t := &Text{place: name, text: Fold(text), tokens: Tokens(text)}
+	plain := plainClaim(text)
+	for _, at := range sentences(plain) {
+		t.sentences = append(t.sentences, newSentence(plain[at[0]:at[1]], 0, false))
+	}
+	t.finish(plain)
+	return t
+}
+
+// FromLines parses lines of a file; first is the number of the first.
+func FromLines(path string, lines []string, first int) *Text {
+	t := &Text{place: path, first: first, text: Fold(strings.Join(lines, "\n")), sentences: passages(lines, first)}
+	for i, l := range lines {
+		t.values = append(t.values, valuesOf(l, first+i)...)
+	}
+	t.finish(t.text)
+	return t
+}
+
+func (t *Text) finish(words string) {
+	t.terms = terms(words)
+	t.content = distinct(content(t.terms))
+	t.nums = slices.Concat(quantities(t.text, true), spelled(t.text))
+}
+
+// part is the text of some lines, as it was parsed among those around them.
+func (t *Text) part(from, to int) *Text {
+	lines := strings.SplitAfter(t.text, "\n")
+	from, to = max(from, t.first), min(to, t.first+len(lines)-1)
+	if from > to {
+		return &Text{place: t.place, first: from}
+	}
+	start := len(strings.Join(lines[:from-t.first], ""))
+	p := &Text{place: t.place, first: from, text: strings.Join(lines[from-t.first:to+1-t.first], "")}
+	end := start + len(p.text)
+	for _, w := range t.terms {
+		if w.at >= start && w.at < end {
+			w.at, w.end = w.at-start, w.end-start
+			p.terms = append(p.terms, w)
+		}
+	}
+	for _, q := range t.nums {
+		if q.at >= start && q.at < end {
+			q.at, q.end = q.at-start, q.end-start
+			p.nums = append(p.nums, q)
+		}
+	}
+	for _, s := range t.sentences {
+		if s.line <= to && s.last >= from {
+			p.sentences = append(p.sentences, s)
+		}
+	}
+	for _, v := range t.values {
+		if v.line >= from && v.line <= to {
+			p.values = append(p.values, v)
+		}
+	}
+	p.content = distinct(content(p.terms))
+	return p
+}
+
+// distinct drops the second and later of terms with one stem.
+func distinct(all []term) []term {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(all), func(t term) bool {
+		had := seen[t.stem]
+		seen[t.stem] = true
+		return had
+	})
+}
+
+// String is the text; Place is the file or the name of it.
+func (t *Text) String() string { return t.text }
+
+func (t *Text) Place() string { return t.place }
+
+// Tokens are the names, paths, options and numbers of prose.
+func (t *Text) Tokens() []Token { return t.tokens }
+
+func (t *Text) at(line int) string {
+	if line == 0 {
+		return t.place
+	}
+	return fmt.Sprintf("%s:%d", t.place, line)
+}
+
+func (t *Text) lineOf(at int) int {
+	if t.first == 0 {
+		return 0
+	}
+	return t.first + strings.Count(t.text[:min(at, len(t.text))], "\n")
+}
+
+// Where tells at which place of the text a token stands; "" where it does not. A name
+// that stands there in parts alone is at the place as a whole.
+func (t *Text) Where(tok Token) string {
+	if tok.Kind == Number {
+		for _, q := range slices.Concat(quantities(tok.Text, false), quantities(tok.Text, true)) {
+			for _, n := range t.nums {
+				if q.same(n) {
+					return t.at(t.lineOf(n.at))
+				}
+			}
+		}
+		return ""
+	}
+	if !tok.In(t.text) {
+		return ""
+	}
+	if i := strings.Index(t.text, strings.TrimLeft(tok.Text, "-${./~")); i >= 0 {
+		return t.at(t.lineOf(i))
+	}
+	return t.at(t.first)
+}
+
+// Words are the words of a text that say something of its subject, each once, in
+// the form in which they are compared.
+func (t *Text) Words() []string {
+	out := make([]string, len(t.content))
+	for i, w := range t.content {
+		out[i] = w.stem
+	}
+	return out
+}
+
+// Shared lists the words of a text that one of others has too, in any form.
+func (t *Text) Shared(others ...*Text) []string {
+	var out []string
+	for _, w := range t.content {
+		if slices.ContainsFunc(others, func(o *Text) bool { return has(o.terms, w) }) {
+			out = append(out, w.stem)
+		}
+	}
+	return out
+}
+
+// Telling are those of some words, as Words and Shared give them, that tell what a text
+// is about: error and number stand in any.
+func Telling(stems []string) []string {
+	common := commonStems()
+	return slices.DeleteFunc(slices.Clone(stems), func(s string) bool { return common[s] })
+}
+
+var commonStems = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for w := range words().sets["common"] {
+		out[stem(w)] = true
+	}
+	return out
+})
+
+var sentenceEnd = lazyregexp.New(`[.!?;]["')\]]*(?:\s+|$)|[。！？；]|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s`)
+
+// sentences are the places of the sentences of a text, without the space around them.
+func sentences(text string) [][2]int {
+	var out [][2]int
+	from := 0
+	add := func(to int) {
+		body := text[from:to]
+		left := len(body) - len(strings.TrimLeft(body, " \t\r\n"))
+		if body = strings.TrimSpace(body); body != "" {
+			out = append(out, [2]int{from + left, from + left + len(body)})
+		}
+		from = to
+	}
+	for _, m := range sentenceEnd.FindAllStringIndex(text, -1) {
+		if head := strings.ToLower(text[from:m[0]]); !strings.HasSuffix(head, "e.g") && !strings.HasSuffix(head, "i.e") {
+			add(m[1])
+		}
+	}
+	add(len(text))
+	return out
+}
+
+// plainClaim is a text without fences, addresses and citations, which are no
+// statement.
+func plainClaim(s string) string {
+	s = fenced.ReplaceAllString(Fold(s), " ")
+	for _, re := range []*lazyregexp.Pattern{address, cited, linesOf, counted} {
+		s = re.ReplaceAllString(s, " ")
+	}
+	return s
+}
+
+var (
+	remarked = lazyregexp.New(`^\s*(?://[/!]?|/\*\*?|\*/?|#+|--|;+|<!--|"""|''')\s?(.*?)\s*(?:\*/|-->|"""|''')?\s*$`)
+	trailing = lazyregexp.New(`^(.*?\S)\s+(?://|#)\s+(.*)$`)
+	proseish = lazyregexp.New(`^\s*[\p{L}\d"'` + "`" + `(][^={}<>|]*[\p{L}\d.,:;!?)"'` + "`" + `]\s*$`)
+)
+
+const leastWords = 4 // of a line that is prose though no mark says so
+
+// passages parts lines of a file into the sentences of its comments and prose and
+// its lines of code. first is the number of the first line.
+func passages(lines []string, first int) []sentence {
+	var out []sentence
+	var text []string
+	began := 0
+	flush := func() {
+		all := strings.Join(text, "\n")
+		for _, at := range sentences(all) {
+			s := newSentence(strings.Join(strings.Fields(all[at[0]:at[1]]), " "), began+strings.Count(all[:at[0]], "\n"), false)
+			s.last = began + strings.Count(all[:at[1]], "\n")
+			out = append(out, s)
+		}
+		text = nil
+	}
+	for i, l := range lines {
+		said := ""
+		switch m := remarked.FindStringSubmatch(l); {
+		case m != nil && !strings.HasPrefix(strings.TrimSpace(l), "#include"):
+			said = m[1]
+		case isDense(l) || proseish.MatchString(l) && len(strings.Fields(l)) >= leastWords && !strings.ContainsAny(l, "()_[]"):
+			said = strings.TrimSpace(l)
+		default:
+			flush()
+			out = append(out, codeLine(l, first+i)...)
+			continue
+		}
+		if len(text) == 0 {
+			began = first + i
+		}
+		text = append(text, said)
+	}
+	flush()
+	return out
+}
+
+// codeLine is a line of code, and the comment behind it.
+func codeLine(l string, line int) []sentence {
+	var out []sentence
+	if m := trailing.FindStringSubmatch(l); m != nil {
+		l = m[1]
+		out = append(out, newSentence(m[2], line, false))
+	}
+	if strings.TrimSpace(l) != "" {
+		out = append(out, newSentence(l, line, true))
+	}
+	return out
+}

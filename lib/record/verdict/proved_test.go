@@ -1,0 +1,36 @@
+package verdict
+
+import "testing"
+
+// TestBadge: "validated" is said of a draft alone whose every sentence is covered and
+// that a second agent could not break.
+func TestBadge(t *testing.T) {
+	about, none := Sentence{Text: "a", State: About, Ref: 1, Share: 1}, Sentence{Text: "b", State: Unbacked}
+	empty := Sentence{Text: "c", State: Unstated}
+	attacked := func(result string) []Check { return []Check{{Name: spotCheck, By: "agent", Result: result}} }
+	for _, c := range []struct {
+		name   string
+		v      Verdict
+		places bool
+		proved string
+		badge  string
+	}{
+		{"all", Verdict{Verdict: Pass, ValidatorModel: "m", Checks: attacked(Supports), Sentences: []Sentence{about, empty}}, false, Validated, "✓ validated, attacked by m"},
+		{"no agent", Verdict{Verdict: Pass, ValidatorModel: ByCode, Sentences: []Sentence{about}}, false, Covered, "quotes checked, covers every sentence"},
+		{"one sentence without", Verdict{Verdict: Pass, ValidatorModel: "m", Checks: attacked(Supports), Sentences: []Sentence{about, none}}, false, Attacked, "attacked by m, 1 of 2 sentences not covered"},
+		{"both", Verdict{Verdict: Pass, ValidatorModel: ByCode, Sentences: []Sentence{about, none}}, false, Quotes, "quotes checked, 1 of 2 sentences not covered"},
+		{"the agent could not check", Verdict{Verdict: Pass, ValidatorModel: "m", Checks: attacked(Uncheckable), Sentences: []Sentence{about}}, false, Covered, "quotes checked, covers every sentence"},
+		{"says nothing", Verdict{Verdict: Pass, ValidatorModel: "m", Checks: attacked(Supports), Sentences: []Sentence{empty}}, false, Attacked, "attacked by m"},
+		{"a search", Verdict{Verdict: Pass, ValidatorModel: ByCode, Sentences: []Sentence{empty}}, true, Places, "places found, quotes checked"},
+		{"a search that says more", Verdict{Verdict: Pass, ValidatorModel: ByCode, Sentences: []Sentence{none}}, true, Quotes, "quotes checked, 1 of 1 sentences not covered"},
+		{"bounced", Verdict{Verdict: Bounce, ValidatorModel: "m", Checks: attacked(Supports), Sentences: []Sentence{about}}, false, Nothing, "disagreement"},
+	} {
+		c.v.prove(c.places)
+		if c.v.Proved != c.proved || c.v.Badge() != c.badge {
+			t.Errorf("%s: %s %q, want %s %q", c.name, c.v.Proved, c.v.Badge(), c.proved, c.badge)
+		}
+	}
+	if old := (&Verdict{Verdict: Pass, ValidatorModel: "m"}); old.Badge() != "quotes checked" {
+		t.Errorf("a verdict from before: %q", old.Badge())
+	}
+}
