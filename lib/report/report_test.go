@@ -29,7 +29,7 @@ func TestWhy(t *testing.T) {
 		{"20", Answered, "approved by ana", "round 1, search: done in 0s, 1000 tokens, $0.0200"},
 		{"20", Answered, "approved by ana", "part 1 of 1: posted as 21"},
 		{"21", Ours, "our own reply in cycle 1, approved by ana", ""},
-		{"30", Waiting, "for a person: ✓ validated", "Three times, in client.go:3."},
+		{"30", Waiting, "for a person: quotes checked", "Three times, in client.go:3."},
 		{"31", Context, "kept beside what ben asked", ""},
 		{"40", Waiting, "for a person: failed: took longer than 5m0s", "failed in 0s"},
 		{"50", Parked, "nobody can prove whether it was posted: no answer came", "part 1 of 1: parked: no answer came"},

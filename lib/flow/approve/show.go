@@ -251,8 +251,11 @@ func (p *page) objections(v *verdict.Verdict) {
 		p.head("Not validated")
 		return
 	}
-	p.head(fmt.Sprintf("Validation: %s, by %s", v.Verdict, v.ValidatorModel))
+	p.head(fmt.Sprintf("Validation: %s, by %s: %s", v.Verdict, v.ValidatorModel, v.Badge()))
 	p.cost("  attack", v.Usage)
+	for i, s := range v.Sentences {
+		p.line("  sentence %d: %s: %s", i+1, s.Label(), s.Text)
+	}
 	for _, r := range v.Reasons {
 		p.line("  - %s", r)
 	}

@@ -33,9 +33,9 @@ func TestDispatch(t *testing.T) {
 	b.add("5", "eve", "", event.Actionable, "boom?")
 	b.run()
 	for _, tt := range []struct{ id, status, badge string }{
-		{"1", thread.PendingUser, "✓ validated"},
+		{"1", thread.PendingUser, "quotes checked"},
 		{"2", "", ""},
-		{"3", thread.PendingUser, "✓ validated"},
+		{"3", thread.PendingUser, "quotes checked"},
 		{"4", thread.PendingUser, "nothing found"},
 		{"5", thread.PendingUser, "failed"},
 	} {

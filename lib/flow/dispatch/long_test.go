@@ -127,12 +127,12 @@ func TestLong(t *testing.T) {
 		escalated        bool
 		prefix           string // of the investigation's id
 	}{
-		{"1", "✓ validated, asks for a longer look", "long answer", true, "i-"},
-		{"2", "✓ validated, asks for a longer look", "long answer", true, "e-"},
-		{"3", "✓ validated, asks for a longer look", "long answer", true, "e-"},
-		{"4", "✓ validated, asks for a longer look", "answer to more, in vain?", true, "e-"},
+		{"1", "quotes checked, asks for a longer look", "long answer", true, "i-"},
+		{"2", "quotes checked, asks for a longer look", "long answer", true, "e-"},
+		{"3", "quotes checked, asks for a longer look", "long answer", true, "e-"},
+		{"4", "quotes checked, asks for a longer look", "answer to more, in vain?", true, "e-"},
 		{"5", "failed", "", true, "e-"},
-		{"6", "✓ validated", "answer to a short one?", false, "i-"},
+		{"6", "quotes checked", "answer to a short one?", false, "i-"},
 		{"7", "failed", "", true, "i-"},
 	} {
 		th := b.thread(tt.id)

@@ -66,7 +66,7 @@ func TestBudgetComesBack(t *testing.T) {
 	}
 	b.decide(decision.Redo, poor, "now, please")
 	b.at(saturday.Add(2 * time.Hour))
-	if th := b.thread(poor); th.Badge != "✓ validated" || !th.Ordered || b.runs.Load() != 2 {
+	if th := b.thread(poor); th.Badge != "quotes checked" || !th.Ordered || b.runs.Load() != 2 {
 		t.Errorf("%q after a redo, %d runs", th.Badge, b.runs.Load())
 	}
 	b.at(saturday.AddDate(0, 0, 1))
@@ -91,7 +91,7 @@ func TestValidationIsPaidFor(t *testing.T) {
 	b.add("1", "ana", "", event.Actionable, "why 1?")
 	b.add("2", "ana", "", event.Actionable, "why 2?")
 	b.at(saturday)
-	if got := b.badges("1 2"); strings.Count(got, "budget spent") != 1 || strings.Count(got, "✓ validated") != 1 || b.runs.Load() != 2 {
+	if got := b.badges("1 2"); strings.Count(got, "budget spent") != 1 || strings.Count(got, "quotes checked") != 1 || b.runs.Load() != 2 {
 		t.Fatalf("%s; %d runs", got, b.runs.Load())
 	}
 	n1, _ := b.offers("1")
@@ -100,7 +100,7 @@ func TestValidationIsPaidFor(t *testing.T) {
 		t.Errorf("%d offers", n1+n2)
 	}
 	b.at(saturday.AddDate(0, 0, 1))
-	if got := b.badges("1 2"); got != "✓ validated, ✓ validated" || b.runs.Load() != 2 {
+	if got := b.badges("1 2"); got != "quotes checked, quotes checked" || b.runs.Load() != 2 {
 		t.Errorf("the next day: %s; %d runs", got, b.runs.Load())
 	}
 	spent, err := b.home.ReadFile("spend.ndjson")

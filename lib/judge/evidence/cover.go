@@ -188,7 +188,7 @@ func (t *Text) Lists() bool {
 		return false
 	}
 	rest := ticked.ReplaceAllString(t.text, " ")
-	return rest != t.text && !slices.ContainsFunc(content(terms(rest)), func(w term) bool { return !slices.Contains(meta, w.text) })
+	return rest != t.text && strings.Contains(rest, "stand") && !strings.ContainsAny(rest, "0123456789") && !slices.ContainsFunc(content(terms(rest)), func(w term) bool { return !slices.Contains(meta, w.text) })
 }
 
 // Has reports whether all of some words are among a text's.

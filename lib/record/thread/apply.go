@@ -240,9 +240,9 @@ func (t *Thread) validated(at string, r *run.Result, last bool) {
 	t.ValidatorReturn = v
 	switch {
 	case v.Verdict == verdict.Pass:
-		badge := "✓ validated"
+		badge := v.Badge()
 		if t.InvestigatorReturn.EscalationRequested {
-			badge = "✓ validated, asks for a longer look"
+			badge += ", asks for a longer look"
 		}
 		if b := t.InvestigatorReturn.Before; b != nil {
 			badge = "answered before on " + b.At[:min(len(b.At), len("2006-01-02"))] + ", evidence still stands"

@@ -117,7 +117,7 @@ type Thread struct {
 
 	DraftPending    *string `json:"draft_pending"`
 	DraftSHA256     string  `json:"draft_sha256,omitempty"` // ours
-	Badge           string  `json:"badge,omitempty"`        // ours: "✓ validated", "disagreement", …
+	Badge           string  `json:"badge,omitempty"`        // ours: "quotes checked, covers every sentence", "disagreement", …
 	UserApprovedAt  *string `json:"user_approved_at"`
 	PostedMessageID *string `json:"posted_message_id"`
 	TriageFilePath  *string `json:"triage_file_path"`

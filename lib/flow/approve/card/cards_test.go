@@ -73,7 +73,7 @@ func (w *world) put(id string, cycle int, text string) (key string) {
 	w.t.Helper()
 	key = "local.dev." + id
 	w.thread(&thread.Thread{
-		Key: key, Cycle: cycle, DraftPending: &text, DraftSHA256: decision.Sum(text), Badge: "✓ validated",
+		Key: key, Cycle: cycle, DraftPending: &text, DraftSHA256: decision.Sum(text), Badge: "quotes checked",
 		InvestigatorReturn: &draft.Return{Confidence: draft.High, ConfidenceReason: "read it"},
 	})
 	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: key, Cycle: cycle, Text: text, DraftSHA256: decision.Sum(text)})

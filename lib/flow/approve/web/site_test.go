@@ -60,7 +60,7 @@ func (x *site) put(id, question, text string) {
 	th := thread.Thread{
 		Key: key, Platform: "local", ChatID: "dev", ChatName: question, ThreadID: id, OriginalSenderName: question, Status: thread.PendingUser, Cycle: 1,
 		Messages:     []thread.Message{{MessageID: id, SenderName: question, Content: question}},
-		DraftPending: &text, DraftSHA256: decision.Sum(text), Badge: "✓ validated", StartedAt: noon.Format(time.RFC3339),
+		DraftPending: &text, DraftSHA256: decision.Sum(text), Badge: "quotes checked", StartedAt: noon.Format(time.RFC3339),
 		InvestigatorReturn: &draft.Return{
 			Confidence: question, ConfidenceReason: question, QuestionGloss: question, ResearchNotes: text, OpenQuestions: []string{question},
 			EvidenceRefs: []draft.Ref{{Kind: "file", Ref: question, SupportsClaim: question}}, ProposedTriageFile: &draft.TriageFile{Filename: question, Content: text},
