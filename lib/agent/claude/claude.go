@@ -60,6 +60,8 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Servers, p.Since, p.LoginAt = true, program.CostSince, ".claude/.credentials.json"
+	p.Models = []program.Model{{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL", Usual: "https://api.anthropic.com"},
+		{Key: "ANTHROPIC_AUTH_TOKEN", Header: program.Bearer, Base: "ANTHROPIC_BASE_URL", Usual: "https://api.anthropic.com"}}
 	return &Client{p}, nil
 }
 

@@ -46,6 +46,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Baptizes, p.Servers, p.Since, p.LoginAt = true, true, program.TokensSince, ".codex/auth.json"
+	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL", Usual: endpoint}}
 	return &Client{p}, nil
 }
 
@@ -104,7 +105,7 @@ func (c *Client) settings(t program.Turn) []setting {
 		all = append(all, setting{"model", c.program.Model})
 	}
 	if c.program.Login() == "" {
-		base := c.program.Variable("OPENAI_BASE_URL")
+		base := t.Base("OPENAI_BASE_URL")
 		if base == "" {
 			base = endpoint
 		}

@@ -57,6 +57,8 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Baptizes, p.Servers, p.Since = true, true, program.TokensSince
+	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL", Usual: "https://api.openai.com/v1"},
+		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL", Usual: "https://api.anthropic.com/v1"}}
 	return &Client{p}, nil
 }
 
@@ -81,7 +83,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 			return call, err
 		}
 	}
-	model, reach := c.model()
+	model, reach := c.model(t)
 	call.Reach = reach
 	text, err := json.Marshal(map[string]any{
 		"name": "tri", "version": "1", "schema": "v1", "models": []any{model}, "mcpServers": servers(t),
@@ -108,7 +110,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 }
 
 // model is the one model of its configuration, and where it is.
-func (c *Client) model() (map[string]any, []string) {
+func (c *Client) model(t program.Turn) (map[string]any, []string) {
 	provider, key, base, usual := "openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"
 	name := c.program.Model
 	if strings.HasPrefix(name, "claude") {
@@ -117,7 +119,7 @@ func (c *Client) model() (map[string]any, []string) {
 	if name == "" {
 		name = "default"
 	}
-	at := c.program.Variable(base)
+	at := t.Base(base)
 	if at == "" {
 		at = usual
 	}

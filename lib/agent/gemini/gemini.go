@@ -44,6 +44,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Servers, p.LoginAt, p.Obeys = true, ".gemini/oauth_creds.json", []string{".gemini"}
+	p.Models = []program.Model{{Key: "GEMINI_API_KEY", Header: program.GoogleKey, Base: "GOOGLE_GEMINI_BASE_URL", Usual: "https://generativelanguage.googleapis.com"}}
 	return &Client{p}, nil
 }
 

@@ -27,6 +27,18 @@ var endpoints = map[string]string{
 	"openrouter": "https://openrouter.ai", "opencode": "https://opencode.ai",
 }
 
+// models are the endpoints of which a key is enough, and bases the providers by the
+// variables with their addresses.
+var (
+	models = []program.Model{
+		{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL", Usual: "https://api.openai.com/v1"},
+		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL", Usual: "https://api.anthropic.com/v1"},
+		{Key: "GEMINI_API_KEY", Header: program.GoogleKey, Base: "GOOGLE_GEMINI_BASE_URL", Usual: "https://generativelanguage.googleapis.com/v1beta"},
+		{Key: "OPENROUTER_API_KEY", Header: program.Bearer, Base: "OPENROUTER_BASE_URL", Usual: "https://openrouter.ai/api/v1"},
+	}
+	bases = map[string]string{"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL", "openrouter": "OPENROUTER_BASE_URL"}
+)
+
 // tools are what the program calls the abilities.
 var tools = map[string][]string{"Read": {"read", "list"}, "Grep": {"grep"}, "Glob": {"glob", "list"}, "Write": {"edit"}}
 
@@ -52,7 +64,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Baptizes, p.Servers, p.LoginAt = true, true, ".local/share/opencode/auth.json"
+	p.Baptizes, p.Servers, p.LoginAt, p.Models = true, true, ".local/share/opencode/auth.json", models
 	return &Client{p}, nil
 }
 
@@ -89,16 +101,23 @@ func (c *Client) settings(t program.Turn) map[string]any {
 		"permission": permissions(t), "mcp": servers(t),
 	}
 	model := c.program.Model
-	if base := c.program.Variable("OPENAI_BASE_URL"); base != "" {
+	providers := map[string]any{}
+	for name, variable := range bases {
+		if at := t.Base(variable); at != "" {
+			providers[name] = map[string]any{"options": map[string]string{"baseURL": at}}
+		}
+	}
+	all["provider"] = providers
+	if c.program.Variable("OPENAI_BASE_URL") != "" {
 		name := model[strings.Index(model, "/")+1:]
 		if name == "" {
 			name = "default"
 		}
 		model = "tri/" + name
-		all["provider"] = map[string]any{"tri": map[string]any{
+		providers["tri"] = map[string]any{
 			"npm": "@ai-sdk/openai-compatible", "name": "tri", "models": map[string]any{name: map[string]any{"name": name}},
-			"options": map[string]string{"baseURL": base, "apiKey": "{env:OPENAI_API_KEY}"},
-		}}
+			"options": map[string]string{"baseURL": t.Base("OPENAI_BASE_URL"), "apiKey": "{env:OPENAI_API_KEY}"},
+		}
 	}
 	if model != "" {
 		all["model"], all["small_model"] = model, model

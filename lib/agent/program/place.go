@@ -17,7 +17,16 @@ import (
 // environment is what the program sees: the few variables that all need, those
 // that the configuration names, the task's, and the call's own.
 func (r *running) environment(c Call) []string {
-	return proc.Env(r.program.Env, r.home, slices.Concat(c.Set, r.task.Env)...)
+	var ours []string
+	named := slices.DeleteFunc(slices.Clone(r.program.Env), func(name string) bool {
+		return slices.ContainsFunc(r.program.Models, func(m Model) bool {
+			return (m.Key == name || m.Base == name) && slices.ContainsFunc(r.doors, func(d *door) bool { return d.Base == m.Base })
+		})
+	})
+	for _, d := range r.doors {
+		ours = append(ours, d.Key+"="+d.word, d.Base+"="+d.at)
+	}
+	return proc.Env(named, r.home, slices.Concat(ours, c.Set, r.task.Env)...)
 }
 
 // Variable is the value of a variable that the program may see, "" where it may

@@ -52,6 +52,9 @@ type Program struct {
 	// argument keeps it from that. Walls hide them; without walls it is not started
 	// where there is one.
 	Obeys []string
+	// Models are the endpoints that the program may use by a key, the first that has one
+	// of each Base.
+	Models []Model
 	// Servers says that the program speaks the Model Context Protocol: Turn.Task.Servers
 	// are then commands of ours (package toolserver), without keys.
 	Servers bool
@@ -92,6 +95,9 @@ type Turn struct {
 	// new one is to have. It is made of letters, digits and `-_.`, no `-` first.
 	Session string
 	Again   bool
+
+	program *Program
+	bases   map[string]string // see Base
 }
 
 // Call is how the program is started for a turn.
@@ -139,6 +145,7 @@ type running struct {
 	call    func(Turn) (Call, error)
 	home    string
 	gate    *toolserver.Gate // nil: no tool servers
+	doors   []*door          // to models
 	usage   draft.Usage      // of the run's turns that have ended
 	told    draft.Usage      // what the program told last
 }
@@ -157,8 +164,15 @@ func (r *running) run(ctx context.Context, res *agent.Result) error {
 		return err
 	}
 	defer r.gate.Close()
+	defer r.closeDoors()
+	if err := r.openDoors(); err != nil {
+		return err
+	}
 	t = r.task
-	turn := Turn{Task: t, Home: r.home, Prompt: t.Prompt, Session: t.SessionID, Again: t.Resume}
+	turn := Turn{Task: t, Home: r.home, Prompt: t.Prompt, Session: t.SessionID, Again: t.Resume, program: r.program, bases: map[string]string{}}
+	for _, d := range r.doors {
+		turn.bases[d.Base] = d.at
+	}
 	if t.Resume {
 		if err := r.earlier(); err != nil {
 			return err
@@ -231,7 +245,7 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 		Argv: slices.Concat(p.Argv, call.Args), Dir: t.Codebase, Env: r.environment(call),
 		Prompt: turn.Prompt, Talk: talk, RunDir: t.Dir, Hold: t.Hold,
 		Sandbox: p.Sandbox, Write: t.Write, Hidden: slices.Concat(t.Hidden, call.Hidden), Home: r.home,
-		Read: slices.Concat(p.Read, call.Read), Reach: slices.Concat(call.Reach, p.Network), Doors: r.gate.Doors, Serve: call.Serve,
+		Read: slices.Concat(p.Read, call.Read), Reach: r.reach(call), Doors: r.served(), Serve: call.Serve,
 		Memory: p.Memory, Processes: p.Processes, Disk: p.Disk, Started: s.started,
 		Line: func(line []byte) bool {
 			call.Line(line, s)

@@ -45,6 +45,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Servers, p.Since, p.Obeys = true, program.TokensSince, []string{".qwen", ".env"}
+	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL", Usual: "https://dashscope.aliyuncs.com/compatible-mode/v1"}}
 	return &Client{p}, nil
 }
 

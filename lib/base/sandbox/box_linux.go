@@ -68,6 +68,7 @@ func New(s Spec) (*Box, error) {
 		return nil, err
 	}
 	b.proxy = newProxy(reach, s.Log)
+	b.proxy.doors = s.Doors
 	b.limits = &limits{kind: NoLimits}
 	if !s.Without.Limits {
 		b.limits = newLimits(s.memory(), s.processes())

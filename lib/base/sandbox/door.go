@@ -20,13 +20,11 @@ const DoorArg = ":door"
 // HelperAt is where the inner end stands in the program's file system.
 const HelperAt = "/run/" + Helper
 
-// doorHost is an address of the loopback device that nobody else uses.
-const doorHost = "127.116.114.105"
-
-// DoorAt is where a program finds the door that stands at index i of Spec.Doors.
+// DoorAt is where a program finds the door at index i of Spec.Doors: an address of its
+// own loopback device, below the ports that the kernel hands out.
 // It goes through by a command, HelperAt DoorArg DoorAt(i), whose standard input
 // and output are the connection.
-func DoorAt(i int) string { return net.JoinHostPort(doorHost, strconv.Itoa(4001+i)) }
+func DoorAt(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(27401+i)) }
 
 // Pass connects in and out to a door: an address of the loopback device or, for a
 // program without walls, a socket's path. It returns when the other side is done.

@@ -27,6 +27,7 @@ const (
 type proxy struct {
 	reach *reach
 	log   string
+	doors []func(context.Context, net.Conn) // found at DoorAt, also by who asks the proxy for everything
 	slots chan struct{}
 	ctx   context.Context
 	stop  context.CancelFunc
@@ -194,6 +195,16 @@ func (p *proxy) drop(conns ...net.Conn) {
 // dial connects to what the list has, and logs what it has not. The connection
 // counts until it is closed.
 func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
+	for i, answer := range p.doors {
+		if hostport == DoorAt(i) {
+			in, out := net.Pipe()
+			p.group.Go(func() {
+				defer in.Close()
+				answer(p.ctx, in)
+			})
+			return out, nil
+		}
+	}
 	select {
 	case p.slots <- struct{}{}:
 	default:

@@ -33,6 +33,7 @@ var parts = []part{
 	{"a run that may not write does not", mayNotWrite, nil},
 	{"a run that may write does", mayWrite, func(r row) bool { return r.inside }},
 	{"a tool of a server is used, and one that is not named is not", server, func(r row) bool { return r.find == "" && !r.offered }},
+	{"its key is not with it, and no other leaves", keyless, func(r row) bool { return r.inside || r.agent == "acp" }},
 	{"settings of the codebase are out of force", steered, nil},
 	{"the run's commands work, and the codebase's hooks do not run", commands, func(r row) bool { return !r.commands }},
 	{"only the commands named are run", named, func(r row) bool { return r.shell == "" }},
@@ -228,6 +229,42 @@ func commands(b *bench) error {
 		return errors.New("a hook of the codebase was run")
 	}
 	return nil
+}
+
+// keyless looks for the key in the environment of a running program, and in what the
+// model was sent by it: there is the word instead.
+func keyless(b *bench) error {
+	seen := make(chan string, 1)
+	stop := make(chan struct{})
+	go func() {
+		found := ""
+		for {
+			select {
+			case <-stop:
+				seen <- found
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			files, _ := filepath.Glob("/proc/[0-9]*/environ")
+			for _, name := range files {
+				env, err := os.ReadFile(name)
+				if err != nil || !strings.Contains(string(env), "HOME="+b.dir) {
+					continue
+				}
+				for _, e := range strings.Split(string(env), "\x00") {
+					if strings.HasSuffix(e, "=k-dummy") {
+						found = name + ": " + e
+					}
+				}
+			}
+		}
+	}()
+	_, err := b.words("SAY hi")
+	close(stop)
+	if found := <-seen; found != "" {
+		return fmt.Errorf("its key is with it: %s", found)
+	}
+	return err
 }
 
 // steered has a codebase tell every program to run a command of its own.
