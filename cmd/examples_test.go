@@ -71,7 +71,7 @@ func checkCalls(t *testing.T, file, text string) (calls int) {
 		}
 		words := strings.Fields(call[2])
 		usage := help(call[1])
-		if len(words) > 0 && regexp.MustCompile(`(?m)^  `+regexp.QuoteMeta(words[0])+` `).MatchString(usage) {
+		if len(words) > 0 && words[0][0] != '-' && regexp.MustCompile(`(?m)^  `+regexp.QuoteMeta(words[0])+` `).MatchString(usage) {
 			usage += help(call[1], words[0])
 		}
 		for _, w := range words {
