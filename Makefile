@@ -1,6 +1,7 @@
 # make            build every program into bin/
 # make demo       build, and run the main job end to end
-# make check      format, vet, staticcheck, pages, all tests
+# make check      format, vet, staticcheck, modules, pages, tests: what a change must pass
+# make nightly    what takes longer: tests whole and with the race detector, fuzz, torture
 # make fuzz       every fuzz target, a thousand inputs each
 # make torture    kill -9 of every stage, a fault at every call; about ten minutes
 # make mutate     which small changes of the code no test notices; two hours
@@ -19,8 +20,12 @@ LDFLAGS = -s -w -X tri/lib/base/cli.version=$(VERSION)
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-# Packages with tests that are long and alone: they run without the race detector.
-LONG = $(sort $(dir $(addprefix ./,$(shell grep -rl --include='*_test.go' 'testing.Short()' lib))))
+# Packages where goroutines share the most: check runs them with the race detector,
+# nightly all of them.
+RACE = ./lib/base/... ./lib/record/... ./lib/chat/session ./lib/agent/supervise ./lib/flow/supervise
+
+# On a machine that is busy with other things a package may take long.
+TEST = $(GO) test -timeout 60m -p 4
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/...
@@ -29,9 +34,16 @@ demo: all
 	bin/tri demo --dir demo --codebase .
 
 check: all lint
-	$(GO) test -race -short -p 4 $(TESTFLAGS) ./...
-	cd scripts && TORTURE_BIN=$(CURDIR)/$(OUT) $(GO) test -race -short -p 4 $(TESTFLAGS) ./...
-	$(GO) test -p 4 $(TESTFLAGS) $(LONG)
+	$(TEST) -short $(TESTFLAGS) ./...
+	$(TEST) -short -race $(TESTFLAGS) $(RACE)
+	cd scripts && TORTURE_BIN=$(CURDIR)/$(OUT) $(TEST) -short $(TESTFLAGS) ./...
+
+nightly: check
+	scripts/vulnerable
+	$(TEST) $(TESTFLAGS) ./...
+	$(TEST) -short -race $(TESTFLAGS) ./...
+	$(MAKE) fuzz
+	$(MAKE) torture
 
 lint:
 	test -z "$$(gofmt -l cmd lib schemas scripts examples)" || { gofmt -d cmd lib schemas scripts examples; exit 1; }
@@ -107,4 +119,4 @@ install: all
 clean:
 	rm -rf bin cover demo dist flaky
 
-.PHONY: all demo check lint fuzz torture mutate flaky dist dist-check check-peers bench size cover install clean
+.PHONY: all demo check nightly lint fuzz torture mutate flaky dist dist-check check-peers bench size cover install clean

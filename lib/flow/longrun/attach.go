@@ -118,12 +118,12 @@ func (c *Commands) tmuxAttach(ctx context.Context, id string, write bool) error 
 }
 
 // grown copies what a transcript has come to have since the last look. f is nil as
-// long as the runner has not begun it.
-func (c *Commands) grown(id string, f *os.File, running bool) (*os.File, error) {
+// long as the runner has not begun it, and for ever where it ended before that.
+func (c *Commands) grown(id string, f *os.File) (*os.File, error) {
 	if f == nil {
 		var err error
 		f, err = os.Open(c.transcriptPath(id))
-		if running && errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
 		if err != nil {
@@ -153,7 +153,7 @@ func (c *Commands) follow(ctx context.Context, id string, looks int) error {
 			}
 		}
 		// What was written before the end was seen is copied after it.
-		if f, err = c.grown(id, f, running); err != nil {
+		if f, err = c.grown(id, f); err != nil {
 			return err
 		}
 		if !running {

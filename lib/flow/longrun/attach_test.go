@@ -107,7 +107,7 @@ func TestFollowFromTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := d.commands("ana", io.Discard, t.Logf)
-	if f, err := c.grown(r.RunID, nil, true); f != nil || err != nil {
+	if f, err := c.grown(r.RunID, nil); f != nil || err != nil {
 		t.Errorf("%v, %v", f, err)
 	}
 	out := &shown{word: []byte("hello"), then: func() {
@@ -123,7 +123,7 @@ func TestFollowFromTheStart(t *testing.T) {
 	if err := d.commands("ana", out, t.Logf).attach(soon(t), r.RunID, false); err != nil || string(out.all) != "hello\n" {
 		t.Errorf("%q, %v", out.all, err)
 	}
-	if _, err := c.grown(r.RunID, nil, false); err != nil {
+	if _, err := c.grown(r.RunID, nil); err != nil {
 		t.Error(err)
 	}
 }
