@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"tri/lib/base/cli"
@@ -15,6 +16,7 @@ import (
 	"tri/lib/flow/demo"
 	"tri/lib/flow/setup"
 	"tri/lib/report/health"
+	"tri/lib/report/logs"
 )
 
 func main() { cli.Main(program) }
@@ -29,8 +31,9 @@ the name.
   tri demo                          the whole path, on this machine, in a minute
   tri init                          begin: a few questions, a configuration, a check
   tri up                            start the pipeline; tri down ends it
+  tri logs -f                       what its stages say
   tri report why 142                the same as tri-report why 142`,
-	Rest: true, Commands: []cli.Program{initCommand, demoCommand, helpCommand},
+	Rest: true, Commands: []cli.Program{initCommand, demoCommand, logsCommand, helpCommand},
 	Run: func(c *cli.Call) error { return subcommand.Exec(c.Args) }, Complete: func(c *cli.Call) error { return subcommand.Complete(c.Out, c.Args) },
 }
 
@@ -93,6 +96,18 @@ var demoCommand = cli.Program{Name: "demo", Usage: "show the whole path on this 
 			Dir: c.String("dir"), Codebase: c.String("codebase"), Yes: c.Bool("yes"), Bin: subcommand.Dir(),
 			Terminal: term.Is(c.In) && term.Is(c.Out), In: c.In, Out: c.Out, Err: c.Err,
 		})
+	},
+}
+
+var logsCommand = cli.Program{Name: "logs", Args: "[stage ...]", Usage: "show what the stages of the pipeline say", Stays: true,
+	Flags: []cli.Flag{
+		&cli.StringFlag{Name: "home", Usage: "of the pipeline in `DIR` (default $TRI_HOME or ~/.tri)"},
+		&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with what comes"},
+		&cli.IntFlag{Name: "lines", Usage: "show the last `N` lines of each", Value: 10},
+	},
+	Run: func(c *cli.Call) error {
+		dir := filepath.Join(cmp.Or(c.String("home"), durable.DefaultDir()), "logs")
+		return logs.Show(c.Context, c.Out, logs.Options{Dir: dir, Stages: c.Args, Lines: c.Int("lines"), Follow: c.Bool("follow")})
 	},
 }
 

@@ -23,7 +23,7 @@ const prefix = "tri-"
 var short = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
 // Builtin are the commands of tri itself, for suggestions.
-var Builtin = []string{"demo", "down", "help", "init", "restore", "up"}
+var Builtin = []string{"demo", "down", "help", "init", "logs", "restore", "up"}
 
 // aliases are commands that say it shorter.
 var aliases = map[string][]string{"up": {"supervise", "run", "--detach"}, "down": {"supervise", "stop"}, "backup": {"backup", "save"}, "restore": {"backup", "restore"}}
@@ -157,6 +157,7 @@ func Help(w io.Writer, args []string) error {
 		{"demo", "show the whole path on this machine, in a minute"},
 		{"init", "ask a few questions and write a configuration"},
 		{"up", "start the pipeline"},
+		{"logs", "show what its stages say"},
 		{"down", "end it"},
 	} {
 		fmt.Fprintf(&b, "  tri %-12s %s\n", c.name, c.does)
