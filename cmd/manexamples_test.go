@@ -48,7 +48,7 @@ func TestManExamples(t *testing.T) {
 
 // elsewhere are commands that do not end, or need what is not here: a terminal, an
 // agent program, mail, a pipeline that runs, a home with answers in it.
-var elsewhere = regexp.MustCompile(`--follow|--watch|attach|tail |tri up|tri-supervise|tri-box|tri-escalate|` +
+var elsewhere = regexp.MustCompile(`--follow|--watch|attach|tail |tri up|tri logs|tri-supervise|tri-box|tri-escalate|` +
 	`tri-approve (approve|redo)|mail |/srv/|tri-sandbox|tri restore|tri-report (why|audit|diff)|tri-watch (local|tail)|~/restored`)
 
 // rendered returns the commands below EXAMPLES of a page, as mandoc prints them on 80
