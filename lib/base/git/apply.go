@@ -35,6 +35,8 @@ type Drift struct {
 	Moved      []string // changed by commits since
 	Staged     []string // different in the index
 	Dirty      []string // changed, made or removed in the checkout and not committed
+	Filtered   []string // in the checkout as a filter of git makes them, such as that of LFS
+	Sparse     []string // left out of a sparse checkout
 }
 
 func (d *Drift) Error() string {
@@ -42,7 +44,8 @@ func (d *Drift) Error() string {
 	for _, part := range []struct {
 		what  string
 		names []string
-	}{{"changed by commits since " + d.Base[:min(12, len(d.Base))], d.Moved}, {"staged", d.Staged}, {"changed in the checkout", d.Dirty}} {
+	}{{"changed by commits since " + d.Base[:min(12, len(d.Base))], d.Moved}, {"staged", d.Staged}, {"changed in the checkout", d.Dirty},
+		{"in the checkout as a filter of git makes them", d.Filtered}, {"left out of the sparse checkout", d.Sparse}} {
 		if len(part.names) > 0 {
 			said = append(said, part.what+": "+few(part.names))
 		}
@@ -50,12 +53,17 @@ func (d *Drift) Error() string {
 	return "the checkout has drifted: " + strings.Join(said, "; ")
 }
 
-func (d *Drift) empty() bool { return len(d.Moved)+len(d.Staged)+len(d.Dirty) == 0 }
+func (d *Drift) empty() bool {
+	return len(d.Moved)+len(d.Staged)+len(d.Dirty)+len(d.Filtered)+len(d.Sparse) == 0
+}
 
 // hint is the way out.
 func (d *Drift) hint() string {
 	if len(d.Moved) > 0 {
 		return "merge --branch makes a branch of the patch, which git can then merge or rebase; or run the task again from here"
+	}
+	if len(d.Staged)+len(d.Dirty) == 0 {
+		return "merge --branch makes a branch of the patch, which git can then merge: it knows how to make these files"
 	}
 	return "commit, stash or undo your own changes to these files; or merge --branch, which touches none"
 }
@@ -143,7 +151,11 @@ func (r *Repo) drift(ctx context.Context, s *shadow, j *journal, base string, st
 	if err != nil {
 		return nil, err
 	}
-	index, err := r.index(ctx)
+	index, sparse, err := r.index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	filtered, err := r.filtered(ctx, steps)
 	if err != nil {
 		return nil, err
 	}
@@ -163,10 +175,15 @@ func (r *Repo) drift(ctx context.Context, s *shadow, j *journal, base string, st
 			continue
 		}
 		fits, err := j.fits(st, gone)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if !fits {
+		case fits:
+		case sparse[st.Path]:
+			d.Sparse = append(d.Sparse, st.Path)
+		case filtered[st.Path]:
+			d.Filtered = append(d.Filtered, st.Path)
+		default:
 			d.Dirty = append(d.Dirty, st.Path)
 		}
 	}
@@ -190,27 +207,49 @@ func (s *shadow) moved(ctx context.Context, base, head string) (map[string]bool,
 	return moved, err
 }
 
-// index reads what is staged. An entry that is in conflict has no mode.
-func (r *Repo) index(ctx context.Context) (map[string]entry, error) {
-	out, err := git(ctx, call{dir: r.gitDir, tree: r.Root, args: []string{"ls-files", "--stage", "-z", "--full-name"}})
+// filtered are the files of steps that git converts in a checkout by a program or to
+// another encoding. To ask for it runs none.
+func (r *Repo) filtered(ctx context.Context, steps []step) (map[string]bool, error) {
+	var names strings.Builder
+	for _, st := range steps {
+		names.WriteString(st.Path + "\x00")
+	}
+	out, err := git(ctx, call{dir: r.gitDir, tree: r.Root, stdin: strings.NewReader(names.String()),
+		args: []string{"check-attr", "-z", "--stdin", "filter", "working-tree-encoding", "ident"}})
 	if err != nil {
 		return nil, err
 	}
-	index := map[string]entry{}
+	filtered := map[string]bool{}
+	for f := range slices.Chunk(strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), 3) {
+		if len(f) == 3 && f[2] != "unspecified" && f[2] != "unset" {
+			filtered[f[0]] = true
+		}
+	}
+	return filtered, nil
+}
+
+// index reads what is staged, and which of it a sparse checkout leaves out. An entry
+// that is in conflict has no mode.
+func (r *Repo) index(ctx context.Context) (map[string]entry, map[string]bool, error) {
+	out, err := git(ctx, call{dir: r.gitDir, tree: r.Root, args: []string{"ls-files", "--stage", "-t", "-z", "--full-name"}})
+	if err != nil {
+		return nil, nil, err
+	}
+	index, sparse := map[string]entry{}, map[string]bool{}
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		head, name, ok := strings.Cut(line, "\t")
 		f := strings.Fields(head)
 		switch {
 		case line == "":
-		case !ok || len(f) != 3:
-			return nil, fmt.Errorf("git ls-files: %.120q", line)
-		case f[2] != "0":
+		case !ok || len(f) != 4:
+			return nil, nil, fmt.Errorf("git ls-files: %.120q", line)
+		case f[3] != "0":
 			index[name] = entry{}
 		default:
-			index[name] = entry{f[0], f[1]}
+			index[name], sparse[name] = entry{f[1], f[2]}, f[0] == "S"
 		}
 	}
-	return index, nil
+	return index, sparse, nil
 }
 
 // patience is how long a merge waits for another.

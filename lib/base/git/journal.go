@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -142,8 +143,12 @@ func (j *journal) prepare(ctx context.Context, s *shadow, rec *record) error {
 // the new one the permissions of the one that it replaces.
 func (j *journal) ready(st *step) error {
 	now, err := j.root.Lstat(st.Path)
+	crlf := false
 	if err == nil && st.Old.Mode != "" {
 		st.Perm = uint32(now.Mode().Perm())
+		if crlf, err = j.isCRLF(st.Path, st.Old); err != nil {
+			return err
+		}
 	}
 	for side, v := range map[string]version{"new": st.New, "old": st.Old} {
 		if v.Mode == "" {
@@ -169,11 +174,34 @@ func (j *journal) ready(st *step) error {
 		if got != v.ID {
 			return fmt.Errorf("git wrote something else than %s", v.ID)
 		}
+		if crlf {
+			if err := j.toCRLF(name); err != nil {
+				return err
+			}
+		}
 		if err := j.sync(name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// toCRLF gives the lines of a file CRLF ends, as those of the file have that it will
+// replace or is a copy of.
+func (j *journal) toCRLF(name string) error {
+	text, err := j.root.ReadFile(name)
+	if err != nil || !canCRLF(text) {
+		return err
+	}
+	info, err := j.root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	perm := info.Mode().Perm()
+	return errors.Join(
+		j.root.Chmod(name, perm|0o200),
+		j.root.WriteFile(name, bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")), 0o600),
+		j.root.Chmod(name, perm))
 }
 
 // missing are the folders that new files need and that are not there.

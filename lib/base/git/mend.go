@@ -1,10 +1,12 @@
 package git
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -136,8 +138,32 @@ func (j *journal) is(name string, v version, byMode bool) (bool, error) {
 		return false, nil
 	}
 	id, err := j.hash(name, len(v.ID))
-	return id == v.ID, err
+	if err != nil || id == v.ID {
+		return err == nil, err
+	}
+	return j.isCRLF(name, v)
 }
+
+// isCRLF reports whether a file is that version with CRLF at the end of each line, as
+// a checkout has it where the configuration or .gitattributes says so.
+func (j *journal) isCRLF(name string, v version) (bool, error) {
+	info, err := j.root.Lstat(name)
+	if err != nil || info.Size() > MaxFile {
+		return false, err
+	}
+	text, err := j.root.ReadFile(name)
+	plain := bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	if err != nil || len(text) == len(plain) || !canCRLF(plain) || len(text)-len(plain) != bytes.Count(plain, []byte("\n")) {
+		return false, err
+	}
+	h := hashOf(len(v.ID))
+	fmt.Fprintf(h, "blob %d\x00%s", len(plain), plain)
+	return hex.EncodeToString(h.Sum(nil)) == v.ID, nil
+}
+
+// canCRLF reports whether the lines of a text can be given CRLF ends, and LF ends
+// again, without a byte lost.
+func canCRLF(text []byte) bool { return !bytes.ContainsAny(text, "\r\x00") }
 
 // fits reports whether a step can be done: its file is as it was, and where it is
 // new, nothing is in the way but what the patch removes.
@@ -161,6 +187,14 @@ func (j *journal) fits(st step, gone map[string]bool) (bool, error) {
 	return j.is(st.Path, st.Old, st.Old.ID == st.New.ID)
 }
 
+// hashOf makes the hash whose ids have so many hexadecimal digits.
+func hashOf(digits int) hash.Hash {
+	if digits == 64 {
+		return newHash("sha256")
+	}
+	return newHash("sha1")
+}
+
 // hash names what is in a file as git does; digits tells which kind of id.
 func (j *journal) hash(name string, digits int) (string, error) {
 	f, err := j.root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
@@ -172,11 +206,7 @@ func (j *journal) hash(name string, digits int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	format := "sha1"
-	if digits == 64 {
-		format = "sha256"
-	}
-	h := newHash(format)
+	h := hashOf(digits)
 	fmt.Fprintf(h, "blob %d\x00", info.Size())
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
