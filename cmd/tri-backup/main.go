@@ -12,7 +12,9 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
+	"tri/lib/flow/dispatch"
 	"tri/lib/report/backup"
+	"tri/lib/report/fsck"
 )
 
 func main() { cli.Main(program) }
@@ -29,7 +31,7 @@ since. Restore takes such a yes back, and the pipeline looks into the question
 again; a post that had begun is looked for in the chat before it is made.
 
   tri backup >tri.tar.gz
-  tri restore /srv/tri <tri.tar.gz && tri-report verify --home /srv/tri`,
+  tri restore /srv/tri <tri.tar.gz`,
 	Commands: []cli.Program{
 		{Name: "save", Usage: "write the home to standard output", Run: save,
 			Flags: []cli.Flag{&cli.StringFlag{Name: "home", Usage: "keep `DIR` (default $TRI_HOME or ~/.tri)"}}},
@@ -54,8 +56,21 @@ func restore(c *cli.Call) error {
 		return sysexit.With(sysexit.NoInput, fmt.Errorf("no copy on standard input: tri restore DIR <tri.tar.gz"))
 	}
 	done, err := backup.Restore(io.Reader(c.In), c.Args[0], time.Now())
-	if err == nil {
-		c.Say("%d files; %d approvals taken back, %d posts to be looked for", done.Files, done.Revoked, done.Looked)
+	if err != nil {
+		return err
+	}
+	c.Say("%d files; %d approvals taken back, %d posts to be looked for", done.Files, done.Revoked, done.Looked)
+	home, err := durable.Open(c.Args[0])
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	if _, err := dispatch.Rebuild(home); err != nil {
+		return err
+	}
+	report, err := fsck.Home(home)
+	if err == nil && !report.OK {
+		err = report.Print(c.Err)
 	}
 	return err
 }

@@ -39,6 +39,18 @@ func (h *Home) Settle(name string) error {
 	return errors.Join(Settle(f), f.Close())
 }
 
+// Rename gives a folder its final name, durably. An empty folder of that name goes.
+func Rename(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	f, err := os.Open(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	return errors.Join(Settle(f), f.Close())
+}
+
 // makeAll makes a folder and those above it, durably.
 func makeAll(dir string) error {
 	if _, err := os.Stat(dir); err == nil {

@@ -45,6 +45,16 @@ func ReadHead(h *durable.Home) (a Head, err error) {
 	return a, nil
 }
 
+// Anchor makes the head that of the log as it is, its chain checked, where the log came
+// from a copy.
+func Anchor(h *durable.Home) error {
+	n, last, err := Verify(h)
+	if err != nil || n == 0 {
+		return err
+	}
+	return Head{N: n, Hash: last}.save(h)
+}
+
 func (a Head) save(h *durable.Home) error {
 	b, err := json.Marshal(a)
 	if err != nil {

@@ -4,8 +4,12 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,7 +64,7 @@ func intent(t *testing.T, h *durable.Home, key, state string, tries int) {
 	}
 }
 
-func copied(t *testing.T, h *durable.Home) (*durable.Home, Restored) {
+func inNew(t *testing.T, h *durable.Home) (*durable.Home, Restored) {
 	t.Helper()
 	var file bytes.Buffer
 	if err := Save(h, &file); err != nil {
@@ -86,7 +90,7 @@ func TestCopyIsTheSame(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", h.Path("open/link.json")); err != nil {
 		t.Fatal(err)
 	}
-	n, done := copied(t, h)
+	n, done := inNew(t, h)
 	if done.Files != len(keep) || done.Revoked != 0 || done.Looked != 0 {
 		t.Errorf("%+v", done)
 	}
@@ -112,7 +116,7 @@ func TestNothingIsPostedTwice(t *testing.T) {
 	intent(t, h, "parked", outbox.Parked, 3)
 	offered(t, h, "replied", decision.Approve, decision.Claim)
 	put1(t, h, "replies.ndjson", `{"key":"replied","cycle":1,"draft_sha256":"`+decision.Sum("replied")+`"}`+"\n")
-	n, done := copied(t, h)
+	n, done := inNew(t, h)
 	if done.Revoked != 1 || done.Looked != 2 {
 		t.Errorf("%+v", done)
 	}
@@ -149,8 +153,105 @@ func TestNothingIsPostedTwice(t *testing.T) {
 	}
 }
 
+// TestEveryByteCounts: a copy with one bit changed, or cut anywhere, is refused, and
+// leaves no folder behind.
+func TestEveryByteCounts(t *testing.T) {
+	h := home(t, t.TempDir())
+	offered(t, h, "replied", decision.Approve, decision.Claim)
+	put1(t, h, "events.ndjson", strings.Repeat("{}\n", 300))
+	put1(t, h, "config.yaml", "team: {}\n")
+	var copy bytes.Buffer
+	if err := Save(h, &copy); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(name string, b []byte) {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), "new")
+		_, err := Restore(bytes.NewReader(b), dir, noon)
+		if status, _ := sysexit.Of(err); err == nil || status != sysexit.Data && status != sysexit.IO {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) > 0 {
+			t.Errorf("%s: left %v, %v", name, left, err)
+		}
+	}
+	good := copy.Bytes()
+	for at := 0; at < len(good); at += 1 + len(good)/60 {
+		if at == 9 || at >= 4 && at <= 8 {
+			continue // time, flags and system of the gzip header, which mean nothing here
+		}
+		b := bytes.Clone(good)
+		b[at] ^= 1 << (at % 8)
+		refused(fmt.Sprint("bit at ", at), b)
+	}
+	for n := 1; n < len(good); n += 1 + len(good)/40 {
+		refused(fmt.Sprint("cut by ", n), good[:len(good)-n])
+	}
+	for n := 1; n <= 12; n++ {
+		refused(fmt.Sprint("cut by ", n), good[:len(good)-n])
+	}
+	refused("something behind it", append(bytes.Clone(good), 1, 2, 3))
+}
+
+// TestCopyOfALivingHome: while posts are claimed, made and finished, every reply of a
+// copy has its claim, every entry too, and no mark is ahead of a log.
+func TestCopyOfALivingHome(t *testing.T) {
+	h := home(t, t.TempDir())
+	offered(t, h, "first", decision.Approve, decision.Claim)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ctx.Err() == nil; i++ {
+			key := fmt.Sprint("k", i)
+			offered(t, h, key, decision.Approve, decision.Claim)
+			intent(t, h, key, outbox.Posted, 1)
+			l, err := h.OpenLog(repliesName)
+			if err == nil {
+				_, err = l.Append(func(int64) ([]byte, error) {
+					return fmt.Appendf(nil, `{"key":%q,"cycle":1,"draft_sha256":%q}`+"\n", key, decision.Sum(key)), nil
+				})
+			}
+			info, statErr := h.Root().Stat(decision.LogName)
+			if err = errors.Join(err, statErr); err == nil {
+				err = h.Replace(markName, fmt.Appendf(nil, `{"seq":-1,"journal":0,"decisions":%d,"replies":0}`, info.Size()))
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	for range 12 {
+		n, _ := inNew(t, h)
+		state, err := standing(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := map[string]bool{}
+		if err := replied(n, known); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := outbox.Open(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			known[decision.ID(e.Key, e.Cycle, e.DraftSHA256)] = true
+		}
+		for id := range known {
+			if state.Claim(id) == nil {
+				t.Errorf("%s was posted without a claim", id)
+			}
+		}
+	}
+	cancel()
+	<-ended
+}
+
 func TestRestoreRefuses(t *testing.T) {
-	file := func(head tar.Header, text string) []byte {
+	packed := func(head tar.Header, text string) []byte {
 		var b bytes.Buffer
 		zip := gzip.NewWriter(&b)
 		out := tar.NewWriter(zip)
@@ -170,12 +271,12 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 		return b.Bytes()
 	}
-	good := file(tar.Header{Name: "a", Typeflag: tar.TypeReg}, "text")
+	good := packed(tar.Header{Name: "a", Typeflag: tar.TypeReg}, "text")
 	for name, b := range map[string][]byte{
-		"upwards":  file(tar.Header{Name: "../a", Typeflag: tar.TypeReg}, "x"),
-		"absolute": file(tar.Header{Name: "/tmp/a", Typeflag: tar.TypeReg}, "x"),
-		"link":     file(tar.Header{Name: "a", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}, ""),
-		"device":   file(tar.Header{Name: "a", Typeflag: tar.TypeChar}, ""),
+		"upwards":  packed(tar.Header{Name: "../a", Typeflag: tar.TypeReg}, "x"),
+		"absolute": packed(tar.Header{Name: "/tmp/a", Typeflag: tar.TypeReg}, "x"),
+		"link":     packed(tar.Header{Name: "a", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}, ""),
+		"device":   packed(tar.Header{Name: "a", Typeflag: tar.TypeChar}, ""),
 		"cut":      good[:len(good)/2],
 		"no copy":  []byte("hello"),
 		"empty":    nil,

@@ -1,0 +1,301 @@
+package backup
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
+	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
+)
+
+// Restored is what Restore did.
+type Restored struct {
+	Files   int
+	Revoked int // approved drafts that had not begun to be posted
+	Looked  int // posts that are looked for before they are made
+}
+
+// Restore makes a home of a copy. dir must not be there yet, or be empty.
+//
+// The copy is of the past: what was approved in it may have been posted since. So
+// no approval that had not begun to be posted counts any more, and the pipeline
+// looks into it again; and a post that had begun is looked for in the chat first.
+func Restore(r io.Reader, dir string, now time.Time) (done Restored, err error) {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return done, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is not empty", dir)), "name a folder that is not there yet")
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return done, sysexit.With(sysexit.IO, err)
+	}
+	unfinished := dir + ".restoring"
+	if _, err := os.Lstat(unfinished); err == nil {
+		return done, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is in the way", unfinished)), "it is of a restore that was cut short; remove it")
+	}
+	if done, err = restore(r, unfinished, now); err != nil {
+		return done, errors.Join(err, os.RemoveAll(unfinished))
+	}
+	return done, sysexit.With(sysexit.IO, durable.Rename(unfinished, dir))
+}
+
+func restore(r io.Reader, dir string, now time.Time) (done Restored, err error) {
+	h, err := durable.Open(dir)
+	if err != nil {
+		return done, err
+	}
+	defer h.Close()
+	if done.Files, err = unpack(h, r); err != nil {
+		return done, err
+	}
+	if err := decision.Anchor(h); err != nil {
+		return done, err
+	}
+	state, err := standing(h)
+	if err != nil {
+		return done, err
+	}
+	if done.Revoked, err = revoke(h, state, now); err != nil {
+		return done, err
+	}
+	done.Looked, err = look(h, state, now)
+	return done, err
+}
+
+// maxFile is the most that one file of a copy may have, in bytes.
+const maxFile = 64 << 30
+
+func unpack(h *durable.Home, r io.Reader) (n int, err error) {
+	bad := func(err error) error { return sysexit.With(sysexit.Data, fmt.Errorf("read backup: %w", err)) }
+	zip, err := gzip.NewReader(r)
+	if err != nil {
+		return 0, bad(err)
+	}
+	in := tar.NewReader(zip)
+	have := map[string]file{}
+	var told *manifest
+	for {
+		head, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return n, bad(err)
+		}
+		if head.Typeflag != tar.TypeReg || !fs.ValidPath(head.Name) || head.Size > maxFile || told != nil {
+			return n, bad(fmt.Errorf("%q is no file of a home", head.Name))
+		}
+		if head.Name == manifestName {
+			told = new(manifest)
+			if err := json.NewDecoder(in).Decode(told); err != nil {
+				return n, bad(fmt.Errorf("%s: %w", manifestName, err))
+			}
+			continue
+		}
+		c, err := write(h, head.Name, in)
+		if err != nil {
+			return n, fmt.Errorf("restore %q: %w", head.Name, err)
+		}
+		have[c.Name] = c
+		n++
+	}
+	// The sum of the whole copy is behind its last file.
+	if _, err := io.Copy(io.Discard, zip); err != nil {
+		return n, bad(err)
+	}
+	if err := told.check(have); err != nil {
+		return n, bad(err)
+	}
+	for name := range have {
+		if err := h.SyncDir(path.Dir(name)); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// check compares what was unpacked with what the copy tells of itself. Copies of
+// earlier versions tell nothing, and need at least a file that every home has.
+func (m *manifest) check(have map[string]file) error {
+	if m == nil {
+		for _, name := range []string{"config.yaml", "events.ndjson", decision.LogName, "dispatch.ndjson"} {
+			if _, ok := have[name]; ok {
+				return nil
+			}
+		}
+		return errors.New("it holds no home")
+	}
+	for _, c := range m.Files {
+		if have[c.Name] != c {
+			return fmt.Errorf("%q is not as it was copied", c.Name)
+		}
+	}
+	if len(m.Files) != len(have) {
+		return fmt.Errorf("it has %d files, and tells of %d", len(have), len(m.Files))
+	}
+	return nil
+}
+
+func write(h *durable.Home, name string, r io.Reader) (file, error) {
+	if err := h.MkdirAll(path.Dir(name)); err != nil {
+		return file{}, err
+	}
+	f, err := h.Root().OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return file{}, sysexit.With(sysexit.IO, err)
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(f, sum), r)
+	return file{name, n, hex.EncodeToString(sum.Sum(nil))}, sysexit.With(sysexit.IO, errors.Join(err, f.Sync(), f.Close()))
+}
+
+// since is what makes a word of the past doubtful.
+const since = "the home was restored from a backup: it may have been posted since"
+
+// standing folds the log of decisions. Whoever is in it counts here: what today's
+// list of approvers would refuse needs no revoking, and one revoke too many does
+// no harm.
+func standing(h *durable.Home) (*decision.State, error) {
+	rs, err := decision.Read(h)
+	policy := decision.Policy{Auto: true}
+	for _, r := range rs {
+		policy.Approvers = append(policy.Approvers, r.By)
+	}
+	state := decision.NewState(policy)
+	for _, r := range rs {
+		state.Add(r)
+	}
+	return state, err
+}
+
+// revoke takes back every yes that nobody had begun to act upon.
+func revoke(h *durable.Home, state *decision.State, now time.Time) (n int, err error) {
+	var open []decision.Record
+	state.Keys(func(st *decision.Standing) {
+		if st.Approved() {
+			open = append(open, decision.Record{
+				Kind: decision.Revoke, By: "tri-backup", Via: "code", Key: st.Key, Cycle: st.Cycle,
+				DraftSHA256: st.Decision.DraftSHA256, At: text.Timestamp(now), Note: since,
+			})
+		}
+	})
+	slices.SortFunc(open, func(a, b decision.Record) int { return strings.Compare(a.Key, b.Key) })
+	for _, r := range open {
+		if _, err := decision.Append(h, r); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// look has every post that was on its way looked for in the chat before it is
+// made, as if a try of it had been cut short. One that was claimed and of which
+// nothing else is known waits for a person.
+func look(h *durable.Home, state *decision.State, now time.Time) (n int, err error) {
+	claims := state.Claims()
+	entries, err := outbox.Open(h)
+	if err != nil {
+		return 0, err
+	}
+	known := map[string]bool{}
+	for _, e := range entries {
+		id := decision.ID(e.Key, e.Cycle, e.DraftSHA256)
+		if state.Claim(id) == nil { // claimed since the copy began
+			if err := e.Remove(h); err != nil {
+				return n, err
+			}
+			continue
+		}
+		known[id] = true
+		if e.State != outbox.Intent {
+			continue
+		}
+		e.Tries, e.TriedAt = max(e.Tries, 1), text.Timestamp(now)
+		if err := e.Save(h); err != nil {
+			return n, err
+		}
+		n++
+	}
+	if err := unclaimed(h, state); err != nil {
+		return n, err
+	}
+	if err := replied(h, known); err != nil {
+		return n, err
+	}
+	for _, st := range claims {
+		d := st.Decision
+		if known[d.ID()] || st.Offer.Target == nil {
+			continue
+		}
+		e := outbox.Derive(d, st.Offer.Target, 0)[0]
+		e.State, e.Tries, e.TriedAt, e.IntentAt, e.Why = outbox.Parked, 1, text.Timestamp(now), text.Timestamp(now), since
+		if err := e.Save(h); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// unclaimed removes the entries of posts that were finished, and claimed, since the copy
+// began.
+func unclaimed(h *durable.Home, state *decision.State) error {
+	names, err := h.List(outbox.Done)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		id, ours := strings.CutSuffix(name, ".json")
+		if !ours {
+			continue
+		}
+		e, err := outbox.Read(h, outbox.Done, id)
+		if err != nil {
+			return err
+		}
+		if e != nil && state.Claim(decision.ID(e.Key, e.Cycle, e.DraftSHA256)) == nil {
+			if err := h.Remove(outbox.Done + "/" + name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// replied adds the drafts that have their line in replies.ndjson.
+func replied(h *durable.Home, known map[string]bool) error {
+	text, err := h.ReadFile(repliesName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return sysexit.With(sysexit.IO, err)
+	}
+	for line := range bytes.Lines(text) {
+		var r outbox.Reply
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // torn: tri-reply cuts it and looks
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			return sysexit.With(sysexit.Data, fmt.Errorf("read replies.ndjson: %w", err))
+		}
+		known[decision.ID(r.Key, r.Cycle, r.DraftSHA256)] = true
+	}
+	return nil
+}
