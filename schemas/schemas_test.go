@@ -20,6 +20,7 @@ import (
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
+	"tri/lib/record/journal"
 	"tri/lib/record/notify"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
@@ -47,7 +48,7 @@ var records = map[string]reflect.Type{
 	"state":            reflect.TypeFor[run.State](),
 	"run":              reflect.TypeFor[run.Result](),
 	"spend":            reflect.TypeFor[budget.Entry](),
-	"journal":          reflect.TypeFor[thread.Input](),
+	"journal":          reflect.TypeFor[journal.Line](),
 	"drill":            reflect.TypeFor[faults.Score](),
 	"label":            reflect.TypeFor[sample.Label](),
 	"action":           reflect.TypeFor[event.Action](),

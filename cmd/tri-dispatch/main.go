@@ -61,6 +61,9 @@ func start(c *cli.Call) error {
 		done, err := dispatch.Rebuild(home)
 		if err == nil {
 			c.Say("%d threads, %d mended, %d unknown removed", done.Threads, done.Changed, done.Removed)
+			if done.Kept > 0 {
+				c.Say("%d left as they are: what their inputs refer to is gone (tri-report verify)", done.Kept)
+			}
 		}
 		return err
 	}

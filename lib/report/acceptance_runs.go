@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/stats"
+	"tri/lib/record/journal"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
@@ -62,14 +64,16 @@ func printed(f *facts, keys map[string]bool) ([]float64, error) {
 		n   int
 	}
 	bytes := map[cycle]int{}
+	r := journal.NewReader(f.home)
+	defer r.Close()
 	err = f.home.Lines(history.Journal, off, func(line []byte) error {
 		key := gjson.GetBytes(line, "key").String()
 		var in thread.Input
 		if !keys[key] {
 			return nil
 		}
-		if err := json.Unmarshal(line, &in); err != nil {
-			return fmt.Errorf("read %s: %w", history.Journal, err)
+		if in, err = r.Input(line); err != nil && !errors.Is(err, journal.ErrGone) {
+			return err
 		}
 		old := threads[key]
 		next, _ := thread.Apply(old, in)

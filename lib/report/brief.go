@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -15,6 +16,7 @@ import (
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
 	"tri/lib/record/event"
+	"tri/lib/record/journal"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -200,13 +202,15 @@ func (b *Brief) replies(h *durable.Home, _ *config.Config, _, from time.Time) er
 
 // failures are runs that ended without a result.
 func (b *Brief) failures(h *durable.Home, _ *config.Config, _, from time.Time) error {
+	r := journal.NewReader(h)
+	defer r.Close()
 	return recent(h, dispatchLog, "at", from, func(line []byte) error {
-		if !gjson.GetBytes(line, "run").Exists() && !gjson.GetBytes(line, "spent").Exists() {
+		if log := gjson.GetBytes(line, "ref.log").String(); !strings.HasPrefix(log, "runs/") && !gjson.GetBytes(line, "run").Exists() && !gjson.GetBytes(line, "spent").Exists() {
 			return nil
 		}
-		var in thread.Input
-		if err := json.Unmarshal(line, &in); err != nil {
-			return fmt.Errorf("read %s: %w", dispatchLog, err)
+		in, err := r.Input(line)
+		if err != nil && !errors.Is(err, journal.ErrGone) {
+			return err
 		}
 		switch {
 		case in.Run != nil && in.Run.Status == run.Failed:

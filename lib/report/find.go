@@ -10,6 +10,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/event"
+	"tri/lib/record/journal"
 )
 
 // ErrUnknown means that no log knows the message.
@@ -78,13 +79,15 @@ func find(h *durable.Home, id string) (*found, error) {
 // fromJournal takes what the dispatcher wrote down, where no log of classified
 // events is kept.
 func (f *found) fromJournal(h *durable.Home, id string) error {
-	return scan(h, dispatchLog, 0, needle(id), func(line []byte) error {
+	r := journal.NewReader(h)
+	defer r.Close()
+	return scan(h, dispatchLog, 0, needle(id), r.Whole(func(line []byte) error {
 		var in struct{ Event *event.Classified }
 		if json.Unmarshal(line, &in) == nil && in.Event != nil && names(in.Event, id) {
 			f.classified = append(f.classified, *in.Event)
 		}
 		return nil
-	})
+	}))
 }
 
 // single says that a name is no message's, or several messages'.

@@ -2,7 +2,7 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,7 +11,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
-	"tri/lib/record/thread"
+	"tri/lib/record/journal"
 )
 
 // Conversation is everything that the logs tell of one thread.
@@ -72,10 +72,12 @@ func Thread(h *durable.Home, cfg *config.Config, id string) (*Conversation, erro
 
 // said reads what the dispatcher took in of the thread.
 func (c *Conversation) said(h *durable.Home) error {
+	r := journal.NewReader(h)
+	defer r.Close()
 	return scan(h, dispatchLog, 0, append([]byte(`"key":`), quoted(c.Key)...), func(line []byte) error {
-		var in thread.Input
-		if err := json.Unmarshal(line, &in); err != nil {
-			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", dispatchLog, err))
+		in, err := r.Input(line)
+		if err != nil && !errors.Is(err, journal.ErrGone) {
+			return err
 		}
 		e := in.Event
 		if in.Key != c.Key || e == nil {

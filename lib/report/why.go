@@ -15,6 +15,7 @@ import (
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
+	"tri/lib/record/journal"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -106,7 +107,9 @@ func (t *teller) item(sender string) {
 	s := t.story
 	root, asker := s.Key, map[string]string{s.Key: ""}
 	prefix := append([]byte(`"key":"`), root[:strings.LastIndexByte(root, '.')+1]...)
-	t.trouble(scan(t.home, dispatchLog, 0, prefix, func(line []byte) error {
+	r := journal.NewReader(t.home)
+	defer r.Close()
+	t.trouble(scan(t.home, dispatchLog, 0, prefix, r.Whole(func(line []byte) error {
 		v := gjson.ParseBytes(line)
 		key := v.Get("key").String()
 		if beside := v.Get("beside.key").String(); key == root && beside != "" {
@@ -123,17 +126,23 @@ func (t *teller) item(sender string) {
 			}
 		}
 		return nil
-	}))
+	})))
 }
 
 // fold applies the thread's inputs again, as tri-dispatch --rebuild does: unlike
 // the thread's file, the journal knows every cycle.
 func (t *teller) fold() {
 	s := t.story
+	r := journal.NewReader(t.home)
+	defer r.Close()
 	err := scan(t.home, dispatchLog, 0, append([]byte(`"key":`), quoted(s.Key)...), func(line []byte) error {
-		var in thread.Input
-		if err := json.Unmarshal(line, &in); err != nil {
-			return fmt.Errorf("read %s: %w", dispatchLog, err)
+		in, err := r.Input(line)
+		if errors.Is(err, journal.ErrGone) {
+			t.trouble(err)
+			return nil
+		}
+		if err != nil {
+			return err
 		}
 		if in.Key != s.Key {
 			return nil

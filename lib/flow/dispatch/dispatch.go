@@ -24,6 +24,7 @@ import (
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
+	"tri/lib/record/journal"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
@@ -70,7 +71,7 @@ type Hint = thread.Hint
 type Dispatcher struct {
 	Options
 	rules     *rules
-	journal   *journal
+	journal   *journal.Journal
 	reactor   *reactor // nil: no reactions are wanted
 	book      *budget.Book
 	mark      mark
@@ -88,6 +89,7 @@ type Dispatcher struct {
 	worded  map[string]bool
 	lapsed  map[string]int64
 	threads map[string]*thread.Thread // the open ones
+	shards  int                       // folders of closed/ at the last look
 	replied map[audience][]Hint       // the latest approved replies
 	// audiences are those of what was offered, by key.
 	audiences map[string]audience
@@ -115,15 +117,6 @@ type Dispatcher struct {
 type result struct {
 	job job
 	run *run.Result
-}
-
-// mark is dispatch.json: how far everything read is applied. It is saved behind
-// the threads, so it may be old, never ahead.
-type mark struct {
-	Seq       int64 `json:"seq"`       // of classified events; -1: none
-	Journal   int64 `json:"journal"`   // bytes of dispatch.ndjson
-	Decisions int64 `json:"decisions"` // bytes of decisions.ndjson
-	Replies   int64 `json:"replies"`   // bytes of replies.ndjson
 }
 
 const lockName = "locks/dispatch"
@@ -163,7 +156,7 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func (d *Dispatcher) open() (err error) {
-	if d.journal, err = openJournal(d.Home); err != nil {
+	if d.journal, err = journal.Open(d.Home); err != nil {
 		return err
 	}
 	if d.waiting, err = decision.OpenWaiting(d.Home); err != nil {
@@ -183,7 +176,7 @@ func (d *Dispatcher) open() (err error) {
 }
 
 func (d *Dispatcher) close() {
-	if err := errors.Join(d.journal.log.Close(), d.book.Close()); err != nil {
+	if err := errors.Join(d.journal.Close(), d.book.Close()); err != nil {
 		d.Say("close: %v", err)
 	}
 }
@@ -302,6 +295,9 @@ func (d *Dispatcher) behind(name string, off int64) bool {
 
 func (d *Dispatcher) tick(now time.Time) error {
 	d.callBack()
+	if err := d.lookForThreads(); err != nil {
+		return err
+	}
 	if err := d.lapse(now); err != nil {
 		return err
 	}

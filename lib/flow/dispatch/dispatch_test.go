@@ -18,6 +18,7 @@ import (
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
+	"tri/lib/record/journal"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -303,7 +304,7 @@ func TestOldQuestions(t *testing.T) {
 	if err := Run(context.Background(), o); err != nil {
 		t.Fatal(err)
 	}
-	text, err := b.home.ReadFile(journalName)
+	text, err := b.home.ReadFile(journal.Name)
 	if err != nil || b.thread("1").Key != "" || !strings.Contains(string(text), "older than 24 hours") {
 		t.Errorf("%q %s %v", b.thread("1").Key, text, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"tri/lib/base/durable"
+	"tri/lib/record/journal"
 	"tri/lib/record/thread"
 )
 
@@ -16,6 +17,7 @@ type Rebuilt struct {
 	Threads int // that the journal tells of
 	Changed int // whose files said otherwise, or were missing
 	Removed int // files of threads that the journal does not know
+	Kept    int // files left as they are, since the text of an input is gone
 }
 
 // Rebuild folds the journal from its beginning and makes the threads' files what
@@ -26,51 +28,95 @@ func Rebuild(h *durable.Home) (Rebuilt, error) {
 		return Rebuilt{}, err
 	}
 	defer lock.Unlock()
-	j, err := openJournal(h)
-	if err != nil {
-		return Rebuilt{}, err
+	saved, found, err := loadMark(h)
+	if err == nil && saved.Fold < foldVersion {
+		err = upgradeHome(h, &saved, found)
 	}
-	defer j.log.Close()
-	threads := map[string]thread.Thread{}
-	files := map[string][]byte{}
-	m := mark{Seq: -1}
-	m.Journal, err = j.read(0, func(in thread.Input) error {
-		if in.Event != nil && in.Event.Seq != nil {
-			m.Seq = max(m.Seq, *in.Event.Seq)
-		}
-		t := threads[in.Key]
-		if p, content, due := t.File(in); due {
-			files[p] = []byte(content)
-		}
-		threads[in.Key], _ = thread.Apply(t, in)
-		return nil
-	})
+	broken := err != nil // decisions and replies are read again
+	done, m, err := rebuild(h)
 	if err != nil {
-		return Rebuilt{}, err
+		return done, err
 	}
-	done := Rebuilt{Threads: len(threads)}
-	for key, t := range threads {
+	if broken {
+		return done, m.save(h)
+	}
+	if saved.Threads == m.Threads && found && saved.Fold == foldVersion {
+		return done, nil
+	}
+	saved.Threads, saved.Fold = m.Threads, foldVersion
+	return done, saved.save(h)
+}
+
+func rebuild(h *durable.Home) (done Rebuilt, m mark, err error) {
+	f, err := foldJournal(h)
+	if err != nil {
+		return done, m, err
+	}
+	done = Rebuilt{Threads: len(f.threads)}
+	for key, t := range f.threads {
+		if f.gone[key] && (h.Exists(thread.OpenPath(key)) || h.Exists(thread.ClosedPath(key))) {
+			done.Kept++
+			continue
+		}
 		changed, err := restore(h, key, t)
 		if err != nil {
-			return done, err
+			return done, m, err
 		}
 		done.Changed += changed
 	}
-	for p, content := range files {
+	for p, content := range f.files {
 		if !h.Exists(p) { // one that is there is the people's to edit
 			done.Changed++
 			if err := h.Replace(p, content); err != nil {
-				return done, err
+				return done, m, err
 			}
 		}
 	}
-	if done.Removed, err = removeUnknown(h, threads); err != nil {
-		return done, err
+	if done.Removed, err = removeUnknown(h, f.threads); err != nil {
+		return done, m, err
 	}
-	if _, err := loadMark(h); err != nil { // decisions and replies are read again
-		return done, m.save(h)
-	}
-	return done, nil
+	f.mark.Threads, err = thread.CountFiles(h)
+	return done, f.mark, err
+}
+
+// folded is what a journal amounts to.
+type folded struct {
+	threads map[string]thread.Thread
+	files   map[string][]byte // triage files
+	gone    map[string]bool   // threads of which the text of an input is gone
+	mark    mark
+}
+
+func foldJournal(h *durable.Home) (*folded, error) {
+	f := &folded{map[string]thread.Thread{}, map[string][]byte{}, map[string]bool{}, mark{Seq: -1, Fold: foldVersion}}
+	r := journal.NewReader(h)
+	defer r.Close()
+	var err error
+	f.mark.Journal, err = readLines(h, journal.Name, 0, func(line []byte) error {
+		in, err := r.Input(line)
+		if errors.Is(err, journal.ErrGone) {
+			f.gone[in.Key] = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if in.Event != nil && in.Event.Seq != nil {
+			f.mark.Seq = max(f.mark.Seq, *in.Event.Seq)
+		}
+		t := f.threads[in.Key]
+		if p, content, due := t.File(in); due {
+			f.files[p] = []byte(content)
+		}
+		if t, _ = thread.Apply(t, in); t.Key != "" {
+			f.threads[in.Key] = t
+		}
+		if in.Thread != nil {
+			delete(f.gone, in.Key)
+		}
+		return nil
+	})
+	return f, err
 }
 
 // restore saves a thread unless its files are right.
@@ -94,16 +140,11 @@ func restore(h *durable.Home, key string, t thread.Thread) (int, error) {
 }
 
 func removeUnknown(h *durable.Home, threads map[string]thread.Thread) (int, error) {
-	folders := []string{"open"}
-	shards, err := h.List("closed")
-	if err != nil {
-		return 0, err
-	}
-	for _, s := range shards {
-		folders = append(folders, "closed/"+s)
-	}
 	removed := 0
-	for _, folder := range folders {
+	for folder, err := range thread.Folders(h) {
+		if err != nil {
+			return removed, err
+		}
 		names, err := h.List(folder)
 		if err != nil {
 			return removed, err

@@ -120,3 +120,98 @@ func TestBrokenMark(t *testing.T) {
 		t.Errorf("%d more runs, %d offers", b.runs.Load()-ran, n)
 	}
 }
+
+// TestLostThreads: threads that are gone are noticed, at the start and while it
+// runs, and made anew.
+func TestLostThreads(t *testing.T) {
+	for _, folder := range []string{"open", "closed"} {
+		t.Run(folder, func(t *testing.T) {
+			b := newBench(t)
+			for _, id := range []string{"1", "2", "3"} {
+				b.add(id, "ana", "", event.Actionable, "why "+id+"?")
+			}
+			b.run()
+			b.decide(decision.Dismiss, "1", "no")
+			b.run()
+			whole := b.files()
+			lose := func() {
+				if err := os.RemoveAll(b.home.Path(folder)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lose()
+			b.run()
+			if got := b.files(); got != whole || !strings.Contains(b.say.String(), "made anew") {
+				t.Errorf("at the start: %s\nwant %s; said %s", got, whole, b.say.String())
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			o := b.options()
+			o.Once = false
+			ended := make(chan error, 1)
+			go func() { ended <- Run(ctx, o) }()
+			lose()
+			for end := time.Now().Add(30 * time.Second); b.files() != whole && time.Now().Before(end); {
+				time.Sleep(20 * time.Millisecond)
+			}
+			cancel()
+			if err := <-ended; err != nil || b.files() != whole {
+				t.Errorf("while it runs: %s, %v", b.files(), err)
+			}
+		})
+	}
+}
+
+// files are the threads' files, open and closed.
+func (b *bench) files() string {
+	var all strings.Builder
+	for folder := range thread.Folders(b.home) {
+		names, _ := b.home.List(folder)
+		for _, name := range names {
+			text, _ := b.home.ReadFile(folder + "/" + name)
+			fmt.Fprintf(&all, "%s/%s\n%s", folder, name, text)
+		}
+	}
+	return all.String()
+}
+
+// TestRunsGone: where the results of runs were deleted, a rebuild keeps the threads
+// that it cannot fold, and a dispatcher goes on.
+func TestRunsGone(t *testing.T) {
+	b := newBench(t)
+	b.add("1", "ana", "", event.Actionable, "why?")
+	b.run()
+	whole := b.files()
+	if err := os.RemoveAll(b.home.Path("runs")); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := Rebuild(b.home); err != nil || done.Kept != 1 || done.Changed+done.Removed != 0 || b.files() != whole {
+		t.Errorf("%+v, %v", done, err)
+	}
+	b.add("2", "ana", "", event.Actionable, "and this?")
+	b.run()
+	if b.thread("2").Status != thread.PendingUser || b.thread("1").Cycle != 1 {
+		t.Errorf("%s, cycle %d", b.thread("2").Status, b.thread("1").Cycle)
+	}
+}
+
+// TestMarkLost: without dispatch.json nothing is asked or answered anew, however
+// long a thread is.
+func TestMarkLost(t *testing.T) {
+	b := newBench(t)
+	b.add("1", "ana", "", event.Actionable, "why?")
+	for i := range 300 {
+		b.add(fmt.Sprint("m", i), "ben", "1", event.Ambient, "hm")
+	}
+	b.run()
+	whole, ran := b.files(), b.runs.Load()
+	if err := b.home.Remove("dispatch.json"); err != nil {
+		t.Fatal(err)
+	}
+	b.run()
+	if b.files() != whole || b.runs.Load() != ran {
+		t.Errorf("%d runs more", b.runs.Load()-ran)
+	}
+	if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
+		t.Errorf("%+v, %v", done, err)
+	}
+}

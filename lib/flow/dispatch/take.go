@@ -51,6 +51,10 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 		if err := d.file(t, in); err != nil {
 			return err
 		}
+		if t.Key == "" {
+			d.mark.Threads.Add(next.Key)
+			in.Threads = new(d.mark.Threads)
+		}
 		journalled = append(journalled, in)
 		moves = append(moves, next.Moves(t)...)
 		if moved[in.Key] == nil {
@@ -73,7 +77,7 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 	if len(journalled) == 0 {
 		return nil
 	}
-	size, err := d.journal.append(journalled)
+	size, err := d.journal.Append(journalled)
 	if err != nil {
 		return err
 	}
@@ -207,6 +211,8 @@ type line struct {
 	next  int64
 }
 
+func (l line) begin() int64 { return l.next - int64(len(l.bytes)) - 1 }
+
 // follow brings the lines of a log of the home, for as long as ctx lives.
 func (d *Dispatcher) follow(ctx context.Context, name string, from int64) <-chan line {
 	lines := make(chan line)
@@ -234,7 +240,7 @@ func (d *Dispatcher) readDecisions() error {
 	off := int64(0)
 	_, err := readLines(d.Home, "decisions.ndjson", 0, func(b []byte) error {
 		next := off + int64(len(b)) + 1
-		err := d.decide(b, off >= d.mark.Decisions)
+		err := d.decide(b, off, off >= d.mark.Decisions)
 		off = next
 		return err
 	})
@@ -243,7 +249,7 @@ func (d *Dispatcher) readDecisions() error {
 }
 
 func (d *Dispatcher) takeDecision(l line) error {
-	if err := d.decide(l.bytes, true); err != nil {
+	if err := d.decide(l.bytes, l.begin(), true); err != nil {
 		return err
 	}
 	d.mark.Decisions = l.next
@@ -252,7 +258,7 @@ func (d *Dispatcher) takeDecision(l line) error {
 
 // decide folds a record; one that counts and that a person or tri-reply wrote
 // moves the thread when apply is set.
-func (d *Dispatcher) decide(b []byte, apply bool) error {
+func (d *Dispatcher) decide(b []byte, off int64, apply bool) error {
 	r, err := d.chain.Next(b)
 	if err != nil {
 		return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read decisions.ndjson: %w", err)),
@@ -289,7 +295,7 @@ func (d *Dispatcher) decide(b []byte, apply bool) error {
 		return nil
 	}
 	r.Evidence, r.Sources, r.Meta = nil, nil, nil // the journal needs the word alone
-	return d.take(thread.Input{At: r.At, Key: r.Key, Decision: &r})
+	return d.take(thread.Input{At: r.At, Key: r.Key, Decision: &r, Source: &off})
 }
 
 func (d *Dispatcher) takeReply(l line) error {
@@ -300,7 +306,7 @@ func (d *Dispatcher) takeReply(l line) error {
 	if err := d.noteReply(l.bytes); err != nil {
 		return err
 	}
-	if err := d.take(thread.Input{At: text.Timestamp(d.Now()), Key: r.Key, Reply: &r}); err != nil {
+	if err := d.take(thread.Input{At: text.Timestamp(d.Now()), Key: r.Key, Reply: &r, Source: new(l.begin())}); err != nil {
 		return err
 	}
 	d.mark.Replies = l.next

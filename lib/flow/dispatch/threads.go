@@ -6,24 +6,14 @@ import (
 	"slices"
 	"sync"
 
+	"tri/lib/record/journal"
 	"tri/lib/record/thread"
 )
 
-// recover brings memory and threads to where the journal stands: whatever was
-// written down and not yet applied when the last dispatcher ended is applied now.
+// recover brings memory and threads to where the journal ends: what was written
+// down and not yet applied when the last dispatcher ended is applied now.
 func (d *Dispatcher) recover(ctx context.Context) error {
-	saved, err := loadMark(d.Home)
-	if err != nil {
-		return err
-	}
-	d.mark, d.saved = saved, saved
-	for t, err := range thread.Open(d.Home) {
-		if err != nil {
-			return err
-		}
-		d.threads[t.Key] = t
-	}
-	if d.mark.Journal, err = d.journal.read(d.mark.Journal, d.replay); err != nil {
+	if err := d.readThreads(); err != nil {
 		return err
 	}
 	for _, t := range d.threads { // a move that was cut between its two steps
@@ -57,6 +47,85 @@ func (d *Dispatcher) recover(ctx context.Context) error {
 	return d.startRuns(ctx)
 }
 
+// readThreads reads the open threads and applies the journal behind the mark.
+func (d *Dispatcher) readThreads() error {
+	saved, found, err := loadMark(d.Home)
+	if err != nil {
+		return err
+	}
+	if d.mark, d.saved = saved, saved; saved.Fold < foldVersion {
+		if err := upgrade(d.Home, d.journal, &d.mark, found); err != nil {
+			return err
+		}
+	}
+	if err := d.loadOpen(); err != nil {
+		return err
+	}
+	r := journal.NewReader(d.Home)
+	defer r.Close()
+	d.mark.Journal, err = readLines(d.Home, journal.Name, d.mark.Journal, func(line []byte) error {
+		in, err := r.Input(line)
+		if errors.Is(err, journal.ErrGone) {
+			d.Say("%v: passed over", err) // a run is done again, a message was deleted by hand
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return d.replay(in)
+	})
+	if err != nil {
+		return err
+	}
+	return d.restoreLost(d.mark.Threads)
+}
+
+func (d *Dispatcher) loadOpen() error {
+	clear(d.threads)
+	for t, err := range thread.Open(d.Home) {
+		if err != nil {
+			return err
+		}
+		d.threads[t.Key] = t
+	}
+	return nil
+}
+
+// restoreLost makes the threads anew from the journal where some of those that
+// there should be are missing.
+func (d *Dispatcher) restoreLost(want thread.Count) error {
+	have, err := thread.CountFiles(d.Home)
+	if err != nil || have == want {
+		return err
+	}
+	d.Say("open/ and closed/ have %d threads, and should have %d: they are made anew from %s", have.N, want.N, journal.Name)
+	_, m, err := rebuild(d.Home)
+	if err != nil {
+		return err
+	}
+	d.mark.Threads = m.Threads
+	return d.loadOpen()
+}
+
+// lookForThreads is restoreLost while it runs. Most of the time a look at two
+// folders is enough.
+func (d *Dispatcher) lookForThreads() error {
+	names, err := d.Home.List("open")
+	if err != nil {
+		return err
+	}
+	shards, err := d.Home.List("closed")
+	if err != nil {
+		return err
+	}
+	if closed := d.mark.Threads.N - len(d.threads); len(names) == len(d.threads) && len(shards) >= d.shards && (closed == 0 || len(shards) > 0) {
+		d.shards = len(shards)
+		return nil
+	}
+	d.shards = 0
+	return d.restoreLost(d.mark.Threads)
+}
+
 // retireClosed withdraws what a dispatcher that was killed between closing a
 // thread and telling the decision log has left standing.
 func (d *Dispatcher) retireClosed() error {
@@ -85,6 +154,9 @@ func (d *Dispatcher) replay(in thread.Input) error {
 	next, _ := thread.Apply(*t, in)
 	if in.Event != nil && in.Event.Seq != nil {
 		d.mark.Seq = max(d.mark.Seq, *in.Event.Seq)
+	}
+	if in.Threads != nil {
+		d.mark.Threads = *in.Threads
 	}
 	if err := d.file(t, in); err != nil {
 		return err

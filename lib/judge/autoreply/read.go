@@ -11,11 +11,9 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/record/decision"
 	"tri/lib/record/event"
+	"tri/lib/record/journal"
 	"tri/lib/record/run"
 )
-
-// journal is where the dispatcher writes down what it takes in.
-const journal = "dispatch.ndjson"
 
 // Read makes the book of a home from its logs. Records before from are left out
 // of the journal's part: the gate looks four weeks back.
@@ -30,7 +28,7 @@ func Read(h *durable.Home, p *Policy, who decision.Policy, from time.Time) (*Boo
 	if err != nil {
 		return nil, err
 	}
-	if err := h.Lines(journal, 0, func(line []byte) error { return b.Journal(line, from) }); err != nil {
+	if err := journal.Lines(h, 0, func(line []byte) error { return b.Journal(line, from) }); err != nil {
 		return nil, err
 	}
 	return b, h.Lines(CanaryFile, 0, func(line []byte) error {
@@ -43,7 +41,7 @@ func Read(h *durable.Home, p *Policy, who decision.Policy, from time.Time) (*Boo
 	})
 }
 
-// Journal takes in a line of dispatch.ndjson: what was asked, found and said.
+// Journal takes in a line of dispatch.ndjson, whole: what was asked, found and said.
 func (b *Book) Journal(line []byte, from time.Time) error {
 	v := gjson.ParseBytes(line)
 	at := instant(v.Get("at").String())

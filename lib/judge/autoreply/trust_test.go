@@ -10,6 +10,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/record/decision"
+	"tri/lib/record/journal"
 )
 
 // now is a Friday noon.
@@ -285,7 +286,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	type m = map[string]any
-	put(journal,
+	put(journal.Name,
 		m{"at": at, "key": "k", "event": m{"message_id": "1", "content": "why does the deploy fail?", "classification": "actionable", "is_bot_mention": true, "sender": m{"id": "ben", "type": "user"}, "create_time": at}, "facts": m{"question_type": "technical_qa"}},
 		m{"at": at, "key": "k", "run": m{"kind": "investigate", "status": "done", "cycle": 1, "round": 1, "value": m{"confidence": "high"}}},
 		m{"at": at, "key": "k", "run": m{"kind": "validate", "status": "done", "cycle": 1, "round": 1, "value": m{"verdict": "pass", "risk_gate_check": "passes"}}},

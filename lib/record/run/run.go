@@ -157,6 +157,9 @@ func (r *Run) Publish(res Result) error {
 // End gives the lock back.
 func (r *Run) End() error { return r.lock.Unlock() }
 
+// ResultFile is where the result of a run is kept, written once, by rename.
+func ResultFile(h *durable.Home, id string) string { return Folder(h, id) + "/result.json" }
+
 // Load reads a run's result; nil when there is none yet.
 func Load(h *durable.Home, id string) (*Result, error) {
 	folder := Folder(h, id)

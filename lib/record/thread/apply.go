@@ -55,6 +55,10 @@ func Due(t Thread) []Effect {
 // is due then. It is pure; an input that has been applied, or that says nothing
 // to this thread, changes nothing.
 func Apply(t Thread, in Input) (Thread, []Effect) {
+	if in.Thread != nil {
+		t = clone(*in.Thread)
+		return t, Due(t)
+	}
 	if t.Knows(in) || t.Key == "" && !Opens(in) {
 		return t, nil
 	}

@@ -2,6 +2,7 @@ package thread
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -15,10 +16,9 @@ import (
 	"tri/lib/record/run"
 )
 
-// Input is one thing that can move a thread, and one line of dispatch.ndjson:
-// the journal in which tri-dispatch writes down what it takes in, in the order
-// in which it does, before any thread moves. Every thread is a fold of Apply
-// over its inputs. Exactly one of the pointers is set.
+// Input is one thing that can move a thread. lib/record/journal keeps them in the
+// order in which tri-dispatch takes them in, before any thread moves: every thread
+// is a fold of Apply over its inputs. Exactly one of the pointers is set.
 type Input struct {
 	At  string `json:"at"` // RFC 3339
 	Key string `json:"key"`
@@ -41,6 +41,25 @@ type Input struct {
 	Spent     *Spent      `json:"spent,omitempty"`
 	Resumed   *Resumed    `json:"resumed,omitempty"`
 	Expired   *Expired    `json:"expired,omitempty"`
+	// Thread is the whole of it as an earlier version of the state machine left it.
+	Thread *Thread `json:"thread,omitempty"`
+	// Threads are all that there are, with the one that this input opens.
+	Threads *Count `json:"threads,omitempty"`
+
+	// Source is the byte offset of a decision's or a reply's line in its log.
+	Source *int64 `json:"-"`
+}
+
+// Count tells a set of threads from one in which some are missing.
+type Count struct {
+	N   int    `json:"n"`
+	XOR uint64 `json:"xor"` // of the first six bytes of the keys' SHA-256
+}
+
+// Add takes a thread's key in.
+func (c *Count) Add(key string) {
+	sum := sha256.Sum256([]byte(key))
+	c.N, c.XOR = c.N+1, c.XOR^binary.BigEndian.Uint64(sum[:8])>>16
 }
 
 // Facts are what rules say of an event.
@@ -119,6 +138,9 @@ func (t *Thread) Knows(in Input) bool {
 	if in.Decision != nil && in.Decision.N > 0 && in.Decision.N <= t.AppliedDecision {
 		return true
 	}
+	if in.Reply != nil && in.Reply.Cycle <= t.AppliedReply {
+		return true
+	}
 	id := in.Identity()
 	known := func(applied string) bool { return applied[:min(len(id), len(applied))] == id }
 	if slices.ContainsFunc(t.Applied, known) {
@@ -134,6 +156,9 @@ func (t *Thread) Knows(in Input) bool {
 func (t *Thread) know(in Input) {
 	if in.Decision != nil {
 		t.AppliedDecision = max(t.AppliedDecision, in.Decision.N)
+	}
+	if in.Reply != nil {
+		t.AppliedReply = max(t.AppliedReply, in.Reply.Cycle)
 	}
 	id := in.Identity()
 	if e := in.Event; e != nil {

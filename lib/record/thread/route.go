@@ -32,6 +32,9 @@ func Route(items []*Thread, in Input) []Input {
 	if e == nil || len(items) == 0 || items[0].Key == "" {
 		return []Input{in}
 	}
+	if slices.ContainsFunc(items, func(t *Thread) bool { return t.Knows(in) }) {
+		return nil // it was routed before, to all that it concerned
+	}
 	root, open := items[0], slices.DeleteFunc(slices.Clone(items), func(t *Thread) bool { return t.Status == Closed })
 	to := func(ts ...*Thread) (ins []Input) {
 		for _, t := range ts {

@@ -65,6 +65,45 @@ func Open(h *durable.Home) iter.Seq2[*Thread, error] {
 	}
 }
 
+// CountFiles counts the threads that have a file, open or closed.
+func CountFiles(h *durable.Home) (c Count, err error) {
+	seen := map[string]bool{}
+	for folder, err := range Folders(h) {
+		if err != nil {
+			return c, err
+		}
+		names, err := h.List(folder)
+		if err != nil {
+			return c, err
+		}
+		for _, name := range names {
+			if key := strings.TrimSuffix(name, ".json"); !seen[key] {
+				seen[key] = true
+				c.Add(key)
+			}
+		}
+	}
+	return c, nil
+}
+
+// Folders are those that have threads.
+func Folders(h *durable.Home) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		shards, err := h.List("closed")
+		if err != nil || !yield("open", nil) {
+			if err != nil {
+				yield("", err)
+			}
+			return
+		}
+		for _, s := range shards {
+			if !yield("closed/"+s, nil) {
+				return
+			}
+		}
+	}
+}
+
 // LoadFile reads a thread's file; nil when it is not there.
 func LoadFile(h *durable.Home, path string) (*Thread, error) {
 	b, err := h.ReadFile(path)

@@ -87,11 +87,12 @@ type Thread struct {
 	// counts once however often it is read: hashes, of an event with its seq and its
 	// Unix time in base 36, newest last, bounded. AppliedSeq and AppliedAt are the
 	// largest of the events that have left the list; AppliedDecision is the number
-	// of the last decision. Ours.
+	// of the last decision, AppliedReply the cycle of the last reply. Ours.
 	Applied         []string `json:"applied"`
 	AppliedSeq      *int64   `json:"applied_seq,omitempty"`
 	AppliedAt       *int64   `json:"applied_at,omitempty"`
 	AppliedDecision int64    `json:"applied_decision,omitempty"`
+	AppliedReply    int      `json:"applied_reply,omitempty"`
 	// Notes are what people told the investigator (redo, answer). Ours.
 	Notes []Note `json:"notes,omitempty"`
 	// Ordered says that a person asked for this cycle: no budget holds it back. Ours.

@@ -14,10 +14,9 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
+	"tri/lib/record/journal"
 	"tri/lib/record/thread"
 )
-
-const journal = "dispatch.ndjson"
 
 // threads compares the files with the fold of the journal. Each part takes the
 // threads that fall to it, so that they are folded side by side.
@@ -41,9 +40,11 @@ func (t *threads) fold(part int, f *Finding) error {
 	if err != nil {
 		return err
 	}
-	folded := map[string]thread.Thread{}
+	folded, gone := map[string]thread.Thread{}, map[string]bool{}
+	r := journal.NewReader(t.home)
+	defer r.Close()
 	c := lineChecker{schema: s, f: f}
-	f.Torn, err = lines(t.home, journal, 0, -1, func(l line) {
+	f.Torn, err = lines(t.home, journal.Name, 0, -1, func(l line) {
 		key := ""
 		if !l.long {
 			key = gjson.GetBytes(l.bytes, "key").String()
@@ -54,9 +55,10 @@ func (t *threads) fold(part int, f *Finding) error {
 		var in thread.Input
 		err := c.check(l)
 		if err == nil {
-			err = ndjson.Decode(l.bytes, &in)
+			in, err = r.Input(l.bytes)
 		}
 		if err != nil {
+			gone[key] = gone[key] || errors.Is(err, journal.ErrGone)
 			c.note(l, err)
 			return
 		}
@@ -66,11 +68,21 @@ func (t *threads) fold(part int, f *Finding) error {
 		return err
 	}
 	t.parts[part] = folded
-	return t.compare(part, f)
+	if t.earlier() {
+		f.Note = "threads of an earlier version; tri-dispatch takes them over when it starts"
+		return nil
+	}
+	return t.compare(part, gone, f)
+}
+
+// earlier reports whether the threads were folded by an earlier version.
+func (t *threads) earlier() bool {
+	b, err := t.home.ReadFile("dispatch.json")
+	return err == nil && gjson.ValidBytes(b) && gjson.GetBytes(b, "seq").Exists() && !gjson.GetBytes(b, "fold").Exists()
 }
 
 // compare holds each folded thread against its file.
-func (t *threads) compare(part int, f *Finding) error {
+func (t *threads) compare(part int, gone map[string]bool, f *Finding) error {
 	s, err := loadSchema("thread")
 	if err != nil {
 		return err
@@ -78,7 +90,7 @@ func (t *threads) compare(part int, f *Finding) error {
 	r := newReader(t.home)
 	defer r.close()
 	for key, folded := range t.parts[part] {
-		if folded.Key == "" {
+		if folded.Key == "" || gone[key] {
 			continue
 		}
 		want, err := json.Marshal(&folded)

@@ -14,6 +14,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/record/decision"
+	"tri/lib/record/journal"
 	"tri/lib/record/outbox"
 
 	"github.com/tidwall/gjson"
@@ -64,7 +65,7 @@ func Home(h *durable.Home) (*Report, error) {
 	j.add("decisions.ndjson", func(f *Finding) error { return decisions(h, f) })
 	t := newThreads(h)
 	for i := range t.parts {
-		j.add(journal, func(f *Finding) error { return t.fold(i, f) })
+		j.add(journal.Name, func(f *Finding) error { return t.fold(i, f) })
 	}
 	for _, l := range logs {
 		if !h.Exists(l.name) {

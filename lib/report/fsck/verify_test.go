@@ -13,6 +13,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/record/decision"
 	"tri/lib/record/event"
+	"tri/lib/record/journal"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
 )
@@ -59,7 +60,7 @@ func home(t *testing.T) *durable.Home {
 		}
 	}
 	in := thread.Input{At: at, Key: asked.Key(), Event: asked, Facts: &thread.Facts{QuestionType: thread.TechnicalQA, Tier: 1}}
-	put(journal, in)
+	put(journal.Name, in)
 	th, _ := thread.Apply(thread.Thread{}, in)
 	must(th.Save(h))
 	r := decision.Record{At: at, By: "ana", Via: "terminal", Key: in.Key, Cycle: 1, Text: "It is 3.", DraftSHA256: decision.Sum("It is 3."), Target: &decision.Target{Platform: "local", ChatID: "dev", ThreadID: "1", ReplyToID: "1", QuestionSHA256: decision.Sum("q")}}
@@ -137,18 +138,18 @@ func TestBroken(t *testing.T) {
 		"a decision taken out": {func(t *testing.T, h *durable.Home) {
 			change(t, h, decision.LogName, func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] })
 		}, decision.LogName, "its number is 2"},
-		"a thread changed": {func(t *testing.T, h *durable.Home) { change(t, h, open, swap("fail", "Fail")) }, journal, "it is not what the journal says"},
+		"a thread changed": {func(t *testing.T, h *durable.Home) { change(t, h, open, swap("fail", "Fail")) }, journal.Name, "it is not what the journal says"},
 		"a thread gone": {func(t *testing.T, h *durable.Home) {
 			if err := h.Remove(open); err != nil {
 				t.Fatal(err)
 			}
-		}, journal, "its file is not there"},
+		}, journal.Name, "its file is not there"},
 		"a thread too many": {func(t *testing.T, h *durable.Home) {
 			if err := h.Replace("open/local.dev.9.json", []byte("{}")); err != nil {
 				t.Fatal(err)
 			}
-		}, journal, "the journal tells of no such thread"},
-		"a journal line": {func(t *testing.T, h *durable.Home) { change(t, h, journal, swap(`"tier":1`, `"tier":7`)) }, journal, "facts.tier: maximum: got 7, want 2"},
+		}, journal.Name, "the journal tells of no such thread"},
+		"a journal line": {func(t *testing.T, h *durable.Home) { change(t, h, journal.Name, swap(`"tier":1`, `"tier":7`)) }, journal.Name, "facts.tier: maximum: got 7, want 2"},
 		"an event":       {func(t *testing.T, h *durable.Home) { change(t, h, "events.ndjson", swap(`"seq":0`, `"seq":1`)) }, "events.ndjson", "its seq is 1"},
 		"two names": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events.ndjson", swap(`"chat_id":"dev"`, `"chat_id":"dev","chat_id":"ops"`))
@@ -178,17 +179,17 @@ func TestBroken(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "runs", "x: "},
-		"an event inside the journal": {func(t *testing.T, h *durable.Home) { change(t, h, journal, swap(`"type":"user"`, `"type":"cat"`)) }, journal, "event.sender.type: value must be one of 'user', 'bot'"},
+		"an event inside the journal": {func(t *testing.T, h *durable.Home) { change(t, h, journal.Name, swap(`"type":"user"`, `"type":"cat"`)) }, journal.Name, "event.sender.type: value must be one of 'user', 'bot'"},
 		"a name twice, deep down": {func(t *testing.T, h *durable.Home) {
-			change(t, h, journal, swap(`"type":"user"`, `"type":"user","id":"ben"`))
-		}, journal, "duplicate name"},
+			change(t, h, journal.Name, swap(`"type":"user"`, `"type":"user","id":"ben"`))
+		}, journal.Name, "duplicate name"},
 		"what is no text": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events-classified.ndjson", swap("why", "wh\xff"))
 		}, "events-classified.ndjson", "invalid UTF-8"},
 		"a time": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events-classified.ndjson", swap(`"classified_at":"2026-03-02`, `"classified_at":"2026-02-30`))
 		}, "events-classified.ndjson", "classified_at: '2026-02-30T10:00:00Z' is not valid date-time"},
-		"a key": {func(t *testing.T, h *durable.Home) { change(t, h, journal, swap(`"key":"local`, `"key":"Local`)) }, journal, "key: 'Local.dev.1' does not match pattern"},
+		"a key": {func(t *testing.T, h *durable.Home) { change(t, h, journal.Name, swap(`"key":"local`, `"key":"Local`)) }, journal.Name, "key: 'Local.dev.1' does not match pattern"},
 		"a field that is missing": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "replies.ndjson", swap(`"outcome":`, `"outcom":`))
 		}, "replies.ndjson", "missing property 'outcome'"},
@@ -207,7 +208,7 @@ func TestBroken(t *testing.T) {
 			// The thread is closed as an investigation that was called off is.
 			in := thread.Input{At: at, Key: th.Key, Decision: &decision.Record{N: 9, At: at, Kind: decision.Dismiss, By: "ana", Via: "terminal", Key: th.Key, Cycle: 1}}
 			line, _ := json.Marshal(in)
-			change(t, h, journal, func(b []byte) []byte { return append(append(b, line...), '\n') })
+			change(t, h, journal.Name, func(b []byte) []byte { return append(append(b, line...), '\n') })
 			closed, _ := thread.Apply(th, in)
 			if err := closed.Save(h); err != nil {
 				t.Fatal(err)
@@ -215,7 +216,7 @@ func TestBroken(t *testing.T) {
 			if err := h.Replace(open, b); err != nil {
 				t.Fatal(err)
 			}
-		}, journal, "the thread is closed, and a file of it stands in open"},
+		}, journal.Name, "the thread is closed, and a file of it stands in open"},
 	} {
 		h := home(t)
 		tt.spoil(t, h)
@@ -243,7 +244,7 @@ func TestBroken(t *testing.T) {
 // TestEveryLog: each log and folder is looked at, to its last line, and what is no
 // record of it is found wherever it stands.
 func TestEveryLog(t *testing.T) {
-	names := []string{decision.LogName, journal}
+	names := []string{decision.LogName, journal.Name}
 	for _, l := range logs {
 		names = append(names, l.name)
 	}

@@ -16,6 +16,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
+	"tri/lib/record/journal"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 )
@@ -23,7 +24,7 @@ import (
 // The logs of a home that are read here.
 const (
 	ClassifiedLog = "events-classified.ndjson"
-	Journal       = "dispatch.ndjson"
+	Journal       = journal.Name
 	RepliesLog    = "replies.ndjson"
 	SpendLog      = "spend.ndjson"
 )
@@ -129,7 +130,7 @@ func Read(h *durable.Home, who decision.Policy, from, to time.Time) (*Ledger, er
 	}
 	words := make(chan counted, 1)
 	go func() { words <- decisions(h, who) }()
-	err = h.Lines(Journal, off, l.input)
+	err = journal.Lines(h, off, l.input)
 	said := <-words
 	if err := errors.Join(err, said.err); err != nil {
 		return nil, err

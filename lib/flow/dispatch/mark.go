@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,44 +13,19 @@ import (
 	"tri/lib/record/thread"
 )
 
-const journalName = "dispatch.ndjson"
+// foldVersion is that of thread.Apply and of the journal's lines. A home of an
+// earlier one is taken over at the first start, see upgrade.
+const foldVersion = 2
 
-// journal is the order in which inputs were taken. It is durable before any
-// thread moves; the threads are a fold of it.
-type journal struct {
-	home *durable.Home
-	log  *durable.Log
-}
-
-func openJournal(h *durable.Home) (*journal, error) {
-	log, err := h.OpenLog(journalName)
-	return &journal{home: h, log: log}, err
-}
-
-// append writes inputs down, all with one fsync, and returns the journal's size.
-func (j *journal) append(ins []thread.Input) (int64, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	for i := range ins {
-		if err := enc.Encode(&ins[i]); err != nil {
-			return 0, fmt.Errorf("append to %s: %w", journalName, err)
-		}
-	}
-	end, err := j.log.Append(func(int64) ([]byte, error) { return buf.Bytes(), nil })
-	return end + int64(buf.Len()), err
-}
-
-// read calls fn for each input from an offset on and returns the offset behind
-// the last whole line.
-func (j *journal) read(from int64, fn func(thread.Input) error) (int64, error) {
-	return readLines(j.home, journalName, from, func(line []byte) error {
-		var in thread.Input
-		if err := json.Unmarshal(line, &in); err != nil {
-			return fmt.Errorf("read %s: %w", journalName, err)
-		}
-		return fn(in)
-	})
+// mark is dispatch.json: how far everything read is applied. It is saved behind
+// the threads, so it may be old, never ahead.
+type mark struct {
+	Fold      int          `json:"fold"`
+	Seq       int64        `json:"seq"`       // of classified events; -1: none
+	Journal   int64        `json:"journal"`   // bytes of dispatch.ndjson
+	Decisions int64        `json:"decisions"` // bytes of decisions.ndjson
+	Replies   int64        `json:"replies"`   // bytes of replies.ndjson
+	Threads   thread.Count `json:"threads"`   // that open/ and closed/ have
 }
 
 // readLines calls fn for each whole line of a log of the home from an offset on.
@@ -108,19 +82,19 @@ func wholeSize(h *durable.Home, name string) (int64, error) {
 }
 
 // loadMark reads dispatch.json; where there is none, nothing has been applied.
-func loadMark(h *durable.Home) (mark, error) {
-	m := mark{Seq: -1}
+func loadMark(h *durable.Home) (m mark, found bool, err error) {
+	m.Seq = -1
 	b, err := h.ReadFile("dispatch.json")
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, nil
+		return m, false, nil
 	}
 	if err != nil {
-		return m, sysexit.With(sysexit.IO, fmt.Errorf("read dispatch.json: %w", err))
+		return m, false, sysexit.With(sysexit.IO, fmt.Errorf("read dispatch.json: %w", err))
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
-		return m, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read dispatch.json: %w", err)), "tri-dispatch --rebuild makes it anew")
+		return m, false, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read dispatch.json: %w", err)), "tri-dispatch --rebuild makes it anew")
 	}
-	return m, nil
+	return m, true, nil
 }
 
 func (m mark) save(h *durable.Home) error {

@@ -1,0 +1,151 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/base/durable"
+	"tri/lib/record/journal"
+	"tri/lib/record/thread"
+)
+
+// upgrade takes over a home of an earlier version. Its journal has whole copies of
+// its inputs, which are still read; but its threads were folded by other rules. What
+// lies in open/ and closed/ is written into the journal as it is, so that from there
+// on the fold is ours and nothing is asked, or answered, anew. found says whether m
+// was read.
+func upgrade(h *durable.Home, j *journal.Journal, m *mark, found bool) error {
+	size, err := wholeSize(h, journal.Name)
+	if err != nil {
+		return err
+	}
+	m.Fold = foldVersion
+	if size == 0 {
+		return nil
+	}
+	if !found {
+		if ours, err := ofThisVersion(h); ours || err != nil {
+			// dispatch.json alone is lost: the journal has all that it said but for the
+			// decisions and replies, which threads know.
+			_, rebuilt, rerr := rebuild(h)
+			*m = rebuilt
+			return errors.Join(err, rerr)
+		}
+	}
+	if err := finish(h, m); err != nil {
+		return err
+	}
+	at, err := lastTime(h)
+	if err != nil {
+		return err
+	}
+	ins, err := snapshots(h, at, &m.Threads)
+	if err != nil {
+		return err
+	}
+	for len(ins) > 0 {
+		n := min(len(ins), maxBatch)
+		if m.Journal, err = j.Append(ins[:n]); err != nil {
+			return err
+		}
+		ins = ins[n:]
+	}
+	return m.save(h)
+}
+
+// upgradeHome is upgrade without a dispatcher.
+func upgradeHome(h *durable.Home, m *mark, found bool) error {
+	j, err := journal.Open(h)
+	if err != nil {
+		return err
+	}
+	return errors.Join(upgrade(h, j, m, found), j.Close())
+}
+
+// ofThisVersion reports whether a journal was begun, or taken over, by this version.
+func ofThisVersion(h *durable.Home) (ours bool, err error) {
+	r := journal.NewReader(h)
+	defer r.Close()
+	_, err = readLines(h, journal.Name, 0, func(line []byte) error {
+		in, err := r.Input(line)
+		ours = ours || in.Threads != nil || in.Thread != nil
+		if errors.Is(err, journal.ErrGone) {
+			err = nil
+		}
+		return err
+	})
+	return ours, err
+}
+
+// finish applies what the earlier version wrote down and did not come to.
+func finish(h *durable.Home, m *mark) error {
+	r := journal.NewReader(h)
+	defer r.Close()
+	var err error
+	m.Journal, err = readLines(h, journal.Name, m.Journal, func(line []byte) error {
+		in, err := r.Input(line)
+		if err != nil {
+			return err
+		}
+		t, err := thread.Load(h, in.Key)
+		if t == nil {
+			t = new(thread.Thread)
+		}
+		if err != nil || t.Knows(in) {
+			return err
+		}
+		if in.Event != nil && in.Event.Seq != nil {
+			m.Seq = max(m.Seq, *in.Event.Seq)
+		}
+		if p, content, due := t.File(in); due {
+			if err := h.Replace(p, []byte(content)); err != nil {
+				return err
+			}
+		}
+		next, _ := thread.Apply(*t, in)
+		if next.Key == "" {
+			return nil
+		}
+		return next.Save(h)
+	})
+	return err
+}
+
+// lastTime is the time of the journal's last line: times in it do not go back.
+func lastTime(h *durable.Home) (at string, err error) {
+	_, err = readLines(h, journal.Name, 0, func(line []byte) error {
+		at = gjson.GetBytes(line, "at").String()
+		return nil
+	})
+	return at, err
+}
+
+// snapshots are the threads of a home as inputs.
+func snapshots(h *durable.Home, at string, count *thread.Count) ([]thread.Input, error) {
+	var ins []thread.Input
+	*count = thread.Count{}
+	seen := map[string]bool{}
+	for folder, err := range thread.Folders(h) {
+		if err != nil {
+			return nil, err
+		}
+		names, err := h.List(folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			t, err := thread.LoadFile(h, folder+"/"+name)
+			if err != nil {
+				return nil, fmt.Errorf("take over the home of an earlier version: %w", err)
+			}
+			if t != nil && !seen[t.Key] { // open/ comes first
+				seen[t.Key] = true
+				count.Add(t.Key)
+				ins = append(ins, thread.Input{At: at, Key: t.Key, Thread: t})
+			}
+		}
+	}
+	return ins, nil
+}
