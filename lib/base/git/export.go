@@ -184,8 +184,11 @@ func (w *walk) entry(name string, d fs.DirEntry) error {
 	}
 	switch {
 	case old.mode == modeRepo:
-		if d.IsDir() {
-			w.now[name] = old // what is in a submodule is another repository's
+		if d.IsDir() { // empty in a worktree of ours: what is in a submodule is another repository's
+			w.now[name] = old
+			if inside, err := fs.ReadDir(w.root.FS(), name); err != nil || len(inside) > 0 {
+				w.skip(name, fmt.Sprintf("%d files in a submodule, which is another repository", len(inside)))
+			}
 			return nil
 		}
 		return w.file(name, d.Type())

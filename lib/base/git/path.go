@@ -21,8 +21,10 @@ func badPath(path string) string {
 		return "not UTF-8"
 	case len(path) > maxPath:
 		return "path too long"
-	case path[0] == '/' || len(path) > 1 && path[1] == ':' && (path[0]|0x20) >= 'a' && (path[0]|0x20) <= 'z':
+	case path[0] == '/':
 		return "absolute path"
+	case len(path) > 1 && path[1] == ':' && (path[0]|0x20) >= 'a' && (path[0]|0x20) <= 'z':
+		return "drive letter, with which a path is absolute on other systems"
 	case strings.Contains(path, `\`):
 		return "backslash in path, which separates folders on other systems"
 	}
@@ -95,8 +97,29 @@ func instructive(path string) string {
 		return "changes what agents are told"
 	case first == ".claude" || first == ".codex" || first == ".cursor" || first == ".gemini" || first == ".vscode" || first == ".idea" || first == ".devcontainer":
 		return "changes what agents or editors run (" + first + ")"
-	case strings.HasPrefix(lower, ".github/workflows/") || strings.HasPrefix(lower, ".gitea/workflows/") || strings.HasPrefix(lower, ".forgejo/workflows/") || base == ".gitlab-ci.yml" || first == ".husky" || base == ".pre-commit-config.yaml":
+	case servers[first] || servers[base] || strings.HasPrefix(base, "jenkinsfile") ||
+		strings.Contains(lower, "/workflows/") && (first == ".github" || first == ".gitea" || first == ".forgejo"):
 		return "changes what a build server or a hook runs"
+	case builds[base] || strings.HasSuffix(lower, ".cargo/config.toml") || strings.HasSuffix(lower, ".cargo/config"):
+		return "changes what is run to build, test or install (" + base + ")"
 	}
 	return ""
+}
+
+// servers are files, and folders of the first level, that build servers and hooks of
+// git run.
+var servers = names(".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "azure-pipelines.yml",
+	"bitbucket-pipelines.yml", "appveyor.yml", ".pre-commit-config.yaml", "lefthook.yml",
+	".circleci", ".buildkite", ".woodpecker", ".githooks", ".husky")
+
+// builds are files by which a tool that is started for something else runs programs.
+var builds = names("makefile", "gnumakefile", "justfile", "taskfile.yml", "package.json", ".npmrc", ".yarnrc", ".yarnrc.yml",
+	".envrc", "setup.py", "conftest.py", "build.rs", "build.gradle", "build.gradle.kts", "dockerfile", "tox.ini", "noxfile.py")
+
+func names(all ...string) map[string]bool {
+	set := map[string]bool{}
+	for _, name := range all {
+		set[name] = true
+	}
+	return set
 }

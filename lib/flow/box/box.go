@@ -130,6 +130,10 @@ func checkoutOf(dir string) (string, error) {
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
 		return "", sysexit.With(sysexit.NoInput, fmt.Errorf("open checkout %q: not a folder", dir))
 	}
+	if isBare(abs) {
+		err := sysexit.With(sysexit.NoInput, fmt.Errorf("open checkout %q: a bare repository, which has no files", dir))
+		return "", sysexit.Hint(err, "git clone makes a checkout of it")
+	}
 	for up := abs; ; up = filepath.Dir(up) {
 		if _, err := os.Lstat(filepath.Join(up, ".git")); err == nil {
 			return up, nil
@@ -138,6 +142,16 @@ func checkoutOf(dir string) (string, error) {
 			return abs, nil
 		}
 	}
+}
+
+// isBare reports whether a folder is a repository itself, not the checkout of one.
+func isBare(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return filepath.Base(dir) != ".git"
 }
 
 // isFull reports whether there is no room on the disk.

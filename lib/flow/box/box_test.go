@@ -200,3 +200,39 @@ func TestEnvTest(t *testing.T) {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
+
+// TestBare: a repository without files is no checkout, and nothing is made in it.
+func TestBare(t *testing.T) {
+	b := newBench(t)
+	bare := filepath.Join(t.TempDir(), "x.git")
+	b.git("clone", "-q", "--bare", ".", bare)
+	_, err := Open(context.Background(), bare, Box{Config: b.cfg, Say: t.Logf})
+	if status(err) != sysexit.NoInput || !strings.Contains(err.Error(), "bare") {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(bare, Folder)); err == nil {
+		t.Error("a box was made in it")
+	}
+}
+
+// TestSubmodules: what an agent writes into a submodule is said not to be in the patch.
+func TestSubmodules(t *testing.T) {
+	b := newBench(t)
+	b.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", b.dir, "lib")
+	b.git("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "a submodule")
+	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
+		if err := os.WriteFile(filepath.Join(task.Codebase, "lib/more.go"), []byte("package more\n"), 0o644); err != nil {
+			t.Error(err)
+		}
+		return change(ctx, task)
+	}
+	b.start(Fix, "x")
+	for _, want := range []string{"submodules are empty there", `not in the patch: "lib": 1 files in a submodule`} {
+		if !strings.Contains(b.err.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, b.err.String())
+		}
+	}
+	if strings.Contains(b.read(".agents/latest/changes.patch"), "more.go") {
+		t.Error("it is in the patch")
+	}
+}

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ func (b *Box) Start(ctx context.Context, req Request) (*Run, error) {
 	}
 	if l.right.write {
 		b.Say("run %s, from commit %.12s: without what is not committed", l.name, l.meta.RepoSHAStart)
+		b.sayMissing()
 	} else {
 		b.Say("run %s", l.name)
 	}
@@ -57,6 +59,16 @@ func (b *Box) Start(ctx context.Context, req Request) (*Run, error) {
 		err = l.attempt(ctx, func() error { return l.first(ctx, diff) })
 	}
 	return l.end(err)
+}
+
+// sayMissing says what of the checkout a worktree does not have.
+func (b *Box) sayMissing() {
+	if _, err := b.root.Lstat(".gitmodules"); err == nil {
+		b.Say("submodules are empty there, and what is written into one is not in the patch")
+	}
+	if text, err := b.root.ReadFile(".gitattributes"); err == nil && bytes.Contains(text, []byte("filter=")) {
+		b.Say("files with a filter, such as those of LFS, are there as they are committed")
+	}
 }
 
 // born makes the run's folder, whole, and holds its lock.
