@@ -22,31 +22,18 @@ import (
 // What it hears is answered when it is durable; what is not, or not within three
 // seconds, comes again, up to four times in six hours.
 func (l *listening) serve(ctx context.Context) error {
-	listener := l.o.Listener
-	if listener == nil {
-		var err error
-		if listener, err = webhook.Listen(l.o.Listen); err != nil {
-			return err
-		}
-	}
-	in := make(chan delivery)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	served := make(chan error, 1)
-	h := &hooked{key: l.o.EncryptKey, token: l.o.Token, now: l.api.Now, in: in, over: ctx.Done()}
-	go func() { served <- webhook.Serve(ctx, listener, h.plausible, h.handle); cancel() }()
-	err := l.loop(ctx, func(ctx context.Context) error { return l.receive(ctx, in) })
-	cancel()
-	return errors.Join(err, <-served)
+	h := &hooked{key: l.o.EncryptKey, token: l.o.Token, now: l.api.Now, Intake: webhook.NewIntake[gjson.Result]()}
+	return h.Run(ctx, l.o.Listener, l.o.Listen, h.plausible, h.handle, func(ctx context.Context) error {
+		return l.loop(ctx, func(ctx context.Context) error { return l.receive(ctx, h.In) })
+	})
 }
 
 // hooked answers the platform's calls.
 type hooked struct {
 	key, token string
 	now        func() time.Time
-	in         chan<- delivery
-	over       <-chan struct{}
 	once       webhook.Once
+	webhook.Intake[gjson.Result]
 }
 
 // handle answers one call. Every call is encrypted; all but the handshake are
@@ -65,25 +52,11 @@ func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 		return webhook.Refused()
 	}
 	c.Proved()
-	done := make(chan error, 1)
-	d := delivery{What: payload, Done: func(err error) error { done <- err; return nil }}
-	select {
-	case h.in <- d:
-	case <-ctx.Done():
-		return webhook.Answer{Status: http.StatusServiceUnavailable}
-	case <-h.over:
+	if !h.Take(ctx, payload) {
 		return webhook.Answer{Status: http.StatusServiceUnavailable}
 	}
-	select {
-	case err := <-done:
-		if err == nil {
-			h.once.Keep(signature, h.now())
-			return webhook.Answer{Type: "application/json", Body: []byte("{}")}
-		}
-	case <-ctx.Done():
-	case <-h.over:
-	}
-	return webhook.Answer{Status: http.StatusServiceUnavailable}
+	h.once.Keep(signature, h.now())
+	return webhook.Answer{Type: "application/json", Body: []byte("{}")}
 }
 
 // verify answers the handshake, by which the platform makes sure of the address.

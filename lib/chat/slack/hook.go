@@ -3,8 +3,6 @@ package slack
 import (
 	"context"
 	"encoding/hex"
-	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,35 +17,18 @@ import (
 // (https://docs.slack.dev/apis/events-api). What it hears is answered when it is
 // durable; Slack sends again what is not, three times.
 func (l *listening) serve(ctx context.Context) error {
-	listener := l.o.Listener
-	if listener == nil {
-		var err error
-		if listener, err = webhook.Listen(l.o.Listen); err != nil {
-			return err
-		}
-	}
-	in := make(chan delivery)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	served := make(chan error, 1)
-	go func() { served <- l.answer(ctx, listener, in); cancel() }()
-	err := l.loop(ctx, func(ctx context.Context) error { return l.receive(ctx, in) })
-	cancel()
-	return errors.Join(err, <-served)
-}
-
-func (l *listening) answer(ctx context.Context, listener net.Listener, in chan<- delivery) error {
-	h := &hooked{secret: []byte(l.o.Secret), now: l.api.Now, in: in, over: ctx.Done()}
-	return webhook.Serve(ctx, listener, h.plausible, h.handle)
+	h := &hooked{secret: []byte(l.o.Secret), now: l.api.Now, Intake: webhook.NewIntake[envelope]()}
+	return h.Run(ctx, l.o.Listener, l.o.Listen, h.plausible, h.handle, func(ctx context.Context) error {
+		return l.loop(ctx, func(ctx context.Context) error { return l.receive(ctx, h.In) })
+	})
 }
 
 // hooked answers Slack's calls.
 type hooked struct {
 	secret []byte
 	now    func() time.Time
-	in     chan<- delivery
-	over   <-chan struct{}
 	once   webhook.Once
+	webhook.Intake[envelope]
 }
 
 // handle answers one call: of the Events API (JSON), or of an interaction (a form
@@ -73,25 +54,11 @@ func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 	if str(payload, "type") == "url_verification" {
 		return webhook.Answer{Type: "text/plain", Body: []byte(str(payload, "challenge"))}
 	}
-	done := make(chan error, 1)
-	d := delivery{What: envelope{kind, payload}, Done: func(err error) error { done <- err; return nil }}
-	select {
-	case h.in <- d:
-	case <-ctx.Done():
-		return webhook.Answer{Status: http.StatusServiceUnavailable}
-	case <-h.over:
+	if !h.Take(ctx, envelope{kind, payload}) {
 		return webhook.Answer{Status: http.StatusServiceUnavailable}
 	}
-	select {
-	case err := <-done:
-		if err == nil {
-			h.once.Keep(signature, h.now())
-			return webhook.Answer{}
-		}
-	case <-ctx.Done():
-	case <-h.over:
-	}
-	return webhook.Answer{Status: http.StatusServiceUnavailable}
+	h.once.Keep(signature, h.now())
+	return webhook.Answer{}
 }
 
 // plausible reports whether a call can be Slack's: it has a signature's form, and

@@ -27,7 +27,7 @@ func hookedAt(now time.Time) (h *hooked, let func() int) {
 			_ = d.Done(nil)
 		}
 	}()
-	return &hooked{secret: []byte("8f742231b10e8888abcd99yyyzzz85a5"), now: func() time.Time { return now }, in: in}, func() int { got := <-n; n <- got; return got }
+	return &hooked{secret: []byte("8f742231b10e8888abcd99yyyzzz85a5"), now: func() time.Time { return now }, Intake: webhook.Intake[envelope]{In: in}}, func() int { got := <-n; n <- got; return got }
 }
 
 func signedCall(at time.Time, body, kind string) *webhook.Call {
@@ -148,7 +148,7 @@ func TestHandshake(t *testing.T) {
 func TestNotYetDurable(t *testing.T) {
 	now := time.Now()
 	in, over := make(chan delivery, 1), make(chan struct{})
-	h := &hooked{secret: []byte("8f742231b10e8888abcd99yyyzzz85a5"), now: func() time.Time { return now }, in: in, over: over}
+	h := &hooked{secret: []byte("8f742231b10e8888abcd99yyyzzz85a5"), now: func() time.Time { return now }, Intake: webhook.Intake[envelope]{In: in, Over: over}}
 	good := signedCall(now, anEvent, jsonKind)
 	go func() { _ = (<-in).Done(context.DeadlineExceeded) }()
 	if a := h.handle(t.Context(), good); a.Status != http.StatusServiceUnavailable {
@@ -182,7 +182,7 @@ func FuzzHook(f *testing.F) {
 		if !sign && a.Status != http.StatusUnauthorized || let() > 1 {
 			t.Errorf("status %d, %d let in", a.Status, let())
 		}
-		close(h.in)
+		close(h.In)
 	})
 }
 

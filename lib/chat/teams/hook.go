@@ -62,7 +62,7 @@ func (l *listening) handleActivity(ctx context.Context, call *webhook.Call) webh
 		l.complain(fmt.Errorf("an activity of tenant %q", a.tenant()))
 		return webhook.Answer{Status: http.StatusForbidden}
 	}
-	if !l.hand(ctx, news{activity: a}) {
+	if !l.Take(ctx, news{activity: a}) {
 		return webhook.Answer{Status: http.StatusServiceUnavailable}
 	}
 	if a.clicks() {
@@ -72,25 +72,6 @@ func (l *listening) handleActivity(ctx context.Context, call *webhook.Call) webh
 		return webhook.Answer{Status: http.StatusNotImplemented, Type: "application/json", Body: []byte(`{}`)}
 	}
 	return webhook.Answer{}
-}
-
-// hand brings news to the session, and reports whether they are durable.
-func (l *listening) hand(ctx context.Context, n news) bool {
-	done := make(chan error, 1)
-	select {
-	case l.in <- delivery{What: n, Done: func(err error) error { done <- err; return nil }}:
-	case <-ctx.Done():
-		return false
-	case <-l.over:
-		return false
-	}
-	select {
-	case err := <-done:
-		return err == nil
-	case <-ctx.Done():
-	case <-l.over:
-	}
-	return false
 }
 
 // complain says why a call was refused, once in a while: whoever set the bot up

@@ -216,7 +216,7 @@ func (l *listening) handleNotice(ctx context.Context, call *webhook.Call) webhoo
 		if err != nil {
 			return webhook.Refused()
 		}
-		if m.check() == nil && !l.hand(ctx, news{chatID: chatID, message: m}) {
+		if m.check() == nil && !l.Take(ctx, news{chatID: chatID, message: m}) {
 			return webhook.Answer{Status: http.StatusServiceUnavailable}
 		}
 	}

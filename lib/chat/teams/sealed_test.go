@@ -25,14 +25,14 @@ func hooked(t *testing.T, w *world) (l *listening, taken *int) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	l = &listening{Client: c, Handler: chattest.Handler{Log: func(string, ...any) {}}, in: make(chan delivery), over: ctx.Done(), told: map[string]bool{}}
+	l = &listening{Client: c, Handler: chattest.Handler{Log: func(string, ...any) {}}, Intake: webhook.NewIntake[news](), told: map[string]bool{}}
 	taken = new(int)
 	done := make(chan bool)
 	go func() {
 		defer close(done)
 		for {
 			select {
-			case d := <-l.in:
+			case d := <-l.In:
 				*taken++
 				_ = d.Done(nil)
 			case <-ctx.Done():

@@ -24,8 +24,7 @@ type listening struct {
 	*Client
 	chat.Resume
 	chat.Handler
-	in   chan delivery
-	over <-chan struct{}
+	webhook.Intake[news]
 
 	// known is up to where the history has been read. What comes live does not move
 	// it: one activity that never came is only seen in the history.
@@ -42,9 +41,6 @@ type listening struct {
 	refused  time.Time // when it was last said
 }
 
-// delivery is one call of our address.
-type delivery = session.Delivery[news]
-
 // news is what a call brings: an activity, or a message from a change notification.
 type news struct {
 	activity *activity
@@ -56,23 +52,14 @@ type news struct {
 // missed is read back before anything newer is emitted. It returns nil when ctx
 // ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	l := &listening{Client: c, Resume: resume, Handler: to, in: make(chan delivery), over: ctx.Done(),
+	l := &listening{Client: c, Resume: resume, Handler: to, Intake: webhook.NewIntake[news](),
 		known: session.NewWatermark(resume.Last, c.o.Sweep+overlap), told: map[string]bool{}, past: len(resume.Last) > 0}
 	if l.known.Other.IsZero() {
 		l.known.Other = c.o.Now().Add(-overlap)
 	}
 	l.recall()
-	listener := c.o.Listener
-	if listener == nil {
-		if c.o.Listen == "" {
-			return sysexit.With(sysexit.Config, errors.New("chat.teams: listen: want the host:port of the messaging endpoint"))
-		}
-		var err error
-		if listener, err = webhook.Listen(c.o.Listen); err != nil {
-			return err
-		}
+	if c.o.Listener == nil && c.o.Listen == "" {
+		return sysexit.With(sysexit.Config, errors.New("chat.teams: listen: want the host:port of the messaging endpoint"))
 	}
 	if c.o.PublicURL != "" && c.remote() {
 		var err error
@@ -80,14 +67,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 			return err
 		}
 	}
-	served := make(chan error, 1)
-	go func() {
-		served <- webhook.Serve(ctx, listener, l.plausible, l.handle)
-		cancel()
-	}()
-	err := l.keepOn(ctx)
-	cancel()
-	return errors.Join(err, <-served)
+	return l.Intake.Run(ctx, c.o.Listener, c.o.Listen, l.plausible, l.handle, l.keepOn)
 }
 
 // keepOn runs sessions until one ends for good.
@@ -110,7 +90,7 @@ func (l *listening) follow(ctx context.Context) error {
 		return l.catchUp(ctx)
 	}
 	receiver := session.Receiver[news]{CatchUp: catchUp, Parse: l.parse, Commit: l.commit, Sweep: l.o.Sweep}
-	return receiver.Receive(ctx, l, l.in)
+	return receiver.Receive(ctx, l, l.In)
 }
 
 // commit emits b and lets the calls be answered.

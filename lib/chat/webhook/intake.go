@@ -1,0 +1,58 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"tri/lib/chat/session"
+)
+
+// Intake brings what calls hold to the sessions of a source.
+type Intake[T any] struct {
+	In   chan session.Delivery[T]
+	Over chan struct{} // closed when the sessions have ended
+}
+
+// NewIntake returns an intake that nothing has come to.
+func NewIntake[T any]() Intake[T] {
+	return Intake[T]{In: make(chan session.Delivery[T]), Over: make(chan struct{})}
+}
+
+// Take hands what to the session, and reports whether it has become durable.
+func (i Intake[T]) Take(ctx context.Context, what T) bool {
+	done := make(chan error, 1)
+	select {
+	case i.In <- session.Delivery[T]{What: what, Done: func(err error) error { done <- err; return nil }}:
+	case <-ctx.Done():
+		return false
+	case <-i.Over:
+		return false
+	}
+	select {
+	case err := <-done:
+		return err == nil
+	case <-ctx.Done():
+	case <-i.Over:
+	}
+	return false
+}
+
+// Run answers calls on l, or, where that is nil, at addr, while sessions runs. It
+// ends when either does.
+func (i Intake[T]) Run(ctx context.Context, l net.Listener, addr string, plausible Plausible, handle Handler, sessions func(context.Context) error) error {
+	if l == nil {
+		var err error
+		if l, err = Listen(addr); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	context.AfterFunc(ctx, func() { close(i.Over) })
+	served := make(chan error, 1)
+	go func() { served <- Serve(ctx, l, plausible, handle); cancel() }()
+	err := sessions(ctx)
+	cancel()
+	return errors.Join(err, <-served)
+}
