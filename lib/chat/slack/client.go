@@ -63,8 +63,7 @@ type Options struct {
 // Client is one app in one workspace.
 type Client struct {
 	o     Options
-	api   *httpapi.Client // as the bot
-	app   *httpapi.Client // as the app; nil without Socket Mode
+	api   *httpapi.Client
 	chats map[string]bool
 
 	self   cache.Map[account]
@@ -86,14 +85,11 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch hooked := o.Listen != "" || o.Listener != nil; {
-	case hooked && o.Secret == "":
+	switch {
+	case c.hooked() && o.Secret == "":
 		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("slack: no signing secret")), "Basic Information > App Credentials > Signing Secret; without listen, Socket Mode needs none")
-	case !hooked:
+	case !c.hooked():
 		if err := kind(o.AppToken, "app token", "xapp-"); err != nil {
-			return nil, err
-		}
-		if c.app, err = httpapi.New(c.webOptions(o.AppToken)); err != nil {
 			return nil, err
 		}
 	}
@@ -118,16 +114,15 @@ func newClient(o Options) (*Client, error) {
 		c.chats[id] = true
 	}
 	var err error
-	c.api, err = httpapi.New(c.webOptions(o.Token))
+	c.api, err = httpapi.New(httpapi.Options{
+		Base: o.URL, Judge: c.judge, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance,
+		Sign: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+o.Token) },
+	})
 	return c, err
 }
 
-func (c *Client) webOptions(token string) httpapi.Options {
-	return httpapi.Options{
-		Base: c.o.URL, Judge: c.judge, HTTP: c.o.HTTP, Now: c.o.Now, Sleep: c.o.Sleep, Chance: c.o.Chance,
-		Sign: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) },
-	}
-}
+// hooked reports whether events come by webhook.
+func (c *Client) hooked() bool { return c.o.Listen != "" || c.o.Listener != nil }
 
 // kind refuses a token that is of another kind: they are easily swapped.
 func kind(token, what, prefix string) error {
@@ -169,15 +164,15 @@ func (c *Client) judge(h http.Header, body []byte) error {
 		return nil
 	}
 	code := r.Get("error").String()
-	e := &httpapi.Error{Status: status(code), Code: code, After: httpapi.RetryAfter(h)}
+	e := &httpapi.Error{Status: statusOf(code), Code: code, After: httpapi.RetryAfter(h)}
 	if needed := r.Get("needed").String(); needed != "" {
 		e.Text = "needs " + needed
 	}
 	return e
 }
 
-// status sorts Slack's errors by what they mean, as HTTP has them.
-func status(code string) int {
+// statusOf sorts Slack's errors by what they mean, as HTTP has them.
+func statusOf(code string) int {
 	switch code {
 	case "ratelimited", "rate_limited":
 		return http.StatusTooManyRequests
