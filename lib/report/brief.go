@@ -29,6 +29,7 @@ type Brief struct {
 
 	Waiting  []Item `json:"waiting"` // for a person, oldest first
 	Ready    int    `json:"ready"`   // drafts that were offered since
+	Expired  int    `json:"expired"` // that nobody decided in time, since
 	Long     []Item `json:"long"`    // escalations that ended since, oldest first
 	Moving   int    `json:"moving"`  // investigated or validated now
 	Approved int    `json:"approved"`
@@ -86,8 +87,8 @@ func Morning(h *durable.Home, cfg *config.Config, now, from time.Time) *Brief {
 // threads tells what waits. The logs of decisions and replies may be ahead of the
 // threads.
 func (b *Brief) threads(h *durable.Home, cfg *config.Config, _, from time.Time) error {
-	standing, settled, ready, err := words(h, cfg, from)
-	b.Ready = ready
+	standing, settled, ready, expired, err := words(h, cfg, from)
+	b.Ready, b.Expired = ready, expired
 	for t, err := range thread.Open(h) {
 		if err != nil {
 			b.Troubles = append(b.Troubles, err.Error())
@@ -135,7 +136,7 @@ func (b *Brief) long(h *durable.Home, _ *config.Config, _, from time.Time) error
 
 // words reads what was decided, which cycles have their reply, and how many drafts
 // were offered since a time.
-func words(h *durable.Home, cfg *config.Config, from time.Time) (standing func(string) *decision.Standing, settled map[ofCycle]bool, ready int, err error) {
+func words(h *durable.Home, cfg *config.Config, from time.Time) (standing func(string) *decision.Standing, settled map[ofCycle]bool, ready, expired int, err error) {
 	state := decision.NewState(decision.PolicyOf(cfg))
 	rs, err := decision.Read(h)
 	for _, r := range rs {
@@ -143,13 +144,18 @@ func words(h *durable.Home, cfg *config.Config, from time.Time) (standing func(s
 			ready++
 		}
 	}
+	state.Keys(func(st *decision.Standing) {
+		if st.Expired() && !instant(st.VoidAt).Before(from) {
+			expired++
+		}
+	})
 	settled = map[ofCycle]bool{}
 	replies := scan(h, repliesLog, 0, nil, func(line []byte) error {
 		got := gjson.GetManyBytes(line, "key", "cycle")
 		settled[ofCycle{got[0].String(), int(got[1].Int())}] = true
 		return nil
 	})
-	return state.Standing, settled, ready, errors.Join(err, replies)
+	return state.Standing, settled, ready, expired, errors.Join(err, replies)
 }
 
 func waiting(t *thread.Thread) Item {

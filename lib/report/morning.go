@@ -23,12 +23,20 @@ const (
 	maxText     = 60 // characters of outside text in a line
 )
 
+// expired tells of drafts that nobody decided in time.
+func (b *Brief) expired() string {
+	if b.Expired == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d expired: tri-approve undo brings one back", b.Expired)
+}
+
 // Print writes the brief for people: at most 25 lines.
 func (b *Brief) Print(w io.Writer) error {
 	now := instant(b.At)
 	out := new(strings.Builder)
 	fmt.Fprintf(out, "%s UTC, since %s: %d messages, %d ask, %d answered\n", clock(b.At), clock(b.Since), b.Messages, b.Actionable, len(b.Answered))
-	fmt.Fprintf(out, "%d wait for you, %d approved and not posted, %d being worked on; %d became ready since\n", len(b.Waiting), b.Approved, b.Moving, b.Ready)
+	fmt.Fprintf(out, "%d wait for you, %d approved and not posted, %d being worked on; %d became ready since%s\n", len(b.Waiting), b.Approved, b.Moving, b.Ready, b.expired())
 	list(out, b.Waiting, maxWaiting, "tri-approve list", func(it Item) string {
 		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), text.Line(it.Chat, 16), text.Line(it.Who, 16), text.Line(it.Text, maxText), text.Line(it.Note, 40))
 	})

@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
 	"tri/lib/report/history"
 )
 
@@ -205,6 +207,27 @@ func TestBriefFitsOneScreen(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "and 293 more: tri-approve list") {
 		t.Error(out.String())
+	}
+}
+
+func TestBriefTellsOfExpiry(t *testing.T) {
+	h, err := durable.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	r := decision.Record{At: at(-1), By: decision.Dispatcher, Via: "code", Key: "k", Cycle: 1, Text: "x", DraftSHA256: decision.Sum("x")}
+	for _, kind := range []string{decision.Offer, decision.Withdraw} {
+		r.Kind, r.Note = kind, decision.ExpiredNote
+		if _, err := decision.Append(h, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, ready, expired, err := words(h, config.Default(), noon.Add(-time.Hour))
+	var out strings.Builder
+	b := &Brief{At: noon.Format(time.RFC3339), Since: noon.Format(time.RFC3339), Expired: expired}
+	if err := errors.Join(err, b.Print(&out)); err != nil || ready != 1 || expired != 1 || !strings.Contains(out.String(), "1 expired: tri-approve undo brings one back") {
+		t.Errorf("%d ready, %d expired, %v\n%s", ready, expired, err, out.String())
 	}
 }
 

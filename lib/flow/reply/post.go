@@ -100,9 +100,15 @@ func (p *poster) shifted(ctx context.Context, j *job) (why string, err error) {
 	if why, err := p.Recheck(*j.offer()); why != "" || err != nil {
 		return why, err
 	}
+	return p.questionShifted(ctx, j)
+}
+
+// questionShifted says why the question is not the one any more that was answered.
+func (p *poster) questionShifted(ctx context.Context, j *job) (why string, err error) {
 	t := j.offer().Target
 	ctx, cancel := limited(ctx)
 	defer cancel()
+	j.asked = p.Now()
 	text, gone, err := p.sink(j).Message(ctx, t.ChatID, t.ReplyToID)
 	switch {
 	case errors.Is(err, chat.ErrUnsupported):
@@ -198,6 +204,9 @@ func (p *poster) save(e *outbox.Entry, at string) error {
 // post counts a try, then posts a part.
 func (p *poster) post(ctx context.Context, j *job, i int) error {
 	e := j.parts[i]
+	if stop, err := p.stopped(ctx, j, i); stop || err != nil {
+		return err
+	}
 	j.cleared = 0
 	m, err := p.message(j, i) // knows of the try before this one
 	if err != nil {
@@ -237,6 +246,28 @@ func (p *poster) post(ctx context.Context, j *job, i int) error {
 	p.Say("%s: %v; looking whether it was posted", e.ID, err)
 	p.later(j)
 	return nil
+}
+
+// stopped drops a post of which nothing was made yet, when the question was edited or
+// deleted since it was claimed: a chat can make a post wait for long.
+func (p *poster) stopped(ctx context.Context, j *job, i int) (bool, error) {
+	if i > 0 || p.Now().Sub(j.asked) < askAgain {
+		return false, nil
+	}
+	why, err := p.questionShifted(ctx, j)
+	switch {
+	case err != nil:
+		p.Say("%s: recheck before posting: %v; again later", j.st.Key, err)
+		p.later(j)
+		return true, nil
+	case why == "":
+		return false, nil
+	}
+	e := j.parts[i]
+	e.State, e.Why = outbox.Dropped, why+" before it was posted"
+	j.sure[e.Part] = true
+	p.Say("%s: not posted: %s", j.st.Key, e.Why)
+	return true, p.save(e, "dropped")
 }
 
 // message is what the platform is given: bytes, chat and key are those that follow

@@ -52,10 +52,11 @@ const (
 	postTimeout = time.Minute
 	firstWait   = time.Second
 	longestWait = 5 * time.Minute
-	maxFails    = 12 // failed looks in a row before a post is parked: about half an hour
-	maxUnproven = 3  // clear answers that nothing can be proven
-	maxTries    = 5  // posts of a part that were each absent afterwards
-	onceFails   = 4  // failures in a row after which --once leaves a post for later
+	maxFails    = 12              // failed looks in a row before a post is parked: about half an hour
+	maxUnproven = 3               // clear answers that nothing can be proven
+	maxTries    = 5               // posts of a part that were each absent afterwards
+	askAgain    = 5 * time.Second // after which a post looks at its question again
+	onceFails   = 4               // failures in a row after which --once leaves a post for later
 )
 
 // job is one approved draft on its way.
@@ -71,6 +72,7 @@ type job struct {
 	own       bool         // this process wrote the claim
 	sure      map[int]bool // parts, from 1, of which this process knows how far they are
 
+	asked    time.Time // when the question was looked at
 	due      time.Time // not before
 	fails    int       // in a row
 	unproven int

@@ -121,6 +121,46 @@ func TestNotPosted(t *testing.T) {
 	}
 }
 
+// TestEditedBetweenClaimAndPost: a chat that makes a post wait does not get an answer to
+// a question that was edited or deleted meanwhile, unless part of it is there already.
+func TestEditedBetweenClaimAndPost(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		script []string
+		limit  int
+		edit   func(*platform)
+		posts  int
+		line   string
+		why    string
+	}{
+		{"edited", []string{"retry"}, 1000, func(f *platform) { f.question += "?" }, 0, outbox.Dropped, "the question was edited before it was posted"},
+		{"deleted", []string{"retry"}, 1000, func(f *platform) { f.gone = true }, 0, outbox.Dropped, "the question was deleted before it was posted"},
+		{"lost, then edited", []string{"lost request", "retry"}, 1000, func(f *platform) { f.question += "?" }, 0, outbox.Dropped, "the question was edited before it was posted"},
+		{"edited behind the first part", []string{"", "retry"}, 12, func(f *platform) { f.question += "?" }, 2, outbox.Posted, ""},
+		{"not edited", []string{"retry"}, 1000, func(*platform) {}, 1, outbox.Posted, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newCrash(t, tt.script, tt.limit, true, false)
+			o := w.options(nil)
+			pause := o.pause
+			o.pause = func(ctx context.Context, wake <-chan struct{}, until time.Time) error {
+				if len(w.chat.script) == 0 && tt.edit != nil {
+					tt.edit(w.chat)
+					tt.edit = nil
+				}
+				return pause(ctx, wake, until)
+			}
+			if err := Run(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			rs := w.replies()
+			if len(w.chat.stands) != tt.posts || len(rs) != 1 || rs[0].Outcome != tt.line || !strings.HasPrefix(strings.TrimPrefix(rs[0].Why, "part 1 of 2: "), tt.why) {
+				t.Errorf("%d posts, lines %+v", len(w.chat.stands), rs)
+			}
+		})
+	}
+}
+
 func TestEditIsPostedInPlace(t *testing.T) {
 	w := newWorld(t)
 	o := w.offer("k", 1, "It is 5.")

@@ -40,7 +40,7 @@ const (
 	Posted  = "posted"  // it stands there
 	Parked  = "parked"  // nobody can prove whether it does: a person settles it
 	Refused = "refused" // the platform will never take it; nothing was posted
-	Dropped = "dropped" // a person settled it: not to be posted (again)
+	Dropped = "dropped" // not to be posted (again): a person settled it, or the question was edited
 )
 
 // Entry is one file of outbox/: one part of one approved draft of one thread.
