@@ -7,14 +7,15 @@ import (
 	"tri/lib/base/lazyregexp"
 )
 
-// sure are the rules of secretRules whose matches are hardly ever anything else.
-var sure = []string{"AWS access key", "GitHub token", "GitLab token", "Slack token", "Google key", "package registry token"}
-
-// Keys that are told by more than their rule of secretRules asks for.
+// Keys that are told by more than their rule asks for.
 var (
 	keyBlock = lazyregexp.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s"\\nr+]*(?:[A-Za-z-]+: [^\n]*\s+)*[A-Za-z0-9+/=]{40}`)
 	liveKey  = lazyregexp.New(`\b(?:[sr]k_live_[A-Za-z0-9]{20,}|sk-(?:ant|proj|or|svcacct)-[A-Za-z0-9_-]{24,})`)
 )
+
+// vague are rules whose matches are often no key: examples, public parts, hashes of
+// passwords that a test has.
+var vague = []string{"private key", "model provider key", "Stripe key", "Twilio key", "mail service key", "JSON web token", "jwt", "jwt base64", "password hash", "Azure key"}
 
 // HoldsKey reports whether a text holds a private key or a token that gives access
 // somewhere, in plain sight. It would rather miss one than take an example for one.
@@ -26,14 +27,14 @@ func HoldsKey(text []byte) bool {
 	if near("private key") && keyBlock.Match(text) || near("k_live_", "sk-") && liveKey.Match(text) {
 		return true
 	}
-	for _, rule := range secretRules {
-		if !slices.Contains(sure, rule.name) || !near(rule.near...) {
+	in := search(string(text))
+	for i := range rules() {
+		r := &rules()[i]
+		if !r.shaped || slices.Contains(vague, r.name) {
 			continue
 		}
-		for _, found := range rule.re.FindAllString(string(text), 100) {
-			if !example(found) {
-				return true
-			}
+		if r.find(in, example) != "" {
+			return true
 		}
 	}
 	return false

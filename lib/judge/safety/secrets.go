@@ -1,12 +1,13 @@
 package safety
 
 import (
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"html"
-	"math"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -14,41 +15,6 @@ import (
 	"tri/lib/base/text"
 	"tri/lib/record/draft"
 )
-
-// secretRules are the tokens that are recognised by their shape alone. near are
-// literals of which one must stand in the text (in lower case) before the
-// expression is tried. Shapes as the issuers document them and as gitleaks'
-// rules (v8) collect them.
-var secretRules = []struct {
-	name string
-	near []string
-	re   *lazyregexp.Pattern
-}{
-	{"private key", []string{"private key"}, lazyregexp.New(`(?i)-----\s*BEGIN[A-Z0-9 ]*PRIVATE KEY`)},
-	{"AWS access key", []string{"akia", "asia", "abia", "acca"}, lazyregexp.New(`\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`)},
-	{"GitHub token", []string{"gh", "github_pat_"}, lazyregexp.New(`\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{22,255})`)},
-	{"GitLab token", []string{"gl", "gr1348941"}, lazyregexp.New(`\b(?:gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|imt|oas)-[\w-]{16,}|GR1348941[\w-]{20})`)},
-	{"Slack token", []string{"xox", "xapp-"}, lazyregexp.New(`(?i)\b(?:xox[abeoprs]-[a-z0-9-]{10,}|xapp-\d-[a-z0-9-]{10,})`)},
-	{"Slack webhook", []string{"hooks.slack.com"}, lazyregexp.New(`(?i)hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{20,}`)},
-	{"Google key", []string{"aiza", "ya29.", "gocspx-"}, lazyregexp.New(`\bAIza[\w-]{35}|\bya29\.[\w-]{20,}|\bGOCSPX-[\w-]{20,}`)},
-	{"Stripe key", []string{"k_live_", "k_test_", "whsec_"}, lazyregexp.New(`\b[srp]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9+/=]{20,}`)},
-	{"model provider key", []string{"sk-", "hf_"}, lazyregexp.New(`\bsk-[A-Za-z0-9_-]{20,}|\bhf_[A-Za-z0-9]{30,}`)},
-	{"package registry token", []string{"npm_", "pypi-"}, lazyregexp.New(`\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[\w-]{50,}`)},
-	{"mail service key", []string{"sg.", "key-"}, lazyregexp.New(`\bSG\.[\w-]{16,}\.[\w-]{16,}|\bkey-[0-9a-f]{32}\b`)},
-	{"chat bot token", []string{":aa", "."}, lazyregexp.New(`\b\d{8,10}:AA[\w-]{33}|\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}`)},
-	{"JSON web token", []string{"eyj"}, lazyregexp.New(`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*`)},
-	{"Shopify token", []string{"shp"}, lazyregexp.New(`\bshp(?:at|ca|pa|ss)_[A-Fa-f0-9]{16,}`)},
-	{"Discord webhook", []string{"/webhooks/"}, lazyregexp.New(`(?i)discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{5,}/[\w-]{10,}`)},
-	{"platform token", []string{"dop_v1_", "glsa_", "hvs.", "dckr_pat_", "rubygems_", "lin_api_", "ntn_", "gsk_", "xai-", "pmak-", "figd_", "sq0", "age-secret-key", "do1_", "atatt", "eaa", "secret_"},
-		lazyregexp.New(`\b(?:do[opr]_v1_[a-f0-9]{32,}|glsa_\w{20,}|hvs\.[\w-]{20,}|dckr_pat_[\w-]{20,}|rubygems_[a-f0-9]{32,}|lin_api_\w{20,}|(?:ntn|gsk|secret)_[A-Za-z0-9]{30,}|xai-\w{20,}|PMAK-[\w-]{20,}|figd_[\w-]{20,}|sq0[a-z]{3}-[\w-]{20,}|AGE-SECRET-KEY-1\w{20,}|ATATT[\w-]{20,}|EAA[A-Za-z0-9]{40,})`)},
-	{"platform token", []string{"dapi", "nrak-", "syt_", "tskey-", "shippo_", "pscale_", "sntrys_", "sntryu_", "phc_", "phx_", "eyjr", "sl.", "apify_api_", "r8_", "pplx-", "lsv2_", "tfp_", "doppler", "dp.", "atlasv1", "vercel_", "nfp_", "rnd_", "cio", "crates", "oy2", "glc_", "t-", "u-", "heroku", "hrku-", "pat-", "sbp_", "cfut_", "fio-u-", "bb_", "hvb.", "sk."},
-		lazyregexp.New(`\b(?:dapi[a-f0-9]{32}(?:-\d)?|NRAK-[A-Z0-9]{27}|syt_[A-Za-z0-9]{2,}_[A-Za-z]{10,}_\w{4,8}|tskey-[a-z]+-[\w-]{16,}|shippo_(?:live|test)_[a-f0-9]{40}|pscale_(?:tkn|pw|oauth)_[\w.=-]{20,}|sntry[su]_[\w+/=]{30,}|ph[cx]_[A-Za-z0-9]{30,}|sl\.[\w-]{100,}|apify_api_[A-Za-z0-9]{30,}|r8_[A-Za-z0-9]{37}|pplx-[A-Za-z0-9]{40,}|lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}|dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.-]{30,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|nfp_[A-Za-z0-9]{36}|cio[A-Za-z0-9]{32}|oy2[a-z0-9]{43}|glc_[A-Za-z0-9+/]{32,}={0,2}|HRKU-[\w-]{30,}|pat-(?:na|eu)\d-[a-f0-9-]{36}|sbp_[a-f0-9]{40}|fio-u-[\w=-]{60,}|hvb\.[\w-]{100,}|[tu]-[a-z0-9]\d{2,}[A-Za-z0-9]{20,}|sk\.eyJ[\w-]{20,}\.[\w-]{20,})`)},
-	{"Azure key", []string{"accountkey=", "sharedaccesskey=", "sig=", "q~"}, lazyregexp.New(`(?i)\b(?:Account|SharedAccess)Key\s*=\s*[A-Za-z0-9+/]{40,}|[?&]sig=[A-Za-z0-9%+/]{40,}|\b[\w~.-]{3}\dQ~[\w~.-]{31,34}`)},
-	{"chat webhook", []string{"webhook", "/hook", "hooks/"}, lazyregexp.New(`(?i)(?:webhook\.office\.com/webhookb2/[\w@-]{36,}|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v\d+/hook/[\w-]{16,}|chat\.googleapis\.com/v1/spaces/\w+/messages\?key=[\w%-]{20,}|oapi\.dingtalk\.com/robot/send\?access_token=[a-f0-9]{40,}|qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=[a-f0-9-]{36}|/hooks/[a-z0-9]{26}\b)`)},
-	{"password of a command", []string{" -u", "--user", "login"}, lazyregexp.New(`(?i)\bcurl\b[^\n]*\s(?:-u|--user)[ =]?["']?[^\s:$<>{}]+:[^\s$<>{}]{6,}|\blogin\s+\S+\s+password\s+[^\s$<>{}]{6,}`)},
-	{"Twilio key", []string{"sk", "ac"}, lazyregexp.New(`\b(?:SK|AC)[0-9a-f]{32}\b`)},
-	{"password in an address", []string{"://"}, lazyregexp.New(`://[^/\s:@]*:[^/\s:@<>{}$*]{3,}@[\w.-]`)},
-}
 
 // assignment finds key = value where the key's name says that the value is
 // secret; only a value that looks drawn at random or typed as a password counts.
@@ -81,21 +47,39 @@ func secrets(text string, own []string) []string {
 }
 
 // shaped names the rules that text meets as it is, without what nobody sees in it,
-// joined over its lines, or decoded.
+// joined over its lines, or decoded, also twice; and those that are told by their form
+// alone also where it is backwards or spaced out.
 func shaped(text string) []string {
 	var found []string
+	meet := func(t string, all bool) {
+		in := search(t)
+		for i := range rules() {
+			if r := &rules()[i]; (all || r.shaped) && !slices.Contains(found, r.name) && r.find(in, func(string) bool { return false }) != "" {
+				found = append(found, r.name)
+			}
+		}
+	}
 	clean := strings.Map(seen, text)
 	texts := []string{text, clean, broken.ReplaceAllString(clean, "$1$2")}
-	for _, t := range slices.Compact(append(texts, decoded(clean)...)) {
-		lower := strings.ToLower(t)
-		for _, rule := range secretRules {
-			if containsAny(lower, rule.near) && !slices.Contains(found, rule.name) && rule.re.MatchString(t) {
-				found = append(found, rule.name)
-			}
+	for _, t := range decoded(clean) {
+		texts = append(texts, t)
+		if len(t) < 4*draft.MaxDraftRunes { // encoded twice
+			texts = append(texts, decoded(t)...)
+		}
+	}
+	for _, t := range slices.Compact(texts) {
+		meet(t, true)
+	}
+	for _, t := range []string{backwards(clean), spaced.ReplaceAllStringFunc(clean, func(m string) string { return strings.Map(dense, m) })} {
+		if t != clean {
+			meet(t, false)
 		}
 	}
 	return found
 }
+
+// spaced is a word whose letters are set apart.
+var spaced = lazyregexp.New(`(?:[^\s][ _.]){11,}[^\s]`)
 
 // broken is a line's end inside a word that holds figures or signs: a token that
 // was wrapped.
@@ -150,22 +134,15 @@ func random(s string, n int) bool {
 	if len(s) < n {
 		return false
 	}
-	counts := map[rune]int{}
 	digits, letters := 0, 0
 	for _, r := range s {
-		counts[r]++
 		if unicode.IsDigit(r) {
 			digits++
 		} else if unicode.IsLetter(r) {
 			letters++
 		}
 	}
-	bits := 0.0
-	for _, c := range counts {
-		p := float64(c) / float64(len(s))
-		bits -= p * math.Log2(p)
-	}
-	return digits >= 2 && letters >= 2 && bits >= 3
+	return digits >= 2 && letters >= 2 && entropy(s) >= 3
 }
 
 // minSecret is the fewest bytes of an own secret that is looked for: a shorter
@@ -187,6 +164,7 @@ func containsOwn(text string, own []string) bool {
 			texts = append(texts, again...)
 		}
 	}
+	texts = append(texts, strings.Map(rot13, text), strings.Map(latin, text))
 	for i, n := 0, len(texts); i < n; i++ {
 		texts = append(texts, strings.Map(dense, texts[i]), strings.ToLower(strings.Map(dense, texts[i])))
 	}
@@ -203,6 +181,9 @@ func containsOwn(text string, own []string) bool {
 				return true
 			}
 		}
+		if slices.ContainsFunc(texts, func(t string) bool { return inHalves(t, secret) }) {
+			return true
+		}
 		tight := strings.ToLower(strings.Map(alnum, secret))
 		for _, form := range []string{tight, backwards(tight)} {
 			if len(form) >= minTight && slices.ContainsFunc(bare, func(t string) bool { return strings.Contains(t, form) }) {
@@ -211,6 +192,43 @@ func containsOwn(text string, own []string) bool {
 		}
 	}
 	return false
+}
+
+// inHalves reports whether a text has a secret in two parts, which are long enough not
+// to be there by chance.
+func inHalves(text, secret string) bool {
+	for i := minTight; i <= len(secret)-minTight; i++ {
+		if strings.Contains(text, secret[:i]) && strings.Contains(text, secret[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func rot13(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z':
+		return 'a' + (r-'a'+13)%26
+	case r >= 'A' && r <= 'Z':
+		return 'A' + (r-'A'+13)%26
+	}
+	return r
+}
+
+// latin puts the letter in the place of one of Cyrillic or Greek that looks the same.
+func latin(r rune) rune {
+	if r < 0x370 || r > 0x51d {
+		return r
+	}
+	const looks, like = "аеорсухіјѕԁԛԝһАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧοαν", "aeopcyxijsdqwhABEKMHOPCTXIJSABEZHIKMNOPTYXoav"
+	at := 0
+	for _, l := range looks {
+		if l == r {
+			return rune(like[at])
+		}
+		at++
+	}
+	return r
 }
 
 // minTight is the fewest letters and digits of an own secret that is looked for
@@ -231,6 +249,8 @@ var (
 	escape = lazyregexp.New(`\\(?:x|u00|u\{)([0-9A-Fa-f]{2})\}?`)
 	hexRun = lazyregexp.New(`(?i)(?:[0-9a-f]{2}[\s:,-]?){6,}`)
 	b64Run = lazyregexp.New(`[A-Za-z0-9+/_-]{8,}={0,2}`)
+	b32Run = lazyregexp.New(`(?i)\b[A-Z2-7]{10,}={0,6}`)
+	decRun = lazyregexp.New(`\b(?:\d{2,3}[\s,;:]+){5,}\d{2,3}\b`)
 )
 
 // decoded are readings of a text whose letters are written as codes.
@@ -260,6 +280,19 @@ func decoded(text string) []string {
 		if b, err := hex.DecodeString(strings.Map(alnum, m)[:len(strings.Map(alnum, m))/2*2]); err == nil {
 			add(string(b))
 		}
+	}
+	for _, m := range b32Run.FindAllString(text, maxRuns) {
+		if b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(strings.TrimRight(m, "="))); err == nil {
+			add(string(b))
+		}
+	}
+	for _, m := range decRun.FindAllString(text, maxRuns) {
+		var b []byte
+		for _, n := range strings.FieldsFunc(m, func(r rune) bool { return !unicode.IsDigit(r) }) {
+			c, _ := strconv.Atoi(n) // three digits
+			b = append(b, byte(c))
+		}
+		add(string(b))
 	}
 	for _, m := range b64Run.FindAllString(text, maxRuns) {
 		m = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(m, "="))
