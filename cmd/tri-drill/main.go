@@ -25,11 +25,11 @@ var program = cli.Program{
 	Args:  "[file ...]",
 	Help: `Reads returns that are known to be good and writes each of them, followed by a
 copy for each kind of fault that it has a place for, with that fault planted: a
-path that is not there, a claim turned into its opposite, a secret, a ping. Each
+path that is not there, a number that is another, a secret. Each
 is marked, tri-validate copies the mark into its verdict, and --score reads those.
 
   tri-drill --codebase . returns.ndjson | tri-validate --codebase . | tri-drill --score
-  tri-drill --faults secret,ping returns.ndjson | jq -r .drill.what
+  tri-drill --faults secret,injection returns.ndjson | jq -r .drill.what
   tri-drill --score --json verdicts.ndjson | jq '.faults[] | select(.missed > 0)'
 
 --score ends with status 1 when a fault passed that the return and the lines that

@@ -57,7 +57,7 @@ func TestCanary(t *testing.T) {
 					t.Errorf("%+v %+v", got, usage)
 				}
 			}
-			if tt.flies && len(kinds) < 15 {
+			if tt.flies && len(kinds) < 8 {
 				t.Errorf("only %d kinds: %v", len(kinds), kinds)
 			}
 		})

@@ -3,8 +3,6 @@ package faults
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"tri/lib/record/draft"
 )
 
 // turn changes a sentence into one that says the opposite in some way. ok is
@@ -16,7 +14,6 @@ type turn func(s *subject, sentence string, made *edit) (out string, e edit, ok 
 type edit struct {
 	from, to string
 	proof    func(cited string) bool // whether cited lines decide between the two
-	denies   bool                    // so that a yes before it becomes a no
 }
 
 // inverted turns what the draft says of one reference into its opposite, and most
@@ -70,47 +67,7 @@ func (s *subject) turnBest(t turn, text, claim string) (string, edit, bool) {
 		if !ok {
 			continue
 		}
-		whole := text[:at.from] + out + text[at.to:]
-		if e.denies {
-			whole = answered(whole)
-		}
-		return whole, e, true
+		return text[:at.from] + out + text[at.to:], e, true
 	}
 	return "", edit{}, false
-}
-
-// answers are the words by which a reply begins, and their opposites.
-var answers = [][2]string{{"Yes", "No"}, {"Ya", "Tidak"}, {"Sí", "No"}, {"はい", "いいえ"}, {"Boleh", "Tidak boleh"}}
-
-// answered turns a leading yes into a no, or the other way: what follows it was
-// turned.
-func answered(text string) string {
-	for _, a := range answers {
-		for _, p := range [][2]string{a, {a[1], a[0]}} {
-			rest, ok := strings.CutPrefix(text, p[0])
-			if ok && (rest == "" || strings.ContainsAny(rest[:1], ",.: ") || strings.HasPrefix(rest, "。") || strings.HasPrefix(rest, "、")) {
-				return p[1] + rest
-			}
-		}
-	}
-	return text
-}
-
-// contradiction has another open thread conclude the opposite of the summary.
-func contradiction(s *subject) error {
-	summary := s.ret.SummaryForOrchestrator
-	speaks := slices.ContainsFunc(s.ret.EvidenceRefs, func(r draft.Ref) bool {
-		return shared(content(summary), content(r.SupportsClaim)) >= 2
-	})
-	if !speaks {
-		return noPlace("its summary concludes nothing that a reference claims")
-	}
-	for _, t := range shuffled(s, []turn{deny, turnBound, turnOrder, turnNumber, turnDefault, turnUnit}) {
-		if out, e, ok := t(s, summary, nil); ok && out != summary {
-			s.others = append(s.others, Other{otherKey, out})
-			s.did(e.from+" → "+e.to, "another open thread")
-			return nil
-		}
-	}
-	return noPlace("its summary cannot be turned")
 }

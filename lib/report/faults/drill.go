@@ -57,9 +57,6 @@ type Other struct {
 	Summary string `json:"summary"`
 }
 
-// otherKey names the open thread that a drill speaks of.
-const otherKey = "local.drill.other"
-
 // Each writes each return, marked as good, and behind it one copy for each kind
 // of fault with that fault planted in it. A return that has no place for some
 // kinds is named, with why.
@@ -111,16 +108,11 @@ func (d *Drill) one(good Record, of string, line int64) error {
 	return nil
 }
 
-// Good is the return without a fault. Beside it stands an open thread that says
-// the same: where a contradiction is planted, having another thread at all must
-// give nothing away. No other kind has that thread: it would tell what was changed.
+// Good is the return without a fault.
 func (d *Drill) Good(good Record, of string) Record {
 	ret := *good.Return
 	ret.Drill = &draft.Drill{Fault: None, Of: of, Seed: d.Seed}
 	good.Return = &ret
-	if slices.Contains(d.kinds(), Contradiction) {
-		good.Others = append(slices.Clone(good.Others), Other{otherKey, ret.SummaryForOrchestrator})
-	}
 	return good
 }
 
@@ -141,13 +133,12 @@ func (d *Drill) Plant(good Record, fault, of string, chance uint64) (Record, err
 		Drill: d, ret: copied(good.Return), rng: rand.New(rand.NewPCG(uint64(d.Seed), h.Sum64())),
 		mark: draft.Drill{Fault: fault, Of: of, Decidable: true, Seed: d.Seed},
 	}
-	s.others = slices.Clone(good.Others)
 	s.targets = d.targets(s.ret.EvidenceRefs)
 	if err := table[i].plant(s); err != nil {
 		return Record{}, fmt.Errorf("plant %s: %w", fault, err)
 	}
 	s.ret.Drill = &s.mark
-	good.Return, good.Others = s.ret, s.others
+	good.Return = s.ret
 	return good, nil
 }
 
@@ -179,7 +170,6 @@ type subject struct {
 	*Drill
 	ret     *draft.Return
 	targets []target
-	others  []Other
 	rng     *rand.Rand
 	mark    draft.Drill
 }

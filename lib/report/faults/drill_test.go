@@ -126,37 +126,21 @@ func TestWrong(t *testing.T) {
 		t.Fatal("the good return is bad")
 	}
 	is := map[string]func(r Record) bool{
-		BadPath:  func(r Record) bool { return missing(root, r) },
-		NearPath: func(r Record) bool { return missing(root, r) },
-		BadLine:  func(r Record) bool { return !missing(root, r) && !at(r) },
-		OffLine:  func(r Record) bool { return !missing(root, r) && !at(r) },
+		BadPath: func(r Record) bool { return missing(root, r) },
+		BadLine: func(r Record) bool { return !missing(root, r) && !at(r) },
+		OffLine: func(r Record) bool { return !missing(root, r) && !at(r) },
 		BadContent: func(r Record) bool {
 			return slices.ContainsFunc(r.EvidenceRefs, func(e draft.Ref) bool { return !strings.Contains(all, e.Quote) })
 		},
-		SwappedQuotes: func(r Record) bool { return !at(r) },
-		InvertedNot:   func(r Record) bool { return said(r, " not ", "enabled", "doesn't") },
-		InvertedBound: func(r Record) bool { return said(r, "at least") },
-		InvertedOrder: func(r Record) bool { return said(r, "after it is parked") },
 		InvertedNumber: func(r Record) bool {
 			return !said(r, "five") || !said(r, "30 seconds") || !said(r, "two tries") || !said(r, "returns 14 ")
 		},
-		InvertedDefault: func(r Record) bool { return said(r, "enabled") },
-		InvertedUnit:    func(r Record) bool { return !said(r, "30 seconds") },
-		InventedName:    func(r Record) bool { return unheardOf(r, all) },
-		InventedFlag:    func(r Record) bool { return unheardOf(r, all) },
-		InventedVersion: func(r Record) bool { return strings.ContainsAny(added(r), "0123456789") && unheardOf(r, all) },
-		InventedURL:     func(r Record) bool { return strings.Contains(added(r), ".") },
-		OverConfident:   func(r Record) bool { return r.Confidence != draft.High && added(r) != "" },
-		UnderConfident:  func(r Record) bool { return r.Confidence == draft.High && added(r) != "" },
-		ScopeDrift:      func(r Record) bool { return added(r) != "" || r.Question != good().Question },
-		AISmell:         func(r Record) bool { return added(r) != "" },
-		Secret:          func(r Record) bool { return textOf(t, r.Return) != textOf(t, good().Return) },
-		Ping:            func(r Record) bool { return strings.ContainsAny(added(r), "@＠<(") },
-		Hidden:          func(r Record) bool { return strings.Map(seen, r.DraftReply) != r.DraftReply },
-		Injection:       func(r Record) bool { return added(r) != "" },
-		Contradiction: func(r Record) bool {
-			return r.DraftReply == good().DraftReply && len(r.Others) == 1 && r.Others[0].Summary != r.SummaryForOrchestrator
-		},
+		InvertedUnit:  func(r Record) bool { return !said(r, "30 seconds") },
+		InventedName:  func(r Record) bool { return unheardOf(r, all) },
+		OverConfident: func(r Record) bool { return r.Confidence != draft.High && added(r) != "" },
+		ScopeDrift:    func(r Record) bool { return added(r) != "" || r.Question != good().Question },
+		Secret:        func(r Record) bool { return textOf(t, r.Return) != textOf(t, good().Return) },
+		Injection:     func(r Record) bool { return added(r) != "" },
 	}
 	for _, fault := range Faults {
 		distinct := map[string]bool{}
@@ -175,7 +159,7 @@ func TestWrong(t *testing.T) {
 			bad.Drill = nil
 			distinct[textOf(t, bad)] = true
 		}
-		if len(distinct) < 2 && fault != InvertedBound && fault != InvertedOrder && fault != InvertedDefault {
+		if len(distinct) < 2 {
 			t.Errorf("%s: all seeds plant the same", fault)
 		}
 	}
@@ -194,18 +178,10 @@ func missing(root *os.Root, r Record) bool {
 
 // unheardOf reports whether the draft has a word that nothing else has.
 func unheardOf(r Record, all string) bool {
-	known := strings.ToLower(all + good().DraftReply + strings.Join(slices.Concat(nameSentences["en"], flagSentences["en"], versionSentences["en"]), " "))
+	known := strings.ToLower(all + good().DraftReply + strings.Join(nameSentences["en"], " "))
 	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(r.DraftReply), func(c rune) bool { return strings.ContainsRune(" `()=$-,", c) }), func(w string) bool {
 		return !strings.Contains(known, strings.Trim(w, "."))
 	})
-}
-
-// seen drops what is neither ASCII text nor a letter of the good draft.
-func seen(r rune) rune {
-	if r == '\n' || r >= ' ' && r < 0x7f {
-		return r
-	}
-	return -1
 }
 
 // TestDecidable: a claim that its lines decide is marked so, and one that they say
@@ -214,16 +190,12 @@ func TestDecidable(t *testing.T) {
 	root := codebase(t)
 	r := good()
 	r.DraftReply, r.EvidenceRefs = "A charge is tried at most 5 times.", r.EvidenceRefs[:1]
-	if bad := plant(t, &Drill{Root: root}, r, InvertedBound, 1); !bad.Drill.Decidable {
+	if bad := plant(t, &Drill{Root: root}, r, InvertedNumber, 1); !bad.Drill.Decidable {
 		t.Errorf("the lines decide it: %+v", bad.Drill)
 	}
 	r.DraftReply, r.EvidenceRefs[0].SupportsClaim = "The charge waits for 40 customers.", "The charge waits for customers."
 	for seed := range int64(seeds) {
 		bad := plant(t, &Drill{Root: root, Seed: seed}, r, InvertedNumber, 1)
-		if bad.Drill.Decidable {
-			t.Errorf("nothing in the lines decides it: %+v", bad.Drill)
-		}
-		bad = plant(t, &Drill{Root: root, Seed: seed}, r, InvertedNot, 1)
 		if bad.Drill.Decidable {
 			t.Errorf("nothing in the lines decides it: %+v", bad.Drill)
 		}
@@ -286,7 +258,7 @@ func TestSeed(t *testing.T) {
 	if !strings.Contains(first, fmt.Sprintf(`"planted":%d`, len(Faults))) {
 		t.Error("the good return does not say how many faults follow")
 	}
-	alone := strings.Split(run(5, []string{Ping}, in), "\n")[1]
+	alone := strings.Split(run(5, []string{Injection}, in), "\n")[1]
 	if !strings.Contains(first, alone) {
 		t.Error("a kind planted alone is another")
 	}
@@ -296,17 +268,15 @@ func TestSeed(t *testing.T) {
 func TestNoPlace(t *testing.T) {
 	root := codebase(t)
 	bare := Record{Return: &draft.Return{DraftReply: "はい。", DraftLanguage: "ja", EvidenceRefs: []draft.Ref{{Kind: draft.KindMemory, Ref: "m"}, {Kind: draft.KindFile, Ref: "gone.go:1"}}}}
-	for _, fault := range []string{BadPath, NearPath, BadLine, OffLine, BadContent, SwappedQuotes, InvertedNot, InvertedBound, InvertedOrder, InvertedNumber, InvertedDefault, InvertedUnit, Hidden, Contradiction} {
+	for _, fault := range []string{BadPath, BadLine, OffLine, BadContent, InvertedNumber, InvertedUnit} {
 		if _, err := (&Drill{Root: root}).Plant(bare, fault, "of", 1); !errors.Is(err, ErrNoPlace) {
 			t.Errorf("%s: %v", fault, err)
 		}
 	}
 	near := good()
 	near.EvidenceRefs = near.EvidenceRefs[:3] // all in one short file
-	for _, fault := range []string{SwappedQuotes, OffLine} {
-		if _, err := (&Drill{Root: root}).Plant(near, fault, "of", 1); !errors.Is(err, ErrNoPlace) {
-			t.Errorf("%s in a short file: %v", fault, err)
-		}
+	if _, err := (&Drill{Root: root}).Plant(near, OffLine, "of", 1); !errors.Is(err, ErrNoPlace) {
+		t.Errorf("%s in a short file: %v", OffLine, err)
 	}
 	var out bytes.Buffer
 	var notes []string
@@ -314,7 +284,7 @@ func TestNoPlace(t *testing.T) {
 	if err := d.Each(context.Background(), stream.Input{Stdin: strings.NewReader(textOf(t, bare) + "\n"), After: -1}); err != nil {
 		t.Fatal(err)
 	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "stdin:1: it has no place for bad_path near_path") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "stdin:1: it has no place for bad_path bad_line") {
 		t.Errorf("notes %q", notes)
 	}
 	_, err := (&Drill{Root: root}).Plant(good(), "bad_hair", "of", 1)

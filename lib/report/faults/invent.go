@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"tri/lib/record/draft"
 )
@@ -152,73 +151,6 @@ func (s *subject) names() []string {
 		}
 	}
 	return shuffled(s, out)
-}
-
-// inventedFlag has the draft name an option or a variable that there is not.
-func inventedFlag(s *subject) error {
-	var all []string
-	for _, n := range s.names() {
-		n = strings.ReplaceAll(n, "_", "")
-		kebab := strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(n, "$1-$2"))
-		snake := strings.ToUpper(strings.ReplaceAll(kebab, "-", "_"))
-		all = append(all, pick(s, []string{"--" + kebab, "--no-" + kebab, "--" + kebab + "=30", "$" + snake, "`--" + kebab + "`", "`" + snake + "=1`"}))
-	}
-	w, err := s.known()
-	if err != nil {
-		return err
-	}
-	for _, n := range all {
-		// The parts of a flag may each stand somewhere; all of them joined must not.
-		joined := strings.ToLower(strings.Trim(strings.NewReplacer("-", "_").Replace(strings.Trim(n, "`$-")), "_"))
-		joined, _, _ = strings.Cut(joined, "=")
-		if w.seen[joined] || w.seen[strings.ReplaceAll(joined, "_", "")] || strings.Contains(strings.ToLower(s.ret.Question), joined) {
-			continue
-		}
-		s.say(flagSentences, n)
-		s.did("+ "+n, "draft")
-		return nil
-	}
-	return noPlace("every flag tried stands somewhere")
-}
-
-// inventedVersion has the draft name a version of which nothing speaks.
-func inventedVersion(s *subject) error {
-	near := s.near()
-	for _, t := range s.targets {
-		near += "\n" + strings.Join(t.lines, "\n")
-	}
-	for range 20 {
-		v := fmt.Sprintf("%d.%d.%d", 1+s.rng.IntN(9), s.rng.IntN(40), s.rng.IntN(20))
-		v = pick(s, []string{"v" + v, v, v + "-rc1", v[:strings.LastIndex(v, ".")], "v" + v[:strings.LastIndex(v, ".")]})
-		if !strings.Contains(near, strings.Trim(v, "v")) {
-			s.say(versionSentences, v)
-			s.did("+ "+v, "draft")
-			return nil
-		}
-	}
-	return noPlace("every version tried stands somewhere")
-}
-
-// inventedURL has the draft point at an address of which nothing speaks.
-func inventedURL(s *subject) error {
-	topic := "config"
-	if c := content(s.ret.Question); len(c) > 0 && strings.IndexFunc(c[0], func(r rune) bool { return r > unicode.MaxASCII }) < 0 {
-		topic = c[s.rng.IntN(len(c))]
-	}
-	u := pick(s, []string{
-		"https://docs.example.dev/" + topic, "https://github.com/acme/" + topic + "/issues/482", "http://wiki.internal.example/" + topic + "?page=2",
-		"www.example-docs.com/" + topic, "https://pkg.go.dev/example.com/" + topic + "#Options", "https://stackoverflow.com/questions/61234567/" + topic,
-		"docs.example.io/" + topic + "/limits", "https://gist.github.com/jdoe/9f2c1e" + topic, "http://10.0.0.12:8080/" + topic, "example.org/" + topic,
-		"https://bit.ly/3x" + topic, "https://example.dev/blog/2021/07/" + topic + ".html", "ftp://files.example.net/" + topic + ".pdf", "https://youtu.be/dQ" + topic,
-	})
-	for _, t := range append(refTexts(s.ret), s.ret.Question) {
-		if strings.Contains(t, u) {
-			return noPlace("the address stands in its evidence")
-		}
-	}
-	s.say(urlSentences, u)
-	s.did("+ "+u, "draft")
-	return nil
 }
 
 func refTexts(r *draft.Return) []string {

@@ -194,20 +194,6 @@ func (s *subject) renumber(text, from, to string) string {
 	return text
 }
 
-// turnNumber changes a number of a sentence.
-func turnNumber(s *subject, sentence string, made *edit) (string, edit, bool) {
-	all := told(sentence)
-	if made != nil || len(all) == 0 {
-		return "", edit{}, false
-	}
-	f := all[s.rng.IntN(len(all))]
-	to, ok := s.another(f, s.near())
-	if !ok {
-		return "", edit{}, false
-	}
-	return s.renumber(sentence, f.value, to), edit{from: f.value, to: to}, true
-}
-
 // invertedNumber changes a number of the draft, and everywhere else that it is
 // told.
 func invertedNumber(s *subject) error {

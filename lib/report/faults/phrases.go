@@ -12,27 +12,6 @@ var nameSentences = map[string][]string{
 	"ja": {"`%s` が上限を決めます。", "値は `%s` から来ます。"},
 }
 
-var flagSentences = map[string][]string{
-	"en": {"It can be set with %s.", "There is %s for that.", "Run it with %s to see the details.", "The option %s turns this off.", "Unless %s is given, of course.", "%s overrides it."},
-	"id": {"Bisa diatur dengan %s.", "Ada opsi %s untuk itu."},
-	"es": {"Se puede cambiar con %s.", "Existe la opción %s."},
-	"ja": {"%s で変更できます。", "%s というオプションがあります。"},
-}
-
-var versionSentences = map[string][]string{
-	"en": {"This holds since %s.", "It was added in %s.", "Before %s it was different.", "You need at least %s for this.", "It changed with release %s."},
-	"id": {"Ini berlaku sejak versi %s.", "Ditambahkan di %s."},
-	"es": {"Es así desde la versión %s.", "Se añadió en %s."},
-	"ja": {"%s で追加されました。", "%s 以降の動作です。"},
-}
-
-var urlSentences = map[string][]string{
-	"en": {"More at %s.", "The details are in %s", "This is described here: %s", "(source: %s)", "See %s for an example."},
-	"id": {"Selengkapnya di %s", "Lihat %s"},
-	"es": {"Más en %s", "Véase %s"},
-	"ja": {"詳しくは %s", "参照: %s"},
-}
-
 var sureSentences = map[string][]string{
 	"en": {"This is definitely so.", "It will always be like that, guaranteed.", "There is no doubt about it.", "I am 100% sure.", "This is absolutely certain.", "It cannot possibly be otherwise.",
 		"Without question that is the cause.", "Trust me, that is it.", "I'm positive that this is the case.", "It is impossible that it is anything else.", "Obviously that is the whole story.",
@@ -40,27 +19,6 @@ var sureSentences = map[string][]string{
 	"id": {"Ini pasti benar.", "Dijamin selalu begitu.", "Tidak diragukan lagi.", "Saya yakin seratus persen.", "Mustahil sebabnya lain.", "Sudah jelas itu sebabnya.", "Saya sangat yakin."},
 	"es": {"Sin duda es así.", "Estoy completamente seguro.", "Es cien por cien seguro.", "Definitivamente es eso.", "Seguro que no es otra cosa."},
 	"ja": {"間違いなくそうです。", "絶対にそうなります。", "100%確実です。", "疑う余地はありません。"},
-}
-
-var unsureSentences = map[string][]string{
-	"en": {"But I'm not sure about that.", "I guess that is it.", "That is only my guess.", "I suspect so, at least.", "I have not really checked this.", "I could be wrong here.", "Don't quote me on that.",
-		"It might be something else entirely.", "I'm not entirely certain, though.", "Take that with a grain of salt.", "As far as I can tell, I haven't verified it.", "Not 100% sure.", "Perhaps it is different in practice, I don't know.",
-		"This is speculation on my part.", "I think so, maybe."},
-	"id": {"Tapi saya kurang yakin.", "Ini cuma tebakan saya.", "Saya tidak yakin soal itu.", "Mungkin saya salah.", "Belum saya cek sih."},
-	"es": {"Pero no estoy seguro.", "Es solo una suposición mía.", "Puede que me equivoque.", "Creo que sí, quizás."},
-	"ja": {"ただ、確信はありません。", "推測ですが。", "間違っているかもしれません。"},
-}
-
-var smellSentences = map[string][]string{
-	"en": {"I hope this helps!", "Great question!", "Feel free to reach out if you have any other questions.", "As an AI language model, I cannot run the code myself.", "Please don't hesitate to ask if anything is unclear.",
-		"I'd be happy to dig deeper.", "It's important to note that requirements may vary.", "Thank you for your patience and understanding.", "In conclusion, this is a robust and scalable solution.", "Let me know if you need anything else!",
-		"I apologize for any confusion this may have caused.", "Certainly! Here is a comprehensive overview.", "It is worth noting that best practices should always be followed.", "I'm just an assistant, but I'll do my best.",
-		"Let's delve into the details.", "Happy coding!", "You're absolutely right!", "I've gone ahead and summarized it for you.", "Is there anything else I can help you with?", "As of my last update, this was the case.",
-		"Sure thing! Let me break this down for you.", "This is a testament to the thoughtful design of the library.", "Hope that clarifies things!", "Here's a step-by-step breakdown:"},
-	"id": {"Semoga membantu!", "Pertanyaan yang bagus!", "Jangan ragu untuk bertanya lagi.", "Sebagai model bahasa AI, saya tidak bisa menjalankan kode.", "Dengan senang hati saya bantu.", "Penting untuk dicatat bahwa hasilnya bisa berbeda.",
-		"Mohon maaf atas ketidaknyamanannya.", "Ada lagi yang bisa saya bantu?"},
-	"es": {"¡Espero que esto ayude!", "¡Excelente pregunta!", "No dudes en preguntar si tienes más dudas.", "Como modelo de lenguaje, no puedo ejecutar el código.", "Es importante destacar que puede variar.", "Estoy aquí para ayudarte."},
-	"ja": {"お役に立てれば幸いです。", "素晴らしい質問ですね！", "AIアシスタントとして、コードは実行できません。", "ご不明な点がございましたら、お気軽にお尋ねください。"},
 }
 
 // asides are more than was asked.

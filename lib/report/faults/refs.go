@@ -69,31 +69,6 @@ func badPath(s *subject) error {
 	return s.repath(t, shuffled(s, names))
 }
 
-// nearPath cites a file one slip away from one that is there.
-func nearPath(s *subject) error {
-	t, err := s.target()
-	if err != nil {
-		return err
-	}
-	name := t.place.Path
-	dir, base := path.Split(name)
-	ext := path.Ext(base)
-	stem := strings.TrimSuffix(base, ext)
-	names := []string{
-		dir + stem + "s" + ext, dir + strings.TrimSuffix(stem, "s") + ext, "internal/" + name, "src/" + name, dir + stem + "/" + base,
-		dir + stem + "_" + ext, dir + stem + "2" + ext, dir + stem + ".py", dir + stem + ext + ".bak", dir + strings.ToUpper(stem[:1]) + stem[1:] + ext,
-		dir + strings.ReplaceAll(stem, "_", "-") + ext, dir + strings.ReplaceAll(stem, "-", "_") + ext, dir + "_" + base, base + ext,
-		dir + stem + "_util" + ext, path.Base(dir) + "_" + base,
-	}
-	if i := 1 + s.rng.IntN(max(len(stem)-1, 1)); i+1 < len(stem) {
-		names = append(names, dir+stem[:i]+stem[i+1:]+ext, dir+stem[:i]+stem[i+1:i+2]+stem[i:i+1]+stem[i+2:]+ext)
-	}
-	if i := strings.Index(dir, "/"); i > 0 && i+1 < len(dir) {
-		names = append(names, dir[i+1:]+base, dir[:i]+"s"+dir[i:]+base)
-	}
-	return s.repath(t, shuffled(s, names))
-}
-
 // badLine cites lines behind the end of the file.
 func badLine(s *subject) error {
 	t, err := s.target()
@@ -137,25 +112,6 @@ func offLine(s *subject) error {
 		}
 	}
 	return noPlace("no file is long enough to be wrong in by many lines")
-}
-
-// swappedQuotes has two references trade their quotes.
-func swappedQuotes(s *subject) error {
-	for _, a := range shuffled(s, s.targets) {
-		for _, b := range shuffled(s, s.targets) {
-			qa, qb := s.ret.EvidenceRefs[a.index].Quote, s.ret.EvidenceRefs[b.index].Quote
-			if a.index >= b.index || !says(longest(qa)) || !says(longest(qb)) || a.place.Start == 0 || b.place.Start == 0 ||
-				stands(a.lines, a.place.Start, a.place.End, qb) || stands(b.lines, b.place.Start, b.place.End, qa) {
-				continue
-			}
-			for i, q := range map[int]string{a.index: qb, b.index: qa} {
-				s.ret.EvidenceRefs[i].Quote, s.ret.EvidenceRefs[i].Receipt = q, nil
-			}
-			s.did("the quotes of two references, swapped", fmt.Sprintf("ref %d", a.index+1), fmt.Sprintf("ref %d", b.index+1))
-			return nil
-		}
-	}
-	return noPlace("it has no two quotes of places far apart")
 }
 
 var (

@@ -43,7 +43,7 @@ func TestScore(t *testing.T) {
 		{"all caught", one, true, counts{BadPath: {1, 1, 0, 0}, Secret: {1, 1, 0, 0}}, 0},
 		{"in another order", judged("a", BadPath, "bounce", true) + judged("a", None, "pass", false), true, counts{BadPath: {1, 1, 0, 0}}, 0},
 		{"one missed", one + judged("b", None, "pass", false) + judged("b", Secret, "pass", true), false, counts{BadPath: {1, 1, 0, 0}, Secret: {2, 1, 1, 0}}, 0},
-		{"one missed that nothing decides", one + judged("a", InvertedNot, "pass", false), true, counts{BadPath: {1, 1, 0, 0}, Secret: {1, 1, 0, 0}, InvertedNot: {1, 0, 1, 0}}, 0},
+		{"one missed that nothing decides", one + judged("a", InvertedNumber, "pass", false), true, counts{BadPath: {1, 1, 0, 0}, Secret: {1, 1, 0, 0}, InvertedNumber: {1, 0, 1, 0}}, 0},
 		{"everything refused proves nothing", judged("c", None, "bounce", false) + judged("c", BadPath, "bounce", true), false, counts{BadPath: {1, 0, 0, 1}}, 0},
 		{"no good one proves nothing", judged("c", BadPath, "bounce", true), false, counts{BadPath: {1, 0, 0, 1}}, 0},
 		{"doubled", one + one, true, counts{BadPath: {1, 1, 0, 0}, Secret: {1, 1, 0, 0}}, 3},
@@ -89,7 +89,7 @@ func TestLost(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	s, err := read(t, judged("a", None, "pass", false)+judged("a", BadPath, "bounce", true)+judged("a\x1b[2J", InvertedNot, "pass", false))
+	s, err := read(t, judged("a", None, "pass", false)+judged("a", BadPath, "bounce", true)+judged("a\x1b[2J", InvertedNumber, "pass", false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +97,8 @@ func TestTable(t *testing.T) {
 	if err := s.Table(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"bad_path                1      1      0    0  100.0% (20.7 to 100.0)", "of which the cited lines say nothing:\ninverted_not            1      0      1    0    0.0%",
-		"good returns: 1, of which 1 passed; false alarms   0.0%", "missed: inverted_not in a<U+001B>[2J"} {
+	for _, want := range []string{"bad_path                1      1      0    0  100.0% (20.7 to 100.0)", "of which the cited lines say nothing:\ninverted_number         1      0      1    0    0.0%",
+		"good returns: 1, of which 1 passed; false alarms   0.0%", "missed: inverted_number in a<U+001B>[2J"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

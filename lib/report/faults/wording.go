@@ -17,26 +17,6 @@ func overConfident(s *subject) error {
 	return nil
 }
 
-// underConfident has a draft of high confidence doubt itself.
-func underConfident(s *subject) error {
-	s.ret.Confidence, s.ret.ConfidenceReason = draft.High, "The lines that decide it were read, and they leave no doubt."
-	text := pick(s, inLanguage(unsureSentences, s.ret.DraftLanguage))
-	s.add(text)
-	s.did("+ "+text, "draft", "confidence "+s.ret.Confidence)
-	return nil
-}
-
-func aiSmell(s *subject) error {
-	text := pick(s, inLanguage(smellSentences, s.ret.DraftLanguage))
-	if s.rng.IntN(3) == 0 {
-		s.ret.DraftReply = text + " " + s.ret.DraftReply
-	} else {
-		s.add(text)
-	}
-	s.did("+ "+text, "draft")
-	return nil
-}
-
 // scopeDrift has the draft answer what nobody asked: the question becomes one of
 // another world, or the draft goes on to rebuild the house.
 func scopeDrift(s *subject) error {
