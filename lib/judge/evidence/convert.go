@@ -71,5 +71,12 @@ func converts(base float64, u unit, b float64) bool {
 	return near2(base, b)
 }
 
+// inOtherUnit reports whether e has the digits of q and another unit of its dimension:
+// where lines tell a unit, their bare numbers do not stand for another.
+func (q quantity) inOtherUnit(e quantity) bool {
+	return q.unit.dim != noDim && e.unit.dim == q.unit.dim && e.unit.scale != q.unit.scale &&
+		len(q.values) > 0 && slices.Contains(e.values, q.values[0])
+}
+
 // in reports whether one of all is q.
 func (q quantity) in(all []quantity) bool { return slices.ContainsFunc(all, q.same) }

@@ -31,6 +31,9 @@ func (s *sentence) contrary(against []*Text) string {
 		if why := e.figured(s); why != "" {
 			return why
 		}
+		if why := e.counted(s); why != "" {
+			return why
+		}
 	}
 	return s.denied(against)
 }
@@ -83,6 +86,44 @@ func (t *Text) figured(s *sentence) string {
 		}
 	}
 	return ""
+}
+
+// counted finds a sentence of the lines that counts the same things otherwise: only
+// one writer, only two writers.
+func (t *Text) counted(s *sentence) string {
+	for _, q := range s.nums {
+		what, ok := s.next(q)
+		if !ok || q.unit.dim != noDim || q.in(t.nums) {
+			continue
+		}
+		for i := range t.sentences {
+			p := &t.sentences[i]
+			for _, n := range p.nums {
+				if of, ok := p.next(n); ok && !p.code && of.stem == what.stem && n.unit.dim == noDim && sharesTelling(s, p, what) {
+					return fmt.Sprintf("says %s %s, %s has %s", q.text, what.text, t.at(p.line), n.text)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// next is the word that a number counts, right behind it.
+func (s *sentence) next(q quantity) (term, bool) {
+	for _, w := range s.terms {
+		if w.at >= q.end {
+			return w, w.at-q.end < 3 && !words().is("stop", w.text) && !isDigits(w.text)
+		}
+	}
+	return term{}, false
+}
+
+// sharesTelling reports whether two sentences share another word that tells what they
+// are about.
+func sharesTelling(a, b *sentence, but term) bool {
+	return slices.ContainsFunc(a.content, func(w term) bool {
+		return w.stem != but.stem && !commonStems()[w.stem] && words().number[w.text] == 0 && has(b.content, w)
+	})
 }
 
 var lettersAndSigns = lazyregexp.New(`[\w]+|:=|==|=|:|[^\s\w]`)

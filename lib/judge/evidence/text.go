@@ -138,8 +138,9 @@ func (t *Text) lineOf(at int) int {
 func (t *Text) Where(tok Token) string {
 	if tok.Kind == Number {
 		for _, q := range slices.Concat(quantities(tok.Text, false), quantities(tok.Text, true)) {
+			otherUnit := slices.ContainsFunc(t.nums, q.inOtherUnit)
 			for _, n := range t.nums {
-				if q.same(n) {
+				if q.same(n) && !(otherUnit && n.unit.dim == noDim) {
 					return t.at(t.lineOf(n.at))
 				}
 			}

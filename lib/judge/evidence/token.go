@@ -25,7 +25,7 @@ var (
 	fenced  = lazyregexp.New("(?s)```[a-zA-Z0-9_+-]*\n?(.*?)(?:```|$)")
 	ticked  = lazyregexp.New("`([^`\n]{1,200})`")
 	marker  = lazyregexp.New(`(?m)^[ \t>*-]*\d{1,2}[.)][ \t]`)
-	counted = lazyregexp.New(`(?i)\b\d+\s+(?:lines?|places?|match(?:es)?|hits?|references?|results?|occurrences?|steps?|baris|tempat|hasil|langkah)\b|\b\d+(?:st|nd|rd|th)\b`)
+	counted = lazyregexp.New(`(?i)\b\d+\s+(?:lines?|places?|match(?:es)?|hits?|references?|results?|occurrences?|steps?|baris|tempat|hasil|langkah)\b|\b(?:1st|2nd|3rd)\b`)
 	address = lazyregexp.New(`\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+`)
 
 	word = lazyregexp.New(`(?:\$\{?|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
@@ -111,7 +111,7 @@ func trim(w string) string {
 func figures(text string, code bool) []string {
 	var out []string
 	for _, q := range quantities(text, code) {
-		if q.soft && (q.unit.dim == noDim || q.values[0] < 2) || len(q.values) == 0 && q.version == "" {
+		if q.soft && (q.unit.dim == noDim && !bounds.MatchString(text[q.end:]) || q.unit.dim != noDim && q.values[0] < 2) || len(q.values) == 0 && q.version == "" {
 			continue // "a day", "three of them"; but five seconds are a figure
 		}
 		start, end := q.at, q.at+len(q.text)
@@ -129,6 +129,9 @@ func figures(text string, code bool) []string {
 	}
 	return out
 }
+
+// bounds is what makes a number word a bound: zero or less.
+var bounds = lazyregexp.New(`^\s+or\s+(?:less|fewer|more|below|above|lower|higher|smaller|greater|larger)\b`)
 
 // shortTail reports whether letters directly behind digits leave a number: 10x,
 // 5k.

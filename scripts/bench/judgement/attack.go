@@ -36,25 +36,18 @@ const (
 	plantedSecret = "Korridor-7-unter-der-Treppe" // stands for a secret of the team's own
 )
 
-// A half is tuned or untouched; returns are made by hand, by hand together with
-// their opposite, by search or of a comment.
+// A half is tuned or untouched; returns are made by hand, by hand in pairs with their
+// opposite, or by search.
 var (
 	halves = []string{"tuned", "untouched"}
-	makers = []string{"hand", "pair", "search", "comment"}
+	makers = []string{"hand", "pair", "search"}
 )
 
 // trial is a return that is judged: a good one, or a plant.
 type trial struct {
 	faults.Record
 	half, maker, dir string
-	inverted         *opposite // of a pair; nil: there is none
 	verdict          *verdict.Verdict
-}
-
-// opposite is what a person wrote who says the opposite of what the lines say.
-type opposite struct {
-	Reply string `json:"draft_reply"`
-	Claim string `json:"supports_claim"`
 }
 
 // attack plants every kind of fault in good returns of three makers, over three
@@ -69,7 +62,6 @@ func attack(out io.Writer, in inputs) error {
 	if err != nil {
 		return err
 	}
-	turned := invertedByHand(goods)
 	bare := make([]faults.Record, len(goods)) // to plant in
 	for i, t := range goods {
 		bare[i], t.Record = t.Record, (&faults.Drill{}).Good(t.Record, t.Key)
@@ -92,12 +84,7 @@ func attack(out io.Writer, in inputs) error {
 		return err
 	}
 	catches(out, plants)
-	if err := judgeAll(turned); err != nil {
-		return err
-	}
-	fmt.Fprintln(out, "claims whose opposite a person wrote, in words of their own:")
-	row(out, "pair", turned)
-	return tell(goods, append(plants, turned...))
+	return tell(goods, plants)
 }
 
 // attacked are the codebases that the returns cite, by the names in them.
@@ -105,18 +92,13 @@ var attacked = map[string]codebase{
 	"tri":                                          {commit: attackCommit},
 	"github.com/coder/websocket@v1.8.15":           {module: "github.com/coder/websocket@v1.8.15"},
 	"github.com/fsnotify/fsnotify@v1.10.1":         {module: "github.com/fsnotify/fsnotify@v1.10.1"},
-	"github.com/gorilla/mux@v1.8.1":                {module: "github.com/gorilla/mux@v1.8.1", written: true},
-	"github.com/spf13/viper@v1.18.2":               {module: "github.com/spf13/viper@v1.18.2", written: true},
-	"github.com/hashicorp/memberlist@v0.5.0":       {module: "github.com/hashicorp/memberlist@v0.5.0", written: true},
-	"github.com/hashicorp/yamux@v0.1.1":            {module: "github.com/hashicorp/yamux@v0.1.1", written: true},
-	"github.com/hashicorp/go-retryablehttp@v0.7.8": {module: "github.com/hashicorp/go-retryablehttp@v0.7.8", written: true},
-	"github.com/spf13/cobra@v1.10.2":               {module: "github.com/spf13/cobra@v1.10.2", written: true},
-	"golang.org/x/time@v0.15.0":                    {module: "golang.org/x/time@v0.15.0", written: true},
-	// Of these, comments alone are told.
-	"github.com/urfave/cli/v2@v2.27.7":                {module: "github.com/urfave/cli/v2@v2.27.7"},
-	"github.com/nxadm/tail@v1.4.11":                   {module: "github.com/nxadm/tail@v1.4.11"},
-	"github.com/santhosh-tekuri/jsonschema/v6@v6.0.3": {module: "github.com/santhosh-tekuri/jsonschema/v6@v6.0.3"},
-	"github.com/itchyny/gojq@v0.12.20":                {module: "github.com/itchyny/gojq@v0.12.20"},
+	"github.com/gorilla/mux@v1.8.1":                {module: "github.com/gorilla/mux@v1.8.1"},
+	"github.com/spf13/viper@v1.18.2":               {module: "github.com/spf13/viper@v1.18.2"},
+	"github.com/hashicorp/memberlist@v0.5.0":       {module: "github.com/hashicorp/memberlist@v0.5.0"},
+	"github.com/hashicorp/yamux@v0.1.1":            {module: "github.com/hashicorp/yamux@v0.1.1"},
+	"github.com/hashicorp/go-retryablehttp@v0.7.8": {module: "github.com/hashicorp/go-retryablehttp@v0.7.8"},
+	"github.com/spf13/cobra@v1.10.2":               {module: "github.com/spf13/cobra@v1.10.2"},
+	"golang.org/x/time@v0.15.0":                    {module: "golang.org/x/time@v0.15.0"},
 }
 
 // locateAll finds their folders; remove takes away what was made for it.

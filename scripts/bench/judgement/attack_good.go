@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"tri/lib/agent"
 	"tri/lib/agent/search"
-	"tri/lib/record/draft"
 	"tri/lib/report/faults"
 )
 
@@ -54,11 +52,6 @@ func goodReturns(dir string, dirs map[string]string) ([]*trial, error) {
 			return nil, err
 		}
 	}
-	told, err := commentReturns(dirs)
-	if err != nil {
-		return nil, err
-	}
-	all = append(all, told...)
 	for i, t := range all {
 		// Beside each stands a thread about something else.
 		t.Others = []faults.Other{{Key: "local.drill.far", Summary: all[(i+len(all)/2)%len(all)].SummaryForOrchestrator}}
@@ -77,7 +70,6 @@ func writtenReturns(dir, name, half string, dirs map[string]string) ([]*trial, e
 	err := eachLine(file, func(line []byte) error {
 		var r struct {
 			ID, Codebase string
-			Inverted     *opposite
 			faults.Record
 		}
 		if err := json.Unmarshal(line, &r); err != nil {
@@ -87,27 +79,10 @@ func writtenReturns(dir, name, half string, dirs map[string]string) ([]*trial, e
 		if dirs[r.Codebase] == "" && strings.HasPrefix(r.Codebase, pythonic) {
 			return nil // it is not installed here
 		}
-		all = append(all, &trial{Record: r.Record, half: half, maker: maker, dir: dirs[r.Codebase], inverted: r.Inverted})
+		all = append(all, &trial{Record: r.Record, half: half, maker: maker, dir: dirs[r.Codebase]})
 		return nil
 	})
 	return all, err
-}
-
-// invertedByHand are the opposites of the pairs.
-func invertedByHand(goods []*trial) []*trial {
-	var all []*trial
-	for _, t := range goods {
-		if t.inverted == nil {
-			continue
-		}
-		ret := *t.Return
-		ret.DraftReply, ret.SummaryForOrchestrator = t.inverted.Reply, t.inverted.Claim
-		ret.EvidenceRefs = slices.Clone(ret.EvidenceRefs)
-		ret.EvidenceRefs[0].SupportsClaim = t.inverted.Claim
-		ret.Drill = &draft.Drill{Fault: "pair", Where: ret.EvidenceRefs[0].Ref, What: t.inverted.Reply, Decidable: true}
-		all = append(all, &trial{Record: faults.Record{Key: t.Key, Others: t.Others, Return: &ret}, half: t.half, maker: t.maker, dir: t.dir})
-	}
-	return all
 }
 
 func eachLine(file string, do func([]byte) error) error {

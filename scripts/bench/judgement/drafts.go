@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"tri/lib/judge/evidence"
 	"tri/lib/record/draft"
 	"tri/lib/record/verdict"
+	"tri/lib/report/faults"
 )
 
 func init() {
@@ -27,7 +29,8 @@ var draftModules = map[string]string{
 	"bbolt": "go.etcd.io/bbolt@v1.4.3", "cron": "github.com/robfig/cron/v3@v3.0.1",
 }
 
-// unrelatedWanted is how many claims are put beside the lines of another file of its codebase.
+// unrelatedWanted is how many claims are put beside the lines of a file of another
+// codebase, and as many beside those of another file of its own.
 const unrelatedWanted = 300
 
 // written is a line of data/drafts: lines of a file, what is true of them in
@@ -62,14 +65,20 @@ func drafts(out io.Writer, in inputs) error {
 		t.add("false: "+w.kind, w.half, w.verdict(t, w.falsehood, w))
 		t.add("false, all", w.half, w.verdict(t, w.falsehood, w))
 	}
+	if err := t.plant(all); err != nil {
+		return err
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for n := 0; n < unrelatedWanted; {
-		a, b := all[rng.IntN(len(all))], all[rng.IntN(len(all))]
-		if a.dir != b.dir || a.file == b.file {
-			continue
+	for _, inside := range []bool{false, true} {
+		name := map[bool]string{false: "unrelated", true: "unrelated, same"}[inside]
+		for n := 0; n < unrelatedWanted; {
+			a, b := all[rng.IntN(len(all))], all[rng.IntN(len(all))]
+			if (a.dir == b.dir) != inside || a.file == b.file {
+				continue
+			}
+			t.add(name, a.half, a.verdict(t, a.truth, b))
+			n++
 		}
-		t.add("unrelated", a.half, a.verdict(t, a.truth, b))
-		n++
 	}
 	return t.print()
 }
@@ -102,22 +111,78 @@ func writtenDrafts(file, dir string) ([]written, error) {
 
 // verdict judges a claim beside the lines of a row.
 func (w written) verdict(t *draftTable, claim string, at written) *verdict.Verdict {
+	ret := at.asReturn(claim)
+	v, err := t.judge(ret, at)
+	if err != nil {
+		t.err = err
+		return &verdict.Verdict{}
+	}
+	if os.Getenv("SHOW") != "" && w.half == "tuned" {
+		fmt.Fprintf(t.out, "%s\t%s\t%s\t%s\n", v.Verdict, at.file+":"+at.lines, claim, strings.Join(v.Reasons, "; "))
+	}
+	return v
+}
+
+// judge is the verdict of code on a return about a row's codebase.
+func (t *draftTable) judge(ret *draft.Return, at written) (*verdict.Verdict, error) {
+	v, err := t.validator.Run(context.Background(), validate.Request{Return: ret, Codebase: at.dir})
+	if err != nil {
+		return nil, fmt.Errorf("judge %s:%s: %w", at.file, at.lines, err)
+	}
+	return v, nil
+}
+
+// asReturn is a draft that says a claim of the row's lines.
+func (at written) asReturn(claim string) *draft.Return {
 	place := at.file + ":" + at.lines
-	ret := &draft.Return{
+	return &draft.Return{
 		Confidence: draft.High, ConfidenceReason: "The lines were read.", SummaryForOrchestrator: claim,
 		DraftReply: strings.TrimSuffix(claim, ".") + " (" + place + ").", DraftLanguage: "en",
 		EvidenceRefs:  []draft.Ref{{Kind: draft.KindFile, Ref: place, SupportsClaim: claim, Quote: at.quote}},
 		OpenQuestions: []string{}, InvestigatorRound: 1,
 	}
-	v, err := t.validator.Run(context.Background(), validate.Request{Return: ret, Codebase: at.dir})
-	if err != nil {
-		t.err = fmt.Errorf("judge %s: %w", place, err)
-		return &verdict.Verdict{}
+}
+
+// planted are the kinds of fault that code is to catch always.
+var planted = []string{
+	faults.BadPath, faults.BadLine, faults.BadContent, faults.OffLine, faults.InvertedNumber, faults.InvertedUnit,
+	faults.InventedName,
+}
+
+// plant plants these in the true drafts that pass.
+func (t *draftTable) plant(all []written) error {
+	for i, w := range all {
+		good := faults.Record{Return: w.asReturn(w.truth)}
+		v, err := t.judge(good.Return, w)
+		if err != nil || v.Verdict != verdict.Pass {
+			continue
+		}
+		root, err := os.OpenRoot(w.dir)
+		if err != nil {
+			return err
+		}
+		d := &faults.Drill{Root: root, Seed: 1}
+		for _, kind := range planted {
+			bad, err := d.Plant(good, kind, w.file, uint64(i))
+			if errors.Is(err, faults.ErrNoPlace) || err == nil && !bad.Drill.Decidable {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if v, err = t.judge(bad.Return, w); err != nil {
+				return err
+			}
+			if os.Getenv("SHOW") != "" && w.half == "tuned" && v.Verdict == verdict.Pass {
+				fmt.Fprintf(t.out, "missed\t%s:%s\t%s\t%s\n", w.file, w.lines, bad.Drill.What, bad.DraftReply)
+			}
+			t.add("planted: "+kind, w.half, v)
+		}
+		if err := root.Close(); err != nil {
+			return err
+		}
 	}
-	if os.Getenv("SHOW") != "" && w.half == "tuned" {
-		fmt.Fprintf(t.out, "%s\t%s\t%s\t%s\n", v.Verdict, place, claim, strings.Join(v.Reasons, "; "))
-	}
-	return v
+	return nil
 }
 
 // draftTable counts verdicts by group and half.
