@@ -8,7 +8,9 @@ import (
 
 // Plan says what is next for an approved draft, from what a crash has left.
 func ExamplePlan() {
-	one := func(state string) []*outbox.Entry { return []*outbox.Entry{{State: state, Part: 1, Parts: 1, Tries: 1}} }
+	one := func(state string) []*outbox.Entry {
+		return []*outbox.Entry{{State: state, Part: 1, Parts: 1, Tries: 1}}
+	}
 	for _, left := range []struct {
 		claimed, line bool
 		entries       []*outbox.Entry
