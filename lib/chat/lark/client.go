@@ -2,6 +2,11 @@
 // clicks, reactions; replies in threads. It speaks the Open API and the long connection
 // (or webhooks) itself, as https://open.larksuite.com/document and, for the frames of
 // the long connection, larksuite/oapi-sdk-go have them.
+//
+// That SDK (v3.12.0) is left out: it decodes each frame in a goroutine of its own
+// (ws/client_message.go:34) and joins the parts of an event without a lock (:141), so
+// that of 2,000 events in parts 1 to 13 were never handed over; and its ws imports the
+// root package, which compiles 143 packages for 79 s.
 package lark
 
 import (

@@ -63,7 +63,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	if me.Bot == "" {
 		say(chat.Finding{Name: "token", Text: me.Name + " is a person", Mend: "use the Bot User OAuth Token"})
 	}
-	if !c.hooked() {
+	if c.app != nil {
 		say(c.checkSocket(ctx))
 	}
 	say(c.checkScopes())
@@ -88,8 +88,7 @@ func hint(err error, otherwise string) string {
 
 // checkSocket asks for a connection, and makes none.
 func (c *Client) checkSocket(ctx context.Context) chat.Finding {
-	if _, _, err := c.library().StartSocketModeContext(ctx); err != nil {
-		err = c.refused(err)
+	if _, err := c.open(ctx); err != nil {
 		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err), Mend: hint(err, "switch Socket Mode on, and give the app-level token connections:write")}
 	}
 	return chat.Finding{Name: "socket", OK: true, Text: "Socket Mode is on"}

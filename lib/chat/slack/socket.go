@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log"
-	"net"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"time"
 
-	"github.com/gorilla/websocket"
-	"github.com/slack-go/slack"
-	"github.com/slack-go/slack/socketmode"
+	"github.com/coder/websocket"
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/httpapi"
@@ -25,20 +22,18 @@ import (
 const (
 	dialTime  = 15 * time.Second
 	helloTime = 30 * time.Second
+	writeTime = 10 * time.Second
 	maxFrame  = 8 << 20 // bytes
 	buffered  = 1024    // frames read ahead while earlier ones are made durable
 )
 
 // socket is one connection of Socket Mode
-// (https://docs.slack.dev/apis/events-api/using-socket-mode). slack-go would connect
-// again by itself; here that ends the socket, since what was missed is to be read back
-// first. It acknowledges nothing by itself.
+// (https://docs.slack.dev/apis/events-api/using-socket-mode).
 type socket struct {
-	*socketmode.Client
-	in    chan delivery
-	logf  func(format string, args ...any)
-	heard atomic.Int64 // when a byte last came, in Unix ns
-	pulse time.Duration
+	conn *websocket.Conn
+	in   chan delivery
+	say  func(format string, args ...any)
+	dead atomic.Bool // it gave no sign of life
 }
 
 // socketSession is one connection, to its end.
@@ -46,87 +41,101 @@ func (l *listening) socketSession(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
 	}
+	address, err := l.open(ctx)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &socket{in: make(chan delivery, buffered), logf: l.Logf, pulse: l.o.Pulse}
-	dialer := &websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: dialTime, NetDialContext: s.dial, WriteBufferSize: 32 << 10}
-	s.Client = socketmode.New(l.library(), socketmode.OptionDialer(dialer), socketmode.OptionReadLimit(maxFrame),
-		socketmode.OptionPingInterval(l.o.Pulse), socketmode.OptionLog(log.New(nothing{}, "", 0)))
-	ended := make(chan error, 1)
-	go func() { ended <- s.RunContext(ctx) }()
-	hello := time.NewTimer(helloTime)
-	defer hello.Stop()
-	for {
-		select {
-		case err := <-ended:
-			return l.refused(err)
-		case <-hello.C:
-			return errors.New("websocket: no hello")
-		case e := <-s.Events:
-			if err := l.ends(s, e); err != nil {
-				return err
-			}
-			if e.Type != socketmode.EventTypeHello {
-				continue
-			}
-			if n := e.Request.NumConnections; n > 1 {
-				l.Logf("slack: %d connections are open for this app; each is sent a part of the events, and the rest is read back", n)
-			}
-			go l.forward(ctx, s, ended)
-			return l.receive(ctx, s.in)
+	s, err := l.dial(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.hello(ctx); err != nil {
+		return err
+	}
+	go s.read(ctx)
+	go s.watch(ctx, l.o.Pulse)
+	return l.receive(ctx, s.in)
+}
+
+// open asks for the address of a connection; it is good for one.
+func (c *Client) open(ctx context.Context) (string, error) {
+	var b []byte
+	if err := c.app.Read(ctx, httpapi.Request{Method: http.MethodPost, Path: "apps.connections.open"}, &b); err != nil {
+		return "", c.explain(err)
+	}
+	address := gjson.GetBytes(b, "url").String()
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "wss" && u.Scheme != "ws" || u.Host == "" {
+		return "", errors.New("apps.connections.open: no address")
+	}
+	return address, nil
+}
+
+func (l *listening) dial(ctx context.Context, address string) (*socket, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	conn, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: l.o.HTTP, HTTPHeader: http.Header{"User-Agent": {"tri"}}})
+	if err != nil {
+		return nil, errors.New("websocket: cannot connect") // the address is a ticket: it is told to nobody
+	}
+	conn.SetReadLimit(maxFrame)
+	return &socket{conn: conn, in: make(chan delivery, buffered), say: l.Logf}, nil
+}
+
+// close says goodbye: a connection that is only left alone counts among the ten
+// of an app, and is sent a part of its events, until Slack finds out.
+// Slack may never answer to it.
+func (s *socket) close() {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		_ = s.conn.Close(websocket.StatusNormalClosure, "")
+	}()
+	select {
+	case <-said:
+	case <-time.After(time.Second):
+		_ = s.conn.CloseNow()
+	}
+}
+
+// hello waits for Slack's greeting: from then on events come here.
+func (s *socket) hello(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, helloTime)
+	defer cancel()
+	_, b, err := s.conn.Read(ctx)
+	switch r := gjson.ParseBytes(b); {
+	case err != nil:
+		return fmt.Errorf("websocket: no hello: %w", err)
+	case str(r, "type") == "disconnect":
+		return goodbye(str(r, "reason"))
+	case str(r, "type") != "hello":
+		return errors.New("websocket: no hello")
+	default:
+		if n := r.Get("num_connections").Int(); n > 1 {
+			s.say("slack: %d connections are open for this app; each is sent a part of the events, and the rest is read back", n)
 		}
 	}
+	return nil
 }
 
-type nothing struct{}
-
-func (nothing) Write(b []byte) (int, error) { return len(b), nil }
-
-// library is slack-go's client of the Web API, for what Socket Mode asks.
-func (c *Client) library() *slack.Client {
-	plain := http.Client{Timeout: httpapi.RequestTime}
-	if c.o.HTTP != nil {
-		plain.Transport = c.o.HTTP.Transport
+// goodbye is why Slack ends a connection.
+func goodbye(reason string) error {
+	switch reason {
+	case "warning", "refresh_requested":
+		return session.ErrReconnect
+	case "link_disabled":
+		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("socket mode was switched off for the app")), "switch it on (Settings > Socket Mode), or use listen:")
 	}
-	plain.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return slack.New(c.o.Token, slack.OptionAppLevelToken(c.o.AppToken), slack.OptionAPIURL(c.o.URL), slack.OptionHTTPClient(&plain))
+	return fmt.Errorf("slack ends the connection: %.60q", reason)
 }
 
-// dial notes when bytes come: Slack pings every few seconds.
-func (s *socket) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
-	return noting{conn, &s.heard}, err
-}
-
-type noting struct {
-	net.Conn
-	at *atomic.Int64
-}
-
-func (n noting) Read(b []byte) (int, error) {
-	k, err := n.Conn.Read(b)
-	if k > 0 {
-		n.at.Store(time.Now().UnixNano())
-	}
-	return k, err
-}
-
-// forward fills in until the socket or ctx ends. When it is full it waits.
-func (l *listening) forward(ctx context.Context, s *socket, ended <-chan error) {
+// read fills in until the socket or ctx ends. When it is full it waits.
+func (s *socket) read(ctx context.Context) {
 	for {
-		d, ok := delivery{}, true
-		select {
-		case <-ctx.Done():
-			return
-		case err := <-ended:
-			if d.End = l.refused(err); d.End == nil {
-				d.End = session.ErrReconnect
-			}
-		case e := <-s.Events:
-			if d.End = l.ends(s, e); d.End == nil {
-				d, ok = s.delivery(ctx, e)
-			}
-		}
+		d, ok := s.next(ctx)
 		if !ok {
 			continue
 		}
@@ -141,72 +150,65 @@ func (l *listening) forward(ctx context.Context, s *socket, ended <-chan error) 
 	}
 }
 
-// ends is why e ends the connection, nil where it does not. slack-go does not say
-// whether Slack asked for another connection, or this one broke.
-func (l *listening) ends(s *socket, e socketmode.Event) error {
-	switch d := e.Data.(type) {
-	case *slack.ConnectingEvent:
-		switch quiet := time.Since(time.Unix(0, s.heard.Load())); {
-		case d.ConnectionCount == 0:
-			return nil
-		case quiet > s.pulse:
-			return fmt.Errorf("websocket: no sign of life for %v", quiet.Round(time.Second))
-		}
-		return session.ErrReconnect
-	case *slack.ConnectionErrorEvent:
-		return l.refused(d.ErrorObj)
-	case *slack.IncomingEventError:
-		if e := (*json.SyntaxError)(nil); !errors.As(d.ErrorObj, &e) {
-			return fmt.Errorf("websocket: %w", d.ErrorObj)
-		}
-		s.logf("slack: a frame is not understood, left out")
+// next reads one frame; false for one that holds nothing.
+func (s *socket) next(ctx context.Context) (delivery, bool) {
+	_, b, err := s.conn.Read(ctx)
+	switch {
+	case err != nil && s.dead.Load():
+		return delivery{End: errors.New("websocket: no sign of life")}, true
+	case err != nil:
+		return delivery{End: fmt.Errorf("websocket: %w", err)}, true
+	case !gjson.ValidBytes(b):
+		s.say("slack: a frame of %d bytes is not understood, left out", len(b))
+		return delivery{}, false
+	}
+	r := gjson.ParseBytes(b)
+	if str(r, "type") == "disconnect" {
+		return delivery{End: goodbye(str(r, "reason"))}, true
+	}
+	id := str(r, "envelope_id")
+	if id == "" {
+		return delivery{}, false
+	}
+	return delivery{What: envelope{str(r, "type"), r.Get("payload")}, Done: func(err error) error { return s.acknowledge(id, err) }}, true
+}
+
+// acknowledge tells Slack that an envelope's event is durable; else it comes
+// again.
+func (s *socket) acknowledge(id string, err error) error {
+	if err != nil {
+		return nil
+	}
+	b, err := json.Marshal(map[string]string{"envelope_id": id})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	if err := s.conn.Write(ctx, websocket.MessageText, b); err != nil {
+		return fmt.Errorf("websocket: %w", err)
 	}
 	return nil
 }
 
-// delivery is what Slack has sent; false for what holds nothing. The library's own
-// reading of an event is not used, and where it fails the frame is read all the same.
-func (s *socket) delivery(ctx context.Context, e socketmode.Event) (delivery, bool) {
-	var kind, id string
-	var payload gjson.Result
-	if bad, ok := e.Data.(*socketmode.ErrorBadMessage); ok {
-		r := gjson.ParseBytes(bad.Message)
-		kind, id, payload = str(r, "type"), str(r, "envelope_id"), r.Get("payload")
-	} else if e.Request != nil {
-		kind, id, payload = e.Request.Type, e.Request.EnvelopeID, gjson.ParseBytes(e.Request.Payload)
-	}
-	done := func(err error) error {
-		if err != nil {
-			return nil // what is not acknowledged comes again
+// watch ends a socket that gives no sign of life: Slack's often fall silent
+// without an end.
+func (s *socket) watch(ctx context.Context, pulse time.Duration) {
+	t := time.NewTicker(pulse)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
 		}
-		return s.AckCtx(ctx, id, nil)
-	}
-	return delivery{What: envelope{kind, payload}, Done: done}, id != ""
-}
-
-// refused gives an error of connecting the meaning that those of the Web API have.
-func (c *Client) refused(err error) error {
-	no, busy, status := slack.SlackErrorResponse{}, (*slack.RateLimitedError)(nil), slack.StatusCodeError{}
-	e := &httpapi.Error{}
-	switch {
-	case err == nil || errors.Is(err, context.Canceled):
-		return err
-	case errors.As(err, &busy):
-		e.Status, e.After = http.StatusTooManyRequests, busy.RetryAfter
-	case errors.As(err, &no):
-		e.Status, e.Code = statusOf(no.Err), no.Err
-		if no.Needed != "" {
-			e.Text = "needs " + no.Needed
+		wait, cancel := context.WithTimeout(ctx, pulse)
+		err := s.conn.Ping(wait)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			s.dead.Store(true)
+			_ = s.conn.CloseNow()
+			return
 		}
-	case errors.As(err, &status):
-		e.Status = status.Code
-	default:
-		return errors.New("websocket: cannot connect") // the address is a ticket: it is in no error
 	}
-	err = c.explain(fmt.Errorf("apps.connections.open: %w", e))
-	if e.Code != "" && e.Status < 500 && e.Status != http.StatusTooManyRequests && !session.IsPermanent(err) {
-		// No wait makes Slack take it back.
-		err = sysexit.Hint(sysexit.With(sysexit.Config, err), "is Socket Mode on (Settings > Socket Mode)? Else switch it on, or use listen:")
-	}
-	return err
 }

@@ -36,10 +36,10 @@ type envelope struct {
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	l := c.listening(resume, to)
 	var err error
-	if c.hooked() {
-		err = l.serve(ctx)
-	} else {
+	if c.o.Listen == "" && c.o.Listener == nil {
 		err = l.loop(ctx, l.socketSession)
+	} else {
+		err = l.serve(ctx)
 	}
 	if err == nil {
 		l.remember()

@@ -41,11 +41,6 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	s.line.Add(c)
 	s.mu.Unlock()
 	go c.Write(ctx)
-	go func() { // as Slack does, for clients that wait for it
-		for ws.Ping(ctx) == nil && ctx.Err() == nil {
-			time.Sleep(time.Second)
-		}
-	}()
 	for {
 		_, b, err := ws.Read(ctx)
 		if err != nil {
