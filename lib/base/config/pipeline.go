@@ -61,7 +61,7 @@ func (c *Config) Stages(home string) []Stage {
 	}
 	add(Stage{Name: "classify", Lock: "." + ClassifiedName + ".lock", Command: cmd([]string{"tri-classify"}, with, out(ClassifiedName), []string{from})}, true)
 	add(Stage{Name: "dispatch", Lock: "locks/dispatch", Command: cmd([]string{"tri-dispatch"}, own, with, []string{ClassifiedName})}, true)
-	add(Stage{Name: "reply", Lock: "locks/reply", Command: cmd([]string{"tri-reply"}, own, with)}, len(c.On()) > 0 || c.says("reply"))
+	add(Stage{Name: "reply", Lock: "locks/reply", Command: cmd([]string{"tri-reply"}, own, with)}, c.posts() || c.says("reply"))
 	add(Stage{Name: "chat", Lock: "locks/chat", Command: cmd([]string{"tri-approve", "chat"}, own, with)}, c.Gate.Chat.ChatID != "")
 	add(Stage{Name: "web", Lock: "locks/web", Command: cmd([]string{"tri-approve", "web"}, own, with)}, false)
 	for _, p := range c.Pipeline {
@@ -70,6 +70,11 @@ func (c *Config) Stages(home string) []Stage {
 		}
 	}
 	return stages
+}
+
+// posts reports whether there is a platform that takes a post: a log does not.
+func (c *Config) posts() bool {
+	return slices.ContainsFunc(c.On(), func(name string) bool { return name != PlatformTail })
 }
 
 // says reports whether the configuration has a word on a built-in stage.

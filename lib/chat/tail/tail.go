@@ -209,7 +209,7 @@ var Guide = chat.Guide{
 	Steps: `1. Switch logging on in the chat client: irssi /set autolog ON, WeeChat's logger
    plugin, ZNC's module log, a bot's own log.
 2. Name the files, or try one: tri-watch tail ~/irclogs/libera/#dev.log
-Nothing is posted to a log: answers are for tri-approve's list to be copied from.
+Nothing is posted to a log: an approved answer is for a person to copy.
 `,
 	Config: `  tail:
     files: ["~/irclogs/libera/#dev.log"]
