@@ -22,7 +22,6 @@ import (
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
-	"tri/lib/report/faults"
 )
 
 func main() { cli.Main(program) }
@@ -87,7 +86,6 @@ func start(c *cli.Call) error {
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
 		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: c.Out, Say: c.Say, Now: time.Now,
 		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0, Rejects: c.String("rejects"), Say: c.Say},
-		Fly:   (&faults.Canary{Judge: val.Alone}).Fly,
 		Long:  &longrun.Manager{Home: home, Config: cfg, Now: time.Now},
 		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
 			return inv.Run(ctx, investigate.Request{Thread: t, Codebase: t.Codebase, Hints: hints, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold()})

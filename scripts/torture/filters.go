@@ -10,8 +10,8 @@ var classifiedAt = regexp.MustCompile(`"classified_at":"[^"]*"`)
 
 // checkBatch: what a filter said of events live, between kills, is what one run
 // says.
-func (w *world) checkBatch(fault func(string, ...any), filter []string, live string) {
-	batch, err := w.command(append(filter, w.path("events.ndjson"))...).Output()
+func (w *world) checkBatch(fault func(string, ...any), filter []string, in, live string) {
+	batch, err := w.command(append(filter, in)...).Output()
 	if err != nil {
 		fault("%s: %v", filter[0], err)
 	}
@@ -25,11 +25,11 @@ func (w *world) checkBatch(fault func(string, ...any), filter []string, live str
 }
 
 func (w *world) checkClassified(fault func(string, ...any)) {
-	w.checkBatch(fault, []string{"tri-classify", "--config", w.configFile()}, "events-classified.ndjson")
+	w.checkBatch(fault, []string{"tri-classify", "--config", w.configFile()}, w.classified(), "events-classified.ndjson")
 }
 
 func (w *world) checkThreaded(fault func(string, ...any)) {
-	w.checkBatch(fault, []string{"tri-thread"}, "events-threaded.ndjson")
+	w.checkBatch(fault, []string{"tri-thread"}, w.path("events.ndjson"), "events-threaded.ndjson")
 }
 
 // thread does what a last kill left undone: nobody in the pipe waited for it.

@@ -29,11 +29,20 @@ func (w *world) stages() []*stage {
 	ev, cl := w.path("events.ndjson"), w.path("events-classified.ndjson")
 	return []*stage{
 		{name: "watch", args: append([]string{"tri-watch", "--config", w.configFile()}, w.chat.watch()...)},
-		{name: "thread", args: []string{"tri-thread", "--follow", "--out", w.path("events-threaded.ndjson"), ev}}, // nobody reads it
-		{name: "classify", args: []string{"tri-classify", "--config", w.configFile(), "--follow", "--out", cl, ev}},
+		{name: "thread", args: []string{"tri-thread", "--follow", "--out", w.path("events-threaded.ndjson"), ev}},
+		{name: "classify", args: []string{"tri-classify", "--config", w.configFile(), "--follow", "--out", cl, w.classified()}},
 		{name: "dispatch", args: []string{"tri-dispatch", "--config", w.configFile(), cl}},
 		{name: "reply", args: []string{"tri-reply", "--config", w.configFile()}},
 	}
+}
+
+// classified is what tri-classify reads. Where the chat gives every question an
+// asker of its own, tri-thread is in the path; one asker's questions it would join.
+func (w *world) classified() string {
+	if w.options.chat == "local" {
+		return w.path("events-threaded.ndjson")
+	}
+	return w.path("events.ndjson")
 }
 
 func (s *stage) start(w *world) error {

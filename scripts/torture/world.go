@@ -16,6 +16,7 @@ import (
 // question is a message that must be answered, unless it is deleted first.
 type question struct {
 	id      string
+	asker   string
 	tokens  []string // what it asked for, the last one last
 	deleted bool
 }
@@ -111,22 +112,25 @@ func (w *world) talk() error {
 			return nil
 		}
 		q.tokens = append(q.tokens, token(w.rng.IntN(w.messages)))
-		return w.chat.edit(q.id, "ana", "where is "+q.tokens[len(q.tokens)-1]+" set?")
+		return w.chat.edit(q.id, q.asker, "where is "+q.tokens[len(q.tokens)-1]+" set?")
 	case n == 6 && len(w.questions) > 0:
 		q := w.questions[w.rng.IntN(len(w.questions))]
 		if q.deleted {
 			return nil
 		}
 		q.deleted = true
-		return w.chat.remove(q.id, "ana")
+		return w.chat.remove(q.id, q.asker)
 	}
 	_, err := w.chat.say("ben", chatter[w.rng.IntN(len(chatter))])
 	return err
 }
 
 func (w *world) ask() error {
-	q := &question{tokens: []string{token(len(w.questions))}}
-	id, err := w.chat.say("ana", "where is "+q.tokens[0]+" set?")
+	q := &question{asker: "ana", tokens: []string{token(len(w.questions))}}
+	if w.options.chat == "local" {
+		q.asker = fmt.Sprint("asker", len(w.questions))
+	}
+	id, err := w.chat.say(q.asker, "where is "+q.tokens[0]+" set?")
 	q.id = id
 	w.questions = append(w.questions, q)
 	return err

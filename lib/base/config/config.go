@@ -22,7 +22,6 @@ type Config struct {
 	Pipeline      []Stage        `yaml:"pipeline"`
 	Gate          Gate           `yaml:"gate"`
 	AutoReply     AutoReply      `yaml:"auto_reply"`
-	Canary        Canary         `yaml:"canary"`
 	Box           Box            `yaml:"box"`
 	Forge         Forge          `yaml:"forge"`
 

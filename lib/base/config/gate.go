@@ -76,11 +76,6 @@ type Condition struct {
 	When string `yaml:"when"` // as QuestionType.When
 }
 
-// Canary keeps the validator honest.
-type Canary struct {
-	PerDay float64 `yaml:"per_day"` // known-bad drafts a day through the real validator; default 0
-}
-
 // grace is the default of Gate.GraceS.
 const grace = 10
 

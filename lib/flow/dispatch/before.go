@@ -35,11 +35,7 @@ type answer struct {
 type answers struct {
 	asked map[asked]*answer  // what was offered, by cycle
 	given map[string]*answer // by codebase and words
-	good  []*answer          // the latest, of whatever was asked
 }
-
-// maxGood is how many of the latest answers a canary may be made of.
-const maxGood = 20
 
 type asked struct {
 	key   string
@@ -77,9 +73,6 @@ func (a *answers) posted(r *outbox.Reply) {
 	given.text, given.at, given.by = r.ReplyText, r.PostedAt, r.ApprovedBy
 	if given.words != "" {
 		a.given[given.codebase+"\x00"+given.words] = &given
-	}
-	if r.ValidatorVerdict == verdict.Pass {
-		a.good = append(a.good[max(0, len(a.good)-maxGood+1):], &given)
 	}
 }
 

@@ -47,9 +47,6 @@ type Options struct {
 	// every question is investigated.
 	Stands func(ctx context.Context, t *thread.Thread) (*verdict.Verdict, error)
 
-	// Fly lets canaries go. Nil: there are none.
-	Fly Fly
-
 	// Long takes the investigations of tier 2; nil: they are done here too.
 	Long Long
 
@@ -95,7 +92,6 @@ type Dispatcher struct {
 	audiences map[string]audience
 	waiting   *decision.Waiting
 	answers   answers
-	canary    canaries
 
 	broke  []string        // keys of threads that wait for budget, as they came
 	broken map[string]bool // the same
@@ -168,9 +164,6 @@ func (d *Dispatcher) open() (err error) {
 	if d.reactor, err = d.openReactor(); err != nil {
 		return err
 	}
-	if err = d.openCanaries(); err != nil {
-		return err
-	}
 	d.rules, err = newRules(d.Config, d.Prompts)
 	return sysexit.With(sysexit.Config, err)
 }
@@ -185,9 +178,6 @@ func (d *Dispatcher) close() {
 func (d *Dispatcher) drain() {
 	for d.active+d.long > 0 {
 		d.ended((<-d.results).job)
-	}
-	if d.canary.flying {
-		<-d.canary.landed // its span is not over: it flies again
 	}
 }
 
@@ -232,10 +222,8 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 			err = d.takeResult(r)
 		case in := <-d.begun:
 			err = d.take(in)
-		case l := <-d.canary.landed:
-			err = d.land(l)
 		case <-tick.C:
-			err = errors.Join(d.tick(d.Now()), d.fly(ctx, d.Now()))
+			err = d.tick(d.Now())
 		}
 		if err == nil {
 			err = d.startRuns(ctx)

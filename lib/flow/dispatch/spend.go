@@ -40,8 +40,6 @@ func (d *Dispatcher) settleLost() error {
 	if err != nil {
 		return err
 	}
-	ids = slices.DeleteFunc(ids, func(id string) bool {
-		return d.running[id] || d.canary.span > 0 && id == d.canary.runID(d.canary.number(now))
-	})
+	ids = slices.DeleteFunc(ids, func(id string) bool { return d.running[id] })
 	return run.SettleLost(d.Home, d.book, ids, now)
 }

@@ -74,10 +74,6 @@ func (x *examination) canaries() {
 		}
 		return nil
 	})
-	perDay := 0.0
-	if x.config != nil {
-		perDay = x.config.Canary.PerDay
-	}
 	switch {
 	case err != nil:
 		x.failed(name, "", err)
@@ -85,8 +81,6 @@ func (x *examination) canaries() {
 		x.warn(name, "tri-report trust shows what it means; try another validator, or a prompt of one's own", "%d of %d known-bad drafts passed in 7 days, the last had a %s", missed, n, last)
 	case n > 0:
 		x.ok(name, "%d known-bad drafts in 7 days, all caught", n)
-	case perDay > 0:
-		x.warn(name, "see that tri-dispatch runs, and that a validator is configured", "%g a day are asked for and none has run in 7 days", perDay)
 	}
 }
 

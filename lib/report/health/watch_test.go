@@ -284,10 +284,9 @@ func TestRunningAndLooping(t *testing.T) {
 }
 
 func TestSpendCanariesSignalsTrust(t *testing.T) {
-	p := newPlace(t, piped+"canary: {per_day: 2}\nauto_reply: {enabled: true, hours: 'Mon-Fri 09:00-17:00', zone: UTC}\n")
+	p := newPlace(t, piped+"auto_reply: {enabled: true, hours: 'Mon-Fri 09:00-17:00', zone: UTC}\n")
 	checks := p.look()
 	want(t, checks, "budget", OK, "0 investigations")
-	want(t, checks, "canaries", Warn, "none has run")
 	want(t, checks, "auto-reply", Warn, "not earned")
 	at := noon.Add(-time.Hour).Format(time.RFC3339)
 	p.write("canaries.ndjson", fmt.Sprintf(`{"at":%q,"fault":"x","missed":false}`+"\n", at))
