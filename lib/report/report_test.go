@@ -223,7 +223,7 @@ func TestBriefTellsOfExpiry(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, _, ready, expired, err := words(h, config.Default(), noon.Add(-time.Hour))
+	_, _, ready, expired, err := words(h, config.Default(), instant(at(-10)).Add(-time.Hour))
 	var out strings.Builder
 	b := &Brief{At: noon.Format(time.RFC3339), Since: noon.Format(time.RFC3339), Expired: expired}
 	if err := errors.Join(err, b.Print(&out)); err != nil || ready != 1 || expired != 1 || !strings.Contains(out.String(), "1 expired: tri-approve undo brings one back") {
