@@ -62,6 +62,11 @@ func (e *Entry) forged(field, is, want string) error {
 	if want != "" {
 		err = fmt.Errorf("%w, and what was approved gives %s", err, short(want))
 	}
+	return hinted(err)
+}
+
+// hinted is the error about a file that is not posted from.
+func hinted(err error) error {
 	return sysexit.Hint(sysexit.With(sysexit.Data, err),
 		"the file was changed by something other than tri-reply, and is not posted from; "+
 			"move it away and start again: the chat is asked before anything is posted")

@@ -70,6 +70,10 @@ type Entry struct {
 	PostedMessageID string `json:"posted_message_id,omitempty"`
 	PostedAt        string `json:"posted_at,omitempty"`
 	Why             string `json:"why,omitempty"` // of parked, refused, dropped
+
+	// Sum is the SHA-256 of the entry without it, by which decay and careless edits are
+	// seen. An entry with a Limit has one.
+	Sum string `json:"sum,omitempty"`
 }
 
 // UserEdited is the validator_verdict of a text that a person wrote in the place of

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
 	"tri/lib/record/event"
 )
 
@@ -262,5 +264,40 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	if _, err := Open(h); err == nil {
 		t.Error("a file in the folder's place was no error")
+	}
+}
+
+// TestEveryFlipIsSeen: no bit of a file changes unseen.
+func TestEveryFlipIsSeen(t *testing.T) {
+	h, err := durable.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	r := &decision.Record{Key: "local.dev.1", Cycle: 1, Text: "It is 5.", DraftSHA256: decision.Sum("It is 5.")}
+	e := Derive(r, &decision.Target{Platform: "local", ChatID: "dev", ThreadID: "1", ReplyToID: "1"}, 1000)[0]
+	e.State, e.Tries, e.Why = Parked, 1, "who knows"
+	if err := e.Save(h); err != nil {
+		t.Fatal(err)
+	}
+	good, err := h.ReadFile(e.path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Read(h, Dir, e.ID); err != nil || *got != *e {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for at := range good {
+		for bit := range 8 {
+			b := bytes.Clone(good)
+			b[at] ^= 1 << bit
+			if err := os.WriteFile(h.Path(e.path()), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Read(h, Dir, e.ID)
+			if status, _ := sysexit.Of(err); status != sysexit.Data {
+				t.Fatalf("bit %d of byte %d, %q: %v", bit, at, good[max(0, at-10):at+1], err)
+			}
+		}
 	}
 }

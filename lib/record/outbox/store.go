@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
 )
 
 // Dir holds the entries that are under way; those of settled drafts are moved to
@@ -20,11 +22,23 @@ const (
 
 // Save makes e durable.
 func (e *Entry) Save(h *durable.Home) error {
-	b, err := json.MarshalIndent(e, "", "  ")
+	b, err := e.encode()
 	if err != nil {
 		return fmt.Errorf("write post %q: %w", e.ID, err)
 	}
-	return h.Replace(e.path(), append(b, '\n'))
+	return h.Replace(e.path(), b)
+}
+
+// encode is the content of e's file, with its sum.
+func (e *Entry) encode() ([]byte, error) {
+	e.Sum = ""
+	b, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	e.Sum = decision.Sum(string(b))
+	b, err = json.MarshalIndent(e, "", "  ")
+	return append(b, '\n'), err
 }
 
 func (e *Entry) path() string { return Dir + "/" + e.ID + ".json" }
@@ -79,6 +93,12 @@ func Read(h *durable.Home, dir, id string) (*Entry, error) {
 	}
 	if e.ID != id || e.ID != ID(e.Key, e.Cycle, e.DraftSHA256, e.Part) || e.Part < 1 || e.Part > e.Parts {
 		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read post %q: it is of another post", name))
+	}
+	if e.Sum != "" || e.Limit > 0 { // not by a version without sums
+		again := *e
+		if want, err := again.encode(); err != nil || !bytes.Equal(b, want) {
+			return nil, hinted(fmt.Errorf("read post %q: it is not as it was written: its sum is another", name))
+		}
 	}
 	return e, nil
 }
