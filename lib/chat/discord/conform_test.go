@@ -47,7 +47,7 @@ func (w *world) client() *Client {
 	return c
 }
 
-func (w *world) sink() *Sink { return &Sink{w.client()} }
+func (w *world) sink() *Sink { return newSink(w.client()) }
 
 func (w *world) Source() chat.Source      { return w.client() }
 func (w *world) Sink() chat.Sink          { return w.sink() }

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"tri/lib/chat/discord/discordtest"
 )
 
 // library is a process of scripts/peers/discord.js.

@@ -45,8 +45,8 @@ func (c *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 }
 
 func (c *Sink) change(ctx context.Context, chatID, messageID, text string, rows any) error {
-	if err := postable(chatID, messageID, text); err != nil {
-		return fmt.Errorf("discord: edit %q: %w: %w", messageID, err, chat.ErrRefused)
+	if err := c.check(chatID, messageID, text); err != nil {
+		return err
 	}
 	where, m, err := c.where(ctx, chatID, messageID)
 	if err == nil && m == nil {
@@ -73,8 +73,8 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	if thread == "" {
 		thread = card.ChatID // only looked at
 	}
-	if err := postable(card.ChatID, thread, cardText(card)); err != nil {
-		return chat.Posted{}, fmt.Errorf("discord: card in %q: %w: %w", card.ChatID, err, chat.ErrRefused)
+	if err := c.check(card.ChatID, thread, cardText(card)); err != nil {
+		return chat.Posted{}, err
 	}
 	where := card.ChatID
 	if card.ThreadID != "" {

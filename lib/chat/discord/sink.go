@@ -11,16 +11,19 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/sink"
 )
 
 // Sink posts as the bot. It is apart from Client so that a watcher, which has only
 // that, holds no code that can post.
-type Sink struct{ *Client }
+type Sink struct {
+	*Client
+	frame sink.Frame
+}
 
 // NewSink returns the sink of a bot. It does not reach out.
 func NewSink(o Options) (*Sink, error) {
@@ -28,26 +31,33 @@ func NewSink(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sink{c}, nil
+	return newSink(c), nil
+}
+
+func newSink(c *Client) *Sink {
+	return &Sink{c, sink.Frame{
+		Platform: platform, Limit: 2000, Outcome: outcome, Joined: remembered, Settled: abandoned, Now: c.api.Now, Sleep: c.api.Sleep,
+	}}
 }
 
 // Limit implements chat.Sink (resources/message#create-message).
-func (c *Sink) Limit() int { return 2000 }
+func (c *Sink) Limit() int { return c.frame.Limit }
 
 // Post implements chat.Sink. The answer stands in the thread of the question,
 // which is begun where there is none. Where the bot may not begin one, or the
 // chat has none, the answer is a reply to the question in the chat itself.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
-	if err := postable(p.ChatID, p.ThreadID, p.Text); err != nil {
-		return chat.Posted{}, fmt.Errorf("discord: post in %q: %w: %w", p.ChatID, err, chat.ErrRefused)
+	if err := c.check(p.ChatID, p.ThreadID, p.Text); err != nil {
+		return chat.Posted{}, err
 	}
 	where, err := c.thread(ctx, p, true)
 	if err != nil {
-		named := fmt.Errorf("discord: thread of %s in %s: %w", p.ThreadID, p.ChatID, err)
-		if !refused(err) { // nothing of the post was sent
-			return chat.Posted{}, &chat.RetryError{After: waitFor(err), Err: named}
-		}
-		return chat.Posted{}, fmt.Errorf("%w: %w", named, chat.ErrRefused)
+		return c.frame.Send(p.ChatID, func() (chat.Posted, error) {
+			if refused(err) {
+				return chat.Posted{}, fmt.Errorf("thread of %s: %w: %w", p.ThreadID, err, chat.ErrRefused)
+			}
+			return chat.Posted{}, fmt.Errorf("thread of %s: %w: %w", p.ThreadID, sink.ErrUnsent, err)
+		})
 	}
 	return c.send(ctx, where, p.ChatID, answered(p), p.Key, body(p.Text))
 }
@@ -75,14 +85,14 @@ func (c *Sink) send(ctx context.Context, where, chatID, replyTo, key string, in 
 	if where == chatID && validID(replyTo) {
 		in["message_reference"] = map[string]any{"message_id": replyTo, "channel_id": chatID, "fail_if_not_exists": true}
 	}
-	var made message
-	if err := c.once(ctx, http.MethodPost, "channels/"+where+"/messages", in, &made); err != nil {
-		return chat.Posted{}, failed(where, err)
-	}
-	if !validID(made.ID) {
-		return chat.Posted{}, fmt.Errorf("discord: post in %s: answer has no id", where)
-	}
-	return posted(made.ID), nil
+	return c.frame.Send(where, func() (chat.Posted, error) {
+		var made message
+		err := c.once(ctx, http.MethodPost, "channels/"+where+"/messages", in, &made)
+		if err != nil || !validID(made.ID) {
+			return chat.Posted{}, err
+		}
+		return posted(made.ID), nil
+	})
 }
 
 // nonce is our key in the 25 characters that Discord takes.
@@ -93,17 +103,16 @@ func nonce(key string) string {
 
 func posted(id string) chat.Posted { return chat.Posted{MessageID: id, At: made(id)} }
 
-// postable says what is wrong with a post before anything is sent.
-func postable(chatID, threadID, text string) error {
-	switch n := utf8.RuneCountInString(text); {
+// check refuses what cannot be posted, before anything is sent.
+func (c *Sink) check(chatID, threadID, text string) error {
+	var invalid error
+	switch {
 	case !validID(chatID) || !validID(threadID):
-		return fmt.Errorf("chat %q, thread %q: an id is a number", chatID, threadID)
-	case n > 2000 || shown(text) == "":
-		return fmt.Errorf("%d characters; 1 to 2000 can be sent", n)
-	case !utf8.ValidString(text):
-		return errors.New("not valid UTF-8")
+		invalid = fmt.Errorf("thread %q: an id is a number", threadID)
+	case shown(text) == "":
+		invalid = errors.New("nothing in it can be seen")
 	}
-	return nil
+	return c.frame.Check(chatID, text, invalid)
 }
 
 // thread is where an answer goes: the thread of the question, or the chat. With
@@ -175,29 +184,17 @@ func refused(err error) bool {
 	return false
 }
 
-// waitFor is how long to leave Discord alone.
-func waitFor(err error) time.Duration {
-	e := (*httpapi.Error)(nil)
+// outcome is what a no of Discord's means.
+func outcome(e *httpapi.Error) sink.Outcome {
 	switch {
-	case errors.As(err, &e) && e.Status == http.StatusTooManyRequests:
-		return e.After
-	case errors.As(err, &e) && e.Status < 500:
-		return time.Minute // the token or the address is at fault, or the way there
+	case refused(e):
+		return sink.Refused
+	case e.Status == http.StatusTooManyRequests:
+		return sink.Busy
+	case e.Status >= 300 && e.Status < 500:
+		return sink.Blocked // the token or the address is at fault, or the way there
 	}
-	return 5 * time.Second
-}
-
-// failed says what an error means for the post.
-func failed(where string, err error) error {
-	named := fmt.Errorf("discord: post in %s: %w", where, err)
-	s := httpapi.StatusOf(err)
-	switch {
-	case refused(err):
-		return fmt.Errorf("%w: %w", named, chat.ErrRefused)
-	case httpapi.NotSent(err), s >= 300 && s < 500:
-		return &chat.RetryError{After: waitFor(err), Err: named}
-	}
-	return named // it may stand there
+	return sink.Unknown
 }
 
 const (
@@ -226,15 +223,7 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !validID(p.ChatID) || !validID(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
 	}
-	asked := c.api.Now()
-	found, proof, err := c.find(ctx, p)
-	if age := asked.Sub(p.Tried); proof == chat.Absent && !p.Tried.IsZero() && age >= remembered && age < abandoned {
-		if err := c.api.Sleep(ctx, abandoned-age); err != nil {
-			return chat.Posted{}, chat.Unprovable, err
-		}
-		return c.find(ctx, p)
-	}
-	return found, proof, err
+	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return c.find(ctx, p) })
 }
 
 // find reads the thread, and the chat behind the question, for the post.

@@ -111,13 +111,19 @@ func (f *Frame) sort(err error) error {
 		return err
 	}
 	outcome, e := Unknown, (*httpapi.Error)(nil)
+	answered := errors.As(err, &e)
 	switch {
-	case httpapi.NotSent(err) || errors.Is(err, ErrUnsent):
+	case httpapi.NotSent(err):
 		outcome = Soon
-		if s := httpapi.StatusOf(err); s >= 300 && s < 500 && s != http.StatusTooManyRequests {
+	case errors.Is(err, ErrUnsent):
+		outcome = Soon
+		if answered && ByStatus(e.Status) != Unknown {
 			outcome = Blocked
 		}
-	case !errors.As(err, &e):
+		if answered && e.Status == http.StatusTooManyRequests {
+			outcome = Busy
+		}
+	case !answered:
 	case f.Outcome != nil:
 		outcome = f.Outcome(e)
 	default:

@@ -46,6 +46,8 @@ func TestSend(t *testing.T) {
 		{"cut while writing", &net.OpError{Op: "write", Err: errors.New("reset")}, "unknown", 0},
 		{"no token to send it with", fmt.Errorf("token: %w: %w", ErrUnsent, no(500)), "retry", 5 * time.Second},
 		{"a token that is not good", fmt.Errorf("token: %w: %w", ErrUnsent, no(401)), "retry", time.Minute},
+		{"busy before it", fmt.Errorf("token: %w: %w", ErrUnsent, no(429)), "retry", 7 * time.Second},
+		{"refused before it", fmt.Errorf("token: %w: %w", ErrUnsent, no(404)), "retry", time.Minute},
 		{"refused already", fmt.Errorf("x: %w", chat.ErrRefused), "refused", 0},
 		{"no id", nil, "unknown", 0},
 	} {

@@ -13,11 +13,15 @@ import (
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/sink"
 )
 
 // Sink posts as the bot. It is apart from Client so that a watcher, which has only
 // that, holds no code that can post.
-type Sink struct{ *Client }
+type Sink struct {
+	*Client
+	frame sink.Frame
+}
 
 // NewSink returns the sink of a bot. It does not reach out.
 func NewSink(o Options) (*Sink, error) {
@@ -25,13 +29,19 @@ func NewSink(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sink{c}, nil
+	return newSink(c), nil
+}
+
+func newSink(c *Client) *Sink {
+	return &Sink{c, sink.Frame{
+		Platform: platform, Limit: 7000, Outcome: c.outcome, Settled: abandoned, Now: c.o.Now, Sleep: c.graph.api.Sleep,
+	}}
 }
 
 // Limit implements chat.Sink. A message has 28 KB in UTF-16, of which a character
 // takes four at most; bots are said to have 100 KB, cards and all.
 // https://learn.microsoft.com/microsoftteams/limits-specifications-teams
-func (s *Sink) Limit() int { return 7000 }
+func (s *Sink) Limit() int { return s.frame.Limit }
 
 const (
 	// abandoned is how long after its beginning no try can land any more: a request
@@ -88,58 +98,47 @@ func (s *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 
 // postable says what is wrong with a text before anything is sent.
 func (s *Sink) postable(chatID, id, text string) error {
-	fault := ""
-	switch n := utf8.RuneCountInString(text); {
+	var invalid error
+	switch {
 	case !chatWord.MatchString(chatID) || !strings.Contains(chatID, ":"):
-		fault = "that is no chat's id"
+		invalid = errors.New("that is no chat's id")
 	case id != "" && !messageWord.MatchString(id):
-		fault = fmt.Sprintf("%q is no message's id", id)
-	case n == 0 || n > s.Limit() || !utf8.ValidString(text):
-		fault = fmt.Sprintf("%d characters; 1 to %d of UTF-8 can be sent", n, s.Limit())
-	default:
-		return nil
+		invalid = fmt.Errorf("%q is no message's id", id)
 	}
-	return fmt.Errorf("teams: post in %q: %s: %w", chatID, fault, chat.ErrRefused)
+	return s.frame.Check(chatID, text, invalid)
 }
 
 // send sends an activity once, and says what an error means for it.
 func (s *Sink) send(ctx context.Context, chatID, method, path string, in any) (chat.Posted, error) {
-	if err := s.service.enter(ctx); err != nil {
-		return chat.Posted{}, &chat.RetryError{After: time.Minute, Err: fmt.Errorf("teams: post in %s: %w", chatID, err)}
-	}
-	var made struct {
-		ID string `json:"id"`
-	}
-	err := s.service.api.Once(ctx, httpapi.Request{Method: method, Path: path, JSON: in}, &made)
-	if err != nil {
-		return chat.Posted{}, s.failed(fmt.Errorf("teams: post in %s: %w", chatID, err))
-	}
-	if !messageWord.MatchString(made.ID) {
-		return chat.Posted{}, fmt.Errorf("teams: post in %s: the answer has no id", chatID)
-	}
-	return chat.Posted{MessageID: made.ID, At: born(made.ID, s.o.Now()).UTC()}, nil
+	return s.frame.Send(chatID, func() (chat.Posted, error) {
+		if err := s.service.enter(ctx); err != nil {
+			return chat.Posted{}, fmt.Errorf("%w: %w", sink.ErrUnsent, err)
+		}
+		var made struct {
+			ID string `json:"id"`
+		}
+		err := s.service.api.Once(ctx, httpapi.Request{Method: method, Path: path, JSON: in}, &made)
+		if err != nil || !messageWord.MatchString(made.ID) {
+			return chat.Posted{}, err
+		}
+		return chat.Posted{MessageID: made.ID, At: born(made.ID, s.o.Now()).UTC()}, nil
+	})
 }
 
-// failed says what an error means for the post.
+// outcome is what a no of the Bot Connector means.
 // https://learn.microsoft.com/microsoftteams/platform/bots/how-to/conversations/send-proactive-messages
-func (s *Sink) failed(err error) error {
-	e := (*httpapi.Error)(nil)
-	switch {
-	case httpapi.NotSent(err):
-		return &chat.RetryError{After: 5 * time.Second, Err: err}
-	case !errors.As(err, &e) || e.Status >= 500 || e.Status < 300 || e.Status == http.StatusRequestTimeout:
-		return err // it may stand there
-	case e.Status == http.StatusTooManyRequests:
-		return &chat.RetryError{After: e.After, Err: err}
-	case e.Status == http.StatusPreconditionFailed: // somebody writes in the same conversation
-		return &chat.RetryError{After: 5 * time.Second, Err: err}
-	case e.Status == http.StatusUnauthorized:
-		s.service.forget()
-		return &chat.RetryError{After: time.Minute, Err: err}
-	case e.Status < 400:
-		return &chat.RetryError{After: time.Minute, Err: err} // the address is wrong, not this post
+func (c *Client) outcome(e *httpapi.Error) sink.Outcome {
+	switch e.Status {
+	case http.StatusRequestTimeout:
+		return sink.Unknown
+	case http.StatusPreconditionFailed: // somebody writes in the same conversation
+		return sink.Soon
+	case http.StatusForbidden: // the bot is not in the conversation
+		return sink.Refused
+	case http.StatusUnauthorized:
+		c.service.forget()
 	}
-	return fmt.Errorf("%w: %w", err, chat.ErrRefused)
+	return sink.ByStatus(e.Status)
 }
 
 // Find implements chat.Sink. Teams keeps no key of ours with a message, so that
@@ -150,17 +149,7 @@ func (s *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !s.remote() || !messageWord.MatchString(p.ThreadID) || !chatWord.MatchString(p.ChatID) {
 		return chat.Posted{}, chat.Unprovable, nil
 	}
-	found, proof, err := s.find(ctx, p)
-	if proof != chat.Absent || p.Tried.IsZero() {
-		return found, proof, err
-	}
-	if age := s.o.Now().Sub(p.Tried); age < abandoned {
-		if err := s.graph.api.Sleep(ctx, abandoned-age); err != nil {
-			return chat.Posted{}, chat.Unprovable, err
-		}
-		return s.find(ctx, p)
-	}
-	return found, proof, nil
+	return s.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return s.find(ctx, p) })
 }
 
 func (s *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
