@@ -260,11 +260,15 @@ func TestTornStatus(t *testing.T) {
 
 // A stage that holds its lock is up, and not before.
 func TestReadyByLock(t *testing.T) {
-	stage := sh("one", "while [ ! -e go ]; do sleep 0.01; done; exec flock -x locks/one sleep 900")
+	stage := sh("one", ": >begun; while [ ! -e go ]; do sleep 0.01; done; exec flock -x locks/one sleep 900")
 	stage.Lock = "locks/one"
 	c := newCrew(t, stage)
 	c.until(0, "starting", func(s Stage) bool { return s.State == Starting })
-	time.Sleep(50 * time.Millisecond)
+	for deadline := time.Now().Add(patient); !c.home.Exists("begun"); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not begin")
+		}
+	}
 	if st, _, err := Load(c.home); err != nil || st.Stages[0].State != Starting {
 		t.Errorf("%+v, %v", st, err)
 	}
