@@ -155,7 +155,8 @@ func (b *bench) run(ctx context.Context, script string) (agent.Result, error) {
 	return res, err
 }
 
-// Run runs the suite, and once more within walls.
+// Run runs the suite, and once more within walls; with -short, there only what walls
+// can change.
 func Run(t *testing.T, s Suite) {
 	t.Run("bare", func(t *testing.T) {
 		s.sandbox = "off"
@@ -170,19 +171,22 @@ func Run(t *testing.T, s Suite) {
 
 func run(t *testing.T, s Suite) {
 	t.Run("values", func(t *testing.T) { values(t, s) })
-	t.Run("failures", func(t *testing.T) { failures(t, s) })
-	t.Run("time is up", func(t *testing.T) { timeIsUp(t, s) })
 	t.Run("what the program sees", func(t *testing.T) { sees(t, s) })
 	t.Run("holds the lock", func(t *testing.T) { holds(t, s) })
+	t.Run("may write", func(t *testing.T) { writes(t, s) })
+	t.Run("tool servers", func(t *testing.T) { served(t, s) })
+	if testing.Short() && s.sandbox == walled {
+		return
+	}
+	t.Run("failures", func(t *testing.T) { failures(t, s) })
+	t.Run("time is up", func(t *testing.T) { timeIsUp(t, s) })
 	t.Run("many at once", func(t *testing.T) { many(t, s) })
 	t.Run("events", func(t *testing.T) { events(t, s) })
 	t.Run("usage", func(t *testing.T) { usage(t, s) })
 	t.Run("resumes", func(t *testing.T) { resumes(t, s) })
 	t.Run("words alone", func(t *testing.T) { words(t, s) })
-	t.Run("may write", func(t *testing.T) { writes(t, s) })
 	t.Run("endpoint refuses", func(t *testing.T) { refuses(t, s) })
 	t.Run("hostile output", func(t *testing.T) { hostile(t, s) })
-	t.Run("tool servers", func(t *testing.T) { served(t, s) })
 	t.Run("is not there", func(t *testing.T) {
 		_, err := s.Make(t, []string{"/nonexistent/agent"}, s.sandbox).Run(context.Background(), newBench(t, s).task)
 		if status, _ := sysexit.Of(err); status != sysexit.Unavailable {
