@@ -228,7 +228,7 @@ func (b *Box) report(r *Run) error {
 const pollEvery = 200 * time.Millisecond
 
 // Tail writes what the agent does, a line for each thing, until the run is over
-// or, with once, what there is. Where nobody watches over the run it says so.
+// or, with once, what there is. Where the run is not supervised it says so.
 func (b *Box) Tail(ctx context.Context, word string, once bool) error {
 	name, err := b.Find(word)
 	if err != nil {
@@ -273,7 +273,7 @@ func (b *Box) orphan(ctx context.Context, name string) (run.State, error) {
 	}
 	s, err := b.State(name)
 	if err == nil && s.Status == run.Active && !s.Owner.Alive() {
-		b.Say("run %s: nobody watches over it: process %d, which supervised it, is gone, and another one holds the run; tri-box list looks after it again", name, s.Owner.PID)
+		b.Say("run %s: not supervised: process %d, which supervised it, is gone, and another one holds the run; tri-box list looks after it again", name, s.Owner.PID)
 	}
 	return s, err
 }

@@ -94,7 +94,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestTailUnwatched: who looks at a run that nobody watches over is told, and does not
+// TestTailUnwatched: who looks at a run that is not supervised is told, and does not
 // wait for what cannot come.
 func TestTailUnwatched(t *testing.T) {
 	b, name, watcher := watched(t)
@@ -112,7 +112,7 @@ func TestTailUnwatched(t *testing.T) {
 		t.Errorf("it is watched over: %q", got)
 	}
 	stop(t, watcher)
-	if got, want := said(true), fmt.Sprintf("run %s: nobody watches over it: process %d, which supervises it, is stopped; kill -CONT %d has it go on, kill -9 %d ends it\n", name, pid, pid, pid); got != want {
+	if got, want := said(true), fmt.Sprintf("run %s: not supervised: process %d, which supervises it, is stopped; kill -CONT %d has it go on, kill -9 %d ends it\n", name, pid, pid, pid); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if err := watcher.Process.Kill(); err != nil {

@@ -45,11 +45,11 @@ func (c *Commands) attach(ctx context.Context, id string, write bool) error {
 	return errors.Join(err, c.tellGone(id))
 }
 
-// alone is how many looks in a row must find a run held by somebody, and no runner:
+// alone is how many looks in a row must find a run that is held, and no runner:
 // who begins a run, or only looks at it, holds it so for a moment.
 const alone = 5
 
-// tellUnwatched says, once, that nobody watches over a run that is under way. looks
+// tellUnwatched says, once, that a run that is under way is not supervised. looks
 // is how many looks before this one have found it so; the return is that with this
 // one.
 func (c *Commands) tellUnwatched(id string, looks int) (int, error) {
@@ -61,7 +61,7 @@ func (c *Commands) tellUnwatched(id string, looks int) (int, error) {
 	case stopped != "" && looks == 0:
 		c.Say("%s: %s", id, stopped)
 	case stopped == "" && looks == alone:
-		c.Say("%s: nobody watches over it: its runner, process %d, is gone, and %s", id, s.Owner.PID, c.outlived(id))
+		c.Say("%s: not supervised: its runner, process %d, is gone, and %s", id, s.Owner.PID, c.outlived(id))
 	}
 	return looks + 1, nil
 }
@@ -75,8 +75,7 @@ func (m *Manager) outlived(id string) string {
 	return fmt.Sprintf("its agent lives on, process %d; kill %d ends it", state.Agent.PID, state.Agent.PID)
 }
 
-// tellGone says of a run that has not ended and that nobody is at any more what
-// becomes of it.
+// tellGone says what becomes of a run that has neither ended nor an owner.
 func (c *Commands) tellGone(id string) error {
 	e, err := c.entry(id)
 	switch {

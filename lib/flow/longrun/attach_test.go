@@ -14,7 +14,7 @@ import (
 	"tri/lib/base/config"
 )
 
-// TestUnwatched: who looks at a run that nobody watches over is told, and what to do.
+// TestUnwatched: who looks at a run that is not supervised is told, and what to do.
 func TestUnwatched(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("nobody tells here that a process is stopped")
@@ -46,13 +46,13 @@ func TestUnwatched(t *testing.T) {
 	if err := syscall.Kill(p.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	attach(fmt.Sprintf("nobody watches over it: process %d, which supervises it, is stopped; kill -CONT %d has it go on, ", p.PID, p.PID), func() error {
+	attach(fmt.Sprintf("not supervised: process %d, which supervises it, is stopped; kill -CONT %d has it go on, ", p.PID, p.PID), func() error {
 		return syscall.Kill(p.PID, syscall.SIGKILL) // which reaches it
 	})
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		lock, err := d.Home.TryLock(d.folder(r.RunID) + "/lock")
 		if err == nil { // as an agent holds it that outlived the runner
-			attach(fmt.Sprintf("nobody watches over it: its runner, process %d, is gone, and a process of its agent holds", p.PID), lock.Unlock)
+			attach(fmt.Sprintf("not supervised: its runner, process %d, is gone, and a process of its agent holds", p.PID), lock.Unlock)
 			break
 		}
 		if time.Now().After(deadline) {

@@ -30,7 +30,7 @@ type Commands struct {
 	By  string
 }
 
-// Start has a long run begin for a thread, or goes on with the one that is under
+// Start has a long run begin for a thread, or leaves the one alone that is under
 // way, and prints its record. rubric, if there is one, is a file that says what
 // its answer must meet.
 func (c *Commands) Start(t *thread.Thread, rubric string) error {

@@ -68,7 +68,7 @@ func (m *Manager) tmux(id string, argv []string) error {
 	c.Dir, c.Env = m.Home.Dir(), outside()
 	out, err := c.CombinedOutput()
 	if err != nil && strings.Contains(string(out), "duplicate session") {
-		return nil // whoever was starting it was killed behind this step
+		return nil // the process that was starting it was killed behind this step
 	}
 	if err != nil {
 		return sysexit.With(sysexit.Unavailable, fmt.Errorf("start tmux: %w: %s", err, strings.TrimSpace(string(out))))

@@ -97,13 +97,13 @@ func (t *transcript) line(what, format string, args ...any) {
 	words = strings.ReplaceAll(text.Visible(strings.TrimSpace(words)), "\n", "\n"+strings.Repeat(" ", len(head)))
 	entry := head + words + "\n"
 	if t.screen != nil {
-		_, _ = io.WriteString(t.screen, entry) // nobody may be there to see it
+		_, _ = io.WriteString(t.screen, entry) // the terminal may be gone
 	}
 	if t.left <= 0 {
 		return
 	}
 	if t.left -= len(entry); t.left <= 0 {
-		entry += "the transcript is full; raw/stream.jsonl goes on\n"
+		entry += "the transcript is full; raw/stream.jsonl has the rest\n"
 	}
 	if _, err := t.file.WriteString(entry); err != nil && t.lost == nil {
 		t.lost = err

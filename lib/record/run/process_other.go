@@ -10,7 +10,7 @@ import (
 // ProcessOf is the process that has a number now. Nobody tells here when it began.
 func ProcessOf(pid int) Process { return Process{PID: pid} }
 
-// Stopped is false: nobody tells here.
+// Stopped is false: the system does not tell here.
 func (p Process) Stopped() bool { return false }
 
 // Alive reports whether a process of this number runs.

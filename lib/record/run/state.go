@@ -212,6 +212,6 @@ func Unwatched(owner Process) string {
 		return ""
 	}
 	pid := owner.PID
-	return fmt.Sprintf("nobody watches over it: process %d, which supervises it, is stopped; "+
+	return fmt.Sprintf("not supervised: process %d, which supervises it, is stopped; "+
 		"kill -CONT %d has it go on, kill -9 %d ends it", pid, pid, pid)
 }

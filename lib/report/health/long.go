@@ -68,7 +68,7 @@ func (x *examination) escalation(id string) (running bool, err error) {
 	case !held && age > fresh:
 		x.warn(name, "tri-escalate poll "+id+" writes down that it ended; tri-escalate start "+key+" begins it anew", "%s of %s has ended without a word", id, key)
 	case held && state.Owner.Stopped():
-		x.fail(name, fmt.Sprintf("kill -CONT %d has it go on, tri-escalate kill %s ends it", state.Owner.PID, id), "%s of %s: its runner, process %d, is stopped, and nobody watches over it", id, key, state.Owner.PID)
+		x.fail(name, fmt.Sprintf("kill -CONT %d has it go on, tri-escalate kill %s ends it", state.Owner.PID, id), "%s of %s: its runner, process %d, is stopped, and the run is not supervised", id, key, state.Owner.PID)
 	case held && state.Status == run.Stalled:
 		x.fail(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it", "%s of %s is alive and does nothing", id, key)
 	case held && age > x.longest()+fresh:
@@ -152,7 +152,7 @@ func (x *examination) box(name string, root *os.Root) {
 			continue
 		}
 		switch s := boxed(root, r); {
-		case s.Status == run.Review:
+		case s.Status == run.Review || s.Status == run.Proposed:
 			review++
 		case s.Status == run.Stalled:
 			still = append(still, r)
@@ -164,7 +164,7 @@ func (x *examination) box(name string, root *os.Root) {
 	}
 	switch {
 	case len(alone) > 0:
-		x.warn(name, "tri-box tail --once "+alone[0]+" says why, and what to do", "nobody watches over: %s", strings.Join(alone, ", "))
+		x.warn(name, "tri-box tail --once "+alone[0]+" says why, and what to do", "not supervised: %s", strings.Join(alone, ", "))
 	case len(still) > 0:
 		x.warn(name, "tri-box tail "+still[0]+" shows it; end its tri-box to stop it", "alive and doing nothing: %s", strings.Join(still, ", "))
 	case len(runs) > 0:

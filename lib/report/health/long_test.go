@@ -32,7 +32,7 @@ func TestLongRuns(t *testing.T) {
 	want(t, p.look(), "long runs", Fail, "alive and does nothing")
 	if runtime.GOOS == "linux" {
 		p.write("escalations/"+id+"/state.json", fmt.Sprintf(`{"status":"ACTIVE","wrapper":{"pid":%d}}`, asleep(t)))
-		want(t, p.look(), "long runs", Fail, "is stopped, and nobody watches over it")
+		want(t, p.look(), "long runs", Fail, "is stopped, and the run is not supervised")
 	}
 	th := thread.Thread{Key: "k", Status: thread.Investigating, InvestigatorTaskID: &id, StatusHistory: []thread.Change{{At: noon.Format(time.RFC3339)}}}
 	if err := th.Save(p.home); err != nil {
@@ -87,6 +87,6 @@ func TestBoxes(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		pid = 1 << 30 // which no process has
 		put("r5", "ACTIVE")
-		want(t, p.look(), "box a", Warn, "nobody watches over: r5")
+		want(t, p.look(), "box a", Warn, "not supervised: r5")
 	}
 }
