@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -182,6 +183,9 @@ func TestEveryByteCounts(t *testing.T) {
 		}
 		b := bytes.Clone(good)
 		b[at] ^= 1 << (at % 8)
+		if bytes.Equal(inflated(b), inflated(good)) {
+			continue // a spare bit of deflate: the copy is the same
+		}
 		refused(fmt.Sprint("bit at ", at), b)
 	}
 	for n := 1; n < len(good); n += 1 + len(good)/40 {
@@ -191,6 +195,19 @@ func TestEveryByteCounts(t *testing.T) {
 		refused(fmt.Sprint("cut by ", n), good[:len(good)-n])
 	}
 	refused("something behind it", append(bytes.Clone(good), 1, 2, 3))
+}
+
+// inflated is what a gzip file holds, nil where it is broken.
+func inflated(b []byte) []byte {
+	zip, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil
+	}
+	all, err := io.ReadAll(zip)
+	if err != nil {
+		return nil
+	}
+	return all
 }
 
 // TestCopyOfALivingHome: while posts are claimed, made and finished, every reply of a
