@@ -93,7 +93,7 @@ func become(channel io.Reader, fd int) error {
 	if err != nil {
 		return err
 	}
-	if err := send(fd, message{Landlock: o.Landlock, Syscalls: o.Syscalls && filters}, sockets...); err != nil {
+	if err := send(fd, message{Landlock: o.Landlock, Syscalls: o.Syscalls && filtered()}, sockets...); err != nil {
 		return err
 	}
 	if err := in.Decode(new(leave)); err != nil {
@@ -146,7 +146,7 @@ func confine(o order, ports []int) error {
 			return err
 		}
 	}
-	if o.Syscalls && filters {
+	if o.Syscalls && filtered() {
 		return filterSyscalls(o.Unix)
 	}
 	return nil

@@ -1,174 +1,125 @@
-//go:build linux && (amd64 || arm64)
-
 package sandbox
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 	"unsafe"
 
+	"github.com/elastic/go-seccomp-bpf"
+	"github.com/elastic/go-seccomp-bpf/arch"
+	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
 // refused are system calls that no agent needs: those that look into other
 // processes, change mounts and namespaces, load code into the kernel, or reach
 // large and rarely used parts of it.
-var refused = []uint32{
-	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD,
-	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE,
-	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
-	unix.SYS_UNSHARE, unix.SYS_SETNS,
-	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
-	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
-	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
-	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_QUOTACTL, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_REBOOT, unix.SYS_ACCT, unix.SYS_SYSLOG,
-	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_VHANGUP,
+var refused = []string{
+	"ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
+	"mount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "open_tree_attr", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
+	"unshare", "setns", "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load",
+	"bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key", "request_key",
+	"open_by_handle_at", "quotactl", "quotactl_fd", "swapon", "swapoff", "reboot", "acct", "syslog",
+	"settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "vhangup",
 }
 
 // absent are calls that a library tries before an older one that can be looked
 // at: clone3 has its flags in memory, where a filter cannot read them, and
 // so has openat2, and io_uring makes calls that no filter sees.
-var absent = []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
-
-// Where seccomp_data keeps what a filter reads: number, architecture, and the low
-// halves of the arguments (both machines are little-endian).
-const (
-	offNumber, offArch = 0, 4
-	offArg0            = 16
-	offArg1            = 24
-	offArg2            = 32
-	offArg3            = 40
-)
-
-const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
-
-// assembly writes a filter. Jumps go to the next instruction but k; a rule ends
-// with a return, so none is longer than a few instructions.
-type assembly []unix.SockFilter
-
-func (a *assembly) load(offset uint32) {
-	*a = append(*a, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
-}
-
-// unless skips the next n instructions unless the loaded value is k.
-func (a *assembly) unless(k uint32, n uint8) {
-	*a = append(*a, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: n, K: k})
-}
-
-// when skips the next n instructions when the loaded value is k.
-func (a *assembly) when(k uint32, n uint8) {
-	*a = append(*a, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: n, K: k})
-}
-
-// unlessAny skips the next n instructions unless the loaded value has a bit of k.
-func (a *assembly) unlessAny(k uint32, n uint8) {
-	*a = append(*a, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: n, K: k})
-}
-
-func (a *assembly) end(action uint32) {
-	*a = append(*a, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action})
-}
+var absent = []string{"clone3", "openat2", "io_uring_setup", "io_uring_enter", "io_uring_register"}
 
 const (
-	permit  = unix.SECCOMP_RET_ALLOW
-	refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	deny    = unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES)
-	absence = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	ownersRights  = unix.S_ISUID | unix.S_ISGID
+	makesFile     = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 )
 
-// filter is the program that the kernel runs on each system call. paths: it may
-// have sockets with a path; a pair of connected ones it always may.
-func filter(paths bool) []unix.SockFilter {
-	var a assembly
-	a.load(offArch)
-	a.when(machine, 1)
-	a.end(unix.SECCOMP_RET_KILL_PROCESS)
-	a.load(offNumber)
-	if foreign != 0 { // the numbers of x32, on the same machine
-		a.unlessAny(foreign, 1)
-		a.end(absence)
-	}
-	for _, call := range refused {
-		a.unless(call, 1)
-		a.end(refuse)
-	}
-	for _, call := range absent {
-		a.unless(call, 1)
-		a.end(absence)
-	}
-	// A child in namespaces of its own would have every right in them.
-	a.unless(unix.SYS_CLONE, 4)
-	a.load(offArg0)
-	a.unlessAny(newNamespaces, 1)
-	a.end(refuse)
-	a.end(permit)
-	// Typing into somebody's terminal.
-	a.unless(unix.SYS_IOCTL, 5)
-	a.load(offArg1)
-	a.when(unix.TIOCSTI, 1)
-	a.unless(unix.TIOCLINUX, 1)
-	a.end(refuse)
-	a.end(permit)
-	a.keepModes()
-	// Sockets: of the address families, those that programs use. One of the others
-	// (vsock) leads out of a virtual machine, whatever its network.
-	if !paths {
-		a.unless(unix.SYS_SOCKET, 3)
-		a.load(offArg0)
-		a.unless(unix.AF_UNIX, 1)
-		a.end(deny)
-		a.load(offNumber)
-	}
-	a.unless(unix.SYS_SOCKET, 9)
-	a.load(offArg0)
-	a.when(unix.AF_UNIX, 5)
-	a.when(unix.AF_INET, 4)
-	a.when(unix.AF_INET6, 3)
-	a.unless(unix.AF_NETLINK, 3)
-	a.load(offArg2)
-	a.unless(unix.NETLINK_ROUTE, 1) // how libraries list addresses
-	a.end(permit)
-	a.end(deny)
-	a.end(permit)
-	return a
+func any1(argument uint32, of uint64) seccomp.Condition {
+	return seccomp.Condition{Argument: argument, Operation: seccomp.BitsSet, Value: of}
 }
 
-// giveMode are the calls that give a file its mode, and where they have it: it may
-// not be one by which a program runs with the rights of the file's owner, which is
-// the person in whose name all this runs.
-var giveMode = append([]modeCall{
-	{unix.SYS_FCHMOD, offArg1, 0}, {unix.SYS_FCHMODAT, offArg2, 0}, {unix.SYS_FCHMODAT2, offArg2, 0},
-	{unix.SYS_MKNODAT, offArg2, 0}, {unix.SYS_OPENAT, offArg3, offArg2},
-}, oldModeCalls...)
+func other(argument uint32, than uint64) seccomp.Condition {
+	return seccomp.Condition{Argument: argument, Operation: seccomp.NotEqual, Value: than}
+}
 
-// modeCall is a call with a mode. Where flags is set, those say whether the mode
-// counts.
-type modeCall struct{ number, mode, flags uint32 }
+// low is an argument whose lower half is a value: of an int the kernel takes no more,
+// and the library compares all of it.
+func low(argument uint32, value uint32) (all []seccomp.Condition) {
+	all = append(all, seccomp.Condition{Argument: argument, Operation: seccomp.BitsNotSet, Value: uint64(^value)})
+	for rest := value; rest != 0; rest &= rest - 1 {
+		all = append(all, any1(argument, 1<<bits.TrailingZeros32(rest)))
+	}
+	return all
+}
 
-const (
-	ownersRights = unix.S_ISUID | unix.S_ISGID
-	makesFile    = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
-)
+// filtered reports whether there is a filter for this machine.
+func filtered() bool {
+	_, err := arch.GetInfo("")
+	return err == nil
+}
 
-func (a *assembly) keepModes() {
-	for _, c := range giveMode {
-		if c.flags == 0 {
-			a.unless(c.number, 4)
-		} else {
-			a.unless(c.number, 6)
-			a.load(c.flags)
-			a.unlessAny(makesFile, 3)
+// policy is what the kernel does on each system call. paths: it may have sockets with a
+// path; a pair of connected ones it always may.
+func policy(info *arch.Info, paths bool) seccomp.Policy {
+	known := func(names []string) []string { // newer machines do not have the oldest
+		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := info.SyscallNames[name]; return !ok })
+	}
+	when := func(list *[]seccomp.NameWithConditions, name string, conditions ...seccomp.Condition) {
+		if len(known([]string{name})) > 0 {
+			*list = append(*list, seccomp.NameWithConditions{Name: name, Conditions: conditions})
 		}
-		a.load(c.mode)
-		a.unlessAny(ownersRights, 1)
-		a.end(refuse)
-		a.end(permit)
 	}
+	var never, denied []seccomp.NameWithConditions
+	// A child in namespaces of its own would have every right in them.
+	when(&never, "clone", any1(0, newNamespaces))
+	// Typing into somebody's terminal.
+	when(&never, "ioctl", low(1, unix.TIOCSTI)...)
+	when(&never, "ioctl", low(1, unix.TIOCLINUX)...)
+	// The mode of a file may not be one by which a program runs with the rights of the
+	// file's owner, who is the person in whose name all this runs.
+	for name, mode := range map[string]uint32{"fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknodat": 2, "chmod": 1, "creat": 1, "mknod": 1} {
+		when(&never, name, any1(mode, ownersRights))
+	}
+	when(&never, "openat", any1(2, makesFile), any1(3, ownersRights))
+	when(&never, "open", any1(1, makesFile), any1(2, ownersRights))
+	// Sockets: of the address families, those that programs use. One of the others
+	// (vsock) leads out of a virtual machine, whatever its network. Of netlink, how
+	// libraries list addresses.
+	families := []seccomp.Condition{other(0, unix.AF_INET), other(0, unix.AF_INET6), other(0, unix.AF_NETLINK)}
+	if paths {
+		families = append(families, other(0, unix.AF_UNIX))
+	}
+	when(&denied, "socket", families...)
+	when(&denied, "socket", append(low(0, unix.AF_NETLINK), other(2, unix.NETLINK_ROUTE))...)
+	return seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{
+		{Names: known(refused), NamesWithCondtions: never, Action: seccomp.ActionErrno | seccomp.Action(unix.EPERM)},
+		{Names: known(absent), Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS)},
+		{NamesWithCondtions: denied, Action: seccomp.ActionErrno | seccomp.Action(unix.EACCES)},
+	}}
 }
 
-// filterSyscalls puts the filter on the calling thread and what it becomes.
+// filterSyscalls puts the filter on the calling thread and what it becomes. A call by
+// the numbers of another machine ends the process: the library would let it pass.
 func filterSyscalls(paths bool) error {
-	program := filter(paths)
-	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	info, err := arch.GetInfo("")
+	if err != nil {
+		return fmt.Errorf("filter system calls: %w", err)
+	}
+	p := policy(info, paths)
+	rules, err := p.Assemble()
+	if err != nil {
+		return fmt.Errorf("filter system calls: %w", err)
+	}
+	foreign := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: 4, Size: 4}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(info.ID), SkipTrue: 1}, bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
+	}
+	program, err := bpf.Assemble(append(foreign, rules...))
+	if err != nil {
+		return fmt.Errorf("filter system calls: %w", err)
+	}
+	// RawInstruction has the form of the kernel's sock_filter.
+	prog := unix.SockFprog{Len: uint16(len(program)), Filter: (*unix.SockFilter)(unsafe.Pointer(&program[0]))}
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog))); errno != 0 {
 		return fmt.Errorf("filter system calls: %w", errno)
 	}
