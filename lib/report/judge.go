@@ -74,6 +74,9 @@ func approvedBy(c *Cycle) string {
 // asked is the outcome of a message that a cycle answers.
 func (t *teller) asked(c *Cycle) (outcome, reason string) {
 	if r := c.Reply; r != nil {
+		if i := slices.Index(c.Question, t.story.MessageID); r.Outcome == outbox.Posted && slices.Contains(intent.Uncovered(c.asked, r.ReplyText), i) {
+			return Open, fmt.Sprintf("posted as %s for %d messages together, and it names nothing of what this one asks", r.PostedMessageID, len(c.asked))
+		}
 		if r.Outcome == outbox.Posted {
 			return Answered, fmt.Sprintf("posted as %s at %s, %s", r.PostedMessageID, clock(r.PostedAt), approvedBy(c))
 		}

@@ -15,6 +15,7 @@ import (
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
 	"tri/lib/report/history"
 )
 
@@ -280,5 +281,19 @@ func TestScanPassesOverLongLines(t *testing.T) {
 	var got []string
 	if err := scan(h, "log", 0, nil, func(line []byte) error { got = append(got, string(line)); return nil }); err != nil || strings.Join(got, " ") != "one two" {
 		t.Errorf("%.40q, %v", got, err)
+	}
+}
+
+// TestLeftOut: of several questions answered together, one that the answer leaves
+// out is not called answered.
+func TestLeftOut(t *testing.T) {
+	c := &Cycle{
+		Question: []string{"1", "2"}, asked: []string{"where is the RetryLimit set?", "and which port does the proxy use?"},
+		Reply: &outbox.Reply{Outcome: outbox.Posted, PostedMessageID: "9", ReplyText: "RetryLimit is 5: `retry.go:3`.", ApprovedBy: "ana"},
+	}
+	for id, want := range map[string]string{"1": Answered, "2": Open} {
+		if got, why := (&teller{story: &Story{MessageID: id}}).asked(c); got != want {
+			t.Errorf("%s: %s (%s), want %s", id, got, why, want)
+		}
 	}
 }

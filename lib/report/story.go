@@ -22,6 +22,7 @@ const (
 	Approved   = "approved"     // by a person, not posted yet
 	Parked     = "parked"       // nobody can prove whether it was posted
 	Answered   = "answered"     // posted
+	Open       = "open"         // posted with others, and the answer leaves this one out
 	Closed     = "closed"       // closed without an answer
 	Ours       = "ours"         // our own reply
 	Gone       = "gone"         // deleted in the chat
@@ -65,6 +66,7 @@ type Seen struct {
 type Cycle struct {
 	Cycle     int             `json:"cycle"`
 	Question  []string        `json:"question"` // ids of the messages that it answers
+	asked     []string        // their texts
 	Type      string          `json:"question_type"`
 	TypedBy   string          `json:"type_reason,omitempty"`
 	Minutes   float64         `json:"expected_min,omitempty"`

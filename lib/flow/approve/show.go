@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -11,6 +12,7 @@ import (
 	"tri/lib/base/term"
 	"tri/lib/base/text"
 	"tri/lib/judge/evidence"
+	"tri/lib/judge/intent"
 	"tri/lib/record/draft"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
@@ -187,9 +189,20 @@ func (p *page) quote(body string) {
 
 func (p *page) thread(t *thread.Thread) {
 	p.head("Question")
+	var asked []string
 	for _, m := range t.Messages {
+		asked = append(asked, m.Content)
+	}
+	var left []int // of several questions, those that the draft leaves out
+	if t.InvestigatorReturn != nil {
+		left = intent.Uncovered(asked, t.InvestigatorReturn.DraftReply)
+	}
+	for i, m := range t.Messages {
 		p.line("  %s, %s", name(m), clock(m.At))
 		p.quote(m.Content)
+		if slices.Contains(left, i) {
+			p.line("  not answered: the draft names nothing of what this asks")
+		}
 	}
 	if r := t.InvestigatorReturn; r != nil && r.QuestionGloss != "" {
 		p.line("  in other words:")

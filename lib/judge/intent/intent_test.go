@@ -1,6 +1,9 @@
 package intent
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestWithdraws(t *testing.T) {
 	for _, tt := range []struct {
@@ -62,4 +65,23 @@ func FuzzWithdraws(f *testing.F) {
 			t.Errorf("%q: more text changes nothing", text)
 		}
 	})
+}
+
+func TestUncovered(t *testing.T) {
+	burst := []string{"where is the RetryLimit set?", "and how long is the session timeout?", "which port does the proxy listen on?", "what is MaxUploadBytes?", "who owns the audit log?"}
+	for _, tt := range []struct {
+		name, answer string
+		questions    []string
+		want         string
+	}{
+		{"one is never left out", "No idea.", burst[:1], "[]"},
+		{"one constant for five questions", "The retry limit is 5: `retry.go:3`.", burst, "[1 2 3 4]"},
+		{"all five", "Retries: 5. Sessions time out after 30 min. The proxy listens on 8080. MaxUploadBytes is 1 MiB. Audit logs are owned by ops.", burst, "[]"},
+		{"by a number", "8080 is the proxy's, 9090 nobody's.", []string{"who uses 8080?", "who uses 9090?", "who uses 7070?"}, "[2]"},
+		{"a clarification", "On staging the limit is 7.", []string{"what is the limit?", "on staging, I mean"}, "[]"},
+	} {
+		if got := fmt.Sprint(Uncovered(tt.questions, tt.answer)); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
 }
