@@ -81,6 +81,7 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 		c.About = c.Share > LeastShare && cited >= leastCited*total || named && hits >= leastOwn && c.Share >= leastNamed
 	}
 	if !c.About && foreign(terms) {
+		c.About = hits >= leastOwn && cited > 0 && c.Share >= leastNamed // its words cannot be there
 		c.byNames(tokens, append(slices.Clone(own), near...))
 	}
 	return c
@@ -101,7 +102,7 @@ func (c *Coverage) byNames(tokens []Token, in []*Text) {
 			named = named || tok.Kind != Number
 		}
 	}
-	if named && n == len(tokens) {
+	if named && n == len(tokens) && !c.About {
 		c.Share, c.About, c.Missing = 1, true, nil
 	}
 }
@@ -114,7 +115,7 @@ func foreign(all []term) bool {
 			n++
 		}
 	}
-	return n > 0 && 3*n >= len(all)
+	return n > 1 || n > 0 && 3*n >= len(all)
 }
 
 // String says how much is covered, and which words are not.

@@ -72,7 +72,7 @@ func Tokens(text string) []Token {
 			add(Number, q)
 		}
 		for _, w := range word.FindAllString(span, -1) {
-			if kind := kindOf(w, true); kind != "" && !slices.Contains(keywords, strings.ToLower(w)) {
+			if kind := kindOf(w, true); kind != "" && (!slices.Contains(keywords, strings.ToLower(w)) || isMethod(w)) {
 				add(kind, trim(w))
 			}
 		}
@@ -91,6 +91,11 @@ func Tokens(text string) []Token {
 		add(Number, q)
 	}
 	return slices.DeleteFunc(out, func(t Token) bool { return t.Kind == "" })
+}
+
+// isMethod reports whether a word is a method of HTTP, and no verb.
+func isMethod(w string) bool {
+	return slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}, w)
 }
 
 // Version reports whether t is a version or an address, 1.2.3: a name made of
