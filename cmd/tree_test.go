@@ -72,7 +72,8 @@ func TestLayers(t *testing.T) {
 // shared are the rooms that their own floor may import: what adapters have in
 // common, and what reports read a home with.
 var shared = map[string][]string{
-	"chat":   {"tri/lib/chat", "tri/lib/chat/session", "tri/lib/chat/webhook", "tri/lib/chat/emoji"},
+	"chat": {"tri/lib/chat", "tri/lib/chat/session", "tri/lib/chat/sink", "tri/lib/chat/cache", "tri/lib/chat/webhook",
+		"tri/lib/chat/emoji"},
 	"agent":  {"tri/lib/agent", "tri/lib/agent/proc", "tri/lib/agent/program", "tri/lib/agent/toolserver"},
 	"report": {"tri/lib/report/history", "tri/lib/report/plot"},
 }
