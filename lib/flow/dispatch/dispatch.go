@@ -67,15 +67,15 @@ type Hint = thread.Hint
 // Dispatcher is one process's hold on the threads of a home.
 type Dispatcher struct {
 	Options
-	rules     *rules
-	journal   *journal.Journal
-	reactor   *reactor // nil: no reactions are wanted
-	book      *budget.Book
-	mark      mark
-	saved     mark // as it stands on disk
-	since     int  // inputs journalled since then
-	decisions *decision.State
-	chain     decision.Chain // of the decision log, as far as it is read
+	rules       *rules
+	journal     *journal.Journal
+	subscribers []subscriber
+	book        *budget.Book
+	mark        mark
+	saved       mark // as it stands on disk
+	since       int  // inputs journalled since then
+	decisions   *decision.State
+	chain       decision.Chain // of the decision log, as far as it is read
 	// offered is what this process has put into the decision log, by key, whether
 	// or not it has read it back yet.
 	offered map[string]string
@@ -161,7 +161,7 @@ func (d *Dispatcher) open() (err error) {
 	if d.book, err = budget.Open(d.Home, d.Config.Budget); err != nil {
 		return err
 	}
-	if d.reactor, err = d.openReactor(); err != nil {
+	if err = d.subscribeReactor(); err != nil {
 		return err
 	}
 	d.rules, err = newRules(d.Config, d.Prompts)

@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"time"
 
 	"tri/lib/base/config"
+	"tri/lib/base/durable"
 	"tri/lib/base/text"
 	"tri/lib/record/notify"
 	"tri/lib/record/thread"
@@ -17,9 +19,11 @@ import (
 // that whatever is killed when, the same is asked under the same name.
 type reactor struct {
 	config.Reactions
+	home   *durable.Home
+	now    func() time.Time
 	stands map[message][]string // emoji that were asked for and not taken away
 	keys   map[message]string   // of the threads
-	begun  map[string]bool      // runs that have started in this life
+	runs   map[string]bool      // that have started in this life
 	latest message              // of the last signal: what stands behind it may be missing
 }
 
@@ -35,11 +39,12 @@ const (
 	stateFailed   = "failed"
 )
 
-// openReactor reads what was asked for; nil where the configuration wants none.
-func (d *Dispatcher) openReactor() (*reactor, error) {
-	r := &reactor{Reactions: d.Config.Gate.Reactions, stands: map[message][]string{}, keys: map[message]string{}, begun: map[string]bool{}}
+// subscribeReactor reads what was asked for; there is no reactor where the
+// configuration wants none.
+func (d *Dispatcher) subscribeReactor() error {
+	r := &reactor{Reactions: d.Config.Gate.Reactions, stands: map[message][]string{}, keys: map[message]string{}, runs: map[string]bool{}, home: d.Home, now: d.Now}
 	if !r.Enabled || d.Shadow {
-		return nil, nil
+		return nil
 	}
 	_, err := notify.Asked(d.Home, 0, func(s notify.Signal) error {
 		if s.Kind == notify.React {
@@ -47,7 +52,8 @@ func (d *Dispatcher) openReactor() (*reactor, error) {
 		}
 		return nil
 	})
-	return r, err
+	d.subscribers = append(d.subscribers, r)
+	return err
 }
 
 func (r *reactor) asked(s *notify.Signal) {
@@ -63,19 +69,19 @@ func (r *reactor) asked(s *notify.Signal) {
 	r.stands[at], r.keys[at], r.latest = left, s.Key, at
 }
 
-// reactAtStart asks for what a life that was cut short has not come to: of open
+// begun asks for what a life that was cut short has not come to: of open
 // threads, and of those that were closed and show something else than an answer.
-func (d *Dispatcher) reactAtStart() error {
-	if d.reactor == nil {
-		return nil
+func (r *reactor) begun(ts []*thread.Thread, load func(key string) (*thread.Thread, error)) error {
+	open := map[string]bool{}
+	for _, t := range ts {
+		open[t.Key] = true
 	}
-	ts := d.sorted()
-	for at, stands := range d.reactor.stands {
-		key := d.reactor.keys[at]
-		if d.threads[key] != nil || slices.Equal(stands, []string{*d.reactor.Answered}) {
+	for at, stands := range r.stands {
+		key := r.keys[at]
+		if open[key] || slices.Equal(stands, []string{*r.Answered}) {
 			continue
 		}
-		t, err := d.load(key)
+		t, err := load(key)
 		if err != nil {
 			return err
 		}
@@ -83,37 +89,31 @@ func (d *Dispatcher) reactAtStart() error {
 			ts = append(ts, t)
 		}
 	}
-	return d.react(ts...)
+	return r.moved(ts...)
 }
 
-// reactToRun asks for what a run that starts means to its thread's message.
-func (d *Dispatcher) reactToRun(t *thread.Thread, runID string) error {
-	if d.reactor == nil {
-		return nil
-	}
-	d.reactor.begun[runID] = true
-	return d.react(t)
+// ran asks for what a run that starts means to its thread's message.
+func (r *reactor) ran(t *thread.Thread, runID string) error {
+	r.runs[runID] = true
+	return r.moved(t)
 }
 
-// react asks for what the threads' messages should show and do not.
-func (d *Dispatcher) react(ts ...*thread.Thread) error {
-	if d.reactor == nil {
-		return nil
-	}
+// moved asks for what the threads' messages should show and do not.
+func (r *reactor) moved(ts ...*thread.Thread) error {
 	var ask []notify.Signal
 	for _, t := range ts {
-		if t.Key != "" && slices.Contains(d.reactor.Chats, t.ChatID) {
-			ask = append(ask, d.reactor.due(t, text.Timestamp(d.Now()))...)
+		if t.Key != "" && slices.Contains(r.Chats, t.ChatID) {
+			ask = append(ask, r.due(t, text.Timestamp(r.now()))...)
 		}
 	}
 	if len(ask) == 0 {
 		return nil
 	}
-	if err := notify.Ask(d.Home, ask...); err != nil {
+	if err := notify.Ask(r.home, ask...); err != nil {
 		return err
 	}
 	for i := range ask {
-		d.reactor.asked(&ask[i])
+		r.asked(&ask[i])
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (r *reactor) state(t *thread.Thread) string {
 		return stateFailed
 	case t.Status == thread.PendingUser:
 		return stateWaiting
-	case t.Status == thread.Investigating && !r.begun[*t.InvestigatorTaskID]:
+	case t.Status == thread.Investigating && !r.runs[*t.InvestigatorTaskID]:
 		return stateSeen
 	}
 	return stateWorking

@@ -96,7 +96,7 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 		}
 		ts = append(ts, moved[key])
 	}
-	if err := d.react(ts...); err != nil {
+	if err := d.each(func(s subscriber) error { return s.moved(ts...) }); err != nil {
 		return err
 	}
 	if d.since >= maxSince {

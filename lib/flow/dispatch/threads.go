@@ -38,7 +38,7 @@ func (d *Dispatcher) recover(ctx context.Context) error {
 	if err := d.settleLost(); err != nil {
 		return err
 	}
-	if err := d.reactAtStart(); err != nil {
+	if err := d.each(func(s subscriber) error { return s.begun(d.sorted(), d.load) }); err != nil {
 		return err
 	}
 	for _, t := range d.sorted() {

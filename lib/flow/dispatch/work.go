@@ -107,7 +107,7 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 	} else {
 		d.active++
 	}
-	if err := d.reactToRun(t, j.runID); err != nil {
+	if err := d.each(func(s subscriber) error { return s.ran(t, j.runID) }); err != nil {
 		return false, err
 	}
 	snapshot, err := d.around(t)
