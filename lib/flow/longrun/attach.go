@@ -81,9 +81,11 @@ func (c *Commands) tellGone(id string) error {
 	switch {
 	case err != nil || e.Status != Gone:
 	case e.By == run.Dispatcher:
-		c.Say("%s: its runner ended without a word; tri-dispatch starts it again, if it runs: tri-health says", id)
+		c.Say("%s: its runner ended without a word; "+
+			"tri-dispatch starts it again, if it runs: tri-health says", id)
 	default:
-		c.Say("%s: its runner ended without a word; tri-escalate poll %s writes that down, tri-escalate start begins it anew", id, id)
+		c.Say("%s: its runner ended without a word; "+
+			"tri-escalate poll %s writes that down, tri-escalate start begins it anew", id, id)
 	}
 	return err
 }

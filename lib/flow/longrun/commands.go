@@ -73,7 +73,8 @@ func (c *Commands) Thread(keys []string, parse func(line []byte) (*thread.Thread
 	if len(keys) > 0 {
 		t, err := thread.Load(c.Home, keys[0])
 		if err == nil && t == nil {
-			err = sysexit.Hint(fmt.Errorf("no thread %q: %w", keys[0], fs.ErrNotExist), "tri-report why MESSAGE names a message's thread; without a key, a record on standard input begins one")
+			err = sysexit.Hint(fmt.Errorf("no thread %q: %w", keys[0], fs.ErrNotExist),
+				"tri-report why MESSAGE names a message's thread; without a key, a record on standard input begins one")
 		}
 		return t, err
 	}

@@ -59,7 +59,9 @@ func (m *Manager) entry(id string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	e := Entry{RunID: id, Key: r.Thread.Key, By: r.By, At: r.At, Terminal: "none", TranscriptPath: m.transcript(id)}
+	e := Entry{
+		RunID: id, Key: r.Thread.Key, By: r.By, At: r.At, Terminal: config.None, TranscriptPath: m.transcript(id),
+	}
 	if m.inTmux(id) {
 		e.Terminal, e.Session = config.Tmux, id
 	}
@@ -100,11 +102,13 @@ func (m *Manager) Resolve(name string) (string, error) {
 	}
 	for _, e := range found {
 		if e.Key != found[0].Key && name != "latest" {
-			return "", sysexit.With(sysexit.Usage, fmt.Errorf("%q begins several runs: %s, %s, …", name, found[0].RunID, e.RunID))
+			err := fmt.Errorf("%q begins several runs: %s, %s, …", name, found[0].RunID, e.RunID)
+			return "", sysexit.With(sysexit.Usage, err)
 		}
 	}
 	if len(found) == 0 {
-		return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no long run %q", name)), "tri-escalate list shows those there are")
+		err := sysexit.With(sysexit.NoInput, fmt.Errorf("no long run %q", name))
+		return "", sysexit.Hint(err, "tri-escalate list shows those there are")
 	}
 	return found[len(found)-1].RunID, nil
 }
@@ -237,7 +241,8 @@ func (m *Manager) Kill(ctx context.Context, id, by string) (*run.Result, error) 
 	}
 	err := sysexit.With(sysexit.TempFail, fmt.Errorf("long run %s has not ended in %v", id, patience))
 	if s, serr := m.state(id); serr == nil && s.Owner.Alive() {
-		return nil, sysexit.Hint(err, fmt.Sprintf("kill -9 %d ends it, and tri-escalate poll %s writes that down", s.Owner.PID, id))
+		return nil, sysexit.Hint(err,
+			fmt.Sprintf("kill -9 %d ends it, and tri-escalate poll %s writes that down", s.Owner.PID, id))
 	}
 	return nil, sysexit.Hint(err, m.outlived(id))
 }

@@ -68,7 +68,7 @@ func (r *Runner) run(outer context.Context, j *Job) error {
 		Agent: r.Config.Investigator.Agent, By: j.By, StartedAt: text.Timestamp(r.Now()), SessionID: j.SessionID,
 	}
 	err := run.Update(j.Dir(), func(s *run.State) {
-		s.Status, s.Owner, s.EndedAt, s.Terminal = run.Active, run.ProcessOf(os.Getpid()), nil, "none"
+		s.Status, s.Owner, s.EndedAt, s.Terminal = run.Active, run.ProcessOf(os.Getpid()), nil, config.None
 		s.StartedAt = cmp.Or(s.StartedAt, res.StartedAt)
 		if os.Getenv("TMUX") != "" {
 			s.Terminal = config.Tmux

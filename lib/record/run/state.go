@@ -56,9 +56,12 @@ type Process struct {
 
 // Failure is how a run went wrong, as it was seen.
 type Failure struct {
-	Kind             string `json:"kind"` // of lib/agent: oom, timeout, tool_error, agent_abort, tests_failed, killed, unknown
-	Message          string `json:"message"`
-	Limit            string `json:"limit,omitempty"`              // of a timeout, what was up: wall, silence, turns, tokens or cost
+	// Kind is of lib/agent: oom, timeout, tool_error, agent_abort, tests_failed, killed
+	// or unknown.
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	// Limit is what was up in a timeout: wall, silence, turns, tokens or cost.
+	Limit            string `json:"limit,omitempty"`
 	LastSafeArtifact string `json:"last_safe_artifact,omitempty"` // a file of the run's folder
 }
 
