@@ -15,12 +15,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/cache"
 	"tri/lib/record/event"
 )
 
@@ -57,11 +57,10 @@ type Client struct {
 	external bool
 	wait     time.Duration
 
-	mu      sync.Mutex
-	self    string            // our user id
-	rooms   map[string]room   // by id
-	people  map[string]string // display names by user id
-	threads map[string]memo   // of recent messages, by event id
+	self    cache.Map[string] // our user id
+	rooms   cache.Map[room]
+	people  cache.Map[string] // display names by user id
+	threads cache.Map[memo]   // of recent messages, by event id
 }
 
 // memo is what an edit, a deletion or a reaction of a message needs to know of it.
@@ -78,16 +77,12 @@ type room struct {
 	private bool // of two people
 }
 
-// maxKnown bounds each of the memories above; past it they are begun anew.
-const maxKnown = 20_000
-
 // New returns the client of an account. It does not reach out.
 func New(o Options) (*Client, error) {
 	if err := httpapi.Word("matrix token", o.Token); err != nil {
 		return nil, err
 	}
-	c := &Client{url: strings.TrimRight(o.URL, "/"), external: o.AllowExternal, wait: cmp.Or(o.Wait, 30*time.Second),
-		rooms: map[string]room{}, people: map[string]string{}, threads: map[string]memo{}}
+	c := &Client{url: strings.TrimRight(o.URL, "/"), external: o.AllowExternal, wait: cmp.Or(o.Wait, 30*time.Second)}
 	for _, id := range o.Chats {
 		if !strings.HasPrefix(id, "!") || len(id) > 255 {
 			return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("matrix chat %q: a room id begins with '!' and has its server behind a colon", id)), "an alias (#dev:…) is none: the room's settings show the id")
@@ -112,9 +107,8 @@ func New(o Options) (*Client, error) {
 func (c *Client) AppID() string { return platform + " " + c.url + " " + c.selfKnown() }
 
 func (c *Client) selfKnown() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.self
+	self, _ := c.self.Get("")
+	return self
 }
 
 // path is an address of the API, its parts escaped.
@@ -171,22 +165,18 @@ func explain(err error) error {
 
 // me is our own user id.
 func (c *Client) me(ctx context.Context) (string, error) {
-	if self := c.selfKnown(); self != "" {
-		return self, nil
-	}
-	var who struct {
-		UserID string `json:"user_id"`
-	}
-	if err := c.get(ctx, path("account", "whoami"), nil, &who, 0); err != nil {
-		return "", err
-	}
-	if !strings.HasPrefix(who.UserID, "@") {
-		return "", sysexit.With(sysexit.Unavailable, fmt.Errorf("%s: is no Matrix homeserver", c.url))
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.self = who.UserID
-	return c.self, nil
+	return c.self.Ask("", func() (string, error) {
+		var who struct {
+			UserID string `json:"user_id"`
+		}
+		if err := c.get(ctx, path("account", "whoami"), nil, &who, 0); err != nil {
+			return "", err
+		}
+		if !strings.HasPrefix(who.UserID, "@") {
+			return "", sysexit.With(sysexit.Unavailable, fmt.Errorf("%s: is no Matrix homeserver", c.url))
+		}
+		return who.UserID, nil
+	})
 }
 
 // serverOf is the homeserver of a user id.
@@ -197,90 +187,55 @@ func serverOf(userID string) string {
 
 // name is what people call an account; its id where that cannot be found out now.
 func (c *Client) name(ctx context.Context, userID string) string {
-	c.mu.Lock()
-	name, ok := c.people[userID]
-	c.mu.Unlock()
-	if ok {
-		return name
-	}
-	var profile struct {
-		Name string `json:"displayname"`
-	}
-	if err := c.get(ctx, path("profile", userID, "displayname"), nil, &profile, 0); err != nil && httpapi.StatusOf(err) == 0 {
+	local, _, _ := strings.Cut(strings.TrimPrefix(userID, "@"), ":")
+	name, err := c.people.Ask(userID, func() (string, error) {
+		var profile struct {
+			Name string `json:"displayname"`
+		}
+		if err := c.get(ctx, path("profile", userID, "displayname"), nil, &profile, 0); err != nil && httpapi.StatusOf(err) == 0 {
+			return "", err
+		}
+		return cmp.Or(profile.Name, local), nil
+	})
+	if err != nil {
 		return strings.TrimPrefix(userID, "@")
 	}
-	local, _, _ := strings.Cut(strings.TrimPrefix(userID, "@"), ":")
-	name = cmp.Or(profile.Name, local)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.people) >= maxKnown {
-		clear(c.people)
-	}
-	c.people[userID] = name
 	return name
 }
 
 // room looks a room up: what it is called, and whether it is one of two people.
 func (c *Client) room(ctx context.Context, id string) (room, error) {
-	c.mu.Lock()
-	r, ok := c.rooms[id]
-	c.mu.Unlock()
-	if ok {
-		return r, nil
-	}
-	var named struct {
-		Name string `json:"name"`
-	}
-	if err := c.get(ctx, path("rooms", id, "state", "m.room.name"), nil, &named, 0); err != nil && httpapi.StatusOf(err) != http.StatusNotFound && httpapi.StatusOf(err) != http.StatusForbidden {
-		return room{}, err
-	}
-	var members struct {
-		Joined map[string]json.RawMessage `json:"joined"`
-	}
-	if err := c.get(ctx, path("rooms", id, "joined_members"), nil, &members, 0); err != nil && httpapi.StatusOf(err) != http.StatusForbidden && httpapi.StatusOf(err) != http.StatusNotFound {
-		return room{}, err
-	}
-	r = room{name: cmp.Or(named.Name, id), private: named.Name == "" && len(members.Joined) <= 2}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.rooms) >= maxKnown {
-		clear(c.rooms)
-	}
-	c.rooms[id] = r
-	return r, nil
+	return c.rooms.Ask(id, func() (room, error) {
+		var named struct {
+			Name string `json:"name"`
+		}
+		if err := c.get(ctx, path("rooms", id, "state", "m.room.name"), nil, &named, 0); err != nil && !unreadable(err) {
+			return room{}, err
+		}
+		var members struct {
+			Joined map[string]json.RawMessage `json:"joined"`
+		}
+		if err := c.get(ctx, path("rooms", id, "joined_members"), nil, &members, 0); err != nil && !unreadable(err) {
+			return room{}, err
+		}
+		return room{name: cmp.Or(named.Name, id), private: named.Name == "" && len(members.Joined) <= 2}, nil
+	})
 }
 
-// forget has a room looked up again: it was renamed, or somebody came.
-func (c *Client) forget(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.rooms, id)
-}
-
-func (c *Client) remember(id string, m memo) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.threads) >= maxKnown {
-		clear(c.threads)
-	}
-	c.threads[id] = m
+// unreadable reports whether err says that we may not see something, or that it is
+// not there.
+func unreadable(err error) bool {
+	s := httpapi.StatusOf(err)
+	return s == http.StatusForbidden || s == http.StatusNotFound
 }
 
 // recall is what is known of an event; the server is asked where it is not.
 func (c *Client) recall(ctx context.Context, roomID, id string) (memo, error) {
-	c.mu.Lock()
-	m, ok := c.threads[id]
-	c.mu.Unlock()
-	if ok {
-		return m, nil
-	}
-	var x roomEvent
-	if err := c.get(ctx, path("rooms", roomID, "event", id), nil, &x, 0); err != nil {
-		return memo{}, err
-	}
-	m = x.memo()
-	c.remember(id, m)
-	return m, nil
+	return c.threads.Ask(id, func() (memo, error) {
+		var x roomEvent
+		err := c.get(ctx, path("rooms", roomID, "event", id), nil, &x, 0)
+		return x.memo(), err
+	})
 }
 
 // Guide is how an account is set up.

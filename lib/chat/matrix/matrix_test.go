@@ -23,12 +23,12 @@ func known(t *testing.T) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.self = "@tri:a.test"
-	c.rooms["!dev:a.test"] = room{name: "Dev"}
+	c.self.Put("", "@tri:a.test")
+	c.rooms.Put("!dev:a.test", room{name: "Dev"})
 	for _, p := range []string{"@ana:a.test", "@tri:a.test", "@far:b.test"} {
-		c.people[p] = strings.Trim(strings.Split(p, ":")[0], "@")
+		c.people.Put(p, strings.Trim(strings.Split(p, ":")[0], "@"))
 	}
-	c.threads["$1"] = memo{sender: "@ana:a.test", at: 1700000000000, thread: "$0"}
+	c.threads.Put("$1", memo{sender: "@ana:a.test", at: 1700000000000, thread: "$0"})
 	return c
 }
 
@@ -106,7 +106,7 @@ func TestEvents(t *testing.T) {
 // TestActions: a reaction to a message of ours, and its taking back, are actions.
 func TestActions(t *testing.T) {
 	c := known(t)
-	c.threads["$own"] = memo{sender: "@tri:a.test"}
+	c.threads.Put("$own", memo{sender: "@tri:a.test"})
 	var got []string
 	for _, in := range []string{
 		`{"event_id":"$r1","sender":"@ana:a.test","type":"m.reaction","content":{"m.relates_to":{"rel_type":"m.annotation","event_id":"$own","key":"👍"}}}`,

@@ -117,7 +117,7 @@ func (c *Client) event(ctx context.Context, roomID string, x *roomEvent) (e even
 		return e, false, nil
 	}
 	if len(x.Raw) == 0 || string(x.Raw) == "{}" || x.Unsigned.Because != nil {
-		c.remember(x.ID, x.memo())
+		c.threads.Put(x.ID, x.memo())
 		return e, false, nil // deleted before we came: there is nothing of it
 	}
 	of, body := x.ID, &x.Content
@@ -131,7 +131,7 @@ func (c *Client) event(ctx context.Context, roomID string, x *roomEvent) (e even
 			return e, false, err
 		}
 	} else {
-		c.remember(x.ID, about)
+		c.threads.Put(x.ID, about)
 	}
 	e, err = c.base(ctx, roomID, of, about)
 	if err != nil {
@@ -259,16 +259,14 @@ func (c *Client) action(ctx context.Context, roomID string, x *roomEvent) (a eve
 	id := x.ID
 	switch x.Type {
 	case "m.reaction":
-		c.remember(x.ID, x.memo())
+		c.threads.Put(x.ID, x.memo())
 	case "m.room.redaction":
 		id = cmp.Or(x.Content.Redacts, x.Redacts)
 	default:
 		return a, false, nil
 	}
-	c.mu.Lock()
-	m, known := c.threads[id]
-	self := c.self
-	c.mu.Unlock()
+	m, known := c.threads.Get(id)
+	self := c.selfKnown()
 	if !known || m.target == "" || x.Sender == self {
 		return a, false, nil
 	}

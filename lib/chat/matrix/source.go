@@ -245,7 +245,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 			l.Logf("matrix: %s is encrypted: what is said there is not heard", id)
 			continue
 		case x.Type == "m.room.name" || x.Type == "m.room.member":
-			l.forget(id)
+			l.rooms.Forget(id)
 			continue
 		}
 		e, ok, err := l.event(ctx, id, x)

@@ -18,12 +18,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/cache"
 	"tri/lib/chat/session"
 	"tri/lib/record/event"
 )
@@ -58,9 +58,7 @@ type Client struct {
 	token string
 	chats []string
 	wait  time.Duration
-
-	mu   sync.Mutex
-	self *user
+	self  cache.Map[user]
 }
 
 // New returns the client of a bot. It does not reach out.
@@ -143,23 +141,15 @@ func explain(err error) error {
 
 // me is the bot's own account.
 func (c *Client) me(ctx context.Context) (user, error) {
-	c.mu.Lock()
-	self := c.self
-	c.mu.Unlock()
-	if self != nil {
-		return *self, nil
-	}
-	self = new(user)
-	if err := c.call(ctx, "getMe", nil, self, 0); err != nil {
-		return user{}, err
-	}
-	if self.ID == 0 || !self.IsBot {
-		return user{}, sysexit.With(sysexit.Unavailable, errors.New("getMe: the answer names no bot: is this Telegram?"))
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.self = self
-	return *self, nil
+	return c.self.Ask("", func() (self user, err error) {
+		if err := c.call(ctx, "getMe", nil, &self, 0); err != nil {
+			return user{}, err
+		}
+		if self.ID == 0 || !self.IsBot {
+			return user{}, sysexit.With(sysexit.Unavailable, errors.New("getMe: the answer names no bot: is this Telegram?"))
+		}
+		return self, nil
+	})
 }
 
 // watches reports whether a chat is one of the watched. A private chat has to be

@@ -208,13 +208,11 @@ func (l *listening) mentions(m *message, text string, entities []entity) []strin
 			ids = append(ids, s)
 		}
 	}
-	l.mu.Lock()
-	self := l.self
-	l.mu.Unlock()
+	self, known := l.self.Get("")
 	units := utf16.Encode([]rune(text))
 	for _, e := range entities {
 		said := strings.ToLower(part(units, e))
-		ours := self != nil && self.Username != "" && "@"+strings.ToLower(self.Username) == said[strings.IndexByte(said+"@", '@'):]
+		ours := known && self.Username != "" && "@"+strings.ToLower(self.Username) == said[strings.IndexByte(said+"@", '@'):]
 		switch {
 		case e.Type == "text_mention" && e.User != nil:
 			add(id(e.User.ID))
@@ -224,7 +222,7 @@ func (l *listening) mentions(m *message, text string, entities []entity) []strin
 			add(said)
 		}
 	}
-	if m.Chat.Type == "private" && self != nil && (m.From == nil || m.From.ID != self.ID) {
+	if m.Chat.Type == "private" && known && (m.From == nil || m.From.ID != self.ID) {
 		add(id(self.ID))
 	}
 	return ids

@@ -24,7 +24,7 @@ func hearing(t *testing.T, chats ...string) *listening {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.self = &user{ID: telegramtest.BotID, IsBot: true, Username: "Tri_Bot"}
+	c.self.Put("", user{ID: telegramtest.BotID, IsBot: true, Username: "Tri_Bot"})
 	return &listening{Client: c, Handler: chattest.Handler{Log: t.Logf}}
 }
 
