@@ -89,6 +89,19 @@ const said = (kind) => log().filter((r) => r.kind === kind);
   await page.waitForFunction(() => document.querySelector(".said")?.textContent.includes("your text"));
   check("edited", said("edit")[0]?.text === "It is in loader2.go, line 4." && said("edit")[0].distance > 0);
 
+  // A text that was typed is not dropped, and nothing approves the draft beside it.
+  await open(page);
+  const yeses = said("approve").length;
+  await page.keyboard.press("e");
+  await page.fill("#text", "It panics.");
+  check("a yes to the draft is off while a text is open", await page.locator("button[value=approve]").isDisabled());
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("a");
+  await page.reload();
+  check("the text outlives Esc, a key and a reload", await page.inputValue("#text") === "It panics." && said("approve").length === yeses);
+  await page.click(".discard");
+  check("discarded, the draft can be approved", await page.locator("button[value=approve]").isEnabled());
+
   // Redo and dismiss, with words.
   await open(page);
   await page.keyboard.press("r");
