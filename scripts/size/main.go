@@ -93,7 +93,8 @@ func run(w io.Writer, root, bin string, set bool) (over []string, err error) {
 // linked counts the lines of the Go files that the programs link, by floor.
 func linked(root string) ([]size, error) {
 	c := exec.Command("go", "list", "-deps", "-f",
-		`{{with .Module}}{{if .Main}}{{$.ImportPath}}{{range $.GoFiles}} {{$.Dir}}/{{.}}{{end}}{{end}}{{end}}`, "./cmd/...")
+		`{{with .Module}}{{if .Main}}{{$.ImportPath}}{{range $.GoFiles}} {{$.Dir}}/{{.}}{{end}}{{end}}{{end}}`,
+		"./cmd/...")
 	c.Dir, c.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	out, err := c.Output()
 	if err != nil {

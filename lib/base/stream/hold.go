@@ -57,7 +57,8 @@ func (s *sink) resumeHeld(in *Input, hold int64) (map[int64]bool, error) {
 		if first {
 			mark := member(line, "low")
 			if mark == nil {
-				return nil, sysexit.With(sysexit.Data, fmt.Errorf("resume %q: its last record has no low-water mark", s.file))
+				err := fmt.Errorf("resume %q: its last record has no low-water mark", s.file)
+				return nil, sysexit.With(sysexit.Data, err)
 			}
 			low, first = ndjson.Seq(mark), false // -1 is no Seq, and -1 is meant
 			if low < seq {

@@ -49,7 +49,9 @@ type pipeline[T any] struct {
 }
 
 // run is Run to an output that is open. done are seqs behind in.After that are out.
-func run[T any](ctx context.Context, in Input, out *sink, st Stage[T], done map[int64]bool) (stats Stats, err error) {
+func run[T any](
+	ctx context.Context, in Input, out *sink, st Stage[T], done map[int64]bool,
+) (stats Stats, err error) {
 	bad, err := openRejects(in)
 	if err != nil {
 		return Stats{}, err

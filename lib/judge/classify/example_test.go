@@ -15,7 +15,8 @@ import (
 
 // The filter tags each message and says why; no model is asked.
 func ExampleClassifier_Stage() {
-	const line = `{"platform":"local","chat_id":"dev","message_id":"%d","create_time":"2026-03-02T10:00:00Z","content":"%s","thread_id":null,"sender":{"id":"ana","type":"user"},"mentions":[]}` + "\n"
+	const line = `{"platform":"local","chat_id":"dev","message_id":"%d","create_time":"2026-03-02T10:00:00Z","content":"%s",` +
+		`"thread_id":null,"sender":{"id":"ana","type":"user"},"mentions":[]}` + "\n"
 	in := fmt.Sprintf(line, 1, "where is the retry limit set?") + fmt.Sprintf(line, 2, "thanks, got it")
 	c, err := classify.New(classify.Options{Now: time.Now})
 	var out bytes.Buffer

@@ -12,7 +12,8 @@ import (
 
 // In a room without threads, a message gets the conversation that it continues.
 func ExampleStage() {
-	const line = `{"platform":"irc","chat_id":"#dev","message_id":"%d","create_time":"2026-03-02T10:0%d:00Z","content":"%s","thread_id":null,"sender":{"id":"%s","type":"user"},"mentions":[]}` + "\n"
+	const line = `{"platform":"irc","chat_id":"#dev","message_id":"%d","create_time":"2026-03-02T10:0%d:00Z","content":"%s",` +
+		`"thread_id":null,"sender":{"id":"%s","type":"user"},"mentions":[]}` + "\n"
 	in := fmt.Sprintf(line, 1, 0, "how do I raise the retry limit?", "ana") +
 		fmt.Sprintf(line, 2, 1, "ana: set MaxRetries in client.go", "ben")
 	_, err := stream.Run(context.Background(), stream.Input{Stdin: strings.NewReader(in), After: -1},
