@@ -31,8 +31,9 @@ type answer struct {
 	text, at, by string
 }
 
-// answers are those that were given.
+// answers are those that were given, and the reuse of them.
 type answers struct {
+	Options
 	asked map[asked]*answer  // what was offered, by cycle
 	given map[string]*answer // by codebase and words
 }
@@ -42,8 +43,8 @@ type asked struct {
 	cycle int
 }
 
-func newAnswers() answers {
-	return answers{asked: map[asked]*answer{}, given: map[string]*answer{}}
+func newAnswers(o Options) answers {
+	return answers{Options: o, asked: map[asked]*answer{}, given: map[string]*answer{}}
 }
 
 // offered takes in an offer. Its question may be known again where it stands for
@@ -79,8 +80,8 @@ func (a *answers) posted(r *outbox.Reply) {
 // answered is the answer that may do for an investigation, nil where there is none:
 // for a first look at one message that nothing was said around, of a kind whose
 // answer does not change by the hour.
-func (d *Dispatcher) answered(j job, t *thread.Thread) *answer {
-	if d.Stands == nil || j.anew || j.kind != run.Investigate || t.InvestigatorRound != 1 || t.Ordered ||
+func (a *answers) answered(j job, t *thread.Thread) *answer {
+	if a.Stands == nil || j.anew || j.kind != run.Investigate || t.InvestigatorRound != 1 || t.Ordered ||
 		len(t.Messages) != 1 || len(t.Context)+len(t.Notes) > 0 || t.Messages[0].Inferred ||
 		!slices.Contains([]string{thread.TechnicalQA, thread.APIContract, thread.DataLookup}, t.QuestionType) {
 		return nil
@@ -89,7 +90,7 @@ func (d *Dispatcher) answered(j job, t *thread.Thread) *answer {
 	if !ok {
 		return nil
 	}
-	return d.answers.given[t.Codebase+"\x00"+words]
+	return a.given[t.Codebase+"\x00"+words]
 }
 
 // errAnew means that an earlier answer does not do: it is investigated.
@@ -97,33 +98,33 @@ var errAnew = errors.New("the earlier answer does not do")
 
 // again makes res what was found before, if all of it still stands. The journal
 // keeps it as the end of the run, so that nothing is looked for twice.
-func (d *Dispatcher) again(ctx context.Context, a *answer, t *thread.Thread, res *run.Result) error {
-	ret, err := d.found(a)
+func (a *answers) again(ctx context.Context, was *answer, t *thread.Thread, res *run.Result) error {
+	ret, err := a.found(was)
 	if err != nil || ret == nil {
 		return errors.Join(errAnew, err)
 	}
-	ret.DraftReply, ret.Question, ret.Rubric = a.text, t.Messages[0].Content, t.Rubric
-	ret.Before = &draft.Before{At: a.at, By: a.by, Key: a.key, Cycle: a.cycle}
+	ret.DraftReply, ret.Question, ret.Rubric = was.text, t.Messages[0].Content, t.Rubric
+	ret.Before = &draft.Before{At: was.at, By: was.by, Key: was.key, Cycle: was.cycle}
 	ret.Usage, ret.ProposedTriageFile, ret.InvestigatorRound = &draft.Usage{CostUSD: new(0.0)}, nil, 1
 	if err := unmoved(t.Codebase, ret.EvidenceRefs); err != nil {
 		return errors.Join(errAnew, err)
 	}
 	now := *t
 	now.InvestigatorReturn = ret
-	v, err := d.Stands(ctx, &now)
+	v, err := a.Stands(ctx, &now)
 	if err != nil || v.Verdict != verdict.Pass {
 		return errors.Join(errAnew, err)
 	}
-	if why, err := d.corrected(a); why != "" || err != nil {
+	if why, err := a.corrected(was); why != "" || err != nil {
 		return errors.Join(errAnew, err)
 	}
-	res.Agent, res.SessionID, res.EndedAt = "answered-before", "", text.Timestamp(d.Now())
+	res.Agent, res.SessionID, res.EndedAt = "answered-before", "", text.Timestamp(a.Now())
 	return fill(res, ret)
 }
 
 // found is what the run gave that found an answer, nil where it is gone.
-func (d *Dispatcher) found(a *answer) (*draft.Return, error) {
-	res, err := run.Load(d.Home, a.runID)
+func (a *answers) found(was *answer) (*draft.Return, error) {
+	res, err := run.Load(a.Home, was.runID)
 	if err != nil || res == nil || res.Status != run.Done {
 		return nil, err
 	}
@@ -158,18 +159,18 @@ func unmoved(codebase string, refs []draft.Ref) error {
 }
 
 // corrected says why an answer turned out to be wrong, "" where nobody said so.
-func (d *Dispatcher) corrected(a *answer) (string, error) {
-	policy, err := autoreply.New(d.Config)
+func (a *answers) corrected(was *answer) (string, error) {
+	policy, err := autoreply.New(a.Config)
 	if err != nil {
 		return "", err
 	}
-	at, err := time.Parse(time.RFC3339, a.at)
+	at, err := time.Parse(time.RFC3339, was.at)
 	if err != nil {
 		return "", err
 	}
-	book, err := autoreply.Read(d.Home, policy, decision.PolicyOf(d.Config), at)
+	book, err := autoreply.Read(a.Home, policy, decision.PolicyOf(a.Config), at)
 	if err != nil {
 		return "", err
 	}
-	return book.Wrong(a.key, a.cycle), nil
+	return book.Wrong(was.key, was.cycle), nil
 }

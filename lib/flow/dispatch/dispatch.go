@@ -128,7 +128,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer lock.Unlock()
 	d := &Dispatcher{
-		Options: o, offered: map[string]string{}, judged: map[string]string{}, worded: map[string]bool{}, answers: newAnswers(), lapsed: map[string]int64{}, threads: map[string]*thread.Thread{},
+		Options: o, offered: map[string]string{}, judged: map[string]string{}, worded: map[string]bool{}, answers: newAnswers(o), lapsed: map[string]int64{}, threads: map[string]*thread.Thread{},
 		broken: map[string]bool{}, said: map[string]bool{}, running: map[string]bool{}, away: map[string]string{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
 		decisions: decision.NewState(decision.PolicyOf(o.Config)),
 	}

@@ -95,7 +95,7 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 		delete(d.running, j.runID)
 		return false, d.takeRun(j, res)
 	}
-	j.before = d.answered(j, t)
+	j.before = d.answers.answered(j, t)
 	if paid, err := d.pay(j, t); !paid || err != nil {
 		return false, err
 	}
@@ -156,7 +156,7 @@ func (d *Dispatcher) perform(ctx context.Context, j job, t *thread.Thread, hints
 	return d.owned(j.runID, func(r *run.Run) (res *run.Result, err error) {
 		res = d.blank(j, t, r)
 		if j.before != nil {
-			err = d.again(ctx, j.before, t, res)
+			err = d.answers.again(ctx, j.before, t, res)
 		} else {
 			err = d.here(ctx, j, t, hints, r, res)
 		}
