@@ -107,7 +107,7 @@ func (c *Sink) send(ctx context.Context, roomID, key, text string, body map[stri
 	var invalid error
 	switch {
 	case !strings.HasPrefix(roomID, "!"):
-		invalid = errors.New("a room id begins with !")
+		invalid = errors.New("a room id begins with an exclamation mark")
 	case crowd.MatchString(text):
 		invalid = errors.New("@room would alert everybody")
 	}

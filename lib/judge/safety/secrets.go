@@ -98,15 +98,6 @@ func seen(r rune) rune {
 	return r
 }
 
-func containsAny(s string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(s, w) {
-			return true
-		}
-	}
-	return false
-}
-
 // passwords are the names, or how they begin, of what a person types: shorter
 // and less random than what a machine draws.
 var passwords = []string{"pass", "pwd", "sandi", "contraseña", "senha", "mot de passe", "пароль", "密码", "口令", "パスワード", "비밀번호"}
