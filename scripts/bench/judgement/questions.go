@@ -19,7 +19,6 @@ type codebase struct {
 	module     string // path@version, in the cache of Go modules
 	commit     string // of this repository
 	dir        string // on this machine
-	written    bool   // its returns are all written by hand
 	alone      bool   // it is asked its own questions alone, none of strangers
 }
 
