@@ -12,45 +12,44 @@ import (
 	"tri/lib/record/event"
 )
 
-// Source brings a platform's messages in.
+// Source reads events from a platform.
 type Source interface {
-	// Run hands each message, edit and deletion to the handler, the missed ones
-	// first, until ctx ends, the input ends (nil) or it cannot continue. An event may
-	// be handed over more than once (tri-watch drops what it has seen); never zero
-	// times.
+	// Run passes each message, edit and deletion to the handler, missed ones first, until ctx ends, the
+	// input ends (nil) or it cannot continue. Delivery is at least once: an event may be passed again
+	// (tri-watch drops duplicates), but none is skipped.
 	Run(ctx context.Context, resume Resume, to Handler) error
 }
 
-// Resume says where the log ends.
+// Resume is the point from which a source continues.
 type Resume struct {
 	// Last is, per chat_id, the latest create_time or edited_at in the log.
 	Last map[string]time.Time
-	// State is what the source saved last (Handler.Save), nil for nothing. It is a
-	// help to continue (a session to resume, a sync token), never the only ground on
-	// which nothing is lost: it may be older than the log.
+	// State is what the source last passed to Handler.Save, nil if nothing. It is only a hint (a
+	// session to resume, a sync token): it may be older than the log, and a source must lose nothing
+	// without it.
 	State []byte
 }
 
-// Handler takes what a source receives. Its methods may be called from several
-// goroutines. An input that not every handler wants gets a method here and an
-// empty one in Discard, which handlers embed.
+// Handler receives the events of a source. Its methods may be called from several goroutines. An
+// input that not every handler needs gets a method here and an empty one in Discard, which handlers
+// embed.
 type Handler interface {
-	// OnEvents keeps events that are ready together, in order, with one fsync for
-	// all. They are durable when it returns nil; only then may the platform be told.
+	// OnEvents stores events in order, with one fsync for all. They are durable when it returns nil;
+	// only then may the source acknowledge them to the platform.
 	OnEvents(events ...event.Event) error
-	// OnAction keeps a click or a reaction on a message of the bot's, durably.
+	// OnAction stores a click or a reaction on a message of the bot, durably.
 	OnAction(a event.Action) error
-	// OnConnect is called when the platform can be heard (true; not when it was
-	// asked to), and when it cannot any more (false).
+	// OnConnect reports that events can be received (true; not yet when the connection is only
+	// requested), or no longer can (false).
 	OnConnect(up bool)
-	// Save keeps at most 64 KiB for Resume.State, durably. Call it only when every
-	// event before it is durable.
+	// Save stores at most 64 KiB for Resume.State, durably. Call it only when every earlier event is
+	// durable.
 	Save(state []byte) error
-	// Logf reports what a person should know (reconnected, recovered 12 messages).
+	// Logf reports events of the connection to the operator (reconnected, recovered 12 messages).
 	Logf(format string, args ...any)
 }
 
-// Discard is a Handler that keeps nothing.
+// Discard is a Handler that drops everything.
 type Discard struct{}
 
 // OnEvents implements Handler.
@@ -68,85 +67,81 @@ func (Discard) Save([]byte) error { return nil }
 // Logf implements Handler.
 func (Discard) Logf(string, ...any) {}
 
-// Post is one message to be sent, as the bot, in a thread.
+// Post is one message that the bot sends in a thread.
 type Post struct {
 	ChatID    string `json:"chat_id"`
 	ThreadID  string `json:"thread_id"`   // root message; never empty
 	ReplyToID string `json:"reply_to_id"` // the message answered
 	Text      string `json:"text"`        // exactly the approved bytes
-	// Key is ours, 1 to 64 characters of [a-z0-9-], the same at every try of the
-	// same post. The platform keeps it where it can, so that Find can.
+	// Key is the idempotency key, 1 to 64 characters of [a-z0-9-], the same at every attempt to send
+	// this post. The platform stores it where it can, so that Find can look it up.
 	Key string `json:"key"`
-	// Tried is when the last earlier try of this post began; zero: there was none,
-	// or nobody knows. Find needs it to prove that none can still land.
+	// Tried is the start of the last earlier attempt; zero if there was none or it is unknown. Find
+	// needs it to prove that no attempt can still land.
 	Tried time.Time `json:"tried,omitzero"`
 }
 
-// Posted is a message that stands on the platform.
+// Posted identifies a message on the platform.
 type Posted struct {
 	MessageID string
 	At        time.Time
 }
 
-// Proof says how sure Find is.
+// Proof is how certain the result of Find is.
 type Proof int
 
 const (
-	Unprovable Proof = iota // cannot tell: park it for the person
-	Found                   // it stands there
-	Absent                  // provably not there, and no earlier try can still land
+	Unprovable Proof = iota // cannot be decided: park it for a person
+	Found                   // it is on the platform
+	Absent                  // provably not there, and no earlier attempt can still land
 )
 
-// Sink sends replies out. Only tri-reply links one.
+// Sink sends replies. Only tri-reply links an implementation.
 type Sink interface {
-	// Post sends p once, with the platform's idempotency key where it has one. An
-	// error that IsRefused or is a *RetryError means that nothing was posted; any
-	// other error means that it may have been.
+	// Post sends p once, with the platform's idempotency key where there is one. If the error satisfies
+	// IsRefused or is a *RetryError, nothing was posted; after any other error p may have been posted.
 	Post(ctx context.Context, p Post) (Posted, error)
 	// Find looks for an earlier Post with the same key.
 	Find(ctx context.Context, p Post) (Posted, Proof, error)
-	// Message reads a message back: its text as the source would give it.
-	// gone is true when it was deleted. A platform that shows a bot nothing of the
-	// past returns ErrUnsupported.
+	// Message reads a message back, with its text as the source would report it. gone is true if it was
+	// deleted. A platform that does not let a bot read messages returns ErrUnsupported.
 	Message(ctx context.Context, chatID, messageID string) (text string, gone bool, err error)
-	// Limit is the most characters (runes) that one message can hold.
+	// Limit is the maximum length of a message in characters (runes).
 	Limit() int
 }
 
-// Signaler is a sink that can do more than post. A method that the platform does
-// not have returns ErrUnsupported; none of them is ever needed for an answer to
-// arrive, and none is tried twice.
+// Signaler is a sink that can do more than post. A method that the platform lacks returns
+// ErrUnsupported. No answer depends on any of them, and none is retried.
 type Signaler interface {
-	// React sets, or takes away, a reaction of the bot. emoji is one character as
-	// people see it ("👀"); the adapter knows its platform's name.
+	// React adds (on) or removes a reaction of the bot. emoji is one Unicode emoji ("👀"); the adapter
+	// translates it to the platform's name.
 	React(ctx context.Context, chatID, messageID, emoji string, on bool) error
-	// Typing shows that the bot writes, for the few seconds that the platform has it.
+	// Typing shows the typing indicator, for the few seconds that the platform keeps it.
 	Typing(ctx context.Context, chatID, threadID string) error
-	// Edit replaces the text of a message of the bot's own.
+	// Edit replaces the text of a message of the bot.
 	Edit(ctx context.Context, chatID, messageID, text string) error
-	// PostCard posts a card, once for its key, and UpdateCard replaces what it shows (with
-	// no buttons: it is settled). Where the platform has no buttons, the card says
-	// which reaction stands for which, and a click on one comes as an action whose
-	// Name is the emoji.
+	// PostCard posts a card, once per key; UpdateCard replaces its contents (without buttons once it is
+	// decided). On a platform without buttons the card lists a reaction for each button, and a reaction
+	// arrives as an action whose Name is the emoji.
 	PostCard(ctx context.Context, c Card) (Posted, error)
 	UpdateCard(ctx context.Context, messageID string, c Card) error
 }
 
-// Card is a message with buttons: what a draft is approved with in a chat.
+// Card is a message with buttons, by which a draft is approved in a chat.
 type Card struct {
 	ChatID   string
-	ThreadID string // "": in the chat itself
+	ThreadID string // "": in the chat itself, outside any thread
 	Title    string
 	Text     string // plain text; the adapter switches mentions and previews off
 	Buttons  []Button
 	Key      string // as Post.Key
 }
 
-// ButtonReactions are the reactions that stand for a card's buttons on platforms that have
-// none for a bot behind a firewall.
+// ButtonReactions are the reactions that replace a card's buttons on platforms that have none for a
+// bot behind a firewall.
 var ButtonReactions = map[string]string{"approve": "✅", "dismiss": "❌", "redo": "🔄", "undo": "↩️", "escalate": "⏩"}
 
-// WithReactions is the card's text with what each reaction below it stands for.
+// WithReactions returns the card's text followed by the meaning of each reaction.
 func (c *Card) WithReactions() string {
 	text := strings.TrimSpace("**" + c.Title + "**\n\n" + c.Text)
 	var how []string
@@ -161,24 +156,23 @@ func (c *Card) WithReactions() string {
 	return text
 }
 
-// Button is one of a card's. A click comes back as an event.Action with its Name
-// and Value.
+// Button is a button of a card. A click arrives as an event.Action with its Name and Value.
 type Button struct {
 	Name  string // approve, dismiss: at most 12 of [a-z]
-	Label string // what people read
-	Value string // what comes back: at most 48 bytes of [a-zA-Z0-9._:-]
+	Label string // the label shown
+	Value string // returned with a click: at most 48 bytes of [a-zA-Z0-9._:-]
 	Style string // "", "primary", "danger"
 }
 
-// ErrUnsupported means that the platform has no such thing.
+// ErrUnsupported means that the platform lacks the feature.
 var ErrUnsupported = errors.New("not supported by the platform")
 
-// Checker looks from outside whether a platform is set up, for tri-health: the
-// token, its scopes, the membership in each watched chat, intents, the clock. It
-// posts nothing. Findings come in the order in which one would mend them.
+// Checker checks the set-up of a platform for tri-health: the token, its scopes, the membership in
+// each watched chat, intents, the clock. It posts nothing. Findings come in the order in which to
+// fix them.
 //
-// Self is who we are there, as far as it was found out: its ID is what the
-// classifier must know for ours.
+// self is the bot's own account, as far as it could be determined; the classifier needs its ID to
+// recognize the bot's messages.
 type Checker interface {
 	Check(ctx context.Context) (self event.Sender, findings []Finding)
 }
@@ -187,24 +181,24 @@ type Checker interface {
 type Finding struct {
 	Name string // token, scopes, chat, intents, clock
 	OK   bool
-	Warn bool   // not OK, but it works without
+	Warn bool   // not OK, but the platform works without it
 	Text string // "the bot is a member of #dev"
-	Mend string // what to do; "" when OK
+	Mend string // how to fix it; "" if OK
 }
 
-// Guide is how a platform is set up.
+// Guide describes how to set up a platform.
 type Guide struct {
-	Steps    string // what a person does there, in order, with the exact scopes
-	Config   string // lines for under chat: of config.yaml, indented by two spaces
-	Manifest string // what the platform takes as the whole set-up of an app; "" for none
+	Steps    string // the steps for a person, in order, with the exact scopes
+	Config   string // lines for the chat section of config.yaml, indented by two spaces
+	Manifest string // the platform's app manifest; "" if it has none
 }
 
-// App is a source that shares its stream with every other connection of the same
-// app: two watchers would each get a part. AppID is the same for all of them, and
-// says nothing of the secret.
+// App is a source whose events are distributed over all connections of the same app, so that two
+// watchers would each receive a part. AppID is the same for all of them and does not reveal the
+// secret.
 type App interface{ AppID() string }
 
-// RetryError means that nothing was posted and that it may be tried again After.
+// RetryError means that nothing was posted and that the post may be retried after After.
 type RetryError struct {
 	After time.Duration
 	Err   error
@@ -213,9 +207,9 @@ type RetryError struct {
 func (e *RetryError) Error() string { return e.Err.Error() }
 func (e *RetryError) Unwrap() error { return e.Err }
 
-// ErrRefused means that the platform will never take this post (thread deleted,
-// no permission, text refused); nothing was posted.
+// ErrRefused means that the platform will never accept this post (thread deleted, no permission,
+// text rejected); nothing was posted.
 var ErrRefused = errors.New("refused by the platform")
 
-// IsRefused reports whether err is final.
+// IsRefused reports whether err is a final refusal.
 func IsRefused(err error) bool { return errors.Is(err, ErrRefused) }

@@ -1,5 +1,5 @@
-// Package cache remembers what a platform answered about people and chats, so that
-// each is asked for once: for a time, and never more than a bound.
+// Package cache remembers a platform's answers about people and chats for a limited time and up to
+// a maximum number, so that each is requested once.
 package cache
 
 import (
@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// max is how many entries a Map holds. Past it all are forgotten and asked for again.
+// max is the capacity of a Map. When it is exceeded, all entries are dropped and requested again.
 const max = 20_000
 
-// Map is what is known by id. Its zero value is ready for use, from several
-// goroutines.
+// Map is a cache by id. Its zero value is ready for use and safe for several goroutines.
 type Map[V any] struct {
-	Life time.Duration    // how long an entry is good; zero: until it is forgotten
-	Now  func() time.Time // needed where there is a Life
+	Life time.Duration    // lifetime of an entry; zero: until it is dropped
+	Now  func() time.Time // required if Life is set
 
 	mu sync.Mutex
 	by map[string]entry[V]
@@ -25,7 +24,7 @@ type entry[V any] struct {
 	until time.Time
 }
 
-// Get returns what is known of id.
+// Get returns the entry of id.
 func (m *Map[V]) Get(id string) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,7 +36,7 @@ func (m *Map[V]) Get(id string) (V, bool) {
 	return e.value, true
 }
 
-// Put remembers v.
+// Put stores v as the entry of id.
 func (m *Map[V]) Put(id string, v V) {
 	e := entry[V]{value: v}
 	if m.Life > 0 {
@@ -51,15 +50,15 @@ func (m *Map[V]) Put(id string, v V) {
 	m.by[id] = e
 }
 
-// Forget has id asked for again.
+// Forget drops the entry of id, so that it is requested again.
 func (m *Map[V]) Forget(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.by, id)
 }
 
-// Ask returns what is known of id, or what ask answers, which is remembered unless
-// it is an error. It does not hold others back while it asks.
+// Ask returns the entry of id, or the result of ask, which is stored unless it is an error. Other
+// callers are not blocked while ask runs.
 func (m *Map[V]) Ask(id string, ask func() (V, error)) (V, error) {
 	if v, ok := m.Get(id); ok {
 		return v, nil

@@ -11,8 +11,8 @@ import (
 //go:embed emoji.txt
 var table string
 
-// tables are names by emoji, the first is what we set; emoji by name; and which
-// names take a skin tone.
+// names are the short names of each emoji, with the one that Name returns first; chars are the
+// emoji by name; toned are the names that take a skin tone.
 var names, chars, toned = func() (map[string][]string, map[string]string, map[string]bool) {
 	names, chars, toned := map[string][]string{}, map[string]string{}, map[string]bool{}
 	for line := range strings.Lines(table) {
@@ -29,10 +29,10 @@ var names, chars, toned = func() (map[string][]string, map[string]string, map[st
 	return names, chars, toned
 }()
 
-// Name is the short name of an emoji; ok is false for one that has none.
+// Name returns the short name of an emoji; ok is false if it has none.
 func Name(char string) (name string, ok bool) {
 	all := names[char]
-	if all == nil { // with or without the mark that asks for colour
+	if all == nil { // with or without the variation selector for colour
 		all = names[strings.TrimSuffix(char, "\uFE0F")]
 	}
 	if all == nil {
@@ -44,8 +44,8 @@ func Name(char string) (name string, ok bool) {
 	return all[0], true
 }
 
-// Char is the emoji of a short name; a name that is not known stays as it is,
-// between colons: ":partyparrot:". A skin tone is dropped.
+// Char returns the emoji of a short name; an unknown name is returned between colons:
+// ":partyparrot:". A skin tone is dropped.
 func Char(name string) string {
 	name, _, _ = strings.Cut(name, "::")
 	if char, ok := chars[name]; ok {
@@ -56,13 +56,13 @@ func Char(name string) string {
 
 var (
 	colons = regexp.MustCompile(`:([a-z0-9_+'-]{1,60}):(:skin-tone-([2-6]):)?`)
-	// short names are also what stands between two colons of a path or a time.
+	// short matches names that also occur between two colons of a path or a time.
 	short = regexp.MustCompile(`^(?:[a-z]{1,2}|[0-9]+)$`)
 	code  = regexp.MustCompile("(?s)```.+?```|`[^`\n]+`")
 )
 
-// Read puts emoji in the place of their names between colons, where they are
-// not in code: ":wave: hi" is "👋 hi".
+// Read replaces the names between colons by their emoji, except in code: ":wave: hi" becomes "👋
+// hi".
 func Read(text string) string {
 	if strings.Count(text, ":") < 2 {
 		return text
@@ -104,7 +104,7 @@ func plain(text string) string {
 	}
 }
 
-// tone puts a skin tone, 2 to 6, behind the first character of an emoji.
+// tone inserts a skin tone, 2 to 6, after the first character of an emoji.
 func tone(char string, n byte) string {
 	r := []rune(char)
 	rest := strings.TrimPrefix(string(r[1:]), "\uFE0F")

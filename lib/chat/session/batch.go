@@ -7,8 +7,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// Batch is what a platform delivered together. The platform is told only when all
-// of it is durable.
+// Batch holds events that a platform delivered together. They are acknowledged only when all of
+// them are durable.
 type Batch struct {
 	Events  []event.Event
 	IDs     map[string]bool // identities of Events
@@ -16,7 +16,7 @@ type Batch struct {
 	Done    []func(error) error // acknowledge to the platform (nil), or refuse
 }
 
-// Add adds an event, once for an identity.
+// Add appends an event, unless one with the same identity is in the batch.
 func (b *Batch) Add(e event.Event, id string) {
 	if b.IDs == nil {
 		b.IDs = map[string]bool{}
@@ -27,9 +27,9 @@ func (b *Batch) Add(e event.Event, id string) {
 	}
 }
 
-// Commit makes the batch durable, events before actions, calls kept, and then
-// acknowledges. failed is why it is not durable, told why the platform could not be
-// told.
+// Commit stores the events, then the actions, calls kept when all are durable, and then
+// acknowledges or refuses the deliveries. failed is the error of storing, told the errors of
+// acknowledging.
 func (b *Batch) Commit(to chat.Handler, kept func()) (failed, told error) {
 	if len(b.Events) > 0 {
 		failed = to.OnEvents(b.Events...)

@@ -9,8 +9,8 @@ import (
 	"tri/lib/chat"
 )
 
-// Listener is one Run of a source: what it has emitted, and up to where each chat's
-// history is known.
+// Listener is the state of one Run of a source: the events it has emitted, and up to which time
+// each chat's history has been read.
 type Listener struct {
 	chat.Resume
 	chat.Handler
@@ -20,12 +20,12 @@ type Listener struct {
 	// Kept is called when a batch is durable, before it is acknowledged. May be nil.
 	Kept func(*Batch)
 
-	past     bool // there is something before: a log, or a connection
+	past     bool // there is an earlier state: a log, or a connection
 	reported map[string]bool
 }
 
-// Listen returns the listener of a run that begins. overlap before the log's last
-// times is read again.
+// Listen returns the listener of a new run. The history is read from overlap before the last times
+// in the log.
 func Listen(platform string, resume chat.Resume, to chat.Handler, overlap time.Duration) *Listener {
 	return &Listener{
 		Platform: platform, Resume: resume, Handler: to, Known: NewWatermark(resume.Last, overlap),
@@ -33,7 +33,7 @@ func Listen(platform string, resume chat.Resume, to chat.Handler, overlap time.D
 	}
 }
 
-// Commit makes b durable, remembers it and acknowledges it.
+// Commit makes b durable, remembers its events and acknowledges it.
 func (l *Listener) Commit(b *Batch) error {
 	return l.Recent.Commit(b, l, func() {
 		if l.Kept != nil {
@@ -42,7 +42,7 @@ func (l *Listener) Commit(b *Batch) error {
 	})
 }
 
-// LogOnce is Logf for what is said once in a run, by key.
+// LogOnce calls Logf once per run for each key.
 func (l *Listener) LogOnce(key, format string, args ...any) {
 	if !l.reported[key] {
 		l.reported[key] = true
@@ -50,29 +50,27 @@ func (l *Listener) LogOnce(key, format string, args ...any) {
 	}
 }
 
-// History reads what a platform keeps of its chats.
+// History reads the messages that a platform keeps of its chats.
 type History[M any] struct {
-	Now   func() time.Time                            // the platform's
-	Skew  time.Duration                               // that the clocks of its machines may differ by
-	Chats func(ctx context.Context) ([]string, error) // those to read, now
-	// Read returns the messages of a chat that changed after since, each once, as it is
-	// now.
+	Now   func() time.Time                            // the platform's clock
+	Skew  time.Duration                               // maximum difference between its machines' clocks
+	Chats func(ctx context.Context) ([]string, error) // ids of the chats to read now
+	// Read returns the messages of a chat that changed after since, each once, in its current version.
 	Read func(ctx context.Context, chatID string, since, now time.Time) ([]M, error)
-	// Unreadable reports whether err is of one chat, which does not hold up the others.
+	// Unreadable reports whether err concerns one chat only and must not stop the others.
 	Unreadable func(err error) bool
-	// Changed is when a message became what it is; ID orders those of one time.
+	// Changed is when a message got its current version; ID orders messages of the same time.
 	Changed func(*M) time.Time
 	ID      func(*M) string
-	// Add adds the event of a message, if it has one that is not in Recent.
+	// Add appends the event of a message, if it has one that is not in Recent.
 	Add func(ctx context.Context, m *M, b *Batch) error
 }
 
-// inTransit is how new a message can be and still come by itself.
+// inTransit is the age below which a message may still arrive as a live event.
 const inTransit = 5 * time.Second
 
-// CatchUp emits what was missed, of all chats together and in the order in which it
-// happened: wherever it is cut off, nothing older than what is in the log is missing
-// from it.
+// CatchUp emits the missed messages of all chats together, in order of time: wherever it is
+// interrupted, the log lacks nothing that is older than its newest event.
 func (h *History[M]) CatchUp(ctx context.Context, l *Listener) error {
 	now := h.Now()
 	known := now.Add(-h.Skew)
@@ -107,7 +105,7 @@ func (h *History[M]) CatchUp(ctx context.Context, l *Listener) error {
 			return err
 		}
 		for _, e := range b.Events[before:] {
-			// What is only read again for the overlap, or on its way, was not missed.
+			// Messages read again because of the overlap, or still in transit, were not missed.
 			if at := h.Changed(m); at.After(l.Last[e.ChatID]) && at.Before(now.Add(-inTransit)) {
 				fresh.Add(e.ChatID)
 			}

@@ -1,6 +1,6 @@
-// Package session is the connection loop that platforms share: connect, receive,
-// acknowledge, reconnect and resume until an error is final. It also keeps up to where
-// each chat's history is known.
+// Package session is the connection loop that platforms share: connect, receive, acknowledge,
+// reconnect and resume until an error is final. It also tracks up to which time each chat's history
+// has been read.
 package session
 
 import (
@@ -16,34 +16,33 @@ import (
 	"tri/lib/record/event"
 )
 
-// FatalError marks what no new session would repair: what came could not be made
+// FatalError marks an error that no new session can repair: received events could not be made
 // durable. It ends a Run, which returns Err.
 type FatalError struct{ Err error }
 
 func (e FatalError) Error() string { return e.Err.Error() }
 func (e FatalError) Unwrap() error { return e.Err }
 
-// ErrReconnect is the platform asking for another connection, as some do every few
-// hours. It is not reported, and there is no wait after a session that held.
+// ErrReconnect means that the platform asks for a new connection, as some do every few hours. It is
+// not reported, and after a session that held there is no wait.
 var ErrReconnect = errors.New("the platform renews the connection")
 
-// Loop makes the connections, or the polls, of one Run.
+// Loop makes the connections (or the polls) of one Run.
 type Loop struct {
 	Platform string // its name in reports
-	// Stable is how long a session must have held for the tries to be counted anew. Zero:
-	// only one that returns nil was a good one.
+	// Stable is how long a session must have held for the attempts to be counted from 1 again. If zero,
+	// only a session that returned nil resets the count.
 	Stable time.Duration
 	Now    func() time.Time
 	Sleep  func(context.Context, time.Duration) error
-	// Wait is how long to wait before try (from 1), after err.
+	// Wait returns the delay before attempt try (counted from 1), after err.
 	Wait func(try int, err error) time.Duration
-	// OnEnd is called after every session that did not end for good. May be nil.
+	// OnEnd is called after every session that does not end the run. May be nil.
 	OnEnd func(err error)
 }
 
-// Run runs sessions, one after another, until ctx ends (nil), one returns a
-// FatalError, or one IsPermanent. A session that returns nil is followed by the next
-// at once.
+// Run runs sessions, one after another, until ctx ends (nil) or a session returns a FatalError or
+// an error that IsPermanent. After a session that returns nil the next begins at once.
 func (s *Loop) Run(ctx context.Context, to chat.Handler, session func(context.Context) error) error {
 	for try := 1; ; try++ {
 		begun := s.Now()
@@ -81,23 +80,22 @@ func (s *Loop) Run(ctx context.Context, to chat.Handler, session func(context.Co
 	}
 }
 
-// IsPermanent reports whether err stays whatever is waited for: a credential or a
-// configuration is wrong (sysexit.NoPerm, Config).
+// IsPermanent reports whether waiting cannot resolve err: a credential or the configuration is
+// wrong (sysexit.NoPerm, Config).
 func IsPermanent(err error) bool {
 	s, ok := sysexit.Of(err)
 	return ok && (s == sysexit.NoPerm || s == sysexit.Config)
 }
 
-// Watermark is a time per chat, up to which all of its history is known. The zero
-// value knows of none.
+// Watermark is the time, per chat, up to which the whole history is known. The zero value knows no
+// chat.
 type Watermark struct {
 	chats map[string]time.Time
-	// Other is the watermark of all other chats; zero until it is set.
+	// Other is the watermark of all chats without one of their own; zero until it is set.
 	Other time.Time
 }
 
-// NewWatermark returns the watermark of a log with these last times, overlap before
-// each.
+// NewWatermark returns the watermark of a log with the last times last, each moved back by overlap.
 func NewWatermark(last map[string]time.Time, overlap time.Duration) Watermark {
 	var h Watermark
 	for id, at := range last {
@@ -109,7 +107,7 @@ func NewWatermark(last map[string]time.Time, overlap time.Duration) Watermark {
 	return h
 }
 
-// Of returns the time behind which something of a chat may have been missed.
+// Of returns the watermark of a chat: events after it may have been missed.
 func (h *Watermark) Of(chatID string) time.Time {
 	if at, ok := h.chats[chatID]; ok {
 		return at
@@ -117,10 +115,10 @@ func (h *Watermark) Of(chatID string) time.Time {
 	return h.Other
 }
 
-// Chats returns the chats of which something is known, and their times.
+// Chats returns the chats with a watermark of their own, and their times.
 func (h *Watermark) Chats() iter.Seq2[string, time.Time] { return maps.All(h.chats) }
 
-// Set notes that everything of a chat is known up to at.
+// Set records that the history of a chat is known up to at.
 func (h *Watermark) Set(chatID string, at time.Time) {
 	if h.chats == nil {
 		h.chats = map[string]time.Time{}
@@ -128,24 +126,24 @@ func (h *Watermark) Set(chatID string, at time.Time) {
 	h.chats[chatID] = at
 }
 
-// Advance is Set that never moves back.
+// Advance is like Set but never moves the watermark back.
 func (h *Watermark) Advance(chatID string, at time.Time) {
 	if at.After(h.Of(chatID)) {
 		h.Set(chatID, at)
 	}
 }
 
-// maxRecent is how many identities one generation of Recent has.
+// maxRecent is the size of one generation of Recent.
 const maxRecent = 10_000
 
-// Recent holds identities of events that were emitted lately: at most two
-// generations of maxRecent. The zero value is ready for use.
+// Recent holds the identities of recently emitted events: at most two generations of maxRecent. The
+// zero value is ready for use.
 type Recent struct{ now, before map[string]bool }
 
-// Has reports whether id was added lately.
+// Has reports whether id was added recently.
 func (r *Recent) Has(id string) bool { return r.now[id] || r.before[id] }
 
-// AddTo adds e to b, unless it was emitted lately.
+// AddTo adds e to b, unless it was emitted recently, and reports whether it did.
 func (r *Recent) AddTo(b *Batch, e event.Event) bool {
 	id := e.Identity()
 	if r.Has(id) {
@@ -163,8 +161,8 @@ func (r *Recent) Add(id string) {
 	r.now[id] = true
 }
 
-// Commit commits b and remembers its events. kept is called in between, when all of
-// it is durable; it may be nil.
+// Commit commits b and remembers its events. kept is called when all are durable, before they are
+// acknowledged; it may be nil.
 func (r *Recent) Commit(b *Batch, to chat.Handler, kept func()) error {
 	failed, told := b.Commit(to, func() {
 		for id := range b.IDs {

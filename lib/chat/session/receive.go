@@ -12,29 +12,29 @@ import (
 // batch is how many events are made durable together.
 const batch = 500
 
-// Delivery is one thing that a platform has sent, or the end of the connection.
+// Delivery is one item that a platform sent, or the end of the connection.
 type Delivery[T any] struct {
 	What T
 	Done func(error) error // acknowledges What (nil), or refuses it
-	End  error             // not nil: the connection ended, and there is no What
+	End  error             // not nil: the connection ended, and What is not set
 }
 
-// Receiver takes what a connection delivers.
+// Receiver processes the deliveries of a connection.
 type Receiver[T any] struct {
-	CatchUp func(context.Context) error            // emits what was missed
-	Parse   func(context.Context, T, *Batch) error // adds what T holds
-	Commit  func(*Batch) error                     // emits it and tells the platform
-	Sweep   time.Duration                          // from one CatchUp to the next; zero: none
-	// Resumed is that the connection continues an earlier one: nothing was missed
-	// unless it shows so, and it can be heard when something comes.
+	CatchUp func(context.Context) error            // emits the missed messages
+	Parse   func(context.Context, T, *Batch) error // adds the events of T
+	Commit  func(*Batch) error                     // emits the batch and acknowledges it
+	Sweep   time.Duration                          // interval between two CatchUps; zero: only one
+	// Resumed means that the connection continues an earlier one: nothing was missed unless a delivery
+	// shows it, and the connection is up when the first delivery arrives.
 	Resumed bool
 }
 
-// ErrMissed is Parse's answer to a delivery that shows that others never came. What
-// was parsed before it is committed, the rest caught up, and it is parsed again.
+// ErrMissed is returned by Parse for a delivery that shows that earlier ones never arrived. The
+// events before it are committed, the gap is caught up, and the delivery is parsed again.
 var ErrMissed = errors.New("deliveries are missing")
 
-// Receive catches up, reports the connection, and then takes what comes until it or
+// Receive catches up, reports the connection, and then processes deliveries until the connection or
 // ctx ends.
 func (r *Receiver[T]) Receive(ctx context.Context, to chat.Handler, in <-chan Delivery[T]) error {
 	if !r.Resumed {
@@ -69,8 +69,8 @@ func (r *Receiver[T]) Receive(ctx context.Context, to chat.Handler, in <-chan De
 	}
 }
 
-// take commits d and what has come behind it meanwhile. What cannot be parsed now is
-// refused, and will be in the history.
+// take commits d and the deliveries that have queued up behind it. One that cannot be parsed now is
+// refused and is found in the history later.
 func (r *Receiver[T]) take(ctx context.Context, d Delivery[T], more <-chan Delivery[T]) error {
 	var b Batch
 	for {
@@ -105,8 +105,8 @@ func (r *Receiver[T]) take(ctx context.Context, d Delivery[T], more <-chan Deliv
 	}
 }
 
-// Recover commits what histories have, in its order and part by part. add adds a
-// message to a batch, unless it was emitted already.
+// Recover commits the messages of histories in their order, batch by batch. add adds a message to a
+// batch, unless it was emitted already.
 func Recover[M any](missed []M, add func(*M, *Batch) error, commit func(*Batch) error) error {
 	for part := range slices.Chunk(missed, batch) {
 		var g Batch
@@ -122,13 +122,13 @@ func Recover[M any](missed []M, add func(*M, *Batch) error, commit func(*Batch) 
 	return nil
 }
 
-// Recovered counts what was recovered. The zero value is ready for use.
+// Recovered counts recovered messages. The zero value is ready for use.
 type Recovered struct {
 	messages int
 	chats    map[string]bool
 }
 
-// Add counts a message or a change of a chat.
+// Add counts a message of a chat, or a change of one.
 func (n *Recovered) Add(chatID string) {
 	if n.chats == nil {
 		n.chats = map[string]bool{}
@@ -137,7 +137,7 @@ func (n *Recovered) Add(chatID string) {
 	n.chats[chatID] = true
 }
 
-// Report says how much it was, if anything.
+// Report logs the count, unless it is zero.
 func (n *Recovered) Report(platform string, to chat.Handler) {
 	if n.messages > 0 {
 		to.Logf("%s: recovered %d messages and changes of %d chats", platform, n.messages, len(n.chats))

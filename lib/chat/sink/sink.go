@@ -1,6 +1,6 @@
-// Package sink is what the sinks of all platforms have in common: whether a text can
-// be sent, what an error means for the post, and the wait until nothing can be left
-// of an earlier try. A platform brings its calls and a table of its error codes.
+// Package sink is the part that the sinks of all platforms share: whether a text can be sent, what
+// an error means for the post, and the wait until no earlier attempt can still land. A platform
+// adds its calls and a table of its error codes.
 package sink
 
 import (
@@ -16,30 +16,30 @@ import (
 	"tri/lib/chat"
 )
 
-// Outcome is what an answer that says no means for the post.
+// Outcome is what an error response means for the post.
 type Outcome int
 
 const (
-	// Unknown: the post may be on the platform. It is looked for before it is tried again.
+	// Unknown: the post may be on the platform. It is looked up before it is retried.
 	Unknown Outcome = iota
-	// Refused: the platform will never take this post.
+	// Refused: the platform will never accept this post.
 	Refused
-	// Busy: nothing was posted; try again after as long as the answer says.
+	// Busy: nothing was posted; retry after the time that the response gives.
 	Busy
-	// Soon: nothing was posted; try again in seconds.
+	// Soon: nothing was posted; retry in seconds.
 	Soon
-	// Blocked: nothing was posted, because of the credential, the address or the way
-	// there; a person has to act.
+	// Blocked: nothing was posted, because of the credential, the address or the network; a person has
+	// to act.
 	Blocked
 )
 
-// How long to wait before the next try.
+// Delays before the next attempt.
 const (
 	soon    = 5 * time.Second
 	blocked = time.Minute
 )
 
-// ByStatus is the outcome of an HTTP status.
+// ByStatus returns the outcome of an HTTP status.
 func ByStatus(status int) Outcome {
 	switch {
 	case status >= 500 || status < 300:
@@ -52,31 +52,30 @@ func ByStatus(status int) Outcome {
 	return Refused
 }
 
-// Frame is the common part of one platform's sink.
+// Frame is the common part of a platform's sink.
 type Frame struct {
 	Platform string
-	Limit    int // characters of a message
-	// Outcome says what an answer means. Nil: ByStatus.
+	Limit    int // maximum characters of a message
+	// Outcome classifies an error response. Nil: ByStatus.
 	Outcome func(*httpapi.Error) Outcome
-	// Explain gives an error that a person can act on its status and hint. May be nil.
+	// Explain adds a status and a hint to an error that a person can resolve. May be nil.
 	Explain func(error) error
 
-	// Joined is how long the platform joins a repeated try with the first.
+	// Joined is how long the platform merges a repeated attempt with the first (idempotency).
 	Joined time.Duration
-	// Settled is how old a try is when nothing of it can be under way any more. Zero:
-	// Find need not wait.
+	// Settled is the age at which no part of an attempt can still be in progress. Zero: Find need not
+	// wait.
 	Settled time.Duration
 	Now     func() time.Time
 	Sleep   func(ctx context.Context, d time.Duration) error
 }
 
-// Refuse returns the error of a post that is refused unsent.
+// Refuse returns the error of a post that is refused before it is sent.
 func (f *Frame) Refuse(chatID string, cause error) error {
 	return fmt.Errorf("%s: post in %q: %w: %w", f.Platform, chatID, cause, chat.ErrRefused)
 }
 
-// Check refuses a text that cannot be sent; invalid is what else is wrong, nil for
-// nothing.
+// Check refuses a text that cannot be sent; invalid is an error that the caller found, or nil.
 func (f *Frame) Check(chatID, text string, invalid error) error {
 	switch n := utf8.RuneCountInString(text); {
 	case invalid != nil:
@@ -89,11 +88,11 @@ func (f *Frame) Check(chatID, text string, invalid error) error {
 	return nil
 }
 
-// ErrUnsent marks an error from before the post itself was sent.
+// ErrUnsent marks an error that occurred before the post itself was sent.
 var ErrUnsent = errors.New("nothing was sent")
 
-// Send calls send once, and says what its error means for the post. A send that
-// returns no error and no id may have posted.
+// Send calls send once and classifies its error. If send returns neither an error nor an id, the
+// message may have been posted.
 func (f *Frame) Send(chatID string, send func() (chat.Posted, error)) (chat.Posted, error) {
 	posted, err := send()
 	if err == nil && posted.MessageID == "" {
@@ -105,7 +104,7 @@ func (f *Frame) Send(chatID string, send func() (chat.Posted, error)) (chat.Post
 	return posted, nil
 }
 
-// sort makes err a *chat.RetryError or a refusal where it is one.
+// sort turns err into a *chat.RetryError or a refusal where it is one.
 func (f *Frame) sort(err error) error {
 	if chat.IsRefused(err) || errors.As(err, new(*chat.RetryError)) {
 		return err
@@ -149,8 +148,8 @@ func (f *Frame) explain(err error) error {
 	return f.Explain(err)
 }
 
-// Find calls look for an earlier try of p. Where it finds none and the try may still
-// be under way, it waits until it cannot, and looks again.
+// Find calls look for an earlier attempt of p. If look finds none but the attempt may still be in
+// progress, Find waits until it cannot be, and looks again.
 func (f *Frame) Find(ctx context.Context, p chat.Post, look func(context.Context) (chat.Posted, chat.Proof, error)) (chat.Posted, chat.Proof, error) {
 	asked := f.Now()
 	posted, proof, err := look(ctx)
@@ -167,8 +166,8 @@ func (f *Frame) Find(ctx context.Context, p chat.Post, look func(context.Context
 	return look(ctx)
 }
 
-// React sets the reactions that stand for a card's buttons, where a platform has no
-// buttons for a bot. One that is there stays.
+// React sets the reactions that replace a card's buttons, on platforms without buttons for a bot.
+// Existing reactions stay.
 func React(ctx context.Context, s chat.Signaler, messageID string, card chat.Card) error {
 	for _, b := range card.Buttons {
 		if mark := chat.ButtonReactions[b.Name]; mark != "" {

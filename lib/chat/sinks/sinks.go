@@ -1,5 +1,5 @@
-// Package sinks lists the platforms' sinks, for tri-reply alone. Nothing else imports
-// it; a test holds that.
+// Package sinks lists the platforms' sinks, for tri-reply alone. No other package may import it; a
+// test enforces that.
 package sinks
 
 import (
@@ -87,8 +87,8 @@ var open = map[string]func(*config.Config) (chat.Sink, error){
 	},
 }
 
-// Open makes the sinks of all platforms that the configuration turns on, by name.
-// It does not reach out.
+// Open returns the sinks of all platforms that the configuration enables, by name. It makes no
+// network calls.
 func Open(cfg *config.Config) (map[string]chat.Sink, error) {
 	sinks := map[string]chat.Sink{}
 	for _, name := range cfg.On() {
@@ -107,7 +107,7 @@ func Open(cfg *config.Config) (map[string]chat.Sink, error) {
 	return sinks, nil
 }
 
-// some keeps a nil pointer from becoming a sink that is not nil.
+// some keeps a nil pointer from becoming a non-nil interface.
 func some[S chat.Sink](s S, err error) (chat.Sink, error) {
 	if err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package sources lists the platforms' sources, for tri-watch and tri-health. It reaches
-// no code that posts; a test holds that.
+// Package sources lists the platforms' sources, for tri-watch and tri-health. It links no code that
+// posts; a test enforces that.
 package sources
 
 import (
@@ -24,16 +24,16 @@ import (
 	"tri/lib/chat/telegram"
 )
 
-// Options are what the command line adds to the configuration.
+// Options are the settings of the command line, which take precedence over the configuration.
 type Options struct {
-	LocalDir string   // instead of chat.local.dir
-	Once     bool     // local ends when it has read what is there
-	Files    []string // of tail, instead of chat.tail.files
-	Format   string   // of tail, instead of chat.tail.format
-	Poll     bool     // of tail
+	LocalDir string   // overrides chat.local.dir
+	Once     bool     // local: stop at the end of the input
+	Files    []string // tail: overrides chat.tail.files
+	Format   string   // tail: overrides chat.tail.format
+	Poll     bool     // tail: poll the files
 }
 
-// platform is one adapter. guide is what tri init prints for whoever sets it up.
+// platform is one adapter. guide is printed by tri init.
 type platform struct {
 	name  string
 	open  func(*config.Config, Options) (chat.Source, error)
@@ -53,7 +53,7 @@ var platforms = []platform{
 	{config.PlatformTail, openTail, tail.Guide},
 }
 
-// Names are the platforms, in the order of the page.
+// Names returns the platforms, in the order of the manual page.
 func Names() []string {
 	names := make([]string, 0, len(platforms))
 	for _, p := range platforms {
@@ -62,8 +62,8 @@ func Names() []string {
 	return names
 }
 
-// Open makes the source of a platform as the configuration says. It does not
-// reach out.
+// Open returns the source of a platform as the configuration describes it. It makes no network
+// calls.
 func Open(cfg *config.Config, name string, o Options) (chat.Source, error) {
 	p, err := find(name)
 	if err != nil {
@@ -72,8 +72,8 @@ func Open(cfg *config.Config, name string, o Options) (chat.Source, error) {
 	return p.open(cfg, o)
 }
 
-// OpenAll makes the sources of the platforms with these names, or, without names,
-// of all that the configuration turns on.
+// OpenAll returns the sources of the platforms with these names, or, without names, of all
+// platforms that the configuration enables.
 func OpenAll(cfg *config.Config, names []string, o Options) (map[string]chat.Source, error) {
 	if len(names) == 0 {
 		names = cfg.On()
@@ -92,8 +92,7 @@ func OpenAll(cfg *config.Config, names []string, o Options) (map[string]chat.Sou
 	return all, nil
 }
 
-// Manifest writes what the platform that args name takes as the whole set-up of
-// an app.
+// Manifest writes the app manifest of the platform that args name.
 func Manifest(w io.Writer, args []string) error {
 	if len(args) != 1 {
 		return sysexit.With(sysexit.Usage, errors.New("--print-manifest is for one platform"))
@@ -111,7 +110,7 @@ func Manifest(w io.Writer, args []string) error {
 	return nil
 }
 
-// Guide says how to set a platform up.
+// Guide returns the set-up guide of a platform.
 func Guide(name string) (chat.Guide, error) {
 	p, err := find(name)
 	if err != nil {
@@ -128,7 +127,7 @@ func find(name string) (*platform, error) {
 	return &platforms[i], nil
 }
 
-// some keeps a nil pointer from becoming a source that is not nil.
+// some keeps a nil pointer from becoming a non-nil interface.
 func some[S chat.Source](s S, err error) (chat.Source, error) {
 	if err != nil {
 		return nil, err

@@ -1,6 +1,5 @@
-// Package webhook receives the platforms' HTTP calls: bounded bodies, times and
-// concurrency, an answer only once the event is durable, signatures compared in constant
-// time, replays refused.
+// Package webhook receives the platforms' HTTP calls: bounded bodies, times and concurrency, a
+// response only once the event is durable, signatures compared in constant time, replays refused.
 package webhook
 
 import (
@@ -25,63 +24,63 @@ import (
 // Limits of the server.
 const (
 	MaxBody    = 1 << 20          // bytes; a larger call is answered with 413
-	headTime   = 5 * time.Second  // for a call's head
-	readTime   = 10 * time.Second // for its head and body
-	answerTime = 60 * time.Second // above every platform's own limit, so that they decide
+	headTime   = 5 * time.Second  // to read the header of a call
+	readTime   = 10 * time.Second // to read its header and body
+	answerTime = 60 * time.Second // above every platform's own limit, so that the platform's applies
 	idleTime   = 2 * time.Minute
 	maxConns   = 256      // see httpapi.Conns
-	maxBodies  = 32 << 20 // bytes of unproved bodies together
+	maxBodies  = 32 << 20 // bytes of unverified bodies in memory together
 )
 
-// Call is one request, read whole.
+// Call is one request, with its whole body.
 type Call struct {
 	Method string
 	Path   string
 	Query  url.Values
 	Header http.Header
-	Size   int64 // of the body, as the head declares it; -1: it does not
+	Size   int64 // of the body, by Content-Length; -1: not declared
 	Body   []byte
 
 	proved func()
 }
 
-// Proved says that the call is the platform's. Until then its connection is closed
-// when others need the room; a handler calls it when the signature is good.
+// Proved marks the call as genuine. Until then its connection may be closed to make room for
+// others; a handler calls Proved after it has verified the signature.
 func (c *Call) Proved() {
 	if c.proved != nil {
 		c.proved()
 	}
 }
 
-// Stamped are the time and the signature of a call of a platform that puts both
-// into headers. It reports whether they can be the platform's: a signature of size
-// characters, and a time of now. at and signature are as they came.
+// Stamped returns the time and the signature of a call, for a platform that puts both into headers,
+// unparsed. ok reports whether they are plausible: a signature of size characters, and a time near
+// now.
 func (c *Call) Stamped(timeHeader, signatureHeader string, size int, now time.Time) (at, signature string, ok bool) {
 	at, signature = c.Header.Get(timeHeader), c.Header.Get(signatureHeader)
 	sec, err := strconv.ParseInt(at, 10, 64)
 	return at, signature, err == nil && len(at) <= 12 && len(signature) == size && Fresh(time.Unix(sec, 0), now)
 }
 
-// Answer is what the platform is told.
+// Answer is the response to a call.
 type Answer struct {
-	Status int    // 0 is 200
-	Type   string // content type; "" is none
+	Status int    // 0 means 200
+	Type   string // content type; "" for none
 	Body   []byte
 }
 
-// Handler answers a call. An answer of 2xx says that what the call brought is
-// durable. ctx ends when the platform hangs up or the server ends.
+// Handler answers a call. A 2xx status acknowledges that the contents are durable. ctx ends when
+// the platform disconnects or the server stops.
 type Handler func(ctx context.Context, c *Call) Answer
 
-// Plausible reports whether a call whose body has not been read can be the
-// platform's, by its path and headers.
+// Plausible reports whether a call, judged by its path and headers before the body is read, can be
+// from the platform.
 type Plausible func(c *Call) bool
 
-// Refused is the answer to a call whose signature is not good. It says nothing
-// else, so that nobody learns from it.
+// Refused is the answer to a call without a valid signature. It gives no reason, so that an
+// attacker learns nothing from it.
 func Refused() Answer { return Answer{Status: http.StatusUnauthorized} }
 
-// Listen opens the address of the configuration.
+// Listen opens the configured address.
 func Listen(addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -91,8 +90,8 @@ func Listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve answers calls on l until ctx ends, then finishes those in hand. The body of
-// a call that is not plausible is not read; nil: every call is.
+// Serve answers calls on l until ctx ends, then finishes those in progress. The body of an
+// implausible call is not read; if plausible is nil, every call is plausible.
 func Serve(ctx context.Context, l net.Listener, plausible Plausible, handle Handler) error {
 	srv := &http.Server{
 		ReadHeaderTimeout: headTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
@@ -121,7 +120,7 @@ func Serve(ctx context.Context, l net.Listener, plausible Plausible, handle Hand
 
 func answer(w http.ResponseWriter, r *http.Request, plausible Plausible, handle Handler) {
 	refuse := func(status int) {
-		// The rest of the body is not waited for.
+		// Do not wait for the rest of the body.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // a connection has one
 		w.Header().Set("Connection", "close")
 		w.WriteHeader(status)
@@ -155,13 +154,13 @@ func answer(w http.ResponseWriter, r *http.Request, plausible Plausible, handle 
 		a.Status = http.StatusOK
 	}
 	w.WriteHeader(a.Status)
-	_, _ = w.Write(a.Body) // a platform that hung up asks again
+	_, _ = w.Write(a.Body) // a platform that disconnected will redeliver
 }
 
-// Equal compares what must match a secret, in constant time.
+// Equal compares a and b in constant time, for values that must match a secret.
 func Equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// MAC is the HMAC-SHA256 of parts, one behind the other.
+// MAC returns the HMAC-SHA256 of the concatenated parts.
 func MAC(secret []byte, parts ...string) []byte {
 	m := hmac.New(sha256.New, secret)
 	for _, p := range parts {
@@ -170,16 +169,15 @@ func MAC(secret []byte, parts ...string) []byte {
 	return m.Sum(nil)
 }
 
-// Once remembers signatures, so that a call that somebody has recorded is not
-// taken again while its time is still good. The platform's own redeliveries are
-// signed anew, or are answered from here with what they were answered before.
+// Once remembers signatures, so that a recorded call is not accepted again while its time is still
+// valid. The platform's own redeliveries are signed anew or are answered from here as before.
 type Once struct {
 	mu    sync.Mutex
 	seen  map[string]time.Time
-	sweep int // how many there may be before the old ones are let go
+	sweep int // how many signatures trigger the removal of old ones
 }
 
-// Window is how far a call's time may be from ours.
+// Window is the maximum difference between a call's time and the local clock.
 const Window = 5 * time.Minute
 
 // Fresh reports whether at is within the Window of now.
@@ -188,7 +186,7 @@ func Fresh(at, now time.Time) bool {
 	return d <= Window && d >= -Window
 }
 
-// Again reports whether signature has been Kept within the Window.
+// Again reports whether signature was passed to Keep at most twice the Window ago.
 func (o *Once) Again(signature string, now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -196,7 +194,7 @@ func (o *Once) Again(signature string, now time.Time) bool {
 	return ok && now.Sub(at) <= 2*Window
 }
 
-// Keep remembers a signature whose event is durable.
+// Keep remembers the signature of a call whose event is durable.
 func (o *Once) Keep(signature string, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -209,7 +207,7 @@ func (o *Once) Keep(signature string, now time.Time) {
 				delete(o.seen, s)
 			}
 		}
-		if len(o.seen) >= 1<<16 { // a flood that is signed is the platform's own
+		if len(o.seen) >= 1<<16 { // a flood with valid signatures comes from the platform itself
 			clear(o.seen)
 		}
 		o.sweep = 2 * len(o.seen)
