@@ -12,21 +12,20 @@ import (
 	"tri/lib/record/thread"
 )
 
-// What is too old to be answered by itself: an offer that a dispatcher finds at
-// its start, and a question that was put while nobody listened.
+// Ages beyond which nothing is approved automatically: of an offer that a dispatcher finds at its start,
+// and of a question asked while no dispatcher was running.
 const (
 	maxOfferAge = 5 * time.Minute
 	maxAskedAge = time.Hour
 )
 
-// lookBack is how much of the journal the gate needs: its weeks, and what may have
-// been asked before.
+// lookBack is how far back the automatic gate reads the journal: the weeks of its record, and the
+// questions that may have been asked before.
 const lookBack = (autoreply.Weeks + 2) * 7 * 24 * time.Hour
 
-// auto says the automatic yes to a draft that was just offered, where the policy
-// has it and the record has earned it (triage §7). Each offer is looked at once:
-// a yes that was taken back is not said again. The card that tells of it is asked
-// for first, so that none goes untold.
+// auto approves a draft that was just offered, if the policy allows it and the record has earned it. Each
+// offer is considered once: an approval that was taken back is not repeated. The card that announces the
+// reply is requested before the approval is written, so no automatic reply goes unannounced.
 func (d *Dispatcher) auto(t *thread.Thread, offer *decision.Record) error {
 	id := offerID(offer)
 	if !d.Config.AutoReply.Enabled || d.Shadow || d.judged[t.Key] == id {
@@ -62,15 +61,14 @@ func (d *Dispatcher) auto(t *thread.Thread, offer *decision.Record) error {
 	return d.fault("auto")
 }
 
-// old reports whether an instant lies more than age back; what cannot be read does.
+// old reports whether an instant lies more than age back. An instant that cannot be parsed counts as old.
 func old(at string, now time.Time, age time.Duration) bool {
 	t, err := time.Parse(time.RFC3339, at)
 	return err != nil || now.Sub(t) > age
 }
 
-// fresh reports whether a thread is one that may be answered without a look: a
-// question of this hour that nobody else has answered, and a draft that was
-// validated for it.
+// fresh reports whether a thread may be answered without review: the question is at most maxAskedAge old,
+// no person has answered it, and the draft was validated for it.
 func (d *Dispatcher) fresh(t *thread.Thread, now time.Time) bool {
 	ret := t.InvestigatorReturn
 	if ret == nil || t.ValidatorReturn == nil || ret.Drill != nil || ret.Before != nil || len(t.HumanReplies) > 0 || len(t.Messages) == 0 {
@@ -79,8 +77,8 @@ func (d *Dispatcher) fresh(t *thread.Thread, now time.Time) bool {
 	return !old(t.Messages[len(t.Messages)-1].At, now, maxAskedAge)
 }
 
-// earned gives the grounds of an automatic yes, nil where there is none. The logs
-// are read only when all that the thread itself tells speaks for it.
+// earned returns the grounds for an automatic approval, or nil if there are none. It reads the logs only
+// when everything in the thread itself is in favor.
 func (d *Dispatcher) earned(t *thread.Thread, now time.Time) ([]string, error) {
 	policy, err := autoreply.New(d.Config)
 	if err != nil {
@@ -116,14 +114,14 @@ func (d *Dispatcher) earned(t *thread.Thread, now time.Time) ([]string, error) {
 	return append(grounds, report.Earned()), nil
 }
 
-// What a card holds of a question and its answer, in bytes.
+// Bounds on the question and the answer in a card, in bytes.
 const (
 	maxCardQuestion = 400
 	maxCardAnswer   = 1600
 )
 
-// tellAuto asks for the card that tells of an automatic reply. The button that
-// takes it back is on the draft's own card, where tri-approve chat runs.
+// tellAuto requests the card that announces an automatic reply. The button that takes it back is on the
+// draft's own card, if tri-approve chat runs.
 func (d *Dispatcher) tellAuto(t *thread.Thread, offer *decision.Record) error {
 	id := decision.ID(t.Key, t.Cycle, offer.DraftSHA256)
 	question := t.Messages[len(t.Messages)-1]
@@ -135,8 +133,8 @@ func (d *Dispatcher) tellAuto(t *thread.Thread, offer *decision.Record) error {
 	})
 }
 
-// lapse takes back the automatic yeses that nobody has posted and that no longer
-// fit: they are too old, or somebody has answered meanwhile.
+// lapse takes back automatic approvals that were not posted and no longer apply: they are too old, or a
+// person has answered in the meantime.
 func (d *Dispatcher) lapse(now time.Time) error {
 	for _, t := range d.threads {
 		st := d.decisions.Standing(t.Key)

@@ -21,21 +21,21 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// answer is one that a person approved and that was posted.
+// answer is an answer that a person approved and that was posted.
 type answer struct {
 	words, codebase string // of the question
-	runID           string // that found it
+	runID           string // the run that found it
 	key             string
 	cycle           int
 
 	text, at, by string
 }
 
-// answers are those that were given, and the reuse of them.
+// answers indexes the answers given so far, for reuse.
 type answers struct {
 	Options
-	asked map[asked]*answer  // what was offered, by cycle
-	given map[string]*answer // by codebase and words
+	asked map[asked]*answer  // offers, by cycle
+	given map[string]*answer // posted answers, by codebase and words
 }
 
 type asked struct {
@@ -47,8 +47,8 @@ func newAnswers(o Options) answers {
 	return answers{Options: o, asked: map[asked]*answer{}, given: map[string]*answer{}}
 }
 
-// offered takes in an offer. Its question may be known again where it stands for
-// itself: one message of which nothing else is needed.
+// offered records an offer. Its question can be recognized again only if it is self-contained: a single
+// message that needs no context.
 func (a *answers) offered(r *decision.Record) {
 	delete(a.asked, asked{r.Key, r.Cycle})
 	if r.Meta == nil || r.Target == nil {
@@ -57,29 +57,29 @@ func (a *answers) offered(r *decision.Record) {
 	was := &answer{codebase: r.Codebase, runID: r.Meta.InvestigatorTaskID, key: r.Key, cycle: r.Cycle}
 	a.asked[asked{r.Key, r.Cycle}] = was
 	if len(r.Sources) != 3 || decision.Sum(r.Sources[2]) != r.Target.QuestionSHA256 {
-		return // they are summary, notes and the messages
+		return // not summary, notes and exactly one message
 	}
 	if words, ok := questiontype.Words(r.Sources[2]); ok {
 		was.words = words
 	}
 }
 
-// posted takes in that an answer was given. The policy's yes is no approval.
+// posted records that an answer was posted. An automatic approval does not count as an approval.
 func (a *answers) posted(r *outbox.Reply) {
 	was := a.asked[asked{r.Key, r.Cycle}]
 	if was == nil || r.Outcome != outbox.Posted || r.ApprovedBy == decision.Dispatcher || r.ApprovedBy == "" {
 		return
 	}
-	given := *was // which a run may be reading
+	given := *was // a copy: a run may be reading the original
 	given.text, given.at, given.by = r.ReplyText, r.PostedAt, r.ApprovedBy
 	if given.words != "" {
 		a.given[given.codebase+"\x00"+given.words] = &given
 	}
 }
 
-// answered is the answer that may do for an investigation, nil where there is none:
-// for a first look at one message that nothing was said around, of a kind whose
-// answer does not change by the hour.
+// answered returns an earlier answer that may replace an investigation, or nil. It applies only to the
+// first round of a question of one message without context, of a type whose answer does not change by the
+// hour.
 func (a *answers) answered(j job, t *thread.Thread) *answer {
 	if a.Stands == nil || j.anew || j.kind != run.Investigate || t.InvestigatorRound != 1 || t.Ordered ||
 		len(t.Messages) != 1 || len(t.Context)+len(t.Notes) > 0 || t.Messages[0].Inferred ||
@@ -93,11 +93,11 @@ func (a *answers) answered(j job, t *thread.Thread) *answer {
 	return a.given[t.Codebase+"\x00"+words]
 }
 
-// errAnew means that an earlier answer does not do: it is investigated.
+// errAnew means that the earlier answer cannot be reused: the question is investigated.
 var errAnew = errors.New("the earlier answer does not do")
 
-// again makes res what was found before, if all of it still stands. The journal
-// keeps it as the end of the run, so that nothing is looked for twice.
+// again makes res the result of the earlier run, if all of its evidence is unchanged. The journal records
+// it as the end of the run, so the question is not investigated twice.
 func (a *answers) again(ctx context.Context, was *answer, t *thread.Thread, res *run.Result) error {
 	ret, err := a.found(was)
 	if err != nil || ret == nil {
@@ -122,7 +122,7 @@ func (a *answers) again(ctx context.Context, was *answer, t *thread.Thread, res 
 	return fill(res, ret)
 }
 
-// found is what the run gave that found an answer, nil where it is gone.
+// found returns the return of the run that found an answer, or nil if that run is gone.
 func (a *answers) found(was *answer) (*draft.Return, error) {
 	res, err := run.Load(a.Home, was.runID)
 	if err != nil || res == nil || res.Status != run.Done {
@@ -132,8 +132,8 @@ func (a *answers) found(was *answer) (*draft.Return, error) {
 	return ret, json.Unmarshal(res.Value, ret)
 }
 
-// unmoved says why evidence is not what and where it was. What code cannot check
-// stands for nothing here.
+// unmoved returns nil if all evidence is unchanged and in place. A reference that code cannot check is an
+// error.
 func unmoved(codebase string, refs []draft.Ref) error {
 	if codebase == "" || len(refs) == 0 {
 		return errors.New("there is no evidence")
@@ -158,7 +158,7 @@ func unmoved(codebase string, refs []draft.Ref) error {
 	return nil
 }
 
-// corrected says why an answer turned out to be wrong, "" where nobody said so.
+// corrected says why an answer turned out to be wrong, or "" if it was not corrected.
 func (a *answers) corrected(was *answer) (string, error) {
 	policy, err := autoreply.New(a.Config)
 	if err != nil {

@@ -1,9 +1,8 @@
-// Package dispatch is the orchestrator: it journals inputs, moves threads, starts runs
-// within the budget and offers drafts. It reads classified events, decisions and
-// replies, writes each input that moves a thread into its journal before anything else,
-// folds it with thread.Apply, and does what is due. It never opens code, logs or diffs.
-// What is left to do is a function of what is on disk, so it may be killed at any
-// instant.
+// Package dispatch is the orchestrator: it journals inputs, moves threads, starts runs within the budget
+// and offers drafts. It reads classified events, decisions and replies. It writes each input that moves a
+// thread into its journal first, folds it with thread.Apply, and then carries out the effects that are
+// due. It never opens code, logs or diffs. The remaining work is a function of the files on disk, so the
+// process may be killed at any instant.
 package dispatch
 
 import (
@@ -30,41 +29,41 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// Options are what a dispatcher is made of. The program wires it.
+// Options configure a Dispatcher.
 type Options struct {
 	Home   *durable.Home
 	Config *config.Config
-	// Codebase is read where the configuration names none for a chat.
+	// Codebase is used for chats for which the configuration names no codebase.
 	Codebase string
 	Prompts  *prompt.Set // for the rubrics
-	// Input is where classified events come from. What has been applied is skipped.
+	// Input is the source of classified events. Events already applied are skipped.
 	Input stream.Input
-	// Investigate and Validate do the work of a run.
+	// Investigate and Validate carry out a run.
 	Investigate func(ctx context.Context, t *thread.Thread, hints []Hint, r *run.Run) (*draft.Return, error)
 	Validate    func(ctx context.Context, t *thread.Thread, others []Hint, r *run.Run) (*verdict.Verdict, error)
 
-	// Stands is Validate by code alone, for an answer that was given before. Nil:
-	// every question is investigated.
+	// Stands validates an earlier answer again by code alone. If it is nil, every question is
+	// investigated.
 	Stands func(ctx context.Context, t *thread.Thread) (*verdict.Verdict, error)
 
-	// Long takes the investigations of tier 2; nil: they are done here too.
+	// Long runs the investigations of tier 2. If it is nil, they run in this process.
 	Long Long
 
-	Once   bool // end when the input has ended and every thread is at rest
-	Shadow bool // offer nothing for posting
+	Once   bool // return when the input has ended and every thread is at rest
+	Shadow bool // make no offers, so nothing is posted
 
 	Out io.Writer // a record for each move of a thread
 	Say func(format string, args ...any)
 	Now func() time.Time
 
-	// fault is called behind durable steps; tests end the program there.
+	// fault is called after durable steps; tests crash the program there.
 	fault func(at string) error
 }
 
-// Hint is what an investigator or validator is told of other work.
+// Hint is a finding of other work that an investigator or validator is given.
 type Hint = thread.Hint
 
-// Dispatcher is one process's hold on the threads of a home.
+// Dispatcher owns the threads of a home. One process at a time runs one.
 type Dispatcher struct {
 	Options
 	rules       *rules
@@ -72,44 +71,44 @@ type Dispatcher struct {
 	subscribers []subscriber
 	book        *budget.Book
 	mark        mark
-	saved       mark // as it stands on disk
-	since       int  // inputs journalled since then
+	saved       mark // the mark on disk
+	since       int  // inputs journalled since saved
 	decisions   *decision.State
-	chain       decision.Chain // of the decision log, as far as it is read
-	// offered is what this process has put into the decision log, by key, whether
-	// or not it has read it back yet.
+	chain       decision.Chain // of the decision log, as far as it has been read
+	// offered holds the offers that this process has appended to the decision log, by key, whether or not
+	// it has read them back yet.
 	offered map[string]string
-	// judged are the offers, by key, for which an automatic yes was thought of;
-	// worded are the keys on whose offer something was said; lapsed are the
-	// automatic yeses that were taken back, by their numbers.
+	// judged holds the offers already considered for automatic approval, by key; worded the keys whose
+	// latest offer has a later record; lapsed the automatic approvals that were taken back, by record
+	// number.
 	judged  map[string]string
 	worded  map[string]bool
 	lapsed  map[string]int64
 	threads map[string]*thread.Thread // the open ones
-	shards  int                       // folders of closed/ at the last look
+	shards  int                       // folders in closed/ at the last look
 	replied map[audience][]Hint       // the latest approved replies
-	// audiences are those of what was offered, by key.
+	// audiences holds the audience of each offer, by key.
 	audiences map[string]audience
 	waiting   *decision.Waiting
 	answers   answers
 
-	broke  []string        // keys of threads that wait for budget, as they came
-	broken map[string]bool // the same
-	looked string          // day on which none of them could go on
-	said   map[string]bool // limits of which the operator was told, by day
-	poor   []thread.Input  // refused for want of budget, and not yet taken in
+	broke  []string        // keys of threads waiting for budget, in order of arrival
+	broken map[string]bool // the same keys, as a set
+	looked string          // day on which none of them could be resumed
+	said   map[string]bool // limits reported to the operator, by day; also the keys of sayOnce
+	poor   []thread.Input  // inputs for runs refused for lack of budget, not yet applied
 
 	running map[string]bool // run ids
 	queue   []job
-	active  int               // short runs under way
-	long    int               // long ones
-	away    map[string]string // long runs under way elsewhere: the keys of their threads
+	active  int               // short runs in progress
+	long    int               // long runs in progress
+	away    map[string]string // long runs in progress in another process: run id to thread key
 	results chan result
-	begun   chan thread.Input // of long runs, where they can be watched
-	lost    chan error        // an error that ends the program
+	begun   chan thread.Input // starts of long runs, with where to watch them
+	lost    chan error        // a fatal error
 }
 
-// result is the end of a run, nil when it is to be tried again later.
+// result is the end of a run. run is nil if the run is to be retried later.
 type result struct {
 	job job
 	run *run.Result
@@ -117,7 +116,7 @@ type result struct {
 
 const lockName = "locks/dispatch"
 
-// Run dispatches until the context ends, or with Once until all is done.
+// Run dispatches until the context ends, or with Once until no work is left.
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Home.TryLock(lockName)
 	if errors.Is(err, durable.ErrLocked) {
@@ -174,7 +173,7 @@ func (d *Dispatcher) close() {
 	}
 }
 
-// drain waits for the runs that the end of the context has cut short.
+// drain waits for runs that the end of the context interrupted.
 func (d *Dispatcher) drain() {
 	for d.active+d.long > 0 {
 		d.ended((<-d.results).job)
@@ -186,7 +185,7 @@ type classified struct {
 	seq   int64
 }
 
-// loop takes inputs as they come, in batches where they wait already.
+// loop takes inputs as they arrive, in batches if several are waiting.
 func (d *Dispatcher) loop(ctx context.Context) error {
 	events := make(chan classified, 64)
 	ended := make(chan error, 1)
@@ -238,8 +237,8 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
 	in := d.Input
 	in.Durable = true
-	// In a pipe nothing shows that a seq is of the log that the mark speaks of: all
-	// is read, and what has been applied is known by its identity.
+	// In a pipe nothing shows that a seq belongs to the log that the mark refers to. So everything is
+	// read, and events already applied are recognized by identity.
 	if in.After = -1; len(in.Files) > 0 {
 		in.After = d.mark.Seq
 	}
@@ -262,8 +261,7 @@ func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
 	return err
 }
 
-// done reports whether, with the input at its end, nothing is left that could
-// move by itself.
+// done reports whether, with the input at its end, nothing is left that could change without a person.
 func (d *Dispatcher) done() bool {
 	if len(d.queue)+d.active+d.long > 0 || d.behind("decisions.ndjson", d.mark.Decisions) || d.behind("replies.ndjson", d.mark.Replies) {
 		return false
@@ -310,7 +308,7 @@ func (d *Dispatcher) tick(now time.Time) error {
 	return d.saveMark()
 }
 
-// expired reports whether a draft has waited for too long, by what was counted.
+// expired reports whether a draft has waited too long, by the waiting time counted.
 func (d *Dispatcher) expired(t *thread.Thread) bool {
 	most := time.Duration(d.Config.Dispatch.OfferExpiresH * float64(time.Hour))
 	return most > 0 && t.Status == thread.PendingUser && t.UserApprovedAt == nil && d.waiting.Of(waitingID(t)) > most

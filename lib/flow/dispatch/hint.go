@@ -11,11 +11,11 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// maxReplied is how many of the latest approved replies of a chat are hints.
+// maxReplied is how many of the latest approved replies of a chat are used as hints.
 const maxReplied = 10
 
-// audience is who may be told something: the people of one chat, about one
-// codebase. What one chat was told is no hint in another, which others read.
+// audience is a group that may share findings: the people of one chat, about one codebase. A reply in one
+// chat is no hint in another, which other people read.
 type audience struct {
 	place
 	codebase string
@@ -25,8 +25,8 @@ func audienceOf(t *thread.Thread) audience {
 	return audience{place{t.Platform, t.ChatID}, t.Codebase}
 }
 
-// hints are what else was found and approved for the audience of t: by items whose
-// draft passed, and of an investigation the replies posted before.
+// hints returns findings approved for the audience of t: the summaries of threads whose draft passed and,
+// for an investigation, the replies posted before.
 func (d *Dispatcher) hints(j job, t *thread.Thread) (hints []Hint) {
 	for _, other := range d.sorted() {
 		v := other.ValidatorReturn
@@ -40,7 +40,7 @@ func (d *Dispatcher) hints(j job, t *thread.Thread) (hints []Hint) {
 	return hints
 }
 
-// noteOffer remembers for whom an offer is.
+// noteOffer records the audience of an offer.
 func (d *Dispatcher) noteOffer(r *decision.Record) {
 	if r.Target != nil {
 		d.audiences[r.Key] = audience{place{r.Target.Platform, r.Target.ChatID}, r.Codebase}
@@ -54,7 +54,7 @@ func (d *Dispatcher) notePosted(r *outbox.Reply) {
 	d.replied[at] = hints[max(0, len(hints)-maxReplied):]
 }
 
-// around is t with what was said in the other items of its thread before it.
+// around returns a copy of t that includes the earlier messages of the other items of its thread.
 func (d *Dispatcher) around(t *thread.Thread) (*thread.Thread, error) {
 	snapshot := *t
 	if t.Root == "" {

@@ -13,20 +13,18 @@ import (
 	"tri/lib/record/thread"
 )
 
-// Long is where long investigations run, detached from this process: they live on
-// when it does not.
+// Long runs long investigations detached from this process, so that they survive its end.
 type Long interface {
-	// Start has a run begin, unless it has begun or ended, and says where it can be
-	// watched.
+	// Start starts a run, unless it has already started or ended, and returns where it can be watched.
 	Start(t *thread.Thread, hints []Hint, runID string) (thread.Escalation, error)
-	// Stop ends a run that nobody needs any more.
+	// Stop ends a run whose result is no longer needed.
 	Stop(runID string) error
-	// Wait gives the run's result when it has ended.
+	// Wait returns the run's result when it has ended.
 	Wait(ctx context.Context, runID string) (*run.Result, error)
 }
 
-// longer has a run done detached, whose runner owns and publishes it, and waits for
-// its end. One that cannot be started has failed.
+// longer runs an investigation detached and waits for its end. The detached runner owns the run and
+// publishes its result. A run that cannot be started has failed.
 func (d *Dispatcher) longer(ctx context.Context, id string, t *thread.Thread, hints []Hint) (*run.Result, error) {
 	if first := t.InvestigatorReturn; first != nil && t.Status == thread.Escalated {
 		hints = append(hints, Hint{Source: "a shorter look at this very question", Text: first.SummaryForOrchestrator + "\n" + first.ResearchNotes})
@@ -48,7 +46,7 @@ func (d *Dispatcher) longer(ctx context.Context, id string, t *thread.Thread, hi
 	return d.Long.Wait(ctx, id)
 }
 
-// callBack ends the long runs that their threads have moved on from.
+// callBack stops long runs whose threads no longer need them.
 func (d *Dispatcher) callBack() {
 	for id, key := range d.away {
 		if t := d.threads[key]; t != nil && isDue(t, job{runID: id}) {
@@ -63,8 +61,8 @@ func (d *Dispatcher) callBack() {
 	}
 }
 
-// longerLook reports whether a run's end asks for a longer look that the
-// configuration has: the agent said so, or its time was up.
+// longerLook reports whether the end of a run calls for a longer investigation, and the configuration
+// allows one: the agent asked for it, or its time was up.
 func (d *Dispatcher) longerLook(j job, res *run.Result) bool {
 	if !d.Config.Escalation.Enabled || j.long || j.kind != run.Investigate {
 		return false

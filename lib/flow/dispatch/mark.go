@@ -13,23 +13,23 @@ import (
 	"tri/lib/record/thread"
 )
 
-// foldVersion is that of thread.Apply and of the journal's lines. A home of an
-// earlier one is taken over at the first start, see upgrade.
+// foldVersion is the version of thread.Apply and of the journal's lines. A home with an earlier version is
+// converted at the first start; see upgrade.
 const foldVersion = 2
 
-// mark is dispatch.json: how far everything read is applied. It is saved behind
-// the threads, so it may be old, never ahead.
+// mark is dispatch.json: how far each input has been applied. It is saved after the threads, so it may lag
+// behind them but is never ahead.
 type mark struct {
 	Fold      int          `json:"fold"`
 	Seq       int64        `json:"seq"`       // of classified events; -1: none
 	Journal   int64        `json:"journal"`   // bytes of dispatch.ndjson
 	Decisions int64        `json:"decisions"` // bytes of decisions.ndjson
 	Replies   int64        `json:"replies"`   // bytes of replies.ndjson
-	Threads   thread.Count `json:"threads"`   // that open/ and closed/ have
+	Threads   thread.Count `json:"threads"`   // in open/ and closed/
 }
 
-// readLines calls fn for each whole line of a log of the home from an offset on.
-// A log that is not there is empty; one that is shorter than the offset was cut.
+// readLines calls fn for each complete line of a log of the home, starting at offset from. A missing log
+// is empty if from is 0; a log shorter than from was truncated, which is an error.
 func readLines(h *durable.Home, name string, from int64, fn func(line []byte) error) (int64, error) {
 	f, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) && from == 0 {
@@ -42,7 +42,7 @@ func readLines(h *durable.Home, name string, from int64, fn func(line []byte) er
 	if info, err := f.Stat(); err != nil || info.Size() < from {
 		return from, sysexit.With(sysexit.IO, fmt.Errorf("read %s: cut or replaced: %w", name, errors.Join(err, io.ErrUnexpectedEOF)))
 	}
-	if err := durable.Settle(f); err != nil { // the mark will say that it was read
+	if err := durable.Settle(f); err != nil { // the mark will record it as read
 		return from, err
 	}
 	if _, err := f.Seek(from, io.SeekStart); err != nil {
@@ -51,7 +51,7 @@ func readLines(h *durable.Home, name string, from int64, fn func(line []byte) er
 	for r := bufio.NewReaderSize(f, 64<<10); ; {
 		line, err := r.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return from, nil // what stands behind the last newline is torn or not done
+			return from, nil // text after the last newline is torn or incomplete
 		}
 		if err != nil {
 			return from, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
@@ -81,7 +81,7 @@ func wholeSize(h *durable.Home, name string) (int64, error) {
 	return end, err
 }
 
-// loadMark reads dispatch.json; where there is none, nothing has been applied.
+// loadMark reads dispatch.json. If there is none, nothing has been applied.
 func loadMark(h *durable.Home) (m mark, found bool, err error) {
 	m.Seq = -1
 	b, err := h.ReadFile("dispatch.json")

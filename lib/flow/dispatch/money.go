@@ -15,7 +15,7 @@ import (
 	"tri/lib/record/thread"
 )
 
-// paid is what a run is to the budget.
+// paid returns the run as the budget counts it.
 func (d *Dispatcher) paid(j job, t *thread.Thread) budget.Run {
 	r := budget.Run{ID: j.runID, Key: t.Key, Person: t.OriginalSenderID, Work: budget.Investigate, Ordered: t.Ordered}
 	agent := &d.Config.Investigator
@@ -28,18 +28,18 @@ func (d *Dispatcher) paid(j job, t *thread.Thread) budget.Run {
 	return cost(r, agent)
 }
 
-// cost fills in what is known of an agent's runs.
+// cost fills in what is known about an agent's runs.
 func cost(r budget.Run, a *config.Agent) budget.Run {
 	r.Agent, r.USD, r.Tokens = a.Agent, a.MaxBudgetUSD, a.MaxTokens
 	return r
 }
 
-// pay reserves what a run may take. Where nothing is left the thread is put aside:
-// its messages wait with it.
+// pay reserves the maximum cost of a run. If the budget has no room, the thread is set aside with its
+// messages.
 func (d *Dispatcher) pay(j job, t *thread.Thread) (bool, error) {
 	r := d.paid(j, t)
 	if j.before != nil || r.Work == budget.Validate && (budget.Free(r.Agent) || t.InvestigatorReturn.Before != nil) {
-		return true, nil // code alone does it
+		return true, nil // done by code alone, at no cost
 	}
 	now := d.Now()
 	err := d.book.Take(r, now)
@@ -54,7 +54,7 @@ func (d *Dispatcher) pay(j job, t *thread.Thread) (bool, error) {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// settleRefused takes in at once what was refused.
+// settleRefused applies all refused runs as one batch.
 func (d *Dispatcher) settleRefused() error {
 	ins := d.poor
 	d.poor = nil
@@ -75,7 +75,7 @@ func (d *Dispatcher) noteBroke(t *thread.Thread) {
 	}
 }
 
-// tellSpent tells the operator that a limit is reached, once a day for each.
+// tellSpent reports to the operator that a limit is reached, once a day for each limit.
 func (d *Dispatcher) tellSpent(over *budget.Over, now time.Time) error {
 	name := day(now) + " " + over.Limit
 	if d.said[name] {
@@ -88,7 +88,7 @@ func (d *Dispatcher) tellSpent(over *budget.Over, now time.Time) error {
 	return d.show(notify.Signal{ID: "budget-" + hex.EncodeToString(sum[:12]), Title: "Budget spent", Text: over.Error() + ".\n" + then})
 }
 
-// show asks for a card in the operators' channel, where there is one.
+// show requests a card in the operators' channel, if there is one.
 func (d *Dispatcher) show(s notify.Signal) error {
 	g := d.Config.Gate.Chat
 	if g.ChatID == "" {
@@ -98,8 +98,8 @@ func (d *Dispatcher) show(s notify.Signal) error {
 	return notify.Ask(d.Home, s)
 }
 
-// resume lets threads go on for which there is budget again, the oldest first and
-// as many as there is room for: each reserves before the next is asked.
+// resume resumes threads that wait for budget, oldest first, as far as there is room: each reserves its
+// cost before the next is considered.
 func (d *Dispatcher) resume(ctx context.Context) error {
 	now := d.Now()
 	if len(d.broke) == 0 || d.looked == day(now) || len(d.queue) > 0 || ctx.Err() != nil {
@@ -112,7 +112,7 @@ func (d *Dispatcher) resume(ctx context.Context) error {
 		if t != nil {
 			runID, validate = t.Broke()
 		}
-		if runID == "" { // it went on without us
+		if runID == "" { // the thread has moved on in the meantime
 			d.forgetBroke(i)
 			i--
 			continue
@@ -122,7 +122,7 @@ func (d *Dispatcher) resume(ctx context.Context) error {
 			j.kind = run.Validate
 		}
 		if !d.room(j) {
-			return nil // when a run ends
+			return nil // tried again when a run ends
 		}
 		if !d.book.Fits(d.paid(j, t), now) {
 			continue
@@ -142,7 +142,7 @@ func (d *Dispatcher) forgetBroke(i int) {
 	d.broke = append(d.broke[:i], d.broke[i+1:]...)
 }
 
-// room reports whether a run could start at once.
+// room reports whether a run could start now.
 func (d *Dispatcher) room(j job) bool {
 	if j.long {
 		return d.long < d.Config.Dispatch.Concurrency

@@ -10,8 +10,8 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// maxSource bounds what an offer carries of one message, in bytes, so that the
-// record stays a line that every reader takes.
+// maxSource bounds the text of one message in an offer, in bytes, so that every reader accepts the
+// record's line.
 const (
 	maxSource  = 8 << 10
 	maxSources = 64 << 10 // of all messages
@@ -19,7 +19,7 @@ const (
 
 func offerID(r *decision.Record) string { return fmt.Sprint(r.Cycle, " ", r.DraftSHA256) }
 
-// offer builds the record that asks people about a draft.
+// offer builds the record that asks people to decide on a draft.
 func (d *Dispatcher) offer(t *thread.Thread) decision.Record {
 	chatID, threadID, replyTo := t.Target()
 	question := ""
@@ -52,7 +52,8 @@ func (d *Dispatcher) putOffer(t *thread.Thread) error {
 		return nil
 	}
 	if d.offered[t.Key] == offerID(&r) {
-		// It stands; where a dispatcher was killed behind it, its yes may be due.
+		// The offer exists already. If a dispatcher was killed just after writing it, its automatic
+		// approval may still be due.
 		if st := d.decisions.Standing(t.Key); st != nil && st.Open(d.Now()) && offerID(st.Offer) == offerID(&r) {
 			return d.auto(t, st.Offer)
 		}
@@ -71,8 +72,8 @@ func (d *Dispatcher) putOffer(t *thread.Thread) error {
 	return d.auto(t, &r)
 }
 
-// retire withdraws an offer that the thread no longer stands behind. One that is
-// claimed is being posted; the reply will tell.
+// retire withdraws an offer that its thread no longer supports. A claimed offer is being posted and is
+// left alone: the reply will show the outcome.
 func (d *Dispatcher) retire(t *thread.Thread) error {
 	id, ok := d.offered[t.Key]
 	if !ok {
@@ -80,7 +81,7 @@ func (d *Dispatcher) retire(t *thread.Thread) error {
 	}
 	delete(d.offered, t.Key)
 	if s := d.decisions.Standing(t.Key); s != nil && (s.Offer == nil || s.Claimed || s.Void != "" || s.Decision != nil && !s.Approved()) {
-		return nil // nothing stands there, or a person has said no
+		return nil // nothing is offered there, or a person has said no
 	}
 	if t.PostedMessageID != nil {
 		return nil

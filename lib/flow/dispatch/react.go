@@ -14,23 +14,23 @@ import (
 	"tri/lib/record/thread"
 )
 
-// reactor asks for the reaction on a message that says how far its answer has
-// come, one at a time. What it has asked for is read back from signals.ndjson, so
-// that whatever is killed when, the same is asked under the same name.
+// reactor requests the reaction on a message that shows the progress of its answer, one reaction at a
+// time. It reads its earlier requests back from signals.ndjson, so that after a kill at any point the same
+// reaction is requested under the same name.
 type reactor struct {
 	config.Reactions
 	home   *durable.Home
 	now    func() time.Time
-	stands map[message][]string // emoji that were asked for and not taken away
-	keys   map[message]string   // of the threads
-	runs   map[string]bool      // that have started in this life
-	latest message              // of the last signal: what stands behind it may be missing
+	stands map[message][]string // emoji requested and not removed
+	keys   map[message]string   // keys of the messages' threads
+	runs   map[string]bool      // started by this process
+	latest message              // of the last signal: the signals after it may be missing
 }
 
-// message is one on a platform.
+// message identifies a message on a platform.
 type message struct{ platform, chatID, id string }
 
-// states that a message shows.
+// The states that a reaction shows.
 const (
 	stateSeen     = "seen"
 	stateWorking  = "working"
@@ -39,8 +39,7 @@ const (
 	stateFailed   = "failed"
 )
 
-// subscribeReactor reads what was asked for; there is no reactor where the
-// configuration wants none.
+// subscribeReactor reads the earlier requests. It adds no reactor if the configuration wants none.
 func (d *Dispatcher) subscribeReactor() error {
 	r := &reactor{Reactions: d.Config.Gate.Reactions, stands: map[message][]string{}, keys: map[message]string{}, runs: map[string]bool{}, home: d.Home, now: d.Now}
 	if !r.Enabled || d.Shadow {
@@ -69,8 +68,8 @@ func (r *reactor) asked(s *notify.Signal) {
 	r.stands[at], r.keys[at], r.latest = left, s.Key, at
 }
 
-// begun asks for what a life that was cut short has not come to: of open
-// threads, and of those that were closed and show something else than an answer.
+// begun requests the reactions that an interrupted process did not get to: those of open threads, and
+// those of closed threads whose message shows something other than an answer.
 func (r *reactor) begun(ts []*thread.Thread, load func(key string) (*thread.Thread, error)) error {
 	open := map[string]bool{}
 	for _, t := range ts {
@@ -92,13 +91,13 @@ func (r *reactor) begun(ts []*thread.Thread, load func(key string) (*thread.Thre
 	return r.moved(ts...)
 }
 
-// ran asks for what a run that starts means to its thread's message.
+// ran requests the reaction that shows that a run of the thread has started.
 func (r *reactor) ran(t *thread.Thread, runID string) error {
 	r.runs[runID] = true
 	return r.moved(t)
 }
 
-// moved asks for what the threads' messages should show and do not.
+// moved requests the reactions that the threads' messages lack.
 func (r *reactor) moved(ts ...*thread.Thread) error {
 	var ask []notify.Signal
 	for _, t := range ts {
@@ -118,7 +117,7 @@ func (r *reactor) moved(ts ...*thread.Thread) error {
 	return nil
 }
 
-// due are the signals that make the one reaction of a message what it should be.
+// due returns the signals that set the one reaction of a message to the right one.
 func (r *reactor) due(t *thread.Thread, at string) (ask []notify.Signal) {
 	state := r.state(t)
 	emoji := map[string]string{
@@ -126,10 +125,9 @@ func (r *reactor) due(t *thread.Thread, at string) (ask []notify.Signal) {
 	}[state]
 	on := message{t.Platform, t.ChatID, t.OriginalMessageID}
 	if state == stateSeen && slices.Contains(r.stands[on], *r.Working) {
-		return nil // work that an earlier life has begun goes on
+		return nil // work that an earlier process started continues
 	}
-	// The step of the thread names the change: steps are counted, and each is taken
-	// once.
+	// The thread's step names the change: steps are numbered, and each is taken once.
 	sum := sha256.Sum256([]byte(t.Key))
 	step := fmt.Sprintf("%s-%d-%s", hex.EncodeToString(sum[:12]), len(t.StatusHistory), state)
 	s := notify.Signal{At: at, Kind: notify.React, By: "tri-dispatch", Platform: on.platform, ChatID: on.chatID, MessageID: on.id, Key: t.Key}
@@ -146,7 +144,7 @@ func (r *reactor) due(t *thread.Thread, at string) (ask []notify.Signal) {
 	return ask
 }
 
-// state is what a thread's message should show; "" is nothing.
+// state returns the state that a thread's message should show, "" for none.
 func (r *reactor) state(t *thread.Thread) string {
 	switch {
 	case t.Status == thread.Closed && t.PostedMessageID != nil:

@@ -12,16 +12,16 @@ import (
 	"tri/lib/record/thread"
 )
 
-// Rebuilt says what Rebuild found.
+// Rebuilt is the result of Rebuild.
 type Rebuilt struct {
-	Threads int // that the journal tells of
-	Changed int // whose files said otherwise, or were missing
-	Removed int // files of threads that the journal does not know
-	Kept    int // files left as they are, since the text of an input is gone
+	Threads int // threads in the journal
+	Changed int // threads whose files differed or were missing
+	Removed int // files of threads that are not in the journal
+	Kept    int // files left unchanged, since the text of an input is gone
 }
 
-// Rebuild folds the journal from its beginning and makes the threads' files what
-// it says. On a home that nothing has damaged it changes nothing.
+// Rebuild folds the journal from its beginning and makes the threads' files match it. On an undamaged home
+// it changes nothing.
 func Rebuild(h *durable.Home) (Rebuilt, error) {
 	lock, err := h.TryLock(lockName)
 	if err != nil {
@@ -32,7 +32,7 @@ func Rebuild(h *durable.Home) (Rebuilt, error) {
 	if err == nil && saved.Fold < foldVersion {
 		err = upgradeHome(h, &saved, found)
 	}
-	broken := err != nil // decisions and replies are read again
+	broken := err != nil // then decisions and replies are read again
 	done, m, err := rebuild(h)
 	if err != nil {
 		return done, err
@@ -65,7 +65,7 @@ func rebuild(h *durable.Home) (done Rebuilt, m mark, err error) {
 		done.Changed += changed
 	}
 	for p, content := range f.files {
-		if !h.Exists(p) { // one that is there is the people's to edit
+		if !h.Exists(p) { // an existing file belongs to the people, who may edit it
 			done.Changed++
 			if err := h.Replace(p, content); err != nil {
 				return done, m, err
@@ -79,11 +79,11 @@ func rebuild(h *durable.Home) (done Rebuilt, m mark, err error) {
 	return done, f.mark, err
 }
 
-// folded is what a journal amounts to.
+// folded is the result of folding a journal.
 type folded struct {
 	threads map[string]thread.Thread
 	files   map[string][]byte // triage files
-	gone    map[string]bool   // threads of which the text of an input is gone
+	gone    map[string]bool   // threads for which the text of an input is gone
 	mark    mark
 }
 
@@ -119,7 +119,7 @@ func foldJournal(h *durable.Home) (*folded, error) {
 	return f, err
 }
 
-// restore saves a thread unless its files are right.
+// restore saves a thread unless its files are already right.
 func restore(h *durable.Home, key string, t thread.Thread) (int, error) {
 	want, err := t.Marshal()
 	if err != nil {

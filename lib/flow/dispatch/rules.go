@@ -18,9 +18,8 @@ import (
 	"tri/lib/record/thread"
 )
 
-// rules decide, without a model, what kind of question a message is, which
-// rubric its answer must meet, whether the operator is asked first, and how long
-// the work will take.
+// rules decide, without a model, what kind of question a message is, which rubric its answer must meet,
+// whether the operator is asked first, and how long the work will take.
 type rules struct {
 	types   []typeRule
 	asks    []askRule
@@ -29,14 +28,14 @@ type rules struct {
 	chat    config.GateChat  // the operators' channel
 	long    float64          // minutes from which work is tier 2; 0: never
 	always  []string         // question types that are tier 2
-	names   map[place]string // of watched chats, where the configuration gives them one
+	names   map[place]string // of watched chats that the configuration names
 }
 
-// place is a chat of a platform.
+// place identifies a chat of a platform.
 type place struct{ platform, chatID string }
 
-// typeRule is one of the configuration's question_types; they come before those
-// of lib/judge/questiontype.
+// typeRule is an entry of the configuration's question_types. These are tried before the rules of
+// lib/judge/questiontype.
 type typeRule struct {
 	config.QuestionType
 	reason string // config:NAME
@@ -77,13 +76,13 @@ func newRules(cfg *config.Config, prompts *prompt.Set) (*rules, error) {
 	return r, nil
 }
 
-// operators reports whether an event is of the operators' channel: what is said
-// there is said to the pipeline, and is no question to it.
+// operators reports whether an event comes from the operators' channel. Messages there are addressed to
+// the pipeline and are not questions.
 func (r *rules) operators(e *event.Classified) bool {
 	return r.chat.ChatID != "" && e.Platform == r.chat.Platform && e.ChatID == r.chat.ChatID
 }
 
-// facts are what the rules say of an event.
+// facts returns what the rules find in an event.
 func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	f := &thread.Facts{QuestionType: thread.Other, Tier: 1, ExpectedMin: 5}
 	f.Own = e.Sender.Type == "bot" && e.Sender.ID != "" && slices.Contains(r.own, e.Sender.ID)
@@ -91,7 +90,7 @@ func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	if e.Classification != event.Actionable || f.Own {
 		return f, nil
 	}
-	if !o.Shadow { // a trial may be made of the past
+	if !o.Shadow { // a trial may use old messages
 		f.Refuse = tooOld(e, o.Now(), o.Config.Dispatch.MaxQuestionAgeH)
 	}
 	if f.Codebase = o.Config.CodebaseFor(e.Platform, e.ChatID); f.Codebase == "" {
@@ -117,8 +116,7 @@ func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	return f, err
 }
 
-// tooOld says why an event may open nothing, "" where it is not older than most
-// hours.
+// tooOld says why an event may not open a thread, or "" if it is at most most hours old.
 func tooOld(e *event.Classified, now time.Time, most float64) string {
 	age := time.Duration(math.MaxInt64)
 	for _, at := range []string{e.CreateTime, e.EditedAt} {
@@ -132,7 +130,7 @@ func tooOld(e *event.Classified, now time.Time, most float64) string {
 	return fmt.Sprintf("it was older than %g hours when it was read (dispatch.max_question_age_h)", most)
 }
 
-// kind sets what kind of question the event puts and how long it will take.
+// kind sets the question type of the event and the expected time.
 func (r *rules) kind(f *thread.Facts, e *event.Classified, line []byte, o Options) {
 	k := questiontype.Judge(e.Content, e.IsQuestion)
 	f.QuestionType, f.TypeReason, f.ExpectedMin, f.ExpectedBecause = k.Type, k.Reason, k.Minutes, k.Because

@@ -7,7 +7,7 @@ import (
 	"tri/lib/record/thread"
 )
 
-// takeRun takes in the end of a run, what it took first.
+// takeRun applies the end of a run, after settling its cost.
 func (d *Dispatcher) takeRun(j job, res *run.Result) error {
 	person := ""
 	if t := d.threads[j.key]; t != nil {
@@ -18,22 +18,23 @@ func (d *Dispatcher) takeRun(j job, res *run.Result) error {
 	}
 	usage := res.Usage
 	if usage == nil && res.Failure == nil {
-		usage = &draft.Usage{CostUSD: new(0.0)} // code alone did it
+		usage = &draft.Usage{CostUSD: new(0.0)} // done by code alone
 	}
 	if err := d.book.Settle(res.RunID, res.Key, person, usage, d.Now()); err != nil {
 		return err
 	}
-	d.looked = "" // less may have been taken than was reserved
+	d.looked = "" // the run may have cost less than was reserved
 	return d.take(thread.Input{At: res.EndedAt, Key: j.key, Run: res, Escalate: d.longerLook(j, res), LastRound: d.rounds() < 2})
 }
 
-// rounds is how many drafts a cycle may have: the first, and one for each bounce.
+// rounds returns how many drafts a cycle may have: the first, and one for each time the validator sends it
+// back.
 func (d *Dispatcher) rounds() int {
 	return min(d.Config.Investigator.MaxRounds, 1+d.Config.Validator.MaxRounds)
 }
 
-// settleLost writes down what runs took that were killed and are not done again,
-// since their thread has moved on. What is due settles when it ends.
+// settleLost settles the cost of runs that were killed and are not repeated, since their thread has moved
+// on. A run that is still due is settled when it ends.
 func (d *Dispatcher) settleLost() error {
 	now := d.Now()
 	ids, err := run.IDs(d.Home)

@@ -2,14 +2,14 @@ package dispatch
 
 import "tri/lib/record/thread"
 
-// subscriber is told of the moves of threads, behind their durable end. It writes no
-// thread: what it does can be taken out, and the fold is the same.
+// subscriber is notified when threads move, after the move is durable. It writes no thread: without it the
+// fold is the same.
 type subscriber interface {
-	// begun is called once, with the open threads, when what the journal has is applied.
+	// begun is called once, with the open threads, after the journal has been applied.
 	begun(open []*thread.Thread, load func(key string) (*thread.Thread, error)) error
 	// ran is called when a run of a thread starts.
 	ran(t *thread.Thread, runID string) error
-	// moved is called with the threads that inputs have moved.
+	// moved is called with the threads that inputs have changed.
 	moved(ts ...*thread.Thread) error
 }
 

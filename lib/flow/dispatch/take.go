@@ -16,14 +16,14 @@ import (
 	"tri/lib/record/thread"
 )
 
-// maxBatch is how many inputs that wait already share one fsync.
+// maxBatch is how many waiting inputs may share one fsync.
 const maxBatch = 64
 
-// maxSince is how many inputs may stand behind the saved mark: fewer than a thread
-// remembers, so that those read again at the next start are known to it.
+// maxSince is how many inputs may follow the saved mark. It is smaller than the number that a thread
+// remembers, so that inputs read again at the next start are recognized.
 const maxSince = 128
 
-// take applies inputs: the journal first, then the threads, then what is due.
+// take applies inputs: it writes the journal first, then the threads, then carries out what is due.
 func (d *Dispatcher) take(ins ...thread.Input) error {
 	var journalled []thread.Input
 	moved := map[string]*thread.Thread{}
@@ -42,7 +42,7 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 		}
 		if t.Key == "" && !thread.Opens(in) {
 			if in.Facts != nil && in.Facts.Refuse != "" && in.Event.Classification == event.Actionable {
-				journalled = append(journalled, in) // so that its story can be told
+				journalled = append(journalled, in) // so that its history can be shown
 				d.sayOnce("refused", "%s: %s; tri-report why tells of others like it", in.Event.MessageID, in.Facts.Refuse)
 			}
 			return nil
@@ -105,7 +105,7 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 	return nil
 }
 
-// sayOnce says something that holds of many once in a life.
+// sayOnce prints a message about a frequent condition once per process.
 func (d *Dispatcher) sayOnce(what, format string, args ...any) {
 	if !d.said[what] {
 		d.said[what] = true
@@ -113,7 +113,7 @@ func (d *Dispatcher) sayOnce(what, format string, args ...any) {
 	}
 }
 
-// route gives the inputs that an event is to the items of its thread.
+// route turns an event into inputs for the items of its thread.
 func (d *Dispatcher) route(in thread.Input, load func(key string) (*thread.Thread, error)) ([]thread.Input, error) {
 	if in.Event == nil {
 		return []thread.Input{in}, nil
@@ -136,8 +136,8 @@ func (d *Dispatcher) route(in thread.Input, load func(key string) (*thread.Threa
 	return thread.Route(items, in), nil
 }
 
-// withdrawal gives a withdrawal that stands alone in its chat to what its sender
-// asks there, if that is one thing.
+// withdrawal routes a withdrawal outside any thread to the sender's open question in that chat, if there
+// is exactly one.
 func (d *Dispatcher) withdrawal(in thread.Input) []thread.Input {
 	var ins []thread.Input
 	for _, t := range d.threads {
@@ -170,7 +170,7 @@ func (d *Dispatcher) tell(moves []thread.Move) error {
 	return nil
 }
 
-// takeEvents takes an event and those that wait behind it.
+// takeEvents takes an event and those waiting after it.
 func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error {
 	batch := []classified{first}
 	for waiting := true; waiting && len(batch) < maxBatch; {
@@ -205,7 +205,7 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 	return nil
 }
 
-// line is a whole line of a log and where the next one begins.
+// line is a complete line of a log and the offset of the next one.
 type line struct {
 	bytes []byte
 	next  int64
@@ -213,7 +213,7 @@ type line struct {
 
 func (l line) begin() int64 { return l.next - int64(len(l.bytes)) - 1 }
 
-// follow brings the lines of a log of the home, for as long as ctx lives.
+// follow sends the lines of a log of the home, as they are appended, until ctx ends.
 func (d *Dispatcher) follow(ctx context.Context, name string, from int64) <-chan line {
 	lines := make(chan line)
 	go func() {
@@ -232,9 +232,9 @@ func (d *Dispatcher) follow(ctx context.Context, name string, from int64) <-chan
 	return lines
 }
 
-// readDecisions folds the whole log; what stands behind the mark is applied too.
+// readDecisions folds the whole log, and applies the records after the mark.
 func (d *Dispatcher) readDecisions() error {
-	if _, _, err := decision.Verify(d.Home); err != nil { // to its end, before any of it is acted on
+	if _, _, err := decision.Verify(d.Home); err != nil { // the whole log, before acting on any of it
 		return err
 	}
 	off := int64(0)
@@ -256,8 +256,8 @@ func (d *Dispatcher) takeDecision(l line) error {
 	return nil
 }
 
-// decide folds a record; one that counts and that a person or tri-reply wrote
-// moves the thread when apply is set.
+// decide folds a record. If the record counts and was written by a person or tri-reply, and apply is set,
+// it moves the thread.
 func (d *Dispatcher) decide(b []byte, off int64, apply bool) error {
 	r, err := d.chain.Next(b)
 	if err != nil {
@@ -289,12 +289,12 @@ func (d *Dispatcher) decide(b []byte, off int64, apply bool) error {
 		}
 	}
 	if st := d.decisions.Standing(r.Key); r.Posts() && (st.Decision == nil || st.Decision.N != r.N) {
-		return nil // somebody else must say yes too
+		return nil // another approval is needed
 	}
 	if !apply {
 		return nil
 	}
-	r.Evidence, r.Sources, r.Meta = nil, nil, nil // the journal needs the word alone
+	r.Evidence, r.Sources, r.Meta = nil, nil, nil // the journal needs only the decision
 	return d.take(thread.Input{At: r.At, Key: r.Key, Decision: &r, Source: &off})
 }
 

@@ -10,13 +10,13 @@ import (
 	"tri/lib/record/thread"
 )
 
-// recover brings memory and threads to where the journal ends: what was written
-// down and not yet applied when the last dispatcher ended is applied now.
+// recover brings memory and threads to the end of the journal: inputs that were journalled but not applied
+// when the last dispatcher ended are applied now.
 func (d *Dispatcher) recover(ctx context.Context) error {
 	if err := d.readThreads(); err != nil {
 		return err
 	}
-	for _, t := range d.threads { // a move that was cut between its two steps
+	for _, t := range d.threads { // a move interrupted between its two steps
 		if err := d.Home.Remove(thread.ClosedPath(t.Key)); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (d *Dispatcher) recover(ctx context.Context) error {
 	return d.startRuns(ctx)
 }
 
-// readThreads reads the open threads and applies the journal behind the mark.
+// readThreads reads the open threads and applies the journal after the mark.
 func (d *Dispatcher) readThreads() error {
 	saved, found, err := loadMark(d.Home)
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *Dispatcher) readThreads() error {
 	d.mark.Journal, err = readLines(d.Home, journal.Name, d.mark.Journal, func(line []byte) error {
 		in, err := r.Input(line)
 		if errors.Is(err, journal.ErrGone) {
-			d.Say("%v: passed over", err) // a run is done again, a message was deleted by hand
+			d.Say("%v: passed over", err) // a run is repeated, or a message was deleted by hand
 			return nil
 		}
 		if err != nil {
@@ -91,8 +91,7 @@ func (d *Dispatcher) loadOpen() error {
 	return nil
 }
 
-// restoreLost makes the threads anew from the journal where some of those that
-// there should be are missing.
+// restoreLost rebuilds the threads from the journal if some are missing.
 func (d *Dispatcher) restoreLost(want thread.Count) error {
 	have, err := thread.CountFiles(d.Home)
 	if err != nil || have == want {
@@ -107,8 +106,7 @@ func (d *Dispatcher) restoreLost(want thread.Count) error {
 	return d.loadOpen()
 }
 
-// lookForThreads is restoreLost while it runs. Most of the time a look at two
-// folders is enough.
+// lookForThreads is restoreLost for a running dispatcher. Usually listing two folders suffices.
 func (d *Dispatcher) lookForThreads() error {
 	names, err := d.Home.List("open")
 	if err != nil {
@@ -126,8 +124,8 @@ func (d *Dispatcher) lookForThreads() error {
 	return d.restoreLost(d.mark.Threads)
 }
 
-// retireClosed withdraws what a dispatcher that was killed between closing a
-// thread and telling the decision log has left standing.
+// retireClosed withdraws offers left open by a dispatcher that was killed after closing a thread and
+// before recording it in the decision log.
 func (d *Dispatcher) retireClosed() error {
 	for key := range d.offered {
 		s := d.decisions.Standing(key)
@@ -164,7 +162,7 @@ func (d *Dispatcher) replay(in thread.Input) error {
 	return d.store(&next)
 }
 
-// sorted gives the open threads, the oldest first.
+// sorted returns the open threads, oldest first.
 func (d *Dispatcher) sorted() []*thread.Thread {
 	var ts []*thread.Thread
 	for _, t := range d.threads {
@@ -182,7 +180,7 @@ func (d *Dispatcher) sorted() []*thread.Thread {
 	return ts
 }
 
-// load gives the thread of a key, the zero thread where there is none.
+// load returns the thread of a key, or the zero thread if there is none.
 func (d *Dispatcher) load(key string) (*thread.Thread, error) {
 	if t, ok := d.threads[key]; ok {
 		return t, nil
@@ -194,7 +192,7 @@ func (d *Dispatcher) load(key string) (*thread.Thread, error) {
 	return new(thread.Thread), nil
 }
 
-// store makes a thread durable and keeps the open ones at hand.
+// store makes a thread durable, and keeps it in memory if it is open.
 func (d *Dispatcher) store(t *thread.Thread) error {
 	if t.Key == "" {
 		return nil
@@ -214,11 +212,10 @@ func (d *Dispatcher) keep(t *thread.Thread) {
 	}
 }
 
-// atOnce is how many threads are made durable at a time: a disk syncs many at
-// about the price of one.
+// atOnce is how many threads are made durable concurrently: a disk syncs many for about the cost of one.
 const atOnce = 16
 
-// storeAll is store for the threads of a batch.
+// storeAll stores the threads of a batch.
 func (d *Dispatcher) storeAll(order []string, moved map[string]*thread.Thread) error {
 	if len(order) == 1 {
 		return d.store(moved[order[0]])
@@ -240,7 +237,7 @@ func (d *Dispatcher) storeAll(order []string, moved map[string]*thread.Thread) e
 	return errors.Join(errs...)
 }
 
-// file saves the triage file that in makes due.
+// file saves the triage file that in makes due, if any.
 func (d *Dispatcher) file(t *thread.Thread, in thread.Input) error {
 	path, content, due := t.File(in)
 	if !due {

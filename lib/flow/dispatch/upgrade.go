@@ -11,11 +11,10 @@ import (
 	"tri/lib/record/thread"
 )
 
-// upgrade takes over a home of an earlier version. Its journal has whole copies of
-// its inputs, which are still read; but its threads were folded by other rules. What
-// lies in open/ and closed/ is written into the journal as it is, so that from there
-// on the fold is ours and nothing is asked, or answered, anew. found says whether m
-// was read.
+// upgrade converts a home of an earlier version. Its journal holds whole copies of its inputs, which can
+// still be read, but its threads were folded by other rules. So the threads in open/ and closed/ are
+// written into the journal as they are: from there on this version folds them, and no question is asked or
+// answered again. found says whether m was read from disk.
 func upgrade(h *durable.Home, j *journal.Journal, m *mark, found bool) error {
 	size, err := wholeSize(h, journal.Name)
 	if err != nil {
@@ -27,8 +26,8 @@ func upgrade(h *durable.Home, j *journal.Journal, m *mark, found bool) error {
 	}
 	if !found {
 		if ours, err := ofThisVersion(h); ours || err != nil {
-			// dispatch.json alone is lost: the journal has all that it said but for the
-			// decisions and replies, which threads know.
+			// Only dispatch.json is lost: the journal holds everything in it except the decisions and
+			// replies, which the threads know.
 			_, rebuilt, rerr := rebuild(h)
 			*m = rebuilt
 			return errors.Join(err, rerr)
@@ -64,7 +63,7 @@ func upgradeHome(h *durable.Home, m *mark, found bool) error {
 	return errors.Join(upgrade(h, j, m, found), j.Close())
 }
 
-// ofThisVersion reports whether a journal was begun, or taken over, by this version.
+// ofThisVersion reports whether a journal was started, or converted, by this version.
 func ofThisVersion(h *durable.Home) (ours bool, err error) {
 	r := journal.NewReader(h)
 	defer r.Close()
@@ -79,7 +78,7 @@ func ofThisVersion(h *durable.Home) (ours bool, err error) {
 	return ours, err
 }
 
-// finish applies what the earlier version wrote down and did not come to.
+// finish applies inputs that the earlier version journalled but did not apply.
 func finish(h *durable.Home, m *mark) error {
 	r := journal.NewReader(h)
 	defer r.Close()
@@ -113,7 +112,7 @@ func finish(h *durable.Home, m *mark) error {
 	return err
 }
 
-// lastTime is the time of the journal's last line: times in it do not go back.
+// lastTime returns the time of the journal's last line: times in it never decrease.
 func lastTime(h *durable.Home) (at string, err error) {
 	_, err = readLines(h, journal.Name, 0, func(line []byte) error {
 		at = gjson.GetBytes(line, "at").String()
@@ -122,7 +121,7 @@ func lastTime(h *durable.Home) (at string, err error) {
 	return at, err
 }
 
-// snapshots are the threads of a home as inputs.
+// snapshots returns the threads of a home as inputs.
 func snapshots(h *durable.Home, at string, count *thread.Count) ([]thread.Input, error) {
 	var ins []thread.Input
 	*count = thread.Count{}

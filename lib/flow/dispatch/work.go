@@ -22,12 +22,12 @@ type job struct {
 	kind, runID, key string
 	long             bool
 
-	before *answer // which may do for it
-	anew   bool    // it does not
+	before *answer // an earlier answer that may replace the run
+	anew   bool    // the earlier answer was rejected
 }
 
-// do brings the world to where the thread stands. It is asked at every move and
-// at start, and does only what is not done yet.
+// do carries out the effects that are due for a thread. It is called at every move and at start, and skips
+// what is already done.
 func (d *Dispatcher) do(t *thread.Thread) error {
 	for _, e := range thread.Due(*t) {
 		switch e.Kind {
@@ -55,7 +55,7 @@ func (d *Dispatcher) enqueue(j job) {
 	}
 }
 
-// startRuns starts what waits, as far as there is room.
+// startRuns starts queued runs, as far as there is room.
 func (d *Dispatcher) startRuns(ctx context.Context) error {
 	for progress := true; progress; {
 		progress = false
@@ -79,8 +79,7 @@ func (d *Dispatcher) startRuns(ctx context.Context) error {
 	return d.resume(ctx)
 }
 
-// start begins a run, or takes the result of one that has ended already, which
-// may bring more to start.
+// start starts a run, or applies the result of a run that has already ended, which may queue further runs.
 func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error) {
 	t := d.threads[j.key]
 	if t == nil || !isDue(t, j) {
@@ -127,7 +126,7 @@ func isDue(t *thread.Thread, j job) bool {
 	return false
 }
 
-// work is one run from lock to published result, in its own goroutine.
+// work carries out one run, from taking the lock to publishing the result, in its own goroutine.
 func (d *Dispatcher) work(ctx context.Context, j job, t *thread.Thread, hints []Hint) {
 	res, err := d.perform(ctx, j, t, hints)
 	r := result{job: j}
@@ -161,14 +160,14 @@ func (d *Dispatcher) perform(ctx context.Context, j job, t *thread.Thread, hints
 			err = d.here(ctx, j, t, hints, r, res)
 		}
 		if ctx.Err() != nil {
-			err = ctx.Err() // we are stopping: the run is done again next time
+			err = ctx.Err() // stopping: the run is repeated at the next start
 		}
 		return res, err
 	})
 }
 
-// owned publishes the result that work gives for a run, unless there is one. No
-// other process is at the run meanwhile.
+// owned publishes the result that work returns for a run, unless there already is one. It holds the run's
+// lock, so no other process works on it.
 func (d *Dispatcher) owned(id string, work func(*run.Run) (*run.Result, error)) (res *run.Result, err error) {
 	r, err := run.Begin(d.Home, id)
 	if err != nil {
@@ -184,7 +183,7 @@ func (d *Dispatcher) owned(id string, work func(*run.Run) (*run.Result, error)) 
 	return res, r.Publish(*res)
 }
 
-// blank is the result of a run that begins now.
+// blank returns the result record of a run that starts now.
 func (d *Dispatcher) blank(j job, t *thread.Thread, r *run.Run) *run.Result {
 	res := &run.Result{
 		RunID: j.runID, Kind: j.kind, Key: t.Key, Cycle: t.Cycle, Round: t.InvestigatorRound,
@@ -196,7 +195,7 @@ func (d *Dispatcher) blank(j job, t *thread.Thread, r *run.Run) *run.Result {
 	return res
 }
 
-// here does a run in this process.
+// here carries out a run in this process.
 func (d *Dispatcher) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, r *run.Run, res *run.Result) error {
 	limited, cancel := context.WithTimeout(ctx, d.limit(j))
 	defer cancel()
@@ -205,14 +204,14 @@ func (d *Dispatcher) here(ctx context.Context, j job, t *thread.Thread, hints []
 		return ctx.Err()
 	}
 	if errors.Is(err, supervise.ErrNotKept) {
-		return err // the disk's failure is ours, not the run's
+		return err // a disk failure is the dispatcher's error, not the run's
 	}
 	res.EndedAt = text.Timestamp(d.Now())
 	state, serr := run.LoadState(r.Dir())
-	if serr != nil { // it came to no agent
+	if serr != nil { // no agent was started
 		state = run.State{}
 	}
-	res.Usage = state.Usage // with what tries took that were killed
+	res.Usage = state.Usage // including the cost of attempts that were killed
 	switch {
 	case errors.Is(err, agent.ErrNothing):
 		res.Status, res.Error = run.Nothing, err.Error()
@@ -227,8 +226,8 @@ func (d *Dispatcher) here(ctx context.Context, j job, t *thread.Thread, hints []
 	return nil
 }
 
-// fail makes res the result of a run that failed with err; seen is what was seen
-// of that, and may be nil.
+// fail makes res the result of a run that failed with err. seen is the failure recorded in the run's
+// state, or nil.
 func fail(res *run.Result, err error, seen *run.Failure) {
 	f := run.Failure{Kind: agent.FailureKind(err), Message: err.Error()}
 	if seen != nil {
@@ -244,7 +243,7 @@ func artifactOf(s run.State) string {
 	return s.Failure.LastSafeArtifact
 }
 
-// fill makes res the result of a run that gave value.
+// fill makes res the result of a run that returned value.
 func fill(res *run.Result, value any) (err error) {
 	res.Status = run.Done
 	if res.Value, err = json.Marshal(value); err != nil {
@@ -270,7 +269,7 @@ func (d *Dispatcher) ask(ctx context.Context, j job, t *thread.Thread, hints []H
 	return d.Investigate(ctx, t, hints, r)
 }
 
-// limit is the longest that a run may take.
+// limit is the maximum duration of a run.
 func (d *Dispatcher) limit(j job) time.Duration {
 	minutes := d.Config.Investigator.HardCapRuntimeMin
 	if j.kind == run.Validate {
@@ -282,7 +281,7 @@ func (d *Dispatcher) limit(j job) time.Duration {
 	return time.Duration(minutes * float64(time.Minute))
 }
 
-// ended frees a run's place.
+// ended frees the slot of a run.
 func (d *Dispatcher) ended(j job) {
 	if j.long {
 		d.long--
