@@ -1,5 +1,5 @@
-// Package agent is the port to agent programs: a Task with a prompt goes in, one checked
-// JSON value comes out. What comes out is hostile until it is checked.
+// Package agent is the port to agent programs: a Task with a prompt goes in, one checked JSON
+// value comes out. The value is untrusted until it has been checked.
 package agent
 
 import (
@@ -12,135 +12,133 @@ import (
 
 // Task is one run of an agent.
 type Task struct {
-	// Prompt is everything the agent is told; it travels by standard input or a
-	// file, never through a shell or an argument.
+	// Prompt is the complete input of the agent. It is passed on standard input or in a file,
+	// never through a shell or as an argument.
 	Prompt string
-	// Question is the bare chat text, for agents that have no use for a prompt.
+	// Question is the chat text alone, for agents that take no prompt.
 	Question string
-	// Messages are those that Question is made of, in order; nil: it is one.
+	// Messages are the messages that make up Question, in order. Nil means a single message.
 	Messages []string
-	// Codebase is the root that may be read.
+	// Codebase is the root of the files that the agent may read.
 	Codebase string
-	// Schema is the JSON Schema of the value wanted back.
+	// Schema is the JSON Schema of the value to return.
 	Schema []byte
-	// Check says what is wrong with a value, nil when it will do. A value that
-	// fails is sent back once in the same session.
+	// Check returns what is wrong with a value, or nil if it is acceptable. A value that fails is
+	// sent back once in the same session.
 	Check func(value []byte) error
-	// Repair puts what Check said into words for the agent. Nil: the error's own.
+	// Repair renders an error of Check as a message to the agent. Nil means the error's own text.
 	Repair func(fault error) string
-	// Tools are the abilities allowed, of Read, Grep, Glob, Bash.
+	// Tools are the allowed tools, a subset of Read, Grep, Glob, Bash.
 	Tools []string
-	// Dir is the run's folder; the agent's own output is kept there
-	// (transcript.ndjson, stderr.txt).
+	// Dir is the run's folder, where the agent's output is kept (transcript.ndjson, stderr.txt).
 	Dir string
-	// SessionID is a UUID that the run uses for its session.
+	// SessionID is the UUID of the run's session.
 	SessionID string
-	// Hold is kept open by every process of the run, so that a lock on it lasts
-	// as long as they do. May be nil.
+	// Hold is inherited by every process of the run, so that a lock on it lasts until the last of
+	// them has ended. May be nil.
 	Hold *os.File
 
-	// Resume goes on with the session SessionID instead of starting one under that
-	// name. An agent that cannot fails with ErrNoResume.
+	// Resume continues the session SessionID instead of starting a new one with that name. An
+	// agent without sessions fails with ErrNoResume.
 	Resume bool
-	// Write lets the agent change files below Codebase; without it nothing there
-	// can be changed.
+	// Write lets the agent change files below Codebase. Without it they are read-only.
 	Write bool
 	// Hidden are names below Codebase that the agent must not see (.agents).
 	Hidden []string
-	// Commands are slash commands that the program is given, by their path below its
-	// own folder for them. Those of the codebase it never has.
+	// Commands are the slash commands given to the program, by their path below its commands
+	// folder. The codebase's own commands are never loaded.
 	Commands map[string]string
-	// Callable are the commands that the model may call by itself, as the program
+	// Callable are the commands that the model may call without a person, named as the program
 	// names them, without a slash.
 	Callable []string
-	// Shell are the commands that Bash may run, each the words that a command line
-	// must begin with; nil: those of the program that only read.
+	// Shell are the commands that Bash may run, each as the words that a command line must begin
+	// with. Nil means the program's read-only commands.
 	Shell []string
-	// Servers are the tool servers that an agent which speaks MCP is given.
+	// Servers are the tool servers given to an agent that speaks MCP.
 	Servers []Server
-	// Env are further variables that the program sees, KEY=value; what the
-	// configuration names comes first.
+	// Env are further variables for the program, KEY=value. Variables named by the configuration
+	// come first.
 	Env []string
-	// MaxTurns and MaxCostUSD are told to programs that can hold them themselves;
-	// whoever supervises holds them in any case. 0 is no limit.
+	// MaxTurns and MaxCostUSD are passed to programs that can enforce them. The supervisor
+	// enforces them in any case. 0 means no limit.
 	MaxTurns   int
 	MaxCostUSD float64
-	// Watch is told what the agent does, as it does it, from one goroutine. May be
-	// nil; use See.
+	// Watch receives the events of the run as they happen, from one goroutine. May be nil; call it
+	// through See.
 	Watch func(Event)
 }
 
-// See tells Watch.
+// See calls Watch if it is set.
 func (t Task) See(e Event) {
 	if t.Watch != nil {
 		t.Watch(e)
 	}
 }
 
-// Server is a tool server of the Model Context Protocol, with its tools by
-// allow-list: Command for one that is started, URL for one that is reached.
+// Server is a tool server of the Model Context Protocol with an allow-list of tools. Command
+// starts a local server; URL addresses a remote one.
 type Server struct {
 	Name    string
 	Command []string
 	URL     string
-	Env     []string // names of variables that it may see
+	Env     []string // names of the variables that it may see
 	Tools   []string // the only ones offered
 
-	TokenEnv string   // the variable whose value is URL's bearer token; "" is none
+	TokenEnv string   // the variable that holds URL's bearer token; "" if none
 	Reach    []string // host:port that Command may dial
 }
 
-// Kinds of event.
+// Kinds of Event.
 const (
 	Started   = "started"   // SessionID is known
-	Thought   = "thought"   // words of the agent
-	Tool      = "tool"      // Tool is used, on Text
-	Milestone = "milestone" // a turn has ended, a call is tried again, …
+	Thought   = "thought"   // text from the agent
+	Tool      = "tool"      // Tool is called, on Text
+	Milestone = "milestone" // a turn has ended, a call is retried, …
 	Returned  = "result"
 	Failed    = "error"
 )
 
-// Event is something that a run has just been seen to do. Text is outside text.
+// Event is one observed step of a run. Text is untrusted.
 type Event struct {
 	Kind      string `json:"kind"`
 	Text      string `json:"text,omitempty"`
 	Tool      string `json:"tool,omitempty"`
 	SessionID string `json:"session_id,omitempty"`
-	PID       int    `json:"pid,omitempty"` // of started: the program
-	// Usage is what the run has taken so far, nil where the program does not say.
+	PID       int    `json:"pid,omitempty"` // of Started: the program's process id
+	// Usage is the usage of the run so far, nil if the program does not report it.
 	Usage *draft.Usage `json:"usage,omitempty"`
 }
 
-// Result is what came back.
+// Result is the outcome of a run.
 type Result struct {
-	Value     []byte // satisfies Task.Check; nil where Task.Schema is
-	Text      string // the agent's last words
+	Value     []byte // satisfies Task.Check; nil if Task.Schema is nil
+	Text      string // the agent's last message
 	Model     string
 	SessionID string
 	Usage     draft.Usage
 }
 
-// Agent runs tasks. Run ends when ctx does, and leaves no process behind. What a
-// run that failed has taken is in its Result all the same.
+// Agent runs tasks. Run returns when ctx ends, and leaves no process behind. The Result of a
+// failed run still reports its usage.
 type Agent interface {
 	Run(ctx context.Context, t Task) (Result, error)
 }
 
-// Ability is what a program can do, for whoever chooses one. An Agent that has
-// none of these says so by not having the method.
+// Ability lists what a program supports, for the code that selects one. An Agent that supports
+// none of it does not implement Abler.
 type Ability struct {
 	Resumes  bool // Task.Resume works
 	Commands bool // Task.Commands works: it has slash commands
 	Writes   bool // Task.Write works
 	Servers  bool // Task.Servers works: it speaks MCP
 	Cost     bool // its usage has a cost
-	Narrows  bool // Task.Shell works: it runs no other command
+	Narrows  bool // Task.Shell works: the program runs no other command
 }
 
-// Abler is an Agent that knows what it can do.
+// Abler is an Agent that reports its abilities.
 type Abler interface{ Ability() Ability }
 
-// Abilities are those of a, none where it does not say.
+// Abilities returns the abilities of a, the zero value if a is not an Abler.
 func Abilities(a Agent) Ability {
 	if a, ok := a.(Abler); ok {
 		return a.Ability()
@@ -148,24 +146,24 @@ func Abilities(a Agent) Ability {
 	return Ability{}
 }
 
-// ErrNothing means that the agent looked and found nothing to say.
+// ErrNothing reports that the agent searched and found nothing to answer.
 var ErrNothing = errors.New("nothing found")
 
-// ErrNoResume means that the agent cannot go on with a session.
+// ErrNoResume reports that the agent cannot resume a session.
 var ErrNoResume = errors.New("the agent cannot resume a session")
 
-// Kinds of failure (Agent Box, phase 2).
+// Kinds of Failure.
 const (
-	OOM         = "oom"          // the kernel ended it for its memory
-	Timeout     = "timeout"      // its time, turns, tokens or cost were up
+	OOM         = "oom"          // the kernel killed it for its memory use
+	Timeout     = "timeout"      // it reached its limit of time, turns, tokens or cost
 	ToolError   = "tool_error"   // a tool, the model or the program itself failed
-	Abort       = "agent_abort"  // it gave up, or gave back what cannot be used
-	TestsFailed = "tests_failed" // what it made does not pass
-	Killed      = "killed"       // somebody else ended it
+	Abort       = "agent_abort"  // it gave up, or returned an unusable value
+	TestsFailed = "tests_failed" // its changes do not pass the tests
+	Killed      = "killed"       // it was killed from outside
 	Unknown     = "unknown"
 )
 
-// Failure is an error of a run whose kind was really seen.
+// Failure is an error of a run with a known kind.
 type Failure struct {
 	Kind string
 	Err  error
@@ -174,7 +172,7 @@ type Failure struct {
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Fail gives err a kind of failure; one that it has already stays.
+// Fail gives err a kind of failure. An err that already has a kind is returned unchanged.
 func Fail(kind string, err error) error {
 	if f := new(Failure); err == nil || errors.As(err, &f) {
 		return err
@@ -182,7 +180,7 @@ func Fail(kind string, err error) error {
 	return &Failure{kind, err}
 }
 
-// FailureKind is the kind of err, Unknown where nobody has said.
+// FailureKind returns the kind of err, Unknown if it has none.
 func FailureKind(err error) string {
 	if f := new(Failure); errors.As(err, &f) {
 		return f.Kind

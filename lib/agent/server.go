@@ -7,7 +7,7 @@ import (
 	"tri/lib/base/config"
 )
 
-// Servers are the tool servers of the configuration.
+// Servers returns the tool servers of the configuration.
 func Servers(c *config.Config) []Server {
 	var servers []Server
 	for _, s := range c.MCPServers {
@@ -19,7 +19,7 @@ func Servers(c *config.Config) []Server {
 	return servers
 }
 
-// Endpoint is the host:port of an address, nil where it has none.
+// Endpoint returns the host:port of a URL, nil if it has no host.
 func Endpoint(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

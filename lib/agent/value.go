@@ -8,16 +8,15 @@ import (
 	"io"
 )
 
-// maxTries is how many braces may open no object.
+// maxTries bounds the braces that do not open an object.
 const maxTries = 2000
 
-// Object finds the one JSON object in an agent's words, compacted. Words around
-// it are passed over; two objects, half a one or none are an error, since to
-// choose would be to guess.
+// Object returns the one JSON object in an agent's text, compacted. Text around it is ignored. Two
+// objects, a truncated one or none are an error: choosing one would be guessing.
 func Object(text []byte) ([]byte, error) {
 	var found []byte
-	// What may be scanned, and how often it may be tried, so that no nesting and no
-	// number of braces costs more than a few times the text.
+	// budget and maxTries bound the scan, so that neither deep nesting nor many braces cost more
+	// than a few times the size of the text.
 	budget := 4*len(text) + 1<<10
 	for rest, tries := text, 0; ; tries++ {
 		i := bytes.IndexByte(rest, '{')
@@ -55,7 +54,7 @@ func Object(text []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// faultAt is how far a decoder got.
+// faultAt returns the offset at which the decoder failed.
 func faultAt(err error) int {
 	if se := new(json.SyntaxError); errors.As(err, &se) {
 		return int(se.Offset)

@@ -10,16 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DefaultDisk is what a program may write in all, in bytes, where its Spec says
-// nothing.
+// DefaultDisk is the default of Spec.Disk, in bytes.
 const DefaultDisk = 8 << 30
 
-// diskTick is how often it is looked at how full the disk is.
+// diskTick is the interval of the disk checks.
 const diskTick = 500 * time.Millisecond
 
-// disk holds a program to what it may write below the folders that it may write.
-// The kernel has no quota of a folder that everybody can set, so they are measured,
-// but only after the disk has become fuller by an eighth of what is allowed.
+// disk enforces the limit on the folders that the program may write. Linux has no folder quota
+// that an unprivileged process can set, so the folders are measured, but only after the free space
+// of the disk has shrunk by an eighth of the limit.
 type disk struct {
 	dirs  []string
 	most  int64
@@ -41,7 +40,7 @@ func newDisk(s Spec) *disk {
 	return d
 }
 
-// full reports whether more was written than is allowed.
+// full reports whether more was written than allowed.
 func (d *disk) full() bool {
 	if len(d.dirs) == 0 || d.left() > d.free-d.most/8 {
 		return false
@@ -50,7 +49,7 @@ func (d *disk) full() bool {
 	return d.size()-d.began > d.most
 }
 
-// left is what is free on the disks of the folders.
+// left returns the free space of the folders' disks, in bytes.
 func (d *disk) left() (n int64) {
 	for _, dir := range d.dirs {
 		var st unix.Statfs_t
@@ -61,12 +60,12 @@ func (d *disk) left() (n int64) {
 	return n
 }
 
-// size is what the folders take on the disk.
+// size returns the disk usage of the folders, in bytes.
 func (d *disk) size() (n int64) {
 	for _, dir := range d.dirs {
 		_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 			if err != nil {
-				return nil // gone meanwhile
+				return nil // removed meanwhile
 			}
 			if info, err := e.Info(); err == nil {
 				if st, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -79,7 +78,7 @@ func (d *disk) size() (n int64) {
 	return n
 }
 
-// watchDisk ends the program when it has written too much.
+// watchDisk kills the program when it has written too much.
 func (r *running) watchDisk() {
 	d := newDisk(r.spec)
 	tick := time.NewTicker(diskTick)
@@ -91,7 +90,7 @@ func (r *running) watchDisk() {
 		case <-tick.C:
 			if d.full() {
 				r.filled.Store(true)
-				r.signal(syscall.SIGKILL) // it would write on
+				r.signal(syscall.SIGKILL) // SIGTERM would let it keep writing
 				return
 			}
 		}

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// always may pass: where programs are, how to speak, what time it is.
+// always are the variables that always pass: program paths, language, time zone.
 var always = []string{"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 
-// never passes, even by name: an agent must not believe that it runs inside
-// another one, nor see where we keep things.
+// never are variables that do not pass even if named: an agent must not believe that it runs
+// inside another agent, nor see where the project keeps its files.
 var never = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "TRI_HOME", "TRI_USER"}
 
-// Env is the environment of an agent: the few variables that every program needs,
-// those that the configuration names, and set. HOME is home unless it is named:
-// the user's own home has keys that no agent needs.
+// Env returns the environment of an agent: the few variables that every program needs, those named
+// by the configuration, and set. HOME is home unless named holds HOME: the user's own home
+// contains keys that no agent needs.
 func Env(named []string, home string, set ...string) []string {
 	var env []string
 	for _, name := range slices.Concat(always, named) {

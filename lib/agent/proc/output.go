@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// stdout hands the program's lines on, and keeps what it is given.
+// stdout passes the program's lines to Spec.Line and keeps them in the transcript.
 func (r *running) stdout() {
 	defer r.readers.Done()
 	in := bufio.NewReaderSize(r.outR, 64<<10)
@@ -26,7 +26,7 @@ func (r *running) stdout() {
 			if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 				return
 			}
-			continue // read on, so that it can die of our signal and not of a full pipe
+			continue // keep reading, so that it dies of our signal and not of a full pipe
 		}
 		if _, werr := r.transcript.Write(part); werr != nil && r.failedOut == nil {
 			r.failedOut = werr
@@ -43,7 +43,7 @@ func (r *running) stdout() {
 		r.line(line, over)
 		line, over = line[:0], false
 		if err != nil {
-			return // end, or the deadline: whoever still writes writes to nobody
+			return // end of output, or the deadline: a process that still writes is ignored
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (r *running) line(line []byte, over bool) {
 	}
 }
 
-// stderr keeps the beginning in the run's folder and the end for a message.
+// stderr keeps the first bytes in the run's folder and the last ones for a message.
 func (r *running) stderr() {
 	defer r.readers.Done()
 	const last = 2 << 10
@@ -83,7 +83,7 @@ func (r *running) stderr() {
 	}
 }
 
-// capped writes the first bytes to a file and drops the others.
+// capped writes the first bytes to a file and drops the rest.
 type capped struct {
 	f    *os.File
 	left int64

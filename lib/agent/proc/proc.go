@@ -1,9 +1,9 @@
-// Package proc runs one agent process in a process group, with a minimal environment,
-// bounded output and a deadline, and leaves no process behind.
+// Package proc runs one agent process in a process group, with a minimal environment, bounded
+// output and a deadline, and leaves no process behind.
 //
-// Unless the configuration says `sandbox: off`, walls stand around it (package
-// sandbox), and none of it outlives its first process. Without them this package
-// supervises programs that mean no harm: one that means to stay can leave its
+// Unless the configuration says `sandbox: off`, the program runs in a sandbox (package sandbox),
+// and none of its processes outlives the first. Without a sandbox this package supervises only
+// cooperative programs: a hostile one can leave its group and clear its environment.
 // group and clear its environment.
 package proc
 
@@ -31,80 +31,81 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Limits of what a program may say, in bytes.
+// Limits on a program's output, in bytes.
 const (
 	MaxLine       = 4 << 20   // of one line of stdout; a longer one is skipped
-	MaxOutput     = 512 << 20 // of stdout; who says more is ended
+	MaxOutput     = 512 << 20 // of stdout; a program that writes more is killed
 	MaxTranscript = 64 << 20  // kept of stdout
 	MaxStderr     = 1 << 20   // kept of stderr
 )
 
-// How long a program is given. Variables of a Spec in tests.
+// Time limits. A Spec can shorten Linger and Grace in tests.
 const (
-	Linger = 3 * time.Second // to end by itself once its work is done
+	Linger = 3 * time.Second // to exit by itself once its work is done
 	Grace  = 5 * time.Second // between SIGTERM and SIGKILL
-	drain  = 2 * time.Second // for what is still in its pipes once all are dead
+	drain  = 2 * time.Second // to read the pipes once all processes are dead
 )
 
-// Spec is one program to run.
+// Spec describes one program to run.
 type Spec struct {
 	Argv   []string
-	Dir    string   // where it works: the codebase
-	Env    []string // KEY=value, all of it
+	Dir    string   // working directory: the codebase
+	Env    []string // KEY=value, complete
 	Prompt string   // its standard input
-	// Talk is given the program's standard input in place of Prompt, once it has
-	// started, and must not block. A write to it fails when the program is dead;
-	// closing it is the end of input. May be nil.
+	// Talk drives the program's standard input in place of Prompt. It is called once the program
+	// has started and must not block. A write to in fails once the program is dead; closing it
+	// ends the input. May be nil.
 	Talk   func(in io.WriteCloser)
 	RunDir string   // keeps prompt.md, transcript.ndjson, stderr.txt; "" keeps nothing
 	Hold   *os.File // inherited by every process of the run; may be nil
-	// Sandbox is the configuration's word: "off", or anything else for walls around
-	// the program, without which it is not started. The fields up to Reach are
-	// what the walls let through.
+	// Sandbox is the configuration's setting: "off", or anything else for a sandbox around the
+	// program, without which it is not started. The fields up to Reach say what the sandbox lets
+	// through.
 	Sandbox string
 	Write   bool                              // it may change what is below Dir
 	Hidden  []string                          // names below Dir that it cannot see
-	Home    string                            // its HOME: a folder that it may write; "" is none
-	Read    []string                          // further files and folders that it may read: where it is installed, its credential
+	Home    string                            // its HOME: a writable folder; "" if none
+	Read    []string                          // further readable files and folders: its installation, its credential
 	Reach   []string                          // host:port that it may dial, through our proxy
-	Doors   []func(context.Context, net.Conn) // within walls: as sandbox.Spec's
-	// Serve lets it have servers of its own on its loopback device.
+	Doors   []func(context.Context, net.Conn) // in the sandbox: as in sandbox.Spec
+	// Serve lets it open servers of its own on the sandbox's loopback device.
 	Serve bool
-	// Memory is in bytes, Processes counts threads; 0 is sandbox's default.
+	// Memory is in bytes; Processes counts threads; 0 means the sandbox's default.
 	Memory    int64
 	Processes int
-	// Disk is what it may write below Home and, where Write is set, Dir, in bytes; 0 is
+	// Disk limits what it may write below Home and, if Write is set, Dir, in bytes; 0 means
 	// DefaultDisk.
 	Disk int64
-	// Started is told the program's process id. May be nil.
+	// Started receives the program's process id. May be nil.
 	Started func(pid int)
-	// Line gets each line of stdout, without its newline, valid during the call
-	// only. It returns true when the work is done.
+	// Line receives each line of stdout without its newline; line is valid only during the call.
+	// It returns true when the work is done.
 	Line func(line []byte) (done bool)
-	// MaxStdout ends a program that says more, in bytes; 0 is MaxOutput.
+	// MaxStdout is the size of stdout, in bytes, at which the program is killed; 0 means
+	// MaxOutput.
 	MaxStdout int64
-	// Linger and Grace are as the constants; 0 means those.
+	// Linger and Grace replace the constants; 0 means the constant.
 	Linger, Grace time.Duration
 }
 
-// Exit is how a program ended.
+// Exit describes how a program ended.
 type Exit struct {
 	Status  int    // exit status; 128+n when signal n ended it
-	Done    bool   // Line said so
+	Done    bool   // Line returned true
 	Stopped bool   // by us
-	Flooded bool   // it said more than MaxStdout
+	Flooded bool   // it wrote more than MaxStdout
 	Skipped int    // lines over MaxLine
 	Filled  bool   // it wrote more than Disk
-	OOM     bool   // the kernel ended it, or a process of it, for its memory
-	Stderr  string // the last of it, for a message
+	OOM     bool   // the kernel killed it, or one of its processes, for its memory use
+	Stderr  string // the end of stderr, for a message
 }
 
-// mark is the variable by which stray processes of a run are found.
+// mark is the variable that identifies stray processes of a run.
 const mark = "TRI_RUN_MARK="
 
-// Run runs the program to its end. When ctx ends first, the program is ended and
-// ctx's error returned. An error that is not ctx's means that it could not be
-// started; how it fared is in Exit.
+// Run runs the program to its end. If ctx ends first, Run stops the program and returns ctx's
+// error. Any other error means that the program could not be started. Its exit is described by
+// Exit.
 func Run(ctx context.Context, s Spec) (Exit, error) {
 	if err := ctx.Err(); err != nil {
 		return Exit{}, err
@@ -150,19 +151,19 @@ func startError(argv []string, err error) error {
 	return sysexit.With(sysexit.Unavailable, err)
 }
 
-// running is a program under way.
+// running is a program in progress.
 type running struct {
 	spec    Spec
 	cmd     *exec.Cmd
-	box     *sandbox.Box // nil: no walls
+	box     *sandbox.Box // nil: no sandbox
 	mark    string
 	ended   chan struct{} // closed when the program and its group are dead
 	lined   chan struct{} // closed when Line has said done
 	flooded chan struct{} // closed when MaxStdout is passed
-	filled  atomic.Bool   // Disk is passed
+	filled  atomic.Bool   // Disk was exceeded
 
 	mu     sync.Mutex
-	reaped bool // the group's number may belong to others from here on
+	reaped bool // from here on the group's number may belong to other processes
 
 	stdin, talk            *os.File // talk is the other end of stdin where the Spec has a Talk
 	outR, outW, errR, errW *os.File
@@ -173,7 +174,7 @@ type running struct {
 	failedOut, failedErr   error
 }
 
-// open makes what the program is connected to.
+// open creates the program's pipes and files.
 func (r *running) open() (err error) {
 	nonce := make([]byte, 16)
 	rand.Read(nonce)
@@ -213,7 +214,7 @@ func (r *running) open() (err error) {
 	return nil
 }
 
-// bare is the program as it is, on this machine as it is.
+// bare returns the command without a sandbox.
 func (r *running) bare() (*exec.Cmd, error) {
 	path, err := exec.LookPath(r.spec.Argv[0])
 	if err != nil {
@@ -226,9 +227,8 @@ func (r *running) bare() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// prompt is standard input: a file, so that no program can block by not reading.
-// What an agent was told is kept in the run's folder too, where it cannot get at
-// it.
+// prompt returns standard input as a file, so that a program that does not read it cannot block
+// us. The prompt is also kept in the run's folder, where the agent cannot change it.
 func (r *running) prompt() (*os.File, error) {
 	in, err := given(r.spec.Prompt)
 	if err == nil && r.spec.RunDir != "" {
@@ -236,7 +236,7 @@ func (r *running) prompt() (*os.File, error) {
 	}
 	if err != nil {
 		if in != nil {
-			_ = in.Close() // nobody has read it
+			_ = in.Close() // not used
 		}
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("write prompt: %w", err))
 	}
@@ -260,13 +260,13 @@ func (r *running) keep(name string, most int64) (io.WriteCloser, error) {
 	return &capped{f: f, left: most}, nil
 }
 
-// live starts the program and waits for it on one thread: the kernel sends the
-// death signal when the thread that forked dies, not the process.
+// live starts the program and waits for it on one thread: the kernel sends the parent-death signal
+// when the thread that forked dies, not when the process does.
 func (r *running) live(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err := r.cmd.Start()
-	// The program has its own; while ours are open the pipes have no end.
+	// The program has its own copies. The pipes have no end while ours are open.
 	err = errors.Join(err, r.outW.Close(), r.errW.Close(), r.stdin.Close())
 	r.outW, r.errW, r.stdin = nil, nil, nil
 	if err == nil && r.box != nil {
@@ -277,19 +277,19 @@ func (r *running) live(started chan<- error) {
 		return
 	}
 	if awaitDeath(r.cmd.Process.Pid) {
-		r.signal(syscall.SIGKILL) // the others of the group, before its number is free
+		r.signal(syscall.SIGKILL) // the rest of the group, before its number is free
 		r.mu.Lock()
 		r.reaped = true
 		r.mu.Unlock()
 	}
-	_ = r.cmd.Wait() // how it ended is in ProcessState
+	_ = r.cmd.Wait() // the exit status is in ProcessState
 	if r.box == nil || !r.box.Await() {
 		sweep(r.mark)
 	}
 	close(r.ended)
 }
 
-// signal reaches every process of the group.
+// signal sends s to every process of the group.
 func (r *running) signal(s syscall.Signal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -297,16 +297,16 @@ func (r *running) signal(s syscall.Signal) {
 		return
 	}
 	if r.box != nil {
-		r.box.Signal(s) // the walls hear nothing of what is not meant for them
+		r.box.Signal(s) // a signal to the group does not reach the processes in the sandbox
 		if s != syscall.SIGKILL {
 			return
 		}
 		r.box.Kill()
 	}
-	_ = syscall.Kill(-r.cmd.Process.Pid, s) // ESRCH: all gone, which is what is wanted
+	_ = syscall.Kill(-r.cmd.Process.Pid, s) // ESRCH: all have ended, as wanted
 }
 
-// supervise returns when no process of the run is left and its output is read.
+// supervise returns when no process of the run is left and its output has been read.
 func (r *running) supervise(ctx context.Context) {
 	linger, grace := cmp.Or(r.spec.Linger, Linger), cmp.Or(r.spec.Grace, Grace)
 	select {
@@ -324,7 +324,7 @@ func (r *running) supervise(ctx context.Context) {
 			r.stop(grace)
 		}
 	}
-	// What is left in the pipes; a process that escaped may still hold them.
+	// Read what is left in the pipes; a process that escaped may still hold them open.
 	soon := time.Now().Add(drain)
 	_ = errors.Join(r.outR.SetReadDeadline(soon), r.errR.SetReadDeadline(soon)) // pipes have deadlines
 	r.readers.Wait()
@@ -335,7 +335,7 @@ func (r *running) supervise(ctx context.Context) {
 	}
 }
 
-// stop ends the group: SIGTERM, and SIGKILL for those that do not listen.
+// stop ends the group: SIGTERM, then SIGKILL after grace.
 func (r *running) stop(grace time.Duration) {
 	r.exit.Stopped = true
 	r.signal(syscall.SIGTERM)
@@ -361,7 +361,7 @@ func (r *running) close() error {
 	}
 	for _, f := range []*os.File{r.stdin, r.talk, r.outR, r.outW, r.errR, r.errW} {
 		if f != nil {
-			_ = f.Close() // nothing was written by us through them
+			_ = f.Close() // we wrote nothing through them
 		}
 	}
 	return errors.Join(err, r.transcript.Close(), r.complaints.Close())

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes make the program the leader of its own group, and have the kernel
-// kill it when we die, however we die.
+// attributes make the program the leader of its own group, and have the kernel kill it when this
+// process dies for any reason.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// given is a file with text in it that nobody can change, of no file system.
+// given returns a sealed memory file that contains text and cannot be changed.
 func given(text string) (*os.File, error) {
 	fd, err := unix.MemfdCreate("prompt", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -36,8 +36,8 @@ func given(text string) (*os.File, error) {
 	return f, err
 }
 
-// awaitDeath returns when the process has died, and leaves it to be reaped. It
-// reports whether it could.
+// awaitDeath returns when the process has died, without reaping it. It reports whether it could
+// wait.
 func awaitDeath(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -47,14 +47,14 @@ func awaitDeath(pid int) bool {
 	}
 }
 
-// sweep kills the processes that left the group but still carry the run's mark in
-// their environment, and those that these start meanwhile.
+// sweep kills processes that left the group but still carry the run's mark in their environment,
+// and those that they start meanwhile.
 func sweep(mark string) {
 	for range 20 {
 		if !kill(mark) {
 			return
 		}
-		time.Sleep(5 * time.Millisecond) // for the kernel to take them away
+		time.Sleep(5 * time.Millisecond) // until the kernel has removed them
 	}
 }
 
@@ -64,7 +64,7 @@ func kill(mark string) (found bool) {
 		return false
 	}
 	for _, name := range envs {
-		env, err := os.ReadFile(name) // not ours to read, or gone: not of this run
+		env, err := os.ReadFile(name) // unreadable or gone: not of this run
 		if err != nil || !bytes.Contains(env, []byte(mark)) {
 			continue
 		}

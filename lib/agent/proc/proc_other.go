@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// attributes make the program the leader of its own group. Only Linux has the
-// kernel kill it when we die.
+// attributes make the program the leader of its own group. Only Linux kills the program when this
+// process dies.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// given is a file with text in it that has no name any more.
+// given returns an unlinked temporary file that contains text.
 func given(text string) (*os.File, error) {
 	f, err := os.CreateTemp("", "prompt-*.md")
 	if err != nil {
@@ -26,8 +26,8 @@ func given(text string) (*os.File, error) {
 	return f, errors.Join(err, os.Remove(f.Name()))
 }
 
-// awaitDeath is left to Wait here.
+// awaitDeath is not available: Wait is used instead.
 func awaitDeath(int) bool { return false }
 
-// sweep needs /proc.
+// sweep does nothing: it needs /proc.
 func sweep(string) {}

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// numbered is a name that is a version, as of ~/.local/share/claude/versions/2.1.0.
+// numbered matches a file name that is a version, as in ~/.local/share/claude/versions/2.1.0.
 var numbered = regexp.MustCompile(`^v?\d+(\.\d+){1,3}([-+][0-9A-Za-z.-]+)?$`)
 
-// maxPackage is read of a package.json, in bytes.
+// maxPackage is the number of bytes read of a package.json.
 const maxPackage = 1 << 20
 
-// Version is where the program that argv starts is installed, and the version that
-// its installation names. Nothing is run: "" is not known. argv[0] is the program
-// itself; of an interpreter it is the interpreter's.
+// Version returns where the program that argv starts is installed, and the version that its
+// installation names. It runs nothing; "" means unknown. If argv[0] is an interpreter, the result
+// is the interpreter's.
 func Version(argv []string) (path, version string) {
 	if len(argv) == 0 {
 		return "", ""
@@ -39,7 +39,7 @@ func Version(argv []string) (path, version string) {
 			return path, strings.TrimPrefix(name, "v")
 		}
 		if !strings.Contains(filepath.Dir(dir), "/node_modules/") {
-			continue // the package.json above it is of somebody's project
+			continue // the package.json above it belongs to an unrelated project
 		}
 		if v := packaged(filepath.Join(filepath.Dir(dir), "package.json")); v != "" {
 			return path, v
@@ -48,7 +48,7 @@ func Version(argv []string) (path, version string) {
 	return path, ""
 }
 
-// packaged is the version that a package.json names.
+// packaged returns the version that a package.json names.
 func packaged(file string) string {
 	f, err := os.Open(file)
 	if err != nil {

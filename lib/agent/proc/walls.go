@@ -11,11 +11,11 @@ import (
 	"tri/lib/judge/safety"
 )
 
-// RefusedLog is the file of the run's folder with a line for each dial that the
-// walls refused.
+// RefusedLog is the file in the run's folder with a line for each connection that the sandbox
+// refused.
 const RefusedLog = "refused.ndjson"
 
-// walled is the program with walls around it.
+// walled returns the command that runs the program in a sandbox.
 func (r *running) walled() (cmd *exec.Cmd, err error) {
 	s, log := r.spec, ""
 	if s.RunDir != "" {
@@ -34,22 +34,21 @@ func (r *running) walled() (cmd *exec.Cmd, err error) {
 	return r.box.Command(s.Hold)
 }
 
-// admit has the walls let the program start, or ends what has been started of
-// them.
+// admit lets the sandbox start the program. On failure it kills what has been started.
 func (r *running) admit() error {
 	err := r.box.Admit()
 	if err == nil {
 		return nil
 	}
 	r.box.Kill()
-	_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL) // ended already: which is what is wanted
+	_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL) // may have ended already
 	_ = r.cmd.Wait()
 	_ = r.errR.SetReadDeadline(time.Now().Add(drain))    // pipes have deadlines
-	said, _ := io.ReadAll(io.LimitReader(r.errR, 2<<10)) // what there is of it
+	said, _ := io.ReadAll(io.LimitReader(r.errR, 2<<10)) // the available output
 	return r.box.Explain(err, string(said))
 }
 
-// pid is the program's.
+// pid returns the program's process id.
 func (r *running) pid() int {
 	if r.box != nil {
 		return r.box.PID()

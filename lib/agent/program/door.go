@@ -25,38 +25,38 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Model is a model's endpoint, and the key to it, as variables say. The program gets
-// neither: its Key is a word of ours and its Base the address of a door, behind which
-// the request gets the key and goes to the endpoint, if it is one to a model.
+// Model names the variables that hold a model's endpoint and its key. The program sees neither.
+// Its Key variable holds a random token, and its Base the address of a local proxy, which replaces
+// the token with the key and forwards the request to the endpoint if it is a model request.
 type Model struct {
 	Key    string // the variable with the key
-	Header string // where the endpoint wants it: Authorization, or a header of its own
+	Header string // the header that carries it: Authorization, or a vendor's own
 	Base   string // the variable with the endpoint's address; one that only Turn.Base knows where the program has none
-	Usual  string // the address where Base is not set
+	Usual  string // the endpoint if Base is not set
 }
 
-// Headers of keys.
+// Headers that carry a key.
 const (
 	Bearer    = "Authorization"
 	XAPIKey   = "X-Api-Key"
 	GoogleKey = "X-Goog-Api-Key"
 )
 
-// door is the way to one model.
+// door is the proxy to one model.
 type door struct {
 	Model
 	key, word string
 	to        *url.URL
-	at        string // the address that the program is told
-	log       string // file with a line for each request refused; "" is none
+	at        string // the address given to the program
+	log       string // file with a line for each refused request; "" if none
 	server    http.Server
 	conns     chan net.Conn
 	ended     chan struct{}
 	once      sync.Once
 }
 
-// openDoors makes a door for every model whose key the program would see. Within walls
-// they are served through the sandbox, without on the loopback device.
+// openDoors opens a proxy for every model whose key the program would see. It is served through
+// the sandbox, or on the loopback device if there is no sandbox.
 func (r *running) openDoors() error {
 	for _, m := range r.program.Models {
 		key := r.program.Variable(m.Key)
@@ -92,7 +92,7 @@ func firstOf(words ...string) string {
 	return words[max(0, slices.IndexFunc(words, func(w string) bool { return w != "" }))]
 }
 
-// sayKeys tells which credentials the program has all the same.
+// sayKeys reports the credentials that the program holds itself.
 func (r *running) sayKeys() {
 	var with []string
 	for _, name := range r.program.Env {
@@ -113,14 +113,14 @@ var keyName = regexp.MustCompile(`(KEY|TOKEN|SECRET)$`)
 func (r *running) closeDoors() {
 	for _, d := range r.doors {
 		d.once.Do(func() { close(d.ended) })
-		_ = d.server.Close() // requests under way are the program's, which has ended
+		_ = d.server.Close() // requests in flight belong to the program, which has ended
 	}
 }
 
-// asks is what a program asks of a model: an answer, a count, or what models there are.
+// asks matches the paths of model requests: a completion, a token count, or the list of models.
 var asks = regexp.MustCompile(`^(?:/v\d[a-z0-9]*)?/(?:messages(?:/count_tokens)?|chat/completions|responses|models(?:/[\w.:@-]+)*)$`)
 
-// handler passes requests to the model on, with the key in the place of the word.
+// handler forwards requests to the model, with the key in place of the token.
 func (d *door) handler() http.Handler {
 	forward := &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
@@ -159,7 +159,7 @@ func (d *door) handler() http.Handler {
 	})
 }
 
-// knows reports whether a request has the word, and no key beside it.
+// knows reports whether a request carries the token and no other key.
 func (d *door) knows(r *http.Request) bool {
 	found := false
 	for _, value := range slices.Concat(r.Header[Bearer], r.Header[XAPIKey], r.Header[GoogleKey], r.Header["Api-Key"], r.URL.Query()["key"]) {
@@ -183,7 +183,7 @@ func (d *door) refuse(r *http.Request, why string) {
 	}
 }
 
-// answer serves one connection out of the sandbox.
+// answer serves one connection from the sandbox.
 func (d *door) answer(ctx context.Context, conn net.Conn) {
 	c := &watched{Conn: conn, closed: make(chan struct{})}
 	select {
@@ -200,7 +200,7 @@ func (d *door) answer(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// watched tells when it is closed.
+// watched is a connection that signals when it is closed.
 type watched struct {
 	net.Conn
 	closed chan struct{}
@@ -212,8 +212,7 @@ func (c *watched) Close() error {
 	return c.Conn.Close()
 }
 
-// Accept, Close and Addr make of a door a listener of the connections out of a
-// sandbox.
+// Accept, Close and Addr make a door a net.Listener for connections from a sandbox.
 func (d *door) Accept() (net.Conn, error) {
 	select {
 	case c := <-d.conns:
@@ -230,7 +229,7 @@ func (d *door) Close() error {
 
 func (d *door) Addr() net.Addr { return &net.TCPAddr{} }
 
-// served are the doors as the sandbox takes them.
+// served returns the handlers of all doors, in the form that the sandbox takes.
 func (r *running) served() []func(context.Context, net.Conn) {
 	all := slices.Clone(r.gate.Doors)
 	for _, d := range r.doors {
@@ -239,15 +238,14 @@ func (r *running) served() []func(context.Context, net.Conn) {
 	return all
 }
 
-// reach is what a call wants to dial, without what is behind a door.
+// reach returns the host:port addresses that a call needs, except those behind a door.
 func (r *running) reach(c Call) []string {
 	return slices.Concat(slices.DeleteFunc(slices.Clone(c.Reach), func(at string) bool {
 		return slices.ContainsFunc(r.doors, func(d *door) bool { return slices.Contains(agent.Endpoint(d.to.String()), at) })
 	}), r.program.Network)
 }
 
-// Base is the address of the model that a variable names, as the program is told it;
-// "" where nothing is known of it.
+// Base returns the model address that the program sees under the variable, "" if it is unknown.
 func (t Turn) Base(variable string) string {
 	if at := t.bases[variable]; at != "" {
 		return at

@@ -11,8 +11,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// failure is why a turn that ended has no result, nil when it has one. An exit
-// status after a result counts unless we ended the process ourselves.
+// failure returns why a turn that has ended has no result, nil if it has one. A nonzero exit
+// status after a result is a failure unless the process was stopped by us.
 func (s *Seen) failure(e proc.Exit) error {
 	var err error
 	switch {
@@ -32,8 +32,8 @@ func (s *Seen) failure(e proc.Exit) error {
 	return agent.Fail(agent.ToolError, err)
 }
 
-// Failure is what the end of a program says that has no word of its own on what
-// went wrong. late: it did have a result.
+// Failure derives an error from the exit of a program that reported no error itself. late says
+// that the program had returned a result before it exited.
 func Failure(e proc.Exit, late bool) error {
 	said := strings.TrimSpace(e.Stderr)
 	switch signal := syscall.Signal(e.Status - 128); {
@@ -55,7 +55,7 @@ func Failure(e proc.Exit, late bool) error {
 	return agent.Fail(agent.Abort, fmt.Errorf("it ended without a result%s", quoted(said)))
 }
 
-// quoted is what a program said, after our own words on it.
+// quoted formats a program's output as the end of an error message.
 func quoted(said string) string {
 	if said == "" {
 		return ""
@@ -63,8 +63,8 @@ func quoted(said string) string {
 	return fmt.Sprintf(": %q", said)
 }
 
-// Refused is an error of the model's endpoint: status is HTTP's, 0 where it is
-// not known. variables are those that would help against a refused key.
+// Refused is an error of the model's endpoint. status is the HTTP status, 0 if it is not known.
+// variables names the variables to set if the key was refused.
 func Refused(status int, said, variables string) error {
 	err := agent.Fail(agent.ToolError, fmt.Errorf("the model's endpoint answers %d: %q", status, brief(said)))
 	switch {
@@ -79,7 +79,7 @@ func Refused(status int, said, variables string) error {
 	return sysexit.With(sysexit.Unavailable, err)
 }
 
-// Spent is the end of a run whose turns, tokens or cost were up.
+// Spent is the error of a run that reached its limit of turns, tokens or cost.
 func Spent(said string) error {
 	err := sysexit.With(sysexit.Unavailable, agent.Fail(agent.Timeout, fmt.Errorf("its limit is reached: %q", brief(said))))
 	if strings.Contains(said, "budget") {
@@ -88,10 +88,10 @@ func Spent(said string) error {
 	return err
 }
 
-// NoSession is what a program says of a session that it does not have.
+// NoSession is the error of a program that does not know the session.
 func NoSession(said string) error {
 	return sysexit.With(sysexit.Unavailable, fmt.Errorf("%w: %q", agent.ErrNoResume, brief(said)))
 }
 
-// brief is as much of what a program says as fits a message.
+// brief shortens a program's message to at most 300 bytes and cleans it for an error.
 func brief(said string) string { return clip(said[:min(len(said), 300)]) }

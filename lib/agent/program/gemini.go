@@ -2,9 +2,8 @@ package program
 
 import "tri/lib/agent"
 
-// Gemini is the settings that Gemini CLI and its fork Qwen Code have in common:
-// those for the tools and the tool servers of a turn. names are what the program
-// calls the abilities, more are further tools.
+// Gemini returns the settings that Gemini CLI and its fork Qwen Code share: the tools and tool
+// servers of a turn. names maps an ability to the program's tool names; more are further tools.
 func Gemini(t Turn, names map[string][]string, more ...string) map[string]any {
 	servers := t.Servers()
 	allowed := []string{"-"} // none
@@ -22,7 +21,8 @@ func Gemini(t Turn, names map[string][]string, more ...string) map[string]any {
 	}
 }
 
-// geminiShell are the commands that need no asking: there is nobody to ask.
+// geminiShell returns the commands that run without confirmation: there is no person to confirm
+// them.
 func geminiShell(t agent.Task) []string {
 	allowed := []string{}
 	for _, command := range Commands(t) {
@@ -31,8 +31,8 @@ func geminiShell(t agent.Task) []string {
 	return allowed
 }
 
-// Named are the arguments with the session's name, as Claude Code and those who
-// follow it have them.
+// Named returns the arguments that set the session's name, in the form of Claude Code and the
+// programs that follow it.
 func (t Turn) Named() []string {
 	switch {
 	case t.Again:

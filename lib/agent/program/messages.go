@@ -8,17 +8,17 @@ import (
 	"tri/lib/record/draft"
 )
 
-// Messages reads lines in the shape that Claude Code prints with `--output-format
-// stream-json`, which others print as well: system/init, assistant, user, result.
-// The order of keys differs between versions, so every line is parsed.
+// Messages parses the line format that Claude Code and others print with `--output-format
+// stream-json`: system/init, assistant, user, result. The order of keys differs between versions,
+// so every line is parsed.
 type Messages struct {
-	Variables string // those that would help against a refused key
-	Inclusive bool   // input_tokens has the cached ones in it
+	Variables string // the variables to set if the key was refused
+	Inclusive bool   // input_tokens includes the cached tokens
 
 	calls map[string]draft.Usage // of each answer of the model, by its id
 }
 
-// message is what is read of a line.
+// message holds the parsed fields of a line.
 type message struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
@@ -26,7 +26,7 @@ type message struct {
 	Model     string `json:"model"` // of system/init
 	Message   struct {
 		ID      string          `json:"id"`
-		Content json.RawMessage `json:"content"` // blocks, or words
+		Content json.RawMessage `json:"content"` // blocks, or a string
 		Usage   *tokens         `json:"usage"`
 	} `json:"message"`
 
@@ -56,11 +56,11 @@ type tokens struct {
 	Output        int64 `json:"output_tokens"`
 }
 
-// Line reads a line.
+// Line parses one line of output.
 func (m *Messages) Line(line []byte, s *Seen) {
 	var l message
 	if line[0] != '{' || json.Unmarshal(line, &l) != nil {
-		return // words between the lines: kept in the transcript, no message
+		return // text between the lines: kept in the transcript, not a message
 	}
 	switch l.Type {
 	case "system":
@@ -86,8 +86,8 @@ func (m *Messages) system(l *message, s *Seen) {
 	}
 }
 
-// assistant is an answer of the model, or a part of one: an answer of several
-// blocks is several lines, each with the usage of the whole.
+// assistant handles an answer of the model or a part of one. An answer of several blocks comes as
+// several lines, each with the usage of the whole answer.
 func (m *Messages) assistant(l *message, s *Seen) {
 	if u := l.Message.Usage; u != nil {
 		if m.calls == nil {
@@ -119,8 +119,7 @@ func (m *Messages) assistant(l *message, s *Seen) {
 	}
 }
 
-// result is the program's last word. A failed call says subtype "success", too:
-// is_error decides.
+// result handles the final line. A failed call has the subtype "success", too: is_error decides.
 func (m *Messages) result(l *message, s *Seen) {
 	if u := l.Usage; u != nil {
 		s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = m.input(u), u.Output, true
@@ -150,10 +149,10 @@ func (m *Messages) input(u *tokens) int64 {
 	return u.Input + u.CacheCreation + u.CacheRead
 }
 
-// on are the members of a tool's input that say what it is used on.
+// on lists the members of a tool's input that name its object.
 var on = []string{"file_path", "filePath", "filepath", "absolute_path", "path", "command", "cmd", "pattern", "query", "url"}
 
-// On says what a tool is used on, of its input.
+// On returns the object of a tool call, taken from its input.
 func On(input []byte) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(input, &members) == nil {

@@ -14,8 +14,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// environment is what the program sees: the few variables that all need, those
-// that the configuration names, the task's, and the call's own.
+// environment returns the program's variables: the few that every program needs, those named by
+// the configuration, the task's, and the call's.
 func (r *running) environment(c Call) []string {
 	var ours []string
 	named := slices.DeleteFunc(slices.Clone(r.program.Env), func(name string) bool {
@@ -29,8 +29,7 @@ func (r *running) environment(c Call) []string {
 	return proc.Env(named, r.home, slices.Concat(ours, c.Set, r.task.Env)...)
 }
 
-// Variable is the value of a variable that the program may see, "" where it may
-// not.
+// Variable returns the value of a variable that the program may see, "" if it may not.
 func (p *Program) Variable(name string) string {
 	if !slices.Contains(p.Env, name) {
 		return ""
@@ -38,8 +37,8 @@ func (p *Program) Variable(name string) string {
 	return os.Getenv(name)
 }
 
-// Endpoint is where the model is: the address in the first of the variables that
-// is set and that the program may see, or usual.
+// Endpoint returns the host:port of the model: of the first variable that is set and visible to
+// the program, else of usual.
 func (p *Program) Endpoint(usual string, variables ...string) []string {
 	for _, name := range variables {
 		if at := agent.Endpoint(p.Variable(name)); at != nil {
@@ -49,8 +48,8 @@ func (p *Program) Endpoint(usual string, variables ...string) []string {
 	return agent.Endpoint(usual)
 }
 
-// MaxCost is what a run may cost, in USD, 0 where nobody says: the smaller of what
-// the configuration and the task allow.
+// MaxCost returns the cost limit of a run in USD: the smaller of the configuration's and the
+// task's. 0 means no limit.
 func (p *Program) MaxCost(t Turn) float64 {
 	if p.Budget > 0 && t.Task.MaxCostUSD > 0 {
 		return min(p.Budget, t.Task.MaxCostUSD)
@@ -58,7 +57,7 @@ func (p *Program) MaxCost(t Turn) float64 {
 	return max(p.Budget, t.Task.MaxCostUSD)
 }
 
-// Write writes a file that the program reads, below its HOME, and says where it is.
+// Write writes a file below the program's HOME and returns its path.
 func (t Turn) Write(name string, data []byte) (string, error) {
 	at := filepath.Join(t.Home, name)
 	err := os.MkdirAll(filepath.Dir(at), 0o700)
@@ -71,7 +70,7 @@ func (t Turn) Write(name string, data []byte) (string, error) {
 	return at, nil
 }
 
-// Folders makes folders below the program's HOME.
+// Folders creates folders below the program's HOME.
 func (t Turn) Folders(names ...string) error {
 	for _, name := range names {
 		if err := os.MkdirAll(filepath.Join(t.Home, name), 0o700); err != nil {
@@ -81,8 +80,8 @@ func (t Turn) Folders(names ...string) error {
 	return nil
 }
 
-// unsteered refuses a codebase whose settings the program would obey, if no walls
-// hide them.
+// unsteered refuses a codebase that contains settings which the program would obey, unless a
+// sandbox hides them.
 func (r *running) unsteered() error {
 	if r.program.Walled() {
 		return nil
@@ -96,11 +95,11 @@ func (r *running) unsteered() error {
 	return nil
 }
 
-// Walled reports whether the program runs within a sandbox of ours.
+// Walled reports whether the program runs in our sandbox.
 func (p *Program) Walled() bool { return p.Sandbox != "off" }
 
-// Login is the file with a login: that of the files that the program may read
-// which is called as LoginAt is. "" is none.
+// Login returns the program's login file: the file in Read with the base name of LoginAt, "" if
+// there is none.
 func (p *Program) Login() string {
 	for _, file := range p.Read {
 		if p.LoginAt != "" && filepath.Base(file) == filepath.Base(p.LoginAt) {
@@ -110,8 +109,8 @@ func (p *Program) Login() string {
 	return ""
 }
 
-// linkLogin puts a link to the login where the program looks for one. The file
-// itself stays out of the run's folder, and cannot be written within the sandbox.
+// linkLogin puts a symbolic link to the login file where the program expects it. The file itself
+// is not copied into the run's folder, and it is read-only in the sandbox.
 func (r *running) linkLogin() error {
 	login := r.program.Login()
 	if login == "" {
@@ -123,13 +122,13 @@ func (r *running) linkLogin() error {
 		err = os.Symlink(login, at)
 	}
 	if errors.Is(err, os.ErrExist) {
-		return nil // of an earlier turn
+		return nil // left by an earlier turn
 	}
 	return err
 }
 
-// openGate puts ours in the place of the task's tool servers. There is a gate in
-// any case, if only one that leads nowhere.
+// openGate replaces the task's tool servers with our gate. It opens a gate even if there are no
+// servers.
 func (r *running) openGate(ctx context.Context) (err error) {
 	p, t := r.program, &r.task
 	if !p.Servers {

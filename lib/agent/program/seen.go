@@ -11,35 +11,35 @@ import (
 )
 
 const (
-	maxText  = 4 << 20 // of an agent's words, in bytes
+	maxText  = 4 << 20 // of an agent's text, in bytes
 	maxEvent = 2 << 10 // of the text of an event, in bytes
 )
 
-// Seen is what a turn has been seen to do so far. What a program says of itself
-// is outside text: it is bounded here, and never becomes an argument or a path
-// but for the session's name, which must look like one.
+// Seen is the state of a turn as observed so far. The program's output is untrusted: it is bounded
+// here and never becomes an argument or a path. The one exception is the session's name, which
+// must pass ValidID.
 type Seen struct {
 	Model string
-	Value []byte // where the program gives one beside its words
-	// Usage is the turn's, or the session's so far where Program.Since knows what to
-	// make of it. Told says that its tokens were told; Turns may stay 0.
+	Value []byte // if the program returns one beside its text
+	// Usage is the turn's usage, or the session's so far if Program.Since converts it. Told says
+	// that the program reported its tokens; Turns may stay 0.
 	Usage draft.Usage
 	Told  bool
-	// Err is what the program itself says went wrong: of a kind (agent.Fail), or a
-	// tool_error. See Refused for errors of the model.
+	// Err is the error that the program reported, with a kind (agent.Fail) or else a tool_error.
+	// See Refused for errors of the model.
 	Err error
 
 	task    agent.Task
 	session string
 	text    []byte
 	ended   bool
-	mu      sync.Mutex // the process's id comes from another goroutine than its lines
+	mu      sync.Mutex // the process id is set by another goroutine than the lines
 	pid     int
-	soFar   func(u draft.Usage, told bool) draft.Usage // of the run, with the turn's
+	soFar   func(u draft.Usage, told bool) draft.Usage // usage of the run, including this turn's
 }
 
-// started tells that the process is there, with the session's name as far as it
-// is known: Session tells it again when the program chose another.
+// started reports that the process runs, with the session's name if it is known. Session reports
+// it again if the program chose another name.
 func (s *Seen) started(pid int) {
 	s.mu.Lock()
 	s.pid = pid
@@ -47,7 +47,7 @@ func (s *Seen) started(pid int) {
 	s.see(agent.Event{Kind: agent.Started})
 }
 
-// see tells an event, one at a time.
+// see emits an event. Events are serialized.
 func (s *Seen) see(e agent.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,12 +65,10 @@ func (s *Seen) see(e agent.Event) {
 
 var id = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 
-// ValidID reports whether a session may be called that: it is given to the
-// program as an argument.
+// ValidID reports whether name may name a session: it is passed to the program as an argument.
 func ValidID(name string) bool { return id.MatchString(name) && !strings.Contains(name, "..") }
 
-// Session is told what the program calls the session. A name that cannot be one
-// is passed over.
+// Session records the program's name for the session. An invalid name is ignored.
 func (s *Seen) Session(name string) {
 	if name == s.session || !ValidID(name) {
 		return
@@ -79,40 +77,40 @@ func (s *Seen) Session(name string) {
 	s.see(agent.Event{Kind: agent.Started})
 }
 
-// Thought is words that are not the answer, as far as can be told.
+// Thought emits text that is probably not the answer.
 func (s *Seen) Thought(text string) {
 	if text != "" {
 		s.see(agent.Event{Kind: agent.Thought, Text: text})
 	}
 }
 
-// Tool is a tool in use; on is what it is used on.
+// Tool emits a tool call; on is its object.
 func (s *Seen) Tool(name, on string) { s.see(agent.Event{Kind: agent.Tool, Tool: name, Text: on}) }
 
-// Milestone is anything else worth knowing.
+// Milestone emits any other event of note.
 func (s *Seen) Milestone(text string) { s.see(agent.Event{Kind: agent.Milestone, Text: text}) }
 
-// Say replaces the agent's last words.
+// Say replaces the agent's last message.
 func (s *Seen) Say(text string) {
 	s.text = nil
 	s.Add(text)
 }
 
-// Add continues the agent's last words.
+// Add appends to the agent's last message.
 func (s *Seen) Add(text string) {
 	s.text = append(s.text, text[:min(len(text), maxText-len(s.text))]...)
 }
 
-// Text is the agent's last words so far.
+// Text returns the agent's last message so far.
 func (s *Seen) Text() string { return string(s.text) }
 
-// End is the program's last word: it has some seconds to end by itself.
+// End marks the program's output as complete. The program then has proc.Linger to exit.
 func (s *Seen) End() { s.ended = true }
 
 // Ended reports whether End was called.
 func (s *Seen) Ended() bool { return s.ended }
 
-// clip bounds a text for an event.
+// clip bounds the text of an event.
 func clip(text string) string {
 	if len(text) > maxEvent {
 		text = text[:maxEvent]

@@ -6,8 +6,8 @@ import (
 	"tri/lib/agent"
 )
 
-// Servers are a turn's tool servers in the shape that most programs take them in,
-// by name: command and args.
+// Servers returns the turn's tool servers by name, each with command and args, the form that most
+// programs take.
 func (t Turn) Servers() map[string]map[string]any {
 	all := map[string]map[string]any{}
 	for _, s := range t.Task.Servers {
@@ -16,8 +16,8 @@ func (t Turn) Servers() map[string]map[string]any {
 	return all
 }
 
-// Tools are what a program calls the abilities of a task, by names: "Write" stands
-// for those that change files, and is among them when the task may write.
+// Tools returns the program's names of the task's tools. names maps a tool to those names; its
+// entry "Write" lists the tools that change files, and is included if the task may write.
 func Tools(t Turn, names map[string][]string) []string {
 	all := []string{}
 	for _, ability := range t.Task.Tools {
@@ -30,12 +30,12 @@ func Tools(t Turn, names map[string][]string) []string {
 	return slices.Compact(all)
 }
 
-// reading are commands that only read, for programs that have no list of their own.
+// reading are read-only commands, for programs without a list of their own.
 var reading = []string{
 	"cat", "git blame", "git diff", "git log", "git show", "git status", "grep", "head", "ls", "rg", "tail", "wc",
 }
 
-// Commands are those that a task may run, by their first words.
+// Commands returns the commands that a task may run, by their first words.
 func Commands(t agent.Task) []string {
 	switch {
 	case !slices.Contains(t.Tools, "Bash"):

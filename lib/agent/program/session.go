@@ -1,9 +1,9 @@
-// Package program is the turn that all agent programs share: start, read progress lines,
-// check the value, ask once for a correction in the same session. An adapter says how
-// its program is called and what its lines mean (Call); the rest is here.
+// Package program runs the turn that all agent programs share: start, read progress lines, check
+// the value, ask once for a correction in the same session. An adapter supplies the command line
+// and the meaning of the output lines (Call).
 //
-// A session lives in the folder `home` below the run's folder, which is the
-// program's HOME: to go on with it, the run's folder must be the same.
+// A session lives in the folder `home` below the run's folder, which is the program's HOME. To
+// resume a session, use the same run folder.
 package program
 
 import (
@@ -25,55 +25,54 @@ import (
 	"tri/lib/record/draft"
 )
 
-// MaxValue is the size of a value, in bytes.
+// MaxValue is the maximum size of a value, in bytes.
 const MaxValue = 1 << 20
 
 // Program is an agent program. Its methods are safe for concurrent use.
 type Program struct {
-	Name    string   // the configuration's name for it
-	Argv    []string // what starts it
+	Name    string   // its name in the configuration
+	Argv    []string // the command that starts it
 	Env     []string // names of the variables that it may see
-	Sandbox string   // the configuration's word
-	Model   string   // "" is the program's own choice
-	Budget  float64  // of one run, in USD; 0 is no limit
+	Sandbox string   // the configuration's `sandbox` setting
+	Model   string   // "" means the program's default
+	Budget  float64  // of one run, in USD; 0 means no limit
 	Network []string // endpoints of the configuration, host:port
-	Read    []string // and files and folders
-	// Memory, in bytes, and Processes are what it may take in its sandbox; 0 is the
-	// sandbox's default.
+	Read    []string // further readable files and folders
+	// Memory, in bytes, and Processes limit the program in its sandbox. 0 means the sandbox's
+	// default.
 	Memory    int64
 	Processes int
-	Disk      int64 // in bytes; 0 is proc.DefaultDisk
-	// LoginAt is where the program looks for a login, below its HOME; see Login.
+	Disk      int64 // in bytes; 0 means proc.DefaultDisk
+	// LoginAt is the path, below its HOME, where the program looks for a login; see Login.
 	LoginAt string
-	// Tools are the abilities that a task may ask for; nil: any, since the program
-	// is not told.
+	// Tools are the tools that a task may ask for. Nil means any, since the program takes no list
+	// of tools.
 	Tools []string
-	// Obeys are names of a codebase whose files the program takes settings from, and no
-	// argument keeps it from that. Walls hide them; without walls it is not started
-	// where there is one.
+	// Obeys are paths in a codebase from which the program takes settings and which no argument
+	// turns off. A sandbox hides them. Without a sandbox the program is not started if one exists.
 	Obeys []string
-	// Models are the endpoints that the program may use by a key, the first that has one
-	// of each Base.
+	// Models are the endpoints that the program may use with a key. For each Base the first whose
+	// key is set is used.
 	Models []Model
-	// Servers says that the program speaks the Model Context Protocol: Turn.Task.Servers
-	// are then commands of ours (package toolserver), without keys.
+	// Servers says that the program speaks the Model Context Protocol. Turn.Task.Servers are then
+	// our own commands (package toolserver), without keys.
 	Servers bool
-	// Forgets says that the program has no sessions: what it gave back is shown to
-	// it again, behind the prompt. It cannot resume.
+	// Forgets says that the program has no sessions: its first answer is appended to the prompt of
+	// the second turn. It cannot resume.
 	Forgets bool
 	// Baptizes says that the program chooses the name of a new session.
 	Baptizes bool
-	// Since is a turn's own part of figures some of which are the session's so far,
-	// given those that were told before. Nil: all are the turn's own.
+	// Since returns the turn's share of figures that the program reports as session totals. before
+	// is the previous report. Nil means that all figures are the turn's own.
 	Since func(before, turn draft.Usage) draft.Usage
-	// Linger and Grace are as in proc.Spec; tests shorten them.
+	// Linger and Grace are as in proc.Spec. Tests shorten them.
 	Linger, Grace time.Duration
 
 	run func(context.Context, proc.Spec) (proc.Exit, error) // proc.Run
 }
 
-// New is a program as the configuration has it: its own command, or the program's
-// usual name; its own variables, or those that programs of the kind need.
+// New returns the program of a configuration: its command or the program's usual name, its
+// variables or those that programs of the kind need.
 func New(cfg config.Agent, sandbox, name string) (Program, error) {
 	cfg.Agent = cmp.Or(cfg.Agent, name)
 	p := Program{
@@ -89,10 +88,10 @@ func New(cfg config.Agent, sandbox, name string) (Program, error) {
 // Turn is one start of the program.
 type Turn struct {
 	Task   agent.Task
-	Home   string // its HOME, made
+	Home   string // its HOME, already created
 	Prompt string // its standard input
-	// Session is the one to go on with, or where Again is not set the name that a
-	// new one is to have. It is made of letters, digits and `-_.`, no `-` first.
+	// Session is the session to resume or, if Again is false, the name for a new one. It consists
+	// of letters, digits and `-_.` and does not begin with `-`.
 	Session string
 	Again   bool
 
@@ -100,27 +99,28 @@ type Turn struct {
 	bases   map[string]string // see Base
 }
 
-// Call is how the program is started for a turn.
+// Call says how the program is started for a turn.
 type Call struct {
-	Args  []string // behind Program.Argv; nothing from a chat
-	Set   []string // KEY=value beside what may pass; what the configuration names wins
-	Read  []string // files and folders, beside where it is installed and its login
+	Args  []string // after Program.Argv; nothing from a chat
+	Set   []string // KEY=value, added to the allowed variables; the configuration's names win
+	Read  []string // files and folders, besides its installation and its login
 	Reach []string // host:port of its model and its tool servers
-	Serve bool     // it talks to itself through servers of its own
-	// Hidden are names below the codebase that could tell it what to do in our place.
+	Serve bool     // it connects to servers of its own
+	// Hidden are paths below the codebase from which the program would take instructions.
 	Hidden []string
-	// Line reads a line of its output. When that was its last word, it calls End.
+	// Line parses a line of output. It calls Seen.End after the last one.
 	Line func(line []byte, s *Seen)
-	// Talk is given its standard input in place of the prompt, as proc.Spec's Talk.
+	// Talk drives standard input in place of the prompt, as proc.Spec.Talk.
 	Talk func(in io.WriteCloser, s *Seen)
-	// Exit reads what is left when it has ended by itself or after its last word. May be nil.
+	// Exit reads the remaining results after the program has exited by itself or after its last
+	// line. May be nil.
 	Exit func(e proc.Exit, s *Seen)
-	// MaxOutput is what it may say in all, in bytes; 0 is proc.MaxOutput.
+	// MaxOutput limits the output, in bytes; 0 means proc.MaxOutput.
 	MaxOutput int64
 }
 
-// Run runs a task: a turn, and one more when its value fails the task's check.
-// What a failed run took is in its result.
+// Run runs a task: one turn, and a second if its value fails the task's check. The result of a
+// failed run still has its usage.
 func (p *Program) Run(ctx context.Context, t agent.Task, call func(Turn) (Call, error)) (agent.Result, error) {
 	start := time.Now()
 	r := &running{program: p, task: t, call: call}
@@ -138,7 +138,7 @@ func (p *Program) Run(ctx context.Context, t agent.Task, call func(Turn) (Call, 
 	return res, err
 }
 
-// running is a task under way.
+// running is a task in progress.
 type running struct {
 	program *Program
 	task    agent.Task
@@ -146,8 +146,8 @@ type running struct {
 	home    string
 	gate    *toolserver.Gate // nil: no tool servers
 	doors   []*door          // to models
-	usage   draft.Usage      // of the run's turns that have ended
-	told    draft.Usage      // what the program told last
+	usage   draft.Usage      // of the run's completed turns
+	told    draft.Usage      // the program's previous report
 }
 
 func (r *running) run(ctx context.Context, res *agent.Result) error {
@@ -196,7 +196,7 @@ func (r *running) run(ctx context.Context, res *agent.Result) error {
 	return nil
 }
 
-// allowed refuses what the program would ignore without a word.
+// allowed refuses settings that the program would silently ignore.
 func (r *running) allowed() error {
 	for _, name := range r.task.Tools {
 		if r.program.Tools != nil && !slices.Contains(r.program.Tools, name) {
@@ -212,7 +212,7 @@ func (r *running) allowed() error {
 	return nil
 }
 
-// repair is what a value that will not do is sent back with.
+// repair returns the message that asks for a correction of a value.
 func (r *running) repair(fault error, value []byte) string {
 	words := "That cannot be used: " + fault.Error()
 	if r.task.Repair != nil {
@@ -224,9 +224,8 @@ func (r *running) repair(fault error, value []byte) string {
 	return words
 }
 
-// turn starts the program once and reads it to its end. fault is what is wrong
-// with its value, err what went wrong with the program; res has what is known in
-// either case.
+// turn starts the program once and reads its output to the end. fault is what is wrong with the
+// value, err what went wrong with the program. res is filled in either case.
 func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault, err error) {
 	p, t := r.program, r.task
 	call, err := r.call(turn)
@@ -274,8 +273,8 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 	return fault, nil
 }
 
-// value is what came back: the program's own, or the one object in its words. One
-// that is missing is a fault like any other: it can be asked for again.
+// value returns the program's value, or the one object in its text. A missing value is a fault
+// like any other: it can be asked for again.
 func (s *Seen) value(t agent.Task) ([]byte, error) {
 	if t.Schema == nil {
 		return nil, nil
@@ -296,8 +295,8 @@ func (s *Seen) value(t agent.Task) ([]byte, error) {
 	return v, nil
 }
 
-// makeHome makes the program's HOME: in the run's folder, or one that is gone
-// afterwards.
+// makeHome creates the program's HOME: in the run's folder, or in a temporary folder that remove
+// deletes.
 func (r *running) makeHome() (remove func(), err error) {
 	remove = func() {}
 	if r.task.Dir == "" {

@@ -12,11 +12,11 @@ import (
 	"tri/lib/record/draft"
 )
 
-// ledger is the file, beside the program's HOME, with the figures that a program
-// told of its session last: what it tells next is the session's again.
+// ledger is the file, beside the program's HOME, that holds the program's last report of session
+// totals. Its next report includes them.
 const ledger = "session-usage.json"
 
-// earlier is what the program told of the session in a run before this one.
+// earlier loads the session totals that an earlier run reported.
 func (r *running) earlier() error {
 	if r.task.Dir == "" || r.program.Since == nil {
 		return nil
@@ -34,8 +34,7 @@ func (r *running) earlier() error {
 	return nil
 }
 
-// account adds what a turn took to what the run took, and keeps what was told of
-// the session.
+// account adds a turn's usage to the run's, and saves the reported session totals.
 func (r *running) account(s *Seen) error {
 	r.usage = r.soFar(s.Usage, s.Told)
 	if s.Told {
@@ -61,7 +60,7 @@ func (r *running) account(s *Seen) error {
 	return nil
 }
 
-// soFar is what the run took with the turn under way.
+// soFar returns the run's usage including the turn in progress.
 func (r *running) soFar(turn draft.Usage, told bool) draft.Usage {
 	if r.program.Since != nil {
 		turn = r.program.Since(r.told, turn)
@@ -74,8 +73,7 @@ func (r *running) soFar(turn draft.Usage, told bool) draft.Usage {
 	return plus(r.usage, turn)
 }
 
-// plus adds what two turns took. What one of them does not know nobody knows of
-// the sum.
+// plus adds the usage of two turns. A figure that is unknown in one of them is unknown in the sum.
 func plus(a, b draft.Usage) draft.Usage {
 	u := draft.Usage{
 		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens,
@@ -88,8 +86,8 @@ func plus(a, b draft.Usage) draft.Usage {
 	return u
 }
 
-// CostSince is for Program.Since: the cost is of the session so far. A smaller
-// figure than before can only be of the turn alone, as some versions tell it.
+// CostSince is a Program.Since for programs that report the session's cost so far. A smaller
+// figure than before is taken as the turn's own, since some versions report that.
 func CostSince(before, turn draft.Usage) draft.Usage {
 	if before.CostUSD != nil && turn.CostUSD != nil && *turn.CostUSD >= *before.CostUSD {
 		own := *turn.CostUSD - *before.CostUSD
@@ -98,7 +96,7 @@ func CostSince(before, turn draft.Usage) draft.Usage {
 	return turn
 }
 
-// TokensSince is for Program.Since: the tokens are of the session so far.
+// TokensSince is a Program.Since for programs that report the session's tokens so far.
 func TokensSince(before, turn draft.Usage) draft.Usage {
 	if turn.InputTokens >= before.InputTokens && turn.OutputTokens >= before.OutputTokens {
 		turn.InputTokens -= before.InputTokens

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// clockTick is the unit of /proc: USER_HZ, which the kernel has fixed for
-// programs at 100 per second.
+// clockTick is the unit of times in /proc: USER_HZ, which is always 100 per second.
 const clockTick = 10 * time.Millisecond
 
-// cpuTime is what a process and its descendants have used, those included that
-// have ended and been waited for.
+// cpuTime returns the CPU time of a process and its descendants, including those that have ended
+// and been waited for.
 func cpuTime(pid int) time.Duration {
 	names, err := readNames("/proc")
 	if err != nil {
@@ -53,13 +52,13 @@ func readNames(dir string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// stat reads parent and times (fields 4 and 14 to 17 of proc_pid_stat(5)).
+// stat reads the parent and the times (fields 4 and 14 to 17 of proc_pid_stat(5)).
 func stat(pid string) (parent int, used time.Duration, ok bool) {
 	b, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
 		return 0, 0, false
 	}
-	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from field 3 on
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from field 3
 	if len(fields) < 15 {
 		return 0, 0, false
 	}

@@ -4,5 +4,5 @@ package supervise
 
 import "time"
 
-// cpuTime is not known here: only a word of the agent is a sign of life.
+// cpuTime is not available: only an event of the agent counts as a sign of life.
 func cpuTime(int) time.Duration { return 0 }

@@ -19,7 +19,7 @@ import (
 	"tri/lib/record/run"
 )
 
-// keeper writes a run's state and stream. A nil one keeps nothing.
+// keeper writes a run's state and event stream. A nil keeper writes nothing.
 type keeper struct {
 	home   *durable.Home
 	stream *os.File
@@ -51,7 +51,7 @@ func openKeeper(dir string) (*keeper, error) {
 	return k, nil
 }
 
-// mend closes a line that a try before this one was killed in.
+// mend ends an incomplete last line, left by an attempt that was killed while writing it.
 func mend(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -73,7 +73,7 @@ func (k *keeper) load() (run.State, error) {
 	return s, err
 }
 
-// due reports whether state.json is old enough to be written for a heartbeat.
+// due reports whether state.json is old enough to be rewritten for a heartbeat.
 func (k *keeper) due(now time.Time) bool { return k != nil && now.Sub(k.saved) >= every }
 
 func (k *keeper) save(s *run.State, now time.Time) error {
@@ -100,11 +100,10 @@ func (k *keeper) note(e agent.Event, now time.Time) error {
 	return nil
 }
 
-// maxText is the most that is kept of one event's words, in bytes; the program's
-// own output has them all.
+// maxText bounds the text kept of one event, in bytes. The program's own output has the full text.
 const maxText = 16 << 10
 
-// artifact is the best file that the run has left so far.
+// artifact returns the best file that the run has produced so far.
 func (k *keeper) artifact() string {
 	if k == nil {
 		return ""
@@ -123,7 +122,7 @@ func (k *keeper) close() error {
 	return errors.Join(err, k.home.Close())
 }
 
-// same reports whether two usages tell of the same money.
+// same reports whether two usages have the same tokens and cost.
 func same(a, b draft.Usage) bool {
 	cost := func(u draft.Usage) float64 {
 		if u.CostUSD == nil {
@@ -134,8 +133,8 @@ func same(a, b draft.Usage) bool {
 	return a.InputTokens == b.InputTokens && a.OutputTokens == b.OutputTokens && cost(a) == cost(b)
 }
 
-// add sums what two tries took. What one of them does not know the sum does not
-// know either, except the cost, which is then at least what is known, and marked.
+// add sums the usage of two attempts. A figure unknown in one of them is unknown in the sum,
+// except the cost, which is then a lower bound and marked as such.
 func add(a, b *draft.Usage) *draft.Usage {
 	if a == nil || b == nil {
 		sum := a
@@ -164,7 +163,7 @@ func add(a, b *draft.Usage) *draft.Usage {
 	return &sum
 }
 
-// describe says in one line what the agent does.
+// describe summarizes an event in one line.
 func describe(e agent.Event) string {
 	if e.Tool != "" {
 		return text.Line(e.Tool+" "+e.Text, 200)

@@ -8,17 +8,16 @@ import (
 	"tri/lib/base/config"
 )
 
-// Limits are what one run may take; 0 is no limit, except of Stall.
+// Limits bound one run; 0 means no limit, except for Stall.
 type Limits struct {
 	Wall    time.Duration
-	Stall   time.Duration // neither a word nor work; 0 is DefaultStall, below 0 never
+	Stall   time.Duration // without an event or CPU time; 0 means DefaultStall, negative never
 	Turns   int
-	Tokens  int64 // in and out
+	Tokens  int64 // input and output
 	CostUSD float64
 }
 
-// Of are the limits that a configuration sets for every run of an agent, without
-// its time.
+// Of returns the limits that a configuration sets for every run of an agent, except Wall.
 func Of(c config.Agent) Limits {
 	return Limits{
 		Stall: time.Duration(c.StallMin * float64(time.Minute)),
@@ -26,8 +25,8 @@ func Of(c config.Agent) Limits {
 	}
 }
 
-// Around puts an agent under supervision, if there is one: it takes what a list
-// of agents gives.
+// Around wraps a in supervision, if there is an agent. It takes the results of a constructor of
+// agents.
 func (l Limits) Around(a agent.Agent, err error) (agent.Agent, error) {
 	if a == nil || err != nil {
 		return nil, err
@@ -35,7 +34,7 @@ func (l Limits) Around(a agent.Agent, err error) (agent.Agent, error) {
 	return Wrap(a, Options{Limits: l}), nil
 }
 
-// hold ends the run when what it tells of has passed a limit.
+// hold stops the run if its reported usage exceeds a limit.
 func (w *watch) hold() {
 	u, o := w.usage, w.options
 	switch {
@@ -48,7 +47,7 @@ func (w *watch) hold() {
 	}
 }
 
-// stop ends the run for a limit.
+// stop ends the run because of a limit.
 func (w *watch) stop(why *limit) {
 	if w.limit == nil {
 		w.limit = why
@@ -56,7 +55,7 @@ func (w *watch) stop(why *limit) {
 	}
 }
 
-// What a run can have used up, as run.Failure.Limit says it.
+// Limits that a run can exceed, the values of run.Failure.Limit.
 const (
 	Wall    = "wall"
 	Silence = "silence"
@@ -65,7 +64,7 @@ const (
 	Cost    = "cost"
 )
 
-// limit is a limit that a run has reached.
+// limit is the error of a run that reached a limit.
 type limit struct {
 	what string
 	error

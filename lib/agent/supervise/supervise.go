@@ -1,6 +1,6 @@
 // Package supervise wraps an agent with limits: it records progress (state.json,
-// raw/stream.jsonl), ends a run that stalls or exceeds its limits, and classifies
-// failures. All of that is done outside the agent and believes none of its promises.
+// raw/stream.jsonl), ends a run that stalls or exceeds its limits, and classifies failures. It
+// works outside the agent and does not rely on its cooperation.
 package supervise
 
 import (
@@ -18,54 +18,52 @@ import (
 	"tri/lib/record/run"
 )
 
-// DefaultStall is how long a run may neither say nor work.
+// DefaultStall is how long a run may emit no event and use no CPU time.
 const DefaultStall = 5 * time.Minute
 
-// How often state.json is written while nothing but the heartbeat moves, how long
-// CPU time is measured for, and which share of one processor counts as work: a
-// program that only waits still wakes up now and then.
+// every is how often state.json is written for the heartbeat alone, sample how long CPU time is
+// measured for, and busy the share of one processor that counts as work: an idle program still
+// wakes up now and then.
 const (
 	every  = time.Second
 	sample = 5 * time.Second
 	busy   = 0.01
 )
 
-// ErrAbandon, as the cause of a context's end, says that a person gave the run
-// up. Any other cancellation leaves a run that can be taken up again.
+// ErrAbandon, as the cause of a cancelled context, says that a person abandoned the run. A run
+// cancelled for any other cause can be resumed.
 var ErrAbandon = errors.New("given up by a person")
 
-// ErrNotKept says that the state or the events of a run could not be written down:
-// no fault of the agent's.
+// ErrNotKept reports that the state or the events of a run could not be written: it is not the
+// agent's fault.
 var ErrNotKept = errors.New("not written down")
 
-// Options are how a run is watched.
+// Options configure the supervision.
 type Options struct {
 	Limits
-	// Dir is the run's folder; "" is Task.Dir, and where that is "" too nothing is
-	// kept.
+	// Dir is the run's folder; "" means Task.Dir. If that is "" too, nothing is written.
 	Dir        string
 	ConfigHash string
-	// Watch is told what the agent does, as Task.Watch is. May be nil.
+	// Watch receives the agent's events, as Task.Watch does. May be nil.
 	Watch func(agent.Event)
-	// Open leaves a run that succeeded ACTIVE: whoever called says with Update what
-	// it came to.
+	// Open leaves a successful run ACTIVE: the caller sets its final state with Update.
 	Open bool
 
 	Now  func() time.Time // nil: time.Now
-	Tick <-chan time.Time // when to look; nil: every second
-	// CPU is the processor time that a process and its descendants have used; nil
-	// asks the system.
+	Tick <-chan time.Time // when to check; nil: every second
+	// CPU returns the processor time of a process and its descendants; nil means the system's
+	// figure.
 	CPU func(pid int) time.Duration
 }
 
-// Agent is an agent under supervision. It is safe for concurrent use if the agent
-// is, for runs of different folders.
+// Agent is a supervised agent. It is safe for concurrent use by runs in different folders if the
+// wrapped agent is.
 type Agent struct {
 	agent.Agent
 	Options
 }
 
-// Wrap puts a under supervision.
+// Wrap returns a under supervision.
 func Wrap(a agent.Agent, o Options) *Agent {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -77,12 +75,11 @@ func Wrap(a agent.Agent, o Options) *Agent {
 	return &Agent{a, o}
 }
 
-// Ability is that of the agent.
+// Ability returns the wrapped agent's ability.
 func (a *Agent) Ability() agent.Ability { return agent.Abilities(a.Agent) }
 
-// Run runs the task. An error carries its kind of failure; the result tells what
-// was used in any case. state.json counts that together with what tries before
-// this one took.
+// Run runs the task. An error carries its kind of failure; the result has the usage in any case.
+// state.json holds the usage summed over all attempts.
 func (a *Agent) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -102,24 +99,24 @@ func (a *Agent) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return w.close(ctx, res, err)
 }
 
-// watch is one run under supervision.
+// watch supervises one run.
 type watch struct {
 	options Options
 	cancel  context.CancelCauseFunc
 	told    func(agent.Event)
 	began   time.Time
-	keep    *keeper // nil: nothing is kept
+	keep    *keeper // nil: nothing is written
 
 	mu      sync.Mutex
 	ended   bool
 	state   run.State
-	earlier *draft.Usage // what tries before this one took
-	usage   *draft.Usage // what this one has told
+	earlier *draft.Usage // usage of earlier attempts
+	usage   *draft.Usage // usage reported by this attempt
 	beat    time.Time    // the last sign of life
 	cpu     time.Duration
-	sampled time.Time // the zero Time: cpu is of nothing yet
-	limit   *limit    // why we ended it
-	lost    error     // state could not be kept
+	sampled time.Time // zero: cpu has not been measured
+	limit   *limit    // why the run was stopped
+	lost    error     // state could not be written
 }
 
 func (w *watch) open() error {
@@ -135,7 +132,7 @@ func (w *watch) open() error {
 	}
 	w.earlier = w.state.Usage
 	if w.earlier == nil && w.state.SessionID != nil {
-		w.earlier = &draft.Usage{TokensUnknown: true} // the program was at work, and told nothing
+		w.earlier = &draft.Usage{TokensUnknown: true} // the program ran without reporting usage
 	}
 	s := &w.state
 	s.Status, s.PID, s.Agent, s.Owner = run.Active, nil, run.Process{}, run.ProcessOf(os.Getpid())
@@ -149,7 +146,7 @@ func (w *watch) open() error {
 	return nil
 }
 
-// look starts looking after the run, and gives what ends that.
+// look starts the periodic checks and returns the function that stops them.
 func (w *watch) look() (stop func()) {
 	tick, release := w.options.Tick, func() {}
 	if tick == nil {
@@ -175,7 +172,7 @@ func (w *watch) look() (stop func()) {
 	}
 }
 
-// event takes in what the agent was seen to do.
+// event handles an event of the agent.
 func (w *watch) event(e agent.Event) {
 	for _, told := range []func(agent.Event){w.told, w.options.Watch} {
 		if told != nil {
@@ -190,7 +187,7 @@ func (w *watch) event(e agent.Event) {
 	now := w.options.Now()
 	w.fail(w.keep.note(e, now))
 	s, changed := &w.state, false
-	if w.limit == nil { // what it says when it is ended is no sign of life
+	if w.limit == nil { // events of a run that is being stopped are no sign of life
 		w.beat, s.LastHeartbeat = now, new(text.Timestamp(now))
 		if doing := describe(e); doing != "" {
 			s.Doing = doing
@@ -204,7 +201,7 @@ func (w *watch) event(e agent.Event) {
 		w.sampled = time.Time{}
 	}
 	if e.Usage != nil {
-		changed = changed || w.usage == nil || !same(*w.usage, *e.Usage) // money is written down at once
+		changed = changed || w.usage == nil || !same(*w.usage, *e.Usage) // usage is written at once
 		w.usage = e.Usage
 		s.Usage = add(w.earlier, w.usage)
 		w.hold()
@@ -212,7 +209,7 @@ func (w *watch) event(e agent.Event) {
 	w.save(now, changed)
 }
 
-// glance looks whether the run still lives and may go on.
+// glance checks whether the run is alive and within its limits.
 func (w *watch) glance() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -235,14 +232,13 @@ func (w *watch) glance() {
 	w.save(now, changed)
 }
 
-// works reports whether the run's processes have used the processor since they
-// were last looked at.
+// works reports whether the run's processes have used the processor since the last sample.
 func (w *watch) works(now time.Time) bool {
 	span := now.Sub(w.sampled)
 	if !w.sampled.IsZero() && span < sample {
 		return false
 	}
-	pid := os.Getpid() // an agent that is part of us, or has not said yet
+	pid := os.Getpid() // an agent in this process, or not started yet
 	if w.state.PID != nil {
 		pid = *w.state.PID
 	}
@@ -258,7 +254,7 @@ func (w *watch) save(now time.Time, atOnce bool) {
 	}
 }
 
-// fail ends a run whose state cannot be kept.
+// fail ends a run whose state cannot be written.
 func (w *watch) fail(err error) {
 	if err != nil && w.lost == nil {
 		w.lost = fmt.Errorf("%w: %w", ErrNotKept, err)
@@ -266,7 +262,7 @@ func (w *watch) fail(err error) {
 	}
 }
 
-// close writes down how the run ended.
+// close writes the end of the run to its state.
 func (w *watch) close(ctx context.Context, res agent.Result, err error) (agent.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -295,7 +291,7 @@ func (w *watch) close(ctx context.Context, res agent.Result, err error) (agent.R
 	return res, errors.Join(err, w.lost, w.keep.close())
 }
 
-// judge gives the state its end, and err its kind.
+// judge sets the final status of the state, and gives err its kind.
 func (w *watch) judge(ctx context.Context, err error) error {
 	s := &w.state
 	if err == nil || errors.Is(err, agent.ErrNothing) {
@@ -323,7 +319,7 @@ func (w *watch) judge(ctx context.Context, err error) error {
 		err = &agent.Failure{Kind: agent.Killed, Err: fmt.Errorf("%w: %w", cause, err)}
 	case w.lost != nil:
 		err = agent.Fail(agent.Unknown, err)
-	default: // whoever supervises was told to stop
+	default: // the supervisor itself was cancelled
 		err = &agent.Failure{Kind: agent.Killed, Err: err}
 	}
 	s.Failure = &run.Failure{Kind: agent.FailureKind(err), Message: text.Line(err.Error(), 1000), Limit: what}
