@@ -18,19 +18,18 @@ import (
 	"tri/lib/record/event"
 )
 
-// Types of interactions and of answers to them
-// (interactions/receiving-and-responding).
+// Types of interactions and of responses to them (interactions/receiving-and-responding).
 const (
 	interactionPing  = 1
 	interactionClick = 3
 	answerPong       = 1
-	answerSeen       = 6 // deferred update: nothing is posted, and the person sees no failure
+	answerSeen       = 6 // deferred update: nothing is posted, and the client shows no failure
 
 	timestampHeader = "X-Signature-Timestamp"
 	signatureHeader = "X-Signature-Ed25519"
 )
 
-// interaction is a click, or Discord's asking whether we are there.
+// interaction is a click, or a ping by which Discord checks the endpoint.
 type interaction struct {
 	ID        string `json:"id"`
 	Kind      int    `json:"type"`
@@ -43,13 +42,13 @@ type interaction struct {
 		User user   `json:"user"`
 		Nick string `json:"nick"`
 	} `json:"member"` // in a server
-	User    user `json:"user"` // in private
+	User    user `json:"user"` // in a private chat
 	Message struct {
 		ID string `json:"id"`
 	} `json:"message"`
 }
 
-// act makes a click durable, when it is one on a card in a watched chat.
+// act makes a click durable if it is on a card in a watched chat.
 func (c *Client) act(ctx context.Context, i *interaction, to chat.Handler) error {
 	who := i.Member.User
 	if who.ID == "" {
@@ -73,9 +72,9 @@ func (c *Client) act(ctx context.Context, i *interaction, to chat.Handler) error
 	return nil
 }
 
-// clicked takes a click that came over the gateway, and answers it when it is
-// durable. An answer that comes too late leaves the person with a "failed" for a
-// click that counts; the card tells what became of it.
+// clicked handles a click that arrived over the gateway and responds when it is durable. After a
+// late response Discord shows the user "failed" for a click that counts; the card shows the actual
+// result.
 func (l *listening) clicked(ctx context.Context, f frame) error {
 	var i interaction
 	if err := json.Unmarshal(f.Data, &i); err != nil || !validID(i.ID) {
@@ -89,20 +88,20 @@ func (l *listening) clicked(ctx context.Context, f frame) error {
 		return nil
 	}
 	if err := l.once(ctx, http.MethodPost, "interactions/"+i.ID+"/"+i.Token+"/callback", map[string]any{"type": answerSeen}, nil); err != nil {
-		l.Logf("discord: click %s could not be answered: status %d, code %q", i.ID, httpapi.StatusOf(err), httpapi.CodeOf(err)) // the error itself names the token
+		l.Logf("discord: click %s could not be answered: status %d, code %q", i.ID, httpapi.StatusOf(err), httpapi.CodeOf(err)) // the error itself contains the token
 	}
 	return nil
 }
 
-// printable reports whether a token can stand in a path as it is.
+// printable reports whether a token can be part of a URL path unescaped.
 func printable(token string) bool {
 	return token != "" && !strings.ContainsFunc(token, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.' && r != '='
 	})
 }
 
-// calls answers what Discord sends to the interactions endpoint. It also sends
-// calls with wrong signatures, to see whether they are refused.
+// calls handles Discord's calls of the interactions endpoint. Discord also sends calls with wrong
+// signatures to check that they are refused.
 func (c *Client) calls(to chat.Handler) webhook.Handler {
 	seen := new(webhook.Once)
 	return func(ctx context.Context, call *webhook.Call) webhook.Answer {
@@ -128,25 +127,25 @@ func (c *Client) calls(to chat.Handler) webhook.Handler {
 	}
 }
 
-// plausible reports whether a call can be Discord's: it has a signature's form, and
-// is of now.
+// plausible reports whether a call can be from Discord: the signature has the right form and the
+// time is current.
 func (c *Client) plausible(call *webhook.Call) bool {
 	_, _, ok := call.Stamped(timestampHeader, signatureHeader, 2*ed25519.SignatureSize, c.api.Now())
 	return ok
 }
 
-// signed checks the signature over time and body, as they came, and the time.
+// signed verifies the signature over the time and body as received, and that the time is current.
 func (c *Client) signed(call *webhook.Call, now time.Time) (signature string, ok bool) {
 	at, signature, ok := call.Stamped(timestampHeader, signatureHeader, 2*ed25519.SignatureSize, now)
 	sum, err := hex.DecodeString(signature)
-	if !ok || err != nil || strings.ToLower(signature) != signature { // one spelling: else a replay could look new
+	if !ok || err != nil || strings.ToLower(signature) != signature { // accept one spelling only: otherwise a replay could look new
 		return "", false
 	}
 	return signature, ed25519.Verify(c.key, append([]byte(at), call.Body...), sum)
 }
 
-// reacted hands on a reaction to a message of ours. Discord gives reactions no id
-// and no time: the session and the number in it are the same at each delivery.
+// reacted passes on a reaction to a message of the bot. Discord gives reactions no id and no time;
+// the session and its sequence number identify one, and are the same at each delivery.
 func (l *listening) reacted(ctx context.Context, f frame) error {
 	var r struct {
 		UserID    string `json:"user_id"`
@@ -196,7 +195,7 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 	return nil
 }
 
-// author is who wrote a message, "" when it is gone.
+// author returns the author of a message, "" if it was deleted.
 func (l *listening) author(ctx context.Context, place, id string) (string, error) {
 	if s, ok := l.recent.senders[id]; ok {
 		return s.ID, nil

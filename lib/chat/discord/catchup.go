@@ -12,27 +12,27 @@ import (
 	"tri/lib/record/event"
 )
 
-// page is the most messages that Discord gives at once.
+// page is the maximum number of messages in one response.
 const page = 100
 
-// reading is one place that is read back from where we were, in pages.
+// reading is the state of reading one place's history, page by page.
 type reading struct {
 	place place
 	from  time.Time
-	since uint64 // the id behind which it begins
+	since uint64 // the messages read have larger ids
 	next  uint64
-	page  []message // the oldest first
-	whole bool      // there is no further page
+	page  []message // oldest first
+	whole bool      // there are no further pages
 	seen  map[string]bool
 }
 
-// catchUp emits what was missed, of all places together and in the order in which
-// it was written: wherever it is cut off, nothing older than what is in the log
-// is missing from it. Edits and deletions come last for the same reason.
+// catchUp emits the missed messages of all places together, in order of time: wherever it is
+// interrupted, the log lacks nothing that is older than its newest event. Edits and deletions come
+// last for the same reason.
 //
-// What Discord can be asked for is what stands. An edit is found in what is new
-// and in the hundred messages before it; so is a deletion, as a message that we
-// have emitted and that is not there.
+// Discord only returns the current messages. Edits are therefore found among the new messages and
+// the hundred before them; a deletion is found as a message that was emitted and is no longer
+// there.
 func (l *listening) catchUp(ctx context.Context) error {
 	begun := l.api.ServerTime(l.api.Now()).Add(-overlap)
 	places, err := l.watched(ctx, l.known.Of)
@@ -77,10 +77,10 @@ func (l *listening) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// merge emits the new messages of all places by age, holding a page of each. An
-// edited one is kept back for later, since its time is that of the edit.
+// merge emits the new messages of all places by age, with one page of each in memory. Edited
+// messages are returned in late, since their time is that of the edit.
 func (l *listening) merge(ctx context.Context, all []*reading) (fresh int, late []event.Event, err error) {
-	known := map[string]time.Time{} // what is only read again for the overlap
+	known := map[string]time.Time{} // up to here messages are read again only for the overlap
 	for id, at := range l.known.Chats() {
 		known[id] = at.Add(overlap)
 	}
@@ -118,7 +118,7 @@ func (l *listening) merge(ctx context.Context, all []*reading) (fresh int, late 
 	}
 }
 
-// oldest is the place whose next message is the oldest of all, nil at the end.
+// oldest returns the place whose next message is the oldest of all, nil at the end.
 func (l *listening) oldest(ctx context.Context, all []*reading) (first *reading, err error) {
 	for _, r := range all {
 		if len(r.page) == 0 && !r.whole {
@@ -133,8 +133,8 @@ func (l *listening) oldest(ctx context.Context, all []*reading) (first *reading,
 	return first, nil
 }
 
-// turn reads a place's next page. A place whose newest message is known is not
-// asked at all.
+// turn reads a place's next page. If the place's newest message is already known, no request is
+// made.
 func (l *listening) turn(ctx context.Context, r *reading) error {
 	if last := number(r.place.Last); last != 0 && last <= r.next || r.place.Last == "" && r.place.Kind != kindDirect && r.place.Name != "" {
 		r.whole = true
@@ -156,8 +156,8 @@ func (l *listening) turn(ctx context.Context, r *reading) error {
 	return nil
 }
 
-// messages reads a page of those after, or before, an id; the oldest first.
-// One that is not understood is left out, but ends is whether there are no more.
+// messages reads a page of messages after, or before, an id, oldest first. Messages that cannot be
+// parsed are left out; ends reports whether there are no more.
 func (c *Client) messages(ctx context.Context, place, where string, id uint64) (ms []message, ends bool, err error) {
 	q := url.Values{"limit": {strconv.Itoa(page)}, where: {strconv.FormatUint(id, 10)}}
 	var raws []json.RawMessage
@@ -173,11 +173,11 @@ func (c *Client) messages(ctx context.Context, place, where string, id uint64) (
 	return ms, len(raws) < page || len(ms) == 0, nil
 }
 
-// changes are the edits and deletions of messages that were known.
+// changes returns the edits and deletions of messages that were known.
 func (l *listening) changes(ctx context.Context, r *reading) (events []event.Event, err error) {
 	known := l.recent.of(r.place.ID)
 	quiet := r.place.thread() && number(r.place.Last) <= r.since
-	if len(known) == 0 && (!l.past || quiet) { // a server has hundreds of threads that nobody comes back to
+	if len(known) == 0 && (!l.past || quiet) { // a server has hundreds of threads without new messages
 		return nil, nil
 	}
 	before, ends, err := l.messages(ctx, r.place.ID, "before", r.since+1)
@@ -204,7 +204,7 @@ func (l *listening) changes(ctx context.Context, r *reading) (events []event.Eve
 		oldest = number(before[0].ID)
 	}
 	if len(r.seen) == 0 {
-		// Who may not read the history is shown an empty one
+		// Without the permission to read the history the list is empty
 		// (resources/message#get-channel-messages).
 		return events, nil
 	}

@@ -24,7 +24,7 @@ const (
 	maySendThread = 1 << 38
 )
 
-// needed is what the bot is to be allowed. Its sum, 309237713984, is in the guide.
+// needed are the permissions that the bot needs. Their sum, 309237713984, is in the guide.
 var needed = []struct {
 	bit  uint64
 	name string
@@ -38,7 +38,7 @@ var needed = []struct {
 	{mayReact, "Add Reactions", false},
 }
 
-// Guide is how a bot is set up.
+// Guide describes how to set up a bot.
 var Guide = chat.Guide{
 	Steps: `1. https://discord.com/developers/applications: New Application, name it (tri).
 2. Bot: Reset Token, copy it. Below, Privileged Gateway Intents: switch on
@@ -61,10 +61,10 @@ public_key (General Information), and then Interactions Endpoint URL there.
 `,
 }
 
-// Flags of an application: what it may get of message contents.
+// Flags of an application: the access to message contents.
 const flagContent, flagContentLimited = 1 << 18, 1 << 19
 
-// maxSkew is how far Discord's clock may be from ours before it is told.
+// maxSkew is the clock difference to Discord above which a finding is reported.
 const maxSkew = 30 * time.Second
 
 // Check implements chat.Checker.
@@ -114,8 +114,8 @@ func (c *Client) checkIntents(ctx context.Context) chat.Finding {
 	return chat.Finding{Name: "intents", OK: true, Text: "message content"}
 }
 
-// checkChat says whether the bot is in a watched chat and may do there what it
-// has to.
+// checkChat reports whether the bot is in a watched chat and has the permissions that it needs
+// there.
 func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding {
 	if p.Guild == "" && !p.private() {
 		return chat.Finding{Name: "chat", Text: "the bot cannot see " + p.ID, Mend: "add it to that server and, if the channel is private, to the channel; or take it from watched_chats"}
@@ -125,7 +125,7 @@ func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding 
 		return chat.Finding{Name: "chat", OK: true, Text: "private " + strings.TrimPrefix(title, "# ")}
 	}
 	room := p
-	if p.thread() { // it has its chat's permissions
+	if p.thread() { // it has the permissions of its chat
 		parent, err := c.place(ctx, p.Parent)
 		if err != nil {
 			return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", title, err), Mend: "try again"}
@@ -151,8 +151,8 @@ func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding 
 		Mend: "Edit Channel > Permissions: allow that to the bot's role"}
 }
 
-// permissions are what the bot may do in a channel: those of its roles, then what
-// the channel denies and allows everybody, the roles, and the bot itself
+// permissions returns the bot's permissions in a channel: those of its roles, then the channel's
+// overwrites for everyone, for the roles and for the bot
 // (topics/permissions#permission-overwrites).
 func (c *Client) permissions(ctx context.Context, p *place, me user) (uint64, error) {
 	var guild struct {
@@ -196,7 +196,7 @@ func (c *Client) permissions(ctx context.Context, p *place, me user) (uint64, er
 			may = may&^bits(o.Deny) | bits(o.Allow)
 		}
 	}
-	if may&mayView == 0 { // without it nothing else counts
+	if may&mayView == 0 { // without it no other permission applies
 		return 0, nil
 	}
 	return may, nil

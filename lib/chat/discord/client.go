@@ -1,22 +1,19 @@
 // Package discord reads and posts as a Discord bot, by the gateway and REST.
 //
-// It speaks the gateway itself (version 10, JSON) over coder/websocket.
-// Discordgo counts an event as received before its handlers have run (v0.29.0,
-// wsapi.go:653). Disgo leaves that to its caller, but reads each event into types of
-// its own, and ends the connection at what does not fit them: a channel of a kind
-// that it does not know (v0.19.6, discord/channel.go:225) ends each new connection
-// at its GUILD_CREATE (gateway/gateway.go:604), and no chat is heard any more.
+// It implements the gateway itself (version 10, JSON) over coder/websocket. Discordgo counts an
+// event as received before its handlers have run (v0.29.0, wsapi.go:653). Disgo leaves that to its
+// caller, but decodes each event into its own types and closes the connection if one does not fit:
+// after a channel of an unknown type (v0.19.6, discord/channel.go:225) each new connection ends at
+// its GUILD_CREATE (gateway/gateway.go:604), and no chat is received any more.
 //
-// A session is resumed from the last durable event, also by the next start of
-// the program. Where Discord has forgotten it, the history of each watched chat
-// and of its threads is read back.
+// A session is resumed from the last durable event, also after a restart of the program. If Discord
+// no longer has the session, the history of each watched chat and of its threads is read.
 //
-// A watcher posts nothing. One request of it is no question: a click on a button
-// that came over the gateway has to be answered within three seconds, or the
-// person who clicked is told that it failed. The answer is "seen" (type 6,
-// deferred update), which is no message and changes none.
+// A watcher posts nothing. It makes one request that is not a read: a click on a button that
+// arrives over the gateway must be answered within three seconds, or Discord shows the user a
+// failure. The answer is type 6, deferred update, which posts no message and changes none.
 //
-// Facts are those of https://discord.com/developers/docs, API version 10.
+// The source of all facts is https://discord.com/developers/docs, API version 10.
 package discord
 
 import (
@@ -39,7 +36,7 @@ import (
 	"tri/lib/chat"
 )
 
-// platform names this platform in events.
+// platform is the name of this platform in events.
 const platform = "discord"
 
 var (
@@ -49,30 +46,30 @@ var (
 	_ chat.Signaler = (*Sink)(nil)
 )
 
-// Options say which bot, and what of its servers.
+// Options identify the bot and what it watches.
 type Options struct {
 	URL   string   // default https://discord.com/api/v10
-	Token string   // of the bot, without "Bot "
-	Chats []string // channel ids to watch; none: all channels of all its servers
-	// AllowExternal lets in what other servers' announcements and guests say.
+	Token string   // the bot's, without "Bot "
+	Chats []string // channel ids to watch; none: all channels of all servers that the bot is in
+	// AllowExternal accepts messages of guests and announcements followed from other servers.
 	AllowExternal bool
-	// Listen is where Discord calls with clicks, signed for PublicKey (hexadecimal);
-	// "": clicks come over the gateway.
+	// Listen is the address to which Discord sends clicks, signed for PublicKey (hexadecimal); "":
+	// clicks arrive over the gateway.
 	Listen, PublicKey string
 
 	HTTP   *http.Client
 	Now    func() time.Time
 	Sleep  func(ctx context.Context, d time.Duration) error
-	Chance func() float64 // in [0, 1): spreads reconnects and heartbeats
+	Chance func() float64 // returns a number in [0, 1): the jitter of reconnects and heartbeats
 }
 
-// Client is one bot.
+// Client is the connection of one bot.
 type Client struct {
 	api      *httpapi.Client
 	token    string
 	chats    map[string]bool // nil: all
 	external bool
-	bare     bool // the API is reached without TLS, and so may the gateway be
+	bare     bool // the API is used without TLS, so the gateway may be too
 	listen   string
 	key      ed25519.PublicKey
 	http     *http.Client
@@ -81,10 +78,10 @@ type Client struct {
 
 	mu    sync.Mutex
 	self  *user
-	pause time.Duration // to be waited before the next read
+	pause time.Duration // wait before the next read
 }
 
-// New returns the client of a bot. It does not reach out.
+// New returns the client of a bot. It makes no network calls.
 func New(o Options) (*Client, error) {
 	token := strings.TrimPrefix(o.Token, "Bot ")
 	if err := httpapi.Word("discord token", token); err != nil {
@@ -130,15 +127,15 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// validID reports whether id can be a snowflake: it goes into paths as it is.
+// validID reports whether id is a snowflake and so safe in a URL path.
 func validID(id string) bool {
 	return len(id) >= 1 && len(id) <= 20 && !strings.ContainsFunc(id, func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// epoch is the first millisecond of Discord's ids.
+// epoch is the first millisecond of Discord's ids, in Unix time.
 const epoch = 1420070400000
 
-// number is a snowflake as one, 0 of anything else.
+// number returns a snowflake as a number, 0 if id is none.
 func number(id string) uint64 {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -147,10 +144,10 @@ func number(id string) uint64 {
 	return n
 }
 
-// made is when the thing with this id was made.
+// made returns when the object with this id was created.
 func made(id string) time.Time { return time.UnixMilli(int64(number(id)>>22) + epoch).UTC() }
 
-// after is the least id of something made at the time or later, less one.
+// after returns the largest id of an object created before at.
 func after(at time.Time) uint64 {
 	ms := at.UnixMilli() - epoch
 	if ms <= 0 {
@@ -159,8 +156,8 @@ func after(at time.Time) uint64 {
 	return uint64(ms)<<22 - 1
 }
 
-// noteLimits sees the answer after which the next one would be refused: it is
-// waited for, since refusals count against the bot, and too many ban its address
+// noteLimits notes when the next request would exceed the rate limit, so that it is delayed:
+// rejected requests count against the bot, and too many of them ban its address
 // (topics/rate-limits).
 func (c *Client) noteLimits(h http.Header, _ []byte) error {
 	if h.Get("X-RateLimit-Remaining") != "0" {
@@ -176,7 +173,7 @@ func (c *Client) noteLimits(h http.Header, _ []byte) error {
 	return nil
 }
 
-// get reads path into out, as slowly as Discord asks for.
+// get reads path into out, within Discord's rate limits.
 func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
 	c.mu.Lock()
 	pause := c.pause
@@ -190,13 +187,13 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, out any
 	return c.explain(c.api.Read(ctx, httpapi.Request{Method: http.MethodGet, Path: path, Query: query}, out))
 }
 
-// once sends a request that is not repeated.
+// once sends a request without retries.
 func (c *Client) once(ctx context.Context, method, path string, in, out any) error {
 	return c.explain(c.api.Once(ctx, httpapi.Request{Method: method, Path: path, JSON: in}, out))
 }
 
-// explain reads Discord's own words out of a refusal, and gives what a person can
-// mend its status and a hint.
+// explain adds Discord's own message to an error, and a status and a hint where a person can
+// resolve it.
 func (c *Client) explain(err error) error {
 	e := (*httpapi.Error)(nil)
 	if !errors.As(err, &e) {
@@ -226,14 +223,14 @@ func refusedToken(err error) error {
 	return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token is not, or no longer, the bot's: Developer Portal > Bot > Reset Token")
 }
 
-// unreadable reports whether err says that the bot may not see something, or that
-// it is not there.
+// unreadable reports whether err means that the bot may not see an object, or that it does not
+// exist.
 func unreadable(err error) bool {
 	s := httpapi.StatusOf(err)
 	return s == http.StatusForbidden || s == http.StatusNotFound
 }
 
-// me is the bot's own account.
+// me returns the bot's own account.
 func (c *Client) me(ctx context.Context) (user, error) {
 	c.mu.Lock()
 	self := c.self

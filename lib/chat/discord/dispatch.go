@@ -7,7 +7,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// dispatched makes events of a frame that brings any.
+// dispatched returns the events of a frame, if it contains any.
 func (l *listening) dispatched(ctx context.Context, f frame) ([]event.Event, error) {
 	var err error
 	var events []event.Event
@@ -49,7 +49,7 @@ func (l *listening) dispatched(ctx context.Context, f frame) ([]event.Event, err
 	return events, err
 }
 
-// guild learns a server's channels and roles, which saves asking for them.
+// guild stores a server's channels and roles, which saves requests for them.
 func (l *listening) guild(f frame) {
 	var g struct {
 		ID       string  `json:"id"`
@@ -71,9 +71,8 @@ func (l *listening) guild(f frame) {
 	}
 }
 
-// message is the event of a new message, or of a change of one. Discord also
-// updates a message when it has found a preview for a link in it: then nobody has
-// edited it.
+// message returns the event of a new message, or of a change of one. Discord also sends an update
+// when it adds the preview of a link; that is not an edit.
 func (l *listening) message(ctx context.Context, f frame) ([]event.Event, error) {
 	m, err := readMessage(f.Data)
 	if err != nil {
@@ -87,11 +86,11 @@ func (l *listening) message(ctx context.Context, f frame) ([]event.Event, error)
 	if err != nil || !l.welcome(&p) {
 		return nil, err
 	}
-	if m.Author == nil { // only what has changed
+	if m.Author == nil { // only the fields that changed
 		var raw []byte
 		switch err := l.get(ctx, "channels/"+p.ID+"/messages/"+m.ID, nil, &raw); {
 		case unreadable(err):
-			return nil, nil // gone already
+			return nil, nil // already deleted
 		case err != nil:
 			return nil, err
 		}
@@ -111,7 +110,7 @@ func (l *listening) message(ctx context.Context, f frame) ([]event.Event, error)
 	return []event.Event{e}, nil
 }
 
-// deleted are the events of one deletion or of many.
+// deleted returns the events of one deletion or of several.
 func (l *listening) deleted(ctx context.Context, f frame) (events []event.Event, err error) {
 	var d struct {
 		ID        string   `json:"id"`
@@ -140,10 +139,10 @@ func (l *listening) deleted(ctx context.Context, f frame) (events []event.Event,
 	return events, nil
 }
 
-// removed is the event of a deletion that we learn of now.
+// removed returns the event of a deletion noticed now.
 func (l *listening) removed(ctx context.Context, id string, p *place) (event.Event, error) {
 	at := l.api.ServerTime(l.api.Now())
-	if made := made(id); made.After(at) { // the clock is known within a second
+	if made := made(id); made.After(at) { // the clock is known to within a second
 		at = made
 	}
 	e, err := l.gone(ctx, id, p, at)

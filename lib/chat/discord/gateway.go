@@ -15,11 +15,11 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Times and sizes of the gateway.
+// Timeouts and sizes of the gateway.
 const (
 	dialTime  = 20 * time.Second
 	helloTime = 20 * time.Second
-	maxFrame  = 16 << 20 // bytes: what a very large server is described with
+	maxFrame  = 16 << 20 // bytes: the description of a very large server
 	buffered  = 1024     // frames read ahead while earlier ones are made durable
 )
 
@@ -33,43 +33,43 @@ const (
 	opInvalid   = 9
 	opHello     = 10
 	opAck       = 11
-	opNoise     = -1 // ours: what is no frame
+	opNoise     = -1 // local: a frame that cannot be parsed
 )
 
-// closeKeep is the code that we hang up with. Behind 1000 or 1001 Discord forgets
-// the session.
+// closeKeep is the close code that the client sends. After 1000 or 1001 Discord discards the
+// session.
 const closeKeep websocket.StatusCode = 4000
 
-// frame is what comes over the gateway.
+// frame is a message of the gateway.
 type frame struct {
 	Op   int             `json:"op"`
 	Data json.RawMessage `json:"d"`
 	Seq  int64           `json:"s"`
 	Type string          `json:"t"`
 
-	err error // the socket's end; nothing follows
+	err error // the error that ended the socket; no frame follows
 }
 
-// resumeState is what is resumed: its address, and the last event that is durable.
+// resumeState is the session to resume: its address, and the last durable event.
 type resumeState struct {
 	ID  string `json:"session_id"`
 	URL string `json:"resume_gateway_url"`
 	Seq int64  `json:"seq"`
 }
 
-// errStale says that the session cannot be resumed.
+// errStale means that the session cannot be resumed.
 var errStale = errors.New("the session is over")
 
 // socket is one connection to the gateway.
 type socket struct {
 	conn   *websocket.Conn
 	frames chan frame
-	done   atomic.Int64 // the last durable event, as heartbeats tell it
-	heard  atomic.Bool  // whether the last heartbeat was answered
+	done   atomic.Int64 // the last durable event, sent with heartbeats
+	heard  atomic.Bool  // whether the last heartbeat was acknowledged
 	beat   chan struct{}
 }
 
-// dial connects to the gateway and takes its hello.
+// dial connects to the gateway and reads its hello.
 func (c *Client) dial(ctx context.Context, address string) (*socket, time.Duration, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "wss" && (u.Scheme != "ws" || !c.bare) || u.Host == "" {
@@ -132,7 +132,7 @@ func (s *socket) send(ctx context.Context, op int, data any) error {
 	return nil
 }
 
-// identify begins a session (events/gateway#identifying).
+// identify starts a session (events/gateway#identifying).
 func (s *socket) identify(ctx context.Context, token string, intents int) error {
 	return s.send(ctx, opIdentify, map[string]any{
 		"token": token, "intents": intents, "large_threshold": 50,
@@ -144,8 +144,8 @@ func (s *socket) resume(ctx context.Context, token string, of resumeState) error
 	return s.send(ctx, opResume, map[string]any{"token": token, "session_id": of.ID, "seq": of.Seq})
 }
 
-// read fills frames until the socket ends. When frames is full it waits, and TCP
-// makes Discord wait, or give up on us: then we resume.
+// read fills frames until the socket ends. When frames is full it blocks, so that TCP slows Discord
+// down or Discord disconnects; then the session is resumed.
 func (s *socket) read(ctx context.Context) {
 	defer close(s.frames)
 	for {
@@ -175,8 +175,8 @@ func (s *socket) read(ctx context.Context) {
 	}
 }
 
-// pulse sends heartbeats, the first after a part of the interval by chance. One
-// that nothing has answered by the next means that the connection is dead.
+// pulse sends heartbeats, the first after a random part of the interval. If one is not acknowledged
+// before the next, the connection is dead.
 func (s *socket) pulse(ctx context.Context, every time.Duration, chance float64) {
 	t := time.NewTimer(time.Duration(chance * float64(every)))
 	defer t.Stop()
@@ -188,7 +188,7 @@ func (s *socket) pulse(ctx context.Context, every time.Duration, chance float64)
 		case <-s.beat:
 		case <-t.C:
 			if !s.heard.Swap(false) && len(s.frames) < buffered {
-				_ = s.conn.CloseNow() // read says so
+				_ = s.conn.CloseNow() // read reports it
 				return
 			}
 			t.Reset(every)
@@ -204,8 +204,7 @@ func (s *socket) pulse(ctx context.Context, every time.Duration, chance float64)
 	}
 }
 
-// Codes that the gateway hangs up with
-// (topics/opcodes-and-status-codes#gateway-gateway-close-event-codes).
+// Close codes of the gateway (topics/opcodes-and-status-codes#gateway-gateway-close-event-codes).
 const (
 	closeAuth       = 4004
 	closeBadSeq     = 4007
@@ -217,8 +216,7 @@ const (
 	closeDisallowed = 4014
 )
 
-// closed gives the gateway's reason its status and a hint, where waiting does not
-// help.
+// closed adds a status and a hint to a close reason that waiting does not resolve.
 func closed(err error) error {
 	switch websocket.CloseStatus(err) {
 	case closeAuth:
@@ -232,7 +230,7 @@ func closed(err error) error {
 	case closeBadSeq, closeTimedOut:
 		return fmt.Errorf("%w: %w", errStale, err)
 	}
-	if errors.Is(err, websocket.ErrMessageTooBig) { // it would come again
+	if errors.Is(err, websocket.ErrMessageTooBig) { // the same frame would arrive again
 		return fmt.Errorf("%w: %w", errStale, err)
 	}
 	return err

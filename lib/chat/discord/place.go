@@ -12,11 +12,11 @@ import (
 	"tri/lib/base/httpapi"
 )
 
-// Kinds of channels (resources/channel#channel-object-channel-types).
+// Types of channels (resources/channel#channel-object-channel-types).
 const (
 	kindText          = 0
 	kindDirect        = 1
-	kindVoice         = 2 // has a chat, too
+	kindVoice         = 2 // also has a text chat
 	kindGroup         = 3
 	kindAnnouncement  = 5
 	kindNewsThread    = 10
@@ -27,13 +27,12 @@ const (
 	kindMedia         = 16
 )
 
-// place is a channel, a thread (which is a channel whose parent is the chat) or a
-// private conversation.
+// place is a channel, a thread (a channel whose parent is the chat) or a private conversation.
 type place struct {
 	ID         string `json:"id"`
 	Kind       int    `json:"type"`
 	Guild      string `json:"guild_id"`
-	Parent     string `json:"parent_id"` // of a channel its category, of a thread the chat
+	Parent     string `json:"parent_id"` // of a channel the category, of a thread the chat
 	Name       string `json:"name"`
 	Last       string `json:"last_message_id"`
 	Recipients []user `json:"recipients"`
@@ -56,8 +55,7 @@ func (p *place) private() bool {
 	return p.Kind == kindDirect || p.Kind == kindGroup || p.Kind == kindPrivateThread
 }
 
-// speaks reports whether messages stand in it; in a forum only its threads have
-// any.
+// speaks reports whether the place can contain messages; in a forum only its threads do.
 func (p *place) speaks() bool {
 	switch p.Kind {
 	case kindText, kindDirect, kindVoice, kindGroup, kindAnnouncement, kindStage:
@@ -74,7 +72,7 @@ func (p *place) threads() bool {
 	return false
 }
 
-// chat is the chat that the place is, or is a thread of.
+// chat returns the id of the chat: the place itself, or the parent of a thread.
 func (p *place) chat() string {
 	if p.thread() && p.Parent != "" {
 		return p.Parent
@@ -91,15 +89,15 @@ type role struct {
 	} `json:"tags"`
 }
 
-// maxKnown bounds what is remembered of places. Past it everything is forgotten
-// and asked again.
+// maxKnown is the maximum number of cached places. When it is exceeded, all are dropped and
+// requested again.
 const maxKnown = 20000
 
-// places are what we know of channels and roles.
+// places caches channels and roles.
 type places struct {
 	mu    sync.Mutex
 	known map[string]place
-	roles map[string]map[string]role // by guild, by id
+	roles map[string]map[string]role // by guild and id
 }
 
 func newPlaces() places {
@@ -147,7 +145,7 @@ func (s *places) forgetRoles(guild string) {
 	delete(s.roles, guild)
 }
 
-// place looks a channel up. One that we may not see has its id only.
+// place looks up a channel. If the bot may not see it, only the id is set.
 func (c *Client) place(ctx context.Context, id string) (place, error) {
 	p, ok := c.places.get(id)
 	if ok || !validID(id) {
@@ -163,7 +161,7 @@ func (c *Client) place(ctx context.Context, id string) (place, error) {
 	return p, nil
 }
 
-// role looks a role up; its name is "" when it is not known.
+// role looks up a role; its name is "" if it is unknown.
 func (c *Client) role(ctx context.Context, guild, id string) (role, error) {
 	c.places.mu.Lock()
 	all, ok := c.places.roles[guild]
@@ -181,8 +179,8 @@ func (c *Client) role(ctx context.Context, guild, id string) (role, error) {
 	return c.places.roles[guild][id], nil
 }
 
-// welcome reports whether what is said in a place is to be heard: in a watched
-// chat or a thread of one, in private only where that is named itself.
+// welcome reports whether messages in a place are to be read: in a watched chat or a thread of one;
+// in a private place only if it is watched by its own id.
 func (c *Client) welcome(p *place) bool {
 	switch {
 	case c.chats[p.ID]:
@@ -195,8 +193,8 @@ func (c *Client) welcome(p *place) bool {
 	return c.chats[p.chat()]
 }
 
-// watched are the places to be read back, as Discord knows them now: chats, and
-// their threads in which something was said behind since.
+// watched returns the places whose history is to be read: chats, and their threads with messages
+// after since. The list is requested anew.
 func (c *Client) watched(ctx context.Context, since func(chatID string) time.Time) ([]place, error) {
 	guilds, chats, err := c.watchedChats(ctx)
 	if err != nil {
@@ -237,7 +235,7 @@ func (c *Client) watched(ctx context.Context, since func(chatID string) time.Tim
 	return list, nil
 }
 
-// watchedChats are the chats to watch and the guilds that they are of.
+// watchedChats returns the chats to watch and the guilds that they belong to.
 func (c *Client) watchedChats(ctx context.Context) (guilds []string, chats []place, err error) {
 	add := func(p place) {
 		chats = append(chats, p)
@@ -275,7 +273,7 @@ func (c *Client) watchedChats(ctx context.Context) (guilds []string, chats []pla
 	return guilds, chats, nil
 }
 
-// guilds are the ids of the servers that the bot is a member of.
+// guilds returns the ids of the servers that the bot is a member of.
 func (c *Client) guilds(ctx context.Context) (ids []string, err error) {
 	const page = 200
 	after := "0"
@@ -300,7 +298,7 @@ type threads struct {
 	More    bool    `json:"has_more"`
 }
 
-// active are the threads of a guild that are not archived.
+// active returns the threads of a guild that are not archived.
 func (c *Client) active(ctx context.Context, guild string) ([]place, error) {
 	var l threads
 	if err := c.get(ctx, "guilds/"+guild+"/threads/active", nil, &l); err != nil {
@@ -313,8 +311,8 @@ func (c *Client) active(ctx context.Context, guild string) ([]place, error) {
 	return l.Threads, nil
 }
 
-// archived are the public threads of a chat that were archived behind since: an
-// earlier one has nothing newer.
+// archived returns the public threads of a chat that were archived after since: one archived
+// earlier has no newer message.
 func (c *Client) archived(ctx context.Context, chatID string, since time.Time) (all []place, err error) {
 	q := url.Values{"limit": {"100"}}
 	for {
@@ -325,7 +323,7 @@ func (c *Client) archived(ctx context.Context, chatID string, since time.Time) (
 		for _, t := range l.Threads {
 			at, err := time.Parse(time.RFC3339Nano, t.Thread.ArchivedAt)
 			if err != nil || at.Before(since) {
-				return all, nil // the newest come first
+				return all, nil // newest first
 			}
 			q.Set("before", t.Thread.ArchivedAt)
 			c.places.keep(t)
@@ -337,8 +335,8 @@ func (c *Client) archived(ctx context.Context, chatID string, since time.Time) (
 	}
 }
 
-// where finds the place in which a message of a chat stands: the chat itself or a
-// thread of it. The message is nil when it is gone.
+// where returns the place that contains a message of a chat: the chat itself or a thread of it. The
+// message is nil if it was deleted.
 func (c *Client) where(ctx context.Context, chatID, messageID string) (string, *message, error) {
 	read := func(place string) (*message, error) {
 		m := new(message)
@@ -368,7 +366,7 @@ func (c *Client) where(ctx context.Context, chatID, messageID string) (string, *
 		return "", nil, err
 	}
 	for _, t := range append(found, old...) {
-		// A thread is older than what is said in it, and its newest message is newer.
+		// The message is not older than its thread, nor newer than the thread's newest message.
 		if t.Parent != chatID || compareID(t.ID, messageID) > 0 || t.Last != "" && compareID(t.Last, messageID) < 0 {
 			continue
 		}

@@ -27,7 +27,7 @@ func (c *Sink) React(ctx context.Context, chatID, messageID, emoji string, on bo
 	return c.once(ctx, method, "channels/"+where+"/messages/"+m.ID+"/reactions/"+url.PathEscape(emoji)+"/@me", nil, nil)
 }
 
-// Typing implements chat.Signaler: for ten seconds.
+// Typing implements chat.Signaler: the indicator is shown for ten seconds.
 func (c *Sink) Typing(ctx context.Context, chatID, threadID string) error {
 	if !validID(chatID) || !validID(threadID) {
 		return fmt.Errorf("discord: typing in %q: an id is a number: %w", chatID, chat.ErrRefused)
@@ -62,7 +62,7 @@ func (c *Sink) change(ctx context.Context, chatID, messageID, text string, rows 
 	return c.once(ctx, http.MethodPatch, "channels/"+where+"/messages/"+messageID, in, nil)
 }
 
-// PostCard implements chat.Signaler: in the thread, where there is one, else as a
+// PostCard implements chat.Signaler. The card goes into the thread, if there is one, else it is a
 // reply in the chat.
 func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	rows, err := buttons(card.Buttons)
@@ -71,7 +71,7 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	}
 	thread := card.ThreadID
 	if thread == "" {
-		thread = card.ChatID // only looked at
+		thread = card.ChatID // only looked up
 	}
 	if err := c.check(card.ChatID, thread, cardText(card)); err != nil {
 		return chat.Posted{}, err
@@ -100,8 +100,8 @@ func cardText(card chat.Card) string {
 	return strings.TrimSpace("**" + card.Title + "**\n" + card.Text)
 }
 
-// buttons are rows of five at most; what a click brings back has 100 characters
-// at most (components/reference#button).
+// buttons arranges buttons in rows of at most five; the value of a button has at most 100
+// characters (components/reference#button).
 func buttons(all []chat.Button) ([]map[string]any, error) {
 	rows, row := []map[string]any{}, []map[string]any{}
 	flush := func() {

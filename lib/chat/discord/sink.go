@@ -18,14 +18,14 @@ import (
 	"tri/lib/chat/sink"
 )
 
-// Sink posts as the bot. It is apart from Client so that a watcher, which has only
-// that, holds no code that can post.
+// Sink posts as the bot. It is separate from Client so that a watcher, which uses only Client,
+// links no code that can post.
 type Sink struct {
 	*Client
 	frame sink.Frame
 }
 
-// NewSink returns the sink of a bot. It does not reach out.
+// NewSink returns the sink of a bot. It makes no network calls.
 func NewSink(o Options) (*Sink, error) {
 	c, err := New(o)
 	if err != nil {
@@ -43,9 +43,9 @@ func newSink(c *Client) *Sink {
 // Limit implements chat.Sink (resources/message#create-message).
 func (c *Sink) Limit() int { return c.frame.Limit }
 
-// Post implements chat.Sink. The answer stands in the thread of the question,
-// which is begun where there is none. Where the bot may not begin one, or the
-// chat has none, the answer is a reply to the question in the chat itself.
+// Post implements chat.Sink. The answer goes into the thread of the question, which is created if
+// it does not exist. If the bot may not create one, or the chat has no threads, the answer is a
+// reply to the question in the chat itself.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	if err := c.check(p.ChatID, p.ThreadID, p.Text); err != nil {
 		return chat.Posted{}, err
@@ -62,7 +62,7 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	return c.send(ctx, where, p.ChatID, answered(p), p.Key, body(p.Text))
 }
 
-// answered is the message that a reply in the chat itself points at.
+// answered returns the id of the message that a reply in the chat itself refers to.
 func answered(p chat.Post) string {
 	if validID(p.ReplyToID) {
 		return p.ReplyToID
@@ -70,7 +70,7 @@ func answered(p chat.Post) string {
 	return p.ThreadID
 }
 
-// body is a message that alerts nobody and shows no previews.
+// body returns the fields of a message without notifications or previews.
 func body(text string) map[string]any {
 	return map[string]any{
 		"content": shown(text), "flags": flagSuppressEmbed,
@@ -78,8 +78,8 @@ func body(text string) map[string]any {
 	}
 }
 
-// send posts once: a second request with the same key is answered with the first
-// one's message, for as long as Discord remembers it, a few minutes.
+// send posts once: Discord answers a second request with the same key with the message of the
+// first, for as long as it keeps the key, a few minutes.
 func (c *Sink) send(ctx context.Context, where, chatID, replyTo, key string, in map[string]any) (chat.Posted, error) {
 	in["nonce"], in["enforce_nonce"] = nonce(key), true
 	if where == chatID && validID(replyTo) {
@@ -95,7 +95,7 @@ func (c *Sink) send(ctx context.Context, where, chatID, replyTo, key string, in 
 	})
 }
 
-// nonce is our key in the 25 characters that Discord takes.
+// nonce shortens the key to the 25 characters that Discord accepts.
 func nonce(key string) string {
 	sum := sha256.Sum256([]byte("tri " + key))
 	return hex.EncodeToString(sum[:])[:25]
@@ -103,7 +103,7 @@ func nonce(key string) string {
 
 func posted(id string) chat.Posted { return chat.Posted{MessageID: id, At: made(id)} }
 
-// check refuses what cannot be posted, before anything is sent.
+// check refuses a post that would be rejected, before anything is sent.
 func (c *Sink) check(chatID, threadID, text string) error {
 	var invalid error
 	switch {
@@ -115,8 +115,8 @@ func (c *Sink) check(chatID, threadID, text string) error {
 	return c.frame.Check(chatID, text, invalid)
 }
 
-// thread is where an answer goes: the thread of the question, or the chat. With
-// begin it is begun where it is missing.
+// thread returns where an answer goes: the thread of the question, or the chat. With begin, a
+// missing thread is created.
 func (c *Sink) thread(ctx context.Context, p chat.Post, begin bool) (string, error) {
 	var t place
 	err := c.get(ctx, "channels/"+p.ThreadID, nil, &t)
@@ -138,22 +138,22 @@ func (c *Sink) thread(ctx context.Context, p chat.Post, begin bool) (string, err
 		map[string]any{"name": c.title(ctx, m), "auto_archive_duration": 1440}, &t)
 	switch {
 	case err == nil && validID(t.ID), httpapi.CodeOf(err) == threadExists:
-		return p.ThreadID, nil // it has the id of its first message
+		return p.ThreadID, nil // a thread has the id of its first message
 	case err != nil && refused(err):
-		return p.ChatID, nil // no threads there, no permission, too many of them
+		return p.ChatID, nil // the chat has no threads, too many of them, or the bot lacks the permission
 	case err == nil:
 		err = errors.New("answer has no id")
 	}
 	return "", err
 }
 
-// threadExists is the code of the error that somebody was faster.
+// threadExists is the error code if the thread was created in the meantime.
 const threadExists = "160004"
 
-// errElsewhere is a thread that is not in the chat.
+// errElsewhere means that the thread belongs to another chat.
 var errElsewhere = errors.New("another chat's")
 
-// title is what a thread is called: how its question begins.
+// title returns the name of a new thread: the beginning of its question.
 func (c *Sink) title(ctx context.Context, m *message) string {
 	text, err := c.text(ctx, m, "")
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
@@ -167,8 +167,8 @@ func (c *Sink) title(ctx context.Context, m *message) string {
 	return line
 }
 
-// refused reports whether the same request will never be taken: Discord itself
-// says no, with a code of its own, and not because of the token or the hurry.
+// refused reports whether the same request will never be accepted: Discord rejected it with an
+// error code of its own, and neither the token nor the rate is the cause.
 func refused(err error) bool {
 	if errors.Is(err, errElsewhere) {
 		return true
@@ -176,7 +176,7 @@ func refused(err error) bool {
 	switch httpapi.StatusOf(err) {
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound:
 		switch httpapi.CodeOf(err) {
-		case "", "0", "20028", "40062": // no word of Discord's, or: too often
+		case "", "0", "20028", "40062": // no code of Discord's, or too many requests
 			return false
 		}
 		return true
@@ -184,7 +184,7 @@ func refused(err error) bool {
 	return false
 }
 
-// outcome is what a no of Discord's means.
+// outcome classifies an error response of Discord.
 func outcome(e *httpapi.Error) sink.Outcome {
 	switch {
 	case refused(e):
@@ -192,41 +192,41 @@ func outcome(e *httpapi.Error) sink.Outcome {
 	case e.Status == http.StatusTooManyRequests:
 		return sink.Busy
 	case e.Status >= 300 && e.Status < 500:
-		return sink.Blocked // the token or the address is at fault, or the way there
+		return sink.Blocked // the cause is the token, the address or the network
 	}
 	return sink.Unknown
 }
 
 const (
-	// remembered is less than the "few minutes" for which Discord knows a nonce, by
-	// what it may take until the next try is there.
+	// remembered is less than the "few minutes" for which Discord keeps a nonce, to leave time for the
+	// next attempt to arrive.
 	remembered = time.Minute
-	// abandoned is when nothing is left of a try: its connection was cut after 30 s.
+	// abandoned is the age at which an attempt is over: its connection was cut after 30 s.
 	abandoned = 2 * time.Minute
-	// tolerance is what the clocks may be apart.
+	// tolerance is the maximum clock difference.
 	tolerance = time.Minute
-	// maxLooked is how many pages are read before Find gives up.
+	// maxLooked is the number of pages after which Find gives up.
 	maxLooked = 100
 )
 
-// Find implements chat.Sink. Discord gives back no key with a message, so that the
-// post is known by its text: one of the bot's in the thread, since the last try
-// began, that says the same. In one thread replies go out one after the other, so
-// that it is no other reply's; and were it, the thread has its answer.
+// Find implements chat.Sink. Discord does not return the key with a message, so the post is
+// recognized by its text: a message of the bot in the thread, since the last attempt began, with
+// the same text. Replies in one thread are sent one after the other, so it cannot be another reply;
+// and if it were, the thread would have its answer.
 //
-// That none stands there proves that none has landed. That none still will: if the
-// try began within the last minute, Discord knows its nonce and answers a second
-// request with the first one's message; if earlier, we wait until it is so old
-// that nothing can be left of it, and read again. What somebody has deleted before
-// it was found cannot be known, and would be posted again.
+// If there is none, no attempt has landed so far. That none still will is proved by the time: if
+// the attempt began within the last minute, Discord still knows its nonce and answers a second
+// request with the first message; if it began earlier, Find waits until it is too old to be in
+// progress, and reads again. A post that was deleted before Find saw it is not recognized and would
+// be posted again.
 func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	if !validID(p.ChatID) || !validID(p.ThreadID) {
-		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
+		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
 	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return c.find(ctx, p) })
 }
 
-// find reads the thread, and the chat behind the question, for the post.
+// find reads the thread, and the chat after the question, for the post.
 func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	self, err := c.me(ctx)
 	if err != nil {
@@ -234,7 +234,7 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	}
 	thread, err := c.thread(ctx, p, false)
 	if errors.Is(err, errElsewhere) {
-		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
+		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
 	if err != nil {
 		return chat.Posted{}, chat.Unprovable, fmt.Errorf("discord: thread %s: %w", p.ThreadID, err)
@@ -263,10 +263,10 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	return chat.Posted{}, chat.Absent, nil
 }
 
-// showsHistory reports whether a place that has messages shows any: who may not
-// read the history is shown an empty one, which proves nothing
-// (resources/message#get-channel-messages). A place that we may not see at all
-// takes no post either.
+// showsHistory reports whether a place that has messages returns any: without the permission to
+// read the history the list is empty, which proves nothing
+// (resources/message#get-channel-messages). A place that the bot cannot see at all accepts no post
+// either.
 func (c *Sink) showsHistory(ctx context.Context, where string) (bool, error) {
 	var ms []message
 	err := c.get(ctx, "channels/"+where+"/messages", url.Values{"limit": {"1"}}, &ms)
@@ -283,7 +283,7 @@ func unique(thread, chatID string) []string {
 	return []string{thread, chatID}
 }
 
-// same reports whether two texts are equal but for what no one sees.
+// same reports whether two texts are equal except for invisible differences.
 func same(a, b string) bool {
 	seen := func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf) {
@@ -294,13 +294,13 @@ func same(a, b string) bool {
 	return strings.Map(seen, shown(a)) == strings.Map(seen, shown(b))
 }
 
-// look reads a place from an id on for the first message that is is true of.
-// whole is false when there was too much to read.
+// look reads a place from an id on for the first message that satisfies is. whole is false if there
+// was too much to read.
 func (c *Sink) look(ctx context.Context, where string, begin uint64, is func(*message) bool) (id string, whole bool, err error) {
 	for range maxLooked {
 		ms, ends, err := c.messages(ctx, where, "after", begin)
 		if refused(err) {
-			return "", true, nil // gone, and what stood there with it; or a post will be refused; or a forum
+			return "", true, nil // a deleted place, with its messages; or one where a post will be refused; or a forum
 		}
 		if err != nil {
 			return "", false, err

@@ -14,11 +14,10 @@ import (
 )
 
 const (
-	// overlap is read again before the last known time: ids are made on many
+	// overlap is how far before the last known time the history is read again: ids are made on many
 	// machines.
 	overlap = time.Minute
-	// calm is how long a connection must have held for the next attempt to follow
-	// at once.
+	// calm is how long a connection must have held for the next attempt to follow at once.
 	calm = 30 * time.Second
 	// batch is how many events are made durable together.
 	batch = 500
@@ -34,25 +33,25 @@ const (
 	intentContent         = 1 << 15
 )
 
-// listening is one Run.
+// listening is the state of one Run.
 type listening struct {
 	*Client
 	chat.Resume
 	chat.Handler
 
-	known session.Watermark // times of ids, up to which everything is emitted
-	past  bool              // something came before: the log, or a connection
+	known session.Watermark // by the times of ids; everything before is emitted
+	past  bool              // there is an earlier state: the log, or a connection
 
-	resumeState resumeState // to resume; no ID: none
+	resumeState resumeState // the session to resume; no ID: none
 	recent      recent
-	saved       time.Time // when they were kept last
+	saved       time.Time // when both were last saved
 	intents     int
-	resumed     int // events since the session was resumed; -1: they are no news
+	resumed     int // events since the session was resumed; -1: not to be reported
 }
 
-// Run implements chat.Source. A lost connection is resumed; where Discord cannot,
-// what was missed is read back before anything newer is emitted, so that the
-// log's latest time never runs ahead of a gap. It returns nil when ctx ends.
+// Run implements chat.Source. A lost connection is resumed; where Discord cannot resume it, missed
+// messages are read before anything newer is emitted, so that the log never has a gap before its
+// latest time. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -85,14 +84,13 @@ func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 		if errors.Is(err, errStale) {
 			l.resumeState = resumeState{}
 		}
-		c.forgetMe() // a token that was revoked is noticed
+		c.forgetMe() // so that a revoked token is noticed
 	}}
 	return s.Run(ctx, l, l.connect)
 }
 
-// backoff is how long to wait before the next attempt. A new session is to be
-// begun one to five seconds after the old one was refused
-// (events/gateway#resuming).
+// backoff returns the delay before the next attempt. A new session must be started one to five
+// seconds after the old one was rejected (events/gateway#resuming).
 func (l *listening) backoff(try int, err error) time.Duration {
 	wait := l.api.Wait(try, err)
 	if errors.Is(err, errStale) {
@@ -101,13 +99,13 @@ func (l *listening) backoff(try int, err error) time.Duration {
 	return wait
 }
 
-// connect is one connection, to its end.
+// connect runs one connection to its end.
 func (l *listening) connect(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
 	}
 	if l.known.Other.IsZero() {
-		l.known.Other = l.api.ServerTime(l.api.Now()).Add(-overlap) // a first start tells the last minute, as a restart would
+		l.known.Other = l.api.ServerTime(l.api.Now()).Add(-overlap) // a first start reads the last minute, as a restart would
 	}
 	if err := l.wants(ctx); err != nil {
 		return err
@@ -120,7 +118,7 @@ func (l *listening) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The reader's context outlives ctx, so that we can hang up properly.
+	// The reader's context outlives ctx, so that the connection can be closed properly.
 	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer func() {
@@ -145,8 +143,8 @@ func (l *listening) connect(ctx context.Context) error {
 	return l.follow(ctx, s)
 }
 
-// wants learns which intents are needed: private messages only where a private
-// chat is named.
+// wants determines which intents are needed: private messages only if a private chat is watched by
+// id.
 func (l *listening) wants(ctx context.Context) error {
 	if l.intents != 0 {
 		return nil
@@ -165,8 +163,8 @@ func (l *listening) wants(ctx context.Context) error {
 	return nil
 }
 
-// address is where to connect to. Sessions that may be begun in a day are counted,
-// those that are resumed are not (events/gateway#session-start-limit-object).
+// address returns the gateway's address. New sessions are limited per day, resumed ones are not
+// (events/gateway#session-start-limit-object).
 func (l *listening) address(ctx context.Context) (string, error) {
 	if l.resumeState.ID != "" && l.resumeState.URL != "" {
 		return l.resumeState.URL, nil
@@ -190,7 +188,7 @@ func (l *listening) address(ctx context.Context) (string, error) {
 	return g.URL, nil
 }
 
-// follow takes frames until the socket ends.
+// follow processes frames until the socket ends.
 func (l *listening) follow(ctx context.Context, s *socket) error {
 	for {
 		select {
@@ -207,7 +205,7 @@ func (l *listening) follow(ctx context.Context, s *socket) error {
 	}
 }
 
-// end is why the connection ends with f; nil: it goes on.
+// end returns why f ends the connection, or nil if it does not.
 func (f *frame) end() error {
 	switch {
 	case f.err != nil:
@@ -222,7 +220,7 @@ func (f *frame) end() error {
 	return nil
 }
 
-// take brings f, and what has come behind it meanwhile, to emit.
+// take emits the events of f and of the frames that have queued up behind it.
 func (l *listening) take(ctx context.Context, f frame, s *socket) error {
 	var ready []event.Event
 	seq := l.resumeState.Seq
@@ -245,7 +243,7 @@ func (l *listening) take(ctx context.Context, f frame, s *socket) error {
 			l.Logf("discord: a frame is not understood, left out")
 		case f.Op != opDispatch:
 		case f.Type == "READY" || seq != 0 && f.Seq > seq+1:
-			// A new session, or one that has left events out.
+			// A new session, or events are missing before f.
 			if err := flush(); err != nil {
 				return err
 			}
@@ -255,7 +253,7 @@ func (l *listening) take(ctx context.Context, f frame, s *socket) error {
 			seq = l.resumeState.Seq
 			fallthrough
 		case f.Type == "RESUMED":
-			if err := flush(); err != nil { // they are counted
+			if err := flush(); err != nil { // for the count of resumed events
 				return err
 			}
 			fallthrough
@@ -281,8 +279,8 @@ func (l *listening) take(ctx context.Context, f frame, s *socket) error {
 	}
 }
 
-// mendGap catches up where f shows that events are missing. If that fails the
-// session must not be resumed behind the gap.
+// mendGap catches up if f shows that events are missing. If that fails, the session must not be
+// resumed after the gap.
 func (l *listening) mendGap(ctx context.Context, f frame) error {
 	s := l.resumeState
 	if f.Type == "READY" {
@@ -305,7 +303,7 @@ func (l *listening) mendGap(ctx context.Context, f frame) error {
 	return nil
 }
 
-// durable emits events and then remembers how far that is.
+// durable emits events and then advances the watermarks.
 func (l *listening) durable(events []event.Event) error {
 	if len(events) == 0 {
 		return nil

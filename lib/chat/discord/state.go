@@ -8,17 +8,16 @@ import (
 	"tri/lib/record/event"
 )
 
-// maxRecent is how many of the newest messages are remembered: what is kept stays
-// below 64 KiB.
+// maxRecent is how many of the newest messages are remembered, so that the saved state stays below
+// 64 KiB.
 const maxRecent = 2000
 
-// recent are the newest messages that were emitted and, as far as we know, stand:
-// one that is missing when its chat is read back was deleted meanwhile, which
-// Discord does not tell.
+// recent holds the newest messages that were emitted and not known to be deleted. One that is
+// missing when its chat is read again was deleted in the meantime, which Discord does not report.
 type recent struct {
 	order   []string                // ids, the oldest first
-	place   map[string]string       // where each stands; none: it is gone
-	senders map[string]event.Sender // as far as they were heard in this run
+	place   map[string]string       // the place of each message; none: deleted
+	senders map[string]event.Sender // those received in this run
 }
 
 func newRecent() recent {
@@ -35,8 +34,8 @@ func (r *recent) keep(e *event.Event) {
 	r.add(e.MessageID, standsIn(e.Permalink))
 }
 
-// standsIn is the channel in a permalink of ours: of a message in a thread, that
-// thread.
+// standsIn returns the channel in one of this package's permalinks; for a message in a thread it is
+// the thread.
 func standsIn(link string) string {
 	parts := strings.Split(link, "/")
 	if len(parts) < 2 {
@@ -58,7 +57,7 @@ func (r *recent) add(id, place string) {
 	}
 }
 
-// of are the messages of a place, the oldest first.
+// of returns the messages of a place, oldest first.
 func (r *recent) of(place string) (ids []string) {
 	for _, id := range r.order {
 		if r.place[id] == place {
@@ -68,14 +67,14 @@ func (r *recent) of(place string) (ids []string) {
 	return ids
 }
 
-// kept is what is remembered between two runs.
+// kept is the state saved between two runs.
 type kept struct {
 	resumeState
 	Recent map[string][]string `json:"recent"` // ids by place
 }
 
-// load takes up where the last run was, if there is a log: a session without one
-// would skip its beginning.
+// load restores the state of the last run, if there is a log: a resumed session would skip the
+// events that an empty log lacks.
 func (l *listening) load() {
 	var k kept
 	if len(l.Last) == 0 || json.Unmarshal(l.State, &k) != nil {
@@ -92,8 +91,8 @@ func (l *listening) load() {
 	slices.SortFunc(l.recent.order, compareID)
 }
 
-// save keeps the session and the newest messages. It is a help for the next start
-// only, so that an error of it is said and no more.
+// save stores the session and the newest messages. The state is only a hint for the next start, so
+// an error is logged and otherwise ignored.
 func (l *listening) save() {
 	l.saved = l.api.Now()
 	k := kept{resumeState: l.resumeState, Recent: map[string][]string{}}

@@ -9,20 +9,19 @@ import (
 )
 
 var (
-	// marks are what stands for somebody or something in a text
-	// (reference#message-formatting).
+	// marks are the references to users and other objects in a text (reference#message-formatting).
 	marks = regexp.MustCompile(`<(?:@[!&]?(\d{1,20})|#(\d{1,20})|a?:(\w{1,40}):\d{1,20}|t:(-?\d{1,13})(?::[tTdDfFRsS])?|/([\w -]{1,100}):\d{1,20}|id:(\w{1,20}))>`)
 	code  = regexp.MustCompile("(?s)```.+?```|``.+?``|`[^`\n]+`")
 )
 
-// text is what m says, as people read it.
+// text returns the text of m as a client shows it.
 func (c *Client) text(ctx context.Context, m *message, guild string) (string, error) {
 	content := m.Content
-	for i := range m.Snapshots { // a forwarded one is a copy
+	for i := range m.Snapshots { // a forwarded message contains a copy
 		content = strings.TrimSpace(content + "\n" + m.Snapshots[i].Message.Content)
 	}
 	if content == "" && m.Author != nil && (m.Author.Bot || m.WebhookID != "") {
-		for _, b := range m.Embeds { // of people they are only previews of their links
+		for _, b := range m.Embeds { // in users' messages they are only previews of links
 			content = strings.TrimSpace(content + "\n" + strings.TrimSpace(b.Title+"\n"+b.Description))
 		}
 	}
@@ -37,8 +36,7 @@ func (c *Client) text(ctx context.Context, m *message, guild string) (string, er
 	return c.readable(ctx, content, m.Mentions, guild)
 }
 
-// readable puts names in the place of ids, but not in code, where Discord shows
-// what stands there.
+// readable replaces ids by names, except in code, which Discord shows verbatim.
 func (c *Client) readable(ctx context.Context, text string, people []user, guild string) (string, error) {
 	if !strings.Contains(text, "<") {
 		return text, nil
@@ -70,7 +68,7 @@ func (c *Client) plain(ctx context.Context, b *strings.Builder, text string, peo
 	return nil
 }
 
-// mark is what people see in the place of one.
+// mark returns the text that a client shows for a reference.
 func (c *Client) mark(ctx context.Context, text string, m []int, people []user, guild string) (string, error) {
 	group := func(i int) string {
 		if m[2*i] < 0 {
@@ -107,7 +105,7 @@ func (c *Client) mark(ctx context.Context, text string, m []int, people []user, 
 	return "#" + group(6), nil
 }
 
-// named is a name behind its sign; without a name, what stood there.
+// named returns a name after its sign, or whole if there is no name.
 func named(sign, name, whole string) string {
 	if name == "" {
 		return whole
@@ -115,8 +113,8 @@ func named(sign, name, whole string) string {
 	return sign + strings.TrimPrefix(name, sign)
 }
 
-// shown is a text as it can be sent: Discord takes white space off both ends, and
-// what it does with control characters nobody has written down.
+// shown returns a text as it can be sent: Discord trims white space at both ends, and its handling
+// of control characters is not documented.
 func shown(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {

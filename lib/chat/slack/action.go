@@ -10,8 +10,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// reaction reads a reaction event: one to a message of the bot's, by somebody
-// else.
+// reaction parses a reaction event: a reaction to a message of the bot by another account.
 func reaction(r gjson.Result, self account) (event.Action, bool) {
 	a := event.Action{
 		Platform: platform, ChatID: str(r, "item.channel"), MessageID: str(r, "item.ts"), At: stamp(stampOf(r)),
@@ -22,7 +21,7 @@ func reaction(r gjson.Result, self account) (event.Action, bool) {
 		chatID.MatchString(a.ChatID) && stampID.MatchString(a.MessageID) && anyID.MatchString(a.Sender.ID) && stampOf(r) != "" && str(r, "reaction") != ""
 }
 
-// clicks reads what came of an interaction: the clicks on buttons like ours.
+// clicks returns the clicks of an interaction on buttons with the form of a card's.
 func clicks(r gjson.Result) (all []event.Action) {
 	if str(r, "type") != "block_actions" {
 		return nil

@@ -41,8 +41,8 @@ func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card)
 	return err
 }
 
-// blocks are what a card shows: its text as plain text, so that nothing in it
-// alerts or links, and a row of buttons.
+// blocks returns a card's blocks: its text as plain text, so that nothing in it notifies or links,
+// and a row of buttons.
 func blocks(card chat.Card) ([]any, error) {
 	if err := sink.CheckButtons(card.Buttons); err != nil {
 		return nil, fmt.Errorf("slack: %w", err)

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// deepLook and shallowLook are how far behind what is known threads and edits are
-	// looked for: at a start, and later.
+	// deepLook and shallowLook are how far before the known time threads and edits are looked for: at a
+	// start, and later.
 	deepLook    = 7 * 24 * time.Hour
 	shallowLook = 24 * time.Hour
-	page        = "999"       // the most that one answer has
-	nodes       = time.Minute // that the clocks of Slack's machines may differ by
+	page        = "999"       // the maximum of one response
+	nodes       = time.Minute // the maximum difference between the clocks of Slack's machines
 )
 
-// overlap is read again before the log's last time: an event may have been lost
-// on the way, with later ones heard, for as long as one sweep is from the next.
+// overlap returns how far before the log's last time the history is read again: an event may have
+// been lost although later ones arrived, at most as long ago as the interval of two sweeps.
 func overlap(sweep time.Duration) time.Duration { return sweep + 5*time.Minute }
 
-// catchUp emits what was missed.
+// catchUp emits the missed messages.
 func (l *listening) catchUp(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 	return err
 }
 
-// allowed are the watched chats that may be listened to now.
+// allowed returns the watched chats that may be read now.
 func (l *listening) allowed(ctx context.Context) (ids []string, err error) {
 	all, err := l.watched(ctx)
 	for _, id := range all {
@@ -58,10 +58,10 @@ func (l *listening) allowed(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// missed reads the messages of a chat that were written or edited later than what
-// is known, each once, as it stands now, and what is left of threads whose first
-// message was deleted. An edit of what is older than the look back, one in a
-// thread where nothing new was said, and a reply that is gone, Slack does not show.
+// missed reads the messages of a chat that were written or edited after since, each once in its
+// current version, and the tombstones of threads whose first message was deleted. Slack does not
+// show edits of messages older than the look back or in threads without new replies, nor deleted
+// replies.
 func (l *listening) missed(ctx context.Context, chat string, since, now time.Time) ([]message, error) {
 	look := deepLook
 	if l.deep {

@@ -17,7 +17,7 @@ import (
 //go:embed manifest.yaml
 var manifest string
 
-// Guide is how an app is set up.
+// Guide describes how to set up an app.
 var Guide = chat.Guide{
 	Steps: `1. tri-watch slack --print-manifest prints the app. On api.slack.com/apps: Create
    New App, From a manifest, choose the workspace, paste it as YAML.
@@ -41,14 +41,14 @@ Slack asks the address before it takes it: start tri-watch slack first.
 	Manifest: manifest,
 }
 
-// scopes are what the bot's token needs always; those of conversations that are
-// watched only where they are named come with them.
+// scopes are the scopes that the bot's token always needs. Conversations that are
+// read only if they are watched by id need further scopes.
 var scopes = []string{
 	"channels:history", "channels:read", "chat:write", "metadata.message:read", "reactions:read", "reactions:write", "users:read",
 }
 
-// maxSkew is how far Slack's clock may be from ours before it is told. A webhook's
-// time may be five minutes off.
+// maxSkew is the clock difference to Slack above which a finding is reported. A webhook's time may
+// be off by five minutes.
 const maxSkew = 30 * time.Second
 
 // Check implements chat.Checker.
@@ -86,7 +86,7 @@ func hint(err error, otherwise string) string {
 	return otherwise
 }
 
-// checkSocket asks for a connection, and makes none.
+// checkSocket requests the address of a connection but does not connect.
 func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 	if _, err := c.open(ctx); err != nil {
 		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err), Mend: hint(err, "switch Socket Mode on, and give the app-level token connections:write")}
@@ -94,7 +94,7 @@ func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 	return chat.Finding{Name: "socket", OK: true, Text: "Socket Mode is on"}
 }
 
-// checkScopes names each scope that the token has not.
+// checkScopes lists the scopes that the token lacks.
 func (c *Client) checkScopes() chat.Finding {
 	said, ok := c.scopes.Get("")
 	if !ok {
@@ -136,7 +136,7 @@ func (c *Client) checkAll(ctx context.Context) chat.Finding {
 	return chat.Finding{Name: "chat", OK: true, Text: fmt.Sprintf("watches all %d public channels that the bot is a member of", len(ids))}
 }
 
-// checkChat says whether a watched chat can be heard.
+// checkChat reports whether the bot can read a watched chat.
 func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 	c.rooms.Forget(id)
 	r, err := c.room(ctx, id)

@@ -1,13 +1,13 @@
-// Package slack reads and posts as the bot user of a Slack app: messages, edits,
-// deletions, clicks, reactions; replies in threads. It speaks the Web API and Socket
-// Mode (or the Events API by webhook) itself, as https://docs.slack.dev has them.
+// Package slack reads and posts as the bot user of a Slack app: messages, edits, deletions, clicks,
+// reactions; replies in threads. It implements the Web API and Socket Mode (or the Events API by
+// webhook) itself, after https://docs.slack.dev.
 //
-// Slack-go (v0.34.0) leaves acknowledgement to its caller, and passes the conformance
-// suite. It is left out since its socket embeds its client (socketmode/client.go:47),
-// so that every program that listens holds all its methods that post; since its
-// history is one value, which one field of another kind than it knows leaves unread
-// (misc.go:597); and since it drops the reason for which Slack ends a connection
-// (socketmode/socket_mode_managed_conn.go:397). It saves 10 lines and links 2 MB.
+// Slack-go (v0.34.0) leaves acknowledgement to its caller and passes the conformance suite. It is
+// not used for three reasons: its socket embeds its client (socketmode/client.go:47), so that every
+// program that listens links all methods that post; it decodes the history as one value, which a
+// single field of an unexpected type makes unreadable (misc.go:597); and it drops the reason for
+// which Slack ends a connection (socketmode/socket_mode_managed_conn.go:397). It would save 10
+// lines and link 2 MB.
 package slack
 
 import (
@@ -39,55 +39,56 @@ var (
 	_ chat.Signaler = (*Sink)(nil)
 )
 
-// platform names this platform in events.
+// platform is the name of this platform in events.
 const platform = "slack"
 
-// Options say which workspace, as whom, and what of it.
+// Options identify the workspace, the app and what it watches.
 type Options struct {
 	URL      string   // default https://slack.com/api/
 	Token    string   // xoxb-: the bot's
-	AppToken string   // xapp-: of the app, for Socket Mode
+	AppToken string   // xapp-: the app's, for Socket Mode
 	Secret   string   // the app's signing secret, for Listen
-	Listen   string   // host:port where the Events API comes to; "": Socket Mode
+	Listen   string   // host:port for calls of the Events API; "": Socket Mode
 	Chats    []string // channel ids to watch; none: all public channels that the bot is in
 
-	// AllowExternal lets guests, people of other organizations, and channels that
-	// are shared with them in.
+	// AllowExternal accepts messages of guests, of people of other organizations, and from channels
+	// shared with other organizations.
 	AllowExternal bool
 
 	HTTP   *http.Client
 	Now    func() time.Time
 	Sleep  func(ctx context.Context, d time.Duration) error
 	Chance func() float64
-	// Pulse is how often a socket is asked for a sign of life. Default 30 s.
+	// Pulse is the interval of pings on a socket. Default 30 s.
 	Pulse time.Duration
-	// Sweep is how often the history is read for what never came. Default 10 min.
+	// Sweep is the interval at which the history is read for events that did not arrive. Default 10
+	// min.
 	Sweep time.Duration
-	// Listener is used in the place of Listen.
+	// Listener is used instead of Listen.
 	Listener net.Listener
 }
 
-// Client is one app in one workspace.
+// Client is the connection of one app in one workspace.
 type Client struct {
 	o     Options
-	api   *httpapi.Client // as the bot
-	app   *httpapi.Client // as the app; nil without Socket Mode
+	api   *httpapi.Client // with the bot's token
+	app   *httpapi.Client // with the app's token; nil without Socket Mode
 	chats map[string]bool
 
 	self   cache.Map[account]
 	people cache.Map[person]
 	rooms  cache.Map[room]
-	scopes cache.Map[string] // of the bot's token, as the last answer said
+	scopes cache.Map[string] // of the bot's token, from the last response
 }
 
-// account is the bot.
+// account is the bot's account.
 type account struct {
 	User, Bot, Name        string
 	Team, TeamName, Domain string // Domain is the workspace's address, https://….slack.com/
 	Enterprise             string
 }
 
-// New returns the client of an app. It does not reach out.
+// New returns the client of an app. It makes no network calls.
 func New(o Options) (*Client, error) {
 	c, err := newClient(o)
 	if err != nil {
@@ -136,7 +137,7 @@ func (c *Client) webOptions(token string) httpapi.Options {
 	}
 }
 
-// kind refuses a token that is of another kind: they are easily swapped.
+// kind refuses a token of the wrong kind: they are easily swapped.
 func kind(token, what, prefix string) error {
 	if err := httpapi.Word("slack "+what, token); err != nil {
 		return err
@@ -147,7 +148,7 @@ func kind(token, what, prefix string) error {
 	return nil
 }
 
-// Ids as Slack gives them; nothing else is taken for one.
+// The forms of Slack's ids; a string of another form is not accepted as one.
 var (
 	chatID  = regexp.MustCompile(`^[CDG][A-Z0-9]{2,20}$`)
 	anyID   = regexp.MustCompile(`^[A-Z][A-Z0-9]{1,20}$`)
@@ -163,7 +164,7 @@ func (c *Client) AppID() string {
 	return fmt.Sprintf("%s %x", platform, sha256.Sum256([]byte(c.o.Token)))
 }
 
-// judge finds the no in an answer: Slack says it with status 200.
+// judge finds the error in a response: Slack reports errors with status 200.
 func (c *Client) judge(h http.Header, body []byte) error {
 	if s := h.Get("X-Oauth-Scopes"); s != "" {
 		c.scopes.Put("", s)
@@ -183,7 +184,7 @@ func (c *Client) judge(h http.Header, body []byte) error {
 	return e
 }
 
-// status sorts Slack's errors by what they mean, as HTTP has them.
+// status maps Slack's error codes to HTTP statuses.
 func status(code string) int {
 	switch code {
 	case "ratelimited", "rate_limited":
@@ -195,15 +196,15 @@ func status(code string) int {
 	case "channel_not_found", "not_in_channel", "thread_not_found", "message_not_found", "user_not_found", "users_not_found", "user_not_visible":
 		return http.StatusNotFound
 	case "internal_error", "fatal_error", "service_unavailable", "team_added_to_org", "":
-		return http.StatusServiceUnavailable // part of it may have been done
+		return http.StatusServiceUnavailable // it may have been done in part
 	}
 	return http.StatusBadRequest
 }
 
-// maxAgain is how often a read is asked again that Slack could not answer.
+// maxAgain is how often a read that Slack could not answer is repeated.
 const maxAgain = 4
 
-// read asks for what changes nothing.
+// read calls a method that changes nothing.
 func (c *Client) read(ctx context.Context, method string, in url.Values) (gjson.Result, error) {
 	for try := 1; ; try++ {
 		var b []byte
@@ -220,7 +221,7 @@ func (c *Client) read(ctx context.Context, method string, in url.Values) (gjson.
 	}
 }
 
-// pages reads all pages of a list and calls each for what is at path.
+// pages reads all pages of a list and calls each for the items at path.
 func (c *Client) pages(ctx context.Context, method string, in url.Values, path string, each func(gjson.Result)) error {
 	for {
 		r, err := c.read(ctx, method, in)
@@ -243,7 +244,7 @@ func (c *Client) pages(ctx context.Context, method string, in url.Values, path s
 	}
 }
 
-// me is the bot's own account.
+// me returns the bot's own account.
 func (c *Client) me(ctx context.Context) (account, error) {
 	return c.self.Ask("", func() (account, error) {
 		r, err := c.read(ctx, "auth.test", nil)
@@ -263,7 +264,7 @@ func (c *Client) me(ctx context.Context) (account, error) {
 
 func (c *Client) now() time.Time { return c.api.Now() }
 
-// explain gives what can be mended by a person its status and a hint.
+// explain adds a status and a hint to an error that a person can resolve.
 func (c *Client) explain(err error) error {
 	e := (*httpapi.Error)(nil)
 	if !errors.As(err, &e) {

@@ -13,9 +13,8 @@ import (
 	"tri/lib/chat/webhook"
 )
 
-// serve listens to the Events API by webhook
-// (https://docs.slack.dev/apis/events-api). What it hears is answered when it is
-// durable; Slack sends again what is not, three times.
+// serve receives the Events API by webhook (https://docs.slack.dev/apis/events-api). A call is
+// answered when its event is durable; Slack repeats unanswered calls three times.
 func (l *listening) serve(ctx context.Context) error {
 	h := &hooked{secret: []byte(l.o.Secret), now: l.api.Now, Intake: webhook.NewIntake[envelope]()}
 	return h.Run(ctx, l.o.Listener, l.o.Listen, h.plausible, h.handle, func(ctx context.Context) error {
@@ -23,7 +22,7 @@ func (l *listening) serve(ctx context.Context) error {
 	})
 }
 
-// hooked answers Slack's calls.
+// hooked handles Slack's calls.
 type hooked struct {
 	secret []byte
 	now    func() time.Time
@@ -31,8 +30,8 @@ type hooked struct {
 	webhook.Intake[envelope]
 }
 
-// handle answers one call: of the Events API (JSON), or of an interaction (a form
-// whose payload is JSON).
+// handle answers one call: of the Events API (JSON), or of an interaction (a form whose payload is
+// JSON).
 func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 	signature, ok := h.signed(c)
 	if c.Method != http.MethodPost || !ok {
@@ -61,8 +60,8 @@ func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 	return webhook.Answer{}
 }
 
-// plausible reports whether a call can be Slack's: it has a signature's form, and
-// is of now.
+// plausible reports whether a call can be from Slack: the signature has the right form and the time
+// is current.
 func (h *hooked) plausible(c *webhook.Call) bool {
 	_, _, ok := h.stamped(c)
 	return ok
@@ -72,10 +71,9 @@ func (h *hooked) stamped(c *webhook.Call) (at, signature string, ok bool) {
 	return c.Stamped("X-Slack-Request-Timestamp", "X-Slack-Signature", len("v0=")+64, h.now())
 }
 
-// signed checks a call's signature
-// (https://docs.slack.dev/authentication/verifying-requests-from-slack), that it
-// is of now, and that it was not taken before. Slack signs what it sends again
-// anew.
+// signed verifies a call's signature
+// (https://docs.slack.dev/authentication/verifying-requests-from-slack), that its time is current,
+// and that it was not accepted before. Slack signs repeated calls anew.
 func (h *hooked) signed(c *webhook.Call) (signature string, ok bool) {
 	at, signature, ok := h.stamped(c)
 	want := "v0=" + hex.EncodeToString(webhook.MAC(h.secret, "v0:", at, ":", string(c.Body)))

@@ -14,27 +14,26 @@ import (
 	"tri/lib/record/event"
 )
 
-// message is a message as an event or the history tells it.
+// message is a message of an event or of the history.
 type message struct {
-	Chat, TS, Thread string // Thread is "" for a message that stands alone or begins one
+	Chat, TS, Thread string // Thread is "" for a message outside threads or the first of one
 	Subtype          string
-	User, Bot, Name  string // Name is what a bot calls itself
+	User, Bot, Name  string // Name is the display name of a bot
 	Team             string // of the sender
-	Raw              string // text, with Slack's marks
-	Edited           string // when it got this text, "" for never
-	Gone             string // when it was deleted, "" for not
+	Raw              string // text, with Slack's markup
+	Edited           string // the time of the last edit, "" for none
+	Gone             string // the time of the deletion, "" for none
 	LatestReply      string
 	Files            []event.Attachment
 }
 
-// spoken are the subtypes that are somebody's words; others are notices.
+// spoken are the subtypes of messages that users or bots wrote; others are notices.
 var spoken = map[string]bool{
 	"": true, "bot_message": true, "me_message": true, "file_share": true, "thread_broadcast": true, "reply_broadcast": true, "file_comment": true,
 }
 
-// parse reads a message; false for what has no ids. Nothing else in it can keep
-// it from being heard: a field of another kind than Slack names is as if it were
-// not there.
+// parse reads a message; ok is false if ids are missing. Any other field of an unexpected type is
+// ignored, so that it cannot keep the message from being read.
 func parse(chat string, r gjson.Result) (message, bool) {
 	m := message{
 		Chat: chat, TS: str(r, "ts"), Thread: str(r, "thread_ts"), Subtype: str(r, "subtype"), User: str(r, "user"), Bot: str(r, "bot_id"),
@@ -53,10 +52,10 @@ func parse(chat string, r gjson.Result) (message, bool) {
 	if !stampID.MatchString(m.LatestReply) {
 		m.LatestReply = ""
 	}
-	if m.Subtype == "tombstone" { // what is left of a thread's first message
+	if m.Subtype == "tombstone" { // the rest of a deleted first message of a thread
 		m.Gone = m.TS
 	}
-	for _, a := range list(r, "attachments") { // what bots say is often only there
+	for _, a := range list(r, "attachments") { // texts of bots are often only there
 		if m.Raw == "" {
 			m.Raw = first(str(a, "text"), str(a, "fallback"))
 		}
@@ -83,8 +82,8 @@ func list(r gjson.Result, path string) []gjson.Result {
 	return nil
 }
 
-// parseEvent reads a message event: a message, or what became of one. It is
-// false where nothing was said: a preview was added, a thread counted.
+// parseEvent reads a message event: a message, or a change of one. It returns false for events that
+// change no text: an added preview, a new reply count.
 func parseEvent(r gjson.Result) (message, bool) {
 	chat := str(r, "channel")
 	switch str(r, "subtype") {
@@ -120,7 +119,7 @@ func parseEvent(r gjson.Result) (message, bool) {
 	return parse(chat, r)
 }
 
-// stampOf is when an event happened.
+// stampOf returns the time of an event.
 func stampOf(r gjson.Result) string {
 	for _, s := range []string{str(r, "event_ts"), str(r, "ts")} {
 		if stampID.MatchString(s) {
@@ -130,12 +129,12 @@ func stampOf(r gjson.Result) string {
 	return ""
 }
 
-// changed is when m became what it is.
+// changed returns when m got its current version.
 func (m *message) changed() time.Time {
 	return slices.MaxFunc([]time.Time{at(m.TS), at(m.Edited), at(m.Gone)}, time.Time.Compare)
 }
 
-// at reads a time of Slack's: seconds, a point and six digits.
+// at parses one of Slack's times: seconds, a point and six digits.
 func at(ts string) time.Time {
 	sec, frac, ok := strings.Cut(ts, ".")
 	s, err := strconv.ParseInt(sec, 10, 64)
@@ -146,13 +145,12 @@ func at(ts string) time.Time {
 	return time.Unix(s, us*1000).UTC()
 }
 
-// ts writes a time as Slack does.
+// ts formats a time as Slack does.
 func ts(t time.Time) string { return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000) }
 
 func stamp(ts string) string { return at(ts).Format("2006-01-02T15:04:05.000000Z07:00") }
 
-// event brings m into the common shape. It is false where its sender is not to be
-// heard.
+// event converts m to the common form. It returns false if messages of the sender are not accepted.
 func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bool, error) {
 	self, err := c.me(ctx)
 	if err != nil {
@@ -173,12 +171,12 @@ func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bo
 		return event.Event{}, false, nil
 	}
 	if m.Gone != "" {
-		// A message is deleted once: one identity, however we learn of it.
+		// A message is deleted once: the identity is the same however the deletion is noticed.
 		e.Deleted, e.EditID, e.EditedAt = true, "deleted", stamp(m.Gone)
 		return e, true, nil
 	}
 	if m.Edited != "" {
-		// Slack counts edits in whole seconds: the text tells two of one second apart.
+		// Slack counts edits in whole seconds: the text distinguishes two in one second.
 		e.EditedAt = stamp(m.Edited)
 		e.EditID = fmt.Sprintf("%s-%.8x", m.Edited, sha256.Sum256([]byte(m.Raw)))
 	}
@@ -191,12 +189,12 @@ func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bo
 		return e, true, nil
 	}
 	if r.Direct != "" && e.Sender.ID != self.User && !slices.Contains(e.Mentions, self.User) {
-		e.Mentions = append(e.Mentions, self.User) // what is said to the bot alone is said to the bot
+		e.Mentions = append(e.Mentions, self.User) // a message in a private chat with the bot mentions it
 	}
 	return e, true, nil
 }
 
-// sender is who wrote m, and whether they are a guest or of another organization.
+// sender returns the author of m, and whether it is a guest or of another organization.
 func (c *Client) sender(ctx context.Context, m *message, self account) (s event.Sender, external bool, err error) {
 	if m.Bot != "" && m.Bot == self.Bot || m.User == self.User {
 		return event.Sender{ID: self.User, Type: "bot", Name: first(m.Name, self.Name)}, false, nil
@@ -238,7 +236,7 @@ func (m *message) kind() string {
 	return "text"
 }
 
-// permalink is what chat.getPermalink answers.
+// permalink returns the same link as chat.getPermalink.
 func (a account) permalink(m *message) string {
 	if !strings.HasPrefix(a.Domain, "https://") && !strings.HasPrefix(a.Domain, "http://") {
 		return ""

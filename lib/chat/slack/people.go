@@ -11,20 +11,20 @@ import (
 	"tri/lib/base/httpapi"
 )
 
-// What is known of people and chats is asked again after these times.
+// Lifetimes of cached people and chats.
 const (
 	personTime = 6 * time.Hour
 	roomTime   = 10 * time.Minute
 )
 
-// person is an account.
+// person is a user account.
 type person struct {
 	Name     string
 	Bot      bool
 	External bool // a guest, or of another organization
 }
 
-// person looks an account up. One that Slack does not show has no name.
+// person looks up an account. One that Slack does not show has no name.
 func (c *Client) person(ctx context.Context, id string) (person, error) {
 	if !anyID.MatchString(id) {
 		return person{}, nil
@@ -56,7 +56,7 @@ func newPerson(u gjson.Result, self account) person {
 	return p
 }
 
-// foreign reports whether a team is neither ours nor our enterprise.
+// foreign reports whether a team belongs to another organization.
 func (a account) foreign(team string) bool {
 	return team != "" && a.Team != "" && team != a.Team && (a.Enterprise == "" || team != a.Enterprise)
 }
@@ -86,8 +86,8 @@ func newRoom(r gjson.Result) room {
 	}
 }
 
-// room looks a chat up. One that Slack does not show is private, so that it is
-// heard only where it is named.
+// room looks up a chat. One that Slack does not show counts as private, so that it is read only if
+// it is watched by id.
 func (c *Client) room(ctx context.Context, id string) (room, error) {
 	return c.rooms.Ask(id, func() (room, error) {
 		got, err := c.read(ctx, "conversations.info", url.Values{"channel": {id}})
@@ -110,7 +110,7 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 	})
 }
 
-// hears reports whether a chat is one to listen to.
+// hears reports whether a chat is to be read.
 func (c *Client) hears(ctx context.Context, id string) (room, bool, error) {
 	if !chatID.MatchString(id) || c.chats != nil && !c.chats[id] {
 		return room{}, false, nil
@@ -122,7 +122,7 @@ func (c *Client) hears(ctx context.Context, id string) (room, bool, error) {
 	return r, (c.chats != nil || !r.Private) && (c.o.AllowExternal || !r.Shared), nil
 }
 
-// watched are the chats to listen to, as Slack knows them now.
+// watched returns the chats to read, requested anew.
 func (c *Client) watched(ctx context.Context) (ids []string, err error) {
 	if c.chats != nil {
 		for id := range c.chats {

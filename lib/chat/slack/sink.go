@@ -17,14 +17,14 @@ import (
 	"tri/lib/chat/sink"
 )
 
-// Sink posts as the bot. It is apart from Client so that a watcher, which has only
-// that, holds no code that can post.
+// Sink posts as the bot. It is separate from Client so that a watcher, which uses only Client,
+// links no code that can post.
 type Sink struct {
 	*Client
 	frame sink.Frame
 }
 
-// NewSink returns the sink of an app. It does not reach out.
+// NewSink returns the sink of an app. It makes no network calls.
 func NewSink(o Options) (*Sink, error) {
 	c, err := newClient(o)
 	if err != nil {
@@ -35,16 +35,16 @@ func NewSink(o Options) (*Sink, error) {
 	}}, nil
 }
 
-// replyType names the metadata that our key stands in. Everybody in the chat can
-// read it, and nobody sees it.
+// replyType is the type of the metadata that contains the key. Everybody in the chat can read it
+// through the API; clients do not show it.
 const replyType = "tri_reply"
 
-// Limit implements chat.Sink: what Slack shows as one message, and takes as an
-// edit. (It cuts at 40,000, after our & < > have become longer.)
+// Limit implements chat.Sink. It is the maximum that Slack shows as one message and accepts as an
+// edit. (Slack cuts texts at 40,000, counted after & < > are escaped.)
 func (c *Sink) Limit() int { return c.frame.Limit }
 
-// Post implements chat.Sink. Slack has no idempotency of its own: the key is in
-// the message's metadata, where Find looks for it.
+// Post implements chat.Sink. Slack has no idempotency keys: the key is in the message's metadata,
+// where Find looks for it.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	if !stampID.MatchString(p.ThreadID) {
 		return chat.Posted{}, c.frame.Refuse(p.ChatID, fmt.Errorf("thread %q: no ts", p.ThreadID))
@@ -56,8 +56,8 @@ func metadata(key string) map[string]any {
 	return map[string]any{"event_type": replyType, "event_payload": map[string]any{"key": key}}
 }
 
-// contents are the arguments that say what a message shows: nothing in the text
-// alerts, links or unfolds.
+// contents returns the fields of a message's contents: nothing in the text notifies, links or
+// unfurls.
 func contents(text string) map[string]any {
 	return map[string]any{"text": sent(text), "parse": "none", "link_names": false}
 }
@@ -81,14 +81,14 @@ func (c *Sink) send(ctx context.Context, chatTo, text string, more map[string]an
 	})
 }
 
-// write is a call that changes something: it is made once.
+// write makes a call that changes something, without retries.
 func (c *Sink) write(ctx context.Context, method string, in any) (gjson.Result, error) {
 	var b []byte
 	err := c.api.Once(ctx, httpapi.Request{Method: http.MethodPost, Path: method, JSON: in}, &b)
 	return gjson.ParseBytes(b), err
 }
 
-// check refuses what cannot be posted, before anything is sent.
+// check refuses a post that would be rejected, before anything is sent.
 func (c *Sink) check(chatTo, text string) error {
 	var invalid error
 	if !chatID.MatchString(chatTo) {
@@ -97,26 +97,25 @@ func (c *Sink) check(chatTo, text string) error {
 	return c.frame.Check(chatTo, text, invalid)
 }
 
-// outcome is what a no of chat.postMessage means.
+// outcome classifies an error of chat.postMessage.
 func outcome(e *httpapi.Error) sink.Outcome {
 	if e.Code == "request_timeout" {
-		return sink.Blocked // Slack did not get the whole request
+		return sink.Blocked // Slack did not receive the whole request
 	}
 	return sink.ByStatus(e.Status)
 }
 
-// settled is how old a try is when none of it can still be under way: its
-// connection was cut when its program died or gave up after 30 s. Slack names no
-// bound for how long it works on what it has read; this is ours.
+// settled is the age at which no attempt can still be in progress: its connection was cut when its
+// program died or gave up after 30 s. Slack documents no limit for the processing of a received
+// request; this one is chosen here.
 const settled = 90 * time.Second
 
-// Find implements chat.Sink: it reads the whole thread for a message of the bot's
-// that has the key. Where an earlier try is not yet settled, it waits, and reads
-// again. What somebody has deleted since, Slack does not show: such a post is
-// taken for one that never was.
+// Find implements chat.Sink: it reads the whole thread for a message of the bot that has the key.
+// If an earlier attempt may still be in progress, it waits and reads again. Slack does not show
+// deleted messages: a post that was deleted counts as never posted.
 func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	if !chatID.MatchString(p.ChatID) || !stampID.MatchString(p.ThreadID) {
-		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
+		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
 	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return c.find(ctx, p) })
 }
@@ -137,15 +136,15 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (found chat.Posted, proof 
 	})
 	switch {
 	case httpapi.StatusOf(err) == http.StatusNotFound:
-		return chat.Posted{}, chat.Absent, nil // no chat, or no thread, to have it
+		return chat.Posted{}, chat.Absent, nil // no such chat or thread
 	case err != nil:
 		return chat.Posted{}, chat.Unprovable, fmt.Errorf("slack: thread %s: %w", p.ThreadID, err)
 	}
 	return found, proof, nil
 }
 
-// Message implements chat.Sink. conversations.replies answers for the first
-// message of a thread, for a reply, and for one that stands alone.
+// Message implements chat.Sink. conversations.replies returns the first message of a thread, a
+// reply, and a message outside threads.
 func (c *Sink) Message(ctx context.Context, chatFrom, messageID string) (text string, gone bool, err error) {
 	if !chatID.MatchString(chatFrom) || !stampID.MatchString(messageID) {
 		return "", true, nil
@@ -184,8 +183,8 @@ func (c *Sink) React(ctx context.Context, chatTo, messageID, char string, on boo
 	return err
 }
 
-// Typing implements chat.Signaler: a bot has no such thing outside of an
-// assistant's own threads.
+// Typing implements chat.Signaler: bots have no typing indicator outside of an assistant's own
+// threads.
 func (c *Sink) Typing(context.Context, string, string) error {
 	return fmt.Errorf("slack: typing: %w", chat.ErrUnsupported)
 }

@@ -18,7 +18,7 @@ import (
 	"tri/lib/chat/session"
 )
 
-// Times and sizes of the socket.
+// Timeouts and sizes of the socket.
 const (
 	dialTime  = 15 * time.Second
 	helloTime = 30 * time.Second
@@ -33,10 +33,10 @@ type socket struct {
 	conn *websocket.Conn
 	in   chan delivery
 	say  func(format string, args ...any)
-	dead atomic.Bool // it gave no sign of life
+	dead atomic.Bool // a ping was not answered
 }
 
-// socketSession is one connection, to its end.
+// socketSession runs one connection to its end.
 func (l *listening) socketSession(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (l *listening) socketSession(ctx context.Context) error {
 	return l.receive(ctx, s.in)
 }
 
-// open asks for the address of a connection; it is good for one.
+// open requests the address of a connection; it is valid for one connection.
 func (c *Client) open(ctx context.Context) (string, error) {
 	var b []byte
 	if err := c.app.Read(ctx, httpapi.Request{Method: http.MethodPost, Path: "apps.connections.open"}, &b); err != nil {
@@ -79,15 +79,14 @@ func (l *listening) dial(ctx context.Context, address string) (*socket, error) {
 	defer cancel()
 	conn, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: l.o.HTTP, HTTPHeader: http.Header{"User-Agent": {"tri"}}})
 	if err != nil {
-		return nil, errors.New("websocket: cannot connect") // the address is a ticket: it is told to nobody
+		return nil, errors.New("websocket: cannot connect") // the address contains a ticket and must not be printed
 	}
 	conn.SetReadLimit(maxFrame)
 	return &socket{conn: conn, in: make(chan delivery, buffered), say: l.Logf}, nil
 }
 
-// close says goodbye: a connection that is only left alone counts among the ten
-// of an app, and is sent a part of its events, until Slack finds out.
-// Slack may never answer to it.
+// close sends a close frame. Without it the connection counts among the ten of an app, and receives
+// a part of its events, until Slack notices. Slack may never answer the close frame.
 func (s *socket) close() {
 	said := make(chan struct{})
 	go func() {
@@ -101,7 +100,7 @@ func (s *socket) close() {
 	}
 }
 
-// hello waits for Slack's greeting: from then on events come here.
+// hello waits for Slack's hello: from then on events are sent to this connection.
 func (s *socket) hello(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
@@ -121,7 +120,7 @@ func (s *socket) hello(ctx context.Context) error {
 	return nil
 }
 
-// goodbye is why Slack ends a connection.
+// goodbye returns the error for Slack's reason to end a connection.
 func goodbye(reason string) error {
 	switch reason {
 	case "warning", "refresh_requested":
@@ -132,7 +131,7 @@ func goodbye(reason string) error {
 	return fmt.Errorf("slack ends the connection: %.60q", reason)
 }
 
-// read fills in until the socket or ctx ends. When it is full it waits.
+// read fills in until the socket or ctx ends. It blocks while in is full.
 func (s *socket) read(ctx context.Context) {
 	for {
 		d, ok := s.next(ctx)
@@ -150,7 +149,7 @@ func (s *socket) read(ctx context.Context) {
 	}
 }
 
-// next reads one frame; false for one that holds nothing.
+// next reads one frame; ok is false if it contains no event.
 func (s *socket) next(ctx context.Context) (delivery, bool) {
 	_, b, err := s.conn.Read(ctx)
 	switch {
@@ -173,7 +172,7 @@ func (s *socket) next(ctx context.Context) (delivery, bool) {
 	return delivery{What: envelope{str(r, "type"), r.Get("payload")}, Done: func(err error) error { return s.acknowledge(id, err) }}, true
 }
 
-// acknowledge tells Slack that an envelope's event is durable; else it comes
+// acknowledge tells Slack that an envelope's event is durable; without it Slack sends the event
 // again.
 func (s *socket) acknowledge(id string, err error) error {
 	if err != nil {
@@ -191,8 +190,7 @@ func (s *socket) acknowledge(id string, err error) error {
 	return nil
 }
 
-// watch ends a socket that gives no sign of life: Slack's often fall silent
-// without an end.
+// watch closes a socket that does not answer pings: Slack's often fall silent without being closed.
 func (s *socket) watch(ctx context.Context, pulse time.Duration) {
 	t := time.NewTicker(pulse)
 	defer t.Stop()

@@ -10,29 +10,28 @@ import (
 	"tri/lib/chat/session"
 )
 
-// listening is one Run: what it has emitted, and up to where all is known.
+// listening is the state of one Run.
 type listening struct {
 	*Client
-	// Known is up to where the history has been read. What comes live does not move it:
-	// Slack does not number its events, so that one which never came is only seen in
-	// the history.
+	// Known is the time up to which the history has been read. Live events do not advance it: Slack
+	// does not number its events, so a lost one is only found in the history.
 	*session.Listener
-	deep   bool // the history has been read as far back as threads are looked for
+	deep   bool // the history has been read back to deepLook
 	memory memory
 }
 
 // delivery is an event or an interaction, or the end of the connection.
 type delivery = session.Delivery[envelope]
 
-// envelope is what Slack has sent.
+// envelope is one item that Slack sent.
 type envelope struct {
 	kind    string // events_api, interactive
 	payload gjson.Result
 }
 
-// Run implements chat.Source. At every start and every new connection what was
-// missed is read back before anything newer is emitted, so that the log's latest
-// time never runs ahead of a gap. It returns nil when ctx ends.
+// Run implements chat.Source. At every start and every new connection missed messages are read
+// before anything newer is emitted, so that the log never has a gap before its latest time. It
+// returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	l := c.listening(resume, to)
 	var err error
@@ -58,19 +57,19 @@ func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
 	return l
 }
 
-// loop runs sessions until one ends for good.
+// loop runs sessions until one ends the run.
 func (l *listening) loop(ctx context.Context, connect func(context.Context) error) error {
 	s := session.Loop{Platform: platform, Stable: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, OnEnd: func(error) { l.self.Forget("") }}
 	return s.Run(ctx, l, connect)
 }
 
-// receive catches up, and then takes what comes until the connection ends.
+// receive catches up and then processes deliveries until the connection ends.
 func (l *listening) receive(ctx context.Context, in <-chan delivery) error {
 	r := session.Receiver[envelope]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.Commit, Sweep: l.o.Sweep}
 	return r.Receive(ctx, l, in)
 }
 
-// parse adds what d holds to g.
+// parse adds the events of d to g.
 func (l *listening) parse(ctx context.Context, d envelope, g *session.Batch) error {
 	if d.kind == "interactive" {
 		g.Actions = append(g.Actions, clicks(d.payload)...)
@@ -96,8 +95,8 @@ func (l *listening) parse(ctx context.Context, d envelope, g *session.Batch) err
 	return nil
 }
 
-// message adds a message event to g. A mention comes twice, as message and as
-// app_mention: it is one.
+// message adds a message event to g. A mention arrives twice, as message and as app_mention, and is
+// added once.
 func (l *listening) message(ctx context.Context, r gjson.Result, g *session.Batch) error {
 	m, ok := parseEvent(r)
 	if !ok {
@@ -106,7 +105,7 @@ func (l *listening) message(ctx context.Context, r gjson.Result, g *session.Batc
 	return l.add(ctx, &m, g)
 }
 
-// add adds the event of a message, unless it was emitted lately.
+// add adds the event of a message, unless it was emitted recently.
 func (l *listening) add(ctx context.Context, m *message, g *session.Batch) error {
 	in, ok, err := l.hears(ctx, m.Chat)
 	if err != nil || !ok {

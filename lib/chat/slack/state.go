@@ -15,20 +15,20 @@ import (
 	"tri/lib/record/event"
 )
 
-// memory is which messages stood in the chats themselves, by chat and ts: the
-// history does not show what was deleted, so that only what is missing from it
-// tells. It is kept from one start to the next.
+// memory holds the messages of the chats themselves (not of threads), by chat and ts. The history
+// omits deleted messages, so a deletion is found by comparing the history with the memory. It is
+// saved between starts.
 type memory map[string]map[string]bool
 
-// Bounds of a memory: messages of a chat, messages that are saved (20 bytes each,
-// of 64 KiB), and deletions that one catch-up makes sure of.
+// Limits of a memory: messages per chat, messages saved (20 bytes each, of 64 KiB), and deletions
+// verified in one catch-up.
 const (
 	maxStood = 4000
 	maxSaved = 2500
 	maxGone  = 100
 )
 
-// load reads what was saved; what is not understood is as if it were not there.
+// load reads a saved memory; entries that cannot be parsed are ignored.
 func (m memory) load(b []byte) {
 	var saved map[string][]string
 	if json.Unmarshal(b, &saved) != nil {
@@ -43,7 +43,7 @@ func (m memory) load(b []byte) {
 	}
 }
 
-// save is the newest of it.
+// save returns the newest messages as JSON.
 func (m memory) save() []byte {
 	type message struct{ chat, ts string }
 	var all []message
@@ -59,7 +59,7 @@ func (m memory) save() []byte {
 	}
 	b, err := json.Marshal(saved)
 	if err != nil {
-		return nil // strings always can be
+		return nil // strings can always be encoded
 	}
 	return b
 }
@@ -76,8 +76,8 @@ func (m memory) stood(chat, ts string) {
 	}
 }
 
-// learn takes what an event says of who stands in its chat. Replies in threads are
-// not in a chat's history.
+// learn applies an event to the memory. Replies in threads are not in a chat's history and are
+// skipped.
 func (m memory) learn(e *event.Event) {
 	switch {
 	case e.Deleted:
@@ -87,9 +87,8 @@ func (m memory) learn(e *event.Event) {
 	}
 }
 
-// gone finds the messages that stood in a chat behind oldest and are not among
-// those that the history has now. Each is asked for by itself: what the history
-// leaves out for another reason is not gone.
+// gone returns the remembered messages after oldest that are missing from the history as it is now.
+// Each is requested individually: the history may omit a message for another reason than deletion.
 func (l *listening) gone(ctx context.Context, chat string, oldest, now time.Time, present map[string]bool) (all []message, err error) {
 	var missing []string
 	for ts := range l.memory[chat] {
@@ -116,7 +115,7 @@ func (l *listening) gone(ctx context.Context, chat string, oldest, now time.Time
 	return all, nil
 }
 
-// remember keeps the memory for the next start.
+// remember saves the memory for the next start.
 func (l *listening) remember() {
 	if err := l.Save(l.memory.save()); err != nil {
 		l.Logf("slack: %v", err)

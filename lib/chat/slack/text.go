@@ -10,19 +10,19 @@ import (
 	"tri/lib/chat/sink"
 )
 
-// https://docs.slack.dev/messaging/formatting-message-text: in a text, &, < and >
-// are always escaped; a < that is not is the beginning of a mark: <@U1>,
-// <#C1|name>, <!here>, <https://…|label>.
+// In a message's text &, < and > are always escaped; an unescaped < begins markup: <@U1>,
+// <#C1|name>, <!here>, <https://…|label>
+// (https://docs.slack.dev/messaging/formatting-message-text).
 var (
 	escaped   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	unescaped = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">")
 	mark      = regexp.MustCompile(`<([^<>\n]+)>`)
 )
 
-// maxLookups of one message's names are made; nobody addresses more.
+// maxLookups is how many names are looked up for one message; real messages mention fewer.
 const maxLookups = 50
 
-// readable makes a text what people see, and finds who is addressed in it.
+// readable returns a text as a client shows it, and who is mentioned in it.
 func (c *Client) readable(ctx context.Context, raw string) (text string, mentions []string, err error) {
 	mentions = []string{}
 	b, at := strings.Builder{}, 0
@@ -67,8 +67,7 @@ func (c *Client) readable(ctx context.Context, raw string) (text string, mention
 	return strings.ToValidUTF8(unescaped.Replace(emoji.Read(b.String())), "\uFFFD"), mentions, nil
 }
 
-// linked is a link as somebody wrote it: what they typed, or a label and where it
-// really leads.
+// linked returns the text of a link: the URL as typed, or the label and the URL where they differ.
 func linked(target, label string) string {
 	if label == "" {
 		return strings.TrimPrefix(target, "mailto:")
@@ -81,6 +80,6 @@ func linked(target, label string) string {
 	return label + " (" + target + ")"
 }
 
-// sent is a text as it is posted: nothing in it is a mark. What Slack does with
-// control characters nobody says: they are shown instead.
+// sent returns a text as it is posted, with all markup escaped. Slack's handling of control
+// characters is not documented, so they are replaced by visible symbols.
 func sent(text string) string { return escaped.Replace(sink.Pictures(text)) }
