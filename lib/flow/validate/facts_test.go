@@ -94,15 +94,6 @@ func TestRunsThatCannotBe(t *testing.T) {
 	if _, err := v.Thread(t.Context(), &thread.Thread{InvestigatorReturn: good(), Codebase: "/nonexistent"}, "q", nil, aRun(t)); err == nil {
 		t.Error("a thread without its codebase was judged")
 	}
-	for _, r := range []bool{true, false} {
-		run := aRun(t)
-		if !r {
-			run = nil
-		}
-		if _, err := v.Alone(t.Context(), good(), "/nonexistent", nil, run); err == nil {
-			t.Error("a return without its codebase was judged")
-		}
-	}
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
 	_, _, err := (&Stage{Validator: v}).runDir(ndjson.Record{})
 	if status, _ := sysexit.Of(err); status != sysexit.IO {

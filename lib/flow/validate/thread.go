@@ -3,7 +3,6 @@ package validate
 import (
 	"context"
 
-	"tri/lib/record/draft"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
@@ -46,17 +45,4 @@ func (v *Validator) ByCode() *Validator {
 	alone := *v
 	alone.Agent = nil
 	return &alone
-}
-
-// Alone judges a return that belongs to no thread. Without a run, code alone does.
-func (v *Validator) Alone(ctx context.Context, ret *draft.Return, codebase string, others []thread.Hint, r *run.Run) (*verdict.Verdict, error) {
-	req := Request{Return: ret, Codebase: codebase}
-	for _, o := range others {
-		req.Others = append(req.Others, Other{Key: o.Source, Summary: o.Text})
-	}
-	if r == nil {
-		return v.ByCode().Run(ctx, req)
-	}
-	req.RunDir, req.SessionID, req.Hold = r.Dir(), r.SessionID, r.Hold()
-	return v.Run(ctx, req)
 }
