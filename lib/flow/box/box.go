@@ -1,18 +1,17 @@
-// Package box runs agents on a checkout, each with a folder under .agents/: some read
-// only, some in a git worktree whose patch a person merges.
+// Package box runs agents on a checkout, each with a folder under .agents/: some read only, some in a git
+// worktree whose patch a person merges.
 //
 //	.agents/
-//	    .gitignore         "*": nothing here is git's business
-//	    INDEX.md           for people, the newest run first
-//	    INDEX.jsonl        for programs, appended to at every change of a status
-//	    latest             -> runs/<run>, the one that was started last
+//	    .gitignore         "*": git ignores the whole folder
+//	    INDEX.md           for people, newest run first
+//	    INDEX.jsonl        for programs: one line appended at every change of status
+//	    latest             -> runs/<run>, the run started last
 //	    pointers/last-fail -> ../runs/<run>
 //	    runs/<run>/        meta.yaml state.json report.md plan.md changes.patch patches/ raw/ lock
 //	    trees/<run>/       the worktree of a run that writes
 //
-// state.json belongs to the process that holds the run's lock, and to no other.
-// A run is ACTIVE as long as somebody holds it; whoever comes along next and finds
-// the lock free and the status ACTIVE writes down that it CRASHED (Sweep).
+// Only the process that holds a run's lock writes its state.json. A run is ACTIVE while its lock is held.
+// A later call that finds the lock free and the status ACTIVE records that the run CRASHED (Sweep).
 package box
 
 import (
@@ -34,7 +33,7 @@ import (
 	"tri/lib/record/run"
 )
 
-// Folder is what the box is called in the checkout.
+// Folder is the name of the box's folder in the checkout.
 const Folder = ".agents"
 
 // Types of run.
@@ -47,7 +46,7 @@ const (
 	Ops       = "ops"
 )
 
-// Box is the box of one checkout. It is safe for use by several processes at once.
+// Box is the box of one checkout. Several processes may use it at once.
 type Box struct {
 	Checkout string // absolute
 	Config   *config.Config
@@ -56,26 +55,26 @@ type Box struct {
 	New func(cfg config.Agent, sandbox string) (agent.Agent, error)
 	Now func() time.Time
 
-	// Pays is the home whose budget pays; nil: nobody counts.
+	// Pays is the home whose budget pays for runs. If it is nil, cost is not counted.
 	Pays *Payer
 
-	// Of the person who calls.
+	// The streams of the caller.
 	In            io.Reader
 	Out, Err      io.Writer
 	Say           func(format string, args ...any) // a sentence
 	JSON, Verbose bool
-	// Existing refuses a checkout that no run has been made in.
+	// Existing makes Open refuse a checkout in which no run has been made.
 	Existing bool
 
 	watch func(e agent.Event)
-	swept map[string]bool // runs whose end was written down, and said, by us
+	swept map[string]bool // runs whose end this process recorded and reported
 
 	home *durable.Home // .agents
 	root *os.Root      // the checkout
 }
 
-// Open opens the box of the checkout that dir lies in, makes it if it is not there,
-// and looks after the runs in it (Sweep).
+// Open opens the box of the checkout that contains dir, creates it if it does not exist, and sweeps its
+// runs (Sweep).
 func Open(ctx context.Context, dir string, b Box) (*Box, error) {
 	checkout, err := checkoutOf(dir)
 	if err != nil {
@@ -83,7 +82,7 @@ func Open(ctx context.Context, dir string, b Box) (*Box, error) {
 	}
 	b.Checkout, b.swept = checkout, map[string]bool{}
 	folder := filepath.Join(checkout, Folder)
-	// A repository can bring a link of that name, which leads anywhere.
+	// A repository can contain a link of that name, which may lead anywhere.
 	if info, err := os.Lstat(folder); err == nil && !info.IsDir() {
 		return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("open %q: not a folder", folder)), "see where it leads, and remove it: what runs leave behind is kept there")
 	}
@@ -97,7 +96,7 @@ func Open(ctx context.Context, dir string, b Box) (*Box, error) {
 		return nil, sysexit.With(sysexit.IO, errors.Join(fmt.Errorf("open checkout: %w", err), b.home.Close()))
 	}
 	if err = errors.Join(b.ignore(), b.Sweep(ctx)); b.Existing && isFull(err) {
-		b.Say("%v", err) // what there is can be shown, and gc makes room
+		b.Say("%v", err) // existing runs can still be shown, and gc makes room
 		err = nil
 	}
 	if err != nil {
@@ -109,7 +108,7 @@ func Open(ctx context.Context, dir string, b Box) (*Box, error) {
 // Close closes the box.
 func (b *Box) Close() error { return errors.Join(b.home.Close(), b.root.Close()) }
 
-// ignore has git see nothing of the box, whatever the user's own lists say.
+// ignore makes git ignore the box, whatever the user's own ignore lists say.
 func (b *Box) ignore() error {
 	if b.home.Exists(".gitignore") {
 		return nil
@@ -117,8 +116,7 @@ func (b *Box) ignore() error {
 	return b.home.Replace(".gitignore", []byte("*\n"))
 }
 
-// checkoutOf is the folder with .git that dir is or lies in; dir where there is
-// none.
+// checkoutOf returns the nearest folder with .git at or above dir, or dir itself if there is none.
 func checkoutOf(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err == nil {
@@ -144,7 +142,7 @@ func checkoutOf(dir string) (string, error) {
 	}
 }
 
-// isBare reports whether a folder is a repository itself, not the checkout of one.
+// isBare reports whether a folder is a bare repository.
 func isBare(dir string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
@@ -154,17 +152,17 @@ func isBare(dir string) bool {
 	return filepath.Base(dir) != ".git"
 }
 
-// isFull reports whether there is no room on the disk.
+// isFull reports whether err means that the disk or quota is full.
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// isRepo reports whether the checkout is one of git.
+// isRepo reports whether the checkout is a git checkout.
 func (b *Box) isRepo() bool {
 	_, err := b.root.Lstat(".git")
 	return err == nil
 }
 
-// locked does work while no other process holds the lock of that name. It waits
-// for it, but not for ever: what is done under these locks takes milliseconds.
+// locked runs work while holding the named lock. It waits up to lockPatience: work under these locks takes
+// milliseconds.
 func (b *Box) locked(ctx context.Context, name string, work func() error) error {
 	lock, err := run.Lock(ctx, b.home, name, lockPatience)
 	if err != nil {
@@ -175,7 +173,7 @@ func (b *Box) locked(ctx context.Context, name string, work func() error) error 
 
 const lockPatience = 30 * time.Second
 
-// removeAll takes a folder of the box away. One that is not there is no error.
+// removeAll removes a folder of the box. A missing folder is no error.
 func (b *Box) removeAll(name string) error {
 	if err := b.home.Root().RemoveAll(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return sysexit.With(sysexit.IO, fmt.Errorf("remove %q: %w", name, err))

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// command is one of a run's commands.
+// command is a slash command that a run offers.
 type command struct {
-	name        string // its file, without .md
-	description string // short: it takes room in the model's context
+	name        string // of its file, without .md
+	description string // short: it takes up model context
 	hint        string
-	tools       string // auto-approved while it runs
+	tools       string // approved automatically while it runs
 	body        string
-	human       bool // the model cannot call it
+	human       bool // only a person can call it
 }
 
-// text is the command's file.
+// text returns the content of the command's file.
 func (c *command) text() string {
 	return fmt.Sprintf("---\ndescription: %s\ndisable-model-invocation: %t\nallowed-tools: %s\nargument-hint: \"[%s]\"\n---\n%s\n",
 		c.description, c.human, c.tools, c.hint, c.body)
 }
 
-// commandsOf are the commands of a run.
+// commandsOf returns the commands of a run.
 func commandsOf(run string) []command {
 	id, look := idOf(run), strings.Join(reads, ", ")
 	safe := func(verb, description, hint, body string) command {
@@ -42,7 +42,7 @@ func commandsOf(run string) []command {
 	}
 }
 
-// slashNames are what the program calls the commands.
+// slashNames returns the names that the program gives the commands.
 func slashNames(id string, names []string) []string {
 	var out []string
 	for _, n := range names {
@@ -51,9 +51,8 @@ func slashNames(id string, names []string) []string {
 	return out
 }
 
-// commandFiles are a run's commands as agent.Task takes them. Claude Code calls a
-// command by folder and file: run_a1b2c3/scout_a1b2c3.md is /run_a1b2c3:scout_a1b2c3
-// (found with 2.1.329).
+// commandFiles returns a run's commands as agent.Task takes them. Claude Code names a command by folder
+// and file: run_a1b2c3/scout_a1b2c3.md is /run_a1b2c3:scout_a1b2c3 (observed with 2.1.329).
 func commandFiles(run string, commands []command) map[string]string {
 	if len(commands) == 0 {
 		return nil
@@ -65,7 +64,7 @@ func commandFiles(run string, commands []command) map[string]string {
 	return files
 }
 
-// begins reports whether a run of that id has begun since somebody looked.
+// begins reports whether the box has a run with that id, or may have one.
 func (b *Box) begins(id string) bool {
 	names, err := b.names()
 	return err != nil || slices.ContainsFunc(names, func(n string) bool { return idOf(n) == id })

@@ -11,8 +11,8 @@ import (
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// parseEnv reads lines KEY=value and keeps those whose key is allowed; a value may
-// be in quotes, of which nothing is expanded. A line that begins with # is a comment.
+// parseEnv reads lines KEY=value and returns those whose key is allowed. A value may be in quotes, and
+// nothing in it is expanded. A line that begins with # is a comment.
 func parseEnv(text string, allowed []string) ([]string, error) {
 	var env []string
 	n := 0

@@ -16,20 +16,20 @@ import (
 	"tri/lib/record/run"
 )
 
-// Collected is what GC did to a run.
+// Collected is the result of GC for one run.
 type Collected struct {
 	RunName  string `json:"run_name"`
-	Status   string `json:"status"` // what it is now
+	Status   string `json:"status"` // after GC
 	Worktree bool   `json:"worktree_removed"`
 }
 
-// GC takes away what nobody needs any more: worktrees of runs that are over,
-// folders of runs that were never made whole, homes of the programs of old ones, and
-// files that a killed process left unfinished. A run that has waited longer than
-// older to be resumed or merged is given up. The records of a run are kept.
+// GC removes what is no longer needed: worktrees of finished runs, folders of runs that were never
+// completely created, program homes of old runs, and files that a killed process left unfinished. A run
+// that has waited to be resumed or merged for longer than older is abandoned. The records of a run are
+// kept.
 func (b *Box) GC(ctx context.Context, older time.Duration) error {
 	done, err := b.collectAll(ctx, older)
-	if isFull(err) { // now there may be room
+	if isFull(err) { // the first pass may have freed space
 		var more []Collected
 		more, err = b.collectAll(ctx, older)
 		done = append(done, more...)
@@ -60,7 +60,7 @@ func (b *Box) collectAll(ctx context.Context, older time.Duration) ([]Collected,
 	var errs error
 	for _, n := range names {
 		if s, err := b.State(n); err == nil && s.Status == run.Active && !b.home.Exists(marks+"/"+n) {
-			errs = errors.Join(errs, b.mark(n, running), b.sweep(ctx, n)) // somebody has deleted its mark
+			errs = errors.Join(errs, b.mark(n, running), b.sweep(ctx, n)) // its mark was deleted
 		}
 		c, err := b.gcRun(ctx, n, older)
 		errs = errors.Join(errs, err)
@@ -71,26 +71,25 @@ func (b *Box) collectAll(ctx context.Context, older time.Duration) ([]Collected,
 	return done, errors.Join(errs, b.orphans(ctx, names), b.prune(ctx))
 }
 
-// gcRun takes away what one run no longer needs. A run that is held is left alone.
+// gcRun removes what one run no longer needs. A run whose lock is held is left alone.
 func (b *Box) gcRun(ctx context.Context, name string, older time.Duration) (*Collected, error) {
 	l, s, err := b.take(name)
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, nil
 	}
 	if err != nil {
-		b.Say("%v", err) // it cannot be read, so it cannot be judged
+		b.Say("%v", err) // an unreadable run cannot be judged
 		return nil, nil
 	}
 	defer l.lock.Unlock()
 	c := &Collected{RunName: name, Status: s.Status}
-	// A run that says ACTIVE and is not held has lost its owner, and no room was left to
-	// write that down.
+	// A run that is ACTIVE and not held has lost its owner, and the disk was too full to record that.
 	waits := s.Status == run.Review || s.Status == run.Crashed || s.Status == run.Stalled || s.Status == run.Active
 	young := b.Now().Sub(cmp.Or(timeOf(s.EndedAt), timeOf(s.LastHeartbeat), timeOf(&s.StartedAt))) < older
 	if (waits || s.Status == run.Proposed) && young {
 		return nil, b.leftovers("runs/" + name)
 	}
-	if b.home.Exists(treeOf(name)) { // before anything is written: the disk may be full
+	if b.home.Exists(treeOf(name)) { // first, since it needs no space: the disk may be full
 		c.Worktree = true
 		if err := b.fell(ctx, name); err != nil {
 			return nil, err
@@ -105,7 +104,7 @@ func (b *Box) gcRun(ctx context.Context, name string, older time.Duration) (*Col
 			return nil, err
 		}
 	}
-	// What its programs kept in their home serves a resume only.
+	// The home of the run's programs is needed only for a resume.
 	if s.Status == run.Merged || !young {
 		if err := b.removeAll("runs/" + name + "/raw/home"); err != nil {
 			return nil, err
@@ -117,8 +116,7 @@ func (b *Box) gcRun(ctx context.Context, name string, older time.Duration) (*Col
 	return c, b.leftovers("runs/" + name)
 }
 
-// unmarkGone removes marks of runs that were never made, or that somebody has
-// deleted.
+// unmarkGone removes marks of runs that were never created, or whose folder was deleted.
 func (b *Box) unmarkGone() error {
 	names, err := b.home.List(marks)
 	for _, n := range names {
@@ -129,7 +127,7 @@ func (b *Box) unmarkGone() error {
 	return err
 }
 
-// orphans removes worktrees of no run.
+// orphans removes worktrees that belong to no run.
 func (b *Box) orphans(ctx context.Context, names []string) error {
 	trees, err := b.home.List("trees")
 	if err != nil {
@@ -143,8 +141,8 @@ func (b *Box) orphans(ctx context.Context, names []string) error {
 	return err
 }
 
-// leftovers removes files that a killed process had not finished: a replacement
-// is called .NAME.PID until it is whole.
+// leftovers removes files that a killed process left unfinished: a replacement is named .NAME.PID until it
+// is complete.
 func (b *Box) leftovers(dir string) error {
 	entries, err := fs.ReadDir(b.home.Root().FS(), dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

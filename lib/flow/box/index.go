@@ -20,7 +20,7 @@ import (
 	"tri/lib/record/run"
 )
 
-// Entry is a line of INDEX.jsonl: a run has come to a status.
+// Entry is a line of INDEX.jsonl: a run changed to a status.
 type Entry struct {
 	At        string       `json:"at"` // RFC 3339
 	RunName   string       `json:"run_name"`
@@ -38,16 +38,14 @@ const (
 	ledgerName = "INDEX.jsonl"
 	indexName  = "INDEX.md"
 	maxIndexed = 100       // runs in INDEX.md
-	maxLedger  = 512 << 10 // bytes of the ledger's end that INDEX.md is made of
+	maxLedger  = 512 << 10 // bytes at the end of the ledger read for INDEX.md
 )
 
-// State reads state.json of a run. Its owner replaces it whole, so that there always
-// is one.
+// State reads state.json of a run. Its owner replaces the file atomically, so it always exists.
 func (b *Box) State(name string) (run.State, error) { return run.LoadState(b.dir(name)) }
 
-// enter makes a run's status known: a line in the ledger, unless its last one says
-// the same, the link that it concerns, and the page for people. Done twice, it is
-// as done once.
+// enter publishes a run's status: it appends a line to the ledger, unless the run's last line says the
+// same, sets the link for the status, and writes INDEX.md. It is idempotent.
 func (b *Box) enter(name string) error {
 	return b.locked(context.Background(), "index.lock", func() error {
 		log, err := b.home.OpenLog(ledgerName)
@@ -100,7 +98,7 @@ func line(e *Entry) ([]byte, error) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// entries are the last of each run, in the end of the ledger.
+// entries returns the last entry of each run in the final maxLedger bytes of the ledger.
 func entries(ledger *os.File) (map[string]Entry, error) {
 	info, err := ledger.Stat()
 	if err != nil {
@@ -113,14 +111,14 @@ func entries(ledger *os.File) (map[string]Entry, error) {
 	said := map[string]Entry{}
 	for line := range bytes.Lines(text) {
 		var e Entry
-		if json.Unmarshal(line, &e) == nil { // the first may be cut, the last torn
+		if json.Unmarshal(line, &e) == nil { // the first line may be cut, the last torn
 			said[e.RunName] = e
 		}
 	}
 	return said, nil
 }
 
-// pointTo has the link that goes with a status lead to a run.
+// pointTo sets the link for a status, if it has one, to a run.
 func (b *Box) pointTo(name, status string) error {
 	switch status {
 	case run.Active:
@@ -131,7 +129,7 @@ func (b *Box) pointTo(name, status string) error {
 	return nil
 }
 
-// pageOf is INDEX.md.
+// pageOf returns the content of INDEX.md.
 func pageOf(said map[string]Entry) []byte {
 	all := slices.SortedFunc(maps.Values(said), func(x, y Entry) int {
 		return cmp.Or(strings.Compare(y.StartedAt, x.StartedAt), strings.Compare(y.RunName, x.RunName))
@@ -153,8 +151,8 @@ func pageOf(said map[string]Entry) []byte {
 	return p.Bytes()
 }
 
-// inCell is outside text as words in a table of Markdown: no cell, link, code or
-// HTML comes of it.
+// inCell escapes outside text for a cell of a Markdown table: it cannot form a cell border, link, code or
+// HTML comment.
 func inCell(s string) string {
 	var b strings.Builder
 	for _, r := range text.Visible(s) {

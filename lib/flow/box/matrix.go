@@ -10,18 +10,18 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// right is a row of the permission matrix (Agent Box, section 3).
+// right is a row of the permission matrix.
 type right struct {
 	tools   []string
 	shell   func(*config.Box) []string // commands that Bash may run; nil: no Bash
-	write   bool                       // it works in a worktree of its own
-	exports bool                       // what it changed becomes a patch
-	plans   bool                       // its last words are a plan
+	write   bool                       // works in its own worktree
+	exports bool                       // its changes become a patch
+	plans   bool                       // its final answer is a plan
 }
 
 var (
 	reads  = []string{"Read", "Grep", "Glob"}
-	edits  = []string{"Edit", "Write"} // what Task.Write stands for
+	edits  = []string{"Edit", "Write"} // the tools that Task.Write allows
 	tested = func(c *config.Box) []string { return c.FixCommands }
 	matrix = map[string]*right{
 		Scout:     {tools: reads},
@@ -33,10 +33,10 @@ var (
 	}
 )
 
-// Types are the types of run, in the order in which they are explained.
+// Types are the types of run, in the order of their explanation.
 var Types = []string{Scout, Plan, Fix, Review, Benchmark, Ops}
 
-// agentOf is the agent of the box: its own, or else the investigator.
+// agentOf returns the box's own agent, or the investigator if the box has none.
 func agentOf(c *config.Config) config.Agent {
 	if c.Box.Agent.Agent == "" {
 		return c.Investigator
@@ -44,7 +44,7 @@ func agentOf(c *config.Config) config.Agent {
 	return c.Box.Agent
 }
 
-// newAgent makes it. One that can only search is refused.
+// newAgent makes the agent. An agent that can only search is refused.
 func (b *Box) newAgent() (agent.Agent, error) {
 	a := agentOf(b.Config)
 	if !a.Searches() {
@@ -54,8 +54,8 @@ func (b *Box) newAgent() (agent.Agent, error) {
 	return b.New(a, b.Config.Sandbox)
 }
 
-// envelope is what the configuration allows a run. It depends on nothing else, so
-// that it can be made again.
+// envelope returns what the configuration allows a run. It depends on nothing else, so it can be
+// recomputed later.
 func (b *Box) envelope(kind, run string, able agent.Ability) (Envelope, error) {
 	a, c := agentOf(b.Config), &b.Config.Box
 	r := matrix[kind]

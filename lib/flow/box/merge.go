@@ -16,20 +16,20 @@ import (
 	"tri/lib/record/run"
 )
 
-// Merge is how a patch is carried over.
+// Merge says how a patch is applied.
 type Merge struct {
-	Check   bool // show it, and whether it applies
-	Yes     bool // somebody has said so already
-	Exec    bool // files may become programs
-	Secrets bool // what looks like a secret is none
-	Branch  bool // as a branch, and not to the files
-	Pull    bool // as a branch that a pull request proposes
+	Check   bool // only show it, and whether it applies
+	Yes     bool // confirmed beforehand: do not ask
+	Exec    bool // allow files to become executable
+	Secrets bool // allow text that looks like a secret
+	Branch  bool // as a branch, without changing the files
+	Pull    bool // as a branch with a pull request
 }
 
 func (m Merge) files() bool { return !m.Branch && !m.Pull }
 
-// Merge shows a run's patch and, when a person says yes, applies it to the
-// checkout, whole or not at all.
+// Merge shows a run's patch and, after a person confirms, applies it to the checkout, completely or not at
+// all.
 func (b *Box) Merge(ctx context.Context, word string, how Merge) error {
 	name, err := b.mergeable(word)
 	if err != nil {
@@ -49,8 +49,8 @@ func (b *Box) Merge(ctx context.Context, word string, how Merge) error {
 	return nil
 }
 
-// mergeable finds the run that a person wants to merge: of latest the newest whose
-// patch waits, where there is one.
+// mergeable finds the run that a person wants to merge. "latest" is the newest run whose patch waits, if
+// there is one.
 func (b *Box) mergeable(word string) (string, error) {
 	if word == "latest" {
 		runs, err := b.recent(0)
@@ -128,7 +128,7 @@ func (l *live) apply(ctx context.Context, repo *git.Repo, patch *git.Patch, how 
 	return l.merged(ctx)
 }
 
-// forge is where pull requests go.
+// forge returns a client for the forge that receives pull requests.
 func (l *live) forge(ctx context.Context, repo *git.Repo) (*forge.Client, error) {
 	remote, err := repo.Remote(ctx, l.Config.Forge.Remote)
 	if err != nil {
@@ -137,15 +137,15 @@ func (l *live) forge(ctx context.Context, repo *git.Repo) (*forge.Client, error)
 	return forge.New(l.Config.Forge, remote, nil)
 }
 
-// propose makes a branch of the patch, and with a client a pull request of that.
-// Done again after a failure, it makes the very same branch.
+// propose makes a branch from the patch and, with a client, a pull request. Repeated after a failure, it
+// makes the same branch.
 func (l *live) propose(ctx context.Context, repo *git.Repo, patch *git.Patch, client *forge.Client) error {
 	s, err := l.State(l.name)
 	if err != nil {
 		return err
 	}
 	branch := "tri/" + l.meta.Slug + "-" + idOf(l.name)
-	if s.Starts > 1 { // of a later attempt: the branch of an earlier one may be out already
+	if s.Starts > 1 { // a later attempt: an earlier attempt's branch may have been pushed
 		branch += fmt.Sprintf("-%d", s.Starts)
 	}
 	c := git.Commit{Base: l.meta.RepoSHAStart, Branch: branch, Message: l.message(), Author: repo.Identity(ctx), When: timeOf(s.EndedAt)}
@@ -172,7 +172,7 @@ func (l *live) propose(ctx context.Context, repo *git.Repo, patch *git.Patch, cl
 }
 
 func (l *live) story(patch *git.Patch) forge.Story {
-	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // there may be none
+	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // the file is optional
 	return forge.Story{
 		Run: l.name, Type: l.meta.Type, Agent: strings.TrimSpace(l.meta.Agent + " " + l.meta.Model), Base: l.meta.RepoSHAStart,
 		Task: l.meta.Task, Report: string(report), Files: patch.Changes, Notes: patch.Notes,
@@ -180,16 +180,16 @@ func (l *live) story(patch *git.Patch) forge.Story {
 	}
 }
 
-// merged writes down that a person took the patch, and removes the worktree.
+// merged records that a person took the patch, and removes the worktree.
 func (l *live) merged(ctx context.Context) error {
 	err := run.Update(l.dir(l.name), func(s *run.State) { s.Status = run.Merged })
 	return errors.Join(err, l.enter(l.name), l.fell(ctx, l.name), l.unmark(l.name))
 }
 
-// message is what a commit of the patch says: the task, and where it is from. A
-// forge that reads it finds nobody to tell and nothing to close.
+// message returns the commit message of the patch: the task and its origin. It holds nothing by which a
+// forge would notify a person or close an issue.
 func (l *live) message() string {
-	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // there may be none
+	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // the file is optional
 	first, _, _ := strings.Cut(strings.TrimLeft(string(report), "# \n"), "\n")
 	body := forge.Line(text.Line(text.Visible(l.meta.Task), 72)) + "\n\n"
 	if first != "" {
@@ -198,8 +198,8 @@ func (l *live) message() string {
 	return body + fmt.Sprintf("Made by %s in run %s, config_hash %s; merged by a person.\n", l.meta.Agent, l.name, l.meta.ConfigHash)
 }
 
-// describe is what a person sees before they say yes: what is done to which file,
-// what to look at first, what is refused, and the patch itself.
+// describe returns the text that a person sees before confirming: the change to each file, what to look at
+// first, what is refused, and the patch itself.
 func (l *live) describe(p *git.Patch, body []byte) []byte {
 	var out bytes.Buffer
 	added, removed := p.Stat()
@@ -221,7 +221,7 @@ func (l *live) describe(p *git.Patch, body []byte) []byte {
 	return out.Bytes()
 }
 
-// files counts files in words.
+// files formats a number of files.
 func files(n int) string {
 	if n == 1 {
 		return "1 file"
@@ -229,7 +229,7 @@ func files(n int) string {
 	return fmt.Sprintf("%d files", n)
 }
 
-// ask has a person say yes. Who is no terminal must have said so before.
+// ask asks a person to confirm. Without a terminal, --yes is needed.
 func (l *live) ask(ctx context.Context, how Merge, changed int) error {
 	if how.Yes {
 		return nil
@@ -247,7 +247,7 @@ func (l *live) ask(ctx context.Context, how Merge, changed int) error {
 	fmt.Fprintf(l.Err, "%s [y/N] ", what)
 	said := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(l.In).ReadString('\n') // its end is a no
+		line, _ := bufio.NewReader(l.In).ReadString('\n') // end of input means no
 		said <- strings.ToLower(strings.TrimSpace(line))
 	}()
 	select {
@@ -260,8 +260,7 @@ func (l *live) ask(ctx context.Context, how Merge, changed int) error {
 	return sysexit.With(sysexit.No, errors.New("nothing was changed"))
 }
 
-// mendMerge puts right what a merge left that was killed: it is undone, or it was
-// whole and only not written down.
+// mendMerge repairs a merge that was killed: it is undone, or, if it was complete, recorded.
 func (l *live) mendMerge(ctx context.Context) error {
 	whole, err := l.wasMerged(ctx)
 	switch {
@@ -275,8 +274,7 @@ func (l *live) mendMerge(ctx context.Context) error {
 	return nil
 }
 
-// wasMerged undoes what a killed merge had begun, and reports whether there was
-// nothing to undo because all of it was done.
+// wasMerged undoes an incomplete merge, and reports whether the merge was complete instead.
 func (l *live) wasMerged(ctx context.Context) (bool, error) {
 	repo, err := l.repo(ctx)
 	if err != nil {
@@ -288,8 +286,7 @@ func (l *live) wasMerged(ctx context.Context) (bool, error) {
 			return m != nil && m.Done, err
 		}
 	}
-	// The journal goes at the very end, and it is not there: the files are all old
-	// or all new.
+	// The journal is deleted last, and it does not exist: the files are all old or all new.
 	text, err := l.home.ReadFile("runs/" + l.name + "/changes.patch")
 	if err != nil {
 		return false, err

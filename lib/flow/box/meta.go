@@ -11,43 +11,43 @@ import (
 	"tri/lib/record/run"
 )
 
-// Meta is meta.yaml: what was asked and what was allowed. It is written once,
-// before the run begins, and never again.
+// Meta is meta.yaml: the task and what the run is allowed. It is written once, before the run begins, and
+// never changed.
 type Meta struct {
 	RunName      string `yaml:"run_name" json:"run_name"`
 	Type         string `yaml:"type" json:"type"`
 	Task         string `yaml:"task" json:"task"`
 	Slug         string `yaml:"slug" json:"slug"`
-	RepoSHAStart string `yaml:"repo_sha_start" json:"repo_sha_start"`   // "" where there is no commit
-	Since        string `yaml:"since,omitempty" json:"since,omitempty"` // of review: what is compared with
-	Of           string `yaml:"of,omitempty" json:"of,omitempty"`       // of review: the run whose patch it is
-	// Program is what was started, Version that of its installation; "" is not known.
+	RepoSHAStart string `yaml:"repo_sha_start" json:"repo_sha_start"`   // "" if there is no commit
+	Since        string `yaml:"since,omitempty" json:"since,omitempty"` // review: the commit compared with
+	Of           string `yaml:"of,omitempty" json:"of,omitempty"`       // review: the run whose patch is reviewed
+	// Program is the program started, Version the version installed; "" if unknown.
 	Program    string `yaml:"program,omitempty" json:"program,omitempty"`
 	Version    string `yaml:"program_version,omitempty" json:"program_version,omitempty"`
 	Envelope   `yaml:",inline"`
 	ConfigHash string `yaml:"config_hash" json:"config_hash"`
 }
 
-// Envelope is what a run is allowed. What resumes a run makes it anew from the
-// configuration, and its hash must be the one that meta.yaml has.
+// Envelope is what a run is allowed. A resume recomputes it from the configuration; its hash must equal
+// the one in meta.yaml.
 type Envelope struct {
 	Agent   string   `yaml:"agent" json:"agent"`
 	Command []string `yaml:"command,omitempty" json:"command,omitempty"`
-	Model   string   `yaml:"model" json:"model"` // "" is the program's own default
+	Model   string   `yaml:"model" json:"model"` // "" is the program's default
 	Sandbox string   `yaml:"sandbox" json:"sandbox"`
 	Tools   []string `yaml:"tools_allowlist" json:"tools_allowlist"`
 	Shell   []string `yaml:"shell_allowlist,omitempty" json:"shell_allowlist,omitempty"`
 	Write   bool     `yaml:"write" json:"write"`
 	EnvTest []string `yaml:"env_test,omitempty" json:"env_test,omitempty"`
-	MCP     []string `yaml:"mcp_tools,omitempty" json:"mcp_tools,omitempty"` // of tool servers: SERVER.TOOL
+	MCP     []string `yaml:"mcp_tools,omitempty" json:"mcp_tools,omitempty"` // tools of tool servers: SERVER.TOOL
 	Safe    []string `yaml:"safe_commands" json:"safe_commands"`
 	Human   []string `yaml:"human_only_commands" json:"human_only_commands"`
-	// Rights is nil in runs of older programs.
+	// Rights is nil in runs made by older versions.
 	Rights   *Rights `yaml:"rights,omitempty" json:"rights,omitempty"`
 	commands []command
 }
 
-// Rights are what the sandbox and the supervisor give a run, and what is run after it.
+// Rights are the limits set by the sandbox and the supervisor, and the test command run afterwards.
 type Rights struct {
 	Network   []string `yaml:"network,omitempty" json:"network,omitempty"`
 	BaseURL   string   `yaml:"base_url,omitempty" json:"base_url,omitempty"`
@@ -64,7 +64,7 @@ type Rights struct {
 	FixTest   []string `yaml:"fix_test,omitempty" json:"fix_test,omitempty"`
 }
 
-// hash is over everything that is allowed, down to the text of each command.
+// hash covers everything that is allowed, including the text of each command.
 func (e *Envelope) hash(kind string) string {
 	type file struct{ Name, Text string }
 	var files []file
@@ -78,10 +78,10 @@ func (e *Envelope) hash(kind string) string {
 	}{kind, e, files})
 }
 
-// maxMeta is the most that meta.yaml can have, in bytes.
+// maxMeta is the maximum size of meta.yaml, in bytes.
 const maxMeta = 1 << 20
 
-// writeMeta writes meta.yaml, once.
+// writeMeta writes meta.yaml. It fails if the file exists.
 func (b *Box) writeMeta(dir string, m *Meta) error {
 	text, err := yaml.Marshal(m)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 // Payer is the home whose budget pays for runs.
 type Payer struct {
 	Home *durable.Home
-	By   string // who calls
+	By   string // the caller
 }
 
-// PaidBy is the home in dir as a payer: nil where nobody has set one up, which a
-// config.yaml tells.
+// PaidBy returns the home in dir as a payer, or nil if dir has no config.yaml, so that no home is set up
+// there.
 func PaidBy(dir, by string) (*Payer, error) {
 	if _, err := os.Stat(filepath.Join(dir, "config.yaml")); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -31,13 +31,13 @@ func PaidBy(dir, by string) (*Payer, error) {
 	return &Payer{Home: home, By: by}, nil
 }
 
-// trial names the n-th attempt at a run for the budget.
+// trial returns the budget id of the n-th attempt at a run.
 func (b *Box) trial(name string, n int) string {
 	return run.ID("box", b.Checkout+"\x00"+name, n, 1)
 }
 
-// book opens the budget, which is to be closed; n is the first attempt at a run that
-// is not settled in it.
+// book opens the budget, which the caller must close. n is the first attempt at the run that is not
+// settled in it.
 func (b *Box) book(name string) (book *budget.Book, n int, err error) {
 	if book, err = budget.Open(b.Pays.Home, b.Config.Budget); err != nil {
 		return nil, 0, err
@@ -47,8 +47,8 @@ func (b *Box) book(name string) (book *budget.Book, n int, err error) {
 	return book, n, nil
 }
 
-// reserve sets aside what an attempt at a run may take, before an agent begins. A
-// person has ordered it, so no limit holds it back; but it counts.
+// reserve reserves the maximum cost of an attempt before the agent starts. A person has ordered the run,
+// so no limit stops it, but it counts.
 func (b *Box) reserve(name string) error {
 	if b.Pays == nil {
 		return nil
@@ -65,9 +65,9 @@ func (b *Box) reserve(name string) error {
 	return errors.Join(err, book.Close())
 }
 
-// account settles the attempt that a run has just ended with, whichever process
-// writes its end down: state.json has what all attempts took, and what the earlier
-// ones were settled with. Where that is not known, what was reserved counts.
+// account settles the attempt that just ended, from whichever process records its end. state.json has the
+// cost of all attempts; the earlier ones are settled already. If the cost is unknown, the reserved amount
+// counts.
 func (b *Box) account(name string) error {
 	if b.Pays == nil {
 		return nil

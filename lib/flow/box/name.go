@@ -15,9 +15,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// A run is called YY-MM-DD_HHmm__slug__id: in the order of time (UTC), readable
-// at a glance, and with an id that no other run of the box has. What a task says
-// gets into the name only through our own alphabet.
+// A run is named YY-MM-DD_HHmm__slug__id: sorted by time (UTC), readable, and with an id unique in the
+// box. Text of a task enters the name only through slug's alphabet.
 const (
 	maxSlug = 40
 	layout  = "06-01-02_1504"
@@ -25,8 +24,7 @@ const (
 
 var runName = regexp.MustCompile(`^\d\d-\d\d-\d\d_\d{4}__[a-z0-9]+(?:-[a-z0-9]+)*__([0-9a-f]{6})$`)
 
-// slug is what a name keeps of a task: its first words, of letters a to z and
-// digits.
+// slug returns the first words of a task, in letters a to z and digits.
 func slug(task string) string {
 	words := strings.FieldsFunc(strings.ToLower(cutBytes(task, 4096)), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
@@ -56,7 +54,7 @@ func nameOf(now time.Time, task, id string) string {
 	return now.UTC().Format(layout) + "__" + slug(task) + "__" + id
 }
 
-// idOf is the id in a run's name, "" where it is none.
+// idOf returns the id in a run's name, or "" if the name is not a run's.
 func idOf(run string) string {
 	if m := runName.FindStringSubmatch(run); m != nil {
 		return m[1]
@@ -64,14 +62,14 @@ func idOf(run string) string {
 	return ""
 }
 
-// names are the runs of the box, the oldest first by their names.
+// names returns the runs of the box, oldest first by name.
 func (b *Box) names() ([]string, error) {
 	all, err := b.home.List("runs")
 	return slices.DeleteFunc(all, func(n string) bool { return idOf(n) == "" }), err
 }
 
-// Find is the run that a person means: latest, last-fail, or the beginning of a
-// name or of an id, if there is only one.
+// Find returns the run that word names: latest, last-fail, or the beginning of a name or id, if only one
+// run matches.
 func (b *Box) Find(word string) (string, error) {
 	if word == "latest" || word == "last-fail" {
 		return b.pointed(word)
@@ -98,10 +96,10 @@ func (b *Box) Find(word string) (string, error) {
 	return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no run is called %q", word)), "tri-box list shows what there is; latest and last-fail are names too")
 }
 
-// links are the names by which runs can be found, and where they stand.
+// links are the words that name a run by a link, with the link's path.
 var links = map[string]string{"latest": "latest", "last-fail": "pointers/last-fail"}
 
-// pointed reads a link. Whatever it says, it can only name a run of the box.
+// pointed reads a link. Whatever its target, the result is a run of the box.
 func (b *Box) pointed(word string) (string, error) {
 	to, err := b.home.Root().Readlink(links[word])
 	if name := path.Base(to); err == nil && idOf(name) != "" && b.home.Exists("runs/"+name) {
@@ -113,7 +111,7 @@ func (b *Box) pointed(word string) (string, error) {
 	return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("there is no run for %q yet", word)), "tri-box list shows what there is")
 }
 
-// point has a link lead to a run, at once for whoever reads it.
+// point sets a link to a run, atomically.
 func (b *Box) point(word, run string) error {
 	link, to := links[word], "runs/"+run
 	if dir := path.Dir(link); dir != "." {
@@ -123,7 +121,7 @@ func (b *Box) point(word, run string) error {
 		to = "../" + to
 	}
 	temp := path.Join(path.Dir(link), fmt.Sprintf(".%s.%d", path.Base(link), os.Getpid()))
-	if err := b.home.Remove(temp); err != nil { // of a process of this number that was killed here
+	if err := b.home.Remove(temp); err != nil { // left by a killed process with the same id
 		return err
 	}
 	err := b.home.Root().Symlink(to, temp)

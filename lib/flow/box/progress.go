@@ -12,8 +12,8 @@ import (
 	"tri/lib/record/draft"
 )
 
-// progress shows on a terminal what an agent is doing, in one line that is written
-// over, or for a log each thing in a line of its own.
+// progress shows what an agent is doing: on a terminal in one line that is overwritten, in a log with one
+// line for each step.
 type progress struct {
 	w     io.Writer
 	lines bool
@@ -29,8 +29,7 @@ type progress struct {
 	done  sync.WaitGroup
 }
 
-// newProgress shows on w, which is width characters wide; lines is for one that is
-// no terminal.
+// newProgress shows progress on w, a terminal of width characters, or with lines a log.
 func newProgress(w io.Writer, lines bool, width int, now func() time.Time) *progress {
 	p := &progress{w: w, lines: lines, width: max(20, width), now: now, began: now(), doing: "starting", stop: make(chan struct{})}
 	if !lines {
@@ -39,7 +38,7 @@ func newProgress(w io.Writer, lines bool, width int, now func() time.Time) *prog
 	return p
 }
 
-// tick keeps the time in the line going while the agent says nothing.
+// tick updates the elapsed time while the agent is silent.
 func (p *progress) tick() {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
@@ -55,7 +54,7 @@ func (p *progress) tick() {
 	}
 }
 
-// event takes in what was seen.
+// event shows an event of the agent.
 func (p *progress) event(e agent.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,13 +70,13 @@ func (p *progress) event(e agent.Event) {
 	}
 	p.doing = doing
 	if p.lines {
-		fmt.Fprintf(p.w, "%s\n", p.line(200)) // a log that cannot be written is no reason to end a run
+		fmt.Fprintf(p.w, "%s\n", p.line(200)) // a log that cannot be written must not end a run
 		return
 	}
 	p.draw()
 }
 
-// line is at most n characters: time, what was used, what is done.
+// line returns at most n characters: elapsed time, usage, current step.
 func (p *progress) line(n int) string {
 	parts := []string{p.now().Sub(p.began).Round(time.Second).String()}
 	if u := p.usage; u != nil && !u.TokensUnknown {
@@ -94,7 +93,7 @@ func (p *progress) draw() {
 	p.shown = true
 }
 
-// clear takes the line away, for somebody else to write.
+// clear erases the line, so that other text can be written.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +103,7 @@ func (p *progress) clear() {
 	}
 }
 
-// end ends it.
+// end stops the updates and erases the line.
 func (p *progress) end() {
 	close(p.stop)
 	p.done.Wait()

@@ -10,10 +10,10 @@ import (
 	"tri/lib/record/run"
 )
 
-// reap ends the processes of a run that outlived its supervisor: without a sandbox
-// one can leave its group and stay. They are known by the run's lock, which they
-// inherited; as long as they hold it the run cannot end. Where one of our own
-// programs holds the lock, the run is in good hands.
+// reap kills processes of a run that outlived its supervisor: without a sandbox a process can leave its
+// group and stay. They are recognized by the run's lock, which they inherited; while they hold it the run
+// cannot end. If a process of this same program holds the lock, the run is supervised and nothing is
+// killed.
 func (b *Box) reap(name string, s run.State) {
 	if s.Owner.Alive() {
 		return
@@ -30,14 +30,14 @@ func (b *Box) reap(name string, s run.State) {
 			return
 		}
 		for _, p := range left {
-			_ = p.Kill() // gone already, or not ours to end: the lock tells
+			_ = p.Kill() // gone already, or not permitted: the lock will show
 		}
-		time.Sleep(5 * time.Millisecond) // for the kernel to take them away
+		time.Sleep(5 * time.Millisecond) // until the kernel has removed them
 	}
 }
 
-// holders are the processes that have a file open. What cannot be looked at is not
-// of this user.
+// holders returns the processes that have a file open. Processes of other users cannot be inspected and
+// are skipped.
 func holders(file string) []*os.Process {
 	fds, err := filepath.Glob("/proc/[0-9]*/fd/*")
 	if err != nil {
@@ -54,7 +54,7 @@ func holders(file string) []*os.Process {
 			continue
 		}
 		seen[pid] = true
-		p, err := os.FindProcess(pid) // by a handle, which no later process of this number gets
+		p, err := os.FindProcess(pid) // as a handle, which cannot refer to a later process with this id
 		if to, again := os.Readlink(fd); err == nil && again == nil && to == file {
 			found = append(found, p)
 		}
@@ -62,13 +62,13 @@ func holders(file string) []*os.Process {
 	return found
 }
 
-// ours reports whether a process runs the program that this one does.
+// ours reports whether a process runs the same program as this one.
 func ours(pid int) bool {
 	mine, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return true
 	}
 	its, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
-	// A program that was replaced meanwhile is still ours.
+	// A program file that was replaced in the meantime still counts.
 	return err == nil && strings.TrimSuffix(its, " (deleted)") == strings.TrimSuffix(mine, " (deleted)")
 }

@@ -15,8 +15,8 @@ import (
 	"tri/lib/record/run"
 )
 
-// Resume goes on with a run that was interrupted, or with words of the operator
-// with one that was not. It is allowed exactly what it was allowed at first.
+// Resume continues an interrupted run or, with further words of the operator, a finished one. The run is
+// allowed exactly what it was allowed at first.
 func (b *Box) Resume(ctx context.Context, word, words string) (*Run, error) {
 	name, err := b.Find(word)
 	if err != nil {
@@ -41,8 +41,7 @@ func (b *Box) Resume(ctx context.Context, word, words string) (*Run, error) {
 	return l.end(err)
 }
 
-// reopen takes the run's lock and makes its envelope anew. What that gives must be
-// what meta.yaml and state.json say.
+// reopen takes the run's lock and recomputes its envelope, whose hash must match meta.yaml and state.json.
 func (b *Box) reopen(name, words string) (*live, run.State, error) {
 	l, s, err := b.take(name)
 	if err != nil {
@@ -60,7 +59,7 @@ func (b *Box) reopen(name, words string) (*live, run.State, error) {
 		return refuse(err)
 	}
 	if l.meta.Rights == nil {
-		l.env.Rights = nil // it began under programs whose hash left them out
+		l.env.Rights = nil // made by an older version, whose hash did not cover rights
 	}
 	if hash := l.env.hash(l.meta.Type); hash != l.meta.ConfigHash || hash != s.ConfigHash {
 		return refuse(sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("resume %s: config_hash is %s now; meta.yaml has %s, state.json %s", name, hash, l.meta.ConfigHash, s.ConfigHash)),
@@ -69,7 +68,7 @@ func (b *Box) reopen(name, words string) (*live, run.State, error) {
 	return l, s, nil
 }
 
-// take holds a run that nobody else holds.
+// take takes the lock of a run that no other process holds.
 func (b *Box) take(name string) (*live, run.State, error) {
 	m, err := b.Meta(name)
 	if err != nil {
@@ -89,8 +88,8 @@ func (b *Box) take(name string) (*live, run.State, error) {
 	return &live{Box: b, name: name, meta: m, right: matrix[m.Type], lock: lock}, s, nil
 }
 
-// next is another attempt: in the agent's own session where that can be, else
-// from the beginning with what is known.
+// next makes another attempt: in the agent's own session if possible, otherwise from the beginning with
+// the results so far.
 func (l *live) next(ctx context.Context, s run.State, words string) error {
 	if l.right.write {
 		if err := l.regrow(ctx, s); err != nil {
@@ -116,7 +115,7 @@ func (l *live) next(ctx context.Context, s run.State, words string) error {
 	return l.again(ctx, data)
 }
 
-// again starts over, telling the agent what the attempts before it left.
+// again starts over, with the results of the earlier attempts in the prompt.
 func (l *live) again(ctx context.Context, data told) error {
 	diff, err := l.diffOf(ctx, &Request{Type: l.meta.Type, Since: l.meta.Since, Of: l.meta.Of})
 	if err != nil {
@@ -133,7 +132,7 @@ func (l *live) again(ctx context.Context, data told) error {
 	return l.work(ctx, agent.Task{Prompt: text, SessionID: run.UUID()})
 }
 
-// why is how a run ended, in words of ours.
+// why says in a fixed phrase how a run ended.
 func why(s run.State) string {
 	switch {
 	case s.Failure == nil:
@@ -147,7 +146,7 @@ func why(s run.State) string {
 	}[s.Failure.Kind]
 }
 
-// complaint is what the tests said, where it was them.
+// complaint returns the output of the tests, if the run failed because of them.
 func (l *live) complaint(s run.State) []prompt.Text {
 	if s.Failure == nil || s.Failure.Kind != agent.TestsFailed {
 		return nil
@@ -159,15 +158,14 @@ func (l *live) complaint(s run.State) []prompt.Text {
 	return []prompt.Text{prompt.Quote("test output", string(text)).Most(maxLast)}
 }
 
-// Caps on what a new session is told of an old one, in bytes.
+// Limits on the results of an old session in the prompt of a new one, in bytes.
 const (
 	maxReport = 24 << 10
 	maxLast   = 12 << 10
 	maxTail   = 256 << 10 // of the stream
 )
 
-// learned is what the attempts so far left: report, plan, and the last that the
-// agent said and did.
+// learned returns the results of the attempts so far: report, plan, and the end of the stream.
 func (l *live) learned() []prompt.Text {
 	var out []prompt.Text
 	for _, name := range []string{"report.md", "plan.md"} {
@@ -181,8 +179,7 @@ func (l *live) learned() []prompt.Text {
 	return out
 }
 
-// lastWords is the end of the stream: what the agent said, and which tools it used
-// on what.
+// lastWords returns the end of the stream: the agent's text, and its tool calls.
 func (l *live) lastWords() string {
 	f, err := l.home.Root().Open("runs/" + l.name + "/raw/stream.jsonl")
 	if err != nil {

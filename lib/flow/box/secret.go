@@ -10,14 +10,14 @@ import (
 	"tri/lib/judge/safety"
 )
 
-// secretName are variables whose values give access somewhere: the agent had some of
-// them, its model's key above all.
+// secretName matches variables whose values grant access. The agent was given some of them, such as its
+// model's key.
 var secretName = lazyregexp.New(`(?i)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)$`)
 
-// minSecret is the least that such a value has, in bytes; a shorter one is a word.
+// minSecret is the minimum length of such a value, in bytes; a shorter one may be a plain word.
 const minSecret = 12
 
-// leak says what secret a text holds, "" for none.
+// leak says what secret a text contains, "" if none.
 func leak(text []byte) string {
 	for _, v := range os.Environ() {
 		name, value, _ := strings.Cut(v, "=")
@@ -31,8 +31,8 @@ func leak(text []byte) string {
 	return ""
 }
 
-// secrets are the files of a patch, and of what would go out with it, that hold a
-// secret that the patch would publish.
+// secrets returns the files of a patch, and the texts published with it, that contain a secret which the
+// patch would publish.
 func (l *live) secrets(patch []byte) []git.Finding {
 	var found []git.Finding
 	look := func(name string, text []byte) {

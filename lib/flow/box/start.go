@@ -19,17 +19,17 @@ import (
 	"tri/lib/record/run"
 )
 
-// MaxTask is the most that a task can say, in bytes.
+// MaxTask is the maximum length of a task, in bytes.
 const MaxTask = 64 << 10
 
-// Request is a new run.
+// Request describes a new run.
 type Request struct {
 	Type, Task string
-	Since      string // of review: compare with this commit; "" is HEAD
-	Of         string // of review: a run whose patch it is
+	Since      string // review: the commit to compare with; "" is HEAD
+	Of         string // review: the run whose patch is reviewed
 }
 
-// live is a run that this process supervises.
+// live is a run supervised by this process.
 type live struct {
 	*Box
 	name  string
@@ -38,11 +38,11 @@ type live struct {
 	env   Envelope
 	agent agent.Agent
 	lock  *durable.Lock
-	said  bool // the agent gave something back
+	said  bool // the agent returned something
 }
 
-// Start makes a run and has it done. What it came to is in the Run; an error says
-// why it did not succeed. The Run is nil where none was made.
+// Start makes a run and waits for its end. The Run holds the result; the error says why the run did not
+// succeed. The Run is nil if none was made.
 func (b *Box) Start(ctx context.Context, req Request) (*Run, error) {
 	l, diff, err := b.born(ctx, req)
 	if err != nil {
@@ -61,7 +61,7 @@ func (b *Box) Start(ctx context.Context, req Request) (*Run, error) {
 	return l.end(err)
 }
 
-// sayMissing says what of the checkout a worktree does not have.
+// sayMissing reports what the worktree lacks compared with the checkout.
 func (b *Box) sayMissing() {
 	if _, err := b.root.Lstat(".gitmodules"); err == nil {
 		b.Say("submodules are empty there, and what is written into one is not in the patch")
@@ -71,7 +71,7 @@ func (b *Box) sayMissing() {
 	}
 }
 
-// born makes the run's folder, whole, and holds its lock.
+// born creates the run's folder, complete, and holds its lock.
 func (b *Box) born(ctx context.Context, req Request) (*live, string, error) {
 	r := matrix[req.Type]
 	var err error
@@ -106,7 +106,8 @@ func (b *Box) born(ctx context.Context, req Request) (*live, string, error) {
 	return l, diff, b.locked(ctx, "births.lock", l.create)
 }
 
-// head is the commit that the checkout stands on. Only who writes needs one.
+// head returns the checkout's current commit. With needed, a checkout without a commit is an error: a run
+// that writes needs one.
 func (b *Box) head(ctx context.Context, needed bool) (string, error) {
 	repo, err := evidence.OpenRepo(b.Checkout)
 	if err != nil {
@@ -119,9 +120,9 @@ func (b *Box) head(ctx context.Context, needed bool) (string, error) {
 	return id, err
 }
 
-// create makes the folder under another name and gives it its own when it is
-// whole: there never is a run without meta.yaml, state.json and a lock. Nobody
-// else is at it, so what else is there under such a name is of somebody killed.
+// create builds the folder under a temporary name and renames it when it is complete: no run ever lacks
+// meta.yaml, state.json and a lock. Only one process creates at a time, so other folders with a temporary
+// name were left by killed processes.
 func (l *live) create() error {
 	if err := l.unborn(); err != nil {
 		return err
@@ -156,7 +157,7 @@ func (l *live) create() error {
 	return nil
 }
 
-// unborn removes folders of runs that were never made whole.
+// unborn removes folders of runs that were never completely created.
 func (b *Box) unborn() error {
 	entries, err := fs.ReadDir(b.home.Root().FS(), "runs")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -174,7 +175,7 @@ func (b *Box) unborn() error {
 
 func treeOf(name string) string { return "trees/" + name }
 
-// folder is where the agent works.
+// folder returns the folder in which the agent works.
 func (l *live) folder() string {
 	if l.right.write {
 		return l.home.Path(treeOf(l.name))
@@ -182,7 +183,7 @@ func (l *live) folder() string {
 	return l.Checkout
 }
 
-// first is the first attempt at a run.
+// first makes the first attempt at a run.
 func (l *live) first(ctx context.Context, diff string) error {
 	if l.right.write {
 		if err := l.grow(ctx); err != nil {
@@ -196,7 +197,7 @@ func (l *live) first(ctx context.Context, diff string) error {
 	return l.work(ctx, agent.Task{Prompt: prompt, SessionID: run.UUID()})
 }
 
-// envTest are the variables of .env.test that the configuration names.
+// envTest returns the variables of .env.test that the configuration names.
 func (l *live) envTest() ([]string, error) {
 	if len(l.env.EnvTest) == 0 {
 		return nil, nil
@@ -211,12 +212,12 @@ func (l *live) envTest() ([]string, error) {
 	return parseEnv(string(text), l.env.EnvTest)
 }
 
-// prompt is what the agent is told at first.
+// prompt returns the agent's first prompt.
 func (l *live) prompt(diff string) (string, error) {
 	return l.Prompts.Render("box-"+l.meta.Type+".md", l.told(diff))
 }
 
-// readTask is the task, from standard input where it is "-".
+// readTask returns the task, read from standard input if it is "-".
 func readTask(task string, in io.Reader) (string, error) {
 	if task != "-" {
 		return task, nil

@@ -12,9 +12,9 @@ import (
 	"tri/lib/record/run"
 )
 
-// What is done to a run is marked, before it begins and until all of it is written
-// down: a file active/<run> says what. So whoever comes along next finds what a
-// killed process had begun, without looking at every run that there ever was.
+// A run is marked by a file active/<run> that names the operation, from before the operation begins until
+// all its results are recorded. So a later call finds what a killed process left unfinished, without
+// examining every run.
 const (
 	marks   = "active"
 	running = "run"
@@ -24,26 +24,24 @@ const (
 func (b *Box) mark(name, what string) error { return b.home.Replace(marks+"/"+name, []byte(what+"\n")) }
 func (b *Box) unmark(name string) error     { return b.home.Remove(marks + "/" + name) }
 
-// Sweep is what every call begins with: it writes down the end of runs whose
-// supervisor is gone, takes their commands away, mends merges that were cut
-// short, and puts the index right. What is under way is not touched.
+// Sweep begins every call: it records the end of runs whose supervisor is gone, removes their commands,
+// repairs interrupted merges, and corrects the index. Runs in progress are not touched.
 func (b *Box) Sweep(ctx context.Context) error {
 	names, err := b.home.List(marks)
 	for _, n := range names {
 		if idOf(n) == "" || !b.home.Exists("runs/"+n) {
-			continue // it is being made, or gc has it go
+			continue // it is being created, or gc removes it
 		}
 		err = errors.Join(err, b.sweep(ctx, n))
 	}
 	return errors.Join(err, b.unmarked(ctx))
 }
 
-// maxUnmarked is how many of the newest runs are looked at for a lost mark; gc
-// looks at all.
+// maxUnmarked is how many of the newest runs are checked for a lost mark; gc checks all.
 const maxUnmarked = 50
 
-// unmarked sweeps runs whose state says that they are under way though no mark
-// does: somebody has put a folder back, or deleted the mark.
+// unmarked sweeps runs whose state says that they are in progress although they have no mark: the folder
+// was restored, or the mark was deleted.
 func (b *Box) unmarked(ctx context.Context) error {
 	names, err := b.names()
 	for _, n := range names[max(0, len(names)-maxUnmarked):] {
@@ -80,22 +78,22 @@ func (b *Box) sweep(ctx context.Context, name string) error {
 		b.swept[name] = true
 	}
 	if what, err := b.home.ReadFile(marks + "/" + name); errors.Is(err, fs.ErrNotExist) {
-		return nil // somebody else has been faster
+		return nil // another process was faster
 	} else if string(what) == merging+"\n" && (s.Status == run.Review || s.Status == run.Proposed) {
 		if err := l.mendMerge(ctx); err != nil {
 			return err
 		}
 	}
 	if err := errors.Join(b.enter(name), b.account(name)); err != nil {
-		return err // the mark stays: whoever comes next tries again
+		return err // the mark stays, and the next call tries again
 	}
 	return b.unmark(name)
 }
 
-// dir is a run's folder.
+// dir returns a run's folder.
 func (b *Box) dir(name string) string { return filepath.Join(b.home.Dir(), "runs", name) }
 
-// Run is one run, as it stands.
+// Run is one run in its current state.
 type Run struct {
 	Meta  *Meta     `json:"meta"`
 	State run.State `json:"state"`
@@ -112,14 +110,13 @@ func (b *Box) Run(name string) (*Run, error) {
 	return &Run{m, s, b.dir(name)}, err
 }
 
-// recent are the newest n runs, the newest first; 0 is all. One that cannot be
-// read is left out.
+// recent returns the newest n runs, newest first; 0 means all. Unreadable runs are left out.
 func (b *Box) recent(n int) ([]*Run, error) {
 	names, err := b.names()
 	if err != nil {
 		return nil, err
 	}
-	if n > 0 && n < len(names) { // by their names, which tell the minute, and then by the time
+	if n > 0 && n < len(names) { // the names give the minute; the exact time orders within it
 		first := names[len(names)-n][:len(layout)]
 		names = slices.DeleteFunc(names, func(name string) bool { return name[:len(layout)] < first })
 	}
@@ -149,7 +146,7 @@ func timeOf(s *string) time.Time {
 	return t.UTC()
 }
 
-// took is how long the run has lasted, until now where it has not ended.
+// took is how long the run lasted, or has lasted so far.
 func (r *Run) took(now time.Time) string {
 	end := timeOf(r.State.EndedAt)
 	if end.IsZero() {

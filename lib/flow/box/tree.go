@@ -10,7 +10,7 @@ import (
 	"tri/lib/record/run"
 )
 
-// repo is the checkout as a repository.
+// repo opens the checkout as a git repository.
 func (b *Box) repo(ctx context.Context) (*git.Repo, error) {
 	if err := b.home.MkdirAll("scratch"); err != nil {
 		return nil, err
@@ -18,9 +18,8 @@ func (b *Box) repo(ctx context.Context) (*git.Repo, error) {
 	return git.Open(ctx, b.Checkout, b.home.Path("scratch"))
 }
 
-// grow makes the run's worktree at the commit that it began with. Only when it is
-// whole does state.json name it: half of one would be taken for one in which the
-// agent has deleted the rest.
+// grow makes the run's worktree at its start commit. state.json names the worktree only once it is
+// complete: in an incomplete one, the missing files would look deleted by the agent.
 func (l *live) grow(ctx context.Context) error {
 	repo, err := l.repo(ctx)
 	if err != nil {
@@ -35,8 +34,7 @@ func (l *live) grow(ctx context.Context) error {
 	return run.Update(l.dir(l.name), func(s *run.State) { s.WorktreePath = new(Folder + "/" + treeOf(l.name)) })
 }
 
-// regrow has the run's worktree there again for another attempt. What was changed
-// in one that is gone is gone too.
+// regrow provides the run's worktree for another attempt. If the worktree is gone, its changes are lost.
 func (l *live) regrow(ctx context.Context, s run.State) error {
 	repo, err := l.repo(ctx)
 	if err != nil {
@@ -59,8 +57,7 @@ func (l *live) regrow(ctx context.Context, s run.State) error {
 	return l.grow(ctx)
 }
 
-// fell removes a run's worktree. On a full disk its files go first, which needs no
-// room.
+// fell removes a run's worktree. On a full disk its files are removed first, which needs no space.
 func (b *Box) fell(ctx context.Context, name string) error {
 	remove := func() error {
 		repo, err := b.repo(ctx)
@@ -81,8 +78,8 @@ func (b *Box) fell(ctx context.Context, name string) error {
 	return err
 }
 
-// prune removes what the repository knows of worktrees that are gone, and scratch
-// of killed processes.
+// prune removes the repository's records of worktrees that are gone, and scratch files of killed
+// processes.
 func (b *Box) prune(ctx context.Context) error {
 	if !b.isRepo() || !b.home.Exists("scratch") {
 		return nil
@@ -97,11 +94,11 @@ func (b *Box) prune(ctx context.Context) error {
 	return err
 }
 
-// export makes a patch of what was changed in the worktree, and reports whether
-// there is anything. The patch of an earlier attempt is kept under patches/.
+// export makes a patch of the changes in the worktree, and reports whether there are any. The patch of an
+// earlier attempt is kept under patches/.
 func (l *live) export(ctx context.Context) (changed bool, err error) {
 	if s, err := l.State(l.name); err != nil || s.WorktreePath == nil || !l.home.Exists(treeOf(l.name)) {
-		return false, err // it was never made, or never whole
+		return false, err // it was never made, or never complete
 	}
 	repo, err := l.repo(ctx)
 	if err != nil {
@@ -133,7 +130,7 @@ func (l *live) export(ctx context.Context) (changed bool, err error) {
 	return true, l.home.Replace(dir+"changes.patch", x.Patch)
 }
 
-// earlier is a free name under patches/.
+// earlier returns an unused name under patches/.
 func (l *live) earlier(dir string) string {
 	for n := 1; ; n++ {
 		if name := fmt.Sprintf("%spatches/attempt_%d.patch", dir, n); !l.home.Exists(name) {
@@ -142,8 +139,8 @@ func (l *live) earlier(dir string) string {
 	}
 }
 
-// diffOf is the change that a review is about, "" for other types. It replaces
-// the names in req by those that stay what they are.
+// diffOf returns the change to review, "" for other types of run. It replaces the names in req by ones
+// that do not change meaning: a full run name or a commit id.
 func (b *Box) diffOf(ctx context.Context, req *Request) (string, error) {
 	if req.Type != Review {
 		return "", nil

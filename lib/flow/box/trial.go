@@ -12,14 +12,14 @@ import (
 	"tri/lib/record/run"
 )
 
-// testDir is where the tests of a fix leave what they said.
+// testDir is the folder for the output of a fix's tests.
 const testDir = "raw/test"
 
-// maxOutput is the most that is kept of what tests say, in bytes; the end counts.
+// maxOutput bounds the test output kept, in bytes; the end is kept.
 const maxOutput = 256 << 10
 
-// test runs the configuration's tests on what was changed, behind the same walls
-// as the agent: it is the agent's code that they run.
+// test runs the configured tests on the changes, in the same sandbox as the agent: the tests run the
+// agent's code.
 func (l *live) test(ctx context.Context) error {
 	argv := l.Config.Box.FixTest
 	if len(argv) == 0 {

@@ -22,7 +22,7 @@ import (
 	"tri/lib/record/run"
 )
 
-// List writes the newest n runs, 0 is all: a table, or a record each.
+// List writes the newest n runs (0: all) as a table, or with JSON as one record each.
 func (b *Box) List(n int) error {
 	runs, err := b.recent(n)
 	if err != nil {
@@ -56,7 +56,7 @@ func write(w io.Writer, text []byte) error {
 	return sysexit.With(sysexit.IO, err)
 }
 
-// record writes the run as a record, with the status that people are told.
+// record writes the run as a record, with the status shown to people.
 func (b *Box) record(r *Run) error {
 	shown := *r
 	if _, stopped := r.status(b.Now()); stopped {
@@ -69,7 +69,7 @@ func (b *Box) record(r *Run) error {
 	return write(b.Out, append(line, '\n'))
 }
 
-// tokensOf and costOf say what was used, "" where nothing is known of it.
+// tokensOf and costOf format usage, "" if it is unknown.
 func tokensOf(u *draft.Usage) string {
 	switch n := tokens(u); {
 	case u == nil:
@@ -105,9 +105,9 @@ func costOf(u *draft.Usage) string {
 	}
 }
 
-// status is what people are told. A supervisor that somebody has stopped cannot
-// write down that its run has STALLED, and nobody else may write in its place: it
-// can go on at any instant. So that is said, and state.json left to it.
+// status is the status shown to people. A suspended supervisor cannot record that its run has STALLED, and
+// no other process may write state.json for it, since it can continue at any moment. So the status is only
+// shown as STALLED.
 func (r *Run) status(now time.Time) (text string, stopped bool) {
 	s := &r.State
 	silent := now.Sub(timeOf(s.LastHeartbeat))
@@ -117,7 +117,7 @@ func (r *Run) status(now time.Time) (text string, stopped bool) {
 	return fmt.Sprintf("%s, no heartbeat for %s", run.Stalled, silent.Round(time.Minute)), true
 }
 
-// Show writes all that is known of a run: a page, or a record.
+// Show writes all details of a run, as a page or a record.
 func (b *Box) Show(word string) error {
 	name, err := b.Find(word)
 	if err != nil {
@@ -171,8 +171,8 @@ func (b *Box) Show(word string) error {
 	return write(b.Out, p.Bytes())
 }
 
-// Work has do run an agent, shows on stderr what it does, and writes what came of
-// it: the report, or a record.
+// Work calls do, which runs an agent, shows progress on stderr, and writes the result: the report, or a
+// record.
 func (b *Box) Work(do func() (*Run, error)) error {
 	if b.Verbose || term.Is(b.Err) {
 		p := newProgress(b.Err, b.Verbose, term.Width(b.Err), b.Now)
@@ -195,7 +195,7 @@ func (b *Box) Work(do func() (*Run, error)) error {
 	return err
 }
 
-// tellEnd says what a run came to, and what is left to do.
+// tellEnd reports the result of a run, and the next step.
 func (b *Box) tellEnd(r *Run) {
 	id := idOf(r.Meta.RunName)
 	b.Say("run %s: %s, %s", id, r.State.Status, r.spent(b.Now()))
@@ -207,13 +207,13 @@ func (b *Box) tellEnd(r *Run) {
 	}
 }
 
-// spent is what the run took: time, tokens, cost.
+// spent returns what the run took: time, tokens, cost.
 func (r *Run) spent(now time.Time) string {
 	parts := []string{r.took(now), tokensOf(r.State.Usage), strings.Replace(costOf(r.State.Usage), "$?", "cost unknown", 1)}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ", ")
 }
 
-// report writes what the run came to, in the agent's words.
+// report writes the run's plan or report, in the agent's words.
 func (b *Box) report(r *Run) error {
 	for _, file := range []string{"plan.md", "report.md"} {
 		body, err := b.home.ReadFile("runs/" + r.Meta.RunName + "/" + file)
@@ -227,8 +227,8 @@ func (b *Box) report(r *Run) error {
 // pollEvery is how often tail looks for more.
 const pollEvery = 200 * time.Millisecond
 
-// Tail writes what the agent does, a line for each thing, until the run is over
-// or, with once, what there is. Where the run is not supervised it says so.
+// Tail writes the agent's events, a line each, until the run is over or, with once, up to the present. If
+// the run is not supervised, Tail reports that.
 func (b *Box) Tail(ctx context.Context, word string, once bool) error {
 	name, err := b.Find(word)
 	if err != nil {
@@ -237,7 +237,7 @@ func (b *Box) Tail(ctx context.Context, word string, once bool) error {
 	var at int64
 	unwatched := ""
 	for {
-		s, err := b.State(name) // read first: what is written after the end is not missed
+		s, err := b.State(name) // read first, so that nothing written after the end is missed
 		if err != nil {
 			return err
 		}
@@ -265,10 +265,9 @@ func (b *Box) Tail(ctx context.Context, word string, once bool) error {
 	}
 }
 
-// orphan looks after a run whose supervisor is gone, and gives its state as it then
-// stands.
+// orphan sweeps a run whose supervisor is gone, and returns its state afterwards.
 func (b *Box) orphan(ctx context.Context, name string) (run.State, error) {
-	if err := b.sweep(ctx, name); err != nil && !isFull(err) { // Open has said that it is
+	if err := b.sweep(ctx, name); err != nil && !isFull(err) { // Open has reported a full disk
 		return run.State{}, err
 	}
 	s, err := b.State(name)
@@ -278,7 +277,7 @@ func (b *Box) orphan(ctx context.Context, name string) (run.State, error) {
 	return s, err
 }
 
-// tailed says how a run stands whose stream has been shown.
+// tailed reports the state of a run whose stream has been shown.
 func (b *Box) tailed(name string) error {
 	r, err := b.Run(name)
 	if err != nil || b.JSON {
@@ -296,8 +295,7 @@ func (b *Box) tailed(name string) error {
 	return nil
 }
 
-// events writes the whole lines of a stream from at on, and returns where the next
-// begins.
+// events writes the complete lines of a stream from offset at, and returns the offset of the next line.
 func (b *Box) events(name string, at int64) (int64, error) {
 	return run.Tail(b.dir(name), at, func(lines []byte) error {
 		var out bytes.Buffer
@@ -312,7 +310,7 @@ func (b *Box) events(name string, at int64) (int64, error) {
 	})
 }
 
-// line is an event for people.
+// line formats an event for people.
 func (e *Event) line() string {
 	clock, _, _ := strings.Cut(e.At, ".")
 	if _, t, ok := strings.Cut(clock, "T"); ok {

@@ -19,7 +19,7 @@ import (
 	"tri/lib/record/run"
 )
 
-// told is the data of the templates. What others wrote is a prompt.Text.
+// told is the data for the templates. Text written by others is a prompt.Text.
 type told struct {
 	Run, ID      string
 	Task         prompt.Text
@@ -40,7 +40,7 @@ func (l *live) told(diff string) told {
 	}
 }
 
-// work has the agent do the task, under supervision, and keeps what came of it.
+// work has the agent do the task under supervision, and keeps its results.
 func (l *live) work(ctx context.Context, t agent.Task) error {
 	env, err := l.envTest()
 	if err != nil {
@@ -67,8 +67,8 @@ func (l *live) work(ctx context.Context, t agent.Task) error {
 	return l.keepWords(res, true)
 }
 
-// keepWords writes what the agent gave back: report.md, and plan.md of a plan. Of
-// an attempt that failed, what it said so far is no plan.
+// keepWords writes the agent's answer: report.md, and for a plan also plan.md. The text so far of a failed
+// attempt is not a plan.
 func (l *live) keepWords(res agent.Result, whole bool) error {
 	words := wordsOf(res)
 	if strings.TrimSpace(words.Report+words.Plan) == "" {
@@ -90,14 +90,14 @@ func (l *live) keepWords(res agent.Result, whole bool) error {
 	return nil
 }
 
-// words are what an agent gives back: plain text, or an object of this form.
+// words is what an agent returns: plain text, or an object of this form.
 type words struct {
 	Summary string `json:"summary"`
 	Plan    string `json:"plan"`
 	Report  string `json:"report"`
 }
 
-// wordsOf reads them. An object of another form is text like any other.
+// wordsOf reads an agent's answer. An object of another form is kept as text.
 func wordsOf(res agent.Result) words {
 	text := strings.ToValidUTF8(res.Text, "\ufffd")
 	if text == "" {
@@ -110,12 +110,12 @@ func wordsOf(res agent.Result) words {
 	return words{Summary: text, Report: text}
 }
 
-// attempt is the frame of whatever runs an agent: afterwards its changes are a
-// patch, and state.json says what it came to.
+// attempt wraps each use of an agent: it then exports the changes as a patch and records the outcome in
+// state.json.
 func (l *live) attempt(ctx context.Context, work func() error) error {
 	err := work()
 	patient := ctx
-	ctx = context.WithoutCancel(ctx) // what was done is kept also when somebody has had enough
+	ctx = context.WithoutCancel(ctx) // results are kept even after an interrupt
 	status := run.Complete
 	if l.right.exports {
 		changed, failed := l.export(ctx)
@@ -135,8 +135,8 @@ func (l *live) attempt(ctx context.Context, work func() error) error {
 	return errors.Join(err, l.settle(status, err))
 }
 
-// settle writes down what the run came to. What supervise has written already
-// stays: it was there.
+// settle records the outcome of the run. What supervise has already recorded is kept, since it saw the
+// end.
 func (l *live) settle(status string, failed error) error {
 	return run.Update(l.dir(l.name), func(s *run.State) {
 		if s.EndedAt == nil {
@@ -156,7 +156,7 @@ func (l *live) settle(status string, failed error) error {
 	})
 }
 
-// artifact is the best that there is to continue with.
+// artifact returns the best file to continue from.
 func (l *live) artifact() string {
 	for _, file := range []string{"changes.patch", "report.md", "plan.md", run.StreamName} {
 		if info, err := l.home.Root().Stat("runs/" + l.name + "/" + file); err == nil && info.Size() > 0 {
@@ -166,7 +166,7 @@ func (l *live) artifact() string {
 	return ""
 }
 
-// end makes known what the run came to, and gives it back.
+// end publishes the outcome of the run, and returns it.
 func (l *live) end(failed error) (*Run, error) {
 	err := errors.Join(l.enter(l.name), l.account(l.name))
 	if err == nil {
@@ -183,8 +183,8 @@ func (l *live) end(failed error) (*Run, error) {
 	return r, ending(r, failed)
 }
 
-// ending is the error of a run that did not succeed, with the status of
-// sysexit(3) that a script can act on.
+// ending returns the error of a run that did not succeed, with a sysexits(3) status that a script can act
+// on.
 func ending(r *Run, failed error) error {
 	err := fmt.Errorf("run %s: %s: %w", r.Meta.RunName, r.State.Status, failed)
 	status, ok := sysexit.Of(failed)
