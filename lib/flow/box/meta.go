@@ -20,7 +20,7 @@ type Meta struct {
 	Slug         string `yaml:"slug" json:"slug"`
 	RepoSHAStart string `yaml:"repo_sha_start" json:"repo_sha_start"`   // "" if there is no commit
 	Since        string `yaml:"since,omitempty" json:"since,omitempty"` // review: the commit compared with
-	Of           string `yaml:"of,omitempty" json:"of,omitempty"`       // review: the run whose patch is reviewed
+	Of           string `yaml:"of,omitempty" json:"of,omitempty"`       // review: the run reviewed
 	// Program is the program started, Version the version installed; "" if unknown.
 	Program    string `yaml:"program,omitempty" json:"program,omitempty"`
 	Version    string `yaml:"program_version,omitempty" json:"program_version,omitempty"`
@@ -39,7 +39,7 @@ type Envelope struct {
 	Shell   []string `yaml:"shell_allowlist,omitempty" json:"shell_allowlist,omitempty"`
 	Write   bool     `yaml:"write" json:"write"`
 	EnvTest []string `yaml:"env_test,omitempty" json:"env_test,omitempty"`
-	MCP     []string `yaml:"mcp_tools,omitempty" json:"mcp_tools,omitempty"` // tools of tool servers: SERVER.TOOL
+	MCP     []string `yaml:"mcp_tools,omitempty" json:"mcp_tools,omitempty"` // each SERVER.TOOL
 	Safe    []string `yaml:"safe_commands" json:"safe_commands"`
 	Human   []string `yaml:"human_only_commands" json:"human_only_commands"`
 	// Rights is nil in runs made by older versions.

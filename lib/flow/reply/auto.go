@@ -5,8 +5,8 @@ import (
 	"tri/lib/record/notify"
 )
 
-// holdAuto keeps an automatic reply from being posted late, or before a person was
-// told of it: its card must stand in the operators' channel.
+// holdAuto keeps an automatic reply from being posted late, or before it was announced: its card must be
+// in the operators' channel.
 func (p *poster) holdAuto(j *job) (bool, error) {
 	switch {
 	case !j.st.Automatic():

@@ -10,13 +10,12 @@ import (
 	"tri/lib/record/outbox"
 )
 
-// knows reports whether this process knows how far a part has come, without the word
-// of a file.
+// knows reports whether this process knows the state of a part without relying on its file.
 func (j *job) knows(i int) bool { return j.own || j.sure[i+1] }
 
-// doubted is the first part of a claim of another process that its file says is
-// settled, -1 when there is none. One that is parked waits for a person anyway, and
-// one that is not settled is looked for in the chat before it is tried.
+// doubted returns the first part of another process's claim whose file says that it is settled, or -1 if
+// there is none. A parked part waits for a person anyway, and an unsettled one is looked for in the chat
+// before it is tried.
 func (j *job) doubted() int {
 	if !j.claimed || j.line {
 		return -1
@@ -29,8 +28,8 @@ func (j *job) doubted() int {
 	return -1
 }
 
-// believe asks whether a part is settled as its file says: the log where a person
-// settled it, the rules where they refuse the text, otherwise the chat.
+// believe checks whether a part is settled as its file says: in the log if a person settled it, by the
+// rules if they refuse the text, otherwise in the chat.
 func (p *poster) believe(ctx context.Context, j *job, i int) error {
 	e := j.parts[i]
 	switch {
@@ -50,7 +49,7 @@ func (p *poster) believe(ctx context.Context, j *job, i int) error {
 	case err == nil && proof == chat.Found:
 		return p.posted(j, e, found)
 	case err == nil && proof == chat.Absent && e.State == outbox.Refused:
-		e.State, e.Why = outbox.Intent, "" // the platform says so again, if it does
+		e.State, e.Why = outbox.Intent, "" // if the platform refuses, it will refuse again
 		return p.save(e, "intent")
 	case err == nil && proof == chat.Absent:
 		return p.park(j, e, "its file says "+e.State+", and it is not there")
@@ -66,7 +65,7 @@ func (p *poster) believe(ctx context.Context, j *job, i int) error {
 	return nil
 }
 
-// settledAs reports whether a person settled a part like this.
+// settledAs reports whether a person settled a part with this outcome.
 func (p *poster) settledAs(j *job, e *outbox.Entry, outcome string) bool {
 	for _, r := range p.settles[e.ID] {
 		if r.Outcome == outcome && r.ID() == j.id {
@@ -76,8 +75,8 @@ func (p *poster) settledAs(j *job, e *outbox.Entry, outcome string) bool {
 	return false
 }
 
-// find asks the platform for a part. When a try began is a file's word too: what was
-// not found since then is looked for since the claim, before which there was none.
+// find looks for a part on the platform. The time of the try also comes from a file: if nothing was found
+// since then, find looks again from the time of the claim, before which nothing was posted.
 func (p *poster) find(ctx context.Context, j *job, i int) (chat.Posted, chat.Proof, error) {
 	m, err := p.message(j, i)
 	if err != nil {
@@ -93,7 +92,7 @@ func (p *poster) find(ctx context.Context, j *job, i int) (chat.Posted, chat.Pro
 	return p.sink(j).Find(ctx, m)
 }
 
-// instant is the zero time for what is none.
+// instant parses a time. The zero time means that s is not valid.
 func instant(s string) time.Time {
 	at, err := time.Parse(time.RFC3339, s)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"tri/lib/record/outbox"
 )
 
-// step takes a job from its state to the next.
+// step advances a job from its state to the next.
 func (p *poster) step(ctx context.Context, j *job) error {
 	if i := j.doubted(); i >= 0 {
 		return p.believe(ctx, j, i)
@@ -44,8 +44,8 @@ func (p *poster) step(ctx context.Context, j *job) error {
 	return nil
 }
 
-// begin makes sure that the ground of an approved draft still stands, and claims
-// it. Whether the claim came before an undo is for the log to say.
+// begin checks that an approved draft may still be posted, and claims it. Whether the claim came before an
+// undo is decided by the log.
 func (p *poster) begin(ctx context.Context, j *job) error {
 	switch changed, err := p.reread(); {
 	case err != nil:
@@ -56,7 +56,7 @@ func (p *poster) begin(ctx context.Context, j *job) error {
 		return p.again()
 	}
 	if !j.st.Approved() || j.text().ID() != j.id {
-		p.drop(j) // taken back, or void
+		p.drop(j) // taken back or void
 		return nil
 	}
 	if wait, err := p.holdAuto(j); wait || err != nil {
@@ -95,7 +95,7 @@ func (p *poster) begin(ctx context.Context, j *job) error {
 	return nil
 }
 
-// shifted says why an approved draft must not be posted any more.
+// shifted says why an approved draft must no longer be posted.
 func (p *poster) shifted(ctx context.Context, j *job) (why string, err error) {
 	if why, err := p.Recheck(*j.offer()); why != "" || err != nil {
 		return why, err
@@ -103,7 +103,7 @@ func (p *poster) shifted(ctx context.Context, j *job) (why string, err error) {
 	return p.questionShifted(ctx, j)
 }
 
-// questionShifted says why the question is not the one any more that was answered.
+// questionShifted says why the question is no longer the one that was answered.
 func (p *poster) questionShifted(ctx context.Context, j *job) (why string, err error) {
 	t := j.offer().Target
 	ctx, cancel := limited(ctx)
@@ -112,7 +112,7 @@ func (p *poster) questionShifted(ctx context.Context, j *job) (why string, err e
 	text, gone, err := p.sink(j).Message(ctx, t.ChatID, t.ReplyToID)
 	switch {
 	case errors.Is(err, chat.ErrUnsupported):
-		return "", nil // of its edits tri-dispatch alone knows, which then withdraws
+		return "", nil // only tri-dispatch learns of its edits, and then withdraws the offer
 	case chat.IsRefused(err):
 		return fmt.Sprintf("the question cannot be read: %v", err), nil
 	case err != nil:
@@ -125,18 +125,18 @@ func (p *poster) questionShifted(ctx context.Context, j *job) (why string, err e
 	return "", nil
 }
 
-// limited is for one call of a platform. It ends by itself and not with the
-// program, which finishes the post in hand when it is told to stop.
+// limited returns the context of one platform call. It ends by timeout and not with the program: a
+// stopping program finishes the current post.
 func limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), postTimeout)
 }
 
-// write makes the intents of all parts durable. Nothing is sent before all are.
+// write makes the intents of all parts durable. Nothing is sent before all of them are.
 func (p *poster) write(j *job) error {
 	limit := p.sink(j).Limit()
 	for _, e := range j.parts {
 		if e != nil && !fresh(e) {
-			limit = e.Limit // a file was lost; what was sent was cut like this
+			limit = e.Limit // a file was lost; the text already sent was cut to this limit
 		}
 	}
 	all := outbox.Derive(j.text(), j.offer().Target, limit)
@@ -159,8 +159,8 @@ func (p *poster) write(j *job) error {
 	return nil
 }
 
-// unwrite takes away what an earlier process wrote for another number of parts.
-// None of it was tried, since not all of it was written.
+// unwrite removes entries that an earlier process wrote for a different number of parts. None of them was
+// tried, since not all of them were written.
 func (p *poster) unwrite(j *job, n int) error {
 	old := j.stale
 	if len(j.parts) != n {
@@ -182,8 +182,8 @@ func (p *poster) unwrite(j *job, n int) error {
 	return nil
 }
 
-// unsafe is the last look at a text before it leaves: a person approved it, and
-// still no secret and no call to a crowd goes out.
+// unsafe is the last check of a text before it is posted: even an approved text must not contain a secret
+// or a mass mention.
 func (p *poster) unsafe(j *job) string {
 	s := safety.Sources{Texts: j.offer().Sources, Refs: j.offer().Evidence, Secrets: p.Secrets, Approved: true}
 	for _, problem := range safety.Check(j.text().Text, s) {
@@ -208,11 +208,11 @@ func (p *poster) post(ctx context.Context, j *job, i int) error {
 		return err
 	}
 	j.cleared = 0
-	m, err := p.message(j, i) // knows of the try before this one
+	m, err := p.message(j, i) // Tried is that of the previous try
 	if err != nil {
 		return err
 	}
-	j.sure[e.Part] = true // from here on
+	j.sure[e.Part] = true // this process knows its state from now on
 	e.Tries, e.TriedAt = e.Tries+1, text.Timestamp(p.Now())
 	if err := p.save(e, "try"); err != nil {
 		return err
@@ -232,13 +232,13 @@ func (p *poster) post(ctx context.Context, j *job, i int) error {
 		p.Say("%s: %v", e.ID, err)
 		return p.save(e, "refused")
 	case errors.As(err, &retry):
-		e.Tries-- // nothing was posted, by the platform's word
+		e.Tries-- // the platform says that nothing was posted
 		p.later(j)
 		if due := p.Now().Add(retry.After); due.After(j.due) {
 			j.due = due
 		}
 		if e.Tries > 0 {
-			j.cleared = e.Part // what was clear before this try is clear still
+			j.cleared = e.Part // if it was known to be absent before this try, it still is
 		}
 		p.Say("%s: %v; again in %v", e.ID, err, j.due.Sub(p.Now()).Round(time.Millisecond))
 		return p.save(e, "untry")
@@ -248,8 +248,8 @@ func (p *poster) post(ctx context.Context, j *job, i int) error {
 	return nil
 }
 
-// stopped drops a post of which nothing was made yet, when the question was edited or
-// deleted since it was claimed: a chat can make a post wait for long.
+// stopped drops a post whose first part was not sent yet, if the question was edited or deleted since the
+// claim: a chat can delay a post for long.
 func (p *poster) stopped(ctx context.Context, j *job, i int) (bool, error) {
 	if i > 0 || p.Now().Sub(j.asked) < askAgain {
 		return false, nil
@@ -270,8 +270,8 @@ func (p *poster) stopped(ctx context.Context, j *job, i int) (bool, error) {
 	return true, p.save(e, "dropped")
 }
 
-// message is what the platform is given: bytes, chat and key are those that follow
-// from the approval, and an entry that says anything else is not posted from.
+// message returns the post for the platform. Text, chat and key are derived from the approval; an entry
+// that disagrees with it is an error.
 func (p *poster) message(j *job, i int) (chat.Post, error) {
 	e := j.parts[i]
 	approved := j.text()
@@ -281,7 +281,7 @@ func (p *poster) message(j *job, i int) (chat.Post, error) {
 	if decision.Sum(approved.Text) != approved.DraftSHA256 || approved.ID() != j.id {
 		return chat.Post{}, sysexit.With(sysexit.Data, fmt.Errorf("post %q: the text is not the approved one", e.ID))
 	}
-	tried := instant(e.TriedAt) // zero: not tried, or by a version that did not say
+	tried := instant(e.TriedAt) // zero: not tried, or by a version that did not record it
 	if tried.IsZero() && !j.own {
 		tried = j.claimedAt
 	}
@@ -295,8 +295,8 @@ func (p *poster) posted(j *job, e *outbox.Entry, m chat.Posted) error {
 	return p.save(e, "posted")
 }
 
-// look asks the platform whether an earlier try of a part stands there. Only a
-// proof that it does not lets it be posted again.
+// look asks the platform whether an earlier try of a part was posted. Only proof that it was not allows
+// another try.
 func (p *poster) look(ctx context.Context, j *job, i int) error {
 	e := j.parts[i]
 	if j.cleared == e.Part {

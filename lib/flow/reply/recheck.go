@@ -9,13 +9,12 @@ import (
 	"tri/lib/record/draft"
 )
 
-// Lines returns the Recheck that looks whether the lines which an offer cites
-// still stand. folder gives the folder of a codebase by what the offer calls it.
+// Lines returns a Recheck that checks whether the lines which an offer cites are unchanged. folder returns
+// the folder of a codebase by its name in the offer.
 //
-// Only what code saw when the offer was made can have shifted since: a reference
-// that it could not read then has no receipt, and the person who approved has
-// seen that it has none. A codebase that cannot be read just now is an error, not
-// a change: the post waits for it.
+// Only references that were read when the offer was made can be compared. One that could not be read has
+// no receipt, and the person who approved has seen that. A codebase that cannot be read now is an error,
+// not a change: the post waits.
 func Lines(folder func(codebase string) string) func(decision.Record) (string, error) {
 	return func(offer decision.Record) (string, error) {
 		var refs []draft.Ref

@@ -16,10 +16,10 @@ import (
 	"tri/lib/record/outbox"
 )
 
-// LogName is the log of replies below the home.
+// LogName is the log of replies in the home.
 const LogName = "replies.ndjson"
 
-// recover finds out from the disk what is left to do.
+// recover determines from the disk what is left to do.
 func (p *poster) recover() error {
 	if err := p.readLines(); err != nil {
 		return err
@@ -56,8 +56,8 @@ func (p *poster) recover() error {
 	return nil
 }
 
-// orphaned deals with entries that no open claim stands behind: those of a reply
-// whose line is written go where they belong, others should not be.
+// orphaned handles entries without an open claim: those of a reply whose line is written are moved to
+// their final folder; others are reported and left alone.
 func (p *poster) orphaned(id string, es []*outbox.Entry) error {
 	for _, e := range es {
 		if !p.lines[id] {
@@ -74,11 +74,10 @@ func (p *poster) orphaned(id string, es []*outbox.Entry) error {
 	return nil
 }
 
-// attach puts an entry of an earlier process where it belongs, if it says what its
-// claim and offer say.
+// attach adds an entry of an earlier process to its job, if it agrees with its claim and offer.
 func (p *poster) attach(j *job, e *outbox.Entry) error {
 	if j.offer().Target == nil || p.sink(j) == nil {
-		return nil // not posted, for now, and so not looked at
+		return nil // not posted for now, so not checked
 	}
 	if err := e.Agrees(j.text(), j.offer().Target, p.sink(j).Limit()); err != nil {
 		return err
@@ -90,8 +89,8 @@ func (p *poster) attach(j *job, e *outbox.Entry) error {
 		j.parts[e.Part-1] = e
 		return nil
 	}
-	// Two ways to cut one text: the limit changed while intents were written, of
-	// which then none was ever tried. write makes them anew.
+	// One text is cut in two ways: the limit changed while intents were being written, so none was ever
+	// tried. write replaces them.
 	j.stale = append(j.stale, e)
 	for _, e := range append(j.stale, j.parts...) {
 		if e != nil && !fresh(e) {
@@ -101,11 +100,11 @@ func (p *poster) attach(j *job, e *outbox.Entry) error {
 	return nil
 }
 
-// fresh reports whether no post of an entry was ever begun, by its own word.
+// fresh reports whether an entry says that no post was attempted.
 func fresh(e *outbox.Entry) bool { return e.State == outbox.Intent && e.Tries == 0 }
 
-// finished finds parts of a claim without a line that are in done already: the line
-// was written once, and got lost.
+// finished finds parts of a claim without a line that are already in done: the line was written once, and
+// was lost.
 func (p *poster) finished(j *job) error {
 	if !j.claimed || j.line || j.offer().Target == nil || p.sink(j) == nil {
 		return nil
@@ -124,14 +123,13 @@ func (p *poster) finished(j *job) error {
 		if err := p.attach(j, e); err != nil {
 			return err
 		}
-		// What was moved there had its line. A later part that was never sent is no reason
-		// to send it now.
+		// An entry moved to done had its line. A later part that was never sent is not sent now.
 		j.sure[part] = e.State != outbox.Intent
 	}
 	return nil
 }
 
-// readLines reads which drafts have their line in replies.ndjson.
+// readLines reads which drafts have a line in replies.ndjson.
 func (p *poster) readLines() error {
 	f, err := p.Home.Root().Open(LogName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,13 +139,13 @@ func (p *poster) readLines() error {
 		return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", LogName, err))
 	}
 	defer f.Close()
-	if err := durable.Settle(f); err != nil { // a post whose line is there is never looked for again
+	if err := durable.Settle(f); err != nil { // a post with a line is never looked for again
 		return err
 	}
 	for in := bufio.NewReaderSize(f, 64<<10); ; {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil // a torn tail is no line: it will be written again
+			return nil // a torn tail is not a line; it will be written again
 		}
 		if err != nil {
 			return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", LogName, err))
@@ -164,7 +162,7 @@ func (p *poster) readLines() error {
 	}
 }
 
-// hear takes in what the decision log has got since it was heard last.
+// hear reads the records appended to the decision log since the last call.
 func (p *poster) hear() error {
 	began := p.Now()
 	err := p.tail.Next(p.fold)
@@ -172,7 +170,7 @@ func (p *poster) hear() error {
 	return err
 }
 
-// reread asks again who may decide, and whether that has changed.
+// reread reads the policy again, and reports whether it has changed.
 func (p *poster) reread() (changed bool, err error) {
 	policy, err := p.Policy()
 	if err != nil || reflect.DeepEqual(policy, p.policy) {
@@ -182,8 +180,8 @@ func (p *poster) reread() (changed bool, err error) {
 	return true, nil
 }
 
-// again takes the whole log in anew, by the policy as it is now: a yes of a person who
-// was taken off the list counts no longer, unless it is being posted.
+// again reads the whole log again under the current policy: an approval by a person removed from the list
+// no longer counts, unless it is being posted.
 func (p *poster) again() error {
 	p.Say("the list of approvers, the quorum or the policy has changed; the decisions are read again by it")
 	was := p.byID
@@ -204,13 +202,13 @@ func (p *poster) again() error {
 	return nil
 }
 
-// setForward is how far the clock was set forward between two of its times; what a
-// machine has slept counts as that.
+// setForward returns how far the clock was set forward between two of its times. Time during which the
+// machine slept counts as that.
 func setForward(from, to time.Time) time.Duration {
 	return max(0, to.Round(0).Sub(from.Round(0))-to.Sub(from))
 }
 
-// fold takes the log's next record in.
+// fold applies the next record of the log.
 func (p *poster) fold(r decision.Record) error {
 	counts, why := p.state.Add(r)
 	if !counts {
@@ -223,7 +221,7 @@ func (p *poster) fold(r decision.Record) error {
 	case decision.Approve, decision.Edit, decision.Auto:
 		st := p.state.Standing(r.Key)
 		if st.Decision == nil || st.Decision.N != r.N {
-			return nil // somebody else must say yes too
+			return nil // another approval is needed
 		}
 		p.add(r.ID(), st).due = p.graceEnds(&r)
 	case decision.Claim:
@@ -242,9 +240,8 @@ func (p *poster) fold(r decision.Record) error {
 	return nil
 }
 
-// graceEnds is until when a yes can be taken back before anything is posted. What
-// is left of it runs by the clock that nobody sets: one that is set forward ends it
-// no sooner, neither then nor between the yes and this look at it.
+// graceEnds returns the time until which an approval can be taken back before anything is posted. The rest
+// of the period runs on the monotonic clock: setting the wall clock forward does not shorten it.
 func (p *poster) graceEnds(r *decision.Record) time.Time {
 	now := p.Now()
 	at, err := time.Parse(time.RFC3339, r.At)
@@ -252,12 +249,12 @@ func (p *poster) graceEnds(r *decision.Record) time.Time {
 		at = at.Add(setForward(p.heard, now))
 	}
 	if err != nil || at.After(now) {
-		at = now // another machine's clock must not hold a post back for longer
+		at = now // a wrong clock on another machine must not delay the post further
 	}
 	return now.Add(p.Grace - now.Sub(at))
 }
 
-// add returns the job of a draft, made where there is none.
+// add returns the job of a draft, creating it if needed.
 func (p *poster) add(id string, st *decision.Standing) *job {
 	j := p.byID[id]
 	if j == nil {

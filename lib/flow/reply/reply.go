@@ -1,7 +1,6 @@
-// Package reply posts what was approved, once. It reads decisions.ndjson and outbox/
-// only, never a thread: what is approved is posted byte for byte, or not at all. The
-// legal states, and what follows from each, are lib/record/outbox's table; this package
-// takes the steps.
+// Package reply posts what was approved, once. It reads only decisions.ndjson and outbox/, never a thread:
+// an approved text is posted byte for byte, or not at all. lib/record/outbox has the table of legal states
+// and the step that follows from each; this package carries out the steps.
 package reply
 
 import (
@@ -21,68 +20,66 @@ import (
 	"tri/lib/record/outbox"
 )
 
-// Options are what a poster is made of. The program wires it.
+// Options configure a poster.
 type Options struct {
 	Home *durable.Home
-	// Policy says who may decide, and is asked again before each claim.
+	// Policy returns who may decide. It is called again before each claim.
 	Policy func() (decision.Policy, error)
-	Grace  time.Duration        // between a yes and its post, for second thoughts
+	Grace  time.Duration        // time between an approval and its post, in which it can be taken back
 	Sinks  map[string]chat.Sink // by platform
-	// Recheck says why the ground of an approved offer has shifted, "" while it
-	// stands.
+	// Recheck says why an approved offer is out of date, or "" if it is not.
 	Recheck func(offer decision.Record) (why string, err error)
-	Secrets []string // of this installation: never posted
-	// Allowed says why a card or a reaction may not be shown. Nil: none may.
+	Secrets []string // of this installation; never posted
+	// Allowed returns an error if a card or a reaction may not be shown. If it is nil, none may.
 	Allowed func(*notify.Signal) error
-	// Once ends when nothing is left to do that time alone could bring about.
+	// Once makes Run return when no work is left that the passage of time could complete.
 	Once bool
-	Out  io.Writer // a line of replies.ndjson each
+	Out  io.Writer // receives the lines of replies.ndjson
 	Say  func(format string, args ...any)
 	Now  func() time.Time
 
-	// fault is called behind every durable step and every post; tests end the
-	// program there.
+	// fault is called after every durable step and every post; tests crash the program there.
 	fault func(at string) error
-	// pause waits until it is time or something was appended.
+	// pause waits until the given time, or until something was appended.
 	pause func(ctx context.Context, wake <-chan struct{}, until time.Time) error
 }
 
-// How long what is not clear is tried again.
+// Limits on retries while the outcome is unclear.
 const (
 	postTimeout = time.Minute
 	firstWait   = time.Second
 	longestWait = 5 * time.Minute
-	maxFails    = 12              // failed looks in a row before a post is parked: about half an hour
-	maxUnproven = 3               // clear answers that nothing can be proven
-	maxTries    = 5               // posts of a part that were each absent afterwards
-	askAgain    = 5 * time.Second // after which a post looks at its question again
-	onceFails   = 4               // failures in a row after which --once leaves a post for later
+	maxFails    = 12              // consecutive failed lookups before a post is parked: about half an hour
+	maxUnproven = 3               // definite answers that nothing can be proven
+	maxTries    = 5               // posts of a part, each absent afterwards
+	askAgain    = 5 * time.Second // age at which the check of the question is repeated
+	onceFails   = 4               // consecutive failures after which --once leaves a post for later
 )
 
-// job is one approved draft on its way.
+// job is one approved draft being posted.
 type job struct {
-	id      string // decision.ID of what is posted
+	id      string // decision.ID of the posted text
 	st      *decision.Standing
-	parts   []*outbox.Entry // a place for each; nil: not written yet
-	stale   []*outbox.Entry // of another number of parts
+	parts   []*outbox.Entry // one per part; nil: not written yet
+	stale   []*outbox.Entry // entries for a different number of parts
 	claimed bool
 	line    bool
 
 	claimedAt time.Time
 	own       bool         // this process wrote the claim
-	sure      map[int]bool // parts, from 1, of which this process knows how far they are
+	sure      map[int]bool // parts, from 1, whose state this process knows
 
-	asked    time.Time // when the question was looked at
-	due      time.Time // not before
-	fails    int       // in a row
+	asked    time.Time // when the question was last checked
+	due      time.Time // not before this time
+	fails    int       // consecutive
 	unproven int
-	cleared  int // the part, from 1, that may be posted without a look
+	cleared  int // the part, from 1, that may be posted without a lookup
 }
 
 func (j *job) offer() *decision.Record { return j.st.Offer }
 func (j *job) text() *decision.Record  { return j.st.Decision }
 
-// parked is the part that waits for a person, nil when none does.
+// parked returns the part that waits for a person, or nil.
 func (j *job) parked() *outbox.Entry {
 	for _, e := range j.parts {
 		if e != nil && e.State == outbox.Parked {
@@ -92,7 +89,7 @@ func (j *job) parked() *outbox.Entry {
 	return nil
 }
 
-// poster is one process's hold on the outbox of a home.
+// poster owns the outbox of a home, in one process at a time.
 type poster struct {
 	Options
 	tail    *decision.Tail
@@ -103,15 +100,15 @@ type poster struct {
 	byID    map[string]*job
 	settles map[string][]decision.Record // by entry
 	lines   map[string]bool              // ids with a line in replies.ndjson
-	left    bool                         // something is left for the next run
-	caught  bool                         // with the log as it was at the start
-	heard   time.Time                    // all that the log had then
-	unknown map[string]bool              // platforms that nobody configured, said once
+	left    bool                         // some work is left for the next run
+	caught  bool                         // has read the log as it was at the start
+	heard   time.Time                    // when the log was last read to its end
+	unknown map[string]bool              // platforms not configured, already reported
 }
 
 const lockName = "locks/reply"
 
-// Run posts until ctx ends, or with Once until nothing is left.
+// Run posts until ctx ends, or with Once until no work is left.
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Home.TryLock(lockName)
 	if errors.Is(err, durable.ErrLocked) {
@@ -152,9 +149,9 @@ func newPoster(o Options) (*poster, error) {
 	}, err
 }
 
-// once posts until nothing is left to do that time alone could bring about.
+// once posts until no work is left that the passage of time could complete.
 func (p *poster) once(ctx context.Context, show *shower) error {
-	// Who is to be told of a reply is told first.
+	// Announcements come before the replies that they announce.
 	if err := show.all(ctx); err != nil {
 		return err
 	}
@@ -192,7 +189,7 @@ func (p *poster) stay(ctx context.Context, show *shower) error {
 	return lost(ctx)
 }
 
-// lost is what ended the context, nil where somebody has.
+// lost returns the error that ended the context, or nil if it was canceled.
 func lost(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -200,7 +197,7 @@ func lost(ctx context.Context) error {
 	return nil
 }
 
-// listen wakes the loop whenever the decision log grows.
+// listen wakes the loop when the decision log grows.
 func (p *poster) listen(ctx context.Context, wake chan<- struct{}, cancel context.CancelCauseFunc) {
 	err := stream.Follow(ctx, p.Home.Path(decision.LogName), p.tail.Offset(), func([]byte, int64) error {
 		select {
@@ -239,10 +236,9 @@ func (p *poster) loop(ctx context.Context, wake <-chan struct{}) error {
 	return nil
 }
 
-// next picks the first job that can go on now, or else says when one can: never,
-// the zero time, when all wait for a person. Of one thread only the first goes
-// on, so that answers come in the order of their approvals; a parked one lets
-// the others pass.
+// next returns the first job that can proceed now, or else the time at which one can: the zero time if all
+// wait for a person. Within a thread only the first job proceeds, so that answers are posted in the order
+// of their approvals; a parked one does not hold up the others.
 func (p *poster) next() (*job, time.Time) {
 	now := p.Now()
 	p.left = false
@@ -267,7 +263,7 @@ func (p *poster) next() (*job, time.Time) {
 	return nil, until
 }
 
-// sink is where a job goes; nil, said once, when nobody configured the platform.
+// sink returns the job's sink, or nil if its platform is not configured, which is reported once.
 func (p *poster) sink(j *job) chat.Sink {
 	platform := ""
 	if t := j.offer().Target; t != nil {
@@ -282,14 +278,14 @@ func (p *poster) sink(j *job) chat.Sink {
 	return sink
 }
 
-// later puts a job off, a failure more.
+// later counts a failure and postpones the job.
 func (p *poster) later(j *job) {
 	wait := min(firstWait<<min(j.fails, 10), longestWait)
 	j.fails++
 	j.due = p.Now().Add(wait)
 }
 
-// drop forgets a job; what it has on disk stays.
+// drop forgets a job; its files on disk stay.
 func (p *poster) drop(j *job) {
 	delete(p.byID, j.id)
 	for i := range p.jobs {

@@ -12,8 +12,8 @@ import (
 	"tri/lib/record/outbox"
 )
 
-// settle does what people said of parked posts. A word holds for the parking
-// that it was said about, which the tries tell, and for no later one.
+// settle applies people's decisions about parked posts. A decision applies only to the parking that it was
+// made about, identified by the number of tries.
 func (p *poster) settle() error {
 	for _, j := range p.jobs {
 		e := j.parked()
@@ -51,7 +51,7 @@ func (p *poster) settled(j *job, e *outbox.Entry, r *decision.Record) error {
 	return p.save(e, "settled")
 }
 
-// record writes the reply's one line.
+// record writes the line of a reply.
 func (p *poster) record(j *job) error {
 	r := p.reply(j)
 	var buf bytes.Buffer
@@ -78,8 +78,7 @@ func (p *poster) record(j *job) error {
 	return nil
 }
 
-// reply is the line of a draft of which every part is settled, or one refused or
-// dropped.
+// reply returns the line of a draft whose parts are all posted, or of which one was refused or dropped.
 func (p *poster) reply(j *job) outbox.Reply {
 	offer, said := j.offer(), j.text()
 	r := outbox.Reply{
@@ -116,7 +115,7 @@ func (p *poster) reply(j *job) outbox.Reply {
 	return r
 }
 
-// file moves the entries of a reply whose line is written.
+// file moves the entries of a reply whose line is written to their final folder.
 func (p *poster) file(j *job) error {
 	for i, e := range j.parts {
 		if e == nil {
@@ -133,7 +132,7 @@ func (p *poster) file(j *job) error {
 	return nil
 }
 
-// approvedBy names everybody whose yes to the text counted.
+// approvedBy names everyone whose approval of the text counted.
 func approvedBy(st *decision.Standing) string {
 	names := []string{}
 	for _, v := range st.Votes {
@@ -142,7 +141,7 @@ func approvedBy(st *decision.Standing) string {
 		}
 	}
 	if len(names) == 0 {
-		return st.Decision.By // from a time, or a list, in which it counted alone
+		return st.Decision.By // approved when one approval was enough
 	}
 	return strings.Join(names, ", ")
 }

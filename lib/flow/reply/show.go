@@ -14,20 +14,20 @@ import (
 	"tri/lib/record/notify"
 )
 
-// How signals are tried. None is worth more: an answer never waits for one.
+// Limits for signals. They are low: an answer never waits for a signal.
 const (
 	signalTries   = 3
 	signalTimeout = 20 * time.Second
-	reactionAge   = time.Hour // after which a reaction tells nobody anything
+	reactionAge   = time.Hour // age after which a reaction is no longer useful
 )
 
-// shower does what signals.ndjson asks for, in order, each once.
+// shower shows the signals requested in signals.ndjson, in order, each once.
 type shower struct {
 	*Options
 	off   int64
 	done  map[string]notify.Done
 	queue []notify.Signal
-	cards map[string][]string // the ids of those that ask for a draft's card, by draft
+	cards map[string][]string // ids of the signals that request a draft's card, by draft
 	wait  func(ctx context.Context, d time.Duration) error
 }
 
@@ -40,7 +40,7 @@ func newShower(o *Options) (*shower, error) {
 	return s, err
 }
 
-// run shows what is asked, until ctx ends.
+// run shows signals as they are requested, until ctx ends.
 func (s *shower) run(ctx context.Context) error {
 	wake := make(chan struct{}, 1)
 	failed := make(chan error, 1)
@@ -67,7 +67,7 @@ func (s *shower) run(ctx context.Context) error {
 	}
 }
 
-// all shows what has been asked so far.
+// all shows the signals requested so far.
 func (s *shower) all(ctx context.Context) (err error) {
 	s.off, err = notify.Asked(s.Home, s.off, func(sg notify.Signal) error {
 		if name := cardOf(&sg); name != "" && !slices.Contains(s.cards[name], sg.ID) {
@@ -85,11 +85,11 @@ func (s *shower) all(ctx context.Context) (err error) {
 		sg := s.queue[0]
 		s.queue = s.queue[1:]
 		if _, ok := s.done[sg.ID]; ok {
-			continue // asked twice
+			continue // requested twice
 		}
 		d := s.one(ctx, sg)
 		if ctx.Err() != nil && d.Outcome == notify.Failed {
-			return nil // cut short: it is asked for again by the log
+			return nil // interrupted: the next process reads the request again
 		}
 		d.ID, d.At = sg.ID, text.Timestamp(s.Now())
 		if err := notify.Tell(s.Home, d); err != nil {
@@ -100,7 +100,7 @@ func (s *shower) all(ctx context.Context) (err error) {
 	return nil
 }
 
-// one shows one signal, or says why not.
+// one shows one signal, or says why it was not shown.
 func (s *shower) one(ctx context.Context, sg notify.Signal) notify.Done {
 	sink, ok := s.Sinks[sg.Platform].(chat.Signaler)
 	switch {
@@ -120,7 +120,7 @@ func (s *shower) one(ctx context.Context, sg notify.Signal) notify.Done {
 		if id, err = s.send(ctx, sink, &sg); err == nil {
 			return notify.Done{Outcome: notify.Shown, MessageID: id}
 		}
-		if sg.Kind == notify.Card && id != "" { // it stands there, without some of its marks
+		if sg.Kind == notify.Card && id != "" { // the card is there, without some of its reactions
 			return notify.Done{Outcome: notify.Shown, MessageID: id, Why: err.Error()}
 		}
 		var again *chat.RetryError
@@ -132,8 +132,8 @@ func (s *shower) one(ctx context.Context, sg notify.Signal) notify.Done {
 		case errors.As(err, &again):
 			err = errors.Join(err, s.wait(ctx, min(again.After, time.Minute)))
 		case sg.Kind == notify.Card && s.stands(&sg) == "":
-			// It may stand there. A second one would ask the same twice, except where
-			// the platform knows its key, which is for the next asker to try.
+			// The card may have been posted. A second one would ask the same question twice, unless the
+			// platform recognizes its key; that is left to the next request.
 			return notify.Done{Outcome: notify.Failed, Why: err.Error()}
 		default:
 			err = errors.Join(err, s.wait(ctx, time.Second<<try))
@@ -163,7 +163,7 @@ func (s *shower) send(ctx context.Context, sink chat.Signaler, sg *notify.Signal
 				return on, nil
 			case !chat.IsRefused(err) && !errors.Is(err, chat.ErrUnsupported):
 				return "", err
-			} // it was taken away, or cannot be changed: whoever asks is shown another
+			} // it was deleted or cannot be changed: a new card is posted
 		}
 		posted, err := sink.PostCard(ctx, card)
 		return posted.MessageID, err
@@ -175,7 +175,7 @@ func (s *shower) send(ctx context.Context, sink chat.Signaler, sg *notify.Signal
 	return "", sink.UpdateCard(ctx, on, card)
 }
 
-// cardOf names the draft whose card a signal asks for; "" where it asks for none.
+// cardOf names the draft whose card a signal requests; "" if it requests none.
 func cardOf(sg *notify.Signal) string {
 	if sg.Kind != notify.Card || sg.DraftSHA256 == "" {
 		return ""
@@ -183,9 +183,8 @@ func cardOf(sg *notify.Signal) string {
 	return fmt.Sprint(sg.Platform, " ", sg.ChatID, " ", decision.ID(sg.Key, sg.Cycle, sg.DraftSHA256))
 }
 
-// stands is the message in which the draft's card is shown already: tri-approve and
-// tri-dispatch may both ask for one, and neither knows of the other in time. There
-// is one, and it shows what was asked for last.
+// stands returns the message that already shows the draft's card: tri-approve and tri-dispatch may both
+// request one at about the same time. There is one card, and it shows the latest request.
 func (s *shower) stands(sg *notify.Signal) (messageID string) {
 	for _, id := range slices.Backward(s.cards[cardOf(sg)]) {
 		if d := s.done[id]; id != sg.ID && d.Outcome == notify.Shown {
@@ -195,9 +194,8 @@ func (s *shower) stands(sg *notify.Signal) (messageID string) {
 	return ""
 }
 
-// late reports whether nobody is told anything by a signal any more: a reaction of
-// long ago, which is still taken away, or a card that a later signal replaces
-// already.
+// late reports whether a signal is no longer useful: adding a reaction long after its request (removing
+// one is never late), or a card that a later signal replaces.
 func (s *shower) late(sg *notify.Signal) bool {
 	at, err := time.Parse(time.RFC3339, sg.At)
 	if sg.Kind == notify.React {

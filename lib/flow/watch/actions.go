@@ -13,23 +13,21 @@ import (
 	"tri/lib/record/event"
 )
 
-// ActionsName is the file below the home that clicks and reactions are appended
-// to.
+// ActionsName is the file in the home to which clicks and reactions are appended.
 const ActionsName = "actions.ndjson"
 
-// maxActions is how many of the newest actions are known again when a platform
-// delivers them twice.
+// maxActions is how many of the newest actions are remembered, to recognize one that a platform delivers
+// twice.
 const maxActions = 10_000
 
-// actions is actions.ndjson: opened when the first one comes, since most homes
-// have none.
+// actions is actions.ndjson. The file is opened at the first action, since most homes have none.
 type actions struct {
 	home *durable.Home
 
 	mu   sync.Mutex
 	log  *durable.Log
 	seen map[string]bool
-	ring []string // what is in seen, oldest first from at on
+	ring []string // the contents of seen, oldest first from index at
 	at   int
 }
 
@@ -55,7 +53,7 @@ func (a *actions) open() (err error) {
 		}
 		for i := range b.Lines {
 			var x event.Action
-			if json.Unmarshal(b.Lines[i].Bytes, &x) == nil { // a torn line is no action: it was not told to be kept
+			if json.Unmarshal(b.Lines[i].Bytes, &x) == nil { // a torn line was never acknowledged
 				a.know(identityOf(&x))
 			}
 		}
@@ -75,7 +73,7 @@ func (a *actions) know(id string) {
 	a.seen[id] = true
 }
 
-// keep appends an action that is new, durably.
+// keep appends an action durably, unless it is already there.
 func (a *actions) keep(x event.Action) error {
 	if x.ID == "" || x.Platform == "" {
 		return sysexit.With(sysexit.Software, errors.New("action without an id or a platform"))
@@ -95,7 +93,7 @@ func (a *actions) keep(x event.Action) error {
 		return fmt.Errorf("keep action %q: %w", x.ID, err)
 	}
 	if len(line) >= ndjson.MaxLine {
-		return nil // nothing of ours carries as much
+		return nil // longer than any line that readers accept
 	}
 	if _, err := a.log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil }); err != nil {
 		return err

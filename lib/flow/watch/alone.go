@@ -12,9 +12,9 @@ import (
 	"tri/lib/chat"
 )
 
-// alone takes the lock of a source's app on this machine, whatever the home: a
-// platform that spreads an app's events over its connections would give each of
-// two watchers a part. The kernel takes the lock back when its holder dies.
+// alone takes a lock on the source's app for this machine, across homes: a platform that spreads an app's
+// events over its connections would give each of two watchers only a part. The kernel releases the lock
+// when its holder dies.
 func alone(s chat.Source) (unlock func(), err error) {
 	app, ok := s.(chat.App)
 	if !ok {
@@ -33,14 +33,14 @@ func alone(s chat.Source) (unlock func(), err error) {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	}
 	if err != nil {
-		_ = f.Close() // the error above is the one to tell
+		_ = f.Close() // report the error above
 		err = sysexit.With(sysexit.TempFail, fmt.Errorf("watch: another tri-watch is connected as the same app: %w", err))
 		return nil, sysexit.Hint(err, "end it, or make an app for this one: each would get only some of the events")
 	}
 	return func() { _ = f.Close() }, nil
 }
 
-// lockDir is a folder of ours alone among those of the machine's users.
+// lockDir returns a temporary folder that only this user can use.
 func lockDir() (string, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("tri-%d", os.Geteuid()))
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {

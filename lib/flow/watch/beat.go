@@ -16,18 +16,18 @@ import (
 // BeatName is the heartbeat's file below the home.
 const BeatName = "watch.json"
 
-// beatEvery is how often it is written when nothing happens.
+// beatEvery is how often the heartbeat is written when there are no events.
 const beatEvery = 10 * time.Second
 
-// Beat is a watcher's sign of life, for tri-health. It is not durable.
+// Beat is a watcher's heartbeat, for tri-health. It is not durable.
 type Beat struct {
 	PID            int     `json:"pid"`
 	Source         string  `json:"source"`
 	StartedAt      string  `json:"started_at"`
-	ConnectedSince *string `json:"connected_since"` // null: one of the platforms cannot be heard
-	LastEventAt    *string `json:"last_event_at"`   // when the last one was kept; null: none new since the start
+	ConnectedSince *string `json:"connected_since"` // null: at least one platform is not connected
+	LastEventAt    *string `json:"last_event_at"`   // when the last event was appended; null: none since the start
 	BeatAt         string  `json:"beat_at"`         // when this was written
-	// Platforms says the same of each.
+	// Platforms gives connected_since for each platform.
 	Platforms map[string]*string `json:"platforms,omitempty"`
 }
 
@@ -60,7 +60,7 @@ func (b *beat) change(f func(*Beat, *string)) {
 	}
 }
 
-// linkOf is what a platform tells its connection to.
+// linkOf returns the function that a platform calls when its connection goes up or down.
 func (b *beat) linkOf(platform string) func(up bool) {
 	b.change(func(is *Beat, _ *string) { is.Platforms[platform] = nil })
 	return func(up bool) {
@@ -77,7 +77,7 @@ func (b *beat) linkOf(platform string) func(up bool) {
 	}
 }
 
-// join says of all platforms what holds of the one that was connected last.
+// join sets ConnectedSince: null if any platform is not connected, otherwise the latest of their times.
 func (is *Beat) join() {
 	is.ConnectedSince = nil
 	for _, at := range is.Platforms {
@@ -91,10 +91,10 @@ func (is *Beat) join() {
 	}
 }
 
-// kept tells of new events in the log.
+// kept records that new events were appended to the log.
 func (b *beat) kept() { b.change(func(is *Beat, at *string) { is.LastEventAt = at }) }
 
-// during beats while fn runs, then once more: not connected.
+// during writes the heartbeat while fn runs, and at the end once more as not connected.
 func (b *beat) during(fn func() error) error {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -107,7 +107,7 @@ func (b *beat) during(fn func() error) error {
 	return err
 }
 
-// run writes until ctx ends.
+// run writes the heartbeat until ctx ends.
 func (b *beat) run(ctx context.Context) {
 	idle := time.NewTicker(beatEvery)
 	defer idle.Stop()
@@ -126,8 +126,7 @@ func (b *beat) run(ctx context.Context) {
 	}
 }
 
-// write replaces the file. A failure is no reason to stop watching: that the
-// beat is old says it too.
+// write replaces the file. A failure does not stop the watcher: an old heartbeat shows it as well.
 func (b *beat) write() {
 	b.mu.Lock()
 	is := b.is

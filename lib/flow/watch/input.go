@@ -16,8 +16,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// FromRecords is the feed of events that somebody else normalized: checked,
-// kept as they stand but for their seq.
+// FromRecords is the feed of events that are already normalized. They are checked, and kept unchanged
+// except for their seq.
 func FromRecords(in stream.Input) Feed {
 	return func(ctx context.Context, _ Open, keep func([]Item) error) error {
 		in.After = -1
@@ -25,7 +25,7 @@ func FromRecords(in stream.Input) Feed {
 	}
 }
 
-// FromText is the feed of plain lines, each a message that sender wrote now.
+// FromText is the feed of plain lines, each a message that sender wrote just now.
 func FromText(in io.Reader, sender string, now func() time.Time) Feed {
 	return func(ctx context.Context, open Open, keep func([]Item) error) error {
 		_, to, err := open("text")
@@ -58,7 +58,7 @@ func FromText(in io.Reader, sender string, now func() time.Time) Feed {
 	}
 }
 
-// items are the batch's lines as messages.
+// items turns the batch's lines into messages.
 func (b *batch) items(prefix, sender string, say func(string, ...any), now func() time.Time) ([]Item, error) {
 	items := make([]Item, 0, len(b.Lines))
 	for i := range b.Lines {
@@ -85,8 +85,7 @@ type batch struct {
 	err error
 }
 
-// lines reads in the background, since a read from a terminal does not end when
-// ctx does.
+// lines reads in the background, since a read from a terminal does not return when ctx ends.
 func lines(ctx context.Context, in io.Reader) <-chan *batch {
 	ch := make(chan *batch)
 	go func() {
@@ -107,8 +106,8 @@ func lines(ctx context.Context, in io.Reader) <-chan *batch {
 	return ch
 }
 
-// through runs records through stream.Run, which knows when input is live, and
-// hands on what it writes together.
+// through passes records through stream.Run, which detects live input, and keeps together what it writes
+// together.
 func through(ctx context.Context, in stream.Input, keep func([]Item) error, check func(ndjson.Record, *Item) error) error {
 	k := &keeper{keep: keep}
 	_, err := stream.Run(ctx, in, stream.Output{Stdout: k}, stream.Stage[Item]{
@@ -121,8 +120,7 @@ func through(ctx context.Context, in stream.Input, keep func([]Item) error, chec
 	return err
 }
 
-// keeper keeps the lines that are written to it, whose identities have been put
-// into ids in the same order.
+// keeper keeps the lines written to it. Their identities are added to ids beforehand, in the same order.
 type keeper struct {
 	ids  []Hash
 	keep func([]Item) error
@@ -140,13 +138,13 @@ func (k *keeper) Write(lines []byte) (int, error) {
 	return len(lines), nil
 }
 
-// checked makes the item of a record, or says which field is missing or wrong.
+// checked makes the item of a record, or returns an error that names the missing or invalid field.
 func checked(rec ndjson.Record, item *Item) error {
 	var e event.Event
 	for _, f := range []struct {
 		key  string
 		to   *string
-		some bool // not empty
+		some bool // must not be empty
 	}{
 		{"platform", &e.Platform, true}, {"chat_id", &e.ChatID, true}, {"chat_name", &e.ChatName, false},
 		{"message_id", &e.MessageID, true}, {"create_time", &e.CreateTime, true}, {"msg_type", &e.MsgType, true},
@@ -175,7 +173,7 @@ func checked(rec ndjson.Record, item *Item) error {
 	return nil
 }
 
-// checkRest checks what is no plain text.
+// checkRest checks the fields that are not plain strings.
 func checkRest(rec *ndjson.Record, e *event.Event) error {
 	sender := rec.Get("sender")
 	id, kind := gjson.GetBytes(sender, "id"), gjson.GetBytes(sender, "type")
@@ -215,8 +213,8 @@ func checkRest(rec *ndjson.Record, e *event.Event) error {
 	return nil
 }
 
-// withoutSeq is the record's object without the seq that it had elsewhere, and
-// without space around it. It is never empty: checked fields are in it.
+// withoutSeq returns the record's object without its original seq and without surrounding space. It is
+// never empty: it contains the checked fields.
 func withoutSeq(rec *ndjson.Record) []byte {
 	b := rec.Bytes
 	for _, m := range rec.Members {
@@ -226,7 +224,7 @@ func withoutSeq(rec *ndjson.Record) []byte {
 		start, end := m.Start, m.End
 		if rest := bytes.TrimLeft(b[end:], " \t\r"); rest[0] == ',' {
 			end = len(b) - len(rest) + 1
-		} else { // the last one: the comma is before it
+		} else { // the last member: the comma precedes it
 			start = bytes.LastIndexByte(b[:start], ',')
 		}
 		b = append(b[:start:start], b[end:]...)

@@ -22,14 +22,14 @@ import (
 	"tri/lib/record/event"
 )
 
-// log is events.ndjson and what it says: which events are there, and how far
-// each chat has been heard.
+// log is events.ndjson and its contents: which events it has, and the time of the latest event of each
+// chat.
 type log struct {
 	*durable.Log
-	name string                          // the whole path
-	size int64                           // when it was opened
+	name string                          // full path
+	size int64                           // size when it was opened
 	last map[string]map[string]time.Time // by platform and chat
-	kept func()                          // called when something new was kept
+	kept func()                          // called after new events were appended
 
 	actions *actions
 	raw     *durable.Log // nil: the platforms' own records are not kept
@@ -38,7 +38,7 @@ type log struct {
 	seen *set
 }
 
-// openLog opens the log, cuts what a killed watcher left torn, and reads it.
+// openLog opens the log, cuts a torn tail left by a killed watcher, and reads it.
 func openLog(h *durable.Home) (*log, error) {
 	f, err := h.OpenLog(LogName)
 	if err != nil {
@@ -49,14 +49,14 @@ func openLog(h *durable.Home) (*log, error) {
 		err = l.read()
 	}
 	if err != nil {
-		_ = f.Close() // the error above is the one to tell
+		_ = f.Close() // report the error above
 		return nil, err
 	}
 	return l, nil
 }
 
-// read takes in every line. One whose seq is not its offset means that the file
-// was cut or edited: whoever reads by offset would go wrong behind it.
+// read reads every line. A line whose seq is not its offset means that the file was cut or edited: a
+// reader by offset would go wrong after it.
 func (l *log) read() error {
 	r := ndjson.NewReader(io.NewSectionReader(l.File(), 0, l.size), l.name, 0, 0)
 	var b ndjson.Batch
@@ -97,8 +97,8 @@ func (l *log) take(line *ndjson.Line) error {
 	return nil
 }
 
-// identify reads what identity and time need; seq is -1 when there is none. The
-// line is one of ours: checked before it was written.
+// identify reads the fields that identity and time need. seq is -1 if there is none. The line was checked
+// before it was written.
 func identify(line []byte) (e event.Event, seq int64) {
 	seq = -1
 	gjson.ParseBytes(line).ForEach(func(key, value gjson.Result) bool {
@@ -125,7 +125,7 @@ func identify(line []byte) (e event.Event, seq int64) {
 	return e, seq
 }
 
-// keep appends the items that are new, in one durable write.
+// keep appends the new items in one durable write.
 func (l *log) keep(items []Item) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,8 +147,7 @@ func (l *log) keep(items []Item) error {
 	return nil
 }
 
-// stamp appends the items as lines whose seq is where they stand: the first at
-// offset end.
+// stamp appends the items to dst as lines whose seq is their offset. The first is at offset end.
 func stamp(dst []byte, end int64, items []Item) []byte {
 	for _, item := range items {
 		seq := end + int64(len(dst))
@@ -158,7 +157,7 @@ func stamp(dst []byte, end int64, items []Item) []byte {
 	return dst
 }
 
-// open implements Open: it begins a platform's heartbeat.
+// open implements Open: it starts a platform's heartbeat.
 func (l *log) open(o Options, b *beat, platform string) (chat.Resume, chat.Handler, error) {
 	p := &port{log: l, home: o.Home, platform: platform, link: b.linkOf(platform), say: o.Say}
 	state, err := o.Home.ReadFile(p.state())
@@ -168,7 +167,7 @@ func (l *log) open(o Options, b *beat, platform string) (chat.Resume, chat.Handl
 	return chat.Resume{Last: l.last[platform], State: state}, p, nil
 }
 
-// port takes what is no event from a platform.
+// port receives everything from a platform except events.
 type port struct {
 	chat.Discard
 	log      *log
@@ -193,11 +192,11 @@ func (p *port) Save(state []byte) error {
 	return p.home.Replace(p.state(), state)
 }
 
-// maxState is the most that a source may keep for itself, in bytes.
+// maxState bounds the state that a source may keep, in bytes.
 const maxState = 64 << 10
 
-// start is where printing starts: the beginning, or the window before what the
-// file named after has.
+// start returns the offset from which to print: 0 without after, otherwise Window bytes before the last
+// seq in the file named after.
 func (l *log) start(after string) (int64, error) {
 	if after == "" {
 		return 0, nil
@@ -207,7 +206,7 @@ func (l *log) start(after string) (int64, error) {
 		return 0, err
 	}
 	head := make([]byte, 32)
-	n, _ := l.File().ReadAt(head, seq) // beyond the end it is empty, which is the answer
+	n, _ := l.File().ReadAt(head, seq) // beyond the end it is empty, and the check below fails
 	if want := fmt.Sprintf(`{"seq":%d,`, seq); !bytes.HasPrefix(head[:n], []byte(want)) {
 		err := sysexit.With(sysexit.Data, fmt.Errorf("%q ends with seq %d, which is not in %q: not made from this log", after, seq, l.name))
 		return 0, sysexit.Hint(err, "put the old log back, or begin anew by moving away what was made from it")
@@ -215,8 +214,7 @@ func (l *log) start(after string) (int64, error) {
 	return lineAt(l.File(), max(0, seq-Window), seq)
 }
 
-// lineAt is the offset of the first line that begins at from or behind it, at
-// most to.
+// lineAt returns the offset of the first line that begins at or after from, at most to.
 func lineAt(f io.ReaderAt, from, to int64) (int64, error) {
 	if from == 0 {
 		return 0, nil
@@ -238,8 +236,7 @@ func lineAt(f io.ReaderAt, from, to int64) (int64, error) {
 // maxBody leaves room in a line for the seq.
 const maxBody = ndjson.MaxLine - 64
 
-// maxContent is what is kept, in bytes, of a text whose line would be longer
-// than any reader takes.
+// maxContent is how much of a text is kept, in bytes, if its line would be too long for readers.
 const maxContent = 100 << 10
 
 // encode makes the item of an event.
@@ -247,7 +244,7 @@ func encode(e *event.Event, say func(string, ...any)) (Item, error) {
 	if e.Platform == "" || e.ChatID == "" || e.MessageID == "" {
 		return Item{}, sysexit.With(sysexit.Software, fmt.Errorf("event of platform %q, chat %q, message %q: an id is missing", e.Platform, e.ChatID, e.MessageID))
 	}
-	// The identity must be that of what will be read back.
+	// The identity must match the event as it will be read back.
 	for _, id := range []*string{&e.Platform, &e.ChatID, &e.MessageID, &e.EditID, &e.EditedAt} {
 		*id = strings.ToValidUTF8(*id, "\uFFFD")
 	}

@@ -14,25 +14,25 @@ import (
 	"tri/lib/base/term"
 )
 
-// Flags are those of the command line that go with some sources only.
+// Flags are the command line flags that apply to some sources only.
 type Flags struct {
 	Log, NoLog, After, Once, Text, Rejects bool
 	Format, Poll                           bool
 }
 
-// Plan is what a command line asks for.
+// Plan is a parsed command line.
 type Plan struct {
 	Source string   // Live, export, stdin, file
-	Arg    string   // the folder of local, "" for the configuration's; the path of export
-	Files  []string // of file, and of tail, without any the configuration's
+	Arg    string   // local: the folder, "" for the configured one; export: the path
+	Files  []string // file, and tail: the files; for tail, none means the configured ones
 	Log    bool     // keep events in the home
-	Names  []string // of Live: the platforms; none: those that the configuration has
+	Names  []string // live: the platforms; none: the configured ones
 }
 
-// Live is the source of a plan that listens to platforms.
+// Live is the source of a plan that connects to platforms.
 const Live = "live"
 
-// Name is what the watch is called in its heartbeat.
+// Name returns the name of the watch in its heartbeat.
 func (p *Plan) Name() string {
 	if len(p.Names) > 0 {
 		return strings.Join(p.Names, " ")
@@ -40,8 +40,8 @@ func (p *Plan) Name() string {
 	return p.Source
 }
 
-// Read makes a plan of the arguments, or says what is wrong with them. platforms
-// are the names of those that can be listened to.
+// Read parses the arguments into a plan, or returns a usage error. platforms are the names of the
+// platforms that can be watched.
 func Read(args, platforms []string, f Flags) (Plan, error) {
 	p := Plan{Source: Live}
 	switch {
@@ -80,7 +80,7 @@ func Read(args, platforms []string, f Flags) (Plan, error) {
 	return p, p.check(f)
 }
 
-// notMeant catches a platform's name that is misspelt: there is no such file.
+// notMeant detects a misspelt platform name: there is no such file.
 func notMeant(arg string, platforms []string) error {
 	if _, err := os.Stat(arg); !errors.Is(err, os.ErrNotExist) || strings.ContainsAny(arg, "./") {
 		return nil
@@ -116,7 +116,7 @@ func usage(format string, args ...any) error {
 	return sysexit.With(sysexit.Usage, fmt.Errorf(format, args...))
 }
 
-// Config reads the configuration named path, or that of the home.
+// Config reads the configuration at path, or if path is empty that of the home, or the default.
 func Config(home, path string) (*config.Config, error) {
 	if path == "" && home != "" {
 		own := filepath.Join(home, "config.yaml")
@@ -129,8 +129,8 @@ func Config(home, path string) (*config.Config, error) {
 	return config.Load(path)
 }
 
-// Terminal is errs where a person waits at it for something that is not shown
-// there, else nil.
+// Terminal returns errs if it is a terminal and out is not, so that a person may be waiting without seeing
+// output; otherwise nil.
 func Terminal(errs, out io.Writer) io.Writer {
 	if term.Is(errs) && !term.Is(out) {
 		return errs

@@ -12,8 +12,7 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// printer prints events where there is no log; their seq is their offset in
-// what it prints.
+// printer prints events when there is no log. Their seq is their offset in its output.
 type printer struct {
 	out  io.Writer
 	mu   sync.Mutex
@@ -51,18 +50,17 @@ type follower struct {
 	path string
 	file *os.File
 	out  io.Writer
-	at   int64 // printed up to here
+	at   int64 // offset up to which it has been printed
 	size int64 // of the log at the start
 }
 
-// follow prints until ctx ends, each record in one write once it is behind what
-// was there at the start.
+// follow prints until ctx ends. After the part that existed at the start, each record is one write.
 func (p *follower) follow(ctx context.Context) error {
 	if err := p.upTo(ctx, p.size); err != nil || ctx.Err() != nil {
 		return err
 	}
 	return stream.Follow(ctx, p.path, p.at, func(line []byte, off int64) error {
-		// The log's memory is lent for the call only and its newline is not in it.
+		// The line is valid only during the call, and its newline is not included.
 		whole := append(append(make([]byte, 0, len(line)+1), line...), '\n')
 		if err := write(p.out, whole); err != nil {
 			return err
@@ -72,8 +70,7 @@ func (p *follower) follow(ctx context.Context) error {
 	})
 }
 
-// rest prints what the log has and was not printed when its source ended, unless
-// ctx has ended too.
+// rest prints what the log has beyond p.at after its source ended, unless ctx has ended too.
 func (p *follower) rest(ctx context.Context) error {
 	info, err := p.file.Stat()
 	if err != nil {
@@ -82,7 +79,7 @@ func (p *follower) rest(ctx context.Context) error {
 	return p.upTo(ctx, info.Size())
 }
 
-// upTo prints the log up to end, in big pieces.
+// upTo prints the log up to end, in large pieces.
 func (p *follower) upTo(ctx context.Context, end int64) error {
 	buf := make([]byte, 256<<10)
 	for p.at < end && ctx.Err() == nil {
@@ -98,7 +95,7 @@ func (p *follower) upTo(ctx context.Context, end int64) error {
 	return nil
 }
 
-// counter shows a waiting person how many events have come.
+// counter shows a waiting person the number of events so far.
 type counter struct {
 	w    io.Writer
 	now  func() time.Time

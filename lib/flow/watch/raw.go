@@ -8,12 +8,12 @@ import (
 	"tri/lib/base/ndjson"
 )
 
-// RawName is the log below the home of what the platforms said in their own form,
-// a line each: whoever doubts an event can look what it was made of.
+// RawName is the log in the home of the platforms' own records, a line each, so that an event can be
+// compared with its source.
 const RawName = "raw.ndjson"
 
-// keepRaw makes the own records of items durable, before the items are, and has
-// each item say where its record stands.
+// keepRaw makes the platform's records of items durable, before the items themselves, and adds to each
+// item the offset of its record.
 func (l *log) keepRaw(items []Item) error {
 	if l.raw == nil {
 		return nil
@@ -56,8 +56,8 @@ func (l *log) closeRaw() error {
 	return l.raw.Close()
 }
 
-// rawLine is a record as a line: JSON as it stands but for its line ends, anything
-// else as a JSON text. What is longer than a line may be is left out.
+// rawLine returns a record as a line: JSON unchanged except for white space, anything else as a JSON
+// string. A record too long for a line is left out.
 func rawLine(raw []byte) []byte {
 	if len(raw) == 0 || len(raw) >= ndjson.MaxLine {
 		return nil
@@ -67,7 +67,7 @@ func rawLine(raw []byte) []byte {
 		b.Reset()
 		text, err := json.Marshal(string(raw))
 		if err != nil {
-			panic(err) // a text can always be written
+			panic(err) // a string always marshals
 		}
 		b.Write(text)
 	}

@@ -8,8 +8,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// Hash stands for an event's identity: 128 bits, so that no two events of a
-// team's life share one by accident, and a text that aims for it fails too.
+// Hash is the hash of an event's identity: 128 bits, so that no two events of a team collide by accident,
+// and forging a collision is infeasible.
 type Hash [16]byte
 
 func hashOf(e *event.Event) Hash {
@@ -17,8 +17,8 @@ func hashOf(e *event.Event) Hash {
 	return Hash(sum[:16])
 }
 
-// set holds hashes in about 16 bytes each: most in a sorted slice, the newest
-// in a map until they are many.
+// set holds hashes in about 16 bytes each: most in a sorted slice, the newest in a map until there are
+// many.
 type set struct {
 	sorted []Hash
 	recent map[Hash]struct{}
@@ -41,7 +41,7 @@ func (s *set) add(h Hash) {
 	}
 }
 
-// settle moves the recent ones into the slice.
+// settle moves the recent hashes into the slice.
 func (s *set) settle() {
 	s.sorted = slices.Grow(s.sorted, len(s.recent))
 	for h := range s.recent {
@@ -53,7 +53,7 @@ func (s *set) settle() {
 
 func compare(a, b Hash) int { return bytes.Compare(a[:], b[:]) }
 
-// fresh are the items that are not in the set, each once.
+// fresh returns the items that are not in the set, without duplicates.
 func (s *set) fresh(items []Item) []Item {
 	var out []Item
 	batch := map[Hash]struct{}{}

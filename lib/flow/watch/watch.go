@@ -1,6 +1,6 @@
-// Package watch appends each chat event to the log once, stamped with its offset,
-// durable before the platform is acknowledged. What it prints is a follow of its own
-// log, so that a slow reader never stalls the platform. Without a log it only prints.
+// Package watch appends each chat event to the log once, stamped with its offset, durable before the
+// platform is acknowledged. Its output is a follow of its own log, so that a slow reader never stalls the
+// platform. Without a log it only prints.
 package watch
 
 import (
@@ -16,46 +16,45 @@ import (
 	"tri/lib/record/event"
 )
 
-// LogName is the log's name below the home.
+// LogName is the log's name in the home.
 const LogName = "events.ndjson"
 
-// Window is how many bytes of the log before the cursor are printed again, so
-// that later stages can remember what they knew (design §4, streams 2): all of
-// them in a row, since what one remembers rests on what the one before it said.
+// Window is how many bytes of the log before the cursor are printed again, so that later stages can
+// rebuild their memory. The events are printed without gaps, since what a stage remembers of one event
+// depends on the ones before.
 const Window = 12 << 20
 
-// Options say where events go.
+// Options configure a watch.
 type Options struct {
 	Home *durable.Home // nil: no log, print only
 	Out  io.Writer
-	// After is a file of a later stage: what it has is not printed again, but for
-	// the window. "" prints the whole log.
+	// After is the output file of a later stage: events in it are not printed again, except for the
+	// window. "" prints the whole log.
 	After    string
 	Name     string // of the source, for the heartbeat
-	Raw      bool   // keep the platforms' own records too
+	Raw      bool   // also keep the platforms' own records
 	Say      func(format string, args ...any)
-	Progress io.Writer // where a person sees counts; nil: nowhere
+	Progress io.Writer // terminal for the event count; nil: none
 	Now      func() time.Time
 }
 
-// Item is an event on its way: its identity and its JSON object, without seq.
+// Item is an event to be kept: its identity and its JSON object, without seq.
 type Item struct {
 	ID   Hash
 	Body []byte
-	Raw  []byte // the platform's own record; nil: there is none
+	Raw  []byte // the platform's own record; nil if there is none
 }
 
-// Feed brings items until ctx ends or there are no more. keep returns when the
-// items are durable, or printed where there is no log; it may be called from
-// several goroutines.
+// Feed delivers items until ctx ends or there are no more. keep returns when the items are durable, or
+// printed if there is no log. keep may be called from several goroutines.
 type Feed func(ctx context.Context, open Open, keep func([]Item) error) error
 
-// Open returns where the log of a platform ends, and what takes everything from it
-// but events.
+// Open returns the end of a platform's log, and the handler for everything from the platform except
+// events.
 type Open func(platform string) (chat.Resume, chat.Handler, error)
 
-// FromSources is the feed of platforms, by name, side by side. When one ends with
-// an error, all end: whoever started us starts us again. It ends when all have.
+// FromSources is the feed of several platforms, by name, concurrently. If one ends with an error, all end,
+// and the supervisor restarts the watcher. The feed ends when all have ended.
 func FromSources(sources map[string]chat.Source) Feed {
 	return func(ctx context.Context, open Open, keep func([]Item) error) error {
 		ctx, stop := context.WithCancel(ctx)
@@ -88,7 +87,7 @@ func fromSource(ctx context.Context, name string, s chat.Source, open Open, keep
 	return s.Run(ctx, resume, keeping{to, keep})
 }
 
-// keeping is a platform's handler with events kept as items.
+// keeping is a platform's handler that keeps events as items.
 type keeping struct {
 	chat.Handler
 	keep func([]Item) error
@@ -106,7 +105,7 @@ func (k keeping) OnEvents(events ...event.Event) error {
 	return k.keep(items)
 }
 
-// printing is the handler of a platform where nothing is kept.
+// printing is the handler of a platform when there is no log.
 type printing struct {
 	chat.Discard
 	say func(format string, args ...any)
@@ -114,7 +113,7 @@ type printing struct {
 
 func (p printing) Logf(format string, args ...any) { p.say(format, args...) }
 
-// Run watches until feed ends. One process at a time may have the home's log.
+// Run watches until feed ends. Only one process at a time may hold the home's log.
 func Run(ctx context.Context, o Options, feed Feed) error {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -148,11 +147,10 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 	return errors.Join(err, lock.Unlock())
 }
 
-// grace is how long a reader that does not read can keep a watch that was told
-// to end.
+// grace is how long a stalled reader can delay the end of a watch that was asked to stop.
 const grace = time.Second
 
-// run feeds the log and prints it, side by side.
+// run feeds the log and prints it, concurrently.
 func (l *log) run(told context.Context, o Options, count *counter, feed Feed) error {
 	from, err := l.start(o.After)
 	if err != nil {
@@ -167,7 +165,7 @@ func (l *log) run(told context.Context, o Options, count *counter, feed Feed) er
 		if err == nil {
 			err = p.rest(told)
 		}
-		stop() // if it failed, nobody reads us: the pipe is to be started again as a unit
+		stop() // if it failed, the output has no reader: the pipe must be restarted as a whole
 		printed <- err
 	}()
 	beat := newBeat(o)
@@ -184,7 +182,7 @@ func (l *log) run(told context.Context, o Options, count *counter, feed Feed) er
 	return unless(told.Err(), feedErr)
 }
 
-// await waits for the printer; not long when told to end.
+// await waits for the printer, and only briefly once told has ended.
 func await(told context.Context, printed <-chan error) error {
 	select {
 	case err := <-printed:
@@ -199,7 +197,7 @@ func await(told context.Context, printed <-chan error) error {
 	}
 }
 
-// unless is err, but nil when it only says that the feed was told to end.
+// unless returns err, or nil if err only reports that the feed was asked to stop.
 func unless(told, err error) error {
 	if told != nil && errors.Is(err, told) {
 		return nil
