@@ -1,6 +1,6 @@
-// Package budget reserves money and runs per day in spend.ndjson before a run starts, so
-// that no crash and no loop overspends. Until a run has said what it took, and for ever
-// where it does not say, what was reserved for it counts.
+// Package budget reserves money and runs per day in spend.ndjson before a run starts, so that
+// neither a crash nor a loop overspends. Until a run reports its usage, and permanently if it
+// never does, its reservation counts.
 package budget
 
 import (
@@ -31,11 +31,11 @@ const (
 	Settle  = "settle"
 )
 
-// Kinds of work that are paid for.
+// Kinds of paid work.
 const (
 	Investigate = "investigate"
-	Escalate    = "escalate" // an investigation too, a longer one
-	Validate    = "validate" // by an agent; what code alone judges costs nothing
+	Escalate    = "escalate" // a longer investigation
+	Validate    = "validate" // by an agent; validation by code alone is free
 	Canary      = "canary"
 	Box         = "box" // a run of tri-box
 )
@@ -46,54 +46,54 @@ type Entry struct {
 	Kind    string   `json:"kind"`
 	Day     string   `json:"day"` // UTC, 2006-01-02
 	RunID   string   `json:"run_id"`
-	Key     string   `json:"key"`            // thread; "" of a canary
+	Key     string   `json:"key"`            // thread; "" for a canary
 	Person  string   `json:"person"`         // who asked
-	Work    string   `json:"work,omitempty"` // "" is investigate
+	Work    string   `json:"work,omitempty"` // "" means investigate
 	Agent   string   `json:"agent,omitempty"`
-	CostUSD *float64 `json:"cost_usd"` // of a settle; null when unknown
+	CostUSD *float64 `json:"cost_usd"` // of a settle; null if unknown
 	Tokens  int64    `json:"tokens,omitempty"`
-	// ReservedUSD and ReservedTokens are set aside by a reserve; in a settle they
-	// stand for what the run did not tell.
+	// ReservedUSD and ReservedTokens are the reservation of a reserve. In a settle they replace
+	// the figures that the run did not report.
 	ReservedUSD    float64 `json:"reserved_usd,omitempty"`
 	ReservedTokens int64   `json:"reserved_tokens,omitempty"`
-	// Ordered says that a person asked for the run, which no limit held back.
+	// Ordered says that a person asked for the run; no limit applies to it.
 	Ordered bool `json:"ordered,omitempty"`
 }
 
-// Run is one that is to begin.
+// Run is a run to be started.
 type Run struct {
 	ID, Key, Person, Work, Agent string
 
-	// USD and Tokens are its own caps, the most that it can take; 0: it has none,
-	// and what such runs took before is reserved.
+	// USD and Tokens are the run's own caps. 0 means no cap: the amount reserved then follows
+	// earlier runs of the kind.
 	USD     float64
 	Tokens  int64
-	Ordered bool // by a person: it begins whatever is left
+	Ordered bool // by a person: no limit applies
 }
 
-// ErrSpent means that a limit is reached; it is an *Over.
+// ErrSpent reports that a limit is reached. The error is an *Over.
 var ErrSpent = errors.New("budget spent")
 
-// Over says which limit holds a run back.
+// Over says which limit stopped a run.
 type Over struct {
 	Limit string // "usd of the day"
-	Who   string // the person, thread or agent; "" of the day
+	Who   string // the person, thread or agent; "" for the day
 	why   string
 }
 
 func (o *Over) Error() string { return ErrSpent.Error() + ": " + o.why }
 
-// Is makes it ErrSpent.
+// Is reports whether target is ErrSpent.
 func (o *Over) Is(target error) bool { return target == ErrSpent }
 
-// Book is the spend log, with the sums of its latest day. Several processes may
-// have one open: each takes in what the others wrote before it writes.
+// Book is the spend log with the sums of its latest day. Several processes may have it open: each
+// reads the others' entries before it appends.
 type Book struct {
 	log      *durable.Log
-	at       int64 // bytes of it that are taken in
+	at       int64 // bytes of the log read so far
 	limits   config.Budget
 	sums     Sums
-	reserved map[string]Entry // of every day, by run
+	reserved map[string]Entry // of all days, by run
 	settled  map[string]bool
 	usual    map[string]*usual // by agent and work
 }
@@ -101,7 +101,7 @@ type Book struct {
 // Open reads the log.
 func Open(h *durable.Home, limits config.Budget) (*Book, error) {
 	b := &Book{limits: limits, reserved: map[string]Entry{}, settled: map[string]bool{}, usual: map[string]*usual{}}
-	log, err := h.OpenLog(file) // what stands there is durable now
+	log, err := h.OpenLog(file) // makes the existing content durable
 	if err != nil {
 		return nil, err
 	}
@@ -117,10 +117,10 @@ func (b *Book) read(h *durable.Home) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
-	return b.take(text[:bytes.LastIndexByte(text, '\n')+1]) // what stands behind is torn
+	return b.take(text[:bytes.LastIndexByte(text, '\n')+1]) // an incomplete last line is torn
 }
 
-// take takes in whole lines that stand behind those that were.
+// take adds whole lines that follow those read so far.
 func (b *Book) take(text []byte) error {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, ndjson.MaxLine)
@@ -138,7 +138,7 @@ func (b *Book) take(text []byte) error {
 	return nil
 }
 
-// catchUp takes in what others wrote, up to where the log ends now.
+// catchUp reads the entries of other processes, up to the current end of the log.
 func (b *Book) catchUp(end int64) error {
 	if end < b.at {
 		return sysexit.With(sysexit.Data, fmt.Errorf("read %s: it was cut after %d bytes were read", file, b.at))
@@ -164,14 +164,14 @@ func (b *Book) count(e Entry) {
 	}
 }
 
-// Fits reports whether nothing would hold a run back now.
+// Fits reports whether a run would be allowed now.
 func (b *Book) Fits(r Run, now time.Time) bool {
 	b.sums.turn(day(now))
 	return b.over(b.entry(r, now), r.Ordered) == nil
 }
 
-// Take reserves what a run may take, durably, or fails with ErrSpent. A run that
-// has its reservation keeps it.
+// Take durably reserves the estimated cost of a run, or fails with ErrSpent. A run that already
+// has a reservation keeps it.
 func (b *Book) Take(r Run, now time.Time) error {
 	if _, has := b.reserved[r.ID]; has {
 		return nil
@@ -186,7 +186,7 @@ func (b *Book) Take(r Run, now time.Time) error {
 	})
 }
 
-// entry is the reservation of a run. A clock that went back opens no new day.
+// entry returns the reservation of a run. A clock set back does not open a new day.
 func (b *Book) entry(r Run, now time.Time) Entry {
 	e := Entry{
 		At: now.UTC().Format(time.RFC3339), Kind: Reserve, Day: max(b.sums.Day, day(now)), RunID: r.ID,
@@ -196,7 +196,7 @@ func (b *Book) entry(r Run, now time.Time) Entry {
 	return e
 }
 
-// over says which limit a reservation would break, nil for none.
+// over returns the limit that a reservation would exceed, nil if none.
 func (b *Book) over(e Entry, ordered bool) error {
 	if ordered {
 		return nil
@@ -209,17 +209,17 @@ func (b *Book) over(e Entry, ordered bool) error {
 	return nil
 }
 
-// Settled reports whether it is known what a run took.
+// Settled reports whether the run has been settled.
 func (b *Book) Settled(runID string) bool { return b.settled[runID] }
 
-// Reserved reports whether something was set aside for a run.
+// Reserved reports whether the run has a reservation.
 func (b *Book) Reserved(runID string) bool {
 	_, has := b.reserved[runID]
 	return has
 }
 
-// Unsettled are the runs of a kind of work of which nobody has said what they took,
-// in the order of their names.
+// Unsettled returns the runs of a kind of work that have a reservation and no settlement, sorted
+// by id.
 func (b *Book) Unsettled(work string) (runIDs []string) {
 	for id, e := range b.reserved {
 		if e.work() == work && !b.settled[id] {
@@ -230,15 +230,14 @@ func (b *Book) Unsettled(work string) (runIDs []string) {
 	return runIDs
 }
 
-// For is who a run was reserved for: the thread and the person who asked, ""
-// where nothing was.
+// For returns the thread and the person that a run was reserved for, "" if it has no reservation.
 func (b *Book) For(runID string) (key, person string) {
 	e := b.reserved[runID]
 	return e.Key, e.Person
 }
 
-// Settle records what a run took, once; u is nil where nobody knows, and then what
-// was reserved for it stands.
+// Settle records the usage of a run, once. If u is nil the usage is unknown, and the reservation
+// counts.
 func (b *Book) Settle(runID, key, person string, u *draft.Usage, now time.Time) error {
 	if b.settled[runID] {
 		return nil
@@ -270,8 +269,8 @@ func (b *Book) settle(runID, key, person string, u *draft.Usage, now time.Time) 
 	return e
 }
 
-// append writes what make says, with everything taken in that stands before it;
-// nil is nothing.
+// append writes the entry that make returns, after reading all entries before it. A nil entry
+// writes nothing.
 func (b *Book) append(make func() (*Entry, error)) error {
 	var line []byte
 	end, err := b.log.Append(func(end int64) ([]byte, error) {
@@ -301,6 +300,6 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 func (e *Entry) work() string { return cmp.Or(e.Work, Investigate) }
 
-// Investigates reports whether a run looks for an answer: a validation and a canary
-// do not, and no limit of investigations counts them.
+// Investigates reports whether the run is an investigation. Limits on investigations do not count
+// validations and canaries.
 func (e *Entry) Investigates() bool { return e.work() == Investigate || e.work() == Escalate }

@@ -12,19 +12,19 @@ import (
 	"tri/lib/base/durable"
 )
 
-// Left is a limit, and what of it is taken today.
+// Left is a limit and how much of it is used today.
 type Left struct {
 	Of    string // Day, Thread, Person or Agent
 	Who   string
 	Unit  string // investigations, runs, usd or tokens
 	Taken float64
-	Limit float64 // 0: none
+	Limit float64 // 0: no limit
 }
 
-// Spent reports whether nothing is left.
+// Spent reports whether the limit is used up.
 func (l *Left) Spent() bool { return l.Limit > 0 && l.Taken >= l.Limit-slack }
 
-// Today reads what was reserved and taken on a day.
+// Today sums the reservations and settlements of a day.
 func Today(h *durable.Home, now time.Time) (*Sums, error) {
 	s := new(Sums)
 	s.turn(day(now))
@@ -40,9 +40,9 @@ func Today(h *durable.Home, now time.Time) (*Sums, error) {
 	})
 }
 
-// Left is what is left of each limit: of the day, of each agent that has one, and
-// of the threads and persons who have nothing left or, where none is so far, of the
-// one that has the least.
+// Left returns what is left of each limit: of the day and of each agent with a limit. For threads
+// and persons it returns the limits that are used up or, if there are none, the one closest to its
+// limit.
 func (s *Sums) Left(b *config.Budget) []Left {
 	all := left(Day, "", s.Of(scope{what: Day}), number(b.InvestigationsPerDay), b.PerDay)
 	if len(all) == 0 || all[0].Unit != "investigations" {
@@ -56,8 +56,8 @@ func (s *Sums) Left(b *config.Budget) []Left {
 	return append(all, s.least(Thread, 0, b.PerThread)...)
 }
 
-// least are the limits of a kind that are reached, by name, or else the one of
-// which the largest part is taken.
+// least returns the limits of a kind that are used up, by name, or else the one with the largest
+// used share.
 func (s *Sums) least(what string, investigations int, limits config.Limits) (spent []Left) {
 	var all []Left
 	s.Each(what, func(who string, sum Sum) {

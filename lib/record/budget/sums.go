@@ -6,16 +6,16 @@ import (
 	"tri/lib/base/config"
 )
 
-// Sum is what was reserved or taken of one day.
+// Sum is what was reserved or spent in one day.
 type Sum struct {
 	Runs           int
-	Investigations int // of the runs
+	Investigations int // those of the runs that are investigations
 	USD            float64
 	Tokens         int64
-	Unknown        int // ended runs that did not tell their cost: what was reserved counts
+	Unknown        int // ended runs of unknown cost: their reservation counts
 }
 
-// Sums are those of one day: of all runs, and of each thread, person and agent.
+// Sums are the sums of one day: of all runs, and by thread, person and agent.
 type Sums struct {
 	Day      string // UTC, 2006-01-02
 	of       map[scope]*Sum
@@ -25,7 +25,7 @@ type Sums struct {
 
 type scope struct{ what, who string }
 
-// What a limit is of.
+// Scopes of a limit.
 const (
 	Day    = "day"
 	Thread = "thread"
@@ -33,14 +33,14 @@ const (
 	Agent  = "agent"
 )
 
-// turn begins a new day; a clock that went back begins none.
+// turn starts a new day. A clock set back does not.
 func (s *Sums) turn(day string) {
 	if day > s.Day {
 		*s = Sums{Day: day, of: map[scope]*Sum{}, reserved: map[string]Entry{}, settled: map[string]bool{}}
 	}
 }
 
-// Add takes the log's next entry in.
+// Add adds the next entry of the log.
 func (s *Sums) Add(e *Entry) {
 	if e.Kind == Reserve {
 		s.turn(e.Day)
@@ -58,7 +58,7 @@ func (s *Sums) Add(e *Entry) {
 		})
 		return
 	}
-	// A run that was reserved on another day was counted there.
+	// A run reserved on another day was counted on that day.
 	r, ours := s.reserved[e.RunID]
 	if !ours || s.settled[e.RunID] {
 		return
@@ -85,7 +85,7 @@ func (s *Sums) each(e *Entry, fn func(*Sum)) {
 	}
 }
 
-// Of is the sum of a scope.
+// Of returns the sum of a scope.
 func (s *Sums) Of(at scope) Sum {
 	if sum := s.of[at]; sum != nil {
 		return *sum
@@ -93,8 +93,8 @@ func (s *Sums) Of(at scope) Sum {
 	return Sum{}
 }
 
-// Each calls fn with the sum of everybody, or everything, of a kind: Day, Thread,
-// Person or Agent. The order is none.
+// Each calls fn with the sum of each member of a scope: Day, Thread, Person or Agent. The order is
+// unspecified.
 func (s *Sums) Each(what string, fn func(who string, sum Sum)) {
 	for at, sum := range s.of {
 		if at.what == what {
@@ -103,20 +103,20 @@ func (s *Sums) Each(what string, fn func(who string, sum Sum)) {
 	}
 }
 
-// Limit is one of the configuration's, 0 in each being none.
+// Limit is a limit of the configuration. A 0 field means no limit.
 type Limit struct {
 	scope
 	investigations int
 	config.Limits
 }
 
-// Limits are those that hold for an entry.
+// Limits returns the limits that apply to an entry.
 func Limits(b *config.Budget, e *Entry) []Limit {
 	all := []Limit{
 		{scope{what: Day}, number(b.InvestigationsPerDay), b.PerDay},
 		{scope{Agent, e.Agent}, 0, b.ForAgent(e.Agent)},
 	}
-	if e.work() != Canary { // nobody asked for one
+	if e.work() != Canary { // a canary has no asker
 		all = append(all,
 			Limit{scope{Person, e.Person}, number(b.InvestigationsPerPersonPerDay), b.PerPerson},
 			Limit{scope{Thread, e.Key}, 0, b.PerThread})
@@ -131,10 +131,10 @@ func number(n *int) int {
 	return *n
 }
 
-// slack keeps sums of fractions from tripping over their last bit.
+// slack allows for rounding errors in sums of fractions.
 const slack = 1e-9
 
-// over says why an entry does not fit beside what is taken, nil where it does.
+// over returns why an entry does not fit the limit on top of sum, nil if it fits.
 func (l *Limit) over(sum Sum, e *Entry) error {
 	forWho := ""
 	if l.who != "" {

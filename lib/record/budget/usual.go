@@ -2,23 +2,23 @@ package budget
 
 import "slices"
 
-// What is reserved for a run of an agent that has no cap and of which nothing is
-// known yet: what a short look of a large model takes, rather more than less.
+// The reservation for a run without caps and without a history: a generous estimate of a short run
+// of a large model.
 const (
 	defaultUSD    = 0.5
 	defaultTokens = 100_000
 )
 
-// maxUsual is of how many of the latest runs the usual is taken.
+// maxUsual is the number of latest runs that the estimate is based on.
 const maxUsual = 101
 
-// usual is what an agent's runs took.
+// usual holds the usage of an agent's latest runs.
 type usual struct {
 	usd    []float64
 	tokens []int64
 }
 
-// learn takes in what a run took, as far as it told.
+// learn adds the figures that a run reported.
 func (b *Book) learn(e *Entry) {
 	name := e.Agent + " " + e.work()
 	u := b.usual[name]
@@ -36,8 +36,8 @@ func (b *Book) learn(e *Entry) {
 
 func latest[T any](all []T) []T { return all[max(0, len(all)-maxUsual):] }
 
-// estimate is what a run is thought to take: its own caps, or what half of such
-// runs stayed below. Agents that are code take nothing.
+// estimate returns the expected usage of a run: its caps, or else the median of such runs. Agents
+// that are code cost nothing.
 func (b *Book) estimate(r Run) (usd float64, tokens int64) {
 	if Free(r.Agent) {
 		return 0, 0
@@ -55,7 +55,7 @@ func (b *Book) estimate(r Run) (usd float64, tokens int64) {
 	return usd, tokens
 }
 
-// Free reports whether an agent is code alone, which costs nothing.
+// Free reports whether an agent is code only, which costs nothing.
 func Free(agent string) bool { return agent == "" || agent == "search" || agent == "none" }
 
 func median[T float64 | int64](all []T, none T) T {

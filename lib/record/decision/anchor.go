@@ -10,21 +10,20 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// HeadName is the file, beside the log, of the record that the log had last: the
-// chain holds each record by the one behind it, and only this holds the last.
+// HeadName is the file, beside the log, with the number and hash of the last record. The chain
+// protects every record but the last; this file protects that one.
 const HeadName = "decisions.head"
 
-// Head is what is known of the end of the log without the log: that file, which the
-// log may be ahead of by an append that was cut short, and how far tri-dispatch had
-// read. Read it before the log, which may grow. The zero Head is that of a log of a
-// version that kept none.
+// Head is what is known of the end of the log from elsewhere: the head file, which an interrupted
+// append leaves behind the log, and how far tri-dispatch had read. Read it before the log, which
+// may grow. The zero Head belongs to a log of a version that wrote no head file.
 type Head struct {
 	N    int64  `json:"n"`
 	Hash string `json:"hash"`
-	read int64  // bytes, by tri-dispatch
+	read int64  // bytes read by tri-dispatch
 }
 
-// ReadHead reads what is known of the end of a home's log.
+// ReadHead reads the Head of a home's log.
 func ReadHead(h *durable.Home) (a Head, err error) {
 	b, err := h.ReadFile(HeadName)
 	switch {
@@ -40,13 +39,12 @@ func ReadHead(h *durable.Home) (a Head, err error) {
 		Decisions int64 `json:"decisions"`
 	}
 	if b, err = h.ReadFile("dispatch.json"); err == nil && json.Unmarshal(b, &mark) == nil {
-		a.read = mark.Decisions // one that is unreadable is for tri-dispatch to say
+		a.read = mark.Decisions // an unreadable mark is reported by tri-dispatch
 	}
 	return a, nil
 }
 
-// Anchor makes the head that of the log as it is, its chain checked, where the log came
-// from a copy.
+// Anchor writes the head file of a log that was restored from a copy, after checking its chain.
 func Anchor(h *durable.Home) error {
 	n, last, err := Verify(h)
 	if err != nil || n == 0 {
@@ -63,7 +61,7 @@ func (a Head) save(h *durable.Home) error {
 	return h.Replace(HeadName, append(b, '\n'))
 }
 
-// at compares a log that has come to record n with what is known.
+// at compares record n of the log with the head.
 func (a Head) at(n int64, hash string) error {
 	if n == a.N && hash != a.Hash {
 		return fmt.Errorf("record %d: %w: it is not the record that was written, by %s", n, ErrChain, HeadName)
@@ -71,8 +69,8 @@ func (a Head) at(n int64, hash string) error {
 	return nil
 }
 
-// End compares a log that ends with record n, at so many bytes, with what is known. Its
-// error wraps ErrChain.
+// End checks a log that ends with record n at size bytes against the head. Its error wraps
+// ErrChain.
 func (a Head) End(n int64, hash string, size int64) error {
 	switch {
 	case n < a.N:

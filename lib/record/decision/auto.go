@@ -2,30 +2,30 @@ package decision
 
 import "time"
 
-// AutoLasts is how long an automatic yes holds until it is claimed. A late
-// automatic reply is unwelcome: what nobody could post in this time waits for a
-// person. It is longer than any grace time.
+// AutoLasts is how long an automatic approval is valid unless it is claimed. A late automatic
+// reply is unwelcome: one that could not be posted in this time waits for a person. It is longer
+// than any grace time.
 const AutoLasts = 10 * time.Minute
 
-// Dispatcher is who says an automatic yes, via Policy.
+// Dispatcher is the author of an automatic approval, via ViaPolicy.
 const (
 	Dispatcher = "tri-dispatch"
 	ViaPolicy  = "policy"
 )
 
-// lapse reports whether the policy takes its own yes back, which it always may.
+// lapse reports whether the policy undoes its own approval, which is always allowed.
 func (r *Record) lapse() bool { return r.Kind == Undo && r.By == Dispatcher && r.Via == ViaPolicy }
 
-// overrules reports whether a word counts although another stands: a person's does
-// where the policy alone has spoken.
+// overrules reports whether r replaces an existing decision: a person's decision replaces one of
+// the policy.
 func overrules(r, standing *Record) bool { return standing.Kind == Auto && r.Kind != Auto }
 
-// Automatic reports whether the policy's yes stands, and no person's.
+// Automatic reports whether the decision in force is the policy's.
 func (s *Standing) Automatic() bool {
 	return s.Decision != nil && s.Decision.Kind == Auto && s.Void == ""
 }
 
-// Lapsed reports whether the policy's yes holds no more.
+// Lapsed reports whether the policy's approval is no longer valid.
 func (s *Standing) Lapsed(now time.Time) bool {
 	if !s.Automatic() || s.Claimed {
 		return false

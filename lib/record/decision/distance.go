@@ -1,11 +1,10 @@
 package decision
 
-// maxDistance is how much of two texts is compared, in characters: a post is
-// shorter.
+// maxDistance bounds the compared texts, in characters. A post is shorter.
 const maxDistance = 8000
 
-// Distance is how many characters have to be added, taken away or replaced to
-// make b of a (Levenshtein).
+// Distance returns how many characters must be added, removed or replaced to turn a into b
+// (Levenshtein distance).
 func Distance(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	for len(from) > 0 && len(to) > 0 && from[0] == to[0] {
@@ -15,7 +14,7 @@ func Distance(a, b string) int {
 		from, to = from[:len(from)-1], to[:len(to)-1]
 	}
 	if len(from) > maxDistance || len(to) > maxDistance {
-		return max(len(from), len(to)) // at most as far
+		return max(len(from), len(to)) // an upper bound
 	}
 	row := make([]int, len(to)+1)
 	for j := range row {

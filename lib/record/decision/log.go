@@ -24,11 +24,11 @@ import (
 // LogName is the log's name below the home.
 const LogName = "decisions.ndjson"
 
-// ErrChain means that a line of the log is not what it was when the next one was
-// written: changed, cut, put in or taken out. Nothing here repairs that.
+// ErrChain reports that a line of the log was changed, truncated, inserted or removed after the
+// next one was written. Nothing in this package repairs that.
 var ErrChain = errors.New("broken chain")
 
-// Sum is the hex SHA-256 of a text: what an approval names.
+// Sum returns the hex SHA-256 of a text, by which an approval names it.
 func Sum(text string) string { return sum([]byte(text)) }
 
 func sum(b []byte) string {
@@ -36,13 +36,12 @@ func sum(b []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// Append stamps N, Prev and, where it is empty, At, and makes r durable behind
-// the log's last record. All of it happens under the log's lock, so that any
-// number of programs may append. It returns the record as it stands in the log;
-// whether it counts is for State to say.
+// Append stamps N, Prev and, if empty, At, and durably appends r to the log. It holds the log's
+// lock, so any number of programs may append. It returns the record as written; State decides
+// whether it counts.
 func Append(h *durable.Home, r Record) (Record, error) {
 	if !utf8.ValidString(r.Text) {
-		// JSON would change the bytes that the hash was taken of.
+		// JSON encoding would change the bytes that were hashed.
 		return r, sysexit.With(sysexit.Data, fmt.Errorf("append to %s: the text is not valid UTF-8", LogName))
 	}
 	log, err := h.OpenLog(LogName)
@@ -61,7 +60,7 @@ func Append(h *durable.Home, r Record) (Record, error) {
 	return r, hinted(err)
 }
 
-// next stamps r as the successor of the last line and returns its own.
+// next stamps r as the successor of the last line and returns its line.
 func next(h *durable.Home, f *os.File, end int64, r *Record) ([]byte, error) {
 	n, prev, err := lastLink(f, end)
 	var head Head
@@ -90,8 +89,8 @@ func next(h *durable.Home, f *os.File, end int64, r *Record) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// lastLink returns the last record's number and hash, after a look at whether it
-// fits the one before. The whole chain is Read's to check.
+// lastLink returns the last record's number and hash, after checking its link to the record
+// before. Read checks the whole chain.
 func lastLink(f io.ReaderAt, end int64) (n int64, hash string, err error) {
 	last, _, err := durable.LastLine(f, end)
 	if err != nil || last == nil {
@@ -117,15 +116,14 @@ func lastLink(f io.ReaderAt, end int64) (n int64, hash string, err error) {
 	return chain.n, chain.prev, nil
 }
 
-// Chain checks the records of a log one after the other. The zero value stands
-// before the first.
+// Chain checks the records of a log in order. The zero value is positioned before the first.
 type Chain struct {
 	n    int64
 	prev string
 }
 
-// Next takes the log's next line, without its newline, and returns its record.
-// Its error wraps ErrChain.
+// Next checks the log's next line, given without its newline, and returns its record. Its error
+// wraps ErrChain.
 func (c *Chain) Next(line []byte) (Record, error) {
 	var r Record
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -134,14 +132,13 @@ func (c *Chain) Next(line []byte) (Record, error) {
 	return r, c.link(line, r.N, r.Prev)
 }
 
-// Link is Next for a line that ndjson.Check has accepted and of which nothing else
-// is wanted.
+// Link is Next for a line that ndjson.Check has accepted and whose record is not needed.
 func (c *Chain) Link(line []byte) error {
 	v := gjson.GetManyBytes(line, "n", "prev")
 	return c.link(line, v[0].Int(), v[1].String())
 }
 
-// Last is how many records there were and the hash of the last.
+// Last returns the number of records and the hash of the last.
 func (c *Chain) Last() (n int64, hash string) { return c.n, c.prev }
 
 func (c *Chain) link(line []byte, n int64, prev string) error {
@@ -155,25 +152,24 @@ func (c *Chain) link(line []byte, n int64, prev string) error {
 	return nil
 }
 
-// Tail reads a log as it grows, checking its chain.
+// Tail reads a log as it grows, and checks its chain.
 type Tail struct {
 	home  *durable.Home
 	off   int64
 	chain Chain
 }
 
-// NewTail returns a Tail that stands before the first record.
+// NewTail returns a Tail positioned before the first record.
 func NewTail(h *durable.Home) *Tail { return &Tail{home: h} }
 
-// Offset is where the next record will stand.
+// Offset returns the byte offset of the next record.
 func (t *Tail) Offset() int64 { return t.off }
 
-// Next calls fn for every whole record that it has not read yet. A log that is
-// not there is empty. It stops at fn's first error; a log that became shorter is
-// a broken chain.
+// Next calls fn for every whole record not yet read, and stops at fn's first error. A missing log
+// is empty. A log that became shorter is a broken chain.
 func (t *Tail) Next(fn func(Record) error) error { return hinted(t.next(fn)) }
 
-// hinted adds to the error of a broken chain what can be done about it.
+// hinted adds a hint to the error of a broken chain.
 func hinted(err error) error {
 	if errors.Is(err, ErrChain) {
 		err = sysexit.Hint(sysexit.With(sysexit.Data, err),
@@ -205,7 +201,7 @@ func (t *Tail) next(fn func(Record) error) error {
 	in := bufio.NewReaderSize(io.NewSectionReader(f, t.off, info.Size()-t.off), 256<<10)
 	for {
 		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) { // what is behind the last newline is not done, or torn
+		if errors.Is(err, io.EOF) { // a last line without newline is incomplete or torn
 			return readError(head.End(t.chain.n, t.chain.prev, info.Size()))
 		}
 		if err != nil {
@@ -232,7 +228,7 @@ func readError(err error) error {
 	return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", LogName, err))
 }
 
-// Read returns every record of the log, its chain checked.
+// Read returns every record of the log, with its chain checked.
 func Read(h *durable.Home) ([]Record, error) {
 	var rs []Record
 	err := NewTail(h).Next(func(r Record) error {
@@ -242,8 +238,8 @@ func Read(h *durable.Home) ([]Record, error) {
 	return rs, err
 }
 
-// Verify checks the whole chain and returns how many records it has and the hash
-// of the last, which a person can write down to hold the log to.
+// Verify checks the whole chain and returns the number of records and the hash of the last. A
+// person can write these down to verify the log later.
 func Verify(h *durable.Home) (n int64, last string, err error) {
 	t := NewTail(h)
 	err = t.Next(func(Record) error { return nil })

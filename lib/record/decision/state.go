@@ -8,22 +8,22 @@ import (
 	"tri/lib/base/config"
 )
 
-// Policy says who may decide. An empty list means nobody: it fails closed.
+// Policy says who may decide. An empty list allows no one: it fails closed.
 type Policy struct {
 	Approvers []string
-	// Quorum is how many different people must say yes to the same text before it
-	// is posted; below 2, one.
+	// Quorum is how many different people must approve the same text before it is posted. A value
+	// below 2 means one.
 	Quorum int
-	// Auto lets the yes of tri-dispatch count (triage §7).
+	// Auto makes the approvals of tri-dispatch count.
 	Auto bool
 }
 
-// PolicyOf is what a configuration says.
+// PolicyOf returns the policy of a configuration.
 func PolicyOf(c *config.Config) Policy {
 	return Policy{Approvers: c.Team.Approvers, Quorum: c.Gate.Quorum, Auto: c.AutoReply.Enabled}
 }
 
-// PolicyIn asks the configuration of a home, read again each time, who may decide.
+// PolicyIn returns a function that reads the policy of a home's configuration, anew at each call.
 func PolicyIn(home, file string) func() (Policy, error) {
 	return func() (Policy, error) {
 		c, err := config.ForHome(home, file)
@@ -44,29 +44,28 @@ func (p Policy) Allows(by string) bool {
 	return false
 }
 
-// Standing is where one thread stands in the log: its latest offer and what was
-// decided of it.
+// Standing is the state of one thread in the log: its latest offer and the decision on it.
 type Standing struct {
 	Key   string
 	Cycle int
-	// Offer is nil where a thread waited without a draft (its investigation
-	// failed, or the operator was asked first) and a person decided that.
+	// Offer is nil if a person decided on a thread that had no draft (its investigation failed, or
+	// the operator was asked first).
 	Offer *Record
-	// Decision is the first valid one that nobody took back. Of several people who
-	// had to say yes it is the word of the last.
+	// Decision is the first valid decision that was not undone. With a quorum it is the last of
+	// the approvals.
 	Decision *Record
-	// Votes are the yeses so far, one for each person.
+	// Votes are the approvals so far, one for each person.
 	Votes []*Record
-	// Claimed is set from the claim on: it is being posted, or has been.
+	// Claimed is set by the claim: the draft is being posted, or has been.
 	Claimed bool
-	// Void says why the offer and what was decided of it no longer hold.
+	// Void says why the offer and its decision are no longer valid.
 	Void string
 	// VoidAt is when an offer was withdrawn.
 	VoidAt string
 
-	// doubted are yeses of people whom today's policy does not allow. A claim shows
-	// that one of them counted when it was given: taking somebody off the list
-	// stops what has not begun, and orphans nothing that has.
+	// doubted are approvals by people whom today's policy does not allow. A claim shows that one
+	// of them was allowed when it was given. Removing a person from the list stops posts that have
+	// not begun and leaves those that have.
 	doubted []*Record
 }
 
@@ -75,38 +74,38 @@ func (s *Standing) Open(now time.Time) bool {
 	return s.Offer != nil && s.Decision == nil && s.Void == "" && expired(s.Offer, now) == ""
 }
 
-// Expired reports whether the offer was withdrawn because it had waited for too long.
+// Expired reports whether the offer was withdrawn because it waited too long.
 func (s *Standing) Expired() bool {
 	return s.Offer != nil && s.Void == because("withdrawn", ExpiredNote)
 }
 
-// Approved reports whether the draft is to be posted and nobody has begun to.
+// Approved reports whether the draft is to be posted and is not yet claimed.
 func (s *Standing) Approved() bool {
 	return s.Decision != nil && posts(s.Decision.Kind) && s.Void == "" && !s.Claimed
 }
 
 func posts(kind string) bool { return kind == Approve || kind == Edit || kind == Auto }
 
-// Posts reports whether a decision is one to post.
+// Posts reports whether the record is a decision to post.
 func (r *Record) Posts() bool { return posts(r.Kind) }
 
-// ID tells drafts apart: the same text in another cycle is another draft.
+// ID identifies a draft: the same text in another cycle is another draft.
 func ID(key string, cycle int, sha256 string) string {
 	return fmt.Sprintf("%s %d %s", key, cycle, sha256)
 }
 
-// ID is that of the draft that the record speaks of.
+// ID returns the ID of the record's draft.
 func (r *Record) ID() string { return ID(r.Key, r.Cycle, r.DraftSHA256) }
 
-// State is the fold of the log: the one place that says which records count. It
-// is pure, so that every program that reads the same log sees the same.
+// State is the fold of the log, the only place that decides which records count. It is pure, so
+// that every program that reads the same log computes the same state.
 type State struct {
 	approvers map[string]bool
 	quorum    int
 	auto      bool
 	standing  map[string]*Standing // by key, the latest
-	claims    map[string]*Standing // by ID of what is posted
-	order     []*Standing          // the claims as they came
+	claims    map[string]*Standing // by ID of the posted text
+	order     []*Standing          // the claims in order
 }
 
 // NewState returns the state before the first record.
@@ -118,7 +117,7 @@ func NewState(p Policy) *State {
 	return s
 }
 
-// Resolve folds a whole log. What nobody decided before its time ran out is void.
+// Resolve folds a whole log. An offer that expired without a decision is void.
 func Resolve(rs []Record, p Policy, now time.Time) map[string]*Standing {
 	s := NewState(p)
 	for _, r := range rs {
@@ -132,25 +131,25 @@ func Resolve(rs []Record, p Policy, now time.Time) map[string]*Standing {
 	return s.standing
 }
 
-// Standing is where a thread stands, nil where nothing was offered or decided.
+// Standing returns the state of a thread, nil if there was neither an offer nor a decision.
 func (s *State) Standing(key string) *Standing { return s.standing[key] }
 
-// Keys calls fn with every thread's standing, in no order.
+// Keys calls fn with the standing of every thread, in unspecified order.
 func (s *State) Keys(fn func(*Standing)) {
 	for _, st := range s.standing {
 		fn(st)
 	}
 }
 
-// Claims are the drafts that tri-reply has begun to post, in that order. They go
-// on whatever is offered for the same thread later.
+// Claims returns the drafts that tri-reply has begun to post, in order of their claims. A later
+// offer for the same thread does not stop them.
 func (s *State) Claims() []*Standing { return s.order }
 
-// Claim is the one of a draft, nil where there is none.
+// Claim returns the claim of a draft, nil if there is none.
 func (s *State) Claim(id string) *Standing { return s.claims[id] }
 
-// Add takes the log's next record in and says whether it counts, and why not.
-// A record that does not count changes nothing.
+// Add applies the next record of the log. It reports whether the record counts and, if not, why. A
+// record that does not count changes nothing.
 func (s *State) Add(r Record) (counts bool, why string) {
 	why = s.add(&r)
 	return why == "", why
@@ -187,7 +186,7 @@ func (s *State) add(r *Record) string {
 	return fmt.Sprintf("there is no kind %q", r.Kind)
 }
 
-// allowed says why a record's author may not decide.
+// allowed returns why a record's author may not decide, "" if they may.
 func (s *State) allowed(r *Record) string {
 	switch {
 	case r.Kind == Auto && s.auto, r.lapse():
@@ -202,7 +201,7 @@ func (s *State) allowed(r *Record) string {
 	return ""
 }
 
-// offer puts a new draft before the people.
+// offer applies an offer.
 func (s *State) offer(r *Record) string {
 	st := s.standing[r.Key]
 	switch {
@@ -217,8 +216,8 @@ func (s *State) offer(r *Record) string {
 	return ""
 }
 
-// replace makes next the thread's standing; the one before is void, unless it is
-// being posted.
+// replace makes next the thread's standing. The previous one becomes void unless it is being
+// posted.
 func (s *State) replace(r *Record, next *Standing) {
 	if old := s.standing[r.Key]; old != nil && old.Void == "" && !old.Claimed {
 		old.Void = fmt.Sprintf("replaced in cycle %d", r.Cycle)
@@ -238,7 +237,7 @@ func (s *State) withdraw(r *Record) string {
 	return ""
 }
 
-// claim begins the posting: from here on nothing takes the decision back.
+// claim starts the posting: after it the decision cannot be undone.
 func (s *State) claim(r *Record) string {
 	st, why := s.unclaimed(r)
 	if why != "" {
@@ -262,15 +261,15 @@ func (s *State) claim(r *Record) string {
 	return ""
 }
 
-// doubt keeps a yes that would count if its author were allowed.
+// doubt keeps an approval that would count if its author were allowed.
 func (s *State) doubt(r *Record) {
 	if st, why := s.undecided(r); why == "" && posts(r.Kind) && st.seen(r) == "" {
 		st.doubted = append(st.doubted, r)
 	}
 }
 
-// trust makes the doubted yes that a claim names the decision, and so a yes that
-// today would need another beside it.
+// trust makes the approval that a claim names the decision, even if today's policy would not allow
+// its author or would require another approval.
 func (s *Standing) trust(claim *Record) {
 	for _, r := range slices.Concat(s.doubted, s.Votes) {
 		if s.Decision == nil && r.ID() == claim.ID() {
@@ -291,7 +290,7 @@ func (s *State) revoke(r *Record) string {
 	return ""
 }
 
-// unclaimed is the thread's standing as long as it can still change.
+// unclaimed returns the thread's standing if it can still change.
 func (s *State) unclaimed(r *Record) (*Standing, string) {
 	st := s.standing[r.Key]
 	switch {
@@ -305,8 +304,8 @@ func (s *State) unclaimed(r *Record) (*Standing, string) {
 	return st, ""
 }
 
-// expired says that an offer's time had run out, "" while it had not. A time that
-// cannot be read has run out.
+// expired returns the reason if an offer had expired at the given time, else "". An unreadable
+// expiry time counts as expired.
 func expired(offer *Record, at time.Time) string {
 	if offer.ExpiresAt == "" {
 		return ""

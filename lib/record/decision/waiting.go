@@ -11,23 +11,23 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// ExpiredNote is why an offer was withdrawn that waited for too long. A person can
-// take that back.
+// ExpiredNote is the reason of a withdrawal after too long a wait. A person can undo that
+// withdrawal.
 const ExpiredNote = "nobody decided in time"
 
 // WaitingName is the file of Waiting below the home.
 const WaitingName = "waiting.json"
 
-// maxStep is how much of the time between two ticks counts at most: what a program was
-// not running, or a clock that was set, adds no more to what a draft has waited.
+// maxStep is the most that counts between two ticks: neither downtime nor a changed clock adds
+// more to a draft's waiting time.
 const maxStep = time.Hour
 
-// saveEvery is how much of the count a kill may lose.
+// saveEvery bounds how much of the count is lost when the process is killed.
 const saveEvery = time.Minute
 
-// Waiting counts how long drafts have waited, by the monotonic clock while the program
-// runs and by steps of at most maxStep otherwise. It errs towards a longer wait only:
-// a clock that jumps and comes back, a suspended machine and a lost file void nothing.
+// Waiting counts how long drafts have waited, by the monotonic clock within a process and by steps
+// of at most maxStep otherwise. It errs only towards a longer wait: a clock that jumps and
+// returns, a suspended machine and a lost file do not void a draft.
 type Waiting struct {
 	home   *durable.Home
 	last   time.Time
@@ -35,14 +35,14 @@ type Waiting struct {
 	waited map[string]time.Duration // by ID
 }
 
-// waitingFile is how Waiting is kept.
+// waitingFile is the file format of Waiting.
 type waitingFile struct {
 	At     time.Time        `json:"at"`
 	Waited map[string]int64 `json:"waited_s"`
 }
 
-// OpenWaiting reads the count of a home. A file that cannot be understood counts as
-// none: everything waits anew.
+// OpenWaiting reads the count of a home. An unreadable file counts as none: every draft starts its
+// wait anew.
 func OpenWaiting(h *durable.Home) (*Waiting, error) {
 	w := &Waiting{home: h, waited: map[string]time.Duration{}}
 	b, err := h.ReadFile(WaitingName)
@@ -63,12 +63,11 @@ func OpenWaiting(h *durable.Home) (*Waiting, error) {
 	return w, nil
 }
 
-// Tick adds the time since the last tick to the drafts that wait, and forgets the
-// others.
+// Tick adds the time since the last tick to the drafts ids, and drops all others.
 func (w *Waiting) Tick(now time.Time, ids []string) error {
 	var step time.Duration
 	if !w.last.IsZero() {
-		step = min(max(now.Sub(w.last), 0), maxStep) // monotonic, where both times are of this process
+		step = min(max(now.Sub(w.last), 0), maxStep) // monotonic if both times are from this process
 	}
 	w.last = now
 	next := make(map[string]time.Duration, len(ids))
@@ -99,5 +98,5 @@ func (w *Waiting) save(now time.Time) error {
 	return w.home.Replace(WaitingName, append(b, '\n'))
 }
 
-// Of is how long a draft has waited.
+// Of returns how long a draft has waited.
 func (w *Waiting) Of(id string) time.Duration { return w.waited[id] }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// undecided is the thread's standing as long as r may be the first to decide.
+// undecided returns the thread's standing if r can be its first decision.
 func (s *State) undecided(r *Record) (*Standing, string) {
 	st, why := s.unclaimed(r)
 	switch {
@@ -26,9 +26,9 @@ func (s *State) undecided(r *Record) (*Standing, string) {
 	return st, expired(st.Offer, at)
 }
 
-// approve takes a yes to the draft, or to a person's own text in its place. It
-// must name the draft by its hash: a yes to one that was replaced meanwhile is
-// none to the other.
+// approve applies an approval of the draft, or of a person's own text in its place. It must name
+// the draft by its hash: an approval of a draft that was replaced meanwhile does not count for the
+// new one.
 func (s *State) approve(r *Record) string {
 	st, why := s.undecided(r)
 	if why != "" {
@@ -44,7 +44,7 @@ func (s *State) approve(r *Record) string {
 	return ""
 }
 
-// vote counts a yes: a person's later one takes the place of his earlier one.
+// vote counts an approval. A person's later approval replaces their earlier one.
 func (s *Standing) vote(r *Record, quorum int) {
 	if r.Kind == Auto {
 		s.Decision = r
@@ -57,7 +57,7 @@ func (s *Standing) vote(r *Record, quorum int) {
 	}
 }
 
-// Yeses is how many people have said yes to a text.
+// Yeses returns how many people have approved a text.
 func (s *Standing) Yeses(draftSHA256 string) (n int) {
 	for _, v := range s.Votes {
 		if v.DraftSHA256 == draftSHA256 {
@@ -73,7 +73,7 @@ func (s *Standing) unvote(by string) (found bool) {
 	return len(s.Votes) < n
 }
 
-// seen checks that a yes speaks of the offer and carries the text that it names.
+// seen checks that an approval names the offered draft and carries the text that it names.
 func (s *Standing) seen(r *Record) string {
 	seen := r.DraftSHA256
 	if r.Kind == Edit {
@@ -88,8 +88,8 @@ func (s *Standing) seen(r *Record) string {
 	return ""
 }
 
-// direct takes the words that post nothing. They hold for a thread that waits
-// without a draft too, and then for the cycle that they name.
+// direct applies decisions that post nothing. They also apply to a thread that waits without a
+// draft, for the cycle that they name.
 func (s *State) direct(r *Record) string {
 	if r.Kind == Answer && r.Note == "" {
 		return "an answer says something"
@@ -115,11 +115,11 @@ func (s *State) direct(r *Record) string {
 	return ""
 }
 
-// undo takes a yes back, or the expiry of an offer. The other words are acted upon at once, and there is
-// nothing to take back.
+// undo takes back an approval, or the expiry of an offer. The other decisions take effect at once
+// and cannot be undone.
 func (s *State) undo(r *Record) string {
 	if st := s.standing[r.Key]; st != nil && st.Expired() && !st.Claimed && !r.lapse() && r.ID() == st.Offer.ID() {
-		st.Void, st.VoidAt = "", "" // its time begins anew
+		st.Void, st.VoidAt = "", "" // its waiting time starts again
 		return ""
 	}
 	st, why := s.unclaimed(r)
@@ -139,8 +139,8 @@ func (s *State) undo(r *Record) string {
 	return ""
 }
 
-// settle speaks of a post that is under way; whether it is parked, and since
-// which try, is for the outbox to say.
+// settle checks a decision on a post that has a claim. Whether the post is parked, and since which
+// try, is known to the outbox.
 func (s *State) settle(r *Record) string {
 	switch {
 	case s.claims[r.ID()] == nil:

@@ -17,9 +17,9 @@ const (
 	Low    = "low"
 )
 
-// More caps, ours: what no honest return comes near.
+// Limits well above what an honest return needs.
 const (
-	MaxDraftRunes    = 6000  // characters of a text that leaves, also an edited one
+	MaxDraftRunes    = 6000  // characters of a text that is posted, also of an edited one
 	MaxNoteRunes     = 12000 // research_notes, content of a triage file
 	MaxSentenceRunes = 1000  // fields of one or two sentences
 	MaxRefRunes      = 500
@@ -28,14 +28,14 @@ const (
 	MaxRound         = 9
 )
 
-// faults collects everything that is wrong, field by field.
+// faults collects all faults of a return, field by field.
 type faults []string
 
 func (f *faults) add(field, format string, args ...any) {
 	*f = append(*f, field+": "+fmt.Sprintf(format, args...))
 }
 
-// text checks a string's encoding, length and, when it is needed, presence.
+// text checks a string's encoding, length and, if needed, presence.
 func (f *faults) text(field, s string, most int, needed bool) {
 	if needed && strings.TrimSpace(s) == "" {
 		f.add(field, "is empty")
@@ -48,10 +48,8 @@ func (f *faults) text(field, s string, most int, needed bool) {
 	}
 }
 
-// Check says everything that is wrong with the shape and the caps of r (triage
-// §4.3, design §3) in one error, a fault after the other, so that an agent told
-// of it can mend all at once. Nil means that r may be validated, not that it is
-// true.
+// Check reports every fault in the shape and limits of r in one error, so that an agent can
+// correct all of them at once. Nil means that r may be validated, not that it is true.
 func (r *Return) Check() error {
 	var f faults
 	if !slices.Contains([]string{High, Medium, Low}, r.Confidence) {

@@ -1,8 +1,8 @@
 package event
 
-// Action is one line of actions.ndjson: a click on a button of a card of ours, or
-// a reaction to one of our messages. It is what somebody did, not yet a decision:
-// who may decide is looked up where it is read.
+// Action is one line of actions.ndjson: a click on a button of one of the bot's cards, or a
+// reaction to one of its messages. It is not yet a decision: the reader checks whether the sender
+// may decide.
 type Action struct {
 	ID        string `json:"id"` // the platform's id of the click or reaction: the same at every delivery
 	Platform  string `json:"platform"`
@@ -11,6 +11,6 @@ type Action struct {
 	At        string `json:"at"`         // RFC 3339 in UTC
 	Sender    Sender `json:"sender"`     // who did it
 	Name      string `json:"name"`       // of the button: approve, dismiss, …; of a reaction: its emoji, "👍"
-	Value     string `json:"value"`      // what the button carries; "" of a reaction
+	Value     string `json:"value"`      // the button's value; "" for a reaction
 	Removed   bool   `json:"removed,omitempty"`
 }

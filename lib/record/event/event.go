@@ -1,12 +1,11 @@
-// Package event is a chat message, or a change of one, normalized across platforms, with
-// the classifier's fields.
+// Package event is a chat message, or a change of one, normalized across platforms, with the
+// classifier's fields.
 package event
 
-// Event is one line of events.ndjson. Times are RFC 3339 in UTC. A field that
-// the documents do not have is marked as ours.
+// Event is one line of events.ndjson. Times are RFC 3339 in UTC.
 type Event struct {
-	// Seq is the byte offset of this record's line in events.ndjson, stamped by
-	// tri-watch. Ours. Nil in records that come from elsewhere.
+	// Seq is the byte offset of this record's line in events.ndjson, stamped by tri-watch. Nil in
+	// records from elsewhere.
 	Seq *int64 `json:"seq,omitempty"`
 
 	Platform   string   `json:"platform"`
@@ -16,39 +15,39 @@ type Event struct {
 	CreateTime string   `json:"create_time"`
 	MsgType    string   `json:"msg_type"` // text, image, file, thread_reply, …
 	Content    string   `json:"content"`
-	ThreadID   *string  `json:"thread_id"` // id of the thread's root message; nil: the message stands alone
+	ThreadID   *string  `json:"thread_id"` // id of the thread's root message; nil: not in a thread
 	Sender     Sender   `json:"sender"`
 	Mentions   []string `json:"mentions"`
 
-	// ThreadInferred says why tri-thread gave this message a thread. Ours.
+	// ThreadInferred says why tri-thread assigned this message to a thread.
 	ThreadInferred string `json:"thread_inferred,omitempty"`
-	// EditedAt is set when this event is a change of a message seen before;
-	// Content is then the new text. Ours.
+	// EditedAt is set if this event is an edit of an earlier message; Content is then the new
+	// text.
 	EditedAt string `json:"edited_at,omitempty"`
-	// EditID tells two changes of one message apart where the platform's times
-	// cannot (a revision, an offset). Ours.
+	// EditID distinguishes two edits of one message if the platform's times cannot (a revision, an
+	// offset).
 	EditID string `json:"edit_id,omitempty"`
-	// Deleted is set when the message is gone; Content is then empty. Ours.
+	// Deleted is set if the message was deleted; Content is then empty.
 	Deleted     bool         `json:"deleted,omitempty"`
-	ReplyToID   string       `json:"reply_to_id,omitempty"` // the message quoted. Ours.
-	Permalink   string       `json:"permalink,omitempty"`   // Ours.
-	Attachments []Attachment `json:"attachments,omitempty"` // metadata only. Ours.
-	// RawRef is where the platform's own record of it is kept, "raw.ndjson:OFFSET"
-	// below the home, when chat.keep_raw is set. Ours.
+	ReplyToID   string       `json:"reply_to_id,omitempty"` // the quoted message
+	Permalink   string       `json:"permalink,omitempty"`
+	Attachments []Attachment `json:"attachments,omitempty"` // metadata only
+	// RawRef is where the platform's own record is kept, "raw.ndjson:OFFSET" below the home. Set
+	// if chat.keep_raw is set.
 	RawRef string `json:"raw_ref,omitempty"`
 
-	// Raw is that record, on its way from the adapter to lib/flow/watch.
+	// Raw is that record, passed from the adapter to lib/flow/watch.
 	Raw []byte `json:"-"`
 }
 
-// Sender is who wrote the message. Type is "user" or "bot".
+// Sender is the author of the message. Type is "user" or "bot".
 type Sender struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
-	Name string `json:"name,omitempty"` // Ours.
+	Name string `json:"name,omitempty"`
 }
 
-// Attachment is a file that came with a message, never its bytes.
+// Attachment is the metadata of an attached file, never its bytes.
 type Attachment struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name"`
@@ -57,7 +56,7 @@ type Attachment struct {
 	URL  string `json:"url,omitempty"`
 }
 
-// What a classifier says of an event.
+// Classifications of an event.
 const (
 	Actionable = "actionable"
 	Ambient    = "ambient"
@@ -77,12 +76,12 @@ type Classified struct {
 	ClassifierConfidence       float64  `json:"classifier_confidence"` // 0 to 1
 	ClassifierVersion          string   `json:"classifier_version"`
 	ClassifiedAt               string   `json:"classified_at"`
-	Reasons                    []string `json:"reasons"` // the rules that fired. Ours.
+	Reasons                    []string `json:"reasons"` // the rules that matched
 	Lang                       string   `json:"lang,omitempty"`
 }
 
-// Root is the id of the message that the event's thread begins with: its own
-// where it stands alone.
+// Root returns the id of the first message of the event's thread, or the event's own if it is not
+// in a thread.
 func (e *Event) Root() string {
 	if e.ThreadID != nil && *e.ThreadID != "" {
 		return *e.ThreadID
@@ -90,10 +89,10 @@ func (e *Event) Root() string {
 	return e.MessageID
 }
 
-// Key is the key of the thread that the event belongs to.
+// Key returns the key of the event's thread.
 func (e *Event) Key() string { return Key(e.Platform, e.ChatID, e.Root()) }
 
-// Identity tells events apart: one message, one edit or deletion of it, once.
+// Identity returns a string that is unique to a message, or to one edit or deletion of it.
 func (e *Event) Identity() string {
 	edit := e.EditID
 	if edit == "" {

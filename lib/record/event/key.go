@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// maxKey keeps a key, with a suffix and an extension, inside the 255 bytes that
-// file systems allow a name.
+// maxKey keeps a key, with a suffix and an extension, within the 255 bytes that file systems allow
+// for a name.
 const maxKey = 160
 
-// Key encodes (platform, chat, thread) as one name: readable, safe as a file
-// name on any file system, and injective, so that two threads never share a
-// file. Letters, digits and '-' stand for themselves, lower case only since
-// some file systems fold it; every other byte is '_' and two hex digits; parts
-// are joined by '.'. A key that would be longer than 160 bytes is cut and ends
-// in '~' and the SHA-256 of the whole, which no shorter key can contain.
+// Key encodes (platform, chat, thread) as one name: readable, safe as a file name on any file
+// system, and injective, so that two threads never share a file. Lower-case letters, digits and
+// '-' encode themselves (some file systems fold case); every other byte is '_' and two hex digits;
+// parts are joined by '.'. A key longer than 160 bytes is truncated and ends in '~' and the
+// SHA-256 of the whole, which no shorter key can contain.
 func Key(platform, chat, thread string) string {
 	var b strings.Builder
 	for i, part := range []string{platform, chat, thread} {

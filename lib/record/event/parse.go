@@ -11,8 +11,8 @@ import (
 	"tri/lib/base/ndjson"
 )
 
-// names are the names of a struct's fields, by every spelling that encoding/json
-// takes for them where it is plain ASCII: lower case.
+// names maps every ASCII spelling that encoding/json accepts for a struct's fields, in lower case,
+// to the field's name.
 type names map[string]string
 
 func namesOf(t reflect.Type) names {
@@ -33,16 +33,16 @@ func namesOf(t reflect.Type) names {
 	return all
 }
 
-// The objects of a record: itself, who wrote it, its attachments.
+// The objects of a record: the event, its sender, its attachments.
 var (
 	fields     = sync.OnceValue(func() names { return namesOf(reflect.TypeFor[Classified]()) })
 	ofSender   = sync.OnceValue(func() names { return namesOf(reflect.TypeFor[Sender]()) })
 	attachment = sync.OnceValue(func() names { return namesOf(reflect.TypeFor[Attachment]()) })
 )
 
-// check refuses a name that encoding/json would take for one of ours although it
-// is written otherwise: in other case, or with one of the two letters outside
-// ASCII that fold into it, the Kelvin sign and the long s.
+// check refuses a name that encoding/json would match to a field although it is spelled
+// differently: in other case, or with one of the two non-ASCII letters that fold to ASCII, the
+// Kelvin sign and the long s.
 func (n names) check(key []byte) error {
 	if n.exact(key) {
 		return nil
@@ -68,11 +68,10 @@ func ascii(b []byte) bool {
 	return true
 }
 
-// Parse reads an event, classified or not, from a line that ndjson.Check has
-// passed. Names are those of the schema, letter for letter, in sender and
-// attachments too: encoding/json would take them in any case, jq would not, and
-// two readers that disagree on what a message says are a hole. A name that stands
-// twice is refused wherever it stands.
+// Parse reads an event, classified or not, from a line that ndjson.Check has accepted. Names must
+// match the schema exactly, in sender and attachments too: encoding/json ignores case and jq does
+// not, and two readers that disagree on a message are a security hole. A duplicate name is refused
+// at any level.
 func Parse(line []byte) (*Classified, error) {
 	err := ndjson.Members(line, func(key, value []byte) error {
 		if err := fields().check(key); err != nil {
@@ -103,8 +102,8 @@ func Parse(line []byte) (*Classified, error) {
 	return e, nil
 }
 
-// within checks the names of an object inside the record; what is no object is
-// left to who reads its value.
+// within checks the names of a nested object. A value that is not an object is left to the code
+// that reads it.
 func within(where string, known names, value []byte) error {
 	if len(value) == 0 || value[0] != '{' {
 		return nil

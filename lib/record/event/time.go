@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// UnixTime reads a create_time in seconds since 1970: RFC 3339, the usual form of it
-// fast, since every record of a log has one.
+// UnixTime parses a create_time, RFC 3339, to seconds since 1970. The usual form has a fast path,
+// since every record of a log has one.
 func UnixTime(b []byte) (int64, error) {
 	if len(b) == len("2006-01-02T15:04:05Z") && b[19] == 'Z' && b[4] == '-' && b[7] == '-' && b[10] == 'T' && b[13] == ':' && b[16] == ':' {
 		year, month, day := digits(b[0:4]), digits(b[5:7]), digits(b[8:10])
@@ -23,7 +23,7 @@ func UnixTime(b []byte) (int64, error) {
 	return t.Unix(), nil
 }
 
-// digits is the number that b writes, far below zero where it writes none.
+// digits returns the number in b, or a large negative number if b is not a number.
 func digits(b []byte) int {
 	n := 0
 	for _, c := range b {
@@ -35,8 +35,7 @@ func digits(b []byte) int {
 	return n
 }
 
-// days counts from 1970-01-01, with years that begin in March so that the leap
-// day comes last.
+// days counts from 1970-01-01. Its years begin in March, so that the leap day comes last.
 func days(y, m, d int) int64 {
 	if m <= 2 {
 		y--

@@ -1,6 +1,6 @@
-// Package journal is dispatch.ndjson: the order in which tri-dispatch took its
-// inputs in, and what the rules said of each. A line refers to its text by log,
-// offset and SHA-256; the text stays in the one log that it came from.
+// Package journal is dispatch.ndjson: the order in which tri-dispatch took its inputs, and what
+// the rules said of each. A line refers to its text by log, offset and SHA-256; the text stays in
+// the one log that it came from.
 package journal
 
 import (
@@ -29,34 +29,34 @@ const (
 	repliesLog   = "replies.ndjson"
 )
 
-// Ref is where the text of an input is kept: a line of a log of the home, or the
-// result of a run, which is written once.
+// Ref locates the text of an input: a line of one of the home's logs, or the result of a run,
+// which is written once.
 type Ref struct {
 	Log    string `json:"log"`
 	Seq    int64  `json:"seq"` // byte offset of the line
 	SHA256 string `json:"sha256"`
 }
 
-// ErrGone means that what a line refers to is not there, or is something else.
+// ErrGone reports that the target of a reference is missing or has changed.
 var ErrGone = errors.New("gone or changed")
 
-// Line is one of the journal. What Ref refers to is nil in Input.
+// Line is one line of the journal. The field of Input that Ref refers to is nil.
 type Line struct {
 	thread.Input
 	Ref *Ref `json:"ref,omitempty"`
-	// MessageID is that of the event which Ref refers to; Said is what the stages
+	// MessageID is the id of the event that Ref refers to. Said holds the fields that the stages
 	// before the dispatcher added to it.
 	MessageID string          `json:"message_id,omitempty"`
 	Said      json.RawMessage `json:"said,omitempty"`
 }
 
-// Journal is the log, open to be appended to.
+// Journal is the log, open for appending.
 type Journal struct {
 	log    *durable.Log
 	reader *Reader
 }
 
-// Open opens the journal of a home, made if it is not there.
+// Open opens the journal of a home and creates it if missing.
 func Open(h *durable.Home) (*Journal, error) {
 	log, err := h.OpenLog(Name)
 	if err != nil {
@@ -65,11 +65,11 @@ func Open(h *durable.Home) (*Journal, error) {
 	return &Journal{log: log, reader: NewReader(h)}, nil
 }
 
-// Close closes it.
+// Close closes the journal.
 func (j *Journal) Close() error { return errors.Join(j.log.Close(), j.reader.Close()) }
 
-// Append makes inputs durable, all with one fsync, and returns the journal's size.
-// An input whose text stands in no log of the home is written whole.
+// Append makes inputs durable with one fsync, and returns the journal's size. An input whose text
+// is in no log of the home is written in full.
 func (j *Journal) Append(ins []thread.Input) (int64, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -83,8 +83,8 @@ func (j *Journal) Append(ins []thread.Input) (int64, error) {
 	return end + int64(buf.Len()), err
 }
 
-// line makes the line of an input: with a reference where what that gives back is
-// the same.
+// line returns the line of an input. It holds a reference only if resolving it yields the same
+// input.
 func (r *Reader) line(in thread.Input) *Line {
 	l := &Line{Input: in}
 	ref, text := r.source(in)
@@ -110,14 +110,14 @@ func (r *Reader) line(in thread.Input) *Line {
 	return l
 }
 
-// isOf reports whether a line of events is that of an event. The seq alone does not
-// say so: the event may be of another home.
+// isOf reports whether a line of events is the given event. The seq is not enough: the event may
+// come from another home.
 func isOf(text []byte, e *event.Classified) bool {
 	got := gjson.GetManyBytes(text, "platform", "chat_id", "message_id", "content")
 	return got[0].Str == e.Platform && got[1].Str == e.ChatID && got[2].Str == e.MessageID && got[3].Str == e.Content
 }
 
-// source finds the text of an input; nil where no log of the home has it.
+// source finds the text of an input, nil if no log of the home has it.
 func (r *Reader) source(in thread.Input) (*Ref, []byte) {
 	ref := &Ref{}
 	switch {
@@ -145,15 +145,15 @@ func sum(b []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// same reports whether two inputs are written alike.
+// same reports whether two inputs have the same encoding.
 func same(a, b thread.Input) bool {
 	x, err1 := json.Marshal(a)
 	y, err2 := json.Marshal(b)
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// added are the members of an event, classified, that a line of events does not
-// have, or has otherwise.
+// added returns the fields of a classified event that its line in the log lacks or has with
+// another value.
 func added(base []byte, e *event.Classified) json.RawMessage {
 	whole, err := json.Marshal(e)
 	if err != nil {
@@ -178,7 +178,7 @@ func added(base []byte, e *event.Classified) json.RawMessage {
 	return append(out, '}')
 }
 
-// alike reports whether two values are the same text, or the same by other escapes.
+// alike reports whether two JSON values are the same text, even if escaped differently.
 func alike(a, b string) bool {
 	if a == b {
 		return true
@@ -187,7 +187,7 @@ func alike(a, b string) bool {
 	return x.Type == gjson.String && y.Type == gjson.String && x.Str == y.Str
 }
 
-// resolve puts what a line refers to into its Input.
+// resolve stores the target of a line's reference in its Input.
 func (r *Reader) resolve(l *Line, text []byte) error {
 	var err error
 	switch {
@@ -198,7 +198,7 @@ func (r *Reader) resolve(l *Line, text []byte) error {
 	case l.Ref.Log == decisionsLog:
 		err = json.Unmarshal(text, &l.Decision)
 		if d := l.Decision; d != nil {
-			d.Evidence, d.Sources, d.Meta = nil, nil, nil // the word alone moves a thread
+			d.Evidence, d.Sources, d.Meta = nil, nil, nil // a thread needs only the decision itself
 		}
 	case l.Ref.Log == repliesLog:
 		err = json.Unmarshal(text, &l.Reply)

@@ -17,15 +17,15 @@ import (
 	"tri/lib/record/thread"
 )
 
-// Reader follows the references of lines. It holds the logs open; it is not for
-// several goroutines.
+// Reader resolves the references of lines. It keeps the logs open, and is not safe for concurrent
+// use.
 type Reader struct {
 	home *durable.Home
 	logs map[string]*os.File
 	buf  *bufio.Reader
 }
 
-// NewReader reads what the journal of a home refers to.
+// NewReader returns a Reader for the journal of a home.
 func NewReader(h *durable.Home) *Reader {
 	return &Reader{home: h, logs: map[string]*os.File{}, buf: bufio.NewReaderSize(nil, 4<<10)}
 }
@@ -40,8 +40,8 @@ func (r *Reader) Close() error {
 	return errors.Join(errs...)
 }
 
-// Input reads a line of the journal. The error is ErrGone where what it refers to is
-// not there; the input then has its time and thread, and what the rules said.
+// Input parses a line of the journal. The error is ErrGone if the target of its reference is
+// missing; the input then has its time, its thread and what the rules said.
 func (r *Reader) Input(text []byte) (thread.Input, error) {
 	var l Line
 	if err := json.Unmarshal(text, &l); err != nil {
@@ -62,8 +62,8 @@ func (r *Reader) Input(text []byte) (thread.Input, error) {
 	return l.Input, err
 }
 
-// Whole gives fn each line with its references followed, as if the texts stood in
-// it. One whose text is gone comes as it is.
+// Whole returns a function that calls fn with each line, its reference replaced by the text. A
+// line whose text is gone is passed unchanged.
 func (r *Reader) Whole(fn func(line []byte) error) func(line []byte) error {
 	return func(text []byte) error {
 		if !gjson.GetBytes(text, "ref").Exists() {
@@ -84,14 +84,14 @@ func (r *Reader) Whole(fn func(line []byte) error) func(line []byte) error {
 	}
 }
 
-// Lines calls fn for each line of a home's journal from an offset on, as Whole does.
+// Lines calls fn for each line of a home's journal from an offset, as Whole does.
 func Lines(h *durable.Home, from int64, fn func(line []byte) error) error {
 	r := NewReader(h)
 	defer r.Close()
 	return h.Lines(Name, from, r.Whole(fn))
 }
 
-// text is what ref refers to: a line without its end, or a whole file.
+// text returns the target of ref: a line without its newline, or a whole file.
 func (r *Reader) text(ref *Ref) ([]byte, error) {
 	if ref.Log != eventsLog && ref.Log != decisionsLog && ref.Log != repliesLog {
 		return r.home.ReadFile(ref.Log)

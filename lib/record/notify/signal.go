@@ -1,7 +1,6 @@
-// Package notify asks tri-reply to show something in a chat besides replies: a card, a
-// reaction. Whoever asks appends to signals.ndjson; tri-reply, which alone can, does it
-// once and says in signals-done.ndjson what came of it. No answer ever waits for a
-// signal.
+// Package notify asks tri-reply to show something in a chat besides replies: a card or a reaction.
+// Any program appends requests to signals.ndjson; tri-reply, which alone posts, does each once and
+// records the outcome in signals-done.ndjson. No answer waits for a signal.
 package notify
 
 import (
@@ -30,21 +29,21 @@ const (
 // Kinds of signal.
 const (
 	Card   = "card"   // post a card
-	Recard = "recard" // replace what a card shows; without buttons it is settled
-	React  = "react"  // set a reaction of the bot's, or take it away
+	Recard = "recard" // replace the content of a card; a card without buttons is closed
+	React  = "react"  // set or remove a reaction of the bot
 )
 
 // Signal is one line of signals.ndjson. Which fields are set depends on Kind.
 type Signal struct {
-	ID       string `json:"id"` // 1 to 64 of [a-z0-9-]; what has been asked under an ID is not done twice
+	ID       string `json:"id"` // 1 to 64 of [a-z0-9-]; a signal with a known ID is not done again
 	At       string `json:"at"` // RFC 3339
 	Kind     string `json:"kind"`
-	By       string `json:"by"` // the program that asks
+	By       string `json:"by"` // the requesting program
 	Platform string `json:"platform"`
 	ChatID   string `json:"chat_id"`
 
 	MessageID string `json:"message_id,omitempty"` // of react: the message
-	Emoji     string `json:"emoji,omitempty"`      // one character, as people see it
+	Emoji     string `json:"emoji,omitempty"`      // one visible character
 	On        bool   `json:"on,omitempty"`
 
 	Card    string   `json:"card,omitempty"` // of recard: the ID of the signal that posted it
@@ -59,7 +58,7 @@ type Signal struct {
 	Post        string `json:"post,omitempty"`
 }
 
-// Button is one of a card's; see chat.Button.
+// Button is a button of a card; see chat.Button.
 type Button struct {
 	Name  string `json:"name"`
 	Label string `json:"label"`
@@ -67,8 +66,8 @@ type Button struct {
 	Style string `json:"style,omitempty"`
 }
 
-// OfAuto is the ID of the card that tells of an automatic reply; draft is
-// decision.ID of its draft. tri-reply posts none whose card does not stand.
+// OfAuto returns the ID of the card that announces an automatic reply; draft is its decision.ID.
+// tri-reply posts the reply only after its card is shown.
 func OfAuto(draft string) string {
 	sum := sha256.Sum256([]byte(draft))
 	return "auto-" + hex.EncodeToString(sum[:16])
@@ -77,10 +76,10 @@ func OfAuto(draft string) string {
 // Outcomes.
 const (
 	Shown       = "shown"
-	Unsupported = "unsupported" // the platform has no such thing
-	Refused     = "refused"     // not allowed by the configuration, or by the platform
-	Late        = "late"        // too old to tell anybody anything, or replaced before it was shown
-	Failed      = "failed"      // tried, and nobody knows
+	Unsupported = "unsupported" // the platform does not support it
+	Refused     = "refused"     // by the configuration or the platform
+	Late        = "late"        // too old to be useful, or replaced before it was shown
+	Failed      = "failed"      // tried, with an unknown result
 )
 
 // Done is one line of signals-done.ndjson.
@@ -88,14 +87,14 @@ type Done struct {
 	ID        string `json:"id"` // of the signal
 	At        string `json:"at"`
 	Outcome   string `json:"outcome"`
-	MessageID string `json:"message_id,omitempty"` // of a card: where it stands
+	MessageID string `json:"message_id,omitempty"` // of a card: its message id
 	Why       string `json:"why,omitempty"`
 }
 
-// Ask appends signals, durably. Any number of programs may.
+// Ask appends signals durably. Any number of programs may call it.
 func Ask(h *durable.Home, signals ...Signal) error { return add(h, LogName, signals) }
 
-// Tell appends what came of them. Only tri-reply does.
+// Tell appends outcomes. Only tri-reply does.
 func Tell(h *durable.Home, done ...Done) error { return add(h, DoneName, done) }
 
 func add[T any](h *durable.Home, name string, records []T) error {
@@ -118,13 +117,12 @@ func add[T any](h *durable.Home, name string, records []T) error {
 	return errors.Join(err, log.Close())
 }
 
-// Asked calls fn for each signal from the byte offset on and returns the offset
-// behind the last.
+// Asked calls fn for each signal from a byte offset and returns the offset after the last.
 func Asked(h *durable.Home, from int64, fn func(Signal) error) (int64, error) {
 	return each(h, LogName, from, fn)
 }
 
-// Told is Asked for what came of them.
+// Told is Asked for outcomes.
 func Told(h *durable.Home, from int64, fn func(Done) error) (int64, error) {
 	return each(h, DoneName, from, fn)
 }
@@ -160,8 +158,8 @@ func each[T any](h *durable.Home, name string, from int64, fn func(T) error) (in
 	return from, nil
 }
 
-// wholeLines is a bufio.SplitFunc for lines with their newline; what stands
-// behind the last one is still being written, or torn.
+// wholeLines is a bufio.SplitFunc for lines including their newline. An incomplete last line is
+// being written or torn, and is skipped.
 func wholeLines(data []byte, _ bool) (int, []byte, error) {
 	n := bytes.IndexByte(data, '\n') + 1
 	if n == 0 {
@@ -170,9 +168,9 @@ func wholeLines(data []byte, _ bool) (int, []byte, error) {
 	return n, data[:n], nil
 }
 
-// Allowed says why a signal may not be shown under a configuration: cards go to
-// the operators' channel and nowhere else, reactions into the chats that are named
-// for them. A program that asks for more has been misled.
+// Allowed returns why the configuration does not permit a signal. Cards may go only to the
+// operators' channel, reactions only to the chats listed for them. A program that requests more
+// has been misled.
 func Allowed(c *config.Config, s *Signal) error {
 	switch s.Kind {
 	case Card, Recard:

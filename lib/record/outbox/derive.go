@@ -7,9 +7,9 @@ import (
 	"tri/lib/record/decision"
 )
 
-// Derive returns the entries, new, of an approved text that goes to target, cut into
-// parts of at most limit characters (0: not cut). What is sent, where and under which
-// key follows from these alone: a file tells how far a post has come, and no more.
+// Derive returns new entries for an approved text that goes to target, cut into parts of at most
+// limit characters (0: not cut). Text, target and key of a post depend only on these arguments; an
+// entry's file only records its progress.
 func Derive(approved *decision.Record, target *decision.Target, limit int) []*Entry {
 	texts := Split(approved.Text, limit)
 	all := make([]*Entry, len(texts))
@@ -25,8 +25,8 @@ func Derive(approved *decision.Record, target *decision.Target, limit int) []*En
 	return all
 }
 
-// Agrees compares an entry that was read with what its claim and offer lead to. limit
-// is that of the platform, for entries of versions that did not keep theirs.
+// Agrees compares an entry read from a file with the one derived from its claim and offer. limit
+// is the platform's, for entries of versions that did not store theirs.
 func (e *Entry) Agrees(approved *decision.Record, target *decision.Target, limit int) error {
 	err := e.agrees(Derive(approved, target, e.Limit))
 	if err != nil && e.Limit == 0 && e.agrees(Derive(approved, target, limit)) == nil {
@@ -56,7 +56,7 @@ func (e *Entry) agrees(all []*Entry) error {
 	return e.forged("state", e.State, "")
 }
 
-// forged is the error about a field that is not what it must be.
+// forged is the error of a field that differs from its derived value.
 func (e *Entry) forged(field, is, want string) error {
 	err := fmt.Errorf("post %q: %s is %s", e.path(), field, short(is))
 	if want != "" {
@@ -65,7 +65,7 @@ func (e *Entry) forged(field, is, want string) error {
 	return hinted(err)
 }
 
-// hinted is the error about a file that is not posted from.
+// hinted adds a hint to the error of a file that cannot be trusted.
 func hinted(err error) error {
 	return sysexit.Hint(sysexit.With(sysexit.Data, err),
 		"the file was changed by something other than tri-reply, and is not posted from; "+

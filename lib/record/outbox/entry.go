@@ -17,30 +17,28 @@
 //	S7   yes    as S4 or S6          settled     yes   S4, S6              move the entries to done
 //	S8   yes    some or none left    settled     yes   S7, S8              move the rest; then nothing, ever
 //
-// new: state intent, tries 0, so that no post of it was ever begun. tried: state
-// intent, tries > 0: a post may have been begun. Between the count of a try and
-// its post, and between the post and its record, a crash leaves S3; only there is
-// the platform asked by the post's key, and only if it can prove that the post is
-// absent is it made again. A second post is therefore possible in no state in
-// which nobody said "retry", on a platform whose proofs are true.
+// new: state intent, tries 0: no post was begun. tried: state intent, tries > 0: a post may have
+// been begun. A crash between the count of a try and its post, or between the post and its record,
+// leaves S3. Only in S3 is the platform asked, by the post's key, and the post is repeated only if
+// the platform can prove that it is absent. A second post is therefore impossible unless a person
+// said "retry", on a platform whose proofs are true.
 //
-// A file tells how far a post has come, and is not believed even in that: text,
-// parts, target and key are derived from the claim and its offer and compared, and
-// of a claim that another process wrote every part is looked for in done, in the log
-// (what people settled) and in the chat before it is tried or taken for settled.
-// What none of them can tell is parked.
+// A file records the progress of a post, and even that is not trusted. Text, parts, target and key
+// are derived from the claim and its offer and compared. If another process wrote the claim, every
+// part is looked up in done, in the log (settlements by people) and in the chat before it is tried
+// or taken as settled. A part that cannot be decided this way is parked.
 //
-// Entries with no claim, or a line with no claim, are no legal state: they are
-// named and left alone.
+// Entries without a claim, and a line without a claim, are not legal states: they are reported and
+// left unchanged.
 package outbox
 
 // States of an entry.
 const (
-	Intent  = "intent"  // it may or may not stand on the platform
-	Posted  = "posted"  // it stands there
-	Parked  = "parked"  // nobody can prove whether it does: a person settles it
-	Refused = "refused" // the platform will never take it; nothing was posted
-	Dropped = "dropped" // not to be posted (again): a person settled it, or the question was edited
+	Intent  = "intent"  // it may or may not be on the platform
+	Posted  = "posted"  // it is on the platform
+	Parked  = "parked"  // unknown whether it is posted: a person settles it
+	Refused = "refused" // the platform refuses it permanently; nothing was posted
+	Dropped = "dropped" // not to be posted (again): settled by a person, or the question was edited
 )
 
 // Entry is one file of outbox/: one part of one approved draft of one thread.
@@ -48,7 +46,7 @@ type Entry struct {
 	ID       string `json:"id"` // <thread key>.<cycle>.<first 12 of draft sha256>.<part>: the file's name
 	Key      string `json:"key"`
 	Cycle    int    `json:"cycle"`
-	PostKey  string `json:"post_key"` // what the platform is given
+	PostKey  string `json:"post_key"` // sent to the platform
 	State    string `json:"state"`
 	Platform string `json:"platform"`
 	ChatID   string `json:"chat_id"`
@@ -61,8 +59,8 @@ type Entry struct {
 	Limit       int    `json:"limit,omitempty"` // of a part, in characters, when the text was cut
 	Text        string `json:"text"`
 
-	// Tries counts the posts that were begun and may have been made. One that is
-	// known not to have been (the platform said so) is taken off again.
+	// Tries counts the posts that were begun and may have succeeded. A post that is known to have
+	// failed (the platform said so) is subtracted again.
 	Tries int `json:"tries"`
 	// TriedAt is when the last try began; "" before the first.
 	TriedAt         string `json:"tried_at,omitempty"`
@@ -71,23 +69,22 @@ type Entry struct {
 	PostedAt        string `json:"posted_at,omitempty"`
 	Why             string `json:"why,omitempty"` // of parked, refused, dropped
 
-	// Sum is the SHA-256 of the entry without it, by which decay and careless edits are
-	// seen. An entry with a Limit has one.
+	// Sum is the SHA-256 of the entry without this field. It detects corruption and careless
+	// edits. Every entry with a Limit has one.
 	Sum string `json:"sum,omitempty"`
 }
 
-// UserEdited is the validator_verdict of a text that a person wrote in the place of
-// the draft: no validator has read it.
+// UserEdited is the validator_verdict of a text that a person wrote in place of the draft: it was
+// not validated.
 const UserEdited = "user-edited"
 
-// Reply is one line of replies.ndjson (triage §3.7), one for each draft posted
-// or settled.
+// Reply is one line of replies.ndjson, one for each draft posted or settled.
 type Reply struct {
-	Platform           string   `json:"platform"` // ours
+	Platform           string   `json:"platform"`
 	ChatID             string   `json:"chat_id"`
 	ReplyToMessageID   string   `json:"reply_to_message_id"`
 	PostedMessageID    string   `json:"posted_message_id"`
-	PostedMessageIDs   []string `json:"posted_message_ids,omitempty"` // ours: all parts
+	PostedMessageIDs   []string `json:"posted_message_ids,omitempty"` // all parts
 	PostedAt           string   `json:"posted_at"`
 	ReplyText          string   `json:"reply_text"`
 	InvestigatorTaskID string   `json:"investigator_task_id"`
@@ -96,10 +93,10 @@ type Reply struct {
 	WasEscalated       bool     `json:"was_escalated"`
 	TriageFile         *string  `json:"triage_file"`
 
-	Key         string `json:"key"`          // ours: thread
-	Cycle       int    `json:"cycle"`        // ours
-	DraftSHA256 string `json:"draft_sha256"` // ours
-	Outcome     string `json:"outcome"`      // ours: posted, refused, dropped
-	ApprovedBy  string `json:"approved_by"`  // ours
+	Key         string `json:"key"` // thread
+	Cycle       int    `json:"cycle"`
+	DraftSHA256 string `json:"draft_sha256"`
+	Outcome     string `json:"outcome"` // posted, refused, dropped
+	ApprovedBy  string `json:"approved_by"`
 	Why         string `json:"why,omitempty"`
 }

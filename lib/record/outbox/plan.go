@@ -6,29 +6,28 @@ import (
 	"fmt"
 )
 
-// Step is what is next for a draft.
+// Step is the next step for a draft.
 type Step int
 
-// Steps, by the state of the table that asks for it.
+// Steps, with the states of the package comment's table that require them.
 const (
 	Recheck Step = iota // S0
 	Write               // S1: make the missing intents durable
 	Try                 // S2: count a try, then post
 	Look                // S3, after a crash or an unclear answer: ask the platform
-	Wait                // S5: a person settles it
+	Wait                // S5: for a person to settle it
 	Line                // S4 with no part left, S6: write the reply's line
-	File                // S7, S8: move what is left to done
-	Rest                // S8 with nothing left
+	File                // S7, S8: move the remaining entries to done
+	Rest                // S8 with no entries left: nothing to do
 )
 
 var stepNames = [...]string{"recheck", "write", "try", "look", "wait", "line", "file", "rest"}
 
 func (s Step) String() string { return stepNames[s] }
 
-// Plan says what is next for a draft, and for which of its parts (from 0; -1 for
-// the whole). entries has a place for every part, nil where there is no file.
-// claimed and line say whether the claim and the reply's line are durable. An
-// illegal state is an error.
+// Plan returns the next step for a draft, and for which of its parts (from 0; -1 for the whole).
+// entries has an element for every part, nil if it has no file. claimed and line say whether the
+// claim and the reply's line are durable. An illegal state is an error.
 func Plan(claimed, line bool, entries []*Entry) (Step, int, error) {
 	there := 0
 	for _, e := range entries {
@@ -65,14 +64,14 @@ func Plan(claimed, line bool, entries []*Entry) (Step, int, error) {
 	return Line, -1, nil
 }
 
-// ID names a part's entry. A key is at most 160 bytes, so that the file's name
-// stays inside 255.
+// ID returns the ID of a part's entry. A key is at most 160 bytes, so that the file's name stays
+// within 255.
 func ID(key string, cycle int, draftSHA256 string, part int) string {
 	return fmt.Sprintf("%s.%d.%.12s.%d", key, cycle, draftSHA256, part)
 }
 
-// PostKey is what the platform is given to know a post by: 32 characters of
-// [0-9a-f], the same at every try of the same part, another for any other.
+// PostKey returns the key by which the platform identifies a post: 32 characters of [0-9a-f], the
+// same at every try of a part and different for any other part.
 func PostKey(key string, cycle int, draftSHA256 string, part int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s\x00%d", key, cycle, draftSHA256, part))
 	return hex.EncodeToString(sum[:16])

@@ -7,11 +7,10 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Split cuts a text into parts of at most limit characters (runes), at the best
-// place that is there: between paragraphs, lines, sentences, words, characters as
-// people see them. Nothing is added or lost: the parts joined are the text. No
-// part is blank, since platforms refuse those, unless so many blanks stand in a
-// row; blanks at the very end go with the last part.
+// Split cuts a text into parts of at most limit characters (runes), at the best available
+// boundary: between paragraphs, lines, sentences, words, visible characters. The parts joined are
+// the text. No part is blank, since platforms refuse those, unless limit consecutive characters
+// are blank; trailing blanks go with the last part.
 func Split(text string, limit int) []string {
 	var parts []string
 	for limit > 0 {
@@ -21,7 +20,7 @@ func Split(text string, limit int) []string {
 		}
 		at := cutAt(head, text)
 		if strings.TrimSpace(text[at:]) == "" {
-			break // only blanks are left: they go with what is before them
+			break // only blanks are left: they go with the part before them
 		}
 		parts = append(parts, text[:at])
 		text = text[at:]
@@ -29,7 +28,7 @@ func Split(text string, limit int) []string {
 	return append(parts, text)
 }
 
-// runeOffset is where the rune number n begins.
+// runeOffset returns the byte offset of rune n.
 func runeOffset(s string, n int) int {
 	for i := range s {
 		if n == 0 {
@@ -40,8 +39,8 @@ func runeOffset(s string, n int) int {
 	return len(s)
 }
 
-// cutAt returns where to cut text, at most behind head. A place in head's first
-// half is passed over for the next best kind, so that parts stay few.
+// cutAt returns where to cut text, at the latest at the end of head. A boundary in head's first
+// half is rejected in favour of the next kind, so that there are few parts.
 func cutAt(head, text string) int {
 	for _, sep := range []string{"\n\n", "\n", ". ", "! ", "? ", "。", " "} {
 		if i := strings.LastIndex(head, sep); i >= len(head)/2 {
@@ -53,11 +52,11 @@ func cutAt(head, text string) int {
 	return graphemes(head, text)
 }
 
-// graphemes is the last boundary between visible characters in head; one that is
+// graphemes returns the last boundary between visible characters in head. A visible character
 // longer than head is cut.
 func graphemes(head, text string) int {
 	_, next := utf8.DecodeRuneInString(text[len(head):])
-	at, state, rest := 0, -1, text[:len(head)+next] // a boundary depends on one character behind it
+	at, state, rest := 0, -1, text[:len(head)+next] // a boundary depends on the character after it
 	for at < len(head) {
 		var c string
 		c, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)

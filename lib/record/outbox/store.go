@@ -13,8 +13,8 @@ import (
 	"tri/lib/record/decision"
 )
 
-// Dir holds the entries that are under way; those of settled drafts are moved to
-// Done below it, so that the folder which everyone lists stays small.
+// Dir holds the entries in progress. Those of settled drafts are moved to Done below it, so that
+// the folder that programs list stays small.
 const (
 	Dir  = "outbox"
 	Done = "outbox/done"
@@ -29,7 +29,7 @@ func (e *Entry) Save(h *durable.Home) error {
 	return h.Replace(e.path(), b)
 }
 
-// encode is the content of e's file, with its sum.
+// encode returns the content of e's file, with its sum.
 func (e *Entry) encode() ([]byte, error) {
 	e.Sum = ""
 	b, err := json.Marshal(e)
@@ -43,10 +43,10 @@ func (e *Entry) encode() ([]byte, error) {
 
 func (e *Entry) path() string { return Dir + "/" + e.ID + ".json" }
 
-// Remove takes away an entry of which nothing was ever posted.
+// Remove deletes an entry of which nothing was ever posted.
 func (e *Entry) Remove(h *durable.Home) error { return h.Remove(e.path()) }
 
-// Finish moves e to Done; one that was read from there stays.
+// Finish moves e to Done. An entry already there stays.
 func (e *Entry) Finish(h *durable.Home) error {
 	done := Done + "/" + e.ID + ".json"
 	if !h.Exists(e.path()) && h.Exists(done) {
@@ -55,8 +55,8 @@ func (e *Entry) Finish(h *durable.Home) error {
 	return h.Move(e.path(), done)
 }
 
-// Open lists the entries under way. One that cannot be read is an error: to go on
-// without it could post it again. One that is finished or taken away meanwhile is not.
+// Open lists the entries in progress. An unreadable entry is an error: skipping it could cause a
+// second post. An entry finished or removed meanwhile is not an error.
 func Open(h *durable.Home) ([]*Entry, error) {
 	names, err := h.List(Dir)
 	if err != nil {
@@ -77,7 +77,7 @@ func Open(h *durable.Home) ([]*Entry, error) {
 	return all, nil
 }
 
-// Read returns the entry of that ID in Dir or Done, nil where it is not there.
+// Read returns the entry id in Dir or Done, nil if it does not exist.
 func Read(h *durable.Home, dir, id string) (*Entry, error) {
 	name := dir + "/" + id + ".json"
 	b, err := h.ReadFile(name)
@@ -94,7 +94,7 @@ func Read(h *durable.Home, dir, id string) (*Entry, error) {
 	if e.ID != id || e.ID != ID(e.Key, e.Cycle, e.DraftSHA256, e.Part) || e.Part < 1 || e.Part > e.Parts {
 		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read post %q: it is of another post", name))
 	}
-	if e.Sum != "" || e.Limit > 0 { // not by a version without sums
+	if e.Sum != "" || e.Limit > 0 { // versions without sums have neither
 		again := *e
 		if want, err := again.encode(); err != nil || !bytes.Equal(b, want) {
 			return nil, hinted(fmt.Errorf("read post %q: it is not as it was written: its sum is another", name))

@@ -11,7 +11,7 @@ import (
 	"tri/lib/record/draft"
 )
 
-// Reserve sets aside, durably and before it begins, what a run may take.
+// Reserve durably reserves the estimated cost of a run before it starts.
 func Reserve(h *durable.Home, limits config.Budget, r budget.Run, now time.Time) error {
 	book, err := budget.Open(h, limits)
 	if err != nil {
@@ -20,8 +20,8 @@ func Reserve(h *durable.Home, limits config.Budget, r budget.Run, now time.Time)
 	return errors.Join(book.Take(r, now), book.Close())
 }
 
-// Settle accounts for a run that has ended, once, where something was reserved for
-// it. usage is nil where it is not known: then what was reserved counts.
+// Settle accounts once for a run that has ended, if it has a reservation. A nil usage is unknown:
+// the reservation then counts.
 func Settle(h *durable.Home, limits config.Budget, id string, usage *draft.Usage, now time.Time) error {
 	book, err := budget.Open(h, limits)
 	if err != nil {
@@ -34,9 +34,9 @@ func Settle(h *durable.Home, limits config.Budget, id string, usage *draft.Usage
 	return errors.Join(err, book.Close())
 }
 
-// Spent is what a run took that has ended, or that was killed, nil where that is not
-// known; over is false where it is under way or its end is to come: a run that was
-// asked for by a person ends by its result alone.
+// Spent returns the usage of a run that has ended or was killed, nil if it is unknown. over is
+// false if the run is in progress or its end is still to be recorded: a run requested by a person
+// ends only with its result.
 func Spent(h *durable.Home, id string, now time.Time) (usage *draft.Usage, over bool, err error) {
 	res, err := Load(h, id)
 	if err != nil || res != nil {
@@ -50,13 +50,13 @@ func Spent(h *durable.Home, id string, now time.Time) (usage *draft.Usage, over 
 	}
 	state, err := Sweep(h.Path(Folder(h, id)), now)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, true, nil // it came to no agent
+		return nil, true, nil // no agent was started
 	}
 	return state.Usage, state.EndedAt != nil, err
 }
 
-// SettleLost accounts for those runs that were killed between their end and their
-// account, or without an end.
+// SettleLost accounts for runs that were killed before they ended, or after their end and before
+// they were accounted for.
 func SettleLost(h *durable.Home, book *budget.Book, ids []string, now time.Time) error {
 	for _, id := range ids {
 		if !IsID(id) || book.Settled(id) {
@@ -77,7 +77,7 @@ func SettleLost(h *durable.Home, book *budget.Book, ids []string, now time.Time)
 	return nil
 }
 
-// Since is what of a run's usage came after an earlier account of it.
+// Since returns the part of a run's usage that came after an earlier account of it.
 func Since(all, before *draft.Usage) *draft.Usage {
 	if all == nil || before == nil {
 		return all

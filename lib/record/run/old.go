@@ -9,13 +9,12 @@ import (
 	"tri/lib/base/durable"
 )
 
-// Long runs once had a layout of their own, escalations/<id> with exit.json for
-// result.json and return.json for its value. Such a run stays where it is: it is
-// read there, waited for there while its runner of that time lives, and begun there
-// again where that is gone.
+// Long runs once had a layout of their own, escalations/<id> with exit.json for result.json and
+// return.json for its value. Such a run keeps its place: it is read there, waited for while its
+// old runner lives, and restarted there if the runner is gone.
 const oldHome = "escalations"
 
-// Folder is the folder of a run in its home.
+// Folder returns the folder of a run in its home.
 func Folder(h *durable.Home, id string) string {
 	if old := oldHome + "/" + id; h.Exists(old + "/request.json") {
 		return old
@@ -23,7 +22,7 @@ func Folder(h *durable.Home, id string) string {
 	return "runs/" + id
 }
 
-// IDs are the runs of a home, in the order of their names.
+// IDs returns the runs of a home, sorted by id.
 func IDs(h *durable.Home) ([]string, error) {
 	ids, err := h.List("runs")
 	if err != nil {
@@ -32,12 +31,12 @@ func IDs(h *durable.Home) ([]string, error) {
 	old, err := h.List(oldHome)
 	ids = append(ids, old...)
 	slices.Sort(ids)
-	return slices.Compact(ids), err // the dispatcher kept results of its own in runs/<id>
+	return slices.Compact(ids), err // the dispatcher kept its own results in runs/<id>
 }
 
-// oldResult reads exit.json and return.json of the first layout, nil where there is no
-// exit.json yet. Of a run of the pipeline the dispatcher kept a result too, which has
-// the cycle, the round and the agent.
+// oldResult reads exit.json and return.json of the first layout, nil if there is no exit.json yet.
+// For a run of the pipeline the dispatcher kept a second result, which has the cycle, the round
+// and the agent.
 func oldResult(h *durable.Home, id string) (*Result, error) {
 	res, err := loadResult(h, oldHome+"/"+id+"/exit.json")
 	if err != nil || res == nil {

@@ -7,13 +7,14 @@ import (
 	"syscall"
 )
 
-// ProcessOf is the process that has a number now. Nobody tells here when it began.
+// ProcessOf returns the process that has the number pid now. Its start time is not known on this
+// system.
 func ProcessOf(pid int) Process { return Process{PID: pid} }
 
-// Stopped is false: the system does not tell here.
+// Stopped is false: the state is not known on this system.
 func (p Process) Stopped() bool { return false }
 
-// Alive reports whether a process of this number runs.
+// Alive reports whether a process with this number runs.
 func (p Process) Alive() bool {
 	if p.PID <= 0 {
 		return false

@@ -1,8 +1,7 @@
-// Package run is one supervised execution of an agent, of whatever kind: a folder
-// runs/<id> of a home (of the home of tri, or .agents of a checkout) that one
-// process owns by its lock, where it keeps the state, and where it publishes the
-// result by rename. After a crash no process id is guessed at: lock held, wait;
-// result there, take it; neither, run again.
+// Package run is one supervised execution of an agent, of any kind: a folder runs/<id> of a home
+// (tri's home, or .agents of a checkout). One process owns it by its lock, keeps the state in it,
+// and publishes the result by rename. Recovery from a crash does not rely on process ids: if the
+// lock is held, wait; if there is a result, take it; otherwise run again.
 //
 //	runs/<id>/lock           held by the owner, and by the agent that it started
 //	         /start          held while an owner is being started
@@ -32,16 +31,16 @@ import (
 	"tri/lib/record/draft"
 )
 
-// Kinds of run. Those of a box are named in lib/flow/box.
+// Kinds of run. Those of a box are in lib/flow/box.
 const (
 	Investigate = "investigate"
 	Validate    = "validate"
-	// Escalate is an investigation that takes up where a shorter one gave up. Its
-	// results are of the kind Investigate.
+	// Escalate is an investigation that continues where a shorter one gave up. Its results have
+	// the kind Investigate.
 	Escalate = "escalate"
 )
 
-// Dispatcher is By of the runs that tri-dispatch asks for.
+// Dispatcher is the By of runs that tri-dispatch requests.
 const Dispatcher = "tri-dispatch"
 
 // Result is runs/<id>/result.json.
@@ -49,24 +48,24 @@ type Result struct {
 	RunID     string          `json:"run_id"`
 	Kind      string          `json:"kind"`
 	Key       string          `json:"key"`   // thread
-	Cycle     int             `json:"cycle"` // of the thread; 0: a person asked
+	Cycle     int             `json:"cycle"` // of the thread; 0: requested by a person
 	Round     int             `json:"round"`
 	Agent     string          `json:"agent"`
-	By        string          `json:"by,omitempty"` // of a long run: who asked for it
+	By        string          `json:"by,omitempty"` // of a long run: the requester
 	StartedAt string          `json:"started_at"`   // RFC 3339
 	EndedAt   string          `json:"ended_at"`
 	Status    Phase           `json:"status"` // Done, Nothing or Failed
 	Error     string          `json:"error,omitempty"`
-	Failure   *Failure        `json:"failure,omitempty"` // of one that failed
+	Failure   *Failure        `json:"failure,omitempty"` // of a failed run
 	Model     string          `json:"model,omitempty"`
 	SessionID string          `json:"session_id,omitempty"`
-	Starts    int             `json:"starts,omitempty"` // of a long run: 1, and more after crashes
+	Starts    int             `json:"starts,omitempty"` // of a long run: 1, or more after crashes
 	Usage     *draft.Usage    `json:"usage,omitempty"`
 	Value     json.RawMessage `json:"value,omitempty"` // a return or a verdict
 }
 
-// ID names the run of one round: the same at every try, so that a restart finds
-// what a killed run left.
+// ID returns the id of the run of one round: the same at every try, so that a restart finds the
+// files of a killed run.
 func ID(kind, key string, cycle, round int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d", kind, key, cycle, round))
 	return kind[:1] + "-" + hex.EncodeToString(sum[:12])
@@ -74,20 +73,20 @@ func ID(kind, key string, cycle, round int) string {
 
 var isID = regexp.MustCompile(`^[a-z]-[0-9a-f]{24}$`)
 
-// IsID reports whether id may have been made by ID.
+// IsID reports whether id has the form that ID returns.
 func IsID(id string) bool { return isID.MatchString(id) }
 
 // Run is a run that this process owns.
 type Run struct {
 	ID        string
-	SessionID string // a fresh UUID: agent programs refuse to use one twice
+	SessionID string // a new UUID: agent programs refuse one that was used before
 	home      *durable.Home
 	folder    string
 	lock      *durable.Lock
 }
 
-// Begin takes the run's lock. It fails with durable.ErrLocked while another process,
-// or an agent that outlived its owner, still holds it.
+// Begin takes the run's lock. It fails with durable.ErrLocked while another process, or an agent
+// that outlived its owner, holds it.
 func Begin(h *durable.Home, id string) (*Run, error) {
 	folder := Folder(h, id)
 	lock, err := h.TryLock(folder + "/lock")
@@ -97,8 +96,8 @@ func Begin(h *durable.Home, id string) (*Run, error) {
 	return &Run{ID: id, SessionID: UUID(), home: h, folder: folder, lock: lock}, nil
 }
 
-// Lock takes a lock that others hold for moments only, such as one that is being
-// looked at. After patience it gives up with durable.ErrLocked.
+// Lock takes a lock that others hold only briefly, for example to inspect it. It gives up with
+// durable.ErrLocked after patience.
 func Lock(ctx context.Context, h *durable.Home, name string, patience time.Duration) (*durable.Lock, error) {
 	for deadline := time.Now().Add(patience); ; {
 		lock, err := h.TryLock(name)
@@ -113,8 +112,7 @@ func Lock(ctx context.Context, h *durable.Home, name string, patience time.Durat
 	}
 }
 
-// Held reports whether a process holds a run's lock: its owner, or an agent that
-// outlived it.
+// Held reports whether a process holds the run's lock: its owner, or an agent that outlived it.
 func Held(h *durable.Home, id string) (bool, error) {
 	lock, err := h.TryLock(Folder(h, id) + "/lock")
 	if errors.Is(err, durable.ErrLocked) {
@@ -126,14 +124,13 @@ func Held(h *durable.Home, id string) (bool, error) {
 	return false, lock.Unlock()
 }
 
-// Dir is the run's folder.
+// Dir returns the run's folder.
 func (r *Run) Dir() string { return r.home.Path(r.folder) }
 
-// Hold is the locked file, for the agent's processes to inherit.
+// Hold returns the locked file, to be inherited by the agent's processes.
 func (r *Run) Hold() *os.File { return r.lock.File() }
 
-// Publish closes the state, where that is still open, and makes the result durable.
-// It is written once.
+// Publish closes the state if it is still open, and makes the result durable. It is written once.
 func (r *Run) Publish(res Result) error {
 	if s, err := LoadState(r.Dir()); err == nil && !s.Over() {
 		s.Status, s.Failure, s.EndedAt, s.PID = Complete, res.Failure, &res.EndedAt, nil
@@ -154,13 +151,13 @@ func (r *Run) Publish(res Result) error {
 	return r.home.Replace(r.folder+"/result.json", append(b, '\n'))
 }
 
-// End gives the lock back.
+// End releases the lock.
 func (r *Run) End() error { return r.lock.Unlock() }
 
-// ResultFile is where the result of a run is kept, written once, by rename.
+// ResultFile returns the path of a run's result, which is written once, by rename.
 func ResultFile(h *durable.Home, id string) string { return Folder(h, id) + "/result.json" }
 
-// Load reads a run's result; nil when there is none yet.
+// Load reads a run's result, nil if there is none yet.
 func Load(h *durable.Home, id string) (*Result, error) {
 	folder := Folder(h, id)
 	res, err := loadResult(h, folder+"/result.json")
@@ -188,7 +185,7 @@ func loadResult(h *durable.Home, name string) (*Result, error) {
 	return res, nil
 }
 
-// Order is what request.json of a run says of it, besides what it is to do.
+// Order is the part of request.json that says who requested a run, and when.
 type Order struct {
 	RunID  string `json:"run_id"`
 	By     string `json:"by"`
@@ -196,8 +193,8 @@ type Order struct {
 	Parent string `json:"parent,omitempty"` // the run that asked for this one
 }
 
-// Asked reads who asked for a run, and of which thread; nil where it has no
-// request.json: it is part of what the dispatcher does.
+// Asked reads who requested a run, and of which thread. It returns nil if the run has no
+// request.json: it then belongs to the dispatcher.
 func Asked(h *durable.Home, id string) (o *Order, key string, err error) {
 	b, err := h.ReadFile(Folder(h, id) + "/request.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -216,8 +213,7 @@ func Asked(h *durable.Home, id string) (o *Order, key string, err error) {
 	return &r.Order, r.Thread.Key, nil
 }
 
-// Cancel asks for the end of a run, for good: who owns it, or begins it later, ends
-// it.
+// Cancel requests the permanent end of a run: its current or next owner ends it.
 func Cancel(h *durable.Home, id, by string, now time.Time) error {
 	b, err := json.Marshal(map[string]string{"by": by, "at": text.Timestamp(now)})
 	if err != nil {
@@ -226,12 +222,12 @@ func Cancel(h *durable.Home, id, by string, now time.Time) error {
 	return h.Replace(Folder(h, id)+"/cancel.json", append(b, '\n'))
 }
 
-// IsCancelled reports whether the end of a run was asked for.
+// IsCancelled reports whether the end of a run was requested.
 func IsCancelled(h *durable.Home, id string) bool {
 	return h.Exists(Folder(h, id)+"/cancel.json") || h.Exists(oldHome+"/"+id+"/killed")
 }
 
-// UUID is a random UUID (RFC 9562, version 4).
+// UUID returns a random UUID (RFC 9562, version 4).
 func UUID() string {
 	var b [16]byte
 	rand.Read(b[:])
@@ -240,12 +236,12 @@ func UUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// Hash is over everything that a run is allowed: who resumes a run computes it anew,
-// and it must be the one that the run began with.
+// Hash returns a hash of a run's permissions. On resume it is computed again and must be equal to
+// the one at the run's start.
 func Hash(rights any) string {
 	b, err := json.Marshal(rights)
 	if err != nil {
-		panic(fmt.Sprintf("hash of what a run is allowed: %v", err)) // strings, numbers and truth values
+		panic(fmt.Sprintf("hash of what a run is allowed: %v", err)) // rights hold only strings, numbers and booleans
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:8])

@@ -15,32 +15,31 @@ import (
 	"tri/lib/record/draft"
 )
 
-// Phase is how far a run of any kind has come.
+// Phase is the phase of a run of any kind.
 type Phase string
 
 // The phases. A run that is Done, Nothing, Failed or Cancelled has ended.
 const (
-	Queued    Phase = "queued" // asked for; no owner has taken it up
+	Queued    Phase = "queued" // requested; not yet started by an owner
 	Running   Phase = "running"
 	Paused    Phase = "paused"
-	Waiting   Phase = "waiting" // for a person, who has its patch to decide about
+	Waiting   Phase = "waiting" // for a person to decide on its patch
 	Done      Phase = "done"
-	Nothing   Phase = "nothing" // the agent looked and found nothing to say
-	Failed    Phase = "failed"  // its end was seen, or its owner is gone; see Failure
+	Nothing   Phase = "nothing" // the agent searched and found nothing to answer
+	Failed    Phase = "failed"  // it ended with an error, or its owner is gone; see Failure
 	Cancelled Phase = "cancelled"
 )
 
-// Statuses are the phases in the words of Agent Box (phases 1 to 3), which tell
-// finer what a run waits for and how it ended.
+// Statuses refine the phases: they say what a run waits for and how it ended.
 const (
 	Active    = "ACTIVE"
 	Review    = "REVIEW"   // a patch waits for a person
-	Proposed  = "PROPOSED" // a person made a branch or a pull request of the patch
+	Proposed  = "PROPOSED" // a person made the patch a branch or a pull request
 	Complete  = "DONE"     // nothing is left to do
 	Crashed   = "CRASHED"
-	Stalled   = "STALLED"   // it was ended because it neither spoke nor worked for long
+	Stalled   = "STALLED"   // ended after a long time without output or CPU use
 	Merged    = "MERGED"    // the patch was applied by a person
-	Abandoned = "ABANDONED" // a person, or gc, gave it up
+	Abandoned = "ABANDONED" // abandoned by a person or by gc
 )
 
 var phases = map[string]Phase{
@@ -48,35 +47,34 @@ var phases = map[string]Phase{
 	Crashed: Failed, Stalled: Failed, Abandoned: Cancelled,
 }
 
-// Process is a process that cannot be confused with a later one of its number.
+// Process identifies a process, distinct from a later one with the same number.
 type Process struct {
 	PID   int    `json:"pid"`
-	Start uint64 `json:"start"` // its start time in clock ticks since boot; 0 where it is not known
+	Start uint64 `json:"start"` // start time in clock ticks since boot; 0 if unknown
 }
 
-// Failure is how a run went wrong, as it was seen.
+// Failure says how a run failed.
 type Failure struct {
-	// Kind is of lib/agent: oom, timeout, tool_error, agent_abort, tests_failed, killed
-	// or unknown.
+	// Kind is a kind of lib/agent: oom, timeout, tool_error, agent_abort, tests_failed, killed or
+	// unknown.
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
-	// Limit is what was up in a timeout: wall, silence, turns, tokens or cost.
+	// Limit is the limit that a timeout reached: wall, silence, turns, tokens or cost.
 	Limit            string `json:"limit,omitempty"`
 	LastSafeArtifact string `json:"last_safe_artifact,omitempty"` // a file of the run's folder
 }
 
 const killed = "killed" // Failure.Kind of a run whose owner is gone
 
-// State is state.json of a run: what its owner knows, written by the owner alone and
-// replaced whole.
+// State is a run's state.json. Only the run's owner writes it; it is replaced as a whole.
 type State struct {
-	Phase         Phase        `json:"phase,omitempty"` // of Status; "" in files of the first layout
+	Phase         Phase        `json:"phase,omitempty"` // derived from Status; "" in files of the first layout
 	Status        string       `json:"status"`
-	Parent        string       `json:"parent,omitempty"` // the run that asked for this one
+	Parent        string       `json:"parent,omitempty"` // the run that requested this one
 	PID           *int         `json:"pid"`              // of the agent's program; null before and after
-	Agent         Process      `json:"agent"`            // the same, so that a number used again is told apart
-	Owner         Process      `json:"wrapper"`          // who supervises; its lease is the lock
-	Starts        int          `json:"starts,omitempty"` // how often it was begun
+	Agent         Process      `json:"agent"`            // the same process, safe against reuse of its number
+	Owner         Process      `json:"wrapper"`          // the supervising process; the lock is its lease
+	Starts        int          `json:"starts,omitempty"` // number of starts
 	SessionID     *string      `json:"session_id"`
 	WorktreePath  *string      `json:"worktree_path"`
 	StartedAt     string       `json:"started_at"` // RFC 3339, as all times
@@ -84,21 +82,21 @@ type State struct {
 	EndedAt       *string      `json:"ended_at"`
 	ConfigHash    string       `json:"config_hash"`
 	Failure       *Failure     `json:"failure"`
-	Model         string       `json:"model,omitempty"`    // as the agent told
+	Model         string       `json:"model,omitempty"`    // as reported by the agent
 	Terminal      string       `json:"terminal,omitempty"` // where its owner can be watched: tmux
-	Doing         string       `json:"doing,omitempty"`    // what the agent was seen to do last, one line
+	Doing         string       `json:"doing,omitempty"`    // the agent's last observed action, one line
 	Usage         *draft.Usage `json:"usage,omitempty"`    // so far; kept when it crashed
-	Settled       *draft.Usage `json:"settled,omitempty"`  // what of it earlier attempts were accounted with
+	Settled       *draft.Usage `json:"settled,omitempty"`  // the part of Usage already accounted for by earlier attempts
 }
 
-// Over reports whether the run has come to an end that is written down.
+// Over reports whether the run has ended and its end is recorded.
 func (s *State) Over() bool {
 	return s.Status != Active && (s.Status != Stalled || s.EndedAt != nil)
 }
 
 const stateName = "state.json"
 
-// LoadState reads state.json of a run's folder. fs.ErrNotExist where there is none.
+// LoadState reads state.json of a run's folder. The error is fs.ErrNotExist if there is none.
 func LoadState(dir string) (s State, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -115,7 +113,7 @@ func LoadState(dir string) (s State, err error) {
 	return s, nil
 }
 
-// Save replaces state.json in a folder of a home, durably.
+// Save durably replaces state.json in a folder of a home.
 func (s *State) Save(h *durable.Home, folder string) error {
 	if s.Phase = phases[s.Status]; s.Status == Stalled && s.EndedAt == nil {
 		s.Phase = Running
@@ -127,9 +125,8 @@ func (s *State) Save(h *durable.Home, folder string) error {
 	return h.Replace(filepath.Join(folder, stateName), append(b, '\n'))
 }
 
-// Update changes state.json of a run's folder, durably; where there is none, change
-// is given the zero State. It is for the run's owner, which alone may, and not while
-// an agent is supervised.
+// Update durably changes state.json of a run's folder. If there is none, change receives the zero
+// State. Only the run's owner may call it, and not while an agent is supervised.
 func Update(dir string, change func(*State)) error {
 	s, err := LoadState(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -146,10 +143,10 @@ func Update(dir string, change func(*State)) error {
 	return errors.Join(s.Save(h, "."), h.Close())
 }
 
-// Sweep looks at a run's folder and writes down the end of one whose owner is gone
-// without having done so: state.json then says CRASHED, what was seen, and what
-// there is to continue with. It gives the state as it is now. A run whose owner
-// lives, or whose lock is held by a process that outlived it, is left alone.
+// Sweep records the end of a run whose owner died without recording it: state.json then has the
+// status CRASHED, what was observed, and the artifact to continue from. It returns the current
+// state. A run whose owner lives, or whose lock is held by a process that outlived the owner, is
+// left unchanged.
 func Sweep(dir string, now time.Time) (State, error) {
 	s, err := LoadState(dir)
 	if err != nil || s.Over() || s.Owner.Alive() {
@@ -191,12 +188,12 @@ func (s *State) bury(h *durable.Home, now time.Time) {
 	}
 }
 
-// artifacts are the files of a run that an operator can continue with, the best first.
+// artifacts are the files of a run that an operator can continue from, the best first.
 var artifacts = []string{
 	"result.json", "return.json", "changes.patch", "report.md", "plan.md", "transcript.ndjson", "raw/stream.jsonl",
 }
 
-// Artifact is the best file that the run whose folder h is has left so far.
+// Artifact returns the best file that the run in folder h has produced so far.
 func Artifact(h *durable.Home) string {
 	for _, name := range artifacts {
 		if info, err := h.Root().Stat(name); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
@@ -206,10 +203,10 @@ func Artifact(h *durable.Home) string {
 	return ""
 }
 
-// Unwatched says that a run is not supervised because its owner has been stopped,
-// and what can be done; it is "" while that is at work or gone. No limit is held
-// then and no end seen, and no other process may take its place: it can continue at
-// any instant.
+// Unwatched returns a message if a run is unsupervised because its owner process is stopped, and
+// what can be done about it. It returns "" if the owner runs or is gone. While the owner is
+// stopped, limits are not enforced and the end is not noticed, and no other process may take over,
+// since the owner can continue at any time.
 func Unwatched(owner Process) string {
 	if !owner.Stopped() {
 		return ""

@@ -12,14 +12,14 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// StreamName is the file of a run's folder that has what its agent did.
+// StreamName is the file in a run's folder that records the agent's events.
 const StreamName = "raw/stream.jsonl"
 
-// maxTail is read of a stream at once, in bytes; longer than any line of it.
+// maxTail is how many bytes of a stream are read at once; longer than any line of it.
 const maxTail = 8 << 20
 
-// Tail calls fn with the whole lines of a run's stream that begin at byte at or
-// later, a batch at a time, and returns where the next line begins.
+// Tail calls fn with the whole lines of a run's stream that begin at byte at or later, in batches,
+// and returns the offset of the next line.
 func Tail(dir string, at int64, fn func(lines []byte) error) (int64, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -28,7 +28,7 @@ func Tail(dir string, at int64, fn func(lines []byte) error) (int64, error) {
 	defer root.Close()
 	f, err := root.Open(StreamName)
 	if errors.Is(err, fs.ErrNotExist) {
-		return at, nil // nothing has been done yet
+		return at, nil // no events yet
 	}
 	if err != nil {
 		return at, sysexit.With(sysexit.IO, err)

@@ -11,15 +11,15 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// What a thread keeps at most.
+// Bounds of the lists that a thread keeps.
 const (
 	maxApplied = 256
 	maxContext = 20
 )
 
-// Effect is something to be done because of where a thread stands. Effects are
-// names of work, not orders: Due gives the same ones for the same thread however
-// often it is asked, and whoever does them finds out what is done already.
+// Effect is work that is due in a thread's current state. Effects name work and are not commands:
+// Due returns the same effects for the same thread at every call, and the caller finds out which
+// of them are done already.
 type Effect struct {
 	Kind  string // see below
 	RunID string // of EffectInvestigate and EffectValidate
@@ -30,11 +30,11 @@ type Effect struct {
 const (
 	EffectInvestigate = "investigate"
 	EffectValidate    = "validate"
-	EffectOffer       = "offer"  // the pending draft should stand in the decision log
-	EffectRetire      = "retire" // nothing of this thread should stand there
+	EffectOffer       = "offer"  // the pending draft should be offered in the decision log
+	EffectRetire      = "retire" // the thread should have no open offer there
 )
 
-// Due is what is left to do, as a function of the thread alone.
+// Due returns the work that is due, a function of the thread alone.
 func Due(t Thread) []Effect {
 	switch t.Status {
 	case Investigating, BouncedRound1, Escalated:
@@ -50,10 +50,9 @@ func Due(t Thread) []Effect {
 	return []Effect{{Kind: EffectRetire}}
 }
 
-// Apply is the whole state machine: it takes one input into a thread (the zero
-// Thread where there is none yet) and returns what the thread has become and what
-// is due then. It is pure; an input that has been applied, or that says nothing
-// to this thread, changes nothing.
+// Apply is the complete state machine: it applies one input to a thread (the zero Thread if it
+// does not exist yet) and returns the new thread and the work that is then due. It is pure. An
+// input that was applied before, or that does not concern this thread, changes nothing.
 func Apply(t Thread, in Input) (Thread, []Effect) {
 	if in.Thread != nil {
 		t = clone(*in.Thread)
@@ -115,8 +114,8 @@ func (t *Thread) close(at, why string) {
 	}
 }
 
-// begin starts a cycle: everything that an earlier one found is void. Whatever
-// waited in Pending is answered together with the rest.
+// begin starts a cycle: the results of an earlier one are void. Messages in Pending become part of
+// the new cycle.
 func (t *Thread) begin(at, why string) {
 	t.Messages = append(t.Messages, t.Pending...)
 	t.Pending, t.PendingMessageIDs = nil, []string{}
@@ -149,8 +148,8 @@ func (t *Thread) investigate(at, why string) {
 	}
 }
 
-// rest puts the thread before the person. Messages that came meanwhile start the
-// next cycle at once instead: a draft that does not know them is stale.
+// rest hands the thread to the operator. If messages arrived meanwhile it starts the next cycle
+// instead: a draft that ignores them is stale.
 func (t *Thread) rest(at, badge, why string) {
 	if len(t.Pending) > 0 {
 		t.begin(at, "messages came during the round")
@@ -173,7 +172,7 @@ func (t *Thread) run(in Input) {
 	}
 }
 
-// inRound reports whether an investigation is under way or due.
+// inRound reports whether an investigation is in progress or due.
 func (t *Thread) inRound() bool {
 	return t.Status == Investigating || t.Status == BouncedRound1 || t.Status == Escalated
 }
@@ -195,7 +194,7 @@ func (t *Thread) investigated(at string, r *run.Result, longer bool) {
 	case t.InvestigatorReturn != nil:
 		t.validate(at, "the investigator returned a draft")
 	case t.Status == Escalated && first != nil:
-		// The longer look came to nothing: what made it asked for still stands.
+		// The longer investigation gave nothing; the shorter one's result remains valid.
 		t.InvestigatorReturn, t.InvestigatorError = first, "the longer look: "+t.InvestigatorError
 		t.validate(at, "the longer look gave nothing, the shorter one a draft")
 	case r.Status == run.Nothing:
@@ -205,8 +204,8 @@ func (t *Thread) investigated(at string, r *run.Result, longer bool) {
 	}
 }
 
-// escalate has the same round looked into for longer, which happens once in a
-// cycle. The draft of the shorter look, if there is one, is kept.
+// escalate starts a longer investigation of the same round, at most once in a cycle. The draft of
+// the shorter one, if any, is kept.
 func (t *Thread) escalate(at string) {
 	if len(t.Pending) > 0 {
 		t.begin(at, "messages came during the round")
@@ -221,7 +220,7 @@ func (t *Thread) escalate(at string) {
 	t.to(at, Escalated, why)
 }
 
-// escalated notes where a long run can be watched.
+// escalated records where a long run can be watched.
 func (t *Thread) escalated(e *Escalation) {
 	if t.InvestigatorTaskID != nil && *t.InvestigatorTaskID == e.RunID {
 		t.EscalationTmuxSession, t.EscalationTranscriptPath = e.TmuxSession, &e.TranscriptPath
@@ -237,7 +236,7 @@ func (t *Thread) validate(at, why string) {
 func (t *Thread) validated(at string, r *run.Result, last bool) {
 	v := new(verdict.Verdict)
 	if err := ndjson.Unmarshal(r.Value, v); r.Status != run.Done || err != nil {
-		// Fails closed: a draft that nobody could check is no checked draft.
+		// Fail closed: a draft that could not be validated is not validated.
 		t.rest(at, "not validated", "the validation failed: "+r.Error)
 		return
 	}

@@ -16,23 +16,23 @@ import (
 	"tri/lib/record/run"
 )
 
-// Input is one thing that can move a thread. lib/record/journal keeps them in the
-// order in which tri-dispatch takes them in, before any thread moves: every thread
-// is a fold of Apply over its inputs. Exactly one of the pointers is set.
+// Input is one event that can move a thread. lib/record/journal records inputs in the order in
+// which tri-dispatch takes them, before any thread moves: every thread is a fold of Apply over its
+// inputs. Exactly one of the pointers is set.
 type Input struct {
 	At  string `json:"at"` // RFC 3339
 	Key string `json:"key"`
 
 	Event *event.Classified `json:"event,omitempty"`
-	// Facts are what the rules of the configuration said when the event came, so
-	// that another configuration folds the same journal to the same threads.
+	// Facts are what the configured rules said when the event arrived, so that the same journal
+	// yields the same threads under another configuration.
 	Facts *Facts `json:"facts,omitempty"`
 
 	Run      *run.Result      `json:"run,omitempty"`
 	Decision *decision.Record `json:"decision,omitempty"` // one that counts
 	Reply    *outbox.Reply    `json:"reply,omitempty"`
-	// Escalate says, with Run, that a longer look may follow: one was asked for, or
-	// the time was up, and the configuration has it.
+	// Escalate says, with Run, that a longer investigation may follow: one was requested or the
+	// run's time was up, and the configuration permits it.
 	Escalate bool `json:"escalate,omitempty"`
 	// LastRound says, with Run, that no round follows a bounce.
 	LastRound bool        `json:"last_round,omitempty"`
@@ -41,59 +41,59 @@ type Input struct {
 	Spent     *Spent      `json:"spent,omitempty"`
 	Resumed   *Resumed    `json:"resumed,omitempty"`
 	Expired   *Expired    `json:"expired,omitempty"`
-	// Thread is the whole of it as an earlier version of the state machine left it.
+	// Thread is the whole thread as an earlier version of the state machine left it.
 	Thread *Thread `json:"thread,omitempty"`
-	// Threads are all that there are, with the one that this input opens.
+	// Threads counts all threads, including the one that this input opens.
 	Threads *Count `json:"threads,omitempty"`
 
 	// Source is the byte offset of a decision's or a reply's line in its log.
 	Source *int64 `json:"-"`
 }
 
-// Count tells a set of threads from one in which some are missing.
+// Count is a checksum of a set of threads, to detect missing ones.
 type Count struct {
 	N   int    `json:"n"`
 	XOR uint64 `json:"xor"` // of the first six bytes of the keys' SHA-256
 }
 
-// Add takes a thread's key in.
+// Add adds a thread's key.
 func (c *Count) Add(key string) {
 	sum := sha256.Sum256([]byte(key))
 	c.N, c.XOR = c.N+1, c.XOR^binary.BigEndian.Uint64(sum[:8])>>16
 }
 
-// Facts are what rules say of an event.
+// Facts are the rules' results for an event.
 type Facts struct {
 	QuestionType string  `json:"question_type"`
-	TypeReason   string  `json:"type_reason,omitempty"` // the rule that decided it: "status:is-it-down"
+	TypeReason   string  `json:"type_reason,omitempty"` // the rule that matched: "status:is-it-down"
 	Rubric       string  `json:"rubric"`
 	Ask          string  `json:"ask,omitempty"` // to be asked of the operator first
 	Codebase     string  `json:"codebase"`
 	ExpectedMin  float64 `json:"expected_min"`
-	// ExpectedBecause is what ExpectedMin is made of: "technical 5", "intermittent +4".
+	// ExpectedBecause lists the parts of ExpectedMin: "technical 5", "intermittent +4".
 	ExpectedBecause []string `json:"expected_because,omitempty"`
 	Tier            int      `json:"tier"` // 1 in a run, 2 long
 	NeverMind       bool     `json:"never_mind,omitempty"`
-	Own             bool     `json:"own,omitempty"` // written by us
-	// Refuse says why an actionable message may open nothing: it is too old.
+	Own             bool     `json:"own,omitempty"` // written by the bot
+	// Refuse says why an actionable message may not open a thread: it is too old.
 	Refuse string `json:"refuse,omitempty"`
 }
 
 // Escalation says where a long run can be watched.
 type Escalation struct {
 	RunID          string  `json:"run_id"`
-	TmuxSession    *string `json:"tmux_session"` // null: it has a terminal of our own
+	TmuxSession    *string `json:"tmux_session"` // null: it has a terminal of its own
 	TranscriptPath string  `json:"transcript_path"`
 }
 
-// Spent says that no budget was left for a run.
+// Spent says that there was no budget left for a run.
 type Spent struct {
 	RunID string `json:"run_id"`
 	Why   string `json:"why"`
-	Day   string `json:"day,omitempty"` // UTC, 2006-01-02: another day, another budget
+	Day   string `json:"day,omitempty"` // UTC, 2006-01-02: the budget is renewed on another day
 }
 
-// Resumed says that there is budget again for a run that waited for it.
+// Resumed says that there is budget again for a waiting run.
 type Resumed struct {
 	RunID string `json:"run_id"`
 }
@@ -103,8 +103,7 @@ type Expired struct {
 	DraftSHA256 string `json:"draft_sha256"`
 }
 
-// Identity tells inputs of one thread apart: the same thing read twice counts
-// once.
+// Identity distinguishes the inputs of one thread: an input read twice counts once.
 func (in *Input) Identity() string {
 	id := ""
 	switch {
@@ -133,7 +132,7 @@ func (in *Input) Identity() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Knows reports whether an input has been taken in.
+// Knows reports whether an input has been applied.
 func (t *Thread) Knows(in Input) bool {
 	if in.Decision != nil && in.Decision.N > 0 && in.Decision.N <= t.AppliedDecision {
 		return true
@@ -146,13 +145,13 @@ func (t *Thread) Knows(in Input) bool {
 	if slices.ContainsFunc(t.Applied, known) {
 		return true
 	}
-	// What has left the list is older than what has not, by its place in the log and
-	// by its time; only by one of the two where the log is another.
+	// An event that was dropped from the list is older, by offset and by time, than those in it.
+	// If the log is another one, only one of the two can be compared.
 	return in.Event != nil && t.AppliedAt != nil && happened(in.Event) <= *t.AppliedAt &&
 		(in.Event.Seq == nil || t.AppliedSeq == nil || *in.Event.Seq <= *t.AppliedSeq)
 }
 
-// know notes that an input is taken in.
+// know records that an input is applied.
 func (t *Thread) know(in Input) {
 	if in.Decision != nil {
 		t.AppliedDecision = max(t.AppliedDecision, in.Decision.N)
@@ -187,7 +186,7 @@ func seq(e *event.Classified) int64 {
 	return *e.Seq
 }
 
-// happened is when an event took place, in Unix seconds.
+// happened returns when an event took place, in Unix seconds.
 func happened(e *event.Classified) int64 {
 	var at int64
 	for _, s := range []string{e.CreateTime, e.EditedAt} {

@@ -1,8 +1,7 @@
 package thread
 
-// Move is a line that the orchestrator prints: one step of a thread, and at rest
-// what was found. It is all that an operator's own agent session needs to read
-// (triage AC-02).
+// Move is a line that the orchestrator prints: one step of a thread and, at rest, the finding. It
+// is all that an operator's own agent session needs to read.
 type Move struct {
 	At       string `json:"at"`
 	Key      string `json:"key"`
@@ -15,7 +14,7 @@ type Move struct {
 	Summary  string `json:"summary,omitempty"`
 }
 
-// Moves are the steps that led from an earlier state of t to t.
+// Moves returns the steps that led from old, an earlier state of t, to t.
 func (t *Thread) Moves(old *Thread) []Move {
 	var moves []Move
 	for _, c := range t.StatusHistory[min(len(old.StatusHistory), len(t.StatusHistory)):] {

@@ -8,8 +8,8 @@ import (
 	"tri/lib/record/outbox"
 )
 
-// event takes in what people said: a question, a follow-up, an edit, a deletion,
-// a "never mind", a colleague's answer.
+// event applies a message: a question, a follow-up, an edit, a deletion, a "never mind", a
+// colleague's answer.
 func (t *Thread) event(in Input) {
 	e, facts := in.Event, in.Facts
 	if facts == nil {
@@ -47,7 +47,7 @@ func (t *Thread) open(in Input, facts *Facts, m Message) {
 	t.begin(in.At, "an actionable message")
 }
 
-// take is what rules decide at the start of a cycle.
+// take stores the rules' results at the start of a cycle.
 func (t *Thread) take(facts *Facts) {
 	t.QuestionType, t.TypeReason, t.Rubric, t.Asked = facts.QuestionType, facts.TypeReason, facts.Rubric, facts.Ask
 	t.Codebase, t.ExpectedMin, t.ExpectedBecause, t.IsEscalated = facts.Codebase, facts.ExpectedMin, facts.ExpectedBecause, facts.Tier == 2
@@ -55,18 +55,17 @@ func (t *Thread) take(facts *Facts) {
 
 const (
 	withdrew = "the asker withdrew the question"
-	// Gone is the note of a revoke, and the reason of a close: nobody is there to
-	// answer.
+	// Gone is the note of a revoke, and the close reason, if the question was deleted.
 	Gone = "the question was deleted"
 )
 
-// asks reports whether in puts a question to t: it is its asker's.
+// asks reports whether in is a question by t's asker.
 func (t *Thread) asks(in Input) bool { return in.Event.Sender.ID == t.OriginalSenderID && Asks(in) }
 
 func (t *Thread) said(in Input, facts *Facts, m Message) {
 	e := in.Event
 	asker, person := e.Sender.ID == t.OriginalSenderID, !e.IsAckOrEmoji && e.Sender.Type != "bot"
-	// The classifier's view of what is in flight is a hint: here it is known.
+	// The classifier's field on threads in flight is only a hint: the thread itself knows.
 	switch asks := t.asks(in); {
 	case t.Status == Closed && asks:
 		t.reopen(in, facts, m)
@@ -81,7 +80,7 @@ func (t *Thread) said(in Input, facts *Facts, m Message) {
 			t.HumanReplies = lastOf(append(t.HumanReplies, m))
 		}
 	case t.Status == PendingUser && t.UserApprovedAt == nil && t.Asked != "":
-		t.Messages = append(t.Messages, m) // whoever is asked first should see it
+		t.Messages = append(t.Messages, m) // the operator who is asked should see it
 	case t.Status == PendingUser && t.UserApprovedAt == nil:
 		t.Messages = append(t.Messages, m)
 		t.begin(in.At, "a follow-up came")
@@ -95,7 +94,7 @@ func (t *Thread) reopen(in Input, facts *Facts, m Message) {
 	for _, old := range slices.Concat(t.Messages, t.Pending) {
 		t.remember(old)
 	}
-	t.Pending = nil // what waited when it was closed is older than the question now
+	t.Pending = nil // messages pending at the close are older than the new question
 	t.take(facts)
 	t.OriginalMessageID, t.OriginalSenderID, t.OriginalSenderName = m.MessageID, m.SenderID, m.SenderName
 	t.Messages, t.Notes, t.HumanReplies, t.Alerts = []Message{m}, nil, nil, nil
@@ -104,7 +103,7 @@ func (t *Thread) reopen(in Input, facts *Facts, m Message) {
 
 func (t *Thread) remember(m Message) { t.Context = lastOf(append(t.Context, m)) }
 
-// remark remembers what was not taken for a question. An edit can make it one.
+// remark keeps a message that is not a question. An edit can make it one.
 func (t *Thread) remark(m Message) {
 	m.Actionable = false
 	t.remember(m)
@@ -121,7 +120,7 @@ func (t *Thread) edited(in Input, facts *Facts, m Message) {
 		t.HumanReplies[i].Content = m.Content
 	}
 	if i := find(t.Context, m.MessageID); i >= 0 && t.asks(in) && !t.Context[i].Actionable {
-		t.forget(m.MessageID) // it is said anew, below
+		t.forget(m.MessageID) // it is added again below
 	} else if i >= 0 {
 		if t.Context[i].Actionable && t.Context[i].Content != m.Content {
 			t.alert(in.At, "a question answered earlier was edited")
@@ -135,19 +134,19 @@ func (t *Thread) edited(in Input, facts *Facts, m Message) {
 	i := find(t.Messages, m.MessageID)
 	switch {
 	case i < 0 && find(t.Context, m.MessageID) < 0:
-		t.said(in, facts, m) // an edit that made a question of a message not seen as one
+		t.said(in, facts, m) // the edit turned a message into a question
 	case i < 0 || t.Messages[i].Content == m.Content:
 	case t.Status == Closed && (t.PostedMessageID != nil || t.CloseReason == withdrew || !t.asks(in)):
 		t.Messages[i].Content = m.Content
 		t.alert(in.At, "the question was edited after it was closed")
-	default: // one that was dismissed, or for which nobody had time, is asked anew
+	default: // dismissed, or expired: it is asked again
 		t.Messages[i].Content = m.Content
 		t.take(facts)
 		t.begin(in.At, "the question was edited")
 	}
 }
 
-// forget takes a message out of what was said around the question.
+// forget removes a message from the thread's context.
 func (t *Thread) forget(id string) {
 	is := func(m Message) bool { return m.MessageID == id }
 	t.Context, t.HumanReplies = slices.DeleteFunc(t.Context, is), slices.DeleteFunc(t.HumanReplies, is)
@@ -179,8 +178,8 @@ func (t *Thread) alert(at, text string) {
 	t.Alerts = append(t.Alerts, Note{By: "tri-dispatch", At: at, Text: text})
 }
 
-// decision takes in a person's word. Only decisions that count arrive here
-// (decision.State).
+// decision applies a person's decision. Only decisions that count are passed to it (see
+// decision.State).
 func (t *Thread) decision(in Input) {
 	d := in.Decision
 	if d.Kind == decision.Undo && t.expired() && d.Cycle == t.Cycle {
@@ -230,12 +229,12 @@ func (t *Thread) decision(in Input) {
 	}
 }
 
-// expired reports whether a draft was closed because it had waited for too long.
+// expired reports whether the thread was closed because its draft waited too long.
 func (t *Thread) expired() bool {
 	return t.Status == Closed && t.CloseReason == decision.ExpiredNote && t.InvestigatorReturn != nil
 }
 
-// planFile says where the triage file of an approved draft will be kept.
+// planFile sets the path where the triage file of an approved draft will be saved.
 func (t *Thread) planFile() {
 	if ret := t.InvestigatorReturn; ret != nil && ret.ProposedTriageFile != nil {
 		path := "triage/" + FileName(ret.ProposedTriageFile.Filename, t.Key, t.Cycle)
@@ -243,8 +242,8 @@ func (t *Thread) planFile() {
 	}
 }
 
-// File is the triage file that in makes due: the one that was proposed with the
-// draft that is now posted. It is saved before the thread moves on.
+// File returns the triage file that in makes due: the one proposed with the draft that is now
+// posted. It is saved before the thread moves.
 func (t *Thread) File(in Input) (path, content string, due bool) {
 	if in.Reply == nil || in.Reply.Outcome != outbox.Posted || in.Reply.Cycle != t.Cycle || t.TriageFilePath == nil {
 		return "", "", false
@@ -274,7 +273,7 @@ func (t *Thread) reply(in Input) {
 	t.next(in.At)
 }
 
-// next opens the next cycle for what waited while this one was answered.
+// next starts the next cycle for the messages that arrived meanwhile.
 func (t *Thread) next(at string) {
 	if len(t.Pending) == 0 {
 		return

@@ -6,34 +6,33 @@ import (
 	"tri/lib/record/event"
 )
 
-// Beside says, to the item that began a platform's thread, that another asker has
-// an item of their own there.
+// Beside tells the item that began a platform's thread that another asker has an item of their own
+// in it.
 type Beside struct {
 	Key string `json:"key"`
 }
 
-// Asks reports whether in puts a question: it is actionable, it does not merely
-// thank, and the rules have nothing against it.
+// Asks reports whether in is a question: it is actionable, is not only a thank-you, and the rules
+// do not exclude it.
 func Asks(in Input) bool {
 	e, f := in.Event, in.Facts
 	return e != nil && !e.Deleted && e.Classification == event.Actionable && (e.IsQuestion || !e.IsAckOrEmoji) &&
 		(f == nil || !f.Own && !f.NeverMind && f.Refuse == "")
 }
 
-// Opens reports whether in can begin an item that is not there yet.
+// Opens reports whether in can start a new item.
 func Opens(in Input) bool { return Asks(in) }
 
-// Route gives the inputs that an event is to the items of its thread: the first
-// of them began the thread, and its key is that of in; each has one asker. What
-// an asker says is to their own item; a question of somebody who has none opens
-// one beside, and what is left is a remark on the items that are open.
+// Route assigns an event to the items of its thread. items[0] began the thread, and its key is
+// in.Key; each item has one asker. An asker's message goes to their own item. A question from a
+// person without an item opens one beside the others. Anything else is a remark on the open items.
 func Route(items []*Thread, in Input) []Input {
 	e := in.Event
 	if e == nil || len(items) == 0 || items[0].Key == "" {
 		return []Input{in}
 	}
 	if slices.ContainsFunc(items, func(t *Thread) bool { return t.Knows(in) }) {
-		return nil // it was routed before, to all that it concerned
+		return nil // it was routed before, to all items concerned
 	}
 	root, open := items[0], slices.DeleteFunc(slices.Clone(items), func(t *Thread) bool { return t.Status == Closed })
 	to := func(ts ...*Thread) (ins []Input) {
@@ -50,7 +49,7 @@ func Route(items []*Thread, in Input) []Input {
 		}
 		return to(root)
 	}
-	var holds []*Thread // items that a change of the message concerns
+	var holds []*Thread // items that contain the edited or deleted message
 	if e.Deleted || e.EditedAt != "" || e.EditID != "" {
 		for _, t := range items {
 			if t.holds(e.MessageID) {
@@ -74,7 +73,7 @@ func Route(items []*Thread, in Input) []Input {
 		beside.Key = key
 		ins := []Input{{At: in.At, Key: root.Key, Beside: &Beside{Key: key}}, beside}
 		if !e.IsQuestion && !e.IsBotMention && len(holds) == 0 {
-			holds = open // what is told may answer, too
+			holds = open // a statement may also be an answer
 		}
 		return append(ins, to(holds...)...)
 	case len(holds) > 0:
@@ -85,7 +84,7 @@ func Route(items []*Thread, in Input) []Input {
 	return to(root)
 }
 
-// holds reports whether a message is kept in t.
+// holds reports whether t contains a message.
 func (t *Thread) holds(id string) bool {
 	return find(t.Messages, id) >= 0 || find(t.Pending, id) >= 0 || find(t.Context, id) >= 0 || find(t.HumanReplies, id) >= 0
 }

@@ -3,7 +3,7 @@ package thread
 // broke is the badge of a thread whose next run waits for budget.
 const broke = "budget spent"
 
-// spent has the thread wait: nothing of what was found is lost.
+// spent makes the thread wait for budget. Its findings are kept.
 func (t *Thread) spent(in Input) {
 	due := t.awaited()
 	if due == "" || due != in.Spent.RunID {
@@ -22,7 +22,7 @@ func (t *Thread) spent(in Input) {
 	t.to(in.At, PendingUser, in.Spent.Why)
 }
 
-// awaited is the run that is under way or due, "" where none is.
+// awaited returns the run that is in progress or due, "" if none is.
 func (t *Thread) awaited() string {
 	switch {
 	case t.inRound() && t.InvestigatorTaskID != nil:
@@ -33,8 +33,8 @@ func (t *Thread) awaited() string {
 	return ""
 }
 
-// Broke is the run for which t waits until there is budget, and whether that is to
-// validate what was found; "" where it waits for none.
+// Broke returns the run for which t waits for budget, and whether that run is a validation; "" if
+// t does not wait.
 func (t *Thread) Broke() (runID string, validate bool) {
 	switch {
 	case t.Status != PendingUser || t.Badge != broke:
@@ -47,7 +47,7 @@ func (t *Thread) Broke() (runID string, validate bool) {
 	return "", false
 }
 
-// resumed goes on where the budget ended.
+// resumed continues where the budget ran out.
 func (t *Thread) resumed(in Input) {
 	const why = "there is budget again"
 	runID, validate := t.Broke()
@@ -64,5 +64,5 @@ func (t *Thread) resumed(in Input) {
 	}
 	id := t.InvestigatorTaskID
 	t.investigate(in.At, why)
-	t.InvestigatorTaskID = id // a longer look stays one
+	t.InvestigatorTaskID = id // a longer investigation stays one
 }

@@ -14,11 +14,11 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// OpenPath is where a thread that is not closed is kept.
+// OpenPath returns the path of an open thread.
 func OpenPath(key string) string { return "open/" + key + ".json" }
 
-// ClosedPath is where a closed one is kept: what is at rest leaves the folder
-// that everything lists.
+// ClosedPath returns the path of a closed thread. Closed threads are stored outside the folder
+// that programs list.
 func ClosedPath(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "closed/" + hex.EncodeToString(sum[:1]) + "/" + key + ".json"
@@ -31,9 +31,9 @@ func (t *Thread) path() string {
 	return OpenPath(t.Key)
 }
 
-// Load reads a thread, open or closed; nil when there is none. Between the two
-// renames of a move both may stand: the open one is the newer only if it is not
-// closed, and Save takes the other away.
+// Load reads a thread, open or closed, nil if there is none. Between the two steps of a move both
+// files may exist: the open one, if its thread is not closed, is the newer. Save removes the
+// other.
 func Load(h *durable.Home, key string) (*Thread, error) {
 	for _, path := range []string{OpenPath(key), ClosedPath(key)} {
 		t, err := LoadFile(h, path)
@@ -44,8 +44,8 @@ func Load(h *durable.Home, key string) (*Thread, error) {
 	return nil, nil
 }
 
-// Open gives the threads that are not closed, in the order of their keys. One
-// that cannot be read gives its error instead.
+// Open yields the threads that are not closed, in the order of their keys. An unreadable thread
+// yields its error instead.
 func Open(h *durable.Home) iter.Seq2[*Thread, error] {
 	return func(yield func(*Thread, error) bool) {
 		names, err := h.List("open")
@@ -56,7 +56,7 @@ func Open(h *durable.Home) iter.Seq2[*Thread, error] {
 		for _, name := range names {
 			t, err := LoadFile(h, "open/"+name)
 			if t == nil && err == nil {
-				continue // closed since it was listed
+				continue // closed since the folder was listed
 			}
 			if !yield(t, err) {
 				return
@@ -86,7 +86,7 @@ func CountFiles(h *durable.Home) (c Count, err error) {
 	return c, nil
 }
 
-// Folders are those that have threads.
+// Folders yields the folders that hold threads.
 func Folders(h *durable.Home) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		shards, err := h.List("closed")
@@ -104,7 +104,7 @@ func Folders(h *durable.Home) iter.Seq2[string, error] {
 	}
 }
 
-// LoadFile reads a thread's file; nil when it is not there.
+// LoadFile reads a thread's file, nil if it does not exist.
 func LoadFile(h *durable.Home, path string) (*Thread, error) {
 	b, err := h.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +120,7 @@ func LoadFile(h *durable.Home, path string) (*Thread, error) {
 	return t, nil
 }
 
-// Marshal is the thread as it is kept.
+// Marshal returns the file format of the thread.
 func (t *Thread) Marshal() ([]byte, error) {
 	b, err := json.MarshalIndent(t, "", "  ")
 	if err != nil {
@@ -129,8 +129,8 @@ func (t *Thread) Marshal() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// Save makes the thread durable where it belongs. The journal is durable before
-// it, so a crash between the two steps of a move is mended by the next fold.
+// Save durably writes the thread to its path. The journal is durable before it, so the next fold
+// repairs a crash between the two steps of a move.
 func (t *Thread) Save(h *durable.Home) error {
 	b, err := t.Marshal()
 	if err != nil {
@@ -149,8 +149,8 @@ func (t *Thread) Save(h *durable.Home) error {
 	return nil
 }
 
-// FileName makes a safe file name of one that an agent proposed, with a mark of
-// the thread and cycle, so that no agent can choose a file that is there.
+// FileName makes a safe file name of the name that an agent proposed. It includes a mark of the
+// thread and cycle, so that an agent cannot choose an existing file.
 func FileName(proposed, key string, cycle int) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(proposed) {

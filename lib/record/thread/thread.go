@@ -1,6 +1,6 @@
-// Package thread is the item: what one asker wants in a conversation and how far
-// its answer has come. Apply is the state machine that alone moves it, Route says
-// to which items of a conversation an event speaks.
+// Package thread is the item: what one asker wants in a conversation, and the progress of its
+// answer. Only Apply, the state machine, changes it; Route assigns an event to the items of a
+// conversation.
 package thread
 
 import (
@@ -9,8 +9,8 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// Statuses of triage §4.1. At rest are PendingUser and Closed; the others have a
-// run under way or due.
+// Statuses of a thread. PendingUser and Closed are at rest; in the others a run is in progress or
+// due.
 const (
 	Investigating      = "investigating"
 	AwaitingValidation = "awaiting-validation"
@@ -20,7 +20,7 @@ const (
 	Closed             = "closed"
 )
 
-// Question types of triage §4.1.
+// Question types.
 const (
 	TechnicalQA = "technical_qa"
 	StatusCheck = "status_check"
@@ -34,11 +34,10 @@ type Change struct {
 	At   string `json:"at"`
 	From string `json:"from"`
 	To   string `json:"to"`
-	Why  string `json:"why,omitempty"` // ours
+	Why  string `json:"why,omitempty"`
 }
 
-// Message is a chat message that the thread holds: what was asked, as it was
-// when it was taken up. Ours.
+// Message is a chat message that the thread holds, as it was when the thread took it.
 type Message struct {
 	MessageID  string `json:"message_id"`
 	SenderID   string `json:"sender_id"`
@@ -46,17 +45,17 @@ type Message struct {
 	At         string `json:"at"`
 	Content    string `json:"content"`
 	Mention    bool   `json:"is_bot_mention,omitempty"`
-	Actionable bool   `json:"actionable,omitempty"` // taken for a question
+	Actionable bool   `json:"actionable,omitempty"` // classified as a question
 	Deleted    bool   `json:"deleted,omitempty"`
-	// Inferred: tri-thread put it into the thread, the platform knows of none.
+	// Inferred says that tri-thread assigned it to the thread, not the platform.
 	Inferred bool `json:"inferred,omitempty"`
 }
 
-// Thread is the record of triage §4.1. Pointers are null until they are known.
+// Thread is one item with its history. Pointers are null until their value is known.
 type Thread struct {
-	Key string `json:"key"` // ours: the file's name
-	// Root is the key of the item that began the platform's thread, "" in that one,
-	// which has in Beside the keys of the items of other askers. Ours.
+	Key string `json:"key"` // the file's name
+	// Root is the key of the item that began the platform's thread. It is "" in that item, whose
+	// Beside lists the keys of the items of other askers.
 	Root     string   `json:"root,omitempty"`
 	Beside   []string `json:"beside,omitempty"`
 	Platform string   `json:"platform"`
@@ -68,36 +67,36 @@ type Thread struct {
 	OriginalSenderID   string `json:"original_sender_id"`
 	OriginalSenderName string `json:"original_sender_name"`
 	QuestionType       string `json:"question_type"`
-	TypeReason         string `json:"type_reason,omitempty"` // ours
+	TypeReason         string `json:"type_reason,omitempty"`
 	Lang               string `json:"lang,omitempty"`
 
 	Status        string   `json:"status"`
 	StatusHistory []Change `json:"status_history"`
 
-	// Cycle counts questions put to this thread: a redo, an answer, an edit or a
-	// reopening starts a new one. Rounds count inside a cycle. Ours.
+	// Cycle counts the questions put to this thread: a redo, an answer, an edit or a reopening
+	// starts a new one. Rounds count within a cycle.
 	Cycle int `json:"cycle"`
-	// Messages are what this cycle answers; Context what was said around it.
+	// Messages are the messages that this cycle answers, Context those around them.
 	Messages []Message `json:"messages"`
 	Context  []Message `json:"context,omitempty"`
 	// PendingMessageIDs arrived during a round and wait for the next cycle.
 	PendingMessageIDs []string  `json:"pending_message_ids"`
 	Pending           []Message `json:"pending,omitempty"`
-	// Applied are the identities of the inputs already taken in, so that each
-	// counts once however often it is read: hashes, of an event with its seq and its
-	// Unix time in base 36, newest last, bounded. AppliedSeq and AppliedAt are the
-	// largest of the events that have left the list; AppliedDecision is the number
-	// of the last decision, AppliedReply the cycle of the last reply. Ours.
+	// Applied are the identities of the inputs already applied, so that each counts once however
+	// often it is read: hashes, of an event with its seq and Unix time in base 36, newest last,
+	// bounded. AppliedSeq and AppliedAt are the maxima of the events dropped from the list;
+	// AppliedDecision is the number of the last decision, AppliedReply the cycle of the last
+	// reply.
 	Applied         []string `json:"applied"`
 	AppliedSeq      *int64   `json:"applied_seq,omitempty"`
 	AppliedAt       *int64   `json:"applied_at,omitempty"`
 	AppliedDecision int64    `json:"applied_decision,omitempty"`
 	AppliedReply    int      `json:"applied_reply,omitempty"`
-	// Notes are what people told the investigator (redo, answer). Ours.
+	// Notes are instructions of people to the investigator (redo, answer).
 	Notes []Note `json:"notes,omitempty"`
-	// Ordered says that a person asked for this cycle: no budget holds it back. Ours.
+	// Ordered says that a person requested this cycle: no budget limits it.
 	Ordered bool `json:"ordered,omitempty"`
-	// Asked is the question put to the operator before anything runs. Ours.
+	// Asked is the question put to the operator before anything runs.
 	Asked string `json:"asked,omitempty"`
 
 	Rubric             string           `json:"rubric"`
@@ -107,8 +106,8 @@ type Thread struct {
 	InvestigatorError  string           `json:"investigator_error,omitempty"`
 	ValidatorTaskID    *string          `json:"validator_task_id"` // run id
 	ValidatorReturn    *verdict.Verdict `json:"validator_return"`
-	// BounceFeedback is what round 2 was told, EarlierDraft the draft that it, or the
-	// operator who ordered the cycle, speaks of. Ours.
+	// BounceFeedback is the feedback given to round 2. EarlierDraft is the draft that the
+	// feedback, or the operator who ordered the cycle, refers to.
 	BounceFeedback string `json:"bounce_feedback,omitempty"`
 	EarlierDraft   string `json:"earlier_draft,omitempty"`
 
@@ -117,50 +116,49 @@ type Thread struct {
 	EscalationTranscriptPath *string `json:"escalation_transcript_path"`
 
 	DraftPending    *string `json:"draft_pending"`
-	DraftSHA256     string  `json:"draft_sha256,omitempty"` // ours
-	Badge           string  `json:"badge,omitempty"`        // ours: "quotes checked, covers every sentence", "disagreement", …
+	DraftSHA256     string  `json:"draft_sha256,omitempty"`
+	Badge           string  `json:"badge,omitempty"` // "quotes checked, covers every sentence", "disagreement", …
 	UserApprovedAt  *string `json:"user_approved_at"`
 	PostedMessageID *string `json:"posted_message_id"`
 	TriageFilePath  *string `json:"triage_file_path"`
 
-	// HumanReplies are what other people said in the thread meanwhile. Ours.
+	// HumanReplies are other people's messages in the thread.
 	HumanReplies []Message `json:"human_replies,omitempty"`
 
 	StartedAt   string  `json:"started_at"`
 	LastEventAt string  `json:"last_event_at"`
 	ClosedAt    *string `json:"closed_at"`
-	CloseReason string  `json:"close_reason,omitempty"` // ours
+	CloseReason string  `json:"close_reason,omitempty"`
 
-	Codebase    string  `json:"codebase"`               // folder that is read; ours
-	ExpectedMin float64 `json:"expected_min,omitempty"` // minutes; ours
-	// ExpectedBecause is what ExpectedMin is made of. Ours.
+	Codebase    string  `json:"codebase"`               // folder that is read
+	ExpectedMin float64 `json:"expected_min,omitempty"` // minutes
+	// ExpectedBecause lists the parts of ExpectedMin.
 	ExpectedBecause []string `json:"expected_because,omitempty"`
-	ReadyAt         string   `json:"ready_at,omitempty"` // when the draft was ready; ours
-	// Alerts are what the person should know and no decision waits for: the
-	// question was edited after the answer, and so on. Ours.
+	ReadyAt         string   `json:"ready_at,omitempty"` // when the draft was ready
+	// Alerts are notices for the operator that need no decision, such as an edit of the question
+	// after the answer.
 	Alerts []Note `json:"alerts,omitempty"`
 }
 
-// Hint is what an investigator or validator is told of other work: it may help,
-// and may be wrong.
+// Hint is information on other work, given to an investigator or validator. It may be wrong.
 type Hint struct {
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
 
-// Note is a person's word to the investigator.
+// Note is a person's instruction to the investigator.
 type Note struct {
 	By   string `json:"by"`
 	At   string `json:"at"`
 	Text string `json:"text"`
 }
 
-// AtRest reports whether nothing but a person or a new message can move t.
+// AtRest reports whether only a person or a new message can move t.
 func (t *Thread) AtRest() bool { return t.Status == PendingUser || t.Status == Closed }
 
-// Target is where an answer to t goes: the message answered is the last one of
-// the cycle. A thread that was inferred is none on the platform; there the
-// message answered is the root of the platform's own.
+// Target returns where an answer to t goes: it replies to the last message of the cycle. An
+// inferred thread does not exist on the platform; its answer replies to the root of the platform's
+// own thread.
 func (t *Thread) Target() (chatID, threadID, replyTo string) {
 	replyTo = t.OriginalMessageID
 	n := len(t.Messages)
@@ -173,7 +171,7 @@ func (t *Thread) Target() (chatID, threadID, replyTo string) {
 	return t.ChatID, t.ThreadID, replyTo
 }
 
-// From makes the message that a thread keeps of an event.
+// From returns the message that a thread keeps of an event.
 func From(e *event.Classified) Message {
 	return Message{
 		MessageID: e.MessageID, SenderID: e.Sender.ID, SenderName: e.Sender.Name,

@@ -30,33 +30,33 @@ const (
 	AISmell     = "ai_smell"
 )
 
-// Contradicting and the key of another thread is what
-// cross_investigation_consistency says where that thread concluded otherwise.
+// Contradicting, followed by the key of another thread, is the value of
+// cross_investigation_consistency if that thread reached another conclusion.
 const Contradicting = "contradicts_"
 
 // Facts are what code found out about a return; Compute judges them.
 type Facts struct {
-	Schema     string // what is wrong with the return's shape and caps; "" nothing
+	Schema     string // fault in the return's shape or limits; "" if none
 	Confidence string
 	Refs       []Ref           // every reference, in order
-	Unsafe     []draft.Problem // of the draft, and of what is saved or shown with it
-	Untraced   []string        // what the draft names and nobody showed
-	Traced     []Trace         // what the draft names, and where it stands
-	Opposed    []string        // what a text says that its evidence denies
+	Unsafe     []draft.Problem // in the draft, and in what is saved or shown with it
+	Untraced   []string        // names in the draft that occur in no source
+	Traced     []Trace         // names in the draft, and where they occur
+	Opposed    []string        // statements that their evidence contradicts
 	Sentences  []Sentence      // of the draft
-	Places     bool            // its references claim no more than that names are there
-	Misjudged  []string        // words that do not fit the confidence
-	Risks      []string        // why high confidence is needed
-	Smells     []string        // phrases of a machine
+	Places     bool            // its references claim only that names occur
+	Misjudged  []string        // wording that does not fit the confidence
+	Risks      []string        // reasons why high confidence is needed
+	Smells     []string        // phrases typical of machine-written text
 	Drift      string          // None, Minor, Major
 	DriftNote  string
 	Other      string // Consistent, NoOverlap, or contradicts_ and a key
-	OtherNote  string // what contradicts
-	Empty      bool   // there is no draft, but a wish to escalate
-	Asks       string // the investigator's reason to escalate; "" it does not ask
+	OtherNote  string // the contradicting statement
+	Empty      bool   // there is no draft, only a request to escalate
+	Asks       string // the investigator's reason to escalate; "" if none
 }
 
-// Ref is what one reference was found to be.
+// Ref is the finding on one reference.
 type Ref struct {
 	Ref, Result, Note string
 	Stands            bool
@@ -64,16 +64,16 @@ type Ref struct {
 	Decided           []string
 }
 
-// Trace is one thing that a draft names. To is where it stands; "" nowhere.
+// Trace is one name in a draft. To is where it occurs, "" if nowhere.
 type Trace struct{ What, To string }
 
-// ruling gathers what speaks against a return.
+// ruling collects the findings against a return.
 type ruling struct {
 	v     *Verdict
 	fixes []string
 }
 
-// bounce says what is wrong and how the investigator can mend it.
+// bounce adds a reason, and how the investigator can fix it.
 func (r *ruling) bounce(reason, fix string) {
 	r.v.Verdict = worse(verdicts, r.v.Verdict, Bounce)
 	r.v.Reasons = append(r.v.Reasons, reason)
@@ -89,24 +89,24 @@ func (r *ruling) check(name, result, note string) {
 	r.v.Checks = append(r.v.Checks, Check{Name: name, Result: result, By: "code", Note: note})
 }
 
-// Compute judges facts by the rules of triage §4.4 as design §5 tightens them:
+// Compute judges facts by these rules:
 //
-//	the return's shape or a cap is broken                       bounce
+//	the return's shape or a limit is violated                   bounce
 //	a reference is fabricated or contradicts its claim          bounce
-//	references, and none that covers its claim                  bounce
-//	sentences, and none that is covered by what is cited        bounce
-//	no reference at all (which confidence low allows)           escalate: looking again finds no more
-//	a secret, a mention, an unseen character, a strange address bounce
-//	the draft names what stands in no source                    bounce
-//	the draft or its summary says what the evidence denies      bounce
+//	references, and none covers its claim                       bounce
+//	sentences, and none is covered by the cited lines           bounce
+//	no reference at all (which confidence low allows)           escalate: another round would find no more
+//	a secret, mention, invisible character or unknown URL       bounce
+//	the draft has a name that occurs in no source               bounce
+//	the evidence contradicts the draft or its summary           bounce
 //	risky advice without confidence high                        risk gate fails, bounce
 //	risky advice, and not every reference supports              needs_high_confidence, bounce
 //	wording does not fit confidence; AI smell                   bounce
 //	the draft answers something else                            scope_drift major, bounce
 //	it contradicts another open thread                          escalate
-//	no draft, only a wish to escalate                           escalate
+//	no draft, only a request to escalate                        escalate
 //
-// Escalate counts for more than bounce. The caller fills ValidatedAt.
+// Escalate outranks bounce. The caller fills ValidatedAt.
 func Compute(f Facts) Verdict {
 	r := &ruling{v: &Verdict{
 		Verdict: Pass, Reasons: []string{}, SchemaCheck: OK, ConfidenceLanguageMatch: Match, ScopeDrift: None,
@@ -187,8 +187,8 @@ func (r *ruling) refs(f Facts) (supported bool) {
 	return supported
 }
 
-// sentences accounts for the sentences of the draft. Where it says something, and
-// nothing of that is covered, it is not about its evidence.
+// sentences checks the sentences of the draft. A draft that makes statements of which none is
+// covered is not about its evidence.
 func (r *ruling) sentences(f Facts, supported bool) {
 	r.v.Sentences = f.Sentences
 	covered, all := r.v.sentences()
@@ -208,7 +208,7 @@ func (r *ruling) sentences(f Facts, supported bool) {
 	case all > 0 && covered == 0:
 		r.check("sentences", Fail, note)
 		if !supported {
-			break // the references are what is wrong
+			break // the fault is in the references
 		}
 		r.bounce("no sentence of the draft is covered by what is cited",
 			"Say in the draft what the cited lines say, or cite the lines that say it: "+note+".")
@@ -219,7 +219,7 @@ func (r *ruling) sentences(f Facts, supported bool) {
 	}
 }
 
-// round keeps two digits of a share.
+// round rounds a share to two digits.
 func round(share float64) float64 { return math.Round(share*100) / 100 }
 
 func (r *ruling) text(f Facts) {
@@ -268,7 +268,7 @@ func (r *ruling) text(f Facts) {
 	r.list("tone", len(f.Smells) == 0)
 }
 
-// list records a check that found nothing.
+// list records a check without findings.
 func (r *ruling) list(name string, ok bool) {
 	if ok {
 		r.check(name, OK, "")
@@ -325,10 +325,10 @@ func (r *ruling) scope(f Facts) {
 	r.check("consistency", OK, r.v.CrossInvestigationConsistency)
 }
 
-// Traced is the name of a check of one thing that a draft names: where it stands.
+// Traced is the name of the check of one name in a draft.
 const Traced = "trace"
 
-// maxTraces is the most things of a draft that a verdict lists one by one.
+// maxTraces bounds the names that a verdict lists one by one.
 const maxTraces = 60
 
 func words(all []string) string {

@@ -20,8 +20,8 @@ var (
 	tones    = []string{Matches, Off, AISmell}
 )
 
-// worse returns the worse of two values of a scale; a value that is not on it is
-// the worst of all, so that what is not understood never helps.
+// worse returns the worse of two values of a scale. A value that is not on the scale counts as the
+// worst, so that an unknown value never helps.
 func worse(scale []string, a, b string) string {
 	i, j := slices.Index(scale, a), slices.Index(scale, b)
 	switch {
@@ -33,13 +33,13 @@ func worse(scale []string, a, b string) string {
 	return scale[max(i, j)]
 }
 
-// Caps on what an agent may say.
+// Bounds on an agent's verdict.
 const (
 	maxReasons = 20
 	maxSaid    = 2000 // characters of one text
 )
 
-// Check says what is wrong with a verdict that an agent gave, all of it at once.
+// Check reports all faults of an agent's verdict in one error.
 func (v *Verdict) Check() error {
 	var faults []string
 	for _, f := range []struct {
@@ -79,8 +79,8 @@ func (v *Verdict) Check() error {
 	return errors.New("verdict: " + strings.Join(faults, "; "))
 }
 
-// implied is the least severe verdict that v's own fields allow: an agent that
-// says pass beside a fabricated reference does not pass.
+// implied returns the least severe verdict that v's own fields allow: a pass beside a fabricated
+// reference is not a pass.
 func (v *Verdict) implied() string {
 	switch {
 	case strings.HasPrefix(v.CrossInvestigationConsistency, contradicts):
@@ -92,9 +92,9 @@ func (v *Verdict) implied() string {
 	return Pass
 }
 
-// Worse joins the verdict of code and that of an agent: every field is the worse
-// of the two, and so is the verdict, which can therefore only fall. Reasons are
-// those of both; the time and the drill mark are code's, the model the agent's.
+// Worse merges the verdict of code and that of an agent. Every field is the worse of the two, and
+// so is the verdict, which can therefore only get worse. Reasons are those of both; the time and
+// the drill mark are code's, the model is the agent's.
 func Worse(code, agent Verdict) Verdict {
 	v := code
 	v.Verdict = worse(verdicts, code.Verdict, worse(verdicts, agent.Verdict, agent.implied()))
@@ -113,7 +113,7 @@ func Worse(code, agent Verdict) Verdict {
 	v.Checks = append(slices.Clone(code.Checks), agentChecks(agent)...)
 	v.Reasons = slices.Clone(code.Reasons)
 	if v.Verdict != Pass && code.Verdict == Pass {
-		v.Reasons = []string{} // what code said in favour no longer counts
+		v.Reasons = []string{} // code's reasons in favour no longer count
 	}
 	for _, reason := range agent.Reasons {
 		if !slices.Contains(v.Reasons, reason) {
@@ -128,7 +128,7 @@ func Worse(code, agent Verdict) Verdict {
 	return v
 }
 
-// joined is what round 2 is told.
+// joined returns the feedback for round 2.
 func joined(verdict string, code, agent Verdict, reasons []string) *string {
 	if verdict != Bounce {
 		return nil
@@ -146,10 +146,10 @@ func joined(verdict string, code, agent Verdict, reasons []string) *string {
 	return &text
 }
 
-// spotCheck is the name of the check of the reference that a second agent looked at.
+// spotCheck is the name of the check of the reference that a second agent inspected.
 const spotCheck = "spot check"
 
-// agentChecks are what an agent said, field by field.
+// agentChecks returns an agent's verdict as checks, field by field.
 func agentChecks(a Verdict) []Check {
 	by := func(name string, scale []string, value, note string) Check {
 		result := OK

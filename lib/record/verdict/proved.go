@@ -2,20 +2,20 @@ package verdict
 
 import "fmt"
 
-// What the checks of a whole draft proved, from least to most.
+// What the checks proved of the whole draft, from least to most.
 const (
 	Nothing   = "nothing"   // the draft did not pass
-	Quotes    = "quotes"    // path, lines and quotes are there; some sentence is not covered by them
-	Places    = "places"    // the same of a search, which claims no more than that names are there
-	Covered   = "covered"   // every sentence is about what is cited; no second agent looked
-	Attacked  = "attacked"  // a second agent could not break it; some sentence is not covered
-	Validated = "validated" // every sentence is covered, and a second agent could not break the draft
+	Quotes    = "quotes"    // path, lines and quotes are correct; some sentence is not covered by them
+	Places    = "places"    // the same for a search, which claims only that names occur
+	Covered   = "covered"   // the cited lines cover every sentence; no second agent attacked it
+	Attacked  = "attacked"  // a second agent could not refute it; some sentence is not covered
+	Validated = "validated" // every sentence is covered, and a second agent could not refute the draft
 )
 
-// ByCode is ValidatorModel where no second agent was asked.
+// ByCode is ValidatorModel if no second agent was asked.
 const ByCode = "code"
 
-// attacker is the second agent that tried to break the draft and could not; "" none.
+// attacker returns the second agent that failed to refute the draft, "" if none.
 func (v *Verdict) attacker() string {
 	if v.Verdict != Pass || v.ValidatorModel == ByCode {
 		return ""
@@ -28,8 +28,7 @@ func (v *Verdict) attacker() string {
 	return ""
 }
 
-// sentences counts the sentences that say something, and those of them that are
-// covered.
+// sentences counts the sentences that make a statement, and those of them that are covered.
 func (v *Verdict) sentences() (covered, all int) {
 	for _, s := range v.Sentences {
 		switch s.State {
@@ -42,8 +41,8 @@ func (v *Verdict) sentences() (covered, all int) {
 	return covered, all
 }
 
-// prove sets Proved from the rest of the verdict. places tells a draft that claims
-// no more than that names are there.
+// prove sets Proved from the rest of the verdict. places marks a draft that claims only that names
+// occur.
 func (v *Verdict) prove(places bool) {
 	covered, all := v.sentences()
 	whole := covered == all && all > 0
@@ -63,8 +62,8 @@ func (v *Verdict) prove(places bool) {
 	}
 }
 
-// Badge is what a person sees first of a verdict, wherever it is shown. A draft that
-// did not pass is a disagreement.
+// Badge returns the one-line summary of a verdict that is shown first. A draft that did not pass
+// is a disagreement.
 func (v *Verdict) Badge() string {
 	badge := ""
 	switch v.Proved {
@@ -78,7 +77,7 @@ func (v *Verdict) Badge() string {
 		badge = "attacked by " + v.ValidatorModel
 	case Nothing:
 		return "disagreement"
-	default: // also of a verdict from before drafts were accounted for
+	default: // also for verdicts from versions that did not check sentences
 		badge = "quotes checked"
 	}
 	if covered, all := v.sentences(); all > covered {

@@ -1,5 +1,5 @@
-// Package verdict is the outcome of a validation, and the rules that compute it. An
-// agent's word can only make it worse.
+// Package verdict is the outcome of a validation, and the rules that compute it. An agent's
+// verdict can only make it worse.
 package verdict
 
 import "tri/lib/record/draft"
@@ -11,7 +11,7 @@ const (
 	Escalate = "escalate"
 )
 
-// What a reference was found to be, from best to worst.
+// Results of checking a reference, from best to worst.
 const (
 	Supports    = "supports"
 	Uncheckable = "uncheckable"
@@ -19,8 +19,8 @@ const (
 	Fabricated  = "fabricated"
 )
 
-// Verdict is ValidatorReturn of triage §4.4. SpotCheck* name the worst of all
-// references, since all are checked.
+// Verdict is the result of a validation. All references are checked; SpotCheck* name the worst of
+// them.
 type Verdict struct {
 	Verdict string   `json:"verdict"`
 	Reasons []string `json:"reasons"`
@@ -38,32 +38,30 @@ type Verdict struct {
 
 	BounceFeedback *string `json:"bounce_feedback"`
 
-	ValidatorModel string `json:"validator_model"` // "code" where no agent was asked
+	ValidatorModel string `json:"validator_model"` // "code" if no agent was asked
 	ValidatedAt    string `json:"validated_at"`    // RFC 3339
 
-	// Usage is what the agent's attack took; nil where none was asked. Written by
-	// code. Ours.
+	// Usage is the usage of the agent's attack, nil if no agent was asked. Written by code.
 	Usage *draft.Usage `json:"usage,omitempty"`
-	// Proved is the most that the checks showed of the whole draft: Nothing to
-	// Validated. Written by code. Ours.
+	// Proved is the most that the checks proved of the whole draft: Nothing to Validated. Written
+	// by code.
 	Proved string `json:"proved,omitempty"`
-	// Sentences account for each sentence of the draft. Written by code. Ours.
+	// Sentences account for each sentence of the draft. Written by code.
 	Sentences []Sentence `json:"sentences,omitempty"`
-	// Checks are all that was looked at. Ours.
+	// Checks are all checks that were made.
 	Checks []Check `json:"checks"`
-	// Drill is that of the return, for tri-drill --score. Ours.
+	// Drill is that of the return, for tri-drill --score.
 	Drill *draft.Drill `json:"drill,omitempty"`
 }
 
-// Check is one thing that was looked at.
+// Check is one check of a return.
 type Check struct {
 	Name   string `json:"name"`   // "ref 1", "secrets", "scope", …
 	Result string `json:"result"` // ok, note, fail; for a reference, one of the results above
 	By     string `json:"by"`     // code, agent
 	Note   string `json:"note,omitempty"`
-	// Of a reference: whether its path, lines and quote are there, the share of its
-	// claim's words that these cover, and the numbers, units and names of the claim
-	// that code found there.
+	// Of a reference: whether its path, lines and quote are correct, the share of its claim's
+	// words that these cover, and the numbers, units and names of the claim that code found there.
 	Stands  bool     `json:"stands,omitempty"`
 	Share   float64  `json:"share,omitempty"`
 	Decided []string `json:"decided,omitempty"`
@@ -72,19 +70,18 @@ type Check struct {
 // States of a sentence of a draft.
 const (
 	About        = "about"        // its words and names are covered by what a reference cites
-	Unbacked     = "none"         // by nothing that is cited
-	Unstated     = "nothing"      // it says nothing that could be covered
-	Contradicted = "contradicted" // cited lines say otherwise
+	Unbacked     = "none"         // nothing cited covers it
+	Unstated     = "nothing"      // it makes no statement that could be covered
+	Contradicted = "contradicted" // the cited lines say otherwise
 )
 
-// Sentence is what was found of one sentence of the draft.
+// Sentence is the finding on one sentence of the draft.
 type Sentence struct {
 	Text  string  `json:"text"`
 	State string  `json:"state"`
-	Ref   int     `json:"ref,omitempty"`   // the reference that covers it, from 1; 0 several or none
+	Ref   int     `json:"ref,omitempty"`   // the reference that covers it, from 1; 0: several or none
 	Share float64 `json:"share,omitempty"` // of its words that are covered
-	// Undecided are the parts of its meaning that code does not decide: a negation, a
-	// condition.
+	// Undecided are the parts of its meaning that code cannot check: a negation, a condition.
 	Undecided []string `json:"undecided,omitempty"`
 	Note      string   `json:"note,omitempty"`
 }
