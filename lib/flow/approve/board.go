@@ -15,16 +15,14 @@ import (
 	"tri/lib/record/thread"
 )
 
-// lookEvery is how often a board looks at most, however much is written, and
-// ageEvery how often it looks though nothing has changed: offers run out by
-// themselves.
+// lookEvery is the minimum time between two looks of a board, however much is written. ageEvery is the
+// maximum, even if nothing has changed: offers expire with time alone.
 const (
 	lookEvery = 400 * time.Millisecond
 	ageEvery  = 10 * time.Second
 )
 
-// reader reads what Items are made of, and what it has read already only when it
-// has changed.
+// reader reads the files from which Items are made. It reads a file again only if it has changed.
 type reader struct {
 	gate    *Gate
 	tail    *decision.Tail
@@ -32,11 +30,11 @@ type reader struct {
 	threads map[string]cached // by file name
 }
 
-// cached is a thread's file as it was read.
+// cached is a thread's file as last read.
 type cached struct {
 	at     time.Time
 	size   int64
-	thread *thread.Thread // nil: at rest elsewhere, nothing of it waits
+	thread *thread.Thread // nil if the thread is not pending
 }
 
 func newReader(g *Gate) *reader {
@@ -61,7 +59,7 @@ func (r *reader) items() ([]*Item, error) {
 		}
 		st := r.state.Standing(c.thread.Key)
 		if st != nil {
-			now := *st // the state goes on; an item stays as it was seen
+			now := *st // a copy: the state changes later, an item does not
 			st = &now
 		}
 		if it := r.gate.item(c.thread, st); it != nil {
@@ -85,7 +83,7 @@ func (r *reader) items() ([]*Item, error) {
 	return number(items), nil
 }
 
-// readThreads brings the open threads up to date.
+// readThreads rereads the open threads that have changed.
 func (r *reader) readThreads() error {
 	names, err := r.gate.Home.List("open")
 	if err != nil {
@@ -95,7 +93,7 @@ func (r *reader) readThreads() error {
 	for _, name := range names {
 		info, err := r.gate.Home.Root().Lstat("open/" + name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // closed since it was listed
+			continue // closed after it was listed
 		}
 		if err != nil {
 			return err
@@ -121,8 +119,8 @@ func (r *reader) readThreads() error {
 	return nil
 }
 
-// Board is the list of what waits, as it changes. It is safe for concurrent use;
-// the items that it hands out never change.
+// Board is the list of waiting items, kept up to date. It is safe for concurrent use. The items that it
+// returns never change.
 type Board struct {
 	mu      sync.Mutex
 	reader  *reader
@@ -131,7 +129,7 @@ type Board struct {
 	err     error
 	changed chan struct{}
 	looked  time.Time
-	marks   string // of the files, when they were last read
+	marks   string // modification times of the files when they were last read
 }
 
 // Watch returns a board that is kept up to date until ctx ends.
@@ -146,8 +144,8 @@ func (g *Gate) Watch(ctx context.Context) (*Board, error) {
 	return b, nil
 }
 
-// watch looks whenever something was written. The bell of Watch rings now and then
-// by itself, which is enough for what only time changes.
+// watch looks whenever something was written. stream.Watch also fires now and then by itself, which
+// suffices for changes with time.
 func (b *Board) watch(ctx context.Context) {
 	var paths []string
 	for _, name := range watched {
@@ -168,30 +166,29 @@ func (b *Board) watch(ctx context.Context) {
 	}
 }
 
-// Items are what waits now, as Gate.Items gives them, with a number that grows
-// with every change. An error is of the last look; the items are then those of
-// the one before.
+// Items returns the current items, as Gate.Items does, with a version that increases with every change. If
+// the last look failed, it returns its error and the items of the look before.
 func (b *Board) Items() (items []*Item, version int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.items, b.version, b.err
 }
 
-// Changed is closed when the items are no longer those of now.
+// Changed returns a channel that is closed when the items change.
 func (b *Board) Changed() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.changed
 }
 
-// Refresh looks at once, as after a decision of one's own.
+// Refresh looks at once, for instance after deciding something.
 func (b *Board) Refresh() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refresh(b.now())
 }
 
-// look reads what has changed, if anything has.
+// look rereads the files if they have changed or ageEvery has passed.
 func (b *Board) look() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -218,8 +215,8 @@ func (b *Board) refresh(marks string) {
 	b.changed = make(chan struct{})
 }
 
-// watched is where a board sees that something was written: a new thread or entry
-// is a rename into its folder.
+// watched are the log and folders whose modification times show a change: a new thread or entry is renamed
+// into its folder.
 var watched = []string{decision.LogName, "open", outbox.Dir}
 
 func (b *Board) now() string {
@@ -233,7 +230,7 @@ func (b *Board) now() string {
 	return marks.String()
 }
 
-// alike reports whether two lists show the same to a person.
+// alike reports whether two lists look the same to a person.
 func alike(a, b []*Item) bool {
 	if len(a) != len(b) {
 		return false

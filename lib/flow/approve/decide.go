@@ -13,7 +13,7 @@ import (
 	"tri/lib/record/draft"
 )
 
-// Approve says yes to the draft, byte for byte as it was offered.
+// Approve approves the draft, byte for byte as offered.
 func (g *Gate) Approve(it *Item) (Said, error) {
 	text := it.standing.Offer.Text
 	if err := unsafe(g.Problems(it, text)); err != nil {
@@ -22,8 +22,8 @@ func (g *Gate) Approve(it *Item) (Said, error) {
 	return g.decide(it, decision.Record{Kind: decision.Approve, Text: text, DraftSHA256: decision.Sum(text), NoFile: g.NoFile})
 }
 
-// Edit says yes to another text in the draft's place. The draft's own text, and none,
-// are what an editor leaves behind that was left without a decision.
+// Edit approves another text in place of the draft. An empty or unchanged text is refused, since an editor
+// that was left without a decision leaves one of these.
 func (g *Gate) Edit(it *Item, text string) (Said, error) {
 	text = Edited(text)
 	switch {
@@ -42,19 +42,19 @@ func (g *Gate) Edit(it *Item, text string) (Said, error) {
 	})
 }
 
-// Edited is a text as Edit sends it, of what an editor or a browser gave.
+// Edited normalizes a text from an editor or a browser: LF line ends, none at the end.
 func Edited(text string) string {
 	return strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 }
 
-// Said is a word that counts, as it is in the log.
+// Said is a decision that counts, as recorded in the log.
 type Said struct {
 	decision.Record
-	// Yes and Of are, of a yes, how many there are to its text and how many it takes.
+	// For an approval, Yes is the number of approvals of its text and Of the number needed.
 	Yes, Of int
 }
 
-// Waits says what a yes still waits for, "" when it is posted.
+// Waits says what an approval still waits for, or "" if the text is posted.
 func (s Said) Waits() string {
 	if s.Yes >= s.Of {
 		return ""
@@ -62,28 +62,27 @@ func (s Said) Waits() string {
 	return fmt.Sprintf("%d of %d; waits for another approver", s.Yes, s.Of)
 }
 
-// Dismiss posts nothing and closes the thread.
+// Dismiss closes the thread without posting.
 func (g *Gate) Dismiss(it *Item, reason string) (Said, error) {
 	return g.decide(it, decision.Record{Kind: decision.Dismiss, DraftSHA256: it.offered(), Note: reason})
 }
 
-// Redo has it investigated again, with a note.
+// Redo requests another investigation, with a note.
 func (g *Gate) Redo(it *Item, note string) (Said, error) {
 	return g.decide(it, decision.Record{Kind: decision.Redo, DraftSHA256: it.offered(), Note: note})
 }
 
-// Answer answers what the investigation hinges on; it goes on with that.
+// Answer answers the question that the investigation asked; the investigation continues with the answer.
 func (g *Gate) Answer(it *Item, note string) (Said, error) {
 	return g.decide(it, decision.Record{Kind: decision.Answer, DraftSHA256: it.offered(), Note: note})
 }
 
-// Escalate has it looked into for longer, detached, with a note.
+// Escalate requests a longer, detached investigation, with a note.
 func (g *Gate) Escalate(it *Item, note string) (Said, error) {
 	return g.decide(it, decision.Record{Kind: decision.Escalate, DraftSHA256: it.offered(), Note: note})
 }
 
-// Undo takes a yes back, as long as tri-reply has not begun to post, or brings back a
-// draft that expired.
+// Undo takes an approval back, unless tri-reply has begun to post, or restores an expired draft.
 func (g *Gate) Undo(it *Item) (Said, error) {
 	r := decision.Record{Kind: decision.Undo}
 	if d := it.standing.Decision; d != nil {
@@ -94,15 +93,14 @@ func (g *Gate) Undo(it *Item) (Said, error) {
 	return g.decide(it, r)
 }
 
-// Settle says what became of a parked post: posted, retry or drop.
+// Settle records the outcome of a parked post: posted, retry or drop.
 func (g *Gate) Settle(it *Item, outcome, note string) (Said, error) {
 	return g.decide(it, decision.Record{
 		Kind: decision.Settle, DraftSHA256: it.DraftSHA256, Post: it.Post, Tries: it.entry.Tries, Outcome: outcome, Note: note,
 	})
 }
 
-// offered is the hash that a word about the item names: none where nothing was
-// offered.
+// offered returns the hash that a decision about the item names, "" if nothing was offered.
 func (it *Item) offered() string {
 	if it.Kind == Draft {
 		return it.DraftSHA256
@@ -110,8 +108,7 @@ func (it *Item) offered() string {
 	return ""
 }
 
-// Problems are what speaks against a text that a person would send as the answer
-// to an item.
+// Problems returns what is wrong with a text that a person would send as the answer to an item.
 func (g *Gate) Problems(it *Item, text string) []draft.Problem {
 	s := safety.Sources{Texts: []string{it.Question}, Secrets: g.Config.Secrets(), Approved: true}
 	if it.standing != nil && it.standing.Offer != nil {
@@ -131,8 +128,8 @@ func unsafe(problems []draft.Problem) error {
 	return sysexit.With(sysexit.Data, errors.Join(errs...))
 }
 
-// decide appends a person's word and says whether it counts. What could not count
-// is refused before it is written.
+// decide appends a person's decision and reports whether it counts. A decision that cannot count is
+// refused before it is written.
 func (g *Gate) decide(it *Item, r decision.Record) (Said, error) {
 	r.By, r.Via, r.Ref, r.Key, r.Cycle = g.By, g.Via, g.Ref, it.Key, it.Cycle
 	policy, err := g.policy()
@@ -171,8 +168,7 @@ func (g *Gate) allowed(policy decision.Policy) error {
 	return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), hint)
 }
 
-// counted looks into the log whether a record that was just appended counts:
-// another may have been faster.
+// counted reads from the log whether a record that was just appended counts: another may have preceded it.
 func (g *Gate) counted(r decision.Record, policy decision.Policy) (Said, error) {
 	said := Said{Record: r}
 	state := decision.NewState(policy)

@@ -1,7 +1,6 @@
-// Package approve is the review queue: it lists the drafts that wait, shows each with
-// its evidence, and appends a person's decision to the log. Nothing that came from a
-// chat, an agent or code is shown as it is, and whatever is said here counts only if
-// decision.State says so.
+// Package approve is the review queue: it lists the drafts that wait, shows each with its evidence, and
+// appends a person's decision to the log. Text from a chat, an agent or code is never shown unescaped. A
+// decision counts only if decision.State says so.
 package approve
 
 import (
@@ -25,80 +24,79 @@ import (
 type Gate struct {
 	Home   *durable.Home
 	Config *config.Config
-	By     string // who decides
+	By     string // the person who decides
 	Via    string // terminal, web, chat
 	Now    func() time.Time
-	// Policy says who may decide now; nil: the configuration that was read at the start.
+	// Policy returns the current policy. If it is nil, the configuration read at the start applies.
 	Policy func() (decision.Policy, error)
-	// NoFile says yes without the triage file that was proposed with the draft.
+	// NoFile approves without the triage file that was proposed with the draft.
 	NoFile bool
-	// Ref is the click or the message by which they say it, for decision.Record.
+	// Ref identifies the click or message that carries the decision, for decision.Record.
 	Ref string
 }
 
 // Kinds of item.
 const (
-	Draft    = "draft"    // a draft waits for a yes
+	Draft    = "draft"    // a draft that waits for approval
 	Shadow   = "shadow"   // a draft that was not offered for posting
-	Ask      = "ask"      // the operator is asked before anything runs
-	Failure  = "failure"  // nothing to post came of the investigation
-	Parked   = "parked"   // nobody can prove whether a post stands
-	Approved = "approved" // a yes that can be undone
-	Posting  = "posting"  // a yes that is being posted
-	Expired  = "expired"  // a draft that waited for too long; it can be brought back
+	Ask      = "ask"      // a question to the operator before anything runs
+	Failure  = "failure"  // the investigation produced nothing to post
+	Parked   = "parked"   // it is unknown whether a post was made
+	Approved = "approved" // an approval that can be undone
+	Posting  = "posting"  // an approved text that is being posted
+	Expired  = "expired"  // a draft that waited too long; undo restores it
 )
 
-// Item is one thing that waits for a person, or that a person can still undo.
+// Item is something that waits for a person, or that a person can still undo.
 type Item struct {
-	Number      int    `json:"number,omitempty"` // place in the list of what waits, from 1
-	ID          string `json:"id"`               // short, stands for exactly this draft
+	Number      int    `json:"number,omitempty"` // place in the list of waiting items, from 1
+	ID          string `json:"id"`               // short, identifies exactly this draft
 	Kind        string `json:"kind"`
 	Key         string `json:"key"`
 	Cycle       int    `json:"cycle"`
 	DraftSHA256 string `json:"draft_sha256"`
-	Post        string `json:"post,omitempty"`  // of a parked one, its entry
+	Post        string `json:"post,omitempty"`  // the entry of a parked post
 	Since       string `json:"since"`           // RFC 3339
-	Until       string `json:"until,omitempty"` // when the offer is void
+	Until       string `json:"until,omitempty"` // when the offer expires
 	Platform    string `json:"platform"`
 	ChatName    string `json:"chat_name"`
 	Who         string `json:"who"`
 	Question    string `json:"question"`
 	Badge       string `json:"badge,omitempty"`
-	Note        string `json:"note,omitempty"` // what is asked, why it failed or is parked, who approved
-	// Votes are the yeses so far, where more than one is needed.
+	Note        string `json:"note,omitempty"` // the question, the reason of a failure or parking, or the approver
+	// Votes are the approvals so far, if more than one is needed.
 	Votes []Vote `json:"votes,omitempty"`
 
-	full     string // of which ID is a prefix
+	full     string // the full name; ID is a prefix
 	thread   *thread.Thread
 	standing *decision.Standing
 	entry    *outbox.Entry
 }
 
-// Vote is one person's yes, to the draft or to a text in its place.
+// Vote is one person's approval of the draft or of another text.
 type Vote struct {
 	By   string `json:"by"`
 	At   string `json:"at"`
 	Text string `json:"text"`
 }
 
-// Waits reports whether a person is to say something.
+// Waits reports whether a person must decide something.
 func (it *Item) Waits() bool { return it.Kind != Approved && it.Kind != Posting && it.Kind != Expired }
 
-// Is reports whether id, at least as long as an ID, names exactly this item.
+// Is reports whether id, which must have at least the length of an ID, names exactly this item.
 func (it *Item) Is(id string) bool { return len(id) >= idLength && strings.HasPrefix(it.full, id) }
 
-// Name is what ID is the beginning of: 64 hex digits that stand for exactly this
-// draft of this thread, for ever.
+// Name returns the full name of which ID is a prefix: 64 hex digits that permanently identify exactly this
+// draft of this thread.
 func (it *Item) Name() string { return it.full }
 
-// Name is Item.Name of an item that may wait no longer. post is "" but of a parked
-// one.
+// Name returns Item.Name, also for an item that no longer waits. post is "" except for a parked post.
 func Name(key string, cycle int, draftSHA256, post string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s\x00%s", key, cycle, draftSHA256, post))
 	return hex.EncodeToString(sum[:])
 }
 
-// ApprovedAt is when a yes was said; the zero time where none was.
+// ApprovedAt returns the time of the approval, or the zero time if there is none.
 func (it *Item) ApprovedAt() time.Time {
 	if it.standing == nil || it.standing.Decision == nil {
 		return time.Time{}
@@ -106,14 +104,14 @@ func (it *Item) ApprovedAt() time.Time {
 	return instant(it.standing.Decision.At)
 }
 
-// idLength is how many characters an ID has at least.
+// idLength is the minimum length of an ID.
 const idLength = 6
 
-// Items returns what waits, oldest first and numbered, and behind it what can be
-// undone or is being posted.
+// Items returns the waiting items, oldest first and numbered, followed by those that can be undone or are
+// being posted.
 func (g *Gate) Items() ([]*Item, error) { return newReader(g).items() }
 
-// policy is who may decide now.
+// policy returns the current policy.
 func (g *Gate) policy() (decision.Policy, error) {
 	if g.Policy != nil {
 		return g.Policy()
@@ -130,8 +128,8 @@ func (g *Gate) fold(policy decision.Policy) (*decision.State, error) {
 	return state, err
 }
 
-// item is a pending thread as a person should see it, nil when nothing of it
-// waits: decided already, or void and about to move.
+// item returns a pending thread as an item, or nil if nothing of it waits: it is decided already, or void
+// and about to change.
 func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {
 	it := &Item{
 		Key: t.Key, Cycle: t.Cycle, DraftSHA256: t.DraftSHA256, Platform: t.Platform, ChatName: t.ChatName,
@@ -167,7 +165,7 @@ func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {
 	return it
 }
 
-// until is when an offer is void, if its time is counted without a break.
+// until returns when an offer expires, if its waiting time is counted without interruption.
 func (g *Gate) until(t *thread.Thread, offer *decision.Record) string {
 	hours := g.Config.Dispatch.OfferExpiresH
 	ready := instant(t.ReadyAt)
@@ -177,18 +175,17 @@ func (g *Gate) until(t *thread.Thread, offer *decision.Record) string {
 	return ready.Add(time.Duration(hours * float64(time.Hour))).UTC().Format(time.RFC3339)
 }
 
-// shownExpired is how long what has expired is shown, and can be brought back.
+// shownExpired is how long an expired draft is shown and can be restored.
 const shownExpired = 7 * 24 * time.Hour
 
-// expired is an offer that waited for too long, nil where it was another way that it
-// came to nothing, or long ago.
+// expired returns an offer that waited too long, or nil if it ended in another way, or too long ago.
 func (g *Gate) expired(st *decision.Standing) *Item {
 	if !st.Expired() || g.Now().Sub(instant(st.VoidAt)) > shownExpired {
 		return nil
 	}
 	t, err := thread.Load(g.Home, st.Key)
 	if err != nil || t == nil || t.Status != thread.Closed || t.Cycle != st.Cycle {
-		return nil // it went on
+		return nil // the thread has moved on
 	}
 	now := *st
 	return &Item{
@@ -206,7 +203,7 @@ func question(t *thread.Thread) string {
 	return strings.Join(texts, "\n")
 }
 
-// since is when the thread came to wait.
+// since returns the time from which the thread waits.
 func since(t *thread.Thread) string {
 	if n := len(t.StatusHistory); n > 0 {
 		return t.StatusHistory[n-1].At
@@ -219,13 +216,13 @@ func (g *Gate) parked(e *outbox.Entry) *Item {
 		Kind: Parked, Key: e.Key, Cycle: e.Cycle, DraftSHA256: e.DraftSHA256, Post: e.ID, Since: e.IntentAt,
 		Platform: e.Platform, ChatName: e.ChatID, Question: e.Text, Badge: "may or may not be posted", Note: e.Why, entry: e,
 	}
-	if t, err := thread.Load(g.Home, e.Key); err == nil && t != nil { // only for names; the entry has what counts
+	if t, err := thread.Load(g.Home, e.Key); err == nil && t != nil { // only for names; the rest comes from the entry
 		it.ChatName, it.Who = t.ChatName, t.OriginalSenderName
 	}
 	return it
 }
 
-// number sorts, gives numbers to what waits, and IDs that tell all apart.
+// number sorts the items, numbers those that wait, and gives all of them distinct IDs.
 func number(items []*Item) []*Item {
 	slices.SortStableFunc(items, func(a, b *Item) int {
 		switch {
@@ -259,12 +256,12 @@ func number(items []*Item) []*Item {
 func instant(s string) time.Time {
 	at, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return time.Time{} // unreadable: the oldest of all
+		return time.Time{} // unreadable: sorts as the oldest
 	}
 	return at
 }
 
-// next is what a person can do about an item.
+// next says what a person can do with an item.
 func (it *Item) next() string {
 	switch it.Kind {
 	case Draft, Shadow:
@@ -283,9 +280,8 @@ func (it *Item) next() string {
 	return "it is being posted; tri-approve list --all shows what becomes of it"
 }
 
-// Find returns the one item of the kinds that a person named: by its ID or a
-// prefix of at least four characters, by a prefix of the thread's key or the
-// post's id, or by its number in the list.
+// Find returns the one item of the given kinds that name identifies: by its ID or a prefix of at least
+// four characters, by a prefix of the thread's key or the post's id, or by its number in the list.
 func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
 	items, err := g.Items()
 	if err != nil {
@@ -324,7 +320,7 @@ func (it *Item) named(name string) bool {
 		name != "" && (strings.HasPrefix(it.Key, name) || it.Post != "" && strings.HasPrefix(it.Post, name))
 }
 
-// state is what an item is, in words.
+// state describes an item's kind in words.
 func (it *Item) state() string {
 	switch it.Kind {
 	case Draft:
@@ -345,8 +341,7 @@ func (it *Item) state() string {
 	return "being posted: too late"
 }
 
-// IsNumber reports whether a name is a place in the list, which another item can
-// have a moment later.
+// IsNumber reports whether a name is a place in the list. Another item can have that place a moment later.
 func IsNumber(name string) bool {
 	return len(name) > 0 && len(name) < 4 && strings.Trim(name, "0123456789") == ""
 }

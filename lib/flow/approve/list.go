@@ -33,8 +33,8 @@ func PrintList(w io.Writer, items []*Item, now time.Time) error {
 	return columns(w, rows)
 }
 
-// columns writes rows whose cells begin below each other on a terminal, where some
-// characters are two columns wide.
+// columns writes rows with aligned columns. It uses display widths, since some characters are two columns
+// wide.
 func columns(w io.Writer, rows [][]string) error {
 	var widths []int
 	for _, row := range rows {
@@ -59,7 +59,7 @@ func columns(w io.Writer, rows [][]string) error {
 	return err
 }
 
-// flat keeps outside text from beginning a line of its own.
+// flat makes outside text one line.
 func flat(s string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(text.Visible(s))
 }

@@ -18,16 +18,16 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// Cited is one reference of a draft, looked at now.
+// Cited is one reference of a draft, checked now.
 type Cited struct {
 	Ref    string `json:"ref"`
 	Kind   string `json:"kind"`
 	Claim  string `json:"claim"`
 	Result string `json:"result"`
 	Note   string `json:"note,omitempty"`
-	// Changed says how what is cited has changed since the draft was written.
+	// Changed says how the cited text has changed since the draft was written.
 	Changed string   `json:"changed,omitempty"`
-	Commit  string   `json:"commit,omitempty"` // that was checked out when it was read
+	Commit  string   `json:"commit,omitempty"` // commit checked out when it was read
 	Start   int      `json:"start,omitempty"`  // line number of the first of Lines
 	Lines   []string `json:"lines,omitempty"`
 }
@@ -35,13 +35,13 @@ type Cited struct {
 // View is everything that a person should see before deciding.
 type View struct {
 	*Item
-	Draft    string         `json:"draft,omitempty"` // exactly as it would be sent
+	Draft    string         `json:"draft,omitempty"` // exactly as it would be posted
 	Problems []string       `json:"problems,omitempty"`
 	Evidence []Cited        `json:"evidence,omitempty"`
 	Thread   *thread.Thread `json:"thread,omitempty"`
 }
 
-// View looks at everything that a decision on an item rests on.
+// View collects everything that a decision on an item depends on.
 func (g *Gate) View(it *Item) View {
 	v := View{Item: it, Thread: it.thread}
 	switch {
@@ -97,7 +97,7 @@ func (g *Gate) cited(t *thread.Thread) []Cited {
 	return cited
 }
 
-// clock is an instant as people read it, to the minute.
+// clock formats an instant to the minute.
 func clock(at string) string {
 	t, err := time.Parse(time.RFC3339, at)
 	if err != nil {
@@ -106,11 +106,11 @@ func clock(at string) string {
 	return t.UTC().Format("2006-01-02 15:04Z")
 }
 
-// shownLines is how many lines of a citation are shown.
+// shownLines is the maximum number of lines shown of a citation.
 const shownLines = 12
 
-// Print writes a view for a person. Whatever came from outside is written through
-// draft.Visible and behind a bar, so that it cannot pass for a heading.
+// Print writes a view for a person. Outside text is escaped and written behind a bar, so that it cannot
+// imitate a heading.
 func (v View) Print(w io.Writer, now time.Time) error {
 	p := &page{w: w}
 	p.line("%s  %s  %s, cycle %d", v.ID, v.Kind, v.Key, v.Cycle)
@@ -147,7 +147,7 @@ func (v View) Print(w io.Writer, now time.Time) error {
 	return p.err
 }
 
-// noteHead tells whose word the note is: never one of the chat.
+// noteHead returns the heading of the note. A note never contains text of the chat.
 func (v View) noteHead() string {
 	switch v.Kind {
 	case Ask:
@@ -160,7 +160,7 @@ func (v View) noteHead() string {
 	return "Decided"
 }
 
-// page writes lines until one fails.
+// page writes lines until a write fails.
 type page struct {
 	w   io.Writer
 	err error
@@ -178,7 +178,7 @@ func (p *page) head(text string) {
 	}
 }
 
-// quote writes outside text, every line of it behind a bar.
+// quote writes outside text, each line behind a bar.
 func (p *page) quote(body string) {
 	for line := range strings.Lines(strings.TrimRight(text.Visible(body), "\n")) {
 		if p.err == nil {
@@ -193,7 +193,7 @@ func (p *page) thread(t *thread.Thread) {
 	for _, m := range t.Messages {
 		asked = append(asked, m.Content)
 	}
-	var left []int // of several questions, those that the draft leaves out
+	var left []int // of several questions, those that the draft does not answer
 	if t.InvestigatorReturn != nil {
 		left = intent.Uncovered(asked, t.InvestigatorReturn.DraftReply)
 	}
@@ -298,7 +298,7 @@ func (p *page) research(r *draft.Return) {
 	}
 }
 
-// cost tells what an agent took, where one was asked.
+// cost shows what an agent used, if one ran.
 func (p *page) cost(of string, u *draft.Usage) {
 	if u == nil {
 		return

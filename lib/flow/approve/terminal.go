@@ -17,29 +17,29 @@ import (
 	"tri/lib/record/decision"
 )
 
-// Terminal is the gate as tri-approve has it: lines, and questions where there is
-// somebody to ask.
+// Terminal is the gate of the tri-approve command line: it writes lines, and asks for confirmation at a
+// terminal.
 type Terminal struct {
 	Gate
 	In       io.Reader
 	Out, Err io.Writer
 	Say      func(format string, args ...any)
-	JSON     bool   // records on Out
-	Yes      bool   // do not ask
-	SHA      string // a prefix that the draft's hash must have
+	JSON     bool   // write records to Out
+	Yes      bool   // do not ask for confirmation
+	SHA      string // prefix that the draft's hash must have
 }
 
-// Kinds that each word is for.
+// The kinds of item to which each decision applies.
 var (
 	drafts    = []string{Draft}
 	undecided = []string{Draft, Shadow, Ask, Failure}
 	all       = []string{Draft, Shadow, Ask, Failure, Parked, Approved, Posting, Expired}
 )
 
-// errQuiet is an answer of no that has been given already.
+// errQuiet is a refusal that has already been reported.
 var errQuiet = sysexit.With(sysexit.No, errors.New(""))
 
-// List prints what waits; with all, also what can be undone or is being posted.
+// List prints the waiting items; with all, also those that can be undone or are being posted.
 func (t *Terminal) List(all bool) error {
 	items, err := t.Items()
 	if err != nil {
@@ -73,7 +73,7 @@ func (t *Terminal) List(all bool) error {
 	return nil
 }
 
-// Show prints everything that a decision on an item rests on.
+// Show prints everything that a decision on an item depends on.
 func (t *Terminal) Show(name string) error {
 	it, err := t.Find(name, all...)
 	if err != nil {
@@ -85,7 +85,7 @@ func (t *Terminal) Show(name string) error {
 	return t.wrote(t.View(it).Print(t.Out, t.Now()))
 }
 
-// Approve says what would be posted, asks, and says yes to it.
+// Approve shows the text to be posted, asks for confirmation, and approves it.
 func (t *Terminal) Approve(name string) error {
 	it, err := t.find(name, drafts)
 	if err != nil {
@@ -98,15 +98,15 @@ func (t *Terminal) Approve(name string) error {
 	return t.said(r, err, "approved; tri-reply posts it")
 }
 
-// Edit approves another text: that of a file ("-" is In), or what a person makes
-// of the draft in $VISUAL or $EDITOR.
+// Edit approves another text: the content of a file ("-" is In), or the draft as edited by the person in
+// $VISUAL or $EDITOR.
 func (t *Terminal) Edit(name, file string) error {
 	it, err := t.find(name, drafts)
 	if err != nil {
 		return err
 	}
 	if err := t.allowed(decision.PolicyOf(t.Config)); err != nil {
-		return err // before a person writes for nothing
+		return err // before the person writes in vain
 	}
 	body, err := t.text(it.standing.Offer.Text, file)
 	if err != nil {
@@ -130,7 +130,7 @@ func (t *Terminal) Edit(name, file string) error {
 	return t.said(r, err, "approved with your text; tri-reply posts it")
 }
 
-// Word is a decision that takes a note.
+// Word takes a decision that has a note.
 func (t *Terminal) Word(kind, name, note string) error {
 	it, err := t.find(name, undecided)
 	if err != nil {
@@ -155,7 +155,7 @@ func (t *Terminal) Word(kind, name, note string) error {
 	return t.said(r, err, done)
 }
 
-// Undo takes a yes back.
+// Undo takes an approval back.
 func (t *Terminal) Undo(name string) error {
 	it, err := t.find(name, []string{Approved, Expired})
 	if err != nil {
@@ -165,7 +165,7 @@ func (t *Terminal) Undo(name string) error {
 	return t.said(r, err, "taken back; it waits again")
 }
 
-// Settle says what became of a parked post.
+// Settle records the outcome of a parked post.
 func (t *Terminal) Settle(name, outcome, note string) error {
 	switch outcome {
 	case decision.SettlePosted, decision.SettleRetry, decision.SettleDrop:
@@ -180,8 +180,8 @@ func (t *Terminal) Settle(name, outcome, note string) error {
 	return t.said(r, err, outcome+"; tri-reply does it")
 }
 
-// find is Find for a decision: where nobody is asked, a number could mean another
-// item than the one that was seen.
+// find is Find for a decision. Without confirmation a number is refused: it could mean another item than
+// the one seen.
 func (t *Terminal) find(name string, kinds []string) (*Item, error) {
 	if IsNumber(name) && t.SHA == "" && (t.Yes || !term.Is(t.In)) {
 		err := sysexit.With(sysexit.Usage, fmt.Errorf("%q is a place in a list that changes", name))
@@ -194,7 +194,7 @@ func (t *Terminal) find(name string, kinds []string) (*Item, error) {
 	return it, err
 }
 
-// ask shows what would be posted and waits for a yes.
+// ask shows the text to be posted and waits for confirmation.
 func (t *Terminal) ask(it *Item, text string) error {
 	if t.Yes {
 		return nil
@@ -226,10 +226,10 @@ func (t *Terminal) ask(it *Item, text string) error {
 	return errQuiet
 }
 
-// maxText bounds, in bytes, what is read as a person's text.
+// maxText bounds the text read from a person, in bytes.
 const maxText = 1 << 20
 
-// text is what a person wrote in place of a draft.
+// text returns the text that a person wrote in place of a draft.
 func (t *Terminal) text(old, file string) (string, error) {
 	if file != "" {
 		return t.readText(file)
@@ -238,7 +238,7 @@ func (t *Terminal) text(old, file string) (string, error) {
 		err := sysexit.With(sysexit.Usage, errors.New("no terminal for an editor"))
 		return "", sysexit.Hint(err, "--text-file FILE, or - for standard input, gives the text")
 	}
-	f, err := os.CreateTemp("", "tri-draft-*.txt") // made with mode 0600
+	f, err := os.CreateTemp("", "tri-draft-*.txt") // created with mode 0600
 	if err != nil {
 		return "", sysexit.With(sysexit.IO, err)
 	}
@@ -260,7 +260,7 @@ func (t *Terminal) text(old, file string) (string, error) {
 	return text, err
 }
 
-// Editor is the program that the person writes with, with its arguments.
+// Editor returns the person's editor with its arguments.
 func Editor() []string {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		if words := strings.Fields(os.Getenv(name)); len(words) > 0 {

@@ -25,7 +25,7 @@ type Beat struct {
 	Source         string  `json:"source"`
 	StartedAt      string  `json:"started_at"`
 	ConnectedSince *string `json:"connected_since"` // null: at least one platform is not connected
-	LastEventAt    *string `json:"last_event_at"`   // when the last event was appended; null: none since the start
+	LastEventAt    *string `json:"last_event_at"`   // of the last new event; null: none since the start
 	BeatAt         string  `json:"beat_at"`         // when this was written
 	// Platforms gives connected_since for each platform.
 	Platforms map[string]*string `json:"platforms,omitempty"`

@@ -13,33 +13,32 @@ import (
 	"tri/lib/record/notify"
 )
 
-// by is who asks for the signals.
+// by is the requester in the signals of this package.
 const by = "tri-approve"
 
 // card is an item of the gate as a card in the channel.
 type card struct {
-	notify.Signal        // by which it was asked for, the latest
-	name          string // of the item: gate.Name
-	body          string // what it says of the item, whatever becomes of that
-	whole         bool   // all of the draft is in body, and nothing forbids to send it
-	tries         int    // signals that asked for it to be posted
-	changes       int    // that asked for it to be changed
-	shown         face   // what was asked to be shown last
-	told          bool   // what came of it is known
-	outcome       string // what did
-	at            string // message id, "" where it does not stand
-	ended         bool   // nothing more becomes of it
-	again         bool   // an earlier life could not show it: it may be asked for once more
+	notify.Signal        // the latest request for it
+	name          string // the item's name: approve.Name
+	body          string // text about the item, independent of its outcome
+	whole         bool   // body contains the whole draft, and the draft may be sent
+	tries         int    // requests to post it
+	changes       int    // requests to update it
+	shown         face   // the face requested last
+	told          bool   // the outcome of the request is known
+	outcome       string // of the request, if told
+	at            string // message id, "" if it is not in the channel
+	ended         bool   // its face is final
+	again         bool   // an earlier process could not show it: it may be requested once more
 }
 
-// face is what a card shows.
+// face is the visible content of a card.
 type face struct {
 	title, text string
-	buttons     string // names, with a space behind each
+	buttons     string // names, each followed by a space
 }
 
-// value is what a button of the card brings back: enough of the item's name and of
-// its draft's hash.
+// value is the value of the card's buttons: parts of the item's name and of its draft's hash.
 func (c *card) value() string {
 	v := c.name[:16]
 	if len(c.DraftSHA256) >= 16 {
@@ -48,14 +47,14 @@ func (c *card) value() string {
 	return v
 }
 
-// book is every card that was asked for in the channel: a fold of signals.ndjson.
+// book is the set of cards requested in the channel: a fold of signals.ndjson.
 type book struct {
 	chat    config.GateChat
 	cards   map[string]*card // by name
-	byID    map[string]*card // by the id of each signal that asked for it to be posted
+	byID    map[string]*card // by the id of each signal that requested to post it
 	byPost  map[string]*card // by message id
-	askedTo int64            // bytes of signals.ndjson
-	toldTo  int64            // bytes of signals-done.ndjson
+	askedTo int64            // bytes read of signals.ndjson
+	toldTo  int64            // bytes read of signals-done.ndjson
 }
 
 func readBook(h *durable.Home, chat config.GateChat) (*book, error) {
@@ -65,12 +64,12 @@ func readBook(h *durable.Home, chat config.GateChat) (*book, error) {
 		err = b.readTold(h)
 	}
 	for _, c := range b.cards {
-		c.again = c.told && c.at == "" && c.outcome != notify.Failed // that one may stand there
+		c.again = c.told && c.at == "" && c.outcome != notify.Failed // a failed card may be in the channel
 	}
 	return b, err
 }
 
-// readAsked takes in what was asked for since, by us or by others.
+// readAsked reads the requests made since the last call, by this process or others.
 func (b *book) readAsked(h *durable.Home) (err error) {
 	b.askedTo, err = notify.Asked(h, b.askedTo, func(s notify.Signal) error {
 		b.asked(s)
@@ -79,8 +78,8 @@ func (b *book) readAsked(h *durable.Home) (err error) {
 	return err
 }
 
-// asked takes in a signal. The card by which tri-dispatch tells of an automatic
-// reply becomes ours; where we were first, tri-reply shows it in our own.
+// asked applies a signal. A card by which tri-dispatch announces an automatic reply is adopted. If this
+// package requested a card first, tri-reply shows the announcement in that card.
 func (b *book) asked(s notify.Signal) {
 	if s.Platform != b.chat.Platform || s.ChatID != b.chat.ChatID || s.By != by && s.Key == "" {
 		return
@@ -114,7 +113,7 @@ func (b *book) asked(s notify.Signal) {
 	}
 }
 
-// readTold reads where cards stand.
+// readTold reads which cards were shown, and in which message.
 func (b *book) readTold(h *durable.Home) (err error) {
 	b.toldTo, err = notify.Told(h, b.toldTo, func(d notify.Done) error {
 		c := b.byID[d.ID]
@@ -130,8 +129,7 @@ func (b *book) readTold(h *durable.Home) (err error) {
 	return err
 }
 
-// untold reports whether a card was asked for of which nobody knows where it
-// stands.
+// untold reports whether the outcome of a requested card is still unknown.
 func (b *book) untold() bool {
 	for _, c := range b.cards {
 		if !c.told {
@@ -141,7 +139,7 @@ func (b *book) untold() bool {
 	return false
 }
 
-// sorted are the cards in the order in which they were asked for.
+// sorted returns the cards in the order in which they were requested.
 func (b *book) sorted() []*card {
 	var all []*card
 	for _, c := range b.cards {
@@ -153,9 +151,8 @@ func (b *book) sorted() []*card {
 	return all
 }
 
-// cardID is the id of the signal that asks for a card for the n-th time: the same
-// whenever it is asked for, so that a life that was cut short asks for no second
-// one.
+// cardID returns the id of the n-th request for a card. It is deterministic, so that after a crash no
+// second card is requested.
 func cardID(chat config.GateChat, name string, n int) string {
 	sum := sha256.Sum256([]byte(chat.Platform + "\x00" + chat.ChatID + "\x00" + name))
 	id := "card-" + hex.EncodeToString(sum[:16])

@@ -1,8 +1,7 @@
-// Package card shows the review queue in the operators' channel as cards, and reads
-// clicks and replies as decisions. It posts nothing itself: it asks for signals, which
-// tri-reply shows, and reads the clicks and messages that tri-watch has heard. A click
-// is only what somebody did: whether it is a word is looked up here, and whether the
-// word counts is for decision.State to say.
+// Package card shows the review queue in the operators' channel as cards, and reads clicks and replies as
+// decisions. It posts nothing itself: it writes signals, which tri-reply shows, and reads the clicks and
+// messages that tri-watch has logged. This package maps a click to a decision; decision.State says whether
+// the decision counts.
 package card
 
 import (
@@ -24,7 +23,7 @@ import (
 	"tri/lib/record/outbox"
 )
 
-// The logs that are read, the mark that says how far, and the lock.
+// The logs that are read, the file with the offsets reached, and the lock.
 const (
 	actionsName = "actions.ndjson"
 	repliesName = "replies.ndjson"
@@ -32,23 +31,23 @@ const (
 	lockName    = "locks/chat"
 )
 
-// lookEvery is how often the cards are looked at, though nothing has happened.
+// lookEvery is how often the cards are checked even if nothing has happened.
 const lookEvery = 10 * time.Second
 
-// Options are what the cards are made of.
+// Options configure the cards.
 type Options struct {
-	Gate approve.Gate // By is of no matter: each click says whose it is
+	Gate approve.Gate // By is not used: each click names its person
 	Say  func(format string, args ...any)
 }
 
-// mark is how far the clicks and the messages have been taken. It may be old: a
-// word names the click that it came from, and none is said twice.
+// mark is how far the clicks and messages have been read. It may lag behind: a decision names the click
+// that it came from, and none is taken twice.
 type mark struct {
 	Actions int64 `json:"actions"` // bytes of actions.ndjson
 	Events  int64 `json:"events"`  // bytes of events.ndjson
 }
 
-// desk is one process's hold on the cards of a home.
+// desk owns the cards of a home, in one process at a time.
 type desk struct {
 	Options
 	chat    config.GateChat
@@ -59,20 +58,20 @@ type desk struct {
 	past    *past
 	at      mark
 	saved   mark
-	read    map[string]int64 // bytes of each log
-	skipped int              // lines behind saved that said nothing to us
-	held    []line           // what may be of a card of which nobody has said yet where it stands
+	read    map[string]int64 // bytes read of each log
+	skipped int              // lines after saved that did not concern a card
+	held    []line           // lines that may concern a card whose message id is not known yet
 }
 
-// line is a whole line of a log, valid while it is taken, and where the next one
-// begins.
+// line is a complete line of a log and the offset of the next one. It is valid only while it is being
+// processed.
 type line struct {
 	log   string
 	bytes []byte
 	next  int64
 }
 
-// Run shows cards and takes words until ctx ends.
+// Run shows cards and takes decisions until ctx ends.
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Gate.Home.TryLock(lockName)
 	if errors.Is(err, durable.ErrLocked) {
@@ -91,7 +90,7 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(d.loop(ctx), d.save())
 }
 
-// open reads what there is.
+// open reads the existing cards and decisions.
 func open(ctx context.Context, o Options) (*desk, error) {
 	cfg := o.Gate.Config
 	d := &desk{Options: o, chat: cfg.Gate.Chat, policy: decision.PolicyOf(cfg), people: map[string]string{}}
@@ -123,8 +122,8 @@ func open(ctx context.Context, o Options) (*desk, error) {
 	return d, err
 }
 
-// load reads the mark. Behind the end of a log that was put back from a backup it
-// begins anew.
+// load reads the mark. If a log is shorter than the mark, because it was restored from a backup, reading
+// starts again from its beginning.
 func (d *desk) load() (m mark, err error) {
 	b, err := d.Gate.Home.ReadFile(markName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,7 +158,7 @@ func (d *desk) save() error {
 	return nil
 }
 
-// loop reads what comes, and looks at the cards when something has.
+// loop reads the logs as they grow, and updates the cards when needed.
 func (d *desk) loop(ctx context.Context) error {
 	var paths []string
 	for _, name := range logs {
@@ -171,7 +170,7 @@ func (d *desk) loop(ctx context.Context) error {
 		return err
 	}
 	for {
-		changed := d.board.Changed() // before the look: what comes while we look is seen by the next one
+		changed := d.board.Changed() // taken first, so that a change during sync is seen by the next one
 		if err := d.sync(); err != nil {
 			return err
 		}
@@ -194,11 +193,10 @@ func (d *desk) loop(ctx context.Context) error {
 	}
 }
 
-// logs are what is read.
+// logs are the logs that are read.
 var logs = []string{notify.DoneName, actionsName, config.EventsName, decision.LogName, repliesName}
 
-// readAll takes what is new in the logs and says whether the cards may have to
-// change.
+// readAll reads the new lines of the logs and reports whether the cards may have to change.
 func (d *desk) readAll() (matters bool, err error) {
 	for _, name := range logs {
 		from := d.read[name]
@@ -225,11 +223,11 @@ func (d *desk) readAll() (matters bool, err error) {
 	return matters, nil
 }
 
-// take takes a line in and says whether the cards may have to change.
+// take processes a line and reports whether the cards may have to change.
 func (d *desk) take(l line) (matters bool, err error) {
 	switch l.log {
 	case decision.LogName:
-		return true, nil // read when the cards are looked at
+		return true, nil // the log is read by sync
 	case repliesName:
 		var r outbox.Reply
 		if err := json.Unmarshal(l.bytes, &r); err != nil {
@@ -243,7 +241,7 @@ func (d *desk) take(l line) (matters bool, err error) {
 	return d.hear(l)
 }
 
-// told reads where cards stand, and takes what was waiting for that.
+// told reads the outcomes of requests, and processes the lines held back for them.
 func (d *desk) told() error {
 	if err := d.book.readTold(d.Gate.Home); err != nil {
 		return err
@@ -258,7 +256,7 @@ func (d *desk) told() error {
 	return nil
 }
 
-// maxHeld is how many clicks and messages wait for cards to be shown.
+// maxHeld is how many clicks and messages are held until cards have been shown.
 const maxHeld = 1000
 
 func (d *desk) hold(l line) error {
@@ -271,7 +269,7 @@ func (d *desk) hold(l line) error {
 	return nil
 }
 
-// hear takes a click or a message, and notes that it was.
+// hear processes a click or a message, and advances the mark.
 func (d *desk) hear(l line) (matters bool, err error) {
 	var of *card
 	switch {
@@ -287,7 +285,7 @@ func (d *desk) hear(l line) (matters bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if len(d.held) == 0 { // else what is held would be skipped at the next start
+	if len(d.held) == 0 { // otherwise a restart would skip the held lines
 		if l.log == actionsName {
 			d.at.Actions = l.next
 		} else {

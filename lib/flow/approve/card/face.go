@@ -14,8 +14,8 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// Sizes of a card, in characters. The smallest platform takes 2,000 with the title
-// and the legend of the reactions.
+// Sizes of a card, in characters. The smallest limit of a platform is 2,000, including the title and the
+// legend of the reactions.
 const (
 	smallCard   = 1500
 	largeCard   = 3200
@@ -24,7 +24,7 @@ const (
 	maxNote     = 300
 )
 
-// room is how much of a body a platform takes.
+// room returns the maximum length of a body on a platform.
 func room(platform string) int {
 	if platform == config.PlatformDiscord || platform == config.PlatformTelegram {
 		return smallCard
@@ -32,14 +32,13 @@ func room(platform string) int {
 	return largeCard
 }
 
-// harmless takes from a text what a platform would make more of than text: the @
-// of a mention, the ] of a link or a picture. What is put behind them cannot be
-// seen. Lines that came from outside stand behind a bar, so that none begins a
-// heading, a list or a fence, and none passes for a line of ours.
+// harmless breaks platform markup in a text: the @ of a mention, the ] of a link or a picture. The
+// inserted character is invisible. Lines of outside text have a bar in front, so that none begins a
+// heading, a list or a fence, or imitates a line of this program.
 var harmless = strings.NewReplacer("@", "@\u2060", "]", "]\u2060")
 
-// body is what a card says of an item, whatever becomes of it. whole is whether
-// all of the draft is in it, and may be sent.
+// body returns the text about an item, independent of its outcome. whole reports whether it contains the
+// whole draft and the draft may be sent.
 func (d *desk) body(it *approve.Item) (out string, whole bool) {
 	v := d.Gate.View(it)
 	b := &body{left: room(d.chat.Platform)}
@@ -74,14 +73,14 @@ func (d *desk) body(it *approve.Item) (out string, whole bool) {
 	return strings.TrimSuffix(b.String(), "\n"), whole
 }
 
-// body is text that has no more room than a card.
+// body is a text limited to the size of a card.
 type body struct {
 	strings.Builder
-	left int // characters
+	left int // characters left
 	full bool
 }
 
-// line writes a line of ours if it has room.
+// line writes a line if there is room for it.
 func (b *body) line(format string, args ...any) {
 	text := harmless.Replace(line1(fmt.Sprintf(format, args...)))
 	if n := utf8.RuneCountInString(text) + 1; n <= b.left && !b.full {
@@ -95,8 +94,8 @@ func (b *body) line(format string, args ...any) {
 	}
 }
 
-// quote writes at most so many characters of outside text, each line behind a bar,
-// and says whether that was all.
+// quote writes at most most characters of outside text, each line behind a bar, and reports whether that
+// was the whole text.
 func (b *body) quote(body string, most int) (whole bool) {
 	body = strings.TrimRight(strings.ReplaceAll(text.Visible(body), "\t", "    "), "\n")
 	most = max(min(most, b.left), 0)
@@ -153,12 +152,12 @@ func (b *body) objections(v *approve.View) {
 	b.line("Cost: %s.", cost(usages))
 }
 
-// cost is what agents took, and that of some nobody knows.
+// cost returns the total cost of the agents, and whether the cost of some is unknown.
 func cost(usages []*draft.Usage) string {
 	sum, unknown := 0.0, ""
 	for _, u := range usages {
 		switch {
-		case u == nil: // no agent was asked
+		case u == nil: // no agent ran
 		case u.CostUSD == nil:
 			unknown = ", and what was not told"
 		default:
@@ -170,8 +169,8 @@ func cost(usages []*draft.Usage) string {
 	return fmt.Sprintf("$%.4f%s", sum, unknown)
 }
 
-// bodyOf is the body of a card as it was dealt: all but its last paragraph, which
-// says what can be done. No body has an empty line.
+// bodyOf returns the body of a posted card: all except the last paragraph, which says what can be done. No
+// body contains an empty line.
 func bodyOf(text string) string {
 	if i := strings.LastIndex(text, "\n\n"); i >= 0 {
 		return text[:i]
@@ -179,7 +178,7 @@ func bodyOf(text string) string {
 	return text
 }
 
-// faceOf is what the card of an item that waits, or can be undone, shows.
+// faceOf returns the face of the card of an item that waits or can be undone.
 func (d *desk) faceOf(c *card, it *approve.Item) face {
 	name := c.name[:8]
 	switch it.Kind {
@@ -220,7 +219,7 @@ func (d *desk) faceOf(c *card, it *approve.Item) face {
 
 const autoTitle = "Answered without a person"
 
-// instead is the text that a person has put in the draft's place.
+// instead returns the text that a person approved in place of the draft.
 func (c *card) instead(text, original string) string {
 	if original == "" {
 		return ""
@@ -230,12 +229,12 @@ func (c *card) instead(text, original string) string {
 	return "\nWith another text:\n" + strings.TrimSuffix(b.String(), "\n")
 }
 
-// labels of the buttons, and their styles.
+// labels are the labels and styles of the buttons.
 var labels = map[string][2]string{
 	"approve": {"Approve", "primary"}, "dismiss": {"Dismiss", "danger"}, "redo": {"Redo", ""}, "escalate": {"Look longer", ""}, "undo": {"Undo", ""},
 }
 
-// signal is the card as it is asked for.
+// signal returns the request to show the card with a face.
 func (c *card) signal(f face) notify.Signal {
 	s := c.Signal
 	s.Title, s.Text, s.Buttons = text.Cut(f.title, maxTitle), f.text, nil
@@ -245,7 +244,7 @@ func (c *card) signal(f face) notify.Signal {
 	return s
 }
 
-// line1 is a text in one line.
+// line1 joins a text into one line.
 func line1(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func before(sep, s string) string {

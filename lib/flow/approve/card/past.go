@@ -12,17 +12,16 @@ import (
 	"tri/lib/record/thread"
 )
 
-// past is what people and programs have said and done: the folds of the decision
-// log and of replies.ndjson that say what became of an item.
+// past holds what became of items: the folds of the decision log and of replies.ndjson.
 type past struct {
 	home      *durable.Home
 	tail      *decision.Tail
 	state     *decision.State
-	words     map[string]decision.Record // the last that counts, by draft
+	words     map[string]decision.Record // the last decision that counts, by draft
 	settled   map[string]decision.Record // by post
-	refs      map[string]bool            // of words, whether they count or not
+	refs      map[string]bool            // of decisions, whether they count or not
 	replies   map[string]*outbox.Reply   // by draft
-	repliesTo int64                      // bytes of replies.ndjson
+	repliesTo int64                      // bytes read of replies.ndjson
 }
 
 func newPast(h *durable.Home, p decision.Policy) *past {
@@ -35,7 +34,7 @@ func newPast(h *durable.Home, p decision.Policy) *past {
 // cycleOf names the one draft of a thread's cycle.
 func cycleOf(key string, cycle int) string { return fmt.Sprint(key, " ", cycle) }
 
-// read brings everything up to date.
+// read reads both logs, replies.ndjson only the first time.
 func (p *past) read() error {
 	if err := p.readWords(); err != nil || p.repliesTo > 0 {
 		return err
@@ -89,9 +88,8 @@ func (p *past) readWords() error {
 	})
 }
 
-// end is what became of a card's item that waits no longer, in a few words and in
-// a sentence. ok is false while nobody knows yet. A post that is tried again may
-// be parked again, and is no end.
+// end returns the outcome of an item that no longer waits, as a title and a sentence. ok is false while it
+// is unknown. A post that is tried again may be parked again, so a retry does not end the card.
 func (p *past) end(c *card) (title, said string, end, ok bool) {
 	if c.Post != "" {
 		return p.endOfParked(c)
@@ -109,7 +107,7 @@ func (p *past) end(c *card) (title, said string, end, ok bool) {
 	case w.Posts() && w.Outcome == decision.Claim:
 		return "Approved by " + who, "Approved by " + who + "; it is being posted.", false, true
 	case w.Posts():
-		return "", "", false, false // it waits for its post, or for a word against it
+		return "", "", false, false // it is not posted yet, and can still be taken back
 	}
 	switch w.Kind {
 	case decision.Dismiss:
@@ -140,13 +138,13 @@ func (p *past) endOfParked(c *card) (title, said string, end, ok bool) {
 	return "Settled by " + who, "Settled by " + who + ": " + w.Outcome + ".", true, true
 }
 
-// endOfThread is what the thread says where no word does: it went on, or was
+// endOfThread returns the outcome from the thread if no decision gives it: the thread moved on, or was
 // closed.
 func (p *past) endOfThread(c *card) (title, said string, end, ok bool) {
 	t, err := thread.Load(p.home, c.Key)
 	switch {
 	case err != nil || t == nil:
-		return "", "", false, false // it is between two files, or a later look fails on it
+		return "", "", false, false // it is between two files, or a later look reports the error
 	case t.Cycle > c.Cycle || p.newer(c):
 		return "Replaced", "A newer draft has taken its place, or will.", true, true
 	case t.Status == thread.Closed:
@@ -155,11 +153,11 @@ func (p *past) endOfThread(c *card) (title, said string, end, ok bool) {
 	return "", "", false, false
 }
 
-// newer reports whether another draft of the same cycle stands.
+// newer reports whether another draft of the same cycle has been offered.
 func (p *past) newer(c *card) bool {
 	st := p.state.Standing(c.Key)
 	return st != nil && st.Offer != nil && st.Cycle == c.Cycle && c.DraftSHA256 != "" && st.Offer.DraftSHA256 != c.DraftSHA256
 }
 
-// one makes outside text a line of at most so many characters.
+// one makes outside text one line of at most most characters.
 func one(s string, most int) string { return text.Cut(line1(text.Visible(s)), most) }

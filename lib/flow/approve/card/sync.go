@@ -10,8 +10,7 @@ import (
 	"tri/lib/record/notify"
 )
 
-// sync asks for the cards that are missing, and for those to be changed that no
-// longer say how it is.
+// sync requests the missing cards, and updates of cards that are out of date.
 func (d *desk) sync() error {
 	items, _, err := d.board.Items()
 	if err != nil {
@@ -20,7 +19,7 @@ func (d *desk) sync() error {
 	if err := d.book.readAsked(d.Gate.Home); err != nil {
 		return err
 	}
-	if err := d.past.readWords(); err != nil { // behind the items: what has left them has a reason there
+	if err := d.past.readWords(); err != nil { // after the items: the reason why an item has left the list is then in the log
 		return err
 	}
 	var ask []notify.Signal
@@ -41,8 +40,8 @@ func (d *desk) sync() error {
 	return d.book.readAsked(d.Gate.Home)
 }
 
-// deal asks for the card of an item that waits and has none. One that the platform
-// or the configuration refused to an earlier life is asked for once more.
+// deal requests the card of a waiting item that has none. A card that the platform or the configuration
+// refused to an earlier process is requested once more.
 func (d *desk) deal(it *approve.Item) []notify.Signal {
 	switch it.Kind {
 	case approve.Draft, approve.Ask, approve.Failure, approve.Parked:
@@ -61,7 +60,7 @@ func (d *desk) deal(it *approve.Item) []notify.Signal {
 	return []notify.Signal{d.ask(c, d.faceOf(c, it))}
 }
 
-// ask is the signal by which a card is posted.
+// ask returns the signal that requests to post a card.
 func (d *desk) ask(c *card, f face) notify.Signal {
 	c.again = false
 	s := c.signal(f)
@@ -72,15 +71,15 @@ func (d *desk) ask(c *card, f face) notify.Signal {
 
 func (d *desk) stamp() string { return d.Gate.Now().UTC().Format(time.RFC3339Nano) }
 
-// now is what a card should show. ok is false while nobody knows: a word and what
-// it leads to are two writes.
+// now returns the current face of a card. ok is false while it is unknown: a decision and its effect are
+// two writes.
 func (d *desk) now(c *card, it *approve.Item) (f face, end, ok bool) {
 	switch {
 	case it == nil || it.Kind == approve.Shadow:
 		title, said, end, ok := d.past.end(c)
 		return face{title: title, text: said + "\n\n" + c.body}, end, ok
 	case it.Waits():
-		if c.By != by { // nobody has looked yet whether all of the draft is there
+		if c.By != by { // a card of tri-dispatch: check whether it shows the whole draft
 			c.whole = strings.Contains(c.Text, d.Gate.View(it).Draft)
 		}
 		return d.faceOf(c, it), false, true
@@ -89,7 +88,7 @@ func (d *desk) now(c *card, it *approve.Item) (f face, end, ok bool) {
 	return d.faceOf(c, it), false, w.Posts()
 }
 
-// change asks for a card to show what has become of its item.
+// change requests an update of a card whose item has changed.
 func (d *desk) change(c *card, it *approve.Item) []notify.Signal {
 	if c.told && c.at == "" || c.ended && it == nil {
 		return nil
@@ -112,7 +111,7 @@ func (d *desk) change(c *card, it *approve.Item) []notify.Signal {
 	return []notify.Signal{s}
 }
 
-// offers reports whether a kind of item takes a word of a kind.
+// offers reports whether an item accepts a kind of decision.
 func offers(it *approve.Item, word string) bool {
 	switch word {
 	case decision.Approve:

@@ -18,14 +18,14 @@ import (
 	"tri/lib/record/event"
 )
 
-// errUnknown is a click on, or a reply to, what may be a card of which nobody has
-// said yet where it stands.
+// errUnknown reports a click on, or a reply to, a message that may be a card whose message id is not known
+// yet.
 var errUnknown = errors.New("nobody knows that message yet")
 
-// maxSaid is how much of a message is taken for a note, in characters.
+// maxSaid is the maximum length of a note taken from a message, in characters.
 const maxSaid = 4000
 
-// marks are the words that reactions stand for.
+// marks maps reactions to decisions.
 var marks = func() map[string]string {
 	words := map[string]string{}
 	for word, mark := range chat.ButtonReactions {
@@ -34,16 +34,16 @@ var marks = func() map[string]string {
 	return words
 }()
 
-// bare is an emoji without the mark that asks for colour.
+// bare returns an emoji without the variation selector for color.
 func bare(emoji string) string { return strings.ReplaceAll(emoji, "\uFE0F", "") }
 
-// mayBeOurs reports whether a click or a message is of the operators' channel.
+// mayBeOurs reports whether a click or a message is in the operators' channel.
 func (d *desk) mayBeOurs(l line) bool {
 	v := gjson.GetManyBytes(l.bytes, "platform", "chat_id")
 	return v[0].String() == d.chat.Platform && v[1].String() == d.chat.ChatID
 }
 
-// click takes a click or a reaction. The card is nil where it is none on a card.
+// click processes a click or a reaction. The card is nil if it is not on a card.
 func (d *desk) click(l line) (*card, error) {
 	var a event.Action
 	if err := json.Unmarshal(l.bytes, &a); err != nil {
@@ -57,7 +57,7 @@ func (d *desk) click(l line) (*card, error) {
 	switch {
 	case a.Value == "":
 		if word = marks[bare(a.Name)]; word == "" {
-			return nil, nil // a reaction that means nothing to us
+			return nil, nil // a reaction without a meaning here
 		}
 	case labels[word][0] == "" || a.Value != c.value():
 		d.ignore(c, &a.Sender, "its button %q carries %q, which is not this card's", a.Name, a.Value)
@@ -73,7 +73,7 @@ func (d *desk) click(l line) (*card, error) {
 	return c, d.say(c, w)
 }
 
-// message takes what was written below a card as what to change, or as an answer.
+// message processes a message written below a card, as a note on what to change or as an answer.
 func (d *desk) message(l line) (*card, error) {
 	var e event.Event
 	if err := json.Unmarshal(l.bytes, &e); err != nil {
@@ -105,7 +105,7 @@ func (d *desk) message(l line) (*card, error) {
 	return c, d.say(c, word1{kind: "reply", ref: "message " + e.Platform + " " + e.ChatID + " " + e.MessageID, by: e.Sender, note: note})
 }
 
-// cardAt is the card that stands as a message, nil for none.
+// cardAt returns the card in a message, or nil if there is none.
 func (d *desk) cardAt(messageID string) (*card, error) {
 	switch c := d.book.byPost[messageID]; {
 	case messageID == "":
@@ -118,20 +118,20 @@ func (d *desk) cardAt(messageID string) (*card, error) {
 	return nil, nil
 }
 
-// word1 is what somebody has said about a card.
+// word1 is a decision that a person expressed on a card.
 type word1 struct {
-	kind string // of decision, or reply
+	kind string // decision kind, or "reply"
 	by   event.Sender
 	ref  string
 	note string
-	own  bool // an undo of nobody's word but their own
+	own  bool // undoes only this person's own approval
 }
 
-// say takes a word about the item as it stands now. What cannot count is told to
-// the operator and changes nothing; the error is one that ends the program.
+// say applies a decision to the item in its current state. A decision that cannot count is reported to the
+// operator and changes nothing. An error ends the program.
 func (d *desk) say(c *card, w word1) error {
 	if err := d.past.readWords(); err != nil || d.past.refs[w.ref] {
-		return err // said already, in an earlier life
+		return err // already applied by an earlier process
 	}
 	person := d.people[w.by.ID]
 	if person == "" {
@@ -165,7 +165,7 @@ func (d *desk) say(c *card, w word1) error {
 		d.ignore(c, &w.by, "the card does not show all of the draft, or it may not be sent")
 		return nil
 	case w.own && !d.theirs(it, person):
-		return nil // they had not said yes, or their yes is gone
+		return nil // there is no approval by this person
 	}
 	return d.decide(c, it, w, person)
 }
@@ -199,7 +199,7 @@ func (d *desk) decide(c *card, it *approve.Item, w word1, person string) (err er
 	return nil
 }
 
-// theirs reports whether a person's yes to the item stands.
+// theirs reports whether the item has an approval by a person.
 func (d *desk) theirs(it *approve.Item, person string) bool {
 	if it.Kind == approve.Approved {
 		return d.past.words[cycleOf(it.Key, it.Cycle)].By == person
@@ -207,7 +207,7 @@ func (d *desk) theirs(it *approve.Item, person string) bool {
 	return slices.ContainsFunc(it.Votes, func(v approve.Vote) bool { return v.By == person })
 }
 
-// ignore tells the operator of a word that was not taken.
+// ignore reports to the operator a decision that was not taken.
 func (d *desk) ignore(c *card, who *event.Sender, format string, args ...any) {
 	d.Say("%s: %s: not taken: %s", c.name[:8], text.Visible(who.ID), text.Visible(fmt.Sprintf(format, args...)))
 }
