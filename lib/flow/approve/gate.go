@@ -63,7 +63,7 @@ type Item struct {
 	Who         string `json:"who"`
 	Question    string `json:"question"`
 	Badge       string `json:"badge,omitempty"`
-	Note        string `json:"note,omitempty"` // the question, the reason of a failure or parking, or the approver
+	Note        string `json:"note,omitempty"` // the question, the reason, or the approver
 	// Votes are the approvals so far, if more than one is needed.
 	Votes []Vote `json:"votes,omitempty"`
 
@@ -216,7 +216,7 @@ func (g *Gate) parked(e *outbox.Entry) *Item {
 		Kind: Parked, Key: e.Key, Cycle: e.Cycle, DraftSHA256: e.DraftSHA256, Post: e.ID, Since: e.IntentAt,
 		Platform: e.Platform, ChatName: e.ChatID, Question: e.Text, Badge: "may or may not be posted", Note: e.Why, entry: e,
 	}
-	if t, err := thread.Load(g.Home, e.Key); err == nil && t != nil { // only for names; the rest comes from the entry
+	if t, err := thread.Load(g.Home, e.Key); err == nil && t != nil { // only for names
 		it.ChatName, it.Who = t.ChatName, t.OriginalSenderName
 	}
 	return it

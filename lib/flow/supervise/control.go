@@ -17,7 +17,7 @@ import (
 	"tri/lib/record/run"
 )
 
-// Load reads how the pipeline of a home stands, and whether anybody supervises it.
+// Load reads the status of a home's pipeline, and whether a supervisor is running.
 func Load(h *durable.Home) (st *Status, alive bool, err error) {
 	lock, err := h.TryLock(lockName)
 	switch {
@@ -39,7 +39,7 @@ func Load(h *durable.Home) (st *Status, alive bool, err error) {
 	st = new(Status)
 	if err := json.Unmarshal(text, st); err != nil {
 		if !alive {
-			return &Status{}, false, nil // cut short with the power: of processes that are gone
+			return &Status{}, false, nil // torn by a power cut: its processes are gone
 		}
 		return nil, alive, sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", stateName, err))
 	}
@@ -52,12 +52,12 @@ func Load(h *durable.Home) (st *Status, alive bool, err error) {
 	return st, alive, nil
 }
 
-// errNobody is the answer to a word for a supervisor that is not there.
+// errNobody answers a request when no supervisor is running.
 func errNobody() error {
 	return sysexit.Hint(sysexit.With(sysexit.No, errors.New("nobody supervises this home")), "tri up starts the pipeline")
 }
 
-// Restart ends a stage, which is then started again.
+// Restart ends a stage, which the supervisor then starts again.
 func Restart(h *durable.Home, name string) error {
 	st, alive, err := Load(h)
 	switch {
@@ -73,7 +73,7 @@ func Restart(h *durable.Home, name string) error {
 			continue
 		}
 		if s.PID == 0 {
-			return nil // it is being started as it is
+			return nil // it is just being started
 		}
 		if !s.process().Alive() {
 			return sysexit.With(sysexit.TempFail, fmt.Errorf("stage %s has just ended by itself", name))
@@ -86,7 +86,7 @@ func Restart(h *durable.Home, name string) error {
 	return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("no stage is called %q", name)), "there are: "+strings.Join(names, ", "))
 }
 
-// Stop has the supervisor end every stage and itself, and waits for it.
+// Stop asks the supervisor to end all stages and itself, and waits until it has.
 func Stop(ctx context.Context, h *durable.Home) error {
 	st, alive, err := Load(h)
 	switch {
@@ -114,12 +114,12 @@ func Stop(ctx context.Context, h *durable.Home) error {
 	}
 }
 
-// end asks a process to end, one too that somebody has stopped: it would hear it only
-// when it goes on.
+// end asks a process to end, even if it is suspended: such a process handles the signal only after it
+// continues.
 func end(pid int) error {
 	err := syscall.Kill(pid, syscall.SIGTERM)
 	if err == nil {
-		_ = syscall.Kill(pid, syscall.SIGCONT) // it may just have ended
+		_ = syscall.Kill(pid, syscall.SIGCONT) // it may have ended
 	}
 	return err
 }

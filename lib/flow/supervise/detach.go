@@ -13,9 +13,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Detach runs this program again behind the caller's back, in a session of its
-// own, and returns when every stage has been started, with how they stand then.
-// argv is what it is told.
+// Detach runs this program again in the background, in its own session, with the arguments argv. It
+// returns the status when every stage has been started.
 func Detach(ctx context.Context, h *durable.Home, argv []string) (*Status, error) {
 	switch _, alive, err := Load(h); {
 	case err != nil:
@@ -62,7 +61,7 @@ func Detach(ctx context.Context, h *durable.Home, argv []string) (*Status, error
 	}
 }
 
-// Tell says how many stages run, and which do not.
+// Tell reports how many stages run, and which do not.
 func (st *Status) Tell(say func(format string, args ...any)) {
 	up := 0
 	for _, s := range st.Stages {
@@ -85,7 +84,7 @@ func (st *Status) begun() bool {
 	return true
 }
 
-// said is what the supervisor's log has from a byte on, for a message.
+// said returns the supervisor's log from a byte offset on, at most its last 2000 bytes, for a message.
 func said(h *durable.Home, from int64) []byte {
 	text, err := h.ReadFile(logDir + "/supervise.log")
 	if err != nil || int64(len(text)) < from {

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// process is one life of a stage, the leader of its own group.
+// process is one process of a stage, the leader of its own process group.
 type process struct {
 	pid   int
 	cmd   *exec.Cmd
 	ended chan struct{}
 }
 
-// start starts a program in a folder, with its words going to log. Its records are
-// not wanted: every stage keeps its own.
+// start starts a program in a folder, with standard error going to log. Standard output is discarded:
+// every stage keeps its own records.
 func start(argv []string, dir string, log *os.File) (*process, error) {
 	p := &process{cmd: &exec.Cmd{
 		Path: argv[0], Args: argv, Dir: dir, Stdout: nil, Stderr: log, SysProcAttr: attributes(),
 	}, ended: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		// The kernel sends the death signal when the thread that forked dies.
+		// The kernel sends the parent death signal when the thread that forked ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() // how it ended is in ProcessState
+			_ = p.cmd.Wait() // ProcessState has the exit status
 			close(p.ended)
 		}
 	}()
@@ -41,10 +41,10 @@ func start(argv []string, dir string, log *os.File) (*process, error) {
 	return p, nil
 }
 
-// stop asks the stage to end, and ends its group when it does not.
+// stop asks the stage to end, and kills its group if it does not end in time.
 func (p *process) stop(patience time.Duration) {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may just have ended
-	_ = p.cmd.Process.Signal(syscall.SIGCONT) // one that is stopped hears nothing
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // a suspended process handles no signal
 	select {
 	case <-p.ended:
 	case <-time.After(patience):
@@ -53,8 +53,8 @@ func (p *process) stop(patience time.Duration) {
 	}
 }
 
-// how is how it ended, and whether by itself: somebody's signal says nothing of
-// the next life.
+// how describes how the process ended. quick is true if it failed by itself; an end by a signal does not
+// predict the next start.
 func (p *process) how() (ended string, quick bool) {
 	state := p.cmd.ProcessState
 	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {

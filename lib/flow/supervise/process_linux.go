@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// attributes make a stage the leader of its own group, so that a terminal's ^C
-// reaches only us, and have it end when we do, however we do.
+// attributes make a stage the leader of its own process group, so that ^C at a terminal reaches only the
+// supervisor, and end it when the supervisor ends in any way.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-// memory is what a process holds in memory, in bytes.
+// memory returns the memory of a process, in bytes, 0 if unknown.
 func memory(pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package supervise starts the stages of a pipeline in order, restarts what ends, and
-// stops them together. It is thin, because a stage goes on by itself where its own
-// output ends; there is nothing here that a record could be lost in.
+// Package supervise starts the stages of a pipeline in order, restarts what ends, and stops them together.
+// It is small, because each stage continues by itself from the end of its own output; no record passes
+// through the supervisor, so none can be lost in it.
 package supervise
 
 import (
@@ -20,20 +20,20 @@ import (
 	"tri/lib/record/run"
 )
 
-// Names below the home.
+// Names in the home.
 const (
 	lockName  = "locks/supervise"
 	stateName = "supervise.json"
 	logDir    = "logs"
 )
 
-// How long things take.
+// Timeouts and delays.
 const (
-	ready     = 10 * time.Second       // for a stage to be ready, before the next is started all the same
-	patience  = 30 * time.Second       // for a stage to end when it is asked to
-	healthy   = 5 * time.Second        // alive for so long, a stage is no crash loop
-	lived     = 500 * time.Millisecond // and is up, where nothing else tells
-	firstWait = 100 * time.Millisecond // before a stage is started again
+	ready     = 10 * time.Second       // for a stage to be ready; then the next is started regardless
+	patience  = 30 * time.Second       // for a stage to end when asked to
+	healthy   = 5 * time.Second        // a stage that ran this long is not in a crash loop
+	lived     = 500 * time.Millisecond // a stage without a known lock is up after this long
+	firstWait = 100 * time.Millisecond // before a stage is restarted
 	longWait  = 30 * time.Second
 )
 
@@ -41,55 +41,55 @@ const (
 const (
 	Starting = "starting"
 	Up       = "up"
-	Waiting  = "waiting" // it ended, and is started again at Next
+	Waiting  = "waiting" // it ended, and is restarted at Next
 	Down     = "down"
 )
 
-// Stage is what is known of one stage: a line of supervise.json.
+// Stage is the status of one stage: an entry of supervise.json.
 type Stage struct {
 	Name     string   `json:"name"`
 	Command  []string `json:"command"`
 	State    string   `json:"state"`
 	PID      int      `json:"pid,omitempty"`
-	Start    uint64   `json:"start,omitempty"` // of the process, in ticks since boot, so that a number used again is told apart
+	Start    uint64   `json:"start,omitempty"` // start time of the process, in ticks since boot, to detect a reused PID
 	Since    string   `json:"since"`           // RFC 3339
 	Restarts int      `json:"restarts"`
-	Ended    string   `json:"ended,omitempty"` // how it ended last
-	Next     string   `json:"next,omitempty"`  // when it is started again
+	Ended    string   `json:"ended,omitempty"` // how it last ended
+	Next     string   `json:"next,omitempty"`  // when it is restarted
 	lock     string
 }
 
-// process is the one that the stage is, or was.
+// process identifies the stage's process, running or ended.
 func (s *Stage) process() run.Process { return run.Process{PID: s.PID, Start: s.Start} }
 
 // Status is supervise.json.
 type Status struct {
-	Alive  bool    `json:"alive"` // somebody supervises it; what else is said is what was
+	Alive  bool    `json:"alive"` // a supervisor is running; if not, the rest is its last status
 	PID    int     `json:"pid"`
 	Since  string  `json:"since"`
 	Stages []Stage `json:"stages"`
 }
 
-// Options are what a supervisor is made of.
+// Options configure a supervisor.
 type Options struct {
 	Home   *durable.Home
 	Stages []config.Stage
-	// Find says where a program is: beside this one, or on PATH.
+	// Find returns the path of a program: beside this one, or on PATH.
 	Find func(name string) (string, error)
 	Say  func(format string, args ...any)
-	// Ready is called when every stage has been started. May be nil.
+	// Ready is called when every stage has been started. It may be nil.
 	Ready func()
 }
 
-// supervisor is one process's hold on the stages of a home.
+// supervisor owns the stages of a home, in one process at a time.
 type supervisor struct {
 	Options
 	mu     sync.Mutex
 	status Status
 }
 
-// Run keeps the stages alive until ctx ends, and ends them then. A second one for
-// the same home is refused.
+// Run keeps the stages running until ctx ends, and then ends them. A second supervisor for the same home
+// is refused.
 func Run(ctx context.Context, o Options) error {
 	lock, err := takeLock(o.Home)
 	if err != nil {
@@ -110,8 +110,8 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(err, s.publish())
 }
 
-// takeLock makes this process the supervisor of a home. Whoever only looks takes
-// the lock for an instant, so it is tried for a while.
+// takeLock makes this process the supervisor of a home. Load holds the lock for an instant, so takeLock
+// tries for half a second.
 func takeLock(h *durable.Home) (*durable.Lock, error) {
 	for range 50 {
 		lock, err := h.TryLock(lockName)
@@ -147,13 +147,13 @@ func (s *supervisor) run(ctx context.Context) error {
 	return nil
 }
 
-// set changes what is known of a stage and tells it.
+// set changes the status of a stage and publishes it.
 func (s *supervisor) set(i int, change func(*Stage)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.status.Stages[i])
 	if err := s.write(); err != nil {
-		s.Say("%v", err) // who asks for the status is told less; the stages are not affected
+		s.Say("%v", err) // only the published status is affected, not the stages
 	}
 }
 
@@ -168,13 +168,12 @@ func (s *supervisor) write() error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", stateName, err)
 	}
-	// It tells of processes: what was so before a power cut is so no more. A stage
-	// that is to come back does not wait for the disk.
+	// The file describes processes, which a power cut ends too, so it need not be durable. A restart does
+	// not wait for the disk.
 	return s.Home.Swap(stateName, append(text, '\n'))
 }
 
-// keep has one stage run until ctx ends. up is closed when it is ready for the
-// first time.
+// keep keeps one stage running until ctx ends. up is closed when it is ready for the first time.
 func (s *supervisor) keep(ctx context.Context, i int, up chan struct{}) {
 	var once sync.Once
 	wait := firstWait
@@ -206,8 +205,8 @@ func (s *supervisor) keep(ctx context.Context, i int, up chan struct{}) {
 	})
 }
 
-// live is one life of a stage. ended says how it ended; quick that it did so of
-// itself, so that starting it again at once would likely end the same way.
+// live runs one process of a stage. ended says how it ended; quick that it failed by itself, so that an
+// immediate restart would probably fail too.
 func (s *supervisor) live(ctx context.Context, i int, isReady func()) (ended string, quick bool) {
 	st := s.status.Stages[i] // Name, Command and lock never change
 	log, err := openLog(s.Home, st.Name)
@@ -231,8 +230,8 @@ func (s *supervisor) live(ctx context.Context, i int, isReady func()) (ended str
 	return p.how()
 }
 
-// awaitReady marks a stage as up when it holds its lock; one whose lock nobody
-// knows is up when it has lived for a while.
+// awaitReady marks a stage as up when it holds its lock, or, if its lock is unknown, when it has run for a
+// while.
 func (s *supervisor) awaitReady(p *process, i int, isReady func()) {
 	lock := s.status.Stages[i].lock
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -256,18 +255,17 @@ func (s *supervisor) awaitReady(p *process, i int, isReady func()) {
 	isReady()
 }
 
-// holds reports whether a process holds a lock of the home. Where nobody can know
-// that, a lock that is there is taken for held: the stage makes it when it starts.
+// holds reports whether a process holds a lock of the home. If the system cannot tell, an existing lock
+// file counts as held: the stage creates it at its start.
 func (s *supervisor) holds(pid int, lock string) bool {
 	holder, _, err := s.Home.Holder(lock)
 	return holder == pid || errors.Is(err, errors.ErrUnsupported) && s.Home.Exists(lock)
 }
 
-// maxLog is how long a stage's log may be before it is put aside when the stage is
-// started, in bytes.
+// maxLog is the size, in bytes, above which a stage's log is rotated when the stage starts.
 const maxLog = 8 << 20
 
-// openLog opens logs/<stage>.log, to which the stage's own words go.
+// openLog opens logs/<stage>.log, the stage's standard error.
 func openLog(h *durable.Home, stage string) (*os.File, error) {
 	name := logDir + "/" + stage + ".log"
 	if info, err := h.Root().Stat(name); err == nil && info.Size() > maxLog {

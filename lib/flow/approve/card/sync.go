@@ -19,7 +19,7 @@ func (d *desk) sync() error {
 	if err := d.book.readAsked(d.Gate.Home); err != nil {
 		return err
 	}
-	if err := d.past.readWords(); err != nil { // after the items: the reason why an item has left the list is then in the log
+	if err := d.past.readWords(); err != nil { // after the items: it has why items left the list
 		return err
 	}
 	var ask []notify.Signal

@@ -17,14 +17,14 @@ import (
 	"tri/lib/record/draft"
 )
 
-// edit is a text that a person wrote in the place of a draft.
+// edit is a text that a person wrote in place of a draft.
 type edit struct {
 	item     *approve.Item
 	text     string
 	problems []draft.Problem
 }
 
-// approved tells what follows from a yes.
+// approved describes the effect of an approval.
 func approved(g *approve.Gate, said approve.Said, done string) string {
 	if waits := said.Waits(); waits != "" {
 		return done + ", " + waits + "; u takes it back"
@@ -32,8 +32,7 @@ func approved(g *approve.Gate, said approve.Said, done string) string {
 	return fmt.Sprintf("%s; posted in %v, u takes it back", done, g.Config.Gate.Grace())
 }
 
-// edit has the person's editor open on the draft, or on what they wrote before and did
-// not send.
+// edit opens the person's editor on the draft, or on the text that they wrote before and did not send.
 func (s *screen) edit(it *approve.Item) tea.Cmd {
 	if it.Kind != approve.Draft {
 		s.said = "! only a draft that waits can be edited"
@@ -53,11 +52,11 @@ func (s *screen) edit(it *approve.Item) tea.Cmd {
 	return tea.ExecProcess(exec.Command(argv[0], argv[1:]...), func(err error) tea.Msg { return edited{it, file, err} })
 }
 
-// finishEdit shows what came of the editor. An editor that failed, and a text that is
-// empty or the draft's own, decide nothing; any other is sent on a yes.
+// finishEdit shows the result of the editor. If the editor failed, or the text is empty or unchanged,
+// nothing is decided; any other text is sent after confirmation.
 func (s *screen) finishEdit(e edited) {
 	b, err := os.ReadFile(e.file)
-	_ = os.RemoveAll(filepath.Dir(e.file)) // a leftover in the temporary folder
+	_ = os.RemoveAll(filepath.Dir(e.file)) // at worst a file remains in the temporary folder
 	body := approve.Edited(string(b))
 	switch {
 	case e.err != nil:
@@ -81,8 +80,7 @@ func (s *screen) finishEdit(e edited) {
 	s.said, s.top = "", 0
 }
 
-// content is what the person reads: all about the current item, or the text that they
-// are asked about.
+// content returns the lines to read: the current item, or the text to be confirmed.
 func (s *screen) content() []string {
 	if s.sure != nil {
 		return s.sure.page(s.detailWidth())
@@ -90,7 +88,7 @@ func (s *screen) content() []string {
 	return s.page
 }
 
-// page is the text as it will be sent, and what speaks against it.
+// page shows the text as it will be sent, and what is wrong with it.
 func (e *edit) page(width int) []string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your text, %d characters, as it will be sent\n", utf8.RuneCountInString(e.text))
@@ -117,7 +115,7 @@ func (e *edit) fatal() bool {
 	return false
 }
 
-// question is what the person is asked below the text.
+// question is the question asked below the text.
 func (e *edit) question() string {
 	if e.fatal() {
 		return "This text may not be sent. e edits it again, any other key leaves it"
@@ -125,7 +123,7 @@ func (e *edit) question() string {
 	return "Post this text instead of the draft? y/N, e edits it again"
 }
 
-// answer takes the key that says what to do with an edited text.
+// answer handles a key while an edited text awaits confirmation.
 func (s *screen) answer(key string) tea.Cmd {
 	e := s.sure
 	switch key {

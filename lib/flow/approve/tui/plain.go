@@ -14,11 +14,11 @@ import (
 	"tri/lib/record/decision"
 )
 
-// help is what it understands; the first letter is enough.
+// help lists the commands of the line mode; the first letter is enough.
 const help = "approve, redo, answer, dismiss, longer, undo, show, next, previous, list, quit"
 
-// linewise is the screen without a screen: it says one item after the other in
-// whole lines, and takes words. Nothing moves, so that it can be read aloud.
+// linewise is the screen without screen control: it prints one item after another in whole lines and reads
+// commands. Nothing on the screen changes, so that a screen reader can read it.
 func linewise(ctx context.Context, o Options) error {
 	p := &plain{Options: o, in: bufio.NewReader(o.In)}
 	if err := p.take(); err != nil {
@@ -72,7 +72,7 @@ func (p *plain) item() *approve.Item {
 	return nil
 }
 
-// sayItem says the current item in two lines, and its draft.
+// sayItem prints the current item in two lines: the question, and the draft.
 func (p *plain) sayItem() {
 	it := p.item()
 	if it == nil {
@@ -87,7 +87,7 @@ func (p *plain) sayItem() {
 	}
 }
 
-// word does what the person typed and says whether they leave.
+// word carries out a command and reports whether the person quits.
 func (p *plain) word(w string) (leave bool) {
 	long := ""
 	for _, name := range strings.Split(help, ", ") {

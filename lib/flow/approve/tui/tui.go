@@ -1,6 +1,6 @@
-// Package tui shows the review queue on a full terminal screen, a key for each decision.
-// It works in 80 columns and 24 lines, over ssh, and without colour; with Plain it goes
-// line by line, for a screen reader.
+// Package tui shows the review queue on a full terminal screen, a key for each decision. It works in 80
+// columns and 24 lines, over ssh, and without colour. With Plain it works line by line, for a screen
+// reader.
 package tui
 
 import (
@@ -20,7 +20,7 @@ import (
 	"tri/lib/record/decision"
 )
 
-// Options are what a screen is made of.
+// Options configure a screen.
 type Options struct {
 	Gate  approve.Gate
 	In    io.Reader
@@ -55,34 +55,34 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// screen is what is shown.
+// screen is the state of the screen.
 type screen struct {
 	Options
 	board   *approve.Board
-	chats   int // columns of the list's names of chats
-	names   int // and of people
+	chats   int // width of the list's column of chats
+	names   int // width of its column of people
 	items   []*approve.Item
 	version int
 	fault   error
 
-	current int      // in items
-	id      string   // of the current item, to stay with it when the list moves
-	page    []string // everything about it, a line each
-	of      string   // the item and version that page is of
-	top     int      // first line of page that is shown
-	seen    int      // lines of page that were shown, from its begin
-	unseen  string   // the item whose draft may be approved without being seen to its end
+	current int      // index in items
+	id      string   // of the current item, to keep it current when the list changes
+	page    []string // its full view, by line
+	of      string   // the item and version that page shows
+	top     int      // first visible line of page
+	seen    int      // lines of page shown so far, from its beginning
+	unseen  string   // the item whose draft may be approved without being read to its end
 
-	said   string // what came of the last word
+	said   string // the outcome of the last decision
 	asking *question
-	sure   *edit           // a text that is sent on a yes
-	texts  map[string]edit // that were written and not sent, by the item's name
+	sure   *edit           // a text awaiting confirmation
+	texts  map[string]edit // texts written and not sent, by the item's name
 	help   bool
 
 	width, height int
 }
 
-// question is a line that the person is writing.
+// question is a line being typed.
 type question struct {
 	kind  string // decision kind
 	label string
@@ -96,7 +96,7 @@ func newScreen(o Options, b *approve.Board) *screen {
 	return s
 }
 
-// Messages of our own.
+// Messages of this package.
 type (
 	changed struct{}
 	viewed  struct {
@@ -127,7 +127,7 @@ func everySecond() tea.Cmd {
 	return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) })
 }
 
-// take shows the list as it is now, and stays with the item that was current.
+// take shows the current list, and keeps the same item current.
 func (s *screen) take() {
 	s.items, s.version, s.fault = s.board.Items()
 	s.measure()
@@ -158,7 +158,7 @@ func (s *screen) item() *approve.Item {
 	return nil
 }
 
-// look reads everything about the current item: files may have to be read.
+// look prepares the full view of the current item in the background, since it may read files.
 func (s *screen) look() tea.Cmd {
 	it := s.item()
 	if it == nil {
@@ -219,7 +219,7 @@ func (s *screen) scroll(lines int) {
 	}
 }
 
-// key does what one key says.
+// key handles a key.
 func (s *screen) key(k string) tea.Cmd {
 	help := s.help
 	s.help = false
@@ -251,7 +251,7 @@ func (s *screen) key(k string) tea.Cmd {
 	return nil
 }
 
-// word is a decision, or begins one that takes a line.
+// word makes a decision, or starts one that needs a line of text.
 func (s *screen) word(k string) tea.Cmd {
 	it := s.item()
 	if it == nil {
@@ -284,7 +284,7 @@ func (s *screen) word(k string) tea.Cmd {
 	return nil
 }
 
-// write takes a key of a line that is being written.
+// write handles a key while a line is being typed.
 func (s *screen) write(k tea.KeyPressMsg) {
 	q := s.asking
 	switch k.String() {
@@ -310,13 +310,13 @@ func (s *screen) write(k tea.KeyPressMsg) {
 	}
 }
 
-// decide says a word about the item that the person sees.
+// decide makes a decision about the item shown.
 func (s *screen) decide(it *approve.Item, kind, note string) {
 	done, err := say(&s.Gate, it, kind, note)
 	s.tell(it, done, err)
 }
 
-// hidden is how many lines of the current draft the person has not had before them.
+// hidden returns how many lines of the current draft have not been shown.
 func (s *screen) hidden() int {
 	at, end := draftLines(s.page)
 	if len(s.page) == 0 {
@@ -325,15 +325,15 @@ func (s *screen) hidden() int {
 	return max(0, end-max(s.seen, at))
 }
 
-// draftLines is where the draft begins and ends in a page: behind its heading, as far
-// as lines are behind a bar. What came from outside begins no heading.
+// draftLines returns where the draft begins and ends in a page: the lines behind a bar after its heading.
+// Outside text cannot form the heading.
 func draftLines(page []string) (from, to int) {
 	for i, line := range page {
 		if !strings.HasPrefix(line, "Draft, ") {
 			continue
 		}
 		for from = i + 1; from < len(page) && page[from] != "" && !strings.HasPrefix(page[from], "  │"); from++ {
-		} // the heading's own second line
+		} // the heading's second line
 		for to = from; to < len(page) && strings.HasPrefix(page[to], "  │"); to++ {
 		}
 		if to > from {
@@ -343,7 +343,7 @@ func draftLines(page []string) (from, to int) {
 	return 0, 0
 }
 
-// say has a gate decide, and tells what was done.
+// say makes a decision and describes it.
 func say(g *approve.Gate, it *approve.Item, kind, note string) (done string, err error) {
 	switch kind {
 	case decision.Approve:
@@ -375,7 +375,7 @@ func say(g *approve.Gate, it *approve.Item, kind, note string) (done string, err
 	return done, err
 }
 
-// tell shows what came of a word.
+// tell shows the outcome of a decision.
 func (s *screen) tell(it *approve.Item, done string, err error) {
 	if s.said = it.ID + ": " + done; err != nil {
 		s.said = "! " + err.Error()

@@ -14,15 +14,15 @@ import (
 	"tri/lib/flow/approve"
 )
 
-// The list stands above the item, or beside it where there is room for both.
-const wide = 130 // columns from which it is beside
+// The list is above the item, or beside it if there is room for both.
+const wide = 130 // minimum width in columns for the list beside the item
 
-// listWidth is how many columns the list has beside the item.
+// listWidth returns the width of the list beside the item.
 func (s *screen) listWidth() int { return min(s.width*2/5, 90) }
 
 func (s *screen) beside() bool { return s.width >= wide }
 
-// listHeight is how many rows the list has: a third of a small screen.
+// listHeight returns the number of rows of the list: a third of a small screen.
 func (s *screen) listHeight() int {
 	if s.beside() {
 		return max(s.height-3, 1)
@@ -97,7 +97,7 @@ func (s *screen) row(i, width int) string {
 	if i == s.current {
 		mark = "> "
 	}
-	at, _ := time.Parse(time.RFC3339, it.Since) // Age says ? of what is no time
+	at, _ := time.Parse(time.RFC3339, it.Since) // Age shows ? for the zero time
 	state := it.Badge
 	if !it.Waits() {
 		state = it.Note + s.grace(it)
@@ -117,7 +117,7 @@ func (s *screen) row(i, width int) string {
 	return body
 }
 
-// measure finds how many columns the names of chats and people need.
+// measure computes the widths of the columns of chats and people.
 func (s *screen) measure() {
 	s.chats, s.names = 0, 0
 	for _, it := range s.items {
@@ -128,7 +128,7 @@ func (s *screen) measure() {
 
 const mostName = 14
 
-// grace is how long a yes can still be taken back.
+// grace shows how long an approval can still be undone.
 func (s *screen) grace(it *approve.Item) string {
 	at := it.ApprovedAt()
 	if it.Kind != approve.Approved || at.IsZero() {
@@ -137,7 +137,7 @@ func (s *screen) grace(it *approve.Item) string {
 	return fmt.Sprintf(", posted in %ds", max(0, int((s.Gate.Config.Gate.Grace()-s.Gate.Now().Sub(at)).Seconds())))
 }
 
-// detail shows the part of the page that the person has come to.
+// detail shows the visible part of the page.
 func (s *screen) detail() []string {
 	height, width := s.detailHeight(), s.detailWidth()
 	rows := make([]string, 0, height)
@@ -158,8 +158,7 @@ func (s *screen) detail() []string {
 	return rows
 }
 
-// style lets headings and warnings be seen; what comes from outside stands behind
-// a bar or further in.
+// style highlights headings and warnings; outside text is behind a bar or indented.
 func (s *screen) style(line string) string {
 	switch {
 	case strings.HasPrefix(line, "! "):
@@ -178,7 +177,7 @@ j k  next, previous                space b  page down, up
 ?  these keys, and back            q  leave
 What counts is the first valid word; the log keeps all.`
 
-// foot is what was said last, or the line being written, and the keys.
+// foot shows the last outcome or the line being typed, and the keys.
 func (s *screen) foot() []string {
 	more := ""
 	if below := len(s.content()) - s.top - s.detailHeight(); below > 0 {
@@ -210,8 +209,7 @@ const (
 	reverse = "7"
 )
 
-// paint gives a line a style. Reverse is no colour and says which row is current,
-// as its mark does; the others are for who wants them.
+// paint applies a style if colour is on. Without it, a mark shows which row is current.
 func (s *screen) paint(style, text string) string {
 	if !s.Color {
 		return text
@@ -219,7 +217,7 @@ func (s *screen) paint(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// fit cuts or fills a line to a width in columns.
+// fit cuts or pads a line to a width in columns.
 func fit(text string, width int) string {
 	n := uniseg.StringWidth(text)
 	if n <= width {
@@ -237,7 +235,7 @@ func fit(text string, width int) string {
 	return b.String() + "…" + strings.Repeat(" ", max(width-1-n, 0))
 }
 
-// tail is the end of a line that has room for so many columns.
+// tail returns the end of a line, at most width columns wide.
 func tail(text string, width int) string {
 	for uniseg.StringWidth(text) > max(width, 1) {
 		_, rest, _, _ := uniseg.FirstGraphemeClusterInString(text, -1)
@@ -246,8 +244,8 @@ func tail(text string, width int) string {
 	return text
 }
 
-// wrap breaks a text into lines of at most so many columns, at spaces where there
-// are any; what is continued is indented as it was.
+// wrap breaks a text into lines of at most width columns, at spaces where possible; continuation lines
+// keep the indent.
 func wrap(text string, width int) []string {
 	var lines []string
 	for line := range strings.Lines(strings.ReplaceAll(text, "\t", "    ")) {
@@ -269,7 +267,7 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// breakAt cuts a line so that its head has at most so many columns.
+// breakAt splits a line so that head is at most width columns wide.
 func breakAt(line string, width int) (head, rest string) {
 	n, space, at := 0, 0, 0
 	for g := uniseg.NewGraphemes(line); g.Next(); {

@@ -24,27 +24,26 @@ import (
 )
 
 const (
-	keyName    = "web.key" // below the home: sessions outlive a restart
+	keyName    = "web.key" // in the home: sessions survive a restart
 	cookieName = "tri-session"
 	lasts      = 24 * time.Hour
 	maxBody    = 256 << 10
 )
 
-// guard lets in who has the printed address, once, and then who has both the cookie
-// that they got for it and the folder that they were sent to; behind a proxy, whoever
-// the proxy names. Browsers send a cookie to every port of a host, so that the cookie
-// alone, which a page on another port gets too, opens nothing. Whatever changes
-// something must come from the page itself.
+// guard admits a visitor who opens the printed address, once, and after that one who has both the cookie
+// set for it and the folder to which it redirected; behind a proxy, the person whom the proxy names.
+// Browsers send a cookie to every port of a host, so a page on another port can obtain the cookie; alone
+// it grants nothing. Every change must be requested by the page itself.
 type guard struct {
 	home    *durable.Home
 	key     []byte
-	person  string // of the printed address
+	person  string // the person of the printed address
 	origins []string
 	web     config.GateWeb
 	now     func() time.Time
 
 	mu     sync.Mutex
-	tokens map[string]bool // not yet used
+	tokens map[string]bool // not used yet
 }
 
 func newGuard(o *Options, origins []string) (*guard, error) {
@@ -61,7 +60,7 @@ func newGuard(o *Options, origins []string) (*guard, error) {
 	return &guard{home: o.Gate.Home, key: key, person: o.Gate.By, origins: origins, web: web, now: o.Now, tokens: map[string]bool{}}, err
 }
 
-// sessionKey is the key of this home's cookies, made where there is none.
+// sessionKey returns the key for this home's cookies, creating it if needed.
 func sessionKey(h *durable.Home) ([]byte, error) {
 	key, err := h.ReadFile(keyName)
 	if err == nil && len(key) == 32 {
@@ -79,7 +78,7 @@ func newKey(h *durable.Home) ([]byte, error) {
 	return key, h.Replace(keyName, key)
 }
 
-// end ends every session of this home.
+// end ends all sessions of this home.
 func (g *guard) end() error {
 	key, err := newKey(g.home)
 	if err == nil {
@@ -90,7 +89,7 @@ func (g *guard) end() error {
 	return err
 }
 
-// token is for one first visit.
+// token returns a token for one first visit.
 func (g *guard) token() string {
 	t := rand.Text()
 	g.mu.Lock()
@@ -117,8 +116,7 @@ func (g *guard) sign(text string) string {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// session is "<until>.<hash of the token>.<person>.<signature>", where the person is
-// hex.
+// session returns "<until>.<hash of the token>.<person>.<signature>", with the person in hex.
 func (g *guard) session(person, token string) string {
 	text := fmt.Sprintf("%d.%s.%s", g.now().Add(lasts).Unix(), digest(token), hex.EncodeToString([]byte(person)))
 	return text + "." + g.sign("session "+text)
@@ -129,8 +127,8 @@ func digest(token string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// folder is the path below which the page of a session is: the half of it that no
-// other port is told. Behind a proxy, which says who somebody is, there is none.
+// folder returns the path prefix of a session's pages: the half of the credential that is never sent to
+// another port. Behind a proxy, which identifies the person, it is empty.
 func (g *guard) folder(session string) string {
 	if g.web.IdentityHeader != "" {
 		return ""
@@ -138,7 +136,7 @@ func (g *guard) folder(session string) string {
 	return "/" + g.sign("folder " + session)[:32]
 }
 
-// who is the person of a session; "" is nobody.
+// who returns the person of a session, or "" if the session is invalid.
 func (g *guard) who(session string) string {
 	i := strings.LastIndexByte(session, '.')
 	if i < 0 || !same(session[i+1:], g.sign("session "+session[:i])) {
@@ -156,10 +154,10 @@ func (g *guard) who(session string) string {
 	return string(person)
 }
 
-// seal is what a form of this session must carry.
+// seal returns the value that a form of this session must carry.
 func (g *guard) seal(session string) string { return g.sign("form " + session) }
 
-// visitor is who asks, for what session, and below which path.
+// visitor is the person of a request, their session, and the path prefix of its pages.
 type visitor struct{ person, session, folder string }
 
 type visitorKey struct{}
@@ -173,13 +171,13 @@ var policy = strings.Join([]string{
 	"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'",
 }, "; ")
 
-// around refuses every request that is not the page's own.
+// around refuses every request that does not come from the page itself.
 func (g *guard) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "same-origin") // with none, a form's Origin would be null
+		h.Set("Referrer-Policy", "same-origin") // with no-referrer, a form's Origin would be null
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
@@ -209,7 +207,7 @@ func (g *guard) around(next http.Handler) http.Handler {
 	})
 }
 
-// origin is that of a page under a host's name, if it is one of ours.
+// origin returns the origin of a page served under host, if host is one of ours.
 func (g *guard) origin(host string) (string, bool) {
 	for _, o := range g.origins {
 		if strings.TrimPrefix(o, "http://") == host {
@@ -222,8 +220,8 @@ func (g *guard) origin(host string) (string, bool) {
 	return "", false
 }
 
-// enter takes the token of a first address for a session, and out of the address. Who
-// opens it again, and has the cookie that was given for it, gets back to the page.
+// enter exchanges the token of a first visit for a session, and removes it from the address. A visitor who
+// opens the address again, and has the cookie set for it, is redirected to the page.
 func (g *guard) enter(w http.ResponseWriter, r *http.Request, token string) {
 	site := r.Header.Get("Sec-Fetch-Site")
 	had, err := r.Cookie(cookieName)
@@ -248,7 +246,7 @@ func (g *guard) give(w http.ResponseWriter, session string) {
 	})
 }
 
-// visitor is who a request is of. Behind a proxy that is who the proxy says; the
+// visitor identifies the person of a request. Behind a proxy it is the person whom the proxy names; the
 // cookie then only ties forms to pages.
 func (g *guard) visitor(w http.ResponseWriter, r *http.Request) (visitor, bool) {
 	session := ""
@@ -273,7 +271,7 @@ func (g *guard) visitor(w http.ResponseWriter, r *http.Request) (visitor, bool) 
 	return visitor{said[0], session, ""}, true
 }
 
-// forged says why a request was not made by the page itself.
+// forged says why a request does not come from the page itself.
 func (g *guard) forged(r *http.Request, origin string, v visitor) (status int, why string) {
 	if site := r.Header.Get("Sec-Fetch-Site"); r.Method != http.MethodGet && site != "" && site != "same-origin" {
 		return http.StatusForbidden, "another site asked for that"

@@ -13,7 +13,7 @@ import (
 	"tri/lib/record/draft"
 )
 
-// links finds the forge's page of what is cited.
+// links builds links to cited lines on the forge.
 type links struct {
 	config *config.Config
 
@@ -21,11 +21,10 @@ type links struct {
 	known map[string]checkout // by folder
 }
 
-// checkout is where a codebase lies in its repository, and where that came from.
+// checkout is a codebase's remote and its path within the repository.
 type checkout struct{ remote, prefix string }
 
-// to is the address of a reference's lines at the commit at which they were read,
-// "" where there is none.
+// to returns the address of the cited lines at the commit at which they were read, or "" if there is none.
 func (l *links) to(ctx context.Context, codebase string, c approve.Cited) string {
 	place, err := evidence.Parse(c.Ref)
 	if err != nil || c.Kind != draft.KindFile || c.Commit == "" {
@@ -44,7 +43,7 @@ func (l *links) checkout(ctx context.Context, dir string) checkout {
 	var c checkout
 	if repo, err := git.Open(ctx, dir, ""); err == nil {
 		c.prefix = repo.Prefix
-		c.remote, _ = repo.Remote(ctx, l.config.Forge.Remote) // without one there is no link
+		c.remote, _ = repo.Remote(ctx, l.config.Forge.Remote) // without a remote there is no link
 	}
 	if l.known == nil {
 		l.known = map[string]checkout{}

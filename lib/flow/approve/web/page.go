@@ -18,8 +18,8 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// functions of the template. show is for whatever came from outside: what cannot
-// be seen is written out, and the template escapes the rest.
+// functions are the functions of the template. show is for outside text: it makes invisible characters
+// visible, and the template escapes the rest.
 var functions = template.FuncMap{
 	"show": text.Visible,
 	"line": func(s string) string { return strings.Join(strings.Fields(text.Visible(s)), " ") },
@@ -47,27 +47,27 @@ var functions = template.FuncMap{
 	"objected": objected,
 }
 
-// objected are the checks that found something.
+// objected returns the checks that found something.
 func objected(v *verdict.Verdict) []verdict.Check {
 	return slices.DeleteFunc(slices.Clone(v.Checks), func(c verdict.Check) bool {
 		return c.Result == "ok" || c.Result == verdict.Supports
 	})
 }
 
-// sheet is what the template shows.
+// sheet is the data of the template.
 type sheet struct {
 	Person  string
-	May     bool // they may decide
+	May     bool // the person may decide
 	Seal    string
-	Folder  string // below which every address of the page is
+	Folder  string // path prefix of all addresses of the page
 	Version int
-	Typed   string // a text that the person wrote and that was not sent
+	Typed   string // text that the person wrote but that was not sent
 	Rows    []row
 	Shown   *shown
-	Said    string        // what came of the last word
-	Undo    *approve.Item // what that word was of, while it can be taken back
+	Said    string        // the outcome of the last decision
+	Undo    *approve.Item // the item of that decision, while it can be undone
 	Fault   string
-	Open    bool // the item was asked for: a small screen shows it and not the list
+	Open    bool // an item was requested: a small screen shows it instead of the list
 }
 
 // row is one line of the list.
@@ -77,11 +77,11 @@ type row struct {
 	Current bool
 }
 
-// shown is the item that is looked at.
+// shown is the displayed item.
 type shown struct {
 	approve.View
 	Age   string
-	Links []string // of the evidence; "" where there is none
+	Links []string // to the evidence; "" if there is none
 	Gone  string   // why it can no longer be decided
 	Grace int      // seconds until an approved draft is posted
 }
@@ -92,7 +92,7 @@ func (s *server) item(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, r.PathValue("id"), "", "")
 }
 
-// render shows the list and one item: the named one, or the one that waits longest.
+// render shows the list and one item: the one with the given id, or the one that has waited longest.
 func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault string) {
 	v := visitorOf(r)
 	items, version, err := s.board.Items()
@@ -158,7 +158,7 @@ func age(it *approve.Item, now time.Time) string {
 	return term.Age(at, now)
 }
 
-// decide takes a person's word, about the very draft that they saw.
+// decide takes a person's decision about the draft that they saw.
 func (s *server) decide(w http.ResponseWriter, r *http.Request) {
 	f := r.PostForm
 	said, err := s.word(visitorOf(r).person, f.Get("word"), f.Get("id"), f.Get("sha"), f.Get("text"), f.Get("note"), f.Get("no_file") != "")
@@ -177,13 +177,13 @@ func (s *server) decide(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, f.Get("id"), "", fault)
 }
 
-// errStale is the answer to a word about a draft that no longer stands.
+// errStale answers a decision about a draft that is no longer current.
 var errStale = sysexit.With(sysexit.No, errors.New("not done: this draft was decided, or replaced by a newer one, since you loaded the page"))
 
-// errTyped is the answer to a yes to the draft beside which another text was written.
+// errTyped answers an approval of the draft when the form holds a changed text.
 var errTyped = sysexit.With(sysexit.No, errors.New("not done: you have written a text of your own; approve that text, or discard it and approve the draft"))
 
-// typedText is the text of a form if a person wrote it, "" for what the page had put
+// typedText returns the text of a form if a person changed it, "" if it is the text that the page put
 // there.
 func typedText(field, draft string) string {
 	typed := approve.Edited(field)
@@ -205,7 +205,7 @@ func (s *server) word(person, word, id, sha, text, note string, noFile bool) (st
 		return "", errStale
 	}
 	it := items[i]
-	text = strings.ReplaceAll(text, "\r\n", "\n") // as a browser sends it
+	text = strings.ReplaceAll(text, "\r\n", "\n") // browsers send CRLF
 	switch word {
 	case "approve":
 		if typedText(text, s.Gate.View(it).Draft) != "" {
@@ -238,7 +238,7 @@ func (s *server) word(person, word, id, sha, text, note string, noFile bool) (st
 	return "", sysexit.With(sysexit.Usage, fmt.Errorf("there is no word %q", word))
 }
 
-// approved tells what follows from a yes.
+// approved describes the effect of an approval.
 func (s *server) approved(done string, said approve.Said) string {
 	if waits := said.Waits(); waits != "" {
 		return fmt.Sprintf("%s: %s.", done, waits)
@@ -246,7 +246,7 @@ func (s *server) approved(done string, said approve.Said) string {
 	return fmt.Sprintf("%s; it is posted in %v unless you take it back.", done, s.Gate.Config.Gate.Grace())
 }
 
-// changes tells a tab that the list is another one, by its version.
+// changes streams the version of the list to a tab whenever the list changes.
 func (s *server) changes(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	full := s.waiting >= maxStreams
@@ -265,12 +265,12 @@ func (s *server) changes(w http.ResponseWriter, r *http.Request) {
 	}()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	_ = out.SetReadDeadline(time.Time{}) // nothing more is read of a tab that listens
+	_ = out.SetReadDeadline(time.Time{}) // nothing more is read from this request
 	pulse := time.NewTicker(20 * time.Second)
 	defer pulse.Stop()
 	for {
 		changed := s.board.Changed()
-		_, version, _ := s.board.Items() // an error shows on the page
+		_, version, _ := s.board.Items() // the page shows the error
 		if _, err := fmt.Fprintf(w, "data: %d\n\n", version); err != nil || out.Flush() != nil {
 			return
 		}

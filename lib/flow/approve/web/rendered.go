@@ -2,15 +2,15 @@ package web
 
 import "strings"
 
-// piece is a stretch of a draft as the chat shows it: plain text, a mark (the fences
-// and backticks themselves), a line of code or a block.
+// piece is a part of a draft as the chat shows it: plain text, a mark (the fences and backticks
+// themselves), inline code or a block.
 type piece struct{ Kind, Text string }
 
-// noMarkup are the chats that show a text as it is.
+// noMarkup are the chats that show text without markup.
 var noMarkup = map[string]bool{"local": true, "irc": true}
 
-// rendered cuts a draft into what the chat shows as code and what it does not. The
-// pieces joined are the draft, so that every character of it is on the page.
+// rendered splits a draft into code and other text, as the chat shows it. The pieces joined equal the
+// draft, so the page shows every character.
 func rendered(platform, draft string) []piece {
 	if noMarkup[platform] {
 		return []piece{{"block", draft}}
@@ -28,7 +28,7 @@ func rendered(platform, draft string) []piece {
 	return all
 }
 
-// inline adds the pieces of a text without blocks.
+// inline appends the pieces of a text without blocks.
 func inline(all []piece, text string) []piece {
 	for text != "" {
 		before, rest, found := strings.Cut(text, "`")

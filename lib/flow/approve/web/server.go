@@ -1,6 +1,5 @@
-// Package web shows the review queue as a web page for one person. It listens on
-// loopback or on a Unix socket and asks nothing of the network; every request has to
-// prove that it comes from the page itself.
+// Package web shows the review queue as a web page for one person. It listens on loopback or on a Unix
+// socket and makes no network requests. Every request has to prove that it comes from the page itself.
 package web
 
 import (
@@ -24,12 +23,12 @@ import (
 //go:embed page.html style.css app.js
 var files embed.FS
 
-// Options are what a page is made of.
+// Options configure a page.
 type Options struct {
-	// Gate is whose page it is: By is the person for whom the first address is
-	// printed. Behind a proxy it is whoever the proxy says.
+	// Gate is the gate of the page. By is the person for whom the first address is printed; behind a
+	// proxy, the proxy names the person.
 	Gate approve.Gate
-	// Say tells the address.
+	// Say prints the address.
 	Say func(format string, args ...any)
 	Now func() time.Time
 }
@@ -46,7 +45,7 @@ type server struct {
 	waiting int // open streams
 }
 
-// maxStreams is how many tabs may listen at once.
+// maxStreams is the maximum number of tabs that may listen at once.
 const maxStreams = 64
 
 // Serve serves the page until ctx ends.
@@ -80,7 +79,7 @@ func Serve(ctx context.Context, o Options) error {
 	stop := context.AfterFunc(ctx, func() {
 		soon, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
-		_ = h.Shutdown(soon) // streams that stay are cut by Close
+		_ = h.Shutdown(soon) // remaining streams are closed by Close
 		_ = h.Close()
 	})
 	defer stop()
@@ -90,10 +89,10 @@ func Serve(ctx context.Context, o Options) error {
 	return nil
 }
 
-// address tells where the page can be opened, once.
+// address prints an address that opens the page, once.
 func (s *server) address() { s.Say("open %s/?token=%s", s.guard.origins[0], s.guard.token()) }
 
-// leave ends every session of this home, and tells where another can begin.
+// leave ends all sessions of this home, and prints an address for a new one.
 func (s *server) leave(w http.ResponseWriter, _ *http.Request) {
 	if err := s.guard.end(); err != nil {
 		s.Say("log out: %v", err)
@@ -108,7 +107,7 @@ func (s *server) leave(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// newServer makes the page without a listener.
+// newServer creates the page without a listener.
 func newServer(ctx context.Context, o Options, origins []string) (*server, error) {
 	o.Gate.Via, o.Gate.Now = "web", o.Now
 	board, err := o.Gate.Watch(ctx)
@@ -126,8 +125,8 @@ func newServer(ctx context.Context, o Options, origins []string) (*server, error
 	return &server{Options: o, board: board, guard: g, pages: pages, links: links{config: o.Gate.Config}}, nil
 }
 
-// listen opens the address, which must be one of this machine alone. origins are
-// those under which a browser here finds it.
+// listen opens the address, which must be a Unix socket or on loopback. origins are the origins under
+// which a local browser reaches it.
 func listen(address string) (net.Listener, []string, error) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		l, err := listenUnix(path)
@@ -150,14 +149,14 @@ func listen(address string) (net.Listener, []string, error) {
 	}, nil
 }
 
-// listenUnix opens a socket that only we, and our group, may speak to.
+// listenUnix opens a socket that only this user and group may connect to.
 func listenUnix(path string) (net.Listener, error) {
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		_ = c.Close()
 		return nil, sysexit.With(sysexit.Unavailable, fmt.Errorf("listen on %s: another program listens there", path))
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
-		if err := os.Remove(path); err != nil { // of an earlier life: the home's lock is ours
+		if err := os.Remove(path); err != nil { // left by an earlier process: this one holds the home's lock
 			return nil, sysexit.With(sysexit.IO, fmt.Errorf("listen: %w", err))
 		}
 	}
