@@ -11,12 +11,12 @@ import (
 	"tri/lib/record/event"
 )
 
-// reaction reads a reaction event: one to a message of the bot's, by somebody
-// else. It does not say which chat, or whose message: the history does.
+// reaction parses a reaction event: a reaction to a message of the bot by another account. The
+// event contains neither the chat nor the message's author; the history has them.
 func (c *Client) reaction(ctx context.Context, r gjson.Result, removed bool) (event.Action, bool, error) {
 	id, by, kind, when := str(r, "message_id"), str(r, "user_id.open_id"), str(r, "reaction_type.emoji_type"), millis(str(r, "action_time"))
 	if !messageID.MatchString(id) || !userID.MatchString(by) || kind == "" || when.IsZero() {
-		return event.Action{}, false, nil // an app's has no user
+		return event.Action{}, false, nil // a reaction of an app has no user
 	}
 	self, err := c.me(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Client) reaction(ctx context.Context, r gjson.Result, removed bool) (ev
 	}, true, nil
 }
 
-// click reads the callback card.action.trigger: a click on a button like ours
+// click parses the callback card.action.trigger: a click on a button with the form of a card's
 // (https://open.larksuite.com/document/feishu-cards/card-callback-communication).
 func click(r gjson.Result) (event.Action, bool) {
 	in := r.Get("event")

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// deepLook and shallowLook are how far behind what is known threads and edits are
-	// looked for: at a start, and later.
+	// deepLook and shallowLook are how far before the known time threads and edits are looked for: at a
+	// start, and later.
 	deepLook    = 7 * 24 * time.Hour
 	shallowLook = 24 * time.Hour
-	nodes       = time.Minute // that the clocks of the platform's machines may differ by
+	nodes       = time.Minute // the maximum difference between the clocks of the platform's machines
 )
 
-// overlap is read again before the log's last time: an event may have been lost
-// on the way, with later ones heard, for as long as one sweep is from the next.
+// overlap returns how far before the log's last time the history is read again: an event may have
+// been lost although later ones arrived, at most as long ago as the interval of two sweeps.
 func overlap(sweep time.Duration) time.Duration { return sweep + 5*time.Minute }
 
-// catchUp emits what was missed.
+// catchUp emits the missed messages.
 func (l *listening) catchUp(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 	return err
 }
 
-// allowed are the watched chats that may be listened to now.
+// allowed returns the watched chats that may be read now.
 func (l *listening) allowed(ctx context.Context) (ids []string, err error) {
 	all, err := l.watched(ctx)
 	for _, id := range all {
@@ -57,10 +57,10 @@ func (l *listening) allowed(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// missed reads the messages of a chat that were written, edited or recalled later
-// than what is known, each once, as it stands now. The history of a group has of a
-// topic only its first message; the rest is read topic by topic, the newest first.
-// An edit or a recall of what is older than the look back is not found.
+// missed reads the messages of a chat that were written, edited or recalled after since, each once
+// in its current version. The history of a group contains only the first message of a topic; the
+// rest is read topic by topic, newest first. Edits and recalls of messages older than the look back
+// are not found.
 func (l *listening) missed(ctx context.Context, chat string, since, _ time.Time) ([]message, error) {
 	look := deepLook
 	if l.deep {
@@ -108,7 +108,7 @@ func (l *listening) missed(ctx context.Context, chat string, since, _ time.Time)
 	return all, nil
 }
 
-// history reads a list of messages, fifty at a time: the most that it gives.
+// history reads a list of messages in pages of fifty, the maximum.
 func (c *Client) history(ctx context.Context, in url.Values, each func(gjson.Result) bool) error {
 	in.Set("page_size", "50")
 	in.Set("with_sender_name", "true")

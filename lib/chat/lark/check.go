@@ -14,7 +14,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// Guide is how an app is set up.
+// Guide describes how to set up an app.
 var Guide = chat.Guide{
 	Steps: `1. open.larksuite.com/app (Feishu: open.feishu.cn/app): Create Custom App.
    Credentials & Basic Info: the App ID goes into app_id below, the App Secret into
@@ -44,13 +44,13 @@ tri-watch lark first.
 `,
 }
 
-// scopes are what the app needs; of those in one line any will do.
+// scopes are the scopes that the app needs; of those in one line any one is enough.
 var scopes = [][]string{
 	{"im:message", "im:message:readonly"}, {"im:message.group_msg"}, {"im:message:send_as_bot", "im:message:send", "im:message"}, {"im:chat:readonly", "im:chat:read", "im:chat"},
 	{"im:message.reactions:read", "im:message"}, {"im:message.reactions:write_only", "im:message"},
 }
 
-// maxSkew is how far the platform's clock may be from ours before it is told.
+// maxSkew is the clock difference to the platform above which a finding is reported.
 const maxSkew = 30 * time.Second
 
 // Check implements chat.Checker.
@@ -85,7 +85,7 @@ func hint(err error, otherwise string) string {
 	return otherwise
 }
 
-// checkSocket asks for a connection, and makes none.
+// checkSocket requests the address of a connection but does not connect.
 func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 	if _, _, err := c.endpoint(ctx); err != nil {
 		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err), Mend: hint(err, "Events & Callbacks: choose the long connection")}
@@ -93,7 +93,7 @@ func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 	return chat.Finding{Name: "socket", OK: true, Text: "the long connection is open to the app"}
 }
 
-// checkScopes names what the organization has not granted
+// checkScopes lists the scopes that the organization has not granted
 // (https://open.larksuite.com/document/server-docs/application-v6/scope/list).
 func (c *Client) checkScopes(ctx context.Context) chat.Finding {
 	const mend = "Permissions & Scopes: add them, publish a version, have it approved"
@@ -130,7 +130,7 @@ func (c *Client) checkAll(ctx context.Context) chat.Finding {
 	return chat.Finding{Name: "chat", OK: true, Text: fmt.Sprintf("watches all %d groups that the bot is in", len(ids))}
 }
 
-// checkChat says whether a watched chat can be heard.
+// checkChat reports whether the bot can read a watched chat.
 func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 	in, err := c.read(ctx, "im/v1/chats/"+url.PathEscape(id)+"/members/is_in_chat", nil)
 	if err != nil || !in.Get("is_in_chat").Bool() {

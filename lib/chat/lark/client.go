@@ -1,12 +1,12 @@
-// Package lark reads and posts as a bot of Lark or Feishu: messages, edits, recalls,
-// clicks, reactions; replies in threads. It speaks the Open API and the long connection
-// (or webhooks) itself, as https://open.larksuite.com/document and, for the frames of
-// the long connection, larksuite/oapi-sdk-go have them.
+// Package lark reads and posts as a bot of Lark or Feishu: messages, edits, recalls, clicks,
+// reactions; replies in threads. It implements the Open API and the long connection (or webhooks)
+// itself, after https://open.larksuite.com/document and, for the frames of the long connection,
+// larksuite/oapi-sdk-go.
 //
-// That SDK (v3.12.0) is left out: it decodes each frame in a goroutine of its own
-// (ws/client_message.go:34) and joins the parts of an event without a lock (:141), so
-// that of 2,000 events in parts 1 to 13 were never handed over; and its ws imports the
-// root package, which compiles 143 packages for 79 s.
+// That SDK (v3.12.0) is not used: it decodes each frame in a goroutine of its own
+// (ws/client_message.go:34) and joins the parts of an event without a lock (:141), so that of 2,000
+// events in parts 1 to 13 were never delivered; and its ws imports the root package, which compiles
+// 143 packages for 79 s.
 package lark
 
 import (
@@ -39,37 +39,36 @@ var (
 	_ chat.Signaler = (*Sink)(nil)
 )
 
-// platform names this platform in events.
+// platform is the name of this platform in events.
 const platform = "lark"
 
-// Options say which app, and what of it.
+// Options identify the app and what it watches.
 type Options struct {
 	URL        string // default https://open.larksuite.com; Feishu's is https://open.feishu.cn
-	ID         string // of the app: cli_…
-	Secret     string // of the app
-	EncryptKey string // for Listen; it also signs
-	Token      string // the verification token, for Listen
-	Listen     string // host:port where events come to; "": the long connection
+	ID         string // app id: cli_…
+	Secret     string // app secret
+	EncryptKey string // for Listen; it also signs calls
+	Token      string // verification token, for Listen
+	Listen     string // host:port for event calls; "": the long connection
 	Chats      []string
 
-	// AllowExternal lets in groups that people of other organizations are in.
+	// AllowExternal accepts messages of groups with members of other organizations.
 	AllowExternal bool
 
 	HTTP   *http.Client
 	Now    func() time.Time
 	Sleep  func(ctx context.Context, d time.Duration) error
 	Chance func() float64
-	// Pulse is how often the connection is asked for a sign of life. Default: as
-	// often as the server says, which is every two minutes.
+	// Pulse is the interval of pings on the connection. Default: the server's, which is two minutes.
 	Pulse time.Duration
-	// Sweep is how often the history is read for what never came: what the bot
-	// itself has said, edits, and what was lost. Default 5 min.
+	// Sweep is the interval at which the history is read for events that do not arrive: the bot's own
+	// messages, edits, and lost events. Default 5 min.
 	Sweep time.Duration
-	// Listener is used in the place of Listen.
+	// Listener is used instead of Listen.
 	Listener net.Listener
 }
 
-// Client is one app.
+// Client is the connection of one app.
 type Client struct {
 	o     Options
 	api   *httpapi.Client
@@ -82,13 +81,13 @@ type Client struct {
 
 	mu    sync.Mutex
 	token string
-	until time.Time // when token is not good any more
+	until time.Time // when token expires
 }
 
-// account is the bot.
+// account is the bot's account.
 type account struct{ OpenID, Name string }
 
-// New returns the client of an app. It does not reach out.
+// New returns the client of an app. It makes no network calls.
 func New(o Options) (*Client, error) {
 	if (o.Listen != "" || o.Listener != nil) && (o.EncryptKey == "" || o.Token == "") {
 		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("lark: listen needs the encrypt key and the verification token")),
@@ -122,7 +121,7 @@ func newClient(o Options) (*Client, error) {
 	return c, err
 }
 
-// Ids as the platform gives them; nothing else is taken for one.
+// The forms of the platform's ids; a string of another form is not accepted as one.
 var (
 	appID     = regexp.MustCompile(`^cli_[a-zA-Z0-9]{1,40}$`)
 	chatID    = regexp.MustCompile(`^oc_[a-zA-Z0-9_-]{1,64}$`)
@@ -131,11 +130,11 @@ var (
 	userID    = regexp.MustCompile(`^ou_[a-zA-Z0-9_-]{1,64}$`)
 )
 
-// AppID implements chat.App: one of an app's connections, taken at random, is
-// sent an event.
+// AppID implements chat.App: each event is sent to only one of an app's connections, chosen at
+// random.
 func (c *Client) AppID() string { return platform + " " + c.o.ID }
 
-// judge finds the no in an answer that has status 200.
+// judge finds the error in a response with status 200.
 func judge(h http.Header, body []byte) error {
 	if !gjson.ValidBytes(body) {
 		return &httpapi.Error{Status: http.StatusBadGateway, Text: "is not Lark's"}
@@ -151,8 +150,7 @@ func judge(h http.Header, body []byte) error {
 	return &httpapi.Error{Status: status(code.Int(), 0), Code: code.Raw, Text: str(r, "msg"), After: httpapi.RetryAfter(h)}
 }
 
-// status sorts the platform's codes by what they mean, as HTTP has them; said is
-// the status that came with it
+// status maps the platform's error codes to HTTP statuses; said is the status of the response
 // (https://open.larksuite.com/document/server-docs/api-call-guide/generic-error-code).
 func status(code int64, said int) int {
 	switch code {
@@ -163,15 +161,15 @@ func status(code int64, said int) int {
 	case 99991662, 99991672, 99991679, 403, 230006, 230027, 1000040345:
 		return http.StatusForbidden
 	case 230002, 230011, 230110, 231003, 232006, 232009, 232011:
-		return http.StatusNotFound // not, or not any more, there for the bot
+		return http.StatusNotFound // not, or no longer, accessible for the bot
 	case 1, 2200, 230049, 1000040343, 55001, 90235:
-		return http.StatusServiceUnavailable // part of it may have been done
+		return http.StatusServiceUnavailable // it may have been done in part
 	}
 	return max(said, http.StatusBadRequest)
 }
 
-// once makes one call with the app's token. A no is told by its code, whatever
-// status it came with; a token that is not good any more is renewed, once.
+// once makes one call with the app's token. An error is recognized by its code, whatever the HTTP
+// status. An expired token is renewed once.
 func (c *Client) once(ctx context.Context, r httpapi.Request) (gjson.Result, error) {
 	for fresh := false; ; fresh = true {
 		token, err := c.tenantToken(ctx, fresh)
@@ -193,8 +191,7 @@ func (c *Client) sign(r *http.Request) {
 	}
 }
 
-// send makes one call. A no that comes with another status than 200 has its code
-// in the body.
+// send makes one call. If the status is not 200, the error code is in the body.
 func (c *Client) send(ctx context.Context, r httpapi.Request) (gjson.Result, error) {
 	var b []byte
 	err := c.api.Once(ctx, r, &b)
@@ -211,10 +208,10 @@ func (c *Client) send(ctx context.Context, r httpapi.Request) (gjson.Result, err
 	return gjson.Result{}, fmt.Errorf("%s %s: %w", r.Method, r.Path, told)
 }
 
-// earlier is how long before its end a token is renewed.
+// earlier is how long before it expires a token is renewed.
 const earlier = 3 * time.Minute
 
-// tenantToken is the app's token, which is good for at most two hours
+// tenantToken returns the app's token, which is valid for at most two hours
 // (https://open.larksuite.com/document/server-docs/authentication-management/access-token/tenant_access_token_internal).
 func (c *Client) tenantToken(ctx context.Context, fresh bool) (string, error) {
 	c.mu.Lock()
@@ -241,15 +238,15 @@ func (c *Client) tenantToken(ctx context.Context, fresh bool) (string, error) {
 	return token, nil
 }
 
-// notAsked marks an error of getting a token: what it was for was never asked.
+// notAsked marks an error of the token request: the call itself was never made.
 type notAsked struct{ error }
 
 func (e notAsked) Unwrap() []error { return []error{e.error, sink.ErrUnsent} }
 
-// maxAgain is how often a read is asked again that was not answered.
+// maxAgain is how often a read without an answer is repeated.
 const maxAgain = 6
 
-// repeat asks again, as late as the platform says, for what changes nothing.
+// repeat repeats a call that changes nothing, with the delays that the platform asks for.
 func (c *Client) repeat(ctx context.Context, ask func() (gjson.Result, error)) (gjson.Result, error) {
 	for try := 1; ; try++ {
 		r, err := ask()
@@ -267,7 +264,7 @@ func (c *Client) repeat(ctx context.Context, ask func() (gjson.Result, error)) (
 	}
 }
 
-// read asks for what changes nothing.
+// read makes a call that changes nothing.
 func (c *Client) read(ctx context.Context, path string, query url.Values) (gjson.Result, error) {
 	r, err := c.repeat(ctx, func() (gjson.Result, error) {
 		return c.once(ctx, httpapi.Request{Method: http.MethodGet, Path: "open-apis/" + path, Query: query})
@@ -275,8 +272,7 @@ func (c *Client) read(ctx context.Context, path string, query url.Values) (gjson
 	return r, c.explain(err)
 }
 
-// pages reads the pages of a list and calls each for what it holds, until that
-// says no.
+// pages reads the pages of a list and calls each for every item, until each returns false.
 func (c *Client) pages(ctx context.Context, path string, query url.Values, each func(gjson.Result) bool) error {
 	for {
 		r, err := c.read(ctx, path, query)
@@ -299,11 +295,11 @@ func (c *Client) pages(ctx context.Context, path string, query url.Values, each 
 	}
 }
 
-// me is the bot's own account
+// me returns the bot's own account
 // (https://open.larksuite.com/document/client-docs/bot-v3/obtain-bot-info).
 func (c *Client) me(ctx context.Context) (account, error) {
 	return c.self.Ask("", func() (account, error) {
-		// Alone among its kind this answer has no data, but bot.
+		// Unlike other responses, this one has the field bot instead of data.
 		r, err := c.repeat(ctx, func() (gjson.Result, error) {
 			token, err := c.tenantToken(ctx, true)
 			if err != nil {
@@ -324,7 +320,7 @@ func (c *Client) me(ctx context.Context) (account, error) {
 
 func (c *Client) now() time.Time { return c.api.Now() }
 
-// forgetMe has the secret be tried again.
+// forgetMe drops the cached account, so that the secret is tried again.
 func (c *Client) forgetMe() {
 	c.self.Forget("")
 	c.mu.Lock()
@@ -332,7 +328,7 @@ func (c *Client) forgetMe() {
 	c.token = ""
 }
 
-// explain gives what can be mended by a person its status and a hint.
+// explain adds a status and a hint to an error that a person can resolve.
 func (c *Client) explain(err error) error {
 	e := (*httpapi.Error)(nil)
 	if !errors.As(err, &e) || len(sysexit.Hints(err)) > 0 {
@@ -365,8 +361,8 @@ func list(r gjson.Result, path string) []gjson.Result {
 	return nil
 }
 
-// millis reads a time: milliseconds since 1970, or seconds or microseconds where
-// it has as many digits; zero for what is none.
+// millis parses a time in milliseconds since 1970, or in seconds or microseconds, by the number of
+// digits; it is zero if s is no time.
 func millis(s string) time.Time {
 	n, err := strconv.ParseInt(s, 10, 64)
 	switch {

@@ -2,8 +2,8 @@ package lark
 
 import "strings"
 
-// emojis are what the platform calls the emoji that it can react with; those that
-// are none of Unicode's have only their name
+// emojis are the platform's names of the emoji for reactions; those without a Unicode character are
+// left out
 // (https://open.larksuite.com/document/server-docs/im-v1/message-reaction/emojis-introduce).
 var emojis = map[string]string{
 	"👍": "THUMBSUP", "👎": "ThumbsDown", "👌": "OK", "🙏": "THANKS", "💪": "MUSCLE", "👏": "APPLAUSE", "👊": "FISTBUMP", "👋": "WAVE", "🤝": "SHAKE",
@@ -22,8 +22,7 @@ var chars = func() map[string]string {
 	return chars
 }()
 
-// emojiOf is the emoji of a name; one that is not known stays as it is, between
-// colons.
+// emojiOf returns the emoji of a name; an unknown name is returned between colons.
 func emojiOf(name string) string {
 	if char, ok := chars[name]; ok {
 		return char
@@ -31,7 +30,7 @@ func emojiOf(name string) string {
 	return ":" + name + ":"
 }
 
-// emojiName is the name of an emoji.
+// emojiName returns the name of an emoji.
 func emojiName(char string) (string, bool) {
 	for _, c := range []string{char, char + "\uFE0F", strings.TrimSuffix(char, "\uFE0F")} {
 		if name, ok := emojis[c]; ok {

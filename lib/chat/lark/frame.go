@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// frame is what the long connection carries: the protobuf message Frame of the
-// package pbbp2, as larksuite/oapi-sdk-go has it.
+// frame is a message of the long connection: the protobuf message Frame of the package pbbp2, as in
+// larksuite/oapi-sdk-go.
 type frame struct {
 	Seq, Log uint64
 	Service  uint64
@@ -44,7 +44,7 @@ func (f *frame) number(key string) int {
 	return n
 }
 
-// Kinds of a field on the wire (https://protobuf.dev/programming-guides/encoding).
+// Wire types of a field (https://protobuf.dev/programming-guides/encoding).
 const (
 	wireVarint  = 0
 	wireFixed64 = 1
@@ -54,7 +54,7 @@ const (
 
 var errFrame = errors.New("is not a frame")
 
-// field takes the next field off b.
+// field decodes the next field of b.
 func field(b []byte) (number, n uint64, value, rest []byte, err error) {
 	tag, size := binary.Uvarint(b)
 	if size <= 0 || tag>>3 == 0 {
@@ -88,7 +88,7 @@ func field(b []byte) (number, n uint64, value, rest []byte, err error) {
 	return 0, 0, nil, nil, errFrame
 }
 
-// parseFrame reads a frame. What it does not know it passes over.
+// parseFrame decodes a frame. Unknown fields are skipped.
 func parseFrame(b []byte) (f frame, err error) {
 	for len(b) > 0 {
 		var number, n uint64
@@ -141,8 +141,8 @@ func parseHeader(b []byte) (h header, err error) {
 	return h, nil
 }
 
-// bytes writes a frame with all of its fields: the official clients refuse one
-// whose required fields are left out.
+// bytes encodes a frame with all of its fields: the official clients reject a frame without the
+// required ones.
 func (f *frame) bytes() []byte {
 	var b []byte
 	for i, n := range []uint64{f.Seq, f.Log, f.Service, f.Method} {
@@ -162,18 +162,17 @@ func appendBytes(b []byte, number byte, value []byte) []byte {
 	return append(b, value...)
 }
 
-// Limits of payloads that come in parts.
+// Limits of payloads in several parts.
 const (
 	maxParts   = 64
-	maxPartial = 256 // payloads that wait for parts
+	maxPartial = 256 // incomplete payloads
 )
 
-// joiner puts payloads together that came in several frames.
+// joiner joins payloads that arrive in several frames.
 type joiner struct{ parts map[string][][]byte }
 
-// join returns the whole payload of f, or false while parts of it are missing. A
-// part may come again; what never becomes whole is let go when others come, and
-// is read back.
+// join returns the whole payload of f, or false while parts are missing. A part may be repeated.
+// Incomplete payloads are dropped to make room for others; the history has their events.
 func (j *joiner) join(f *frame) ([]byte, bool) {
 	sum, seq, id := f.number("sum"), f.number("seq"), f.get("message_id")
 	if sum <= 1 {

@@ -17,10 +17,10 @@ import (
 	"tri/lib/chat/webhook"
 )
 
-// serve listens to events by webhook
+// serve receives events by webhook
 // (https://open.larksuite.com/document/server-docs/event-subscription-guide/event-subscription-configure-/request-url-configuration-case).
-// What it hears is answered when it is durable; what is not, or not within three
-// seconds, comes again, up to four times in six hours.
+// A call is answered when its event is durable; the platform repeats calls that are not answered
+// within three seconds, up to four times in six hours.
 func (l *listening) serve(ctx context.Context) error {
 	h := &hooked{key: l.o.EncryptKey, token: l.o.Token, now: l.api.Now, Intake: webhook.NewIntake[gjson.Result]()}
 	return h.Run(ctx, l.o.Listener, l.o.Listen, h.plausible, h.handle, func(ctx context.Context) error {
@@ -28,7 +28,7 @@ func (l *listening) serve(ctx context.Context) error {
 	})
 }
 
-// hooked answers the platform's calls.
+// hooked handles the platform's calls.
 type hooked struct {
 	key, token string
 	now        func() time.Time
@@ -36,8 +36,7 @@ type hooked struct {
 	webhook.Intake[gjson.Result]
 }
 
-// handle answers one call. Every call is encrypted; all but the handshake are
-// signed too.
+// handle answers one call. Every call is encrypted; all but the handshake are also signed.
 func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 	plain, err := decrypt(str(gjson.ParseBytes(c.Body), "encrypt"), h.key)
 	if c.Method != http.MethodPost || err != nil || !gjson.ValidBytes(plain) {
@@ -59,7 +58,7 @@ func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 	return webhook.Answer{Type: "application/json", Body: []byte("{}")}
 }
 
-// verify answers the handshake, by which the platform makes sure of the address.
+// verify answers the handshake, by which the platform verifies the address.
 func (h *hooked) verify(payload gjson.Result) webhook.Answer {
 	b, err := json.Marshal(map[string]string{"challenge": str(payload, "challenge")})
 	if err != nil || !webhook.Equal(str(payload, "token"), h.token) {
@@ -68,8 +67,8 @@ func (h *hooked) verify(payload gjson.Result) webhook.Answer {
 	return webhook.Answer{Type: "application/json", Body: b}
 }
 
-// plausible reports whether a call can be the platform's: it has a signature's
-// form and is of now, or is as small as the handshake, which has no signature.
+// plausible reports whether a call can be from the platform: the signature has the right form and
+// the time is current, or the call is as small as the handshake, which has no signature.
 func (h *hooked) plausible(c *webhook.Call) bool {
 	_, _, ok := h.stamped(c)
 	return ok || c.Size >= 0 && c.Size <= 4<<10
@@ -79,7 +78,7 @@ func (h *hooked) stamped(c *webhook.Call) (at, signature string, ok bool) {
 	return c.Stamped("X-Lark-Request-Timestamp", "X-Lark-Signature", 2*sha256.Size, h.now())
 }
 
-// signed checks a call's signature, that it is of now, and that it was not taken
+// signed verifies a call's signature, that its time is current, and that it was not accepted
 // before.
 func (h *hooked) signed(c *webhook.Call) (signature string, ok bool) {
 	at, signature, ok := h.stamped(c)
@@ -89,8 +88,8 @@ func (h *hooked) signed(c *webhook.Call) (signature string, ok bool) {
 
 var errCipher = errors.New("is not encrypted with our key")
 
-// decrypt reads what was encrypted with AES-256 in CBC mode: in base64, the
-// initialization vector first. The key is the SHA-256 of the one that people see.
+// decrypt decodes base64 and decrypts AES-256 in CBC mode; the initialization vector comes first.
+// The key is the SHA-256 of the configured one.
 func decrypt(text, secret string) ([]byte, error) {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(b) < 2*aes.BlockSize || len(b)%aes.BlockSize != 0 {

@@ -14,28 +14,27 @@ import (
 	"tri/lib/record/event"
 )
 
-// message is a message as an event or the history tells it.
+// message is a message of an event or of the history.
 type message struct {
 	Chat, ID         string
-	Root, Parent     string // of a reply; Root is where its chain begins
+	Root, Parent     string // of a reply; Root is the first message of its chain
 	Topic            string // omt_…
 	Kind             string // text, post, image, …
 	Raw              string // content, as JSON
 	Sender, By, Name string // By is user, app, bot, …
 	Tenant           string // of the sender
 	Mentioned        []mentioned
-	Created, Changed time.Time // Changed is zero for what nobody changed
+	Created, Changed time.Time // Changed is zero for a message that was never changed
 	Gone             bool
 	Link             string
-	Whole            string // as it came
+	Whole            string // the JSON it was parsed from
 }
 
 type mentioned struct{ Key, ID, Name string }
 
-// parseEvent reads the event im.message.receive_v1
-// (https://open.larksuite.com/document/server-docs/im-v1/message/events/receive);
-// false for what has no ids. A field of another kind than is named there is as if
-// it were not there.
+// parseEvent parses the event im.message.receive_v1
+// (https://open.larksuite.com/document/server-docs/im-v1/message/events/receive). It returns false
+// if ids are missing; a field of an unexpected type is ignored.
 func parseEvent(r gjson.Result) (message, bool) {
 	is, by := r.Get("message"), r.Get("sender")
 	m := parse(is)
@@ -47,7 +46,7 @@ func parseEvent(r gjson.Result) (message, bool) {
 	return m, m.good()
 }
 
-// parseHistory reads a message of the history
+// parseHistory parses a message of the history
 // (https://open.larksuite.com/document/server-docs/im-v1/message/list).
 func parseHistory(is gjson.Result) (message, bool) {
 	m, by := parse(is), is.Get("sender")
@@ -84,7 +83,7 @@ func (m *message) good() bool {
 	return chatID.MatchString(m.Chat) && messageID.MatchString(m.ID) && !m.Created.IsZero()
 }
 
-// changed is when m became what it is.
+// changed returns when m got its current version.
 func (m *message) changed() time.Time {
 	if m.Changed.After(m.Created) {
 		return m.Changed
@@ -92,7 +91,7 @@ func (m *message) changed() time.Time {
 	return m.Created
 }
 
-// fetch asks for one message; false where it is not there.
+// fetch requests one message; ok is false if it does not exist.
 func (c *Client) fetch(ctx context.Context, id string) (message, bool, error) {
 	r, err := c.read(ctx, "im/v1/messages/"+url.PathEscape(id), nil)
 	switch {
@@ -101,7 +100,7 @@ func (c *Client) fetch(ctx context.Context, id string) (message, bool, error) {
 	case err != nil:
 		return message{}, false, err
 	}
-	for _, is := range list(r, "items") { // what was forwarded together follows it
+	for _, is := range list(r, "items") { // messages that were forwarded together follow it
 		if m, ok := parseHistory(is); ok && m.ID == id {
 			return m, true, nil
 		}
@@ -109,7 +108,7 @@ func (c *Client) fetch(ctx context.Context, id string) (message, bool, error) {
 	return message{}, false, nil
 }
 
-// lookup is fetch for what an event names: what cannot be asked for is not there.
+// lookup is fetch for an id from an event: a message that may not be read counts as missing.
 func (c *Client) lookup(ctx context.Context, id string) (message, bool, error) {
 	m, there, err := c.fetch(ctx, id)
 	if httpapi.StatusOf(err) == http.StatusBadRequest {
@@ -118,8 +117,7 @@ func (c *Client) lookup(ctx context.Context, id string) (message, bool, error) {
 	return m, there, err
 }
 
-// event brings m into the common shape. It is false where its sender is not to be
-// heard.
+// event converts m to the common form. It returns false if messages of the sender are not accepted.
 func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bool, error) {
 	self, err := c.me(ctx)
 	if err != nil {
@@ -144,7 +142,7 @@ func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bo
 		}
 	}
 	if m.Gone {
-		// A message is recalled once: one identity, however we learn of it.
+		// A message is recalled once: the identity is the same however the recall is noticed.
 		e.Deleted, e.EditID, e.EditedAt = true, "deleted", stamp(m.changed())
 		return e, true, nil
 	}
@@ -153,13 +151,13 @@ func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bo
 	}
 	e.Content, e.Mentions, e.Attachments = m.readable(self.OpenID, c.o.ID)
 	if r.P2P && e.Sender.ID != self.OpenID && m.Kind != "system" && !slices.Contains(e.Mentions, self.OpenID) {
-		e.Mentions = append(e.Mentions, self.OpenID) // what is said to the bot alone is said to the bot
+		e.Mentions = append(e.Mentions, self.OpenID) // a message in a private chat with the bot mentions it
 	}
 	return e, true, nil
 }
 
-// sender is who wrote m. An app is named by its own id in the history; ours has
-// the one that it is mentioned by.
+// sender returns the author of m. The history names an app by its app id; the bot's is replaced by
+// the id used in mentions.
 func (c *Client) sender(ctx context.Context, m *message, self account) event.Sender {
 	if m.Sender == c.o.ID || m.Sender == self.OpenID {
 		return event.Sender{ID: self.OpenID, Type: "bot", Name: self.Name}
@@ -175,8 +173,8 @@ func (c *Client) sender(ctx context.Context, m *message, self account) event.Sen
 	return s
 }
 
-// root is the message that m's thread begins with, "" where m does. A topic has
-// an id of its own, which is no message's.
+// root returns the first message of m's thread, "" if that is m. The id of a topic is not a message
+// id.
 func (c *Client) root(ctx context.Context, m *message) (string, error) {
 	if m.Root != "" || m.Topic == "" {
 		return m.Root, nil
@@ -214,7 +212,7 @@ func (m *message) kind() string {
 	return m.Kind
 }
 
-// link opens a chat in the client; what opens a message only the history tells
+// link returns a link that opens the chat in the client; a link to a message is only in the history
 // (https://open.larksuite.com/document/applink-protocol/supported-protocol/open-a-chat-page).
 func (c *Client) link(chat string) string {
 	host := "applink.larksuite.com"

@@ -11,23 +11,23 @@ import (
 	"tri/lib/base/httpapi"
 )
 
-// What is known of people and chats is asked again after these times.
+// Lifetimes and limits of cached people and chats.
 const (
 	personTime = 6 * time.Hour
 	roomTime   = 10 * time.Minute
-	maxMembers = 5000 // of a chat that names are looked for
+	maxMembers = 5000 // members of a chat whose names are read
 )
 
 // room is a group, or a conversation of two.
 type room struct {
 	Name     string
 	P2P      bool
-	External bool // people of other organizations are in it
+	External bool // it has members of other organizations
 	Tenant   string
 }
 
-// room looks a chat up. One that is not shown is private, so that it is heard only
-// where it is named.
+// room looks up a chat. One that is not accessible counts as private, so that it is read only if it
+// is watched by id.
 func (c *Client) room(ctx context.Context, id string) (room, error) {
 	return c.rooms.Ask(id, func() (room, error) {
 		got, err := c.read(ctx, "im/v1/chats/"+url.PathEscape(id), nil)
@@ -43,7 +43,7 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 	})
 }
 
-// hears reports whether a chat is one to listen to.
+// hears reports whether a chat is to be read.
 func (c *Client) hears(ctx context.Context, id string) (room, bool, error) {
 	if !chatID.MatchString(id) || c.chats != nil && !c.chats[id] {
 		return room{}, false, nil
@@ -55,7 +55,7 @@ func (c *Client) hears(ctx context.Context, id string) (room, bool, error) {
 	return r, (c.chats != nil || !r.P2P) && (c.o.AllowExternal || !r.External), nil
 }
 
-// watched are the chats to listen to, as the platform knows them now.
+// watched returns the chats to read, requested anew.
 func (c *Client) watched(ctx context.Context) (ids []string, err error) {
 	if c.chats != nil {
 		for id := range c.chats {
@@ -72,9 +72,9 @@ func (c *Client) watched(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// name is what somebody in a chat is called: an event says only who it is, and
-// who may ask for a chat may ask for its members. Without an answer there is no
-// name, and the message is heard all the same.
+// name returns the name of a member of a chat: an event contains only the id, and an app that may
+// read a chat may list its members. Without a response the name is empty, and the message is
+// emitted anyway.
 func (c *Client) name(ctx context.Context, chat, id string) string {
 	if !userID.MatchString(id) {
 		return ""

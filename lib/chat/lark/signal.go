@@ -16,8 +16,7 @@ import (
 	"tri/lib/chat/sink"
 )
 
-// React implements chat.Signaler. What is to be taken away has an id of its own,
-// which is looked up.
+// React implements chat.Signaler. To remove a reaction, its own id is looked up.
 func (c *Sink) React(ctx context.Context, _, id, char string, on bool) error {
 	name, ok := emojiName(char)
 	if !ok {
@@ -46,12 +45,12 @@ func (c *Sink) React(ctx context.Context, _, id, char string, on bool) error {
 	return c.explain(err)
 }
 
-// Typing implements chat.Signaler: a bot has no such thing.
+// Typing implements chat.Signaler: bots have no typing indicator.
 func (c *Sink) Typing(context.Context, string, string) error {
 	return fmt.Errorf("lark: typing: %w", chat.ErrUnsupported)
 }
 
-// Edit implements chat.Signaler. The platform takes twenty edits of a message.
+// Edit implements chat.Signaler. The platform allows twenty edits of a message.
 func (c *Sink) Edit(ctx context.Context, chatTo, id, text string) error {
 	content, err := sent(text)
 	if err == nil && !messageID.MatchString(id) {
@@ -65,7 +64,7 @@ func (c *Sink) Edit(ctx context.Context, chatTo, id, text string) error {
 	return c.explain(err)
 }
 
-// Sizes of a card's parts, in characters; ours.
+// Sizes of a card's parts, in characters; chosen here.
 const (
 	maxTitle   = 200
 	maxElement = 2000
@@ -97,10 +96,10 @@ func (c *Sink) UpdateCard(ctx context.Context, id string, card chat.Card) error 
 	return c.explain(err)
 }
 
-// drawn is a card's JSON
-// (https://open.larksuite.com/document/feishu-cards/card-json-structure): plain
-// text only, in which nothing alerts or links, and everybody sees the same, which
-// is what lets it be changed.
+// drawn returns a card's JSON
+// (https://open.larksuite.com/document/feishu-cards/card-json-structure): plain text only, so that
+// nothing notifies or links, and shared, because only a card that is the same for everybody can be
+// updated.
 func drawn(card chat.Card) (string, error) {
 	if err := sink.CheckButtons(card.Buttons); err != nil {
 		return "", fmt.Errorf("lark: %w", err)

@@ -18,14 +18,14 @@ import (
 	"tri/lib/chat/sink"
 )
 
-// Sink posts as the bot. It is apart from Client so that a watcher, which has only
-// that, holds no code that can post.
+// Sink posts as the bot. It is separate from Client so that a watcher, which uses only Client,
+// links no code that can post.
 type Sink struct {
 	*Client
 	frame sink.Frame
 }
 
-// NewSink returns the sink of an app. It does not reach out.
+// NewSink returns the sink of an app. It makes no network calls.
 func NewSink(o Options) (*Sink, error) {
 	c, err := newClient(o)
 	if err != nil {
@@ -36,16 +36,15 @@ func NewSink(o Options) (*Sink, error) {
 	}}, nil
 }
 
-// maxContent is what a rich text or a card may take, in bytes of its JSON: 30 KB.
+// maxContent is the maximum size of a rich text or a card, in bytes of its JSON: 30 KB.
 const maxContent = 30 << 10
 
-// Limit implements chat.Sink: the most whose JSON is sure to be taken, with a few
-// hundred lines in it.
+// Limit implements chat.Sink: a text of this length is certain to fit as JSON, even with a few
+// hundred lines.
 func (c *Sink) Limit() int { return c.frame.Limit }
 
-// Post implements chat.Sink: it answers the thread's first message, in its topic.
-// Of posts with one uuid the platform takes one within an hour; nobody can read
-// the uuid back.
+// Post implements chat.Sink: it replies to the thread's first message, in its topic. Of several
+// posts with the same uuid the platform accepts one within an hour; the uuid cannot be read back.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	content, err := sent(p.Text)
 	if err == nil && !messageID.MatchString(p.ThreadID) {
@@ -57,7 +56,7 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	return c.post(ctx, p.ChatID, p.ThreadID, "post", content, p.Key)
 }
 
-// post sends a message into a thread, or into the chat itself where that is "".
+// post sends a message into a thread, or into the chat itself if thread is "".
 func (c *Sink) post(ctx context.Context, chatTo, thread, kind, content, key string) (chat.Posted, error) {
 	sum := sha256.Sum256([]byte(key))
 	in := map[string]any{"msg_type": kind, "content": content, "uuid": "tri-" + hex.EncodeToString(sum[:22])} // at most 50 characters
@@ -81,7 +80,7 @@ func (c *Sink) post(ctx context.Context, chatTo, thread, kind, content, key stri
 	})
 }
 
-// check refuses what cannot be posted, before anything is sent.
+// check refuses a post that would be rejected, before anything is sent.
 func (c *Sink) check(chatTo, text, content string, invalid error) error {
 	switch {
 	case invalid != nil:
@@ -93,24 +92,22 @@ func (c *Sink) check(chatTo, text, content string, invalid error) error {
 	return c.frame.Check(chatTo, text, invalid)
 }
 
-// settled is how old a try is when none of it can still be under way: its
-// connection was cut when its program died or gave up after 30 s. The platform
-// names no bound for how long it works on what it has read; this is ours.
+// settled is the age at which no attempt can still be in progress: its connection was cut when its
+// program died or gave up after 30 s. The platform documents no limit for the processing of a
+// received request; this one is chosen here.
 const settled = 2 * time.Minute
 
-// margin is how far the platform's clock may be from what we take it for.
+// margin is the maximum error of the estimated platform time.
 const margin = 5 * time.Second
 
-// Find implements chat.Sink. A message does not show the uuid that it was posted
-// with, so that an earlier try is known by what it says: one message of the bot's,
-// in the thread, with the very text, of no earlier than the try. What only seems
-// to be it is not said to be: two such, one whose try nobody knows of, or one of
-// the bot's that was recalled. Where there is none, and none can still be on its
-// way, a post was not made; and within the hour its uuid keeps it from being made
-// twice even so.
+// Find implements chat.Sink. The uuid of a message cannot be read back, so an earlier attempt is
+// recognized by its text: a single message of the bot, in the thread, with exactly this text, not
+// older than the attempt. It is not proved if there are two such messages, the time of the attempt
+// is unknown, or a message of the bot was recalled. If there is none, and none can still be in
+// progress, the post was not made; and within the hour its uuid prevents a duplicate in any case.
 func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	if !chatID.MatchString(p.ChatID) || !messageID.MatchString(p.ThreadID) {
-		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
+		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
 	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return c.find(ctx, p) })
 }
@@ -125,7 +122,7 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	case err != nil:
 		return chat.Posted{}, chat.Unprovable, fmt.Errorf("lark: message %s: %w", p.ThreadID, err)
 	case !there || root.Topic == "":
-		return chat.Posted{}, chat.Absent, nil // nothing was answered there in a topic
+		return chat.Posted{}, chat.Absent, nil // there is no topic with an answer
 	}
 	var since time.Time
 	if !p.Tried.IsZero() {

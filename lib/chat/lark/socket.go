@@ -21,7 +21,7 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Times and sizes of the long connection.
+// Timeouts and sizes of the long connection.
 const (
 	dialTime  = 15 * time.Second
 	writeTime = 10 * time.Second
@@ -29,8 +29,8 @@ const (
 	buffered  = 1024    // payloads read ahead while earlier ones are made durable
 )
 
-// socket is one long connection: the server's frames are events, or the answers
-// to our pings, and each event is answered by its own frame.
+// socket is one long connection: the server's frames are events, or the answers to pings, and each
+// event is acknowledged by returning its frame.
 type socket struct {
 	conn    *websocket.Conn
 	service uint64
@@ -38,13 +38,13 @@ type socket struct {
 	in      chan delivery
 	say     func(format string, args ...any)
 	parts   joiner
-	heard   atomic.Bool // something came since it was asked for a sign of life
+	heard   atomic.Bool // something was received since the last ping
 	dead    atomic.Bool
 
-	mu sync.Mutex // one writer at a time, so that answers stand in their order
+	mu sync.Mutex // one writer at a time, which keeps the order of acknowledgements
 }
 
-// socketSession is one connection, to its end.
+// socketSession runs one connection to its end.
 func (l *listening) socketSession(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (l *listening) socketSession(ctx context.Context) error {
 	return l.receive(ctx, s.in)
 }
 
-// endpoint asks for the address of a connection; it is good for one.
+// endpoint requests the address of a connection; it is valid for one connection.
 func (c *Client) endpoint(ctx context.Context) (address *url.URL, pulse time.Duration, err error) {
 	in := map[string]string{"AppID": c.o.ID, "AppSecret": c.o.Secret}
 	r, err := c.repeat(ctx, func() (gjson.Result, error) {
@@ -92,7 +92,7 @@ func (l *listening) dial(ctx context.Context, address *url.URL) (*socket, error)
 	defer cancel()
 	conn, resp, err := websocket.Dial(ctx, address.String(), &websocket.DialOptions{HTTPClient: l.o.HTTP, HTTPHeader: http.Header{"User-Agent": {"tri"}}})
 	if err != nil {
-		return nil, refusal(resp) // the address is a ticket: it is told to nobody
+		return nil, refusal(resp) // the address contains a ticket and must not be printed
 	}
 	conn.SetReadLimit(maxFrame)
 	service, err := strconv.ParseUint(address.Query().Get("service_id"), 10, 31)
@@ -102,7 +102,7 @@ func (l *listening) dial(ctx context.Context, address *url.URL) (*socket, error)
 	return &socket{conn: conn, service: service, in: make(chan delivery, buffered), say: l.Logf}, nil
 }
 
-// refusal is why the server does not let us in; it says so in headers of its own.
+// refusal returns why the server rejected the connection; the reason is in headers of its own.
 func refusal(resp *http.Response) error {
 	if resp == nil {
 		return errors.New("websocket: cannot connect")
@@ -120,7 +120,7 @@ func refusal(resp *http.Response) error {
 
 func (s *socket) close() { _ = s.conn.Close(websocket.StatusNormalClosure, "") }
 
-// read fills in until the socket or ctx ends. When it is full it waits.
+// read fills in until the socket or ctx ends. It blocks while in is full.
 func (s *socket) read(ctx context.Context) {
 	for {
 		d, ok := s.next(ctx)
@@ -138,7 +138,7 @@ func (s *socket) read(ctx context.Context) {
 	}
 }
 
-// next reads one frame; false for one that holds nothing for us, or not yet all.
+// next reads one frame; ok is false if it contains no event, or only a part of one.
 func (s *socket) next(ctx context.Context) (delivery, bool) {
 	kind, b, err := s.conn.Read(ctx)
 	switch {
@@ -168,7 +168,7 @@ func (s *socket) next(ctx context.Context) (delivery, bool) {
 	return delivery{What: gjson.ParseBytes(bytes.Clone(payload)), Done: func(err error) error { return s.answer(f, begun, err) }}, true
 }
 
-// answer tells that an event is durable, or that it is to come again.
+// answer tells the server that an event is durable, or that it must be sent again.
 func (s *socket) answer(f frame, begun time.Time, problem error) error {
 	code := http.StatusOK
 	if problem != nil {
@@ -193,8 +193,8 @@ func (s *socket) write(f *frame) error {
 	return nil
 }
 
-// watch asks for a sign of life, and ends a socket that gives none. The server
-// answers a ping of its own kind, which the WebSocket does not know.
+// watch sends pings, and closes a socket that does not answer them. The pings are frames of the
+// protocol, not of WebSocket.
 func (s *socket) watch(ctx context.Context) {
 	t := time.NewTicker(s.pulse)
 	defer t.Stop()

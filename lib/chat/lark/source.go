@@ -13,24 +13,24 @@ import (
 	"tri/lib/record/event"
 )
 
-// listening is one Run: what it has emitted, and up to where all is known.
+// listening is the state of one Run.
 type listening struct {
 	*Client
-	// Known is up to where the history has been read. What comes live does not move it:
-	// events are not numbered, so that one which never came is only seen in the history.
+	// Known is the time up to which the history has been read. Live events do not advance it: they are
+	// not numbered, so a lost one is only found in the history.
 	*session.Listener
-	deep bool // the history has been read as far back as threads are looked for
-	// topics are those heard of, by chat, and when: the history of a chat names
-	// only those that were begun lately.
+	deep bool // the history has been read back to deepLook
+	// topics are the known topics, by chat, and when they were last seen: the history of a chat
+	// contains only those that began recently.
 	topics map[string]map[string]time.Time
 }
 
 // delivery is an event, or the end of the connection.
 type delivery = session.Delivery[gjson.Result]
 
-// Run implements chat.Source. At every start and every new connection what was
-// missed is read back before anything newer is emitted, so that the log's latest
-// time never runs ahead of a gap. It returns nil when ctx ends.
+// Run implements chat.Source. At every start and every new connection missed messages are read
+// before anything newer is emitted, so that the log never has a gap before its latest time. It
+// returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, overlap(c.o.Sweep)), topics: map[string]map[string]time.Time{}}
 	if c.o.Listen != "" || c.o.Listener != nil {
@@ -39,29 +39,28 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	return l.loop(ctx, l.socketSession)
 }
 
-// loop runs sessions until one ends for good.
+// loop runs sessions until one ends the run.
 func (l *listening) loop(ctx context.Context, connect func(context.Context) error) error {
 	s := session.Loop{Platform: platform, Stable: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, OnEnd: func(error) { l.forgetMe() }}
 	return s.Run(ctx, l, connect)
 }
 
-// receive catches up, and then takes what comes until the connection ends.
+// receive catches up and then processes deliveries until the connection ends.
 func (l *listening) receive(ctx context.Context, in <-chan delivery) error {
 	receiver := session.Receiver[gjson.Result]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.commit, Sweep: l.o.Sweep}
 	return receiver.Receive(ctx, l, in)
 }
 
-// commit emits b and tells the platform. Events come in no order
-// that is promised.
+// commit emits g and acknowledges it. Events are sorted because the platform guarantees no order.
 func (l *listening) commit(g *session.Batch) error {
 	slices.SortStableFunc(g.Events, func(a, b event.Event) int { return cmp.Compare(happened(&a), happened(&b)) })
 	return l.Recent.Commit(g, l, nil)
 }
 
-// happened is when an event did, in a form that sorts.
+// happened returns the time of an event, in a form that sorts.
 func happened(e *event.Event) string { return cmp.Or(e.EditedAt, e.CreateTime) }
 
-// parse adds what d holds to g.
+// parse adds the events of d to g.
 func (l *listening) parse(ctx context.Context, d gjson.Result, g *session.Batch) error {
 	inner := d.Get("event")
 	var err error
@@ -86,8 +85,8 @@ func (l *listening) parse(ctx context.Context, d gjson.Result, g *session.Batch)
 	return err
 }
 
-// message adds a message to g. An edit comes as the message once more, with a later
-// time; that is not told apart from other changes, so the history is asked.
+// message adds a message to g. An edit arrives as the message with a later time, which other
+// changes cause too, so the message is requested.
 func (l *listening) message(ctx context.Context, r gjson.Result, g *session.Batch) error {
 	m, ok := parseEvent(r)
 	if !ok {
@@ -112,7 +111,7 @@ func (l *listening) message(ctx context.Context, r gjson.Result, g *session.Batc
 	return l.add(ctx, &m, g)
 }
 
-// recalled adds a deletion to g. It is told without whose message it was.
+// recalled adds a deletion to g. The event does not contain the message's author.
 func (l *listening) recalled(ctx context.Context, r gjson.Result, g *session.Batch) error {
 	at, chat, id := millis(str(r, "recall_time")), str(r, "chat_id"), str(r, "message_id")
 	if !chatID.MatchString(chat) || !messageID.MatchString(id) || at.IsZero() {
@@ -132,7 +131,7 @@ func (l *listening) recalled(ctx context.Context, r gjson.Result, g *session.Bat
 	return l.add(ctx, &m, g)
 }
 
-// add adds the event of a message, unless it was emitted lately.
+// add adds the event of a message, unless it was emitted recently.
 func (l *listening) add(ctx context.Context, m *message, g *session.Batch) error {
 	in, ok, err := l.hears(ctx, m.Chat)
 	if err != nil || !ok {

@@ -12,19 +12,18 @@ import (
 	"tri/lib/record/event"
 )
 
-// marks are the places in a text that stand for who is mentioned there.
+// marks are the placeholders of mentions in a text.
 var marks = regexp.MustCompile(`@_user_[0-9]+|@_all`)
 
-// maxDepth and maxPieces are how deep, and how many pieces of, a card's content is read.
+// maxDepth and maxPieces limit the nesting and the number of elements of a card that are read.
 const (
 	maxDepth  = 24
 	maxPieces = 2000
 )
 
-// readable makes a message's content what people see
+// readable returns a message's content as a client shows it
 // (https://open.larksuite.com/document/server-docs/im-v1/message-content-description/message_content),
-// and finds who is addressed in it and which files came with it. self and app are
-// the bot's two ids.
+// who is mentioned in it, and the attached files. self and app are the bot's two ids.
 func (m *message) readable(self, app string) (text string, mentions []string, files []event.Attachment) {
 	mentions = []string{}
 	named := map[string]string{}
@@ -59,7 +58,7 @@ func (m *message) readable(self, app string) (text string, mentions []string, fi
 		text = "[messages that were forwarded together]"
 	case "system":
 		text = filled(r)
-	default: // a card, or what is shared: its words, in their order
+	default: // a card or a shared item: its texts, in order
 		text = strings.Join(words(r, nil, 0), "\n")
 	}
 	text = marks.ReplaceAllStringFunc(text, func(key string) string {
@@ -80,7 +79,7 @@ func attach(files []event.Attachment, id, name, kind string) []event.Attachment 
 	return append(files, event.Attachment{ID: id, Name: name, MIME: kind})
 }
 
-// flatten makes rich text plain: a line for each paragraph.
+// flatten converts rich text to plain text: one line per paragraph.
 func flatten(r gjson.Result, named map[string]string) (text string, files []event.Attachment) {
 	if !r.Get("content").IsArray() { // by language
 		r.ForEach(func(_, v gjson.Result) bool { r = v; return false })
@@ -124,7 +123,7 @@ func linked(text, href string) string {
 	return text + " (" + href + ")"
 }
 
-// filled is a notice of the system with its names in their places.
+// filled returns a system notice with the names inserted.
 func filled(r gjson.Result) string {
 	text := str(r, "template")
 	r.ForEach(func(key, v gjson.Result) bool {
@@ -140,10 +139,10 @@ func filled(r gjson.Result) string {
 	return text
 }
 
-// wordy are the fields of a card, and of what is shared, that people read.
+// wordy are the fields of cards and shared items that contain visible text.
 var wordy = map[string]bool{"text": true, "content": true, "title": true, "subtitle": true, "name": true, "summary": true, "topic": true, "alt": true, "user_name": true}
 
-// words are what a card shows, in its order, the title first.
+// words returns the texts of a card in order, the title first.
 func words(r gjson.Result, all []string, depth int) []string {
 	if depth > maxDepth || len(all) > maxPieces {
 		return all
@@ -165,10 +164,9 @@ func words(r gjson.Result, all []string, depth int) []string {
 	return all
 }
 
-// sent is a text as it is posted: rich text, in which a mention, a link and a
-// style are elements of their own, and all else is shown as it stands. (In a
-// message of the kind text <at …> would alert, and <b> and [](…) be taken for
-// marks.)
+// sent returns a text as it is posted: as rich text, in which mentions, links and styles are
+// separate elements and everything else is shown verbatim. (In a message of type text, <at …> would
+// notify, and <b> and [](…) would be markup.)
 func sent(text string) (content string, err error) {
 	var paragraphs [][]map[string]string
 	for line := range strings.SplitSeq(shown(text), "\n") {
@@ -178,12 +176,12 @@ func sent(text string) (content string, err error) {
 	return string(b), err
 }
 
-// at is how a mention is written in other kinds of messages.
+// at matches the mention markup of other message types.
 var at = regexp.MustCompile(`(?i)<(/?at\b)`)
 
-// shown is text as it can be sent. What the platform does with control characters
-// nobody says: they are shown instead. A mark that would alert in a plain text
-// alerts nowhere: a joiner of no width stands in it.
+// shown returns text as it can be sent. The platform's handling of control characters is not
+// documented, so they are replaced by visible symbols. Mention markup, which would notify in a
+// plain text, is broken by a zero-width joiner.
 func shown(text string) string {
 	return at.ReplaceAllString(sink.Pictures(text), "<\u2060$1")
 }

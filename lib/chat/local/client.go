@@ -1,5 +1,5 @@
-// Package local is a chat in a folder: one file a room, one line a message, written with
-// echo and read with cat or tail -f.
+// Package local is a chat in a folder: one file per room, one line per message, written with echo
+// and read with cat or tail -f.
 //
 //	ana: where is the retry limit?
 //	ben >0: I think in client.go
@@ -10,13 +10,14 @@
 //	ana ~52: ✅
 //	ana ~52: -✅
 //
-// A message's id is the byte offset of its line. ">ID" puts a message into the
-// thread of another, "!ID" changes one's own message, and with no text deletes
-// it. "~ID" reacts to one with an emoji, or its name (":white_check_mark:"), and
-// with a minus takes that away. A line that does not begin with a name and ": " is a message of "anon".
-// Only lines with a [key], which are the bot's, go on in further lines: " \" at
-// the end, a tab at the beginning. Who may write to the file may write as
-// anybody: the folder's permissions are the accounts.
+// A message's id is the byte offset of its line. ">ID" replies in the thread of another message.
+// "!ID" edits the author's own message, or deletes it if the text is empty. "~ID" reacts to a
+// message with an emoji, or its name (":white_check_mark:"); a minus removes the reaction. A line
+// that does not begin with a name and ": " is a message of "anon". Only lines with a [key], which
+// the bot writes, continue on further lines: " \" at the end, a tab at the beginning.
+//
+// Whoever may write to the file may write under any name: access control is by the folder's
+// permissions.
 package local
 
 import (
@@ -34,10 +35,10 @@ import (
 	"tri/lib/chat"
 )
 
-// Platform is the name of this chat in every record.
+// Platform is the name of this platform in every record.
 const Platform = "local"
 
-// Guide is how a local chat is set up.
+// Guide describes how to set up a local chat.
 var Guide = chat.Guide{
 	Steps: `1. mkdir a folder; each file in it is a room.
 2. Say something: echo 'ana: where is the retry limit?' >> ~/chat/dev
@@ -49,23 +50,23 @@ var Guide = chat.Guide{
 `,
 }
 
-// Limits. A message of the bot, escaped, and a person's line stay inside an
-// event's line of 1 MiB however they are encoded.
+// Limits. An escaped message of the bot and a person's line fit into an event's line of 1 MiB in
+// any encoding.
 const (
 	maxText = 1 << 16   // runes in a message of the bot
-	maxLine = 128 << 10 // bytes in a line that a person wrote
+	maxLine = 128 << 10 // bytes in a person's line
 )
 
-// Options say which chat.
+// Options identify the chat.
 type Options struct {
 	Dir   string
 	Bot   string           // the bot's name; default "tri"
-	Rooms []string         // those that the source reads; none: all
-	Once  bool             // the source ends when it has read what is there
+	Rooms []string         // rooms that the source reads; none: all
+	Once  bool             // the source stops at the end of the rooms
 	Now   func() time.Time // default time.Now
 }
 
-// Client is a chat in a folder, to read.
+// Client reads a chat in a folder.
 type Client struct {
 	dir   string
 	root  *os.Root
@@ -81,7 +82,7 @@ var (
 	_ chat.Signaler = (*Sink)(nil)
 )
 
-// New opens the chat in a folder that is there.
+// New opens the chat in an existing folder.
 func New(o Options) (*Client, error) {
 	if o.Bot == "" {
 		o.Bot = "tri"
@@ -110,12 +111,12 @@ func New(o Options) (*Client, error) {
 // Close closes the folder.
 func (c *Client) Close() error { return c.root.Close() }
 
-// errHidden is a name that is no room and needs no word: editors and tools
-// leave dot files and folders.
+// errHidden means that a name is not a room and is silently ignored: editors and tools create dot
+// files and folders.
 var errHidden = errors.New("hidden")
 
-// roomName says why name cannot be a room's. It goes into file names, records
-// and terminals, so it is kept to what is harmless in all of them.
+// roomName returns why name is not valid for a room, or nil. The name goes into file names, records
+// and terminals and must be harmless in all of them.
 func roomName(name string) error {
 	if strings.HasPrefix(name, ".") {
 		return errHidden
@@ -132,8 +133,8 @@ func roomName(name string) error {
 	return nil
 }
 
-// open opens a room, a plain file and nothing else: a link could lead to
-// another room, a FIFO would wait for ever.
+// open opens a room, which must be a regular file: a link could lead to another room, and opening a
+// FIFO would block.
 func (c *Client) open(name string, flag int) (*os.File, error) {
 	if err := roomName(name); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"tri/lib/chat/emoji"
 )
 
-// head is what stands before a message's text.
+// head is the part before a message's text.
 type head struct {
 	name string
 	mark byte  // '>' in the thread of id, '!' a change of id, '~' a reaction to it, 0 none
@@ -25,14 +25,15 @@ type head struct {
 // anon is the sender of a line without a name.
 const anon = "anon"
 
-// headForm is "name", "name >ID", "name !ID", "name ~ID", each with " [key]" or
-// without. The colon is followed by a space, so that http://x is no name.
+// headForm matches "name", "name >ID", "name !ID", "name ~ID", each with or without " [key]". The
+// colon must be followed by a space, so that http://x is not a head.
 var headForm = regexp.MustCompile(`^([^\s:>!\[\]@]{1,64})(?: ([>!~])([0-9]{1,18}))?(?: \[([a-z0-9-]{1,64})\])?:(?: |$)`)
 
-// maxHead is more than any head can have.
+// maxHead is more than the length of any head.
 const maxHead = 512
 
-// parse splits a line. A line without a head is all text; ok is then false.
+// parse splits a line into head and text. If there is no head, ok is false and the whole line is
+// text.
 func parse(line string) (h head, text string, ok bool) {
 	m := headForm.FindStringSubmatch(line[:min(len(line), maxHead)])
 	if m == nil || strings.ContainsFunc(m[1], func(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }) {
@@ -46,7 +47,7 @@ func parse(line string) (h head, text string, ok bool) {
 		}
 	}
 	text = line[len(m[0]):]
-	if h.mark == '~' { // what is no reaction is said by nobody, as any line without a head
+	if h.mark == '~' { // an invalid reaction is a message of anon, like any line without a head
 		if _, _, ok := reaction(text); !ok || h.key != "" {
 			return head{name: anon}, line, false
 		}
@@ -54,8 +55,8 @@ func parse(line string) (h head, text string, ok bool) {
 	return h, text, true
 }
 
-// reaction is the emoji of a reaction's text, "✅" or ":white_check_mark:", and
-// whether it is taken away, "-✅".
+// reaction parses a reaction's text, "✅" or ":white_check_mark:"; off is true if it is removed,
+// "-✅".
 func reaction(text string) (char string, off, ok bool) {
 	char, off = strings.CutPrefix(strings.TrimSpace(text), "-")
 	if name, found := strings.CutPrefix(char, ":"); found {
@@ -65,14 +66,14 @@ func reaction(text string) (char string, off, ok bool) {
 	return char, off, ok
 }
 
-// encode is the line, or lines, of a message of the bot, with its newline.
+// encode returns the line, or lines, of a message of the bot, with the final newline.
 func encode(bot string, thread int64, key, text string) string {
 	return fmt.Sprintf("%s >%d [%s]: %s\n", bot, thread, key, encodeText(text))
 }
 
-// encodeText writes newlines as " \", newline, tab. The last line never ends in
-// " \", or a line that somebody appends would become part of the message: a
-// backslash there gets one more space, which decodeText takes away.
+// encodeText writes newlines as " \", newline, tab. The last line never ends in " \", because the
+// next line that somebody appends would then become part of the message: a final backslash gets one
+// more space, which decodeText removes.
 func encodeText(body string) string {
 	body = text.Visible(body)
 	if strings.HasSuffix(strings.TrimRight(body, " "), `\`) {
@@ -81,7 +82,7 @@ func encodeText(body string) string {
 	return strings.ReplaceAll(body, "\n", " \\\n\t")
 }
 
-// decodeText is the text of a line with a key.
+// decodeText returns the text of a line with a key.
 func decodeText(s string) string {
 	s = strings.ReplaceAll(s, " \\\n\t", "\n")
 	if t := strings.TrimRight(s, " "); len(t) < len(s) && strings.HasSuffix(t, `\`) {
@@ -90,17 +91,16 @@ func decodeText(s string) string {
 	return s
 }
 
-// errLong is a line that is skipped.
+// errLong means that a line is skipped.
 var errLong = errors.New("line too long")
 
-// chunk holds any message of the bot: maxText runes, each at most four bytes or
-// six when escaped.
+// chunk can hold any message of the bot: maxText runes of at most four bytes, six when escaped.
 const chunk = 1 << 20
 
-// walk calls fn with every whole message of r between off and size: its line
-// without the newline, with the lines that it goes on in. It returns the offset
-// behind the last one. What may go on beyond size is left for later, unless
-// final. Of a line that is too long fn gets the beginning, and errLong.
+// walk calls fn with every complete message of r between off and size: its line without the
+// newline, joined with its continuation lines. It returns the offset after the last one. A message
+// that may continue after size is left for later, unless final. For a line that is too long fn gets
+// its beginning and errLong.
 func walk(r io.ReaderAt, off, size int64, final bool, fn func(off int64, line []byte, err error) error) (int64, error) {
 	buf := make([]byte, min(chunk, max(size-off, 0)))
 	for off < size {
@@ -121,7 +121,7 @@ func walk(r io.ReaderAt, off, size int64, final bool, fn func(off int64, line []
 			end, err = lineEnd(r, off, size)
 		}
 		if err != nil || end == off {
-			return off, err // what is left is no whole line yet
+			return off, err // the rest is not a complete line yet
 		}
 		if err := fn(off, buf[:maxHead], errLong); err != nil {
 			return off, err
@@ -131,7 +131,7 @@ func walk(r io.ReaderAt, off, size int64, final bool, fn func(off int64, line []
 	return off, nil
 }
 
-// lineEnd is the offset behind the next newline, off itself when there is none.
+// lineEnd returns the offset after the next newline, or off if there is none.
 func lineEnd(r io.ReaderAt, off, size int64) (int64, error) {
 	buf := make([]byte, 64<<10)
 	for at := off; at < size; {
@@ -168,8 +168,8 @@ func walkChunk(b []byte, off int64, final bool, fn func(int64, []byte, error) er
 	return used, nil
 }
 
-// whole is the length of the first message of b with its last newline, -1 when
-// more of it may come.
+// whole returns the length of the first message of b including its last newline, or -1 if more of
+// it may follow.
 func whole(b []byte, final bool) int {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {

@@ -11,22 +11,22 @@ import (
 	"tri/lib/record/event"
 )
 
-// room is what the lines of a room, read from its start, say so far.
+// room is the state of a room after the lines read so far, from its start.
 type room struct {
 	name     string
 	bot      string
 	messages map[int64]*message // by offset
-	speakers map[string]string  // names by their lower case
+	speakers map[string]string  // names, by their lower case
 }
 
-// message is a line that others may refer to.
+// message is a line that later lines may refer to.
 type message struct {
 	author  string
-	root    int64 // of its thread; its own offset when it stands alone
-	replyTo int64 // -1: to nobody
+	root    int64 // of its thread; its own offset if it is not a reply
+	replyTo int64 // -1: none
 	at      string
 	gone    bool
-	marks   map[string]bool // reactions that stand: name, space, emoji
+	marks   map[string]bool // current reactions: name, space, emoji
 }
 
 func newRoom(name, bot string) *room {
@@ -36,27 +36,27 @@ func newRoom(name, bot string) *room {
 	}
 }
 
-// entry is one line understood.
+// entry is one parsed line.
 type entry struct {
-	id      int64 // the message's
-	off     int64 // the line's
+	id      int64 // of the message
+	off     int64 // of the line
 	key     string
-	body    string // behind the head, as it stands in the file
+	body    string // the text after the head, as in the file
 	text    string
-	edit    bool // of a message before
+	edit    bool // it edits an earlier message
 	deleted bool
-	by      string // who reacts
-	emoji   string // to a message before
-	taken   bool   // takes the reaction away
+	by      string // author of a reaction
+	emoji   string // reaction to an earlier message
+	taken   bool   // the reaction is removed
 }
 
-// errReaction is a line that is no message: a reaction to one.
+// errReaction means that a line is a reaction, not a message.
 var errReaction = errors.New("reaction")
 
-// errNothing is a line that says nothing.
+// errNothing means that a line changes nothing.
 var errNothing = errors.New("empty")
 
-// add takes the next line. An error says why it counts for nothing.
+// add applies the next line. An error is the reason why the line is ignored.
 func (r *room) add(off int64, line string, at time.Time) (entry, error) {
 	h, body, _ := parse(line)
 	e := entry{id: off, off: off, key: h.key, body: body, text: body}
@@ -101,7 +101,7 @@ func (r *room) change(e entry, h head) (entry, error) {
 	}
 	e.id, e.edit = h.id, true
 	if h.key != "" && strings.TrimSpace(e.text) == "" {
-		return e, errNothing // the bot deletes without a key: this one was cut short
+		return e, errNothing // the bot deletes without a key: this deletion was cut short
 	}
 	if strings.TrimSpace(e.text) == "" {
 		e.text, e.deleted, m.gone = "", true, true
@@ -109,7 +109,7 @@ func (r *room) change(e entry, h head) (entry, error) {
 	return e, nil
 }
 
-// react takes in a reaction. One that stands already, or does not, says nothing.
+// react applies a reaction. Adding an existing one, or removing a missing one, changes nothing.
 func (r *room) react(e entry, h head) (entry, error) {
 	m := r.messages[h.id]
 	switch {
@@ -132,7 +132,7 @@ func (r *room) react(e entry, h head) (entry, error) {
 	return e, errReaction
 }
 
-// fault is what a person should know of a line that counts all the same.
+// fault is a problem of a line that is reported although the line counts.
 type fault struct{ text string }
 
 func (f *fault) Error() string { return f.text }
@@ -145,7 +145,7 @@ func (r *room) ignored(off int64, format string, args ...any) error {
 	return fmt.Errorf("room %s: line at %d: %s: ignored", r.name, off, fmt.Sprintf(format, args...))
 }
 
-// event is an entry in the shape of every platform. at is when it was noticed.
+// event converts an entry to the common form. at is when it was noticed.
 func (r *room) event(e entry, at time.Time) event.Event {
 	m := r.messages[e.id]
 	ev := event.Event{
@@ -165,15 +165,14 @@ func (r *room) event(e entry, at time.Time) event.Event {
 		ev.ReplyToID = id(m.replyTo)
 	}
 	if e.edit {
-		// The line's offset, so that a room that is read again from its start gives
-		// the same identities.
+		// The line's offset, so that reading a room again from its start yields the same identities.
 		ev.EditedAt, ev.EditID = at.UTC().Format(time.RFC3339Nano), id(e.off)
 	}
 	return ev
 }
 
-// action is a reaction to a message of the bot in the shape of every platform; ok
-// is false for what nobody else has to know of.
+// action converts a reaction to a message of the bot to the common form; ok is false for other
+// reactions.
 func (r *room) action(e entry, at time.Time) (a event.Action, ok bool) {
 	if r.messages[e.id].author != r.bot || e.by == r.bot {
 		return a, false
@@ -186,8 +185,8 @@ func (r *room) action(e entry, at time.Time) (a event.Action, ok bool) {
 
 func id(off int64) string { return strconv.FormatInt(off, 10) }
 
-// mentions are the names called by @, and the one addressed at the beginning
-// ("ben: …", "ben, …") when somebody of that name has spoken or it is the bot.
+// mentions returns the names after an @, and the one addressed at the beginning ("ben: …", "ben,
+// …") if it is the name of an earlier author or the bot.
 func (r *room) mentions(text string) []string {
 	found := []string{}
 	add := func(name string) {
@@ -218,7 +217,7 @@ func (r *room) mentions(text string) []string {
 	return found
 }
 
-// called is the name that s begins with.
+// called returns the name at the beginning of s.
 func called(s string) string {
 	end := strings.IndexFunc(s, func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("._-", c)

@@ -14,8 +14,7 @@ import (
 	"tri/lib/chat"
 )
 
-// React implements chat.Signaler. A reaction that stands already, or does not, is
-// not written again.
+// React implements chat.Signaler. A reaction is not written if it changes nothing.
 func (c *Sink) React(_ context.Context, chatID, messageID, char string, on bool) error {
 	to, err := strconv.ParseInt(messageID, 10, 64)
 	text := char
@@ -43,7 +42,7 @@ func (c *Sink) React(_ context.Context, chatID, messageID, char string, on bool)
 	})
 }
 
-// Typing implements chat.Signaler: a file shows nobody writing.
+// Typing implements chat.Signaler: a file has no typing indicator.
 func (c *Sink) Typing(context.Context, string, string) error { return chat.ErrUnsupported }
 
 // Edit implements chat.Signaler.
@@ -52,8 +51,7 @@ func (c *Sink) Edit(_ context.Context, chatID, messageID, text string) error {
 	return c.change(chatID, messageID, fmt.Sprintf("edit-%x", sum[:8]), text)
 }
 
-// PostCard implements chat.Signaler, with a message that says which reaction stands for
-// which button.
+// PostCard implements chat.Signaler, with a message that lists the reaction for each button.
 func (c *Sink) PostCard(_ context.Context, card chat.Card) (posted chat.Posted, err error) {
 	text := card.WithReactions()
 	if card.ThreadID != "" {
@@ -76,7 +74,7 @@ func (c *Sink) PostCard(_ context.Context, card chat.Card) (posted chat.Posted, 
 	return posted, err
 }
 
-// finish writes the newline that a killed writer of the last line owed.
+// finish adds the newline that is missing if the last writer was killed.
 func finish(f *os.File, s *sight) error {
 	if !s.open {
 		return nil
@@ -92,7 +90,7 @@ func (c *Sink) UpdateCard(_ context.Context, messageID string, card chat.Card) e
 	return c.change(card.ChatID, messageID, card.Key, card.WithReactions())
 }
 
-// writable refuses what cannot be a line of a room.
+// writable refuses a text that cannot be a line of a room.
 func writable(line, key, text string) error {
 	if h, _, ok := parse(line[:strings.IndexByte(line, '\n')]); !ok || h.key != key {
 		return refuse("card %q: not a key", key)
@@ -103,8 +101,7 @@ func writable(line, key, text string) error {
 	return nil
 }
 
-// change writes another text for a message of the bot, unless the last one that
-// stands there is that.
+// change writes a new text of a message of the bot, unless it already has that text.
 func (c *Sink) change(chatID, messageID, key, body string) error {
 	of, err := strconv.ParseInt(messageID, 10, 64)
 	if err != nil {

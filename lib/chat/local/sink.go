@@ -15,11 +15,11 @@ import (
 	"tri/lib/chat"
 )
 
-// Sink writes the bot's messages. It is apart from Client so that a watcher, which
-// has only that, holds no code that can post.
+// Sink writes the bot's messages. It is separate from Client so that a watcher, which uses only
+// Client, links no code that can post.
 type Sink struct{ *Client }
 
-// NewSink opens the chat in a folder that is there, to write.
+// NewSink opens the chat in an existing folder for writing.
 func NewSink(o Options) (*Sink, error) {
 	c, err := New(o)
 	if err != nil {
@@ -28,11 +28,11 @@ func NewSink(o Options) (*Sink, error) {
 	return &Sink{c}, nil
 }
 
-// Limit is the most characters of a message.
+// Limit implements chat.Sink.
 func (c *Sink) Limit() int { return maxText }
 
-// Post appends one write to the room and makes it durable. A message that stands
-// there with the same key is not written again.
+// Post appends the message with one write and makes it durable. It does not write a message whose
+// key is already in the room.
 func (c *Sink) Post(_ context.Context, p chat.Post) (chat.Posted, error) {
 	thread, err := c.check(p)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *Sink) Post(_ context.Context, p chat.Post) (chat.Posted, error) {
 	return posted, err
 }
 
-// check refuses what cannot be a line of a room.
+// check refuses a post that cannot be a line of a room.
 func (c *Sink) check(p chat.Post) (thread int64, err error) {
 	thread, err = strconv.ParseInt(p.ThreadID, 10, 64)
 	switch {
@@ -79,16 +79,16 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, chat.ErrRefused)...)
 }
 
-// passing reports whether err is of the disk or the machine, and not of the room:
-// it may be over soon.
+// passing reports whether err is caused by the disk or the machine, not by the room, and so may be
+// temporary.
 func passing(err error) bool {
 	var errno syscall.Errno
 	return errors.As(err, &errno) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) &&
 		errno != syscall.ENOTDIR && errno != syscall.ELOOP
 }
 
-// locked runs fn with the room open under its lock, which is among our own
-// programs: people append without one.
+// locked runs fn with the room open under its lock. Only this project's programs take the lock;
+// people append without it.
 func (c *Sink) locked(name string, flag int, fn func(*os.File) error) error {
 	f, err := c.open(name, flag)
 	if passing(err) {
@@ -97,7 +97,7 @@ func (c *Sink) locked(name string, flag int, fn func(*os.File) error) error {
 	if err != nil {
 		return refuse("room %q: %v", name, err)
 	}
-	defer f.Close() // gives the lock back too
+	defer f.Close() // also releases the lock
 	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 	}
@@ -107,17 +107,17 @@ func (c *Sink) locked(name string, flag int, fn func(*os.File) error) error {
 	return fn(f)
 }
 
-// sight is a room as the sink finds it.
+// sight is the state of a room that the sink needs.
 type sight struct {
 	*room
-	proof  chat.Proof // of the post that was looked for
+	proof  chat.Proof // of the post that is looked for
 	posted chat.Posted
-	torn   []int64 // halves of it, left by a killed writer
+	torn   []int64 // incomplete copies of it, left by a killed writer
 	open   bool    // the last line has no newline
 }
 
 // look reads the room for a post. Only the bot writes keys, under the lock that
-// the caller holds, so that nothing that is not there can still land.
+// the caller holds, so a post that is absent cannot land later.
 func (c *Sink) look(f *os.File, p chat.Post) (*sight, error) {
 	s := &sight{room: newRoom(p.ChatID, c.bot), proof: chat.Absent}
 	info, err := f.Stat()
@@ -135,7 +135,7 @@ func (c *Sink) look(f *os.File, p chat.Post) (*sight, error) {
 			return nil
 		}
 		switch {
-		// A whole post that lost its newline may have got somebody's line behind it.
+		// If a complete post lost its newline, somebody's line may follow it directly.
 		case strings.HasPrefix(e.body, want) && s.proof != chat.Found:
 			s.proof, s.posted = chat.Found, chat.Posted{MessageID: id(off), At: info.ModTime()}
 		case strings.HasPrefix(want, e.body):
@@ -165,14 +165,12 @@ func unfinished(f *os.File, size int64) (bool, error) {
 	return last[0] != '\n', err
 }
 
-// append writes line in one write, so that a person's echo falls before or
-// behind it, never into it.
+// append writes line with one write, so that a person's echo goes before or after it, never inside.
 func (c *Sink) append(f *os.File, s *sight, line string) (chat.Posted, error) {
 	prefix := ""
 	if s.open {
-		// A writer died in the middle, or a person's editor or printf has left no
-		// newline. Ending that line for them costs them nothing that waiting would
-		// not; writing behind it would make one message of two.
+		// A writer was killed, or a person's editor or printf left no newline. Complete that line:
+		// appending to it would join two messages, and waiting would not help its author.
 		prefix = "\n"
 	}
 	for _, off := range s.torn {
@@ -186,7 +184,7 @@ func (c *Sink) append(f *os.File, s *sight, line string) (chat.Posted, error) {
 	if err := f.Sync(); err != nil {
 		return chat.Posted{}, fmt.Errorf("post to room %q: %w", s.name, err)
 	}
-	end, err := f.Seek(0, 1) // behind what was written, wherever others had brought the end
+	end, err := f.Seek(0, 1) // the end of this write, even if others have appended since
 	if err != nil {
 		return chat.Posted{}, fmt.Errorf("post to room %q: %w", s.name, err)
 	}
@@ -200,13 +198,13 @@ func (c *Sink) append(f *os.File, s *sight, line string) (chat.Posted, error) {
 	return chat.Posted{MessageID: id(start), At: c.now()}, nil
 }
 
-// Find looks for a post by its key and text. Half a post does not count: Post
-// deletes it and writes the whole.
+// Find looks for a post by its key and text. An incomplete post does not count: Post deletes it and
+// writes it anew.
 func (c *Sink) Find(_ context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	var s *sight
 	err := c.locked(p.ChatID, os.O_RDWR|os.O_APPEND, func(f *os.File) (err error) {
 		if s, err = c.look(f, p); err == nil && s.proof == chat.Found && s.open {
-			// The newline that the killed writer owed, if it is ours that is missing.
+			// Add the newline that a killed writer left out, if it is this post's.
 			_, err = f.WriteString("\n")
 		}
 		return err
@@ -217,7 +215,7 @@ func (c *Sink) Find(_ context.Context, p chat.Post) (chat.Posted, chat.Proof, er
 	return s.posted, s.proof, nil
 }
 
-// Message reads a message back. One that is not there is gone.
+// Message implements chat.Sink. A message that does not exist counts as deleted.
 func (c *Sink) Message(_ context.Context, chatID, messageID string) (text string, gone bool, err error) {
 	want, err := strconv.ParseInt(messageID, 10, 64)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// How often the folder is looked at without being told: a net below fsnotify,
-// and alone where there is no fsnotify (network file systems, watches used up).
+// How often the folder is read without a notification: as a safety net for fsnotify, and alone
+// where fsnotify is not available (network file systems, watches used up).
 const (
 	slowPoll = 2 * time.Second
 	fastPoll = 200 * time.Millisecond
@@ -29,43 +29,43 @@ const (
 // batch is how many events are made durable together.
 const batch = 512
 
-// reader is a Client's source while it runs.
+// reader is the state of one Run.
 type reader struct {
 	chat.Handler
 	c       *Client
 	resume  chat.Resume
 	rooms   map[string]*position
 	memory  memory
-	refused map[string]string // what was said of names that are no rooms
+	refused map[string]string // problems reported for names that are not rooms
 }
 
-// position is how far a room has been read. Ids are offsets, so a room whose
-// earlier bytes change is another room.
+// position is how far a room has been read. Ids are offsets, so a room whose earlier bytes change
+// counts as a new room.
 type position struct {
 	*room
 	off   int64
 	tail  []byte // the last bytes before off
-	quiet bool   // its faults were told when they were new
+	quiet bool   // its faults were reported when they were new
 	dead  bool
 }
 
 const tailSize = 1 << 10
 
-// Run reads every room from its start: what the log has already is dropped
-// there, by identity.
+// Run reads every room from its start: events that the log already has are dropped there by their
+// identity.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	r := &reader{c: c, resume: resume, Handler: to, rooms: map[string]*position{}, memory: remembered(resume), refused: map[string]string{}}
 	return errors.Join(r.run(ctx), r.remember())
 }
 
-// run reads what is there, and unless once what comes until ctx ends.
+// run reads the rooms and, unless Once is set, what is appended until ctx ends.
 func (r *reader) run(ctx context.Context) error {
 	c := r.c
 	poll := slowPoll
 	var changed chan fsnotify.Event
 	var lost chan error
 	if !c.once {
-		// Before the first look, so that nothing falls between.
+		// Watch before the first read, so that no change is missed in between.
 		w, err := watchDir(c.dir)
 		if err == nil {
 			defer w.Close()
@@ -88,7 +88,7 @@ func (r *reader) run(ctx context.Context) error {
 			return nil
 		case e := <-changed:
 			err = r.one(ctx, filepath.Base(e.Name))
-		case <-lost: // more changes than the kernel keeps
+		case <-lost: // the kernel's queue overflowed
 			err = r.all(ctx)
 		case <-tick.C:
 			err = r.all(ctx)
@@ -128,8 +128,8 @@ func (r *reader) all(ctx context.Context) error {
 	return nil
 }
 
-// one reads what is new in a room. Faults of the room are told, once; the error
-// is one that ends the source.
+// one reads the new lines of a room. Faults of the room are reported once; a returned error ends
+// the source.
 func (r *reader) one(ctx context.Context, name string) error {
 	p := r.rooms[name]
 	if p != nil && p.dead || len(r.c.rooms) > 0 && !slices.Contains(r.c.rooms, name) {
@@ -138,7 +138,7 @@ func (r *reader) one(ctx context.Context, name string) error {
 	f, err := r.c.open(name, os.O_RDONLY)
 	if err != nil {
 		if r.c.once && errors.As(err, new(syscall.Errno)) && !errors.Is(err, fs.ErrNotExist) {
-			return err // there is no later look that could find it readable
+			return err // there will be no later attempt
 		}
 		if !errors.Is(err, errHidden) && !errors.Is(err, fs.ErrNotExist) && r.refused[name] != err.Error() {
 			r.refused[name] = err.Error()
@@ -175,8 +175,8 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 		r.give(p)
 		return nil
 	}
-	// The file's own time: exact for a line just appended, and for an old room
-	// nearer to the truth than now.
+	// The file's modification time: exact for a line just appended, and closer than the current time
+	// for an old room.
 	at := info.ModTime()
 	if now := r.c.now(); at.After(now) {
 		at = now
@@ -222,16 +222,16 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 	return r.remember()
 }
 
-// give gives a room up.
+// give stops reading a room.
 func (r *reader) give(p *position) {
 	p.dead = true
 	r.Logf("room %q was cut or rewritten, so its message ids no longer hold: it is not read any more", p.name)
 }
 
-// line is the event of a line, when it has one, or the action.
+// line returns the event or the action of a line, if it has one.
 func (r *reader) line(p *position, off int64, line []byte, at time.Time, err error) (event.Event, *event.Action, bool) {
 	if errors.Is(err, errLong) {
-		// Said at every start: it is in no event, so nothing else tells of it.
+		// Reported at every start: there is no event for it, so nothing else shows it.
 		r.Logf("room %s: line at %d: longer than %d bytes: ignored", p.name, off, maxLine)
 		return event.Event{}, nil, false
 	}
@@ -258,7 +258,7 @@ func (r *reader) tell(p *position, err error) {
 	}
 }
 
-// same reports whether what was read still stands before off.
+// same reports whether the bytes before off are still those that were read.
 func (p *position) same(f *os.File, size int64) (bool, error) {
 	if size < p.off {
 		return false, nil
@@ -267,7 +267,7 @@ func (p *position) same(f *os.File, size int64) (bool, error) {
 	return bytes.Equal(now, p.tail), err
 }
 
-// before are the last bytes before off, nil when there are not so many.
+// before returns the last bytes before off, nil if there are not enough.
 func before(f *os.File, off int64) ([]byte, error) {
 	b := make([]byte, min(off, tailSize))
 	_, err := f.ReadAt(b, off-int64(len(b)))

@@ -9,22 +9,22 @@ import (
 	"tri/lib/chat"
 )
 
-// memory is, by the names of rooms, what stood where they had been read to: by it a
-// room that was cut or rewritten while nobody read it is told at the next start. The
-// ids of its messages would be those of others, which are in the log.
+// memory contains, by room, a hash of the bytes at which reading had stopped. With it a room that
+// was truncated or rewritten while no program was running is reported at the next start: the ids of
+// its new messages would collide with those in the log.
 type memory map[string]mark
 
-// mark is an offset and the hash of the bytes before it. Any one is as good as the
-// last: what was before it must still be there.
+// mark is an offset and the hash of the bytes before it. It need not be the last position: bytes
+// before any earlier one must not change either.
 type mark struct {
 	Off int64  `json:"off"`
 	Sum string `json:"sum"`
 }
 
-// maxRooms is how many rooms are remembered, so that all fit.
+// maxRooms is the number of rooms whose marks fit into the saved state.
 const maxRooms = 300
 
-// remembered reads the memory. One that cannot be understood is none.
+// remembered restores the memory. If it cannot be parsed, it is empty.
 func remembered(resume chat.Resume) memory {
 	m := memory{}
 	if json.Unmarshal(resume.State, &m) != nil || m == nil {
@@ -33,7 +33,7 @@ func remembered(resume chat.Resume) memory {
 	return m
 }
 
-// holds reports whether what is remembered of a room is so in f.
+// holds reports whether the mark of a room matches the file f.
 func (m memory) holds(name string, f *os.File) (bool, error) {
 	k := m[name]
 	if k.Off <= 0 {
@@ -43,14 +43,14 @@ func (m memory) holds(name string, f *os.File) (bool, error) {
 	return tail != nil && sum(tail) == k.Sum, err
 }
 
-// behind reports whether a room has grown so much that it is to be remembered anew:
-// twice as far, so that a busy one costs no write each time.
+// behind reports whether a room has doubled in size since its mark, so that it is saved again; a
+// busy room does not cause a write for every line.
 func (m memory) behind(p *position) bool {
 	k, ok := m[p.name]
 	return p.off > 0 && p.off >= 2*k.Off && (ok || len(m) < maxRooms)
 }
 
-// remember keeps how far all rooms have been read.
+// remember saves how far all rooms have been read.
 func (r *reader) remember() error {
 	changed := false
 	for name, p := range r.rooms {

@@ -14,7 +14,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// activity is what the Bot Framework sends: a message, a change of one, a click.
+// activity is an object that the Bot Framework sends: a message, a change of one, a click.
 // https://learn.microsoft.com/azure/bot-service/rest-api/bot-framework-rest-connector-api-reference#activity-object
 type activity struct {
 	Type         string       `json:"type"`
@@ -50,7 +50,7 @@ type activity struct {
 	Removed []struct{ Type string } `json:"reactionsRemoved"`
 	Value   json.RawMessage         `json:"value"`
 
-	chat, root string // of Conversation
+	chat, root string // parts of Conversation
 }
 
 type account struct {
@@ -81,8 +81,8 @@ var (
 	digits      = regexp.MustCompile(`^[0-9]{13}$`)
 )
 
-// parseActivity reads an activity. The ids that everything rests on are there, and
-// nothing in them means something elsewhere.
+// parseActivity parses an activity and checks that all required ids are there and are safe in URL
+// paths.
 func parseActivity(body []byte) (*activity, error) {
 	a := new(activity)
 	if err := json.Unmarshal(body, a); err != nil {
@@ -102,10 +102,9 @@ func parseActivity(body []byte) (*activity, error) {
 	return a, nil
 }
 
-// of reports whether the activity is of our tenant. The token proves the sender to
-// be the Bot Framework, which speaks for every tenant that installed the bot; each
-// activity of Teams names its own. Without a tenant in the configuration (the
-// playground) it is not checked.
+// of reports whether the activity belongs to the configured tenant. The token proves only that the
+// Bot Framework sent it, for any tenant that installed the bot; each activity of Teams contains its
+// tenant. If no tenant is configured (the playground), it is not checked.
 func (a *activity) of(tenant string) bool {
 	conversation := a.Conversation.Tenant
 	return tenant == "" || strings.EqualFold(a.tenant(), tenant) && (conversation == "" || strings.EqualFold(conversation, tenant))
@@ -113,12 +112,12 @@ func (a *activity) of(tenant string) bool {
 
 func (a *activity) tenant() string { return cmp.Or(a.ChannelData.Tenant.ID, a.Conversation.Tenant) }
 
-// about reports whether the activity is of a message.
+// about reports whether the activity concerns a message.
 func (a *activity) about() bool {
 	return a.Type == "message" || a.Type == "messageUpdate" || a.Type == "messageDelete"
 }
 
-// id is the directory's id of a person, which Graph knows too.
+// id returns a person's directory id, which Graph uses too.
 func (a account) id() string {
 	if a.AAD != "" {
 		return a.AAD
@@ -128,8 +127,8 @@ func (a account) id() string {
 
 func (a account) bot() bool { return strings.HasPrefix(a.ID, "28:") || a.Role == "bot" }
 
-// born is when a message was written: its id is that, in Unix milliseconds, or
-// else it is as given.
+// born returns when a message was written: its id is that time in Unix milliseconds; if it is not,
+// the time is given.
 func born(id string, given time.Time) time.Time {
 	if digits.MatchString(id) {
 		if ms, err := strconv.ParseInt(id, 10, 64); err == nil {
@@ -141,7 +140,7 @@ func born(id string, given time.Time) time.Time {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// event brings an activity of a message into the common shape.
+// activityEvent converts an activity of a message to the common form.
 func (c *Client) activityEvent(a *activity) event.Event {
 	e := event.Event{
 		Platform: platform, ChatID: a.chat, ChatName: c.name(a.chat), MessageID: a.ID, MsgType: "text",
@@ -167,17 +166,17 @@ func (c *Client) activityEvent(a *activity) event.Event {
 		}
 	}
 	if a.Conversation.Type == "personal" && e.Sender.Type == "user" && !slices.Contains(e.Mentions, c.botID()) {
-		e.Mentions = append(e.Mentions, c.botID()) // what is said to the bot alone is said to the bot
+		e.Mentions = append(e.Mentions, c.botID()) // a message in a private chat with the bot mentions it
 	}
 	e.MsgType = kind(&e)
 	return e
 }
 
-// deletes reports whether the message is gone. Teams says the same of one that its
-// author brings back, with another eventType.
+// deletes reports whether the message was deleted. Teams sends the same type when the author
+// restores it, with another eventType.
 func (a *activity) deletes() bool { return a.Type == "messageDelete" }
 
-// files reads what is attached: the text as HTML, a quoted message, files.
+// files reads the attachments: the text as HTML, a quoted message, files.
 func (a *activity) files(e *event.Event) {
 	for _, f := range a.Attachments {
 		var text string
@@ -195,7 +194,7 @@ func (a *activity) files(e *event.Event) {
 				e.ReplyToID = quoted.ID
 			}
 		case f.Type == "application/vnd.microsoft.teams.file.download.info":
-			_ = json.Unmarshal(f.Content, &file) // its download address is a secret, and stays out
+			_ = json.Unmarshal(f.Content, &file) // its download address is a secret and is left out
 			e.Attachments = append(e.Attachments, event.Attachment{ID: file.ID, Name: f.Name, URL: f.URL})
 		case strings.HasPrefix(f.Type, "image/"):
 			e.Attachments = append(e.Attachments, event.Attachment{Name: f.Name, MIME: f.Type, URL: f.URL})
@@ -216,7 +215,7 @@ func kind(e *event.Event) string {
 	return "text"
 }
 
-// thread is a message's thread_id: the root, unless it is the root itself.
+// thread returns a message's thread_id: the root, unless the message is the root.
 func thread(root, id string) *string {
 	if root == "" || root == id {
 		return nil
@@ -224,7 +223,7 @@ func thread(root, id string) *string {
 	return &root
 }
 
-// actions are the clicks and reactions that an activity brings.
+// actions returns the clicks and reactions of an activity.
 func (a *activity) actions() (all []event.Action) {
 	act := event.Action{
 		Platform: platform, ChatID: a.chat, MessageID: a.ReplyToID, At: stamp(a.Timestamp),
@@ -269,8 +268,7 @@ var (
 	buttonValue = regexp.MustCompile(`^[a-zA-Z0-9._:-]{0,48}$`)
 )
 
-// faces are the reactions with a name of their own; the others are named by their
-// character: 1f440_eyes.
+// faces are the reactions with a name; others are named by their character: 1f440_eyes.
 var faces = map[string]string{"like": "👍", "heart": "❤️", "laugh": "😆", "surprised": "😮", "sad": "😢", "angry": "😠", "plusOne": "👍"}
 
 func reaction(name string) string {

@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	pageSize = 50 // Graph's most
-	// quietPages are how many pages of threads in which nothing is new are read
-	// before the older ones are taken to be quiet too.
+	pageSize = 50 // Graph's maximum
+	// quietPages is after how many pages of threads without changes the older ones are assumed to be
+	// unchanged.
 	quietPages = 2
 	maxPages   = 2000
-	// grace is how long a message has to come by itself before it is read: less
-	// than the overlap with which the next reading begins.
+	// grace is the age below which a message is left to the live events; it is less than the overlap of
+	// the next reading.
 	grace = 30 * time.Second
 )
 
-// catchUp emits what was missed, of all chats together and in the order in which
-// it happened.
+// catchUp emits the missed messages of all chats together, in order of time.
 func (l *listening) catchUp(ctx context.Context) error {
 	if !l.remote() {
 		if l.past && !l.told[""] {
@@ -36,7 +35,8 @@ func (l *listening) catchUp(ctx context.Context) error {
 	now := l.graph.api.ServerTime(l.o.Now())
 	begun, until := now.Add(-overlap), now.Add(overlap)
 	if l.swept {
-		// What is so new is still on its way; the second is what a Date leaves out.
+		// Newer messages may still arrive live; the second makes up for the fractions that a Date header
+		// lacks.
 		until = now.Add(time.Second - min(grace, l.o.Sweep/10))
 	}
 	var missed []found
@@ -88,7 +88,7 @@ type found struct {
 	chat string
 }
 
-// watched are the chats to be read: those that are named, or all that we know of.
+// watched returns the chats to read: the configured ones, or all that are known.
 func (l *listening) watched(ctx context.Context) []string {
 	if !l.told["survey"] {
 		if err := l.survey(ctx); err != nil && !l.told["survey failed"] {
@@ -114,8 +114,8 @@ func (l *listening) watched(ctx context.Context) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// history are the messages of a chat, and in a channel the replies too, that were
-// written or changed at from or later.
+// history returns the messages of a chat, in a channel with their replies, that were written or
+// changed at from or later.
 func (c *Client) history(ctx context.Context, chatID string, from time.Time) (all []found, err error) {
 	path, err := c.messages(ctx, chatID)
 	if err != nil {
@@ -156,7 +156,7 @@ func (c *Client) history(ctx context.Context, chatID string, from time.Time) (al
 	return all, nil
 }
 
-// unfold adds a message and its replies to all, those that are new.
+// unfold appends the message and its replies to all, as far as they are new.
 func (c *Client) unfold(ctx context.Context, chatID string, m *message, from time.Time, all []found) ([]found, error) {
 	add := func(m *message) {
 		if !m.changed().Before(from) {

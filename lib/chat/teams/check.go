@@ -20,7 +20,7 @@ import (
 //go:embed manifest.json
 var manifest string
 
-// Guide is how a bot is set up.
+// Guide describes how to set up a bot.
 var Guide = chat.Guide{
 	Steps: `1. entra.microsoft.com > App registrations > New: single tenant. Note the
    Application (client) ID and the Directory (tenant) ID. Certificates & secrets >
@@ -49,8 +49,8 @@ https://HOST/api/graph and https://HOST/api/graph/lifecycle.
 	Manifest: manifest,
 }
 
-// maxSkew is how far Microsoft's clock may be from ours before it is told. A
-// token's times may be five minutes off.
+// maxSkew is the clock difference to Microsoft above which a finding is reported. A token's times
+// may be off by five minutes.
 const maxSkew = 30 * time.Second
 
 // Check implements chat.Checker.
@@ -88,8 +88,8 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	return self, findings
 }
 
-// checkEndpoint asks our own address, as Microsoft reaches it where that is known.
-// A watcher that runs refuses what has no token.
+// checkEndpoint calls the bot's own endpoint, by its public address if that is known. A running
+// watcher rejects the call for the missing token.
 func (c *Client) checkEndpoint(ctx context.Context) chat.Finding {
 	base := strings.TrimRight(c.o.PublicURL, "/")
 	if base == "" {
@@ -106,7 +106,7 @@ func (c *Client) checkEndpoint(ctx context.Context) chat.Finding {
 	case http.StatusBadRequest, http.StatusUnauthorized:
 		return chat.Finding{Name: "endpoint", OK: true, Text: base + pathMessages + " answers, and lets nobody in without a token"}
 	case 0:
-		f.Warn = true // the watcher may just not run
+		f.Warn = true // the watcher may not be running
 	}
 	return f
 }
@@ -128,7 +128,7 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 		Mend: "add the app there, with " + permission + ", and name its team under groups"}
 }
 
-// checkSubscriptions says how many of the notifications that are asked for stand.
+// checkSubscriptions reports how many of the requested change notifications exist.
 func (c *Client) checkSubscriptions(ctx context.Context) chat.Finding {
 	var got struct {
 		Value []subscription `json:"value"`

@@ -1,7 +1,6 @@
-// Package teams reads and posts on Microsoft Teams: a bot of the Bot Framework, and
-// Microsoft Graph for missed messages. Activities and, where they are asked for, Graph's
-// change notifications come to one address of ours; the same message has the same
-// identity on each way.
+// Package teams reads and posts on Microsoft Teams: a bot of the Bot Framework, and Microsoft Graph
+// for missed messages. Activities and, if configured, Graph's change notifications arrive at one
+// address; a message has the same identity in both.
 package teams
 
 import (
@@ -24,27 +23,27 @@ import (
 
 const platform = config.PlatformTeams
 
-// Where Microsoft is, for the public cloud.
+// Microsoft's addresses, for the public cloud.
 const (
-	ServiceURL = "https://smba.trafficmanager.net/teams/" // of every region
+	ServiceURL = "https://smba.trafficmanager.net/teams/" // for every region
 	GraphURL   = "https://graph.microsoft.com/v1.0"
 	LoginURL   = "https://login.microsoftonline.com"
 	OpenIDURL  = "https://login.botframework.com/v1/.well-known/openidconfiguration"
 )
 
-// Options say which bot.
+// Options identify the bot and what it watches.
 type Options struct {
 	AppID, Tenant, Secret string
 
-	// ServiceURL is where the bot posts. Each activity names one too; that of the
-	// configuration holds for all regions, and the token goes nowhere else.
+	// ServiceURL is where the bot posts. Each activity contains one too; the configured one works for
+	// all regions, and the token is sent nowhere else.
 	ServiceURL string
 	GraphURL   string
 	LoginURL   string
-	OpenIDURL  string // the keys of those who send activities
+	OpenIDURL  string // the keys that sign activities
 
 	Groups        []string // ids of the teams whose channels are read through Graph
-	Chats         []string // watched; none: all that the bot is in
+	Chats         []string // chats to watch; none: all that the bot is in
 	AllowExternal bool
 
 	Listen    string
@@ -59,28 +58,28 @@ type Options struct {
 	Chance   func() float64
 }
 
-// Client is a bot that listens and reads.
+// Client reads, and receives, as one bot.
 type Client struct {
 	o       Options
 	chats   map[string]bool // nil: all
 	graph   *service
 	service *service
-	bot     *keys // who may send activities
-	notices *keys // who may send change notifications
+	bot     *keys // the keys that sign activities
+	notices *keys // the keys that sign change notifications
 
 	mu     sync.Mutex
 	rooms  map[string]room
-	people map[string]person // chat and id
-	ids    map[string]string // "29:…" to the directory's id
+	people map[string]person // by chat and id
+	ids    map[string]string // "29:…" to the directory id
 }
 
-// room is what is known of a chat.
+// room is the cached information about a chat.
 type room struct {
 	Name  string `json:"name,omitempty"`
-	Group string `json:"group,omitempty"` // of the team, for a channel
+	Group string `json:"group,omitempty"` // id of the team, for a channel
 }
 
-// FromConfig are the options of the configuration.
+// FromConfig returns the options of the configuration.
 func FromConfig(cfg *config.Config) (Options, error) {
 	t := cfg.Chat.Teams
 	o := Options{
@@ -89,14 +88,14 @@ func FromConfig(cfg *config.Config) (Options, error) {
 		Listen: t.Listen, PublicURL: t.PublicURL, Insecure: t.Insecure,
 	}
 	if t.Insecure && t.Tenant == "" {
-		return o, nil // the playground gives no secret
+		return o, nil // the playground has no secret
 	}
 	var err error
 	o.Secret, err = cfg.Secret(t.SecretEnv, t.SecretFile)
 	return o, err
 }
 
-// New returns a client. It does not reach out.
+// New returns a client. It makes no network calls.
 func New(o Options) (*Client, error) {
 	for field, value := range map[*string]string{&o.ServiceURL: ServiceURL, &o.GraphURL: GraphURL, &o.LoginURL: LoginURL, &o.OpenIDURL: OpenIDURL} {
 		if *field == "" {
@@ -140,8 +139,8 @@ func (c *Client) web(base string, sign func(*http.Request)) (*httpapi.Client, er
 	return httpapi.New(httpapi.Options{Base: base, Sign: sign, HTTP: c.o.HTTP, Now: c.o.Now, Sleep: c.o.Sleep, Chance: c.o.Chance})
 }
 
-// word is an id of Microsoft's: never empty, nothing in it that means something
-// in a path.
+// word matches an id of Microsoft's: not empty, and without characters that are special in a URL
+// path.
 var word = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
 func (o *Options) check() error {
@@ -174,10 +173,10 @@ func (o *Options) check() error {
 // AppID implements chat.App.
 func (c *Client) AppID() string { return c.o.AppID }
 
-// botID is the bot as it stands in senders and mentions.
+// botID returns the bot's id in senders and mentions.
 func (c *Client) botID() string { return "28:" + c.o.AppID }
 
-// remote reports whether there is anything to read from: not in the playground.
+// remote reports whether there is a service to read from; the playground has none.
 func (c *Client) remote() bool { return c.o.Secret != "" }
 
 func origin(address string) string {
@@ -188,12 +187,12 @@ func origin(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// service is one of Microsoft's, and our token for it.
+// service is one of Microsoft's services, and the token for it.
 type service struct {
 	api, login *httpapi.Client
 	base       string
 	form       url.Values
-	path       string // of the token
+	path       string // of the token request
 	now        func() time.Time
 
 	mu      sync.Mutex
@@ -217,7 +216,7 @@ func (c *Client) newService(login *httpapi.Client, base, scope string) (*service
 	return s, err
 }
 
-// enter gets a token where there is none, or soon will not be.
+// enter requests a token if there is none or it expires soon.
 // https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
 func (s *service) enter(ctx context.Context) error {
 	s.mu.Lock()
@@ -251,8 +250,7 @@ func (s *service) forget() {
 	s.mu.Unlock()
 }
 
-// read is a request that changes nothing. A token that is refused is asked for
-// once more.
+// read makes a request that changes nothing. If the token is rejected, it is renewed once.
 func (s *service) read(ctx context.Context, path string, q url.Values, out any) error {
 	return s.do(ctx, httpapi.Request{Method: http.MethodGet, Path: path, Query: q}, out, s.api.Read)
 }
@@ -272,7 +270,7 @@ func (s *service) do(ctx context.Context, r httpapi.Request, out any, send func(
 	}
 }
 
-// place makes a path of words that come from outside.
+// place joins strings from outside to a URL path.
 func place(words ...string) string {
 	for i, w := range words {
 		words[i] = url.PathEscape(w)
@@ -280,8 +278,8 @@ func place(words ...string) string {
 	return strings.Join(words, "/")
 }
 
-// next is the path and query of a page's @odata.nextLink, which must stay with
-// the service: our token goes nowhere else.
+// next returns the path and query of a page's @odata.nextLink, which must point to the service
+// itself: the token is sent nowhere else.
 func (s *service) next(link string) (path string, q url.Values, err error) {
 	rest, ok := strings.CutPrefix(link, s.base+"/")
 	if !ok {
@@ -292,5 +290,5 @@ func (s *service) next(link string) (path string, q url.Values, err error) {
 	return path, q, err
 }
 
-// self is the bot as a sender.
+// self returns the bot as a sender.
 func (c *Client) self() event.Sender { return event.Sender{ID: c.botID(), Type: "bot"} }

@@ -10,18 +10,18 @@ import (
 	"tri/lib/chat/webhook"
 )
 
-// Paths of our address.
+// Paths of the endpoint.
 const (
 	pathMessages  = "/api/messages"
 	pathNotices   = "/api/graph"
 	pathLifecycle = "/api/graph/lifecycle"
 )
 
-// noticeTime is less than the 3 seconds in which Graph wants its answer.
+// noticeTime is less than the 3 seconds within which Graph expects a response.
 const noticeTime = 2800 * time.Millisecond
 
-// plausible reports whether a call can be Microsoft's by its head. What Graph sends
-// has its tokens in the body.
+// plausible reports whether a call can be from Microsoft, by its header. Graph sends its tokens in
+// the body.
 func (l *listening) plausible(call *webhook.Call) bool {
 	return l.o.Insecure || !strings.HasSuffix(call.Path, pathMessages) ||
 		strings.HasPrefix(call.Header.Get("Authorization"), "Bearer ")
@@ -43,12 +43,12 @@ func (l *listening) handle(ctx context.Context, call *webhook.Call) webhook.Answ
 	return webhook.Answer{Status: http.StatusNotFound}
 }
 
-// handleActivity takes an activity: 200 when what it brings is durable.
+// handleActivity processes an activity and returns 200 when its contents are durable.
 func (l *listening) handleActivity(ctx context.Context, call *webhook.Call) webhook.Answer {
 	a, err := parseActivity(call.Body)
 	if err != nil {
-		// Who cannot prove who they are is told nothing of what was wrong, and what is
-		// no activity names no service to be proved for.
+		// The reason is not sent to an unauthenticated caller; a body that is not an activity does not
+		// contain the service URL that authentication needs.
 		return webhook.Answer{Status: http.StatusBadRequest}
 	}
 	if !l.o.Insecure {
@@ -74,8 +74,8 @@ func (l *listening) handleActivity(ctx context.Context, call *webhook.Call) webh
 	return webhook.Answer{}
 }
 
-// complain says why a call was refused, once in a while: whoever set the bot up
-// must learn of it, and whoever floods us must not fill the log.
+// complain logs why a call was rejected, but not every time: whoever sets up the bot must see it,
+// and a flood must not fill the log.
 func (l *listening) complain(err error) {
 	l.refusing.Lock()
 	defer l.refusing.Unlock()

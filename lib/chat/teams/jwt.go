@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	keyLife     = 24 * time.Hour  // keys are asked for anew after it
-	keyPatience = 3 * time.Minute // and, for one that we do not know, not before it
+	keyLife     = 24 * time.Hour  // age at which keys are fetched again
+	keyPatience = 3 * time.Minute // minimum age for fetching them again because of an unknown key
 	maxToken    = 16 << 10        // bytes
 )
 
-// claims are what a token says.
+// claims are the claims of a token.
 type claims struct {
 	jwt.RegisteredClaims
 	ServiceURL string `json:"serviceurl"`
@@ -34,7 +34,7 @@ type claims struct {
 	Party      string `json:"azp"`
 }
 
-// keys are those of one issuer, as its OpenID metadata names them.
+// keys are the keys of one issuer, found by its OpenID metadata.
 type keys struct {
 	api    *httpapi.Client
 	path   string
@@ -43,12 +43,12 @@ type keys struct {
 
 	mu    sync.Mutex
 	known map[string]key
-	asked time.Time // when they were last asked for
+	asked time.Time // when they were last fetched
 }
 
 type key struct {
 	public       *rsa.PublicKey
-	endorsements []string // the channels that its holder may speak for
+	endorsements []string // the channels that its holder may sign for
 }
 
 func (c *Client) newKeys(address string) (*keys, error) {
@@ -62,9 +62,8 @@ func (c *Client) newKeys(address string) (*keys, error) {
 		jwt.WithExpirationRequired(), jwt.WithLeeway(webhook.Window), jwt.WithTimeFunc(c.o.Now))}, err
 }
 
-// verify checks a token's signature, times and audience, and gives what it says and
-// the key that signed it. Neither go-oidc (RemoteKeySet) nor keyfunc tells which key
-// that was, nor keeps its endorsements.
+// verify checks a token's signature, times and audience, and returns its claims and the key that
+// signed it. Neither go-oidc (RemoteKeySet) nor keyfunc returns that key or its endorsements.
 // https://learn.microsoft.com/azure/bot-service/rest-api/bot-framework-rest-connector-authentication
 func (k *keys) verify(ctx context.Context, token string) (said claims, signer key, err error) {
 	if len(token) > maxToken {
@@ -82,7 +81,7 @@ func (k *keys) verify(ctx context.Context, token string) (said claims, signer ke
 	return said, signer, err
 }
 
-// find is the key with an id. One that we do not know may be new.
+// find returns the key with an id. The keys are fetched again if the id is unknown.
 func (k *keys) find(ctx context.Context, id string) (key, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -101,7 +100,7 @@ func (k *keys) find(ctx context.Context, id string) (key, error) {
 	return found, nil
 }
 
-// fetch asks for the keys: the metadata says where they are.
+// fetch requests the keys from the address in the metadata.
 func (k *keys) fetch(ctx context.Context) (map[string]key, error) {
 	var meta struct {
 		URI string `json:"jwks_uri"`
@@ -144,7 +143,7 @@ func (k *keys) fetch(ctx context.Context) (map[string]key, error) {
 	return known, nil
 }
 
-// fromBotFramework checks the Authorization of a call that brings activity a.
+// fromBotFramework checks the Authorization header of a call that contains activity a.
 func (c *Client) fromBotFramework(ctx context.Context, authorization string, a *activity) error {
 	token, ok := strings.CutPrefix(authorization, "Bearer ")
 	if !ok {
@@ -164,7 +163,7 @@ func (c *Client) fromBotFramework(ctx context.Context, authorization string, a *
 	return nil
 }
 
-// changeTracker is the application that sends change notifications.
+// changeTracker is the id of the application that sends change notifications.
 const changeTracker = "0bf30f3b-4a52-48df-9a82-234910c4a086"
 
 // fromGraph checks a validation token of a notification with resource data.

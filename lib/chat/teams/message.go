@@ -11,15 +11,14 @@ import (
 	"tri/lib/record/event"
 )
 
-// message is a chatMessage as Graph tells it.
-// https://learn.microsoft.com/graph/api/resources/chatmessage
+// message is a chatMessage of Graph. https://learn.microsoft.com/graph/api/resources/chatmessage
 type message struct {
 	ID       string     `json:"id"`
 	ReplyTo  string     `json:"replyToId"` // the root, in a channel
 	Type     string     `json:"messageType"`
 	ChatID   string     `json:"chatId"`
 	Created  time.Time  `json:"createdDateTime"`
-	Modified time.Time  `json:"lastModifiedDateTime"` // reactions count too
+	Modified time.Time  `json:"lastModifiedDateTime"` // also changed by reactions
 	Edited   *time.Time `json:"lastEditedDateTime"`
 	Deleted  *time.Time `json:"deletedDateTime"`
 	From     *struct {
@@ -58,7 +57,7 @@ type message struct {
 	RepliesNext string    `json:"replies@odata.nextLink"`
 }
 
-// changed is when the message became what it is.
+// changed returns when the message got its current version.
 func (m *message) changed() time.Time {
 	t := m.Created
 	for _, x := range []*time.Time{m.Edited, m.Deleted} {
@@ -69,7 +68,7 @@ func (m *message) changed() time.Time {
 	return t
 }
 
-// check says what keeps the message from being an event.
+// check returns why the message cannot be an event, or nil.
 func (m *message) check() error {
 	switch {
 	case m.Type != "" && m.Type != "message":
@@ -82,7 +81,7 @@ func (m *message) check() error {
 	return nil
 }
 
-// sender is who wrote it; false when Graph does not say.
+// sender returns the author; ok is false if Graph does not name one.
 func (c *Client) sender(m *message) (event.Sender, bool) {
 	switch {
 	case m.From == nil:
@@ -94,7 +93,7 @@ func (c *Client) sender(m *message) (event.Sender, bool) {
 	return event.Sender{}, false
 }
 
-// text is what the message says, without files.
+// text returns the message's text, without files.
 func (m *message) text() string {
 	if m.Body.Type == "text" {
 		return m.Body.Content
@@ -102,8 +101,8 @@ func (m *message) text() string {
 	return plain(m.Body.Content)
 }
 
-// messageEvent brings a message of Graph's into the common shape; false when it is
-// none of anybody's.
+// messageEvent converts a message of Graph to the common form; ok is false for system messages and,
+// unless deleted, messages without an author.
 func (c *Client) messageEvent(chatID string, m *message) (event.Event, bool) {
 	from, ok := c.sender(m)
 	if m.check() != nil || !ok && m.Deleted == nil {
@@ -148,7 +147,7 @@ func (c *Client) messageEvent(chatID string, m *message) (event.Event, bool) {
 	return e, true
 }
 
-// permalink is the documented deep link to a message.
+// permalink returns the documented deep link to a message.
 // https://learn.microsoft.com/microsoftteams/platform/concepts/build-and-test/deep-link-teams
 func (c *Client) permalink(chatID, id, root string) string {
 	q := url.Values{}
@@ -172,7 +171,7 @@ func channel(chatID string) bool {
 	return strings.HasSuffix(chatID, "@thread.tacv2") || strings.HasSuffix(chatID, "@thread.skype")
 }
 
-// private reports whether a chat is of the bot and one person.
+// private reports whether a chat is between the bot and one person.
 func private(chatID, conversationType string) bool {
 	return conversationType == "personal" || strings.HasPrefix(chatID, "a:") || strings.HasSuffix(chatID, "@unq.gbl.spaces")
 }

@@ -28,22 +28,22 @@ import (
 )
 
 const (
-	subscriptionLife = 55 * time.Minute // over an hour Graph asks for more
+	subscriptionLife = 55 * time.Minute // for more than an hour Graph has further requirements
 	renewBefore      = 25 * time.Minute
 	maxNotices       = 1000 // in one call
 )
 
-// subscriptions are those of one Run: Graph tells of the messages of each watched
-// chat, encrypted for a key that this process made and that nobody else has.
+// subscriptions are the change notifications of one Run: Graph sends the messages of each watched
+// chat, encrypted for a key that exists only in this process.
 // https://learn.microsoft.com/graph/api/resources/subscription
 type subscriptions struct {
 	private *rsa.PrivateKey
 	cert    string // base64 of DER
 	id      string // of the certificate
-	state   string // a secret that each notification brings back
+	state   string // a secret that each notification must contain
 
 	mu      sync.Mutex
-	cleared bool // those of an earlier run are gone
+	cleared bool // the subscriptions of an earlier run are deleted
 	byChat  map[string]subscription
 }
 
@@ -68,8 +68,8 @@ func newSubscriptions(now time.Time) (*subscriptions, error) {
 		state: rand.Text() + rand.Text(), byChat: map[string]subscription{}}, nil
 }
 
-// subscribe makes the subscriptions that are missing, and renews those that end
-// soon. A chat that cannot be subscribed is said once, and is heard by activities.
+// subscribe makes missing subscriptions and renews those that expire soon. A chat without a
+// subscription is reported once and is read by activities.
 func (l *listening) subscribe(ctx context.Context) error {
 	if l.watch == nil {
 		return nil
@@ -130,8 +130,8 @@ func (l *listening) subscribeTo(ctx context.Context, chatID string, have subscri
 	return made, err
 }
 
-// clearOld ends the subscriptions of an earlier run: their key is lost, and Graph
-// allows one for each chat.
+// clearOld deletes the subscriptions of an earlier run: their key is lost, and Graph allows one per
+// chat.
 func (l *listening) clearOld(ctx context.Context) error {
 	if l.watch.cleared {
 		return nil
@@ -166,7 +166,7 @@ func (l *listening) drop(id string) {
 	}
 }
 
-// notices is a call of Graph's.
+// notices is the body of a call from Graph.
 // https://learn.microsoft.com/graph/api/resources/changenotificationcollection
 type notices struct {
 	Value  []notice `json:"value"`
@@ -181,7 +181,7 @@ type notice struct {
 	Sealed       *content `json:"encryptedContent"`
 }
 
-// content is a message, encrypted.
+// content is an encrypted message.
 type content struct {
 	Data      string `json:"data"`
 	Signature string `json:"dataSignature"`
@@ -189,10 +189,10 @@ type content struct {
 	Cert      string `json:"encryptionCertificateId"`
 }
 
-// handleNotice takes change notifications: 202 when what they bring is durable.
+// handleNotice processes change notifications and returns 202 when their contents are durable.
 func (l *listening) handleNotice(ctx context.Context, call *webhook.Call) webhook.Answer {
 	if token := call.Query.Get("validationToken"); token != "" && len(token) < 4096 {
-		// As text, and escaped, so that nobody can make a page of ours.
+		// As text, and escaped, so that the response cannot be used as a web page of this host.
 		return webhook.Answer{Type: "text/plain; charset=utf-8", Body: []byte(html.EscapeString(token))}
 	}
 	var n notices
@@ -210,7 +210,7 @@ func (l *listening) handleNotice(ctx context.Context, call *webhook.Call) webhoo
 		}
 		chatID, ok := l.watch.chat(x.Subscription)
 		if !ok {
-			continue // of an earlier run: it is in the history
+			continue // of an earlier run: the history has it
 		}
 		m, err := l.watch.open(x.Sealed)
 		if err != nil {
@@ -223,8 +223,8 @@ func (l *listening) handleNotice(ctx context.Context, call *webhook.Call) webhoo
 	return webhook.Answer{Status: http.StatusAccepted}
 }
 
-// genuine reports whether all of a call is Graph's: the state that only it and we
-// know, and for encrypted data the token of the sender.
+// genuine reports whether the whole call is from Graph: it contains the shared state and, for
+// encrypted data, a valid token of the sender.
 func (l *listening) genuine(ctx context.Context, n *notices) bool {
 	sealed := false
 	for _, x := range n.Value {
@@ -249,7 +249,7 @@ func (l *listening) lifecycle(x notice) {
 	switch x.Lifecycle {
 	case "subscriptionRemoved", "missed":
 		l.drop(x.Subscription)
-	case "reauthorizationRequired": // a renewal is one too
+	case "reauthorizationRequired": // a renewal also reauthorizes
 		l.watch.mu.Lock()
 		defer l.watch.mu.Unlock()
 		for id, s := range l.watch.byChat {
@@ -261,7 +261,7 @@ func (l *listening) lifecycle(x notice) {
 	}
 }
 
-// chat is the one of a subscription.
+// chat returns the chat of a subscription.
 func (w *subscriptions) chat(id string) (string, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -273,14 +273,14 @@ func (w *subscriptions) chat(id string) (string, bool) {
 	return "", false
 }
 
-// errSealed says nothing more, so that nobody learns from it.
+// errSealed gives no reason, so that an attacker learns nothing from it.
 var errSealed = errors.New("encrypted content cannot be opened")
 
-// exact decodes base64 of which every bit counts.
+// exact decodes base64 strictly: no unused bits may be set.
 var exact = base64.StdEncoding.Strict()
 
-// open decrypts a message: the key by RSA-OAEP, the signature over the encrypted
-// bytes, and only then the bytes.
+// open decrypts a message: it decrypts the key by RSA-OAEP, then verifies the signature over the
+// encrypted bytes, and only then decrypts these.
 func (w *subscriptions) open(c *content) (*message, error) {
 	if c == nil || c.Cert != w.id {
 		return nil, errSealed

@@ -14,16 +14,16 @@ import (
 
 const (
 	personLife = time.Hour
-	maxKnown   = 10_000 // people and rooms that are remembered
+	maxKnown   = 10_000 // maximum number of cached people and rooms
 )
 
-// person is what is known of a member of a chat.
+// person is the cached information about a member of a chat.
 type person struct {
 	outside bool
 	until   time.Time
 }
 
-// outside reports whether somebody in a chat is a guest or of another tenant.
+// outside reports whether a member of a chat is a guest or belongs to another tenant.
 // https://learn.microsoft.com/microsoftteams/platform/bots/how-to/get-teams-context
 func (c *Client) outside(ctx context.Context, chatID, id string) (bool, error) {
 	at, now := chatID+" "+id, c.o.Now()
@@ -41,7 +41,7 @@ func (c *Client) outside(ctx context.Context, chatID, id string) (bool, error) {
 	err := c.service.read(ctx, "v3/conversations/"+place(chatID)+"/members/"+place(id), nil, &member)
 	switch s := httpapi.StatusOf(err); {
 	case s == http.StatusNotFound || s == http.StatusForbidden || s == http.StatusBadRequest:
-		p.outside = true // nobody vouches for them
+		p.outside = true // not a known member
 	case err != nil:
 		return false, fmt.Errorf("member %q of %s: %w", id, chatID, err)
 	default:
@@ -58,7 +58,7 @@ func (c *Client) outside(ctx context.Context, chatID, id string) (bool, error) {
 	return p.outside, nil
 }
 
-// directory is the id by which Graph knows somebody who is mentioned.
+// directory returns the id by which Graph knows a mentioned account.
 func (c *Client) directory(a account) string {
 	if a.AAD != "" {
 		return a.AAD
@@ -71,7 +71,8 @@ func (c *Client) directory(a account) string {
 	return a.ID
 }
 
-// learn keeps what an activity tells beside its message; true when it is new.
+// learn stores what an activity contains about its chat and people, and reports whether any of it
+// is new.
 func (c *Client) learn(a *activity) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +101,7 @@ func (c *Client) learn(a *activity) bool {
 	return true
 }
 
-// name is a chat's, or its id.
+// name returns a chat's name, or its id.
 func (c *Client) name(chatID string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,14 +111,14 @@ func (c *Client) name(chatID string) string {
 	return chatID
 }
 
-// group is the team of a channel, "" when it is not known.
+// group returns the team of a channel, "" if it is unknown.
 func (c *Client) group(chatID string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.rooms[chatID].Group
 }
 
-// survey asks for the channels of the teams that the configuration names.
+// survey requests the channels of the configured teams.
 func (c *Client) survey(ctx context.Context) error {
 	var failed error
 	for _, g := range c.o.Groups {
@@ -142,10 +143,10 @@ func (c *Client) survey(ctx context.Context) error {
 	return failed
 }
 
-// errUnknownTeam is why a channel's past cannot be read.
+// errUnknownTeam is why a channel's history cannot be read.
 var errUnknownTeam = errors.New("it is not known of which team the channel is: name the team under groups")
 
-// messages is where Graph has the messages of a chat.
+// messages returns Graph's path of the messages of a chat.
 func (c *Client) messages(ctx context.Context, chatID string) (string, error) {
 	if !channel(chatID) {
 		return "chats/" + place(chatID) + "/messages", nil
@@ -162,7 +163,7 @@ func (c *Client) messages(ctx context.Context, chatID string) (string, error) {
 	return "teams/" + place(g) + "/channels/" + place(chatID) + "/messages", nil
 }
 
-// one is where Graph has a message.
+// one returns Graph's path of a message.
 func (c *Client) one(ctx context.Context, chatID, root, id string) (string, error) {
 	at, err := c.messages(ctx, chatID)
 	if root != "" && root != id && channel(chatID) {

@@ -12,12 +12,12 @@ import (
 
 var _ chat.Signaler = (*Sink)(nil)
 
-// React implements chat.Signaler: a bot of Teams has no reactions.
+// React implements chat.Signaler: a bot cannot react in Teams.
 func (s *Sink) React(context.Context, string, string, string, bool) error {
 	return chat.ErrUnsupported
 }
 
-// Typing implements chat.Signaler: for a few seconds.
+// Typing implements chat.Signaler: the indicator is shown for a few seconds.
 func (s *Sink) Typing(ctx context.Context, chatID, threadID string) error {
 	if err := s.postable(chatID, threadID, "typing"); err != nil {
 		return err
@@ -56,8 +56,8 @@ func (s *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card)
 	return nil
 }
 
-// dealt is a card as an activity. A TextRun, unlike a TextBlock, is never read as
-// markdown.
+// dealt returns a card as an activity. A TextRun, unlike a TextBlock, is never interpreted as
+// Markdown.
 func (s *Sink) dealt(card chat.Card) map[string]any {
 	type m = map[string]any
 	block := func(text string, bold bool) m {

@@ -16,14 +16,14 @@ import (
 	"tri/lib/chat/sink"
 )
 
-// Sink posts as the bot. It is apart from Client so that a watcher, which has only
-// that, holds no code that can post.
+// Sink posts as the bot. It is separate from Client so that a watcher, which uses only Client,
+// links no code that can post.
 type Sink struct {
 	*Client
 	frame sink.Frame
 }
 
-// NewSink returns the sink of a bot. It does not reach out.
+// NewSink returns the sink of a bot. It makes no network calls.
 func NewSink(o Options) (*Sink, error) {
 	c, err := New(o)
 	if err != nil {
@@ -38,21 +38,21 @@ func newSink(c *Client) *Sink {
 	}}
 }
 
-// Limit implements chat.Sink. A message has 28 KB in UTF-16, of which a character
-// takes four at most; bots are said to have 100 KB, cards and all.
+// Limit implements chat.Sink. A message has at most 28 KB in UTF-16, in which a character takes at
+// most four bytes; for bots 100 KB, cards included, are documented.
 // https://learn.microsoft.com/microsoftteams/limits-specifications-teams
 func (s *Sink) Limit() int { return s.frame.Limit }
 
 const (
-	// abandoned is how long after its beginning no try can land any more: a request
-	// is given up after 30 s, and the rest is for Graph to show what stands.
+	// abandoned is how long after its start an attempt can still land: a request is given up after 30
+	// s, and the rest is for Graph to show the message.
 	abandoned = 2 * time.Minute
-	// drift is how far Tried may be behind a message that it has made: the Date of an
-	// answer, by which the clocks are compared, has no fractions.
+	// drift is how much later than its message Tried may be: clocks are compared by the Date header of
+	// a response, which has no fractions.
 	drift = 2 * time.Second
 )
 
-// shown is text as Teams can hold it: control characters as their pictures.
+// shown returns text as Teams can store it: control characters are replaced by visible symbols.
 func shown(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -68,8 +68,8 @@ func shown(text string) string {
 	}, text)
 }
 
-// conversationOf is the path of a thread: in a channel its root is part of the
-// conversation's id.
+// conversationOf returns the path of a thread: in a channel the root is part of the conversation's
+// id.
 func conversationOf(chatID, root string) string {
 	if root != "" && channel(chatID) {
 		chatID += ";messageid=" + root
@@ -77,14 +77,14 @@ func conversationOf(chatID, root string) string {
 	return "v3/conversations/" + place(chatID) + "/activities"
 }
 
-// said is a text as an activity: plain, so that nothing in it is markup, and
-// without entities, so that it mentions nobody.
+// said returns a text as an activity: plain, so that it has no markup, and without entities, so
+// that it mentions nobody.
 func (s *Sink) said(text string) map[string]any {
 	return map[string]any{"type": "message", "textFormat": "plain", "text": shown(text), "from": map[string]any{"id": s.botID()}}
 }
 
-// Post implements chat.Sink. The Bot Connector knows no idempotency and keeps
-// nothing of ours with a message: see Find.
+// Post implements chat.Sink. The Bot Connector has no idempotency keys and stores no metadata with
+// a message: see Find.
 func (s *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	if err := s.postable(p.ChatID, p.ThreadID, p.Text); err != nil {
 		return chat.Posted{}, err
@@ -96,7 +96,7 @@ func (s *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	return s.send(ctx, p.ChatID, http.MethodPost, conversationOf(p.ChatID, p.ThreadID), in)
 }
 
-// postable says what is wrong with a text before anything is sent.
+// postable returns why a text cannot be sent, or nil.
 func (s *Sink) postable(chatID, id, text string) error {
 	var invalid error
 	switch {
@@ -108,7 +108,7 @@ func (s *Sink) postable(chatID, id, text string) error {
 	return s.frame.Check(chatID, text, invalid)
 }
 
-// send sends an activity once, and says what an error means for it.
+// send sends an activity once and classifies its error.
 func (s *Sink) send(ctx context.Context, chatID, method, path string, in any) (chat.Posted, error) {
 	return s.frame.Send(chatID, func() (chat.Posted, error) {
 		if err := s.service.enter(ctx); err != nil {
@@ -125,13 +125,13 @@ func (s *Sink) send(ctx context.Context, chatID, method, path string, in any) (c
 	})
 }
 
-// outcome is what a no of the Bot Connector means.
+// outcome classifies an error response of the Bot Connector.
 // https://learn.microsoft.com/microsoftteams/platform/bots/how-to/conversations/send-proactive-messages
 func (c *Client) outcome(e *httpapi.Error) sink.Outcome {
 	switch e.Status {
 	case http.StatusRequestTimeout:
 		return sink.Unknown
-	case http.StatusPreconditionFailed: // somebody writes in the same conversation
+	case http.StatusPreconditionFailed: // a concurrent write to the same conversation
 		return sink.Soon
 	case http.StatusForbidden: // the bot is not in the conversation
 		return sink.Refused
@@ -141,10 +141,9 @@ func (c *Client) outcome(e *httpapi.Error) sink.Outcome {
 	return sink.ByStatus(e.Status)
 }
 
-// Find implements chat.Sink. Teams keeps no key of ours with a message, so that
-// what is looked for is the bot's own message in the thread with just this text,
-// written since the last try began. Without the time of that try, or without
-// Graph, nothing can be proved.
+// Find implements chat.Sink. Teams stores no key with a message, so Find looks for a message of the
+// bot in the thread with exactly this text, written since the last attempt began. Without the time
+// of that attempt, or without Graph, nothing can be proved.
 func (s *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	if !s.remote() || !messageWord.MatchString(p.ThreadID) || !chatWord.MatchString(p.ChatID) {
 		return chat.Posted{}, chat.Unprovable, nil
@@ -168,11 +167,11 @@ func (s *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 			continue
 		}
 		if m.Deleted != nil && !p.Tried.IsZero() {
-			return chat.Posted{}, chat.Unprovable, nil // it may be the one, and its text is gone
+			return chat.Posted{}, chat.Unprovable, nil // it may be the post, and its text is gone
 		}
 		if m.Deleted == nil && folded(m.text()) == want {
 			if p.Tried.IsZero() {
-				return chat.Posted{}, chat.Unprovable, nil // the same text, of nobody knows when
+				return chat.Posted{}, chat.Unprovable, nil // the same text, at an unknown time
 			}
 			return chat.Posted{MessageID: m.ID, At: m.Created.UTC()}, chat.Found, nil
 		}
@@ -180,11 +179,11 @@ func (s *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	return chat.Posted{}, chat.Absent, nil
 }
 
-// folded is a text without what HTML does to its white space.
+// folded returns a text without the white space that HTML changes.
 func folded(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// around are the messages among which a post is: the thread's, in a channel, or
-// the chat's since it was tried.
+// around returns the messages among which a post would be: those of the thread, in a channel, or of
+// the chat since the attempt.
 func (s *Sink) around(ctx context.Context, p chat.Post) (msgs []*message, err error) {
 	path, q := "", url.Values{"$top": {fmt.Sprint(pageSize)}}
 	if channel(p.ChatID) {
@@ -224,9 +223,9 @@ func (s *Sink) around(ctx context.Context, p chat.Post) (msgs []*message, err er
 	return nil, errors.New("the pages have no end")
 }
 
-// Message implements chat.Sink. Graph has a reply below its root only, which is
-// not known here: what is not a thread's first message is looked for among the
-// threads that were active since. One that is not found there may still stand.
+// Message implements chat.Sink. Graph has a reply only below its root, which is not known here: a
+// message that is not the first of a thread is looked for in the recently active threads. If it is
+// not found there, it may still exist.
 func (s *Sink) Message(ctx context.Context, chatID, messageID string) (text string, gone bool, err error) {
 	if !s.remote() {
 		return "", false, chat.ErrUnsupported
@@ -246,7 +245,7 @@ func (s *Sink) Message(ctx context.Context, chatID, messageID string) (text stri
 	return m.text(), false, nil
 }
 
-// read gets a message, nil for none.
+// read returns a message, nil if there is none.
 func (s *Sink) read(ctx context.Context, chatID, id string) (*message, error) {
 	at, err := s.one(ctx, chatID, "", id)
 	if err != nil {

@@ -19,38 +19,37 @@ const (
 	calm    = 10 * time.Second
 )
 
-// listening is one Run: what it has emitted, and up to where all is known.
+// listening is the state of one Run.
 type listening struct {
 	*Client
 	chat.Resume
 	chat.Handler
 	webhook.Intake[news]
 
-	// known is up to where the history has been read. What comes live does not move
-	// it: one activity that never came is only seen in the history.
+	// known is the time up to which the history has been read. Live events do not advance it: a lost
+	// activity is only found in the history.
 	known session.Watermark
-	past  bool // something came before
+	past  bool // there is an earlier state
 	swept bool // the history has been read in this run
 
 	recent  session.Recent
-	told    map[string]bool // what has been said already
-	learned bool            // something is to be remembered
+	told    map[string]bool // what was already reported
+	learned bool            // there is new state to save
 	watch   *subscriptions  // nil: no change notifications
 
 	refusing sync.Mutex
-	refused  time.Time // when it was last said
+	refused  time.Time // when a rejected call was last reported
 }
 
-// news is what a call brings: an activity, or a message from a change notification.
+// news is the content of a call: an activity, or a message of a change notification.
 type news struct {
 	activity *activity
 	chatID   string
 	message  *message
 }
 
-// Run implements chat.Source. At every start, and from time to time, what was
-// missed is read back before anything newer is emitted. It returns nil when ctx
-// ends.
+// Run implements chat.Source. At every start, and from time to time, missed messages are read
+// before anything newer is emitted. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	l := &listening{Client: c, Resume: resume, Handler: to, Intake: webhook.NewIntake[news](),
 		known: session.NewWatermark(resume.Last, c.o.Sweep+overlap), told: map[string]bool{}, past: len(resume.Last) > 0}
@@ -70,13 +69,13 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	return l.Intake.Run(ctx, c.o.Listener, c.o.Listen, l.plausible, l.handle, l.keepOn)
 }
 
-// keepOn runs sessions until one ends for good.
+// keepOn runs sessions until one ends the run.
 func (l *listening) keepOn(ctx context.Context) error {
 	s := session.Loop{Platform: "teams", Stable: calm, Now: l.o.Now, Sleep: l.graph.api.Sleep, Wait: l.graph.api.Wait}
 	return s.Run(ctx, l, l.follow)
 }
 
-// follow catches up, and then takes what comes.
+// follow catches up and then processes calls.
 func (l *listening) follow(ctx context.Context) error {
 	if l.remote() {
 		if err := l.service.enter(ctx); err != nil {
@@ -93,7 +92,7 @@ func (l *listening) follow(ctx context.Context) error {
 	return receiver.Receive(ctx, l, l.In)
 }
 
-// commit emits b and lets the calls be answered.
+// commit emits g and lets the calls be answered.
 func (l *listening) commit(g *session.Batch) error {
 	return l.recent.Commit(g, l, func() {
 		if !l.learned {
@@ -106,7 +105,7 @@ func (l *listening) commit(g *session.Batch) error {
 	})
 }
 
-// parse adds what d holds to g.
+// parse adds the events of d to g.
 func (l *listening) parse(ctx context.Context, d news, g *session.Batch) error {
 	if d.activity == nil {
 		return l.hear(ctx, d.chatID, d.message, g)
@@ -125,7 +124,7 @@ func (l *listening) parse(ctx context.Context, d news, g *session.Batch) error {
 		}
 		g.Actions = append(g.Actions, a.actions()...)
 	case a.Type == "messageUpdate":
-		// Graph's time of the edit is the one that the history has too.
+		// Use Graph's time of the edit, because the history has the same.
 		m, err := l.fetch(ctx, a)
 		if err != nil {
 			return err
@@ -143,7 +142,8 @@ func (l *listening) parse(ctx context.Context, d news, g *session.Batch) error {
 	return nil
 }
 
-// watches reports whether a chat is heard: named, or none is and it is not private.
+// watches reports whether a chat is read: it is configured, or no chats are configured and it is
+// not private.
 func (c *Client) watches(chatID, conversationType string) bool {
 	if c.chats != nil {
 		return c.chats[chatID]
@@ -151,12 +151,12 @@ func (c *Client) watches(chatID, conversationType string) bool {
 	return !private(chatID, conversationType)
 }
 
-// welcome reports whether somebody may be heard.
+// welcome reports whether messages of an account are accepted.
 func (c *Client) welcome(ctx context.Context, chatID string, from account) (bool, error) {
 	if c.o.AllowExternal || from.bot() {
 		return true, nil
 	}
-	id := from.ID // that of the Bot Framework: it knows those of the directory too, but not for all
+	id := from.ID // the Bot Framework's id: it accepts directory ids too, but not for everyone
 	if !personWord.MatchString(id) {
 		id = from.id()
 	}
@@ -164,7 +164,7 @@ func (c *Client) welcome(ctx context.Context, chatID string, from account) (bool
 	return err == nil && !out, err
 }
 
-// hear adds a message of Graph's to g.
+// hear adds a message of Graph to g.
 func (l *listening) hear(ctx context.Context, chatID string, m *message, g *session.Batch) error {
 	e, ok := l.messageEvent(chatID, m)
 	if !ok || !l.watches(chatID, "") || l.recent.Has(e.Identity()) {
@@ -188,7 +188,7 @@ func (l *listening) hear(ctx context.Context, chatID string, m *message, g *sess
 	return nil
 }
 
-// fetch reads the message that an activity changes; nil when it cannot be read.
+// fetch reads the message that an activity changes; nil if it cannot be read.
 func (l *listening) fetch(ctx context.Context, a *activity) (*message, error) {
 	if !l.remote() {
 		return nil, nil
@@ -209,7 +209,7 @@ func (l *listening) fetch(ctx context.Context, a *activity) (*message, error) {
 	return &m, nil
 }
 
-// unreadable reports whether err says that a chat has no past for us, and says so
+// unreadable reports whether err means that the history of a chat is not accessible, and logs that
 // once.
 func (l *listening) unreadable(chatID string, err error) bool {
 	s := httpapi.StatusOf(err)

@@ -2,12 +2,12 @@ package teams
 
 import "encoding/json"
 
-// memory is what is remembered over a restart: a help only.
+// memory is the state saved over a restart; it is only a hint.
 type memory struct {
 	Rooms map[string]room `json:"rooms"`
 }
 
-// recall takes what was remembered of the rooms.
+// recall restores the saved rooms.
 func (l *listening) recall() {
 	var m memory
 	if json.Unmarshal(l.State, &m) != nil {
@@ -22,7 +22,7 @@ func (l *listening) recall() {
 	}
 }
 
-// maxRooms keeps what is remembered under the 64 KiB of chat.Handler.
+// maxRooms keeps the saved state below the 64 KiB of chat.Handler.
 const maxRooms = 150
 
 func (l *listening) remember() error {

@@ -12,19 +12,19 @@ var (
 	breaks    = regexp.MustCompile(`[ \t]*[\r\n]\s*`)
 )
 
-// writer makes plain text of a message's HTML.
+// writer converts a message's HTML to plain text.
 type writer struct {
 	strings.Builder
-	fresh bool     // at the beginning of a line that nothing stands on
-	pre   int      // inside so many pre
-	open  int      // line ends that a block before asks for
-	link  []string // where the links that are open lead to, and where their text begins
+	fresh bool     // at the start of an empty line
+	pre   int      // nesting depth of pre elements
+	open  int      // line breaks due before the next text
+	link  []string // the targets of open links, and where their text begins
 	begun []int
-	mute  string // the element that is not shown
+	mute  string // the element whose content is skipped
 }
 
-// plain is the text of a message's HTML: mentions as @name, links with their
-// address, blocks as lines. It is what Teams shows, as near as text can be.
+// plain returns the text of a message's HTML: mentions as @name, links with their address, blocks
+// as lines. It is as close to what Teams shows as text can be.
 func plain(source string) string {
 	w := &writer{fresh: true}
 	for source != "" {
@@ -40,7 +40,7 @@ func plain(source string) string {
 	return w.String()
 }
 
-// text adds what stands between two tags.
+// text adds the text between two tags.
 func (w *writer) text(s string) {
 	if s == "" || w.mute != "" {
 		return
@@ -51,7 +51,7 @@ func (w *writer) text(s string) {
 	}
 	if w.pre == 0 {
 		if strings.TrimSpace(s) == "" && strings.ContainsAny(s, "\r\n") {
-			return // between two blocks
+			return // white space between two blocks
 		}
 		s = breaks.ReplaceAllString(s, " ")
 	}
@@ -69,7 +69,7 @@ func (w *writer) put(s string) {
 	w.WriteString(s)
 }
 
-// line ends the line that something stands on.
+// line ends the current line unless it is empty.
 func (w *writer) line() {
 	if !w.fresh {
 		w.open, w.fresh = w.open+1, true
@@ -125,7 +125,7 @@ func (w *writer) tag(t string) {
 	}
 }
 
-// anchor shows a link's address behind its text, where that is another.
+// anchor adds a link's address after its text if they differ.
 func (w *writer) anchor(t string, closing bool) {
 	if !closing {
 		w.link, w.begun = append(w.link, html.UnescapeString(attributes(t)["href"])), append(w.begun, w.Len())

@@ -10,7 +10,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// Guide is how a bot is set up.
+// Guide describes how to set up a bot.
 var Guide = chat.Guide{
 	Steps: `1. In Telegram, talk to @BotFather: /newbot. It gives the token.
 2. /setprivacy, choose the bot, Disable: else it hears only commands and replies
@@ -28,7 +28,7 @@ No webhook may be set, and no other program may ask for this bot's updates.
 `,
 }
 
-// maxSkew is how far the server's clock may be from ours before it is told.
+// maxSkew is the clock difference to the server above which a finding is reported.
 const maxSkew = 30 * time.Second
 
 // Check implements chat.Checker.
@@ -71,7 +71,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	return self, findings
 }
 
-// checkChat says whether the bot is a member of a watched chat.
+// checkChat reports whether the bot is a member of a watched chat.
 func (c *Client) checkChat(ctx context.Context, chatID string, me user) chat.Finding {
 	var r room
 	if err := c.call(ctx, "getChat", map[string]any{"chat_id": chatID}, &r, 0); err != nil {

@@ -1,11 +1,9 @@
-// Package telegram reads and posts as a bot of Telegram's Bot API. It asks for updates
-// itself, since an update is confirmed by the request for the next one: only when it is
-// durable.
+// Package telegram reads and posts as a bot of Telegram's Bot API. It polls for updates, since the
+// request for the next updates confirms the previous ones: it is made only when those are durable.
 //
-// A bot hears no deletions, not its own messages, and nothing of what was said
-// before its last 24 hours; nor can it read a message back. What follows from
-// that for tri-reply stands in its page. Facts are those of
-// https://core.telegram.org/bots/api, version 9.
+// A bot receives no deletions, none of its own messages and no updates older than 24 hours, and it
+// cannot read a message back. The consequences for tri-reply are in its manual page. The source of
+// all facts is https://core.telegram.org/bots/api, version 9.
 package telegram
 
 import (
@@ -28,7 +26,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// platform names this platform in events.
+// platform is the name of this platform in events.
 const platform = "telegram"
 
 var (
@@ -39,20 +37,20 @@ var (
 	_ chat.Signaler = (*Sink)(nil)
 )
 
-// Options say which bot.
+// Options identify the bot and what it watches.
 type Options struct {
 	URL   string   // default https://api.telegram.org
-	Token string   // as BotFather gives it: 123456:ABC…
+	Token string   // as BotFather issues it: 123456:ABC…
 	Chats []string // chat ids to watch; none: all groups and channels, no private chats
 
 	HTTP   *http.Client
 	Now    func() time.Time
 	Sleep  func(ctx context.Context, d time.Duration) error
 	Chance func() float64
-	Wait   time.Duration // how long an empty answer is held back; default 50 s
+	Wait   time.Duration // long-polling timeout; default 50 s
 }
 
-// Client is one bot.
+// Client is the connection of one bot.
 type Client struct {
 	api   *httpapi.Client
 	token string
@@ -61,7 +59,7 @@ type Client struct {
 	self  cache.Map[user]
 }
 
-// New returns the client of a bot. It does not reach out.
+// New returns the client of a bot. It makes no network calls.
 func New(o Options) (*Client, error) {
 	id, secret, ok := strings.Cut(o.Token, ":")
 	if err := httpapi.Word("telegram token", o.Token); err != nil {
@@ -88,13 +86,13 @@ func New(o Options) (*Client, error) {
 	return &Client{api: api, token: o.Token, chats: o.Chats, wait: o.Wait}, nil
 }
 
-// AppID implements chat.App: of two pollers Telegram serves one at a time.
+// AppID implements chat.App: Telegram serves only one poller of a bot at a time.
 func (c *Client) AppID() string {
 	id, _, _ := strings.Cut(c.token, ":")
 	return platform + " " + id
 }
 
-// call is one request. The answer's result goes into out.
+// call makes one request and decodes the result into out.
 func (c *Client) call(ctx context.Context, method string, in map[string]any, out any, wait time.Duration) error {
 	var answer struct {
 		Result json.RawMessage `json:"result"`
@@ -109,8 +107,8 @@ func (c *Client) call(ctx context.Context, method string, in map[string]any, out
 	return nil
 }
 
-// explain reads Telegram's own words out of a refusal: how long to wait, what is
-// wrong (https://core.telegram.org/bots/api#making-requests).
+// explain adds Telegram's description to an error, and how long to wait
+// (https://core.telegram.org/bots/api#making-requests).
 func explain(err error) error {
 	e := (*httpapi.Error)(nil)
 	if !errors.As(err, &e) {
@@ -139,7 +137,7 @@ func explain(err error) error {
 	return err
 }
 
-// me is the bot's own account.
+// me returns the bot's own account.
 func (c *Client) me(ctx context.Context) (user, error) {
 	return c.self.Ask("", func() (self user, err error) {
 		if err := c.call(ctx, "getMe", nil, &self, 0); err != nil {
@@ -152,8 +150,7 @@ func (c *Client) me(ctx context.Context) (user, error) {
 	})
 }
 
-// watches reports whether a chat is one of the watched. A private chat has to be
-// named.
+// watches reports whether a chat is watched. A private chat is watched only by its own id.
 func (c *Client) watches(x *room) bool {
 	if len(c.chats) == 0 {
 		return x.Type != "private"
@@ -161,10 +158,10 @@ func (c *Client) watches(x *room) bool {
 	return slices.Contains(c.chats, strconv.FormatInt(x.ID, 10))
 }
 
-// kept is how long Telegram keeps updates that nobody has asked for.
+// kept is how long Telegram keeps updates that were not fetched.
 const kept = 24 * time.Hour
 
-// batch is how many updates come at once, at most.
+// batch is the maximum number of updates per response.
 const batch = 100
 
 // Run implements chat.Source.
@@ -175,17 +172,17 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	return s.Run(ctx, l, l.poll)
 }
 
-// listening is one Run.
+// listening is the state of one Run.
 type listening struct {
 	*Client
 	chat.Resume
 	chat.Handler
 	offset int64 // of the first update that is not durable
 	up     bool
-	late   int // updates of the first answer, which waited for us
+	late   int // updates of the first response, received while the program was not running
 }
 
-// tellGap says what is lost for ever when we were away for too long.
+// tellGap reports what is lost if the program was not running for too long.
 func (l *listening) tellGap() {
 	var last time.Time
 	for _, at := range l.Last {
@@ -198,20 +195,19 @@ func (l *listening) tellGap() {
 	}
 }
 
-// poll asks for updates once and makes them durable. Only the next poll confirms
-// them.
+// poll fetches updates once and makes them durable. Only the next poll confirms them.
 func (l *listening) poll(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
 	}
 	wait := l.wait
 	if !l.up {
-		wait = 0 // what has waited for us comes at once, and nothing means that we are up
+		wait = 0 // queued updates arrive at once, and an empty response shows that the connection works
 	}
 	var updates []json.RawMessage
 	err := l.call(ctx, "getUpdates", map[string]any{
 		"offset": l.offset, "limit": batch, "timeout": int(wait.Seconds()),
-		// Reactions are left out unless they are asked for.
+		// Reactions are not sent unless they are requested.
 		"allowed_updates": []string{"message", "edited_message", "channel_post", "edited_channel_post", "message_reaction", "callback_query"},
 	}, &updates, wait)
 	if err != nil {
@@ -249,7 +245,7 @@ func (l *listening) take(updates []json.RawMessage) error {
 		var u update
 		err := json.Unmarshal(raw, &u)
 		if u.ID < next {
-			if err != nil || u.ID == 0 { // not even a number to confirm it by: it would come for ever
+			if err != nil || u.ID == 0 { // without a number it cannot be confirmed and would be sent forever
 				l.Logf("telegram: an update is not understood, left out: %v", err)
 				next++
 			}
@@ -265,7 +261,7 @@ func (l *listening) take(updates []json.RawMessage) error {
 			ready = append(ready, e)
 		}
 		for _, a := range l.actions(&u) {
-			if err := flush(); err != nil { // a click on a card comes behind what it is about
+			if err := flush(); err != nil { // a click on a card must follow the events before it
 				return err
 			}
 			if err := l.OnAction(a); err != nil {
@@ -276,8 +272,8 @@ func (l *listening) take(updates []json.RawMessage) error {
 	return flush()
 }
 
-// editID names an edit: Telegram tells its time to the second only, and two can
-// be made in one.
+// editID identifies an edit: Telegram gives its time in whole seconds, and there may be two edits
+// in one.
 func editID(date int64, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return fmt.Sprintf("%d-%x", date, sum[:4])

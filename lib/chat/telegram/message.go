@@ -12,7 +12,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// update is what getUpdates gives: one of the fields is set.
+// update is an element of getUpdates: one of the fields is set.
 type update struct {
 	ID          int64     `json:"update_id"`
 	Message     *message  `json:"message"`
@@ -45,7 +45,7 @@ type room struct {
 	IsForum  bool   `json:"is_forum"`
 }
 
-// message is Telegram's, as far as it is used. Offsets of entities count UTF-16
+// message is the part of Telegram's message object that is used. Offsets of entities count UTF-16
 // code units. Times are Unix seconds.
 type message struct {
 	ID         int64    `json:"message_id"`
@@ -110,7 +110,7 @@ type click struct {
 	Data    string   `json:"data"`
 }
 
-// event is the message of an update, when it is one of a watched chat.
+// event returns the message of an update, if it is one of a watched chat.
 func (l *listening) event(u *update) (event.Event, bool) {
 	var m *message
 	for _, m = range []*message{u.Message, u.Edited, u.Post, u.EditedPost} {
@@ -139,13 +139,13 @@ func (l *listening) normal(m *message) event.Event {
 	e.Content = readable(text, entities)
 	e.Mentions = l.mentions(m, text, entities)
 	e.Attachments = m.files()
-	if r := m.ReplyTo; r != nil && !(m.IsTopic && r.ID == m.Thread) { // in a topic everything replies to its first message
+	if r := m.ReplyTo; r != nil && !(m.IsTopic && r.ID == m.Thread) { // in a topic all reply to its root
 		e.ReplyToID = id(r.ID)
 	}
 	switch {
 	case m.Thread != 0 && !m.IsTopic && m.Thread != m.ID:
-		// In a supergroup this is the first message of the replies. A forum's topic
-		// is a place with many conversations in it, and no thread.
+		// In a supergroup this is the first message of the replies. A forum's topic contains many
+		// conversations and is not a thread.
 		thread := id(m.Thread)
 		e.ThreadID, e.MsgType = &thread, "thread_reply"
 	case len(m.Photo) > 0 && text == "":
@@ -153,7 +153,7 @@ func (l *listening) normal(m *message) event.Event {
 	case len(e.Attachments) > 0 && text == "":
 		e.MsgType = "file"
 	case text == "":
-		e.MsgType = "system" // joined, pinned, a poll, a place
+		e.MsgType = "system" // a join, a pinned message, a poll, a location
 	}
 	if m.EditDate != 0 {
 		e.EditedAt, e.EditID = stamp(m.EditDate), editID(m.EditDate, text)
@@ -171,8 +171,8 @@ func (m *message) title() string {
 	return cmp.Or(m.Chat.Username, id(m.Chat.ID))
 }
 
-// link is where people find the message: of a public group by its name, of a
-// private supergroup by its number without the leading -100.
+// link returns the message's URL: of a public group by its name, of a private supergroup by its
+// number without the leading -100.
 func (m *message) link() string {
 	if m.Chat.Username != "" && m.Chat.Type != "private" {
 		return fmt.Sprintf("https://t.me/%s/%d", m.Chat.Username, m.ID)
@@ -183,7 +183,7 @@ func (m *message) link() string {
 	return ""
 }
 
-// sender is who wrote m: a person, a bot, or a chat that speaks as itself.
+// sender returns the author of m: a person, a bot, or a chat that posts as itself.
 func (l *listening) sender(m *message) event.Sender {
 	switch {
 	case m.SenderChat != nil:
@@ -198,9 +198,8 @@ func (l *listening) sender(m *message) event.Sender {
 	return s
 }
 
-// mentions are the ids of those whom the text addresses; of somebody of whom
-// Telegram gives only the name, "@name". What is said to the bot alone, or as a
-// command to it, mentions it.
+// mentions returns the ids of the mentioned accounts, or "@name" where Telegram gives only the
+// name. A message in a private chat with the bot, and a command to it, mention the bot.
 func (l *listening) mentions(m *message, text string, entities []entity) []string {
 	ids := []string{}
 	add := func(s string) {
@@ -228,7 +227,7 @@ func (l *listening) mentions(m *message, text string, entities []entity) []strin
 	return ids
 }
 
-// part is what an entity stands for, "" where it lies about the text.
+// part returns the text of an entity, "" if its offsets are invalid.
 func part(units []uint16, e entity) string {
 	if e.Offset < 0 || e.Length < 0 || e.Offset > len(units) || e.Length > len(units)-e.Offset {
 		return ""
@@ -236,7 +235,7 @@ func part(units []uint16, e entity) string {
 	return string(utf16.Decode(units[e.Offset : e.Offset+e.Length]))
 }
 
-// readable is the text with the addresses of its links behind them.
+// readable returns the text with the address of each link after it.
 func readable(text string, entities []entity) string {
 	if !slices.ContainsFunc(entities, func(e entity) bool { return e.Type == "text_link" }) {
 		return text
@@ -258,7 +257,7 @@ func readable(text string, entities []entity) string {
 	return b.String()
 }
 
-// files are what came with the message.
+// files returns the attachments of the message.
 func (m *message) files() (all []event.Attachment) {
 	for _, f := range []*file{m.Document, m.Video, m.Audio, m.Voice, m.Animation} {
 		if f != nil {
@@ -271,7 +270,7 @@ func (m *message) files() (all []event.Attachment) {
 	return all
 }
 
-// actions are the clicks and reactions of an update.
+// actions returns the clicks and reactions of an update.
 func (l *listening) actions(u *update) (all []event.Action) {
 	switch c, r := u.ButtonClick, u.Reaction; {
 	case c != nil && c.Message != nil && c.ID != "":

@@ -17,14 +17,14 @@ import (
 	"tri/lib/chat/sink"
 )
 
-// Sink posts as the bot. It is apart from Client so that a watcher, which has only
-// that, holds no code that can post.
+// Sink posts as the bot. It is separate from Client so that a watcher, which uses only Client,
+// links no code that can post.
 type Sink struct {
 	*Client
 	frame sink.Frame
 }
 
-// NewSink returns the sink of a bot. It does not reach out.
+// NewSink returns the sink of a bot. It makes no network calls.
 func NewSink(o Options) (*Sink, error) {
 	c, err := New(o)
 	if err != nil {
@@ -33,23 +33,22 @@ func NewSink(o Options) (*Sink, error) {
 	return &Sink{c, sink.Frame{Platform: platform, Limit: 2048, Outcome: outcome}}, nil
 }
 
-// outcome is what a no of Telegram's means.
+// outcome classifies an error response of Telegram.
 func outcome(e *httpapi.Error) sink.Outcome {
 	switch e.Status {
-	case http.StatusNotFound, http.StatusConflict: // the token, or another program with it, is at fault
+	case http.StatusNotFound, http.StatusConflict: // the cause is the token, or another program that uses it
 		return sink.Blocked
-	case http.StatusForbidden: // the bot was taken out of the chat
+	case http.StatusForbidden: // the bot was removed from the chat
 		return sink.Refused
 	}
 	return sink.ByStatus(e.Status)
 }
 
-// Limit implements chat.Sink: Telegram counts 4,096 UTF-16 units, and a character
-// has two at most.
+// Limit implements chat.Sink: Telegram counts 4,096 UTF-16 units, and a character has at most two.
 func (c *Sink) Limit() int { return c.frame.Limit }
 
-// Post implements chat.Sink. Telegram knows no key of ours and shows a bot nothing
-// of what it has sent: what became of a post without an answer nobody can tell.
+// Post implements chat.Sink. Telegram has no idempotency keys and does not let a bot read what it
+// sent: the result of a post without a response cannot be determined.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	answered, err := strconv.ParseInt(p.ReplyToID, 10, 64)
 	if err != nil {
@@ -60,8 +59,7 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	})
 }
 
-// send posts text as it stands: no markup is read out of it, no link is shown
-// below it.
+// send posts text verbatim: no markup is interpreted, and no link preview is shown.
 func (c *Sink) send(ctx context.Context, chatID, text string, more map[string]any) (chat.Posted, error) {
 	_, invalid := strconv.ParseInt(chatID, 10, 64)
 	if err := c.frame.Check(chatID, text, invalid); err != nil {
@@ -83,11 +81,11 @@ func (c *Sink) send(ctx context.Context, chatID, text string, more map[string]an
 	})
 }
 
-// codeSpan is what is written as code: shown as such, its marks with it, since
-// what stands there is what was approved.
+// codeSpan matches the parts that are shown as code, including their markers, because the text must
+// be shown as approved.
 var codeSpan = regexp.MustCompile("(?s)```.+?```|`[^`\n]+`")
 
-// code are the entities of a text's code.
+// code returns the code entities of a text.
 func code(text string) (all []map[string]any) {
 	for _, m := range codeSpan.FindAllStringIndex(text, 100) {
 		kind := "code"
@@ -103,18 +101,18 @@ func code(text string) (all []map[string]any) {
 
 func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// Find implements chat.Sink: nobody can tell.
+// Find implements chat.Sink: a bot cannot read its messages, so nothing can be proved.
 func (c *Sink) Find(context.Context, chat.Post) (chat.Posted, chat.Proof, error) {
 	return chat.Posted{}, chat.Unprovable, nil
 }
 
-// Message implements chat.Sink: a bot cannot read.
+// Message implements chat.Sink: a bot cannot read messages.
 func (c *Sink) Message(context.Context, string, string) (string, bool, error) {
 	return "", false, fmt.Errorf("telegram: read a message: %w", chat.ErrUnsupported)
 }
 
-// React implements chat.Signaler. A bot has one reaction for a message, of those
-// that the chat allows.
+// React implements chat.Signaler. A bot has one reaction per message, of those that the chat
+// allows.
 func (c *Sink) React(ctx context.Context, chatID, messageID, emoji string, on bool) error {
 	n, err := strconv.ParseInt(messageID, 10, 64)
 	if err != nil {
@@ -128,7 +126,7 @@ func (c *Sink) React(ctx context.Context, chatID, messageID, emoji string, on bo
 	return c.call(ctx, "setMessageReaction", map[string]any{"chat_id": chatID, "message_id": n, "reaction": set}, &ok, 0)
 }
 
-// Typing implements chat.Signaler: for five seconds.
+// Typing implements chat.Signaler: the indicator is shown for five seconds.
 func (c *Sink) Typing(ctx context.Context, chatID, _ string) error {
 	var ok bool
 	return c.call(ctx, "sendChatAction", map[string]any{"chat_id": chatID, "action": "typing"}, &ok, 0)
@@ -181,7 +179,7 @@ func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card)
 	return c.edit(ctx, card.ChatID, messageID, sink.CardText(card), keys)
 }
 
-// keyboard is one row of buttons. What a click brings back has 64 bytes at most.
+// keyboard returns one row of buttons. The value of a button has at most 64 bytes.
 func keyboard(buttons []chat.Button) (map[string]any, error) {
 	row := []map[string]any{}
 	for _, b := range buttons {
