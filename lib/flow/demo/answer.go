@@ -13,7 +13,7 @@ import (
 	"tri/lib/record/thread"
 )
 
-// draft shows what a person is asked to decide on.
+// draft shows the draft that a person is asked to decide on.
 func (d *demo) draft(ctx context.Context) error {
 	d.title("4. One human yes")
 	threads, err := d.waiting()
@@ -33,7 +33,7 @@ func (d *demo) draft(ctx context.Context) error {
 	return nil
 }
 
-// decide has the person decide, or says yes where nobody can be asked.
+// decide has the person decide, or approves if no one can be asked.
 func (d *demo) decide(ctx context.Context) error {
 	approve := []string{"tri-approve", "approve", d.pick.Key}
 	if d.Yes || !d.Terminal {
@@ -54,7 +54,7 @@ func (d *demo) decide(ctx context.Context) error {
 	return err
 }
 
-// post posts what was approved, once, and asks why it was said.
+// post posts the approved answer, once, and shows its history.
 func (d *demo) post(ctx context.Context) error {
 	if !d.approved {
 		d.say("You said no, so nothing is posted. The draft waits: tri-approve list")
@@ -83,13 +83,13 @@ func (d *demo) post(ctx context.Context) error {
 	return d.why(ctx)
 }
 
-// chat is the room as it stands.
+// chat returns the content of the room.
 func (d *demo) chat() ([]byte, error) {
 	text, err := os.ReadFile(d.path("chat/" + room))
 	return text, sysexit.With(sysexit.IO, err)
 }
 
-// again posts once more: nothing may change.
+// again runs tri-reply once more: nothing may change.
 func (d *demo) again(ctx context.Context, reply pipe, stands []byte) error {
 	d.say("Once more, as after a crash:")
 	if _, err := d.run(ctx, reply); err != nil {
@@ -106,7 +106,7 @@ func (d *demo) again(ctx context.Context, reply pipe, stands []byte) error {
 	return nil
 }
 
-// why lets the thread see its reply, and retells the message.
+// why records the reply in its thread, and shows the history of the message.
 func (d *demo) why(ctx context.Context) error {
 	if _, err := d.quiet(ctx, pipe{steps: [][]string{{"tri-dispatch", "--once", d.path("home/events-classified.ndjson")}}}); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 // room is the file of the local chat.
 const room = "dev"
 
-// questions is how many of the room's messages ask something about the code.
+// questions is how many of the room's messages ask about the code.
 const questions = 6
 
 // message is one line of examples/demo/dev.ndjson.
@@ -27,7 +27,7 @@ type message struct {
 	Text string `json:"text"`
 }
 
-// ask lets people talk in a local chat, and the pipeline answer in drafts.
+// ask lets people write in a local chat, and the pipeline prepare answers as drafts.
 func (d *demo) ask(ctx context.Context) error {
 	d.title("2. A chat in a folder, with questions about this code")
 	if err := d.talk(); err != nil {
@@ -50,7 +50,7 @@ func (d *demo) ask(ctx context.Context) error {
 	return d.drafts()
 }
 
-// talk fills the room.
+// talk writes the messages into the room.
 func (d *demo) talk() error {
 	text, err := examples.Files.ReadFile("demo/dev.ndjson")
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *demo) talk() error {
 	return sysexit.With(sysexit.IO, d.write("chat/"+room, b.String()))
 }
 
-// drafts shows what waits for a person.
+// drafts shows the drafts that wait for a person.
 func (d *demo) drafts() error {
 	threads, err := d.waiting()
 	if err != nil {
@@ -90,7 +90,7 @@ func (d *demo) drafts() error {
 	return nil
 }
 
-// waiting reads the threads that wait for a person, in the order of the chat.
+// waiting returns the threads that wait for a person, in the order of the chat.
 func (d *demo) waiting() ([]thread.Thread, error) {
 	files, err := filepath.Glob(d.path("home/open/*.json"))
 	if err != nil {
@@ -119,10 +119,10 @@ func (d *demo) waiting() ([]thread.Thread, error) {
 	return out, nil
 }
 
-// head is the first lines of a text.
+// head returns the first lines of a text.
 func head(text string, most int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if len(lines) > most+1 { // one more is shown as soon as it is said
+	if len(lines) > most+1 { // a single further line is shown, as it takes no more room than the notice
 		lines = append(lines[:most:most], fmt.Sprintf("… %d more lines", len(lines)-most))
 	}
 	return strings.Join(lines, "\n")

@@ -1,5 +1,5 @@
-// Package demo runs the whole pipeline on this machine, with the real programs and no
-// key, model or network. What it leaves behind can be looked at.
+// Package demo runs the whole pipeline on this machine, with the real programs and no key, model or
+// network. Its files are kept for inspection.
 package demo
 
 import (
@@ -18,34 +18,34 @@ import (
 	"tri/lib/record/thread"
 )
 
-// limit is for everything but the person's thinking. It takes seconds on a machine that
-// is not busy; the limit ends a demo that hangs, not one on a loaded machine.
+// limit bounds the demo without the person's decision. The demo takes seconds on an idle machine; the
+// limit ends one that hangs, not one on a loaded machine.
 const limit = 15 * time.Minute
 
-// operator is who decides in the demo.
+// operator is the name of the person who decides in the demo.
 const operator = "operator"
 
-// Options say where, and with whom.
+// Options configure a demo.
 type Options struct {
-	Dir      string // left behind; made anew; default "demo"
-	Codebase string // that the questions are about; default "."
+	Dir      string // kept afterwards; replaced by the next demo; default "demo"
+	Codebase string // the code that the questions are about; default "."
 	Yes      bool   // approve without asking
-	Terminal bool   // Out is a terminal and In a person
-	Bin      string // folder of the programs; "" is PATH
+	Terminal bool   // Out is a terminal and a person is at In
+	Bin      string // folder of the programs; "": use PATH
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// demo is one showing.
+// demo is one run of the demo.
 type demo struct {
 	Options
 	home string // the demo's own TRI_HOME
-	// pick is the thread whose draft is decided on; approved says how.
+	// pick is the thread whose draft is decided on; approved is the decision.
 	pick     thread.Thread
 	approved bool
 }
 
-// Run shows everything. The exit status of its error is the caller's.
+// Run runs the demo. The program exits with the status of its error.
 func Run(ctx context.Context, o Options) error {
 	if o.Dir == "" {
 		o.Dir = "demo"
@@ -69,11 +69,11 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// show runs the parts, and tells how long they took without the person.
+// show runs the parts, and returns the time used, without the person's.
 func (d *demo) show(ctx context.Context) (used time.Duration, err error) {
 	for _, part := range []func(context.Context) error{d.week, d.ask, d.lie, d.draft, nil, d.post} {
 		if part == nil {
-			if err := d.decide(ctx); err != nil { // people may think as long as they like
+			if err := d.decide(ctx); err != nil { // no limit on the person's time
 				return used, err
 			}
 			continue
@@ -94,7 +94,7 @@ func (d *demo) show(ctx context.Context) (used time.Duration, err error) {
 	return used, nil
 }
 
-// left is what a reader finds in the folder afterwards.
+// left lists the files to look at afterwards.
 var left = []struct{ name, is string }{
 	{"week.ndjson", "the week, classified"},
 	{"chat/dev", "the room, with the answer in it"},
@@ -102,11 +102,11 @@ var left = []struct{ name, is string }{
 	{"lie/", "the draft with the false citation, and its verdict"},
 }
 
-// tag marks the folder as ours: a later demo may make it anew, and a search of
-// the code around it leaves it out (bford.info/cachedir).
+// tag marks the folder as made by the demo: a later demo may replace it, and a search of the surrounding
+// code skips it (bford.info/cachedir).
 const tag = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by tri demo; made anew by the next one.\n"
 
-// prepare makes the folder, in place of an earlier demo's but of nothing else.
+// prepare creates the folder. It replaces an earlier demo's folder and nothing else.
 func (d *demo) prepare() error {
 	abs, err := filepath.Abs(d.Dir)
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *demo) prepare() error {
 	return sysexit.With(sysexit.IO, errors.Join(err, d.write("CACHEDIR.TAG", tag), d.configure()))
 }
 
-// clear takes an earlier demo away. Whatever else stands there stays.
+// clear removes an earlier demo. Any other folder is left alone, with an error.
 func (d *demo) clear() error {
 	entries, err := os.ReadDir(d.Dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -146,7 +146,7 @@ func (d *demo) clear() error {
 	return sysexit.With(sysexit.IO, os.RemoveAll(d.Dir))
 }
 
-// configure writes the demo's config.yaml: what a team would have to say.
+// configure writes the demo's config.yaml, as a team would.
 func (d *demo) configure() error {
 	code, err := filepath.Abs(d.Codebase)
 	if err != nil {
@@ -169,7 +169,7 @@ func (d *demo) configure() error {
 	}, "\n"))
 }
 
-// path is a file of the demo's folder.
+// path returns the path of a file in the demo's folder.
 func (d *demo) path(name string) string { return filepath.Join(d.Dir, filepath.FromSlash(name)) }
 
 func (d *demo) write(name, text string) error {

@@ -13,7 +13,7 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// lie plants a false citation into a good draft, and has it caught.
+// lie plants a false citation in a good draft, and shows that it is caught.
 func (d *demo) lie(ctx context.Context) error {
 	d.title("3. A draft that cites lines which do not say so")
 	threads, err := d.waiting()
@@ -48,7 +48,7 @@ func (d *demo) lie(ctx context.Context) error {
 	return d.drill(ctx)
 }
 
-// drill has tri-drill plant its own faults, and count who saw them.
+// drill has tri-drill plant its own faults, and counts which are caught.
 func (d *demo) drill(ctx context.Context) error {
 	d.say("And so that nobody has to take our lie for it, three more, planted by a program:")
 	out, err := d.run(ctx, pipe{steps: [][]string{
@@ -74,7 +74,7 @@ func (d *demo) drill(ctx context.Context) error {
 	return nil
 }
 
-// score is what the demo reads of tri-drill's count.
+// score is the part of tri-drill's count that the demo reads.
 type score struct {
 	Faults []struct {
 		Fault   string `json:"fault"`
@@ -83,8 +83,8 @@ type score struct {
 	} `json:"faults"`
 }
 
-// plant keeps everything of a good return but the words that its first reference
-// is said to hold.
+// plant returns a copy of a good return in which only the quote, claim and receipt of the first reference
+// are changed.
 func plant(good *draft.Return) *draft.Return {
 	bad := *good
 	bad.EvidenceRefs = append(bad.EvidenceRefs[:0:0], bad.EvidenceRefs...)
@@ -95,7 +95,7 @@ func plant(good *draft.Return) *draft.Return {
 	return &bad
 }
 
-// judge shows a verdict, which must be what it should.
+// judge shows a verdict, and checks that it is the expected one.
 func (d *demo) judge(file string, pass bool) error {
 	verdicts, err := read[verdict.Verdict](file)
 	if err != nil {

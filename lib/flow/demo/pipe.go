@@ -17,16 +17,16 @@ import (
 	"tri/lib/base/text"
 )
 
-// pipe is one pipeline of the real programs, joined by the kernel's pipes. No
-// shell is between; what a person would type into one is shown.
+// pipe is one pipeline of the real programs, joined by pipes without a shell. The equivalent shell command
+// is shown.
 type pipe struct {
 	steps [][]string // argument vectors
-	from  string     // file that the first one reads; "" is none
-	into  string     // file that the last one writes; "" gives it back
-	ok    []int      // statuses besides 0 that are an answer and no failure
+	from  string     // input file of the first program; "" for none
+	into  string     // output file of the last program; "": the output is returned
+	ok    []int      // exit statuses besides 0 that are not failures
 }
 
-// run shows the pipeline, runs it, and returns what it printed.
+// run shows the pipeline's command, runs it, and returns its output.
 func (d *demo) run(ctx context.Context, p pipe) ([]byte, error) {
 	d.command(d.shell(p))
 	return d.quiet(ctx, p)
@@ -47,7 +47,7 @@ func (d *demo) quiet(ctx context.Context, p pipe) ([]byte, error) {
 		err = start(programs)
 	}
 	for _, c := range closers {
-		c.Close() // the programs have their own
+		c.Close() // the programs have their own copies
 	}
 	for i, c := range programs {
 		err = errors.Join(err, wait(c, p.ok, &said[i]))
@@ -55,7 +55,7 @@ func (d *demo) quiet(ctx context.Context, p pipe) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// program is one step, ready to start, with this demo's home and nobody else's.
+// program returns one step, ready to start, with only this demo's home in its environment.
 func (d *demo) program(ctx context.Context, step []string) *exec.Cmd {
 	name := step[0]
 	if d.Bin != "" {
@@ -68,8 +68,8 @@ func (d *demo) program(ctx context.Context, step []string) *exec.Cmd {
 	return c
 }
 
-// connect joins each program's output to the next one's input, and the ends to
-// the files of p. What it opened is to be closed once the programs run.
+// connect joins each program's output to the next one's input, and the ends to the files of p. The caller
+// closes opened once the programs run.
 func connect(programs []*exec.Cmd, p pipe) (opened []io.Closer, err error) {
 	if p.from != "" {
 		f, err := os.Open(p.from)
@@ -108,7 +108,7 @@ func start(programs []*exec.Cmd) error {
 	return nil
 }
 
-// wait says what a program that failed said.
+// wait returns an error with the standard error of a program that failed.
 func wait(c *exec.Cmd, ok []int, said *bytes.Buffer) error {
 	if c.Process == nil {
 		return nil // never started
@@ -121,7 +121,7 @@ func wait(c *exec.Cmd, ok []int, said *bytes.Buffer) error {
 	return fmt.Errorf("%s: %w: %s", filepath.Base(c.Path), err, text.Visible(strings.TrimSpace(said.String())))
 }
 
-// shell is what a person would type for p.
+// shell returns the shell command for p.
 func (d *demo) shell(p pipe) string {
 	var b strings.Builder
 	for i, step := range p.steps {
@@ -144,7 +144,7 @@ func (d *demo) shell(p pipe) string {
 	return b.String()
 }
 
-// quote writes an argument so that a shell takes it as one.
+// quote quotes an argument for a shell.
 func quote(arg string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./=:,+@", r)

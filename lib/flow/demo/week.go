@@ -15,7 +15,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// week filters a team's week, by rules alone.
+// week filters a team's week of chat, by rules alone.
 func (d *demo) week(ctx context.Context) error {
 	d.title("1. A team's week of chat: what of it is work?")
 	d.say("A Slack export, as anyone can make of their own history, goes through the free filter.")
@@ -35,7 +35,7 @@ func (d *demo) week(ctx context.Context) error {
 	return d.samples(ctx, events)
 }
 
-// count tells how much is left to do.
+// count prints how many messages need work.
 func (d *demo) count(events []event.Classified) {
 	type row struct{ all, actionable, ambient, ack int }
 	rooms, total, people := map[string]*row{}, &row{}, map[string]bool{}
@@ -71,8 +71,7 @@ func (d *demo) count(events []event.Classified) {
 		d.paint(green, fmt.Sprintf("%.0f%%", 100*float64(total.all-total.actionable)/float64(total.all))))
 }
 
-// wanted are five messages of the week that show five rules; the text is enough
-// to find them.
+// wanted are texts that identify five messages of the week, each showing a rule.
 var wanted = []string{
 	"why do I see payments with",
 	"どなたかレビュー",
@@ -81,7 +80,7 @@ var wanted = []string{
 	"build #4811",
 }
 
-// samples has tri-classify say in words why it thinks what it thinks.
+// samples has tri-classify explain five of its decisions in words.
 func (d *demo) samples(ctx context.Context, events []event.Classified) error {
 	var chosen bytes.Buffer
 	for _, text := range wanted {

@@ -11,8 +11,8 @@ import (
 	"tri/lib/judge/codesearch"
 )
 
-// searched is what a search of the codebase finds, for an agent that can then read
-// on from there. It is a help: where it fails, the round goes on without.
+// searched returns a hint from a search of the codebase, from which an agent can read on. The hint is
+// optional: if the search fails, the round continues without it.
 func (i *Investigator) searched(ctx context.Context, codebase, question string) (Hint, bool) {
 	if !i.Search || codebase == "" {
 		return Hint{}, false
@@ -28,23 +28,22 @@ func (i *Investigator) searched(ctx context.Context, codebase, question string) 
 	return Places(found)
 }
 
-// Places makes one hint of what was found: each place and the lines of it that
-// have most of the question's words, the best first, without the space that they
-// all begin with. ok is false where nothing was found.
+// Places makes one hint of search results: each place with the lines that contain most of the question's
+// words, best first, without common indentation. ok is false if nothing was found.
 func Places(found codesearch.Found) (h Hint, ok bool) {
 	var b strings.Builder
 	for _, hit := range found.Hits[:min(len(found.Hits), maxPlaces)] {
 		place := fmt.Sprintf("%s:%d-%d\n", hit.Path, hit.Start, hit.End)
 		lines := strings.Join(dense(hit.Best()), "\n") + "\n"
 		if b.Len()+len(place)+len(lines) > maxFound-200 {
-			lines = "" // the place alone still says where to look
+			lines = "" // the place alone is still useful
 		}
 		b.WriteString(place + lines)
 	}
 	return Hint{Source: "found by a search for the question's words, which understands nothing", Text: strings.TrimSuffix(b.String(), "\n")}, b.Len() > 0
 }
 
-// dense leaves out blank lines and the white space that every line begins with.
+// dense removes blank lines and the common indentation.
 func dense(lines []string) []string {
 	common := -1
 	var out []string
@@ -64,8 +63,8 @@ func dense(lines []string) []string {
 	return out
 }
 
-// knowledge is what the team's notes say that comes near the question. Notes are
-// a help: a folder that cannot be read costs the hint, not the round.
+// knowledge returns hints from the team's notes that match the question. Notes are optional: a folder that
+// cannot be read costs the hint, not the round.
 func (i *Investigator) knowledge(ctx context.Context, question string) []Hint {
 	var hits []codesearch.Hit
 	for _, dir := range i.Knowledge {
@@ -86,7 +85,7 @@ func (i *Investigator) knowledge(ctx context.Context, question string) []Hint {
 	return hints
 }
 
-// index opens a folder for searches, once.
+// index opens a folder for searches, once per process.
 func (i *Investigator) index(dir string) (*codesearch.Index, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package investigate has an agent research one question, and returns a draft with
-// evidence that code can check. Chat text reaches the agent inside fences, and nothing
-// that code must know (round, receipts, usage) is taken from the agent's word.
+// Package investigate has an agent research one question, and returns a draft with evidence that code can
+// check. Chat text reaches the agent inside fences. Fields that code must rely on (round, receipts, usage)
+// are set by code, never taken from the agent's answer.
 package investigate
 
 import (
@@ -27,26 +27,26 @@ import (
 type Request struct {
 	Thread    *thread.Thread
 	Codebase  string // folder
-	Hints     []Hint // other open threads, answers approved before
+	Hints     []Hint // from other open threads and earlier approved answers
 	RunDir    string
 	SessionID string   // a UUID
 	Hold      *os.File // kept open by the agent's processes; may be nil
 }
 
-// Hint is something that may help, and may be wrong.
+// Hint is information that may help, and may be wrong.
 type Hint = thread.Hint
 
-// Investigator does rounds. It is safe for concurrent use.
+// Investigator carries out rounds. It is safe for concurrent use.
 type Investigator struct {
 	Agent     agent.Agent
 	Prompts   *prompt.Set
 	Knowledge []string // folders of notes
-	Language  string   // the operator's, for question_gloss; "" is en
-	// Search has the agent told what a search of the codebase finds. One that is
-	// itself a search has no use for it.
+	Language  string   // language of the operator, for question_gloss; "" is en
+	// Search adds a search of the codebase to the prompt. An agent that is itself a search does not need
+	// it.
 	Search bool
-	Home   string // where the indexes of searches are kept; "" is nowhere
-	// Servers are the tool servers that the agent is given.
+	Home   string // where search indexes are kept; "": not kept
+	// Servers are the tool servers offered to the agent.
 	Servers []agent.Server
 	Now     func() time.Time
 
@@ -54,8 +54,8 @@ type Investigator struct {
 	indexes map[string]*codesearch.Index // by folder
 }
 
-// New is the investigator that a configuration describes, with an agent of its
-// choice. Indexes of searches are kept below home; "" is nowhere.
+// New returns the investigator that a configuration describes, with the given agent. Search indexes are
+// kept in home; "" means not kept.
 func New(a agent.Agent, prompts *prompt.Set, cfg *config.Config, home string) *Investigator {
 	return &Investigator{
 		Agent: a, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now,
@@ -63,11 +63,11 @@ func New(a agent.Agent, prompts *prompt.Set, cfg *config.Config, home string) *I
 	}
 }
 
-// Tools are what an investigator may do: look.
+// Tools are the tools of an investigator: read only.
 var Tools = []string{"Read", "Grep", "Glob"}
 
-// Run does one round. The return that comes back has passed its caps and carries
-// receipts. agent.ErrNothing when there is nothing to say.
+// Run carries out one round. The returned draft is within its limits and carries receipts. The error is
+// agent.ErrNothing if the agent found nothing to say.
 func (i *Investigator) Run(ctx context.Context, r Request) (*draft.Return, error) {
 	ret, err := i.run(ctx, r)
 	if err != nil {
@@ -129,17 +129,17 @@ func (i *Investigator) task(ctx context.Context, r Request, rubric string) (agen
 	}, nil
 }
 
-// repair tells an agent what was wrong with its value.
+// repair tells the agent what is wrong with its value.
 func (i *Investigator) repair(fault error) string {
 	text, err := i.Prompts.Render("repair.md", map[string]any{"Faults": prompt.Quote("faults", fault.Error())})
 	if err != nil {
-		return fault.Error() // an overridden template that does not work must not cost the round
+		return fault.Error() // a broken overridden template must not cost the round
 	}
 	return text
 }
 
-// read makes a return of an agent's value: strictly parsed, without the fields
-// that are not an agent's to set, inside its caps.
+// read parses an agent's value strictly into a return, clears the fields that an agent may not set, and
+// checks its limits.
 func read(value []byte, round int) (*draft.Return, error) {
 	if err := ndjson.Check(value); err != nil {
 		return nil, err
@@ -167,8 +167,8 @@ func read(value []byte, round int) (*draft.Return, error) {
 
 func round(t *thread.Thread) int { return max(t.InvestigatorRound, 1) }
 
-// Question is what the thread asks, word for word: the messages of this cycle
-// that call for an answer, or all of them where none is marked.
+// Question returns the question of a thread, verbatim: the messages of this cycle that call for an answer,
+// or all messages if none is marked.
 func Question(t *thread.Thread) string { return strings.Join(asked(t), "\n") }
 
 func asked(t *thread.Thread) []string {
@@ -188,8 +188,7 @@ func asked(t *thread.Thread) []string {
 	return asked
 }
 
-// withNotes is the question with what the operator added to it, for an agent that
-// knows nothing else.
+// withNotes returns the question with the operator's notes, for an agent that sees nothing else.
 func withNotes(t *thread.Thread) string {
 	text := Question(t)
 	for _, n := range t.Notes {

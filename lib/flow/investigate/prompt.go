@@ -15,7 +15,7 @@ import (
 	"tri/schemas"
 )
 
-// Caps on what a prompt takes in. The newest or the best stays.
+// Limits on the contents of a prompt. The newest or best items are kept.
 const (
 	maxMessages  = 20
 	maxContext   = 20
@@ -24,15 +24,15 @@ const (
 	maxKnowledge = 6
 	maxPlaces    = 6 // of a search
 
-	// Bytes of each.
+	// Bytes of each item.
 	maxQuestion = 6000
 	maxSaid     = 2000 // context, notes
 	maxHint     = 1500
-	maxFound    = 2400 // what a search found
+	maxFound    = 2400 // results of a search
 	maxFeedback = 6000
 )
 
-// told is the data of investigate.md. Everything from outside is a prompt.Text.
+// told is the data of investigate.md. All outside text is a prompt.Text.
 type told struct {
 	Type, Rubric, Language, Schema                     string
 	Round, MaxRefs, MaxSummarySentences, MaxDraftWords int
@@ -74,7 +74,7 @@ func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema str
 	return i.Prompts.Render("investigate.md", data)
 }
 
-// said turns messages into fenced text that says who spoke.
+// said turns messages into fenced text that names the sender.
 func said(label string, messages []thread.Message, most int) []prompt.Text {
 	var out []prompt.Text
 	for _, m := range messages {
@@ -94,7 +94,7 @@ func oneLine(s string) string { return prompt.Cut(strings.Join(strings.Fields(s)
 
 func last[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }
 
-// wanted is the schema of a return without what an agent must not write.
+// wanted returns the schema of a return without the fields that an agent must not write.
 var wanted = sync.OnceValues(func() ([]byte, error) {
 	text, err := schemas.Read("return")
 	if err != nil {
@@ -105,13 +105,12 @@ var wanted = sync.OnceValues(func() ([]byte, error) {
 		return nil, sysexit.With(sysexit.Software, fmt.Errorf("schema of a return: %w", err))
 	}
 	delete(schema, "$id")
-	delete(schema, "description") // says who writes what; an agent sees only what it writes
+	delete(schema, "description") // describes who writes each field; the agent sees only its own
 	prune(schema)
 	return json.Marshal(schema)
 })
 
-// prune takes the properties marked readOnly out of a schema, and the definitions
-// that only they used.
+// prune removes the properties marked readOnly from a schema, and the definitions that only they used.
 func prune(node any) {
 	switch node := node.(type) {
 	case []any:

@@ -20,28 +20,27 @@ import (
 	"tri/lib/record/thread"
 )
 
-// Stage is investigation in a pipe: events or threads in, a return for each out.
+// Stage is investigation in a pipe: it reads events or threads and writes a return for each.
 type Stage struct {
 	*Investigator
-	// Codebase finds the folder to read for a chat.
+	// Codebase returns the folder to read for a chat.
 	Codebase func(platform, chatID string) string
-	Round    int           // 0: the thread's own
-	Cap      time.Duration // of one investigation; 0: none
+	Round    int           // 0: the thread's own round
+	Cap      time.Duration // per investigation; 0: no limit
 	Keep     string        // folder for prompts and transcripts; "": not kept
 	Out      io.Writer
 	Say      func(format string, args ...any)
 }
 
-// answer is what the stage writes: the return, and what it answers.
+// answer is a record that the stage writes: the return, and what it answers.
 type answer struct {
 	Key       string `json:"key"`
 	MessageID string `json:"message_id"`
 	*draft.Return
 }
 
-// Each investigates each record. Events that a classifier has found to need no
-// answer, and deletions, are passed over. Where nothing was found the record is
-// named, and the error carries sysexit.No in the end.
+// Each investigates each record. It skips deletions, and events that the classifier found to need no
+// answer. It reports records for which nothing was found; the final error then carries sysexit.No.
 func (s *Stage) Each(ctx context.Context, in stream.Input) error {
 	nothing := 0
 	_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
@@ -100,11 +99,11 @@ func (s *Stage) one(ctx context.Context, t *thread.Thread) error {
 	return nil
 }
 
-// runDir is a folder for one run.
+// runDir returns a folder for one run.
 func (s *Stage) runDir(t *thread.Thread) (dir string, remove func(), err error) {
 	if s.Keep == "" {
 		dir, err = os.MkdirTemp("", "tri-investigate-")
-		remove = func() { _ = os.RemoveAll(dir) } // a leftover in the temporary folder
+		remove = func() { _ = os.RemoveAll(dir) } // at worst a file remains in the temporary folder
 	} else {
 		dir, remove = filepath.Join(s.Keep, fmt.Sprintf("%s-%d", t.Key, round(t))), func() {}
 		err = os.MkdirAll(dir, 0o700)
@@ -115,8 +114,8 @@ func (s *Stage) runDir(t *thread.Thread) (dir string, remove func(), err error) 
 	return dir, remove, nil
 }
 
-// Parse reads a record: a thread, or an event, which becomes the thread that
-// begins with it. Nil where there is nothing to investigate.
+// Parse reads a record: a thread, or an event, which is turned into the thread that it starts. It returns
+// nil if there is nothing to investigate.
 func Parse(line []byte) (*thread.Thread, error) {
 	var kind struct {
 		Messages json.RawMessage `json:"messages"`
@@ -152,7 +151,7 @@ func parseThread(line []byte) (*thread.Thread, error) {
 	if t.Platform == "" || t.ChatID == "" || t.ThreadID == "" {
 		return nil, errors.New("thread: platform, chat_id or thread_id is missing")
 	}
-	// A folder may be named by the key: only our own encoding is safe.
+	// The key may become a folder name, so the event's own key, which is not trusted, is replaced.
 	t.Key = event.Key(t.Platform, t.ChatID, t.ThreadID)
 	return t, nil
 }

@@ -17,11 +17,10 @@ import (
 	"tri/lib/record/run"
 )
 
-// attach shows a run's terminal for as long as the run or the viewer lasts. What is
-// typed reaches it only with write, where Control-C ends the run. The transcript is
-// shown instead where the run has no terminal or has ended, and to a caller who has
-// none. Who looked at a run under way is kept in attached.ndjson. Where the run is
-// not supervised that is said.
+// attach shows a run's terminal until the run or the viewer ends. Input reaches it only with write, and
+// then Control-C ends the run. The transcript is shown instead if the run has no terminal or has ended, or
+// the caller has no terminal. Each look at a running run is recorded in attached.ndjson. If the run is not
+// supervised, attach says so.
 func (c *Commands) attach(ctx context.Context, id string, write bool) error {
 	running, err := run.Held(c.Home, id)
 	if err != nil {
@@ -45,13 +44,12 @@ func (c *Commands) attach(ctx context.Context, id string, write bool) error {
 	return errors.Join(err, c.tellGone(id))
 }
 
-// alone is how many looks in a row must find a run that is held, and no runner:
-// who begins a run, or only looks at it, holds it so for a moment.
+// alone is how many consecutive looks must find a run's lock held without a runner: starting a run, or
+// looking at it, also holds the lock for a moment.
 const alone = 5
 
-// tellUnwatched says, once, that a run that is under way is not supervised. looks
-// is how many looks before this one have found it so; the return is that with this
-// one.
+// tellUnwatched says, once, that a running run is not supervised. looks is the number of consecutive
+// earlier looks that found it so; the return value includes this one.
 func (c *Commands) tellUnwatched(id string, looks int) (int, error) {
 	s, err := c.state(id)
 	stopped := run.Unwatched(s.Owner)
@@ -66,7 +64,7 @@ func (c *Commands) tellUnwatched(id string, looks int) (int, error) {
 	return looks + 1, nil
 }
 
-// outlived says what still holds a run whose runner is gone.
+// outlived says which process still holds a run whose runner is gone.
 func (m *Manager) outlived(id string) string {
 	state, err := m.state(id)
 	if err != nil || !state.Agent.Alive() {
@@ -75,7 +73,7 @@ func (m *Manager) outlived(id string) string {
 	return fmt.Sprintf("its agent lives on, process %d; kill %d ends it", state.Agent.PID, state.Agent.PID)
 }
 
-// tellGone says what becomes of a run that has neither ended nor an owner.
+// tellGone says what happens to a run that has neither a result nor an owner.
 func (c *Commands) tellGone(id string) error {
 	e, err := c.entry(id)
 	switch {
@@ -90,7 +88,7 @@ func (c *Commands) tellGone(id string) error {
 	return err
 }
 
-// looked notes who looked at a run.
+// looked records who looked at a run.
 func (m *Manager) looked(id, by string, write bool) error {
 	line, err := json.Marshal(map[string]any{"at": text.Timestamp(m.Now()), "by": by, "write": write})
 	if err != nil {
@@ -118,8 +116,8 @@ func (c *Commands) tmuxAttach(ctx context.Context, id string, write bool) error 
 	return nil
 }
 
-// grown copies what a transcript has come to have since the last look. f is nil as
-// long as the runner has not begun it, and for ever where it ended before that.
+// grown copies the text appended to a transcript since the last look. f is nil until the runner has
+// created the file, which it may never do.
 func (c *Commands) grown(id string, f *os.File) (*os.File, error) {
 	if f == nil {
 		var err error
@@ -137,11 +135,10 @@ func (c *Commands) grown(id string, f *os.File) (*os.File, error) {
 	return f, nil
 }
 
-// follow copies the transcript, for as long as it grows; looks is as tellUnwatched
-// has it.
+// follow copies the transcript as it grows. looks is as in tellUnwatched.
 func (c *Commands) follow(ctx context.Context, id string, looks int) error {
 	var f *os.File
-	defer func() { f.Close() }() // a nil one closes too
+	defer func() { f.Close() }() // closing a nil file is harmless
 	for {
 		over, err := run.Load(c.Home, id)
 		if err != nil {
@@ -153,7 +150,7 @@ func (c *Commands) follow(ctx context.Context, id string, looks int) error {
 				return err
 			}
 		}
-		// What was written before the end was seen is copied after it.
+		// Text written before the end was seen is copied too.
 		if f, err = c.grown(id, f); err != nil {
 			return err
 		}

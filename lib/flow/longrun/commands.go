@@ -21,7 +21,7 @@ import (
 	"tri/lib/record/thread"
 )
 
-// Commands are the verbs of tri-escalate, with what they print.
+// Commands are the subcommands of tri-escalate, with their output.
 type Commands struct {
 	*Manager
 	In  io.Reader
@@ -30,9 +30,8 @@ type Commands struct {
 	By  string
 }
 
-// Start has a long run begin for a thread, or leaves the one alone that is under
-// way, and prints its record. rubric, if there is one, is a file that says what
-// its answer must meet.
+// Start starts a long run for a thread, unless one is running, and prints its record. rubric, if given, is
+// a file with the requirements on its answer.
 func (c *Commands) Start(t *thread.Thread, rubric string) error {
 	id, begun, err := c.Next(t.Key)
 	if err != nil {
@@ -67,8 +66,8 @@ func (c *Commands) Start(t *thread.Thread, rubric string) error {
 	return c.print(e)
 }
 
-// Thread is the thread that a person means: one that tri-dispatch knows, by its
-// key, or the one that the record on standard input is, or begins.
+// Thread returns the thread that a person names: by key one that tri-dispatch knows, otherwise the one in
+// the record on standard input, or the one that the record starts.
 func (c *Commands) Thread(keys []string, parse func(line []byte) (*thread.Thread, error)) (*thread.Thread, error) {
 	if len(keys) > 0 {
 		t, err := thread.Load(c.Home, keys[0])
@@ -96,7 +95,7 @@ func (c *Commands) Thread(keys []string, parse func(line []byte) (*thread.Thread
 	return t, nil
 }
 
-// Show lists all runs: as columns on a terminal, else as records.
+// Show lists all runs: as columns on a terminal, otherwise as records.
 func (c *Commands) Show() error {
 	all, err := c.List()
 	if err != nil {
@@ -124,8 +123,8 @@ func (c *Commands) Show() error {
 	return nil
 }
 
-// Ended prints the runs that have ended, of those named or of all. It fails with
-// sysexit.No where none has.
+// Ended prints those runs that have ended, of the named ones or of all. If none has, the error carries
+// sysexit.No.
 func (c *Commands) Ended(ctx context.Context, names []string, wait bool) error {
 	var ids []string
 	for _, name := range names {
@@ -146,7 +145,7 @@ func (c *Commands) Ended(ctx context.Context, names []string, wait bool) error {
 	return err
 }
 
-// End kills a run and prints how it ended.
+// End ends a run and prints its result.
 func (c *Commands) End(ctx context.Context, name string) error {
 	id, err := c.Resolve(name)
 	if err != nil {

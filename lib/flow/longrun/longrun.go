@@ -1,11 +1,10 @@
-// Package longrun has long investigations done detached: neither the end of the
-// process that asked for one nor a logout reaches it. Each is a run whose owner, the
-// runner, is started in a tmux session that people can attach to; without tmux it
-// runs in the background, and its transcript can be followed.
+// Package longrun has long investigations done detached: neither the end of the process that asked for one
+// nor a logout reaches it. Each is a run owned by a process of its own, the runner. The runner is started
+// in a tmux session that people can attach to; without tmux it runs in the background, and its transcript
+// can be followed.
 //
-// No text of a chat is in an argument, an environment or a name here: a run is
-// named by a hash of its thread and attempt, which is also the session's name. The
-// question is in request.json.
+// No chat text is in an argument, an environment variable or a name here: a run is named by a hash of its
+// thread and attempt, which is also the session's name. The question is in request.json.
 package longrun
 
 import (
@@ -33,37 +32,37 @@ import (
 
 const look = 5 * time.Second
 
-// maxStarts is how often a run is started that dies without a word each time.
+// maxStarts is how many times a run is started if its runner dies each time without a result.
 const maxStarts = 3
 
-// Manager starts long runs of a home and looks after them.
+// Manager starts and tracks the long runs of a home.
 type Manager struct {
 	Home   *durable.Home
 	Config *config.Config
-	// Program is tri-escalate; "" looks beside this program, then on PATH.
+	// Program is the path of tri-escalate. "" means beside this program, then on PATH.
 	Program string
-	// Look is how often a run is looked at while no event tells of its end; 0 is 5 s.
+	// Look is the interval at which a run is checked if no event reports its end; 0 means 5 s.
 	Look time.Duration
 	Now  func() time.Time
 }
 
-// Request is request.json: what a long run is to find out. Never rewritten.
+// Request is request.json: the task of a long run. It is never rewritten.
 type Request struct {
 	run.Order
 	Thread *thread.Thread `json:"thread"`
 	Hints  []thread.Hint  `json:"hints"`
 }
 
-// Attempt is the id of the n-th long run that people start for a thread.
+// Attempt returns the id of the n-th long run that people start for a thread.
 func Attempt(key string, n int) string { return run.ID(run.Escalate, key, 0, n) }
 
-// Start is dispatch.Long: it has a run of the pipeline begin, unless it has.
+// Start implements dispatch.Long: it starts a run of the pipeline, unless it has been started.
 func (m *Manager) Start(t *thread.Thread, hints []thread.Hint, runID string) (thread.Escalation, error) {
 	return m.Begin(Request{Order: run.Order{RunID: runID, By: run.Dispatcher}, Thread: t, Hints: hints})
 }
 
-// Begin has a run begin. One that has begun or ended already is left alone; one
-// whose runner is gone is started again, a few times.
+// Begin starts a run. A run that is running or has ended is left alone; a run whose runner is gone is
+// started again, at most maxStarts times.
 func (m *Manager) Begin(r Request) (thread.Escalation, error) {
 	if !run.IsID(r.RunID) {
 		return thread.Escalation{}, sysexit.With(sysexit.Software, fmt.Errorf("start long run: %q is no run id", r.RunID))
@@ -104,25 +103,25 @@ func (m *Manager) begin(r Request) error {
 // inTmux reports whether a run's latest runner was started in a tmux session.
 func (m *Manager) inTmux(id string) bool {
 	s, err := m.state(id)
-	if err == nil && s.Terminal == "" { // of a runner of the first layout
+	if err == nil && s.Terminal == "" { // of a runner of the first version
 		where, _ := m.Home.ReadFile(m.folder(id) + "/where.json")
 		return bytes.Contains(where, []byte(`"terminal": "tmux"`))
 	}
 	return s.Terminal == config.Tmux
 }
 
-// folder is a run's folder in the home.
+// folder returns a run's folder, relative to the home.
 func (m *Manager) folder(id string) string { return run.Folder(m.Home, id) }
 
-// dir is its whole path.
+// dir returns the full path of a run's folder.
 func (m *Manager) dir(id string) string { return m.Home.Path(m.folder(id)) }
 
-// lock takes a lock that is held for moments only.
+// lock takes a lock that is only ever held briefly.
 func (m *Manager) lock(name string) (*durable.Lock, error) {
 	return run.Lock(context.Background(), m.Home, name, 2*patience)
 }
 
-// state is the zero State before the first runner has come up.
+// state returns the run's state, the zero State before the first runner has started.
 func (m *Manager) state(id string) (run.State, error) {
 	if !m.Home.Exists(m.folder(id) + "/state.json") {
 		return run.State{}, nil
@@ -130,7 +129,7 @@ func (m *Manager) state(id string) (run.State, error) {
 	return run.LoadState(m.dir(id))
 }
 
-// ask writes the request down, once.
+// ask writes the request, once.
 func (m *Manager) ask(r Request) error {
 	name := m.folder(r.RunID) + "/request.json"
 	if m.Home.Exists(name) {
@@ -168,10 +167,9 @@ func (m *Manager) request(id string) (*Request, error) {
 	return r, nil
 }
 
-// Runs that people start are paid for like those of the pipeline: reserved before
-// they begin and settled when they have ended. A person's order is not held back by
-// a limit, but it counts, so that tri-dispatch starts less beside it. Tri-dispatch
-// pays for what it asked for itself.
+// paid returns a run started by a person as the budget counts it. It is reserved before it begins and
+// settled when it has ended. No limit stops a person's order, but it counts, so that tri-dispatch starts
+// less. Tri-dispatch pays for its own runs itself.
 
 func (m *Manager) paid(r *Request) budget.Run {
 	a := &m.Config.Investigator
@@ -181,7 +179,7 @@ func (m *Manager) paid(r *Request) budget.Run {
 	}
 }
 
-// reserve sets aside what a run may take, durably, before it begins.
+// reserve durably reserves the maximum cost of a run before it begins.
 func (m *Manager) reserve(r *Request) error {
 	if r.By == run.Dispatcher {
 		return nil
@@ -189,7 +187,7 @@ func (m *Manager) reserve(r *Request) error {
 	return run.Reserve(m.Home, m.Config.Budget, m.paid(r), m.Now())
 }
 
-// settle accounts for a run that has ended, where a person asked for it.
+// settle settles the cost of an ended run, if a person requested it.
 func (m *Manager) settle(res *run.Result) error {
 	if res.By == run.Dispatcher {
 		return nil
@@ -197,8 +195,8 @@ func (m *Manager) settle(res *run.Result) error {
 	return run.Settle(m.Home, m.Config.Budget, res.RunID, res.Usage, m.Now())
 }
 
-// settleLost accounts for the runs of people that were killed between their end and
-// its account. It reports whether the budget has room for r.
+// settleLost settles people's runs that ended but were not settled because a process was killed. It
+// reports whether the budget has room for r.
 func (m *Manager) settleLost(r *Request) (fits bool, err error) {
 	book, err := budget.Open(m.Home, m.Config.Budget)
 	if err != nil {
@@ -214,8 +212,8 @@ func (m *Manager) settleLost(r *Request) (fits bool, err error) {
 	return book.Reserved(p.ID) || book.Fits(p, m.Now()), errors.Join(err, book.Close())
 }
 
-// transcript is where a run's words are kept: a name of the home, or a whole path
-// where the configuration names a folder.
+// transcript returns where a run's transcript is kept: a name in the home, or a full path if the
+// configuration names a folder.
 func (m *Manager) transcript(id string) string {
 	if dir := m.Config.Escalation.TranscriptDir; dir != "" {
 		return filepath.Join(dir, id+".log")
@@ -223,7 +221,7 @@ func (m *Manager) transcript(id string) string {
 	return m.folder(id) + "/transcript.log"
 }
 
-// transcriptPath is the whole path of a transcript.
+// transcriptPath returns the full path of a transcript.
 func (m *Manager) transcriptPath(id string) string {
 	if name := m.transcript(id); filepath.IsAbs(name) {
 		return name
@@ -231,8 +229,7 @@ func (m *Manager) transcriptPath(id string) string {
 	return m.Home.Path(m.transcript(id))
 }
 
-// server is the name of the tmux server of a home, which is no other home's and not
-// the person's own.
+// server returns the name of the home's tmux server, distinct from other homes' and from the person's own.
 func (m *Manager) server() string {
 	sum := sha256.Sum256([]byte(m.Home.Dir()))
 	return "tri-" + hex.EncodeToString(sum[:8])

@@ -14,26 +14,25 @@ import (
 	"tri/lib/record/run"
 )
 
-// Gone is the status of an Entry whose runner ended without a word, and that has not
-// been started again.
+// Gone is the status of an Entry whose runner died without a result and that has not been restarted.
 const Gone run.Phase = "gone"
 
-// Entry is one long run, as list shows it.
+// Entry is one long run, as shown by list.
 type Entry struct {
 	RunID          string       `json:"run_id"`
 	Key            string       `json:"key"`
 	By             string       `json:"by"`
-	At             string       `json:"at"`     // when it was asked for
-	Status         run.Phase    `json:"status"` // Running, Gone, or that of the result
+	At             string       `json:"at"`     // when it was requested
+	Status         run.Phase    `json:"status"` // Running, Gone, or the status of the result
 	EndedAt        string       `json:"ended_at,omitempty"`
 	Terminal       string       `json:"terminal,omitempty"`
-	Session        string       `json:"session,omitempty"` // of tmux
+	Session        string       `json:"session,omitempty"` // tmux session
 	TranscriptPath string       `json:"transcript_path"`
-	Doing          string       `json:"doing,omitempty"` // what it was seen to do last
+	Doing          string       `json:"doing,omitempty"` // last activity seen
 	Usage          *draft.Usage `json:"usage"`
 }
 
-// List gives all long runs, the oldest first.
+// List returns all long runs, oldest first.
 func (m *Manager) List() ([]Entry, error) {
 	ids, err := run.IDs(m.Home)
 	if err != nil {
@@ -42,7 +41,7 @@ func (m *Manager) List() ([]Entry, error) {
 	var all []Entry
 	for _, id := range ids {
 		if !run.IsID(id) || !m.Home.Exists(m.folder(id)+"/request.json") {
-			continue // no long run, or killed before it began
+			continue // not a long run, or killed before it began
 		}
 		e, err := m.entry(id)
 		if err != nil {
@@ -84,8 +83,8 @@ func (m *Manager) entry(id string) (Entry, error) {
 	return e, err
 }
 
-// Resolve finds the run that a person means: its id or the beginning of it, the
-// key of its thread or the beginning of that (the latest run of it), or "latest".
+// Resolve returns the run that name identifies: its id or a prefix of it, its thread's key or a prefix of
+// that (the latest run of it), or "latest".
 func (m *Manager) Resolve(name string) (string, error) {
 	all, err := m.List()
 	if err != nil {
@@ -113,8 +112,8 @@ func (m *Manager) Resolve(name string) (string, error) {
 	return found[len(found)-1].RunID, nil
 }
 
-// Next is the id of the long run that a person starts for a thread: the one that
-// is under way, or a new one.
+// Next returns the id of the long run that a person starts for a thread: the one that is running, or a new
+// one.
 func (m *Manager) Next(key string) (id string, begun bool, err error) {
 	for n := 1; ; n++ {
 		id = Attempt(key, n)
@@ -127,8 +126,8 @@ func (m *Manager) Next(key string) (id string, begun bool, err error) {
 	}
 }
 
-// ended is the result of a run. One that a person started and whose runner is gone
-// ends by it; tri-dispatch starts its own again.
+// ended returns the result of a run. A run that a person started and whose runner is gone is ended by
+// this; tri-dispatch restarts its own.
 func (m *Manager) ended(id string) (*run.Result, error) {
 	res, err := run.Load(m.Home, id)
 	if err != nil || res != nil {
@@ -143,7 +142,7 @@ func (m *Manager) ended(id string) (*run.Result, error) {
 
 // close ends a run that has no owner.
 func (m *Manager) close(id string) (*run.Result, error) {
-	lock, err := m.lock(m.folder(id) + "/start") // so that it is not started just now
+	lock, err := m.lock(m.folder(id) + "/start") // so that it is not started meanwhile
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +159,8 @@ func (m *Manager) close(id string) (*run.Result, error) {
 	return x, errors.Join(err, lock.Unlock())
 }
 
-// Poll gives the ends of runs, of all where ids is empty. With wait it waits for
-// those that are under way; tell is called for each end as it comes.
+// Poll reports the results of runs, of all if ids is empty. With wait it waits for those that are running.
+// It calls tell for each result as it arrives.
 func (m *Manager) Poll(ctx context.Context, ids []string, wait bool, tell func(*run.Result) error) error {
 	if len(ids) == 0 {
 		all, err := m.List()
@@ -195,7 +194,7 @@ func (m *Manager) Poll(ctx context.Context, ids []string, wait bool, tell func(*
 	return nil
 }
 
-// await returns when a run has ended, or may have.
+// await returns when a run has ended, or may have ended.
 func (m *Manager) await(ctx context.Context, id string) error {
 	looked := false
 	for x, err := range m.ends(ctx, id) {
@@ -207,7 +206,7 @@ func (m *Manager) await(ctx context.Context, id string) error {
 	return ctx.Err()
 }
 
-// Kill ends a run for good, and waits for that.
+// Kill ends a run permanently, and waits for its end.
 func (m *Manager) Kill(ctx context.Context, id, by string) (*run.Result, error) {
 	if x, err := run.Load(m.Home, id); err != nil || x != nil {
 		return x, err
@@ -221,14 +220,14 @@ func (m *Manager) Kill(ctx context.Context, id, by string) (*run.Result, error) 
 		if err != nil || x != nil {
 			return x, err
 		}
-		state, err := m.state(id) // it may just be coming up
+		state, err := m.state(id) // it may just be starting
 		if err != nil {
 			return nil, err
 		}
 		if pid := state.Owner.PID; state.Owner.Alive() {
 			err := syscall.Kill(pid, syscall.SIGTERM)
 			if err == nil {
-				err = syscall.Kill(pid, syscall.SIGCONT) // one that is stopped hears nothing
+				err = syscall.Kill(pid, syscall.SIGCONT) // a suspended process handles no signal
 			}
 			if err != nil && !errors.Is(err, syscall.ESRCH) {
 				return nil, sysexit.With(sysexit.NoPerm, fmt.Errorf("end long run %s: %w", id, err))

@@ -20,25 +20,25 @@ import (
 	"tri/lib/record/run"
 )
 
-// Runner does one long run, in its terminal.
+// Runner carries out one long run, in its terminal.
 type Runner struct {
 	*Manager
 	Agent agent.Agent
-	// Investigate does the round, with an agent that is watched.
+	// Investigate does the investigation, with a supervised agent.
 	Investigate func(ctx context.Context, a agent.Agent, j *Job) (*draft.Return, error)
-	Screen      io.Writer // the terminal; one that is gone is no matter
-	// Trouble is what kept Agent from being made: the run ends with it.
+	Screen      io.Writer // the terminal; errors writing to it are ignored
+	// Trouble is the error that prevented Agent from being made: the run fails with it.
 	Trouble error
 }
 
-// Job is a request with the run that does it.
+// Job is a request with its run.
 type Job struct {
 	Request
 	*run.Run
 }
 
-// Run does the run and publishes its result. When ctx ends although no one asked for
-// the run's end, there is none: who waits for the run starts it again.
+// Run carries out the run and publishes its result. If ctx ends although no person ended the run, there is
+// no result, and the process waiting for the run starts it again.
 func (r *Runner) Run(ctx context.Context, id string) error {
 	if !run.IsID(id) {
 		return fmt.Errorf("%q is no run id", id)
@@ -49,7 +49,7 @@ func (r *Runner) Run(ctx context.Context, id string) error {
 	}
 	own, err := run.Begin(r.Home, id)
 	for end := time.Now().Add(patience); errors.Is(err, durable.ErrLocked) && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond) // who only looks at a run holds it for a moment
+		time.Sleep(5 * time.Millisecond) // a look at a run holds its lock briefly
 		own, err = run.Begin(r.Home, id)
 	}
 	if err != nil {
@@ -106,8 +106,8 @@ func (r *Runner) run(outer context.Context, j *Job) error {
 	return errors.Join(r.end(j, &res, ret, err, said), said.close())
 }
 
-// why is what ended the context: a person who gave the run up, by tri-escalate
-// kill or by Control-C in its terminal, or a stop of this machine.
+// why returns why the context ended: a person ended the run, by tri-escalate kill or by Control-C in its
+// terminal, or the process was stopped.
 func (r *Runner) why(ctx context.Context, id string) error {
 	cause := context.Cause(ctx)
 	if run.IsCancelled(r.Home, id) || strings.Contains(cause.Error(), os.Interrupt.String()) {
@@ -143,14 +143,13 @@ func (r *Runner) end(j *Job, res *run.Result, ret *draft.Return, err error, said
 	}
 	res.EndedAt = text.Timestamp(r.Now())
 	if said != nil {
-		said.end(res) // before the end is known
+		said.end(res) // before the end is published
 	}
 	return errors.Join(j.Publish(*res), r.settle(res))
 }
 
-// give makes the value of the result, and return.json, of a return that is worth it:
-// the agent's word is checked once more, and its evidence must carry the receipts
-// that code gives.
+// give sets the value of the result, and writes return.json, if the return is valid: it is checked once
+// more, and its evidence must carry receipts made by code.
 func (r *Runner) give(j *Job, res *run.Result, ret *draft.Return) error {
 	err := check(ret)
 	if err != nil {

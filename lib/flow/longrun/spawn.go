@@ -15,7 +15,7 @@ import (
 	"tri/lib/record/run"
 )
 
-// patience is how long a runner has to take its lock, or a terminal to come up.
+// patience is how long to wait for a runner to take its lock, or a terminal to start.
 const patience = 30 * time.Second
 
 // Size of the terminal.
@@ -24,8 +24,7 @@ const (
 	rows    = "45"
 )
 
-// spawn starts the runner, in a session of tmux where there is one, and waits until
-// it has begun.
+// spawn starts the runner, in a tmux session if possible, and waits until it has begun.
 func (m *Manager) spawn(id string, last run.State) error {
 	argv, err := m.argv(id)
 	if err != nil {
@@ -36,13 +35,13 @@ func (m *Manager) spawn(id string, last run.State) error {
 			return m.begun(id, last)
 		}
 	}
-	if err := errors.Join(m.detach(argv), err); err != nil { // without tmux, or with one that does not work
+	if err := errors.Join(m.detach(argv), err); err != nil { // tmux is missing or failed
 		return err
 	}
 	return m.begun(id, last)
 }
 
-// argv is the command line of tri-escalate for a run.
+// argv returns the command line of the runner.
 func (m *Manager) argv(id string) ([]string, error) {
 	program, err := m.program()
 	argv := []string{program, "runner", "--home", m.Home.Dir()}
@@ -52,9 +51,9 @@ func (m *Manager) argv(id string) ([]string, error) {
 	return append(argv, id), err
 }
 
-// tmux starts a session of our own server. The program is given as arguments,
-// which tmux executes without a shell; the environment goes by the names of its
-// variables, so that no value of one is in an argument.
+// tmux starts a session on the home's own server. The program is passed as arguments, which tmux executes
+// without a shell. The environment is passed by the names of its variables, so that no value is in an
+// argument.
 func (m *Manager) tmux(id string, argv []string) error {
 	args := []string{"-L", m.server(), "-f", "/dev/null", "start-server", ";",
 		"set-option", "-g", "update-environment", strings.Join(variables(), " "), ";",
@@ -68,7 +67,7 @@ func (m *Manager) tmux(id string, argv []string) error {
 	c.Dir, c.Env = m.Home.Dir(), outside()
 	out, err := c.CombinedOutput()
 	if err != nil && strings.Contains(string(out), "duplicate session") {
-		return nil // the process that was starting it was killed behind this step
+		return nil // the session was started by a process killed just after this step
 	}
 	if err != nil {
 		return sysexit.With(sysexit.Unavailable, fmt.Errorf("start tmux: %w: %s", err, strings.TrimSpace(string(out))))
@@ -76,7 +75,7 @@ func (m *Manager) tmux(id string, argv []string) error {
 	return nil
 }
 
-// literal keeps tmux from taking the end of an argument for the end of a command.
+// literal escapes a final ";" of an argument, which tmux would take as the end of a command.
 func literal(arg string) string {
 	if rest, ok := strings.CutSuffix(arg, ";"); ok {
 		return rest + `\;`
@@ -84,7 +83,7 @@ func literal(arg string) string {
 	return arg
 }
 
-// outside is our environment without the tmux that we may be in.
+// outside returns the environment without the variables of an enclosing tmux.
 func outside() []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -95,7 +94,7 @@ func outside() []string {
 	return env
 }
 
-// variables are the names of our environment, but for those that a terminal sets.
+// variables returns the names of the environment's variables, without those that a terminal sets.
 func variables() []string {
 	var names []string
 	for _, v := range outside() {
@@ -116,8 +115,7 @@ func isVariable(name string) bool {
 	return name != ""
 }
 
-// detach starts the runner in the background, in a session of its own and with no
-// file of ours open.
+// detach starts the runner in the background, in its own session and with no inherited files.
 func (m *Manager) detach(argv []string) error {
 	c := exec.Command(argv[0], argv[1:]...)
 	c.Dir, c.Env = m.Home.Dir(), outside()
@@ -125,12 +123,11 @@ func (m *Manager) detach(argv []string) error {
 	if err := c.Start(); err != nil {
 		return sysexit.With(sysexit.Unavailable, fmt.Errorf("start %s: %w", argv[0], err))
 	}
-	go c.Wait() // so that no zombie of it stays while this process lives; its result tells how it ended
+	go c.Wait() // reaps it; its result says how it ended
 	return nil
 }
 
-// begun waits until a runner has come up that is not the last one, even if it has
-// died since.
+// begun waits until a runner has started after last was read, even if it has died since.
 func (m *Manager) begun(id string, last run.State) error {
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		if over, err := run.Load(m.Home, id); err != nil || over != nil {
@@ -141,7 +138,7 @@ func (m *Manager) begun(id string, last run.State) error {
 		}
 		if time.Now().After(end) {
 			err := sysexit.With(sysexit.Unavailable, fmt.Errorf("long run %s: its runner did not come up in %v", id, patience))
-			return errors.Join(err, run.Cancel(m.Home, id, run.Dispatcher, m.Now())) // one that comes later ends at once
+			return errors.Join(err, run.Cancel(m.Home, id, run.Dispatcher, m.Now())) // a runner that starts later ends at once
 		}
 	}
 }

@@ -18,15 +18,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a transcript has at most, in bytes: of one event, and in all.
+// Maximum sizes in a transcript, in bytes: of one event, of a result, and in total.
 const (
 	maxSaid       = 4 << 10
 	maxResult     = 300
 	maxTranscript = 16 << 20
 )
 
-// transcript retells a run in lines that a person can read, in a file and on the
-// run's terminal. Characters that would steer a terminal are written out.
+// transcript writes a run as lines for people, to a file and to the run's terminal. Control characters are
+// escaped.
 type transcript struct {
 	mu     sync.Mutex
 	file   *os.File
@@ -71,7 +71,7 @@ func (t *transcript) event(e agent.Event) {
 		words = strings.TrimSpace(fmt.Sprintf("%s (%d turns, %.3f USD so far)", words, e.Usage.Turns, *e.Usage.CostUSD))
 	}
 	if e.Kind == agent.Returned && len(words) > maxResult {
-		words = strings.ToValidUTF8(words[:maxResult], "") + " …" // return.json has it
+		words = strings.ToValidUTF8(words[:maxResult], "") + " …" // return.json has all of it
 	}
 	t.line(e.Kind, "%s", words)
 }
@@ -84,8 +84,8 @@ func (t *transcript) end(x *run.Result) {
 	t.line("end", "%s", x.Status)
 }
 
-// line writes one entry: its time, what it is, and its words, each line of them
-// below the last.
+// line writes one entry: time, kind and text. Further lines of the text are indented to align with the
+// first.
 func (t *transcript) line(what, format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

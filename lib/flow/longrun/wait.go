@@ -18,8 +18,8 @@ import (
 	"tri/lib/record/run"
 )
 
-// Wait is dispatch.Long: it returns when a run of the pipeline has ended. One that
-// died without a word is started again.
+// Wait implements dispatch.Long: it returns when a run of the pipeline has ended. A run whose runner died
+// without a result is started again.
 func (m *Manager) Wait(ctx context.Context, id string) (*run.Result, error) {
 	for res, err := range m.ends(ctx, id) {
 		if err != nil {
@@ -46,20 +46,19 @@ func (m *Manager) Wait(ctx context.Context, id string) (*run.Result, error) {
 	return nil, ctx.Err()
 }
 
-// Stop is dispatch.Long: it ends a run that is not needed any more.
+// Stop implements dispatch.Long: it ends a run that is no longer needed.
 func (m *Manager) Stop(id string) error {
 	_, err := m.Kill(context.Background(), id, run.Dispatcher)
 	return err
 }
 
-// ends looks for a run's end: at once, whenever its folder is told to have
-// changed, and now and then. It yields nil while there is none, and stops when
-// ctx ends.
+// ends looks for a run's result at once, whenever its folder changes, and at intervals. It yields nil
+// while there is none, and stops when ctx ends.
 func (m *Manager) ends(ctx context.Context, id string) func(func(*run.Result, error) bool) {
 	return func(yield func(*run.Result, error) bool) {
 		var told chan fsnotify.Event
 		var trouble chan error
-		if w, err := fsnotify.NewWatcher(); err == nil { // without one it is asked for
+		if w, err := fsnotify.NewWatcher(); err == nil { // without a watcher, only at intervals
 			defer w.Close()
 			if w.Add(m.dir(id)) == nil {
 				told, trouble = w.Events, w.Errors
@@ -80,7 +79,7 @@ func (m *Manager) ends(ctx context.Context, id string) func(func(*run.Result, er
 						told = nil
 					}
 					waiting = filepath.Base(e.Name) != "result.json" && filepath.Base(e.Name) != "exit.json"
-				case <-trouble: // an event may be lost: ask
+				case <-trouble: // an event may be lost: look
 					waiting = false
 				case <-tick.C:
 					waiting = false
@@ -90,7 +89,7 @@ func (m *Manager) ends(ctx context.Context, id string) func(func(*run.Result, er
 	}
 }
 
-// checked is a result whose return has been checked again: it has lain in a file.
+// checked returns a result with its return checked again, since it was read from a file.
 func (m *Manager) checked(res *run.Result) *run.Result {
 	if res.Status != run.Done {
 		return res
@@ -109,7 +108,7 @@ func (m *Manager) checked(res *run.Result) *run.Result {
 	return res
 }
 
-// bury publishes the end of a run that died too often, or that is not started again.
+// bury publishes the end of a run that died too often, or that is not restarted.
 func (m *Manager) bury(id string) error {
 	r, err := m.request(id)
 	if err != nil {

@@ -16,18 +16,18 @@ import (
 	"tri/lib/chat/sources"
 )
 
-// Around is what a default is taken from.
+// Around is the environment from which defaults are taken.
 type Around struct {
 	Home string // the home's folder
-	Dir  string // where the program runs; "" is asked of the system
-	User string // who runs it
+	Dir  string // current folder; "": ask the system
+	User string // the user running the program
 }
 
-// question is one of those that tri init asks.
+// question is a question of tri init.
 type question struct {
 	asks     string
 	choices  []string
-	when     func(*Answers) bool // nil: always
+	when     func(*Answers) bool // whether it applies; nil: always
 	standard func(*Answers, Around) string
 	get      func(*Answers) string
 	set      func(*Answers, string)
@@ -75,7 +75,7 @@ func questions() []question {
 	return qs
 }
 
-// codebase is the folder of the repository that the program runs in, if any.
+// codebase returns the repository that contains the current folder, or "".
 func codebase(_ *Answers, at Around) string {
 	for dir := at.Dir; dir != ""; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
@@ -88,8 +88,8 @@ func codebase(_ *Answers, at Around) string {
 	return ""
 }
 
-// Complete fills what was not said: with a person's words where in is not nil,
-// with the defaults where it is. Folders become absolute.
+// Complete fills in missing answers: it asks a person if in is not nil, and uses the defaults otherwise.
+// Folders become absolute.
 func Complete(a *Answers, at Around, in io.Reader, out io.Writer) error {
 	var lines *bufio.Reader
 	if in != nil {
@@ -131,7 +131,7 @@ func (q *question) fits(answer string) error {
 	return nil
 }
 
-// ask asks until the answer fits. An empty line takes the default.
+// ask asks until the answer is valid. An empty line takes the default.
 func (q *question) ask(in *bufio.Reader, out io.Writer, standard string) (string, error) {
 	for {
 		text := q.asks
@@ -162,8 +162,8 @@ func (q *question) ask(in *bufio.Reader, out io.Writer, standard string) (string
 	}
 }
 
-// anchor makes folders absolute: a person means those of where the program runs,
-// the file would mean its own.
+// anchor makes folders absolute: a person means them relative to the current folder, while in the file
+// they would be relative to the file's folder.
 func (a *Answers) anchor(dir string) error {
 	abs := func(p string) string {
 		if p == "" || filepath.IsAbs(p) || p == "~" || strings.HasPrefix(p, "~/") {
@@ -185,8 +185,8 @@ func (a *Answers) anchor(dir string) error {
 	return nil
 }
 
-// Begin completes the answers and writes the configuration. Whether there is one
-// already is said before anything is asked.
+// Begin completes the answers and writes the configuration. If there is a configuration already, that is
+// reported before anything is asked.
 func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader, out io.Writer) (string, error) {
 	if h.Exists(FileName) && !force {
 		return "", exists(h.Path(FileName))
@@ -211,8 +211,8 @@ func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader, out 
 	return Write(h, a, force)
 }
 
-// Steps writes how the platform that args name, if any, is set up. done is true
-// where that is all: there is a configuration, which is not to be replaced.
+// Steps writes the setup steps of the platform in args, if any. done is true if there is nothing else to
+// do: a configuration exists and is not to be replaced.
 func Steps(h *durable.Home, args []string, force bool, w io.Writer) (platform string, done bool, err error) {
 	if len(args) == 0 {
 		return "", false, nil

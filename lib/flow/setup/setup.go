@@ -21,8 +21,7 @@ import (
 // FileName is the configuration's name in the home.
 const FileName = "config.yaml"
 
-// Answers are what a configuration is made of. Empty ones get a default, or stay
-// out of the file.
+// Answers are the values for a configuration. Empty ones get a default, or are left out of the file.
 type Answers struct {
 	Platform      string // local, mattermost, slack, …
 	LocalDir      string
@@ -33,12 +32,11 @@ type Answers struct {
 	Approvers     []string
 	Language      string
 
-	// Section is what stands under chat: for platforms that need nothing but what
-	// their guide says; set by Begin.
+	// Section is the text under chat: for platforms configured entirely by their guide. Begin sets it.
 	Section string
 }
 
-// ErrExists means that there is a configuration already.
+// ErrExists means that a configuration exists already.
 var ErrExists = fmt.Errorf("there is a configuration already")
 
 func exists(path string) error {
@@ -50,8 +48,8 @@ var text string
 
 var page = template.Must(template.New("config.yaml").Funcs(template.FuncMap{"q": quote, "list": list, "name": filepath.Base}).Parse(text))
 
-// Write makes the home's configuration from the answers and returns its path. It
-// replaces one that is there only where force is set.
+// Write writes the home's configuration from the answers and returns its path. It replaces an existing one
+// only if force is set.
 func Write(h *durable.Home, a Answers, force bool) (string, error) {
 	path := h.Path(FileName)
 	if h.Exists(FileName) && !force {
@@ -72,7 +70,7 @@ func Write(h *durable.Home, a Answers, force bool) (string, error) {
 	return path, nil
 }
 
-// render is the file's text and what it is read back as.
+// render returns the file's text and the configuration parsed from it.
 func render(path string, a Answers) ([]byte, *config.Config, error) {
 	for _, s := range append(append(append([]string{a.LocalDir, a.MattermostURL, a.Language}, a.Chats...), a.Codebases...), a.Approvers...) {
 		if strings.ContainsFunc(s, unicode.IsControl) {
@@ -90,7 +88,7 @@ func render(path string, a Answers) ([]byte, *config.Config, error) {
 	return b.Bytes(), cfg, nil
 }
 
-// quote is a text as YAML writes it.
+// quote returns a string as YAML.
 func quote(s string) (string, error) {
 	b, err := yaml.Marshal(s)
 	return strings.TrimSuffix(string(b), "\n"), err

@@ -51,7 +51,7 @@ type Stage struct {
 	Command  []string `json:"command"`
 	State    string   `json:"state"`
 	PID      int      `json:"pid,omitempty"`
-	Start    uint64   `json:"start,omitempty"` // start time of the process, in ticks since boot, to detect a reused PID
+	Start    uint64   `json:"start,omitempty"` // start time in ticks since boot; detects a reused PID
 	Since    string   `json:"since"`           // RFC 3339
 	Restarts int      `json:"restarts"`
 	Ended    string   `json:"ended,omitempty"` // how it last ended

@@ -10,9 +10,9 @@ import (
 // maxSentence is how many bytes of a sentence a verdict keeps.
 const maxSentence = 300
 
-// account says of each sentence of a draft what of the cited lines covers it. places
-// reports whether the references claim no more than that names are there, as those of
-// a search do: there, a sentence of the question's own words says nothing more.
+// account returns for each sentence of a draft which of the cited lines cover it. places reports whether
+// all references claim only that names occur, as those of a search do; then a sentence that repeats the
+// question's words adds nothing.
 func account(own *evidence.Text, question string, found []evidence.Finding) (all []verdict.Sentence, places bool) {
 	places = len(found) > 0
 	for _, f := range found {

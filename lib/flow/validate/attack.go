@@ -14,11 +14,10 @@ import (
 	"tri/schemas"
 )
 
-// tools are what the second agent may do: read the lines that are cited, and not
-// do the research over again (triage §3.4).
+// tools are the tools of the second agent: it reads the cited lines, and does not repeat the research.
 var tools = []string{"Read"}
 
-// attack has the second agent try to break the draft.
+// attack has the second agent try to refute the draft.
 func (v *Validator) attack(ctx context.Context, r Request) (*verdict.Verdict, error) {
 	if v.Prompts == nil {
 		return nil, errors.New("it has no prompts")
@@ -28,8 +27,8 @@ func (v *Validator) attack(ctx context.Context, r Request) (*verdict.Verdict, er
 		return nil, err
 	}
 	shown := *r.Return
-	// Not for the reviewer: a mark would tell it that this is a drill, and the
-	// question and rubric stand in the prompt already.
+	// Drill would tell the reviewer that this is a test, and the question and rubric are in the prompt
+	// already.
 	shown.Drill, shown.Usage, shown.Question, shown.Rubric = nil, nil, "", ""
 	ret, err := json.MarshalIndent(shown, "", " ")
 	if err != nil {
@@ -59,17 +58,16 @@ func (v *Validator) attack(ctx context.Context, r Request) (*verdict.Verdict, er
 	return said, nil
 }
 
-// repair tells the agent what was wrong with its value.
+// repair tells the agent what is wrong with its value.
 func (v *Validator) repair(fault error) string {
 	text, err := v.Prompts.Render("repair.md", map[string]any{"Faults": prompt.Quote("faults", fault.Error())})
 	if err != nil {
-		return fault.Error() // an overridden template that does not work must not cost the round
+		return fault.Error() // a broken overridden template must not cost the round
 	}
 	return text
 }
 
-// read makes a verdict of an agent's value, without the fields that are not an
-// agent's to set.
+// read parses an agent's value into a verdict, and clears the fields that an agent may not set.
 func read(value []byte) (*verdict.Verdict, error) {
 	if err := ndjson.Check(value); err != nil {
 		return nil, err
@@ -82,7 +80,7 @@ func read(value []byte) (*verdict.Verdict, error) {
 	return v, v.Check()
 }
 
-// wanted is the verdict's schema without what code alone writes.
+// wanted returns the verdict's schema without the fields that only code writes.
 func wanted() ([]byte, error) {
 	text, err := schemas.Read("verdict")
 	if err != nil {
@@ -109,7 +107,7 @@ func wanted() ([]byte, error) {
 	})
 }
 
-// agentFields are the fields of triage §4.4 that an agent fills.
+// agentFields are the verdict's fields that an agent fills.
 var agentFields = []string{
 	"verdict", "reasons", "spot_check_ref", "spot_check_result", "spot_check_note", "schema_check", "confidence_language_match",
 	"scope_drift", "cross_investigation_consistency", "risk_gate_check", "tone_assessment", "bounce_feedback",

@@ -13,7 +13,7 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// empty are words that say nothing of a subject, by language.
+// empty are words that carry no subject, by language.
 var empty = map[string][]string{
 	"en": strings.Fields(`the a an is are was were be been do does did can could should would will what where when which who why how that this
 these those there here with from into about have has had not and but for you your our its it's it he she they them then than get got any some all
@@ -27,8 +27,8 @@ dengan tentang pertanyaan dong`),
 	"pt": strings.Fields(`o a os as um uma de do da em no na e ou que é são não por para com se como onde quando quem qual isso pode há`),
 }
 
-// spoken guesses the language of text: by its script, or the one of which most small
-// words stand in it; "" when there are none.
+// spoken guesses the language of text by its script, or by which language's function words occur most; ""
+// if none do.
 func spoken(text string) string {
 	for _, r := range text {
 		switch {
@@ -57,19 +57,18 @@ func spoken(text string) string {
 	return best
 }
 
-const minTerms = 2 // fewer words of a question prove nothing
+const minTerms = 2 // a question with fewer words proves nothing
 
-// scope says whether the draft is about what was asked. It is slow to judge: major
-// only when next to nothing of what the question names, no word and no identifier,
-// stands in the draft, its summary, its evidence or the lines around it; and words
-// are compared only where question and draft are in one language.
+// scope reports whether the draft is about the question. It is conservative: drift is major only if almost
+// nothing that the question names, no word and no identifier, occurs in the draft, its summary, its
+// evidence or the lines around it. Words are compared only if question and draft are in the same language.
 func scope(question string, ret *draft.Return, found []evidence.Finding) (drift, note string) {
 	near := []string{ret.DraftReply, ret.SummaryForOrchestrator, ret.QuestionGloss}
 	for i, f := range found {
 		near = append(near, f.Path, strings.Join(f.Lines, "\n"), ret.EvidenceRefs[i].SupportsClaim, ret.EvidenceRefs[i].Quote)
 	}
 	about := evidence.FromText("the answer", strings.Join(near, "\n"))
-	scene := []*evidence.Text{about} // and around what is cited
+	scene := []*evidence.Text{about} // and the lines around the citations
 	whole := about.String()
 	for _, f := range found {
 		for _, t := range f.Around {
@@ -81,7 +80,7 @@ func scope(question string, ret *draft.Return, found []evidence.Finding) (drift,
 	asked := names(q)
 	said := []string(nil)
 	if lang := spoken(question); lang != "" && lang != "zh" && lang == spoken(ret.DraftReply) {
-		said = q.Words() // Chinese is cut too finely to tell
+		said = q.Words() // Chinese is segmented too finely to compare
 	}
 	switch named := mentioned(asked, whole); {
 	case len(said) > minTerms:
@@ -95,13 +94,13 @@ func scope(question string, ret *draft.Return, found []evidence.Finding) (drift,
 	return verdict.Major, fmt.Sprintf("nothing of what was asked (%s) stands in it", text.Visible(strings.Join(asked[:min(len(asked), 5)], ", ")))
 }
 
-// telling reports whether words that a question of so many has in common with an
-// answer tell that they are about the same: one that stands in any talk does not.
+// telling reports whether the words shared by an answer and a question of of words show that they are
+// about the same subject. A single common word does not.
 func telling(shared []string, of int) bool {
 	return len(shared) > 1 || len(evidence.Telling(shared)) > 0 || len(shared) > 0 && of <= minTerms+1
 }
 
-// names are the identifiers and the like of a question, in lower case.
+// names returns the identifiers of a question, numbers excluded, in lower case.
 func names(question *evidence.Text) (out []string) {
 	for _, t := range question.Tokens() {
 		if t.Kind != evidence.Number {
@@ -111,7 +110,7 @@ func names(question *evidence.Text) (out []string) {
 	return out
 }
 
-// mentioned counts the names that a text has.
+// mentioned counts the names that occur in a text.
 func mentioned(names []string, text string) (n int) {
 	low := strings.ToLower(text)
 	for _, w := range names {
@@ -122,11 +121,10 @@ func mentioned(names []string, text string) (n int) {
 	return n
 }
 
-const minShared = 2 // words that two threads on one subject share
+const minShared = 2 // words shared by two threads on one subject
 
-// overlap is what code can say of the other open threads: whether one is about
-// the same, and whether it concluded otherwise: another figure, another bound, the
-// opposite. note tells what.
+// overlap compares the draft with the other open threads: whether one is on the same subject, and whether
+// its conclusion differs: another figure, another bound, the opposite. note gives the difference.
 func overlap(r Request) (result, note string) {
 	result = verdict.NoOverlap
 	own := evidence.FromText("the draft", r.Return.DraftReply+"\n\n"+r.Return.SummaryForOrchestrator)

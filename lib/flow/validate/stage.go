@@ -22,23 +22,22 @@ type Stage struct {
 	Codebase string
 	Keep     string        // folder for prompts and transcripts; "": not kept
 	Cap      time.Duration // of one run of the agent; 0: none
-	UUID     func() string // names the session of each run
+	UUID     func() string // returns the session id of each run
 	Out      io.Writer
 	Say      func(format string, args ...any)
 }
 
-// judged is what the stage writes: the verdict, and what it judges. key and
-// message_id are those of the return, where it has them.
+// judged is a record that the stage writes: the verdict and the return that it judges. key and message_id
+// are copied from the return, if present.
 type judged struct {
 	Key       string `json:"key,omitempty"`
 	MessageID string `json:"message_id,omitempty"`
 	*verdict.Verdict
-	others []Other // what other open threads concluded, where the record says it
+	others []Other // conclusions of other open threads, if the record has them
 }
 
-// Each judges each return. Those that are no return are refused; a return whose
-// fields are wrong gets its verdict. When not all passed, the error carries
-// sysexit.No, unless records were refused.
+// Each judges each return. A record that is not a return is refused; a return with invalid fields gets a
+// verdict. If not all passed, the error carries sysexit.No, unless records were refused.
 func (s *Stage) Each(ctx context.Context, in stream.Input) error {
 	bad := 0
 	stats, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
@@ -84,7 +83,7 @@ func (s *Stage) one(ctx context.Context, rec ndjson.Record) (ok bool, err error)
 	return v.Verdict == verdict.Pass, nil
 }
 
-// runDir is a folder for the second agent's run; there is none for code alone.
+// runDir returns a folder for the second agent's run; none is needed without an agent.
 func (s *Stage) runDir(rec ndjson.Record) (dir string, remove func(), err error) {
 	nothing := func() {}
 	switch {
@@ -92,7 +91,7 @@ func (s *Stage) runDir(rec ndjson.Record) (dir string, remove func(), err error)
 		return "", nothing, nil
 	case s.Keep == "":
 		if dir, err = os.MkdirTemp("", "tri-validate-"); err == nil {
-			return dir, func() { _ = os.RemoveAll(dir) }, nil // a leftover in the temporary folder
+			return dir, func() { _ = os.RemoveAll(dir) }, nil // at worst a file remains in the temporary folder
 		}
 	default:
 		dir = filepath.Join(s.Keep, fmt.Sprintf("validate-%d", rec.Line))
@@ -104,8 +103,7 @@ func (s *Stage) runDir(rec ndjson.Record) (dir string, remove func(), err error)
 	return dir, nothing, nil
 }
 
-// Parse reads a return from a line. What has neither a draft nor references is
-// another kind of record, and refused.
+// Parse reads a return from a line. A record with neither a draft nor references is refused.
 func Parse(line []byte) (*draft.Return, judged, error) {
 	var kind struct {
 		Draft     *json.RawMessage `json:"draft_reply"`

@@ -8,8 +8,8 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// ForThread is the request for a thread's return: a draft may draw on everything
-// that was said in the thread, and on what the operator told the investigator.
+// ForThread returns the request for a thread's return. A draft may use everything said in the thread, and
+// the operator's notes to the investigator.
 func ForThread(t *thread.Thread, question string) Request {
 	r := Request{
 		Return: t.InvestigatorReturn, Question: question, Rubric: t.Rubric,
@@ -26,8 +26,8 @@ func ForThread(t *thread.Thread, question string) Request {
 	return r
 }
 
-// Thread judges a thread's return in a run. An answer that a person has approved
-// before is judged by code alone: its evidence stands, or it would not be here.
+// Thread judges a thread's return in a run. An answer that a person approved before is judged by code
+// alone: its evidence was found unchanged before it was reused.
 func (v *Validator) Thread(ctx context.Context, t *thread.Thread, question string, others []thread.Hint, r *run.Run) (*verdict.Verdict, error) {
 	req := ForThread(t, question)
 	req.RunDir, req.SessionID, req.Hold = r.Dir(), r.SessionID, r.Hold()
@@ -40,7 +40,7 @@ func (v *Validator) Thread(ctx context.Context, t *thread.Thread, question strin
 	return v.Run(ctx, req)
 }
 
-// ByCode is the same validator without its agent.
+// ByCode returns the same validator without its agent.
 func (v *Validator) ByCode() *Validator {
 	alone := *v
 	alone.Agent = nil

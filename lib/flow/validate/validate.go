@@ -1,7 +1,6 @@
-// Package validate checks a draft by code, then has a second agent attack it, and
-// returns the worse verdict. Code looks first and at everything: every citation, every
-// name and number, the wording, the risk, the safety of the text. Only a draft that
-// survives is shown to a second agent, whose word can make the verdict worse and never
+// Package validate checks a draft by code, then has a second agent attack it, and returns the worse
+// verdict. Code checks every citation, every name and number, the wording, the risk and the safety of the
+// text. Only a draft that passes is shown to the second agent, which can make the verdict worse but never
 // better.
 package validate
 
@@ -28,18 +27,18 @@ import (
 // Request is one return to be judged.
 type Request struct {
 	Return       *draft.Return
-	Question     string // "": the return's own
-	Rubric       string // "": the return's own
+	Question     string // "" means that of the return
+	Rubric       string // "" means that of the return
 	QuestionType string
-	Codebase     string   // folder; "": there is none, so no file can be checked
-	Context      []string // what was said around the question; a draft may draw on it
+	Codebase     string   // folder; "": none, so no file can be checked
+	Context      []string // messages around the question; a draft may use them
 	Others       []Other  // open threads
 	RunDir       string
 	SessionID    string   // a UUID
 	Hold         *os.File // kept open by the agent's processes; may be nil
 }
 
-// Other is an open thread and what it has concluded.
+// Other is an open thread and its conclusion.
 type Other struct {
 	Key     string `json:"key"`
 	Summary string `json:"summary"`
@@ -49,13 +48,13 @@ type Other struct {
 type Validator struct {
 	Agent   agent.Agent // nil: code only
 	Prompts *prompt.Set // needed with an agent
-	Secrets []string    // of this installation, which no draft may hold
+	Secrets []string    // of this installation, which no draft may contain
 	Now     func() time.Time
 }
 
-// Run judges one return. An error means that it could not be judged at all: no
-// codebase, or ctx has ended. An agent that fails or talks nonsense is no error:
-// the verdict is then escalate.
+// Run judges one return. An error means that it could not be judged: the codebase is unreadable, or ctx
+// was canceled. If the agent fails or returns an invalid verdict, that is not an error: the verdict is
+// then escalate.
 func (v *Validator) Run(ctx context.Context, r Request) (*verdict.Verdict, error) {
 	if r.Return == nil {
 		return nil, sysexit.With(sysexit.Data, errors.New("validate: there is no return"))
@@ -87,8 +86,8 @@ func (v *Validator) Run(ctx context.Context, r Request) (*verdict.Verdict, error
 	return &out, nil
 }
 
-// failed is the verdict when the second agent gave none: a draft that was to be
-// attacked and was not is a person's to judge.
+// failed returns the verdict if the second agent gave none: a person must judge a draft that should have
+// been attacked and was not.
 func failed(v verdict.Verdict, err error) verdict.Verdict {
 	note := text.Visible(prompt.Cut(err.Error(), 500))
 	v.Verdict, v.Proved = verdict.Escalate, verdict.Nothing
@@ -97,7 +96,7 @@ func failed(v verdict.Verdict, err error) verdict.Verdict {
 	return v
 }
 
-// facts finds out everything that code can.
+// facts determines everything that code can check.
 func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	ret := r.Return
 	refs := ret.EvidenceRefs[:min(len(ret.EvidenceRefs), draft.MaxRefs)]
@@ -148,8 +147,8 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	return f, nil
 }
 
-// resolve looks at every reference. exists tells of a path whether it is in the
-// codebase; nil without one.
+// resolve checks every reference. exists reports whether a path is in the codebase; it is nil without a
+// codebase.
 func resolve(codebase string, refs []draft.Ref) (found []evidence.Finding, exists func(string) bool, err error) {
 	found = make([]evidence.Finding, len(refs))
 	if codebase == "" {
@@ -173,9 +172,8 @@ func resolve(codebase string, refs []draft.Ref) (found []evidence.Finding, exist
 	return evidence.ResolveAll(root, repo, refs), func(p string) bool { return evidence.Exists(codebase, p) }, nil
 }
 
-// unsafe is what is wrong with the draft, and with the texts that are saved or
-// shown to others beside it: those may mention people and hold addresses, but no
-// secret and nothing that cannot be seen.
+// unsafe returns what is wrong with the draft, and with the texts that are saved or shown beside it. The
+// latter may mention people and contain addresses, but no secret and no invisible characters.
 func unsafe(ret *draft.Return, src safety.Sources) []draft.Problem {
 	var out []draft.Problem
 	if !ret.EscalationRequested || strings.TrimSpace(ret.DraftReply) != "" {
