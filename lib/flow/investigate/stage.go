@@ -151,7 +151,7 @@ func parseThread(line []byte) (*thread.Thread, error) {
 	if t.Platform == "" || t.ChatID == "" || t.ThreadID == "" {
 		return nil, errors.New("thread: platform, chat_id or thread_id is missing")
 	}
-	// The key may become a folder name, so the event's own key, which is not trusted, is replaced.
+	// The key may become a folder name, so the record's own key is not used.
 	t.Key = event.Key(t.Platform, t.ChatID, t.ThreadID)
 	return t, nil
 }

@@ -138,7 +138,7 @@ func (m *Manager) begun(id string, last run.State) error {
 		}
 		if time.Now().After(end) {
 			err := sysexit.With(sysexit.Unavailable, fmt.Errorf("long run %s: its runner did not come up in %v", id, patience))
-			return errors.Join(err, run.Cancel(m.Home, id, run.Dispatcher, m.Now())) // a runner that starts later ends at once
+			return errors.Join(err, run.Cancel(m.Home, id, run.Dispatcher, m.Now())) // ends a late runner
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (s *Stage) runDir(rec ndjson.Record) (dir string, remove func(), err error)
 		return "", nothing, nil
 	case s.Keep == "":
 		if dir, err = os.MkdirTemp("", "tri-validate-"); err == nil {
-			return dir, func() { _ = os.RemoveAll(dir) }, nil // at worst a file remains in the temporary folder
+			return dir, func() { _ = os.RemoveAll(dir) }, nil // at worst temporary files remain
 		}
 	default:
 		dir = filepath.Join(s.Keep, fmt.Sprintf("validate-%d", rec.Line))
