@@ -33,9 +33,10 @@ func TestFlood(t *testing.T) {
 		return path
 	}
 	write("code/retry.go", "package retry\n\n// Limit is how often a request is retried.\nconst Limit = 5\n")
+	asked := time.Now().UTC().Add(-time.Minute).Format(time.RFC3339) // an old question opens nothing
 	var events bytes.Buffer
 	for i := range mentions {
-		fmt.Fprintf(&events, `{"platform":"local","chat_id":"dev","chat_name":"dev","message_id":"%d","create_time":"2026-11-21T10:00:00Z","msg_type":"text","content":"what is retry Limit %d for?","sender":{"id":"p%d","name":"","type":"user"},"mentions":[],"is_bot_mention":true,"classification":"actionable","is_question":true}`+"\n", i, i, i%2000)
+		fmt.Fprintf(&events, `{"platform":"local","chat_id":"dev","chat_name":"dev","message_id":"%d","create_time":"%s","msg_type":"text","content":"what is retry Limit %d for?","sender":{"id":"p%d","name":"","type":"user"},"mentions":[],"is_bot_mention":true,"classification":"actionable","is_question":true}`+"\n", i, asked, i, i%2000)
 	}
 	file := write("events.ndjson", events.String())
 	flood := func(budget int) (said string, peak int64) {
