@@ -7,10 +7,9 @@ import (
 	"tri/lib/record/event"
 )
 
-// DiscordChatExporter writes a file for each channel or thread: guild, channel,
-// dates, then messages. Of a thread, channel.categoryId is the parent channel,
-// and its own id that of the message that it was begun from.
-// https://github.com/Tyrrrz/DiscordChatExporter (JsonMessageWriter)
+// DiscordChatExporter writes one file per channel or thread: guild, channel, dates, then messages.
+// For a thread, channel.categoryId is the parent channel, and the thread's id is that of the
+// message it was started from. https://github.com/Tyrrrz/DiscordChatExporter (JsonMessageWriter)
 
 type discordChannel struct {
 	ID       string `json:"id"`
@@ -67,7 +66,7 @@ func (p *pass) discord(name string) error {
 }
 
 func (p *pass) discordMessage(c *discordChannel, m *discordMessage) error {
-	// A number is a kind that the exporter has no name for: commands and the like.
+	// A number is a type that the exporter has no name for: commands and the like.
 	if m.Type != "Default" && m.Type != "Reply" && strings.Trim(m.Type, "0123456789") != "" {
 		p.notices++
 		return nil
@@ -94,7 +93,7 @@ func (p *pass) discordMessage(c *discordChannel, m *discordMessage) error {
 	}
 	for _, u := range m.Mentions {
 		e.Mentions = append(e.Mentions, u.ID)
-		// Raw when exported without formatting.
+		// Mentions are raw if the export was made without formatting.
 		name := "@" + first(u.Nickname, u.Name, u.ID)
 		e.Content = strings.NewReplacer("<@"+u.ID+">", name, "<@!"+u.ID+">", name).Replace(e.Content)
 	}
@@ -106,7 +105,7 @@ func (p *pass) discordMessage(c *discordChannel, m *discordMessage) error {
 			e.Content = first(b.Description, b.Title)
 		}
 	}
-	if e.Content == "" && len(e.Attachments) == 0 { // the copy of its first message in a thread, a sticker
+	if e.Content == "" && len(e.Attachments) == 0 { // the copy of a thread's first message, a sticker
 		p.notices++
 		return nil
 	}

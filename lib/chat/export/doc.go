@@ -10,21 +10,21 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Limits of what is read, after decompression.
+// Limits of the input, after decompression.
 const (
 	maxFile  = 16 << 30 // bytes of one file
 	maxValue = 8 << 20  // bytes of one message
 )
 
-// doc is a JSON file read as a stream: only one message of it is ever in memory.
+// doc is a JSON file read as a stream, with one message in memory at a time.
 type doc struct {
 	name  string
 	f     fs.File
-	src   io.Reader // f, or what mends it
+	src   io.Reader // f, or a filter that repairs it
 	dec   *json.Decoder
 	total int64 // bytes that may still be read
-	value int64 // of them, for the value that is being read
-	large bool  // a limit was met: nothing is read any more
+	value int64 // of these, for the current value
+	large bool  // a limit was reached: nothing more is read
 }
 
 func (r *Reader) doc(name string) (*doc, error) {
@@ -39,7 +39,7 @@ func (r *Reader) doc(name string) (*doc, error) {
 
 var errLarge = errors.New("larger than a message or a file of an export can be")
 
-// Read implements io.Reader, bounded.
+// Read implements io.Reader, with limits.
 func (d *doc) Read(p []byte) (int, error) {
 	if d.large = d.large || d.total <= 0 || d.value <= 0; d.large {
 		return 0, errLarge
@@ -72,7 +72,7 @@ func (d *doc) begin(want json.Delim) error {
 	return err
 }
 
-// object calls fn for each name of the object that comes next; fn reads the value.
+// object calls fn for each name of the next object; fn reads the value.
 func (d *doc) object(fn func(key string) error) error {
 	if err := d.begin('{'); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (d *doc) object(fn func(key string) error) error {
 		if err != nil {
 			return err
 		}
-		key, _ := t.(string) // the decoder gives nothing else here
+		key, _ := t.(string) // the decoder returns nothing else here
 		if err := fn(key); err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (d *doc) object(fn func(key string) error) error {
 	return err
 }
 
-// list calls fn for each element of the list that comes next; fn reads it.
+// list calls fn for each element of the next list; fn reads it.
 func (d *doc) list(fn func() error) error {
 	if err := d.begin('['); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (d *doc) list(fn func() error) error {
 	return err
 }
 
-// skip passes over the next value, however large it is in all.
+// skip skips the next value, whatever its size.
 func (d *doc) skip() error {
 	for depth := 0; ; {
 		t, err := d.token()
@@ -124,7 +124,7 @@ func (d *doc) skip() error {
 	}
 }
 
-// each reads a list of messages of type T, refusing those of another shape.
+// each reads a list of messages of type T; it refuses elements of another type.
 func each[T any](p *pass, d *doc, fn func(*T) error) error {
 	return d.list(func() error { return one(p, d, fn) })
 }
@@ -133,7 +133,7 @@ func each[T any](p *pass, d *doc, fn func(*T) error) error {
 func one[T any](p *pass, d *doc, fn func(*T) error) error {
 	v := new(T)
 	if err := d.decode(v); err != nil {
-		if errors.As(err, new(*json.UnmarshalTypeError)) { // it has been read whole
+		if errors.As(err, new(*json.UnmarshalTypeError)) { // it has been read completely
 			p.refuse(fmt.Sprintf("%s: before byte %d", d.name, d.dec.InputOffset()), err)
 			return nil
 		}
@@ -150,15 +150,15 @@ func one[T any](p *pass, d *doc, fn func(*T) error) error {
 	return err
 }
 
-// errBad is a message that cannot be one.
+// errBad means that a value cannot be a message.
 var errBad = errors.New("not a message")
 
 func bad(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errBad, fmt.Sprintf(format, args...))
 }
 
-// within opens a file for fn. A file that breaks off or is no JSON is refused
-// from there on, and the others are read.
+// within opens a file for fn. A file that is truncated or not JSON is refused from there on; the
+// other files are still read.
 func (p *pass) within(name string, fn func(*doc) error) error {
 	d, err := p.doc(name)
 	if err != nil {
@@ -175,5 +175,5 @@ func (p *pass) within(name string, fn func(*doc) error) error {
 	return errors.Join(err, d.Close())
 }
 
-// errShape is a file that is JSON of another shape.
+// errShape means that a file is JSON but not of this format.
 var errShape = errors.New("not of this format")

@@ -1,6 +1,6 @@
-// Package export reads chat exports as a source: Slack, DiscordChatExporter's JSON,
-// Telegram Desktop's result.json and Mattermost's bulk export, as a folder, a zip or a
-// file. What it is, its content says. Files are read as streams and nothing is unpacked.
+// Package export reads chat exports as a source: Slack, DiscordChatExporter's JSON, Telegram
+// Desktop's result.json and Mattermost's bulk export, as a folder, a zip or a file. The format is
+// detected from the content. Files are read as streams and nothing is unpacked.
 package export
 
 import (
@@ -21,7 +21,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// Reader is one export.
+// Reader reads one export.
 type Reader struct {
 	path   string
 	files  fs.FS
@@ -33,7 +33,7 @@ type Reader struct {
 
 var _ chat.Source = (*Reader)(nil)
 
-// Open finds out what is at path.
+// Open opens the export at a path and detects its format.
 func Open(name string) (*Reader, error) {
 	r := &Reader{path: name}
 	info, err := os.Stat(name)
@@ -77,14 +77,14 @@ func (r *Reader) open(dir bool) error {
 	return nil
 }
 
-// Limits of what is looked at, so that a hostile archive costs little.
+// Limits of detection, so that a hostile archive costs little.
 const (
 	maxDepth = 4
 	maxFiles = 1 << 20
-	maxTold  = 20 // refusals that are said one by one
+	maxTold  = 20 // refusals that are reported individually
 )
 
-// list collects the JSON files that are not too deep.
+// list collects the JSON files that are not nested too deep.
 func (r *Reader) list() error {
 	err := fs.WalkDir(r.files, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -107,7 +107,7 @@ func (r *Reader) list() error {
 	return nil
 }
 
-// Format is what it was found to be: slack, discord, telegram, mattermost.
+// Format returns the detected format: slack, discord, telegram, mattermost.
 func (r *Reader) Format() string { return r.format }
 
 // Close closes the files.
@@ -120,11 +120,11 @@ type pass struct {
 	say     func(format string, args ...any)
 	order   *order
 	refused int
-	notices int // joins, topics, calls: said by the platform, not by people
+	notices int // joins, topics, calls: notices of the platform
 }
 
-// Run emits every message in the order of time, then ends. An export has the
-// last text of each message only, so there are no edits in it.
+// Run emits every message in order of time and returns. An export has only the last text of each
+// message, so there are no edits.
 func (r *Reader) Run(ctx context.Context, _ chat.Resume, to chat.Handler) error {
 	to.OnConnect(true)
 	p := &pass{Reader: r, ctx: ctx, say: to.Logf, order: newOrder("")}
@@ -148,7 +148,7 @@ func (r *Reader) Run(ctx context.Context, _ chat.Resume, to chat.Handler) error 
 	return nil
 }
 
-// add takes a message in.
+// add adds a message.
 func (p *pass) add(e event.Event, at time.Time) error {
 	if e.MsgType == "" {
 		e.MsgType = "text"
@@ -169,7 +169,7 @@ func (p *pass) add(e event.Event, at time.Time) error {
 	return p.order.add(e, at)
 }
 
-// refuse names a part that is not as the format has it, and goes on.
+// refuse reports a part that does not match the format; reading continues.
 func (p *pass) refuse(name string, err error) {
 	if p.refused++; p.refused <= maxTold {
 		p.say("%s: %v", name, err)
@@ -179,7 +179,7 @@ func (p *pass) refuse(name string, err error) {
 	}
 }
 
-// detect looks at names, then into files.
+// detect examines file names, then contents.
 func (r *Reader) detect() error {
 	if root, ok := slackRoot(r.names); ok {
 		r.format, r.read = "slack", func(p *pass) error { return p.slack(root) }
@@ -221,7 +221,7 @@ func (r *Reader) detect() error {
 	return nil
 }
 
-// sniff tells the format by the first names in a file.
+// sniff detects the format from the first names in a file.
 func (r *Reader) sniff(name string) (string, error) {
 	d, err := r.doc(name)
 	if err != nil {
@@ -230,7 +230,7 @@ func (r *Reader) sniff(name string) (string, error) {
 	defer d.Close()
 	d.total = 1 << 20
 	seen := map[string]bool{}
-	_ = d.object(func(key string) error { // broken or cut short: what came before says it
+	_ = d.object(func(key string) error { // a damaged or truncated file: the names before the damage suffice
 		seen[key] = true
 		if key == "messages" || key == "chats" {
 			return errEnough

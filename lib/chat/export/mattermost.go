@@ -15,10 +15,10 @@ import (
 	"tri/lib/record/event"
 )
 
-// A Mattermost bulk export is one object a line: version, then teams, channels,
-// users, posts with their replies, direct posts. Posts have no ids there, so
-// that an id is made of what the importer tells posts apart by; chats are named
-// by team and channel. Neither is what the running server calls them.
+// A Mattermost bulk export has one object per line: version, then teams, channels, users, posts
+// with their replies, direct posts. Posts have no ids there, so an id is computed from the fields
+// by which the importer distinguishes posts; chats are identified by team and channel name. Both
+// differ from the ids of the running server.
 // https://docs.mattermost.com/onboard/bulk-loading-data.html
 
 type mattermostLine struct {
@@ -97,7 +97,7 @@ func (x *mattermostExport) line(l *mattermostLine) error {
 	return nil
 }
 
-// thread takes in a post and its replies.
+// thread adds a post and its replies.
 func (x *mattermostExport) thread(chatID, chatName string, p *mattermostPost) error {
 	root := p.id(chatID)
 	if err := x.post(chatID, chatName, "", p); err != nil {

@@ -16,15 +16,14 @@ import (
 	"tri/lib/record/event"
 )
 
-// memory is how many bytes of events are held; more go to a temporary file in
-// sorted pieces.
+// memory is the maximum size of the events in memory, in bytes; beyond it they are written to a
+// temporary file in sorted runs.
 const memory = 32 << 20
 
-// emitted is how many events are handed on together.
+// emitted is how many events are passed on together.
 const emitted = 512
 
-// order brings the events of many chats into the order of time, those of one
-// instant in the order in which they came.
+// order sorts the events of many chats by time, and events of the same time in order of arrival.
 type order struct {
 	dir   string // of the temporary file
 	limit int
@@ -33,12 +32,12 @@ type order struct {
 	size  int
 	file  *os.File
 	end   int64
-	runs  []io.Reader // sorted pieces of file
+	runs  []io.Reader // sorted runs of file
 }
 
-// dated is an event, encoded, and where it belongs.
+// dated is an encoded event with its sort key.
 type dated struct {
-	at, n int64 // nanoseconds since 1970; how many came before
+	at, n int64 // nanoseconds since 1970; sequence number
 	body  []byte
 }
 
@@ -74,7 +73,7 @@ func (o *order) spill() error {
 			return sysexit.With(sysexit.IO, fmt.Errorf("sort the export: %w", err))
 		}
 		o.file = f
-		// Nameless, it is gone however we end.
+		// The file is unlinked at once, so that it is removed however the program ends.
 		if err := os.Remove(f.Name()); err != nil {
 			return sysexit.With(sysexit.IO, fmt.Errorf("sort the export: %w", err))
 		}
@@ -86,7 +85,7 @@ func (o *order) spill() error {
 		binary.LittleEndian.PutUint64(head, uint64(d.at))
 		binary.LittleEndian.PutUint64(head[8:], uint64(d.n))
 		binary.LittleEndian.PutUint64(head[16:], uint64(len(d.body)))
-		_, _ = w.Write(head) // Flush tells
+		_, _ = w.Write(head) // Flush returns the error
 		_, _ = w.Write(d.body)
 		o.end += int64(len(head) + len(d.body))
 	}
@@ -98,7 +97,7 @@ func (o *order) spill() error {
 	return nil
 }
 
-// each calls fn with all events in order, some at a time.
+// each calls fn with all events in order, in batches.
 func (o *order) each(fn func([]event.Event) error) error {
 	slices.SortFunc(o.held, dated.compare)
 	m := merge{}
@@ -133,18 +132,18 @@ func (o *order) each(fn func([]event.Event) error) error {
 
 func (o *order) close() {
 	if o.file != nil {
-		_ = o.file.Close() // nameless and done with
+		_ = o.file.Close() // already unlinked
 	}
 }
 
-// piece is one sorted part: of the file, or what is held.
+// piece is one sorted run: of the file, or the events in memory.
 type piece struct {
 	r    io.Reader
 	held []dated
 	next dated
 }
 
-// step takes the piece's next event; io.EOF when there is none.
+// step reads the next event of the piece; io.EOF at its end.
 func (p *piece) step() error {
 	if p.r == nil {
 		if len(p.held) == 0 {
@@ -164,7 +163,7 @@ func (p *piece) step() error {
 	return err
 }
 
-// merge is a heap of pieces by their next events.
+// merge is a heap of pieces ordered by their next events.
 type merge []*piece
 
 func (m merge) Len() int           { return len(m) }
@@ -189,7 +188,7 @@ func (m *merge) push(p *piece) error {
 	return nil
 }
 
-// advance replaces the first event by its piece's next.
+// advance replaces the first event by the next of its piece.
 func (m *merge) advance() error {
 	err := (*m)[0].step()
 	if errors.Is(err, io.EOF) {

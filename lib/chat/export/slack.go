@@ -13,14 +13,13 @@ import (
 	"tri/lib/record/event"
 )
 
-// A Slack export has channels.json, groups.json, dms.json, mpims.json and
-// users.json, and a folder for each channel (by name, direct messages by id)
-// with a file for each day.
+// A Slack export has channels.json, groups.json, dms.json, mpims.json and users.json, and a folder
+// per channel (named by the channel, for direct messages by the id) with one file per day.
 // https://slack.com/help/articles/220556107-How-to-read-Slack-data-exports
 
 var dayFile = regexp.MustCompile(`^\d{4}-\d\d-\d\d\.json$`)
 
-// slackRoot finds the folder that has the channels' folders in it.
+// slackRoot finds the folder that contains the channels' folders.
 func slackRoot(names []string) (string, bool) {
 	root, found := "", false
 	for _, name := range names {
@@ -86,13 +85,13 @@ type slackFile struct {
 	URL      string `json:"url_private"`
 }
 
-// spoken are the subtypes that are somebody's words; others are notices.
+// spoken are the subtypes of messages that users or bots wrote; others are notices.
 var spoken = map[string]bool{
 	"": true, "bot_message": true, "me_message": true, "file_share": true,
 	"thread_broadcast": true, "reply_broadcast": true, "file_comment": true,
 }
 
-// slackExport is what messages refer to.
+// slackExport contains the users and channels that messages refer to.
 type slackExport struct {
 	*pass
 	users map[string]*slackUser
@@ -128,7 +127,7 @@ func (p *pass) slack(root string) error {
 	return nil
 }
 
-// people reads who and where.
+// people reads the users and channels.
 func (s *slackExport) people(root string) error {
 	err := s.optional(path.Join(root, "users.json"), func(d *doc) error {
 		return each(s.pass, d, func(u *slackUser) error {
@@ -139,7 +138,7 @@ func (s *slackExport) people(root string) error {
 	for _, name := range []string{"channels.json", "groups.json", "mpims.json", "dms.json"} {
 		err = errors.Join(err, s.optional(path.Join(root, name), func(d *doc) error {
 			return each(s.pass, d, func(c *slackChat) error {
-				if c.Name == "" { // a direct message: its folder is its id
+				if c.Name == "" { // a direct message: the folder is named by the id
 					c.Name = c.ID
 				}
 				s.chats[c.Name] = *c
@@ -171,7 +170,7 @@ func (s *slackExport) message(chat slackChat, m *slackMessage) error {
 		e.ThreadID = &m.ThreadTS
 	}
 	text := m.Text
-	for _, a := range m.Attachments { // what bots say is often only there
+	for _, a := range m.Attachments { // texts of bots are often only there
 		if text == "" {
 			text = first(a.Text, a.Fallback)
 		}
@@ -199,7 +198,7 @@ func (s *slackExport) sender(m *slackMessage) event.Sender {
 	return sender
 }
 
-// slackTime reads a ts: seconds, a point and six digits that make it unique.
+// slackTime parses a ts: seconds, a point and six digits that make it unique.
 func slackTime(ts string) (time.Time, error) {
 	sec, frac, _ := strings.Cut(ts, ".")
 	s, err := strconv.ParseInt(sec, 10, 40)
@@ -210,10 +209,10 @@ func slackTime(ts string) (time.Time, error) {
 	return time.Unix(s, int64(us)*1000), err
 }
 
-// slackMark is Slack's markup: <@U1|name> <#C1|name> <!here> <url|label>.
+// slackMark matches Slack's markup: <@U1|name> <#C1|name> <!here> <url|label>.
 var slackMark = regexp.MustCompile(`<([^<>\n]+)>`)
 
-// readable makes a Slack text what a person saw, and finds who is mentioned.
+// readable returns a Slack text as a client shows it, and who is mentioned in it.
 func (s *slackExport) readable(text string) (string, []string) {
 	var mentions []string
 	text = slackMark.ReplaceAllStringFunc(text, func(mark string) string {

@@ -10,15 +10,14 @@ import (
 	"tri/lib/record/event"
 )
 
-// Telegram Desktop writes result.json: one chat, or all of them under
-// chats.list. A text is a string or a list of strings and objects. In a forum
-// the id of a topic is that of the service message which created it.
-// https://github.com/telegramdesktop/tdesktop (export_output_json.cpp)
+// Telegram Desktop writes result.json: one chat, or all of them under chats.list. A text is a
+// string or a list of strings and objects. In a forum the id of a topic is that of the service
+// message that created it. https://github.com/telegramdesktop/tdesktop (export_output_json.cpp)
 
 type telegramChat struct {
 	id     string
 	name   string
-	topics map[int64]int64 // topic of each message that is in one
+	topics map[int64]int64 // topic of each message in a topic
 }
 
 type telegramMessage struct {
@@ -31,7 +30,7 @@ type telegramMessage struct {
 	FromID    string       `json:"from_id"`
 	Text      telegramText `json:"text"`
 	ReplyTo   int64        `json:"reply_to_message_id"`
-	ReplyPeer string       `json:"reply_to_peer_id"` // set when that is in another chat
+	ReplyPeer string       `json:"reply_to_peer_id"` // set if that message is in another chat
 	Photo     string       `json:"photo"`
 	File      string       `json:"file"`
 	FileName  string       `json:"file_name"`
@@ -39,7 +38,7 @@ type telegramMessage struct {
 	ViaBot    string       `json:"via_bot"`
 }
 
-// telegramText is a text put together, and who is mentioned in it.
+// telegramText is a complete text and the ids mentioned in it.
 type telegramText struct {
 	text     string
 	mentions []string
@@ -107,7 +106,7 @@ func (p *pass) telegram(name string) error {
 
 func newTelegramChat() *telegramChat { return &telegramChat{topics: map[int64]int64{}} }
 
-// telegramMember reads one member of a chat.
+// telegramMember reads one member of a chat object.
 func (p *pass) telegramMember(d *doc, c *telegramChat, key string) error {
 	switch key {
 	case "id":
@@ -116,7 +115,7 @@ func (p *pass) telegramMember(d *doc, c *telegramChat, key string) error {
 		c.id = id.String()
 		return err
 	case "name":
-		var name *string // null when the account is gone
+		var name *string // null if the account was deleted
 		err := d.decode(&name)
 		if name != nil {
 			c.name = *name
@@ -155,7 +154,7 @@ func (p *pass) telegramMessage(c *telegramChat, m *telegramMessage) error {
 			id := strconv.FormatInt(topic, 10)
 			e.ThreadID = &id
 		}
-		if topic != m.ReplyTo { // else it only says which topic
+		if topic != m.ReplyTo { // otherwise it only names the topic
 			e.ReplyToID = strconv.FormatInt(m.ReplyTo, 10)
 		}
 	}
@@ -168,8 +167,8 @@ func (p *pass) telegramMessage(c *telegramChat, m *telegramMessage) error {
 	return p.add(e, at)
 }
 
-// time is in seconds where the export has them (since 2022), else the local time
-// of whoever exported, taken as UTC.
+// time returns the time from seconds, if the export has them (since 2022), else from the local time
+// of the exporting machine, taken as UTC.
 func (m *telegramMessage) time() (time.Time, error) {
 	if sec, err := strconv.ParseInt(m.Unix, 10, 40); err == nil {
 		return time.Unix(sec, 0), nil
@@ -177,13 +176,13 @@ func (m *telegramMessage) time() (time.Time, error) {
 	return time.Parse("2006-01-02T15:04:05", m.Date)
 }
 
-// mended reads JSON in which control characters are written as \x0B, as older
-// versions of Telegram Desktop do, which no JSON parser takes.
+// mended reads JSON in which control characters are written as \x0B, as older versions of Telegram
+// Desktop do, and converts these escapes to valid JSON.
 type mended struct {
 	src     io.Reader
 	raw     [4 << 10]byte
-	out     []byte // mended, not yet read
-	pending bool   // a backslash was the last
+	out     []byte // converted, not yet read
+	pending bool   // the last byte was a backslash
 	err     error
 }
 

@@ -1,13 +1,13 @@
-// Package irc reads and posts in the channels of an IRC network. It speaks the protocol
-// itself, with those of IRCv3's extensions that the server has: the time and id of each
-// message, and history after a gap.
+// Package irc reads and posts in the channels of an IRC network. It implements the protocol itself,
+// with the IRCv3 extensions that the server supports: the time and id of each message, and history
+// after a gap.
 //
-// IRC has no edits, deletions or threads, and most servers no memory: what is
-// said while nobody listens is lost there, and said to be; nobody can tell what
-// became of a reply whose connection was cut.
+// IRC has no edits, deletions or threads, and most servers keep no history: messages sent while the
+// program is not connected are lost, which is logged. The result of a reply whose connection was
+// cut cannot be determined.
 //
-// The watcher has the nick of the configuration, and the poster, another
-// connection, the same with "_" behind it.
+// The watcher uses the configured nick; the poster, on another connection, the same with "_"
+// appended.
 package irc
 
 import (
@@ -30,7 +30,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// platform names this platform in events.
+// platform is the name of this platform in events.
 const platform = "irc"
 
 var (
@@ -40,25 +40,25 @@ var (
 	_ chat.Sink    = (*Sink)(nil)
 )
 
-// Options say which network, as whom.
+// Options identify the network and the account.
 type Options struct {
 	Address  string // host:port
 	NoTLS    bool
 	Nick     string
-	Password string // of SASL PLAIN; "": none
+	Password string // of SASL PLAIN; "": no SASL
 	Chats    []string
 
 	Roots  *x509.CertPool // nil: the system's
 	Now    func() time.Time
 	Sleep  func(ctx context.Context, d time.Duration) error
 	Chance func() float64
-	Pulse  time.Duration // how long a silent server is waited for; default 90 s
+	Pulse  time.Duration // timeout for a silent server; default 90 s
 }
 
-// Client is one nick on one network.
+// Client is the connection of one nick to one network.
 type Client struct{ o Options }
 
-// FromConfig are the options that the configuration gives.
+// FromConfig returns the options of the configuration.
 func FromConfig(cfg *config.Config) (Options, error) {
 	i := cfg.Chat.IRC
 	o := Options{Address: i.Address, NoTLS: i.NoTLS, Nick: i.Nick, Chats: cfg.Chats(platform)}
@@ -73,7 +73,7 @@ func FromConfig(cfg *config.Config) (Options, error) {
 
 var nickForm = regexp.MustCompile(`^[A-Za-z\[\]\\^_{|}` + "`" + `][A-Za-z0-9\[\]\\^_{|}` + "`" + `-]{0,29}$`)
 
-// New returns the client of a network. It does not reach out.
+// New returns the client of a network. It makes no network calls.
 func New(o Options) (*Client, error) {
 	fault := func(format string, args ...any) error {
 		return sysexit.With(sysexit.Config, fmt.Errorf("irc: "+format, args...))
@@ -112,8 +112,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// backoff is how long to wait before try: as web.Client.Backoff, and not less
-// than networks want between two connections.
+// backoff returns the delay before attempt try: it doubles, from 2 seconds to 2 minutes, since
+// networks require a minimum time between two connections. chance, in [0, 1), adds jitter.
 func backoff(try int, chance float64) time.Duration {
 	d := min(2*time.Second<<min(try-1, 6), 2*time.Minute)
 	return d/2 + time.Duration(chance*float64(d/2))
@@ -122,7 +122,7 @@ func backoff(try int, chance float64) time.Duration {
 // AppID implements chat.App: one nick is one connection.
 func (c *Client) AppID() string { return platform + " " + c.o.Address + " " + fold(c.o.Nick) }
 
-// Guide is how a nick is set up.
+// Guide describes how to set up a nick.
 var Guide = chat.Guide{
 	Steps: `1. Choose a nick, and register it with the network's services where there are any
    (/msg NickServ REGISTER …). Ask the channels' operators: networks want bots known.
@@ -138,7 +138,7 @@ which is to be allowed to speak too.
 `,
 }
 
-// Check implements chat.Checker: it connects under a nick of its own.
+// Check implements chat.Checker: it connects under a separate nick.
 func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
 	self = event.Sender{ID: c.o.Nick, Type: "bot", Name: c.o.Nick}
 	say := func(f chat.Finding) { findings = append(findings, f) }

@@ -17,28 +17,28 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Times and sizes of a connection.
+// Timeouts and sizes of a connection.
 const (
 	dialTime = 30 * time.Second
 	maxLine  = 16 << 10 // bytes: tags may have 8191, the rest 512; some servers allow more
 )
 
-// wanted are the capabilities that are asked for where the server has them.
+// wanted are the capabilities that are requested if the server has them.
 var wanted = []string{"message-tags", "server-time", "echo-message", "batch", "sasl", "draft/chathistory", "draft/event-playback"}
 
 // conn is one registered connection.
 type conn struct {
 	net     net.Conn
 	in      *bufio.Reader
-	nick    string // as the server has it
+	nick    string // as confirmed by the server
 	caps    map[string]bool
-	history int // how many lines CHATHISTORY gives at once, 0: it has none
+	history int // maximum lines per CHATHISTORY; 0: not supported
 
-	mu sync.Mutex // of writing
+	mu sync.Mutex // serializes writes
 }
 
-// dial connects and registers with the first free nick. It answers nothing but
-// what registration needs.
+// dial connects and registers with the first free nick. During registration all other messages are
+// ignored.
 func (c *Client) dial(ctx context.Context, nicks ...string) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -63,7 +63,7 @@ func (c *Client) dial(ctx context.Context, nicks ...string) (*conn, error) {
 	return k, nil
 }
 
-// write sends one line. What goes into it holds no line end: see visible.
+// write sends one line. The parts must not contain line ends: see visible.
 func (k *conn) write(parts ...string) error {
 	s := strings.Join(parts, " ")
 	if strings.ContainsAny(s, "\r\n\x00") {
@@ -78,7 +78,7 @@ func (k *conn) write(parts ...string) error {
 	return err
 }
 
-// read is the next line, within limit. One that is too long is passed over.
+// read returns the next line, with a timeout of limit. A line that is too long is skipped.
 func (k *conn) read(limit time.Duration) (line, error) {
 	for {
 		if err := k.net.SetReadDeadline(time.Now().Add(limit)); err != nil {
@@ -100,7 +100,7 @@ func (k *conn) read(limit time.Duration) (line, error) {
 	}
 }
 
-// register says who we are: capabilities, SASL where there is a password, nick.
+// register sends capabilities, SASL authentication if there is a password, and the nick.
 func (k *conn) register(account, password string, nicks []string) error {
 	k.nick = nicks[0]
 	for _, s := range []string{"CAP LS 302", "NICK " + k.nick, "USER tri 0 * :tri"} {
@@ -124,9 +124,9 @@ func (k *conn) register(account, password string, nicks []string) error {
 			err = k.write("AUTHENTICATE", word)
 		case "903": // RPL_SASLSUCCESS
 			err = k.write("CAP END")
-		case "902", "904", "905", "906", "908", "464", "465": // SASL failed, password, banned
+		case "902", "904", "905", "906", "908", "464", "465": // SASL failed, wrong password, banned
 			return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("register: %s %q", l.Command, l.last())), "the account or its password is not, or no longer, accepted")
-		case "432", "433", "436": // the nick is not free
+		case "432", "433", "436": // the nick is in use
 			if nicks = nicks[1:]; len(nicks) == 0 {
 				return sysexit.Hint(fmt.Errorf("register: %q", l.last()), "another program has the nick: end it, or change chat.irc.nick")
 			}
@@ -136,7 +136,7 @@ func (k *conn) register(account, password string, nicks []string) error {
 			return fmt.Errorf("register: %q", l.last())
 		case "005":
 			k.support(l.Params)
-		case "376", "422": // the end of the greeting
+		case "376", "422": // the end of the message of the day
 			return nil
 		}
 		if err != nil {
@@ -180,7 +180,7 @@ func (k *conn) capability(l *line, offered *[]string, login bool) error {
 	return nil
 }
 
-// support reads what the server says that it can (RPL_ISUPPORT).
+// support reads the server's features (RPL_ISUPPORT).
 func (k *conn) support(tokens []string) {
 	for _, t := range tokens {
 		if n, ok := strings.CutPrefix(t, "CHATHISTORY="); ok {

@@ -14,16 +14,16 @@ import (
 // line is one message of the protocol.
 type line struct {
 	ircmsg.Message
-	whole string // as it came
+	whole string // as received
 }
 
-// tag is a tag's value, "" where there is none.
+// tag returns a tag's value, "" if it is missing.
 func (l *line) tag(name string) string {
 	_, value := l.GetTag(name)
 	return value
 }
 
-// param is the nth parameter, "" where there are fewer.
+// param returns the nth parameter, "" if there are fewer.
 func (l *line) param(n int) string {
 	if n >= 0 && n < len(l.Params) {
 		return l.Params[n]
@@ -31,19 +31,19 @@ func (l *line) param(n int) string {
 	return ""
 }
 
-// last is the last parameter: the text.
+// last returns the last parameter: the text.
 func (l *line) last() string { return l.param(len(l.Params) - 1) }
 
-// forbidden are the bytes for which the library refuses a whole line.
+// forbidden removes the bytes for which the library rejects a whole line.
 var forbidden = strings.NewReplacer("\r", "", "\n", "", "\x00", "")
 
-// parse reads a line without its end. ok is false where it is none.
+// parse parses a line without its line end; ok is false if it is invalid.
 func parse(s string) (l line, ok bool) {
 	m, err := ircmsg.ParseLine(forbidden.Replace(strings.ToValidUTF8(s, "\uFFFD")))
 	return line{m, s}, err == nil
 }
 
-// fold is a name as servers compare it: RFC 1459's letters included.
+// fold returns a name in lower case as servers compare names, by the rules of RFC 1459.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= '^' { // the letters, and [ \\ ] ^ for { | } ~
@@ -53,8 +53,7 @@ func fold(s string) string {
 	}, s)
 }
 
-// plain takes formatting out of a text: bold, colours, reset and the like, and
-// whatever else controls.
+// plain removes formatting (bold, colours, reset) and all other control characters.
 func plain(s string) string {
 	if !strings.ContainsFunc(s, control) {
 		return s
@@ -67,17 +66,17 @@ func plain(s string) string {
 	}, ircfmt.Strip(hexColour.ReplaceAllString(s, "")))
 }
 
-// hexColour is a colour that ircfmt does not know
+// hexColour matches a colour code that ircfmt does not know
 // (https://modern.ircdocs.horse/formatting#hex-color).
 var hexColour = regexp.MustCompile(`\x04(?:[0-9a-fA-F]{0,6})`)
 
 func control(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// maxText is how many bytes of text fit into a line of 512 with the longest
-// prefix that the server may put before it.
+// maxText is how many bytes of text fit into a line of 512 with the longest prefix that the server
+// may add.
 const maxText = 400
 
-// lines cuts a text into what lines can hold, at newlines and then at spaces.
+// lines splits a text into parts that fit into lines, at newlines and then at spaces.
 func lines(body string) (out []string) {
 	for _, s := range strings.Split(body, "\n") {
 		s = text.Visible(s)

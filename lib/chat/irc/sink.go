@@ -12,18 +12,18 @@ import (
 	"tri/lib/chat"
 )
 
-// Sink says replies. It is apart from Client so that a watcher, which has only
-// that, holds no code that can post.
+// Sink posts replies. It is separate from Client so that a watcher, which uses only Client, links
+// no code that can post.
 type Sink struct {
 	*Client
 
 	mu     sync.Mutex
-	conn   *conn // nil: none stands
+	conn   *conn // nil: not connected
 	joined map[string]bool
 	sent   int
 }
 
-// NewSink returns the sink of a network. It does not reach out.
+// NewSink returns the sink of a network. It makes no network calls.
 func NewSink(o Options) (*Sink, error) {
 	c, err := New(o)
 	if err != nil {
@@ -32,16 +32,14 @@ func NewSink(o Options) (*Sink, error) {
 	return &Sink{Client: c}, nil
 }
 
-// Limit implements chat.Sink. A text is said in as many lines as it needs.
+// Limit implements chat.Sink. A text is sent as several lines if necessary.
 func (c *Sink) Limit() int { return 2000 }
 
-// pace is how long is waited between two lines, behind the first few: servers
-// drop who floods.
+// pace is the delay between lines after the first few: servers disconnect clients that flood.
 const pace = 600 * time.Millisecond
 
-// Post implements chat.Sink. The server confirms no message, but it answers a PING
-// behind the last one only when it has dealt with them, and says before that what
-// it refuses.
+// Post implements chat.Sink. The server confirms no message, but it answers a PING after the last
+// one only when it has processed them all, and sends its errors before that.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	out := lines(p.Text)
 	if n := utf8.RuneCountInString(p.Text); n > c.Limit() || len(out) == 0 || !isChannel(p.ChatID) && !nickForm.MatchString(p.ChatID) || strings.ContainsAny(p.ChatID, " ,\r\n\x00") {
@@ -54,7 +52,7 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 		if chat.IsRefused(err) {
 			return chat.Posted{}, err
 		}
-		return chat.Posted{}, &chat.RetryError{After: 30 * time.Second, Err: fmt.Errorf("irc: %w", err)} // nothing was said
+		return chat.Posted{}, &chat.RetryError{After: 30 * time.Second, Err: fmt.Errorf("irc: %w", err)} // nothing was sent
 	}
 	posted, err := c.say(ctx, p, out)
 	if err != nil && !chat.IsRefused(err) {
@@ -70,7 +68,7 @@ func (c *Sink) drop() {
 	c.conn, c.joined = nil, nil
 }
 
-// ready makes sure of a connection that stands, and of the channel.
+// ready makes sure that there is a connection and that the channel is joined.
 func (c *Sink) ready(ctx context.Context, channel string) error {
 	if c.conn != nil {
 		if _, _, err := c.ping(ctx, "", nil); err != nil {
@@ -95,7 +93,7 @@ func (c *Sink) ready(ctx context.Context, channel string) error {
 	return err
 }
 
-// say says the lines, and waits until the server has dealt with them.
+// say sends the lines and waits until the server has processed them.
 func (c *Sink) say(ctx context.Context, p chat.Post, out []string) (chat.Posted, error) {
 	refused, echo, err := c.ping(ctx, p.ChatID, func() error {
 		for _, text := range out {
@@ -116,7 +114,7 @@ func (c *Sink) say(ctx context.Context, p chat.Post, out []string) (chat.Posted,
 	})
 	switch {
 	case err != nil:
-		return chat.Posted{}, fmt.Errorf("irc: post in %s: %w", p.ChatID, err) // some of it may stand there
+		return chat.Posted{}, fmt.Errorf("irc: post in %s: %w", p.ChatID, err) // a part may have been posted
 	case refused != "":
 		return chat.Posted{}, fmt.Errorf("irc: post in %s: %s: %w", p.ChatID, refused, chat.ErrRefused)
 	}
@@ -127,12 +125,11 @@ func (c *Sink) say(ctx context.Context, p chat.Post, out []string) (chat.Posted,
 	return chat.Posted{MessageID: echo, At: now}, nil
 }
 
-// answerTime is how long the server may take for what was sent.
+// answerTime is the timeout for the server to process what was sent.
 const answerTime = 30 * time.Second
 
-// ping does what do says and waits until the server has dealt with it. refused is
-// what it said against it, echo the id of the first of our messages in channel
-// that it sent back.
+// ping calls do and waits until the server has processed what it sent. refused is the server's
+// error, echo the id of the first of the sink's messages in channel that the server sent back.
 func (c *Sink) ping(ctx context.Context, channel string, do func() error) (refused, echo string, err error) {
 	if do != nil {
 		if err := do(); err != nil {
@@ -172,18 +169,18 @@ func (c *Sink) ping(ctx context.Context, channel string, do func() error) (refus
 	}
 }
 
-// refusals are the numerics that say that a channel cannot be joined or spoken in.
+// refusals are the numerics for a channel that cannot be joined or written to.
 var refusals = map[string]bool{
 	"401": true, "403": true, "404": true, "405": true, "411": true, "412": true, "437": true,
 	"471": true, "473": true, "474": true, "475": true, "476": true, "477": true, "489": true, "520": true,
 }
 
-// Find implements chat.Sink: nobody can tell.
+// Find implements chat.Sink: IRC cannot look up messages, so nothing can be proved.
 func (c *Sink) Find(context.Context, chat.Post) (chat.Posted, chat.Proof, error) {
 	return chat.Posted{}, chat.Unprovable, nil
 }
 
-// Message implements chat.Sink: there is nothing to read.
+// Message implements chat.Sink: IRC cannot read messages back.
 func (c *Sink) Message(context.Context, string, string) (string, bool, error) {
 	return "", false, fmt.Errorf("irc: read a message: %w", chat.ErrUnsupported)
 }

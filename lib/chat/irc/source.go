@@ -28,23 +28,23 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	return s.Run(ctx, l, l.session)
 }
 
-// calm is how long a connection must have held for tries to be counted anew.
+// calm is how long a connection must have held for the attempts to be counted from 1 again.
 const calm = 10 * time.Second
 
-// listening is one Run.
+// listening is the state of one Run.
 type listening struct {
 	*Client
 	chat.Resume
 	chat.Handler
 
 	last    map[string]time.Time         // by channel: everything up to then is durable
-	members map[string]map[string]string // by channel: nicks, folded, as they are written
-	made    int64                        // ids given to messages that have none
+	members map[string]map[string]string // by channel: nicks as written, by their folded form
+	made    int64                        // count of ids generated for messages without one
 
-	meanwhile []line // said while history was read, of whichever channel
+	meanwhile []line // received while history was read, for all channels
 }
 
-// session is one connection, to its end.
+// session runs one connection to its end.
 func (l *listening) session(ctx context.Context) error {
 	k, err := l.dial(ctx, l.o.Nick, l.o.Nick+"1", l.o.Nick+"2")
 	if err != nil {
@@ -56,8 +56,8 @@ func (l *listening) session(ctx context.Context) error {
 	if err := k.write("JOIN", strings.Join(l.channels(), ",")); err != nil {
 		return err
 	}
-	// What is said from now on comes behind the history that is read first: lines
-	// wait, and history overlaps with them, which identities sort out.
+	// Live messages must follow the history, which is read first: their lines are queued. History
+	// overlaps with them; duplicates are recognized by their identities.
 	l.meanwhile = nil
 	if err := l.history(ctx, k); err != nil {
 		return err
@@ -94,15 +94,14 @@ func errTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// channels are the watched chats that are channels, and not people.
+// channels returns the watched chats that are channels, not users.
 func (c *Client) channels() []string {
 	return slices.DeleteFunc(slices.Clone(c.o.Chats), func(s string) bool { return !isChannel(s) })
 }
 
 func isChannel(s string) bool { return s != "" && strings.IndexByte("#&+!", s[0]) >= 0 }
 
-// take deals with one line. Messages of a batch are collected into it; others are
-// emitted.
+// take processes one line. Messages of a batch are collected into it; others are emitted.
 func (l *listening) take(k *conn, x *line, batch *[]event.Event) error {
 	switch x.Command {
 	case "PING":
@@ -137,7 +136,7 @@ func (l *listening) take(k *conn, x *line, batch *[]event.Event) error {
 	return nil
 }
 
-// maxMembers of a channel are known by name.
+// maxMembers is the maximum number of known members of a channel.
 const maxMembers = 20_000
 
 func (l *listening) member(channel, nick string) {
@@ -169,15 +168,14 @@ func (l *listening) durable(events []event.Event) error {
 // overlap is read again before the last known time.
 const overlap = 10 * time.Second
 
-// historyTime is how long an answer to CHATHISTORY may take.
+// historyTime is the timeout of a CHATHISTORY request.
 const historyTime = 30 * time.Second
 
-// maxMeanwhile is how many messages may come while history is read.
+// maxMeanwhile is the maximum number of messages queued while history is read.
 const maxMeanwhile = 20_000
 
-// history reads back what was said while we were away, where the server keeps it
-// (https://ircv3.net/specs/extensions/chathistory), and says that it cannot where
-// it does not.
+// history reads the messages missed since the last connection, if the server keeps them
+// (https://ircv3.net/specs/extensions/chathistory); otherwise it logs that they cannot be read.
 func (l *listening) history(ctx context.Context, k *conn) error {
 	for _, channel := range l.channels() {
 		since, known := l.last[fold(channel)]
@@ -199,8 +197,8 @@ func (l *listening) history(ctx context.Context, k *conn) error {
 	return nil
 }
 
-// page reads the history of a channel from since on, page by page. It returns how
-// many of its messages are behind what was known.
+// page reads the history of a channel from since on, page by page. It returns how many of its
+// messages are newer than the known ones.
 func (l *listening) page(ctx context.Context, k *conn, channel string, since time.Time) (fresh int, err error) {
 	known := l.last[fold(channel)]
 	from := "timestamp=" + since.UTC().Format("2006-01-02T15:04:05.000Z")
@@ -232,8 +230,8 @@ func (l *listening) page(ctx context.Context, k *conn, channel string, since tim
 	return fresh, ctx.Err()
 }
 
-// batch collects the messages of the next chathistory batch of a channel. What
-// comes between is new and waits: it may be of a channel whose history has been read.
+// batch collects the messages of the next chathistory batch of a channel. Other messages in between
+// are new and are queued: they may be of a channel whose history has been read.
 func (l *listening) batch(k *conn, channel string) (got []event.Event, err error) {
 	name := ""
 	for {
@@ -266,15 +264,15 @@ func (l *listening) batch(k *conn, channel string) (got []event.Event, err error
 	}
 }
 
-// event is a message of a watched chat.
+// event returns the message of a watched chat.
 func (l *listening) event(k *conn, x *line) (event.Event, bool) {
 	target, sender, text := x.param(0), x.Nick(), x.last()
 	if sender == "" || len(x.Params) < 2 || strings.Contains(sender, ".") && !strings.Contains(x.Source, "!") {
-		return event.Event{}, false // a server speaks
+		return event.Event{}, false // sent by a server
 	}
 	chatID := target
 	if !isChannel(target) {
-		chatID = sender // to us alone
+		chatID = sender // a private message
 	}
 	i := slices.IndexFunc(l.o.Chats, func(s string) bool { return fold(s) == fold(chatID) })
 	if i < 0 {
@@ -283,7 +281,7 @@ func (l *listening) event(k *conn, x *line) (event.Event, bool) {
 	if action, ok := strings.CutPrefix(text, "\x01ACTION "); ok {
 		text = "* " + sender + " " + strings.TrimSuffix(action, "\x01")
 	} else if strings.HasPrefix(text, "\x01") {
-		return event.Event{}, false // a client asks a client
+		return event.Event{}, false // a request between clients (CTCP)
 	}
 	at := l.o.Now().UTC()
 	if t, err := time.Parse(time.RFC3339Nano, x.tag("time")); err == nil {
@@ -304,7 +302,7 @@ func (l *listening) event(k *conn, x *line) (event.Event, bool) {
 	switch {
 	case l.ours(sender) || fold(sender) == fold(k.nick):
 		e.Sender.ID, e.Sender.Type = l.o.Nick, "bot"
-	case isBot || x.Command == "NOTICE": // to which no program may answer
+	case isBot || x.Command == "NOTICE": // no program may answer it
 		e.Sender.Type = "bot"
 	}
 	e.Mentions = l.mentions(k, &e, target)
@@ -316,8 +314,8 @@ func (c *Client) ours(nick string) bool {
 	return slices.Contains([]string{fold(c.o.Nick), fold(c.o.Nick + "1"), fold(c.o.Nick + "2"), fold(c.o.Nick + "_"), fold(c.o.Nick + "__")}, fold(nick))
 }
 
-// mentions are the members whom the text addresses: by name and colon or comma at
-// its beginning, or behind @; and us wherever our nick stands.
+// mentions returns the members that the text addresses: by name and colon or comma at its
+// beginning, or after @; the bot also wherever its nick occurs.
 func (l *listening) mentions(k *conn, e *event.Event, target string) []string {
 	ids := []string{}
 	add := func(nick string) {

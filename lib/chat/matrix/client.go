@@ -1,9 +1,8 @@
-// Package matrix reads and posts as an account on a Matrix homeserver. It speaks the
-// client-server API, version 1.11 (https://spec.matrix.org/v1.11/client-server-api),
-// itself.
+// Package matrix reads and posts as an account on a Matrix homeserver. It implements the
+// client-server API, version 1.11 (https://spec.matrix.org/v1.11/client-server-api), itself.
 //
-// Rooms with encryption are not heard: a bot that holds their keys would be one
-// more place to steal them from.
+// Encrypted rooms are not read: a bot that holds their keys would be one more place to steal them
+// from.
 package matrix
 
 import (
@@ -24,7 +23,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// platform names this platform in events.
+// platform is the name of this platform in events.
 const platform = "matrix"
 
 var (
@@ -35,21 +34,21 @@ var (
 	_ chat.Signaler = (*Sink)(nil)
 )
 
-// Options say which account.
+// Options identify the account and what it watches.
 type Options struct {
 	URL           string
 	Token         string
-	Chats         []string // room ids to watch; none: all rooms that the account is in, but those of two people
-	AllowExternal bool     // accounts of other homeservers are heard
+	Chats         []string // room ids to watch; none: all rooms of the account but those of two people
+	AllowExternal bool     // accept messages of accounts of other homeservers
 
 	HTTP   *http.Client
 	Now    func() time.Time
 	Sleep  func(ctx context.Context, d time.Duration) error
 	Chance func() float64
-	Wait   time.Duration // how long an empty sync is held back; default 30 s
+	Wait   time.Duration // long-polling timeout of a sync; default 30 s
 }
 
-// Client is one account.
+// Client is the connection of one account.
 type Client struct {
 	api      *httpapi.Client
 	url      string
@@ -57,13 +56,13 @@ type Client struct {
 	external bool
 	wait     time.Duration
 
-	self    cache.Map[string] // our user id
+	self    cache.Map[string] // the account's user id
 	rooms   cache.Map[room]
 	people  cache.Map[string] // display names by user id
 	threads cache.Map[memo]   // of recent messages, by event id
 }
 
-// memo is what an edit, a deletion or a reaction of a message needs to know of it.
+// memo contains what is needed of a message for an edit, a deletion or a reaction.
 type memo struct {
 	sender, thread string
 	at             int64  // Unix ms
@@ -71,13 +70,13 @@ type memo struct {
 	key            string // of a reaction: the emoji
 }
 
-// room is what is known of a room.
+// room is the cached information about a room.
 type room struct {
 	name    string
-	private bool // of two people
+	private bool // a room of two people
 }
 
-// New returns the client of an account. It does not reach out.
+// New returns the client of an account. It makes no network calls.
 func New(o Options) (*Client, error) {
 	if err := httpapi.Word("matrix token", o.Token); err != nil {
 		return nil, err
@@ -103,7 +102,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// AppID implements chat.App: two syncs of one device move each other's place.
+// AppID implements chat.App: two syncs of one device would advance each other's position.
 func (c *Client) AppID() string { return platform + " " + c.url + " " + c.selfKnown() }
 
 func (c *Client) selfKnown() string {
@@ -111,7 +110,7 @@ func (c *Client) selfKnown() string {
 	return self
 }
 
-// path is an address of the API, its parts escaped.
+// path returns an API path with its parts escaped.
 func path(parts ...string) string {
 	var b strings.Builder
 	b.WriteString("v3")
@@ -122,7 +121,7 @@ func path(parts ...string) string {
 	return b.String()
 }
 
-// get reads, as late as the server says when it is asked too often.
+// get makes a read request, within the server's rate limits.
 func (c *Client) get(ctx context.Context, path string, q url.Values, out any, wait time.Duration) error {
 	for try := 1; ; try++ {
 		err := explain(c.api.Once(ctx, httpapi.Request{Method: http.MethodGet, Path: path, Query: q, Time: httpapi.RequestTime + wait}, out))
@@ -136,7 +135,7 @@ func (c *Client) get(ctx context.Context, path string, q url.Values, out any, wa
 	}
 }
 
-// explain reads the standard error out of a refusal
+// explain adds the server's standard error to an error
 // (https://spec.matrix.org/v1.11/client-server-api/#standard-error-response).
 func explain(err error) error {
 	e := (*httpapi.Error)(nil)
@@ -163,7 +162,7 @@ func explain(err error) error {
 	return err
 }
 
-// me is our own user id.
+// me returns the account's user id.
 func (c *Client) me(ctx context.Context) (string, error) {
 	return c.self.Ask("", func() (string, error) {
 		var who struct {
@@ -179,13 +178,13 @@ func (c *Client) me(ctx context.Context) (string, error) {
 	})
 }
 
-// serverOf is the homeserver of a user id.
+// serverOf returns the homeserver of a user id.
 func serverOf(userID string) string {
 	_, server, _ := strings.Cut(userID, ":")
 	return server
 }
 
-// name is what people call an account; its id where that cannot be found out now.
+// name returns the display name of an account, or its id if the name is not available.
 func (c *Client) name(ctx context.Context, userID string) string {
 	local, _, _ := strings.Cut(strings.TrimPrefix(userID, "@"), ":")
 	name, err := c.people.Ask(userID, func() (string, error) {
@@ -203,7 +202,7 @@ func (c *Client) name(ctx context.Context, userID string) string {
 	return name
 }
 
-// room looks a room up: what it is called, and whether it is one of two people.
+// room looks up a room: its name, and whether it has two members.
 func (c *Client) room(ctx context.Context, id string) (room, error) {
 	return c.rooms.Ask(id, func() (room, error) {
 		var named struct {
@@ -222,14 +221,14 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 	})
 }
 
-// unreadable reports whether err says that we may not see something, or that it is
-// not there.
+// unreadable reports whether err means that the account may not see an object, or that it does not
+// exist.
 func unreadable(err error) bool {
 	s := httpapi.StatusOf(err)
 	return s == http.StatusForbidden || s == http.StatusNotFound
 }
 
-// recall is what is known of an event; the server is asked where it is not.
+// recall returns the memo of an event; if there is none, the server is asked.
 func (c *Client) recall(ctx context.Context, roomID, id string) (memo, error) {
 	return c.threads.Ask(id, func() (memo, error) {
 		var x roomEvent
@@ -238,7 +237,7 @@ func (c *Client) recall(ctx context.Context, roomID, id string) (memo, error) {
 	})
 }
 
-// Guide is how an account is set up.
+// Guide describes how to set up an account.
 var Guide = chat.Guide{
 	Steps: `1. Register an account for the bot on your homeserver, and log it in once:
    curl -d '{"type":"m.login.password","identifier":{"type":"m.id.user","user":"tri"},

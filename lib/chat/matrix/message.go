@@ -14,7 +14,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// roomEvent is what happens in a room.
+// roomEvent is an event of a room.
 type roomEvent struct {
 	ID       string          `json:"event_id"`
 	Type     string          `json:"type"`
@@ -24,13 +24,13 @@ type roomEvent struct {
 	Redacts  string          `json:"redacts"` // before room version 11
 	Content  content         `json:"-"`
 	Raw      json.RawMessage `json:"content"`
-	Whole    json.RawMessage `json:"-"` // the event as it came
+	Whole    json.RawMessage `json:"-"` // the event as received
 	Unsigned struct {
 		Because json.RawMessage `json:"redacted_because"`
 	} `json:"unsigned"`
 }
 
-// content is that of the events that are used.
+// content is the content of the event types in use.
 type content struct {
 	MsgType  string `json:"msgtype"`
 	Body     string `json:"body"`
@@ -54,11 +54,11 @@ type content struct {
 			EventID string `json:"event_id"`
 		} `json:"m.in_reply_to"`
 	} `json:"m.relates_to"`
-	Key string `json:"io.tri.key"` // ours
+	Key string `json:"io.tri.key"` // the idempotency key
 }
 
-// UnmarshalJSON takes content that makes no sense for empty: others may put
-// anything there, and the event is still one.
+// UnmarshalJSON treats invalid content as empty: any client may put anything there, and the event
+// itself still counts.
 func (x *roomEvent) UnmarshalJSON(b []byte) error {
 	type bare roomEvent
 	if err := json.Unmarshal(b, (*bare)(x)); err != nil {
@@ -81,7 +81,7 @@ func (x *roomEvent) memo() memo {
 	return m
 }
 
-// welcome reports whether what somebody says in a room is to be heard.
+// welcome reports whether messages of a sender in a room are accepted.
 func (c *Client) welcome(ctx context.Context, roomID, sender string) (bool, error) {
 	if c.chats != nil && !c.chats[roomID] {
 		return false, nil
@@ -100,8 +100,8 @@ func (c *Client) welcome(ctx context.Context, roomID, sender string) (bool, erro
 	return err == nil && !r.private, err
 }
 
-// event brings what happened into the common shape; ok is false for what is no
-// message and no change of one.
+// event converts a room's event to the common form; ok is false if it is neither a message nor a
+// change of one.
 func (c *Client) event(ctx context.Context, roomID string, x *roomEvent) (e event.Event, ok bool, err error) {
 	if x.ID == "" || x.Sender == "" || x.StateKey != nil {
 		return e, false, nil
@@ -118,16 +118,16 @@ func (c *Client) event(ctx context.Context, roomID string, x *roomEvent) (e even
 	}
 	if len(x.Raw) == 0 || string(x.Raw) == "{}" || x.Unsigned.Because != nil {
 		c.threads.Put(x.ID, x.memo())
-		return e, false, nil // deleted before we came: there is nothing of it
+		return e, false, nil // deleted before it was read: the content is gone
 	}
 	of, body := x.ID, &x.Content
 	about := x.memo()
 	if x.Content.Relates.Type == "m.replace" && x.Content.New != nil {
 		of, body = x.Content.Relates.EventID, x.Content.New
 		if about, err = c.recall(ctx, roomID, of); httpapi.StatusOf(err) == http.StatusNotFound {
-			return e, false, nil // of a message that we may not see
+			return e, false, nil // of a message that the account may not see
 		}
-		if err != nil || about.sender != x.Sender { // nobody can change what others say
+		if err != nil || about.sender != x.Sender { // nobody can edit the messages of others
 			return e, false, err
 		}
 	} else {
@@ -144,7 +144,7 @@ func (c *Client) event(ctx context.Context, roomID string, x *roomEvent) (e even
 	return e, true, nil
 }
 
-// base is an event of a message, without what it says.
+// base returns an event of a message without its contents.
 func (c *Client) base(ctx context.Context, roomID, id string, m memo) (event.Event, error) {
 	self, err := c.me(ctx)
 	if err != nil {
@@ -168,11 +168,11 @@ func (c *Client) base(ctx context.Context, roomID, id string, m memo) (event.Eve
 	return e, nil
 }
 
-// fill puts what is said into an event.
+// fill sets the contents of an event.
 func (c *Client) fill(e *event.Event, x *roomEvent, body *content) {
 	self := c.selfKnown()
 	if body.MsgType == "m.notice" {
-		e.Sender.Type = "bot" // what programs say, and none may answer
+		e.Sender.Type = "bot" // notices of programs, which no program may answer
 	}
 	rel := &x.Content.Relates
 	if !rel.Falling && rel.Type != "m.replace" {
@@ -205,8 +205,8 @@ func (c *Client) fill(e *event.Event, x *roomEvent, body *content) {
 	}
 }
 
-// addresses reports whether a text names an account by its id or "@name", where a
-// client has not said whom it means.
+// addresses reports whether a text names an account by its id or "@name"; it is used if the client
+// did not list the mentions.
 func addresses(text, userID string) bool {
 	if strings.Contains(text, userID) {
 		return true
@@ -220,7 +220,7 @@ func addresses(text, userID string) bool {
 	return strings.HasPrefix(strings.ToLower(text), strings.ToLower(strings.TrimPrefix(local, "@"))+":")
 }
 
-// withoutQuote takes the quoted message off that older clients put before a reply.
+// withoutQuote removes the quoted message that older clients put before a reply.
 func withoutQuote(s string) string {
 	if !strings.HasPrefix(s, "> <") {
 		return s
@@ -236,7 +236,7 @@ func withoutQuote(s string) string {
 	return strings.TrimPrefix(rest, "\n")
 }
 
-// deletion is that of a message.
+// deletion returns the event of a message's deletion.
 func (c *Client) deletion(ctx context.Context, roomID string, x *roomEvent) (event.Event, bool, error) {
 	id := cmp.Or(x.Content.Redacts, x.Redacts)
 	if id == "" {
@@ -254,7 +254,7 @@ func (c *Client) deletion(ctx context.Context, roomID string, x *roomEvent) (eve
 	return e, err == nil, err
 }
 
-// action is a reaction to a message of ours, or the taking back of one.
+// action returns a reaction to a message of the bot, or the removal of one.
 func (c *Client) action(ctx context.Context, roomID string, x *roomEvent) (a event.Action, ok bool, err error) {
 	id := x.ID
 	switch x.Type {

@@ -17,14 +17,14 @@ import (
 	"tri/lib/chat/sink"
 )
 
-// Sink posts as the account. It is apart from Client so that a watcher, which has
-// only that, holds no code that can post.
+// Sink posts as the account. It is separate from Client so that a watcher, which uses only Client,
+// links no code that can post.
 type Sink struct {
 	*Client
 	frame sink.Frame
 }
 
-// NewSink returns the sink of an account. It does not reach out.
+// NewSink returns the sink of an account. It makes no network calls.
 func NewSink(o Options) (*Sink, error) {
 	c, err := New(o)
 	if err != nil {
@@ -33,8 +33,8 @@ func NewSink(o Options) (*Sink, error) {
 	return &Sink{c, sink.Frame{Platform: platform, Limit: 11_000, Outcome: outcome}}, nil
 }
 
-// outcome is what a no of a homeserver means: a 404 without a code is the address's,
-// a 403 the room's.
+// outcome classifies an error response of a homeserver: a 404 without a code concerns the address,
+// a 403 the room.
 func outcome(e *httpapi.Error) sink.Outcome {
 	switch {
 	case e.Code == "M_UNKNOWN_TOKEN" || e.Code == "M_MISSING_TOKEN" || e.Code == "" && e.Status == http.StatusNotFound:
@@ -45,15 +45,14 @@ func outcome(e *httpapi.Error) sink.Outcome {
 	return sink.ByStatus(e.Status)
 }
 
-// Limit implements chat.Sink: an event has 64 KiB at most, and holds the text
-// twice.
+// Limit implements chat.Sink: an event has at most 64 KiB, and contains the text twice.
 func (c *Sink) Limit() int { return c.frame.Limit }
 
-// crowd is what alerts everybody in a room, with clients that know no m.mentions.
+// crowd matches the text that notifies the whole room in clients without m.mentions.
 var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@room(?:$|[^\pL\pN])`)
 
-// Post implements chat.Sink. The transaction id is our key: the homeserver answers
-// a second request with it, from the same device, with the first one's event.
+// Post implements chat.Sink. The key is the transaction id: to a second request with it, from the
+// same device, the homeserver returns the event of the first.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	body := message(p.Text)
 	relates := map[string]any{"rel_type": "m.thread", "event_id": p.ThreadID, "is_falling_back": true}
@@ -64,7 +63,7 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	return c.send(ctx, p.ChatID, p.Key, p.Text, body)
 }
 
-// message is a text's content. An empty m.mentions says that nobody is meant.
+// message returns the content of a text. With an empty m.mentions it mentions nobody.
 func message(text string) map[string]any {
 	body := map[string]any{"msgtype": "m.text", "body": text, "m.mentions": map[string]any{}}
 	if strings.Contains(text, "`") || strings.Contains(text, "**") {
@@ -79,7 +78,7 @@ var (
 	bold  = regexp.MustCompile(`\*\*([^*\n]+)\*\*`)
 )
 
-// rich is the text in HTML: code and bold as such, all else escaped.
+// rich returns the text as HTML: code and bold as such, everything else escaped.
 func rich(text string) string {
 	s := html.EscapeString(text)
 	var blocks []string
@@ -99,10 +98,10 @@ func rich(text string) string {
 	return s
 }
 
-// shown is text as JSON can carry it and the server will.
+// shown returns text as JSON and the server can carry it: without the character 0.
 func shown(text string) string { return strings.ReplaceAll(text, "\x00", "\u2400") }
 
-// send puts an event into a room, once for its key.
+// send posts an event to a room, once per key.
 func (c *Sink) send(ctx context.Context, roomID, key, text string, body map[string]any) (chat.Posted, error) {
 	var invalid error
 	switch {
@@ -132,12 +131,11 @@ func (c *Sink) put(ctx context.Context, path string, in, out any) error {
 	return explain(c.api.Once(ctx, httpapi.Request{Method: http.MethodPut, Path: path, JSON: in}, out))
 }
 
-// Find implements chat.Sink. It reads the thread for an event of ours with the key.
+// Find implements chat.Sink. It reads the thread for an event of the account with the key.
 //
-// That it is absent there proves that it may be sent again under the same
-// transaction id: if an earlier request still lands, the homeserver gives both the
-// one event (it remembers transactions for the life of the token, or at least half
-// an hour, and no request lives that long).
+// If the event is not there, it may be sent again under the same transaction id: if an earlier
+// request still lands, the homeserver returns the same event for both (it remembers transactions
+// for the life of the token, or at least half an hour, and no request takes that long).
 func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	self, err := c.me(ctx)
 	if err != nil {
@@ -172,7 +170,7 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	}
 }
 
-// Message implements chat.Sink: the text as its last edit has left it.
+// Message implements chat.Sink: it returns the text after the last edit.
 func (c *Sink) Message(ctx context.Context, roomID, id string) (text string, gone bool, err error) {
 	var x roomEvent
 	err = c.get(ctx, path("rooms", roomID, "event", id), nil, &x, 0)
@@ -191,7 +189,7 @@ func (c *Sink) Message(ctx context.Context, roomID, id string) (text string, gon
 	var edits struct {
 		Chunk []json.RawMessage `json:"chunk"`
 	}
-	q := url.Values{"limit": {"50"}, "dir": {"b"}} // the newest first
+	q := url.Values{"limit": {"50"}, "dir": {"b"}} // newest first
 	err = c.get(ctx, "v1"+strings.TrimPrefix(path("rooms", roomID, "relations", id, "m.replace"), "v3"), q, &edits, 0)
 	if err != nil {
 		return "", false, fmt.Errorf("matrix: edits of %s: %w", id, err)
@@ -204,8 +202,7 @@ func (c *Sink) Message(ctx context.Context, roomID, id string) (text string, gon
 	return text, false, nil
 }
 
-// React implements chat.Signaler. Taking one back is not there: it would need to
-// know the reaction's own id.
+// React implements chat.Signaler.
 func (c *Sink) React(ctx context.Context, roomID, messageID, emoji string, on bool) error {
 	if !on {
 		return c.unreact(ctx, roomID, messageID, emoji)
@@ -214,7 +211,7 @@ func (c *Sink) React(ctx context.Context, roomID, messageID, emoji string, on bo
 	return c.put(ctx, path("rooms", roomID, "send", "m.reaction", transaction(c.api.Now())), body, &struct{}{})
 }
 
-// unreact takes our reaction back.
+// unreact removes the account's reaction.
 func (c *Sink) unreact(ctx context.Context, roomID, messageID, emoji string) error {
 	self, err := c.me(ctx)
 	if err != nil {
@@ -239,7 +236,7 @@ func (c *Sink) unreact(ctx context.Context, roomID, messageID, emoji string) err
 
 func transaction(now time.Time) string { return fmt.Sprintf("tri-%d", now.UnixNano()) }
 
-// Typing implements chat.Signaler: for ten seconds.
+// Typing implements chat.Signaler: the indicator is shown for ten seconds.
 func (c *Sink) Typing(ctx context.Context, roomID, _ string) error {
 	self, err := c.me(ctx)
 	if err != nil {
@@ -257,8 +254,7 @@ func (c *Sink) Edit(ctx context.Context, roomID, messageID, text string) error {
 	return err
 }
 
-// PostCard implements chat.Signaler: the account's own reactions are what people click
-// on.
+// PostCard implements chat.Signaler: the account adds the reactions for people to click on.
 func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	text := card.WithReactions()
 	body := message(text)

@@ -17,13 +17,13 @@ import (
 	"tri/lib/record/event"
 )
 
-// overlap is told again before the last known time: clocks of homeservers differ.
+// overlap is read again before the last known time: clocks of homeservers differ.
 const overlap = time.Minute
 
-// page is how many events are read back at once.
+// page is the number of events per page of history.
 const page = 100
 
-// synced is the answer of a sync, as far as it is used.
+// synced is the part of a sync response that is used.
 type synced struct {
 	Next  string `json:"next_batch"`
 	Rooms struct {
@@ -38,12 +38,12 @@ type synced struct {
 	} `json:"rooms"`
 }
 
-// kept is what is remembered between two runs.
+// kept is the state saved between two runs.
 type kept struct {
 	Since string `json:"since"`
 }
 
-// listening is one Run.
+// listening is the state of one Run.
 type listening struct {
 	*Client
 	chat.Resume
@@ -52,26 +52,26 @@ type listening struct {
 	begun     time.Time
 	up        bool
 	recovered int
-	encrypted map[string]bool // rooms of which it was said
+	encrypted map[string]bool // encrypted rooms that were reported
 }
 
 // Run implements chat.Source.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	l := &listening{Client: c, Resume: resume, Handler: to, encrypted: map[string]bool{}}
 	var k kept
-	if json.Unmarshal(resume.State, &k) == nil && len(resume.Last) > 0 { // a token without a log would skip its beginning
+	if json.Unmarshal(resume.State, &k) == nil && len(resume.Last) > 0 { // a token without a log skips the beginning
 		l.since = k.Since
 	}
 	s := session.Loop{Platform: "matrix", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait, OnEnd: func(err error) {
 		l.up = false
 		if httpapi.CodeOf(err) == "M_UNKNOWN_POS" || httpapi.StatusOf(err) == http.StatusBadRequest {
-			l.since = "" // the server has forgotten where we were: the log's times tell
+			l.since = "" // the server does not know the token any more: continue from the log's times
 		}
 	}}
 	return s.Run(ctx, l, l.sync)
 }
 
-// filter asks for nothing but what is used.
+// filter returns a filter that excludes what is not used.
 func (c *Client) filter() string {
 	room := map[string]any{
 		"timeline":  map[string]any{"limit": page, "types": []string{"m.room.message", "m.sticker", "m.room.redaction", "m.reaction", "m.room.encrypted", "m.room.name", "m.room.member"}},
@@ -83,13 +83,12 @@ func (c *Client) filter() string {
 	}
 	b, err := json.Marshal(map[string]any{"room": room, "presence": map[string]any{"types": []string{}}, "account_data": map[string]any{"types": []string{}}})
 	if err != nil {
-		panic(err) // it is made of strings and numbers
+		panic(err) // it consists of strings and numbers
 	}
 	return string(b)
 }
 
-// sync asks once what is new, and makes it durable before the server is asked for
-// what is newer.
+// sync requests new events once and makes them durable before the next request.
 func (l *listening) sync(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
@@ -173,8 +172,8 @@ func (l *listening) accept(ctx context.Context, id string) {
 	l.Logf("matrix: joined %s", id)
 }
 
-// horizon is the time before which nothing of a room is to be told: what the log
-// has, or for a room that it has not, a little before we began.
+// horizon returns the time before which events of a room are not emitted: the room's last time in
+// the log, or, if it is not in the log, shortly before the start.
 func (l *listening) horizon(id string) int64 {
 	if at, ok := l.Last[id]; ok {
 		return at.Add(-overlap).UnixMilli()
@@ -182,8 +181,8 @@ func (l *listening) horizon(id string) int64 {
 	return l.begun.Add(-overlap).UnixMilli()
 }
 
-// older reads back what was said between what we have and the beginning of a
-// timeline that does not reach there, the oldest first.
+// older reads the messages between the known ones and the start of a timeline that does not reach
+// back to them, oldest first.
 func (l *listening) older(ctx context.Context, id, from string, have []roomEvent) ([]roomEvent, error) {
 	horizon := l.horizon(id)
 	var back []roomEvent

@@ -12,21 +12,21 @@ import (
 
 // Limits of the server.
 const (
-	maxChanges = 1000 // posts that since returns, in no promised order (SqlPostStore.GetPostsSince)
-	maxPage    = 200  // posts of a page (web.PerPageMaximum)
+	maxChanges = 1000 // posts returned for since, in no guaranteed order (SqlPostStore.GetPostsSince)
+	maxPage    = 200  // posts per page (web.PerPageMaximum)
 )
 
-// list is the server's answer where there are several posts.
+// list is a response with several posts.
 type list struct {
 	Order   []string        `json:"order"`
-	Posts   map[string]post `json:"posts"` // those of Order and others that they need
+	Posts   map[string]post `json:"posts"` // those of Order and others that they refer to
 	HasNext bool            `json:"has_next"`
-	// FirstInaccessible is set where a plan's limit hides older posts.
+	// FirstInaccessible is set if the plan's limit hides older posts.
 	FirstInaccessible int64 `json:"first_inaccessible_post_time"`
 }
 
-// catchUp emits what was missed. What comes over a resumed connection is complete, so
-// that the events themselves move what is known.
+// catchUp emits the missed messages. Events of a resumed connection are complete, so live events
+// advance the watermark.
 func (l *listening) catchUp(ctx context.Context) error {
 	h := session.History[post]{
 		Now: l.serverNow, Skew: overlap, Chats: l.watched, Read: l.missed, Unreadable: unreadable,
@@ -35,7 +35,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 		Add:     l.add,
 	}
 	if err := h.CatchUp(ctx, l.Listener); err != nil {
-		l.connection = "" // not to be resumed behind the gap
+		l.connection = "" // must not be resumed after the gap
 		return err
 	}
 	if l.gap != nil {
@@ -44,8 +44,8 @@ func (l *listening) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// missed reads the posts of a chat that were written, edited or deleted later
-// than what is known, each once, as it stands now.
+// missed reads the posts of a chat that were written, edited or deleted after known, each once in
+// its current version.
 func (l *listening) missed(ctx context.Context, chatID string, known, _ time.Time) ([]post, error) {
 	since := max(known.UnixMilli(), 1)
 	found := map[string]post{}
@@ -74,11 +74,10 @@ func (l *listening) missed(ctx context.Context, chatID string, known, _ time.Tim
 	return posts, nil
 }
 
-// changes calls keep for what changed behind since, deletions included. The
-// server returns 1,000 at most, in whatever order its database reads them, and
-// takes no second page. Beyond that whole is false: we go on from the middle of
-// what came, which finds the rest where it is read by time or as it was written,
-// as it mostly is, and proves nothing.
+// changes calls keep for posts that changed after since, including deletions. The server returns at
+// most 1,000, in an order that depends on its database, and has no further pages. If there are
+// more, whole is false: changes continues from the median time of the result, which finds the rest
+// if the order is that of time or of creation, as it usually is, but proves nothing.
 func (c *Client) changes(ctx context.Context, chatID string, since int64, keep func(post)) (whole bool, err error) {
 	for whole = true; ; whole = false {
 		var l list
@@ -97,7 +96,7 @@ func (c *Client) changes(ctx context.Context, chatID string, since int64, keep f
 		}
 		slices.Sort(times)
 		next := max(times[len(times)/2]-1, since)
-		if next == since { // half of them in one millisecond
+		if next == since { // half of them have the same millisecond
 			next = times[len(times)-1]
 		}
 		if next <= since {
@@ -107,10 +106,9 @@ func (c *Client) changes(ctx context.Context, chatID string, since int64, keep f
 	}
 }
 
-// pages calls keep for every post written behind since that stands, the newest
-// first. It is the reading to rely on: changes alone loses posts of long gaps,
-// and now and then answers from a stale cache that there are none
-// (mattermost/mattermost issues 13846 and 34055).
+// pages calls keep for every existing post written after since, newest first. It is needed for
+// reliability: changes alone loses posts of long gaps, and occasionally returns an empty result
+// from a stale cache (mattermost/mattermost issues 13846 and 34055).
 func (c *Client) pages(ctx context.Context, chatID string, since int64, keep func(post)) error {
 	before := ""
 	for {
@@ -138,9 +136,9 @@ func (c *Client) pages(ctx context.Context, chatID string, since int64, keep fun
 	}
 }
 
-// anchor is the post before which the next page begins. Before means an earlier
-// millisecond, and the oldest's may go on behind this page: so it is the post
-// next to it in time, unless they are all of one.
+// anchor returns the post before which the next page begins. The server's "before" means an earlier
+// millisecond, and the millisecond of the oldest post may continue after this page: so it is the
+// next newer post, unless all have the same time.
 func anchor(page []post, oldest post) string {
 	next := oldest
 	for _, p := range page {

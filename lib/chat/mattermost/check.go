@@ -13,7 +13,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// Guide implements what tri init prints.
+// Guide describes how to set up a bot; tri init prints it.
 var Guide = chat.Guide{
 	Steps: `1. System Console > Integrations > Bot Accounts: allow bot accounts.
 2. Integrations > Bot Accounts > Add: name it (tri), role Member. Copy the token.
@@ -28,7 +28,7 @@ var Guide = chat.Guide{
 `,
 }
 
-// maxSkew is how far the server's clock may be from ours before it is told.
+// maxSkew is the clock difference to the server above which a finding is reported.
 const maxSkew = 30 * time.Second
 
 // Check implements chat.Checker.
@@ -58,7 +58,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	return self, findings
 }
 
-// checkChats says which watched chats the bot is a member of.
+// checkChats reports which watched chats the bot is a member of.
 func (c *Client) checkChats(ctx context.Context) (findings []chat.Finding) {
 	var mine []room
 	if err := c.get(ctx, "users/me/channels", nil, &mine); err != nil {

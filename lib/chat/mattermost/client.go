@@ -1,7 +1,7 @@
-// Package mattermost is a Mattermost server seen as a bot account: its posts,
-// edits and deletions as events, and replies in threads. It speaks the server's
-// REST and WebSocket API, version 4, itself; it was checked against the source
-// of server 9.9 and against a running one (scripts/peers).
+// Package mattermost reads and posts as a bot account on a Mattermost server: posts, edits and
+// deletions as events, and replies in threads. It implements the server's REST and WebSocket API,
+// version 4, itself; it was checked against the source of server 9.9 and against a running one
+// (scripts/peers).
 package mattermost
 
 import (
@@ -28,28 +28,28 @@ var (
 	_ chat.Signaler = (*Sink)(nil)
 )
 
-// platform names this platform in events.
+// platform is the name of this platform in events.
 const platform = "mattermost"
 
-// Options say which server, as whom, and what of it.
+// Options identify the server, the account and what it watches.
 type Options struct {
 	URL   string   // https://chat.example.com, with the server's path if it has one
 	Token string   // access token of the bot account
 	Chats []string // channel ids to watch; none: all channels that the bot is a member of
-	// AllowExternal lets in what guests and people of other servers say.
+	// AllowExternal accepts messages of guests and of people of other servers.
 	AllowExternal bool
-	// Listen is where outgoing webhooks come to, with HookToken; "": nowhere.
+	// Listen is the address for outgoing webhooks, authenticated by HookToken; "": none.
 	Listen, HookToken string
 
 	HTTP   *http.Client
 	Now    func() time.Time
 	Sleep  func(ctx context.Context, d time.Duration) error
 	Chance func() float64
-	// Pulse is how often the server is asked for a sign of life. Default 30 s.
+	// Pulse is the interval of pings. Default 30 s.
 	Pulse time.Duration
 }
 
-// Client is one bot account on one server.
+// Client is the connection of one bot account to one server.
 type Client struct {
 	o     Options
 	api   *httpapi.Client
@@ -58,11 +58,11 @@ type Client struct {
 
 	self   cache.Map[user]
 	people cache.Map[user]
-	names  cache.Map[string] // ids by user name; "": nobody has it
+	names  cache.Map[string] // ids by user name; "": no such user
 	rooms  cache.Map[room]
 }
 
-// New returns the client of a server. It does not reach out.
+// New returns the client of a server. It makes no network calls.
 func New(o Options) (*Client, error) {
 	if err := httpapi.Word("mattermost token", o.Token); err != nil {
 		return nil, err
@@ -96,31 +96,30 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// validID reports whether id can be one of the server's (model.IsValidId): 26
-// letters and digits. Nothing else is put into a path.
+// validID reports whether id has the form of the server's ids (model.IsValidId): 26 letters and
+// digits. No other string is used in a URL path.
 func validID(id string) bool {
 	return len(id) == 26 && !strings.ContainsFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 	})
 }
 
-// get reads path into out, waiting as long as the server says when it is asked
-// too often.
+// get reads path into out, within the server's rate limits.
 func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
 	return named(c.api.Read(ctx, httpapi.Request{Method: http.MethodGet, Path: "api/v4/" + path, Query: query}, out))
 }
 
-// ask is a POST that changes nothing.
+// ask makes a POST request that changes nothing.
 func (c *Client) ask(ctx context.Context, path string, in, out any) error {
 	return named(c.api.Read(ctx, httpapi.Request{Method: http.MethodPost, Path: "api/v4/" + path, JSON: in}, out))
 }
 
-// once sends one request and reads the answer into out.
+// once makes one request and decodes the response into out.
 func (c *Client) once(ctx context.Context, method, path string, in, out any) error {
 	return named(c.api.Once(ctx, httpapi.Request{Method: method, Path: "api/v4/" + path, JSON: in}, out))
 }
 
-// named reads the server's own words out of a refusal.
+// named adds the server's message to an error.
 func named(err error) error {
 	var said struct{ ID, Message string }
 	if e := (*httpapi.Error)(nil); errors.As(err, &e) && json.Unmarshal(e.Body, &said) == nil {
@@ -129,17 +128,17 @@ func named(err error) error {
 	return err
 }
 
-// unreadable reports whether err says that the bot may not see something, or that
-// it is not there.
+// unreadable reports whether err means that the bot may not see an object, or that it does not
+// exist.
 func unreadable(err error) bool {
 	s := httpapi.StatusOf(err)
 	return s == http.StatusForbidden || s == http.StatusNotFound
 }
 
-// serverNow is the server's time, within about a second.
+// serverNow returns the server's time, to within about a second.
 func (c *Client) serverNow() time.Time { return c.api.ServerTime(c.api.Now()) }
 
-// me is the bot's own account.
+// me returns the bot's own account.
 func (c *Client) me(ctx context.Context) (user, error) {
 	return c.self.Ask("", func() (user, error) {
 		var self user
@@ -153,7 +152,7 @@ func (c *Client) me(ctx context.Context) (user, error) {
 	})
 }
 
-// explain gives an error that a person can act on its status and a hint.
+// explain adds a status and a hint to an error that a person can resolve.
 func (c *Client) explain(err error) error {
 	switch s := httpapi.StatusOf(err); {
 	case s == http.StatusUnauthorized:

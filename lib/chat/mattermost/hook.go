@@ -12,10 +12,9 @@ import (
 	"tri/lib/chat/webhook"
 )
 
-// calls serves outgoing webhooks beside the WebSocket, for servers whose proxies
-// let no WebSocket through: each names a post, which is then read from the server
-// itself, so that a forged call can at most have us read what is there.
-// https://developers.mattermost.com/integrate/webhooks/outgoing/
+// calls serves outgoing webhooks in addition to the WebSocket, for servers behind proxies that
+// block WebSockets. Each call names a post, which is then read from the server, so that a forged
+// call can only cause a read. https://developers.mattermost.com/integrate/webhooks/outgoing/
 func (c *Client) calls(ctx context.Context, to chat.Handler) error {
 	l, err := webhook.Listen(c.o.Listen)
 	if err != nil {
@@ -39,8 +38,8 @@ func (c *Client) calls(ctx context.Context, to chat.Handler) error {
 	})
 }
 
-// arguments are the token and the post of a call, as JSON or as a form, as the webhook
-// was set up.
+// arguments returns the token and the post of a call, from JSON or from a form, depending on the
+// set-up of the webhook.
 func arguments(call *webhook.Call) (token, id string) {
 	kind, _, _ := mime.ParseMediaType(call.Header.Get("Content-Type"))
 	if kind == "application/x-www-form-urlencoded" {
@@ -65,7 +64,7 @@ func (c *Client) called(ctx context.Context, id string, to chat.Handler) error {
 	p := new(post)
 	switch err := c.get(ctx, "posts/"+id, nil, p); {
 	case unreadable(err):
-		return nil // there is none for us
+		return nil // no such post for the bot
 	case err != nil:
 		return err
 	case !validID(p.ID) || !validID(p.ChannelID):

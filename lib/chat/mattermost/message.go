@@ -12,9 +12,9 @@ import (
 	"tri/lib/record/event"
 )
 
-// post is a message as the server tells it. Times are Unix milliseconds of the
-// server's clock. UpdateAt moves when the message is edited, and also when it is
-// answered, pinned or reacted to; EditAt only when it is edited.
+// post is a message of the server. Times are Unix milliseconds of the server's clock. UpdateAt
+// changes when the message is edited, and also when it is answered, pinned or reacted to; EditAt
+// only when it is edited.
 type post struct {
 	ID         string         `json:"id"`
 	CreateAt   int64          `json:"create_at"`
@@ -26,16 +26,16 @@ type post struct {
 	RootID     string         `json:"root_id"`
 	OriginalID string         `json:"original_id"` // set: an old version of that post
 	Message    string         `json:"message"`
-	Type       string         `json:"type"` // "" for what people write
+	Type       string         `json:"type"` // "" for messages of users
 	Props      map[string]any `json:"props"`
 	Metadata   struct {
 		Files []file `json:"files"`
 	} `json:"metadata"`
 
-	raw []byte // as the server told it
+	raw []byte // the JSON it was parsed from
 }
 
-// UnmarshalJSON keeps what the server told beside what is used of it.
+// UnmarshalJSON keeps the original JSON too.
 func (p *post) UnmarshalJSON(b []byte) error {
 	type bare post
 	if err := json.Unmarshal(b, (*bare)(p)); err != nil {
@@ -52,21 +52,21 @@ type file struct {
 	Size int64  `json:"size"`
 }
 
-// changed is when p became what it is.
+// changed returns when p got its current version.
 func (p *post) changed() int64 { return max(p.CreateAt, p.EditAt, p.DeleteAt) }
 
-// old reports whether p is only what another post said before an edit. The
-// server keeps such versions as deleted posts and lists them among the changes.
+// old reports whether p is a version of another post before an edit. The server keeps such versions
+// as deleted posts and lists them among the changes.
 func (p *post) old() bool { return p.OriginalID != "" }
 
-// prop is a property that servers and webhooks set as text or as a boolean.
+// prop returns a property that servers and webhooks set as text or as a boolean.
 func (p *post) prop(name string) bool {
 	v := p.Props[name]
 	return v == "true" || v == true
 }
 
-// event brings p into the common shape. called are ids that the server says are
-// addressed, beyond those that the text names.
+// event converts p to the common form. called are the ids that the server lists as mentioned, in
+// addition to those in the text.
 func (c *Client) event(ctx context.Context, p *post, called []string) (event.Event, error) {
 	self, err := c.me(ctx)
 	if err != nil {
@@ -92,8 +92,8 @@ func (c *Client) event(ctx context.Context, p *post, called []string) (event.Eve
 	}
 	switch {
 	case p.DeleteAt > 0:
-		// A message is deleted once, and the socket does not say when exactly: one
-		// identity for the deletion, however we learn of it.
+		// A message is deleted once, and the socket does not give the exact time: the identity is the
+		// same however the deletion is noticed.
 		e.Deleted, e.EditID, e.EditedAt = true, "deleted", stamp(p.DeleteAt)
 		return e, nil
 	case p.EditAt > 0:
@@ -111,7 +111,7 @@ func (c *Client) event(ctx context.Context, p *post, called []string) (event.Eve
 		return event.Event{}, err
 	}
 	if r.Type == direct && p.UserID != self.ID {
-		called = append(called, self.ID) // what is said to the bot alone is said to the bot
+		called = append(called, self.ID) // a message in a private chat with the bot mentions it
 	}
 	for _, id := range called {
 		if !slices.Contains(e.Mentions, id) {
@@ -121,7 +121,7 @@ func (c *Client) event(ctx context.Context, p *post, called []string) (event.Eve
 	return e, nil
 }
 
-// sender is who wrote p. Integrations post in people's names; they are bots.
+// sender returns the author of p. Integrations post under people's names; they count as bots.
 func (c *Client) sender(ctx context.Context, p *post, self user) (event.Sender, error) {
 	u, err := c.person(ctx, p.UserID)
 	if err != nil {

@@ -13,15 +13,15 @@ type user struct {
 	Username string `json:"username"`
 	IsBot    bool   `json:"is_bot"`
 	Roles    string `json:"roles"`     // "system_user", "system_guest", with spaces between
-	RemoteID string `json:"remote_id"` // set: somebody of another server, in a shared channel
+	RemoteID string `json:"remote_id"` // set: an account of another server, in a shared channel
 }
 
-// outside reports whether the account is a guest's or another server's.
+// outside reports whether the account is a guest or of another server.
 func (u *user) outside() bool {
 	return u.RemoteID != "" || slices.Contains(strings.Fields(u.Roles), "system_guest")
 }
 
-// learn remembers an account.
+// learn caches an account.
 func (c *Client) learn(u user) user {
 	u.Username = strings.ToLower(u.Username)
 	c.people.Put(u.ID, u)
@@ -29,7 +29,7 @@ func (c *Client) learn(u user) user {
 	return u
 }
 
-// person looks an account up. One that the server does not show has its id only.
+// person looks up an account. If the server does not show it, only the id is set.
 func (c *Client) person(ctx context.Context, id string) (user, error) {
 	if !validID(id) {
 		return user{}, nil
@@ -47,16 +47,15 @@ func (c *Client) person(ctx context.Context, id string) (user, error) {
 	})
 }
 
-// handle finds what could be user names: lower case letters, digits, and '.',
-// '-', '_' (model.IsValidUsername), at most 64 long.
+// handle matches possible user names: lower-case letters, digits, and '.', '-', '_'
+// (model.IsValidUsername), at most 64 characters.
 var handle = regexp.MustCompile(`(?i)(?:^|[^\w@])@([a-z0-9][a-z0-9._-]{0,63})`)
 
-// maxMentions of one message are looked up; nobody addresses more.
+// maxMentions is how many mentions of one message are looked up; real messages have fewer.
 const maxMentions = 50
 
-// handles are the names that text may mention, each with and without the dots,
-// dashes and underscores that may belong to the sentence instead, as the server
-// tries them.
+// handles returns the names that text may mention, each with and without final dots, dashes and
+// underscores, which may be punctuation, as the server does.
 func handles(text string) [][]string {
 	var all [][]string
 	for _, m := range handle.FindAllStringSubmatch(text, maxMentions) {
@@ -71,7 +70,7 @@ func handles(text string) [][]string {
 	return all
 }
 
-// mentions are the ids of the people whom text addresses, in order.
+// mentions returns the ids of the accounts that text mentions, in order.
 func (c *Client) mentions(ctx context.Context, text string) ([]string, error) {
 	ids := []string{}
 	found := handles(text)
@@ -95,7 +94,7 @@ func (c *Client) mentions(ctx context.Context, text string) ([]string, error) {
 	return ids, nil
 }
 
-// idsOf maps user names to ids, as far as they are anybody's.
+// idsOf maps user names to ids, as far as they exist.
 func (c *Client) idsOf(ctx context.Context, names []string) (map[string]string, error) {
 	known := map[string]string{}
 	var missing []string
@@ -126,7 +125,7 @@ func (c *Client) idsOf(ctx context.Context, names []string) (map[string]string, 
 type room struct {
 	ID          string `json:"id"`
 	Type        string `json:"type"` // O open, P private, D direct, G group
-	Name        string `json:"name"` // of a direct one: both ids, joined by "__"
+	Name        string `json:"name"` // of a direct channel: both ids, joined by "__"
 	DisplayName string `json:"display_name"`
 	DeleteAt    int64  `json:"delete_at"`
 }
@@ -136,7 +135,7 @@ const (
 	group  = "G"
 )
 
-// watched are the ids of the chats to watch, as the server knows them now.
+// watched returns the ids of the chats to watch, requested anew.
 func (c *Client) watched(ctx context.Context) (ids []string, err error) {
 	for id := range c.chats {
 		ids = append(ids, id)
@@ -157,10 +156,10 @@ func (c *Client) watched(ctx context.Context) (ids []string, err error) {
 	return ids, nil
 }
 
-// watches reports whether a chat is one of the watched.
+// watches reports whether a chat is watched.
 func (c *Client) watches(chatID string) bool { return c.chats == nil || c.chats[chatID] }
 
-// room looks a chat up. One that we may not see any more has its id only.
+// room looks up a chat. If the bot cannot see it any more, only the id is set.
 func (c *Client) room(ctx context.Context, id string) (room, error) {
 	if !validID(id) {
 		return room{}, nil
@@ -173,7 +172,7 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 	})
 }
 
-// title is what people call the chat.
+// title returns the display name of the chat.
 func (c *Client) title(ctx context.Context, r room, self user) (string, error) {
 	if r.DisplayName != "" || r.Type != direct {
 		return cmp.Or(r.DisplayName, r.Name, r.ID), nil
@@ -186,9 +185,8 @@ func (c *Client) title(ctx context.Context, r room, self user) (string, error) {
 	return cmp.Or(u.Username, r.Name), err
 }
 
-// welcome reports whether a post is one to be heard: in a watched chat, by nobody
-// from outside unless they are let in, in a conversation of few only when it is
-// named.
+// welcome reports whether a post is accepted: in a watched chat, not from outside unless that is
+// allowed, and in a direct or group conversation only if it is watched by id.
 func (c *Client) welcome(ctx context.Context, p *post) (bool, error) {
 	if !c.watches(p.ChannelID) {
 		return false, nil

@@ -27,7 +27,7 @@ func (c *Sink) React(ctx context.Context, _, messageID, char string, on bool) er
 	return c.once(ctx, http.MethodDelete, "users/"+self.ID+"/posts/"+messageID+"/reactions/"+name, nil, &struct{}{})
 }
 
-// Typing implements chat.Signaler: for about five seconds.
+// Typing implements chat.Signaler: the indicator is shown for about five seconds.
 func (c *Sink) Typing(ctx context.Context, chatID, threadID string) error {
 	return c.once(ctx, http.MethodPost, "users/me/typing", map[string]any{"channel_id": chatID, "parent_id": threadID}, &struct{}{})
 }
@@ -40,7 +40,7 @@ func (c *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 	return c.once(ctx, http.MethodPut, "posts/"+messageID+"/patch", map[string]any{"message": shown(text)}, &post{})
 }
 
-// PostCard implements chat.Signaler: the bot's own reactions are what people click on.
+// PostCard implements chat.Signaler: the bot adds the reactions for people to click on.
 func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	text := card.WithReactions()
 	if err := c.check(card.ChatID, card.ThreadID, text); err != nil {
@@ -53,8 +53,8 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	return made, sink.React(ctx, c, made.MessageID, card)
 }
 
-// UpdateCard implements chat.Signaler. Reactions of buttons that are gone stay: what is
-// clicked there means nothing any more.
+// UpdateCard implements chat.Signaler. Reactions of removed buttons stay; clicks on them have no
+// effect.
 func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card) error {
 	if err := c.Edit(ctx, card.ChatID, messageID, card.WithReactions()); err != nil {
 		return err

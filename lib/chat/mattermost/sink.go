@@ -18,17 +18,17 @@ import (
 	"tri/lib/chat/sink"
 )
 
-// keyProp is the property of a post that holds our key.
+// keyProp is the property of a post that contains the key.
 const keyProp = "tri_key"
 
-// Sink posts as the bot. It is apart from Client so that a watcher, which has only
-// that, holds no code that can post.
+// Sink posts as the bot. It is separate from Client so that a watcher, which uses only Client,
+// links no code that can post.
 type Sink struct {
 	*Client
 	frame sink.Frame
 }
 
-// NewSink returns the sink of a server. It does not reach out.
+// NewSink returns the sink of a server. It makes no network calls.
 func NewSink(o Options) (*Sink, error) {
 	c, err := New(o)
 	if err != nil {
@@ -44,7 +44,7 @@ func newSink(c *Client) *Sink {
 	}}
 }
 
-// outcome is what a no of the server means: a 403 is about this post.
+// outcome classifies an error response of the server: a 403 concerns this post.
 func outcome(e *httpapi.Error) sink.Outcome {
 	if e.Status == http.StatusForbidden {
 		return sink.Refused
@@ -52,15 +52,15 @@ func outcome(e *httpapi.Error) sink.Outcome {
 	return sink.ByStatus(e.Status)
 }
 
-// Limit implements chat.Sink: the server's own (model.PostMessageMaxRunesV2).
-// One with an old database column refuses long texts sooner.
+// Limit implements chat.Sink: it is the server's limit (model.PostMessageMaxRunesV2). A server with
+// an old database column has a lower one.
 func (c *Sink) Limit() int { return c.frame.Limit }
 
-// crowd finds what alerts everybody. The server leaves out what stands in code
-// and tries words at their dots and dashes too; here all of it is refused.
+// crowd matches mentions of everybody. The server ignores them in code and also splits words at
+// dots and dashes; here all matches are refused.
 var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@(?:all|channel|here)(?:$|[^\pL\pN])`)
 
-// Post implements chat.Sink. The text is sent to the byte or refused.
+// Post implements chat.Sink. The text is sent unchanged or refused.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	if !validID(p.ThreadID) {
 		return chat.Posted{}, c.frame.Refuse(p.ChatID, fmt.Errorf("thread %q: an id has 26 letters and digits", p.ThreadID))
@@ -72,8 +72,8 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	if !chat.IsRefused(err) {
 		return made, err
 	}
-	// The server checks a few things after it has stored the post (what it links
-	// to, for one), and then answers no although it is there.
+	// The server makes some checks after it has stored the post (of its links, for example), and then
+	// returns an error although the post exists.
 	found, proof, lookErr := c.find(ctx, p)
 	switch {
 	case proof == chat.Found:
@@ -84,7 +84,7 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	return chat.Posted{}, fmt.Errorf("mattermost: post in %s: may have been stored: %v; looked for it: %v", p.ChatID, err, lookErr)
 }
 
-// send posts once, without alerts and previews.
+// send posts once, without notifications and previews.
 func (c *Sink) send(ctx context.Context, chatID, thread, text, key string) (chat.Posted, error) {
 	return c.frame.Send(chatID, func() (chat.Posted, error) {
 		self, err := c.me(ctx)
@@ -96,12 +96,12 @@ func (c *Sink) send(ctx context.Context, chatID, thread, text, key string) (chat
 			"channel_id": chatID,
 			"root_id":    thread,
 			"message":    shown(text),
-			// The server remembers it for 30 s and answers a second request with the
-			// first one's post.
+			// The server remembers the id for 30 s and answers a second request with the post of the
+			// first.
 			"pending_post_id": self.ID + ":" + key,
 			"props": map[string]any{
 				keyProp: key,
-				// A post with attachments, even none, gets no preview of its links
+				// A post with attachments, even an empty list, gets no preview of its links
 				// (App.getEmbedForPost); there is no other switch for one post.
 				"attachments":              []any{},
 				"disable_group_highlight":  true,
@@ -115,15 +115,15 @@ func (c *Sink) send(ctx context.Context, chatID, thread, text, key string) (chat
 	})
 }
 
-// shown is text as it can be stored: PostgreSQL has no character 0, and the
-// server answers a post that holds one with status 500, for ever.
+// shown returns text as it can be stored: PostgreSQL has no character 0, and the server answers a
+// post that contains one with status 500, every time.
 func shown(text string) string { return strings.ReplaceAll(text, "\x00", "\u2400") }
 
 func posted(p post) chat.Posted {
 	return chat.Posted{MessageID: p.ID, At: time.UnixMilli(p.CreateAt).UTC()}
 }
 
-// check refuses what cannot be posted, before anything is sent. thread may be "".
+// check refuses a post that would be rejected, before anything is sent. thread may be "".
 func (c *Sink) check(chatID, thread, text string) error {
 	var invalid error
 	switch {
@@ -135,22 +135,19 @@ func (c *Sink) check(chatID, thread, text string) error {
 	return c.frame.Check(chatID, text, invalid)
 }
 
-// Find implements chat.Sink. It reads the whole thread for a post of ours with
-// the key.
+// Find implements chat.Sink. It reads the whole thread for a post of the bot with the key.
 //
-// A thread that does not have it proves that an earlier try has not landed. That
-// none still will is certain for a refused one, and else rests on this: the try
-// was cut when its program died or gave up after 30 s, and with it its
-// connection, so all that can be left of it is a request that the server has
-// read and is working on. If it began within the last 30 s, the server knows its
-// pending_post_id and a second post is answered with the first, or with an error
-// that leads back here. If it began earlier, it is one that the server has
-// worked on for longer than the 30 s after which it abandons a query
-// (SqlSettings.QueryTimeout); we wait until it is twice that old, and read the
-// thread again.
+// If the thread does not have it, no earlier attempt has landed so far. That none still will is
+// certain for a refused attempt, and otherwise follows from this: the attempt was cut when its
+// program died or gave up after 30 s, and its connection with it, so all that can remain is a
+// request that the server has read and is processing. If it began within the last 30 s, the server
+// knows its pending_post_id and answers a second post with the first, or with an error that leads
+// back here. If it began earlier, the server has been processing it for longer than the 30 s after
+// which it aborts a query (SqlSettings.QueryTimeout); Find waits until the attempt is twice that
+// old, and reads the thread again.
 func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	if !validID(p.ChatID) || !validID(p.ThreadID) {
-		return chat.Posted{}, chat.Absent, nil // such a post is refused unsent
+		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
 	found, proof, err := c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return c.find(ctx, p) })
 	if err != nil || proof != chat.Absent || p.Tried.IsZero() {
@@ -160,13 +157,13 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 }
 
 const (
-	// remembered is less than the server's 30 s (app.PendingPostIDsCacheTTL) by
-	// what it may take until the next try is there.
+	// remembered is less than the server's 30 s (app.PendingPostIDsCacheTTL), to leave time for the
+	// next attempt to arrive.
 	remembered = 20 * time.Second
 	abandoned  = 90 * time.Second
 )
 
-// find looks for the post among those of its thread that stand.
+// find looks for the post among the existing ones of its thread.
 func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	self, err := c.me(ctx)
 	if err != nil {
@@ -178,7 +175,7 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 		err := c.get(ctx, "posts/"+p.ThreadID+"/thread", q, &l)
 		switch {
 		case httpapi.StatusOf(err) == http.StatusNotFound:
-			return chat.Posted{}, chat.Absent, nil // deleted, and every reply with it
+			return chat.Posted{}, chat.Absent, nil // deleted, with all replies
 		case err != nil:
 			return chat.Posted{}, chat.Unprovable, fmt.Errorf("mattermost: thread %s: %w", p.ThreadID, err)
 		case l.FirstInaccessible != 0:
@@ -201,7 +198,7 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	}
 }
 
-// newest is the last post of a page in the order of its pages.
+// newest returns the last post of a page in the order of its pages.
 func newest(l list) (post, bool) {
 	if len(l.Order) == 0 {
 		return post{}, false
@@ -215,13 +212,13 @@ func newest(l list) (post, bool) {
 	}), true
 }
 
-// is reports whether made is what a Post of p has made.
+// is reports whether made is the result of Post for p.
 func (made *post) is(p chat.Post, self user) bool {
 	return made.UserID == self.ID && made.Props[keyProp] == p.Key
 }
 
-// removed looks for a post that landed and that somebody has deleted since: it
-// was posted, once, and is not to come again.
+// removed looks for a post that landed and was deleted since: it was posted once and must not be
+// posted again.
 func (c *Sink) removed(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	self, err := c.me(ctx)
 	if err != nil {
@@ -256,7 +253,7 @@ func (c *Sink) Message(ctx context.Context, chatID, messageID string) (text stri
 		return "", true, nil
 	case err != nil:
 		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("mattermost: post %s: %w", messageID, err))
-	case p.DeleteAt > 0 || p.ChannelID != chatID: // deleted, or moved away
+	case p.DeleteAt > 0 || p.ChannelID != chatID: // deleted, or moved to another chat
 		return "", true, nil
 	}
 	return p.Message, false, nil

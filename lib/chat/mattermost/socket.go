@@ -16,7 +16,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Times and sizes of the socket.
+// Timeouts and sizes of the socket.
 const (
 	dialTime  = 15 * time.Second
 	helloTime = 15 * time.Second
@@ -24,28 +24,27 @@ const (
 	buffered  = 1024    // frames read ahead while earlier ones are made durable
 )
 
-// frame is what comes over the socket: an event, or the reply to an action.
+// frame is a message of the socket: an event, or the reply to an action.
 type frame struct {
 	Event     string          `json:"event"`
 	Data      json.RawMessage `json:"data"`
 	Broadcast struct {
 		ChannelID string `json:"channel_id"`
 	} `json:"broadcast"`
-	Seq int64 `json:"seq"` // counts the events of one connection, from 0
+	Seq int64 `json:"seq"` // sequence number of the connection's events, from 0
 }
 
 // socket is one connection to the server's WebSocket.
 type socket struct {
 	conn  *websocket.Conn
 	in    chan session.Delivery[frame]
-	asked int64       // actions sent
-	heard atomic.Bool // something came since the last ping
-	dead  atomic.Bool // it gave no sign of life
+	asked int64       // number of actions sent
+	heard atomic.Bool // something was received since the last ping
+	dead  atomic.Bool // a ping was not answered
 }
 
-// dial connects. With the id of an earlier connection the server goes on with
-// it, if it still knows it: it repeats the events from seq on, and says hello
-// under a new id if it cannot.
+// dial connects. With the id of an earlier connection, the server continues it if it still knows
+// it: it repeats the events from seq on. If it cannot, it sends a hello with a new id.
 func (c *Client) dial(ctx context.Context, connection string, seq int64) (*socket, error) {
 	u := c.base.JoinPath("api/v4/websocket")
 	u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
@@ -68,11 +67,11 @@ func (c *Client) dial(ctx context.Context, connection string, seq int64) (*socke
 	return &socket{conn: conn, in: make(chan session.Delivery[frame], buffered)}, nil
 }
 
-// read fills in until the socket or ctx ends. When it is full it waits, and TCP
-// makes the server wait, or give up on us: then we catch up later.
+// read fills in until the socket or ctx ends. It blocks while in is full, so that TCP slows the
+// server down or the server disconnects; then the gap is caught up later.
 func (s *socket) read(ctx context.Context) {
 	for {
-		d := session.Delivery[frame]{Done: func(error) error { return nil }} // a resume acknowledges
+		d := session.Delivery[frame]{Done: func(error) error { return nil }} // only a resume acknowledges
 		_, b, err := s.conn.Read(ctx)
 		if err == nil {
 			err = json.Unmarshal(b, &d.What)
@@ -95,7 +94,7 @@ func (s *socket) read(ctx context.Context) {
 	}
 }
 
-// watch ends a socket that gives no sign of life from one pulse to the next.
+// watch closes a socket on which nothing arrives between two pulses.
 func (s *socket) watch(ctx context.Context, pulse time.Duration) {
 	t := time.NewTicker(pulse)
 	defer t.Stop()
@@ -114,8 +113,8 @@ func (s *socket) watch(ctx context.Context, pulse time.Duration) {
 	}
 }
 
-// hello waits for the server's first event. What is posted before it may never
-// be sent to us, so nothing can be taken for complete until it is here.
+// hello waits for the server's first event. Posts made before it may never be sent to this
+// connection, so nothing can be assumed complete until it has arrived.
 func (s *socket) hello(ctx context.Context) (f frame, err error) {
 	ctx, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
@@ -132,8 +131,7 @@ func (s *socket) hello(ctx context.Context) (f frame, err error) {
 	return f, nil
 }
 
-// connectionID is what a hello names this connection; "" on servers without
-// reliable reconnect.
+// connectionID returns the connection's id in a hello; "" on servers without reliable reconnect.
 func (f *frame) connectionID() string {
 	var data struct {
 		ID string `json:"connection_id"`
@@ -144,8 +142,8 @@ func (f *frame) connectionID() string {
 	return data.ID
 }
 
-// ping asks for a sign of life. It is an action and no WebSocket ping, which
-// some servers and proxies answer by closing (mattermost-server issue 17197).
+// ping sends a ping as an action. WebSocket pings are not used because some servers and proxies
+// close the connection in response (mattermost-server issue 17197).
 func (s *socket) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -153,8 +151,8 @@ func (s *socket) ping(ctx context.Context) error {
 	return s.conn.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"action":"ping","seq":%d}`, s.asked))
 }
 
-// tooBig reports whether the socket ended because of a frame over the limit,
-// which would come again if the connection were resumed.
+// tooBig reports whether the socket ended because of a frame over the limit, which would be sent
+// again if the connection were resumed.
 func tooBig(err error) bool {
 	return errors.Is(err, websocket.ErrMessageTooBig)
 }

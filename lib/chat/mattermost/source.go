@@ -13,35 +13,33 @@ import (
 )
 
 const (
-	// overlap is read again before the last known time: clocks of a server's nodes
-	// differ, and a replica of its database lags.
+	// overlap is read again before the last known time: clocks of a server's nodes differ, and a
+	// replica of its database lags.
 	overlap = time.Minute
-	// stable is how long a connection must have held for the next attempt to follow
-	// at once.
+	// stable is how long a connection must have held for the next attempt to follow at once.
 	stable = 30 * time.Second
 )
 
-// listening is one Run: what it has emitted, and where on the socket it is.
+// listening is the state of one Run, with its position on the socket.
 type listening struct {
 	*Client
 	*session.Listener
 
 	connection string // the id to resume, "" for none
-	next       int64  // number of the first event there that is not durable
-	parsed     int64  // number of the first event there that was not parsed
-	gap        *gap   // what a frame has shown to be missing, until it is caught up
+	next       int64  // number of the connection's first event that is not durable
+	parsed     int64  // number of the connection's first event that was not parsed
+	gap        *gap   // the gap that a frame has shown, until it is caught up
 }
 
-// gap is where to continue when what is missing has been caught up.
+// gap is where to continue after catching up.
 type gap struct {
 	connection string
 	next       int64
 }
 
-// Run implements chat.Source. A lost connection is resumed or, where the server
-// cannot, what was missed is read back before anything newer is emitted, so
-// that the log's latest time never runs ahead of a gap. It returns nil when ctx
-// ends.
+// Run implements chat.Source. A lost connection is resumed or, where the server cannot resume it,
+// missed messages are read before anything newer is emitted, so that the log never has a gap before
+// its latest time. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -78,7 +76,7 @@ func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
 
 func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	l := c.listening(resume, to)
-	// A revoked token is let in and only never greeted: ask again who we are.
+	// A connection with a revoked token is accepted but gets no hello: request the account again.
 	loop := session.Loop{
 		Platform: platform, Stable: stable, Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait,
 		OnEnd: func(error) { c.self.Forget("") },
@@ -86,7 +84,7 @@ func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	return loop.Run(ctx, l, l.session)
 }
 
-// session is one connection, to its end.
+// session runs one connection to its end.
 func (l *listening) session(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
@@ -100,9 +98,9 @@ func (l *listening) session(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer func() { _ = s.conn.CloseNow() }() // the server keeps the connection for a resume
+	defer func() { _ = s.conn.CloseNow() }() // no close frame: the server keeps it for a resume
 	resumed := l.connection != ""
-	if resumed { // nobody greets a resumed connection
+	if resumed { // a resumed connection gets no hello
 		if err := s.ping(ctx); err != nil {
 			return fmt.Errorf("websocket: %w", err)
 		}
@@ -124,7 +122,7 @@ func (l *listening) session(ctx context.Context) error {
 	return err
 }
 
-// commit makes b durable, and with it the numbers of its frames.
+// commit makes b durable, and advances to the numbers of its frames.
 func (l *listening) commit(b *session.Batch) error {
 	if err := l.Commit(b); err != nil {
 		return err
@@ -133,13 +131,13 @@ func (l *listening) commit(b *session.Batch) error {
 	return nil
 }
 
-// parse adds what a frame holds to b.
+// parse adds the events of a frame to b.
 func (l *listening) parse(ctx context.Context, f frame, b *session.Batch) error {
 	switch {
 	case f.Event == "": // the reply to a ping
 		return nil
 	case l.gap == nil && (f.Event == "hello" && f.connectionID() != l.connection || f.Seq > l.parsed):
-		// The server could not resume, or has left events out.
+		// The server could not resume, or events are missing.
 		l.gap = &gap{l.connection, f.Seq}
 		if f.Event == "hello" {
 			l.gap.connection = f.connectionID()
@@ -161,7 +159,7 @@ func (l *listening) parse(ctx context.Context, f frame, b *session.Batch) error 
 	return nil
 }
 
-// post adds the event of a frame that is of a post.
+// post adds the event of a frame that contains a post.
 func (l *listening) post(ctx context.Context, f frame, b *session.Batch) error {
 	// post and mentions are JSON within the JSON.
 	var data struct {
@@ -182,12 +180,12 @@ func (l *listening) post(ctx context.Context, f frame, b *session.Batch) error {
 		return nil
 	}
 	if f.Event == "post_deleted" && p.DeleteAt == 0 {
-		p.DeleteAt = l.serverNow().UnixMilli() // the post is told as it was before
+		p.DeleteAt = l.serverNow().UnixMilli() // the post is sent as it was before
 	}
 	return l.addCalled(ctx, p, called, b)
 }
 
-// add adds the event of a post, unless it was emitted lately.
+// add adds the event of a post, unless it was emitted recently.
 func (l *listening) add(ctx context.Context, p *post, b *session.Batch) error {
 	return l.addCalled(ctx, p, nil, b)
 }
@@ -203,7 +201,7 @@ func (l *listening) addCalled(ctx context.Context, p *post, called []string, b *
 	return err
 }
 
-// reaction adds a reaction to a message of the bot's.
+// reaction adds a reaction to a message of the bot.
 func (l *listening) reaction(ctx context.Context, f frame, b *session.Batch) error {
 	var data struct {
 		Reaction string `json:"reaction"`

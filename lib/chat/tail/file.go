@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	maxLine   = 1 << 20 // bytes; longer lines are left out, and said
-	window    = 1 << 10 // bytes before a position, by which a file is known again
+	maxLine   = 1 << 20 // bytes; longer lines are skipped and reported
+	window    = 1 << 10 // bytes before a position, by which a file is recognized
 	batchSize = 500     // lines that are made durable together
 )
 
-// position is how far a log has been read: a file is known again, under whatever
-// name, by what is before Offset in it.
+// position is how far a log has been read. The file is recognized, under any name, by the bytes
+// before Offset.
 type position struct {
 	Offset int64  `json:"offset"`
 	Before string `json:"before"` // hash of the window before Offset
 	Inode  uint64 `json:"inode"`
-	// First, the hash of the file's first line, and Again, how many files before it
-	// in a row began with the same, tell its lines from those of other files.
+	// First is the hash of the file's first line; Again counts the preceding consecutive files with the
+	// same first line. Both distinguish a file's lines from those of other files.
 	First string `json:"first"`
 	Again int    `json:"again,omitempty"`
-	Day   string `json:"day,omitempty"` // of the last line, for times without one
+	Day   string `json:"day,omitempty"` // of the last line, for times without a date
 }
 
 func hash(b []byte) string {
@@ -41,17 +41,18 @@ func hash(b []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// id is a line's message id: the same whenever, and under whatever name, it is read.
+// id returns a line's message id, which does not depend on when, or under which name, the file is
+// read.
 func (p *position) id(offset int64, line []byte) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d %s", p.First, p.Again, offset, line))
 	return hex.EncodeToString(sum[:10])
 }
 
-// rotated is what is put behind a log's name when it is put aside.
+// rotated matches the suffix that rotation appends to a log's name.
 var rotated = regexp.MustCompile(`^[.-](?:\d[\d.T-]*|old|bak)$`)
 
-// series are the files of a log, in the order they were written; the last is the one
-// that is written. A name with * ? [ is a series by itself, in the order of names.
+// series returns the files of a log in the order in which they were written; the last is the
+// current one. A name with * ? [ is a series of its own, ordered by name.
 func series(name string) []string {
 	if strings.ContainsAny(name, "*?[") {
 		found, err := filepath.Glob(name)
@@ -85,14 +86,14 @@ func series(name string) []string {
 	return files
 }
 
-// put is a file that was put aside at a time, with what its name has for it.
+// put is a rotated file: its name, the suffix, and the time of its last change.
 type put struct {
 	name, ending string
 	at           time.Time
 }
 
-// compare orders by time; where that is the same, .10 was put aside before .9, and
-// dates are in their order.
+// compare orders by time; for the same time, .10 was rotated before .9, and dates are in their
+// order.
 func (a put) compare(b put) int {
 	switch {
 	case !a.at.Equal(b.at):
@@ -105,7 +106,7 @@ func (a put) compare(b put) int {
 	return strings.Compare(a.ending, b.ending)
 }
 
-// modified is when a plain file was last written; zero where there is none.
+// modified returns when a regular file was last written; zero if there is none.
 func modified(name string) time.Time {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -115,7 +116,7 @@ func modified(name string) time.Time {
 }
 
 func open(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO put in its place would wait
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO in its place would block
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func (p *position) holds(f *os.File) bool {
 	return err == nil && before == p.Before
 }
 
-// windowOf is the hash of the window before offset.
+// windowOf returns the hash of the window before offset.
 func windowOf(f io.ReaderAt, offset int64) (string, error) {
 	b := make([]byte, min(offset, window))
 	if _, err := f.ReadAt(b, offset-int64(len(b))); err != nil {
@@ -153,8 +154,8 @@ func windowOf(f io.ReaderAt, offset int64) (string, error) {
 	return hash(b), nil
 }
 
-// firstOf is the hash of f's first line, at most a window of it; not ok before there
-// is one.
+// firstOf returns the hash of f's first line, at most a window of it; ok is false if there is no
+// complete line yet.
 func firstOf(f io.ReaderAt) (string, bool) {
 	b := make([]byte, window)
 	n, err := f.ReadAt(b, 0)
@@ -165,7 +166,7 @@ func firstOf(f io.ReaderAt) (string, bool) {
 	return hash(line), whole || n == window
 }
 
-// lastEnd is the offset behind the last whole line of f.
+// lastEnd returns the offset after the last complete line of f.
 func lastEnd(f *os.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -186,12 +187,12 @@ func lastEnd(f *os.File) (int64, error) {
 	return 0, nil
 }
 
-// lines gives fn the whole lines of f from offset on, some at a time, with the
-// offset behind them. Of a line that is too long it gives none, and calls long. It
-// returns how far it looked in vain for the end of the last line.
+// lines passes the complete lines of f from offset on to fn, in batches, with the offset after
+// them. For a line that is too long it calls long instead. It returns how far it has searched for
+// the end of the last line.
 func lines(f io.ReaderAt, offset, looked int64, long func(offset int64), fn func(part []line, end int64) error) (int64, error) {
 	r := bufio.NewReaderSize(io.NewSectionReader(f, offset, 1<<62), 64<<10)
-	if looked > offset+maxLine { // the line at offset is too long already
+	if looked > offset+maxLine { // the line at offset is already too long
 		r.Reset(io.NewSectionReader(f, looked, 1<<62))
 	} else {
 		looked = offset

@@ -21,26 +21,26 @@ import (
 	"tri/lib/record/event"
 )
 
-// log is one log while it is followed.
+// log is the state of following one log.
 type log struct {
 	*Client
 	chat.Handler
 	name  string
 	state *state
-	fresh bool // the first start begins at the end
-	empty bool // there was nothing at the first start: all of what comes is new
+	fresh bool // first start: begin at the end
+	empty bool // the log was empty at the first start: all lines are new
 	heard func()
 
 	pos    position
-	done   bool  // the file of pos is read to its end, and another is written
-	looked int64 // how far the end of the line at pos was looked for
+	done   bool  // the file of pos is read to its end, and a newer one is current
+	looked int64 // how far the end of the line at pos was searched
 	clock  clock
-	missed int  // lines that were there without a notice
-	told   bool // the file's absence, or what is wrong with it, was said
+	missed int  // lines that appeared without a notification
+	told   bool // the file's absence, or its problem, was reported
 	nicks  map[string]bool
 }
 
-// run reads the log until ctx ends. Its error is one of keeping events.
+// run reads the log until ctx ends. It returns an error only if events cannot be stored.
 func (l *log) run(ctx context.Context) error {
 	pos, ok := l.state.get(l.name)
 	l.pos, l.nicks = pos, map[string]bool{}
@@ -75,7 +75,7 @@ func (l *log) run(ctx context.Context) error {
 		}
 		switch err := errors.Join(err, f.Close()); {
 		case errors.Is(err, errChanged):
-			sleep(ctx, l.o.Tick/10) // what changes it may not be done
+			sleep(ctx, l.o.Tick/10) // the change may still be in progress
 		case err != nil && ctx.Err() == nil:
 			return err
 		}
@@ -90,17 +90,17 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// errChanged ends the reading of a file that is no longer the one it was.
+// errChanged ends the reading of a file whose earlier contents have changed.
 var errChanged = errors.New("the file was cut or rewritten")
 
-// next opens the file to be read now, with pos in it; nil while there is none. last
-// tells whether it is the one that is written.
+// next opens the file to read now, with pos in it; nil if there is none. last reports whether it is
+// the current one.
 func (l *log) next() (f *os.File, last bool, err error) {
 	opened := l.open()
 	defer func() {
 		for _, x := range opened {
 			if x != f {
-				_ = x.Close() // it was only read
+				_ = x.Close() // opened for reading only
 			}
 		}
 	}()
@@ -124,7 +124,7 @@ func (l *log) next() (f *os.File, last bool, err error) {
 		}
 		i = n
 	}
-	for ; i <= n; i++ { // an empty one is passed over, unless it is the one that is written
+	for ; i <= n; i++ { // skip empty files, except the current one
 		if ok, err := l.begin(opened[i]); err != nil || ok {
 			l.told = false
 			return opened[i], i == n, err
@@ -133,12 +133,12 @@ func (l *log) next() (f *os.File, last bool, err error) {
 	return nil, false, nil
 }
 
-// open opens the files of the log. One that is being rotated is looked at again:
-// a file that has a new name by the time that it is looked for would be passed over.
+// open opens the files of the log. If a file is being rotated, the list is read again: a file
+// renamed between listing and opening would be skipped.
 func (l *log) open() (opened []*os.File) {
 	for range 10 {
 		for _, x := range opened {
-			_ = x.Close() // it was only read
+			_ = x.Close() // opened for reading only
 		}
 		opened = nil
 		files := series(l.name)
@@ -164,8 +164,8 @@ func (l *log) open() (opened []*os.File) {
 	return opened
 }
 
-// find is the index of the file that pos is in; -1: none. The one with the inode is
-// it before a copy is.
+// find returns the index of the file that contains pos, or -1. The file with the same inode takes
+// precedence over a copy.
 func (l *log) find(files []*os.File) int {
 	if l.pos.First == "" {
 		return -1
@@ -179,8 +179,8 @@ func (l *log) find(files []*os.File) int {
 	return found
 }
 
-// begin makes pos the start of a file, or, at a first start, its end. It is saved
-// before anything of the file is emitted. Not ok while the file has no line.
+// begin sets pos to the start of a file, or, at a first start, to its end. pos is saved before
+// anything of the file is emitted. ok is false while the file has no line.
 func (l *log) begin(f *os.File) (ok bool, err error) {
 	first, whole := firstOf(f)
 	if !whole {
@@ -196,7 +196,7 @@ func (l *log) begin(f *os.File) (ok bool, err error) {
 			p.Before, err = windowOf(f, p.Offset)
 		}
 		if err != nil {
-			return false, nil //nolint:nilerr // it changes under us: the next look decides
+			return false, nil //nolint:nilerr // it is changing: the next look decides
 		}
 	}
 	l.pos, l.done, l.looked, l.clock = p, false, 0, clock{}
@@ -210,7 +210,7 @@ func (l *log) complain(format string, args ...any) {
 	}
 }
 
-// read emits the whole lines that are there.
+// read emits the complete lines of the file.
 func (l *log) read(ctx context.Context, f *os.File) (err error) {
 	l.looked, err = lines(f, l.pos.Offset, l.looked, func(offset int64) {
 		l.Logf("tail: %s: the line at byte %d has more than %d bytes, left out", f.Name(), offset, maxLine)
@@ -223,21 +223,20 @@ func (l *log) read(ctx context.Context, f *os.File) (err error) {
 	return err
 }
 
-// live emits what is appended, until another file is written and this one is read,
-// or something else is to be looked at by next. The library follows the open file
-// itself, whatever becomes of its name.
+// live emits appended lines, until a newer file is current and this one has been read, or next has
+// to choose a file again. The library follows the open file itself, even if it is renamed.
 func (l *log) live(ctx context.Context, f *os.File) error {
 	var t *nx.Tail
 	var in <-chan *nx.Line
-	if l.looked-l.pos.Offset <= maxLine { // else the line is too long to be held
+	if l.looked-l.pos.Offset <= maxLine { // otherwise the line is too long to be held in memory
 		name, closer := handle(f)
 		defer closer()
 		var err error
 		if t, err = follow.Open(name, follow.Options{Offset: l.pos.Offset, Poll: l.o.Poll || l.missed > 1}); err != nil {
-			return nil // the tick after this has another try
+			return nil // the next tick tries again
 		}
 		in = t.Lines
-		defer func() { _ = t.Stop() }() // its error is that of a file that is read again
+		defer func() { _ = t.Stop() }() // an error concerns a file that is read again anyway
 	}
 	tick := time.NewTicker(l.o.Tick)
 	defer tick.Stop()
@@ -248,7 +247,7 @@ func (l *log) live(ctx context.Context, f *os.File) error {
 			return nil
 		case x, ok := <-in:
 			if !ok {
-				in = nil // a renamed file has no notices any more: the tick sees what comes
+				in = nil // a renamed file gets no more notifications: the tick finds its new lines
 				continue
 			}
 			if err := l.take(f, x, in); err != nil {
@@ -272,9 +271,9 @@ func (l *log) live(ctx context.Context, f *os.File) error {
 	}
 }
 
-// look tells whether the file is to be read again: it was cut or rewritten, or holds
-// a line, or too much of one, that no notice came of since seen; and whether another
-// one is written now.
+// look reports whether the file must be read again, because it was truncated or rewritten, or
+// because since seen it got a line, or part of one that is too long, without a notification; and
+// whether another file is current now.
 func (l *log) look(f *os.File, seen int64) (again, moved bool) {
 	info, err := f.Stat()
 	if err != nil || !l.pos.holds(f) {
@@ -297,16 +296,16 @@ func (l *log) look(f *os.File, seen int64) (again, moved bool) {
 	return info.Size() > max(l.looked, l.pos.Offset+maxLine), moved
 }
 
-// gather is how long is waited for lines that come together.
+// gather is how long to wait for lines that arrive together.
 const gather = 2 * time.Millisecond
 
-// take emits a line of the library, and those right behind it.
+// take emits a line from the library, and those directly after it.
 func (l *log) take(f *os.File, x *nx.Line, in <-chan *nx.Line) error {
 	var part []line
 	end := l.pos.Offset
 	for {
 		if x.Err != nil || x.SeekInfo.Offset != end+int64(len(x.Text))+1 {
-			return errChanged // the library has begun at another place: read it ourselves
+			return errChanged // the library began at another place: read the file again
 		}
 		if len(x.Text) <= maxLine {
 			part = append(part, line{end, []byte(strings.TrimRight(x.Text, "\r"))})
@@ -329,8 +328,7 @@ func (l *log) take(f *os.File, x *nx.Line, in <-chan *nx.Line) error {
 	}
 }
 
-// emit makes lines durable, and notes that they are, unless the file has been
-// changed before them.
+// emit makes lines durable and advances pos, unless the file has changed before them.
 func (l *log) emit(f *os.File, part []line, end int64) error {
 	if !l.pos.holds(f) {
 		return errChanged
@@ -374,7 +372,7 @@ func (l *log) emit(f *os.File, part []line, end int64) error {
 	return l.state.set(l.name, p, false)
 }
 
-// event is a message. base is the chat that the file's name stands for.
+// event converts a line to a message. base is the chat that the file's name denotes.
 func (l *log) event(s said, base string) event.Event {
 	room := base
 	for _, r := range []string{l.o.Room, s.room} {
@@ -409,14 +407,13 @@ func (l *log) event(s said, base string) event.Event {
 	return e
 }
 
-// handles numbers the names that the library gets.
+// handles numbers the names passed to the library.
 var handles atomic.Uint32
 
-// handle is a name of the open file f that stays its name when it is renamed or
-// removed, so that the library reads it to its end, and can never fail to look at
-// it, which would end the process. The name is a new one each time for some hundred
-// times: the library forgets a name some time after it was told to stop. Elsewhere
-// than on Linux it is the file's own name.
+// handle returns a name of the open file f that remains valid when the file is renamed or removed,
+// so that the library reads it to its end, and its stat of the name cannot fail, which would end the
+// process. A name is used again only after some hundred calls, because the library forgets a name
+// some time after Stop. On systems other than Linux it is the file's own name.
 func handle(f *os.File) (name string, closer func()) {
 	if runtime.GOOS != "linux" {
 		return f.Name(), func() {}

@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// format is how a program writes its log.
+// format describes the log format of a program.
 type format struct {
 	name  string
 	lines []*regexp.Regexp // of a message: groups time, nick, text, room
-	day   *regexp.Regexp   // of a line that says the day, for times without one
+	day   *regexp.Regexp   // of a line with the date, for times without one
 }
 
-// formats are those that are known by name, with where each is from.
+// formats are the formats known by name, with their sources.
 var formats = []format{
 	{ // https://irssi.org/documentation/settings/ (log_timestamp, log_open_string, log_day_changed)
 		name: "irssi",
@@ -33,7 +33,7 @@ var formats = []format{
 			regexp.MustCompile(`^(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\t *\*\t(?P<nick>\S+) (?P<text>.*)$`),
 		},
 	},
-	{ // https://wiki.znc.in/Log: a file for each day, whose name has the date
+	{ // https://wiki.znc.in/Log: one file per day, with the date in its name
 		name: "znc",
 		lines: []*regexp.Regexp{
 			regexp.MustCompile(`^\[(?P<time>\d\d:\d\d:\d\d)\] <(?P<nick>[^>\s]+)> (?P<text>.*)$`),
@@ -44,14 +44,14 @@ var formats = []format{
 		name:  "hexchat",
 		lines: []*regexp.Regexp{regexp.MustCompile(`^(?P<time>[A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d) <(?P<nick>[^>\s]+)>\t(?P<text>.*)$`)},
 	},
-	{ // Limnoria's ChannelLogger, and many bots: a whole date, <nick>, text
+	{ // Limnoria's ChannelLogger, and many bots: date and time, <nick>, text
 		name: "iso",
 		lines: []*regexp.Regexp{regexp.MustCompile(
 			`^(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)\s+<[@+%&~!]?(?P<nick>[^>\s]+)>\s+(?P<text>.*)$`)},
 	},
 }
 
-// Formats are the names of those that are known.
+// Formats returns the names of the known formats.
 func Formats() []string {
 	var names []string
 	for _, f := range formats {
@@ -60,21 +60,21 @@ func Formats() []string {
 	return names
 }
 
-// said is what a line says.
+// said is a parsed line.
 type said struct {
 	at               time.Time
 	nick, text, room string
 }
 
-// clock knows the day that times without one are of.
+// clock tracks the date for times without one.
 type clock struct {
-	day  time.Time // midnight; zero: not known
+	day  time.Time // midnight; zero: unknown
 	last time.Time
 }
 
-// parse reads a line. ok is false for what is no message: joins, topics, what the
-// format does not have. file is when the file was last written, which is all that is
-// known of a line without a time.
+// parse parses a line. ok is false for lines that are not messages: joins, topics, and lines that
+// the format does not describe. file is when the file was last written; it is the time of a line
+// without one.
 func (c *Client) parse(line string, k *clock, file time.Time) (s said, ok bool) {
 	line = clean(line)
 	for _, f := range c.formats {
@@ -117,7 +117,7 @@ func match(re *regexp.Regexp, line string) []string {
 	return re.FindStringSubmatch(line)
 }
 
-// clean takes out what a terminal would obey, colours of IRC among it.
+// clean removes control characters and terminal sequences, including IRC colours.
 func clean(line string) string {
 	if utf8.ValidString(line) && !strings.ContainsFunc(line, control) {
 		return line
@@ -132,7 +132,7 @@ func clean(line string) string {
 
 func control(r rune) bool { return unicode.IsControl(r) && r != '\t' }
 
-// layouts are those of times with a date, and times those of the time alone.
+// layouts are the layouts of times with a date, times those without.
 var (
 	layouts = []string{
 		time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05Z07:00",
@@ -143,9 +143,9 @@ var (
 	days  = []string{"Mon Jan _2 2006", "Mon Jan _2 15:04:05 2006", "2006-01-02", "Mon, 02 Jan 2006"}
 )
 
-// time reads a time as formats write it; zero where it is none. One without a day
-// is of the last day that the log named, or of the day the file was written; one
-// that goes back by more than six hours is of the next day.
+// time parses a time in one of the layouts; zero if it is none. A time without a date belongs to
+// the last day that the log named, or to the day on which the file was written; if it is more than
+// six hours earlier than the one before, it belongs to the next day.
 func (k *clock) time(s string, file time.Time) time.Time {
 	if sec, err := strconv.ParseInt(s, 10, 64); err == nil && len(s) == 10 {
 		return time.Unix(sec, 0)
@@ -199,9 +199,9 @@ var (
 	ends  = regexp.MustCompile(`(?:\.(?:log|weechatlog|txt))?(?:[.-](?:\d[\d.T-]*|old|bak))?$`)
 )
 
-// roomOf is the chat that a file's name stands for: without the ending, a date and
-// a rotation's number; the folder's name where nothing is left (ZNC's). day is the
-// date, zero for none.
+// roomOf returns the chat that a file's name denotes: the name without its ending, a date and a
+// rotation number, or, if nothing is left (ZNC's names), the folder's name. day is the date, zero
+// if there is none.
 func roomOf(dir, base string) (room string, day time.Time) {
 	if m := dated.FindStringSubmatch(base); m != nil {
 		if d, ok := dayOf(m[1] + "-" + m[2] + "-" + m[3]); ok {

@@ -1,6 +1,6 @@
-// Package tail reads the text logs that chat clients and bots write (irssi, WeeChat,
-// ZNC, HexChat, …): a line is a message, and what is appended is heard at once, over
-// rotation and truncation. It has no other side: nothing is posted to a log.
+// Package tail reads the text logs that chat clients and bots write (irssi, WeeChat, ZNC, HexChat,
+// …): each line is a message, and appended lines are read at once, across rotation and truncation.
+// It is a source only: nothing can be posted to a log.
 package tail
 
 import (
@@ -21,7 +21,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// platform names this platform in events.
+// platform is the name of this platform in events.
 const platform = "tail"
 
 var (
@@ -29,31 +29,31 @@ var (
 	_ chat.Checker = (*Client)(nil)
 )
 
-// maxFiles is how many logs one source follows: what is saved of them has 64 KiB.
+// maxFiles is how many logs one source follows; their saved state is limited to 64 KiB.
 const maxFiles = 256
 
-// Options say which logs.
+// Options select the logs.
 type Options struct {
-	Files   []string // paths; one with * ? [ is a series of files, of which the last by name is written
-	Format  string   // of the table; "": whichever a line has
-	Pattern string   // instead: a regular expression with the groups nick and text; time and room may be there
-	Room    string   // the chat_id of every line without a room; "": from the file's name
-	Bot     string   // the nick that is the bot; default tri
-	Rooms   []string // watched; none: all
-	Poll    bool     // do not ask the kernel for notice of changes
+	Files   []string // paths; one with * ? [ is a series of files, the last by name is current
+	Format  string   // name of a format; "": any that matches a line
+	Pattern string   // instead: a regular expression with the groups nick and text, and optionally time and room
+	Room    string   // the chat_id of lines without a room; "": from the file's name
+	Bot     string   // the bot's nick; default tri
+	Rooms   []string // watched rooms; none: all
+	Poll    bool     // do not use the kernel's change notifications
 
 	Now  func() time.Time
-	Tick time.Duration // how often rotation is looked for; default 1 s
+	Tick time.Duration // interval of checks for rotation; default 1 s
 }
 
-// Client is the source of some logs.
+// Client reads a set of logs.
 type Client struct {
 	o       Options
 	formats []format
-	logs    []string // absolute
+	logs    []string // absolute paths
 }
 
-// New returns the source. It opens nothing.
+// New returns the source. It opens no files.
 func New(o Options) (*Client, error) {
 	fault := func(format string, args ...any) error {
 		return sysexit.With(sysexit.Config, fmt.Errorf("tail: "+format, args...))
@@ -103,8 +103,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Run implements chat.Source. It ends when ctx does, or when an event cannot be
-// kept.
+// Run implements chat.Source. It returns when ctx ends, or when an event cannot be stored.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -114,9 +113,8 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 			to.Logf("tail: what was saved is not read: %v", err)
 		}
 	}
-	// Without a past, what was written before the first start is history that nobody
-	// asked for. A past without what was saved of it is read again, from the start:
-	// what is known is dropped by its id.
+	// Without a log, lines from before the first start are old and are skipped. With a log but without
+	// saved state the files are read from the start: known lines are dropped by their ids.
 	fresh := len(resume.Last) == 0 || resume.State != nil
 	var wg, ready sync.WaitGroup
 	ready.Add(len(c.logs))
@@ -140,7 +138,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	return st.save()
 }
 
-// state is what is saved: how far each log has been read.
+// state is the saved state: how far each log has been read.
 type state struct {
 	to chat.Handler
 
@@ -157,7 +155,7 @@ func (s *state) get(name string) (position, bool) {
 	return p, ok
 }
 
-// set notes a position; now saves it before it returns, else it may be saved later.
+// set sets a position; with now it is saved before set returns, else with the next save.
 func (s *state) set(name string, p position, now bool) error {
 	s.mu.Lock()
 	s.at[hash([]byte(name))] = p
@@ -198,13 +196,13 @@ func (c *Client) Check(context.Context) (self event.Sender, findings []chat.Find
 			findings = append(findings, chat.Finding{Name: "file", Text: err.Error(), Mend: "let the user that runs tri read it"})
 			continue
 		}
-		_ = f.Close() // it was only read
+		_ = f.Close() // opened for reading only
 		findings = append(findings, chat.Finding{Name: "file", OK: true, Text: f.Name() + " can be read"})
 	}
 	return self, findings
 }
 
-// Guide is how a log is watched.
+// Guide describes how to watch a log.
 var Guide = chat.Guide{
 	Steps: `1. Switch logging on in the chat client: irssi /set autolog ON, WeeChat's logger
    plugin, ZNC's module log, a bot's own log.
