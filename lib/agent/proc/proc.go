@@ -65,7 +65,7 @@ type Spec struct {
 	Write   bool                              // it may change what is below Dir
 	Hidden  []string                          // names below Dir that it cannot see
 	Home    string                            // its HOME: a writable folder; "" if none
-	Read    []string                          // further readable files and folders: its installation, its credential
+	Read    []string                          // further readable paths: its installation, its credential
 	Reach   []string                          // host:port that it may dial, through our proxy
 	Doors   []func(context.Context, net.Conn) // in the sandbox: as in sandbox.Spec
 	// Serve lets it open servers of its own on the sandbox's loopback device.

@@ -15,13 +15,13 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Duration is a flag's value in Go's form: 90s, 5m, 1h30m.
+// Duration is the value of a duration flag, in Go's syntax: 90s, 5m, 1h30m.
 type Duration = time.Duration
 
 // version is set at link time from git; see the Makefile.
 var version string
 
-// Version is this build's, from git.
+// Version returns the version of this build, from git.
 func Version() string {
 	if version != "" {
 		return version
@@ -32,9 +32,9 @@ func Version() string {
 	return "devel"
 }
 
-// mend moves flags before arguments, since urfave/cli v2 stops reading flags at
-// the first argument and would take later ones for file names. Everything behind
-// "--" stays as it is; "-" is an argument.
+// mend moves flags before arguments, since urfave/cli v2 stops parsing flags at the first argument
+// and would take later ones for file names. Everything after "--" is unchanged; "-" is an
+// argument.
 func mend(p Program, args []string) []string {
 	if len(args) == 0 {
 		return args
@@ -64,8 +64,8 @@ func mend(p Program, args []string) []string {
 	return append(head, help(order(flags, append(before, rest...)), len(p.Commands) > 0)...)
 }
 
-// help has -h win over arguments, which urfave/cli takes for topics of help. Where
-// a program has commands, an argument that is none of them is a mistake first.
+// help makes -h take precedence over arguments, which urfave/cli takes for help topics. If a
+// program has commands, an unknown argument is reported first.
 func help(ordered []string, commands bool) []string {
 	end := slices.Index(ordered, "--")
 	if end < 0 {
@@ -81,9 +81,8 @@ func help(ordered []string, commands bool) []string {
 	return []string{"-h"}
 }
 
-// counted says which argument of a command is missing, or is one too many.
-// p.Args has a word for each; those in brackets can be left out, and behind "..."
-// there can be more.
+// counted reports a missing argument or one too many. p.Args has a word for each argument; a word
+// in brackets is optional, and "..." allows more.
 func counted(name string, p Program, args []string) error {
 	words := strings.Fields(strings.ReplaceAll(p.Args, " ...", "..."))
 	hint := "usage: " + strings.TrimSpace(name+" [option ...] "+p.Args)
@@ -116,7 +115,7 @@ func order(flags []Flag, args []string) []string {
 				continue
 			}
 			if i++; i == len(args) {
-				return opts // its value is missing: let the parser say so
+				return opts // its value is missing: the parser reports it
 			}
 			opts = append(opts, args[i])
 		}
@@ -139,10 +138,10 @@ func takesValue(flags []Flag, arg string) bool {
 	return false
 }
 
-// asksWords stands behind a command line when a shell asks what could go on there.
+// asksWords is appended to a command line when a shell requests completions.
 const asksWords = "--generate-bash-completion"
 
-// completing reports whether a shell asks what could stand behind words.
+// completing returns the words to complete if a shell requests completions.
 func completing(args []string) (words []string, asked bool) {
 	n := len(args)
 	if n < 2 || args[n-1] != asksWords {
@@ -151,16 +150,16 @@ func completing(args []string) (words []string, asked bool) {
 	return args[1 : n-1], true
 }
 
-// complete answers that. A line that a person is still writing is never run:
-// urfave/cli takes what stands behind "--" for arguments, the question too.
+// complete writes the completions of words. An incomplete command line is never run: urfave/cli
+// takes everything after "--", including asksWords, for arguments.
 func complete(ctx context.Context, p Program, words []string, in io.Reader, out, errw io.Writer) error {
 	words = slices.Clone(words)
 	switch i := slices.Index(words, "--"); {
 	case i < 0:
 	case i < len(words)-1:
-		return nil // an argument that nobody here knows: the shell offers files
+		return nil // an unknown argument: the shell offers files
 	default:
-		words[i] = "-" // an option begins
+		words[i] = "-" // the start of an option
 	}
 	known := len(words) > 0 && (strings.HasPrefix(words[0], "-") || slices.ContainsFunc(p.Commands, func(c Program) bool { return c.Name == words[0] }))
 	if p.Complete != nil && !known {
@@ -168,11 +167,11 @@ func complete(ctx context.Context, p Program, words []string, in io.Reader, out,
 	}
 	line := slices.Concat([]string{p.Name}, words, []string{asksWords})
 	defer func(was []string) { os.Args = was }(os.Args)
-	os.Args = line // there urfave/cli looks for the word before the question
+	os.Args = line // urfave/cli reads the word before asksWords from os.Args
 	return app(p, in, out, errw).RunContext(ctx, line)
 }
 
-// completion prints the script that makes a shell ask the program itself.
+// completion prints a shell script that requests completions from the program itself.
 func completion(out io.Writer, p Program, shell string) error {
 	fn := "_" + strings.ReplaceAll(p.Name, "-", "_")
 	switch shell {
@@ -198,8 +197,8 @@ const bashCompletion = `%s() {
 complete -F %s %s
 `
 
-// As a file in the fpath this is itself the function _NAME, which zsh calls when it
-// is first needed; sourced, it only makes itself known.
+// Installed as a file in the fpath this is the function _NAME itself, which zsh loads on first
+// use. When sourced, it only registers itself.
 const zshCompletion = `#compdef %[1]s
 %[2]s() {
   local -a opts

@@ -1,6 +1,6 @@
-// Package cli is the frame of every program: flags, statuses, messages, signals,
-// logging, version, schemas and completion, on urfave/cli v2. It is the only package
-// that exits, prints errors or reads the command line.
+// Package cli is the frame of every program: flags, statuses, messages, signals, logging, version,
+// schemas and completion, on urfave/cli v2. It is the only package that exits, prints errors or
+// reads the command line.
 package cli
 
 import (
@@ -23,7 +23,7 @@ import (
 	"tri/schemas"
 )
 
-// The flags that a program can have.
+// Flag types of a program.
 type (
 	Flag            = cli.Flag
 	StringFlag      = cli.StringFlag
@@ -34,30 +34,28 @@ type (
 	StringSliceFlag = cli.StringSliceFlag
 )
 
-// Program is one program, or one command of a program.
+// Program is a program or one of its commands.
 type Program struct {
 	Name  string // tri-classify; for a command its verb
-	Usage string // one line, no full stop: what it does. Also the .Nd of its page.
-	Args  string // of the synopsis: "[file ...]"
-	// Help teaches: what is read, what is written, two or three examples.
+	Usage string // one line without a full stop: what it does. Also the .Nd of its page.
+	Args  string // in the synopsis: "[file ...]"
+	// Help says what is read and written, with two or three examples.
 	Help     string
 	Flags    []Flag
 	Commands []Program
-	// Schemas names the records that --schema prints ("event"); the first is the
-	// default.
+	// Schemas are the records that --schema prints ("event"); the first is the default.
 	Schemas []string
-	// Stays is set for a program, or a command of one, that runs until it is told to
-	// stop: on SIGINT or SIGTERM its context ends, it finishes the record in hand and
-	// exits 0. Others die of a signal at once, as a filter should.
+	// Stays is set for a program or command that runs until it is stopped: on SIGINT or SIGTERM
+	// its context ends, it finishes the record in hand and exits 0. Others are killed by a signal
+	// at once, as a filter should be.
 	Stays bool
-	// Rest is set for a program that runs others: whatever stands behind its first
-	// argument belongs to that, flags too.
+	// Rest is set for a program that runs others: everything after its first argument, including
+	// flags, is passed to the other program.
 	Rest bool
 	// Run does the work. Nil: the program only has commands.
 	Run func(*Call) error
-	// Complete writes what can stand behind Args on a command line, a word a line,
-	// where those begin with no command of Commands. Nil: the program's commands and
-	// options can.
+	// Complete writes completions for Args, one word a line, if Args does not begin with a command
+	// of Commands. Nil: the program's commands and options are offered.
 	Complete func(*Call) error
 }
 
@@ -71,7 +69,7 @@ type Call struct {
 	c    *cli.Context
 }
 
-// String and its neighbours return a flag's value.
+// String and the following methods return a flag's value.
 func (c *Call) String(name string) string     { return c.c.String(name) }
 func (c *Call) Bool(name string) bool         { return c.c.Bool(name) }
 func (c *Call) Int(name string) int           { return c.c.Int(name) }
@@ -80,19 +78,19 @@ func (c *Call) Strings(name string) []string  { return c.c.StringSlice(name) }
 func (c *Call) IsSet(name string) bool        { return c.c.IsSet(name) }
 func (c *Call) Duration(name string) Duration { return c.c.Duration(name) }
 
-// Outlive has the program live on when its terminal goes away. It gives the
-// call's context.
+// Outlive keeps the program running when its terminal is closed, by ignoring SIGHUP. It returns
+// the call's context.
 func (c *Call) Outlive() context.Context {
 	signal.Ignore(syscall.SIGHUP)
 	return c.Context
 }
 
-// Say writes a sentence for a person on stderr.
+// Say prints a message on stderr.
 func (c *Call) Say(format string, args ...any) {
 	fmt.Fprintf(c.Err, "%s: %s\n", programName(c.c), text.Visible(fmt.Sprintf(format, args...)))
 }
 
-// Usagef is the error of a wrong command line.
+// Usagef returns the error of a wrong command line.
 func Usagef(format string, args ...any) error {
 	return sysexit.With(sysexit.Usage, fmt.Errorf(format, args...))
 }
@@ -100,7 +98,8 @@ func Usagef(format string, args ...any) error {
 // Main runs p with the process's arguments and exits.
 func Main(p Program) {
 	if os.Getenv("TRI_ONE_THREAD") != "" {
-		// For fault injection: system calls of the main path in one countable order.
+		// For fault injection: the main path makes its system calls on one thread, in a countable
+		// order.
 		runtime.LockOSThread()
 	}
 	os.Exit(Run(p, os.Args, os.Stdin, os.Stdout, os.Stderr))
@@ -113,7 +112,7 @@ func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		context.AfterFunc(ctx, stop) // a second signal kills
+		context.AfterFunc(ctx, stop) // a second signal kills the program
 	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: logLevel()})))
 	if words, asked := completing(args); asked {
@@ -123,7 +122,7 @@ func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
 	return report(p.Name, err, errw)
 }
 
-// stays reports whether the program, or the command of it that is called, does.
+// stays reports whether the program, or the command being called, sets Stays.
 func stays(p Program, args []string) bool {
 	for _, arg := range args[min(1, len(args)):] {
 		if strings.HasPrefix(arg, "-") {
@@ -163,7 +162,7 @@ func app(p Program, in io.Reader, out, errw io.Writer) *cli.App {
 	}
 	for _, sub := range p.Commands {
 		a.Commands = append(a.Commands, command(sub, in, out, errw))
-		if sub.Name == "help" { // urfave/cli leaves its flag out then
+		if sub.Name == "help" { // urfave/cli omits its help flag then
 			a.Flags = append(a.Flags, cli.HelpFlag)
 		}
 	}
@@ -178,7 +177,7 @@ func command(p Program, in io.Reader, out, errw io.Writer) *cli.Command {
 	}
 }
 
-// plain has -h say nothing of a switch's default, which is always off.
+// plain omits the default of switches, which is always off, from -h.
 func plain(flags []Flag) []Flag {
 	for _, f := range flags {
 		if b, ok := f.(*cli.BoolFlag); ok {
@@ -241,7 +240,7 @@ func printSchemas(out io.Writer, known, asked []string) error {
 
 func programName(c *cli.Context) string { return c.App.Name }
 
-// report prints err, once, and returns the status that it asks for.
+// report prints err once and returns its exit status.
 func report(name string, err error, errw io.Writer) int {
 	if err == nil {
 		return sysexit.OK
@@ -278,5 +277,5 @@ func statusOf(err error) int {
 	return sysexit.Software
 }
 
-// Quiet is an answer of no (status 1) that has been given already.
+// Quiet is an answer of no (status 1) that has already been printed.
 var Quiet = sysexit.With(sysexit.No, errors.New(""))

@@ -11,52 +11,52 @@ import (
 	"strings"
 )
 
-// Agent is which program investigates or validates.
+// Agent configures the program that investigates or validates.
 type Agent struct {
-	Agent             string   `yaml:"agent"`   // search, api, or a program: lib/agent/all has the list; validator also none (default)
-	Command           []string `yaml:"command"` // argv of exec and acp; of the others the program (default its usual name)
+	Agent             string   `yaml:"agent"`   // search, api, or a program: see lib/agent/all; validator also none (default)
+	Command           []string `yaml:"command"` // argv of exec and acp; for others the program (default its usual name)
 	Model             string   `yaml:"model"`
 	MaxRounds         int      `yaml:"max_rounds"`           // default 2; validator 1
 	HardCapRuntimeMin float64  `yaml:"hard_cap_runtime_min"` // default 5
-	MaxBudgetUSD      float64  `yaml:"max_budget_usd"`       // of one run; 0 is no limit
-	MaxTurns          int      `yaml:"max_turns"`            // of one run, as the next; 0 is no limit
-	MaxTokens         int64    `yaml:"max_tokens"`           // in and out
-	StallMin          float64  `yaml:"stall_min"`            // silence after which a run is ended; default 5
+	MaxBudgetUSD      float64  `yaml:"max_budget_usd"`       // of one run; 0 means no limit
+	MaxTurns          int      `yaml:"max_turns"`            // of one run, as the next; 0 means no limit
+	MaxTokens         int64    `yaml:"max_tokens"`           // input and output
+	StallMin          float64  `yaml:"stall_min"`            // minutes without a sign of life after which a run is ended; default 5
 	Env               []string `yaml:"env"`                  // names of variables that the agent may see
 
-	// Network are further endpoints that the program may dial out of its sandbox,
-	// host:port; Read further files and folders that it may read there.
+	// Network are further endpoints, host:port, that the program may reach from its sandbox. Read
+	// are further files and folders that it may read there.
 	Network []string `yaml:"network"`
 	Read    []string `yaml:"read"`
-	// MemoryMB and Processes, which counts threads, are what it may take there with
-	// all that it starts; 0 is 4096 and 1024.
+	// MemoryMB and Processes, which counts threads, limit the program and everything it starts; 0
+	// means 4096 and 1024.
 	MemoryMB  int `yaml:"memory_mb"`
 	Processes int `yaml:"processes"`
-	// DiskMB is what it may write; 0 is 8192.
+	// DiskMB limits what it may write; 0 means 8192.
 	DiskMB int `yaml:"disk_mb"`
 
-	// Of the agent api: an endpoint that is spoken to without any program.
+	// For the agent api: an endpoint that is called directly, without a program.
 	API             string  `yaml:"api"`               // "anthropic" (default) or "openai"
-	BaseURL         string  `yaml:"base_url"`          // default that of API
-	KeyEnv          string  `yaml:"key_env"`           // the variable with the key; default that of API
+	BaseURL         string  `yaml:"base_url"`          // default: that of API
+	KeyEnv          string  `yaml:"key_env"`           // the variable with the key; default: that of API
 	KeyFile         string  `yaml:"key_file"`          // or a file of mode 0600
 	MaxOutputTokens int     `yaml:"max_output_tokens"` // of one answer; default 8192
-	Prices          *Prices `yaml:"prices"`            // nil: what a run costs is not known
+	Prices          *Prices `yaml:"prices"`            // nil: the cost of a run is unknown
 
-	// Home is the folder below which the built-in search keeps its indexes; "" is
-	// nowhere. The program sets it.
+	// Home is the folder below which the built-in search stores its indexes; "" means no index is
+	// stored. The program sets it.
 	Home string `yaml:"-"`
 }
 
-// Prices are of a model, in US dollars for a million tokens.
+// Prices are a model's prices, in US dollars per million tokens.
 type Prices struct {
 	Input      float64  `yaml:"input"`
 	Output     float64  `yaml:"output"`
-	CacheRead  *float64 `yaml:"cache_read"`  // input that was cached; default that of input
-	CacheWrite *float64 `yaml:"cache_write"` // input that is cached by this; default that of input
+	CacheRead  *float64 `yaml:"cache_read"`  // cached input; default: Input
+	CacheWrite *float64 `yaml:"cache_write"` // input written to the cache; default: Input
 }
 
-// What the APIs are called, where they are, and which variable has their key.
+// Names of the APIs. endpoints has their URLs and the variables that hold their keys.
 const (
 	Anthropic = "anthropic"
 	OpenAI    = "openai"
@@ -67,15 +67,15 @@ var endpoints = map[string]struct{ base, key string }{
 	OpenAI:    {"https://api.openai.com/v1", "OPENAI_API_KEY"},
 }
 
-// Searches reports whether the agent has use for what a search finds: every one
-// but the search itself.
+// Searches reports whether the agent can use the results of a search: every agent but the search
+// itself.
 func (a Agent) Searches() bool { return a.Agent != "" && a.Agent != "search" && a.Agent != "none" }
 
-// usual are the programs that are not called as their agents are.
+// usual are the programs whose name differs from their agent's.
 var usual = map[string]string{"continue": "cn", "cursor": "agent", "acp": "", "exec": "", "api": "", "search": "", "none": "", "": ""}
 
-// Program is what starts the agent's program: Command, or its usual name. Nil where
-// there is none.
+// Program returns the command of the agent's program: Command, or its usual name. Nil if there is
+// none.
 func (a Agent) Program() []string {
 	if len(a.Command) > 0 {
 		return a.Command
@@ -88,8 +88,8 @@ func (a Agent) Program() []string {
 	return nil
 }
 
-// variables are those that programs have their keys in, and that say where their
-// model is; a login is a file under Read.
+// variables are the variables that hold a program's keys and model endpoints. A login is a file
+// under Read.
 var variables = map[string][]string{
 	"claude":   {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"},
 	"codex":    {"OPENAI_API_KEY", "OPENAI_BASE_URL"},
@@ -102,7 +102,7 @@ var variables = map[string][]string{
 	"goose":    {"GOOSE_PROVIDER", "GOOSE_MODEL", "ANTHROPIC_API_KEY", "ANTHROPIC_HOST", "OPENAI_API_KEY", "OPENAI_HOST", "OLLAMA_HOST"},
 }
 
-// Variables are the names of those that the agent's program sees: Env, or what
+// Variables returns the names of the variables that the agent's program sees: Env, or those that
 // programs of its kind need.
 func (a Agent) Variables() []string {
 	if len(a.Env) > 0 {
@@ -113,18 +113,18 @@ func (a Agent) Variables() []string {
 
 var secretName = regexp.MustCompile(`(KEY|TOKEN|SECRET)$`)
 
-// Keys are those of Variables that have a key by their names. Any one of them will
-// do; there are none where nobody knows what the program needs.
+// Keys returns those of Variables whose names say that they hold a key. Any one of them is enough.
+// It is empty if the program's needs are unknown.
 func (a Agent) Keys() []string { return keys(a.Variables()) }
 
 func keys(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !secretName.MatchString(name) })
 }
 
-// Key is the key of the agent api.
+// Key returns the key of the agent api.
 func (a Agent) Key() (string, error) { return secret(a.KeyEnv, a.KeyFile) }
 
-// fill puts defaults where nothing was said.
+// fill sets defaults.
 func (a *Agent) fill(agent string, rounds int) {
 	if a.Agent == "" {
 		a.Agent = agent
@@ -153,7 +153,7 @@ func (a *Agent) fill(agent string, rounds int) {
 	}
 }
 
-// files are the fields that name files and folders.
+// files returns the fields that hold paths.
 func (a *Agent) files() []*string {
 	at := []*string{&a.KeyFile}
 	for i := range a.Read {
@@ -162,7 +162,7 @@ func (a *Agent) files() []*string {
 	return at
 }
 
-// compile names, with its line, what the schema cannot see.
+// compile reports, with line numbers, errors that the schema cannot express.
 func (a *Agent) compile(f *faults, key ...any) {
 	at := func(rest ...any) []any { return append(key[:len(key):len(key)], rest...) }
 	if (a.Agent == "exec" || a.Agent == "acp") && len(a.Command) == 0 {
@@ -187,8 +187,7 @@ func (a *Agent) compile(f *faults, key ...any) {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// variable says what is wrong with the name of one. What stands behind a "=" may
-// be a secret and is not repeated.
+// variable checks a variable's name. Text after a "=" may be a secret and is not repeated.
 func variable(name string) error {
 	if envName.MatchString(name) {
 		return nil
@@ -197,7 +196,7 @@ func variable(name string) error {
 	return fmt.Errorf("%q: a variable's name is wanted, never its value", name)
 }
 
-// hostPort says what is wrong with an endpoint.
+// hostPort checks an endpoint.
 func hostPort(at string) error {
 	host, port, err := net.SplitHostPort(at)
 	n, perr := strconv.ParseUint(port, 10, 16)
@@ -207,8 +206,8 @@ func hostPort(at string) error {
 	return nil
 }
 
-// webURL reads an address. One with a name and password in it is refused: they
-// belong into a variable or a file.
+// webURL parses a URL. One with a name and password is refused: they belong in a variable or a
+// file.
 func webURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {

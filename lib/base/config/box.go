@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Box is how agents are run by hand, under supervision (tri-box).
+// Box configures agents that a person starts under supervision (tri-box).
 type Box struct {
-	// Agent is which program works; nothing said is the investigator's.
+	// Agent is the program that works; default: the investigator's.
 	Agent Agent `yaml:"agent"`
 	// Limits are per type of run.
 	Limits BoxLimits `yaml:"limits"`
-	// OpsCommands are the only commands that a run of type ops may use, each the
-	// words that a command line must begin with ("kubectl get"); none: no such run.
+	// OpsCommands are the only commands that a run of type ops may use, each as the words that a
+	// command line must begin with ("kubectl get"). If empty, there are no such runs.
 	OpsCommands []string `yaml:"ops_commands"`
-	// FixCommands are those that fix and benchmark may use ("go test"); default none.
+	// FixCommands are the commands that fix and benchmark may use ("go test"); default none.
 	FixCommands []string `yaml:"fix_commands"`
-	// FixTest is run on what a fix has changed, in the sandbox, as an argument vector
-	// ([go, test, ./...]); what does not pass is not offered. Default none.
+	// FixTest is the test of a fix, an argument vector ([go, test, ./...]) that is run in the
+	// sandbox. A change that does not pass is not offered. Default none.
 	FixTest []string `yaml:"fix_test"`
-	// EnvTest are the names of the variables that the codebase's .env.test may set for
-	// the agent; default none.
+	// EnvTest are the names of the variables that the codebase's .env.test may set for the agent;
+	// default none.
 	EnvTest []string `yaml:"env_test"`
 }
 
@@ -35,23 +35,23 @@ type BoxLimits struct {
 	Ops       Limit `yaml:"ops"`
 }
 
-// Limit is the most that one run may take; 0 is no limit.
+// Limit bounds one run; 0 means no limit.
 type Limit struct {
 	Minutes *float64 `yaml:"minutes"`
 	Turns   *int     `yaml:"turns"`
-	Tokens  *int64   `yaml:"tokens"` // in and out, cached ones too
+	Tokens  *int64   `yaml:"tokens"` // input and output, including cached tokens
 	CostUSD *float64 `yaml:"cost_usd"`
 }
 
-// Of is the limit of a type of run.
+// Of returns the limit of a type of run.
 func (l *BoxLimits) Of(kind string) *Limit {
 	return map[string]*Limit{"scout": &l.Scout, "plan": &l.Plan, "fix": &l.Fix, "review": &l.Review, "benchmark": &l.Benchmark, "ops": &l.Ops}[kind]
 }
 
-// Time is Minutes as a duration.
+// Time returns Minutes as a duration.
 func (l *Limit) Time() time.Duration { return time.Duration(*l.Minutes * float64(time.Minute)) }
 
-// fill has who only reads stop early, and nobody run without an end.
+// fill sets defaults: read-only runs have small limits, and no run is without limits.
 func (b *Box) fill() {
 	if b.Agent.Agent != "" {
 		b.Agent.fill("", 1)
@@ -74,14 +74,14 @@ func orElse[T any](p **T, v T) {
 	}
 }
 
-// compile names, with its line, what the schema cannot see.
+// compile reports, with line numbers, errors that the schema cannot express.
 func (b *Box) compile(f *faults) {
 	if b.Agent.Agent != "" {
 		b.Agent.compile(f, "box", "agent")
 	}
 	for name, commands := range map[string][]string{"ops_commands": b.OpsCommands, "fix_commands": b.FixCommands} {
 		for i, c := range commands {
-			// An agent's rules about commands are patterns; these are words.
+			// An agent's rules for commands are patterns; these are plain words.
 			if strings.TrimSpace(c) == "" || strings.ContainsAny(c, "*()?:;|&<>$`\\\"'\n") {
 				f.add(errors.New("should be plain words, as in: kubectl get"), "box", name, i)
 			}

@@ -18,10 +18,10 @@ import (
 	"tri/schemas"
 )
 
-// rule is what schemas/config.json says of one value: the part of JSON Schema
-// that it uses. Every program reads the configuration, and a schema library costs
-// each start some milliseconds; walking YAML's own nodes also gives each fault its
-// line. A test holds this reading to a full library's.
+// rule is the part of JSON Schema that schemas/config.json uses. Every program reads the
+// configuration, and a schema library would cost each start some milliseconds; walking YAML's
+// nodes also gives each fault its line. A test compares this implementation with a complete
+// library.
 type rule struct {
 	Schema, ID, Title, Description string
 
@@ -37,7 +37,7 @@ type rule struct {
 	Pattern              string
 }
 
-// types is one type or a list of them.
+// types is a type or a list of types.
 type types []string
 
 func (t *types) UnmarshalJSON(b []byte) error {
@@ -47,8 +47,7 @@ func (t *types) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(t))
 }
 
-// theRule reads the schema. A keyword that rule does not have is an error, not
-// passed over.
+// theRule reads the schema. An unknown keyword is an error.
 func theRule() (*rule, error) {
 	text, err := schemas.Read("config")
 	if err != nil {
@@ -65,12 +64,12 @@ func theRule() (*rule, error) {
 	return r, nil
 }
 
-// check holds a value to its rule. where is its name: team.approvers.0.
+// check validates a value against its rule. where is its name: team.approvers.0.
 func (f *faults) check(n *yaml.Node, r *rule, where string) {
 	got := typeOf(n)
 	switch {
 	case got == "null" && !strings.HasSuffix(where, "]"):
-		return // a key with nothing behind it is as if it were not there
+		return // a key without a value counts as absent
 	case len(r.Type) > 0 && !slices.Contains(r.Type, got) && !(got == "integer" && slices.Contains(r.Type, "number")):
 		f.say(n, where, wrongType(got, r.Type))
 		return
@@ -149,7 +148,7 @@ func (f *faults) checkText(n *yaml.Node, r *rule, where string) {
 	}
 }
 
-// typeOf is the JSON type of a value, or the YAML name of one that JSON has not.
+// typeOf returns the JSON type of a value, or the YAML name of a type that JSON lacks.
 func typeOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -160,7 +159,7 @@ func typeOf(n *yaml.Node) string {
 		return "alias *" + n.Value
 	}
 	switch tag := n.ShortTag(); tag {
-	case "!!str", "!!timestamp": // a date without quotes is text to us
+	case "!!str", "!!timestamp": // a date without quotes is a string
 		return "string"
 	case "!!int":
 		return "integer"
@@ -175,7 +174,7 @@ func typeOf(n *yaml.Node) string {
 	}
 }
 
-// wrongType says so in the words of who writes YAML.
+// wrongType describes a type error in terms of YAML.
 func wrongType(got string, want types) string {
 	names := map[string]string{
 		"string": "text", "object": "a set of keys", "array": "a list", "integer": "a whole number",
@@ -183,7 +182,7 @@ func wrongType(got string, want types) string {
 	}
 	want = slices.DeleteFunc(slices.Clone(want), func(t string) bool { return t == "null" })
 	if strings.HasPrefix(got, "alias ") {
-		return got + ": write out what it stands for" // and no bomb of them can be built
+		return got + ": write out what it stands for" // this also prevents alias bombs
 	}
 	is := names[got]
 	if is == "" {
@@ -196,8 +195,8 @@ func wrongType(got string, want types) string {
 	return text
 }
 
-// find walks to the node at a path of keys and indexes; key is the mapping key's
-// own node, where there is one.
+// find returns the node at a path of keys and indexes. key is the mapping key's node, if there is
+// one.
 func find(doc *yaml.Node, path []string) (key, value *yaml.Node) {
 	value = doc
 	if value.Kind == yaml.DocumentNode && len(value.Content) > 0 {

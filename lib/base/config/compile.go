@@ -12,14 +12,14 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// faults collects what is wrong, each with the line of its key.
+// faults collects the errors of a configuration, each with the line of its key.
 type faults struct {
 	path string
 	doc  *yaml.Node
 	all  []error
 }
 
-// say names a fault of a node.
+// say adds an error at a node.
 func (f *faults) say(n *yaml.Node, where, text string) {
 	if where != "" {
 		text = where + ": " + text
@@ -27,7 +27,7 @@ func (f *faults) say(n *yaml.Node, where, text string) {
 	f.all = append(f.all, fmt.Errorf("%s:%d: %s", f.path, n.Line, text))
 }
 
-// add names a fault of the value at a path of keys and indexes; nil is none.
+// add adds an error at a path of keys and indexes; nil is ignored.
 func (f *faults) add(err error, at ...any) {
 	if err == nil {
 		return
@@ -47,8 +47,8 @@ func (f *faults) add(err error, at ...any) {
 
 func (f *faults) err() error { return sysexit.With(sysexit.Config, errors.Join(f.all...)) }
 
-// compile names, with its line, what the schema cannot see: expressions that do
-// not compile and names that nothing bears.
+// compile reports, with line numbers, errors that the schema cannot express: expressions that do
+// not compile and names that are not defined.
 func (c *Config) compile(f *faults) {
 	for i, p := range c.Classifier.AckPatterns {
 		_, err := regexp.Compile(p)

@@ -1,8 +1,8 @@
-// Package config reads and checks config.yaml. Everything has a default, so that every
-// tool works with no file at all; a key that is not known is refused with its line.
+// Package config reads and checks config.yaml. Every setting has a default, so that every tool
+// works without a file; an unknown key is refused with its line.
 package config
 
-// Config is the whole file. Zero values are replaced by Default's.
+// Config is the whole file. Defaults replace zero values.
 type Config struct {
 	WatchedChats  []Chat         `yaml:"watched_chats"`
 	Chat          Platforms      `yaml:"chat"`
@@ -10,10 +10,10 @@ type Config struct {
 	Team          Team           `yaml:"team"`
 	Investigator  Agent          `yaml:"investigator"`
 	Validator     Agent          `yaml:"validator"`
-	MCPServers    []Server       `yaml:"mcp_servers"` // given to agents that investigate
+	MCPServers    []Server       `yaml:"mcp_servers"` // given to investigating agents
 	Escalation    Escalation     `yaml:"escalation"`
 	Codebases     []Codebase     `yaml:"codebases"`
-	Knowledge     []string       `yaml:"knowledge"` // folders of notes that hints come from
+	Knowledge     []string       `yaml:"knowledge"` // folders of notes, a source of hints
 	Sandbox       string         `yaml:"sandbox"`   // "required" (default) or "off"
 	Budget        Budget         `yaml:"budget"`
 	Dispatch      Dispatch       `yaml:"dispatch"`
@@ -25,8 +25,8 @@ type Config struct {
 	Box           Box            `yaml:"box"`
 	Forge         Forge          `yaml:"forge"`
 
-	// Path is where this was read from, "" for the defaults. Folders named in the
-	// file are relative to the file's own.
+	// Path is the file that was read, "" for the defaults. Folders named in the file are relative
+	// to the file's folder.
 	Path string `yaml:"-"`
 }
 
@@ -35,13 +35,13 @@ type Chat struct {
 	Platform string `yaml:"platform"`
 	ChatID   string `yaml:"chat_id"`
 	Name     string `yaml:"name"`
-	Codebase string `yaml:"codebase"` // name of one of Codebases; "" is the first
+	Codebase string `yaml:"codebase"` // name of one of Codebases; "" means the first
 }
 
-// Classifier is the free filter's part.
+// Classifier configures the rule-based filter.
 type Classifier struct {
 	BotID            string   `yaml:"bot_id"`
-	BotIDs           []string `yaml:"bot_ids"`           // more of our own ids, on other platforms
+	BotIDs           []string `yaml:"bot_ids"`           // further ids of this bot, on other platforms
 	OtherBots        string   `yaml:"other_bots"`        // "ignore" (default) or "classify"
 	AckPatterns      []string `yaml:"ack_patterns"`      // RE2, added to the built-in ones
 	QuestionKeywords []string `yaml:"question_keywords"` // added to the language packs
@@ -50,46 +50,46 @@ type Classifier struct {
 	Rules            []Rule   `yaml:"rules"`
 }
 
-// Rule sets fields of an event for which a jq condition holds.
+// Rule sets fields of an event if a jq condition is true for it.
 type Rule struct {
 	Name string         `yaml:"name"`
 	When string         `yaml:"when"` // jq, over the classified event
-	Set  map[string]any `yaml:"set"`  // classification, is_question, … and nothing else
+	Set  map[string]any `yaml:"set"`  // classification, is_question, …; no other fields
 }
 
-// Team is who is who, by sender id.
+// Team lists the team's people by sender id.
 type Team struct {
 	Members   []string `yaml:"members"`
 	Helpers   []string `yaml:"helpers"`
-	Approvers []string `yaml:"approvers"` // who may approve; empty: nobody
+	Approvers []string `yaml:"approvers"` // who may approve; empty: no one
 	Language  string   `yaml:"language"`  // the operator's; default en
 }
 
-// Codebase is a folder that may be read.
+// Codebase is a folder that agents may read.
 type Codebase struct {
 	Name string `yaml:"name"`
 	Path string `yaml:"path"`
 }
 
-// Dispatch is the orchestrator's part.
+// Dispatch configures the orchestrator.
 type Dispatch struct {
-	Concurrency   int     `yaml:"concurrency"`     // investigations at once; default 3
-	OfferExpiresH float64 `yaml:"offer_expires_h"` // hours until an unanswered draft is void; default 72
+	Concurrency   int     `yaml:"concurrency"`     // concurrent investigations; default 3
+	OfferExpiresH float64 `yaml:"offer_expires_h"` // hours until an undecided draft is void; default 72
 	PromptsDir    string  `yaml:"prompts_dir"`     // templates that replace the built-in ones; default $TRI_HOME/prompts
 
-	// MaxQuestionAgeH is the age in hours from which a message opens nothing; default 24.
+	// MaxQuestionAgeH is the age in hours from which a message opens no thread; default 24.
 	MaxQuestionAgeH float64 `yaml:"max_question_age_h"`
 }
 
-// QuestionType is a rule that decides what kind of question it is.
+// QuestionType is a rule that assigns a type to questions.
 type QuestionType struct {
-	Name        string  `yaml:"name"`         // in reports; default its place in the list
+	Name        string  `yaml:"name"`         // in reports; default: its index in the list
 	Type        string  `yaml:"type"`         // technical_qa, status_check, data_lookup, api_contract, other
-	When        string  `yaml:"when"`         // RE2 over the text, or a jq condition when it begins with "."
-	ExpectedMin float64 `yaml:"expected_min"` // 0: by the signs of difficulty in the text
+	When        string  `yaml:"when"`         // RE2 over the text, or a jq condition if it begins with "."
+	ExpectedMin float64 `yaml:"expected_min"` // 0: estimated from signs of difficulty in the text
 }
 
-// AskFirst has the operator asked before anything runs.
+// AskFirst is a rule for questions that need an answer of the operator before anything runs.
 type AskFirst struct {
 	Name     string `yaml:"name"`
 	When     string `yaml:"when"` // as QuestionType.When

@@ -6,17 +6,17 @@ const (
 	None = "none" // in the background; "pty" is its name in older configurations
 )
 
-// Escalation is tier 2 (triage §3.5): work that is long, and outlives everything.
+// Escalation configures tier 2: long runs that outlive the pipeline.
 type Escalation struct {
 	Enabled                     bool     `yaml:"enabled"`
 	ExpectedRuntimeMinThreshold float64  `yaml:"expected_runtime_min_threshold"` // default 10
-	QuestionTypes               []string `yaml:"question_types"`                 // always long
+	QuestionTypes               []string `yaml:"question_types"`                 // types that are always long
 	MaxMin                      float64  `yaml:"max_min"`                        // of one run; default 30
 	Terminal                    string   `yaml:"terminal"`                       // Tmux (default) or None
-	TranscriptDir               string   `yaml:"transcript_dir"`                 // of transcripts; default the run's own folder
+	TranscriptDir               string   `yaml:"transcript_dir"`                 // of transcripts; default: the run's own folder
 }
 
-// fill puts defaults where nothing was said.
+// fill sets defaults.
 func (e *Escalation) fill() {
 	if e.ExpectedRuntimeMinThreshold == 0 {
 		e.ExpectedRuntimeMinThreshold = 10

@@ -5,18 +5,17 @@ import (
 	"regexp"
 )
 
-// Forge is where pull requests are opened. On github.com, gitlab.com, codeberg.org
-// and gitea.com a token is all that is needed: the rest is read from the address
-// of the checkout's remote. A token is sent to no other host than the one that
-// stands here, or to one of those four.
+// Forge says where pull requests are opened. On github.com, gitlab.com, codeberg.org and gitea.com
+// only a token is needed: the rest is taken from the URL of the checkout's remote. A token is sent
+// only to the host in URL or to one of those four.
 type Forge struct {
-	Kind    string `yaml:"kind"`    // github, gitlab or gitea (Forgejo too)
-	URL     string `yaml:"url"`     // as people open it; default the public one of the kind
-	Project string `yaml:"project"` // owner/name; default that of the remote
-	Remote  string `yaml:"remote"`  // name of git's; default origin
-	Into    string `yaml:"into"`    // branch that it is to go into; default the project's own
-	// Push is how the branch gets there: "https" (default), with the token, or
-	// "ssh", with the user's keys, to the remote's address.
+	Kind    string `yaml:"kind"`    // github, gitlab or gitea (also Forgejo)
+	URL     string `yaml:"url"`     // as opened in a browser; default: the kind's public one
+	Project string `yaml:"project"` // owner/name; default: the remote's
+	Remote  string `yaml:"remote"`  // name of the git remote; default origin
+	Into    string `yaml:"into"`    // target branch; default: the project's own
+	// Push is how the branch is pushed: "https" (default), with the token, or "ssh", with the
+	// user's keys, to the remote's address.
 	Push      string `yaml:"push"`
 	TokenEnv  string `yaml:"token_env"` // default GITHUB_TOKEN, GITLAB_TOKEN or GITEA_TOKEN
 	TokenFile string `yaml:"token_file"`
@@ -31,7 +30,7 @@ func (g *Forge) fill() {
 	}
 }
 
-// DefaultTokenEnv is the variable that holds the token of a kind of forge.
+// DefaultTokenEnv returns the variable that holds the token of a kind of forge.
 func DefaultTokenEnv(kind string) string {
 	return map[string]string{"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN", "gitea": "GITEA_TOKEN"}[kind]
 }
@@ -41,10 +40,10 @@ var (
 	refName     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$`)
 )
 
-// ProjectName says whether a name is owner/name, and can stand in an address.
+// ProjectName reports whether name is owner/name and valid in a URL.
 func ProjectName(name string) bool { return projectName.MatchString(name) }
 
-// compile names, with its line, what the schema cannot see.
+// compile reports, with line numbers, errors that the schema cannot express.
 func (g *Forge) compile(f *faults) {
 	if g.URL != "" {
 		_, err := webURL(g.URL)
@@ -70,7 +69,7 @@ func (g *Forge) compile(f *faults) {
 	}
 }
 
-// credential is where the token may be found.
+// credential returns the variables and the file that may hold the token.
 func (g *Forge) credential() [][2]string {
 	env := g.TokenEnv
 	if env != "" {

@@ -7,22 +7,22 @@ import (
 	"tri/lib/base/query"
 )
 
-// Gate is how people decide.
+// Gate configures how people decide.
 type Gate struct {
-	Quorum int      `yaml:"quorum"`  // different people who must say yes to the same text; default 1, at most 2
-	GraceS *float64 `yaml:"grace_s"` // seconds between a yes and its post, for second thoughts; default 10
+	Quorum int      `yaml:"quorum"`  // different people who must approve the same text; default 1, at most 2
+	GraceS *float64 `yaml:"grace_s"` // seconds between an approval and its post; default 10
 	Web    GateWeb  `yaml:"web"`
 	Chat   GateChat `yaml:"chat"`
-	// Reactions on the message that was asked say how far its answer has come.
+	// Reactions on the asker's message show the progress of its answer.
 	Reactions Reactions `yaml:"reactions"`
 }
 
-// GateWeb is the page.
+// GateWeb is the web page.
 type GateWeb struct {
 	Listen string `yaml:"listen"` // default 127.0.0.1:7373; unix:/path for a socket
-	// Hosts are further names under which a reverse proxy serves the page, and
-	// IdentityHeader the header in which that proxy, and nobody else, says who it
-	// is. Both are needed to share the page beyond this machine.
+	// Hosts are further names under which a reverse proxy serves the page. IdentityHeader is the
+	// header in which that proxy, and no one else, identifies the user. Both are needed to share
+	// the page beyond this machine.
 	Hosts          []string `yaml:"hosts"`
 	IdentityHeader string   `yaml:"identity_header"`
 }
@@ -31,21 +31,21 @@ type GateWeb struct {
 type GateChat struct {
 	Platform string `yaml:"platform"`
 	ChatID   string `yaml:"chat_id"`
-	// People are who may click there: without a line here, whoever's id on the
-	// platform is in team.approvers itself.
+	// People are the persons who may click there. A person without an entry here needs their
+	// platform id in team.approvers.
 	People []Person `yaml:"people"`
 }
 
-// Person is who somebody is on a platform.
+// Person maps a user of a platform to a name.
 type Person struct {
 	ID   string `yaml:"id"`   // on the platform
 	Name string `yaml:"name"` // in team.approvers
 }
 
-// Reactions are one character each; "" shows nothing.
+// Reactions are one character each; "" means no reaction.
 type Reactions struct {
 	Enabled  bool     `yaml:"enabled"`
-	Chats    []string `yaml:"chats"`    // chat ids; nobody else's channel is written on
+	Chats    []string `yaml:"chats"`    // chat ids; no reactions elsewhere
 	Seen     *string  `yaml:"seen"`     // default 👀
 	Working  *string  `yaml:"working"`  // default 🔍
 	Waiting  *string  `yaml:"waiting"`  // default ⏳
@@ -53,30 +53,30 @@ type Reactions struct {
 	Failed   *string  `yaml:"failed"`   // default ⚠️
 }
 
-// AutoReply is triage §7: off unless somebody turns it on, and then only as far as
-// the record of decisions has earned it.
+// AutoReply configures automatic approval. It is off by default, and limited to what the record of
+// decisions has earned.
 type AutoReply struct {
 	Enabled bool `yaml:"enabled"`
-	// Hours are those in which a person could step in: "Mon-Fri 09:00-17:00", in
-	// Zone, an IANA name.
+	// Hours are the hours in which a person could step in: "Mon-Fri 09:00-17:00", in Zone, an IANA
+	// name.
 	Hours string `yaml:"hours"`
 	Zone  string `yaml:"zone"`
-	// Never are rules for what is never answered by itself: production incidents,
-	// particular accounts, whatever touches production. Over the classified event,
+	// Never are rules for questions that are never answered automatically: production incidents,
+	// particular accounts, anything that touches production. They apply to the classified event,
 	// as QuestionType.When.
 	Never []Condition `yaml:"never"`
-	// Production are rules for what touches production; one false positive there
-	// closes the gate. Every automatic reply is told of in gate.chat.
+	// Production are rules for questions that touch production; one false positive among them
+	// closes the gate. Every automatic reply is announced in gate.chat.
 	Production []Condition `yaml:"production"`
 }
 
-// Condition is a rule with a name that people read.
+// Condition is a rule with a name for people.
 type Condition struct {
 	Name string `yaml:"name"`
 	When string `yaml:"when"` // as QuestionType.When
 }
 
-// grace is the default of Gate.GraceS.
+// grace is the default of Gate.GraceS, in seconds.
 const grace = 10
 
 func (g *Gate) fill() {
@@ -99,10 +99,10 @@ func (g *Gate) fill() {
 	}
 }
 
-// Grace is GraceS as a duration.
+// Grace returns GraceS as a duration.
 func (g *Gate) Grace() time.Duration { return time.Duration(*g.GraceS * float64(time.Second)) }
 
-// compile names, with its line, what the schema cannot see.
+// compile reports, with line numbers, errors that the schema cannot express.
 func (g *Gate) compile(f *faults) {
 	if (len(g.Web.Hosts) > 0) != (g.Web.IdentityHeader != "") {
 		f.add(errors.New("hosts and identity_header go together: without who it is, nobody may decide from elsewhere"), "gate", "web")

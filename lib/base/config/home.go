@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// ForHome is Load for a program that works in one home: file where it is named,
-// else the home's own config.yaml, else the defaults; never another home's.
+// ForHome is Load for a program that works in one home: it reads file if it is not "", else the
+// home's config.yaml, else returns the defaults. It never reads another home's.
 func ForHome(home, file string) (*Config, error) {
 	if file == "" {
 		file = filepath.Join(home, "config.yaml")

@@ -17,17 +17,17 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// maxFile is the most that a configuration can have, in bytes.
+// maxFile is the maximum size of a configuration, in bytes.
 const maxFile = 1 << 20
 
-// Default is the configuration of a team that has written none.
+// Default returns the configuration of a team that has written none.
 func Default() *Config {
 	c := new(Config)
 	c.fill()
 	return c
 }
 
-// fill puts defaults where nothing was said.
+// fill sets defaults.
 func (c *Config) fill() {
 	str := func(p *string, v string) {
 		if *p == "" {
@@ -62,9 +62,8 @@ func (c *Config) fill() {
 	}
 }
 
-// Load reads a configuration; "" is config.yaml of $TRI_HOME (by default ~/.tri),
-// and the defaults where there is none. All that is wrong is said at once, with
-// its line.
+// Load reads a configuration; "" means config.yaml of $TRI_HOME (by default ~/.tri), or the
+// defaults if there is none. All errors are reported at once, with their lines.
 func Load(path string) (*Config, error) {
 	named := path != ""
 	if !named {
@@ -96,8 +95,7 @@ func read(path string) ([]byte, error) {
 	return text, err
 }
 
-// Parse reads a configuration from its text; path is the file that it is, or will
-// be, in.
+// Parse reads a configuration from its text. path is the file that holds it, or will.
 func Parse(path string, text []byte) (*Config, error) {
 	c, err := parse(path, text)
 	if err != nil {
@@ -140,8 +138,8 @@ func parse(path string, text []byte) (*Config, error) {
 	return c, f.err()
 }
 
-// yamlError brings the parser's complaint ("yaml: line 3: …", some without line,
-// some several) into the form file:line: complaint.
+// yamlError converts the parser's message ("yaml: line 3: …", some without a line, some with
+// several) to the form file:line: message.
 func yamlError(path string, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimPrefix(text, "unmarshal errors:\n")
@@ -157,8 +155,8 @@ func yamlError(path string, err error) error {
 	return errors.New(strings.Join(said, "\n"))
 }
 
-// anchor makes the folders of the file absolute: relative ones are relative to
-// the file itself, "~" is the user's home.
+// anchor makes the folders of the file absolute: relative ones are relative to the file's folder,
+// "~" is the user's home.
 func (c *Config) anchor(dir string) {
 	fix := func(p *string) {
 		switch home, err := os.UserHomeDir(); {
@@ -196,8 +194,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// CodebaseFor is the folder that questions of a chat are answered from: the one
-// named for the chat, or the first. "" when there is none.
+// CodebaseFor returns the folder for questions of a chat: the one configured for the chat, or the
+// first. "" if there is none.
 func (c *Config) CodebaseFor(platform, chatID string) string {
 	if len(c.Codebases) == 0 {
 		return ""

@@ -8,15 +8,14 @@ import (
 	"slices"
 )
 
-// Stage is one program of the pipeline that stays: it runs in the home, and is
-// started again when it ends.
+// Stage is one long-running program of the pipeline: it runs in the home, and is restarted when it
+// exits.
 type Stage struct {
 	Name    string   `yaml:"name"`    // watch, thread, classify, dispatch, reply, chat, web; or a team's own
-	Command []string `yaml:"command"` // instead of the built-in one; a team's own needs one
+	Command []string `yaml:"command"` // replaces the built-in command; required for a team's own stage
 	Off     *bool    `yaml:"off"`     // it is not run
 
-	// Lock is the file of the home that the stage holds while it lives, "" where
-	// nobody knows.
+	// Lock is the file in the home that the stage locks while it runs, "" if unknown.
 	Lock string `yaml:"-"`
 }
 
@@ -27,9 +26,8 @@ const (
 	ClassifiedName = "events-classified.ndjson"
 )
 
-// Stages is the pipeline of a home, in the order in which it is started: the
-// built-in stages that the configuration has a use for, each as `pipeline` says,
-// then a team's own.
+// Stages returns the pipeline of a home in start order: the built-in stages that the configuration
+// needs, as modified by `pipeline`, then a team's own.
 func (c *Config) Stages(home string) []Stage {
 	own := []string{"--home", home}
 	var with []string
@@ -72,12 +70,12 @@ func (c *Config) Stages(home string) []Stage {
 	return stages
 }
 
-// posts reports whether there is a platform that takes a post: a log does not.
+// posts reports whether there is a platform that accepts posts: a text log does not.
 func (c *Config) posts() bool {
 	return slices.ContainsFunc(c.On(), func(name string) bool { return name != PlatformTail })
 }
 
-// says reports whether the configuration has a word on a built-in stage.
+// says reports whether the configuration has an entry for a built-in stage.
 func (c *Config) says(stage string) bool {
 	return slices.ContainsFunc(c.Pipeline, func(p Stage) bool { return p.Name == stage })
 }

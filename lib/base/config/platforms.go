@@ -2,13 +2,12 @@ package config
 
 import "slices"
 
-// Platforms says how each chat platform is reached. One is used when the key
-// that its comment marks with (on) is set. No secret stands here: each is in the
-// environment variable named by X_env, or in the file of mode 0600 named by
-// X_file.
+// Platforms configures the chat platforms. A platform is on if the key marked (on) is set. Secrets
+// are not part of the configuration: each is in the environment variable named by X_env, or in the
+// file of mode 0600 named by X_file.
 type Platforms struct {
-	// AllowExternal lets in what guests, and people of other organizations in
-	// shared channels, say. Default: they are left out.
+	// AllowExternal accepts messages of guests, and of people of other organizations in shared
+	// channels. By default they are ignored.
 	AllowExternal bool `yaml:"allow_external"`
 	// KeepRaw keeps the platform's own record of each event in raw.ndjson.
 	KeepRaw bool `yaml:"keep_raw"`
@@ -36,14 +35,12 @@ type Mattermost struct {
 	URL       string `yaml:"url"`       // (on)
 	TokenEnv  string `yaml:"token_env"` // default MATTERMOST_TOKEN
 	TokenFile string `yaml:"token_file"`
-	// Listen, where outgoing webhooks come to: host:port. Default: none, the
-	// WebSocket is enough.
+	// Listen is the host:port for outgoing webhooks. Default: none, the WebSocket is enough.
 	Listen          string `yaml:"listen"`
 	WebhookTokenEnv string `yaml:"webhook_token_env"` // default MATTERMOST_WEBHOOK_TOKEN
 }
 
-// Slack is an app in a workspace: by Socket Mode, or by the Events API where
-// Listen is set.
+// Slack is an app in a workspace: by Socket Mode, or by the Events API if Listen is set.
 type Slack struct {
 	Enabled      bool   `yaml:"enabled"`   // (on)
 	TokenEnv     string `yaml:"token_env"` // xoxb-; default SLACK_BOT_TOKEN
@@ -66,8 +63,8 @@ type Discord struct {
 	APIURL    string `yaml:"api_url"`    // default https://discord.com/api/v10
 }
 
-// Lark is a self-built app of Lark or Feishu: by the long connection, or by
-// webhook where Listen is set.
+// Lark is a self-built app of Lark or Feishu: by the long connection, or by webhook if Listen is
+// set.
 type Lark struct {
 	AppID           string `yaml:"app_id"`     // (on)
 	SecretEnv       string `yaml:"secret_env"` // default LARK_APP_SECRET
@@ -78,26 +75,25 @@ type Lark struct {
 	APIURL          string `yaml:"api_url"`          // default https://open.larksuite.com; Feishu: https://open.feishu.cn
 }
 
-// Teams is a bot of the Bot Framework, and an application of Microsoft Graph for
-// what was missed.
+// Teams is a bot of the Bot Framework, and an application of Microsoft Graph for missed messages.
 type Teams struct {
 	AppID      string `yaml:"app_id"`     // (on)
 	Tenant     string `yaml:"tenant"`     // directory id
 	SecretEnv  string `yaml:"secret_env"` // default TEAMS_APP_SECRET
 	SecretFile string `yaml:"secret_file"`
 	Listen     string `yaml:"listen"`     // host:port of the messaging endpoint
-	PublicURL  string `yaml:"public_url"` // where Graph reaches Listen; "": no change notifications
+	PublicURL  string `yaml:"public_url"` // URL at which Graph reaches Listen; "": no change notifications
 	GraphURL   string `yaml:"graph_url"`  // default https://graph.microsoft.com/v1.0
 	LoginURL   string `yaml:"login_url"`  // default https://login.microsoftonline.com
-	// ServiceURL is where the bot posts; that of all regions is the default. OpenIDURL
-	// names the keys of those who may send activities.
+	// ServiceURL is where the bot posts, by default the endpoint of all regions. OpenIDURL lists
+	// the keys that sign activities.
 	ServiceURL string `yaml:"service_url"` // default https://smba.trafficmanager.net/teams/
 	OpenIDURL  string `yaml:"openid_url"`  // default https://login.botframework.com/v1/.well-known/openidconfiguration
-	// Groups are the ids of the teams whose channels are watched: without it Graph
-	// cannot be asked for what was missed in them.
+	// Groups are the ids of the teams whose channels are watched. Without it Graph cannot be
+	// queried for missed messages in them.
 	Groups []string `yaml:"groups"`
-	// Insecure accepts activities without a token: for the Teams playground on
-	// this machine, and refused unless Listen is a loopback address.
+	// Insecure accepts activities without a token, for the Teams playground on this machine. It is
+	// refused unless Listen is a loopback address.
 	Insecure bool `yaml:"insecure"`
 }
 
@@ -125,15 +121,15 @@ type IRC struct {
 	PasswordFile string `yaml:"password_file"`
 }
 
-// Tail are text logs of chat clients and bots. Its chats are the rooms that the
-// files' names, or the lines, say.
+// Tail reads text logs of chat clients and bots. Its chats are the rooms named by the files or by
+// the lines.
 type Tail struct {
 	Files   []string `yaml:"files"`    // (on) paths; with * ? [ a series of files
-	Format  string   `yaml:"format"`   // irssi, weechat, znc, hexchat, iso; default: whichever a line has
+	Format  string   `yaml:"format"`   // irssi, weechat, znc, hexchat, iso; default: detected per line
 	Pattern string   `yaml:"pattern"`  // instead of a format: groups nick, text, and time, room
 	Room    string   `yaml:"room"`     // default: from the file's name
 	BotName string   `yaml:"bot_name"` // default "tri"
-	Poll    bool     `yaml:"poll"`     // ask the kernel for no notice: network file systems
+	Poll    bool     `yaml:"poll"`     // poll instead of file notifications: for network file systems
 }
 
 // Names of the platforms in the records.
@@ -150,7 +146,7 @@ const (
 	PlatformTail       = "tail"
 )
 
-// On are the platforms that the configuration turns on, in the order of the page.
+// On returns the platforms that the configuration turns on, in the order of the manual page.
 func (c *Config) On() []string {
 	p := &c.Chat
 	var on []string
@@ -170,9 +166,8 @@ func (c *Config) On() []string {
 	return on
 }
 
-// Chats are the ids of a platform's watched chats, and where there are some also
-// that of the operators' channel; none means all that the bot is a member of,
-// private chats apart.
+// Chats returns the ids of a platform's watched chats and, if there are any, of the operators'
+// channel. An empty list means every chat that the bot is a member of, except private ones.
 func (c *Config) Chats(platform string) []string {
 	var ids []string
 	for _, chat := range c.WatchedChats {
@@ -186,7 +181,7 @@ func (c *Config) Chats(platform string) []string {
 	return ids
 }
 
-// fill puts defaults where nothing was said.
+// fill sets defaults.
 func (p *Platforms) fill() {
 	for _, d := range []struct {
 		field *string
@@ -212,7 +207,7 @@ func (p *Platforms) fill() {
 	}
 }
 
-// credentials are where the platforms' secrets are: a variable, a file.
+// credentials returns the variable and the file of each platform's secrets.
 func (p *Platforms) credentials() [][2]string {
 	return [][2]string{
 		{p.Mattermost.TokenEnv, p.Mattermost.TokenFile}, {p.Mattermost.WebhookTokenEnv, ""},
@@ -224,7 +219,7 @@ func (p *Platforms) credentials() [][2]string {
 	}
 }
 
-// files are the fields that name a file.
+// files returns the fields that name a file.
 func (p *Platforms) files() []*string {
 	files := []*string{
 		&p.Mattermost.TokenFile, &p.Slack.TokenFile, &p.Slack.AppTokenFile, &p.Slack.SigningFile, &p.Discord.TokenFile,

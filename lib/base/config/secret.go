@@ -11,11 +11,11 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// maxSecret is the most that a file with a secret can have, in bytes.
+// maxSecret is the maximum size of a secret file, in bytes.
 const maxSecret = 16 << 10
 
-// Secret reads a secret from the environment, or else from a file that only we
-// can read. It is never in the configuration itself, nor in a flag.
+// Secret reads a secret from the environment, or else from a file that only its owner can read.
+// Secrets are never in the configuration itself, nor in a flag.
 func (c *Config) Secret(env, file string) (string, error) { return secret(env, file) }
 
 func secret(env, file string) (string, error) {
@@ -29,8 +29,8 @@ func secret(env, file string) (string, error) {
 	return v, sysexit.With(sysexit.NoPerm, err)
 }
 
-// readSecret looks at the file that it has open, so that nobody can put another
-// in its place between the look and the reading.
+// readSecret checks the file that it has opened, so that the file cannot be replaced between the
+// check and the read.
 func readSecret(file string) (string, error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -61,8 +61,7 @@ func readSecret(file string) (string, error) {
 	return secret, nil
 }
 
-// Secrets are those of ours that can be had, for the check that no draft tells
-// one.
+// Secrets returns all available secrets, for the check that no draft contains one.
 func (c *Config) Secrets() []string {
 	var secrets []string
 	for _, at := range slices.Concat(c.Chat.credentials(), c.Forge.credential()) {
@@ -71,7 +70,7 @@ func (c *Config) Secrets() []string {
 		}
 	}
 	var names []string
-	for _, known := range variables { // whichever program is used here: its key may be in our environment all the same
+	for _, known := range variables { // another program's key may be in our environment too
 		names = append(names, keys(known)...)
 	}
 	for _, a := range []Agent{c.Investigator, c.Validator, c.Box.Agent} {
@@ -86,7 +85,7 @@ func (c *Config) Secrets() []string {
 	return append(secrets, values(names)...)
 }
 
-// values are those of variables, where they are long enough to be a secret.
+// values returns the values of variables that are long enough to be a secret.
 func values(names []string) []string {
 	var found []string
 	for _, name := range names {

@@ -9,17 +9,17 @@ import (
 	"unicode"
 )
 
-// Server is a tool server of the Model Context Protocol that investigating agents
-// are given: a Command that is started, or a URL that is reached.
+// Server is a tool server of the Model Context Protocol for investigating agents: a Command to
+// start, or a URL.
 type Server struct {
 	Name    string   `yaml:"name"`
 	Command []string `yaml:"command"`
 	URL     string   `yaml:"url"`
-	Env     []string `yaml:"env"` // names of variables that Command sees
+	Env     []string `yaml:"env"` // names of the variables that Command sees
 	// TokenEnv names the variable whose value is sent to URL as a bearer token.
 	TokenEnv string   `yaml:"token_env"`
-	Tools    []string `yaml:"tools"`   // the only ones offered: those that read
-	Network  []string `yaml:"network"` // endpoints that Command may dial, host:port
+	Tools    []string `yaml:"tools"`   // the only tools offered: read-only ones
+	Network  []string `yaml:"network"` // endpoints that Command may reach, host:port
 }
 
 var (
@@ -27,13 +27,12 @@ var (
 	toolName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 )
 
-// writing are words at the beginning of a tool's name that say that it changes
-// something.
+// writing are first words of tool names that say that the tool changes something.
 var writing = strings.Fields(`add ack acknowledge append approve assign cancel close commit create delete deploy disable drop edit enable insert
 invite kill merge move mute patch post publish put push remove rename replace reset resolve restart rollback save schedule send set silence
 start stop submit trigger unmute update upload upsert write`)
 
-// compileServers names, with its line, what the schema cannot see.
+// compileServers reports, with line numbers, errors that the schema cannot express.
 func (c *Config) compileServers(f *faults) {
 	seen := map[string]bool{}
 	for i, s := range c.MCPServers {
@@ -70,8 +69,8 @@ func (c *Config) compileServers(f *faults) {
 	}
 }
 
-// readTool refuses a tool whose own name says that it changes something. That is
-// to catch a slip: whether a tool only reads is for who names it here to know.
+// readTool refuses a tool whose name says that it changes something. It only catches mistakes: the
+// author of the configuration must know whether a tool is read-only.
 func readTool(name string) error {
 	if !toolName.MatchString(name) {
 		return fmt.Errorf("%q: want the name of one tool", name)
@@ -82,7 +81,7 @@ func readTool(name string) error {
 	return nil
 }
 
-// firstWord is create of create_issue, create-issue and createIssue.
+// firstWord returns create for create_issue, create-issue and createIssue.
 func firstWord(name string) string {
 	for i, r := range name {
 		if i > 0 && (strings.ContainsRune("_.-", r) || unicode.IsUpper(r) && !unicode.IsUpper(rune(name[i-1]))) {

@@ -13,10 +13,9 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Holder is the process that holds the lock called name, and whether any does. It
-// reads the kernel's table instead of trying the lock, which could make a program
-// that just starts believe that another one runs. Where there is no such table the
-// error is errors.ErrUnsupported.
+// Holder returns the process that holds the lock called name, and whether one does. It reads the
+// kernel's lock table: trying the lock could make a program that is just starting believe that
+// another one runs. On a system without such a table the error is errors.ErrUnsupported.
 func (h *Home) Holder(name string) (pid int, held bool, err error) {
 	info, err := h.root.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,9 +42,9 @@ func (h *Home) Holder(name string) (pid int, held bool, err error) {
 	return 0, false, sysexit.With(sysexit.IO, lines.Err())
 }
 
-// flockOn reads a line of /proc/locks (proc(5)) such as
-// "1: FLOCK  ADVISORY  WRITE 708 08:02:1048580 0 EOF". Devices are not compared:
-// overlay and btrfs tell another one there than stat does.
+// flockOn parses a line of /proc/locks (proc(5)) such as "1: FLOCK  ADVISORY  WRITE 708
+// 08:02:1048580 0 EOF". Devices are not compared: overlay and btrfs report another device there
+// than stat does.
 func flockOn(line string, inode uint64) (pid int, ok bool) {
 	f := strings.Fields(line)
 	if len(f) < 6 || f[1] != "FLOCK" {

@@ -1,11 +1,10 @@
-// Package durable appends to and replaces files so that they survive kills and power
-// cuts, and locks them, below one folder that no path escapes.
+// Package durable appends to and replaces files so that they survive kills and power cuts, and
+// locks them, below one folder that no path escapes.
 //
-// Durable append is one write of whole lines under the file's lock, behind a cut
-// of whatever a killed writer left torn, then fsync. Durable replace is a
-// temporary file in the same folder, fsync, rename, fsync of the folder. A
-// failed fsync is final: the kernel may have dropped the pages, so no retry can
-// be trusted, and the program must end.
+// A durable append cuts off any torn line that a killed writer left, writes whole lines with one
+// write under the file's lock, and calls fsync. A durable replace writes a temporary file in the
+// same folder, calls fsync, renames it, and calls fsync on the folder. A failed fsync is final:
+// the kernel may have dropped the pages, so a retry cannot be trusted and the program must end.
 package durable
 
 import (
@@ -23,14 +22,14 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Home is the folder of one team's logs and state, by default ~/.tri. Names are
-// relative and use '/'; os.Root refuses those that lead out.
+// Home is the folder of one team's logs and state, by default ~/.tri. Names are relative and use
+// '/'; os.Root refuses names that lead outside.
 type Home struct {
 	dir  string
 	root *os.Root
 }
 
-// DefaultDir is $TRI_HOME, or .tri in the user's home.
+// DefaultDir returns $TRI_HOME, or .tri in the user's home.
 func DefaultDir() string {
 	if dir := os.Getenv("TRI_HOME"); dir != "" {
 		return dir
@@ -42,7 +41,7 @@ func DefaultDir() string {
 	return filepath.Join(home, ".tri")
 }
 
-// Open opens dir, made durably with mode 0700 if it is not there; "" is
+// Open opens dir and, if it does not exist, creates it durably with mode 0700; "" means
 // DefaultDir.
 func Open(dir string) (*Home, error) {
 	if dir == "" {
@@ -68,7 +67,7 @@ var known struct {
 	dirs []string
 }
 
-// remember keeps dir, unless one that is kept holds it.
+// remember adds dir to the known homes, unless a known one contains it.
 func remember(dir string) {
 	known.Lock()
 	defer known.Unlock()
@@ -80,21 +79,21 @@ func remember(dir string) {
 	known.dirs = append(known.dirs, dir)
 }
 
-// Homes are DefaultDir and the folders that this process has opened, without those
-// below another.
+// Homes returns DefaultDir and the folders that this process has opened, except those below
+// another.
 func Homes() []string {
 	known.Lock()
 	defer known.Unlock()
 	return append([]string{DefaultDir()}, known.dirs...)
 }
 
-// Dir is the folder's absolute path.
+// Dir returns the folder's absolute path.
 func (h *Home) Dir() string { return h.dir }
 
-// Root gives the folder to code that reads it.
+// Root returns the folder for direct reads.
 func (h *Home) Root() *os.Root { return h.root }
 
-// Path is the absolute path of name, for messages and for programs that need one.
+// Path returns the absolute path of name, for messages and for programs that need one.
 func (h *Home) Path(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
 
 // Close closes the folder.
@@ -103,14 +102,14 @@ func (h *Home) Close() error { return h.root.Close() }
 // ReadFile reads a whole file.
 func (h *Home) ReadFile(name string) ([]byte, error) { return h.root.ReadFile(name) }
 
-// Exists reports whether name is there.
+// Exists reports whether name exists.
 func (h *Home) Exists(name string) bool {
 	_, err := h.root.Lstat(name)
 	return err == nil
 }
 
-// List returns the names in a folder, sorted, without those that begin with a
-// dot (unfinished files). A folder that is not there is empty.
+// List returns the names in a folder, sorted, without those that begin with a dot (unfinished
+// files). A missing folder is empty.
 func (h *Home) List(dir string) ([]string, error) {
 	f, err := h.root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +128,7 @@ func (h *Home) List(dir string) ([]string, error) {
 	return names, nil
 }
 
-// MkdirAll makes a folder and those above it, durably.
+// MkdirAll durably creates a folder and its parents.
 func (h *Home) MkdirAll(dir string) error {
 	if dir == "." || dir == "" {
 		return nil
@@ -152,8 +151,8 @@ func (h *Home) MkdirAll(dir string) error {
 	return h.SyncDir(path.Dir(dir))
 }
 
-// Replace makes data the whole content of name, durably: whoever reads sees the
-// old or the new, after a power cut too.
+// Replace durably makes data the whole content of name. A reader sees the old or the new content,
+// also after a power cut.
 func (h *Home) Replace(name string, data []byte) error {
 	dir, base := path.Split(name)
 	if err := h.MkdirAll(path.Clean(dir)); err != nil {
@@ -165,7 +164,7 @@ func (h *Home) Replace(name string, data []byte) error {
 		return ioError("write", name, err)
 	}
 	if err := fill(f, data); err != nil {
-		_ = h.root.Remove(tmp) // the error above is the one to tell
+		_ = h.root.Remove(tmp) // report the first error
 		return ioError("write", name, err)
 	}
 	if err := h.root.Rename(tmp, name); err != nil {
@@ -175,9 +174,9 @@ func (h *Home) Replace(name string, data []byte) error {
 	return h.SyncDir(path.Clean(dir))
 }
 
-// Swap makes data the whole content of name, for whoever reads it now: the disk is
-// not waited for, and a power cut may leave the old, the new, or nothing of it. It
-// is for what can be made again, in a folder that is there.
+// Swap makes data the whole content of name for current readers, without waiting for the disk: a
+// power cut may leave the old content, the new, or nothing. It is for data that can be
+// regenerated, in a folder that exists.
 func (h *Home) Swap(name string, data []byte) error {
 	dir, base := path.Split(name)
 	tmp := fmt.Sprintf("%s.%s.%d", dir, base, os.Getpid())
@@ -186,7 +185,7 @@ func (h *Home) Swap(name string, data []byte) error {
 		err = h.root.Rename(tmp, name)
 	}
 	if err != nil {
-		_ = h.root.Remove(tmp) // the error above is the one to tell
+		_ = h.root.Remove(tmp) // report the first error
 		return ioError("replace", name, err)
 	}
 	return nil
@@ -200,7 +199,7 @@ func fill(f *os.File, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Move renames a file durably, making the new folder if it is not there.
+// Move durably renames a file, and creates the target folder if it is missing.
 func (h *Home) Move(from, to string) error {
 	if err := h.MkdirAll(path.Dir(to)); err != nil {
 		return err
@@ -214,7 +213,7 @@ func (h *Home) Move(from, to string) error {
 	return h.SyncDir(path.Dir(from))
 }
 
-// Remove takes a file away, durably. One that is not there is no error.
+// Remove durably deletes a file. A missing file is not an error.
 func (h *Home) Remove(name string) error {
 	if err := h.root.Remove(name); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -225,7 +224,7 @@ func (h *Home) Remove(name string) error {
 	return h.SyncDir(path.Dir(name))
 }
 
-// SyncDir makes durable which names stand in a folder.
+// SyncDir makes the entries of a folder durable.
 func (h *Home) SyncDir(dir string) error {
 	f, err := h.root.Open(dir)
 	if err != nil {

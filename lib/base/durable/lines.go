@@ -11,20 +11,19 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Lines calls fn for each whole line of a log from an offset on; the line is
-// valid until fn returns. A log that is not there is empty. A line over
-// ndjson.MaxLine is passed over, and so is a torn last one: whoever wrote it has
-// promised nothing yet.
+// Lines calls fn for each whole line of a log from an offset; the line is valid until fn returns.
+// A missing log is empty. A line over ndjson.MaxLine is skipped, and so is a torn last one: its
+// writer has not acknowledged it.
 func (h *Home) Lines(name string, from int64, fn func(line []byte) error) error {
 	return h.LinesUntil(name, from, -1, fn)
 }
 
-// LinesUntil is Lines for those that begin before an offset; -1 is the end.
+// LinesUntil is Lines for the lines that begin before an offset; -1 means the end.
 func (h *Home) LinesUntil(name string, from, until int64, fn func(line []byte) error) error {
 	return h.lines(name, from, until, func(line []byte, _ int64) error { return fn(line) })
 }
 
-// Tail is Lines for who comes again: fn is also given the offset behind the line.
+// Tail is Lines for repeated reads: fn also receives the offset after the line.
 func (h *Home) Tail(name string, from int64, fn func(line []byte, next int64) error) error {
 	return h.lines(name, from, -1, fn)
 }
@@ -61,8 +60,7 @@ func (h *Home) lines(name string, from, until int64, fn func(line []byte, next i
 	return nil
 }
 
-// passOver reads to the end of a line that is too long. What keeps it from that
-// the next read meets again.
+// passOver reads to the end of a line that is too long. The next read returns any error again.
 func passOver(r *bufio.Reader) (n int64) {
 	for {
 		part, err := r.ReadSlice('\n')

@@ -13,17 +13,16 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Log is a file of lines that is only ever appended to. Several programs may
-// hold one open; each append is whole, in order, under the file's own lock
-// (flock(2), released by the kernel when its holder dies).
+// Log is an append-only file of lines. Several programs may have it open; each append is whole and
+// ordered, under the file's lock (flock(2), released by the kernel when its holder dies).
 type Log struct {
 	name string
 	f    *os.File
 }
 
-// OpenLog opens a log below the home, made if it is not there. What stands in it is
-// durable then, even if its last writer was killed before it had synced it: whoever
-// reads it may act on it.
+// OpenLog opens a log below the home and creates it if it is missing. It makes existing content
+// durable, since the last writer may have been killed before its sync and readers act on the
+// content.
 func (h *Home) OpenLog(name string) (*Log, error) {
 	if err := h.MkdirAll(path.Dir(name)); err != nil {
 		return nil, err
@@ -36,7 +35,7 @@ func (h *Home) OpenLog(name string) (*Log, error) {
 	switch {
 	case err != nil:
 		err = ioError("open", name, err)
-	case info.Size() == 0: // whoever made it may not have come to this
+	case info.Size() == 0: // its creator may have been killed before this sync
 		err = h.SyncDir(path.Dir(name))
 	default:
 		err = Settle(f)
@@ -47,7 +46,7 @@ func (h *Home) OpenLog(name string) (*Log, error) {
 	return &Log{name: name, f: f}, nil
 }
 
-// OpenLogFile opens a log that a person named, anywhere. Its folder must exist.
+// OpenLogFile opens a log at any path. Its folder must exist.
 func OpenLogFile(file string) (*Log, error) {
 	dir := filepath.Dir(file)
 	root, err := os.OpenRoot(dir)
@@ -59,8 +58,8 @@ func OpenLogFile(file string) (*Log, error) {
 	return h.OpenLog(filepath.Base(file))
 }
 
-// Append calls lines with the offset at which they will stand, writes what it
-// returns, whole lines, and makes them durable. It returns the offset.
+// Append calls lines with the offset at which they will be written, writes the whole lines that it
+// returns, and makes them durable. It returns the offset.
 func (l *Log) Append(lines func(end int64) ([]byte, error)) (int64, error) {
 	end, err := l.Write(lines)
 	if err != nil {
@@ -69,7 +68,7 @@ func (l *Log) Append(lines func(end int64) ([]byte, error)) (int64, error) {
 	return end, l.Sync()
 }
 
-// AppendThen is Append, and calls then behind it, still under the lock of the log.
+// AppendThen is Append followed by a call of then, still under the log's lock.
 func (l *Log) AppendThen(lines func(end int64) ([]byte, error), then func() error) error {
 	if err := flock(l.f, syscall.LOCK_EX); err != nil {
 		return ioError("lock", l.name, err)
@@ -84,7 +83,7 @@ func (l *Log) AppendThen(lines func(end int64) ([]byte, error), then func() erro
 	return errors.Join(err, flock(l.f, syscall.LOCK_UN))
 }
 
-// Write is Append without the fsync: the caller must Sync before it tells anyone.
+// Write is Append without the fsync: the caller must Sync before it acknowledges anything.
 func (l *Log) Write(lines func(end int64) ([]byte, error)) (int64, error) {
 	if err := flock(l.f, syscall.LOCK_EX); err != nil {
 		return 0, ioError("lock", l.name, err)
@@ -106,8 +105,8 @@ func (l *Log) write(lines func(end int64) ([]byte, error)) (int64, error) {
 		return end, fmt.Errorf("append to %q: not a whole line", l.name)
 	}
 	if _, err := l.f.Write(b); err != nil {
-		// Leave no half line behind: the disk may be full now and have room later.
-		// Whole lines stay: somebody may have read them already.
+		// Leave no half line behind: the disk may be full now and have room later. Whole lines
+		// stay: they may have been read already.
 		_, cut := l.cutTornTail()
 		return end, ioError("append to", l.name, errors.Join(err, cut))
 	}
@@ -125,10 +124,10 @@ func (l *Log) Sync() error {
 // Close closes the file; it does not sync.
 func (l *Log) Close() error { return l.f.Close() }
 
-// File is the open file, for reading at an offset.
+// File returns the open file, for reading at an offset.
 func (l *Log) File() *os.File { return l.f }
 
-// cutTornTail truncates what stands behind the last newline and returns the size.
+// cutTornTail truncates everything after the last newline and returns the size.
 func (l *Log) cutTornTail() (int64, error) {
 	info, err := l.f.Stat()
 	if err != nil {
@@ -141,7 +140,7 @@ func (l *Log) cutTornTail() (int64, error) {
 	return end, l.f.Truncate(end)
 }
 
-// wholeLines returns the offset behind the last newline of the first size bytes.
+// wholeLines returns the offset after the last newline of the first size bytes.
 func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	const chunk = 64 << 10
 	var last [1]byte
@@ -168,8 +167,8 @@ func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// LastLine returns the last whole line of the file without its newline, nil when
-// there is none, and the offset behind it.
+// LastLine returns the last whole line of the file without its newline, nil if there is none, and
+// the offset after it.
 func LastLine(f io.ReaderAt, size int64) ([]byte, int64, error) {
 	end, err := wholeLines(f, size)
 	if err != nil || end == 0 {
@@ -186,22 +185,21 @@ func LastLine(f io.ReaderAt, size int64) ([]byte, int64, error) {
 	return line, end, nil
 }
 
-// ErrLocked means that another process has what only one may have.
+// ErrLocked reports that another process holds a lock.
 var ErrLocked = errors.New("locked by another process")
 
-// Lock is a file that one process at a time holds. Separate from what it guards,
-// since replacing a file would leave a lock on it behind.
+// Lock is a file that one process at a time can lock. It is separate from the file that it
+// protects, since replacing that file would leave the lock on the old one.
 type Lock struct {
 	f    *os.File
-	also []*os.File // locked beside it, in case it is deleted
+	also []*os.File // locked as well, in case the lock file is deleted
 }
 
-// lockedLogs are those of a home on which the locks of its programs are held too.
+// lockedLogs are the logs of a home on which program locks are also taken.
 var lockedLogs = []string{"decisions.ndjson", "events.ndjson"}
 
-// TryLock takes the lock called name, a file of the home, or fails with
-// ErrLocked, which asks for trying again later. A lock below locks/ is held by a
-// running program also where its file is deleted.
+// TryLock takes the lock called name, a file of the home, or fails with ErrLocked, which carries
+// the status "try again later". A lock below locks/ remains in force even if its file is deleted.
 func (h *Home) TryLock(name string) (*Lock, error) {
 	if err := h.MkdirAll(path.Dir(name)); err != nil {
 		return nil, err
@@ -248,16 +246,16 @@ func (h *Home) lockFile(name string) (*os.File, error) {
 		if named, err := h.root.Stat(name); err == nil && os.SameFile(mine, named) {
 			return f, nil
 		}
-		if err := f.Close(); err != nil { // it was deleted between the two
+		if err := f.Close(); err != nil { // it was deleted between open and lock
 			return nil, ioError("lock", name, err)
 		}
 	}
 }
 
-// File is the locked file. A child process that inherits it holds the lock too.
+// File returns the locked file. A child process that inherits it holds the lock too.
 func (l *Lock) File() *os.File { return l.f }
 
-// Unlock gives the lock back.
+// Unlock releases the lock.
 func (l *Lock) Unlock() error {
 	err := l.f.Close()
 	for _, f := range l.also {

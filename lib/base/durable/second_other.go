@@ -4,5 +4,5 @@ package durable
 
 import "os"
 
-// second is for systems with open file description locks.
+// second needs open file description locks, which this system lacks.
 func (h *Home) second(string, string) (*os.File, error) { return nil, nil }

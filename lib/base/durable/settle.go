@@ -11,14 +11,14 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Settle makes durable what others have written to a file, for a program that is
-// about to act on it. Who has written it may be about to sync it, or was killed
-// before that; were it gone after a power cut, and what was made of it not, the
-// two would never again agree. What is no file on a disk is left as it is.
+// Settle makes durable what other processes have written to a file, for a program that is about to
+// act on it. The writer may not have synced it yet, or may have been killed before that; if a
+// power cut then removed it but kept the results derived from it, the two would disagree for ever.
+// A file that cannot be synced is left as it is.
 func Settle(f *os.File) error {
 	err := f.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.EROFS) {
-		return nil // a pipe, a terminal, a file system that nobody writes to
+		return nil // a pipe, a terminal, a read-only file system
 	}
 	if err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("sync %q: %w", f.Name(), err))
@@ -26,8 +26,7 @@ func Settle(f *os.File) error {
 	return nil
 }
 
-// Settle is the function of that name for a file of the home; one that is not
-// there is durable as it is.
+// Settle is the function Settle for a file of the home. A missing file is not an error.
 func (h *Home) Settle(name string) error {
 	f, err := h.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +38,7 @@ func (h *Home) Settle(name string) error {
 	return errors.Join(Settle(f), f.Close())
 }
 
-// Rename gives a folder its final name, durably. An empty folder of that name goes.
+// Rename durably gives a folder its final name. It replaces an empty folder of that name.
 func Rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
@@ -51,7 +50,7 @@ func Rename(from, to string) error {
 	return errors.Join(Settle(f), f.Close())
 }
 
-// makeAll makes a folder and those above it, durably.
+// makeAll durably creates a folder and its parents.
 func makeAll(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -65,7 +64,7 @@ func makeAll(dir string) error {
 	}
 	f, err := os.Open(above)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil // a folder of somebody else's that only lets us through
+		return nil // a folder of another user that can only be traversed
 	}
 	if err != nil {
 		return err

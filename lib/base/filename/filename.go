@@ -8,19 +8,18 @@ import (
 	"strings"
 )
 
-// Secret reports whether a file's name says that it holds keys or passwords. Such a
-// file is neither searched nor shown to an agent.
+// Secret reports whether a file's name says that it holds keys or passwords. Such a file is
+// neither searched nor shown to an agent.
 func Secret(name string) bool { return Match(secrets, strings.ToLower(name)) }
 
-// SecretFolder reports whether a folder's name says that all of it is keys and
-// passwords.
+// SecretFolder reports whether a folder's name says that it holds only keys and passwords.
 func SecretFolder(name string) bool { return slices.Contains(folders, strings.ToLower(name)) }
 
-// Vendored reports whether a folder's name says that it holds other people's code.
+// Vendored reports whether a folder's name says that it holds third-party code.
 func Vendored(name string) bool { return slices.Contains(vendored, name) }
 
-// Steers reports whether a file or folder of that name holds settings of an agent
-// program. Such settings start programs, and in a codebase somebody else wrote them.
+// Steers reports whether a file or folder of that name holds settings of an agent program. Such
+// settings start programs, and in a codebase they are untrusted.
 func Steers(name string) bool { return Match(steering, strings.ToLower(name)) }
 
 // Match reports whether name matches one of the patterns, as path.Match does.

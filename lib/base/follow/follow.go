@@ -1,6 +1,5 @@
-// Package follow follows a text file that another program appends to, by
-// github.com/nxadm/tail, and keeps what that library does on a fault away from the
-// process: it ends it where the kernel has no inotify instance left.
+// Package follow follows a text file that another program appends to, with github.com/nxadm/tail.
+// It prevents that library from ending the process when the kernel has no inotify instance left.
 package follow
 
 import (
@@ -10,16 +9,16 @@ import (
 	"github.com/nxadm/tail"
 )
 
-// Options say how a file is followed.
+// Options configure how a file is followed.
 type Options struct {
 	Offset int64 // of the first line
 	ReOpen bool  // follow the name, not the file, as tail -F does
-	Poll   bool  // look four times a second; else only where the kernel gives no notice
+	Poll   bool  // check four times a second; false: only if the kernel sends no notifications
 }
 
-// Open follows the file called name. The caller reads Lines until they are closed,
-// and calls Stop. A line comes when its newline is there; Offset in its SeekInfo is
-// behind it. A line is held in memory whole, however long it is.
+// Open follows the file called name. The caller reads Lines until the channel is closed, and calls
+// Stop. A line is delivered when its newline has been written; Offset in its SeekInfo is the
+// offset after it. A line is held in memory whole, whatever its length.
 func Open(name string, o Options) (*tail.Tail, error) {
 	return tail.TailFile(name, tail.Config{
 		Location: &tail.SeekInfo{Offset: o.Offset, Whence: io.SeekStart}, Follow: true, CompleteLines: true,
@@ -27,9 +26,8 @@ func Open(name string, o Options) (*tail.Tail, error) {
 	})
 }
 
-// Notices reports whether the kernel has what it takes to give notice of a file's
-// changes. It asks for two instances, so that the library, which asks after it,
-// gets one also where another program takes one in between.
+// Notices reports whether the kernel can notify about changes of a file. It requests two
+// instances, so that one remains for the library even if another program takes one in between.
 func Notices(name string) bool {
 	for range 2 {
 		w, err := fsnotify.NewWatcher()

@@ -21,20 +21,20 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Times and sizes of one request.
+// Limits of one request.
 const (
 	RequestTime = 30 * time.Second
 	maxAnswer   = 64 << 20 // bytes of one answer
-	maxRetry    = 10       // times that a read is repeated when the server is busy
+	maxRetry    = 10       // how often a read is repeated while the server is busy
 	maxAfter    = 5 * time.Minute
 )
 
-// Options say which API.
+// Options configure a client.
 type Options struct {
 	Base string                // https://slack.com/api/
-	Sign func(r *http.Request) // puts the credential on a request; it is never in an error
-	// Judge looks at an answer of status 2xx for platforms that say no inside it.
-	// Nil: every 2xx is a yes.
+	Sign func(r *http.Request) // adds the credential to a request; it never appears in an error
+	// Judge inspects an answer of status 2xx, for platforms that report errors in the body. Nil:
+	// every 2xx is a success.
 	Judge func(h http.Header, body []byte) error
 
 	HTTP   *http.Client     // default http.DefaultClient
@@ -43,18 +43,18 @@ type Options struct {
 	Chance func() float64 // in [0, 1): spreads the retries of many clients; default random
 }
 
-// Client is one API as one bot.
+// Client calls one API as one bot.
 type Client struct {
 	o    Options
 	base *url.URL
 	http *http.Client
 
 	mu    sync.Mutex
-	ahead time.Duration // how far the server's clock is before ours
+	ahead time.Duration // the server's clock minus ours
 	known bool
 }
 
-// New returns a client. It does not reach out.
+// New returns a client. It opens no connection.
 func New(o Options) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(o.Base, "/"))
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
@@ -65,8 +65,8 @@ func New(o Options) (*Client, error) {
 	if o.HTTP != nil {
 		plain = *o.HTTP
 	}
-	// A redirected POST would become a GET that succeeds and posts nothing, and a
-	// token would go where nobody meant it to.
+	// A redirected POST would become a GET that succeeds without posting, and the token would be
+	// sent to another host.
 	plain.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.http = &plain
 	if c.o.Now == nil {
@@ -81,7 +81,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Word says what is wrong with a token that is empty or not one printable word.
+// Word returns an error if a token is empty or is not one printable word.
 func Word(what, token string) error {
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return sysexit.With(sysexit.Config, fmt.Errorf("%s: empty, or not one word", what))
@@ -104,19 +104,19 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // Sleep waits as the client does.
 func (c *Client) Sleep(ctx context.Context, d time.Duration) error { return c.o.Sleep(ctx, d) }
 
-// Now is our time.
+// Now returns the client's time.
 func (c *Client) Now() time.Time { return c.o.Now() }
 
-// Backoff is how long to wait before try (from 1): doubling from one second to a
-// minute, half of it by chance.
+// Backoff returns the wait before try (from 1): it doubles from one second to a minute, and half
+// of it is random.
 func (c *Client) Backoff(try int) time.Duration {
 	d := time.Second << min(max(try-1, 0), 6)
 	d = min(d, time.Minute)
 	return d/2 + time.Duration(c.o.Chance()*float64(d/2))
 }
 
-// Wait is how long to leave the platform alone before try (from 1), after err: by
-// Backoff, or for as long as a busy server asked.
+// Wait returns how long to wait before try (from 1) after err: Backoff, or longer if a busy server
+// asked for it.
 func (c *Client) Wait(try int, err error) time.Duration {
 	wait := c.Backoff(try)
 	if busy := (*Error)(nil); errors.As(err, &busy) {
@@ -125,23 +125,23 @@ func (c *Client) Wait(try int, err error) time.Duration {
 	return wait
 }
 
-// Request is one call. Path is joined to the base as it stands: what comes from
-// outside goes through url.PathEscape first.
+// Request is one call. Path is appended to the base unchanged: apply url.PathEscape to outside
+// text first.
 type Request struct {
 	Method string
 	Path   string
 	Query  url.Values
-	JSON   any        // the body, as JSON
+	JSON   any        // the body, encoded as JSON
 	Form   url.Values // or as a form
 	Time   time.Duration
 }
 
-// Error is an answer that says no.
+// Error is an answer that reports an error.
 type Error struct {
 	Status int
-	Code   string // the platform's name of it
+	Code   string // the platform's name for the error
 	Text   string
-	After  time.Duration // how long a busy server wants to be left alone
+	After  time.Duration // how long the server asks to wait
 	Body   []byte        // at most 64 KiB
 }
 
@@ -156,7 +156,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("status %d: %q", e.Status, said)
 }
 
-// StatusOf is the status of an answer that said no, 0 of other errors.
+// StatusOf returns the status of an Error, 0 for other errors.
 func StatusOf(err error) int {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e.Status
@@ -164,7 +164,7 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// CodeOf is the platform's own name of an error, "" for none.
+// CodeOf returns the platform's name for an error, "" if there is none.
 func CodeOf(err error) string {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e.Code
@@ -172,14 +172,14 @@ func CodeOf(err error) string {
 	return ""
 }
 
-// NotSent reports whether err means that no byte of the request left us.
+// NotSent reports whether err means that no byte of the request was sent.
 func NotSent(err error) bool {
 	dialing := (*net.OpError)(nil)
 	return errors.As(err, &dialing) && dialing.Op == "dial"
 }
 
-// Read is a request that changes nothing: repeated, as late as the server says,
-// when it is asked too often.
+// Read sends a request that changes nothing. If the server is busy (429) it repeats the request
+// after the time that the server asks for.
 func (c *Client) Read(ctx context.Context, r Request, out any) error {
 	for try := 1; ; try++ {
 		err := c.Once(ctx, r, out)
@@ -193,8 +193,7 @@ func (c *Client) Read(ctx context.Context, r Request, out any) error {
 	}
 }
 
-// Once sends one request and reads the answer into out, which may be nil or a
-// *[]byte.
+// Once sends one request and decodes the answer into out, which may be nil or a *[]byte.
 func (c *Client) Once(ctx context.Context, r Request, out any) error {
 	limit := RequestTime
 	if r.Time > 0 {
@@ -272,8 +271,7 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 	return req, nil
 }
 
-// bare takes the address off a transport error: some platforms have the token in
-// it.
+// bare removes the URL from a transport error: with some platforms it contains the token.
 func bare(err error) error {
 	if e := (*url.Error)(nil); errors.As(err, &e) {
 		return e.Err
@@ -289,8 +287,8 @@ func refusal(resp *http.Response, body []byte) error {
 	return e
 }
 
-// RetryAfter reads how long a busy server wants to be left alone, in seconds, as
-// most platforms say it: between one second and five minutes.
+// RetryAfter returns how long a busy server asks to wait, from the headers that most platforms
+// send, limited to between one second and five minutes.
 func RetryAfter(h http.Header) time.Duration {
 	for _, name := range []string{"Retry-After", "X-Ratelimit-Reset-After", "X-Ratelimit-Reset", "X-Ogw-Ratelimit-Reset"} {
 		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && n >= 0 {
@@ -311,8 +309,8 @@ func (c *Client) seeClock(date string) {
 	c.mu.Unlock()
 }
 
-// Skew is how far the server's clock is before ours, within about a second; false
-// while no answer has told.
+// Skew returns the server's clock minus ours, within about a second; false if no answer has given
+// it yet.
 func (c *Client) Skew() (time.Duration, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,19 +9,18 @@ import (
 	"time"
 )
 
-// Conns bounds what a server holds for callers who have proved nothing yet. When
-// there are too many connections, or their bodies together are too large, one is
-// closed: that of the address with the most connections which has been unfinished
-// for the longest time, or the one with the largest body. A caller who sends at
-// once and has a good signature is done long before; who sends slowly pays. A
-// connection that Serves is not closed.
+// Conns bounds the resources of a server's unauthenticated connections. If there are too many
+// connections, or their bodies are too large in total, it closes one: the longest unfinished
+// connection of the address with the most, or the one with the largest body. A client that sends
+// its request at once with a valid signature is served long before; a slow client is the one that
+// is closed. A connection passed to Serving is not closed.
 type Conns struct {
 	Max  int // connections
-	Body int // bytes of bodies not yet served, of all connections together
+	Body int // total bytes of bodies not yet served
 
 	mu    sync.Mutex
 	open  map[net.Conn]*conn
-	hosts map[string]int // open connections of each address
+	hosts map[string]int // open connections per address
 	body  int
 }
 
@@ -29,14 +28,14 @@ type conn struct {
 	net.Conn
 	conns  *Conns
 	host   string
-	since  time.Time // when the connection, or the request on it, began
+	since  time.Time // start of the connection, or of the request on it
 	body   int
 	served bool
 }
 
 type connKey struct{}
 
-// Attach makes s a server with these bounds. Call it before s serves.
+// Attach applies these bounds to s. Call it before s serves.
 func (c *Conns) Attach(s *http.Server) {
 	c.open, c.hosts = map[net.Conn]*conn{}, map[string]int{}
 	s.ConnContext = func(ctx context.Context, n net.Conn) context.Context {
@@ -45,8 +44,8 @@ func (c *Conns) Attach(s *http.Server) {
 	s.ConnState = c.state
 }
 
-// Serving says that the caller of a request has proved who it is: its connection
-// stays until it is answered. ctx is the request's.
+// Serving marks the client of a request as authenticated: its connection stays open until the
+// request is answered. ctx is the request's.
 func Serving(ctx context.Context) {
 	k, ok := ctx.Value(connKey{}).(*conn)
 	if !ok {
@@ -58,7 +57,7 @@ func Serving(ctx context.Context) {
 	k.release()
 }
 
-// BodyOf is a request's body, counted. ctx is the request's.
+// BodyOf returns a request's body with its bytes counted. ctx is the request's.
 func BodyOf(ctx context.Context, body io.Reader) io.Reader {
 	k, ok := ctx.Value(connKey{}).(*conn)
 	if !ok {
@@ -108,7 +107,8 @@ func (c *Conns) add(n net.Conn) *conn {
 	return k
 }
 
-// worst is the connection that gives way. The newest never serves: there is one.
+// worst returns the connection to close. There is always one, since the newest is not being
+// served.
 func (c *Conns) worst(worse func(a, b *conn) bool) *conn {
 	var w *conn
 	for _, k := range c.open {
@@ -121,7 +121,7 @@ func (c *Conns) worst(worse func(a, b *conn) bool) *conn {
 
 func (c *Conns) drop(k *conn) {
 	c.forget(k)
-	_ = k.Close() // its reader learns of it
+	_ = k.Close() // its reader gets an error
 }
 
 func (c *Conns) forget(k *conn) {
@@ -137,7 +137,7 @@ func (k *conn) release() {
 	k.body = 0
 }
 
-// state follows a connection: a new request on it has nothing proved.
+// state tracks a connection: a new request on it is unauthenticated.
 func (c *Conns) state(n net.Conn, s http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

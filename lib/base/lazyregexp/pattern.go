@@ -1,6 +1,6 @@
-// Package lazyregexp compiles regular expressions on first use. A program holds hundreds
-// of them for work that most of its runs never do, and compiled at its start they take
-// it longer than the rest of that.
+// Package lazyregexp compiles regular expressions on first use. A program declares hundreds of
+// them that most runs never need, and compiling them at start would take longer than the rest of
+// the start.
 package lazyregexp
 
 import (
@@ -9,21 +9,21 @@ import (
 	"sync/atomic"
 )
 
-// Pattern is a regular expression. It is safe for concurrent use; its methods are
-// those of regexp.Regexp.
+// Pattern is a regular expression. It is safe for concurrent use; its methods are those of
+// regexp.Regexp.
 type Pattern struct {
 	text string
 	re   atomic.Pointer[regexp.Regexp]
 }
 
-// all are those that were made, for Compile.
+// all are the patterns created so far, for Compile.
 var (
 	allMu sync.Mutex
 	all   []*Pattern
 )
 
-// New is the pattern with this text, for a variable of a package. One that is wrong
-// panics when it is first used, or by Compile.
+// New returns a pattern for a package variable. An invalid text panics on first use, or in
+// Compile.
 func New(text string) *Pattern {
 	p := &Pattern{text: text}
 	allMu.Lock()
@@ -32,7 +32,7 @@ func New(text string) *Pattern {
 	return p
 }
 
-// Compile compiles every pattern of the program, for tests.
+// Compile compiles every pattern of the program, for tests, and returns their number.
 func Compile() int {
 	allMu.Lock()
 	defer allMu.Unlock()
@@ -46,12 +46,12 @@ func (p *Pattern) get() *regexp.Regexp {
 	re := p.re.Load()
 	if re == nil {
 		re = regexp.MustCompile(p.text)
-		p.re.Store(re) // of two that were made at once, either will do
+		p.re.Store(re) // if two goroutines compiled it, either result will do
 	}
 	return re
 }
 
-// String and what follows are as regexp.Regexp has them.
+// String and the following methods are those of regexp.Regexp.
 func (p *Pattern) String() string { return p.text }
 
 func (p *Pattern) MatchString(s string) bool              { return p.get().MatchString(s) }

@@ -9,10 +9,9 @@ import (
 	"sync"
 )
 
-// Unmarshal is json.Unmarshal, some three times as fast where b is a record and v
-// points to an empty struct. Whatever is out of the ordinary, as a value of the
-// wrong type or a name in other letters, is left to json.Unmarshal itself, so that
-// both always say the same.
+// Unmarshal is json.Unmarshal, about three times as fast if b is a record and v points to an empty
+// struct. Anything unusual, such as a value of the wrong type or a name in other case, is passed
+// to json.Unmarshal, so that both always give the same result.
 func Unmarshal(b []byte, v any) error {
 	s := scanners.Get().(*Scanner)
 	defer scanners.Put(s)
@@ -26,7 +25,7 @@ func Unmarshal(b []byte, v any) error {
 
 var scanners = sync.Pool{New: func() any { return new(Scanner) }}
 
-// Decode is Unmarshal of a line that Check has accepted.
+// Decode is Unmarshal for a line that Check has accepted.
 func Decode(line []byte, v any) error {
 	p := reflect.ValueOf(v)
 	if p.Kind() == reflect.Pointer && !p.IsNil() && p.Elem().Kind() == reflect.Struct && p.Elem().IsZero() {
@@ -39,13 +38,13 @@ func Decode(line []byte, v any) error {
 	return json.Unmarshal(line, v)
 }
 
-// plan is how a type is read. The zero plan is for json.Unmarshal.
+// plan says how a type is decoded. The zero plan means by json.Unmarshal.
 type plan struct {
 	read   func(d *decoder, v reflect.Value, p *plan) bool
 	elem   *plan           // of a pointer or a list
-	fields []field         // of a struct, as they are declared
-	places map[string]int  // of fields, by name
-	lower  map[string]bool // the names in small letters
+	fields []field         // of a struct, in order of declaration
+	places map[string]int  // index of each field, by name
+	lower  map[string]bool // the names in lower case
 }
 
 type field struct {
@@ -75,7 +74,7 @@ func compile(t reflect.Type) *plan {
 		return p
 	}
 	p := &plan{read: (*decoder).other}
-	plans[t] = p // before its parts: a type may hold itself
+	plans[t] = p // before its parts: a type may contain itself
 	switch {
 	case t == rawType:
 		p.read = (*decoder).raw
@@ -101,8 +100,8 @@ func compile(t reflect.Type) *plan {
 	return p
 }
 
-// collect finds the members of a struct; false where Go's rules on names that hide
-// each other would be needed.
+// collect finds the members of a struct; false if Go's rules for names that hide each other would
+// be needed.
 func (p *plan) collect(t reflect.Type, at []int) bool {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -133,19 +132,19 @@ func (p *plan) collect(t reflect.Type, at []int) bool {
 	return true
 }
 
-// odd reports whether r is no letter of the names that we give.
+// odd reports whether r does not occur in our field names.
 func odd(r rune) bool {
 	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }
 
-// decoder goes through a checked line. Its functions say false where json.Unmarshal
-// has to say what the line means.
+// decoder reads a checked line. Its functions return false if json.Unmarshal must decide what the
+// line means.
 type decoder struct {
 	b []byte
 	i int
 }
 
-// next passes white space and is the byte behind it.
+// next skips white space and returns the byte after it.
 func (d *decoder) next() byte {
 	for d.b[d.i] == ' ' || d.b[d.i] == '\t' || d.b[d.i] == '\r' || d.b[d.i] == '\n' {
 		d.i++
@@ -153,14 +152,14 @@ func (d *decoder) next() byte {
 	return d.b[d.i]
 }
 
-// text passes a string and is its inside as it stands there.
+// text skips a string and returns its raw content.
 func (d *decoder) text() (inside []byte, escaped bool) {
 	from := d.i + 1
 	d.i, escaped = StringEnd(d.b, d.i)
 	return d.b[from : d.i-1], escaped
 }
 
-// skip passes a value and is its bytes.
+// skip skips a value and returns its bytes.
 func (d *decoder) skip() []byte {
 	from := d.i
 	switch d.b[d.i] {
@@ -187,7 +186,7 @@ func (d *decoder) skip() []byte {
 	return d.b[from:d.i]
 }
 
-// word passes a number, true, false or null.
+// word skips a number, true, false or null.
 func (d *decoder) word() []byte {
 	from := d.i
 	for d.i < len(d.b) && strings.IndexByte(",]} \t\r\n", d.b[d.i]) < 0 {
@@ -196,7 +195,7 @@ func (d *decoder) word() []byte {
 	return d.b[from:d.i]
 }
 
-// null passes null, which leaves a value as it is.
+// null skips null, which leaves a value unchanged.
 func (d *decoder) null() bool {
 	if d.b[d.i] != 'n' {
 		return false
@@ -241,7 +240,7 @@ func (d *decoder) into(v reflect.Value, p *plan) bool {
 	}
 }
 
-// name passes a member's name and the colon, and stands before the value.
+// name reads a member's name and the colon, and stops before the value.
 func (d *decoder) name() []byte {
 	key, escaped := d.text()
 	if escaped {
@@ -253,11 +252,11 @@ func (d *decoder) name() []byte {
 	return key
 }
 
-// alike reports whether json.Unmarshal could take an unknown name for a known one.
+// alike reports whether json.Unmarshal could match an unknown name to a known one.
 func (p *plan) alike(key []byte) bool {
 	for _, c := range key {
 		if c >= 0x80 {
-			return true // a long s is an s to it
+			return true // it folds the long s to s
 		}
 	}
 	return p.lower[string(bytes.ToLower(key))]
@@ -347,7 +346,7 @@ func (d *decoder) list(v reflect.Value, p *plan) bool {
 	}
 }
 
-// other is for the types that are left to json.Unmarshal.
+// other is for types that are left to json.Unmarshal.
 func (d *decoder) other(v reflect.Value, _ *plan) bool {
 	return json.Unmarshal(d.skip(), v.Addr().Interface()) == nil
 }

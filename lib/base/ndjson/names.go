@@ -5,26 +5,26 @@ import (
 	"hash/maphash"
 )
 
-// name is a member's name, with what tells most names apart at once: one bit, or
-// where there are many names a hash.
+// name is a member's name with a mark that distinguishes most names at once: one bit or, if there
+// are many names, a hash.
 type name struct {
 	text []byte
 	mark uint64
 }
 
-// fewNames is how many names of one object are compared one by one; with more, a
-// table keeps a hostile line from costing the square of its length.
+// fewNames is the number of names of an object up to which they are compared one by one. Beyond it
+// a table is used, so that a hostile line does not cost the square of its length.
 const fewNames = 32
 
-// nameSet holds the names that one object has so far: in s.names from base on.
-// When there are many, a hash table of their places there finds them.
+// nameSet holds the names seen so far in one object: s.names from base on. If there are many, a
+// hash table finds their indexes.
 type nameSet struct {
 	base  int
 	seen  uint64  // one bit for each mark
-	table []int32 // place in s.names, plus 1; its length is a power of two
+	table []int32 // index in s.names, plus 1; its length is a power of two
 }
 
-// hashSeed keeps hostile names from being chosen to collide.
+// hashSeed prevents hostile names from being chosen to collide.
 var hashSeed = maphash.MakeSeed()
 
 // add reports whether key is new.
@@ -67,7 +67,7 @@ func (s *Scanner) addMany(set *nameSet, key []byte) bool {
 	return true
 }
 
-// slot is where key stands in the table, or belongs.
+// slot returns the index of key in the table, or of the free slot for it.
 func (s *Scanner) slot(set *nameSet, key []byte, hash uint64) int {
 	mask := len(set.table) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {

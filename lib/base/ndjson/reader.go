@@ -5,64 +5,63 @@ import (
 	"io"
 )
 
-// Sizes of a Reader's pieces, in bytes and lines. A batch is bounded in lines
-// too, so that what a stage keeps for each stays small.
+// Sizes of a Reader's buffers, in bytes and lines. A batch is bounded in lines too, so that a
+// stage's memory for it stays small.
 const (
 	readSize  = 256 << 10
 	batchSize = 256 << 10
 	batchMax  = 512
-	keepLong  = 256 // bytes of an over-long line that are kept to show it
+	keepLong  = 256 // bytes kept of an over-long line, to show it
 
 	smallSize = 128 << 10
 	smallMax  = 256
 )
 
-// Reader cuts a stream into lines in bounded memory.
+// Reader splits a stream into lines in bounded memory.
 type Reader struct {
 	src    io.Reader
 	source string
 	small  bool
-	line   int64 // lines cut so far
+	line   int64 // lines read so far
 	offset int64 // in the source, of buf[r]
 
 	buf     []byte
-	r, scan int // lines begin at r; no newline before scan
+	r, scan int // the next line begins at r; no newline before scan
 	err     error
 
-	long   []byte // head of the over-long line that is being skipped; nil: none
+	long   []byte // head of the over-long line being skipped; nil: none
 	longAt int64
 }
 
-// NewReader reads lines of src, named source in records, of which the first has
-// the given line number minus one and offset before it: 0 and 0 at the start.
+// NewReader reads the lines of src, which records name source. The first line has number line+1
+// and the given offset: pass 0 and 0 at the start.
 func NewReader(src io.Reader, source string, line, offset int64) *Reader {
 	return &Reader{src: src, source: source, line: line, offset: offset, buf: make([]byte, 0, readSize)}
 }
 
-// Small has batches be so small that a core keeps one, and what is made of it, in
-// its own cache, for who hands them from core to core.
+// Small makes batches small enough to fit, with the results, in one core's cache, for callers that
+// pass them from core to core.
 func (r *Reader) Small() { r.small = true }
 
-// Batch is some lines in a row, in memory of its own.
+// Batch is a sequence of lines, in memory of its own.
 type Batch struct {
 	Lines []Line
 	buf   []byte
 }
 
-// Line is one line of a batch. Over-long lines keep only their head.
+// Line is one line of a batch. Only the head of an over-long line is kept.
 type Line struct {
 	Record
 	Long       bool
 	start, end int
 }
 
-// Size is how many bytes the lines have.
+// Size returns the total size of the lines, in bytes.
 func (b *Batch) Size() int { return len(b.buf) }
 
-// Next fills b with the lines that can be had without waiting, once there is
-// one; blank lines only count. At the end of the source a last line without a
-// newline counts as one, and the error is then io.EOF; any other error of the
-// source drops it. b is reused.
+// Next fills b with the lines that are available without waiting, after the first; blank lines are
+// counted and skipped. At the end of the source a last line without a newline counts as a line,
+// and the error is then io.EOF; any other error of the source drops it. b is reused.
 func (r *Reader) Next(b *Batch) error {
 	b.Lines, b.buf = b.Lines[:0], b.buf[:0]
 	for {
@@ -82,7 +81,7 @@ func (r *Reader) Next(b *Batch) error {
 	}
 }
 
-// settle points the lines into b's memory, which has stopped moving.
+// settle points the lines into b's memory, which no longer moves.
 func (b *Batch) settle() {
 	for i := range b.Lines {
 		l := &b.Lines[i]
@@ -137,7 +136,7 @@ func blank(line []byte) bool {
 	return true
 }
 
-// drop lets go of an unfinished line that is already too long.
+// drop discards an unfinished line that is already too long.
 func (r *Reader) drop() {
 	have := len(r.buf) - r.r
 	if r.long == nil {
@@ -151,7 +150,7 @@ func (r *Reader) drop() {
 	r.buf, r.r, r.scan = r.buf[:0], 0, 0
 }
 
-// last takes the line that the source ended in without a newline.
+// last takes a final line without a newline.
 func (r *Reader) last(b *Batch) bool {
 	if r.r == len(r.buf) && r.long == nil {
 		return false
@@ -161,7 +160,7 @@ func (r *Reader) last(b *Batch) bool {
 	return len(b.Lines) > 0
 }
 
-// fill reads once, behind what is left of the buffer.
+// fill reads once, after the rest of the buffer.
 func (r *Reader) fill() {
 	if r.r > 0 {
 		n := copy(r.buf, r.buf[r.r:])

@@ -3,9 +3,9 @@
 // into lines in bounded memory, Scanner checks a line and finds its members in one pass.
 package ndjson
 
-// Limits of a line: bytes, levels, and names in one object. A longer one is
-// skipped and named without being held in memory; a deeper or wider one is
-// refused, since it could only have been made to use up memory.
+// Limits of a line: bytes, levels, and names in one object. A longer line is skipped and reported
+// without being held in memory. A deeper or wider one is refused, since only an attack would
+// produce it.
 const (
 	MaxLine  = 1 << 20
 	MaxDepth = 128
@@ -19,23 +19,22 @@ type Record struct {
 	Line   int64  // from 1
 	Offset int64  // of the line's first byte in its source
 
-	// Seq is the record's own "seq": the offset of its event's line in
-	// events.ndjson; -1 when it has none.
+	// Seq is the record's "seq": the offset of its event's line in events.ndjson; -1 if it has
+	// none.
 	Seq int64
-	// Members are the top-level members, valid as long as Bytes where they are
-	// given (stream.Stage's Prepare), else nil.
+	// Members are the top-level members, valid as long as Bytes. They are set in stream.Stage's
+	// Prepare, else nil.
 	Members []Member
 }
 
 // Member is a name and its value in an object.
 type Member struct {
 	Key        []byte // unescaped, without quotes
-	Value      []byte // as it stands in the line
-	Start, End int    // where the line has name and value
+	Value      []byte // raw, as in the line
+	Start, End int    // of name and value in the line
 }
 
-// Get returns the raw value of a top-level member, nil when there is none. It
-// needs Members.
+// Get returns the raw value of a top-level member, nil if there is none. It needs Members.
 func (r *Record) Get(key string) []byte {
 	for i := range r.Members {
 		if string(r.Members[i].Key) == key {
@@ -45,8 +44,8 @@ func (r *Record) Get(key string) []byte {
 	return nil
 }
 
-// Seq reads the value of a "seq" member: -1 unless it is a whole number from 0
-// to 2^53, which every reader of JSON keeps exact.
+// Seq parses the value of a "seq" member: -1 unless it is a whole number from 0 to 2^53, which
+// every JSON reader represents exactly.
 func Seq(value []byte) int64 {
 	if len(value) == 0 || len(value) > 16 {
 		return -1

@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// Check reports why line is no record, nil when it is one: one JSON object
-// (RFC 8259) in valid UTF-8, no name twice in any object, at most MaxLine bytes,
-// MaxDepth levels and MaxNames names in one object. Nothing is repaired, since two readers that repair
-// differently see two records. Numbers may have any size.
+// Check returns why line is not a record, nil if it is one: one JSON object (RFC 8259) in valid
+// UTF-8, without duplicate names in any object, of at most MaxLine bytes, MaxDepth levels and
+// MaxNames names in one object. Nothing is repaired, since two readers that repair differently see
+// two records. Numbers may have any size.
 func Check(line []byte) error {
 	var s Scanner
 	return s.Scan(line)
 }
 
-// Members checks line and then calls fn with each top-level member: its name,
-// unescaped, and its raw value. fn's first error ends it and is returned.
+// Members checks line and then calls fn with each top-level member: its name, unescaped, and its
+// raw value. It stops at fn's first error and returns it.
 func Members(line []byte, fn func(key, value []byte) error) error {
 	var s Scanner
 	if err := s.Scan(line); err != nil {
@@ -31,21 +31,20 @@ func Members(line []byte, fn func(key, value []byte) error) error {
 	return nil
 }
 
-// Scanner is Check with its memory kept from line to line.
+// Scanner is Check with memory that is reused from line to line.
 type Scanner struct {
-	// Members are those of the last line's top level, in order, valid until the
-	// next Scan and as long as the line.
+	// Members are the top-level members of the last line, in order. They are valid until the next
+	// Scan and as long as the line.
 	Members []Member
 
 	b     []byte
 	i     int
 	depth int
-	names []name // of the objects that are open, the innermost last
-	known bool   // the line has passed: names are new
+	names []name // of the open objects, the innermost last
+	known bool   // the line was checked before: names are unique
 }
 
-// manyMembers is how many members a record can have before its memory is given
-// back.
+// manyMembers is the number of members above which a record's memory is released.
 const manyMembers = 1024
 
 var bom = []byte("\xef\xbb\xbf")
@@ -79,16 +78,16 @@ func (s *Scanner) end() error {
 	return nil
 }
 
-// Again finds the members of an object that is part of a line which has passed.
+// Again finds the members of an object in a line that was checked before.
 func (s *Scanner) Again(object []byte) {
 	s.start(object)
 	s.known = true
-	_ = s.object() // it has passed
+	_ = s.object() // checked before
 	s.known = false
 }
 
 func (s *Scanner) start(b []byte) {
-	if cap(s.Members) > manyMembers { // what one hostile line took is not kept for ever
+	if cap(s.Members) > manyMembers { // do not keep the memory of one hostile line for ever
 		s.Members, s.names = nil, nil
 	}
 	s.Members, s.names = s.Members[:0], s.names[:0]
@@ -107,7 +106,7 @@ func invalidAt(b []byte) int {
 	}
 }
 
-// notObject tells a value that is not an object from what is no JSON at all.
+// notObject distinguishes a value that is not an object from text that is not JSON.
 func (s *Scanner) notObject() error {
 	if s.i == len(s.b) {
 		return s.unexpected("at the start")
@@ -199,7 +198,7 @@ func (s *Scanner) object() error {
 	return s.more(&set)
 }
 
-// more goes on with an object behind one of its members.
+// more reads the rest of an object after one of its members.
 func (s *Scanner) more(set *nameSet) error {
 	for {
 		s.space()

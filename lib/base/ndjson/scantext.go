@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// str passes over a string and reports whether it has escapes.
+// str skips a string and reports whether it has escapes.
 func (s *Scanner) str() (escaped bool, err error) {
 	b, i := s.b, s.i+1
 	for {
@@ -33,8 +33,8 @@ func (s *Scanner) str() (escaped bool, err error) {
 	}
 }
 
-// StringEnd is where a string ends that begins at b[i], in a line that has passed,
-// and whether it has escapes.
+// StringEnd returns the end of the string that begins at b[i], in a checked line, and whether it
+// has escapes.
 func StringEnd(b []byte, i int) (end int, escaped bool) {
 	for i = plain(b, i+1); b[i] == '\\'; i = plain(b, i+2) {
 		escaped = true
@@ -42,8 +42,7 @@ func StringEnd(b []byte, i int) (end int, escaped bool) {
 	return i + 1, escaped
 }
 
-// simple is where a string ends that begins at b[i] and has nothing but ordinary
-// bytes in it; 0 for any other.
+// simple returns the end of the string that begins at b[i] if it has only ordinary bytes, else 0.
 func simple(b []byte, i int) int {
 	if i = plain(b, i+1); i < len(b) && b[i] == '"' {
 		return i + 1
@@ -51,9 +50,9 @@ func simple(b []byte, i int) int {
 	return 0
 }
 
-// plain returns the index, from i on, of the first byte that ends a run of
-// ordinary string bytes: a quote, a backslash or a control character. It looks
-// at eight bytes at a time: x-1 borrows into the high bit of a byte where x is 0.
+// plain returns the index, from i on, of the first byte that ends a run of ordinary string bytes:
+// a quote, a backslash or a control character. It tests eight bytes at a time: x-1 borrows into
+// the high bit of a byte if x is 0.
 func plain(b []byte, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(b); i += 8 {
@@ -72,7 +71,7 @@ func plain(b []byte, i int) int {
 	return i
 }
 
-// escape passes over one escape sequence, or over two that are one character.
+// escape skips one escape sequence, or a surrogate pair of two.
 func (s *Scanner) escape() error {
 	at := s.i
 	s.i++
@@ -107,7 +106,7 @@ func (s *Scanner) escape() error {
 	return fmt.Errorf("lone surrogate \\u%04x at byte %d", r, at)
 }
 
-// hex4 reads the four digits behind a 'u' at s.i.
+// hex4 reads the four digits after a 'u' at s.i.
 func (s *Scanner) hex4() (rune, error) {
 	s.i++
 	var r rune

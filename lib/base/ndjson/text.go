@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendString appends s as a JSON string. What is not UTF-8 in s becomes
-// U+FFFD, since JSON cannot carry it.
+// AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD, since JSON cannot
+// represent it.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
@@ -48,9 +48,8 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-// Text returns the text of a raw JSON string that Check has accepted: a part of
-// raw itself where nothing is escaped, else appended to dst[:0]. ok is false when
-// raw is no string.
+// Text returns the text of a raw JSON string that Check has accepted: a part of raw if it has no
+// escapes, else appended to dst[:0]. ok is false if raw is not a string.
 func Text(dst, raw []byte) (text []byte, ok bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil, false
@@ -62,7 +61,7 @@ func Text(dst, raw []byte) (text []byte, ok bool) {
 	return unescape(dst[:0], raw), true
 }
 
-// unescape resolves the escapes of a checked string's inside.
+// unescape resolves the escapes of a checked string's content.
 func unescape(dst, raw []byte) []byte {
 	for {
 		i := bytes.IndexByte(raw, '\\')
@@ -101,15 +100,13 @@ func hexRune(b []byte) rune {
 	return hexDigit(b[0])<<12 | hexDigit(b[1])<<8 | hexDigit(b[2])<<4 | hexDigit(b[3])
 }
 
-// Strings appends to dst the texts of a raw JSON array of strings that Check has
-// accepted; ok is false when raw is anything else. Texts are parts of raw where
-// nothing is escaped.
+// Strings appends to dst the texts of a raw JSON array of strings that Check has accepted. ok is
+// false if raw is anything else. Texts without escapes are parts of raw.
 func Strings(dst [][]byte, raw []byte) (texts [][]byte, ok bool) {
 	return FirstStrings(dst, raw, len(raw))
 }
 
-// FirstStrings is Strings of which only the first texts are kept, until dst has
-// most.
+// FirstStrings is Strings, but stops when dst has most texts.
 func FirstStrings(dst [][]byte, raw []byte, most int) (texts [][]byte, ok bool) {
 	if len(raw) < 2 || raw[0] != '[' {
 		return dst, false

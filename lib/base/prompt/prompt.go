@@ -15,9 +15,9 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Caps, in bytes. What is longer is cut, and the cut is said.
+// Limits, in bytes. Longer text is cut, and the cut is noted.
 const (
-	MaxText     = 96 << 10  // of one fenced text; a return of the largest size fits
+	MaxText     = 96 << 10  // of one fenced text; the largest return fits
 	MaxTemplate = 64 << 10  // of one template file
 	MaxPrompt   = 256 << 10 // of a rendered prompt
 )
@@ -25,15 +25,14 @@ const (
 //go:embed templates/*.md
 var builtin embed.FS
 
-// Set is the templates in use. It is safe for concurrent use.
+// Set is the set of templates in use. It is safe for concurrent use.
 type Set struct{ t *template.Template }
 
-// Load returns the built-in templates, with those in dir put in the place of the
-// built-in ones of the same name ("investigate.md"); other *.md files there are
-// templates too, so that a new question type can bring its rubric. "" and a
-// folder that is not there mean the built-in ones alone.
+// Load returns the built-in templates. A file in dir replaces the built-in one of the same name
+// ("investigate.md"); other *.md files there are added, so that a new question type can have its
+// own rubric. If dir is "" or missing, only the built-in ones are used.
 //
-// Templates are Go's text/template. Besides its functions they have
+// Templates use Go's text/template, with these additional functions:
 //
 //	fence LABEL TEXT   the text in a fence (see Fence)
 //	cut N TEXT         at most N bytes of a text
@@ -96,7 +95,7 @@ func readTemplate(dir fs.FS, name string) (string, error) {
 	return string(b), nil
 }
 
-// Render fills the template called name, as "investigate.md".
+// Render executes the template called name, such as "investigate.md".
 func (s *Set) Render(name string, data any) (string, error) {
 	var b limited
 	if err := s.t.ExecuteTemplate(&b, name, data); err != nil {
@@ -105,8 +104,7 @@ func (s *Set) Render(name string, data any) (string, error) {
 	return b.String(), nil
 }
 
-// Rubric returns the rubric of a question type, that of "other" where the type
-// has none of its own.
+// Rubric returns the rubric of a question type, that of "other" if the type has none of its own.
 func (s *Set) Rubric(questionType string) (string, error) {
 	name := "rubric-" + questionType + ".md"
 	if s.t.Lookup(name) == nil {

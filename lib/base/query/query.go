@@ -14,23 +14,23 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// maxSteps is how many of gojq's instructions a run may take. A condition of a
-// few comparisons takes dozens, a scan of a 1 MiB record some 100,000.
+// maxSteps bounds the gojq instructions of one run. A condition of a few comparisons takes dozens,
+// a scan of a 1 MiB record some 100,000.
 const maxSteps = 2_000_000
 
-// maxSource is the length of a condition, in bytes.
+// maxSource is the maximum length of a condition, in bytes.
 const maxSource = 64 << 10
 
-// ErrTooLong means that a condition came to no end within its steps.
+// ErrTooLong reports that a condition exceeded maxSteps.
 var ErrTooLong = fmt.Errorf("no answer within %d steps", maxSteps)
 
-// Query is a compiled condition. It may be used by several goroutines.
+// Query is a compiled condition. It is safe for concurrent use.
 type Query struct {
 	src  string
 	code *gojq.Code
 }
 
-// Compile compiles a condition in jq's language.
+// Compile compiles a jq condition.
 func Compile(src string) (*Query, error) {
 	if len(src) > maxSource {
 		return nil, fmt.Errorf("jq condition: longer than %d bytes", maxSource)
@@ -50,9 +50,9 @@ func Compile(src string) (*Query, error) {
 	return &Query{src: src, code: code}, nil
 }
 
-// withheld are definitions that stand before every condition and take the clock
-// and the time zone away: with them the same record would be judged otherwise on
-// another day. (gojq looks at its own functions before those of WithFunction.)
+// withheld returns definitions that precede every condition and disable the clock and the time
+// zone: with them the same record could be judged differently on another day. (gojq prefers its
+// own functions to those of WithFunction.)
 func withheld() []*gojq.FuncDef {
 	const why = `error("not available: a condition must give the same answer at any time")`
 	q, err := gojq.Parse("def now: " + why + "; def localtime: " + why + "; def strflocaltime(f): " + why + "; .")
@@ -62,7 +62,7 @@ func withheld() []*gojq.FuncDef {
 	return q.FuncDefs
 }
 
-// parseError says where a condition stops making sense.
+// parseError adds the position of a syntax error.
 func parseError(err error) error {
 	bad := new(gojq.ParseError)
 	if errors.As(err, &bad) {
@@ -71,11 +71,11 @@ func parseError(err error) error {
 	return err
 }
 
-// String is the condition as it was written.
+// String returns the source of the condition.
 func (q *Query) String() string { return q.src }
 
-// Match reports whether the condition holds for a line of JSON: whether any of
-// its results is neither false nor null, as in jq's select.
+// Match reports whether the condition is true for a line of JSON: whether any of its results is
+// neither false nor null, as in jq's select.
 func (q *Query) Match(line []byte) (bool, error) {
 	value, err := decode(line)
 	if err != nil {
@@ -110,8 +110,8 @@ func decode(line []byte) (any, error) {
 	return value, nil
 }
 
-// steps is a context that ends after a number of looks at it instead of a time:
-// gojq looks once before each instruction, so a slow machine changes no answer.
+// steps is a context that ends after a number of checks instead of a time. gojq checks once before
+// each instruction, so the result does not depend on the machine's speed.
 type steps struct{ n int }
 
 var ended = func() <-chan struct{} {

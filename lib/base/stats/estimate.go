@@ -10,13 +10,13 @@ import (
 // z is the quantile of the normal distribution for two-sided 95%.
 const z = 1.959964
 
-// Share is so many of so many.
+// Share is a proportion: Hits of N.
 type Share struct {
 	Hits int `json:"hits"`
 	N    int `json:"n"`
 }
 
-// Add counts one more.
+// Add counts one observation.
 func (s *Share) Add(hit bool) {
 	s.N++
 	if hit {
@@ -24,7 +24,7 @@ func (s *Share) Add(hit bool) {
 	}
 }
 
-// Value is the share, 0 where nothing was counted.
+// Value returns the share, 0 if N is 0.
 func (s Share) Value() float64 {
 	if s.N == 0 {
 		return 0
@@ -32,8 +32,8 @@ func (s Share) Value() float64 {
 	return float64(s.Hits) / float64(s.N)
 }
 
-// Interval is the 95% interval (Wilson's score: right for small counts and for
-// shares near 0 and 1); 0 to 1 where nothing was counted.
+// Interval returns the 95% interval (Wilson score: valid for small counts and for shares near 0
+// and 1); 0 to 1 if N is 0.
 func (s Share) Interval() (low, high float64) {
 	if s.N == 0 {
 		return 0, 1
@@ -44,9 +44,9 @@ func (s Share) Interval() (low, high float64) {
 	return max(0, mid-half), min(1, mid+half)
 }
 
-// Median is the middle of what was measured, with the 95% interval that the order
-// of the measured gives it: it assumes no shape. The interval is open (from the
-// least to infinity) where fewer than six were measured. xs is sorted in place.
+// Median returns the median with its 95% interval from order statistics, which assumes no
+// distribution. With fewer than six values the interval is unbounded (from the smallest to
+// infinity). xs is sorted in place.
 func Median(xs []float64) (median, low, high float64) {
 	slices.Sort(xs)
 	n := len(xs)
@@ -64,10 +64,10 @@ func Median(xs []float64) (median, low, high float64) {
 	return median, xs[r], xs[n-1-r]
 }
 
-// rank is the largest r for which the median lies outside [x(r), x(n-1-r)] (from
-// 0) with a chance of at most 5%; -1 where there is none.
+// rank returns the largest r for which the median lies outside [x(r), x(n-1-r)] (from 0) with a
+// probability of at most 5%; -1 if there is none.
 func rank(n int) int {
-	if n > 1000 { // the normal distribution is exact enough
+	if n > 1000 { // the normal approximation is exact enough
 		return int(float64(n)/2 - z*math.Sqrt(float64(n))/2 - 1)
 	}
 	sum, r := 0.0, -1
@@ -81,7 +81,7 @@ func rank(n int) int {
 	return r
 }
 
-// choose is the logarithm of the binomial coefficient.
+// choose returns the logarithm of the binomial coefficient.
 func choose(n, k int) float64 {
 	a, _ := math.Lgamma(float64(n + 1))
 	b, _ := math.Lgamma(float64(k + 1))
@@ -89,16 +89,15 @@ func choose(n, k int) float64 {
 	return a - b - c
 }
 
-// Results of holding an estimate against a bar.
+// Results of comparing an estimate with a threshold.
 const (
 	Pass   = "pass"
 	Fail   = "fail"
 	Unsure = "not enough data"
 )
 
-// Within holds an interval against a range that is met from least to most: it is
-// met where the whole interval lies inside, missed where it lies outside, and
-// open where it holds an end of the range.
+// Within compares an interval with the range from least to most: Pass if the interval lies inside,
+// Fail if it lies outside, Unsure if it contains an end of the range.
 func Within(low, high, least, most float64) string {
 	switch {
 	case low >= least && high <= most:

@@ -7,27 +7,27 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// bell rings when a file may have changed: the kernel tells it where it can. It is
-// polled below, since that can miss, and where there is no kernel's watcher left.
+// bell wakes a reader when a file may have changed, by kernel notifications if available. It also
+// polls, since notifications can be missed and watchers can run out.
 type bell struct {
 	rung    chan struct{}
 	watched bool
-	pause   time.Duration // how long it waits unless it is rung
-	missed  int           // times in a row that there was news and it had not rung
+	pause   time.Duration // how long it waits without a notification
+	missed  int           // consecutive changes without a notification
 	watcher *fsnotify.Watcher
 }
 
-// slowest is how long a bell waits at most that has always rung so far; one that
-// has missed as often as deaf is polled. A process at rest costs next to nothing.
+// slowest is the poll interval of a bell that has not missed a change; one that has missed deaf
+// changes in a row polls at pollEvery. An idle process costs next to nothing.
 const (
 	slowest = 2 * time.Second
 	deaf    = 3
 )
 
-// newWatcher asks the kernel for a watcher; tests do without.
+// newWatcher creates a kernel watcher; tests replace it.
 var newWatcher = fsnotify.NewWatcher
 
-// listen begins to listen for changes of the file at path, until silence.
+// listen starts to watch the file at path, until silence.
 func listen(path string) *bell {
 	b := &bell{rung: make(chan struct{}, 1)}
 	w, err := newWatcher()
@@ -43,7 +43,7 @@ func listen(path string) *bell {
 		for open := true; open; {
 			select {
 			case _, open = <-w.Events:
-			case _, open = <-w.Errors: // more changes than the kernel keeps
+			case _, open = <-w.Errors: // more changes than the kernel's queue holds
 			}
 			ringOnce(b.rung)
 		}
@@ -51,7 +51,7 @@ func listen(path string) *bell {
 	return b
 }
 
-// wait returns when the bell has rung, or a little later anyhow.
+// wait returns on a notification, or after the poll interval.
 func (b *bell) wait(ctx context.Context) error {
 	timer := time.NewTimer(max(b.pause, pollEvery))
 	defer timer.Stop()
@@ -68,7 +68,7 @@ func (b *bell) wait(ctx context.Context) error {
 	return nil
 }
 
-// news tells the bell that something was read: if it has not rung, it missed it.
+// news records that data was read: without a notification, one was missed.
 func (b *bell) news() {
 	if b.pause > 0 && len(b.rung) == 0 {
 		b.pause = 0
@@ -76,9 +76,9 @@ func (b *bell) news() {
 	}
 }
 
-// silence ends the bell.
+// silence stops the bell.
 func (b *bell) silence() {
 	if b.watcher != nil {
-		_ = b.watcher.Close() // of what was asked of the kernel nothing is kept
+		_ = b.watcher.Close() // the watcher is discarded
 	}
 }

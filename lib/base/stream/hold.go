@@ -12,27 +12,27 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// A stage that holds records back writes them in another order than it read them, so
-// the last seq of its output says little: with A = {1, 4} and B = {2, 3}, B's records
-// are out first, and a process that is killed then must not skip A's 1. Each line of
-// such an output therefore carries a low-water mark, "low": every record of the input
-// up to and including that seq is out. It is the cursor: the input is read again behind
-// it, and of those records the ones that are out already, which the end of the output
-// tells, go to Warm. So each is written once, however often the stage is killed.
+// A stage that holds records back writes them in another order than it read them, so the last seq
+// of its output is not a cursor: with A = {1, 4} and B = {2, 3}, B's records are written first,
+// and after a kill the next process must not skip A's 1. Each line of such an output therefore
+// carries a low-water mark, "low": every record of the input up to and including that seq has been
+// written. The mark is the cursor: the input is read again after it, and the records that were
+// already written, which the end of the output lists, go to Warm. So each is written once, however
+// often the stage is killed.
 //
-// The order of the output is not that of seq: it is for consumers that keep their own
-// place, not for another stage with --out.
+// The output is not ordered by seq: it is for consumers that keep their own position, not for
+// another stage with --out.
 
-// held is what the pipeline knows of a stage that holds records back.
+// held is the pipeline's state for a stage that holds records back.
 type held struct {
-	low  int64          // every record up to this seq is out; -1: none
-	read []int64        // seqs read behind low, in order
-	out  map[int64]bool // seqs behind low that an earlier process wrote
-	next time.Time      // when Flush wants to be called; zero: it does not
+	low  int64          // every record up to this seq is written; -1: none
+	read []int64        // seqs read after low, in order
+	out  map[int64]bool // seqs after low that an earlier process wrote
+	next time.Time      // when Flush is to be called; zero: never
 }
 
-// resumeHeld sets in.After to the low-water mark of the output, and returns the seqs
-// behind it that are out.
+// resumeHeld sets in.After to the low-water mark of the output, and returns the seqs after it that
+// are already written.
 func (s *sink) resumeHeld(in *Input, hold int64) (map[int64]bool, error) {
 	if err := s.resume(in); err != nil || s.log == nil {
 		return nil, err
@@ -60,12 +60,12 @@ func (s *sink) resumeHeld(in *Input, hold int64) (map[int64]bool, error) {
 				err := fmt.Errorf("resume %q: its last record has no low-water mark", s.file)
 				return nil, sysexit.With(sysexit.Data, err)
 			}
-			low, first = ndjson.Seq(mark), false // -1 is no Seq, and -1 is meant
+			low, first = ndjson.Seq(mark), false // -1 is not a valid Seq, and -1 is meant
 			if low < seq {
-				in.last = nil // it was made of another record than that at low
+				in.last = nil // it was made from another record than that at low
 			}
 		}
-		if seq < low-hold { // written before the record behind low was read
+		if seq < low-hold { // written before the record after low was read
 			break
 		}
 		if seq > low {
@@ -78,14 +78,14 @@ func (s *sink) resumeHeld(in *Input, hold int64) (map[int64]bool, error) {
 	return out, nil
 }
 
-// took notes a record that was given to the stage.
+// took records that a record was passed to the stage.
 func (h *held) took(seq int64) {
 	if seq >= 0 {
 		h.read = append(h.read, seq)
 	}
 }
 
-// settle moves the mark up to the record before the lowest that is held; -1: none is.
+// settle advances the mark to the record before the lowest one held; -1: none is held.
 func (h *held) settle(lowest int64) {
 	n := 0
 	for n < len(h.read) && (lowest < 0 || h.read[n] < lowest) {
@@ -96,11 +96,11 @@ func (h *held) settle(lowest int64) {
 	h.read = append(h.read[:0], h.read[n:]...)
 }
 
-// errUnheld is a fault of the stage.
+// errUnheld reports a bug of the stage.
 var errUnheld = errors.New("a stage that holds records back writes them in Flush, not in Emit")
 
-// flush asks the stage for what is due. Only the last line carries the new mark: of
-// lines that are written together, a crash can leave the first ones.
+// flush asks the stage for the lines that are due. Only the last line carries the new mark: a
+// crash can leave the first of several lines written together.
 func (p *pipeline[T]) flush(now time.Time, all bool) error {
 	lines, lowest, next := p.st.Flush(p.lines[:0], now, all)
 	p.lines, p.held.next = lines, next
@@ -123,8 +123,8 @@ func (p *pipeline[T]) flush(now time.Time, all bool) error {
 	return nil
 }
 
-// flushAfter flushes behind a record: by the records' own times, or all of them where
-// the mark has fallen behind.
+// flushAfter flushes after a record: by the records' own times, or all of them if the mark has
+// fallen too far behind.
 func (p *pipeline[T]) flushAfter(seq int64) error {
 	p.held.took(seq)
 	return p.flush(time.Time{}, len(p.held.read) > 0 && seq-p.held.read[0] > p.st.Hold)

@@ -12,7 +12,7 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// input is the sources of an Input, one behind the other.
+// input reads the sources of an Input in order.
 type input struct {
 	ctx  context.Context
 	in   Input
@@ -22,7 +22,7 @@ type input struct {
 	live bool
 }
 
-// openInput looks that everything is there before anything is done.
+// openInput checks that every source exists before any work starts.
 func openInput(ctx context.Context, in Input) (*input, error) {
 	todo := in.Files
 	if len(todo) == 0 {
@@ -42,8 +42,8 @@ func openInput(ctx context.Context, in Input) (*input, error) {
 	return &input{ctx: ctx, in: in, todo: todo}, nil
 }
 
-// next fills b, and reports whether its source is live. Between two sources b is
-// empty: the next may have to be waited for.
+// next fills b, and reports whether its source is live. Between two sources b is empty, since the
+// next source may block.
 func (s *input) next(b *ndjson.Batch) (live bool, err error) {
 	for {
 		if s.cur == nil {
@@ -98,7 +98,7 @@ func (s *input) open(name string) error {
 	return s.start(name, f, f)
 }
 
-// start begins to read src, which is f or reads from it, at the cursor.
+// start starts reading src, which is f or reads from it, at the cursor.
 func (s *input) start(name string, f *os.File, src io.Reader) error {
 	var line, off int64
 	if s.in.After >= 0 && isRegular(f) && len(s.in.Files) == 1 {
@@ -125,7 +125,7 @@ func (s *input) start(name string, f *os.File, src io.Reader) error {
 
 func (s *input) close() {
 	if s.file != nil {
-		_ = s.file.Close() // only read from
+		_ = s.file.Close() // opened for reading only
 	}
 	s.cur, s.file = nil, nil
 }

@@ -16,21 +16,20 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// writeSize is how many bytes are gathered before they are written when a
-// finished input is read.
+// writeSize is how many bytes are buffered before a write while a finished input is read.
 const writeSize = 256 << 10
 
-// syncEvery is how long something written may stay unsynced while more keeps
-// coming; when nothing comes it is synced at once.
+// syncEvery bounds how long written data may stay unsynced while input continues; when input
+// pauses it is synced at once.
 const syncEvery = 50 * time.Millisecond
 
-// sink is where a stage writes: a log that it alone has, or stdout.
+// sink is a stage's output: a log that it owns, or stdout.
 type sink struct {
 	stdout io.Writer
 	file   string
 	log    *durable.Log
 	lock   *durable.Lock
-	dirty  time.Time // of the first write since the last sync; zero: none
+	dirty  time.Time // time of the first write since the last sync; zero: none
 }
 
 func openSink(out Output) (*sink, error) {
@@ -61,8 +60,8 @@ func openSink(out Output) (*sink, error) {
 	return s, nil
 }
 
-// resume cuts what a killed process left torn and sets in.After to where the
-// output ends.
+// resume cuts off a torn line that a killed process left, and sets in.After to the end of the
+// output.
 func (s *sink) resume(in *Input) error {
 	if s.log == nil {
 		return nil
@@ -96,7 +95,7 @@ func same(name string, f *os.File) bool {
 	return err1 == nil && err2 == nil && os.SameFile(a, b)
 }
 
-// write writes whole lines in one piece.
+// write writes whole lines with one write.
 func (s *sink) write(lines []byte) error {
 	if s.log == nil {
 		if _, err := s.stdout.Write(lines); err != nil {
@@ -135,7 +134,7 @@ func (s *sink) close() error {
 	return err
 }
 
-// rejects names refused records and keeps them.
+// rejects reports refused records and saves them.
 type rejects struct {
 	say   func(string, ...any)
 	log   *durable.Log
@@ -155,9 +154,8 @@ func openRejects(in Input) (*rejects, error) {
 	return r, err
 }
 
-// add sets one record aside, as {"source","line","offset","reason","text"}. Of an
-// over-long line text is only the head; where text is not UTF-8, "base64" has
-// the bytes.
+// add saves one record, as {"source","line","offset","reason","text"}. Of an over-long line text
+// is only the head; if text is not UTF-8, "base64" has the bytes.
 func (r *rejects) add(line *ndjson.Line, reason error) error {
 	r.say("%s:%d: %v", line.Source, line.Line, reason)
 	if r.log == nil {

@@ -13,20 +13,20 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// liveBatch is the size in bytes up to which what live input gave at once is
-// written record by record; more is a backlog and written in one piece.
+// liveBatch is the size in bytes up to which a batch of live input is written record by record. A
+// larger batch is a backlog and is written at once.
 const liveBatch = 16 << 10
 
-// bigLine is the size in bytes from which lines are prepared one at a time, so
-// that hostile ones cannot fill the memory by working together.
+// bigLine is the size in bytes from which lines are prepared one at a time, so that several
+// hostile lines cannot exhaust the memory together.
 const bigLine = 64 << 10
 
-// block is a batch on its way: filled by the feeder, prepared by a worker,
-// emitted in order by the caller of run, and used again.
+// block is a batch in progress: filled by the feeder, prepared by a worker, emitted in order by
+// the caller of run, and reused.
 type block[T any] struct {
 	ndjson.Batch
-	live  bool // each record goes out at once
-	waits bool // what comes behind it may be long in coming
+	live  bool // each record is written at once
+	waits bool // the next block may take long to arrive
 	recs  []T
 	errs  []error
 	ready chan struct{}
@@ -34,21 +34,21 @@ type block[T any] struct {
 
 type pipeline[T any] struct {
 	st     Stage[T]
-	sink   *sink // nil: there is no output
+	sink   *sink // nil: no output
 	cursor cursor
 	bad    *rejects
 	stats  Stats
 	buf    []byte
 	held   held
 	lines  []byte     // of Flush
-	waits  bool       // as the last block has it
+	waits  bool       // as in the last block
 	big    sync.Mutex // held while a big line is prepared
 
 	free, work, order chan *block[T]
 	feedErr           error // set before order is closed
 }
 
-// run is Run to an output that is open. done are seqs behind in.After that are out.
+// run is Run with an open output. done are the seqs after in.After that are already written.
 func run[T any](
 	ctx context.Context, in Input, out *sink, st Stage[T], done map[int64]bool,
 ) (stats Stats, err error) {
@@ -62,7 +62,7 @@ func run[T any](
 		return Stats{}, err
 	}
 	procs := runtime.GOMAXPROCS(0)
-	blocks := 2*procs + 2 // enough that nobody waits for one
+	blocks := 2*procs + 2 // enough that no goroutine waits for one
 	p := &pipeline[T]{
 		st: st, sink: out, cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad, held: held{low: in.After, out: done},
 		free: make(chan *block[T], blocks), work: make(chan *block[T], blocks), order: make(chan *block[T], blocks),
@@ -90,7 +90,7 @@ func refusedText(n int64) error {
 	return fmt.Errorf("%d records refused", n)
 }
 
-// feed reads batches until the input ends or ctx does.
+// feed reads batches until the input or ctx ends.
 func (p *pipeline[T]) feed(ctx context.Context, src *input) {
 	defer close(p.order)
 	defer close(p.work)
@@ -112,7 +112,7 @@ func (p *pipeline[T]) feed(ctx context.Context, src *input) {
 		}
 		b.live, b.waits = live && b.Size() <= liveBatch, live || len(b.Lines) == 0
 		if b.live {
-			p.prepare(&scan, b) // to wake another core takes longer
+			p.prepare(&scan, b) // waking another core would take longer
 		} else {
 			p.work <- b
 		}
@@ -127,7 +127,7 @@ func (p *pipeline[T]) worker() {
 	}
 }
 
-// prepare checks lines and does the part of the work that needs no order.
+// prepare checks lines and does the work that needs no order.
 func (p *pipeline[T]) prepare(scan *ndjson.Scanner, b *block[T]) {
 	if len(b.recs) < len(b.Lines) {
 		b.recs = append(b.recs, make([]T, len(b.Lines)-len(b.recs))...)
@@ -158,7 +158,7 @@ func (p *pipeline[T]) prepareOne(scan *ndjson.Scanner, line *ndjson.Line, t *T) 
 	return err
 }
 
-// emitAll takes the blocks in order until there are no more.
+// emitAll emits the blocks in order until the end.
 func (p *pipeline[T]) emitAll(ctx context.Context) error {
 	for {
 		b, err := p.next(ctx)
@@ -175,8 +175,8 @@ func (p *pipeline[T]) emitAll(ctx context.Context) error {
 	}
 }
 
-// next waits for a block, nil at the end; before it waits for long, what there is
-// to write is written and made durable.
+// next waits for a block, nil at the end. Before a long wait, pending output is written and made
+// durable.
 func (p *pipeline[T]) next(ctx context.Context) (*block[T], error) {
 	if ctx.Err() != nil {
 		return nil, nil
@@ -210,7 +210,7 @@ func (p *pipeline[T]) next(ctx context.Context) (*block[T], error) {
 	return b, nil
 }
 
-// rest is what to do when there is nothing to do.
+// rest flushes, writes and syncs when the input pauses.
 func (p *pipeline[T]) rest() error {
 	if p.st.Flush != nil {
 		if err := p.flush(time.Now(), false); err != nil {
@@ -223,7 +223,7 @@ func (p *pipeline[T]) rest() error {
 	return p.sink.sync()
 }
 
-// deadline fires when the stage wants to flush; never, where it does not.
+// deadline fires when the stage wants to flush, or never.
 func (p *pipeline[T]) deadline() <-chan time.Time {
 	if p.held.next.IsZero() || !p.waits {
 		return nil
@@ -295,7 +295,7 @@ func (p *pipeline[T]) emitOne(line *ndjson.Line, t *T, bad error) error {
 			p.stats.Records++
 			return nil
 		}
-		p.buf = out[:min(had, len(out))] // whatever it began to write of a refused record
+		p.buf = out[:min(had, len(out))] // discard partial output of a refused record
 		if !errors.As(err, &refused{}) {
 			return err
 		}
@@ -305,20 +305,20 @@ func (p *pipeline[T]) emitOne(line *ndjson.Line, t *T, bad error) error {
 	return p.bad.add(line, bad)
 }
 
-// cursor tells records that an earlier process has dealt with from new ones.
+// cursor distinguishes new records from those that an earlier process handled.
 type cursor struct {
 	after, low int64
-	past       bool // a record at or behind after has been seen
+	past       bool // a record at or after after has been seen
 }
 
 const (
-	before = iota // to skip
-	warm          // to remember
+	before = iota // skip
+	warm          // pass to Warm
 	fresh
 )
 
-// place says what to do with a record of this seq. A line without seq, a broken
-// one for example, belongs to those around it.
+// place says what to do with a record of this seq. A line without seq, such as a malformed one, is
+// treated like its neighbours.
 func (c *cursor) place(seq int64) int {
 	switch {
 	case c.past && (seq < 0 || seq > c.after):

@@ -7,16 +7,16 @@ import (
 	"tri/lib/base/durable"
 )
 
-// safe is how far a file is known to be durable. Its writer syncs it as well, but
-// may be slow, or have been killed: were a line gone after a power cut, and what
-// was made of it not, offsets would mean nothing any more.
+// safe tracks how much of a file is durable. Its writer syncs it as well, but may be slow or have
+// been killed: if a power cut removed a line but kept the results derived from it, offsets would
+// become meaningless.
 type safe struct {
 	f  *os.File
 	to int64
 }
 
-// upTo makes durable what stands before to. What else stands there already is
-// durable then too, so that a backlog costs one sync.
+// upTo makes everything before to durable, and with the same sync whatever else the file holds, so
+// that a backlog costs one sync.
 func (s *safe) upTo(to int64) error {
 	if to <= s.to {
 		return nil
@@ -31,7 +31,7 @@ func (s *safe) upTo(to int64) error {
 	return err
 }
 
-// settled reads a file of which only what is durable is wanted.
+// settled reads only the durable part of a file.
 type settled struct{ safe }
 
 func (s *settled) Read(p []byte) (int, error) {

@@ -12,8 +12,7 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// LastSeq returns the seq of a file's last whole record; -1 when there is none,
-// or no file.
+// LastSeq returns the seq of a file's last whole record; -1 if there is no record or no file.
 func LastSeq(path string) (int64, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -49,13 +48,13 @@ func lastSeq(f io.ReaderAt, size int64) (seq int64, line []byte, err error) {
 	return seqOf(line), line, nil
 }
 
-// seqOf is -1 for a line that is no record or has no seq.
+// seqOf returns -1 for a line that is not a record or has no seq.
 func seqOf(line []byte) int64 { return ndjson.Seq(member(line, "seq")) }
 
-// resumeAt returns the offset in f from which to read: of the first record whose
-// seq is at least in.After-in.Window. The record with seq in.After must be there; in
-// the log itself, whose records have their own offsets as seq, not before that offset.
-// Where what was made of it names a message, it is of the same: another log can have
+// resumeAt returns the offset in f at which to resume: the first record whose seq is at least
+// in.After-in.Window. The record with seq in.After must exist; in the log itself, where seq is the
+// record's offset, it must not be before that offset. If the last output names a message, the
+// record must name the same one: another log can have a record at the same offset.
 // a record in the same place.
 func resumeAt(f *os.File, in Input) (int64, error) {
 	info, err := f.Stat()
@@ -64,7 +63,7 @@ func resumeAt(f *os.File, in Input) (int64, error) {
 	}
 	s := seeker{f: f, size: info.Size()}
 	if in.Follow {
-		// Behind the last newline stands what the writer may still take back.
+		// The writer may still cut off a line without newline.
 		if _, s.size, err = durable.LastLine(f, s.size); err != nil {
 			return 0, sysexit.With(sysexit.IO, err)
 		}
@@ -82,7 +81,7 @@ func (s *seeker) resume(in Input) (int64, error) {
 	return off, err
 }
 
-// cursor is the offset of the record with seq in.After, which must be there.
+// cursor returns the offset of the record with seq in.After, which must exist.
 func (s *seeker) cursor(in Input) (int64, error) {
 	off, seq, err := s.search(in.After)
 	if err != nil {
@@ -120,16 +119,16 @@ func member(line []byte, key string) []byte {
 	return rec.Get(key)
 }
 
-// seeker finds records by their seq in a file where seq grows.
+// seeker finds records by seq in a file whose seqs increase.
 type seeker struct {
 	f    io.ReaderAt
 	size int64
 }
 
-// search returns offset and seq of the first record whose seq is at least n;
-// the end and -1 when there is none.
+// search returns offset and seq of the first record whose seq is at least n; the end and -1 if
+// there is none.
 func (s *seeker) search(n int64) (off, seq int64, err error) {
-	lo, hi := int64(0), s.size // the record is the first behind lo, or stands at hi or later
+	lo, hi := int64(0), s.size // the record is the first after lo, or at hi or later
 	for lo < hi {
 		mid := lo + (hi-lo)/2
 		at, seq, _, err := s.record(mid)
@@ -149,11 +148,11 @@ func (s *seeker) search(n int64) (off, seq int64, err error) {
 	return off, seq, err
 }
 
-// record returns offset, seq and end of the first line with a seq that begins
-// at or behind from; -1 when there is none.
+// record returns offset, seq and end of the first line with a seq that begins at or after from; -1
+// if there is none.
 func (s *seeker) record(from int64) (off, seq, end int64, err error) {
 	if from > 0 {
-		// The line that begins at from begins behind a newline at from-1.
+		// A line that begins at from is preceded by a newline at from-1.
 		if _, from, err = s.line(from - 1); err != nil {
 			return -1, -1, -1, err
 		}
@@ -171,8 +170,8 @@ func (s *seeker) record(from int64) (off, seq, end int64, err error) {
 	return -1, -1, -1, nil
 }
 
-// line returns the bytes from off up to the next newline and the offset behind
-// it. Of an over-long line the bytes are cut.
+// line returns the bytes from off up to the next newline and the offset after it. An over-long
+// line is truncated.
 func (s *seeker) line(off int64) (line []byte, end int64, err error) {
 	buf := make([]byte, 4<<10)
 	for at := off; at < s.size; {
@@ -191,10 +190,9 @@ func (s *seeker) line(off int64) (line []byte, end int64, err error) {
 	return line, s.size, nil
 }
 
-// isLog reports whether seq is the offset in this very file: it is for the second
-// record. It is there, too, in the output of a stage that has added nothing to the
-// first one; but what is added moves later records behind their seq, and what is
-// cut out of a log moves them before it.
+// isLog reports whether seq is the offset in this file: it is for the second record of a log. The
+// output of a stage that added nothing to the first record has this property, too; but added text
+// moves later records past their seq, while text removed from a log moves them before it.
 func (s *seeker) isLog() (bool, error) {
 	_, _, end, err := s.record(0)
 	if err != nil || end < 0 {

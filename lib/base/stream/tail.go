@@ -13,15 +13,14 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// pollEvery is the net below the watcher: how long a change can go unseen where
-// the kernel tells nothing (a network file system, no inotify left).
+// pollEvery is the poll interval behind the watcher: how long a change can go unnoticed if the
+// kernel sends no notification (a network file system, no inotify instance left).
 const pollEvery = 250 * time.Millisecond
 
-// Follow calls fn with each whole line of a growing file, without its newline,
-// and its offset, from the line at offset from on, and waits for more until ctx
-// ends, which is no error. The file may not exist yet. That it was cut or
-// replaced is an error, since offsets mean nothing then. The line is valid
-// during the call; blank lines are passed over.
+// Follow calls fn with each whole line of a growing file, without its newline, and its offset,
+// starting at offset from. It waits for more until ctx ends, which is not an error. The file may
+// not exist yet. A file that was cut or replaced is an error, since its offsets are then
+// meaningless. The line is valid during the call; blank lines are skipped.
 func Follow(ctx context.Context, path string, from int64, fn func(line []byte, off int64) error) error {
 	t, err := openTail(ctx, path, from > 0)
 	if err != nil {
@@ -57,31 +56,30 @@ func quietEnd(ctx context.Context, err error) error {
 	return err
 }
 
-// tail reads a file that grows: at its end it waits. Its bytes are its own
-// business; the watcher only wakes it. It hands out whole lines: what stands
-// behind the last newline may be the torn end that a killed writer has left, and
-// the next writer cuts that and writes something else in its place. And it hands out
-// what is durable: what a reader makes of a line must not outlive the line.
+// tail reads a growing file, and waits at its end. It reads by offset; the watcher only wakes it.
+// It returns whole lines only: text after the last newline may be the torn end left by a killed
+// writer, which the next writer cuts off and overwrites. And it returns only durable lines:
+// results derived from a line must not outlive it.
 type tail struct {
 	ctx   context.Context
 	path  string
 	f     *os.File
-	off   int64  // behind what was handed out or is ready
-	known []byte // what stands right before off, and is read again with what follows
+	off   int64  // after the lines returned or ready
+	known []byte // the bytes before off, read again with the next read
 	buf   []byte // for reading
 	ready []byte // whole lines, part of buf
 	safe  safe
 	bell  *bell
 }
 
-// tailSize is what is read at once, in bytes; it grows with a longer line.
+// tailSize is the size of one read, in bytes; it grows for a longer line.
 const tailSize = 64 << 10
 
-// knownSize is how much of what was read is compared with what stands there now,
-// in bytes: a line of ours has its id within them, or its text.
+// knownSize is how many bytes of what was read are compared with the file's current content:
+// enough to cover a line's id or text.
 const knownSize = 512
 
-// openTail opens path, and waits for it to exist unless it must.
+// openTail opens path, and waits for it to exist unless must is set.
 func openTail(ctx context.Context, path string, must bool) (*tail, error) {
 	t := &tail{ctx: ctx, path: path}
 	for {
@@ -100,7 +98,7 @@ func openTail(ctx context.Context, path string, must bool) (*tail, error) {
 	}
 }
 
-// begin sets where to read from: behind the end of a line, of which fill makes sure.
+// begin sets the offset to read from: it must be after a newline, which fill checks.
 func (t *tail) begin(off int64) {
 	t.off = off
 	t.known = make([]byte, min(off, knownSize))
@@ -132,8 +130,7 @@ func (t *tail) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill reads what stands behind off and makes its whole lines ready. It reports
-// whether it is worth trying again at once.
+// fill reads at off and makes the whole lines ready. It reports whether to try again at once.
 func (t *tail) fill() (more bool, err error) {
 	if t.buf == nil {
 		t.buf = make([]byte, tailSize)
@@ -144,7 +141,7 @@ func (t *tail) fill() (more bool, err error) {
 		return false, err
 	}
 	if n < had {
-		return false, nil // it was cut: unchanged says so, unless it has grown again by then
+		return false, nil // it was cut: unchanged reports it, unless it has grown again by then
 	}
 	if !bytes.Equal(t.buf[:had], t.known) {
 		return false, t.broken("cut and written anew")
@@ -155,7 +152,7 @@ func (t *tail) fill() (more bool, err error) {
 			t.buf = make([]byte, 2*n)
 			return true, nil
 		}
-		end = n - had // no line of ours is this long: it is refused, however it ends
+		end = n - had // no valid line is this long: it is refused whatever follows
 	}
 	if err := t.safe.upTo(t.off + int64(end)); err != nil {
 		return false, err
@@ -166,8 +163,8 @@ func (t *tail) fill() (more bool, err error) {
 	return end > 0, nil
 }
 
-// unchanged makes sure that path is still the file that is open, and not shorter
-// than what was read of it.
+// unchanged checks that path is still the open file, and that the file is not shorter than what
+// was read.
 func (t *tail) unchanged() error {
 	open, err := t.f.Stat()
 	if err != nil {
@@ -195,7 +192,7 @@ func (t *tail) broken(what string) error {
 		"logs are only appended to; put it back, or begin anew")
 }
 
-// Close ends the tail.
+// Close closes the tail.
 func (t *tail) Close() error {
 	t.bell.silence()
 	return t.f.Close()

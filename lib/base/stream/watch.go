@@ -11,10 +11,10 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Watch returns a channel that has something in it whenever one of the files or
-// folders may have changed since it was last emptied; those that are not there yet
-// are waited for. Where the kernel tells nothing it is so every pollEvery, and
-// every two seconds in any case, so whoever asks looks for himself what is new.
+// Watch returns a channel that receives a value when one of the files or folders may have changed
+// since it was last emptied. Missing files are waited for. Without kernel notifications it fires
+// every pollEvery, and in any case every two seconds, so the receiver must check for changes
+// itself.
 func Watch(ctx context.Context, paths ...string) <-chan struct{} {
 	rung := make(chan struct{}, 1)
 	w, err := newWatcher()
@@ -38,7 +38,7 @@ func Watch(ctx context.Context, paths ...string) <-chan struct{} {
 				return
 			case e := <-w.Events:
 				v.gone(e)
-			case <-w.Errors: // more changes than the kernel keeps
+			case <-w.Errors: // more changes than the kernel's queue holds
 			case <-timer.C:
 			}
 			timer.Stop()
@@ -69,15 +69,15 @@ func ringOnce(rung chan struct{}) {
 	}
 }
 
-// watcher is fsnotify's and the paths that are not watched yet. For one that is not
-// there its folder is watched.
+// watcher is fsnotify's watcher and the paths that are not watched yet. For a missing path its
+// folder is watched.
 type watcher struct {
 	*fsnotify.Watcher
 	asked, left, folders map[string]bool
 }
 
-// add watches what has appeared; it returns after what time all is to be looked at
-// anyhow.
+// add watches paths that have appeared, and returns the interval after which to check again
+// anyway.
 func (v *watcher) add() (pause time.Duration) {
 	pause = slowest
 	need := map[string]bool{}
@@ -91,7 +91,7 @@ func (v *watcher) add() (pause time.Duration) {
 		if errors.Is(err, os.ErrNotExist) && (need[dir] || v.folders[dir] || v.asked[dir] || v.Add(dir) == nil) {
 			need[dir] = true
 		} else {
-			pause = pollEvery // none left, or there is not even a folder
+			pause = pollEvery // no watcher left, or the folder is missing too
 		}
 	}
 	for dir := range v.folders {
@@ -103,10 +103,10 @@ func (v *watcher) add() (pause time.Duration) {
 	return pause
 }
 
-// gone notes that a file was taken away, to be watched again when it is back.
+// gone marks a removed file, to be watched again when it reappears.
 func (v *watcher) gone(e fsnotify.Event) {
 	if path := filepath.Clean(e.Name); v.asked[path] && (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) {
-		_ = v.Remove(path) // what is there now is another file
+		_ = v.Remove(path) // the name now refers to another file
 		v.left[path] = true
 	}
 }

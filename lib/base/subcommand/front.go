@@ -1,5 +1,4 @@
-// Package subcommand finds the toolkit's programs by their short names and runs them, as
-// git does.
+// Package subcommand finds the toolkit's programs by their short names and runs them, as git does.
 package subcommand
 
 import (
@@ -19,17 +18,17 @@ import (
 
 const prefix = "tri-"
 
-// short is what a short name may be: no path and no option.
+// short matches valid short names: neither a path nor an option.
 var short = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
 // Builtin are the commands of tri itself, for suggestions.
 var Builtin = []string{"demo", "down", "help", "init", "logs", "restore", "up"}
 
-// aliases are commands that say it shorter.
+// aliases are short forms of commands.
 var aliases = map[string][]string{"up": {"supervise", "run", "--detach"}, "down": {"supervise", "stop"}, "backup": {"backup", "save"}, "restore": {"backup", "restore"}}
 
-// Exec becomes the program with the short name args[0]. It returns only if it
-// cannot.
+// Exec replaces the process with the program of the short name args[0]. It returns only on
+// failure.
 func Exec(args []string) error {
 	if len(args) == 0 {
 		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("a command is missing")), "tri help lists them; tri demo shows what this is")
@@ -45,7 +44,7 @@ func Exec(args []string) error {
 	return sysexit.With(sysexit.Unavailable, fmt.Errorf("run %q: %w", path, syscall.Exec(path, argv, os.Environ())))
 }
 
-// Dir is the folder that this program stands in, where its siblings are.
+// Dir returns the folder of this program, which holds its siblings.
 func Dir() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -57,8 +56,8 @@ func Dir() string {
 	return filepath.Dir(self)
 }
 
-// Find is where a program is: one of ours beside this one or on PATH, another on
-// PATH.
+// Find returns the path of a program. It looks for a program of the toolkit beside this one and on
+// PATH, for any other on PATH.
 func Find(program string) (string, error) {
 	name, ours := strings.CutPrefix(program, prefix)
 	if !ours {
@@ -82,13 +81,13 @@ func Find(program string) (string, error) {
 	return "", sysexit.Hint(err, "tri help lists the commands")
 }
 
-// Names are the short names of all programs that can be run, sorted.
+// Names returns the short names of all available programs, sorted.
 func Names() []string {
 	var names []string
 	for _, dir := range append([]string{Dir()}, filepath.SplitList(os.Getenv("PATH"))...) {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			continue // a folder of PATH that is not there is no fault
+			continue // a missing folder of PATH is not an error
 		}
 		for _, e := range entries {
 			name, ok := strings.CutPrefix(e.Name(), prefix)
@@ -104,8 +103,8 @@ func Names() []string {
 	return slices.Compact(names)
 }
 
-// Complete writes what can stand behind words on the command line of tri: the
-// commands, or what the program that the first of them names has to offer.
+// Complete writes completions for the words on the command line of tri: the commands, or the
+// completions of the program that the first word names.
 func Complete(w io.Writer, words []string) error {
 	if len(words) > 0 {
 		return Exec(append(slices.Clone(words), "--generate-bash-completion"))
@@ -116,8 +115,8 @@ func Complete(w io.Writer, words []string) error {
 	return sysexit.With(sysexit.IO, err)
 }
 
-// purposes are the toolkit's own programs in the order of the pipe. A test holds
-// them to what each says of itself.
+// purposes are the toolkit's programs in pipe order. A test compares them with each program's own
+// description.
 var purposes = []struct{ name, does string }{
 	{"watch", "bring the messages of a chat in, each once"},
 	{"thread", "find the conversation that a message continues"},
@@ -137,8 +136,8 @@ var purposes = []struct{ name, does string }{
 	{"health", "say what is wrong and how to mend it"},
 }
 
-// Help shows how the program args[0] is used. Without one it lists them: ours in
-// the order of the pipe, then what else can be run.
+// Help shows the usage of the program args[0]. Without an argument it lists the programs: the
+// toolkit's in pipe order, then others.
 func Help(w io.Writer, args []string) error {
 	if len(args) > 0 && slices.Contains(Builtin, args[0]) {
 		self, err := os.Executable()

@@ -2,8 +2,7 @@ package sysexit
 
 import "slices"
 
-// Nearest is the known word that a mistyped one most likely means, for a hint; ""
-// when none is near.
+// Nearest returns the known word closest to a mistyped one, for a hint; "" if none is close.
 func Nearest(word string, known []string) string {
 	best, least := "", len(word)/3+2
 	known = slices.Sorted(slices.Values(known))
@@ -15,7 +14,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance is Levenshtein's, in bytes.
+// distance is the Levenshtein distance, in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -4,15 +4,15 @@ package sysexit
 
 import "errors"
 
-// The statuses. 2 stays Go's own, for a panic.
+// The statuses. 2 is left to Go's panic.
 const (
 	OK          = 0  // done
 	No          = 1  // done, and the answer is no
 	Usage       = 64 // the command line is wrong
 	Data        = 65 // some records were refused
-	NoInput     = 66 // a file to read is not there
+	NoInput     = 66 // an input file does not exist
 	Unavailable = 69 // a service (chat, agent program) cannot be used
-	Software    = 70 // our bug
+	Software    = 70 // a bug of this program
 	IO          = 74 // reading or writing failed
 	TempFail    = 75 // try again later: a lock is held, a limit is reached
 	NoPerm      = 77 // not permitted
@@ -46,7 +46,7 @@ type statusError struct {
 func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
-// With gives err the exit status that a program should end with. nil stays nil.
+// With attaches an exit status to err. nil stays nil.
 func With(status int, err error) error {
 	if err == nil {
 		return nil
@@ -54,7 +54,7 @@ func With(status int, err error) error {
 	return &statusError{err: err, status: status}
 }
 
-// Hint adds what the user can do about err; it is printed on a line of its own.
+// Hint attaches advice for the user to err; it is printed on a line of its own.
 func Hint(err error, hint string) error {
 	if err == nil {
 		return nil
@@ -62,8 +62,7 @@ func Hint(err error, hint string) error {
 	return &statusError{err: err, hint: hint}
 }
 
-// Of returns the status that err carries, the outermost first, and whether it
-// carries one.
+// Of returns the outermost status attached to err, and whether there is one.
 func Of(err error) (int, bool) {
 	for err != nil {
 		se := new(statusError)
@@ -78,7 +77,7 @@ func Of(err error) (int, bool) {
 	return 0, false
 }
 
-// Hints returns the hints that err carries, the outermost first.
+// Hints returns the hints attached to err, the outermost first.
 func Hints(err error) []string {
 	var hints []string
 	for err != nil {

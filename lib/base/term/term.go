@@ -12,7 +12,7 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Is reports whether somebody sits at the other end of a reader or writer.
+// Is reports whether a reader or writer is a terminal.
 func Is(end any) bool {
 	f, ok := end.(*os.File)
 	if !ok {
@@ -22,15 +22,13 @@ func Is(end any) bool {
 	return err == nil
 }
 
-// Colors reports whether a writer is a terminal whose person wants colours
-// (no-color.org).
+// Colors reports whether a writer is a terminal whose user wants colours (no-color.org).
 func Colors(end any) bool {
 	return Is(end) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// Keys has a terminal give each key at once and unechoed; Control-C is a key like
-// others, so that nobody leaves without done, which gives the terminal back as it
-// was.
+// Keys sets a terminal to deliver each key at once, without echo. Control-C is an ordinary key, so
+// that the program always ends through done, which restores the terminal.
 func Keys(end any) (done func() error, err error) {
 	f, ok := end.(*os.File)
 	if !ok {
@@ -55,8 +53,7 @@ func Keys(end any) (done func() error, err error) {
 	}, nil
 }
 
-// Age is how long ago at was, short enough for a column: 12s, 5m, 30h, 9d; "?"
-// where at is not known.
+// Age returns the time since at, short enough for a column: 12s, 5m, 30h, 9d; "?" if at is zero.
 func Age(at, now time.Time) string {
 	d := now.Sub(at)
 	switch {
@@ -72,8 +69,7 @@ func Age(at, now time.Time) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// Width is how many characters fit into a line of a terminal; 80 where nobody
-// knows.
+// Width returns the number of columns of a terminal; 80 if it is unknown.
 func Width(end any) int {
 	if f, ok := end.(*os.File); ok {
 		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {

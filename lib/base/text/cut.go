@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Cut returns s where it has at most n characters, else its first n-1 and an
-// ellipsis.
+// Cut returns s if it has at most n characters, else its first n-1 and an ellipsis.
 func Cut(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
@@ -20,8 +19,8 @@ func Cut(s string, n int) string {
 	return s
 }
 
-// CutBytes returns the longest beginning of s that has at most n bytes and ends
-// between two characters.
+// CutBytes returns the longest prefix of s that has at most n bytes and ends between two
+// characters.
 func CutBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -32,8 +31,8 @@ func CutBytes(s string, n int) string {
 	return s[:n]
 }
 
-// Line returns s as one line for a terminal: white space joined to single spaces,
-// what must not reach a terminal written out, cut to n characters unless n is 0.
+// Line returns s as one line for a terminal: white space collapsed to single spaces, unsafe
+// characters escaped (see Visible), cut to n characters unless n is 0.
 func Line(s string, n int) string {
 	s = strings.Join(strings.Fields(Visible(s)), " ")
 	if n > 0 {
@@ -42,5 +41,5 @@ func Line(s string, n int) string {
 	return s
 }
 
-// Timestamp returns t as records hold times: RFC 3339 in UTC, with nanoseconds.
+// Timestamp returns t in the form used in records: RFC 3339 in UTC, with nanoseconds.
 func Timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -1,5 +1,5 @@
-// Package text shows, cuts and counts text. It is the one definition of which characters
-// must not reach a terminal.
+// Package text shows, cuts and counts text. It is the one definition of which characters must not
+// reach a terminal.
 package text
 
 import (
@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Visible returns s fit for a terminal: every control, bidirectional, invisible
-// or unassigned character and every broken byte is written out, as <U+202E> or
-// <0x9B>, so that nothing can move the cursor, reorder a line or hide in it.
-// Newline, tab and real emoji, joined and flagged ones too, stay as they are.
+// Visible returns s made safe for a terminal: every control, bidirectional, invisible or
+// unassigned character and every invalid byte is escaped, as <U+202E> or <0x9B>, so that nothing
+// can move the cursor, reorder a line or hide in it. Newline, tab and real emoji, including joined
+// ones and flags, are unchanged.
 func Visible(s string) string {
 	if plain(s) {
 		return s
@@ -38,7 +38,7 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// plain reports that s is printable ASCII, newline and tab.
+// plain reports whether s is printable ASCII, newline and tab only.
 func plain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
@@ -48,7 +48,7 @@ func plain(s string) bool {
 	return true
 }
 
-// Hidden returns the characters of s that Visible would write out.
+// Hidden returns the characters of s that Visible would escape.
 func Hidden(s string) []rune {
 	if plain(s) {
 		return nil
@@ -71,10 +71,9 @@ const (
 	keycap = '\u20E3'
 )
 
-// hidden reports whether rs[i] is a character that cannot be seen or that acts
-// on what stands around it. Joiners, selectors and tags are innocent only where
-// Unicode gives them a visible meaning: inside an emoji (UTS #51) or, for the two
-// joiners, between letters of a script that is written with them.
+// hidden reports whether rs[i] is invisible or acts on its neighbours. Joiners, selectors and tags
+// are accepted only where Unicode gives them a visible meaning: inside an emoji (UTS #51) or, for
+// the two joiners, between letters of a script that uses them.
 func hidden(rs []rune, i int) bool {
 	switch r := rs[i]; {
 	case r == '\n' || r == '\t':
@@ -103,7 +102,7 @@ func at(rs []rune, i int) rune {
 
 func isTone(r rune) bool { return r >= 0x1F3FB && r <= 0x1F3FF }
 
-// selects: a presentation selector directly behind an emoji, or in a keycap.
+// selects accepts a presentation selector directly after an emoji, or in a keycap.
 func selects(rs []rune, i int) bool {
 	before := at(rs, i-1)
 	if strings.ContainsRune("0123456789#*", before) && before != 0 {
@@ -112,7 +111,7 @@ func selects(rs []rune, i int) bool {
 	return unicode.Is(pictographic, before)
 }
 
-// joinsEmoji: UAX #29, rule GB11.
+// joinsEmoji implements UAX #29, rule GB11.
 func joinsEmoji(rs []rune, i int) bool {
 	before := at(rs, i-1)
 	if before == vs16 || isTone(before) {
@@ -125,8 +124,8 @@ func joinsLetters(rs []rune, i int) bool {
 	return unicode.In(at(rs, i-1), joining...) && unicode.In(at(rs, i+1), joining...)
 }
 
-// inFlag: one of the three flags that are written with tags (England, Scotland,
-// Wales). Any other run of tags is text that nobody sees.
+// inFlag accepts the three flags that are written with tags (England, Scotland, Wales). Any other
+// run of tags is hidden text.
 func inFlag(rs []rune, i int) bool {
 	for start := i - 1; start >= 0 && start >= i-6; start-- {
 		if rs[start] != 0x1F3F4 {
@@ -149,7 +148,7 @@ var joining = []*unicode.RangeTable{
 	unicode.Sinhala, unicode.Khmer, unicode.Myanmar,
 }
 
-// Blank are the characters that are graphic by their category and yet not to be seen: fillers, grapheme
+// Blank are the characters that are graphic by category and yet invisible: fillers, grapheme
 // joiner, variation selectors, the empty braille cell.
 var Blank = &unicode.RangeTable{
 	R16: []unicode.Range16{
@@ -159,8 +158,8 @@ var Blank = &unicode.RangeTable{
 	R32: []unicode.Range32{{0x1D159, 0x1D159, 1}, {0xE0100, 0xE01EF, 1}},
 }
 
-// pictographic is Extended_Pictographic of Unicode's emoji-data.txt (15.0), and
-// the regional indicators; a test compares it with uniseg's.
+// pictographic is Extended_Pictographic of Unicode's emoji-data.txt (15.0), plus the regional
+// indicators. A test compares it with uniseg's.
 var pictographic = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x00A9, 0x00A9, 1}, {0x00AE, 0x00AE, 1}, {0x203C, 0x203C, 1}, {0x2049, 0x2049, 1}, {0x2122, 0x2122, 1},

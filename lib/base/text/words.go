@@ -10,8 +10,8 @@ var Unspaced = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }
 
-// Words counts words as a reader would: what stands between spaces and holds a
-// letter or a digit is one; two characters of a script without spaces are one.
+// Words counts words: a run between spaces that holds a letter or a digit is one; two characters
+// of an unspaced script are one.
 func Words(s string) int {
 	words := 0
 	for _, field := range strings.Fields(s) {
@@ -31,8 +31,8 @@ func Words(s string) int {
 	return words
 }
 
-// Sentences counts sentences: a full stop counts when a new sentence begins
-// behind it, so that main.go, 1.5 and e.g. do not.
+// Sentences counts sentences: a full stop counts only if a new sentence begins after it, so that
+// main.go, 1.5 and e.g. do not.
 func Sentences(s string) int {
 	rs := []rune(strings.TrimSpace(s))
 	n, open := 0, false

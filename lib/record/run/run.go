@@ -241,7 +241,7 @@ func UUID() string {
 func Hash(rights any) string {
 	b, err := json.Marshal(rights)
 	if err != nil {
-		panic(fmt.Sprintf("hash of what a run is allowed: %v", err)) // rights hold only strings, numbers and booleans
+		panic(fmt.Sprintf("hash of what a run is allowed: %v", err)) // only strings, numbers, booleans
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:8])

@@ -68,7 +68,7 @@ const killed = "killed" // Failure.Kind of a run whose owner is gone
 
 // State is a run's state.json. Only the run's owner writes it; it is replaced as a whole.
 type State struct {
-	Phase         Phase        `json:"phase,omitempty"` // derived from Status; "" in files of the first layout
+	Phase         Phase        `json:"phase,omitempty"` // of Status; "" in files of the first layout
 	Status        string       `json:"status"`
 	Parent        string       `json:"parent,omitempty"` // the run that requested this one
 	PID           *int         `json:"pid"`              // of the agent's program; null before and after
@@ -86,7 +86,7 @@ type State struct {
 	Terminal      string       `json:"terminal,omitempty"` // where its owner can be watched: tmux
 	Doing         string       `json:"doing,omitempty"`    // the agent's last observed action, one line
 	Usage         *draft.Usage `json:"usage,omitempty"`    // so far; kept when it crashed
-	Settled       *draft.Usage `json:"settled,omitempty"`  // the part of Usage already accounted for by earlier attempts
+	Settled       *draft.Usage `json:"settled,omitempty"`  // part of Usage that earlier attempts accounted for
 }
 
 // Over reports whether the run has ended and its end is recorded.

@@ -13,13 +13,12 @@ import (
 	"time"
 )
 
-// rounds is how often Killed kills.
+// rounds is how often Killed kills the program.
 const rounds = 36
 
-// Killed builds a program of cmd and kills it at random instants, while it follows
-// a log that grows in torn pieces and while it reads a finished one, from a file and
-// from a pipe. It returns what the program left behind in the end, and what one
-// undisturbed run writes: they should be equal.
+// Killed builds a program of cmd and kills it at random times, while it follows a log that grows
+// in torn pieces and while it reads a finished one, from a file and from a pipe. It returns the
+// program's final output, and the output of one undisturbed run: they should be equal.
 func Killed(t *testing.T, name string, log []byte) (got, want []byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,10 +40,10 @@ func Killed(t *testing.T, name string, log []byte) (got, want []byte) {
 		cmd, stderr := start(t, round, bin, out, in, log[:until])
 		add(t, in, log[half:until])
 		written = until
-		time.Sleep(time.Duration(rnd.IntN(25_000)) * time.Microsecond) // any instant will do
+		time.Sleep(time.Duration(rnd.IntN(25_000)) * time.Microsecond) // any time will do
 		_ = cmd.Process.Kill()                                         // it may have ended
 		_ = cmd.Wait()
-		// Half a line at the end of a finished input counts as a bad one.
+		// Half a line at the end of a finished input counts as malformed.
 		if status := cmd.ProcessState.ExitCode(); status != -1 && status != 0 && log[until-1] == '\n' {
 			t.Fatalf("round %d: status %d: %s", round, status, stderr.Bytes())
 		}
@@ -62,7 +61,7 @@ func Killed(t *testing.T, name string, log []byte) (got, want []byte) {
 	return got, want
 }
 
-// start has the program follow in, read it, or read all of it from a pipe.
+// start starts the program to follow in, to read it, or to read all of it from a pipe.
 func start(t *testing.T, round int, bin, out, in string, all []byte) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd, stderr := exec.Command(bin, "--out", out), new(bytes.Buffer)
