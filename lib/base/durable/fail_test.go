@@ -182,8 +182,15 @@ func TestMadeAtOnce(t *testing.T) {
 	}
 }
 
-// fileSize bounds what may be written to a file until the test ends.
-func fileSize(t *testing.T, most uint64) {
+// most bounds a file while fileSize holds. It is not less because go test writes a log
+// of its own meanwhile.
+const most = 1 << 20
+
+// tooLong does not fit into such a file.
+var tooLong = strings.Repeat("x", most+1)
+
+// fileSize bounds what may be written to a file, to most bytes, until the test ends.
+func fileSize(t *testing.T) {
 	t.Helper()
 	var old syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
@@ -207,8 +214,8 @@ func TestFailedReplace(t *testing.T) {
 	put(t, h, "d/folder/x", "y")
 	status(t, "onto a folder", h.Replace("d/folder", []byte("new")), sysexit.IO)
 	t.Run("full", func(t *testing.T) {
-		fileSize(t, 2)
-		status(t, "a disk that is full", h.Replace("d/k", []byte("longer")), sysexit.IO)
+		fileSize(t)
+		status(t, "a disk that is full", h.Replace("d/k", []byte(tooLong)), sysexit.IO)
 	})
 	if got, err := h.ReadFile("d/k"); string(got) != "old" || err != nil {
 		t.Errorf("%q, %v", got, err)

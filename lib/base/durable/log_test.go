@@ -105,8 +105,8 @@ func TestAppendFails(t *testing.T) {
 		t.Errorf("%d bytes, %v", size, err)
 	}
 	t.Run("full", func(t *testing.T) {
-		fileSize(t, 6)
-		off, err := l.Append(line("two"))
+		fileSize(t)
+		off, err := l.Append(line(tooLong))
 		status(t, "a disk that is full", err, sysexit.IO)
 		if off != 5 {
 			t.Errorf("at %d, want 5", off)
