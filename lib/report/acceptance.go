@@ -15,14 +15,14 @@ import (
 	"tri/lib/report/history"
 )
 
-// Acceptance is the eleven criteria of triage §7 as the records answer them.
+// Acceptance is the result of the eleven acceptance criteria, computed from the logs.
 type Acceptance struct {
 	At       string      `json:"at"`
 	Criteria []Criterion `json:"criteria"`
 }
 
-// Criterion is one of them. Value, Low and High are nil where nothing was
-// recorded that tells.
+// Criterion is one acceptance criterion. Value, Low and High are nil if the logs have no data for
+// it.
 type Criterion struct {
 	ID     string   `json:"id"`
 	Says   string   `json:"says"` // what is measured
@@ -61,7 +61,8 @@ func (c *Criterion) share(s stats.Share) {
 	}
 }
 
-// judge holds the interval against a range. Fewer than least prove nothing.
+// judge compares the interval with the range [from, to]. Fewer than least observations are not
+// enough data.
 func (c *Criterion) judge(least int, from, to float64) {
 	c.Result = stats.Unsure
 	switch {
@@ -74,22 +75,22 @@ func (c *Criterion) judge(least int, from, to float64) {
 	}
 }
 
-// facts are what the criteria are computed from.
+// facts are the data from which the criteria are computed.
 type facts struct {
 	home  *durable.Home
 	now   time.Time
-	from  time.Time       // of the last week
-	whole *history.Ledger // what was asked for, at least four weeks
-	month *history.Ledger // the last four weeks of it
-	talk  *history.Talk   // of the time that was asked for
-	waits []history.Wait  // before the dispatcher began: how long people took
+	from  time.Time       // start of the last week
+	whole *history.Ledger // the requested window, at least four weeks
+	month *history.Ledger // its last four weeks
+	talk  *history.Talk   // of the requested window
+	waits []history.Wait  // before the first start of the dispatcher: how long people took to answer
 }
 
-// Missed is what the labels say of AC-11: misses per 100 with their bounds, and
-// how many labels there are. The program brings it: work never imports work.
+// Missed returns the result of the labels for AC-11: misses per 100 with bounds, and the number of
+// labels. The caller provides it, so that this package need not import lib/report/sample.
 type Missed func() (rate, low, high float64, n int, err error)
 
-// gather reads the logs side by side.
+// gather reads the logs.
 func gather(h *durable.Home, who decision.Policy, now, from time.Time) (*facts, error) {
 	f := &facts{home: h, now: now, from: now.Add(-7 * day)}
 	begun, err := history.First(h, history.Journal, "at")
@@ -123,7 +124,7 @@ func gather(h *durable.Home, who decision.Policy, now, from time.Time) (*facts, 
 	return f, nil
 }
 
-// Accept computes all criteria from what was recorded.
+// Accept computes all criteria from the logs.
 func Accept(h *durable.Home, cfg *config.Config, now time.Time, missed Missed) (*Acceptance, error) {
 	f, err := gather(h, decision.PolicyOf(cfg), now, now.Add(-7*day))
 	if err != nil {
@@ -156,7 +157,7 @@ func (f *facts) accept(missed Missed) (*Acceptance, error) {
 	return a, nil
 }
 
-// filtered is AC-01.
+// filtered computes AC-01.
 func filtered(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-01", Says: "messages that ask something, 7 days", Bar: "≤ 40%"}
 	var s stats.Share
@@ -174,7 +175,7 @@ func filtered(f *facts) (Criterion, error) {
 	return c, nil
 }
 
-// stamped is AC-05: a validator that passes everything is none.
+// stamped computes AC-05: the validator must not pass everything.
 func stamped(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-05", Says: "drafts that pass in the first round, 7 days", Bar: "60 to 90%"}
 	t := tally(f.month, f.from, f.now.Add(time.Second))
@@ -186,7 +187,7 @@ func stamped(f *facts) (Criterion, error) {
 	return c, nil
 }
 
-// throughput is AC-10: how long askers wait, beside how long people took before.
+// throughput computes AC-10: how long askers wait, compared with how long people took before.
 func throughput(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-10", Says: "message to reply, median, 28 days", Bar: "≤ before + 30 s", Unit: secs}
 	var ours, theirs []float64
@@ -212,7 +213,7 @@ func throughput(f *facts) (Criterion, error) {
 	before, blow, bhigh := stats.Median(theirs)
 	c.Bar = fmt.Sprintf("≤ %s + 30 s", seconds(before))
 	c.Note = fmt.Sprintf("before, people took %s (%d questions)", seconds(before), len(theirs))
-	switch { // both intervals must agree, which is more than 95% asks for
+	switch { // both intervals must agree, which is stricter than 95%
 	case math.IsInf(high, 1) || math.IsInf(bhigh, 1):
 	case high <= blow+30:
 		c.Result = stats.Pass
@@ -224,7 +225,7 @@ func throughput(f *facts) (Criterion, error) {
 	return c, nil
 }
 
-// WriteJSON writes a record for each criterion.
+// WriteJSON writes one record per criterion.
 func (a *Acceptance) WriteJSON(w io.Writer) error {
 	for _, c := range a.Criteria {
 		if err := writeJSON(w, c); err != nil {
@@ -234,7 +235,7 @@ func (a *Acceptance) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// Print writes it for people.
+// Print writes the report as text.
 func (a *Acceptance) Print(w io.Writer) error {
 	s := newSheet(w)
 	passed := 0

@@ -12,10 +12,10 @@ import (
 	"tri/lib/report/history"
 )
 
-// The faults that AC-04 names.
+// planted are the faults that AC-04 names.
 var planted = []string{"bad_path", "bad_line", "bad_content"}
 
-// drilled is AC-04, from the latest drill that the home has a record of.
+// drilled computes AC-04 from the latest drill that the home has a record of.
 func drilled(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-04", Says: "fabricated references caught in the latest drill", Bar: "all, of three kinds", Result: stats.Unsure}
 	var last []byte
@@ -60,16 +60,16 @@ func drilled(f *facts) (Criterion, error) {
 	return c, nil
 }
 
-// long is an escalation as its folder and the journal tell of it.
+// long is an escalation, from its folder and the journal.
 type long struct {
 	*run.Result
 	ended    time.Time
-	returned bool // it gave a return
-	attached bool // somebody is written down who looked in while it ran
+	returned bool // it wrote a return
+	attached bool // a person attached while it ran
 	taken    *history.Run
 }
 
-// escalations reads what ended since a time, by its end.
+// escalations reads the escalations that ended after a time, ordered by their end.
 func escalations(h *durable.Home, l *history.Ledger, from time.Time) ([]long, error) {
 	ids, err := run.IDs(h)
 	if err != nil {
@@ -79,7 +79,7 @@ func escalations(h *durable.Home, l *history.Ledger, from time.Time) ([]long, er
 	for _, id := range ids {
 		folder := run.Folder(h, id)
 		if !h.Exists(folder + "/request.json") {
-			continue // part of what the dispatcher does
+			continue // part of the dispatcher's own work
 		}
 		x, err := run.Load(h, id)
 		if err != nil {
@@ -103,8 +103,7 @@ func (f *facts) escalations() ([]long, error) {
 	return escalations(f.home, f.month, f.now.Add(-28*day))
 }
 
-// escalated is AC-07: escalations that ended, wrote a return, were taken up and
-// validated.
+// escalated computes AC-07: escalations that ended, wrote a return, were taken up and validated.
 func escalated(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-07", Says: "escalations that went all the way, 28 days", Bar: "at least 1", Unit: percents, Result: stats.Unsure}
 	all, err := f.escalations()
@@ -119,7 +118,7 @@ func escalated(f *facts) (Criterion, error) {
 	}
 	var s stats.Share
 	for _, l := range all {
-		through := l.By != run.Dispatcher // nobody validates what a person had looked into
+		through := l.By != run.Dispatcher // an escalation that a person started is not validated
 		if t := l.taken; t != nil {
 			through = validated[fmt.Sprint(t.Key, " ", t.Cycle, " ", t.Round)]
 		}
@@ -140,7 +139,7 @@ func escalated(f *facts) (Criterion, error) {
 	return c, nil
 }
 
-// attached is AC-08: whether anybody watched a running escalation live.
+// attached computes AC-08: whether a person watched a running escalation live.
 func attached(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-08", Says: "escalations that somebody attached to, 28 days", Bar: "at least 1", Unit: percents, Result: stats.Unsure}
 	all, err := f.escalations()
@@ -157,12 +156,12 @@ func attached(f *facts) (Criterion, error) {
 	return c, err
 }
 
-// away is how long after its end an escalation is taken up at the latest by a
-// dispatcher that is there: it looks every 30 s at most.
+// away is the longest time that a running dispatcher needs to take up an escalation after its end:
+// it checks at least every 30 s.
 const away = 90 * time.Second
 
-// survived is AC-09: escalations that ended while no dispatcher was there, and
-// were taken up by the next one.
+// survived computes AC-09: escalations that ended while no dispatcher was running, and were taken
+// up by the next one.
 func survived(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-09", Says: "escalations ended without a dispatcher, taken up later", Bar: "all, at least 1", Unit: percents, Result: stats.Unsure}
 	all, err := f.escalations()

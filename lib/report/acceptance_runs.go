@@ -18,16 +18,16 @@ import (
 	"tri/lib/report/history"
 )
 
-// maxTokens is the bar of AC-02, minInvestigations how many it is measured on.
+// maxTokens is the limit of AC-02, minInvestigations the minimum sample size.
 const (
 	maxTokens         = 2000
 	minInvestigations = 20
 )
 
-// context is AC-02: how much the orchestrator prints for one investigation, from
-// the question to its end. What it prints is a function of the journal. A token of
-// any byte-level tokenizer is at least one byte long, so the bytes are an upper
-// bound that needs no tokenizer; scripts/bench measures how far below it is.
+// context computes AC-02: how much the orchestrator prints for one investigation, from the question
+// to its end. Its output is a function of the journal. A token of any byte-level tokenizer is at
+// least one byte long, so the number of bytes is an upper bound that needs no tokenizer;
+// scripts/bench measures how far below it the number of tokens is.
 func context(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-02", Says: "what is printed for an investigation, 7 days", Bar: "≤ 2,000 tokens, median", Unit: tokens, Result: stats.Unsure}
 	keys := map[string]bool{}
@@ -46,13 +46,13 @@ func context(f *facts) (Criterion, error) {
 	if c.judge(minInvestigations, 0, maxTokens); c.Value != nil {
 		c.Note = strings.TrimPrefix(c.Note+"; ", "; ") + "counted as bytes: no token is shorter"
 	}
-	if c.Result == stats.Fail { // the bytes are above the bar, the tokens need not be
+	if c.Result == stats.Fail { // the bytes exceed the limit, the tokens may not
 		c.Result = stats.Unsure
 	}
 	return c, nil
 }
 
-// printed folds the threads again and gives the bytes of each cycle's moves.
+// printed replays the threads and returns the bytes printed for each cycle's moves.
 func printed(f *facts, keys map[string]bool) ([]float64, error) {
 	off, err := history.Since(f.home, history.Journal, "at", f.from.Add(-14*day))
 	if err != nil {
@@ -80,7 +80,7 @@ func printed(f *facts, keys map[string]bool) ([]float64, error) {
 		threads[key] = next
 		for _, m := range next.Moves(&old) {
 			if !instant(m.At).Before(f.from) {
-				line, _ := json.Marshal(m) // of strings and a number
+				line, _ := json.Marshal(m) // it contains only strings and a number
 				bytes[cycle{key, m.Cycle}] += len(line) + 1
 			}
 		}
@@ -93,8 +93,8 @@ func printed(f *facts, keys map[string]bool) ([]float64, error) {
 	return sizes, err
 }
 
-// concurrent is AC-03: of the investigations that ran at the same time, how many
-// offered another thread's draft, or answered in another thread's place.
+// concurrent computes AC-03: of the investigations that ran at the same time, how many offered
+// another thread's draft, or answered in another thread's place.
 func concurrent(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-03", Says: "drafts swapped between investigations at the same time", Bar: "0", Unit: counts, Result: stats.Unsure}
 	drafts := map[string]*history.Draft{} // by run
@@ -129,8 +129,8 @@ func concurrent(f *facts) (Criterion, error) {
 	return c, nil
 }
 
-// overlapping counts the pairs of investigations of different threads that ran at
-// the same time and both led to a draft.
+// overlapping counts the pairs of investigations of different threads that ran at the same time and
+// both led to a draft.
 func overlapping(runs []*history.Run, drafts map[string]*history.Draft) (pairs int) {
 	var with []*history.Run
 	for _, r := range runs {
@@ -152,14 +152,14 @@ func overlapping(runs []*history.Run, drafts map[string]*history.Draft) (pairs i
 	return pairs
 }
 
-// minBounces and minFixed are those of AC-06.
+// minBounces and minFixed are the limits of AC-06.
 const (
 	minBounces = 10
 	minFixed   = 7
 )
 
-// bounced is AC-06: of the latest ten bounces, in how many round 2 is free of
-// every objection of round 1, and its draft or its references are others.
+// bounced computes AC-06: of the latest ten bounces, in how many round 2 has none of the objections
+// of round 1, and a different draft or different references.
 func bounced(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-06", Says: "bounces after which round 2 is mended, the latest 10", Bar: "≥ 7 of 10", Result: stats.Unsure}
 	type round struct {
@@ -202,8 +202,8 @@ func bounced(f *facts) (Criterion, error) {
 	return c, nil
 }
 
-// mended counts the objections of one verdict that another no longer has, and
-// those that it still has.
+// mended returns how many objections of the first verdict the second no longer has, and how many it
+// still has.
 func mended(first, second *history.Run) (gone, left int) {
 	still := map[string]bool{}
 	for _, o := range objections(second) {
@@ -219,9 +219,9 @@ func mended(first, second *history.Run) (gone, left int) {
 	return gone, left
 }
 
-// objections names what a verdict speaks against. One against a reference is known
-// by what was found, not by its number: round 2 may cite in another order, and
-// cite anew what was found wrong.
+// objections returns the objections of a verdict. An objection to a reference is identified by what
+// was found, not by the reference's number: round 2 may cite in another order, and may cite a
+// rejected place again.
 func objections(v *history.Run) (out []string) {
 	v.Value("checks").ForEach(func(_, check gjson.Result) bool {
 		name, result := check.Get("name").String(), check.Get("result").String()

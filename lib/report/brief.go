@@ -22,22 +22,22 @@ import (
 	"tri/lib/record/thread"
 )
 
-// Brief is what an operator needs to know in the morning.
+// Brief is the daily report for an operator.
 type Brief struct {
 	At    string `json:"at"`
 	Since string `json:"since"`
 
 	Waiting  []Item `json:"waiting"` // for a person, oldest first
-	Ready    int    `json:"ready"`   // drafts that were offered since
-	Expired  int    `json:"expired"` // that nobody decided in time, since
-	Long     []Item `json:"long"`    // escalations that ended since, oldest first
-	Moving   int    `json:"moving"`  // investigated or validated now
+	Ready    int    `json:"ready"`   // drafts offered since then
+	Expired  int    `json:"expired"` // of these, not decided in time
+	Long     []Item `json:"long"`    // escalations that ended since then, oldest first
+	Moving   int    `json:"moving"`  // being investigated or validated
 	Approved int    `json:"approved"`
 	Parked   []Item `json:"parked"`
 
-	Answered []Item `json:"answered"` // since, oldest first
-	// Automatic are how many of these no person had looked at; Refused how many runs
-	// had to wait for budget; Canaries the known-bad drafts that the validator let pass.
+	Answered []Item `json:"answered"` // since then, oldest first
+	// Automatic is how many of these were posted without review by a person; Refused how many runs had
+	// to wait for budget; Canaries the known-bad drafts that the validator passed.
 	Automatic int    `json:"automatic"`
 	Refused   int    `json:"refused"`
 	Canaries  []Item `json:"canaries,omitempty"`
@@ -51,7 +51,7 @@ type Brief struct {
 	Troubles []string `json:"troubles,omitempty"`
 }
 
-// Item is one thing of a brief.
+// Item is one entry of a brief.
 type Item struct {
 	Key  string `json:"key"`
 	Chat string `json:"chat,omitempty"`
@@ -61,16 +61,16 @@ type Item struct {
 	Note string `json:"note,omitempty"` // badge, reason, who approved
 }
 
-// Spend is what today (UTC) has taken.
+// Spend is the budget used today (UTC).
 type Spend struct {
 	Investigations int     `json:"investigations"`
-	Limit          int     `json:"limit"` // 0: none
+	Limit          int     `json:"limit"` // 0: no limit
 	CostUSD        float64 `json:"cost_usd"`
-	Unknown        int     `json:"unknown"` // runs that did not tell their cost
+	Unknown        int     `json:"unknown"` // runs without a reported cost
 	Tokens         int64   `json:"tokens"`
 }
 
-// Morning gathers a brief of what waits now and of what happened since a time.
+// Morning returns a brief of what is waiting now and of what happened since from.
 func Morning(h *durable.Home, cfg *config.Config, now, from time.Time) *Brief {
 	b := &Brief{
 		At: now.UTC().Format(time.RFC3339), Since: from.UTC().Format(time.RFC3339), Dropped: map[string]int{},
@@ -84,8 +84,8 @@ func Morning(h *durable.Home, cfg *config.Config, now, from time.Time) *Brief {
 	return b
 }
 
-// threads tells what waits. The logs of decisions and replies may be ahead of the
-// threads.
+// threads collects the threads that are waiting. The logs of decisions and replies may be ahead of
+// the threads.
 func (b *Brief) threads(h *durable.Home, cfg *config.Config, _, from time.Time) error {
 	standing, settled, ready, expired, err := words(h, cfg, from)
 	b.Ready, b.Expired = ready, expired
@@ -118,7 +118,7 @@ type ofCycle struct {
 	cycle int
 }
 
-// long are the escalations that ended, and whether the dispatcher has taken them up.
+// long collects the escalations that ended, and whether the dispatcher has taken them up.
 func (b *Brief) long(h *durable.Home, _ *config.Config, _, from time.Time) error {
 	all, err := escalations(h, nil, from)
 	for _, l := range all {
@@ -134,8 +134,8 @@ func (b *Brief) long(h *durable.Home, _ *config.Config, _, from time.Time) error
 	return err
 }
 
-// words reads what was decided, which cycles have their reply, and how many drafts
-// were offered since a time.
+// words reads the decisions, the cycles that have their reply, and how many drafts were offered
+// since a time.
 func words(h *durable.Home, cfg *config.Config, from time.Time) (standing func(string) *decision.Standing, settled map[ofCycle]bool, ready, expired int, err error) {
 	state := decision.NewState(decision.PolicyOf(cfg))
 	rs, err := decision.Read(h)
@@ -206,7 +206,7 @@ func (b *Brief) replies(h *durable.Home, _ *config.Config, _, from time.Time) er
 	})
 }
 
-// failures are runs that ended without a result.
+// failures collects the runs that ended without a result.
 func (b *Brief) failures(h *durable.Home, _ *config.Config, _, from time.Time) error {
 	r := journal.NewReader(h)
 	defer r.Close()
@@ -241,7 +241,7 @@ func (b *Brief) classified(h *durable.Home, _ *config.Config, _, from time.Time)
 	})
 }
 
-// canaries are those that were missed.
+// canaries collects the missed canaries.
 func (b *Brief) canaries(h *durable.Home, _ *config.Config, _, from time.Time) error {
 	return recent(h, autoreply.CanaryFile, "at", from, func(line []byte) error {
 		var c autoreply.Canary

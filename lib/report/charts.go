@@ -14,7 +14,7 @@ import (
 	"tri/lib/report/plot"
 )
 
-// Chart is a picture of the page and what it is drawn from.
+// Chart is a chart of the page and its data.
 type Chart struct {
 	Title  string
 	Says   string
@@ -23,7 +23,7 @@ type Chart struct {
 	SVG    template.HTML
 }
 
-// MarshalJSON writes the values, null where a step has none.
+// MarshalJSON writes the values, null for a step without one.
 func (c *Chart) MarshalJSON() ([]byte, error) {
 	type series struct {
 		Name   string     `json:"name"`
@@ -55,7 +55,7 @@ func finite(xs []float64) []*float64 {
 	return out
 }
 
-// span is a step of time: a day, or a week where the page shows more than five.
+// span is a step of time: a day, or a week if the page covers more than five.
 type span struct {
 	from, to time.Time
 	name     string
@@ -78,7 +78,7 @@ func spans(from, to time.Time) []span {
 	return out
 }
 
-// charts draws the six pictures of a time.
+// charts draws the six charts of a window.
 func charts(f *facts, from, now time.Time) []*Chart {
 	steps := spans(from, now)
 	per := "day"
@@ -102,7 +102,7 @@ func draw(c *plot.Chart, says string) *Chart {
 
 func whole(x float64) string { return thousands(int64(math.Round(x))) }
 
-// days are those of the talk, with the ones on which nobody spoke.
+// days returns the days of the talk, including those without messages.
 func days(t *history.Talk, from time.Time) (list []history.Day, names []string) {
 	if len(t.Days) == 0 {
 		return nil, nil
@@ -187,8 +187,8 @@ func perAnswer(tallies []Tally, steps []span, per string) *Chart {
 	return draw(&plot.Chart{Title: "Cost of an answer", Steps: ends(steps), Bars: []plot.Series{s}, Unit: func(x float64) string { return fmt.Sprintf("$%.2f", x) }}, says)
 }
 
-// catches are what the validator did not let pass: by which round, and whether it
-// sent the draft back or on.
+// catches charts the drafts that the validator did not pass: in which round, and whether it
+// returned the draft to the investigator or passed it on.
 func catches(l *history.Ledger, steps []span, per string) *Chart {
 	n := len(steps)
 	first := plot.Series{Name: "bounced in round 1", Values: make([]float64, n)}

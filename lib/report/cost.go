@@ -19,40 +19,40 @@ import (
 	"tri/lib/report/history"
 )
 
-// Cost is what runs took in a time, and what is left for today.
+// Cost is what runs cost in a window, and what is left for today.
 type Cost struct {
 	At    string `json:"at"`
 	Since string `json:"since"`
 	Total Took   `json:"total"`
 
 	ByDay    []Took `json:"by_day"`
-	ByPerson []Took `json:"by_person"` // who asked
+	ByPerson []Took `json:"by_person"` // by asker
 	ByType   []Took `json:"by_question_type"`
 	ByAgent  []Took `json:"by_agent"`
 
 	Left    []Left `json:"budget"`
-	Guessed int    `json:"guessed"` // of today's runs that have ended: their cost is what was reserved
-	Refused int    `json:"refused"` // runs that no budget was left for
+	Guessed int    `json:"guessed"` // of today's runs that have ended: those whose cost is the reserved amount
+	Refused int    `json:"refused"` // runs refused because no budget was left
 }
 
-// Took is what some runs took. What an agent does not tell is counted, never
-// taken for nothing.
+// Took is the cost of a group of runs. Runs without reported figures are counted separately, not as
+// zero.
 type Took struct {
 	Name          string  `json:"name"`
 	Runs          int     `json:"runs"`
-	CostUSD       float64 `json:"cost_usd"`       // of the runs that told
-	CostUnknown   int     `json:"cost_unknown"`   // runs that did not
-	Tokens        int64   `json:"tokens"`         // of the runs that told
-	TokensUnknown int     `json:"tokens_unknown"` // runs that did not
+	CostUSD       float64 `json:"cost_usd"`       // of the runs that reported it
+	CostUnknown   int     `json:"cost_unknown"`   // runs that did not report it
+	Tokens        int64   `json:"tokens"`         // of the runs that reported them
+	TokensUnknown int     `json:"tokens_unknown"` // runs that did not report them
 }
 
-// Left is a limit of the budget and what of it is taken today (UTC).
+// Left is a limit of the budget and the amount of it that is used today (UTC).
 type Left struct {
 	What  string  `json:"what"` // "usd today"
 	Of    string  `json:"of"`   // day, agent, person or thread
 	Who   string  `json:"who,omitempty"`
-	Taken float64 `json:"taken"` // with what is reserved for runs that have not told
-	Limit float64 `json:"limit"` // 0: none
+	Taken float64 `json:"taken"` // including reservations of runs that have not reported
+	Limit float64 `json:"limit"` // 0: no limit
 }
 
 func (t *Took) add(r *history.Run) {
@@ -69,7 +69,7 @@ func (t *Took) add(r *history.Run) {
 	}
 }
 
-// Spending gathers what runs took since a time.
+// Spending returns what runs cost since from.
 func Spending(h *durable.Home, cfg *config.Config, now, from time.Time) (*Cost, error) {
 	l, err := history.Read(h, decision.PolicyOf(cfg), from, now)
 	if err != nil {
@@ -94,8 +94,8 @@ func Spending(h *durable.Home, cfg *config.Config, now, from time.Time) (*Cost, 
 	return c, c.left(h, cfg, now)
 }
 
-// others are the runs that were paid for and moved no thread: canaries, runs that
-// people started by hand, and those that were killed and not done again.
+// others returns the paid runs that moved no thread: canaries, runs that people started by hand,
+// and those that were killed and not repeated.
 func others(h *durable.Home, l *history.Ledger, from time.Time) (runs []*history.Run, err error) {
 	err = history.Recent(h, spendLog, "at", from, func(line []byte) error {
 		var e budget.Entry
@@ -119,7 +119,7 @@ func others(h *durable.Home, l *history.Ledger, from time.Time) (runs []*history
 
 func stampJSON(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// sums are by name.
+// sums are costs by name.
 type sums map[string]*Took
 
 func (s sums) of(name string) *Took {
@@ -143,7 +143,7 @@ func byCost(a, b *Took) int {
 	return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Runs, a.Runs), byName(a, b))
 }
 
-// left counts what of each limit was reserved or taken today.
+// left computes what of each limit is reserved or used today.
 func (c *Cost) left(h *durable.Home, cfg *config.Config, now time.Time) error {
 	sums, err := budget.Today(h, now)
 	if err != nil {
@@ -159,7 +159,7 @@ func (c *Cost) left(h *durable.Home, cfg *config.Config, now time.Time) error {
 // WriteJSON writes the report as one record.
 func (c *Cost) WriteJSON(w io.Writer) error { return writeJSON(w, c) }
 
-// Print writes it for people.
+// Print writes the report as text.
 func (c *Cost) Print(w io.Writer) error {
 	s := newSheet(w)
 	s.printf("since %s UTC: %s\n", strings.TrimSuffix(clock(c.Since), ":00"), c.Total.says())
@@ -210,7 +210,7 @@ func (l Left) says() string {
 	return fmt.Sprintf("%s of %s, %s left", text, number(l.Limit), number(max(0, l.Limit-l.Taken)))
 }
 
-// cost is a sum that never takes what nobody told for nothing.
+// cost returns the sum as text and marks it as incomplete if costs are unknown.
 func (t *Took) cost() string {
 	switch {
 	case t.Runs == 0:
@@ -242,7 +242,7 @@ func (t *Took) tokens() string {
 
 func count(n int) string { return thousands(int64(n)) }
 
-// thousands is a number with its digits in threes.
+// thousands returns a number with its digits grouped in threes.
 func thousands(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

@@ -13,11 +13,11 @@ import (
 	"tri/lib/record/journal"
 )
 
-// ErrUnknown means that no log knows the message.
+// ErrUnknown means that no log contains the message.
 var ErrUnknown = errors.New("no such message")
 
-// names reports whether a person may mean e by id: the message's own, or that
-// with its chat, or with platform and chat, before it.
+// names reports whether id can mean e: it is the message's id, alone or preceded by the chat, or by
+// platform and chat.
 func names(e *event.Classified, id string) bool {
 	if id == e.MessageID {
 		return true
@@ -26,25 +26,25 @@ func names(e *event.Classified, id string) bool {
 	return ok && (rest == e.ChatID || rest == e.ChatName || rest == e.Platform+":"+e.ChatID || rest == e.Platform+":"+e.ChatName)
 }
 
-// full is how a message is named without doubt.
+// full returns the unambiguous name of a message.
 func full(e *event.Classified) string { return e.Platform + ":" + e.ChatID + ":" + e.MessageID }
 
-// needles are what a line must contain to be about id. A message's own id may
-// have colons in it, so each tail of the name may be it; the shortest is in all.
+// needle returns bytes that every line about id contains. A message's own id may contain colons, so
+// any tail of the name may be it; all of these contain the shortest.
 func needle(id string) []byte {
 	tail := id[strings.LastIndexByte(id, ':')+1:]
 	q := quoted(tail)
 	return q[1:] // the tail, and the quote that ends it
 }
 
-// found is what a log has of a message.
+// found is what the logs contain about a message.
 type found struct {
-	events     []event.Classified // as they came in
+	events     []event.Classified // as received
 	classified []event.Classified
 }
 
-// find reads the logs for a message. The events' own log has all of them; where
-// the stages are joined by pipes only later ones exist.
+// find reads the logs for a message. The log of events has all messages; if the stages are joined
+// by pipes, only later logs exist.
 func find(h *durable.Home, id string) (*found, error) {
 	if id == "" {
 		return nil, sysexit.With(sysexit.Usage, errors.New("which message?"))
@@ -76,8 +76,7 @@ func find(h *durable.Home, id string) (*found, error) {
 	return f, f.single(id)
 }
 
-// fromJournal takes what the dispatcher wrote down, where no log of classified
-// events is kept.
+// fromJournal reads the dispatcher's journal, for a home without a log of classified events.
 func (f *found) fromJournal(h *durable.Home, id string) error {
 	r := journal.NewReader(h)
 	defer r.Close()
@@ -90,7 +89,7 @@ func (f *found) fromJournal(h *durable.Home, id string) error {
 	}))
 }
 
-// single says that a name is no message's, or several messages'.
+// single returns an error if a name denotes no message or several.
 func (f *found) single(id string) error {
 	var all []string
 	for i := range f.events {
@@ -108,7 +107,7 @@ func (f *found) single(id string) error {
 	return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q names %d messages: %s", id, len(all), some(all, 10))), "give one of them whole")
 }
 
-// some is a list cut to n items.
+// some joins the first n items of a list.
 func some(items []string, n int) string {
 	if len(items) <= n {
 		return strings.Join(items, " ")

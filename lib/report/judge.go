@@ -13,7 +13,7 @@ import (
 	"tri/lib/record/thread"
 )
 
-// judge says what has become of the message: one outcome, and its reason.
+// judge determines the outcome of the message and its reason.
 func (t *teller) judge() {
 	s := t.story
 	for i := range s.Cycles {
@@ -53,7 +53,7 @@ func (t *teller) judge() {
 	}
 }
 
-// ours is the cycle whose reply the message is.
+// ours returns the cycle whose reply the message is, or nil.
 func (t *teller) ours() *Cycle {
 	for i := range t.story.Cycles {
 		c := &t.story.Cycles[i]
@@ -71,7 +71,7 @@ func approvedBy(c *Cycle) string {
 	return "approved by " + c.Reply.ApprovedBy
 }
 
-// asked is the outcome of a message that a cycle answers.
+// asked returns the outcome of a message that a cycle answers.
 func (t *teller) asked(c *Cycle) (outcome, reason string) {
 	if r := c.Reply; r != nil {
 		if i := slices.Index(c.Question, t.story.MessageID); r.Outcome == outbox.Posted && slices.Contains(intent.Uncovered(c.asked, r.ReplyText), i) {
@@ -99,8 +99,8 @@ func (t *teller) asked(c *Cycle) (outcome, reason string) {
 	return Working, t.state.StatusHistory[len(t.state.StatusHistory)-1].Why
 }
 
-// pending is the outcome of a thread that is at rest before a person. The decision
-// log may be ahead of the thread.
+// pending returns the outcome of a thread that waits for a person. The decision log may be ahead of
+// the thread.
 func (t *teller) pending() (outcome, reason string) {
 	if st := t.standing; st != nil && st.Cycle == t.state.Cycle && st.Decision != nil && st.Void == "" {
 		d := st.Decision
@@ -122,7 +122,7 @@ func (t *teller) pending() (outcome, reason string) {
 	return Waiting, reason
 }
 
-// passed reports whether the dispatcher's low-water mark is behind an event.
+// passed reports whether the dispatcher has processed an event, by its low-water mark.
 func (t *teller) passed(e *Seen) bool {
 	b, err := t.home.ReadFile("dispatch.json")
 	if err != nil {

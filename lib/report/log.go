@@ -25,14 +25,14 @@ const (
 	spendLog      = "spend.ndjson"
 )
 
-// Printer is a report: text for people, records for programs.
+// Printer is a report: as text for people, as records for programs.
 type Printer interface {
 	Print(io.Writer) error
 	WriteJSON(io.Writer) error
 }
 
-// Home opens a home to read it, with its configuration, or that of a file. A home
-// that is not there is not made.
+// Home opens an existing home for reading, with its configuration or that of a file. It does not
+// create a home.
 func Home(dir, file string) (*durable.Home, *config.Config, error) {
 	if dir == "" {
 		dir = durable.DefaultDir()
@@ -48,9 +48,9 @@ func Home(dir, file string) (*durable.Home, *config.Config, error) {
 	return h, cfg, err
 }
 
-// scan calls fn for each whole line of a log, from an offset on, that contains
-// needle; nil is all of them. Parsing is fn's: looking for bytes first is what
-// makes a log of 100 MB a matter of a fraction of a second.
+// scan calls fn for each complete line of a log, from an offset on, that contains needle; nil
+// matches all lines. fn parses the line: searching the raw bytes first keeps the scan of a 100 MB
+// log to a fraction of a second.
 func scan(h *durable.Home, name string, from int64, needle []byte, fn func(line []byte) error) error {
 	return h.Lines(name, from, func(line []byte) error {
 		if needle != nil && !bytes.Contains(line, needle) {
@@ -60,7 +60,7 @@ func scan(h *durable.Home, name string, from int64, needle []byte, fn func(line 
 	})
 }
 
-// quoted is a text as it stands in a line that one of our stages wrote.
+// quoted returns a text as it is encoded in lines of the logs.
 func quoted(s string) []byte { return ndjson.AppendString(nil, s) }
 
 // recent calls fn for the lines of a log whose time is not before from.
@@ -68,8 +68,8 @@ func recent(h *durable.Home, name, field string, from time.Time, fn func(line []
 	return history.Recent(h, name, field, from, fn)
 }
 
-// classified is when a line of classified events was judged, and whether it asks.
-// Both stand behind the content, which may be long: it is passed over once.
+// classified returns when an event was classified, and whether it is actionable. Both fields follow
+// the content, which may be long, so the line is scanned once.
 func classified(line []byte) (at time.Time, asks bool) {
 	gjson.ParseBytes(line).ForEach(func(name, value gjson.Result) bool {
 		switch name.Str {

@@ -12,18 +12,18 @@ import (
 	"tri/lib/base/text"
 )
 
-// What a printed brief holds at most, so that it fits one screen and an
-// operator's own agent session (triage AC-02).
+// Limits of a printed brief, so that it fits on one screen and into an agent session of an
+// operator.
 const (
 	maxWaiting  = 7
 	maxAnswered = 3
 	maxFailed   = 2
 	maxParked   = 2
 	maxLong     = 1
-	maxText     = 60 // characters of outside text in a line
+	maxText     = 60 // characters of quoted text in a line
 )
 
-// expired tells of drafts that nobody decided in time.
+// expired returns the line about drafts that were not decided in time.
 func (b *Brief) expired() string {
 	if b.Expired == 0 {
 		return ""
@@ -31,7 +31,7 @@ func (b *Brief) expired() string {
 	return fmt.Sprintf(", %d expired: tri-approve undo brings one back", b.Expired)
 }
 
-// Print writes the brief for people: at most 25 lines.
+// Print writes the brief as text: at most 25 lines.
 func (b *Brief) Print(w io.Writer) error {
 	now := instant(b.At)
 	out := new(strings.Builder)
@@ -69,7 +69,7 @@ func (b *Brief) Print(w io.Writer) error {
 	return nil
 }
 
-// WriteJSON writes the brief as one record, whole.
+// WriteJSON writes the whole brief as one record.
 func (b *Brief) WriteJSON(w io.Writer) error { return writeJSON(w, b) }
 
 func (b *Brief) sums(out *strings.Builder) {
@@ -99,7 +99,7 @@ func (b *Brief) sums(out *strings.Builder) {
 	}
 }
 
-// dropped names the six commonest reasons; the others are summed.
+// dropped returns the six most frequent reasons; the others are summed.
 func dropped(counts map[string]int) string {
 	reasons := slices.SortedFunc(maps.Keys(counts), func(x, y string) int {
 		if counts[x] != counts[y] {

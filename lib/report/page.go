@@ -22,8 +22,8 @@ import (
 	"tri/lib/report/history"
 )
 
-// Page is the report as one file for a browser: no script, nothing from
-// elsewhere, and a policy that says so to the browser.
+// Page is the report as one HTML file: no scripts, no external resources, and a content security
+// policy that enforces both.
 type Page struct {
 	Title   string
 	At      string
@@ -35,10 +35,10 @@ type Page struct {
 	Accept  *Acceptance
 	ByType  []Took
 	ByAgent []Took
-	Broken  int // lines of the history that are no records
+	Broken  int // lines of the history that cannot be parsed
 }
 
-// Figure is a number that is looked at first.
+// Figure is one of the key figures of the page.
 type Figure struct{ Name, Value, Note string }
 
 //go:embed page.css
@@ -55,7 +55,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"count": count, "cost": func(t Took) string { return t.cost() }, "tokens": func(t Took) string { return t.tokens() },
 }).Parse(pageText))
 
-// HTML gathers the page of a time.
+// HTML returns the page of a window.
 func HTML(h *durable.Home, cfg *config.Config, now, from time.Time, missed Missed) (*Page, error) {
 	f, err := gather(h, decision.PolicyOf(cfg), now, from)
 	if err != nil {
@@ -64,7 +64,7 @@ func HTML(h *durable.Home, cfg *config.Config, now, from time.Time, missed Misse
 	sum := sha256.Sum256([]byte(pageStyle))
 	p := &Page{
 		Title: "tri: " + from.UTC().Format("2 Jan") + " to " + now.UTC().Format("2 Jan 2006"), At: clock(stampJSON(now)), From: clock(stampJSON(from)),
-		Style:  template.CSS(pageStyle), // our own file
+		Style:  template.CSS(pageStyle), // this project's own file
 		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'",
 		Broken: f.talk.Broken,
 	}
@@ -84,7 +84,7 @@ func HTML(h *durable.Home, cfg *config.Config, now, from time.Time, missed Misse
 	return p, err
 }
 
-// figures are the page's largest; others are runs that moved no thread.
+// figures returns the key figures; others are runs that moved no thread.
 func figures(f *facts, others []*history.Run, from, now time.Time) []Figure {
 	t := tally(f.whole, from, now.Add(time.Second))
 	for _, r := range others {
@@ -128,7 +128,7 @@ func (p *Page) Print(w io.Writer) error {
 	return nil
 }
 
-// WriteJSON writes what the charts show, a record for each.
+// WriteJSON writes the data of the charts, one record per chart.
 func (p *Page) WriteJSON(w io.Writer) error {
 	for _, c := range p.Charts {
 		if err := writeJSON(w, c); err != nil {

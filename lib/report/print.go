@@ -16,7 +16,7 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// scene is one line of a story with its time, and what stands below it.
+// scene is one line of a story with its time, and the lines below it.
 type scene struct {
 	at    time.Time
 	what  string
@@ -24,8 +24,7 @@ type scene struct {
 	below []string
 }
 
-// Print writes the story for people. Nothing that came from outside acts on the
-// terminal.
+// Print writes the story as text. Terminal control sequences in outside text are made harmless.
 func (s *Story) Print(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s in %s (%s), %s\n", text.Line(s.MessageID, 0), text.Line(s.Sender, 0), text.Line(cmp.Or(s.ChatName, s.ChatID), 0), text.Line(s.Platform, 0), clock(s.At))
@@ -93,8 +92,7 @@ func (c *Cycle) print(b *strings.Builder, several bool) {
 	}
 }
 
-// kind says what kind of question it is, how long it was expected to take, and
-// which rules say so.
+// kind returns the kind of question, its expected duration, and the rules behind both.
 func (c *Cycle) kind() string {
 	body := c.Type
 	if c.TypedBy != "" {
@@ -112,7 +110,7 @@ func (c *Cycle) kind() string {
 	return text.Line(body, 0)
 }
 
-// scenes are in the order of what causes what, for those of the same instant.
+// scenes returns the scenes by time; at the same time, causes come first.
 func (c *Cycle) scenes() []scene {
 	var out []scene
 	for i := range c.Runs {
@@ -183,8 +181,8 @@ func (r *Run) scene() scene {
 	return sc
 }
 
-// checked is what was looked at, a line each. What a draft names and what that was
-// found in is a line in all where nothing is missing: the record has it.
+// checked returns the checks, one line each. The checks of names in a draft that were all found are
+// summarized in one line; the JSON record has them in full.
 func checked(checks []verdict.Check) (lines []string) {
 	traced := 0
 	for _, c := range checks {
@@ -204,7 +202,7 @@ func checked(checks []verdict.Check) (lines []string) {
 	return lines
 }
 
-// took is what the run cost, as far as the agent told.
+// took returns what the run cost, as far as the agent reported it.
 func (r *Run) took() string {
 	if r.Usage == nil || r.Kind != run.Investigate && r.Usage.InputTokens+r.Usage.OutputTokens == 0 {
 		return ""
@@ -216,8 +214,8 @@ func (r *Run) took() string {
 	return text + fmt.Sprintf(", $%.4f", *r.Usage.CostUSD)
 }
 
-// shown reports whether the record's text stands in the story: an approval only
-// repeats that of its offer.
+// shown reports whether the record's text is shown in the story: an approval only repeats that of
+// its offer.
 func (d *Decision) shown() bool { return d.Kind == decision.Offer || d.Kind == decision.Edit }
 
 func (d *Decision) scene() scene {
@@ -243,7 +241,7 @@ func (d *Decision) scene() scene {
 	return sc
 }
 
-// instant is a time of a log, zero where it is none.
+// instant parses a time of a log; it is zero if s is none.
 func instant(s string) time.Time {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
@@ -261,7 +259,7 @@ func stampOf(t time.Time) string {
 
 func clock(s string) string { return stampOf(instant(s)) }
 
-// indent makes outside text a block below a line, folded to the width of a report.
+// indent returns outside text as a block below a line, folded to the width of a report.
 func indent(s, by string) string {
 	var b sheet
 	for _, l := range strings.Split(strings.TrimRight(text.Visible(s), "\n"), "\n") {

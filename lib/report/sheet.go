@@ -13,17 +13,16 @@ import (
 	"tri/lib/base/text"
 )
 
-// width is how wide a report is at most, in columns.
+// width is the maximum width of a report, in columns.
 const width = 80
 
-// sheet is a report's text as it is put together. What is put into it by cell has
-// nothing left that acts on a terminal.
+// sheet collects the text of a report. Text added by cell contains no terminal control sequences.
 type sheet struct {
 	strings.Builder
 	colour bool
 }
 
-// newSheet is coloured where somebody looks at it.
+// newSheet returns a sheet, with colours if w is a terminal.
 func newSheet(w io.Writer) *sheet { return &sheet{colour: term.Is(w)} }
 
 // send writes the sheet.
@@ -36,7 +35,7 @@ func (s *sheet) send(w io.Writer) error {
 
 func (s *sheet) printf(format string, args ...any) { fmt.Fprintf(s, format, args...) }
 
-// paint makes a word of ours green, red or yellow, at a terminal.
+// paint colours a word of the report green, red or yellow, on a terminal.
 func (s *sheet) paint(text string, good, bad bool) string {
 	switch {
 	case !s.colour:
@@ -49,11 +48,11 @@ func (s *sheet) paint(text string, good, bad bool) string {
 	return "\x1b[33m" + text + "\x1b[0m"
 }
 
-// rows are the lines of a table. The first cell of each is a name; the others are
-// numbers, which stand to the right.
+// rows are the lines of a table. The first cell of each is a name; the others are numbers, aligned
+// to the right.
 type rows [][]string
 
-// table writes rows with as much room for the names as there is.
+// table writes rows; the names get the remaining width.
 func (s *sheet) table(r rows) {
 	var wide []int
 	for _, row := range r {
@@ -83,10 +82,10 @@ func (s *sheet) table(r rows) {
 	}
 }
 
-// columns is how wide a text stands on a terminal.
+// columns returns the width of a text on a terminal.
 func columns(s string) int { return uniseg.StringWidth(s) }
 
-// fit makes outside text fit into so many columns of a line.
+// fit cuts outside text to most columns of a line.
 func fit(body string, most int) string {
 	body = text.Line(body, 0)
 	if columns(body) <= most {
@@ -106,7 +105,7 @@ func fit(body string, most int) string {
 	return b.String() + "…"
 }
 
-// wrap writes a text below a mark, in lines that fit.
+// wrap writes a text after a mark, in lines that fit.
 func (s *sheet) wrap(mark, body string) {
 	line := mark
 	indent := strings.Repeat(" ", columns(mark))
@@ -131,7 +130,7 @@ func (s *sheet) wrap(mark, body string) {
 	s.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// took is a duration as people say it: 40s, 12m, 3.5h, 2.1d.
+// took returns a duration in short form: 40s, 12m, 3.5h, 2.1d.
 func took(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:

@@ -14,7 +14,7 @@ import (
 	"tri/lib/record/journal"
 )
 
-// Conversation is everything that the logs tell of one thread.
+// Conversation is everything that the logs contain about one thread.
 type Conversation struct {
 	Key      string   `json:"key"`
 	Platform string   `json:"platform"`
@@ -26,7 +26,7 @@ type Conversation struct {
 	Troubles []string `json:"troubles,omitempty"`
 }
 
-// Said is one message of it, or a change of one.
+// Said is one message of a conversation, or a change of one.
 type Said struct {
 	MessageID      string `json:"message_id"`
 	At             string `json:"at"`
@@ -37,7 +37,7 @@ type Said struct {
 	Ours           bool   `json:"ours,omitempty"`
 }
 
-// Thread gathers a thread by its key, or by a message of it as Why takes them.
+// Thread returns a thread by its key, or by one of its messages, named as for Why.
 func Thread(h *durable.Home, cfg *config.Config, id string) (*Conversation, error) {
 	c := &Conversation{Key: id, Said: []Said{}, Cycles: []Cycle{}}
 	if err := c.said(h); err != nil {
@@ -49,7 +49,7 @@ func Thread(h *durable.Home, cfg *config.Config, id string) (*Conversation, erro
 			return nil, err
 		}
 		last := f.events[len(f.events)-1]
-		if n := len(f.classified); n > 0 { // what came in has no thread, what went on has
+		if n := len(f.classified); n > 0 { // tri-thread adds the thread to the classified event
 			last = f.classified[n-1]
 		}
 		c.Key = last.Key()
@@ -70,7 +70,7 @@ func Thread(h *durable.Home, cfg *config.Config, id string) (*Conversation, erro
 	return c, nil
 }
 
-// said reads what the dispatcher took in of the thread.
+// said reads the thread's messages from the journal.
 func (c *Conversation) said(h *durable.Home) error {
 	r := journal.NewReader(h)
 	defer r.Close()
@@ -98,7 +98,7 @@ func (c *Conversation) said(h *durable.Home) error {
 // WriteJSON writes the thread as one record.
 func (c *Conversation) WriteJSON(w io.Writer) error { return writeJSON(w, c) }
 
-// Print writes it for people.
+// Print writes it as text.
 func (c *Conversation) Print(w io.Writer) error {
 	s := newSheet(w)
 	s.printf("%s in %s (%s), %s, %s: %s\n", text.Line(c.Key, 0), text.Line(cmp.Or(c.ChatName, c.ChatID), 0), text.Line(c.Platform, 0), plural(len(c.Said), "message"), plural(len(c.Cycles), "cycle"), c.Status)

@@ -12,7 +12,7 @@ import (
 	"tri/lib/record/decision"
 )
 
-// Trusted is how far automatic replies are earned.
+// Trusted reports which kinds of answers have earned automatic replies.
 type Trusted struct{ *autoreply.Report }
 
 // Trust computes it from the home's logs.
@@ -44,7 +44,7 @@ var preconditions = map[string]string{
 // maxWrong is how many false positives are printed.
 const maxWrong = 10
 
-// Print writes it for people.
+// Print writes it as text.
 func (t *Trusted) Print(w io.Writer) error {
 	s := newSheet(w)
 	gate := s.paint("not earned", false, true)

@@ -16,15 +16,15 @@ import (
 	"tri/lib/report/history"
 )
 
-// Week is seven days beside the seven before them.
+// Week compares seven days with the seven before them.
 type Week struct {
 	At     string  `json:"at"`
 	This   Tally   `json:"this"`
 	Before Tally   `json:"before"`
-	Days   []Tally `json:"days"` // of this week, as they went
+	Days   []Tally `json:"days"` // of this week, in order
 }
 
-// Tally is what happened in a time.
+// Tally is what happened in a window.
 type Tally struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -47,13 +47,13 @@ type Tally struct {
 	Runs       Took        `json:"runs"`
 	Failed     int         `json:"failed"`
 	FirstRound stats.Share `json:"first_round_pass"`
-	Caught     int         `json:"caught"` // drafts that the validator did not let pass
+	Caught     int         `json:"caught"` // drafts that the validator did not pass
 }
 
-// Measured is a median of so many, with its 95% interval where there is one.
+// Measured is a median of N values, with its 95% interval if there is one.
 type Measured struct {
 	N      int      `json:"n"`
-	Median *float64 `json:"median"` // null: nothing was measured
+	Median *float64 `json:"median"` // null: no values
 	Low    *float64 `json:"low"`
 	High   *float64 `json:"high"`
 }
@@ -73,7 +73,7 @@ func measured(xs []float64) Measured {
 
 const day = 24 * time.Hour
 
-// LastWeek gathers the seven days before now.
+// LastWeek returns the report of the seven days before now.
 func LastWeek(h *durable.Home, cfg *config.Config, now time.Time) (*Week, error) {
 	from := now.Add(-14 * day)
 	l, err := history.Read(h, decision.PolicyOf(cfg), from, now)
@@ -184,7 +184,7 @@ func (t *Tally) run(r *history.Run) {
 // WriteJSON writes the report as one record.
 func (w *Week) WriteJSON(out io.Writer) error { return writeJSON(out, w) }
 
-// Print writes it for people.
+// Print writes it as text.
 func (w *Week) Print(out io.Writer) error {
 	s := newSheet(out)
 	s.printf("%s to %s UTC\n\n", clock(w.This.From), clock(w.This.To))
@@ -228,7 +228,7 @@ func (w *Week) Print(out io.Writer) error {
 	return s.send(out)
 }
 
-// says is the median, without its interval.
+// says returns the median as text, without its interval.
 func (m Measured) says(unit func(float64) string) string {
 	if m.Median == nil {
 		return "-"

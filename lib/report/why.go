@@ -22,9 +22,9 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// Why gathers the story of a message. id is its message_id, or chat:id, or
-// platform:chat:id; words says a classifier's reason to a person. Only a message that is not there, and a log of events that
-// cannot be read, are errors; what else is broken is told as a trouble.
+// Why returns the story of a message. id is its message_id, or chat:id, or platform:chat:id; words
+// translates a classifier's reason for people. It returns an error only if the message does not
+// exist or a log of events cannot be read; other errors are listed in Troubles.
 func Why(h *durable.Home, cfg *config.Config, id string, words func(reason string) string) (*Story, error) {
 	f, err := find(h, id)
 	if err != nil {
@@ -48,7 +48,7 @@ func Why(h *durable.Home, cfg *config.Config, id string, words func(reason strin
 	return s, nil
 }
 
-// seen joins what came in with what the classifier said of it.
+// seen joins the received events with their classification.
 func (s *Story) seen(f *found, words func(string) string) {
 	said := map[string]*event.Classified{}
 	for i := range f.classified {
@@ -75,7 +75,7 @@ func (s *Story) seen(f *found, words func(string) string) {
 			for _, r := range c.Reasons {
 				v.Words = append(v.Words, words(r))
 			}
-			if c.ThreadInferred != "" { // what came in has no thread, what went on has
+			if c.ThreadInferred != "" { // tri-thread adds the thread to the classified event
 				s.Key = c.Key()
 				v.Words = append(v.Words, fmt.Sprintf("it continues the conversation of %s (%s)", c.Root(), c.ThreadInferred))
 			}
@@ -84,15 +84,15 @@ func (s *Story) seen(f *found, words func(string) string) {
 	}
 }
 
-// teller gathers what the thread of a message went through.
+// teller collects the story of a message from its thread.
 type teller struct {
 	home     *durable.Home
 	story    *Story
-	state    thread.Thread      // where the thread stands now
-	taken    bool               // the dispatcher took the message itself in
-	closed   string             // why the thread was closed when it did, "" where it was open
-	refused  string             // why it could open nothing
-	standing *decision.Standing // what the decision log says of the thread
+	state    thread.Thread      // current state of the thread
+	taken    bool               // the dispatcher accepted the message itself
+	closed   string             // why the thread was closed when the message arrived, "" if it was open
+	refused  string             // why it could not open a thread
+	standing *decision.Standing // decisions on the thread, from the decision log
 }
 
 func (t *teller) trouble(err error) {
@@ -101,8 +101,8 @@ func (t *teller) trouble(err error) {
 	}
 }
 
-// item finds which of the items of a conversation has the message: its sender's,
-// where they have one.
+// item finds which item of a conversation contains the message: its sender's, if the sender has
+// one.
 func (t *teller) item(sender string) {
 	s := t.story
 	root, asker := s.Key, map[string]string{s.Key: ""}
@@ -129,8 +129,8 @@ func (t *teller) item(sender string) {
 	})))
 }
 
-// fold applies the thread's inputs again, as tri-dispatch --rebuild does: unlike
-// the thread's file, the journal knows every cycle.
+// fold replays the thread's inputs, as tri-dispatch --rebuild does: unlike the thread's file, the
+// journal contains every cycle.
 func (t *teller) fold() {
 	s := t.story
 	r := journal.NewReader(t.home)
@@ -165,7 +165,7 @@ func (t *teller) fold() {
 	t.running()
 }
 
-// cycle is the one with a number, made if it is new.
+// cycle returns the cycle with a number, and creates it if necessary.
 func (t *teller) cycle(n int) *Cycle {
 	s := t.story
 	for i := range s.Cycles {
@@ -177,13 +177,13 @@ func (t *teller) cycle(n int) *Cycle {
 	return &s.Cycles[len(s.Cycles)-1]
 }
 
-// note writes an input's traces into the cycle that it belongs to.
+// note records the effects of an input in the cycle that it belongs to.
 func (t *teller) note(in thread.Input, steps []thread.Change) {
 	if t.state.Key == "" {
 		return
 	}
 	c := t.cycle(t.state.Cycle)
-	// The step that ends a cycle by beginning the next is told in the new one.
+	// A step that ends a cycle by beginning the next is shown in the new one.
 	c.Steps = append(c.Steps, steps...)
 	c.Type, c.Codebase, c.Badge, c.Asked, c.Alerts = t.state.QuestionType, t.state.Codebase, t.state.Badge, t.state.Asked, t.state.Alerts
 	c.TypedBy, c.Minutes, c.Because, c.Long = t.state.TypeReason, t.state.ExpectedMin, t.state.ExpectedBecause, t.state.IsEscalated
@@ -250,7 +250,7 @@ func (t *teller) running() {
 	}
 }
 
-// decisions tells what was offered and decided, and what of it counts.
+// decisions adds the offers and decisions, and which of them are valid.
 func (t *teller) decisions(cfg *config.Config) {
 	rs, err := decision.Read(t.home)
 	t.trouble(err)
@@ -266,7 +266,7 @@ func (t *teller) decisions(cfg *config.Config) {
 	t.standing = state.Standing(t.story.Key)
 }
 
-// posts tells where each part of an approved draft stands.
+// posts adds the state of each part of an approved draft.
 func (t *teller) posts() {
 	for i := range t.story.Cycles {
 		c := &t.story.Cycles[i]
@@ -319,7 +319,7 @@ func (t *teller) entry(id string) (*outbox.Entry, error) {
 
 func join(items []string) string { return strings.Join(items, "; ") }
 
-// refusedKind is the kind of a run for which no budget was left.
+// refusedKind returns the kind of a run that was refused because no budget was left.
 func refusedKind(runID string) string {
 	if strings.HasPrefix(runID, run.Validate[:1]+"-") {
 		return run.Validate
