@@ -1,9 +1,8 @@
-// Package classify is the filter: rules that tag a message as actionable, ambient or
-// acknowledgement, with reasons and no model. Most messages stop here.
+// Package classify is the filter: rules that tag a message as actionable, ambient or acknowledgement, with
+// reasons and no model. Most messages stop here.
 //
-// A message is taken apart once, into words of the language packs; the rules look
-// at those. What they say is a function of the message and, for
-// mentions_thread_with_inflight, of the Window of stream before it.
+// A message is split once into words of the language packs, which the rules then examine. The result is a
+// function of the message and, for mentions_thread_with_inflight, of the Window of stream before it.
 package classify
 
 import (
@@ -26,38 +25,37 @@ type Matcher interface {
 	Match(line []byte) (bool, error)
 }
 
-// Options is what a Classifier is made from; the zero value works.
+// Options configure a Classifier. The zero value works.
 type Options struct {
 	Config config.Classifier
 	Team   config.Team
-	// Say tells a person of a custom rule that fails on a message; may be nil.
+	// Say reports a custom rule that fails on a message. It may be nil.
 	Say func(format string, args ...any)
-	// Compile makes a custom rule's condition; only called when there is one.
+	// Compile makes a custom rule's condition. It is called only if there are custom rules.
 	Compile func(jq string) (Matcher, error)
 	// Now is the clock of classified_at.
 	Now func() time.Time
 }
 
-// Classifier holds the rules. Its stages may run at the same time as each other.
+// Classifier holds the rules. Its stages may run concurrently.
 type Classifier struct {
 	lex          *lexicon
 	ackPatterns  []*regexp.Regexp
 	firstPattern int // reason number of the first ack pattern
 	rules        []rule
-	bots         map[string]bool // our own ids
+	bots         map[string]bool // ids of this program's bots
 	members      map[string]bool
 	helpers      map[string]bool
-	otherBots    bool // they are classified like people
+	otherBots    bool // classify other bots like people
 	now          func() time.Time
 	say          func(format string, args ...any)
 	seed         maphash.Seed
-	reasons      [][]byte // all but phrases, as JSON strings
+	reasons      [][]byte // all reasons except phrases, as JSON strings
 	version      string
 	pool         sync.Pool
 }
 
-// New makes a Classifier. What is wrong in the options is named by its key in
-// the configuration.
+// New makes a Classifier. An error names the configuration key that is wrong.
 func New(o Options) (*Classifier, error) {
 	c, err := compile(o)
 	if err != nil {
@@ -117,7 +115,7 @@ func set(names []string) map[string]bool {
 	return m
 }
 
-// nameReasons writes every reason once as it will stand in records.
+// nameReasons renders every reason once in its form in records.
 func (c *Classifier) nameReasons() {
 	add := func(s string) { c.reasons = append(c.reasons, ndjson.AppendString(nil, s)) }
 	for _, name := range reasonNames {
@@ -126,7 +124,7 @@ func (c *Classifier) nameReasons() {
 	for _, w := range weights {
 		add("sign:" + w.name)
 	}
-	c.firstPattern = len(c.reasons) + len(c.lex.phrases) // whose names are made when they are needed
+	c.firstPattern = len(c.reasons) + len(c.lex.phrases) // the names of phrases are rendered on demand
 	for i := range c.ackPatterns {
 		add(fmt.Sprintf("ack:pattern:%d", i))
 	}
@@ -148,7 +146,7 @@ func (s *state) appendReason(dst []byte, reason int) []byte {
 	return append(dst, s.reasons[reason-len(s.lex.phrases)]...)
 }
 
-// phraseReason is the reason of a phrase as it stands in records, made once.
+// phraseReason returns the reason of a phrase in its form in records, rendered once.
 func (s *state) phraseReason(phrase int) string {
 	text, ok := s.asked[phrase]
 	if !ok {
@@ -158,43 +156,43 @@ func (s *state) phraseReason(phrase int) string {
 	return text
 }
 
-// Version names rules and code: it changes whenever either does.
+// Version identifies the rules and the code: it changes whenever either does.
 func (c *Classifier) Version() string { return c.version }
 
-// scratch is what one call needs and the next can use again.
+// scratch is the working memory of one call, reused by later ones.
 type scratch struct {
 	msg     message
 	reading reading
 	key     []byte
 }
 
-// Event is one message on its way through the stage.
+// Event is one message in the stage.
 type Event struct {
 	line    []byte
-	drop    []span // of members that an earlier classification left
-	end     int    // of the line's members: where ours go
+	drop    []span // members from an earlier classification, to remove
+	end     int    // end of the line's last member, where the new fields go
 	verdict verdict
 	facts
 	from, says []byte
 }
 
-// facts is what the memory needs of a message.
+// facts is what the memory keeps of a message.
 type facts struct {
 	room, who, thread uint64
-	root              uint64    // the thread that it begins, if any
-	to                [4]uint64 // whom it speaks to
+	root              uint64    // the thread that it starts, if any
+	to                [4]uint64 // the people mentioned
 	nto               int
-	maybe             [3]uint64 // who may be meant by its first words, or its last
+	maybe             [3]uint64 // people who may be named by its first words or its last
 	nmaybe            int
-	threaded          bool // it stands in a thread,
-	reply             bool // behind its first message,
-	inferred          bool // by tri-thread's guess
+	threaded          bool // it is in a thread
+	reply             bool // it is not the thread's first message
+	inferred          bool // the thread was inferred by tri-thread
 	at, time          int64
 }
 
 type span struct{ from, to int }
 
-// Prepare judges a record by itself.
+// Prepare judges a record on its own.
 func (c *Classifier) Prepare(rec ndjson.Record, e *Event) error {
 	s := c.pool.Get().(*scratch)
 	defer c.pool.Put(s)
@@ -253,9 +251,8 @@ func (v *verdict) classification() string {
 	return event.Ambient
 }
 
-// confidence is how often the rule that decided is right on our labelled
-// messages, in percent: so 1-confidence is the chance that a message which is not
-// called actionable is. It orders them by that.
+// confidence returns how often the deciding rule is right on our labelled messages, in percent. For a
+// message not called actionable, 1-confidence estimates the chance that it is, and ranks such messages.
 func (v *verdict) confidence() int {
 	switch {
 	case v.mute, v.mention:
@@ -272,7 +269,7 @@ func (v *verdict) confidence() int {
 	return 80
 }
 
-// Stage is the filter. One at a time sees one stream.
+// Stage returns the filter. Each Stage must see only one stream at a time.
 func (c *Classifier) Stage() stream.Stage[Event] {
 	st := c.state()
 	return stream.Stage[Event]{
@@ -283,18 +280,18 @@ func (c *Classifier) Stage() stream.Stage[Event] {
 	}
 }
 
-// state is what a stage remembers from record to record.
+// state is what a stage remembers between records.
 type state struct {
 	*Classifier
 	memory memory
 	second int64
-	stamp  []byte         // what stands between confidence and reasons, for second
-	asked  map[int]string // reasons of phrases that asked
+	stamp  []byte         // text between confidence and reasons, for second
+	asked  map[int]string // rendered reasons of phrases
 }
 
 func (c *Classifier) state() *state { return &state{Classifier: c, asked: map[int]string{}} }
 
-// place judges a record by what came before it.
+// place judges a record by the messages before it.
 func (s *state) place(e *Event) {
 	v := &e.verdict
 	v.stand = s.memory.see(e)
@@ -317,7 +314,7 @@ func (s *state) emit(dst []byte, e *Event) ([]byte, error) {
 	return append(s.classified(dst, e), '\n'), nil
 }
 
-// begin looks at the clock.
+// begin updates the time stamp.
 func (s *state) begin() {
 	now := s.now()
 	if sec := now.Unix(); sec != s.second || s.stamp == nil {

@@ -13,7 +13,7 @@ type rule struct {
 	name   string
 	when   Matcher
 	set    map[string]any
-	reason int // that it holds; the next one, that it could not be asked
+	reason int // the reason that it holds; the next number is that it failed
 	said   *sync.Once
 }
 
@@ -74,7 +74,7 @@ func number(v any) (float64, error) {
 	return n, json.Unmarshal(text, &n)
 }
 
-// isField reports whether the classifier writes a field of this name.
+// isField reports whether the classifier writes a field of that name.
 func isField(key []byte) bool {
 	switch string(key) {
 	case "is_bot_mention", "is_question", "is_ack_or_emoji", "is_internal_chatter", "mentions_thread_with_inflight",

@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// dense takes a run in scripts without spaces: every phrase that asks in it is a
-// hit, unless a longer one that tells is around it; the longest phrases, one
-// behind the other, are its words, and what is between them, cut as short as
-// names are.
+// dense handles a run in scripts without spaces. Every phrase in it that asks is a hit, unless a longer
+// phrase of kind told contains it. The longest phrases, one after another, are its words, and so is the
+// text between them, cut into pieces of the length of names.
 func (c *cutter) dense() {
 	from := c.i
 	for c.i < len(c.b) {
@@ -57,8 +56,8 @@ func (c *cutter) dense() {
 	}
 }
 
-// closed reports whether the sentence goes no further, in Latin letters or with
-// what it quotes: a particle that also joins, as の does, asks only then.
+// closed reports whether the sentence does not continue in Latin letters or with a quotation. A particle
+// that also joins, such as の, asks only then.
 func (c *cutter) closed() bool {
 	r, n := utf8.DecodeRune(bytes.TrimLeft(c.b[c.i:], " \t\u3000"))
 	switch {
@@ -70,8 +69,8 @@ func (c *cutter) closed() bool {
 	return !strings.ContainsRune("「『（【〈《“‘", r)
 }
 
-// stands reports whether run begins with the phrase, as a word: nothing behind it
-// belongs to its last letter.
+// stands reports whether run begins with the phrase as a word: no following sign belongs to its last
+// letter.
 func (c *cutter) stands(run []byte, phrase string) bool {
 	if len(run) < len(phrase) || string(run[:len(phrase)]) != phrase {
 		return false
@@ -80,8 +79,8 @@ func (c *cutter) stands(run []byte, phrase string) bool {
 	return !leans(r)
 }
 
-// ask notes a phrase at i that asks. Up to told another tells; it returns how far
-// that reaches now.
+// ask records a phrase at i that asks. Up to until, a phrase of kind told applies; ask returns the new
+// limit.
 func (c *cutter) ask(p *densePhrase, i, until int, last bool) int {
 	switch {
 	case p.kinds&told != 0:
@@ -95,7 +94,7 @@ func (c *cutter) ask(p *densePhrase, i, until int, last bool) int {
 	return until
 }
 
-// longName is the number of letters that a name has at most in the rune's script.
+// longName returns the maximum number of letters of a name in the rune's script.
 func longName(r rune) int {
 	if r < 0x2000 {
 		return 8
@@ -103,8 +102,7 @@ func longName(r rune) int {
 	return 4
 }
 
-// trails reports whether nothing stands in rest but particles that change
-// nothing: 吗啊, かな～.
+// trails reports whether rest contains only particles that do not change the meaning: 吗啊, かな～.
 func (l *lexicon) trails(rest []byte) bool {
 	for len(rest) > 0 {
 		r, n := utf8.DecodeRune(rest)

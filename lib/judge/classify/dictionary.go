@@ -1,17 +1,17 @@
 package classify
 
-// dictionary finds the number of a word by its last eight letters as one number
-// (see spelled): most words of chat have no more than those.
+// dictionary finds the number of a word by its last eight letters as an integer (see spelled). Most words
+// of chat have no more.
 type dictionary struct {
-	words []string // by number; "" and "*" are not found
+	words []string // by number; "" and "*" are never found
 	keys  []uint64 // by number
-	slots []uint16 // numbers, each where its key leads to or behind it; 0 for none
+	slots []uint16 // hash table of numbers with linear probing; 0 is empty
 }
 
-// keyLetters is how many letters a key holds.
+// keyLetters is the number of letters in a key.
 const keyLetters = 8
 
-// newDictionary has room for some words; it grows with more.
+// newDictionary returns a dictionary with space for room words; it grows when needed.
 func newDictionary(room int) dictionary {
 	d := dictionary{words: make([]string, 2, 2+room), keys: make([]uint64, 2, 2+room)}
 	d.words[anyWord] = "*"
@@ -22,11 +22,11 @@ func newDictionary(room int) dictionary {
 	return d
 }
 
-// partly is a bit of keys that may not be all of their word: of longer ones it is set,
-// and of a few others in scripts that have more than ASCII.
+// partly is a bit set in keys that may not hold their whole word: those of longer words, and a few in
+// scripts beyond ASCII.
 const partly = 1 << 63
 
-// spelled is the key of a word.
+// spelled returns the key of a word.
 func spelled[T string | []byte](word T) (key uint64) {
 	for i := max(0, len(word)-keyLetters); i < len(word); i++ {
 		key = key<<8 | uint64(word[i])
@@ -37,13 +37,13 @@ func spelled[T string | []byte](word T) (key uint64) {
 	return key
 }
 
-// slot is where a key's search begins.
+// slot returns where the search for a key begins.
 func (d *dictionary) slot(key uint64) int {
 	const spread = 0x9E3779B97F4A7C15
 	return int(key * spread >> 32 & uint64(len(d.slots)-1))
 }
 
-// find is the number of a word, which is its key's, or unknown.
+// find returns the number of a word with its key, or unknown.
 func (d *dictionary) find(key uint64, word []byte) uint16 {
 	for i := d.slot(key); ; i = (i + 1) & (len(d.slots) - 1) {
 		id := d.slots[i]
@@ -53,7 +53,7 @@ func (d *dictionary) find(key uint64, word []byte) uint16 {
 	}
 }
 
-// add gives a word, which has none, a number.
+// add assigns a number to a new word.
 func (d *dictionary) add(word string, key uint64) uint16 {
 	id := uint16(len(d.words))
 	d.words, d.keys = append(d.words, word), append(d.keys, key)

@@ -11,9 +11,8 @@ import (
 	"tri/lib/base/text"
 )
 
-// Explain is the filter for people: for each record a line with the message and
-// a line that says in words what became of it and why. Custom rules have their
-// say as in Stage.
+// Explain is the filter for people: for each record it writes a line with the message and a line that
+// gives its class and the reasons in words. Custom rules apply as in Stage.
 func (c *Classifier) Explain() stream.Stage[Event] {
 	st := c.state()
 	return stream.Stage[Event]{
@@ -27,7 +26,7 @@ func (c *Classifier) Explain() stream.Stage[Event] {
 	}
 }
 
-// words says what became of an event, as its record has it.
+// words describes the classification of an event, as in its record.
 func (c *Classifier) words(e *Event, line []byte) string {
 	v := &e.verdict
 	var why []string
@@ -43,8 +42,7 @@ func (c *Classifier) words(e *Event, line []byte) string {
 		said[0].String(), said[1].Raw, lang, strings.Join(why, "; "))
 }
 
-// oneLine shows text on one line of a terminal, cut to n characters as people
-// count them.
+// oneLine returns text as one line for a terminal, cut to n grapheme clusters.
 func oneLine(s string, n int) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 40*n)], "")), " ")
 	g := uniseg.NewGraphemes(s)
@@ -72,7 +70,7 @@ var reasonWords = [whySign]string{
 	whyOwn:       "it is the bot's own", whyBot: "another bot wrote it", whyDeleted: "it was deleted", whyNone: "nothing in it asks",
 }
 
-// inWords says a reason to a person.
+// inWords describes a reason for a person.
 func (c *Classifier) inWords(reason int) string {
 	switch {
 	case reason < whySign:

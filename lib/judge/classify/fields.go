@@ -7,8 +7,8 @@ import (
 	"tri/lib/base/ndjson"
 )
 
-// cut finds where our fields go, and the members that must leave for them. There
-// are others than ours, since read wants some.
+// cut finds where the new fields go, and the members to remove. There are always other members, since read
+// requires some.
 func (e *Event) cut(members []ndjson.Member) {
 	kept := false
 	for i := range members {
@@ -17,17 +17,16 @@ func (e *Event) cut(members []ndjson.Member) {
 		switch {
 		case !isField(m.Key):
 			kept = true
-		case kept: // with the comma before it
+		case kept: // with the preceding comma
 			e.drop = append(e.drop, span{members[i-1].End, m.End})
-		default: // with the comma behind it
+		default: // with the following comma
 			e.drop = append(e.drop, span{m.Start, members[i+1].Start})
 		}
 	}
 }
 
-// classified appends the record as it was, with our fields at its end, and lets
-// the custom rules have their say. A rule that fails on a message does not hold,
-// and the message goes on: others downstream need to hear of it.
+// classified appends the record with the new fields at its end, and applies the custom rules. A rule that
+// fails on a message counts as not holding, and the message still passes: later stages need it.
 func (s *state) classified(dst []byte, e *Event) []byte {
 	from := len(dst)
 	dst = s.append(dst, e, nil)
@@ -54,12 +53,12 @@ func (s *state) classified(dst []byte, e *Event) []byte {
 			changes[key] = value
 		}
 		e.verdict.because(r.reason)
-		dst = s.append(dst[:from], e, changes) // the next rule sees what this one set
+		dst = s.append(dst[:from], e, changes) // the next rule sees the change
 	}
 	return dst
 }
 
-// failed tells of a rule's first failure; the others stand in the records.
+// failed reports a rule's first failure; the others are in the records.
 func (s *state) failed(r *rule, err error) {
 	if s.say != nil {
 		r.said.Do(func() { s.say("rule %q does not hold where it fails: %v", r.name, err) })
@@ -94,16 +93,16 @@ func (s *state) append(dst []byte, e *Event, changes map[string]any) []byte {
 	if v.lang != "" || changes["lang"] != nil {
 		f.text(`,"lang":`, v.lang)
 	}
-	// What stood behind the last member: spaces, the brace.
+	// The text after the last member is spaces and the brace.
 	return append(f.dst, '}')
 }
 
-// flags are what holds of a message or not, in the order of their fields.
+// flags are the boolean fields, in order.
 type flags [5]bool
 
 var flagFields = [len(flags{})]string{`,"is_bot_mention":`, `,"is_question":`, `,"is_ack_or_emoji":`, `,"is_internal_chatter":`, `,"mentions_thread_with_inflight":`}
 
-// number tells flags from all others.
+// number encodes flags as an integer.
 func (f flags) number() (n int) {
 	for i, holds := range f {
 		if holds {
@@ -113,7 +112,7 @@ func (f flags) number() (n int) {
 	return n
 }
 
-// flagTexts are the fields of all flags that there can be, by their number.
+// flagTexts holds the rendered fields of all values of flags, by number.
 var flagTexts = func() (texts [1 << len(flags{})][]byte) {
 	for n := range texts {
 		var f fields
@@ -127,7 +126,7 @@ var flagTexts = func() (texts [1 << len(flags{})][]byte) {
 	return texts
 }()
 
-// fields writes our fields; a custom rule's word goes before ours.
+// fields writes the classifier's fields. A value set by a custom rule takes precedence.
 type fields struct {
 	dst     []byte
 	changes map[string]any
@@ -171,7 +170,7 @@ func (f *fields) percent(name string, n int) {
 	}
 }
 
-// changed writes what a custom rule has set for the field, if one has.
+// changed writes the value that a custom rule set for the field, if any.
 func (f *fields) changed(name string) bool {
 	if f.changes == nil {
 		return false

@@ -1,29 +1,27 @@
 package classify
 
-// Window is how far before itself, in bytes of stream, a message is judged by what
-// was said there; and so how much must be read again for a restart to give the
-// same answers.
+// Window is how many bytes of stream before a message can affect its classification. A restart must read
+// that much again to give the same answers.
 const Window = 2 * generation
 
-// generation is how much stream, in bytes, a memory gathers before it is asked.
+// generation is how many bytes of stream a memory gathers before it is used.
 const generation = 2 << 20
 
-// memory is what the filter remembers of the stream: two folds of it, of which
-// one is asked while the next gathers. Each begins empty at a multiple of
-// generation, is asked in the generation after that, and then dropped. So what is
-// said of a record is a function of at most a Window before it, wherever the
-// reading began, however far in a fold one thing leads to another.
+// memory is what the filter remembers of the stream: two folds, one in use while the next gathers. Each
+// starts empty at a multiple of generation, is used in the generation after that, and is then dropped. So
+// the result for a record is a function of at most a Window before it, wherever reading began, however
+// long the chains within a fold.
 type memory struct {
 	asked, next *fold
-	number      int64 // of the generation
+	number      int64 // of the current generation
 	last        int64
 }
 
-// see takes a message in and says where it stands in its conversation.
+// see adds a message and returns its place in its conversation.
 func (m *memory) see(e *Event) stand {
 	number := e.at / generation
 	switch {
-	case m.asked == nil || e.at < m.last || number > m.number+1: // another stream begins, or a gap is behind us
+	case m.asked == nil || e.at < m.last || number > m.number+1: // another stream, or after a gap
 		m.asked, m.next = newFold(), newFold()
 	case number == m.number+1:
 		m.asked, m.next = m.next, m.asked

@@ -7,14 +7,13 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// maxAck is the length, in characters as people count them, from which a message
-// is no acknowledgement (triage §3.2).
+// maxAck is the length, in grapheme clusters, from which a message is not an acknowledgement.
 const maxAck = 30
 
-// maxCovered is how long it can be, in bytes, where all its words acknowledge.
+// maxCovered is the maximum length, in bytes, if all its words acknowledge.
 const maxCovered = 80
 
-// The fixed reasons, by number; those of phrases and patterns come behind.
+// The fixed reasons, by number. Those of phrases and patterns follow.
 const (
 	whyMention = iota
 	whyEndMark
@@ -42,7 +41,7 @@ const (
 	whyToHelper
 	whyRemark
 	whyNone
-	whySign      // the first of the signs
+	whySign      // the first sign
 	fixedReasons = whySign + int(signCount)
 )
 
@@ -52,19 +51,19 @@ var reasonNames = [whySign]string{
 	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk", "settles", "later", "announces", "newcomer", "to-helper", "remark", "nothing-asked",
 }
 
-// longTag is how many words "is that so?" has; more are small talk.
+// longTag is the number of words of "is that so?"; longer ones are small talk.
 const longTag = 3
 
-// verdict is what the rules say of one message so far.
+// verdict is the result of the rules so far for one message.
 type verdict struct {
 	mention, question, ack, chatter bool
 
 	heard
-	helper   bool // the configuration has its writer as a helper,
-	unlisted bool // or names none
-	member   bool // its writer is in the team
-	mute     bool // never actionable: our own, another bot's, deleted
-	phrase   bool // a phrase asks, with or without a mark
+	helper   bool // the configuration lists its writer as a helper
+	unlisted bool // the configuration lists no helpers
+	member   bool // its writer is a team member
+	mute     bool // never actionable: own message, other bot, deleted
+	phrase   bool // a phrase asks, with or without a question mark
 	mark     bool
 	stand    stand
 	lang     string
@@ -72,33 +71,33 @@ type verdict struct {
 	nreasons int
 }
 
-// heard is what a message's words tell, whoever is meant.
+// heard is what a message's words show, independent of its addressee.
 type heard struct {
-	first, second bool // of the writer; of the one spoken to
+	first, second bool // it speaks of the writer; of the addressee
 	problem       bool // something does not work
-	solved        bool // something does now
+	solved        bool // something works now
 	thanks        bool
 	reply         bool // an acknowledgement that may be an answer
 	later         bool // a promise
-	advice        bool // it tells somebody what to do
-	fact          bool // it tells what the writer did or saw
+	advice        bool // it says what to do
+	fact          bool // it reports what the writer did or saw
 	guess         bool // a question that begins with "maybe"
-	filler        bool // nothing at all
+	filler        bool // no content
 	brief         bool // "ok" and one word
-	tag           bool // "right?"
-	linked        bool // there is a link
-	emoji         bool // there is a smiley or an emoji
-	code          bool // there is a link, code or a quote
-	hollow        bool // half of it or more acknowledges
-	nameAck       bool // a word that may be a name, and an acknowledgement,
-	ackName       bool // or the other way round
-	ackword       bool // it begins with a word that acknowledges,
-	nods          bool // and that is no promise
-	greets        bool // it begins with a greeting,
+	tag           bool // a tag question: "right?"
+	linked        bool // contains a link
+	emoji         bool // contains a smiley or an emoji
+	code          bool // contains a link, code or a quote
+	hollow        bool // at least half of it acknowledges
+	nameAck       bool // a possible name, then an acknowledgement
+	ackName       bool // an acknowledgement, then a possible name
+	ackword       bool // begins with a word that acknowledges
+	nods          bool // and that word is not a promise
+	greets        bool // begins with a greeting
 	tells         bool // and says more
-	lone          bool // it is a question mark alone
-	mends         bool // it corrects a slip: "*word"
-	loud          bool // there is an exclamation mark
+	lone          bool // only a question mark
+	mends         bool // corrects a slip: "*word"
+	loud          bool // contains an exclamation mark
 	words         int
 }
 
@@ -109,11 +108,10 @@ func (v *verdict) because(reason int) {
 	}
 }
 
-// slip reports whether the message does nothing but correct a word.
+// slip reports whether the message only corrects a word.
 func (h *heard) slip() bool { return h.mends && h.words == 1 }
 
-// judgeText decides what a message's own words say: whether it asks, whether it
-// only acknowledges.
+// judgeText decides from the message's own words whether it asks, and whether it only acknowledges.
 func (c *Classifier) judgeText(body []byte, t *reading, v *verdict) {
 	t.read(c.lex, body)
 	v.lang = t.lang(c.lex)
@@ -146,7 +144,7 @@ func (c *Classifier) judgeText(body []byte, t *reading, v *verdict) {
 	c.judgeAck(body, t, v)
 }
 
-// judgeAck looks at the length last: only counting it in characters is slow.
+// judgeAck checks the length last, since counting grapheme clusters is slow.
 func (c *Classifier) judgeAck(body []byte, t *reading, v *verdict) {
 	for i, re := range c.ackPatterns {
 		if isShort(body) && re.Match(body) {
@@ -180,17 +178,17 @@ func (c *Classifier) judgeAck(body []byte, t *reading, v *verdict) {
 
 // isShort reports whether the text is short enough for an acknowledgement.
 func isShort(body []byte) bool {
-	const most = 40 // bytes of a character; emoji of a family have 25
+	const most = 40 // maximum bytes of a character; a family emoji has 25
 	return len(body) < maxAck || len(body) <= most*maxAck && uniseg.GraphemeClusterCount(string(body)) < maxAck
 }
 
-// asks returns the first phrase that makes a question of the text, -1 for none.
+// asks returns the first phrase that makes the text a question, or -1.
 func (l *lexicon) asks(t *reading) int32 {
 	open, since, passed := false, 0, 0
 	for i := range t.words {
 		w := &t.words[i]
 		if !open && !w.begins && !w.comma && i != 1 && w.below&anywhere == 0 {
-			continue // most
+			continue // most words
 		}
 		if w.begins {
 			open, since = true, i
@@ -224,22 +222,21 @@ func (l *lexicon) asks(t *reading) int32 {
 	return -1
 }
 
-// leads reports whether a sentence that begins with these words has not said
-// anything yet.
+// leads reports whether these words, which begin a sentence, are only a lead-in such as a greeting.
 func (l *lexicon) leads(words []word) bool {
-	const far = 6 // words of greeting; a longer run is looked at no further
+	const far = 6 // maximum words of a greeting; a longer run is not examined
 	return len(words) <= far && (l.covers(words, lead, lead) || l.half(words))
 }
 
-// half reports whether words end in the first part of a longer leading phrase, as
-// "thank" of "thank you".
+// half reports whether the words end in the first part of a longer lead-in phrase, like "thank" of "thank
+// you".
 func (l *lexicon) half(words []word) bool {
 	last := words[len(words)-1]
 	return l.first[last.id] != 0 && (len(words) == 1 || l.covers(words[:len(words)-1], lead, lead)) && last.below&lead != 0
 }
 
-// covers reports whether phrases of the given kinds, one behind the other, are
-// all that the words are, with at least one of the kinds in need.
+// covers reports whether the words consist entirely of phrases of the given kinds, at least one of them of
+// the kinds in need.
 func (l *lexicon) covers(words []word, kinds, need kind) bool {
 	found := false
 	for i := 0; i < len(words); {
@@ -261,9 +258,8 @@ func (l *lexicon) covers(words []word, kinds, need kind) bool {
 	return found
 }
 
-// thanks reports whether words of acknowledgement, thanks or praise among them,
-// and one more that may be a name are all that the words are: "thanks tom",
-// "rani, terima kasih".
+// thanks reports whether the words consist of acknowledgements, with thanks or praise among them, and one
+// word that may be a name: "thanks tom", "rani, terima kasih".
 func (l *lexicon) thanks(words []word, body []byte) bool {
 	last := len(words) - 1
 	said := last > 0 && (isName(words[last]) && l.covers(words[:last], ack|more, thanks) ||
@@ -271,8 +267,8 @@ func (l *lexicon) thanks(words []word, body []byte) bool {
 	return said && !bytes.ContainsAny(body, "0123456789")
 }
 
-// namedAck reports whether the text may be a name and an acknowledgement, or a
-// smiley alone, behind it, as in "rani ok"; or one before it, as in "got it rani".
+// namedAck reports whether the text may be a name followed by an acknowledgement or a smiley ("rani ok"),
+// or an acknowledgement followed by a name ("got it rani").
 func (l *lexicon) namedAck(t *reading) (before, behind bool) {
 	last := len(t.words) - 1
 	if last == 0 {
@@ -284,11 +280,11 @@ func (l *lexicon) namedAck(t *reading) (before, behind bool) {
 	return before, behind
 }
 
-// isName reports whether a word may be a name: the packs do not have it.
+// isName reports whether a word may be a name: it is not in the packs.
 func isName(w word) bool { return w.id == unknown && w.dense == 0 }
 
-// unaddressed returns what stands behind the names at the start of a message
-// that it is addressed to: "bob: …", "@bob …".
+// unaddressed returns the message without the names that it is addressed to at its start: "bob: …", "@bob
+// …".
 func unaddressed(body []byte, names [][]byte) []byte {
 	body = bytes.TrimSpace(body)
 	for range names {
@@ -322,9 +318,9 @@ var (
 	classAlone      = regexp.MustCompile(`\\[wW]`)
 )
 
-// unicodeWords gives \w and \W in a pattern the meaning that its writer has in
-// mind: RE2's are ASCII only, so that the end of `^ok\W*$` would match any
-// Chinese sentence. ok is false for one inside brackets, which cannot be mended.
+// unicodeWords gives \w and \W in a pattern the meaning that its author intends. In RE2 they are ASCII
+// only, so that `^ok\W*$` would match any Chinese sentence after the ok. ok is false if one is inside
+// brackets, where it cannot be replaced.
 func unicodeWords(pattern string) (mended string, ok bool) {
 	if classInBrackets.MatchString(pattern) {
 		return "", false
@@ -337,7 +333,7 @@ func unicodeWords(pattern string) (mended string, ok bool) {
 	}), true
 }
 
-// listen looks at who the message speaks of and how they fare.
+// listen examines whom the message speaks of, and what it reports.
 func (c *Classifier) listen(t *reading, v *verdict) {
 	const telling = problem | solved | first | second | thanks | later | guess | advice | fact
 	const short, edge, tail = 6, 5, 2 // words
@@ -353,7 +349,7 @@ func (c *Classifier) listen(t *reading, v *verdict) {
 			found &^= guess
 		}
 		if i >= edge && len(t.words)-i > edge && len(t.words) > 2*edge {
-			found &^= thanks // in the middle of something longer
+			found &^= thanks // in the middle of a longer text
 		}
 		kinds |= found
 	}
@@ -372,7 +368,7 @@ func (c *Classifier) listen(t *reading, v *verdict) {
 	v.filler = v.words > 0 && v.words <= short && !t.other && c.lex.covers(t.words, idle|lead|more, idle|lead|more)
 }
 
-// begins looks at how the message begins.
+// begins examines how the message begins.
 func (c *Classifier) begins(t *reading, v *verdict) {
 	if len(t.words) == 0 {
 		return
@@ -388,8 +384,7 @@ func (c *Classifier) begins(t *reading, v *verdict) {
 	}
 }
 
-// hollow reports whether words begin with an acknowledgement, and half of them
-// or more are of acknowledgements.
+// hollow reports whether the words begin with an acknowledgement, and at least half of them acknowledge.
 func (l *lexicon) hollow(words []word) bool {
 	if len(words) == 0 || words[0].below&ack == 0 {
 		return false

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// script is a way of writing that tells the language, or a few.
+// script is a writing system that implies one language, or a few.
 type script uint8
 
 const (
@@ -15,7 +15,7 @@ const (
 	devanagari
 	han
 	kana
-	greek // from here on one script is one language
+	greek // from here on each script implies one language
 	hangul
 	thai
 	lao
@@ -34,7 +34,7 @@ const (
 	nScripts
 )
 
-// scriptRanges are the letters of the scripts, in order.
+// scriptRanges are the ranges of the scripts' letters, in order.
 var scriptRanges = []struct {
 	from, to rune
 	script   script
@@ -65,25 +65,24 @@ func scriptOf(r rune) script {
 	return latin
 }
 
-// scripts counts what a message is written in: words, and of scripts without
-// spaces, letters.
+// scripts counts the scripts of a message: by word, or by letter for scripts without spaces.
 type scripts struct {
 	count   [nScripts]uint16
-	telling [maxLanguages]uint16 // by language: what only it has
-	told    uint32               // a bit for each language that has any
-	wide    bool                 // something of another script than Latin
-	foreign bool                 // a letter that Russian, Arabic do not have
-	russian bool                 // one of those that few others have
+	telling [maxLanguages]uint16 // by language: words and letters found only in it
+	told    uint32               // a bit for each language with any of these
+	wide    bool                 // contains a script other than Latin
+	foreign bool                 // contains a letter that Russian or Arabic does not have
+	russian bool                 // contains a letter typical of Russian
 }
 
-// letterOf counts a word by one of its letters, or a letter of its own.
+// letterOf counts the script of a letter, which stands for its word or for itself.
 func (s *scripts) letterOf(r rune) {
 	in := scriptOf(r)
 	s.count[in]++
 	s.wide = s.wide || in != latin
 }
 
-// votes counts what only one language has.
+// votes counts something that only one language has.
 func (s *scripts) votes(langs uint32) {
 	if bits.OnesCount32(langs) == 1 {
 		s.told |= langs
@@ -91,7 +90,7 @@ func (s *scripts) votes(langs uint32) {
 	}
 }
 
-// letter looks at one that tells languages apart.
+// letter examines a letter that can distinguish languages.
 func (s *scripts) letter(lex *lexicon, r rune) {
 	switch {
 	case r < 0x0250 || r >= 0x1e00 && r < 0x1f00:
@@ -111,7 +110,7 @@ func (s *scripts) letter(lex *lexicon, r rune) {
 	}
 }
 
-// lang tells the language from script, letters and words; "" when it is not sure.
+// lang returns the language by script, letters and words, or "" if it is not certain.
 func (t *reading) lang(lex *lexicon) string {
 	s := &t.scripts
 	if !s.wide {
@@ -130,7 +129,7 @@ func (t *reading) lang(lex *lexicon) string {
 	if lang != "" {
 		return lang
 	}
-	for i := cyrillic; i < nScripts; i++ { // names and terms were English, the rest is not
+	for i := cyrillic; i < nScripts; i++ { // Latin names and terms in other text
 		if s.count[i] > 0 && s.count[i]*3 >= s.count[latin] {
 			return t.scriptLang(lex, i)
 		}
@@ -138,7 +137,7 @@ func (t *reading) lang(lex *lexicon) string {
 	return ""
 }
 
-// scriptLang is the language of text that is mostly in the script.
+// scriptLang returns the language of text mostly in a script.
 func (t *reading) scriptLang(lex *lexicon, s script) string {
 	switch s {
 	case han, kana:
@@ -163,8 +162,8 @@ func (t *reading) scriptLang(lex *lexicon, s script) string {
 	return scriptLangs[s]
 }
 
-// hanLang is for text without kana: Chinese, if it is more than a few letters
-// that could be Japanese as well.
+// hanLang returns the language of text without kana: Chinese, if it has more than a few letters that could
+// also be Japanese.
 func (t *reading) hanLang(lex *lexicon) string {
 	votes := func(lang string) uint16 {
 		for i, l := range lex.langs {
@@ -184,21 +183,20 @@ func (t *reading) hanLang(lex *lexicon) string {
 	return ""
 }
 
-// What a word, or a letter, says for its languages; what one must have more than
-// the next to be told.
+// Weights of a word or letter for its languages, and the lead over the next language that is needed.
 const (
-	whole  = 12 // a frequent word of one language, less if it is of several
-	lonely = 4  // one that is only in its phrases
+	whole  = 12 // a frequent word of one language; less if of several
+	lonely = 4  // a word only in the language's phrases
 	enough = 7
 )
 
-// telling is what a word says for each of some languages.
+// telling is the weight of a word for each of some languages.
 type telling struct {
 	langs  uint32
 	weight int32
 }
 
-// tellings weighs every word of the lexicon.
+// tellings returns the weight of every word of the lexicon.
 func (l *lexicon) tellings() []telling {
 	all := make([]telling, len(l.words))
 	for id := range all {
@@ -208,7 +206,7 @@ func (l *lexicon) tellings() []telling {
 			continue
 		case langs == 0:
 			langs, weight = phrases, lonely
-		case phrases&^langs != 0: // others have it too, but less often
+		case phrases&^langs != 0: // other languages have it too, less often
 			weight = weight * 2 / 3
 		}
 		all[id] = telling{langs, int32(weight / bits.OnesCount32(langs))}
@@ -216,7 +214,7 @@ func (l *lexicon) tellings() []telling {
 	return all
 }
 
-// wordLang is the language whose words the text has most of.
+// wordLang returns the language with the highest weight of words.
 func (t *reading) wordLang(lex *lexicon) string {
 	var score [maxLanguages]int32
 	told := t.scripts.told

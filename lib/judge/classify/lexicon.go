@@ -8,39 +8,38 @@ import (
 	"unicode/utf8"
 )
 
-// lexicon is all phrases of the packs in use, ready to be matched: words have
-// numbers, phrases are paths in a tree of words. Every start of the program makes
-// it anew, so it is made without a thing per phrase.
+// lexicon holds all phrases of the packs in use: words are numbered, and phrases are paths in a tree of
+// words. It is built at every start of the program, so it avoids an allocation per phrase.
 type lexicon struct {
 	langs []string
-	lang  uint32 // bit of the language that is being added
+	lang  uint32 // bit of the language being added
 	dictionary
-	common  []uint32        // by word: the languages it is frequent in, a bit each
-	of      []uint32        // by word: the languages that have it in a phrase
-	tell    []telling       // by word: of both
-	letters map[rune]uint32 // the languages that a letter tells
+	common  []uint32        // by word: the languages in which it is frequent, a bit each
+	of      []uint32        // by word: the languages with a phrase that contains it
+	tell    []telling       // by word: weights from both
+	letters map[rune]uint32 // the languages that a letter indicates
 	first   []int32         // by word: the node of phrases that begin with it, 0 for none
-	below   []kind          // by word: the kinds of those
+	below   []kind          // by word: the kinds of these phrases
 	nodes   []node
-	phrases []int32 // that ask: a node, or below 0 the name -1-n
+	phrases []int32 // phrases that ask: a node, or if negative the name -1-n
 	names   []string
-	line    line  // that is being added
-	fans    []fan // of those nodes that have many words behind them
+	line    line  // being added
+	fans    []fan // for nodes with many children
 
-	// Scripts without spaces: phrases by their first rune, the longest first.
+	// dense holds phrases of scripts without spaces by their first rune, longest first.
 	dense map[rune][]densePhrase
-	// tails are ends of words that ask, by their last byte.
+	// tails are word endings that ask, by their last byte.
 	tails [256][]densePhrase
 }
 
-// node is a word behind those of its parents.
+// node is a word that follows those of its parents.
 type node struct {
-	parent, child, next int32  // the first word that may follow; another behind the same parent
-	star                int32  // '*' that may follow
-	follow              uint64 // a bit, by number, for each word that may follow, '*' too
-	phrase              int32  // that ends here and asks
+	parent, child, next int32  // child: first possible next word; next: sibling
+	star                int32  // child '*'
+	follow              uint64 // a bit, by number, for each child, including '*'
+	phrase              int32  // phrase that asks and ends here
 	word                uint16
-	fan                 uint16 // 1 + where its words are found faster; 0 where they are few
+	fan                 uint16 // 1 + index in fans; 0 if there are few children
 	kinds               kind   // of the phrase that ends here
 }
 
@@ -51,23 +50,22 @@ type densePhrase struct {
 	phrase int32
 }
 
-// anyWord is '*' in a phrase; unknown is a word that is in none.
+// anyWord is '*' in a phrase; unknown is a word in no phrase.
 const (
 	unknown = 0
 	anyWord = 1
 )
 
-// maxPhrases is how many words, and phrases, there may be: they and the other
-// reasons have numbers of 16 bits.
+// maxPhrases bounds the number of words, and of phrases: with the other reasons they have 16-bit numbers.
 const maxPhrases = 60000
 
-// maxLine is the longest line of a pack, in bytes.
+// maxLine is the maximum length of a line of a pack, in bytes.
 const maxLine = 5000
 
-// Room is made for as many words and nodes at once; our packs need a little less.
+// Initial capacities for words and nodes; the built-in packs need a little less.
 const roomWords, roomNodes = 7000, 34000
 
-// newLexicon takes the packs, and more question phrases.
+// newLexicon builds a lexicon from the packs and additional question phrases.
 func newLexicon(packs []pack, questions []string) (*lexicon, error) {
 	const words, nodes = roomWords, roomNodes
 	l := &lexicon{
@@ -94,7 +92,7 @@ func newLexicon(packs []pack, questions []string) (*lexicon, error) {
 	return l, nil
 }
 
-// id gives a word its number.
+// id returns the number of a word, assigning one if needed.
 func (l *lexicon) id(word string) uint16 {
 	switch word {
 	case "":
@@ -114,11 +112,11 @@ func (l *lexicon) id(word string) uint16 {
 	return id
 }
 
-// lookup is id for a word, in lower case, that may be in no phrase.
+// lookup is id for a lower-case word that may be in no phrase.
 func (l *lexicon) lookup(word []byte) uint16 { return l.find(spelled(word), word) }
 
-// add takes a line of a pack: "is/are it" stands for both phrases. Those of
-// several words count without accents too.
+// add adds a line of a pack: "is/are it" means both phrases. Phrases of several words are also added
+// without accents.
 func (l *lexicon) add(line string, k kind) error {
 	if len(l.words) > maxPhrases || len(l.phrases) > maxPhrases {
 		return errors.New("there are too many phrases in the packs")
@@ -143,16 +141,15 @@ func (l *lexicon) add(line string, k kind) error {
 	return nil
 }
 
-// line is a line of a pack: fields of choices of words. Each is a slice of the
-// next, up to where it ends.
+// line is a parsed line of a pack: fields of choices of words. fields and choices hold end offsets into
+// the next slice.
 type line struct {
 	fields  []int // ends in choices
 	choices []int // ends in words
 	words   []uint16
 }
 
-// readLine takes a line apart, on request without its accents, and reports
-// whether it has any.
+// readLine parses a line, with plain set without its accents, and reports whether it has any.
 func (l *lexicon) readLine(text string, plain bool) (accents bool, err error) {
 	ln := &l.line
 	ln.fields, ln.choices, ln.words = ln.fields[:0], ln.choices[:0], ln.words[:0]
@@ -182,7 +179,7 @@ func (l *lexicon) readLine(text string, plain bool) (accents bool, err error) {
 	return accents, nil
 }
 
-// isPlain reports whether a word is compared as it stands.
+// isPlain reports whether a word is compared unchanged.
 func isPlain(word string) bool {
 	for i := 0; i < len(word); i++ {
 		if ch := word[i]; ch >= utf8.RuneSelf || (classes[ch] != letter || 'A' <= ch && ch <= 'Z') && ch != '\'' && ch != '*' {
@@ -192,11 +189,11 @@ func isPlain(word string) bool {
 	return word != ""
 }
 
-// plant puts the phrases of the line from a field on behind the node at, 0 for
-// none. Those of fewer than least words do not count.
+// plant adds the phrases of the line from a field on below the node at (0: the root). Phrases of fewer
+// than least words are not added.
 func (l *lexicon) plant(at int32, least, field int, k kind) {
 	if field == len(l.line.fields) {
-		if at != 0 && least <= 0 { // else nothing but punctuation
+		if at != 0 && least <= 0 { // otherwise only punctuation
 			l.ends(at, k)
 		}
 		return
@@ -221,8 +218,8 @@ func (l *lexicon) plant(at int32, least, field int, k kind) {
 	}
 }
 
-// child is the node of a word behind at. '*' comes last: of two phrases of one
-// length, the plainer is named.
+// child returns the node of a word below at, creating it if needed. '*' is last: of two phrases of the
+// same length, the one without it is reported.
 func (l *lexicon) child(at int32, id uint16) int32 {
 	from := &l.first[id]
 	if at != 0 {
@@ -254,7 +251,7 @@ func (l *lexicon) child(at int32, id uint16) int32 {
 	return n
 }
 
-// ends notes that a phrase of the kinds ends at a node.
+// ends marks that a phrase of these kinds ends at a node.
 func (l *lexicon) ends(at int32, k kind) {
 	n := &l.nodes[at]
 	if n.kinds&asking == 0 && k&asking != 0 {
@@ -271,7 +268,7 @@ func (l *lexicon) ends(at int32, k kind) {
 	}
 }
 
-// phrase is the text of a phrase that asks, as it is compared.
+// phrase returns the text of a phrase that asks, in normal form.
 func (l *lexicon) phrase(i int) string {
 	at := l.phrases[i]
 	if at < 0 {
@@ -285,8 +282,8 @@ func (l *lexicon) phrase(i int) string {
 	return strings.Join(words, " ")
 }
 
-// addLetters takes phrases that are compared letter by letter: of scripts without
-// spaces, and ends of words.
+// addLetters adds phrases that are compared letter by letter: those of scripts without spaces, and word
+// endings.
 func (l *lexicon) addLetters(line string, k kind) error {
 	if strings.Contains(line, " ") {
 		return errors.New("has a space, but its script has none")
@@ -320,7 +317,7 @@ func (l *lexicon) addTo(list []densePhrase, text, name string, k kind) []densePh
 	return list
 }
 
-// phraseWords cuts a phrase as words.go cuts a message.
+// phraseWords splits a phrase as words.go splits a message.
 func phraseWords(phrase string) []string {
 	if phrase == "-1" {
 		return []string{phrase}
@@ -337,7 +334,7 @@ func phraseWords(phrase string) []string {
 	return words
 }
 
-// folded is a word as wideWord has it.
+// folded returns a word in the form that wideWord produces.
 func folded(word string) string {
 	if isPlain(word) {
 		return word

@@ -2,8 +2,8 @@ package classify
 
 import "math/bits"
 
-// match returns the length in words of the longest phrase of one of the kinds
-// that begins at words[0], and where it ends; 0 when there is none.
+// match returns the length in words of the longest phrase of one of the kinds that begins at words[0], and
+// its last node; 0 if there is none.
 func (l *lexicon) match(words []word, kinds kind) (int, *node) {
 	if words[0].below&kinds == 0 {
 		return 0, nil
@@ -11,8 +11,8 @@ func (l *lexicon) match(words []word, kinds kind) (int, *node) {
 	return l.walk(l.first[words[0].id], words[1:], kinds, 1)
 }
 
-// walk is match from a node on. Of two phrases of one length the one that tells
-// wins: it is there to make an exception.
+// walk is match from a node on. Of two phrases of the same length, the one of kind told wins: it is there
+// as an exception.
 func (l *lexicon) walk(at int32, rest []word, kinds kind, depth int) (n int, end *node) {
 	nd := &l.nodes[at]
 	if nd.kinds&kinds != 0 {
@@ -32,7 +32,7 @@ func (l *lexicon) walk(at int32, rest []word, kinds kind, depth int) (n int, end
 	return n, end
 }
 
-// behind is the node of a word behind another; 0 for none.
+// behind returns the node of a word that follows another; 0 for none.
 func (l *lexicon) behind(nd *node, id uint16) int32 {
 	if id == unknown || nd.follow>>(id&63)&1 == 0 {
 		return 0
@@ -48,12 +48,11 @@ func (l *lexicon) behind(nd *node, id uint16) int32 {
 	return 0
 }
 
-// fan is the words behind one node, each where its number leads to or behind it;
-// its length is a power of two.
+// fan is a hash table of the children of one node, with linear probing; its length is a power of two.
 type fan []after
 
 type after struct {
-	word uint16 // unknown for none
+	word uint16 // unknown: empty
 	node int32
 }
 
@@ -67,7 +66,7 @@ func (f fan) find(id uint16) int32 {
 	}
 }
 
-// fanOut makes the words behind a node quick to find where there are many.
+// fanOut makes lookups fast for nodes with many children.
 func (l *lexicon) fanOut() {
 	const few = 12
 	for i := range l.nodes {
@@ -96,8 +95,7 @@ func (l *lexicon) fanOf(nd *node) fan {
 	return f
 }
 
-// gather returns the kinds of all phrases that begin above a node of the tree and
-// go on with these words.
+// gather returns the kinds of all phrases that end at a node or below it along these words.
 func (l *lexicon) gather(at int32, rest []word) kind {
 	nd := &l.nodes[at]
 	kinds := nd.kinds

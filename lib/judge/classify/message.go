@@ -10,7 +10,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// message is what the rules need of an event, parts of its line.
+// message holds the fields that the rules need, as parts of the event's line.
 type message struct {
 	platform, chat, id, thread []byte
 	content                    []byte
@@ -18,16 +18,16 @@ type message struct {
 	sender                     []byte
 	bot                        bool // sender.type
 	deleted                    bool
-	inferred                   bool // the thread, by tri-thread
+	inferred                   bool // the thread was inferred by tri-thread
 	mentions                   [][]byte
 	scan                       ndjson.Scanner
 }
 
-// maxMentions is how many mentions are looked at; nobody is meant by more.
+// maxMentions is how many mentions are read; a message with more addresses no one in particular.
 const maxMentions = 1000
 
-// read takes the fields out of a record that has been checked. What is missing
-// or of another type is named in the error.
+// read extracts the fields of a record that has been checked. The error names a field that is missing or
+// of another type.
 func (m *message) read(rec *ndjson.Record) error {
 	*m = message{mentions: m.mentions[:0], scan: m.scan}
 	var created []byte
@@ -125,8 +125,7 @@ func (m *message) readMentions(raw []byte) error {
 	return nil
 }
 
-// facts fills in room, people and thread as numbers, which collide as seldom as
-// 64 bits do.
+// facts fills in room, people and thread as 64-bit hashes.
 func (m *message) facts(seed maphash.Seed, buf []byte, f *facts) []byte {
 	buf = append(append(buf[:0], m.platform...), 0)
 	buf = append(append(buf, m.chat...), 0)
@@ -149,8 +148,7 @@ func (m *message) facts(seed maphash.Seed, buf []byte, f *facts) []byte {
 	return buf
 }
 
-// maybeNames takes the words of the text that may be names of who is meant: the
-// first two, and the last of a short one.
+// maybeNames takes the words that may name the addressee: the first two, and the last of a short text.
 func (m *message) maybeNames(seed maphash.Seed, f *facts) {
 	const shortText = 60 // bytes
 	rest := m.content
@@ -182,7 +180,7 @@ func (m *message) maybeName(seed maphash.Seed, f *facts, word []byte) {
 
 func blank(b byte) bool { return b == ' ' || b == '\t' || b == '\n' }
 
-// closes reports whether a character ends what is said to somebody by name.
+// closes reports whether a character can end a form of address.
 func closes(b byte) bool {
 	return b == ',' || b == ':' || b == ';' || b == '-' || b == '.' || b == '!' || b == '?'
 }

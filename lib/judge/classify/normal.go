@@ -9,9 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normal returns text as the packs have it: composed (NFC), without the other
-// widths and shapes that Unicode keeps for old character sets. Punctuation stays
-// as it is; text that is all ASCII is not even copied.
+// normal returns text in the form of the packs: composed (NFC), without the compatibility widths and
+// shapes of Unicode. Punctuation is unchanged; ASCII text is not copied.
 func normal(b []byte) []byte {
 	at := 0
 	for at < len(b) && b[at] < utf8.RuneSelf {
@@ -31,12 +30,11 @@ func normal(b []byte) []byte {
 	if norm.NFC.QuickSpan(b[at:]) < len(b)-at {
 		b = norm.NFC.Bytes(b)
 	}
-	return bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("เเ"), []byte("แ")), []byte("ํา"), []byte("ำ")) // Thai as it is mistyped
+	return bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("เเ"), []byte("แ")), []byte("ํา"), []byte("ำ")) // common typing errors in Thai
 }
 
-// isOtherShape reports whether the rune is a letter or digit that only looks
-// otherwise than another: full and half width, Arabic by its place in the word,
-// mathematical bold.
+// isOtherShape reports whether the rune is a compatibility form of a letter or digit: full and half width,
+// Arabic presentation forms, mathematical bold.
 func isOtherShape(r rune) bool {
 	switch {
 	case r < 0xfb50:
@@ -63,8 +61,8 @@ func plainShapes(b []byte, from int) []byte {
 	return out
 }
 
-// foldRune makes one of letters that people write for one another; 0 for a sign
-// that they leave out. All outside ASCII.
+// foldRune maps letters that people use interchangeably to one of them, and optional signs to 0. For runes
+// outside ASCII.
 func foldRune(r rune) rune {
 	switch {
 	case r >= 0x064b && r <= 0x065f, r == 0x0670, r == 0x0640: // Arabic vowel signs, tatweel
@@ -93,8 +91,7 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// bare is a word without its accents, as people type it who have no keys for
-// them; ok is false when it has none.
+// bare returns a word without accents, as typed on a keyboard without them; ok is false if it has none.
 func bare(word string) (plain string, ok bool) {
 	buf := make([]byte, 0, len(word))
 	for _, r := range word {
@@ -114,11 +111,11 @@ func bare(word string) (plain string, ok bool) {
 	return string(buf), ok && utf8.Valid(buf)
 }
 
-// bases are the first letters of those that have accents, 0 where it is not
-// known yet. Making all takes longer than the packs' need.
+// bases caches the base letters of accented letters; 0 is not computed yet. Computing all takes longer
+// than the packs need.
 var bases [0x250 + 0x100]atomic.Uint32
 
-// baseOf is the letter below the accents of r, a Latin one.
+// baseOf returns the base letter of the Latin letter r.
 func baseOf(r rune) byte {
 	at := &bases[r%0x100+0x250]
 	if r < 0x250 {
@@ -132,8 +129,8 @@ func baseOf(r rune) byte {
 	return byte(b)
 }
 
-// isDense reports whether the rune's script is written without spaces: Thai, Lao,
-// Burmese, Khmer, Japanese, Chinese.
+// isDense reports whether the rune's script is written without spaces: Thai, Lao, Burmese, Khmer,
+// Japanese, Chinese.
 func isDense(r rune) bool {
 	switch {
 	case r < 0x0e00:
@@ -152,8 +149,8 @@ func isDense(r rune) bool {
 	return r >= 0x31f0 && r <= 0x31ff || unicode.Is(unicode.Han, r)
 }
 
-// leans reports whether a rune of such a script belongs to the letter before it,
-// so that no word can begin with it: tones and vowels.
+// leans reports whether a rune of such a script attaches to the preceding letter, so that no word begins
+// with it: tones and vowels.
 func leans(r rune) bool {
 	if r < 0x0e00 || r >= 0x2000 {
 		return false
@@ -161,8 +158,8 @@ func leans(r rune) bool {
 	return unicode.IsMark(r) || r&^0x80 == 'ะ' || r&^0x80 == 'า' || r&^0x80 == 'ำ' || r&^0x80 == 'ๅ'
 }
 
-// leansOn reports whether it belongs to the letter behind it, so that no word can
-// end with it: the Thai and Lao vowels that are written first.
+// leansOn reports whether it attaches to the following letter, so that no word ends with it: the Thai and
+// Lao vowels written first.
 func leansOn(r rune) bool {
 	r &^= 0x80
 	return r >= 'เ' && r <= 'ไ'

@@ -17,7 +17,7 @@ import (
 //go:embed packs/*.txt
 var packFiles embed.FS
 
-// kind is what a phrase is good for; packs/README says what each means.
+// kind is a set of uses of a phrase; packs/README describes each.
 type kind uint32
 
 const (
@@ -50,24 +50,24 @@ var sections = map[string]kind{
 	"problem": problem, "solved": solved, "first": first, "second": second, "later": later, "reply": reply, "guess": guess, "advice": advice, "fact": fact, "common": 0, "letters": 0,
 }
 
-// pack is the text of one language's phrases, ours or a team's.
+// pack is the text of one language's phrases, built in or a team's.
 type pack struct {
 	lang string
-	path string // to name its faults by
+	path string // for error messages
 	text []byte
 	team bool
 }
 
-// Limits of a team's packs; ours are far below.
+// Limits of a team's packs. The built-in ones are far below.
 const (
 	maxPack      = 1 << 20 // bytes
-	maxLanguages = 32      // as many as common has bits
+	maxLanguages = 32      // the number of bits in common
 )
 
 var packName = regexp.MustCompile(`^([a-z]{2,3}(?:-[a-z0-9]{2,8})*)\.txt$`)
 
-// loadPacks returns the packs of the languages, all when none is named: ours and
-// behind them those of the team's folder dir, which may be "".
+// loadPacks returns the packs of the languages, all if none is named: the built-in ones followed by those
+// of the team's folder dir, which may be "".
 func loadPacks(languages []string, dir string) ([]pack, error) {
 	packs, err := readPacks(packFiles, "packs", "packs", false)
 	if err != nil {
@@ -93,7 +93,7 @@ func loadPacks(languages []string, dir string) ([]pack, error) {
 	return named(packs, languages)
 }
 
-// named keeps the packs of the languages, in their order.
+// named returns the packs of the languages, in the order of packs.
 func named(packs []pack, languages []string) ([]pack, error) {
 	var have []string
 	for _, p := range packs {
@@ -122,7 +122,7 @@ func named(packs []pack, languages []string) ([]pack, error) {
 	return kept, nil
 }
 
-// readPacks reads every pack of a folder; name is the folder's in messages.
+// readPacks reads every pack of a folder; name is the folder's name in messages.
 func readPacks(from fs.FS, folder, name string, team bool) ([]pack, error) {
 	entries, err := fs.ReadDir(from, folder)
 	if err != nil {
@@ -131,7 +131,7 @@ func readPacks(from fs.FS, folder, name string, team bool) ([]pack, error) {
 	var packs []pack
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".txt") {
-			continue // a README, an editor's backup
+			continue // a README, an editor backup
 		}
 		path := name + "/" + e.Name()
 		lang := packName.FindStringSubmatch(e.Name())
@@ -154,8 +154,8 @@ func readPacks(from fs.FS, folder, name string, team bool) ([]pack, error) {
 	return packs, nil
 }
 
-// replaces reports whether a team's pack stands in place of ours: its first line
-// that counts is [replace].
+// replaces reports whether a team's pack replaces the built-in one: its first line that is not blank or a
+// comment is [replace].
 func (p pack) replaces() bool {
 	for line := range bytes.Lines(p.text) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
@@ -165,7 +165,7 @@ func (p pack) replaces() bool {
 	return false
 }
 
-// addPack takes a pack into the lexicon.
+// addPack adds a pack to the lexicon.
 func (l *lexicon) addPack(p pack) error {
 	at := slices.Index(l.langs, p.lang)
 	if at < 0 {
@@ -174,7 +174,7 @@ func (l *lexicon) addPack(p pack) error {
 	}
 	l.lang = 1 << at
 	section, text := "", p.text
-	if p.team { // ours are: a test holds them to it
+	if p.team { // a test checks that the built-in packs are normal
 		text = normal(text)
 	}
 	n := 0
@@ -207,7 +207,7 @@ func (l *lexicon) addLine(section, line string) error {
 		return errors.New("stands before the first section")
 	case "common":
 		for _, word := range strings.Fields(line) {
-			if len(word) > 1 { // one of them says little, and stands for much else
+			if len(word) > 1 { // a single letter is ambiguous
 				l.common[l.id(folded(word))] |= l.lang
 			}
 		}

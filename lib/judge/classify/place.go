@@ -1,19 +1,19 @@
 package classify
 
-// stand is where a message stands in its conversation.
+// stand is a message's place in its conversation.
 type stand struct {
-	why      uint16 // the reason, 0 for none
-	sure     uint8  // of what it makes of the message, in percent; 0: see verdict.confidence
-	inflight bool   // somebody is being helped here, and it goes on
-	wanted   bool   // who helps must read it
-	asks     bool   // it is a question,
-	ack      bool   // an acknowledgement, after all
-	weighed  signs  // what was weighed; 0 where the rules alone decide
-	because  uint16 // the sign that turned their decision, 0 for none
+	why      uint16 // reason, 0 for none
+	sure     uint8  // confidence in percent; 0: see verdict.confidence
+	inflight bool   // someone is being helped here, and it continues
+	wanted   bool   // helpers must read it
+	asks     bool   // it is a question
+	ack      bool   // it is an acknowledgement after all
+	weighed  signs  // the signs weighed; 0 if the rules alone decided
+	because  uint16 // the sign that reversed the rules' decision, 0 for none
 }
 
-// turn is one message while a fold takes it in. The event itself stays as it is:
-// another fold takes it in as well.
+// turn is one message while a fold processes it. The event is not modified, since another fold processes
+// it too.
 type turn struct {
 	*fold
 	stand
@@ -21,26 +21,25 @@ type turn struct {
 	v  *verdict
 	r  *room
 	me int32
-	p  *person // me
+	p  *person // persons[me]
 
-	to         [len(facts{}.to)]int32 // whom it speaks to, of those who have spoken
+	to         [len(facts{}.to)]int32 // addressees who have spoken
 	nto        int
 	th         thread
-	inThread   bool  // th is live and the platform's own,
-	byPlatform bool  // in a room where it means so
-	target     int32 // one being helped whom it speaks to,
-	named      bool  // by name
+	inThread   bool  // th is live and from the platform
+	byPlatform bool  // and the threads of the room are the platform's
+	target     int32 // an addressee who is being helped
+	named      bool  // and is named
 
 	own      bool // its writer is being helped
-	helping  bool // its writer is helping somebody
-	helper   bool // its writer mostly does
-	newcomer bool // its writer has said nothing yet,
-	guest    bool // or has neither asked nor helped
-	tells    bool // it tells of a problem of one's own
+	helping  bool // its writer is helping someone
+	helper   bool // its writer mostly helps
+	newcomer bool // its writer has said nothing yet
+	guest    bool // its writer has neither asked nor helped
+	tells    bool // it reports a problem of the writer's own
 }
 
-// see takes a message in and says where it stands. What is weighed besides changes
-// nothing that the fold remembers.
+// see adds a message and returns its place. Setting weighed does not change what the fold remembers.
 func (f *fold) see(e *Event, weighed bool) stand {
 	t := turn{fold: f, e: e, v: &e.verdict, r: f.room(e.room)}
 	t.asks, t.ack = t.v.question, t.v.ack
@@ -49,7 +48,7 @@ func (f *fold) see(e *Event, weighed bool) stand {
 		t.inThread = t.inThread && t.th.live(e.time)
 	}
 	t.inflight = t.inThread
-	t.inThread = t.inThread && !e.inferred // a guess, made of what the rules know as well
+	t.inThread = t.inThread && !e.inferred // an inferred thread adds nothing to what the rules know
 	if t.v.mute {
 		return t.stand
 	}
@@ -72,7 +71,7 @@ func (f *fold) see(e *Event, weighed bool) stand {
 	return t.stand
 }
 
-// enter finds out who speaks to whom.
+// enter determines who speaks to whom.
 func (t *turn) enter() {
 	e, v, r := t.e, t.v, t.r
 	r.said++
@@ -113,9 +112,9 @@ func (t *turn) enter() {
 	}
 }
 
-// ofOwn reports whether what names nobody is of the writer's own, though another
-// asked just before: it tells of a problem, or is by somebody who helps nobody and
-// tells what they did or saw, or why they came.
+// ofOwn reports whether a message that names no one concerns the writer's own matter, although another
+// person asked just before: it reports a problem, or its writer helps no one and reports what they did or
+// saw, or why they came.
 func (t *turn) ofOwn() bool {
 	v, p := t.v, t.p
 	switch {
@@ -129,14 +128,13 @@ func (t *turn) ofOwn() bool {
 	return t.tells || v.greets || t.greeted() || t.newcomer && v.first && v.words >= longTalk && (!t.r.asked || v.words >= 2*longTalk)
 }
 
-// greeted reports whether the writer has greeted the room just now: what they say
-// next is what they came for.
+// greeted reports whether the writer has just greeted the room: their next message is why they came.
 func (t *turn) greeted() bool { return t.p.greeted != 0 && t.e.time-t.p.greeted <= freshTime }
 
-// longTalk is how many words say more than "same here".
+// longTalk is the number of words from which a message says more than "same here".
 const longTalk = 10
 
-// address finds whom the message speaks to, by mention or by its first words.
+// address finds the addressees of the message, by mention or by its first words.
 func (t *turn) address() {
 	e := t.e
 	for _, key := range e.to[:e.nto] {
@@ -159,7 +157,7 @@ func (t *turn) address() {
 	}
 }
 
-// returns reports whether somebody who was helped speaks to who helped them.
+// returns reports whether someone who was helped speaks to a person who helped them.
 func (t *turn) returns() bool {
 	if !t.inThread && t.p.asks > 0 {
 		for _, i := range t.to[:t.nto] {
@@ -171,8 +169,7 @@ func (t *turn) returns() bool {
 	return false
 }
 
-// answered is who asked a moment ago, where somebody speaks who is not being
-// helped and names nobody.
+// answered returns who asked a moment ago, if the writer is not being helped and names no one.
 func (t *turn) answered() int32 {
 	r, p, at := t.r, t.p, t.e.time
 	fresh := at-r.askedAt <= freshTime && r.said-r.askedSaid <= freshSaid
@@ -182,7 +179,7 @@ func (t *turn) answered() int32 {
 	return r.asker
 }
 
-// speaksTo reports whether the message does.
+// speaksTo reports whether the message addresses who.
 func (t *turn) speaksTo(who int32) bool {
 	for _, i := range t.to[:t.nto] {
 		if i == who && who != nobody {
@@ -203,14 +200,14 @@ func (t *turn) answers() bool {
 	case q.helpers.has(t.me):
 		return true
 	case t.own && p.helpers.has(t.target):
-		return p.noted != 0 && q.toRoom && q.opened > p.opened // the other way round now
+		return p.noted != 0 && q.toRoom && q.opened > p.opened // the roles are reversed now
 	case t.own && t.named:
 		return p.partner != t.target || !p.wanted && (p.breadth > q.breadth || p.breadth == q.breadth && q.opened > p.opened && q.toRoom)
 	}
 	return q.breadth <= p.breadth+1
 }
 
-// leave notes who had the word, and to whom.
+// leave records who spoke, and to whom.
 func (t *turn) leave() {
 	at, r, p := t.e.time, t.r, t.p
 	p.last, p.lastSaid, p.wanted = at, r.said, p.wanted && t.asks && t.own
@@ -237,9 +234,8 @@ func (t *turn) leave() {
 	}
 }
 
-// takesFor reports whether the message speaks to somebody as to one who is being
-// helped, whom the rules took for a helper because another had just asked, or for
-// nobody in particular.
+// takesFor reports whether the message treats q as someone being helped, whom the rules took for a helper
+// because another had just asked, or had not placed.
 func (t *turn) takesFor(q *person) bool {
 	switch {
 	case q.helping == t.me, q.byName, q.breadth > 0:
@@ -250,7 +246,7 @@ func (t *turn) takesFor(q *person) bool {
 	return q.isGuest() && !q.asking && q.said > 0 && (t.asks || t.v.second || t.v.advice || t.helper)
 }
 
-// opens notes that somebody needs help from here on.
+// opens records that the writer needs help from now on.
 func (t *turn) opens() {
 	p, at := t.p, t.e.time
 	if !p.asking || p.thanked != 0 {
@@ -261,11 +257,11 @@ func (t *turn) opens() {
 	p.noted, p.thanked, p.remarks = 0, 0, 0
 	t.begins(t.e.thread)
 	if t.e.inferred && t.e.reply {
-		t.begins(t.e.root) // the platform's thread, should people answer in one
+		t.begins(t.e.root) // the platform's thread, in case people answer there
 	}
 }
 
-// begins notes that a thread is of somebody who needs help.
+// begins records that a thread belongs to someone who needs help.
 func (t *turn) begins(key uint64) {
 	th, ok := t.threads.get(key)
 	if !ok || !th.live(t.e.time) {
@@ -275,7 +271,7 @@ func (t *turn) begins(key uint64) {
 	t.threads.put(key, th)
 }
 
-// settles notes that somebody has what they need, or took note of an answer.
+// settles records that the writer has what they need, or acknowledged an answer.
 func (t *turn) settles() {
 	p, at := t.p, t.e.time
 	if !p.asking {
@@ -294,7 +290,7 @@ func (t *turn) settles() {
 	}
 }
 
-// helps notes whom somebody helps.
+// helps records whom the writer helps.
 func (t *turn) helps() {
 	p, q := t.p, &t.persons[t.target]
 	if t.named && !p.helped.has(t.target) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// InWords says a reason, as records have it, to a person.
+// InWords describes a reason, as written in records, for a person.
 func InWords(reason string) string {
 	if i := slices.Index(reasonNames[:], reason); i >= 0 {
 		return reasonWords[i]

@@ -8,8 +8,8 @@ import (
 	"tri/lib/base/stream"
 )
 
-// Rules is the filter of a configuration, to be run over a history: each call
-// begins a new stream. compile makes the matcher of a jq condition.
+// Rules returns the filter of a configuration, to be run over a history: each call starts a new stream.
+// compile makes the matcher of a jq condition.
 func Rules(cfg *config.Config, compile func(jq string) (Matcher, error)) (func(ctx context.Context, in stream.Input, out io.Writer) error, error) {
 	k, err := New(Options{Config: cfg.Classifier, Team: cfg.Team, Compile: compile})
 	return func(ctx context.Context, in stream.Input, out io.Writer) error {

@@ -1,32 +1,32 @@
 package classify
 
-// What speaks for and against a remark of somebody who is being helped, in
-// percent points of being worth reading. They began as a logistic regression over
-// labelled rooms; they were rounded, and some set, by hand on the rooms to tune on.
+// Weights for and against a remark of someone who is being helped, in percentage points of being worth
+// reading. They began as a logistic regression over labelled rooms, were rounded, and in part adjusted by
+// hand on the tuning rooms.
 const (
 	remarkStart  = 70
-	remarkLeast  = 48 // from here on it is worth reading
+	remarkLeast  = 48 // worth reading from here on
 	remarkMost   = 95
 	remarkFewest = 20
 
-	isBrief    = -14 // one word or two
-	isShortish = -6  // up to five
-	isLong     = 12  // more than longTalk, twice
-	shows      = 8   // it has a link, code or a quote
-	troubled   = 6   // it speaks of a problem
-	delighted  = -9  // it has a smiley or an exclamation mark
+	isBrief    = -14 // one or two words
+	isShortish = -6  // three to five words
+	isLong     = 12  // more than 2*longTalk words
+	shows      = 8   // a link, code or a quote
+	troubled   = 6   // mentions a problem
+	delighted  = -9  // a smiley, an emoji or an exclamation mark
 	agrees     = -10 // half of it acknowledges
-	bursts     = 9   // it goes on at once with a question that nobody answered yet
+	bursts     = 9   // directly continues a question not answered yet
 	replies    = 14  // its writer was asked something
-	addresses  = 4   // it speaks to who spoke to its writer
-	assisted   = 6   // somebody answered its writer
-	noted      = -8  // its writer took note of an answer
-	instructs  = -8  // it speaks of "you" and not of "me"
+	addresses  = 4   // addresses the person who addressed its writer
+	assisted   = 6   // its writer has received an answer
+	noted      = -8  // its writer acknowledged an answer
+	instructs  = -8  // speaks of "you" and not of "me"
 	peer       = -6  // its writer helps others too
-	goesOn     = -2  // each remark since, up to five, without any of need
+	goesOn     = -2  // for each recent remark without need, up to five
 )
 
-// remark weighs what somebody says who is being helped.
+// remark weighs a message by someone who is being helped.
 func (t *turn) remark() int {
 	v, p := t.v, t.p
 	n := remarkStart
@@ -58,8 +58,8 @@ func (t *turn) remark() int {
 	return min(max(n, remarkFewest), remarkMost)
 }
 
-// followUp takes what somebody says who is being helped: it goes on with that, or
-// is a mere remark.
+// followUp places a message by someone who is being helped: it either continues their request or is a mere
+// remark.
 func (t *turn) followUp() {
 	if n := t.remark(); n >= remarkLeast {
 		t.need(whyFollows, n)

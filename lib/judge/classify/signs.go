@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// sign takes what is neither letter nor space nor the end of a sentence.
+// sign handles a character that is not a letter, a space or the end of a sentence.
 func (c *cutter) sign(ch byte) {
 	rest := c.b[c.i:]
 	switch ch {
@@ -39,10 +39,10 @@ func (c *cutter) sign(ch byte) {
 		}
 	case '^':
 		n := len(rest) - len(bytes.TrimLeft(rest, "^"))
-		c.other = c.other || n != 2 // it points to what was said above
+		c.other = c.other || n != 2 // refers to an earlier message
 		c.i += n
 	case '{', '}', '#', '$', '%', '&', '\\', '|':
-		c.other = true // code, most likely
+		c.other = true // probably code
 		c.i++
 	case '+', '-':
 		if len(rest) >= 2 && rest[1] == '1' && (len(rest) == 2 || rest[2] >= utf8.RuneSelf || classes[rest[2]] != letter) && (c.i == 0 || c.b[c.i-1] <= ' ') {
@@ -56,8 +56,8 @@ func (c *cutter) sign(ch byte) {
 	}
 }
 
-// question takes a question mark of n bytes: one inside a word, as in a link or a
-// pattern, as an option, behind a slash, or before a semicolon, as in code, asks nothing.
+// question handles a question mark of n bytes. One inside a word (a link, a pattern), as an option after a
+// slash, or before a semicolon (code) does not ask.
 func (c *cutter) question(n int) {
 	option := c.i > 0 && c.b[c.i-1] == '/' && (c.i == 1 || c.b[c.i-2] == ' ')
 	c.i += n
@@ -72,7 +72,7 @@ func (c *cutter) question(n int) {
 	c.mark, c.markEnd = true, len(c.words)
 }
 
-// joined reports whether b goes on with what stood before it.
+// joined reports whether b continues the preceding text.
 func joined(b []byte) bool {
 	for i := 0; i < len(b) && b[i] < utf8.RuneSelf; i++ {
 		switch {
@@ -85,10 +85,10 @@ func joined(b []byte) bool {
 	return false
 }
 
-// quote passes over lines that quote somebody else.
+// quote skips quoted lines.
 func (c *cutter) quote() {
 	if rest := c.b[c.i:]; len(rest) > 2 && rest[0] == '>' && bytes.IndexByte([]byte("._:<("), rest[1]) >= 0 && bytes.IndexByte([]byte("><(.)_D/"), rest[2]) >= 0 {
-		c.emoji = true // >.> and its kin
+		c.emoji = true // >.> and similar
 		c.i += 3
 		return
 	}
@@ -102,7 +102,7 @@ func (c *cutter) quote() {
 	}
 }
 
-// code passes over text between backticks.
+// code skips text between backticks.
 func (c *cutter) code() {
 	fence := 1
 	if bytes.HasPrefix(c.b[c.i:], []byte("```")) {
@@ -119,8 +119,7 @@ func (c *cutter) code() {
 	c.push(unknown, 0)
 }
 
-// angle passes over what platforms write in angle brackets: <@U123>, <#C1|dev>,
-// <!here>, <https://…>, <:emoji:123>.
+// angle skips platform markup in angle brackets: <@U123>, <#C1|dev>, <!here>, <https://…>, <:emoji:123>.
 func (c *cutter) angle() {
 	rest := c.b[c.i:]
 	n := bytes.IndexByte(rest, '>')
@@ -141,7 +140,7 @@ func (c *cutter) angle() {
 	}
 }
 
-// name passes over @name.
+// name skips @name.
 func (c *cutter) name() {
 	c.i++
 	c.named = true
@@ -154,8 +153,8 @@ func (c *cutter) name() {
 	}
 }
 
-// smiley returns the length of :) and its kin, or of :shortcode:, at the start of
-// b; 0 when there is none.
+// smiley returns the length of :) or a similar smiley, or of :shortcode:, at the start of b; 0 if there is
+// none.
 func smiley(b []byte) int {
 	i := 1
 	for i < len(b) && (classes[b[i]&0x7f] == letter || b[i] == '_' || b[i] == '+' || b[i] == '-') && b[i] < utf8.RuneSelf {

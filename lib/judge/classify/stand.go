@@ -1,6 +1,6 @@
 package classify
 
-// place says where the message stands: the first rule that holds decides.
+// place places the message: the first rule that holds decides.
 func (t *turn) place() {
 	v, p := t.v, t.p
 	switch {
@@ -30,12 +30,12 @@ func (t *turn) place() {
 		t.statement()
 	}
 	if t.wanted && t.own && (!p.asking || p.thanked != 0) && !t.inThread {
-		p.asking, p.opened, p.noted, p.thanked = true, t.e.time, 0, 0 // they are back
+		p.asking, p.opened, p.noted, p.thanked = true, t.e.time, 0, 0 // they have returned
 	}
 	t.inflight = t.inflight || t.own && !t.wanted || t.wanted && t.why == whyFollows
 }
 
-// longThanks is how many words thanks can have.
+// longThanks is the maximum number of words of thanks.
 const longThanks = 40
 
 // need makes the message actionable.
@@ -43,21 +43,21 @@ func (t *turn) need(why uint16, sure int) {
 	t.wanted, t.why, t.sure = true, why, uint8(sure)
 }
 
-// drop makes it ambient.
+// drop makes the message ambient.
 func (t *turn) drop(why uint16, sure int) {
 	t.why, t.sure = why, uint8(sure)
 }
 
-// thank makes it an acknowledgement.
+// thank makes the message an acknowledgement.
 func (t *turn) thank(why uint16, sure int) {
 	t.ack, t.why, t.sure = true, why, uint8(sure)
 	t.settles()
 }
 
-// outsider reports whether the thread is of somebody who is not in the team.
+// outsider reports whether the thread belongs to someone outside the team.
 func (t *turn) outsider() bool { return t.inflight && !t.persons[t.th.opener].member }
 
-// placeAck tells "yes" as an answer from "yes" as an acknowledgement.
+// placeAck distinguishes "yes" as an answer from "yes" as an acknowledgement.
 func (t *turn) placeAck() {
 	switch {
 	case t.v.reply && t.own && (t.p.wanted || t.nto > 0 || t.r.asked && t.r.last != t.me && t.p.helpers.has(t.r.last)):
@@ -71,8 +71,8 @@ func (t *turn) placeAck() {
 	}
 }
 
-// asksForSelf reports whether a question to somebody who asked is one of the
-// writer's own, and not after a detail.
+// asksForSelf reports whether a question to someone who asked is the writer's own, not a request for a
+// detail.
 func (t *turn) asksForSelf() bool {
 	v := t.v
 	switch {
@@ -85,11 +85,11 @@ func (t *turn) asksForSelf() bool {
 		return v.first && !v.second
 	}
 	q := &t.persons[t.target]
-	asked := q.toRoom && q.helpers.n == 0 && t.e.time-q.opened <= freshTime // and nobody has answered them
+	asked := q.toRoom && q.helpers.n == 0 && t.e.time-q.opened <= freshTime // and has no answer yet
 	return t.guest && v.first && (v.problem || !v.second) && !asked
 }
 
-// answer is what somebody says to one who asked.
+// answer places a message to someone who asked.
 func (t *turn) answer() {
 	sure := 80
 	if t.named {
@@ -106,7 +106,7 @@ func (t *turn) answer() {
 	t.helps()
 }
 
-// question tells what somebody wants to know from what helpers ask back.
+// question distinguishes a request from a question that a helper asks back.
 func (t *turn) question() {
 	v := t.v
 	toOther := v.second && !v.first
@@ -127,8 +127,7 @@ func (t *turn) question() {
 	}
 }
 
-// toAsker reports whether the message speaks first to somebody who helps no more
-// than its writer does.
+// toAsker reports whether the first addressee helps no more than the writer does.
 func (t *turn) toAsker() bool {
 	if t.nto == 0 {
 		return false
@@ -137,7 +136,7 @@ func (t *turn) toAsker() bool {
 	return !q.isHelper() && q.breadth <= t.p.breadth && q.said > 0
 }
 
-// statement is for what neither asks nor answers.
+// statement places a message that neither asks nor answers.
 func (t *turn) statement() {
 	v, p, own := t.v, t.p, t.own
 	switch {
@@ -178,15 +177,15 @@ func (t *turn) statement() {
 	}
 }
 
-// introduces reports whether what somebody new says may be about a problem.
+// introduces reports whether the first message of a newcomer may be about a problem.
 func (t *turn) introduces() bool {
-	const some = 10 // messages of the room from which on a newcomer is told
+	const some = 10 // messages of the room after which newcomers can be recognized
 	v := t.v
 	return t.r.said > some && !t.r.threaded() && v.first && !v.second && v.words >= longTalk &&
 		t.nto == 0 && t.target == nobody && (!t.r.asked || t.r.last == t.me || v.words >= 2*longTalk)
 }
 
-// toHelper reports whether the message speaks to somebody who mostly helps.
+// toHelper reports whether the message addresses someone who mostly helps.
 func (t *turn) toHelper() bool {
 	for _, i := range t.to[:t.nto] {
 		if t.persons[i].isHelper() {
@@ -196,8 +195,7 @@ func (t *turn) toHelper() bool {
 	return false
 }
 
-// lately reports whether somebody who mostly asks was helped a while ago, in a
-// room without threads.
+// lately reports whether the writer, who mostly asks, was helped a while ago in a room without threads.
 func (t *turn) lately() bool {
 	p := t.p
 	return p.asks > p.breadth && !t.r.threaded() && p.helpers.n > 0 && t.e.time-p.opened <= slowTime

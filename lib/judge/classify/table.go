@@ -1,14 +1,14 @@
 package classify
 
-// table is a map by numbers that are hashes already, as those of rooms, people
-// and threads are: a number leads to its place, or before it, by its own bits.
+// table is an open-addressing map whose keys are already hashes, such as those of rooms, people and
+// threads.
 type table[V any] struct {
-	keys   []uint64 // 0 for none; their number is a power of two
+	keys   []uint64 // 0 is empty; the length is a power of two
 	values []V
 	used   int
 }
 
-// place is where a number stands, or belongs.
+// place returns where a key is, or belongs.
 func (t *table[V]) place(key uint64) int {
 	mask := uint64(len(t.keys) - 1)
 	i := key & mask
@@ -18,7 +18,7 @@ func (t *table[V]) place(key uint64) int {
 	return int(i)
 }
 
-// get returns the value of a number; ok is false for none.
+// get returns the value of a key; ok is false if there is none.
 func (t *table[V]) get(key uint64) (v V, ok bool) {
 	key = max(key, 1)
 	if t.used == 0 {

@@ -2,22 +2,21 @@ package classify
 
 import "slices"
 
-// How long somebody goes on being helped, in seconds and in messages of the room.
+// How long a person counts as being helped, in seconds and in messages of the room.
 const (
-	quietTime  = 10 * 60 // nobody spoke, neither they nor anybody to them,
-	quietSaid  = 15      // or in a slow room, others said so little,
-	slowTime   = 40 * 60 // for no longer than this, once somebody has answered
-	settleTime = 4 * 60  // after they took note of an answer
+	quietTime  = 10 * 60 // no message from or to them for this long
+	quietSaid  = 15      // or, in a slow room, at most this many messages by others
+	slowTime   = 40 * 60 // for at most this long, once answered
+	settleTime = 4 * 60  // after they acknowledged an answer
 	thankTime  = 2 * 60  // after they gave thanks
-	burstTime  = 2 * 60  // outside threads, where the room uses them
-	helpTime   = 5 * 60  // who spoke so lately to one who asked still helps
-	freshTime  = 3 * 60  // a question is so fresh that what is said next,
-	freshSaid  = 5       // and names nobody, answers it
+	burstTime  = 2 * 60  // outside threads, in rooms that use them
+	helpTime   = 5 * 60  // a person who spoke this recently to someone who asked still helps
+	freshTime  = 3 * 60  // a message this soon after a question,
+	freshSaid  = 5       // and within this many messages, that names no one, answers it
 	openTime   = 24 * 60 * 60
 )
 
-// fold is who asked, who helps and what is still open, by what was said since it
-// began.
+// fold tracks who asked, who helps and what is still open, from the messages since it began.
 type fold struct {
 	rooms   table[*room]
 	people  table[int32] // by room and id
@@ -27,48 +26,48 @@ type fold struct {
 
 // room is one chat.
 type room struct {
-	said    int32 // messages of people
-	threads int32 // of them in threads that a platform keeps
-	roots   int32 // of them that begin a thread and name it, as on no platform
+	said    int32 // messages by people
+	threads int32 // of these, in threads of the platform
+	roots   int32 // of these, first messages that already carry their thread; no platform sends those
 	last    int32 // who spoke last
 	asked   bool  // and it was a question
 
-	asker     int32 // of those being helped, who spoke last,
-	askedAt   int64 // when
+	asker     int32 // of those being helped, who spoke last
+	askedAt   int64 // and when
 	askedSaid int32
 }
 
-// person is somebody in one room.
+// person is one person in one room.
 type person struct {
-	said    int32 // messages of some words,
-	links   int32 // of them with a link
-	asks    int32 // questions of their own
-	breadth int32 // how many different people they helped,
+	said    int32 // messages of some words
+	links   int32 // of these, with a link
+	asks    int32 // own questions
+	breadth int32 // number of different people helped
 	helped  people4
 
-	listed, member bool // the configuration has them as a helper, in the team
+	listed, member bool // listed in the configuration as a helper; as a team member
 
-	asking   bool  // they are being helped,
-	opened   int64 // when they asked last, in Unix seconds,
-	toRoom   bool  // and nobody by name
-	unsure   bool  // or only told something, as somebody new
-	mild     bool  // by a question that speaks neither of them nor of a problem
-	greeted  int64 // when they greeted, 0 for never
-	last     int64 // when they, or somebody to them, spoke last
-	lastSaid int32 // the room's count then
-	noted    int64 // when they took note of an answer, 0 for not yet
+	asking   bool  // is being helped
+	opened   int64 // last question, Unix seconds
+	toRoom   bool  // asked the room, no one by name
+	unsure   bool  // only reported something, as a newcomer
+	mild     bool  // by a question that mentions neither them nor a problem
+	greeted  int64 // last greeting, 0 for never
+	last     int64 // last message from or to them
+	lastSaid int32 // the room's count at that time
+	noted    int64 // acknowledged an answer, 0 for not yet
 	thanked  int64 // when they gave thanks
-	remarks  int32 // what they have said since without need
-	partner  int32 // who spoke to them last,
+	remarks  int32 // remarks without need since
+	partner  int32 // who last spoke to them
 	wanted   bool  // and asked them something
 	helpers  people4
 
-	helping   int32 // whom they spoke to last who asked,
-	helpingAt int64 // when,
+	helping   int32 // the asker they last spoke to
+	helpingAt int64 // and when
 	byName    bool  // and by name
 }
 
-// people4 are the last four people of a kind.
+// people4 are the last four people of some kind.
 type people4 struct {
 	who [4]int32
 	n   int32
@@ -81,10 +80,10 @@ func (l *people4) add(who int32) {
 	l.n++
 }
 
-// thread is one that somebody opened by asking.
+// thread is a thread that someone opened by asking.
 type thread struct {
 	opener          int32
-	opened, settled int64 // Unix seconds; settled 0: not
+	opened, settled int64 // Unix seconds; settled is 0 if it is not
 }
 
 const nobody = 0
@@ -93,7 +92,7 @@ func newFold() *fold {
 	return &fold{persons: make([]person, 1, 64)}
 }
 
-// forget makes a fold as good as new.
+// forget empties a fold for reuse.
 func (f *fold) forget() {
 	f.rooms.forget()
 	f.people.forget()
@@ -120,22 +119,21 @@ func (f *fold) person(key uint64) int32 {
 	return i
 }
 
-// known reports whether enough was said for it to be told who is new and who
-// mostly asks: at the beginning of a room everybody is, and does.
+// known reports whether the room has enough messages to tell who is new and who mostly asks: at first
+// everyone is new and mostly asks.
 func (r *room) known() bool {
 	const enough = 50
 	return r.said >= enough
 }
 
-// threaded reports whether people here answer in threads.
+// threaded reports whether people in this room answer in threads.
 func (r *room) threaded() bool { return r.threads*8 > r.said && r.roots == 0 }
 
 func (t *thread) live(at int64) bool {
 	return abs(at-t.opened) <= openTime && (t.settled == 0 || abs(at-t.settled) <= thankTime)
 }
 
-// live reports whether somebody is being helped at a time, when the room has
-// heard said messages.
+// live reports whether a person is being helped at a time at which the room has had said messages.
 func (p *person) live(at int64, said int32) bool {
 	quiet := at - p.last
 	switch {
@@ -150,17 +148,17 @@ func (p *person) live(at int64, said int32) bool {
 	return quiet <= quietTime || answered && quiet <= slowTime && said-p.lastSaid <= quietSaid
 }
 
-// busy reports whether somebody is helping another.
+// busy reports whether a person is helping another.
 func (p *person) busy(at int64) bool { return p.helping != nobody && at-p.helpingAt <= helpTime }
 
-// isHelper reports whether somebody mostly answers others, or is said to.
+// isHelper reports whether a person mostly answers others, or is configured as a helper.
 func (p *person) isHelper() bool { return p.listed || p.breadth >= 3 && p.breadth >= p.asks }
 
-// isGuest reports whether somebody has said little, and neither asked nor helped.
+// isGuest reports whether a person has said little, and neither asked nor helped.
 func (p *person) isGuest() bool { return p.asks == 0 && p.breadth == 0 && p.said <= 5 }
 
-// announces reports whether somebody does nothing but pass on links, as a program
-// does that its platform takes for a person.
+// announces reports whether a person only posts links, like a program that its platform reports as a
+// person.
 func (p *person) announces() bool { return p.said >= 3 && p.links == p.said }
 
 func abs(n int64) int64 {

@@ -15,7 +15,7 @@ import (
 //go:embed classify.go custom.go dense.go dictionary.go fields.go inflight.go judge.go lang.go lexicon.go match.go message.go normal.go pack.go place.go score.go signs.go stand.go table.go talk.go version.go weigh.go weights.go words.go
 var sources embed.FS
 
-// versionOf is a short hash over code, packs and what the configuration adds.
+// versionOf returns a short hash over code, packs and configuration.
 func versionOf(o Options, packs []pack) (string, error) {
 	h := sha256.New()
 	err := fs.WalkDir(sources, ".", func(path string, d fs.DirEntry, err error) error {
@@ -32,11 +32,11 @@ func versionOf(o Options, packs []pack) (string, error) {
 	for _, p := range packs {
 		fmt.Fprintf(h, "%s %t %d\n%s", p.lang, p.team, len(p.text), p.text)
 	}
-	o.Config.PacksDir = "" // what is in it counts, not where it is
+	o.Config.PacksDir = "" // the content counts, not the path
 	settings, err := json.Marshal([]any{o.Config, o.Team.Members, o.Team.Helpers})
 	if err != nil {
 		return "", fmt.Errorf("classifier: %w", err)
 	}
-	h.Write(settings) // a hash takes everything
+	h.Write(settings) // never fails
 	return hex.EncodeToString(h.Sum(nil))[:12], nil
 }

@@ -5,11 +5,10 @@ import (
 	"math/bits"
 )
 
-// sign is something that speaks for or against a message being worth reading by
-// who helps.
+// sign is a feature that speaks for or against a message being worth reading for helpers.
 type sign uint8
 
-// signs are those that hold of a message.
+// signs is the set of signs that hold for a message.
 type signs uint64
 
 func (s *signs) put(n sign, holds bool) {
@@ -20,7 +19,7 @@ func (s *signs) put(n sign, holds bool) {
 	*s |= bit << n
 }
 
-// points is the sum of the weights of the signs, in hundredths of a logit.
+// points returns the sum of the signs' weights, in hundredths of a logit.
 func (s signs) points() int {
 	sum := atFirst
 	for ; s != 0; s &= s - 1 {
@@ -29,15 +28,14 @@ func (s signs) points() int {
 	return sum
 }
 
-// worthwhile is the points from which on a message is worth reading: where two of
-// five messages of the labelled rooms are, each weighed by what the others taught.
+// worthwhile is the number of points from which a message is worth reading: at that score, two of five
+// messages of the labelled rooms are, each weighed with weights fitted on the other rooms.
 const worthwhile = -119
 
-// weigh has the last word on most of what the rules placed: the rules tell who is
-// being helped and by whom, and how that is to be weighed against what else holds
-// is fitted on labelled rooms. Platforms' own threads have not been labelled, and
-// what is no statement or question is for the rules alone. Threads that tri-thread
-// guessed count as none: as signs of their own they added nothing on rooms left out.
+// weigh can overrule most of what the rules placed. The rules determine who is being helped and by whom;
+// how that counts against the other signs is fitted on labelled rooms. Messages in platforms' own threads
+// have not been labelled, and messages other than statements and questions are left to the rules. Threads
+// inferred by tri-thread count as none: as signs of their own they added nothing on held-out rooms.
 func (t *turn) weigh(s signs) {
 	if t.settled() {
 		return
@@ -55,10 +53,9 @@ func (t *turn) weigh(s signs) {
 	t.sure = confident(points)
 }
 
-// tellsOnly reports whether the message tells something of no problem, unasked, in
-// a room where nobody has asked yet, or hours after its writer did. Where people
-// help strangers that is rare, and may be worth reading; where a team talks it is
-// what most is.
+// tellsOnly reports whether the message, unasked, says something that is not a problem, in a room where no
+// one has asked yet, or hours after its writer did. Where people help strangers that is rare, and may be
+// worth reading; in a team's room most messages are like that.
 func (t *turn) tellsOnly() bool {
 	const over = 3 * 60 * 60 // seconds
 	v, p := t.v, t.p
@@ -81,16 +78,16 @@ func (t *turn) settled() bool {
 	case v.filler && v.words > 0, v.slip(), v.solved && !v.problem && !t.own:
 		return true
 	}
-	return v.linked && p.asks == 0 && p.said >= 2 && p.links == p.said // it announces, most likely
+	return v.linked && p.asks == 0 && p.said >= 2 && p.links == p.said // probably announcements
 }
 
-// confident is how likely the side that the points are on is the right one, in percent.
+// confident returns the probability, in percent, that the side given by the points is right.
 func confident(points int) uint8 {
 	n := points - worthwhile
 	return sureAt[min(max(n, -n), len(sureAt)-1)]
 }
 
-// sureAt is that by distance, in points, up to the largest that is told.
+// sureAt is that probability by distance in points, up to the largest that is reported.
 var sureAt = func() (sure [400]uint8) {
 	const most = 97
 	for n := range sure {
@@ -99,7 +96,7 @@ var sureAt = func() (sure [400]uint8) {
 	return sure
 }()
 
-// strongest is the reason of the sign that speaks most for a side, 1 or -1.
+// strongest returns the reason of the sign with the largest weight for a side, 1 or -1.
 func (s signs) strongest(side int) uint16 {
 	best, of := 0, 0
 	for ; s != 0; s &= s - 1 {

@@ -1,7 +1,7 @@
 package classify
 
-// The signs, and what each speaks for (above zero) or against a message being worth
-// reading, in hundredths of a logit. They are fitted, not guessed: see TestFit.
+// The signs, each with its weight for (positive) or against a message being worth reading, in hundredths
+// of a logit. The weights are fitted; see TestFit.
 const (
 	ruledAsk sign = iota
 	ruled
@@ -45,10 +45,10 @@ const (
 	signCount
 )
 
-// atFirst are the points of a message of which no sign holds.
+// atFirst is the points of a message without signs.
 const atFirst = -202
 
-// weights has them with their names and what they say to a person.
+// weights holds the signs' weights, names and descriptions.
 var weights = [signCount]struct {
 	points      int16
 	name, words string
@@ -94,7 +94,7 @@ var weights = [signCount]struct {
 	since1:        {47, "asked-just-now", "its writer asked a minute ago"},
 }
 
-// signs are those that hold of the message, but for what the rules come to.
+// signs returns the signs that hold for the message, except those of the rules' result.
 func (t *turn) signs() (s signs) {
 	v, p, r, at := t.v, t.p, t.r, t.e.time
 	s.put(hasTwoWords, v.words <= 2)

@@ -9,26 +9,26 @@ import (
 
 // word is one word of a message.
 type word struct {
-	id     uint16 // in the lexicon
-	begins bool   // a sentence begins here
-	comma  bool   // a comma stands before it
-	breaks bool   // a phrase cannot run across the gap before it
-	dense  kind   // kinds of a phrase in a script without spaces, all in this one word
+	id     uint16 // number in the lexicon
+	begins bool   // begins a sentence
+	comma  bool   // follows a comma
+	breaks bool   // no phrase can span the gap before it
+	dense  kind   // kinds of a phrase in a script without spaces that is this one word
 	below  kind   // kinds of the phrases that begin with it
 }
 
-// reading is what a message says, taken apart once for all rules. Quoted lines,
-// code, links and names are no part of what it asks.
+// reading is a message's text, split once for all rules. Quoted lines, code, links and names are not part
+// of what it asks.
 type reading struct {
 	words   []word
 	hits    []hit // phrases found in scripts without spaces
-	mark    bool  // a question mark that asks
-	markEnd int   // number of words before the last one
-	loose   bool  // a question mark with no word before it
+	mark    bool  // contains a question mark that asks
+	markEnd int   // words before the last such mark
+	loose   bool  // contains a question mark without a preceding word
 	emoji   bool
-	named   bool // somebody is named
+	named   bool // names a person
 	linked  bool
-	other   bool // something that is neither word nor punctuation: a link, code, a quote
+	other   bool // contains something other than words and punctuation: a link, code, a quote
 	scripts scripts
 	buf     []byte
 }
@@ -38,11 +38,11 @@ type hit struct {
 	kind   kind
 }
 
-// maxText is how much of a message is read, in bytes: of a longer one, the first
-// half of that and the last. People ask before or behind what they paste.
+// maxText is how much of a message is read, in bytes: the first and the last half of that. People ask
+// before or after the text that they paste.
 const maxText = 32 << 10
 
-// maxWord is the longest word that a phrase can have, in bytes.
+// maxWord is the maximum length of a word of a phrase, in bytes.
 const maxWord = 40
 
 type class uint8
@@ -54,7 +54,7 @@ const (
 	stop // . ! ;
 )
 
-// classes are those of ASCII; all else is other.
+// classes are the classes of ASCII characters; all others are other.
 var classes = func() (c [256]class) {
 	for i := range c[:utf8.RuneSelf] {
 		switch b := byte(i); {
@@ -69,7 +69,7 @@ var classes = func() (c [256]class) {
 	return c
 }()
 
-// cutter takes one message apart.
+// cutter splits one message.
 type cutter struct {
 	*reading
 	lex    *lexicon
@@ -79,11 +79,11 @@ type cutter struct {
 	comma  bool
 	breaks bool
 	tail   int32 // 1 + the phrase that asks if the sentence ends here
-	ends   bool  // a word that may begin a phrase of [end] was there
-	opened bool  // a Spanish question began
+	ends   bool  // there was a word that may begin a phrase of kind end
+	opened bool  // a Spanish question has begun
 }
 
-// read fills t from a message's text without the name that it is addressed to.
+// read fills t from a message's text without the names that it is addressed to.
 func (t *reading) read(lex *lexicon, b []byte) {
 	*t = reading{words: t.words[:0], hits: t.hits[:0], buf: t.buf[:0]}
 	if len(b) > maxText {
@@ -100,7 +100,7 @@ func (t *reading) read(lex *lexicon, b []byte) {
 			c.word()
 		case classes[ch] == space:
 			c.i++
-		case ch == ';' && c.scripts.count[greek] > 0: // a question mark there
+		case ch == ';' && c.scripts.count[greek] > 0: // the Greek question mark
 			c.question(1)
 		case classes[ch] == stop:
 			c.i++
@@ -116,7 +116,7 @@ func (t *reading) read(lex *lexicon, b []byte) {
 	c.mark = c.mark || c.opened && len(c.words) > 0
 }
 
-// endings looks for phrases that ask where a sentence ends.
+// endings finds phrases that ask at the end of a sentence.
 func (c *cutter) endings() {
 	for i := range c.words {
 		if n, node := c.lex.match(c.words[i:], end); n > 0 && (i+n == len(c.words) || c.words[i+n].begins) {
@@ -144,18 +144,16 @@ func (c *cutter) push(id uint16, dense kind) {
 	c.begins, c.comma, c.breaks = false, false, false
 }
 
-// boundary begins a new sentence, unless what stood before is inside a word, as
-// in a file name.
+// boundary begins a new sentence, unless the preceding mark is inside a word, as in a file name.
 func (c *cutter) boundary() {
 	if c.i == len(c.b) || c.b[c.i] >= utf8.RuneSelf || classes[c.b[c.i]] != letter {
 		c.begins = true
 	}
 }
 
-// word takes one word of letters and digits. Most are ASCII and short: those are
-// only looked at.
+// word handles one word of letters and digits. Most are short ASCII words, which are not copied.
 func (c *cutter) word() {
-	const lower = 0x20 // a bit that letters, digits and the apostrophe have in lower case
+	const lower = 0x20 // a bit set in lower-case letters, digits and the apostrophe
 	b, i, key := c.b, c.i, uint64(0)
 	for i < len(b) && (classes[b[i]] == letter || b[i] == '\'' && apostrophe(b[i:], 1)) {
 		key = key<<8 | uint64(b[i]|lower)
@@ -191,14 +189,13 @@ func (c *cutter) word() {
 	}
 }
 
-// drawn reports whether a word is drawn out: "pleaseee", "oooookay".
+// drawn reports whether a word has drawn-out letters: "pleaseee", "oooookay".
 func drawn(w []byte) bool {
 	n := len(w)
 	return n > 3 && (w[n-1] == w[n-2] && w[n-2] == w[n-3] || w[0]|0x20 == w[1]|0x20 && w[1]|0x20 == w[2]|0x20)
 }
 
-// known is the number of the word in buf; one that is drawn out counts as the
-// word that it is without.
+// known returns the number of the word in buf. A drawn-out word counts as the word without the repetition.
 func (c *cutter) known() uint16 {
 	w := c.buf
 	id := c.lex.lookup(w)
@@ -222,7 +219,7 @@ func (c *cutter) known() uint16 {
 	return unknown
 }
 
-// tailed looks at how the word just pushed ends.
+// tailed checks the ending of the word just pushed.
 func (c *cutter) tailed(w []byte) {
 	for _, p := range c.lex.tails[w[len(w)-1]] {
 		if !bytes.HasSuffix(w, []byte(p.text)) {
@@ -236,13 +233,12 @@ func (c *cutter) tailed(w []byte) {
 	}
 }
 
-// apostrophe reports whether a letter stands behind the n bytes of one.
+// apostrophe reports whether a letter follows the n bytes of an apostrophe.
 func apostrophe(b []byte, n int) bool {
 	return n < len(b) && b[n] < utf8.RuneSelf && classes[b[n]] == letter
 }
 
-// wideWord is word for one with letters outside ASCII, or a typographic
-// apostrophe, in it.
+// wideWord is word for words with letters outside ASCII or a typographic apostrophe.
 func (c *cutter) wideWord() {
 	c.buf = c.buf[:0]
 	var last rune
@@ -254,7 +250,7 @@ func (c *cutter) wideWord() {
 				n = 0
 			}
 			r = '\''
-		case r == '՞': // stands inside the word that is asked for
+		case r == '՞': // placed inside the word that it asks about
 			c.mark, c.markEnd = true, len(c.words)+1
 			c.i += n
 			continue
@@ -290,8 +286,8 @@ func (c *cutter) wideWord() {
 	}
 }
 
-// laughless cuts the single Korean letters that people laugh and cry with from
-// the end of a word: 나요ㅠㅠ. A word of nothing else keeps two.
+// laughless removes the single Korean letters that express laughing and crying from the end of a word:
+// 나요ㅠㅠ. A word of nothing else keeps two.
 func laughless(w []byte) []byte {
 	for {
 		r, n := utf8.DecodeLastRune(w)
@@ -305,17 +301,17 @@ func laughless(w []byte) []byte {
 	}
 }
 
-// link passes over the rest of a link, or of anything up to the next space.
+// link skips the rest of a link, or anything up to the next space.
 func (c *cutter) link() {
 	for c.i < len(c.b) && c.b[c.i] > ' ' && c.b[c.i] != '>' {
 		c.i++
 	}
 	c.other, c.linked = true, true
 	c.push(unknown, 0)
-	c.begins = true // what is said of it
+	c.begins = true // the text about the link is a new sentence
 }
 
-// wide takes one character, or a run, outside ASCII.
+// wide handles one character, or a run, outside ASCII.
 func (c *cutter) wide() {
 	r, n := utf8.DecodeRune(c.b[c.i:])
 	switch {
