@@ -30,7 +30,7 @@ func normal(b []byte) []byte {
 	if norm.NFC.QuickSpan(b[at:]) < len(b)-at {
 		b = norm.NFC.Bytes(b)
 	}
-	return bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("เเ"), []byte("แ")), []byte("ํา"), []byte("ำ")) // common typing errors in Thai
+	return bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("เเ"), []byte("แ")), []byte("ํา"), []byte("ำ")) // Thai typing errors
 }
 
 // isOtherShape reports whether the rune is a compatibility form of a letter or digit: full and half width,
