@@ -1,12 +1,12 @@
-// Package backup writes a consistent copy of a home into one file while its pipeline
-// runs, and restores it without posting twice.
+// Package backup writes a consistent copy of a home into one file while its pipeline runs, and
+// restores it without posting twice.
 //
-// The logs are copied as far as they reach when the copy begins, what follows from
-// another before that other, so that every reply of the copy has its claim in it and no
-// mark is ahead of its log. Threads, which are folded from the journal, are made anew
-// by tri-dispatch --rebuild, which tri-backup restore does. The copy ends with the hashes
-// of its files, and is checked to its last byte. To every program it looks like a home that was killed. What has happened since is
-// another matter, and Restore's.
+// Logs are copied up to their size at the start of the copy. A log that is derived from another is
+// measured before it, so that every reply in the copy has its claim in it and no mark is ahead of
+// its log. Threads are derived from the journal: tri-backup restore rebuilds them with
+// tri-dispatch --rebuild. The copy ends with the hashes of its files and is verified to its
+// last byte. To every program a restored copy looks like a home whose programs were killed. What
+// was posted after the copy was made is handled by Restore.
 package backup
 
 import (
@@ -29,7 +29,7 @@ import (
 	"tri/lib/record/decision"
 )
 
-// left is what a copy does not need: it is made anew, or belongs to processes.
+// left are the files that a copy does not need: they are rebuilt or belong to processes.
 var left = []string{"locks", "index", "logs", "supervise.json", "watch.json", decision.HeadName}
 
 const (
@@ -38,26 +38,26 @@ const (
 	manifestName = ".manifest.json" // the last entry of a copy
 )
 
-// logs are those that others follow from, each before what it follows from: so every
-// reply of the copy has its claim in it, and every input of the journal its line.
+// logs are the derived logs, each before the log it is derived from, so that every reply in the
+// copy has its claim in it, and every input of the journal its line.
 var logs = []string{
 	"dispatch.ndjson", "events-classified.ndjson", "events-threaded.ndjson", "events.ndjson", "signals-done.ndjson", repliesName, decision.LogName,
 }
 
-// manifest tells what a copy holds.
+// manifest lists the contents of a copy.
 type manifest struct {
 	Files []file `json:"files"`
 }
 
-// file is one of a copy.
+// file is one entry of a manifest.
 type file struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 }
 
-// Save writes a home to w, as it is when it begins: logs are copied as far as they
-// reach then, and what is folded from them is made anew by Restore.
+// Save writes to w the state of a home at the time of the call: logs are copied up to their size at
+// that time. Files derived from them are rebuilt by Restore.
 func Save(h *durable.Home, w io.Writer) error {
 	at, err := begin(h)
 	if err != nil {
@@ -89,8 +89,8 @@ func Save(h *durable.Home, w io.Writer) error {
 	return sysexit.With(sysexit.IO, errors.Join(err, out.Close(), zip.Close()))
 }
 
-// instant is a home at one point in time: how far its logs reach, and the
-// dispatcher's mark, which no log may be behind.
+// instant is the state of a home at one point in time: the sizes of its logs, and the dispatcher's
+// mark, which no log may be behind.
 type instant struct {
 	mark  []byte
 	sizes map[string]int64
@@ -115,12 +115,12 @@ func begin(h *durable.Home) (*instant, error) {
 	return at, nil
 }
 
-// list is what is copied.
+// list returns the files to copy.
 func list(h *durable.Home) ([]string, error) {
 	var names []string
 	err := fs.WalkDir(h.Root().FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // a thread that was just closed; its log has it
+		case errors.Is(err, fs.ErrNotExist): // a thread that was just closed; its log contains it
 			return nil
 		case err != nil:
 			return err
@@ -135,7 +135,8 @@ func list(h *durable.Home) ([]string, error) {
 	return names, err
 }
 
-// put copies one file; nil where there was none at that time. A log may grow meanwhile.
+// put copies one file, as far as it existed at that time; it returns nil if it did not. A log may
+// grow meanwhile.
 func (at *instant) put(h *durable.Home, out *tar.Writer, name string) (*file, error) {
 	f, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,7 +158,7 @@ func (at *instant) put(h *durable.Home, out *tar.Writer, name string) (*file, er
 		size, in = int64(len(at.mark)), bytes.NewReader(at.mark)
 	}
 	if size < 0 || name == markName && at.mark == nil {
-		return nil, nil // it was made since
+		return nil, nil // it was created later
 	}
 	if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: info.ModTime(), Format: tar.FormatPAX}); err != nil {
 		return nil, err

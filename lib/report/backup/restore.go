@@ -24,18 +24,18 @@ import (
 	"tri/lib/record/outbox"
 )
 
-// Restored is what Restore did.
+// Restored is the result of Restore.
 type Restored struct {
 	Files   int
-	Revoked int // approved drafts that had not begun to be posted
-	Looked  int // posts that are looked for before they are made
+	Revoked int // approvals revoked: drafts whose posting had not begun
+	Looked  int // posts that are looked up in the chat before they are made
 }
 
-// Restore makes a home of a copy. dir must not be there yet, or be empty.
+// Restore creates a home from a copy. dir must not exist, or be empty.
 //
-// The copy is of the past: what was approved in it may have been posted since. So
-// no approval that had not begun to be posted counts any more, and the pipeline
-// looks into it again; and a post that had begun is looked for in the chat first.
+// What was approved when the copy was made may have been posted since. Therefore Restore revokes
+// every approval whose posting had not begun, and the pipeline investigates the question again; a
+// post that had begun is looked up in the chat first.
 func Restore(r io.Reader, dir string, now time.Time) (done Restored, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return done, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is not empty", dir)), "name a folder that is not there yet")
@@ -77,7 +77,7 @@ func restore(r io.Reader, dir string, now time.Time) (done Restored, err error) 
 	return done, err
 }
 
-// maxFile is the most that one file of a copy may have, in bytes.
+// maxFile is the maximum size of one file of a copy, in bytes.
 const maxFile = 64 << 30
 
 func unpack(h *durable.Home, r io.Reader) (n int, err error) {
@@ -114,7 +114,7 @@ func unpack(h *durable.Home, r io.Reader) (n int, err error) {
 		have[c.Name] = c
 		n++
 	}
-	// The sum of the whole copy is behind its last file.
+	// The checksum of the whole copy follows its last file.
 	if _, err := io.Copy(io.Discard, zip); err != nil {
 		return n, bad(err)
 	}
@@ -129,8 +129,8 @@ func unpack(h *durable.Home, r io.Reader) (n int, err error) {
 	return n, nil
 }
 
-// check compares what was unpacked with what the copy tells of itself. Copies of
-// earlier versions tell nothing, and need at least a file that every home has.
+// check compares the unpacked files with the manifest. Copies of earlier versions have none; they
+// must at least contain a file that every home has.
 func (m *manifest) check(have map[string]file) error {
 	if m == nil {
 		for _, name := range []string{"config.yaml", "events.ndjson", decision.LogName, "dispatch.ndjson"} {
@@ -164,12 +164,12 @@ func write(h *durable.Home, name string, r io.Reader) (file, error) {
 	return file{name, n, hex.EncodeToString(sum.Sum(nil))}, sysexit.With(sysexit.IO, errors.Join(err, f.Sync(), f.Close()))
 }
 
-// since is what makes a word of the past doubtful.
+// since is the reason recorded for revoked and doubtful posts.
 const since = "the home was restored from a backup: it may have been posted since"
 
-// standing folds the log of decisions. Whoever is in it counts here: what today's
-// list of approvers would refuse needs no revoking, and one revoke too many does
-// no harm.
+// standing folds the log of decisions. Approvals count whether or not the approver is on the
+// current list: an approval that the list would reject needs no revoking, but revoking it does no
+// harm.
 func standing(h *durable.Home) (*decision.State, error) {
 	rs, err := decision.Read(h)
 	policy := decision.Policy{Auto: true}
@@ -183,7 +183,7 @@ func standing(h *durable.Home) (*decision.State, error) {
 	return state, err
 }
 
-// revoke takes back every yes that nobody had begun to act upon.
+// revoke revokes every approval whose posting had not begun.
 func revoke(h *durable.Home, state *decision.State, now time.Time) (n int, err error) {
 	var open []decision.Record
 	state.Keys(func(st *decision.Standing) {
@@ -204,9 +204,8 @@ func revoke(h *durable.Home, state *decision.State, now time.Time) (n int, err e
 	return n, nil
 }
 
-// look has every post that was on its way looked for in the chat before it is
-// made, as if a try of it had been cut short. One that was claimed and of which
-// nothing else is known waits for a person.
+// look marks every post that had begun as interrupted, so that it is looked up in the chat before
+// it is made. A post that was claimed and about which nothing else is known waits for a person.
 func look(h *durable.Home, state *decision.State, now time.Time) (n int, err error) {
 	claims := state.Claims()
 	entries, err := outbox.Open(h)
@@ -253,7 +252,7 @@ func look(h *durable.Home, state *decision.State, now time.Time) (n int, err err
 	return n, nil
 }
 
-// unclaimed removes the entries of posts that were finished, and claimed, since the copy
+// unclaimed removes the outbox entries of posts that were claimed and finished after the copy
 // began.
 func unclaimed(h *durable.Home, state *decision.State) error {
 	names, err := h.List(outbox.Done)
@@ -278,7 +277,7 @@ func unclaimed(h *durable.Home, state *decision.State) error {
 	return nil
 }
 
-// replied adds the drafts that have their line in replies.ndjson.
+// replied adds the drafts that have a line in replies.ndjson.
 func replied(h *durable.Home, known map[string]bool) error {
 	text, err := h.ReadFile(repliesName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -290,7 +289,7 @@ func replied(h *durable.Home, known map[string]bool) error {
 	for line := range bytes.Lines(text) {
 		var r outbox.Reply
 		if !bytes.HasSuffix(line, []byte("\n")) {
-			break // torn: tri-reply cuts it and looks
+			break // torn: tri-reply truncates it and looks the post up
 		}
 		if err := json.Unmarshal(line, &r); err != nil {
 			return sysexit.With(sysexit.Data, fmt.Errorf("read replies.ndjson: %w", err))

@@ -17,13 +17,13 @@ type claim struct {
 	target   *decision.Target
 }
 
-// claims reads from the log what was claimed, by decision.ID.
+// claims reads the claims from the log, by decision.ID.
 func claims(h *durable.Home) (map[string]claim, error) {
 	said, targets, all := map[string]decision.Record{}, map[string]*decision.Target{}, map[string]claim{}
 	err := h.Lines(decision.LogName, 0, func(line []byte) error {
 		var r decision.Record
 		if ndjson.Unmarshal(line, &r) != nil {
-			return nil // the chain's check names it
+			return nil // the check of the chain reports it
 		}
 		switch {
 		case r.Kind == decision.Offer:
@@ -38,8 +38,7 @@ func claims(h *durable.Home) (map[string]claim, error) {
 	return all, err
 }
 
-// approvals compares each reply with the claim that it needs: that is what an approval
-// becomes when it is posted.
+// approvals compares each reply with its claim, the record that an approval is being posted.
 func approvals(h *durable.Home, all map[string]claim, f *Finding) error {
 	return h.Lines("replies.ndjson", 0, func(line []byte) error {
 		var r outbox.Reply
@@ -56,7 +55,7 @@ func approvals(h *durable.Home, all map[string]claim, f *Finding) error {
 	})
 }
 
-// posts checks each file of a folder of the outbox, and compares it with its claim.
+// posts checks each file of a folder of the outbox and compares it with its claim.
 func posts(h *durable.Home, dir string, all map[string]claim, f *Finding) error {
 	names, err := h.List(dir)
 	if err != nil {
@@ -91,11 +90,11 @@ func unclaimed(claimed bool, err error) error {
 	return errors.New("it was posted, and the decision log has no claim of it")
 }
 
-// told compares a line of the replies with what was approved.
+// told compares a line of the replies with its claim.
 func (c *claim) told(r *outbox.Reply) error {
 	switch {
 	case c.target == nil:
-		return nil // of a version whose offers named none
+		return nil // of a version whose offers have no target
 	case r.ReplyText != c.approved.Text:
 		return errors.New("reply_text is not the approved text")
 	case r.Platform != c.target.Platform || r.ChatID != c.target.ChatID || r.ReplyToMessageID != c.target.ReplyToID:
@@ -104,7 +103,7 @@ func (c *claim) told(r *outbox.Reply) error {
 	return nil
 }
 
-// held compares a file of the outbox with what was approved.
+// held compares a file of the outbox with its claim.
 func held(h *durable.Home, dir, id string, all map[string]claim) error {
 	e, err := outbox.Read(h, dir, id)
 	if e == nil || err != nil {
@@ -115,9 +114,9 @@ func held(h *durable.Home, dir, id string, all map[string]claim) error {
 	case !claimed:
 		return unclaimed(false, nil)
 	case c.target == nil:
-		return nil // of a version whose offers named none
+		return nil // of a version whose offers have no target
 	case e.Limit == 0 && e.Parts > 1 && strings.Contains(c.approved.Text, e.Text):
-		return nil // of a version that did not keep where it cut the text
+		return nil // of a version that did not record where it split the text
 	}
 	return e.Agrees(&c.approved, c.target, e.Limit)
 }

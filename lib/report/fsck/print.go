@@ -12,10 +12,10 @@ import (
 	"tri/lib/base/text"
 )
 
-// ErrBad means that something is not as it must be; the report says what.
+// ErrBad means that the check found faults; the report lists them.
 var ErrBad = errors.New("the home is not whole")
 
-// err is ErrBad, with the status of an answer that is no, where something is bad.
+// err returns ErrBad, with the exit status of a negative answer, if there are faults.
 func (r *Report) err() error {
 	if r.OK {
 		return nil
@@ -23,7 +23,7 @@ func (r *Report) err() error {
 	return sysexit.With(sysexit.No, ErrBad)
 }
 
-// WriteJSON writes a record for each part; its error is that of Print.
+// WriteJSON writes one record per part; it returns the same error as Print.
 func (r *Report) WriteJSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -35,8 +35,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return r.err()
 }
 
-// Print writes the report for people. Its error is ErrBad where something is not
-// as it must be.
+// Print writes the report as text. It returns ErrBad if there are faults.
 func (r *Report) Print(w io.Writer) error {
 	var b strings.Builder
 	colour := term.Is(w)

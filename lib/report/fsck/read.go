@@ -16,7 +16,7 @@ import (
 	"tri/lib/report/history"
 )
 
-// split adds a job for each part of a log; also, where given, checks its records.
+// split adds a job for each part of a log; also, if not nil, checks its records further.
 func split(j *jobs, h *durable.Home, name, schema string, also func(line) error) error {
 	cuts, err := history.Parts(h, name, 0, -1, 2*runtime.GOMAXPROCS(0))
 	if err != nil {
@@ -28,8 +28,8 @@ func split(j *jobs, h *durable.Home, name, schema string, also func(line) error)
 	return nil
 }
 
-// lines calls fn for each whole line that begins in a part of a log, and returns
-// how many bytes stand behind the last newline.
+// lines calls fn for each complete line that begins in a part of a log, and returns the number of
+// bytes after the last newline.
 func lines(h *durable.Home, name string, from, until int64, fn func(line)) (torn int64, err error) {
 	r, err := openPart(h, name, from, until)
 	if err != nil {
@@ -42,20 +42,20 @@ func lines(h *durable.Home, name string, from, until int64, fn func(line)) (torn
 	return r.torn, r.err
 }
 
-// line is a whole line of a log, valid until the next.
+// line is a complete line of a log, valid until the next is read.
 type line struct {
 	at    int64
 	bytes []byte
-	long  bool // too long to be one of ours: bytes are some of it
+	long  bool // longer than any valid line: bytes holds its beginning
 }
 
 // part reads the lines that begin in a part of a log.
 type part struct {
 	line
 	name      string
-	file      *os.File // nil: there is no such log
+	file      *os.File // nil: the log does not exist
 	in        *bufio.Reader
-	to, until int64 // where the next line begins; where the part ends, -1: nowhere
+	to, until int64 // start of the next line; end of the part, -1: none
 	torn      int64
 	err       error
 }
@@ -78,7 +78,7 @@ func openPart(h *durable.Home, name string, from, until int64) (*part, error) {
 	return p, nil
 }
 
-// next reads a line; false where there is no more, or reading failed.
+// next reads a line; it returns false at the end or after an error.
 func (p *part) next() bool {
 	if p.file == nil || p.until >= 0 && p.to >= p.until {
 		return false
@@ -109,12 +109,12 @@ func (p *part) next() bool {
 func (p *part) close() {
 	if p.file != nil {
 		lineReaders.Put(p.in)
-		_ = p.file.Close() // nothing was written
+		_ = p.file.Close() // opened for reading only
 	}
 }
 
-// bites reads little at once, so that what was read is still near the processor when
-// it is looked at.
+// bites limits the size of reads, so that the bytes are still in the processor's cache when they
+// are checked.
 type bites struct{ io.Reader }
 
 func (b bites) Read(p []byte) (int, error) {
@@ -122,15 +122,14 @@ func (b bites) Read(p []byte) (int, error) {
 	return b.Reader.Read(p[:min(len(p), most)])
 }
 
-// lineReaders are large, and a home has many logs that are small.
+// lineReaders are pooled because they are large and a home has many small logs.
 var lineReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, ndjson.MaxLine+1) }}
 
 func readError(name string, err error) error {
 	return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
 }
 
-// reader reads the small files of a home: a folder is opened once, and the memory
-// is kept from file to file.
+// reader reads the small files of a home: it opens each folder once and reuses its buffer.
 type reader struct {
 	home    *durable.Home
 	folders map[string]*os.Root
@@ -143,11 +142,11 @@ func newReader(h *durable.Home) *reader {
 
 func (r *reader) close() {
 	for _, f := range r.folders {
-		_ = f.Close() // nothing was written
+		_ = f.Close() // opened for reading only
 	}
 }
 
-// folder is nil with an error of fs.ErrNotExist where it is not there.
+// folder opens a folder; if it does not exist, it returns nil with fs.ErrNotExist.
 func (r *reader) folder(dir string) (*os.Root, error) {
 	if f := r.folders[dir]; f != nil {
 		return f, nil
@@ -160,7 +159,7 @@ func (r *reader) folder(dir string) (*os.Root, error) {
 	return f, nil
 }
 
-// read is a whole file below a folder, valid until the next.
+// read returns a whole file of a folder, valid until the next call.
 func (r *reader) read(dir, name string) ([]byte, error) {
 	folder, err := r.folder(dir)
 	if err != nil {
@@ -194,7 +193,7 @@ func (r *reader) exists(dir, name string) bool {
 	return err == nil
 }
 
-// checker holds files to a schema.
+// checker validates files against a schema.
 type checker struct {
 	*reader
 	scan   ndjson.Scanner
@@ -206,8 +205,7 @@ func newChecker(h *durable.Home, name string) (*checker, error) {
 	return &checker{reader: newReader(h), schema: s}, err
 }
 
-// file checks a file, and leaves out one that is not there: it was moved since its
-// folder was listed.
+// file checks a file; a missing file is skipped, because it was moved after its folder was listed.
 func (c *checker) file(f *Finding, dir, name, called string) {
 	b, err := c.read(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -224,7 +222,7 @@ func (c *checker) file(f *Finding, dir, name, called string) {
 	}
 }
 
-// runs checks the results that are published.
+// runs checks the published results of runs.
 func runs(h *durable.Home, f *Finding) error {
 	ids, err := h.List("runs")
 	if err != nil {

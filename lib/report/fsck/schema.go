@@ -14,10 +14,10 @@ import (
 	"tri/schemas"
 )
 
-// schema is a compiled JSON Schema. It may be used concurrently.
+// schema is a compiled JSON Schema. It is safe for concurrent use.
 type schema struct{ compiled *jsonschema.Schema }
 
-// compiler has all schemas of the programs, and loads none from elsewhere.
+// compiler contains all schemas of this project and loads no others.
 var compiler = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
@@ -38,10 +38,10 @@ var compiler = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 	return c, nil
 })
 
-// compiling guards the compiler, which is for one goroutine at a time.
+// compiling guards the compiler, which is not safe for concurrent use.
 var compiling sync.Mutex
 
-// loadSchema returns the schema of a record by its name, as "event".
+// loadSchema returns the schema of a kind of record, for example "event".
 func loadSchema(name string) (schema, error) {
 	c, err := compiler()
 	if err != nil {
@@ -53,7 +53,7 @@ func loadSchema(name string) (schema, error) {
 	return schema{s}, err
 }
 
-// check returns the first fault of one JSON value, with the path of the member.
+// check returns the first fault of a JSON value, with the path of the member.
 func (s schema) check(record []byte) error {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(record))
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"tri/lib/record/thread"
 )
 
-// threads compares the files with the fold of the journal. Each part takes the
-// threads that fall to it, so that they are folded side by side.
+// threads compares the thread files with the journal. The threads are divided into parts that are
+// folded in parallel.
 type threads struct {
 	home  *durable.Home
 	seed  maphash.Seed
@@ -34,7 +34,7 @@ func (t *threads) mine(part int, key string) bool {
 	return maphash.String(t.seed, key)%uint64(len(t.parts)) == uint64(part)
 }
 
-// fold checks the lines of a part's threads, applies them, and compares.
+// fold checks the lines of a part's threads, applies them, and compares the result with the files.
 func (t *threads) fold(part int, f *Finding) error {
 	s, err := loadSchema("journal")
 	if err != nil {
@@ -81,7 +81,7 @@ func (t *threads) earlier() bool {
 	return err == nil && gjson.ValidBytes(b) && gjson.GetBytes(b, "seq").Exists() && !gjson.GetBytes(b, "fold").Exists()
 }
 
-// compare holds each folded thread against its file.
+// compare compares each folded thread with its file.
 func (t *threads) compare(part int, gone map[string]bool, f *Finding) error {
 	s, err := loadSchema("thread")
 	if err != nil {
@@ -112,7 +112,7 @@ func (t *threads) compare(part int, gone map[string]bool, f *Finding) error {
 		case folded.Status == thread.Closed && r.exists(path.Split(wrong)):
 			f.bad(wrong, errors.New("the thread is closed, and a file of it stands in open"))
 		default:
-			if err := s.check(want); err != nil { // the same but for white space
+			if err := s.check(want); err != nil { // the same except for white space
 				f.bad(right, err)
 			}
 		}
@@ -120,7 +120,7 @@ func (t *threads) compare(part int, gone map[string]bool, f *Finding) error {
 	return t.unknown(part, f)
 }
 
-// unknown finds files of threads that the journal does not tell of.
+// unknown reports thread files that the journal does not contain.
 func (t *threads) unknown(part int, f *Finding) error {
 	folders := []string{"open"}
 	shards, err := t.home.List("closed")
@@ -145,8 +145,8 @@ func (t *threads) unknown(part int, f *Finding) error {
 	return nil
 }
 
-// same reports whether a file, which is indented for people, holds the bytes of a
-// compact record but for white space between its parts.
+// same reports whether a file, which is indented, equals a compact record except for white space
+// between tokens.
 func same(file, compact []byte) bool {
 	i := 0
 	for k := 0; k < len(file); {

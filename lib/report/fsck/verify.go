@@ -1,5 +1,5 @@
-// Package fsck checks a home's files against their schemas, chains, journal and
-// approvals. It changes nothing.
+// Package fsck checks a home's files against their schemas, chains, journal and approvals. It
+// changes nothing.
 package fsck
 
 import (
@@ -20,32 +20,32 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Finding is what one part of the home came to.
+// Finding is the result for one part of the home.
 type Finding struct {
 	What    string `json:"what"`    // a file or folder of the home
-	Records int    `json:"records"` // looked at
+	Records int    `json:"records"` // number of records checked
 	Bad     int    `json:"bad"`
-	// Problems are the first of the bad ones, with the reason.
+	// Problems are the first faulty records, with the reasons.
 	Problems []string `json:"problems,omitempty"`
-	// Torn is how many bytes stand behind the last newline: a write that was cut, or
-	// is under way. They were never promised to anybody.
+	// Torn is the number of bytes after the last newline: a write that was interrupted or is in
+	// progress. They were never acknowledged.
 	Torn int64  `json:"torn,omitempty"`
 	Note string `json:"note,omitempty"`
 }
 
-// Report is everything that was looked at.
+// Report is the result of a check of the home.
 type Report struct {
 	Findings []Finding `json:"findings"`
 	OK       bool      `json:"ok"`
 }
 
-// maxProblems is how many are named for each part.
+// maxProblems is the maximum number of Problems for each part.
 const maxProblems = 5
 
-// logs are those of a home, with the schema of their lines, the longest first.
+// logs are the logs of a home with the schemas of their lines, the longest first.
 var logs = []struct {
 	name, schema string
-	also         func(line) error // checks a record further; nil: nothing
+	also         func(line) error // checks a record further; may be nil
 }{
 	{"events.ndjson", "event", offset},
 	{"events-threaded.ndjson", "event", nil},
@@ -58,8 +58,8 @@ var logs = []struct {
 	{"canaries.ndjson", "canary", nil},
 }
 
-// Home looks at all of it. An error is one of the machine; what is wrong with the
-// home stands in the report.
+// Home checks the whole home. It returns an error only if the check itself fails; faults of the
+// home are in the report.
 func Home(h *durable.Home) (*Report, error) {
 	j := &jobs{}
 	j.add("decisions.ndjson", func(f *Finding) error { return decisions(h, f) })
@@ -98,8 +98,8 @@ func Home(h *durable.Home) (*Report, error) {
 	return r, err
 }
 
-// jobs are looked at side by side, in the order in which they are given: the long
-// ones first. Each has a finding of its own.
+// jobs run in parallel and start in the order in which they are added, long ones first. Each has
+// its own finding.
 type jobs struct {
 	do       []func() error
 	findings []*Finding
@@ -131,7 +131,7 @@ func (j *jobs) run() error {
 	return errors.Join(errs...)
 }
 
-// merge puts the parts of one file together, and leaves out what is not there.
+// merge combines the findings of the parts of one file and drops files that do not exist.
 func merge(all []*Finding) []Finding {
 	out := []Finding{}
 	for _, f := range all {
@@ -155,8 +155,8 @@ func (f *Finding) bad(where string, err error) {
 	}
 }
 
-// decisions checks the chain, and each record's shape. Behind a broken link the
-// chain is not looked at: every later record would be named.
+// decisions checks the chain and the schema of each record. The chain is not checked after a broken
+// link: every later record would be reported.
 func decisions(h *durable.Home, f *Finding) error {
 	head, err := decision.ReadHead(h)
 	if err != nil {
@@ -185,8 +185,8 @@ func decisions(h *durable.Home, f *Finding) error {
 	return err
 }
 
-// piece checks the lines of a part of a log, and asks also, where it is given, of
-// those that are records.
+// piece checks the lines of a part of a log, and calls also, if not nil, for those that are valid
+// records.
 func piece(h *durable.Home, name, schema string, from, until int64, f *Finding, also func(line) error) error {
 	s, err := loadSchema(schema)
 	if err != nil {
@@ -203,7 +203,7 @@ func piece(h *durable.Home, name, schema string, from, until int64, f *Finding, 
 	return err
 }
 
-// lineChecker holds the lines of a log to a schema.
+// lineChecker validates the lines of a log against a schema.
 type lineChecker struct {
 	scan   ndjson.Scanner
 	schema schema
@@ -228,7 +228,7 @@ func (c *lineChecker) note(l line, err error) {
 	}
 }
 
-// offset checks that an event's seq is where its line begins.
+// offset checks that an event's seq is the offset of its line.
 func offset(l line) error {
 	seq := gjson.GetBytes(l.bytes, "seq")
 	if !seq.Exists() {

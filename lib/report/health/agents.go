@@ -22,8 +22,8 @@ func (x *examination) agents(ctx context.Context) {
 	x.boxAgent(ctx)
 }
 
-// boxAgent looks at what tri-box needs beside the walls: its agent, where it has one of
-// its own, and git.
+// boxAgent checks what tri-box needs besides the sandbox: its agent, if it has one of its own, and
+// git.
 func (x *examination) boxAgent(ctx context.Context) {
 	a := x.config.Box.Agent
 	if a.Agent != "" {
@@ -78,8 +78,8 @@ func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
 	x.ok(name, "%s%s", said, key)
 }
 
-// credential says where the program's key is, or what is missing. Both are "" where
-// nobody knows what it needs.
+// credential returns where the program's credential is, or what is missing. Both are "" if the
+// needs of the program are unknown.
 func credential(a config.Agent) (found, missing string) {
 	names := a.Keys()
 	for _, name := range names {

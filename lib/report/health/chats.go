@@ -14,7 +14,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// chats looks at how each platform is reached.
+// chats checks the connection to each platform.
 func (x *examination) chats(ctx context.Context) {
 	on := x.config.On()
 	for _, name := range x.Platforms {
@@ -46,7 +46,7 @@ func (x *examination) localChat() {
 	x.ok("chat local", "%s", dir)
 }
 
-// platform asks the platform itself.
+// platform runs the platform's own checks.
 func (x *examination) platform(ctx context.Context, name string) {
 	source, err := sources.Open(x.config, name, sources.Options{})
 	if err != nil {
@@ -74,7 +74,7 @@ func (x *examination) platform(ctx context.Context, name string) {
 	x.known(name, self)
 }
 
-// known says whether the classifier knows us on a platform.
+// known checks that the classifier knows the bot's account on a platform.
 func (x *examination) known(name string, self event.Sender) {
 	if c := x.config.Classifier; self.ID != "" && self.ID != c.BotID && !slices.Contains(c.BotIDs, self.ID) {
 		x.warn(name+" bot", "classifier.bot_ids: "+text.Visible(self.ID), "we are %s there, which the classifier does not know for ourselves", text.Visible(self.Name))

@@ -1,5 +1,5 @@
-// Package health checks a home, its configuration and its running programs, and says how
-// to fix what is wrong. It changes nothing and takes no lock.
+// Package health checks a home, its configuration and its running programs, and says how to fix
+// what is wrong. It changes nothing and takes no lock.
 package health
 
 import (
@@ -20,34 +20,34 @@ import (
 	"tri/lib/base/text"
 )
 
-// How a check came out.
+// Results of a check.
 const (
 	OK   = "ok"
-	Warn = "warn" // works, but somebody should know
+	Warn = "warn" // works, but should be known
 	Fail = "fail"
 )
 
-// Check is one thing that was looked at.
+// Check is the result of one check.
 type Check struct {
 	Name    string `json:"name"`
 	Status  string `json:"status"`
 	Message string `json:"message"`
-	Fix     string `json:"fix,omitempty"` // what to do about it
+	Fix     string `json:"fix,omitempty"` // how to fix it
 }
 
-// Options say what to look at.
+// Options select the checks.
 type Options struct {
-	Dir    string // the home; "" is the default one
-	Config string // "" is the home's config.yaml
+	Dir    string // the home; "" for the default
+	Config string // "" for the home's config.yaml
 	Now    func() time.Time
-	// Platforms are those to look at, and then at nothing else; none: all.
+	// Platforms restricts the checks to these platforms; none: everything is checked.
 	Platforms []string
 }
 
-// patient is how long a program or a server may take to answer.
+// patient is the timeout for an answer of a program or a server.
 const patient = 5 * time.Second
 
-// examination is one run.
+// examination is one run of the checks.
 type examination struct {
 	Options
 	home   *durable.Home
@@ -56,7 +56,7 @@ type examination struct {
 	checks []Check
 }
 
-// Run looks at everything, and goes on whatever it finds.
+// Run runs all checks; a failed one does not stop the others.
 func Run(ctx context.Context, o Options) []Check {
 	x := o.examination(newMemory())
 	if len(o.Platforms) > 0 {
@@ -80,7 +80,7 @@ func (o Options) examination(m *memory) *examination {
 	return &examination{Options: o, memory: m}
 }
 
-// open opens what there is to look at; the memory keeps it.
+// open opens the home, or takes it from the memory, which keeps it open.
 func (x *examination) open() {
 	x.clock()
 	x.readConfig()
@@ -89,8 +89,7 @@ func (x *examination) open() {
 	}
 }
 
-// rare looks at what changes seldom or is dear to ask: programs, platforms, whole
-// logs.
+// rare checks what changes rarely or is expensive: programs, platforms, whole logs.
 func (x *examination) rare(ctx context.Context) {
 	if x.config != nil {
 		x.people()
@@ -110,7 +109,7 @@ func (x *examination) rare(ctx context.Context) {
 	}
 }
 
-// often looks at what moves, and might not: who runs, and how far each is behind.
+// often checks what changes often: which programs run, and how far each is behind.
 func (x *examination) often() {
 	if x.home == nil {
 		return
@@ -133,7 +132,7 @@ func (x *examination) fail(name, fix, format string, args ...any) {
 	x.checks = append(x.checks, Check{name, Fail, fmt.Sprintf(format, args...), fix})
 }
 
-// failed names an error, with its first hint where no better fix is known.
+// failed adds a failed check. Without a fix, the first hint of the error is used.
 func (x *examination) failed(name, fix string, err error) {
 	if hints := sysexit.Hints(err); fix == "" && len(hints) > 0 {
 		fix = hints[0]
@@ -165,7 +164,7 @@ func (x *examination) openHome() {
 	x.space()
 }
 
-// Worst is the worst status of all checks.
+// Worst returns the worst status of all checks.
 func Worst(checks []Check) string {
 	worst := OK
 	for _, c := range checks {
@@ -176,8 +175,8 @@ func Worst(checks []Check) string {
 	return worst
 }
 
-// Print writes the checks as a table for people. What mends several in a row is said
-// once, below the last of them.
+// Print writes the checks as a table. A fix that applies to several consecutive checks is printed
+// once, after the last of them.
 func Print(w io.Writer, checks []Check) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, c := range checks {
@@ -192,13 +191,13 @@ func Print(w io.Writer, checks []Check) error {
 	return nil
 }
 
-// inCell keeps text from outside in its cell: several lines are indented as one
-// cell, and nothing in it acts on the terminal.
+// inCell keeps outside text in its cell: further lines are indented, and terminal control sequences
+// are made harmless.
 func inCell(s string) string {
 	return strings.NewReplacer("\t", " ", "\n", "\n\t\t").Replace(strings.TrimSpace(text.Visible(s)))
 }
 
-// WriteJSON writes a record for each check.
+// WriteJSON writes one record per check.
 func WriteJSON(w io.Writer, checks []Check) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

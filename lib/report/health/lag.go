@@ -19,21 +19,22 @@ import (
 	"tri/lib/base/stream"
 )
 
-// How long the oldest message may wait for a stage before there is something to
-// say. Both stages need milliseconds.
+// How long the oldest message may wait for a stage before that is reported. Both stages need
+// milliseconds.
 const (
 	late  = 10 * time.Second
 	stuck = 5 * time.Minute
 )
 
-// The same for who looks again and again and need not believe any clock of a chat.
+// The same for Watch, which measures the time itself and does not rely on a chat's clock.
 const (
-	stalled = 20 * time.Second // without a move while something waits
-	slow    = time.Minute      // of waiting, though it moves
+	stalled = 20 * time.Second // without progress while a message waits
+	slow    = time.Minute      // of waiting, with progress
 )
 
-// lag says how far the classifier is behind the log of events, or behind tri-thread
-// where that runs between, and the dispatcher behind the classifier. All are measured in the events' own log, by seq.
+// lag reports how far the classifier is behind the log of events (or behind tri-thread, if that
+// runs in between), and the dispatcher behind the classifier. Both are measured in the events' own
+// log, by seq.
 func (x *examination) lag() {
 	events, err := x.home.Root().Open(eventsName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,20 +82,19 @@ func (x *examination) lag() {
 	x.unread()
 }
 
-// threading reports whether tri-thread stands between the log and the classifier.
+// threading reports whether tri-thread runs between the log and the classifier.
 func (x *examination) threading() bool {
 	return x.home.Exists(threadedName) && slices.ContainsFunc(x.stages(), func(s config.Stage) bool { return s.Name == "thread" })
 }
 
-// unread says how far the dispatcher is behind the logs of decisions and replies,
-// while it runs.
+// unread reports how far a running dispatcher is behind the logs of decisions and replies.
 func (x *examination) unread() {
 	if _, held, err := x.holder("locks/dispatch"); err != nil || !held {
 		return
 	}
 	mark, err := x.mark()
 	if err != nil {
-		return // the events' row says so
+		return // the events' row reports it
 	}
 	for _, log := range []struct {
 		name string
@@ -116,7 +116,7 @@ func (x *examination) unread() {
 	}
 }
 
-// marked is dispatch.json: how far the dispatcher has come.
+// marked is dispatch.json: the dispatcher's position.
 type marked struct {
 	Seq       int64 `json:"seq"`
 	Decisions int64 `json:"decisions"`
@@ -138,7 +138,7 @@ func (x *examination) mark() (marked, error) {
 	return mark, nil
 }
 
-// reach is how far into the events a log made from them has come.
+// reach returns the position, in the log of events, that a log derived from it has reached.
 func (x *examination) reach(events *os.File, name string) (int64, error) {
 	seq, err := stream.LastSeq(x.home.Path(name))
 	if err != nil {
@@ -147,7 +147,7 @@ func (x *examination) reach(events *os.File, name string) (int64, error) {
 	return after(events, seq)
 }
 
-// dispatched is how far the dispatcher's low-water mark has come.
+// dispatched returns the dispatcher's low-water mark.
 func (x *examination) dispatched(events *os.File) (int64, error) {
 	mark, err := x.mark()
 	if err != nil {
@@ -156,7 +156,7 @@ func (x *examination) dispatched(events *os.File) (int64, error) {
 	return after(events, mark.Seq)
 }
 
-// after is the offset behind the event with a seq: its line stands there.
+// after returns the offset after the event with a seq, which is the offset of its line.
 func after(events *os.File, seq int64) (int64, error) {
 	if seq < 0 {
 		return 0, nil
@@ -184,9 +184,9 @@ func lineAt(f *os.File, off int64) ([]byte, error) {
 	}
 }
 
-// behind says how far a stage that has come to at lags behind what stands until
-// end. Who looked before knows how long the first of it has waited here, and
-// whether the stage moves at all; others go by when it was said.
+// behind reports how far a stage at position at lags behind the end of the log. If an earlier look
+// is remembered, the waiting time and the progress of the stage were measured here; otherwise the
+// age of the message is used.
 func (x *examination) behind(name string, events *os.File, at, end int64) {
 	waits, still := x.memory.of(name).see(at, end, x.Now())
 	if at >= end {
@@ -211,8 +211,8 @@ func (x *examination) behind(name string, events *os.File, at, end int64) {
 	}
 }
 
-// waits says how something is for whose oldest piece the stage has not come since
-// waits ago, and which has not moved since still ago.
+// waits reports the state of a stage: its oldest unread message has been waiting for waits, and it
+// has made no progress for still.
 func (x *examination) waits(name, message string, waits, still time.Duration) {
 	switch {
 	case min(waits, still) >= stalled:
@@ -224,13 +224,13 @@ func (x *examination) waits(name, message string, waits, still time.Duration) {
 	}
 }
 
-// mend is what to do about a stage that does not move.
+// mend returns the fix for a stage that makes no progress.
 func (x *examination) mend(name string) string {
 	stage := strings.TrimPrefix(strings.Fields(strings.TrimPrefix(name, "lag "))[0], "tri-")
 	return fmt.Sprintf("tri-supervise restart %s, or start it where nobody does; %s says why", stage, x.home.Path("logs/"+stage+".log"))
 }
 
-// logs looks at what the logs themselves can tell.
+// logs checks the logs themselves.
 func (x *examination) logs() {
 	x.chain()
 	f, err := x.home.Root().Open(eventsName)

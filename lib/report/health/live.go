@@ -15,17 +15,16 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// The files of a home that this room looks at, each owned by the stage that it
-// names.
+// The files of a home that this package reads, each owned by the stage that it names.
 const (
 	eventsName     = config.EventsName
-	threadedName   = config.ThreadedName // where tri-thread runs at all
+	threadedName   = config.ThreadedName // exists only if tri-thread runs
 	classifiedName = config.ClassifiedName
 	beatName       = "watch.json"
 	markName       = "dispatch.json"
 )
 
-// beat is what tri-watch writes of itself.
+// beat is the heartbeat that tri-watch writes.
 type beat struct {
 	PID            int     `json:"pid"`
 	Source         string  `json:"source"`
@@ -35,11 +34,10 @@ type beat struct {
 	BeatAt         string  `json:"beat_at"`
 }
 
-// silent is how long a heartbeat may be old: it comes every 10 s.
+// silent is the maximum age of a heartbeat, which is written every 10 s.
 const silent = 35 * time.Second
 
-// watchSays is where tri-watch's own words are: in a file, where it is a stage that
-// is supervised.
+// watchSays returns where tri-watch logs: to a file, if it is a supervised stage.
 func (x *examination) watchSays() string {
 	const name = "logs/watch.log"
 	if x.home.Exists(name) {
@@ -91,15 +89,15 @@ func ago(d time.Duration) string {
 
 var errCut = sysexit.With(sysexit.Data, errors.New("the log was cut or replaced"))
 
-// deaf looks for what the heart does not tell: a room of the local chat that was
-// written to, and no event that came of it.
+// deaf looks for a failure that the heartbeat does not show: a room of the local chat with new text
+// but no event of it.
 func (x *examination) deaf(b *beat) bool {
 	if x.config == nil || x.config.Chat.Local.Dir == "" {
 		return false
 	}
 	rooms, err := os.ReadDir(x.config.Chat.Local.Dir)
 	if err != nil {
-		return false // its own row says so
+		return false // its own row reports it
 	}
 	heard := instant(b.StartedAt)
 	if b.LastEventAt != nil && instant(*b.LastEventAt).After(heard) {
@@ -121,7 +119,7 @@ func (x *examination) deaf(b *beat) bool {
 // slowToHear is how long a message may take from its room to the log.
 const slowToHear = 20 * time.Second
 
-// instant reads a time, and gives the beginning of all times where there is none.
+// instant parses a time; it returns the zero time if stamp is none.
 func instant(stamp string) time.Time {
 	at, err := time.Parse(time.RFC3339, stamp)
 	if err != nil {
@@ -130,7 +128,7 @@ func instant(stamp string) time.Time {
 	return at
 }
 
-// serving asks the page, which need not let us in: any answer is one.
+// serving requests the web page. Any response counts, even if access is denied.
 func (x *examination) serving(pid int) {
 	const name = "tri-approve web"
 	cfg := x.config

@@ -7,7 +7,7 @@ import (
 	"tri/lib/record/run"
 )
 
-// holder says which process holds a lock.
+// holder returns the process that holds a lock.
 func (x *examination) holder(lock string) (pid int, held bool, err error) {
 	pid, held, err = x.home.Holder(lock)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -16,7 +16,7 @@ func (x *examination) holder(lock string) (pid int, held bool, err error) {
 	return pid, held, err
 }
 
-// probe tries a lock, where there is no table to read.
+// probe tries to take a lock, on systems without a table of locks.
 func (x *examination) probe(lock string) (held bool) {
 	l, err := x.home.TryLock(lock)
 	if err != nil {
@@ -25,6 +25,5 @@ func (x *examination) probe(lock string) (held bool) {
 	return l.Unlock() != nil
 }
 
-// stopped reports whether a process does nothing because somebody stopped it: ^Z,
-// SIGSTOP, a debugger.
+// stopped reports whether a process was stopped: ^Z, SIGSTOP, a debugger.
 func stopped(pid int) bool { return run.Process{PID: pid}.Stopped() }

@@ -15,11 +15,11 @@ import (
 	"tri/lib/record/thread"
 )
 
-// fresh is how long what has just begun or ended may take to be seen to.
+// fresh is how long after its start or end a run may be left unattended.
 const fresh = 10 * time.Minute
 
-// escalations looks at the long runs: those that ended without a word, those that
-// do nothing, and those whose end nobody has taken up.
+// escalations checks the long runs: those that ended without a result, those that make no progress,
+// and those that were not taken up after their end.
 func (x *examination) escalations() {
 	const name = "long runs"
 	ids, err := run.IDs(x.home)
@@ -77,7 +77,7 @@ func (x *examination) escalation(id string) (running bool, err error) {
 	return held, nil
 }
 
-// longest is how long a long run may take.
+// longest returns the maximum duration of a long run.
 func (x *examination) longest() time.Duration {
 	if x.config == nil {
 		return 30 * time.Minute
@@ -85,8 +85,8 @@ func (x *examination) longest() time.Duration {
 	return time.Duration(x.config.Escalation.MaxMin * float64(time.Minute))
 }
 
-// takenUp looks whether the dispatcher went on with a long run that it had asked
-// for and that ended a while ago.
+// takenUp checks whether the dispatcher has processed a long run that it had started and that ended
+// a while ago.
 func (x *examination) takenUp(id string, res *run.Result) error {
 	if res.By != run.Dispatcher || x.Now().Sub(instant(res.EndedAt)) < fresh {
 		return nil
@@ -97,7 +97,7 @@ func (x *examination) takenUp(id string, res *run.Result) error {
 	}
 	var t thread.Thread
 	if err := json.Unmarshal(text, &t); err != nil {
-		return nil // the threads' row says so
+		return nil // the threads' row reports it
 	}
 	waits := t.InvestigatorTaskID != nil && *t.InvestigatorTaskID == id && !t.AtRest() && t.Status != thread.AwaitingValidation
 	if waits {
@@ -106,8 +106,7 @@ func (x *examination) takenUp(id string, res *run.Result) error {
 	return nil
 }
 
-// stateOf is a run's state.json in a folder of the home, the zero State where it
-// cannot be read.
+// stateOf returns a run's state.json in a folder of the home, the zero State if it cannot be read.
 func (x *examination) stateOf(folder string) (s run.State) {
 	text, err := x.home.ReadFile(folder + "/state.json")
 	if err != nil || json.Unmarshal(text, &s) != nil {
@@ -118,15 +117,15 @@ func (x *examination) stateOf(folder string) (s run.State) {
 
 var boxName = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9._-]{0,127}$`)
 
-// maxBoxed is how many runs of a box are looked at, the newest by name.
+// maxBoxed is how many runs of a box are checked, newest first by name.
 const maxBoxed = 200
 
-// boxes looks at what agents do in the box of each codebase.
+// boxes checks the runs in the box of each codebase.
 func (x *examination) boxes() {
 	for _, b := range x.config.Codebases {
 		root, err := os.OpenRoot(filepath.Join(b.Path, ".agents"))
 		if err != nil {
-			continue // none was ever run there
+			continue // no run yet
 		}
 		x.box("box "+b.Name, root)
 		root.Close()
@@ -172,10 +171,10 @@ func (x *examination) box(name string, root *os.Root) {
 	}
 }
 
-// maxState bounds what is read of a file in a checkout, which is no friend's.
+// maxState limits how much is read of a file in a checkout, which is not trusted.
 const maxState = 1 << 20
 
-// boxed is the state of a run in a box, the zero State where it cannot be read.
+// boxed returns the state of a run in a box, the zero State if it cannot be read.
 func boxed(root *os.Root, name string) (s run.State) {
 	f, err := root.Open("runs/" + name + "/state.json")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// written is before any clock that is right.
+// written is a year before which no correct clock can be.
 const written = 2026
 
 func (x *examination) clock() {
@@ -22,8 +22,8 @@ func (x *examination) clock() {
 	}
 }
 
-// Space below which there is something to say, in bytes. A full disk stops every
-// stage, and loses nothing.
+// Free space below which a warning is given, in bytes. A full disk stops every stage, but nothing
+// is lost.
 const (
 	little  = 1 << 30
 	tooFull = 100 << 20
@@ -58,7 +58,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// version asks a program for its version; its path where it gives none.
+// version runs a program to get its version; it returns the path if there is none.
 func version(ctx context.Context, program, flag string) (string, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -83,7 +83,7 @@ func version(ctx context.Context, program, flag string) (string, error) {
 	return text.Visible(first), nil
 }
 
-// tool reports whether a program is there.
+// tool reports whether a program is installed.
 func (x *examination) tool(ctx context.Context, name, program, flag, why string) {
 	v, err := version(ctx, program, flag)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"tri/lib/record/decision"
 )
 
-// memory is what one look leaves to the next.
+// memory is what one look of Watch passes to the next.
 type memory struct {
 	looks  int
 	tracks map[string]*track
@@ -19,7 +19,7 @@ type memory struct {
 
 func newMemory() *memory { return &memory{tracks: map[string]*track{}} }
 
-// of is what is remembered of a stage.
+// of returns the track of a stage.
 func (m *memory) of(name string) *track {
 	t := m.tracks[name]
 	if t == nil {
@@ -29,26 +29,26 @@ func (m *memory) of(name string) *track {
 	return t
 }
 
-// track is how a stage moved along a log.
+// track is the progress of a stage along a log.
 type track struct {
 	at    int64
-	moved time.Time // when it was first seen at at
-	came  []arrival // what it has not come to, oldest first
+	moved time.Time // when it was first seen at its position
+	came  []arrival // observations after its position, oldest first
 }
 
-// arrival is that a log was seen to end at a place.
+// arrival is an observed end of a log.
 type arrival struct {
 	end int64
 	at  time.Time
 }
 
-// maxArrivals are remembered of a stage that stands still; what comes later counts
-// as having come with the last.
+// maxArrivals is how many observations are kept for a stage without progress; later data counts as
+// having arrived with the last.
 const maxArrivals = 1000
 
-// see takes in how far a stage has come, and how far it could have. waits is how
-// long the first of what it has not come to has been there, still how long the
-// stage has not moved though there was something: both 0 where nothing waits.
+// see records the position of a stage and the end of the log. waits is how long the oldest unread
+// data has been there, still how long the stage has made no progress while data was waiting; both
+// are 0 if nothing waits.
 func (t *track) see(at, end int64, now time.Time) (waits, still time.Duration) {
 	if at != t.at {
 		t.at, t.moved = at, now
@@ -61,7 +61,7 @@ func (t *track) see(at, end int64, now time.Time) (waits, still time.Duration) {
 		last = t.came[n-1].end
 	}
 	switch n := len(t.came); {
-	case end < last || n == 0 && end <= at: // nothing waits, or the log is another one
+	case end < last || n == 0 && end <= at: // nothing waits, or the log is a different one
 		t.came, t.moved = nil, now
 		return 0, 0
 	case end > last && n >= maxArrivals:

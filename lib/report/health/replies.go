@@ -7,15 +7,15 @@ import (
 	"tri/lib/record/outbox"
 )
 
-// How long a reply may take from the end of its grace to its claim, and from that
-// to its end: a platform that limits rates is waited for.
+// How long a reply may take from the end of its grace period to its claim, and from there to its
+// end: rate limits may cause delays.
 const (
 	unclaimed = 20 * time.Second
 	underWay  = 2 * time.Minute
 )
 
-// replies looks for drafts that have their yes and are not posted. The log of
-// decisions is read on from where the last look ended.
+// replies looks for approved drafts that are not posted. The log of decisions is read from where
+// the last look ended.
 func (x *examination) replies() {
 	const name = "lag tri-reply"
 	if x.config == nil {
@@ -30,7 +30,7 @@ func (x *examination) replies() {
 		return nil
 	})
 	if err != nil {
-		m.tail = nil // from the beginning, next time; the chain's row says what is wrong
+		m.tail = nil // read from the beginning next time; the row of the chain reports the fault
 		return
 	}
 	waiting, first := 0, x.Now()
@@ -53,7 +53,7 @@ func (x *examination) replies() {
 	}
 }
 
-// underway warns of posts that take long: the platform says no, or not now.
+// underway warns of posts that take long because the platform refuses or delays them.
 func (x *examination) underway(entries []*outbox.Entry) {
 	for _, e := range entries {
 		if at := instant(e.IntentAt); e.State == outbox.Intent && x.Now().Sub(at) > underWay {

@@ -13,8 +13,7 @@ import (
 	"tri/lib/report/history"
 )
 
-// spend says what today's runs took, and whether any question waits because the
-// budget is spent.
+// spend reports the cost of today's runs, and whether questions wait because the budget is spent.
 func (x *examination) spend() {
 	const name = "budget"
 	now := x.Now().UTC()
@@ -57,10 +56,10 @@ func (x *examination) spend() {
 	}
 }
 
-// lately is how far back canaries and signals are looked at.
+// lately is the period for which canaries and signals are checked.
 const lately = 7 * 24 * time.Hour
 
-// canaries says whether the validator was fooled lately.
+// canaries reports whether the validator passed a canary recently.
 func (x *examination) canaries() {
 	const name = "canaries"
 	n, missed, last := 0, 0, ""
@@ -84,7 +83,7 @@ func (x *examination) canaries() {
 	}
 }
 
-// trusted says whether automatic replies that are asked for happen at all.
+// trusted reports whether enabled automatic replies actually happen.
 func (x *examination) trusted() {
 	const name = "auto-reply"
 	if x.config == nil || !x.config.AutoReply.Enabled {
@@ -107,10 +106,10 @@ func (x *examination) trusted() {
 	x.ok(name, "on, and earned")
 }
 
-// A share of signals that fails without being worth a word.
+// fewSignals is the share of failed signals that is not reported.
 const fewSignals = 0.1
 
-// signals says whether what tri-reply is asked to show is shown.
+// signals reports whether the signals that tri-reply is asked for are shown.
 func (x *examination) signals() {
 	const name = "signals"
 	from := x.Now().Add(-24 * time.Hour)

@@ -14,8 +14,7 @@ import (
 	"tri/lib/record/run"
 )
 
-// stages are the programs that should run for as long as a team does, and
-// tri-watch where somebody runs it by hand.
+// stages returns the programs that should run permanently, and tri-watch if it is run by hand.
 func (x *examination) stages() []config.Stage {
 	cfg := x.config
 	if cfg == nil {
@@ -32,7 +31,7 @@ func (x *examination) stages() []config.Stage {
 	return stages
 }
 
-// title is what a stage is called here: its program, unless it is a team's own.
+// title returns the displayed name of a stage: its program, unless the team defined it.
 func title(s config.Stage) string {
 	switch {
 	case s.Lock == "":
@@ -48,10 +47,10 @@ type supervision struct {
 	Stages []life `json:"stages"`
 	alive  bool
 	pid    int
-	some   bool // of the stages run
+	some   bool // at least one stage runs
 }
 
-// life is what it says of one stage.
+// life is the state of one stage in it.
 type life struct {
 	Name     string `json:"name"`
 	State    string `json:"state"` // starting, up, waiting, down
@@ -67,8 +66,7 @@ const (
 	supervisorFile = "supervise.json"
 )
 
-// How long a stage may take to be there again, and how often it may end before
-// that is a loop.
+// How long the restart of a stage may take, and how often it may end before that counts as a loop.
 const (
 	soon = 15 * time.Second
 	loop = 3
@@ -82,7 +80,7 @@ func (x *examination) supervision() (*supervision, error) {
 	}
 	text, err := x.home.ReadFile(supervisorFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = []byte("{}"), nil // it has just begun
+		text, err = []byte("{}"), nil // it has just started
 	}
 	if err == nil {
 		err = json.Unmarshal(text, s)
@@ -103,8 +101,8 @@ func (s *supervision) of(name string) *life {
 	return nil
 }
 
-// alive says which stages run, and whether anybody sees to it that they do. Who
-// holds a lock lives: the kernel knows no other state.
+// alive reports which stages run, and whether they are supervised. A stage runs if it holds its
+// lock.
 func (x *examination) alive() {
 	sup, err := x.supervision()
 	if err != nil {
@@ -125,15 +123,15 @@ func (x *examination) alive() {
 	x.supervisor(sup, len(running), len(stages))
 }
 
-// older names the stages that began before the configuration was changed, which they
-// read at their start.
+// older reports the stages that started before the configuration was changed, since they read it at
+// their start.
 func (x *examination) older(stages []config.Stage) {
 	if x.config == nil || x.config.Path == "" {
 		return
 	}
 	info, err := os.Stat(x.config.Path)
 	if err != nil {
-		return // said elsewhere
+		return // reported elsewhere
 	}
 	var names []string
 	for _, s := range stages {
@@ -151,9 +149,9 @@ func (x *examination) older(stages []config.Stage) {
 	}
 }
 
-// began is when a process was started.
+// began returns when a process was started.
 func began(pid int) (at time.Time, known bool) {
-	const ticks = 100 // a second, USER_HZ, in proc(5)
+	const ticks = 100 // per second: USER_HZ, proc(5)
 	up, err := os.ReadFile("/proc/uptime")
 	var sec float64
 	if err == nil {
@@ -166,7 +164,7 @@ func began(pid int) (at time.Time, known bool) {
 	return time.Now().Add(-time.Duration((sec - float64(p.Start)/ticks) * float64(time.Second))), true
 }
 
-// supervisor says who would start again what ends.
+// supervisor reports whether stages that end are restarted.
 func (x *examination) supervisor(sup *supervision, running, stages int) {
 	const name = "tri-supervise"
 	again := 0
@@ -187,7 +185,7 @@ func (x *examination) supervisor(sup *supervision, running, stages int) {
 	}
 }
 
-// stage says how one stage is, and whether it runs.
+// stage reports the state of one stage, and returns whether it runs.
 func (x *examination) stage(s config.Stage, sup *supervision) (runs bool) {
 	name, l := title(s), sup.of(s.Name)
 	if s.Lock == "" {
@@ -209,7 +207,7 @@ func (x *examination) stage(s config.Stage, sup *supervision) (runs bool) {
 		x.ok(name, "runs, process %d", pid)
 	case l != nil:
 		x.absent(s, l)
-	case s.Name == "thread" && !x.home.Exists(threadedName): // a pipe of one's own, without it
+	case s.Name == "thread" && !x.home.Exists(threadedName): // a pipe without tri-thread
 	case !sup.some:
 		x.warn(name, "tri up", "does not run")
 	default:
@@ -218,12 +216,12 @@ func (x *examination) stage(s config.Stage, sup *supervision) (runs bool) {
 	return held
 }
 
-// own says how a stage of a team's own is: its lock is not known, so that only
-// who supervises it can tell.
+// own reports the state of a stage that the team defined: its lock is not known, so only its
+// supervisor can tell.
 func (x *examination) own(s config.Stage, l *life) (runs bool) {
 	switch {
 	case l == nil:
-		return true // nobody can know
+		return true // not known
 	case l.State == "up" && stopped(l.PID):
 		x.fail(title(s), fmt.Sprintf("kill -CONT %d", l.PID), "is stopped, process %d", l.PID)
 	case l.State == "up" && x.loops(l):
@@ -236,20 +234,19 @@ func (x *examination) own(s config.Stage, l *life) (runs bool) {
 	return l.State == "up"
 }
 
-// loops reports whether a stage that runs has just ended by itself, not for the
-// first time.
+// loops reports whether a running stage has recently ended by itself, and not for the first time.
 func (x *examination) loops(l *life) bool {
 	at, err := time.Parse(time.RFC3339, l.Since)
 	return err == nil && l.Restarts >= loop && x.Now().Sub(at) < time.Minute && failing(l)
 }
 
-// failing reports whether its last end was its own fault: to be ended by somebody
-// says nothing of the next life.
+// failing reports whether the stage's last end was a failure, and not a stop from outside, which
+// does not predict another.
 func failing(l *life) bool {
 	return l.Ended != "" && !strings.HasPrefix(l.Ended, "ended by ") && l.Ended != "ended with status 0"
 }
 
-// absent says of a supervised stage that it is not there.
+// absent reports that a supervised stage is not running.
 func (x *examination) absent(s config.Stage, l *life) {
 	at, err := time.Parse(time.RFC3339, l.Since)
 	long := err != nil || x.Now().Sub(at) > soon
@@ -269,7 +266,7 @@ func (x *examination) absent(s config.Stage, l *life) {
 	}
 }
 
-// says is where a stage's own words are.
+// says returns where a stage logs.
 func (x *examination) says(s config.Stage) string {
 	return "tail " + x.home.Path("logs/"+s.Name+".log")
 }

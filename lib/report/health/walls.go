@@ -7,7 +7,7 @@ import (
 	"tri/lib/base/sandbox"
 )
 
-// walls tries the sandbox where a program is to run in it.
+// walls tests the sandbox if a program is to run in it.
 func (x *examination) walls(ctx context.Context) {
 	const name = "sandbox"
 	if !x.runsPrograms() {

@@ -13,19 +13,19 @@ import (
 	"tri/lib/base/text"
 )
 
-// News is a finding that is not what it was when it was last looked at.
+// News is a finding that has changed since the last look.
 type News struct {
 	At string `json:"at"` // RFC 3339, UTC
 	Check
 }
 
-// Seldom is how often Watch looks at what is dear to ask.
+// Seldom is how often Watch runs the expensive checks.
 const Seldom = 5 * time.Minute
 
-// Watch looks every so often until ctx ends, and tells what is not as it was:
-// first what is not ok. What moves is looked at each time, so that a stage that is
-// there and does nothing is noticed within 20 s of the look that saw something
-// wait for it; programs, platforms and whole logs Seldom.
+// Watch runs the checks at an interval until ctx ends, and passes changes to tell: first everything
+// that is not ok. The progress of stages is checked each time, so that a stage that runs without
+// progress is reported within 20 s of the look that saw a message waiting for it; programs,
+// platforms and whole logs are checked every Seldom.
 func Watch(ctx context.Context, o Options, every time.Duration, tell func(News) error) error {
 	w := watcher{Options: o, memory: newMemory()}
 	defer w.memory.close()
@@ -33,7 +33,7 @@ func Watch(ctx context.Context, o Options, every time.Duration, tell func(News) 
 	defer tick.Stop()
 	for {
 		news := w.look(ctx)
-		if ctx.Err() != nil { // what was asked meanwhile was cut short
+		if ctx.Err() != nil { // the checks in progress were interrupted
 			return nil
 		}
 		for _, n := range news {
@@ -49,16 +49,16 @@ func Watch(ctx context.Context, o Options, every time.Duration, tell func(News) 
 	}
 }
 
-// watcher is what Watch knows.
+// watcher is the state of Watch.
 type watcher struct {
 	Options
 	memory *memory
-	asked  time.Time // when it last looked at what is dear
-	dear   []Check   // what it found
+	asked  time.Time // when the expensive checks last ran
+	dear   []Check   // their results
 	told   []finding
 }
 
-// look looks once and gives what has changed.
+// look runs the checks once and returns what has changed.
 func (w *watcher) look(ctx context.Context) []News {
 	x := w.examination(w.memory)
 	x.open()
@@ -79,7 +79,7 @@ func (w *watcher) look(ctx context.Context) []News {
 	return news
 }
 
-// finding is all checks of one name: the worst of them, and how many are as bad.
+// finding combines all checks of one name: the worst of them, and how many are as bad.
 type finding struct {
 	Check
 	n int
@@ -102,8 +102,8 @@ func findings(checks []Check) (found []finding) {
 	return found
 }
 
-// changes are the checks whose status is another one than before, or of which
-// there are more that are not ok; what was never told is taken to have been ok.
+// changes returns the findings whose status has changed, or that are not ok and have become more. A
+// finding without an earlier one is compared with ok.
 func changes(before, now []finding) (news []Check) {
 	was := map[string]finding{}
 	for _, f := range before {
@@ -127,7 +127,7 @@ func changes(before, now []finding) (news []Check) {
 	return news
 }
 
-// Print writes the news as one line for people.
+// Print writes the news as one line of text.
 func (n News) Print(w io.Writer) error {
 	line := fmt.Sprintf("%s %-4s %s: %s", n.At, n.Status, n.Name, n.Message)
 	if n.Fix != "" {
@@ -136,7 +136,7 @@ func (n News) Print(w io.Writer) error {
 	return wrote(fmt.Fprintln(w, text.Visible(strings.Join(strings.Fields(line), " "))))
 }
 
-// WriteJSON writes the news as a record.
+// WriteJSON writes the news as one record.
 func (n News) WriteJSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -150,8 +150,7 @@ func wrote(_ int, err error) error {
 	return nil
 }
 
-// keep has the home stay open from one look to the next, unless another folder
-// stands in its place by now.
+// keep keeps the home open from one look to the next, unless its path now leads to another folder.
 func (m *memory) keep(x *examination) {
 	if m.home != nil {
 		was, err := m.home.Root().Stat(".")

@@ -25,7 +25,7 @@ func (x *examination) chain() {
 	x.ok("decisions", "%d records, each chained to the one before", n)
 }
 
-// threads looks for what should move and does not.
+// threads looks for threads that should make progress and do not.
 func (x *examination) threads() {
 	waiting, moving := 0, 0
 	var still []string
@@ -48,7 +48,7 @@ func (x *examination) threads() {
 	x.ok("threads", "%d wait for a person, %d are being worked on", waiting, moving)
 }
 
-// still reports whether a thread's last step is older than any run may take.
+// still reports whether a thread's last step is longer ago than any run may take.
 func (x *examination) still(t *thread.Thread) bool {
 	if t.AtRest() || len(t.StatusHistory) == 0 {
 		return false
@@ -70,7 +70,7 @@ func (x *examination) still(t *thread.Thread) bool {
 	return x.Now().Sub(at) > time.Duration(2*minutes*float64(time.Minute))
 }
 
-// posts looks for replies that nobody can prove.
+// posts looks for replies of which it is unknown whether they were posted.
 func (x *examination) posts() {
 	entries, err := outbox.Open(x.home)
 	if err != nil {

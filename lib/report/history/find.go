@@ -16,11 +16,11 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// slack is how much further back logs are read than asked: their times need not
-// be in order to the second.
+// slack is how much earlier than requested reading begins: the times of a log may be slightly out
+// of order.
 const slack = time.Hour
 
-// step is how near a line is looked for, in bytes.
+// step is the precision of the search for a line, in bytes.
 const step = 4 << 10
 
 // Recent calls fn for the lines of a log whose time is not before from.
@@ -37,7 +37,7 @@ func Recent(h *durable.Home, name, field string, from time.Time, fn func(line []
 	})
 }
 
-// First is the time of a log's first line, zero where there is none.
+// First returns the time of a log's first line, zero if there is none.
 func First(h *durable.Home, name, field string) (at time.Time, err error) {
 	err = h.LinesUntil(name, 0, 1, func(line []byte) error {
 		at = Instant(gjson.GetBytes(line, field).String())
@@ -46,9 +46,9 @@ func First(h *durable.Home, name, field string) (at time.Time, err error) {
 	return at, err
 }
 
-// Since is an offset before which every line's time is older than a time. Lines
-// are written in order of that time, so that a day of a year's log is found in
-// some thirty looks; a clock that was set back makes it a little early or late.
+// Since returns an offset before which the times of all lines are before at. Lines are ordered by
+// that time, so a binary search finds a day in a log of a year with about thirty reads. After a
+// clock was set back the offset may be slightly early or late.
 func Since(h *durable.Home, name, field string, at time.Time) (int64, error) {
 	f, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) || at.IsZero() {
@@ -71,7 +71,7 @@ func Since(h *durable.Home, name, field string, at time.Time) (int64, error) {
 	return startAfter(f, int64(max(0, n-1))*step, size), nil
 }
 
-// startAfter is where the first line begins that starts at off or behind it.
+// startAfter returns the start of the first line that starts at off or after it.
 func startAfter(f io.ReaderAt, off, size int64) int64 {
 	if off == 0 {
 		return 0
@@ -87,7 +87,7 @@ func startAfter(f io.ReaderAt, off, size int64) int64 {
 	}
 }
 
-// lineAfter is the first whole line that starts at off or behind it.
+// lineAfter returns the first complete line that starts at off or after it.
 func lineAfter(f io.ReaderAt, off, size int64) []byte {
 	start := startAfter(f, off, size)
 	r := bufio.NewReaderSize(io.NewSectionReader(f, start, min(size-start, ndjson.MaxLine+1)), 64<<10)
@@ -98,7 +98,7 @@ func lineAfter(f io.ReaderAt, off, size int64) []byte {
 	return line
 }
 
-// Parts are offsets that cut a piece of a log into n parts of whole lines, with its
+// Parts returns offsets that divide a piece of a log into n parts of complete lines, including both
 // ends; -1 is the end of the log.
 func Parts(h *durable.Home, name string, from, until int64, n int) ([]int64, error) {
 	f, err := h.Root().Open(name)

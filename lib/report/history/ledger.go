@@ -1,6 +1,5 @@
-// Package history reads the logs of a home into one list of questions: who asked, runs,
-// costs, offers, decisions, posts. It is read in one pass, in which only what is needed
-// is decoded.
+// Package history reads the logs of a home into one list of questions: who asked, runs, costs,
+// offers, decisions, posts. It reads them in one pass and decodes only what is needed.
 package history
 
 import (
@@ -21,7 +20,7 @@ import (
 	"tri/lib/record/run"
 )
 
-// The logs of a home that are read here.
+// The logs of a home that this package reads.
 const (
 	ClassifiedLog = "events-classified.ndjson"
 	Journal       = journal.Name
@@ -29,38 +28,37 @@ const (
 	SpendLog      = "spend.ndjson"
 )
 
-// before is how much older than the window a question may be that is decided or
-// answered in it.
+// before is how much older than the window a question may be that is decided or answered in it.
 const before = 14 * 24 * time.Hour
 
-// Ledger is what was recorded from a time on, each list by time.
+// Ledger contains what was recorded from a time on, each list ordered by time.
 type Ledger struct {
 	From, To time.Time
 
 	Runs     []*Run
 	Drafts   []*Draft
 	Replies  []*Reply
-	Refused  []Refused  // runs for which no budget was left
-	Reserved []Reserved // investigations
+	Refused  []Refused  // runs refused because no budget was left
+	Reserved []Reserved // reservations for investigations
 
 	asked map[place]*Asked
-	taken map[string]*Asked // by thread, the latest that was taken up
+	taken map[string]*Asked // by thread, the latest question taken up
 	ended map[string]*Run   // by run id
 	last  map[string]*Draft // by thread, the latest
-	// Started is when the dispatcher took its first message in, zero where it has
-	// not: what people answered before needed no machine.
+	// Started is when the dispatcher took up its first message, zero if it has not: earlier questions
+	// were answered by people alone.
 	Started time.Time
 }
 
-// place is one message of a thread.
+// place identifies a message of a thread.
 type place struct{ key, message string }
 
 // Asked is a message that a thread took up.
 type Asked struct {
 	MessageID, ChatName, PersonID, Person, Type, Text string
 
-	At    time.Time // said
-	Taken time.Time // by the dispatcher
+	At    time.Time // when it was written
+	Taken time.Time // when the dispatcher took it up
 }
 
 // Run is the end of one run of an agent.
@@ -70,50 +68,50 @@ type Run struct {
 
 	Cycle, Round   int
 	Started, Ended time.Time
-	Taken          time.Time // in, by the dispatcher
-	CostUSD        *float64  // nil: it does not tell
-	Tokens         int64     // -1: it does not tell
-	Asked          *Asked    // what it answers; nil where the log begins later
+	Taken          time.Time // when the dispatcher took it up
+	CostUSD        *float64  // nil: not reported
+	Tokens         int64     // -1: not reported
+	Asked          *Asked    // the question; nil if it is before the log
 
 	Verdict string // of a validation
 	SHA256  string // of the draft that an investigation returned
-	value   []byte // the return or verdict, for who wants to know more
+	value   []byte // the return or verdict, for Value
 }
 
-// Value is a member of the run's return or verdict.
+// Value returns a member of the run's return or verdict.
 func (r *Run) Value(path string) gjson.Result { return gjson.GetBytes(r.value, path) }
 
-// Draft is an offer and what became of it.
+// Draft is an offer and its result.
 type Draft struct {
 	*decision.Record           // the offer
-	At               time.Time // offered
-	Asked            *Asked    // what it answers; nil where the log begins later
+	At               time.Time // when it was offered
+	Asked            *Asked    // the question; nil if it is before the log
 
-	Word     string    // the decision that stands, "" while there is none
+	Word     string    // the valid decision, "" if there is none
 	By       string    // who decided
 	Decided  time.Time // when
 	Distance int       // of an edit, in characters
 	Note     string
 }
 
-// Reply is one that was posted, or was not.
+// Reply is the result of posting a reply.
 type Reply struct {
 	outbox.Reply
 	At    time.Time
-	Asked *Asked // nil where the log begins later
+	Asked *Asked // nil if it is before the log
 }
 
-// Refused is a run that did not begin.
+// Refused is a run that was not started.
 type Refused struct {
 	Key, Why string
 	At       time.Time
 }
 
-// Reserved is what was set aside for a run.
+// Reserved is the budget reserved for a run.
 type Reserved struct{ Day, RunID, Person string }
 
-// Read gathers what was recorded from a time on, 0 being all. Decisions are read
-// from the log's beginning: what counts depends on what came before.
+// Read returns what was recorded from a time on; the zero time means all. Decisions are read from
+// the log's beginning, because the validity of one depends on those before.
 func Read(h *durable.Home, who decision.Policy, from, to time.Time) (*Ledger, error) {
 	l := &Ledger{From: from, To: to, asked: map[place]*Asked{}, taken: map[string]*Asked{}, ended: map[string]*Run{}, last: map[string]*Draft{}}
 	var err error
@@ -142,7 +140,7 @@ func Read(h *durable.Home, who decision.Policy, from, to time.Time) (*Ledger, er
 	return l, Recent(h, SpendLog, "at", from, l.spend)
 }
 
-// Since is the part of the ledger from a time on.
+// Since returns the part of the ledger from a time on.
 func (l *Ledger) Since(from time.Time) *Ledger {
 	part := *l
 	part.From = from
@@ -153,11 +151,11 @@ func (l *Ledger) Since(from time.Time) *Ledger {
 	return &part
 }
 
-// within reports whether an instant lies in the window.
+// within reports whether a time is in the window.
 func (l *Ledger) within(at time.Time) bool { return !at.Before(l.From) && !at.After(l.To) }
 
-// input takes a line of the journal in. Its time and thread come first; what is
-// not needed is not looked at.
+// input processes a line of the journal. Its time and thread come first; a line that is not needed
+// is not parsed further.
 func (l *Ledger) input(line []byte) error {
 	v := gjson.ParseBytes(line)
 	key := v.Get("key").String()
@@ -244,7 +242,7 @@ func (l *Ledger) run(key string, at time.Time, v gjson.Result) {
 		return true
 	})
 	if r.Kind == run.Validate && r.CostUSD == nil && r.Tokens < 0 && r.Model == "code" {
-		r.CostUSD, r.Tokens = new(0.0), 0 // no agent was asked, which costs nothing
+		r.CostUSD, r.Tokens = new(0.0), 0 // no agent ran, so there is no cost
 	}
 	if r.Status == run.Done && r.Kind == run.Validate {
 		r.Verdict = r.Value("verdict").String()
@@ -265,10 +263,10 @@ func (r *Run) usage(v gjson.Result) {
 	}
 }
 
-// Run is the one with an id, nil where the window has none.
+// Run returns the run with an id, nil if it is not in the window.
 func (l *Ledger) Run(id string) *Run { return l.ended[id] }
 
-// counted are the decisions that count.
+// counted are the valid decisions.
 type counted struct {
 	records []*decision.Record
 	err     error
@@ -326,7 +324,7 @@ func (l *Ledger) reply(line []byte) error {
 	return nil
 }
 
-// Wait is how long the asker waited for the reply; false where nobody knows.
+// Wait returns how long the asker waited for the reply; false if that is unknown.
 func (r *Reply) Wait() (time.Duration, bool) {
 	if r.Asked == nil || r.Asked.At.IsZero() || r.Outcome != outbox.Posted {
 		return 0, false
@@ -346,7 +344,7 @@ func broken(name string, err error) error {
 	return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", name, err))
 }
 
-// Instant is a time of a log, zero where it is none.
+// Instant parses a time of a log; it is zero if s is none.
 func Instant(s string) time.Time {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {

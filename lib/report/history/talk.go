@@ -17,28 +17,27 @@ import (
 	"tri/lib/base/ndjson"
 )
 
-// Talk is what the classifier made of the messages of a time, by day.
+// Talk contains the classified messages of a window, by day.
 type Talk struct {
-	Days   []Day // in order, those on which something was said
+	Days   []Day // in order, only days with messages
 	Waits  []Wait
-	Broken int // lines that are no records
+	Broken int // lines that cannot be parsed
 }
 
 // Day is one day (UTC) of messages.
 type Day struct {
 	Date                     string
 	Actionable, Ambient, Ack int
-	// Lags are, of the messages that were read live, the time between being said and
-	// being classified.
+	// Lags are the times from sending to classification, of the messages that were read live.
 	Lags Lags
 }
 
-// Lags counts messages by lag, in tenths of a second: the classifier's clock has
-// whole seconds, and a year of messages needs no more memory than a day of them.
+// Lags counts messages by lag, in tenths of a second. The classifier's clock has whole seconds; the
+// memory does not grow with the number of messages.
 type Lags map[int]int
 
-// Seconds is the lag than which a share of the messages, in percent, had a shorter
-// one; NaN of none.
+// Seconds returns the percentile of the lags in seconds: percent of the messages had a shorter lag;
+// NaN if there are none.
 func (l Lags) Seconds(percent int) float64 {
 	n := 0
 	for _, messages := range l {
@@ -53,19 +52,19 @@ func (l Lags) Seconds(percent int) float64 {
 	return math.NaN()
 }
 
-// Total is how many messages the day has.
+// Total returns the number of messages of the day.
 func (d *Day) Total() int { return d.Actionable + d.Ambient + d.Ack }
 
-// Wait is how long people waited for other people's reply to a question.
+// Wait is how long the asker of a question waited for another person's reply.
 type Wait struct {
-	At   time.Time // asked
+	At   time.Time // when it was asked
 	Took time.Duration
 }
 
-// live is the lag up to which a message was read as it came, not imported.
+// live is the lag up to which a message counts as read live, not imported.
 const live = 24 * time.Hour
 
-// message is one that may be asked or answered.
+// message is a message that may be a question or an answer.
 type message struct {
 	at             time.Time
 	asks, bot      bool
@@ -73,8 +72,8 @@ type message struct {
 	root           bool
 }
 
-// ReadTalk reads the classified events of a time; a zero end is that of the log.
-// Waits are gathered for questions before another time, zero being none.
+// ReadTalk reads the classified events of a window; a zero end means the end of the log. Waits are
+// collected for questions before waitsBefore; zero means none.
 func ReadTalk(h *durable.Home, from, until, waitsBefore time.Time) (*Talk, error) {
 	off, err := Since(h, ClassifiedLog, "classified_at", from)
 	if err != nil {
@@ -102,16 +101,16 @@ func ReadTalk(h *durable.Home, from, until, waitsBefore time.Time) (*Talk, error
 
 // part is one goroutine's share of the log.
 type part struct {
-	from  time.Time // said, not before
+	from  time.Time // messages sent before it are skipped
 	waits time.Time // questions before it are kept for their answers
 	scan  ndjson.Scanner
 	err   error
 
 	Talk
 	days   map[string]*Day
-	asked  map[string]*message // by thread, questions that wait; nil for one that was answered
-	early  []message           // in threads that did not begin here, the first of each of two people
-	others map[string]int      // by thread, the last of those
+	asked  map[string]*message // by thread, open questions; nil for an answered one
+	early  []message           // in threads that began in an earlier part, the first of each of two people
+	others map[string]int      // by thread, the index of the last of them
 }
 
 var (
@@ -164,10 +163,10 @@ func (p *part) line(line []byte) error {
 	return nil
 }
 
-// plain is the text of a raw string in which nothing is escaped.
+// plain returns the text of a raw JSON string without escapes.
 func plain(raw []byte) string { return strings.Trim(string(raw), `"`) }
 
-// day is the day of a date, made if it is not there.
+// day returns the day of a date, and creates it if necessary.
 func day(days map[string]*Day, date string) *Day {
 	d := days[date]
 	if d == nil {
@@ -191,8 +190,8 @@ func (d *Day) count(class []byte, lag time.Duration) {
 	}
 }
 
-// wait matches a question that opens a thread with the first word of another person
-// below it. Where the question is not in this part, it may be in one before.
+// wait matches a question that opens a thread with the first reply of another person. If the
+// question is not in this part, it may be in an earlier one.
 func (p *part) wait(m *message) {
 	asked, here := p.asked[m.thread]
 	switch {
@@ -211,8 +210,8 @@ func (m *message) answers(asked *message) bool {
 	return asked != nil && asked.sender != m.sender && !m.at.Before(asked.at)
 }
 
-// keep keeps a message for a question that may stand in a part before: of two
-// people one is not who asked.
+// keep keeps a message that may answer a question in an earlier part. Messages of two people
+// suffice: one of them is not the asker.
 func (p *part) keep(m *message) {
 	const settled = -1
 	last, ok := p.others[m.thread]
@@ -227,7 +226,7 @@ func (p *part) keep(m *message) {
 	p.early = append(p.early, *m)
 }
 
-// join puts the parts together, in their order.
+// join combines the parts in order.
 func join(parts []part) (*Talk, error) {
 	t := &Talk{}
 	days, waiting := map[string]*Day{}, map[string]*message{}
@@ -264,7 +263,7 @@ func (d *Day) add(more *Day) {
 	}
 }
 
-// Totals are the messages of all days, by what the classifier made of them.
+// Totals returns the number of actionable messages and of all messages.
 func (t *Talk) Totals() (asking, all int) {
 	for i := range t.Days {
 		asking += t.Days[i].Actionable
