@@ -21,7 +21,7 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-backup",
-	Usage: "keep a home in one file, and make a home of it again",
+	Usage: "save a home to one file and restore it",
 	Help: `The copy is a gzipped tar of the logs and of what is folded from them; locks,
 indexes and the stages' own words are left out. It has everything that the chat
 and the configuration had, secrets too if they are kept in the home.

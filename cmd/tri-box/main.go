@@ -21,7 +21,7 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-box",
-	Usage: "run an agent under supervision, and merge what it made",
+	Usage: "run an agent on a task and merge its patch",
 	Args:  "command [argument ...]",
 	Help: `Every run has a folder under .agents/runs of the checkout. scout, plan, review and
 ops change nothing; fix and benchmark work in a git worktree of their own, and

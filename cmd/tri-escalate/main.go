@@ -23,7 +23,7 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-escalate",
-	Usage: "have long investigations done in terminals that outlive everything",
+	Usage: "run long investigations in persistent terminals",
 	Args:  "command [id]",
 	Help: `A long run lives in a tmux session, or without tmux in the background: the
 process that started it may die, and its user log out. Its folder runs/<run id>

@@ -17,7 +17,7 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-health",
-	Usage: "say what is wrong and how to mend it",
+	Usage: "find problems and print how to fix them",
 	Args:  "[platform ...]",
 	Help: `Looks at the configuration, the tools that it needs, the chat, the disk, which
 programs run, how far each is behind, and what waits for a person. With names of

@@ -19,7 +19,7 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name: "tri-report", Args: "command [arg ...]",
-	Usage: "retell what became of a message, what waits, and how good all of it is",
+	Usage: "report what happened to a message, what waits, costs and quality",
 	Help: `Reads the home's logs; audit alone writes, to labels.ndjson.
 
   tri-report why 142               a message, by its id, or as dev:142

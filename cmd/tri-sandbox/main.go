@@ -17,7 +17,7 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-sandbox",
-	Usage: "run a command inside the walls that agents run in",
+	Usage: "run a command in the sandbox of the agents",
 	Args:  "DIR -- command [argument ...]",
 	Help: `Shows the command the folder DIR, read-only, the system's programs, a /tmp of its
 own and nothing else: no home, no secrets, no other process, no network but what

@@ -19,7 +19,7 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-watch",
-	Usage: "bring the messages of a chat in, each once",
+	Usage: "write the messages of a chat as events, each once",
 	Args:  "[source [arg ...]]",
 	Help: `Writes one event for each message, edit and deletion. The source is one of
   nothing          every platform that the configuration has, into one log

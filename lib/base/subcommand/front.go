@@ -118,7 +118,7 @@ func Complete(w io.Writer, words []string) error {
 // purposes are the toolkit's programs in pipe order. A test compares them with each program's own
 // description.
 var purposes = []struct{ name, does string }{
-	{"watch", "bring the messages of a chat in, each once"},
+	{"watch", "write the messages of a chat as events, each once"},
 	{"thread", "find the conversation that a message continues"},
 	{"classify", "tag chat messages that ask for something"},
 	{"dispatch", "take classified events and move threads from question to checked draft"},
@@ -126,14 +126,14 @@ var purposes = []struct{ name, does string }{
 	{"validate", "check every citation of a draft, and attack the draft"},
 	{"drill", "plant faults into good returns and score who catches them"},
 	{"approve", "decide what is posted"},
-	{"escalate", "have long investigations done in terminals that outlive everything"},
+	{"escalate", "run long investigations in persistent terminals"},
 	{"reply", "post what people approved"},
-	{"report", "retell what became of a message, what waits, and how good all of it is"},
-	{"box", "run an agent under supervision, and merge what it made"},
-	{"sandbox", "run a command inside the walls that agents run in"},
+	{"report", "report what happened to a message, what waits, costs and quality"},
+	{"box", "run an agent on a task and merge its patch"},
+	{"sandbox", "run a command in the sandbox of the agents"},
 	{"supervise", "keep the stages of a pipeline alive"},
-	{"backup", "keep a home in one file, and make a home of it again"},
-	{"health", "say what is wrong and how to mend it"},
+	{"backup", "save a home to one file and restore it"},
+	{"health", "find problems and print how to fix them"},
 }
 
 // Help shows the usage of the program args[0]. Without an argument it lists the programs: the
