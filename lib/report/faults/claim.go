@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// turn changes a sentence into one that says the opposite in some way. ok is
-// false where it has nothing that could be turned so. A turn that was made by the
-// same words before is given as made, so that claim and draft agree.
+// turn changes a sentence into its opposite in some way. ok is false if the sentence contains nothing
+// that can be changed this way. An earlier change of the same words is passed as made, so that claim
+// and draft agree.
 type turn func(s *subject, sentence string, made *edit) (out string, e edit, ok bool)
 
-// edit is what a turn changed.
+// edit describes what a turn changed.
 type edit struct {
 	from, to string
-	proof    func(cited string) bool // whether cited lines decide between the two
+	proof    func(cited string) bool // reports whether the cited lines decide between both versions
 }
 
-// inverted turns what the draft says of one reference into its opposite, and most
-// often the claim and the summary with it. The sentence of the draft that is
-// turned must speak of the claim.
+// inverted contradicts what the draft says about one reference, and usually changes the claim and
+// the summary too. The changed sentence of the draft must concern the claim.
 func inverted(t turn) func(*subject) error {
 	return func(s *subject) error {
 		for _, at := range shuffled(s, s.targets) {
@@ -30,7 +29,7 @@ func inverted(t turn) func(*subject) error {
 			where := []string{"draft"}
 			whole := *claim + "\n" + s.ret.DraftReply
 			s.ret.DraftReply = text
-			if s.rng.IntN(3) > 0 { // else it is read right and answered wrong
+			if s.rng.IntN(3) > 0 { // otherwise only the draft is wrong, not the claim
 				if out, _, ok := t(s, *claim, &e); ok {
 					*claim, where = out, append(where, fmt.Sprintf("claim %d", at.index+1))
 				}
@@ -50,8 +49,8 @@ func inverted(t turn) func(*subject) error {
 	}
 }
 
-// turnBest turns the sentence of text that, of those that can be turned, has most
-// in common with a claim.
+// turnBest changes the sentence of text that has most in common with a claim, among those that can
+// be changed.
 func (s *subject) turnBest(t turn, text, claim string) (string, edit, bool) {
 	about := content(claim)
 	type spot struct{ from, to, shared int }

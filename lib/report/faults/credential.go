@@ -14,13 +14,13 @@ const (
 	digit = "0123456789"
 )
 
-// drawn is n characters of an alphabet, at least one of its digits among them.
+// drawn returns n random characters of an alphabet, at least one of its digits among them.
 func (s *subject) drawn(alphabet string, n int) string {
 	b := make([]byte, n)
 	for i := range b {
 		b[i] = alphabet[s.rng.IntN(len(alphabet))]
 	}
-	if strings.Contains(alphabet, digit) { // a token without any is none of a machine's
+	if strings.Contains(alphabet, digit) { // machine-made tokens contain digits
 		for range 1 + n/8 {
 			b[s.rng.IntN(n)] = digit[s.rng.IntN(10)]
 		}
@@ -28,7 +28,7 @@ func (s *subject) drawn(alphabet string, n int) string {
 	return string(b)
 }
 
-// secretForms make credentials as their issuers shape them, out of chance alone.
+// secretForms make random credentials in their issuers' formats.
 var secretForms = []struct {
 	name string
 	make func(s *subject) string
@@ -103,7 +103,7 @@ var secretForms = []struct {
 	{"client secret", func(s *subject) string { return "client_secret: '" + s.drawn(lower+upper+digit+"~_", 34) + "'" }},
 }
 
-// ownForms are the ways in which a team's own secret could get out.
+// ownForms are the ways in which a team's own secret could leak.
 var ownForms = []struct {
 	name string
 	make func(secret string) string
@@ -129,7 +129,7 @@ var ownForms = []struct {
 
 var secretSentences = []string{"Use %s for it.", "The value is %s", "I found %s beside it.", "%s", "(it currently says %s)", "For testing: %s", "Set this first:\n%s"}
 
-// secret puts a credential into the draft or into a text that is kept with it.
+// secret puts a credential into the draft or into a text that is stored with it.
 func secret(s *subject) error {
 	var what, text string
 	if s.Canary != "" && s.rng.IntN(3) == 0 {

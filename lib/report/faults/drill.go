@@ -1,10 +1,9 @@
-// Package faults measures the validator: it plants known faults into good returns and
-// counts which ones the verdicts catch.
+// Package faults measures the validator: it plants known faults into good returns and counts which
+// ones the verdicts catch.
 //
-// A planted fault is a fault: before it is written, the codebase is asked whether
-// the changed return is wrong, and a place where it would not be is passed over.
-// What was changed is said in the record's drill mark alone, which the validator
-// carries into its verdict unread.
+// Every planted fault is verified: before it is written, the changed return is checked against the
+// codebase, and a place where it would not be wrong is skipped. The change is described only in the
+// record's drill mark, which the validator copies into its verdict without reading it.
 package faults
 
 import (
@@ -31,35 +30,34 @@ type Drill struct {
 	Root   *os.Root // of the codebase that the returns cite
 	Seed   int64    // the same seed plants the same faults
 	Faults []string // kinds to plant; nil: all, in the order of Faults
-	// Half, 1 or 2, takes phrases and secrets from that half of the lists only, so
-	// that one half can be kept from whoever tunes the checks; 0 takes all.
+	// Half, 1 or 2, restricts phrases and secrets to that half of the lists, so that the other half can
+	// be withheld from those who tune the checks; 0 uses all.
 	Half   int
-	Canary string // stands for a secret of the team's own; "": none is planted
+	Canary string // stands for a secret of the team; "": none is planted
 	Out    io.Writer
 	Say    func(format string, args ...any)
 
-	words *words              // of the codebase, read when first asked for
-	files map[string][]string // their lines, by path
+	words *words              // of the codebase, read on first use
+	files map[string][]string // lines of its files, by path
 }
 
-// Record is a return on its way: key and message_id pass through.
+// Record is a return with the fields of its record; key and message_id are passed through.
 type Record struct {
 	Key       string `json:"key,omitempty"`
 	MessageID string `json:"message_id,omitempty"`
-	// Others are what other open threads concluded, for whoever judges the return.
+	// Others are the conclusions of other open threads, for the judge of the return.
 	Others []Other `json:"others,omitempty"`
 	*draft.Return
 }
 
-// Other is an open thread and what it has concluded.
+// Other is an open thread and its conclusion.
 type Other struct {
 	Key     string `json:"key"`
 	Summary string `json:"summary"`
 }
 
-// Each writes each return, marked as good, and behind it one copy for each kind
-// of fault with that fault planted in it. A return that has no place for some
-// kinds is named, with why.
+// Each writes each return, marked as good, followed by one copy for each kind of fault with that
+// fault planted. For a return without a place for some kinds, it reports these and the reason.
 func (d *Drill) Each(ctx context.Context, in stream.Input) error {
 	_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
 		var good Record
@@ -74,7 +72,7 @@ func (d *Drill) Each(ctx context.Context, in stream.Input) error {
 	return err
 }
 
-// kinds are the faults to plant.
+// kinds returns the faults to plant.
 func (d *Drill) kinds() []string {
 	if d.Faults == nil {
 		return Faults
@@ -108,7 +106,7 @@ func (d *Drill) one(good Record, of string, line int64) error {
 	return nil
 }
 
-// Good is the return without a fault.
+// Good returns the record of the return without a fault.
 func (d *Drill) Good(good Record, of string) Record {
 	ret := *good.Return
 	ret.Drill = &draft.Drill{Fault: None, Of: of, Seed: d.Seed}
@@ -116,12 +114,12 @@ func (d *Drill) Good(good Record, of string) Record {
 	return good
 }
 
-// ErrNoPlace means that a return has no place for a kind of fault.
+// ErrNoPlace means that a kind of fault cannot be planted in a return.
 var ErrNoPlace = errors.New("no place")
 
-// Plant returns a copy of a good return with one fault in it. The fault is a
-// function of the seed, its kind, chance and the return alone. ErrNoPlace, with
-// why, where it cannot be planted; other errors are those of reading the codebase.
+// Plant returns a copy of a good return with one fault. The result depends only on the seed, the
+// kind of fault, chance and the return. It returns ErrNoPlace, with the reason, if the fault cannot
+// be planted; other errors are of reading the codebase.
 func (d *Drill) Plant(good Record, fault, of string, chance uint64) (Record, error) {
 	i := slices.IndexFunc(table, func(k kind) bool { return k.name == fault })
 	if i < 0 {
@@ -142,7 +140,7 @@ func (d *Drill) Plant(good Record, fault, of string, chance uint64) (Record, err
 	return good, nil
 }
 
-// copied is a return whose parts can be changed.
+// copied returns a deep copy of a return.
 func copied(r *draft.Return) *draft.Return {
 	ret := *r
 	ret.EvidenceRefs = slices.Clone(r.EvidenceRefs)
@@ -165,7 +163,7 @@ func (d *Drill) write(r Record) error {
 	return nil
 }
 
-// subject is a return into which a fault is being planted.
+// subject is a return into which a fault is planted.
 type subject struct {
 	*Drill
 	ret     *draft.Return
@@ -174,7 +172,7 @@ type subject struct {
 	mark    draft.Drill
 }
 
-// target is a reference of the return that points at lines of the codebase.
+// target is a reference of the return to lines of the codebase.
 type target struct {
 	index int
 	place evidence.Place
@@ -198,13 +196,12 @@ func (d *Drill) targets(refs []draft.Ref) []target {
 	return out
 }
 
-// lines are those of a file of the codebase, nil where it cannot be cited.
+// lines returns the lines of a file of the codebase, nil if it cannot be cited.
 func (d *Drill) lines(name string, ref draft.Ref) []string {
 	if have, ok := d.files[name]; ok {
 		return have
 	}
-	// Resolve, for the bytes alone: what it finds of the reference is the
-	// validator's to say.
+	// Resolve is used only to read the file: judging the reference is up to the validator.
 	ref.Receipt, ref.Quote = nil, ""
 	f := evidence.Resolve(d.Root, evidence.Repo{}, ref)
 	var lines []string
@@ -220,7 +217,7 @@ func (d *Drill) lines(name string, ref draft.Ref) []string {
 
 func split(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
 
-// cited are the lines that t points at, and those up to around beside them.
+// cited returns the lines that t refers to, and around more on each side.
 func (t target) cited(around int) string {
 	if t.place.Start == 0 {
 		return ""
@@ -228,15 +225,15 @@ func (t target) cited(around int) string {
 	return strings.Join(t.lines[max(t.place.Start-1-around, 0):min(t.place.End+around, len(t.lines))], "\n")
 }
 
-// did says what was changed, and where.
+// did records what was changed, and where.
 func (s *subject) did(what string, where ...string) {
 	s.mark.What, s.mark.Where = what, strings.Join(where, ", ")
 }
 
-// noPlace says why a fault cannot be planted.
+// noPlace returns why a fault cannot be planted.
 func noPlace(why string) error { return fmt.Errorf("%w: %s", ErrNoPlace, why) }
 
-// pick is one of a list, of the half that the drill draws from.
+// pick returns a random element of a list, from the half that the drill uses.
 func pick[T any](s *subject, list []T) T {
 	if s.Half == 0 || len(list) < 2 {
 		return list[s.rng.IntN(len(list))]
@@ -245,7 +242,7 @@ func pick[T any](s *subject, list []T) T {
 	return list[2*s.rng.IntN(n)+s.Half-1]
 }
 
-// shuffled is a list in an order of chance.
+// shuffled returns a list in random order.
 func shuffled[T any](s *subject, list []T) []T {
 	out := slices.Clone(list)
 	s.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })

@@ -11,17 +11,17 @@ import (
 	"tri/lib/record/draft"
 )
 
-// words are what stands somewhere in a codebase.
+// words are the words that occur in a codebase.
 type words struct{ seen map[string]bool }
 
 const (
-	maxFileSize = 4 << 20   // bytes of a file that is read
-	maxRead     = 512 << 20 // of all
+	maxFileSize = 4 << 20   // bytes; larger files are skipped
+	maxRead     = 512 << 20 // bytes of all files
 )
 
 var token = regexp.MustCompile(`[\p{L}\p{N}_]+`)
 
-// known reads the codebase once: every word of every text file.
+// known reads the words of all text files of the codebase once.
 func (d *Drill) known() (*words, error) {
 	if d.words != nil {
 		return d.words, nil
@@ -31,7 +31,7 @@ func (d *Drill) known() (*words, error) {
 	err := fs.WalkDir(d.Root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
-				return nil // what cannot be read holds no word that anybody could cite
+				return nil // an unreadable file cannot be cited either
 			}
 			return err
 		}
@@ -59,8 +59,8 @@ func (d *Drill) known() (*words, error) {
 	return w, nil
 }
 
-// unheard is the first of some names with a word in it that stands nowhere in
-// the codebase nor in the question.
+// unheard returns the first of some names that contains a word which occurs neither in the codebase
+// nor in the question.
 func (s *subject) unheard(names []string) (string, error) {
 	w, err := s.known()
 	if err != nil {
@@ -77,12 +77,12 @@ func (s *subject) unheard(names []string) (string, error) {
 	return "", noPlace("every name tried stands somewhere")
 }
 
-// say adds a sentence of the draft's language to it, with a name in it.
+// say adds to the draft a sentence in its language that contains a name.
 func (s *subject) say(templates map[string][]string, name string) {
 	s.add(fmt.Sprintf(pick(s, inLanguage(templates, s.ret.DraftLanguage)), name))
 }
 
-// add puts a sentence behind the draft's first or last paragraph.
+// add appends a sentence to the draft's first or last paragraph.
 func (s *subject) add(sentence string) {
 	d := s.ret.DraftReply
 	if head, rest, ok := strings.Cut(d, "\n\n"); ok && s.rng.IntN(2) == 0 {
@@ -96,7 +96,7 @@ func (s *subject) add(sentence string) {
 	s.ret.DraftReply = d + " " + sentence
 }
 
-// inLanguage is the list of a draft's language, else the English one.
+// inLanguage returns the list for a draft's language, or the English one.
 func inLanguage(all map[string][]string, lang string) []string {
 	if l := all[strings.ToLower(strings.SplitN(lang, "-", 2)[0])]; l != nil {
 		return l
@@ -106,8 +106,8 @@ func inLanguage(all map[string][]string, lang string) []string {
 
 var ticked = regexp.MustCompile("`([A-Za-z_]\\w{3,})`")
 
-// inventedName has the draft name an identifier that nobody wrote: one of its own
-// renamed, or one in a new sentence.
+// inventedName makes the draft mention an identifier that does not exist: one of its own renamed,
+// or one in a new sentence.
 func inventedName(s *subject) error {
 	var renamed []string
 	if s.rng.IntN(2) == 0 {
@@ -139,7 +139,7 @@ func inventedName(s *subject) error {
 	return nil
 }
 
-// names are identifiers as a programmer makes them up, in several styles.
+// names returns invented identifiers in several programming styles.
 func (s *subject) names() []string {
 	verbs := []string{"resolve", "flush", "retry", "guard", "throttle", "rotate", "collapse", "hydrate", "quarantine", "reconcile"}
 	nouns := []string{"Budget", "Window", "Backoff", "Ceiling", "Sentinel", "Watermark", "Cooldown", "Heuristic", "Registry", "Janitor"}

@@ -12,8 +12,8 @@ import (
 type figure struct {
 	start, end int
 	value      string // canonical: 6,000 is 6000, five is 5, 0700 is 700
-	word       bool   // written as one
-	unit       string // that follows it, in lower case
+	word       bool   // written as a word
+	unit       string // the following unit, in lower case
 }
 
 var numberNames = map[string][]string{
@@ -30,10 +30,10 @@ var (
 	units   = regexp.MustCompile(`(?i)^([- ]?)(` + unitWords + `)(?:\b|$|[^a-zA-Z])`)
 )
 
-// numbers lists the figures of a text, all of it.
+// numbers returns the figures of a text.
 func numbers(text string) []figure { return kept(text, figures.FindAllStringSubmatchIndex(text, -1)) }
 
-// told lists those that the writer's own words hold.
+// told returns the figures outside of code and quotations.
 func told(text string) []figure { return kept(text, proseOf(text).find(figures)) }
 
 func kept(text string, found [][]int) []figure {
@@ -71,7 +71,7 @@ func canonical(t string) string {
 	return lower
 }
 
-// scale is how much one of a unit is, in bytes or in milliseconds.
+// scale returns the size of a unit, in bytes or in milliseconds.
 func scale(unit string) (amount float64, what string) {
 	for _, u := range []struct {
 		begins, what string
@@ -99,7 +99,7 @@ var (
 	duration = regexp.MustCompile(`(?:(\d+)\s*\*\s*)?time\.(Millisecond|Second|Minute|Hour)(?:\s*\*\s*(\d+))?`)
 )
 
-// holds reports whether cited lines hold a figure, be it in another unit.
+// holds reports whether cited lines contain a figure, possibly in another unit.
 func holds(cited string, f figure) bool {
 	want, what := amountOf(f)
 	for _, g := range numbers(cited) {
@@ -138,8 +138,8 @@ func amountOf(f figure) (float64, string) {
 	return n * per, what
 }
 
-// near is all that the references show around the places that they cite, and
-// what was asked: a number that stands there may be true of something.
+// near returns the text of all references with their surroundings, and of the question: a number in
+// it may be correct for something.
 func (s *subject) near() string {
 	texts := []string{s.ret.Question}
 	for _, t := range s.targets {
@@ -148,7 +148,7 @@ func (s *subject) near() string {
 	return strings.Join(texts, "\n")
 }
 
-// another is a number to say instead of f, of which nothing near speaks.
+// another returns a number to replace f that does not occur in near.
 func (s *subject) another(f figure, near string) (value string, ok bool) {
 	n, err := strconv.Atoi(f.value)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *subject) another(f figure, near string) (value string, ok bool) {
 	return "", false
 }
 
-// spell is how a figure of text reads with another value.
+// spell returns a figure of text with another value, in the same notation.
 func (s *subject) spell(f figure, was, value string) string {
 	n, err := strconv.Atoi(value)
 	if f.word && err == nil {
@@ -182,7 +182,7 @@ func (s *subject) spell(f figure, was, value string) string {
 	return value
 }
 
-// renumber writes to wherever text says the value from.
+// renumber replaces the value from by to wherever text contains it.
 func (s *subject) renumber(text, from, to string) string {
 	all := told(text)
 	slices.Reverse(all)
@@ -194,8 +194,7 @@ func (s *subject) renumber(text, from, to string) string {
 	return text
 }
 
-// invertedNumber changes a number of the draft, and everywhere else that it is
-// told.
+// invertedNumber changes a number of the draft everywhere in the return.
 func invertedNumber(s *subject) error {
 	near := s.near()
 	for _, f := range shuffled(s, told(s.ret.DraftReply)) {

@@ -7,11 +7,11 @@ import (
 	"unicode"
 )
 
-// guarded is what of a text is not the writer's own wording: code, quotations,
-// places, addresses. No claim is turned in it.
+// guarded matches the parts of a text that are not the writer's own wording: code, quotations,
+// places, addresses. Nothing in them is changed.
 var guarded = regexp.MustCompile("(?s)```.*?(?:```|$)|`[^`\n]*`|\"[^\"\n]{1,200}\"|[\\w./+-]+\\.\\w+:\\d+(?:-\\d+)?|[a-z]+://\\S+|[~.]?/[\\w./-]+|\\b\\w+\\(\\)")
 
-// prose is a text with the places in it that are guarded.
+// prose is a text with the positions of its guarded parts.
 type prose struct {
 	text string
 	shut [][]int
@@ -19,8 +19,8 @@ type prose struct {
 
 func proseOf(text string) prose { return prose{text, guarded.FindAllStringIndex(text, -1)} }
 
-// find returns the matches of re that touch nothing guarded, as
-// regexp.FindAllStringSubmatchIndex does.
+// find returns the matches of re outside of guarded parts, in the form of
+// regexp.FindAllStringSubmatchIndex.
 func (p prose) find(re *regexp.Regexp) [][]int {
 	return slices.DeleteFunc(re.FindAllStringSubmatchIndex(p.text, -1), func(m []int) bool {
 		return slices.ContainsFunc(p.shut, func(g []int) bool { return m[0] < g[1] && g[0] < m[1] })
@@ -29,7 +29,7 @@ func (p prose) find(re *regexp.Regexp) [][]int {
 
 var stop = regexp.MustCompile(`[.!?;]["')]?(?:\s+|$)|[。！？]|\n+`)
 
-// sentences are the places of the sentences of a text.
+// sentences returns the positions of the sentences of a text.
 func sentences(text string) [][2]int {
 	var out [][2]int
 	from := 0
@@ -42,14 +42,14 @@ func sentences(text string) [][2]int {
 	return out
 }
 
-// small are words that say nothing of a subject.
+// small are words that do not identify a subject.
 var small = strings.Fields(`the and are was were been does did can could should would will what where when which who why how that this
 these those there here with from into about have has had not but for you your its they then than also just only one any all more most less
 least never always before after until unless because while out over under off both each every other another same such some
 yang dan dari untuk pada itu ini ada tidak dengan juga atau los las una del que con por para`)
 
-// content is the words of a text that name its subject, cut to what they share
-// with their other forms: retry and retries, max and maximum.
+// content returns the words that identify a text's subject, reduced to a common stem: retry and
+// retries, max and maximum.
 func content(text string) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(spaced(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -68,10 +68,10 @@ func content(text string) []string {
 
 var hump = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
 
-// spaced parts the words of identifiers.
+// spaced separates the words of identifiers.
 func spaced(text string) string { return hump.ReplaceAllString(text, "$1 $2") }
 
-// shared counts the words that two texts have in common.
+// shared returns how many words two texts have in common.
 func shared(a, b []string) int {
 	n := 0
 	for _, w := range a {
@@ -82,7 +82,7 @@ func shared(a, b []string) int {
 	return n
 }
 
-// like gives word the capital of model.
+// like returns word capitalized like model.
 func like(model, word string) string {
 	first, rest := []rune(model), []rune(word)
 	if len(first) > 0 && len(rest) > 0 && unicode.IsUpper(first[0]) {

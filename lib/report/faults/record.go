@@ -10,16 +10,16 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// File is the validator's record: a line for each score, in the home.
+// File is the log of scores in the home, one line per score.
 const File = "drills.ndjson"
 
-// Stamp says when s was made, and by which version.
+// Stamp sets the time and the version of s.
 func (s *Score) Stamp(version string, now time.Time) {
 	s.At, s.Version = now.UTC().Format(time.RFC3339Nano), version
 }
 
-// Keep appends s to the record of the home dir, durably; "" is the default home
-// where that is there already: a score makes none.
+// Keep appends s to the log in the home dir, durably; "" means the default home if it exists: a
+// score does not create one.
 func (s *Score) Keep(dir string) error {
 	if _, err := os.Stat(durable.DefaultDir()); dir == "" && err != nil {
 		return nil
@@ -38,7 +38,7 @@ func (s *Score) Keep(dir string) error {
 		return err
 	}
 	if _, err := log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil }); err != nil {
-		_ = log.Close() // the error above is the one to tell
+		_ = log.Close() // the earlier error is returned
 		return err
 	}
 	return log.Close()

@@ -11,12 +11,12 @@ import (
 	"tri/lib/judge/evidence"
 )
 
-// move points a reference elsewhere, in the draft too: the lie must be found by
-// looking, not by an odd seam.
+// move changes a reference, in the draft too: the fault must be found by checking the reference,
+// not by an inconsistency.
 func (s *subject) move(t target, to evidence.Place) {
 	ref := &s.ret.EvidenceRefs[t.index]
 	was := ref.Ref
-	ref.Ref, ref.Receipt = to.String(), nil // the receipt was for the right bytes; a liar has none
+	ref.Ref, ref.Receipt = to.String(), nil // the receipt was for the original bytes
 	where := []string{fmt.Sprintf("ref %d", t.index+1)}
 	d := strings.ReplaceAll(s.ret.DraftReply, was, ref.Ref)
 	if d == s.ret.DraftReply && to.Path != t.place.Path {
@@ -29,7 +29,7 @@ func (s *subject) move(t target, to evidence.Place) {
 	s.did(was+" → "+ref.Ref, where...)
 }
 
-// repath moves a reference to the first of some paths that does not exist.
+// repath changes a reference to the first of some paths that does not exist.
 func (s *subject) repath(t target, names []string) error {
 	for _, n := range names {
 		p, err := evidence.Parse(n)
@@ -52,7 +52,7 @@ func (s *subject) target() (target, error) {
 	return s.targets[s.rng.IntN(len(s.targets))], nil
 }
 
-// badPath cites a file that nobody wrote.
+// badPath cites a file that does not exist.
 func badPath(s *subject) error {
 	t, err := s.target()
 	if err != nil {
@@ -69,7 +69,7 @@ func badPath(s *subject) error {
 	return s.repath(t, shuffled(s, names))
 }
 
-// badLine cites lines behind the end of the file.
+// badLine cites lines after the end of the file.
 func badLine(s *subject) error {
 	t, err := s.target()
 	if err != nil {
@@ -84,18 +84,18 @@ func badLine(s *subject) error {
 	return nil
 }
 
-// clear is how many lines around a wrong place must be free of the quote: more
-// than a validator may tolerate as drift.
+// clear is how many lines around a wrong place must not contain the quote: more than a validator
+// may tolerate as drift.
 const clear = 2 * evidence.MaxDrift
 
-// stands reports whether a quote stands in lines around a place: its longest
-// line alone is enough, so that a place is wrong beyond doubt where it does not.
+// stands reports whether lines around a place contain a quote. Its longest line alone counts, so
+// that a place without it is certainly wrong.
 func stands(lines []string, start, end int, quote string) bool {
 	window := flat(strings.Join(lines[max(start-1-clear, 0):min(end+clear, len(lines))], "\n"))
 	return strings.Contains(window, flat(longest(quote)))
 }
 
-// offLine cites lines of the file that are not those of the quote.
+// offLine cites lines of the file that do not contain the quote.
 func offLine(s *subject) error {
 	for _, t := range shuffled(s, s.targets) {
 		quote := s.ret.EvidenceRefs[t.index].Quote
@@ -119,8 +119,8 @@ var (
 	name   = regexp.MustCompile(`\b[A-Za-z_]\w{3,}\b`)
 )
 
-// badContent changes a number or a name in a quote, and in the claim and the draft
-// too, or quotes a line that nobody wrote.
+// badContent changes a number or a name in a quote, and in the claim and the draft too, or quotes a
+// line that does not exist.
 func badContent(s *subject) error {
 	for _, t := range shuffled(s, s.targets) {
 		ref := &s.ret.EvidenceRefs[t.index]
@@ -147,7 +147,7 @@ func badContent(s *subject) error {
 	return noPlace("it quotes no line of the codebase")
 }
 
-// alteration is something of a quote and what to write instead.
+// alteration returns a part of a quote and its replacement.
 func (s *subject) alteration(quote, file string) (old, repl string) {
 	if all := amount.FindAllString(quote, -1); len(all) > 0 && s.rng.IntN(2) == 0 {
 		old = all[s.rng.IntN(len(all))]
@@ -168,7 +168,7 @@ func replaceOnce(re *regexp.Regexp, s, repl string) string {
 	return s[:at[0]] + repl + s[at[1]:]
 }
 
-// other is a number near old that does not stand in the file.
+// other returns a number near old that does not occur in the file.
 func (s *subject) other(old, file string) string {
 	n, err := strconv.Atoi(old)
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *subject) other(old, file string) string {
 	}
 }
 
-// rename is a name like old that does not stand in the file.
+// rename returns a name like old that does not occur in the file.
 func (s *subject) rename(old, file string) string {
 	endings := []string{"Limit", "Count", "Default", "Internal", "Policy", "Legacy"}
 	if strings.ToLower(old) == old {
@@ -195,10 +195,10 @@ func (s *subject) rename(old, file string) string {
 	return old + "Unheard"
 }
 
-// flat is a text with every run of white space made one space.
+// flat replaces every run of white space by one space.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// longest is the longest line of a quote.
+// longest returns the longest line of a quote.
 func longest(quote string) string {
 	best := ""
 	for _, l := range strings.Split(quote, "\n") {
@@ -209,8 +209,7 @@ func longest(quote string) string {
 	return best
 }
 
-// says reports whether a quote is long enough to stand in one place and not
-// everywhere.
+// says reports whether a quote is long enough to identify a place.
 func says(quote string) bool {
 	n := 0
 	for _, r := range quote {

@@ -14,22 +14,21 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// Score is what a drill came to, and a line of the validator's record,
-// drills.ndjson.
+// Score is the result of a drill, and a line of drills.ndjson.
 type Score struct {
 	At         string   `json:"at"`         // RFC 3339
 	Version    string   `json:"version"`    // of the programs
-	Validators []string `json:"validators"` // validator_model of the verdicts: code, or who was asked
-	Seeds      []int64  `json:"seeds"`      // by which the faults were planted
+	Validators []string `json:"validators"` // validator_model of the verdicts: code, or the model
+	Seeds      []int64  `json:"seeds"`      // of the drills
 	Good       Good     `json:"good"`
 	Faults     []Count  `json:"faults"`
-	Missed     []Miss   `json:"missed"`  // what passed and must not have, the first of them
-	Doubled    int      `json:"doubled"` // verdicts on what had one already
-	Lost       int      `json:"lost"`    // faults that were planted and have no verdict
+	Missed     []Miss   `json:"missed"`  // faults that passed, at most maxMissed
+	Doubled    int      `json:"doubled"` // further verdicts on the same return
+	Lost       int      `json:"lost"`    // planted faults without a verdict
 }
 
-// Good counts the returns without a fault. Low and High are the ends of the 95%
-// interval of the share of false alarms.
+// Good counts the returns without a fault. Low and High are the bounds of the 95% interval of the
+// false-alarm rate.
 type Good struct {
 	Total  int     `json:"total"`
 	Passed int     `json:"passed"`
@@ -37,12 +36,12 @@ type Good struct {
 	High   float64 `json:"high"`
 }
 
-// Count is how one kind of fault fared: caught, missed, or void, where the good
-// return did not pass either, so that a refusal proves nothing. Low and High are
-// the ends of the 95% interval of the share caught of those caught and missed.
+// Count is the result for one kind of fault: caught, missed, or void if the good return did not
+// pass either, so that a refusal proves nothing. Low and High are the bounds of the 95% interval of
+// the share caught among those caught and missed.
 type Count struct {
 	Fault string `json:"fault"`
-	// Decidable is false for the faults that the cited lines say nothing of.
+	// Decidable is false for faults that the cited lines do not show.
 	Decidable bool    `json:"decidable"`
 	Planted   int     `json:"planted"`
 	Caught    int     `json:"caught"`
@@ -52,7 +51,7 @@ type Count struct {
 	High      float64 `json:"high"`
 }
 
-// Miss is a fault that nobody caught.
+// Miss is a fault that was not caught.
 type Miss struct {
 	Of    string `json:"of"`
 	Fault string `json:"fault"`
@@ -60,10 +59,10 @@ type Miss struct {
 	What  string `json:"what"`
 }
 
-const maxMissed = 200 // that are kept of a score
+const maxMissed = 200 // of a score
 
-// Ok reports whether the drill proves something and no fault was missed that the
-// return and its lines show.
+// Ok reports whether the drill is conclusive and no fault was missed that the return and its lines
+// show.
 func (s *Score) Ok() bool {
 	caught, missed := 0, 0
 	for _, c := range s.Faults {
@@ -74,8 +73,8 @@ func (s *Score) Ok() bool {
 	return caught > 0 && missed == 0
 }
 
-// Interval is the 95% interval of a share (Wilson's score: right for small counts
-// and for shares near 0 and 1); 0 to 1 where nothing was counted.
+// Interval returns the 95% interval of a share (Wilson score, which is valid for small counts and
+// for shares near 0 and 1); 0 to 1 if n is 0.
 func Interval(hits, n int) (low, high float64) {
 	if n == 0 {
 		return 0, 1
@@ -87,30 +86,30 @@ func Interval(hits, n int) (low, high float64) {
 	return max(0, mid-half), min(1, mid+half)
 }
 
-// Marked is what the score reads of a verdict.
+// Marked is the part of a verdict that the score uses.
 type Marked struct {
 	Verdict        string       `json:"verdict"`
 	ValidatorModel string       `json:"validator_model"`
 	Drill          *draft.Drill `json:"drill"`
 }
 
-// plantID tells the verdicts of a drill apart.
+// plantID identifies a planted fault.
 type plantID struct {
 	of, fault string
 	seed      int64
 }
 
-// Tally counts verdicts as they come, in any order.
+// Tally counts verdicts in any order.
 type Tally struct {
-	worst      map[plantID]Marked // the verdict that counts, of those on the same return
+	worst      map[plantID]Marked // of the verdicts on the same return, the one that counts
 	order      []plantID
 	validators []string
 	doubled    int
 }
 
-// Add counts a verdict; it refuses one that is none of a drill. Of several on the
-// same return the one that let it pass counts, for a fault, and for a good return
-// the one that did not.
+// Add counts a verdict; it refuses one that is not of a drill. Of several verdicts on the same
+// return, the one that passed it counts if it has a fault, and the one that did not pass it if it
+// is good.
 func (t *Tally) Add(m Marked) error {
 	if m.Drill == nil || m.Drill.Fault != None && !slices.Contains(Faults, m.Drill.Fault) || m.Verdict == "" || m.Drill.Of == "" {
 		return fmt.Errorf("is no verdict of a drill")
@@ -136,10 +135,10 @@ func (t *Tally) Add(m Marked) error {
 	return nil
 }
 
-// Score is what was counted so far.
+// Score returns the result of the verdicts so far.
 func (t *Tally) Score() *Score {
 	s := &Score{Validators: slices.Sorted(slices.Values(t.validators)), Seeds: []int64{}, Missed: []Miss{}, Doubled: t.doubled}
-	passed := map[string]bool{} // the good return of an Of
+	passed := map[string]bool{} // by Of, for good returns
 	for _, id := range t.order {
 		if m := t.worst[id]; id.fault == None {
 			s.Good.Total++
@@ -189,7 +188,7 @@ func (s *Score) count(m Marked, passed bool, counts map[[2]string]*Count) {
 	}
 }
 
-// gather puts the counts into the order of Faults, the decidable ones first.
+// gather sorts the counts in the order of Faults, decidable ones first.
 func (s *Score) gather(counts map[[2]string]*Count) {
 	s.Faults = []Count{}
 	for _, decidable := range []string{"true", "false"} {
@@ -202,8 +201,7 @@ func (s *Score) gather(counts map[[2]string]*Count) {
 	}
 }
 
-// lost counts the faults that good returns say were planted and that have no
-// verdict.
+// lost counts the faults that good returns list as planted and that have no verdict.
 func (t *Tally) lost() int {
 	type run struct {
 		of   string
@@ -227,8 +225,7 @@ func (t *Tally) lost() int {
 	return n
 }
 
-// Read scores the verdicts of a drill. Verdicts without the mark of one are
-// refused.
+// Read scores the verdicts of a drill. Verdicts without a drill mark are refused.
 func Read(ctx context.Context, in stream.Input) (*Score, error) {
 	var t Tally
 	_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {

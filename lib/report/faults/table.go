@@ -9,10 +9,10 @@ import (
 	"tri/lib/base/text"
 )
 
-// shown is how many misses the table names.
+// shown is the maximum number of misses in the table.
 const shown = 20
 
-// Table prints s for a person.
+// Table prints s as text.
 func (s *Score) Table(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-17s %7s %6s %6s %4s  %s\n", "fault", "planted", "caught", "missed", "void", "caught, 95%")
@@ -42,7 +42,7 @@ func (s *Score) Table(w io.Writer) error {
 	return nil
 }
 
-// share writes a share with its 95% interval, in percent.
+// share formats a share with its 95% interval, in percent.
 func share(hits, n int) string {
 	if n == 0 {
 		return "-"

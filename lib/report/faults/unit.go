@@ -8,11 +8,10 @@ import (
 	"tri/lib/judge/evidence"
 )
 
-// evidenceAround is how many lines beside a cited one a validator takes into
-// account.
+// evidenceAround is how many lines on each side of a cited one a validator takes into account.
 const evidenceAround = evidence.Around
 
-// families are units that measure the same, each in one form.
+// families are groups of units of the same quantity, each in one form.
 var families = [][]string{
 	{"millisecond", "second", "minute", "hour", "day"}, {"milliseconds", "seconds", "minutes", "hours", "days", "weeks"}, {"ms", "s", "min", "h"},
 	{"byte", "kilobyte", "megabyte"}, {"bytes", "kilobytes", "megabytes"}, {"KB", "MB", "GB"}, {"KiB", "MiB", "GiB"}, {"K", "M"},
@@ -20,7 +19,7 @@ var families = [][]string{
 	{"segundos", "minutos", "horas"}, {"秒", "分", "時間"}, {"バイト", "キロバイト", "メガバイト"},
 }
 
-// unitSigns are what a line has in it that says what is measured.
+// unitSigns are patterns by which a line shows the unit of a number.
 var unitSigns = []struct{ unit, sign *regexp.Regexp }{
 	{regexp.MustCompile(`(?i)^(s|sec|second|seg|detik|秒)`), regexp.MustCompile(`(?i)second|\ds\b|\bsec|detik`)},
 	{regexp.MustCompile(`(?i)^(min|menit|分)`), regexp.MustCompile(`(?i)minute|\bmin\b|_min\b`)},
@@ -33,10 +32,10 @@ var unitSigns = []struct{ unit, sign *regexp.Regexp }{
 	{regexp.MustCompile(`(?i)^(line|baris)`), regexp.MustCompile(`(?i)line`)},
 }
 
-// measured is a number with a unit behind it.
+// measured matches a number followed by a unit.
 var measured = regexp.MustCompile(`(?i)(?:\d[\d.,_]*|\b[a-záé]{3,8})[- ]?(` + unitWords + `)(?:\b|$|[^a-zA-Z])`)
 
-// turnUnit says another unit behind the same number.
+// turnUnit replaces the unit of a number.
 func turnUnit(s *subject, sentence string, made *edit) (string, edit, bool) {
 	for _, m := range proseOf(sentence).find(measured) {
 		head, unit := sentence[m[0]:m[2]], sentence[m[2]:m[3]]

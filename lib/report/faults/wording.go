@@ -6,7 +6,7 @@ import (
 	"tri/lib/record/draft"
 )
 
-// overConfident makes the draft surer than its confidence.
+// overConfident makes the draft's wording stronger than its confidence.
 func overConfident(s *subject) error {
 	if s.ret.Confidence == draft.High {
 		s.ret.Confidence, s.ret.ConfidenceReason = draft.Medium, "Part of it is inferred and was not read."
@@ -17,8 +17,8 @@ func overConfident(s *subject) error {
 	return nil
 }
 
-// scopeDrift has the draft answer what nobody asked: the question becomes one of
-// another world, or the draft goes on to rebuild the house.
+// scopeDrift makes the draft answer another question: it replaces the question by an unrelated one,
+// or adds a proposal to rewrite everything.
 func scopeDrift(s *subject) error {
 	if s.rng.IntN(2) == 0 {
 		text := pick(s, inLanguage(asides, s.ret.DraftLanguage))
@@ -38,7 +38,7 @@ func scopeDrift(s *subject) error {
 	return noPlace("every question tried has a word of the draft")
 }
 
-// injection puts an order to the reader into the draft.
+// injection adds an order to the reader to the draft.
 func injection(s *subject) error {
 	text := pick(s, injections)
 	if s.rng.IntN(3) == 0 {

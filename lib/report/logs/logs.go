@@ -1,5 +1,5 @@
-// Package logs shows people what the stages of the pipeline say: their message logs,
-// with whatever a terminal would obey written out.
+// Package logs shows the message logs of the pipeline's stages, with terminal control sequences
+// made visible.
 package logs
 
 import (
@@ -23,23 +23,23 @@ import (
 	"tri/lib/base/text"
 )
 
-// Options say which logs.
+// Options select the logs.
 type Options struct {
 	Dir    string   // the folder of the logs
 	Stages []string // none: all
 	Lines  int      // how many of each log's last lines are shown
-	Follow bool     // then what comes, until the context ends
+	Follow bool     // then show new lines until the context ends
 }
 
 const (
 	ending   = ".log"
 	maxShown = 4096        // characters of a line
-	maxBack  = 1 << 20     // bytes of a log that its last lines are looked for in
-	newEvery = time.Second // how often a stage that starts is looked for
+	maxBack  = 1 << 20     // bytes of a log that are searched for its last lines
+	newEvery = time.Second // interval of checks for new stages
 )
 
-// Show writes the last lines of the logs, each behind its stage's name where there
-// are several, and what comes then.
+// Show writes the last lines of the logs, each after the name of its stage if there are several,
+// and then new lines if Follow is set.
 func Show(ctx context.Context, w io.Writer, o Options) error {
 	names, err := o.names()
 	if err != nil {
@@ -57,7 +57,7 @@ func Show(ctx context.Context, w io.Writer, o Options) error {
 	return s.follow(ctx, names)
 }
 
-// names are the stages whose logs are shown.
+// names returns the stages whose logs are shown.
 func (o *Options) names() ([]string, error) {
 	entries, err := os.ReadDir(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +87,7 @@ func (o *Options) names() ([]string, error) {
 type show struct {
 	Options
 	named bool
-	from  map[string]int64 // behind what was shown
+	from  map[string]int64 // offset after the lines shown
 
 	mu sync.Mutex
 	w  io.Writer
@@ -108,7 +108,7 @@ func (s *show) print(name, line string) error {
 	return nil
 }
 
-// last shows the last whole lines of a log.
+// last shows the last complete lines of a log.
 func (s *show) last(name string) error {
 	f, err := os.Open(s.path(name))
 	if err != nil {
@@ -137,8 +137,7 @@ func (s *show) last(name string) error {
 	return nil
 }
 
-// follow shows what comes in the logs, and, where all are shown, in those of stages
-// that start.
+// follow shows new lines of the logs, and, if all are shown, of stages that start later.
 func (s *show) follow(ctx context.Context, names []string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
@@ -167,7 +166,7 @@ func (s *show) follow(ctx context.Context, names []string) error {
 		}
 		now, err := s.names()
 		if err != nil {
-			continue // put aside for a moment
+			continue // being rotated
 		}
 		for _, name := range now {
 			if !slices.Contains(names, name) {
@@ -178,14 +177,14 @@ func (s *show) follow(ctx context.Context, names []string) error {
 	}
 }
 
-// one follows one log, by its name: it is put aside when it is long. It polls: the
-// library misses what is written between its reading and its asking for notice.
+// one follows one log by its name, since it is rotated when it is long. It polls: the library
+// misses lines written between its read and its request for notifications.
 func (s *show) one(ctx context.Context, name string) error {
 	t, err := follow.Open(s.path(name), follow.Options{Offset: s.from[name], ReOpen: true, Poll: true})
 	if err != nil {
 		return sysexit.With(sysexit.IO, err)
 	}
-	defer func() { _ = t.Stop() }() // it only read
+	defer func() { _ = t.Stop() }() // opened for reading only
 	for {
 		var line *tail.Line
 		var ok bool

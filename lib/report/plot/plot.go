@@ -1,6 +1,6 @@
-// Package plot draws stacked bars and lines with intervals as SVG. Colours are the
-// page's: the classes s0, s1, … of a series, grid, axis, band and soft. Every text is
-// escaped, and each mark says its figure when pointed at.
+// Package plot draws stacked bars and lines with intervals as SVG. Colours are defined by the page:
+// the classes s0, s1, … of a series, grid, axis, band and soft. Every text is escaped, and each
+// mark has its value as a tooltip.
 package plot
 
 import (
@@ -10,27 +10,27 @@ import (
 	"strings"
 )
 
-// Chart is one picture. Steps name the places on the x axis, in order.
+// Chart is one picture. Steps are the labels on the x axis, in order.
 type Chart struct {
-	Title, Says string // for those who do not see it: what it shows
+	Title, Says string // alternative text: what the chart shows
 	Steps       []string
 	Bars        []Series // stacked, the first at the bottom
 	Lines       []Series
-	Unit        func(float64) string // of a value; nil is %g
-	Min, Max    float64              // of the y axis; Max 0 is that of the data
-	Log         bool                 // powers of ten upwards; what is 0 is not drawn
-	Band        *[2]float64          // a field that is aimed at
+	Unit        func(float64) string // formats a value; nil means %g
+	Min, Max    float64              // of the y axis; Max 0 means that of the data
+	Log         bool                 // logarithmic y axis; values of 0 are not drawn
+	Band        *[2]float64          // the target range, shaded
 }
 
-// Series is one value for each step; NaN is none.
+// Series has one value per step; NaN means none.
 type Series struct {
 	Name   string
 	Values []float64
-	// Low and High are the ends of an interval for each value, or nil.
+	// Low and High are the bounds of the interval of each value, or nil.
 	Low, High []float64
 }
 
-// The picture's measures, in pixels of its own.
+// Dimensions of the picture, in SVG units.
 const (
 	wide, high  = 720, 260
 	left, right = 64, 12
@@ -53,7 +53,7 @@ func (c *Chart) SVG() string {
 	return b.String()
 }
 
-// axis maps values to pixels.
+// axis maps values to coordinates.
 type axis struct {
 	min, max float64
 	log      bool
@@ -83,7 +83,7 @@ func (c *Chart) axis() axis {
 	return a
 }
 
-// nice is the next of 1, 2, 2.5, 5 times a power of ten.
+// nice rounds up to 1, 2, 2.5 or 5 times a power of ten.
 func nice(x float64) float64 {
 	if x <= 0 {
 		return 1
@@ -152,7 +152,7 @@ func (a axis) y(v float64) float64 {
 	return high - bottom - share*(high-top-bottom)
 }
 
-// slot is the room of a step on the x axis.
+// slot returns the width of a step on the x axis.
 func (c *Chart) slot() float64 { return float64(wide-left-right) / float64(max(len(c.Steps), 1)) }
 
 func (c *Chart) x(i int) float64 { return left + (float64(i)+0.5)*c.slot() }
@@ -194,13 +194,13 @@ func (c *Chart) bars(b *strings.Builder, a axis) {
 	}
 }
 
-// interval is that of a value, where it has two ends.
+// interval returns the interval of a value, if both bounds exist.
 func (s *Series) interval(i int) (low, top float64, ok bool) {
 	low, top = at(s.Low, i), at(s.High, i)
 	return low, top, !math.IsNaN(low+top) && !math.IsInf(low+top, 0)
 }
 
-// line draws a series, broken where a step has no value.
+// line draws a series, interrupted where a step has no value.
 func (c *Chart) line(b *strings.Builder, a axis, s Series, class int) {
 	var path strings.Builder
 	pen := "M"
@@ -232,7 +232,7 @@ func (c *Chart) line(b *strings.Builder, a axis, s Series, class int) {
 	}
 }
 
-// esc makes a text harmless inside an element.
+// esc escapes a text for the inside of an element.
 func esc(s string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' || r == 0x7f || r == 0xfffe || r == 0xffff {

@@ -15,29 +15,29 @@ import (
 	"tri/lib/base/text"
 )
 
-// Reader is a person who labels.
+// Reader interacts with the person who labels.
 type Reader struct {
 	Home *durable.Home
 	By   string
-	In   io.Reader // single keys of a terminal, lines of anything else
+	In   io.Reader // single keys of a terminal, lines of any other input
 	Out  io.Writer // where the messages are shown
 	Now  func() time.Time
 }
 
-// errQuit means that the person has had enough.
+// errQuit means that the person quits.
 var errQuit = errors.New("quit")
 
 const keys = "y it needed an answer   n rightly dropped   s cannot tell   u undo   q quit"
 
-// Label shows each message of the sample that has no label yet and keeps what the
-// person says, until there is no more or they quit.
+// Label shows each message of the sample without a label and stores the person's answers, until all
+// have one or the person quits.
 func (r *Reader) Label(ctx context.Context, s *Sample, labels *Labels) (err error) {
 	key, done, err := r.keys()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	var labelled []int // this sitting's, for undo
+	var labelled []int // in this session, for undo
 	for i := s.next(labels, 0); i < len(s.drops) && ctx.Err() == nil; i = s.next(labels, 0) {
 		if err := r.show(s, i); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (r *Reader) Label(ctx context.Context, s *Sample, labels *Labels) (err erro
 	return nil
 }
 
-// next is the first message from i on that has no label.
+// next returns the first message from i on without a label.
 func (s *Sample) next(labels *Labels, i int) int {
 	for ; i < len(s.drops); i++ {
 		if _, ok := labels.of(s.Version, &s.drops[i]); !ok {
@@ -85,13 +85,13 @@ func (r *Reader) label(s *Sample, i int, answer string) Label {
 	}
 }
 
-// Shown around a message, so that it fits 24 lines of 80 characters.
+// Limits of the context shown with a message, so that it fits into 24 lines of 80 characters.
 const (
 	linesBefore, linesBehind = 4, 2
 	widthAround, rowsOfText  = 60, 8
 )
 
-// show writes one message with what stands around it.
+// show writes one message with its context.
 func (r *Reader) show(s *Sample, i int) error {
 	d := &s.drops[i]
 	var b strings.Builder
@@ -130,10 +130,10 @@ func (r *Reader) print(s string) error {
 	return written(err)
 }
 
-// answers are the keys and what they mean.
+// answers are the keys and their meanings.
 var answers = map[string]string{"y": Miss, "n": Right, "s": Skip, "u": Undo}
 
-// answer asks until the answer is one of those that there are.
+// answer asks until the answer is valid.
 func (r *Reader) answer(key func() (string, error)) (string, error) {
 	for {
 		k, err := key()
@@ -152,8 +152,8 @@ func (r *Reader) answer(key func() (string, error)) (string, error) {
 	}
 }
 
-// keys reads single keys of a terminal, lines of anything else. done gives the
-// terminal back as it was.
+// keys returns a function that reads single keys of a terminal, or lines of any other input. done
+// restores the terminal.
 func (r *Reader) keys() (key func() (string, error), done func() error, err error) {
 	in := bufio.NewReader(r.In)
 	if !term.Is(r.In) {
@@ -175,7 +175,7 @@ func (r *Reader) keys() (key func() (string, error), done func() error, err erro
 // WriteJSON writes the estimate as one record.
 func (e Estimate) WriteJSON(w io.Writer) error { return written(json.NewEncoder(w).Encode(e)) }
 
-// Print writes the estimate for people.
+// Print writes the estimate as text.
 func (e Estimate) Print(w io.Writer) error {
 	_, err := fmt.Fprintln(w, e)
 	return written(err)

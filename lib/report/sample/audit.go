@@ -1,6 +1,5 @@
-// Package sample measures the filter: which messages a change of rules would move, and
-// how many dropped messages were actionable. It writes labels.ndjson and nothing else;
-// lib/report only reads.
+// Package sample measures the filter: which messages a change of rules would move, and how many
+// dropped messages were actionable. It writes only labels.ndjson; lib/report writes nothing.
 package sample
 
 import (
@@ -21,23 +20,22 @@ import (
 	"tri/lib/record/event"
 )
 
-// Rules is a filter: it reads events and writes them classified, a line each, in
-// order. Each call begins a new stream. The program brings it: work never imports
-// work.
+// Rules is a filter: it reads events and writes them classified, one line each, in order. Each call
+// starts with an empty state. The caller provides it, so that this package need not import the
+// classifier.
 type Rules func(ctx context.Context, in stream.Input, out io.Writer) error
 
-// Compile makes the filter of a configuration.
+// Compile returns the filter of a configuration.
 type Compile func(*config.Config) (Rules, error)
 
-// The logs of a home that hold its history, the better first: with the classified
-// events it is the dropped ones that count, and classifying them again replaces
-// only the classifier's own fields.
+// The logs that contain a home's history, in order of preference. With the classified events the
+// dropped messages are known, and classifying them again replaces only the classifier's own fields.
 const (
 	eventsLog     = "events.ndjson"
 	classifiedLog = "events-classified.ndjson"
 )
 
-// History is a home's own events, or the files that a person names.
+// History returns a home's own events, or those of the given files.
 func History(h *durable.Home, files []string, say func(string, ...any)) (stream.Input, error) {
 	in := stream.Input{Files: files, After: -1, Say: say}
 	if len(files) > 0 {
@@ -53,7 +51,7 @@ func History(h *durable.Home, files []string, say func(string, ...any)) (stream.
 	return in, sysexit.Hint(err, "name a file of events, or run tri-watch first")
 }
 
-// lines calls fn with each whole line that is written to it.
+// lines is a writer that calls fn for each complete line.
 type lines struct {
 	fn   func(line []byte) error
 	rest []byte
@@ -79,8 +77,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// each runs rules over a history. Refused records are said by the stream and do
-// not end it: a history may have some.
+// each runs rules over a history. Invalid records are reported by the stream and do not end it.
 func each(ctx context.Context, rules Rules, in stream.Input, fn func(line []byte) error) error {
 	err := rules(ctx, in, &lines{fn: fn})
 	if status, _ := sysexit.Of(err); status == sysexit.Data {
@@ -89,14 +86,14 @@ func each(ctx context.Context, rules Rules, in stream.Input, fn func(line []byte
 	return err
 }
 
-// said is what a filter says of a message, small enough to keep for a year's.
+// said is the result for a message, small enough to keep it for the messages of a year.
 type said struct {
 	of      uint64 // hash of the message
 	class   string
 	reasons string // interned
 }
 
-// sayings remembers what a filter says, with each text once.
+// sayings remembers results, with each text stored once.
 type sayings struct {
 	list  []said
 	texts map[string]string
@@ -131,7 +128,7 @@ func joined(reasons gjson.Result) string {
 	return strings.Join(all, "; ")
 }
 
-// name is how a message is named without doubt, as tri-report why takes it.
+// name returns the unambiguous name of a message, as tri-report why accepts it.
 func name(e *event.Classified) string { return e.Platform + ":" + e.ChatID + ":" + e.MessageID }
 
 func dropped(class string) bool { return class == event.Ambient || class == event.Ack }

@@ -11,21 +11,21 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Desk is what the reports on the filter work with.
+// Desk has the settings of the reports on the filter.
 type Desk struct {
 	Home    *durable.Home
 	Config  *config.Config
 	Compile Compile
-	Words   func(reason string) string // says a reason to a person
-	In      io.Reader                  // who labels
-	Show    io.Writer                  // what they are shown
+	Words   func(reason string) string // translates a reason for people
+	In      io.Reader                  // input of the person who labels
+	Show    io.Writer                  // where messages are shown to that person
 	Say     func(format string, args ...any)
 	By      string
 	Now     time.Time
 }
 
-// Diff runs the home's rules and those of another configuration over the home's
-// events, or over files, and keeps the newest limit changes; 0 is all.
+// Diff runs the home's rules and those of another configuration over the home's events, or over
+// files, and keeps the newest limit changes; 0 means all.
 func (d *Desk) Diff(ctx context.Context, file string, files []string, limit int) (*Diff, error) {
 	other, err := config.Load(file)
 	if err != nil {
@@ -46,16 +46,16 @@ func (d *Desk) Diff(ctx context.Context, file string, files []string, limit int)
 	return Compare(ctx, in, before, after, limit, d.Words)
 }
 
-// Order says which sample is drawn.
+// Order selects the sample.
 type Order struct {
-	Window time.Duration // from the newest message back; 0 is all time
+	Window time.Duration // time before the newest message; 0 means all
 	Sample int
-	Seed   int64 // 0: that of the last label, else by the clock
+	Seed   int64 // 0: that of the last label, else from the clock
 	Ask    bool
 }
 
-// Audit draws a sample of dropped messages, has a person label those that have no
-// label yet, and says what the labels tell.
+// Audit draws a sample of dropped messages, lets a person label those without a label, and returns
+// the estimate.
 func (d *Desk) Audit(ctx context.Context, o Order) (Estimate, error) {
 	if o.Sample < 1 || o.Window < 0 {
 		return Estimate{}, sysexit.With(sysexit.Usage, errors.New("audit: the sample must be at least 1, the window not negative"))

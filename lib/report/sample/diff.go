@@ -32,25 +32,25 @@ type Change struct {
 	WhyAfter  []string `json:"reasons_after"`
 }
 
-// Diff is what another rule set would change in a history.
+// Diff is the effect of another rule set on a history.
 type Diff struct {
 	Messages int
-	Counts   map[string]int // "ambient→actionable": how many
+	Counts   map[string]int // number of changes by kind: "ambient→actionable"
 	Before   int            // actionable
 	After    int
-	Changes  []Change // the newest last; those that were asked for
+	Changes  []Change // newest last; at most the limit
 	words    func(string) string
 }
 
-// Compare runs two rule sets over a history. It keeps the newest limit changes; 0
-// is all. words says a reason to a person.
+// Compare runs two rule sets over a history. It keeps the newest limit changes; 0 means all. words
+// translates a reason for people.
 func Compare(ctx context.Context, in stream.Input, before, after Rules, limit int, words func(string) string) (*Diff, error) {
 	d := &Diff{Counts: map[string]int{}, words: words}
 	var was sayings
 	if err := each(ctx, before, in, func(line []byte) error { was.add(line); return nil }); err != nil {
 		return nil, err
 	}
-	in.Say = nil // what is refused has been said
+	in.Say = nil // invalid records were reported in the first pass
 	var is sayings
 	err := each(ctx, after, in, func(line []byte) error {
 		now := is.add(line)
@@ -104,7 +104,7 @@ func split(reasons string) []string {
 	return strings.Split(reasons, "; ")
 }
 
-// Changed is how many messages differ.
+// Changed returns how many messages differ.
 func (d *Diff) Changed() (n int) {
 	for _, k := range d.Counts {
 		n += k
@@ -135,8 +135,7 @@ func (d *Diff) Print(w io.Writer) error {
 	return d.status()
 }
 
-// status is an answer of no where something changes, as diff(1) gives it; what
-// there was to say has been said.
+// status returns a negative exit status if there are changes, like diff(1), without a message.
 func (d *Diff) status() error {
 	if d.Changed() > 0 {
 		return sysexit.With(sysexit.No, errors.New(""))
@@ -155,7 +154,7 @@ func (d *Diff) say(reasons []string) string {
 	return text.Line(strings.Join(all, "; "), 0)
 }
 
-// WriteJSON writes a record a change, newest first.
+// WriteJSON writes one record per change, newest first.
 func (d *Diff) WriteJSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -2,20 +2,19 @@ package sample
 
 import "math"
 
-// Interval gives the exact 95% bounds on how many of a frame of n messages are
-// misses, when x of a simple random sample of m of them are: those numbers K for
-// which neither as many as x nor as few has a chance below 2.5% (the
-// hypergeometric counterpart of Clopper and Pearson's). It holds for small
-// samples and samples of nearly everything alike.
+// Interval returns the exact 95% bounds on the number of misses in a frame of n messages, if x of a
+// simple random sample of m of them are misses: the numbers K for which neither x or more misses
+// nor x or fewer have a probability below 2.5% (the hypergeometric counterpart of the
+// Clopper-Pearson interval). It is valid for any sample size.
 func Interval(x, m, n int) (low, high int) {
-	low, high = x, n-(m-x) // what the sample itself shows
-	// The chance of x or more grows with K, that of x or fewer falls.
+	low, high = x, n-(m-x) // the bounds that the sample itself implies
+	// The probability of x or more grows with K, that of x or fewer falls.
 	low = firstWhere(low, high, func(k int) bool { return upper(x, m, k, n) >= 0.025 })
 	high = firstWhere(low, high+1, func(k int) bool { return k > n-(m-x) || lower(x, m, k, n) < 0.025 }) - 1
 	return low, max(low, high)
 }
 
-// firstWhere is the first k of [low, high] for which ok holds; ok never goes back.
+// firstWhere returns the first k of [low, high] for which ok is true; ok must be monotonic.
 func firstWhere(low, high int, ok func(int) bool) int {
 	for low < high {
 		if mid := (low + high) / 2; ok(mid) {
@@ -27,7 +26,7 @@ func firstWhere(low, high int, ok func(int) bool) int {
 	return low
 }
 
-// upper is the chance of x or more misses in a sample of m when k of n are.
+// upper returns the probability of x or more misses in a sample of m if k of n are misses.
 func upper(x, m, k, n int) (sum float64) {
 	for i := x; i <= min(m, k); i++ {
 		sum += chance(i, m, k, n)
@@ -35,7 +34,7 @@ func upper(x, m, k, n int) (sum float64) {
 	return sum
 }
 
-// lower is the chance of x or fewer.
+// lower returns the probability of x or fewer.
 func lower(x, m, k, n int) (sum float64) {
 	for i := max(0, m-(n-k)); i <= x; i++ {
 		sum += chance(i, m, k, n)
@@ -43,7 +42,7 @@ func lower(x, m, k, n int) (sum float64) {
 	return sum
 }
 
-// chance is that of exactly i misses in a sample of m when k of n are.
+// chance returns the probability of exactly i misses in a sample of m if k of n are misses.
 func chance(i, m, k, n int) float64 {
 	if i < 0 || i > k || m-i < 0 || m-i > n-k {
 		return 0
@@ -51,7 +50,7 @@ func chance(i, m, k, n int) float64 {
 	return math.Exp(choose(k, i) + choose(n-k, m-i) - choose(n, m))
 }
 
-// choose is the logarithm of the binomial coefficient.
+// choose returns the logarithm of the binomial coefficient.
 func choose(n, k int) float64 {
 	a, _ := math.Lgamma(float64(n + 1))
 	b, _ := math.Lgamma(float64(k + 1))

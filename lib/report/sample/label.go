@@ -11,19 +11,19 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// File is where labels are kept below the home. It is only ever appended to.
+// File is the log of labels in the home. It is append-only.
 const File = "labels.ndjson"
 
-// What a person says of a dropped message.
+// Labels of a dropped message.
 const (
 	Miss  = "actionable" // it should have been investigated
-	Right = "dropped"    // rightly dropped
-	Skip  = "skip"       // cannot be told
-	Undo  = "undo"       // takes the message's last label back
+	Right = "dropped"    // correctly dropped
+	Skip  = "skip"       // cannot be decided
+	Undo  = "undo"       // revokes the message's last label
 )
 
-// Label is one line of labels.ndjson: a person's word on a dropped message, with
-// the sample that it was drawn in, so that the estimate can be made again.
+// Label is one line of labels.ndjson: a person's label of a dropped message, with the parameters of
+// the sample, so that the estimate can be repeated.
 type Label struct {
 	At                string `json:"at"` // RFC 3339
 	By                string `json:"by"`
@@ -31,9 +31,9 @@ type Label struct {
 	ChatID            string `json:"chat_id"`
 	MessageID         string `json:"message_id"`
 	ClassifierVersion string `json:"classifier_version"`
-	Classification    string `json:"classification"` // what the filter had said
+	Classification    string `json:"classification"` // as the filter classified it
 	Label             string `json:"label"`
-	Seed              int64  `json:"seed"`  // of the order of drawing
+	Seed              int64  `json:"seed"`  // of the random order
 	Rank              int    `json:"rank"`  // in that order, from 1
 	Frame             int    `json:"frame"` // how many dropped messages the sample was drawn from
 	Sample            int    `json:"sample"`
@@ -43,13 +43,13 @@ func (l *Label) key() string {
 	return l.ClassifierVersion + "\x00" + l.Platform + "\x00" + l.ChatID + "\x00" + l.MessageID
 }
 
-// Labels are those that stand, by version and message.
+// Labels are the valid labels, by version and message.
 type Labels struct {
 	all  map[string]Label
 	last map[string]Label // of each version
 }
 
-// ReadLabels folds the log. A home without one has no labels.
+// ReadLabels folds the log. If it does not exist, there are no labels.
 func ReadLabels(h *durable.Home) (*Labels, error) {
 	ls := &Labels{all: map[string]Label{}, last: map[string]Label{}}
 	b, err := h.ReadFile(File)
@@ -60,7 +60,7 @@ func ReadLabels(h *durable.Home) (*Labels, error) {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read labels: %w", err))
 	}
 	text := string(b)
-	text = text[:strings.LastIndexByte(text, '\n')+1] // a torn last line was never promised
+	text = text[:strings.LastIndexByte(text, '\n')+1] // an incomplete last line was never acknowledged
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		var l Label
 		if line == "" {
@@ -101,7 +101,7 @@ func (ls *Labels) keep(h *durable.Home, l Label) error {
 	return nil
 }
 
-// of is the label of a message by a version of the filter.
+// of returns the label of a message for a version of the filter.
 func (ls *Labels) of(version string, d *drop) (Label, bool) {
 	l, ok := ls.all[(&Label{ClassifierVersion: version, Platform: d.platform, ChatID: d.chat, MessageID: d.message}).key()]
 	return l, ok

@@ -6,10 +6,9 @@ import (
 	"tri/lib/base/durable"
 )
 
-// Labelled is the estimate that the labels of a time make by themselves, without
-// drawing their sample again: those of the newest seed and version. Messages are
-// shown in the order of drawing, so that what is labelled is a simple random
-// sample of the frame that the last label names.
+// Labelled returns the estimate from the labels of a period, for the newest seed and version,
+// without drawing the sample again. Messages are shown in the random order, so the labelled ones
+// are a simple random sample of the frame that the last label records.
 func Labelled(h *durable.Home, from time.Time) (Estimate, error) {
 	labels, err := ReadLabels(h)
 	if err != nil {
@@ -40,8 +39,8 @@ func Labelled(h *durable.Home, from time.Time) (Estimate, error) {
 	return e, nil
 }
 
-// Missed is what a fortnight's labels say of the filter (triage AC-11): misses per
-// 100 dropped messages with their bounds, and how many labels there are.
+// Missed returns the estimate from the labels of the last two weeks: misses per 100 dropped
+// messages with bounds, and the number of labels.
 func (d *Desk) Missed() (rate, low, high float64, n int, err error) {
 	e, err := Labelled(d.Home, d.Now.Add(-14*24*time.Hour))
 	return e.Rate, e.Low, e.High, e.Labels, err

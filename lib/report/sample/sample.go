@@ -22,25 +22,24 @@ import (
 type drop struct {
 	platform, chat, message string
 	class                   string
-	order                   uint64 // by which the sample is drawn
-	at                      int    // place in its chat, for what stands around it
+	order                   uint64 // the random order
+	at                      int    // index in its chat, for the context
 }
 
-// Sample is a simple random sample, without replacement, of the messages that the
-// filter dropped. Its order is a hash of seed and message, so that the same seed
-// draws the same messages again after a pause, and a message that came meanwhile
-// has the same chance as all others.
+// Sample is a simple random sample, without replacement, of the messages that the filter dropped.
+// The order is a hash of seed and message, so that the same seed draws the same messages again
+// after a pause, and a new message has the same chance as all others.
 type Sample struct {
 	Version string // of the filter
 	Seed    int64
-	Since   time.Time // of the oldest message that could be drawn
-	Frame   int       // dropped messages that could be drawn
-	Others  int       // dropped, by another version of the filter: left out
-	drops   []drop    // the sample, in the order of drawing
+	Since   time.Time // time of the oldest message in the frame
+	Frame   int       // number of dropped messages in the frame
+	Others  int       // dropped by another version of the filter and left out
+	drops   []drop    // the sample, in random order
 	chats   map[string][]line
 }
 
-// line is what is shown around a message.
+// line is a line of the context of a message.
 type line struct {
 	who, text, at string
 }
@@ -48,11 +47,10 @@ type line struct {
 // maxShown is how much of a message is kept for showing, in bytes.
 const maxShown = 2000
 
-// Draw reads what a home's filter said and draws n of the messages that it
-// dropped in the time before the newest one, 0 being all time. Without a seed it
-// is that of the filter's last label, and where there is none, fresh. Messages of
-// programs and deleted ones cannot be drawn: the first are no one's questions, of
-// the second nothing is left to judge.
+// Draw reads the results of a home's filter and draws n of the messages dropped in window before
+// the newest one; 0 means all time. If seed is 0, that of the filter's last label is used, or, if
+// there is none, fresh. Messages of programs and deleted ones are excluded: the former are not
+// questions, the latter cannot be judged any more.
 func Draw(ctx context.Context, h *durable.Home, labels *Labels, window time.Duration, seed, fresh int64, n int) (*Sample, error) {
 	if !h.Exists(classifiedLog) {
 		err := sysexit.With(sysexit.NoInput, errors.New("audit: the home has no "+classifiedLog))
@@ -83,19 +81,19 @@ func Draw(ctx context.Context, h *durable.Home, labels *Labels, window time.Dura
 	return s, nil
 }
 
-// frame gathers each message as it stands last.
+// frame collects the latest version of each message.
 type frame struct {
 	state   map[string]*seen
-	order   []string // keys, as they first came
+	order   []string // keys, in order of first appearance
 	version string   // of the newest record
 	newest  time.Time
 }
 
-// seen is what is kept of each message: a year's fit into memory.
+// seen is the stored part of a message; the messages of a year fit into memory.
 type seen struct {
 	line
 	platform, chat, class, version string
-	gone                           bool // deleted, or a program's
+	gone                           bool // deleted, or of a program
 }
 
 func (f *frame) add(e *event.Classified) {
@@ -110,7 +108,7 @@ func (f *frame) add(e *event.Classified) {
 	}
 	m := &seen{line{who(e), text, e.CreateTime}, e.Platform, e.ChatID, e.Classification, e.ClassifierVersion, e.Deleted || e.Sender.Type == "bot"}
 	if old != nil && old.class == event.Actionable {
-		m.class = event.Actionable // it was seen once, and an edit does not unsee it
+		m.class = event.Actionable // an edit cannot undo that it was seen as actionable
 	}
 	f.state[k] = m
 	f.version = cmp.Or(e.ClassifierVersion, f.version)
@@ -140,41 +138,40 @@ func (s *Sample) draw(f *frame, n int) {
 	s.drops = s.drops[:min(n, len(s.drops))]
 }
 
-// place is where a message stands in the order of a seed.
+// place returns the sort key of a message for a seed.
 func place(seed int64, key string) uint64 {
 	sum := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, uint64(seed)), key...))
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// around is what was said before and behind a message in its chat.
+// around returns the messages before and after a message in its chat.
 func (s *Sample) around(d *drop, before, after int) (list []line, self int) {
 	all := s.chats[d.platform+"\x00"+d.chat]
 	from := max(0, d.at-before)
 	return all[from:min(len(all), d.at+after+1)], d.at - from
 }
 
-// Estimate is what the labels of a sample say of the whole frame.
+// Estimate is the result of the labels of a sample for the whole frame.
 type Estimate struct {
 	Version string  `json:"classifier_version"`
 	Seed    int64   `json:"seed"`
-	Frame   int     `json:"frame"`    // dropped messages that could be drawn
-	Sample  int     `json:"sample"`   // to be labelled
+	Frame   int     `json:"frame"`    // number of dropped messages in the frame
+	Sample  int     `json:"sample"`   // messages to label
 	Labels  int     `json:"labelled"` // without the skipped
 	Misses  int     `json:"misses"`
 	Skipped int     `json:"skipped"`
-	Rate    float64 `json:"misses_per_100"` // of the dropped
+	Rate    float64 `json:"misses_per_100"` // of the dropped messages
 	Low     float64 `json:"low_per_100"`    // exact 95% bounds
 	High    float64 `json:"high_per_100"`
 	Others  int     `json:"other_versions"` // dropped messages of other versions, left out
 	Target  float64 `json:"target_per_100"`
 }
 
-// target is the bar of triage AC-11: at most one in a hundred.
+// target is the maximum rate of acceptance criterion AC-11, in percent.
 const target = 1
 
-// Estimate counts the labels in the order of drawing up to the first message that
-// has none: only so are they a simple random sample. A skipped message tells
-// nothing, and counts as not drawn.
+// Estimate counts the labels in the order of drawing up to the first message without one: only
+// these are a simple random sample. A skipped message counts as not drawn.
 func (s *Sample) Estimate(labels *Labels) Estimate {
 	e := Estimate{Version: s.Version, Seed: s.Seed, Frame: s.Frame, Sample: len(s.drops), Others: s.Others, Target: target}
 	for i := range s.drops {
@@ -207,7 +204,7 @@ func (e *Estimate) judge() {
 	e.Low, e.High = 100*float64(low)/float64(population), 100*float64(high)/float64(population)
 }
 
-// String says the estimate to a person.
+// String returns the estimate as text.
 func (e Estimate) String() string {
 	if e.Labels == 0 {
 		return fmt.Sprintf("no labels yet; %d dropped messages to draw from", e.Frame)
