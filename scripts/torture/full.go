@@ -192,8 +192,7 @@ func fill(o options, s system) (said string, faults []string, err error) {
 		l.keep = l.keep || err != nil || len(faults) > 0
 		l.end()
 	}()
-	// Every question is to be a thread of its own, as in supervise.
-	if err := l.addConfig("pipeline:\n- {name: thread, off: true}\n- {name: web, off: true}\n- {name: threads, command: [tri-thread, --follow, --out, events-threaded.ndjson, events.ndjson]}\n"); err != nil {
+	if err := l.addConfig("pipeline:\n- {name: web, off: true}\n"); err != nil {
 		return "", nil, err
 	}
 	cmd := l.command("tri-supervise", "run", "--config", l.config)

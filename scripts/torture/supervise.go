@@ -33,9 +33,7 @@ func supervise(o options) error {
 		return err
 	}
 	defer w.close()
-	// Every question is to be a thread of its own here; what tri-thread makes of
-	// them is looked at all the same.
-	err = w.addConfig(fmt.Sprintf("pipeline:\n- {name: thread, off: true}\n- {name: web, off: %v}\n- {name: threads, command: [tri-thread, --follow, --out, events-threaded.ndjson, events.ndjson]}\n", !o.faces))
+	err = w.addConfig(fmt.Sprintf("pipeline:\n- {name: web, off: %v}\n", !o.faces))
 	if err != nil {
 		return err
 	}
