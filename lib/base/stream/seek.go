@@ -55,7 +55,6 @@ func seqOf(line []byte) int64 { return ndjson.Seq(member(line, "seq")) }
 // in.After-in.Window. The record with seq in.After must exist; in the log itself, where seq is the
 // record's offset, it must not be before that offset. If the last output names a message, the
 // record must name the same one: another log can have a record at the same offset.
-// a record in the same place.
 func resumeAt(f *os.File, in Input) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -5,7 +5,6 @@
 // A finished file is processed on all cores, in batches that fit their caches, and written in
 // large blocks. Live input (a pipe, a terminal, a followed file) is written one record at a time,
 // each before waiting for the next.
-// at a time, each before the next is waited for.
 package stream
 
 import (
@@ -40,7 +39,7 @@ type Input struct {
 	Say     func(format string, args ...any) // reports refused records; may be nil
 }
 
-// Output says where a stage's records go.
+// Output is where a stage's records go.
 type Output struct {
 	// File is appended to durably and is the stage's cursor: input up to its last seq is skipped.
 	// One process at a time may use it. "": Stdout.
