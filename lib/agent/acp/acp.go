@@ -1,10 +1,10 @@
 // Package acp runs any program that speaks the Agent Client Protocol over standard input
 // and output (opencode acp, gemini --acp, qwen --acp, cline --acp, goose acp).
 //
-// What it asks us for we answer by one rule: reading, searching and thinking are
-// allowed, changing files only where the task writes, anything else not. Files are
-// given below the codebase alone (lib/judge/codebase). The program could do all that
-// without asking: its walls are the sandbox.
+// The program's requests are answered by one rule: reading, searching and thinking are allowed,
+// changing files only if the task writes, anything else is refused. Only files below the codebase
+// are served (lib/judge/codebase). The program could do all that without asking: the sandbox is
+// what confines it.
 //
 // https://agentclientprotocol.com, version 1 of the protocol.
 package acp
@@ -23,11 +23,11 @@ import (
 	"tri/lib/judge/codebase"
 )
 
-// linger is what a program has to end by itself once its input has ended: it may be
-// writing its session down.
+// linger is how long a program may take to exit once its input has ended: it may be saving its
+// session.
 const linger = 10 * time.Second
 
-// cancelTime is what a program has to end its turn when it is told to.
+// cancelTime is how long a program may take to end its turn when it is cancelled.
 const cancelTime = time.Second
 
 // Client runs the program. It is safe for concurrent use.
@@ -40,8 +40,8 @@ var (
 	_ agent.Abler = (*Client)(nil)
 )
 
-// New takes the program from cfg.Command. Which model it uses is its own setting:
-// by its arguments, or the variables that `env:` names.
+// New takes the program from cfg.Command. The model is the program's own setting, by its arguments
+// or by the variables that `env:` names.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p, err := program.New(cfg, sandbox, "acp")
 	if err != nil {
@@ -51,29 +51,30 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	return &Client{p}, nil
 }
 
-// Ability is what it can do. Whether a program resumes it says itself when it
-// starts.
+// Ability returns what the client supports. Whether a program can resume a session it reports
+// itself when it starts.
 func (c *Client) Ability() agent.Ability {
 	return agent.Ability{Resumes: true, Writes: true, Servers: true}
 }
 
-// Run starts the program and prompts it. When ctx ends it is told so, and ended.
+// Run starts the program and prompts it. When ctx ends, the turn is cancelled and the program
+// ended.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	tree, err := codebase.Open(t.Codebase, t.Hidden)
 	if err == nil {
-		t.Codebase, err = filepath.Abs(t.Codebase) // the protocol wants it so
+		t.Codebase, err = filepath.Abs(t.Codebase) // the protocol requires an absolute path
 	}
 	if err != nil {
 		return agent.Result{SessionID: t.SessionID}, fmt.Errorf("run acp: %w", err)
 	}
 	defer tree.Close()
-	// The program outlives ctx by the moment in which it is told.
+	// The program outlives ctx for as long as the cancellation takes.
 	later, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	if ctx.Err() != nil {
 		end()
 	}
-	var conv *conversation // of the turn under way
+	var conv *conversation // of the turn in progress
 	before := ""
 	res, err := c.program.Run(later, t, func(turn program.Turn) (program.Call, error) {
 		if conv != nil {
@@ -99,8 +100,8 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return res, err
 }
 
-// reach is what the program may dial: the addresses in the variables that it sees,
-// since nobody knows which model it uses.
+// reach returns the addresses that the program may dial: those in the variables that it sees,
+// since its model is not known.
 func (c *Client) reach() []string {
 	var at []string
 	for _, name := range c.program.Env {

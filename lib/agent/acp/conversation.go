@@ -13,41 +13,41 @@ import (
 	"tri/lib/judge/codebase"
 )
 
-// conversation is one turn: initialize, a session made or gone on with, a prompt.
+// conversation is one turn: initialize, a new or a loaded session, a prompt.
 type conversation struct {
 	turn   program.Turn
 	tree   *codebase.Tree
-	before string // what was said in the turn before
+	before string // the agent's text of the previous turn
 
-	mu      sync.Mutex // peer and id are also cancel's
+	mu      sync.Mutex // cancel uses peer and id from another goroutine
 	peer    *peer
 	id      string             // of the session
-	waiting int                // the number of the request whose answer is next
+	waiting int                // the id of the request whose answer is next
 	next    func(*heard) error // reads that answer
 	s       *program.Seen
-	loaded  bool              // it has gone on with one
-	prompts bool              // the prompt is sent: what comes is about it
-	old     int               // things told before that
-	tools   map[string]string // tools that did not say at once what they are used on: their kinds, by id
+	loaded  bool              // it has loaded a session
+	prompts bool              // the prompt has been sent: updates now belong to it
+	old     int               // updates received before that
+	tools   map[string]string // kinds, by id, of tool calls that have not yet named their object
 	thought string
 }
 
 type object = map[string]any
 
-// begin says hello.
+// begin sends initialize.
 func (c *conversation) begin(in io.WriteCloser, s *program.Seen) {
 	c.mu.Lock()
 	c.peer, c.s = newPeer(in), s
 	c.mu.Unlock()
 	c.ask("initialize", object{
 		"protocolVersion": 1, "clientInfo": object{"name": "tri", "version": "1"},
-		// Gemini CLI cannot tell a file that is not there from other errors where reading
-		// is ours, and makes no new file: where it writes, it is to read by itself.
+		// If we served reads, Gemini CLI could not distinguish a missing file from other errors,
+		// and would create no new file: where it writes, it must read by itself.
 		"clientCapabilities": object{"fs": object{"readTextFile": !c.turn.Task.Write, "writeTextFile": c.turn.Task.Write}, "terminal": false},
 	}, c.initialized)
 }
 
-// cancel tells the program that its time is up.
+// cancel asks the program to end its turn.
 func (c *conversation) cancel() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *conversation) cancel() {
 	}
 }
 
-// ask sends a request and says what reads its answer.
+// ask sends a request and sets the function that reads its answer.
 func (c *conversation) ask(method string, params any, next func(*heard) error) {
 	id, err := c.peer.ask(method, params)
 	c.waiting, c.next = id, next
@@ -65,7 +65,7 @@ func (c *conversation) ask(method string, params any, next func(*heard) error) {
 	}
 }
 
-// fail ends the turn.
+// fail ends the turn with an error.
 func (c *conversation) fail(err error) {
 	c.s.Err = err
 	c.end()
@@ -76,7 +76,7 @@ func (c *conversation) end() {
 	c.peer.close()
 }
 
-// close ends what is said to the program.
+// close ends the program's input.
 func (c *conversation) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,11 +85,11 @@ func (c *conversation) close() {
 	}
 }
 
-// line reads what the program says.
+// line parses a line of the program's output.
 func (c *conversation) line(line []byte, s *program.Seen) {
 	var h heard
 	if line[0] != '{' || json.Unmarshal(line, &h) != nil {
-		return // words between the messages: kept in the transcript
+		return // text between the messages: kept in the transcript
 	}
 	switch {
 	case h.Method == "session/update":
@@ -108,7 +108,7 @@ func (c *conversation) line(line []byte, s *program.Seen) {
 	}
 }
 
-// refused is an error that the program answers with.
+// refused converts an error answer of the program.
 func refused(f *fault) error {
 	if f.Code == needsLogin {
 		return program.Refused(401, f.Error(), "the variables of its key")
@@ -143,7 +143,7 @@ func (c *conversation) initialized(h *heard) error {
 	return nil
 }
 
-// place is where a session is, and which tool servers it has.
+// place returns the session's working directory and tool servers.
 func (c *conversation) place() object {
 	servers := []object{}
 	for _, s := range c.turn.Task.Servers {
@@ -165,11 +165,10 @@ func (c *conversation) load() {
 	})
 }
 
-// settle prompts a session that was loaded when all of its past has been told. That
-// should be so by now; Gemini CLI tells it behind its answer, without a sign where
-// it ends, and its last words would be taken for the new answer. So it is asked what
-// no program knows, which each answers at once (extensibility of the protocol), until
-// nothing of the past has come in between.
+// settle prompts a loaded session once its history has been replayed. It should have been by now,
+// but Gemini CLI replays it after its answer and marks no end, and the old session's last text
+// would be taken for the new answer. So settle sends an unknown method, which every program
+// answers at once (extensibility of the protocol), until no history arrives in between.
 func (c *conversation) settle(opened *heard) {
 	told := c.old
 	c.ask("_tri/settled", object{}, func(*heard) error {
@@ -181,8 +180,8 @@ func (c *conversation) settle(opened *heard) {
 	})
 }
 
-// startAgain starts a session in the place of one that is not to be had. That is
-// for a value that is sent back: who resumes wants the session.
+// startAgain starts a new session in place of one that is not available. It does so only for a
+// value that is sent back: a resumed run needs its own session.
 func (c *conversation) startAgain(why error) error {
 	if c.before == "" {
 		return program.NoSession(why.Error())
@@ -225,8 +224,8 @@ func (c *conversation) opened(id string, h *heard) error {
 	return nil
 }
 
-// prompt is what is said: where a value is sent back to a program that keeps no
-// sessions, all that led to it comes first.
+// prompt returns the text of the prompt. If a value is sent back to a program without sessions,
+// the earlier prompt and answer come first.
 func (c *conversation) prompt() string {
 	if !c.turn.Again || c.loaded {
 		return c.turn.Prompt
@@ -234,7 +233,7 @@ func (c *conversation) prompt() string {
 	return fmt.Sprintf("%s\n\n# What you gave back\n\n%s\n\n%s", c.turn.Task.Prompt, c.before, c.turn.Prompt)
 }
 
-// answered is the end of the turn.
+// answered handles the end of the turn.
 func (c *conversation) answered(h *heard) error {
 	if h.Error != nil {
 		return refused(h.Error)
@@ -268,7 +267,7 @@ func (c *conversation) answered(h *heard) error {
 		c.s.Usage.InputTokens, c.s.Usage.OutputTokens, c.s.Told = u.Input, u.Output, true
 	}
 	if c.s.Thought(string(c.s.Text())); len(c.s.Text()) == 0 {
-		c.s.Say(c.thought) // its last words came before its last tool
+		c.s.Say(c.thought) // its last text came before its last tool call
 	}
 	switch end.StopReason {
 	case "end_turn":

@@ -7,15 +7,15 @@ import (
 	"regexp"
 )
 
-// geminiSession is the name of a file with a session of Gemini CLI: the minute in
-// which it began, and the beginning of its own name.
+// geminiSession matches the name of a session file of Gemini CLI: the minute in which the session
+// began, and the beginning of its id.
 var geminiSession = regexp.MustCompile(`^session-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-([0-9a-f]{8}\.jsonl?)$`)
 
-// spareSessions gives sessions of Gemini CLI another name. Before it (0.61.0) looks
-// for the session that it is to load, it begins a file for it, which in the minute
-// in which that session began is the session's own: it would be empty. It goes by
-// what stands in a file, not by its name. The home is the program's to write, so no
-// link out of it is followed; what cannot be renamed stays.
+// spareSessions renames the session files of Gemini CLI. Before it (0.61.0) looks up the session
+// to load, it creates a new file for it; within the minute in which the session began, that is the
+// session's own file, which would then be empty. It finds sessions by the files' content, not by
+// name. The agent can write to home, so no link out of it is followed; a file that cannot be
+// renamed stays.
 func spareSessions(home string) {
 	root, err := os.OpenRoot(home)
 	if err != nil {

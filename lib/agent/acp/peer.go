@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// wire is a message of JSON-RPC 2.0: a request, an answer or a notice.
+// wire is an outgoing JSON-RPC 2.0 message: a request, an answer or a notification.
 type wire struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -18,7 +18,7 @@ type wire struct {
 	Error   *fault          `json:"error,omitempty"`
 }
 
-// heard is a message as it comes.
+// heard is an incoming message.
 type heard struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -27,7 +27,7 @@ type heard struct {
 	Error  *fault          `json:"error"`
 }
 
-// fault is an error of JSON-RPC.
+// fault is a JSON-RPC error.
 type fault struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -50,8 +50,8 @@ const (
 	notThere      = -32002
 )
 
-// peer writes to a program from a goroutine of its own: the one that reads the
-// program's lines must never wait for it to read ours.
+// peer writes to a program from its own goroutine: the goroutine that reads the program's output
+// must never wait for the program to read its input.
 type peer struct {
 	mu    sync.Mutex
 	queue chan []byte
@@ -59,7 +59,7 @@ type peer struct {
 	done  bool
 }
 
-// maxQueue is how many messages may wait for a program that does not read.
+// maxQueue bounds the messages that wait for a program that does not read.
 const maxQueue = 1024
 
 var errDeaf = errors.New("it does not read what it is told")
@@ -69,17 +69,17 @@ func newPeer(in io.WriteCloser) *peer {
 	go func() {
 		for line := range p.queue {
 			if _, err := in.Write(line); err != nil {
-				break // it is dead, which its exit tells
+				break // it is dead, as its exit will report
 			}
 		}
-		_ = in.Close() // the end of its input, if it still listens
+		_ = in.Close() // the end of its input, if it still reads
 		for range p.queue {
 		}
 	}()
 	return p
 }
 
-// close ends the program's input, behind what was said.
+// close ends the program's input after the queued messages.
 func (p *peer) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +108,7 @@ func (p *peer) send(w wire) error {
 	}
 }
 
-// ask sends a request; its answer has the number.
+// ask sends a request and returns its id.
 func (p *peer) ask(method string, params any) (id int, err error) {
 	p.mu.Lock()
 	p.last++
@@ -121,7 +121,7 @@ func (p *peer) notify(method string, params any) error {
 	return p.send(wire{Method: method, Params: params})
 }
 
-// answer sends the result of a request, or its fault.
+// answer sends the result of a request, or its error.
 func (p *peer) answer(id json.RawMessage, result any, err error) error {
 	if err == nil {
 		return p.send(wire{ID: id, Result: result})

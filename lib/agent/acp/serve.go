@@ -11,8 +11,7 @@ import (
 	"tri/lib/judge/codebase"
 )
 
-// update is something that the program does. What it tells before the prompt is an
-// old session's.
+// update handles a session update. Updates before the prompt belong to an old session.
 func (c *conversation) update(params json.RawMessage) {
 	var p struct {
 		Update struct {
@@ -61,13 +60,13 @@ func (c *conversation) update(params json.RawMessage) {
 			c.use(u.call)
 		}
 	case "usage_update":
-		if u.Cost != nil && u.Cost.Currency == "USD" && u.Cost.Amount > 0 { // 0: it knows no price
+		if u.Cost != nil && u.Cost.Currency == "USD" && u.Cost.Amount > 0 { // 0: the price is unknown
 			c.s.Usage.CostUSD = &u.Cost.Amount
 		}
 	}
 }
 
-// call is a tool in use, or more that is known of it.
+// call is a tool call, or further data on it.
 type call struct {
 	ID        string          `json:"toolCallId"`
 	Title     string          `json:"title"`
@@ -79,11 +78,11 @@ type call struct {
 	} `json:"locations"`
 }
 
-// maxTools is how many tools may be waited for at once.
+// maxTools bounds the tool calls whose object is awaited.
 const maxTools = 100
 
-// use tells of a tool. Some programs say only later what it is used on: that is
-// waited for, until it has ended.
+// use reports a tool call. Some programs name its object only later: the report waits for that,
+// until the call has ended.
 func (c *conversation) use(u call) {
 	kind := tool(u.Kind)
 	if before, waits := c.tools[u.ID]; waits && u.Kind == "" {
@@ -91,7 +90,7 @@ func (c *conversation) use(u call) {
 	}
 	on := strings.TrimSpace(u.Title)
 	switch {
-	case len(u.Input) > 2 && string(u.Input) != "null": // {} is nothing
+	case len(u.Input) > 2 && string(u.Input) != "null": // {} has no object
 		on = program.On(u.Input)
 	case len(u.Locations) > 0:
 		on = u.Locations[0].Path
@@ -106,7 +105,7 @@ func (c *conversation) use(u call) {
 	c.s.Tool(kind, on)
 }
 
-// words are those of a block of content.
+// words returns the text of a content block.
 func words(content json.RawMessage) string {
 	var block struct {
 		Type string `json:"type"`
@@ -144,8 +143,8 @@ var (
 	changes = []string{"edit", "delete", "move"}
 )
 
-// permit answers by the rule, once where that is offered. A tool that does not say
-// what it does may not.
+// permit answers a permission request by the rule, with a one-time option if there is one. A tool
+// of unknown kind is refused.
 func (c *conversation) permit(params json.RawMessage) (any, error) {
 	var p struct {
 		ToolCall struct {
@@ -168,7 +167,7 @@ func (c *conversation) permit(params json.RawMessage) (any, error) {
 		}
 	}
 	if slices.Contains([]string{"", "other"}, kind) && c.served(p.ToolCall.Title, named) {
-		kind = reads[0] // the configuration says so
+		kind = reads[0] // allowed by the configuration
 	}
 	want := []string{"reject_once", "reject_always"}
 	if slices.Contains(reads, kind) || c.turn.Task.Write && slices.Contains(changes, kind) {
@@ -186,9 +185,8 @@ func (c *conversation) permit(params json.RawMessage) (any, error) {
 	return object{"outcome": object{"outcome": "cancelled"}}, nil
 }
 
-// served reports whether a call names a tool of a tool server: in its title, or by
-// the name that its options have for it. A
-// program that lies here gets nothing by it: which tools there are is held elsewhere
+// served reports whether a call names a tool of a tool server: in its title, or by the name in its
+// options. A program gains nothing by lying here: the set of available tools is enforced elsewhere
 // (package toolserver).
 func (c *conversation) served(title, named string) bool {
 	for _, s := range c.turn.Task.Servers {

@@ -1,6 +1,5 @@
-// Package agenttest is the conformance suite of the agent adapters, against scripted
-// programs. Each adapter's tests run it with small programs in the place of the real
-// one.
+// Package agenttest is the conformance suite of the agent adapters, against scripted programs.
+// Each adapter's tests run it with small scripts in place of the real program.
 package agenttest
 
 import (
@@ -22,45 +21,45 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Variable is what the agent under test must be configured to pass on; the suite
-// finds the processes of a run by it.
+// Variable must be among the variables that the tested agent passes on; it identifies the
+// processes of a run.
 const Variable = "AGENTTEST_MARK"
 
-// Suite is one adapter.
+// Suite tests one adapter.
 type Suite struct {
-	// Make makes an agent that runs argv, passes Variable on, and gives a program
-	// that is told to end a tenth of a second. sandbox is the configuration's word:
-	// the suite runs with "off", and with "required", where the program's HOME must be
-	// `home` in the task's folder. See Maker.
+	// Make returns an agent that runs argv, passes Variable on, and gives a program a tenth of a
+	// second to end when it is stopped. sandbox is the configuration's setting: the suite runs
+	// with "off", and with "required", where the program's HOME must be `home` in the task's
+	// folder. See Maker.
 	Make func(t *testing.T, argv []string, sandbox string) agent.Agent
-	// Say is what a program prints whose last words are text. The session that it
-	// names, if it names one, is always the same.
+	// Say returns the output of a program whose last message is text. If it names a session, the
+	// name is always the same.
 	Say func(text string) string
 
-	// Act is what it prints before that when it thinks aloud, and then uses a tool
-	// on a file, both named here as they should be told. Nil: it does not tell.
+	// Act returns output that precedes Say's: a thought, then a tool call on a file, each to be
+	// reported as named here. Nil: the program does not report them.
 	Act func(thought, tool, file string) string
-	// Begin is a script that the program begins with; "" is none. For a program that
-	// tells its session elsewhere than in its output.
+	// Begin is a script that the program starts with, for a program that reports its session
+	// elsewhere than in its output; "" if none.
 	Begin string
-	// Refuse is a script in which the model's endpoint answers with an HTTP status.
-	// Nil: it does not tell.
+	// Refuse returns a script in which the model's endpoint answers with an HTTP status. Nil: the
+	// program does not report it.
 	Refuse func(status int) string
-	// Tokens and Cost say that Say tells them.
+	// Tokens and Cost say that Say reports them.
 	Tokens, Cost bool
-	// Plain is output that is no stream of records: it has no end of its own, and
-	// no line of it can be passed over.
+	// Plain says that the output is not a stream of records: it has no end marker, and no line of
+	// it can be ignored.
 	Plain bool
-	// Open is a program that is not told what it may do: the sandbox decides.
+	// Open says that the program takes no permissions: only the sandbox confines it.
 	Open bool
 
-	sandbox string // by now
+	sandbox string // the current setting
 }
 
-// walled is Suite.sandbox within walls.
+// walled is the Suite.sandbox that requires a sandbox.
 const walled = "required"
 
-// The value that the suite wants back, and what is wrong with others.
+// The value that the suite asks for, and one that fails its check.
 const (
 	good = `{"answer":42}`
 	bad  = `{"answer":"many"}`
@@ -81,11 +80,11 @@ func check(value []byte) error {
 	return nil
 }
 
-// bench is one run's surroundings.
+// bench is the environment of one run.
 type bench struct {
 	*testing.T
 	suite    Suite
-	dir      string // with the scripts and what they say
+	dir      string // holds the scripts and their output
 	codebase string
 	task     agent.Task
 	seen     []agent.Event
@@ -95,7 +94,7 @@ func newBench(t *testing.T, s Suite) *bench {
 	t.Helper()
 	b := &bench{T: t, suite: s, codebase: t.TempDir()}
 	run := t.TempDir()
-	b.dir = filepath.Join(run, "home", "bench") // what a walled program can write
+	b.dir = filepath.Join(run, "home", "bench") // writable in the sandbox
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +136,7 @@ func (b *bench) read(name string) string {
 	return string(text)
 }
 
-// run runs a bash script as the program, in $D its folder.
+// run runs a bash script as the program, with $D set to its folder.
 func (b *bench) run(ctx context.Context, script string) (agent.Result, error) {
 	b.Helper()
 	path := filepath.Join(b.dir, "program")
@@ -155,8 +154,8 @@ func (b *bench) run(ctx context.Context, script string) (agent.Result, error) {
 	return res, err
 }
 
-// Run runs the suite, and once more within walls; with -short, there only what walls
-// can change.
+// Run runs the suite without and with a sandbox. With -short, the second pass covers only what a
+// sandbox can affect.
 func Run(t *testing.T, s Suite) {
 	t.Run("bare", func(t *testing.T) {
 		s.sandbox = "off"
@@ -195,11 +194,11 @@ func run(t *testing.T, s Suite) {
 	})
 }
 
-// values has the program come to one, in every way.
+// values tests the ways in which a program returns a value.
 func values(t *testing.T, s Suite) {
 	for _, tt := range []struct {
 		name, script string
-		calls        int // 0: not counted
+		calls        int // 0: not checked
 	}{
 		{"good", `cat $D/good`, 1},
 		{"prose around it", `cat $D/prose`, 1},
@@ -227,7 +226,7 @@ func values(t *testing.T, s Suite) {
 	}
 }
 
-// failures has the program come to none.
+// failures tests runs that return no value.
 func failures(t *testing.T, s Suite) {
 	for _, tt := range []struct{ name, script, want, kind string }{
 		{"says nothing", `:`, "", agent.Abort},
@@ -270,7 +269,7 @@ func timeIsUp(t *testing.T, s Suite) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, s)
 			ctx, cancel := context.WithCancel(context.Background())
-			go func() { // when it has begun
+			go func() { // once it has started
 				for ctx.Err() == nil {
 					if _, err := os.Stat(filepath.Join(b.dir, "begun")); err == nil {
 						cancel()
@@ -337,7 +336,7 @@ func holds(t *testing.T, s Suite) {
 		if b.seen = append(b.seen, e); e.Kind != agent.Started || held == nil {
 			return
 		}
-		held.Close() // from here on only the run has it
+		held.Close() // from here on only the run holds it
 		held = nil
 		if again := lock(t, name); again != nil {
 			again.Close()
@@ -357,7 +356,7 @@ func holds(t *testing.T, s Suite) {
 	}
 }
 
-// lock takes a lock, nil when somebody has it.
+// lock takes a lock, and returns nil if it is held.
 func lock(t *testing.T, name string) *os.File {
 	f, err := os.Create(name)
 	if err == nil {

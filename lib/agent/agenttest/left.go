@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// noneLeft fails when a process of the run is alive, and stays so: one that has been
-// killed may take a moment to go.
+// noneLeft fails if a process of the run stays alive: a killed process may take a moment to
+// disappear.
 func (b *bench) noneLeft() {
 	b.Helper()
 	var left []string
@@ -20,7 +20,7 @@ func (b *bench) noneLeft() {
 	b.Errorf("left behind: %q", left)
 }
 
-// processes are those of the run.
+// processes returns the processes of the run.
 func (b *bench) processes() (all []string) {
 	b.Helper()
 	want := []byte(Variable + "=" + os.Getenv(Variable))

@@ -9,9 +9,9 @@ import (
 	"tri/lib/base/config"
 )
 
-// Maker makes agents for a Suite, and for an adapter's own tests, by its constructor:
-// with argv as their program, in a sandbox that is "off" or "required". times are what
-// a program has after its last word, and after it was told to end: both are shortened.
+// Maker returns a function that makes agents for a Suite, or for an adapter's own tests, with the
+// adapter's constructor: argv is their program, sandbox "off" or "required". times returns the
+// pointers to the agent's linger and grace times, which are shortened.
 func Maker[A agent.Agent](build func(config.Agent, string) (A, error), times func(A) (linger, grace *time.Duration)) func(t *testing.T, argv []string, sandbox string) A {
 	return func(t *testing.T, argv []string, sandbox string) A {
 		t.Helper()
@@ -25,13 +25,13 @@ func Maker[A agent.Agent](build func(config.Agent, string) (A, error), times fun
 	}
 }
 
-// As is Suite.Make of a Maker.
+// As adapts a Maker to Suite.Make.
 func As[A agent.Agent](build func(t *testing.T, argv []string, sandbox string) A) func(t *testing.T, argv []string, sandbox string) agent.Agent {
 	return func(t *testing.T, argv []string, sandbox string) agent.Agent { return build(t, argv, sandbox) }
 }
 
-// Quote is a text as a string of JSON.
+// Quote returns text as a JSON string.
 func Quote(text string) string {
-	words, _ := json.Marshal(text) // a string always can be
+	words, _ := json.Marshal(text) // a string can always be encoded
 	return string(words)
 }

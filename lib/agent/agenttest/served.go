@@ -10,7 +10,7 @@ import (
 	"tri/lib/base/sandbox/sandboxtest"
 )
 
-// toolServer is a tool server in bash, with a tool that reads and one that does not.
+// toolServer is a tool server in bash, with one tool that reads and one that does not.
 const toolServer = `while read -r line; do
 id=${line#*\"id\":}; id=${id%%[,\}]*}
 case $line in
@@ -23,8 +23,8 @@ echo '{"jsonrpc":"2.0","id":'$id',"result":'$r'}'
 done
 `
 
-// goesThrough looks for the command of the tool server wherever a program may be
-// told of it, and speaks to it. The first line is what it found.
+// goesThrough searches every place where the program may have found the tool server's command, and
+// talks to it. The first line of its output is what it found.
 const goesThrough = `
 at=$( (cat "$HOME/session-new" 2>/dev/null; printf '%s\n' "$@"; find "$HOME" -path "$D" -prune -o -type f -print0 | xargs -0 cat) |
   tr '",[] ' '\n\n\n\n\n' | grep -m1 -A9 '^:door$' | grep -v '^:door$' | grep -m1 .)
@@ -33,8 +33,8 @@ helper=/run/tri-sandbox; test -e $helper || helper=tri-sandbox
 env >$D/env; grep -rs AGENTTEST_KEY "$HOME" --exclude-dir bench >$D/told
 `
 
-// served: a program that speaks to tool servers gets those tools that are named,
-// whatever its own settings can say, and no key.
+// served tests that a program that speaks to tool servers gets only the named tools, whatever its
+// own settings allow, and no key.
 func served(t *testing.T, s Suite) {
 	sandboxtest.Path(t)
 	b := newBench(t, s)

@@ -13,8 +13,7 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// endsWith fails when the last event is of another kind, or is not the only one
-// that ends a run.
+// endsWith fails if the last event has another kind, or is not the only one that ends a run.
 func (b *bench) endsWith(kind string) {
 	b.Helper()
 	ends := 0
@@ -28,8 +27,7 @@ func (b *bench) endsWith(kind string) {
 	}
 }
 
-// kinds are those of the events, without those that a program tells of its own
-// accord.
+// kinds returns the kinds of the events, without milestones, which a program may emit at will.
 func (b *bench) kinds() string {
 	var kinds []string
 	for _, e := range b.seen {
@@ -50,7 +48,7 @@ func (b *bench) find(kind string) (e agent.Event) {
 	return agent.Event{}
 }
 
-// events are told in order, the first with the process, the last with the usage.
+// events tests that events come in order, the first with the process id, the last with the usage.
 func events(t *testing.T, s Suite) {
 	b := newBench(t, s)
 	want := "started result"
@@ -85,7 +83,7 @@ func events(t *testing.T, s Suite) {
 	}
 }
 
-// usage is known or unknown, and never 0 for not knowing.
+// usage tests that usage is known or marked unknown, never 0 for unknown.
 func usage(t *testing.T, s Suite) {
 	b := newBench(t, s)
 	res, err := b.run(context.Background(), `test -e $D/told && cat $D/good || cat $D/bad; touch $D/told`)
@@ -117,7 +115,7 @@ func usage(t *testing.T, s Suite) {
 	}
 }
 
-// resumes goes on with a session, or says that it cannot.
+// resumes tests that a session is resumed, or refused with ErrNoResume.
 func resumes(t *testing.T, s Suite) {
 	b := newBench(t, s)
 	const script = `printf '%s\n' "$@" >$D/args$(ls $D | grep -c args); cat $D/good`
@@ -151,7 +149,7 @@ func resumes(t *testing.T, s Suite) {
 	}
 }
 
-// words are the result where no value is wanted.
+// words tests that the text is the result if no value is wanted.
 func words(t *testing.T, s Suite) {
 	b := newBench(t, s)
 	b.task.Schema, b.task.Check = nil, nil
@@ -161,7 +159,7 @@ func words(t *testing.T, s Suite) {
 	}
 }
 
-// writes tells the program so, by its arguments or its configuration.
+// writes tests that the program is given write permission, by its arguments or its configuration.
 func writes(t *testing.T, s Suite) {
 	told := func(write bool) string {
 		b := newBench(t, s)
@@ -170,7 +168,7 @@ func writes(t *testing.T, s Suite) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The folders of a test are of that test.
+		// The folders differ between tests.
 		return strings.NewReplacer(b.dir, "", b.codebase, "", b.task.Dir, "").Replace(b.read("args"))
 	}
 	if !agent.Abilities(s.Make(t, []string{"true"}, s.sandbox)).Writes {
@@ -183,14 +181,14 @@ func writes(t *testing.T, s Suite) {
 	}
 	if s.sandbox == walled {
 		mayWrite(t, s)
-		return // whatever it is told
+		return // whatever the program was given
 	}
 	if read, write := told(false), told(true); (read == write) != s.Open {
 		t.Errorf("a run that may write is told %q, one that may not %q", write, read)
 	}
 }
 
-// mayWrite holds the walls to what the task says.
+// mayWrite tests that the sandbox enforces the task's write permission.
 func mayWrite(t *testing.T, s Suite) {
 	for _, write := range []bool{false, true} {
 		b := newBench(t, s)
@@ -211,7 +209,7 @@ func mayWrite(t *testing.T, s Suite) {
 	}
 }
 
-// refuses is the endpoint's answer as the exit status that tells what to do.
+// refuses tests that the endpoint's status becomes the right exit status and hint.
 func refuses(t *testing.T, s Suite) {
 	if s.Refuse == nil {
 		t.Skip("the program does not tell")
@@ -229,7 +227,7 @@ func refuses(t *testing.T, s Suite) {
 	}
 }
 
-// hostile output around a result costs nothing but itself.
+// hostile tests that hostile output around a result does not affect it.
 func hostile(t *testing.T, s Suite) {
 	if s.Plain {
 		t.Skip("no line can be passed over")

@@ -1,13 +1,13 @@
-// Package aider runs aider: `aider --message-file`. It cannot be installed where this
-// was written: what is said of it here is what its manual says, and it was run against
-// programs that print such text.
+// Package aider runs aider: `aider --message-file`. It could not be installed during development:
+// its behaviour is taken from its manual, and the adapter was tested against scripts that print
+// such text.
 //
 //   - it prints plain text, with lines about itself around the answer;
-//   - it ends with status 0 when its model fails: the text tells it;
-//   - tokens are told in rounded figures, so they are unknown; the cost of the
-//     session is told;
+//   - it exits with status 0 when its model fails: only the text says so;
+//   - it reports rounded token counts, so tokens are unknown; it reports the cost of the
+//     session;
 //   - it reads its settings from the codebase, unless files are named;
-//   - it answers from the files that it thinks of, and runs no commands.
+//   - it chooses the files that it answers from, and runs no commands.
 //
 // https://aider.chat/docs/scripting.html, https://aider.chat/docs/config/options.html
 package aider
@@ -25,15 +25,15 @@ import (
 	"tri/lib/base/config"
 )
 
-// always are arguments of every run: nobody is asked, nothing is committed, fetched
-// or reported.
+// always are the arguments of every run: it asks no questions, and neither commits, fetches nor
+// reports anything.
 var always = []string{
 	"--yes-always", "--no-stream", "--no-pretty", "--no-fancy-input", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore",
 	"--no-check-update", "--no-show-release-notes", "--no-analytics", "--no-suggest-shell-commands", "--no-detect-urls",
 	"--no-show-model-warnings", "--no-auto-lint", "--no-auto-test",
 }
 
-// unseen are files that it leaves out, in the words of gitignore.
+// unseen are files that it ignores, in gitignore syntax.
 const unseen = ".env*\n*.pem\n*.key\nid_rsa*\n.netrc\n.git/\n"
 
 // Client runs the program. It is safe for concurrent use.
@@ -54,7 +54,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	return &Client{p}, nil
 }
 
-// Ability is what the program can do.
+// Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability { return agent.Ability{Writes: true, Cost: true} }
 
 // Run runs the program in the codebase.
@@ -85,19 +85,19 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	return call, nil
 }
 
-// reach is where the models of its usual keys are.
+// reach returns the endpoints of the models whose keys it usually takes.
 func (c *Client) reach() []string {
 	return append(c.program.Endpoint("https://api.openai.com", "OPENAI_API_BASE"), c.program.Endpoint("https://api.anthropic.com", "ANTHROPIC_API_BASE")...)
 }
 
 var (
-	// about are lines of the program about itself.
+	// about matches the program's lines about itself.
 	about = regexp.MustCompile(`^(Aider v\d|Main model: |Model: |Weak model: |Editor model: |Git repo: |Repo-map: |Added .* to the chat|Use /help |Cost estimates|Dropping |Warning for |Did not apply)`)
 	spent = regexp.MustCompile(`^Tokens: .* sent, .* received\.(?: Cost: \$[0-9.]+ message, \$([0-9.]+) session\.)?`)
 	wrong = regexp.MustCompile(`^litellm\.(\w+?)(?:Error|Exception)?: `)
 )
 
-// statuses are the endpoint's answers by the name that the program gives them.
+// statuses maps the program's names of endpoint errors to HTTP statuses.
 var statuses = map[string]int{
 	"Authentication": 401, "PermissionDenied": 403, "NotFound": 404, "RateLimit": 429, "BadRequest": 400, "ContextWindowExceeded": 400,
 	"InternalServer": 500, "ServiceUnavailable": 503, "APIConnection": 0, "Timeout": 504,
@@ -123,7 +123,7 @@ func line(line []byte, s *program.Seen) {
 
 func exit(e proc.Exit, s *program.Seen) {
 	if s.Err != nil && len(strings.TrimSpace(string(s.Text()))) > 0 && e.Status == 0 {
-		s.Err = nil // it was tried again, and answered
+		s.Err = nil // it retried, and answered
 	}
 	if e.Status == 0 && !e.Flooded {
 		s.End()

@@ -26,7 +26,7 @@ import (
 
 type maker func(cfg config.Agent, sandbox string) (agent.Agent, error)
 
-// agents are all there are, in the order of tri-agent(7).
+// agents are all agents, in the order of tri-agent(7).
 var agents = []struct {
 	name string
 	make maker
@@ -47,10 +47,10 @@ var agents = []struct {
 	{"exec", of(exec.New)},
 }
 
-// None is the name of no agent at all, for a validator.
+// None is the setting for no agent, for a validator.
 const None = "none"
 
-// Names are those of the agents, without None.
+// Names returns the names of the agents, without None.
 func Names() []string {
 	var names []string
 	for _, a := range agents {
@@ -59,9 +59,8 @@ func Names() []string {
 	return names
 }
 
-// New makes the agent that the configuration names; "" is search. sandbox is the
-// configuration's own word on it, "off" or anything else. None is nil: no agent
-// is wanted.
+// New makes the agent that the configuration names; "" means search. sandbox is the
+// configuration's setting, "off" or anything else. For None the agent is nil.
 func New(cfg config.Agent, sandbox string) (agent.Agent, error) {
 	switch cfg.Agent {
 	case "":
@@ -78,7 +77,7 @@ func New(cfg config.Agent, sandbox string) (agent.Agent, error) {
 		"there are: "+strings.Join(Names(), ", ")+", and none for a validator")
 }
 
-// of keeps a nil pointer from becoming an agent that is not nil.
+// of keeps a nil pointer from becoming a non-nil agent.
 func of[A agent.Agent](make func(config.Agent, string) (A, error)) maker {
 	return func(cfg config.Agent, sandbox string) (agent.Agent, error) {
 		a, err := make(cfg, sandbox)

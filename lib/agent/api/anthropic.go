@@ -12,7 +12,7 @@ import (
 // anthropic is the Messages API.
 type anthropic struct{}
 
-// version is the API's, not the newest of its parts.
+// version is the API version, which is independent of its newest features.
 const version = "2023-06-01"
 
 func (anthropic) path(base string) string {
@@ -78,8 +78,8 @@ func (a anthropic) body(q question) any {
 	return body
 }
 
-// message brings a message into the API's form. All up to the last one is asked to
-// be cached, since the next question begins with it.
+// message converts a message to the API's format. The last message requests caching of the whole
+// prefix, since the next request begins with it.
 func (anthropic) message(m message, last bool) anthropicMessage {
 	if m.Role == "assistant" && len(m.Raw) > 0 {
 		return anthropicMessage{m.Role, m.Raw}

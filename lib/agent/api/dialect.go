@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// dialect is one way to speak with an endpoint.
+// dialect is the protocol of a kind of endpoint.
 type dialect interface {
 	path(base string) string
 	sign(r *http.Request, key string)
@@ -13,41 +13,41 @@ type dialect interface {
 	read(answer []byte) (reply, error)
 }
 
-// question is all that an endpoint is told.
+// question is a request to an endpoint.
 type question struct {
 	model    string
-	most     int // tokens of the answer
+	most     int // maximum tokens of the answer
 	messages []message
 	tools    []tool
 }
 
-// message is a part of the conversation, as it is kept.
+// message is a message of the conversation, in the format of the session file.
 type message struct {
 	Role    string          `json:"role"` // user, assistant
 	Text    string          `json:"text,omitempty"`
 	Calls   []call          `json:"calls,omitempty"`   // of the assistant
 	Results []result        `json:"results,omitempty"` // to the assistant, before Text
-	Raw     json.RawMessage `json:"raw,omitempty"`     // as the endpoint wants its own words back
+	Raw     json.RawMessage `json:"raw,omitempty"`     // the endpoint's own message, to be sent back unchanged
 }
 
-// call is a tool that the model wants to use.
+// call is a tool call of the model.
 type call struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
 }
 
-// result is what a tool said.
+// result is the result of a tool call.
 type result struct {
 	ID    string `json:"id"`
 	Text  string `json:"text"`
 	Fault bool   `json:"fault,omitempty"`
 }
 
-// Why an answer ended.
+// Reasons for the end of an answer.
 const (
 	ended   = "ended"
-	cut     = "cut"     // at the most tokens of an answer
+	cut     = "cut"     // at the maximum number of tokens
 	refused = "refused" // by the model or its provider
 )
 
@@ -59,7 +59,7 @@ type reply struct {
 	usage usage
 }
 
-// usage is what one answer took, in tokens.
+// usage is the usage of one answer, in tokens.
 type usage struct {
 	input, cacheRead, cacheWrite, output int64
 	told                                 bool

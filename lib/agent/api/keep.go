@@ -12,10 +12,10 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// sessionFile has the conversation so far, in the run's folder.
+// sessionFile is the file, in the run's folder, with the conversation so far.
 const sessionFile = "session.json"
 
-// maxKept is the most of a session that is read, in bytes.
+// maxKept is the maximum size of a session file, in bytes.
 const maxKept = 64 << 20
 
 type memory struct {
@@ -23,15 +23,15 @@ type memory struct {
 	Messages []message `json:"messages"`
 }
 
-// kept is what stays of a run: its session, and a transcript of all that was
-// said. One of a run without a folder keeps nothing.
+// kept is the persistent state of a run: its session, and a transcript of all messages. Without a
+// run folder nothing is written.
 type kept struct {
 	dir        string
 	transcript *os.File
-	err        error // the first of the transcript's
+	err        error // the transcript's first error
 }
 
-// resume opens what is kept, and reads the session where the task goes on with one.
+// resume opens the state, and reads the session if the task resumes one.
 func resume(t agent.Task) ([]message, *kept, error) {
 	k := &kept{dir: t.Dir}
 	var s memory
@@ -64,7 +64,7 @@ func resume(t agent.Task) ([]message, *kept, error) {
 	return s.Messages, k, nil
 }
 
-// note adds a message to the transcript.
+// note appends a message to the transcript.
 func (k *kept) note(m message) {
 	if k.transcript == nil || k.err != nil {
 		return
@@ -76,8 +76,8 @@ func (k *kept) note(m message) {
 	k.err = err
 }
 
-// save replaces the session. It is called where the next run could go on: never
-// between a call and its result.
+// save replaces the session file. It is called only where the next run could continue: never
+// between a tool call and its result.
 func (k *kept) save(id string, messages []message) error {
 	if k.dir == "" {
 		return nil

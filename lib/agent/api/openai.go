@@ -8,9 +8,9 @@ import (
 	"net/http"
 )
 
-// openai is the chat completions API, as many servers have it.
+// openai is the chat completions API, as many servers implement it.
 type openai struct {
-	ours bool // OpenAI's own, which has another name for the most tokens
+	ours bool // OpenAI's own endpoint, which has another name for the token limit
 }
 
 func (openai) path(string) string { return "chat/completions" }
@@ -73,7 +73,7 @@ func (o openai) body(q question) any {
 
 func words(role, text string) openaiMessage { return openaiMessage{Role: role, Content: &text} }
 
-// messages brings a message into the API's form: each result is one of its own.
+// messages converts a message to the API's format, in which each result is a message of its own.
 func (openai) messages(m message) []openaiMessage {
 	var all []openaiMessage
 	for _, r := range m.Results {
@@ -140,7 +140,7 @@ func (openai) read(answer []byte) (reply, error) {
 	return r, nil
 }
 
-// arguments are those of a call: an object, or the string that was to be one.
+// arguments returns the arguments of a call: an object, or the invalid text as a string.
 func arguments(text string) json.RawMessage {
 	if text == "" {
 		return json.RawMessage("{}")
@@ -148,6 +148,6 @@ func arguments(text string) json.RawMessage {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)
 	}
-	quoted, _ := json.Marshal(text) // a string always can be
+	quoted, _ := json.Marshal(text) // a string can always be encoded
 	return quoted
 }

@@ -18,10 +18,10 @@ import (
 	"tri/lib/judge/codebase"
 )
 
-// maxValue is the size of a value, in bytes.
+// maxValue is the maximum size of a value, in bytes.
 const maxValue = 1 << 20
 
-// run is a task under way.
+// run is a task in progress.
 type run struct {
 	c        *Client
 	task     agent.Task
@@ -61,7 +61,7 @@ func (r *run) run(ctx context.Context) (err error) {
 	return r.talk(ctx, message{Role: "user", Text: t.Prompt})
 }
 
-// talk goes on until the model has answered.
+// talk continues until the model has answered.
 func (r *run) talk(ctx context.Context, say message) error {
 	for {
 		if err := r.limits(); err != nil {
@@ -92,7 +92,7 @@ func (r *run) talk(ctx context.Context, say message) error {
 	}
 }
 
-// hear makes of an answer what is to be said next, nil when all is said.
+// hear handles an answer and returns the next message to send, nil at the end.
 func (r *run) hear(ctx context.Context, rep reply) (*message, error) {
 	if rep.Text != "" {
 		r.res.Text = rep.Text
@@ -122,7 +122,7 @@ func (r *run) hear(ctx context.Context, rep reply) (*message, error) {
 	return &message{Role: "user", Text: words}, err
 }
 
-// use runs the tools that an answer asks for.
+// use runs the tools that an answer calls.
 func (r *run) use(ctx context.Context, rep reply) (*message, error) {
 	next, done := message{Role: "user"}, false
 	for _, c := range rep.Calls {
@@ -148,13 +148,13 @@ func (r *run) use(ctx context.Context, rep reply) (*message, error) {
 		next.Results = append(next.Results, res)
 	}
 	if done {
-		r.messages = append(r.messages, next) // a session goes on behind the results
+		r.messages = append(r.messages, next) // a resumed session continues after the results
 		return nil, nil
 	}
 	return &next, nil
 }
 
-// take keeps a value that will do, and says what is wrong with one that will not.
+// take keeps an acceptable value, and returns what is wrong with any other.
 func (r *run) take(value json.RawMessage) error {
 	if len(value) > maxValue {
 		return fmt.Errorf("the value is larger than %d bytes", maxValue)
@@ -172,7 +172,7 @@ func (r *run) take(value json.RawMessage) error {
 	return nil
 }
 
-// repair is what a value is sent back with; the second time it is the end.
+// repair returns the message that sends a value back; a second fault is an error.
 func (r *run) repair(fault error) (string, error) {
 	if r.sentBack {
 		return "", abort("what it gave back, twice: %w", fault)
@@ -201,7 +201,7 @@ func (r *run) call(ctx context.Context, c call) (string, error) {
 	return text, err
 }
 
-// on is what a tool is used on, for an event.
+// on returns the object of a tool call, for an event.
 func on(t tool, input json.RawMessage) string {
 	var members map[string]any
 	if json.Unmarshal(input, &members) == nil {
@@ -214,8 +214,8 @@ func on(t tool, input json.RawMessage) string {
 
 func (r *run) most() int { return cmp.Or(r.c.cfg.MaxOutputTokens, 8192) }
 
-// ask sends the conversation and reads the answer. An endpoint that is busy is
-// asked again, as late as it says.
+// ask sends the conversation and reads the answer. If the endpoint is busy, the request is
+// repeated after the time that it asks for.
 func (r *run) ask(ctx context.Context) (reply, error) {
 	c := r.c
 	q := httpapi.Request{
@@ -246,8 +246,8 @@ func (r *run) ask(ctx context.Context) (reply, error) {
 	}
 }
 
-// again reports whether and when a request is to be repeated: when the endpoint is
-// busy or failing, or could not be reached.
+// again reports whether and when to repeat a request: if the endpoint is busy, failing or
+// unreachable.
 func (c *Client) again(err error, try int) (time.Duration, bool) {
 	if try >= maxTries {
 		return 0, false
@@ -256,15 +256,15 @@ func (c *Client) again(err error, try int) (time.Duration, bool) {
 	if !errors.As(err, &busy) {
 		return c.web.Backoff(try), true
 	}
-	// 529 is Anthropic's for overloaded.
+	// 529 is Anthropic's status for overloaded.
 	if s := busy.Status; s != http.StatusTooManyRequests && s != http.StatusRequestTimeout && s < 500 || busy.After > maxWait {
 		return 0, false
 	}
 	return max(busy.After, c.web.Backoff(try)), true
 }
 
-// refusal is an error with the endpoint's own words, without the key, which some
-// endpoints repeat.
+// refusal returns an error with the endpoint's message. It removes the key, which some endpoints
+// repeat.
 func (c *Client) refusal(err error) error {
 	no := (*httpapi.Error)(nil)
 	if !errors.As(err, &no) {
@@ -292,7 +292,7 @@ func (c *Client) refusal(err error) error {
 	return sysexit.With(sysexit.Unavailable, err)
 }
 
-// clean takes the key out of an error.
+// clean removes the key from an error.
 func (c *Client) clean(err error) error {
 	if len(c.key) < 4 || !strings.Contains(err.Error(), c.key) {
 		return err

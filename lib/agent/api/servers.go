@@ -11,9 +11,8 @@ import (
 	"tri/lib/agent/toolserver"
 )
 
-// serve connects to the task's servers and gives their tools: those that the
-// configuration allows and no others. A server that does not answer is told of and
-// left out.
+// serve connects to the task's servers and returns their tools: only those that the configuration
+// allows. A server that does not answer is reported and left out.
 func (r *run) serve(ctx context.Context) (tools []tool, end func(), err error) {
 	var ends []func()
 	end = func() {

@@ -12,19 +12,19 @@ import (
 	"tri/lib/judge/codebase"
 )
 
-// tool is something that the model can ask for.
+// tool is a tool that the model can call.
 type tool struct {
 	name        string
 	description string
 	schema      json.RawMessage
-	on          string // the member of the input that an event shows
+	on          string // the input member that an event shows
 	call        func(ctx context.Context, input json.RawMessage) (string, error)
 }
 
-// answerTool is by which the model gives the value wanted.
+// answerTool is the tool by which the model returns the value.
 const answerTool = "answer"
 
-// reading are our tools for what a task may do.
+// reading returns the built-in tools for the task's allowed tools.
 func reading(tree *codebase.Tree, abilities []string) ([]tool, error) {
 	var tools []tool
 	for _, ability := range abilities {
@@ -43,8 +43,7 @@ func reading(tree *codebase.Tree, abilities []string) ([]tool, error) {
 	return tools, nil
 }
 
-// input reads a tool's input strictly: what a model makes up must not be passed
-// over in silence.
+// input parses a tool's input strictly: an invented member must not be silently ignored.
 func input[T any](raw json.RawMessage) (v T, err error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
@@ -134,9 +133,8 @@ func lines(found []string, err error) (string, error) {
 	return strings.Join(found, "\n"), nil
 }
 
-// answering is the tool whose input is the value, nil where no value is wanted.
-// Its schema is the task's without the names of dialect and itself, which not
-// every endpoint takes.
+// answering returns the tool whose input is the value, nil if no value is wanted. Its schema is
+// the task's without "$schema" and "$id", which not every endpoint accepts.
 func answering(schema []byte) ([]tool, error) {
 	if schema == nil {
 		return nil, nil

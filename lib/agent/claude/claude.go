@@ -1,15 +1,15 @@
-// Package claude runs Anthropic's Claude Code: `claude -p` with its stream of JSON
-// lines. What it does and does not do was learnt from version 2.1.329 against a scripted
-// model (scripts/peers/agents repeats that):
+// Package claude runs Anthropic's Claude Code: `claude -p` with its stream of JSON lines. Its
+// behaviour was observed with version 2.1.329 and a scripted model (scripts/peers/agents repeats
+// this):
 //
 //   - stream-json is refused without --verbose;
-//   - a schema that names its dialect ("$schema") is refused;
-//   - a failed call says subtype "success": is_error and the exit status decide;
-//   - --json-schema may go unmet in silence: the value is checked here;
+//   - a schema with a "$schema" member is refused;
+//   - a failed call has the subtype "success": is_error and the exit status decide;
+//   - --json-schema may be violated silently: the value is checked here;
 //   - the process may hang after its result: the result is the end;
-//   - cost is summed over a session's runs, in some versions;
-//   - under --restricted, and with --setting-sources user, settings and commands of
-//     the codebase are out of force.
+//   - some versions sum the cost over a session's runs;
+//   - with --restricted, and with --setting-sources user, settings and commands of the
+//     codebase are ignored.
 package claude
 
 import (
@@ -29,15 +29,15 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// set holds for every run: no updates, no reports home, and a bad key fails in
-// seconds and not in the three minutes that ten tries take.
+// set applies to every run: no updates, no telemetry, and a bad key fails in seconds, not in the
+// three minutes that ten retries take.
 var set = []string{
 	"CLAUDE_CODE_MAX_RETRIES=2", "DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1",
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 }
 
-// private is what may not be read even inside the codebase. It keeps an honest
-// agent from what it should not quote; the sandbox holds the others.
+// private are files that must not be read even in the codebase. It keeps an honest agent from
+// quoting them; the sandbox confines any other.
 var private = []string{"**/.env", "**/.env.*", "**/*.pem", "**/*.key", "**/id_rsa*", "**/.netrc", "**/.git/**"}
 
 // Client runs the program. It is safe for concurrent use.
@@ -50,10 +50,10 @@ var (
 
 // New takes program, model, budget and environment from cfg.
 //
-// HOME is below the run's own folder, so that the program finds neither the user's
-// keys nor settings, and leaves its session there. Who has logged in instead of
-// having a key gives CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` prints one), or
-// names the file .credentials.json under `read:`.
+// HOME is below the run's own folder, so that the program finds neither the user's keys nor
+// settings, and leaves its session there. For a login instead of a key, set
+// CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` prints one), or name the file .credentials.json
+// under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p, err := program.New(cfg, sandbox, "claude")
 	if err != nil {
@@ -65,7 +65,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	return &Client{p}, nil
 }
 
-// Ability is what the program can do.
+// Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
 	return agent.Ability{Resumes: true, Commands: true, Writes: true, Servers: true, Cost: true, Narrows: true}
 }
@@ -75,7 +75,7 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return c.program.Run(ctx, t, c.call)
 }
 
-// call is how the program is called. Nothing from a chat is in it.
+// call returns the command line of a turn. Nothing from a chat is in it.
 func (c *Client) call(t program.Turn) (program.Call, error) {
 	messages := &program.Messages{Variables: "ANTHROPIC_API_KEY"}
 	call := program.Call{
@@ -103,7 +103,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	return call, nil
 }
 
-// settings are the arguments that say what the agent may do.
+// settings returns the arguments that set the agent's permissions.
 func settings(t program.Turn) ([]string, error) {
 	tools, mode := slices.Clone(t.Task.Tools), "default"
 	if t.Task.Write {
@@ -146,10 +146,10 @@ func settings(t program.Turn) ([]string, error) {
 	return append(args, "--mcp-config", file), err
 }
 
-// placeCommands writes the run's commands into the program's HOME, and takes away
-// what an earlier turn may have left there: settings in HOME are in force.
+// placeCommands writes the run's commands into the program's HOME. It deletes what an earlier turn
+// may have left there, since settings in HOME take effect.
 func placeCommands(t program.Turn) error {
-	home, err := os.OpenRoot(t.Home) // it was the agent's to write: no link out of it is followed
+	home, err := os.OpenRoot(t.Home) // the agent could write here: no link out of it is followed
 	if err == nil {
 		defer home.Close()
 		err = errors.Join(home.RemoveAll(".claude/commands"), home.RemoveAll(".claude/settings.json"))
@@ -169,7 +169,7 @@ func placeCommands(t program.Turn) error {
 	return nil
 }
 
-// allowed are the rules for what needs one: commands, and tools of servers.
+// allowed returns the permission rules: commands, and tools of servers.
 func allowed(t agent.Task) ([]string, error) {
 	allow := []string{}
 	for _, command := range t.Shell {
@@ -189,7 +189,7 @@ func allowed(t agent.Task) ([]string, error) {
 	return allow, nil
 }
 
-// servers writes the file with the tool servers.
+// servers writes the file that configures the tool servers.
 func servers(t program.Turn) (string, error) {
 	all := t.Servers()
 	for _, s := range all {
@@ -202,9 +202,8 @@ func servers(t program.Turn) (string, error) {
 	return t.Write("mcp.json", text)
 }
 
-// plain is a schema without the names of its dialect and itself: the program's
-// own reader knows no dialect by name and refuses the schema. "" where there is
-// none: the value is checked here in any case.
+// plain returns a schema without "$schema" and "$id": the program refuses a schema that names its
+// dialect. "" if there is none: the value is checked here in any case.
 func plain(schema []byte) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(schema, &members) != nil {

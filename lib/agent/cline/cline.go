@@ -1,15 +1,14 @@
-// Package cline runs cline: `cline --json`. What it does and does not do was learnt from
-// version 3.0.65 against a scripted model (scripts/peers/agents repeats that):
+// Package cline runs cline: `cline --json`. Its behaviour was observed with version 3.0.65 and a
+// scripted model (scripts/peers/agents repeats this):
 //
-//   - it reads standard input only where that is a pipe, and only beside an
-//     argument of several words;
-//   - it cannot go on with a session and print JSON: --id is refused there;
-//   - without approval of everything even reading is denied, and the run aborted:
-//     so everything is approved, in the mode `plan` for who only reads, which has
-//     a shell all the same: what it may do is the sandbox's to say;
-//   - its run ends with status 0 when it was aborted: finishReason decides;
-//   - a cost of 0 is one that it does not know;
-//   - it leaves a server of its own behind, which ends with the run.
+//   - it reads standard input only from a pipe, and only beside an argument of several words;
+//   - it cannot resume a session and print JSON: --id is refused with --json;
+//   - unless everything is approved even reading is denied, and the run aborted: so
+//     everything is approved, in the mode `plan` for read-only runs. That mode still has a
+//     shell: the sandbox confines it;
+//   - an aborted run exits with status 0: finishReason decides;
+//   - a cost of 0 means unknown;
+//   - it leaves a server process behind, which ends with the run.
 package cline
 
 import (
@@ -32,9 +31,8 @@ var (
 	_ agent.Abler = (*Client)(nil)
 )
 
-// New takes program and model from cfg. Provider and key are in the file
-// providers.json that `cline auth` makes (~/.cline/data/settings): name it under
-// `read:`.
+// New takes program and model from cfg. Provider and key are in the file providers.json that
+// `cline auth` writes (~/.cline/data/settings): name it under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p, err := program.New(cfg, sandbox, "cline")
 	if err != nil {
@@ -44,7 +42,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	return &Client{p}, nil
 }
 
-// Ability is what the program can do.
+// Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
 	return agent.Ability{Writes: true, Servers: true, Cost: true}
 }
@@ -54,7 +52,7 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return c.program.Run(ctx, t, c.call)
 }
 
-// told is the argument beside which it reads standard input.
+// told is the argument that makes it read standard input.
 const told = "The task stands on standard input."
 
 func (c *Client) call(t program.Turn) (program.Call, error) {
@@ -75,7 +73,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 		Reach: reach, Serve: true, Line: line,
 		Talk: func(in io.WriteCloser, _ *program.Seen) {
 			go func() {
-				_, _ = io.WriteString(in, t.Prompt) // who does not read it says so by its exit
+				_, _ = io.WriteString(in, t.Prompt) // a program that does not read it reports so by its exit
 				_ = in.Close()
 			}()
 		},
@@ -93,13 +91,13 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	return call, nil
 }
 
-// endpoints are where the models of usual providers are.
+// endpoints are the endpoints of common providers.
 var endpoints = map[string]string{
 	"anthropic": "https://api.anthropic.com", "openai-native": "https://api.openai.com", "openrouter": "https://openrouter.ai",
 	"gemini": "https://generativelanguage.googleapis.com", "cline": "https://api.cline.bot",
 }
 
-// provider is what the login says: which provider, and where it is.
+// provider returns the login's provider and its endpoint.
 func (c *Client) provider() (name string, reach []string) {
 	var login struct {
 		Last      string `json:"lastUsedProvider"`
@@ -120,7 +118,7 @@ func (c *Client) provider() (name string, reach []string) {
 	return login.Last, agent.Endpoint(at)
 }
 
-// event is what is read of a line.
+// event holds the parsed fields of a line.
 type event struct {
 	Type    string `json:"type"`
 	Message string `json:"message"` // of error

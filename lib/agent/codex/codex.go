@@ -1,16 +1,15 @@
-// Package codex runs OpenAI's Codex: `codex exec --json`. What it does and does not do
-// was learnt from version 0.169.0 against a scripted model (scripts/peers/agents repeats
-// that):
+// Package codex runs OpenAI's Codex: `codex exec --json`. Its behaviour was observed with version
+// 0.169.0 and a scripted model (scripts/peers/agents repeats this):
 //
-//   - it names a new session itself; usage is the session's so far;
-//   - an item of type error is a warning: turn.failed is the failure, and the
-//     endpoint's status is in its words only;
-//   - it reads files by running commands, so it has no tools to choose from, and
-//     commands cannot be narrowed to some;
-//   - its own sandbox does not start inside of another: within ours it is off;
-//   - that sandbox needs programs that it does not make below a temporary folder,
-//     so it is told of another one than that with its home;
-//   - it takes schemas in a dialect that few fit: the value is checked here.
+//   - it names a new session itself; usage is the session's total;
+//   - an item of type error is a warning: turn.failed is the failure, and the endpoint's
+//     status is only in its text;
+//   - it reads files by running commands, so it has no tools to select, and commands cannot
+//     be restricted;
+//   - its own sandbox does not start inside another: in ours it is off;
+//   - that sandbox needs helper programs that it does not create below a temporary folder, so
+//     TMPDIR differs from the folder of its home;
+//   - it supports few of the features of JSON Schema: the value is checked here.
 package codex
 
 import (
@@ -38,8 +37,8 @@ var (
 	_ agent.Abler = (*Client)(nil)
 )
 
-// New takes program, model and environment from cfg. Who has logged in instead of
-// having a key names the file auth.json under `read:`.
+// New takes program, model and environment from cfg. For a login instead of a key, name the file
+// auth.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p, err := program.New(cfg, sandbox, "codex")
 	if err != nil {
@@ -50,7 +49,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	return &Client{p}, nil
 }
 
-// Ability is what the program can do.
+// Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
 	return agent.Ability{Resumes: true, Writes: true, Servers: true}
 }
@@ -77,7 +76,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	}
 	call.Args = append(call.Args, "--json", "--skip-git-repo-check", "--ignore-rules")
 	for _, s := range c.settings(t) {
-		text, err := json.Marshal(s.value) // strings, lists and numbers are TOML as well
+		text, err := json.Marshal(s.value) // JSON strings, lists and numbers are valid TOML
 		if err != nil {
 			return call, sysexit.With(sysexit.Software, err)
 		}
@@ -95,7 +94,7 @@ type setting struct {
 	value any
 }
 
-// settings are the program's own, beside the defaults of a home without any.
+// settings returns the program's settings, besides the defaults of an empty home.
 func (c *Client) settings(t program.Turn) []setting {
 	all := []setting{
 		{"sandbox_mode", c.mode(t.Task.Write)}, {"approval_policy", "never"}, {"web_search", "disabled"},
@@ -121,7 +120,7 @@ func (c *Client) settings(t program.Turn) []setting {
 	return all
 }
 
-// mode is the program's own sandbox: off within ours.
+// mode returns the setting of the program's own sandbox: off in ours.
 func (c *Client) mode(write bool) string {
 	switch {
 	case c.program.Walled():
@@ -132,7 +131,7 @@ func (c *Client) mode(write bool) string {
 	return "read-only"
 }
 
-// event is what is read of a line.
+// event holds the parsed fields of a line.
 type event struct {
 	Type     string `json:"type"`
 	ThreadID string `json:"thread_id"`
@@ -141,7 +140,7 @@ type event struct {
 		Message string `json:"message"`
 	} `json:"error"` // of turn.failed
 	Usage *struct {
-		Input  int64 `json:"input_tokens"` // those cached are among them
+		Input  int64 `json:"input_tokens"` // including cached tokens
 		Output int64 `json:"output_tokens"`
 	} `json:"usage"`
 	Item struct {
@@ -172,7 +171,7 @@ func line(line []byte, s *program.Seen) {
 	case "item.completed":
 		e.item(s)
 	case "error":
-		s.Milestone(e.Message) // it is tried again
+		s.Milestone(e.Message) // it retries
 	case "turn.completed":
 		if u := e.Usage; u != nil {
 			s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = u.Input, u.Output, true
@@ -211,7 +210,7 @@ func (e *event) item(s *program.Seen) {
 	}
 }
 
-// exit reads what it says of a session that it does not have: words, no line.
+// exit handles the message about an unknown session, which is text and not a record.
 func exit(e proc.Exit, s *program.Seen) {
 	if !s.Ended() && strings.Contains(e.Stderr, "no rollout found") {
 		s.Err = program.NoSession(e.Stderr)
@@ -220,13 +219,13 @@ func exit(e proc.Exit, s *program.Seen) {
 
 var status = regexp.MustCompile(`\bstatus:? (\d{3})\b`)
 
-// httpStatus is what the endpoint answered, 0 where it is not told.
+// httpStatus returns the endpoint's status, 0 if it is not reported.
 func httpStatus(said string) int {
 	if m := status.FindStringSubmatch(said); m != nil {
 		n, _ := strconv.Atoi(m[1]) // three digits
 		return n
 	}
-	if strings.Contains(said, "high demand") { // its words for any 5xx
+	if strings.Contains(said, "high demand") { // its message for any 5xx
 		return 503
 	}
 	return 0

@@ -1,17 +1,16 @@
-// Package continuedev runs Continue: `cn -p`, with an endpoint of the OpenAI or
-// Anthropic kind. What it does and does not do was
-// learnt from version 1.5.47 against a scripted model (scripts/peers/agents repeats
-// that):
+// Package continuedev runs Continue: `cn -p`, with an endpoint of the OpenAI or Anthropic kind.
+// Its behaviour was observed with version 1.5.47 and a scripted model (scripts/peers/agents
+// repeats this):
 //
-//   - it reads its prompt from standard input only when no argument stands behind
-//     -p, not even an option's;
-//   - it tells nothing while it works, and in the end one JSON object, its own
-//     around words that are none; an error is told on standard error;
-//   - it allows every tool when nobody can be asked, commands too: a file of rules
+//   - it reads its prompt from standard input only if no argument follows -p, not even an
+//     option's;
+//   - it reports nothing while it works, and at the end one JSON object, its own if the
+//     answer is not JSON; an error is printed on standard error;
+//   - without a person to ask it allows every tool, including commands: a file of rules
 //     denies what no argument allows;
-//   - the session's name and its tokens stand in a file in its home; the price
-//     there is a guess;
-//   - it goes on with the newest session of its home and no other.
+//   - the session's name and tokens are in a file in its home; the price there is an
+//     estimate;
+//   - it resumes only the newest session of its home.
 package continuedev
 
 import (
@@ -32,13 +31,13 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// tools are what the program calls the abilities.
+// tools maps a task's tools to the names that the program has for them.
 var tools = map[string][]string{"Read": {"Read", "List"}, "Grep": {"Search"}, "Glob": {"List"}, "Write": {"Edit", "MultiEdit", "Write"}}
 
 const (
 	sessions   = ".continue/sessions"
-	maxSession = 64 << 20 // of its file, in bytes
-	maxReturn  = 4 << 20  // of what it says, in bytes
+	maxSession = 64 << 20 // size of its file, in bytes
+	maxReturn  = 4 << 20  // of its output, in bytes
 )
 
 // Client runs the program. It is safe for concurrent use.
@@ -49,8 +48,8 @@ var (
 	_ agent.Abler = (*Client)(nil)
 )
 
-// New takes program, model and environment from cfg: a model of the endpoint at
-// OPENAI_BASE_URL, or with a name that begins with "claude" of Anthropic's.
+// New takes program, model and environment from cfg. The endpoint is OPENAI_BASE_URL or, for a
+// model whose name begins with "claude", Anthropic's.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p, err := program.New(cfg, sandbox, "continue")
 	if err != nil {
@@ -62,7 +61,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	return &Client{p}, nil
 }
 
-// Ability is what the program can do.
+// Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
 	return agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}
 }
@@ -109,7 +108,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	return call, nil
 }
 
-// model is the one model of its configuration, and where it is.
+// model returns the one model of its configuration, and its endpoint.
 func (c *Client) model(t program.Turn) (map[string]any, []string) {
 	provider, key, base, usual := "openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"
 	name := c.program.Model
@@ -129,7 +128,7 @@ func (c *Client) model(t program.Turn) (map[string]any, []string) {
 	}, c.program.Endpoint(usual, base)
 }
 
-// allowed are the only tools that it has.
+// allowed returns the only tools that it may use.
 func allowed(t program.Turn) []string {
 	all := program.Tools(t, tools)
 	for _, command := range program.Commands(t.Task) {
@@ -141,7 +140,7 @@ func allowed(t program.Turn) []string {
 	return all
 }
 
-// servers are the tool servers in the program's own shape.
+// servers returns the tool servers in the program's format.
 func servers(t program.Turn) []map[string]any {
 	list := []map[string]any{}
 	for name, s := range t.Servers() {
@@ -151,7 +150,7 @@ func servers(t program.Turn) []map[string]any {
 	return list
 }
 
-// end reads what is told only when it has ended.
+// end reads the results that are available only after the exit.
 func end(t program.Turn, e proc.Exit, s *program.Seen) {
 	if name, err := last(t.Home); err == nil {
 		readSession(t.Home, name, s)
@@ -167,13 +166,13 @@ func end(t program.Turn, e proc.Exit, s *program.Seen) {
 		s.Err = apiError(said.Message)
 	case e.Status == 0 && !e.Flooded:
 		if json.Unmarshal([]byte(s.Text()), &said) == nil && said.Response != nil && said.Note != "" {
-			s.Say(*said.Response) // words, which it put into an object of its own
+			s.Say(*said.Response) // text, which the program wrapped in an object of its own
 		}
 		s.End()
 	}
 }
 
-// failed reads the last line of what it complains of.
+// failed parses the last line of standard error.
 func failed(stderr string, into any) bool {
 	stderr = strings.TrimSpace(stderr)
 	return json.Unmarshal([]byte(stderr[strings.LastIndexByte(stderr, '\n')+1:]), into) == nil
@@ -189,8 +188,8 @@ func apiError(message string) error {
 	return program.Refused(code, message, "OPENAI_API_KEY")
 }
 
-// last is the file of the newest session of its home: the one that it goes on
-// with. The home is the agent's to write, so no link out of it is followed.
+// last returns the file of the newest session of its home, the one that it resumes. The agent can
+// write to home, so no link out of it is followed.
 func last(home string) (name string, err error) {
 	root, err := os.OpenRoot(home)
 	if err != nil {
@@ -215,7 +214,7 @@ func last(home string) (name string, err error) {
 	return slices.MaxFunc(files, func(a, b os.FileInfo) int { return a.ModTime().Compare(b.ModTime()) }).Name(), nil
 }
 
-// newest refuses to go on with a session that is not the newest.
+// newest refuses to resume a session that is not the newest.
 func newest(home, want string) error {
 	if name, err := last(home); err != nil || name != want+".json" {
 		return program.NoSession("it can only go on with the newest session of its home, which is " + name)
@@ -223,7 +222,7 @@ func newest(home, want string) error {
 	return nil
 }
 
-// readSession takes name and tokens of the session from its file.
+// readSession reads name and tokens of the session from its file.
 func readSession(home, name string, s *program.Seen) {
 	root, err := os.OpenRoot(home)
 	if err != nil {

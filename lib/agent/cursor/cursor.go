@@ -1,11 +1,12 @@
-// Package cursor runs Cursor's command line agent: `agent -p` with its stream of JSON
-// lines. It cannot be installed where this was written: what is said of it here is what
-// its manual says, and it was run against programs that print the manual's lines.
+// Package cursor runs Cursor's command line agent: `agent -p` with its stream of JSON lines. It
+// could not be installed during development: its behaviour is taken from its manual, and the
+// adapter was tested against scripts that print the manual's lines.
 //
-//   - a failure has no line of its own: status and standard error tell it;
-//   - it tells neither tokens nor cost;
+//   - a failure has no record: only status and standard error report it;
+//   - it reports neither tokens nor cost;
 //   - in the mode `ask` it only reads;
-//   - the codebase's own tool servers (.cursor) would be approved with ours: it has none.
+//   - the codebase's own tool servers (.cursor) would be approved together with ours: such a
+//     codebase is refused or hidden.
 //
 // https://cursor.com/docs/cli/reference/output-format,
 // https://cursor.com/docs/cli/reference/permissions
@@ -42,7 +43,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	return &Client{p}, nil
 }
 
-// Ability is what the program can do.
+// Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
 	return agent.Ability{Resumes: true, Writes: true, Servers: true}
 }
@@ -77,7 +78,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 		if _, err := t.Write(".cursor/mcp.json", text); err != nil {
 			return call, err
 		}
-		call.Args = append(call.Args, "--approve-mcps") // nobody else has named any
+		call.Args = append(call.Args, "--approve-mcps") // there are no servers but ours
 	}
 	if t.Task.Write {
 		call.Args = append(call.Args, "--force") // what the permissions deny stays denied
@@ -93,7 +94,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	return call, nil
 }
 
-// permissions are the program's own rules.
+// permissions returns the program's permission rules.
 func permissions(t agent.Task) map[string][]string {
 	allow, deny := []string{"Read(**)"}, []string{"Read(**/.env*)", "Read(**/*.pem)", "Read(**/*.key)", "Read(**/.git/**)"}
 	for _, name := range t.Hidden {
@@ -119,7 +120,7 @@ func permissions(t agent.Task) map[string][]string {
 	return map[string][]string{"allow": allow, "deny": deny}
 }
 
-// tool reads the lines that only this program has: {"type":"tool_call",
+// tool parses the lines that only this program prints: {"type":"tool_call",
 // "subtype":"started","tool_call":{"readToolCall":{"args":{…}}}}.
 func tool(line []byte, s *program.Seen) {
 	var m struct {
@@ -139,7 +140,7 @@ func tool(line []byte, s *program.Seen) {
 
 var unauthorized = regexp.MustCompile(`(?i)not logged in|authentication|unauthori[sz]ed|invalid api key|\b401\b`)
 
-// exit reads a failure: only standard error tells it.
+// exit detects a failure, which only standard error reports.
 func exit(e proc.Exit, s *program.Seen) {
 	if e.Status != 0 && !e.Stopped && !s.Ended() && unauthorized.MatchString(e.Stderr) {
 		s.Err = program.Refused(401, e.Stderr, "CURSOR_API_KEY")

@@ -1,5 +1,5 @@
-// Package exec runs any command as an agent: prompt on standard input, one JSON object
-// (or text, where no object is wanted) on standard output, status 0.
+// Package exec runs any command as an agent: prompt on standard input, one JSON object (or text,
+// where no object is wanted) on standard output, status 0.
 package exec
 
 import (
@@ -11,7 +11,7 @@ import (
 	"tri/lib/base/config"
 )
 
-// MaxReturn is what a program may say in all, in bytes.
+// MaxReturn limits the output of a program, in bytes.
 const MaxReturn = 1 << 20
 
 // Client runs one program. It is safe for concurrent use.
@@ -32,13 +32,12 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	return &Client{p}, nil
 }
 
-// Ability is what the program can do: it is not told what it may do, so it may
-// change files wherever the sandbox lets it.
+// Ability returns what the program supports: it takes no permissions, so it may change files
+// wherever the sandbox allows.
 func (c *Client) Ability() agent.Ability { return agent.Ability{Writes: true} }
 
-// Run runs the program in the codebase. A value that fails t.Check is sent back
-// once: the program is run again with its value and the faults behind the prompt,
-// since it has no session.
+// Run runs the program in the codebase. A value that fails t.Check is sent back once: since the
+// program has no session, it is run again with its value and the faults appended to the prompt.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return c.program.Run(ctx, t, func(program.Turn) (program.Call, error) {
 		return program.Call{MaxOutput: MaxReturn, Line: line, Exit: end}, nil

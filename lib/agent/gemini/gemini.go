@@ -1,13 +1,12 @@
-// Package gemini runs Google's Gemini CLI: `gemini -o stream-json`. What it does and
-// does not do was learnt from version 0.61.0 against a scripted model
-// (scripts/peers/agents repeats that):
+// Package gemini runs Google's Gemini CLI: `gemini -o stream-json`. Its behaviour was observed
+// with version 0.61.0 and a scripted model (scripts/peers/agents repeats this):
 //
 //   - the prompt is standard input, without -p;
-//   - the codebase's settings win over ours, and those of the system must be
-//     root's: within the sandbox the codebase has none;
-//   - what the endpoint answered is the exit status, modulo 256;
-//   - where its tools are named, those of servers must be as well;
-//   - its words before a tool is used are told as those after it.
+//   - the codebase's settings override ours, and system settings must be owned by root: in
+//     the sandbox the codebase's settings are hidden;
+//   - the exit status is the endpoint's status, modulo 256;
+//   - if its tools are listed, those of servers must be listed as well;
+//   - its text before a tool call is reported like the text after it.
 package gemini
 
 import (
@@ -22,7 +21,7 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// tools are what the program calls the abilities.
+// tools maps a task's tools to the names that the program has for them.
 var tools = map[string][]string{
 	"Read": {"read_file", "list_directory"}, "Grep": {"grep_search"}, "Glob": {"glob"}, "Bash": {"run_shell_command"},
 	"Write": {"replace", "write_file"},
@@ -36,8 +35,8 @@ var (
 	_ agent.Abler = (*Client)(nil)
 )
 
-// New takes program, model and environment from cfg. Who has logged in instead of
-// having a key names the file oauth_creds.json under `read:`.
+// New takes program, model and environment from cfg. For a login instead of a key, name the file
+// oauth_creds.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p, err := program.New(cfg, sandbox, "gemini")
 	if err != nil {
@@ -48,7 +47,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	return &Client{p}, nil
 }
 
-// Ability is what the program can do.
+// Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
 	return agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}
 }
@@ -85,7 +84,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	return call, nil
 }
 
-// settings are those of a user.
+// settings returns the user settings.
 func (c *Client) settings(t program.Turn) map[string]any {
 	auth := "gemini-api-key"
 	if c.program.Login() != "" {
@@ -108,7 +107,7 @@ func (c *Client) settings(t program.Turn) map[string]any {
 	return all
 }
 
-// event is what is read of a line.
+// event holds the parsed fields of a line.
 type event struct {
 	Type       string          `json:"type"`
 	SessionID  string          `json:"session_id"`
@@ -124,7 +123,7 @@ type event struct {
 	} `json:"error"`
 	Message string `json:"message"` // of error
 	Stats   struct {
-		Input  int64 `json:"input_tokens"` // those cached are among them
+		Input  int64 `json:"input_tokens"` // including cached tokens
 		Output int64 `json:"output_tokens"`
 	} `json:"stats"`
 }
@@ -143,7 +142,7 @@ func line(line []byte, s *program.Seen) {
 		s.Add(e.Content)
 	case e.Type == "tool_use":
 		s.Tool(e.ToolName, program.On(e.Parameters))
-		s.Say("") // what it said before was no answer
+		s.Say("") // the text before was not the answer
 	case e.Type == "error":
 		s.Milestone(e.Message)
 	case e.Type == "result":
@@ -157,13 +156,13 @@ func line(line []byte, s *program.Seen) {
 	}
 }
 
-// Exit statuses of the program's own.
+// Exit statuses of the program itself.
 const (
 	exitAuth  = 41
 	exitTurns = 53
 )
 
-// exit reads the status, which tells more than the lines.
+// exit evaluates the status, which says more than the lines.
 func exit(e proc.Exit, s *program.Seen) {
 	said := e.Stderr
 	if s.Err != nil {
@@ -181,7 +180,7 @@ func exit(e proc.Exit, s *program.Seen) {
 	}
 }
 
-// httpStatus is what the endpoint answered, 0 where an exit status tells none.
+// httpStatus returns the endpoint's status, 0 if the exit status does not encode one.
 func httpStatus(exit int) int {
 	switch {
 	case exit >= 400&0xff: // 400 to 511

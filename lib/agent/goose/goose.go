@@ -1,13 +1,13 @@
-// Package goose runs goose: `goose run -i -` with its stream of JSON lines. It cannot be
-// installed where this was written: what is said of it here is what its manual and its
-// source say, and it was run against programs that print such lines.
+// Package goose runs goose: `goose run -i -` with its stream of JSON lines. It could not be
+// installed during development: its behaviour is taken from its manual and its source, and the
+// adapter was tested against scripts that print such lines.
 //
 //   - without --quiet there are sentences between the lines;
-//   - words come in pieces of one message;
-//   - older versions tell the tokens as one figure, which is not enough to know
-//     them; none tells a cost;
-//   - its own tools are a shell and an editor that cannot be narrowed to reading:
-//     what it may do is the sandbox's to say.
+//   - the text of one message comes in pieces;
+//   - older versions report tokens as a single figure, so tokens are unknown; none reports a
+//     cost;
+//   - its own tools are a shell and an editor that cannot be restricted to reading: the
+//     sandbox confines them.
 //
 // https://block.github.io/goose/docs/guides/goose-cli-commands
 package goose
@@ -23,7 +23,7 @@ import (
 	"tri/lib/base/config"
 )
 
-// set holds for every run: nobody is asked, no keyring, no reports home.
+// set applies to every run: no questions, no keyring, no telemetry.
 var set = []string{"GOOSE_MODE=auto", "GOOSE_DISABLE_KEYRING=1", "GOOSE_TELEMETRY_ENABLED=false", "NO_COLOR=1"}
 
 // Client runs the program. It is safe for concurrent use.
@@ -34,8 +34,8 @@ var (
 	_ agent.Abler = (*Client)(nil)
 )
 
-// New takes program, model and environment from cfg. Which provider it uses is the
-// variable GOOSE_PROVIDER's to say.
+// New takes program, model and environment from cfg. The variable GOOSE_PROVIDER selects the
+// provider.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p, err := program.New(cfg, sandbox, "goose")
 	if err != nil {
@@ -45,7 +45,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	return &Client{p}, nil
 }
 
-// Ability is what the program can do.
+// Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
 	return agent.Ability{Resumes: true, Writes: true, Servers: true}
 }
@@ -77,7 +77,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	return call, nil
 }
 
-// reach is where the model of the provider is.
+// reach returns the endpoint of the provider's model.
 func (c *Client) reach() []string {
 	switch c.program.Variable("GOOSE_PROVIDER") {
 	case "anthropic":
@@ -88,7 +88,7 @@ func (c *Client) reach() []string {
 	return c.program.Endpoint("https://api.openai.com", "OPENAI_HOST")
 }
 
-// event is what is read of a line.
+// event holds the parsed fields of a line.
 type event struct {
 	Type    string `json:"type"`
 	Error   string `json:"error"` // of error
@@ -112,7 +112,7 @@ type event struct {
 }
 
 // reader reads the lines of one turn.
-type reader struct{ id string } // of the message whose words are being told
+type reader struct{ id string } // id of the message being read
 
 func (r *reader) line(line []byte, s *program.Seen) {
 	var e event
@@ -140,7 +140,7 @@ func (r *reader) message(e *event, s *program.Seen) {
 		switch part.Type {
 		case "text":
 			if e.Message.ID != r.id || e.Message.ID == "" {
-				s.Say("") // a new message: what came before were not the last words
+				s.Say("") // a new message: the earlier text was not the last message
 				r.id = e.Message.ID
 			}
 			s.Add(part.Text)

@@ -1,11 +1,10 @@
-// Package opencode runs opencode: `opencode run --format json`. What it does and does
-// not do was learnt from version 1.18.33 against a scripted model (scripts/peers/agents
-// repeats that):
+// Package opencode runs opencode: `opencode run --format json`. Its behaviour was observed with
+// version 1.18.33 and a scripted model (scripts/peers/agents repeats this):
 //
 //   - it names a new session itself, on every line;
-//   - it has no last line: the step that ends without a call of a tool is the last;
+//   - it has no final line: the step that ends without a tool call is the last;
 //   - a cost of 0 means that it has no price for the model;
-//   - what is denied is not offered to the model.
+//   - denied tools are not offered to the model.
 package opencode
 
 import (
@@ -20,15 +19,15 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// endpoints are where the providers are that it knows itself, by the first word
-// of a model's name. Others are named under `network:`.
+// endpoints are those of the providers that it knows, by the first part of a model's name. Others
+// are named under `network:`.
 var endpoints = map[string]string{
 	"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com", "google": "https://generativelanguage.googleapis.com",
 	"openrouter": "https://openrouter.ai", "opencode": "https://opencode.ai",
 }
 
-// models are the endpoints of which a key is enough, and bases the providers by the
-// variables with their addresses.
+// models are the endpoints that need only a key; bases maps the providers to the variables with
+// their addresses.
 var (
 	models = []program.Model{
 		{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL", Usual: "https://api.openai.com/v1"},
@@ -39,10 +38,10 @@ var (
 	bases = map[string]string{"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL", "openrouter": "OPENROUTER_BASE_URL"}
 )
 
-// tools are what the program calls the abilities.
+// tools maps a task's tools to the names that the program has for them.
 var tools = map[string][]string{"Read": {"read", "list"}, "Grep": {"grep"}, "Glob": {"glob", "list"}, "Write": {"edit"}}
 
-// set keeps it from fetching and from the codebase's own configuration.
+// set keeps it from downloading and from reading the codebase's configuration.
 var set = []string{
 	"OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
 	"OPENCODE_PURE=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_CLAUDE_CODE=1",
@@ -56,9 +55,9 @@ var (
 	_ agent.Abler = (*Client)(nil)
 )
 
-// New takes program, model (as provider/model) and environment from cfg. With
-// OPENAI_BASE_URL set, the model is one of that endpoint. Who has logged in
-// instead of having a key names the file auth.json under `read:`.
+// New takes program, model (as provider/model) and environment from cfg. If OPENAI_BASE_URL is
+// set, the model is one of that endpoint. For a login instead of a key, name the file auth.json
+// under `read:`.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p, err := program.New(cfg, sandbox, "opencode")
 	if err != nil {
@@ -68,7 +67,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	return &Client{p}, nil
 }
 
-// Ability is what the program can do.
+// Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
 	return agent.Ability{Resumes: true, Writes: true, Servers: true, Cost: true, Narrows: true}
 }
@@ -125,8 +124,7 @@ func (c *Client) settings(t program.Turn) map[string]any {
 	return all
 }
 
-// rule is one permission; of several that match, the last counts, so that they
-// must stay in order.
+// rule is one permission. Of several that match the last counts, so their order matters.
 type rule struct {
 	Name string
 	To   any
@@ -153,11 +151,11 @@ func (r rules) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// permissions deny everything but what is named.
+// permissions denies everything that is not listed.
 func permissions(t program.Turn) rules {
 	paths := rules{{"*", "allow"}}
 	for _, name := range t.Task.Hidden {
-		// From the root of a repository, or where there is none from that of the machine.
+		// Relative to the root of a repository or, if there is none, of the file system.
 		for _, at := range []string{name, "*/" + name} {
 			paths = append(paths, rule{at, "deny"}, rule{at + "/*", "deny"})
 		}
@@ -186,7 +184,7 @@ func permissions(t program.Turn) rules {
 	return all
 }
 
-// servers are the tool servers in the program's own shape.
+// servers returns the tool servers in the program's format.
 func servers(t program.Turn) map[string]any {
 	all := map[string]any{}
 	for _, s := range t.Task.Servers {
@@ -195,7 +193,7 @@ func servers(t program.Turn) map[string]any {
 	return all
 }
 
-// event is what is read of a line.
+// event holds the parsed fields of a line.
 type event struct {
 	Type      string `json:"type"`
 	SessionID string `json:"sessionID"`
@@ -229,7 +227,7 @@ func line(line []byte, s *program.Seen) {
 	s.Session(e.SessionID)
 	switch e.Type {
 	case "step_start":
-		s.Say("") // what it said before was no answer
+		s.Say("") // the text before was not the answer
 	case "text":
 		s.Thought(e.Part.Text)
 		s.Add(e.Part.Text)
@@ -249,7 +247,7 @@ func line(line []byte, s *program.Seen) {
 	}
 }
 
-// finish is the end of a step, of which the last is that of the run.
+// finish handles the end of a step; the last step ends the run.
 func (e *event) finish(s *program.Seen) {
 	s.Usage.Turns++
 	if u := e.Part.Tokens; u != nil {

@@ -1,13 +1,13 @@
-// Package qwen runs Qwen Code: `qwen -o stream-json`, with an endpoint of the OpenAI
-// kind. What it does and does not do was learnt from version 0.15.10 against a scripted
-// model (scripts/peers/agents repeats that):
+// Package qwen runs Qwen Code: `qwen -o stream-json`, with an endpoint of the OpenAI kind. Its
+// behaviour was observed with version 0.15.10 and a scripted model (scripts/peers/agents repeats
+// this):
 //
-//   - its lines have the shape of Claude Code's, without cost, and with tokens that
-//     are the session's so far;
-//   - an error of the endpoint is told as a good result whose words begin with
+//   - its lines have the format of Claude Code's, without cost, and with tokens that are
+//     session totals;
+//   - an error of the endpoint is reported as a successful result whose text begins with
 //     "[API Error: 401";
-//   - a 429 is tried again for minutes: the run's time is up first;
-//   - settings of the system win over those of the codebase, so ours are those.
+//   - a 429 is retried for minutes: the run's time ends first;
+//   - system settings override those of the codebase, so ours are system settings.
 package qwen
 
 import (
@@ -24,7 +24,7 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// tools are what the program calls the abilities.
+// tools maps a task's tools to the names that the program has for them.
 var tools = map[string][]string{
 	"Read": {"read_file", "list_directory"}, "Grep": {"grep_search"}, "Glob": {"glob"}, "Bash": {"run_shell_command"},
 	"Write": {"edit", "write_file"},
@@ -49,7 +49,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	return &Client{p}, nil
 }
 
-// Ability is what the program can do.
+// Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
 	return agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}
 }
@@ -93,7 +93,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	return call, nil
 }
 
-// settings are those of the system, which nothing can override.
+// settings returns the system settings, which nothing can override.
 func settings(t program.Turn) map[string]any {
 	deny := []string{}
 	for _, name := range t.Task.Hidden {
@@ -103,13 +103,13 @@ func settings(t program.Turn) map[string]any {
 	all["permissions"] = map[string]any{"deny": deny}
 	all["general"] = map[string]any{"enableAutoUpdate": false}
 	all["disableAllHooks"] = true
-	all["memory"] = map[string]any{"enableManagedAutoMemory": false} // calls of the model for a home that is not kept
+	all["memory"] = map[string]any{"enableManagedAutoMemory": false} // saves model calls for a home that is not kept
 	return all
 }
 
 var refused = regexp.MustCompile(`^\[API Error: (\d{3})?`)
 
-// apiError is the error that words stand for, nil when they are an answer.
+// apiError returns the error that a text represents, nil if the text is an answer.
 func apiError(words string) error {
 	m := refused.FindStringSubmatch(words)
 	if m == nil {

@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	quoted    = 3   // places whose lines the draft shows; the others are only named
-	maxWords  = 220 // of the draft, well below the cap
-	maxNotes  = 12  // files named in the notes
-	leastHits = 3   // words of a language that decide it
+	quoted    = 3   // places whose lines the draft shows; the others are only listed
+	maxWords  = 220 // of the draft, well below the limit
+	maxNotes  = 12  // files listed in the notes
+	leastHits = 3   // words of a language that identify it
 )
 
-// phrases are what a draft says in one language.
+// phrases are the sentences of a draft in one language.
 type phrases struct {
 	code            string
 	intro           string // before the lines
-	also            string // before the places that are only named
-	missing         string // a name of the question that stands nowhere
+	also            string // before the places that are only listed
+	missing         string // a name in the question that occurs nowhere
 	missingQuestion string
-	close, loose    string // why this confidence
+	close, loose    string // reason for the confidence
 }
 
 var speech = map[string]phrases{
@@ -57,8 +57,8 @@ var indonesian = strings.Fields(`ada adalah apa apakah atau bagaimana belum bera
 kalau kami kapan karena ke kenapa kita kok mana mengapa pada saat saja sama siapa sudah tidak tolong untuk yang nya nggak gak aja banget
 batas baris berkas pesan waktu disimpan dipakai dibaca`)
 
-// language guesses in which language to answer: Indonesian where its small words
-// are many, otherwise English.
+// language guesses the language of the answer: Indonesian if its common words are frequent,
+// otherwise English.
 func language(question string) string {
 	words := strings.FieldsFunc(strings.ToLower(question), func(r rune) bool { return !unicode.IsLetter(r) })
 	hits := 0
@@ -73,9 +73,8 @@ func language(question string) string {
 	return "en"
 }
 
-// shown drops what must not be quoted: windows that hold a secret, a mention, an
-// unseen character or an address by the rules that every draft must pass, and
-// those whose path cannot be cited.
+// shown removes hits that must not be quoted: those with a secret, a mention, an invisible
+// character or a URL that the rules for drafts forbid, and those whose path cannot be cited.
 func shown(question string, hits []codesearch.Hit) []codesearch.Hit {
 	return slices.DeleteFunc(slices.Clone(hits), func(h codesearch.Hit) bool {
 		p, err := evidence.Parse(place(h))
@@ -92,7 +91,7 @@ func safe(question string, ref draft.Ref) bool {
 	return !slices.ContainsFunc(problems, func(p draft.Problem) bool { return p.Fatal })
 }
 
-// addCommits puts commits behind the places found and says a line of each.
+// addCommits adds commits after the places found, each with a line in the draft.
 func addCommits(ret *draft.Return, refs []draft.Ref) {
 	for _, ref := range refs {
 		subject, _, _ := strings.Cut(ref.Quote, "\n")
@@ -113,7 +112,7 @@ func reference(h codesearch.Hit) draft.Ref {
 	return draft.Ref{Kind: draft.KindFile, Ref: place(h), SupportsClaim: claim, Quote: strings.Join(h.Best(), "\n")}
 }
 
-// reply is the draft: the best lines as they stand, the others by their place.
+// reply returns the draft: the best lines verbatim, the other places as a list.
 func reply(say phrases, hits []codesearch.Hit, missing []string) string {
 	var b strings.Builder
 	b.WriteString(say.intro)
@@ -139,7 +138,7 @@ func reply(say phrases, hits []codesearch.Hit, missing []string) string {
 	return b.String()
 }
 
-// unindent takes away the white space that all lines begin with.
+// unindent removes the white space common to all lines.
 func unindent(lines []string) string {
 	common, first := "", true
 	for _, l := range lines {
@@ -161,7 +160,7 @@ func unindent(lines []string) string {
 	return strings.Join(out, "\n")
 }
 
-// notes say how it was found.
+// notes describe the search.
 func notes(found codesearch.Found) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Searched %d files by the words of the question.", found.Files)

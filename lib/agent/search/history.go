@@ -12,28 +12,28 @@ import (
 
 const (
 	maxCommits = 2000 // newest commits that are searched
-	maxHistory = 2    // of the references of an answer
-	telling    = 1.2  // how strong a commit must be for the question
+	maxHistory = 2    // commits among the references of an answer
+	telling    = 1.2  // minimum strength of a commit for the question
 )
 
-// history is the messages of a codebase's commits, as they were at a commit.
+// history is the index of a codebase's commit messages, up to head.
 type history struct {
 	head  string
 	index *codesearch.Index
 }
 
-// past are the words by which a question asks how things came to be. Nothing else
-// is worth the time that git takes.
+// past are the words of questions about how something came about. For other questions git's run
+// time is not worth it.
 var past = strings.Fields("why who commit commits committed changed introduced renamed history recently anymore reverted regression kenapa mengapa")
 
-// asksPast reports whether a question is one for the history.
+// asksPast reports whether a question is about the history.
 func asksPast(question string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(question), func(r rune) bool { return r < 'a' || r > 'z' }),
 		func(w string) bool { return slices.Contains(past, w) })
 }
 
-// commits are references to the commits whose messages best answer a question that
-// asks for the past. They are a help: where git fails, the answer goes without.
+// commits returns references to the commits whose messages best answer a question about the past.
+// They are optional: if git fails, the answer does without.
 func (c *Client) commits(ctx context.Context, codebase, question string) []draft.Ref {
 	if !asksPast(question) {
 		return nil

@@ -21,32 +21,30 @@ import (
 	"tri/lib/record/draft"
 )
 
-// What counts as an answer: how strong the best place is for the question, less if
-// a name of the question stands there whole, and much more if it has one word of
-// it alone, which every chat and every code share somewhere. Found over the tuned
-// half of the questions in scripts/bench/judgement that a codebase answers, and of
-// the chat that it does not: 94 of 100 questions of its own get a draft, and 9 of
-// 100 of strangers, 14 in the half that nobody tuned on.
+// Thresholds for an answer: the minimum strength of the best place, lower if a name of the
+// question occurs there in full, and much higher if only one word does, since every chat and every
+// codebase share some words. They were tuned on half of the questions in scripts/bench/judgement
+// that a codebase answers, and of the chat that it does not: 94 of 100 questions of its own get a
+// draft, and 9 of 100 foreign ones, 14 in the half that was not used for tuning.
 const (
 	enough      = 0.78
 	enoughNamed = 0.45
 	enoughAlone = 1.4
-	vouched     = 0.75 // of these, where a commit answers too: then it is this project that is asked about
-	leastNamed  = 0.2  // of the question's weight, where a name stands
-	ofReport    = 0.25 // of these, for a question that is a report: most of what it tells is about no place
+	vouched     = 0.75 // factor if a commit answers too: the question is then about this project
+	leastNamed  = 0.2  // of the question's weight, if a name occurs
+	ofReport    = 0.25 // factor for a report: most of its text is about no place
 	sure        = 0.75 // of the question's weight, for confidence medium
-	sureWords   = 3    // different words, for confidence medium
-	ahead       = 1.2  // of the next file, for confidence medium
+	sureWords   = 3    // distinct words, for confidence medium
+	ahead       = 1.2  // relative to the next file, for confidence medium
 )
 
-// Model is what a search says that it is.
+// Model is the model name that a search reports.
 const Model = "search"
 
-// Client searches. It keeps an index of each codebase that it was asked about,
-// for as long as the process lives, and below a home for longer. It is safe for
-// concurrent use.
+// Client searches. It keeps an index of each codebase that it has searched, for as long as the
+// process lives, and below a home for longer. It is safe for concurrent use.
 type Client struct {
-	home    string // "" is none
+	home    string // "" if none
 	mu      sync.Mutex
 	indexes map[string]*codesearch.Index
 
@@ -55,21 +53,20 @@ type Client struct {
 
 var _ agent.Agent = (*Client)(nil)
 
-// New returns a search with nothing indexed.
+// New returns a search with an empty index.
 func New() *Client {
 	return &Client{indexes: map[string]*codesearch.Index{}, histories: map[string]history{}}
 }
 
-// Below returns a search that keeps its indexes in a home, if there is one: it
-// makes none.
+// Below returns a search that stores its indexes in a home, if the home exists.
 func Below(home string) *Client {
 	c := New()
 	c.home = home
 	return c
 }
 
-// Run answers t.Question from t.Codebase; agent.ErrNothing when nothing there has
-// enough of the question's words.
+// Run answers t.Question from t.Codebase. It returns agent.ErrNothing if no place there has enough
+// of the question's words.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	start := time.Now()
 	if err := ctx.Err(); err != nil {
@@ -109,12 +106,12 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return agent.Result{Value: value, Model: Model, SessionID: t.SessionID, Usage: usage}, nil
 }
 
-// maxAlone is how many messages are searched for one by one.
+// maxAlone is how many messages are searched one by one.
 const maxAlone = 8
 
-// look searches for all that was asked together. Many follow-ups can outweigh what
-// they follow; where nothing has enough of all their words, each message is tried
-// alone, the first and the last ones, and the best answered one counts.
+// look searches for all messages together. Many follow-ups can outweigh the question: if no place
+// has enough of all their words, it searches for single messages, the first and the last ones, and
+// takes the best answer.
 func look(ctx context.Context, x *codesearch.Index, t *agent.Task, most int, bar float64) (*draft.Return, codesearch.Found, error) {
 	found, err := x.Search(ctx, t.Question, most)
 	if err != nil {
@@ -156,8 +153,8 @@ func (c *Client) index(codebase string) (*codesearch.Index, error) {
 	return x, nil
 }
 
-// keep has an index kept in the home. One that cannot be kept is made anew next
-// time; the question is answered all the same.
+// keep stores an index in the home. If that fails, the index is built again next time, and the
+// question is still answered.
 func (c *Client) keep(x *codesearch.Index) {
 	if info, err := os.Stat(c.home); c.home == "" || err != nil || !info.IsDir() {
 		return
@@ -167,7 +164,7 @@ func (c *Client) keep(x *codesearch.Index) {
 	}
 }
 
-// answer makes a return of what was found, nil when it is no answer.
+// answer makes a return of the hits, nil if they are not an answer.
 func answer(question string, found codesearch.Found, bar float64) *draft.Return {
 	hits := shown(question, found.Hits)
 	if len(hits) == 0 {
@@ -201,8 +198,8 @@ func answer(question string, found codesearch.Found, bar float64) *draft.Return 
 	return ret
 }
 
-// enoughOf reports whether the best place that may be shown is an answer, at a bar
-// of 1, or lower where something else speaks for it.
+// enoughOf reports whether the best place that may be shown is an answer. bar is 1, or lower if
+// there is other evidence.
 func enoughOf(h codesearch.Hit, found codesearch.Found, bar float64) bool {
 	if found.Report {
 		bar *= ofReport
@@ -217,7 +214,7 @@ func enoughOf(h codesearch.Hit, found codesearch.Found, bar float64) bool {
 	return strength >= enoughAlone
 }
 
-// lead is how far the best hit is ahead of the best one in another file.
+// lead returns the ratio of the best score to the best one in another file.
 func lead(hits []codesearch.Hit) float64 {
 	for _, h := range hits[1:] {
 		if h.Path != hits[0].Path {

@@ -18,33 +18,33 @@ import (
 	"tri/lib/base/text"
 )
 
-// Log is the file of the run's folder with a line for each tool that was asked for
-// and refused, and for each server or tool that is left out.
+// Log is the file in the run's folder with a line for each refused tool call, and for each server
+// or tool that is left out.
 const Log = "tools.ndjson"
 
-// Limits of what an agent's program may ask of a gate.
+// Limits on an agent's program.
 const (
-	maxConns = 8    // of one server, at once: programs start a server more than once
+	maxConns = 8    // concurrent, per server: programs start a server more than once
 	maxLog   = 1000 // lines
 )
 
-// Gate is the tool servers of one run, as the agent's program gets them.
+// Gate offers the tool servers of one run to the agent's program.
 type Gate struct {
-	Servers []agent.Server                    // how the program is told of them: a command each, no keys
-	Doors   []func(context.Context, net.Conn) // for its walls; see sandbox.Spec
+	Servers []agent.Server                    // as the program sees them: a command each, no keys
+	Doors   []func(context.Context, net.Conn) // for its sandbox; see sandbox.Spec
 
 	at    Place
 	ctx   context.Context
 	stop  context.CancelFunc
 	group sync.WaitGroup
-	dir   string // with the sockets, where there are no walls
+	dir   string // holds the sockets, if there is no sandbox
 
 	mu   sync.Mutex
 	told int
 }
 
-// Open makes the gate of a run. Servers are connected to when the program asks for
-// them. Close ends it, and so does ctx.
+// Open makes the gate of a run. It connects to a server when the program asks for it. Close ends
+// the gate, and so does ctx.
 func Open(ctx context.Context, at Place, servers []agent.Server) (*Gate, error) {
 	g := &Gate{at: at}
 	g.ctx, g.stop = context.WithCancel(ctx)
@@ -52,7 +52,7 @@ func Open(ctx context.Context, at Place, servers []agent.Server) (*Gate, error) 
 	if at.Sandbox == "off" && len(servers) > 0 {
 		var err error
 		if helper, err = sandbox.FindHelper(); err == nil {
-			g.dir, err = os.MkdirTemp("", "tri-tools-") // a short name: sockets have no long ones
+			g.dir, err = os.MkdirTemp("", "tri-tools-") // a short name: socket paths are limited
 		}
 		if err != nil {
 			g.Close()
@@ -80,11 +80,11 @@ func (g *Gate) Close() {
 	g.stop()
 	g.group.Wait()
 	if g.dir != "" {
-		_ = os.RemoveAll(g.dir) // a leftover in the temporary folder
+		_ = os.RemoveAll(g.dir) // at worst it stays in the temporary folder
 	}
 }
 
-// listen answers at a socket: only our own user gets at its folder.
+// listen answers at a socket, in a folder that only our user can access.
 func (g *Gate) listen(path string, answer func(context.Context, net.Conn)) error {
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -106,7 +106,7 @@ func (g *Gate) listen(path string, answer func(context.Context, net.Conn)) error
 	return nil
 }
 
-// door answers connections for a server, each with a session of its own.
+// door answers connections to a server, each with a session of its own.
 func (g *Gate) door(s agent.Server) func(context.Context, net.Conn) {
 	slots := make(chan struct{}, maxConns)
 	return func(ctx context.Context, conn net.Conn) {
@@ -128,7 +128,7 @@ func (g *Gate) door(s agent.Server) func(context.Context, net.Conn) {
 	}
 }
 
-// log adds a line to the run's log. The program, or a server, chose the words.
+// log adds a line to the run's log. Its texts are untrusted.
 func (g *Gate) log(server, tool, why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

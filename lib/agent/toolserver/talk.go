@@ -20,16 +20,16 @@ import (
 const (
 	maxLine   = 4 << 20 // bytes
 	maxAsked  = 10_000  // messages
-	maxAtOnce = 16      // calls; who has more under way is not read meanwhile
+	maxAtOnce = 16      // calls; with more in progress the connection is not read
 	maxID     = 256     // bytes
 	maxText   = 1 << 20 // bytes of a result
 )
 
-// versions of the protocol that differ in nothing that is spoken of here; the last
-// is spoken with who names another.
+// versions are protocol versions that do not differ in the parts used here. A client that names
+// another gets the last.
 var versions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
-// Codes of JSON-RPC's errors.
+// JSON-RPC error codes.
 const (
 	notJSON       = -32700
 	badRequest    = -32600
@@ -47,7 +47,7 @@ type talk struct {
 
 	writing sync.Mutex
 	mu      sync.Mutex
-	calls   map[string]context.CancelFunc // under way, by id
+	calls   map[string]context.CancelFunc // in progress, by id
 }
 
 type request struct {
@@ -64,7 +64,7 @@ type fault struct {
 
 func (f *fault) Error() string { return f.Message }
 
-// run reads what the program asks until it is done, and ends the server.
+// run reads requests until the program is done, and ends the server.
 func (t *talk) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
@@ -80,7 +80,7 @@ func (t *talk) run(ctx context.Context) error {
 	for range maxAsked {
 		line, err := readLine(in)
 		if errors.Is(err, io.EOF) {
-			group.Wait() // it may still want to know
+			group.Wait() // the program may still read the answers
 			return nil
 		}
 		if err != nil {
@@ -91,7 +91,7 @@ func (t *talk) run(ctx context.Context) error {
 		}
 		var r request
 		if line[0] != '{' || json.Unmarshal(line, &r) != nil || r.Version != "2.0" {
-			// There were lists of requests once: nobody has to take them.
+			// Batches of requests were removed from the protocol.
 			t.answer([]byte("null"), nil, &fault{notJSON, "want one JSON-RPC message in a line"})
 			continue
 		}
@@ -119,7 +119,7 @@ func (t *talk) run(ctx context.Context) error {
 	return fmt.Errorf("the program asked more than %d times", maxAsked)
 }
 
-// readLine is the next line, without its end.
+// readLine returns the next line, without its newline.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -137,10 +137,10 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// heard takes notices, and reports whether r is a request to be answered.
+// heard handles notifications, and reports whether r is a request to be answered.
 func (t *talk) heard(ctx context.Context, r request) bool {
 	if r.Method == "" {
-		return false // an answer: nothing was asked of it
+		return false // an answer, though nothing was asked
 	}
 	if len(r.ID) == 0 {
 		if r.Method == "notifications/cancelled" {
@@ -160,7 +160,7 @@ func (t *talk) heard(ctx context.Context, r request) bool {
 	return true
 }
 
-// begin makes a call one that can be cancelled.
+// begin makes a call cancellable.
 func (t *talk) begin(ctx context.Context, id []byte) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	t.mu.Lock()
@@ -182,7 +182,7 @@ func (t *talk) cancel(id string) {
 	}
 }
 
-// serve answers what is not a call.
+// serve answers requests other than calls.
 func (t *talk) serve(ctx context.Context, r request) (any, error) {
 	switch r.Method {
 	case "initialize":
@@ -223,7 +223,7 @@ func (t *talk) hello(ctx context.Context, params json.RawMessage) (any, error) {
 	}, nil
 }
 
-// call uses a tool of the list.
+// call calls a listed tool.
 func (t *talk) call(ctx context.Context, peer *Peer, params json.RawMessage) (any, error) {
 	var p struct {
 		Name      string          `json:"name"`
@@ -255,8 +255,7 @@ func (t *talk) call(ctx context.Context, peer *Peer, params json.RawMessage) (an
 	return map[string]any{"content": []map[string]string{{"type": "text", "text": body}}, "isError": failed}, nil
 }
 
-// answer writes an answer. A program that does not listen ends its connection, or
-// is waited for.
+// answer writes an answer. If the program does not read, the write waits or the connection ends.
 func (t *talk) answer(id json.RawMessage, result any, err error) {
 	w := struct {
 		Version string          `json:"jsonrpc"`
@@ -274,5 +273,5 @@ func (t *talk) answer(id json.RawMessage, result any, err error) {
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	_, _ = t.conn.Write(append(line, '\n')) // its end is seen by who reads
+	_, _ = t.conn.Write(append(line, '\n')) // the reader notices a closed connection
 }

@@ -1,11 +1,11 @@
 // Package toolserver is a proxy between agents and configured tool servers (Model
 // Context Protocol) that passes only the tools the configuration allows.
 //
-// Nothing that a server says is passed on as it is. A Peer is our own session with
-// the server: it asks for the tools once, keeps those on the list, by their exact
-// names, as they were described then, and takes from each answer what it knows. A
-// Gate speaks the protocol to the agent's program in the server's place. A server
-// runs in walls of its own: the agent sees neither its keys nor its network.
+// Nothing that a server sends is passed on unchanged. A Peer is our own session with the server:
+// it requests the tools once, keeps those on the list, by their exact names and with their
+// descriptions at that time, and takes known fields from each answer. A Gate speaks the protocol
+// to the agent's program in the server's place. A server runs in a sandbox of its own: the agent
+// sees neither its keys nor its network.
 package toolserver
 
 import (
@@ -30,44 +30,43 @@ import (
 	"tri/lib/base/text"
 )
 
-// Limits of a server.
+// Limits on a server.
 const (
-	maxTools  = 1000     // that it lists
-	maxSchema = 64 << 10 // bytes of a tool's
-	maxSaid   = 2 << 10  // bytes of its description
+	maxTools  = 1000     // in its list
+	maxSchema = 64 << 10 // bytes of a tool's schema
+	maxSaid   = 2 << 10  // bytes of a tool's description
 	maxBody   = 16 << 20 // bytes of one HTTP answer
-	maxWords  = 300      // bytes of its words in a message of ours
+	maxWords  = 300      // bytes of its text in one of our messages
 	greetTime = 30 * time.Second
 	callTime  = 2 * time.Minute
 )
 
-// Place is where servers that are programs run.
+// Place says where server programs run.
 type Place struct {
-	Dir     string   // the run's folder; "" is none
-	Sandbox string   // the configuration's word
-	Read    []string // further files and folders that they may read
-	Hold    *os.File // inherited by them, as proc.Spec's
+	Dir     string   // the run's folder; "" if none
+	Sandbox string   // the configuration's setting
+	Read    []string // further readable files and folders
+	Hold    *os.File // inherited by them, as proc.Spec.Hold
 }
 
-// Tool is a tool that may be used.
+// Tool is an allowed tool.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"inputSchema"`
-	ReadOnly    bool            `json:"-"` // it says so of itself
+	ReadOnly    bool            `json:"-"` // as declared by the server
 }
 
-// Peer is a server that has been reached. Its methods are safe for concurrent use.
+// Peer is a connected server. Its methods are safe for concurrent use.
 type Peer struct {
 	Tools []Tool // those on the list, in the server's order
-	// Faults say which tools of the list are not among them, and why.
+	// Faults say which tools of the list are not in Tools, and why.
 	Faults  []error
 	session *mcp.ClientSession
 	stop    func()
 }
 
-// Connect starts or reaches a server and asks for its tools. It is ended by Close,
-// or when ctx is.
+// Connect starts or reaches a server and requests its tools. The session ends with Close or ctx.
 func Connect(ctx context.Context, at Place, s agent.Server) (*Peer, error) {
 	p := &Peer{stop: func() {}}
 	err := p.connect(ctx, at, s)
@@ -81,10 +80,10 @@ func Connect(ctx context.Context, at Place, s agent.Server) (*Peer, error) {
 	return p, nil
 }
 
-// Close ends the session, and the server where it is a program.
+// Close ends the session, and the server if it is a program.
 func (p *Peer) Close() {
 	if p.session != nil {
-		_ = p.session.Close() // what it was asked for, it has given
+		_ = p.session.Close() // all requests have been answered
 	}
 	p.stop()
 }
@@ -108,7 +107,7 @@ func (p *Peer) connect(ctx context.Context, at Place, s agent.Server) (err error
 	return err
 }
 
-// list takes the tools that are on the list, and no others.
+// list keeps the tools that are on the list.
 func (p *Peer) list(ctx context.Context, s agent.Server) error {
 	greet, cancel := context.WithTimeout(ctx, greetTime)
 	defer cancel()
@@ -122,7 +121,7 @@ func (p *Peer) list(ctx context.Context, s agent.Server) error {
 		}
 		i := slices.Index(missing, t.Name)
 		if i < 0 {
-			continue // not on the list, or there already
+			continue // not on the list, or a duplicate
 		}
 		missing = slices.Delete(missing, i, i+1)
 		made, err := tool(t)
@@ -138,8 +137,8 @@ func (p *Peer) list(ctx context.Context, s agent.Server) error {
 	return nil
 }
 
-// tool is what is taken of a server's. One that says of itself that it destroys is
-// refused, whatever the configuration says.
+// tool converts a server's tool. A tool that declares itself destructive is refused, whatever the
+// configuration says.
 func tool(t *mcp.Tool) (Tool, error) {
 	schema, err := json.Marshal(t.InputSchema)
 	a := t.Annotations
@@ -157,8 +156,8 @@ func tool(t *mcp.Tool) (Tool, error) {
 	return Tool{t.Name, text.CutBytes(t.Description, maxSaid), schema, a != nil && a.ReadOnlyHint}, nil
 }
 
-// Call uses a tool and gives its result as text; failed is what the tool itself
-// says of it. input is a JSON object.
+// Call calls a tool and returns its result as text; failed is the tool's own report of an error.
+// input is a JSON object.
 func (p *Peer) Call(ctx context.Context, name string, input json.RawMessage) (body string, failed bool, err error) {
 	if !slices.ContainsFunc(p.Tools, func(t Tool) bool { return t.Name == name }) {
 		return "", false, fmt.Errorf("no tool is called %q", text.CutBytes(name, maxWords))
@@ -173,7 +172,7 @@ func (p *Peer) Call(ctx context.Context, name string, input json.RawMessage) (bo
 	return body, res.IsError, err
 }
 
-// content is a result as text.
+// content returns a result as text.
 func content(res *mcp.CallToolResult) (string, error) {
 	var parts []string
 	for _, c := range res.Content {
@@ -202,7 +201,7 @@ func content(res *mcp.CallToolResult) (string, error) {
 
 const leftOut = "(something that is no text is left out)"
 
-// httpClient puts the token on, follows nobody elsewhere, and bounds each answer.
+// httpClient adds the token, follows no redirects, and bounds each answer.
 func httpClient(s agent.Server) *http.Client {
 	token := ""
 	if s.TokenEnv != "" {
@@ -231,15 +230,15 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// program is a server that has been started.
+// program is a running server.
 type program struct {
 	out  io.ReadCloser
 	in   io.WriteCloser
 	stop func()
 }
 
-// start starts a server's program, inside the sandbox, with a folder of its own
-// and nothing of the codebase.
+// start starts a server's program in the sandbox, with a folder of its own and without access to
+// the codebase.
 func start(ctx context.Context, at Place, s agent.Server) (*program, error) {
 	home, err := os.MkdirTemp(at.Dir, "server-"+s.Name+"-")
 	if err != nil {
@@ -258,7 +257,7 @@ func start(ctx context.Context, at Place, s agent.Server) (*program, error) {
 			Talk: func(in io.WriteCloser) { talk <- in },
 			Line: func(line []byte) bool {
 				_, err := write.Write(append(slices.Clone(line), '\n'))
-				return err != nil // nobody listens any more
+				return err != nil // the reader is gone
 			},
 		})
 		if failed = err; err == nil {
@@ -272,7 +271,7 @@ func start(ctx context.Context, at Place, s agent.Server) (*program, error) {
 			cancel()
 			_ = read.Close() // always nil
 			<-ended
-			_ = os.RemoveAll(home) // a leftover in the run's folder
+			_ = os.RemoveAll(home) // at worst it stays in the run's folder
 		})
 	}
 	select {
