@@ -10,10 +10,10 @@ import (
 
 var (
 	cited = lazyregexp.New(`(?:[\w@+/.-]*[A-Za-z][\w@+/-]*\.\d|(?:(?:\./)?\.?[\w@+-][\w.@+/-]*)?(?:\.[A-Za-z]\w*|/[\w-]+|\b(?:\w+file|README|LICENSE)))(?::\d{1,9}(?:[-–]\d{1,9}|:\d{1,9})?\b|#L\d{1,9}(?:-L?\d{1,9})?\b)`)
-	// linesOf is "line 12", "lines 3 to 9", "baris ke-12", " L99", "12行目".
+	// linesOf matches "line 12", "lines 3 to 9", "baris ke-12", " L99", "12行目".
 	linesOf = lazyregexp.New(`(?i)\b(?:lines?|ln\.?|l\.|baris(?:\s+ke)?|líneas?|linhas?|zeilen?|lignes?|строк[аиеу]?|dòng)[\s-]*#?\s*` + lineNumber + `(?:\s*(?:-|–|to|and|through|until|sampai|hingga|dan|a|e|y|bis|und|à|et|,|&)\s*` + lineNumber + `)*\b` +
 		`|(?:^|[\s(\[])L\d{1,9}(?:\s*[-–]\s*L?\d{1,9})?\b|第?\s*\d{1,9}(?:\s*[-–~〜から到至]\s*\d{1,9})?\s*(?:行目?|줄|번째 줄)`)
-	// nthLine is "the 120th line", "the third line".
+	// nthLine matches "the 120th line", "the third line".
 	nthLine = lazyregexp.New(`(?i)\b(\d{1,9}(?:st|nd|rd|th)|` + strings.Join(nths, "|") + `)\s+line\b|\bline\s+number\s+(\d{1,9})\b`)
 )
 
@@ -22,8 +22,8 @@ const lineNumber = `(?:\d{1,9}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty
 
 var nths = []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"}
 
-// Citations lists the places that text names in the way of references. A place
-// without a path is a line of a file that the text does not name.
+// Citations lists the places that text cites in the form of references. A place without a path is a line
+// of an unnamed file.
 func Citations(text string) []Place {
 	text = Fold(text)
 	var out []Place
@@ -53,7 +53,7 @@ func Citations(text string) []Place {
 	return out
 }
 
-// lineNumbers are the numbers of a phrase that names lines, in digits or words.
+// lineNumbers returns the numbers in a phrase that names lines, in digits or words.
 func lineNumbers(phrase string) []int {
 	var out []int
 	for _, d := range plainDigits.FindAllString(phrase, -1) {

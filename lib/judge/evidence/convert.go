@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// same reports whether e, of the evidence, may be what q, of a claim, says.
+// same reports whether e, from the evidence, may be the quantity q of a claim.
 func (q quantity) same(e quantity) bool {
 	if q.version != "" || e.version != "" {
 		return q.version != "" && (q.version == e.version || strings.HasPrefix(e.version, q.version+".") && strings.Count(q.version, ".") > 0) ||
@@ -17,7 +17,7 @@ func (q quantity) same(e quantity) bool {
 	for _, a := range q.values {
 		for _, b := range e.values {
 			if e.total != 0 && b != e.total && q.unit.dim != noDim {
-				continue // the factors of 10 * 1024 * 1024 are no 10 KB
+				continue // the factors of 10 * 1024 * 1024 are not 10 KB
 			}
 			if sameValue(a, q.unit, b, e.unit) && !(e.exact && q.unit.dim != noDim && !near2(a*q.unit.scale, b)) {
 				return true
@@ -32,7 +32,7 @@ func sameValue(a float64, u unit, b float64, v unit) bool {
 	case u.dim == noDim && v.dim == noDim:
 		return near2(a, b)
 	case u.dim == noDim:
-		return near2(a, b) || near2(a, b*v.scale) // 0.05 of 5%, 1048576 of 1 MiB
+		return near2(a, b) || near2(a, b*v.scale) // 0.05 for 5%, 1048576 for 1 MiB
 	case v.dim == noDim:
 		return near2(a, b) || converts(a*u.scale, u, b)
 	case u.dim != v.dim:
@@ -40,11 +40,10 @@ func sameValue(a float64, u unit, b float64, v unit) bool {
 	}
 	x, y := a*u.scale, b*v.scale
 	return near2(x, y) || u.dim == size && decimal(x, y) ||
-		u.dim == duration && (u.scale == 30*day || u.scale == 365*day) && math.Abs(x-y) <= 0.04*x // months differ
+		u.dim == duration && (u.scale == 30*day || u.scale == 365*day) && math.Abs(x-y) <= 0.04*x // months vary
 }
 
-// decimal reports that two sizes are the same when one counts by 1000 and one by
-// 1024.
+// decimal reports whether two sizes are equal if one counts by 1000 and the other by 1024.
 func decimal(x, y float64) bool {
 	for f := 1.024; f < 1.11; f *= 1.024 {
 		if near2(x, y*f) || near2(y, x*f) {
@@ -54,8 +53,8 @@ func decimal(x, y float64) bool {
 	return false
 }
 
-// converts reports whether a bare number of the code is base in one of the units
-// of its dimension: 5000 is 5 seconds.
+// converts reports whether the bare number b in code equals base in a unit of u's dimension: 5000 is 5
+// seconds.
 func converts(base float64, u unit, b float64) bool {
 	switch u.dim {
 	case duration:
@@ -71,12 +70,12 @@ func converts(base float64, u unit, b float64) bool {
 	return near2(base, b)
 }
 
-// inOtherUnit reports whether e has the digits of q and another unit of its dimension:
-// where lines tell a unit, their bare numbers do not stand for another.
+// inOtherUnit reports whether e has the digits of q with another unit of the same dimension. If the lines
+// name a unit, their bare numbers do not stand for another.
 func (q quantity) inOtherUnit(e quantity) bool {
 	return q.unit.dim != noDim && e.unit.dim == q.unit.dim && e.unit.scale != q.unit.scale &&
 		len(q.values) > 0 && slices.Contains(e.values, q.values[0])
 }
 
-// in reports whether one of all is q.
+// in reports whether all contains q.
 func (q quantity) in(all []quantity) bool { return slices.ContainsFunc(all, q.same) }

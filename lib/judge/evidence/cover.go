@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Scope is how many lines beside a place tell what it is part of.
+// Scope is how many lines on each side of a place show what it is part of.
 const Scope = 12
 
-// A claim is about lines when they and what is around them cover more than LeastShare of it,
-// and the cited lines alone leastCited; or when a name or a measure of it is in the
-// cited lines, with one word more, and leastNamed of it is covered.
+// A claim is about lines if they and their surroundings cover at least LeastShare of it, and the cited
+// lines alone at least leastCited; or if a name or a measure of it is in the cited lines, with one word
+// more, and at least leastNamed of it is covered.
 const (
 	LeastShare = 0.5
 	leastCited = 0.3
@@ -19,25 +19,23 @@ const (
 	leastOwn   = 2
 )
 
-// Coverage is how much of what a text says is in the lines beside it.
+// Coverage is how much of a text's content is in the given lines.
 type Coverage struct {
-	Share   float64  // of the words and names, 0 to 1
-	About   bool     // enough of them
-	Missing []string // the words that the lines do not have
-	Empty   bool     // the text has no word, name or number that could be covered
+	Share   float64  // share of its words and names, 0 to 1
+	About   bool     // enough of them are covered
+	Missing []string // words that the lines do not contain
+	Empty   bool     // the text has no word, name or number to cover
 }
 
-// meta are words by which a claim speaks of its own lines: they are no subject.
+// meta are words by which a claim refers to its own lines; they carry no subject.
 var meta = strings.Fields("stand stands here comment comments quote quoted quotes lines cited shown shows says tells means answer yes no search searched seem seems best following")
 
-// Cover measures how much of a claim is in lines: own are those that are cited, near
-// those around them.
+// Cover measures how much of a claim is in the cited lines own and their surroundings near.
 func (t *Text) Cover(own, near []*Text) Coverage {
 	return cover(t.text, t.terms, t.content, t.tokens, own, near)
 }
 
-// cover weighs words and figures: one that stands in any talk counts half, unless it
-// is written as a name.
+// cover weighs words and figures. A common word counts half, unless it is written as a name.
 func cover(text string, terms, content []term, tokens []Token, own, near []*Text) Coverage {
 	var c Coverage
 	var cited, all, total float64
@@ -81,19 +79,19 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 		c.About = c.Share > LeastShare && cited >= leastCited*total || named && hits >= leastOwn && c.Share >= leastNamed
 	}
 	if !c.About && foreign(terms) {
-		c.About = hits >= leastOwn && cited > 0 && c.Share >= leastNamed // its words cannot be there
+		c.About = hits >= leastOwn && cited > 0 && c.Share >= leastNamed // its words cannot be in the lines
 		c.byNames(tokens, append(slices.Clone(own), near...))
 	}
 	return c
 }
 
-// measure reports whether a number is told with its unit.
+// measure reports whether a number has a unit.
 func measure(number string) bool {
 	return slices.ContainsFunc(quantities(number, false), func(q quantity) bool { return q.unit.dim != noDim })
 }
 
-// byNames measures a text of another language than the code's by what it names alone:
-// a name, path or option must be among it.
+// byNames measures a text in another language than the code's by its tokens alone. At least one must be a
+// name, path or option.
 func (c *Coverage) byNames(tokens []Token, in []*Text) {
 	n, named := 0, false
 	for _, tok := range tokens {
@@ -107,7 +105,7 @@ func (c *Coverage) byNames(tokens []Token, in []*Text) {
 	}
 }
 
-// foreign guesses whether words are those of another language than English.
+// foreign guesses whether words are in a language other than English.
 func foreign(all []term) bool {
 	n := 0
 	for _, w := range all {
@@ -118,7 +116,7 @@ func foreign(all []term) bool {
 	return n > 1 || n > 0 && 3*n >= len(all)
 }
 
-// String says how much is covered, and which words are not.
+// String gives the share covered and the words that are missing.
 func (c Coverage) String() string {
 	text := fmt.Sprintf("%.0f%% of the claim", 100*c.Share)
 	if n := len(c.Missing); n > 0 {
@@ -127,26 +125,25 @@ func (c Coverage) String() string {
 	return text
 }
 
-// anglo are small words that few sentences of English lack, and other languages do
-// not have.
+// anglo are function words found in almost every English sentence and not in other languages.
 var anglo = map[string]bool{
 	"the": true, "is": true, "are": true, "of": true, "and": true, "it": true, "that": true, "by": true,
 	"when": true, "with": true, "its": true, "has": true, "which": true, "from": true, "this": true,
 }
 
-// Part is one sentence of a text, and how much of it is covered.
+// Part is one sentence of a text, and its coverage.
 type Part struct {
 	Text string
 	Coverage
-	English  bool   // so that a word that its lines lack tells something
-	Contrary string // why the places say otherwise, as far as code can show
-	Ref      int    // place in refs of what covers it best; -1 all together or none
-	Negates  bool   // it has a negation, which code seldom decides
-	Bound    bool   // it tells a condition or an exception, which code does not decide
+	English  bool   // so a missing word is significant
+	Contrary string // why the lines contradict it, as far as code can show
+	Ref      int    // index of the reference that covers it best; -1 for all together or none
+	Negates  bool   // contains a negation, which code can seldom decide
+	Bound    bool   // states a condition or an exception, which code does not decide
 }
 
-// Account measures each sentence of a text against each of some references, and where
-// none is enough against all together.
+// Account measures each sentence of a text against each reference, and, if none suffices, against all
+// together.
 func (t *Text) Account(found []Finding) []Part {
 	var out []Part
 	var cited, around []*Text
@@ -180,10 +177,10 @@ func (t *Text) Account(found []Finding) []Part {
 	return out
 }
 
-// backs reports whether a sentence can be covered by what a reference cites.
+// backs reports whether the lines cited by a reference can cover a sentence.
 func (f *Finding) backs() bool { return f.Stands && f.Result != Contradicts }
 
-// Lists reports whether a claim says no more than that names are there.
+// Lists reports whether a claim says only that names occur.
 func (t *Text) Lists() bool {
 	if t == nil {
 		return false
@@ -192,7 +189,7 @@ func (t *Text) Lists() bool {
 	return rest != t.text && strings.Contains(rest, "stand") && !strings.ContainsAny(rest, "0123456789") && !slices.ContainsFunc(content(terms(rest)), func(w term) bool { return !slices.Contains(meta, w.text) })
 }
 
-// Has reports whether all of some words are among a text's.
+// Has reports whether a text contains all of some words.
 func (t *Text) Has(all []string) bool {
 	return !slices.ContainsFunc(all, func(w string) bool { return !has(t.terms, term{text: w, stem: stem(w)}) })
 }

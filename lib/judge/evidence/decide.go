@@ -8,9 +8,9 @@ import (
 	"tri/lib/base/lazyregexp"
 )
 
-// Contrary says why a text is not true where lines are: another value for the same
-// name, or a negation of what they say with the same verb and object. "" means that
-// code cannot show it, not that it is true.
+// Contrary says why lines contradict a text: they give another value for the same name, or one negates the
+// other with the same verb and object. "" means that code cannot show a contradiction, not that the text
+// is true.
 func (t *Text) Contrary(against ...*Text) string {
 	for i := range t.sentences {
 		if why := t.sentences[i].contrary(against); why != "" {
@@ -38,11 +38,10 @@ func (s *sentence) contrary(against []*Text) string {
 	return s.denied(against)
 }
 
-// notA is a claim that a name is not of a type or has not a value.
+// notA matches a claim that a name does not have a type or value.
 var notA = lazyregexp.New("(?i)[`\"']?([A-Za-z_][\\w.]*)[`\"']?(?:'s type)?\\s+(?:is|are|was)(?:\\s+not|n't)\\s+(?:of\\s+type\\s+|set\\s+to\\s+|an?\\s+|the\\s+)?[`\"']?([\\w.]+)")
 
-// typed finds a line that declares a name with the type, or gives it the value, that
-// a sentence denies.
+// typed finds a line that declares a name with the type or value that a sentence denies.
 func (t *Text) typed(s *sentence) string {
 	m := notA.FindStringSubmatch(s.text)
 	if m == nil || m[1] == "it" || m[1] == "that" || m[1] == "this" {
@@ -74,7 +73,7 @@ func (t *Text) typed(s *sentence) string {
 	return ""
 }
 
-// figured finds a sentence of other prose that says the same of another number.
+// figured finds a sentence of other prose that says the same with another number.
 func (t *Text) figured(s *sentence) string {
 	if t.first > 0 || len(s.nums) != 1 {
 		return ""
@@ -88,8 +87,8 @@ func (t *Text) figured(s *sentence) string {
 	return ""
 }
 
-// counted finds a sentence of the lines that counts the same things otherwise: only
-// one writer, only two writers.
+// counted finds a sentence of the lines with another count of the same things: only one writer, only two
+// writers.
 func (t *Text) counted(s *sentence) string {
 	for _, q := range s.nums {
 		what, ok := s.next(q)
@@ -108,7 +107,7 @@ func (t *Text) counted(s *sentence) string {
 	return ""
 }
 
-// next is the word that a number counts, right behind it.
+// next returns the word directly after a number, which it counts.
 func (s *sentence) next(q quantity) (term, bool) {
 	for _, w := range s.terms {
 		if w.at >= q.end {
@@ -118,8 +117,7 @@ func (s *sentence) next(q quantity) (term, bool) {
 	return term{}, false
 }
 
-// sharesTelling reports whether two sentences share another word that tells what they
-// are about.
+// sharesTelling reports whether two sentences share another significant word.
 func sharesTelling(a, b *sentence, but term) bool {
 	return slices.ContainsFunc(a.content, func(w term) bool {
 		return w.stem != but.stem && !commonStems()[w.stem] && words().number[w.text] == 0 && has(b.content, w)
@@ -128,20 +126,20 @@ func sharesTelling(a, b *sentence, but term) bool {
 
 var lettersAndSigns = lazyregexp.New(`[\w]+|:=|==|=|:|[^\s\w]`)
 
-// act is a verb with its object, as a sentence affirms or denies it.
+// act is a verb with its object, as affirmed or denied by a sentence.
 type act struct {
 	verb, object term
 	subject      []term // content words before it
 	denied       bool
 }
 
-// plainly reports whether a sentence says what it says without a condition or an
-// exception, so that a negation in it can be compared.
+// plainly reports whether a sentence has no condition or exception, so that a negation in it can be
+// compared.
 func (s *sentence) plainly() bool {
 	return !slices.ContainsFunc(s.terms, func(w term) bool { return words().is("bound", w.text) })
 }
 
-// negations are the places of the words of a sentence that negate.
+// negations returns the indexes of the negating words of a sentence.
 func (s *sentence) negations() []int {
 	var out []int
 	for i, w := range s.terms {
@@ -152,10 +150,9 @@ func (s *sentence) negations() []int {
 	return out
 }
 
-const reach = 4 // words between a negation and its verb's object
+const reach = 4 // maximum words between a negation and the object of its verb
 
-// deniedAct is the verb that the only negation of a sentence denies, with the word
-// that follows it.
+// deniedAct returns the verb denied by the only negation of a sentence, with the word that follows it.
 func (s *sentence) deniedAct() (act, bool) {
 	at := s.negations()
 	if len(at) != 1 {
@@ -177,8 +174,8 @@ func (s *sentence) deniedAct() (act, bool) {
 	return a, a.verb.text != "" && len(a.subject) > 0
 }
 
-// affirms reports whether a sentence says the act without denying it: the same verb,
-// the same word behind it, the same subject before it, and no negation at all.
+// affirms reports whether a sentence states the act without denying it: the same verb, the same word after
+// it, the same subject before it, and no negation.
 func (s *sentence) affirms(a act) bool {
 	if len(s.negations()) > 0 {
 		return false
@@ -195,8 +192,8 @@ func (s *sentence) affirms(a act) bool {
 	return false
 }
 
-// leastAlike is the share of the words of the shorter of two sentences that the
-// other has too, before a negation in one of them is compared.
+// leastAlike is the share of words of the shorter of two sentences that the other must contain before
+// their negations are compared.
 const leastAlike = 0.75
 
 func alike(a, b *sentence) bool {
@@ -213,8 +210,8 @@ func alike(a, b *sentence) bool {
 	return len(x) >= leastOwn && float64(n) >= leastAlike*float64(len(x))
 }
 
-// denied finds a sentence of the lines that says the same act with the same subject
-// and object, where one of the two denies it.
+// denied finds a sentence of the lines with the same act, subject and object, of which one denies what the
+// other affirms.
 func (s *sentence) denied(against []*Text) string {
 	if !s.plainly() {
 		return ""

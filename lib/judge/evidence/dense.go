@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// Words of scripts without spaces are cut by what is known of them: a phrase of the
-// lexicons is a word, Katakana is one, and what is left of Han counts by its pairs
-// of characters. Other Hiragana joins and bends, and says nothing.
+// In scripts without spaces, words are found as follows: a phrase of the lexicons is a word, a run of
+// Katakana is a word, and remaining Han characters count in pairs. Other Hiragana is grammatical and is
+// ignored.
 
-// isDense reports whether a text has letters of a script without spaces.
+// isDense reports whether a text contains letters of a script without spaces.
 func isDense(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }) >= 0
 }
 
-const longestDense = 6 // characters of a phrase
+const longestDense = 6 // maximum characters of a phrase
 
-// denseTerms are the words of a text that isDense, which begins at byte at.
+// denseTerms returns the words of a dense text, which begins at byte at.
 func denseTerms(text string, at int) []term {
 	var out []term
 	add := func(i, n, end int) {
@@ -58,7 +58,7 @@ func denseTerms(text string, at int) []term {
 	return out
 }
 
-// known is the length of the longest phrase of the lexicons that text begins with.
+// known returns the length of the longest phrase of the lexicons at the start of text.
 func known(text string) int {
 	best, n := 0, 0
 	for i, r := range text {

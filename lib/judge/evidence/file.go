@@ -14,22 +14,20 @@ import (
 	"syscall"
 )
 
-// MaxFile is the largest file, in bytes, that evidence may stand in.
+// MaxFile is the maximum size, in bytes, of a file that can be evidence.
 const MaxFile = 4 << 20
 
-// errMissing is the one refusal that a different version of the codebase may
-// mend.
+// errMissing is the one error that another version of the codebase may resolve.
 var errMissing = errors.New("there is no such file")
 
-// read returns the bytes of a regular text file below root. A FIFO, a device, a
-// folder, a link that leads out or into .git, a huge or a binary file is refused
-// by name; it never blocks.
+// read returns the content of a regular text file below root. A FIFO, a device, a folder, a link that
+// leads out or into .git, a huge or a binary file is refused with a specific error. read never blocks.
 func read(root *os.Root, name string) ([]byte, error) {
 	name, err := follow(root, name)
 	if err != nil {
 		return nil, err
 	}
-	// Looked at before it is opened, since opening some devices does something.
+	// Checked before opening, since opening some devices has effects.
 	if info, err := root.Stat(name); err != nil {
 		return nil, missing(err)
 	} else if err := checkInfo(info); err != nil {
@@ -52,9 +50,8 @@ func read(root *os.Root, name string) ([]byte, error) {
 	return data, checkText(data)
 }
 
-// unknown reports whether err says that a file could not be looked at, and not
-// what it is: the disk failed, the folder may not be read. A file that is gone,
-// or is none, is known.
+// unknown reports whether err means that a file could not be examined, for instance because the disk
+// failed or access is denied. A file that is missing, or is not a file, is not unknown.
 func unknown(err error) bool {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -81,13 +78,13 @@ func checkText(data []byte) error {
 	if len(data) > MaxFile {
 		return fmt.Errorf("it has more than %d bytes", MaxFile)
 	}
-	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 { // as git tells binary from text
+	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 { // the test that git uses
 		return errors.New("it is a binary file")
 	}
 	return nil
 }
 
-// missing tells a file that is not there from one that cannot be had.
+// missing distinguishes a file that does not exist from one that cannot be read.
 func missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG) {
 		return errMissing
@@ -97,13 +94,13 @@ func missing(err error) error {
 	}
 	pe := new(fs.PathError)
 	if errors.As(err, &pe) {
-		return fmt.Errorf("it cannot be read: %w", pe.Err) // the path is outside text
+		return fmt.Errorf("it cannot be read: %w", pe.Err) // without the path, which is outside text
 	}
 	return fmt.Errorf("it cannot be read: %w", err)
 }
 
-// follow resolves the symbolic links of name below root and checks where they
-// lead as if it had been cited: os.Root keeps them inside, and inside is .git too.
+// follow resolves the symbolic links of name below root, and checks each target like a cited path: os.Root
+// confines links to the root, but .git is inside it.
 func follow(root *os.Root, name string) (string, error) {
 	todo := strings.Split(name, "/")
 	done := ""
@@ -125,7 +122,7 @@ func follow(root *os.Root, name string) (string, error) {
 		if err != nil {
 			return "", missing(err)
 		}
-		// A link may climb as long as it stays inside, so .. is resolved first.
+		// A link may go up as long as it stays inside, so .. is resolved first.
 		inside := path.Join(path.Dir(next), target)
 		if _, err := checkPath(inside); err != nil || path.IsAbs(target) {
 			return "", errors.New("it is a link that leads out of the codebase or into .git")
@@ -154,5 +151,5 @@ func split(data []byte) []string {
 	return lines
 }
 
-// sumLines is Receipt.Lines of lines.
+// sumLines returns the value of Receipt.Lines for lines.
 func sumLines(lines []string) string { return sum([]byte(strings.Join(lines, "\n"))) }

@@ -9,20 +9,19 @@ import (
 	"sync"
 )
 
-// lexicons are the words by which texts are compared, one file a language. They
-// count together, whatever language a text is in: an Indonesian draft speaks of
-// English comments.
+// lexicons are the words by which texts are compared, one file per language. All apply to every text: an
+// Indonesian draft may be about English comments.
 //
 //go:embed lexicon/*.txt
 var lexicons embed.FS
 
-// lexicon is all of lexicons, read.
+// lexicon holds the parsed lexicons.
 type lexicon struct {
 	sets   map[string]map[string]bool // by kind: stop, light, not, bound, common
 	number map[string]float64         // of a word
-	form   map[string]string          // the stem of a word that stemming misses
+	form   map[string]string          // the stem of an irregular form
 	dense  map[string]bool            // words of scripts without spaces
-	other  map[string]bool            // small words of other languages than English
+	other  map[string]bool            // function words of languages other than English
 }
 
 var words = sync.OnceValue(func() *lexicon {
@@ -32,12 +31,12 @@ var words = sync.OnceValue(func() *lexicon {
 	}
 	names, err := fs.Glob(lexicons, "lexicon/*.txt")
 	if err != nil {
-		panic(err) // the pattern is above
+		panic(err) // the pattern is constant
 	}
 	for _, name := range names {
 		text, err := lexicons.ReadFile(name)
 		if err != nil {
-			panic(err) // it is in the program
+			panic(err) // it is embedded
 		}
 		for n, line := range strings.Split(string(text), "\n") {
 			if err := l.read(line, name != "lexicon/en.txt"); err != nil {
@@ -48,7 +47,7 @@ var words = sync.OnceValue(func() *lexicon {
 	return l
 })
 
-// read takes in one line of a lexicon.
+// read parses one line of a lexicon.
 func (l *lexicon) read(line string, other bool) error {
 	fields := strings.Fields(line)
 	if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
@@ -80,5 +79,5 @@ func (l *lexicon) read(line string, other bool) error {
 	return nil
 }
 
-// is reports whether a word is of a kind.
+// is reports whether a word is in a set.
 func (l *lexicon) is(kind, word string) bool { return l.sets[kind][word] }

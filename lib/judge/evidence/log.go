@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Commit is what a commit says: its id, its message, and the paths that it changed.
+// Commit is a commit: its id, its message, and the paths that it changed.
 type Commit struct {
 	ID, Message string
 	Paths       []string
 }
 
-// maxLog is how many bytes of history Log reads.
+// maxLog bounds the history that Log reads, in bytes.
 const maxLog = 16 << 20
 
-// Log returns the newest commits of what is checked out, at most n; none where
-// there is no repository or no commit.
+// Log returns at most the n newest commits reachable from HEAD; none if there is no repository or no
+// commit.
 func (r Repo) Log(ctx context.Context, n int) ([]Commit, error) {
 	if head, err := r.Head(ctx); err != nil || head == "" {
 		return nil, err
@@ -31,7 +31,7 @@ func (r Repo) Log(ctx context.Context, n int) ([]Commit, error) {
 	for _, entry := range strings.Split(string(out), "\x1e")[1:] {
 		fields := strings.Split(entry, "\x1f")
 		if len(fields) < 3 {
-			continue // a message with a control character of its own
+			continue // a message that contains the separator
 		}
 		c := Commit{ID: fields[0], Message: strings.TrimSpace(strings.ToValidUTF8(fields[1], "?"))}
 		for _, path := range strings.Split(fields[len(fields)-1], "\n") {

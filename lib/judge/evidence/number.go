@@ -11,35 +11,35 @@ import (
 	"tri/lib/base/lazyregexp"
 )
 
-// quantity is a number with what it counts, as prose or code writes it: 30s,
-// thirty seconds, 30 * time.Second, half a minute, 1<<20, 0o600, 5%.
+// quantity is a number with its unit, as written in prose or code: 30s, thirty seconds, 30 * time.Second,
+// half a minute, 1<<20, 0o600, 5%.
 type quantity struct {
 	text    string
 	at, end int
-	values  []float64 // every reading of the digits: 0o600 is 600 and 384; of a product its factors too
+	values  []float64 // all readings of the digits: 0o600 is 600 and 384; for a product also its factors
 	total   float64   // of a product
-	exact   bool      // 64K: the prefix is told, another unit is none
-	per     float64   // of "twice a minute": seconds between two; 0 none
-	unit    unit      // of values; none where it is not told
-	version string    // 1.2.3, 127.0.0.1: no number
-	soft    bool      // "a day", "three": said by the way as often as it is a figure
+	exact   bool      // 64K: the prefix is explicit, so no other unit fits
+	per     float64   // for "twice a minute": the period in seconds; 0: none
+	unit    unit      // of values; none if not given
+	version string    // 1.2.3, 127.0.0.1: not a number
+	soft    bool      // "a day", "three": often not meant as a figure
 }
 
 var (
 	numeral  = lazyregexp.New(`0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d[\d_]*(?:\.\d+)*(?:[eE][+-]?\d+)?`)
 	goUnit   = lazyregexp.New(`^(?:[\w]+[.:]+)?(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|NANOSECONDS|MICROSECONDS|MILLISECONDS|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)s?\b`)
 	loneUnit = lazyregexp.New(`\b(?:time|Duration|TimeUnit|ChronoUnit|units|humanize)[.:]+(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour|SECONDS|MINUTES|HOURS|DAYS|[KMG]i?B)\b`)
-	// unitBefore is time.Second * before its number.
+	// unitBefore matches time.Second * before its number.
 	unitBefore = lazyregexp.New(`\b(Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)\s*\*\s*$`)
 	times      = lazyregexp.New(`^\s*(\*\*?|<<)\s*`)
-	// keyed is the name that a value is given to, before it.
+	// keyed matches the name to which a value is assigned, before the value.
 	keyed  = lazyregexp.New(`([A-Za-z_][\w-]*)["'\])]*\s*(?:[A-Za-z][\w.\[\]]*\s*)?(?::=|[=:(<>]|[=!<>]=)\s*["']?$|["']([\w-]+)["'],\s*["']?$`)
 	remark = lazyregexp.New(`(?://|#|--)\s*(.*)$`)
 	called = lazyregexp.New(`^\s*,\s*(?:TimeUnit|ChronoUnit)?\.?(SECONDS|MINUTES|HOURS|MILLISECONDS|DAYS)\b`)
 )
 
-// quantities lists the numbers of a text. In prose, number words and "a minute"
-// count too; in code, the unit is looked for in the names around the digits.
+// quantities lists the numbers of a text. In prose, number words and "a minute" count too; in code, the
+// unit is taken from the names around the digits.
 func quantities(text string, code bool) []quantity {
 	var out []quantity
 	for from := 0; from < len(text); {
@@ -71,7 +71,7 @@ func quantities(text string, code bool) []quantity {
 	return out
 }
 
-// partOfName: the digits of sha256, utf-8 and x86_64 are no numbers.
+// partOfName reports whether digits belong to a name, as in sha256, utf-8 and x86_64.
 func partOfName(text string, i, j int) bool {
 	before, size := utf8.DecodeLastRuneInString(text[:i])
 	if i == 0 {
@@ -82,7 +82,7 @@ func partOfName(text string, i, j int) bool {
 		return i > 1 && isWord(prior) || !strings.Contains(text[i:j], ".")
 	}
 	if before == '_' || unicode.IsLetter(before) && before < 0x2E80 {
-		return true // other scripts write numbers against their words
+		return true // other scripts write numbers directly after words
 	}
 	if before == '-' || before == '/' {
 		prior, _ := utf8.DecodeLastRuneInString(text[:i-size])
@@ -91,7 +91,7 @@ func partOfName(text string, i, j int) bool {
 	return false
 }
 
-// read1 reads the quantity whose digits are text[i:j], and what belongs to it.
+// read1 reads the quantity with the digits text[i:j].
 func read1(text string, i, j int) quantity {
 	q := quantity{at: i, end: j}
 	digits := text[i:j]
@@ -126,8 +126,7 @@ func read1(text string, i, j int) quantity {
 	return q
 }
 
-// multiply reads the factors behind a number, of 5 * time.Minute and 64 << 10, and
-// returns the product of all.
+// multiply reads the factors after a number, as in 5 * time.Minute and 64 << 10, and returns the product.
 func (q *quantity) multiply(text string) float64 {
 	product := q.values[len(q.values)-1]
 	for {
@@ -160,14 +159,14 @@ func (q *quantity) multiply(text string) float64 {
 		default:
 			product *= factor
 			if factor == 1024 {
-				q.unit = units["B"] // nobody counts anything else so
+				q.unit = units["B"] // only sizes are counted this way
 			}
 		}
 		q.values, q.end = append(q.values, more...), rest+k[1]
 	}
 }
 
-// compose reads the rest of 1h30m.
+// compose reads the remainder of a quantity such as 1h30m.
 func (q *quantity) compose(text string) {
 	total, composed := q.values[0]*q.unit.scale, false
 	for q.unit.dim == duration {
@@ -188,8 +187,7 @@ func (q *quantity) compose(text string) {
 	}
 }
 
-// readings are the values that digits may mean: octal and hexadecimal ones are
-// written both ways.
+// readings returns the values that digits may mean: octal and hexadecimal numbers are written both ways.
 func readings(digits string) []float64 {
 	plain := strings.ReplaceAll(strings.ReplaceAll(digits, ",", ""), "_", "")
 	var out []float64
@@ -204,7 +202,7 @@ func readings(digits string) []float64 {
 	}
 	switch lower := strings.ToLower(plain); {
 	case strings.HasPrefix(lower, "0x"):
-		add(strconv.ParseFloat(lower[2:], 64)) // 0x10 is said as 10 too
+		add(strconv.ParseFloat(lower[2:], 64)) // 0x10 is also read as 10
 		based(lower[2:], 16)
 	case strings.HasPrefix(lower, "0o"):
 		based(lower[2:], 10)
@@ -222,10 +220,10 @@ func readings(digits string) []float64 {
 
 var afterDigits = lazyregexp.New(`^([-\s ]?)([\p{L}µμ%]+)`)
 
-// letters that are units only directly behind the digits.
+// tight are letters that are units only directly after the digits.
 const tight = " d m w b ki mi gi ti "
 
-// suffix is the unit behind digits, and how many bytes it takes.
+// suffix returns the unit after digits and its length in bytes.
 func suffix(rest string) (unit, int) {
 	if strings.HasPrefix(rest, " %") {
 		return units["%"], 2
@@ -258,12 +256,12 @@ func suffix(rest string) (unit, int) {
 	return unit{}, 0
 }
 
-const maxAround = 200 // bytes around a number in which its name and its remark are looked for
+const maxAround = 200 // bytes around a number in which its name and its comment are searched
 
 func tail(s string) string { return s[max(0, len(s)-maxAround):] }
 
-// key is the end of a line in which the name of a value can stand: what is before
-// another number of a list is another value's.
+// key returns the end of a line in which the name of a value can be: a name before another number of a
+// list belongs to that number.
 func key(line string) string {
 	line = line[max(0, len(line)-maxKey):]
 	if i := strings.LastIndexAny(strings.TrimRight(line, "=:(<>, \t\"'"), ",;"); i >= 0 {
@@ -272,10 +270,10 @@ func key(line string) string {
 	return line
 }
 
-const maxKey = 100 // bytes of a name, its type and the sign behind it
+const maxKey = 100 // bytes of a name, its type and the operator
 
-// hinted is the unit that the code around a number names: its key, the function
-// that it is given to, the remark behind it.
+// hinted returns the unit that the code around a number gives: by its key, the function that receives it,
+// or the comment after it.
 func hinted(text string, i, end int) unit {
 	line := tail(text[strings.LastIndexByte(text[:i], '\n')+1 : i])
 	before := strings.TrimRight(line, " \t")
@@ -285,7 +283,7 @@ func hinted(text string, i, end int) unit {
 			return u
 		}
 	}
-	// The expression is tried only behind what can end it: a text may be all numbers.
+	// The expression is tried only after a character that can end it: a text may consist of numbers.
 	if before = strings.TrimRight(strings.TrimRight(before, `"'`), " \t"); before != "" && strings.IndexByte("=:(<>,", before[len(before)-1]) >= 0 {
 		if m := keyed.FindStringSubmatch(key(line)); m != nil {
 			if u, ok := hintOf(m[1] + m[2]); ok {
@@ -313,7 +311,7 @@ func hinted(text string, i, end int) unit {
 	return unit{}
 }
 
-// lone are units that stand for one of themselves: time.Minute.
+// lone returns units that stand for one of themselves: time.Minute.
 func lone(text string, seen []quantity) []quantity {
 	var out []quantity
 	for _, m := range loneUnit.FindAllStringSubmatchIndex(text, -1) {
@@ -326,7 +324,7 @@ func lone(text string, seen []quantity) []quantity {
 	return out
 }
 
-const close2 = 1e-6 // relative; what is written with few digits is rounded
+const close2 = 1e-6 // relative; numbers with few digits are rounded
 
 func near2(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= close2*math.Max(math.Abs(a), math.Abs(b))

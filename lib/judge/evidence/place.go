@@ -12,8 +12,7 @@ import (
 	"tri/lib/base/lazyregexp"
 )
 
-// Place is where a file reference points. Lines count from 1, both ends
-// included; Start 0 is the whole file.
+// Place is the target of a file reference. Lines count from 1, inclusive; Start 0 is the whole file.
 type Place struct {
 	Path       string // slash-separated, relative to the codebase's root, clean
 	Start, End int
@@ -31,10 +30,9 @@ func (p Place) String() string {
 
 var grammar = lazyregexp.New(`^(.+?)(?::(\d{1,9})(?:[-–](\d{1,9})|:\d{1,9})?|#L(\d{1,9})(?:-L?(\d{1,9}))?)?$`)
 
-// Parse reads path, path:12, path:12-20, path:12:5 (the column is dropped),
-// path#L12 and path#L12-L20. It refuses, by name, what leads or could lead out of
-// the codebase or into its .git, and a path that would be read as another place once
-// the place is written again: one that ends like a line number, as 0:0 in 0:0:1:5.
+// Parse reads path, path:12, path:12-20, path:12:5 (the column is dropped), path#L12 and path#L12-L20. It
+// refuses a path that leads or could lead out of the codebase or into its .git, and one that would be
+// parsed differently when written again, since it ends like a line number, such as 0:0 in 0:0:1:5.
 func Parse(ref string) (Place, error) {
 	p, err := parse(ref)
 	if err != nil {
@@ -68,7 +66,7 @@ func parse(ref string) (Place, error) {
 	return p, err
 }
 
-// checkPath returns name cleaned, or why it is refused.
+// checkPath returns the cleaned name, or an error that says why it is refused.
 func checkPath(name string) (string, error) {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
 		return "", errors.New("the path has control characters")

@@ -8,14 +8,13 @@ import (
 	"tri/lib/base/lazyregexp"
 )
 
-// minQuote is the fewest letters and digits of a quote that say anything: a
-// brace stands everywhere.
+// minQuote is the minimum number of letters and digits of a meaningful quote: a brace occurs everywhere.
 const minQuote = 4
 
-// span is where something was found, in lines from 1, both ends included.
+// span is a range of lines, from 1, inclusive.
 type span struct{ start, end int }
 
-// distance is how many lines s is away from the cited place; 0 when they touch.
+// distance returns how many lines s is from the cited place; 0 if they overlap.
 func (s span) distance(p Place) int {
 	switch {
 	case p.Start == 0 || s.start <= p.End && s.end >= p.Start:
@@ -26,11 +25,10 @@ func (s span) distance(p Place) int {
 	return p.Start - s.end
 }
 
-// flat is a text with every run of white space made one space, and for each of
-// its bytes the line it came from.
+// flat is a text with each run of white space replaced by one space, and for each byte its line.
 type flat struct {
 	text string
-	line []int // never falls
+	line []int // never decreases
 }
 
 func flatten(lines []string) flat {
@@ -50,7 +48,7 @@ func flatten(lines []string) flat {
 	return flat{b.String(), at}
 }
 
-// says reports whether a quote is long enough to prove anything.
+// says reports whether a quote is long enough to be evidence.
 func says(quote string) bool {
 	n := 0
 	for _, r := range quote {
@@ -63,8 +61,8 @@ func says(quote string) bool {
 
 var numbered = lazyregexp.New(`^\s*\d+\s*[:|→\t]\s?`)
 
-// variants are the ways in which an agent writes down what it read: as it
-// stands, with the line numbers of its reading tool in front, in backticks.
+// variants returns the forms in which an agent writes down what it read: verbatim, without backticks, and
+// without the line numbers of its reading tool.
 func variants(quote string) []string {
 	lines := strings.Split(strings.Trim(quote, "`"), "\n")
 	bare := make([]string, len(lines))
@@ -75,8 +73,8 @@ func variants(quote string) []string {
 	return out
 }
 
-// find returns every place where quote stands in lines, all but white space the
-// same. A line of dots in the quote stands for lines left out.
+// find returns every place of quote in lines, ignoring differences in white space. A line of dots in the
+// quote stands for omitted lines.
 func find(lines []string, quote string) []span {
 	f := flatten(lines)
 	for _, v := range variants(quote) {
@@ -90,7 +88,7 @@ func find(lines []string, quote string) []span {
 	return nil
 }
 
-// pieces are the parts of a quote between its lines of dots, made flat.
+// pieces returns the parts of a quote between its lines of dots, flattened.
 func pieces(quote string) []string {
 	var out []string
 	var part []string
@@ -108,14 +106,14 @@ func pieces(quote string) []string {
 	return out
 }
 
-// maxGap is the most lines that a line of dots may stand for; maxFound the most
-// places of one quote that are told apart.
+// maxGap is the maximum number of lines that a line of dots stands for; maxFound bounds the places found
+// for one quote.
 const (
 	maxGap   = 60
 	maxFound = 100_000
 )
 
-// findAll finds the pieces one behind the other, as whole words.
+// findAll finds the pieces in sequence, as whole words.
 func (f flat) findAll(pieces []string) []span {
 	var out []span
 	if len(pieces) == 0 {
@@ -129,7 +127,7 @@ func (f flat) findAll(pieces []string) []span {
 		end := i + len(pieces[0])
 		ok := true
 		for _, p := range pieces[1:] {
-			// No further than the gap, so that a text of many beginnings costs no square.
+			// Limited to the gap, so that a text with many partial matches does not take quadratic time.
 			reach := sort.SearchInts(f.line, f.line[end-1]+maxGap+1)
 			j := f.index(p, end, reach)
 			if ok = j >= 0; !ok {
@@ -145,8 +143,7 @@ func (f flat) findAll(pieces []string) []span {
 	return out
 }
 
-// index finds piece as whole words: MaxRetries = 3 does not stand in
-// MaxRetries = 30.
+// index finds piece as whole words: MaxRetries = 3 is not in MaxRetries = 30.
 func (f flat) index(piece string, from, to int) int {
 	for from < to {
 		i := strings.Index(f.text[from:to], piece)
@@ -161,7 +158,7 @@ func (f flat) index(piece string, from, to int) int {
 	return -1
 }
 
-// nearest is the found place that is closest to the cited one.
+// nearest returns the found place closest to the cited one.
 func nearest(found []span, p Place) span {
 	best := found[0]
 	for _, s := range found[1:] {

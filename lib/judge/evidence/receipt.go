@@ -9,8 +9,8 @@ import (
 	"tri/lib/record/draft"
 )
 
-// Stamp returns refs with receipts for the files that can be read now, written
-// by code alone: whatever receipt an agent sent is dropped.
+// Stamp returns refs with receipts for the files that can be read now. Receipts are made only by code: one
+// sent by an agent is dropped.
 func Stamp(root *os.Root, repo Repo, refs []draft.Ref, now time.Time) []draft.Ref {
 	out := make([]draft.Ref, len(refs))
 	head, asked := "", false
@@ -29,8 +29,8 @@ func Stamp(root *os.Root, repo Repo, refs []draft.Ref, now time.Time) []draft.Re
 			continue
 		}
 		if !asked {
-			// A codebase whose git cannot be asked is one without history: the
-			// file's own sum still holds.
+			// If git fails, the codebase is treated as one without history: the file's own hash still
+			// holds.
 			head, _ = repo.Head(context.Background())
 			asked = true
 		}
@@ -43,8 +43,8 @@ func Stamp(root *os.Root, repo Repo, refs []draft.Ref, now time.Time) []draft.Re
 	return out
 }
 
-// region is the place that a receipt holds: the quote where there is one, since
-// that is what the claim rests on, else the cited lines.
+// region returns the place that a receipt covers: the quote if there is one, since the claim depends on
+// it, otherwise the cited lines.
 func region(p Place, lines []string, quote string) (span, bool) {
 	if says(quote) {
 		if found := find(lines, quote); len(found) > 0 {
@@ -57,10 +57,9 @@ func region(p Place, lines []string, quote string) (span, bool) {
 	return span{p.Start, p.End}, true
 }
 
-// StillStands reports whether what ref cites is in the codebase as it is now:
-// the file unchanged, or the same lines somewhere in it. why says, for a person,
-// where they went or what is gone. A reference that code cannot check stands, as
-// it did when a person read it.
+// StillStands reports whether the text cited by ref is in the codebase now: the file is unchanged, or
+// contains the same lines somewhere. why says, for a person, where they moved or what is gone. A reference
+// that code cannot check counts as unchanged.
 func StillStands(root *os.Root, repo Repo, ref draft.Ref) (ok bool, why string, err error) {
 	switch ref.Kind {
 	case draft.KindGitCommit:
@@ -121,10 +120,10 @@ func moved(p Place, s span) string {
 	return ""
 }
 
-// maxHashed bounds, in bytes, what search may hash.
+// maxHashed bounds the bytes that search hashes.
 const maxHashed = 64 << 20
 
-// search looks for lines of a given sum, from the cited place outward.
+// search finds lines with a given hash, from the cited place outward.
 func search(p Place, lines []string, want string) (span, bool) {
 	k, hashed := p.End-p.Start+1, 0
 	from := min(p.Start, len(lines))

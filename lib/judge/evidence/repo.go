@@ -14,20 +14,20 @@ import (
 	"tri/lib/base/lazyregexp"
 )
 
-// Repo is the history of a codebase, read by the git program. The zero Repo, and
-// that of a folder without git, has none.
+// Repo is the git history of a codebase, read with the git program. The zero Repo, and that of a folder
+// without git, has no history.
 type Repo struct {
 	dir string
 	git bool
 }
 
-// gitTimeout ends a git that hangs, on a dead network file system for example.
+// gitTimeout ends a git that hangs, for example on a dead network file system.
 const gitTimeout = 10 * time.Second
 
 // ErrNoRepo means that the codebase has no git history.
 var ErrNoRepo = errors.New("the codebase is no git repository")
 
-// OpenRepo looks for the git repository that dir is, or lies in. It runs nothing.
+// OpenRepo finds the git repository that contains dir. It runs no program.
 func OpenRepo(dir string) (Repo, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -48,7 +48,7 @@ func OpenRepo(dir string) (Repo, error) {
 	}
 }
 
-// Head returns the id of the commit that is checked out; "" when there is none.
+// Head returns the id of the commit that is checked out, or "" if there is none.
 func (r Repo) Head(ctx context.Context) (string, error) {
 	if !r.git {
 		return "", nil
@@ -62,7 +62,7 @@ func (r Repo) Head(ctx context.Context) (string, error) {
 
 var commitID = lazyregexp.New(`^[0-9a-f]{7,64}$`)
 
-// blob returns a file as it was at a commit.
+// blob returns the content of a file at a commit.
 func (r Repo) blob(ctx context.Context, commit, name string) ([]byte, error) {
 	if !commitID.MatchString(commit) {
 		return nil, fmt.Errorf("%q is no commit id", commit)
@@ -70,8 +70,7 @@ func (r Repo) blob(ctx context.Context, commit, name string) ([]byte, error) {
 	return r.run(ctx, MaxFile, "cat-file", "blob", commit+":./"+name)
 }
 
-// commit returns a commit's message and the paths that it changed; ok is false
-// when there is no such commit.
+// commit returns a commit's message and changed paths; ok is false if there is no such commit.
 func (r Repo) commit(ctx context.Context, id string) (text string, ok bool, err error) {
 	if _, err := r.run(ctx, 200, "cat-file", "-e", id+"^{commit}"); err != nil {
 		exit := new(exec.ExitError)
@@ -85,8 +84,7 @@ func (r Repo) commit(ctx context.Context, id string) (text string, ok bool, err 
 	return string(out), err == nil, err
 }
 
-// run runs git without anything that a repository's or a user's settings could
-// make it execute or fetch: X9 of the threat table.
+// run runs git so that settings of the repository or the user cannot make it execute or fetch anything.
 func (r Repo) run(ctx context.Context, most int, args ...string) ([]byte, error) {
 	if !r.git {
 		return nil, ErrNoRepo
@@ -112,7 +110,7 @@ func (r Repo) run(ctx context.Context, most int, args ...string) ([]byte, error)
 	return out.Bytes(), nil
 }
 
-// bounded is a buffer that refuses to grow over most bytes.
+// bounded is a buffer that fails to grow beyond most bytes.
 type bounded struct {
 	bytes.Buffer
 	most int

@@ -11,8 +11,7 @@ import (
 	"tri/lib/record/draft"
 )
 
-// What a reference can be found to be, from best to worst (triage §4.4). They
-// are verdict's words too.
+// The results of checking a reference, from best to worst. The verdict uses the same words.
 const (
 	Supports    = "supports"
 	Uncheckable = "uncheckable"
@@ -20,38 +19,36 @@ const (
 	Fabricated  = "fabricated"
 )
 
-// Tolerances, in lines. Code moves a little between reading and checking, and
-// agents miscount; what moved further is another place.
+// Tolerances, in lines. Code moves a little between reading and checking, and agents miscount; a larger
+// distance means another place.
 const (
-	MaxDrift  = 20  // a quote may stand this far from where it is cited
-	Around    = 3   // what is claimed of lines may stand this near them
-	MaxLines  = 200 // a longer citation points at nothing in particular
+	MaxDrift  = 20  // a quote may be this far from its citation
+	Around    = 3   // claimed content may be this far from the cited lines
+	MaxLines  = 200 // a longer citation is unspecific
 	maxListed = 5   // missing words named in a note
 )
 
-// Finding is what code saw where a reference points.
+// Finding is the result of checking a reference.
 type Finding struct {
 	Result string
-	Note   string // one sentence, for a person and for the next round
-	Path   string // of a file reference that could be read
-	// Start and End are the lines where it really stands, from 1; 0 when nothing
-	// narrower than the file was found.
+	Note   string // one sentence, for people and for the next round
+	Path   string // of a file reference, if readable
+	// Start and End are the lines actually found, from 1; 0 if nothing narrower than the file was found.
 	Start, End int
-	Lines      []string // of that place
-	Drift      int      // lines between where it was cited and where it is
+	Lines      []string // the lines from Start to End
+	Drift      int      // lines between the cited and the actual place
 	Text       string   // the whole file, or the commit's message and paths
-	Stands     bool     // path, lines and quote are there
-	Claim      *Text    // what the reference is to support
-	Places     []*Text  // what is cited, with Around lines beside it
+	Stands     bool     // path, lines and quote exist
+	Claim      *Text    // the claim that the reference supports
+	Places     []*Text  // the cited lines, with Around lines on each side
 	Around     []*Text  // the same with Scope lines
 	Cover      Coverage // of the claim by these
-	Decided    []string // what code can tell of the claim: a number, name or unit that is there
+	Decided    []string // numbers, names and units of the claim that code found
 }
 
-// Resolve looks at what ref points at and says whether it stands there. The
-// bytes are those that the receipt names: of the file as it is while it is
-// unchanged, else of the receipt's commit, else as it is now. Resolve never
-// fails: what cannot be read is a finding too.
+// Resolve checks the target of ref. It uses the version that the receipt names: the current file if it is
+// unchanged, otherwise the file at the receipt's commit, otherwise the current file. Resolve never fails:
+// an unreadable target is a finding too.
 func Resolve(root *os.Root, repo Repo, ref draft.Ref) Finding {
 	switch ref.Kind {
 	case draft.KindFile:
@@ -62,8 +59,8 @@ func Resolve(root *os.Root, repo Repo, ref draft.Ref) Finding {
 	return Finding{Result: Uncheckable, Note: fmt.Sprintf("code cannot check a reference of kind %s", ref.Kind)}
 }
 
-// ResolveAll resolves the references of one return. Two whose quotes each stand
-// where the other is cited have been swapped, however near the places are.
+// ResolveAll resolves the references of one return. Two references whose quotes are each found where the
+// other is cited have been swapped, however close the places are.
 func ResolveAll(root *os.Root, repo Repo, refs []draft.Ref) []Finding {
 	found := make([]Finding, len(refs))
 	for i, ref := range refs {
@@ -83,8 +80,7 @@ func ResolveAll(root *os.Root, repo Repo, refs []draft.Ref) []Finding {
 	return found
 }
 
-// elsewhere reports whether the quote of i does not stand where i is cited and
-// stands where j is.
+// elsewhere reports whether the quote of i is found where j is cited, and not where i is.
 func elsewhere(refs []draft.Ref, found []Finding, i, j int) bool {
 	if refs[i].Kind != draft.KindFile || refs[j].Kind != draft.KindFile || !says(refs[i].Quote) {
 		return false
@@ -106,8 +102,7 @@ func elsewhere(refs []draft.Ref, found []Finding, i, j int) bool {
 	return false
 }
 
-// Exists reports whether a file or folder is in the codebase, by its path from
-// the codebase's root.
+// Exists reports whether a file or folder exists in the codebase; name is relative to its root.
 func Exists(codebase, name string) bool {
 	clean, err := checkPath(name)
 	if err != nil {
@@ -139,7 +134,7 @@ func resolveFile(root *os.Root, repo Repo, ref draft.Ref) Finding {
 	return f
 }
 
-// rightBytes returns the file as the investigator read it, when that can be had.
+// rightBytes returns the file as the investigator read it, if available.
 func rightBytes(root *os.Root, repo Repo, name string, r *draft.Receipt) (data []byte, note string, err error) {
 	now, err := read(root, name)
 	if r == nil || err == nil && r.SHA256 == sum(now) {
@@ -213,9 +208,8 @@ func judgeQuote(p Place, lines []string, ref draft.Ref) Finding {
 	return f
 }
 
-// weigh compares the claim of ref with the places that are cited for it. Figures must
-// stand near the places, names in names. A claim that nothing speaks against is
-// supported only as far as its words are covered.
+// weigh compares the claim of ref with the cited places. Figures must be near the places, names in names.
+// A claim that is not contradicted is supported only if enough of its words are covered.
 func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span, names string) {
 	f.Claim = FromText("the claim", ref.SupportsClaim)
 	var own []*Text
@@ -237,7 +231,7 @@ func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span, nam
 		return
 	}
 	var gone []string
-	f.Decided, gone = f.Claim.located(p, f.Places, p.Path+"\n"+names) // a package's name is its folder's
+	f.Decided, gone = f.Claim.located(p, f.Places, p.Path+"\n"+names) // a package is named by its folder
 	switch {
 	case len(gone) > 0:
 		f.Result, f.Note = Contradicts, fmt.Sprintf("the cited lines do not hold %s, which the claim names", list(gone))
@@ -248,8 +242,8 @@ func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span, nam
 	}
 }
 
-// located tells of each name, path, option and number of a claim where it is: a number
-// near the cited places, a name anywhere in names.
+// located finds each name, path, option and number of a claim: a number near the cited places, a name
+// anywhere in names.
 func (t *Text) located(p Place, near []*Text, names string) (found, gone []string) {
 	for _, tok := range t.tokens {
 		if Names(p.Path, tok.Text) {
@@ -273,8 +267,7 @@ func (t *Text) located(p Place, near []*Text, names string) (found, gone []strin
 	return found, gone
 }
 
-// Names reports whether text means the file: its path or the end of it, or its
-// package's folder.
+// Names reports whether text refers to the file: by its path, the end of it, or its package's folder.
 func Names(file, text string) bool {
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "./"), "/")
 	return text != "" && (file == text || strings.HasSuffix(file, "/"+text) ||

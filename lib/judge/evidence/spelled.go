@@ -8,15 +8,15 @@ import (
 
 var lettered = lazyregexp.New(`[\p{L}\p{N}][\p{L}\p{N}\p{M}']*`)
 
-// oneOf are words before a unit that make one of it: a minute, per second.
+// oneOf are words before a unit that mean one of it: a minute, per second.
 var oneOf = map[string]bool{"a": true, "an": true, "per": true, "each": true, "every": true, "setiap": true, "tiap": true, "un": true, "une": true, "una": true, "ein": true, "eine": true, "einer": true, "um": true, "uma": true}
 
-// spelled lists the quantities that prose writes in words: thirty seconds, half
-// an hour, a minute and a half, twice a day.
+// spelled lists the quantities that prose spells out: thirty seconds, half an hour, a minute and a half,
+// twice a day.
 func spelled(text string) []quantity {
 	lower := strings.ToLower(text)
 	if len(lower) != len(text) {
-		text = lower // a letter whose small form is longer; offsets are of what is read
+		text = lower // a letter is longer in lower case; offsets refer to the text read
 	}
 	at := lettered.FindAllStringIndex(lower, -1)
 	w := make([]string, len(at))
@@ -58,7 +58,7 @@ func spelled(text string) []quantity {
 	return out
 }
 
-// period is, of "twice a minute", the seconds between two; 0 when it is no rate.
+// period returns the period in seconds of a rate such as "twice a minute"; 0 if it is not a rate.
 func period(q quantity, w []string, k int) float64 {
 	if q.unit.dim != noDim || k+1 >= len(w) || !oneOf[w[k]] || q.values[0] == 0 {
 		return 0
@@ -69,8 +69,7 @@ func period(q quantity, w []string, k int) float64 {
 	return 0
 }
 
-// spelledNumber reads a number from the words at i: how much, and how many words
-// it takes; none when there is no number.
+// spelledNumber reads a number from the words at i. used is the number of words, 0 if there is no number.
 func spelledNumber(w []string, i int) (n float64, used int) {
 	l := words()
 	switch {

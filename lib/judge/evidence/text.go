@@ -9,24 +9,23 @@ import (
 	"tri/lib/base/lazyregexp"
 )
 
-// Text is a text that is compared with others, parsed once: a claim, a draft, lines
-// of a file.
+// Text is a text prepared for comparison, parsed once: a claim, a draft, lines of a file.
 type Text struct {
 	place     string // file, or the name of the text
-	first     int    // line of the file that text begins with; 0 prose
+	first     int    // line of the file at which text begins; 0: prose
 	text      string
 	terms     []term
-	content   []term // of terms, those that say something of a subject, each once
+	content   []term // the significant terms, without duplicates
 	nums      []quantity
 	tokens    []Token    // of prose
-	sentences []sentence // of prose and of comments, and each line of code
-	values    []value    // that code gives to names
+	sentences []sentence // of prose and of comments; each line of code is one
+	values    []value    // assigned to names in code
 }
 
 // sentence is a part of a text that says one thing.
 type sentence struct {
 	text       string
-	line, last int // of the file; 0 prose
+	line, last int // of the file; 0: prose
 	code       bool
 	terms      []term
 	content    []term
@@ -38,7 +37,7 @@ func newSentence(text string, line int, code bool) sentence {
 	return sentence{text, line, line, code, all, distinct(content(all)), slices.Concat(quantities(text, code), spelled(text))}
 }
 
-// FromText parses prose: a claim, a draft, a message. name is how notes call it.
+// FromText parses prose: a claim, a draft, a message. name refers to it in notes.
 func FromText(name, text string) *Text {
 	t := &Text{place: name, text: Fold(text), tokens: Tokens(text)}
 	plain := plainClaim(text)
@@ -49,7 +48,7 @@ func FromText(name, text string) *Text {
 	return t
 }
 
-// FromLines parses lines of a file; first is the number of the first.
+// FromLines parses lines of a file; first is the number of the first line.
 func FromLines(path string, lines []string, first int) *Text {
 	t := &Text{place: path, first: first, text: Fold(strings.Join(lines, "\n")), sentences: passages(lines, first)}
 	for i, l := range lines {
@@ -65,7 +64,7 @@ func (t *Text) finish(words string) {
 	t.nums = slices.Concat(quantities(t.text, true), spelled(t.text))
 }
 
-// part is the text of some lines, as it was parsed among those around them.
+// part returns the text of some lines, with the terms as parsed in the whole.
 func (t *Text) part(from, to int) *Text {
 	lines := strings.SplitAfter(t.text, "\n")
 	from, to = max(from, t.first), min(to, t.first+len(lines)-1)
@@ -101,7 +100,7 @@ func (t *Text) part(from, to int) *Text {
 	return p
 }
 
-// distinct drops the second and later of terms with one stem.
+// distinct removes terms whose stem occurred before.
 func distinct(all []term) []term {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(all), func(t term) bool {
@@ -111,12 +110,12 @@ func distinct(all []term) []term {
 	})
 }
 
-// String is the text; Place is the file or the name of it.
+// String returns the text; Place returns its file or name.
 func (t *Text) String() string { return t.text }
 
 func (t *Text) Place() string { return t.place }
 
-// Tokens are the names, paths, options and numbers of prose.
+// Tokens returns the names, paths, options and numbers of prose.
 func (t *Text) Tokens() []Token { return t.tokens }
 
 func (t *Text) at(line int) string {
@@ -133,8 +132,8 @@ func (t *Text) lineOf(at int) int {
 	return t.first + strings.Count(t.text[:min(at, len(t.text))], "\n")
 }
 
-// Where tells at which place of the text a token stands; "" where it does not. A name
-// that stands there in parts alone is at the place as a whole.
+// Where returns the place in the text where a token occurs, or "" if it does not. A name of which only the
+// parts occur is at the place as a whole.
 func (t *Text) Where(tok Token) string {
 	if tok.Kind == Number {
 		for _, q := range slices.Concat(quantities(tok.Text, false), quantities(tok.Text, true)) {
@@ -156,8 +155,7 @@ func (t *Text) Where(tok Token) string {
 	return t.at(t.first)
 }
 
-// Words are the words of a text that say something of its subject, each once, in
-// the form in which they are compared.
+// Words returns the significant words of a text, without duplicates, as stems.
 func (t *Text) Words() []string {
 	out := make([]string, len(t.content))
 	for i, w := range t.content {
@@ -166,7 +164,7 @@ func (t *Text) Words() []string {
 	return out
 }
 
-// Shared lists the words of a text that one of others has too, in any form.
+// Shared returns those words of a text that occur, in any form, in one of others.
 func (t *Text) Shared(others ...*Text) []string {
 	var out []string
 	for _, w := range t.content {
@@ -177,8 +175,8 @@ func (t *Text) Shared(others ...*Text) []string {
 	return out
 }
 
-// Telling are those of some words, as Words and Shared give them, that tell what a text
-// is about: error and number stand in any.
+// Telling returns those words, of results of Words or Shared, that identify a subject. Words such as error
+// and number occur in any text.
 func Telling(stems []string) []string {
 	common := commonStems()
 	return slices.DeleteFunc(slices.Clone(stems), func(s string) bool { return common[s] })
@@ -194,7 +192,7 @@ var commonStems = sync.OnceValue(func() map[string]bool {
 
 var sentenceEnd = lazyregexp.New(`[.!?;]["')\]]*(?:\s+|$)|[。！？；]|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s`)
 
-// sentences are the places of the sentences of a text, without the space around them.
+// sentences returns the ranges of the sentences of a text, without surrounding space.
 func sentences(text string) [][2]int {
 	var out [][2]int
 	from := 0
@@ -215,8 +213,7 @@ func sentences(text string) [][2]int {
 	return out
 }
 
-// plainClaim is a text without fences, addresses and citations, which are no
-// statement.
+// plainClaim returns a text without fences, addresses and citations, which are not statements.
 func plainClaim(s string) string {
 	s = fenced.ReplaceAllString(Fold(s), " ")
 	for _, re := range []*lazyregexp.Pattern{address, cited, linesOf, counted} {
@@ -231,10 +228,10 @@ var (
 	proseish = lazyregexp.New(`^\s*[\p{L}\d"'` + "`" + `(][^={}<>|]*[\p{L}\d.,:;!?)"'` + "`" + `]\s*$`)
 )
 
-const leastWords = 4 // of a line that is prose though no mark says so
+const leastWords = 4 // of an unmarked line that counts as prose
 
-// passages parts lines of a file into the sentences of its comments and prose and
-// its lines of code. first is the number of the first line.
+// passages splits lines of a file into the sentences of its comments and prose and its lines of code.
+// first is the number of the first line.
 func passages(lines []string, first int) []sentence {
 	var out []sentence
 	var text []string
@@ -269,7 +266,7 @@ func passages(lines []string, first int) []sentence {
 	return out
 }
 
-// codeLine is a line of code, and the comment behind it.
+// codeLine returns a line of code and its trailing comment.
 func codeLine(l string, line int) []sentence {
 	var out []sentence
 	if m := trailing.FindStringSubmatch(l); m != nil {

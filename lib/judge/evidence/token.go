@@ -17,8 +17,7 @@ const (
 	Number = "number" // 3, 1.5, 30s, 1_000, v1.2, 30 seconds
 )
 
-// Token is something in a sentence that either stands in the evidence or is made
-// up: no matter of style.
+// Token is something in a sentence that is either in the evidence or invented, not a matter of style.
 type Token struct{ Kind, Text string }
 
 var (
@@ -29,19 +28,19 @@ var (
 	address = lazyregexp.New(`\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+`)
 
 	word = lazyregexp.New(`(?:\$\{?|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
-	// statusClass is 5xx and the like: no number of its own.
+	// statusClass matches 5xx and the like, which are not numbers.
 	statusClass = lazyregexp.New(`^\dxx(?:/\dxx)*$`)
 
 	option = lazyregexp.New(`^(?:--?[a-zA-Z][\w-]*|\$\{?[A-Za-z_]\w*)$`)
 	isPath = lazyregexp.New(`^[~.]{0,2}/?(?:[\w@+-][\w.@+-]*/)+[\w.@+-]+$|^[\w@+-]+\.(?:go|js|ts|tsx|jsx|py|rb|rs|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|sql|ya?ml|toml|json|ndjson|md|txt|xml|html|css|proto|mod|sum|cfg|conf|ini|env|lock|mk|tf|ex|exs|lua|pl|csv|txtar|rst|adoc|vue|svelte|zig|nim|hs|ml|clj|erl|dart|m|mm|gradle|properties|service)$`)
 	humps  = lazyregexp.New(`\p{Ll}\p{Lu}|^\p{Lu}+_|[\p{L}\p{N}]_[\p{L}\p{N}]|::|\(\)$`)
 	dotted = lazyregexp.New(`^[\p{L}_][\p{L}\p{N}_]+(?:\.[\p{L}_][\p{L}\p{N}_]+)+$`)
-	// standard is the name of a method or an encoding by its figure: SHA-512.
+	// standard matches a method or encoding named with a number: SHA-512.
 	standard = lazyregexp.New(`^(?i)(?:sha|utf|base|rs|hs|es|aes|crc|md|tls|rfc|iso)-?\d{1,5}$`)
 	commit   = lazyregexp.New(`^[0-9a-f]{7,40}$`)
 )
 
-// products are names that are written like identifiers and are none.
+// products are names written like identifiers that are not identifiers.
 var products = []string{
 	"github", "gitlab", "javascript", "typescript", "postgresql", "mysql", "nosql", "sqlite", "openai", "openapi", "linkedin", "youtube",
 	"mongodb", "dynamodb", "graphql", "websocket", "websockets", "oauth", "ios", "macos", "paypal", "rabbitmq", "devops", "nodejs", "powershell",
@@ -49,16 +48,15 @@ var products = []string{
 	"kib", "mib", "gib", "tib", "mbit", "gbit", "mhz", "ghz", "kbps", "mbps", "json", "yaml", "opentelemetry", "symlinks", "pytest", "numpy", "e.g", "i.e", "a.k.a",
 }
 
-// keywords say nothing of a codebase, though they stand in backticks.
+// keywords are not specific to a codebase, even in backticks.
 var keywords = []string{
 	"nil", "null", "none", "true", "false", "undefined", "err", "error", "string", "int", "bool", "boolean", "float", "void", "return", "if", "else",
 	"for", "while", "func", "def", "class", "struct", "const", "var", "let", "get", "post", "put", "patch", "delete", "head", "stdin", "stdout", "stderr",
 }
 
-// Tokens lists what is checkable in text: everything in backticks and fences,
-// and in the prose whatever is shaped like code, a path, an option or a number.
-// Citations (path:12, line 12), list markers, counts of places and addresses are
-// left out: others check those.
+// Tokens lists what can be checked in text: everything in backticks and fences, and in prose everything
+// shaped like code, a path, an option or a number. Citations (path:12, line 12), list markers, counts of
+// places and addresses are excluded: other checks cover them.
 func Tokens(text string) []Token {
 	var out []Token
 	add := func(kind, s string) {
@@ -93,16 +91,16 @@ func Tokens(text string) []Token {
 	return slices.DeleteFunc(out, func(t Token) bool { return t.Kind == "" })
 }
 
-// isMethod reports whether a word is a method of HTTP, and no verb.
+// isMethod reports whether a word is an HTTP method rather than a verb.
 func isMethod(w string) bool {
 	return slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}, w)
 }
 
-// Version reports whether t is a version or an address, 1.2.3: a name made of
-// digits, which may stand as far from a claim as names may.
+// Version reports whether t is a version or address such as 1.2.3: a name made of digits, which may be as
+// far from a claim as a name.
 func (t Token) Version() bool { return t.Kind == Number && strings.Count(t.Text, ".") > 1 }
 
-// trim takes away what a name is written with and is no part of it.
+// trim removes the notation around a name.
 func trim(w string) string {
 	w = strings.TrimSuffix(w, "()")
 	if strings.HasPrefix(w, "$") {
@@ -111,13 +109,13 @@ func trim(w string) string {
 	return w
 }
 
-// figures are the numbers of text that must stand somewhere: not "a day", and
-// not the digits of an identifier.
+// figures returns the numbers of text that must occur in the evidence: not "a day", and not the digits of
+// an identifier.
 func figures(text string, code bool) []string {
 	var out []string
 	for _, q := range quantities(text, code) {
 		if q.soft && (q.unit.dim == noDim && !bounds.MatchString(text[q.end:]) || q.unit.dim != noDim && q.values[0] < 2) || len(q.values) == 0 && q.version == "" {
-			continue // "a day", "three of them"; but five seconds are a figure
+			continue // "a day", "three of them"; but five seconds is a figure
 		}
 		start, end := q.at, q.at+len(q.text)
 		for start > 0 && isHex(text[start-1]) {
@@ -135,16 +133,15 @@ func figures(text string, code bool) []string {
 	return out
 }
 
-// bounds is what makes a number word a bound: zero or less.
+// bounds matches what makes a number word a bound: zero or less.
 var bounds = lazyregexp.New(`^\s+or\s+(?:less|fewer|more|below|above|lower|higher|smaller|greater|larger)\b`)
 
-// shortTail reports whether letters directly behind digits leave a number: 10x,
-// 5k.
+// shortTail reports whether letters directly after digits still leave a number: 10x, 5k.
 func shortTail(s string) bool { return len(s) < 3 && !strings.ContainsAny(s, "0123456789_") }
 
 func isHex(b byte) bool { return b >= '0' && b <= '9' || b >= 'a' && b <= 'f' }
 
-// kindOf classifies a word that is no number; in prose "" is a plain word.
+// kindOf classifies a word that is not a number; in prose "" is a plain word.
 func kindOf(w string, code bool) string {
 	r, _ := utf8.DecodeRuneInString(w)
 	switch {
@@ -170,14 +167,14 @@ func kindOf(w string, code bool) string {
 	return ""
 }
 
-// ratioOf reports that a word with slashes is figures: 10/20/30.
+// ratioOf reports whether a word with slashes consists of figures: 10/20/30.
 func ratioOf(w string) bool { return strings.Trim(w, "0123456789/.") == "" }
 
-// alphabets hold letters that look like Latin ones.
+// alphabets contain letters that look like Latin ones.
 var alphabets = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, {R16: []unicode.Range16{{Lo: 0xFF21, Hi: 0xFF5A, Stride: 1}}}}
 
-// mixed reports whether letters that only look Latin stand between Latin ones: a
-// name made to be misread. Words joined by hyphens may be of two alphabets.
+// mixed reports whether a word mixes Latin letters with others that look Latin: a deceptive name. Words
+// joined by hyphens may use different alphabets.
 func mixed(w string) bool {
 	if isASCII(w) {
 		return false
@@ -196,9 +193,9 @@ func mixed(w string) bool {
 		strings.ContainsAny(w, "._/") && unicode.In([]rune(strings.TrimLeft(w, "./~$-_"))[0], alphabets...) && isASCII(w[strings.LastIndexAny(w, "._/"):])
 }
 
-// In reports whether t stands in text as a whole, not as a part of a longer word
-// or number. A dotted name counts when all its parts do, since code inside a
-// package does not repeat the package's name; a plural when its singular does.
+// In reports whether t occurs in text as a whole, not within a longer word or number. A dotted name also
+// counts if all its parts occur, since code in a package does not repeat the package's name; a plural if
+// its singular occurs.
 func (t Token) In(text string) bool {
 	switch t.Kind {
 	case Number:
@@ -231,8 +228,7 @@ func (t Token) In(text string) bool {
 	return true
 }
 
-// hasPath finds a path or the end of one: retry.go is in lib/retry.go and not in
-// lib/noretry.go.
+// hasPath finds a path or the end of one: retry.go is in lib/retry.go but not in lib/noretry.go.
 func hasPath(text, p string) bool {
 	for from := 0; p != ""; {
 		i := strings.Index(text[from:], p)
@@ -250,9 +246,8 @@ func hasPath(text, p string) bool {
 	return false
 }
 
-// flagIn finds an option as it is written, as a program declares it ("dry-run" in
-// quotes, Fl dry-run in a manual page) or, when it has several words, as the name
-// that is made of it (dry_run, dryRun).
+// flagIn finds an option as written, as declared by a program ("dry-run" in quotes, Fl dry-run in a manual
+// page) or, if it has several words, as the corresponding name (dry_run, dryRun).
 func flagIn(text, flag string) bool {
 	if hasOption(text, flag) {
 		return true
@@ -274,17 +269,17 @@ func flagIn(text, flag string) bool {
 	return hasWord(strings.ReplaceAll(text, "-", "_"), under) || strings.Contains(strings.ToLower(text), strings.ToLower(squeezed)) && hasHumps(text, squeezed)
 }
 
-// hasOption is hasWord where a hyphen continues a word: --dry is not in --dry-run.
+// hasOption is hasWord with hyphens as part of words: --dry is not in --dry-run.
 func hasOption(text, w string) bool {
 	return hasWord(strings.ReplaceAll(text, "-", "_"), strings.ReplaceAll(w, "-", "_"))
 }
 
-// hasHumps finds a name in any case as a whole.
+// hasHumps finds a whole name, ignoring case.
 func hasHumps(text, name string) bool { return hasWord(strings.ToLower(text), strings.ToLower(name)) }
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// hasWord finds w in text where no letter or digit continues it.
+// hasWord finds w in text as a whole word.
 func hasWord(text, w string) bool {
 	for from := 0; w != ""; {
 		i := strings.Index(text[from:], w)
@@ -301,7 +296,7 @@ func hasWord(text, w string) bool {
 	return false
 }
 
-// whole reports whether text[i:j] is not cut out of a longer word or number.
+// whole reports whether text[i:j] is not part of a longer word or number.
 func whole(text string, i, j int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:i])
 	first, _ := utf8.DecodeRuneInString(text[i:j])

@@ -13,8 +13,8 @@ const (
 	ratio    = '%' // as a share of 1
 )
 
-// unit is what a number counts. Binary and decimal prefixes of sizes are not told
-// apart by people: KB is either.
+// unit is the unit of a number. People do not distinguish binary and decimal prefixes of sizes: KB is
+// either.
 type unit struct {
 	dim   byte
 	scale float64
@@ -22,7 +22,7 @@ type unit struct {
 
 const day = 24 * 3600
 
-// units by their names, in lower case but for those where case tells.
+// units are the units by name, in lower case except where case is significant.
 var units = map[string]unit{}
 
 func init() {
@@ -54,7 +54,7 @@ func init() {
 	}
 }
 
-// unitOf is the unit of a word; ok is false when it is none.
+// unitOf returns the unit named by a word; ok is false if there is none.
 func unitOf(w string) (unit, bool) {
 	if u, ok := units[w]; ok {
 		return u, true
@@ -63,8 +63,8 @@ func unitOf(w string) (unit, bool) {
 	return u, ok
 }
 
-// hintOf is the unit in a name's words: SLOT_WAIT_MS, timeout-minutes,
-// from_secs. A single letter and min, which is also a bound, are no hint.
+// hintOf returns the unit in the words of a name: SLOT_WAIT_MS, timeout-minutes, from_secs. A single
+// letter is no hint, nor is min, which is also a bound.
 func hintOf(name string) (unit, bool) {
 	parts := split2(name)
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -77,7 +77,7 @@ func hintOf(name string) (unit, bool) {
 	return unit{}, false
 }
 
-// split2 parts an identifier into its words, in lower case.
+// split2 splits an identifier into lower-case words.
 func split2(name string) []string {
 	var out []string
 	rs := []rune(name)
@@ -103,11 +103,11 @@ func split2(name string) []string {
 	return out
 }
 
-// wide are the digits of other scripts that people type for 0 to 9.
+// wide are the zeros of the digits of other scripts that people type.
 var wide = []rune{'０', '٠', '۰', '०', '০', '๐'}
 
-// Fold writes digits of other scripts, and the signs that are typed with them, as
-// plain ones: what is checked must not depend on an input method.
+// Fold replaces digits of other scripts, and the punctuation typed with them, by ASCII: a check must not
+// depend on the input method.
 func Fold(s string) string {
 	if isASCII(s) {
 		return s

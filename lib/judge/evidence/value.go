@@ -8,7 +8,7 @@ import (
 	"tri/lib/base/lazyregexp"
 )
 
-// value is the number that a line gives a name: a constant, a setting.
+// value is the number that a line assigns to a name: a constant, a setting.
 type value struct {
 	key  []term
 	is   quantity
@@ -16,13 +16,13 @@ type value struct {
 }
 
 var (
-	// assigned is what stands before a value: a name and an operator, with a type
-	// between or before, or a quoted name as flags are declared.
+	// assigned matches the text before a value: a name and an operator, with a type between or before, or
+	// a quoted name as in flag declarations.
 	assigned = lazyregexp.New(`((?:[A-Za-z_][\w.<>\[\]-]*[\s:]+)*[A-Za-z_][\w.-]*)["'\])]*\s*(?::=|=|:)\s*["']?$|["']([A-Za-z_][\w-]*)["'],\s*["']?$`)
 	types    = lazyregexp.New(`^(?i:u?int\d*|float\d*|double|long|string|bool(?:ean)?|number|usize|[ui]\d+|f\d+|byte|rune|char|(?:time\.)?duration|size_t|any|auto)$`)
 )
 
-// valuesOf lists what a line of code gives to names.
+// valuesOf lists the values that a line of code assigns to names.
 func valuesOf(line string, n int) []value {
 	if remarked.MatchString(line) {
 		return nil
@@ -36,8 +36,7 @@ func valuesOf(line string, n int) []value {
 	return out
 }
 
-// keyOf are the words of the name that stands before a value; none when there is
-// no assignment.
+// keyOf returns the words of the name to which a value is assigned; none if there is no assignment.
 func keyOf(before string) []term {
 	m := assigned.FindStringSubmatch(before)
 	if m == nil {
@@ -54,7 +53,7 @@ func keyOf(before string) []term {
 	return nameTerms(last[strings.LastIndexByte(last, '.')+1:])
 }
 
-// nameTerms are the words of a name, without the unit at its end.
+// nameTerms returns the words of a name, without a unit at its end.
 func nameTerms(name string) []term {
 	var out []term
 	for _, w := range split2(name) {
@@ -68,10 +67,9 @@ func nameTerms(name string) []term {
 	return out
 }
 
-const keyReach = 8 // words between a name and the value that a claim gives it
+const keyReach = 8 // maximum words between a name and its value in a claim
 
-// valued compares what c gives to a name with what lines give it; one line that
-// agrees is enough.
+// valued compares the value that c gives a name with the values in lines. One line that agrees suffices.
 func (c *sentence) valued(against []*Text) string {
 	for _, q := range c.nums {
 		if q.soft && q.unit.dim == noDim && q.values[0] < 3 {
@@ -100,8 +98,8 @@ func (c *sentence) valued(against []*Text) string {
 	return ""
 }
 
-// binds reports whether c says q of a name: all words of the name stand a little
-// before q, the last of them closest, and no other figure between.
+// binds reports whether c gives q to a name: all words of the name occur shortly before q, the last of
+// them closest, with no other figure between.
 func (c *sentence) binds(key []term, q quantity) bool {
 	from := 0
 	for _, o := range c.nums {
@@ -129,7 +127,7 @@ func (c *sentence) binds(key []term, q quantity) bool {
 	if i := strings.IndexAny(c.text[before[found].end:q.at], ",;"); i >= 0 {
 		return false
 	}
-	// What follows the name must lead to the figure, and not to another subject.
+	// The words between the name and the figure must not introduce another subject.
 	other := 0
 	for _, t := range before[found+1:] {
 		if !words().is("stop", t.text) && t.text != "equal" && t.text != "equals" {

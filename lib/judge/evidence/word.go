@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// term is a word of a text as it is compared: in lower case and by its stem.
+// term is a word of a text in the form for comparison: lower case, with its stem.
 type term struct {
 	text, stem string
-	at, end    int // bytes in the text
+	at, end    int // byte offsets in the text
 }
 
-// terms are the words of a text, identifiers parted.
+// terms returns the words of a text, with identifiers split.
 func terms(text string) []term {
 	var out []term
 	for _, at := range lettered.FindAllStringIndex(text, -1) {
@@ -25,13 +25,13 @@ func terms(text string) []term {
 	return out
 }
 
-// spacedTerms are the words of a name, which begins at byte at.
+// spacedTerms returns the words of a name, which begins at byte at.
 func spacedTerms(whole string, at int) []term {
 	var out []term
 	i := 0
 	parts := split2(whole)
 	if len(parts) > 1 && isASCII(whole) && !slices.ContainsFunc(parts, func(p string) bool { return !words().is("stop", p) }) {
-		parts = []string{strings.ToLower(whole)} // IsSet says something though is and set do not
+		parts = []string{strings.ToLower(whole)} // IsSet is significant although is and set are not
 	}
 	for _, p := range parts {
 		k := i
@@ -52,14 +52,13 @@ func indexFold(s, lower string) int {
 	return strings.Index(strings.ToLower(s), lower)
 }
 
-// endings that the forms of an English word differ in, the longest first.
+// endings are the endings that distinguish forms of an English word, longest first.
 var endings = []string{"ations", "ation", "ments", "ment", "ingly", "ings", "ing", "iest", "ies", "ied", "ier", "ions", "ion", "able", "ers", "ed", "es", "er", "ly", "'s", "s"}
 
-// stem is what a word has in common with its other forms: retries and retried,
-// stopped and stops.
+// stem returns the common part of the forms of a word: retries and retried, stopped and stops.
 func stem(w string) string {
 	if s, ok := words().form[w]; ok {
-		w = s // and on, so that takes is a form of took as well
+		w = s // continue, so that takes is a form of took too
 	}
 	rs := []rune(w)
 	if len(rs) < 4 || !isASCII(w) {
@@ -89,8 +88,8 @@ func stem(w string) string {
 
 const leastPrefix = 4 // letters that two words of one family share
 
-// akin reports whether two words may be of one family: charge and charging,
-// config and configuration, err and error.
+// akin reports whether two words may be of one family: charge and charging, config and configuration, err
+// and error.
 func akin(a, b term) bool {
 	if a.stem == b.stem || a.text == b.text {
 		return true
@@ -104,7 +103,7 @@ func akin(a, b term) bool {
 	return len(a.stem) >= leastPrefix && strings.HasPrefix(b.stem, a.stem) && len(b.stem) <= 2*len(a.stem)+2
 }
 
-// content are the terms that say something of a subject.
+// content returns the significant terms.
 func content(all []term) []term {
 	l := words()
 	var out []term
@@ -125,7 +124,7 @@ func isDigits(s string) bool {
 	return true
 }
 
-// has reports whether a term, or one of its family, is among others.
+// has reports whether all contains a term or one of its family.
 func has(all []term, t term) bool {
 	return slices.ContainsFunc(all, func(u term) bool { return akin(t, u) })
 }
