@@ -6,23 +6,22 @@ import (
 	"strings"
 )
 
-// A file is also looked at as somebody would who searches plainly: forty lines at a
-// time, wherever declarations begin and end, for the words of the question as they
-// were typed, by BM25 with its usual constants. It knows less than score.go does and
-// so errs elsewhere; where both agree, both are more often right.
+// Each candidate file is also scored like a plain text search: in blocks of forty lines, regardless of
+// declarations, for the words of the question as typed, by BM25 with its usual constants. This knows less
+// than score.go and so makes other errors; where both agree, both are more often right.
 const (
 	aroundLines = 40
-	aroundShare = 0.2  // of the score of a file: what it loses that says nothing so
-	aroundB     = 0.75 // as b in score.go
+	aroundShare = 0.2  // maximum share of a hit's score lost if its file scores low here
+	aroundB     = 0.75 // b, as in score.go
 )
 
-// typed is a word of the question as it was typed, lower case.
+// typed is a word of the question as typed, in lower case.
 type typed struct {
 	text   []byte
 	rarity float64
 }
 
-// typed are the words of a question that a plain search would look for.
+// typed returns the words of a question that a plain search would use.
 func (x *Index) typed(question string) []typed {
 	var all []typed
 	seen := map[string]bool{}
@@ -46,15 +45,14 @@ func (x *Index) typed(question string) []typed {
 	return all
 }
 
-// around is how much the best forty lines of each text say of the words, from 0 to
-// 1 for the text that says most.
+// around scores the best block of each text, scaled so that the best text has 1.
 func around(words []typed, texts map[string][]byte) map[string]float64 {
 	size, lines := 0, 0
 	for _, text := range texts {
 		size += len(text)
 		lines += bytes.Count(text, []byte{'\n'}) + 1
 	}
-	usual := aroundLines * float64(size) / float64(max(lines, 1)) // bytes of forty lines
+	usual := aroundLines * float64(size) / float64(max(lines, 1)) // mean bytes of a block
 	said, most := map[string]float64{}, 0.0
 	for path, text := range texts {
 		said[path] = saysMost(words, bytes.ToLower(text), usual)
@@ -70,7 +68,7 @@ func around(words []typed, texts map[string][]byte) map[string]float64 {
 	return said
 }
 
-// saysMost is BM25 of the best forty lines of a text in lower case.
+// saysMost returns the BM25 score of the best block of a text in lower case.
 func saysMost(words []typed, text []byte, usual float64) float64 {
 	ends := blocks(text)
 	scores, times := make([]float64, len(ends)), make([]int, len(ends))
@@ -101,7 +99,7 @@ func saysMost(words []typed, text []byte, usual float64) float64 {
 	return slices.Max(scores)
 }
 
-// blocks are the places behind each forty lines of a text, the last behind it all.
+// blocks returns the end of each block of forty lines of a text, and the end of the text.
 func blocks(text []byte) []int {
 	var ends []int
 	at, lines := 0, 0
@@ -118,7 +116,7 @@ func blocks(text []byte) []int {
 	return append(ends, len(text))
 }
 
-// inWord reports whether a byte of a text in lower case stands inside a word.
+// inWord reports whether a byte of a text in lower case is part of a word.
 func inWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || c >= 0x80
 }

@@ -11,16 +11,15 @@ import (
 	"tri/lib/base/durable"
 )
 
-// Where indexes are kept, and how much of them.
+// Where indexes are kept, and how many.
 const (
-	folder  = "index"   // below the home
-	most    = 16        // indexes; the one written longest ago goes first
-	worthIt = 512 << 10 // bytes of text; of less, an index is made as fast as it is read
+	folder  = "index"   // in the home
+	most    = 16        // indexes; the one written longest ago is removed first
+	worthIt = 512 << 10 // bytes of text; a smaller index is made as fast as it is read
 )
 
-// Keep has the index kept on disk below home, so that the next process need not
-// read everything. A file that is damaged, or of another version, is made anew.
-// To keep one is a help: where it cannot be done, nothing is lost but time.
+// Keep makes the index persist on disk in home, so that the next process need not read everything. A file
+// that is damaged or of another version is rebuilt. If the index cannot be kept, only time is lost.
 func (x *Index) Keep(home *durable.Home) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -32,7 +31,7 @@ func (x *Index) Keep(home *durable.Home) {
 	x.home, x.name = home, path.Join(folder, hex.EncodeToString(sum[:16]))
 }
 
-// load takes the index from disk, if there is one.
+// load reads the index from disk, if there is one.
 func (x *Index) load() {
 	if x.home == nil {
 		return
@@ -55,7 +54,7 @@ func (x *Index) load() {
 	}
 }
 
-// save puts the index on disk, whole or not at all.
+// save writes the index to disk atomically.
 func (x *Index) save() {
 	if x.home == nil || x.base.bytes < worthIt || x.fault != nil {
 		return
@@ -66,7 +65,7 @@ func (x *Index) save() {
 	x.prune()
 }
 
-// prune keeps the folder of indexes small.
+// prune removes old indexes beyond most.
 func (x *Index) prune() {
 	names, err := x.home.List(folder)
 	if err != nil || len(names) <= most {

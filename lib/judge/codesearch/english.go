@@ -2,8 +2,7 @@ package codesearch
 
 import "strings"
 
-// stopWords carry no meaning of their own in a question: English, Indonesian,
-// and the politeness of both.
+// stopWords carry no meaning in a question: English and Indonesian function words and courtesies.
 var stopWords = wordSet(`a about above after again all also am an and any anybody anyone are as ask at be because been before
 being below between both but by can cannot could did do does doing done down during each else ever every few for from further get
 gets give given go goes going got had happen happens has have having he hello help her here hey hi him his how i if in into is it its
@@ -22,8 +21,7 @@ dapat dari dengan di dia dimana dong dulu gak gimana guys hanya harus ini itu ja
 kenapa kita ko kok lagi lah mana masih mau mengapa mereka mohon nah ngga nggak nih nya oleh pada para pas saat saja sama sampai saya
 satu sebagai sebuah sedang seperti sih siapa sini situ sudah supaya tahu tapi tau telah tentang tidak tolong tuh udah untuk ya yaitu yang`)
 
-// glossary turns Indonesian words of the trade into the English that code is
-// written in.
+// glossary translates Indonesian technical terms into the English used in code.
 var glossary = map[string]string{
 	"alamat": "address", "aturan": "rule", "baca": "read", "baris": "line", "batas": "limit", "batasan": "limit", "baru": "new",
 	"berkas": "file", "bahasa": "language", "buka": "open", "cek": "check", "coba": "try", "daftar": "list", "diambil": "fetch",
@@ -46,8 +44,8 @@ func wordSet(list string) map[string]bool {
 	return set
 }
 
-// alike are words that people use for one another when they talk of programs. One
-// who asks for the first of a line may well find the answer under another.
+// alike are groups of words that people use interchangeably about programs. The answer to a question with
+// one of them may use another.
 const alike = `
 timeout deadline expire expiry expiration lapse ttl
 retry attempt again try backoff
@@ -250,7 +248,7 @@ median middle quantile
 seed random
 `
 
-// alikes are the words of alike by their stems.
+// alikes maps the stem of each word of alike to the others of its line.
 var alikes = func() map[string][]string {
 	all := map[string][]string{}
 	for _, line := range strings.Split(strings.TrimSpace(alike), "\n") {
@@ -269,8 +267,8 @@ var alikes = func() map[string][]string {
 	return all
 }()
 
-// everyday are words that people talk with, whatever they talk of. Some are rare
-// in code, and then nothing follows from the few places that have them.
+// everyday are words of conversation on any subject. Some are rare in code, but then their few occurrences
+// are not significant.
 var everyday = stemSet(`across actual ago ahead almost alone along already alright although altogether always another answer anyhow anyone anything anyway apart
 appear apparently around aside ask asked away back bad basically behave behaviour behavior believe beside besides best better beyond bit
 both bring broadly bunch called came care carry case certain certainly chatty choose chosen clear clearly come complain concern confuse
@@ -296,7 +294,7 @@ func stemSet(list string) map[string]bool {
 	return set
 }
 
-// phrases are turns of everyday speech, and the words that code has for them.
+// phrases are idioms of everyday speech, with the words used in code.
 var phrases = []struct{ said, meant string }{
 	{"at most", "max limit"}, {"no more than", "max limit"}, {"at least", "min"}, {"how many", "max limit count number"},
 	{"how long", "timeout duration seconds length max"}, {"how often", "interval period every"}, {"how big", "size max limit bytes"},

@@ -11,32 +11,31 @@ import (
 	"strings"
 )
 
-// ignored says which files git ignores, as gitignore(5) has it: by the .gitignore
-// of each folder and .git/info/exclude. Git is not run: what the configuration of a
-// repository can make it run grows with its releases. What its index has is
-// tracked, and so never ignored.
+// ignored decides which files git ignores, following gitignore(5): by the .gitignore of each folder and
+// .git/info/exclude. Git itself is not run, because the configuration of a repository can make it run
+// programs. Files in git's index are tracked, and so never ignored.
 type ignored struct {
-	rules   map[string][]ignoreRule // by the folder whose file they stand in
-	outer   []ignoreRule            // of .git/info/exclude
-	dirs    map[string]bool         // folders that are ignored, but have something tracked
-	tracked map[string]bool         // files, and the folders that they lie in
+	rules   map[string][]ignoreRule // by the folder of their file
+	outer   []ignoreRule            // from .git/info/exclude
+	dirs    map[string]bool         // ignored folders that contain a tracked file
+	tracked map[string]bool         // tracked files and their folders
 }
 
-// ignoreRule is a line of such a file.
+// ignoreRule is a line of an ignore file.
 type ignoreRule struct {
 	pattern  string
-	re       *regexp.Regexp // in place of pattern, where that has **
-	anchored bool           // it is of the path from its folder, not of the name alone
-	dir      bool           // of folders alone
-	keep     bool           // it takes back what a line above says
+	re       *regexp.Regexp // used instead of pattern if that has **
+	anchored bool           // applies to the path from its folder, not to the name alone
+	dir      bool           // applies to folders only
+	keep     bool           // reverses earlier rules
 }
 
 const (
-	maxRules = 1 << 20  // bytes of a .gitignore
-	maxIndex = 64 << 20 // bytes of git's index
+	maxRules = 1 << 20  // bytes read of a .gitignore
+	maxIndex = 64 << 20 // bytes read of git's index
 )
 
-// ignores begins to read the rules of a repository; nil where root is none.
+// ignores starts reading the rules of a repository. It returns nil if root is not one.
 func ignores(root *os.Root) *ignored {
 	if _, err := root.Lstat(".git"); err != nil {
 		return nil
@@ -52,7 +51,7 @@ func ignores(root *os.Root) *ignored {
 	return g
 }
 
-// readSome reads a regular file; one that is not there, or too large, is empty.
+// readSome reads a regular file. A missing or too large file is empty.
 func readSome(root *os.Root, name string, most int64) []byte {
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
@@ -70,15 +69,15 @@ func readSome(root *os.Root, name string, most int64) []byte {
 	return text
 }
 
-// enter reads the rules of a folder that is not passed over.
+// enter reads the rules of a folder that is not skipped.
 func (g *ignored) enter(root *os.Root, dir string) {
 	if rules := ignoreRules(readSome(root, path.Join(dir, ".gitignore"), maxRules)); rules != nil {
 		g.rules[dir] = rules
 	}
 }
 
-// passes reports whether git ignores what lies at a path. The folders above have
-// been entered.
+// passes reports whether git ignores the file or folder at a path. The folders above it must have been
+// entered.
 func (g *ignored) passes(name string, d fs.DirEntry) bool {
 	ignored := g.dirs[path.Dir(name)] || g.says(name, d.IsDir())
 	if ignored && g.tracked[name] {
@@ -90,7 +89,7 @@ func (g *ignored) passes(name string, d fs.DirEntry) bool {
 	return ignored
 }
 
-// says is what the rules say: those of the nearest folder first, in each the last.
+// says applies the rules: those of the nearest folder first, and in each the last match decides.
 func (g *ignored) says(name string, isDir bool) bool {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		rel := strings.TrimPrefix(name, dir+"/")
@@ -126,7 +125,7 @@ func (r *ignoreRule) matches(rel string) bool {
 	return ok && err == nil
 }
 
-// ignoreRules reads the lines of a .gitignore.
+// ignoreRules parses a .gitignore.
 func ignoreRules(text []byte) (rules []ignoreRule) {
 	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
 		line = strings.TrimRight(line, "\r\n")
@@ -158,8 +157,8 @@ func ignoreRules(text []byte) (rules []ignoreRule) {
 	return rules
 }
 
-// starred is the expression of a pattern with **, which means any folders where it
-// stands between slashes, and else what * means.
+// starred returns the regular expression of a pattern with **, which matches any folders if it is between
+// slashes, and otherwise is the same as *.
 func starred(pattern string) string {
 	var re strings.Builder
 	re.WriteString("^")
@@ -192,10 +191,10 @@ func starred(pattern string) string {
 	return re.String()
 }
 
-// tracked are the names in git's index, of versions 2 and 3 (gitformat-index(5)).
-// Of another, and of one that is broken, there are none.
+// tracked returns the names in git's index, of versions 2 and 3 (gitformat-index(5)). For another version,
+// or a broken index, it returns none.
 func tracked(index []byte) (names []string) {
-	const head, fixed = 12, 62 // bytes; of an entry before its name
+	const head, fixed = 12, 62 // bytes: the header; an entry before its name
 	if len(index) < head || !bytes.HasPrefix(index, []byte("DIRC")) {
 		return nil
 	}
@@ -206,7 +205,7 @@ func tracked(index []byte) (names []string) {
 	for range binary.BigEndian.Uint32(index[8:]) {
 		from := fixed
 		if len(rest) > from && rest[fixed-2]&0x40 != 0 {
-			from += 2 // more flags
+			from += 2 // extended flags
 		}
 		if len(rest) <= from {
 			return nil
@@ -216,7 +215,7 @@ func tracked(index []byte) (names []string) {
 			return nil
 		}
 		names = append(names, string(rest[from:from+n]))
-		whole := (from + n + 8) &^ 7 // with one to eight zeros behind
+		whole := (from + n + 8) &^ 7 // padded with one to eight zeros
 		if whole > len(rest) {
 			return nil
 		}

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// language is how the lines of a kind of file are told apart. The rules are few
-// and cheap: they look at how a line begins and how far it is indented, which
-// holds for nearly all code that somebody has formatted.
+// language describes how to classify the lines of a kind of file. The rules are few and cheap: they
+// examine the beginning and the indentation of a line, which suffices for nearly all formatted code.
 type language struct {
-	prose    bool     // paragraphs under headings
-	line     []string // what begins a comment that ends with its line
+	prose    bool     // has paragraphs under headings
+	line     []string // prefixes of a comment to the end of the line
 	block    [2]string
-	doc      []string // what begins and ends a text that documents, on any line
+	doc      []string // delimiters of documentation strings, on any line
 	declares []string // words that begin a declaration
-	deepest  int      // columns that a declaration may be indented
-	imports  []string // what begins a line that only names other modules
+	deepest  int      // maximum indentation of a declaration, in columns
+	imports  []string // prefixes of lines that only name other modules
 }
 
 var (
@@ -51,7 +50,7 @@ func init() {
 	}
 }
 
-// languageOf goes by the name of a file alone.
+// languageOf returns the language by file name alone.
 func languageOf(name string) *language {
 	base := strings.ToLower(path.Base(name))
 	if l := languages[path.Ext(base)]; l != nil {

@@ -6,32 +6,31 @@ import (
 	"strings"
 )
 
-// passage is some neighbouring lines that belong together: a declaration with the
-// comment above it, a section of a document, a block of settings. It is what is
-// ranked.
+// passage is a range of lines that belong together: a declaration with the comment above it, a section of
+// a document, a block of settings. Passages are the units that are ranked.
 type passage struct {
-	from, to int  // lines from 1, both included
-	decl     int  // the line that declares it, 0 where none does
-	block    bool // what its lines begin with are names: fields, constants, settings
+	from, to int  // lines from 1, inclusive
+	decl     int  // the line of the declaration, 0 if none
+	block    bool // its lines begin with names: fields, constants, settings
 	inside   string
 }
 
-// lineKind is what a line is for.
+// lineKind is the kind of a line.
 type lineKind uint8
 
 const (
 	blank   lineKind = iota
 	code             // everything else
-	comment          // words for people
-	foreign          // an import: names of somebody else's
+	comment          // comment or documentation
+	foreign          // an import: names of other modules
 )
 
 const (
-	longest  = 36 // lines of a passage; a longer declaration is cut into several
-	shortest = 8  // lines; a paragraph of settings or prose is not cut off before
+	longest  = 36 // lines of a passage; a longer declaration is split
+	shortest = 8  // lines; a paragraph of settings or prose is not split off earlier
 )
 
-// outline cuts a file into passages.
+// outline divides a file into passages.
 func (l *language) outline(lines [][]byte) (passages []passage, kinds []lineKind) {
 	kinds = l.kinds(lines)
 	o := &outliner{language: l, lines: lines, kinds: kinds}
@@ -43,10 +42,10 @@ func (l *language) outline(lines [][]byte) (passages []passage, kinds []lineKind
 	return o.split(), kinds
 }
 
-// kinds tells the kinds of all lines.
+// kinds returns the kinds of all lines.
 func (l *language) kinds(lines [][]byte) []lineKind {
 	kinds := make([]lineKind, len(lines))
-	until := ""      // what ends the comment or text that the line stands in
+	until := ""      // the end delimiter of the current comment or string
 	imports := false // inside import ( ... )
 	for i, line := range lines {
 		text := string(bytes.TrimSpace(line))
@@ -105,7 +104,7 @@ func hasPrefix(text string, prefixes []string) bool {
 	return false
 }
 
-// indent is how far a line is indented; a tab is four columns.
+// indent returns the indentation of a line in columns; a tab counts four.
 func indent(line []byte) int {
 	n := 0
 	for _, c := range line {
@@ -126,20 +125,20 @@ type outliner struct {
 	lines    [][]byte
 	kinds    []lineKind
 	passages []passage
-	around   []level // the declarations that the line stands in
+	around   []level // the enclosing declarations
 }
 
-// level is a declaration that others can stand in.
+// level is a declaration that can contain others.
 type level struct {
 	indent int
 	name   string
-	holds  bool // its members are declarations of their own
+	holds  bool // its members are declarations themselves
 }
 
-// declarations begins a passage at each declaration, taking in the comment above,
-// and at the code that follows one at the same depth.
+// declarations begins a passage at each declaration, including the comment above it, and at code that
+// follows a declaration at the same depth.
 func (o *outliner) declarations() {
-	started, body := 0, false // the passage's own depth, and whether its body has come
+	started, body := 0, false // the passage's depth, and whether its body has begun
 	for i, line := range o.lines {
 		if o.kinds[i] != code {
 			if len(o.passages) == 0 {
@@ -170,7 +169,7 @@ func (o *outliner) declarations() {
 	}
 }
 
-// begin starts a passage at a line, or at the comment right above it.
+// begin starts a passage at a line, or at the comment directly above it.
 func (o *outliner) begin(i int, above bool) {
 	from := i
 	for above && from > 0 && (o.kinds[from-1] == comment && !o.inDoc(from-1) || attribute(o.lines[from-1])) {
@@ -192,27 +191,25 @@ func (o *outliner) begin(i int, above bool) {
 	o.passages = append(o.passages, passage{from: from + 1, to: len(o.lines), inside: inside})
 }
 
-// inDoc reports whether a comment line is a docstring, which belongs to what
-// stands above it.
+// inDoc reports whether a comment line is a docstring, which belongs to the lines above it.
 func (o *outliner) inDoc(i int) bool {
 	return o.doc != nil && !hasPrefix(string(bytes.TrimSpace(o.lines[i])), o.line)
 }
 
-// attribute reports whether a line is a decorator, annotation or attribute of what
-// follows.
+// attribute reports whether a line is a decorator, annotation or attribute of the next declaration.
 func attribute(line []byte) bool {
 	text := bytes.TrimSpace(line)
 	return len(text) > 1 && (text[0] == '@' || bytes.HasPrefix(text, []byte("#[")))
 }
 
-// closes reports whether a line ends or continues what stands above it.
+// closes reports whether a line ends or continues the code above it.
 func closes(line []byte) bool {
 	text := bytes.TrimSpace(line)
 	return len(text) > 0 && bytes.IndexByte([]byte("})]{"), text[0]) >= 0 || bytes.HasPrefix(text, []byte("else")) || bytes.HasPrefix(text, []byte("end"))
 }
 
-// declared reports whether a line declares something, by which names, and whether
-// its members are declarations or names of their own.
+// declared reports whether a line declares something, with which name, and whether its members are
+// declarations or names themselves.
 func (o *outliner) declared(line []byte, depth int) (name string, holds, ok bool) {
 	if depth > o.deepest {
 		return "", false, false
@@ -239,8 +236,7 @@ func statement(word string) bool {
 	return strings.HasPrefix(word, "}")
 }
 
-// names is what stands before the parameters, the value or the body; a receiver
-// goes with it.
+// names returns the text before the parameters, the value or the body, including a receiver.
 func names(text string) string {
 	if strings.HasPrefix(text, "(") {
 		if receiver, rest, ok := strings.Cut(text, ")"); ok {
@@ -253,7 +249,7 @@ func names(text string) string {
 	return text
 }
 
-// called is the name alone that a line declares, or the words of a heading.
+// called returns only the name that a line declares, or the words of a heading.
 func (l *language) called(line []byte) string {
 	text := strings.TrimSpace(string(line))
 	if l.declares == nil {
@@ -265,7 +261,7 @@ func (l *language) called(line []byte) string {
 	before := names(text)
 	words := strings.Fields(before)
 	if len(words) > 0 && strings.HasPrefix(text[len(before):], "(") {
-		words = words[len(words)-1:] // behind what it returns
+		words = words[len(words)-1:] // without the return type
 	}
 	for _, word := range words {
 		if !slices.Contains(l.declares, word) {
@@ -292,8 +288,8 @@ func (o *outliner) paragraphs() {
 	}
 }
 
-// heading reports whether a line is a heading of Markdown, reStructuredText, a
-// manual page, or a section of settings.
+// heading reports whether a line is a heading of Markdown, reStructuredText or a manual page, or a section
+// of settings.
 func (o *outliner) heading(i int) (string, bool) {
 	text := string(bytes.TrimSpace(o.lines[i]))
 	if !o.prose {
@@ -311,8 +307,8 @@ func (o *outliner) heading(i int) (string, bool) {
 	return "", false
 }
 
-// split drops blank edges and cuts long passages at blank lines or, failing that,
-// where the code is least indented.
+// split removes blank edges, and divides long passages at blank lines or otherwise where the code is least
+// indented.
 func (o *outliner) split() []passage {
 	var out []passage
 	for _, p := range o.passages {
@@ -345,7 +341,7 @@ func (o *outliner) keep(out []passage, p passage) []passage {
 	return append(out, p)
 }
 
-// cut is the last line of the first piece of a long passage.
+// cut returns the last line of the first piece of a long passage.
 func (o *outliner) cut(p passage) int {
 	best, cost := p.from+longest-1, 1<<20
 	for n := p.from + longest/2; n < p.from+longest; n++ {

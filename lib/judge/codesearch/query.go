@@ -11,58 +11,58 @@ import (
 )
 
 const (
-	maxQuestion = 16 << 10 // bytes that are looked at
-	maxWants    = 32       // words of a question that count: a mask of them is 64 bits with the raw names
-	maxRead     = 256      // words of a question that are looked up, the weightiest of them count
-	maxShort    = 40       // words; a longer question is a report, which tells what was tried before it asks
+	maxQuestion = 16 << 10 // bytes used of a question
+	maxWants    = 32       // words used of a question: a mask of them has 64 bits with the raw names
+	maxRead     = 256      // words looked up of a question; those with the most weight are used
+	maxShort    = 40       // words; a longer question is a report, with what was tried and what happened
 	maxRaw      = 16
 )
 
-// query is a question in the words of the index.
+// query is a question in terms of the index.
 type query struct {
 	wants   []want
-	total   float64  // weight of all wants that are no guess, also of those that stand nowhere
-	raws    []string // names with . / : - in them, lower case, to be found as they are
+	total   float64  // weight of all wants that are not guesses, including those not found
+	raws    []string // names with . / : or - in them, lower case, to be found unchanged
 	names   []string // whole names, lower case, without underscores
 	missing []string
 	typed   []typed
 
-	number, tests bool // what kind of answer it asks for
-	report        bool // it is longer than maxShort words
+	number, tests bool // the kind of answer asked for
+	report        bool // longer than maxShort words
 }
 
-// want is one thing that a question is about, and the words that can stand for it.
+// want is one term of a question, with the words that can stand for it.
 type want struct {
 	options []option // its own word first
-	weight  float64  // rarity times what kind of word it is
+	weight  float64  // rarity times the weight of its kind
 	kind    float64
-	name    bool // a whole name, as in MaxLine
-	guess   bool // joined of words that stand apart in the question
+	name    bool // a whole name, such as MaxLine
+	guess   bool // made of words that are separate in the question
 }
 
 // option is a word that can stand for a want.
 type option struct {
 	word   string
-	factor float64 // of the want's weight
+	factor float64 // applied to the want's weight
 	posts  []posted
 	rarity float64
 }
 
 // Weights of the kinds of words.
 const (
-	partWeight     = 0.45 // a part of such a name
-	joinedWeight   = 0.3  // a name that words of the question make together
+	partWeight     = 0.45 // part of a name of several parts
+	joinedWeight   = 0.3  // a name formed by several words of the question
 	wordWeight     = 1.0  // a word, or a whole name of several parts
-	everydayWeight = 0.5  // of a word that people use whatever they talk of
-	phraseWeight   = 1.2  // of what a turn of speech means
+	everydayWeight = 0.5  // a word of everyday
+	phraseWeight   = 1.2  // the meaning of an idiom
 	quotedWeight   = 1.5  // in backticks
-	proseShare     = 0.8  // of a word that comments alone have here
-	pairWeight     = 0.2  // a pair of characters of a spaceless script that stands nowhere
+	proseShare     = 0.8  // a word found only in comments
+	pairWeight     = 0.2  // a pair of characters of a script without spaces that is not found
 
-	alikeFactor = 0.8 // another word for the same
+	alikeFactor = 0.8 // a word from the same line of alike
 )
 
-// query reads a question.
+// query analyzes a question.
 func (x *Index) query(question string) *query {
 	q := &query{report: len(strings.Fields(question)) > maxShort}
 	parts := []section{{text: question, share: 1}}
@@ -99,7 +99,7 @@ func (x *Index) query(question string) *query {
 	slices.SortStableFunc(q.wants, func(a, b want) int { return cmp.Compare(b.weight, a.weight) })
 	q.wants = q.wants[:min(len(q.wants), maxWants)]
 	if q.report {
-		q.total = 0 // nothing has all that a report tells
+		q.total = 0 // no passage contains everything in a report
 		for _, w := range q.wants {
 			if !w.guess {
 				q.total += w.weight
@@ -109,7 +109,7 @@ func (x *Index) query(question string) *query {
 	return q
 }
 
-// kinds tells what kind of answer a question asks for.
+// kinds determines the kind of answer asked for.
 func (q *query) kinds(question string) {
 	low := " " + strings.ToLower(question) + " "
 	has := func(cues ...string) bool {
@@ -120,7 +120,7 @@ func (q *query) kinds(question string) {
 	q.tests = !q.report && has(" test", " tes ")
 }
 
-// ask adds what one run of the question wants.
+// ask adds the wants of one run of the question.
 func (x *Index) ask(q *query, run []byte, quoted bool, seen map[string]bool) {
 	low := strings.ToLower(string(run))
 	if stopWords[low] && !quoted {
@@ -167,8 +167,8 @@ func (x *Index) ask(q *query, run []byte, quoted bool, seen map[string]bool) {
 	})
 }
 
-// joined adds the names that neighbouring words of the question make: who asks for
-// the "maximum line" length means MaxLine, if there is one.
+// joined adds names that neighbouring words of the question form: the "maximum line" length is MaxLine, if
+// that exists.
 func (x *Index) joined(q *query, question string, seen map[string]bool) {
 	var words []string
 	runs([]byte(question), func(run []byte) {
@@ -201,8 +201,7 @@ func (x *Index) joined(q *query, question string, seen map[string]bool) {
 	}
 }
 
-// otherName is a name as it is kept when it is written the other way: in one piece,
-// or in several parts.
+// otherName returns the alternative form of a name in the index: in one piece, or in several parts.
 func otherName(word string) string {
 	if word[0] == whole {
 		return word[1:]
@@ -210,7 +209,7 @@ func otherName(word string) string {
 	return string(whole) + word
 }
 
-// said adds what turns of everyday speech mean.
+// said adds the meanings of idioms.
 func (q *query) said(question string, seen map[string]bool) {
 	low := " " + strings.ToLower(question) + " "
 	for _, p := range phrases {
@@ -230,7 +229,7 @@ func (q *query) said(question string, seen map[string]bool) {
 	}
 }
 
-// weigh looks a want up: where its words stand, and how rare it is.
+// weigh looks up a want: the passages with its words, and its rarity.
 func (x *Index) weigh(q *query, w *want) {
 	own := math.Inf(1)
 	for i := range w.options {
@@ -258,8 +257,8 @@ func (x *Index) weigh(q *query, w *want) {
 	}
 }
 
-// coded is how much a word is one that the code here is written with, and not only
-// its comments: the root of the share of its passages.
+// coded returns how much a word belongs to the code rather than only to its comments: the square root of
+// the share of its passages in which it is in names or code.
 func coded(posts []posted) float64 {
 	n := 0
 	for _, p := range posts {
@@ -270,14 +269,13 @@ func coded(posts []posted) float64 {
 	return math.Sqrt(float64(n) / float64(max(len(posts), 1)))
 }
 
-// rarity is BM25's inverse document frequency; what stands nowhere is as rare as
-// what stands in one passage.
+// rarity returns BM25's inverse document frequency. A word in no passage counts as in one.
 func (x *Index) rarity(passages int) float64 {
 	n, df := float64(x.passages()), float64(max(passages, 1))
 	return math.Log(1 + (n-df+0.5)/(df+0.5))
 }
 
-// isName reports whether a run is a name made of parts, as nobody writes a word.
+// isName reports whether a run is a name of several parts rather than a word.
 func isName(run []byte) bool {
 	run = bytes.Trim(run, "_")
 	if bytes.IndexByte(run, '_') > 0 {
@@ -293,7 +291,7 @@ func isName(run []byte) bool {
 	return false
 }
 
-// clean takes away what is no part of a question: mentions, addresses, excess.
+// clean removes mentions, addresses and excess length from a question.
 func clean(question string) string {
 	if len(question) > maxQuestion {
 		question = strings.ToValidUTF8(question[:maxQuestion], "")
@@ -305,8 +303,8 @@ func clean(question string) string {
 	return strings.Join(fields, " ")
 }
 
-// rawNames are the words of a question that are joined by . / : or -, as paths,
-// programs, flags and file names are.
+// rawNames returns the words of a question joined by . / : or -, such as paths, programs, flags and file
+// names.
 func rawNames(question string) []string {
 	var names []string
 	for _, f := range strings.Fields(question) {
@@ -325,7 +323,7 @@ func firstRune(b []byte) rune {
 	return r
 }
 
-// count is how many different words of the question a mask has.
+// count returns how many different words of the question are in a mask.
 func (q *query) count(mask uint64) int {
 	n := 0
 	for i, w := range q.wants {
@@ -336,7 +334,7 @@ func (q *query) count(mask uint64) int {
 	return n
 }
 
-// exactIn reports whether a hit has a whole name of the question.
+// exactIn reports whether a hit contains a whole name of the question.
 func (q *query) exactIn(h Hit) bool {
 	text := strings.ToLower(strings.Join(h.Lines, "\n"))
 	for _, raw := range q.raws {

@@ -1,22 +1,22 @@
-// Package codesearch finds the lines of a folder that best answer a question, with BM25
-// over declarations and no model. It can be read in the order in which a question goes:
+// Package codesearch finds the lines of a folder that best answer a question, with BM25 over declarations
+// and no model. The files, in the order in which a question is processed:
 //
-//	walk.go, refresh.go   which files count, and what has changed since
-//	ignore.go             what git ignores does not
-//	language.go           how the lines of a language are told apart
-//	passage.go            a file is cut into passages: declarations with the
+//	walk.go, refresh.go   which files are searched, and which have changed
+//	ignore.go             the files that git ignores
+//	language.go           how the lines of a language are classified
+//	passage.go            dividing a file into passages: declarations with the
 //	                      comment above them, sections, blocks of settings
-//	words.go, short.go    names are split, words stemmed, short forms known
-//	english.go            what carries no meaning, what means the same
-//	reader.go             a passage's words, by where they stand in it
-//	segment.go            the index: by word, the passages; also on disk
-//	query.go              the question: what it asks for, each in several words
-//	score.go              the passages that have it, weighed (BM25F)
-//	window.go             the lines of the best passages that say it best
-//	around.go             and how their files look to a plain search
+//	words.go, short.go    splitting names, stemming, abbreviations
+//	english.go            stop words and synonyms
+//	reader.go             the words of a passage, by field
+//	segment.go            the index: passages by word; also on disk
+//	query.go              the question: its terms, each with alternatives
+//	score.go              ranking passages (BM25F)
+//	window.go             choosing the best lines of the best passages
+//	around.go             scoring their files like a plain search
 //
-// All access goes through os.Root; no symbolic link is followed, and files that
-// hold secrets by their name are never read.
+// All access goes through os.Root. No symbolic link is followed, and files whose names mark them as secret
+// are never read.
 package codesearch
 
 import (
@@ -30,63 +30,63 @@ import (
 	"tri/lib/base/durable"
 )
 
-// Limits of what is read. An index takes about as much memory as a third of the
-// text, and while it is made about three times the text.
+// Limits of what is read. An index takes about a third of the memory of the text, and about three times
+// the text while it is built.
 const (
-	MaxFile  = 1 << 20   // bytes; larger files are left out
+	MaxFile  = 1 << 20   // bytes; larger files are skipped
 	MaxFiles = 50_000    // files in one index
 	MaxBytes = 128 << 20 // bytes of text in one index, about 3.5 million lines
 )
 
-// Hit is a window of lines of one file.
+// Hit is a range of lines of one file.
 type Hit struct {
-	Path       string // from the root, with '/'
-	Start, End int    // lines from 1, both included
+	Path       string // relative to the root, with '/'
+	Start, End int    // lines from 1, inclusive
 	Lines      []string
-	Words      []string // words of the best lines that the question has, as they stand there
+	Words      []string // words of the question in the best lines, as written there
 	Score      float64
-	Cover      float64 // share of the question's weight that the best lines carry, 0 to 1
-	Count      int     // different words of the question in them
-	Defines    bool    // the passage declares a name that is, whole, a word of the question
-	// The lines from Start to End that say it best, at most 8. See Best.
+	Cover      float64 // share of the question's weight in the best lines, 0 to 1
+	Count      int     // number of different words of the question in them
+	Defines    bool    // the passage declares a name that is a whole word of the question
+	// The best lines between Start and End, at most 8. See Best.
 	BestStart, BestEnd int
 
-	alone float64 // the score, before what stands around it counts
+	alone float64 // the score before the rest of the file counts
 }
 
-// Found is the answer to one question.
+// Found is the result of one question.
 type Found struct {
 	Hits     []Hit    // best first
-	Files    int      // that were searched
-	Skipped  int      // that were left out because the index is full
-	Missing  []string // names in the question that stand nowhere
-	Cover    float64  // share of the question's weight that the best hit carries
-	Strength float64  // the best hit's score by the weight of the question: about 1 and more where it answers
-	Report   bool     // the question is longer than 40 words: what was done, what happened
-	Exact    bool     // the best hit has a name of the question, whole
-	// Fault is the first error by which a file that is there could not be read:
-	// finding nothing then means nothing.
+	Files    int      // searched
+	Skipped  int      // not indexed because the index is full
+	Missing  []string // names in the question that are not found
+	Cover    float64  // share of the question's weight in the best hit
+	Strength float64  // the best hit's score relative to the question's weight: about 1 or more if it answers
+	Report   bool     // the question has more than 40 words: what was done, what happened
+	Exact    bool     // the best hit contains a whole name of the question
+	// Fault is the first error by which an existing file could not be read. With a Fault, finding nothing
+	// is not significant.
 	Fault error
 }
 
-// Index is the words of one folder. It is safe for concurrent use.
+// Index is the index of one folder. It is safe for concurrent use.
 type Index struct {
 	root *os.Root
-	home *durable.Home // where the index is kept; nil: in memory alone
+	home *durable.Home // where the index is kept; nil: only in memory
 	name string        // of its file there
 
-	texts map[string]string // of Texts; root is nil then
+	texts map[string]string // given to Texts; root is then nil
 
 	mu      sync.Mutex
 	known   map[string]file
-	base    *segment // all files at some moment
-	extra   *segment // those that have changed since
+	base    *segment // all files at some time
+	extra   *segment // files changed since
 	skipped int
-	fault   error // of this search; see note
+	fault   error // of the current search; see note
 	lex     lexer
 }
 
-// Open makes an empty index of dir. Nothing is read until the first question.
+// Open makes an empty index of dir. No file is read until the first question.
 func Open(dir string) (*Index, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -95,8 +95,7 @@ func Open(dir string) (*Index, error) {
 	return &Index{root: root, known: map[string]file{}}, nil
 }
 
-// Texts makes an index of texts that lie in no folder, by the names that its hits
-// will have.
+// Texts makes an index of texts that are not in a folder. The keys become the paths of hits.
 func Texts(texts map[string]string) *Index {
 	x := &Index{known: map[string]file{}, texts: texts}
 	for name, text := range texts {
@@ -106,7 +105,7 @@ func Texts(texts map[string]string) *Index {
 	return x
 }
 
-// Close gives the folder back.
+// Close closes the folder.
 func (x *Index) Close() error {
 	if x.root == nil {
 		return nil
@@ -114,8 +113,8 @@ func (x *Index) Close() error {
 	return x.root.Close()
 }
 
-// Search brings the index up to date and returns at most limit windows for the
-// question. No hit is no error.
+// Search brings the index up to date and returns at most limit hits for the question. Finding nothing is
+// not an error.
 func (x *Index) Search(ctx context.Context, question string, limit int) (Found, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// Where a word of a passage stands. A byte says it all: it is kept for each word
-// of each passage.
+// fields is where a word occurs in a passage, in one byte, since it is kept for each word of each passage.
 type fields uint8
 
 const (
-	nameOne fields = 1 << 0 // in what the passage declares: counted to 3
-	noteOne fields = 1 << 2 // in its comments: counted to 3
-	codeOne fields = 1 << 4 // in its code: counted to 7
-	inPath  fields = 1 << 7 // in the file's path or in what the passage stands in
+	nameOne fields = 1 << 0 // in the declaration: counted to 3
+	noteOne fields = 1 << 2 // in comments: counted to 3
+	codeOne fields = 1 << 4 // in code: counted to 7
+	inPath  fields = 1 << 7 // in the file's path or the enclosing declarations
 )
 
 func (f fields) names() int { return int(f & 3) }
@@ -29,7 +28,7 @@ func (f *fields) add(one fields) {
 	}
 }
 
-// posting is a word in a passage.
+// posting is an occurrence of a word in a passage.
 type posting struct {
 	file, passage uint32
 	fields        fields
@@ -40,19 +39,19 @@ type reader struct {
 	lex   lexer
 	ids   map[string]uint32
 	words []string
-	runs  map[string][]uint32 // names repeat, so that they are cut up once
+	runs  map[string][]uint32 // names recur, so each is split once
 	posts [][]posting         // by word
-	seen  map[uint32]fields   // of the passage at hand
-	count int                 // of words in it
+	seen  map[uint32]fields   // of the current passage
+	count int                 // words in it
 }
 
-const maxRuns = 1 << 19 // names whose words a reader remembers
+const maxRuns = 1 << 19 // names whose words a reader caches
 
 func newReader() *reader {
 	return &reader{ids: map[string]uint32{}, runs: map[string][]uint32{}, seen: map[uint32]fields{}}
 }
 
-// read takes in a file and returns its passages.
+// read indexes a file and returns its passages.
 func (r *reader) read(file uint32, name string, text []byte) []span {
 	lang := languageOf(name)
 	lines := bytes.Split(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\n'})
@@ -63,7 +62,7 @@ func (r *reader) read(file uint32, name string, text []byte) []span {
 		r.count = 0
 		r.add([]byte(name), inPath)
 		r.add([]byte(p.inside), inPath)
-		r.count = 0 // the path is as long for every passage
+		r.count = 0 // the path is the same for all passages
 		for i := p.from - 1; i < p.to; i++ {
 			r.line(lang, &p, i+1, lines[i], kinds[i])
 		}
@@ -75,7 +74,7 @@ func (r *reader) read(file uint32, name string, text []byte) []span {
 	return spans
 }
 
-// line takes in one line of a passage.
+// line indexes one line of a passage.
 func (r *reader) line(lang *language, p *passage, n int, line []byte, s lineKind) {
 	switch {
 	case s == blank, len(line) > maxLine:
@@ -105,7 +104,7 @@ func (r *reader) line(lang *language, p *passage, n int, line []byte, s lineKind
 	}
 }
 
-// firstName is how many bytes of a line a name takes that it sets or declares.
+// firstName returns the length of the name at the start of a line that the line sets or declares.
 func firstName(line []byte) int {
 	end := 0
 	for end < len(line) && (line[end] == ' ' || line[end] == '\t' || line[end] == '"' || line[end] == '-') {
@@ -120,7 +119,7 @@ func firstName(line []byte) int {
 	return end
 }
 
-// trailing parts a line of code from the comment at its end.
+// trailing separates a line of code from the comment at its end.
 func (l *language) trailing(line []byte) (code, note []byte) {
 	for _, begin := range l.line {
 		i := bytes.LastIndex(line, []byte(" "+begin))
@@ -135,7 +134,7 @@ func (l *language) trailing(line []byte) (code, note []byte) {
 	return line, nil
 }
 
-// add counts the words of some text in a field of the passage at hand.
+// add counts the words of some text in a field of the current passage.
 func (r *reader) add(text []byte, field fields) {
 	runs(text, func(run []byte) {
 		ids, ok := r.runs[string(run)]
@@ -154,7 +153,7 @@ func (r *reader) add(text []byte, field fields) {
 	})
 }
 
-// id is the number of a word, a new one for a new word.
+// id returns the number of a word, assigning one if needed.
 func (r *reader) id(word []byte) uint32 {
 	if id, ok := r.ids[string(word)]; ok {
 		return id

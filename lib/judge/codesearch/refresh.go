@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// file is what the index knows of one file.
+// file is the index's record of one file.
 type file struct {
 	entry
-	extra bool // it is in the extra segment, whatever the base says of it
+	extra bool // it is in the extra segment; the base is out of date for it
 }
 
-// least is how many changed files are kept apart before everything is read anew;
-// of a large folder, an eighth.
+// least is how many changed files are kept in the extra segment before everything is read again; for a
+// large folder, an eighth of it.
 const least = 64
 
-// refresh finds what is new, changed or gone, by size and time of each file, as
-// git itself does, and reads it. The first time, it looks for an index on disk.
+// refresh finds new, changed and deleted files by size and modification time, as git does, and reads them.
+// The first time, it looks for an index on disk.
 func (x *Index) refresh(ctx context.Context) error {
 	if x.root == nil {
 		return ctx.Err()
@@ -81,7 +81,7 @@ func (x *Index) walk(ctx context.Context) (changed bool, err error) {
 				return err
 			}
 			x.note(err)
-			return skip(d) // unreadable or gone meanwhile: the rest still counts
+			return skip(d) // unreadable, or deleted meanwhile: continue with the rest
 		}
 		if d.IsDir() {
 			if path != "." && (skipDir(d.Name()) || x.made(path) || git != nil && git.passes(path, d)) {
@@ -127,28 +127,28 @@ func skip(d fs.DirEntry) error {
 	return nil
 }
 
-// visit notes one file and reports whether it is new or changed.
+// visit records one file and reports whether it is new or changed.
 func (x *Index) visit(path string, info fs.FileInfo) bool {
 	size, mtime := info.Size(), info.ModTime().UnixNano()
 	if old, ok := x.known[path]; ok && !old.racy && old.size == size && old.mtime == mtime {
 		return false
 	}
-	// The clock of a file system ticks in steps: what was written a moment ago can
-	// be written again within the same one.
+	// File times have limited resolution: a file written a moment ago can be written again within the same
+	// tick.
 	racy := time.Now().UnixNano()-mtime < int64(50*time.Millisecond)
 	x.known[path] = file{entry: entry{path: path, size: size, mtime: mtime, racy: racy}, extra: true}
 	return true
 }
 
-// note keeps the first error that says that a file is there and could not be read
-// just now. Finding nothing means something only where there was none.
+// note keeps the first error by which an existing file could not be read. Without one, finding nothing is
+// significant.
 func (x *Index) note(err error) {
 	if x.fault == nil && err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		x.fault = err
 	}
 }
 
-// build reads files into a segment, by all processors.
+// build reads files into a segment, on all processors.
 func (x *Index) build(paths []string) *segment {
 	slices.Sort(paths)
 	files := make([]entry, len(paths))

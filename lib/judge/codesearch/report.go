@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// A report is a question of more than maxShort words: what was done, what happened,
-// a traceback, versions, the headings of a template. Its lines do not say equally
-// much about where the cause is.
+// A report is a question of more than maxShort words: what was done, what happened, a traceback, versions,
+// the headings of a template. Its lines differ in how much they say about the cause.
 const (
-	titleShare = 1.3 // of a word in the first line
-	askedShare = 1.5 // of a word in a sentence that asks
-	nameShare  = 2.5 // of a name outside of tracebacks
-	codeShare  = 0.6 // of a word of code that was run
-	traceShare = 0.4 // of a word of a traceback
+	titleShare = 1.3 // a word in the first line
+	askedShare = 1.5 // a word in a sentence that asks
+	nameShare  = 2.5 // a name outside tracebacks
+	codeShare  = 0.6 // a word of code that was run
+	traceShare = 0.4 // a word of a traceback
 )
 
-// section is a part of a report: its text, and how much a word in it counts.
+// section is a part of a report, with the weight of its words.
 type section struct {
 	text  string
 	share float64
@@ -36,7 +35,7 @@ var (
 	promptSay = regexp.MustCompile(`^\s*(?:\$|>>>|\.\.\.|#) `)
 )
 
-// sections parts a report, the part whose words count most first.
+// sections divides a report, the part with the highest weight first.
 func sections(question string) []section {
 	title, asked, prose := section{share: titleShare}, section{share: askedShare}, section{share: 1}
 	code, trace := section{share: codeShare}, section{share: traceShare, trace: true}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// BM25F: how much a word counts where it stands, how soon more of it counts for
-// nothing (k1), and how much a long passage is held against it (b).
+// BM25F parameters: the weight of a word in each field, the saturation of its frequency (k1), and the
+// penalty on long passages (b).
 const (
 	nameTF = 2.5
 	noteTF = 1.5
@@ -19,26 +19,26 @@ const (
 )
 
 const (
-	candidates = 48   // passages whose lines are looked at
-	coverShare = 0.45 // how much a passage depends on having all of the question
-	fileShare  = 0.2  // of what the whole file has of it in the score of each passage
-	baseShare  = 0.75 // of the weight of a word that is in the file's own name
-	headless   = 0.75 // a passage that declares nothing
-	rawBonus   = 3.0  // a path of the question that is this file's, a name that stands in a line
-	callBonus  = 3.0  // a file or a declaration whose name is words of the question and nothing else
-	callRarity = 6.0  // of a word that stands once, from which on it is that much: some 600 passages
+	candidates = 48   // passages whose lines are examined
+	coverShare = 0.45 // how much a passage's score depends on covering the whole question
+	fileShare  = 0.2  // share of the whole file's score added to each of its passages
+	baseShare  = 0.75 // share of a word's weight if it is in the file's own name
+	headless   = 0.75 // factor for a passage without a declaration
+	rawBonus   = 3.0  // for a path of the question that is this file's, or a name found in a line
+	callBonus  = 3.0  // for a file or declaration whose name consists of words of the question
+	callRarity = 6.0  // rarity of a word that occurs once, from which callBonus is full: some 600 passages
 )
 
-// posted is a word in a passage of one of the segments.
+// posted is an occurrence of a word in a passage of one of the segments.
 type posted struct {
-	at     uint32 // passages of the base, then of the extra segment
+	at     uint32 // number of the passage: base first, then extra
 	fields fields
 }
 
-// gained is what a passage gets for one want, and how well the word stands for it.
+// gained is what a passage gains for one want, and the factor of the word found.
 type gained struct{ gain, factor float64 }
 
-// segments are those that there are.
+// segments returns the existing segments.
 func (x *Index) segments() []*segment {
 	if x.extra == nil {
 		return []*segment{x.base}
@@ -54,11 +54,11 @@ func (x *Index) passages() int {
 	return n
 }
 
-// stands reports whether a word stands anywhere.
+// stands reports whether a word occurs anywhere.
 func (x *Index) stands(word string) bool { return len(x.posts(word)) > 0 }
 
-// posts are the passages that have a word, without those of files that have
-// changed since the base was made or are gone.
+// posts returns the passages that contain a word, except those of files changed or deleted since the base
+// was built.
 func (x *Index) posts(word string) []posted {
 	var all []posted
 	offset := uint32(0)
@@ -75,13 +75,13 @@ func (x *Index) posts(word string) []posted {
 	return all
 }
 
-// stale reports whether a file of the base is no longer as it was.
+// stale reports whether a file of the base is out of date.
 func (x *Index) stale(n uint32) bool {
 	f, ok := x.known[x.base.files[n].path]
 	return !ok || f.extra
 }
 
-// at is a passage by its number.
+// at returns a passage by its number.
 func (x *Index) at(n uint32) (*segment, span) {
 	if int(n) < len(x.base.spans) {
 		return x.base, x.base.spans[n]
@@ -89,22 +89,21 @@ func (x *Index) at(n uint32) (*segment, span) {
 	return x.extra, x.extra.spans[int(n)-len(x.base.spans)]
 }
 
-// scored is a passage and how well it answers.
+// scored is a passage and its score.
 type scored struct {
 	entry
 	span
 	score float64
-	cover float64 // share of the question's weight that it has
-	mask  uint64  // of the wants that it has
+	cover float64 // share of the question's weight in it
+	mask  uint64  // the wants found in it
 }
 
-// best returns the passages most like the question: by their own words, by how
-// many of the question's they have, by what else their file has, and by what kind
-// of file it is.
+// best returns the passages that best match the question: by their own words, by how much of the question
+// they cover, by the rest of their file, and by the kind of file.
 func (x *Index) best(q *query) []scored {
 	mean := x.mean()
 	passages := map[uint32]*scored{}
-	files := map[string][]float64{} // by path: the best of each want
+	files := map[string][]float64{} // by path: the best gain of each want
 	for i := range q.wants {
 		here := map[uint32]gained{}
 		for _, o := range q.wants[i].options {
@@ -152,7 +151,7 @@ func (x *Index) best(q *query) []scored {
 	return all[:min(len(all), candidates)]
 }
 
-// shape is what a passage is worth for what it is.
+// shape returns the factor for the kind of passage.
 func shape(p *scored) float64 {
 	if p.decl == 0 {
 		return headless
@@ -160,7 +159,7 @@ func shape(p *scored) float64 {
 	return 1
 }
 
-// mean is the usual number of words in a passage.
+// mean returns the mean number of words in a passage.
 func (x *Index) mean() float64 {
 	words := int64(0)
 	for _, s := range x.segments() {
@@ -169,8 +168,7 @@ func (x *Index) mean() float64 {
 	return max(1, float64(words)/float64(max(x.passages(), 1)))
 }
 
-// saturated is how much a word counts in a passage of so many times the usual
-// length.
+// saturated returns the contribution of a word in a passage of length times the mean length.
 func saturated(f fields, length float64) float64 {
 	tf := nameTF*float64(f.names()) + noteTF*float64(f.notes()) + codeTF*float64(f.codes())
 	if f&inPath != 0 {
@@ -179,14 +177,14 @@ func saturated(f fields, length float64) float64 {
 	return bm25(tf, length, b)
 }
 
-// bm25 is how much a word counts that stands tf times in a text of so many times the
-// usual length, of which b is held against it.
+// bm25 returns the contribution of a word that occurs tf times in a text of length times the mean length,
+// with length penalty b.
 func bm25(tf, length, b float64) float64 {
 	tf /= 1 - b + b*length
 	return tf * (k1 + 1) / (tf + k1)
 }
 
-// worth is what a kind of file is worth for this question.
+// worth returns the factor of a kind of file for this question.
 func (q *query) worth(kind uint8) float64 {
 	if fileKind(kind) == tests && q.tests {
 		return 1
@@ -194,7 +192,7 @@ func (q *query) worth(kind uint8) float64 {
 	return worth[min(int(kind), len(worth)-1)]
 }
 
-// titled is what a file gets for having words of the question in its own name.
+// titled returns the bonus of a file for words of the question in its own name.
 func (x *Index) titled(q *query, name string) float64 {
 	title := title(name)
 	score := x.called(q, title)
@@ -210,7 +208,7 @@ func (x *Index) titled(q *query, name string) float64 {
 	return score
 }
 
-// title is a file's own name; one that stands for its folder has the folder's.
+// title returns a file's own name, or its folder's if the file stands for the folder.
 func title(name string) string {
 	dir, base := path.Split(name)
 	base = strings.TrimSuffix(base, path.Ext(base))
@@ -220,9 +218,9 @@ func title(name string) string {
 	return base
 }
 
-// called is what a name gets for the share of its parts that are words of the
-// question, or stand for one: who asks how a thing is quoted means quote before
-// splitQuotedFields. In a small folder, where no word weighs much, it is less.
+// called returns the bonus of a name for the share of its parts that are words of the question or stand
+// for one: a question about how something is quoted means quote rather than splitQuotedFields. In a small
+// folder, where no word has much weight, it is lower.
 func (x *Index) called(q *query, name string) float64 {
 	parts, sum := 0, 0.0
 	runs([]byte(name), func(run []byte) {
@@ -236,7 +234,7 @@ func (x *Index) called(q *query, name string) float64 {
 	return callBonus * min(1, x.rarity(1)/callRarity) * sum / float64(max(parts, 1))
 }
 
-// standsFor is how well a word stands for one of the question, 1 for that itself.
+// standsFor returns how well a word matches a word of the question; 1 is the word itself.
 func (q *query) standsFor(word []byte) float64 {
 	best := 0.0
 	for _, w := range q.wants {
@@ -249,7 +247,7 @@ func (q *query) standsFor(word []byte) float64 {
 	return best
 }
 
-// named is what a file gets for being named in the question.
+// named returns the bonus of a file that is named in the question.
 func (q *query) named(name string) float64 {
 	low := strings.ToLower(name)
 	score := 0.0

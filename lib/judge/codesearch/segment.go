@@ -9,36 +9,36 @@ import (
 	"sort"
 )
 
-// segment is an index of some files that never changes: the passages of each file,
-// and for each word the passages that it stands in.
+// segment is an immutable index of some files: the passages of each file, and for each word the passages
+// that contain it.
 type segment struct {
 	files []entry
 	spans []span
-	first []uint32 // by file: its first passage; one more than files
+	first []uint32 // by file: its first passage; has one more element than files
 
-	words  []byte   // all words, sorted, one after the other
-	ends   []uint32 // by word: where it ends in words
-	counts []uint32 // by word: how many passages have it
-	until  []uint32 // by word: where its postings end in posts
-	posts  []byte   // by word: the passages as differences, each with its fields
+	words  []byte   // all words, sorted and concatenated
+	ends   []uint32 // by word: its end in words
+	counts []uint32 // by word: number of passages
+	until  []uint32 // by word: the end of its postings in posts
+	posts  []byte   // by word: delta-encoded passages, each with its fields
 
 	total int64 // words in all passages
 	bytes int64 // of text in all files
 }
 
-// entry is a file.
+// entry is an indexed file.
 type entry struct {
 	path  string
 	size  int64
 	mtime int64 // nanoseconds since 1970
-	racy  bool  // changed so shortly before it was read that time cannot tell
-	kind  uint8 // see kinds
+	racy  bool  // changed too shortly before it was read for its time to be reliable
+	kind  uint8 // a fileKind
 }
 
 // span is a passage in an index.
 type span struct{ file, from, to, decl, words uint32 }
 
-// assemble makes a segment of what readers have read. spans are by file.
+// assemble makes a segment from what the readers have read. spans are by file.
 func assemble(files []entry, spans [][]span, readers []*reader) *segment {
 	s := &segment{files: files, first: make([]uint32, 0, len(files)+1)}
 	for i, f := range files {
@@ -86,7 +86,7 @@ func (s *segment) append(word string, posts []posting) {
 	s.until = append(s.until, uint32(len(s.posts)))
 }
 
-// word is the i-th word.
+// word returns the i-th word.
 func (s *segment) word(i int) []byte {
 	from := uint32(0)
 	if i > 0 {
@@ -95,7 +95,7 @@ func (s *segment) word(i int) []byte {
 	return s.words[from:s.ends[i]]
 }
 
-// find returns the number of a word, -1 when it stands nowhere.
+// find returns the number of a word, or -1 if it does not occur.
 func (s *segment) find(word string) int {
 	i := sort.Search(len(s.ends), func(i int) bool { return string(s.word(i)) >= word })
 	if i < len(s.ends) && string(s.word(i)) == word {
@@ -118,22 +118,22 @@ func (s *segment) each(i int, fn func(at uint32, f fields)) {
 		}
 		at += uint32(d)
 		if int(at) >= len(s.spans) {
-			return // never in an index whose sum is right
+			return // impossible in an index with a correct checksum
 		}
 		fn(at, fields(rest[n]))
 		rest = rest[n+1:]
 	}
 }
 
-// format is the first line of an index on disk. It changes with anything that
-// changes what is kept or how words are cut.
+// format is the first line of an index on disk. It must change whenever the contents or the splitting of
+// words change.
 const format = "tri index 4\n"
 
 var table = crc32.MakeTable(crc32.Castagnoli)
 
 var errFormat = errors.New("not an index of this version, or damaged")
 
-// encode is the segment as it is kept on disk.
+// encode returns the segment in its form on disk.
 func (s *segment) encode() []byte {
 	b := make([]byte, 0, len(s.posts)+len(s.words)+12*len(s.ends)+12*len(s.spans)+64*len(s.files))
 	b = append(b, format...)
@@ -169,7 +169,7 @@ func (s *segment) encode() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, table))
 }
 
-// decode reads what encode wrote. It refuses anything else.
+// decode reads the output of encode. It refuses anything else.
 func decode(b []byte) (*segment, error) {
 	n := len(b) - 4
 	if n < len(format) || string(b[:len(format)]) != format || crc32.Checksum(b[:n], table) != binary.LittleEndian.Uint32(b[n:]) {
@@ -212,7 +212,7 @@ func decode(b []byte) (*segment, error) {
 	return s, nil
 }
 
-// decoder reads numbers and texts, and remembers that one was not there.
+// decoder reads numbers and strings, and records whether one was missing.
 type decoder struct {
 	rest []byte
 	bad  bool
@@ -228,7 +228,7 @@ func (d *decoder) num() uint64 {
 	return v
 }
 
-// count is a number of things that take a byte or more each.
+// count reads a number of items that take at least a byte each.
 func (d *decoder) count() int {
 	n := d.num()
 	if n > uint64(len(d.rest)) {

@@ -2,8 +2,8 @@ package codesearch
 
 import "strings"
 
-// shorts are words that code writes short and people write out, and words whose
-// forms an ending does not explain: the first of a line stands for the others.
+// shorts are abbreviations used in code with the full words, and words whose forms stemming does not
+// relate. The first word of a line stands for the others.
 const shorts = `
 abs absolute
 ack acknowledge
@@ -117,7 +117,7 @@ ver version
 write written
 `
 
-// same are the stems of shorts, by those that they stand for.
+// same maps the stems of shorts to the stem that stands for them.
 var same = func() map[string][]byte {
 	all := map[string][]byte{}
 	for _, line := range strings.Split(strings.TrimSpace(shorts), "\n") {

@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// keptDirs are the hidden folders that a team writes itself.
+// keptDirs are hidden folders with files that a team writes itself.
 var keptDirs = []string{".ci", ".github", ".gitlab", ".circleci", ".config"}
 
 func skipDir(name string) bool {
 	return filename.Vendored(name) || strings.HasPrefix(name, ".") && !slices.Contains(keptDirs, name)
 }
 
-// made reports whether a program says of dir, by a file as bford.info/cachedir
-// describes it, that what lies there can be made again.
+// made reports whether dir contains a cache tag (bford.info/cachedir), which means that its files can be
+// regenerated.
 func (x *Index) made(dir string) bool {
 	name := path.Join(dir, "CACHEDIR.TAG")
 	if info, err := x.root.Lstat(name); err != nil || !info.Mode().IsRegular() {
@@ -36,7 +36,7 @@ func (x *Index) made(dir string) bool {
 
 const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55"
 
-// noise is written by tools: locks, sums, maps, bundles, pictures.
+// noise are files written by tools: lock files, checksums, source maps, bundles, pictures.
 var noise = []string{
 	"go.sum", "go.work.sum", "*.lock", "package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "*.min.js", "*.min.css",
 	"*.map", "*.svg", "*.pb.go", "*_pb2.py", "*.snap",
@@ -47,8 +47,8 @@ func skipFile(name string) bool {
 	return filename.Secret(name) || filename.Match(noise, name)
 }
 
-// readable reports whether text is text that people wrote: not binary, not one
-// endless line, not marked as generated.
+// readable reports whether text was probably written by people: not binary, not one endless line, not
+// marked as generated.
 func readable(text []byte) bool {
 	head := text[:min(len(text), 8<<10)]
 	if bytes.IndexByte(head, 0) >= 0 || !utf8.Valid(trimRune(head)) {
@@ -61,7 +61,7 @@ func readable(text []byte) bool {
 	return !bytes.Contains(head, []byte("DO NOT EDIT")) && !bytes.Contains(head, []byte("@generated"))
 }
 
-// trimRune takes away a character that the cut has split.
+// trimRune removes an incomplete character at the end.
 func trimRune(b []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if c := b[len(b)-i]; utf8.RuneStart(c) {
@@ -74,7 +74,7 @@ func trimRune(b []byte) []byte {
 	return b
 }
 
-// fileKind is what a file is for.
+// fileKind is the kind of a file.
 type fileKind uint8
 
 const (
@@ -85,15 +85,15 @@ const (
 	plainText
 	settingsFile
 	data
-	history  // change logs, licences, authors, templates of issues
-	vendored // code of other projects, copied in
+	history  // change logs, licences, authors, issue templates
+	vendored // copied code of other projects
 )
 
-// worth is how well files of a kind answer: what decides comes before what tests
-// it, and data, which often quotes the question itself, comes last.
+// worth is the factor of each kind of file: an implementation ranks above its tests, and data, which often
+// quotes the question itself, is last.
 var worth = [...]float64{source: 1, tests: 0.35, example: 0.7, document: 0.8, plainText: 0.6, settingsFile: 0.75, data: 0.3, history: 0.35, vendored: 0.35}
 
-// kindOf goes by the path, and by the first bytes of the text.
+// kindOf determines the kind by the path and the first bytes of the text.
 func kindOf(name string, text []byte) fileKind {
 	base, ext := strings.ToLower(path.Base(name)), strings.ToLower(path.Ext(name))
 	dirs := "/" + strings.ToLower(path.Dir(name)) + "/"
@@ -117,14 +117,14 @@ func kindOf(name string, text []byte) fileKind {
 		return vendored
 	case strings.Contains(base, "_test."), begins("test_", "conftest."), strings.Contains(base, ".test."), strings.Contains(base, ".spec."),
 		begins("test.", "tests."), in("test", "tests", "testing", "spec", "__tests__", "e2e", "fake", "fakes", "mock", "mocks"),
-		strings.HasSuffix(dirs, "test/") && ext == ".go", // as net/http/httptest
+		strings.HasSuffix(dirs, "test/") && ext == ".go", // such as net/http/httptest
 		base == "export_test.go", strings.HasSuffix(strings.TrimSuffix(base, ext), "test") && ext == ".java":
 		return tests
 	case in("example", "examples", "_examples", "demo", "demos", "sample", "samples", "benchmark", "benchmarks"), begins("example_"):
 		return example
 	case slices.Contains([]string{".md", ".markdown", ".rst", ".adoc", ".tex", ".html"}, ext), manual(ext):
 		return document
-	case ext == ".txt": // as often a list of words as a document
+	case ext == ".txt": // a list of words as often as a document
 		return plainText
 	case languageOf(name) == settings:
 		return settingsFile

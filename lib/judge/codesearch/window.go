@@ -10,35 +10,34 @@ import (
 )
 
 const (
-	reach     = 8    // lines from the first to the last that are weighed together
+	reach     = 8    // maximum span of lines weighed together
 	maxQuoted = 8    // lines of Best
 	maxShown  = 36   // lines of a hit: a whole passage
-	maxJoined = 48   // lines of neighbours that are made one hit
+	maxJoined = 48   // lines of adjacent hits that are joined
 	maxLine   = 480  // bytes; a longer line is never shown
 	perFile   = 5    // hits of one file
-	near      = 0.45 // of the best hit's score: what is below is no answer
-	again     = 0.92 // of the score of all places of a file but its first, so that other files are seen too
+	near      = 0.45 // share of the best hit's score; lower hits are dropped
+	again     = 0.92 // factor for all places in a file except its first, so that other files are shown too
 )
 
-// How lines are weighed. These numbers, and those of score.go and query.go, were
-// set by hand, then moved one at a time over the tuned halves of the questions in
-// scripts/bench/judgement, and some of them moved far. With each taken away in
-// turn, those stayed that more than one codebase misses; near its value, each is
-// flat: half as much or half as much again costs a question or two in a hundred.
+// Weights of lines. These numbers, and those of score.go and query.go, were set by hand, then tuned one at
+// a time on the tuning halves of the questions in scripts/bench/judgement; some changed a lot. Each was
+// also removed in turn, and only those kept whose removal made more than one codebase worse. Near its
+// value each is flat: half as much more or less costs a question or two in a hundred.
 const (
 	lineShare  = 0.65 // of the best lines in the score of a passage
-	together   = 0.2  // of the one line that says most
-	apart      = 0.02 // taken off for each line between the first and the last
-	lineCover  = 0.5  // how much lines depend on having all of the question
-	declFactor = 1.3  // of a word on the line that declares the passage
+	together   = 0.2  // of the single best line
+	apart      = 0.02 // subtracted for each line between the first and the last
+	lineCover  = 0.5  // how much lines depend on covering the whole question
+	declFactor = 1.3  // for a word on the line of the declaration
 	setFactor  = 1.5  // in a name that the line sets
-	noteFactor = 0.7  // in a comment: it has counted for the passage already
-	numberCue  = 0.4  // a number, where one is asked for; as much again if a name is set to it
+	noteFactor = 0.7  // in a comment, which has already counted for the passage
+	numberCue  = 0.4  // a number, if one is asked for; doubled if a name is set to it
 )
 
-// matched is a line that has words of the question.
+// matched is a line that contains words of the question.
 type matched struct {
-	n    int // from 1
+	n    int // line number, from 1
 	mask uint64
 	gain [maxWants]float64
 	soft [maxWants]float64 // how well the word stands for the want
@@ -47,7 +46,7 @@ type matched struct {
 	raws int
 }
 
-// windows looks at the lines of the best passages.
+// windows examines the lines of the best passages.
 func (x *Index) windows(q *query, passages []scored, limit int) []Hit {
 	texts, split := map[string][]byte{}, map[string][][]byte{}
 	var hits []Hit
@@ -60,7 +59,7 @@ func (x *Index) windows(q *query, passages []scored, limit int) []Hit {
 			texts[p.path], split[p.path] = text, lines
 		}
 		if int(p.to) > len(lines) {
-			continue // changed since the walk: the others still count
+			continue // changed since the walk: continue with the others
 		}
 		hits = append(hits, x.hit(q, p, lines))
 	}
@@ -73,7 +72,7 @@ func (x *Index) windows(q *query, passages []scored, limit int) []Hit {
 	return x.pick(q, hits, split, limit)
 }
 
-// hit finds the lines of a passage that say it best.
+// hit finds the best lines of a passage.
 func (x *Index) hit(q *query, p scored, lines [][]byte) Hit {
 	h := Hit{Path: p.path}
 	found := x.matches(q, p, lines)
@@ -97,7 +96,7 @@ func (x *Index) hit(q *query, p scored, lines [][]byte) Hit {
 	return h
 }
 
-// matches are the lines of a passage that have words of the question.
+// matches returns the lines of a passage that contain words of the question.
 func (x *Index) matches(q *query, p scored, lines [][]byte) []matched {
 	var found []matched
 	lang := languageOf(p.path)
@@ -158,7 +157,7 @@ func (x *Index) matches(q *query, p scored, lines [][]byte) []matched {
 	return found
 }
 
-// cue is how much a line looks like the kind of answer that is asked for.
+// cue returns how much a line looks like the kind of answer asked for.
 func (q *query) cue(line []byte) float64 {
 	cue := 1.0
 	if q.number && number(line) {
@@ -170,7 +169,7 @@ func (q *query) cue(line []byte) float64 {
 	return cue
 }
 
-// number reports whether a number that means something stands in a line.
+// number reports whether a line contains a significant number.
 func number(line []byte) bool {
 	word := false
 	for i, c := range line {
@@ -183,7 +182,7 @@ func number(line []byte) bool {
 	return false
 }
 
-// sets reports whether a line gives a name a number.
+// sets reports whether a line assigns a number to a name.
 func sets(line []byte) bool {
 	_, value, ok := bytes.Cut(line, []byte{'='})
 	if !ok {
@@ -193,14 +192,14 @@ func sets(line []byte) bool {
 	return ok && len(value) > 0 && '0' <= value[0] && value[0] <= '9'
 }
 
-// view is what neighbouring lines are worth together.
+// view is the combined value of neighbouring lines.
 type view struct {
 	score float64
-	cover float64 // share of the question's weight that they have
+	cover float64 // share of the question's weight in them
 	mask  uint64  // of the wants
 }
 
-// view weighs neighbouring lines: each want counts once, where it counts most.
+// view weighs neighbouring lines: each want counts once, with its best gain.
 func (q *query) view(lines []matched) view {
 	v := view{}
 	var best, soft [maxWants]float64
@@ -227,8 +226,7 @@ func (q *query) view(lines []matched) view {
 	return v
 }
 
-// declares reports whether a line declares a name that is, whole, a word of the
-// question.
+// declares reports whether a line declares a name that is a whole word of the question.
 func (x *Index) declares(q *query, line []byte) bool {
 	found, n := false, 0
 	runs(line, func(run []byte) {
@@ -241,8 +239,7 @@ func (x *Index) declares(q *query, line []byte) bool {
 	return found
 }
 
-// widen takes in the comment above and the line below, so that what is quoted can
-// be understood.
+// widen adds the comment above and the line below, so that the quoted lines can be understood.
 func widen(lines [][]byte, from, to, least, last int) (int, int) {
 	fits := func(n int) bool {
 		return n >= least && n <= last && len(bytes.TrimSpace(lines[n-1])) > 0 && len(lines[n-1]) <= maxLine && to-from+1 < maxQuoted
@@ -264,8 +261,7 @@ func remark(line []byte) bool {
 	return bytes.HasPrefix(text, []byte("//")) || bytes.HasPrefix(text, []byte("# ")) || bytes.HasPrefix(text, []byte("* "))
 }
 
-// surroundings are the whole passage, where it is short, or else the lines around
-// those that say it best.
+// surroundings returns the whole passage if it is short, otherwise the lines around the best ones.
 func surroundings(p scored, from, to int) (int, int) {
 	first, last := int(p.from), int(p.to)
 	if last-first < maxShown {
@@ -277,7 +273,7 @@ func surroundings(p scored, from, to int) (int, int) {
 	return max(first, end-maxShown+1), end
 }
 
-// pick takes the best hits, few of each file, and makes neighbours one.
+// pick takes the best hits, at most perFile of each file, and joins adjacent ones.
 func (x *Index) pick(q *query, hits []Hit, texts map[string][][]byte, limit int) []Hit {
 	var out []Hit
 	taken := map[string]int{}
@@ -310,12 +306,12 @@ func (x *Index) pick(q *query, hits []Hit, texts map[string][][]byte, limit int)
 	return out
 }
 
-// joins reports whether two hits are so near that one reference shows both.
+// joins reports whether two hits are so close that one reference shows both.
 func (h Hit) joins(o Hit) bool {
 	return h.Path == o.Path && o.Start <= h.End+2 && h.Start <= o.End+2 && max(h.End, o.End)-min(h.Start, o.Start) < maxJoined
 }
 
-// trim leaves out what is too long to be shown. What is short is quoted whole.
+// trim drops lines that are too long to show.
 func (h *Hit) trim(lines [][]byte) {
 	for n := h.BestStart - 1; n >= h.Start; n-- {
 		if len(lines[n-1]) > maxLine {
@@ -332,7 +328,7 @@ func (h *Hit) trim(lines [][]byte) {
 	}
 }
 
-// Best are the lines that say it best.
+// Best returns the best lines.
 func (h Hit) Best() []string { return h.Lines[h.BestStart-h.Start : h.BestEnd-h.Start+1] }
 
 func show(lines [][]byte, from, to int) []string {
@@ -343,8 +339,8 @@ func show(lines [][]byte, from, to int) []string {
 	return out
 }
 
-// surface returns the names of lines that are words of the question, as they
-// stand there, the weightiest first.
+// surface returns the names in lines that are words of the question, as written there, those with the most
+// weight first.
 func (x *Index) surface(q *query, lines [][]byte) []string {
 	type name struct {
 		text   string
@@ -354,7 +350,7 @@ func (x *Index) surface(q *query, lines [][]byte) []string {
 	for _, line := range lines {
 		runs(line, func(run []byte) {
 			if !bytes.ContainsFunc(run, unicode.IsLetter) || len(run) > maxRun {
-				return // a number says nothing of what stands here
+				return // a number does not identify a subject
 			}
 			gain := 0.0
 			x.lex.words(run, func(word []byte, _ bool) {

@@ -8,7 +8,7 @@ import (
 
 const maxRun = 64 // bytes of a name; longer ones are hashes and the like
 
-// lexer cuts text into words. It keeps its buffers.
+// lexer splits text into words. It reuses its buffers.
 type lexer struct{ buf, whole []byte }
 
 // runs calls fn for each run of letters, digits and '_' in line.
@@ -37,12 +37,12 @@ func runs(line []byte, fn func(run []byte)) {
 	}
 }
 
-// whole is before the word that a name of several parts makes.
+// whole precedes the word that stands for a whole name of several parts.
 const whole = '='
 
-// words calls fn for each word of a run: the whole name without its underscores
-// when it has several parts (marked, and isWhole), and each part. Words are lower
-// case and stemmed; of scripts without spaces they are pairs of characters.
+// words calls fn for each word of a run: for a name of several parts the whole name without underscores
+// (prefixed, with whole set), and each part. Words are in lower case and stemmed; in scripts without
+// spaces they are pairs of characters.
 func (l *lexer) words(run []byte, fn func(word []byte, whole bool)) {
 	if len(run) > maxRun && !wide(run) {
 		return
@@ -73,8 +73,8 @@ func (l *lexer) words(run []byte, fn func(word []byte, whole bool)) {
 	}
 }
 
-// nextPart is the first part of a camelCase or snake_case name: "HTTPServer2" is
-// HTTP, Server, 2.
+// nextPart returns the first part of a camelCase or snake_case name: "HTTPServer2" has the parts HTTP,
+// Server, 2.
 func nextPart(run []byte) []byte {
 	class := func(i int) int {
 		switch c := run[i]; {
@@ -85,14 +85,14 @@ func nextPart(run []byte) []byte {
 		case 'A' <= c && c <= 'Z':
 			return 2
 		}
-		return 3 // lower case, and every other script
+		return 3 // lower case, and all other scripts
 	}
 	for i := 1; i < len(run); i++ {
 		was, is := class(i-1), class(i)
 		switch {
 		case was == 2 && is == 2 && i+1 < len(run) && class(i+1) == 3: // the S of HTTPServer
 			return run[:i]
-		case was == is, was == 2 && is == 3, is == 1 && was >= 2: // sha256 and V2 stay whole
+		case was == is, was == 2 && is == 3, is == 1 && was >= 2: // sha256 and V2 are not split
 		default:
 			return run[:i]
 		}
@@ -113,7 +113,7 @@ func lower(dst, part []byte) []byte {
 	return dst
 }
 
-// wide reports whether a run has a script that is written without spaces.
+// wide reports whether a run contains a script written without spaces.
 func wide(run []byte) bool {
 	for _, r := range string(run) {
 		if spaceless(r) {
@@ -123,15 +123,15 @@ func wide(run []byte) bool {
 	return false
 }
 
-// asking are the characters of Chinese and Japanese questions that carry nothing.
+// asking are characters of Chinese and Japanese questions that carry no meaning.
 const asking = "的了吗呢吧啊在哪里是什么怎为和与有多少几个请问能不会要我你他这那么のはがをにでとかもですますどこなに"
 
 func spaceless(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Hangul)
 }
 
-// pairs calls fn for each two neighbours of a spaceless run, and for the words of
-// other scripts between them ("在retry_limit里" has one).
+// pairs calls fn for each pair of adjacent characters of a spaceless run, and for words of other scripts
+// in it ("在retry_limit里" contains one).
 func (l *lexer) pairs(run []byte, fn func([]byte, bool)) {
 	text := []rune(string(run))
 	for i := 0; i < len(text); i++ {
@@ -150,11 +150,11 @@ func (l *lexer) pairs(run []byte, fn func([]byte, bool)) {
 	}
 }
 
-// endings are taken off, the longest first, where enough of the word stays. What
-// stays need not be a word; it must only be the same for its relatives.
+// endings are removed, longest first, if enough of the word remains. The stem need not be a word; it only
+// has to be the same for related words.
 var endings = []struct {
 	end, put string
-	left     int // least length of what stays before put
+	left     int // minimum length of what remains before put
 }{
 	{"ications", "y", 4}, {"ication", "y", 4}, {"izations", "", 4}, {"ization", "", 4},
 	{"ations", "", 4}, {"ation", "", 4}, {"ators", "", 4}, {"ator", "", 4}, {"iers", "y", 4}, {"ier", "y", 4},
@@ -165,7 +165,7 @@ var endings = []struct {
 	{"nya", "", 4}, {"kah", "", 4}, {"ly", "", 4}, {"es", "", 4}, {"s", "", 3},
 }
 
-// stem takes the ending off an English word (and two of Indonesian), in place.
+// stem removes the ending of an English word (and two Indonesian endings), in place.
 func stem(w []byte) []byte {
 	if len(w) < 4 || w[len(w)-1] >= utf8.RuneSelf || w[len(w)-1] <= '9' {
 		return w
