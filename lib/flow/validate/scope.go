@@ -94,8 +94,8 @@ func scope(question string, ret *draft.Return, found []evidence.Finding) (drift,
 	return verdict.Major, fmt.Sprintf("nothing of what was asked (%s) stands in it", text.Visible(strings.Join(asked[:min(len(asked), 5)], ", ")))
 }
 
-// telling reports whether the words shared by an answer and a question of of words show that they are
-// about the same subject. A single common word does not.
+// telling reports whether the words that an answer shares with a question of that many words show that
+// both are about the same subject. A single common word does not.
 func telling(shared []string, of int) bool {
 	return len(shared) > 1 || len(evidence.Telling(shared)) > 0 || len(shared) > 0 && of <= minTerms+1
 }

@@ -12,7 +12,7 @@ import (
 const (
 	aroundLines = 40
 	aroundShare = 0.2  // maximum share of a hit's score lost if its file scores low here
-	aroundB     = 0.75 // b, as in score.go
+	aroundB     = 0.75 // the length penalty; see b in score.go
 )
 
 // typed is a word of the question as typed, in lower case.

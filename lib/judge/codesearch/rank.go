@@ -30,8 +30,8 @@ import (
 	"tri/lib/base/durable"
 )
 
-// Limits of what is read. An index takes about a third of the memory of the text, and about three times
-// the text while it is built.
+// Limits of what is read. The memory of an index is about a third of the size of the text, and about
+// three times the text while it is built.
 const (
 	MaxFile  = 1 << 20   // bytes; larger files are skipped
 	MaxFiles = 50_000    // files in one index

@@ -311,7 +311,7 @@ func (h Hit) joins(o Hit) bool {
 	return h.Path == o.Path && o.Start <= h.End+2 && h.Start <= o.End+2 && max(h.End, o.End)-min(h.Start, o.Start) < maxJoined
 }
 
-// trim drops lines that are too long to show.
+// trim drops lines that are too long to show. In a short hit, all lines are the best.
 func (h *Hit) trim(lines [][]byte) {
 	for n := h.BestStart - 1; n >= h.Start; n-- {
 		if len(lines[n-1]) > maxLine {
