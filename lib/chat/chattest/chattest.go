@@ -1,6 +1,6 @@
-// Package chattest is the conformance suite of the chat adapters, for every source and
-// every sink. An adapter brings a World, the platform as a test can use it (a server in
-// the test, a folder, a real server), and calls Source and Sink from a plain go test.
+// Package chattest is the conformance suite of the chat adapters, for every source and every sink.
+// An adapter provides a World, its platform as a test can use it (a server in the test, a folder, a
+// real server), and calls Source and Sink from a plain go test.
 package chattest
 
 import (
@@ -15,58 +15,58 @@ import (
 	"tri/lib/record/event"
 )
 
-// World is one chat platform with two watched chats, seen from all sides: as
-// the people in it, as the programs here, and as whoever looks. Its methods end
-// the test when the platform itself fails.
+// World is a chat platform with two watched chats. Its methods act as the people in the chats,
+// create sources and sinks, and inspect the platform. They end the test if the platform itself
+// fails.
 type World interface {
-	// Source makes a source as a program does that has just been started: nothing
-	// is remembered but what the platform keeps.
+	// Source returns a new source, as in a program that has just started: it remembers only the state
+	// that the platform and Stateful keep.
 	Source() chat.Source
-	// Sink makes a sink likewise.
+	// Sink returns a new sink likewise.
 	Sink() chat.Sink
 
-	// Chats are the chat_ids of two watched chats.
+	// Chats returns the chat_ids of the two watched chats.
 	Chats() [2]string
-	// Bot is the bot's sender id, which is also what stands in mentions, and how a
-	// person addresses it ("@tri").
+	// Bot returns the bot's sender id, which is also its id in mentions, and how a person addresses it
+	// ("@tri").
 	Bot() (id, handle string)
 
-	// Say is a person writing one line. thread is the root message, "" for none.
-	// It returns the message's id. Every person is a member of both chats.
+	// Say posts a one-line message of a person. thread is the root message, "" for none. It returns the
+	// message's id. Every person is a member of both chats.
 	Say(chatID, person, thread, text string) (messageID string)
-	// Edit and Delete change a message, by its author.
+	// Edit and Delete change a message, as its author.
 	Edit(chatID, messageID, text string)
 	Delete(chatID, messageID string)
 
-	// Sees is what the source gives for a text that was posted by the sink: the
-	// text itself, unless the platform cannot hold a control character.
+	// Sees returns the text that the source reports for a text posted by the sink: the same text,
+	// unless the platform cannot store a control character.
 	Sees(text string) string
-	// Pings reports whether the platform alerts everybody because of a message.
+	// Pings reports whether a message notifies everybody.
 	Pings(chatID, messageID string) bool
 }
 
-// Lacking is a World whose platform has not everything. What it lacks is not
-// tested, and stands in tri-chat(7).
+// Lacking is a World whose platform lacks some features. These are not tested; tri-chat(7) lists
+// them.
 type Lacking interface{ Lacks(feature Feature) bool }
 
-// Feature is something that a platform may not have, for a bot.
+// Feature is a feature that a platform may not offer to a bot.
 type Feature string
 
-// The features. A platform without History tells nobody what was said while its
-// bot was away; one without Memory cannot be asked for a message or a post.
+// The features. A platform without History does not show messages sent while the bot was not
+// connected; one without Memory cannot look up a message or a post.
 const (
 	Edits     Feature = "edits"
 	Deletions Feature = "deletions"
-	Traces    Feature = "deletions that nobody heard" // can be found out later
+	Traces    Feature = "deletions that nobody heard" // can be detected later
 	Threads   Feature = "threads"
 	History   Feature = "history"
 	Memory    Feature = "memory"
-	Own       Feature = "own messages" // heard as any other
+	Own       Feature = "own messages" // received like any other
 	Files     Feature = "files"
 	Lines     Feature = "lines" // newlines in a message
 	Long      Feature = "long"  // messages of 10 KiB
-	Keys      Feature = "keys"  // that a post carries and can be found by: else it is by its text
-	Emoji     Feature = "emoji" // to the byte
+	Keys      Feature = "keys"  // a post carries one and is found by it: otherwise by its text
+	Emoji     Feature = "emoji" // byte for byte
 )
 
 func has(w World, f Feature) bool {
@@ -83,15 +83,14 @@ func needs(t *testing.T, w World, features ...Feature) {
 	}
 }
 
-// Stateful is a World that keeps the state that its sources save from one start to
-// the next (chat.Resume.State). Without it nothing is kept, which a source must
-// survive.
+// Stateful is a World that keeps the state that its sources save from one start to the next
+// (chat.Resume.State). Otherwise the state is lost, which a source must tolerate.
 type Stateful interface {
 	Load() ([]byte, error)
 	Save([]byte) error
 }
 
-// Handler is a chat.Handler made of functions; one that is nil does nothing.
+// Handler is a chat.Handler made of functions; a nil function does nothing.
 type Handler struct {
 	Event   func(event.Event) error
 	Action  func(event.Action) error
@@ -143,14 +142,13 @@ func (h Handler) Logf(format string, args ...any) {
 	}
 }
 
-// Factory makes a new World with nothing said in it; it cleans up by t.Cleanup.
+// Factory returns a new World without messages; it cleans up by t.Cleanup.
 type Factory func(t *testing.T) World
 
-// patience is how long the suite waits for what must come. It is only spent
-// when a test fails.
+// patience is the timeout for expected events. It is only used up when a test fails.
 const patience = 20 * time.Second
 
-// texts survive on every platform, byte for byte.
+// texts are preserved byte for byte by every platform.
 var texts = map[string]string{
 	"quotes":     `she said "it's \"fine\"" and 'left' <b>&amp; ` + "`code`" + ` $(id) ${HOME} %s \n \\`,
 	"emoji":      "👍🏽 👩‍👩‍👧‍👦 🇮🇩 ☕️ ✓",
@@ -174,23 +172,23 @@ func long(n int) string {
 	return string(b)
 }
 
-// listener is a running source and what it has emitted, each identity once, as
-// tri-watch would keep it.
+// listener is a running source and the events it has emitted, each identity once, as tri-watch
+// would store them.
 type listener struct {
 	t      *testing.T
 	cancel context.CancelFunc
 	ended  chan struct{}
-	err    error // of Run; read it when ended is closed
+	err    error // of Run; valid after ended is closed
 
 	mu     sync.Mutex
 	seen   map[string]bool
 	events []event.Event
-	more   chan struct{} // closed and replaced when something came
-	refuse error         // what emit answers, when set
+	more   chan struct{} // closed and replaced when an event arrives
+	refuse error         // returned by emit, if set
 }
 
-// listen starts a source behind what was heard so far. Its first start waits
-// until the source hears, since a source without a past need not tell history.
+// listen starts a source that continues after the events before. At a first start it waits until
+// the source is connected, since a source without a log need not read history.
 func listen(t *testing.T, w World, before []event.Event) *listener {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -257,7 +255,7 @@ func (l *listener) emit(e event.Event) error {
 	return nil
 }
 
-// warmUp speaks in both chats until both are heard.
+// warmUp posts in both chats until a message of each has arrived.
 func (l *listener) warmUp(w World) {
 	l.t.Helper()
 	for _, c := range w.Chats() {
@@ -274,7 +272,7 @@ func (l *listener) warmUp(w World) {
 	}
 }
 
-// waitFor waits until ok holds of what was emitted, at most for d.
+// waitFor waits until ok returns true for the emitted events, at most for d.
 func (l *listener) waitFor(d time.Duration, ok func([]event.Event) bool) bool {
 	timeout := time.After(d)
 	for {
@@ -296,7 +294,7 @@ func (l *listener) waitFor(d time.Duration, ok func([]event.Event) bool) bool {
 	}
 }
 
-// until is waitFor that must succeed; what names what is waited for.
+// until is like waitFor but fails the test; what describes the condition.
 func (l *listener) until(what string, ok func([]event.Event) bool) []event.Event {
 	l.t.Helper()
 	if !l.waitFor(patience, ok) {
@@ -317,7 +315,7 @@ func (l *listener) heard() []event.Event {
 	return append([]event.Event(nil), l.events...)
 }
 
-// stop ends the source as a signal does.
+// stop ends the source as a signal does, and returns its events.
 func (l *listener) stop() []event.Event {
 	l.cancel()
 	select {
@@ -332,7 +330,7 @@ func (l *listener) stop() []event.Event {
 	return l.heard()
 }
 
-// find is the first event of a message. Ids are only unique within a chat.
+// find returns the first event of a message. Ids are only unique within a chat.
 func find(es []event.Event, chatID, id string) *event.Event {
 	for i := range es {
 		if es[i].ChatID == chatID && es[i].MessageID == id {
@@ -342,7 +340,7 @@ func find(es []event.Event, chatID, id string) *event.Event {
 	return nil
 }
 
-// changes are the events of a message after its first.
+// changes returns the events of a message after its first.
 func changes(es []event.Event, chatID, id string) []event.Event {
 	var out []event.Event
 	for _, e := range es {

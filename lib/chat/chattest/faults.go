@@ -14,48 +14,47 @@ import (
 	"tri/lib/record/event"
 )
 
-// Faulty is a World whose platform can be made to misbehave: a scripted server of
-// ours. Every client that it makes waits briefly where a real one waits long.
+// Faulty is a World whose platform can be made to misbehave: a fake server. All clients that it
+// returns use short delays instead of the real ones.
 type Faulty interface {
 	World
-	// Break has the platform do wrong what f says, from now on; the zero Faults end
-	// it.
+	// Break injects the faults f from now on; the zero Faults ends them.
 	Break(f Faults)
-	// Burst is n messages of people, "burst 0", "burst 1", …, said in a chat at
-	// once, as fast as the server can take them. It returns their ids.
+	// Burst posts n messages of people in a chat, "burst 0", "burst 1", …, as fast as the server can
+	// accept them. It returns their ids.
 	Burst(chatID string, n int) []string
-	// File is a person sending a file, without text.
+	// File sends a file of a person, without text.
 	File(chatID, person, name string) (messageID string)
-	// Garble sends something that no client can understand, or that is far too
-	// large, down every live connection. The connection may end by it.
+	// Garble sends data that no client can parse, or that is far too large, to every connection. The
+	// connection may end because of it.
 	Garble()
-	// Revoke takes the bot's credential away, for good.
+	// Revoke revokes the bot's credential permanently.
 	Revoke()
-	// Standing are the texts of the bot's messages in a thread, as they stand.
+	// Standing returns the current texts of the bot's messages in a thread.
 	Standing(chatID, thread string) []string
 }
 
-// Faults are how often, between 0 and 1, each thing goes wrong. A world that has
-// no such thing on its platform passes over it.
+// Faults are the probabilities, between 0 and 1, of each fault. A World ignores faults that its
+// platform does not have.
 type Faults struct {
 	Seed uint64
 
-	// Of what the platform delivers.
+	// Of a delivery.
 	Cut       float64 // the connection ends before it
-	Duplicate float64 // it comes twice
-	Reorder   float64 // it comes after the next one
-	Lose      float64 // it never comes, and can be read back
+	Duplicate float64 // it arrives twice
+	Reorder   float64 // it arrives after the next one
+	Lose      float64 // it never arrives, but is in the history
 
-	// Of what is asked.
+	// Of a request.
 	Fail float64 // status 500 and nothing done
-	Busy float64 // status 429, come back after a second
+	Busy float64 // status 429, retry after a second
 
 	// Of a post.
-	LoseAnswer float64 // it stands, and the connection is cut instead of an answer
-	FailAfter  float64 // it stands, and the answer is status 500
+	LoseAnswer float64 // it is posted, and the connection is cut before the response
+	FailAfter  float64 // it is posted, and the response is status 500
 }
 
-// Source and Sink under faults.
+// Faulted runs the tests of Source and Sink under faults.
 func Faulted(t *testing.T, f func(t *testing.T) Faulty) {
 	t.Run("Deliveries", func(t *testing.T) { deliveries(t, f) })
 	t.Run("Gap", func(t *testing.T) { gap(t, f(t)) })
@@ -66,9 +65,8 @@ func Faulted(t *testing.T, f func(t *testing.T) Faulty) {
 	t.Run("Once", func(t *testing.T) { once(t, f) })
 }
 
-// deliveries: whatever happens to the connection and to what comes over it, and
-// over a restart, every message, edit and deletion is emitted, none under two
-// identities.
+// deliveries: whatever happens to the connection and its data, and over a restart, every message,
+// edit and deletion is emitted, and none under two identities.
 func deliveries(t *testing.T, f func(t *testing.T) Faulty) {
 	for name, faults := range map[string]Faults{
 		"cut":       {Cut: 0.08},
@@ -98,7 +96,7 @@ func deliveries(t *testing.T, f func(t *testing.T) Faulty) {
 				}
 			}
 			w.Break(Faults{})
-			want[w.Say(c, "ana", "", "the end")] = true // a lost last one is seen when the next comes
+			want[w.Say(c, "ana", "", "the end")] = true // shows that the last one was lost
 			all := func(es []event.Event) []event.Event { return slices.Concat(before, es) }
 			es := all(l.until("all", func(es []event.Event) bool { return len(missing(all(es), c, want)) == 0 }))
 			if n := len(es) - warmUps(es); n > len(want) {
@@ -108,7 +106,7 @@ func deliveries(t *testing.T, f func(t *testing.T) Faulty) {
 	}
 }
 
-// warmUps counts what listen itself has said.
+// warmUps counts the messages posted by listen itself.
 func warmUps(es []event.Event) int {
 	n := 0
 	for _, e := range es {
@@ -134,23 +132,22 @@ func missing(es []event.Event, chatID string, want map[string]bool) (ids []strin
 	return ids
 }
 
-// GapSize is how many messages are missed in the gap.
+// GapSize is the number of messages missed in the gap.
 const GapSize = 5000
 
-// gap: thousands of messages that were said while nobody listened are read back,
-// each once.
+// gap: thousands of messages posted while no source was running are recovered, each once.
 func gap(t *testing.T, w Faulty) {
 	needs(t, w, History)
 	Gap(t, w, GapSize)
 }
 
-// Burster is a World where many messages can be said at once.
+// Burster is a World where many messages can be posted at once.
 type Burster interface {
 	World
 	Burst(chatID string, n int) []string
 }
 
-// Gap has n messages said while nobody listens, and each emitted once.
+// Gap posts n messages while no source is running, and checks that each is emitted once.
 func Gap(t *testing.T, w Burster, n int) {
 	c := w.Chats()[0]
 	l := listen(t, w, nil)
@@ -171,8 +168,8 @@ func Gap(t *testing.T, w Burster, n int) {
 	}
 }
 
-// garbled: what cannot be understood, or is too large, does not keep the rest
-// from being heard.
+// garbled: data that cannot be parsed, or is too large, does not prevent other messages from being
+// received.
 func garbled(t *testing.T, w Faulty) {
 	c := w.Chats()[0]
 	l := listen(t, w, nil)
@@ -182,14 +179,14 @@ func garbled(t *testing.T, w Faulty) {
 	}
 }
 
-// revoked: a credential that is not accepted any more ends the source with the
-// status and the hint for it: nobody waits for ever without knowing.
+// revoked: a revoked credential ends the source with the right exit status and hint, instead of
+// waiting forever.
 func revoked(t *testing.T, w Faulty) {
 	l := listen(t, w, nil)
 	w.Revoke()
 	w.Break(Faults{Cut: 1})
 	defer w.Break(Faults{})
-	for range 3 { // a platform that only cuts at the next delivery
+	for range 3 { // for a platform that only disconnects at the next delivery
 		w.Say(w.Chats()[0], "ana", "", "anybody there?")
 	}
 	select {
@@ -203,7 +200,7 @@ func revoked(t *testing.T, w Faulty) {
 	l.err = nil
 }
 
-// file: a file comes as its name and size, never its bytes.
+// file: a file is reported by name and size, never with its contents.
 func file(t *testing.T, w Faulty) {
 	needs(t, w, Files)
 	c := w.Chats()[0]
@@ -214,7 +211,7 @@ func file(t *testing.T, w Faulty) {
 	}
 }
 
-// busy: a platform that is asked too often is left alone for as long as it says.
+// busy: after a rate-limit response no request is made for the requested time.
 func busy(t *testing.T, w Faulty) {
 	p := ask(w)
 	w.Break(Faults{Busy: 1})
@@ -230,8 +227,8 @@ func busy(t *testing.T, w Faulty) {
 	}
 }
 
-// once: a poster that does what tri-reply does, and that is killed between any
-// two of its steps, posts each reply once, or has it parked; never twice.
+// once: a poster that works like tri-reply and is killed between any two of its steps posts each
+// reply once, or parks it, but never posts twice.
 func once(t *testing.T, f func(t *testing.T) Faulty) {
 	for name, faults := range map[string]Faults{
 		"no fault":        {},
@@ -272,9 +269,9 @@ func once(t *testing.T, f func(t *testing.T) Faulty) {
 	}
 }
 
-// persist posts p as tri-reply would: a new program at every try, which looks
-// before it posts again. killed forgets the answer of the first try. It returns
-// false when nobody can prove what happened: the post is parked.
+// persist posts p as tri-reply would: with a new program at every attempt, which looks p up before
+// it posts again. With killed, the result of the first attempt is forgotten. It returns false if
+// the result cannot be determined: the post is parked.
 func persist(t *testing.T, w Faulty, p chat.Post, killed bool) bool {
 	t.Helper()
 	ctx := context.Background()

@@ -15,23 +15,23 @@ import (
 	"time"
 )
 
-// Loaded is a World that tri-watch itself can be pointed at.
+// Loaded is a World that the real tri-watch can connect to.
 type Loaded interface {
 	Burster
-	// Config is what stands under chat: of config.yaml, and the environment that
-	// holds the credentials.
+	// Config returns the chat section of config.yaml, and the environment variables with the
+	// credentials.
 	Config() (yaml string, env []string)
 }
 
-// Of Load: how many messages, and how many a second.
+// Parameters of Load: the number of messages, and messages per second.
 const (
 	loadMessages = 100_000
 	loadRate     = 2_000
 )
 
-// Load runs the real tri-watch against the world: 2,000 messages a second until
-// there were 100,000, and prints how far its log was behind and what memory it
-// had. It takes a minute, and runs only where TRI_LOAD is set (scripts/bench/watch).
+// Load runs the real tri-watch against the world: 2,000 messages a second up to 100,000. It prints
+// how far the log was behind and the memory used. It takes a minute, and runs only if TRI_LOAD is
+// set (scripts/bench/watch).
 func Load(t *testing.T, w Loaded) {
 	if os.Getenv("TRI_LOAD") == "" {
 		t.Skip("TRI_LOAD is not set: scripts/bench/watch runs this")
@@ -68,7 +68,7 @@ func Load(t *testing.T, w Loaded) {
 		}
 	})
 	log := newTail(filepath.Join(home, "events.ndjson"))
-	for i := 0; log.count(t) == 0; i++ { // until it hears
+	for i := 0; log.count(t) == 0; i++ { // until it receives messages
 		if w.Say(w.Chats()[0], "ana", "", "warming up"); i > 600 {
 			t.Fatal("nothing is heard")
 		}
@@ -97,7 +97,7 @@ func Load(t *testing.T, w Loaded) {
 		loadMessages, took.Seconds(), loadMessages/took.Seconds(), lags[len(lags)/2], lags[len(lags)-1], slices.Max(half), (time.Since(began)-took).Seconds()*1000, peak(t, watch.Process.Pid))
 }
 
-// tail counts the lines of a file that grows.
+// tail counts the lines of a growing file.
 type tail struct {
 	path string
 	at   int64
@@ -123,7 +123,7 @@ func (l *tail) count(t *testing.T) int {
 	}
 }
 
-// peak is the most memory that a process had resident, in KiB (proc(5)).
+// peak returns the maximum resident memory of a process, in KiB (proc(5)).
 func peak(t *testing.T, pid int) int {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// Sink runs what every sink must do.
+// Sink runs the tests that every sink must pass.
 func Sink(t *testing.T, f Factory) {
 	t.Run("Post", func(t *testing.T) { post(t, f(t)) })
 	t.Run("Find", func(t *testing.T) { findPost(t, f(t)) })
@@ -31,8 +31,8 @@ func ask(w World) chat.Post {
 func send(t *testing.T, w World, p chat.Post) chat.Posted {
 	t.Helper()
 	got, err := w.Sink().Post(context.Background(), p)
-	// Nothing was posted, as when a server has not seen the end of the connection
-	// before: it may be tried again.
+	// Nothing was posted, for example because a server has not noticed the end of the previous
+	// connection: retry.
 	for end := time.Now().Add(20 * time.Second); errors.As(err, new(*chat.RetryError)) && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 		got, err = w.Sink().Post(context.Background(), p)
@@ -49,7 +49,7 @@ func send(t *testing.T, w World, p chat.Post) chat.Posted {
 	return got
 }
 
-// post: a reply is heard as the bot's, in the thread, once.
+// post: a reply arrives as a message of the bot, in the thread, once.
 func post(t *testing.T, w World) {
 	l := listen(t, w, nil)
 	p := ask(w)
@@ -82,8 +82,8 @@ func post(t *testing.T, w World) {
 	}
 }
 
-// findPost: a new program finds a post by its key, in its thread; a key that was
-// never used is provably absent, whatever else was posted.
+// findPost: a new program finds a post by its key, in its thread; a key that was never used is
+// provably absent, whatever else was posted.
 func findPost(t *testing.T, w World) {
 	needs(t, w, Memory)
 	ctx := context.Background()
@@ -118,15 +118,15 @@ func findPost(t *testing.T, w World) {
 	}
 }
 
-// tried notes that p is tried now, where Find needs to know.
+// tried sets p.Tried to now, if Find needs it.
 func tried(w World, p *chat.Post) {
 	if !has(w, Keys) {
 		p.Tried = time.Now()
 	}
 }
 
-// message: reading back gives the text as the source does, follows edits, and
-// tells when the message is gone.
+// message: reading back returns the text as the source does, includes edits, and reports when the
+// message is deleted.
 func message(t *testing.T, w World) {
 	if !has(w, Memory) {
 		if _, _, err := w.Sink().Message(context.Background(), w.Chats()[0], "1"); !errors.Is(err, chat.ErrUnsupported) {
@@ -155,8 +155,8 @@ func message(t *testing.T, w World) {
 	}
 }
 
-// sentTexts: approved bytes are what people see. Control characters may be
-// shown instead of sent; reading back and hearing give the same.
+// sentTexts: the approved bytes are shown unchanged. Control characters may be replaced by visible
+// symbols; reading back and receiving yield the same text.
 func sentTexts(t *testing.T, w World) {
 	l := listen(t, w, nil)
 	p := ask(w)
@@ -208,7 +208,7 @@ func sentTexts(t *testing.T, w World) {
 	check("control", "bell \a escape \x1b[31mred\x1b[0m return \r null \x00 del \x7f csi \u009b end")
 	check("bidi", "user \u202e txt.exe \u2066 x \u2028 y")
 
-	// Nothing that was posted became a message of somebody else.
+	// No part of a post became a message of its own.
 	if es := l.heard(); has(w, Own) && count(es, "bot") != i {
 		t.Errorf("%d posts came as %d messages of the bot:\n%s", i, count(es, "bot"), list(es))
 	}
@@ -224,7 +224,7 @@ func count(es []event.Event, senderType string) int {
 	return n
 }
 
-// refused: what can never be posted is said to be refused, and is not posted.
+// refused: an impossible post is reported as refused and is not made.
 func refused(t *testing.T, w World) {
 	ctx := context.Background()
 	p := ask(w)
@@ -245,7 +245,7 @@ func refused(t *testing.T, w World) {
 	send(t, w, full)
 }
 
-// noPing: a draft that slipped through with a mass mention alerts nobody.
+// noPing: a draft with a mass mention notifies nobody.
 func noPing(t *testing.T, w World) {
 	p := ask(w)
 	for i, text := range []string{"@all look", "ask @channel", "@here", "@everyone!", "<!channel> hi", "<!here>", "@room"} {

@@ -11,7 +11,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// Source runs what every source must do.
+// Source runs the tests that every source must pass.
 func Source(t *testing.T, f Factory) {
 	t.Run("Missed", func(t *testing.T) { missed(t, f(t)) })
 	t.Run("MissedChanges", func(t *testing.T) { missedChanges(t, f(t)) })
@@ -24,8 +24,8 @@ func Source(t *testing.T, f Factory) {
 	t.Run("Texts", func(t *testing.T) { heardTexts(t, f(t)) })
 }
 
-// missed: what was said while nobody listened is emitted, in order, in every
-// chat and inside threads.
+// missed: messages posted while no source was running are emitted, in order, in every chat and
+// inside threads.
 func missed(t *testing.T, w World) {
 	needs(t, w, History)
 	chats := w.Chats()
@@ -47,7 +47,7 @@ func missed(t *testing.T, w World) {
 		return find(es, chats[0], want[chats[0]][5]) != nil && find(es, chats[1], want[chats[1]][4]) != nil
 	})
 	for _, c := range chats {
-		got := slices.DeleteFunc(ids(es, c), func(id string) bool { // of before, said too early to be heard
+		got := slices.DeleteFunc(ids(es, c), func(id string) bool { // from before, posted too early to be received
 			return strings.HasPrefix(find(es, c, id).Content, "warming up")
 		})
 		if !slices.Equal(got, want[c]) {
@@ -56,7 +56,7 @@ func missed(t *testing.T, w World) {
 	}
 }
 
-// missedChanges: so are edits and deletions, of old messages too.
+// missedChanges: so are edits and deletions, also of old messages.
 func missedChanges(t *testing.T, w World) {
 	needs(t, w, History, Edits)
 	c := w.Chats()[0]
@@ -88,8 +88,8 @@ func missedChanges(t *testing.T, w World) {
 	}
 }
 
-// notDurable: an event that could not be kept ends the source with the reason
-// and comes again at the next start.
+// notDurable: an event that could not be stored ends the source with the reason, and is emitted
+// again at the next start.
 func notDurable(t *testing.T, w World) {
 	needs(t, w, History)
 	c := w.Chats()[0]
@@ -111,7 +111,7 @@ func notDurable(t *testing.T, w World) {
 	listen(t, w, before).message(c, id)
 }
 
-// order: per chat, as said.
+// order: per chat, events are in the order of the messages.
 func order(t *testing.T, w World) {
 	chats := w.Chats()
 	l := listen(t, w, nil)
@@ -132,7 +132,7 @@ func order(t *testing.T, w World) {
 	}
 }
 
-// shape: the fields that every reader relies on.
+// shape: the fields that every reader relies on are set.
 func shape(t *testing.T, w World) {
 	c := w.Chats()[1]
 	l := listen(t, w, nil)
@@ -152,8 +152,8 @@ func shape(t *testing.T, w World) {
 	}
 }
 
-// changed: an edit or deletion is an event of the same message, each of its own
-// identity, also when they follow each other at once.
+// changed: an edit or deletion is an event of the same message, each with its own identity, even in
+// quick succession.
 func changed(t *testing.T, w World) {
 	needs(t, w, Edits)
 	c := w.Chats()[0]
@@ -184,8 +184,8 @@ func changed(t *testing.T, w World) {
 	}
 }
 
-// threads: thread_id is the root's id for the reply, for a reply to the reply
-// and for an edit of it; chat_id stays the parent chat.
+// threads: thread_id is the root's id for the reply, for a reply to the reply and for an edit of
+// it; chat_id remains the parent chat.
 func threads(t *testing.T, w World) {
 	needs(t, w, Threads)
 	c := w.Chats()[0]
@@ -206,7 +206,7 @@ func threads(t *testing.T, w World) {
 	}
 }
 
-// mention: who addresses the bot mentions it.
+// mention: a message that addresses the bot mentions it.
 func mention(t *testing.T, w World) {
 	c := w.Chats()[0]
 	id, handle := w.Bot()
@@ -220,7 +220,7 @@ func mention(t *testing.T, w World) {
 	}
 }
 
-// heardTexts: what people write arrives byte for byte.
+// heardTexts: messages arrive byte for byte.
 func heardTexts(t *testing.T, w World) {
 	c := w.Chats()[0]
 	l := listen(t, w, nil)
@@ -230,7 +230,7 @@ func heardTexts(t *testing.T, w World) {
 		}
 		want := text
 		if h, ok := w.(interface{ Hears(text string) string }); ok {
-			want = h.Hears(text) // what the platform lets a person write
+			want = h.Hears(text) // the text as the platform lets a person write it
 		}
 		if e := l.message(c, w.Say(c, "ana", "", text)); e.Content != want {
 			t.Errorf("%s: said %.80q, came as %.80q", name, text, e.Content)
@@ -238,7 +238,7 @@ func heardTexts(t *testing.T, w World) {
 	}
 }
 
-// ids are the messages of a chat in the order of their first events.
+// ids returns the messages of a chat in the order of their first events.
 func ids(es []event.Event, chatID string) []string {
 	var out []string
 	for _, e := range es {

@@ -1,5 +1,5 @@
-// Package wire carries a fake platform's events to its clients over WebSocket or
-// webhook, with injected faults. The platform's own lock guards it.
+// Package wire carries a fake platform's events to its clients over WebSocket or webhook, with
+// injected faults. The caller must guard it with its own lock.
 package wire
 
 import (
@@ -10,30 +10,29 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Faults are how often, between 0 and 1, things go wrong.
+// Faults are the probabilities of each fault, between 0 and 1.
 type Faults struct {
 	Cut       float64 // every connection ends before an event, which is not sent again
-	Duplicate float64 // an event comes twice
-	Reorder   float64 // it comes after the next one
-	Lose      float64 // it never comes
+	Duplicate float64 // an event is sent twice
+	Reorder   float64 // it is sent after the next one
+	Lose      float64 // it is never sent
 }
 
-// Line is a platform's way to its clients.
+// Line is a platform's connection to its clients.
 type Line struct {
-	// Roll says whether what is as likely as that happens now.
+	// Roll reports whether a fault of the given probability happens now.
 	Roll func(likely float64) bool
-	// Frames are an event as it goes over a connection; nil: as it is. n counts the
-	// events that were sent.
+	// Frames returns the frames of an event on a connection; nil: the event itself. n is the number of
+	// events sent before.
 	Frames func(event []byte, n int) [][]byte
-	// Call posts an event to a webhook, for the try-th time, and says whether it was
-	// taken.
+	// Call posts an event to a webhook, for the try-th time, and reports whether it was accepted.
 	Call func(url string, event []byte, try int) (taken bool)
-	// Tries is how often an event is posted that is not taken.
+	// Tries is how often an event is posted until it is accepted.
 	Tries int
 
 	conns []*Conn
 	sent  int
-	held  []byte // comes after the next one
+	held  []byte // is sent after the next one
 	hook  string
 	calls chan call
 	stop  chan struct{}
@@ -44,37 +43,37 @@ type call struct {
 	event []byte
 }
 
-// Open makes the line ready.
+// Open initializes the line.
 func (l *Line) Open() {
 	l.calls, l.stop = make(chan call, 1<<16), make(chan struct{})
 	go l.post()
 }
 
-// Close ends it and its connections.
+// Close closes the line and its connections.
 func (l *Line) Close() {
 	close(l.stop)
 	l.Cut()
 }
 
-// Add takes a connection in: it is sent events from now on.
+// Add adds a connection: events are sent to it from now on.
 func (l *Line) Add(c *Conn) { l.conns = append(l.conns, c) }
 
-// Remove takes a connection out that has ended.
+// Remove removes a connection that has ended.
 func (l *Line) Remove(c *Conn) {
 	l.conns = slices.DeleteFunc(l.conns, func(o *Conn) bool { return o == c })
 }
 
-// Len is how many connections there are.
+// Len returns the number of connections.
 func (l *Line) Len() int { return len(l.conns) }
 
-// Push sends something to every connection that is no event.
+// Push sends data other than events to every connection.
 func (l *Line) Push(b []byte) {
 	for _, c := range l.conns {
 		c.Push(b)
 	}
 }
 
-// Cut ends every connection, as a network does.
+// Cut ends every connection, like a network failure.
 func (l *Line) Cut() {
 	for _, c := range l.conns {
 		c.Cut()
@@ -82,8 +81,8 @@ func (l *Line) Cut() {
 	l.conns = nil
 }
 
-// Silence leaves every connection open and never uses it again, as a network that
-// fell away does.
+// Silence leaves every connection open but never uses it again, like a network that stops carrying
+// data.
 func (l *Line) Silence() {
 	for _, c := range l.conns {
 		c.silence()
@@ -91,11 +90,11 @@ func (l *Line) Silence() {
 	l.conns = nil
 }
 
-// Hook has events be posted to an address instead. Hooked says whether they are.
+// Hook sets an address to which events are posted instead. Hooked reports whether one is set.
 func (l *Line) Hook(url string) { l.hook = url }
 func (l *Line) Hooked() bool    { return l.hook != "" }
 
-// Deliver sends an event, if nothing goes wrong.
+// Deliver sends an event, subject to the faults f.
 func (l *Line) Deliver(event []byte, f Faults) {
 	switch {
 	case l.Roll(f.Lose):
@@ -114,7 +113,7 @@ func (l *Line) Deliver(event []byte, f Faults) {
 	l.Release()
 }
 
-// Release sends what was to come after the next event.
+// Release sends an event that was held back until after the next one.
 func (l *Line) Release() {
 	if l.held != nil {
 		l.send(l.held)
@@ -122,8 +121,7 @@ func (l *Line) Release() {
 	}
 }
 
-// send gives an event to one connection. Platforms say that it may be any; here it
-// is each in its turn.
+// send sends an event to one connection. Real platforms choose any; here they take turns.
 func (l *Line) send(event []byte) {
 	if l.hook != "" {
 		l.calls <- call{l.hook, event}
@@ -142,8 +140,8 @@ func (l *Line) send(event []byte) {
 	}
 }
 
-// post makes the calls of the webhook, one after the other. Platforms wait minutes
-// and hours before they try again.
+// post makes the calls of the webhook one after the other. Real platforms wait minutes and hours
+// between attempts.
 func (l *Line) post() {
 	for {
 		select {
@@ -159,7 +157,7 @@ func (l *Line) post() {
 	}
 }
 
-// Conn is one connection. It has a lock of its own.
+// Conn is one connection. It has its own lock.
 type Conn struct {
 	ws   *websocket.Conn
 	kind websocket.MessageType
@@ -171,12 +169,12 @@ type Conn struct {
 	silent bool
 }
 
-// NewConn is a connection whose messages are of a kind.
+// NewConn returns a connection for messages of one kind.
 func NewConn(ws *websocket.Conn, kind websocket.MessageType) *Conn {
 	return &Conn{ws: ws, kind: kind, more: make(chan struct{}, 1)}
 }
 
-// Push has a message be sent.
+// Push queues a message.
 func (c *Conn) Push(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,7 +188,7 @@ func (c *Conn) Push(b []byte) {
 	}
 }
 
-// Cut ends the connection as a network does.
+// Cut ends the connection like a network failure.
 func (c *Conn) Cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,7 +204,7 @@ func (c *Conn) silence() {
 	c.silent = true
 }
 
-// Write sends what is pushed until ctx ends.
+// Write sends queued messages until ctx ends.
 func (c *Conn) Write(ctx context.Context) {
 	for {
 		c.mu.Lock()

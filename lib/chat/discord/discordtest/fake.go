@@ -1,7 +1,6 @@
-// Package discordtest is a fake Discord server: the part of the gateway and of REST,
-// version 10, that a bot in one server uses, after https://discord.com/developers/docs,
-// with faults on demand. The official library of another language works with it
-// (scripts/peers/discord).
+// Package discordtest is a fake Discord server: the part of the gateway and of REST, version 10,
+// that a bot in one server uses, after https://discord.com/developers/docs, with injectable faults.
+// It was checked with the official library of another language (scripts/peers/discord).
 package discordtest
 
 import (
@@ -18,38 +17,38 @@ import (
 // M is a JSON object.
 type M = map[string]any
 
-// Ids that every server has.
+// Ids that exist in every server.
 const (
 	Guild    = "900000000000000001"
 	Bot      = "900000000000000002"
-	BotRole  = "900000000000000003" // what Discord makes for a bot that is added
+	BotRole  = "900000000000000003" // made by Discord for a bot that is added
 	Dev      = "900000000000000011"
 	Help     = "900000000000000012"
 	Forum    = "900000000000000013"
-	Secret   = "900000000000000014" // a channel that nobody watches
+	Secret   = "900000000000000014" // a channel that is not watched
 	Direct   = "900000000000000015"
 	Category = "900000000000000016"
 	Token    = "OTAwMDAwMDAwMDAwMDAwMDAy.fake.token"
 )
 
-// Faults are what goes wrong, each with a probability from 0 to 1.
+// Faults are the probabilities of each fault, from 0 to 1.
 type Faults struct {
 	Seed       uint64
 	Cut        float64 // the socket ends before an event
 	Duplicate  float64 // an event is sent twice
 	Reorder    float64 // an event is sent after the next one
-	Lose       float64 // an event is counted and never sent
+	Lose       float64 // an event is counted but never sent
 	Fail       float64 // any request: status 500 and nothing done
 	Busy       float64 // any request: status 429
-	LoseAnswer float64 // the message stands, the connection is cut
-	FailAfter  float64 // the message stands, the answer is status 500
+	LoseAnswer float64 // the message is posted, the connection is cut
+	FailAfter  float64 // the message is posted, the response is status 500
 }
 
-// Message is one that stands.
+// Message is a message that is not deleted.
 type Message struct {
 	ID, Channel string
-	Author      string // "" is the bot
-	Data        M      // as Discord gives it
+	Author      string // "" for the bot
+	Data        M      // as Discord returns it
 }
 
 type nonce struct {
@@ -57,23 +56,24 @@ type nonce struct {
 	at time.Time
 }
 
-// Server is one fake Discord.
+// Server is a fake Discord server.
 type Server struct {
 	URL string // with /api/v10
-	// Interval is how often heartbeats are asked for, NonceTime how long a nonce is
-	// known. Set them before the first client comes.
+	// Interval is the interval of heartbeats, NonceTime how long a nonce is remembered. Set them before
+	// the first client connects.
 	Interval, NonceTime time.Duration
-	// Flags of the application; Deny is what the bot's role may not do in channels.
+	// Flags are those of the application; Deny are the permissions in channels that the bot's role
+	// lacks.
 	Flags int64
 	Deny  uint64
 
 	http *httptest.Server
 
 	mu       sync.Mutex
-	last     uint64 // the last id given out
+	last     uint64 // the last id used
 	channels map[string]M
 	order    []string            // of channels
-	byPlace  map[string][]string // ids of messages by channel, the oldest first
+	byPlace  map[string][]string // ids of messages by channel, oldest first
 	messages map[string]*Message
 	nonces   map[string]nonce
 	sessions map[string]*session
@@ -81,14 +81,14 @@ type Server struct {
 	chance   *rand.Rand
 	revoked  bool
 	mute     bool
-	close    int // the code that identify is answered with
+	close    int // close code sent in response to identify
 	requests map[string]int
-	answered map[string]int // interactions: the type of the answer
+	answered map[string]int // by interaction: the type of the response
 	reacted  []string
 }
 
-// New starts one, with a guild, two text channels, a forum, a secret channel and
-// a private conversation with ana.
+// New starts a server with a guild, two text channels, a forum, a secret channel and a private
+// conversation with ana.
 func New() *Server {
 	s := &Server{
 		Interval: 41250 * time.Millisecond, NonceTime: 5 * time.Minute, Flags: 1 << 18,
@@ -111,7 +111,7 @@ func New() *Server {
 	return s
 }
 
-// Close ends the server and every connection.
+// Close stops the server and closes every connection.
 func (s *Server) Close() {
 	s.Cut(true)
 	s.http.CloseClientConnections()
@@ -124,7 +124,7 @@ func (s *Server) addChannel(c M) {
 	s.order = append(s.order, id)
 }
 
-// Person is an account of somebody.
+// Person returns a person's account.
 func Person(name string) M {
 	id := uint64(800000000000000000)
 	for _, c := range name {
@@ -138,7 +138,7 @@ func self() M {
 	return M{"id": Bot, "username": "tri", "discriminator": "0", "global_name": nil, "avatar": nil, "bot": true}
 }
 
-// id is a new snowflake: later than every other.
+// id returns a new snowflake, later than all others.
 func (s *Server) id() string {
 	s.last = max(s.last+1, uint64(time.Now().UnixMilli()-1420070400000)<<22)
 	return strconv.FormatUint(s.last, 10)
@@ -151,7 +151,7 @@ func timeOf(id string) time.Time {
 
 const stamp = "2006-01-02T15:04:05.000000-07:00"
 
-// SetFaults replaces the faults and rolls new dice.
+// SetFaults replaces the faults and reseeds the random numbers.
 func (s *Server) SetFaults(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,14 +161,14 @@ func (s *Server) SetFaults(f Faults) {
 
 func (s *Server) roll(p float64) bool { return p > 0 && s.chance.Float64() < p }
 
-// Say is a person writing in a channel or thread. more overwrites fields.
+// Say posts a person's message in a channel or thread. more overwrites fields.
 func (s *Server) Say(channel, person, text string, more M) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.store(channel, person, text, more).ID
 }
 
-// store keeps a message and tells of it; author "" is the bot. s.mu is held.
+// store stores a message and sends its event; author "" is the bot. s.mu is held.
 func (s *Server) store(channel, author, text string, more M) *Message {
 	id := s.id()
 	if forced, ok := more["id"].(string); ok {
@@ -195,7 +195,7 @@ func (s *Server) store(channel, author, text string, more M) *Message {
 	return m
 }
 
-// mentions are whom a text calls: the bot, by its id.
+// mentions returns who a text mentions: the bot, by its id.
 func mentions(text string) []M {
 	if strings.Contains(text, "<@"+Bot+">") || strings.Contains(text, "<@!"+Bot+">") {
 		return []M{self()}
@@ -203,7 +203,7 @@ func mentions(text string) []M {
 	return []M{}
 }
 
-// overGateway is a message with what only the gateway tells.
+// overGateway returns a message with the fields that only the gateway has.
 func (s *Server) overGateway(m *Message) M {
 	out := M{}
 	for k, v := range m.Data {
@@ -219,7 +219,7 @@ func (s *Server) overGateway(m *Message) M {
 	return out
 }
 
-// Edit changes a message's text. Discord tells the whole message.
+// Edit changes a message's text. Discord sends the whole message.
 func (s *Server) Edit(id, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,8 +228,7 @@ func (s *Server) Edit(id, text string) {
 	s.tell("MESSAGE_UPDATE", s.overGateway(m))
 }
 
-// Unfurl is Discord finding a preview for a link: an update without an edit, of
-// which only some fields are told.
+// Unfurl adds a link preview: an update without an edit that contains only some fields.
 func (s *Server) Unfurl(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +237,7 @@ func (s *Server) Unfurl(id string) {
 	s.tell("MESSAGE_UPDATE", M{"id": id, "channel_id": m.Channel, "guild_id": Guild, "embeds": m.Data["embeds"]})
 }
 
-// Delete deletes messages: one by one, or, with several, in bulk.
+// Delete deletes messages: a single one, or several in bulk.
 func (s *Server) Delete(ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,15 +267,14 @@ func (s *Server) drop(id string) {
 	}
 }
 
-// Tell sends an event as it is.
+// Tell sends an event unchanged.
 func (s *Server) Tell(kind string, data M) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tell(kind, data)
 }
 
-// Click is a person clicking on a button of a message; it returns the
-// interaction's id.
+// Click clicks a button of a message as a person and returns the interaction's id.
 func (s *Server) Click(person, message, customID string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,14 +289,14 @@ func (s *Server) Click(person, message, customID string) string {
 	return id
 }
 
-// Answered is the type of the answer to an interaction, 0 for none.
+// Answered returns the type of the response to an interaction, 0 for none.
 func (s *Server) Answered(id string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.answered[id]
 }
 
-// Messages are those that stand in a place, the oldest first.
+// Messages returns the messages of a place, oldest first.
 func (s *Server) Messages(channel string) (all []Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -308,31 +306,31 @@ func (s *Server) Messages(channel string) (all []Message) {
 	return all
 }
 
-// Reacted are the bot's reactions that were set ("+") and taken away ("-").
+// Reacted returns the bot's reactions, added ("+") and removed ("-").
 func (s *Server) Reacted() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.reacted...)
 }
 
-// Requests is how often a kind of request came: "GET messages", "identify".
+// Requests returns how often a kind of request was received: "GET messages", "identify".
 func (s *Server) Requests(kind string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.requests[kind]
 }
 
-// Channel sets a field of a channel, without telling of it.
+// Channel sets a field of a channel without an event.
 func (s *Server) Channel(id, field string, value any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.channels[id][field] = value
 }
 
-// HTTP is where it listens: for clients that add the version themselves.
+// HTTP returns the server's address, for clients that add the version themselves.
 func (s *Server) HTTP() string { return s.http.URL }
 
-// Revoke makes the token worthless.
+// Revoke invalidates the token.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -343,7 +341,7 @@ func (s *Server) authorized(r *http.Request) bool {
 	return !s.revoked && r.Header.Get("Authorization") == "Bot "+Token
 }
 
-// refusal is an error as Discord tells it.
+// refusal is an error response of Discord.
 type refusal struct {
 	status, code int
 	text         string

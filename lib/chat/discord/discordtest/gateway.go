@@ -12,35 +12,35 @@ import (
 	"github.com/coder/websocket"
 )
 
-// kept is how many events a session remembers for a resume.
+// kept is how many events of a session are kept for a resume.
 const kept = 20000
 
-// session outlives its connection, but not one that the client ends with 1000 or
-// 1001. Server.mu guards it.
+// session outlives its connection, unless the client closes it with 1000 or 1001. Server.mu guards
+// it.
 type session struct {
 	s      *Server
 	id     string
 	intent int
 	seq    int64
-	log    []M // the last events, the newest has the number seq
-	held   *M  // waits for the one that overtakes it
+	log    []M // the last events; the newest has the number seq
+	held   *M  // held back until after the next event
 	wrote  int64
 	conn   *websocket.Conn
 	wake   chan struct{}
 }
 
-// intents that an event needs: any of these bits.
+// intents are the bits of which an event needs any.
 var intents = map[string]int{
 	"MESSAGE_CREATE": 1<<9 | 1<<12, "MESSAGE_UPDATE": 1<<9 | 1<<12, "MESSAGE_DELETE": 1<<9 | 1<<12, "MESSAGE_DELETE_BULK": 1 << 9,
 	"MESSAGE_REACTION_ADD": 1<<10 | 1<<13, "MESSAGE_REACTION_REMOVE": 1<<10 | 1<<13, "THREAD_CREATE": 1, "THREAD_UPDATE": 1, "CHANNEL_UPDATE": 1,
 }
 
-// tell queues an event for every session that wants it. s.mu is held.
+// tell queues an event for every session that subscribed to it. s.mu is held.
 func (s *Server) tell(kind string, data M) {
 	for _, k := range s.sessions {
 		want := intents[kind]
 		if strings.HasPrefix(kind, "MESSAGE_") && data["guild_id"] == nil {
-			want &= 1<<12 | 1<<13 // private
+			want &= 1<<12 | 1<<13 // private chat
 		} else {
 			want &^= 1<<12 | 1<<13
 		}
@@ -92,11 +92,11 @@ func (k *session) queue(e M, loud bool) {
 	}
 }
 
-// connect is the gateway.
+// connect handles the gateway.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	conn, err := websocket.Accept(w, r, nil)
 	if err != nil {
-		return // it has answered
+		return // Accept has sent a response
 	}
 	defer func() { _ = conn.CloseNow() }()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
@@ -152,15 +152,15 @@ type peer struct {
 func (p *peer) send(ctx context.Context, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // it came in as JSON
+		panic(err) // it was parsed from JSON
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.conn.Write(ctx, websocket.MessageText, b) // the reader notices
+	_ = p.conn.Write(ctx, websocket.MessageText, b) // the reader notices an error
 }
 
-// admit takes identify and resume. It closes the connection, or answers with
-// "invalid session", and returns nil, where it does not.
+// admit handles identify and resume. If it does not accept, it closes the connection or sends
+// "invalid session", and returns nil.
 func (s *Server) admit(ctx context.Context, p *peer, op int, data json.RawMessage) *session {
 	var in struct {
 		Token   string `json:"token"`
@@ -233,7 +233,7 @@ func (s *Server) gateway() string {
 	return "ws" + strings.TrimPrefix(s.http.URL, "http") + "/gateway"
 }
 
-// write sends what the session's connection has not been sent.
+// write sends the events that the session's connection has not received.
 func (k *session) write(ctx context.Context, p *peer) {
 	for {
 		k.s.mu.Lock()
@@ -285,21 +285,21 @@ func (s *Server) Cut(forget bool) {
 	}
 }
 
-// Forget makes every session unknown, without touching its connection.
+// Forget discards every session without closing its connection.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.sessions)
 }
 
-// Refuse answers identify by hanging up with a code; 0 ends that.
+// Refuse closes connections on identify with a code; 0 ends that.
 func (s *Server) Refuse(code int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.close = code
 }
 
-// Mute has connections stand and say nothing.
+// Mute keeps connections open but sends nothing.
 func (s *Server) Mute(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -312,7 +312,7 @@ func (s *Server) Mute(on bool) {
 	}
 }
 
-// Raw sends bytes down every connection.
+// Raw sends bytes to every connection.
 func (s *Server) Raw(b []byte) {
 	s.mu.Lock()
 	var conns []*websocket.Conn
@@ -327,7 +327,7 @@ func (s *Server) Raw(b []byte) {
 	}
 }
 
-// Sessions is how many sessions could be resumed.
+// Sessions returns how many sessions could be resumed.
 func (s *Server) Sessions() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// create is the bot posting. A nonce that is enforced and known brings the message
-// that was made with it; it is told to who posts, and never read back.
+// create handles a post of the bot. With a known, enforced nonce it returns the message created
+// with it before. The nonce is returned to the poster only, and never when messages are read.
 func (s *Server) create(r *http.Request, in M) (any, *refusal) {
 	c, refused := s.place(r)
 	if refused != nil {

@@ -41,14 +41,14 @@ func (s *Server) routes() http.Handler {
 		"POST /interactions/{i}/{token}/callback":             s.callback,
 	} {
 		method, path, _ := strings.Cut(route, " ")
-		for _, version := range []string{"v9", "v10"} { // an older library asks for 9
+		for _, version := range []string{"v9", "v10"} { // an older library uses 9
 			mux.HandleFunc(method+" /api/"+version+path, s.handle(route, h))
 		}
 	}
 	return mux
 }
 
-// handle decodes, lets the faults strike, and answers.
+// handle decodes a request, applies faults, and responds.
 func (s *Server) handle(route string, h func(*http.Request, M) (any, *refusal)) http.HandlerFunc {
 	posts := route == "POST /channels/{c}/messages"
 	parts := strings.Split(strings.TrimSuffix(route, "/{m}"), "/")
@@ -96,7 +96,7 @@ func (s *Server) handle(route string, h func(*http.Request, M) (any, *refusal)) 
 }
 
 func answer(w http.ResponseWriter, out any, refused *refusal) {
-	if out != nil || refused != nil { // an empty answer is no JSON
+	if out != nil || refused != nil { // an empty response is not JSON
 		w.Header().Set("Content-Type", "application/json")
 	}
 	switch {
@@ -131,7 +131,7 @@ func (s *Server) roles() []M {
 	}
 }
 
-// place is the channel of a request, if the bot may see it.
+// place returns the channel of a request, if the bot may see it.
 func (s *Server) place(r *http.Request) (M, *refusal) {
 	id := r.PathValue("c")
 	if _, err := strconv.ParseUint(id, 10, 64); err != nil {
@@ -180,7 +180,7 @@ func (s *Server) activeThreads(*http.Request, M) (any, *refusal) {
 	return M{"threads": s.threads(false, ""), "members": []M{}}, nil
 }
 
-// archivedThreads gives the last archived first.
+// archivedThreads returns the threads, the last archived first.
 func (s *Server) archivedThreads(r *http.Request, _ M) (any, *refusal) {
 	c, refused := s.place(r)
 	if refused != nil {
@@ -196,7 +196,7 @@ func (s *Server) archivedThreads(r *http.Request, _ M) (any, *refusal) {
 	return M{"threads": all[:min(len(all), 100)], "members": []M{}, "has_more": more}, nil
 }
 
-// listMessages gives the newest first, whichever end of the history was asked for.
+// listMessages returns messages newest first, in both directions.
 func (s *Server) listMessages(r *http.Request, _ M) (any, *refusal) {
 	c, refused := s.place(r)
 	if refused != nil {
@@ -206,7 +206,7 @@ func (s *Server) listMessages(r *http.Request, _ M) (any, *refusal) {
 		return nil, &refusal{400, 50024, "Cannot execute action on this channel type"}
 	}
 	q := r.URL.Query()
-	if s.Deny&(1<<16) != 0 { // no permission to read the history: it is empty, and no error
+	if s.Deny&(1<<16) != 0 { // without the permission to read the history it is empty, without an error
 		return []M{}, nil
 	}
 	limit, err := strconv.Atoi(q.Get("limit"))
@@ -248,7 +248,7 @@ func before(id string, at uint64) int {
 	return 0
 }
 
-// find is the message of a request.
+// find returns the message of a request.
 func (s *Server) find(r *http.Request) (*Message, *refusal) {
 	c, refused := s.place(r)
 	if refused != nil {

@@ -2,16 +2,16 @@ package discordtest
 
 import "time"
 
-// Thread begins the thread of a message, or, in the forum, one with its first
-// message; it has the message's id.
+// Thread starts the thread of a message, or, in the forum, a thread with its first message; its id
+// is that of the message.
 func (s *Server) Thread(root, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begin(s.messages[root].Channel, root, name)
 }
 
-// Post is somebody beginning a thread in the forum. It returns the thread's id,
-// which is its first message's, too.
+// Post starts a thread of a person in the forum. It returns the thread's id, which is also that of
+// its first message.
 func (s *Server) Post(person, name, text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -21,7 +21,7 @@ func (s *Server) Post(person, name, text string) string {
 	return id
 }
 
-// begin makes the thread of a message. s.mu is held.
+// begin creates the thread of a message. s.mu is held.
 func (s *Server) begin(parent, root, name string) M {
 	if s.channels[root] != nil {
 		return s.channels[root]
@@ -47,7 +47,7 @@ func (s *Server) begin(parent, root, name string) M {
 	return t
 }
 
-// Archive puts a thread away, as Discord does after a day of silence.
+// Archive archives a thread, as Discord does after a day of inactivity.
 func (s *Server) Archive(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -76,14 +76,14 @@ func finish(w http.ResponseWriter, out any, err error) {
 	}
 }
 
-// World is who and what there is.
+// World lists the accounts and channels.
 type World struct {
 	URL      string             `json:"url"`
 	Users    map[string]Account `json:"users"`    // by name
 	Channels map[string]string  `json:"channels"` // ids by name
 }
 
-// Account is a user with the token.
+// Account is a user with the access token.
 type Account struct {
 	User
 	Token string `json:"token"`

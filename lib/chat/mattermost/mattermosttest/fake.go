@@ -1,6 +1,6 @@
-// Package mattermosttest is a fake Mattermost server: the part of the REST and WebSocket
-// API that lib/chat/mattermost uses, after the sources of version 9.9, with faults on
-// demand. It is exported so that programs can be tried against it.
+// Package mattermosttest is a fake Mattermost server: the part of the REST and WebSocket API that
+// lib/chat/mattermost uses, after the sources of version 9.9, with injectable faults. It is
+// exported so that programs can be tested against it.
 package mattermosttest
 
 import (
@@ -24,21 +24,21 @@ type Server struct {
 	mu        sync.Mutex
 	users     map[string]*User // by id
 	channels  map[string]*Channel
-	order     []string         // ids of channels, as made
+	order     []string         // ids of channels, in order of creation
 	posts     []*Post          // as stored
-	byID      map[string]*Post // every post, old versions too
+	byID      map[string]*Post // every post, including old versions
 	pending   map[string]pending
 	sockets   map[string]*socket // by connection id
-	last      int64              // the clock, Unix ms, never the same twice
-	made      int                // ids given out
+	last      int64              // the clock, Unix ms, strictly increasing
+	made      int                // number of ids used
 	faults    Faults
 	chance    *rand.Rand
 	reactions map[string]Reaction
 	requests  map[string]int // received, by method and path
-	mute      bool           // say nothing on sockets
+	mute      bool           // send nothing on sockets
 }
 
-// User is an account. Token is what it calls with.
+// User is an account. Token authenticates its requests.
 type User struct {
 	ID       string `json:"id"`
 	Username string `json:"username"`
@@ -47,8 +47,7 @@ type User struct {
 	Token    string `json:"-"`
 }
 
-// Channel is a chat. Everyone is a member of every channel but those that they
-// were removed from.
+// Channel is a chat. Everyone is a member of every channel except those they were removed from.
 type Channel struct {
 	ID          string          `json:"id"`
 	Type        string          `json:"type"`
@@ -79,23 +78,23 @@ type Post struct {
 	} `json:"metadata"`
 }
 
-// Faults are what goes wrong, each with a probability from 0 to 1.
+// Faults are the probabilities of each fault, from 0 to 1.
 type Faults struct {
-	Seed uint64 `json:"seed"` // of the dice; the same seed, the same luck
+	Seed uint64 `json:"seed"` // of the random numbers
 
-	DropAnswer float64 `json:"drop_answer"` // the post is stored, the connection cut instead of an answer
-	LateAnswer float64 `json:"late_answer"` // the post is stored, the answer comes up to Late later
-	LateStore  float64 `json:"late_store"`  // the post is stored up to Late later, whoever still waits
+	DropAnswer float64 `json:"drop_answer"` // the post is stored, the connection cut before the response
+	LateAnswer float64 `json:"late_answer"` // the post is stored, the response is sent up to Late later
+	LateStore  float64 `json:"late_store"`  // the post is stored up to Late later, in any case
 	Late       string  `json:"late"`        // a duration: 50ms
 	Fail       float64 `json:"fail"`        // any request: status 500 and nothing done
-	FailAfter  float64 `json:"fail_after"`  // the post is stored, the answer is status FailStatus
+	FailAfter  float64 `json:"fail_after"`  // the post is stored, the response is status FailStatus
 	FailStatus int     `json:"fail_status"` // default 500
 	Limit      float64 `json:"limit"`       // any request: status 429, Retry-After 1
 	Close      float64 `json:"close"`       // the socket is cut before an event
 	Duplicate  float64 `json:"duplicate"`   // an event is sent twice
 	Reorder    float64 `json:"reorder"`     // an event is sent after the next one
-	Lose       float64 `json:"lose"`        // an event is never sent, but counted
-	StaleSince float64 `json:"stale_since"` // since answers with nothing (mattermost issue 34055)
+	Lose       float64 `json:"lose"`        // an event is counted but never sent
+	StaleSince float64 `json:"stale_since"` // since returns an empty list (mattermost issue 34055)
 	// Forget is how long pending ids are remembered; a duration, default 30s.
 	Forget string `json:"forget"`
 }
@@ -125,14 +124,14 @@ func New(addr string) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the server and every connection.
+// Close stops the server and closes every connection.
 func (s *Server) Close() {
 	s.CutSockets(true)
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
 
-// SetFaults replaces the faults and rolls new dice.
+// SetFaults replaces the faults and reseeds the random numbers.
 func (s *Server) SetFaults(f Faults) error {
 	for _, d := range []string{f.Late, f.Forget} {
 		if _, err := time.ParseDuration(d); d != "" && err != nil {
@@ -146,10 +145,10 @@ func (s *Server) SetFaults(f Faults) error {
 	return nil
 }
 
-// roll reports whether a fault of probability p strikes. s.mu is held.
+// roll reports whether a fault of probability p happens. s.mu is held.
 func (s *Server) roll(p float64) bool { return p > 0 && s.chance.Float64() < p }
 
-// id makes an id as the server's look: 26 letters and digits.
+// id returns a new id in the server's format: 26 letters and digits.
 func (s *Server) id() string {
 	s.made++
 	digits := []byte(fmt.Sprintf("%026d", s.made))
@@ -159,13 +158,13 @@ func (s *Server) id() string {
 	return string(digits)
 }
 
-// tick is the time, later at every call.
+// tick returns the time, later at every call.
 func (s *Server) tick() int64 {
 	s.last = max(s.last+1, time.Now().UnixMilli())
 	return s.last
 }
 
-// AddUser makes an account.
+// AddUser creates an account.
 func (s *Server) AddUser(name string, bot bool) User {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +173,7 @@ func (s *Server) AddUser(name string, bot bool) User {
 	return *u
 }
 
-// AddChannel makes an open channel.
+// AddChannel creates an open channel.
 func (s *Server) AddChannel(name string) Channel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +183,7 @@ func (s *Server) AddChannel(name string) Channel {
 	return *c
 }
 
-// AddDirect makes the direct channel of two users.
+// AddDirect creates the direct channel of two users.
 func (s *Server) AddDirect(a, b User) Channel {
 	c := s.AddChannel(a.ID + "__" + b.ID)
 	s.mu.Lock()
@@ -203,7 +202,7 @@ func (s *Server) Remove(channelID, userID string) {
 	s.channels[channelID].out[userID] = true
 }
 
-// Revoke makes a user's token worthless.
+// Revoke invalidates a user's token.
 func (s *Server) Revoke(u User) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,15 +220,15 @@ func (s *Server) Say(p Post) (Post, error) {
 	return *made, nil
 }
 
-// MakeGuest makes an account that of a guest.
+// MakeGuest turns an account into a guest.
 func (s *Server) MakeGuest(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.users[id].Roles = "system_guest"
 }
 
-// Edit changes a post's text. As the real one does, the server keeps the old
-// version as a deleted post of its own, which since lists.
+// Edit changes a post's text. Like the real server, it keeps the old version as a separate deleted
+// post, which since lists.
 func (s *Server) Edit(id, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,7 +246,7 @@ func (s *Server) Edit(id, text string) error {
 	return nil
 }
 
-// Delete deletes a post, and with a root its replies, of which no event tells.
+// Delete deletes a post, and with a root its replies, for which there is no event.
 func (s *Server) Delete(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,7 +254,7 @@ func (s *Server) Delete(id string) error {
 	if p == nil || p.DeleteAt != 0 {
 		return &refusal{http.StatusBadRequest, "app.post.get.app_error", "no post"}
 	}
-	before := *p // the event shows the post as it was
+	before := *p // the event contains the post as it was
 	at := s.tick()
 	for _, q := range s.posts {
 		if q.ID == id || q.RootID == id && q.DeleteAt == 0 {
@@ -266,7 +265,7 @@ func (s *Server) Delete(id string) error {
 	return nil
 }
 
-// Posts are the posts that stand, oldest first.
+// Posts returns the existing posts, oldest first.
 func (s *Server) Posts() []Post {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,7 +278,7 @@ func (s *Server) Posts() []Post {
 	return out
 }
 
-// Requests is how often a kind of request came: "POST /posts".
+// Requests returns how often a kind of request was received: "POST /posts".
 func (s *Server) Requests(kind string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,7 +290,7 @@ func (s *Server) keep(p *Post) {
 	s.byID[p.ID] = p
 }
 
-// store checks and keeps a new post. s.mu is held.
+// store checks and stores a new post. s.mu is held.
 func (s *Server) store(p Post) (*Post, *refusal) {
 	c, author := s.channels[p.ChannelID], s.users[p.UserID]
 	switch {
@@ -309,7 +308,7 @@ func (s *Server) store(p Post) (*Post, *refusal) {
 		if root == nil || root.DeleteAt != 0 || root.RootID != "" || root.ChannelID != p.ChannelID {
 			return nil, &refusal{http.StatusBadRequest, "api.post.create_post.root_id.app_error", "Invalid RootId parameter."}
 		}
-		defer func() { root.UpdateAt = p.CreateAt }() // an answer moves the root's, as an edit does
+		defer func() { root.UpdateAt = p.CreateAt }() // a reply updates the root's, as an edit does
 	}
 	if p.Props == nil {
 		p.Props = map[string]any{}
@@ -337,11 +336,11 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.Message }
 
-// publish brings an event to every socket of the channel's members.
+// publish sends an event to every socket of the channel's members.
 func (s *Server) publish(kind string, p *Post, author *User) {
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // it came in as JSON
+		panic(err) // it was parsed from JSON
 	}
 	for _, k := range s.sockets {
 		if s.channels[p.ChannelID].out[k.user.ID] {
@@ -352,7 +351,7 @@ func (s *Server) publish(kind string, p *Post, author *User) {
 			data["channel_display_name"] = s.channels[p.ChannelID].DisplayName
 			data["channel_type"] = s.channels[p.ChannelID].Type
 			data["sender_name"] = "@" + author.Username
-			// The server tells everyone only whether they themselves are meant.
+			// The server tells each user only whether they are mentioned themselves.
 			if strings.Contains(p.Message, "@"+k.user.Username) || s.channels[p.ChannelID].Type == "D" && p.UserID != k.user.ID {
 				data["mentions"] = fmt.Sprintf(`[%q]`, k.user.ID)
 			}

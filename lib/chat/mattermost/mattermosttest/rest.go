@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// sinceLimit is how many posts since gives.
+// sinceLimit is the maximum number of posts returned for since.
 const sinceLimit = 1000
 
 func (s *Server) routes() http.Handler {
@@ -40,7 +40,7 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// caller is whose token a request has.
+// caller returns the user whose token a request has.
 func (s *Server) caller(r *http.Request) *User {
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	for _, u := range s.users {
@@ -51,7 +51,7 @@ func (s *Server) caller(r *http.Request) *User {
 	return nil
 }
 
-// enter counts a request, lets faults strike, and names the caller. s.mu is held.
+// enter counts a request, applies faults, and returns the caller. s.mu is held.
 func (s *Server) enter(kind string, w http.ResponseWriter, r *http.Request) *User {
 	s.requests[kind]++
 	u := s.caller(r)
@@ -91,7 +91,7 @@ func reply(w http.ResponseWriter, r *refusal) { send(w, r.Status, r) }
 func send(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // whoever has gone does not need it
+	_ = json.NewEncoder(w).Encode(v) // a client that has disconnected does not need it
 }
 
 func (s *Server) createPost(w http.ResponseWriter, r *http.Request) {
@@ -124,8 +124,8 @@ func (s *Server) createPost(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// create stores a post unless its pending id is known (App.CreatePost). It goes
-// on when the client has gone, as the real one does.
+// create stores a post unless its pending id is known (App.CreatePost). Like the real server, it
+// continues after the client has disconnected.
 func (s *Server) create(p Post) (*Post, *refusal) {
 	window, _ := time.ParseDuration(cmp.Or(s.faults.Forget, "30s")) // checked when it was set
 	if seen, ok := s.pending[p.Pending]; ok && p.Pending != "" && time.Since(seen.at) < window {
@@ -147,13 +147,13 @@ func (s *Server) create(p Post) (*Post, *refusal) {
 	return made, nil
 }
 
-// late is how late something is. s.mu is held.
+// late returns a random delay. s.mu is held.
 func (s *Server) late() time.Duration {
 	most, _ := time.ParseDuration(cmp.Or(s.faults.Late, "50ms"))
 	return time.Duration(s.chance.Float64() * float64(most))
 }
 
-// wait lets others in meanwhile.
+// wait sleeps with s.mu released.
 func (s *Server) wait(d time.Duration) {
 	s.mu.Unlock()
 	time.Sleep(d)
@@ -234,8 +234,8 @@ func listOf(posts []*Post) *list {
 
 func newestFirst(a, b *Post) int { return cmp.Compare(b.CreateAt, a.CreateAt) }
 
-// getPosts lists a channel: since a time (everything that changed, deletions and
-// old versions too, the first thousand by the index), or a page of what stands.
+// getPosts lists a channel: since a time (everything that changed, including deletions and old
+// versions, the first thousand by the index), or a page of existing posts.
 func (s *Server) getPosts(u *User, r *http.Request) (any, *refusal) {
 	c := s.channels[r.PathValue("id")]
 	if c == nil || c.out[u.ID] {
@@ -269,7 +269,7 @@ func (s *Server) getPosts(u *User, r *http.Request) (any, *refusal) {
 	return listOf(found[:min(len(found), size, 200)]), nil
 }
 
-// getThread lists a thread, the root on every page.
+// getThread lists a thread, with the root on every page.
 func (s *Server) getThread(u *User, r *http.Request) (any, *refusal) {
 	root := s.byID[r.PathValue("id")]
 	switch {
@@ -300,7 +300,7 @@ func (s *Server) getThread(u *User, r *http.Request) (any, *refusal) {
 	return l, nil
 }
 
-// waitFor is how long a socket may take to be written to.
+// waitFor limits the time of a write to a socket.
 func waitFor(parent context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(parent, 10*time.Second)
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Reaction is one that stands below a post.
+// Reaction is a reaction to a post.
 type Reaction struct {
 	UserID    string `json:"user_id"`
 	PostID    string `json:"post_id"`
@@ -13,7 +13,7 @@ type Reaction struct {
 	CreateAt  int64  `json:"create_at"`
 }
 
-// React is somebody setting, or taking away, a reaction.
+// React adds or removes a reaction of a user.
 func (s *Server) React(userID, postID, name string, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *Server) react(r Reaction, on bool) *refusal {
 	return nil
 }
 
-// Reactions are those that stand below a post, by short name, with how many.
+// Reactions returns the number of reactions to a post by short name.
 func (s *Server) Reactions(postID string) map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

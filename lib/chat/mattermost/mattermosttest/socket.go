@@ -10,22 +10,21 @@ import (
 	"github.com/coder/websocket"
 )
 
-// kept is how many events the server remembers of a connection, for a resume
-// (platform.deadQueueSize).
+// kept is how many events of a connection the server keeps for a resume (platform.deadQueueSize).
 const kept = 128
 
-// socket is one connection's state on the server, which outlives the TCP
-// connection. Server.mu guards it.
+// socket is the server's state of a connection, which outlives the TCP connection. Server.mu guards
+// it.
 type socket struct {
 	s     *Server
 	id    string
 	user  *User
-	sent  []event // the last of those told, by number
+	sent  []event // the last events sent, by number
 	next  int64   // the next event's number
-	held  *event  // waits for the one that overtakes it
+	held  *event  // held back until after the next event
 	conn  *websocket.Conn
 	wake  chan struct{}
-	wrote int64 // the number that conn is to be sent next
+	wrote int64 // the number of the next event for conn
 }
 
 type event struct {
@@ -77,13 +76,13 @@ func (k *socket) queue(e event) {
 	}
 }
 
-// connect is the WebSocket. A connection id that is known goes on where the
-// client says it was, if its events are still there; else a new one begins with
-// hello. Without a token nothing is ever said.
+// connect handles the WebSocket. A known connection id continues at the client's position, if its
+// events are still kept; otherwise a new connection begins with hello. Without a token nothing is
+// ever sent.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	conn, err := websocket.Accept(w, r, nil)
 	if err != nil {
-		return // it has answered
+		return // Accept has sent a response
 	}
 	defer func() { _ = conn.CloseNow() }()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
@@ -129,7 +128,7 @@ func (k *socket) remembers(seq int64) bool {
 	return false
 }
 
-// read answers pings, which are not numbered.
+// read answers pings, whose replies are not numbered.
 func (k *socket) read(ctx context.Context, cancel func(), conn *websocket.Conn) {
 	defer cancel()
 	for {
@@ -154,7 +153,7 @@ func (k *socket) read(ctx context.Context, cancel func(), conn *websocket.Conn) 
 	}
 }
 
-// write sends what is queued until the connection ends.
+// write sends queued events until the connection ends.
 func (k *socket) write(ctx context.Context, conn *websocket.Conn) {
 	for {
 		e, ok, cut := k.take(conn)
@@ -175,12 +174,12 @@ func (k *socket) write(ctx context.Context, conn *websocket.Conn) {
 	}
 }
 
-// take is the next event for conn, and whether conn is to be cut instead.
+// take returns the next event for conn, and whether conn is to be cut instead.
 func (k *socket) take(conn *websocket.Conn) (e event, ok, cut bool) {
 	k.s.mu.Lock()
 	defer k.s.mu.Unlock()
 	if k.conn != conn {
-		return e, false, true // resumed elsewhere
+		return e, false, true // resumed by another connection
 	}
 	if k.s.mute {
 		return e, false, false
@@ -207,8 +206,8 @@ func (k *socket) send(ctx context.Context, conn *websocket.Conn, v any) bool {
 	return conn.Write(ctx, websocket.MessageText, b) == nil
 }
 
-// CutSockets breaks every connection. With forget the server no longer knows
-// them, as after its own restart.
+// CutSockets breaks every connection. With forget the server discards their state, as a restart
+// does.
 func (s *Server) CutSockets(forget bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +221,7 @@ func (s *Server) CutSockets(forget bool) {
 	}
 }
 
-// Mute lets connections stand and says nothing on them, as a dead network does.
+// Mute keeps connections open but sends nothing on them, like a dead network.
 func (s *Server) Mute(mute bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +234,7 @@ func (s *Server) Mute(mute bool) {
 	}
 }
 
-// Garble sends half a record, and then one of 9 MiB, down every connection.
+// Garble sends half a record, and then one of 9 MiB, to every connection.
 func (s *Server) Garble() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

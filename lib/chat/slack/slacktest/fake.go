@@ -1,6 +1,6 @@
-// Package slacktest is a fake Slack workspace: the Web API, Socket Mode and webhooks
-// that lib/chat/slack uses, after https://docs.slack.dev, with faults on demand. Where
-// the documentation is silent a comment says so.
+// Package slacktest is a fake Slack workspace: the Web API, Socket Mode and webhooks that
+// lib/chat/slack uses, after https://docs.slack.dev, with injectable faults. Comments mark
+// behaviour that is not documented.
 package slacktest
 
 import (
@@ -17,25 +17,25 @@ import (
 	"tri/lib/chat/chattest/wire"
 )
 
-// Faults are how often, between 0 and 1, things go wrong.
+// Faults are the probabilities of each fault, between 0 and 1.
 type Faults struct {
 	Seed uint64
 
 	Cut       float64 // the connection ends before an event, which is not sent again
-	Duplicate float64 // an event comes twice
-	Reorder   float64 // it comes after the next one
-	Lose      float64 // it never comes
+	Duplicate float64 // an event is sent twice
+	Reorder   float64 // it is sent after the next one
+	Lose      float64 // it is never sent
 
 	Fail       float64 // a request: status 500 and nothing done
 	Busy       float64 // a request: status 429, Retry-After: 1
-	LoseAnswer float64 // a message stands, and the connection is cut
-	FailAfter  float64 // a message stands, and the answer is an error
+	LoseAnswer float64 // a message is posted, and the connection is cut
+	FailAfter  float64 // a message is posted, and the response is an error
 }
 
 // M is a JSON object.
 type M = map[string]any
 
-// Who and what there is from the beginning.
+// What exists from the beginning.
 const (
 	Team, App, BotUser, BotID, BotName = "T0TEAM", "A0APP", "U0TRI", "B0TRI", "tri"
 	Scopes                             = "app_mentions:read,channels:history,channels:read,chat:write,groups:history,groups:read,im:history,im:read,metadata.message:read,mpim:history,mpim:read,reactions:read,reactions:write,users:read"
@@ -43,7 +43,7 @@ const (
 
 // Server is one workspace with one app.
 type Server struct {
-	URL                        string // of the Web API, with a slash at its end
+	URL                        string // of the Web API, with a trailing slash
 	BotToken, AppToken, Secret string
 	GrantedScopes              string
 
@@ -64,7 +64,7 @@ type Server struct {
 	requests []Request
 }
 
-// Request is a call of the Web API, as it came.
+// Request is a received call of the Web API.
 type Request struct {
 	Method string
 	Args   M
@@ -84,13 +84,13 @@ func New() *Server {
 	s.users[BotUser] = M{"id": BotUser, "team_id": Team, "name": BotName, "is_bot": true, "profile": M{"display_name": BotName, "bot_id": BotID}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL + "/api/"
-	// Slack posts an event four times, and waits a minute and five between the last.
+	// Slack posts an event four times, and waits a minute and five minutes before the last attempts.
 	s.line = wire.Line{Roll: s.roll, Tries: 4, Call: func(url string, event []byte, try int) bool { return s.Call(url, event, try) == http.StatusOK }}
 	s.line.Open()
 	return s
 }
 
-// Close ends it.
+// Close stops the server.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.line.Close()
@@ -99,7 +99,7 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// SetFaults makes it misbehave.
+// SetFaults sets the injected faults.
 func (s *Server) SetFaults(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *Server) SetFaults(f Faults) {
 	s.line.Release()
 }
 
-// Revoke has the tokens be nobody's.
+// Revoke invalidates the tokens.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,14 +116,14 @@ func (s *Server) Revoke() {
 
 func (s *Server) roll(p float64) bool { return p > 0 && s.chance.Float64() < p }
 
-// Ago has what is said from now on be said so long ago. It goes on, not back.
+// Ago moves the clock back by d for later messages. The clock never goes back before earlier ones.
 func (s *Server) Ago(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ago = d
 }
 
-// AddUser makes a person; more is put into what users.info answers.
+// AddUser creates a person; more is added to the response of users.info.
 func (s *Server) AddUser(name string, more M) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *Server) AddUser(name string, more M) string {
 	return id
 }
 
-// AddChannel makes a chat that the bot is a member of.
+// AddChannel creates a chat that the bot is a member of.
 func (s *Server) AddChannel(id, name string, more M) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,14 +142,14 @@ func (s *Server) AddChannel(id, name string, more M) {
 	s.channels[id] = &channel{info: info}
 }
 
-// tick gives out the next ts.
+// tick returns the next ts.
 func (s *Server) tick() string {
 	s.clock = max(s.clock+1, time.Now().Add(-s.ago).UnixMicro())
 	return fmt.Sprintf("%d.%06d", s.clock/1e6, s.clock%1e6)
 }
 
-// Say is somebody writing as a client has them: text is escaped, names become
-// mentions, addresses links, emoji names. more is put into the message.
+// Say posts a message as a client does: text is escaped, names become mentions, addresses links,
+// emoji names. more is added to the message.
 func (s *Server) Say(chat, user, thread, text string, more M) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +158,7 @@ func (s *Server) Say(chat, user, thread, text string, more M) string {
 	return s.add(chat, thread, m)
 }
 
-// add stores a message and tells of it.
+// add stores a message and sends its event.
 func (s *Server) add(chat, thread string, m M) string {
 	c := s.channels[chat]
 	m["ts"] = s.tick()
@@ -175,8 +175,7 @@ func (s *Server) add(chat, thread string, m M) string {
 	return m["ts"].(string)
 }
 
-// tell sends a message's event, and, where the bot is mentioned, the second one
-// that an app gets.
+// tell sends a message's event, and, if the bot is mentioned, the second one that an app gets.
 func (s *Server) tell(chat string, m M) {
 	delete(m, "metadata")
 	m["channel"], m["event_ts"], m["channel_type"] = chat, m["ts"], "channel"
@@ -207,7 +206,7 @@ func (c *channel) find(ts string) M {
 	return nil
 }
 
-// Edit is a person changing a message. Slack's edited.ts has whole seconds.
+// Edit changes a message. Slack's edited.ts has whole seconds.
 func (s *Server) Edit(chat, ts, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +226,7 @@ func (s *Server) change(chat, ts string, now M) error {
 	return nil
 }
 
-// Unfurl is Slack adding a preview: a change that nobody made.
+// Unfurl adds a link preview: a change without an edit.
 func (s *Server) Unfurl(chat, ts string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +236,7 @@ func (s *Server) Unfurl(chat, ts string) {
 	s.deliver(M{"type": "message", "subtype": "message_changed", "hidden": true, "channel": chat, "ts": at, "event_ts": at, "message": maps.Clone(m), "previous_message": was})
 }
 
-// Delete takes a message away. Of a thread's first one a tombstone stays.
+// Delete deletes a message. The first message of a thread leaves a tombstone.
 func (s *Server) Delete(chat, ts string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,7 +260,7 @@ func (s *Server) Delete(chat, ts string) error {
 	return nil
 }
 
-// React is a person setting a reaction, or taking it away.
+// React adds or removes a reaction of a person.
 func (s *Server) React(chat, ts, user, name string, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,7 +271,7 @@ func (s *Server) React(chat, ts, user, name string, on bool) {
 	s.deliver(M{"type": kind, "user": user, "reaction": name, "item": M{"type": "message", "channel": chat, "ts": ts}, "item_user": s.channels[chat].find(ts)["user"], "event_ts": s.tick()})
 }
 
-// Click is a person pressing a button of a card.
+// Click clicks a button of a card as a person.
 func (s *Server) Click(chat, ts, user, action, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,7 +282,7 @@ func (s *Server) Click(chat, ts, user, action, value string) {
 	})
 }
 
-// Messages are a chat's, as they are stored.
+// Messages returns a chat's messages as stored.
 func (s *Server) Messages(chat string) []M {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -294,7 +293,7 @@ func (s *Server) Messages(chat string) []M {
 	return all
 }
 
-// Requests are the calls that came, of a method.
+// Requests returns the received calls of a method.
 func (s *Server) Requests(method string) (all []M) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ func answer(w http.ResponseWriter, m M) {
 	_ = json.NewEncoder(w).Encode(m)
 }
 
-// refuse says no as Slack does: with status 200.
+// refuse sends an error as Slack does: with status 200.
 func refuse(w http.ResponseWriter, code string) { answer(w, M{"ok": false, "error": code}) }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// arguments of a call, as JSON or as a form.
+// arguments are those of a call, as JSON or as a form.
 type arguments M
 
 func args(r *http.Request) (arguments, error) {
@@ -76,7 +76,7 @@ func args(r *http.Request) (arguments, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(b) == 0 && r.Method == http.MethodPost { // slack-go sends no body for no arguments
+	if len(b) == 0 && r.Method == http.MethodPost { // slack-go sends no body if there are no arguments
 		return in, nil
 	}
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
@@ -106,7 +106,7 @@ func (a arguments) yes(k string) bool {
 	return v == true || v == "true" || v == "1"
 }
 
-// object is an argument that a form has as JSON.
+// object returns an argument that forms encode as JSON.
 func (a arguments) object(k string) any {
 	if s, ok := a[k].(string); ok {
 		var v any
@@ -165,9 +165,9 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, method string, in 
 	}
 }
 
-// list answers a page: history has the newest first and no replies but those that
-// were sent to the channel too; replies has the first message of the thread, and
-// then the oldest first. Asked for a reply it has that alone.
+// list returns a page: history is newest first and without replies, except those also sent to the
+// channel; replies has the first message of the thread, then the oldest first. For the ts of a
+// reply it returns that alone.
 func (s *Server) list(w http.ResponseWriter, c *channel, method string, in arguments) {
 	root := in.str("ts")
 	var all []M
@@ -182,7 +182,7 @@ func (s *Server) list(w http.ResponseWriter, c *channel, method string, in argum
 	if method == "conversations.history" {
 		for i := len(c.messages) - 1; i >= 0; i-- {
 			m := c.messages[i]
-			if m["left_out"] == true { // for a reason that nobody knows
+			if m["left_out"] == true { // omitted for another reason than deletion
 				continue
 			}
 			if (m["thread_ts"] == nil || m["thread_ts"] == m["ts"] || m["subtype"] == "thread_broadcast") && inside(m) {

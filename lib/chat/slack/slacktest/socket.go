@@ -19,10 +19,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// connect is a client of Socket Mode, whose ticket was given out by
-// apps.connections.open.
+// connect handles a client of Socket Mode with a ticket issued by apps.connections.open.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // clients name an origin of their own
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // clients differ in origin
 	if err != nil {
 		return
 	}
@@ -30,7 +29,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	c := wire.NewConn(ws, websocket.MessageText)
 	s.mu.Lock()
-	if s.line.Len() >= 10 { // the most that an app may have
+	if s.line.Len() >= 10 { // the maximum of an app
 		s.mu.Unlock()
 		_ = ws.Write(ctx, websocket.MessageText, []byte(`{"type":"disconnect","reason":"too_many_websockets","debug_info":{"host":"fake"}}`))
 		_ = ws.CloseNow()
@@ -61,15 +60,15 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	s.line.Remove(c)
 }
 
-// Acked is how many envelopes were acknowledged, of how many.
+// Acked returns how many envelopes were acknowledged, and how many were sent.
 func (s *Server) Acked() (n, of int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.acks), s.events
 }
 
-// Disconnect has Slack ask every client for a new connection, or tell it why
-// there will be none: warning, refresh_requested, link_disabled.
+// Disconnect makes Slack ask every client for a new connection, or announce why there will be none:
+// warning, refresh_requested, link_disabled.
 func (s *Server) Disconnect(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,15 +76,15 @@ func (s *Server) Disconnect(reason string) {
 	s.line.Push(fmt.Appendf(nil, `{"type":"disconnect","reason":%q,"debug_info":{"host":"fake"}}`, reason))
 }
 
-// Silence leaves every connection open and never uses it again, as a network
-// that fell away does.
+// Silence leaves every connection open but never uses it again, like a network that stops carrying
+// data.
 func (s *Server) Silence() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line.Silence()
 }
 
-// Garble sends what no client understands.
+// Garble sends data that no client can parse.
 func (s *Server) Garble() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,14 +121,14 @@ func (s *Server) dispatch(kind string, payload M) {
 	s.line.Deliver(b, wire.Faults{Cut: s.faults.Cut, Duplicate: s.faults.Duplicate, Reorder: s.faults.Reorder, Lose: s.faults.Lose})
 }
 
-// Hook has events be posted to an address, instead of over Socket Mode.
+// Hook sets an address to which events are posted, instead of Socket Mode.
 func (s *Server) Hook(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line.Hook(url)
 }
 
-// Call makes one signed call and says how it was answered; 0: not at all.
+// Call makes one signed call and returns the status; 0: no response.
 func (s *Server) Call(to string, body []byte, retry int) int {
 	at := strconv.FormatInt(time.Now().Unix(), 10)
 	r, err := http.NewRequest(http.MethodPost, to, bytes.NewReader(body))
@@ -154,7 +153,7 @@ func (s *Server) Call(to string, body []byte, retry int) int {
 	return resp.StatusCode
 }
 
-// Sign is a request's signature, version v0.
+// Sign returns a request's signature, version v0.
 func Sign(secret, at string, body []byte) string {
 	m := hmac.New(sha256.New, []byte(secret))
 	fmt.Fprintf(m, "v0:%s:%s", at, body)

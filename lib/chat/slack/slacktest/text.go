@@ -14,11 +14,11 @@ var (
 	code    = regexp.MustCompile("(?s)```.+?```|`[^`\n]+`")
 	address = regexp.MustCompile(`https?://[^\s<>|]+`)
 	handle  = regexp.MustCompile(`@([a-z]+)`)
-	// mark is what a < may begin; any other is text.
+	// mark matches valid markup after a <; any other < is text.
 	mark = regexp.MustCompile(`<(?:[@#][A-Z0-9]+|!(?:here|channel|everyone|subteam\^[A-Z0-9]+|date\^[^<>]*)|https?://[^<>|]+|mailto:[^<>|]+)(?:\|[^<>]*)?>`)
 )
 
-// typed is what a client makes of what a person types.
+// typed returns what a client sends for a text that a person types.
 func (s *Server) typed(text string) string {
 	text = address.ReplaceAllString(escape.Replace(text), "<$0>")
 	text = handle.ReplaceAllStringFunc(text, func(at string) string {
@@ -36,10 +36,9 @@ func (s *Server) typed(text string) string {
 	return Colons(text)
 }
 
-// Stored is what Slack keeps of a text that an app posts: what is escaped stays,
-// marks work, the rest is escaped; addresses become links unless parse is none;
-// with link_names or parse full, so do names; emoji become names; and what is
-// over 40,000 characters is cut.
+// Stored returns what Slack stores for a text posted by an app: escaped characters stay, markup
+// works, the rest is escaped; addresses become links unless parse is none; with link_names or parse
+// full, so do names; emoji become names; characters beyond 40,000 are cut.
 // https://docs.slack.dev/reference/methods/chat.postMessage
 // https://docs.slack.dev/messaging/formatting-message-text
 func Stored(text, parse string, linkNames bool) string {
@@ -69,8 +68,7 @@ func loose(text, parse string, linkNames bool) string {
 	return text
 }
 
-// Colons puts names in the place of emoji, as Slack's texts have them. That it
-// leaves code alone is a guess.
+// Colons replaces emoji by names, as in Slack's texts. That it leaves code unchanged is a guess.
 func Colons(text string) string {
 	b, at := strings.Builder{}, 0
 	for _, m := range code.FindAllStringIndex(text, -1) {
@@ -86,7 +84,7 @@ func colons(b *strings.Builder, text string) {
 	state := -1
 	var cluster string
 	for text != "" {
-		if text[0] < 0x80 && (len(text) == 1 || text[1] < 0x80) { // no emoji begins here
+		if text[0] < 0x80 && (len(text) == 1 || text[1] < 0x80) { // not the start of an emoji
 			b.WriteByte(text[0])
 			text, state = text[1:], -1
 			continue
