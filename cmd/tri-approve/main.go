@@ -1,5 +1,5 @@
-// Tri-approve is where people decide what is posted: it shows everything that a
-// decision rests on, and appends what they say to the decision log.
+// Tri-approve lets people decide what is posted: it shows everything that a decision is based on,
+// and appends their decisions to the decision log.
 package main
 
 import (

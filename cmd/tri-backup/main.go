@@ -1,5 +1,4 @@
-// Tri-backup keeps a home in one file, while its pipeline runs, and makes a home
-// of it again.
+// Tri-backup copies a home into one file while its pipeline runs, and restores a home from it.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Tri-box runs an agent under supervision: in a folder that keeps everything, with
-// the rights of its type of run and no more, up to a patch that a person merges.
+// Tri-box runs an agent under supervision: in a folder that keeps everything, with only the rights
+// of its type of run, up to a patch that a person merges.
 package main
 
 import (
@@ -32,7 +32,7 @@ or the beginning of a run's name or id. The task - is read from standard input.
   tri-box fix 'retry must not sleep after the last try' && tri-box merge latest
   tri-box resume last-fail
   tri-box list --json | jq -r 'select(.state.status == "REVIEW") | .meta.run_name'`,
-	Stays: true, // a signal ends the agent, and what it did is kept
+	Stays: true, // a signal ends the agent, and its work is kept
 	Commands: []cli.Program{
 		task(box.Scout, "answer a question about the code"),
 		task(box.Plan, "plan a change"),
@@ -65,7 +65,7 @@ var (
 	verbose = &cli.BoolFlag{Name: "verbose", Usage: "say on stderr each thing that the agent does"}
 )
 
-// command is a command with the flags that all have. It begins by looking after the runs.
+// command returns a command with the common flags. It checks the state of earlier runs first.
 func command(name, args, usage string, do func(*cli.Call, *box.Box) error, flags ...cli.Flag) cli.Program {
 	flags = append(flags,
 		&cli.StringFlag{Name: "dir", Usage: "work on the checkout that `DIR` lies in (default the current directory)"},

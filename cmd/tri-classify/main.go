@@ -1,5 +1,4 @@
-// Tri-classify tags chat messages: who asks something, who only acknowledges, and
-// why it thinks so.
+// Tri-classify tags chat messages as questions, acknowledgements or neither, and gives its reasons.
 package main
 
 import (
@@ -38,8 +37,7 @@ on, and reasons. No model is asked; most messages of a chat end here.
 	Run: run,
 }
 
-// memory is what this program may use of it, in bytes, as far as the collector
-// can help it: a filter stays small whatever comes in.
+// memory is the program's soft memory limit, in bytes: a filter stays small whatever its input.
 const memory = 22 << 20
 
 func run(c *cli.Call) error {

@@ -1,5 +1,5 @@
-// Tri-drill plants faults into good returns, to see whether the validator catches
-// them, and scores what it caught.
+// Tri-drill plants faults into good returns to test whether the validator catches them, and scores
+// the result.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Tri-escalate has long investigations done in terminals that outlive everything.
+// Tri-escalate runs long investigations in terminals that outlive this program.
 package main
 
 import (
@@ -35,7 +35,7 @@ An ID is a run's, the key of its thread, the beginning of either, or latest.
   tri-escalate attach latest
   tri-escalate poll --wait | jq .status`,
 	Schemas: []string{"run", "escalation", "state"},
-	Stays:   true, // so that a signal ends the agent too, and not only us
+	Stays:   true, // so that a signal ends the agent too
 	Commands: []cli.Program{
 		command("start", "[key]", "have a thread's question, or that of a record on stdin, investigated", start,
 			&cli.StringFlag{Name: "rubric", Usage: "read from `FILE` what the answer must meet"},

@@ -1,5 +1,5 @@
-// Tri-health says what is wrong with a home, its configuration and its programs,
-// and how to mend it.
+// Tri-health reports what is wrong with a home, its configuration and its programs, and how to fix
+// it.
 package main
 
 import (

@@ -40,7 +40,7 @@ Events that tri-classify has tagged as ambient or ack are passed over.
 		&cli.StringFlag{Name: "keep", Usage: "keep prompts and transcripts below `DIR`"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
 	},
-	Stays: true, // so that a signal ends the agent too, and not only us
+	Stays: true, // so that a signal ends the agent too
 	Run:   run,
 }
 

@@ -1,5 +1,5 @@
-// Tri-reply posts what people approved, byte for byte and once, and keeps what
-// became of it. It is the only program that calls a posting method of a chat.
+// Tri-reply posts what people approved, byte for byte and once, and records the result. It is the
+// only program that calls a posting method of a chat.
 package main
 
 import (

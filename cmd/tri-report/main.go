@@ -1,5 +1,5 @@
-// Tri-report retells what became of any message and why, says what an operator
-// needs to know, and holds filter, validator and home against what was recorded.
+// Tri-report explains what happened to any message and why, gives the operator an overview, and
+// compares filter, validator and home with what was recorded.
 package main
 
 import (
@@ -61,20 +61,20 @@ var program = cli.Program{
 
 type printer = report.Printer
 
-// since is a command that looks back.
+// since returns a command that reports on the past.
 func since(name, usage string, back time.Duration, run func(*sample.Desk, time.Time) (printer, error)) cli.Program {
 	return command(name, "", usage, func(c *cli.Call, d *sample.Desk) (printer, error) { return run(d, d.Now.Add(-c.Duration("since"))) },
 		&cli.DurationFlag{Name: "since", Usage: "look back for `TIME`", Value: back})
 }
 
-// command is one that reads a home.
+// command returns a command that reads a home.
 func command(name, args, usage string, run func(*cli.Call, *sample.Desk) (printer, error), flags ...cli.Flag) cli.Program {
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: append(flags,
 		&cli.StringFlag{Name: "home", Usage: "read the logs in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
 		&cli.BoolFlag{Name: "json", Usage: "write records"},
 	), Run: func(c *cli.Call) error {
-		debug.SetGCPercent(300) // it reads much, keeps little, and ends
+		debug.SetGCPercent(300) // it allocates much, keeps little, and ends soon
 		home, cfg, err := report.Home(c.String("home"), c.String("config"))
 		if err != nil {
 			return err

@@ -1,5 +1,4 @@
-// Tri-sandbox runs a command inside the walls that agents run in, so that a person
-// can look around there.
+// Tri-sandbox runs a command in the same sandbox as agents, so that a person can inspect it.
 package main
 
 import (
@@ -66,7 +65,7 @@ started through this program too, which stands at the inner end of their walls.
 	},
 }
 
-// probes prints what got through, and ends with status 1 if anything did.
+// probes prints which probes succeeded, and ends with status 1 if any did.
 func probes(c *cli.Call) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -85,7 +84,7 @@ func probes(c *cli.Call) error {
 	return nil
 }
 
-// environment is what every program may see.
+// environment returns the environment that every program gets.
 func environment(home string) []string {
 	if home == "" {
 		home = "/tmp"

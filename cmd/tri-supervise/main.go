@@ -1,5 +1,5 @@
-// Tri-supervise keeps the stages of a home's pipeline alive: it starts them in
-// order, starts again what ends, and ends them together.
+// Tri-supervise keeps the stages of a home's pipeline running: it starts them in order, restarts
+// them when they end, and stops them together.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Tri-thread finds the conversation that a message continues, where the platform
-// has no threads, and says why it thinks so.
+// Tri-thread finds the conversation that a message continues, on platforms without threads, and
+// gives its reasons.
 package main
 
 import (
@@ -34,8 +34,7 @@ never touched. No model is asked.
 	Run: run,
 }
 
-// memory is what this program may use of it, in bytes, as far as the collector
-// can help it: a filter stays small whatever comes in.
+// memory is the program's soft memory limit, in bytes: a filter stays small whatever its input.
 const memory = 24 << 20
 
 func run(c *cli.Call) error {

@@ -1,5 +1,5 @@
-// Tri-validate judges returns: code checks every citation and the draft itself,
-// and a second agent attacks what survives.
+// Tri-validate judges returns: code checks every citation and the draft itself, and a second agent
+// tries to refute what passes.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Tri-watch brings the messages of a chat in, each once, in one shape.
+// Tri-watch reads the messages of chats, each once, in a common format.
 package main
 
 import (
@@ -77,8 +77,8 @@ func run(c *cli.Call) (err error) {
 	return watch.Run(c.Context, o, feed)
 }
 
-// source makes the feed that the command line names; raw tells whether the
-// platforms' own records are to be kept.
+// source returns the feed that the command line selects; raw reports whether the platforms' own
+// records are to be kept.
 func source(c *cli.Call, plan watch.Plan) (feed watch.Feed, raw bool, err error) {
 	switch {
 	case plan.Source == "export":

@@ -1,5 +1,5 @@
-// Tri is the front door: it sets a team up, shows the whole path, and runs the
-// other programs by their short names.
+// Tri is the entry point: it sets up a team, shows the whole pipeline, and runs the other programs
+// by their short names.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package irctest is a fake IRC server: registration, channels, the IRCv3 extensions
-// that lib/chat/irc uses, with faults on demand.
+// Package irctest is a fake IRC server: registration, channels, the IRCv3 extensions that
+// lib/chat/irc uses, with injectable faults.
 package irctest
 
 import (
@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Faults are how often, between 0 and 1, things go wrong.
+// Faults are the probabilities of each fault, between 0 and 1.
 type Faults struct {
 	Seed       uint64
 	Cut        float64 // a connection ends before a message
-	Duplicate  float64 // a message comes twice
-	LoseAnswer float64 // a message is said, and the poster's connection ends
-	Fail       float64 // a connection ends when it asks for anything
+	Duplicate  float64 // a message is sent twice
+	LoseAnswer float64 // a message is posted, and the poster's connection ends
+	Fail       float64 // a connection ends when it makes a request
 	Busy       float64 // a connection is refused: too fast
 }
 
@@ -27,7 +27,7 @@ type Server struct {
 	Addr string
 	// Modern servers have message ids, times and history.
 	Modern bool
-	// Meanwhile is what is said just when the history of a channel is asked for, once.
+	// Meanwhile are messages posted, once, while the history of a channel is being requested.
 	Meanwhile map[string]Said
 
 	ln net.Listener
@@ -41,7 +41,7 @@ type Server struct {
 	clock   time.Time
 }
 
-// Said is a message that was said in a channel.
+// Said is a message posted in a channel.
 type Said struct {
 	ID, Nick, Channel, Text, Reply string
 	At                             time.Time
@@ -54,11 +54,11 @@ type conn struct {
 	caps map[string]bool
 	in   map[string]bool
 	user bool
-	wait bool // CAP END is still to come
+	wait bool // CAP END has not been received
 	sasl bool
 }
 
-// New starts a server on the loopback.
+// New starts a server on the loopback interface.
 func New(modern bool) (*Server, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -69,7 +69,7 @@ func New(modern bool) (*Server, error) {
 	return s, nil
 }
 
-// Close ends it.
+// Close stops the server.
 func (s *Server) Close() {
 	_ = s.ln.Close()
 	s.Cut()
@@ -84,14 +84,14 @@ func (s *Server) Cut() {
 	}
 }
 
-// SetFaults makes it misbehave.
+// SetFaults sets the injected faults.
 func (s *Server) SetFaults(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults, s.chance = f, rand.New(rand.NewPCG(f.Seed, 2))
 }
 
-// Revoke refuses every password from now on, and ends all connections.
+// Revoke rejects every password from now on, and ends all connections.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	s.revoked = true
@@ -99,7 +99,7 @@ func (s *Server) Revoke() {
 	s.Cut()
 }
 
-// Garble sends a line that is far too long, and some that are none.
+// Garble sends a line that is far too long, and some invalid ones.
 func (s *Server) Garble() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,7 @@ func (s *Server) Garble() {
 	}
 }
 
-// All is what was said, in order.
+// All returns the posted messages, in order.
 func (s *Server) All() []Said {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +159,7 @@ func (c *conn) serve() {
 	}
 }
 
-// send writes a line. A reader that does not read is dropped.
+// send writes a line. A client that does not read is disconnected.
 func (c *conn) send(format string, args ...any) {
 	_ = c.net.SetWriteDeadline(time.Now().Add(10 * time.Second))
 	if len(args) > 0 {
@@ -248,7 +248,7 @@ func (c *conn) welcome() {
 	if c.nick == "" || !c.user || c.wait {
 		return
 	}
-	c.user = false // once
+	c.user = false // only once
 	c.send(":fake 001 %s :Welcome", c.nick)
 	if c.s.Modern {
 		c.send(":fake 005 %s CHATHISTORY=200 CASEMAPPING=ascii :are supported by this server", c.nick)
@@ -256,7 +256,7 @@ func (c *conn) welcome() {
 	c.send(":fake 376 %s :End of /MOTD command", c.nick)
 }
 
-// post says what a connection says.
+// post posts a message of a connection.
 func (c *conn) post(tags, target, text string) bool {
 	if c.s.roll(c.s.faults.Fail) {
 		return false
@@ -290,7 +290,7 @@ func (s *Server) store(nick, channel, text, reply string) Said {
 	return m
 }
 
-// Say is somebody saying something in a channel. It gives the message's id.
+// Say posts a message in a channel and returns its id.
 func (s *Server) Say(nick, channel, text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

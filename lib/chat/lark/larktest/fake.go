@@ -1,6 +1,6 @@
-// Package larktest is a fake Lark server: the part of the Open API, the long connection
-// and the webhooks that lib/chat/lark uses, after https://open.larksuite.com/document,
-// with faults on demand. Where the documentation is silent a comment says so.
+// Package larktest is a fake Lark server: the part of the Open API, the long connection and the
+// webhooks that lib/chat/lark uses, after https://open.larksuite.com/document, with injectable
+// faults. Comments mark behaviour that is not documented.
 package larktest
 
 import (
@@ -20,25 +20,25 @@ import (
 	"tri/lib/chat/chattest/wire"
 )
 
-// Faults are how often, between 0 and 1, things go wrong.
+// Faults are the probabilities of each fault, between 0 and 1.
 type Faults struct {
 	Seed uint64
 
 	Cut       float64 // the connection ends before an event, which is not sent again
-	Duplicate float64 // an event comes twice
-	Reorder   float64 // it comes after the next one
-	Lose      float64 // it never comes
+	Duplicate float64 // an event is sent twice
+	Reorder   float64 // it is sent after the next one
+	Lose      float64 // it is never sent
 
 	Fail       float64 // a request: status 500 and nothing done
-	Busy       float64 // a request: status 429, come back after a second
-	LoseAnswer float64 // a message stands, and the connection is cut
-	FailAfter  float64 // a message stands, and the answer is an error
+	Busy       float64 // a request: status 429, retry after a second
+	LoseAnswer float64 // a message is posted, and the connection is cut
+	FailAfter  float64 // a message is posted, and the response is an error
 }
 
 // M is a JSON object.
 type M = map[string]any
 
-// Who and what there is from the beginning.
+// What exists from the beginning.
 const (
 	Tenant, App, BotUser, BotName = "tenant1", "cli_a1b2c3d4e5f60708", "ou_tri", "tri"
 )
@@ -46,11 +46,11 @@ const (
 // Server is one organization with one app.
 type Server struct {
 	URL                   string
-	Secret                string // of the app
-	EncryptKey, Token     string // of its webhooks
+	Secret                string // the app's secret
+	EncryptKey, Token     string // of the app's webhooks
 	Scopes                []string
-	MaxPart               int // bytes of a payload that go into one frame
-	ExpiresIn             int // seconds that a token is good for
+	MaxPart               int // maximum bytes of a payload in one frame
+	ExpiresIn             int // lifetime of a token in seconds
 	http                  *httptest.Server
 	mu                    sync.Mutex
 	faults                Faults
@@ -70,7 +70,7 @@ type Server struct {
 	requests              []Request
 }
 
-// Request is a call of the Open API, as it came.
+// Request is a received call of the Open API.
 type Request struct {
 	Method, Path string
 	Args         M
@@ -91,7 +91,7 @@ func New() *Server {
 	}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
-	// Lark posts an event five times, and waits 15 s, 5 min, 1 h and 6 h between them.
+	// Lark posts an event five times, with delays of 15 s, 5 min, 1 h and 6 h.
 	s.line = wire.Line{Roll: s.roll, Frames: s.frames, Tries: 5, Call: func(url string, event []byte, _ int) bool {
 		status, _ := s.Call(url, event)
 		return status == http.StatusOK
@@ -100,7 +100,7 @@ func New() *Server {
 	return s
 }
 
-// Close ends it.
+// Close stops the server.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.line.Close()
@@ -109,7 +109,7 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// SetFaults makes it misbehave.
+// SetFaults sets the injected faults.
 func (s *Server) SetFaults(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func (s *Server) SetFaults(f Faults) {
 	s.line.Release()
 }
 
-// Revoke changes the app's secret, and takes its tokens away.
+// Revoke changes the app's secret and invalidates its tokens.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +125,7 @@ func (s *Server) Revoke() {
 	clear(s.tokens)
 }
 
-// Expire takes the tokens away that there are.
+// Expire invalidates the existing tokens.
 func (s *Server) Expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *Server) Expire() {
 
 func (s *Server) roll(p float64) bool { return p > 0 && s.chance.Float64() < p }
 
-// AddUser makes a person.
+// AddUser creates a person.
 func (s *Server) AddUser(name, tenant string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *Server) AddUser(name, tenant string) string {
 	return id
 }
 
-// AddChat makes a group that the bot is in; more is put into what is told of it.
+// AddChat creates a group that the bot is in; more is added to its description.
 func (s *Server) AddChat(id, name string, more M) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Server) AddChat(id, name string, more M) {
 	s.chats[id] = &group{info: info}
 }
 
-// tick gives out the next time, in milliseconds: no two are the same.
+// tick returns the next time, in milliseconds, strictly increasing.
 func (s *Server) tick() string {
 	s.clock = max(s.clock+1, time.Now().UnixMilli())
 	return strconv.FormatInt(s.clock, 10)
@@ -160,7 +160,7 @@ func (s *Server) tick() string {
 
 var handle = regexp.MustCompile(`@(tri|all)\b`)
 
-// typed is a text as a client sends it: who is mentioned becomes a mark.
+// typed returns a text as a client sends it: mentions become placeholders.
 func typed(text string) (content string, mentions []M) {
 	text = handle.ReplaceAllStringFunc(text, func(name string) string {
 		if name == "@all" {
@@ -175,13 +175,13 @@ func typed(text string) (content string, mentions []M) {
 	return string(b), mentions
 }
 
-// Say is a person writing a text, in the topic of a message where thread is one.
+// Say posts a text of a person, in the topic of thread if it is not "".
 func (s *Server) Say(chat, user, thread, text string) string {
 	content, mentions := typed(text)
 	return s.Send(chat, user, thread, "text", content, mentions)
 }
 
-// Send is a person sending a message of any kind.
+// Send posts a message of any type of a person.
 func (s *Server) Send(chat, user, thread, kind, content string, mentions []M) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +193,7 @@ func (s *Server) Send(chat, user, thread, kind, content string, mentions []M) st
 	return m["message_id"].(string)
 }
 
-// add stores a message. The first answer in a topic makes one of its root.
+// add stores a message. The first reply to a message creates its topic.
 func (s *Server) add(chat, thread string, m M) M {
 	s.ids++
 	id := fmt.Sprintf("om_%08x", s.ids)
@@ -220,7 +220,7 @@ func (s *Server) add(chat, thread string, m M) M {
 	return m
 }
 
-// tell sends the event of a person's message. What a bot says, no bot hears.
+// tell sends the event of a person's message. There are no events for messages of bots.
 func (s *Server) tell(m M) {
 	by := m["sender"].(M)
 	if by["sender_type"] != "user" {
@@ -246,8 +246,8 @@ func (s *Server) tell(m M) {
 	s.deliver("im.message.receive_v1", M{"sender": sender, "message": is})
 }
 
-// Edit is a person changing a text. That an edit comes as the message once more is
-// what bots report; the documentation only has update_time.
+// Edit changes a text. That an edit arrives as the message sent again is known from reports of
+// bots; the documentation only has update_time.
 func (s *Server) Edit(id, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,7 +261,7 @@ func (s *Server) Edit(id, text string) error {
 	return nil
 }
 
-// Recall takes a message back.
+// Recall recalls a message.
 func (s *Server) Recall(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,7 +274,7 @@ func (s *Server) Recall(id string) error {
 	return nil
 }
 
-// React is a person setting a reaction, or taking it away.
+// React adds or removes a reaction of a person.
 func (s *Server) React(id, user, name string, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,7 +285,7 @@ func (s *Server) React(id, user, name string, on bool) {
 	s.deliver(kind, M{"message_id": id, "reaction_type": M{"emoji_type": name}, "operator_type": "user", "user_id": M{"open_id": user}, "action_time": s.tick()})
 }
 
-// Click is a person pressing a button of a card.
+// Click clicks a button of a card as a person.
 func (s *Server) Click(id, user string, value M) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -296,7 +296,7 @@ func (s *Server) Click(id, user string, value M) {
 	})
 }
 
-// Messages are a chat's, and of its topics, as they are stored, in their order.
+// Messages returns the messages of a chat and of its topics as stored, in order.
 func (s *Server) Messages(chat string) []M {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,7 +310,7 @@ func (s *Server) Messages(chat string) []M {
 	return all
 }
 
-// Requests are the calls that came, whose path ends so.
+// Requests returns the received calls whose path ends with suffix.
 func (s *Server) Requests(method, suffix string) (all []M) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -322,7 +322,7 @@ func (s *Server) Requests(method, suffix string) (all []M) {
 	return all
 }
 
-// Age makes a message older than it is.
+// Age moves the time of a message back by d.
 func (s *Server) Age(id string, d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,7 @@ func answer(w http.ResponseWriter, data any) {
 	_ = json.NewEncoder(w).Encode(M{"code": 0, "msg": "success", "data": data})
 }
 
-// refuse says no as Lark does: most often with status 400 and a code of its own.
+// refuse sends an error as Lark does: most often with status 400 and a code of its own.
 func refuse(w http.ResponseWriter, status, code int, msg string) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
@@ -141,8 +141,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, rest []string) {
 	}
 }
 
-// list answers a page: of a chat without what was said in its topics, or of one
-// topic.
+// list returns a page: of a chat without the messages of its topics, or of one topic.
 func (s *Server) list(w http.ResponseWriter, in url.Values) {
 	var all []M
 	switch id := in.Get("container_id"); in.Get("container_id_type") {
@@ -234,9 +233,8 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, id string, rest
 	}
 }
 
-// create posts a message of the bot's. Of those with one uuid one is posted; that
-// the first is answered for the others too is ours: the documentation only says
-// that there is one.
+// create posts a message of the bot. Of several with the same uuid one is posted. That the others
+// are answered with the first is an assumption: the documentation only says that one is posted.
 func (s *Server) create(w http.ResponseWriter, chat, to string, in M) {
 	content, ok := stored(text(in, "msg_type"), text(in, "content"))
 	uuid := text(in, "uuid")
@@ -276,8 +274,8 @@ func (s *Server) create(w http.ResponseWriter, chat, to string, in M) {
 	answer(w, m)
 }
 
-// stored is a posted content as it is given out again, false for one that is not
-// taken. Rich text comes in one language; a card comes as what is seen of it.
+// stored returns the content of a message as it is read back, false if it is not accepted. Rich
+// text is sent in one language; a card is read back as its visible text.
 func stored(kind, content string) (string, bool) {
 	v := M{}
 	if json.Unmarshal([]byte(content), &v) != nil || len(content) > 150<<10 || kind != "text" && len(content) > 30<<10 {

@@ -46,7 +46,7 @@ func blob(b []byte, field uint64, v []byte) []byte {
 	return append(binary.AppendUvarint(binary.AppendUvarint(b, field<<3|2), uint64(len(v))), v...)
 }
 
-// read is a client's frame: its method, headers and payload; false for none.
+// read parses a client's frame: its method, headers and payload; ok is false if it is invalid.
 func read(b []byte) (method uint64, headers map[string]string, payload []byte, ok bool) {
 	headers = map[string]string{}
 	fields, ok := split(b)
@@ -92,10 +92,10 @@ func split(b []byte) (all []part, ok bool) {
 	return all, true
 }
 
-// connect is a client of the long connection.
+// connect handles a client of the long connection.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	full := s.line.Len() >= 50 // the most that an app may have
+	full := s.line.Len() >= 50 // the maximum of an app
 	s.mu.Unlock()
 	if full {
 		w.Header().Set("Handshake-Status", "514")
@@ -105,7 +105,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var c *wire.Conn
-	s.mu.Lock() // whoever is connected is sent all that happens from then on
+	s.mu.Lock() // a connected client receives all events from then on
 	ws, err := websocket.Accept(w, r, nil)
 	if err == nil {
 		c = wire.NewConn(ws, websocket.MessageBinary)
@@ -131,7 +131,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	s.line.Remove(c)
 }
 
-// answered takes what a client sends: a ping, or the answer to an event.
+// answered handles a client's frame: a ping, or the acknowledgement of an event.
 func (s *Server) answered(c *wire.Conn, b []byte) {
 	method, headers, payload, ok := read(b)
 	if ok && method == 0 && headers["type"] == "ping" {
@@ -151,30 +151,30 @@ func (s *Server) answered(c *wire.Conn, b []byte) {
 	s.failed++
 }
 
-// Acked is how many events were answered, of how many, and how many answers were
-// no yes.
+// Acked returns how many events were acknowledged, how many were sent, and how many were answered
+// with an error.
 func (s *Server) Acked() (n, of, bad int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.acked, s.events, s.failed
 }
 
-// Conns is how many connections there are.
+// Conns returns the number of connections.
 func (s *Server) Conns() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.line.Len()
 }
 
-// Silence leaves every connection open and never uses it again, as a network
-// that fell away does.
+// Silence leaves every connection open but never uses it again, like a network that stops carrying
+// data.
 func (s *Server) Silence() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line.Silence()
 }
 
-// Garble sends what no client understands.
+// Garble sends data that no client can parse.
 func (s *Server) Garble() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +196,7 @@ func (s *Server) deliver(kind string, inner M) {
 	s.line.Deliver(b, wire.Faults{Cut: s.faults.Cut, Duplicate: s.faults.Duplicate, Reorder: s.faults.Reorder, Lose: s.faults.Lose})
 }
 
-// frames are an event, in as many frames as it takes.
+// frames encodes an event in as many frames as necessary.
 func (s *Server) frames(event []byte, n int) (frames [][]byte) {
 	parts := slices.Collect(slices.Chunk(event, s.MaxPart))
 	id := fmt.Sprintf("m%08d", n)
@@ -206,15 +206,14 @@ func (s *Server) frames(event []byte, n int) (frames [][]byte) {
 	return frames
 }
 
-// Hook has events be posted to an address, instead of over the long connection.
+// Hook sets an address to which events are posted, instead of the long connection.
 func (s *Server) Hook(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line.Hook(url)
 }
 
-// Call makes one encrypted and signed call, and says how it was answered; 0: not
-// at all.
+// Call makes one encrypted and signed call and returns the response; status 0: none.
 func (s *Server) Call(to string, payload []byte) (status int, said []byte) {
 	body, _ := json.Marshal(M{"encrypt": Encrypt(s.EncryptKey, payload)})
 	at, nonce := strconv.FormatInt(time.Now().Unix(), 10), rand.Text()
@@ -236,12 +235,12 @@ func (s *Server) Call(to string, payload []byte) (status int, said []byte) {
 	return resp.StatusCode, b.Bytes()
 }
 
-// Sign is the signature of a call.
+// Sign returns the signature of a call.
 func Sign(key, at, nonce string, body []byte) string {
 	return fmt.Sprintf("%x", sha256.Sum256(slices.Concat([]byte(at+nonce+key), body)))
 }
 
-// Encrypt is what a webhook's body holds.
+// Encrypt returns the body of a webhook call.
 func Encrypt(secret string, plain []byte) string {
 	key, iv := sha256.Sum256([]byte(secret)), make([]byte, aes.BlockSize)
 	_, _ = rand.Read(iv)

@@ -1,5 +1,5 @@
 // Package matrixtest is a fake Matrix homeserver: the part of the client-server API that
-// lib/chat/matrix uses, with faults on demand.
+// lib/chat/matrix uses, with injectable faults.
 package matrixtest
 
 import (
@@ -16,22 +16,22 @@ import (
 	"time"
 )
 
-// Faults are how often, between 0 and 1, things go wrong.
+// Faults are the probabilities of each fault, between 0 and 1.
 type Faults struct {
 	Seed uint64
 
-	Cut        float64 // a sync is cut before its answer
-	Forget     float64 // a sync token is not known any more
+	Cut        float64 // a sync is cut before its response
+	Forget     float64 // a sync token is rejected as unknown
 	Fail       float64 // any request: status 500 and nothing done
 	Busy       float64 // any request: status 429, retry after a second
-	LoseAnswer float64 // an event stands, and the connection is cut
-	FailAfter  float64 // an event stands, and the answer is status 500
+	LoseAnswer float64 // an event is stored, and the connection is cut
+	FailAfter  float64 // an event is stored, and the response is status 500
 }
 
 // M is a JSON object.
 type M = map[string]any
 
-// Event is what happened in a room.
+// Event is an event of a room.
 type Event struct {
 	ID, Room, Type, Sender string
 	Content                M
@@ -67,20 +67,20 @@ func New() *Server {
 	return s
 }
 
-// Close ends it.
+// Close stops the server.
 func (s *Server) Close() {
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
 
-// SetFaults makes it misbehave.
+// SetFaults sets the injected faults.
 func (s *Server) SetFaults(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults, s.chance = f, rand.New(rand.NewPCG(f.Seed, 3))
 }
 
-// Revoke has the token be nobody's.
+// Revoke invalidates the token.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *Server) wake() {
 	s.news = make(chan struct{})
 }
 
-// Add is somebody doing something in a room. It gives the event's id.
+// Add adds an event of a user to a room and returns its id.
 func (s *Server) Add(room, kind, sender string, content M) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,13 +117,13 @@ func (s *Server) add(room, kind, sender string, content M) *Event {
 	return e
 }
 
-// Garble is an event that makes no sense.
+// Garble adds an invalid event.
 func (s *Server) Garble() {
 	s.Add(s.rooms[0], "m.room.message", "@ana:fake.test", M{"msgtype": 5, "body": M{"a": strings.Repeat("x", 1<<20)}})
 	s.Add(s.rooms[0], "m.room.redaction", "@ana:fake.test", M{"redacts": "$nothing"})
 }
 
-// Events are those of a room.
+// Events returns the events of a room.
 func (s *Server) Events(room string) (all []Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,8 +229,7 @@ func (s *Server) room(w http.ResponseWriter, r *http.Request, room string, p []s
 	}
 }
 
-// sync gives what is newer than a token, at most limit events of a room: its
-// newest.
+// sync returns the events after a token, of each room at most the newest limit.
 func (s *Server) sync(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	wait, _ := strconv.Atoi(q.Get("timeout"))
@@ -299,7 +298,7 @@ func (s *Server) sync(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// messages gives what is before a token, the newest first.
+// messages returns the events before a token, newest first.
 func (s *Server) messages(w http.ResponseWriter, r *http.Request, room string) {
 	q := r.URL.Query()
 	from, _ := strconv.Atoi(strings.TrimPrefix(q.Get("from"), "t"))
@@ -340,7 +339,7 @@ func (s *Server) relations(w http.ResponseWriter, r *http.Request, room, id, kin
 			all = append(all, s.events[i].json())
 		}
 	}
-	const page = 5 // small, so that pages are turned
+	const page = 5 // small, so that there are several pages
 	out := M{"chunk": all[min(from, len(all)):min(from+page, len(all))]}
 	if from+page < len(all) {
 		out["next_batch"] = strconv.Itoa(from + page)
@@ -348,7 +347,7 @@ func (s *Server) relations(w http.ResponseWriter, r *http.Request, room, id, kin
 	answer(w, out)
 }
 
-// send stores an event, once for a transaction.
+// send stores an event, once per transaction.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, room string, p []string) {
 	var in M
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 60<<10))

@@ -1,8 +1,8 @@
-// Package teamstest is a fake Microsoft Teams: sign-in, the keys of the Bot Framework,
-// the Bot Connector and the part of Microsoft Graph that lib/chat/teams uses, after
+// Package teamstest is a fake Microsoft Teams: sign-in, the keys of the Bot Framework, the Bot
+// Connector and the part of Microsoft Graph that lib/chat/teams uses, after
 // https://learn.microsoft.com/graph/api/resources/chatmessage and
-// https://learn.microsoft.com/microsoftteams/platform/bots, with faults on demand. A bot
-// is told nothing of its own messages; Graph has them.
+// https://learn.microsoft.com/microsoftteams/platform/bots, with injectable faults. A bot gets no
+// activities for its own messages; Graph has them.
 package teamstest
 
 import (
@@ -26,22 +26,22 @@ import (
 // M is a JSON object.
 type M = map[string]any
 
-// Faults are how often, between 0 and 1, things go wrong.
+// Faults are the probabilities of each fault, between 0 and 1.
 type Faults struct {
 	Seed uint64
 
-	Lose      float64 // an activity never comes
-	Duplicate float64 // it comes twice
-	Reorder   float64 // it comes after the next one
+	Lose      float64 // an activity is never sent
+	Duplicate float64 // it is sent twice
+	Reorder   float64 // it is sent after the next one
 
 	Fail float64 // any request: status 500 and nothing done
 	Busy float64 // any request: status 429
 
-	LoseAnswer float64 // a message stands, and the connection is cut
-	FailAfter  float64 // a message stands, and the answer is status 500
+	LoseAnswer float64 // a message is posted, and the connection is cut
+	FailAfter  float64 // a message is posted, and the response is status 500
 }
 
-// Who and where everything is.
+// Ids of the tenant.
 const (
 	AppID  = "11111111-2222-3333-4444-555555555555"
 	Tenant = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
@@ -50,22 +50,22 @@ const (
 	KeyID  = "key-1"
 )
 
-// Message is one that stands, or stood.
+// Message is a message, possibly deleted.
 type Message struct {
 	ID, Chat, Root, Person, Text string
 	Bot                          bool
 	File                         string
 	Created, Modified            time.Time
 	Edited, Deleted              *time.Time
-	Activity                     M // as the bot posted it
+	Activity                     M // as posted by the bot
 }
 
 // Server is one tenant.
 type Server struct {
 	URL string
-	Key *rsa.PrivateKey // of the Bot Framework, and of Graph's notifications
+	Key *rsa.PrivateKey // signs for the Bot Framework and for Graph's notifications
 
-	// HTML has Graph give the bot's own texts as HTML too.
+	// HTML makes Graph return the bot's own texts as HTML too.
 	HTML bool
 
 	http *httptest.Server
@@ -79,12 +79,12 @@ type Server struct {
 	endpoint      string
 	queue         []M
 	held          M
-	messages      map[string][]*Message // by chat, as written
+	messages      map[string][]*Message // by chat, in order
 	last          int64                 // the newest id
 	guests        map[string]bool
 	token         int
 	revoked       bool
-	denied        bool // Graph lets nobody read
+	denied        bool // Graph denies all reads
 	subscriptions map[string]*subscription
 }
 
@@ -102,15 +102,15 @@ func New() *Server {
 	return s
 }
 
-// Hurry has n activities be on their way at once, as a busy service does: they may
-// overtake each other.
+// Hurry lets n activities be in transit at the same time, as in a busy service: they may overtake
+// each other.
 func (s *Server) Hurry(n int) {
 	for range n {
 		s.done.Go(s.deliver)
 	}
 }
 
-// Close ends it.
+// Close stops the server.
 func (s *Server) Close() {
 	close(s.end)
 	s.http.CloseClientConnections()
@@ -118,35 +118,35 @@ func (s *Server) Close() {
 	s.done.Wait()
 }
 
-// SetFaults makes it misbehave.
+// SetFaults sets the injected faults.
 func (s *Server) SetFaults(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults, s.chance = f, mathrand.New(mathrand.NewPCG(f.Seed, 1))
 }
 
-// SetEndpoint says where activities go.
+// SetEndpoint sets the address to which activities are sent.
 func (s *Server) SetEndpoint(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endpoint = address
 }
 
-// Revoke has the secret be nobody's.
+// Revoke invalidates the secret.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revoked = true
 }
 
-// Deny has Graph let nobody read.
+// Deny makes Graph deny all reads.
 func (s *Server) Deny() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.denied = true
 }
 
-// Guest makes somebody a guest.
+// Guest turns a person into a guest.
 func (s *Server) Guest(person string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,13 +155,13 @@ func (s *Server) Guest(person string) {
 
 func (s *Server) roll(p float64) bool { return p > 0 && s.chance.Float64() < p }
 
-// now is a time that no message has yet: ids are times.
+// now returns a time that no message has yet: ids are times.
 func (s *Server) now() time.Time {
 	s.last = max(s.last+1, time.Now().UnixMilli())
 	return time.UnixMilli(s.last).UTC()
 }
 
-// Say is a person writing.
+// Say posts a message of a person.
 func (s *Server) Say(chat, person, root, text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +170,8 @@ func (s *Server) Say(chat, person, root, text string) string {
 	return m.ID
 }
 
-// File is a person sending a file. In a channel a bot is told of it without its
-// name; in a group chat with it.
+// File sends a file of a person. In a channel a bot gets the activity without the file's name; in a
+// group chat with it.
 func (s *Server) File(chat, person, name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,7 @@ func (s *Server) Edit(chat, id, text string) {
 	s.tell(m, "messageUpdate", "editMessage")
 }
 
-// Delete takes a message away.
+// Delete deletes a message.
 func (s *Server) Delete(chat, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,7 @@ func (s *Server) Delete(chat, id string) {
 	s.tell(m, "messageDelete", "softDeleteMessage")
 }
 
-// Messages are those of a chat.
+// Messages returns the messages of a chat.
 func (s *Server) Messages(chat string) (all []Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,13 +224,13 @@ func (s *Server) Messages(chat string) (all []Message) {
 	return all
 }
 
-// PersonID is a person's id in the directory.
+// PersonID returns a person's id in the directory.
 func PersonID(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// Activity is a message as the Bot Framework sends it.
+// Activity returns a message as the Bot Framework sends it.
 func (s *Server) Activity(m *Message, kind, eventType string) M {
 	conversation := M{"id": m.Chat, "isGroup": true, "conversationType": "groupChat", "tenantId": Tenant}
 	data := M{"tenant": M{"id": Tenant}}
@@ -267,7 +267,7 @@ func (s *Server) Activity(m *Message, kind, eventType string) M {
 	return a
 }
 
-// tell queues an activity, and notifies those who have subscribed.
+// tell queues an activity and notifies the subscribers.
 func (s *Server) tell(m *Message, kind, eventType string) {
 	s.notify(m, kind)
 	if s.endpoint == "" || s.roll(s.faults.Lose) {
@@ -303,11 +303,11 @@ func (s *Server) poke() {
 	}
 }
 
-// deliver sends what is queued, once each: what nobody takes is lost.
+// deliver sends the queued activities, once each: one that is not accepted is lost.
 func (s *Server) deliver() {
 	client := &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
 	defer client.CloseIdleConnections()
-	token := s.Token(nil) // good for an hour
+	token := s.Token(nil) // valid for an hour
 	for {
 		s.mu.Lock()
 		var next M
@@ -316,7 +316,7 @@ func (s *Server) deliver() {
 		}
 		endpoint := s.endpoint
 		if len(s.queue) > 0 {
-			s.poke() // the next of us
+			s.poke() // start the next sender
 		}
 		s.mu.Unlock()
 		if next == nil {
@@ -341,7 +341,7 @@ func (s *Server) deliver() {
 	}
 }
 
-// Token is what an activity is sent with; change replaces its claims.
+// Token returns the token that is sent with an activity; change replaces its claims.
 func (s *Server) Token(change M) string {
 	now := time.Now()
 	said := M{"serviceurl": s.URL + "/connector/", "iss": "https://api.botframework.com", "aud": AppID, "nbf": now.Add(-time.Minute).Unix(), "exp": now.Add(time.Hour).Unix()}

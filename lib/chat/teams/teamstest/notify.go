@@ -20,15 +20,15 @@ import (
 	"time"
 )
 
-// subscription is one of Graph's.
+// subscription is a subscription of Graph.
 type subscription struct {
 	ID, Resource, At, Lifecycle, State, CertID string
 	Expires                                    string
 	key                                        *rsa.PublicKey
 }
 
-// subscribe is /subscriptions. Both addresses are asked whether they are ours
-// before one is made, which is while the request waits.
+// subscribe handles /subscriptions. Both addresses are validated before a subscription is made,
+// while the request waits.
 func (s *Server) subscribe(w http.ResponseWriter, r *http.Request, words []string) {
 	switch {
 	case r.Method == http.MethodGet:
@@ -91,7 +91,7 @@ func (s *Server) newSubscription(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, x.json())
 }
 
-// reachable asks an address to give back a token, as text.
+// reachable requests that an address return a token, as text.
 func reachable(address string) bool {
 	const token = "Validation: Testing client application reachability for subscription Request-Id: 1"
 	resp, err := http.Post(address+"?validationToken="+url.QueryEscape(token), "text/plain", nil)
@@ -103,7 +103,7 @@ func reachable(address string) bool {
 	return resp.StatusCode == 200 && string(b) == token && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain")
 }
 
-// notify tells the subscribers of a chat, again until it is taken.
+// notify sends a notification to the subscribers of a chat, and repeats it until it is accepted.
 func (s *Server) notify(m *Message, _ string) {
 	for _, x := range s.subscriptions {
 		if !strings.Contains(x.Resource, url.PathEscape(m.Chat)) && !strings.Contains(x.Resource, m.Chat) {
@@ -129,7 +129,7 @@ func (s *Server) notify(m *Message, _ string) {
 	}
 }
 
-// Notification is a change notification with an encrypted message.
+// Notification returns a change notification with an encrypted message.
 func (s *Server) Notification(id, state, certID string, key *rsa.PublicKey, message M) []byte {
 	text, _ := json.Marshal(message)
 	secret := make([]byte, 32)
@@ -151,7 +151,7 @@ func (s *Server) Notification(id, state, certID string, key *rsa.PublicKey, mess
 	return body
 }
 
-// GraphToken is the token of the sender of notifications.
+// GraphToken returns the token of the sender of notifications.
 func (s *Server) GraphToken() string {
 	return s.Token(M{"iss": "https://sts.windows.net/" + Tenant + "/", "appid": "0bf30f3b-4a52-48df-9a82-234910c4a086"})
 }

@@ -72,14 +72,14 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	answer(w, 200, M{"token_type": "Bearer", "expires_in": 3599, "access_token": fmt.Sprintf("token-%d", s.token)})
 }
 
-// Expire ends the tokens that were given out.
+// Expire invalidates the tokens that were issued.
 func (s *Server) Expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.token++
 }
 
-// connector is the Bot Connector: /connector/v3/conversations/{id}/….
+// connector handles the Bot Connector: /connector/v3/conversations/{id}/….
 func (s *Server) connector(w http.ResponseWriter, r *http.Request, words []string) {
 	if len(words) < 5 || words[0] != "connector" || words[2] != "conversations" {
 		refuse(w, http.StatusNotFound, "NotFound")
@@ -139,7 +139,7 @@ func (s *Server) member(w http.ResponseWriter, id string) {
 	answer(w, 200, M{"id": id, "userPrincipalName": "x@example.com", "tenantId": Tenant, "userRole": "user"})
 }
 
-// graph is Microsoft Graph.
+// graph handles Microsoft Graph.
 func (s *Server) graph(w http.ResponseWriter, r *http.Request, words []string) {
 	switch {
 	case words[0] == "subscriptions":
@@ -190,7 +190,7 @@ func (s *Server) channelMessages(w http.ResponseWriter, r *http.Request, chat st
 	}
 }
 
-// threads are a channel's first messages, the one with the newest activity first.
+// threads returns a channel's first messages, the one with the newest activity first.
 func (s *Server) threads(chat string) (roots []*Message) {
 	active := map[string]time.Time{}
 	for _, m := range s.messages[chat] {
@@ -218,7 +218,7 @@ func (s *Server) replies(chat, root string) (all []*Message) {
 	return all
 }
 
-// page answers with $top of them, and where the next are.
+// page returns $top of them, and the link to the next page.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, all []*Message, expand bool) {
 	q := r.URL.Query()
 	top, _ := strconv.Atoi(q.Get("$top"))
@@ -249,7 +249,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, all []*Message, ex
 	answer(w, 200, out)
 }
 
-// message is a chatMessage.
+// message returns a chatMessage.
 func (s *Server) message(m *Message) M {
 	v := M{
 		"id": m.ID, "replyToId": nil, "messageType": "message", "createdDateTime": m.Created.Format("2006-01-02T15:04:05.999Z"),
@@ -279,7 +279,7 @@ func (s *Server) message(m *Message) M {
 	return v
 }
 
-// rich is a text as the Teams client writes it.
+// rich returns a text as the Teams client writes it.
 func rich(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {

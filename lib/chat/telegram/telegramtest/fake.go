@@ -1,6 +1,5 @@
-// Package telegramtest is a fake of Telegram's Bot API: the methods that
-// lib/chat/telegram uses, after https://core.telegram.org/bots/api, with faults on
-// demand.
+// Package telegramtest is a fake of Telegram's Bot API: the methods that lib/chat/telegram uses,
+// after https://core.telegram.org/bots/api, with injectable faults.
 package telegramtest
 
 import (
@@ -16,22 +15,22 @@ import (
 	"unicode/utf16"
 )
 
-// Faults are how often, between 0 and 1, things go wrong.
+// Faults are the probabilities of each fault, between 0 and 1.
 type Faults struct {
 	Seed uint64
 
-	Cut        float64 // a poll is cut before its answer
-	Duplicate  float64 // a poll answers with an update that was confirmed already
+	Cut        float64 // a poll is cut before its response
+	Duplicate  float64 // a poll returns an update that was already confirmed
 	Fail       float64 // any request: status 500 and nothing done
 	Busy       float64 // any request: status 429, retry_after 1
-	LoseAnswer float64 // a message stands, and the connection is cut
-	FailAfter  float64 // a message stands, and the answer is status 500
+	LoseAnswer float64 // a message is posted, and the connection is cut
+	FailAfter  float64 // a message is posted, and the response is status 500
 }
 
 // M is a JSON object.
 type M = map[string]any
 
-// Server is one bot's Bot API.
+// Server is the Bot API of one bot.
 type Server struct {
 	URL, Token string
 
@@ -41,16 +40,16 @@ type Server struct {
 	faults   Faults
 	chance   *rand.Rand
 	updates  []M   // unconfirmed
-	done     []M   // the last few that were confirmed
+	done     []M   // the last confirmed updates
 	next     int64 // update_id
-	message  int64 // message_id, of all chats: a real one counts in each
+	message  int64 // message_id, for all chats: the real API counts per chat
 	sent     []Sent
 	news     chan struct{}
 	revoked  bool
 	requests map[string]int
 }
 
-// Sent is a message of the bot that stands.
+// Sent is a message of the bot.
 type Sent struct {
 	ID      int64
 	ChatID  int64
@@ -73,20 +72,20 @@ func New() *Server {
 	return s
 }
 
-// Close ends it.
+// Close stops the server.
 func (s *Server) Close() {
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
 
-// SetFaults makes it misbehave.
+// SetFaults sets the injected faults.
 func (s *Server) SetFaults(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults, s.chance = f, rand.New(rand.NewPCG(f.Seed, 1))
 }
 
-// Revoke has the token be nobody's.
+// Revoke invalidates the token.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +100,7 @@ func (s *Server) wake() {
 	s.news = make(chan struct{})
 }
 
-// NextMessage gives out a message id.
+// NextMessage returns a new message id.
 func (s *Server) NextMessage() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +108,7 @@ func (s *Server) NextMessage() int64 {
 	return s.message
 }
 
-// Update queues an update: its kind and what it holds.
+// Update queues an update of a kind.
 func (s *Server) Update(kind string, body M) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +117,7 @@ func (s *Server) Update(kind string, body M) {
 	s.wake()
 }
 
-// Garble queues two updates that make no sense.
+// Garble queues two invalid updates.
 func (s *Server) Garble() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +126,7 @@ func (s *Server) Garble() {
 	s.wake()
 }
 
-// Sent are the bot's messages that stand.
+// Sent returns the bot's existing messages.
 func (s *Server) Sent() []Sent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +205,7 @@ func num(v any) int64 {
 	return 0
 }
 
-// poll confirms what is below the offset and holds an empty answer back.
+// poll confirms the updates below the offset and delays an empty response.
 func (s *Server) poll(w http.ResponseWriter, r *http.Request, in M) {
 	deadline := time.After(time.Duration(num(in["timeout"])) * time.Second)
 	for {
@@ -284,7 +283,7 @@ func (s *Server) send(w http.ResponseWriter, in M, method string) {
 	answer(w, M{"message_id": m.ID, "date": time.Now().Unix(), "chat": M{"id": chat, "type": "supergroup"}, "text": text})
 }
 
-// Person is somebody, by name.
+// Person returns the account of a name.
 func Person(name string) M {
 	id := int64(100)
 	for _, r := range name {
@@ -293,8 +292,8 @@ func Person(name string) M {
 	return M{"id": id % 1_000_000_007, "is_bot": false, "first_name": name, "username": name}
 }
 
-// Message is what an update about a message holds. Mentions of @names are found
-// as Telegram finds them.
+// Message returns the message object of an update. Mentions of @names are found as Telegram finds
+// them.
 func Message(id, chat, thread int64, person, text string) M {
 	m := M{
 		"message_id": id, "date": time.Now().Unix(), "from": Person(person), "text": text,
@@ -313,7 +312,7 @@ func Message(id, chat, thread int64, person, text string) M {
 		for end < len(text) && (text[end] == '_' || text[end] >= 'a' && text[end] <= 'z') {
 			end++
 		}
-		if end-i > 5 { // the shortest name has five letters
+		if end-i > 5 { // names have at least five letters
 			entities = append(entities, M{"type": "mention", "offset": len(utf16.Encode([]rune(text[:i]))), "length": end - i})
 		}
 	}
