@@ -9,13 +9,12 @@ import (
 	"tri/lib/record/decision"
 )
 
-// Book is the record of drafts and what people made of them, as a fold of the
-// decision log and of what the dispatcher took in. The two may come in any order
-// to each other; each must come in its own.
+// Book is the record of drafts and people's decisions on them, as a fold of the decision log and the
+// dispatcher's journal. Each log must be read in order, but the two may be interleaved in any way.
 type Book struct {
 	policy *Policy
 	drafts []*Draft
-	at     map[string]*Draft   // the latest offer of each thread
+	at     map[string]*Draft   // latest offer of each thread
 	asked  map[string][]Asked  // by thread
 	judged map[round]Judged    // of each round
 	said   map[string][]remark // by thread
@@ -27,13 +26,13 @@ type round struct {
 	cycle, round int
 }
 
-// remark is what somebody said in a thread; by is "" where our reply was deleted.
+// remark is a message in a thread; by is "" if it records that our reply was deleted.
 type remark struct {
 	at       time.Time
 	by, text string
 }
 
-// Draft is one that was offered.
+// Draft is an offered draft.
 type Draft struct {
 	Key    string
 	Cycle  int
@@ -44,66 +43,65 @@ type Draft struct {
 	text string
 	Verdict string // of the offer's Meta: pass, bounce-then-pass, …
 
-	Word    string    // approve, edit, …; "" while nobody has decided
+	Word    string    // approve, edit, …; "" while undecided
 	By      string    //
 	Decided time.Time //
-	Posted  time.Time // claimed; zero: not
+	Posted  time.Time // claimed; zero: not claimed
 	wrong   string    // why a person's decision makes it a false positive
 }
 
-// Passed reports whether the validator let it pass, in whatever round.
+// Passed reports whether the validator passed it, in any round.
 func (d *Draft) Passed() bool { return d.Verdict == "pass" || d.Verdict == "bounce-then-pass" }
 
-// Canary is a known-bad draft that went through the real validator, a line of
-// canaries.ndjson each. It is never shown as a draft.
+// Canary is a known-bad draft that went through the real validator: a line of canaries.ndjson. It is never
+// shown as a draft.
 type Canary struct {
 	At      string `json:"at"` // RFC 3339
-	Of      string `json:"of"` // what it was made of: a run's id
+	Of      string `json:"of"` // the id of the run that it was made from
 	Fault   string `json:"fault"`
 	Verdict string `json:"verdict"`
-	Missed  bool   `json:"missed"` // it passed
+	Missed  bool   `json:"missed"` // it was passed
 }
 
-// CanaryFile is where canaries are kept below the home.
+// CanaryFile is the file of canaries in the home.
 const CanaryFile = "canaries.ndjson"
 
-// NewBook is a book with nothing in it.
+// NewBook returns an empty book.
 func NewBook(p *Policy) *Book {
 	return &Book{policy: p, at: map[string]*Draft{}, asked: map[string][]Asked{}, judged: map[round]Judged{}, said: map[string][]remark{}}
 }
 
-// Asked takes a message in that a thread took up.
+// Asked records a message that a thread took up.
 func (b *Book) Asked(a Asked) { b.asked[a.Key] = append(b.asked[a.Key], a) }
 
-// Returned takes in the confidence of a round's draft.
+// Returned records the confidence of a round's draft.
 func (b *Book) Returned(key string, cycle, n int, confidence string) {
 	j := b.judged[round{key, cycle, n}]
 	j.Confidence, j.Round = confidence, n
 	b.judged[round{key, cycle, n}] = j
 }
 
-// Validated takes in the verdict on a round's draft.
+// Validated records the verdict on a round's draft.
 func (b *Book) Validated(key string, cycle, n int, verdict, risk string) {
 	j := b.judged[round{key, cycle, n}]
 	j.Verdict, j.Risk, j.Round = verdict, risk, n
 	b.judged[round{key, cycle, n}] = j
 }
 
-// Said takes in what a person, not we, said in a thread.
+// Said records a message by a person, not by this program, in a thread.
 func (b *Book) Said(key, by, text string, at time.Time) {
 	b.said[key] = append(b.said[key], remark{at, by, text})
 }
 
-// Deleted takes in that a reply of ours was deleted in the chat.
+// Deleted records that a reply of this program was deleted in the chat.
 func (b *Book) Deleted(key string, at time.Time) {
 	b.said[key] = append(b.said[key], remark{at: at})
 }
 
-// Canary takes a canary in.
+// Canary records a canary.
 func (b *Book) Canary(c Canary) { b.canary = append(b.canary, c) }
 
-// Decided takes the next record of the decision log in, and whether it counts
-// (decision.State).
+// Decided records the next record of the decision log; counts says whether it counts (decision.State).
 func (b *Book) Decided(r *decision.Record, counts bool) {
 	if !counts {
 		return
@@ -144,7 +142,7 @@ func (d *Draft) take(r *decision.Record, at time.Time) {
 			wrong += ": " + r.Note
 		}
 	case decision.Undo:
-		if d.Word == decision.Auto && r.By != decision.Dispatcher { // a person takes back what nobody had looked at
+		if d.Word == decision.Auto && r.By != decision.Dispatcher { // a person revokes an automatic approval
 			d.By, d.wrong = r.By, "taken back"
 			return
 		}
@@ -156,7 +154,7 @@ func (d *Draft) take(r *decision.Record, at time.Time) {
 	d.Word, d.By, d.Decided, d.wrong = r.Kind, r.By, at, wrong
 }
 
-// diff shows an edit's words, few of them.
+// diff shows the changed words of an edit, at most a few.
 func diff(from, to []string) string {
 	cut := func(ws []string) string {
 		if len(ws) > 6 {
@@ -167,12 +165,11 @@ func diff(from, to []string) string {
 	return fmt.Sprintf("%q became %q", cut(from), cut(to))
 }
 
-// correctedWithin is how long after it was posted a correction still speaks of an
-// answer.
+// correctedWithin is how long after a post a correction still refers to it.
 const correctedWithin = 7 * 24 * time.Hour
 
-// wrongs says why a draft that passed was wrong, "" where nobody said so. A
-// person's decision comes before what was said below the answer.
+// wrongs says why a passed draft was wrong, or "" if it was not corrected. A person's decision takes
+// precedence over messages below the answer.
 func (b *Book) wrongs(d *Draft) string {
 	if d.wrong != "" || d.Posted.IsZero() {
 		return d.wrong
@@ -189,8 +186,7 @@ func (b *Book) wrongs(d *Draft) string {
 	return ""
 }
 
-// Wrong says why the answer that was given in a cycle of a thread was wrong, ""
-// where nobody said so.
+// Wrong says why the answer given in a cycle of a thread was wrong, or "" if it was not corrected.
 func (b *Book) Wrong(key string, cycle int) (why string) {
 	for _, d := range b.drafts {
 		if d.Key == key && d.Cycle == cycle && !d.Posted.IsZero() {
@@ -200,15 +196,15 @@ func (b *Book) Wrong(key string, cycle int) (why string) {
 	return why
 }
 
-// latest reports whether d was the last answer in its thread when somebody spoke.
+// latest reports whether d was the latest answer in its thread at a given time.
 func (b *Book) latest(d *Draft, at time.Time) bool {
 	last := b.at[d.Key]
 	return last == d || last.Posted.IsZero() || at.Before(last.Posted) || last.Posted.Before(d.Posted)
 }
 
-// Asks is all that a draft would answer, as one question: a rule that holds for
-// one message of it, in whatever wording it ever had, holds for all. The last one
-// says whether we were mentioned. False where a message was not taken in.
+// Asks combines the messages that a draft would answer into one question: a rule that holds for any of
+// them, in any of its versions, holds for all. The last message determines whether the bot was mentioned.
+// ok is false if a message was not recorded.
 func (b *Book) Asks(key string, messages []string) (all Asked, ok bool) {
 	for _, id := range messages {
 		found := false
@@ -227,7 +223,7 @@ func (b *Book) Asks(key string, messages []string) (all Asked, ok bool) {
 	return all, len(messages) > 0
 }
 
-// question is the message that a draft answers.
+// question returns the message that a draft answers.
 func (b *Book) question(d *Draft) Asked {
 	all := b.asked[d.Key]
 	if i := slices.IndexFunc(all, func(a Asked) bool { return a.MessageID == d.ReplyTo }); i >= 0 {

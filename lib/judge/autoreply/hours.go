@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// Hours are those of a week in which a person could step in. The zero value is
-// never.
+// Hours are the hours of a week in which a person could intervene. The zero value is never.
 type Hours struct {
 	text  string
 	zone  *time.Location
 	spans [7][]span // by time.Weekday
 }
 
-// span is a part of a day, in minutes; the end is not in it.
+// span is a part of a day, in minutes; to is exclusive.
 type span struct{ from, to int }
 
 var days = map[string]time.Weekday{"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6}
 
-// ParseHours reads "Mon-Fri 09:00-17:00", or several of the kind with commas
-// between them, in an IANA time zone ("" is UTC). "" is never.
+// ParseHours parses "Mon-Fri 09:00-17:00", or several of these separated by commas, in an IANA time zone
+// ("" is UTC). "" is never.
 func ParseHours(text, zone string) (Hours, error) {
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
@@ -64,7 +63,7 @@ func (h *Hours) add(fields []string) error {
 	}
 }
 
-// minutes of HH:MM, -1 for anything else; 24:00 is the day's end.
+// minutes parses HH:MM, -1 for anything else; 24:00 is the end of the day.
 func minutes(s string) int {
 	if s == "24:00" {
 		return 24 * 60
@@ -76,10 +75,10 @@ func minutes(s string) int {
 	return t.Hour()*60 + t.Minute()
 }
 
-// Set reports whether there are any.
+// Set reports whether any hours are set.
 func (h Hours) Set() bool { return h.text != "" }
 
-// Hold reports whether an instant lies inside them.
+// Hold reports whether an instant is within the hours.
 func (h Hours) Hold(at time.Time) bool {
 	if !h.Set() {
 		return false

@@ -6,11 +6,10 @@ import (
 	"unicode"
 )
 
-// Changed names the words by which two texts differ in what they say, the old
-// ones before the new ones. None is: an edit of the wording alone, which is case,
-// punctuation, white space, a greeting, words of courtesy and articles, and a
-// letter inside a longer word. Whatever is not clearly one of these counts as a change
-// of meaning, and so does another order: it fails closed.
+// Changed returns the words by which two texts differ in meaning, old and new. It returns none if only the
+// wording was edited: case, punctuation, white space, a greeting, words of courtesy and articles, or a
+// letter inside a longer word. Anything not clearly one of these counts as a change of meaning, including
+// a change of order: the test fails closed.
 func Changed(before, after string) (from, to []string) {
 	a, b := content(before), content(after)
 	for len(a) > 0 && len(b) > 0 && alike(a[0], b[0]) {
@@ -24,11 +23,10 @@ func Changed(before, after string) (from, to []string) {
 
 var (
 	greeting = regexp.MustCompile(`(?i)^\s*(hi|hello|hey|hallo|halo|hai|dear)\b[^.!?,\n:]{0,40}[.!?,\n:]`)
-	// token is a number, a name with what belongs to it (a path, a flag, an
-	// operator of a condition), or one character of a script without spaces.
+	// token matches a number, a name with what belongs to it (a path, a flag, an operator of a condition),
+	// or one character of a script without spaces.
 	token = regexp.MustCompile(`[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|[\p{L}\p{N}_][\p{L}\p{M}\p{N}_'’/.:-]*|[<>=]=?|!=|[-+*/%&|!]+[\p{L}\p{N}]`)
-	// courtesy are words that say nothing of the matter. No word that denies,
-	// bounds or doubts may stand here.
+	// courtesy are words without content. No word that negates, limits or doubts may be among them.
 	courtesy = words("a an the please pls thanks thank you hi hello hey so well ok okay sure just kindly also fyi here")
 )
 
@@ -51,8 +49,8 @@ func content(s string) (out []string) {
 	return out
 }
 
-// alike reports whether two words are the same but for one letter, or two that
-// changed places, inside a longer word without a digit or a mark.
+// alike reports whether two words are equal except for one letter, or two transposed letters, inside a
+// longer word without a digit or a mark.
 func alike(a, b string) bool {
 	if a == b {
 		return true
@@ -68,7 +66,7 @@ func alike(a, b string) bool {
 	for i < len(y) && x[i] == y[i] {
 		i++
 	}
-	if i < 2 || i >= len(y)-1 { // a first letter denies, a last one counts or dates
+	if i < 2 || i >= len(y)-1 { // a first letter may negate, a last one may mean number or tense
 		return false
 	}
 	same := func(x, y []rune) bool { return string(x) == string(y) }
@@ -88,8 +86,8 @@ func letters(rs []rune) bool {
 	return true
 }
 
-// corrects is how people say below an answer that it is wrong. It would rather
-// take a harmless word for one than miss one: each is named in the report.
+// corrects matches how people say below an answer that it is wrong. It prefers false positives: each match
+// is listed in the report.
 var corrects = regexp.MustCompile(`(?i)\b(that|this|it|which|answer)('?s| is| was|’s)? ?(completely |just |simply |still )?(wrong|incorrect|outdated|false|not (right|true|correct|accurate|quite right|the case)|no longer (true|right|the case))\b` +
 	`|\b(isn'?t|wasn'?t) (right|true|correct|accurate|the case)\b|^\W*(no|nope|wrong|incorrect|correction)\b[\s,.:!-]|^\W*actually,? |\bwrong answer\b|\bdisregard\b` +
 	`|\b(itu|ini)? ?(salah|keliru)\b|\b(bukan begitu|kurang tepat|tidak benar|nggak bener|ga bener)\b` +

@@ -1,6 +1,6 @@
-// Package autoreply computes from the record of decisions whether automatic replies have
-// been earned: how often a draft that passed validation was wrong. It computes; who
-// replies by itself, and who tells of it, are others.
+// Package autoreply computes from the record of decisions whether automatic replies have been earned: how
+// often a draft that passed validation was wrong. It only computes; approving and announcing automatic
+// replies are done by other packages.
 package autoreply
 
 import (
@@ -15,10 +15,10 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// Policy is what the configuration says of automatic replies.
+// Policy is the configuration of automatic replies.
 type Policy struct {
 	Enabled bool
-	// Told is whether there is somewhere to tell a person of each reply.
+	// Told is whether there is a channel in which each reply is announced.
 	Told  bool
 	Hours Hours
 
@@ -30,7 +30,7 @@ type rule struct {
 	when *query.Condition
 }
 
-// New is the policy of a configuration.
+// New returns the policy of a configuration.
 func New(cfg *config.Config) (*Policy, error) {
 	a := &cfg.AutoReply
 	p := &Policy{Enabled: a.Enabled, Told: cfg.Gate.Chat.ChatID != ""}
@@ -59,9 +59,9 @@ func compile(conditions []config.Condition) ([]rule, error) {
 	return rules, nil
 }
 
-// Rules names the rules for what is never answered by itself, and for what
-// touches production, that hold for a classified event. One that cannot be
-// answered holds: it fails closed.
+// Rules returns the names of the rules, for questions that are never answered automatically and for those
+// that touch production, that hold for a classified event. A rule that fails counts as holding: it fails
+// closed.
 func (p *Policy) Rules(line []byte, content string) (never, production []string) {
 	return matches(p.never, line, content), matches(p.production, line, content)
 }
@@ -75,11 +75,11 @@ func matches(rules []rule, line []byte, content string) (names []string) {
 	return names
 }
 
-// HasProduction reports whether the configuration says what touches production:
-// without a rule nobody knows.
+// HasProduction reports whether the configuration has rules for what touches production; otherwise that is
+// unknown.
 func (p *Policy) HasProduction() bool { return len(p.production) > 0 }
 
-// Asked is a message that was taken up, as far as the policy needs it.
+// Asked holds what the policy needs of a message that was taken up.
 type Asked struct {
 	Key        string
 	MessageID  string
@@ -90,7 +90,7 @@ type Asked struct {
 	Production []string
 }
 
-// Judged is what investigator and validator said of a draft.
+// Judged is the result of investigator and validator for a draft.
 type Judged struct {
 	Confidence string
 	Round      int
@@ -98,15 +98,14 @@ type Judged struct {
 	Risk       string // risk_gate_check
 }
 
-// Condition is one of the preconditions of triage §7.
+// Condition is one of the preconditions of an automatic reply.
 type Condition struct {
 	Name  string `json:"name"`
 	Holds bool   `json:"holds"`
-	Why   string `json:"why"` // it does, or does not
+	Why   string `json:"why"` // why it holds or does not
 }
 
-// Preconditions are all seven of triage §7, in its order, for a draft that would
-// be posted at a time.
+// Preconditions returns all seven preconditions, for a draft that would be posted at a given time.
 func (p *Policy) Preconditions(a Asked, j Judged, at time.Time) []Condition {
 	allowed := slices.Contains([]string{thread.TechnicalQA, thread.APIContract, thread.DataLookup}, a.Type)
 	kind := a.Type
@@ -128,7 +127,7 @@ func (p *Policy) Preconditions(a Asked, j Judged, at time.Time) []Condition {
 	}
 }
 
-// Hold reports whether all of conditions do.
+// Hold reports whether all conditions hold.
 func Hold(conditions []Condition) bool {
 	return !slices.ContainsFunc(conditions, func(c Condition) bool { return !c.Holds })
 }

@@ -15,8 +15,8 @@ import (
 	"tri/lib/record/run"
 )
 
-// Read makes the book of a home from its logs. Records before from are left out
-// of the journal's part: the gate looks four weeks back.
+// Read makes the book of a home from its logs. Journal entries before from are ignored: the gate looks
+// four weeks back.
 func Read(h *durable.Home, p *Policy, who decision.Policy, from time.Time) (*Book, error) {
 	b := NewBook(p)
 	state := decision.NewState(who)
@@ -41,7 +41,7 @@ func Read(h *durable.Home, p *Policy, who decision.Policy, from time.Time) (*Boo
 	})
 }
 
-// Journal takes in a line of dispatch.ndjson, whole: what was asked, found and said.
+// Journal records a complete line of dispatch.ndjson: questions, results and messages.
 func (b *Book) Journal(line []byte, from time.Time) error {
 	v := gjson.ParseBytes(line)
 	at := instant(v.Get("at").String())

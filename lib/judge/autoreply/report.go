@@ -8,9 +8,8 @@ import (
 	"tri/lib/base/stats"
 )
 
-// The maturity gate of triage §7: at most two false positives in a hundred over
-// four weeks, none that touches production. A week with fewer judged drafts than
-// MinWeek proves nothing, and is not skipped over.
+// The maturity gate: at most two false positives in a hundred over four weeks, and none that touches
+// production. A week with fewer than MinWeek judged drafts proves nothing, and it is not skipped.
 const (
 	Weeks   = 4
 	MaxRate = 0.02
@@ -18,45 +17,45 @@ const (
 	week    = 7 * 24 * time.Hour
 )
 
-// Report is how far automatic replies are earned.
+// Report says whether automatic replies have been earned.
 type Report struct {
 	At      string `json:"at"`
 	Enabled bool   `json:"enabled"` // in the configuration
 
-	Weeks      []Week      `json:"weeks"` // four, the oldest first
+	Weeks      []Week      `json:"weeks"` // four, oldest first
 	Production stats.Share `json:"production"`
-	// ProductionKnown is whether any rule says what touches production.
+	// ProductionKnown is whether there is a rule for what touches production.
 	ProductionKnown bool `json:"production_known"`
 
-	Open    bool     `json:"open"`    // the gate: the record has earned it
-	Missing []string `json:"missing"` // what is, until it is open
+	Open    bool     `json:"open"`    // whether the gate is open
+	Missing []string `json:"missing"` // what is missing until it opens
 
-	// Preconditions are how many of the passed drafts of the four weeks met each;
-	// Would met all seven, and WouldWrong of these were wrong.
+	// Preconditions counts, for each, the passed drafts of the four weeks that met it. Would is the number
+	// that met all seven, WouldWrong how many of these were wrong.
 	Preconditions []Count `json:"preconditions"`
 	Would         int     `json:"would"`
 	WouldWrong    int     `json:"would_wrong"`
 
-	Wrong  []Wrong  `json:"wrong"`  // the false positives, the latest first
-	Missed []Canary `json:"missed"` // the canaries that passed, the latest first
+	Wrong  []Wrong  `json:"wrong"`  // the false positives, latest first
+	Missed []Canary `json:"missed"` // the canaries that passed, latest first
 }
 
-// Week is seven days that end at the report's time, or at the next week's begin.
+// Week is a period of seven days that ends at the report's time, or at the beginning of the next week.
 type Week struct {
 	From     string      `json:"from"`
 	To       string      `json:"to"`
-	Passed   int         `json:"passed"` // drafts that the validator let pass
-	Judged   int         `json:"judged"` // of them, by a person
-	Wrong    int         `json:"wrong"`  // of them
+	Passed   int         `json:"passed"` // drafts that the validator passed
+	Judged   int         `json:"judged"` // of these, decided by a person
+	Wrong    int         `json:"wrong"`  // of these, wrong
 	Canaries stats.Share `json:"canaries"`
-	// Rate is of wrong drafts and missed canaries among judged drafts and canaries;
-	// Low and High are its 95% interval.
+	// Rate is the share of wrong drafts and missed canaries among judged drafts and canaries; Low and High
+	// are its 95% interval.
 	Rate float64 `json:"rate"`
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// Count is how many drafts met a precondition.
+// Count is the number of drafts that met a precondition.
 type Count struct {
 	Name string `json:"name"`
 	stats.Share
@@ -66,12 +65,12 @@ type Count struct {
 type Wrong struct {
 	Key        string `json:"key"`
 	Cycle      int    `json:"cycle"`
-	At         string `json:"at"` // decided
+	At         string `json:"at"` // time of the decision
 	Why        string `json:"why"`
 	Production bool   `json:"production,omitempty"`
 }
 
-// Report computes where trust stands.
+// Report computes the current report.
 func (b *Book) Report(now time.Time) *Report {
 	r := &Report{At: now.UTC().Format(time.RFC3339), Enabled: b.policy.Enabled, ProductionKnown: b.policy.HasProduction(), Wrong: []Wrong{}, Missed: []Canary{}, Missing: []string{}}
 	for i := range Weeks {
@@ -102,7 +101,7 @@ func (b *Book) Report(now time.Time) *Report {
 	return r
 }
 
-// weekOf is the index of the week in which an instant lies, -1 for none.
+// weekOf returns the index of the week that contains an instant, or -1.
 func weekOf(at, now time.Time) int {
 	ago := now.Sub(at)
 	if ago < 0 || ago >= Weeks*week {
@@ -116,7 +115,7 @@ func (b *Book) count(r *Report, d *Draft, now time.Time) {
 		return
 	}
 	asked, judged := b.question(d), b.judged[round{d.Key, d.Cycle, d.Round}]
-	if judged.Round == 0 { // the journal is gone: the offer knows less
+	if judged.Round == 0 { // the journal entry is missing: use the offer
 		judged.Round, judged.Verdict = d.Round, "pass"
 	}
 	if i := weekOf(d.At, now); i >= 0 {
@@ -150,7 +149,7 @@ func (b *Book) count(r *Report, d *Draft, now time.Time) {
 	}
 }
 
-// Earned says in a sentence what the gate rests on.
+// Earned says in a sentence what the open gate is based on.
 func (r *Report) Earned() string {
 	judged, wrong, canaries := 0, 0, stats.Share{}
 	for _, w := range r.Weeks {
@@ -161,7 +160,7 @@ func (r *Report) Earned() string {
 		wrong, judged, canaries.Hits, canaries.N, r.Production.N)
 }
 
-// missing says what keeps the gate closed.
+// missing lists the reasons why the gate is closed.
 func (r *Report) missing() []string {
 	out := []string{}
 	for _, w := range r.Weeks {

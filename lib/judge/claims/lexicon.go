@@ -18,7 +18,7 @@ import (
 //go:embed lexicon/*.txt
 var lexiconFiles embed.FS
 
-// section is one list of phrases of a language; lexicon/README says what for.
+// section is one list of phrases of a language; lexicon/README describes each.
 type section int
 
 const (
@@ -64,27 +64,27 @@ var sectionNames = [nSections]string{
 	"doubt", "knowing", "self", "denial", "chance", "astray", "assured", "dispute",
 }
 
-// lexicon is the phrases of all languages, by how they begin, so that one pass
-// over a text finds them all.
+// lexicon holds the phrases of all languages by their beginnings, so that one pass over a text finds them
+// all.
 type lexicon struct {
 	langs []string
-	// verbLast is by language: it has advice that stands behind its verb.
+	// verbLast is by language: it has advice that follows its verb.
 	verbLast []bool
 	words    map[string][]wording // by first word
-	stems    map[string][]wording // by the first two letters of a first word that is a beginning
-	letters  map[rune][]wording   // of scripts without spaces, by first letter
+	stems    map[string][]wording // by the first two letters of a first word that is a prefix
+	letters  map[rune][]wording   // in scripts without spaces, by first letter
 }
 
 // wording is one phrase.
 type wording struct {
 	key   int // language and section
 	words []string
-	text  string // in a script without spaces
+	text  string // set in scripts without spaces
 }
 
 func (s section) of(lang int) int { return lang*int(nSections) + int(s) }
 
-// theLexicon is read when the first draft is: most programs never need it.
+// theLexicon is read on first use: most programs never need it.
 var theLexicon = sync.OnceValue(func() *lexicon {
 	l := &lexicon{words: map[string][]wording{}, stems: map[string][]wording{}, letters: map[rune][]wording{}}
 	files, err := lexiconFiles.ReadDir("lexicon")
@@ -123,8 +123,8 @@ func (l *lexicon) addLanguage(lang, text string) error {
 	return nil
 }
 
-// add takes a line: "may/might want" for two phrases, "apolog*" for every word
-// that begins so, "*" for any one word.
+// add adds a line: "may/might want" is two phrases, "apolog*" any word with that prefix, "*" any single
+// word.
 func (l *lexicon) add(key int, line string) {
 	all := []string{""}
 	for _, field := range strings.Fields(folded(line)) {
@@ -164,8 +164,8 @@ func isWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || r == '\'' || r == '%'
 }
 
-// folded is text as phrases are compared: composed, in lower case, without the
-// vowel signs that Arabic leaves out.
+// folded returns text in the form for comparison: composed, in lower case, without optional Arabic vowel
+// signs.
 func folded(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -178,21 +178,21 @@ func folded(text string) string {
 	}, norm.NFC.String(text))
 }
 
-// token is a word of a text; places are in bytes.
+// token is a word of a text, with byte offsets.
 type token struct {
 	text     string
 	from, to int
-	begins   bool // a sentence, or an item of a list
+	begins   bool // begins a sentence or an item of a list
 }
 
-// span is where a phrase stands.
+// span is a place of a phrase.
 type span struct {
 	from, to int
 	sentence int
-	begins   bool // a sentence
+	begins   bool // begins a sentence
 }
 
-// reading is a text with every phrase of the lexicon that stands in it.
+// reading is a text with all its phrases of the lexicon.
 type reading struct {
 	text   string
 	tokens []token
@@ -224,8 +224,7 @@ func read(text string) *reading {
 	return r
 }
 
-// cut takes the text apart into words and sentences. A full stop inside a word
-// ends none.
+// cut splits the text into words and sentences. A full stop inside a word ends no sentence.
 func (r *reading) cut() {
 	begins, from := true, -1
 	flush := func(to int) {
@@ -261,7 +260,7 @@ func (r *reading) beginsAt(at int) bool {
 	return ok
 }
 
-// match notes the phrases that stand at a token; none runs across sentences.
+// match records the phrases at a token. A phrase never spans sentences.
 func (r *reading) match(list []wording, at int) {
 	for i := range list {
 		w := &list[i]
@@ -297,8 +296,8 @@ func (r *reading) note(key, from, to int, begins bool) {
 	r.spans[key] = append(r.spans[key], span{from, to, sentence, begins})
 }
 
-// all lists what stands in the text of a section, in any language, each once and
-// short enough for a note.
+// all lists the phrases of a section in the text, in any language, without duplicates and short enough for
+// a note.
 func (r *reading) all(s section) (found []string) {
 	for lang := range r.langs {
 		for _, at := range r.spans[s.of(lang)] {
@@ -310,8 +309,8 @@ func (r *reading) all(s section) (found []string) {
 	return found
 }
 
-// count is how many places in the text a section has; phrases that overlap are
-// one, also of two languages.
+// count returns the number of places in the text with a phrase of a section. Overlapping phrases, also of
+// two languages, count once.
 func (r *reading) count(s section) (n int) {
 	var all []span
 	for lang := range r.langs {
@@ -332,11 +331,10 @@ func (r *reading) quote(from, to int) string {
 	return `"` + text.Line(strings.Join(strings.Fields(r.text[from:to]), " "), 40) + `"`
 }
 
-// reach is how far apart, in characters, words of one sentence may stand to
-// belong together.
+// reach is the maximum distance, in characters, of related words of one sentence.
 const reach = 40
 
-// near reports whether two spans belong together.
+// near reports whether two spans are related.
 func (r *reading) near(a, b span) bool {
 	if a.sentence != b.sentence {
 		return false
@@ -348,8 +346,8 @@ func (r *reading) near(a, b span) bool {
 	return gap <= reach || gap <= reach*utf8.UTFMax && utf8.RuneCountInString(r.text[a.to:b.from]) <= reach
 }
 
-// advised finds a verb of the section that somebody is told to do: a word of
-// advice near it, or it begins the sentence, as a command does.
+// advised finds verbs of the section that the reader is told to carry out: a word of advice is near, or
+// the verb begins the sentence, as in a command.
 func (r *reading) advised(lang int, s section) []span {
 	var found []span
 	for _, verb := range r.spans[s.of(lang)] {
@@ -365,8 +363,8 @@ func (r *reading) advised(lang int, s section) []span {
 	return found
 }
 
-// beside returns the first of the verbs that one of the section's things is near:
-// behind it, in a language that may put its verb last on either side.
+// beside returns the first of the verbs that has something of the section near it: after it, or on either
+// side in a language that may put the verb last.
 func (r *reading) beside(lang int, verbs []span, s section) (string, bool) {
 	last := theLexicon().verbLast[lang]
 	for _, v := range verbs {

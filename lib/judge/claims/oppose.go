@@ -8,7 +8,7 @@ import (
 	"tri/lib/judge/safety"
 )
 
-// Opposed lists what a text says that the cited lines deny, as far as code can show.
+// Opposed lists what a text says that contradicts the cited lines, as far as code can show.
 func Opposed(own *evidence.Text, found []evidence.Finding) []string {
 	for _, f := range found {
 		if why := own.Contrary(f.Places...); why != "" {
@@ -18,15 +18,15 @@ func Opposed(own *evidence.Text, found []evidence.Finding) []string {
 	return nil
 }
 
-// Least words of a sentence that is about something else, and the most of them that
-// what was asked and cited may have.
+// Minimum number of words of a sentence on another subject, and the maximum share of them that the
+// question and citations may contain.
 const (
 	leastStrange = 4
 	mostKnown    = 0.25
 )
 
-// Drifted returns a sentence of a draft that speaks of nothing that was asked and of
-// nothing that is cited; "" when there is none.
+// Drifted returns a sentence of a draft that has nothing to do with the question or the citations; "" if
+// there is none.
 func Drifted(body string, own *evidence.Text, s safety.Sources, found []evidence.Finding) string {
 	all := ""
 	for _, t := range s.Texts {
@@ -53,8 +53,8 @@ func Drifted(body string, own *evidence.Text, s safety.Sources, found []evidence
 	return ""
 }
 
-// strayed returns the phrase by which text leaves what was asked, as "while we are
-// at it"; one that is in what was asked or cited leaves nothing.
+// strayed returns a phrase by which text changes the subject, such as "while we are at it", unless the
+// phrase is in about.
 func strayed(text, about string) string {
 	r := read(text)
 	for lang := range r.langs {

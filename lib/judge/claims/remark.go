@@ -8,29 +8,27 @@ import (
 	"tri/lib/judge/safety"
 )
 
-// What a draft says of itself, and not of the matter, is told by the company that its
-// words keep: "it may be lost" is about a file, "I may be wrong" about the draft. A
-// remark is a sentence that shares no word with what was asked and cited, so that
-// there a word is enough which elsewhere would be a description.
+// A remark is a statement of a draft about itself: "it may be lost" is about a file, "I may be wrong"
+// about the draft. It is recognized as a sentence that shares no word with the question and the citations,
+// so a word suffices there that elsewhere would be a description.
 
-// judging are the sections of the lexicon that a remark is told by.
+// judging are the sections of the lexicon that identify a remark.
 var judging = []section{doubt, knowing, self, denial, chance, astray, assured, dispute}
 
-// doubts reports whether a sentence doubts itself; at is where it has a section's words,
-// -1 where it has none.
+// doubts reports whether a sentence expresses doubt in itself. at returns the position of a section's
+// words, or -1 if it has none.
 func doubts(at func(section) int) bool {
 	has := func(s section) bool { return at(s) >= 0 }
 	return has(doubt) || has(knowing) && has(denial) && has(self) || has(chance) && has(astray)
 }
 
-// assures reports whether one is surer of itself than anybody can be.
+// assures reports whether a sentence expresses more certainty than is possible.
 func assures(at func(section) int) bool {
 	no := at(denial)
-	return no >= 0 && at(dispute) >= 0 || at(assured) >= 0 && (no < 0 || no > at(assured)) // it is not sure
+	return no >= 0 && at(dispute) >= 0 || at(assured) >= 0 && (no < 0 || no > at(assured)) // "it is not sure" does not count
 }
 
-// remarks lists the remarks of a text that judge it in a way, each short enough for a
-// note.
+// remarks lists the remarks of a text for which judges holds, each short enough for a note.
 func (r *reading) remarks(s safety.Sources, judges func(at func(section) int) bool) (found []string) {
 	var about *evidence.Text
 	for i, from := range r.starts {
@@ -61,7 +59,7 @@ func (r *reading) remarks(s safety.Sources, judges func(at func(section) int) bo
 	return found
 }
 
-// without is a stretch of the text without the words that judge.
+// without returns a part of the text without the judging words.
 func (r *reading) without(from, to int) string {
 	out := []byte(r.text[from:to])
 	for _, sec := range judging {
@@ -76,7 +74,7 @@ func (r *reading) without(from, to int) string {
 	return string(out)
 }
 
-// subject is the text of what a draft rests on.
+// subject returns the text on which a draft is based.
 func subject(s safety.Sources) string {
 	texts := slices.Clone(s.Texts)
 	for _, ref := range s.Refs {

@@ -12,18 +12,17 @@ import (
 	"tri/lib/record/draft"
 )
 
-// Traced is one thing that a text names, and where it stands.
+// Traced is something that a text names, and where it was found.
 type Traced struct {
 	Kind string // name, path, flag, number, place
 	Text string
-	To   string // "client.go:42", "the question"; "" nowhere
+	To   string // "client.go:42", "the question"; "" if not found
 }
 
-// Trace finds where everything stands that text names: each path, identifier,
-// option, number and citation. found is what the references of s were found to
-// be, in their order. Numbers must stand near the cited lines, in a quote that
-// code has seen there or in what was asked; names may stand anywhere in a cited file, and a path in the
-// codebase.
+// Trace finds the source of everything that text names: each path, identifier, option, number and
+// citation. found are the findings of the references of s, in their order. A number must be near the cited
+// lines, in a quote that code has found there, or in the question and its context. A name may be anywhere
+// in a cited file, and a path in the codebase.
 func Trace(text string, s safety.Sources, found []evidence.Finding) []Traced {
 	text = evidence.Fold(text)
 	near := nearby(s, found)
@@ -45,7 +44,7 @@ func Trace(text string, s safety.Sources, found []evidence.Finding) []Traced {
 	return append(out, bare(text, s, found)...)
 }
 
-// Untraced lists what text names that stands in none of its sources.
+// Untraced lists what text names that is in none of its sources.
 func Untraced(text string, s safety.Sources, found []evidence.Finding) []string {
 	var out []string
 	for _, t := range Trace(text, s, found) {
@@ -56,13 +55,13 @@ func Untraced(text string, s safety.Sources, found []evidence.Finding) []string 
 	return out
 }
 
-// nearby are the places that a number may come from: what is around each
-// citation, each quote, what was asked and said.
+// nearby returns the possible sources of numbers: the surroundings of each citation, each quote, the
+// question and its context.
 func nearby(s safety.Sources, found []evidence.Finding) []*evidence.Text {
 	var out []*evidence.Text
 	for i, f := range found {
 		out = append(out, f.Places...)
-		// A quote is a source once code has seen it where it is cited.
+		// A quote is a source if code has found it where it is cited.
 		if f.Stands && i < len(s.Refs) && s.Refs[i].Quote != "" {
 			out = append(out, evidence.FromText(fmt.Sprintf("the quote of reference %d", i+1), s.Refs[i].Quote))
 		}
@@ -102,7 +101,7 @@ func where(t evidence.Token, s safety.Sources, near []*evidence.Text, found []ev
 	if t.Kind == evidence.Path && s.Exists != nil && s.Exists(t.Text) {
 		return "the codebase"
 	}
-	// A name whose parts stand in different cited places: a field here, its type there.
+	// The parts of a name may be in different cited places: a field in one, its type in another.
 	var all strings.Builder
 	for _, e := range near {
 		all.WriteString(e.String() + "\n")
@@ -116,8 +115,8 @@ func where(t evidence.Token, s safety.Sources, near []*evidence.Text, found []ev
 	return ""
 }
 
-// withoutRefs takes the references, as they are written, out of a text: a file
-// without an ending, as bin/run:12, is told from prose by nothing else.
+// withoutRefs removes the references, as written, from a text: a file without an extension, such as
+// bin/run:12, cannot otherwise be distinguished from prose.
 func withoutRefs(text string, refs []draft.Ref) string {
 	for _, r := range refs {
 		if _, err := evidence.Parse(r.Ref); r.Kind == draft.KindFile && err == nil {
@@ -129,8 +128,8 @@ func withoutRefs(text string, refs []draft.Ref) string {
 
 var slashed = lazyregexp.New(`(?:^|[\s(\[,"'` + "`" + `])([A-Za-z][\w-]*(?:/[\w-]+)+)(?:[\s)\],;:"'` + "`" + `]|\.(?:\s|$)|$)`)
 
-// bare traces paths without an ending, which prose tells from and/or by the
-// folders of the codebase alone.
+// bare traces paths without an extension, which only the folders of the codebase distinguish from phrases
+// such as and/or.
 func bare(text string, s safety.Sources, found []evidence.Finding) []Traced {
 	if s.Exists == nil {
 		return nil
@@ -167,7 +166,7 @@ func citation(c evidence.Place) string {
 	return c.String()
 }
 
-// asked are the places that were named in what was asked and said.
+// asked returns the places cited in the question and its context.
 func asked(s safety.Sources) []evidence.Place {
 	var out []evidence.Place
 	for _, t := range s.Texts {
@@ -176,8 +175,7 @@ func asked(s safety.Sources) []evidence.Place {
 	return out
 }
 
-// quotedAt finds a citation that stands, as it is written, in the evidence: a
-// comment that names another file's line.
+// quotedAt finds a citation verbatim in the evidence: a comment that cites another file's line.
 func quotedAt(c string, near []*evidence.Text) string {
 	for _, e := range near {
 		if i := strings.Index(e.String(), c); i >= 0 && !strings.ContainsAny(e.String()[i+len(c):min(i+len(c)+1, len(e.String()))], "0123456789") {
@@ -187,7 +185,7 @@ func quotedAt(c string, near []*evidence.Text) string {
 	return ""
 }
 
-// citedBy tells which reference cites a place that is named in a draft; "" none.
+// citedBy returns the reference that cites a place named in a draft; "" if none.
 func citedBy(c evidence.Place, s safety.Sources, found []evidence.Finding) string {
 	for i, f := range found {
 		if f.Path == "" || c.Path != "" && !evidence.Names(f.Path, c.Path) {

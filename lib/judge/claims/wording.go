@@ -12,15 +12,14 @@ import (
 )
 
 const (
-	maxHedges    = 3  // in a draft, however long
-	hedgeEvery   = 25 // words that one hedge is allowed
+	maxHedges    = 3  // in a draft, whatever its length
+	hedgeEvery   = 25 // words per permitted hedge
 	maxApologies = 1
 )
 
-// Smell lists the phrases by which text reads as written by a machine: offers of
-// help, hedging, apology, disclaimers (triage §3.4, check 7). The phrases of all
-// languages are in lexicon/, as those of the functions below; code and quoted
-// lines are the codebase's words, not the writer's.
+// Smell lists phrases that make text read as written by a machine: offers of help, hedging, apologies,
+// disclaimers. The phrases of all languages, also for the functions below, are in lexicon/. Code and
+// quoted lines are not checked: they are the codebase's words, not the writer's.
 func Smell(body string, s safety.Sources) []string {
 	own := safety.OwnWords(body, s, false)
 	r := read(own)
@@ -42,8 +41,8 @@ func Smell(body string, s safety.Sources) []string {
 	return found
 }
 
-// Misjudged lists the words of text that do not fit its confidence: certainty
-// beside medium or low, guessing beside high (triage §3.4, check 3).
+// Misjudged lists words of text that do not fit its confidence: certainty with medium or low confidence,
+// guessing with high.
 func Misjudged(text, confidence string, s safety.Sources) []string {
 	r := read(safety.OwnWords(text, s, false))
 	switch confidence {
@@ -55,8 +54,8 @@ func Misjudged(text, confidence string, s safety.Sources) []string {
 	return append(r.all(certain), r.remarks(s, assures)...)
 }
 
-// risks are what makes a text risky: words of the lexicon, and commands, which
-// are the same in every language.
+// risks are the signs of a risky text: words of the lexicon, and commands, which are the same in every
+// language.
 var risks = []struct {
 	name     string
 	words    func(r *reading, lang int) (string, bool)
@@ -95,10 +94,9 @@ func (r *reading) firstOf(spans []span) (string, bool) {
 	return r.quote(spans[0].from, spans[0].to), true
 }
 
-// Risk lists why text needs high confidence: it tells somebody to change code,
-// roll back, delete, touch production, act for one customer or handle
-// credentials (triage §3.4, check 6). A description of what the code does is no
-// advice; a command is, unless it stands in the evidence to the letter.
+// Risk lists why text needs high confidence: it tells someone to change code, roll back, delete, touch
+// production, act for one customer or handle credentials. A description of what code does is not advice; a
+// command is, unless it is verbatim in the evidence.
 func Risk(text string, s safety.Sources) []string {
 	own := strings.ToLower(safety.OwnWords(text, s, true))
 	r := read(own)

@@ -1,9 +1,8 @@
-// Package codebase is a folder of code as an agent may read it: without .git, hidden
-// files, files named like secrets, and links. Everything that is asked of it has an end:
-// answers are cut at a size, searches at a number of files.
+// Package codebase is a folder of code as an agent may read it: without .git, hidden files, files named
+// like secrets, and links. Every operation is bounded: answers by size, searches by number of files.
 //
-// It is for agents that run in this process, or that ask us for files. One that
-// opens files itself is kept in by its sandbox.
+// It is for agents that run in this process or request files from it. An agent that opens files itself is
+// confined by its sandbox.
 package codebase
 
 import (
@@ -32,18 +31,17 @@ const (
 	MaxText  = 256 << 10 // bytes of a file at once
 	MaxLines = 2000      // lines of a file at once
 	maxLine  = 2000      // bytes shown of a line
-	maxFile  = 8 << 20   // bytes of a file that is read at all
+	maxFile  = 8 << 20   // maximum bytes of a readable file
 )
 
 // Tree is one codebase. It is safe for concurrent use.
 type Tree struct {
 	root   *os.Root
-	dirs   []string // the folder's absolute names, with and without links
+	dirs   []string // absolute names of the folder, with links and resolved
 	hidden []string
 }
 
-// Open opens the folder dir. hidden are names of files and folders that are not
-// seen, wherever below it they are.
+// Open opens the folder dir. hidden are names of files and folders that are invisible anywhere below it.
 func Open(dir string, hidden []string) (*Tree, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -63,10 +61,10 @@ func Open(dir string, hidden []string) (*Tree, error) {
 // Close closes the folder.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// ErrHidden is what asking for something that is not to be seen comes to.
+// ErrHidden is the error for a path that is hidden.
 var ErrHidden = errors.New("not to be seen")
 
-// Name is the name below the folder of what an agent calls p: relative to it, or
+// Name returns the path relative to the folder for an agent's path p, which may be relative to it, or
 // absolute and below it.
 func (t *Tree) Name(p string) (string, error) {
 	if filepath.IsAbs(p) {
@@ -100,18 +98,18 @@ func (t *Tree) Name(p string) (string, error) {
 	return p, nil
 }
 
-// visible reports whether a file or folder of that name is to be seen.
+// visible reports whether files and folders of that name are visible.
 func (t *Tree) visible(name string) bool {
 	return !filename.Secret(name) && !slices.ContainsFunc(t.hidden, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// open opens a plain file for reading.
+// open opens a regular file for reading.
 func (t *Tree) open(p string) (*os.File, fs.FileInfo, error) {
 	name, err := t.Name(p)
 	if err != nil {
 		return nil, nil, err
 	}
-	// Not blocking: a pipe of that name would have nobody at its other end.
+	// Non-blocking, since the file may be a FIFO without a writer.
 	f, err := t.root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, bare(name, err)
@@ -133,7 +131,7 @@ func (t *Tree) open(p string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// bare names a file as the agent does, without where the folder is.
+// bare returns an error that names a file as the agent does, without the path of the folder.
 func bare(name string, err error) error {
 	if pe := new(fs.PathError); errors.As(err, &pe) {
 		err = pe.Err
@@ -141,7 +139,7 @@ func bare(name string, err error) error {
 	return fmt.Errorf("%q: %w", name, err)
 }
 
-// ReadFile is a whole file, of at most maxFile bytes.
+// ReadFile returns a file's content, at most maxFile bytes.
 func (t *Tree) ReadFile(p string) ([]byte, error) {
 	f, _, err := t.open(p)
 	if err != nil {
@@ -155,8 +153,8 @@ func (t *Tree) ReadFile(p string) ([]byte, error) {
 	return text, nil
 }
 
-// Lines are lines of a text file with their numbers, from the line from (from 1),
-// at most n of them (0: MaxLines); the last line says where to go on, if anywhere.
+// Lines returns lines of a text file with their numbers, starting at line from (from 1), at most n (0:
+// MaxLines). If there are more, the last line says where to continue.
 func (t *Tree) Lines(p string, from, n int) (string, error) {
 	text, err := t.ReadFile(p)
 	if err != nil {
@@ -191,7 +189,7 @@ func (t *Tree) Lines(p string, from, n int) (string, error) {
 
 func binary(text []byte) bool { return bytes.IndexByte(text[:min(len(text), 8<<10)], 0) >= 0 }
 
-// clip is the beginning of a line, as valid text.
+// clip returns the beginning of a line as valid UTF-8.
 func clip(line []byte, most int) string {
 	if len(line) <= most {
 		return strings.ToValidUTF8(string(line), "\uFFFD")
@@ -202,8 +200,8 @@ func clip(line []byte, most int) string {
 	return strings.ToValidUTF8(string(line[:most]), "\uFFFD") + "…"
 }
 
-// WriteFile replaces a file, or makes it and the folders that it is in. The old
-// file is never written into: a hard link to it elsewhere stays as it was.
+// WriteFile replaces a file, creating it and its folders if needed. The old file is not modified: a hard
+// link to it elsewhere is unchanged.
 func (t *Tree) WriteFile(p string, text []byte) error {
 	name, err := t.Name(p)
 	if err != nil {
@@ -239,8 +237,8 @@ func (t *Tree) remove(name string) error {
 	return nil
 }
 
-// walk gives every visible file and folder below a folder, in order, until yield
-// says no, ctx ends or too many have been seen.
+// walk calls yield for every visible file and folder below a folder, in order, until it returns false, ctx
+// ends or too many have been seen.
 func (t *Tree) walk(ctx context.Context, from string, yield func(name string, d fs.DirEntry) bool) error {
 	from, err := t.Name(from)
 	if err != nil {
@@ -253,7 +251,7 @@ func (t *Tree) walk(ctx context.Context, from string, yield func(name string, d 
 			if name == from {
 				return bare(name, err)
 			}
-			return nil // gone, or not ours to read: the others still count
+			return nil // deleted or unreadable: continue with the others
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -13,14 +13,14 @@ import (
 
 // Limits of one search.
 const (
-	maxSeen    = 200_000 // files and folders looked at
-	maxNames   = 1000    // names given back
-	maxMatches = 200     // lines given back
-	maxShown   = 300     // bytes of each of these
-	maxScanned = 1 << 30 // bytes looked at
+	maxSeen    = 200_000 // files and folders visited
+	maxNames   = 1000    // names returned
+	maxMatches = 200     // lines returned
+	maxShown   = 300     // bytes of each of these lines
+	maxScanned = 1 << 30 // bytes searched
 )
 
-// List is what a folder has, in order; folders end in "/".
+// List returns the entries of a folder, in order; names of folders end in "/".
 func (t *Tree) List(p string) ([]string, error) {
 	name, err := t.Name(p)
 	if err != nil {
@@ -44,7 +44,7 @@ func (t *Tree) List(p string) ([]string, error) {
 	return cut(names), nil
 }
 
-// cut ends a list that is too long by saying so.
+// cut shortens a list that is too long, and appends how many were dropped.
 func cut(names []string) []string {
 	if len(names) <= maxNames {
 		return names
@@ -52,9 +52,8 @@ func cut(names []string) []string {
 	return append(names[:maxNames:maxNames], fmt.Sprintf("(and %d more)", len(names)-maxNames))
 }
 
-// Glob is the files below the folder from whose name there matches pattern: "*", "?"
-// and "[a-z]" within a part, "**" for any number of parts. A pattern without "/"
-// is for the last part, wherever it is.
+// Glob returns the files below a folder whose relative path matches pattern: "*", "?" and "[a-z]" within a
+// part, "**" for any number of parts. A pattern without "/" matches the last part at any depth.
 func (t *Tree) Glob(ctx context.Context, pattern, from string) ([]string, error) {
 	match, err := matcher(pattern)
 	if err != nil {
@@ -77,7 +76,7 @@ func (t *Tree) Glob(ctx context.Context, pattern, from string) ([]string, error)
 	return cut(names), nil
 }
 
-// below is a name as seen from a folder above it.
+// below returns a name relative to a folder above it.
 func below(from, name string) string {
 	if from == "." || name == from {
 		return name
@@ -85,7 +84,7 @@ func below(from, name string) string {
 	return strings.TrimPrefix(name, from+"/")
 }
 
-// matcher reads a pattern; "" matches everything.
+// matcher parses a pattern; "" matches everything.
 func matcher(pattern string) (func(name string) bool, error) {
 	if pattern == "" {
 		return func(string) bool { return true }, nil
@@ -96,7 +95,7 @@ func matcher(pattern string) (func(name string) bool, error) {
 			return nil, fmt.Errorf("pattern %q: %w", pattern, err)
 		}
 	}
-	// Two of them in a row say no more than one, and would be tried many times over.
+	// Consecutive ** mean the same as one, and would be tried many times.
 	parts = slices.CompactFunc(parts, func(a, b string) bool { return a == "**" && b == "**" })
 	if len(parts) == 1 {
 		parts = []string{"**", parts[0]}
@@ -127,15 +126,15 @@ func matches(pattern, name []string) bool {
 	return len(pattern) == len(name)
 }
 
-// Query is what Grep looks for.
+// Query describes a search by Grep.
 type Query struct {
 	Pattern    string // RE2
-	Path       string // the file or folder; "" is all
-	Glob       string // of the files, as Glob has it; "" is all
+	Path       string // file or folder; "" is all
+	Glob       string // restricts the files, as in Glob; "" is all
 	IgnoreCase bool
 }
 
-// Grep is the lines that match, as name:line: text.
+// Grep returns the matching lines, as name:line: text.
 func (t *Tree) Grep(ctx context.Context, q Query) ([]string, error) {
 	pattern := q.Pattern
 	if q.IgnoreCase {
@@ -164,7 +163,7 @@ func (t *Tree) Grep(ctx context.Context, q Query) ([]string, error) {
 		}
 		text, err := t.ReadFile(name)
 		if err != nil || binary(text) {
-			return true // a search passes over what it cannot read
+			return true // skip unreadable files
 		}
 		scanned += len(text)
 		found = grep(found, re, name, text)
@@ -179,7 +178,7 @@ func (t *Tree) Grep(ctx context.Context, q Query) ([]string, error) {
 	return found, nil
 }
 
-// grep adds the lines of a text that match.
+// grep appends the matching lines of a text.
 func grep(found []string, re *regexp.Regexp, name string, text []byte) []string {
 	for n := 1; len(text) > 0; n++ {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))

@@ -1,15 +1,13 @@
-// Package conversation finds the conversation that a message continues, for platforms
-// without threads, by rules and in one pass. It never touches a platform's own thread.
+// Package conversation finds the conversation that a message continues, for platforms without threads, by
+// rules and in one pass. It never changes a platform's own thread.
 //
-// Each message is compared with the conversations of its room that are still
-// warm. Every rule that holds gives a conversation some points, beginning a new
-// one earns points too; the most points win, and the strongest rule is the reason
-// in the record. What is said of a message is a function of the Window of stream
-// before it and of nothing else.
+// Each message is compared with the recent conversations of its room. Every rule that holds gives a
+// conversation points, and starting a new one scores points too. The highest score wins, and the strongest
+// rule is the reason in the record. The result for a message is a function of the Window of stream before
+// it and of nothing else.
 //
-// The task is disentanglement as in Kummerfeld et al., "A Large-Scale Corpus for
-// Conversation Disentanglement" (ACL 2019), by whose measures the rules are
-// judged: scripts/bench/judgement.
+// The task is disentanglement as in Kummerfeld et al., "A Large-Scale Corpus for Conversation
+// Disentanglement" (ACL 2019), whose measures are used to evaluate the rules: scripts/bench/judgement.
 package conversation
 
 import (
@@ -17,7 +15,7 @@ import (
 	"tri/lib/base/stream"
 )
 
-// Event is one message on its way through the stage.
+// Event is one message in the stage.
 type Event struct {
 	line    []byte
 	at      int64 // position in the stream
@@ -25,8 +23,8 @@ type Event struct {
 	spans   spans
 }
 
-// Prepare takes a record apart; it may run at the same time as others. What is
-// missing or of another type is named in the error.
+// Prepare parses a record. It may run concurrently for several records. The error names a field that is
+// missing or of another type.
 func Prepare(rec ndjson.Record, e *Event) error {
 	e.line, e.at = rec.Bytes, rec.Seq
 	if e.at < 0 {
@@ -38,7 +36,7 @@ func Prepare(rec ndjson.Record, e *Event) error {
 	return r.read(&rec, &e.message)
 }
 
-// Stage is the program's work on a stream: a new one for each.
+// Stage returns the stage for one stream; each stream needs its own.
 func Stage() stream.Stage[Event] {
 	rooms := newRooms(epoch)
 	return stream.Stage[Event]{

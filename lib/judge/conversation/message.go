@@ -9,17 +9,17 @@ import (
 	"tri/lib/record/event"
 )
 
-// maxNames is how many mentions of one message are looked at.
+// maxNames is the maximum number of mentions used of one message.
 const maxNames = 8
 
-// message is what the rules need of an event. Names and ids are hashes.
+// message holds the fields that the rules need. Names and ids are hashes.
 type message struct {
-	room, id, quoted uint64 // quoted 0: nothing
+	room, id, quoted uint64 // quoted is 0 if nothing is quoted
 	root             string // message_id
-	thread           string // the platform's own; "": none
+	thread           string // the platform's own; "" if none
 	change           bool   // an edit or a deletion
 	time             int64  // Unix seconds
-	author, alias    uint64 // by id, and by name where it has one, else 0
+	author, alias    uint64 // by id; alias by name, or 0
 	named            []uint64
 	words            []word
 	length           int // in words
@@ -27,7 +27,7 @@ type message struct {
 	greeting         bool
 }
 
-// reader takes events apart; it keeps its memory from one to the next.
+// reader parses events; it reuses its buffers.
 type reader struct {
 	scan     ndjson.Scanner
 	mentions [][]byte
@@ -37,7 +37,7 @@ type reader struct {
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// read takes the fields out of a record that has been checked.
+// read extracts the fields of a record that has been checked.
 func (r *reader) read(rec *ndjson.Record, m *message) error {
 	*m = message{named: m.named[:0], words: m.words[:0]}
 	r.mentions = r.mentions[:0]
@@ -65,7 +65,7 @@ func (r *reader) read(rec *ndjson.Record, m *message) error {
 		return err
 	}
 	m.root = string(raw.id)
-	if raw.inferred == nil { // else it was given here, and is given anew
+	if raw.inferred == nil { // otherwise an earlier run inferred it, and it is inferred again
 		m.thread = string(raw.thread)
 	}
 	m.room = hash(hash(basis, raw.platform), raw.chat)
@@ -136,7 +136,7 @@ func (r *reader) sender(raw []byte, m *message) error {
 		return errors.New("sender is not an object")
 	}
 	if err := r.scan.Scan(raw); err != nil {
-		return err // never: it was part of a checked line
+		return err // impossible: it was part of a checked line
 	}
 	for i := range r.scan.Members {
 		f := &r.scan.Members[i]

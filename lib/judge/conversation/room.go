@@ -1,42 +1,42 @@
 package conversation
 
-// Limits of what is compared.
+// Limits of the comparison.
 const (
-	maxLive  = 32 // conversations of a room that can be continued, the latest
-	maxParts = 8  // people of one conversation, the latest
+	maxLive  = 32 // latest conversations of a room that can be continued
+	maxParts = 8  // latest people of one conversation
 )
 
-// room is what is remembered of one chat.
+// room is the memory of one chat.
 type room struct {
 	key      uint64
-	salt     uint64 // tells this life of the room from others, in the vocabulary
-	epoch    int64  // in which it began
+	salt     uint64 // separates the words of this room and period from others in the vocabulary
+	epoch    int64  // in which this period began
 	at, time int64  // of its last message
 	n        int    // messages so far
 	live     []*conv
 	people   map[uint64]*person
-	ids      map[uint64]string // the roots of messages
-	before   map[uint64]string // the same, of the room before it began anew
+	ids      map[uint64]string // the root of each message
+	before   map[uint64]string // the same, of the period before
 }
 
 // conv is a conversation that can be continued.
 type conv struct {
 	number uint32
 	root   string
-	at     int   // number, in the room, of its last message
+	at     int   // number of its last message in the room
 	time   int64 // of its last message
 	opener *person
-	to     *person // to whom its last message spoke; nil: to nobody
-	asked  bool    // its last message asks
+	to     *person // the addressee of its last message; nil: none
+	asked  bool    // its last message is a question
 	parts  []*person
 }
 
-// person is somebody in a room.
+// person is a person in a room.
 type person struct {
 	said   int   // messages
-	in     *conv // in which they spoke last
+	in     *conv // the conversation of their last message
 	at     int   // number of that message
-	told   *conv // in which somebody spoke to them last
+	told   *conv // the conversation in which they were last addressed
 	toldAt int   // number of that message
 }
 
@@ -50,7 +50,7 @@ func (rs *rooms) newRoom(key uint64, epoch int64) *room {
 
 func (r *room) remember(id uint64, root string) { r.ids[id] = root }
 
-// rootOf is the root of the conversation of a message; "" when it is not known.
+// rootOf returns the root of a message's conversation, or "" if it is unknown.
 func (r *room) rootOf(id uint64) string {
 	if root, ok := r.ids[id]; ok {
 		return root
@@ -58,7 +58,7 @@ func (r *room) rootOf(id uint64) string {
 	return r.before[id]
 }
 
-// author finds who wrote a message, by id or by name.
+// author finds the author of a message, by id or by name.
 func (r *room) author(m *message) *person {
 	p := r.people[m.author]
 	if p == nil && m.alias != 0 {
@@ -74,8 +74,7 @@ func (r *room) author(m *message) *person {
 	return p
 }
 
-// place puts a message into the conversation that it continues, or a new one,
-// and returns its root.
+// place assigns a message to the conversation that it continues, or a new one, and returns its root.
 func (r *room) place(rs *rooms, m *message) (root, why string) {
 	s := r.look(rs, m)
 	var c *conv
@@ -94,7 +93,7 @@ func (r *room) place(rs *rooms, m *message) (root, why string) {
 	return c.root, why
 }
 
-// conv finds the conversation of a root, or takes it up again.
+// conv returns the conversation of a root, reviving it if needed.
 func (r *room) conv(rs *rooms, root string) *conv {
 	for _, c := range r.live {
 		if c.root == root {
@@ -109,7 +108,7 @@ func (rs *rooms) newConv(root string, opener *person) *conv {
 	return &conv{number: rs.convs, root: root, opener: opener}
 }
 
-// enter makes the message in hand the last one of c.
+// enter makes the current message the last one of c.
 func (r *room) enter(rs *rooms, s *situation, c *conv) {
 	r.n++
 	c.at, c.time, c.asked, c.to = r.n, s.m.time, s.m.question, nil
@@ -128,8 +127,7 @@ func (r *room) enter(rs *rooms, s *situation, c *conv) {
 	}
 }
 
-// toFront moves x to the front of a list, or puts it there; a full one loses its
-// last.
+// toFront moves x to the front of a list, or inserts it there; a full list loses its last element.
 func toFront[T comparable](list []T, x T, most int) []T {
 	i := 0
 	for i < len(list) && list[i] != x {

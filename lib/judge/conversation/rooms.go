@@ -2,21 +2,19 @@ package conversation
 
 import "container/list"
 
-// epoch is for how many bytes of stream a room is remembered at least: then it
-// begins anew, at the first silence, or where there is none after half an epoch
-// more. Conversations are cut there; but what is remembered is bounded, and so is
-// what a restart has to read again.
+// epoch is how many bytes of stream a room is remembered at least. Then its memory is reset at the next
+// silence, or without one after half an epoch more. Conversations are cut there, but memory is bounded,
+// and so is how much a restart must read again.
 const epoch = 2 << 20
 
-// Window is how many bytes of stream before a message can bear on what is said of
-// it: a room remembers since the epoch before this one, and the ids of the room
-// as it was before that; an epoch more, and a room met in the middle is as if it
-// had been followed from its start.
+// Window is how many bytes of stream before a message can affect its result. A room remembers the previous
+// epoch and this one, and the ids of the period before. With one epoch more, a room first seen in the
+// middle behaves as if it had been followed from its start.
 const Window = 4 * epoch
 
 const (
-	maxRooms = 1024 // the others are forgotten, the longest silent first
-	silence  = 600  // seconds after which a room may begin anew
+	maxRooms = 1024 // the rooms silent longest are forgotten
+	silence  = 600  // seconds after which a room may be reset
 )
 
 // rooms are the chats of a stream.
@@ -24,10 +22,10 @@ type rooms struct {
 	epoch int64
 	last  int64
 	byKey map[uint64]*list.Element // of *room
-	order *list.List               // the latest first
+	order *list.List               // latest first
 	words vocabulary
 	convs uint32 // conversations so far
-	lives uint64 // of rooms so far; one that begins anew has another
+	lives uint64 // periods of rooms so far; a reset begins a new one
 	hand  situation
 }
 
@@ -35,10 +33,10 @@ func newRooms(epoch int64) *rooms {
 	return &rooms{epoch: epoch, byKey: map[uint64]*list.Element{}, order: list.New()}
 }
 
-// place says which conversation a message continues, and why; "" when it begins
-// one, or has a thread of its platform's.
+// place returns the conversation that a message continues, and the reason; "" if it starts one or has a
+// thread of its platform.
 func (rs *rooms) place(at int64, m *message) (root, why string) {
-	if at < rs.last { // another stream begins
+	if at < rs.last { // another stream
 		clear(rs.byKey)
 		rs.order.Init()
 	}
@@ -61,7 +59,7 @@ func (rs *rooms) place(at int64, m *message) (root, why string) {
 	return root, why
 }
 
-// room finds the room of a message, as far as it is still remembered.
+// room returns the room of a message, as far as it is still remembered.
 func (rs *rooms) room(at int64, m *message) *room {
 	now := at / rs.epoch
 	for back := rs.order.Back(); back != nil && (rs.order.Len() > maxRooms || back.Value.(*room).at/rs.epoch < now-1); back = rs.order.Back() {

@@ -1,13 +1,13 @@
 package conversation
 
-// situation is a message in hand and what all conversations are compared with.
+// situation is the current message with everything needed to compare it with conversations.
 type situation struct {
 	r     *room
 	m     *message
 	me    *person
-	named []*person // to whom the message speaks, or of whom
-	alone bool      // only one conversation has spoken for ten minutes
-	hits  []hit     // its words that a conversation had last
+	named []*person // people whom the message addresses or mentions
+	alone bool      // only one conversation was active in the last ten minutes
+	hits  []hit     // words that a conversation used last
 	rules []rule
 }
 
@@ -16,7 +16,7 @@ type hit struct {
 	points int
 }
 
-// look makes the situation of a message.
+// look prepares the situation of a message.
 func (r *room) look(rs *rooms, m *message) *situation {
 	s := &rs.hand
 	me := r.author(m)
@@ -24,7 +24,7 @@ func (r *room) look(rs *rooms, m *message) *situation {
 	s.alone = len(r.live) == 1 || len(r.live) > 1 && m.time-r.live[1].time > silence
 	for _, n := range m.named {
 		p := r.people[n]
-		if p == nil { // who is spoken to may be about to speak
+		if p == nil { // a person who is addressed may be about to speak
 			p = &person{}
 			r.people[n] = p
 		}
@@ -32,12 +32,11 @@ func (r *room) look(rs *rooms, m *message) *situation {
 	}
 	for _, w := range m.words {
 		e := rs.words.look(r, w.hash)
-		// A name that is a word is a word where it is said more often than its
-		// owner speaks.
+		// A name that is also a word counts as a word if it is said more often than its owner speaks.
 		if p := r.people[w.hash]; p != nil && (w.calls || int(e.plain) <= 1+p.said/4) {
 			s.name(p)
 		}
-		// In a room just met, the commonest words look rare.
+		// In a room seen only briefly, common words look rare.
 		if (w.says || r.n > 100) && e.count > 0 && e.count < 40 {
 			s.hits = append(s.hits, hit{e.conv, rarity(e.count)})
 		}
@@ -57,8 +56,7 @@ func (s *situation) name(p *person) {
 	s.named = append(s.named, p)
 }
 
-// rarity is what a word that two messages share says of them, by how often it has
-// been said.
+// rarity returns the weight of a shared word by how often it has been said.
 func rarity(count uint16) int {
 	switch {
 	case count < 4:
@@ -69,7 +67,7 @@ func rarity(count uint16) int {
 	return 1
 }
 
-// best is the conversation with the most points, nil when the message begins one.
+// best returns the conversation with the highest score, or nil if the message starts a new one.
 func (s *situation) best() (c *conv, why string) {
 	most := points(s.beginning())
 	for _, other := range s.r.live {
@@ -86,9 +84,9 @@ func (s *situation) best() (c *conv, why string) {
 	return c, why
 }
 
-// opens reports whether a message begins a conversation whatever c has in common
-// with it: its author has not been heard for long, is asking or at length, and has
-// no bond to c. Nobody there has spoken to them, and the message names nobody of c.
+// opens reports whether a message starts a conversation whatever it shares with c: its author has been
+// silent for long, asks or greets, and has no tie to c. No one there has addressed them, and the message
+// names no one in c.
 func (s *situation) opens(c *conv) bool {
 	known := s.me.said > 0 && s.r.n-s.me.at <= 40
 	asks := s.m.question || s.m.greeting
@@ -111,7 +109,7 @@ func points(rules []rule) int {
 	return n
 }
 
-// reason names the strongest of the rules that speak for a conversation.
+// reason returns the reason of the strongest rule that holds.
 func reason(rules []rule, answers bool) string {
 	best, why := 0, nextInLine
 	for _, r := range rules {
@@ -125,7 +123,7 @@ func reason(rules []rule, answers bool) string {
 	return why
 }
 
-// against finds the rules that hold for a conversation.
+// against returns the rules that hold for a conversation.
 func (s *situation) against(c *conv) []rule {
 	list := append(s.rules[:0], near0+step(s.r.n-c.at, 0, 3, 8, 20, 50),
 		soon1+step(int(max(0, s.m.time-c.time)), 60, 180, 600, 1800, 7200))
@@ -169,7 +167,7 @@ func (s *situation) against(c *conv) []rule {
 			shared += h.points
 		}
 	}
-	// A newcomer who speaks at length has their own matter, whatever words it shares.
+	// A newcomer who writes at length has their own subject, whatever words it shares.
 	if newcomer := s.me.said == 0 && s.m.length >= 12 && len(s.named) == 0; shared > 2 && !newcomer {
 		list = append(list, fewWords+step(shared, 4, 10))
 	}
@@ -195,7 +193,7 @@ func (s *situation) byName(list []rule, c *conv) []rule {
 	return list
 }
 
-// beginning finds the rules that hold for a new conversation.
+// beginning returns the rules that hold for a new conversation.
 func (s *situation) beginning() []rule {
 	list := append(s.rules[:0], begins)
 	for _, r := range [...]struct {
@@ -226,7 +224,7 @@ func has(list []*person, p *person) bool {
 	return false
 }
 
-// step is the first of the limits that n keeps, their number where it keeps none.
+// step returns the index of the first limit that n does not exceed, or the number of limits.
 func step(n int, limits ...int) rule {
 	for i, limit := range limits {
 		if n <= limit {

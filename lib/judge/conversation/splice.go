@@ -4,9 +4,9 @@ import "tri/lib/base/ndjson"
 
 // spans are the places of a record that a thread changes.
 type spans struct {
-	thread   span // the value of thread_id; empty: there is none
-	inferred span // the member that an earlier run left, with a comma; empty: none
-	end      int  // of the last member
+	thread   span // value of thread_id; empty if there is none
+	inferred span // member left by an earlier run, with a comma; empty if none
+	end      int  // end of the last member
 }
 
 type span struct{ from, to int }
@@ -30,8 +30,8 @@ func (s *spans) find(members []ndjson.Member) {
 	}
 }
 
-// splice appends the record as it was, with root as its thread and why; an empty
-// root leaves a platform's own thread alone.
+// splice appends the record with root as its thread and why. With an empty root the platform's own thread
+// is unchanged.
 func (s *spans) splice(dst, line []byte, root string, why string) []byte {
 	again := s.inferred.to > 0
 	if root == "" && !again {

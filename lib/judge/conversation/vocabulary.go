@@ -1,19 +1,18 @@
 package conversation
 
-// vocabulary remembers of the words of all rooms how often each was said and in
-// which conversation last. It is a table of fixed size (1.5 MB) where a new word
-// takes the place of an older one; an entry counts for the life of its room only,
-// which its tag says.
+// vocabulary records how often each word of a room was said, and in which conversation last. It is a table
+// of fixed size (1.5 MB) in which a new word replaces an older one. An entry is valid only for its room
+// and period, identified by its tag.
 type vocabulary [1 << 16]entry
 
 type entry struct {
 	tag   uint64
-	conv  uint32 // in which it was said last
+	conv  uint32 // in which it was last said
 	count uint16
-	plain uint16 // times that it was said other than to call somebody
+	plain uint16 // times said other than as a form of address
 }
 
-// look returns what is known of a word; the zero entry where nothing is.
+// look returns the entry of a word; the zero entry if there is none.
 func (v *vocabulary) look(r *room, word uint64) entry {
 	if e := v[slot(r, word)]; e.tag == word^r.salt {
 		return e

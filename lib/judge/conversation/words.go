@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxWords is how many words of one message are looked at.
+// maxWords is the maximum number of words used of one message.
 const maxWords = 60
 
 // word is a word of a message, folded and hashed.
 type word struct {
 	hash  uint64
-	says  bool // long enough to say something of what is talked about
-	calls bool // "name:" or "name," at the start, or "@name": speaks to somebody
+	says  bool // long enough to indicate a subject
+	calls bool // a form of address: "name:" or "name," at the start, or "@name"
 }
 
-// basis is that of FNV-1a in 64 bits. The hash has no secret: the table of words
-// overwrites by it, and a restart must overwrite alike. Who makes two names
-// collide gains what he gains by naming the other.
+// basis is the offset basis of 64-bit FNV-1a. The hash is not keyed: the word table overwrites entries by
+// hash, and must do the same after a restart. Forcing two names to collide gains no more than naming the
+// other.
 const basis = 14695981039346656037
 
 func hash(before uint64, b []byte) uint64 {
@@ -26,11 +26,11 @@ func hash(before uint64, b []byte) uint64 {
 	for _, c := range b {
 		h = (h ^ uint64(c)) * 1099511628211
 	}
-	return (h ^ 0xff) * 1099511628211 // so that two parts are never one
+	return (h ^ 0xff) * 1099511628211 // separates adjacent parts
 }
 
-// name hashes a person's name as others type it: in lower case, and without what
-// hangs on a nick while its owner is away or had to take a second one.
+// name hashes a person's name as others type it: in lower case, and without the suffix that marks a nick
+// as away or as a second one.
 func (r *reader) name(b []byte) uint64 {
 	b = r.folded(b)
 	if i := bytes.IndexByte(b, '|'); i > 1 {
@@ -61,14 +61,14 @@ func (r *reader) folded(b []byte) []byte {
 	return r.fold
 }
 
-// Classes of bytes, for a pass without decoding.
+// Classes of bytes, tested without decoding.
 const (
 	space  uint8 = 1 << iota
-	opens        // may stand before a word
-	closes       // may stand behind one
+	opens        // may precede a word
+	closes       // may follow a word
 )
 
-// wide are the same of more than one byte, behind a word only.
+// wide are multibyte characters that may follow a word.
 const wide = "…。、，！：）"
 
 var classes = func() (t [256]uint8) {
@@ -80,7 +80,7 @@ var classes = func() (t [256]uint8) {
 	return t
 }()
 
-// readWords cuts a text at its spaces and looks at each piece.
+// readWords splits a text at its spaces and reads each piece.
 func (r *reader) readWords(content []byte, m *message) {
 	for at := 0; at < len(content); {
 		end := at
@@ -101,12 +101,12 @@ func (r *reader) readWords(content []byte, m *message) {
 	}
 }
 
-// spaceAt is how many bytes the space at i has, 0 where there is none.
+// spaceAt returns the length of the space at i in bytes, or 0 if there is none.
 func spaceAt(b []byte, i int) int {
 	switch c := b[i]; {
 	case c < utf8.RuneSelf:
 		return int(classes[c] & space)
-	case c == 0xe3 && bytes.HasPrefix(b[i:], []byte("\u3000")): // between words of Japanese
+	case c == 0xe3 && bytes.HasPrefix(b[i:], []byte("\u3000")): // separates Japanese words
 		return len("\u3000")
 	}
 	return 0
@@ -132,7 +132,7 @@ func (r *reader) readPiece(p []byte, m *message) {
 	}
 }
 
-// bare is a piece without what stands around its word, and whether it asks.
+// bare returns a piece without punctuation around its word, and whether it asks.
 func bare(p []byte) (word []byte, asked bool) {
 	for len(p) > 0 && classes[p[0]]&opens != 0 {
 		p = p[1:]
@@ -160,8 +160,8 @@ func bare(p []byte) (word []byte, asked bool) {
 	return p, asked
 }
 
-// readPairs takes the last piece apart where it is of a script without spaces:
-// each two neighbours are a word.
+// readPairs splits the last piece if it is in a script without spaces: each pair of adjacent characters is
+// a word.
 func (r *reader) readPairs(m *message) {
 	last := -1
 	for i, ru := range string(r.fold) {
@@ -185,8 +185,8 @@ const (
 	greets
 )
 
-// signs are the words by which people open: the packs of tri-classify know far
-// more, but here they weigh little, and this program links none of them.
+// signs are words that begin a question or greeting. The packs of tri-classify know many more, but here
+// they have little weight, and this program does not link them.
 var signs = map[string]sign{}
 
 func init() {

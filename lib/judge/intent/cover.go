@@ -6,10 +6,9 @@ import (
 	"unicode"
 )
 
-// Uncovered gives the places of the questions of which an answer to several names
-// nothing: none of the words, identifiers and numbers that this question has and
-// the others do not. It proves no answer; it finds a question that was left out.
-// One question alone is never left out.
+// Uncovered returns the indexes of those of several questions that an answer does not address: it contains
+// none of the words, identifiers and numbers that only this question has. This does not prove that a
+// question is answered; it finds one that was left out. A single question is never left out.
 func Uncovered(questions []string, answer string) (left []int) {
 	if len(questions) < 2 {
 		return nil
@@ -38,13 +37,13 @@ func Uncovered(questions []string, answer string) (left []int) {
 	return left
 }
 
-// stop are words by which no question is told from another.
+// stop are words that do not distinguish questions.
 var stop = strings.Fields(`a an and are as at be but by can could did do does for from has have how i if in is it its
 me my of on or our so than that the their then there these they this those to was we were what when where which who
 why will with would you your anyone somebody know tell please also many much long often set used use get`)
 
-// terms are the words of a text by which it is told from others: in small letters,
-// cut to the part that an ending leaves alone, names taken apart too.
+// terms returns the distinctive words of a text: in lower case, cut to their first letters so that endings
+// do not matter, with names also split.
 func terms(s string) (out []string) {
 	cut := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }
 	for _, w := range strings.FieldsFunc(s, cut) {
@@ -61,7 +60,7 @@ func terms(s string) (out []string) {
 	return out
 }
 
-// parts are the words of a name in camel or snake case.
+// parts splits a name in camel or snake case.
 func parts(name string) []string {
 	var b strings.Builder
 	lower := false

@@ -1,4 +1,5 @@
-// Package intent says what a message does to a question that was put before it.
+// Package intent decides by rules whether a message withdraws an earlier question, and which questions an
+// answer leaves out.
 package intent
 
 import (
@@ -13,7 +14,7 @@ import (
 //go:embed withdraw.txt
 var withdrawTxt string
 
-// lists are the two closed lists of withdraw.txt, in the form of fold.
+// lists are the two closed lists of withdraw.txt, in folded form.
 type lists struct{ withdraw, polite map[string]bool }
 
 var closed = sync.OnceValue(func() lists {
@@ -32,11 +33,10 @@ var closed = sync.OnceValue(func() lists {
 	return l
 })
 
-// Withdraws reports whether text, the whole of it, takes a question back. It is
-// cut at punctuation: each part must be in the closed list or be politeness, and one
-// must be in the list. A part may have polite words around it, in either order.
-// names are how the bot and other people may be called in it. A question mark
-// makes it a question.
+// Withdraws reports whether text, as a whole, withdraws a question. The text is split at punctuation: each
+// part must be in the closed list or be polite, and at least one must be in the list. A part may have
+// polite words before or after it. names are the names by which the bot and other people may be addressed
+// in it. A text with a question mark is a question.
 func Withdraws(text string, names ...string) bool {
 	if len(text) > 400 || strings.ContainsAny(text, "?？؟") {
 		return false
@@ -59,7 +59,7 @@ func Withdraws(text string, names ...string) bool {
 	return found
 }
 
-// isBreak reports whether r parts a message into what is said one after the other.
+// isBreak reports whether r separates the parts of a message.
 func isBreak(r rune) bool {
 	switch r {
 	case '\'', '’', '@', '<', '>', '&', '#', '_', '`', '´':
@@ -68,8 +68,7 @@ func isBreak(r rune) bool {
 	return unicode.IsPunct(r) || unicode.Is(unicode.So, r) || unicode.Is(unicode.Sk, r) || r == '\n' || r == '~' || r == '='
 }
 
-// bare takes mentions out of words, and polite words from both ends unless the
-// whole is in the list.
+// bare removes mentions, and polite words from both ends unless the whole is in the list.
 func bare(words []string, calls map[string]bool) []string {
 	var said []string
 	for _, w := range words {
@@ -95,8 +94,7 @@ func bare(words []string, calls map[string]bool) []string {
 	return said
 }
 
-// polite is how many words of an end of said are polite, and whether it is the
-// first end.
+// polite returns how many words at one end of said are polite, and whether that is the first end.
 func polite(said []string, l lists) (n int, first bool) {
 	for n := min(3, len(said)); n > 0; n-- {
 		if l.polite[strings.Join(said[:n], " ")] {
@@ -109,8 +107,8 @@ func polite(said []string, l lists) (n int, first bool) {
 	return 0, false
 }
 
-// fold brings text to the form in which it is compared: full width and composed
-// letters as one, small letters, without what shows nothing, apostrophes or marks.
+// fold returns text in the form for comparison: normalized (NFKC), in lower case, without invisible
+// characters, apostrophes or marks.
 func fold(s string) string {
 	s = strings.ToLower(norm.NFKC.String(s))
 	s = strings.Map(func(r rune) rune {

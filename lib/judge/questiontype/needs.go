@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// maxNeeds is the most texts that are looked for before a pattern is tried.
+// maxNeeds is the maximum number of texts that are searched for before a pattern is tried.
 const maxNeeds = 64
 
-// needs are texts of which a match of the pattern holds at least one; nil where no
-// such can be named. Matching costs 10 µs a byte over all rules, and looking for what
-// a rule cannot do without costs next to nothing: few rules are ever compiled. The
-// error is that it is no pattern.
+// needs returns texts of which every match of the pattern contains at least one, or nil if there are none.
+// Matching costs 10 µs per byte over all rules, while searching for required texts costs almost nothing,
+// so few rules are ever compiled. The error means that pattern is invalid.
 func needs(pattern string) ([]string, error) {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -55,8 +54,7 @@ func required(re *syntax.Regexp) []string {
 	return nil
 }
 
-// rarer reports whether a tells more than b: its shortest text is longer, or there
-// are fewer of them.
+// rarer reports whether a is more selective than b: its shortest text is longer, or it has fewer texts.
 func rarer(a, b []string) bool {
 	if a == nil || b == nil {
 		return a != nil
@@ -67,8 +65,8 @@ func rarer(a, b []string) bool {
 	return len(a) < len(b)
 }
 
-// shortest is the length in bytes of the shortest text: a letter that is not ASCII
-// is rare among texts, and long.
+// shortest returns the length in bytes of the shortest text. A letter outside ASCII is rare, and has
+// several bytes.
 func shortest(all []string) int {
 	n := len(all[0])
 	for _, s := range all {
@@ -77,7 +75,7 @@ func shortest(all []string) int {
 	return n
 }
 
-// holdsAny reports whether text holds one of them.
+// holdsAny reports whether text contains one of all.
 func holdsAny(text string, all []string) bool {
 	return slices.ContainsFunc(all, func(s string) bool { return strings.Contains(text, s) })
 }

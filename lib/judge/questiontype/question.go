@@ -1,5 +1,5 @@
-// Package questiontype classifies a question and estimates how long an answer takes, by
-// rules. The rules are data, a file a language; rules/README says how to read them.
+// Package questiontype classifies a question and estimates how long an answer takes, by rules. The rules
+// are data, one file per language; rules/README describes their format.
 package questiontype
 
 import (
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kinds of question (triage §4.1).
+// Kinds of question.
 const (
 	Technical   = "technical_qa"
 	StatusCheck = "status_check"
@@ -17,16 +17,16 @@ const (
 	Other       = "other"
 )
 
-// Kind is what the rules say of a message.
+// Kind is the result of the rules for a message.
 type Kind struct {
 	Type    string
 	Reason  string   // the rule that decided the type: "status:is-it-down"
-	Minutes float64  // that an answer is expected to take, 1 to 60
-	Because []string // what the minutes are made of: "status 3", "intermittent +4"
+	Minutes float64  // expected time for an answer, 1 to 60
+	Because []string // the summands of Minutes: "status 3", "intermittent +4"
 }
 
-// shorts name a kind in reasons; minutes are what one takes when nothing more is
-// known, for the choice between a run here and a long one.
+// kinds gives each kind its name in reasons, and the expected minutes if nothing more is known, for the
+// choice between a run here and a long one.
 var kinds = map[string]struct {
 	short   string
 	minutes float64
@@ -34,14 +34,14 @@ var kinds = map[string]struct {
 	Technical: {"technical", 5}, StatusCheck: {"status", 3}, DataLookup: {"data", 4}, APIContract: {"contract", 4}, Other: {"other", 3},
 }
 
-// order is in which sections are tried: who asks for a cause wants an explanation,
-// whatever it is that broke, and a contract may ask "how many", too.
+// order is the order in which sections are tried: a question for a cause wants an explanation, whatever
+// broke, and a question about a contract may also ask "how many".
 var order = []struct{ section, kind string }{
 	{"why", Technical}, {"status_check", StatusCheck}, {"api_contract", APIContract}, {"data_lookup", DataLookup}, {"other", Other},
 }
 
-// Judge says what kind of question a message is. asks tells whether it is known
-// to ask at all; what does not may still report a problem.
+// Judge classifies a message. asks says whether it is known to be a question; otherwise it may still
+// report a problem.
 func Judge(content string, asks bool) Kind {
 	text := plain(content)
 	kind, reason := classify(text, content, asks)
@@ -50,7 +50,7 @@ func Judge(content string, asks bool) Kind {
 	return k
 }
 
-// Minutes says how long a question of a kind that is already known takes, and why.
+// Minutes returns the expected time for a question of a known kind, with its summands.
 func Minutes(content, kind string) (float64, []string) { return minutes(plain(content), content, kind) }
 
 func classify(text, content string, asks bool) (kind, reason string) {
@@ -72,8 +72,8 @@ func classify(text, content string, asks bool) (kind, reason string) {
 	return Other, "other:asks-nothing"
 }
 
-// long reports whether a message has something to tell: eight words, or as much in
-// a script without blanks.
+// long reports whether a message has some content: more than eight words, or as much in a script without
+// spaces.
 func long(text string) bool {
 	return strings.Count(text, " ") > 8 || len(text) > 2*utf8.RuneCountInString(text) && utf8.RuneCountInString(text) > 20
 }
@@ -100,7 +100,7 @@ func minutes(text, content, kind string) (float64, []string) {
 	return min(max(sum, 1), 60), because
 }
 
-// shapes are signs that no word gives.
+// shapes are signs other than words.
 var shapes = []struct {
 	name    string
 	minutes float64

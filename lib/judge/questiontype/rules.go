@@ -16,13 +16,13 @@ import (
 //go:embed rules/*.txt
 var files embed.FS
 
-// rule is one line of a file of rules.
+// rule is one line of a rules file.
 type rule struct {
-	name    string // of other languages than English with the language's code behind
+	name    string // for languages other than English, with the language code as suffix
 	minutes float64
 	re      *lazyregexp.Pattern
 	dense   bool     // of a language without spaces: no ASCII text can match
-	needs   []string // a text without any of these cannot match; nil: nobody knows
+	needs   []string // a text without any of these cannot match; nil: unknown
 }
 
 func (r *rule) match(text string) bool {
@@ -33,7 +33,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// rules are those of each section, in the order in which they are tried.
+// rules are the rules of each section, in the order in which they are tried.
 var rules = sync.OnceValue(func() map[string][]rule {
 	list, err := files.ReadDir("rules")
 	if err != nil {
@@ -52,7 +52,7 @@ var rules = sync.OnceValue(func() map[string][]rule {
 			panic(err)
 		}
 		if err := parse(lang, string(b), sections); err != nil {
-			panic(err) // the files are part of the program; a test reads them
+			panic(err) // the files are embedded, and a test reads them
 		}
 	}
 	return sections
@@ -114,7 +114,7 @@ var shorthands = strings.NewReplacer(
 	"{thing}", `(?:[\pL\pN_./#'’-]+ ){1,4}`,
 )
 
-// whole makes an expression match whole words. RE2's \b knows ASCII alone.
+// whole makes an expression match whole words. RE2's \b is ASCII only.
 func whole(body string, dense bool) string {
 	left, right := `(?:^|[^\pL\pN_])`, `(?:$|[^\pL\pN_])`
 	if dense {
@@ -129,7 +129,7 @@ func whole(body string, dense bool) string {
 	return left + "(?:" + shorthands.Replace(body) + ")" + right
 }
 
-// first is the rule of a section that matches.
+// first returns the first rule of a section that matches.
 func first(section, text string) *rule {
 	list := rules()[section]
 	if i := slices.IndexFunc(list, func(r rule) bool { return r.match(text) }); i >= 0 {
@@ -138,8 +138,8 @@ func first(section, text string) *rule {
 	return nil
 }
 
-// maxText is how much of a message is read, in bytes, half of it from the end:
-// people ask before or behind what they paste, and matching takes time.
+// maxText is how much of a message is read, in bytes, half of it from the end: people ask before or after
+// the text that they paste, and matching takes time.
 const maxText = 1 << 10
 
 var (
@@ -150,8 +150,8 @@ var (
 	curly  = strings.NewReplacer("’", "'", "‘", "'", "`", "'")
 )
 
-// plain is what a message says: in lower case, without quotes, pasted code and
-// links. What stands in backquotes stays one word, as it is a thing.
+// plain returns the text of a message in lower case, without quotes, pasted code and links. Text in
+// backquotes becomes one word, since it is a name.
 func plain(s string) string {
 	if len(s) > 64*maxText {
 		s = s[:32*maxText] + "\n" + s[len(s)-32*maxText:]

@@ -7,19 +7,18 @@ import (
 	"tri/lib/base/lazyregexp"
 )
 
-// minWords is how many words a question has at least that can be known again.
+// minWords is the minimum number of words of a question that can be recognized again.
 const minWords = 3
 
-// Words are what a question says, in one form for all ways to write it: without
-// case, greeting, courtesy, articles and the marks between sentences, with
-// contractions written out. Two questions are the same where their words are, in
-// their order: a number, a name or a "not" more or less makes another question, and
-// so does another spelling, since nothing tells a slip from another name: in 16,286
-// messages of five public rooms, of 17 pairs of questions that share seven words in
-// ten, 14 asked different things; of those that share all, in order, none.
+// Words returns the words of a question in a normal form: without case, greeting, courtesy, articles and
+// punctuation between sentences, with contractions expanded. Two questions are the same if their words are
+// equal, in order. A different number, name or "not" makes another question, and so does another spelling,
+// since a slip cannot be distinguished from another name: in 16,286 messages of five public rooms, of 17
+// pairs of questions that share seven words in ten, 14 asked different things; of those that share all, in
+// order, none did.
 //
-// ok is false where the words alone do not say what is asked: "this", "it", "my",
-// "today" point at something outside of them.
+// ok is false if the words alone do not determine the question: "this", "it", "my", "today" refer to
+// something outside it.
 func Words(text string) (words string, ok bool) {
 	s := strings.ToLower(strings.NewReplacer("’", "'", "‘", "'", "“", `"`, "”", `"`).Replace(text))
 	s = strings.TrimSpace(addressed.ReplaceAllString(s, ""))
@@ -38,7 +37,7 @@ func Words(text string) (words string, ok bool) {
 				return "", false
 			}
 			switch {
-			case strings.ContainsAny(w, "_./()0123456789"): // a name of the code is enough
+			case strings.ContainsAny(w, "_./()0123456789"): // one name from code suffices
 				content += 2
 			case !function[w]:
 				content++
@@ -59,7 +58,7 @@ var (
 	opening   = lazyregexp.New(`^((hi|hello|hey|morning|good morning|dear)( (all|team|folks|everyone|there))?[\s,.!]+` +
 		`|(can|could|would) (you|someone|anyone|anybody|somebody) (please )?(tell me|explain|say)[\s,]+|(does |do )?(anyone|anybody|somebody|you) knows? |(quick|one|another) question[\s:,.-]+|just wondering[\s:,.-]+|(thank you|thanks)[\s,.!]+)`)
 	courtesy = list("a an the please pls plz thanks thx ok okay kindly btw um uh")
-	// points are words that say nothing without what stands around them.
+	// points are words that depend on their context.
 	points = list(`this that these those it its they them their theirs he him his she her hers i me my mine myself here there now today yesterday tomorrow tonight
 		currently recently latest last next again still yet anymore same other another else above below attached screenshot previous previously before after
 		ini itu tadi kemarin sekarang hari saya aku gue gw dia mereka sini sana lagi
@@ -68,7 +67,7 @@ var (
 		ceci cela ça ce cette mon ma mes je aujourd'hui hier ici
 		isto isso este meu minha hoje ontem agora aqui`)
 	function = list("what why how when where which who does do did is are was were will would can could should has have had in on of for to from with by at and or if not no be we you our your anyone anybody someone somebody help any get")
-	// pointing are the same in scripts that have no spaces.
+	// pointing are such words in scripts without spaces.
 	pointing = strings.Fields("これ それ あれ この その あの ここ そこ 今 昨日 今日 明日 先ほど さっき 私 僕 这 那 它 他 她 我 今天 昨天 现在 刚才 這 現在 剛才")
 
 	contractions = strings.NewReplacer("can't", "can not", "cannot", "can not", "won't", "will not", "n't", " not", "'re", " are", "'ve", " have", "'ll", " will", "'m", " am")
@@ -82,13 +81,13 @@ func list(s string) map[string]bool {
 	return m
 }
 
-// bare takes off what ends a sentence or stands around a name; what may belong to a
-// name, as a dash, a slash or a bracket, stays.
+// bare removes punctuation at the end of a sentence and around a name; characters that may belong to a
+// name, such as a dash, a slash or a bracket, stay.
 func bare(w string) string {
 	return strings.TrimLeft(strings.TrimRight(w, "?!.,;:…。？！、，'\"`*_"), "'\"`*_¿¡")
 }
 
-// written writes a contraction out.
+// written expands a contraction.
 func written(w string) string {
 	switch w {
 	case "what's", "how's", "where's", "who's", "when's", "why's":
@@ -108,7 +107,7 @@ func pointsAt(words string) bool {
 	return false
 }
 
-// isDense reports whether a character is of a script without spaces.
+// isDense reports whether a character is from a script without spaces.
 func isDense(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Khmer, unicode.Lao, unicode.Myanmar)
 }

@@ -7,14 +7,14 @@ import (
 	"tri/lib/base/text"
 )
 
-// orders are the ways in which a text tells its reader, an agent or a program,
-// what to do about the text itself. What a colleague is told of code has none.
+// orders match the ways in which a text instructs its reader, an agent or a program, about the text
+// itself. An explanation of code to a colleague contains none.
 var orders = Compile(
-	// set aside what you were told
+	// to ignore earlier instructions
 	`\b(?:ignore|disregard|forget|override|bypass|overlook)\b[^.\n]{0,40}\b(?:instructions?|rules?|rubrics?|prompts?|guidelines?|directives?|(?:were|been) told|training|constraints)\b`,
 	`\bnew (?:instructions?|task|orders)\s*:`, `\b(?:your|the) (?:real|actual|true|new) (?:task|job|instructions?|goal) (?:is|are)\b`, `\bfrom now on,? you\b`, `\byou are now\b`,
 	`\b(?:hidden|secret|begin|end) (?:hidden |secret )?prompt\b`, `\b(?:maintenance|developer|debug|god|jailbreak|admin) mode\b[^.\n]{0,40}\b(?:approve|enabled?|on|you)\b|\byou(?:'re| are)\b[^.\n]{0,20}\b(?:maintenance|developer|god|jailbreak|unrestricted) mode\b`,
-	// to whoever reviews
+	// to a reviewer
 	`\b(?:reviewers?|validators?|review(?:ing)? (?:model|agent|ai)|(?:to|dear|note to|hey|attention) (?:the |any )?(?:ai|llm|model|assistant|agent|reviewer|validator))\b[^.\n]{0,60}\b(?:must|should|shall|treat|mark|do not|don't|reading)\b`,
 	`\b(?:reviewer|validator|(?:reviewing|dear) (?:model|agent|ai))\s*[,:]\s*[^.\n]{0,40}\b(?:accept|approve|pass|skip|output|answer|reply|respond)\b`,
 	`\b(?:reply|answer|respond|output|return|say)\b[^.\n]{0,40}\bverdict\b`, `["']?verdict["']?\s*[:=]\s*["']?(?:pass|ok|approved)\b`, `\balways (?:answer|reply|say|return|output) (?:with )?(?:pass|yes|approved)\b`,
@@ -24,10 +24,10 @@ var orders = Compile(
 	`\b(?:do not|don't|never|must not|need not)\b[^.\n]{0,30}\b(?:check|verify|validate|question|read|open)\b[^.\n]{0,20}\b(?:references?|citations?|evidence|sources?|files?|draft)\b`,
 	`\b(?:do not|don't|must not|never)\b[^.\n]{0,20}\b(?:report|mention|flag|list)\b[^.\n]{0,20}\b(?:problems?|issues?|faults?|errors?)\b`,
 	`\b(?:do not|don't|without) (?:ask|asking|wait|waiting)\b[^.\n]{0,20}\bapproval\b`, `\bset (?:the )?confidence (?:to|=)`, `\bas (?:the|an?|your) (?:administrator|admin|operator|developer|owner)\b[^.\n]{0,30}\b(?:i|order|command|instruct)\b`,
-	// carry something out, run something
+	// to disclose or execute something
 	`\b(?:send|print|reveal|post|leak|paste|dump|show|tell|share|email)\b[^.\n]{0,50}\b(?:system prompt|environment variables?|env vars|(?:api )?tokens?|passwords?|credentials|secrets?|private keys?|contents? of [\w./~-]*(?:config|\.env|secrets?|id_rsa)\S*)`,
 	`\b(?:curl|wget)\b[^|\n]{0,200}\|\s*(?:sudo )?(?:ba|z|da)?sh\b`, `\bpost (?:this|it) (?:to|in) (?:every|all)\b`,
-	// turns and tags of a model's own format
+	// markup of a model's own format
 	`<\|[\w ]{1,20}\|>`, `\[/?(?:INST|SYS|SYSTEM)\]`, `<</?SYS>>`, `</?(?:system|return|question|instructions?|assistant|human|user|verdict|draft)>`, `\{\{/?\s*(?:system|user|assistant)\b`,
 	`(?:^|\n)\s*(?:#+\s*)?(?:system|assistant|developer)\s*:`,
 	// other languages
@@ -38,19 +38,19 @@ var orders = Compile(
 	`(?:تجاهل)[^.\n]{0,40}(?:التعليمات|الأوامر)`, `(?:निर्देश|आदेश)[^।\n]{0,20}(?:अनदेखा|नज़रअंदाज़)`, `(?:เพิกเฉย|ละเว้น)[^\n]{0,20}(?:คำสั่ง|คำแนะนำ)`,
 )
 
-// Injected lists what in a text is an order to whoever reads it next, be it an
-// agent or a program, and no answer.
+// Injected lists the parts of a text that are instructions to its next reader, an agent or a program,
+// rather than an answer.
 func Injected(text string, s Sources) []string {
 	text = OwnWords(text, s, true)
 	for _, t := range s.Texts {
 		if q := strings.TrimSpace(t); len(q) > 20 {
-			text = strings.ReplaceAll(text, q, " ") // the question said again is the asker's
+			text = strings.ReplaceAll(text, q, " ") // a repeated question is the asker's text
 		}
 	}
 	return Matches(orders, text)
 }
 
-// Compile returns a pattern for each expression, in any case.
+// Compile returns a case-insensitive pattern for each expression.
 func Compile(exprs ...string) []*lazyregexp.Pattern {
 	out := make([]*lazyregexp.Pattern, len(exprs))
 	for i, e := range exprs {
@@ -59,7 +59,7 @@ func Compile(exprs ...string) []*lazyregexp.Pattern {
 	return out
 }
 
-// Matches lists what each pattern finds in text, each once, short enough for a note.
+// Matches lists what each pattern finds in text, without duplicates, short enough for a note.
 func Matches(res []*lazyregexp.Pattern, body string) []string {
 	var found []string
 	for _, re := range res {

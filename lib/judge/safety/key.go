@@ -7,18 +7,17 @@ import (
 	"tri/lib/base/lazyregexp"
 )
 
-// Keys that are told by more than their rule asks for.
+// Keys recognized by stricter expressions than their rules.
 var (
 	keyBlock = lazyregexp.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s"\\nr+]*(?:[A-Za-z-]+: [^\n]*\s+)*[A-Za-z0-9+/=]{40}`)
 	liveKey  = lazyregexp.New(`\b(?:[sr]k_live_[A-Za-z0-9]{20,}|sk-(?:ant|proj|or|svcacct)-[A-Za-z0-9_-]{24,})`)
 )
 
-// vague are rules whose matches are often no key: examples, public parts, hashes of
-// passwords that a test has.
+// vague are rules whose matches are often not keys: examples, public parts, password hashes in tests.
 var vague = []string{"private key", "model provider key", "Stripe key", "Twilio key", "mail service key", "JSON web token", "jwt", "jwt base64", "password hash", "Azure key"}
 
-// HoldsKey reports whether a text holds a private key or a token that gives access
-// somewhere, in plain sight. It would rather miss one than take an example for one.
+// HoldsKey reports whether a text contains, in plain sight, a private key or a token that grants access.
+// It prefers missing one over taking an example for one.
 func HoldsKey(text []byte) bool {
 	lower := bytes.ToLower(text)
 	near := func(words ...string) bool {
@@ -40,8 +39,7 @@ func HoldsKey(text []byte) bool {
 	return false
 }
 
-// example reports whether a token says of itself, or by having hardly any different
-// characters, that it is none.
+// example reports whether a token is not real: it says so itself, or has very few different characters.
 func example(token string) bool {
 	lower := bytes.ToLower([]byte(token))
 	for _, word := range []string{"example", "xxxx", "your", "dummy", "fake", "test", "redacted", "placeholder", "sample", "1234567890", "abcdefgh"} {

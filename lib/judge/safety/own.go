@@ -10,8 +10,8 @@ var (
 	ticks  = lazyregexp.New("`[^`\n]+`")
 )
 
-// OwnWords is text without the lines that stand in the evidence to the letter
-// and, unless commands matter, without code.
+// OwnWords returns text without lines that are verbatim in the evidence and, unless commands is set,
+// without code.
 func OwnWords(text string, s Sources, commands bool) string {
 	text = strings.NewReplacer("’", "'", "‘", "'").Replace(text)
 	quoted := map[string]bool{}

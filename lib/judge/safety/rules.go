@@ -14,31 +14,30 @@ import (
 //go:embed rules.tsv
 var table string
 
-// rule is a shape by which a secret is recognised.
+// rule is a pattern that recognizes a secret.
 type rule struct {
 	name    string
-	near    []string // of these one is in the text, in lower case, before the expression is tried
-	entropy float64  // bits a character that a secret has at least
-	group   int      // of the expression; 0: the first that is there, or all
+	near    []string // the text must contain one of these, in lower case, before re is tried
+	entropy float64  // minimum bits per character of a secret
+	group   int      // of the expression; 0: the first that matched, or all
 	re, not *lazyregexp.Pattern
-	shaped  bool // it is told by its own form, and not by a name beside it
+	shaped  bool // recognized by its own form, not by a name beside it
 }
 
-// What many expressions of gitleaks have in common: a name, something that assigns, and
-// the end of the value.
+// Parts that many expressions of gitleaks share: a name, an assignment, and the end of the value.
 var common = strings.NewReplacer(
 	"<near>", `(?i)[\w.-]{0,50}?(?:`,
 	"<is>", `)(?:[ \t\w.-]{0,20})[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}(`,
 	"<end>", `(?:[\x60'"\s;]|\\[nr]|$)`,
 )
 
-// rules are those of rules.tsv, which is held to its form by a test. Their expressions
-// are compiled when a text has a word of theirs.
+// rules are the rules of rules.tsv, whose format a test checks. An expression is compiled when a text
+// contains one of the rule's words.
 var rules = sync.OnceValue(func() (all []rule) {
 	for line := range strings.Lines(table) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		if len(f) < 5 {
-			continue // a remark
+			continue // a comment
 		}
 		r := rule{name: f[0], re: lazyregexp.New(common.Replace(f[4])), shaped: !strings.Contains(f[4], "<near>") && !strings.HasPrefix(f[0], "password")}
 		r.entropy, _ = strconv.ParseFloat(f[1], 64)
@@ -57,11 +56,11 @@ var rules = sync.OnceValue(func() (all []rule) {
 	return all
 })
 
-// searched is a text in which rules look. Most words of theirs are in no text, which
-// the three letters with which they begin tell at once.
+// searched is a text prepared for the rules. Most of their words are in no text, which a test of their
+// first three letters shows at once.
 type searched struct {
 	text, lower string
-	begins      [1 << 10]uint64 // hashes of all that stand side by side three at a time
+	begins      [1 << 10]uint64 // hash set of all sequences of three bytes
 }
 
 func search(text string) *searched {
@@ -84,8 +83,8 @@ func (s *searched) has(word string) bool {
 	return strings.Contains(s.lower, word)
 }
 
-// find is the first secret of the rule in a text, without those that are passed over;
-// "" is none.
+// find returns the first secret of the rule in a text, except those for which pass holds; "" if there is
+// none.
 func (r *rule) find(in *searched, pass func(secret string) bool) string {
 	if !slices.ContainsFunc(r.near, in.has) {
 		return ""
@@ -104,7 +103,7 @@ func (r *rule) find(in *searched, pass func(secret string) bool) string {
 	return ""
 }
 
-// placeholder reports whether a value stands for one that is put in its place.
+// placeholder reports whether a value is a placeholder.
 func placeholder(s string) bool {
 	switch strings.ToLower(s) {
 	case "true", "false", "null", "none", "password", "changeme":
@@ -114,7 +113,7 @@ func placeholder(s string) bool {
 		strings.HasPrefix(s, "%") && strings.HasSuffix(s, "%") || strings.Contains(s, "...")
 }
 
-// entropy is that of a text, in bits a character.
+// entropy returns the entropy of a text, in bits per character.
 func entropy(s string) (bits float64) {
 	counts, n := map[rune]int{}, 0
 	for _, r := range s {

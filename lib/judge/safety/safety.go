@@ -12,22 +12,21 @@ import (
 	"tri/lib/record/draft"
 )
 
-// Sources is what a text may draw on, and what it must not hold.
+// Sources are the texts that a draft may use, and the secrets that it must not contain.
 type Sources struct {
 	Texts   []string    // the question, its context, lines of the evidence
 	Refs    []draft.Ref // their quotes, and addresses of documents
-	Secrets []string    // of this installation: looked for in every form
-	// Approved says that a person wrote the text, not an agent: an address that
-	// stands in no source, or an order to a reader, is then a remark and no longer
-	// fatal.
+	Secrets []string    // of this installation: searched in every form
+	// Approved means that a person wrote the text, not an agent: an address without a source, or an
+	// instruction to a reader, is then reported but not fatal.
 	Approved bool
-	// Exists tells whether a path is in the codebase; nil where there is none.
+	// Exists reports whether a path is in the codebase; nil if there is none.
 	Exists func(path string) bool
 }
 
-// Check is what every text must pass before a person sees it as ready, after an
-// edit, and before it leaves: no secret, no mention that calls a crowd or a
-// person by id, no character that cannot be seen, no address from nowhere.
+// Check is applied to every text before it is shown to a person as ready, after an edit, and before it is
+// posted: no secret, no mention of a group or of a person by id, no invisible character, no address
+// without a source.
 func Check(body string, s Sources) []draft.Problem {
 	var out []draft.Problem
 	fatal := func(name, format string, args ...any) {
@@ -38,7 +37,7 @@ func Check(body string, s Sources) []draft.Problem {
 	}
 	if n := utf8.RuneCountInString(body); n > draft.MaxDraftRunes {
 		fatal("size", "%d characters, at most %d", n, draft.MaxDraftRunes)
-		return out // the rest is not worth the time that a huge body costs
+		return out // checking a huge body would take too long
 	}
 	if !utf8.ValidString(body) {
 		fatal("encoding", "not valid UTF-8")
@@ -62,9 +61,9 @@ func Check(body string, s Sources) []draft.Problem {
 	return out
 }
 
-// massMentions are the ways to call a crowd, or a person by id, on the platforms
-// that we know: Slack, Discord, Mattermost, Rocket.Chat, Matrix, Lark, Teams,
-// Zulip. Code spans do not excuse one: not every platform honours them.
+// massMentions matches mentions of a group, or of a person by id, on the supported platforms: Slack,
+// Discord, Mattermost, Rocket.Chat, Matrix, Lark, Teams, Zulip. Code spans are no exception, since not
+// every platform honours them.
 var massMentions = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`(?:^|[^A-Za-z0-9])@(?:channel|here|all|everyone|room|group|team|online|semua)(?:[^A-Za-z0-9]|$)`,
 	`@(?:全体成员|全體成員|所有人|全员|全員|大家|みんな|チャンネル|모두|전체|채널|todos|todas|tous|alle|все|mọi người|ทุกคน)`, `<users/[^>]{1,60}>`,
@@ -84,9 +83,9 @@ func mentions(text string) []string {
 	return out
 }
 
-// addresses finds what a chat client would make a link of: anything with a
-// scheme, www., and bare host names. Endings that are also file names or fields
-// of objects (net, io, dev, app, info) count only with a path behind them.
+// addresses matches what a chat client would turn into a link: anything with a scheme, www., and bare host
+// names. Top-level domains that are also file extensions or field names (net, io, dev, app, info) count
+// only if a path follows.
 var addresses = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`\b[a-z][a-z0-9+.-]{1,20}://[^\s<>"'` + "`" + `|)\]}]+`,
 	`\b(?:mailto|javascript|data|tel|sms|vbscript):[^\s<>"'` + "`" + `|)\]}]+`,
@@ -104,8 +103,8 @@ func urls(text string) []string {
 	return found
 }
 
-// strangeURLs lists the addresses of text that are not, to the letter, in its
-// sources: a changed path or query could carry data out.
+// strangeURLs lists the addresses of text that are not verbatim in its sources: a changed path or query
+// could leak data.
 func strangeURLs(text string, s Sources) []string {
 	found := urls(text)
 	if len(found) == 0 {
@@ -125,7 +124,7 @@ func strangeURLs(text string, s Sources) []string {
 	var out []string
 	for _, u := range found {
 		if !known[u] {
-			known[u] = true // said once
+			known[u] = true // reported once
 			out = append(out, u)
 		}
 	}

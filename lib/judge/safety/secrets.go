@@ -16,14 +16,14 @@ import (
 	"tri/lib/record/draft"
 )
 
-// assignment finds key = value where the key's name says that the value is
-// secret; only a value that looks drawn at random or typed as a password counts.
+// assignment matches key = value where the key's name indicates a secret. Only a value that looks random
+// or typed as a password counts.
 var assignment = lazyregexp.New(`(?i)(pass(?:word|wd|phrase|code)?|pwd|sandi|contraseña|passwort|senha|mot de passe|пароль|密码|口令|パスワード|비밀번호|secret|token|(?:api|access|account|auth|client|consumer|encryption|license|master|private|app|application|service|signing|shared|storage|subscription|webhook|deploy)[ _-]?key|credentials?|session[_-]?id|sessionid|sid|cookie)[\w-]*["'` + "`" + `]?[*_]{0,2}\s*(?:=>|:=|==|=|:|：|\bis\b|\badalah\b|\bes\b|\bist\b|は|是)[*_]{0,2}\s*(["'` + "`" + `]?)([^\s"'` + "`" + `,;]{6,})`)
 
 var bearer = lazyregexp.New(`(?i)\b(?:bearer|basic|authorization:\s*\w+)\s+([a-z0-9+/._~=-]{16,})`)
 
-// secrets names the kinds of secret that stand in text. It never returns the
-// secret itself, since what it returns is logged and shown.
+// secrets returns the kinds of secret in text. It never returns the secret itself, since the result is
+// logged and shown.
 func secrets(text string, own []string) []string {
 	found := shaped(text)
 	raw := text
@@ -40,15 +40,15 @@ func secrets(text string, own []string) []string {
 			break
 		}
 	}
-	if containsOwn(text, own) || raw != text && containsOwn(raw, own) { // a secret may hold what is not seen
+	if containsOwn(text, own) || raw != text && containsOwn(raw, own) { // a secret may contain invisible characters
 		found = append(found, "a secret of this installation")
 	}
 	return found
 }
 
-// shaped names the rules that text meets as it is, without what nobody sees in it,
-// joined over its lines, or decoded, also twice; and those that are told by their form
-// alone also where it is backwards or spaced out.
+// shaped returns the rules that match text as it is, without invisible characters, joined over line ends,
+// or decoded, also twice. Rules recognized by form alone are also tried on it backwards and with spaced
+// letters joined.
 func shaped(text string) []string {
 	var found []string
 	meet := func(t string, all bool) {
@@ -78,14 +78,13 @@ func shaped(text string) []string {
 	return found
 }
 
-// spaced is a word whose letters are set apart.
+// spaced matches a word with its letters set apart.
 var spaced = lazyregexp.New(`(?:[^\s][ _.]){11,}[^\s]`)
 
-// broken is a line's end inside a word that holds figures or signs: a token that
-// was wrapped.
+// broken matches a line end inside a word with digits or signs: a wrapped token.
 var broken = lazyregexp.New(`([\w./+=-]{8,})[ \t]*\r?\n[ \t>]*([\w./+=-]{4,})`)
 
-// seen drops what is not to be seen, and narrows full-width letters.
+// seen drops invisible characters, and narrows full-width ones.
 func seen(r rune) rune {
 	switch {
 	case r == '\n' || r == '\t':
@@ -98,8 +97,8 @@ func seen(r rune) rune {
 	return r
 }
 
-// passwords are the names, or how they begin, of what a person types: shorter
-// and less random than what a machine draws.
+// passwords are names, or prefixes of names, of values typed by people: shorter and less random than
+// generated ones.
 var passwords = []string{"pass", "pwd", "sandi", "contraseña", "senha", "mot de passe", "пароль", "密码", "口令", "パスワード", "비밀번호"}
 
 // isSecretValue judges the right-hand side of an assignment.
@@ -119,8 +118,8 @@ func isSecretValue(key string, quoted bool, value string) bool {
 	return random(value, 16)
 }
 
-// random reports that s is at least n long and looks drawn by a machine: letters
-// and digits mixed, at least 3 bits of entropy a character.
+// random reports whether s has at least n bytes and looks generated: letters and digits mixed, with at
+// least 3 bits of entropy per character.
 func random(s string, n int) bool {
 	if len(s) < n {
 		return false
@@ -136,14 +135,13 @@ func random(s string, n int) bool {
 	return digits >= 2 && letters >= 2 && entropy(s) >= 3
 }
 
-// minSecret is the fewest bytes of an own secret that is looked for: a shorter
-// one would be found in any text.
+// minSecret is the minimum length in bytes of an own secret that is searched for: a shorter one would be
+// found in any text.
 const minSecret = 6
 
-// containsOwn looks for our own secrets in the forms in which they could leave:
-// as they are, split by anything that is no letter or digit, backwards, in other
-// letters that look the same, percent-encoded, as entities or escapes, in hex, and
-// in base64 at each of its three alignments.
+// containsOwn searches for our own secrets in the forms in which they could leak: unchanged, split by
+// characters other than letters and digits, backwards, in look-alike letters, percent-encoded, as entities
+// or escapes, in hex, and in base64 at each of its three alignments.
 func containsOwn(text string, own []string) bool {
 	if len(own) == 0 {
 		return false
@@ -185,8 +183,7 @@ func containsOwn(text string, own []string) bool {
 	return false
 }
 
-// inHalves reports whether a text has a secret in two parts, which are long enough not
-// to be there by chance.
+// inHalves reports whether a text contains a secret in two parts, each long enough not to occur by chance.
 func inHalves(text, secret string) bool {
 	for i := minTight; i <= len(secret)-minTight; i++ {
 		if strings.Contains(text, secret[:i]) && strings.Contains(text, secret[i:]) {
@@ -206,7 +203,7 @@ func rot13(r rune) rune {
 	return r
 }
 
-// latin puts the letter in the place of one of Cyrillic or Greek that looks the same.
+// latin replaces a Cyrillic or Greek letter by the Latin letter that looks the same.
 func latin(r rune) rune {
 	if r < 0x370 || r > 0x51d {
 		return r
@@ -222,8 +219,8 @@ func latin(r rune) rune {
 	return r
 }
 
-// minTight is the fewest letters and digits of an own secret that is looked for
-// with whatever stands between them left out.
+// minTight is the minimum number of letters and digits of an own secret that is searched for with
+// everything between them removed.
 const minTight = 8
 
 func alnum(r rune) rune {
@@ -244,7 +241,7 @@ var (
 	decRun = lazyregexp.New(`\b(?:\d{2,3}[\s,;:]+){5,}\d{2,3}\b`)
 )
 
-// decoded are readings of a text whose letters are written as codes.
+// decoded returns the decodings of a text in which letters are written as codes.
 func decoded(text string) []string {
 	var out []string
 	add := func(t string) {
@@ -294,7 +291,7 @@ func decoded(text string) []string {
 	return out
 }
 
-const maxRuns = 40 // coded words that are read
+const maxRuns = 40 // maximum number of coded words decoded
 
 func b2i(b bool) int {
 	if b {
@@ -303,7 +300,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// unpercent reads every %41 and leaves what is none.
+// unpercent decodes every %41 and leaves other text unchanged.
 func unpercent(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -325,7 +322,7 @@ func backwards(s string) string {
 	return string(back)
 }
 
-// dense drops what can be put between the letters of a secret to break it up.
+// dense drops characters that can be inserted into a secret to break it up.
 func dense(r rune) rune {
 	if unicode.IsSpace(r) || !unicode.IsGraphic(r) || strings.ContainsRune("`*\"'\\|", r) {
 		return -1
@@ -343,7 +340,7 @@ func forms(secret string) []string {
 		url.QueryEscape(secret), url.PathEscape(secret), strings.ToLower(url.QueryEscape(secret)),
 	}
 	for pad := range 3 {
-		// Whole groups of three bytes are what does not depend on the neighbours.
+		// Only whole groups of three bytes are independent of their neighbours.
 		raw := append(make([]byte, pad), secret...)
 		from := (pad + 2) / 3 * 3
 		whole := raw[from : from+(len(raw)-from)/3*3]
