@@ -25,7 +25,7 @@ func doubts(at func(section) int) bool {
 // assures reports whether a sentence expresses more certainty than is possible.
 func assures(at func(section) int) bool {
 	no := at(denial)
-	return no >= 0 && at(dispute) >= 0 || at(assured) >= 0 && (no < 0 || no > at(assured)) // "it is not sure" does not count
+	return no >= 0 && at(dispute) >= 0 || at(assured) >= 0 && (no < 0 || no > at(assured)) // not: it is not sure
 }
 
 // remarks lists the remarks of a text for which judges holds, each short enough for a note.

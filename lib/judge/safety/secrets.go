@@ -40,7 +40,7 @@ func secrets(text string, own []string) []string {
 			break
 		}
 	}
-	if containsOwn(text, own) || raw != text && containsOwn(raw, own) { // a secret may contain invisible characters
+	if containsOwn(text, own) || raw != text && containsOwn(raw, own) { // it may contain these
 		found = append(found, "a secret of this installation")
 	}
 	return found
