@@ -1,8 +1,7 @@
 // Package forge opens pull requests on GitHub, GitLab, Gitea and Forgejo.
 //
-// The token goes to the host that the configuration names, or to one of the
-// public forges, and to no other: the address of a remote, which an agent could
-// have changed, only says which project it is.
+// The token is sent only to the host that the configuration names, or to one of the public forges.
+// The address of a remote, which an agent could have changed, only determines the project.
 package forge
 
 import (
@@ -23,7 +22,7 @@ import (
 const (
 	GitHub = "github"
 	GitLab = "gitlab"
-	Gitea  = "gitea" // Forgejo too
+	Gitea  = "gitea" // also Forgejo
 )
 
 // public are the forges that need no configuration, by host.
@@ -31,43 +30,43 @@ var public = map[string]string{"github.com": GitHub, "gitlab.com": GitLab, "code
 
 // Request is a pull request to open.
 type Request struct {
-	Branch string // that is proposed, and there already
-	Into   string // "" is the project's default branch
-	Title  string // of Line
-	Body   string // Markdown of ours; what comes from others goes through Quote or Inline
+	Branch string // the branch to merge, already pushed
+	Into   string // "" means the project's default branch
+	Title  string // made with Line
+	Body   string // our own Markdown; untrusted text goes through Quote or Inline
 }
 
-// Pull is a pull request that is open.
+// Pull is an open pull request.
 type Pull struct {
 	URL      string
 	Number   int64
-	Existing bool // it was open before
+	Existing bool // it was opened before
 }
 
 // Client is one project on one forge.
 type Client struct {
 	Kind    string
-	Web     string // the forge, as people open it, without a slash at the end
+	Web     string // the forge's URL in a browser, without a final slash
 	Project string // owner/name
 	into    string
-	remote  string // the address of the remote, for ssh
+	remote  string // the remote's address, for ssh
 	token   string
 	api     *httpapi.Client
 	forge   api
 }
 
-// api is what differs between the kinds.
+// api is the part that differs between the kinds.
 type api interface {
 	path() string            // below Web
-	user() string            // that git's password goes with
-	sign(*http.Request)      // puts the token on a request
-	branch() httpapi.Request // asks for the project, whose answer has default_branch
+	user() string            // git's user name beside the password
+	sign(*http.Request)      // adds the token to a request
+	branch() httpapi.Request // requests the project, whose answer has default_branch
 	find(ctx context.Context, branch string) (*Pull, error)
 	open(ctx context.Context, r Request) (*Pull, error)
 }
 
-// New finds out where a checkout's pull requests go. remote is the address of its
-// remote, which may be "" when the configuration says all. h may be nil.
+// New determines where a checkout's pull requests go. remote is the address of its remote, which
+// may be "" if the configuration names the project. h may be nil.
 func New(cfg config.Forge, remote string, h *http.Client) (*Client, error) {
 	c := &Client{Kind: cfg.Kind, Project: cfg.Project, into: cfg.Into, Web: strings.TrimRight(cfg.URL, "/")}
 	host, project := place(remote)
@@ -107,7 +106,7 @@ func New(cfg config.Forge, remote string, h *http.Client) (*Client, error) {
 	return c, err
 }
 
-// locate settles kind, host and project.
+// locate determines kind, host and project.
 func (c *Client) locate(host, project string) error {
 	switch {
 	case c.Kind == "" && public[host] == "" && host == "":
@@ -127,7 +126,7 @@ func (c *Client) locate(host, project string) error {
 		if u, err := url.Parse(c.Web); err != nil || u.Hostname() != host {
 			return fmt.Errorf("forge: the remote is on %q, not on %s: which project it is has to be said", host, c.Web)
 		}
-		if u, _ := url.Parse(c.Web); u.Path != "" { // a forge below a path
+		if u, _ := url.Parse(c.Web); u.Path != "" { // a forge installed below a path
 			project = strings.TrimPrefix(project, strings.Trim(u.Path, "/")+"/")
 		}
 		c.Project = project
@@ -138,7 +137,7 @@ func (c *Client) locate(host, project string) error {
 	return nil
 }
 
-// place is the host and the project of a remote's address.
+// place returns the host and the project of a remote's address.
 func place(remote string) (host, project string) {
 	if u, err := url.Parse(remote); err == nil && u.Host != "" {
 		return strings.ToLower(u.Hostname()), trim(u.Path)
@@ -156,14 +155,13 @@ func place(remote string) (host, project string) {
 
 func trim(path string) string { return strings.TrimSuffix(strings.Trim(path, "/"), ".git") }
 
-// Host is the host of a remote's address, for messages: an address can have a
-// password in it.
+// Host returns the host of a remote's address, for messages: an address can contain a password.
 func Host(remote string) string {
 	host, _ := place(remote)
 	return host
 }
 
-// Push sends a commit to a branch of the project.
+// Push pushes a commit to a branch of the project.
 func (c *Client) Push(ctx context.Context, repo *git.Repo, id, branch string) error {
 	p := git.Push{URL: c.Web + "/" + c.Project + ".git", Commit: id, Branch: branch}
 	if c.remote != "" {
@@ -174,7 +172,7 @@ func (c *Client) Push(ctx context.Context, repo *git.Repo, id, branch string) er
 	return repo.Push(ctx, p)
 }
 
-// Open opens a pull request, or finds the one of its branch that is open.
+// Open opens a pull request, or returns the open one of its branch.
 func (c *Client) Open(ctx context.Context, r Request) (*Pull, error) {
 	pull, err := c.open(ctx, r)
 	if err != nil {
@@ -206,7 +204,7 @@ func (c *Client) open(ctx context.Context, r Request) (*Pull, error) {
 	}
 	pull, err := c.forge.open(ctx, r)
 	if s := httpapi.StatusOf(err); s == http.StatusConflict || s == http.StatusUnprocessableEntity || err != nil && s == 0 && !httpapi.NotSent(err) {
-		// Somebody was quicker, or the answer was lost on its way.
+		// Another process was faster, or the answer was lost.
 		if there, e := c.forge.find(ctx, r.Branch); e == nil && there != nil {
 			return there, nil
 		}
@@ -214,7 +212,7 @@ func (c *Client) open(ctx context.Context, r Request) (*Pull, error) {
 	return pull, err
 }
 
-// explain says what a person can do about a refusal.
+// explain adds to a refusal what a person can do about it.
 func (c *Client) explain(err error) error {
 	switch httpapi.StatusOf(err) {
 	case 0:

@@ -11,7 +11,7 @@ import (
 	"tri/lib/base/httpapi"
 )
 
-// answer is a pull request as the three tell it.
+// answer is a pull request in the format of any of the three APIs.
 type answer struct {
 	Number int64  `json:"number"`   // GitHub, Gitea
 	IID    int64  `json:"iid"`      // GitLab
@@ -29,7 +29,7 @@ func (a answer) pull(existing bool) *Pull {
 	return &Pull{URL: a.HTML + a.Web, Number: a.Number + a.IID, Existing: existing}
 }
 
-// github speaks https://docs.github.com/en/rest/pulls/pulls, of version 2022-11-28.
+// github implements https://docs.github.com/en/rest/pulls/pulls, version 2022-11-28.
 type github struct{ *Client }
 
 func (g *github) path() string { return "/api/v3" } // of an Enterprise Server
@@ -56,7 +56,7 @@ func (g *github) open(ctx context.Context, r Request) (*Pull, error) {
 	return post(ctx, g.api, "repos/"+g.Project+"/pulls", map[string]string{"title": r.Title, "body": r.Body, "head": r.Branch, "base": r.Into})
 }
 
-// gitlab speaks https://docs.gitlab.com/api/merge_requests/, of version 4.
+// gitlab implements https://docs.gitlab.com/api/merge_requests/, version 4.
 type gitlab struct{ *Client }
 
 func (g *gitlab) path() string            { return "/api/v4" }
@@ -76,7 +76,7 @@ func (g *gitlab) open(ctx context.Context, r Request) (*Pull, error) {
 	return post(ctx, g.api, g.project()+"/merge_requests", map[string]string{"title": r.Title, "description": r.Body, "source_branch": r.Branch, "target_branch": r.Into})
 }
 
-// gitea speaks https://docs.gitea.com/api/, of version 1.
+// gitea implements https://docs.gitea.com/api/, version 1.
 type gitea struct{ *Client }
 
 func (g *gitea) path() string         { return "/api/v1" }
@@ -86,7 +86,7 @@ func (g *gitea) branch() httpapi.Request {
 	return httpapi.Request{Method: "GET", Path: "repos/" + g.Project}
 }
 
-// Gitea lists open requests, and cannot be asked for a branch's.
+// find lists the open requests, since Gitea cannot search by branch.
 func (g *gitea) find(ctx context.Context, branch string) (*Pull, error) {
 	const size, most = 50, 40
 	for page := 1; page <= most; page++ {
@@ -98,7 +98,7 @@ func (g *gitea) find(ctx context.Context, branch string) (*Pull, error) {
 		pull := first(all, func(a answer) bool {
 			return a.Head.Ref == branch && strings.EqualFold(a.Head.Repo.Name, g.Project)
 		})
-		// The server may be set to answer with fewer than were asked for.
+		// The server may be configured to return fewer than requested.
 		if pull != nil || len(all) == 0 {
 			return pull, nil
 		}

@@ -11,9 +11,9 @@ import (
 
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
 
-// Link is the page of lines start to end of a file as it was at a commit; start 0
-// is the whole file. "" where nothing says what forge the checkout is of: remote
-// is the address of its remote.
+// Link returns the URL of the page that shows lines start to end of a file at a commit; start 0
+// means the whole file. It returns "" if the checkout's forge is unknown. remote is the address of
+// the checkout's remote.
 func Link(cfg config.Forge, remote, commit, path string, start, end int) string {
 	c := &Client{Kind: cfg.Kind, Project: cfg.Project, Web: strings.TrimRight(cfg.URL, "/")}
 	if host, project := place(remote); c.locate(host, project) != nil || !fullCommit.MatchString(commit) || path == "" {

@@ -9,8 +9,8 @@ import (
 	"tri/lib/base/git"
 )
 
-// Longest texts, in bytes: GitHub takes 65,536 characters of a body, and all
-// three at least 255 of a title. The others keep a whole body below the first.
+// Maximum lengths. GitHub accepts 65,536 characters in a body, and all three forges at least 255
+// in a title. maxQuote (bytes), maxFiles and maxItems keep a whole body below the first.
 const (
 	maxTitle = 200
 	maxQuote = 10_000
@@ -18,28 +18,26 @@ const (
 	maxItems = 30
 )
 
-// gap is a zero-width space. A forge finds people, issues and links in what it
-// shows by the letters behind a sign, also where Markdown has it escaped; with
-// this between the two there is nothing to find.
+// gap is a zero-width space. A forge detects people, issues and links in text by the letters after
+// a sign, even if Markdown escapes it; a gap between the two prevents that.
 const gap = "\u200b"
 
 var (
-	// signs before which forges see somebody or something: @ana, #12, !12, ~label,
-	// $12, %12, &12.
+	// signs precede references to people or objects: @ana, #12, !12, ~label, $12, %12, &12.
 	signs = regexp.MustCompile(`([@#!~$%&^])([\p{L}\p{N}_"])`)
-	// links are addresses that are linked, fetched for a preview, or close an issue.
+	// links are URLs that are linked, fetched for a preview, or close an issue.
 	links = regexp.MustCompile(`(?i)([a-z0-9+.-])(://)`)
 	short = regexp.MustCompile(`(?i)\b(mailto|xmpp|data|javascript|vbscript)(:)`)
 	hosts = regexp.MustCompile(`(?i)(www)(\.)`)
-	// tickets are names of issues without a sign: GH-12, PAY-12.
+	// tickets are issue names without a sign: GH-12, PAY-12.
 	tickets = regexp.MustCompile(`\b([A-Za-z][A-Za-z0-9_]*-)(\d)`)
-	ticks   = regexp.MustCompile("(`{8})(`)") // no fence need be longer
-	// plain are names, paths and places in files, in which nothing can be found.
+	ticks   = regexp.MustCompile("(`{8})(`)") // bounds the length of a fence
+	// plain are names, paths and file positions that contain no reference.
 	plain = regexp.MustCompile(`^[A-Za-z0-9_./-]+(:[0-9]+(-[0-9]+)?)?$`)
 )
 
-// Line makes one line of what others wrote, for a title or the message of a
-// commit: nobody is named, nothing is closed or linked by it.
+// Line makes one line of untrusted text, for a title or a commit message: it mentions no one, and
+// closes or links nothing.
 func Line(text string) string {
 	return strings.TrimLeft(cut(quiet(one(text)), maxTitle), "-/# ")
 }
@@ -48,7 +46,7 @@ func one(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
-// quiet takes the effect out of text, and out of its looks nothing.
+// quiet removes the effects of a text and keeps its appearance.
 func quiet(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -67,9 +65,9 @@ func quiet(text string) string {
 	return text
 }
 
-// Quote is a block of what others wrote. In it a forge reads no Markdown, no
-// HTML, no commands ("/close") and no names; and it cannot be left, since its
-// fence is longer than any in it.
+// Quote returns a block of untrusted text. A forge interprets no Markdown, HTML, commands
+// ("/close") or names in it. The text cannot end the block, since its fence is longer than any in
+// the text.
 func Quote(text string) string {
 	text = cut(strings.Trim(quiet(strings.ReplaceAll(text, "\r\n", "\n")), "\n"), maxQuote)
 	fence := "```"
@@ -79,7 +77,7 @@ func Quote(text string) string {
 	return fence + "text\n" + text + "\n" + fence + "\n"
 }
 
-// Inline is what others wrote, as code in a line.
+// Inline returns untrusted text as inline code.
 func Inline(text string) string {
 	if text = one(text); !plain.MatchString(text) || hosts.MatchString(text) {
 		text = quiet(text)
@@ -98,7 +96,7 @@ func Inline(text string) string {
 	return fence + text + fence
 }
 
-// cut shortens text to some bytes, at a character.
+// cut shortens text to a number of bytes, at a character boundary.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -106,22 +104,21 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + " …"
 }
 
-// Story is what a pull request tells of the run that it comes from. All of it is
-// taken as others' words.
+// Story is what a pull request reports about its run. All of it is treated as untrusted text.
 type Story struct {
 	Run     string // its id
 	Type    string // fix, …
-	Agent   string // which program, and which model
-	Base    string // the commit that it began with
-	Task    string // what was asked for
-	Report  string // what the agent says it did
+	Agent   string // program and model
+	Base    string // the commit that it started from
+	Task    string // the task
+	Report  string // the agent's own report
 	Files   []git.Change
-	Notes   []git.Finding // what a person should look at first
-	Sources []string      // evidence: one reference a line
-	Facts   [][2]string   // further lines: a name and a value
+	Notes   []git.Finding // what a person should check first
+	Sources []string      // evidence, one reference per line
+	Facts   [][2]string   // further lines: name and value
 }
 
-// Body is the text of a pull request.
+// Body returns the text of a pull request.
 func (s Story) Body() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "An agent made these changes in a worktree of its own; a person looked at them and opened this.\n\n")
@@ -161,7 +158,7 @@ func (s Story) Body() string {
 	return b.String()
 }
 
-// some is as many as are shown, and says how many are not.
+// some returns the items to show, and notes how many there are in all.
 func some[T any](b *strings.Builder, all []T, most int) []T {
 	if len(all) <= most {
 		return all

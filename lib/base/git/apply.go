@@ -14,29 +14,29 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Merge says where and how a patch is carried over.
+// Merge says where and how a patch is applied.
 type Merge struct {
 	Base string // the commit that the patch was made from
-	// Journal is a folder of this merge alone, below the checkout and on its file
-	// system, such as .agents/runs/<run>/merge. It is made, and gone at the end.
+	// Journal is a folder for this merge alone, below the checkout and on its file system, such as
+	// .agents/runs/<run>/merge. It is created, and removed at the end.
 	Journal string
-	DryRun  bool // look only
+	DryRun  bool // check only
 }
 
-// Applied is what a merge came to.
+// Applied is the result of a merge.
 type Applied struct {
-	Files  []string // that were changed, by name
-	Mended *Mended  // what an earlier merge, cut short, had left; nil for none
+	Files  []string // changed files, by name
+	Mended *Mended  // what an earlier, interrupted merge had left; nil if none
 }
 
-// Drift is why a patch does not fit the checkout any more.
+// Drift says why a patch no longer fits the checkout.
 type Drift struct {
 	Base, Head string
-	Moved      []string // changed by commits since
+	Moved      []string // changed by commits since Base
 	Staged     []string // different in the index
-	Dirty      []string // changed, made or removed in the checkout and not committed
-	Filtered   []string // in the checkout as a filter of git makes them, such as that of LFS
-	Sparse     []string // left out of a sparse checkout
+	Dirty      []string // uncommitted changes in the checkout
+	Filtered   []string // in the checkout as converted by a git filter, such as LFS
+	Sparse     []string // not checked out in a sparse checkout
 }
 
 func (d *Drift) Error() string {
@@ -57,7 +57,7 @@ func (d *Drift) empty() bool {
 	return len(d.Moved)+len(d.Staged)+len(d.Dirty)+len(d.Filtered)+len(d.Sparse) == 0
 }
 
-// hint is the way out.
+// hint says what the user can do.
 func (d *Drift) hint() string {
 	if len(d.Moved) > 0 {
 		return "merge --branch makes a branch of the patch, which git can then merge or rebase; or run the task again from here"
@@ -68,7 +68,7 @@ func (d *Drift) hint() string {
 	return "commit, stash or undo your own changes to these files; or merge --branch, which touches none"
 }
 
-// few names some of many.
+// few lists the first names of many.
 func few(names []string) string {
 	const most = 5
 	var b strings.Builder
@@ -84,10 +84,9 @@ func few(names []string) string {
 	return b.String()
 }
 
-// Apply carries a patch over to the files of the checkout, all of it or nothing;
-// the index and the commits stay as they are. A merge that was killed, of the
-// same Journal, is mended first. The error of a checkout that the patch does not
-// fit is a *Drift.
+// Apply applies a patch to the files of the checkout, completely or not at all. The index and the
+// commits do not change. An interrupted merge with the same Journal is first undone or completed.
+// If the patch does not fit the checkout, the error is a *Drift.
 func (r *Repo) Apply(ctx context.Context, p *Patch, m Merge) (*Applied, error) {
 	if err := errors.Join(p.Err(), commit(m.Base)); err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func (r *Repo) Apply(ctx context.Context, p *Patch, m Merge) (*Applied, error) {
 	}
 	if a.Mended != nil && a.Mended.Done && a.Mended.Patch == sum(p.bytes) {
 		a.Files = a.Mended.Files
-		return a, nil // it had been at its very end
+		return a, nil // only the final step was missing
 	}
 	return a, r.apply(ctx, j, p, m, a)
 }
@@ -139,8 +138,8 @@ func (r *Repo) apply(ctx context.Context, j *journal, p *Patch, m Merge, a *Appl
 	return j.run(ctx, s, record{Base: m.Base, Patch: sum(p.bytes), Steps: steps})
 }
 
-// drift compares the files that a patch changes with what it was made from: in
-// the commits, in the index, and as they lie there.
+// drift compares the files that a patch changes with their base: in the commits, in the index, and
+// in the checkout.
 func (r *Repo) drift(ctx context.Context, s *shadow, j *journal, base string, steps []step) (*Drift, error) {
 	head, err := r.Head(ctx)
 	if err != nil {
@@ -190,7 +189,7 @@ func (r *Repo) drift(ctx context.Context, s *shadow, j *journal, base string, st
 	return d, nil
 }
 
-// moved are the files that differ between two commits.
+// moved returns the files that differ between two commits.
 func (s *shadow) moved(ctx context.Context, base, head string) (map[string]bool, error) {
 	if base == head {
 		return nil, nil
@@ -207,8 +206,8 @@ func (s *shadow) moved(ctx context.Context, base, head string) (map[string]bool,
 	return moved, err
 }
 
-// filtered are the files of steps that git converts in a checkout by a program or to
-// another encoding. To ask for it runs none.
+// filtered returns the files of steps that git converts on checkout with a program or to another
+// encoding. It runs no filter.
 func (r *Repo) filtered(ctx context.Context, steps []step) (map[string]bool, error) {
 	var names strings.Builder
 	for _, st := range steps {
@@ -228,8 +227,8 @@ func (r *Repo) filtered(ctx context.Context, steps []step) (map[string]bool, err
 	return filtered, nil
 }
 
-// index reads what is staged, and which of it a sparse checkout leaves out. An entry
-// that is in conflict has no mode.
+// index reads the staged files, and which of them a sparse checkout omits. A conflicting entry has
+// no mode.
 func (r *Repo) index(ctx context.Context) (map[string]entry, map[string]bool, error) {
 	out, err := git(ctx, call{dir: r.gitDir, tree: r.Root, args: []string{"ls-files", "--stage", "-t", "-z", "--full-name"}})
 	if err != nil {
@@ -255,9 +254,8 @@ func (r *Repo) index(ctx context.Context) (map[string]entry, map[string]bool, er
 // patience is how long a merge waits for another.
 const patience = 3 * time.Second
 
-// lock keeps two merges into one checkout apart, until it is closed. The kernel
-// drops it with its last holder, which may be the git of a killed process, and it
-// leaves no file.
+// lock prevents concurrent merges into one checkout until it is closed. The kernel releases it
+// with its last holder, which may be the git of a killed process; it leaves no file.
 func (r *Repo) lock(ctx context.Context) (*os.File, error) {
 	f, err := os.OpenFile(r.Root, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -276,8 +274,8 @@ func (r *Repo) lock(ctx context.Context) (*os.File, error) {
 	return f, nil
 }
 
-// Mend looks at what a killed merge left, and undoes it, or finds it complete.
-// nil means that nothing was left.
+// Mend checks what an interrupted merge left, and undoes it unless it is complete. nil means that
+// nothing was left.
 func (r *Repo) Mend(ctx context.Context, dir string) (*Mended, error) {
 	lock, err := r.lock(ctx)
 	if err != nil {
@@ -292,7 +290,7 @@ func (r *Repo) Mend(ctx context.Context, dir string) (*Mended, error) {
 	return j.mend()
 }
 
-// below is a path relative to the checkout.
+// below returns a path relative to the checkout.
 func (r *Repo) below(dir string) (string, error) {
 	abs, err := absolute(dir)
 	if err == nil {
@@ -304,8 +302,7 @@ func (r *Repo) below(dir string) (string, error) {
 	return dir, nil
 }
 
-// Stands reports whether the files of the checkout are as a patch makes them, all
-// of them.
+// Stands reports whether all files of the checkout are in the state that a patch produces.
 func (r *Repo) Stands(ctx context.Context, p *Patch, base string) (bool, error) {
 	s, err := r.shadow(false)
 	if err != nil {

@@ -17,24 +17,24 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Author is who a commit is by.
+// Author is the author of a commit.
 type Author struct{ Name, Email string }
 
-// Commit is what Branch makes.
+// Commit is the commit that Branch makes.
 type Commit struct {
-	Base    string // the commit that it stands on
-	Branch  string // its name, without refs/heads/
+	Base    string // its parent commit
+	Branch  string // without refs/heads/
 	Message string
 	Author  Author
 	When    time.Time
 }
 
-// branchName is the alphabet that our own branches are of.
+// branchName matches the names that we use for branches.
 var branchName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)*$`)
 
-// Branch makes a branch of one commit, the patch on its base, and returns the
-// commit. It touches no file of the checkout. A branch of that name is left as it
-// is: when it is the very same, that is no error.
+// Branch makes a branch with one commit, the patch on its base, and returns the commit's id. It
+// changes no file of the checkout. An existing branch of that name is not changed: if it is at the
+// same commit, that is not an error.
 func (r *Repo) Branch(ctx context.Context, p *Patch, c Commit) (string, error) {
 	if err := errors.Join(p.Err(), commit(c.Base)); err != nil {
 		return "", err
@@ -70,7 +70,7 @@ func (r *Repo) branch(ctx context.Context, s *shadow, p *Patch, c Commit) (strin
 		return "", fmt.Errorf("git commit-tree: %.60q", id)
 	}
 	ref := "refs/heads/" + c.Branch
-	// The empty old value: only when there is none of that name.
+	// The empty old value: only if there is no branch of that name.
 	_, err = git(ctx, call{dir: r.gitDir, args: []string{"update-ref", "--no-deref", "--", ref, id, strings.Repeat("0", len(id))}})
 	if err == nil {
 		return id, nil
@@ -85,7 +85,7 @@ func (r *Repo) branch(ctx context.Context, s *shadow, p *Patch, c Commit) (strin
 	return "", sysexit.Hint(sysexit.With(sysexit.No, errors.New("there is another branch of that name")), "git branch -m "+c.Branch+" another-name")
 }
 
-// plainWords is text that can stand in a commit's headers.
+// plainWords cleans a text for a commit's headers.
 func plainWords(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '<' || r == '>' {
@@ -99,9 +99,9 @@ func plainWords(s string) string {
 	return s
 }
 
-// result applies a patch to the tree of a commit, among objects only, and holds
-// what git made of it against what was read in it: should they differ, something
-// was hidden from one of the two.
+// result applies a patch to the tree of a commit, in the object store only, and compares git's
+// result with our own reading of the patch: a difference means that something was hidden from one
+// of the two.
 func (s *shadow) result(ctx context.Context, p *Patch, base string) (string, []step, error) {
 	if _, err := s.git(ctx, nil, "read-tree", base); err != nil {
 		return "", nil, sysexit.With(sysexit.Data, err)
@@ -139,7 +139,7 @@ func (s *shadow) result(ctx context.Context, p *Patch, base string) (string, []s
 
 func plainMode(mode string) bool { return mode == "" || mode == modeFile || mode == modeExec }
 
-// version is a file as it was or will be; Mode "" is none.
+// version is a file before or after a step; Mode "" means that it does not exist.
 type version struct {
 	Mode string `json:"mode,omitempty"`
 	ID   string `json:"id,omitempty"`
@@ -150,10 +150,10 @@ type step struct {
 	Path string  `json:"path"`
 	Old  version `json:"old"`
 	New  version `json:"new"`
-	Perm uint32  `json:"perm,omitempty"` // permissions of the file before
+	Perm uint32  `json:"perm,omitempty"` // the file's previous permissions
 }
 
-// rawSteps reads diff-tree --raw -z: ":old new id id S\x00path\x00".
+// rawSteps parses diff-tree --raw -z: ":old new id id S\x00path\x00".
 func rawSteps(out string) ([]step, error) {
 	f := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	if out == "" {
@@ -177,9 +177,8 @@ func versionOf(mode, id string) version {
 	return version{mode, id}
 }
 
-// Identity is whose name the user's own git puts on commits: of the repository's
-// configuration, or the user's. It is data; nothing in it is run or included from
-// elsewhere.
+// Identity returns the author that the user's git would use: from the repository's configuration,
+// or else the user's. The files are only read: nothing in them is run or included.
 func (r *Repo) Identity(ctx context.Context) Author {
 	home, err := os.UserHomeDir()
 	files := []string{filepath.Join(r.common, "config")}
@@ -198,7 +197,7 @@ func (r *Repo) Identity(ctx context.Context) Author {
 	return Author{Name: get("user.name", "tri"), Email: get("user.email", "tri@localhost")}
 }
 
-// Version is the git in use.
+// Version returns the version of git.
 func Version(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "git", "--version").Output()
 	return strings.TrimPrefix(strings.TrimSpace(string(out)), "git version "), err

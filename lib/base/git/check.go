@@ -7,21 +7,21 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Patch is a patch that was looked through.
+// Patch is a parsed and checked patch.
 type Patch struct {
 	Changes []Change  `json:"changes"`
 	Refused []Finding `json:"refused"` // why it is not applied; a file may have several
-	Notes   []Finding `json:"notes"`   // what a person should look at first
+	Notes   []Finding `json:"notes"`   // what a person should check first
 	bytes   []byte
 }
 
-// Rules are what a person allows beyond what is safe.
+// Rules are permissions beyond the safe defaults.
 type Rules struct {
-	Exec bool // files may become programs (+x)
+	Exec bool // files may become executable (+x)
 }
 
-// Check reads a patch and says, file by file, what it does and what in it is
-// refused. An error means that it is no patch as git diff --binary writes them.
+// Check parses a patch and reports, file by file, what it does and what is refused. An error means
+// that the patch is not in the format of git diff --binary.
 func Check(patch []byte, allow Rules) (*Patch, error) {
 	if len(patch) > MaxPatch {
 		return nil, sysexit.With(sysexit.Data, fmt.Errorf("patch: %d bytes, over %d", len(patch), MaxPatch))
@@ -49,7 +49,7 @@ func Check(patch []byte, allow Rules) (*Patch, error) {
 	return p, nil
 }
 
-// Err is nil when nothing was refused.
+// Err returns nil if nothing was refused.
 func (p *Patch) Err() error {
 	if len(p.Refused) == 0 {
 		return nil
@@ -61,7 +61,7 @@ func (p *Patch) Err() error {
 	return sysexit.With(sysexit.NoPerm, err)
 }
 
-// Stat is how many lines the patch adds and removes.
+// Stat returns how many lines the patch adds and removes.
 func (p *Patch) Stat() (added, removed int) {
 	for _, c := range p.Changes {
 		added, removed = added+c.Added, removed+c.Removed
@@ -72,7 +72,7 @@ func (p *Patch) Stat() (added, removed int) {
 func (p *Patch) refuse(path, reason string) { p.Refused = append(p.Refused, Finding{path, reason}) }
 func (p *Patch) note(path, reason string)   { p.Notes = append(p.Notes, Finding{path, reason}) }
 
-// names are the files that a change writes or removes.
+// names returns the files that a change writes or removes.
 func (c Change) names() []string {
 	if c.Kind == Renamed {
 		return []string{c.From, c.Path}

@@ -9,10 +9,10 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// revision is a name of a commit as people give it; none of them is an option.
+// revision matches names of commits; none of them is an option.
 var revision = lazyregexp.New(`^[A-Za-z0-9@][A-Za-z0-9._/~^@{}+-]{0,199}$`)
 
-// Resolve is the full id of a commit that a person named (gitrevisions(7)).
+// Resolve returns the full id of a commit that a person named (gitrevisions(7)).
 func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 	if !revision.MatchString(rev) {
 		return "", sysexit.With(sysexit.Usage, fmt.Errorf("%q names no commit", rev))
@@ -25,8 +25,8 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 	return id, nil
 }
 
-// Diff is how the checkout's files differ from a commit's, as a patch to read. Files
-// that the commit does not have are not in it.
+// Diff returns the differences of the checkout's files from a commit, as a patch to read. It omits
+// files that the commit does not have.
 func (r *Repo) Diff(ctx context.Context, id string) ([]byte, error) {
 	if err := commit(id); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Limits of what is exported.
+// Limits of an export.
 const (
 	MaxPatch   = 64 << 20 // bytes of a patch
 	MaxFile    = 64 << 20 // bytes of one changed file
@@ -31,20 +31,20 @@ const (
 	maxRules   = 1 << 20 // bytes of a .gitignore
 )
 
-// Finding is something about a file that a person should know.
+// Finding is a remark on a file for a person.
 type Finding struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
-// Export is what was changed in a worktree.
+// Export is the changes made in a worktree.
 type Export struct {
-	Patch   []byte    // for Check, Apply and Branch; empty when nothing was changed
-	Ignored int       // new files that .gitignore leaves out
-	Skipped []Finding // what a patch cannot or must not carry, such as sockets
+	Patch   []byte    // for Check, Apply and Branch; empty if there are no changes
+	Ignored int       // new files that .gitignore excludes
+	Skipped []Finding // what a patch cannot or must not contain, such as sockets
 }
 
-// mode of an entry of a tree, as git writes it.
+// mode of a tree entry, as git writes it.
 const (
 	modeFile = "100644"
 	modeExec = "100755"
@@ -55,9 +55,9 @@ const (
 // entry is a file of a tree.
 type entry struct{ mode, id string }
 
-// Export compares the files of a worktree with a commit. Neither the worktree's
-// HEAD nor its index, configuration or .git counts, so it is the same whether the
-// agent has committed or not. The agent must have ended.
+// Export compares the files of a worktree with a commit. It ignores the worktree's HEAD, index,
+// configuration and .git, so the result is the same whether or not the agent has committed. The
+// agent must have ended.
 func (r *Repo) Export(ctx context.Context, dir, base string) (*Export, error) {
 	if err := commit(base); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *shadow) entries(ctx context.Context, id string) (map[string]entry, erro
 	return tree, nil
 }
 
-// walk looks at a worktree.
+// walk reads a worktree.
 type walk struct {
 	ctx    context.Context
 	root   *os.Root
@@ -124,7 +124,7 @@ type walk struct {
 	format string
 	tree   map[string]entry // of the commit
 	now    map[string]entry // of the worktree
-	fresh  []fresh          // what is not in the commit
+	fresh  []fresh          // files that are not in the commit
 	rules  []string         // every .gitignore
 	seen   int
 
@@ -184,7 +184,7 @@ func (w *walk) entry(name string, d fs.DirEntry) error {
 	}
 	switch {
 	case old.mode == modeRepo:
-		if d.IsDir() { // empty in a worktree of ours: what is in a submodule is another repository's
+		if d.IsDir() { // empty in our worktrees: its content belongs to another repository
 			w.now[name] = old
 			if inside, err := fs.ReadDir(w.root.FS(), name); err != nil || len(inside) > 0 {
 				w.skip(name, fmt.Sprintf("%d files in a submodule, which is another repository", len(inside)))
@@ -215,7 +215,7 @@ func (w *walk) holds(dir string) bool {
 	return false
 }
 
-// file reads one and, when it is new or changed, keeps it for the patch.
+// file reads a file and, if it is new or changed, stores it for the patch.
 func (w *walk) file(name string, kind fs.FileMode) error {
 	switch {
 	case kind == fs.ModeSymlink:
@@ -253,8 +253,8 @@ func (w *walk) open(name string) (*os.File, error) {
 	return w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 }
 
-// contents compares before it keeps: most files are as they were, and large ones
-// are not read into memory for that.
+// contents hashes before it stores: most files are unchanged, and large ones are then not read
+// into memory.
 func (w *walk) contents(name, mode string, f *os.File, size int64) error {
 	h := newHash(w.format)
 	fmt.Fprintf(h, "blob %d\x00", size)
@@ -282,7 +282,7 @@ func (w *walk) contents(name, mode string, f *os.File, size int64) error {
 	return w.keep(name, mode, data)
 }
 
-// keep records an entry and stores its contents among the shadow's objects.
+// keep records an entry and stores its content among the shadow's objects.
 func (w *walk) keep(name, mode string, data []byte) error {
 	id, err := w.shadow.store(w.format, data, w.tree[name].id)
 	w.now[name] = entry{mode, id}
@@ -293,10 +293,10 @@ func newHash(format string) hash.Hash {
 	if format == "sha256" {
 		return sha256.New()
 	}
-	return sha1.New() // names a file as git does; nothing is trusted for it
+	return sha1.New() // git's object id; it is not relied on for security
 }
 
-// store writes a blob (gitformat-loose), unless it is the one that is known.
+// store writes a blob (gitformat-loose), unless its id is known.
 func (s *shadow) store(format string, data []byte, known string) (string, error) {
 	h := newHash(format)
 	head := fmt.Appendf(nil, "blob %d\x00", len(data))
@@ -321,12 +321,12 @@ func (s *shadow) store(format string, data []byte, known string) (string, error)
 	return id, sysexit.With(sysexit.IO, err)
 }
 
-// patch has git write down the difference of two trees; no file is looked at.
+// patch makes git write the difference of two trees; git reads no file of the worktree.
 func (w *walk) patch(base string) ([]byte, error) {
 	var changes strings.Builder
 	count := 0
-	for name, old := range w.tree { // first, so that a folder can take the place of a file
-		// A submodule's folder is empty here, and no loss.
+	for name, old := range w.tree { // deletions first, so that a folder can replace a file
+		// A submodule's folder is empty here, and not a deletion.
 		if _, still := w.now[name]; !still && old.mode != modeRepo {
 			count++
 			fmt.Fprintf(&changes, "0 %s\t%s\x00", strings.Repeat("0", len(old.id)), name)
@@ -347,8 +347,8 @@ func (w *walk) patch(base string) ([]byte, error) {
 	return w.shadow.difference(w.ctx, base, changes.String())
 }
 
-// difference is the patch from a commit to that commit with changes, lines of
-// update-index --index-info.
+// difference returns the patch from a commit to that commit with changes applied, which are lines
+// of update-index --index-info.
 func (s *shadow) difference(ctx context.Context, base, changes string) ([]byte, error) {
 	if _, err := s.git(ctx, nil, "read-tree", base); err != nil {
 		return nil, err

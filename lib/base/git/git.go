@@ -16,16 +16,16 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Limits of one call of git.
+// Limits of one git command.
 const (
 	gitTime   = 5 * time.Minute
 	maxOutput = 256 << 20 // bytes of stdout
 	maxStderr = 16 << 10
 )
 
-// settings are on every command line, where they win over every file. They matter
-// for the few calls that have to read a repository's own configuration; each
-// names something that git would otherwise run, fetch or ask.
+// settings are given on every command line, where they override every file. They matter for the
+// few commands that must read a repository's own configuration; each disables something that git
+// would otherwise run, fetch or ask for.
 var settings = []string{
 	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=false",
 	"core.attributesFile=/dev/null", "core.excludesFile=/dev/null", "core.alternateRefsCommand=",
@@ -37,20 +37,20 @@ var settings = []string{
 	"gc.auto=0", "maintenance.auto=false", "feature.manyFiles=false", "worktree.guessRemote=false",
 }
 
-// call is one run of git.
+// call is one git command.
 type call struct {
-	dir    string // the repository's own folder (GIT_DIR), where it runs
-	tree   string // its files (GIT_WORK_TREE); then it runs at /, outside of them
+	dir    string // the repository's own folder (GIT_DIR), its working directory
+	tree   string // work tree (GIT_WORK_TREE); the command then runs in /
 	env    []string
 	args   []string
 	stdin  io.Reader
-	config []string // over settings
-	hold   *os.File // stays open as long as it runs; may be nil
-	max    int64    // bytes of stdout; 0 is maxOutput
-	ok     int      // a further exit status that is no failure
+	config []string // overrides settings
+	hold   *os.File // kept open while it runs; may be nil
+	max    int64    // bytes of stdout; 0 means maxOutput
+	ok     int      // a further exit status that is not an error
 }
 
-// git runs one command and returns what it printed.
+// git runs one command and returns its output.
 func git(ctx context.Context, c call) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -93,8 +93,7 @@ func git(ctx context.Context, c call) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// environment is all that git is told; nothing of ours passes but the path where
-// programs are found.
+// environment returns git's complete environment; only PATH is inherited.
 func environment(gitDir string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=/dev/null", "LC_ALL=C", "TZ=UTC", "TERM=dumb",
@@ -105,8 +104,8 @@ func environment(gitDir string) []string {
 	}
 }
 
-// bounded keeps what is written to it up to a size. What goes beyond is dropped,
-// or else an error, which ends the writer.
+// bounded stores what is written up to a size. The rest is dropped or, unless drop is set, is an
+// error, which ends the writer.
 type bounded struct {
 	bytes.Buffer
 	max  int64
@@ -127,22 +126,21 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return int(room), io.ErrShortWrite
 }
 
-// shadow is a repository of our own that borrows another's objects: git reads its
-// configuration, attributes, hooks and references, all of which are ours, and
-// never those of the repository that the objects are from.
+// shadow is a repository of our own that borrows another's objects: git reads our configuration,
+// attributes, hooks and references, never those of the repository that the objects belong to.
 type shadow struct {
 	dir     string
-	objects string // where new objects go
+	objects string // where new objects are stored
 	env     []string
 	lock    *os.File
 }
 
-// rawAttributes stand above every .gitattributes: files are their bytes, nothing
-// converts them, and no file can call itself binary to be left out of a diff.
+// rawAttributes override every .gitattributes: files are byte sequences, nothing converts them,
+// and no file can declare itself binary to be left out of a diff.
 const rawAttributes = "* -text !eol !crlf -ident !filter !working-tree-encoding !diff !merge !conflict-marker-size !whitespace !export-subst\n"
 
-// shadow makes one. Its objects are dropped with it, unless keep says that they
-// are to be added to the repository's.
+// shadow makes a shadow. Its objects are discarded with it, unless keep is set: they are then
+// added to the repository's.
 func (r *Repo) shadow(keep bool) (*shadow, error) {
 	dir, err := os.MkdirTemp(r.scratch, "tri-git-")
 	if err != nil {
@@ -160,7 +158,7 @@ func (r *Repo) shadow(keep bool) (*shadow, error) {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	if err == nil {
-		// Who finds the folder can tell by the lock whether its maker lives.
+		// The lock shows whether the folder's creator is alive.
 		if s.lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|syscall.O_CLOEXEC, 0); err == nil {
 			err = syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		}
@@ -172,7 +170,7 @@ func (r *Repo) shadow(keep bool) (*shadow, error) {
 	return s, nil
 }
 
-// quoteAlternate writes a path so that a ':' in it does not separate.
+// quoteAlternate quotes a path so that a ':' in it is not a separator.
 func quoteAlternate(path string) string {
 	if strings.ContainsAny(path, ":\"") {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
@@ -194,5 +192,5 @@ func (s *shadow) close() {
 	if s.lock != nil {
 		s.lock.Close()
 	}
-	_ = os.RemoveAll(s.dir) // what stays is swept by Prune
+	_ = os.RemoveAll(s.dir) // Prune removes what remains
 }

@@ -11,14 +11,14 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// fresh is a file that git may be told not to see.
+// fresh is a new file, which .gitignore may exclude.
 type fresh struct {
 	name string
 	kind fs.FileMode
 }
 
-// news reads the new files but those that git would not see, such as a folder of
-// build products, which may be large.
+// news reads the new files except those that git would ignore, such as build products, which may
+// be large.
 func (w *walk) news() error {
 	unseen, err := w.unseen()
 	if err != nil {
@@ -36,8 +36,8 @@ func (w *walk) news() error {
 	return nil
 }
 
-// unseen are the new files that a .gitignore of the worktree names. Git reads
-// copies of those, in a place where nothing else is.
+// unseen returns the new files that a .gitignore of the worktree excludes. Git reads copies of the
+// rules, in a folder that holds nothing else.
 func (w *walk) unseen() (map[string]bool, error) {
 	if len(w.fresh) == 0 {
 		return nil, nil
@@ -72,7 +72,7 @@ func (w *walk) unseen() (map[string]bool, error) {
 	return unseen, nil
 }
 
-// copyRules copies one .gitignore. One that cannot be read ignores nothing.
+// copyRules copies one .gitignore. An unreadable one ignores nothing.
 func (w *walk) copyRules(dir, name string) error {
 	f, err := w.open(name)
 	if err != nil {

@@ -19,33 +19,32 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// journal is the folder by which a merge is whole or undone. In it stand, in this
-// order: new/ and old/ with every file as it will be and as it was; journal.json,
-// durable before the first file of the checkout is touched; and at the end its
-// removal, which is the moment that the merge counts. So a killed merge is in one
-// of three states: a folder without journal.json, and nothing was touched;
-// journal.json and some files new, which are put back; journal.json and all of
-// them new, which is a merge that only lacked its last word.
+// journal is the folder that makes a merge atomic. It is written in this order: new/ and old/,
+// with every file after and before the merge; journal.json, durable before the first file of the
+// checkout is changed. At the end the folder's journal is removed, which commits the merge. An
+// interrupted merge is therefore in one of three states: no journal.json, and nothing was changed;
+// journal.json and some files changed, which are restored; journal.json and all files changed, a
+// merge that only lacked its commit.
 type journal struct {
 	root *os.Root // the checkout
-	dir  string   // below it
+	dir  string   // the journal, below root
 	fs   moves
-	lock *os.File // held; a git that writes below dir holds it too
+	lock *os.File // held; inherited by a git that writes below dir
 }
 
-// moves are what changes the checkout, for tests to fail.
+// moves are the operations that change the checkout; tests make them fail.
 type moves interface {
 	Rename(old, new string) error
 	Remove(name string) error
 	Mkdir(name string, perm os.FileMode) error
 }
 
-// record is journal.json.
+// record is the format of journal.json.
 type record struct {
 	Base  string `json:"base"`
 	Patch string `json:"patch_sha256"`
 	Steps []step `json:"steps"`
-	// Folders that are made for new files, each after those that it is in.
+	// Folders to create for new files, parents first.
 	Folders []string `json:"folders,omitempty"`
 }
 
@@ -72,7 +71,7 @@ func (j *journal) name(parts ...string) string {
 	return path.Join(append([]string{j.dir}, parts...)...)
 }
 
-// run carries the steps out. When it fails, what it did is undone.
+// run executes the steps, and undoes them if one fails.
 func (j *journal) run(ctx context.Context, s *shadow, rec record) (err error) {
 	defer func() {
 		if err == nil {
@@ -99,7 +98,7 @@ func (j *journal) run(ctx context.Context, s *shadow, rec record) (err error) {
 	return nil
 }
 
-// prepare lays out both versions of every file, by a checkout of our own.
+// prepare writes both versions of every file, with a checkout of our own.
 func (j *journal) prepare(ctx context.Context, s *shadow, rec *record) error {
 	if err := j.root.MkdirAll(j.dir, 0o700); err != nil {
 		return err
@@ -109,7 +108,7 @@ func (j *journal) prepare(ctx context.Context, s *shadow, rec *record) error {
 		name, tree string
 		of         func(step) version
 	}{{"new", "", func(st step) version { return st.New }}, {"old", rec.Base, func(st step) version { return st.Old }}} {
-		if side.tree != "" { // the index holds the result so far
+		if side.tree != "" { // the index already holds the result
 			if _, err := s.git(ctx, nil, "read-tree", side.tree); err != nil {
 				return err
 			}
@@ -139,8 +138,8 @@ func (j *journal) prepare(ctx context.Context, s *shadow, rec *record) error {
 	return err
 }
 
-// ready makes both versions of a file durable, checks what git wrote, and gives
-// the new one the permissions of the one that it replaces.
+// ready makes both versions of a file durable, checks what git wrote, and gives the new one the
+// permissions of the old.
 func (j *journal) ready(st *step) error {
 	now, err := j.root.Lstat(st.Path)
 	crlf := false
@@ -186,8 +185,7 @@ func (j *journal) ready(st *step) error {
 	return nil
 }
 
-// toCRLF gives the lines of a file CRLF ends, as those of the file have that it will
-// replace or is a copy of.
+// toCRLF converts a file to CRLF line ends, like the file that it replaces or copies.
 func (j *journal) toCRLF(name string) error {
 	text, err := j.root.ReadFile(name)
 	if err != nil || !canCRLF(text) {
@@ -204,7 +202,7 @@ func (j *journal) toCRLF(name string) error {
 		j.root.Chmod(name, perm))
 }
 
-// missing are the folders that new files need and that are not there.
+// missing returns the folders that new files need and that do not exist.
 func (j *journal) missing(steps []step) ([]string, error) {
 	var need []string
 	for _, st := range steps {
@@ -247,8 +245,8 @@ func (j *journal) write(rec record) error {
 	return errors.Join(j.sync(j.dir), j.sync(path.Dir(j.dir)))
 }
 
-// move changes the checkout. Deletions come first: a folder may take the place of
-// a file, and a file that of a folder.
+// move changes the checkout. Deletions come first: a folder may replace a file, and a file a
+// folder.
 func (j *journal) move(rec record) error {
 	for _, st := range rec.Steps {
 		if st.New.Mode == "" {
@@ -278,7 +276,7 @@ func (j *journal) move(rec record) error {
 	return nil
 }
 
-// emptied removes a folder in which no files are left.
+// emptied removes a folder that contains no files.
 func (j *journal) emptied(dir string) error {
 	d, err := j.root.Open(dir)
 	if err != nil {
@@ -300,14 +298,14 @@ func (j *journal) emptied(dir string) error {
 	return j.fs.Remove(dir)
 }
 
-// settle makes what was moved durable, and then the journal's end.
+// settle makes the moved files durable, and then the removal of the journal.
 func (j *journal) settle(rec record) error {
 	synced := map[string]bool{}
 	for _, st := range rec.Steps {
 		dir := path.Dir(st.Path)
 		for ; dir != "."; dir = path.Dir(dir) {
 			if _, err := j.root.Lstat(dir); err == nil {
-				break // others went with their last file
+				break // the others were removed with their last file
 			}
 		}
 		if !synced[dir] {
@@ -323,8 +321,8 @@ func (j *journal) settle(rec record) error {
 	return j.sync(j.dir)
 }
 
-// tidy removes what a merge leaves behind: its own folder, and folders that have
-// lost their last file. Whatever stays does no harm.
+// tidy removes the merge's own folder, and folders that have lost their last file. Anything left
+// is harmless.
 func (j *journal) tidy(rec record) {
 	for _, st := range rec.Steps {
 		if st.New.Mode != "" {

@@ -18,18 +18,18 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Mended is what a merge that was cut short came to.
+// Mended is the result of recovering an interrupted merge.
 type Mended struct {
-	Done  bool     // every file had been changed; else all that were are put back
+	Done  bool     // all files had been changed; otherwise they were restored
 	Patch string   // SHA-256 of the patch, in hexadecimal
-	Files []string // that were found changed
+	Files []string // files that were found changed
 }
 
-// mend undoes a merge that was cut short, unless it was complete.
+// mend undoes an interrupted merge, unless it is complete.
 func (j *journal) mend() (*Mended, error) {
 	b, err := j.root.ReadFile(j.name("journal.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, sysexit.With(sysexit.IO, j.root.RemoveAll(j.dir)) // nothing was touched
+		return nil, sysexit.With(sysexit.IO, j.root.RemoveAll(j.dir)) // nothing was changed
 	}
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("mend merge: %w", err))
@@ -70,7 +70,7 @@ func (j *journal) undo(rec record) (*Mended, error) {
 	return m, j.putBack(rec)
 }
 
-// putBack undoes in the opposite order of move.
+// putBack undoes move, in the opposite order.
 func (j *journal) putBack(rec record) error {
 	for _, st := range rec.Steps {
 		if st.Old.Mode == "" {
@@ -107,7 +107,7 @@ func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// What stands where a file of a step is.
+// States of a step's file in the checkout.
 const (
 	isOld = iota
 	isNew
@@ -124,8 +124,8 @@ func (j *journal) stands(st step) (int, error) {
 	return isOther, nil
 }
 
-// is reports whether a file is that version. Its mode counts where only that
-// tells the versions apart.
+// is reports whether a file is that version. byMode also compares the mode, for versions that
+// differ only in it.
 func (j *journal) is(name string, v version, byMode bool) (bool, error) {
 	info, err := j.root.Lstat(name)
 	if absent(err) || err == nil && info.IsDir() && v.Mode == "" {
@@ -144,8 +144,8 @@ func (j *journal) is(name string, v version, byMode bool) (bool, error) {
 	return j.isCRLF(name, v)
 }
 
-// isCRLF reports whether a file is that version with CRLF at the end of each line, as
-// a checkout has it where the configuration or .gitattributes says so.
+// isCRLF reports whether a file is that version with CRLF line ends, as a checkout has it if the
+// configuration or .gitattributes says so.
 func (j *journal) isCRLF(name string, v version) (bool, error) {
 	info, err := j.root.Lstat(name)
 	if err != nil || info.Size() > MaxFile {
@@ -161,12 +161,11 @@ func (j *journal) isCRLF(name string, v version) (bool, error) {
 	return hex.EncodeToString(h.Sum(nil)) == v.ID, nil
 }
 
-// canCRLF reports whether the lines of a text can be given CRLF ends, and LF ends
-// again, without a byte lost.
+// canCRLF reports whether a text can be converted to CRLF and back without loss.
 func canCRLF(text []byte) bool { return !bytes.ContainsAny(text, "\r\x00") }
 
-// fits reports whether a step can be done: its file is as it was, and where it is
-// new, nothing is in the way but what the patch removes.
+// fits reports whether a step can be done: its file is unchanged or, if the file is new, only
+// paths that the patch removes are in the way.
 func (j *journal) fits(st step, gone map[string]bool) (bool, error) {
 	for dir := path.Dir(st.Path); dir != "."; dir = path.Dir(dir) {
 		if info, err := j.root.Lstat(dir); err == nil && !info.IsDir() && !gone[dir] {
@@ -187,7 +186,7 @@ func (j *journal) fits(st step, gone map[string]bool) (bool, error) {
 	return j.is(st.Path, st.Old, st.Old.ID == st.New.ID)
 }
 
-// hashOf makes the hash whose ids have so many hexadecimal digits.
+// hashOf returns the hash whose ids have that many hexadecimal digits.
 func hashOf(digits int) hash.Hash {
 	if digits == 64 {
 		return newHash("sha256")
@@ -195,7 +194,7 @@ func hashOf(digits int) hash.Hash {
 	return newHash("sha1")
 }
 
-// hash names what is in a file as git does; digits tells which kind of id.
+// hash returns git's id of a file's content; digits selects the hash.
 func (j *journal) hash(name string, digits int) (string, error) {
 	f, err := j.root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

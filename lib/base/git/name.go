@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// name settles what file it is. All the places that say so must agree.
+// name determines the file's name. All headers that contain it must agree.
 func (p *parser) name(c *Change, both string) error {
 	switch {
 	case c.Kind == Renamed || c.Kind == Copied:
@@ -57,7 +57,7 @@ func (p *parser) changes(c *Change) error {
 	return nil
 }
 
-// side reads a name of a --- or +++ line.
+// side parses a name of a --- or +++ line.
 func side(s, letter string) (string, error) {
 	name, err := unquote(s)
 	if err != nil || name == "/dev/null" {
@@ -70,7 +70,7 @@ func side(s, letter string) (string, error) {
 	return name, nil
 }
 
-// halves reads the name that stands twice in a diff --git line.
+// halves parses the name that occurs twice in a diff --git line.
 func halves(both string) (string, error) {
 	if n := quoted(both); n > 0 {
 		return side(both[:n], "a")
@@ -81,7 +81,7 @@ func halves(both string) (string, error) {
 	return "", fmt.Errorf("names that differ: %.120q", both)
 }
 
-// quoted is how long the quoted name is that s begins with, 0 for none.
+// quoted returns the length of the quoted name at the start of s, 0 if there is none.
 func quoted(s string) int {
 	for i := 1; i < len(s) && s[0] == '"'; i++ {
 		switch s[i] {
@@ -94,7 +94,7 @@ func quoted(s string) int {
 	return 0
 }
 
-// says reports whether a diff --git line names just these two.
+// says reports whether a diff --git line names exactly these two.
 func says(both, from, to string) bool {
 	first := "a/" + from
 	if n := quoted(both); n > 0 {
@@ -109,7 +109,7 @@ func says(both, from, to string) bool {
 	return ok && err == nil && second == "b/"+to
 }
 
-// unquote reads a name as git writes it: as it is, or in quotes as in C.
+// unquote parses a name as git writes it: verbatim, or quoted as in C.
 func unquote(s string) (string, error) {
 	if !strings.HasPrefix(s, `"`) {
 		return s, nil
@@ -129,7 +129,7 @@ func unquote(s string) (string, error) {
 	return b.String(), nil
 }
 
-// unescape reads one byte and how many letters stood for it.
+// unescape returns one byte and the length of its encoding.
 func unescape(s string) (byte, int, error) {
 	bad := fmt.Errorf("escape %.4q", s)
 	switch {

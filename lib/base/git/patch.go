@@ -22,17 +22,17 @@ const (
 // Change is what a patch does to one file.
 type Change struct {
 	Path    string `json:"path"`
-	From    string `json:"from,omitempty"` // the name before, of a file renamed or copied
+	From    string `json:"from,omitempty"` // the previous name, of a file renamed or copied
 	Kind    string `json:"kind"`
-	Added   int    `json:"added"` // lines; 0 when Binary
+	Added   int    `json:"added"` // lines; 0 if Binary
 	Removed int    `json:"removed"`
 	Binary  bool   `json:"binary,omitempty"`
-	OldMode string `json:"old_mode,omitempty"` // as git writes it; "" when the patch does not say
+	OldMode string `json:"old_mode,omitempty"` // as git writes it; "" if the patch does not say
 	NewMode string `json:"new_mode,omitempty"`
 }
 
-// parse reads a patch as git diff --binary writes it, and nothing looser: git
-// passes over what it does not know, and applies what follows.
+// parse parses a patch in the format of git diff --binary, and nothing looser: git skips what it
+// does not know, and applies what follows.
 func parse(patch []byte) ([]Change, error) {
 	p := &parser{rest: patch}
 	var all []Change
@@ -50,13 +50,13 @@ func parse(patch []byte) ([]Change, error) {
 
 type parser struct {
 	rest []byte
-	line int // of the one last taken, from 1
+	line int // number of the last line read, from 1
 
 	names [2]string // of the file's headers, without a/ and b/; "" is /dev/null
 	named bool
 }
 
-// next takes a line, without its end.
+// next returns the next line without its newline.
 func (p *parser) next() (string, bool) {
 	if len(p.rest) == 0 {
 		return "", false
@@ -64,7 +64,7 @@ func (p *parser) next() (string, bool) {
 	p.line++
 	b, rest, ok := bytes.Cut(p.rest, []byte("\n"))
 	p.rest = rest
-	return string(b), ok // a last line that does not end is none
+	return string(b), ok // a last line without newline does not count
 }
 
 // begins reports whether the next line begins with prefix.
@@ -101,7 +101,7 @@ func (p *parser) file() (Change, error) {
 	return c, p.name(&c, both)
 }
 
-// headers reads the lines between the first and the contents.
+// headers parses the lines between the first and the content.
 func (p *parser) headers(c *Change) error {
 	for !p.begins("diff --git ") && !p.begins("--- ") && !p.begins("GIT binary patch\n") {
 		line, ok := p.next()
@@ -171,7 +171,7 @@ func header(c *Change, line string) (err error) {
 	return fmt.Errorf("unknown line %.60q", line)
 }
 
-// text reads the names and the hunks of a file of lines.
+// text parses the names and the hunks of a text file.
 func (p *parser) text(c *Change) error {
 	for i, prefix := range []string{"--- ", "+++ "} {
 		line, ok := p.next()
@@ -253,7 +253,7 @@ var (
 	base85RE = lazyregexp.New("^[A-Za-z][0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]+$")
 )
 
-// binary reads the one or two encoded blocks of a file that is not lines.
+// binary parses the one or two encoded blocks of a binary file.
 func (p *parser) binary(c *Change) error {
 	p.next()
 	c.Binary = true
@@ -277,7 +277,7 @@ func (p *parser) binary(c *Change) error {
 			if line == "" {
 				break
 			}
-			// The first letter is how many bytes the line holds, five letters for four.
+			// The first letter is the number of bytes in the line; five letters encode four bytes.
 			n := int(line[0]) - 'A' + 1
 			if line[0] >= 'a' {
 				n = int(line[0]) - 'a' + 27

@@ -12,7 +12,7 @@ const (
 	maxName = 255
 )
 
-// badPath says why a path may not be written; "" when it may.
+// badPath returns why a path may not be written, "" if it may.
 func badPath(path string) string {
 	switch {
 	case path == "":
@@ -53,22 +53,22 @@ func badPath(path string) string {
 	return ""
 }
 
-// hidden is a character that some systems pass over when they compare names
-// (HFS+: zero-width and direction marks), or that nobody can see.
+// hidden reports whether r is a character that some systems ignore when they compare names (HFS+:
+// zero-width and direction marks), or that is invisible.
 func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) && r != '\ufe0f'
 }
 
-// isDotGit reports whether a name means .git on any file system: whatever its
-// case, with characters that HFS+ does not see, as NTFS shortens it (GIT~1), or
-// with what NTFS cuts off (".git. ", ".git::$INDEX_ALLOCATION").
+// isDotGit reports whether a name means .git on any file system: in any case, with characters that
+// HFS+ ignores, as NTFS shortens it (GIT~1), or with what NTFS cuts off (".git. ",
+// ".git::$INDEX_ALLOCATION").
 func isDotGit(name string) bool {
 	name = plainName(name)
 	short, number, ok := strings.Cut(name, "~")
 	return name == ".git" || ok && short == "git" && strings.Trim(number, "0123456789") == ""
 }
 
-// plainName is a name as the most forgiving file system reads it.
+// plainName returns a name as the most lenient file system reads it.
 func plainName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if hidden(r) || unicode.Is(unicode.Variation_Selector, r) {
@@ -80,8 +80,8 @@ func plainName(name string) string {
 	return strings.TrimRight(name, ". ")
 }
 
-// instructive says what a file is that changes what programs, or agents, do with
-// the rest; "" for others.
+// instructive describes a file that changes what programs or agents do with the others; "" for any
+// other file.
 func instructive(path string) string {
 	lower := strings.ToLower(path)
 	base := plainName(lower[strings.LastIndex(lower, "/")+1:])
@@ -106,13 +106,12 @@ func instructive(path string) string {
 	return ""
 }
 
-// servers are files, and folders of the first level, that build servers and hooks of
-// git run.
+// servers are files and top-level folders that build servers and git hooks run.
 var servers = names(".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "azure-pipelines.yml",
 	"bitbucket-pipelines.yml", "appveyor.yml", ".pre-commit-config.yaml", "lefthook.yml",
 	".circleci", ".buildkite", ".woodpecker", ".githooks", ".husky")
 
-// builds are files by which a tool that is started for something else runs programs.
+// builds are files that make common tools run programs.
 var builds = names("makefile", "gnumakefile", "justfile", "taskfile.yml", "package.json", ".npmrc", ".yarnrc", ".yarnrc.yml",
 	".envrc", "setup.py", "conftest.py", "build.rs", "build.gradle", "build.gradle.kts", "dockerfile", "tox.ini", "noxfile.py")
 

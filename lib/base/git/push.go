@@ -14,30 +14,29 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Push says what is sent where.
+// Push says what is pushed where.
 type Push struct {
-	// URL is https://host/path, http:// on loopback, ssh://user@host/path or
-	// user@host:path. Over ssh the user's own keys and configuration count.
+	// URL is https://host/path, http:// on loopback, ssh://user@host/path or user@host:path. Over
+	// ssh the user's own keys and configuration apply.
 	URL    string
 	Header string // of each HTTP request, with the credential: "Authorization: …"; never on a command line
 	Commit string
-	Branch string // over there, without refs/heads/
+	Branch string // the remote branch, without refs/heads/
 }
 
-// passes are the variables of ours that a push needs, for proxies, certificates
-// and, over ssh, keys.
+// passes are the inherited variables that a push needs, for proxies, certificates and, over ssh,
+// keys.
 var passes = map[string][]string{
 	"http": {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"},
 	"ssh":  {"HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK"},
 }
 
-// scpLike is user@host:path, in which nothing can be an option.
+// scpLike matches user@host:path, in a form that cannot be an option.
 var scpLike = lazyregexp.New(`^([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9_~/][A-Za-z0-9_~/.+-]*$`)
 
-// Push sends a commit to a branch elsewhere. The branch may be there already with
-// that very commit; with another it is refused, never overwritten. Nothing of the
-// repository's configuration counts: not its remotes, rewritten addresses,
-// helpers or hooks.
+// Push pushes a commit to a remote branch. The branch may already be at that commit; at any other
+// it is refused, never overwritten. The repository's configuration is ignored: its remotes, URL
+// rewrites, helpers and hooks.
 func (r *Repo) Push(ctx context.Context, p Push) error {
 	protocols, kind, err := road(p.URL)
 	if err == nil {
@@ -54,7 +53,7 @@ func (r *Repo) Push(ctx context.Context, p Push) error {
 		return err
 	}
 	defer s.close()
-	// A shallow clone does not have what came before; git has to know.
+	// A shallow clone lacks the earlier history, and git must know.
 	if b, err := os.ReadFile(filepath.Join(r.common, "shallow")); err == nil {
 		err = os.WriteFile(filepath.Join(s.dir, "shallow"), b, 0o600)
 		if err != nil {
@@ -80,7 +79,7 @@ func (r *Repo) Push(ctx context.Context, p Push) error {
 	return nil
 }
 
-// road says which protocols a push may use, and which kind they are.
+// road returns the protocols that a push may use, and their kind.
 func road(address string) (protocols, kind string, err error) {
 	bad := sysexit.With(sysexit.Config, fmt.Errorf("push address %q: want https://host/path or user@host:path", address))
 	if scpLike.MatchString(address) && !strings.Contains(address, "://") {
@@ -103,7 +102,7 @@ func road(address string) (protocols, kind string, err error) {
 	return "", "", bad
 }
 
-// pushError says what a person can do about what git said.
+// pushError adds to git's error what a person can do.
 func pushError(err error) error {
 	said := err.Error()
 	has := func(any ...string) bool {
@@ -125,8 +124,8 @@ func pushError(err error) error {
 	return sysexit.With(sysexit.Unavailable, err)
 }
 
-// Remote is the address of a remote, as it stands in the repository's own
-// configuration; "" when there is none.
+// Remote returns the address of a remote, from the repository's own configuration, "" if there is
+// none.
 func (r *Repo) Remote(ctx context.Context, name string) (string, error) {
 	out, err := git(ctx, call{dir: r.common, ok: 1, args: []string{"config", "--file", filepath.Join(r.common, "config"), "--no-includes", "--get", "remote." + name + ".url"}})
 	return strings.TrimSuffix(string(out), "\n"), err

@@ -15,17 +15,17 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Tree is a worktree, or what is left of one.
+// Tree is a worktree or the remains of one.
 type Tree struct {
 	Dir     string // its folder, absolute
-	Commit  string // that its HEAD names; "" when that cannot be read
-	Present bool   // the folder is there
-	Known   bool   // the repository knows it
-	admin   string // what the repository knows of it
+	Commit  string // the commit of its HEAD; "" if unreadable
+	Present bool   // the folder exists
+	Known   bool   // the repository has an entry for it
+	admin   string // the repository's entry
 }
 
-// Create makes a worktree at a commit, on no branch, with every file as it is
-// recorded. dir must not be there. When it fails it leaves nothing.
+// Create makes a worktree at a commit, on no branch, with every file as it is recorded. dir must
+// not exist. On failure it leaves nothing.
 func (r *Repo) Create(ctx context.Context, dir, id string) (err error) {
 	if err := commit(id); err != nil {
 		return err
@@ -52,15 +52,14 @@ func (r *Repo) Create(ctx context.Context, dir, id string) (err error) {
 	return r.fill(ctx, t, id)
 }
 
-// add has git make the worktree, one at a time: git reads what is known of all the
-// others, and fails on one that another is making (git 2.39, "failed to read
-// .../commondir: Success").
+// add makes git create the worktree, one at a time: git reads the entries of all others, and fails
+// on one that is being created (git 2.39, "failed to read .../commondir: Success").
 func (r *Repo) add(ctx context.Context, dir, id string) error {
 	lock, err := os.Open(r.gitDir)
 	if err != nil {
 		return fmt.Errorf("lock %q: %w", r.gitDir, err)
 	}
-	defer lock.Close() // and unlocks
+	defer lock.Close() // also unlocks
 	for {
 		if err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
 			break
@@ -73,7 +72,7 @@ func (r *Repo) add(ctx context.Context, dir, id string) error {
 	return err
 }
 
-// fill writes the files, and the index by which the agent's own git knows them.
+// fill writes the files, and the index for the agent's own git.
 func (r *Repo) fill(ctx context.Context, t Tree, id string) error {
 	s, err := r.shadow(false)
 	if err != nil {
@@ -88,8 +87,8 @@ func (r *Repo) fill(ctx context.Context, t Tree, id string) error {
 	return err
 }
 
-// Remove takes a worktree away: its folder, whatever the agent made of it, and
-// what the repository knows of it. One that is not there is no error.
+// Remove removes a worktree: its folder in whatever state, and the repository's entry. A missing
+// worktree is not an error.
 func (r *Repo) Remove(dir string) error {
 	dir, err := absolute(dir)
 	if err != nil {
@@ -109,7 +108,7 @@ func (r *Repo) Remove(dir string) error {
 	return nil
 }
 
-// removeAll also removes folders that were closed to us. It follows no link.
+// removeAll also removes folders without permissions. It follows no link.
 func removeAll(dir string) error {
 	err := os.RemoveAll(dir)
 	if !errors.Is(err, fs.ErrPermission) {
@@ -129,8 +128,8 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// List is every worktree below a folder that is there or that the repository
-// knows, by name.
+// List returns the worktrees below a folder that exist or that the repository has an entry for, by
+// name.
 func (r *Repo) List(under string) ([]Tree, error) {
 	under, err := absolute(under)
 	if err != nil {
@@ -157,9 +156,8 @@ func (r *Repo) List(under string) ([]Tree, error) {
 	return trees, nil
 }
 
-// Prune removes every worktree below a folder whose name keep does not want, and
-// what killed processes left in the scratch folder and half removed. It returns
-// the folders.
+// Prune removes every worktree below a folder for whose name keep is false, and what killed
+// processes left in the scratch folder or removed only in part. It returns the removed folders.
 func (r *Repo) Prune(under string, keep func(name string) bool) ([]string, error) {
 	trees, err := r.List(under)
 	if err != nil {
@@ -179,8 +177,8 @@ func (r *Repo) Prune(under string, keep func(name string) bool) ([]string, error
 	return gone, errors.Join(err, r.halves(keep), r.sweep())
 }
 
-// halves removes what the repository knows of worktrees that it cannot tell the
-// folder of: git, or Remove, was killed there. They bear the worktree's name.
+// halves removes the entries of worktrees that name no folder, left by a killed git or Remove.
+// Their names are those of the worktrees.
 func (r *Repo) halves(keep func(name string) bool) error {
 	dir := filepath.Join(r.common, "worktrees")
 	names, err := os.ReadDir(dir)
@@ -197,7 +195,7 @@ func (r *Repo) halves(keep func(name string) bool) error {
 	return failed
 }
 
-// sweep removes scratch repositories whose makers are dead.
+// sweep removes scratch repositories whose creators are dead.
 func (r *Repo) sweep() error {
 	scratch := r.scratch
 	if scratch == "" {
@@ -206,7 +204,7 @@ func (r *Repo) sweep() error {
 	dirs, err := filepath.Glob(filepath.Join(scratch, "tri-git-*"))
 	for _, dir := range dirs {
 		lock, e := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-		if errors.Is(e, fs.ErrNotExist) { // half made: it is gone when that has been for long
+		if errors.Is(e, fs.ErrNotExist) { // incomplete: removed after an hour
 			if info, e := os.Lstat(dir); e == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour {
 				err = errors.Join(err, os.RemoveAll(dir))
 			}
@@ -215,7 +213,7 @@ func (r *Repo) sweep() error {
 		if e != nil { // another user's
 			continue
 		}
-		if info, e := lock.Stat(); e != nil || time.Since(info.ModTime()) < time.Minute { // it may not have its lock yet
+		if info, e := lock.Stat(); e != nil || time.Since(info.ModTime()) < time.Minute { // it may not be locked yet
 			lock.Close()
 			continue
 		}
@@ -227,7 +225,7 @@ func (r *Repo) sweep() error {
 	return err
 }
 
-// known reads what the repository knows of its worktrees (gitrepository-layout(5)).
+// known reads the repository's worktree entries (gitrepository-layout(5)).
 func (r *Repo) known() ([]Tree, error) {
 	dir := filepath.Join(r.common, "worktrees")
 	names, err := os.ReadDir(dir)
@@ -239,7 +237,7 @@ func (r *Repo) known() ([]Tree, error) {
 		t := Tree{Known: true, admin: filepath.Join(dir, n.Name())}
 		at, err := pointer(filepath.Join(t.admin, "gitdir"), "")
 		if err != nil || !n.IsDir() {
-			continue // half made, by git or another
+			continue // incomplete, of git or another process
 		}
 		if !filepath.IsAbs(at) {
 			at = filepath.Join(t.admin, at)
@@ -266,7 +264,7 @@ func (r *Repo) find(dir string) (Tree, error) {
 	return Tree{}, sysexit.With(sysexit.NoInput, fmt.Errorf("worktree %q: %w", dir, fs.ErrNotExist))
 }
 
-// absolute is a path through no link but in its last part, as git writes it down.
+// absolute returns a path without links except in its last part, as git records it.
 func absolute(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

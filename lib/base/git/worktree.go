@@ -1,15 +1,15 @@
 // Package git makes worktrees at a recorded commit, reads their changes as a patch,
 // checks the patch and applies it whole or not at all, without running hooks or filters.
 //
-// Whatever an agent could write is hostile: its worktree, the .git file in it,
-// and, without a sandbox, the repository's configuration. So git itself never
-// looks at a worktree: files are read here, as bytes, and git is given objects.
-// Nor does it read a repository's configuration, except for four commands that
-// run nothing (rev-parse, worktree add without a checkout, ls-files, update-ref):
-// all others run in a repository of our own that borrows the objects.
+// Everything that an agent could write is untrusted: its worktree, the .git file in it and,
+// without a sandbox, the repository's configuration. Git itself therefore never reads a worktree:
+// files are read here, as bytes, and git is given objects. Nor does git read a repository's
+// configuration, except for four commands that run nothing (rev-parse, worktree add without a
+// checkout, ls-files, update-ref): all others run in a repository of our own that borrows the
+// objects.
 //
-// Files are therefore what is recorded, byte for byte: no line endings are
-// converted, no filters run, and what Git LFS keeps elsewhere stays a pointer.
+// Files are therefore handled byte for byte as recorded: no line endings are converted, no filters
+// run, and a file in Git LFS stays a pointer.
 package git
 
 import (
@@ -28,8 +28,8 @@ import (
 
 // Repo is a checkout of a git repository.
 type Repo struct {
-	Root   string // its topmost folder, absolute
-	Prefix string // where below Root the folder is that was opened; "." for Root itself
+	Root   string // its top folder, absolute
+	Prefix string // the opened folder, relative to Root; "." for Root itself
 
 	gitDir  string // of this checkout
 	common  string // shared by all its worktrees
@@ -37,8 +37,8 @@ type Repo struct {
 	scratch string
 }
 
-// Open finds the repository that dir is in. scratch is a folder for temporary
-// files, "" the system's; it should not be below a worktree.
+// Open finds the repository that contains dir. scratch is a folder for temporary files, "" for the
+// system's; it should not be below a worktree.
 func Open(ctx context.Context, dir, scratch string) (*Repo, error) {
 	abs, err := filepath.Abs(dir)
 	if err == nil {
@@ -70,7 +70,7 @@ func Open(ctx context.Context, dir, scratch string) (*Repo, error) {
 	return r, err
 }
 
-// gitDirOf is the folder that <dir>/.git is, or names.
+// gitDirOf returns the folder that <dir>/.git is, or names.
 func gitDirOf(dir string) (string, error) {
 	name := filepath.Join(dir, ".git")
 	info, err := os.Stat(name)
@@ -93,7 +93,7 @@ func gitDirOf(dir string) (string, error) {
 	return filepath.Clean(to), nil
 }
 
-// commonOf is the folder that a worktree's own shares with the others.
+// commonOf returns the folder that a worktree shares with the others.
 func commonOf(gitDir string) (string, error) {
 	to, err := pointer(filepath.Join(gitDir, "commondir"), "")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +105,7 @@ func commonOf(gitDir string) (string, error) {
 	return to, err
 }
 
-// pointer reads a file of one line that names a path.
+// pointer reads a one-line file that names a path.
 func pointer(name, prefix string) (string, error) {
 	info, err := os.Lstat(name)
 	if err != nil {
@@ -130,7 +130,7 @@ func pointer(name, prefix string) (string, error) {
 	return to, nil
 }
 
-// formatOf reads the one setting that decides how objects are named.
+// formatOf reads the setting that selects the object format.
 func formatOf(ctx context.Context, common string) (string, error) {
 	out, err := git(ctx, call{dir: common, args: []string{"config", "--file", filepath.Join(common, "config"), "--no-includes", "--default", "sha1", "--get", "extensions.objectformat"}})
 	if err != nil {
@@ -146,7 +146,7 @@ func formatOf(ctx context.Context, common string) (string, error) {
 
 var hexID = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// Head is the commit that the checkout stands on.
+// Head returns the commit of the checkout's HEAD.
 func (r *Repo) Head(ctx context.Context) (string, error) {
 	out, err := git(ctx, call{dir: r.gitDir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"}})
 	id := strings.TrimSpace(string(out))
@@ -156,7 +156,7 @@ func (r *Repo) Head(ctx context.Context) (string, error) {
 	return id, nil
 }
 
-// commit refuses what is not the full name of a commit.
+// commit refuses anything but the full id of a commit.
 func commit(id string) error {
 	if !hexID.MatchString(id) {
 		return sysexit.With(sysexit.Usage, fmt.Errorf("commit %q: want its full id", id))
