@@ -21,7 +21,7 @@ import (
 
 // journal is the folder that makes a merge atomic. It is written in this order: new/ and old/,
 // with every file after and before the merge; journal.json, durable before the first file of the
-// checkout is changed. At the end the folder's journal is removed, which commits the merge. An
+// checkout is changed. At the end journal.json is removed, which commits the merge. An
 // interrupted merge is therefore in one of three states: no journal.json, and nothing was changed;
 // journal.json and some files changed, which are restored; journal.json and all files changed, a
 // merge that only lacked its commit.

@@ -21,21 +21,21 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Box is the walls around one program. Its methods are called in the order
-// Command, Admit, and any of Signal, Kill, Await; Close in any case.
+// Box is the sandbox of one program. Call its methods in this order: Command, Admit, any of
+// Signal, Kill, Await; and Close in any case.
 type Box struct {
 	spec   Spec
-	path   string // the program's
+	path   string // of the program
 	plan   *plan
 	bwrap  string
 	helper string
 	report Report
 
 	channel *net.UnixConn // to the inner end
-	ours    []*os.File    // handed to bubblewrap, then closed
+	ours    []*os.File    // passed to bubblewrap, then closed
 	limits  *limits
 	proxy   *proxy
-	raw     []target // served by the listeners behind the proxy's
+	raw     []target // served by the listeners after the proxy's
 
 	closing sync.Once
 	oom     bool
@@ -44,7 +44,7 @@ type Box struct {
 	agent, init *process
 }
 
-// New looks at everything that the walls need, and at what the program needs.
+// New checks everything that the sandbox and the program need.
 func New(s Spec) (*Box, error) {
 	b := &Box{spec: s}
 	if err := b.find(); err != nil {
@@ -76,7 +76,7 @@ func New(s Spec) (*Box, error) {
 	return b, nil
 }
 
-// find looks for the programs that make the walls.
+// find looks up the programs that make the sandbox.
 func (b *Box) find() (err error) {
 	if b.helper, err = FindHelper(); err != nil {
 		return missing(err, "install it beside the other programs (make install)")
@@ -91,13 +91,12 @@ func (b *Box) find() (err error) {
 	return err
 }
 
-// proxyAt is where the program finds the proxy, on a loopback device of its own.
+// proxyAt is the address of the proxy on the program's own loopback device.
 const proxyAt = "127.0.0.1:3128"
 
-// Command is the program to start: bubblewrap, at whose end stands ours. Whoever
-// starts it connects the first three descriptors, and may set its attributes.
-// hold, which may be nil, stays open until the last process in the sandbox has
-// ended, in a process that none of them can get at.
+// Command returns the command to start: bubblewrap, which runs tri-sandbox. The caller connects
+// the first three descriptors, and may set its attributes. hold, which may be nil, stays open
+// until the last process in the sandbox has ended, in a process that none of them can reach.
 func (b *Box) Command(hold *os.File) (*exec.Cmd, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -106,7 +105,7 @@ func (b *Box) Command(hold *os.File) (*exec.Cmd, error) {
 	theirs := os.NewFile(uintptr(pair[1]), "inner end")
 	b.ours = append(b.ours, theirs)
 	outer := os.NewFile(uintptr(pair[0]), "outer end")
-	defer outer.Close() // FileConn copies it
+	defer outer.Close() // FileConn duplicates it
 	if err := unix.SetsockoptInt(pair[0], unix.SOL_SOCKET, unix.SO_PASSCRED, 1); err != nil {
 		return nil, fmt.Errorf("connect to a sandbox: %w", err)
 	}
@@ -133,15 +132,14 @@ func (b *Box) Command(hold *os.File) (*exec.Cmd, error) {
 	return &exec.Cmd{Path: b.bwrap, Args: append([]string{"bwrap"}, args...), Env: b.environment(), Dir: "/", ExtraFiles: extra}, nil
 }
 
-// Report says which walls stand. Call it after Admit.
+// Report returns which walls are in force. Call it after Admit.
 func (b *Box) Report() Report { return b.report }
 
-// unlimited is said once.
+// unlimited makes a warning appear once.
 var unlimited sync.Once
 
-// Admit tells the inner end of the command just started what to run, and returns
-// when it has become the program. An error means that the program was not
-// started.
+// Admit tells the inner end of the started command what to run, and returns when it has become the
+// program. An error means that the program was not started.
 func (b *Box) Admit() error {
 	b.release()
 	if err := b.channel.SetDeadline(time.Now().Add(patience)); err != nil {
@@ -177,7 +175,7 @@ func (b *Box) Admit() error {
 	return b.channel.Close()
 }
 
-// hello waits for the inner end, remembers its process and limits it.
+// hello waits for the inner end, records its process and limits it.
 func (b *Box) hello() (message, error) {
 	hello, _, pid, err := receive(b.channel)
 	switch {
@@ -189,7 +187,7 @@ func (b *Box) hello() (message, error) {
 		return hello, missing(fmt.Errorf("%s is of another version than this program", b.helper), "install all programs together")
 	}
 	b.remember(pid)
-	if b.limits.admit(pid) != nil { // groups can be made here, and not be entered
+	if b.limits.admit(pid) != nil { // groups can be created here, but not entered
 		b.limits.remove()
 		b.limits = &limits{kind: Rlimits}
 	}
@@ -211,10 +209,10 @@ func (b *Box) order(hello message) order {
 	}
 	o.List = []string{b.plan.dir}
 	if !s.Without.Bubblewrap {
-		o.List = []string{"/"} // there is nothing that it may not know of
+		o.List = []string{"/"} // there is nothing to hide from it
 		o.Listen = []string{proxyAt}
 		for _, t := range b.raw {
-			if t.port == 3128 { // taken: any other will do for the proxy
+			if t.port == 3128 { // taken: the proxy uses any other port
 				o.Listen[0] = "127.0.0.1:0"
 			}
 			host := t.host
@@ -233,7 +231,7 @@ func (b *Box) order(hello message) order {
 	return o
 }
 
-// serve answers on the sockets that the inner end has made.
+// serve serves the sockets that the inner end has opened.
 func (b *Box) serve(listen []string, files []*os.File) error {
 	defer closeAll(files)
 	if len(files) != len(listen) {
@@ -256,7 +254,7 @@ func (b *Box) serve(listen []string, files []*os.File) error {
 	return nil
 }
 
-// startFailed is what the inner end could not do.
+// startFailed returns the inner end's error.
 func startFailed(m message, err error) error {
 	if m.Error == "" {
 		return fmt.Errorf("start in a sandbox: %w", err)
@@ -267,7 +265,7 @@ func startFailed(m message, err error) error {
 	return errors.New(m.Error)
 }
 
-// release closes what belongs to the started command.
+// release closes the files passed to the started command.
 func (b *Box) release() {
 	closeAll(b.ours)
 	b.ours = nil
@@ -279,7 +277,7 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// Explain adds to an error of Admit what bubblewrap said, and what to do.
+// Explain adds bubblewrap's output and a hint to an error of Admit.
 func (b *Box) Explain(err error, said string) error {
 	if said = strings.TrimSpace(said); said == "" {
 		return err
@@ -291,11 +289,11 @@ func (b *Box) Explain(err error, said string) error {
 	return err
 }
 
-// NamespaceHint is what to do where the kernel lets nobody make namespaces.
+// NamespaceHint is the hint for a kernel that does not permit user namespaces.
 const NamespaceHint = "this machine lets no user make namespaces: allow it (sysctl kernel.unprivileged_userns_clone=1, or on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0)"
 
-// Close ends what is left in the sandbox, and takes it away. oom: the kernel ended
-// a process in it for its memory.
+// Close kills what is left in the sandbox, and removes it. oom reports that the kernel killed a
+// process in it for its memory use.
 func (b *Box) Close() (oom bool) {
 	b.closing.Do(b.close)
 	return b.oom
@@ -304,7 +302,7 @@ func (b *Box) Close() (oom bool) {
 func (b *Box) close() {
 	b.release()
 	if b.channel != nil {
-		_ = b.channel.Close() // Admit did, if it came so far
+		_ = b.channel.Close() // Admit closed it if it came that far
 	}
 	b.Kill()
 	b.Await()

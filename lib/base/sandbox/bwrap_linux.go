@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// environment is bubblewrap's: none of the program's, which may be a stranger's
-// words (LD_PRELOAD).
+// environment is bubblewrap's own: it contains no variable of the program's, which may be
+// untrusted (LD_PRELOAD).
 func (b *Box) environment() []string { return []string{"PATH=" + os.Getenv("PATH")} }
 
-// arguments are bubblewrap's.
+// arguments returns bubblewrap's arguments.
 func (b *Box) arguments() ([]string, error) {
 	uid, gid := os.Getuid(), os.Getgid()
-	if uid == 0 { // to its eyes; outside it has root's files, and none of root's rights
+	if uid == 0 { // inside only; outside it owns root's files without root's rights
 		uid, gid = 1000, 1000
 	}
 	args := []string{
@@ -29,7 +29,7 @@ func (b *Box) arguments() ([]string, error) {
 		"--uid", strconv.Itoa(uid), "--gid", strconv.Itoa(gid),
 		"--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var",
 	}
-	for _, at := range []string{"/dev/shm", "/tmp"} { // kept in memory
+	for _, at := range []string{"/dev/shm", "/tmp"} { // in memory
 		if sizes(b.bwrap) {
 			args = append(args, "--size", strconv.FormatInt(b.spec.memory(), 10))
 		}
@@ -60,19 +60,18 @@ func (b *Box) arguments() ([]string, error) {
 		args = append(args, "--ro-bind-data", strconv.Itoa(2+len(b.ours)), f.at)
 	}
 	return append(args, "--ro-bind", b.helper, HelperAt,
-		// Root's settings of the kernel are root's outside, whatever its number in here.
+		// Root's kernel settings belong to root outside, whatever its user id in here.
 		"--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"), nil
 }
 
-// versions remembers what each bubblewrap says of itself.
+// versions caches the version of each bubblewrap.
 var versions sync.Map
 
-// sizes reports whether this bubblewrap can bound a file system that is kept in
-// memory: from 0.7.0 on.
+// sizes reports whether this bubblewrap can limit the size of a tmpfs: version 0.7.0 or later.
 func sizes(bwrap string) bool {
 	v, known := versions.Load(bwrap)
 	if !known {
-		out, _ := exec.Command(bwrap, "--version").Output() // one that says nothing is taken for an old one
+		out, _ := exec.Command(bwrap, "--version").Output() // without output it is taken for an old version
 		v = strings.TrimPrefix(strings.TrimSpace(string(out)), "bubblewrap ")
 		versions.Store(bwrap, v)
 	}
@@ -82,7 +81,7 @@ func sizes(bwrap string) bool {
 	return major != "" && major != "0" || err == nil && n >= 7
 }
 
-// plainName keeps a folder's name from breaking a line of passwd.
+// plainName replaces characters that would break a line of passwd.
 func plainName(r rune) rune {
 	if r == ':' || r < ' ' {
 		return '_'
@@ -90,7 +89,7 @@ func plainName(r rune) rune {
 	return r
 }
 
-// memory is a file of no file system, with text in it.
+// memory returns an anonymous file that contains text.
 func memory(text string) (*os.File, error) {
 	fd, err := unix.MemfdCreate("tri", unix.MFD_CLOEXEC)
 	if err != nil {

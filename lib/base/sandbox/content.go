@@ -14,36 +14,36 @@ import (
 	"time"
 )
 
-// Files of these endings, and those without one, are where a key is put by
-// mistake. Code is not looked into: what reads it would be worth nothing without
-// it, and a key there is in the hands of all who have the code.
+// Files with these extensions, and those without one, are where keys are left by mistake. Source
+// code is not searched: a program that reads code is useless without it, and a key in code is
+// known to everyone who has the code.
 var settings = []string{"", ".yaml", ".yml", ".json", ".toml", ".ini", ".conf", ".cfg", ".cnf", ".properties", ".xml", ".txt", ".env", ".tf", ".tfvars", ".hcl", ".log", ".ps1", ".bat"}
 
 const (
-	maxSettings = 256 << 10 // bytes: what is longer was not written by a person
-	// fewSettings are read anew each time, in a few milliseconds; of more is kept
-	// which had no secret.
+	maxSettings = 256 << 10 // bytes: a longer file was not written by a person
+	// Up to fewSettings files are read each time, which takes a few milliseconds. With more, the
+	// files found without a secret are cached.
 	fewSettings = 200
 	keptFor     = 90 * 24 * time.Hour
-	// settled is the age from which a file's time tells a change of it.
+	// settled is the age of a file from which its modification time reveals a change.
 	settled = 3 * time.Second
 )
 
-// mayHold reports whether the content of a file is looked at, which stands at path
-// below the program's folder.
+// mayHold reports whether the content of a file is searched; path is relative to the program's
+// folder.
 func mayHold(path, name string) bool {
 	return slices.Contains(settings, filepath.Ext(name)) && !inTests(path)
 }
 
-// looked is what is known of a folder's files: how one was when it had no secret
-// in it, by its path below the folder.
+// looked is the cache for a folder: the state of each file that had no secret in it, by path below
+// the folder.
 type looked struct {
-	file  string // "" keeps nothing
+	file  string // "" means no cache
 	clean map[string]string
 	now   time.Time
 }
 
-// holding are those of the files, paths below dir, that hold a secret.
+// holding returns those of the files, paths below dir, that contain a secret.
 func holding(dir string, files []string, secret func([]byte) bool) []string {
 	l := &looked{clean: map[string]string{}, now: time.Now()}
 	if len(files) >= fewSettings {
@@ -63,7 +63,7 @@ func holding(dir string, files []string, secret func([]byte) bool) []string {
 			continue
 		}
 		text, err := readSome(at)
-		if err != nil { // who cannot be read by us cannot be read by the program
+		if err != nil { // a file that we cannot read the program cannot read either
 			continue
 		}
 		switch {
@@ -91,7 +91,7 @@ func same(a, b map[string]string) bool {
 	return true
 }
 
-// stateOf changes when a file does.
+// stateOf returns a string that changes when the file does.
 func stateOf(info fs.FileInfo) string {
 	return fmt.Sprintf("%d %d %d", info.Size(), info.ModTime().UnixNano(), inode(info))
 }
@@ -105,8 +105,8 @@ func readSome(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxSettings))
 }
 
-// load reads what was kept of dir: lines of a state and a path. What cannot be read
-// is looked at again.
+// load reads the cache of dir: lines of a state and a path. If it is unreadable, the files are
+// searched again.
 func (l *looked) load(dir string) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -126,8 +126,8 @@ func (l *looked) load(dir string) {
 	}
 }
 
-// keep writes what is known, and removes what was kept of folders that nobody has
-// looked at for long. That it can be kept is no condition of anything.
+// keep writes the cache, and removes caches of folders that were not used for long. Errors are
+// ignored: the cache is optional.
 func (l *looked) keep() {
 	var text bytes.Buffer
 	for path, state := range l.clean {

@@ -14,20 +14,19 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// DoorArg is tri-sandbox's first argument where it is the inner end of a door.
+// DoorArg is the first argument of tri-sandbox as the inner end of a door.
 const DoorArg = ":door"
 
-// HelperAt is where the inner end stands in the program's file system.
+// HelperAt is the path of the inner end in the program's file system.
 const HelperAt = "/run/" + Helper
 
-// DoorAt is where a program finds the door at index i of Spec.Doors: an address of its
-// own loopback device, below the ports that the kernel hands out.
-// It goes through by a command, HelperAt DoorArg DoorAt(i), whose standard input
-// and output are the connection.
+// DoorAt returns the address of the door at index i of Spec.Doors: on the program's own loopback
+// device, below the ports that the kernel assigns. The program passes through it by the command
+// HelperAt DoorArg DoorAt(i), whose standard input and output are the connection.
 func DoorAt(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(27401+i)) }
 
-// Pass connects in and out to a door: an address of the loopback device or, for a
-// program without walls, a socket's path. It returns when the other side is done.
+// Pass connects in and out to a door: an address of the loopback device or, for a program without
+// a sandbox, the path of a socket. It returns when the other side is done.
 func Pass(ctx context.Context, at string, in io.Reader, out io.Writer) error {
 	network := "tcp"
 	if strings.HasPrefix(at, "/") {
@@ -40,7 +39,7 @@ func Pass(ctx context.Context, at string, in io.Reader, out io.Writer) error {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	go func() { // it may wait for its input for ever
-		_, _ = io.Copy(conn, in) // the other side hears of it by the end
+		_, _ = io.Copy(conn, in) // the other side sees the end of input
 		if half, ok := conn.(interface{ CloseWrite() error }); ok {
 			_ = half.CloseWrite()
 		}
@@ -49,7 +48,7 @@ func Pass(ctx context.Context, at string, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// FindHelper is tri-sandbox, beside the running program or on PATH.
+// FindHelper returns the path of tri-sandbox, beside the running program or on PATH.
 func FindHelper() (string, error) {
 	if self, err := os.Executable(); err == nil {
 		if filepath.Base(self) == Helper {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// repository is where Git keeps the files of a folder, none of which the program
-// may change: a hook or a setting is a program that somebody else will run.
+// repository is where Git keeps the files of a folder. The program may change none of them: a hook
+// or a setting is a program that another person will run.
 type repository struct {
 	at   string   // DIR/.git
-	dirs []string // further folders that must be read: of a worktree the main one's
+	dirs []string // further readable folders: for a worktree the main repository's
 }
 
-// findRepository looks at dir/.git. A file there that does not point to a folder
-// which points back is not followed: it could name anything.
+// findRepository reads dir/.git. A .git file is followed only if its target points back: otherwise
+// it could name anything.
 func findRepository(dir string) (repository, bool) {
 	r := repository{at: filepath.Join(dir, ".git")}
 	info, err := os.Lstat(r.at)
@@ -42,8 +42,7 @@ func findRepository(dir string) (repository, bool) {
 	return r, true
 }
 
-// worktree reads a .git file: own is the worktree's folder of settings, main the
-// repository's.
+// worktree reads a .git file: own is the worktree's folder of settings, main the repository's.
 func worktree(file string) (own, main string, ok bool) {
 	target, found := strings.CutPrefix(line(file), "gitdir: ")
 	if !found {
@@ -63,7 +62,7 @@ func worktree(file string) (own, main string, ok bool) {
 	return own, main, true
 }
 
-// line is a file's first line; "" where there is none.
+// line returns a file's first line, "" if there is none.
 func line(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil || len(text) > 8<<10 {
@@ -73,7 +72,7 @@ func line(file string) string {
 	return strings.TrimSpace(first)
 }
 
-// resolve is path as seen from dir, without links; "" where it is not there.
+// resolve returns path relative to dir, without links, "" if it does not exist.
 func resolve(dir, path string) string {
 	if path == "" {
 		return ""
@@ -88,7 +87,7 @@ func resolve(dir, path string) string {
 	return real
 }
 
-// alternates are further stores of objects.
+// alternates returns further object stores.
 func alternates(objects string) []string {
 	text, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
 	if err != nil {
@@ -104,12 +103,12 @@ func alternates(objects string) []string {
 	return dirs
 }
 
-// coverGit notes every configuration below a folder of Git's, and hides sockets
-// there: a configuration may be of the repository, a worktree or a module.
+// coverGit records every configuration file below a Git folder, and hides sockets there. A
+// configuration may be that of the repository, a worktree or a submodule.
 func (p *plan) coverGit(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch name := filepath.Base(path); {
-		case err != nil: // who cannot be read by us cannot be read by the program
+		case err != nil: // a file that we cannot read the program cannot read either
 			return nil
 		case e.IsDir() && (name == "objects" || name == "refs" || name == "logs"):
 			return fs.SkipDir
@@ -122,8 +121,8 @@ func (p *plan) coverGit(dir string) {
 	})
 }
 
-// harmless are the settings of a repository that a reader needs. Others may hold
-// a password, or name a program.
+// harmless are the repository settings that a reader needs. Others may contain a password or name
+// a program.
 var harmless = map[string]bool{
 	"core.repositoryformatversion": true, "core.filemode": true, "core.bare": true, "core.ignorecase": true,
 	"core.precomposeunicode": true, "core.symlinks": true, "core.autocrlf": true, "core.eol": true, "core.quotepath": true,
@@ -131,8 +130,8 @@ var harmless = map[string]bool{
 	"remote.fetch": true, "remote.promisor": true, "remote.partialclonefilter": true, "branch.remote": true, "branch.merge": true,
 }
 
-// plainConfig is a repository's configuration without what is not harmless. The
-// address of a remote stays, without the name and password in it.
+// plainConfig returns a repository's configuration with harmless settings only. The URL of a
+// remote is kept, without the name and password in it.
 func plainConfig(text []byte) []byte {
 	var out bytes.Buffer
 	section, whole := "", ""

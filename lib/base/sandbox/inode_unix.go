@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// inode is the number of a file: one that was put in the place of another has its own.
+// inode returns the inode number of a file, which a replacement does not share.
 func inode(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return st.Ino

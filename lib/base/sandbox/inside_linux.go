@@ -17,53 +17,51 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// protocol is the version of what the two ends say to each other.
+// protocol is the version of the messages between the two ends.
 const protocol = 3
 
-// message is what the inner end says: first that it is there, then that it is
-// ready, its sockets with it. After that it says nothing, unless the program could
-// not be started.
+// message is a message of the inner end: first that it has started, then, with its sockets, that
+// it is ready. After that it sends one only if the program could not be started.
 type message struct {
 	Protocol int
-	Landlock int  // the kernel's ABI; when ready, the one in force
+	Landlock int  // the kernel's ABI; when ready, the ABI in force
 	Syscalls bool // the filter is in force
 	Error    string
 	Errno    int
 }
 
-// order is what the inner end is told.
+// order tells the inner end what to run.
 type order struct {
 	Path, Dir   string
 	Argv, Env   []string
 	Read, Write []string
-	Files       []string // what may be read, and is no folder
-	Configs     []string // files of Git's that are covered by harmless ones
+	Files       []string // readable paths that are not folders
+	Configs     []string // Git's configurations, covered by plain copies
 	Listen      []string
 	Landlock    int
 	Syscalls    bool
 	Serve       bool
-	Unix        bool     // it may make sockets that have a path
-	List        []string // below which folders may be listed
-	Memory      int64    // limits of each process; 0 is none
+	Unix        bool     // it may create sockets with a path
+	List        []string // folders whose content may be listed
+	Memory      int64    // limits of each process; 0 means none
 	Processes   int
 }
 
-// leave is the last that it is told: to become the program. It goes the way of the
+// leave is the last message to the inner end: become the program. It uses the same channel as the
 // order, whose reader may have read beyond its end.
 type leave struct{}
 
-// devices are what a program may write to of /dev.
+// devices are the devices in /dev that a program may write to.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts", "/dev/ptmx"}
 
-// Inside is the inner end: with walls around it already, it takes its orders from
-// descriptor fd, puts up the second wall, and becomes the program. It returns only
-// when it cannot.
+// Inside is the inner end. It runs within bubblewrap, reads its order from descriptor fd, puts up
+// the second wall, and becomes the program. It returns only on failure.
 func Inside(fd string) error {
 	n, err := strconv.Atoi(fd)
 	if err != nil || n < 3 {
 		return sysexit.With(sysexit.Usage, errors.New("the inner end of a sandbox is not started by hand"))
 	}
-	// The walls are the thread's, and go over to what it becomes.
+	// Landlock and the filter apply to the thread, and are inherited by the program.
 	runtime.LockOSThread()
 	if err := unix.CloseRange(3, 1<<31, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("close descriptors: %w", err)
@@ -102,7 +100,7 @@ func become(channel io.Reader, fd int) error {
 	if err := os.Chdir(o.Dir); err != nil {
 		return err
 	}
-	// A group of its own, as a session's first process has anyway.
+	// A process group of its own, which a session's first process has anyway.
 	if err := unix.Setpgid(0, 0); err != nil && !errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("make a process group: %w", err)
 	}
@@ -113,7 +111,7 @@ func become(channel io.Reader, fd int) error {
 	return fmt.Errorf("start %q: %w", o.Path, err)
 }
 
-// listen makes the sockets on which the outer end answers.
+// listen opens the sockets that the outer end serves.
 func listen(addresses []string) (sockets []int, ports []int, err error) {
 	for _, address := range addresses {
 		l, err := net.Listen("tcp", address)
@@ -130,10 +128,10 @@ func listen(addresses []string) (sockets []int, ports []int, err error) {
 	return sockets, ports, nil
 }
 
-// opened keeps sockets from being collected, and so closed, before they are sent.
+// opened keeps sockets from being garbage-collected, and so closed, before they are sent.
 var opened []*os.File
 
-// confine puts up what the inner end can.
+// confine applies the restrictions of the inner end.
 func confine(o order, ports []int) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
@@ -152,8 +150,8 @@ func confine(o order, ports []int) error {
 	return nil
 }
 
-// environment is the program's, and where it finds the proxy: programs differ in
-// which case they look for.
+// environment returns the program's variables and the proxy's address, in both cases: programs
+// differ in which they read.
 func environment(env []string, ports []int) []string {
 	set := map[string]string{"TMPDIR": "/tmp", "GIT_OPTIONAL_LOCKS": "0"}
 	if len(ports) > 0 {
@@ -177,7 +175,7 @@ func environment(env []string, ports []int) []string {
 	return out
 }
 
-// send writes one message, and with it descriptors.
+// send writes one message with descriptors.
 func send(fd int, m message, files ...int) error {
 	text, err := json.Marshal(m)
 	if err != nil {

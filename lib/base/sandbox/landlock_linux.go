@@ -9,19 +9,19 @@ import (
 	kernel "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// Rights of paths.
+// Access rights to paths.
 const (
 	onFile = landlock.AccessFSSet(kernel.AccessFSExecute | kernel.AccessFSWriteFile | kernel.AccessFSReadFile | kernel.AccessFSTruncate |
 		kernel.AccessFSIoctlDev)
 	listing = landlock.AccessFSSet(kernel.AccessFSReadDir)
 	reading = landlock.AccessFSSet(kernel.AccessFSExecute|kernel.AccessFSReadFile) | listing
-	// Making devices is left out: nobody needs it.
+	// Creating devices is left out: no program needs it.
 	writing = reading | landlock.AccessFSSet(kernel.AccessFSWriteFile|kernel.AccessFSTruncate|kernel.AccessFSRemoveDir|kernel.AccessFSRemoveFile|
 		kernel.AccessFSRefer|kernel.AccessFSMakeDir|kernel.AccessFSMakeReg|kernel.AccessFSMakeSock|kernel.AccessFSMakeFifo|kernel.AccessFSMakeSym)
 	device = reading | landlock.AccessFSSet(kernel.AccessFSWriteFile|kernel.AccessFSIoctlDev)
 )
 
-// landlockABI is the kernel's; 0 where it has none or does not use it.
+// landlockABI returns the kernel's Landlock ABI, 0 if it has none or does not use it.
 func landlockABI() int {
 	abi, err := kernel.LandlockGetABIVersion()
 	if err != nil {
@@ -30,11 +30,10 @@ func landlockABI() int {
 	return abi
 }
 
-// enterLandlock holds this process, and what it becomes, to the paths and ports of
-// an order. From ABI 9 on no socket with a path can be reached that was not made
-// inside.
+// enterLandlock restricts this process, and the program it becomes, to the paths and ports of an
+// order. From ABI 9 on, only sockets that were created inside can be reached by path.
 func enterLandlock(o order, ports []int) error {
-	config := landlock.V9 // later ones are about UDP, for which there is no way out
+	config := landlock.V9 // later versions are about UDP, which has no way out
 	rules := []landlock.Rule{landlock.PathAccess(reading&onFile, o.Files...).IgnoreIfMissing()}
 	if o.Serve {
 		config.HandledAccessNet = 0
@@ -45,7 +44,7 @@ func enterLandlock(o order, ports []int) error {
 		}
 	}
 	write := writing
-	if o.Landlock < 2 { // moving files between folders is refused there in any case
+	if o.Landlock < 2 { // moving files between folders is refused there anyway
 		write &^= landlock.AccessFSSet(kernel.AccessFSRefer)
 	}
 	read := slices.Concat([]string{"/proc", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf"}, o.Configs, o.Read)

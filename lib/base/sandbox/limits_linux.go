@@ -14,24 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limits are those on all processes of a run together: control groups of the
-// kernel where we may make them.
+// limits are the limits on all processes of a run together: control groups, if we may create them.
 type limits struct {
 	kind string
-	dirs []string // made for this run: one of version 2, or memory's and pids'
+	dirs []string // created for this run: one of version 2, or those of memory and pids
 }
 
-// groupPrefix begins the name of every group that we make; the maker's process id
-// follows.
+// groupPrefix begins the name of every group that we create; the creator's process id follows.
 const groupPrefix = "tri-"
 
-// newLimits makes the groups. That there can be none is no error: kind says so.
+// newLimits creates the groups. Failure is not an error: kind reports it.
 func newLimits(memory int64, processes int) *limits {
 	name := fmt.Sprintf("%s%d-%s", groupPrefix, os.Getpid(), strings.ToLower(rand.Text()[:8]))
 	set := map[string]string{"memory.max": strconv.FormatInt(memory, 10), "pids.max": strconv.Itoa(processes)}
 	for _, parent := range parents2() {
 		if dir, err := makeGroup(parent, name, unix.CGROUP2_SUPER_MAGIC, set); err == nil {
-			_ = os.WriteFile(filepath.Join(dir, "memory.swap.max"), []byte("0"), 0) // a kernel without swap has none
+			_ = os.WriteFile(filepath.Join(dir, "memory.swap.max"), []byte("0"), 0) // missing in a kernel without swap
 			return &limits{CgroupV2, []string{dir}}
 		}
 	}
@@ -44,7 +42,7 @@ func newLimits(memory int64, processes int) *limits {
 			l.remove()
 			return &limits{kind: Rlimits}
 		}
-		if controller == "memory" { // together with swap, where that is counted
+		if controller == "memory" { // together with swap, if that is counted
 			_ = os.WriteFile(filepath.Join(dir, "memory.memsw.limit_in_bytes"), []byte(set["memory.limit_in_bytes"]), 0)
 		}
 		l.dirs = append(l.dirs, dir)
@@ -52,9 +50,9 @@ func newLimits(memory int64, processes int) *limits {
 	return l
 }
 
-// makeGroup makes a group below parent, and sets its limits. What is there need
-// not be a group: a folder can be made on any file system and limits nothing, so
-// the kind of file system is asked for, and the files must be there already.
+// makeGroup creates a group below parent, and sets its limits. A folder can be created on any file
+// system and limits nothing, so makeGroup checks the kind of file system, and that the limit files
+// exist.
 func makeGroup(parent, name string, magic int64, set map[string]string) (dir string, err error) {
 	var fs unix.Statfs_t
 	if parent == "" {
@@ -88,8 +86,7 @@ func writeExisting(file, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// clean removes groups whose maker was killed. One that is in use cannot be
-// removed.
+// clean removes groups whose creator was killed. A group in use cannot be removed.
 func clean(parent string) {
 	old, err := filepath.Glob(filepath.Join(parent, groupPrefix+"*-*"))
 	if err != nil {
@@ -98,13 +95,13 @@ func clean(parent string) {
 	for _, dir := range old {
 		maker, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), groupPrefix), "-")
 		if pid, err := strconv.Atoi(maker); err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
-			_ = os.Remove(dir) // in use: it stays
+			_ = os.Remove(dir) // a group in use stays
 		}
 	}
 }
 
-// parents2 are groups of version 2 that we might make one in: our own, and those
-// above, whose groups are counted for memory and processes.
+// parents2 returns the groups of version 2 in which we might create one: our own and its
+// ancestors, if their children are limited in memory and processes.
 func parents2() (dirs []string) {
 	mount, root := hierarchy("cgroup2", "")
 	path, ok := ownGroup("")
@@ -122,7 +119,7 @@ func parents2() (dirs []string) {
 	return dirs
 }
 
-// parent1 is our own group in the hierarchy of one controller.
+// parent1 returns our own group in the hierarchy of one controller.
 func parent1(controller string) string {
 	mount, root := hierarchy("cgroup", controller)
 	path, ok := ownGroup(controller)
@@ -132,7 +129,7 @@ func parent1(controller string) string {
 	return filepath.Join(mount, strings.TrimPrefix(path, root))
 }
 
-// hierarchy is where a file system of a kind is mounted, and which part of it.
+// hierarchy returns where a kind of file system is mounted, and which part of it.
 func hierarchy(kind, controller string) (mount, root string) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -151,7 +148,7 @@ func hierarchy(kind, controller string) (mount, root string) {
 	return "", ""
 }
 
-// ownGroup is the group that this process is in; controller "" is version 2.
+// ownGroup returns the group of this process; controller "" means version 2.
 func ownGroup(controller string) (string, bool) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -176,7 +173,7 @@ func (l *limits) admit(pid int) error {
 	return nil
 }
 
-// killed reports whether the kernel has ended a process for its memory.
+// killed reports whether the kernel has killed a process for its memory use.
 func (l *limits) killed() bool {
 	for _, dir := range l.dirs {
 		for _, file := range []string{"memory.events", "memory.oom_control"} {
@@ -194,8 +191,8 @@ func (l *limits) killed() bool {
 	return false
 }
 
-// remove takes the groups away. The kernel lets go of them a moment after their
-// last process is gone; what then stays is removed by a later run.
+// remove removes the groups. The kernel releases them a moment after their last process has ended;
+// a later run removes any that remain.
 func (l *limits) remove() {
 	for _, dir := range l.dirs {
 		for range 50 {
@@ -207,9 +204,9 @@ func (l *limits) remove() {
 	}
 }
 
-// setRlimits holds this process, and what it becomes, to limits of its own: no
-// core file in any case, and where no group counts all processes together, memory
-// and processes. The kernel exempts root from the second.
+// setRlimits limits this process, and the program it becomes: core files are off in any case, and
+// without a group for all processes together, memory and processes are limited. The kernel exempts
+// root from the process limit.
 func setRlimits(memory int64, processes int) error {
 	set := map[int]uint64{unix.RLIMIT_CORE: 0}
 	if memory > 0 {

@@ -12,7 +12,7 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Look puts up walls around a program that does nothing, and says which stood.
+// Look starts a sandbox around a program that does nothing, and reports which walls were in force.
 func Look(ctx context.Context) (r Report, err error) {
 	dir, err := os.MkdirTemp("", "tri-look-")
 	if err != nil {
@@ -27,7 +27,7 @@ func Look(ctx context.Context) (r Report, err error) {
 	return r, err
 }
 
-// String is a Report in words.
+// String describes a Report.
 func (r Report) String() string {
 	var walls []string
 	if r.Bubblewrap {

@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// Box is the walls around one program. There are none on this system.
+// Box is the sandbox of one program. This system has none.
 type Box struct{}
 
 var errSystem = errors.New("start a sandbox: only Linux has one")
 
-// New refuses.
+// New always fails.
 func New(Spec) (*Box, error) { return nil, missing(errSystem, "run this on Linux") }
 
-// Command and what follows belong to a Box that New never makes here.
+// Command and the following methods belong to a Box, which New never returns here.
 func (*Box) Command(*os.File) (*exec.Cmd, error) { return nil, errSystem }
 func (*Box) Admit() error                        { return errSystem }
 func (*Box) Explain(err error, _ string) error   { return err }
@@ -28,5 +28,5 @@ func (*Box) Kill()                               {}
 func (*Box) Await() bool                         { return true }
 func (*Box) Close() (oom bool)                   { return false }
 
-// Inside refuses.
+// Inside always fails.
 func Inside(string) error { return errSystem }

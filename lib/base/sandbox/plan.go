@@ -14,9 +14,9 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// system is what every program needs to read, where it is there: programs and
-// libraries, and of /etc what tells them how to find those, the certificates and
-// the time. Nothing of it is secret on a machine that is run with any care.
+// system are the paths that every program must read, if they exist: programs and libraries, and
+// from /etc the configuration of the loader, the certificates and the time. On a properly
+// administered machine none of it is secret.
 var system = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/run/current-system/sw",
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path",
@@ -32,25 +32,25 @@ const (
 	writable = "--bind"
 	empty    = "--tmpfs"
 	symlink  = "--symlink"
-	nothing  = "/dev/null" // shown in the place of a hidden file
+	nothing  = "/dev/null" // shown in place of a hidden file
 )
 
-// entry is one thing shown. Of a link, from is its target.
+// entry is one path shown. For a link, from is its target.
 type entry struct{ kind, from, at string }
 
-// plan is what a program sees.
+// plan is the file system that a program sees.
 type plan struct {
 	entries []entry
-	covered []string // folders that must end up empty and read-only
+	covered []string // folders to be left empty and read-only
 	dir     string   // the program's folder, without links
-	configs []string // Git's configurations, to be shown without what is secret
-	// files are all that a program which only reads may open below dir, one by one, and
-	// whole the folders of which it may open everything: what is put there during the
-	// run, or in the place of another file, stays shut. Landlock holds that. Nil: all.
+	configs []string // Git's configurations, to be shown without secrets
+	// files are the files that a read-only program may open below dir; whole are the folders in
+	// which it may open everything. A file created or replaced during the run therefore cannot be
+	// opened, which Landlock enforces. Nil: all files.
 	files, whole []string
 }
 
-// newPlan is the plan of a Spec whose program needs needs.
+// newPlan returns the plan of a Spec whose program needs the paths in needs.
 func newPlan(s Spec, needs []string) (*plan, error) {
 	p := &plan{}
 	for _, path := range system {
@@ -76,7 +76,7 @@ func newPlan(s Spec, needs []string) (*plan, error) {
 	return p, nil
 }
 
-// folder shows the program's folder, and of Git what can be read.
+// folder shows the program's folder, and the readable files of Git.
 func (p *plan) folder(s Spec) error {
 	dir, err := filepath.EvalSymlinks(s.Dir)
 	if err == nil {
@@ -118,8 +118,7 @@ func (p *plan) folder(s Spec) error {
 	return p.hidePrivate(s)
 }
 
-// show adds a path and the links that lead to it. What may be absent is passed
-// over where it is.
+// show adds a path and the links that lead to it. An optional path may be missing.
 func (p *plan) show(kind, path string, optional bool) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -141,7 +140,7 @@ func (p *plan) show(kind, path string, optional bool) error {
 	return nil
 }
 
-// hide covers a path, if it is there; behind a link, what it leads to.
+// hide covers a path, if it exists; for a link, its target.
 func (p *plan) hide(path string) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -158,7 +157,7 @@ func (p *plan) hide(path string) {
 	}
 }
 
-// hideHomes covers our own homes where something that is shown holds one.
+// hideHomes covers our own homes if a shown path contains one.
 func (p *plan) hideHomes() {
 	for _, home := range durable.Homes() {
 		if abs, err := filepath.Abs(home); err == nil {
@@ -167,7 +166,7 @@ func (p *plan) hideHomes() {
 		if real, err := filepath.EvalSymlinks(home); err == nil {
 			home = real
 		}
-		if below(home, p.dir) { // a worktree of a box's: its own home is beside it
+		if below(home, p.dir) { // a worktree of a box: its own home is beside it
 			continue
 		}
 		if slices.ContainsFunc(p.entries, func(e entry) bool {
@@ -178,9 +177,9 @@ func (p *plan) hideHomes() {
 	}
 }
 
-// order puts folders before what stands in them, drops what is there twice and
-// links that a shown folder has in it anyway. Where a path is to be writable and
-// also to be read, read wins: that is how Git's files are kept.
+// order sorts folders before their content, and drops duplicates and links that a shown folder
+// contains anyway. If a path is both writable and read-only, read-only wins: this protects Git's
+// files.
 func (p *plan) order() {
 	rank := map[string]int{symlink: 0, writable: 1, readOnly: 2, empty: 3}
 	slices.SortStableFunc(p.entries, func(a, b entry) int {
@@ -199,7 +198,7 @@ func (p *plan) order() {
 	p.entries = kept
 }
 
-// holder is the entry that at stands below, the nearest.
+// holder returns the nearest entry that contains at.
 func holder(entries []entry, at string) (entry, bool) {
 	for _, e := range slices.Backward(entries) {
 		if below(e.at, at) {
@@ -209,7 +208,7 @@ func holder(entries []entry, at string) (entry, bool) {
 	return entry{}, false
 }
 
-// redundant reports whether e shows what the folder over it shows already.
+// redundant reports whether the folder over e already shows it.
 func redundant(over, e entry) bool {
 	if over.kind == empty || over.from != over.at {
 		return false
@@ -217,7 +216,7 @@ func redundant(over, e entry) bool {
 	return e.kind == symlink || e.kind == over.kind && e.from == e.at
 }
 
-// arguments are the plan in bubblewrap's words.
+// arguments returns the plan as arguments of bubblewrap.
 func (p *plan) arguments() []string {
 	var args []string
 	for _, e := range p.entries {
@@ -233,7 +232,7 @@ func (p *plan) arguments() []string {
 	return args
 }
 
-// paths are those that Landlock lets the program read, beside files, and write.
+// paths returns the paths that Landlock lets the program read, besides files, and write.
 func (p *plan) paths() (read, write []string) {
 	read = slices.Clone(p.whole)
 	for _, e := range p.entries {
@@ -249,7 +248,7 @@ func (p *plan) paths() (read, write []string) {
 	return read, write
 }
 
-// isFile reports whether path is there and no folder.
+// isFile reports whether path exists and is not a folder.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode()&fs.ModeDir == 0

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is one in the sandbox, by the number that it has outside and a
-// descriptor that means it even when the number belongs to another.
+// process is a process in the sandbox: its process id outside, and a descriptor that identifies it
+// even after the id is reused.
 type process struct{ pid, fd int }
 
 func openProcess(pid int) *process {
@@ -25,7 +25,7 @@ func openProcess(pid int) *process {
 	return &process{pid, fd}
 }
 
-// alive waits at most so long for the end of a process.
+// alive waits at most that long for the end of a process, and reports whether it is still alive.
 func (p *process) alive(most time.Duration) bool {
 	deadline := time.Now().Add(most)
 	for {
@@ -38,8 +38,8 @@ func (p *process) alive(most time.Duration) bool {
 	}
 }
 
-// remember keeps the program, still waiting for its orders, and the first process
-// of its namespace, whose end is the end of all of them.
+// remember records the program, which still waits for its order, and the first process of its
+// namespace, whose end ends all the others.
 func (b *Box) remember(pid int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,7 +49,7 @@ func (b *Box) remember(pid int) {
 	}
 }
 
-// parent is a process's parent; 0 where it is gone.
+// parent returns a process's parent, 0 if the process is gone.
 func parent(pid int) int {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -67,7 +67,7 @@ func parent(pid int) int {
 	return n
 }
 
-// PID is the program's process id, as seen from outside; 0 before Admit.
+// PID returns the program's process id as seen from outside; 0 before Admit.
 func (b *Box) PID() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,30 +77,29 @@ func (b *Box) PID() int {
 	return b.agent.pid
 }
 
-// Signal reaches the program and the others of its process group, if it is still
-// there.
+// Signal signals the program and its process group, if it is still alive.
 func (b *Box) Signal(s syscall.Signal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.agent == nil || !b.agent.alive(0) {
 		return
 	}
-	_ = unix.Kill(-b.agent.pid, s) // none left: which is what is wanted
+	_ = unix.Kill(-b.agent.pid, s) // may have ended already
 }
 
-// Kill ends every process in the sandbox.
+// Kill kills every process in the sandbox.
 func (b *Box) Kill() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range []*process{b.init, b.agent} {
 		if p != nil {
-			_ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) // gone: which is what is wanted
+			_ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) // may have ended already
 		}
 	}
 }
 
-// Await returns when every process in the sandbox is gone, or after some seconds,
-// and reports whether they are.
+// Await waits up to five seconds for every process in the sandbox to end, and reports whether they
+// have.
 func (b *Box) Await() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

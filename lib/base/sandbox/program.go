@@ -12,11 +12,10 @@ import (
 	"strings"
 )
 
-// link is a symbolic link on the way to a file.
+// link is a symbolic link on the path to a file.
 type link struct{ at, target string }
 
-// trace follows every link in path, an absolute one, and returns those that it
-// met and what stands at the end.
+// trace follows every link in path, which is absolute, and returns the links and the final path.
 func trace(path string) (links []link, real string, err error) {
 	rest := strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
 	real = "/"
@@ -55,9 +54,9 @@ func trace(path string) (links []link, real string, err error) {
 	return links, real, nil
 }
 
-// program finds what an argument vector needs to be read in order to run: the
-// program where it is installed, the interpreter that its first line names, and
-// whatever files its other arguments name by their whole path.
+// program returns the paths that a command must read in order to run: the program's installation,
+// the interpreter that its first line names, and the files that other arguments name by absolute
+// path.
 func program(argv []string) (path string, needs []string, err error) {
 	if path, err = exec.LookPath(argv[0]); err != nil {
 		return "", nil, err
@@ -77,17 +76,17 @@ func program(argv []string) (path string, needs []string, err error) {
 	return path, needs, nil
 }
 
-// Installed is what must be readable for a command to run; nil where there is no
-// such program. That of Spec.Argv need not be named in Spec.Read.
+// Installed returns the paths that must be readable for a command to run, nil if there is no such
+// program. Those of Spec.Argv need not be listed in Spec.Read.
 func Installed(argv []string) []string {
 	_, needs, err := program(argv)
 	if err != nil {
-		return nil // starting it says so
+		return nil // starting it reports the error
 	}
 	return needs
 }
 
-// installed adds what the program at path is made of to needs.
+// installed adds the files of the program at path to needs.
 func installed(path string, needs []string) []string {
 	if slices.Contains(needs, path) || len(needs) > 32 {
 		return needs
@@ -95,7 +94,7 @@ func installed(path string, needs []string) []string {
 	needs = append(needs, path)
 	_, real, err := trace(path)
 	if err != nil {
-		return needs // it will not start, and say so
+		return needs // it will not start, and reports so
 	}
 	if root := installation(real); root != "" {
 		needs = append(needs, root)
@@ -103,7 +102,7 @@ func installed(path string, needs []string) []string {
 	if in := interpreter(real); in != "" {
 		needs = installed(in, needs)
 	}
-	// A virtual environment of Python's is half a program without the real one.
+	// A Python virtual environment needs the Python installation that it is based on.
 	if filepath.Base(filepath.Dir(path)) == "bin" {
 		prefix := filepath.Dir(filepath.Dir(path))
 		if _, err := os.Stat(filepath.Join(prefix, "pyvenv.cfg")); err == nil {
@@ -113,9 +112,9 @@ func installed(path string, needs []string) []string {
 	return needs
 }
 
-// installation is the folder that a file belongs with: the outermost node_modules
-// above it, or the prefix whose bin folder it stands in. "" where it stands alone,
-// or where its folder is everybody's.
+// installation returns the folder that a program is installed in: the outermost node_modules above
+// it, or the prefix whose bin folder contains it. It returns "" if the file is on its own, or in a
+// shared folder.
 func installation(file string) string {
 	parts := strings.Split(file, "/")
 	if i := slices.Index(parts, "node_modules"); i > 0 {
@@ -134,8 +133,7 @@ func installation(file string) string {
 	return ""
 }
 
-// broad reports whether dir holds more than one program, and maybe a person's
-// files.
+// broad reports whether dir holds more than one program, and possibly a person's files.
 func broad(dir string) bool {
 	home, err := os.UserHomeDir()
 	if err == nil && (below(dir, home) || dir == filepath.Join(home, ".local")) {
@@ -144,13 +142,13 @@ func broad(dir string) bool {
 	return filepath.Base(dir) == ".local" || strings.Count(dir, "/") < 2
 }
 
-// below reports whether path is dir, or stands below it.
+// below reports whether path is dir or below it.
 func below(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// interpreter is the program that a script's first line names, by its path; ""
-// where the file is none, or none is found.
+// interpreter returns the path of the program that a script's first line names, "" if the file is
+// not a script or the program is not found.
 func interpreter(file string) string {
 	f, err := os.Open(file)
 	if err != nil {

@@ -16,18 +16,17 @@ import (
 
 // Limits of the proxy.
 const (
-	maxConns   = 256  // of one run, at once
-	maxRefused = 1000 // lines of the log of one run
+	maxConns   = 256  // concurrent, per run
+	maxRefused = 1000 // lines of a run's log
 	dialTime   = 30 * time.Second
 )
 
-// proxy is all the network that a program has: an HTTP proxy that speaks CONNECT
-// and plain requests, and ports of its loopback device that lead to the same
-// ports of ours.
+// proxy is a program's only network access: an HTTP proxy for CONNECT and plain requests, and
+// ports of its loopback device that lead to the same ports of ours.
 type proxy struct {
 	reach *reach
 	log   string
-	doors []func(context.Context, net.Conn) // found at DoorAt, also by who asks the proxy for everything
+	doors []func(context.Context, net.Conn) // at DoorAt, also for programs that send everything to the proxy
 	slots chan struct{}
 	ctx   context.Context
 	stop  context.CancelFunc
@@ -50,7 +49,7 @@ func newProxy(r *reach, log string) *proxy {
 	}
 	forward := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.Host = r.Out.URL.Host // what was checked, not what the header says
+			r.Out.Host = r.Out.URL.Host // the checked host, not the header's
 			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 				r.Out.Header.Del(name)
 			}
@@ -62,7 +61,7 @@ func newProxy(r *reach, log string) *proxy {
 	}
 	p.http = &http.Server{
 		ReadHeaderTimeout: dialTime, MaxHeaderBytes: 256 << 10,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // of a program that speaks no HTTP
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // errors of a program that does not speak HTTP
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case r.Method == http.MethodConnect:
@@ -77,7 +76,7 @@ func newProxy(r *reach, log string) *proxy {
 	return p
 }
 
-// serveHTTP answers on l as a proxy.
+// serveHTTP serves the proxy on l.
 func (p *proxy) serveHTTP(l net.Listener) {
 	p.group.Go(func() {
 		_ = p.http.Serve(l) // until Close
@@ -97,7 +96,7 @@ func (p *proxy) serveRaw(l net.Listener, to target) {
 				defer conn.Close()
 				out, err := p.dial(p.ctx, to.String())
 				if err != nil {
-					return // the program sees its connection end
+					return // the program's connection ends
 				}
 				p.join(conn, conn, out)
 			})
@@ -105,7 +104,7 @@ func (p *proxy) serveRaw(l net.Listener, to target) {
 	})
 }
 
-// serveDoor has answer answer on l.
+// serveDoor serves l with answer.
 func (p *proxy) serveDoor(l net.Listener, answer func(context.Context, net.Conn)) {
 	context.AfterFunc(p.ctx, func() { _ = l.Close() })
 	p.group.Go(func() {
@@ -144,7 +143,7 @@ func (p *proxy) connect(w http.ResponseWriter, r *http.Request) {
 	p.join(in, buffered, out)
 }
 
-// join carries bytes both ways until both have ended.
+// join copies bytes both ways until both directions have ended.
 func (p *proxy) join(in net.Conn, from io.Reader, out net.Conn) {
 	if !p.keep(in, out) {
 		return
@@ -153,7 +152,7 @@ func (p *proxy) join(in net.Conn, from io.Reader, out net.Conn) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(out, from) // an end is an end, whatever its reason
+		_, _ = io.Copy(out, from) // the reason of the end does not matter
 		half(out)
 	}()
 	_, _ = io.Copy(in, out)
@@ -161,7 +160,7 @@ func (p *proxy) join(in net.Conn, from io.Reader, out net.Conn) {
 	<-done
 }
 
-// half says that no more will come.
+// half closes the sending direction.
 func half(c net.Conn) {
 	if w, ok := c.(interface{ CloseWrite() error }); ok {
 		_ = w.CloseWrite()
@@ -170,7 +169,7 @@ func half(c net.Conn) {
 	_ = c.Close()
 }
 
-// keep remembers connections, so that Close can end them.
+// keep registers connections, so that Close can end them.
 func (p *proxy) keep(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,8 +191,8 @@ func (p *proxy) drop(conns ...net.Conn) {
 	}
 }
 
-// dial connects to what the list has, and logs what it has not. The connection
-// counts until it is closed.
+// dial connects to an address on the list, and logs any other. The connection counts until it is
+// closed.
 func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 	for i, answer := range p.doors {
 		if hostport == DoorAt(i) {
@@ -223,7 +222,7 @@ func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 	return &counted{Conn: conn, release: sync.OnceFunc(func() { <-p.slots })}, nil
 }
 
-// counted gives its slot back when it is closed.
+// counted releases its slot when it is closed.
 type counted struct {
 	net.Conn
 	release func()
@@ -234,7 +233,7 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets half work through the count.
+// CloseWrite makes half work through counted.
 func (c *counted) CloseWrite() error {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
 		return tcp.CloseWrite()
@@ -242,7 +241,7 @@ func (c *counted) CloseWrite() error {
 	return c.Conn.Close()
 }
 
-// refused adds a line to the run's log. The program chose the words.
+// refused adds a line to the run's log. Its text is untrusted.
 func (p *proxy) refused(hostport, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -257,8 +256,8 @@ func (p *proxy) refused(hostport, why string) {
 	}
 }
 
-// AppendRecord writes a record, as JSON in a line, behind what a log of refusals has.
-// It is not synced: it tells what an agent tried, and decides nothing.
+// AppendRecord appends a record, as a line of JSON, to a log of refusals. It is not synced: the
+// log is informational.
 func AppendRecord(file string, record any) error {
 	line, err := json.Marshal(record)
 	if err != nil {
@@ -281,7 +280,7 @@ func statusFor(err error) int {
 	return http.StatusBadGateway
 }
 
-// Close ends every connection and returns when none is served any more.
+// Close ends every connection and returns when none is being served.
 func (p *proxy) Close() {
 	p.stop()
 	_ = p.http.Close()

@@ -12,15 +12,15 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// target is one host:port that may be dialled.
+// target is an allowed host:port.
 type target struct {
-	host string // lower case, without a last dot; an address in its usual form
+	host string // lower case, without a final dot; an address in canonical form
 	port uint16
 }
 
 func (t target) String() string { return net.JoinHostPort(t.host, strconv.Itoa(int(t.port))) }
 
-// parseTarget reads host:port.
+// parseTarget parses host:port.
 func parseTarget(s string) (target, error) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
@@ -34,7 +34,7 @@ func parseTarget(s string) (target, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return target{addr.Unmap().WithZone("").String(), uint16(n)}, nil
 	}
-	if strings.Contains("."+host+".", "..") { // "localhost.." is localhost to some
+	if strings.Contains("."+host+".", "..") { // some resolvers take "localhost.." for localhost
 		return target{}, fmt.Errorf("%q has a name with an empty part", s)
 	}
 	for _, r := range host {
@@ -42,14 +42,14 @@ func parseTarget(s string) (target, error) {
 			return target{}, fmt.Errorf("%q is no host:port", s)
 		}
 	}
-	// Digits and dots alone are an address to some resolvers, in forms like 127.1.
+	// Some resolvers take digits and dots for an address, in forms like 127.1.
 	if strings.Trim(host, "0123456789.") == "" || strings.HasPrefix(host, "0x") {
 		return target{}, fmt.Errorf("%q is no address in its usual form", s)
 	}
 	return target{host, uint16(n)}, nil
 }
 
-// loopback reports whether t is on this machine, where programs ask no proxy.
+// loopback reports whether t is on this machine, for which programs use no proxy.
 func (t target) loopback() bool {
 	addr, err := netip.ParseAddr(t.host)
 	return err == nil && addr.IsLoopback() || t.host == "localhost" || strings.HasSuffix(t.host, ".localhost")
@@ -83,13 +83,12 @@ func newReach(list []string) (*reach, error) {
 	return r, nil
 }
 
-// refusal is why a dial was not made.
+// refusal is the reason for a refused connection.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// Dial connects to host:port if the list has it, and nothing about its address
-// is odd.
+// Dial connects to host:port if it is on the list and its addresses are acceptable.
 func (r *reach) Dial(ctx context.Context, hostport string) (net.Conn, error) {
 	t, err := parseTarget(hostport)
 	if err != nil {
@@ -111,9 +110,9 @@ func (r *reach) Dial(ctx context.Context, hostport string) (net.Conn, error) {
 	return nil, err
 }
 
-// addresses are those of t that may be dialled. A public name that resolves to an
-// address of this machine or network would lead inside (DNS rebinding): that
-// address is dialled only if the list has it as well.
+// addresses returns the addresses of t that may be dialled. A public name that resolves to an
+// address of this machine or network would lead inside (DNS rebinding): that address is allowed
+// only if it is on the list too.
 func (r *reach) addresses(ctx context.Context, t target) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(t.host); err == nil {
 		return []netip.Addr{addr}, nil
@@ -138,8 +137,8 @@ func (r *reach) addresses(ctx context.Context, t target) ([]netip.Addr, error) {
 	return addrs, nil
 }
 
-// local reports whether a name cannot be in the public tree of names (RFC 6761,
-// RFC 6762 appendix G, and .internal, which ICANN keeps free).
+// local reports whether a name cannot be a public one (RFC 6761, RFC 6762 appendix G, and
+// .internal, which ICANN reserves).
 func local(host string) bool {
 	if !strings.Contains(host, ".") {
 		return true
@@ -152,9 +151,8 @@ func local(host string) bool {
 	return false
 }
 
-// special are networks that are neither private nor anybody's on the Internet
-// (IANA's registries of special-purpose addresses), or that hold an address of
-// the other version.
+// special are networks that are neither private nor public (IANA's registries of special-purpose
+// addresses), or that embed an address of the other IP version.
 var special = func() []netip.Prefix {
 	var all []netip.Prefix
 	for _, s := range []string{
@@ -166,7 +164,7 @@ var special = func() []netip.Prefix {
 	return all
 }()
 
-// public reports whether addr is one of the Internet's.
+// public reports whether addr is a public Internet address.
 func public(addr netip.Addr) bool {
 	if !addr.IsGlobalUnicast() || addr.IsPrivate() {
 		return false

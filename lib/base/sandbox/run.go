@@ -12,9 +12,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Run runs a command in a sandbox to its end, for a person who wants to look
-// around, and returns its exit status and which walls stood. A command is ended
-// when ctx is.
+// Run runs a command in a sandbox to its end, for interactive inspection, and returns its exit
+// status and which walls were in force. The command is killed when ctx ends.
 func Run(ctx context.Context, s Spec, in io.Reader, out, errw io.Writer) (status int, r Report, err error) {
 	box, err := New(s)
 	if err != nil {
@@ -35,7 +34,7 @@ func Run(ctx context.Context, s Spec, in io.Reader, out, errw io.Writer) (status
 	}
 	if err := box.Admit(); err != nil {
 		box.Kill()
-		_ = cmd.Wait() // it says no more than said does
+		_ = cmd.Wait() // said has its output
 		return 0, r, startError(s.Argv, box.Explain(err, said.String()))
 	}
 	defer context.AfterFunc(ctx, box.Kill)()
@@ -57,7 +56,7 @@ func startError(argv []string, err error) error {
 	return sysexit.With(sysexit.Unavailable, fmt.Errorf("start %q: %w", argv[0], err))
 }
 
-// tail is the last of what a program says.
+// tail keeps the end of a program's output.
 type tail struct{ bytes.Buffer }
 
 func (t *tail) Write(p []byte) (int, error) {

@@ -1,20 +1,18 @@
-// Package sandbox confines a program twice: bubblewrap gives it a minimal file system
-// and no network, and Landlock restricts it to the same files and ports from inside. A
-// filter of system calls and limits on memory and processes stand beside them.
+// Package sandbox confines a program twice: bubblewrap gives it a minimal file system and no
+// network, and Landlock restricts it to the same files and ports from inside. A system call filter
+// and limits on memory and processes supplement them.
 //
-// What the program may dial goes through a proxy of ours (proxy.go) that holds an
-// allow-list. The sockets on which the program finds that proxy are made inside
-// its network namespace and handed out to us, so that nothing runs in there but
-// the program.
+// The program's connections go through our proxy (proxy.go), which enforces an allow-list. The
+// sockets on which the program finds the proxy are created inside its network namespace and passed
+// out to us, so that nothing but the program runs in there.
 //
-// How it starts: Command gives bubblewrap's command line, at whose end stands
-// tri-sandbox in its inner mode (Inside). That process waits on a socket; Admit
-// tells it what to run and what to allow, puts it under the limits, and lets it
-// go; it walls itself in and becomes the program. A program that could not be
-// walled in is never started.
+// How it starts: Command returns bubblewrap's command line, which runs tri-sandbox in its inner
+// mode (Inside). That process waits on a socket. Admit tells it what to run and what to allow, and
+// puts it under the limits; it then restricts itself and becomes the program. A program that
+// cannot be confined is never started.
 //
-// Landlock alone counts as no sandbox: it cannot hide a file below a folder that
-// may be read, nor close Unix sockets and UDP.
+// Landlock alone does not count as a sandbox: it cannot hide a file below a readable folder, nor
+// block Unix sockets and UDP.
 package sandbox
 
 import (
@@ -27,49 +25,47 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Helper is the program of ours that is the inner end, and its first argument
-// there.
+// Helper is the program that runs as the inner end, and InnerArg its first argument.
 const (
 	Helper   = "tri-sandbox"
 	InnerArg = ":inside"
 )
 
-// Limits where a Spec names none.
+// Limits if a Spec sets none.
 const (
 	DefaultMemory    = 4 << 30 // bytes
-	DefaultProcesses = 1024    // threads count
+	DefaultProcesses = 1024    // threads are counted
 )
 
 // patience is how long the two ends wait for each other.
 const patience = 30 * time.Second
 
-// Spec is what a program may have.
+// Spec says what a program may access.
 type Spec struct {
-	Argv []string // the program and its arguments; Argv[0] is a path, or found on PATH
-	Env  []string // KEY=value, all of it but for the proxy's
-	Dir  string   // where it works, shown at its own path
-	// Write lets it change what is below Dir, but for Git's own files and what is
-	// hidden.
+	Argv []string // the program and its arguments; Argv[0] is a path, or looked up on PATH
+	Env  []string // KEY=value, complete except for the proxy's
+	Dir  string   // working directory, shown at its own path
+	// Write lets it change what is below Dir, except Git's own files and hidden files.
 	Write  bool
-	Hidden []string // further names below Dir that it finds empty, beside what is private
-	// Secret reports whether a text holds a key: settings below Dir that do are found
-	// empty, unless Write is set. Nil: only names are looked at.
+	Hidden []string // further names below Dir to be shown empty, besides private files
+	// Secret reports whether a text contains a key: settings files below Dir that do are shown
+	// empty, unless Write is set. Nil: only names are checked.
 	Secret func(text []byte) bool
-	Home   string   // a folder that it may write; "" is none
-	Read   []string // further files and folders
+	Home   string   // a writable folder; "" if none
+	Read   []string // further readable files and folders
 	Reach  []string // host:port that it may dial
-	// Serve lets it have servers of its own on the loopback device, on any port.
-	// Nobody outside can reach them. Without it Landlock holds TCP to the ports
-	// that Reach needs; Write implies it, since tests like to serve.
+	// Serve lets it open servers on any port of its loopback device, which are unreachable from
+	// outside. Without it Landlock restricts TCP to the ports that Reach needs. Write implies it,
+	// since tests often open servers.
 	Serve bool
-	// Doors are answered by us, each connection in a goroutine of its own, which
-	// must return when ctx ends: it is all that a program may ask of us. See DoorAt.
+	// Doors are served by us, each connection in its own goroutine, which must return when ctx
+	// ends. They are the only services that a program can use. See DoorAt.
 	Doors []func(ctx context.Context, conn net.Conn)
-	// Memory is in bytes, Processes counts threads; 0 is the default.
+	// Memory is in bytes; Processes counts threads; 0 means the default.
 	Memory    int64
 	Processes int
-	Log       string // file that gets a line for each dial refused; "" is none
-	// Without takes walls away, for the probes.
+	Log       string // file that gets a line for each refused connection; "" if none
+	// Without removes walls, for the probes.
 	Without Walls
 }
 
@@ -79,11 +75,11 @@ type Walls struct{ Bubblewrap, Landlock, Syscalls, Limits bool }
 func (s Spec) memory() int64  { return cmp.Or(s.Memory, DefaultMemory) }
 func (s Spec) processes() int { return cmp.Or(s.Processes, DefaultProcesses) }
 
-// Report says which walls stood.
+// Report says which walls were in force.
 type Report struct {
 	Bubblewrap bool
-	Landlock   int    // its ABI; 0 is none
-	Syscalls   bool   // the filter of system calls
+	Landlock   int    // its ABI; 0 if none
+	Syscalls   bool   // the system call filter
 	Limits     string // CgroupV2, CgroupV1, Rlimits or NoLimits
 }
 
@@ -91,11 +87,11 @@ type Report struct {
 const (
 	CgroupV2 = "cgroup v2"
 	CgroupV1 = "cgroup v1"
-	Rlimits  = "rlimits" // of each process, not of all together
+	Rlimits  = "rlimits" // per process, not for all together
 	NoLimits = "none"
 )
 
-// missing is the error of a machine that has no sandbox.
+// missing is the error of a machine without a sandbox.
 func missing(err error, install string) error {
 	return sysexit.Hint(sysexit.With(sysexit.Config, errors.Join(err)),
 		install+"; or say `sandbox: off` in the configuration, and the program runs with your rights")

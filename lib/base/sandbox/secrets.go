@@ -11,19 +11,19 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// boxFolder is where runs of agents are kept in a checkout: none reads what others
-// wrote.
+// boxFolder is the folder in a checkout where runs of agents are kept: no run may read another's
+// files.
 const boxFolder = ".agents"
 
-// maxPrivate is how many files may have to be hidden: every one is a mount.
+// maxPrivate bounds the hidden files: each is a mount.
 const maxPrivate = 500
 
-// personal are the names, of those that filename.Secret knows, of files that no build
-// needs. Who may write has the others before its eyes: it works on what is committed.
+// personal are the names, among those that filename.Secret matches, of files that no build needs.
+// A program with write permission sees the others: it works on the committed files.
 var personal = []string{".env", ".envrc", ".netrc", "_netrc", ".pypirc", ".pgpass", ".htpasswd", ".git-credentials", "credentials"}
 
-// Files of these endings tell how a thing is done, whatever they are called, or
-// are there to be read by everybody.
+// Files with the extensions written are source code or text, whatever their names; those with
+// shared are meant to be public.
 var (
 	written = []string{".go", ".py", ".js", ".mjs", ".cjs", ".ts", ".jsx", ".tsx", ".vue", ".java", ".kt", ".scala", ".rs", ".rb", ".php", ".c", ".h", ".cc", ".cpp",
 		".hpp", ".cs", ".swift", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj", ".lua", ".dart", ".sh", ".sql", ".proto", ".md", ".rst", ".adoc", ".html", ".css"}
@@ -31,13 +31,12 @@ var (
 	tests  = []string{"testdata", "test", "tests", "__tests__", "fixtures", "spec"}
 )
 
-// hidePrivate covers the files of the program's folder whose names say that they
-// hold keys or passwords, settings of agent programs, sockets, what other runs left
-// there and, from who only reads, settings with a key in them (content.go). Any other
-// password in a file of another name is shown.
+// hidePrivate hides the files of the program's folder whose names say that they hold keys or
+// passwords, settings of agent programs, sockets, files of other runs and, from read-only
+// programs, settings with a key in them (content.go). A password in any other file is visible.
 func (p *plan) hidePrivate(s Spec) error {
 	w := &walk{plan: p, spec: s, covered: map[string]bool{}}
-	w.home, _ = filepath.EvalSymlinks(s.Home) // "" where there is none
+	w.home, _ = filepath.EvalSymlinks(s.Home) // "" if there is none
 	if err := filepath.WalkDir(p.dir, w.visit); err != nil {
 		return err
 	}
@@ -53,17 +52,17 @@ func (p *plan) hidePrivate(s Spec) error {
 	return nil
 }
 
-// maxFiles is how many files are named to Landlock one by one; of more, all of the
-// folder is.
+// maxFiles is how many files are passed to Landlock one by one; with more, the whole folder is
+// passed.
 const maxFiles = 200_000
 
-// walk looks at every file of the program's folder.
+// walk visits every file of the program's folder.
 type walk struct {
 	plan         *plan
 	spec         Spec
 	home         string
 	files, whole []string // plan.files and plan.whole
-	look         []string // paths below the folder whose content is to be looked at
+	look         []string // paths below the folder whose content is to be searched
 	covered      map[string]bool
 }
 
@@ -73,7 +72,7 @@ func (w *walk) visit(path string, e fs.DirEntry, err error) error {
 	switch {
 	case path == dir:
 		return err
-	case err != nil: // who cannot be read by us cannot be read by the program
+	case err != nil: // a file that we cannot read the program cannot read either
 		return nil
 	case name == ".git" && e.IsDir():
 		w.plan.coverGit(path)
@@ -96,7 +95,7 @@ func (w *walk) visit(path string, e fs.DirEntry, err error) error {
 	case door(e):
 		w.plan.hide(path)
 		return nil
-	case inVendored(within): // other people's code, of which only a person's files are hidden
+	case inVendored(within): // third-party code: only personal files are hidden
 		if slices.Contains(personal, name) || strings.HasPrefix(name, ".env.") && private(within, name, true) {
 			return w.cover(path)
 		}
@@ -116,7 +115,7 @@ func (w *walk) visit(path string, e fs.DirEntry, err error) error {
 
 // cover hides a file, and counts it.
 func (w *walk) cover(path string) error {
-	// What a link leads to may be of another name; outside it is not shown anyway.
+	// A link's target may have another name. Targets outside are not shown anyway.
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || !below(w.plan.dir, real) {
 		return nil
@@ -129,16 +128,16 @@ func (w *walk) cover(path string) error {
 	return nil
 }
 
-// door reports whether who opens a file talks to another process.
+// door reports whether opening the file connects to another process.
 func door(e fs.DirEntry) bool { return e.Type()&(fs.ModeSocket|fs.ModeNamedPipe|fs.ModeDevice) != 0 }
 
-// inVendored reports whether a path goes through a folder of other people's code.
+// inVendored reports whether a path goes through a folder of third-party code.
 func inVendored(path string) bool {
 	return slices.ContainsFunc(strings.Split(strings.ToLower(path), "/"), filename.Vendored)
 }
 
-// private reports whether a file is to be hidden: by its name, in small letters,
-// and by where it stands below the program's folder.
+// private reports whether to hide a file, by its name in lower case and its path below the
+// program's folder.
 func private(path, name string, write bool) bool {
 	ext := filepath.Ext(name)
 	switch {
@@ -150,7 +149,7 @@ func private(path, name string, write bool) bool {
 	return !write && !inTests(path)
 }
 
-// inTests reports whether a file stands below a folder of tests.
+// inTests reports whether a file is below a folder of tests.
 func inTests(path string) bool {
 	return slices.ContainsFunc(strings.Split(filepath.ToSlash(strings.ToLower(path)), "/"), func(dir string) bool { return slices.Contains(tests, dir) })
 }

@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused are system calls that no agent needs: those that look into other
-// processes, change mounts and namespaces, load code into the kernel, or reach
-// large and rarely used parts of it.
+// refused are system calls that no agent needs: those that inspect other processes, change mounts
+// and namespaces, load code into the kernel, or reach large and rarely used parts of it.
 var refused = []string{
 	"ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
 	"mount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "open_tree_attr", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
@@ -24,9 +23,9 @@ var refused = []string{
 	"settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "vhangup",
 }
 
-// absent are calls that a library tries before an older one that can be looked
-// at: clone3 has its flags in memory, where a filter cannot read them, and
-// so has openat2, and io_uring makes calls that no filter sees.
+// absent are calls that libraries try before an older one that can be filtered: clone3 and openat2
+// have their flags in memory, where a filter cannot read them, and io_uring makes calls that no
+// filter sees.
 var absent = []string{"clone3", "openat2", "io_uring_setup", "io_uring_enter", "io_uring_register"}
 
 const (
@@ -43,8 +42,8 @@ func other(argument uint32, than uint64) seccomp.Condition {
 	return seccomp.Condition{Argument: argument, Operation: seccomp.NotEqual, Value: than}
 }
 
-// low is an argument whose lower half is a value: of an int the kernel takes no more,
-// and the library compares all of it.
+// low matches an argument whose lower half is value: the kernel uses only that half of an int, but
+// the library compares the whole.
 func low(argument uint32, value uint32) (all []seccomp.Condition) {
 	all = append(all, seccomp.Condition{Argument: argument, Operation: seccomp.BitsNotSet, Value: uint64(^value)})
 	for rest := value; rest != 0; rest &= rest - 1 {
@@ -53,16 +52,16 @@ func low(argument uint32, value uint32) (all []seccomp.Condition) {
 	return all
 }
 
-// filtered reports whether there is a filter for this machine.
+// filtered reports whether there is a filter for this architecture.
 func filtered() bool {
 	_, err := arch.GetInfo("")
 	return err == nil
 }
 
-// policy is what the kernel does on each system call. paths: it may have sockets with a
-// path; a pair of connected ones it always may.
+// policy returns the filter. paths permits sockets with a path; connected pairs of sockets are
+// always permitted.
 func policy(info *arch.Info, paths bool) seccomp.Policy {
-	known := func(names []string) []string { // newer machines do not have the oldest
+	known := func(names []string) []string { // newer architectures lack the oldest calls
 		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := info.SyscallNames[name]; return !ok })
 	}
 	when := func(list *[]seccomp.NameWithConditions, name string, conditions ...seccomp.Condition) {
@@ -71,21 +70,21 @@ func policy(info *arch.Info, paths bool) seccomp.Policy {
 		}
 	}
 	var never, denied []seccomp.NameWithConditions
-	// A child in namespaces of its own would have every right in them.
+	// A child in new namespaces would have every right in them.
 	when(&never, "clone", any1(0, newNamespaces))
-	// Typing into somebody's terminal.
+	// Input injection into a person's terminal.
 	when(&never, "ioctl", low(1, unix.TIOCSTI)...)
 	when(&never, "ioctl", low(1, unix.TIOCLINUX)...)
-	// The mode of a file may not be one by which a program runs with the rights of the
-	// file's owner, who is the person in whose name all this runs.
+	// A file must not become setuid or setgid: it would run with the rights of its owner, the user
+	// on whose behalf all this runs.
 	for name, mode := range map[string]uint32{"fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknodat": 2, "chmod": 1, "creat": 1, "mknod": 1} {
 		when(&never, name, any1(mode, ownersRights))
 	}
 	when(&never, "openat", any1(2, makesFile), any1(3, ownersRights))
 	when(&never, "open", any1(1, makesFile), any1(2, ownersRights))
-	// Sockets: of the address families, those that programs use. One of the others
-	// (vsock) leads out of a virtual machine, whatever its network. Of netlink, how
-	// libraries list addresses.
+	// Socket families are limited to those that programs use. Some others (vsock) lead out of a
+	// virtual machine, whatever its network. Of netlink, only the protocol that libraries use to
+	// list addresses.
 	families := []seccomp.Condition{other(0, unix.AF_INET), other(0, unix.AF_INET6), other(0, unix.AF_NETLINK)}
 	if paths {
 		families = append(families, other(0, unix.AF_UNIX))
@@ -99,8 +98,8 @@ func policy(info *arch.Info, paths bool) seccomp.Policy {
 	}}
 }
 
-// filterSyscalls puts the filter on the calling thread and what it becomes. A call by
-// the numbers of another machine ends the process: the library would let it pass.
+// filterSyscalls applies the filter to the calling thread and the program it becomes. A system
+// call of another architecture kills the process: the library would let it pass.
 func filterSyscalls(paths bool) error {
 	info, err := arch.GetInfo("")
 	if err != nil {
@@ -118,7 +117,7 @@ func filterSyscalls(paths bool) error {
 	if err != nil {
 		return fmt.Errorf("filter system calls: %w", err)
 	}
-	// RawInstruction has the form of the kernel's sock_filter.
+	// RawInstruction has the layout of the kernel's sock_filter.
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: (*unix.SockFilter)(unsafe.Pointer(&program[0]))}
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog))); errno != 0 {
 		return fmt.Errorf("filter system calls: %w", errno)

@@ -19,7 +19,7 @@ func reads(name string, path func(*Stage) string) Probe {
 	return Probe{Name: name, Anybody: true, try: func(s *Stage) error { return s.find(path(s)) }}
 }
 
-// appears tries to read a secret that was put into the repository meanwhile.
+// appears tries to read a secret that was added to the repository during the run.
 func appears(name, file string) Probe {
 	return Probe{Name: name, Anybody: true, try: func(s *Stage) error {
 		if err := os.WriteFile(s.Home+"/ask", nil, 0o600); err != nil {
@@ -43,12 +43,12 @@ func (s *Stage) find(path string) error {
 	return err
 }
 
-// at is a path below the stage.
+// at returns a path below the stage.
 func at(name string) func(*Stage) string {
 	return func(s *Stage) string { return filepath.Join(s.Root, name) }
 }
 
-// opens tries to open a file of the machine, and changes nothing.
+// opens tries to open a file of the machine, without changing it.
 func opens(name string, flag int, path func(*Stage) string) Probe {
 	return Probe{Name: name, try: func(s *Stage) error {
 		f, err := os.OpenFile(path(s), flag, 0)
@@ -64,7 +64,7 @@ func opens(name string, flag int, path func(*Stage) string) Probe {
 
 func fixed(path string) func(*Stage) string { return func(*Stage) string { return path } }
 
-// changes tries to change a file of the stage; seen from outside.
+// changes tries to change a file of the stage; the change is checked from outside.
 func changes(name string, write bool, do func(*Stage) error, path string) Probe {
 	return Probe{Name: name, Anybody: true, Write: write, try: do, seen: func(s *Stage) bool {
 		text, err := os.ReadFile(filepath.Join(s.Root, path))
@@ -89,8 +89,7 @@ func victimFile(name string) func(*Stage) string {
 	return func(s *Stage) string { return fmt.Sprintf("/proc/%d/%s", s.Victim, name) }
 }
 
-// unseen are the probes of files that it may not read, by every way that leads to
-// one.
+// unseen are the probes of files that it may not read, by every path to them.
 func unseen() []Probe {
 	return []Probe{
 		reads("read a private key", at("home/.ssh/id_ed25519")),
@@ -138,7 +137,7 @@ func unseen() []Probe {
 		reads("read by a process's root", func(s *Stage) string { return victimFile("root")(s) + s.Root + "/outside/.env" }),
 		{Name: "read by a link of its own", Anybody: true, try: func(s *Stage) error {
 			link := filepath.Join(s.Home, "link")
-			_ = os.Remove(link) // of an earlier try
+			_ = os.Remove(link) // from an earlier try
 			if err := os.Symlink(filepath.Join(s.Root, "outside/.env"), link); err != nil {
 				return err
 			}
@@ -146,7 +145,7 @@ func unseen() []Probe {
 		}},
 		{Name: "read by a hard link of its own", Anybody: true, try: func(s *Stage) error {
 			link := filepath.Join(s.Home, "hard")
-			_ = os.Remove(link) // of an earlier try
+			_ = os.Remove(link) // from an earlier try
 			if err := os.Link(filepath.Join(s.Root, "outside/.env"), link); err != nil {
 				return err
 			}
@@ -156,7 +155,7 @@ func unseen() []Probe {
 	}
 }
 
-// memories are the probes of what can be read that is no file of anybody's.
+// memories are the probes of readable memory that is not in a file.
 func memories() []Probe {
 	return []Probe{
 		{Name: "attach shared memory", Anybody: true, try: func(s *Stage) error {
@@ -213,7 +212,7 @@ func writes() []Probe {
 	}
 }
 
-// system are the probes of what it could leave behind in the system.
+// system are the probes of lasting changes to the system.
 func system() []Probe {
 	return []Probe{
 		opens("change the system's users", os.O_WRONLY, fixed("/etc/passwd")),
@@ -226,7 +225,7 @@ func system() []Probe {
 		}},
 		{Name: "make a device", try: func(s *Stage) error {
 			path := filepath.Join(s.Home, "device")
-			_ = os.Remove(path) // of an earlier try
+			_ = os.Remove(path) // from an earlier try
 			return unix.Mknod(path, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1)))
 		}},
 		{Name: "write to its own prompt", Anybody: true, try: func(*Stage) error {
@@ -239,7 +238,7 @@ func system() []Probe {
 	}
 }
 
-// controlGroup is a file of the machine's control groups by which a process moves.
+// controlGroup returns the control group file that moves a process.
 func controlGroup() string {
 	for _, path := range []string{"/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/memory/cgroup.procs"} {
 		if _, err := os.Stat(path); err == nil {
@@ -249,7 +248,7 @@ func controlGroup() string {
 	return "/sys/fs/cgroup/cgroup.procs"
 }
 
-// setuidFile leaves a program that runs with the rights of who owns it.
+// setuidFile creates a program that runs with its owner's rights.
 func setuidFile(s *Stage) error {
 	path := filepath.Join(s.Home, "setuid")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
@@ -258,8 +257,8 @@ func setuidFile(s *Stage) error {
 	return os.Chmod(path, 0o755|os.ModeSetuid)
 }
 
-// byHandle opens the root of a file system by the number that it always has, as
-// programs have left containers.
+// byHandle opens the root of a file system by its fixed handle, a known way to escape from
+// containers.
 func byHandle(*Stage) error {
 	dir, err := os.Open("/usr")
 	if err != nil {
@@ -274,15 +273,14 @@ func byHandle(*Stage) error {
 	return unix.Close(fd)
 }
 
-// readDisk reads of the first disk that there is, by a device of its own where
-// none is shown.
+// readDisk reads from the first disk, through a device node of its own if none is shown.
 func readDisk(s *Stage) error {
 	var st unix.Stat_t
 	if err := unix.Stat("/usr", &st); err != nil {
 		return err
 	}
 	path := filepath.Join(s.Home, "disk")
-	_ = os.Remove(path) // of an earlier try
+	_ = os.Remove(path) // from an earlier try
 	if err := unix.Mknod(path, unix.S_IFBLK|0o600, int(st.Dev)); err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is held back on the way out is often held back in silence, for as long as
-// one waits; on one machine there is always an answer, which may be late.
+// Outgoing packets are often dropped silently, so a wait may last for ever; on one machine there
+// is always an answer, which may be late.
 const (
 	soon    = time.Second
 	patient = 20 * time.Second
@@ -29,7 +29,7 @@ func patience(anybody bool) time.Duration {
 	return soon
 }
 
-// dials tries to reach a server.
+// dials tries to connect to a server.
 func dials(name string, anybody bool, network string, to func(*Stage) string) Probe {
 	return Probe{Name: name, Anybody: anybody, try: func(s *Stage) error {
 		conn, err := net.DialTimeout(network, to(s), patience(anybody))
@@ -40,7 +40,7 @@ func dials(name string, anybody bool, network string, to func(*Stage) string) Pr
 	}}
 }
 
-// sends tries to have a datagram answered, or where nobody need answer, to send it.
+// sends tries to get an answer to a datagram or, if none is expected, to send it.
 func sends(name string, anybody bool, to func(*Stage) string) Probe {
 	return Probe{Name: name, Anybody: anybody, try: func(s *Stage) error {
 		conn, err := net.DialTimeout("udp", to(s), soon)
@@ -59,7 +59,7 @@ func sends(name string, anybody bool, to func(*Stage) string) Probe {
 	}}
 }
 
-// sockets tries to make one of a kind.
+// sockets tries to create a kind of socket.
 func sockets(name string, family, kind, protocol int) Probe {
 	return Probe{Name: name, try: func(*Stage) error {
 		fd, err := unix.Socket(family, kind, protocol)
@@ -70,7 +70,7 @@ func sockets(name string, family, kind, protocol int) Probe {
 	}}
 }
 
-// asks tries to get past the proxy with a request.
+// asks tries to get a request past the proxy.
 func asks(name string, request func(*Stage) string) Probe {
 	return Probe{Name: name, try: func(s *Stage) error {
 		proxy, err := url.Parse(os.Getenv("HTTP_PROXY"))

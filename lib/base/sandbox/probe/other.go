@@ -10,13 +10,13 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Stage is what the probes are let loose on.
+// Stage is the environment of the probes.
 type Stage struct{}
 
 var errSystem = sysexit.With(sysexit.Config, errors.New("probe a sandbox: only Linux has one"))
 
-// Run refuses.
+// Run always fails.
 func Run(context.Context, string) (Outcome, error) { return Outcome{}, errSystem }
 
-// Try refuses.
+// Try always fails.
 func Try(context.Context, []string, io.Writer) error { return errSystem }

@@ -1,10 +1,10 @@
-// Package probe tries to escape the sandbox: it attempts what an injected instruction
-// could ask for, with both walls, with either one, and with none. A probe that gets
-// through says so; one that no walls keep back tells nothing, so what ought to work
-// without them is held to do so.
+// Package probe tries to escape the sandbox: it attempts what an injected instruction could ask
+// for, with both walls, with either one, and with none. A probe reports whether it got through.
+// One that fails even without walls proves nothing, so probes that should work there are required
+// to.
 //
-// Every probe is harmless where it does get through: what it reads, changes, dials
-// and kills was laid out for it (Stage).
+// Every probe is harmless if it gets through: what it reads, changes, dials and kills was set up
+// for it (Stage).
 package probe
 
 import (
@@ -15,28 +15,28 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Arg is the first argument of the program that tries; what follows are names of
-// probes, all that can share a sandbox where there is none.
+// Arg is the first argument of the program that tries. The names of the probes follow: all those
+// that can share a sandbox.
 const Arg = ":probe"
 
-// Probe is one thing to try.
+// Probe is one attempt.
 type Probe struct {
 	Name string
-	// Anybody can do it where there are no walls. Of others, what the machine allows
-	// to this user decides.
+	// Anybody says that it must get through without walls. For others that depends on what the
+	// machine allows this user.
 	Anybody bool
 	Write   bool // it is tried in a run that may change its folder
-	Alone   bool // it may end the sandbox that it is tried in
-	// Confine is what it says of itself: nil is that it got through.
+	Alone   bool // it may end its sandbox
+	// try makes the attempt: nil means that it got through.
 	try func(*Stage) error
-	// seen is what can be seen of that from outside. Nil: its word is taken.
+	// seen checks the effect from outside. Nil: the result of try counts.
 	seen func(*Stage) bool
 }
 
-// Columns are the walls that the probes are tried against.
+// Columns are the sets of walls that the probes are tried against.
 var Columns = []string{"both walls", "bubblewrap", "Landlock", "no walls"}
 
-// Row is what became of a probe: per column, whether it got through.
+// Row is the result of a probe: per column, whether it got through.
 type Row struct {
 	Name    string   `json:"name"`
 	Through []bool   `json:"through"`
@@ -44,11 +44,11 @@ type Row struct {
 	Anybody bool     `json:"-"`
 }
 
-// Outcome is what all of them came to.
+// Outcome is the result of all probes.
 type Outcome struct {
 	Rows    []Row
-	Limits  string // which mechanism of limits was in force
-	Skipped int    // probes that were not tried to their end
+	Limits  string // the mechanism of limits in force
+	Skipped int    // probes that did not complete
 }
 
 // Through counts the probes that got through in a column.
@@ -61,7 +61,7 @@ func (o Outcome) Through(column int) (n int) {
 	return n
 }
 
-// Print writes the table for a person.
+// Print writes the results as a table.
 func Print(w io.Writer, o Outcome) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(tab, "a program that obeys tries to")

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls tries a system call that an unwalled program may or may not have.
+// calls tries a system call that may fail even without walls.
 func calls(name string, try func(*Stage) error) Probe { return Probe{Name: name, try: try} }
 
-// raw makes a call, and closes what it returns if that is a descriptor.
+// raw makes a system call.
 func raw(number uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)
@@ -41,7 +41,7 @@ func others() []Probe {
 			if err := raw(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(s.Victim), 0, 0); err != nil {
 				return err
 			}
-			return nil // let go when this process ends
+			return nil // detached when this process ends
 		}),
 		calls("trace its own starter", func(*Stage) error { return raw(unix.SYS_PTRACE, unix.PTRACE_SEIZE, 1, 0, 0) }),
 		calls("read another process's memory", func(s *Stage) error {
@@ -50,7 +50,7 @@ func others() []Probe {
 			remote := unix.RemoteIovec{Base: 0, Len: 1}
 			err := raw(unix.SYS_PROCESS_VM_READV, uintptr(s.Victim), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
 			if errors.Is(err, unix.EFAULT) {
-				return nil // let in, and nothing stands at that address
+				return nil // access was granted, but nothing is at that address
 			}
 			return err
 		}),
@@ -109,7 +109,7 @@ func rights() []Probe {
 	}
 }
 
-// kernel are the probes of what the kernel can be asked for.
+// kernel are the probes of kernel services.
 func kernel() []Probe {
 	return []Probe{
 		calls("rename the machine", func(*Stage) error {
@@ -148,7 +148,7 @@ func kernel() []Probe {
 	}
 }
 
-// bounds are the probes of how long, and of how much, it may be there.
+// bounds are the probes of the limits on time and resources.
 func bounds() []Probe {
 	return []Probe{
 		{Name: "kill a process", Anybody: true, try: func(s *Stage) error { return unix.Kill(s.Victim, unix.SIGKILL) },
@@ -199,7 +199,7 @@ func bounds() []Probe {
 	}
 }
 
-// forks starts twice as many processes as are allowed, and ends them.
+// forks starts twice as many processes as allowed, and ends them.
 func forks(s *Stage) error {
 	var started []*exec.Cmd
 	defer func() {
@@ -220,7 +220,7 @@ func forks(s *Stage) error {
 	return nil
 }
 
-// typeInto puts a letter into the input of a terminal, as somebody who sits at it.
+// typeInto puts a letter into the input of a terminal, as if typed.
 func typeInto(*Stage) error {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -243,8 +243,7 @@ func typeInto(*Stage) error {
 	return raw(unix.SYS_IOCTL, slave.Fd(), unix.TIOCSTI, uintptr(unsafe.Pointer(&letter)))
 }
 
-// leftOpen looks for descriptors that came with the program, beyond the first
-// three.
+// leftOpen looks for inherited descriptors beyond the first three.
 func leftOpen(*Stage) error {
 	dir, err := os.Open("/proc/self/fd")
 	if err != nil {

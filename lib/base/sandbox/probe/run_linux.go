@@ -19,17 +19,16 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// All is every probe.
+// All returns every probe.
 func All() []Probe {
 	return slices.Concat(unseen(), memories(), writes(), system(), network(), others(), rights(), kernel(), bounds())
 }
 
-// walls are those taken away, by column; of the last all.
+// walls are the walls removed, by column; in the last, all.
 var walls = []sandbox.Walls{{}, {Landlock: true, Syscalls: true}, {Bubblewrap: true}, {}}
 
-// Run tries every probe against every column, with program, which is
-// tri-sandbox, as the one that tries. An error means that the probes could not be
-// run.
+// Run tries every probe in every column. program, which is tri-sandbox, makes the attempts. An
+// error means that the probes could not be run.
 func Run(ctx context.Context, program string) (Outcome, error) {
 	all := All()
 	rows := make([]Row, len(all))
@@ -56,7 +55,7 @@ func Run(ctx context.Context, program string) (Outcome, error) {
 	return o, nil
 }
 
-// result is what one probe says of itself.
+// result is the report of one probe.
 type result struct {
 	Name    string
 	Through bool
@@ -111,8 +110,8 @@ func (t *trial) run(all []Probe) error {
 	return nil
 }
 
-// base is where a stage stands: not in /tmp, since Landlock lets a program have
-// its /tmp, and only bubblewrap gives it one of its own.
+// base returns the folder for the stage. It is not /tmp, since Landlock lets a program use its
+// /tmp, and only bubblewrap gives it one of its own.
 func base() string {
 	if f, err := os.CreateTemp("/var/tmp", "tri-probe-"); err == nil {
 		_ = errors.Join(f.Close(), os.Remove(f.Name())) // it was empty
@@ -121,8 +120,8 @@ func base() string {
 	return os.TempDir()
 }
 
-// box tries some probes in one sandbox. A single one is the sandbox's program,
-// and its exit status is what it says.
+// box tries some probes in one sandbox. A single one is the sandbox's program itself, and reports
+// by its exit status.
 func (t *trial) box(write bool, names []string) error {
 	env, err := t.stage.variable()
 	if err != nil {
@@ -181,8 +180,8 @@ func runBare(ctx context.Context, s sandbox.Spec, in io.Reader, out, errw io.Wri
 	return 0, err
 }
 
-// Try is the program that tries: one probe itself, more each in a process of its
-// own, a line for each.
+// Try is the program that tries: it runs a single probe itself, several each in a process of its
+// own, and prints a line for each.
 func Try(ctx context.Context, names []string, out io.Writer) error {
 	s, err := readStage()
 	if err != nil {

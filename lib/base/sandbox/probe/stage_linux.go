@@ -17,20 +17,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stage is what the probes are let loose on: files, servers and a process that
-// nobody misses.
+// Stage is the environment of the probes: files, servers and a process that exist only for them.
 type Stage struct {
-	Root   string // a folder of ours, of the files below
-	Repo   string // what the program is to look at, with .git, .agents and links that lead out
+	Root   string // our folder, which holds the files below
+	Repo   string // the codebase, with .git, .agents and links that lead out
 	Home   string // the program's own
-	Secret string // what stands in everything that is not to be read
-	Tmp    string // a file in the machine's /tmp, not there yet
+	Secret string // the content of everything that must not be read
+	Tmp    string // a file in the machine's /tmp, not existing yet
 	Shm    string // a file in the machine's /dev/shm
 	ShmID  int    // a segment of System V's shared memory
 	TCP    string // servers on this machine
-	Public string // the same, by an address that is not loopback; may be ""
+	Public string // the same, by a non-loopback address; may be ""
 	UDP    string
-	Unix   []string // sockets where docker, tmux and the key agent could have theirs
+	Unix   []string // sockets like those of docker, tmux and the key agent
 	Absent string   // a port on which the probe serves
 	Net    string   // the network namespace of this machine
 	Name   string   // of an abstract socket
@@ -46,10 +45,10 @@ type Stage struct {
 var secrets = []string{"home/.ssh/id_ed25519", "home/.aws/credentials", "tri/config.yaml", "tri/runs/other/transcript.ndjson", "outside/.env", "repo/.agents/runs/r/plan.md",
 	"repo/.env", "repo/deploy/eu/.env.production", "repo/deploy/server.key", "repo/node_modules/x/.env", "repo/.claude/settings.json"}
 
-// gitConfigs are Git's files with a password in them, below Root.
+// gitConfigs are Git's files that contain a password, below Root.
 var gitConfigs = []string{"repo/.git/config", "repo/.git/config.worktree", "repo/.git/worktrees/w/config.worktree", "repo/.git/modules/m/config", "repo/nested/.git/config"}
 
-// newStage lays everything out below a folder that must be new.
+// newStage creates the stage below a new folder.
 func newStage(root string) (s *Stage, err error) {
 	s = &Stage{Root: root, Repo: filepath.Join(root, "repo"), Home: filepath.Join(root, "run", "home"), Secret: "secret-of-" + filepath.Base(root),
 		Name: filepath.Base(root), Memory: 256 << 20, Forks: 128, ShmID: -1}
@@ -99,7 +98,7 @@ func newStage(root string) (s *Stage, err error) {
 	return s, s.startVictim()
 }
 
-// shareMemory leaves the secret in a segment that anybody of this user may attach.
+// shareMemory stores the secret in a segment that any process of this user may attach.
 func (s *Stage) shareMemory() error {
 	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600)
 	if err != nil {
@@ -114,7 +113,7 @@ func (s *Stage) shareMemory() error {
 	return unix.SysvShmDetach(memory)
 }
 
-// serve answers on every kind of socket, and counts what arrives.
+// serve answers on every kind of socket, and counts the connections.
 func (s *Stage) serve() error {
 	tcp, err := net.Listen("tcp", ":0")
 	if err != nil {
@@ -147,7 +146,7 @@ func (s *Stage) serve() error {
 			if err != nil {
 				return // closed
 			}
-			_, _ = udp.WriteTo([]byte(s.Secret), from) // whoever hears it got through
+			_, _ = udp.WriteTo([]byte(s.Secret), from) // a receiver of this has got through
 		}
 	}()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -155,7 +154,7 @@ func (s *Stage) serve() error {
 		return err
 	}
 	s.Absent = free.Addr().String()
-	_ = free.Close() // whoever takes its port meanwhile is as good
+	_ = free.Close() // another process that takes the port does not matter
 	for _, name := range []string{"docker.sock", "tmux-default", "agent.sock", "repo/in.sock", "repo/.git/ipc"} {
 		s.Unix = append(s.Unix, filepath.Join(s.Root, name))
 	}
@@ -178,25 +177,25 @@ func (s *Stage) listen(l net.Listener) {
 				return // closed
 			}
 			_ = conn.SetDeadline(time.Now().Add(time.Second)) // sockets have deadlines
-			_, _ = io.WriteString(conn, s.Secret+"\n")        // whoever hears it got through
+			_, _ = io.WriteString(conn, s.Secret+"\n")        // a receiver of this has got through
 			_ = conn.Close()
 		}
 	}()
 }
 
-// disturb does what people do in a checkout while somebody looks at it, once the
-// program that tries asks for it: it puts a new secret there, and writes one anew.
+// disturb does what people do in a checkout during a run, once the program asks for it: it adds a
+// new secret, and rewrites an old one.
 func (s *Stage) disturb() {
 	for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Lstat(s.Root); err != nil {
-			return // cleared away
+			return // removed
 		}
 		if _, err := os.Lstat(s.Home + "/ask"); err != nil {
 			continue
 		}
 		for _, name := range late {
 			at := filepath.Join(s.Repo, name)
-			_ = os.WriteFile(at+".tmp", []byte(s.Secret), 0o600) // the probe says that it is not there
+			_ = os.WriteFile(at+".tmp", []byte(s.Secret), 0o600) // if it fails, the probe reports it missing
 			_ = os.Rename(at+".tmp", at)
 		}
 		_ = os.WriteFile(s.Home+"/done", nil, 0o600)
@@ -204,7 +203,7 @@ func (s *Stage) disturb() {
 	}
 }
 
-// late are the secrets that disturb leaves.
+// late are the secrets that disturb writes.
 var late = []string{"deploy/eu/.env.production", "late.pem"}
 
 // startVictim starts a process that has the secret in its environment.
@@ -218,8 +217,7 @@ func (s *Stage) startVictim() error {
 	return nil
 }
 
-// victimDies waits for the end of the process, which the kernel brings about in
-// its own time.
+// victimDies waits for the end of the process, which the kernel may delay.
 func (s *Stage) victimDies() bool {
 	for end := time.Now().Add(patient); s.victimLives(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -229,34 +227,34 @@ func (s *Stage) victimDies() bool {
 	return true
 }
 
-// victimLives reports whether nobody has ended the process.
+// victimLives reports whether the process is still alive.
 func (s *Stage) victimLives() bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.Victim))
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// endStrays ends what has outlived its run.
+// endStrays kills processes that outlived their run.
 func (s *Stage) endStrays() {
 	envs, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
 		return
 	}
 	for _, name := range envs {
-		text, err := os.ReadFile(name) // not ours to read, or gone: no stray of ours
+		text, err := os.ReadFile(name) // unreadable or gone: not our process
 		if err != nil || !bytes.Contains(text, []byte(variable)) || !bytes.Contains(text, []byte(s.Name)) {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil && pid != os.Getpid() {
-			_ = unix.Kill(pid, unix.SIGKILL) // gone: which is what is wanted
+			_ = unix.Kill(pid, unix.SIGKILL) // may be gone already
 		}
 	}
 }
 
-// Close clears everything away.
+// Close removes everything.
 func (s *Stage) Close() {
 	s.endStrays()
 	if s.victim != nil && s.victim.Process != nil {
-		_ = s.victim.Process.Kill() // one that a probe has ended is ended
+		_ = s.victim.Process.Kill() // a probe may have killed it already
 		_ = s.victim.Wait()
 	}
 	for _, c := range s.close {
@@ -267,10 +265,10 @@ func (s *Stage) Close() {
 	}
 	_ = os.Remove(s.Shm)
 	_ = os.Remove(s.Tmp)
-	_ = os.RemoveAll(s.Root) // whatever stays stands below the temporary folder
+	_ = os.RemoveAll(s.Root) // at worst it stays below the temporary folder
 }
 
-// variable carries a Stage to the program that tries.
+// variable passes a Stage to the program that tries.
 const variable = "TRI_PROBE_STAGE"
 
 func (s *Stage) variable() (string, error) {

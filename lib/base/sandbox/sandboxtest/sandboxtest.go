@@ -21,8 +21,8 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// One folder for all tests of a checkout: what is built already is built in no
-	// time. Others may read it, for tests that change the user.
+	// One folder for all tests of a checkout, so that the program is built once. It is readable by
+	// others, for tests that change the user.
 	sum := sha256.Sum256(module)
 	dir := filepath.Join(os.TempDir(), "tri-test-"+hex.EncodeToString(sum[:6]))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -44,8 +44,8 @@ var build = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// Path puts a folder with tri-sandbox first on PATH for a test, and returns it. A
-// machine without bubblewrap skips the test, and says so.
+// Path puts a folder with tri-sandbox first on PATH for a test, and returns it. Without bubblewrap
+// it skips the test.
 func Path(t testing.TB) string {
 	t.Helper()
 	if _, err := exec.LookPath("bwrap"); err != nil {
