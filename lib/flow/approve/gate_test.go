@@ -55,8 +55,7 @@ func put(t *testing.T, g Gate, id, question, text string) string {
 	return key
 }
 
-// Two people decide the same drafts at once: one word counts, and the other is
-// told so.
+// Two people decide on the same drafts at once: one decision counts, and the other person gets an error.
 func TestTwoPeopleAtOnce(t *testing.T) {
 	g := newGate(t, "")
 	for i := range 30 {
@@ -369,7 +368,7 @@ func TestPageHoldsOutsideText(t *testing.T) {
 	}
 }
 
-// TestColumns: what is two columns wide on a terminal moves nothing.
+// TestColumns: characters two columns wide do not break the alignment.
 func TestColumns(t *testing.T) {
 	var out strings.Builder
 	if err := columns(&out, [][]string{{"1", "ana", "x"}, {"20", "田中さん", "y"}, {"3", "é", "z"}}); err != nil {

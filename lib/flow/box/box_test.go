@@ -165,7 +165,7 @@ func TestParallelRuns(t *testing.T) {
 		all.Go(func() {
 			if _, err := x.Start(context.Background(), Request{Type: []string{Fix, Scout}[i%2], Task: "the same"}); err != nil {
 				t.Error(err)
-				once() // nobody waits for this one
+				once() // not waited for by anyone
 			}
 		})
 	}

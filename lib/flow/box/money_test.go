@@ -31,8 +31,8 @@ func (b *bench) spent(home *durable.Home) (all []budget.Entry) {
 	return all
 }
 
-// TestPaid: each attempt at a run is reserved before an agent begins, and settled
-// with what it took itself; one whose supervisor was killed by whoever comes next.
+// TestPaid: each attempt at a run is reserved before an agent starts, and settled with its own cost; one
+// whose supervisor was killed is settled by the next call.
 func TestPaid(t *testing.T) {
 	b := newBench(t)
 	home, err := durable.Open(t.TempDir())
@@ -80,8 +80,7 @@ func TestPaid(t *testing.T) {
 	}
 }
 
-// TestNobodyPays: without a home that somebody has set up nothing is counted, and
-// none is made.
+// TestNobodyPays: without a configured home nothing is counted, and no home is created.
 func TestNobodyPays(t *testing.T) {
 	if p, err := PaidBy(t.TempDir(), "ana"); err != nil || p != nil {
 		t.Errorf("%+v, %v", p, err)

@@ -161,8 +161,7 @@ func TestResumeOfAHeldRun(t *testing.T) {
 	}
 }
 
-// TestUnmarked: a state that somebody has put back, or a mark that somebody has
-// deleted, hides no run whose supervisor is gone.
+// TestUnmarked: restoring an old state or deleting a mark does not hide a run whose supervisor is gone.
 func TestUnmarked(t *testing.T) {
 	b := newBench(t)
 	r, err := b.open().Start(context.Background(), Request{Type: Scout, Task: "look"})

@@ -54,7 +54,7 @@ func watched(t *testing.T) (b *bench, name string, watcher *exec.Cmd) {
 	return b, name, watcher
 }
 
-// stop has a process stand still.
+// stop suspends a process.
 func stop(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -67,8 +67,7 @@ func stop(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// TestStopped: a supervisor that somebody has stopped is said to have stalled, and
-// its state is left to it.
+// TestStopped: a suspended supervisor is reported as stalled, and its state file is not changed.
 func TestStopped(t *testing.T) {
 	b, name, watcher := watched(t)
 	shown := func(want string) bool {
@@ -94,8 +93,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestTailUnwatched: who looks at a run that is not supervised is told, and does not
-// wait for what cannot come.
+// TestTailUnwatched: tail of a run that is not supervised says so, and does not wait forever.
 func TestTailUnwatched(t *testing.T) {
 	b, name, watcher := watched(t)
 	pid := watcher.Process.Pid

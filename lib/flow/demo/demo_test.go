@@ -24,7 +24,7 @@ func showing(t *testing.T) *demo {
 	return &demo{Options: Options{Dir: dir, Codebase: t.TempDir(), Out: io.Discard, Err: io.Discard}}
 }
 
-// TestQuote: what is shown is what a shell would run.
+// TestQuote: the command shown is the command that a shell would run.
 func TestQuote(t *testing.T) {
 	for _, arg := range []string{"", "plain-1.go:3", "two words", "it's", `a"b\c`, "$(touch x)", "`x`", "a\nb", "*", "~", "#", "日本", "-n"} {
 		out, err := exec.Command("bash", "-c", "printf '%s' "+"x"+quote(arg)).Output()
@@ -146,8 +146,8 @@ func TestPaint(t *testing.T) {
 	}
 }
 
-// TestQuestions: each question of the room is answered from where the answer
-// stands in this repository.
+// TestQuestions: each question of the room is answered from the file of this repository that has the
+// answer.
 func TestQuestions(t *testing.T) {
 	answers := map[string]string{
 		"torn tail":      "lib/base/durable/log.go",

@@ -274,8 +274,8 @@ func TestAutoAfterACrash(t *testing.T) {
 	})
 }
 
-// TestAutoIsTakenBack: by a person, and then it is not said again; by the policy,
-// when nobody has posted it in time; and turning it off ends what has not begun.
+// TestAutoIsTakenBack: by a person, and then it is not repeated; by the policy, if it was not posted in
+// time; and turning it off stops approvals that have not been claimed.
 func TestAutoIsTakenBack(t *testing.T) {
 	standing := func(e *earned) *decision.Standing {
 		rs, err := decision.Read(e.home)

@@ -57,8 +57,8 @@ func TestDispatch(t *testing.T) {
 	}
 }
 
-// TestWhereAnswersGo: into the platform's thread; where the thread was inferred
-// there is none, and the answer goes to the question's own message.
+// TestWhereAnswersGo: into the platform's thread; if the thread was inferred, the answer replies to the
+// question's own message.
 func TestWhereAnswersGo(t *testing.T) {
 	for _, tt := range []struct {
 		name, then, want string // the event behind 1: "id root"; thread and message answered

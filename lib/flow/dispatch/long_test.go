@@ -160,8 +160,7 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// TestLongGoesOn: a dispatcher that ends leaves long runs alone, and the next one
-// takes what they gave.
+// TestLongGoesOn: a dispatcher that ends leaves long runs running, and the next one takes their results.
 func TestLongGoesOn(t *testing.T) {
 	b, f, options := far(t)
 	b.add("1", "ana", "", event.Actionable, "long and endless?")

@@ -42,8 +42,8 @@ func (b *bench) badges(ids string) string {
 	return strings.Join(all, ", ")
 }
 
-// TestBudgetComesBack: what found no budget goes on the next day, as far as that
-// day's goes, and at once when a person asks for it.
+// TestBudgetComesBack: threads without budget are resumed the next day, as far as its budget allows, and
+// at once when a person requests it.
 func TestBudgetComesBack(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Budget.InvestigationsPerDay = new(1)
@@ -82,8 +82,8 @@ func TestBudgetComesBack(t *testing.T) {
 	}
 }
 
-// TestValidationIsPaidFor: a draft that nobody could afford to have judged is not
-// offered, and is judged, not looked for again, when somebody can.
+// TestValidationIsPaidFor: a draft whose validation the budget did not allow is not offered; when the
+// budget allows it, it is validated, not investigated again.
 func TestValidationIsPaidFor(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Budget.PerAgent = []config.AgentLimits{{Agent: "claude", USD: 0.5}}

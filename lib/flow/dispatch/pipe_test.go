@@ -12,9 +12,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// TestPipeIntoUsedHome: the seq of what a pipe brings need not be of the log that
-// was read last. What is new is taken, however small its seq; what was taken before
-// is not taken again.
+// TestPipeIntoUsedHome: the seq of events from a pipe need not belong to the log read last. New events are
+// applied, however small their seq; events applied before are not applied again.
 func TestPipeIntoUsedHome(t *testing.T) {
 	b := newBench(t)
 	for _, id := range []string{"1", "2", "3"} {

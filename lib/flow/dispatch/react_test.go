@@ -15,8 +15,8 @@ import (
 	"tri/lib/record/thread"
 )
 
-// reactions are what was asked for, in order, each ID once as tri-reply does it,
-// and what stands at the end, by message.
+// reactions returns the requests in order, each ID once as tri-reply applies it, and the resulting
+// reactions by message.
 func (b *bench) reactions() (all []string, stands map[string][]string) {
 	b.t.Helper()
 	done := map[string]bool{}
@@ -102,8 +102,8 @@ func TestReactions(t *testing.T) {
 	}
 }
 
-// TestReactionsOff: nothing is asked for by default, elsewhere, or for what the
-// configuration leaves empty.
+// TestReactionsOff: nothing is requested by default, in other chats, or for states that the configuration
+// leaves empty.
 func TestReactionsOff(t *testing.T) {
 	none := ""
 	for name, change := range map[string]func(*config.Reactions){
@@ -122,8 +122,8 @@ func TestReactionsOff(t *testing.T) {
 	}
 }
 
-// TestReactionsCut: whatever of signals.ndjson a killed life has written, the next
-// one brings the message to where its thread stands, open or closed.
+// TestReactionsCut: however much of signals.ndjson a killed process has written, the next one brings the
+// message to the state of its thread, open or closed.
 func TestReactionsCut(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		b := reacting(t)

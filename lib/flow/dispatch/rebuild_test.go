@@ -100,7 +100,7 @@ func TestRebuildMendsDamage(t *testing.T) {
 	}
 }
 
-// TestBrokenMark: what the hint promises is so.
+// TestBrokenMark: the hint's advice works.
 func TestBrokenMark(t *testing.T) {
 	b := newBench(t)
 	b.add("1", "ana", "", event.Actionable, "why?")
@@ -174,8 +174,8 @@ func (b *bench) files() string {
 	return all.String()
 }
 
-// TestRunsGone: where the results of runs were deleted, a rebuild keeps the threads
-// that it cannot fold, and a dispatcher goes on.
+// TestRunsGone: if the results of runs were deleted, a rebuild keeps the threads that it cannot fold, and
+// a dispatcher continues.
 func TestRunsGone(t *testing.T) {
 	b := newBench(t)
 	b.add("1", "ana", "", event.Actionable, "why?")

@@ -21,7 +21,7 @@ import (
 	"tri/lib/record/thread"
 )
 
-// fake is an agent that gives back what it is told to and keeps its task.
+// fake is an agent that returns a fixed answer and keeps its task.
 type fake struct {
 	value string
 	err   error
@@ -153,7 +153,7 @@ func TestPromptHasEverything(t *testing.T) {
 	}
 }
 
-// outsideFences is a prompt without what stands in fences.
+// outsideFences returns a prompt without the text in fences.
 func outsideFences(t *testing.T, text string) string {
 	t.Helper()
 	var out []string
@@ -279,8 +279,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSearchedHints: a model is told what a search finds, once and short; an agent
-// that is a search is not.
+// TestSearchedHints: a model is given the results of a search, once and short; an agent that is itself a
+// search is not.
 func TestSearchedHints(t *testing.T) {
 	dir := t.TempDir()
 	text := "package pay\n\n// MaxRetries is how often a charge is tried again.\nconst MaxRetries = 5\n"

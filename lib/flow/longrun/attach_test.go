@@ -14,7 +14,7 @@ import (
 	"tri/lib/base/config"
 )
 
-// TestUnwatched: who looks at a run that is not supervised is told, and what to do.
+// TestUnwatched: a look at a run that is not supervised says so, and what to do.
 func TestUnwatched(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("nobody tells here that a process is stopped")
@@ -62,8 +62,7 @@ func TestUnwatched(t *testing.T) {
 	attach("its runner ended without a word; tri-escalate poll "+r.RunID, func() error { return nil })
 }
 
-// TestFollow: what is no terminal is shown the transcript, to its end; who looked at
-// a run under way is known.
+// TestFollow: without a terminal the transcript is shown, to its end; looks at a running run are recorded.
 func TestFollow(t *testing.T) {
 	d := manager(t, config.Tmux)
 	r := ask("1", "wait")

@@ -14,8 +14,8 @@ import (
 	"tri/lib/record/run"
 )
 
-// TestLifecycle: however many ask for it at once, a run is done once; it leaves
-// what it gave, how it ended and what was seen.
+// TestLifecycle: however many processes request it at once, a run is done once; it leaves its return, its
+// result and its transcript.
 func TestLifecycle(t *testing.T) {
 	for _, terminal := range terminals {
 		t.Run(terminal, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestLifecycle(t *testing.T) {
 			if n := acts(t, d); n != 1 {
 				t.Errorf("%d runs", n)
 			}
-			begin(t, d, r) // one that has ended stays as it is
+			begin(t, d, r) // an ended run stays as it is
 			said, err := d.Home.ReadFile(d.folder(r.RunID) + "/transcript.log")
 			if err != nil || !strings.Contains(string(said), "thought   thinking about<U+001B>[2J\n                   please wait") || !strings.Contains(string(said), "end       done") {
 				t.Errorf("%v\n%s", err, said)
@@ -87,7 +87,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestRunnerKilled: a runner that was killed is started again by whoever waits.
+// TestRunnerKilled: a runner that was killed is started again by the process waiting for it.
 func TestRunnerKilled(t *testing.T) {
 	for _, terminal := range terminals {
 		t.Run(terminal, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestKill(t *testing.T) {
 			r := ask("1", "wait")
 			r.By = "ana"
 			begin(t, d, r)
-			if err := syscall.Kill(runner(t, d, r.RunID).PID, syscall.SIGSTOP); err != nil { // one that hears nothing
+			if err := syscall.Kill(runner(t, d, r.RunID).PID, syscall.SIGSTOP); err != nil { // one that ignores signals
 				t.Fatal(err)
 			}
 			x, err := d.Kill(soon(t), r.RunID, "ana")

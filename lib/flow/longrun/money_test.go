@@ -50,9 +50,8 @@ func ended(t *testing.T, d *Manager, id string) {
 	}
 }
 
-// TestPaid: what a person starts is reserved before it begins and settled when it
-// has ended, once, also when its runner is killed; what the pipeline starts it pays
-// for itself.
+// TestPaid: a run started by a person is reserved before it begins and settled when it has ended, once,
+// even if its runner is killed; the pipeline pays for its own runs.
 func TestPaid(t *testing.T) {
 	d := manager(t, config.None)
 	ours := ask("1", "quick")
@@ -125,7 +124,7 @@ func TestSettleLost(t *testing.T) {
 	if got := spent(t, d, r.RunID); len(got) != 2 || *got[1].CostUSD != 0.5 || got[1].Tokens != 7 {
 		t.Errorf("%+v", got)
 	}
-	// A person's order is not held back by a limit, and is told of it.
+	// No limit stops a person's order, but the limit is reported.
 	d.Config.Budget.PerDay.USD = 0.6
 	d.Config.Investigator.Agent = "claude"
 	next := ask("2", "quick")

@@ -53,8 +53,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestArguments: what a run is about, and what is in our environment, is in no
-// command line.
+// TestArguments: neither the subject of a run nor the environment is in a command line.
 func TestArguments(t *testing.T) {
 	d := manager(t, config.Tmux)
 	r := ask("$(touch canary);", "wait for $(touch canary)")

@@ -10,8 +10,8 @@ import (
 	"tri/lib/record/notify"
 )
 
-// TestAutomatic: what the policy alone approved is posted while it is fresh and
-// its card stands, and never otherwise.
+// TestAutomatic: a reply approved only by the policy is posted while it is fresh and its card is shown,
+// and never otherwise.
 func TestAutomatic(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -35,8 +35,7 @@ func newCrash(t *testing.T, script []string, limit int, provable, blind bool) *w
 	return w
 }
 
-// legal fails unless what is on the disk is one of the states of lib/record/outbox's
-// table.
+// legal fails unless the files on disk are in a state of lib/record/outbox's table.
 func (w *world) legal() {
 	w.t.Helper()
 	rs, err := decision.Read(w.home)
@@ -140,8 +139,8 @@ func TestEveryKillPoint(t *testing.T) {
 	}
 }
 
-// TestBlindPosterPostsTwice is the control: a poster that takes it on trust that
-// nothing stands there is caught by the same kills.
+// TestBlindPosterPostsTwice is the control: a poster that assumes that nothing was posted is caught by the
+// same kills.
 func TestBlindPosterPostsTwice(t *testing.T) {
 	dups := 0
 	for _, c := range cases {
@@ -231,7 +230,7 @@ func TestParkedLetsOthersPass(t *testing.T) {
 	}
 }
 
-// Somebody who is taken off the list stops what has not begun, not what has.
+// Removing a person from the list stops posts that have not begun, not those that have.
 func TestApproverLeaves(t *testing.T) {
 	w := newCrash(t, nil, 1000, true, false)
 	if !w.crashAt(4) { // behind the post

@@ -50,8 +50,8 @@ const (
 	behindPost   = 4
 )
 
-// TestForgedEntryIsRefused: what is posted, where and under which key follows from the
-// approval. A file that says anything else is named, and nothing is posted from it.
+// TestForgedEntryIsRefused: text, target and key of a post are derived from the approval. A file that
+// differs is reported, and nothing is posted from it.
 func TestForgedEntryIsRefused(t *testing.T) {
 	for _, tt := range []struct{ name, from, to string }{
 		{"text", "It is five. Really.", "It is FORGED."},
@@ -93,8 +93,8 @@ func TestForgedEntryIsRefused(t *testing.T) {
 	}
 }
 
-// TestStateIsNotBelieved: a file that says posted, refused or dropped is held against
-// the log and the chat. What they do not confirm waits for a person, or is tried.
+// TestStateIsNotBelieved: a file that says posted, refused or dropped is checked against the log and the
+// chat. If they do not confirm it, the post waits for a person or is tried.
 func TestStateIsNotBelieved(t *testing.T) {
 	for _, tt := range []struct {
 		state    string
@@ -145,7 +145,7 @@ func TestFlippedEntries(t *testing.T) {
 		for _, e := range w.open()[:1] {
 			plain := func(change func([]byte) []byte) func([]byte) []byte { return change }
 			if i%7 > 0 {
-				plain = unsummed // without sums, so that what is derived has to hold
+				plain = unsummed // without sums, so that the derived text must match
 			}
 			w.rewrite(outbox.Dir+"/"+e.ID+".json", plain(func(b []byte) []byte {
 				if i%5 > 0 {
@@ -180,8 +180,7 @@ func TestFlippedEntries(t *testing.T) {
 	}
 }
 
-// TestRepliesAreNotTheOnlyMemory: a post is not made again because the line that tells
-// of it is gone or says something else.
+// TestRepliesAreNotTheOnlyMemory: a post is not repeated because its line is missing or differs.
 func TestRepliesAreNotTheOnlyMemory(t *testing.T) {
 	for name, spoil := range map[string]func(w *world){
 		"emptied": func(w *world) { w.rewrite(LogName, func([]byte) []byte { return nil }) },

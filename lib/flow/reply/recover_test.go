@@ -9,9 +9,8 @@ import (
 	"tri/lib/record/decision"
 )
 
-// TestGraceByNoClockThatIsSet: an approval said an instant ago waits by the
-// monotonic clock, so that setting the other one posts nothing early; one that seems
-// to come from the future waits no longer than the grace.
+// TestGraceByNoClockThatIsSet: a new approval waits by the monotonic clock, so that setting the wall clock
+// posts nothing early; an approval that seems to be in the future waits no longer than the grace period.
 func TestGraceByNoClockThatIsSet(t *testing.T) {
 	for _, said := range []time.Duration{-20 * time.Second, 0, time.Hour} {
 		now := time.Now()

@@ -225,7 +225,7 @@ func TestRetryHoldsUpItsThreadOnly(t *testing.T) {
 	w := newWorld(t)
 	w.chat.script = []string{"retry"}
 	w.say(decision.Approve, w.offer("a", 1, "a1"))
-	if w.crashAt(4) != true { // claimed, written, counted, told to wait
+	if w.crashAt(4) != true { // claimed, written, counted, asked to wait
 		t.Fatal("no wait")
 	}
 	w.say(decision.Approve, w.offer("a", 2, "a2"))

@@ -96,7 +96,7 @@ func TestSignals(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", id, done[id], outcome)
 		}
 	}
-	// A later process knows what was done, and where the card stands.
+	// A later process knows what was done, and in which message the card is.
 	b.did = nil
 	w.show(b, notify.Signal{ID: "c2", Kind: notify.Recard, Card: "c1", Text: "approved"})
 	if want := []string{`redeal m-c1 "approved" 0`}; !slices.Equal(b.did, want) {
@@ -115,8 +115,8 @@ func TestCardsThatCameTooLate(t *testing.T) {
 	}
 }
 
-// TestOneCardForADraft: two programs may ask for a card of the same draft at the
-// same time. Whoever is second is shown in the message of the first.
+// TestOneCardForADraft: two programs may request a card of the same draft at the same time. The second is
+// shown in the message of the first.
 func TestOneCardForADraft(t *testing.T) {
 	of := func(id, text string, buttons []notify.Button) notify.Signal {
 		return notify.Signal{ID: id, Kind: notify.Card, Text: text, Buttons: buttons, Key: "local.dev.1", Cycle: 1, DraftSHA256: strings.Repeat("a", 64)}

@@ -75,7 +75,7 @@ func (f *platform) Message(context.Context, string, string) (string, bool, error
 
 func (f *platform) Limit() int { return f.limit }
 
-// copies is how often each post stands there.
+// copies counts the copies of each post in the chat.
 func (f *platform) copies() map[string]int {
 	n := map[string]int{}
 	for _, m := range f.stands {
@@ -91,7 +91,7 @@ var (
 
 const question = "where is the retry limit?"
 
-// world is a home, a chat and a clock that stands still unless somebody waits.
+// world is a home, a chat and a clock that advances only when something waits.
 type world struct {
 	t    *testing.T
 	home *durable.Home

@@ -62,8 +62,7 @@ func TestWriteIsReadBack(t *testing.T) {
 
 var said = regexp.MustCompile(`(?m)^( *)# ( *(?:- )?[a-z_]+:(?: .*)?)$`)
 
-// TestWhatIsCommentedHolds: the file names every key that there is, and whoever
-// takes the # away gets a configuration that is valid.
+// TestWhatIsCommentedHolds: the file names every key, and removing a # gives a valid configuration.
 func TestWhatIsCommentedHolds(t *testing.T) {
 	for _, platform := range []string{"local", "mattermost"} {
 		a := Answers{Platform: platform, MattermostURL: "https://chat.example.test", Approvers: []string{"ana"}}

@@ -214,7 +214,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// What somebody has stopped is said to be, and ends all the same.
+// A suspended stage is reported as such, and ends all the same.
 func TestStopped(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("nobody tells here that a process is stopped")

@@ -86,8 +86,8 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// TestAgentIsAskedLast: a draft that code refuses costs no agent; one that
-// survives is shown with its question and without the mark of a drill.
+// TestAgentIsAskedLast: a draft refused by code costs no agent; one that passes is shown with its question
+// and without the mark of a drill.
 func TestAgentIsAskedLast(t *testing.T) {
 	prompts, err := prompt.Load("")
 	if err != nil {

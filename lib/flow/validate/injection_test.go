@@ -11,8 +11,7 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// injections are instructions that somebody might put where an agent or a
-// program reads them.
+// injections are instructions placed where an agent or a program would read them.
 func injections(t *testing.T) []string {
 	t.Helper()
 	var all []string

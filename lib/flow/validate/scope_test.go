@@ -90,8 +90,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestUnsafe: what is saved or shown beside the draft holds no secret and nothing
-// unseen, and may mention people.
+// TestUnsafe: texts saved or shown beside the draft must contain no secret and no invisible character, and
+// may mention people.
 func TestUnsafe(t *testing.T) {
 	src := safety.Sources{Secrets: []string{"open-sesame-now"}}
 	note := "@here see http://x.test/a"

@@ -119,8 +119,7 @@ func (w watched) Run(ctx context.Context, task agent.Task) (agent.Result, error)
 	return w.says.Run(ctx, task)
 }
 
-// TestRunDirs: each run of the agent has a folder and a name of its own; what is
-// not kept is gone afterwards.
+// TestRunDirs: each run of the agent has its own folder and name; folders that are not kept are removed.
 func TestRunDirs(t *testing.T) {
 	prompts, err := prompt.Load("")
 	if err != nil {

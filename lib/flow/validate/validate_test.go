@@ -185,8 +185,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestForThread: what was said around the question, and by the operator, is a
-// source for the draft; what was deleted is none.
+// TestForThread: messages around the question, and the operator's notes, are sources for the draft;
+// deleted messages are not.
 func TestForThread(t *testing.T) {
 	ret := good()
 	ret.DraftReply += " For the shop it is 12."

@@ -10,8 +10,7 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// TestLockThatCannotBeMade: who has no room for a lock is not told to look for
-// another watcher.
+// TestLockThatCannotBeMade: if there is no space for a lock, the error does not suggest another watcher.
 func TestLockThatCannotBeMade(t *testing.T) {
 	h := home(t)
 	if err := os.WriteFile(h.Path("locks"), nil, 0o600); err != nil { // where a folder should be

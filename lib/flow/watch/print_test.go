@@ -104,8 +104,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestLive: an event is printed while the source goes on; a stop ends it without
-// an error.
+// TestLive: an event is printed while the source continues; a stop ends it without an error.
 func TestLive(t *testing.T) {
 	h := home(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -145,8 +144,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestStuckReader: a watch that is told to end does so, although what it prints
-// to has stopped reading.
+// TestStuckReader: a watch that is asked to stop does so, although its reader has stalled.
 func TestStuckReader(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	began := make(chan struct{})
@@ -173,7 +171,7 @@ func TestStuckReader(t *testing.T) {
 	}
 }
 
-// stuck is a pipe that is full, and that nobody reads.
+// stuck is a full pipe without a reader.
 type stuck chan struct{}
 
 func (s stuck) Write([]byte) (int, error) {

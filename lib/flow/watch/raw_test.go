@@ -13,8 +13,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// TestRaw: an event says where the platform's own record of it stands; one that
-// was told twice has it once; without the option there is none.
+// TestRaw: an event has the offset of the platform's own record; an event delivered twice has one record;
+// without the option there is none.
 func TestRaw(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		h := home(t)

@@ -28,8 +28,8 @@ func TestHuge(t *testing.T) {
 	}
 }
 
-// TestRecords: records keep their bytes but for seq; what is no event is refused
-// by the name of the field.
+// TestRecords: records keep their bytes except seq; a record that is not an event is refused with the name
+// of the field.
 func TestRecords(t *testing.T) {
 	good := `"platform":"p","chat_id":"c","chat_name":"","message_id":"%s","create_time":"2024-01-01T00:00:00Z","msg_type":"text","content":"x","thread_id":null,"sender":{"id":"a","type":"user"},"mentions":[]`
 	fill := func(id string) string { return fmt.Sprintf(good, id) }

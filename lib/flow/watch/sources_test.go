@@ -25,8 +25,8 @@ func (l live) Run(ctx context.Context, r chat.Resume, to chat.Handler) error {
 	return l.run(ctx, r, to)
 }
 
-// TestSideBySide: two platforms with chats of the same id go into one log, and
-// each is told its own place, and its own memory.
+// TestSideBySide: two platforms with chats of the same id share one log, and each gets its own position
+// and its own state.
 func TestSideBySide(t *testing.T) {
 	h := home(t)
 	for round := range 2 {

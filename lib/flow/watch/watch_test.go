@@ -19,7 +19,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// feedOf is a source that tells events, some of them together, and ends.
+// feedOf is a source that delivers events, some of them together, and ends.
 func feedOf(batches ...[]event.Event) Feed {
 	return FromSources(map[string]chat.Source{"test": source(batches)})
 }
@@ -107,7 +107,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestResume: a source is told, per chat, the latest time of the log.
+// TestResume: a source gets, per chat, the latest time in the log.
 func TestResume(t *testing.T) {
 	h := home(t)
 	other := message(1)
@@ -131,8 +131,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestTornTail: what a killed watcher left of a line is cut, and its event is
-// kept when the source tells it again.
+// TestTornTail: a torn line of a killed watcher is cut, and its event is kept when the source delivers it
+// again.
 func TestTornTail(t *testing.T) {
 	h := home(t)
 	if err := Run(context.Background(), options(h, io.Discard), feedOf(messages(0, 3))); err != nil {
@@ -178,7 +178,7 @@ func TestForeignLog(t *testing.T) {
 	}
 }
 
-// TestTwo: the second watcher of a home is told to try later.
+// TestTwo: the second watcher of a home is refused with a temporary failure.
 func TestTwo(t *testing.T) {
 	h := home(t)
 	err := Run(context.Background(), options(h, io.Discard), func(context.Context, Open, func([]Item) error) error {

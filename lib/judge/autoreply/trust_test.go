@@ -204,8 +204,8 @@ func TestGateOpens(t *testing.T) {
 	}
 }
 
-// TestWhatIsAFalsePositive: each closes the gate of a team that had earned it,
-// and what is none does not.
+// TestWhatIsAFalsePositive: each false positive closes the gate of a team that had earned it, and other
+// events do not.
 func TestWhatIsAFalsePositive(t *testing.T) {
 	at := now.Add(-time.Hour)
 	for name, tt := range map[string]struct {

@@ -7,9 +7,8 @@ import (
 	"tri/lib/record/draft"
 )
 
-// drafts are of one language: one that is over-confident, one that hedges, one
-// that smells, one a risk, and one that is none of it. No native reader has
-// checked them.
+// drafts are texts of one language: an over-confident one, one that hedges, one that smells, a risky one,
+// and a clean one. No native reader has checked them.
 var drafts = []struct{ lang, certain, guess, smell, risk, plain string }{
 	{"en", "It is definitely 3.", "I guess it is 3.", "Great question! The limit is 3.", "deletion: Delete the old rows.",
 		"The limit is 3, set in `MaxRetries`. The worker deletes rows older than a day and restarts by itself."},

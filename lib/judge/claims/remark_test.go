@@ -6,8 +6,8 @@ import (
 	"tri/lib/record/draft"
 )
 
-// TestRemarks: a sentence that shares no word with the matter judges the draft, and
-// there a word is enough which elsewhere describes what the code does.
+// TestRemarks: a sentence that shares no word with the matter is about the draft, and there a word
+// suffices that elsewhere describes what the code does.
 func TestRemarks(t *testing.T) {
 	src := safety.Sources{
 		Texts: []string{"does the watcher lose events?"},

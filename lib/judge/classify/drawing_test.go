@@ -50,7 +50,7 @@ func (m made) points() int {
 	return m.signs.points()
 }
 
-// madeOf tells what its words told, and the points of its signs where they counted.
+// madeOf returns what was heard in its words, and the points of its signs if they counted.
 func (m made) madeOf() string {
 	out := fmt.Appendf(nil, "%d words", m.of.words)
 	v := reflect.ValueOf(m.of)
@@ -83,7 +83,7 @@ func (d *drawing) letters() string {
 	return string(out)
 }
 
-// differs tells the first message that was not what it is.
+// differs reports the first message whose result differs.
 func (d *drawing) differs(name, letters string) string {
 	if name != d.name {
 		return fmt.Sprintf("%s, was %s", d.name, name)

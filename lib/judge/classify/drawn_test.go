@@ -88,7 +88,7 @@ func (f *feeder) feed(t *testing.T, line string) made {
 	return makes(&f.e, f.state)
 }
 
-// What is said in drawn rooms: what may come first, what follows, and how it ends.
+// The parts of messages in drawn rooms: openings, middles and endings.
 var (
 	drawnHeads = []string{"", "", "", "", "", "", "hi, ", "hello all, ", "ok, ", "thanks, ", "well ", "maybe ", "no, ", "yes ", "lol ", "*", "!", "good morning ", "so "}
 	drawnSays  = []string{

@@ -115,8 +115,8 @@ func TestSignsOfOthers(t *testing.T) {
 	}
 }
 
-// TestKnownWords: a drawn-out word counts as the one that it is without, with two
-// letters alike at its end or one.
+// TestKnownWords: a drawn-out word counts as the word without the repetition, with one or two equal
+// letters at its end.
 func TestKnownWords(t *testing.T) {
 	var x reading
 	c := classifier(t, Options{})
@@ -128,7 +128,7 @@ func TestKnownWords(t *testing.T) {
 	}
 }
 
-// TestFaces: smileys are seen for what they are.
+// TestFaces: smileys are recognized.
 func TestFaces(t *testing.T) {
 	var x reading
 	c := classifier(t, Options{})

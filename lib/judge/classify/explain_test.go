@@ -27,7 +27,7 @@ func contains(jq string) (Matcher, error) {
 	}), nil
 }
 
-// TestReasonsInWords: every reason is told to people, by number as from its record.
+// TestReasonsInWords: every reason has a description, by number and from its record.
 func TestReasonsInWords(t *testing.T) {
 	c := classifier(t, Options{Compile: contains, Config: config.Classifier{
 		AckPatterns: []string{"^jos$", "^yo$"}, QuestionKeywords: []string{"piye carane"},
@@ -72,8 +72,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// TestRuleThatFails does not hold, is told of once, and lets the message on with
-// what other rules have set.
+// TestRuleThatFails: it does not hold, is reported once, and the message keeps what other rules have set.
 func TestRuleThatFails(t *testing.T) {
 	var said []string
 	o := Options{Compile: contains, Say: func(f string, a ...any) { said = append(said, fmt.Sprintf(f, a...)) }, Config: config.Classifier{Rules: []config.Rule{
@@ -132,7 +131,7 @@ func TestRulesOfAConfiguration(t *testing.T) {
 	}
 }
 
-// TestResumed: what comes behind a restart is judged as without one.
+// TestResumed: messages after a restart are judged as without one.
 func TestResumed(t *testing.T) {
 	var in strings.Builder
 	for _, l := range append(chatter(80, 200), criss()...) {

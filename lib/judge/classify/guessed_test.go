@@ -66,7 +66,7 @@ func TestGuessedThreadOfAQuestion(t *testing.T) {
 	}
 }
 
-// TestTeamTells: who tells their own team something asks nothing of anybody.
+// TestTeamTells: a team member who informs their team asks nothing.
 func TestTeamTells(t *testing.T) {
 	const now, hour = 1_700_000_000, 60 * 60
 	said := []utterance{
@@ -89,7 +89,7 @@ func TestTeamTells(t *testing.T) {
 	}
 }
 
-// TestJoiningParticle: の asks at the end of what is said, and joins within.
+// TestJoiningParticle: の asks at the end of a sentence, and joins within.
 func TestJoiningParticle(t *testing.T) {
 	for text, want := range map[string]bool{
 		"どうするの": true, "これ見たの。": true, "もう食べたの！": true,

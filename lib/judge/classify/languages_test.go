@@ -34,7 +34,7 @@ func samples(t *testing.T, file string) []sample {
 	return all
 }
 
-// score counts how often what was said is right.
+// score counts how often the result is right.
 type score struct{ right, wrong, missed int }
 
 func (s *score) add(want, got bool) {

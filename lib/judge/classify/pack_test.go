@@ -10,8 +10,7 @@ import (
 	"tri/lib/base/config"
 )
 
-// TestPacksAreNormal holds our packs to what the lexicon takes for granted, and
-// to the room that it makes for them.
+// TestPacksAreNormal checks that the built-in packs meet the lexicon's assumptions and initial capacities.
 func TestPacksAreNormal(t *testing.T) {
 	packs, err := loadPacks(nil, "")
 	if err != nil {
@@ -153,7 +152,7 @@ func TestWriting(t *testing.T) {
 		"Oooookay":                 "ack:words",                  // and at its beginning
 		"I'm sorry":                "ack:words",                  // a phrase of three spellings
 		">.> .":                    "ack:emoji",                  // a face, no quote
-		"^^^":                      "nothing-asked",              // points to what stands above
+		"^^^":                      "nothing-asked",              // refers to an earlier message
 		"how are you doing?":       "no-question:small-talk",     // no tag
 		"ЧТО ДЕЛАТЬ":               "question:word:что делать",   // capitals
 		"πού είναι το log;":        "question:ends-with-mark",    // Greek

@@ -47,7 +47,7 @@ func TestFirstPhraseEndsAWord(t *testing.T) {
 	}
 }
 
-// TestPhraseOfTwoKinds has one number; one that asks nothing has none.
+// TestPhraseOfTwoKinds has one number; a phrase that does not ask has none.
 func TestPhraseOfTwoKinds(t *testing.T) {
 	if l := own(t, "[anywhere]\nwhat now\n[start]\nwhat now\n[idle]\nwhat now\nnice day\n"); len(l.phrases) != 1 {
 		t.Errorf("%d phrases ask", len(l.phrases))
@@ -81,7 +81,7 @@ func TestSmallTalkOfTheFirstPhrase(t *testing.T) {
 	}
 }
 
-// TestShortOnes: what is short enough to acknowledge, and what stands before it.
+// TestShortOnes: texts short enough to acknowledge, and what may precede them.
 func TestShortOnes(t *testing.T) {
 	c := classifier(t, Options{Config: config.Classifier{AckPatterns: []string{`^hm$`}}})
 	for text, want := range map[string]string{

@@ -35,7 +35,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestDictionary: words with the same last letters are told apart, however many.
+// TestDictionary: any number of words with the same last letters are distinguished.
 func TestDictionary(t *testing.T) {
 	d := newDictionary(1)
 	words := []string{"figuring", "configuring", "prefiguring", "uring", "a", "à", "日本語", "x-figuring"}

@@ -41,8 +41,8 @@ func (l utterance) event() string {
 		l.seq, l.id, time.Unix(l.at, 0).UTC().Format(time.RFC3339), ndjson.AppendString(nil, l.text), thread, l.from, strings.Join(to, ","), extra)
 }
 
-// parseTalk reads a dialogue of testdata/talks: "class  who  text", tab-separated; a line
-// "+N" lets N minutes pass, and text that begins with "#id " stands in a thread.
+// parseTalk reads a dialogue of testdata/talks: "class  who  text", tab-separated; a line "+N" lets N
+// minutes pass, and a text that begins with "#id " is in a thread.
 func parseTalk(t *testing.T, text string) (lines []utterance) {
 	t.Helper()
 	now := int64(1_700_000_000)
@@ -127,8 +127,7 @@ func chatter(n int, step int64) []utterance {
 	return lines
 }
 
-// TestWindow: what is said of a record is the same wherever reading began, at
-// least one Window before it.
+// TestWindow: the result for a record is the same wherever reading began, at least one Window before it.
 func TestWindow(t *testing.T) {
 	const step = 40_000
 	lines := chatter(1000, step)
@@ -179,8 +178,8 @@ func TestFoldLeavesTheEvent(t *testing.T) {
 	}
 }
 
-// FuzzTalk: no conversation breaks the memory, and a second one that begins says
-// the same as the first.
+// FuzzTalk: no conversation breaks the memory, and starting the same conversation again gives the same
+// results.
 func FuzzTalk(f *testing.F) {
 	f.Add([]byte("\x00why?\x01bob: did you\x02thanks\x00it says\x01ok"))
 	c, err := New(Options{})

@@ -9,8 +9,8 @@ import (
 	"io/fs"
 )
 
-// sources is the code that judges: part of the version, so that nobody has to
-// remember to change a number. A test holds this list complete.
+// sources is the code of the rules. It is part of the version, so that a version number need not be
+// changed by hand. A test checks that this list is complete.
 //
 //go:embed classify.go custom.go dense.go dictionary.go fields.go inflight.go judge.go lang.go lexicon.go match.go message.go normal.go pack.go place.go score.go signs.go stand.go table.go talk.go version.go weigh.go weights.go words.go
 var sources embed.FS

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// wordCases are messages, what they are taken for, and why.
+// wordCases are messages with the expected class and reason.
 var wordCases = []struct{ text, class, reasons string }{
 	// Questions, with and without a mark.
 	{"where is the retry limit?", "actionable", "question:ends-with-mark question:word:where is"},

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestSaysMost: words count where they stand whole, forty lines at a time, and the
-// best forty count.
+// TestSaysMost: words count if they are whole, in blocks of forty lines, and the best block counts.
 func TestSaysMost(t *testing.T) {
 	words := []typed{{[]byte("retry"), 2}, {[]byte("limit"), 1}}
 	// One word once, in a block of the usual size: its rarity.

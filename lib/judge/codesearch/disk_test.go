@@ -31,8 +31,7 @@ func kept(t *testing.T, dir string, home *durable.Home) *Index {
 	return x
 }
 
-// TestKept: the second process reads the index and no file, and what has changed
-// meanwhile is seen all the same.
+// TestKept: the second process reads the index and no file, and still sees what has changed meanwhile.
 func TestKept(t *testing.T) {
 	dir := large(t)
 	home, err := durable.Open(t.TempDir())
@@ -68,9 +67,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestShared: processes that keep the same index at the same time, each changing
-// what the folder holds, disturb nobody: all find what is there, and what is left
-// on disk is whole.
+// TestShared: processes that keep the same index at the same time, each changing the folder, do not
+// disturb each other: all find what exists, and the index left on disk is intact.
 func TestShared(t *testing.T) {
 	dir, below := large(t), t.TempDir()
 	want := search(t, open(t, dir), "where is the flux?")
@@ -109,8 +107,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestDamaged: an index that was cut, changed or is of another kind is made anew,
-// and so is one that is a link.
+// TestDamaged: an index that was cut, changed or is of another version is rebuilt, and so is one that is a
+// link.
 func TestDamaged(t *testing.T) {
 	dir := large(t)
 	home, err := durable.Open(t.TempDir())

@@ -32,8 +32,8 @@ func needGit(t *testing.T) {
 	}
 }
 
-// TestIgnored: what git ignores is not searched, what it tracks is, and a rule that
-// comes or goes counts at the next question.
+// TestIgnored: ignored files are not searched, tracked ones are, and a rule that is added or removed
+// counts at the next question.
 func TestIgnored(t *testing.T) {
 	needGit(t)
 	dir := t.TempDir()

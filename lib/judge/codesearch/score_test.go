@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestShorts: what code writes short is one word with what people write out, by
-// whichever ending; nothing stands for what stands for something else.
+// TestShorts: an abbreviation matches the full words, with any ending; no word is replaced by one that is
+// itself replaced.
 func TestShorts(t *testing.T) {
 	word := func(text string) string {
 		var out []string
@@ -58,7 +58,7 @@ func TestCalled(t *testing.T) {
 	}
 }
 
-// TestDeclaredName: the name alone, whatever stands before and behind it.
+// TestDeclaredName: only the name, whatever precedes and follows it.
 func TestDeclaredName(t *testing.T) {
 	for _, tt := range []struct{ file, line, want string }{
 		{"a.go", "func (c *Conn) readFrame(ctx context.Context) error {", "readFrame"},
@@ -92,8 +92,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestProse: of two words that are equally rare, the one that only comments have
-// weighs less.
+// TestProse: of two equally rare words, one found only in comments has less weight.
 func TestProse(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.go", "package a\n\nfunc f() { grommet() }\n\n// A zebra is meant.\nfunc g() { h() }\n")

@@ -13,8 +13,8 @@ import (
 	"tri/lib/base/stream"
 )
 
-// chat writes events from lines "seconds nick: text", numbered from 0; what
-// stands behind " | " is put into the record as it is.
+// chat writes events from lines "seconds nick: text", numbered from 0; the text after " | " is added to
+// the record unchanged.
 func chat(t *testing.T, script string) []byte {
 	t.Helper()
 	var b []byte

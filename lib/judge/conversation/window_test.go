@@ -43,8 +43,8 @@ func babble(rnd *rand.Rand, n int) []*Event {
 	return es
 }
 
-// TestWindow holds that what is said of a message is a function of the window
-// before it: whoever starts to read there says the same.
+// TestWindow checks that the result for a message is a function of the window before it, wherever reading
+// begins.
 func TestWindow(t *testing.T) {
 	const short = 8 << 10 // some 30 messages: so a cut comes often
 	rnd := rand.New(rand.NewPCG(5, 6))
@@ -76,8 +76,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestBounded floods a stream with names, rooms and words: what is remembered is
-// bounded by the window, not by the stream.
+// TestBounded floods a stream with names, rooms and words: memory is bounded by the window, not by the
+// stream.
 func TestBounded(t *testing.T) {
 	rs := newRooms(epoch)
 	const step = 200 // bytes a record

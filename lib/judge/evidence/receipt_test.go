@@ -111,7 +111,7 @@ func TestNotReadIsNotChanged(t *testing.T) {
 	}
 }
 
-// TestRightBytes: a citation is judged by what was read, not by what came after.
+// TestRightBytes: a citation is judged by the version that was read, not by a later one.
 func TestRightBytes(t *testing.T) {
 	dir, _ := repository(t)
 	repo, err := OpenRepo(dir)

@@ -175,8 +175,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestResolveHostileFiles: what is no plain file inside is refused by name, and
-// nothing blocks: a FIFO without a writer would, for ever.
+// TestResolveHostileFiles: anything but a regular file inside the codebase is refused with a specific
+// error, and nothing blocks: a FIFO without a writer would, forever.
 func TestResolveHostileFiles(t *testing.T) {
 	dir, root := codebase(t)
 	outside := filepath.Join(t.TempDir(), "outside.txt")
@@ -224,8 +224,8 @@ func TestResolveHostileFiles(t *testing.T) {
 	}
 }
 
-// TestFabricated makes many references that are wrong in one way each and wants
-// every one of them caught; and as many right ones, which must stand.
+// TestFabricated makes many references, each wrong in one way, all of which must be caught; and as many
+// correct ones, which must be confirmed.
 func TestFabricated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and alone: make check has it without the race detector")

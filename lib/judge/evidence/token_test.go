@@ -146,8 +146,7 @@ func TestProseCitations(t *testing.T) {
 	}
 }
 
-// TestLookalikes: a name or a path with letters of another alphabet is a name
-// that stands nowhere.
+// TestLookalikes: a name or a path with letters of another alphabet is found nowhere.
 func TestLookalikes(t *testing.T) {
 	for text, want := range map[string]string{
 		"it is in clіent.go":       "clіent.go",
@@ -171,8 +170,7 @@ func TestLookalikes(t *testing.T) {
 	}
 }
 
-// FuzzContrary: no text breaks the comparison, and what is quoted to the letter is
-// never the opposite of itself.
+// FuzzContrary: no text breaks the comparison, and a verbatim quote never contradicts itself.
 func FuzzContrary(f *testing.F) {
 	f.Add("Sessions never expire after 30 minutes.", "// Sessions expire after 30 seconds, not before.\nif n < 12 {\nreturn errShort\n}")
 	f.Add("half an hour and a half of 1h30m, 0x1F << 99", "time.Second * 5 // days\n`a` **b** 1_000 9e999")

@@ -106,8 +106,7 @@ func TestMinutes(t *testing.T) {
 	}
 }
 
-// TestQuotesAreNotAsked: what somebody else said, and what was pasted, decides
-// nothing.
+// TestQuotesAreNotAsked: quotes of others and pasted text decide nothing.
 func TestQuotesAreNotAsked(t *testing.T) {
 	k := Judge("> is staging down?\nhow do I restart it?\n```\nwhy is it slow\n```", true)
 	if k.Reason != "technical:how-to" || !slices.Equal(k.Because, []string{"technical 5", "pasted +2"}) {
@@ -178,8 +177,7 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// TestNeeds: what a rule is said to need stands in whatever it matches, in every
-// line of this file.
+// TestNeeds: the required texts of a rule are in whatever it matches, in every line of this file.
 func TestNeeds(t *testing.T) {
 	texts := []string{}
 	if src, err := os.ReadFile("question_test.go"); err == nil {

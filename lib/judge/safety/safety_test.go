@@ -15,7 +15,7 @@ import (
 // join keeps token shapes out of this file, where scanners would find them.
 func join(parts ...string) string { return strings.Join(parts, "") }
 
-// The ways in which a secret is written so that nobody sees one.
+// The ways to write a secret so that a reader does not notice it.
 func percent(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// drawn makes what an issuer would: n characters, all out of chance, so that no
-// token stands in this file.
+// drawn makes a token like an issuer's: n random characters, so that no token is in this file.
 type drawn struct{ rng *rand.Rand }
 
 const (
@@ -116,7 +115,7 @@ func TestSecretShapes(t *testing.T) {
 	}
 }
 
-// TestInnocent: what is drawn by a machine and gives nothing away.
+// TestInnocent: generated values that give no access.
 func TestInnocent(t *testing.T) {
 	d := drawn{rand.New(rand.NewPCG(3, 4))}
 	for _, shape := range []string{

@@ -102,7 +102,7 @@ func (w *world) record(r decision.Record) {
 	}
 }
 
-// look is a look at the cards, after tri-reply has shown what was asked for.
+// look updates the cards after tri-reply has shown the requested signals.
 func (w *world) look() {
 	w.t.Helper()
 	w.desk.board.Refresh()
@@ -151,7 +151,7 @@ func (w *world) dealt(key string) (cards []notify.Signal) {
 	return cards
 }
 
-// last is what the card of a thread's latest draft shows.
+// last returns what the card of a thread's latest draft shows.
 func (w *world) last(key string) notify.Signal {
 	w.t.Helper()
 	dealt := w.dealt(key)
@@ -228,8 +228,8 @@ func (w *world) wants(what string, words ...string) {
 	}
 }
 
-// TestBeforeItStands: a click that is heard before tri-reply has said where the card
-// stands is not lost, and is not taken for one on another card.
+// TestBeforeItStands: a click that is read before tri-reply has recorded the card's message is not lost,
+// and is not taken for a click on another card.
 func TestBeforeItStands(t *testing.T) {
 	w := newWorld(t)
 	first := w.put("1", 1, "It is 5.")
@@ -255,8 +255,8 @@ func TestBeforeItStands(t *testing.T) {
 	w.wants("when it stands", "dismiss ben", "approve ben")
 }
 
-// TestNotShown: what could not be shown is asked for once more by a later life,
-// unless it may stand there.
+// TestNotShown: a card that could not be shown is requested once more by a later process, unless it may be
+// in the channel.
 func TestNotShown(t *testing.T) {
 	for outcome, want := range map[string]int{notify.Refused: 2, notify.Unsupported: 2, notify.Late: 2, notify.Failed: 1, notify.Shown: 1} {
 		w := newWorld(t)
@@ -281,8 +281,8 @@ func TestNotShown(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere: whatever of signals.ndjson a killed life has written, the next
-// one asks for what is missing, and for nothing twice.
+// TestCutAnywhere: however much of signals.ndjson a killed process has written, the next one requests what
+// is missing, and nothing twice.
 func TestCutAnywhere(t *testing.T) {
 	w := newWorld(t)
 	text := "It is 5."

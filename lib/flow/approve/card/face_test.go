@@ -13,7 +13,7 @@ import (
 	"tri/lib/record/thread"
 )
 
-// TestFaces: the card follows what becomes of the draft, whoever decides.
+// TestFaces: the card follows the state of the draft, whoever decides.
 func TestFaces(t *testing.T) {
 	sha := decision.Sum("It is 5.")
 	word := func(kind, note string) decision.Record {
@@ -85,8 +85,7 @@ func TestFaces(t *testing.T) {
 	}
 }
 
-// TestHostile: what comes from a chat or an agent cannot leave its lines, mention
-// anybody or become a link.
+// TestHostile: text from a chat or an agent cannot leave its lines, mention anyone or become a link.
 func TestHostile(t *testing.T) {
 	w := newWorld(t)
 	bad := "a\n\n# Posted\n@channel [click](http://x) ![i](http://y) \x1b[31m\u202e <!here> tri-approve settle"
@@ -147,8 +146,8 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// TestParked: a post that may stand has a card without buttons, and one more look
-// when it is parked again.
+// TestParked: a post that may have been made has a card without buttons, and is shown again when it is
+// parked again.
 func TestParked(t *testing.T) {
 	w := newWorld(t)
 	key := w.put("1", 1, "It is 5.")
@@ -224,8 +223,8 @@ func TestAutoSecond(t *testing.T) {
 	w.wants("undone", "auto tri-dispatch", "undo ben")
 }
 
-// TestAuto: the card by which tri-dispatch tells of an automatic reply gets an undo
-// while there is one, and follows what becomes of it.
+// TestAuto: the card by which tri-dispatch announces an automatic reply gets an undo button while undo is
+// possible, and follows the outcome.
 func TestAuto(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.AutoReply.Enabled = true

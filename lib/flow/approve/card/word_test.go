@@ -137,8 +137,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestReplay: what is delivered again, and what is read again by a later life, is
-// said once; also when the word was taken back meanwhile.
+// TestReplay: a click that is delivered again, or read again by a later process, is applied once, even if
+// the decision was undone meanwhile.
 func TestReplay(t *testing.T) {
 	w := newWorld(t)
 	key := w.put("1", 1, "It is 5.")
@@ -166,7 +166,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestTakenAway: who takes their own yes away takes it back, and nobody else's.
+// TestTakenAway: removing one's own reaction undoes one's own approval, and no other.
 func TestTakenAway(t *testing.T) {
 	w := newWorld(t)
 	key := w.put("1", 1, "It is 5.")

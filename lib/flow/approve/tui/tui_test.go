@@ -85,7 +85,7 @@ func (d *desk) send(msg tea.Msg) {
 	d.run(cmd)
 }
 
-// run does what is read at once; what waits for others is not waited for.
+// run runs the commands that complete at once, and does not wait for the others.
 func (d *desk) run(cmd tea.Cmd) {
 	if cmd == nil {
 		return
@@ -166,14 +166,14 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What the list does under the person's hands does not change what they decide.
+// A change of the list while the person acts does not change what they decide on.
 func TestStaysWithItsItem(t *testing.T) {
 	d := newDesk(t)
 	d.put("1", "where?", "It is 5.")
 	d.put("2", "when?", "It is 6.")
 	d.open(80, 24)
 	d.keys("j")
-	d.put("0", "why?", "Because.") // stands before both
+	d.put("0", "why?", "Because.") // precedes both
 	d.s.board.Refresh()
 	d.send(changed{})
 	d.keys("a")
@@ -182,7 +182,7 @@ func TestStaysWithItsItem(t *testing.T) {
 	}
 }
 
-// Somebody else was first: said, and nothing is written.
+// Another person was first: this is reported, and nothing is written.
 func TestRace(t *testing.T) {
 	d := newDesk(t)
 	d.put("1", "where?", "It is 5.")
@@ -338,8 +338,7 @@ func (a asked) Read(b []byte) (int, error) {
 	return copy(b, text), nil
 }
 
-// Where nothing waits, only what makes sense then is offered, and what comes
-// meanwhile is seen.
+// If nothing waits, only applicable commands are offered, and a new item is seen.
 func TestPlainEmpty(t *testing.T) {
 	d := newDesk(t)
 	var out bytes.Buffer

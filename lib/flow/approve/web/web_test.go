@@ -167,7 +167,7 @@ func TestTypedTextIsNotDropped(t *testing.T) {
 			t.Errorf("%q is not in %s", want, page)
 		}
 	}
-	// What the page itself had put there is no text of one's own.
+	// The text that the page itself put there is not the person's own text.
 	if res := x.request("POST", "/decide", x.form(c, "approve", "text", "It is 5.\r\n"), with); res.StatusCode != http.StatusOK {
 		t.Errorf("%v %s", res.Status, bodyOf(t, res))
 	}
