@@ -152,7 +152,7 @@ func TestKill(t *testing.T) {
 			r := ask("1", "wait")
 			r.By = "ana"
 			begin(t, d, r)
-			if err := syscall.Kill(runner(t, d, r.RunID).PID, syscall.SIGSTOP); err != nil { // one that ignores signals
+			if err := syscall.Kill(runner(t, d, r.RunID).PID, syscall.SIGSTOP); err != nil { // handles no signal
 				t.Fatal(err)
 			}
 			x, err := d.Kill(soon(t), r.RunID, "ana")
