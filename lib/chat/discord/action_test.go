@@ -19,8 +19,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// TestClick: a click on a card is an action, and answered without a message; so
-// is a reaction to what the bot said.
+// TestClick: a click on a card is an action, and is answered without a message; a reaction to a
+// message of the bot is an action too.
 func TestClick(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
@@ -79,7 +79,7 @@ func (s *signer) call(body string) *webhook.Call {
 	return &webhook.Call{Method: http.MethodPost, Header: h, Body: []byte(body)}
 }
 
-// endpoint is a client that is called.
+// endpoint returns the handler of a client's interactions endpoint.
 func (w *world) endpoint(s *signer, act func(event.Action) error) webhook.Handler {
 	w.t.Helper()
 	o := w.options()
@@ -142,8 +142,7 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// TestEveryBit: no call in which one bit of signature, time or body was changed is
-// taken.
+// TestEveryBit: no call with a changed bit in signature, time or body is accepted.
 func TestEveryBit(t *testing.T) {
 	w, s := newWorld(t), newSigner()
 	handle := w.endpoint(s, func(event.Action) error { t.Error("taken"); return nil })
@@ -179,7 +178,7 @@ func TestEveryBit(t *testing.T) {
 	}
 }
 
-// TestEndpointOverTCP: the endpoint is there while the source runs.
+// TestEndpointOverTCP: the endpoint is available while the source runs.
 func TestEndpointOverTCP(t *testing.T) {
 	w, s := newWorld(t), newSigner()
 	o := w.options()

@@ -12,7 +12,7 @@ import (
 	"tri/lib/chat/discord/discordtest"
 )
 
-// world is the fake Discord as chattest sees it.
+// world is the fake Discord, implementing chattest's interfaces.
 type world struct {
 	t      *testing.T
 	server *discordtest.Server
@@ -57,9 +57,8 @@ func (w *world) Edit(_, id, text string)  { w.server.Edit(id, text) }
 func (w *world) Delete(_, id string)      { w.server.Delete(id) }
 func (w *world) Sees(text string) string  { return shown(text) }
 
-// Lacks: a message has 2,000 characters. What was deleted while nobody listened is
-// told only to a session that is resumed, or seen by a source that remembers what
-// it has told.
+// Lacks: a message has 2,000 characters. Deletions made while no source was running are sent only
+// to a resumed session, or detected by a source that remembers the messages it has emitted.
 func (w *world) Lacks(f chattest.Feature) bool {
 	return f == chattest.Long || f == chattest.Traces || f == chattest.Keys
 }
@@ -125,8 +124,8 @@ func (w *world) Standing(_, thread string) (texts []string) {
 	return texts
 }
 
-// keeping is a world whose sources remember: their session, which Discord resumes
-// or, where it forgets, what they have told.
+// keeping is a world whose sources remember their session, which Discord resumes, and, if Discord
+// has discarded it, the emitted messages.
 type keeping struct {
 	*world
 	forgets bool

@@ -18,7 +18,7 @@ import (
 // patience is only spent when a test fails.
 const patience = 20 * time.Second
 
-// ears is a running source and what it gave.
+// ears is a running source and its events.
 type ears struct {
 	t      *testing.T
 	stop   func() error
@@ -30,7 +30,7 @@ type ears struct {
 	ups    int
 }
 
-// hear runs a source behind last until it hears.
+// hear runs a source that continues after last, until it is connected.
 func (w *world) hear(o Options, last map[string]time.Time, memory []byte) *ears {
 	w.t.Helper()
 	c, err := New(o)
@@ -80,7 +80,7 @@ func (e *ears) emit(v event.Event) error {
 	return nil
 }
 
-// until waits until ok, which looks under the lock.
+// until waits until ok, which is called with the lock held.
 func (e *ears) until(what string, ok func() bool) {
 	e.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -109,7 +109,7 @@ func (e *ears) message(id string) (v event.Event) {
 	return v
 }
 
-// of are the events of a message, up to now.
+// of returns the events of a message so far.
 func (e *ears) of(id string) (all []event.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -121,7 +121,7 @@ func (e *ears) of(id string) (all []event.Event) {
 	return all
 }
 
-// last is what a log with the events says.
+// last returns the last times of a log with the events.
 func (e *ears) last() map[string]time.Time {
 	last := map[string]time.Time{}
 	for _, v := range e.events {
@@ -134,7 +134,7 @@ func (e *ears) last() map[string]time.Time {
 	return last
 }
 
-// TestPlaces: what is heard of what is said where.
+// TestPlaces: which messages of which places are read.
 func TestPlaces(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
@@ -173,8 +173,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestDirect: a private chat is heard when it is named, and what is said there is
-// said to the bot.
+// TestDirect: a private chat is read if it is named, and its messages mention the bot.
 func TestDirect(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
@@ -195,7 +194,7 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// TestAllChats: without names, everything in the servers but private chats.
+// TestAllChats: without configured chats, everything on the servers is read but no private chats.
 func TestAllChats(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
@@ -215,8 +214,8 @@ func TestAllChats(t *testing.T) {
 	e.message(missed)
 }
 
-// TestChanges: a preview is no edit; an edit and a deletion have one identity,
-// however they are learned.
+// TestChanges: a preview is not an edit; an edit and a deletion have one identity each, however
+// they are noticed.
 func TestChanges(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
@@ -247,15 +246,15 @@ func TestChanges(t *testing.T) {
 	if err := e.stop(); err != nil {
 		t.Fatal(err)
 	}
-	again := w.hear(w.options(), e.last(), nil) // without a memory: read back
+	again := w.hear(w.options(), e.last(), nil) // without saved state: read from the history
 	again.message(id)
 	if back := again.of(id); len(back) != 1 || back[0].Identity() != es[1].Identity() || !json.Valid(back[0].Raw) {
 		t.Errorf("read back it is %+v, was %+v", back, es[1])
 	}
 }
 
-// TestArchived: what was said in a thread that was put away meanwhile is read
-// back, and so are missed deletions, when Discord has forgotten the session.
+// TestArchived: messages of a thread that was archived in the meantime are recovered, and so are
+// missed deletions, if Discord has discarded the session.
 func TestArchived(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
@@ -282,7 +281,7 @@ func TestArchived(t *testing.T) {
 	}
 }
 
-// TestResumed: a start takes the session up where the last one left it.
+// TestResumed: a start resumes the session of the last run.
 func TestResumed(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
@@ -302,7 +301,7 @@ func TestResumed(t *testing.T) {
 	}
 }
 
-// TestAskedToReconnect: nothing is said of what is Discord's usual way.
+// TestAskedToReconnect: Discord's regular reconnects are not logged.
 func TestAskedToReconnect(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
@@ -314,7 +313,7 @@ func TestAskedToReconnect(t *testing.T) {
 	}
 }
 
-// TestDeadConnection: one that stands and says nothing is left.
+// TestDeadConnection: a connection without traffic is replaced.
 func TestDeadConnection(t *testing.T) {
 	w := newWorld(t)
 	w.server.Interval = 150 * time.Millisecond
@@ -326,8 +325,7 @@ func TestDeadConnection(t *testing.T) {
 	e.message(id)
 }
 
-// TestNotDurable: neither the session nor the heartbeat runs ahead of what is
-// durable.
+// TestNotDurable: neither the session nor the heartbeat advances beyond the durable events.
 func TestNotDurable(t *testing.T) {
 	w := newWorld(t)
 	c := w.client()

@@ -21,7 +21,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// answering is a transport that answers some requests itself: nil passes one on.
+// answering is a transport that answers some requests itself; if it returns nil, the request is
+// sent.
 type answering func(r *http.Request) *http.Response
 
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -35,7 +36,7 @@ func response(status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// TestHopeless: what waiting does not mend ends the source, with what to do.
+// TestHopeless: an error that waiting does not resolve ends the source, with a hint.
 func TestHopeless(t *testing.T) {
 	for code, want := range map[int]int{closeAuth: sysexit.NoPerm, closeDisallowed: sysexit.Config, closeSharding: sysexit.Config, closeVersion: sysexit.Config} {
 		w := newWorld(t)
@@ -91,8 +92,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestGuideAsksForWhatIsNeeded: the number in the address is the sum of what the
-// check looks for.
+// TestGuideAsksForWhatIsNeeded: the number in the address is the sum of the permissions that the
+// check requires.
 func TestGuideAsksForWhatIsNeeded(t *testing.T) {
 	sum := uint64(0)
 	for _, n := range needed {
@@ -107,8 +108,8 @@ func TestGuideAsksForWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// TestLimits: a read that Discord would refuse is not made, and one that it does
-// refuse is made again when it says.
+// TestLimits: a read that would exceed the rate limit is delayed, and one that was rejected is
+// repeated after the given time.
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	var slept []time.Duration
@@ -143,7 +144,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// offline is a client that knows two places and can ask for nothing.
+// offline is a client that knows two places and has no server.
 func offline(t testing.TB) *Client {
 	t.Helper()
 	c, err := New(Options{Token: "t", HTTP: &http.Client{Transport: answering(func(*http.Request) *http.Response {
@@ -189,8 +190,7 @@ func TestReadable(t *testing.T) {
 
 var update = flag.Bool("update", false, "write testdata/*.event.json anew")
 
-// TestGolden: payloads of the shapes that the documentation shows, and what is made
-// of them.
+// TestGolden: payloads in the documented formats, and the resulting events.
 func TestGolden(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(names) < 10 {
@@ -273,7 +273,7 @@ func FuzzDispatch(f *testing.F) {
 	})
 }
 
-// FuzzEndpoint: nothing that is not signed is taken, and nothing panics.
+// FuzzEndpoint: unsigned calls are not accepted, and none panics.
 func FuzzEndpoint(f *testing.F) {
 	s := newSigner()
 	f.Add(clickBody, "", "1800000000", true)

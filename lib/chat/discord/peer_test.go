@@ -20,7 +20,7 @@ type library struct {
 	lines chan told
 }
 
-// told is one line of it.
+// told is one line of its output.
 type told struct {
 	Kind   string   `json:"kind"`
 	ID     string   `json:"id"`
@@ -91,7 +91,7 @@ func (l *library) hears(kind string) told {
 	}
 }
 
-// does asks for something and gives what came of it.
+// does sends a request and returns the result.
 func (l *library) does(ask fake.M) told {
 	l.t.Helper()
 	b, err := json.Marshal(ask)
@@ -104,7 +104,7 @@ func (l *library) does(ask fake.M) told {
 	return l.hears("did")
 }
 
-// TestOfficialLibrary: what discord.js, which nobody here wrote, makes of the fake.
+// TestOfficialLibrary: discord.js, an independent client, works with the fake.
 func TestOfficialLibrary(t *testing.T) {
 	w := newWorld(t)
 	s := w.server
@@ -175,7 +175,7 @@ func TestOfficialLibrary(t *testing.T) {
 		t.Errorf("a deletion came as %+v", x)
 	}
 
-	// Cut off, the library resumes, and hears what was said meanwhile.
+	// After a cut the library resumes and receives the messages of the meantime.
 	s.Cut(false)
 	missed := s.Say(fake.Dev, "ana", "missed", nil)
 	if x := l.hears("message"); x.ID != missed {

@@ -18,7 +18,7 @@ func (w *world) question(text string) chat.Post {
 	return chat.Post{ChatID: discordtest.Dev, ThreadID: root, ReplyToID: root, Text: "It is 5.", Key: "k-1"}
 }
 
-// TestThreadIsBegun: and is called what the question asks.
+// TestThreadIsBegun: a new thread is named after the question.
 func TestThreadIsBegun(t *testing.T) {
 	w := newWorld(t)
 	p := w.question("<@" + discordtest.Bot + ">  where is the\tretry limit? " + strings.Repeat("long ", 40) + "\nmore")
@@ -37,8 +37,8 @@ func TestThreadIsBegun(t *testing.T) {
 	}
 }
 
-// TestNoThread: without the permission to begin one the answer is a reply, and
-// found as one, also when a thread was begun later.
+// TestNoThread: without the permission to start a thread the answer is a reply, and is found as
+// one, even if a thread was started later.
 func TestNoThread(t *testing.T) {
 	w := newWorld(t)
 	w.server.Deny = mayBegin
@@ -60,8 +60,8 @@ func TestNoThread(t *testing.T) {
 	}
 }
 
-// TestNonce: within its time a second post is the first one; Find does not wait
-// then, and later only until nothing can be left of the try.
+// TestNonce: while the nonce is remembered, a second post returns the first. Find does not wait
+// then; later it waits only until no part of the attempt can be in progress.
 func TestNonce(t *testing.T) {
 	w := newWorld(t)
 	p := w.question("where?")
@@ -94,7 +94,7 @@ func TestNonce(t *testing.T) {
 			t.Errorf("tried %v ago: %v, %v, waited %v, want %v", age, proof, err, slept, want)
 		}
 	}
-	// The same text, said long before the try, is another answer.
+	// The same text, posted long before the attempt, is another answer.
 	late := p
 	late.Key, late.Tried = "k-3", now.Add(2*time.Minute)
 	if _, proof, err := w.sink().Find(t.Context(), late); proof != chat.Absent || err != nil {
@@ -102,7 +102,7 @@ func TestNonce(t *testing.T) {
 	}
 }
 
-// TestErrorsOfPost: what each answer means for the post.
+// TestErrorsOfPost: how each response to a post is classified.
 func TestErrorsOfPost(t *testing.T) {
 	for _, tt := range []struct {
 		status int
@@ -154,8 +154,8 @@ func TestErrorsOfPost(t *testing.T) {
 	}
 }
 
-// TestMessageInThread: a message is found in whatever thread of the chat it is, an
-// archived one too, and in a forum.
+// TestMessageInThread: a message is found in any thread of the chat, including archived ones and
+// those of a forum.
 func TestMessageInThread(t *testing.T) {
 	w := newWorld(t)
 	root := w.server.Say(discordtest.Dev, "ana", "where?", nil)
@@ -228,8 +228,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestNoHistory: who may not read the history is shown an empty one. That proves
-// no post absent, and no message deleted.
+// TestNoHistory: without the permission to read the history it is empty. That does not prove a post
+// absent or a message deleted.
 func TestNoHistory(t *testing.T) {
 	w := newWorld(t)
 	p := w.question("where?")

@@ -20,7 +20,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// read is all of an export, as lines to compare, what was said, and the error.
+// read returns the events of an export as lines to compare, the log messages, and the error.
 func read(t *testing.T, path string) (format string, rows, said []string, err error) {
 	t.Helper()
 	r, err := Open(path)
@@ -193,8 +193,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestBroken: what stands before a break is read, the break is named, the other
-// files are read.
+// TestBroken: the data before a defect is read, the defect is reported, and the other files are
+// read.
 func TestBroken(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/slack")); err != nil {
@@ -213,8 +213,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestBomb: an archive that unpacks to far more than it is costs little memory
-// and is named.
+// TestBomb: an archive that unpacks to a multiple of its size costs little memory and is reported.
 func TestBomb(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and alone: make check has it without the race detector")
@@ -253,8 +252,7 @@ func (r repeat) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestOrder sorts more than memory may hold, in the order of time and, within
-// one instant, of coming.
+// TestOrder sorts more than fits into memory, by time and, for the same time, by order of arrival.
 func TestOrder(t *testing.T) {
 	o := newOrder(t.TempDir())
 	o.limit = 4 << 10

@@ -119,8 +119,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestOldServer: one without ids, times and history is heard, and what is lost is
-// said.
+// TestOldServer: a server without ids, times and history works, and lost messages are logged.
 func TestOldServer(t *testing.T) {
 	w := newWorld(t)
 	w.server.Close()
@@ -144,7 +143,7 @@ func TestOldServer(t *testing.T) {
 	if s := <-said; !strings.Contains(s, "keeps no history") {
 		t.Errorf("said %q", s)
 	}
-	// JOIN may still be on its way when we are up.
+	// The JOIN may still be in progress when the connection is up.
 	for got := false; !got; {
 		s.Say("ana", "#dev", "hello")
 		select {
@@ -166,8 +165,8 @@ func TestOldServer(t *testing.T) {
 	}
 }
 
-// TestSaidWhileHistoryIsRead: what comes in a channel whose history has been read,
-// while that of another is read, is not lost.
+// TestSaidWhileHistoryIsRead: messages of a channel whose history has been read are not lost while
+// the history of another is read.
 func TestSaidWhileHistoryIsRead(t *testing.T) {
 	w := newWorld(t)
 	w.server.Say("ana", "#dev", "before")

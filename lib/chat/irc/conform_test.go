@@ -12,7 +12,7 @@ import (
 	"tri/lib/chat/irc/irctest"
 )
 
-// world is the fake network as chattest sees it.
+// world is the fake network, implementing chattest's interfaces.
 type world struct {
 	t      *testing.T
 	server *irctest.Server
@@ -54,7 +54,7 @@ func (w *world) Source() chat.Source {
 	return c
 }
 
-// Sink is one poster's, as a new program: the one before has ended.
+// Sink returns a poster in a new program: the previous one has ended.
 func (w *world) Sink() chat.Sink {
 	for _, s := range w.sinks {
 		s.drop()
@@ -71,7 +71,7 @@ func (w *world) Chats() [2]string          { return [2]string{"#dev", "#help"} }
 func (w *world) Bot() (id, handle string)  { return "tri", "@tri" }
 func (w *world) Sees(body string) string   { return text.Visible(body) }
 func (w *world) Hears(text string) string  { return plain(text) }
-func (w *world) Pings(string, string) bool { return false } // a channel has nothing that alerts everybody
+func (w *world) Pings(string, string) bool { return false } // IRC has no message that notifies a whole channel
 
 func (w *world) Lacks(f chattest.Feature) bool {
 	switch f {
@@ -103,7 +103,7 @@ func (w *world) Burst(chatID string, n int) (ids []string) {
 
 func (w *world) Standing(chatID, _ string) (texts []string) {
 	for _, m := range w.server.All() {
-		if m.Channel == chatID && (m.Nick == "tri_" || m.Nick == "tri__") { // the one before may not have left yet
+		if m.Channel == chatID && (m.Nick == "tri_" || m.Nick == "tri__") { // the previous one may not have left yet
 			texts = append(texts, m.Text)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// person is somebody on the real server, whose client is ours too.
+// person is a user of the real server, with this package's client.
 func person(t *testing.T, address, nick string) *conn {
 	t.Helper()
 	c, err := New(Options{Address: address, NoTLS: true, Nick: nick})
@@ -35,8 +35,8 @@ func person(t *testing.T, address, nick string) *conn {
 	return k
 }
 
-// TestRealServer: an IRC server that nobody here wrote, without extensions. It is
-// named in TRI_PEER_IRC by scripts/peers/irc.
+// TestRealServer uses an independent IRC server without extensions, which scripts/peers/irc names
+// in TRI_PEER_IRC.
 func TestRealServer(t *testing.T) {
 	address := os.Getenv("TRI_PEER_IRC")
 	if address == "" {
@@ -110,7 +110,7 @@ func TestRealServer(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond) // more than a pulse: the server has answered a PING
 	for i := range 20 {
 		say(fmt.Sprintf("line %d", i))
-		time.Sleep(100 * time.Millisecond) // it holds back who is faster
+		time.Sleep(100 * time.Millisecond) // the server delays faster clients
 	}
 	var lines []string
 	for range 20 {

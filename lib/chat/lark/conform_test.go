@@ -16,11 +16,11 @@ import (
 
 const dev, ops = "oc_dev", "oc_ops"
 
-// world is the fake organization as chattest sees it.
+// world is the fake organization, implementing chattest's interfaces.
 type world struct {
 	t      *testing.T
 	server *larktest.Server
-	hooked bool // events come by webhook
+	hooked bool // events arrive by webhook
 }
 
 func newWorld(t *testing.T) *world {
@@ -35,7 +35,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// options are those of a program that does not wait long.
+// options are those of a program with short delays.
 func (w *world) options() Options {
 	return Options{
 		URL: w.server.URL, ID: larktest.App, Secret: w.server.Secret, EncryptKey: w.server.EncryptKey, Token: w.server.Token, Sweep: 100 * time.Millisecond,
@@ -89,8 +89,8 @@ func (w *world) Break(f chattest.Faults)  { w.server.SetFaults(larktest.Faults(f
 func (w *world) Garble()                  { w.server.Garble() }
 func (w *world) Revoke()                  { w.server.Revoke() }
 
-// Lacks: a post of more than 4,000 characters, and of a post a key that can be
-// read back. What is long is heard all the same: see TestLong.
+// Lacks: posts have at most 4,000 characters, and their key cannot be read back. Longer messages
+// are received anyway: see TestLong.
 func (w *world) Lacks(f chattest.Feature) bool { return f == chattest.Long || f == chattest.Keys }
 
 func (w *world) Say(chat, person, thread, text string) string {
@@ -108,7 +108,7 @@ func (w *world) Burst(chat string, n int) (ids []string) {
 	return ids
 }
 
-// Pings looks for an element that alerts.
+// Pings looks for an element that notifies.
 func (w *world) Pings(chat, id string) bool {
 	for _, m := range w.server.Messages(chat) {
 		if m["message_id"] == id {

@@ -19,7 +19,7 @@ func TestFrame(t *testing.T) {
 	if got := ping.bytes(); !bytes.Equal(got, want) {
 		t.Errorf("%x, want %x", got, want)
 	}
-	// Fields that nobody knows yet are passed over.
+	// Unknown fields are skipped.
 	more := append(f.bytes(), 0x51, 1, 2, 3, 4, 5, 6, 7, 8, 0x5d, 1, 2, 3, 4, 0x62, 1, 'x', 0x68, 7)
 	if got, err := parseFrame(more); err != nil || !reflect.DeepEqual(got, f) {
 		t.Errorf("%+v, %v", got, err)

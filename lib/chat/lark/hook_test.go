@@ -19,8 +19,7 @@ const (
 	anEvent            = `{"schema":"2.0","header":{"event_id":"e1","event_type":"im.message.receive_v1","token":"a token"},"event":{"message":{"chat_id":"oc_dev","message_id":"om_1","create_time":"1700000000000"}}}`
 )
 
-// hookedAt is a receiver at a time, whose events are all made durable; let counts
-// them.
+// hookedAt is a receiver at a fixed time whose events are all made durable; let counts them.
 func hookedAt(now time.Time) (h *hooked, in chan delivery, let func() int) {
 	in = make(chan delivery)
 	n := make(chan int, 1)
@@ -62,8 +61,7 @@ func TestDecrypt(t *testing.T) {
 	}
 }
 
-// TestEveryBit: any single bit that is changed in signature, time, nonce or body
-// makes a call refused, and it is not let in.
+// TestEveryBit: a call with any changed bit in signature, time, nonce or body is refused.
 func TestEveryBit(t *testing.T) {
 	now := time.Now()
 	h, _, let := hookedAt(now)
@@ -97,8 +95,8 @@ func TestEveryBit(t *testing.T) {
 	t.Logf("%d changed bits refused", flips)
 }
 
-// TestReplay: a call that was recorded is not taken again, nor one of another
-// time, nor one with another token, nor one that is not encrypted.
+// TestReplay: a recorded call is not accepted again, nor one with another time or token, nor one
+// that is not encrypted.
 func TestReplay(t *testing.T) {
 	now := time.Now()
 	h, _, let := hookedAt(now)
@@ -131,7 +129,7 @@ func TestHandshake(t *testing.T) {
 	now := time.Now()
 	h, _, let := hookedAt(now)
 	hello := signedCall(now, `{"challenge":"ajls\"384","token":"a token","type":"url_verification"}`)
-	hello.Header = http.Header{} // the platform does not say that it signs it
+	hello.Header = http.Header{} // the documentation does not say that it is signed
 	if a := h.handle(t.Context(), hello); a.Status != 0 || string(a.Body) != `{"challenge":"ajls\"384"}` || a.Type != "application/json" {
 		t.Errorf("%+v", a)
 	}
@@ -148,8 +146,8 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// TestNotYetDurable: a call whose event cannot be kept, or that nobody takes, is
-// answered so that it is sent again, and may be.
+// TestNotYetDurable: a call whose event cannot be stored, or is not processed, is answered so that
+// the platform sends it again; it is then accepted.
 func TestNotYetDurable(t *testing.T) {
 	now := time.Now()
 	in, over := make(chan delivery, 1), make(chan struct{})
@@ -169,7 +167,7 @@ func TestNotYetDurable(t *testing.T) {
 	}
 }
 
-// FuzzHook: whatever is sent, only what is signed is let in.
+// FuzzHook: only signed calls are accepted.
 func FuzzHook(f *testing.F) {
 	now := time.Now()
 	f.Add(strconv.FormatInt(now.Unix(), 10), "00", []byte(`{"encrypt":"P37w+VZImNgPEO1RBhJ6RtKl7n6zymIbEG1pReEzghk="}`), false)

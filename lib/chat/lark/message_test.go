@@ -18,7 +18,7 @@ import (
 
 var knownRoom = room{Name: "dev", Tenant: larktest.Tenant}
 
-// known is a client that knows its bot and a chat, and reaches no server.
+// known is a client that knows its bot and a chat, and has no server.
 func known(t testing.TB, o Options) *Client {
 	t.Helper()
 	o.URL, o.ID, o.Secret = "http://127.0.0.1:1", larktest.App, "x"
@@ -33,8 +33,8 @@ func known(t testing.TB, o Options) *Client {
 	return c
 }
 
-// TestGolden: payloads of the platform's shapes, as events and of the history, and
-// the records that they become. Each file has both, a line of JSON each.
+// TestGolden: payloads of events and of the history, and the resulting records. Each file has both,
+// one line of JSON each.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) < 10 {
@@ -151,7 +151,7 @@ func TestMillis(t *testing.T) {
 	}
 }
 
-// TestLong: what is longer than we post is heard.
+// TestLong: messages longer than the limit for posts are received.
 func TestLong(t *testing.T) {
 	w := newWorld(t)
 	text := strings.Repeat("the retry limit ", 2000) + "."
@@ -212,7 +212,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzText: what is posted is what is read back, and alerts nobody.
+// FuzzText: posted text is read back unchanged and notifies nobody.
 func FuzzText(f *testing.F) {
 	f.Add("a\nb\n\n<at user_id=\"all\">x</at> <b> [x](y) @_user_1 @_all")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -21,7 +21,7 @@ func (w *world) ask() chat.Post {
 	return chat.Post{ChatID: dev, ThreadID: root, ReplyToID: root, Text: "It is 5.", Key: "k-1"}
 }
 
-// TestAnswers: what each answer to a post means for it.
+// TestAnswers: how each response to a post is classified.
 func TestAnswers(t *testing.T) {
 	const retry, refused, unknown = "retry", "refused", "unknown"
 	for name, tt := range map[string]struct {
@@ -85,7 +85,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestNotSent: a post that never left us, or whose token was not had, was not made.
+// TestNotSent: a post that was not sent, or for which no token was available, was not made.
 func TestNotSent(t *testing.T) {
 	s, err := NewSink(Options{URL: "http://127.0.0.1:1", ID: larktest.App, Secret: "x"})
 	if err != nil {
@@ -104,8 +104,7 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// TestRenewed: a token that ends while it is in use is renewed, and what it was
-// for is asked once more.
+// TestRenewed: a token that expires while in use is renewed, and the call is repeated once.
 func TestRenewed(t *testing.T) {
 	w := newWorld(t)
 	p := w.ask()
@@ -135,7 +134,7 @@ func TestRenewed(t *testing.T) {
 	}
 }
 
-// TestRequest: what goes over the wire.
+// TestRequest: the request as sent.
 func TestRequest(t *testing.T) {
 	w := newWorld(t)
 	p := w.ask()
@@ -156,7 +155,7 @@ func TestRequest(t *testing.T) {
 	if string(a) != string(b) {
 		t.Errorf("%s, want %s", a, b)
 	}
-	// The same again is the same message: the uuid says so.
+	// The same request again returns the same message, because of the uuid.
 	_, err = w.sink().Post(t.Context(), p)
 	if n := len(w.Standing(dev, p.ThreadID)); err != nil || n != 1 {
 		t.Errorf("%v, it stands there %d times", err, n)
@@ -168,8 +167,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestFind: what an earlier try left is known by its text and time; what only
-// seems to be it is not said to be.
+// TestFind: an earlier attempt is recognized by its text and time; ambiguous messages are not.
 func TestFind(t *testing.T) {
 	w := newWorld(t)
 	p := w.ask()
@@ -216,7 +214,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindWaits: a try that may still be on its way is waited for.
+// TestFindWaits: Find waits for an attempt that may still be in progress.
 func TestFindWaits(t *testing.T) {
 	w := newWorld(t)
 	p := w.ask()

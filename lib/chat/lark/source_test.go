@@ -19,7 +19,7 @@ import (
 
 const patience = 20 * time.Second
 
-// run is a source at work, and what it has emitted, each identity once.
+// run is a running source and the events it has emitted, each identity once.
 type run struct {
 	t *testing.T
 
@@ -88,7 +88,7 @@ func (r *run) until(what string, ok func() bool) {
 	}
 }
 
-// of is the last event of a message.
+// of returns the last event of a message.
 func (r *run) of(id string) (last *event.Event) {
 	for i := range r.events {
 		if r.events[i].MessageID == id {
@@ -106,18 +106,18 @@ func (r *run) message(id string) event.Event {
 	return *r.of(id)
 }
 
-// slow are options whose history is not read again soon: what comes, comes live.
+// slow are options with a long sweep, so that events must arrive live.
 func (w *world) slow() Options {
 	o := w.options()
 	o.Sweep = time.Hour
 	return o
 }
 
-// TestLive: edits, recalls, clicks and reactions come over the connection, each
-// answered when it is durable.
+// TestLive: edits, recalls, clicks and reactions arrive over the connection, and are acknowledged
+// when durable.
 func TestLive(t *testing.T) {
 	w := newWorld(t)
-	w.server.MaxPart = 100 // everything comes in parts
+	w.server.MaxPart = 100 // everything arrives in parts
 	r := w.listen(w.slow(), nil)
 	id := w.Say(dev, "ana", "", "first")
 	if e := r.message(id); e.Sender.Name != "ana" || e.ChatName != "dev" || e.EditedAt != "" {
@@ -133,7 +133,7 @@ func TestLive(t *testing.T) {
 	w.must(err)
 	w.server.React(made.MessageID, "ou_ben", "THUMBSUP", true)
 	w.server.React(made.MessageID, "ou_ben", "THUMBSUP", false)
-	w.server.React(p.ThreadID, "ou_ben", "THUMBSUP", true) // not to us
+	w.server.React(p.ThreadID, "ou_ben", "THUMBSUP", true) // not to a message of the bot
 	w.server.React("om_nowhere", "ou_ben", "THUMBSUP", true)
 	w.server.Click(made.MessageID, "ou_chen", larktest.M{"name": "approve", "value": "d-1"})
 	w.server.Click(made.MessageID, "ou_chen", larktest.M{"of": "another app"})
@@ -151,7 +151,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestAcknowledged: an event that cannot be kept is answered with a no.
+// TestAcknowledged: an event that cannot be stored is answered with an error.
 func TestAcknowledged(t *testing.T) {
 	w := newWorld(t)
 	full := errors.New("disk full")
@@ -180,8 +180,7 @@ func TestAcknowledged(t *testing.T) {
 	}
 }
 
-// TestSilence: a connection that fell away without an end is noticed, and what was
-// said meanwhile read back.
+// TestSilence: a connection that died silently is detected, and the missed messages are recovered.
 func TestSilence(t *testing.T) {
 	w := newWorld(t)
 	o := w.slow()
@@ -194,7 +193,7 @@ func TestSilence(t *testing.T) {
 	r.until("what was the matter", func() bool { return strings.Contains(strings.Join(r.said, "\n"), "no sign of life") })
 }
 
-// TestRecovered: what was missed is said to be, and own messages that nobody tells
+// TestRecovered: recovered messages are logged, and the bot's own messages, which have no events,
 // are found.
 func TestRecovered(t *testing.T) {
 	w := newWorld(t)
@@ -212,8 +211,7 @@ func TestRecovered(t *testing.T) {
 	})
 }
 
-// TestOldTopic: an answer in a topic that was begun long before, and heard of, is
-// found when its event is lost.
+// TestOldTopic: an answer in an old, known topic is found if its event is lost.
 func TestOldTopic(t *testing.T) {
 	w := newWorld(t)
 	root := w.Say(dev, "ana", "", "long ago")
@@ -228,8 +226,8 @@ func TestOldTopic(t *testing.T) {
 	}
 }
 
-// TestUnreadable: a chat that cannot be read does not keep the others from being
-// heard, and is said once.
+// TestUnreadable: a chat that cannot be read does not prevent others from being read, and is logged
+// once.
 func TestUnreadable(t *testing.T) {
 	w := newWorld(t)
 	w.server.AddChat("oc_away", "away", larktest.M{"away": true})

@@ -15,7 +15,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// world is a chat in a folder, with people who use echo.
+// world is a chat in a folder, with people who write with echo.
 type world struct {
 	t   *testing.T
 	dir string
@@ -50,9 +50,9 @@ func (w *world) Bot() (id, handle string) { return "tri", "@tri" }
 
 func (w *world) Sees(body string) string { return text.Visible(body) }
 
-func (w *world) Pings(room, mess string) bool { return false } // nothing reads a room but our source
+func (w *world) Pings(room, mess string) bool { return false } // no other program reads a room
 
-// append is what echo does: one write at the end. It returns the write's offset.
+// append works like echo: one write at the end. It returns the write's offset.
 func (w *world) append(room, text string) int64 {
 	w.t.Helper()
 	f, err := os.OpenFile(filepath.Join(w.dir, room), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -105,7 +105,7 @@ func TestSink(t *testing.T) {
 	chattest.Sink(t, func(t *testing.T) chattest.World { return newWorld(t) })
 }
 
-// once reads what is there and returns what was said to the operator too.
+// once reads the rooms and returns also the log messages.
 func (w *world) once() (events []event.Event, said []string) {
 	w.t.Helper()
 	c, err := New(Options{Dir: w.dir, Once: true})

@@ -8,8 +8,8 @@ import (
 	"tri/lib/chat"
 )
 
-// TestFaultIsNoRefusal: a post that the machine has no room for just now is tried
-// again; taken for refused, an approved answer would never be posted.
+// TestFaultIsNoRefusal: a post that fails because the disk is full is retried; if it counted as
+// refused, an approved answer would never be posted.
 func TestFaultIsNoRefusal(t *testing.T) {
 	w := newWorld(t)
 	root := w.Say("dev", "ana", "", "why?")

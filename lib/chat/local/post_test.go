@@ -13,9 +13,8 @@ import (
 	"tri/lib/chat"
 )
 
-// TestTornPost: a writer killed anywhere inside its write, with or without a
-// person's line behind it, leaves a room in which the post is found whole, or
-// provably not and then posted once.
+// TestTornPost: after a writer was killed anywhere inside its write, with or without a person's
+// line after it, the post is either found whole, or provably absent and then posted once.
 func TestTornPost(t *testing.T) {
 	ctx := context.Background()
 	p := chat.Post{ChatID: "dev", ThreadID: "0", Key: "k-1", Text: "first \\\nsecond\n\nlast \\"}
@@ -39,7 +38,7 @@ func TestTornPost(t *testing.T) {
 				if behind == "" {
 					t.Errorf("cut at %d: unprovable", cut)
 				}
-				continue // a person's words stand inside ours: a person settles it
+				continue // a person's text is inside the post: a person decides
 			}
 			w.append("dev", "ana: thanks\n")
 			whole, thanks := 0, false
@@ -111,8 +110,7 @@ func TestRefusedPosts(t *testing.T) {
 	}
 }
 
-// TestHostile: the strings that break software go into a room as a post and as
-// a person's line and come out again.
+// TestHostile: strings that are known to break software survive as a post and as a person's line.
 func TestHostile(t *testing.T) {
 	raw, err := os.ReadFile("../../../../shared/data/hostile/body/blns.json")
 	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") == "" {

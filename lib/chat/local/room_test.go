@@ -16,7 +16,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// TestRoom tells what each kind of line becomes, and what the operator is told.
+// TestRoom: the event of each kind of line, and the log messages.
 func TestRoom(t *testing.T) {
 	w := newWorld(t)
 	say := func(line string) string { return strconv.FormatInt(w.append("dev", line+"\n"), 10) }
@@ -85,12 +85,12 @@ func TestRoomNames(t *testing.T) {
 	if len(events) != 1 || events[0].ChatID != "good_1.txt" {
 		t.Errorf("read: %+v", events)
 	}
-	if len(said) != 6 { // all but the dot file and the folder
+	if len(said) != 6 { // all except the dot file and the folder
 		t.Errorf("refused by name: %q", said)
 	}
 }
 
-// TestLongLine: a line over the limit is named and skipped, the next is read.
+// TestLongLine: a line over the limit is reported and skipped, the next is read.
 func TestLongLine(t *testing.T) {
 	for _, n := range []int{maxLine + 1, chunk - 1, chunk, 3*chunk + 7} {
 		w := newWorld(t)
@@ -103,7 +103,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestRewritten: a room whose past changes is said and left, others go on.
+// TestRewritten: a room whose earlier bytes change is reported and not read any more; others are.
 func TestRewritten(t *testing.T) {
 	w := newWorld(t)
 	w.Say("dev", "ana", "", "one")
@@ -132,7 +132,7 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// TestFast: a line is heard at once, not at the next poll.
+// TestFast: a line is read at once, not at the next poll.
 func TestFast(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -16,7 +16,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// acted reads what is there and returns the actions, and the events' texts.
+// acted reads the rooms and returns the actions, and the events' texts.
 func (w *world) acted() (actions []event.Action, texts []string) {
 	w.t.Helper()
 	c, err := New(Options{Dir: w.dir, Once: true})
@@ -39,8 +39,8 @@ var card = chat.Card{
 	Buttons: []chat.Button{{Name: "approve", Label: "Approve"}, {Name: "redo", Label: "Redo"}},
 }
 
-// TestCard: a card is one message of the bot, once for its key, that says which
-// reaction is which button, and becomes what it is redealt.
+// TestCard: a card is one message of the bot, once per key, that lists the reaction for each
+// button, and can be updated.
 func TestCard(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
@@ -82,7 +82,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// TestCardRefused: what cannot be a line is refused, and nothing is written.
+// TestCardRefused: a text that cannot be a line is refused, and nothing is written.
 func TestCardRefused(t *testing.T) {
 	w := newWorld(t)
 	ctx, s := context.Background(), w.sink()
@@ -113,8 +113,8 @@ func TestCardRefused(t *testing.T) {
 	}
 }
 
-// TestCardCut: a card that a killed writer has left half is dealt whole, once, and
-// the half is gone; an edit likewise.
+// TestCardCut: an incomplete card of a killed writer is deleted and posted whole, once; an edit
+// likewise.
 func TestCardCut(t *testing.T) {
 	ctx := context.Background()
 	whole := newWorld(t)
@@ -167,7 +167,7 @@ func TestCardCut(t *testing.T) {
 	}
 }
 
-// TestReact: the bot's reactions stand once.
+// TestReact: a reaction of the bot exists at most once.
 func TestReact(t *testing.T) {
 	w := newWorld(t)
 	ctx, s := context.Background(), w.sink()
@@ -197,8 +197,8 @@ func TestReact(t *testing.T) {
 	}
 }
 
-// TestActions: a reaction to a message of the bot is an action, once, with the same
-// id at every reading; one to anything else is nothing.
+// TestActions: a reaction to a message of the bot is an action, once, with the same id at every
+// reading; one to another message is ignored.
 func TestActions(t *testing.T) {
 	w := newWorld(t)
 	root := w.Say("dev", "ana", "", "where?")
@@ -234,8 +234,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestOldRooms: what looked like a reaction before there were any, and is none, is
-// said by nobody in particular, as it was.
+// TestOldRooms: a line that only looks like a reaction remains a message of anon, as in earlier
+// versions.
 func TestOldRooms(t *testing.T) {
 	w := newWorld(t)
 	lines := []string{"ana ~0: about five", "ana ~5: ✅ yes", "ana ~: ✅", "ana ~0 [k-1]: ✅", "ana ~0:", "see ~3: a", "ana ~x: ✅"}
@@ -251,7 +251,7 @@ func TestOldRooms(t *testing.T) {
 	}
 }
 
-// TestSignalsOfTwo: two writers at once deal one card and react once.
+// TestSignalsOfTwo: two concurrent writers post one card and one reaction.
 func TestSignalsOfTwo(t *testing.T) {
 	w := newWorld(t)
 	errs := make(chan error, 8)

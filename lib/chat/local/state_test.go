@@ -14,9 +14,9 @@ import (
 	"tri/lib/record/event"
 )
 
-// TestRewrittenMeanwhile: a room that was cut, or written anew, while nobody read it
-// is told at the next start. Its first lines were taken for those of before once, and
-// lost without a word.
+// TestRewrittenMeanwhile: a room that was truncated or rewritten while no source was running is
+// reported at the next start. In an earlier version its first lines were taken for known ones and
+// silently lost.
 func TestRewrittenMeanwhile(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string // of the room at the second start
@@ -45,7 +45,7 @@ func TestRewrittenMeanwhile(t *testing.T) {
 				}
 				defer client.Close()
 				err = client.Run(context.Background(), chat.Resume{Last: last, State: kept}, chattest.Handler{Log: func(f string, a ...any) { said += f }, Keep: func(b []byte) error { kept = slices.Clone(b); return nil }, Event: func(e event.Event) error {
-					if !seen[e.Identity()] { // as the log has it
+					if !seen[e.Identity()] { // as in the log
 						got = append(got, e.Content)
 					}
 					seen[e.Identity()] = true

@@ -11,7 +11,7 @@ import (
 	"tri/lib/chat/matrix/matrixtest"
 )
 
-// world is the fake homeserver as chattest sees it.
+// world is the fake homeserver, implementing chattest's interfaces.
 type world struct {
 	t      *testing.T
 	server *matrixtest.Server
@@ -82,8 +82,8 @@ func (w *world) Delete(chatID, id string) {
 	w.server.Add(chatID, "m.room.redaction", w.author(chatID, id), matrixtest.M{"redacts": id})
 }
 
-// Pings reports whether a client would alert everybody: of a message with
-// m.mentions only by what that says.
+// Pings reports whether a client would notify everybody; if a message has m.mentions, only that
+// counts.
 func (w *world) Pings(chatID, id string) bool {
 	for _, e := range w.server.Events(chatID) {
 		if e.ID == id {

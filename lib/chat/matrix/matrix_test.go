@@ -16,7 +16,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// known is a client that knows its room and its people, and no server.
+// known is a client that knows its room and its people, and has no server.
 func known(t *testing.T) *Client {
 	t.Helper()
 	c, err := New(Options{URL: "http://127.0.0.1:1", Token: "t", Chats: []string{"!dev:a.test"}})
@@ -103,7 +103,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestActions: a reaction to a message of ours, and its taking back, are actions.
+// TestActions: a reaction to a message of the bot, and its removal, are actions.
 func TestActions(t *testing.T) {
 	c := known(t)
 	c.threads.Put("$own", memo{sender: "@tri:a.test"})
@@ -133,8 +133,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestRich: what clients render is the text, its code as code, and nothing that
-// somebody wrote is markup.
+// TestRich: clients render the text, with code as code, and no outside text is markup.
 func TestRich(t *testing.T) {
 	for in, want := range map[string]string{
 		"a `b<c>` & **d**":               "a <code>b&lt;c&gt;</code> &amp; <strong>d</strong>",
@@ -183,7 +182,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestPostErrors: what each answer means for the post.
+// TestPostErrors: how each response to a post is classified.
 func TestPostErrors(t *testing.T) {
 	for _, tt := range []struct {
 		status int

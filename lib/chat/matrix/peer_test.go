@@ -16,8 +16,8 @@ import (
 	"tri/lib/chat/chattest"
 )
 
-// realWorld is two rooms of their own on a real homeserver, which is named in
-// TRI_PEER_MATRIX by scripts/peers/matrix.
+// realWorld is a pair of new rooms on a real homeserver, which scripts/peers/matrix names in
+// TRI_PEER_MATRIX.
 type realWorld struct {
 	t      *testing.T
 	url    string
@@ -27,7 +27,7 @@ type realWorld struct {
 	chats  [2]string
 
 	mu    sync.Mutex
-	wrote map[string]string // who wrote a message
+	wrote map[string]string // author of each message
 }
 
 var (
@@ -35,7 +35,7 @@ var (
 	names atomic.Int64
 )
 
-// account is a new one, and its token.
+// account creates an account and returns its token.
 func account(t *testing.T, url, name string) (*Client, string) {
 	t.Helper()
 	api, err := web.New(web.Options{Base: url + "/_matrix/client"})

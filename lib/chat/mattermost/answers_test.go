@@ -14,7 +14,7 @@ import (
 	"tri/lib/chat/mattermost/mattermosttest"
 )
 
-// TestPostErrors: what each answer means for the post.
+// TestPostErrors: how each response to a post is classified.
 func TestPostErrors(t *testing.T) {
 	const (
 		refused = "refused"
@@ -25,7 +25,7 @@ func TestPostErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer http.HandlerFunc
-		thread int // status of the answer when the thread is read
+		thread int // status of reading the thread
 		want   string
 		after  time.Duration
 	}{
@@ -87,8 +87,8 @@ func status(code int) http.HandlerFunc {
 	}
 }
 
-// TestStoredAndRefused: a server that stores a post and then says no, as it does
-// when it may not show what the post links to, has posted.
+// TestStoredAndRefused: if the server stores a post and then returns an error, as it does when it
+// may not show a link's target, the post counts as posted.
 func TestStoredAndRefused(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.server.SetFaults(mattermosttest.Faults{FailAfter: 1, FailStatus: http.StatusForbidden}))
@@ -100,7 +100,7 @@ func TestStoredAndRefused(t *testing.T) {
 	}
 }
 
-// TestNobodyThere: where no connection was made, nothing was posted.
+// TestNobodyThere: if no connection was made, nothing was posted.
 func TestNobodyThere(t *testing.T) {
 	w := newWorld(t)
 	c := w.sink()
@@ -115,8 +115,8 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// TestFindWaits: a try whose request the server may still be working on, and
-// whose pending id it may have forgotten, is waited for.
+// TestFindWaits: Find waits for an attempt that the server may still be processing and whose
+// pending id it may have forgotten.
 func TestFindWaits(t *testing.T) {
 	for _, tt := range []struct{ age, wait time.Duration }{
 		{time.Second, 0}, {remembered + time.Second, abandoned - remembered - time.Second}, {abandoned + time.Second, 0}, {24 * time.Hour, 0},
@@ -130,7 +130,7 @@ func TestFindWaits(t *testing.T) {
 		o.Now = func() time.Time { return now }
 		o.Sleep = func(_ context.Context, d time.Duration) error {
 			waited += d
-			_, err := w.sink().Post(t.Context(), p) // the earlier try lands
+			_, err := w.sink().Post(t.Context(), p) // the earlier attempt lands
 			return err
 		}
 		c, err := NewSink(o)

@@ -14,7 +14,7 @@ import (
 	"tri/lib/chat/mattermost/mattermosttest"
 )
 
-// world is a fake server as chattest sees it.
+// world is a fake server, implementing chattest's interfaces.
 type world struct {
 	t      *testing.T
 	server *mattermosttest.Server
@@ -41,7 +41,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) sink() *Sink { return newSink(w.client()) }
 
-// client is a program that has just been started. It does not wait long.
+// client is a program that has just started, with short delays.
 func (w *world) client() *Client { return w.clientOver(nil) }
 
 func (w *world) clientOver(h *http.Client) *Client {
@@ -87,7 +87,7 @@ func (w *world) forge(person string, p chat.Post) {
 	w.must(err)
 }
 
-// atEveryone is how the server finds mass mentions (model.findAtChannelMention).
+// atEveryone matches mass mentions as the server does (model.findAtChannelMention).
 var atEveryone = regexp.MustCompile(`(?i)\B@(channel|all|here)\b`)
 
 func (w *world) Pings(_, id string) bool {

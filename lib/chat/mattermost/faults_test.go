@@ -14,9 +14,9 @@ import (
 	"tri/lib/record/event"
 )
 
-// TestEverythingOnceThroughFaults: sockets that are cut, events that are lost,
-// doubled and overtaken, a server that fails and is busy, and a watcher that is
-// stopped and started: every message and every deletion comes.
+// TestEverythingOnceThroughFaults: with cut sockets, lost, repeated and reordered events, a failing
+// and busy server, and a watcher that is stopped and started, every message and every deletion is
+// emitted.
 func TestEverythingOnceThroughFaults(t *testing.T) {
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestEverythingOnceThroughFaults(t *testing.T) {
 				}
 			}
 			w.must(w.server.SetFaults(mattermosttest.Faults{}))
-			for _, c := range w.chats { // a lost last event is seen when the next comes
+			for _, c := range w.chats { // the loss of the last event is seen when the next arrives
 				want[w.Say(c, "ana", "", "the end")] = true
 			}
 			e.until("all", func(es []event.Event) bool { return len(missing(want, es)) == 0 })
@@ -51,8 +51,8 @@ func TestEverythingOnceThroughFaults(t *testing.T) {
 	}
 }
 
-// missing are those of want that are not among events. A message that was
-// deleted before it was told of comes as its deletion only.
+// missing returns the elements of want that are not among events. A message that was deleted before
+// it was emitted has only a deletion.
 func missing(want map[string]bool, events []event.Event) []string {
 	came := map[string]bool{}
 	for _, v := range events {
@@ -70,7 +70,7 @@ func missing(want map[string]bool, events []event.Event) []string {
 	return out
 }
 
-// latest is what a log that holds events says of each chat.
+// latest returns the last times, per chat, of a log with the events.
 func latest(events []event.Event) map[string]time.Time {
 	last := map[string]time.Time{}
 	for _, v := range events {
@@ -83,9 +83,8 @@ func latest(events []event.Event) map[string]time.Time {
 	return last
 }
 
-// TestOnceThroughFaults: a poster that does what tri-reply does posts each reply
-// once, whatever becomes of requests and answers, also when it gives up on one
-// that the server is still working on.
+// TestOnceThroughFaults: a poster that works like tri-reply posts each reply once, whatever happens
+// to requests and responses, even if it gives up on one that the server is still processing.
 func TestOnceThroughFaults(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -96,7 +95,7 @@ func TestOnceThroughFaults(t *testing.T) {
 				w.persist(chat.Post{ChatID: w.chats[0], ThreadID: root, Text: fmt.Sprintf("reply %d", i), Key: fmt.Sprintf("key-%d", i)})
 			}
 			w.must(w.server.SetFaults(mattermosttest.Faults{}))
-			time.Sleep(50 * time.Millisecond) // more than Late: nothing lands any more
+			time.Sleep(50 * time.Millisecond) // more than Late: nothing can land any more
 			times := map[string]int{}
 			for _, p := range w.server.Posts() {
 				if p.RootID == root {
@@ -112,8 +111,7 @@ func TestOnceThroughFaults(t *testing.T) {
 	}
 }
 
-// persist posts p as tri-reply would, by a new program at every try, that waits
-// for an answer for 10 ms.
+// persist posts p as tri-reply would, with a new program at every attempt and a timeout of 10 ms.
 func (w *world) persist(p chat.Post) {
 	w.t.Helper()
 	for range 200 {
@@ -144,7 +142,7 @@ func (w *world) persist(p chat.Post) {
 	w.t.Fatalf("%s: no end", p.Key)
 }
 
-// TestDeadSocket: a connection that stands and says nothing is left.
+// TestDeadSocket: a connection without traffic is replaced.
 func TestDeadSocket(t *testing.T) {
 	w := newWorld(t)
 	c := w.client()
@@ -161,8 +159,7 @@ func TestDeadSocket(t *testing.T) {
 	e.until("the message", has(id))
 }
 
-// TestStaleSince: a server that answers since from a stale cache, with nothing,
-// does not hide what was written.
+// TestStaleSince: an empty response to since from a stale cache does not hide messages.
 func TestStaleSince(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.server.SetFaults(mattermosttest.Faults{StaleSince: 1}))
@@ -176,8 +173,8 @@ func TestStaleSince(t *testing.T) {
 	e.until("all", func(es []event.Event) bool { return len(missing(want, es)) == 0 })
 }
 
-// TestForgotten: a server that does not know the connection any more, after its
-// restart, is read back.
+// TestForgotten: if the server has restarted and does not know the connection any more, the history
+// is read.
 func TestForgotten(t *testing.T) {
 	w := newWorld(t)
 	e := hear(t, w.client(), nil)
@@ -186,8 +183,7 @@ func TestForgotten(t *testing.T) {
 	e.until("the message", has(id))
 }
 
-// TestRevoked: a token that is not accepted any more ends the source, with the
-// status and the hint for it.
+// TestRevoked: a revoked token ends the source, with the right status and hint.
 func TestRevoked(t *testing.T) {
 	w := newWorld(t)
 	ended := make(chan error, 1)

@@ -11,8 +11,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// TestWebhook: a call that has the token brings its post in, once; others bring
-// nothing.
+// TestWebhook: a call with the token causes its post to be emitted, once; other calls have no
+// effect.
 func TestWebhook(t *testing.T) {
 	w := newWorld(t)
 	c := w.client()
@@ -43,7 +43,7 @@ func TestWebhook(t *testing.T) {
 	}{
 		{"application/json", good, 200},
 		{"application/x-www-form-urlencoded", "token=" + c.o.HookToken + "&post_id=" + id, 200},
-		{"application/json", strings.Replace(good, id, strings.Repeat("z", 26), 1), 200}, // not there
+		{"application/json", strings.Replace(good, id, strings.Repeat("z", 26), 1), 200}, // no such post
 		{"application/json", strings.Replace(good, id, "../../users", 1), 400},
 		{"application/json", strings.Replace(good, "hh", "hi", 1), 401},
 		{"application/json", `{"post_id":"` + id + `"}`, 401},

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected events")
 
-// known is a client that knows the people and the chat of testdata, and no server.
+// known is a client that knows the people and the chat of testdata, and has no server.
 func known(t *testing.T) *Client {
 	t.Helper()
 	c, err := New(Options{URL: "https://chat.example.test/mm", Token: "t", Now: func() time.Time { return time.UnixMilli(1795251840999) }})
@@ -56,8 +56,8 @@ func golden(t *testing.T, name string, events []event.Event) {
 	}
 }
 
-// TestFrames: what server 9.9 sent over its socket (recorded by hand, names
-// shortened) becomes the events of the golden file.
+// TestFrames: frames recorded from server 9.9 (names shortened) become the events of the golden
+// file.
 func TestFrames(t *testing.T) {
 	c := known(t)
 	var events []event.Event
@@ -74,7 +74,7 @@ func TestFrames(t *testing.T) {
 		if f.Event == "hello" {
 			l.connection = f.connectionID()
 		}
-		f.Seq = 0 // numbers are another test's
+		f.Seq = 0 // numbers are tested elsewhere
 		var b session.Batch
 		if err := errors.Join(l.parse(t.Context(), f, &b), l.commit(&b)); err != nil {
 			t.Fatal(err)
@@ -83,8 +83,8 @@ func TestFrames(t *testing.T) {
 	golden(t, "testdata/frames-events.ndjson", events)
 }
 
-// TestSince: so does what it answered to since, with a deleted thread and the
-// old version of an edited post in it.
+// TestSince: so does a recorded response to since, with a deleted thread and the old version of an
+// edited post.
 func TestSince(t *testing.T) {
 	c := known(t)
 	text, err := os.ReadFile("testdata/since.json")

@@ -16,14 +16,13 @@ import (
 	"tri/lib/record/event"
 )
 
-// mattermostWorld is what the tests here need beyond the common suite. They run
-// against the fake by themselves and against a real server from scripts/peers,
-// so that the fake cannot drift from it.
+// mattermostWorld is the interface for the tests beyond the common suite. They run against the fake
+// and against a real server from scripts/peers, so that the fake cannot drift from it.
 type mattermostWorld interface {
 	chattest.World
 	// clientOver is a client that uses h.
 	clientOver(h *http.Client) *Client
-	// forge is a person posting p with our key on it.
+	// forge posts p as a person, with the bot's key on it.
 	forge(person string, p chat.Post)
 }
 
@@ -67,7 +66,7 @@ func (w *wires) cut() {
 	w.conns = nil
 }
 
-// ear is a running source, and what it has emitted, each identity once.
+// ear is a running source and the events it has emitted, each identity once.
 type ear struct {
 	t    *testing.T
 	stop func()
@@ -155,8 +154,8 @@ func has(id string) func([]event.Event) bool {
 	}
 }
 
-// longGap: more is missed than the server tells at once; and none of it is lost,
-// neither new messages nor edits and deletions of old ones.
+// longGap: more is missed than fits into one response, and none of it is lost: new messages, edits
+// and deletions of old ones.
 func longGap(t *testing.T, w mattermostWorld) {
 	c := w.Chats()[0]
 	var old []string
@@ -171,7 +170,7 @@ func longGap(t *testing.T, w mattermostWorld) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Later than the overlap would read again, so that it is paging that finds it.
+	// Later than the overlap covers, so that paging has to find them.
 	last := map[string]time.Time{c: at.Add(overlap)}
 
 	want := map[string]bool{}
@@ -217,7 +216,7 @@ func longGap(t *testing.T, w mattermostWorld) {
 	}
 }
 
-// longThread: a key is found wherever it stands in a thread of several pages.
+// longThread: a key is found anywhere in a thread of several pages.
 func longThread(t *testing.T, w mattermostWorld) {
 	c := w.Chats()[0]
 	root := w.Say(c, "ana", "", "a long one")
@@ -245,7 +244,7 @@ func longThread(t *testing.T, w mattermostWorld) {
 	}
 }
 
-// notOurs: a post of somebody else is not taken for ours, whatever it carries.
+// notOurs: a post of another account does not count as the bot's, whatever it contains.
 func notOurs(t *testing.T, w mattermostWorld) {
 	c := w.Chats()[0]
 	root := w.Say(c, "ana", "", "where?")
@@ -256,7 +255,7 @@ func notOurs(t *testing.T, w mattermostWorld) {
 	}
 }
 
-// sameKey: a second post with the same key is the first.
+// sameKey: a second post with the same key returns the first.
 func sameKey(t *testing.T, w mattermostWorld) {
 	c := w.Chats()[0]
 	root := w.Say(c, "ana", "", "where?")
@@ -271,8 +270,8 @@ func sameKey(t *testing.T, w mattermostWorld) {
 	}
 }
 
-// replyDeleted: a post that somebody deleted before we knew that it stood there
-// was posted; it is not to come again.
+// replyDeleted: a post that was deleted before it was confirmed counts as posted and is not made
+// again.
 func replyDeleted(t *testing.T, w mattermostWorld) {
 	c := w.Chats()[0]
 	root := w.Say(c, "ana", "", "where?")
@@ -287,7 +286,7 @@ func replyDeleted(t *testing.T, w mattermostWorld) {
 	}
 }
 
-// rootDeleted: nothing stands or can be posted in a thread that is gone.
+// rootDeleted: nothing exists or can be posted in a deleted thread.
 func rootDeleted(t *testing.T, w mattermostWorld) {
 	c := w.Chats()[0]
 	root := w.Say(c, "ana", "", "where?")
@@ -311,8 +310,8 @@ func rootDeleted(t *testing.T, w mattermostWorld) {
 	}
 }
 
-// resumed: a cut connection goes on where it was, every edit included, without
-// reading the chats again.
+// resumed: a cut connection continues where it was, including edits, without reading the chats
+// again.
 func resumed(t *testing.T, w mattermostWorld) {
 	c := w.Chats()[0]
 	cable := new(wires)
@@ -339,7 +338,7 @@ func resumed(t *testing.T, w mattermostWorld) {
 	}
 }
 
-// crowdIsSeen: the check that no post alerts everybody sees one that does.
+// crowdIsSeen: the check that no post notifies everybody detects one that does.
 func crowdIsSeen(t *testing.T, w mattermostWorld) {
 	c := w.Chats()[0]
 	if id := w.Say(c, "ana", "", "quiet"); w.Pings(c, id) {
@@ -350,7 +349,7 @@ func crowdIsSeen(t *testing.T, w mattermostWorld) {
 	}
 }
 
-// noPreview: what a post links to is not shown below it.
+// noPreview: a post gets no link preview.
 func noPreview(t *testing.T, w mattermostWorld) {
 	c := w.Chats()[0]
 	root := w.Say(c, "ana", "", "where?")
@@ -369,7 +368,7 @@ func noPreview(t *testing.T, w mattermostWorld) {
 		t.Fatal(err)
 	}
 	for _, e := range p.Metadata.Embeds {
-		if e.Type != "message_attachment" { // of which there are none
+		if e.Type != "message_attachment" { // there must be none
 			t.Errorf("embedded: %s", e.Type)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"tri/lib/chat/chattest"
 )
 
-// server is a real Mattermost server that nobody else uses, as its first user.
+// server is a real Mattermost server for this test alone, used as its first user.
 // scripts/peers/mattermost starts one and names it in TRI_PEER_MATTERMOST.
 type server struct {
 	t     *testing.T
@@ -27,7 +27,7 @@ type server struct {
 
 const password = "Passw0rd!x1"
 
-// run tells the names of one test run from those of another.
+// run distinguishes the names of test runs.
 var run = time.Now().Unix()
 
 func newServer(t *testing.T) *server {
@@ -59,7 +59,7 @@ func (s *server) must(err error) {
 	}
 }
 
-// login is a client with the session of an account.
+// login returns a client with the session of an account.
 func (s *server) login(name string) *Client {
 	s.t.Helper()
 	body := strings.NewReader(fmt.Sprintf(`{"login_id":%q,"password":%q}`, name, password))
@@ -80,7 +80,7 @@ func (s *server) join(id string, chats ...string) {
 	}
 }
 
-// realWorld is two channels of their own on a real server.
+// realWorld is a pair of new channels on a real server.
 type realWorld struct {
 	*server
 	chats  [2]string
@@ -114,7 +114,7 @@ func newRealWorld(t *testing.T) *realWorld {
 		w.must(w.admin.once(ctx, http.MethodPost, "users", nil, map[string]any{"email": name + "@example.test", "username": name, "password": password}, &made))
 		w.join(made.ID, w.chats[:]...)
 		w.people[person] = w.login(name)
-		for _, c := range w.chats { // that somebody was added to them counts as a mention
+		for _, c := range w.chats { // being added to a channel counts as a mention
 			w.must(w.people[person].once(ctx, http.MethodPost, "channels/members/me/view", nil, map[string]any{"channel_id": c}, &struct{}{}))
 		}
 	}
@@ -162,7 +162,7 @@ func (w *realWorld) Delete(_, id string) {
 	w.must(w.admin.once(w.t.Context(), http.MethodDelete, "posts/"+id, nil, nil, &struct{}{}))
 }
 
-// Pings asks the server itself: whether somebody else counts a mention.
+// Pings asks the server whether another user has a mention.
 func (w *realWorld) Pings(chatID, id string) bool {
 	w.t.Helper()
 	var counts struct {

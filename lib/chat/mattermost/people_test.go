@@ -8,8 +8,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// TestLeft: a chat that we may not read any more does not keep the others from
-// being heard.
+// TestLeft: a chat that the bot may not read any more does not prevent others from being read.
 func TestLeft(t *testing.T) {
 	w := newWorld(t)
 	w.server.Remove(w.chats[0], w.bot.ID)
@@ -23,7 +22,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestDirect: what is said to the bot alone mentions it.
+// TestDirect: a message in a private chat with the bot mentions it.
 func TestDirect(t *testing.T) {
 	w := newWorld(t)
 	d := w.server.AddDirect(w.people["ana"], w.bot)
@@ -46,8 +45,7 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// TestGuests: what guests and other servers' people say is left out, unless they
-// are let in.
+// TestGuests: messages of guests and of people of other servers are left out, unless allowed.
 func TestGuests(t *testing.T) {
 	for _, allow := range []bool{false, true} {
 		w := newWorld(t)

@@ -13,7 +13,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// TestSignals: what the bot does beside posting stands on the server.
+// TestSignals: reactions, edits and typing reach the server.
 func TestSignals(t *testing.T) {
 	w := newWorld(t)
 	s, c := w.sink(), w.chats[0]
@@ -50,8 +50,8 @@ func (w *world) persisted(p chat.Post) string {
 	return got.MessageID
 }
 
-// TestCard: a card has the bot's reactions to click on; a click on one, and on
-// nothing else, is an action, once.
+// TestCard: a card has the bot's reactions to click on; a click on one of them, and nothing else,
+// is an action, once.
 func TestCard(t *testing.T) {
 	w := newWorld(t)
 	s, c := w.sink(), w.chats[0]
@@ -76,7 +76,7 @@ func TestCard(t *testing.T) {
 	for !<-up {
 	}
 	ana := w.people["ana"].ID
-	w.server.React(ana, w.Say(c, "ben", "", "hm"), "+1", true) // not ours
+	w.server.React(ana, w.Say(c, "ben", "", "hm"), "+1", true) // not the bot's
 	w.server.React(ana, got.MessageID, "white_check_mark", true)
 	w.server.React(ana, got.MessageID, "white_check_mark", false)
 	a, b := <-acted, <-acted

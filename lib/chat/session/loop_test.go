@@ -15,8 +15,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// play runs sessions that last and end as they are told, by a clock of its own, and
-// returns how long was waited before each try but the first.
+// play runs sessions with given durations and errors on a clock of its own, and returns the delays
+// before each attempt but the first.
 func play(t *testing.T, ends []error, lasts []time.Duration) (waits []string, said []string, err error) {
 	t.Helper()
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
@@ -71,7 +71,7 @@ func TestWatermark(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 11, 21, 9, minute, 0, 0, time.UTC) }
 	h := NewWatermark(map[string]time.Time{"a": at(10), "b": at(20)}, 5*time.Minute)
 	h.Advance("a", at(1))  // never back
-	h.Advance("c", at(14)) // not behind what holds for all
+	h.Advance("c", at(14)) // not behind the watermark of all chats
 	h.Advance("b", at(30))
 	for id, want := range map[string]time.Time{"a": at(5), "b": at(30), "c": at(15), "d": at(15)} {
 		if got := h.Of(id); !got.Equal(want) {
@@ -80,8 +80,8 @@ func TestWatermark(t *testing.T) {
 	}
 }
 
-// TestReceiver has a batch cut short by a refusal and by the end of the connection: what
-// was understood before is durable first, and told.
+// TestReceiver ends a batch by a refusal and by the end of the connection: deliveries parsed before
+// are made durable and acknowledged.
 func TestReceiver(t *testing.T) {
 	bad, end := errors.New("not now"), errors.New("the connection ended")
 	for _, c := range []struct {
@@ -124,9 +124,9 @@ func TestReceiver(t *testing.T) {
 	}
 }
 
-// TestMissed: where a delivery shows that others never came, what was parsed before
-// it is committed first, then what was missed, then it; a resumed connection is not
-// caught up, and can be heard when something comes.
+// TestMissed: if a delivery shows a gap, the deliveries before it are committed first, then the gap
+// is caught up, then the delivery is parsed; a resumed connection does not catch up, and is up when
+// something arrives.
 func TestMissed(t *testing.T) {
 	var order []string
 	l := Listen("x", chat.Resume{}, chattest.Handler{
@@ -159,8 +159,8 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// TestHistory: what was missed comes in the order of time over all chats, what was
-// emitted does not come again, and a chat that cannot be read holds up none.
+// TestHistory: missed messages are emitted in order of time over all chats, and emitted ones not
+// again; a chat that cannot be read does not stop the others.
 func TestHistory(t *testing.T) {
 	type message struct {
 		chat string
@@ -206,7 +206,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestNothingIsToldThatIsNotDurable has emit fail.
+// TestNothingIsToldThatIsNotDurable: if OnEvents fails, nothing is acknowledged.
 func TestNothingIsToldThatIsNotDurable(t *testing.T) {
 	full := errors.New("disk full")
 	var told error

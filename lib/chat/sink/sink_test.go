@@ -14,7 +14,7 @@ import (
 	"tri/lib/chat"
 )
 
-// TestSend: what each error of a post means.
+// TestSend: how each error of a post is classified.
 func TestSend(t *testing.T) {
 	odd := func(e *httpapi.Error) Outcome {
 		if e.Code == "later" {
@@ -80,12 +80,12 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestFind: a post is absent only when no earlier try can be under way.
+// TestFind: a post is absent only if no earlier attempt can be in progress.
 func TestFind(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	for _, c := range []struct {
 		name  string
-		age   time.Duration // of the try; negative: there was none
+		age   time.Duration // of the attempt; negative: there was none
 		looks []chat.Proof
 		slept time.Duration
 		want  chat.Proof

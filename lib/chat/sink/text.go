@@ -10,8 +10,8 @@ import (
 	"tri/lib/chat"
 )
 
-// Pictures is text with its control characters shown by their pictures, but for
-// newline and tab: no platform says what it does with them.
+// Pictures replaces the control characters of text, except newline and tab, by their visible
+// symbols: their handling is not documented by any platform.
 func Pictures(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -28,7 +28,7 @@ func Pictures(text string) string {
 	}, text)
 }
 
-// First is the first n characters of text.
+// First returns the first n characters of text.
 func First(text string, n int) string {
 	for i := range text {
 		if n == 0 {
@@ -39,7 +39,7 @@ func First(text string, n int) string {
 	return text
 }
 
-// CardText is a card as plain text.
+// CardText returns a card as plain text.
 func CardText(card chat.Card) string { return strings.TrimSpace(card.Title + "\n\n" + card.Text) }
 
 var (
@@ -47,13 +47,13 @@ var (
 	buttonValue = regexp.MustCompile(`^[a-zA-Z0-9._:-]{0,48}$`)
 )
 
-// IsButton reports whether a click's name and value can be of a card that was
-// posted from here.
+// IsButton reports whether a click's name and value have the form of a card posted by this package.
 func IsButton(name, value string) bool {
 	return buttonName.MatchString(name) && buttonValue.MatchString(value)
 }
 
-// CheckButtons says which button no platform could bring back.
+// CheckButtons returns an error for a button whose name or value some platform cannot return with a
+// click.
 func CheckButtons(buttons []chat.Button) error {
 	for _, b := range buttons {
 		if !IsButton(b.Name, b.Value) {

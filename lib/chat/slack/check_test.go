@@ -95,8 +95,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestManifest: the manifest asks for what Check needs, and nothing else needs a
-// person to say it twice.
+// TestManifest: the manifest requests the scopes that Check requires, so that no further set-up is
+// needed.
 func TestManifest(t *testing.T) {
 	for _, s := range append(slices.Clone(scopes), strings.Split(slacktest.Scopes, ",")...) {
 		if !strings.Contains(Guide.Manifest, "- "+s+"\n") {

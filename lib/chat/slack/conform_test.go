@@ -18,13 +18,13 @@ import (
 
 const dev, ops = "C0DEV", "C0OPS"
 
-// world is the fake workspace as chattest sees it.
+// world is the fake workspace, implementing chattest's interfaces.
 type world struct {
 	t      *testing.T
 	server *slacktest.Server
-	hooked bool   // events come by webhook
-	kept   []byte // what the source remembers
-	paced  bool   // people speak slowly enough for faults to fall between them
+	hooked bool   // events arrive by webhook
+	kept   []byte // the source's saved state
+	paced  bool   // messages are slow enough for faults to occur between them
 }
 
 func newWorld(t *testing.T) *world {
@@ -39,7 +39,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// options are those of a program that does not wait long.
+// options are those of a program with short delays.
 func (w *world) options() Options {
 	return Options{
 		URL: w.server.URL, Token: w.server.BotToken, AppToken: w.server.AppToken, Secret: w.server.Secret, Sweep: 100 * time.Millisecond,
@@ -121,7 +121,7 @@ func (w *world) Burst(chat string, n int) (ids []string) {
 	return ids
 }
 
-// Pings looks for a mark that alerts.
+// Pings looks for markup that notifies.
 func (w *world) Pings(chat, id string) bool {
 	for _, m := range w.server.Messages(chat) {
 		if m["ts"] == id {

@@ -16,7 +16,7 @@ import (
 	"tri/lib/chat/webhook"
 )
 
-// hookedAt is a handler at a time, and how many deliveries it has let in.
+// hookedAt is a handler at a fixed time, with a count of its deliveries.
 func hookedAt(now time.Time) (h *hooked, let func() int) {
 	in := make(chan delivery)
 	n := make(chan int, 1)
@@ -56,8 +56,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// TestEveryBit: any single bit that is changed in signature, time or body makes a
-// call refused, and it is not let in.
+// TestEveryBit: a call with any changed bit in signature, time or body is refused.
 func TestEveryBit(t *testing.T) {
 	now := time.Now()
 	h, let := hookedAt(now)
@@ -92,8 +91,8 @@ func TestEveryBit(t *testing.T) {
 	t.Logf("%d changed bits refused", flips)
 }
 
-// TestReplay: a call that was recorded is not taken again, nor one of another
-// time; what Slack sends again is signed anew.
+// TestReplay: a recorded call is not accepted again, nor one of another time; Slack signs its own
+// repeats anew.
 func TestReplay(t *testing.T) {
 	now := time.Now()
 	h, let := hookedAt(now)
@@ -143,8 +142,8 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// TestNotYetDurable: a call whose event cannot be kept, or that nobody takes, is
-// answered so that Slack sends it again, and may be.
+// TestNotYetDurable: a call whose event cannot be stored, or is not processed, is answered so that
+// Slack sends it again; it is then accepted.
 func TestNotYetDurable(t *testing.T) {
 	now := time.Now()
 	in, over := make(chan delivery, 1), make(chan struct{})
@@ -164,7 +163,7 @@ func TestNotYetDurable(t *testing.T) {
 	}
 }
 
-// FuzzHook: whatever is sent, only what is signed is let in.
+// FuzzHook: only signed calls are accepted.
 func FuzzHook(f *testing.F) {
 	now := time.Now()
 	good := signedCall(now, anEvent, jsonKind)
@@ -230,8 +229,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzText: what is sent reads back as it was, for all that Slack does to it, but
-// for emoji, which it has in one form.
+// FuzzText: text is read back unchanged after Slack's processing, except for emoji, which Slack
+// stores in one form.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"a < b && c > d", "&amp;lt;", "<!channel|x> <@U0ANA>", "`<a>` ```\n:tada:```", "root:x:0:0", "\x00\x1b[31m", "https://x.example/?a=1&b=2", "<https://x|y>"} {
 		f.Add(s)
@@ -251,7 +250,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// TestWebhookUnderLoad: calls that come at once are each answered for their own.
+// TestWebhookUnderLoad: concurrent calls each get their own answer.
 func TestWebhookUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	w.hooked = true

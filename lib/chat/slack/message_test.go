@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the decoder says into testdata")
 
-// hears is a listening client without a connection, and what it has emitted.
+// hears is a listening client without a connection, with its emitted events.
 func (w *world) hears(o Options) (*listening, *[]event.Event, *[]event.Action) {
 	events, actions := []event.Event{}, []event.Action{}
 	to := chattest.Handler{
@@ -32,8 +32,8 @@ func (w *world) hears(o Options) (*listening, *[]event.Event, *[]event.Action) {
 	return l, &events, &actions
 }
 
-// TestEvents: each payload of testdata/events, which has the shape that Slack
-// documents, becomes the event beside it, or none.
+// TestEvents: each payload of testdata/events, in Slack's documented form, becomes the event beside
+// it, or none.
 func TestEvents(t *testing.T) {
 	w := newWorld(t)
 	w.server.AddUser("guest", slacktest.M{"is_restricted": true})
@@ -66,7 +66,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestExternal: who is refused, and who is let in when the configuration says so.
+// TestExternal: whose messages are refused, and which are accepted with allow_external.
 func TestExternal(t *testing.T) {
 	for name, c := range map[string]struct {
 		user, msg, room slacktest.M
@@ -97,7 +97,7 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// TestPrivate: what is private is heard only where it is named.
+// TestPrivate: private chats are read only if they are named.
 func TestPrivate(t *testing.T) {
 	w := newWorld(t)
 	w.server.AddChannel("G0HUSH", "hush", slacktest.M{"is_private": true})
@@ -126,12 +126,12 @@ func TestActions(t *testing.T) {
 		posted, err := w.sink().PostCard(t.Context(), chat.Card{ChatID: dev, ThreadID: root, Title: "A draft", Text: "It is 5.", Key: "k", Buttons: []chat.Button{{Name: "approve", Label: "Post", Value: "d-1"}}})
 		w.must(err)
 		l := w.listens()
-		w.server.React(dev, root, "U0ANA", "eyes", true) // not ours
+		w.server.React(dev, root, "U0ANA", "eyes", true) // not the bot's message
 		w.server.React(dev, posted.MessageID, "U0ANA", "+1::skin-tone-2", true)
 		w.server.React(dev, posted.MessageID, slacktest.BotUser, "x", true) // by the bot
 		w.server.React(dev, posted.MessageID, "U0BEN", "partyparrot", false)
 		w.server.Click(dev, posted.MessageID, "U0BEN", "approve", "d-1")
-		w.server.Click(dev, posted.MessageID, "U0BEN", "Approve all", "<x>") // no button of ours
+		w.server.Click(dev, posted.MessageID, "U0BEN", "Approve all", "<x>") // not one of the card's buttons
 		w.server.Click(dev, posted.MessageID, "U0BEN", "dismiss", "d-1")
 		got := l.actions(4)
 		want := []event.Action{

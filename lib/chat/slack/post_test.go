@@ -16,7 +16,7 @@ import (
 	"tri/lib/chat/slack/slacktest"
 )
 
-// TestAnswers: what each answer to a post means for it.
+// TestAnswers: how each response to a post is classified.
 func TestAnswers(t *testing.T) {
 	const (
 		unknown = "it may stand there"
@@ -80,7 +80,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestNotSent: a server that is not there has posted nothing.
+// TestNotSent: if the server cannot be reached, nothing was posted.
 func TestNotSent(t *testing.T) {
 	s, err := NewSink(Options{URL: "http://127.0.0.1:1/", Token: "xoxb-1"})
 	if err != nil {
@@ -92,7 +92,7 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// TestRequest: nothing in a post alerts, links or unfolds.
+// TestRequest: nothing in a post notifies, links or unfurls.
 func TestRequest(t *testing.T) {
 	w := newWorld(t)
 	root := w.Say(dev, "ana", "", "?")
@@ -111,8 +111,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestFindWaits: while an earlier try may still land, Find waits before it says
-// that there is none.
+// TestFindWaits: while an earlier attempt may still land, Find waits before it returns Absent.
 func TestFindWaits(t *testing.T) {
 	w := newWorld(t)
 	root := w.Say(dev, "ana", "", "?")
@@ -130,7 +129,7 @@ func TestFindWaits(t *testing.T) {
 		late := chat.Posted{}
 		o.Sleep = func(_ context.Context, d time.Duration) (err error) {
 			waited += d
-			late, err = w.sink().Post(t.Context(), p) // the earlier try lands after all
+			late, err = w.sink().Post(t.Context(), p) // the earlier attempt lands after all
 			return err
 		}
 		s, err := NewSink(o)
@@ -144,8 +143,7 @@ func TestFindWaits(t *testing.T) {
 	}
 }
 
-// TestFindNotFooled: a key that somebody else has put into a message proves
-// nothing.
+// TestFindNotFooled: a key in a message of another account proves nothing.
 func TestFindNotFooled(t *testing.T) {
 	w := newWorld(t)
 	root := w.Say(dev, "ana", "", "?")
@@ -243,7 +241,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// TestGone: what the recheck before a post is told.
+// TestGone: the results of the check before a post.
 func TestGone(t *testing.T) {
 	w := newWorld(t)
 	s, ctx := w.sink(), t.Context()
@@ -264,7 +262,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestLongText: what people write is heard whole, though we write less at once.
+// TestLongText: long messages are received whole, although posts are limited.
 func TestLongText(t *testing.T) {
 	w := newWorld(t)
 	text := strings.Repeat("ä <&> ", 6000)

@@ -27,7 +27,7 @@ import (
 // patience is only spent when a test fails.
 const patience = 20 * time.Second
 
-// ears is a source that runs.
+// ears is a running source.
 type ears struct {
 	t     *testing.T
 	stop  func() error
@@ -42,7 +42,7 @@ type ears struct {
 
 func (w *world) listens() *ears { return w.listensWith(w.Source(), nil) }
 
-// listensWith waits until the source hears.
+// listensWith waits until the source is connected.
 func (w *world) listensWith(s chat.Source, last map[string]time.Time) *ears {
 	w.t.Helper()
 	l := &ears{t: w.t, ended: make(chan struct{})}
@@ -74,7 +74,7 @@ func (w *world) listensWith(s chat.Source, last map[string]time.Time) *ears {
 	return l
 }
 
-// until waits for what holds.
+// until waits until a condition holds.
 func (l *ears) until(what string, holds func() bool) {
 	l.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -106,7 +106,7 @@ func (l *ears) actions(n int) []event.Action {
 	return slices.Clone(l.done)
 }
 
-// TestRenew: Slack renews connections every few hours, and nothing is lost by it.
+// TestRenew: Slack renews connections every few hours, and nothing is lost.
 func TestRenew(t *testing.T) {
 	for _, reason := range []string{"warning", "refresh_requested", "too_many_websockets"} {
 		w := newWorld(t)
@@ -119,8 +119,7 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff: Socket Mode that was switched off ends the source with what to
-// do.
+// TestSwitchedOff: if Socket Mode is switched off, the source ends with a hint.
 func TestSwitchedOff(t *testing.T) {
 	w := newWorld(t)
 	l := w.listens()
@@ -135,8 +134,7 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestSilence: a connection that is open and silent is noticed, by the history
-// first.
+// TestSilence: a connection that is open and silent is detected, by the history first.
 func TestSilence(t *testing.T) {
 	w := newWorld(t)
 	l := w.listens()
@@ -144,7 +142,7 @@ func TestSilence(t *testing.T) {
 	l.until("said into the silence", l.has(w.Say(dev, "ana", "", "anybody?")))
 }
 
-// TestDead: so is one that does not even answer a ping; it is left for another.
+// TestDead: a connection that does not answer pings is replaced.
 func TestDead(t *testing.T) {
 	w := newWorld(t)
 	base, err := url.Parse(strings.TrimSuffix(w.server.URL, "/api/"))
@@ -178,8 +176,8 @@ func TestDead(t *testing.T) {
 	l.until("another", l.has(w.Say(dev, "ana", "", "anybody?")))
 }
 
-// TestMentionIsOne: a mention comes as message and as app_mention, and the
-// history has it too.
+// TestMentionIsOne: a mention arrives as message and as app_mention, and is in the history too, but
+// is emitted once.
 func TestMentionIsOne(t *testing.T) {
 	w := newWorld(t)
 	l := w.listens()
@@ -200,8 +198,8 @@ func TestMentionIsOne(t *testing.T) {
 	}
 }
 
-// TestTombstone: a thread's first message that was deleted leaves a trace, which
-// is the same deletion, heard or read.
+// TestTombstone: the deletion of a thread's first message is one event, whether received live or
+// found as a tombstone.
 func TestTombstone(t *testing.T) {
 	w := newWorld(t)
 	l := w.listens()
@@ -221,8 +219,9 @@ func TestTombstone(t *testing.T) {
 	}
 }
 
-// TestGoneWhileAway: what was deleted while nobody listened is missed in the
-// history, and told once; what is too old for it, or left out of it, is not.
+// TestGoneWhileAway: a deletion made while no source was running is found by the history and
+// emitted once; a message that is too old, or omitted for another reason, is not reported as
+// deleted.
 func TestGoneWhileAway(t *testing.T) {
 	w := newWorld(t)
 	w.server.Ago(9 * 24 * time.Hour)
@@ -244,8 +243,7 @@ func TestGoneWhileAway(t *testing.T) {
 	}
 }
 
-// TestMemory: it is bounded, keeps the newest, and takes nothing that it did not
-// write.
+// TestMemory: it is bounded, keeps the newest messages, and loads only valid entries.
 func TestMemory(t *testing.T) {
 	m := memory{}
 	for i := range 3 * maxStood {
@@ -270,8 +268,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestAcknowledged: nothing is acknowledged before it is durable, and all of it
-// then.
+// TestAcknowledged: events are acknowledged only when durable, and then all of them.
 func TestAcknowledged(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -292,14 +289,13 @@ func TestAcknowledged(t *testing.T) {
 	}
 	l := w.listens()
 	l.until("acknowledged", func() bool {
-		go w.Say(dev, "ana", "", "another") // the first ones may go down the connection that ends
+		go w.Say(dev, "ana", "", "another") // the first may go to the connection that ends
 		n, _ := w.server.Acked()
 		return n > 0
 	})
 }
 
-// TestRecovered: a person is told what was read back, and the log's overlap is
-// not counted.
+// TestRecovered: the number of recovered messages is logged, not counting the overlap.
 func TestRecovered(t *testing.T) {
 	w := newWorld(t)
 	w.server.Ago(5 * time.Minute)
@@ -315,8 +311,8 @@ func TestRecovered(t *testing.T) {
 	})
 }
 
-// TestOldThread: a reply to what was said days ago is read back, too; one to what
-// is older than the look back is not.
+// TestOldThread: a reply in a thread of some days ago is recovered; one in a thread before the look
+// back is not.
 func TestOldThread(t *testing.T) {
 	w := newWorld(t)
 	w.server.Ago(8 * 24 * time.Hour)

@@ -13,7 +13,7 @@ import (
 	"tri/lib/chat/chattest"
 )
 
-// world is a folder of WeeChat's logs as chattest sees it.
+// world is a folder of WeeChat's logs, implementing chattest's interfaces.
 type world struct {
 	t   *testing.T
 	dir string
@@ -68,7 +68,7 @@ func (w *world) Save(b []byte) error {
 	return nil
 }
 
-// Say appends a line, and says what its id must be.
+// Say appends a line and returns its expected id.
 func (w *world) Say(room, person, _, text string) string {
 	return w.write(room, fmt.Sprintf("2026-11-22 10:00:00\t%s\t%s", person, text))
 }
@@ -110,7 +110,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// polled is a world without notices of changes.
+// polled is a world without change notifications.
 type polled struct{ *world }
 
 func (w *polled) Source() chat.Source {
@@ -123,7 +123,7 @@ func (w *polled) Source() chat.Source {
 	return c
 }
 
-// forgetful is a world in which nothing is kept of what the source saves.
+// forgetful is a world that loses the saved state.
 type forgetful struct{ *world }
 
 func (w *forgetful) Load() ([]byte, error) { return nil, nil }

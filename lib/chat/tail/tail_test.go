@@ -17,7 +17,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// keeper is a log of events as tri-watch keeps it: each id once.
+// keeper is a log of events like tri-watch's: each id once.
 type keeper struct {
 	chat.Discard
 	t     *testing.T
@@ -82,7 +82,7 @@ func (k *keeper) resume() chat.Resume {
 	return r
 }
 
-// listen runs a source until the stop it gives.
+// listen runs a source until stop is called.
 func (k *keeper) listen(o Options) (stop func()) {
 	k.t.Helper()
 	c, err := New(o)
@@ -123,8 +123,8 @@ func (k *keeper) wait(want string) {
 	k.t.Fatalf("%q never came: %q, said %q", want, k.texts(), k.said)
 }
 
-// TestRotation: a writer that rotates in every way, at any moment, and a source that
-// is stopped and killed at any moment: each line comes once, and in order.
+// TestRotation: with a writer that rotates in every way, and a source that is stopped and killed,
+// at any moment, each line is emitted once, and in order.
 func TestRotation(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestRotation(t *testing.T) {
 				defer f.Close()
 				for range n {
 					text := fmt.Sprintf("line %d %s", len(want), strings.Repeat("x", rnd.IntN(300)))
-					cut := rnd.IntN(len(text)) // a line is not written at once
+					cut := rnd.IntN(len(text)) // a line is written in several parts
 					fmt.Fprintf(f, "[10:00:00] <ana> %s", text[:cut])
 					if rnd.IntN(4) == 0 {
 						time.Sleep(time.Millisecond)
@@ -155,7 +155,7 @@ func TestRotation(t *testing.T) {
 			}
 			shift := func() {
 				for i := 30; i > 0; i-- {
-					_ = os.Rename(fmt.Sprintf("%s.%d", name, i), fmt.Sprintf("%s.%d", name, i+1)) // most are not there
+					_ = os.Rename(fmt.Sprintf("%s.%d", name, i), fmt.Sprintf("%s.%d", name, i+1)) // most do not exist
 				}
 			}
 			for range 60 {
@@ -173,10 +173,10 @@ func TestRotation(t *testing.T) {
 					if err := errors.Join(os.WriteFile(name+".1", b, 0o600), os.Truncate(name, 0)); err != nil {
 						t.Fatal(err)
 					}
-				case 2: // stopped: what it saved is there
+				case 2: // stopped: the state is saved
 					stop()
 					stop = k.listen(o)
-				case 3: // killed: what was saved may be older
+				case 3: // killed: the saved state may be older
 					old := k.resume().State
 					write(rnd.IntN(40))
 					time.Sleep(time.Duration(rnd.IntN(10)) * time.Millisecond)
@@ -203,8 +203,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// same reports whether two states are of the same file: a source saves one before
-// it emits anything of another.
+// same reports whether two states are of the same file: a source saves the state before it emits
+// anything of another file.
 func same(a, b []byte) bool {
 	first := func(b []byte) string {
 		_, s, _ := strings.Cut(string(b), `"first":`)
@@ -213,8 +213,8 @@ func same(a, b []byte) bool {
 	return first(a) == first(b)
 }
 
-// TestStart: the first start hears what is new; a file that is not there is waited
-// for, and heard from its start.
+// TestStart: the first start reads new lines only; a file that does not exist yet is waited for,
+// and read from its start.
 func TestStart(t *testing.T) {
 	w := newWorld(t)
 	k := &keeper{t: t}
@@ -231,8 +231,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestLost: a file that is cut is read from its start, and that something is lost
-// is said.
+// TestLost: a truncated file is read from its start, and the loss is logged.
 func TestLost(t *testing.T) {
 	w := newWorld(t)
 	k := &keeper{t: t}
@@ -252,8 +251,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestNotDurable: what cannot be kept ends the source, and is heard at the next
-// start.
+// TestNotDurable: an event that cannot be stored ends the source, and is emitted at the next start.
 func TestNotDurable(t *testing.T) {
 	w := newWorld(t)
 	k := &keeper{t: t}
@@ -277,8 +275,8 @@ func TestNotDurable(t *testing.T) {
 	k.wait("two")
 }
 
-// TestLong: a line without end is not held, neither one that is there nor one that
-// is written while the log is followed.
+// TestLong: an endless line is not kept in memory, whether it exists at the start or is written
+// later.
 func TestLong(t *testing.T) {
 	w := newWorld(t)
 	k := &keeper{t: t}
@@ -317,7 +315,7 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// TestSeries: a file for each day, as ZNC writes them.
+// TestSeries: one file per day, as ZNC writes them.
 func TestSeries(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "#dev")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -358,7 +356,7 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// TestLines: what each format has.
+// TestLines: the lines of each format.
 func TestLines(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.Local)
 	for _, tt := range []struct{ format, pattern, log, want string }{

@@ -15,7 +15,7 @@ import (
 
 const dev, ops = "19:dev@thread.tacv2", "19:ops@thread.tacv2"
 
-// world is the fake tenant as chattest sees it.
+// world is the fake tenant, implementing chattest's interfaces.
 type world struct {
 	t      *testing.T
 	server *teamstest.Server
@@ -40,7 +40,7 @@ func (w *world) options() Options {
 	}
 }
 
-// listens gives a source an address, and has the server send there.
+// listens gives a source an address and sets it as the server's endpoint.
 func (w *world) listens(o *Options) {
 	w.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -99,7 +99,7 @@ func (w *world) Break(f chattest.Faults) {
 
 func (w *world) Burst(chatID string, n int) (ids []string) {
 	if w.listen == "" {
-		w.server.SetEndpoint("") // nobody listens
+		w.server.SetEndpoint("") // no source is listening
 	}
 	for i := range n {
 		ids = append(ids, w.Say(chatID, "ana", "", fmt.Sprintf("burst %d", i)))

@@ -35,7 +35,7 @@ func FuzzActivity(f *testing.F) {
 	})
 }
 
-// FuzzMessage is the same of Graph's messages, and of its notifications.
+// FuzzMessage does the same for Graph's messages and notifications.
 func FuzzMessage(f *testing.F) {
 	f.Add([]byte(`{"id":"1","messageType":"message","createdDateTime":"2026-11-21T10:00:00Z","from":{"user":{"id":"u"}},"body":{"contentType":"html","content":"<p>a<at id='0'>b</at></p>"}}`), "aGk=")
 	c, err := New(Options{AppID: "a", Insecure: true})

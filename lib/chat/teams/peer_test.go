@@ -17,9 +17,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// TestPlayground drives Microsoft's playground, which scripts/peers/teams starts:
-// a person mentions the bot in a channel, replies, and the bot's answer stands in
-// the thread once.
+// TestPlayground drives Microsoft's playground, which scripts/peers/teams starts: a person mentions
+// the bot in a channel and replies, and the bot's answer is in the thread once.
 func TestPlayground(t *testing.T) {
 	base := os.Getenv("TRI_PEER_TEAMS")
 	o := Options{AppID: "00000000-0000-0000-0000-000000000011", ServiceURL: base + "/_connector", Insecure: true, Listen: os.Getenv("TRI_PEER_TEAMS_LISTEN")}

@@ -17,7 +17,7 @@ import (
 
 const regional = "https://smba.example/emea/"
 
-// hooked is a session's address with nobody behind it but a counter.
+// hooked is the handler of a session that only counts deliveries.
 func hooked(t *testing.T, w *world) (l *listening, taken *int) {
 	t.Helper()
 	c, err := New(w.options())
@@ -59,8 +59,7 @@ func call(l *listening, path, authorization string, b []byte) int {
 	return a.Status
 }
 
-// TestToken: a good token is taken, and none in which a single bit is another, or
-// a single claim.
+// TestToken: a valid token is accepted, and none with a changed bit or claim.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -121,8 +120,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestSealed: a notification's data is opened, and none of which a single bit is
-// another; nor without the state or the sender's token.
+// TestSealed: a notification's data is decrypted, unless a bit was changed or the state or the
+// sender's token is missing.
 func TestSealed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,8 +16,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// TestNotifications: with public_url, messages come by Graph too, each once, and
-// the bot's own at once.
+// TestNotifications: with public_url, messages also arrive from Graph, each once, and the bot's own
+// without delay.
 func TestNotifications(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
@@ -39,7 +39,7 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// run starts a source, and gives what it emits one by one.
+// run starts a source and returns a function that returns its events one by one.
 func run(t *testing.T, o Options) func() event.Event {
 	t.Helper()
 	c, err := New(o)
@@ -74,8 +74,8 @@ func run(t *testing.T, o Options) func() event.Event {
 	}
 }
 
-// TestWho: guests are refused, private chats are not heard unless named, and what
-// is not watched is not.
+// TestWho: messages of guests, of private chats that are not named, and of chats that are not
+// watched are ignored.
 func TestWho(t *testing.T) {
 	w := newWorld(t)
 	w.server.Guest("eve")
@@ -92,8 +92,8 @@ func TestWho(t *testing.T) {
 	}
 }
 
-// TestDenied: without Graph's permission what comes is heard, edits too, and
-// nothing can be proved of a post.
+// TestDenied: without permission in Graph live events still arrive, including edits, but no post
+// can be proved.
 func TestDenied(t *testing.T) {
 	w := newWorld(t)
 	w.server.Deny()
@@ -115,7 +115,7 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestSignals: cards, clicks, edits; a token that has expired is asked for anew.
+// TestSignals: cards, clicks, edits; an expired token is renewed.
 func TestSignals(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
@@ -173,7 +173,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestInsecure: only where nobody else can call.
+// TestInsecure: allowed only on addresses that no other machine can reach.
 func TestInsecure(t *testing.T) {
 	for listen, good := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, ":1": false, "0.0.0.0:1": false, "10.0.0.1:1": false, "evil.example:1": false} {
 		if _, err := New(Options{AppID: "a", Insecure: true, Listen: listen}); (err == nil) != good {
@@ -208,7 +208,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestHTML: a post is found and read back where Graph gives it as HTML.
+// TestHTML: a post is found and read back if Graph returns it as HTML.
 func TestHTML(t *testing.T) {
 	w := newWorld(t)
 	w.server.HTML = true

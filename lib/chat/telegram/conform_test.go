@@ -13,7 +13,7 @@ import (
 	"tri/lib/chat/telegram/telegramtest"
 )
 
-// world is the fake Bot API as chattest sees it.
+// world is the fake Bot API, implementing chattest's interfaces.
 type world struct {
 	t      *testing.T
 	server *telegramtest.Server
@@ -61,7 +61,7 @@ func (w *world) Bot() (id, handle string) {
 }
 func (w *world) Sees(text string) string { return text }
 func (w *world) Pings(string, string) bool {
-	return false // Telegram has nothing that alerts everybody in a group
+	return false // Telegram has no message that notifies everybody in a group
 }
 
 func (w *world) Lacks(f chattest.Feature) bool {

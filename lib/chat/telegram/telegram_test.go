@@ -17,7 +17,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// hearing is a source that knows its bot and hears no server.
+// hearing is a source that knows its bot and has no server.
 func hearing(t *testing.T, chats ...string) *listening {
 	t.Helper()
 	c, err := New(Options{Token: "77:x", Chats: chats})
@@ -87,7 +87,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestWatched: a private chat must be named, and then addresses the bot.
+// TestWatched: a private chat must be named; its messages mention the bot.
 func TestWatched(t *testing.T) {
 	for _, tt := range []struct {
 		chats []string
@@ -110,7 +110,7 @@ func TestWatched(t *testing.T) {
 	}
 }
 
-// TestTwoEditsInASecond are two.
+// TestTwoEditsInASecond: two edits in one second are different events.
 func TestTwoEditsInASecond(t *testing.T) {
 	first, second, again := editID(1, "a"), editID(1, "b"), editID(1, "a")
 	if first == second || first != again {
@@ -139,7 +139,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestPostErrors: what each answer means for the post.
+// TestPostErrors: how each response to a post is classified.
 func TestPostErrors(t *testing.T) {
 	for _, tt := range []struct {
 		status int
@@ -217,8 +217,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// FuzzUpdates: whatever comes, each update is confirmed once, and no event lacks
-// an id.
+// FuzzUpdates: every update is confirmed once, and no event lacks an id.
 func FuzzUpdates(f *testing.F) {
 	f.Add(`{"update_id":1,"message":{"message_id":7,"chat":{"id":-5},"text":"x","entities":[{"type":"text_link","offset":0,"length":1,"url":"u"}]}}`)
 	f.Add(`{"update_id":1,"edited_message":{"message_id":7,"chat":{"id":-5},"edit_date":9}}`)

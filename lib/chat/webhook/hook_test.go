@@ -69,7 +69,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestEnd: what is in hand when the server ends is answered.
+// TestEnd: calls in progress are answered when the server ends.
 func TestEnd(t *testing.T) {
 	l, err := Listen("127.0.0.1:0")
 	if err != nil {
@@ -99,8 +99,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestSlow: callers without the secret who send slowly, each in another way, do not
-// delay those who have it, nor do they stay for ever.
+// TestSlow: callers without the secret that send slowly, in several ways, neither delay genuine
+// calls nor stay forever.
 func TestSlow(t *testing.T) {
 	l, err := Listen("127.0.0.1:0")
 	if err != nil {
@@ -168,7 +168,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestImplausible: what cannot be the platform's is refused before its body is there.
+// TestImplausible: a call that cannot be from the platform is refused before its body is read.
 func TestImplausible(t *testing.T) {
 	l, err := Listen("127.0.0.1:0")
 	if err != nil {

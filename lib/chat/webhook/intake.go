@@ -8,18 +8,18 @@ import (
 	"tri/lib/chat/session"
 )
 
-// Intake brings what calls hold to the sessions of a source.
+// Intake passes the contents of calls to the sessions of a source.
 type Intake[T any] struct {
 	In   chan session.Delivery[T]
 	Over chan struct{} // closed when the sessions have ended
 }
 
-// NewIntake returns an intake that nothing has come to.
+// NewIntake returns an empty intake.
 func NewIntake[T any]() Intake[T] {
 	return Intake[T]{In: make(chan session.Delivery[T]), Over: make(chan struct{})}
 }
 
-// Take hands what to the session, and reports whether it has become durable.
+// Take passes what to the session, and reports whether it has become durable.
 func (i Intake[T]) Take(ctx context.Context, what T) bool {
 	done := make(chan error, 1)
 	select {
@@ -38,8 +38,7 @@ func (i Intake[T]) Take(ctx context.Context, what T) bool {
 	return false
 }
 
-// Run answers calls on l, or, where that is nil, at addr, while sessions runs. It
-// ends when either does.
+// Run answers calls on l, or at addr if l is nil, while sessions runs. It returns when either ends.
 func (i Intake[T]) Run(ctx context.Context, l net.Listener, addr string, plausible Plausible, handle Handler, sessions func(context.Context) error) error {
 	if l == nil {
 		var err error
