@@ -17,9 +17,9 @@ import (
 
 const sessionID = "sess-1"
 
-// TestMain lets the test binary be a program that speaks the protocol: behind
-// `acp-peer` stands what it runs when it is prompted, with the prompt as standard
-// input. Its lines are passed on as they are.
+// TestMain makes the test binary a program that speaks the protocol. The arguments after
+// `acp-peer` are the command that it runs when it is prompted, with the prompt as standard input.
+// Its output lines are passed on unchanged.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "acp-peer" {
 		os.Exit(beProgram(os.Args[2:]))

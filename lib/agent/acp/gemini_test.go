@@ -40,8 +40,8 @@ func TestSpareSessions(t *testing.T) {
 	spareSessions(filepath.Join(home, "not there"))
 }
 
-// What an old session said is no answer, however late it is told: not in the run
-// that made it, nor in one that goes on with it.
+// Text of an old session is not an answer, however late it arrives: neither in the run that
+// created the session, nor in one that resumes it.
 func TestOldWordsLate(t *testing.T) {
 	for _, resume := range []bool{false, true} {
 		res, _, err := scene(t, context.Background(), "tells of old late", func(t *agent.Task) {

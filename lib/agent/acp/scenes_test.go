@@ -19,7 +19,7 @@ import (
 // speaker is the test binary as a program that speaks the protocol.
 type speaker struct{ in *bufio.Reader }
 
-// hear is the next thing that it is told.
+// hear returns the next message to the program.
 func (p *speaker) hear() heard {
 	line, err := p.in.ReadString('\n')
 	if err != nil {
@@ -125,7 +125,7 @@ var scenes = map[string]func(p *speaker){
 		p.say(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call","title":"Read a"}}}`)
 		p.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`, prompt.ID)
 	},
-	// Gemini CLI tells the past of a session that it has loaded behind its answer.
+	// Gemini CLI replays the history of a loaded session after its answer.
 	"tells of old late": func(p *speaker) {
 		p.answer(`{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`)
 		h := p.hear()
@@ -219,7 +219,7 @@ func TestTellsThatTimeIsUp(t *testing.T) {
 	}
 }
 
-// A program that keeps no sessions is told everything again, and cannot resume.
+// A program without sessions receives the whole prompt again, and cannot resume.
 func TestForgets(t *testing.T) {
 	res, got, err := scene(t, context.Background(), "forgets", nil)
 	if err != nil || string(res.Value) != `{"answer":42}` || res.Usage.Turns != 2 || !res.Usage.TokensUnknown || res.Usage.CostUSD != nil {

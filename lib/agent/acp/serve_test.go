@@ -75,7 +75,7 @@ func FuzzServe(f *testing.F) {
 		c := &conversation{tree: tree}
 		c.turn.Task.Write = true
 		if method == "session/request_permission" {
-			return // it tells an event, for which it needs a run
+			return // it emits an event, for which it needs a run
 		}
 		result, _ := c.serve(method, params)
 		if o, ok := result.(object); ok && o["content"] == "outside" {

@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// An error that was got over is none.
+// An error that was overcome by a retry is not reported.
 func TestTriedAgain(t *testing.T) {
 	s := new(program.Seen)
 	for _, l := range []string{"litellm.RateLimitError: slow", "the answer"} {

@@ -43,7 +43,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What an agent says of itself decides what it is asked to do.
+// An agent's declared abilities decide what it is asked to do.
 func TestAbilities(t *testing.T) {
 	for _, tt := range []struct {
 		name             string

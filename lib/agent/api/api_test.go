@@ -134,7 +134,7 @@ func TestAsksAgain(t *testing.T) {
 	})
 }
 
-// What is not told is unknown, and never nothing.
+// Usage that is not reported is unknown, never 0.
 func TestUnknownUsage(t *testing.T) {
 	each(t, func(t *testing.T, api string) {
 		b := newBench(t, api, say{tool: "list", input: `{}`}, say{tool: "answer", input: good, silent: true})

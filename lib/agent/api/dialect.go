@@ -27,7 +27,7 @@ type message struct {
 	Text    string          `json:"text,omitempty"`
 	Calls   []call          `json:"calls,omitempty"`   // of the assistant
 	Results []result        `json:"results,omitempty"` // to the assistant, before Text
-	Raw     json.RawMessage `json:"raw,omitempty"`     // the endpoint's own message, to be sent back unchanged
+	Raw     json.RawMessage `json:"raw,omitempty"`     // the endpoint's own message, sent back unchanged
 }
 
 // call is a tool call of the model.

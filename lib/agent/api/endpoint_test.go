@@ -38,7 +38,7 @@ type say struct {
 	hang   bool
 }
 
-// endpoint is a model that says what it is told to.
+// endpoint is a model with scripted answers.
 type endpoint struct {
 	*testing.T
 	api     string

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// toolServer has tools that read, one that writes and one that destroys.
+// toolServer has read-only tools, one that writes and one that destroys.
 func toolServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "logs", Version: "1"}, nil)
 	schema := json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}}}`)
@@ -48,7 +48,7 @@ func toolServer() *mcp.Server {
 	return s
 }
 
-// Only the tools that are allowed are offered, and run; what they say comes back.
+// Only the allowed tools are offered and run; their results are returned.
 func TestServers(t *testing.T) {
 	var authorized []string
 	handler := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {

@@ -51,7 +51,7 @@ func home(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// The session's name and tokens stand in its file; a price there is a guess.
+// The session's name and tokens are in its file; the price there is an estimate.
 func TestKept(t *testing.T) {
 	s := new(program.Seen)
 	dir := home(t, map[string]string{"79ad2959.json": kept, "sessions.json": "[]", "notes.txt": "x"})

@@ -48,7 +48,7 @@ func FuzzLine(f *testing.F) {
 		s := new(program.Seen)
 		line(text, s)
 		line(text, s)
-		if len(s.Text()) > 2*len(text)*3 { // three bytes for one that is none
+		if len(s.Text()) > 2*len(text)*3 { // an invalid byte becomes three
 			t.Errorf("%d bytes of words from %q", len(s.Text()), text)
 		}
 	})

@@ -28,7 +28,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// The older form has no figures that could be told apart.
+// The older format has a single total, which cannot be split.
 func TestTotalTokensAreUnknown(t *testing.T) {
 	s := new(program.Seen)
 	new(reader).line([]byte(`{"type":"complete","total_tokens":12}`), s)

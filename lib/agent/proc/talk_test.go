@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Its lines answer what it is told, one by one, and what is told to the dead fails.
+// The program answers each line, and a write to a dead program fails.
 func TestTalk(t *testing.T) {
 	var in io.WriteCloser
 	var heard []string

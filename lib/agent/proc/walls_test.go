@@ -51,7 +51,7 @@ func TestWalledPromptIsReadOnly(t *testing.T) {
 	}
 }
 
-// The agent is told to end, and has its time to: bubblewrap would pass nothing on.
+// The agent receives the signal, and has the grace time: bubblewrap would not pass the signal on.
 func TestWalledHearsTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -109,8 +109,8 @@ func TestWalledStartErrors(t *testing.T) {
 	}
 }
 
-// TestWalledDiesWithUs kills this package's program while walls stand around its
-// agent: none of it may be left, and the run's lock must be free.
+// TestWalledDiesWithUs kills this package's program while its agent runs in a sandbox: no process
+// may be left, and the run's lock must be free.
 func TestWalledDiesWithUs(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "lock")

@@ -31,7 +31,7 @@ import (
 type Model struct {
 	Key    string // the variable with the key
 	Header string // the header that carries it: Authorization, or a vendor's own
-	Base   string // the variable with the endpoint's address; one that only Turn.Base knows where the program has none
+	Base   string // the variable with the endpoint's address; for Turn.Base only if the program has none
 	Usual  string // the endpoint if Base is not set
 }
 

@@ -116,7 +116,7 @@ func TestSessionNames(t *testing.T) {
 	}
 }
 
-// A program that tells its session's figures is counted once, over runs as well.
+// Session totals are counted once, also across runs.
 func TestUsageOfTheSession(t *testing.T) {
 	in, cost := int64(0), 0.0
 	p := fake(nil)
@@ -160,7 +160,7 @@ func TestUsageOfTheSession(t *testing.T) {
 	}
 }
 
-// What an agent of several blocks took is told on every line of the answer.
+// The usage of an answer with several blocks is reported on each of its lines.
 func TestUsageSoFar(t *testing.T) {
 	const line = `{"type":"assistant","message":{"id":"%","content":[{"type":"text","text":"x"}],"usage":{"input_tokens":10,"cache_read_input_tokens":5,"output_tokens":2}}}`
 	p := fake(func(s proc.Spec) proc.Exit {

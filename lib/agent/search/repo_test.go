@@ -15,9 +15,8 @@ import (
 
 const repo = "../../.."
 
-// TestThisRepository asks about this very code what somebody new would ask. The
-// file that answers is nearly always among the references, and most often among
-// the first three.
+// TestThisRepository asks about this repository what a newcomer would ask. The file that answers
+// is nearly always among the references, and usually among the first three.
 func TestThisRepository(t *testing.T) {
 	text, err := os.ReadFile("testdata/questions.tsv")
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package search is the built-in agent: it finds the lines of a codebase that best
-// answer a question, in process, with no model, key or network. What it drafts says that
-// it is a search and quotes what stands there; it never claims to have understood, and
-// it would rather find nothing than guess.
+// Package search is the built-in agent: it finds the lines of a codebase that best answer a
+// question, in process, with no model, key or network. Its drafts say that they come from a
+// search, and quote the lines found; they never claim to understand it, and without good evidence
+// the result is nothing rather than a guess.
 package search
 
 import (

@@ -86,7 +86,7 @@ func TestFindsAndQuotes(t *testing.T) {
 	}
 }
 
-// honest checks that a return says nothing that does not stand in the files.
+// honest checks that a return quotes only text that is in the files.
 func honest(t *testing.T, dir string, ret *draft.Return) {
 	t.Helper()
 	for _, ref := range ret.EvidenceRefs {
@@ -171,7 +171,7 @@ func TestSymlinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestFollowUps: what somebody adds to a question does not drown it.
+// TestFollowUps tests that follow-ups do not outweigh the question.
 func TestFollowUps(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, shop)

@@ -169,7 +169,7 @@ func TestFailures(t *testing.T) {
 			defer cancel(nil)
 			begun := make(chan struct{})
 			go func() {
-				<-begun // or the clock would go on before the run looks at it
+				<-begun // otherwise the clock would advance before the run reads it
 				if tt.pass > 0 {
 					s.mu.Lock()
 					s.at = s.at.Add(tt.pass)
@@ -242,7 +242,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestAtLeast: a cost is no sum of all tries where one of them did not tell its own.
+// TestAtLeast tests that the cost of several tries is not called a sum if one of them did not
+// report its cost.
 func TestAtLeast(t *testing.T) {
 	told := draft.Usage{InputTokens: 10, CostUSD: new(0.25)}
 	for name, first := range map[string]draft.Usage{"killed in the middle": {InputTokens: 7}, "killed before it told anything": {}} {
@@ -277,7 +278,7 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// TestOpen: whoever called says what a run came to.
+// TestOpen tests that the caller sets the final state of a run.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	if err := run.Update(dir, func(s *run.State) { s.WorktreePath = new("/w") }); err != nil {

@@ -199,7 +199,7 @@ func TestOptionalFlag(t *testing.T) {
 	}
 }
 
-// -h tells, whatever stands beside it; what is missing or too many is named.
+// -h takes precedence over everything beside it; a missing or surplus argument is named.
 func TestFirstContact(t *testing.T) {
 	run := func(*Call) error { return nil }
 	one := Program{Name: "tri-x", Usage: "does x", Args: "[file ...]", Run: run}

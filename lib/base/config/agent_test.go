@@ -71,7 +71,7 @@ func TestAgentDefaults(t *testing.T) {
 	}
 }
 
-// The keys that agents and servers are given are among what no draft may tell.
+// The keys given to agents and servers are among the secrets that no draft may contain.
 func TestSecretsOfAgentsAndServers(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "key")
@@ -80,7 +80,7 @@ func TestSecretsOfAgentsAndServers(t *testing.T) {
 	}
 	t.Setenv("LOGS_TOKEN", "token-of-the-logs")
 	t.Setenv("LOGS_COOKIE", "cookie-of-the-logs")
-	t.Setenv("GEMINI_API_KEY", "key-of-another-agent") // which somebody has in their environment
+	t.Setenv("GEMINI_API_KEY", "key-of-another-agent") // as it may be in a user's environment
 	t.Setenv("BOX_KEY", "key-of-the-box's-agent")
 	c, err := load(t, "investigator: {agent: api, model: m, key_file: "+file+"}\nbox: {agent: {agent: claude, env: [BOX_KEY]}}\n"+
 		"mcp_servers:\n- {name: logs, url: 'https://x', token_env: LOGS_TOKEN, tools: [a]}\n- {name: more, command: [x], env: [LOGS_COOKIE], tools: [a]}\n")

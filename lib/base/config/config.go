@@ -75,7 +75,7 @@ type Codebase struct {
 type Dispatch struct {
 	Concurrency   int     `yaml:"concurrency"`     // concurrent investigations; default 3
 	OfferExpiresH float64 `yaml:"offer_expires_h"` // hours until an undecided draft is void; default 72
-	PromptsDir    string  `yaml:"prompts_dir"`     // templates that replace the built-in ones; default $TRI_HOME/prompts
+	PromptsDir    string  `yaml:"prompts_dir"`     // replace built-in templates; default $TRI_HOME/prompts
 
 	// MaxQuestionAgeH is the age in hours from which a message opens no thread; default 24.
 	MaxQuestionAgeH float64 `yaml:"max_question_age_h"`

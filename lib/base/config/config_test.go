@@ -222,8 +222,8 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// FuzzCheck: what a full JSON Schema library refuses, we refuse, and what it
-// takes we refuse only for what YAML has beyond JSON.
+// FuzzCheck: whatever a complete JSON Schema library refuses, we refuse; what it accepts, we
+// refuse only for features of YAML beyond JSON.
 func FuzzCheck(f *testing.F) {
 	text, err := schemas.Read("config")
 	if err != nil {

@@ -163,7 +163,7 @@ func TestMkdirAll(t *testing.T) {
 	status(t, "no such folder synced", h.SyncDir("none"), sysexit.IO)
 }
 
-// TestMadeAtOnce: whoever comes second finds the folder, which is no error.
+// TestMadeAtOnce: the second of two concurrent creators finds the folder, which is not an error.
 func TestMadeAtOnce(t *testing.T) {
 	h := home(t)
 	for i := range 20 {

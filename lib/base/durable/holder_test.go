@@ -28,7 +28,7 @@ func TestFlockOn(t *testing.T) {
 	}
 }
 
-// Whoever looks who holds a lock does not hold it.
+// Querying the holder of a lock does not take the lock.
 func TestHolder(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the kernel has no table of locks")
@@ -55,7 +55,7 @@ func TestHolder(t *testing.T) {
 	}
 	_, _, err = h.Holder("file/x")
 	status(t, "a lock below a file", err, sysexit.IO)
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would close what is left open, some day
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would close leaked files
 	before, err := os.ReadDir("/proc/self/fd")
 	for range 50 {
 		if _, _, err := h.Holder("locks/x"); err != nil {
@@ -68,7 +68,7 @@ func TestHolder(t *testing.T) {
 	}
 }
 
-// What is swapped is whole to whoever reads it, and leaves nothing beside it.
+// Swapped content is complete for every reader, and no temporary file is left.
 func TestSwap(t *testing.T) {
 	h := home(t)
 	for _, text := range []string{"one", "another"} {

@@ -9,8 +9,7 @@ import (
 	"tri/lib/base/ndjson"
 )
 
-// TestTail: whoever comes again goes on behind the last whole line, also behind one
-// that is too long.
+// TestTail: a repeated read continues after the last whole line, even if that line is too long.
 func TestTail(t *testing.T) {
 	h := home(t)
 	long := strings.Repeat("x", ndjson.MaxLine+9)
@@ -26,7 +25,7 @@ func TestTail(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	read() // there is none
+	read() // the file does not exist
 	for _, add := range []string{text, " no more\n", "three\n"} {
 		f, err := h.Root().OpenFile("log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {

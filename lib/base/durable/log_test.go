@@ -78,8 +78,8 @@ func TestOpenLogFile(t *testing.T) {
 	}
 }
 
-// TestAppendFails: what the maker of the lines says, and what the file does, comes
-// back with the offset at which they would stand.
+// TestAppendFails: errors of the lines callback and of the file are returned, with the offset at
+// which the lines would have been written.
 func TestAppendFails(t *testing.T) {
 	l, err := home(t).OpenLog("log")
 	if err != nil {
@@ -212,8 +212,8 @@ func TestLockFile(t *testing.T) {
 	}
 }
 
-// TestDeletedLockFile: a program that runs keeps its lock though somebody deletes the
-// file, and gives it back when it ends.
+// TestDeletedLockFile: a running program keeps its lock even if the file is deleted, and releases
+// it when it ends.
 func TestDeletedLockFile(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has open file description locks here")

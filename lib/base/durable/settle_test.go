@@ -10,8 +10,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// TestSettle: what is no file on a disk needs nothing, what cannot be synced is
-// told, and what is not there is durable as it is.
+// TestSettle: a file that is not on a disk needs no sync, a failed sync is reported, and a missing
+// file counts as durable.
 func TestSettle(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -36,7 +36,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestOpenMakes the home and the folders above it, whoever else does at once.
+// TestOpenMakes tests that the home and its parents are created, also by concurrent processes.
 func TestOpenMakes(t *testing.T) {
 	top := t.TempDir()
 	for i := range 20 {

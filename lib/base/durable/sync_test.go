@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// traced are the durable operations, in order, and what each must have asked of
-// the kernel when it returns. What is missing here is lost with the power.
+// traced are the durable operations, in order, with the system calls that each must have made when
+// it returns. Data not synced by them would be lost in a power cut.
 var traced = []struct {
 	name string
 	do   func(h *Home) error
@@ -139,7 +139,7 @@ var (
 	number = regexp.MustCompile(`\.\d+$`)
 )
 
-// told is a call in few words, "" where it is of nothing below the home.
+// told summarizes a system call, "" if it is about nothing below the home.
 func told(name, args, home string) string {
 	file := opened.FindStringSubmatch(args)
 	if file == nil || !strings.HasPrefix(file[1], home) {

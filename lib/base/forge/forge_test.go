@@ -25,7 +25,7 @@ type fake struct {
 	asked    []string
 	posts    int
 	swallow  bool // the answer to the next post is lost
-	race     bool // somebody else opens it just before the next post
+	race     bool // another process opens it just before the next post
 	bodies   []string
 	redirect bool
 }
@@ -165,8 +165,8 @@ func TestOpenOnce(t *testing.T) {
 	})
 }
 
-// TestAnswerLost: the request was opened and nobody told us, or somebody was
-// quicker; there is one, and it is found.
+// TestAnswerLost: the request was opened and the answer lost, or another process was faster;
+// exactly one exists, and it is found.
 func TestAnswerLost(t *testing.T) {
 	kinds(t, func(t *testing.T, f *fake, c *Client) {
 		f.swallow = true
@@ -252,7 +252,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestAddressIsLookedAt: what is shown to a person is an address.
+// TestAddressIsLookedAt: only a valid URL is shown to a person.
 func TestAddressIsLookedAt(t *testing.T) {
 	for _, bad := range []string{"javascript:alert(1)", "https://x.test/\x1b[31m", "", "https://x.test/a b"} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

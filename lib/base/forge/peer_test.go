@@ -20,8 +20,7 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// server is a real Gitea server that nobody else uses. scripts/peers/gitea starts
-// one.
+// server is a real Gitea server used by this test alone. scripts/peers/gitea starts one.
 type server struct {
 	t          *testing.T
 	url, token string
@@ -84,7 +83,7 @@ func TestRealServer(t *testing.T) {
 	gitIn(t, dir, "remote", "add", "origin", remote)
 	gitIn(t, dir, "-c", "http.extraHeader=Authorization: token "+s.token, "push", "-q", "origin", "trunk")
 
-	for range 400 { // the server looks at what was pushed when it has time
+	for range 400 { // the server processes a push asynchronously
 		var there struct{ Empty bool }
 		if s.call("GET", "repos/ana/"+project, nil, &there); !there.Empty {
 			break

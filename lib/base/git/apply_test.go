@@ -225,8 +225,8 @@ func TestFaultAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestStopAtEveryStep: a merge that stops dead at any change is mended by the
-// next, which says so, and then does its work.
+// TestStopAtEveryStep: a merge that is interrupted at any change is recovered by the next one,
+// which reports it and then does its work.
 func TestStopAtEveryStep(t *testing.T) {
 	for n := 1; ; n++ {
 		r, base, p, after := fixed(t)
@@ -258,8 +258,8 @@ func TestStopAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestMendSparesOthers: a file that somebody changed after the merge was cut
-// short is not touched; it is named, and both versions are kept.
+// TestMendSparesOthers: a file changed by a person after the interruption is not touched; it is
+// reported, and both versions are kept.
 func TestMendSparesOthers(t *testing.T) {
 	r, base, p, _ := fixed(t)
 	if _, err := r.hurdled(t.Context(), p, base, 9, func() error { runtime.Goexit(); return nil }); err != nil {

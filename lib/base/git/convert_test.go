@@ -65,7 +65,7 @@ func TestCRLF(t *testing.T) {
 			t.Errorf("%s: git sees other changes: %s", name, got)
 		}
 	}
-	// One line that ends otherwise is somebody's change.
+	// A single line with another line end is a change by a person.
 	r, base, p, _, _ := crlf(t)
 	write(t, r.Root, map[string]string{"pay/retry.go": "package pay\n\r\nconst MaxRetries = 5\r\n"})
 	if drift := new(Drift); !errors.As(applied(t, r, p, base), &drift) || len(drift.Dirty) != 1 {
@@ -79,8 +79,8 @@ func applied(t *testing.T, r *Repo, p *Patch, base string) error {
 	return err
 }
 
-// TestConverted: files that a filter makes, and files that a sparse checkout leaves
-// out, are named as that, and as nobody's change.
+// TestConverted: files converted by a filter, and files that a sparse checkout omits, are reported
+// as such, not as a person's changes.
 func TestConverted(t *testing.T) {
 	edit := func(r *Repo, base string) *Patch {
 		dir := grown(t, r, base)

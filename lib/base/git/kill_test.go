@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestKill kills a process that merges, at any instant: afterwards the checkout is
-// as before or as after, once mended.
+// TestKill kills a merging process at random times: after recovery the checkout is in the old or
+// the new state.
 func TestKill(t *testing.T) {
 	if root := os.Getenv("TRI_TEST_MERGE"); root != "" {
 		merging(t, root)

@@ -45,8 +45,8 @@ func serveGit(t *testing.T) (url, dir string, seen *sync.Map) {
 	return srv.URL, dir, seen
 }
 
-// TestPush: a branch goes where it is told, with the credential, whatever the
-// repository says of remotes and rewritten addresses, and nothing there runs.
+// TestPush: a branch is pushed to the given URL, with the credential, whatever the repository's
+// remotes and URL rewrites are, and nothing configured there runs.
 func TestPush(t *testing.T) {
 	url, bare, seen := serveGit(t)
 	r, base, p, _ := fixed(t)
@@ -112,7 +112,7 @@ func refused(t *testing.T, r *Repo, p Push, status int) {
 	}
 }
 
-// TestPushFromShallow: a clone without history can give what it has.
+// TestPushFromShallow: a clone without history can push its commits.
 func TestPushFromShallow(t *testing.T) {
 	url, bare, _ := serveGit(t)
 	from, base := checkout(t, nil)

@@ -28,7 +28,7 @@ func TestTrees(t *testing.T) {
 	if err := r.Create(t.Context(), filepath.Join(trees, "x"), strings.Repeat("0", 40)); err == nil {
 		t.Error("made of nothing")
 	}
-	own := filepath.Join(t.TempDir(), "own") // somebody's own, whose folder is away for now
+	own := filepath.Join(t.TempDir(), "own") // a user's own worktree, whose folder is missing for now
 	run(t, r.Root, "worktree", "add", "-q", "--detach", own)
 	os.RemoveAll(own)
 	write(t, trees, map[string]string{"b": "-", "c/.git": "gitdir: /nowhere\n", "half/x": "x"})

@@ -88,7 +88,7 @@ func gitDirOf(dir string) (string, error) {
 		to = filepath.Join(dir, to)
 	}
 	if _, err := os.Stat(filepath.Join(to, "HEAD")); err != nil {
-		return "", fmt.Errorf("%q names no repository: %v", name, err) // not ErrNotExist: the search ends here
+		return "", fmt.Errorf("%q names no repository: %v", name, err) // not ErrNotExist: the search ends
 	}
 	return filepath.Clean(to), nil
 }

@@ -293,8 +293,8 @@ func sameAsGit(t *testing.T, r *Repo, p *Patch) {
 	}
 }
 
-// TestExportSeesFiles: whatever an agent does to git itself, its files are what
-// is exported, and what is no file, or not to be exported, is said.
+// TestExportSeesFiles: whatever an agent does to git itself, its files are exported; anything that
+// is not a file, or must not be exported, is reported.
 func TestExportSeesFiles(t *testing.T) {
 	var r *Repo
 	var dir string

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestConns: the connection that gives way is that of the address with most of
-// them, unfinished longest; or that with the largest body; never one that serves.
+// TestConns: the connection closed is the longest unfinished of the address with the most, or the
+// one with the largest body; never one that is being served.
 func TestConns(t *testing.T) {
 	now := time.Now().Add(-time.Hour)
 	for _, tt := range []struct {

@@ -20,7 +20,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// A pattern does as the regular expression, whoever comes first.
+// A pattern behaves like the regular expression, also under concurrent first use.
 func TestAsRegexp(t *testing.T) {
 	const text = "a1 b22 c333"
 	p, re := lazyregexp.New(`([a-z])(\d+)`), regexp.MustCompile(`([a-z])(\d+)`)

@@ -127,7 +127,7 @@ func TestUnmarshal(t *testing.T) {
 	for _, line := range []string{`[`, `null`, `["a"]`, ``, `{"a":1,"a":2}`, `{"text":"a","text":"b"}`, "{\"text\":\"\xff\"}", `{"text":"\ud800"}`} {
 		bothOfAll(t, line)
 	}
-	full := flat{Text: "old", Words: []string{"old", "older"}} // what is there is kept, as by json.Unmarshal
+	full := flat{Text: "old", Words: []string{"old", "older"}} // existing values are kept, as by json.Unmarshal
 	if err := Unmarshal([]byte(`{"n":1,"words":["new"]}`), &full); err != nil || full.Text != "old" || full.N != 1 || len(full.Words) != 1 {
 		t.Errorf("%+v, %v", full, err)
 	}
@@ -183,8 +183,8 @@ func BenchmarkUnmarshal(b *testing.B) {
 	})
 }
 
-// TestDecodeIntoWhatIsThere: what is no empty struct is json.Unmarshal's to fill, or
-// to refuse.
+// TestDecodeIntoWhatIsThere: anything but an empty struct is left to json.Unmarshal, to fill or to
+// refuse.
 func TestDecodeIntoWhatIsThere(t *testing.T) {
 	line := []byte(`{"words":["a"],"some":[{"name":"x"}],"maybe":"y","n":5}`)
 	full := func() *flat {

@@ -31,8 +31,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestPlain: the first byte that ends a run of ordinary ones is found wherever it
-// stands, and no other byte ends one.
+// TestPlain: the first byte that ends a run of ordinary bytes is found at any position, and no
+// other byte ends a run.
 func TestPlain(t *testing.T) {
 	for c := range 256 {
 		ends := c < 0x20 || c == '"' || c == '\\'

@@ -165,7 +165,7 @@ func hostile(t *testing.T) map[string][]byte {
 	return files
 }
 
-// TestHostileFiles: what a parser must reject is refused, what it must accept is
+// TestHostileFiles: input that a parser must reject is refused; input that it must accept is
 // accepted if it is a record.
 func TestHostileFiles(t *testing.T) {
 	for name, text := range hostile(t) {
@@ -214,8 +214,7 @@ func TestHostileStream(t *testing.T) {
 	}
 }
 
-// FuzzCheck: what is accepted, encoding/json accepts too, and reads the same
-// members.
+// FuzzCheck: accepted input is accepted by encoding/json too, with the same members.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":1,"a":2}`, `{"a":"\ud83d\ude00","b":[1.5e3,null]}`, "{\"\\u0061\":\"\xff\"}", `[{}]`, `{"a":{"b":-0}}`} {
 		f.Add([]byte(seed))

@@ -17,7 +17,7 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// TestStringsKept: what was there stays when nothing is added.
+// TestStringsKept: existing elements are kept if nothing is added.
 func TestStringsKept(t *testing.T) {
 	before := [][]byte{[]byte("kept")}
 	for raw, want := range map[string]string{`1`: `["kept"] false`, ``: `["kept"] false`, `[1]`: `["kept"] false`} {

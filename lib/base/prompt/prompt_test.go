@@ -10,8 +10,8 @@ import (
 	"tri/lib/base/text"
 )
 
-// closes reports whether text, put into a fence, ends it early: the closing line
-// must be the last line and stand there once.
+// closes reports whether a fenced text ends its fence early: the closing line must be the last
+// line and occur once.
 func closes(t *testing.T, out string) bool {
 	t.Helper()
 	first, rest, ok := strings.Cut(out, "\n")

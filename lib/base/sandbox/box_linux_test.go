@@ -12,8 +12,8 @@ import (
 	"tri/lib/base/sandbox/sandboxtest"
 )
 
-// TestOrders starts programs whose orders are short and long, so that the end of
-// what the inner end is told falls wherever it may.
+// TestOrders starts programs with short and long orders, so that the end of an order falls at any
+// position of the reader's buffer.
 func TestOrders(t *testing.T) {
 	sandboxtest.Path(t)
 	dir := t.TempDir()

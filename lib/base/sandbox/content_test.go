@@ -63,8 +63,7 @@ func TestHidesByContent(t *testing.T) {
 	}
 }
 
-// What was looked at is looked at again when it has changed, and only then; a file
-// with a key in it is found each time.
+// A file is searched again only if it has changed; a file with a key in it is found each time.
 func TestLooksOnce(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -75,7 +74,7 @@ func TestLooksOnce(t *testing.T) {
 		put(t, filepath.Join(dir, name), "a: b", time.Hour)
 	}
 	put(t, filepath.Join(dir, "d/007.yaml"), keyText, time.Hour)
-	put(t, filepath.Join(dir, "d/008.yaml"), "new", 0) // too new for its time to tell a change
+	put(t, filepath.Join(dir, "d/008.yaml"), "new", 0) // too new for its time to reveal a change
 	read := 0
 	look := func(want int, keys ...string) {
 		t.Helper()
@@ -90,7 +89,7 @@ func TestLooksOnce(t *testing.T) {
 	put(t, filepath.Join(dir, "d/100.yaml"), keyText, 30*time.Minute)
 	put(t, filepath.Join(dir, "d/007.yaml"), "gone", time.Hour)
 	look(3, "d/100.yaml")
-	// One that is put in its place, of the same size and time, is another.
+	// A replacement of the same size and time is another file.
 	put(t, filepath.Join(dir, "d/other"), "x: y", time.Hour)
 	info, err := os.Stat(filepath.Join(dir, "d/101.yaml"))
 	if err != nil {
@@ -103,7 +102,7 @@ func TestLooksOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	look(3, "d/100.yaml")
-	// Nothing that somebody has written there instead is believed.
+	// Foreign content of the cache is not trusted.
 	kept, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "tri/clean/*"))
 	if err != nil || len(kept) != 1 {
 		t.Fatal(kept, err)

@@ -99,8 +99,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPrivate: what is hidden below a codebase by its name, from who reads and from
-// who writes, and what stays where it is.
+// TestPrivate: which files of a codebase are hidden by name, from readers and from writers, and
+// which are shown.
 func TestPrivate(t *testing.T) {
 	root := tree(t, map[string]string{
 		"repo/a/.env": "", "repo/a/.ENV.Production": "", "repo/a/id_ed25519": "", "repo/a/id_ed25519.pub": "", "repo/a/.env.example": "", "repo/a/server.key": "",
@@ -127,8 +127,8 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestNamed: from who only reads, what it may open is named file by file, and what
-// leads to another process is covered.
+// TestNamed: for a read-only program the readable files are listed one by one, and files that lead
+// to another process are covered.
 func TestNamed(t *testing.T) {
 	root := tree(t, map[string]string{
 		"repo/a.go": "", "repo/b/c.go": "", "repo/b/.env": "", "repo/link": "->a.go", "repo/.git/HEAD": "", "repo/vendor/x/x.go": "",

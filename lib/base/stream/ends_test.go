@@ -20,8 +20,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// TestWatcherAdds: what is there is watched; for what is not, its folder, as long
-// as that is needed; for what has no folder either, somebody looks often.
+// TestWatcherAdds: existing paths are watched; for a missing path its folder is, as long as
+// needed; if the folder is missing too, the watcher polls.
 func TestWatcherAdds(t *testing.T) {
 	dir := t.TempDir()
 	here, later, far := filepath.Join(dir, "here"), filepath.Join(dir, "later"), filepath.Join(dir, "no", "folder")
@@ -68,8 +68,7 @@ func TestWatcherAdds(t *testing.T) {
 	}
 }
 
-// TestWatcherLoses: a file that is taken away is watched again when it is back;
-// nothing else is unlearned.
+// TestWatcherLoses: a removed file is watched again when it reappears; nothing else is forgotten.
 func TestWatcherLoses(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "log")
@@ -95,8 +94,8 @@ func TestWatcherLoses(t *testing.T) {
 	}
 }
 
-// TestBellWaits, in a time of its own: ever longer for what has not rung, up to a
-// bound; no longer than the net where nothing is watched, or rings were missed.
+// TestBellWaits, in synthetic time: the wait doubles without a notification, up to a bound; it
+// stays at pollEvery if nothing is watched, or notifications were missed.
 func TestBellWaits(t *testing.T) {
 	for _, tt := range []struct {
 		bell bell
@@ -184,7 +183,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestFromZero: After 0 skips the first record, and what is broken before it.
+// TestFromZero: After 0 skips the first record and malformed lines before it.
 func TestFromZero(t *testing.T) {
 	var got []int64
 	stats, err := Each(ctx(t), Input{Stdin: strings.NewReader("junk\n{\"seq\":0}\n{\"seq\":9}\njunk\n"), After: 0}, func(r ndjson.Record) error {
@@ -196,7 +195,8 @@ func TestFromZero(t *testing.T) {
 	}
 }
 
-// TestRefusedByPrepare: it is told why, and warms nothing when it comes again.
+// TestRefusedByPrepare: the reason is reported, and the record does not reach Warm when it is read
+// again.
 func TestRefusedByPrepare(t *testing.T) {
 	text := []byte("{\"seq\":0}\n{\"seq\":10,\"x\":\"refuse me\"}\n{\"seq\":44}\n{\"seq\":55}\n")
 	var said string

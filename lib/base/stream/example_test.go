@@ -92,7 +92,7 @@ func ExampleRun_holding() {
 	// <nil>
 }
 
-// Each reads the records of a log, here from behind one that was read before.
+// Each reads the records of a log, here those after one that was read before.
 func ExampleEach() {
 	dir, _ := os.MkdirTemp("", "")
 	defer os.RemoveAll(dir)

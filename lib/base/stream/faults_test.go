@@ -20,8 +20,8 @@ import (
 
 func none(ndjson.Record) error { return nil }
 
-// TestNotAFile: what stands in a file's place, or in the way to it, is told, and
-// not waited for.
+// TestNotAFile: something else in place of the file, or on the path to it, is reported and not
+// waited for.
 func TestNotAFile(t *testing.T) {
 	in := file(t, logOf(3))
 	below := in + "/x"
@@ -90,8 +90,8 @@ func TestIsRegular(t *testing.T) {
 	status(t, "resumed in a closed file", err, sysexit.IO)
 }
 
-// TestResumeOnlyInOneFile: where there are several sources, or it is a pipe,
-// everything is read and what is old is skipped.
+// TestResumeOnlyInOneFile: with several sources, or a pipe, everything is read and old records are
+// skipped.
 func TestResumeOnlyInOneFile(t *testing.T) {
 	log := logOf(4)
 	var at []int64
@@ -180,7 +180,7 @@ func TestSameMessage(t *testing.T) {
 	}
 }
 
-// TestSeekerStops at its end, whatever stands behind.
+// TestSeekerStops at its end, whatever follows.
 func TestSeekerStops(t *testing.T) {
 	text := "{\"seq\":1}\n{\"seq\":2}\n{\"seq\":3}\n"
 	s := seeker{f: strings.NewReader(text), size: 15}
@@ -314,7 +314,7 @@ func TestTailIsPatient(t *testing.T) {
 	})
 }
 
-// over is a context that is over as soon as somebody waits for it.
+// over is a context that ends as soon as it is waited for.
 type over struct{ context.Context }
 
 func (over) Err() error { return nil }
@@ -350,8 +350,7 @@ func TestRestsBehindWhatWaits(t *testing.T) {
 	}
 }
 
-// TestRest: before anybody waits, what was written is durable; when that fails, it
-// ends.
+// TestRest: before a wait, written data is made durable; a failure ends the run.
 func TestRest(t *testing.T) {
 	s, err := openSink(Output{File: filepath.Join(t.TempDir(), "out")})
 	if err != nil {

@@ -105,9 +105,9 @@ func whole(t *testing.T, out []byte) (all []said) {
 	return all
 }
 
-// TestHoldModel kills a stage that holds records back at random instants, and tears
-// what it wrote last: each record is out once in the end, and below each mark
-// everything was out when the mark was.
+// TestHoldModel kills a stage that holds records back at random times, and truncates its last
+// write: in the end each record is written once, and at each mark everything below it had been
+// written.
 func TestHoldModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for round := range 40 {
@@ -173,8 +173,7 @@ func checkHeld(t *testing.T, round int, seqs []int64, out []said) {
 	}
 }
 
-// TestHoldFlushesInTime: where nothing comes any more, what is held comes out when its
-// time has come.
+// TestHoldFlushesInTime: if no more input arrives, held records are written when they are due.
 func TestHoldFlushesInTime(t *testing.T) {
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")

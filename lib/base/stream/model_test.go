@@ -46,19 +46,19 @@ func (s step) String() string { return fmt.Sprintf("{%q, %d}", s.what, s.n) }
 type world struct {
 	log, out string
 	stage    bool     // the follower is Run with an output, and not Follow
-	gap      int64    // how much later than its seq a record of the log stands
+	gap      int64    // offset minus seq of a record of the log
 	made     int      // lines so far, so that each is like no other
-	text     []byte   // what stands in the log
-	held     []byte   // the end of a line that was begun
+	text     []byte   // the content of the log
+	held     []byte   // the end of an incomplete line
 	copies   [][]byte // what the log was like at times
 
 	reader *reader
 	got    []string    // what Follow delivered, since it began at the beginning
-	mark   int64       // where Follow goes on
-	known  []byte      // the whole lines that stood there when last all was delivered
-	sure   os.FileInfo // of the log when last all was delivered and the follower ran; nil: it has begun since
+	mark   int64       // where Follow resumes
+	known  []byte      // the whole lines in the log when all was last delivered
+	sure   os.FileInfo // of the log when all was last delivered and the follower ran; nil: it has started since
 
-	before  map[string]string // the line that stands before a line: of each there is one
+	before  map[string]string // the line before each line, which is unique
 	harmed  bool              // since last all was delivered
 	stalled bool              // something happened while it was paused, and it was not at rest since
 }
@@ -80,7 +80,7 @@ func newWorld(dir string, rng *rand.Rand) *world {
 	return w
 }
 
-// line is a new record, without its newline, that stands behind text.
+// line returns a new record, without its newline, to be appended to text.
 func (w *world) line(text []byte, n uint64) []byte {
 	w.made++
 	seq := int64(len(text)) - w.gap*int64(bytes.Count(text, []byte(`{"seq"`)))
@@ -159,7 +159,7 @@ func (w *world) truncate(at int) {
 	w.text, w.held = w.text[:at], nil
 }
 
-// mend takes a begun line away, as our writers do before they append.
+// mend removes an incomplete line, as our writers do before they append.
 func (w *world) mend() {
 	if end := bytes.LastIndexByte(w.text, '\n') + 1; end < len(w.text) {
 		w.truncate(end)
@@ -203,7 +203,7 @@ func (w *world) junk(n uint64) {
 	w.add(fmt.Appendf(nil, "no record %d %s\n", w.made, strings.Repeat("z", int(n%50))))
 }
 
-// cut takes bytes away at the end.
+// cut removes bytes at the end.
 func (w *world) cut(n uint64) {
 	if len(w.text) > 0 {
 		w.harmed = true
@@ -218,7 +218,7 @@ func (w *world) anew(n uint64) {
 	w.write(int(n%4), n)
 }
 
-// remove takes the log away; the next line that is written makes a new one.
+// remove deletes the log; the next write creates a new one.
 func (w *world) remove(uint64) {
 	w.harmed = true
 	w.must(os.RemoveAll(w.log))
@@ -239,7 +239,7 @@ func (w *world) replace(n uint64) {
 	w.must(os.Rename(log+".new", log))
 }
 
-// restore puts back what was there, by renaming or in place.
+// restore restores earlier content, by renaming or in place.
 func (w *world) restore(n uint64) {
 	if len(w.copies) == 0 {
 		return
@@ -266,7 +266,7 @@ func (w *world) start() {
 	r := &reader{stop: stop, done: make(chan struct{})}
 	w.reader, w.sure, w.stalled = r, nil, false
 	if !w.stage && w.harmed && w.mark <= int64(len(w.text)) {
-		// An offset is all that it is told: what stands before that is no matter of its.
+		// The follower only gets an offset: the content before it does not matter.
 		w.got = whole(w.text[:w.mark])
 	}
 	go func() {
@@ -309,7 +309,7 @@ func (r *reader) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// hold pauses the follower before its next line, let lets it go on.
+// hold pauses the follower before its next line; let resumes it.
 func (w *world) hold() {
 	if w.reader != nil && w.reader.pause.Load() == nil {
 		p := make(chan struct{})
@@ -337,7 +337,7 @@ func (w *world) end() {
 	w.reader = nil
 }
 
-// kill ends it at once: what it wrote last is there in part.
+// kill ends it at once: its last write may be partial.
 func (w *world) kill(n uint64) {
 	if w.reader == nil {
 		return

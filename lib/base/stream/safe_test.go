@@ -19,7 +19,8 @@ const (
 	safeStdout = "TRI_STREAM_SAFE_STDOUT"
 )
 
-// TestSafe: what is not durable is not taken for it, and told each time.
+// TestSafe: data that is not durable is not treated as durable, and the error is reported each
+// time.
 func TestSafe(t *testing.T) {
 	f, err := os.Open(file(t, []byte("{}\n")))
 	if err != nil {
@@ -78,9 +79,9 @@ func TestStageTraced(t *testing.T) {
 	}
 }
 
-// TestActsOnWhatIsDurable: a record is made durable before what is made of it is
-// written, whoever wrote it: were it gone after a power cut, and the other not, the
-// stage would find no place to go on from. What is only shown is not synced unasked.
+// TestActsOnWhatIsDurable: a record is made durable, whoever wrote it, before its results are
+// written: if a power cut removed the record and kept the results, the stage could not resume.
+// Records that are only shown are not synced.
 func TestActsOnWhatIsDurable(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {

@@ -23,8 +23,7 @@ var (
 	firstSeed = flag.Uint64("seed", 1, "TestFollowModel: of the first sequence; the next has the next")
 )
 
-// chances of the steps, in a world where nobody harms the log, and in one where
-// somebody does.
+// Probabilities of the steps, in a world where the log is not damaged, and in one where it is.
 var (
 	peaceful = map[string]int{
 		"write": 8, "burst": 1, "begin": 3, "go on": 4, "mend": 1, "blank": 1, "junk": 1,
@@ -55,8 +54,8 @@ func sequence(seed uint64) (seq []step) {
 	return seq
 }
 
-// TestFollowModel tries generated sequences against the model, and says the
-// shortest one that it finds of one that fails.
+// TestFollowModel tries generated sequences against the model, and reports the shortest failing
+// sequence that it finds.
 func TestFollowModel(t *testing.T) {
 	was := newWatcher
 	newWatcher = func() (*fsnotify.Watcher, error) { return nil, errors.New("none") } // the net below it looks
@@ -129,7 +128,7 @@ func shortest(seq []step, fails func([]step) bool) []step {
 	return seq
 }
 
-// check looks at what is owed.
+// check verifies the promises.
 func (w *world) check() error {
 	have := w.owed()
 	for i, l := range have {
@@ -176,7 +175,7 @@ func (w *world) check() error {
 
 func short(lines []string) []string { return lines[max(0, len(lines)-3):] }
 
-// owed are the lines that stand in the log, without those that are refused.
+// owed returns the lines of the log, without the refused ones.
 func (w *world) owed() []string {
 	lines := whole(w.text)
 	if w.stage {
@@ -197,8 +196,7 @@ func (w *world) delivered() []string {
 	return lines
 }
 
-// sound reports lines that are not what stood in the log, one after the other
-// from the first on.
+// sound reports lines that were not in the log, in order from the first.
 func (w *world) sound(got []string) error {
 	last := ""
 	for i, l := range got {

@@ -267,8 +267,8 @@ func TestDerivedInput(t *testing.T) {
 	}
 }
 
-// TestLateAddition: a stage that adds nothing to its first records, as tri-thread
-// does, makes a file that begins as the log does and is none.
+// TestLateAddition: a stage that adds nothing to its first records, such as tri-thread, writes a
+// file that begins like the log but is not the log.
 func TestLateAddition(t *testing.T) {
 	log := logOf(20)
 	lines := strings.SplitAfter(string(log), "\n")

@@ -201,8 +201,8 @@ func TestFollowLongLines(t *testing.T) {
 	}
 }
 
-// TestFollowOverAFileWrittenAnew: a log that is cut and has grown beyond where the
-// reader was, between two of its looks, is not the one that it read.
+// TestFollowOverAFileWrittenAnew: a log that was cut and has grown beyond the reader's offset,
+// between two reads, is not the same log.
 func TestFollowOverAFileWrittenAnew(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
 	appendTo(t, name, "first\n")
@@ -223,8 +223,8 @@ func TestFollowOverAFileWrittenAnew(t *testing.T) {
 	}
 }
 
-// TestTailKnows: what was not there when it began is not taken for what was read; what
-// cannot be made durable is not handed out; and it keeps little.
+// TestTailKnows: content that did not exist at the start is not taken as read; lines that cannot
+// be made durable are not returned; and it uses little memory.
 func TestTailKnows(t *testing.T) {
 	name := file(t, nil)
 	open := func(from int64) *tail {
@@ -255,8 +255,8 @@ func TestTailKnows(t *testing.T) {
 	}
 }
 
-// TestResumeFindsNoOtherLog: a stage goes on only behind the very record that its
-// output ends with, and with a status that says whose fault it is.
+// TestResumeFindsNoOtherLog: a stage resumes only after the record that its output ends with, and
+// otherwise fails with a status that says why.
 func TestResumeFindsNoOtherLog(t *testing.T) {
 	const one, two = `{"seq":0,"message_id":"a"}`, `{"seq":27,"message_id":"b"}`
 	for what, log := range map[string]string{

@@ -89,7 +89,7 @@ func TestNoWatcherLeft(t *testing.T) {
 	}
 }
 
-// TestListen: what is there is watched; what is not has a bell all the same.
+// TestListen: an existing file is watched; a missing one has a bell too.
 func TestListen(t *testing.T) {
 	name := file(t, nil)
 	for path, watched := range map[string]bool{name: true, name + ".none": false} {
@@ -109,8 +109,8 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestBellSlowsDown: one that rings waits ever longer for what it has not heard;
-// one that misses is polled.
+// TestBellSlowsDown: a reliable bell waits longer and longer without notifications; one that
+// misses changes polls.
 func TestBellSlowsDown(t *testing.T) {
 	b := &bell{watched: true, rung: make(chan struct{}, 1)}
 	passes := func() { // what wait does when its time is up

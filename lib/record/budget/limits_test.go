@@ -24,8 +24,8 @@ func newHome(t *testing.T) *durable.Home {
 	return h
 }
 
-// TestEveryLimitHolds: each limit alone holds the run back that would break it,
-// says which it is, lets go of whoever it is not about, and of everybody tomorrow.
+// TestEveryLimitHolds: each limit alone stops the run that would exceed it, names itself, and
+// applies neither to others nor on the next day.
 func TestEveryLimitHolds(t *testing.T) {
 	usd, tokens, runs := config.Limits{USD: 1}, config.Limits{Tokens: 1000}, config.Limits{Runs: 2}
 	for _, tt := range []struct {
@@ -85,8 +85,8 @@ func or(s, empty string) string {
 	return s
 }
 
-// TestSettling: what a run really took takes the place of what was reserved; one
-// that does not tell keeps its reservation, and is counted as not told.
+// TestSettling: a run's actual usage replaces its reservation; a run that does not report keeps
+// its reservation, and is counted as unknown.
 func TestSettling(t *testing.T) {
 	h := newHome(t)
 	limits := config.Budget{PerDay: config.Limits{USD: 1, Tokens: 1000}}
@@ -156,7 +156,7 @@ func TestOldLog(t *testing.T) {
 	}
 }
 
-// TestLeft: what is left of each limit today, as it was recorded.
+// TestLeft: the rest of each limit today, as recorded.
 func TestLeft(t *testing.T) {
 	h := newHome(t)
 	limits := config.Budget{

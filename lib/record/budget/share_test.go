@@ -12,8 +12,8 @@ import (
 	"tri/lib/record/draft"
 )
 
-// TestBooksOfSeveralProcesses: what one has reserved or settled holds the others
-// back, and together they never take more than there is.
+// TestBooksOfSeveralProcesses: reservations and settlements of one process limit the others, and
+// together they never exceed the limit.
 func TestBooksOfSeveralProcesses(t *testing.T) {
 	h := newHome(t)
 	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
@@ -40,7 +40,7 @@ func TestBooksOfSeveralProcesses(t *testing.T) {
 	if n != 20 {
 		t.Errorf("%d runs, of a budget for 20", n)
 	}
-	// A run is reserved once and settled once, whoever does it.
+	// A run is reserved once and settled once, by any of the processes.
 	a, b := open(t, h, config.Budget{}), open(t, h, config.Budget{})
 	r := Run{ID: "x-1", Work: Escalate, Agent: "claude", Key: "k", Person: "ana", Ordered: true}
 	if err := errors.Join(a.Take(r, now), b.Take(r, now)); err != nil {

@@ -27,8 +27,8 @@ func anchoredLog(t *testing.T) *durable.Home {
 	return h
 }
 
-// TestEndIsAnchored: a log whose end was cut or changed is refused by every reader and
-// by every append, and one that is an append ahead of its head is not.
+// TestEndIsAnchored: a log whose end was cut or changed is refused by every reader and every
+// append; one that is a single append ahead of its head is not.
 func TestEndIsAnchored(t *testing.T) {
 	lines := func(n int) func([]byte) []byte {
 		return func(b []byte) []byte { return bytes.Join(bytes.SplitAfter(b, []byte("\n"))[:n], nil) }
@@ -79,7 +79,7 @@ func TestEndIsAnchored(t *testing.T) {
 	}
 }
 
-// TestMarkAnchorsToo: without the head, what tri-dispatch had read tells of a cut.
+// TestMarkAnchorsToo: without the head file, tri-dispatch's mark reveals a cut.
 func TestMarkAnchorsToo(t *testing.T) {
 	h := anchoredLog(t)
 	b, err := h.ReadFile(LogName)

@@ -9,7 +9,8 @@ import (
 	"tri/lib/base/config"
 )
 
-// TestAutoTakesBack: the policy may take its own yes back, and nobody in its name.
+// TestAutoTakesBack: the policy may undo its own approval, and no other program may do so in its
+// name.
 func TestAutoTakesBack(t *testing.T) {
 	policy := Policy{Approvers: []string{"ana"}, Auto: true}
 	for _, tt := range []struct {
@@ -41,7 +42,7 @@ func TestAutoTakesBack(t *testing.T) {
 	}
 }
 
-// TestAutoLapses: what nobody could post in time waits for a person.
+// TestAutoLapses: an approval that was not posted in time waits for a person.
 func TestAutoLapses(t *testing.T) {
 	at := func(after time.Duration) string { return noon.Add(after).Format(time.RFC3339) }
 	for _, tt := range []struct {
@@ -163,7 +164,7 @@ func TestRefusedRecords(t *testing.T) {
 	}
 }
 
-// TestStandings: what is left of a thread's earlier drafts, and when one is open.
+// TestStandings: the state of a thread's earlier drafts, and when one is open.
 func TestStandings(t *testing.T) {
 	s := NewState(Policy{Approvers: []string{"ana", "ben", "cem"}, Quorum: 3})
 	fold := func(lines ...string) *Standing {

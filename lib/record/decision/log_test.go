@@ -202,8 +202,7 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// TestAppendBounds: a record is as long as a line may be, and no longer; what it
-// says of its time is kept.
+// TestAppendBounds: a record may be as long as a line, and no longer; its given time is kept.
 func TestAppendBounds(t *testing.T) {
 	h := home(t)
 	at := "2026-01-02T03:04:05Z"
@@ -302,8 +301,7 @@ func TestTailClosesItsFile(t *testing.T) {
 	}
 }
 
-// TestTailStops where its reader says so, and goes on there; a log that is gone is
-// not an empty one.
+// TestTailStops at an error of its reader, and resumes there; a removed log is not an empty one.
 func TestTailStops(t *testing.T) {
 	h := home(t)
 	add(t, h, "one")

@@ -107,8 +107,8 @@ func TestWaitingForgets(t *testing.T) {
 	}
 }
 
-// TestUndoOfAnExpiry: what was withdrawn because its time was up stands again when a
-// person says undo; what was withdrawn for another reason does not.
+// TestUndoOfAnExpiry: an expired offer is valid again after a person's undo; one withdrawn for
+// another reason is not.
 func TestUndoOfAnExpiry(t *testing.T) {
 	for note, want := range map[string]bool{ExpiredNote: true, "the question was edited": false} {
 		s := NewState(Policy{Approvers: []string{"ana"}})

@@ -10,7 +10,7 @@ type Action struct {
 	MessageID string `json:"message_id"` // of the card or message
 	At        string `json:"at"`         // RFC 3339 in UTC
 	Sender    Sender `json:"sender"`     // who did it
-	Name      string `json:"name"`       // of the button: approve, dismiss, …; of a reaction: its emoji, "👍"
+	Name      string `json:"name"`       // of the button: approve, dismiss, …; or the emoji of a reaction
 	Value     string `json:"value"`      // the button's value; "" for a reaction
 	Removed   bool   `json:"removed,omitempty"`
 }

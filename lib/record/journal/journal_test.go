@@ -15,8 +15,8 @@ import (
 	"tri/lib/record/thread"
 )
 
-// TestReferences: an input comes back as it was, its text stands in no line of the
-// journal, and a text that is gone or changed is named.
+// TestReferences: an input is read back unchanged, its text is in no line of the journal, and a
+// missing or changed text is reported.
 func TestReferences(t *testing.T) {
 	h, err := durable.Open(t.TempDir())
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"tri/lib/record/outbox"
 )
 
-// Plan says what is next for an approved draft, from what a crash has left.
+// Plan returns the next step for an approved draft, from the state that a crash left.
 func ExamplePlan() {
 	one := func(state string) []*outbox.Entry {
 		return []*outbox.Entry{{State: state, Part: 1, Parts: 1, Tries: 1}}

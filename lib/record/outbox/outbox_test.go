@@ -144,7 +144,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// blankRun reports whether so many blanks stand in a row in text.
+// blankRun reports whether text has n consecutive blanks.
 func blankRun(text string, n int) bool {
 	run := 0
 	for _, r := range text {
@@ -204,8 +204,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestGoneMeanwhile: what its poster finishes while others list it is no error to them.
-// A name that leads nowhere is what they find then.
+// TestGoneMeanwhile: an entry that is finished while another program lists them is not an error
+// for that program. A dangling name simulates this.
 func TestGoneMeanwhile(t *testing.T) {
 	h, err := durable.Open(t.TempDir())
 	if err != nil {
@@ -223,8 +223,7 @@ func TestGoneMeanwhile(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: an entry that cannot be trusted stops everything, since to go on
-// without it could post it again.
+// TestOpenRefuses: an untrusted entry is an error, since skipping it could cause a second post.
 func TestOpenRefuses(t *testing.T) {
 	good := ID("k", 1, "ab", 1)
 	for _, tt := range []struct {

@@ -25,8 +25,7 @@ func home(t *testing.T) *durable.Home {
 	return h
 }
 
-// TestPublish: a result closes the state that its owner left open, and says nothing of
-// one that was closed.
+// TestPublish: a result closes a state that its owner left open, and does not change a closed one.
 func TestPublish(t *testing.T) {
 	for _, tt := range []struct {
 		status string // before
@@ -60,8 +59,8 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestSpent: what a run took counts once it is over; one that a person asked for is
-// over by its result alone, since it may be begun again.
+// TestSpent: the usage of a run counts once it is over; a run requested by a person is over only
+// by its result, since it may be restarted.
 func TestSpent(t *testing.T) {
 	h := home(t)
 	dead := run.Process{PID: 1 << 30, Start: 1}

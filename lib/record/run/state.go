@@ -86,7 +86,7 @@ type State struct {
 	Terminal      string       `json:"terminal,omitempty"` // where its owner can be watched: tmux
 	Doing         string       `json:"doing,omitempty"`    // the agent's last observed action, one line
 	Usage         *draft.Usage `json:"usage,omitempty"`    // so far; kept when it crashed
-	Settled       *draft.Usage `json:"settled,omitempty"`  // part of Usage that earlier attempts accounted for
+	Settled       *draft.Usage `json:"settled,omitempty"`  // part of Usage accounted for by earlier attempts
 }
 
 // Over reports whether the run has ended and its end is recorded.

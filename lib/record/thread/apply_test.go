@@ -19,12 +19,12 @@ import (
 
 const key = "local.dev.1"
 
-// The story of a thread is told in a few words a step; see step.
+// A story is a thread's inputs, a few words per step; see step.
 func step(t Thread, n int, words string) Input {
 	at := fmt.Sprintf("2026-11-21T10:00:%02dZ", n%60)
 	in := Input{At: at, Key: key, Facts: &Facts{QuestionType: TechnicalQA, Tier: 1}}
 	verb, rest, _ := strings.Cut(words, " ")
-	if verb == "stale" { // what speaks of an earlier cycle, and of runs and drafts that are none of this one
+	if verb == "stale" { // of an earlier cycle, with runs and drafts that are not of this one
 		i, v := "i-old", "v-old"
 		return step(Thread{Key: t.Key, Cycle: t.Cycle - 1, InvestigatorTaskID: &i, ValidatorTaskID: &v, DraftSHA256: "old", Status: PendingUser, Badge: broke}, n, rest)
 	}
@@ -54,7 +54,7 @@ func step(t Thread, n int, words string) Input {
 	case "bot":
 		in.Event = ev("ci", event.Ambient)
 		in.Event.Sender.Type = "bot"
-	case "states": // what is no question
+	case "states": // not a question
 		in.Event = ev("ana", event.Actionable)
 		in.Event.IsQuestion = false
 	case "anasure":
@@ -322,9 +322,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestRandomStories drives threads with anything in any order and holds what must
-// hold of every thread: it is never stuck, and what it would post is what a
-// verdict looked at in this very cycle.
+// TestRandomStories applies random inputs in random order and checks the invariants of every
+// thread: it is never stuck, and what it would post was validated in the same cycle.
 func TestRandomStories(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and alone: make check has it without the race detector")

@@ -77,7 +77,7 @@ func (r *room) answer(who string) {
 
 func keyed(t *Thread, in Input) Input { in.Key = t.Key; return in }
 
-// state tells of each item whose it is, where it is, and what it asks.
+// state describes the asker, the status and the question of each item.
 func (r *room) state() string {
 	var out []string
 	for _, t := range r.items {
@@ -94,7 +94,7 @@ func (r *room) state() string {
 	return strings.Join(out, "; ")
 }
 
-// TestRoute: one asker, one item, whoever speaks between.
+// TestRoute: one asker, one item, whoever writes in between.
 func TestRoute(t *testing.T) {
 	for _, tt := range []struct{ name, story, want string }{
 		{"two askers", "mira asks: why?|joe asks: how many?", "mira investigating why?; joe investigating how many?"},
@@ -131,8 +131,8 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// TestReadAgain: a thread of any length knows what it has taken in, and a later
-// message of a log that begins anew is none of that.
+// TestReadAgain: a thread of any length recognizes its applied inputs, and a later message of a
+// restarted log is not one of them.
 func TestReadAgain(t *testing.T) {
 	var th Thread
 	ev := func(n int, seq int64) Input {

@@ -25,7 +25,7 @@ func home(t *testing.T) *durable.Home {
 	return h
 }
 
-// TestSave: a thread stands in one place, open or closed, and moves with its status.
+// TestSave: a thread has one file, open or closed, and moves with its status.
 func TestSave(t *testing.T) {
 	h := home(t)
 	th := &Thread{Key: "local.dev.1", Status: Investigating}

@@ -14,9 +14,9 @@ var update = flag.Bool("update", false, "write the stories' ends anew: read the 
 
 const storiesFile = "testdata/stories"
 
-// TestStories tells what becomes of a thread to the last field: each story of the
-// file begins with its words and has what differs from the thread before its last
-// word, what is due then, and what the orchestrator prints of that step.
+// TestStories checks every field of a thread: each story of the file begins with its inputs and
+// lists what the last input changed, what is then due, and what the orchestrator prints for that
+// step.
 func TestStories(t *testing.T) {
 	text, err := os.ReadFile(storiesFile)
 	if err != nil {

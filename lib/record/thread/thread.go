@@ -117,7 +117,7 @@ type Thread struct {
 
 	DraftPending    *string `json:"draft_pending"`
 	DraftSHA256     string  `json:"draft_sha256,omitempty"`
-	Badge           string  `json:"badge,omitempty"` // "disagreement", "quotes checked, covers every sentence", …
+	Badge           string  `json:"badge,omitempty"` // "disagreement", "quotes checked", …
 	UserApprovedAt  *string `json:"user_approved_at"`
 	PostedMessageID *string `json:"posted_message_id"`
 	TriageFilePath  *string `json:"triage_file_path"`

@@ -13,7 +13,7 @@ import (
 	"tri/lib/base/sandbox/sandboxtest"
 )
 
-// TestNothingGetsThrough tries everything, as whoever runs the tests.
+// TestNothingGetsThrough tries everything as the user who runs the tests.
 func TestNothingGetsThrough(t *testing.T) {
 	helper := filepath.Join(sandboxtest.Path(t), "tri-sandbox")
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
@@ -34,7 +34,7 @@ func TestNothingGetsThrough(t *testing.T) {
 		if row.Through[0] {
 			t.Errorf("a program could %s", row.Name)
 		}
-		// A probe that no wall keeps back, and that fails all the same, tells nothing.
+		// A probe that fails without walls proves nothing.
 		if bare := len(Columns) - 1; row.Anybody && !row.Through[bare] {
 			t.Errorf("without walls a program could not %s: %s", row.Name, row.Said[bare])
 		}
