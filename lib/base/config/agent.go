@@ -13,15 +13,15 @@ import (
 
 // Agent configures the program that investigates or validates.
 type Agent struct {
-	Agent             string   `yaml:"agent"`   // search, api, a program (see lib/agent/all); validator also none
-	Command           []string `yaml:"command"` // argv of exec and acp; for others the program (or its usual name)
+	Agent             string   `yaml:"agent"`   // see lib/agent/all; for a validator also none
+	Command           []string `yaml:"command"` // argv of exec and acp; else replaces the usual program
 	Model             string   `yaml:"model"`
 	MaxRounds         int      `yaml:"max_rounds"`           // default 2; validator 1
 	HardCapRuntimeMin float64  `yaml:"hard_cap_runtime_min"` // default 5
 	MaxBudgetUSD      float64  `yaml:"max_budget_usd"`       // of one run; 0 means no limit
 	MaxTurns          int      `yaml:"max_turns"`            // of one run, as the next; 0 means no limit
 	MaxTokens         int64    `yaml:"max_tokens"`           // input and output
-	StallMin          float64  `yaml:"stall_min"`            // minutes without a sign of life before a run is ended; default 5
+	StallMin          float64  `yaml:"stall_min"`            // minutes without a sign of life; default 5
 	Env               []string `yaml:"env"`                  // names of variables that the agent may see
 
 	// Network are further endpoints, host:port, that the program may reach from its sandbox. Read

@@ -16,23 +16,21 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// A model of what a follower owes, and a world in which it can be tried: a log,
-// somebody who writes it, somebody who harms it, and a follower that is paused,
-// ended and killed. All of it is the real code over real files; only the time is
-// synctest's, so that a sequence of steps runs in a millisecond and runs the same
-// again.
+// A model of what a follower promises, and a world to test it in: a log, its writer, an attacker
+// who damages it, and a follower that is paused, ended and killed. All of it is the real code on
+// real files; only the time is synctest's, so that a sequence of steps takes a millisecond and can
+// be repeated exactly.
 //
-// What is owed, looked at whenever the follower has come to rest:
+// The promise is checked whenever the follower has come to rest:
 //
-//   - it runs, has the very file that stands there open, and has delivered every
-//     whole line of it once and in order, and nothing else; or
-//   - it has ended with sysexit.Data, and the file was cut, written anew, replaced
-//     or removed since it began.
+//   - it runs, has the current file open, and has delivered every whole line of it once and
+//     in order, and nothing else; or
+//   - it has ended with sysexit.Data, and the file was cut, rewritten, replaced or removed
+//     since it started.
 //
-// Where a harm is done between two looks of a follower, more cannot be promised
-// than bounds, and they are these: a line that stood there whole may have been
-// delivered before it was cut away; never a line that never stood there, a half, a
-// line twice, or lines of two histories in a row.
+// If damage happens between two reads of a follower, only these bounds can be promised: a line
+// that was in the file whole may have been delivered before it was cut off; but never a line that
+// was not in the file, a partial line, a line twice, or lines of two histories in a row.
 
 // step is one thing that happens; n is its chance.
 type step struct {
@@ -56,7 +54,7 @@ type world struct {
 	got    []string    // what Follow delivered, since it began at the beginning
 	mark   int64       // where Follow resumes
 	known  []byte      // the whole lines in the log when all was last delivered
-	sure   os.FileInfo // of the log when all was last delivered and the follower ran; nil: it has started since
+	sure   os.FileInfo // of the log at mark, while the follower ran; nil: started since
 
 	before  map[string]string // the line before each line, which is unique
 	harmed  bool              // since last all was delivered
