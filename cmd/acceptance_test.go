@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestAcceptance runs the scripts that show acceptance criteria of triage §7, with
-// the programs as they are built now.
+// TestAcceptance runs the scripts that demonstrate acceptance criteria, with the programs as built
+// now.
 func TestAcceptance(t *testing.T) {
 	scripts, err := filepath.Glob("../scripts/acceptance/ac*")
 	if err != nil || len(scripts) == 0 {

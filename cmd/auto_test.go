@@ -15,11 +15,11 @@ import (
 	"tri/lib/record/outbox"
 )
 
-// answer is what the agent of this test finds out.
+// answer is the result of this test's agent.
 const answer = `{"confidence":"high","confidence_reason":"it is one constant","summary_for_orchestrator":"The gateway retries 5 times.","draft_reply":"The retry limit of the gateway is 5: ` + "`const RetryLimit = 5`" + ` in gateway.go:4.","draft_language":"en","evidence_refs":[{"kind":"file","ref":"gateway.go:4","supports_claim":"the limit is 5","quote":"const RetryLimit = 5"}],"proposed_triage_file":null,"open_questions":[],"escalation_requested":false,"escalation_reason":null,"investigator_round":1,"research_notes":"read gateway.go"}`
 
-// TestAutomaticReply: with a record that has earned it, a question is answered
-// without a person, who is told before it is posted and can take it back.
+// TestAutomaticReply: a question of a kind that has earned automatic replies is answered without a
+// person; a notice is posted before, by which a person can stop it.
 func TestAutomaticReply(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -66,7 +66,7 @@ func TestAutomaticReply(t *testing.T) {
 		t.Error(brief)
 	}
 
-	// The same words again are answered by looking: no person approved the first.
+	// The same question again is answered by an investigation: no person approved the first answer.
 	write("chat/qa", "ana: @tri what is the retry limit of the gateway?\n")
 	run(ask)
 	run("tri-approve undo $(jq -r .key home/open/*.json)")
@@ -76,7 +76,7 @@ func TestAutomaticReply(t *testing.T) {
 		t.Errorf("%s:\n%s", got, qa)
 	}
 
-	// Turned off between the yes and its post, nothing is posted.
+	// If automatic replies are switched off between the approval and the post, nothing is posted.
 	write("chat/eng", "cid: @tri what is the retry limit of the gateway?\n")
 	run(ask)
 	write("home/config.yaml", fmt.Sprintf(config, false))
@@ -86,7 +86,7 @@ func TestAutomaticReply(t *testing.T) {
 	}
 }
 
-// history is four weeks of drafts that passed and were approved as they were.
+// history returns four weeks of drafts that passed and were approved unchanged.
 func history(t *testing.T, dir string) {
 	t.Helper()
 	h, err := durable.Open(dir)

@@ -1,6 +1,5 @@
-// Package cmd_test tests the programs under cmd the way they are used: built, on
-// PATH, joined by pipes. A new program, script, page or example needs no line
-// here.
+// Package cmd_test tests the programs under cmd as they are used: built, on PATH, joined by pipes.
+// A new program, script, page or example needs no change here.
 package cmd_test
 
 import (
@@ -31,8 +30,8 @@ func TestMain(m *testing.M) {
 // sourceTests read the tree and run no program.
 var sourceTests = []string{"TestLayers", "TestOnlyCliTalks", "TestMainsAreThin", "TestRooms", "TestDocumentsNameWhatIsThere", "TestManLint"}
 
-// onlySources reports whether -run names nothing but some of sourceTests: the programs
-// need not be built then, which takes most of the time.
+// onlySources reports whether -run selects only tests in sourceTests: the programs need not be
+// built then, which takes most of the time.
 func onlySources(run string) bool {
 	for name := range strings.SplitSeq(run, "|") {
 		if !slices.Contains(sourceTests, name) {
@@ -66,8 +65,7 @@ func withPrograms(m *testing.M) int {
 	return m.Run()
 }
 
-// needed fails loudly when a tool that the tests use is missing: a test that is
-// skipped in silence proves nothing.
+// needed fails if a tool that the tests use is missing: a silently skipped test proves nothing.
 func needed(tools ...string) error {
 	var missing []error
 	for _, tool := range tools {
@@ -78,9 +76,8 @@ func needed(tools ...string) error {
 	return errors.Join(missing...)
 }
 
-// TestInputs looks at every folder that the programs are built from. The go
-// command caches a passing test until something that it looked at changes;
-// without this it would not know that the programs have.
+// TestInputs reads every folder that the programs are built from. The go command caches a passing
+// test until a file that it read changes; without this test it would not notice changed programs.
 func TestInputs(t *testing.T) {
 	for _, dir := range []string{".", "../lib", "../schemas", "../man", "../examples", "../scripts/torture", "../scripts/acceptance"} {
 		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -124,8 +121,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// status runs a command that must end with a given exit status; what it prints
-// can be matched by stdout and stderr as after exec:
+// status runs a command that must end with a given exit status; its output can be matched by stdout
+// and stderr as after exec:
 //
 //	status 64 tri-classify --no-such-flag
 func status(ts *testscript.TestScript, neg bool, args []string) {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestEarlierHome: a home of the version whose journal had whole copies is read and
-// goes on. It has an answered thread that a second person asked in, a withdrawn
-// question, and an approved draft that was not yet posted.
+// TestEarlierHome: the programs read and continue a home of the version whose journal had whole
+// copies. It has an answered thread in which a second person asked, a withdrawn question, and an
+// approved draft that was not yet posted.
 func TestEarlierHome(t *testing.T) {
 	open := func(t *testing.T) (run func(string) string) {
 		dir := t.TempDir()

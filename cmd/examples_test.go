@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// exampleFiles are those that people copy; the others are records and chats.
+// exampleFiles returns the examples that people copy; the others are records and chats.
 func exampleFiles(t *testing.T) map[string]string {
 	files := map[string]string{}
 	err := filepath.WalkDir("../examples", func(path string, d fs.DirEntry, err error) error {
@@ -45,7 +45,7 @@ var (
 	option = regexp.MustCompile(`^--?([a-z][a-z-]*)`)
 )
 
-// TestExamplesNameWhatIsThere: every program, command and option in an example.
+// TestExamplesNameWhatIsThere: every program, command and option in an example exists.
 func TestExamplesNameWhatIsThere(t *testing.T) {
 	calls := 0
 	for file, text := range exampleFiles(t) {
@@ -56,8 +56,8 @@ func TestExamplesNameWhatIsThere(t *testing.T) {
 	}
 }
 
-// checkCalls checks that the programs, commands and options which a text names are
-// there, and returns how many options it has looked at.
+// checkCalls checks that the programs, commands and options in a text exist, and returns how many
+// options it has checked.
 func checkCalls(t *testing.T, file, text string) (calls int) {
 	known := programs(t)
 	for _, name := range named.FindAllString(text, -1) {
@@ -100,7 +100,7 @@ func help(argv ...string) string {
 	return string(out)
 }
 
-// TestExampleScripts are read by the shells that would run them.
+// TestExampleScripts: the scripts are parsed by the shells that would run them.
 func TestExampleScripts(t *testing.T) {
 	scripts := 0
 	for file, text := range exampleFiles(t) {
@@ -127,11 +127,11 @@ func TestExampleScripts(t *testing.T) {
 	}
 }
 
-// breaks are what no unit may say while agents run in a sandbox of bubblewrap.
+// breaks are settings that no unit may have while agents run in bubblewrap's sandbox.
 var breaks = []string{"RestrictNamespaces", "ProtectKernelTunables", "ProtectKernelLogs", "ProtectHostname", "ProcSubset", "MemoryDenyWriteExecute"}
 
-// TestExampleUnits: each unit is hardened as far as the sandbox allows, and starts
-// a program that is there.
+// TestExampleUnits: each unit is hardened as far as the sandbox allows, and starts an existing
+// program.
 func TestExampleUnits(t *testing.T) {
 	units := 0
 	for file, text := range exampleFiles(t) {
@@ -181,8 +181,7 @@ func TestExamplePlist(t *testing.T) {
 	}
 }
 
-// TestSkillNeverDecides: what Claude Code may run without asking shows, and does
-// nothing else.
+// TestSkillNeverDecides: the commands that Claude Code may run without asking are read-only.
 func TestSkillNeverDecides(t *testing.T) {
 	allowed := regexp.MustCompile(`(?m)^allowed-tools: (.*)$`)
 	looks := []string{"Bash(tri-approve list:*)", "Bash(tri-approve show:*)", "Bash(tri-report brief:*)", "Bash(tri-report why:*)", "Bash(tri-health)", "Bash(tri-supervise status)"}
@@ -208,8 +207,8 @@ func TestSkillNeverDecides(t *testing.T) {
 	}
 }
 
-// TestBrief: the cut of a draft is short, whole enough to decide on, and steers no
-// terminal, whatever the record holds.
+// TestBrief: the short form of a draft is short, complete enough to decide on, and contains no
+// terminal control sequences, whatever the record contains.
 func TestBrief(t *testing.T) {
 	nasty := "a\x1b[2J\u202eb\r\nE: forged\x00c"
 	record := map[string]any{

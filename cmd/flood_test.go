@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestFlood: ten thousand mentions start no more runs than the budget has, tell
-// the operator once, and none is lost; with budget again they go on by themselves.
+// TestFlood: ten thousand mentions start no more runs than the budget allows and notify the
+// operator once, and none is lost; with new budget they are processed without intervention.
 func TestFlood(t *testing.T) {
 	const mentions = 10_000
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ func TestFlood(t *testing.T) {
 		return path
 	}
 	write("code/retry.go", "package retry\n\n// Limit is how often a request is retried.\nconst Limit = 5\n")
-	asked := time.Now().UTC().Add(-time.Minute).Format(time.RFC3339) // an old question opens nothing
+	asked := time.Now().UTC().Add(-time.Minute).Format(time.RFC3339) // an old question opens no thread
 	var events bytes.Buffer
 	for i := range mentions {
 		fmt.Fprintf(&events, `{"platform":"local","chat_id":"dev","chat_name":"dev","message_id":"%d","create_time":"%s","msg_type":"text","content":"what is retry Limit %d for?","sender":{"id":"p%d","name":"","type":"user"},"mentions":[],"is_bot_mention":true,"classification":"actionable","is_question":true}`+"\n", i, asked, i, i%2000)

@@ -11,19 +11,18 @@ import (
 	"time"
 )
 
-// endLeft kills what a script has left running, as a supervisor when the script
-// failed before it took it down: whatever has the script's folder as $WORK in its
-// environment, which all inherit that a script starts. It looks again until there
-// is nothing, since a supervisor starts its stages anew.
+// endLeft kills the processes that a script has left running, such as a supervisor after the script
+// failed: all whose environment has the script's folder as $WORK, which every process started by
+// the script inherits. It repeats until there is none, since a supervisor restarts its stages.
 func endLeft(work string) {
 	mark := []byte("\x00WORK=" + work + "\x00")
 	for range 100 {
 		found := false
-		environs, _ := filepath.Glob("/proc/[0-9]*/environ") // none where there is no /proc
+		environs, _ := filepath.Glob("/proc/[0-9]*/environ") // none on systems without /proc
 		for _, file := range environs {
 			env, err := os.ReadFile(file)
 			if err != nil || !bytes.Contains(append([]byte{0}, env...), mark) {
-				continue // another's, or it has ended
+				continue // of another user, or ended
 			}
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 			if err == nil && pid != os.Getpid() {
@@ -42,7 +41,7 @@ func TestEndLeft(t *testing.T) {
 	start := func(work string) *exec.Cmd {
 		c := exec.Command("sleep", "600")
 		c.Env = append(os.Environ(), "WORK="+work)
-		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // as a supervisor that was sent away
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // like a supervisor that was detached
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}

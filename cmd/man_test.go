@@ -15,7 +15,7 @@ import (
 
 var sections = []string{"NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO"}
 
-// TestMan holds each program's page to what the program says of itself.
+// TestMan compares each program's page with the program's own help.
 func TestMan(t *testing.T) {
 	for _, name := range programs(t) {
 		t.Run(name, func(t *testing.T) {
@@ -46,8 +46,8 @@ var (
 	command  = regexp.MustCompile(`(?m)^  ([a-z]+)\s`)
 )
 
-// checkFlags: the page documents exactly the options that -h lists, of the
-// program and of its commands.
+// checkFlags: the page documents exactly the options that -h lists, of the program and of its
+// commands.
 func checkFlags(t *testing.T, name, help, page string) {
 	want := optionsOf(help)
 	if _, list, ok := strings.Cut(help, "\nCommands:\n"); ok {
@@ -91,7 +91,7 @@ func tidy(names []string) []string {
 	return slices.Compact(names)
 }
 
-// checkNames: the same sentence in -h, the page's NAME and tri(7).
+// checkNames: -h, the page's NAME and tri(7) have the same sentence.
 func checkNames(t *testing.T, name, help, page string) {
 	usage, rest, _ := strings.Cut(help, "\n")
 	if !strings.HasPrefix(usage, "usage: "+name) {
@@ -155,7 +155,7 @@ func checkSections(t *testing.T, page string) {
 	}
 }
 
-// TestManLint: mandoc finds nothing to say.
+// TestManLint: mandoc reports nothing.
 func TestManLint(t *testing.T) {
 	pages, err := filepath.Glob("../man/*.[1-9]")
 	if err != nil || len(pages) == 0 {

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestManExamples takes the examples of each page as a terminal shows them. The shell
-// must be able to read each, its programs and options must exist, and all but those
-// that need a person, a server or another hour are run.
+// TestManExamples reads the examples of each page as a terminal shows them. The shell must be able
+// to parse each, its programs and options must exist, and all are run but those that need a person,
+// a server or another time of day.
 func TestManExamples(t *testing.T) {
 	pages, err := filepath.Glob("../man/*.1")
 	if err != nil || len(pages) == 0 {
@@ -46,13 +46,13 @@ func TestManExamples(t *testing.T) {
 	}
 }
 
-// elsewhere are commands that do not end, or need what is not here: a terminal, an
-// agent program, mail, a pipeline that runs, a home with answers in it.
+// elsewhere matches commands that do not end, or need something that is not available here: a
+// terminal, an agent program, mail, a running pipeline, a home with answers.
 var elsewhere = regexp.MustCompile(`--follow|--watch|attach|tail |tri up|tri logs|tri-supervise|tri-box|tri-escalate|` +
 	`tri-approve (approve|redo)|mail |/srv/|tri-sandbox|tri restore|tri-report (why|audit|diff)|tri-watch (local|tail)|~/restored`)
 
-// rendered returns the commands below EXAMPLES of a page, as mandoc prints them on 80
-// columns: those of literal blocks, joined where the shell reads on.
+// rendered returns the commands below EXAMPLES of a page, as mandoc prints them in 80 columns:
+// those of literal blocks, with continuation lines joined.
 func rendered(t *testing.T, page string) (commands []string) {
 	t.Helper()
 	out, err := exec.Command("mandoc", "-T", "ascii", page).Output()
@@ -80,8 +80,8 @@ func rendered(t *testing.T, page string) (commands []string) {
 	return commands
 }
 
-// runExample runs a command in a folder with the files that pages name; it must end
-// with 0 or 1, each program of it.
+// runExample runs a command in a folder with the files that pages name; each of its programs must
+// end with 0 or 1.
 func runExample(t *testing.T, command string) {
 	dir := t.TempDir()
 	week, err := filepath.Abs("../examples/week")
@@ -109,7 +109,7 @@ touch .tri/replies.ndjson`
 	}
 }
 
-// bash runs a script in a home of its own.
+// bash runs a script in a separate home.
 func bash(t *testing.T, dir, script string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

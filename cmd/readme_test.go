@@ -10,8 +10,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// TestReadme runs what the README shows above the fold and compares what it says
-// that they print, in any order since stderr comes when it likes.
+// TestReadme runs the first example of the README and compares its output with the README, in any
+// order, since stderr is not synchronized with stdout.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTrackRecord: each test that tri-reliability(7) names as a bug's reproducer is
-// there, and so is each command of torture.
+// TestTrackRecord: each test that tri-reliability(7) names as the reproducer of a bug exists, and
+// so does each command of torture.
 func TestTrackRecord(t *testing.T) {
 	page, err := os.ReadFile("../man/tri-reliability.7")
 	if err != nil {
@@ -37,7 +37,7 @@ func TestTrackRecord(t *testing.T) {
 	}
 }
 
-// declares reports whether one of the files of a pattern holds text.
+// declares reports whether one of the files that match a pattern contains text.
 func declares(t *testing.T, pattern, text string) bool {
 	names, err := filepath.Glob(pattern)
 	if err != nil {

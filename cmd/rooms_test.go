@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// floorNames are the folders of lib from the top down, each with what it may know.
+// floorNames are the folders of lib from the top down, each with what it may import.
 var floorNames = [][2]string{
 	{"report", "reads a home and writes nothing"},
 	{"flow", "moves records: one room for each stage"},
@@ -72,8 +72,8 @@ var (
 	testName = regexp.MustCompile(`\b(Test|Fuzz|Example)[A-Z]\w+`)
 )
 
-// TestDocumentsNameWhatIsThere: every path, and every test, that a document for
-// developers names exists.
+// TestDocumentsNameWhatIsThere: every path and every test named in a document for developers
+// exists.
 func TestDocumentsNameWhatIsThere(t *testing.T) {
 	tests := declaredTests(t)
 	for file, most := range map[string]int{"ARCHITECTURE.md": 150, "CONTRIBUTING.md": 80, "README.md": 150} {
@@ -122,7 +122,7 @@ func braces(name string) []string {
 	return all
 }
 
-// declaredTests are the names of all tests, fuzz targets and examples.
+// declaredTests returns the names of all tests, fuzz targets and examples.
 func declaredTests(t *testing.T) map[string]bool {
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w+)`)
 	tests := map[string]bool{}

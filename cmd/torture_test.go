@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTorture kills every stage at random, for some seconds, over each chat.
-// make torture does it for longer, and at every system call.
+// TestTorture kills every stage at random, for some seconds, with each chat. make torture does it
+// for longer, and at every system call.
 func TestTorture(t *testing.T) {
 	torture := filepath.Join(t.TempDir(), "torture")
 	if out, err := exec.Command("go", "build", "-C", "../scripts", "-o", torture, "./torture").CombinedOutput(); err != nil {
@@ -28,7 +28,7 @@ func TestTorture(t *testing.T) {
 	}
 }
 
-// TestTortureBox kills tri-box, and the agents that it supervises, at random.
+// TestTortureBox kills tri-box and the agents that it supervises at random.
 func TestTortureBox(t *testing.T) {
 	torture := filepath.Join(t.TempDir(), "torture")
 	if out, err := exec.Command("go", "build", "-C", "../scripts", "-o", torture, "./torture").CombinedOutput(); err != nil {

@@ -18,8 +18,7 @@ var floors = map[string]int{"base": 1, "record": 2, "judge": 3, "chat": 4, "agen
 // top is the height of programs.
 const top = 7
 
-// floor returns the floor of a package of this module and its height; -1 for a
-// package that lies on none.
+// floor returns the floor of a package of this module and its height; -1 if the package is on none.
 func floor(pkg string) (name string, height int) {
 	rel := strings.TrimPrefix(pkg, "tri/")
 	if rel, ok := strings.CutPrefix(rel, "lib/"); ok {
@@ -38,8 +37,7 @@ func floor(pkg string) (name string, height int) {
 	return name, -1
 }
 
-// TestLayers keeps the imports pointing down; the path says which floor a package is
-// on.
+// TestLayers checks that imports point down; the path of a package determines its floor.
 func TestLayers(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "../...").Output()
 	if err != nil {
@@ -69,8 +67,8 @@ func TestLayers(t *testing.T) {
 	checkOwners(t, imports)
 }
 
-// shared are the rooms that their own floor may import: what adapters have in
-// common, and what reports read a home with.
+// shared are the packages that their own floor may import: the common parts of adapters, and the
+// packages by which reports read a home.
 var shared = map[string][]string{
 	"chat": {"tri/lib/chat", "tri/lib/chat/session", "tri/lib/chat/sink", "tri/lib/chat/cache", "tri/lib/chat/webhook",
 		"tri/lib/chat/emoji"},
@@ -78,9 +76,9 @@ var shared = map[string][]string{
 	"report": {"tri/lib/report/history", "tri/lib/report/plot"},
 }
 
-// beside reports whether pkg may import imp, which is on the same floor. Base, record
-// and judge are libraries. Adapters, flow and reports do not know each other: the
-// lists of adapters do, tests do, and a room knows what lies inside or around it.
+// beside reports whether pkg may import imp, which is on the same floor. Base, record and judge are
+// libraries, whose packages may import each other. Adapters, flow and reports may not: exceptions
+// are the lists of adapters, tests, and packages inside or around a package.
 func beside(floor, pkg, imp string) bool {
 	switch {
 	case floor == "base", floor == "record", floor == "judge", floor == "cmd":
@@ -95,7 +93,7 @@ func beside(floor, pkg, imp string) bool {
 	return pkg == "tri/lib/agent/all" || pkg == "tri/lib/chat/sources" || pkg == "tri/lib/chat/sinks"
 }
 
-// checkOwners keeps what only one room may do in that room.
+// checkOwners checks that restricted imports are used only by their owner.
 func checkOwners(t *testing.T, imports map[string][]string) {
 	for pkg, imps := range imports {
 		for _, imp := range imps {
@@ -109,8 +107,8 @@ func checkOwners(t *testing.T, imports map[string][]string) {
 	}
 }
 
-// TestOnlyReplyPosts: no program but tri-reply holds code that can post: the
-// linker leaves out the methods of a sink that nobody makes.
+// TestOnlyReplyPosts: no program but tri-reply contains code that can post: the linker leaves out
+// the methods of a sink that is never constructed.
 func TestOnlyReplyPosts(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", dir, "./...").CombinedOutput(); err != nil {
@@ -135,7 +133,7 @@ func TestOnlyReplyPosts(t *testing.T) {
 
 var exits = regexp.MustCompile(`\bos\.Exit\(|\blog\.Fatal|\bfmt\.Print(ln|f)?\(|\bos\.(Stdout|Stderr|Args)\b`)
 
-// TestOnlyCliTalks: nothing else exits, prints errors or reads the command line.
+// TestOnlyCliTalks: no other package exits, prints errors or reads the command line.
 func TestOnlyCliTalks(t *testing.T) {
 	var files []string
 	for _, depth := range []string{"*", "*/*", "*/*/*", "*/*/*/*"} {
@@ -161,7 +159,7 @@ func TestOnlyCliTalks(t *testing.T) {
 	}
 }
 
-// TestMainsAreThin keeps each program one file that reads at a glance.
+// TestMainsAreThin checks that each program is one short file.
 func TestMainsAreThin(t *testing.T) {
 	for _, dir := range programs(t) {
 		files, err := filepath.Glob(dir + "/*.go")

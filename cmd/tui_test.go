@@ -16,7 +16,7 @@ import (
 	"tri/lib/record/thread"
 )
 
-// sequence is what a terminal obeys.
+// sequence matches terminal control sequences.
 var sequence = regexp.MustCompile("\x1b(\\[[0-9;?<>=]*[a-zA-Z]|\\][^\x07\x1b]*(\x07|\x1b\\\\)|[()][A-Z0-9]|[=>78])")
 
 // TestScreen drives tri-approve tui through a pseudo-terminal, small and large.
@@ -75,7 +75,7 @@ func TestScreen(t *testing.T) {
 		await("1 waiting")
 		await("It is 5.<U+001B>[31m")
 		press("a")
-		await("may not be sent") // it has a control character in it
+		await("may not be sent") // it contains a control character
 		press("d")
 		await("post nothing; because")
 		press("odd text\r")
@@ -91,7 +91,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// waitingDraft puts a draft before the person.
+// waitingDraft adds a draft that waits for a person.
 func waitingDraft(t *testing.T, h *durable.Home, text string) {
 	t.Helper()
 	th := thread.Thread{

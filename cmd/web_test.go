@@ -17,9 +17,8 @@ import (
 	"tri/lib/record/decision"
 )
 
-// TestPage has the page of tri-approve web opened by the address that it prints, a
-// draft approved on it, and refuses whoever comes without that address or from
-// another page.
+// TestPage opens the page of tri-approve web by the address that it prints and approves a draft on
+// it; requests without that address or from another page are refused.
 func TestPage(t *testing.T) {
 	h, err := durable.Open(t.TempDir())
 	if err != nil {
@@ -81,7 +80,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// serve starts the page; end tells it to end, which it does in order.
+// serve starts the page; end stops it and checks that it ends in order.
 func serve(t *testing.T, h *durable.Home) (address string, end func()) {
 	cmd := exec.Command("tri-approve", "web", "--home", h.Dir(), "--as", "ana")
 	out, err := cmd.StderrPipe()
@@ -91,7 +90,7 @@ func serve(t *testing.T, h *durable.Home) (address string, end func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // if it did not get so far
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // if the test has failed before
 	lines := bufio.NewReader(out)
 	for address == "" {
 		line, err := lines.ReadString('\n')

@@ -8,9 +8,8 @@ import (
 	"tri/lib/judge/conversation"
 )
 
-// TestWindows: a pipe that begins again with tri-watch --after has to say what it
-// said, so tri-watch repeats what tri-thread must see for what tri-classify must
-// see to be right.
+// TestWindows: after a restart with tri-watch --after, the output must be the same as before, so
+// tri-watch repeats the events that tri-thread needs for the events that tri-classify needs.
 func TestWindows(t *testing.T) {
 	if need := int64(conversation.Window + classify.Window); watch.Window < need {
 		t.Errorf("tri-watch repeats %d bytes, tri-thread | tri-classify need %d", watch.Window, need)

@@ -13,8 +13,8 @@ import (
 	"tri/lib/record/thread"
 )
 
-// TestUnattended: what happened without a person is named in the brief: automatic
-// replies, runs that wait for budget, known-bad drafts that passed.
+// TestUnattended: the brief shows events without a person's review: automatic replies, runs that
+// wait for budget, known-bad drafts that passed.
 func TestUnattended(t *testing.T) {
 	h, err := durable.Open(t.TempDir())
 	if err != nil {

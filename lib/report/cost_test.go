@@ -11,8 +11,8 @@ import (
 	"tri/lib/record/run"
 )
 
-// TestCostBeyondThreads: what canaries took, and runs that moved no thread, is in
-// the report by agent, once, and so it is on the page.
+// TestCostBeyondThreads: the cost of canaries, and of runs that moved no thread, is in the report
+// by agent, once, and on the page too.
 func TestCostBeyondThreads(t *testing.T) {
 	h := build(t)
 	before, err := Spending(h, team(), noon, noon.Add(-day))

@@ -19,14 +19,14 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// noon is now, in this home.
+// noon is the current time of this home.
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func at(minutes int) string {
 	return noon.Add(time.Duration(minutes-60) * time.Minute).Format(time.RFC3339)
 }
 
-// a builder makes a home as the programs would leave it.
+// builder makes a home as the programs would leave it.
 type builder struct {
 	t      *testing.T
 	home   *durable.Home
@@ -56,7 +56,7 @@ func (b *builder) put(log string, v any) {
 	}
 }
 
-// say puts a message into both logs of events; class "" leaves it unread.
+// say writes a message into both logs of events; with class "" it is not classified.
 func (b *builder) say(id, root, who, text, class string, reasons ...string) *event.Classified {
 	b.t.Helper()
 	b.minute++
@@ -93,14 +93,14 @@ func (b *builder) input(in thread.Input) {
 	b.keys = append(b.keys, in.Key)
 }
 
-// take has the dispatcher take a message in.
+// take makes the dispatcher take up a message.
 func (b *builder) take(e *event.Classified) string {
 	b.t.Helper()
 	b.input(thread.Input{Key: e.Key(), Event: e, Facts: &thread.Facts{QuestionType: "technical_qa", Codebase: "/src", Tier: 1}})
 	return e.Key()
 }
 
-// ask is say and take of a question.
+// ask is say and take for a question.
 func (b *builder) ask(id, text string) string {
 	b.t.Helper()
 	return b.take(b.say(id, "", "ben", text, event.Actionable, "question:ends-with-mark"))
@@ -123,7 +123,7 @@ func (b *builder) runs(kind, key string, status run.Phase, value any, why string
 
 const answer = "Three times, in client.go:3."
 
-// drafted is a question whose draft has passed and is offered.
+// drafted adds a question whose draft has passed and is offered.
 func (b *builder) drafted(id, text string) string {
 	b.t.Helper()
 	key := b.ask(id, text)
@@ -155,7 +155,7 @@ func (b *builder) decide(r decision.Record) {
 	b.must(err)
 }
 
-// approve has ana say yes; the dispatcher has read it where told is set.
+// approve approves a draft as ana; if told is set, the dispatcher has read it.
 func (b *builder) approve(key string, told bool) {
 	b.t.Helper()
 	b.decide(decision.Record{Kind: decision.Approve, By: "ana", Via: "terminal", Key: key})
@@ -179,7 +179,7 @@ func (b *builder) entry(key, state, id, why string) {
 	}
 }
 
-// build makes the golden home: one message for each outcome.
+// build makes the golden home: one message per outcome.
 func build(t *testing.T) *durable.Home {
 	t.Helper()
 	h, err := durable.Open(filepath.Join(t.TempDir(), "home"))
@@ -236,7 +236,7 @@ func build(t *testing.T) *durable.Home {
 	return h
 }
 
-// fold makes the threads' files of the journal.
+// fold writes the threads' files from the journal.
 func (b *builder) fold() {
 	b.t.Helper()
 	threads := map[string]thread.Thread{}

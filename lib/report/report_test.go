@@ -60,7 +60,7 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestEveryMessageHasOneOutcome, with a reason, and a record of it.
+// TestEveryMessageHasOneOutcome: it also has a reason and a record.
 func TestEveryMessageHasOneOutcome(t *testing.T) {
 	h := build(t)
 	text, err := h.ReadFile(eventsLog)
@@ -202,7 +202,7 @@ func TestBriefFitsOneScreen(t *testing.T) {
 	if err := b.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	// 2,000 tokens are some 8,000 characters (triage AC-02).
+	// 2,000 tokens, the limit of AC-02, are about 8,000 characters.
 	if lines := strings.Count(out.String(), "\n"); lines > 25 || out.Len() > 6000 || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("%d lines, %d bytes\n%s", lines, out.Len(), out.String())
 	}
@@ -284,8 +284,8 @@ func TestScanPassesOverLongLines(t *testing.T) {
 	}
 }
 
-// TestLeftOut: of several questions answered together, one that the answer leaves
-// out is not called answered.
+// TestLeftOut: of several questions answered together, one that the answer does not cover is not
+// reported as answered.
 func TestLeftOut(t *testing.T) {
 	c := &Cycle{
 		Question: []string{"1", "2"}, asked: []string{"where is the RetryLimit set?", "and which port does the proxy use?"},

@@ -28,10 +28,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden texts anew")
 
-// labelled is what the labels of the golden home say.
+// labelled returns the estimate for the golden home.
 func labelled() (rate, low, high float64, n int, err error) { return 0.5, 0.1, 0.9, 200, nil }
 
-// all are the reports of a home, by name.
+// all returns the reports of a home by name.
 func all(t *testing.T, h *durable.Home) map[string]Printer {
 	t.Helper()
 	cfg, from := team(), noon.Add(-7*day)
@@ -59,7 +59,7 @@ func all(t *testing.T, h *durable.Home) map[string]Printer {
 	return out
 }
 
-// TestGolden holds the texts of the golden home to what was looked at.
+// TestGolden compares the reports of the golden home with reviewed texts.
 func TestGolden(t *testing.T) {
 	for name, p := range all(t, build(t)) {
 		var text, records bytes.Buffer
@@ -92,7 +92,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestEmptyHome: every report says that there is nothing, and no figure is made up.
+// TestEmptyHome: every report says that there is no data, and invents no figures.
 func TestEmptyHome(t *testing.T) {
 	h, err := durable.Open(t.TempDir())
 	if err != nil {
@@ -122,7 +122,7 @@ func TestEmptyHome(t *testing.T) {
 	}
 }
 
-// payloads are texts that people have found to break programs, and agents.
+// payloads are texts that are known to break programs and agents.
 func payloads(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -143,7 +143,7 @@ func payloads(t *testing.T) []string {
 		}
 		out = append(out, list...)
 	}
-	var packed []string // ten together, since each costs a thread
+	var packed []string // ten per text, since each costs a thread
 	for i := 0; i < len(out); i += 10 {
 		packed = append(packed, strings.Join(out[i:min(len(out), i+10)], "\n"))
 	}
@@ -155,7 +155,7 @@ func payloads(t *testing.T) []string {
 	return append(out, controls.String()+"\x7f\u0080\u009b31m\u202e\u2028\u200b\ufeff", "</style></svg></title><script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "]]>--><!--", "\x1b]8;;http://evil\x07x\x1b\\")
 }
 
-// hostile is a home in which every text from outside is one of texts.
+// hostile returns a home in which all outside text is from texts.
 func hostile(t *testing.T, texts []string) *durable.Home {
 	t.Helper()
 	h, err := durable.Open(filepath.Join(t.TempDir(), "home"))
@@ -197,19 +197,18 @@ func offer(b *builder, r decision.Record) {
 	b.must(err)
 }
 
-// element is a tag; harmless are those that the page is made of, with attributes
-// that do nothing.
+// element matches a tag; harmless are the tags that the page consists of, with harmless attributes.
 var (
 	element  = regexp.MustCompile(`<[^>]*>?`)
 	harmless = regexp.MustCompile(`^</?(!doctype|html|head|meta|title|style|body|header|h1|h2|p|main|section|div|span|strong|figure|figcaption|i|b|br|svg|desc|line|text|rect|path|circle|table|thead|tbody|tr|th|td|footer)( html| (lang|charset|http-equiv|content|name|class|viewBox|role|x|y|x1|x2|y1|y2|cx|cy|r|d|width|height|text-anchor)="[^"<>]*")*/?>$`)
 )
 
-// TestNothingActsThere: no byte of what people and agents wrote steers a terminal,
-// and none makes or changes an element of the page.
+// TestNothingActsThere: no text of people and agents contains terminal control sequences in the
+// output, or adds or changes an element of the page.
 func TestNothingActsThere(t *testing.T) {
 	texts := payloads(t)
 	h := hostile(t, texts)
-	for name, p := range all(t, withThread20(t, h)) { // all asks for one of that id
+	for name, p := range all(t, withThread20(t, h)) { // all needs a thread with that id
 		var out bytes.Buffer
 		if err := p.Print(&out); err != nil {
 			t.Fatal(name, err)
@@ -241,7 +240,7 @@ func TestNothingActsThere(t *testing.T) {
 	}
 }
 
-// withThread20 adds what all asks for.
+// withThread20 adds the thread that all needs.
 func withThread20(t *testing.T, h *durable.Home) *durable.Home {
 	t.Helper()
 	b := &builder{t: t, home: h, minute: 1}
@@ -271,7 +270,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestUnknownIsNotNothing: what nobody told is never summed as zero.
+// TestUnknownIsNotNothing: an unreported cost is never summed as zero.
 func TestUnknownIsNotNothing(t *testing.T) {
 	cost := 0.25
 	for _, tt := range []struct {

@@ -71,7 +71,7 @@ func (w *world) Chats() [2]string          { return [2]string{"#dev", "#help"} }
 func (w *world) Bot() (id, handle string)  { return "tri", "@tri" }
 func (w *world) Sees(body string) string   { return text.Visible(body) }
 func (w *world) Hears(text string) string  { return plain(text) }
-func (w *world) Pings(string, string) bool { return false } // IRC has no message that notifies a whole channel
+func (w *world) Pings(string, string) bool { return false } // IRC has no such message
 
 func (w *world) Lacks(f chattest.Feature) bool {
 	switch f {
@@ -103,7 +103,7 @@ func (w *world) Burst(chatID string, n int) (ids []string) {
 
 func (w *world) Standing(chatID, _ string) (texts []string) {
 	for _, m := range w.server.All() {
-		if m.Channel == chatID && (m.Nick == "tri_" || m.Nick == "tri__") { // the previous one may not have left yet
+		if m.Channel == chatID && (m.Nick == "tri_" || m.Nick == "tri__") { // it may not have left yet
 			texts = append(texts, m.Text)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// TestSignals: reactions, edits and typing reach the server.
+// TestSignals: reactions, typing and edits; edits of other accounts' messages are refused.
 func TestSignals(t *testing.T) {
 	w := newWorld(t)
 	s, c := w.sink(), w.chats[0]

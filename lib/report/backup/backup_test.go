@@ -42,7 +42,7 @@ func put1(t *testing.T, h *durable.Home, name, text string) {
 	}
 }
 
-// offered puts a draft into the log, with the words that are said of it.
+// offered writes a draft into the log, with decisions of these kinds.
 func offered(t *testing.T, h *durable.Home, key string, kinds ...string) {
 	t.Helper()
 	for _, kind := range append([]string{decision.Offer}, kinds...) {
@@ -105,7 +105,7 @@ func TestCopyIsTheSame(t *testing.T) {
 	}
 }
 
-// What was approved in the copy may have been posted since.
+// TestNothingIsPostedTwice: drafts approved in the copy may have been posted since.
 func TestNothingIsPostedTwice(t *testing.T) {
 	h := home(t, t.TempDir())
 	offered(t, h, "waits")
@@ -154,8 +154,8 @@ func TestNothingIsPostedTwice(t *testing.T) {
 	}
 }
 
-// TestEveryByteCounts: a copy with one bit changed, or cut anywhere, is refused, and
-// leaves no folder behind.
+// TestEveryByteCounts: a copy with a changed bit, or truncated anywhere, is refused, and no folder
+// is left behind.
 func TestEveryByteCounts(t *testing.T) {
 	h := home(t, t.TempDir())
 	offered(t, h, "replied", decision.Approve, decision.Claim)
@@ -179,12 +179,12 @@ func TestEveryByteCounts(t *testing.T) {
 	good := copy.Bytes()
 	for at := 0; at < len(good); at += 1 + len(good)/60 {
 		if at == 9 || at >= 4 && at <= 8 {
-			continue // time, flags and system of the gzip header, which mean nothing here
+			continue // time, flags and system of the gzip header, which have no meaning here
 		}
 		b := bytes.Clone(good)
 		b[at] ^= 1 << (at % 8)
 		if bytes.Equal(inflated(b), inflated(good)) {
-			continue // a spare bit of deflate: the copy is the same
+			continue // an unused bit of deflate: the copy is the same
 		}
 		refused(fmt.Sprint("bit at ", at), b)
 	}
@@ -197,7 +197,7 @@ func TestEveryByteCounts(t *testing.T) {
 	refused("something behind it", append(bytes.Clone(good), 1, 2, 3))
 }
 
-// inflated is what a gzip file holds, nil where it is broken.
+// inflated returns the contents of a gzip file, nil if it is invalid.
 func inflated(b []byte) []byte {
 	zip, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
@@ -210,8 +210,8 @@ func inflated(b []byte) []byte {
 	return all
 }
 
-// TestCopyOfALivingHome: while posts are claimed, made and finished, every reply of a
-// copy has its claim, every entry too, and no mark is ahead of a log.
+// TestCopyOfALivingHome: while posts are claimed, made and finished, every reply and every entry of
+// a copy has its claim, and no mark is ahead of a log.
 func TestCopyOfALivingHome(t *testing.T) {
 	h := home(t, t.TempDir())
 	offered(t, h, "first", decision.Approve, decision.Claim)

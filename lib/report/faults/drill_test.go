@@ -19,7 +19,7 @@ import (
 	"tri/lib/record/draft"
 )
 
-// limits is a file whose comments decide claims of every kind.
+// limitsFile is a file whose comments decide claims of every kind.
 const limitsFile = `package pay
 
 // A charge is tried at most 5 times before it is parked.
@@ -32,7 +32,7 @@ const pause = 30 * time.Second
 var compress = false
 `
 
-// codebase has a file of limits, and one of 200 lines that are all different.
+// codebase returns a file of limits, and one of 200 different lines.
 func codebase(t testing.TB) *os.Root {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func codebase(t testing.TB) *os.Root {
 	return root
 }
 
-// good is a return that has a place for every kind of fault.
+// good returns a return that has a place for every kind of fault.
 func good() Record {
 	ref := func(place, quote, claim string) draft.Ref {
 		return draft.Ref{Kind: draft.KindFile, Ref: place, Quote: quote, SupportsClaim: claim}
@@ -93,7 +93,7 @@ func plant(t testing.TB, d *Drill, r Record, fault string, chance uint64) Record
 
 const seeds = 40
 
-// TestWrong: each planted fault is one, by a look of this test's own.
+// TestWrong: each planted fault is wrong by an independent check.
 func TestWrong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and alone: make check has it without the race detector")
@@ -105,7 +105,7 @@ func TestWrong(t *testing.T) {
 	}
 	all := string(steps) + limitsFile
 	lines := map[string][]string{"steps.go": strings.Split(string(steps), "\n"), "limits.go": strings.Split(limitsFile, "\n")}
-	// at reports whether each quote stands where it is cited.
+	// at reports whether each quote is at its cited place.
 	at := func(r Record) bool {
 		for _, ref := range r.EvidenceRefs {
 			p, err := evidence.Parse(ref.Ref)
@@ -115,7 +115,7 @@ func TestWrong(t *testing.T) {
 		}
 		return true
 	}
-	// added is what stands in the draft and did not.
+	// added returns the text that was added to the draft.
 	added := func(r Record) string {
 		return strings.TrimSpace(strings.Replace(r.DraftReply, good().DraftReply, "", 1))
 	}
@@ -176,7 +176,7 @@ func missing(root *os.Root, r Record) bool {
 	})
 }
 
-// unheardOf reports whether the draft has a word that nothing else has.
+// unheardOf reports whether the draft has a word that occurs nowhere else.
 func unheardOf(r Record, all string) bool {
 	known := strings.ToLower(all + good().DraftReply + strings.Join(nameSentences["en"], " "))
 	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(r.DraftReply), func(c rune) bool { return strings.ContainsRune(" `()=$-,", c) }), func(w string) bool {
@@ -184,8 +184,7 @@ func unheardOf(r Record, all string) bool {
 	})
 }
 
-// TestDecidable: a claim that its lines decide is marked so, and one that they say
-// nothing of is not.
+// TestDecidable: a claim that its lines decide is marked as decidable, any other is not.
 func TestDecidable(t *testing.T) {
 	root := codebase(t)
 	r := good()
@@ -202,8 +201,8 @@ func TestDecidable(t *testing.T) {
 	}
 }
 
-// TestStillTrue: a number that the cited lines hold as well is never planted, nor
-// one that says the same in other words.
+// TestStillTrue: a number that the cited lines contain too is never planted, nor one that says the
+// same in other words.
 func TestStillTrue(t *testing.T) {
 	root := codebase(t)
 	r := good()
@@ -231,9 +230,8 @@ func TestStillTrue(t *testing.T) {
 	}
 }
 
-// TestSeed: the same seed plants the same, another one something else, and what
-// stands before a return in the input, or which other kinds are planted, changes
-// nothing.
+// TestSeed: the same seed plants the same faults, another seed different ones. Other returns before
+// it in the input, and other kinds of faults, have no effect.
 func TestSeed(t *testing.T) {
 	root := codebase(t)
 	run := func(seed int64, faults []string, in string) string {
@@ -264,7 +262,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestNoPlace: a return that has no place for a kind is passed over with a note.
+// TestNoPlace: a return without a place for a kind of fault is skipped with a note.
 func TestNoPlace(t *testing.T) {
 	root := codebase(t)
 	bare := Record{Return: &draft.Return{DraftReply: "はい。", DraftLanguage: "ja", EvidenceRefs: []draft.Ref{{Kind: draft.KindMemory, Ref: "m"}, {Kind: draft.KindFile, Ref: "gone.go:1"}}}}
@@ -293,7 +291,7 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-// TestHalves: the two halves of a list have nothing in common and are all of it.
+// TestHalves: the two halves of a list are disjoint and complete.
 func TestHalves(t *testing.T) {
 	list := []int{0, 1, 2, 3, 4, 5, 6}
 	got := map[int][]int{}
@@ -311,7 +309,7 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// TestGoodIsLeftAlone: planting changes nothing of the return that it is given.
+// TestGoodIsLeftAlone: planting does not change the original return.
 func TestGoodIsLeftAlone(t *testing.T) {
 	root, r := codebase(t), good()
 	before := textOf(t, r)

@@ -7,8 +7,7 @@ import (
 
 func rngOf(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
-// TestTurns: what each turn makes of a sentence, and that it leaves code, quotes
-// and places alone.
+// TestTurns: the result of each turn for a sentence; code, quotes and places are not changed.
 func TestTurns(t *testing.T) {
 	for _, c := range []struct {
 		name string

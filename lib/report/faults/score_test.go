@@ -17,7 +17,7 @@ import (
 	"tri/lib/record/draft"
 )
 
-// judged is a verdict of a drill, as a line.
+// judged returns a verdict of a drill as a line.
 func judged(of, fault, verdict string, decidable bool) string {
 	line, err := json.Marshal(Marked{verdict, "code", &draft.Drill{Fault: fault, Of: of, Decidable: decidable, Seed: 3}})
 	if err != nil {
@@ -76,7 +76,7 @@ func TestNothingToScore(t *testing.T) {
 	}
 }
 
-// TestLost: a verdict that never came is said.
+// TestLost: a missing verdict is reported.
 func TestLost(t *testing.T) {
 	mark, err := json.Marshal(Marked{"pass", "code", &draft.Drill{Fault: None, Of: "a", Seed: 3, Planted: 3}})
 	if err != nil {
@@ -105,7 +105,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestKeep: the record is a line for each score, and no home is made for it.
+// TestKeep: the log has one line per score, and no home is created for it.
 func TestKeep(t *testing.T) {
 	s, err := read(t, judged("a", None, "pass", false)+judged("a", BadPath, "bounce", true))
 	if err != nil {
@@ -136,8 +136,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// FuzzScore: verdicts doubled, missing or foreign never make the count wrong: each
-// plant is caught, missed or void, once, and nothing is proved without a catch.
+// FuzzScore: repeated, missing or foreign verdicts never make the count wrong: each fault is
+// counted once, as caught, missed or void, and nothing is proved unless one was caught.
 func FuzzScore(f *testing.F) {
 	one := judged("a", None, "pass", false) + judged("a", BadPath, "bounce", true)
 	f.Add(one)

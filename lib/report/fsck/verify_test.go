@@ -20,7 +20,7 @@ import (
 
 const at = "2026-03-02T10:00:00Z"
 
-// home is one in which a question was asked and its answer posted.
+// home returns a home in which a question was asked and its answer posted.
 func home(t *testing.T) *durable.Home {
 	t.Helper()
 	h, err := durable.Open(filepath.Join(t.TempDir(), "home"))
@@ -102,7 +102,7 @@ func TestWhole(t *testing.T) {
 	if !strings.Contains(out.String(), "the chain holds; record 3 is ") || strings.Count(records.String(), "\n") != 6 {
 		t.Error(out.String(), records.String())
 	}
-	// A write under way is told and is no fault.
+	// A write in progress is reported and is not a fault.
 	h := home(t)
 	change(t, h, "events.ndjson", func(b []byte) []byte { return append(b, `{"se`...) })
 	if r, err := Home(h); err != nil || !r.OK || find(r, "events.ndjson").Torn != 4 {
@@ -119,7 +119,7 @@ func find(r *Report, what string) Finding {
 	return Finding{}
 }
 
-// TestBroken: whatever is broken is named, and nothing else.
+// TestBroken: every defect is reported, and nothing else.
 func TestBroken(t *testing.T) {
 	const open = "open/local.dev.1.json"
 	for name, tt := range map[string]struct {
@@ -205,7 +205,7 @@ func TestBroken(t *testing.T) {
 			if err := json.Unmarshal(b, &th); err != nil {
 				t.Fatal(err)
 			}
-			// The thread is closed as an investigation that was called off is.
+			// The thread is closed like an investigation that was called off.
 			in := thread.Input{At: at, Key: th.Key, Decision: &decision.Record{N: 9, At: at, Kind: decision.Dismiss, By: "ana", Via: "terminal", Key: th.Key, Cycle: 1}}
 			line, _ := json.Marshal(in)
 			change(t, h, journal.Name, func(b []byte) []byte { return append(append(b, line...), '\n') })
@@ -241,8 +241,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestEveryLog: each log and folder is looked at, to its last line, and what is no
-// record of it is found wherever it stands.
+// TestEveryLog: each log and folder is checked to its last line, and an invalid record is found
+// anywhere in it.
 func TestEveryLog(t *testing.T) {
 	names := []string{decision.LogName, journal.Name}
 	for _, l := range logs {
@@ -254,7 +254,7 @@ func TestEveryLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// with looks at the home with a file as it is said, and puts it back.
+	// with checks the home with a file replaced, and restores the file.
 	with := func(name string, text []byte) *Report {
 		old, err := h.ReadFile(name)
 		gone := err != nil
@@ -273,7 +273,7 @@ func TestEveryLog(t *testing.T) {
 		return r
 	}
 	for _, name := range names {
-		old, _ := h.ReadFile(name) // most are not there
+		old, _ := h.ReadFile(name) // most do not exist
 		for _, line := range []string{"no record", `{}`} {
 			for _, text := range []string{line + "\n" + string(old), string(old) + line + "\n"} {
 				if r := with(name, []byte(text)); r.OK || find(r, name).Bad == 0 {

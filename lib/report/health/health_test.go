@@ -54,7 +54,7 @@ func (p *place) look() []Check {
 	return Run(context.Background(), Options{Dir: p.home.Dir(), Now: func() time.Time { return p.now }})
 }
 
-// want fails unless a check of this name came out so.
+// want fails unless a check of this name has this result.
 func want(t *testing.T, checks []Check, name, status, message string) {
 	t.Helper()
 	for _, c := range checks {
@@ -201,7 +201,7 @@ func TestMattermost(t *testing.T) {
 	}
 }
 
-// piped is a team that has nothing but a local chat.
+// piped is the configuration of a team with only a local chat.
 const piped = "chat: {local: {dir: .}}\nteam: {approvers: [ana]}\n"
 
 func (p *place) stages() []config.Stage {
@@ -261,7 +261,7 @@ func TestLiveness(t *testing.T) {
 	}
 }
 
-// TestOlderStages: a stage that began before the configuration was changed is named.
+// TestOlderStages: a stage that started before the configuration was changed is reported.
 func TestOlderStages(t *testing.T) {
 	p := newPlace(t, piped)
 	p.hold("locks/dispatch")
@@ -277,7 +277,7 @@ func TestOlderStages(t *testing.T) {
 	}
 }
 
-// TestLookingTakesNoLock: a stage that starts while we look is not turned away.
+// TestLookingTakesNoLock: a stage that starts during a check is not prevented from starting.
 func TestLookingTakesNoLock(t *testing.T) {
 	p := newPlace(t, piped)
 	for _, s := range p.stages() {

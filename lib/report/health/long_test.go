@@ -42,7 +42,7 @@ func TestLongRuns(t *testing.T) {
 	want(t, p.look(), "long runs", Fail, "nobody has taken it up")
 }
 
-// asleep is a process that somebody has stopped.
+// asleep starts a process and stops it.
 func asleep(t *testing.T) int {
 	t.Helper()
 	c := exec.Command("sleep", "900")
@@ -85,7 +85,7 @@ func TestBoxes(t *testing.T) {
 	}
 	want(t, p.look(), "box a", Warn, "doing nothing: r3")
 	if runtime.GOOS == "linux" {
-		pid = 1 << 30 // which no process has
+		pid = 1 << 30 // no process has it
 		put("r5", "ACTIVE")
 		want(t, p.look(), "box a", Warn, "not supervised: r5")
 	}

@@ -12,7 +12,7 @@ import (
 	"tri/lib/record/decision"
 )
 
-// watched is a pipeline that a watcher looks at every 5 s of its own time.
+// watched is a pipeline that a watcher checks every 5 s of simulated time.
 type watched struct {
 	*place
 	watcher            *watcher
@@ -33,7 +33,7 @@ func newWatched(t *testing.T) *watched {
 	return w
 }
 
-// says lets 5 s go by, with a message said and each stage but one at work.
+// says advances the time by 5 s, in which a message arrives and each stage but one processes it.
 func (w *watched) says(hung string) (told []string) {
 	w.t.Helper()
 	w.now = w.now.Add(5 * time.Second)
@@ -41,7 +41,7 @@ func (w *watched) says(hung string) (told []string) {
 	if hung != "watch" {
 		w.write(beatName, fmt.Sprintf(`{"beat_at":%q,"connected_since":%[1]q,"source":"local"}`, stamp))
 	}
-	// The chat's clock is years behind: nothing here goes by it.
+	// The chat's clock is years behind: it must not matter.
 	w.events += eventLine(len(w.events), w.now.AddDate(-3, 0, 0))
 	w.write(eventsName, w.events)
 	if hung != "classify" {
@@ -83,8 +83,8 @@ func (w *watched) approve() {
 	}
 }
 
-// TestWatchNoticesSilentStalls: every stage holds its lock, one of them does
-// nothing, and it is told by name within a minute and no sooner than it is true.
+// TestWatchNoticesSilentStalls: every stage holds its lock, one makes no progress, and it is
+// reported by name within a minute, and not before it is true.
 func TestWatchNoticesSilentStalls(t *testing.T) {
 	for _, tt := range []struct{ hung, want, back string }{
 		{"watch", "fail tri-watch", "ok tri-watch"},
@@ -95,7 +95,7 @@ func TestWatchNoticesSilentStalls(t *testing.T) {
 		t.Run(tt.hung, func(t *testing.T) {
 			w := newWatched(t)
 			first := w.says("")
-			for range 20 { // idle or at work, nothing is told
+			for range 20 { // idle or at work: nothing is reported
 				if told := w.says(""); len(told) > 0 {
 					t.Fatalf("told %q", told)
 				}
@@ -129,10 +129,10 @@ func TestTrack(t *testing.T) {
 		waits, still int
 	}{
 		{0, 0, 0, 0},
-		{0, 10, 0, 1},   // it came a moment ago; nothing has moved since the look before
+		{0, 10, 0, 1},   // it has just arrived; there was no progress before either
 		{0, 20, 1, 2},   //
-		{5, 20, 2, 0},   // it moves, and has not come to the first
-		{10, 20, 2, 0},  // now it has: the second came a look later
+		{5, 20, 2, 0},   // progress, but the first has not been reached
+		{10, 20, 2, 0},  // now it has; the second arrived one look later
 		{20, 20, 0, 0},  //
 		{20, 20, 0, 0},  //
 		{20, 30, 0, 1},  //

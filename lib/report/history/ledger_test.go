@@ -100,7 +100,7 @@ func TestRead(t *testing.T) {
 	if len(later.Runs)+len(later.Drafts)+len(later.Refused) != 0 || len(later.Replies) != 2 {
 		t.Errorf("%+v", later)
 	}
-	// A narrower window still knows what was asked before it.
+	// A narrower window still has the questions asked before it.
 	if l, err := Read(h, decision.Policy{}, noon.Add(9*time.Minute), noon.Add(time.Hour)); err != nil || len(l.Replies) != 2 || l.Replies[0].Asked == nil {
 		t.Errorf("%v", err)
 	}
@@ -120,14 +120,14 @@ func TestReadTalk(t *testing.T) {
 		lines = append(lines, e)
 	}
 	add("1", "", "ben", "actionable", 0, 1)
-	add("2", "1", "ben", "ambient", 1, 1)  // the asker himself
+	add("2", "1", "ben", "ambient", 1, 1)  // the asker
 	add("3", "1", "cho", "ambient", 30, 5) // the answer
 	add("4", "1", "ana", "ack", 40, 1)
 	add("5", "", "ben", "actionable", 50, 90000) // imported, answered late
 	for i := range 500 {
 		add(fmt.Sprint("x", i), "", "eve", "ambient", 60+i, 1)
 	}
-	for i := range 2 { // the answer stands in another part
+	for i := range 2 { // the answer is in another part
 		add(fmt.Sprint("a", i), "5", "ben", "ambient", 600, 1)
 		add(fmt.Sprint("b", i), "5", "cho", "ambient", 601+i, 1)
 		add(fmt.Sprint("c", i), "5", "dan", "ambient", 610, 1)
@@ -156,7 +156,7 @@ func TestReadTalk(t *testing.T) {
 	}
 }
 
-// TestLags: as many have a shorter lag as asked for, as in the sorted list.
+// TestLags: the percentile is the same as in the sorted list.
 func TestLags(t *testing.T) {
 	for _, tt := range []struct {
 		lags         Lags
@@ -171,7 +171,7 @@ func TestLags(t *testing.T) {
 	}
 }
 
-// TestParts: every line is in exactly one part, wherever the cuts fall.
+// TestParts: every line is in exactly one part, wherever the boundaries are.
 func TestParts(t *testing.T) {
 	h := open(t)
 	var want strings.Builder

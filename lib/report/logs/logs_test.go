@@ -59,8 +59,8 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestFollow: what comes is shown, once, behind a log that is put aside too, and of
-// a stage that starts.
+// TestFollow: new lines are shown once, also after a rotation, and also of a stage that starts
+// later.
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "watch.log")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// wellFormed reads a picture as a strict reader of XML does.
+// wellFormed parses a picture as strict XML.
 func wellFormed(t *testing.T, svg string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(svg))

@@ -19,7 +19,7 @@ import (
 	"tri/lib/base/stream"
 )
 
-// rules is a filter of one word and the configured ones: who says it asks.
+// rules returns a filter that looks for one word and those of the configuration.
 func rules(cfg *config.Config) (Rules, error) {
 	return func(ctx context.Context, in stream.Input, out io.Writer) error {
 		_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
@@ -37,8 +37,8 @@ func rules(cfg *config.Config) (Rules, error) {
 	}, nil
 }
 
-// home is one with a history of n messages: every tenth wants something that the
-// filter does not see.
+// home returns a home with a history of n messages: every tenth is a question that the filter does
+// not recognize.
 func home(t *testing.T, n int) *durable.Home {
 	t.Helper()
 	h, err := durable.Open(t.TempDir())
@@ -67,8 +67,8 @@ func desk(t *testing.T, h *durable.Home, in io.Reader) (*Desk, *bytes.Buffer) {
 	return &Desk{Home: h, Config: config.Default(), Compile: rules, Words: func(s string) string { return s }, In: in, Show: shown, Say: t.Logf, By: "ana", Now: time.Unix(1, 0)}, shown
 }
 
-// TestInterval compares with the bounds that the definition gives when every K is
-// tried, and with known ones.
+// TestInterval compares the bounds with those computed from the definition over every K, and with
+// known ones.
 func TestInterval(t *testing.T) {
 	for _, tt := range []struct{ x, m, n, low, high int }{
 		{0, 100, 100, 0, 0}, {3, 100, 100, 3, 3}, {0, 1, 2, 0, 1}, {1, 1, 1, 1, 1},
@@ -99,7 +99,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestCoverage: whatever the truth, at least 95 of 100 samples hold it.
+// TestCoverage: for any true value, at least 95 of 100 intervals contain it.
 func TestCoverage(t *testing.T) {
 	const n, m = 60, 20
 	for k := 0; k <= n; k += 7 {
@@ -115,8 +115,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestAudit: labels last over sittings, an undo takes the last one back, and only
-// what was labelled in the order of drawing counts.
+// TestAudit: labels persist over sessions, an undo revokes the last one, and only labels in the
+// order of drawing count.
 func TestAudit(t *testing.T) {
 	h := home(t, 200)
 	order := Order{Sample: 5, Seed: 7, Ask: true}
@@ -129,7 +129,7 @@ func TestAudit(t *testing.T) {
 		t.Error("chat text reached the terminal raw")
 	}
 	d, shown = desk(t, h, strings.NewReader("y\ns\nn\n"))
-	e, err = d.Audit(context.Background(), Order{Sample: 5, Ask: true}) // the seed is the labels' own
+	e, err = d.Audit(context.Background(), Order{Sample: 5, Ask: true}) // the seed is that of the labels
 	if err != nil || e.Seed != 7 || e.Labels != 4 || e.Misses != 1 || e.Skipped != 1 || e.Rate != 25 {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -147,7 +147,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestWindow: only the newest part of the history is drawn from.
+// TestWindow: the sample is drawn from the newest part of the history only.
 func TestWindow(t *testing.T) {
 	d, _ := desk(t, home(t, 200), nil)
 	e, err := d.Audit(context.Background(), Order{Sample: 500, Seed: 1, Window: 99 * time.Minute})
@@ -156,7 +156,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestKeys: on a terminal one key is an answer, and the terminal is as it was.
+// TestKeys: on a terminal one key is an answer, and the terminal is restored.
 func TestKeys(t *testing.T) {
 	master, slave, err := pty.Open()
 	if err != nil {
@@ -181,7 +181,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// person presses one key each time that something is shown.
+// person presses one key whenever something is shown.
 type person struct {
 	keys string
 	to   io.Writer
@@ -224,7 +224,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestBrokenLabels: a torn last line was never kept, any other is named.
+// TestBrokenLabels: an incomplete last line is ignored, any other is reported.
 func TestBrokenLabels(t *testing.T) {
 	h := home(t, 1)
 	for text, ok := range map[string]bool{"": true, "{}\n{\"at": true, "{}\nx\n": false} {
