@@ -150,7 +150,7 @@ func (k *conn) capability(l *line, offered *[]string, login bool) error {
 	case "LS":
 		*offered = append(*offered, strings.Fields(l.last())...)
 		if l.param(2) == "*" {
-			return nil // goes on
+			return nil // more lines follow
 		}
 		var ask []string
 		for _, o := range *offered {

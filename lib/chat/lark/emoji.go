@@ -2,8 +2,7 @@ package lark
 
 import "strings"
 
-// emojis are the platform's names of the emoji for reactions; those without a Unicode character are
-// left out
+// emojis are the platform's names of the emoji for reactions that have a Unicode character
 // (https://open.larksuite.com/document/server-docs/im-v1/message-reaction/emojis-introduce).
 var emojis = map[string]string{
 	"👍": "THUMBSUP", "👎": "ThumbsDown", "👌": "OK", "🙏": "THANKS", "💪": "MUSCLE", "👏": "APPLAUSE", "👊": "FISTBUMP", "👋": "WAVE", "🤝": "SHAKE",

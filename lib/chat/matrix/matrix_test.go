@@ -237,7 +237,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		c := known(t)
 		for _, x := range parse([]json.RawMessage{json.RawMessage(raw)}) {
-			// Only what needs no server is asked.
+			// Only events that need no request.
 			if x.Sender != "@ana:a.test" || x.Content.Relates.Type == "m.replace" || x.Type == "m.room.redaction" {
 				continue
 			}
