@@ -34,7 +34,7 @@ import (
 // Limits on a program's output, in bytes.
 const (
 	MaxLine       = 4 << 20   // of one line of stdout; a longer one is skipped
-	MaxOutput     = 512 << 20 // of stdout; a program that writes more is killed
+	MaxOutput     = 512 << 20 // of stdout; a program that writes more is stopped
 	MaxTranscript = 64 << 20  // kept of stdout
 	MaxStderr     = 1 << 20   // kept of stderr
 )
@@ -81,7 +81,7 @@ type Spec struct {
 	// Line receives each line of stdout without its newline; line is valid only during the call.
 	// It returns true when the work is done.
 	Line func(line []byte) (done bool)
-	// MaxStdout is the size of stdout, in bytes, at which the program is killed; 0 means
+	// MaxStdout is the size of stdout, in bytes, above which the program is stopped; 0 means
 	// MaxOutput.
 	MaxStdout int64
 	// Linger and Grace replace the constants; 0 means the constant.
