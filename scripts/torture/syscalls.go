@@ -38,7 +38,7 @@ func paths() []path {
 			return []string{"tri-thread", "--out", w.path("events-threaded.ndjson"), w.path("events.ndjson")}
 		}, threaded},
 		{"tri-classify", func(w *world) []string {
-			return []string{"tri-classify", "--config", w.configFile(), "--out", w.path("events-classified.ndjson"), w.path("events.ndjson")}
+			return []string{"tri-classify", "--config", w.configFile(), "--out", w.path("events-classified.ndjson"), w.classified()}
 		}, classified},
 		{"tri-dispatch", func(w *world) []string {
 			return []string{"tri-dispatch", "--once", "--config", w.configFile(), w.path("events-classified.ndjson")}
