@@ -13,6 +13,7 @@ import (
 	"tri/lib/base/text"
 	"tri/lib/judge/evidence"
 	"tri/lib/judge/intent"
+	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
@@ -126,7 +127,7 @@ func (v View) Print(w io.Writer, now time.Time) error {
 		p.quote(v.Note)
 	}
 	if v.Draft != "" {
-		p.head(fmt.Sprintf("Draft, %d characters, sha256 %s", utf8.RuneCountInString(v.Draft), v.DraftSHA256))
+		p.head(fmt.Sprintf("%s, %d characters, sha256 %s", v.textName(), utf8.RuneCountInString(v.Draft), decision.Sum(v.Draft)))
 		p.quote(v.Draft)
 		if text.Visible(v.Draft) != v.Draft {
 			p.line("What cannot be seen is written out as <U+....>.")
@@ -145,6 +146,19 @@ func (v View) Print(w io.Writer, now time.Time) error {
 		p.line("tri-approve settle %s posted|retry|drop", v.ID)
 	}
 	return p.err
+}
+
+// Rewritten reports whether a person replaced the draft: the checks are those of the draft before.
+func (v View) Rewritten() bool {
+	return v.entry == nil && v.Draft != "" && v.DraftSHA256 != "" && decision.Sum(v.Draft) != v.DraftSHA256
+}
+
+// textName names the text that would be posted.
+func (v View) textName() string {
+	if v.Rewritten() {
+		return "Text of an approver (evidence and validation below are of the draft that it replaces)"
+	}
+	return "Draft"
 }
 
 // noteHead returns the heading of the note. A note never contains text of the chat.

@@ -28,8 +28,10 @@ func account(own *evidence.Text, question string, found []evidence.Finding) (all
 			s.State = verdict.About
 		case p.Empty, places && asked.Has(p.Missing):
 			s.State, s.Ref = verdict.Unstated, 0
+		case !p.English && places:
+			s.State, s.Ref = verdict.Unstated, 0
 		case !p.English:
-			s.State, s.Ref, s.Note = verdict.Unstated, 0, "in another language: only its names and numbers are compared"
+			s.State, s.Ref, s.Note = verdict.Uncompared, 0, "no word tells its language: only its names and numbers are compared"
 		default:
 			s.Ref, s.Note = 0, text.Visible(p.String())
 		}

@@ -191,7 +191,7 @@ func (r *ruling) refs(f Facts) (supported bool) {
 // covered is not about its evidence.
 func (r *ruling) sentences(f Facts, supported bool) {
 	r.v.Sentences = f.Sentences
-	covered, all := r.v.sentences()
+	covered, uncompared, all := r.v.sentences()
 	none := ""
 	for i := range f.Sentences {
 		s := &f.Sentences[i]
@@ -205,7 +205,7 @@ func (r *ruling) sentences(f Facts, supported bool) {
 		note += "; not " + strings.TrimPrefix(none, "; ")
 	}
 	switch {
-	case all > 0 && covered == 0:
+	case all > uncompared && covered == 0:
 		r.check("sentences", Fail, note)
 		if !supported {
 			break // the fault is in the references

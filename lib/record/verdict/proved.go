@@ -28,23 +28,26 @@ func (v *Verdict) attacker() string {
 	return ""
 }
 
-// sentences counts the sentences that make a statement, and those of them that are covered.
-func (v *Verdict) sentences() (covered, all int) {
+// sentences counts the sentences that make a statement, those of them that are covered, and those that
+// could not be compared.
+func (v *Verdict) sentences() (covered, uncompared, all int) {
 	for _, s := range v.Sentences {
 		switch s.State {
 		case About:
 			covered, all = covered+1, all+1
+		case Uncompared:
+			uncompared, all = uncompared+1, all+1
 		case Unbacked, Contradicted:
 			all++
 		}
 	}
-	return covered, all
+	return covered, uncompared, all
 }
 
 // prove sets Proved from the rest of the verdict. places marks a draft that claims only that names
 // occur.
 func (v *Verdict) prove(places bool) {
-	covered, all := v.sentences()
+	covered, _, all := v.sentences()
 	whole := covered == all && all > 0
 	switch attacked := v.attacker() != ""; {
 	case v.Verdict != Pass:
@@ -80,7 +83,7 @@ func (v *Verdict) Badge() string {
 	default: // also for verdicts from versions that did not check sentences
 		badge = "quotes checked"
 	}
-	if covered, all := v.sentences(); all > covered {
+	if covered, _, all := v.sentences(); all > covered {
 		badge += fmt.Sprintf(", %d of %d sentences not covered", all-covered, all)
 	}
 	return badge
@@ -90,6 +93,7 @@ func (v *Verdict) Badge() string {
 func (s Sentence) Label() string {
 	label := map[string]string{
 		About: "about", Unbacked: "backed by nothing cited", Unstated: "nothing to check", Contradicted: "contradicted",
+		Uncompared: "not compared",
 	}[s.State]
 	switch {
 	case s.State == About && s.Ref > 0:

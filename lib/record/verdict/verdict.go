@@ -73,6 +73,7 @@ const (
 	Unbacked     = "none"         // nothing cited covers it
 	Unstated     = "nothing"      // it makes no statement that could be covered
 	Contradicted = "contradicted" // the cited lines say otherwise
+	Uncompared   = "uncompared"   // in a language that the checks do not read: only its names and numbers are compared
 )
 
 // Sentence is the finding on one sentence of the draft.
