@@ -112,7 +112,7 @@ func TestRefusedPosts(t *testing.T) {
 
 // TestHostile: strings that are known to break software survive as a post and as a person's line.
 func TestHostile(t *testing.T) {
-	raw, err := os.ReadFile("../../../../shared/data/hostile/body/blns.json")
+	raw, err := os.ReadFile("../../../../shared/data/hostile/text/blns.json")
 	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") == "" {
 		t.Skip("left out: the hostile texts are not here")
 	}

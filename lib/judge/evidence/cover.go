@@ -138,7 +138,7 @@ type Part struct {
 	English  bool   // so a missing word is significant
 	Contrary string // why the lines contradict it, as far as code can show
 	Ref      int    // index of the reference that covers it best; -1 for all together or none
-	Negates  bool   // contains a negation, which code can seldom decide
+	Negates  bool   // it or the lines that cover it contain a negation, which code can seldom decide
 	Bound    bool   // states a condition or an exception, which code does not decide
 }
 
@@ -171,10 +171,25 @@ func (t *Text) Account(found []Finding) []Part {
 		if !p.About {
 			against(-1, cited, around)
 		}
+		covering := cited
+		if p.Ref >= 0 {
+			covering = found[p.Ref].Places
+		}
+		p.Negates = p.Negates || p.About && slices.ContainsFunc(covering, (*Text).negates)
 		p.Contrary = s.contrary(cited)
 		out = append(out, p)
 	}
 	return out
+}
+
+// negates reports whether a sentence of t contains a negation.
+func (t *Text) negates() bool {
+	for i := range t.sentences {
+		if len(t.sentences[i].negations()) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // backs reports whether the lines cited by a reference can cover a sentence.

@@ -33,7 +33,7 @@ func Check(body string, s Sources) []draft.Problem {
 		out = append(out, draft.Problem{Name: name, Note: fmt.Sprintf(format, args...), Fatal: true})
 	}
 	if strings.TrimSpace(body) == "" {
-		fatal("empty", "there is no body")
+		fatal("empty", "there is no text")
 	}
 	if n := utf8.RuneCountInString(body); n > draft.MaxDraftRunes {
 		fatal("size", "%d characters, at most %d", n, draft.MaxDraftRunes)

@@ -65,6 +65,16 @@ func (v *Verdict) prove(places bool) {
 	}
 }
 
+// undecided counts the covered sentences whose negation or condition the checks could not decide.
+func (v *Verdict) undecided() (n int) {
+	for _, s := range v.Sentences {
+		if s.State == About && len(s.Undecided) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Badge returns the one-line summary of a verdict that is shown first. A draft that did not pass
 // is a disagreement.
 func (v *Verdict) Badge() string {
@@ -75,7 +85,11 @@ func (v *Verdict) Badge() string {
 	case Places:
 		return "places found, quotes checked"
 	case Covered:
-		return "quotes checked, covers every sentence"
+		badge = "quotes checked, covers every sentence"
+		if n := v.undecided(); n > 0 {
+			badge += fmt.Sprintf(", %d not decided", n)
+		}
+		return badge
 	case Attacked:
 		badge = "attacked by " + v.ValidatorModel
 	case Nothing:

@@ -6,7 +6,7 @@ import "testing"
 // that a second agent could not break.
 func TestBadge(t *testing.T) {
 	about, none := Sentence{Text: "a", State: About, Ref: 1, Share: 1}, Sentence{Text: "b", State: Unbacked}
-	empty := Sentence{Text: "c", State: Unstated}
+	empty, foreign := Sentence{Text: "c", State: Unstated}, Sentence{Text: "d", State: Uncompared}
 	attacked := func(result string) []Check { return []Check{{Name: spotCheck, By: "agent", Result: result}} }
 	for _, c := range []struct {
 		name   string
@@ -21,6 +21,8 @@ func TestBadge(t *testing.T) {
 		{"both", Verdict{Verdict: Pass, ValidatorModel: ByCode, Sentences: []Sentence{about, none}}, false, Quotes, "quotes checked, 1 of 2 sentences not covered"},
 		{"the agent could not check", Verdict{Verdict: Pass, ValidatorModel: "m", Checks: attacked(Uncheckable), Sentences: []Sentence{about}}, false, Covered, "quotes checked, covers every sentence"},
 		{"says nothing", Verdict{Verdict: Pass, ValidatorModel: "m", Checks: attacked(Supports), Sentences: []Sentence{empty}}, false, Attacked, "attacked by m"},
+		{"a negation", Verdict{Verdict: Pass, ValidatorModel: ByCode, Sentences: []Sentence{about, {Text: "e", State: About, Ref: 1, Share: 1, Undecided: []string{"negation"}}}}, false, Covered, "quotes checked, covers every sentence, 1 not decided"},
+		{"one that was not compared", Verdict{Verdict: Pass, ValidatorModel: ByCode, Sentences: []Sentence{about, foreign}}, false, Quotes, "quotes checked, 1 of 2 sentences not covered"},
 		{"a search", Verdict{Verdict: Pass, ValidatorModel: ByCode, Sentences: []Sentence{empty}}, true, Places, "places found, quotes checked"},
 		{"a search that says more", Verdict{Verdict: Pass, ValidatorModel: ByCode, Sentences: []Sentence{none}}, true, Quotes, "quotes checked, 1 of 1 sentences not covered"},
 		{"bounced", Verdict{Verdict: Bounce, ValidatorModel: "m", Checks: attacked(Supports), Sentences: []Sentence{about}}, false, Nothing, "disagreement"},
