@@ -238,7 +238,7 @@ func TestFabricated(t *testing.T) {
 		if !says(lines[n]) {
 			continue
 		}
-		good := draft.Ref{Kind: draft.KindFile, Ref: fmt.Sprintf("lib/retry.go:%d", n+1), Quote: lines[n], SupportsClaim: "it stands there"}
+		good := draft.Ref{Kind: draft.KindFile, Ref: fmt.Sprintf("lib/retry.go:%d", n+1), Quote: lines[n], SupportsClaim: strings.TrimSpace(lines[n])}
 		if f := Resolve(root, Repo{}, good); f.Result != Supports {
 			t.Fatalf("right one: %+v: %+v", good, f)
 		}
