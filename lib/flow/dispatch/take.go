@@ -23,78 +23,89 @@ const maxBatch = 64
 // remembers, so that inputs read again at the next start are recognized.
 const maxSince = 128
 
-// take applies inputs: it writes the journal first, then the threads, then carries out what is due.
-func (d *Dispatcher) take(ins ...thread.Input) error {
-	var journalled []thread.Input
-	moved := map[string]*thread.Thread{}
-	var order []string
-	var moves []thread.Move
-	load := func(key string) (*thread.Thread, error) {
-		if t := moved[key]; t != nil {
-			return t, nil
-		}
-		return d.load(key)
+// batch is what a group of inputs makes of the threads that they concern.
+type batch struct {
+	d          *Dispatcher
+	threads    map[string]*thread.Thread // as they are after the inputs so far
+	order      []string                  // their keys, in the order in which they were first changed
+	journalled []thread.Input
+	moves      []thread.Move
+}
+
+// load returns a thread as it is after the inputs so far.
+func (b *batch) load(key string) (*thread.Thread, error) {
+	if t := b.threads[key]; t != nil {
+		return t, nil
 	}
-	apply := func(in thread.Input) error {
-		t, err := load(in.Key)
-		if err != nil || t.Knows(in) {
-			return err
+	return b.d.load(key)
+}
+
+// apply applies one input, unless its thread knows it already.
+func (b *batch) apply(in thread.Input) error {
+	d := b.d
+	t, err := b.load(in.Key)
+	if err != nil || t.Knows(in) {
+		return err
+	}
+	if t.Key == "" && !thread.Opens(in) {
+		if in.Facts != nil && in.Facts.Refuse != "" && in.Event.Classification == event.Actionable {
+			b.journalled = append(b.journalled, in) // so that its history can be shown
+			d.sayOnce("refused", "%s: %s; tri-report why tells of others like it", in.Event.MessageID, in.Facts.Refuse)
 		}
-		if t.Key == "" && !thread.Opens(in) {
-			if in.Facts != nil && in.Facts.Refuse != "" && in.Event.Classification == event.Actionable {
-				journalled = append(journalled, in) // so that its history can be shown
-				d.sayOnce("refused", "%s: %s; tri-report why tells of others like it", in.Event.MessageID, in.Facts.Refuse)
-			}
-			return nil
-		}
-		next, _ := thread.Apply(*t, in)
-		if err := d.file(t, in); err != nil {
-			return err
-		}
-		if t.Key == "" {
-			d.mark.Threads.Add(next.Key)
-			in.Threads = new(d.mark.Threads)
-		}
-		journalled = append(journalled, in)
-		moves = append(moves, next.Moves(t)...)
-		if moved[in.Key] == nil {
-			order = append(order, in.Key)
-		}
-		moved[in.Key] = &next
 		return nil
 	}
+	next, _ := thread.Apply(*t, in)
+	if err := d.file(t, in); err != nil {
+		return err
+	}
+	if t.Key == "" {
+		d.mark.Threads.Add(next.Key)
+		in.Threads = new(d.mark.Threads)
+	}
+	b.journalled = append(b.journalled, in)
+	b.moves = append(b.moves, next.Moves(t)...)
+	if b.threads[in.Key] == nil {
+		b.order = append(b.order, in.Key)
+	}
+	b.threads[in.Key] = &next
+	return nil
+}
+
+// take applies inputs: it writes the journal first, then the threads, then carries out what is due.
+func (d *Dispatcher) take(ins ...thread.Input) error {
+	b := &batch{d: d, threads: map[string]*thread.Thread{}}
 	for _, in := range ins {
-		routed, err := d.route(in, load)
+		routed, err := d.route(in, b.load)
 		if err != nil {
 			return err
 		}
 		for _, in := range routed {
-			if err := apply(in); err != nil {
+			if err := b.apply(in); err != nil {
 				return err
 			}
 		}
 	}
-	if len(journalled) == 0 {
+	if len(b.journalled) == 0 {
 		return nil
 	}
-	size, err := d.journal.Append(journalled)
+	size, err := d.journal.Append(b.journalled)
 	if err != nil {
 		return err
 	}
-	if err := d.storeAll(order, moved); err != nil {
+	if err := d.storeAll(b.order, b.threads); err != nil {
 		return err
 	}
 	d.mark.Journal = size
-	d.since += len(journalled)
-	if err := d.tell(moves); err != nil {
+	d.since += len(b.journalled)
+	if err := d.tell(b.moves); err != nil {
 		return err
 	}
 	var ts []*thread.Thread
-	for _, key := range order {
-		if err := d.do(moved[key]); err != nil {
+	for _, key := range b.order {
+		if err := d.do(b.threads[key]); err != nil {
 			return err
 		}
-		ts = append(ts, moved[key])
+		ts = append(ts, b.threads[key])
 	}
 	if err := d.each(func(s subscriber) error { return s.moved(ts...) }); err != nil {
 		return err
