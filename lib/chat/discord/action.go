@@ -48,48 +48,55 @@ type interaction struct {
 	} `json:"message"`
 }
 
-// act makes a click durable if it is on a card in a watched chat.
-func (c *Client) act(ctx context.Context, i *interaction, to chat.Handler) error {
+// action returns the action of a click, if it is on a card in a watched chat.
+func (c *Client) action(ctx context.Context, i *interaction) (a event.Action, ok bool, err error) {
 	who := i.Member.User
 	if who.ID == "" {
 		who = i.User
 	}
 	name, value, ok := strings.Cut(i.Data.CustomID, ":")
 	if i.Kind != interactionClick || !ok || !validID(i.ID) || !validID(i.ChannelID) || !validID(i.Message.ID) || !validID(who.ID) {
-		return nil
+		return a, false, nil
 	}
 	p, err := c.place(ctx, i.ChannelID)
 	if err != nil || !c.welcome(&p) {
-		return err
+		return a, false, err
 	}
-	err = to.OnAction(event.Action{
+	return event.Action{
 		ID: i.ID, Platform: platform, ChatID: p.chat(), MessageID: i.Message.ID, At: made(i.ID).Format(stamps),
 		Sender: event.Sender{ID: who.ID, Type: "user", Name: cmp.Or(i.Member.Nick, who.name())}, Name: name, Value: value,
-	})
-	if err != nil {
-		return session.FatalError{Err: err}
-	}
-	return nil
+	}, true, nil
 }
 
-// clicked handles a click that arrived over the gateway and responds when it is durable. After a
-// late response Discord shows the user "failed" for a click that counts; the card shows the actual
+// clicked adds a click that arrived over the gateway, and responds when it is durable. After a late
+// response Discord shows the user "failed" for a click that counts; the card shows the actual
 // result.
-func (l *listening) clicked(ctx context.Context, f frame) error {
+func (l *listening) clicked(ctx context.Context, f frame, b *session.Batch) error {
 	var i interaction
 	if err := json.Unmarshal(f.Data, &i); err != nil || !validID(i.ID) {
 		l.Logf("discord: event %d: a click is not understood, left out", f.Seq)
 		return nil
 	}
-	if err := l.act(ctx, &i, l); err != nil {
+	a, ok, err := l.action(ctx, &i)
+	if err != nil {
 		return err
+	}
+	if ok {
+		b.Actions = append(b.Actions, a)
 	}
 	if i.Kind != interactionClick || !printable(i.Token) {
 		return nil
 	}
-	if err := l.once(ctx, http.MethodPost, "interactions/"+i.ID+"/"+i.Token+"/callback", map[string]any{"type": answerSeen}, nil); err != nil {
-		l.Logf("discord: click %s could not be answered: status %d, code %q", i.ID, httpapi.StatusOf(err), httpapi.CodeOf(err)) // the error itself contains the token
-	}
+	b.Done = append(b.Done, func(failed error) error {
+		if failed != nil {
+			return nil
+		}
+		err := l.once(ctx, http.MethodPost, "interactions/"+i.ID+"/"+i.Token+"/callback", map[string]any{"type": answerSeen}, nil)
+		if err != nil { // the error itself contains the token
+			l.Logf("discord: click %s could not be answered: status %d, code %q", i.ID, httpapi.StatusOf(err), httpapi.CodeOf(err))
+		}
+		return nil
+	})
 	return nil
 }
 
@@ -118,13 +125,22 @@ func (c *Client) calls(to chat.Handler) webhook.Handler {
 		answer := answerSeen
 		if i.Kind == interactionPing {
 			answer = answerPong
-		} else if err := c.act(ctx, &i, to); err != nil {
+		} else if err := c.click(ctx, &i, to); err != nil {
 			to.Logf("discord: click %q: %v", i.ID, err)
 			return webhook.Answer{Status: http.StatusServiceUnavailable}
 		}
 		seen.Keep(signature, now)
 		return webhook.Answer{Type: "application/json", Body: fmt.Appendf(nil, `{"type":%d}`, answer)}
 	}
+}
+
+// click makes a click durable.
+func (c *Client) click(ctx context.Context, i *interaction, to chat.Handler) error {
+	a, ok, err := c.action(ctx, i)
+	if err != nil || !ok {
+		return err
+	}
+	return to.OnAction(a)
 }
 
 // plausible reports whether a call can be from Discord: the signature has the right form and the
@@ -144,9 +160,9 @@ func (c *Client) signed(call *webhook.Call, now time.Time) (signature string, ok
 	return signature, ed25519.Verify(c.key, append([]byte(at), call.Body...), sum)
 }
 
-// reacted passes on a reaction to a message of the bot. Discord gives reactions no id and no time;
+// reacted adds a reaction to a message of the bot. Discord gives reactions no id and no time;
 // the session and its sequence number identify one, and are the same at each delivery.
-func (l *listening) reacted(ctx context.Context, f frame) error {
+func (l *listening) reacted(ctx context.Context, f frame, b *session.Batch) error {
 	var r struct {
 		UserID    string `json:"user_id"`
 		ChannelID string `json:"channel_id"`
@@ -183,15 +199,12 @@ func (l *listening) reacted(ctx context.Context, f frame) error {
 	if r.Emoji.ID != "" {
 		name = ":" + name + ":"
 	}
-	err = l.OnAction(event.Action{
+	b.Actions = append(b.Actions, event.Action{
 		ID: fmt.Sprintf("%s %d", l.resumeState.ID, f.Seq), Platform: platform, ChatID: p.chat(), MessageID: r.MessageID,
 		At:     l.api.ServerTime(l.api.Now()).UTC().Format(stamps),
 		Sender: event.Sender{ID: r.UserID, Type: "user", Name: cmp.Or(r.Member.Nick, r.Member.User.name())},
 		Name:   name, Removed: f.Type == "MESSAGE_REACTION_REMOVE",
 	})
-	if err != nil {
-		return session.FatalError{Err: err}
-	}
 	return nil
 }
 

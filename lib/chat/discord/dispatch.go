@@ -4,28 +4,26 @@ import (
 	"context"
 	"encoding/json"
 
+	"tri/lib/chat/session"
 	"tri/lib/record/event"
 )
 
-// dispatched returns the events of a frame, if it contains any.
-func (l *listening) dispatched(ctx context.Context, f frame) ([]event.Event, error) {
-	var err error
-	var events []event.Event
+// dispatched adds the events and actions of a frame to b.
+func (l *listening) dispatched(ctx context.Context, f frame, b *session.Batch) error {
 	switch f.Type {
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
-		events, err = l.message(ctx, f)
+		return l.message(ctx, f, b)
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
-		events, err = l.deleted(ctx, f)
+		return l.deleted(ctx, f, b)
 	case "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE":
-		return nil, l.reacted(ctx, f)
+		return l.reacted(ctx, f, b)
 	case "INTERACTION_CREATE":
-		return nil, l.clicked(ctx, f)
+		return l.clicked(ctx, f, b)
 	case "RESUMED":
 		if l.resumed > 0 {
 			l.Logf("discord: resumed, %d messages and changes were waiting", l.resumed)
 		}
 		l.resumed = -1
-		l.OnConnect(true)
 	case "GUILD_CREATE", "GUILD_UPDATE":
 		l.guild(f)
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
@@ -46,7 +44,14 @@ func (l *listening) dispatched(ctx context.Context, f frame) ([]event.Event, err
 			l.places.forget(p.ID)
 		}
 	}
-	return events, err
+	return nil
+}
+
+// add adds e to b, unless it was emitted recently.
+func (l *listening) add(e event.Event, b *session.Batch) {
+	if l.Recent.AddTo(b, e) && l.resumed >= 0 {
+		l.resumed++
+	}
 }
 
 // guild stores a server's channels and roles, which saves requests for them.
@@ -71,47 +76,48 @@ func (l *listening) guild(f frame) {
 	}
 }
 
-// message returns the event of a new message, or of a change of one. Discord also sends an update
-// when it adds the preview of a link; that is not an edit.
-func (l *listening) message(ctx context.Context, f frame) ([]event.Event, error) {
+// message adds the event of a new message, or of a change of one. Discord also sends an update when
+// it adds the preview of a link; that is not an edit.
+func (l *listening) message(ctx context.Context, f frame, b *session.Batch) error {
 	m, err := readMessage(f.Data)
 	if err != nil {
 		l.Logf("discord: event %d: not understood, left out: %v", f.Seq, err)
-		return nil, nil
+		return nil
 	}
 	if f.Type == "MESSAGE_UPDATE" && m.edited().IsZero() || m.Kind == typeStarter {
-		return nil, nil
+		return nil
 	}
 	p, err := l.place(ctx, m.ChannelID)
 	if err != nil || !l.welcome(&p) {
-		return nil, err
+		return err
 	}
 	if m.Author == nil { // only the fields that changed
 		var raw []byte
 		switch err := l.get(ctx, "channels/"+p.ID+"/messages/"+m.ID, nil, &raw); {
 		case unreadable(err):
-			return nil, nil // already deleted
+			return nil // already deleted
 		case err != nil:
-			return nil, err
+			return err
 		}
 		if m, err = readMessage(raw); err != nil {
-			l.Logf("discord: event %d: what it is about is not understood, left out: %v", f.Seq, err)
-			return nil, nil
+			l.Logf("discord: event %d: its message is not understood, left out: %v", f.Seq, err)
+			return nil
 		}
 	}
 	if m.external() && !l.external {
-		return nil, nil
+		return nil
 	}
 	e, err := l.event(ctx, m, &p)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l.recent.senders[m.ID] = e.Sender // it may be deleted before it is durable
-	return []event.Event{e}, nil
+	l.add(e, b)
+	return nil
 }
 
-// deleted returns the events of one deletion or of several.
-func (l *listening) deleted(ctx context.Context, f frame) (events []event.Event, err error) {
+// deleted adds the events of one deletion or of several.
+func (l *listening) deleted(ctx context.Context, f frame, b *session.Batch) error {
 	var d struct {
 		ID        string   `json:"id"`
 		IDs       []string `json:"ids"`
@@ -119,11 +125,11 @@ func (l *listening) deleted(ctx context.Context, f frame) (events []event.Event,
 	}
 	if err := json.Unmarshal(f.Data, &d); err != nil || !validID(d.ChannelID) {
 		l.Logf("discord: event %d: not understood, left out: %v", f.Seq, err)
-		return nil, nil
+		return nil
 	}
 	p, err := l.place(ctx, d.ChannelID)
 	if err != nil || !l.welcome(&p) {
-		return nil, err
+		return err
 	}
 	for _, id := range append(d.IDs, d.ID) {
 		if !validID(id) {
@@ -131,12 +137,12 @@ func (l *listening) deleted(ctx context.Context, f frame) (events []event.Event,
 		}
 		e, err := l.removed(ctx, id, &p)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		e.Raw = f.Data
-		events = append(events, e)
+		l.add(e, b)
 	}
-	return events, nil
+	return nil
 }
 
 // removed returns the event of a deletion noticed now.

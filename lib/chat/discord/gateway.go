@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/chat/session"
 )
 
 // Timeouts and sizes of the gateway.
@@ -46,8 +47,19 @@ type frame struct {
 	Data json.RawMessage `json:"d"`
 	Seq  int64           `json:"s"`
 	Type string          `json:"t"`
+}
 
-	err error // the error that ended the socket; no frame follows
+// end returns why f ends the connection, or nil if it does not.
+func (f *frame) end() error {
+	switch {
+	case f.Op == opReconnect:
+		return session.ErrReconnect
+	case f.Op == opInvalid && string(f.Data) == "true":
+		return errors.New("the session is not resumed now")
+	case f.Op == opInvalid:
+		return errStale
+	}
+	return nil
 }
 
 // resumeState is the session to resume: its address, and the last durable event.
@@ -62,18 +74,18 @@ var errStale = errors.New("the session is over")
 
 // socket is one connection to the gateway.
 type socket struct {
-	conn   *websocket.Conn
-	frames chan frame
-	done   atomic.Int64 // the last durable event, sent with heartbeats
-	heard  atomic.Bool  // whether the last heartbeat was acknowledged
-	beat   chan struct{}
+	conn  *websocket.Conn
+	in    chan session.Delivery[frame]
+	every time.Duration // between two heartbeats
+	heard atomic.Bool   // whether the last heartbeat was acknowledged
+	beat  chan struct{}
 }
 
 // dial connects to the gateway and reads its hello.
-func (c *Client) dial(ctx context.Context, address string) (*socket, time.Duration, error) {
+func (c *Client) dial(ctx context.Context, address string) (*socket, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "wss" && (u.Scheme != "ws" || !c.bare) || u.Host == "" {
-		return nil, 0, fmt.Errorf("gateway %q: no address of a WebSocket", address)
+		return nil, fmt.Errorf("gateway %q: no address of a WebSocket", address)
 	}
 	u.RawQuery = url.Values{"v": {"10"}, "encoding": {"json"}}.Encode()
 	if u.Path == "" {
@@ -86,10 +98,10 @@ func (c *Client) dial(ctx context.Context, address string) (*socket, time.Durati
 		if resp != nil && resp.Body != nil {
 			_ = resp.Body.Close()
 		}
-		return nil, 0, fmt.Errorf("gateway: %w", err)
+		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	conn.SetReadLimit(maxFrame)
-	s := &socket{conn: conn, frames: make(chan frame, buffered), beat: make(chan struct{}, 1)}
+	s := &socket{conn: conn, in: make(chan session.Delivery[frame], buffered), beat: make(chan struct{}, 1)}
 	helloCtx, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
 	f, err := s.next(helloCtx)
@@ -101,9 +113,10 @@ func (c *Client) dial(ctx context.Context, address string) (*socket, time.Durati
 	}
 	if err != nil {
 		_ = conn.CloseNow()
-		return nil, 0, fmt.Errorf("gateway: %w", err)
+		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	return s, time.Duration(hello.Interval * float64(time.Millisecond)), nil
+	s.every = time.Duration(hello.Interval * float64(time.Millisecond))
+	return s, nil
 }
 
 // next reads one frame.
@@ -144,13 +157,37 @@ func (s *socket) resume(ctx context.Context, token string, of resumeState) error
 	return s.send(ctx, opResume, map[string]any{"token": token, "session_id": of.ID, "seq": of.Seq})
 }
 
-// read fills frames until the socket ends. When frames is full it blocks, so that TCP slows Discord
-// down or Discord disconnects; then the session is resumed.
-func (s *socket) read(ctx context.Context) {
-	defer close(s.frames)
+// ready waits until a new session has begun, and returns where it begins. Messages made before may
+// never be sent to this connection.
+func (s *socket) ready(ctx context.Context) (*resumeState, error) {
+	ctx, cancel := context.WithTimeout(ctx, helloTime)
+	defer cancel()
 	for {
 		f, err := s.next(ctx)
-		f.err = err
+		if err == nil {
+			err = f.end()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("gateway: no session: %w", err)
+		}
+		if f.Type != "READY" {
+			continue
+		}
+		var at resumeState
+		if err := json.Unmarshal(f.Data, &at); err != nil {
+			return nil, fmt.Errorf("gateway: READY: %w: %w", errStale, err)
+		}
+		at.Seq = f.Seq
+		return &at, nil
+	}
+}
+
+// read fills in until the socket ends. When it is full read blocks, so that TCP slows Discord
+// down or Discord disconnects; then the session is resumed.
+func (s *socket) read(ctx context.Context) {
+	for {
+		d := session.Delivery[frame]{Done: func(error) error { return nil }} // only a resume acknowledges
+		f, err := s.next(ctx)
 		if err == nil {
 			s.heard.Store(true)
 			switch f.Op {
@@ -163,9 +200,13 @@ func (s *socket) read(ctx context.Context) {
 				}
 				continue
 			}
+			d.What, err = f, f.end()
+		} else {
+			err = fmt.Errorf("gateway: %w", err)
 		}
+		d.End = err
 		select {
-		case s.frames <- f:
+		case s.in <- d:
 		case <-ctx.Done():
 			return
 		}
@@ -175,10 +216,10 @@ func (s *socket) read(ctx context.Context) {
 	}
 }
 
-// pulse sends heartbeats, the first after a random part of the interval. If one is not acknowledged
-// before the next, the connection is dead.
-func (s *socket) pulse(ctx context.Context, every time.Duration, chance float64) {
-	t := time.NewTimer(time.Duration(chance * float64(every)))
+// pulse sends heartbeats with the number of the last durable event, the first after a random part
+// of the interval. If one is not acknowledged before the next, the connection is dead.
+func (s *socket) pulse(ctx context.Context, durable *atomic.Int64, chance float64) {
+	t := time.NewTimer(time.Duration(chance * float64(s.every)))
 	defer t.Stop()
 	s.heard.Store(true)
 	for {
@@ -187,14 +228,14 @@ func (s *socket) pulse(ctx context.Context, every time.Duration, chance float64)
 			return
 		case <-s.beat:
 		case <-t.C:
-			if !s.heard.Swap(false) && len(s.frames) < buffered {
+			if !s.heard.Swap(false) && len(s.in) < buffered {
 				_ = s.conn.CloseNow() // read reports it
 				return
 			}
-			t.Reset(every)
+			t.Reset(s.every)
 		}
 		var seq any
-		if n := s.done.Load(); n > 0 {
+		if n := durable.Load(); n > 0 {
 			seq = n
 		}
 		if s.send(ctx, opHeartbeat, seq) != nil {

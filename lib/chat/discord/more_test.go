@@ -18,6 +18,7 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/chat/discord/discordtest"
+	"tri/lib/chat/session"
 	"tri/lib/record/event"
 )
 
@@ -209,11 +210,12 @@ func TestGolden(t *testing.T) {
 			if err := json.Unmarshal(data, &f); err != nil {
 				t.Fatal(err)
 			}
-			l := &listening{Client: offline(t), Handler: chattest.Handler{Log: t.Logf}, recent: newRecent()}
-			es, err := l.dispatched(t.Context(), f)
-			if err != nil {
+			l := offline(t).listening(chat.Resume{}, chattest.Handler{Log: t.Logf})
+			var b session.Batch
+			if err := l.dispatched(t.Context(), f, &b); err != nil {
 				t.Fatal(err)
 			}
+			es := b.Events
 			for _, e := range es {
 				if string(e.Raw) != string(f.Data) {
 					t.Errorf("the record kept is %q", e.Raw)
@@ -257,14 +259,15 @@ func FuzzDispatch(f *testing.F) {
 		f.Add(kind, `{"id":"1","user_id":"5","channel_id":"100","message_id":"7","message_author_id":"42","emoji":{"name":"x"},"guild_id":"9","type":3,"token":"t","data":{"custom_id":"a:b"},"message":{"id":"7"},"member":{"user":{"id":"5"}}}`)
 	}
 	f.Fuzz(func(t *testing.T, kind, data string) {
-		l := &listening{Client: offline(t), recent: newRecent(), Handler: chattest.Handler{Log: func(string, ...any) {}, Action: func(a event.Action) error {
+		l := offline(t).listening(chat.Resume{}, chattest.Handler{Log: func(string, ...any) {}})
+		var b session.Batch
+		err := l.dispatched(t.Context(), frame{Type: kind, Seq: 3, Data: json.RawMessage(data)}, &b)
+		for _, a := range b.Actions {
 			if a.ID == "" || !validID(a.MessageID) || !validID(a.ChatID) || !validID(a.Sender.ID) {
 				t.Errorf("action %+v", a)
 			}
-			return nil
-		}}}
-		es, err := l.dispatched(t.Context(), frame{Type: kind, Seq: 3, Data: json.RawMessage(data)})
-		for _, e := range es {
+		}
+		for _, e := range b.Events {
 			_, bad := time.Parse(time.RFC3339Nano, e.CreateTime)
 			if err == nil && (!validID(e.MessageID) || !validID(e.ChatID) || bad != nil || e.Mentions == nil || e.Sender.Type == "") {
 				t.Errorf("event %+v", e)

@@ -2,15 +2,13 @@ package discord
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
+	"sync/atomic"
 	"time"
 
 	"tri/lib/chat"
 	"tri/lib/chat/session"
 	"tri/lib/chat/webhook"
-	"tri/lib/record/event"
 )
 
 const (
@@ -19,8 +17,6 @@ const (
 	overlap = time.Minute
 	// calm is how long a connection must have held for the next attempt to follow at once.
 	calm = 30 * time.Second
-	// batch is how many events are made durable together.
-	batch = 500
 )
 
 // Intents (events/gateway#list-of-intents).
@@ -33,16 +29,15 @@ const (
 	intentContent         = 1 << 15
 )
 
-// listening is the state of one Run.
+// listening is the state of one Run, with its position in the gateway's session.
 type listening struct {
 	*Client
-	chat.Resume
-	chat.Handler
+	*session.Listener
 
-	known session.Watermark // by the times of ids; everything before is emitted
-	past  bool              // there is an earlier state: the log, or a connection
-
-	resumeState resumeState // the session to resume; no ID: none
+	resumeState resumeState  // the session to resume; no ID: none. Its Seq is the last durable event.
+	parsed      int64        // the last event that was parsed
+	gap         *resumeState // where to continue after catching up; nil: nothing is missing
+	durable     atomic.Int64 // resumeState.Seq, for the heartbeats
 	recent      recent
 	saved       time.Time // when both were last saved
 	intents     int
@@ -78,15 +73,29 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 }
 
 func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	l := &listening{Client: c, Resume: resume, Handler: to, known: session.NewWatermark(resume.Last, overlap), past: len(resume.Last) > 0, recent: newRecent()}
+	l := c.listening(resume, to)
 	l.load()
-	s := session.Loop{Platform: "discord", Stable: calm, Now: c.api.Now, Sleep: c.api.Sleep, Wait: l.backoff, OnEnd: func(err error) {
-		if errors.Is(err, errStale) {
-			l.resumeState = resumeState{}
+	loop := session.Loop{
+		Platform: platform, Stable: calm, Now: c.api.Now, Sleep: c.api.Sleep, Wait: l.backoff,
+		OnEnd: func(err error) {
+			if errors.Is(err, errStale) {
+				l.resumeState = resumeState{}
+			}
+			c.forgetMe() // so that a revoked token is noticed
+		},
+	}
+	return loop.Run(ctx, l, l.connect)
+}
+
+func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
+	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, overlap), recent: newRecent()}
+	l.Kept = func(b *session.Batch) {
+		for i := range b.Events {
+			l.recent.keep(&b.Events[i])
+			l.Known.AdvanceBy(&b.Events[i], overlap)
 		}
-		c.forgetMe() // so that a revoked token is noticed
-	}}
-	return s.Run(ctx, l, l.connect)
+	}
+	return l
 }
 
 // backoff returns the delay before the next attempt. A new session must be started one to five
@@ -104,9 +113,6 @@ func (l *listening) connect(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
 	}
-	if l.known.Other.IsZero() {
-		l.known.Other = l.api.ServerTime(l.api.Now()).Add(-overlap) // a first start reads the last minute, as a restart would
-	}
 	if err := l.wants(ctx); err != nil {
 		return err
 	}
@@ -114,7 +120,7 @@ func (l *listening) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, every, err := l.dial(ctx, address)
+	s, err := l.dial(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -128,19 +134,59 @@ func (l *listening) connect(ctx context.Context) error {
 		_ = s.conn.CloseNow()
 		l.save()
 	}()
-	s.done.Store(l.resumeState.Seq)
-	if l.resumed = -1; l.resumeState.ID != "" {
-		l.resumed = 0
+	resumed := l.resumeState.ID != ""
+	if l.resumed = -1; resumed {
+		l.resumed, l.parsed = 0, l.resumeState.Seq
 		err = s.resume(ctx, l.token, l.resumeState)
-	} else {
-		err = s.identify(ctx, l.token, l.intents)
+	} else if err = s.identify(ctx, l.token, l.intents); err == nil {
+		l.gap, err = s.ready(ctx)
 	}
 	if err != nil {
 		return err
 	}
+	if l.gap != nil {
+		l.parsed = l.gap.Seq
+	}
+	l.durable.Store(l.resumeState.Seq)
 	go s.read(reading)
-	go s.pulse(reading, every, l.chance())
-	return l.follow(ctx, s)
+	go s.pulse(reading, &l.durable, l.chance())
+	r := session.Receiver[frame]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.commit, Resumed: resumed}
+	return r.Receive(ctx, l, s.in)
+}
+
+// commit makes b durable, and advances to the numbers of its frames.
+func (l *listening) commit(b *session.Batch) error {
+	if err := l.Commit(b); err != nil {
+		return err
+	}
+	if l.resumeState.Seq = max(l.resumeState.Seq, l.parsed); l.resumeState.ID != "" {
+		l.durable.Store(l.resumeState.Seq)
+	}
+	if l.api.Now().Sub(l.saved) >= time.Second {
+		l.save()
+	}
+	return nil
+}
+
+// parse adds the events and actions of f to b.
+func (l *listening) parse(ctx context.Context, f frame, b *session.Batch) error {
+	switch {
+	case f.Op == opNoise:
+		l.Logf("discord: a frame is not understood, left out")
+		return nil
+	case f.Op != opDispatch:
+		return nil
+	case f.Type == "READY": // a session was to be resumed
+		return errStale
+	case l.gap == nil && f.Seq > l.parsed+1: // events are missing before f
+		l.gap = &resumeState{ID: l.resumeState.ID, URL: l.resumeState.URL, Seq: f.Seq - 1}
+		return session.ErrMissed
+	}
+	if err := l.dispatched(ctx, f, b); err != nil {
+		return err
+	}
+	l.parsed = max(l.parsed, f.Seq)
+	return nil
 }
 
 // wants determines which intents are needed: private messages only if a private chat is watched by
@@ -186,141 +232,4 @@ func (l *listening) address(ctx context.Context) (string, error) {
 		}
 	}
 	return g.URL, nil
-}
-
-// follow processes frames until the socket ends.
-func (l *listening) follow(ctx context.Context, s *socket) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case f, ok := <-s.frames:
-			if !ok {
-				return errors.New("gateway: the connection ended")
-			}
-			if err := l.take(ctx, f, s); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// end returns why f ends the connection, or nil if it does not.
-func (f *frame) end() error {
-	switch {
-	case f.err != nil:
-		return fmt.Errorf("gateway: %w", f.err)
-	case f.Op == opReconnect:
-		return session.ErrReconnect
-	case f.Op == opInvalid && string(f.Data) == "true":
-		return errors.New("the session is not resumed now")
-	case f.Op == opInvalid:
-		return errStale
-	}
-	return nil
-}
-
-// take emits the events of f and of the frames that have queued up behind it.
-func (l *listening) take(ctx context.Context, f frame, s *socket) error {
-	var ready []event.Event
-	seq := l.resumeState.Seq
-	flush := func() error {
-		if err := l.durable(ready); err != nil {
-			return err
-		}
-		ready, l.resumeState.Seq = nil, seq
-		s.done.Store(seq)
-		if l.api.Now().Sub(l.saved) >= time.Second {
-			l.save()
-		}
-		return nil
-	}
-	for {
-		switch {
-		case f.end() != nil:
-			return errors.Join(flush(), f.end())
-		case f.Op == opNoise:
-			l.Logf("discord: a frame is not understood, left out")
-		case f.Op != opDispatch:
-		case f.Type == "READY" || seq != 0 && f.Seq > seq+1:
-			// A new session, or events are missing before f.
-			if err := flush(); err != nil {
-				return err
-			}
-			if err := l.mendGap(ctx, f); err != nil {
-				return err
-			}
-			seq = l.resumeState.Seq
-			fallthrough
-		case f.Type == "RESUMED":
-			if err := flush(); err != nil { // for the count of resumed events
-				return err
-			}
-			fallthrough
-		default:
-			es, err := l.dispatched(ctx, f)
-			if err != nil {
-				return errors.Join(flush(), err)
-			}
-			ready, seq = append(ready, es...), max(seq, f.Seq)
-		}
-		if len(ready) >= batch {
-			return flush()
-		}
-		var ok bool
-		select {
-		case f, ok = <-s.frames:
-			if ok {
-				continue
-			}
-		default:
-		}
-		return flush()
-	}
-}
-
-// mendGap catches up if f shows that events are missing. If that fails, the session must not be
-// resumed after the gap.
-func (l *listening) mendGap(ctx context.Context, f frame) error {
-	s := l.resumeState
-	if f.Type == "READY" {
-		s = resumeState{}
-		var ready struct {
-			resumeState
-			User user `json:"user"`
-		}
-		if err := json.Unmarshal(f.Data, &ready); err != nil {
-			return fmt.Errorf("gateway: READY: %w: %w", errStale, err)
-		}
-		s.ID, s.URL = ready.ID, ready.URL
-	}
-	l.resumeState = resumeState{}
-	if err := l.catchUp(ctx); err != nil {
-		return err
-	}
-	s.Seq = f.Seq - 1
-	l.resumeState = s
-	return nil
-}
-
-// durable emits events and then advances the watermarks.
-func (l *listening) durable(events []event.Event) error {
-	if len(events) == 0 {
-		return nil
-	}
-	if err := l.OnEvents(events...); err != nil {
-		return session.FatalError{Err: err}
-	}
-	for i := range events {
-		l.recent.keep(&events[i])
-		for _, s := range []string{events[i].CreateTime, events[i].EditedAt} {
-			if at, err := time.Parse(time.RFC3339Nano, s); err == nil {
-				l.known.Advance(events[i].ChatID, at.Add(-overlap))
-			}
-		}
-	}
-	if l.resumed >= 0 {
-		l.resumed += len(events)
-	}
-	return nil
 }

@@ -158,7 +158,7 @@ func (l *listening) durable(events []event.Event) error {
 		return session.FatalError{Err: err}
 	}
 	for _, e := range events {
-		if at, err := time.Parse(time.RFC3339Nano, e.CreateTime); err == nil && at.After(l.last[fold(e.ChatID)]) {
+		if at := e.ChangedAt(); at.After(l.last[fold(e.ChatID)]) {
 			l.last[fold(e.ChatID)] = at
 		}
 	}
@@ -211,7 +211,7 @@ func (l *listening) page(ctx context.Context, k *conn, channel string, since tim
 			return fresh, err
 		}
 		for _, e := range got {
-			if at, err := time.Parse(time.RFC3339Nano, e.CreateTime); err == nil && at.After(known) {
+			if e.ChangedAt().After(known) {
 				fresh++
 			}
 		}

@@ -63,12 +63,8 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
 	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, overlap)}
 	l.Kept = func(b *session.Batch) {
-		for _, e := range b.Events {
-			for _, s := range []string{e.CreateTime, e.EditedAt} {
-				if at, err := time.Parse(time.RFC3339Nano, s); err == nil {
-					l.Known.Advance(e.ChatID, at.Add(-overlap))
-				}
-			}
+		for i := range b.Events {
+			l.Known.AdvanceBy(&b.Events[i], overlap)
 		}
 	}
 	return l

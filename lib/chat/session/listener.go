@@ -20,7 +20,7 @@ type Listener struct {
 	// Kept is called when a batch is durable, before it is acknowledged. May be nil.
 	Kept func(*Batch)
 
-	past     bool // there is an earlier state: a log, or a connection
+	Past     bool // there is an earlier state: a log, or a connection
 	reported map[string]bool
 }
 
@@ -29,7 +29,7 @@ type Listener struct {
 func Listen(platform string, resume chat.Resume, to chat.Handler, overlap time.Duration) *Listener {
 	return &Listener{
 		Platform: platform, Resume: resume, Handler: to, Known: NewWatermark(resume.Last, overlap),
-		past: len(resume.Last) > 0, reported: map[string]bool{},
+		Past: len(resume.Last) > 0, reported: map[string]bool{},
 	}
 }
 
@@ -115,10 +115,10 @@ func (h *History[M]) CatchUp(ctx context.Context, l *Listener) error {
 	if err != nil {
 		return err
 	}
-	if l.past {
+	if l.Past {
 		fresh.Report(l.Platform, l)
 	}
-	l.past = true
+	l.Past = true
 	for _, id := range read {
 		l.Known.Advance(id, known)
 	}

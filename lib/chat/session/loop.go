@@ -133,6 +133,12 @@ func (h *Watermark) Advance(chatID string, at time.Time) {
 	}
 }
 
+// AdvanceBy advances the watermark of an event's chat to its time less overlap, where live events
+// are complete.
+func (h *Watermark) AdvanceBy(e *event.Event, overlap time.Duration) {
+	h.Advance(e.ChatID, e.ChangedAt().Add(-overlap))
+}
+
 // maxRecent is the size of one generation of Recent.
 const maxRecent = 10_000
 

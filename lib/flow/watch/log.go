@@ -89,10 +89,8 @@ func (l *log) take(line *ndjson.Line) error {
 		last = map[string]time.Time{}
 		l.last[strings.Clone(e.Platform)] = last
 	}
-	for _, s := range []string{e.CreateTime, e.EditedAt} {
-		if at, err := time.Parse(time.RFC3339Nano, s); err == nil && at.After(last[e.ChatID]) {
-			last[strings.Clone(e.ChatID)] = at
-		}
+	if at := e.ChangedAt(); at.After(last[e.ChatID]) {
+		last[strings.Clone(e.ChatID)] = at
 	}
 	return nil
 }

@@ -2,6 +2,8 @@
 // classifier's fields.
 package event
 
+import "time"
+
 // Event is one line of events.ndjson. Times are RFC 3339 in UTC.
 type Event struct {
 	// Seq is the byte offset of this record's line in events.ndjson, stamped by tri-watch. Nil in
@@ -91,6 +93,18 @@ func (e *Event) Root() string {
 
 // Key returns the key of the event's thread.
 func (e *Event) Key() string { return Key(e.Platform, e.ChatID, e.Root()) }
+
+// ChangedAt returns the time of e's version of its message: when it was edited or deleted, or else
+// sent. It is zero if that time is not valid.
+func (e *Event) ChangedAt() time.Time {
+	var latest time.Time
+	for _, s := range []string{e.CreateTime, e.EditedAt} {
+		if at, err := time.Parse(time.RFC3339Nano, s); err == nil && at.After(latest) {
+			latest = at
+		}
+	}
+	return latest
+}
 
 // Identity returns a string that is unique to a message, or to one edit or deletion of it.
 func (e *Event) Identity() string {
