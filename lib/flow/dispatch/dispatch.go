@@ -100,9 +100,9 @@ type Dispatcher struct {
 
 	running map[string]bool // run ids
 	queue   []job
-	active  int               // short runs in progress
-	long    int               // long runs in progress
-	away    map[string]string // long runs in progress in another process: run id to thread key
+	active  int             // short runs in progress
+	long    int             // long runs in progress
+	live    map[string]live // runs in progress, by id
 	results chan result
 	begun   chan thread.Input // starts of long runs, with where to watch them
 	lost    chan error        // a fatal error
@@ -128,7 +128,7 @@ func Run(ctx context.Context, o Options) error {
 	defer lock.Unlock()
 	d := &Dispatcher{
 		Options: o, offered: map[string]string{}, judged: map[string]string{}, worded: map[string]bool{}, answers: newAnswers(o), lapsed: map[string]int64{}, threads: map[string]*thread.Thread{},
-		broken: map[string]bool{}, said: map[string]bool{}, running: map[string]bool{}, away: map[string]string{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
+		broken: map[string]bool{}, said: map[string]bool{}, running: map[string]bool{}, live: map[string]live{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
 		decisions: decision.NewState(decision.PolicyOf(o.Config)),
 	}
 	d.replied, d.audiences = map[audience][]Hint{}, map[string]audience{}
@@ -280,7 +280,6 @@ func (d *Dispatcher) behind(name string, off int64) bool {
 }
 
 func (d *Dispatcher) tick(now time.Time) error {
-	d.callBack()
 	if err := d.lookForThreads(); err != nil {
 		return err
 	}

@@ -46,21 +46,6 @@ func (d *Dispatcher) longer(ctx context.Context, id string, t *thread.Thread, hi
 	return d.Long.Wait(ctx, id)
 }
 
-// callBack stops long runs whose threads no longer need them.
-func (d *Dispatcher) callBack() {
-	for id, key := range d.away {
-		if t := d.threads[key]; t != nil && isDue(t, job{runID: id}) {
-			continue
-		}
-		delete(d.away, id)
-		go func() {
-			if err := d.Long.Stop(id); err != nil {
-				d.Say("stop long run %s: %v", id, err)
-			}
-		}()
-	}
-}
-
 // longerLook reports whether the end of a run calls for a longer investigation, and the configuration
 // allows one: the agent asked for it, or its time was up.
 func (d *Dispatcher) longerLook(j job, res *run.Result) bool {

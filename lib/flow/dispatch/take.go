@@ -101,6 +101,7 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 		return err
 	}
 	var ts []*thread.Thread
+	d.stopUndue()
 	for _, key := range b.order {
 		if err := d.do(b.threads[key]); err != nil {
 			return err

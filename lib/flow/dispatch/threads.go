@@ -35,7 +35,7 @@ func (d *Dispatcher) recover(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.settleLost(); err != nil {
+	if err := errors.Join(d.stopLost(), d.settleLost()); err != nil {
 		return err
 	}
 	if err := d.each(func(s subscriber) error { return s.begun(d.sorted(), d.load) }); err != nil {

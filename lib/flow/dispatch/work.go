@@ -98,9 +98,6 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 	if paid, err := d.pay(j, t); !paid || err != nil {
 		return false, err
 	}
-	if j.kind == run.Investigate && j.long && d.Long != nil {
-		d.away[j.runID] = j.key
-	}
 	if j.long {
 		d.long++
 	} else {
@@ -113,7 +110,7 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 	if err != nil {
 		return false, err
 	}
-	go d.work(ctx, j, snapshot, d.hints(j, t))
+	go d.work(ctx, d.enliven(ctx, j), j, snapshot, d.hints(j, t))
 	return true, nil
 }
 
@@ -126,9 +123,10 @@ func isDue(t *thread.Thread, j job) bool {
 	return false
 }
 
-// work carries out one run, from taking the lock to publishing the result, in its own goroutine.
-func (d *Dispatcher) work(ctx context.Context, j job, t *thread.Thread, hints []Hint) {
-	res, err := d.perform(ctx, j, t, hints)
+// work carries out one run, from taking the lock to publishing the result, in its own goroutine. The run's
+// context ends with the dispatcher's, ctx, and when the run is no longer due.
+func (d *Dispatcher) work(ctx, its context.Context, j job, t *thread.Thread, hints []Hint) {
+	res, err := d.perform(its, j, t, hints)
 	r := result{job: j}
 	switch {
 	case ctx.Err() != nil:
@@ -159,8 +157,8 @@ func (d *Dispatcher) perform(ctx context.Context, j job, t *thread.Thread, hints
 		} else {
 			err = d.here(ctx, j, t, hints, r, res)
 		}
-		if ctx.Err() != nil {
-			err = ctx.Err() // stopping: the run is repeated at the next start
+		if interrupted(ctx) {
+			err = ctx.Err() // the run is repeated at the next start
 		}
 		return res, err
 	})
@@ -200,7 +198,7 @@ func (d *Dispatcher) here(ctx context.Context, j job, t *thread.Thread, hints []
 	limited, cancel := context.WithTimeout(ctx, d.limit(j))
 	defer cancel()
 	value, err := d.ask(limited, j, t, hints, r)
-	if ctx.Err() != nil {
+	if interrupted(ctx) {
 		return ctx.Err()
 	}
 	if errors.Is(err, supervise.ErrNotKept) {
@@ -213,6 +211,8 @@ func (d *Dispatcher) here(ctx context.Context, j job, t *thread.Thread, hints []
 	}
 	res.Usage = state.Usage // including the cost of attempts that were killed
 	switch {
+	case err != nil && ctx.Err() != nil:
+		undue(res, state, serr)
 	case errors.Is(err, agent.ErrNothing):
 		res.Status, res.Error = run.Nothing, err.Error()
 	case limited.Err() != nil:
@@ -289,7 +289,10 @@ func (d *Dispatcher) ended(j job) {
 		d.active--
 	}
 	delete(d.running, j.runID)
-	delete(d.away, j.runID)
+	if l := d.live[j.runID]; l.cancel != nil {
+		l.cancel(nil)
+	}
+	delete(d.live, j.runID)
 }
 
 func (d *Dispatcher) takeResult(r result) error {

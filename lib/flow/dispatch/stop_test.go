@@ -1,0 +1,185 @@
+package dispatch
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/agent/proc"
+	"tri/lib/agent/supervise"
+	"tri/lib/record/budget"
+	"tri/lib/record/draft"
+	"tri/lib/record/event"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+)
+
+// script is an agent that runs a shell script, and reports 7 tokens when it starts.
+type script struct{ text string }
+
+func (s script) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	_, err := proc.Run(ctx, proc.Spec{
+		Argv: []string{"/bin/sh", "-c", s.text}, Env: []string{"PATH=" + os.Getenv("PATH")}, RunDir: t.Dir, Hold: t.Hold, Sandbox: "off",
+		Started: func(pid int) { t.See(agent.Event{Kind: agent.Started, PID: pid, Usage: &draft.Usage{InputTokens: 7}}) },
+	})
+	return agent.Result{}, err
+}
+
+// alive returns the processes that a script has named in a file and that have not ended.
+func alive(t *testing.T, name string) (pids []int) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range strings.Fields(string(text)) {
+		if pid, err := strconv.Atoi(w); err == nil && run.ProcessOf(pid).Alive() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// TestStopped: when the asker withdraws, every process of the run ends at once, and what it has used is
+// settled. A process that ignores SIGTERM is killed.
+func TestStopped(t *testing.T) {
+	for _, tt := range []struct {
+		name, script string
+		most         time.Duration
+	}{
+		{"it ends when told", `sleep 60 & echo $$ $! >pids; touch begun; wait`, proc.Grace},
+		{"it does not", `trap '' TERM; sh -c 'trap "" TERM; sleep 60' & echo $$ $! >pids; touch begun; while :; do wait; done`, proc.Grace + 10*time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			b := newBench(t)
+			b.add("1", "ana", "", event.Actionable, "why?")
+			o := b.options()
+			o.Once, o.Input.Follow = false, true
+			var said, ended time.Time
+			o.Investigate = func(ctx context.Context, _ *thread.Thread, _ []Hint, r *run.Run) (*draft.Return, error) {
+				go func() {
+					for _, err := os.Stat(dir + "/begun"); err != nil && ctx.Err() == nil; _, err = os.Stat(dir + "/begun") {
+						time.Sleep(time.Millisecond)
+					}
+					said = time.Now()
+					b.add("2", "ana", "1", event.Ambient, "never mind")
+				}()
+				a := supervise.Wrap(script{"cd " + dir + "; " + tt.script}, supervise.Options{Dir: r.Dir()})
+				_, err := a.Run(ctx, agent.Task{Dir: r.Dir(), Hold: r.Hold()})
+				ended = time.Now()
+				return nil, err
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 50*time.Second)
+			defer cancel()
+			settled := make(chan []budget.Entry, 1)
+			go func() {
+				settled <- settlement(ctx, b)
+				cancel()
+			}()
+			if err := Run(ctx, o); err != nil {
+				t.Fatal(err)
+			}
+			if left := alive(t, dir+"/pids"); len(left) > 0 {
+				for _, pid := range left {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+				t.Errorf("processes %v live on", left)
+			}
+			if took := ended.Sub(said); took > tt.most {
+				t.Errorf("it took %v from the withdrawal to the end", took)
+			} else {
+				t.Logf("%v from the withdrawal to the end", took)
+			}
+			if got := <-settled; len(got) != 1 || got[0].Tokens != 7 {
+				t.Errorf("settled %+v, want 7 tokens", got)
+			}
+			th := b.thread("1")
+			if th.Status != thread.Closed || th.CloseReason != "the asker withdrew the question" || th.InvestigatorError != "" {
+				t.Errorf("%s, %q, %q", th.Status, th.CloseReason, th.InvestigatorError)
+			}
+			if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
+				t.Errorf("rebuild: %+v, %v", done, err)
+			}
+			b.run()
+			if got := settlement(context.Background(), b); len(got) != 1 {
+				t.Errorf("settled again: %+v", got)
+			}
+		})
+	}
+}
+
+// settlement returns the settlements of a home, as soon as there is one.
+func settlement(ctx context.Context, b *bench) (all []budget.Entry) {
+	for len(all) == 0 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+		f, err := os.Open(b.home.Path("spend.ndjson"))
+		if err != nil {
+			continue
+		}
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			var e budget.Entry
+			if json.Unmarshal(lines.Bytes(), &e) == nil && e.Kind == budget.Settle {
+				all = append(all, e)
+			}
+		}
+		_ = f.Close()
+	}
+	return all
+}
+
+// TestLostLong: a long run that an earlier dispatcher left behind ends when it is no longer due.
+func TestLostLong(t *testing.T) {
+	b, f, options := far(t)
+	b.add("1", "ana", "", event.Actionable, "long and endless?")
+	ctx, cancel := context.WithCancel(context.Background())
+	o := options()
+	o.Once, o.Out = false, &onMove{cancel, "escalated"}
+	if err := Run(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	id := *b.thread("1").InvestigatorTaskID
+	order, err := json.Marshal(map[string]any{"run_id": id, "by": run.Dispatcher, "thread": b.thread("1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.home.Replace("runs/"+id+"/request.json", order); err != nil {
+		t.Fatal(err)
+	}
+	r, err := run.Begin(b.home, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.onStop = func() {
+		if err := r.Publish(run.Result{RunID: id, Status: run.Failed, EndedAt: "2026-11-21T10:00:00Z", Usage: &draft.Usage{InputTokens: 9}}); err != nil {
+			t.Error(err)
+		}
+		if err := r.End(); err != nil {
+			t.Error(err)
+		}
+	}
+	b.add("2", "ana", "1", event.Ambient, "never mind")
+	without := options()
+	without.Long = nil // it cannot end the run
+	for _, o := range []Options{without, options()} {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		if err := Run(ctx, o); err != nil || ctx.Err() != nil {
+			t.Fatal(err, ctx.Err())
+		}
+		cancel()
+	}
+	if !slices.Contains(f.called, id) {
+		t.Errorf("stopped %q, want %s", f.called, id)
+	}
+	if got := settlement(context.Background(), b); len(got) != 1 || got[0].Tokens != 9 {
+		t.Errorf("settled %+v", got)
+	}
+}
