@@ -1,7 +1,6 @@
 package teams
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,60 +25,39 @@ const (
 // catchUp emits the missed messages of all chats together, in order of time.
 func (l *listening) catchUp(ctx context.Context) error {
 	if !l.remote() {
-		if l.past && !l.told[""] {
-			l.told[""] = true
-			l.Logf("teams: without a tenant and a secret nothing of the past can be read")
+		if l.Past {
+			l.LogOnce("past", "teams: without a tenant and a secret nothing of the past can be read")
 		}
 		return nil
 	}
-	now := l.graph.api.ServerTime(l.o.Now())
-	begun, until := now.Add(-overlap), now.Add(overlap)
-	if l.swept {
-		// Newer messages may still arrive live; the second makes up for the fractions that a Date header
-		// lacks.
-		until = now.Add(time.Second - min(grace, l.o.Sweep/10))
-	}
-	var missed []found
-	for _, id := range l.watched(ctx) {
-		msgs, err := l.history(ctx, id, l.known.Of(id))
-		if l.unreadable(id, err) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("history of %s: %w", id, err)
-		}
-		missed = append(missed, slices.DeleteFunc(msgs, func(m found) bool { return m.changed().After(until) })...)
-	}
-	slices.SortStableFunc(missed, func(a, b found) int {
-		return cmp.Or(a.changed().Compare(b.changed()), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-	})
-	var fresh session.Recovered
-	err := session.Recover(missed, func(m *found, g *session.Batch) error {
-		before := len(g.Events)
-		if err := l.hear(ctx, m.chat, m.message, g); err != nil {
-			return err
-		}
-		for _, e := range g.Events[before:] {
-			if e.CreateTime > stamp(l.Last[e.ChatID]) && e.Sender.ID != l.botID() {
-				fresh.Add(e.ChatID)
+	h := session.History[found]{
+		Now: func() time.Time { return l.graph.api.ServerTime(l.o.Now()) }, Skew: overlap, Chats: l.watched,
+		Read: func(ctx context.Context, chatID string, since, now time.Time) ([]found, error) {
+			all, err := l.history(ctx, chatID, since)
+			if l.unreadable(chatID, err) {
+				return nil, nil
 			}
-		}
-		return nil
-	}, l.commit)
-	if err != nil {
-		return err
+			if err != nil {
+				return nil, fmt.Errorf("history of %s: %w", chatID, err)
+			}
+			until := now.Add(overlap)
+			if l.swept {
+				// Newer messages may still arrive live; the second makes up for the fractions that a Date header
+				// lacks.
+				until = now.Add(time.Second - min(grace, l.o.Sweep/10))
+			}
+			return slices.DeleteFunc(all, func(m found) bool { return m.changed().After(until) }), nil
+		},
+		Unreadable: func(error) bool { return false }, // Read says more
+		Changed:    func(m *found) time.Time { return m.changed() },
+		ID:         func(m *found) string { return m.Created.UTC().Format(time.RFC3339Nano) + m.ID },
+		Add: func(ctx context.Context, m *found, b *session.Batch) error {
+			return l.hear(ctx, m.chat, m.message, b)
+		},
 	}
-	for _, id := range l.watched(ctx) {
-		l.known.Advance(id, begun)
-	}
-	if begun.After(l.known.Other) {
-		l.known.Other = begun
-	}
-	if l.past {
-		fresh.Report("teams", l)
-	}
-	l.past, l.swept = true, true
-	return nil
+	err := h.CatchUp(ctx, l.Listener)
+	l.swept = l.swept || err == nil
+	return err
 }
 
 // found is a message of a chat's history.
@@ -89,17 +67,15 @@ type found struct {
 }
 
 // watched returns the chats to read: the configured ones, or all that are known.
-func (l *listening) watched(ctx context.Context) []string {
-	if !l.told["survey"] {
-		if err := l.survey(ctx); err != nil && !l.told["survey failed"] {
-			l.told["survey failed"] = true
-			l.Logf("teams: %v", err)
-		} else if err == nil {
-			l.told["survey"] = true
+func (l *listening) watched(ctx context.Context) ([]string, error) {
+	if !l.surveyed {
+		err := l.survey(ctx)
+		if l.surveyed = err == nil; err != nil {
+			l.LogOnce("survey", "teams: %v", err)
 		}
 	}
 	if l.chats != nil {
-		return slices.Sorted(maps.Keys(l.chats))
+		return slices.Sorted(maps.Keys(l.chats)), nil
 	}
 	all := map[string]bool{}
 	for id := range l.Last {
@@ -111,7 +87,7 @@ func (l *listening) watched(ctx context.Context) []string {
 	}
 	l.mu.Unlock()
 	maps.DeleteFunc(all, func(id string, _ bool) bool { return private(id, "") || !chatWord.MatchString(id) })
-	return slices.Sorted(maps.Keys(all))
+	return slices.Sorted(maps.Keys(all)), nil
 }
 
 // history returns the messages of a chat, in a channel with their replies, that were written or

@@ -77,7 +77,11 @@ func (l *listening) subscribe(ctx context.Context) error {
 	if err := l.clearOld(ctx); err != nil {
 		return err
 	}
-	for _, id := range l.watched(ctx) {
+	chats, err := l.watched(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range chats {
 		l.watch.mu.Lock()
 		have, ok := l.watch.byChat[id]
 		l.watch.mu.Unlock()
@@ -96,9 +100,8 @@ func (l *listening) subscribe(ctx context.Context) error {
 		case s == http.StatusNotFound && ok:
 			l.drop(have.ID)
 			return fmt.Errorf("subscription for %s is gone: %w", id, err)
-		case !l.told["subscribe "+id]:
-			l.told["subscribe "+id] = true
-			l.Logf("teams: no change notifications of chat %s: %v", id, err)
+		default:
+			l.LogOnce("subscribe "+id, "teams: no change notifications of chat %s: %v", id, err)
 		}
 	}
 	return nil

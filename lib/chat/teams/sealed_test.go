@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/chat/teams/teamstest"
 	"tri/lib/chat/webhook"
@@ -25,7 +26,7 @@ func hooked(t *testing.T, w *world) (l *listening, taken *int) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	l = &listening{Client: c, Handler: chattest.Handler{Log: func(string, ...any) {}}, Intake: webhook.NewIntake[news](), told: map[string]bool{}}
+	l = c.listening(chat.Resume{}, chattest.Handler{Log: func(string, ...any) {}})
 	taken = new(int)
 	done := make(chan bool)
 	go func() {

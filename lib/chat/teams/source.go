@@ -22,20 +22,15 @@ const (
 // listening is the state of one Run.
 type listening struct {
 	*Client
-	chat.Resume
-	chat.Handler
+	// Known is the time up to which the history has been read. Live events do not advance it: a lost
+	// activity is only found in the history.
+	*session.Listener
 	webhook.Intake[news]
 
-	// known is the time up to which the history has been read. Live events do not advance it: a lost
-	// activity is only found in the history.
-	known session.Watermark
-	past  bool // there is an earlier state
-	swept bool // the history has been read in this run
-
-	recent  session.Recent
-	told    map[string]bool // what was already reported
-	learned bool            // there is new state to save
-	watch   *subscriptions  // nil: no change notifications
+	surveyed bool           // the channels of the configured teams are known
+	swept    bool           // the history has been read in this run
+	learned  bool           // there is new state to save
+	watch    *subscriptions // nil: no change notifications
 
 	refusing sync.Mutex
 	refused  time.Time // when a rejected call was last reported
@@ -51,11 +46,7 @@ type news struct {
 // Run implements chat.Source. At every start, and from time to time, missed messages are read
 // before anything newer is emitted. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	l := &listening{Client: c, Resume: resume, Handler: to, Intake: webhook.NewIntake[news](),
-		known: session.NewWatermark(resume.Last, c.o.Sweep+overlap), told: map[string]bool{}, past: len(resume.Last) > 0}
-	if l.known.Other.IsZero() {
-		l.known.Other = c.o.Now().Add(-overlap)
-	}
+	l := c.listening(resume, to)
 	l.recall()
 	if c.o.Listener == nil && c.o.Listen == "" {
 		return sysexit.With(sysexit.Config, errors.New("chat.teams: listen: want the host:port of the messaging endpoint"))
@@ -67,6 +58,20 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 		}
 	}
 	return l.Intake.Run(ctx, c.o.Listener, c.o.Listen, l.plausible, l.handle, l.keepOn)
+}
+
+func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
+	l := &listening{Client: c, Listener: session.Listen("teams", resume, to, c.o.Sweep+overlap), Intake: webhook.NewIntake[news]()}
+	l.Kept = func(*session.Batch) {
+		if !l.learned {
+			return
+		}
+		l.learned = false
+		if err := l.remember(); err != nil {
+			l.Logf("teams: remember the chats: %v", err)
+		}
+	}
+	return l
 }
 
 // keepOn runs sessions until one ends the run.
@@ -88,21 +93,8 @@ func (l *listening) follow(ctx context.Context) error {
 		}
 		return l.catchUp(ctx)
 	}
-	receiver := session.Receiver[news]{CatchUp: catchUp, Parse: l.parse, Commit: l.commit, Sweep: l.o.Sweep}
+	receiver := session.Receiver[news]{CatchUp: catchUp, Parse: l.parse, Commit: l.Commit, Sweep: l.o.Sweep}
 	return receiver.Receive(ctx, l, l.In)
-}
-
-// commit emits g and lets the calls be answered.
-func (l *listening) commit(g *session.Batch) error {
-	return l.recent.Commit(g, l, func() {
-		if !l.learned {
-			return
-		}
-		l.learned = false
-		if err := l.remember(); err != nil {
-			l.Logf("teams: remember the chats: %v", err)
-		}
-	})
 }
 
 // parse adds the events of d to g.
@@ -137,7 +129,7 @@ func (l *listening) parse(ctx context.Context, d news, g *session.Batch) error {
 		if ok, err := l.welcome(ctx, a.chat, a.From); err != nil || !ok {
 			return err
 		}
-		l.recent.AddTo(g, l.activityEvent(a))
+		l.Recent.AddTo(g, l.activityEvent(a))
 	}
 	return nil
 }
@@ -167,7 +159,7 @@ func (c *Client) welcome(ctx context.Context, chatID string, from account) (bool
 // hear adds a message of Graph to g.
 func (l *listening) hear(ctx context.Context, chatID string, m *message, g *session.Batch) error {
 	e, ok := l.messageEvent(chatID, m)
-	if !ok || !l.watches(chatID, "") || l.recent.Has(e.Identity()) {
+	if !ok || !l.watches(chatID, "") || l.Recent.Has(e.Identity()) {
 		return nil
 	}
 	if e.Sender.Type == "user" && !l.o.AllowExternal {
@@ -184,7 +176,7 @@ func (l *listening) hear(ctx context.Context, chatID string, m *message, g *sess
 			return err
 		}
 	}
-	l.recent.AddTo(g, e)
+	l.Recent.AddTo(g, e)
 	return nil
 }
 
@@ -216,9 +208,6 @@ func (l *listening) unreadable(chatID string, err error) bool {
 	if !errors.Is(err, errUnknownTeam) && s != http.StatusForbidden && s != http.StatusNotFound && s != http.StatusPaymentRequired {
 		return false
 	}
-	if !l.told[chatID] {
-		l.told[chatID] = true
-		l.Logf("teams: the past of chat %s cannot be read, and what was said while nobody listened is lost: %v", chatID, err)
-	}
+	l.LogOnce("chat "+chatID, "teams: the past of chat %s cannot be read, and what was said while nobody listened is lost: %v", chatID, err)
 	return true
 }
