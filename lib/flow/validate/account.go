@@ -1,19 +1,23 @@
 package validate
 
 import (
+	"slices"
+
 	"tri/lib/base/prompt"
 	"tri/lib/base/text"
+	"tri/lib/judge/claims"
 	"tri/lib/judge/evidence"
+	"tri/lib/record/draft"
 	"tri/lib/record/verdict"
 )
 
 // maxSentence is how many bytes of a sentence a verdict keeps.
 const maxSentence = 300
 
-// account returns for each sentence of a draft which of the cited lines cover it. places reports whether
-// all references claim only that names occur, as those of a search do; then a sentence that repeats the
-// question's words adds nothing.
-func account(own *evidence.Text, question string, found []evidence.Finding) (all []verdict.Sentence, places bool) {
+// account returns for each sentence of a draft which of the cited lines cover it; one that names what is in
+// no source is covered by none. places reports whether all references claim only that names occur, as
+// those of a search do; then a sentence that repeats the question's words adds nothing.
+func account(own *evidence.Text, question string, refs []draft.Ref, found []evidence.Finding, traced []claims.Traced) (all []verdict.Sentence, places bool) {
 	places = len(found) > 0
 	for _, f := range found {
 		places = places && f.Claim.Lists()
@@ -21,7 +25,13 @@ func account(own *evidence.Text, question string, found []evidence.Finding) (all
 	asked := evidence.FromText("the question", question)
 	for _, p := range own.Account(found) {
 		s := verdict.Sentence{Text: text.Visible(prompt.Cut(p.Text, maxSentence)), State: verdict.Unbacked, Share: p.Share, Ref: p.Ref + 1}
+		lost := slices.IndexFunc(traced, func(t claims.Traced) bool { return t.To == "" && t.In(p.Text) })
 		switch {
+		case lost >= 0:
+			s.Ref, s.Note = 0, text.Visible(traced[lost].Why(refs))
+			if traced[lost].Kind == claims.Place {
+				s.State = verdict.Contradicted
+			}
 		case p.Contrary != "":
 			s.State, s.Note = verdict.Contradicted, text.Visible(p.Contrary)
 		case p.About:

@@ -114,9 +114,10 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 		Unsafe:     unsafe(ret, src),
 		Opposed:    claims.Opposed(own, found),
 	}
-	f.Sentences, f.Places = account(own, r.Question, found)
 	f.Other, f.OtherNote = overlap(r)
-	for _, t := range claims.Trace(ret.DraftReply, src, found) {
+	traced := claims.Trace(ret.DraftReply, src, found)
+	f.Sentences, f.Places = account(own, r.Question, refs, found, traced)
+	for _, t := range traced {
 		f.Traced = append(f.Traced, verdict.Trace{What: t.Kind + " " + t.Text, To: t.To})
 		if t.To == "" {
 			f.Untraced = append(f.Untraced, t.Text)

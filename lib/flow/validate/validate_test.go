@@ -106,6 +106,10 @@ func TestRun(t *testing.T) {
 			r.DraftReply += " Yesterday 12 payments failed."
 			r.EvidenceRefs = append(r.EvidenceRefs, draft.Ref{Kind: draft.KindLogQuery, Ref: "level=error", Quote: "12 failed payments", SupportsClaim: "12 payments failed."})
 		}, verdict.Bounce, `"12"`},
+		{"a place that is wider than what is cited", func(r *draft.Return, _ *Request) {
+			r.DraftReply = strings.Replace(r.DraftReply, "retry.go:4", "retry.go:4-900", 1)
+		}, verdict.Bounce, `"pay/retry.go:4-900"`},
+		{"lines that nothing cites", func(r *draft.Return, _ *Request) { r.DraftReply += " It is used at line 12." }, verdict.Bounce, `"line 12"`},
 		{"two quotes swapped", func(r *draft.Return, _ *Request) {
 			r.EvidenceRefs = []draft.Ref{
 				{Kind: draft.KindFile, Ref: "pay/retry.go:4", Quote: "return errGone", SupportsClaim: "`MaxRetries` is 5."},

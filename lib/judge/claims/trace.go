@@ -19,6 +19,9 @@ type Traced struct {
 	To   string // "client.go:42", "the question"; "" if not found
 }
 
+// Place is the kind of a citation.
+const Place = "place"
+
 // Trace finds the source of everything that text names: each path, identifier, option, number and
 // citation. found are the findings of the references of s, in their order. A number must be near the cited
 // lines, in a quote that code has found there, or in the question and its context. A name may be anywhere
@@ -39,7 +42,7 @@ func Trace(text string, s safety.Sources, found []evidence.Finding) []Traced {
 		case to == "":
 			to = quotedAt(citation(c), near)
 		}
-		out = append(out, Traced{"place", citation(c), to})
+		out = append(out, Traced{Place, citation(c), to})
 	}
 	return append(out, bare(text, s, found)...)
 }
@@ -185,24 +188,68 @@ func quotedAt(c string, near []*evidence.Text) string {
 	return ""
 }
 
-// citedBy returns the reference that cites a place named in a draft; "" if none.
+// citedBy returns the reference that cites a place named in a draft; "" if some line of the place is in
+// none.
 func citedBy(c evidence.Place, s safety.Sources, found []evidence.Finding) string {
+	by := ""
+	for line := c.Start; line <= c.End; {
+		i, last := citing(c.Path, line, s, found)
+		if i < 0 {
+			return ""
+		}
+		if by == "" {
+			by = fmt.Sprintf("reference %d", i+1)
+		}
+		line = last + 1
+	}
+	return by
+}
+
+// citing returns the reference that cites a line, or has its quote there, and the last line that it
+// covers; -1 if none. A few lines on each side count as cited, since people miscount.
+func citing(path string, line int, s safety.Sources, found []evidence.Finding) (ref, last int) {
+	ref = -1
 	for i, f := range found {
-		if f.Path == "" || c.Path != "" && !evidence.Names(f.Path, c.Path) {
+		if f.Path == "" || path != "" && !evidence.Names(f.Path, path) {
 			continue
 		}
-		if overlaps(c, f.Start, f.End) {
-			return fmt.Sprintf("reference %d", i+1)
-		}
+		cited := []evidence.Place{{Start: f.Start, End: f.End}}
 		if i < len(s.Refs) {
-			if p, err := evidence.Parse(s.Refs[i].Ref); err == nil && overlaps(c, p.Start, p.End) {
-				return fmt.Sprintf("reference %d", i+1)
+			if p, err := evidence.Parse(s.Refs[i].Ref); err == nil {
+				cited = append(cited, p)
+			}
+		}
+		for _, p := range cited {
+			if end := p.End + evidence.Around; p.Start > 0 && line >= p.Start-evidence.Around && line <= end && end > last {
+				ref, last = i, end
 			}
 		}
 	}
-	return ""
+	return ref, last
 }
 
-func overlaps(c evidence.Place, start, end int) bool {
-	return start > 0 && c.Start <= end+evidence.Around && c.End >= start-evidence.Around
+// In reports whether a sentence names t.
+func (t Traced) In(sentence string) bool {
+	switch t.Kind {
+	case evidence.Path:
+		return strings.Contains(sentence, t.Text)
+	case Place:
+	default:
+		return slices.Contains(evidence.Tokens(sentence), evidence.Token{Kind: t.Kind, Text: t.Text})
+	}
+	return slices.ContainsFunc(evidence.Citations(sentence), func(c evidence.Place) bool { return citation(c) == t.Text })
+}
+
+// Why says why t is in no source: for a place, what is cited instead.
+func (t Traced) Why(refs []draft.Ref) string {
+	if t.Kind != Place {
+		return fmt.Sprintf("names %q, which is in nothing cited", t.Text)
+	}
+	p, err := evidence.Parse(t.Text)
+	for i, r := range refs {
+		if q, errOther := evidence.Parse(r.Ref); err == nil && errOther == nil && evidence.Names(q.Path, p.Path) {
+			return fmt.Sprintf("names %s, reference %d is %s", t.Text, i+1, r.Ref)
+		}
+	}
+	return fmt.Sprintf("names %s, which no reference cites", t.Text)
 }

@@ -155,7 +155,7 @@ func (t *Text) Account(found []Finding) []Part {
 	for i := range t.sentences {
 		s := &t.sentences[i]
 		tokens := slices.DeleteFunc(slices.Clone(t.tokens), func(tok Token) bool { return !strings.Contains(s.text, tok.Text) })
-		p := Part{Text: s.text, Ref: -1, Negates: len(s.negations()) > 0, Bound: !s.plainly()}
+		p := Part{Text: s.raw, Ref: -1, Negates: len(s.negations()) > 0, Bound: !s.plainly()}
 		p.English = slices.ContainsFunc(s.terms, func(w term) bool { return anglo[w.text] })
 		against := func(k int, own, near []*Text) {
 			if c := cover(s.text, s.terms, s.content, tokens, own, near); c.About && !p.About || c.About == p.About && c.Share > p.Share {

@@ -25,7 +25,8 @@ type Text struct {
 // sentence is a part of a text that says one thing.
 type sentence struct {
 	text       string
-	line, last int // of the file; 0: prose
+	raw        string // as written, with its citations; set in prose
+	line, last int    // of the file; 0: prose
 	code       bool
 	terms      []term
 	content    []term
@@ -34,15 +35,21 @@ type sentence struct {
 
 func newSentence(text string, line int, code bool) sentence {
 	all := terms(text)
-	return sentence{text, line, line, code, all, distinct(content(all)), slices.Concat(quantities(text, code), spelled(text))}
+	return sentence{
+		text: text, line: line, last: line, code: code, terms: all, content: distinct(content(all)),
+		nums: slices.Concat(quantities(text, code), spelled(text)),
+	}
 }
 
 // FromText parses prose: a claim, a draft, a message. name refers to it in notes.
 func FromText(name, text string) *Text {
 	t := &Text{place: name, text: Fold(text), tokens: Tokens(text)}
-	plain := plainClaim(text)
+	raw := blank(Fold(text), fenced)
+	plain := blank(raw, address, cited, linesOf, counted) // these are not statements
 	for _, at := range sentences(plain) {
-		t.sentences = append(t.sentences, newSentence(plain[at[0]:at[1]], 0, false))
+		s := newSentence(plain[at[0]:at[1]], 0, false)
+		s.raw = strings.Join(strings.Fields(raw[at[0]:at[1]]), " ")
+		t.sentences = append(t.sentences, s)
 	}
 	t.finish(plain)
 	return t
@@ -213,11 +220,10 @@ func sentences(text string) [][2]int {
 	return out
 }
 
-// plainClaim returns a text without fences, addresses and citations, which are not statements.
-func plainClaim(s string) string {
-	s = fenced.ReplaceAllString(Fold(s), " ")
-	for _, re := range []*lazyregexp.Pattern{address, cited, linesOf, counted} {
-		s = re.ReplaceAllString(s, " ")
+// blank returns a text with spaces in place of what the patterns match; offsets stay.
+func blank(s string, patterns ...*lazyregexp.Pattern) string {
+	for _, re := range patterns {
+		s = re.ReplaceAllStringFunc(s, func(m string) string { return strings.Repeat(" ", len(m)) })
 	}
 	return s
 }
