@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"slices"
 
-	"tri/lib/judge/intent"
+	"tri/lib/judge/relation"
 	"tri/lib/record/event"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
@@ -44,7 +44,7 @@ func (t *teller) judge() {
 		s.Outcome, s.Reason = Unread, "the classifier has not come to it"
 	case last.Classification != event.Actionable:
 		s.Outcome, s.Reason = Dropped, join(last.Words)
-	case t.passed(last) && intent.Withdraws(s.Content):
+	case t.passed(last) && relation.Withdraws(s.Content):
 		s.Outcome, s.Reason = Dropped, "it takes a question back, and its sender asks none here"
 	case t.passed(last):
 		s.Outcome, s.Reason = Dropped, "the dispatcher has read it and it may open nothing: it is our own, or thanks"
@@ -74,7 +74,7 @@ func approvedBy(c *Cycle) string {
 // asked returns the outcome of a message that a cycle answers.
 func (t *teller) asked(c *Cycle) (outcome, reason string) {
 	if r := c.Reply; r != nil {
-		if i := slices.Index(c.Question, t.story.MessageID); r.Outcome == outbox.Posted && slices.Contains(intent.Uncovered(c.asked, r.ReplyText), i) {
+		if i := slices.Index(c.Question, t.story.MessageID); r.Outcome == outbox.Posted && slices.Contains(relation.Uncovered(c.asked, r.ReplyText), i) {
 			return Open, fmt.Sprintf("posted as %s for %d messages together, and it names nothing of what this one asks", r.PostedMessageID, len(c.asked))
 		}
 		if r.Outcome == outbox.Posted {

@@ -12,7 +12,7 @@ import (
 	"tri/lib/base/term"
 	"tri/lib/base/text"
 	"tri/lib/judge/evidence"
-	"tri/lib/judge/intent"
+	"tri/lib/judge/relation"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/thread"
@@ -209,7 +209,7 @@ func (p *page) thread(t *thread.Thread) {
 	}
 	var left []int // of several questions, those that the draft does not answer
 	if t.InvestigatorReturn != nil {
-		left = intent.Uncovered(asked, t.InvestigatorReturn.DraftReply)
+		left = relation.Uncovered(asked, t.InvestigatorReturn.DraftReply)
 	}
 	for i, m := range t.Messages {
 		p.line("  %s, %s", name(m), clock(m.At))

@@ -12,8 +12,8 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/prompt"
 	"tri/lib/base/query"
-	"tri/lib/judge/intent"
 	"tri/lib/judge/questiontype"
+	"tri/lib/judge/relation"
 	"tri/lib/record/event"
 	"tri/lib/record/thread"
 )
@@ -86,7 +86,7 @@ func (r *rules) operators(e *event.Classified) bool {
 func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	f := &thread.Facts{QuestionType: thread.Other, Tier: 1, ExpectedMin: 5}
 	f.Own = e.Sender.Type == "bot" && e.Sender.ID != "" && slices.Contains(r.own, e.Sender.ID)
-	f.NeverMind = intent.Withdraws(e.Content, slices.Concat(e.Mentions, r.own)...)
+	f.NeverMind = relation.Withdraws(e.Content, slices.Concat(e.Mentions, r.own)...)
 	if e.Classification != event.Actionable || f.Own {
 		return f, nil
 	}

@@ -1,0 +1,199 @@
+package relation
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+//go:embed phrases.txt
+var phrasesTxt string
+
+// Names of the sections of phrases.txt.
+const (
+	withdraw = "withdraw"
+	settled  = "settled"
+	polite   = "polite"
+	status   = "status"
+	tail     = "tail"
+	about    = "about"
+	redirect = "redirect"
+	turning  = "turn"
+	replace  = "replace"
+	beside   = "beside"
+	answer   = "answer"
+)
+
+// section is one of them: folded phrases, and the length of the longest one.
+type section struct {
+	has  map[string]bool
+	most int // words
+	// dense are the phrases in a script without spaces, and wide the length of the longest in characters.
+	dense []string
+	wide  int
+}
+
+var phrases = sync.OnceValue(func() map[string]*section {
+	all := map[string]*section{}
+	for _, name := range []string{withdraw, settled, polite, status, tail, about, redirect, turning, replace, beside, answer} {
+		all[name] = &section{has: map[string]bool{}}
+	}
+	into := (*section)(nil)
+	for line := range strings.Lines(phrasesTxt) {
+		switch line = strings.TrimSpace(line); {
+		case line == "" || line[0] == '#':
+		case line[0] == '[':
+			if into = all[strings.Trim(line, "[]")]; into == nil {
+				panic(fmt.Sprintf("phrases.txt: no section %q", line)) // embedded, and read by every test
+			}
+		default:
+			p := fold(line)
+			into.has[p] = true
+			into.most = max(into.most, strings.Count(p, " ")+1)
+			if isDense(p) {
+				into.dense = append(into.dense, p)
+				into.wide = max(into.wide, utf8.RuneCountInString(p))
+			}
+		}
+	}
+	return all
+})
+
+func in(name, text string) bool { return phrases()[name].has[text] }
+
+// opens returns how many of said are the longest phrase of a section with which they begin, and that
+// phrase; 0 if there is none. A phrase in a script without spaces may end inside a word, whose rest is then
+// put in its place.
+func opens(name string, said []string) (rest []string, phrase string) {
+	l := phrases()[name]
+	for n := min(l.most, len(said)); n > 0; n-- {
+		if p := strings.Join(said[:n], " "); l.has[p] {
+			return said[n:], p
+		}
+	}
+	if len(said) == 0 || !isDense(said[0]) {
+		return said, ""
+	}
+	runes := []rune(said[0])
+	for n := min(l.wide, len(runes)-1); n > 0; n-- {
+		if p := string(runes[:n]); l.has[p] {
+			return append([]string{string(runes[n:])}, said[1:]...), p
+		}
+	}
+	return said, ""
+}
+
+// holds returns the first phrase of a section in said, or "".
+func holds(name string, said []string) string {
+	for i := range said {
+		if _, p := opens(name, said[i:]); p != "" {
+			return p
+		}
+	}
+	text := strings.Join(said, " ")
+	for _, p := range phrases()[name].dense {
+		if strings.Contains(text, p) {
+			return p
+		}
+	}
+	return ""
+}
+
+// isDense reports whether text ends in a script that is written without spaces.
+func isDense(text string) bool {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+}
+
+// isBreak reports whether r separates the parts of a message.
+func isBreak(r rune) bool {
+	switch r {
+	case '\'', '’', '@', '<', '>', '&', '#', '_', '`', '´':
+		return false
+	}
+	return unicode.IsPunct(r) || unicode.Is(unicode.So, r) || unicode.Is(unicode.Sk, r) || r == '\n' || r == '~' || r == '='
+}
+
+// fold returns text in the form for comparison: normalized (NFKC), in lower case, without invisible
+// characters, apostrophes or marks.
+func fold(s string) string {
+	s = strings.ToLower(norm.NFKC.String(s))
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\'' || r == '’' || r == '`' || r == '´' || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r):
+			return -1
+		case r == 'ё':
+			return 'е'
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// called is the folded names by which the bot and other people may be addressed.
+func called(names []string) map[string]bool {
+	calls := map[string]bool{}
+	for _, n := range names {
+		calls[fold(strings.TrimPrefix(n, "@"))] = true
+	}
+	return calls
+}
+
+// parts returns the words of each part of a message, folded, without mentions.
+func parts(text string, calls map[string]bool) (all [][]string) {
+	for _, part := range strings.FieldsFunc(text, isBreak) {
+		var said []string
+		for _, w := range strings.Fields(part) {
+			if strings.HasPrefix(w, "@") || strings.HasPrefix(w, "<@") || calls[fold(w)] {
+				continue
+			}
+			said = append(said, strings.Fields(fold(w))...)
+		}
+		if len(said) > 0 {
+			all = append(all, said)
+		}
+	}
+	return all
+}
+
+// bare removes polite words from both ends until what is left is a phrase of one of the sections.
+func bare(said []string, sections ...string) []string {
+	is := func() bool {
+		for _, s := range sections {
+			if in(s, strings.Join(said, " ")) {
+				return true
+			}
+		}
+		return false
+	}
+	for len(said) > 0 && !is() {
+		n, first := courtesy(said)
+		if n == 0 {
+			break
+		}
+		if first {
+			said = said[n:]
+		} else {
+			said = said[:len(said)-n]
+		}
+	}
+	return said
+}
+
+// courtesy returns how many words at one end of said are polite, and whether that is the first end.
+func courtesy(said []string) (n int, first bool) {
+	for n := min(3, len(said)); n > 0; n-- {
+		if in(polite, strings.Join(said[:n], " ")) {
+			return n, true
+		}
+		if in(polite, strings.Join(said[len(said)-n:], " ")) {
+			return n, false
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,40 @@
+package relation
+
+import "strings"
+
+// maxWithdrawal is the length in bytes from which a message withdraws nothing.
+const maxWithdrawal = 400
+
+// Withdraws reports whether text, as a whole, withdraws a question or says that it is settled. The text is
+// split at punctuation: each part must be in a closed list or be polite, and at least one must be in a
+// list. A part may have polite words before or after it. names are the names by which the bot and other
+// people may be addressed in it. A text with a question mark is a question.
+func Withdraws(text string, names ...string) bool {
+	section, _ := withdraws(text, called(names))
+	return section != ""
+}
+
+// withdraws returns the section of the list that text is in as a whole, withdraw before settled, and the
+// phrase; "" if it is in neither.
+func withdraws(text string, calls map[string]bool) (section, phrase string) {
+	if len(text) > maxWithdrawal || asks(text) {
+		return "", ""
+	}
+	for _, said := range parts(text, calls) {
+		said = bare(said, withdraw, settled)
+		p := strings.Join(said, " ")
+		switch {
+		case p == "":
+		case in(withdraw, p):
+			section, phrase = withdraw, p
+		case !in(settled, p):
+			return "", ""
+		case section == "":
+			section, phrase = settled, p
+		}
+	}
+	return section, phrase
+}
+
+// asks reports whether text has a question mark.
+func asks(text string) bool { return strings.ContainsAny(text, "?？؟") }
