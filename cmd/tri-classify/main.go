@@ -10,6 +10,7 @@ import (
 	"tri/lib/base/query"
 	"tri/lib/base/stream"
 	"tri/lib/judge/classify"
+	"tri/lib/record/event"
 )
 
 func main() { cli.Main(program) }
@@ -20,8 +21,10 @@ var program = cli.Program{
 	Args:  "[file ...]",
 	Help: `Reads events, one JSON object a line, and writes them as they are with its
 fields at their end: classification (actionable, ambient or ack), what it rests
-on, and reasons. No model is asked; most messages of a chat end here.
+on, and reasons. No model is asked; most messages of a chat end here. Without --out,
+fields that a hand-written record lacks are filled in.
 
+  echo '{"text":"why does it fail?"}' | tri-classify --explain
   tri-watch export slack.zip | tri-classify | jq -c 'select(.classification == "actionable")'
   tri-classify --explain events.ndjson | less      why, in words
   tri-classify --follow --out events-classified.ndjson events.ndjson`,
@@ -56,6 +59,7 @@ func run(c *cli.Call) error {
 	in := stream.Input{
 		Files: c.Args, Stdin: c.In, Follow: c.Bool("follow"), After: -1,
 		Window: classify.Window, Rejects: c.String("rejects"), Say: c.Say,
+		Mend: (&event.Filler{Fill: c.String("out") == "", Now: time.Now, Say: c.Say}).Mend,
 	}
 	if later := c.String("after"); later != "" {
 		if in.After, err = stream.LastSeq(later); err != nil {

@@ -4,10 +4,12 @@ package main
 
 import (
 	"runtime/debug"
+	"time"
 
 	"tri/lib/base/cli"
 	"tri/lib/base/stream"
 	"tri/lib/judge/conversation"
+	"tri/lib/record/event"
 )
 
 func main() { cli.Main(program) }
@@ -42,6 +44,7 @@ func run(c *cli.Call) error {
 	in := stream.Input{
 		Files: c.Args, Stdin: c.In, Follow: c.Bool("follow"), After: -1,
 		Window: conversation.Window, Rejects: c.String("rejects"), Say: c.Say,
+		Mend: (&event.Filler{Fill: c.String("out") == "", Now: time.Now, Say: c.Say}).Mend,
 	}
 	if later := c.String("after"); later != "" {
 		var err error

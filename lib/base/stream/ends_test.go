@@ -289,3 +289,68 @@ func TestRejectsSync(t *testing.T) {
 		t.Error("closed twice")
 	}
 }
+
+// TestRefusalsAreCounted: of a thousand refusals of one kind ten are reported, and how many there
+// were; the form of the input is named.
+func TestRefusalsAreCounted(t *testing.T) {
+	for _, tt := range []struct{ head, hint string }{
+		{"id,text", "CSV"}, {"{", "jq -c ."}, {"[", "jq -c '.[]'"}, {`[{"a":1},`, "jq -c '.[]'"},
+		{"why does it fail?", "tri-watch stdin --text"}, {"\xff\xfe", ""}, {`{"a":1`, ""},
+	} {
+		var said []string
+		in := Input{
+			Stdin: strings.NewReader(tt.head + "\n" + strings.Repeat("x 17\n", 5000)), After: -1,
+			Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) },
+		}
+		stats, err := Each(t.Context(), in, func(ndjson.Record) error { return nil })
+		if stats.Refused != 5001 || len(said) < shown+1 || len(said) > shown+5 {
+			t.Fatalf("%d refused, %v: %q", stats.Refused, err, said)
+		}
+		if last := said[len(said)-1]; !strings.HasPrefix(last, "and 4990 more: ") && !strings.HasPrefix(last, "and 4991 more: ") {
+			t.Errorf("the last line is %q", last)
+		}
+		hints := strings.Join(sysexit.Hints(err), " ")
+		if !strings.Contains(hints, tt.hint) || tt.hint == "" && hints != "" {
+			t.Errorf("%q: hints %q, want %q", tt.head, hints, tt.hint)
+		}
+	}
+}
+
+// TestKinds: kinds are bounded, whatever the reasons.
+func TestKinds(t *testing.T) {
+	r, err := openRejects(Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 * maxKinds {
+		r.tell(&ndjson.Line{}, errors.New(strings.Repeat("x", i)))
+	}
+	if len(r.kinds) != maxKinds+1 {
+		t.Errorf("%d kinds", len(r.kinds))
+	}
+}
+
+// TestMend: a refused record is taken as Mend returns it, once.
+func TestMend(t *testing.T) {
+	var out bytes.Buffer
+	in := Input{Stdin: strings.NewReader("{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n"), After: -1}
+	in.Mend = func(rec ndjson.Record, cause error) ([]byte, error) {
+		if rec.Get("c") != nil {
+			return nil, fmt.Errorf("mend: %w", cause)
+		}
+		return []byte(`{"a":2}`), nil
+	}
+	stats, err := Run(t.Context(), in, Output{Stdout: &out}, Stage[[]byte]{
+		Prepare: func(rec ndjson.Record, t *[]byte) error {
+			if rec.Get("a") == nil {
+				return errors.New("no a")
+			}
+			*t = rec.Bytes
+			return nil
+		},
+		Emit: func(dst []byte, t *[]byte) ([]byte, error) { return append(append(dst, *t...), '\n'), nil },
+	})
+	if out.String() != "{\"a\":1}\n{\"a\":2}\n" || stats != (Stats{Records: 2, Refused: 1}) || err == nil {
+		t.Errorf("%q, %+v, %v", out.String(), stats, err)
+	}
+}

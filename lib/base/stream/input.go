@@ -10,6 +10,7 @@ import (
 
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 )
 
 // input reads the sources of an Input in order.
@@ -76,6 +77,9 @@ func (s *input) next(b *ndjson.Batch) (live bool, err error) {
 func (s *input) open(name string) error {
 	if name == "-" {
 		s.live = !isRegular(s.in.Stdin)
+		if term.Is(s.in.Stdin) && s.in.Say != nil {
+			s.in.Say("reads records from this terminal, one JSON object a line; control-D ends them")
+		}
 		s.cur = ndjson.NewReader(s.in.Stdin, "stdin", 0, 0)
 		return nil
 	}

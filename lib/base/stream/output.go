@@ -1,18 +1,14 @@
 package stream
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"tri/lib/base/durable"
-	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 )
 
@@ -132,61 +128,4 @@ func (s *sink) close() error {
 		err = errors.Join(err, s.lock.Unlock())
 	}
 	return err
-}
-
-// rejects reports refused records and saves them.
-type rejects struct {
-	say   func(string, ...any)
-	log   *durable.Log
-	dirty bool
-}
-
-func openRejects(in Input) (*rejects, error) {
-	r := &rejects{say: in.Say}
-	if r.say == nil {
-		r.say = func(string, ...any) {}
-	}
-	if in.Rejects == "" {
-		return r, nil
-	}
-	var err error
-	r.log, err = durable.OpenLogFile(in.Rejects)
-	return r, err
-}
-
-// add saves one record, as {"source","line","offset","reason","text"}. Of an over-long line text
-// is only the head; if text is not UTF-8, "base64" has the bytes.
-func (r *rejects) add(line *ndjson.Line, reason error) error {
-	r.say("%s:%d: %v", line.Source, line.Line, reason)
-	if r.log == nil {
-		return nil
-	}
-	b := ndjson.AppendString([]byte(`{"source":`), line.Source)
-	b = strconv.AppendInt(append(b, `,"line":`...), line.Line, 10)
-	b = strconv.AppendInt(append(b, `,"offset":`...), line.Offset, 10)
-	b = ndjson.AppendString(append(b, `,"reason":`...), reason.Error())
-	b = ndjson.AppendString(append(b, `,"text":`...), string(line.Bytes))
-	if !utf8.Valid(line.Bytes) {
-		b = append(b, `,"base64":"`...)
-		b = append(base64.StdEncoding.AppendEncode(b, line.Bytes), '"')
-	}
-	b = append(b, "}\n"...)
-	r.dirty = true
-	_, err := r.log.Write(func(int64) ([]byte, error) { return b, nil })
-	return err
-}
-
-func (r *rejects) sync() error {
-	if !r.dirty {
-		return nil
-	}
-	r.dirty = false
-	return r.log.Sync()
-}
-
-func (r *rejects) close() error {
-	if r.log == nil {
-		return nil
-	}
-	return errors.Join(r.sync(), r.log.Close())
 }

@@ -34,6 +34,7 @@ type block[T any] struct {
 
 type pipeline[T any] struct {
 	st     Stage[T]
+	mend   func(ndjson.Record, error) ([]byte, error)
 	sink   *sink // nil: no output
 	cursor cursor
 	bad    *rejects
@@ -64,7 +65,7 @@ func run[T any](
 	procs := runtime.GOMAXPROCS(0)
 	blocks := 2*procs + 2 // enough that no goroutine waits for one
 	p := &pipeline[T]{
-		st: st, sink: out, cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad, held: held{low: in.After, out: done},
+		st: st, mend: in.Mend, sink: out, cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad, held: held{low: in.After, out: done},
 		free: make(chan *block[T], blocks), work: make(chan *block[T], blocks), order: make(chan *block[T], blocks),
 	}
 	for range blocks {
@@ -78,7 +79,7 @@ func run[T any](
 	go p.feed(ctx, src)
 	err = p.emitAll(ctx)
 	if err == nil && p.stats.Refused > 0 {
-		err = sysexit.With(sysexit.Data, refusedText(p.stats.Refused))
+		err = bad.hint(sysexit.With(sysexit.Data, refusedText(p.stats.Refused)))
 	}
 	return p.stats, err
 }
@@ -154,8 +155,25 @@ func (p *pipeline[T]) prepareOne(scan *ndjson.Scanner, line *ndjson.Line, t *T) 
 	line.Members = scan.Members
 	line.Seq = ndjson.Seq(line.Get("seq"))
 	err := p.st.Prepare(line.Record, t)
+	if err != nil && p.mend != nil {
+		err = p.mended(scan, line, t, err)
+	}
 	line.Members = nil
 	return err
+}
+
+// mended prepares a refused record again, as Input.Mend returns it.
+func (p *pipeline[T]) mended(scan *ndjson.Scanner, line *ndjson.Line, t *T, cause error) error {
+	whole, err := p.mend(line.Record, cause)
+	if err != nil {
+		return err
+	}
+	if err := scan.Scan(whole); err != nil {
+		return err
+	}
+	rec := line.Record
+	rec.Bytes, rec.Members = whole, scan.Members
+	return p.st.Prepare(rec, t)
 }
 
 // emitAll emits the blocks in order until the end.
