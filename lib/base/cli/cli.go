@@ -156,12 +156,12 @@ func app(p Program, in io.Reader, out, errw io.Writer) *cli.App {
 		UseShortOptionHandling: false, DisableSliceFlagSeparator: true,
 		CustomAppHelpTemplate: helpTemplate, Suggest: false,
 		ExitErrHandler: func(*cli.Context, error) {},
-		OnUsageError:   usageError,
+		OnUsageError:   usageError(p, p.Name, flagNames(p.Flags, commonFlags(p))),
 		Flags:          append(plain(p.Flags), commonFlags(p)...),
 		Action:         action(p, in, out, errw),
 	}
 	for _, sub := range p.Commands {
-		a.Commands = append(a.Commands, command(sub, in, out, errw))
+		a.Commands = append(a.Commands, command(p, sub, in, out, errw))
 		if sub.Name == "help" { // urfave/cli omits its help flag then
 			a.Flags = append(a.Flags, cli.HelpFlag)
 		}
@@ -169,11 +169,11 @@ func app(p Program, in io.Reader, out, errw io.Writer) *cli.App {
 	return a
 }
 
-func command(p Program, in io.Reader, out, errw io.Writer) *cli.Command {
+func command(of, p Program, in io.Reader, out, errw io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: p.Name, Usage: p.Usage, ArgsUsage: p.Args, Description: p.Help,
 		Flags: plain(p.Flags), HideHelpCommand: true, CustomHelpTemplate: helpTemplate,
-		OnUsageError: usageError, Action: action(p, in, out, errw),
+		OnUsageError: usageError(of, of.Name+" "+p.Name, flagNames(p.Flags)), Action: action(p, in, out, errw),
 	}
 }
 
@@ -185,10 +185,6 @@ func plain(flags []Flag) []Flag {
 		}
 	}
 	return flags
-}
-
-func usageError(_ *cli.Context, err error, _ bool) error {
-	return sysexit.With(sysexit.Usage, err)
 }
 
 func commonFlags(p Program) []Flag {
@@ -208,10 +204,7 @@ func action(p Program, in io.Reader, out, errw io.Writer) cli.ActionFunc {
 			return printSchemas(out, p.Schemas, c.Args().Slice())
 		}
 		if p.Run == nil {
-			if c.NArg() > 0 {
-				return sysexit.Hint(Usagef("unknown command %q", c.Args().First()), p.Name+" -h lists the commands")
-			}
-			return sysexit.Hint(Usagef("a command is missing"), p.Name+" -h lists the commands")
+			return wantCommand(p, c.Args().First())
 		}
 		if c.Command != nil && p.Commands == nil && c.Command.Name == p.Name && c.Command.HelpName != p.Name {
 			if err := counted(c.Command.HelpName, p, c.Args().Slice()); err != nil {

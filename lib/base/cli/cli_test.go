@@ -219,6 +219,9 @@ func TestFirstContact(t *testing.T) {
 		{many, "ask what -h", 0, "usage: tri-x ask", ""},
 		{many, "nonsense -h", 64, "", `unknown command "nonsense"`},
 		{many, "-h", 0, "usage: tri-x", ""},
+		{many, "", 64, "", "a command is missing; there are:\n  ask        asks\n  go         goes\n"},
+		{many, "aks x", 64, "", `hint: did you mean "tri-x ask"?`},
+		{many, "foo x", 64, "", "hint: tri-x -h lists the commands"},
 		{many, "ask", 64, "", "ask: the task is missing\ntri-x: hint: usage: tri-x ask [option ...] task"},
 		{many, "ask a b", 64, "", `ask: "b" is one argument too many`},
 		{many, "ask a", 0, "", ""},
@@ -235,6 +238,25 @@ func TestFirstContact(t *testing.T) {
 		status := Run(tt.p, append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw)
 		if status != tt.status || !strings.HasPrefix(out.String(), tt.out) || !strings.Contains(errw.String(), tt.errWant) || tt.errWant == "" && errw.Len() > 0 {
 			t.Errorf("%q: status %d, %q, %q", tt.line, status, out.String(), errw.String())
+		}
+	}
+}
+
+// TestUnknownOption: the hint names what was probably meant, or the command that has the option.
+func TestUnknownOption(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{
+		{"--folow a", "tri-x: unknown option --folow\ntri-x: hint: did you mean --follow?\n"},
+		{"-hlep", "tri-x: unknown option --hlep\ntri-x: hint: did you mean --help?\n"},
+		{"--note a", "tri-x: unknown option --note\ntri-x: hint: an option stands behind its command: tri-x sub --note\n"},
+		{"sub --ntoe a", "tri-x: sub: unknown option --ntoe\ntri-x: hint: did you mean --note?\n"},
+		{"sub --yes", "tri-x: sub: unknown option --yes\ntri-x: hint: tri-x sub -h lists the options\n"},
+		{"--out", "tri-x: option --out: its value is missing\ntri-x: hint: tri-x -h shows how it is used\n"},
+	} {
+		var got, words []string
+		var out, errw strings.Builder
+		status := Run(program(&got, &words, nil), append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw)
+		if status != sysexit.Usage || errw.String() != tt.want {
+			t.Errorf("%q: status %d, %q, want %q", tt.line, status, errw.String(), tt.want)
 		}
 	}
 }
