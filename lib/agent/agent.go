@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"tri/lib/record/draft"
+	"tri/lib/record/run"
 )
 
 // Task is one run of an agent.
@@ -66,6 +67,32 @@ type Task struct {
 	// Watch receives the events of the run as they happen, from one goroutine. May be nil; call it
 	// through See.
 	Watch func(Event)
+
+	// Words brings what is said to the run while it works, in order; closed: nothing more will be.
+	// Nil: nothing is said. An agent without Ability.Steers ignores it; see package steer.
+	Words <-chan Word
+	// Heard receives what became of a word, a value of run.Heard.How, from one goroutine. It is the
+	// program's claim, and durable in no program. May be nil; call it through Hear.
+	Heard func(id, how string)
+	// From is what an earlier leg of this run, or the run that it forks from, has done; nil: none.
+	From *run.Checkpoint
+	// Fork begins a new session with the history of From.SessionID, which stays as it is. An agent
+	// without Ability.Forks fails with ErrNoResume.
+	Fork bool
+}
+
+// Word is something said to a run while it works.
+type Word struct {
+	ID   string // at most 64 of [a-z0-9-]
+	Kind string // run.Append, run.Redirect, run.Edit, run.Withdraw or run.Stop
+	Text string // fenced already
+}
+
+// Hear calls Heard if it is set.
+func (t Task) Hear(id, how string) {
+	if t.Heard != nil {
+		t.Heard(id, how)
+	}
 }
 
 // See calls Watch if it is set.
@@ -133,7 +160,16 @@ type Ability struct {
 	Servers  bool // Task.Servers works: it speaks MCP
 	Cost     bool // its usage has a cost
 	Narrows  bool // Task.Shell works: the program runs no other command
+	// Steers says how Task.Words works: Next, Cut, or "" if it does not.
+	Steers string
+	Forks  bool // Task.Fork works
 }
+
+// Values of Ability.Steers.
+const (
+	Next = "next" // a word is in the next call of the model
+	Cut  = "cut"  // a word ends the model's call in hand, and is in the one after it
+)
 
 // Abler is an Agent that reports its abilities.
 type Abler interface{ Ability() Ability }

@@ -9,6 +9,9 @@
 //	         /state.json     State; written by the owner alone, replaced whole
 //	         /cancel.json    a request that the run ends for good
 //	         /raw/stream.jsonl what the agent did, an event a line
+//	         /words.ndjson   Word: what is said to the run while it works; its requester appends
+//	         /heard.ndjson   Heard: what became of each word; written by the owner alone
+//	         /checkpoint.json Checkpoint: what was done so far; written by the owner alone
 //	         /result.json    Result; published once, when the run has ended
 package run
 
@@ -61,6 +64,7 @@ type Result struct {
 	SessionID string          `json:"session_id,omitempty"`
 	Starts    int             `json:"starts,omitempty"` // of a long run: 1, or more after crashes
 	Usage     *draft.Usage    `json:"usage,omitempty"`
+	Heard     []string        `json:"heard,omitempty"` // ids of the words that it answers; set by Publish
 	Value     json.RawMessage `json:"value,omitempty"` // a return or a verdict
 }
 
@@ -130,8 +134,14 @@ func (r *Run) Dir() string { return r.home.Path(r.folder) }
 // Hold returns the locked file, to be inherited by the agent's processes.
 func (r *Run) Hold() *os.File { return r.lock.File() }
 
-// Publish closes the state if it is still open, and makes the result durable. It is written once.
+// Publish closes the state if it is still open, and makes the result durable, with the words that
+// it answers. It is written once.
 func (r *Run) Publish(res Result) error {
+	heard, err := Hearing(r.Dir())
+	if err != nil {
+		return err
+	}
+	res.Heard = Answered(heard)
 	if s, err := LoadState(r.Dir()); err == nil && !s.Over() {
 		s.Status, s.Failure, s.EndedAt, s.PID = Complete, res.Failure, &res.EndedAt, nil
 		switch {

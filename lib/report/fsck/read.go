@@ -221,20 +221,3 @@ func (c *checker) file(f *Finding, dir, name, called string) {
 		f.bad(called, err)
 	}
 }
-
-// runs checks the published results of runs.
-func runs(h *durable.Home, f *Finding) error {
-	ids, err := h.List("runs")
-	if err != nil {
-		return err
-	}
-	c, err := newChecker(h, "run")
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	for _, id := range ids {
-		c.file(f, "runs", id+"/result.json", id)
-	}
-	return nil
-}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"tri/lib/record/event"
 	"tri/lib/record/journal"
 	"tri/lib/record/outbox"
+	"tri/lib/record/run"
 	"tri/lib/record/thread"
 )
 
@@ -179,6 +181,11 @@ func TestBroken(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "runs", "x: "},
+		"a word that is there twice":  {told(2, ""), "runs", "is there twice"},
+		"a word of another kind":      {told(1, "", `"kind":"append"`, `"kind":"chat"`), "runs", "kind: value must be one of"},
+		"a gap in the words":          {told(1, "", `"n":1`, `"n":2`), "runs", "word 2 where 1 is due"},
+		"what nobody said":            {told(0, "taken"), "runs", "there is no word w-"},
+		"a word that was not heard":   {told(1, "late"), "runs", "and heard.ndjson does not"},
 		"an event inside the journal": {func(t *testing.T, h *durable.Home) { change(t, h, journal.Name, swap(`"type":"user"`, `"type":"cat"`)) }, journal.Name, "event.sender.type: value must be one of 'user', 'bot'"},
 		"a name twice, deep down": {func(t *testing.T, h *durable.Home) {
 			change(t, h, journal.Name, swap(`"type":"user"`, `"type":"user","id":"ben"`))
@@ -241,6 +248,40 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// told returns a change that adds a run with a word, written times times, and what became of it, and
+// a result that answers it.
+func told(times int, how string, swap ...string) func(*testing.T, *durable.Home) {
+	return func(t *testing.T, h *durable.Home) {
+		id := run.ID(run.Investigate, "local.dev.1", 1, 1)
+		w := run.WordID("local.dev.1", "2", "")
+		r, err := run.Begin(h, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log, heard string
+		for n := range times {
+			log += fmt.Sprintf(`{"n":%d,"id":"%s","at":"%s","kind":"append","by":"asker","text":"more"}`+"\n", n+1, w, at)
+		}
+		if log != "" {
+			err = h.Replace("runs/"+id+"/words.ndjson", []byte(strings.NewReplacer(swap...).Replace(log)))
+		}
+		if how != "" {
+			heard = fmt.Sprintf(`{"id":"%s","at":"%s","how":"taken","leg":1}`+"\n", w, at)
+			err = errors.Join(err, h.Replace("runs/"+id+"/heard.ndjson", []byte(heard)))
+		}
+		err = errors.Join(err, r.Publish(run.Result{
+			RunID: id, Kind: run.Investigate, Key: "local.dev.1", Cycle: 1, Round: 1, Agent: "search",
+			StartedAt: at, EndedAt: at, Status: run.Nothing,
+		}), r.End())
+		if how == "late" {
+			err = errors.Join(err, h.Replace("runs/"+id+"/heard.ndjson", []byte(strings.Replace(heard, "taken", "late", 1))))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestEveryLog: each log and folder is checked to its last line, and an invalid record is found
 // anywhere in it.
 func TestEveryLog(t *testing.T) {
@@ -282,7 +323,7 @@ func TestEveryLog(t *testing.T) {
 			}
 		}
 	}
-	for _, file := range []string{"outbox/x.json", "outbox/done/x.json", "runs/x/result.json"} {
+	for _, file := range []string{"outbox/x.json", "outbox/done/x.json", "runs/x/result.json", "runs/x/checkpoint.json"} {
 		for _, text := range []string{"", "no record", `{}`, strings.Repeat(" ", 200<<10) + `{"run_id":7}`} {
 			if r := with(file, []byte(text)); r.OK {
 				t.Errorf("%s with %.20q: %+v", file, text, r)
