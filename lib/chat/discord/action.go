@@ -59,11 +59,11 @@ func (c *Client) action(ctx context.Context, i *interaction) (a event.Action, ok
 		return a, false, nil
 	}
 	p, err := c.place(ctx, i.ChannelID)
-	if err != nil || !c.welcome(&p) {
+	if err != nil || !c.accepts(&p) {
 		return a, false, err
 	}
 	return event.Action{
-		ID: i.ID, Platform: platform, ChatID: p.chat(), MessageID: i.Message.ID, At: made(i.ID).Format(stamps),
+		ID: i.ID, Platform: platform, ChatID: p.chat(), MessageID: i.Message.ID, At: createdAt(i.ID).Format(stamps),
 		Sender: event.Sender{ID: who.ID, Type: "user", Name: cmp.Or(i.Member.Nick, who.name())}, Name: name, Value: value,
 	}, true, nil
 }
@@ -186,7 +186,7 @@ func (l *listening) reacted(ctx context.Context, f frame, b *session.Batch) erro
 		return err
 	}
 	p, err := l.place(ctx, r.ChannelID)
-	if err != nil || !l.welcome(&p) {
+	if err != nil || !l.accepts(&p) {
 		return err
 	}
 	if r.AuthorID == "" {

@@ -36,7 +36,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 		},
 		Read: func(ctx context.Context, chatID string, since, _ time.Time) (all []event.Event, err error) {
 			for _, p := range byChat[chatID] {
-				if !p.speaks() {
+				if !p.hasMessages() {
 					continue
 				}
 				missed, err := l.missed(ctx, p, since)
@@ -85,7 +85,7 @@ func (l *listening) missed(ctx context.Context, p place, since time.Time) (event
 		}
 	}
 	known := l.recent.of(p.ID)
-	quiet := p.thread() && number(p.Last) <= first
+	quiet := p.isThread() && number(p.Last) <= first
 	if len(known) == 0 && (!l.Past || quiet) { // a server has hundreds of threads without new messages
 		return events, nil
 	}

@@ -117,15 +117,15 @@ func (c *Client) checkIntents(ctx context.Context) chat.Finding {
 // checkChat reports whether the bot is in a watched chat and has the permissions that it needs
 // there.
 func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding {
-	if p.Guild == "" && !p.private() {
+	if p.Guild == "" && !p.isPrivate() {
 		return chat.Finding{Name: "chat", Text: "the bot cannot see " + p.ID, Mend: "add it to that server and, if the channel is private, to the channel; or take it from watched_chats"}
 	}
 	title := strings.TrimSpace("#" + p.Name + " " + p.ID)
-	if p.private() {
+	if p.isPrivate() {
 		return chat.Finding{Name: "chat", OK: true, Text: "private " + strings.TrimPrefix(title, "# ")}
 	}
 	room := p
-	if p.thread() { // it has the permissions of its chat
+	if p.isThread() { // it has the permissions of its chat
 		parent, err := c.place(ctx, p.Parent)
 		if err != nil {
 			return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", title, err), Mend: "try again"}

@@ -144,8 +144,8 @@ func number(id string) uint64 {
 	return n
 }
 
-// made returns when the object with this id was created.
-func made(id string) time.Time { return time.UnixMilli(int64(number(id)>>22) + epoch).UTC() }
+// createdAt returns when the object with this id was created.
+func createdAt(id string) time.Time { return time.UnixMilli(int64(number(id)>>22) + epoch).UTC() }
 
 // after returns the largest id of an object created before at.
 func after(at time.Time) uint64 {

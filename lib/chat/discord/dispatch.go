@@ -88,7 +88,7 @@ func (l *listening) message(ctx context.Context, f frame, b *session.Batch) erro
 		return nil
 	}
 	p, err := l.place(ctx, m.ChannelID)
-	if err != nil || !l.welcome(&p) {
+	if err != nil || !l.accepts(&p) {
 		return err
 	}
 	if m.Author == nil { // only the fields that changed
@@ -128,7 +128,7 @@ func (l *listening) deleted(ctx context.Context, f frame, b *session.Batch) erro
 		return nil
 	}
 	p, err := l.place(ctx, d.ChannelID)
-	if err != nil || !l.welcome(&p) {
+	if err != nil || !l.accepts(&p) {
 		return err
 	}
 	for _, id := range append(d.IDs, d.ID) {
@@ -148,10 +148,10 @@ func (l *listening) deleted(ctx context.Context, f frame, b *session.Batch) erro
 // removed returns the event of a deletion noticed now.
 func (l *listening) removed(ctx context.Context, id string, p *place) (event.Event, error) {
 	at := l.api.ServerTime(l.api.Now())
-	if made := made(id); made.After(at) { // the clock is known to within a second
+	if made := createdAt(id); made.After(at) { // the clock is known to within a second
 		at = made
 	}
-	e, err := l.gone(ctx, id, p, at)
+	e, err := l.deletionEvent(ctx, id, p, at)
 	if s, ok := l.recent.senders[id]; ok {
 		e.Sender = s
 	}

@@ -47,24 +47,24 @@ type place struct {
 	} `json:"thread_metadata"`
 }
 
-func (p *place) thread() bool {
+func (p *place) isThread() bool {
 	return p.Kind == kindNewsThread || p.Kind == kindPublicThread || p.Kind == kindPrivateThread
 }
 
-func (p *place) private() bool {
+func (p *place) isPrivate() bool {
 	return p.Kind == kindDirect || p.Kind == kindGroup || p.Kind == kindPrivateThread
 }
 
-// speaks reports whether the place can contain messages; in a forum only its threads do.
-func (p *place) speaks() bool {
+// hasMessages reports whether the place can contain messages; in a forum only its threads do.
+func (p *place) hasMessages() bool {
 	switch p.Kind {
 	case kindText, kindDirect, kindVoice, kindGroup, kindAnnouncement, kindStage:
 		return true
 	}
-	return p.thread()
+	return p.isThread()
 }
 
-func (p *place) threads() bool {
+func (p *place) hasThreads() bool {
 	switch p.Kind {
 	case kindText, kindAnnouncement, kindForum, kindMedia:
 		return true
@@ -74,7 +74,7 @@ func (p *place) threads() bool {
 
 // chat returns the id of the chat: the place itself, or the parent of a thread.
 func (p *place) chat() string {
-	if p.thread() && p.Parent != "" {
+	if p.isThread() && p.Parent != "" {
 		return p.Parent
 	}
 	return p.ID
@@ -179,13 +179,13 @@ func (c *Client) role(ctx context.Context, guild, id string) (role, error) {
 	return c.places.roles[guild][id], nil
 }
 
-// welcome reports whether messages in a place are to be read: in a watched chat or a thread of one;
+// accepts reports whether messages in a place are to be read: in a watched chat or a thread of one;
 // in a private place only if it is watched by its own id.
-func (c *Client) welcome(p *place) bool {
+func (c *Client) accepts(p *place) bool {
 	switch {
 	case c.chats[p.ID]:
 		return true
-	case p.private():
+	case p.isPrivate():
 		return false
 	case c.chats == nil:
 		return p.Guild != ""
@@ -202,10 +202,10 @@ func (c *Client) watched(ctx context.Context, since func(chatID string) time.Tim
 	}
 	all := map[string]place{}
 	for _, p := range chats {
-		if p.speaks() {
+		if p.hasMessages() {
 			all[p.ID] = p
 		}
-		if !p.threads() {
+		if !p.hasThreads() {
 			continue
 		}
 		old, err := c.archived(ctx, p.ID, since(p.ID))
@@ -222,7 +222,7 @@ func (c *Client) watched(ctx context.Context, since func(chatID string) time.Tim
 			return nil, err
 		}
 		for _, t := range threads {
-			if c.welcome(&t) {
+			if c.accepts(&t) {
 				all[t.ID] = t
 			}
 		}
@@ -264,7 +264,7 @@ func (c *Client) watchedChats(ctx context.Context) (guilds []string, chats []pla
 			return nil, nil, err
 		}
 		for _, p := range channels {
-			if p.Guild = guild; p.speaks() || p.threads() {
+			if p.Guild = guild; p.hasMessages() || p.hasThreads() {
 				c.places.keep(p)
 				add(p)
 			}
@@ -354,14 +354,14 @@ func (c *Client) where(ctx context.Context, chatID, messageID string) (string, *
 		return chatID, m, err
 	}
 	p, err := c.place(ctx, chatID)
-	if err != nil || !p.threads() {
+	if err != nil || !p.hasThreads() {
 		return "", nil, err
 	}
 	found, err := c.active(ctx, p.Guild)
 	if err != nil && !unreadable(err) {
 		return "", nil, err
 	}
-	old, err := c.archived(ctx, chatID, made(messageID))
+	old, err := c.archived(ctx, chatID, createdAt(messageID))
 	if err != nil && !unreadable(err) {
 		return "", nil, err
 	}

@@ -101,7 +101,7 @@ func nonce(key string) string {
 	return hex.EncodeToString(sum[:])[:25]
 }
 
-func posted(id string) chat.Posted { return chat.Posted{MessageID: id, At: made(id)} }
+func posted(id string) chat.Posted { return chat.Posted{MessageID: id, At: createdAt(id)} }
 
 // check refuses a post that would be rejected, before anything is sent.
 func (c *Sink) check(chatID, threadID, text string) error {
@@ -121,7 +121,7 @@ func (c *Sink) thread(ctx context.Context, p chat.Post, begin bool) (string, err
 	var t place
 	err := c.get(ctx, "channels/"+p.ThreadID, nil, &t)
 	switch {
-	case err == nil && t.thread() && t.Parent == p.ChatID:
+	case err == nil && t.isThread() && t.Parent == p.ChatID:
 		return t.ID, nil
 	case err == nil && t.ID == p.ThreadID:
 		return "", fmt.Errorf("it is no thread of the chat: %w", errElsewhere)

@@ -113,7 +113,7 @@ func (l *listening) connect(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {
 		return err
 	}
-	if err := l.wants(ctx); err != nil {
+	if err := l.setIntents(ctx); err != nil {
 		return err
 	}
 	address, err := l.address(ctx)
@@ -189,9 +189,9 @@ func (l *listening) parse(ctx context.Context, f frame, b *session.Batch) error 
 	return nil
 }
 
-// wants determines which intents are needed: private messages only if a private chat is watched by
+// setIntents determines which intents are needed: private messages only if a private chat is watched by
 // id.
-func (l *listening) wants(ctx context.Context) error {
+func (l *listening) setIntents(ctx context.Context) error {
 	if l.intents != 0 {
 		return nil
 	}

@@ -31,12 +31,12 @@ func (r *recent) keep(e *event.Event) {
 		return
 	}
 	r.senders[e.MessageID] = e.Sender
-	r.add(e.MessageID, standsIn(e.Permalink))
+	r.add(e.MessageID, placeOf(e.Permalink))
 }
 
-// standsIn returns the channel in one of this package's permalinks; for a message in a thread it is
+// placeOf returns the channel in one of this package's permalinks; for a message in a thread it is
 // the thread.
-func standsIn(link string) string {
+func placeOf(link string) string {
 	parts := strings.Split(link, "/")
 	if len(parts) < 2 {
 		return ""

@@ -51,7 +51,7 @@ type discordMessage struct {
 }
 
 func (p *pass) discord(name string) error {
-	return p.within(name, func(d *doc) error {
+	return p.inside(name, func(d *doc) error {
 		var channel discordChannel
 		return d.object(func(key string) error {
 			switch key {

@@ -157,9 +157,9 @@ func bad(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errBad, fmt.Sprintf(format, args...))
 }
 
-// within opens a file for fn. A file that is truncated or not JSON is refused from there on; the
+// inside opens a file for fn. A file that is truncated or not JSON is refused from there on; the
 // other files are still read.
-func (p *pass) within(name string, fn func(*doc) error) error {
+func (p *pass) inside(name string, fn func(*doc) error) error {
 	d, err := p.doc(name)
 	if err != nil {
 		return err

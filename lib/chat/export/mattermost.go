@@ -65,7 +65,7 @@ type mattermostExport struct {
 
 func (p *pass) mattermost(name string) error {
 	x := &mattermostExport{pass: p, channels: map[string]string{}, people: map[string]string{}, bots: map[string]bool{}}
-	return p.within(name, func(d *doc) error {
+	return p.inside(name, func(d *doc) error {
 		for {
 			err := one(p, d, x.line)
 			if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {

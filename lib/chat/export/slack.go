@@ -117,7 +117,7 @@ func (p *pass) slack(root string) error {
 		if !ok {
 			chat = slackChat{base(dir), base(dir)}
 		}
-		err := p.within(name, func(d *doc) error {
+		err := p.inside(name, func(d *doc) error {
 			return each(p, d, func(m *slackMessage) error { return s.message(chat, m) })
 		})
 		if err != nil {
@@ -153,7 +153,7 @@ func (p *pass) optional(name string, fn func(*doc) error) error {
 	if _, err := fs.Stat(p.files, name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return p.within(name, fn)
+	return p.inside(name, fn)
 }
 
 func (s *slackExport) message(chat slackChat, m *slackMessage) error {

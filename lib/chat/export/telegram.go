@@ -84,7 +84,7 @@ func (t *telegramText) UnmarshalJSON(raw []byte) error {
 }
 
 func (p *pass) telegram(name string) error {
-	return p.within(name, func(d *doc) error {
+	return p.inside(name, func(d *doc) error {
 		d.src = &mended{src: d.f}
 		chat := newTelegramChat()
 		return d.object(func(key string) error {

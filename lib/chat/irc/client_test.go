@@ -60,7 +60,7 @@ func TestPlain(t *testing.T) {
 		"a\x02b\x02\x1dc\x0f": "abc", "\x0304,12red\x03 7": "red 7", "\x033green": "green", "\x0312345": "345", "\x03,x": ",x",
 		"\x04ff00aahex": "hex", "tab\tstays": "tab\tstays", "\x1b[31m": "[31m", "é\x02é": "éé",
 	} {
-		if got := plain(in); got != want {
+		if got := withoutFormatting(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

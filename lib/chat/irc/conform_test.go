@@ -70,7 +70,7 @@ func (w *world) Sink() chat.Sink {
 func (w *world) Chats() [2]string          { return [2]string{"#dev", "#help"} }
 func (w *world) Bot() (id, handle string)  { return "tri", "@tri" }
 func (w *world) Sees(body string) string   { return text.Visible(body) }
-func (w *world) Hears(text string) string  { return plain(text) }
+func (w *world) Hears(text string) string  { return withoutFormatting(text) }
 func (w *world) Pings(string, string) bool { return false } // IRC has no such message
 
 func (w *world) Lacks(f chattest.Feature) bool {

@@ -53,8 +53,8 @@ func fold(s string) string {
 	}, s)
 }
 
-// plain removes formatting (bold, colours, reset) and all other control characters.
-func plain(s string) string {
+// withoutFormatting removes formatting (bold, colours, reset) and all other control characters.
+func withoutFormatting(s string) string {
 	if !strings.ContainsFunc(s, control) {
 		return s
 	}

@@ -294,13 +294,13 @@ func (l *listening) event(k *conn, x *line) (event.Event, bool) {
 	}
 	e := event.Event{
 		Platform: platform, ChatID: l.o.Chats[i], ChatName: strings.TrimLeft(l.o.Chats[i], "#&"), MessageID: id, MsgType: "text",
-		CreateTime: at.Format("2006-01-02T15:04:05.000Z"), Content: plain(text), ReplyToID: x.tag("+draft/reply"),
+		CreateTime: at.Format("2006-01-02T15:04:05.000Z"), Content: withoutFormatting(text), ReplyToID: x.tag("+draft/reply"),
 		Sender: event.Sender{ID: sender, Type: "user", Name: sender}, Mentions: []string{},
 	}
 	e.Raw = []byte(x.whole)
 	isBot := x.HasTag("bot")
 	switch {
-	case l.ours(sender) || fold(sender) == fold(k.nick):
+	case l.isSelf(sender) || fold(sender) == fold(k.nick):
 		e.Sender.ID, e.Sender.Type = l.o.Nick, "bot"
 	case isBot || x.Command == "NOTICE": // no program may answer it
 		e.Sender.Type = "bot"
@@ -309,8 +309,8 @@ func (l *listening) event(k *conn, x *line) (event.Event, bool) {
 	return e, true
 }
 
-// ours reports whether a nick is the watcher's or the poster's.
-func (c *Client) ours(nick string) bool {
+// isSelf reports whether a nick is the watcher's or the poster's.
+func (c *Client) isSelf(nick string) bool {
 	return slices.Contains([]string{fold(c.o.Nick), fold(c.o.Nick + "1"), fold(c.o.Nick + "2"), fold(c.o.Nick + "_"), fold(c.o.Nick + "__")}, fold(nick))
 }
 
@@ -319,7 +319,7 @@ func (c *Client) ours(nick string) bool {
 func (l *listening) mentions(k *conn, e *event.Event, target string) []string {
 	ids := []string{}
 	add := func(nick string) {
-		if l.ours(nick) || fold(nick) == fold(k.nick) {
+		if l.isSelf(nick) || fold(nick) == fold(k.nick) {
 			nick = l.o.Nick
 		}
 		if !slices.Contains(ids, nick) {
@@ -332,7 +332,7 @@ func (l *listening) mentions(k *conn, e *event.Event, target string) []string {
 		nick, known := members[fold(name)]
 		head := i == 0 && len(w) < len(e.Content) && strings.HasPrefix(e.Content, w) && strings.IndexByte(":,", e.Content[len(w)]) >= 0
 		switch {
-		case e.Sender.Type != "bot" && (l.ours(strings.TrimRight(name, ".")) || fold(name) == fold(k.nick)):
+		case e.Sender.Type != "bot" && (l.isSelf(strings.TrimRight(name, ".")) || fold(name) == fold(k.nick)):
 			add(l.o.Nick)
 		case known && (at || head):
 			add(nick)

@@ -26,7 +26,7 @@ func (c *Client) reaction(ctx context.Context, r gjson.Result, removed bool) (ev
 	if err != nil || !there || m.Sender != c.o.ID && m.Sender != self.OpenID || by == self.OpenID {
 		return event.Action{}, false, err
 	}
-	_, heard, err := c.hears(ctx, m.Chat)
+	_, heard, err := c.watches(ctx, m.Chat)
 	if err != nil || !heard {
 		return event.Action{}, false, err
 	}

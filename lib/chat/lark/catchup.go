@@ -48,7 +48,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 func (l *listening) allowed(ctx context.Context) (ids []string, err error) {
 	all, err := l.watched(ctx)
 	for _, id := range all {
-		if _, ok, err := l.hears(ctx, id); err != nil {
+		if _, ok, err := l.watches(ctx, id); err != nil {
 			return nil, err
 		} else if ok {
 			ids = append(ids, id)

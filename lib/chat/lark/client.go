@@ -117,7 +117,7 @@ func newClient(o Options) (*Client, error) {
 		c.chats[id] = true
 	}
 	var err error
-	c.api, err = httpapi.New(httpapi.Options{Base: o.URL, Sign: c.sign, Judge: judge, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance})
+	c.api, err = httpapi.New(httpapi.Options{Base: o.URL, Sign: c.sign, Judge: apiError, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance})
 	return c, err
 }
 
@@ -134,8 +134,8 @@ var (
 // random.
 func (c *Client) AppID() string { return platform + " " + c.o.ID }
 
-// judge finds the error in a response with status 200.
-func judge(h http.Header, body []byte) error {
+// apiError finds the error in a response with status 200.
+func apiError(h http.Header, body []byte) error {
 	if !gjson.ValidBytes(body) {
 		return &httpapi.Error{Status: http.StatusBadGateway, Text: "is not Lark's"}
 	}

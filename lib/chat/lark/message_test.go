@@ -115,7 +115,7 @@ func TestPrivate(t *testing.T) {
 		c := w.client(o)
 		var heard []string
 		for _, id := range []string{dev, "oc_ext", "oc_two", "oc_nowhere"} {
-			_, ok, err := c.hears(t.Context(), id)
+			_, ok, err := c.watches(t.Context(), id)
 			w.must(err)
 			if ok {
 				heard = append(heard, id)
@@ -128,7 +128,7 @@ func TestPrivate(t *testing.T) {
 	o := w.options()
 	o.Chats = []string{"oc_two"}
 	c := w.client(o)
-	r, _, err := c.hears(t.Context(), "oc_two")
+	r, _, err := c.watches(t.Context(), "oc_two")
 	w.must(err)
 	m := message{Chat: "oc_two", ID: "om_1", Created: time.Now(), Sender: "ou_ana", Kind: "text", Raw: `{"text":"hi"}`}
 	e, _, err := c.event(t.Context(), &m, r)

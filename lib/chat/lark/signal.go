@@ -73,7 +73,7 @@ const (
 
 // PostCard implements chat.Signaler.
 func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
-	content, err := drawn(card)
+	content, err := cardJSON(card)
 	if err != nil {
 		return chat.Posted{}, err
 	}
@@ -85,7 +85,7 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 
 // UpdateCard implements chat.Signaler.
 func (c *Sink) UpdateCard(ctx context.Context, id string, card chat.Card) error {
-	content, err := drawn(card)
+	content, err := cardJSON(card)
 	if err != nil {
 		return err
 	}
@@ -96,11 +96,11 @@ func (c *Sink) UpdateCard(ctx context.Context, id string, card chat.Card) error 
 	return c.explain(err)
 }
 
-// drawn returns a card's JSON
+// cardJSON returns a card's JSON
 // (https://open.larksuite.com/document/feishu-cards/card-json-structure): plain text only, so that
 // nothing notifies or links, and shared, because only a card that is the same for everybody can be
 // updated.
-func drawn(card chat.Card) (string, error) {
+func cardJSON(card chat.Card) (string, error) {
 	if err := sink.CheckButtons(card.Buttons); err != nil {
 		return "", fmt.Errorf("lark: %w", err)
 	}

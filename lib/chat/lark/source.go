@@ -53,12 +53,12 @@ func (l *listening) receive(ctx context.Context, in <-chan delivery) error {
 
 // commit emits g and acknowledges it. Events are sorted because the platform guarantees no order.
 func (l *listening) commit(g *session.Batch) error {
-	slices.SortStableFunc(g.Events, func(a, b event.Event) int { return cmp.Compare(happened(&a), happened(&b)) })
+	slices.SortStableFunc(g.Events, func(a, b event.Event) int { return cmp.Compare(changedAt(&a), changedAt(&b)) })
 	return l.Recent.Commit(g, l, nil)
 }
 
-// happened returns the time of an event, in a form that sorts.
-func happened(e *event.Event) string { return cmp.Or(e.EditedAt, e.CreateTime) }
+// changedAt returns the time of an event, in a form that sorts.
+func changedAt(e *event.Event) string { return cmp.Or(e.EditedAt, e.CreateTime) }
 
 // parse adds the events of d to g.
 func (l *listening) parse(ctx context.Context, d gjson.Result, g *session.Batch) error {
@@ -92,7 +92,7 @@ func (l *listening) message(ctx context.Context, r gjson.Result, g *session.Batc
 	if !ok {
 		return nil
 	}
-	if _, ok, err := l.hears(ctx, m.Chat); err != nil || !ok {
+	if _, ok, err := l.watches(ctx, m.Chat); err != nil || !ok {
 		return err
 	}
 	if m.Changed.After(m.Created) {
@@ -117,7 +117,7 @@ func (l *listening) recalled(ctx context.Context, r gjson.Result, g *session.Bat
 	if !chatID.MatchString(chat) || !messageID.MatchString(id) || at.IsZero() {
 		return nil
 	}
-	if _, ok, err := l.hears(ctx, chat); err != nil || !ok {
+	if _, ok, err := l.watches(ctx, chat); err != nil || !ok {
 		return err
 	}
 	m, there, err := l.lookup(ctx, id)
@@ -133,7 +133,7 @@ func (l *listening) recalled(ctx context.Context, r gjson.Result, g *session.Bat
 
 // add adds the event of a message, unless it was emitted recently.
 func (l *listening) add(ctx context.Context, m *message, g *session.Batch) error {
-	in, ok, err := l.hears(ctx, m.Chat)
+	in, ok, err := l.watches(ctx, m.Chat)
 	if err != nil || !ok {
 		return err
 	}

@@ -79,9 +79,9 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, chat.ErrRefused)...)
 }
 
-// passing reports whether err is caused by the disk or the machine, not by the room, and so may be
+// isTransient reports whether err is caused by the disk or the machine, not by the room, and so may be
 // temporary.
-func passing(err error) bool {
+func isTransient(err error) bool {
 	var errno syscall.Errno
 	return errors.As(err, &errno) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) &&
 		errno != syscall.ENOTDIR && errno != syscall.ELOOP
@@ -91,7 +91,7 @@ func passing(err error) bool {
 // people append without it.
 func (c *Sink) locked(name string, flag int, fn func(*os.File) error) error {
 	f, err := c.open(name, flag)
-	if passing(err) {
+	if isTransient(err) {
 		return &chat.RetryError{After: time.Second, Err: err}
 	}
 	if err != nil {

@@ -55,7 +55,7 @@ const tailSize = 1 << 10
 // identity.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	r := &reader{c: c, resume: resume, Handler: to, rooms: map[string]*position{}, memory: remembered(resume), refused: map[string]string{}}
-	return errors.Join(r.run(ctx), r.remember())
+	return errors.Join(r.run(ctx), r.saveState())
 }
 
 // run reads the rooms and, unless Once is set, what is appended until ctx ends.
@@ -151,10 +151,10 @@ func (r *reader) one(ctx context.Context, name string) error {
 		_, known := r.resume.Last[name]
 		p = &position{room: newRoom(name, r.c.bot), quiet: known}
 		r.rooms[name] = p
-		if holds, err := r.memory.holds(name, f); known && err != nil {
+		if holds, err := r.memory.isSame(name, f); known && err != nil {
 			return fmt.Errorf("room %q: %w", name, err)
 		} else if known && !holds {
-			r.give(p)
+			r.giveUp(p)
 			return nil
 		}
 	}
@@ -172,7 +172,7 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 	if same, err := p.same(f, info.Size()); err != nil {
 		return fmt.Errorf("room %q: %w", p.name, err)
 	} else if !same {
-		r.give(p)
+		r.giveUp(p)
 		return nil
 	}
 	// The file's modification time: exact for a line just appended, and closer than the current time
@@ -219,11 +219,11 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 	if err := p.advance(f, end); err != nil || !r.memory.behind(p) {
 		return err
 	}
-	return r.remember()
+	return r.saveState()
 }
 
-// give stops reading a room.
-func (r *reader) give(p *position) {
+// giveUp stops reading a room.
+func (r *reader) giveUp(p *position) {
 	p.dead = true
 	r.Logf("room %q was cut or rewritten, so its message ids no longer hold: it is not read any more", p.name)
 }
@@ -244,7 +244,7 @@ func (r *reader) line(p *position, off int64, line []byte, at time.Time, err err
 		return event.Event{}, &a, true
 	}
 	if err != nil {
-		r.tell(p, err)
+		r.logFault(p, err)
 		if !errors.As(err, new(*fault)) {
 			return event.Event{}, nil, false
 		}
@@ -252,7 +252,7 @@ func (r *reader) line(p *position, off int64, line []byte, at time.Time, err err
 	return p.event(e, at), nil, true
 }
 
-func (r *reader) tell(p *position, err error) {
+func (r *reader) logFault(p *position, err error) {
 	if !p.quiet && !errors.Is(err, errNothing) {
 		r.Logf("%v", err)
 	}

@@ -33,8 +33,8 @@ func remembered(resume chat.Resume) memory {
 	return m
 }
 
-// holds reports whether the mark of a room matches the file f.
-func (m memory) holds(name string, f *os.File) (bool, error) {
+// isSame reports whether the mark of a room matches the file f.
+func (m memory) isSame(name string, f *os.File) (bool, error) {
 	k := m[name]
 	if k.Off <= 0 {
 		return true, nil
@@ -50,8 +50,8 @@ func (m memory) behind(p *position) bool {
 	return p.off > 0 && p.off >= 2*k.Off && (ok || len(m) < maxRooms)
 }
 
-// remember saves how far all rooms have been read.
-func (r *reader) remember() error {
+// saveState saves how far all rooms have been read.
+func (r *reader) saveState() error {
 	changed := false
 	for name, p := range r.rooms {
 		k, ok := r.memory[name]

@@ -228,8 +228,8 @@ func unreadable(err error) bool {
 	return s == http.StatusForbidden || s == http.StatusNotFound
 }
 
-// recall returns the memo of an event; if there is none, the server is asked.
-func (c *Client) recall(ctx context.Context, roomID, id string) (memo, error) {
+// threadOf returns the memo of an event; if there is none, the server is asked.
+func (c *Client) threadOf(ctx context.Context, roomID, id string) (memo, error) {
 	return c.threads.Ask(id, func() (memo, error) {
 		var x roomEvent
 		err := c.get(ctx, path("rooms", roomID, "event", id), nil, &x, 0)

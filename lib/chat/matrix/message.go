@@ -81,8 +81,8 @@ func (x *roomEvent) memo() memo {
 	return m
 }
 
-// welcome reports whether messages of a sender in a room are accepted.
-func (c *Client) welcome(ctx context.Context, roomID, sender string) (bool, error) {
+// accepts reports whether messages of a sender in a room are accepted.
+func (c *Client) accepts(ctx context.Context, roomID, sender string) (bool, error) {
 	if c.chats != nil && !c.chats[roomID] {
 		return false, nil
 	}
@@ -106,7 +106,7 @@ func (c *Client) event(ctx context.Context, roomID string, x *roomEvent) (e even
 	if x.ID == "" || x.Sender == "" || x.StateKey != nil {
 		return e, false, nil
 	}
-	if ok, err := c.welcome(ctx, roomID, x.Sender); err != nil || !ok {
+	if ok, err := c.accepts(ctx, roomID, x.Sender); err != nil || !ok {
 		return e, false, err
 	}
 	switch x.Type {
@@ -124,7 +124,7 @@ func (c *Client) event(ctx context.Context, roomID string, x *roomEvent) (e even
 	about := x.memo()
 	if x.Content.Relates.Type == "m.replace" && x.Content.New != nil {
 		of, body = x.Content.Relates.EventID, x.Content.New
-		if about, err = c.recall(ctx, roomID, of); httpapi.StatusOf(err) == http.StatusNotFound {
+		if about, err = c.threadOf(ctx, roomID, of); httpapi.StatusOf(err) == http.StatusNotFound {
 			return e, false, nil // of a message that the account may not see
 		}
 		if err != nil || about.sender != x.Sender { // nobody can edit the messages of others
@@ -242,7 +242,7 @@ func (c *Client) deletion(ctx context.Context, roomID string, x *roomEvent) (eve
 	if id == "" {
 		return event.Event{}, false, nil
 	}
-	m, err := c.recall(ctx, roomID, id)
+	m, err := c.threadOf(ctx, roomID, id)
 	if s := httpapi.StatusOf(err); s == http.StatusNotFound || s == http.StatusForbidden {
 		return event.Event{}, false, nil
 	}
@@ -270,10 +270,10 @@ func (c *Client) action(ctx context.Context, roomID string, x *roomEvent) (a eve
 	if !known || m.target == "" || x.Sender == self {
 		return a, false, nil
 	}
-	if ok, err := c.welcome(ctx, roomID, x.Sender); err != nil || !ok {
+	if ok, err := c.accepts(ctx, roomID, x.Sender); err != nil || !ok {
 		return a, false, err
 	}
-	to, err := c.recall(ctx, roomID, m.target)
+	to, err := c.threadOf(ctx, roomID, m.target)
 	if httpapi.StatusOf(err) != 0 {
 		return a, false, nil
 	}

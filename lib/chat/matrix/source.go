@@ -172,9 +172,9 @@ func (l *listening) accept(ctx context.Context, id string) {
 	l.Logf("matrix: joined %s", id)
 }
 
-// horizon returns the time before which events of a room are not emitted: the room's last time in
+// earliest returns the time before which events of a room are not emitted: the room's last time in
 // the log, or, if it is not in the log, shortly before the start.
-func (l *listening) horizon(id string) int64 {
+func (l *listening) earliest(id string) int64 {
 	if at, ok := l.Last[id]; ok {
 		return at.Add(-overlap).UnixMilli()
 	}
@@ -184,7 +184,7 @@ func (l *listening) horizon(id string) int64 {
 // older reads the messages between the known ones and the start of a timeline that does not reach
 // back to them, oldest first.
 func (l *listening) older(ctx context.Context, id, from string, have []roomEvent) ([]roomEvent, error) {
-	horizon := l.horizon(id)
+	horizon := l.earliest(id)
 	var back []roomEvent
 	for from != "" && (len(have) == 0 || have[0].At > horizon || len(back) > 0) {
 		q := url.Values{"dir": {"b"}, "limit": {strconv.Itoa(page)}, "from": {from}}
@@ -233,7 +233,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 		ready = nil
 		return nil
 	}
-	horizon := l.horizon(id)
+	horizon := l.earliest(id)
 	for i := range events {
 		x := &events[i]
 		switch {

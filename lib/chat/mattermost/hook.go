@@ -70,7 +70,7 @@ func (c *Client) called(ctx context.Context, id string, to chat.Handler) error {
 	case !validID(p.ID) || !validID(p.ChannelID):
 		return fmt.Errorf("post %s: the answer is no post", id)
 	}
-	if ok, err := c.welcome(ctx, p); err != nil || !ok {
+	if ok, err := c.accepts(ctx, p); err != nil || !ok {
 		return err
 	}
 	e, err := c.event(ctx, p, nil)

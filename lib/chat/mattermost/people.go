@@ -16,8 +16,8 @@ type user struct {
 	RemoteID string `json:"remote_id"` // set: an account of another server, in a shared channel
 }
 
-// outside reports whether the account is a guest or of another server.
-func (u *user) outside() bool {
+// isExternal reports whether the account is a guest or of another server.
+func (u *user) isExternal() bool {
 	return u.RemoteID != "" || slices.Contains(strings.Fields(u.Roles), "system_guest")
 }
 
@@ -185,9 +185,9 @@ func (c *Client) title(ctx context.Context, r room, self user) (string, error) {
 	return cmp.Or(u.Username, r.Name), err
 }
 
-// welcome reports whether a post is accepted: in a watched chat, not from outside unless that is
+// accepts reports whether a post is accepted: in a watched chat, not from outside unless that is
 // allowed, and in a direct or group conversation only if it is watched by id.
-func (c *Client) welcome(ctx context.Context, p *post) (bool, error) {
+func (c *Client) accepts(ctx context.Context, p *post) (bool, error) {
 	if !c.watches(p.ChannelID) {
 		return false, nil
 	}
@@ -201,5 +201,5 @@ func (c *Client) welcome(ctx context.Context, p *post) (bool, error) {
 		return true, nil
 	}
 	u, err := c.person(ctx, p.UserID)
-	return err == nil && !u.outside(), err
+	return err == nil && !u.isExternal(), err
 }

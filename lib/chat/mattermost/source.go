@@ -187,7 +187,7 @@ func (l *listening) add(ctx context.Context, p *post, b *session.Batch) error {
 }
 
 func (l *listening) addCalled(ctx context.Context, p *post, called []string, b *session.Batch) error {
-	if ok, err := l.welcome(ctx, p); err != nil || !ok {
+	if ok, err := l.accepts(ctx, p); err != nil || !ok {
 		return err
 	}
 	e, err := l.event(ctx, p, called)

@@ -40,7 +40,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 	err := h.CatchUp(ctx, l.Listener)
 	if err == nil {
 		l.deep = true
-		l.remember()
+		l.saveMemory()
 	}
 	return err
 }
@@ -49,7 +49,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 func (l *listening) allowed(ctx context.Context) (ids []string, err error) {
 	all, err := l.watched(ctx)
 	for _, id := range all {
-		if _, ok, err := l.hears(ctx, id); err != nil {
+		if _, ok, err := l.watches(ctx, id); err != nil {
 			return nil, err
 		} else if ok {
 			ids = append(ids, id)
@@ -94,7 +94,7 @@ func (l *listening) missed(ctx context.Context, chat string, since, now time.Tim
 			return nil, err
 		}
 	}
-	all, err := l.gone(ctx, chat, since.Add(-look), now, present)
+	all, err := l.deletions(ctx, chat, since.Add(-look), now, present)
 	if err != nil {
 		return nil, err
 	}

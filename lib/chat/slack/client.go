@@ -132,7 +132,7 @@ func newClient(o Options) (*Client, error) {
 
 func (c *Client) webOptions(token string) httpapi.Options {
 	return httpapi.Options{
-		Base: c.o.URL, Judge: c.judge, HTTP: c.o.HTTP, Now: c.o.Now, Sleep: c.o.Sleep, Chance: c.o.Chance,
+		Base: c.o.URL, Judge: c.apiError, HTTP: c.o.HTTP, Now: c.o.Now, Sleep: c.o.Sleep, Chance: c.o.Chance,
 		Sign: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) },
 	}
 }
@@ -164,8 +164,8 @@ func (c *Client) AppID() string {
 	return fmt.Sprintf("%s %x", platform, sha256.Sum256([]byte(c.o.Token)))
 }
 
-// judge finds the error in a response: Slack reports errors with status 200.
-func (c *Client) judge(h http.Header, body []byte) error {
+// apiError finds the error in a response: Slack reports errors with status 200.
+func (c *Client) apiError(h http.Header, body []byte) error {
 	if s := h.Get("X-Oauth-Scopes"); s != "" {
 		c.scopes.Put("", s)
 	}

@@ -110,8 +110,8 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 	})
 }
 
-// hears reports whether a chat is to be read.
-func (c *Client) hears(ctx context.Context, id string) (room, bool, error) {
+// watches reports whether a chat is to be read.
+func (c *Client) watches(ctx context.Context, id string) (room, bool, error) {
 	if !chatID.MatchString(id) || c.chats != nil && !c.chats[id] {
 		return room{}, false, nil
 	}

@@ -109,7 +109,7 @@ func (s *socket) hello(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("websocket: no hello: %w", err)
 	case str(r, "type") == "disconnect":
-		return goodbye(str(r, "reason"))
+		return closeError(str(r, "reason"))
 	case str(r, "type") != "hello":
 		return errors.New("websocket: no hello")
 	default:
@@ -120,8 +120,8 @@ func (s *socket) hello(ctx context.Context) error {
 	return nil
 }
 
-// goodbye returns the error for Slack's reason to end a connection.
-func goodbye(reason string) error {
+// closeError returns the error for Slack's reason to end a connection.
+func closeError(reason string) error {
 	switch reason {
 	case "warning", "refresh_requested":
 		return session.ErrReconnect
@@ -163,7 +163,7 @@ func (s *socket) next(ctx context.Context) (delivery, bool) {
 	}
 	r := gjson.ParseBytes(b)
 	if str(r, "type") == "disconnect" {
-		return delivery{End: goodbye(str(r, "reason"))}, true
+		return delivery{End: closeError(str(r, "reason"))}, true
 	}
 	id := str(r, "envelope_id")
 	if id == "" {

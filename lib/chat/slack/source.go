@@ -41,7 +41,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 		err = l.serve(ctx)
 	}
 	if err == nil {
-		l.remember()
+		l.saveMemory()
 	}
 	return err
 }
@@ -51,7 +51,7 @@ func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
 	l.memory.load(resume.State)
 	l.Kept = func(b *session.Batch) {
 		for i := range b.Events {
-			l.memory.learn(&b.Events[i])
+			l.memory.apply(&b.Events[i])
 		}
 	}
 	return l
@@ -107,7 +107,7 @@ func (l *listening) message(ctx context.Context, r gjson.Result, g *session.Batc
 
 // add adds the event of a message, unless it was emitted recently.
 func (l *listening) add(ctx context.Context, m *message, g *session.Batch) error {
-	in, ok, err := l.hears(ctx, m.Chat)
+	in, ok, err := l.watches(ctx, m.Chat)
 	if err != nil || !ok {
 		return err
 	}

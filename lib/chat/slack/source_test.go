@@ -247,8 +247,8 @@ func TestGoneWhileAway(t *testing.T) {
 func TestMemory(t *testing.T) {
 	m := memory{}
 	for i := range 3 * maxStood {
-		m.stood(dev, fmt.Sprintf("%d.000001", 1700000000+i))
-		m.stood(ops, fmt.Sprintf("%d.000002", 1700000000+i))
+		m.add(dev, fmt.Sprintf("%d.000001", 1700000000+i))
+		m.add(ops, fmt.Sprintf("%d.000002", 1700000000+i))
 	}
 	b := m.save()
 	if len(b) > 64<<10 || len(m[dev]) > maxStood {

@@ -37,7 +37,7 @@ func (m memory) load(b []byte) {
 	for chat, all := range saved {
 		for _, ts := range all {
 			if chatID.MatchString(chat) && stampID.MatchString(ts) {
-				m.stood(chat, ts)
+				m.add(chat, ts)
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func (m memory) save() []byte {
 	return b
 }
 
-func (m memory) stood(chat, ts string) {
+func (m memory) add(chat, ts string) {
 	if m[chat] == nil {
 		m[chat] = map[string]bool{}
 	}
@@ -76,20 +76,20 @@ func (m memory) stood(chat, ts string) {
 	}
 }
 
-// learn applies an event to the memory. Replies in threads are not in a chat's history and are
+// apply applies an event to the memory. Replies in threads are not in a chat's history and are
 // skipped.
-func (m memory) learn(e *event.Event) {
+func (m memory) apply(e *event.Event) {
 	switch {
 	case e.Deleted:
 		delete(m[e.ChatID], e.MessageID)
 	case e.ThreadID == nil:
-		m.stood(e.ChatID, e.MessageID)
+		m.add(e.ChatID, e.MessageID)
 	}
 }
 
-// gone returns the remembered messages after oldest that are missing from the history as it is now.
+// deletions returns the remembered messages after oldest that are missing from the history as it is now.
 // Each is requested individually: the history may omit a message for another reason than deletion.
-func (l *listening) gone(ctx context.Context, chat string, oldest, now time.Time, present map[string]bool) (all []message, err error) {
+func (l *listening) deletions(ctx context.Context, chat string, oldest, now time.Time, present map[string]bool) (all []message, err error) {
 	var missing []string
 	for ts := range l.memory[chat] {
 		if t := at(ts); !present[ts] && t.After(oldest) && t.Before(now.Add(-nodes)) {
@@ -115,8 +115,8 @@ func (l *listening) gone(ctx context.Context, chat string, oldest, now time.Time
 	return all, nil
 }
 
-// remember saves the memory for the next start.
-func (l *listening) remember() {
+// saveMemory saves the memory for the next start.
+func (l *listening) saveMemory() {
 	if err := l.Save(l.memory.save()); err != nil {
 		l.Logf("slack: %v", err)
 	}

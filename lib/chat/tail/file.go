@@ -135,8 +135,8 @@ func inode(f *os.File) uint64 {
 	return 0
 }
 
-// holds reports whether p is a position in f.
-func (p *position) holds(f *os.File) bool {
+// isSame reports whether p is a position in f.
+func (p *position) isSame(f *os.File) bool {
 	if p.Offset == 0 {
 		first, ok := firstOf(f)
 		return ok && first == p.First

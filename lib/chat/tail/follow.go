@@ -105,7 +105,7 @@ func (l *log) next() (f *os.File, last bool, err error) {
 		}
 	}()
 	if len(opened) == 0 {
-		l.complain("%s is not there yet", l.name)
+		l.logOnce("%s is not there yet", l.name)
 		return nil, false, nil
 	}
 	i := l.find(opened)
@@ -147,7 +147,7 @@ func (l *log) open() (opened []*os.File) {
 			if err == nil {
 				opened = append(opened, x)
 			} else if name == l.name {
-				l.complain("%v", err)
+				l.logOnce("%v", err)
 			}
 		}
 		calm := slices.Equal(files, series(l.name))
@@ -172,7 +172,7 @@ func (l *log) find(files []*os.File) int {
 	}
 	found := -1
 	for i, f := range files {
-		if l.pos.holds(f) && (found < 0 || inode(files[found]) != l.pos.Inode) {
+		if l.pos.isSame(f) && (found < 0 || inode(files[found]) != l.pos.Inode) {
 			found = i
 		}
 	}
@@ -203,7 +203,7 @@ func (l *log) begin(f *os.File) (ok bool, err error) {
 	return true, l.state.set(l.name, p, true)
 }
 
-func (l *log) complain(format string, args ...any) {
+func (l *log) logOnce(format string, args ...any) {
 	if !l.told {
 		l.told = true
 		l.Logf("tail: "+format, args...)
@@ -276,7 +276,7 @@ func (l *log) live(ctx context.Context, f *os.File) error {
 // whether another file is current now.
 func (l *log) look(f *os.File, seen int64) (again, moved bool) {
 	info, err := f.Stat()
-	if err != nil || !l.pos.holds(f) {
+	if err != nil || !l.pos.isSame(f) {
 		return true, false
 	}
 	files := series(l.name)
@@ -330,7 +330,7 @@ func (l *log) take(f *os.File, x *nx.Line, in <-chan *nx.Line) error {
 
 // emit makes lines durable and advances pos, unless the file has changed before them.
 func (l *log) emit(f *os.File, part []line, end int64) error {
-	if !l.pos.holds(f) {
+	if !l.pos.isSame(f) {
 		return errChanged
 	}
 	p := l.pos

@@ -127,9 +127,9 @@ func (a account) id() string {
 
 func (a account) bot() bool { return strings.HasPrefix(a.ID, "28:") || a.Role == "bot" }
 
-// born returns when a message was written: its id is that time in Unix milliseconds; if it is not,
+// createdAt returns when a message was written: its id is that time in Unix milliseconds; if it is not,
 // the time is given.
-func born(id string, given time.Time) time.Time {
+func createdAt(id string, given time.Time) time.Time {
 	if digits.MatchString(id) {
 		if ms, err := strconv.ParseInt(id, 10, 64); err == nil {
 			return time.UnixMilli(ms)
@@ -144,7 +144,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 func (c *Client) activityEvent(a *activity) event.Event {
 	e := event.Event{
 		Platform: platform, ChatID: a.chat, ChatName: c.name(a.chat), MessageID: a.ID, MsgType: "text",
-		CreateTime: stamp(born(a.ID, a.Timestamp)), Mentions: []string{}, ThreadID: thread(a.root, a.ID),
+		CreateTime: stamp(createdAt(a.ID, a.Timestamp)), Mentions: []string{}, ThreadID: thread(a.root, a.ID),
 		Sender: event.Sender{ID: a.From.id(), Type: "user", Name: a.From.Name},
 	}
 	e.Permalink = c.permalink(a.chat, a.ID, a.root)

@@ -52,7 +52,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 		Changed:    func(m *found) time.Time { return m.changed() },
 		ID:         func(m *found) string { return m.Created.UTC().Format(time.RFC3339Nano) + m.ID },
 		Add: func(ctx context.Context, m *found, b *session.Batch) error {
-			return l.hear(ctx, m.chat, m.message, b)
+			return l.addMessage(ctx, m.chat, m.message, b)
 		},
 	}
 	err := h.CatchUp(ctx, l.Listener)
@@ -69,7 +69,7 @@ type found struct {
 // watched returns the chats to read: the configured ones, or all that are known.
 func (l *listening) watched(ctx context.Context) ([]string, error) {
 	if !l.surveyed {
-		err := l.survey(ctx)
+		err := l.readChannels(ctx)
 		if l.surveyed = err == nil; err != nil {
 			l.LogOnce("survey", "teams: %v", err)
 		}

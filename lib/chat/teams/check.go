@@ -61,7 +61,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		say(chat.Finding{Name: "token", Warn: true, Text: "insecure, without a secret: for the playground only", Mend: "set tenant and the secret, and take insecure away"})
 		return self, findings
 	}
-	if err := c.service.enter(ctx); err != nil {
+	if err := c.service.signIn(ctx); err != nil {
 		mend := "is " + c.o.LoginURL + " reached from here?"
 		if hints := sysexit.Hints(err); len(hints) > 0 {
 			mend = hints[0]
@@ -73,7 +73,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		say(chat.Finding{Name: "keys", Text: fmt.Sprintf("keys of the Bot Framework: %v", err), Mend: "let this machine reach " + c.o.OpenIDURL})
 	}
 	say(c.checkEndpoint(ctx))
-	if err := c.survey(ctx); err != nil {
+	if err := c.readChannels(ctx); err != nil {
 		say(chat.Finding{Name: "permission", Text: err.Error(), Mend: "consent to ChannelSettings.Read.Group by adding the app to the team"})
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.chats)) {

@@ -216,9 +216,9 @@ func (c *Client) newService(login *httpapi.Client, base, scope string) (*service
 	return s, err
 }
 
-// enter requests a token if there is none or it expires soon.
+// signIn requests a token if there is none or it expires soon.
 // https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
-func (s *service) enter(ctx context.Context) error {
+func (s *service) signIn(ctx context.Context) error {
 	s.mu.Lock()
 	good := s.form == nil || s.token != "" && s.now().Before(s.expires)
 	s.mu.Unlock()
@@ -257,7 +257,7 @@ func (s *service) read(ctx context.Context, path string, q url.Values, out any) 
 
 func (s *service) do(ctx context.Context, r httpapi.Request, out any, send func(context.Context, httpapi.Request, any) error) error {
 	for again := true; ; again = false {
-		if err := s.enter(ctx); err != nil {
+		if err := s.signIn(ctx); err != nil {
 			return err
 		}
 		err := send(ctx, r, out)

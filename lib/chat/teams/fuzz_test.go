@@ -20,7 +20,7 @@ func FuzzActivity(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c.learn(a)
+		c.keepRoom(a)
 		for _, x := range a.actions() {
 			if x.ID == "" || x.MessageID == "" || x.Sender.ID == "" {
 				t.Errorf("%+v", x)

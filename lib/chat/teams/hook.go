@@ -53,16 +53,16 @@ func (l *listening) handleActivity(ctx context.Context, call *webhook.Call) webh
 	}
 	if !l.o.Insecure {
 		if err := l.fromBotFramework(ctx, call.Header.Get("Authorization"), a); err != nil {
-			l.complain(err)
+			l.logRefused(err)
 			return webhook.Refused()
 		}
 	}
 	call.Proved()
 	if !a.of(l.o.Tenant) {
-		l.complain(fmt.Errorf("an activity of tenant %q", a.tenant()))
+		l.logRefused(fmt.Errorf("an activity of tenant %q", a.tenant()))
 		return webhook.Answer{Status: http.StatusForbidden}
 	}
-	if !l.Take(ctx, news{activity: a}) {
+	if !l.Take(ctx, delivery{activity: a}) {
 		return webhook.Answer{Status: http.StatusServiceUnavailable}
 	}
 	if a.clicks() {
@@ -74,9 +74,9 @@ func (l *listening) handleActivity(ctx context.Context, call *webhook.Call) webh
 	return webhook.Answer{}
 }
 
-// complain logs why a call was rejected, but not every time: whoever sets up the bot must see it,
+// logRefused logs why a call was rejected, but not every time: whoever sets up the bot must see it,
 // and a flood must not fill the log.
-func (l *listening) complain(err error) {
+func (l *listening) logRefused(err error) {
 	l.refusing.Lock()
 	defer l.refusing.Unlock()
 	if now := l.o.Now(); now.Sub(l.refused) > webhook.Window {

@@ -113,7 +113,7 @@ func (c *Client) messageEvent(chatID string, m *message) (event.Event, bool) {
 	}
 	e := event.Event{
 		Platform: platform, ChatID: chatID, ChatName: c.name(chatID), MessageID: m.ID, Sender: from, MsgType: "text",
-		CreateTime: stamp(born(m.ID, m.Created)), Mentions: []string{}, ThreadID: thread(m.ReplyTo, m.ID), Permalink: c.permalink(chatID, m.ID, m.ReplyTo),
+		CreateTime: stamp(createdAt(m.ID, m.Created)), Mentions: []string{}, ThreadID: thread(m.ReplyTo, m.ID), Permalink: c.permalink(chatID, m.ID, m.ReplyTo),
 	}
 	if m.Deleted != nil {
 		e.Deleted, e.EditID, e.EditedAt = true, "deleted", stamp(*m.Deleted)

@@ -74,7 +74,7 @@ func (l *listening) subscribe(ctx context.Context) error {
 	if l.watch == nil {
 		return nil
 	}
-	if err := l.clearOld(ctx); err != nil {
+	if err := l.deleteEarlier(ctx); err != nil {
 		return err
 	}
 	chats, err := l.watched(ctx)
@@ -133,9 +133,9 @@ func (l *listening) subscribeTo(ctx context.Context, chatID string, have subscri
 	return made, err
 }
 
-// clearOld deletes the subscriptions of an earlier run: their key is lost, and Graph allows one per
+// deleteEarlier deletes the subscriptions of an earlier run: their key is lost, and Graph allows one per
 // chat.
-func (l *listening) clearOld(ctx context.Context) error {
+func (l *listening) deleteEarlier(ctx context.Context) error {
 	if l.watch.cleared {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (l *listening) handleNotice(ctx context.Context, call *webhook.Call) webhoo
 		if err != nil {
 			return webhook.Refused()
 		}
-		if m.check() == nil && !l.Take(ctx, news{chatID: chatID, message: m}) {
+		if m.check() == nil && !l.Take(ctx, delivery{chatID: chatID, message: m}) {
 			return webhook.Answer{Status: http.StatusServiceUnavailable}
 		}
 	}

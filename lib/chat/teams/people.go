@@ -23,9 +23,9 @@ type person struct {
 	until   time.Time
 }
 
-// outside reports whether a member of a chat is a guest or belongs to another tenant.
+// isExternal reports whether a member of a chat is a guest or belongs to another tenant.
 // https://learn.microsoft.com/microsoftteams/platform/bots/how-to/get-teams-context
-func (c *Client) outside(ctx context.Context, chatID, id string) (bool, error) {
+func (c *Client) isExternal(ctx context.Context, chatID, id string) (bool, error) {
 	at, now := chatID+" "+id, c.o.Now()
 	c.mu.Lock()
 	p, ok := c.people[at]
@@ -71,9 +71,9 @@ func (c *Client) directory(a account) string {
 	return a.ID
 }
 
-// learn stores what an activity contains about its chat and people, and reports whether any of it
+// keepRoom stores what an activity contains about its chat and people, and reports whether any of it
 // is new.
-func (c *Client) learn(a *activity) bool {
+func (c *Client) keepRoom(a *activity) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a.From.AAD != "" && !a.From.bot() {
@@ -118,8 +118,8 @@ func (c *Client) group(chatID string) string {
 	return c.rooms[chatID].Group
 }
 
-// survey requests the channels of the configured teams.
-func (c *Client) survey(ctx context.Context) error {
+// readChannels requests the channels of the configured teams.
+func (c *Client) readChannels(ctx context.Context) error {
 	var failed error
 	for _, g := range c.o.Groups {
 		var got struct {
@@ -153,7 +153,7 @@ func (c *Client) messages(ctx context.Context, chatID string) (string, error) {
 	}
 	g := c.group(chatID)
 	if g == "" {
-		if err := c.survey(ctx); err != nil {
+		if err := c.readChannels(ctx); err != nil {
 			return "", err
 		}
 		if g = c.group(chatID); g == "" {
@@ -163,8 +163,8 @@ func (c *Client) messages(ctx context.Context, chatID string) (string, error) {
 	return "teams/" + place(g) + "/channels/" + place(chatID) + "/messages", nil
 }
 
-// one returns Graph's path of a message.
-func (c *Client) one(ctx context.Context, chatID, root, id string) (string, error) {
+// messagePath returns Graph's path of a message.
+func (c *Client) messagePath(ctx context.Context, chatID, root, id string) (string, error) {
 	at, err := c.messages(ctx, chatID)
 	if root != "" && root != id && channel(chatID) {
 		return at + "/" + place(root, "replies", id), err

@@ -31,7 +31,7 @@ func (s *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 	if err := s.postable(chatID, messageID, text); err != nil {
 		return err
 	}
-	_, err := s.send(ctx, chatID, http.MethodPut, conversationOf(chatID, "")+"/"+place(messageID), s.said(text))
+	_, err := s.send(ctx, chatID, http.MethodPut, conversationOf(chatID, "")+"/"+place(messageID), s.messageActivity(text))
 	return err
 }
 
@@ -41,7 +41,7 @@ func (s *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	if err := s.postable(card.ChatID, card.ThreadID, card.Title+card.Text); err != nil {
 		return chat.Posted{}, err
 	}
-	return s.send(ctx, card.ChatID, http.MethodPost, conversationOf(card.ChatID, card.ThreadID), s.dealt(card))
+	return s.send(ctx, card.ChatID, http.MethodPost, conversationOf(card.ChatID, card.ThreadID), s.cardActivity(card))
 }
 
 // UpdateCard implements chat.Signaler.
@@ -49,16 +49,16 @@ func (s *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card)
 	if err := s.postable(card.ChatID, messageID, card.Title+card.Text); err != nil {
 		return err
 	}
-	_, err := s.send(ctx, card.ChatID, http.MethodPut, conversationOf(card.ChatID, "")+"/"+place(messageID), s.dealt(card))
+	_, err := s.send(ctx, card.ChatID, http.MethodPut, conversationOf(card.ChatID, "")+"/"+place(messageID), s.cardActivity(card))
 	if err != nil {
 		return fmt.Errorf("teams: card %s: %w", messageID, err)
 	}
 	return nil
 }
 
-// dealt returns a card as an activity. A TextRun, unlike a TextBlock, is never interpreted as
+// cardActivity returns a card as an activity. A TextRun, unlike a TextBlock, is never interpreted as
 // Markdown.
-func (s *Sink) dealt(card chat.Card) map[string]any {
+func (s *Sink) cardActivity(card chat.Card) map[string]any {
 	type m = map[string]any
 	block := func(text string, bold bool) m {
 		run := m{"type": "TextRun", "text": text}

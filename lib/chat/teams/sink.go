@@ -77,9 +77,9 @@ func conversationOf(chatID, root string) string {
 	return "v3/conversations/" + place(chatID) + "/activities"
 }
 
-// said returns a text as an activity: plain, so that it has no markup, and without entities, so
+// messageActivity returns a text as an activity: plain, so that it has no markup, and without entities, so
 // that it mentions nobody.
-func (s *Sink) said(text string) map[string]any {
+func (s *Sink) messageActivity(text string) map[string]any {
 	return map[string]any{"type": "message", "textFormat": "plain", "text": shown(text), "from": map[string]any{"id": s.botID()}}
 }
 
@@ -89,7 +89,7 @@ func (s *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	if err := s.postable(p.ChatID, p.ThreadID, p.Text); err != nil {
 		return chat.Posted{}, err
 	}
-	in := s.said(p.Text)
+	in := s.messageActivity(p.Text)
 	if !channel(p.ChatID) && messageWord.MatchString(p.ReplyToID) {
 		in["replyToId"] = p.ReplyToID
 	}
@@ -111,7 +111,7 @@ func (s *Sink) postable(chatID, id, text string) error {
 // send sends an activity once and classifies its error.
 func (s *Sink) send(ctx context.Context, chatID, method, path string, in any) (chat.Posted, error) {
 	return s.frame.Send(chatID, func() (chat.Posted, error) {
-		if err := s.service.enter(ctx); err != nil {
+		if err := s.service.signIn(ctx); err != nil {
 			return chat.Posted{}, fmt.Errorf("%w: %w", sink.ErrUnsent, err)
 		}
 		var made struct {
@@ -121,7 +121,7 @@ func (s *Sink) send(ctx context.Context, chatID, method, path string, in any) (c
 		if err != nil || !messageWord.MatchString(made.ID) {
 			return chat.Posted{}, err
 		}
-		return chat.Posted{MessageID: made.ID, At: born(made.ID, s.o.Now()).UTC()}, nil
+		return chat.Posted{MessageID: made.ID, At: createdAt(made.ID, s.o.Now()).UTC()}, nil
 	})
 }
 
@@ -187,14 +187,14 @@ func folded(text string) string { return strings.Join(strings.Fields(text), " ")
 func (s *Sink) around(ctx context.Context, p chat.Post) (msgs []*message, err error) {
 	path, q := "", url.Values{"$top": {fmt.Sprint(pageSize)}}
 	if channel(p.ChatID) {
-		if path, err = s.one(ctx, p.ChatID, "", p.ThreadID); err != nil {
+		if path, err = s.messagePath(ctx, p.ChatID, "", p.ThreadID); err != nil {
 			return nil, err
 		}
 		path += "/replies"
 	} else {
 		from := p.Tried
 		if from.IsZero() {
-			from = born(p.ThreadID, s.o.Now().Add(-24*time.Hour))
+			from = createdAt(p.ThreadID, s.o.Now().Add(-24*time.Hour))
 		}
 		all, err := s.history(ctx, p.ChatID, s.graph.api.ServerTime(from).Add(-drift))
 		for _, m := range all {
@@ -247,7 +247,7 @@ func (s *Sink) Message(ctx context.Context, chatID, messageID string) (text stri
 
 // read returns a message, nil if there is none.
 func (s *Sink) read(ctx context.Context, chatID, id string) (*message, error) {
-	at, err := s.one(ctx, chatID, "", id)
+	at, err := s.messagePath(ctx, chatID, "", id)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +259,7 @@ func (s *Sink) read(ctx context.Context, chatID, id string) (*message, error) {
 	if !channel(chatID) {
 		return nil, nil
 	}
-	all, err := s.history(ctx, chatID, born(id, s.o.Now().Add(-24*time.Hour)))
+	all, err := s.history(ctx, chatID, createdAt(id, s.o.Now().Add(-24*time.Hour)))
 	for _, x := range all {
 		if x.ID == id {
 			return x.message, err

@@ -25,7 +25,7 @@ type listening struct {
 	// Known is the time up to which the history has been read. Live events do not advance it: a lost
 	// activity is only found in the history.
 	*session.Listener
-	webhook.Intake[news]
+	webhook.Intake[delivery]
 
 	surveyed bool           // the channels of the configured teams are known
 	swept    bool           // the history has been read in this run
@@ -36,8 +36,8 @@ type listening struct {
 	refused  time.Time // when a rejected call was last reported
 }
 
-// news is the content of a call: an activity, or a message of a change notification.
-type news struct {
+// delivery is the content of a call: an activity, or a message of a change notification.
+type delivery struct {
 	activity *activity
 	chatID   string
 	message  *message
@@ -47,7 +47,7 @@ type news struct {
 // before anything newer is emitted. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	l := c.listening(resume, to)
-	l.recall()
+	l.loadState()
 	if c.o.Listener == nil && c.o.Listen == "" {
 		return sysexit.With(sysexit.Config, errors.New("chat.teams: listen: want the host:port of the messaging endpoint"))
 	}
@@ -57,25 +57,25 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 			return err
 		}
 	}
-	return l.Intake.Run(ctx, c.o.Listener, c.o.Listen, l.plausible, l.handle, l.keepOn)
+	return l.Intake.Run(ctx, c.o.Listener, c.o.Listen, l.plausible, l.handle, l.loop)
 }
 
 func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
-	l := &listening{Client: c, Listener: session.Listen("teams", resume, to, c.o.Sweep+overlap), Intake: webhook.NewIntake[news]()}
+	l := &listening{Client: c, Listener: session.Listen("teams", resume, to, c.o.Sweep+overlap), Intake: webhook.NewIntake[delivery]()}
 	l.Kept = func(*session.Batch) {
 		if !l.learned {
 			return
 		}
 		l.learned = false
-		if err := l.remember(); err != nil {
+		if err := l.saveState(); err != nil {
 			l.Logf("teams: remember the chats: %v", err)
 		}
 	}
 	return l
 }
 
-// keepOn runs sessions until one ends the run.
-func (l *listening) keepOn(ctx context.Context) error {
+// loop runs sessions until one ends the run.
+func (l *listening) loop(ctx context.Context) error {
 	s := session.Loop{Platform: "teams", Stable: calm, Now: l.o.Now, Sleep: l.graph.api.Sleep, Wait: l.graph.api.Wait}
 	return s.Run(ctx, l, l.follow)
 }
@@ -83,7 +83,7 @@ func (l *listening) keepOn(ctx context.Context) error {
 // follow catches up and then processes calls.
 func (l *listening) follow(ctx context.Context) error {
 	if l.remote() {
-		if err := l.service.enter(ctx); err != nil {
+		if err := l.service.signIn(ctx); err != nil {
 			return err
 		}
 	}
@@ -93,17 +93,17 @@ func (l *listening) follow(ctx context.Context) error {
 		}
 		return l.catchUp(ctx)
 	}
-	receiver := session.Receiver[news]{CatchUp: catchUp, Parse: l.parse, Commit: l.Commit, Sweep: l.o.Sweep}
+	receiver := session.Receiver[delivery]{CatchUp: catchUp, Parse: l.parse, Commit: l.Commit, Sweep: l.o.Sweep}
 	return receiver.Receive(ctx, l, l.In)
 }
 
 // parse adds the events of d to g.
-func (l *listening) parse(ctx context.Context, d news, g *session.Batch) error {
+func (l *listening) parse(ctx context.Context, d delivery, g *session.Batch) error {
 	if d.activity == nil {
-		return l.hear(ctx, d.chatID, d.message, g)
+		return l.addMessage(ctx, d.chatID, d.message, g)
 	}
 	a := d.activity
-	if l.learn(a) {
+	if l.keepRoom(a) {
 		l.learned = true
 	}
 	if !l.watches(a.chat, a.Conversation.Type) {
@@ -111,7 +111,7 @@ func (l *listening) parse(ctx context.Context, d news, g *session.Batch) error {
 	}
 	switch {
 	case a.Type == "messageReaction" || a.clicks():
-		if ok, err := l.welcome(ctx, a.chat, a.From); err != nil || !ok {
+		if ok, err := l.accepts(ctx, a.chat, a.From); err != nil || !ok {
 			return err
 		}
 		g.Actions = append(g.Actions, a.actions()...)
@@ -122,11 +122,11 @@ func (l *listening) parse(ctx context.Context, d news, g *session.Batch) error {
 			return err
 		}
 		if m != nil {
-			return l.hear(ctx, a.chat, m, g)
+			return l.addMessage(ctx, a.chat, m, g)
 		}
 		fallthrough
 	case a.Type == "message" || a.Type == "messageDelete":
-		if ok, err := l.welcome(ctx, a.chat, a.From); err != nil || !ok {
+		if ok, err := l.accepts(ctx, a.chat, a.From); err != nil || !ok {
 			return err
 		}
 		l.Recent.AddTo(g, l.activityEvent(a))
@@ -143,8 +143,8 @@ func (c *Client) watches(chatID, conversationType string) bool {
 	return !private(chatID, conversationType)
 }
 
-// welcome reports whether messages of an account are accepted.
-func (c *Client) welcome(ctx context.Context, chatID string, from account) (bool, error) {
+// accepts reports whether messages of an account are accepted.
+func (c *Client) accepts(ctx context.Context, chatID string, from account) (bool, error) {
 	if c.o.AllowExternal || from.bot() {
 		return true, nil
 	}
@@ -152,12 +152,12 @@ func (c *Client) welcome(ctx context.Context, chatID string, from account) (bool
 	if !personWord.MatchString(id) {
 		id = from.id()
 	}
-	out, err := c.outside(ctx, chatID, id)
+	out, err := c.isExternal(ctx, chatID, id)
 	return err == nil && !out, err
 }
 
-// hear adds a message of Graph to g.
-func (l *listening) hear(ctx context.Context, chatID string, m *message, g *session.Batch) error {
+// addMessage adds a message of Graph to g.
+func (l *listening) addMessage(ctx context.Context, chatID string, m *message, g *session.Batch) error {
 	e, ok := l.messageEvent(chatID, m)
 	if !ok || !l.watches(chatID, "") || l.Recent.Has(e.Identity()) {
 		return nil
@@ -172,7 +172,7 @@ func (l *listening) hear(ctx context.Context, chatID string, m *message, g *sess
 		default:
 			return nil // federated, anonymous, personal accounts
 		}
-		if out, err := l.outside(ctx, chatID, u.User.ID); err != nil || out {
+		if out, err := l.isExternal(ctx, chatID, u.User.ID); err != nil || out {
 			return err
 		}
 	}
@@ -185,7 +185,7 @@ func (l *listening) fetch(ctx context.Context, a *activity) (*message, error) {
 	if !l.remote() {
 		return nil, nil
 	}
-	at, err := l.one(ctx, a.chat, a.root, a.ID)
+	at, err := l.messagePath(ctx, a.chat, a.root, a.ID)
 	var m message
 	if err == nil {
 		err = l.graph.read(ctx, at, nil, &m)

@@ -7,8 +7,8 @@ type memory struct {
 	Rooms map[string]room `json:"rooms"`
 }
 
-// recall restores the saved rooms.
-func (l *listening) recall() {
+// loadState restores the saved rooms.
+func (l *listening) loadState() {
 	var m memory
 	if json.Unmarshal(l.State, &m) != nil {
 		return
@@ -25,7 +25,7 @@ func (l *listening) recall() {
 // maxRooms keeps the saved state below the 64 KiB of chat.Handler.
 const maxRooms = 150
 
-func (l *listening) remember() error {
+func (l *listening) saveState() error {
 	m := memory{Rooms: map[string]room{}}
 	l.mu.Lock()
 	for id, r := range l.rooms {

@@ -167,7 +167,7 @@ const batch = 100
 // Run implements chat.Source.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	l := &listening{Client: c, Resume: resume, Handler: to}
-	l.tellGap()
+	l.logGap()
 	s := session.Loop{Platform: "telegram", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait}
 	return s.Run(ctx, l, l.poll)
 }
@@ -182,8 +182,8 @@ type listening struct {
 	late   int // updates of the first response, received while the program was not running
 }
 
-// tellGap reports what is lost if the program was not running for too long.
-func (l *listening) tellGap() {
+// logGap reports what is lost if the program was not running for too long.
+func (l *listening) logGap() {
 	var last time.Time
 	for _, at := range l.Last {
 		if at.After(last) {
