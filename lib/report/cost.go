@@ -85,7 +85,7 @@ func Spending(h *durable.Home, cfg *config.Config, now, from time.Time) (*Cost, 
 	for _, r := range slices.Concat(l.Runs, others) {
 		c.Total.add(r)
 		day.of(r.Ended.UTC().Format(time.DateOnly)).add(r)
-		asked := cmp.Or(r.Asked, &history.Asked{})
+		asked := cmp.Or(r.Asked, &history.Question{})
 		person.of(cmp.Or(asked.Person, "unknown")).add(r)
 		kind.of(cmp.Or(asked.Type, "unknown")).add(r)
 		agent.of(cmp.Or(r.Agent, "unknown") + ", " + r.Kind).add(r)
@@ -107,7 +107,7 @@ func others(h *durable.Home, l *history.Ledger, from time.Time) (runs []*history
 		}
 		r := &history.Run{ID: e.RunID, Kind: cmp.Or(e.Work, budget.Investigate), Key: e.Key, Agent: e.Agent, CostUSD: e.CostUSD, Tokens: e.Tokens}
 		r.Ended = instant(e.At)
-		r.Asked = &history.Asked{Person: e.Person, Type: map[string]string{budget.Canary: budget.Canary}[e.Work]}
+		r.Asked = &history.Question{Person: e.Person, Type: map[string]string{budget.Canary: budget.Canary}[e.Work]}
 		if e.Tokens == 0 && (e.ReservedTokens > 0 || e.CostUSD == nil) {
 			r.Tokens = -1
 		}

@@ -76,7 +76,7 @@ func HTML(h *durable.Home, cfg *config.Config, now, from time.Time, missed Misse
 	p.Charts = charts(f, from, now)
 	kind, agent := sums{}, sums{}
 	for _, r := range slices.Concat(f.whole.Runs, others) {
-		kind.of(cmp.Or(cmp.Or(r.Asked, &history.Asked{}).Type, "unknown")).add(r)
+		kind.of(cmp.Or(cmp.Or(r.Asked, &history.Question{}).Type, "unknown")).add(r)
 		agent.of(cmp.Or(r.Agent, "unknown") + ", " + r.Kind).add(r)
 	}
 	p.ByType, p.ByAgent = kind.list(byCost), agent.list(byCost)

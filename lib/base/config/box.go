@@ -61,14 +61,14 @@ func (b *Box) fill() {
 		if minutes > 15 {
 			cost = 20
 		}
-		orElse(&l.Minutes, minutes)
-		orElse(&l.Turns, 200)
-		orElse(&l.Tokens, int64(20_000_000))
-		orElse(&l.CostUSD, cost)
+		setDefault(&l.Minutes, minutes)
+		setDefault(&l.Turns, 200)
+		setDefault(&l.Tokens, int64(20_000_000))
+		setDefault(&l.CostUSD, cost)
 	}
 }
 
-func orElse[T any](p **T, v T) {
+func setDefault[T any](p **T, v T) {
 	if *p == nil {
 		*p = &v
 	}

@@ -133,7 +133,7 @@ func parse(path string, text []byte) (*Config, error) {
 	}
 	c.fill()
 	c.Path = abs
-	c.anchor(filepath.Dir(abs))
+	c.resolvePaths(filepath.Dir(abs))
 	c.compile(f)
 	return c, f.err()
 }
@@ -155,9 +155,9 @@ func yamlError(path string, err error) error {
 	return errors.New(strings.Join(said, "\n"))
 }
 
-// anchor makes the folders of the file absolute: relative ones are relative to the file's folder,
+// resolvePaths makes the folders of the file absolute: relative ones are relative to the file's folder,
 // "~" is the user's home.
-func (c *Config) anchor(dir string) {
+func (c *Config) resolvePaths(dir string) {
 	fix := func(p *string) {
 		switch home, err := os.UserHomeDir(); {
 		case *p == "" || filepath.IsAbs(*p):

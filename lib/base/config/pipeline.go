@@ -59,7 +59,7 @@ func (c *Config) Stages(home string) []Stage {
 	}
 	add(Stage{Name: "classify", Lock: "." + ClassifiedName + ".lock", Command: cmd([]string{"tri-classify"}, with, out(ClassifiedName), []string{from})}, true)
 	add(Stage{Name: "dispatch", Lock: "locks/dispatch", Command: cmd([]string{"tri-dispatch"}, own, with, []string{ClassifiedName})}, true)
-	add(Stage{Name: "reply", Lock: "locks/reply", Command: cmd([]string{"tri-reply"}, own, with)}, c.posts() || c.says("reply"))
+	add(Stage{Name: "reply", Lock: "locks/reply", Command: cmd([]string{"tri-reply"}, own, with)}, c.posts() || c.hasStage("reply"))
 	add(Stage{Name: "chat", Lock: "locks/chat", Command: cmd([]string{"tri-approve", "chat"}, own, with)}, c.Gate.Chat.ChatID != "")
 	add(Stage{Name: "web", Lock: "locks/web", Command: cmd([]string{"tri-approve", "web"}, own, with)}, false)
 	for _, p := range c.Pipeline {
@@ -75,8 +75,8 @@ func (c *Config) posts() bool {
 	return slices.ContainsFunc(c.On(), func(name string) bool { return name != PlatformTail })
 }
 
-// says reports whether the configuration has an entry for a built-in stage.
-func (c *Config) says(stage string) bool {
+// hasStage reports whether the configuration has an entry for a built-in stage.
+func (c *Config) hasStage(stage string) bool {
 	return slices.ContainsFunc(c.Pipeline, func(p Stage) bool { return p.Name == stage })
 }
 

@@ -28,10 +28,10 @@ func (c *Commands) attach(ctx context.Context, id string, write bool) error {
 	}
 	looks := 0
 	if running {
-		if err := c.looked(id, c.By, write); err != nil {
+		if err := c.logAccess(id, c.By, write); err != nil {
 			return err
 		}
-		if looks, err = c.tellUnwatched(id, looks); err != nil {
+		if looks, err = c.reportUnsupervised(id, looks); err != nil {
 			return err
 		}
 	}
@@ -41,16 +41,16 @@ func (c *Commands) attach(ctx context.Context, id string, write bool) error {
 	default:
 		err = c.tmuxAttach(ctx, id, write)
 	}
-	return errors.Join(err, c.tellGone(id))
+	return errors.Join(err, c.reportGone(id))
 }
 
 // alone is how many consecutive looks must find a run's lock held without a runner: starting a run, or
 // looking at it, also holds the lock for a moment.
 const alone = 5
 
-// tellUnwatched says, once, that a running run is not supervised. looks is the number of consecutive
+// reportUnsupervised says, once, that a running run is not supervised. looks is the number of consecutive
 // earlier looks that found it so; the return value includes this one.
-func (c *Commands) tellUnwatched(id string, looks int) (int, error) {
+func (c *Commands) reportUnsupervised(id string, looks int) (int, error) {
 	s, err := c.state(id)
 	stopped := run.Unwatched(s.Owner)
 	switch {
@@ -59,13 +59,13 @@ func (c *Commands) tellUnwatched(id string, looks int) (int, error) {
 	case stopped != "" && looks == 0:
 		c.Say("%s: %s", id, stopped)
 	case stopped == "" && looks == alone:
-		c.Say("%s: not supervised: its runner, process %d, is gone, and %s", id, s.Owner.PID, c.outlived(id))
+		c.Say("%s: not supervised: its runner, process %d, is gone, and %s", id, s.Owner.PID, c.survivor(id))
 	}
 	return looks + 1, nil
 }
 
-// outlived says which process still holds a run whose runner is gone.
-func (m *Manager) outlived(id string) string {
+// survivor says which process still holds a run whose runner is gone.
+func (m *Manager) survivor(id string) string {
 	state, err := m.state(id)
 	if err != nil || !state.Agent.Alive() {
 		return "a process of its agent holds its lock"
@@ -73,8 +73,8 @@ func (m *Manager) outlived(id string) string {
 	return fmt.Sprintf("its agent lives on, process %d; kill %d ends it", state.Agent.PID, state.Agent.PID)
 }
 
-// tellGone says what happens to a run that has neither a result nor an owner.
-func (c *Commands) tellGone(id string) error {
+// reportGone says what happens to a run that has neither a result nor an owner.
+func (c *Commands) reportGone(id string) error {
 	e, err := c.entry(id)
 	switch {
 	case err != nil || e.Status != Gone:
@@ -88,8 +88,8 @@ func (c *Commands) tellGone(id string) error {
 	return err
 }
 
-// looked records who looked at a run.
-func (m *Manager) looked(id, by string, write bool) error {
+// logAccess records who logAccess at a run.
+func (m *Manager) logAccess(id, by string, write bool) error {
 	line, err := json.Marshal(map[string]any{"at": text.Timestamp(m.Now()), "by": by, "write": write})
 	if err != nil {
 		return fmt.Errorf("note who looks: %w", err)
@@ -108,7 +108,7 @@ func (c *Commands) tmuxAttach(ctx context.Context, id string, write bool) error 
 		args = append(args, "-r")
 	}
 	cmd := exec.CommandContext(ctx, "tmux", args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = c.In, c.Out, c.Out, outside()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = c.In, c.Out, c.Out, withoutTmux()
 	if err := cmd.Run(); err != nil && ctx.Err() == nil {
 		err = sysexit.With(sysexit.Unavailable, fmt.Errorf("attach to session %s: %w", id, err))
 		return sysexit.Hint(err, "tri-escalate attach "+id+" | cat shows the transcript")
@@ -157,7 +157,7 @@ func (c *Commands) follow(ctx context.Context, id string, looks int) error {
 		if !running {
 			return nil
 		}
-		if looks, err = c.tellUnwatched(id, looks); err != nil {
+		if looks, err = c.reportUnsupervised(id, looks); err != nil {
 			return err
 		}
 		select {

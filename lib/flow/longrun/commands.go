@@ -48,7 +48,7 @@ func (c *Commands) Start(t *thread.Thread, rubric string) error {
 		c.Say("%s is under way already: %s", t.Key, id)
 	}
 	r := Request{Order: run.Order{RunID: id, By: c.By}, Thread: t, Hints: []thread.Hint{}}
-	fits, err := c.settleLost(&r)
+	fits, err := c.settleEnded(&r)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (m *Manager) begin(r Request) error {
 		return err
 	}
 	if last.Starts >= maxStarts {
-		return m.bury(id)
+		return m.publishFailed(id)
 	}
 	if err := errors.Join(m.ask(r), m.reserve(&r)); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (m *Manager) request(id string) (*Request, error) {
 // settled when it has ended. No limit stops a person's order, but it counts, so that tri-dispatch starts
 // less. Tri-dispatch pays for its own runs itself.
 
-func (m *Manager) paid(r *Request) budget.Run {
+func (m *Manager) budgetRun(r *Request) budget.Run {
 	a := &m.Config.Investigator
 	return budget.Run{
 		ID: r.RunID, Key: r.Thread.Key, Person: r.By, Work: budget.Escalate, Ordered: true,
@@ -184,7 +184,7 @@ func (m *Manager) reserve(r *Request) error {
 	if r.By == run.Dispatcher {
 		return nil
 	}
-	return run.Reserve(m.Home, m.Config.Budget, m.paid(r), m.Now())
+	return run.Reserve(m.Home, m.Config.Budget, m.budgetRun(r), m.Now())
 }
 
 // settle settles the cost of an ended run, if a person requested it.
@@ -195,9 +195,9 @@ func (m *Manager) settle(res *run.Result) error {
 	return run.Settle(m.Home, m.Config.Budget, res.RunID, res.Usage, m.Now())
 }
 
-// settleLost settles people's runs that ended but were not settled because a process was killed. It
+// settleEnded settles people's runs that ended but were not settled because a process was killed. It
 // reports whether the budget has room for r.
-func (m *Manager) settleLost(r *Request) (fits bool, err error) {
+func (m *Manager) settleEnded(r *Request) (fits bool, err error) {
 	book, err := budget.Open(m.Home, m.Config.Budget)
 	if err != nil {
 		return false, err
@@ -207,7 +207,7 @@ func (m *Manager) settleLost(r *Request) (fits bool, err error) {
 		return err != nil || o == nil || o.By == run.Dispatcher
 	})
 	err = run.SettleLost(m.Home, book, lost, m.Now())
-	p := m.paid(r)
+	p := m.budgetRun(r)
 	p.Ordered = false
 	return book.Reserved(p.ID) || book.Fits(p, m.Now()), errors.Join(err, book.Close())
 }

@@ -152,7 +152,7 @@ func (m *Manager) close(id string) (*run.Result, error) {
 		running, err = run.Held(m.Home, id)
 	}
 	if err == nil && x == nil && !running {
-		if err = m.bury(id); err == nil {
+		if err = m.publishFailed(id); err == nil {
 			x, err = run.Load(m.Home, id)
 		}
 	}
@@ -243,5 +243,5 @@ func (m *Manager) Kill(ctx context.Context, id, by string) (*run.Result, error) 
 		return nil, sysexit.Hint(err,
 			fmt.Sprintf("kill -9 %d ends it, and tri-escalate poll %s writes that down", s.Owner.PID, id))
 	}
-	return nil, sysexit.Hint(err, m.outlived(id))
+	return nil, sysexit.Hint(err, m.survivor(id))
 }

@@ -105,7 +105,7 @@ func TestSettleLost(t *testing.T) {
 	if err := d.reserve(&r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.settleLost(&r); err != nil || len(spent(t, d, r.RunID)) != 1 {
+	if _, err := d.settleEnded(&r); err != nil || len(spent(t, d, r.RunID)) != 1 {
 		t.Errorf("%v; it has no end: %+v", err, spent(t, d, r.RunID))
 	}
 	x := run.Result{RunID: r.RunID, Key: r.Thread.Key, By: "ana", StartedAt: text.Timestamp(d.Now()), EndedAt: text.Timestamp(d.Now()), Status: run.Done, Starts: 1, Usage: &draft.Usage{CostUSD: new(0.5), InputTokens: 7}}
@@ -117,7 +117,7 @@ func TestSettleLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := d.settleLost(&r); err != nil {
+		if _, err := d.settleEnded(&r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestSettleLost(t *testing.T) {
 	d.Config.Investigator.Agent = "claude"
 	next := ask("2", "quick")
 	next.By = "ana"
-	if fits, err := d.settleLost(&next); err != nil || fits {
+	if fits, err := d.settleEnded(&next); err != nil || fits {
 		t.Errorf("%v, %v: 0.5 of 0.6 are taken", fits, err)
 	}
 	if err := d.reserve(&next); err != nil {

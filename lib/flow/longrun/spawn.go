@@ -32,13 +32,13 @@ func (m *Manager) spawn(id string, last run.State) error {
 	}
 	if _, missing := exec.LookPath("tmux"); m.Config.Escalation.Terminal == config.Tmux && missing == nil {
 		if err = m.tmux(id, argv); err == nil {
-			return m.begun(id, last)
+			return m.awaitStart(id, last)
 		}
 	}
 	if err := errors.Join(m.detach(argv), err); err != nil { // tmux is missing or failed
 		return err
 	}
-	return m.begun(id, last)
+	return m.awaitStart(id, last)
 }
 
 // argv returns the command line of the runner.
@@ -64,7 +64,7 @@ func (m *Manager) tmux(id string, argv []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c := exec.CommandContext(ctx, "tmux", args...)
-	c.Dir, c.Env = m.Home.Dir(), outside()
+	c.Dir, c.Env = m.Home.Dir(), withoutTmux()
 	out, err := c.CombinedOutput()
 	if err != nil && strings.Contains(string(out), "duplicate session") {
 		return nil // the session was started by a process killed just after this step
@@ -83,8 +83,8 @@ func literal(arg string) string {
 	return arg
 }
 
-// outside returns the environment without the variables of an enclosing tmux.
-func outside() []string {
+// withoutTmux returns the environment without the variables of an enclosing tmux.
+func withoutTmux() []string {
 	var env []string
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); name != "TMUX" && name != "TMUX_PANE" {
@@ -97,7 +97,7 @@ func outside() []string {
 // variables returns the names of the environment's variables, without those that a terminal sets.
 func variables() []string {
 	var names []string
-	for _, v := range outside() {
+	for _, v := range withoutTmux() {
 		name, _, _ := strings.Cut(v, "=")
 		if name != "TERM" && name != "COLUMNS" && name != "LINES" && isVariable(name) {
 			names = append(names, name)
@@ -118,7 +118,7 @@ func isVariable(name string) bool {
 // detach starts the runner in the background, in its own session and with no inherited files.
 func (m *Manager) detach(argv []string) error {
 	c := exec.Command(argv[0], argv[1:]...)
-	c.Dir, c.Env = m.Home.Dir(), outside()
+	c.Dir, c.Env = m.Home.Dir(), withoutTmux()
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := c.Start(); err != nil {
 		return sysexit.With(sysexit.Unavailable, fmt.Errorf("start %s: %w", argv[0], err))
@@ -127,8 +127,8 @@ func (m *Manager) detach(argv []string) error {
 	return nil
 }
 
-// begun waits until a runner has started after last was read, even if it has died since.
-func (m *Manager) begun(id string, last run.State) error {
+// awaitStart waits until a runner has started after last was read, even if it has died since.
+func (m *Manager) awaitStart(id string, last run.State) error {
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		if over, err := run.Load(m.Home, id); err != nil || over != nil {
 			return err

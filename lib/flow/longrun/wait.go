@@ -108,8 +108,8 @@ func (m *Manager) checked(res *run.Result) *run.Result {
 	return res
 }
 
-// bury publishes the end of a run that died too often, or that is not restarted.
-func (m *Manager) bury(id string) error {
+// publishFailed publishes the end of a run that died too often, or that is not restarted.
+func (m *Manager) publishFailed(id string) error {
 	r, err := m.request(id)
 	if err != nil {
 		return err

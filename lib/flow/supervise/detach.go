@@ -50,12 +50,12 @@ func Detach(ctx context.Context, h *durable.Home, argv []string) (*Status, error
 	for {
 		select {
 		case err := <-ended:
-			return nil, sysexit.With(sysexit.Unavailable, fmt.Errorf("the pipeline did not start: %w: %s", err, said(h, from)))
+			return nil, sysexit.With(sysexit.Unavailable, fmt.Errorf("the pipeline did not start: %w: %s", err, logSince(h, from)))
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-tick.C:
 		}
-		if st, alive, err := Load(h); err == nil && alive && st.PID == cmd.Process.Pid && st.begun() {
+		if st, alive, err := Load(h); err == nil && alive && st.PID == cmd.Process.Pid && st.hasStarted() {
 			return st, nil
 		}
 	}
@@ -74,8 +74,8 @@ func (st *Status) Tell(say func(format string, args ...any)) {
 	say("%d of %d stages run; tri-supervise status shows them, tri down ends them", up, len(st.Stages))
 }
 
-// begun reports whether every stage has been started and none is just starting.
-func (st *Status) begun() bool {
+// hasStarted reports whether every stage has been started and none is just starting.
+func (st *Status) hasStarted() bool {
 	for _, s := range st.Stages {
 		if s.State == Down || s.State == Starting {
 			return false
@@ -84,8 +84,8 @@ func (st *Status) begun() bool {
 	return true
 }
 
-// said returns the supervisor's log from a byte offset on, at most its last 2000 bytes, for a message.
-func said(h *durable.Home, from int64) []byte {
+// logSince returns the supervisor's log from a byte offset on, at most its last 2000 bytes, for a message.
+func logSince(h *durable.Home, from int64) []byte {
 	text, err := h.ReadFile(logDir + "/supervise.log")
 	if err != nil || int64(len(text)) < from {
 		return nil

@@ -53,9 +53,9 @@ func (p *process) stop(patience time.Duration) {
 	}
 }
 
-// how describes how the process ended. quick is true if it failed by itself; an end by a signal does not
+// outcome describes outcome the process ended. quick is true if it failed by itself; an end by a signal does not
 // predict the next start.
-func (p *process) how() (ended string, quick bool) {
+func (p *process) outcome() (ended string, quick bool) {
 	state := p.cmd.ProcessState
 	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return "ended by " + w.Signal().String(), false

@@ -227,7 +227,7 @@ func (s *supervisor) live(ctx context.Context, i int, isReady func()) (ended str
 	case <-ctx.Done():
 		p.stop(patience)
 	}
-	return p.how()
+	return p.outcome()
 }
 
 // awaitReady marks a stage as up when it holds its lock, or, if its lock is unknown, when it has run for a
@@ -243,7 +243,7 @@ func (s *supervisor) awaitReady(p *process, i int, isReady func()) {
 			return
 		case <-tick.C:
 		}
-		if lock == "" && time.Since(began) > lived || lock != "" && s.holds(p.pid, lock) {
+		if lock == "" && time.Since(began) > lived || lock != "" && s.holdsLock(p.pid, lock) {
 			break
 		}
 	}
@@ -255,9 +255,9 @@ func (s *supervisor) awaitReady(p *process, i int, isReady func()) {
 	isReady()
 }
 
-// holds reports whether a process holds a lock of the home. If the system cannot tell, an existing lock
+// holdsLock reports whether a process holdsLock a lock of the home. If the system cannot tell, an existing lock
 // file counts as held: the stage creates it at its start.
-func (s *supervisor) holds(pid int, lock string) bool {
+func (s *supervisor) holdsLock(pid int, lock string) bool {
 	holder, _, err := s.Home.Holder(lock)
 	return holder == pid || errors.Is(err, errors.ErrUnsupported) && s.Home.Exists(lock)
 }

@@ -172,7 +172,7 @@ func TestStubbornStage(t *testing.T) {
 		_, _ = fmt.Sscan(string(text), &child)
 	}
 	p.stop(10 * time.Millisecond)
-	if ended, quick := p.how(); ended != "ended by killed" || quick {
+	if ended, quick := p.outcome(); ended != "ended by killed" || quick {
 		t.Errorf("%q, %v", ended, quick)
 	}
 	for deadline := time.Now().Add(patient); !gone(child); time.Sleep(2 * time.Millisecond) {

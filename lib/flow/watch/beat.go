@@ -19,8 +19,8 @@ const BeatName = "watch.json"
 // beatEvery is how often the heartbeat is written when there are no events.
 const beatEvery = 10 * time.Second
 
-// Beat is a watcher's heartbeat, for tri-health. It is not durable.
-type Beat struct {
+// Heartbeat is a watcher's heartbeat, for tri-health. It is not durable.
+type Heartbeat struct {
 	PID            int     `json:"pid"`
 	Source         string  `json:"source"`
 	StartedAt      string  `json:"started_at"`
@@ -31,25 +31,25 @@ type Beat struct {
 	Platforms map[string]*string `json:"platforms,omitempty"`
 }
 
-// beat writes the heartbeat at most once a second.
-type beat struct {
+// heartbeat writes the heartbeat at most once a second.
+type heartbeat struct {
 	home *durable.Home
 	now  func() time.Time
 	mu   sync.Mutex
-	is   Beat
+	is   Heartbeat
 	news chan struct{}
 }
 
-func newBeat(o Options) *beat {
-	return &beat{
+func newBeat(o Options) *heartbeat {
+	return &heartbeat{
 		home: o.Home, now: o.Now, news: make(chan struct{}, 1),
-		is: Beat{PID: os.Getpid(), Source: o.Name, StartedAt: stampOf(o.Now()), Platforms: map[string]*string{}},
+		is: Heartbeat{PID: os.Getpid(), Source: o.Name, StartedAt: stampOf(o.Now()), Platforms: map[string]*string{}},
 	}
 }
 
 func stampOf(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-func (b *beat) change(f func(*Beat, *string)) {
+func (b *heartbeat) change(f func(*Heartbeat, *string)) {
 	at := stampOf(b.now())
 	b.mu.Lock()
 	f(&b.is, &at)
@@ -61,10 +61,10 @@ func (b *beat) change(f func(*Beat, *string)) {
 }
 
 // linkOf returns the function that a platform calls when its connection goes up or down.
-func (b *beat) linkOf(platform string) func(up bool) {
-	b.change(func(is *Beat, _ *string) { is.Platforms[platform] = nil })
+func (b *heartbeat) linkOf(platform string) func(up bool) {
+	b.change(func(is *Heartbeat, _ *string) { is.Platforms[platform] = nil })
 	return func(up bool) {
-		b.change(func(is *Beat, at *string) {
+		b.change(func(is *Heartbeat, at *string) {
 			if up == (is.Platforms[platform] != nil) {
 				return
 			}
@@ -72,13 +72,13 @@ func (b *beat) linkOf(platform string) func(up bool) {
 			if up {
 				is.Platforms[platform] = at
 			}
-			is.join()
+			is.setConnected()
 		})
 	}
 }
 
-// join sets ConnectedSince: null if any platform is not connected, otherwise the latest of their times.
-func (is *Beat) join() {
+// setConnected sets ConnectedSince: null if any platform is not connected, otherwise the latest of their times.
+func (is *Heartbeat) setConnected() {
 	is.ConnectedSince = nil
 	for _, at := range is.Platforms {
 		if at == nil {
@@ -91,24 +91,24 @@ func (is *Beat) join() {
 	}
 }
 
-// kept records that new events were appended to the log.
-func (b *beat) kept() { b.change(func(is *Beat, at *string) { is.LastEventAt = at }) }
+// setLastEvent records that new events were appended to the log.
+func (b *heartbeat) setLastEvent() { b.change(func(is *Heartbeat, at *string) { is.LastEventAt = at }) }
 
 // during writes the heartbeat while fn runs, and at the end once more as not connected.
-func (b *beat) during(fn func() error) error {
+func (b *heartbeat) during(fn func() error) error {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { b.run(ctx) })
 	err := fn()
 	stop()
 	wg.Wait()
-	b.change(func(is *Beat, _ *string) { clear(is.Platforms); is.join() })
+	b.change(func(is *Heartbeat, _ *string) { clear(is.Platforms); is.setConnected() })
 	b.write()
 	return err
 }
 
 // run writes the heartbeat until ctx ends.
-func (b *beat) run(ctx context.Context) {
+func (b *heartbeat) run(ctx context.Context) {
 	idle := time.NewTicker(beatEvery)
 	defer idle.Stop()
 	for {
@@ -127,7 +127,7 @@ func (b *beat) run(ctx context.Context) {
 }
 
 // write replaces the file. A failure does not stop the watcher: an old heartbeat shows it as well.
-func (b *beat) write() {
+func (b *heartbeat) write() {
 	b.mu.Lock()
 	is := b.is
 	is.Platforms = maps.Clone(is.Platforms)

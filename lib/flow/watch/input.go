@@ -21,7 +21,7 @@ import (
 func FromRecords(in stream.Input) Feed {
 	return func(ctx context.Context, _ Open, keep func([]Item) error) error {
 		in.After = -1
-		return through(ctx, in, keep, checked)
+		return readRecords(ctx, in, keep, checked)
 	}
 }
 
@@ -106,9 +106,9 @@ func lines(ctx context.Context, in io.Reader) <-chan *batch {
 	return ch
 }
 
-// through passes records through stream.Run, which detects live input, and keeps together what it writes
+// readRecords passes records readRecords stream.Run, which detects live input, and keeps together what it writes
 // together.
-func through(ctx context.Context, in stream.Input, keep func([]Item) error, check func(ndjson.Record, *Item) error) error {
+func readRecords(ctx context.Context, in stream.Input, keep func([]Item) error, check func(ndjson.Record, *Item) error) error {
 	k := &keeper{keep: keep}
 	_, err := stream.Run(ctx, in, stream.Output{Stdout: k}, stream.Stage[Item]{
 		Prepare: check,

@@ -63,7 +63,7 @@ func (l *log) read() error {
 	for {
 		err := r.Next(&b)
 		if err == io.EOF {
-			l.seen.settle()
+			l.seen.merge()
 			return nil
 		}
 		if err != nil {
@@ -156,7 +156,7 @@ func stamp(dst []byte, end int64, items []Item) []byte {
 }
 
 // open implements Open: it starts a platform's heartbeat.
-func (l *log) open(o Options, b *beat, platform string) (chat.Resume, chat.Handler, error) {
+func (l *log) open(o Options, b *heartbeat, platform string) (chat.Resume, chat.Handler, error) {
 	p := &port{log: l, home: o.Home, platform: platform, link: b.linkOf(platform), say: o.Say}
 	state, err := o.Home.ReadFile(p.state())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -69,7 +69,7 @@ func Read(args, platforms []string, f Flags) (Plan, error) {
 		p.Names = slices.Compact(slices.Sorted(slices.Values(args)))
 	default:
 		p.Source, p.Files = "file", args
-		if err := notMeant(args[0], platforms); err != nil {
+		if err := checkMisspelt(args[0], platforms); err != nil {
 			return p, err
 		}
 		if f.Text {
@@ -80,8 +80,8 @@ func Read(args, platforms []string, f Flags) (Plan, error) {
 	return p, p.check(f)
 }
 
-// notMeant detects a misspelt platform name: there is no such file.
-func notMeant(arg string, platforms []string) error {
+// checkMisspelt detects a misspelt platform name: there is no such file.
+func checkMisspelt(arg string, platforms []string) error {
 	if _, err := os.Stat(arg); !errors.Is(err, os.ErrNotExist) || strings.ContainsAny(arg, "./") {
 		return nil
 	}

@@ -56,7 +56,7 @@ type follower struct {
 
 // follow prints until ctx ends. After the part that existed at the start, each record is one write.
 func (p *follower) follow(ctx context.Context) error {
-	if err := p.upTo(ctx, p.size); err != nil || ctx.Err() != nil {
+	if err := p.printUntil(ctx, p.size); err != nil || ctx.Err() != nil {
 		return err
 	}
 	return stream.Follow(ctx, p.path, p.at, func(line []byte, off int64) error {
@@ -76,11 +76,11 @@ func (p *follower) rest(ctx context.Context) error {
 	if err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", p.path, err))
 	}
-	return p.upTo(ctx, info.Size())
+	return p.printUntil(ctx, info.Size())
 }
 
-// upTo prints the log up to end, in large pieces.
-func (p *follower) upTo(ctx context.Context, end int64) error {
+// printUntil prints the log up to end, in large pieces.
+func (p *follower) printUntil(ctx context.Context, end int64) error {
 	buf := make([]byte, 256<<10)
 	for p.at < end && ctx.Err() == nil {
 		n, err := p.file.ReadAt(buf[:min(int64(len(buf)), end-p.at)], p.at)
@@ -108,7 +108,7 @@ func newCounter(w io.Writer, now func() time.Time) *counter {
 	return &counter{w: w, now: now, next: now().Add(time.Second)}
 }
 
-func (c *counter) around(keep func([]Item) error) func([]Item) error {
+func (c *counter) count(keep func([]Item) error) func([]Item) error {
 	if c.w == nil {
 		return keep
 	}

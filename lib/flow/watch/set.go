@@ -37,12 +37,12 @@ func (s *set) has(h Hash) bool {
 func (s *set) add(h Hash) {
 	s.recent[h] = struct{}{}
 	if len(s.recent) > 1<<14+len(s.sorted)/8 {
-		s.settle()
+		s.merge()
 	}
 }
 
-// settle moves the recent hashes into the slice.
-func (s *set) settle() {
+// merge moves the recent hashes into the slice.
+func (s *set) merge() {
 	s.sorted = slices.Grow(s.sorted, len(s.recent))
 	for h := range s.recent {
 		s.sorted = append(s.sorted, h)

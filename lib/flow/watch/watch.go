@@ -75,7 +75,7 @@ func FromSources(sources map[string]chat.Source) Feed {
 }
 
 func fromSource(ctx context.Context, name string, s chat.Source, open Open, keep func([]Item) error) error {
-	unlock, err := alone(s)
+	unlock, err := lockSource(s)
 	if err != nil {
 		return err
 	}
@@ -84,16 +84,16 @@ func fromSource(ctx context.Context, name string, s chat.Source, open Open, keep
 	if err != nil {
 		return err
 	}
-	return s.Run(ctx, resume, keeping{to, keep})
+	return s.Run(ctx, resume, itemHandler{to, keep})
 }
 
-// keeping is a platform's handler that keeps events as items.
-type keeping struct {
+// itemHandler is a platform's handler that keeps events as items.
+type itemHandler struct {
 	chat.Handler
 	keep func([]Item) error
 }
 
-func (k keeping) OnEvents(events ...event.Event) error {
+func (k itemHandler) OnEvents(events ...event.Event) error {
 	items := make([]Item, 0, len(events))
 	for i := range events {
 		item, err := encode(&events[i], k.Logf)
@@ -124,8 +124,8 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 		p := &printer{out: o.Out, seen: newSet()}
 		err := feed(ctx, func(string) (chat.Resume, chat.Handler, error) {
 			return chat.Resume{}, printing{say: o.Say}, nil
-		}, count.around(p.keep))
-		return unless(ctx.Err(), err)
+		}, count.count(p.keep))
+		return ignore(ctx.Err(), err)
 	}
 	lock, err := o.Home.TryLock("locks/watch")
 	if errors.Is(err, durable.ErrLocked) {
@@ -169,17 +169,17 @@ func (l *log) run(told context.Context, o Options, count *counter, feed Feed) er
 		printed <- err
 	}()
 	beat := newBeat(o)
-	l.kept = beat.kept
+	l.kept = beat.setLastEvent
 	feedErr := beat.during(func() error {
 		return feed(ctx, func(platform string) (chat.Resume, chat.Handler, error) {
 			return l.open(o, beat, platform)
-		}, count.around(l.keep))
+		}, count.count(l.keep))
 	})
 	stop()
 	if err := await(told, printed); err != nil {
 		return err
 	}
-	return unless(told.Err(), feedErr)
+	return ignore(told.Err(), feedErr)
 }
 
 // await waits for the printer, and only briefly once told has ended.
@@ -197,8 +197,8 @@ func await(told context.Context, printed <-chan error) error {
 	}
 }
 
-// unless returns err, or nil if err only reports that the feed was asked to stop.
-func unless(told, err error) error {
+// ignore returns err, or nil if err only reports that the feed was asked to stop.
+func ignore(told, err error) error {
 	if told != nil && errors.Is(err, told) {
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 
 // split adds a job for each part of a log; also, if not nil, checks its records further.
 func split(j *jobs, h *durable.Home, name, schema string, also func(line) error) error {
-	cuts, err := history.Parts(h, name, 0, -1, 2*runtime.GOMAXPROCS(0))
+	cuts, err := history.Split(h, name, 0, -1, 2*runtime.GOMAXPROCS(0))
 	if err != nil {
 		return err
 	}

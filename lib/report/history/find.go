@@ -98,9 +98,9 @@ func lineAfter(f io.ReaderAt, off, size int64) []byte {
 	return line
 }
 
-// Parts returns offsets that divide a piece of a log into n parts of complete lines, including both
+// Split returns offsets that divide a piece of a log into n parts of complete lines, including both
 // ends; -1 is the end of the log.
-func Parts(h *durable.Home, name string, from, until int64, n int) ([]int64, error) {
+func Split(h *durable.Home, name string, from, until int64, n int) ([]int64, error) {
 	f, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []int64{0, 0}, nil

@@ -41,20 +41,20 @@ type Ledger struct {
 	Refused  []Refused  // runs refused because no budget was left
 	Reserved []Reserved // reservations for investigations
 
-	asked map[place]*Asked
-	taken map[string]*Asked // by thread, the latest question taken up
-	ended map[string]*Run   // by run id
-	last  map[string]*Draft // by thread, the latest
+	asked map[messageKey]*Question
+	taken map[string]*Question // by thread, the latest question taken up
+	ended map[string]*Run      // by run id
+	last  map[string]*Draft    // by thread, the latest
 	// Started is when the dispatcher took up its first message, zero if it has not: earlier questions
 	// were answered by people alone.
 	Started time.Time
 }
 
-// place identifies a message of a thread.
-type place struct{ key, message string }
+// messageKey identifies a message of a thread.
+type messageKey struct{ key, message string }
 
-// Asked is a message that a thread took up.
-type Asked struct {
+// Question is a message that a thread took up.
+type Question struct {
 	MessageID, ChatName, PersonID, Person, Type, Text string
 
 	At    time.Time // when it was written
@@ -71,7 +71,7 @@ type Run struct {
 	Taken          time.Time // when the dispatcher took it up
 	CostUSD        *float64  // nil: not reported
 	Tokens         int64     // -1: not reported
-	Asked          *Asked    // the question; nil if it is before the log
+	Asked          *Question // the question; nil if it is before the log
 
 	Verdict string // of a validation
 	SHA256  string // of the draft that an investigation returned
@@ -85,7 +85,7 @@ func (r *Run) Value(path string) gjson.Result { return gjson.GetBytes(r.value, p
 type Draft struct {
 	*decision.Record           // the offer
 	At               time.Time // when it was offered
-	Asked            *Asked    // the question; nil if it is before the log
+	Asked            *Question // the question; nil if it is before the log
 
 	Word     string    // the valid decision, "" if there is none
 	By       string    // who decided
@@ -98,7 +98,7 @@ type Draft struct {
 type Reply struct {
 	outbox.Reply
 	At    time.Time
-	Asked *Asked // nil if it is before the log
+	Asked *Question // nil if it is before the log
 }
 
 // Refused is a run that was not started.
@@ -113,7 +113,7 @@ type Reserved struct{ Day, RunID, Person string }
 // Read returns what was recorded from a time on; the zero time means all. Decisions are read from
 // the log's beginning, because the validity of one depends on those before.
 func Read(h *durable.Home, who decision.Policy, from, to time.Time) (*Ledger, error) {
-	l := &Ledger{From: from, To: to, asked: map[place]*Asked{}, taken: map[string]*Asked{}, ended: map[string]*Run{}, last: map[string]*Draft{}}
+	l := &Ledger{From: from, To: to, asked: map[messageKey]*Question{}, taken: map[string]*Question{}, ended: map[string]*Run{}, last: map[string]*Draft{}}
 	var err error
 	if l.Started, err = First(h, Journal, "at"); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (l *Ledger) input(line []byte) error {
 }
 
 func (l *Ledger) event(key string, at time.Time, e gjson.Result, kind string) {
-	var a Asked
+	var a Question
 	actionable := false
 	e.ForEach(func(name, value gjson.Result) bool {
 		switch name.Str {
@@ -204,7 +204,7 @@ func (l *Ledger) event(key string, at time.Time, e gjson.Result, kind string) {
 		a.Person = a.PersonID
 	}
 	a.Type, a.Taken = kind, at
-	l.asked[place{key, a.MessageID}] = &a
+	l.asked[messageKey{key, a.MessageID}] = &a
 	if actionable {
 		l.taken[key] = &a
 	}
@@ -295,7 +295,7 @@ func (l *Ledger) word(r *decision.Record) {
 	if r.Kind == decision.Offer {
 		d := &Draft{Record: r, At: at}
 		if r.Target != nil {
-			d.Asked = l.asked[place{r.Key, r.Target.ReplyToID}]
+			d.Asked = l.asked[messageKey{r.Key, r.Target.ReplyToID}]
 		}
 		l.Drafts, l.last[r.Key] = append(l.Drafts, d), d
 		return
@@ -318,7 +318,7 @@ func (l *Ledger) reply(line []byte) error {
 		return broken(RepliesLog, err)
 	}
 	if r.At = Instant(r.PostedAt); l.within(r.At) {
-		r.Asked = l.asked[place{r.Key, r.ReplyToMessageID}]
+		r.Asked = l.asked[messageKey{r.Key, r.ReplyToMessageID}]
 		l.Replies = append(l.Replies, r)
 	}
 	return nil

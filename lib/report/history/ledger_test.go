@@ -182,7 +182,7 @@ func TestParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := 1; n < 40; n++ {
-		cuts, err := Parts(h, "log", 0, -1, n)
+		cuts, err := Split(h, "log", 0, -1, n)
 		if err != nil || len(cuts) != n+1 {
 			t.Fatal(cuts, err)
 		}

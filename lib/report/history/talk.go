@@ -85,7 +85,7 @@ func ReadTalk(h *durable.Home, from, until, waitsBefore time.Time) (*Talk, error
 			return nil, err
 		}
 	}
-	cuts, err := Parts(h, ClassifiedLog, off, end, runtime.GOMAXPROCS(0))
+	cuts, err := Split(h, ClassifiedLog, off, end, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}
