@@ -2,6 +2,8 @@ package dispatch
 
 import (
 	"slices"
+
+	"tri/lib/record/budget"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -24,7 +26,14 @@ func (d *Dispatcher) takeRun(j job, res *run.Result) error {
 		return err
 	}
 	d.looked = "" // the run may have cost less than was reserved
-	return d.take(thread.Input{At: res.EndedAt, Key: j.key, Run: res, Escalate: d.longerLook(j, res), LastRound: d.rounds() < 2})
+	return d.take(thread.Input{
+		At: res.EndedAt, Key: j.key, Run: res, Escalate: d.longerLook(j, res), LastRound: d.rounds() < 2, Resumes: resumes(res),
+	})
+}
+
+// resumes reports whether the next cycle may continue a run: an agent has made a draft in a session.
+func resumes(res *run.Result) bool {
+	return res.Kind == run.Investigate && res.Status == run.Done && res.SessionID != "" && !budget.Free(res.Agent)
 }
 
 // rounds returns how many drafts a cycle may have: the first, and one for each time the validator sends it

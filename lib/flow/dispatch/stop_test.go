@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"tri/lib/record/event"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
 )
 
 // script is an agent that runs a shell script, and reports 7 tokens when it starts.
@@ -181,5 +183,67 @@ func TestLostLong(t *testing.T) {
 	}
 	if got := settlement(context.Background(), b); len(got) != 1 || got[0].Tokens != 9 {
 		t.Errorf("settled %+v", got)
+	}
+}
+
+// TestStaleDrafts: of a question that is added to while it is investigated, only the draft that answers all
+// of it is validated and offered; an addition during the validation ends that one.
+func TestStaleDrafts(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		when     string // the run during which a message comes
+		validate int32
+	}{
+		{"while it is investigated", run.Investigate, 1},
+		{"while it is validated", run.Validate, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.add("1", "ana", "", event.Actionable, "why?")
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			o := b.options()
+			o.Once, o.Input.Follow = false, true
+			o.Out = &onMove{cancel, thread.PendingUser}
+			var validated atomic.Int32
+			added := false
+			add := func(ctx context.Context, during string) {
+				if during == tt.when && !added {
+					added = true
+					b.add("2", "ana", "1", event.Actionable, "and on staging?")
+					if during == run.Validate {
+						<-ctx.Done() // the validation of a stale draft ends
+						return
+					}
+					for b.thread("1").PendingMessageIDs == nil || len(b.thread("1").PendingMessageIDs) == 0 {
+						time.Sleep(time.Millisecond)
+					}
+				}
+			}
+			o.Investigate = func(ctx context.Context, th *thread.Thread, h []Hint, r *run.Run) (*draft.Return, error) {
+				add(ctx, run.Investigate)
+				return b.investigate(ctx, th, h, r)
+			}
+			validate := o.Validate
+			o.Validate = func(ctx context.Context, th *thread.Thread, h []Hint, r *run.Run) (*verdict.Verdict, error) {
+				validated.Add(1)
+				add(ctx, run.Validate)
+				return validate(ctx, th, h, r)
+			}
+			if err := Run(ctx, o); err != nil {
+				t.Fatal(err)
+			}
+			th := b.thread("1")
+			if th.Status != thread.PendingUser || th.Cycle != 2 || len(th.Messages) != 2 || validated.Load() != tt.validate {
+				t.Errorf("%s, cycle %d, %d messages, %d validations", th.Status, th.Cycle, len(th.Messages), validated.Load())
+			}
+			b.run()
+			if n, gone := b.offers("1"); n != 1 || gone != 0 {
+				t.Errorf("%d offers, %d withdrawn", n, gone)
+			}
+			if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
+				t.Errorf("rebuild: %+v, %v", done, err)
+			}
+		})
 	}
 }

@@ -54,6 +54,7 @@ func (b *batch) apply(in thread.Input) error {
 		}
 		return nil
 	}
+	in.Stale = t.Stales(in)
 	next, _ := thread.Apply(*t, in)
 	if err := d.file(t, in); err != nil {
 		return err

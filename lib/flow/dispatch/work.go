@@ -210,6 +210,9 @@ func (d *Dispatcher) here(ctx context.Context, j job, t *thread.Thread, hints []
 		state = run.State{}
 	}
 	res.Usage = state.Usage // including the cost of attempts that were killed
+	if state.SessionID != nil {
+		res.SessionID = *state.SessionID // the program may have named it
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		undue(res, state, serr)

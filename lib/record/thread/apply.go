@@ -166,7 +166,7 @@ func (t *Thread) rest(at, badge, why string) {
 func (t *Thread) run(in Input) {
 	switch r := in.Run; {
 	case t.InvestigatorTaskID != nil && r.RunID == *t.InvestigatorTaskID && t.inRound():
-		t.investigated(in.At, r, in.Escalate)
+		t.investigated(in)
 	case t.ValidatorTaskID != nil && r.RunID == *t.ValidatorTaskID && t.Status == AwaitingValidation:
 		t.validated(in.At, r, in.LastRound)
 	}
@@ -177,20 +177,25 @@ func (t *Thread) inRound() bool {
 	return t.Status == Investigating || t.Status == BouncedRound1 || t.Status == Escalated
 }
 
-func (t *Thread) investigated(at string, r *run.Result, longer bool) {
-	first := t.InvestigatorReturn
+func (t *Thread) investigated(in Input) {
+	at, r, first := in.At, in.Run, t.InvestigatorReturn
 	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn = nil, "", nil
 	ret := new(draft.Return)
 	if err := ndjson.Unmarshal(r.Value, ret); err != nil && r.Status == run.Done {
 		t.InvestigatorError = fmt.Sprintf("unreadable return: %v", err)
 	} else if r.Status == run.Done {
 		t.InvestigatorReturn = ret
+		if in.Resumes {
+			t.Resume = &Resume{r.RunID, r.SessionID, t.Cycle}
+		}
 	} else {
 		t.InvestigatorError = r.Error
 	}
 	switch {
-	case longer && !t.IsEscalated:
+	case in.Escalate && !t.IsEscalated:
 		t.escalate(at)
+	case t.InvestigatorReturn != nil && in.Stale && len(t.Pending) > 0:
+		t.begin(at, "messages came during the round: its draft is stale, and was not validated")
 	case t.InvestigatorReturn != nil:
 		t.validate(at, "the investigator returned a draft")
 	case t.Status == Escalated && first != nil:

@@ -28,6 +28,14 @@ func step(t Thread, n int, words string) Input {
 		i, v := "i-old", "v-old"
 		return step(Thread{Key: t.Key, Cycle: t.Cycle - 1, InvestigatorTaskID: &i, ValidatorTaskID: &v, DraftSHA256: "old", Status: PendingUser, Badge: broke}, n, rest)
 	}
+	if verb == "now" { // as this version's journal has it
+		in := step(t, n, rest)
+		in.Stale, in.Resumes = t.Stales(in), in.Run != nil && in.Run.Status == run.Done
+		if in.Run != nil {
+			in.Run.SessionID = "s"
+		}
+		return in
+	}
 	ev := func(sender, class string) *event.Classified {
 		id, root := fmt.Sprint(n+1), "1"
 		return &event.Classified{Event: event.Event{
@@ -337,6 +345,9 @@ func TestRandomStories(t *testing.T) {
 		var story []string
 		for n := range 25 {
 			w := words[rng.IntN(len(words))]
+			if rng.IntN(2) == 0 {
+				w = "now " + w
+			}
 			story = append(story, w)
 			before, _ := json.Marshal(th)
 			next, _ := Apply(th, step(th, n, w))
@@ -398,10 +409,72 @@ func wrong(t Thread) string {
 		return "messages wait for nothing"
 	case t.Status == Closed && len(t.Pending) > 0 && t.CloseReason != "nobody decided in time" && !strings.Contains(t.CloseReason, "withdrew") && !strings.Contains(t.CloseReason, "deleted"):
 		return "closed over waiting messages: " + t.CloseReason
+	case t.Resume != nil && (t.Resume.RunID == "" || t.Resume.Cycle < 1 || t.Resume.Cycle > t.Cycle):
+		return "no run to resume"
 	case t.InvestigatorRound > 2:
 		return "a third round"
 	case t.Status == Closed && t.PostedMessageID == nil && t.DraftPending != nil:
 		return "closed with a draft"
 	}
 	return ""
+}
+
+// TestStale: a draft that waiting messages have made stale is not validated, and its validation ends; a
+// journal of an earlier version folds as it did.
+func TestStale(t *testing.T) {
+	for _, tt := range []struct {
+		story, status, why string
+		cycle              int
+	}{
+		{"asks why?;adds more;found", AwaitingValidation, "the investigator returned a draft", 1},
+		{"asks why?;now adds more;now found", Investigating, "messages came during the round: its draft is stale, and was not validated", 2},
+		{"asks why?;now found", AwaitingValidation, "the investigator returned a draft", 1},
+		{"asks why?;found;adds more", AwaitingValidation, "the investigator returned a draft", 1},
+		{"asks why?;now found;now adds more", Investigating, "a follow-up came: the draft is stale, and its validation ends", 2},
+		{"asks why?;now found;now thanks", AwaitingValidation, "the investigator returned a draft", 1},
+		{"asks why?;now found;now colleague x", AwaitingValidation, "the investigator returned a draft", 1},
+		{"asks why?;now adds more;now nothing", Investigating, "messages came during the round", 2},
+		{"asks why?;now adds more;delete 2;now found", AwaitingValidation, "the investigator returned a draft", 1},
+		{"asks why?;now found;now nevermind nvm", Closed, "the asker withdrew the question", 1},
+	} {
+		var th Thread
+		for n, w := range strings.Split(tt.story, ";") {
+			th, _ = Apply(th, step(th, n, w))
+		}
+		last := th.StatusHistory[len(th.StatusHistory)-1]
+		if th.Status != tt.status || last.Why != tt.why || th.Cycle != tt.cycle || tt.cycle == 2 && len(th.Messages) != 2 {
+			t.Errorf("%s: %s, cycle %d, %q, %d messages", tt.story, th.Status, th.Cycle, last.Why, len(th.Messages))
+		}
+	}
+}
+
+// TestResume: the next cycle continues the run before, unless what that one read is void.
+func TestResume(t *testing.T) {
+	for _, tt := range []struct{ story, want string }{
+		{"asks why?;now found", ""}, // of this cycle
+		{"asks why?;found;pass;adds more", ""},
+		{"asks why?;now found;now pass;now adds more", "i1"},
+		{"asks why?;now adds more;now found", "i1"},
+		{"asks why?;now found;now pass;approve;posted;now asks and now?", "i1"},
+		{"asks why?;now found;now pass;now adds more;now fails x;now adds yet more", "i1"},
+		{"asks why?;now found;now pass;now adds more;now found;now pass;now adds yet more", "i2"},
+		{"asks why?;now found;now bounce", ""}, // a second round begins anew
+		{"asks why?;now found;now pass;redo x", ""},
+		{"asks why?;now adds more;now found;delete 2", ""},
+		{"asks why?;now found;now pass;approve;posted;long elsewhere", ""}, // another codebase
+	} {
+		var th Thread
+		ids := map[string]string{}
+		for n, w := range strings.Split(tt.story, ";") {
+			th, _ = Apply(th, step(th, n, w))
+			ids[run.ID(run.Investigate, key, n+1, 1)] = fmt.Sprint("i", n+1)
+		}
+		got := ""
+		if e := th.Earlier(); e != nil {
+			got = ids[e.RunID]
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.story, got, tt.want)
+		}
+	}
 }

@@ -34,6 +34,11 @@ type Input struct {
 	// Escalate says, with Run, that a longer investigation may follow: one was requested or the
 	// run's time was up, and the configuration permits it.
 	Escalate bool `json:"escalate,omitempty"`
+	// Resumes says, with Run, that the next cycle continues the run's session.
+	Resumes bool `json:"resumes,omitempty"`
+	// Stale says that messages have come which the draft does not answer: with Run that it is not
+	// validated, with Event that its validation ends. Earlier versions validated it.
+	Stale bool `json:"stale,omitempty"`
 	// LastRound says, with Run, that no round follows a bounce.
 	LastRound bool        `json:"last_round,omitempty"`
 	Beside    *Beside     `json:"beside,omitempty"`
@@ -101,6 +106,17 @@ type Resumed struct {
 // Expired says that a draft waited too long.
 type Expired struct {
 	DraftSHA256 string `json:"draft_sha256"`
+}
+
+// Stales reports whether in, if t takes it, finds or makes its draft stale.
+func (t *Thread) Stales(in Input) bool {
+	switch {
+	case in.Run != nil:
+		return len(t.Pending) > 0 && in.Run.Status == run.Done && t.inRound() && in.Run.RunID == *t.InvestigatorTaskID
+	case in.Event != nil:
+		return t.Status == AwaitingValidation && !in.Event.Deleted
+	}
+	return false
 }
 
 // Identity distinguishes the inputs of one thread: an input read twice counts once.

@@ -49,6 +49,9 @@ func (t *Thread) open(in Input, facts *Facts, m Message) {
 
 // take stores the rules' results at the start of a cycle.
 func (t *Thread) take(facts *Facts) {
+	if facts.Codebase != t.Codebase {
+		t.Resume = nil // a session has read one codebase
+	}
 	t.QuestionType, t.TypeReason, t.Rubric, t.Asked = facts.QuestionType, facts.TypeReason, facts.Rubric, facts.Ask
 	t.Codebase, t.ExpectedMin, t.ExpectedBecause, t.IsEscalated = facts.Codebase, facts.ExpectedMin, facts.ExpectedBecause, facts.Tier == 2
 }
@@ -87,6 +90,9 @@ func (t *Thread) said(in Input, facts *Facts, m Message) {
 	default:
 		t.Pending = append(t.Pending, m)
 		t.PendingMessageIDs = append(t.PendingMessageIDs, m.MessageID)
+		if in.Stale && t.Status == AwaitingValidation {
+			t.begin(in.At, "a follow-up came: the draft is stale, and its validation ends")
+		}
 	}
 }
 
@@ -169,6 +175,7 @@ func (t *Thread) deleted(at string, m Message) {
 		t.Messages[i].Deleted = true
 		t.close(at, Gone)
 	default:
+		t.Resume = nil // its session has the deleted text
 		t.Messages = slices.Delete(t.Messages, i, i+1)
 		t.begin(at, "a part of the question was deleted")
 	}
@@ -214,7 +221,7 @@ func (t *Thread) decision(in Input) {
 		if d.Note != "" {
 			note(d.Note)
 		}
-		t.Asked = ""
+		t.Asked, t.Resume = "", nil // a person wants a fresh look
 		t.begin(d.At, "the operator asked for another round")
 		if t.Ordered = true; earlier != nil {
 			t.EarlierDraft = *earlier

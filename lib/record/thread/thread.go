@@ -99,6 +99,9 @@ type Thread struct {
 	// Asked is the question put to the operator before anything runs.
 	Asked string `json:"asked,omitempty"`
 
+	// Resume is the last investigation that returned a draft, for the next cycle to continue.
+	Resume *Resume `json:"resume,omitempty"`
+
 	Rubric             string           `json:"rubric"`
 	InvestigatorTaskID *string          `json:"investigator_task_id"` // run id
 	InvestigatorRound  int              `json:"investigator_round"`   // 1 or 2
@@ -140,6 +143,13 @@ type Thread struct {
 	Alerts []Note `json:"alerts,omitempty"`
 }
 
+// Resume names a run and its session, and the cycle that it was of.
+type Resume struct {
+	RunID     string `json:"run_id"`
+	SessionID string `json:"session_id"`
+	Cycle     int    `json:"cycle"`
+}
+
 // Hint is information on other work, given to an investigator or validator. It may be wrong.
 type Hint struct {
 	Source string `json:"source"`
@@ -155,6 +165,15 @@ type Note struct {
 
 // AtRest reports whether only a person or a new message can move t.
 func (t *Thread) AtRest() bool { return t.Status == PendingUser || t.Status == Closed }
+
+// Earlier returns the run of an earlier cycle that the due investigation continues, nil if there is
+// none: a second round and a longer look begin anew.
+func (t *Thread) Earlier() *Resume {
+	if t.Resume == nil || t.Resume.Cycle == t.Cycle || t.InvestigatorRound != 1 {
+		return nil
+	}
+	return t.Resume
+}
 
 // Target returns where an answer to t goes: it replies to the last message of the cycle. An
 // inferred thread does not exist on the platform; its answer replies to the root of the platform's
