@@ -88,7 +88,13 @@ func start(c *cli.Call) error {
 		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0, Rejects: c.String("rejects"), Say: c.Say},
 		Long:  &longrun.Manager{Home: home, Config: cfg, Now: time.Now},
 		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
-			return inv.Run(ctx, investigate.Request{Thread: t, Codebase: t.Codebase, Hints: hints, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold()})
+			earlier, err := investigate.Continues(home, t)
+			if err != nil {
+				return nil, err
+			}
+			return inv.Run(ctx, investigate.Request{
+				Thread: t, Codebase: t.Codebase, Hints: hints, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold(), Earlier: earlier,
+			})
 		},
 		Validate: func(ctx context.Context, t *thread.Thread, others []dispatch.Hint, r *run.Run) (*verdict.Verdict, error) {
 			return val.Thread(ctx, t, investigate.Question(t), others, r)

@@ -67,7 +67,13 @@ func runner(c *cli.Call, o *longrun.Commands) error {
 	inv := investigate.New(finder, prompts, o.Config, o.Home.Dir())
 	work := func(ctx context.Context, a agent.Agent, j *longrun.Job) (*draft.Return, error) {
 		inv.Agent = a
-		return inv.Run(ctx, investigate.Request{Thread: j.Thread, Codebase: j.Thread.Codebase, Hints: j.Hints, RunDir: j.Dir(), SessionID: j.SessionID, Hold: j.Hold()})
+		earlier, err := investigate.Continues(o.Home, j.Thread)
+		if err != nil {
+			return nil, err
+		}
+		return inv.Run(ctx, investigate.Request{
+			Thread: j.Thread, Codebase: j.Thread.Codebase, Hints: j.Hints, RunDir: j.Dir(), SessionID: j.SessionID, Hold: j.Hold(), Earlier: earlier,
+		})
 	}
 	return (&longrun.Runner{Manager: o.Manager, Agent: finder, Screen: c.Out, Investigate: work, Trouble: errors.Join(err1, err2)}).Run(ctx, c.Args[0])
 }

@@ -31,6 +31,7 @@ type Request struct {
 	RunDir    string
 	SessionID string   // a UUID
 	Hold      *os.File // kept open by the agent's processes; may be nil
+	Earlier   *Earlier // nil: there is none to continue
 }
 
 // Hint is information that may help, and may be wrong.
@@ -92,11 +93,7 @@ func (i *Investigator) run(ctx context.Context, r Request) (*draft.Return, error
 			return nil, err
 		}
 	}
-	task, err := i.task(ctx, r, rubric)
-	if err != nil {
-		return nil, err
-	}
-	res, err := i.Agent.Run(ctx, task)
+	res, err := i.ask(ctx, r, rubric, root, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -109,12 +106,12 @@ func (i *Investigator) run(ctx context.Context, r Request) (*draft.Return, error
 	return ret, nil
 }
 
-func (i *Investigator) task(ctx context.Context, r Request, rubric string) (agent.Task, error) {
+func (i *Investigator) task(ctx context.Context, r Request, rubric, template string) (agent.Task, error) {
 	schema, err := wanted()
 	if err != nil {
 		return agent.Task{}, err
 	}
-	text, err := i.prompt(ctx, r, rubric, string(schema))
+	text, err := i.prompt(ctx, r, rubric, string(schema), template)
 	if err != nil {
 		return agent.Task{}, err
 	}

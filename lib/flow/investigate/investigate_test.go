@@ -195,7 +195,7 @@ func TestHostileQuestionsStayInside(t *testing.T) {
 		}
 		for _, attacks := range groups {
 			for _, attack := range attacks {
-				got, err := inv.prompt(context.Background(), Request{Thread: question(attack)}, "rubric", "{}")
+				got, err := inv.prompt(context.Background(), Request{Thread: question(attack)}, "rubric", "{}", "investigate.md")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -220,7 +220,7 @@ func TestPromptIsBounded(t *testing.T) {
 		hints = append(hints, Hint{Source: fmt.Sprint(i), Text: long})
 	}
 	inv := newInvestigator(t, nil)
-	if got, err := inv.prompt(context.Background(), Request{Thread: th, Hints: hints}, "r", "{}"); err != nil || len(got) > prompt.MaxPrompt {
+	if got, err := inv.prompt(context.Background(), Request{Thread: th, Hints: hints}, "r", "{}", "investigate.md"); err != nil || len(got) > prompt.MaxPrompt {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }

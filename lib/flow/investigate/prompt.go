@@ -32,7 +32,7 @@ const (
 	maxFeedback = 6000
 )
 
-// told is the data of investigate.md. All outside text is a prompt.Text.
+// told is the data of investigate.md and investigate-resume.md. All outside text is a prompt.Text.
 type told struct {
 	Type, Rubric, Language, Schema                     string
 	Round, MaxRefs, MaxSummarySentences, MaxDraftWords int
@@ -40,7 +40,7 @@ type told struct {
 	Messages, Context, Notes, Feedback, Earlier, Hints []prompt.Text
 }
 
-func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema string) (string, error) {
+func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema, template string) (string, error) {
 	t := r.Thread
 	data := told{
 		Type: t.QuestionType, Rubric: rubric, Language: i.Language, Schema: schema, Round: round(t),
@@ -71,7 +71,7 @@ func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema str
 	for _, h := range hints {
 		data.Hints = append(data.Hints, prompt.Quote("hint", h.Source+"\n"+h.Text).Most(maxHint))
 	}
-	return i.Prompts.Render("investigate.md", data)
+	return i.Prompts.Render(template, data)
 }
 
 // said turns messages into fenced text that names the sender.
