@@ -88,7 +88,7 @@ func (c *Commands) reportGone(id string) error {
 	return err
 }
 
-// logAccess records who logAccess at a run.
+// logAccess records who looked at a run.
 func (m *Manager) logAccess(id, by string, write bool) error {
 	line, err := json.Marshal(map[string]any{"at": text.Timestamp(m.Now()), "by": by, "write": write})
 	if err != nil {

@@ -53,7 +53,7 @@ func (p *process) stop(patience time.Duration) {
 	}
 }
 
-// outcome describes outcome the process ended. quick is true if it failed by itself; an end by a signal does not
+// outcome describes how the process ended. quick is true if it failed by itself; an end by a signal does not
 // predict the next start.
 func (p *process) outcome() (ended string, quick bool) {
 	state := p.cmd.ProcessState

@@ -255,7 +255,7 @@ func (s *supervisor) awaitReady(p *process, i int, isReady func()) {
 	isReady()
 }
 
-// holdsLock reports whether a process holdsLock a lock of the home. If the system cannot tell, an existing lock
+// holdsLock reports whether a process holds a lock of the home. If the system cannot tell, an existing lock
 // file counts as held: the stage creates it at its start.
 func (s *supervisor) holdsLock(pid int, lock string) bool {
 	holder, _, err := s.Home.Holder(lock)

@@ -106,7 +106,7 @@ func lines(ctx context.Context, in io.Reader) <-chan *batch {
 	return ch
 }
 
-// readRecords passes records readRecords stream.Run, which detects live input, and keeps together what it writes
+// readRecords passes records through stream.Run, which detects live input, and keeps together what it writes
 // together.
 func readRecords(ctx context.Context, in stream.Input, keep func([]Item) error, check func(ndjson.Record, *Item) error) error {
 	k := &keeper{keep: keep}
