@@ -48,28 +48,16 @@ type listening struct {
 // messages are read before anything newer is emitted, so that the log never has a gap before its
 // latest time. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	failed := make(chan error, 1)
-	if c.listen != "" {
-		l, err := webhook.Listen(c.listen)
-		if err != nil {
-			return err
-		}
-		to.Logf("discord: clicks are taken at %s", l.Addr())
-		go func() {
-			if err := webhook.Serve(ctx, l, c.plausible, c.calls(to)); err != nil {
-				failed <- err
-				cancel()
-			}
-		}()
+	run := func(ctx context.Context) error { return c.run(ctx, resume, to) }
+	if c.listen == "" {
+		return run(ctx)
 	}
-	err := c.run(ctx, resume, to)
-	select {
-	case err = <-failed:
-	default:
+	l, err := webhook.Listen(c.listen)
+	if err != nil {
+		return err
 	}
-	return err
+	to.Logf("discord: clicks are received at %s", l.Addr())
+	return webhook.While(ctx, l, c.plausible, c.calls(to), run)
 }
 
 func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) error {

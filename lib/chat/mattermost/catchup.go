@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
 	"tri/lib/chat/session"
 )
 

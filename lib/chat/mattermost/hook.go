@@ -12,16 +12,11 @@ import (
 	"tri/lib/chat/webhook"
 )
 
-// calls serves outgoing webhooks in addition to the WebSocket, for servers behind proxies that
+// calls answers outgoing webhooks in addition to the WebSocket, for servers behind proxies that
 // block WebSockets. Each call names a post, which is then read from the server, so that a forged
 // call can only cause a read. https://developers.mattermost.com/integrate/webhooks/outgoing/
-func (c *Client) calls(ctx context.Context, to chat.Handler) error {
-	l, err := webhook.Listen(c.o.Listen)
-	if err != nil {
-		return err
-	}
-	to.Logf("mattermost: outgoing webhooks are taken at %s", l.Addr())
-	return webhook.Serve(ctx, l, nil, func(ctx context.Context, call *webhook.Call) webhook.Answer {
+func (c *Client) calls(to chat.Handler) webhook.Handler {
+	return func(ctx context.Context, call *webhook.Call) webhook.Answer {
 		token, id := arguments(call)
 		if call.Method != http.MethodPost || token == "" || !webhook.Equal(token, c.o.HookToken) {
 			return webhook.Refused()
@@ -35,7 +30,7 @@ func (c *Client) calls(ctx context.Context, to chat.Handler) error {
 			return webhook.Answer{Status: http.StatusServiceUnavailable}
 		}
 		return webhook.Answer{Type: "application/json", Body: []byte("{}")} // no text: nothing is posted
-	})
+	}
 }
 
 // arguments returns the token and the post of a call, from JSON or from a form, depending on the

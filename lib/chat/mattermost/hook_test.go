@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tri/lib/chat/chattest"
+	"tri/lib/chat/webhook"
 	"tri/lib/record/event"
 )
 
@@ -16,17 +17,21 @@ import (
 func TestWebhook(t *testing.T) {
 	w := newWorld(t)
 	c := w.client()
-	c.o.Listen, c.o.HookToken = "127.0.0.1:0", strings.Repeat("h", 26)
-	heard, at := make(chan event.Event, 99), make(chan string, 1)
+	c.o.HookToken = strings.Repeat("h", 26)
+	heard := make(chan event.Event, 99)
+	l, err := webhook.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- c.calls(ctx, chattest.Handler{Log: func(_ string, args ...any) { at <- fmt.Sprint(args...) }, Event: func(v event.Event) error {
+		ended <- webhook.Serve(ctx, l, nil, c.calls(chattest.Handler{Log: t.Logf, Event: func(v event.Event) error {
 			heard <- v
 			return nil
-		}})
+		}}))
 	}()
-	url := "http://" + <-at
+	url := "http://" + l.Addr().String()
 	id := w.Say(w.chats[0], "ana", "", "where?")
 	post := func(kind, body string) int {
 		resp, err := http.Post(url, kind, strings.NewReader(body))

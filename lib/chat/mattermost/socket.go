@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
 	"tri/lib/base/httpapi"
 	"tri/lib/chat/session"
 

@@ -9,6 +9,7 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/emoji"
 	"tri/lib/chat/session"
+	"tri/lib/chat/webhook"
 	"tri/lib/record/event"
 )
 
@@ -41,23 +42,16 @@ type gap struct {
 // missed messages are read before anything newer is emitted, so that the log never has a gap before
 // its latest time. It returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	failed := make(chan error, 1)
-	if c.o.Listen != "" {
-		go func() {
-			if err := c.calls(ctx, to); err != nil {
-				failed <- err
-				cancel()
-			}
-		}()
+	run := func(ctx context.Context) error { return c.run(ctx, resume, to) }
+	if c.o.Listen == "" {
+		return run(ctx)
 	}
-	err := c.run(ctx, resume, to)
-	select {
-	case err = <-failed:
-	default:
+	l, err := webhook.Listen(c.o.Listen)
+	if err != nil {
+		return err
 	}
-	return err
+	to.Logf("mattermost: outgoing webhooks are received at %s", l.Addr())
+	return webhook.While(ctx, l, nil, c.calls(to), run)
 }
 
 func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {

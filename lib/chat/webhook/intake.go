@@ -46,9 +46,16 @@ func (i Intake[T]) Run(ctx context.Context, l net.Listener, addr string, plausib
 			return err
 		}
 	}
+	return While(ctx, l, plausible, handle, func(ctx context.Context) error {
+		context.AfterFunc(ctx, func() { close(i.Over) })
+		return sessions(ctx)
+	})
+}
+
+// While answers calls on l while sessions runs. It returns when either ends.
+func While(ctx context.Context, l net.Listener, plausible Plausible, handle Handler, sessions func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	context.AfterFunc(ctx, func() { close(i.Over) })
 	served := make(chan error, 1)
 	go func() { served <- Serve(ctx, l, plausible, handle); cancel() }()
 	err := sessions(ctx)
