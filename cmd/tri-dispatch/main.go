@@ -70,6 +70,9 @@ func start(c *cli.Call) error {
 	if err != nil {
 		return err
 	}
+	if c.Bool("shadow") && cfg.Investigator.Agent == "search" { // it costs nothing, and nobody waits
+		cfg.Budget.InvestigationsPerDay, cfg.Budget.InvestigationsPerPersonPerDay = new(0), new(0)
+	}
 	prompts, err := prompt.Load(cfg.Dispatch.PromptsDir)
 	if err != nil {
 		return err

@@ -45,6 +45,13 @@ var program = cli.Program{
 		command("acceptance", "", "hold AC-01 to AC-11 against what was recorded", func(_ *cli.Call, d *sample.Desk) (printer, error) {
 			return report.Accept(d.Home, d.Config, d.Now, d.Missed)
 		}),
+		command("trial", "", "show past questions beside drafts and people's answers, after tri-dispatch --shadow", func(c *cli.Call, d *sample.Desk) (printer, error) {
+			t, err := report.ReadTrial(d.Home, d.Now)
+			if err != nil || !c.Bool("html") {
+				return t, err
+			}
+			return t.Page(), nil
+		}, &cli.BoolFlag{Name: "html", Usage: "write a page for a browser"}),
 		command("trust", "", "say whether automatic replies are earned, and what is missing", func(_ *cli.Call, d *sample.Desk) (printer, error) { return report.Trust(d.Home, d.Config, d.Now) }),
 		command("verify", "", "hold chain, logs, files and threads against each other and their schemas", func(_ *cli.Call, d *sample.Desk) (printer, error) { return fsck.Home(d.Home) }),
 		command("diff", "config.yaml [events.ndjson ...]", "say what other rules would change in the history", func(c *cli.Call, d *sample.Desk) (printer, error) {

@@ -29,11 +29,12 @@ var program = cli.Program{
 the name.
 
   tri demo                          the whole path, on this machine, in a minute
+  tri try slack.zip                 drafts beside what people answered, on your own history
   tri init                          begin: a few questions, a configuration, a check
   tri up                            start the pipeline; tri down ends it
   tri logs -f                       what its stages say
   tri report why 142                the same as tri-report why 142`,
-	Rest: true, Commands: []cli.Program{initCommand, demoCommand, logsCommand, helpCommand},
+	Rest: true, Commands: []cli.Program{initCommand, demoCommand, tryCommand, logsCommand, helpCommand},
 	Run: func(c *cli.Call) error { return subcommand.Exec(c.Args) }, Complete: func(c *cli.Call) error { return subcommand.Complete(c.Out, c.Args) },
 }
 
@@ -95,6 +96,29 @@ var demoCommand = cli.Program{Name: "demo", Usage: "show the whole path on this 
 		return demo.Run(c.Context, demo.Options{
 			Dir: c.String("dir"), Codebase: c.String("codebase"), Yes: c.Bool("yes"), Bin: subcommand.Dir(),
 			Terminal: term.Is(c.In) && term.Is(c.Out), In: c.In, Out: c.Out, Err: c.Err,
+		})
+	},
+}
+
+var tryCommand = cli.Program{Name: "try", Args: "export", Usage: "draft answers to the questions of an exported history, in shadow",
+	Help: `Reads an export as tri-watch export does, filters it, drafts answers to the messages
+that most probably ask something, and writes a page that shows each question, what
+people answered then, and the draft with its verdict. Nothing is posted.
+
+  tri try slack.zip --codebase ~/src/shop`,
+	Flags: []cli.Flag{
+		&cli.StringFlag{Name: "dir", Usage: "leave everything in `DIR`", Value: "trial"},
+		&cli.StringFlag{Name: "codebase", Usage: "answer from the code in `DIR`", Value: "."},
+		&cli.StringFlag{Name: "agent", Usage: "investigate with `NAME`, see tri-agent(7)", Value: "search"},
+		&cli.IntFlag{Name: "limit", Usage: "draft at most `N` answers", Value: 40},
+	},
+	Run: func(c *cli.Call) error {
+		if c.Int("limit") < 1 {
+			return cli.Usagef("--limit %d: want 1 or more", c.Int("limit"))
+		}
+		return demo.Try(c.Context, demo.Trial{
+			Options: demo.Options{Dir: c.String("dir"), Codebase: c.String("codebase"), Bin: subcommand.Dir(), Terminal: term.Is(c.Out), Out: c.Out, Err: c.Err},
+			Export:  c.Args[0], Agent: c.String("agent"), Limit: c.Int("limit"),
 		})
 	},
 }

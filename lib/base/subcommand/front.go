@@ -22,7 +22,7 @@ const prefix = "tri-"
 var short = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
 // Builtin are the commands of tri itself, for suggestions.
-var Builtin = []string{"demo", "down", "help", "init", "logs", "restore", "up"}
+var Builtin = []string{"demo", "down", "help", "init", "logs", "restore", "try", "up"}
 
 // aliases are short forms of commands.
 var aliases = map[string][]string{"up": {"supervise", "run", "--detach"}, "down": {"supervise", "stop"}, "backup": {"backup", "save"}, "restore": {"backup", "restore"}}
@@ -154,6 +154,7 @@ func Help(w io.Writer, args []string) error {
 	b.WriteString("Begin:\n")
 	for _, c := range []struct{ name, does string }{
 		{"demo", "show the whole path on this machine, in a minute"},
+		{"try", "draft answers to the questions of an exported history, in shadow"},
 		{"init", "ask a few questions and write a configuration"},
 		{"up", "start the pipeline"},
 		{"logs", "show what its stages say"},

@@ -108,6 +108,18 @@ const tag = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by tri demo; ma
 
 // prepare creates the folder. It replaces an earlier demo's folder and nothing else.
 func (d *demo) prepare() error {
+	if err := d.folders("week", "chat", "home", "lie"); err != nil {
+		return err
+	}
+	week, err := fs.Sub(examples.Files, "week")
+	if err == nil {
+		err = os.CopyFS(d.path("week"), week)
+	}
+	return sysexit.With(sysexit.IO, errors.Join(err, d.configure()))
+}
+
+// folders replaces an earlier demo's folder by one with the given folders in it.
+func (d *demo) folders(names ...string) error {
 	abs, err := filepath.Abs(d.Dir)
 	if err != nil {
 		return sysexit.With(sysexit.IO, err)
@@ -119,16 +131,12 @@ func (d *demo) prepare() error {
 	if err := d.clear(); err != nil {
 		return err
 	}
-	for _, dir := range []string{"week", "chat", "home", "lie"} {
+	for _, dir := range names {
 		if err := os.MkdirAll(d.path(dir), 0o700); err != nil {
 			return sysexit.With(sysexit.IO, err)
 		}
 	}
-	week, err := fs.Sub(examples.Files, "week")
-	if err == nil {
-		err = os.CopyFS(d.path("week"), week)
-	}
-	return sysexit.With(sysexit.IO, errors.Join(err, d.write("CACHEDIR.TAG", tag), d.configure()))
+	return sysexit.With(sysexit.IO, d.write("CACHEDIR.TAG", tag))
 }
 
 // clear removes an earlier demo. Any other folder is left alone, with an error.

@@ -1,0 +1,172 @@
+package demo
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/base/ndjson"
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/event"
+)
+
+// Trial is an order to draft answers to the questions of an exported history.
+type Trial struct {
+	Options
+	Export string // as tri-watch export takes it
+	Agent  string // "": the offline search
+	Limit  int    // how many messages are investigated: those that most probably ask something
+}
+
+// Try runs the pipeline over an export: reading, filter, drafts of the likeliest questions in
+// shadow, and a page that shows each beside what people answered. Nothing can be posted.
+func Try(ctx context.Context, t Trial) error {
+	d := &demo{Options: t.Options}
+	if _, err := os.Stat(t.Export); err != nil {
+		return err
+	}
+	if err := d.trialHome(t.Agent); err != nil {
+		return err
+	}
+	if inside(t.Export, t.Codebase) {
+		d.say("%s lies below %s: drafts may cite the questions themselves.", t.Export, t.Codebase)
+	}
+	all, chosen := d.path("all.ndjson"), d.path("chosen.ndjson")
+	d.title("1. The history goes through the filter")
+	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-watch", "export", t.Export}, {"tri-classify"}}, into: all}); err != nil {
+		return err
+	}
+	if err := d.choose(ctx, all, chosen, t.Limit); err != nil {
+		return err
+	}
+	d.title("2. Drafts of the likeliest; nothing is offered or posted")
+	d.command("export TRI_HOME=" + quote(d.path("home")))
+	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-dispatch", "--once", "--shadow", chosen}}, into: d.path("moves.ndjson")}); err != nil {
+		return err
+	}
+	d.title("3. Each question beside what people answered")
+	for _, page := range []pipe{
+		{steps: [][]string{{"tri-report", "trial"}}, into: d.path("trial.txt")},
+		{steps: [][]string{{"tri-report", "trial", "--html"}}, into: d.path("trial.html")},
+	} {
+		if _, err := d.run(ctx, page); err != nil {
+			return err
+		}
+	}
+	text, err := os.ReadFile(d.path("trial.txt"))
+	if err != nil {
+		return sysexit.With(sysexit.IO, err)
+	}
+	head, _, _ := bytes.Cut(text, []byte("\n\n"))
+	d.say("%s", head)
+	d.say("\nRead %s, or open %s in a browser.", d.path("trial.txt"), d.path("trial.html"))
+	return nil
+}
+
+// trialHome makes the folder, and a configuration in it.
+func (d *demo) trialHome(agent string) error {
+	code, err := filepath.Abs(d.Codebase)
+	if err != nil {
+		return sysexit.With(sysexit.IO, err)
+	}
+	if err := d.folders("home"); err != nil {
+		return err
+	}
+	config := strings.Join([]string{
+		"# Written by tri try.",
+		"codebases:",
+		"  - name: code",
+		fmt.Sprintf("    path: %q", code),
+		"investigator:",
+		fmt.Sprintf("  agent: %q", cmp.Or(agent, "search")),
+		"budget: {investigations_per_day: 0, investigations_per_person_per_day: 0} # --limit is one",
+		"",
+	}, "\n")
+	return sysexit.With(sysexit.IO, d.write("home/config.yaml", config))
+}
+
+// inside reports whether a path is below a folder.
+func inside(path, dir string) bool {
+	abs, err1 := filepath.Abs(path)
+	root, err2 := filepath.Abs(dir)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	rel, err := filepath.Rel(root, abs)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// candidate is a message that asks something.
+type candidate struct {
+	line       int64
+	question   bool
+	confidence float64
+}
+
+// likelier orders candidates: questions first, then by confidence.
+func likelier(a, b candidate) int {
+	if a.question != b.question {
+		return map[bool]int{true: -1, false: 1}[a.question]
+	}
+	return cmp.Compare(b.confidence, a.confidence)
+}
+
+// choose copies the classified messages. All but the likeliest are classified as ambient there, so
+// that they are context and open nothing.
+func (d *demo) choose(ctx context.Context, from, to string, limit int) error {
+	var found []candidate
+	in := stream.Input{Files: []string{from}, After: -1}
+	stats, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
+		v := gjson.ParseBytes(rec.Bytes)
+		if v.Get("classification").Str == event.Actionable {
+			found = append(found, candidate{rec.Line, v.Get("is_question").Bool(), v.Get("classifier_confidence").Float()})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return sysexit.With(sysexit.No, fmt.Errorf("none of the %d messages asks anything", stats.Records))
+	}
+	slices.SortStableFunc(found, likelier)
+	chosen := map[int64]bool{}
+	for _, c := range found[:min(limit, len(found))] {
+		chosen[c.line] = true
+	}
+	d.say("%d messages, %d ask something: %.0f%% need nobody. The %d likeliest are investigated.",
+		stats.Records, len(found), 100*float64(stats.Records-int64(len(found)))/float64(stats.Records), len(chosen))
+	var out bytes.Buffer
+	_, err = stream.Each(ctx, in, func(rec ndjson.Record) error {
+		line := rec.Bytes
+		if !chosen[rec.Line] {
+			line = demoted(line)
+		}
+		out.Write(line)
+		return out.WriteByte('\n')
+	})
+	if err != nil {
+		return err
+	}
+	return sysexit.With(sysexit.IO, os.WriteFile(to, out.Bytes(), fs.FileMode(0o600)))
+}
+
+// demoted returns a classified record with actionable replaced by ambient. The classifier's own
+// field is the last of that name.
+func demoted(line []byte) []byte {
+	was, now := []byte(`"classification":"actionable"`), []byte(`"classification":"ambient"`)
+	i := bytes.LastIndex(line, was)
+	if i < 0 {
+		return line
+	}
+	return slices.Concat(line[:i], now, line[i+len(was):])
+}

@@ -1,0 +1,254 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/lazyregexp"
+	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
+	"tri/lib/record/thread"
+)
+
+// Trial is what a home of tri-dispatch --shadow contains: each question beside its draft and what
+// people answered then.
+type Trial struct {
+	At    string  `json:"at"`
+	Asked []Asked `json:"asked"`
+
+	Drafted  int `json:"drafted"`  // questions with a draft
+	Answered int `json:"answered"` // by a person
+	// Named is how many drafts cite a place that a person named later; Compared how many drafts
+	// can be compared: a person answered and named code.
+	Named    int `json:"named"`
+	Compared int `json:"compared"`
+	// Style and Policy are of the HTML page.
+	Style  template.CSS `json:"-"`
+	Policy string       `json:"-"`
+}
+
+// Asked is one question of a trial.
+type Asked struct {
+	Key        string   `json:"key"`
+	Chat       string   `json:"chat"`
+	Who        string   `json:"who"`
+	At         string   `json:"at"`
+	Question   string   `json:"question"`
+	People     []Said   `json:"people,omitempty"` // what others said in the conversation
+	Badge      string   `json:"badge"`
+	Confidence string   `json:"confidence,omitempty"`
+	Reasons    []string `json:"reasons,omitempty"` // of the validator
+	Draft      string   `json:"draft,omitempty"`
+	Refs       []string `json:"refs,omitempty"`
+	Why        string   `json:"why,omitempty"`   // there is no draft
+	Named      []string `json:"named,omitempty"` // cited, and named by a person
+	NamesCode  bool     `json:"names_code"`      // a person named code
+}
+
+// ReadTrial reads the threads of a home, open and closed, in the order in which they were asked.
+func ReadTrial(h *durable.Home, now time.Time) (*Trial, error) {
+	t := &Trial{At: stampJSON(now)}
+	for folder, err := range thread.Folders(h) {
+		if err != nil {
+			return nil, err
+		}
+		names, err := h.List(folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			th, err := thread.LoadFile(h, folder+"/"+name)
+			if err != nil {
+				return nil, err
+			}
+			if th != nil && len(th.Messages) > 0 {
+				t.add(th)
+			}
+		}
+	}
+	if len(t.Asked) == 0 {
+		return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("%s holds no questions", h.Dir())), "tri try EXPORT --codebase DIR makes a trial")
+	}
+	slices.SortStableFunc(t.Asked, func(a, b Asked) int { return instant(a.At).Compare(instant(b.At)) })
+	return t, nil
+}
+
+func (t *Trial) add(th *thread.Thread) {
+	var asked []string
+	for _, m := range th.Messages {
+		asked = append(asked, m.Content)
+	}
+	a := Asked{
+		Key: th.Key, Chat: cmp.Or(th.ChatName, th.ChatID), Who: cmp.Or(th.OriginalSenderName, th.OriginalSenderID),
+		At: th.Messages[0].At, Question: strings.Join(asked, "\n"), Badge: th.Badge, Why: th.InvestigatorError,
+		People: repliesIn(th),
+	}
+	a.draft(th)
+	a.compare()
+	if len(a.People) > 0 {
+		t.Answered++
+	}
+	if a.Draft != "" {
+		t.Drafted++
+		if a.NamesCode {
+			t.Compared++
+		}
+		if len(a.Named) > 0 {
+			t.Named++
+		}
+	}
+	t.Asked = append(t.Asked, a)
+}
+
+func (a *Asked) draft(th *thread.Thread) {
+	if th.DraftPending == nil || th.InvestigatorReturn == nil {
+		if v := th.ValidatorReturn; v != nil && a.Why == "" {
+			a.Why = strings.Join(v.Reasons, "; ")
+		}
+		return
+	}
+	a.Draft, a.Confidence = *th.DraftPending, th.InvestigatorReturn.Confidence
+	if th.ValidatorReturn != nil {
+		a.Reasons = th.ValidatorReturn.Reasons
+	}
+	for _, r := range th.InvestigatorReturn.EvidenceRefs {
+		a.Refs = append(a.Refs, r.Ref)
+	}
+}
+
+// repliesIn returns what others than the asker said after the question.
+func repliesIn(th *thread.Thread) []Said {
+	var said []Said
+	seen := map[string]bool{}
+	for _, m := range slices.Concat(th.HumanReplies, th.Context) {
+		if seen[m.MessageID] || m.SenderID == th.OriginalSenderID || instant(m.At).Before(instant(th.Messages[0].At)) {
+			continue
+		}
+		seen[m.MessageID] = true
+		said = append(said, Said{MessageID: m.MessageID, At: m.At, Who: cmp.Or(m.SenderName, m.SenderID), What: "said", Content: m.Content})
+	}
+	slices.SortStableFunc(said, func(a, b Said) int { return instant(a.At).Compare(instant(b.At)) })
+	return said
+}
+
+var (
+	// fileName matches names of files with an extension, with or without folders.
+	fileName = lazyregexp.New(`[\w./-]*\w\.[a-zA-Z]{1,5}\b`)
+	// codeName matches identifiers that no sentence has: in back quotes, with an inner capital or
+	// an underscore, or called.
+	codeName = lazyregexp.New("`[^`\n]{3,60}`|\\b[a-z]+[A-Z]\\w*|\\b[A-Z][a-z0-9]+[A-Z]\\w*|\\b\\w+_\\w+|\\b\\w{3,}\\(\\)")
+)
+
+// compare finds what people named of the code, and what of it the draft cites: the file, or an
+// identifier in the lines that the draft quotes. What the question names already does not count.
+func (a *Asked) compare() {
+	question := strings.ToLower(a.Question)
+	for _, s := range a.People {
+		for _, name := range slices.Concat(fileName.FindAllString(s.Content, -1), codeName.FindAllString(s.Content, -1)) {
+			name = strings.TrimSuffix(strings.Trim(name, "`./"), "()")
+			if len(name) < 3 || strings.Contains(question, strings.ToLower(name)) {
+				continue
+			}
+			a.NamesCode = true
+			if a.cites(name) && !slices.Contains(a.Named, name) {
+				a.Named = append(a.Named, name)
+			}
+		}
+	}
+}
+
+func (a *Asked) cites(name string) bool {
+	for _, ref := range a.Refs {
+		file, _, _ := strings.Cut(ref, ":")
+		if file == name || path.Base(file) == name || strings.HasSuffix(file, "/"+name) {
+			return true
+		}
+	}
+	return a.Draft != "" && !fileName.MatchString(name) && strings.Contains(a.Draft, name)
+}
+
+// Sums returns the figures of the trial in sentences.
+func (t *Trial) Sums() []string {
+	n := len(t.Asked)
+	return []string{
+		fmt.Sprintf("%s: %d got a draft, %d found nothing or failed.", plural(n, "question"), t.Drafted, n-t.Drafted),
+		fmt.Sprintf("People replied to %d of them.", t.Answered),
+		fmt.Sprintf("People named something of the code in reply to %s; for %d of them the draft cites it.", plural(t.Compared, "drafted question"), t.Named),
+	}
+}
+
+// WriteJSON writes the trial as one record.
+func (t *Trial) WriteJSON(w io.Writer) error { return writeJSON(w, t) }
+
+// Print writes it as text.
+func (t *Trial) Print(w io.Writer) error {
+	s := newSheet(w)
+	for _, line := range t.Sums() {
+		s.wrap("", line)
+	}
+	for i := range t.Asked {
+		a := &t.Asked[i]
+		s.printf("\n%d. %s, %s in %s\n", i+1, clock(a.At), fit(a.Who, 20), fit(a.Chat, 30))
+		s.WriteString(indent(a.Question, "   "))
+		for _, p := range a.People {
+			s.wrap("   people: "+fit(p.Who, 20)+": ", p.Content)
+		}
+		if a.Draft == "" {
+			s.wrap("   draft:  none: ", cmp.Or(a.Why, a.Badge))
+			continue
+		}
+		s.printf("   draft:  %s%s\n", text.Line(a.Badge, 50), a.confidence())
+		s.WriteString(indent(a.Draft, "   | "))
+		if len(a.Named) > 0 {
+			s.wrap("   a person named: ", strings.Join(a.Named, ", "))
+		}
+	}
+	return s.send(w)
+}
+
+func (a *Asked) confidence() string {
+	if a.Confidence == "" {
+		return ""
+	}
+	return ", confidence " + text.Line(a.Confidence, 10)
+}
+
+//go:embed trial.html
+var trialText string
+
+var trialTemplate = template.Must(template.New("trial").Funcs(template.FuncMap{
+	"flat": func(s string) string { return text.Line(s, 0) }, "clock": clock, "show": text.Visible, "inc": func(i int) int { return i + 1 },
+}).Parse(trialText))
+
+// Page returns the trial as an HTML page: no scripts, no external resources.
+func (t *Trial) Page() Printer {
+	sum := sha256.Sum256([]byte(pageStyle))
+	t.Style = template.CSS(pageStyle) // this project's own file
+	t.Policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
+	return trialPage{t}
+}
+
+type trialPage struct{ *Trial }
+
+// Print writes the page.
+func (p trialPage) Print(w io.Writer) error {
+	var b bytes.Buffer
+	if err := trialTemplate.Execute(&b, p.Trial); err != nil {
+		return sysexit.With(sysexit.Software, fmt.Errorf("write page: %w", err))
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("write page: %w", err))
+	}
+	return nil
+}
