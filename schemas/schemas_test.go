@@ -25,6 +25,7 @@ import (
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
+	"tri/lib/record/turn"
 	"tri/lib/record/verdict"
 	"tri/lib/report/faults"
 	"tri/lib/report/sample"
@@ -55,6 +56,7 @@ var records = map[string]reflect.Type{
 	"drill":            reflect.TypeFor[faults.Score](),
 	"label":            reflect.TypeFor[sample.Label](),
 	"action":           reflect.TypeFor[event.Action](),
+	"turn":             reflect.TypeFor[turn.Closed](),
 	"canary":           reflect.TypeFor[autoreply.Canary](),
 }
 

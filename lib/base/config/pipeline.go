@@ -11,7 +11,7 @@ import (
 // Stage is one long-running program of the pipeline: it runs in the home, and is restarted when it
 // exits.
 type Stage struct {
-	Name    string   `yaml:"name"`    // watch, thread, classify, dispatch, reply, chat, web; or a team's own
+	Name    string   `yaml:"name"`    // watch, thread, turn, classify, dispatch, reply, chat, web; or a team's own
 	Command []string `yaml:"command"` // replaces the built-in command; required for a team's own stage
 	Off     *bool    `yaml:"off"`     // it is not run
 
@@ -23,6 +23,7 @@ type Stage struct {
 const (
 	EventsName     = "events.ndjson"
 	ThreadedName   = "events-threaded.ndjson"
+	TurnsName      = "events-turns.ndjson"
 	ClassifiedName = "events-classified.ndjson"
 )
 
@@ -52,10 +53,12 @@ func (c *Config) Stages(home string) []Stage {
 		}
 	}
 	add(Stage{Name: "watch", Lock: "locks/watch", Command: cmd([]string{"tri-watch"}, own, with)}, len(c.On()) > 0)
-	before := len(stages)
-	add(Stage{Name: "thread", Lock: "." + ThreadedName + ".lock", Command: cmd([]string{"tri-thread"}, out(ThreadedName), []string{EventsName})}, true)
-	if len(stages) > before {
-		from = ThreadedName
+	for _, f := range []struct{ stage, out string }{{"thread", ThreadedName}, {"turn", TurnsName}} {
+		before := len(stages)
+		add(Stage{Name: f.stage, Lock: "." + f.out + ".lock", Command: cmd([]string{"tri-" + f.stage}, out(f.out), []string{from})}, true)
+		if len(stages) > before {
+			from = f.out
+		}
 	}
 	add(Stage{Name: "classify", Lock: "." + ClassifiedName + ".lock", Command: cmd([]string{"tri-classify"}, with, out(ClassifiedName), []string{from})}, true)
 	add(Stage{Name: "dispatch", Lock: "locks/dispatch", Command: cmd([]string{"tri-dispatch"}, own, with, []string{ClassifiedName})}, true)
@@ -80,7 +83,7 @@ func (c *Config) hasStage(stage string) bool {
 	return slices.ContainsFunc(c.Pipeline, func(p Stage) bool { return p.Name == stage })
 }
 
-var builtins = []string{"watch", "thread", "classify", "dispatch", "reply", "chat", "web"}
+var builtins = []string{"watch", "thread", "turn", "classify", "dispatch", "reply", "chat", "web"}
 
 var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
 

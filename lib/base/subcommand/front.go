@@ -120,6 +120,7 @@ func Complete(w io.Writer, words []string) error {
 var purposes = []struct{ name, does string }{
 	{"watch", "write the messages of a chat as events, each once"},
 	{"thread", "find the conversation that a message continues"},
+	{"turn", "find the messages that one person says in one go"},
 	{"classify", "tag chat messages that ask for something"},
 	{"dispatch", "take classified events and move threads from question to checked draft"},
 	{"investigate", "research a question in a codebase and draft the answer"},

@@ -22,7 +22,7 @@ const LogName = "events.ndjson"
 // Window is how many bytes of the log before the cursor are printed again, so that later stages can
 // rebuild their memory. The events are printed without gaps, since what a stage remembers of one event
 // depends on the ones before.
-const Window = 12 << 20
+const Window = 15 << 20
 
 // Options configure a watch.
 type Options struct {

@@ -23,6 +23,11 @@ type Event struct {
 
 	// ThreadInferred says why tri-thread assigned this message to a thread.
 	ThreadInferred string `json:"thread_inferred,omitempty"`
+	// TurnID is the message_id of the first message of its turn, TurnN its number in it (0: an edit
+	// or a deletion) and TurnWhy the reason; see lib/record/turn. Absent without tri-turn.
+	TurnID  string `json:"turn_id,omitempty"`
+	TurnN   int    `json:"turn_n,omitempty"`
+	TurnWhy string `json:"turn_why,omitempty"`
 	// EditedAt is set if this event is an edit of an earlier message; Content is then the new
 	// text.
 	EditedAt string `json:"edited_at,omitempty"`

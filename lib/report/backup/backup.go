@@ -41,7 +41,7 @@ const (
 // logs are the derived logs, each before the log it is derived from, so that every reply in the
 // copy has its claim in it, and every input of the journal its line.
 var logs = []string{
-	"dispatch.ndjson", "events-classified.ndjson", "events-threaded.ndjson", "events.ndjson", "signals-done.ndjson", repliesName, decision.LogName,
+	"dispatch.ndjson", "events-classified.ndjson", "events-turns.ndjson", "events-threaded.ndjson", "events.ndjson", "signals-done.ndjson", repliesName, decision.LogName,
 }
 
 // manifest lists the contents of a copy.

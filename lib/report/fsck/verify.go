@@ -49,6 +49,7 @@ var logs = []struct {
 }{
 	{"events.ndjson", "event", offset},
 	{"events-threaded.ndjson", "event", nil},
+	{"events-turns.ndjson", "event", nil},
 	{"events-classified.ndjson", "classified-event", nil},
 	{"replies.ndjson", "reply", nil},
 	{"spend.ndjson", "spend", nil},

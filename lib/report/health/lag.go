@@ -32,8 +32,8 @@ const (
 	slow    = time.Minute      // of waiting, with progress
 )
 
-// lag reports how far the classifier is behind the log of events (or behind tri-thread, if that
-// runs in between), and the dispatcher behind the classifier. Both are measured in the events' own
+// lag reports how far the classifier is behind the log of events (or behind tri-thread and
+// tri-turn, if they run in between), and the dispatcher behind the classifier. Both are measured in the events' own
 // log, by seq.
 func (x *examination) lag() {
 	events, err := x.home.Root().Open(eventsName)
@@ -58,14 +58,18 @@ func (x *examination) lag() {
 	if !x.home.Exists(classifiedName) {
 		return // the stages are joined by a pipe
 	}
-	if x.threading() {
-		threaded, err := x.reach(events, threadedName)
+	for _, stage := range between {
+		if !x.runsBetween(stage.name, stage.out) {
+			continue
+		}
+		name := "lag tri-" + stage.name
+		reached, err := x.reach(events, stage.out)
 		if err != nil {
-			x.failed("lag tri-thread", "put the old log back, or move all made from it away and begin anew", err)
+			x.failed(name, "put the old log back, or move all made from it away and begin anew", err)
 			return
 		}
-		x.behind("lag tri-thread", events, threaded, end)
-		end = threaded
+		x.behind(name, events, reached, end)
+		end = reached
 	}
 	classified, err := x.reach(events, classifiedName)
 	if err != nil {
@@ -82,9 +86,23 @@ func (x *examination) lag() {
 	x.unread()
 }
 
-// threading reports whether tri-thread runs between the log and the classifier.
-func (x *examination) threading() bool {
-	return x.home.Exists(threadedName) && slices.ContainsFunc(x.stages(), func(s config.Stage) bool { return s.Name == "thread" })
+// between are the stages between the log and the classifier, each with its output, which exists only if
+// the stage runs.
+var between = []struct{ name, out string }{{"thread", config.ThreadedName}, {"turn", config.TurnsName}}
+
+// runsBetween reports whether such a stage runs.
+func (x *examination) runsBetween(name, out string) bool {
+	return x.home.Exists(out) && slices.ContainsFunc(x.stages(), func(s config.Stage) bool { return s.Name == name })
+}
+
+// leftOut reports whether a stage is one of them, in a pipe without it.
+func (x *examination) leftOut(name string) bool {
+	for _, b := range between {
+		if b.name == name {
+			return !x.home.Exists(b.out)
+		}
+	}
+	return false
 }
 
 // unread reports how far a running dispatcher is behind the logs of decisions and replies.

@@ -18,7 +18,6 @@ import (
 // The files of a home that this package reads, each owned by the stage that it names.
 const (
 	eventsName     = config.EventsName
-	threadedName   = config.ThreadedName // exists only if tri-thread runs
 	classifiedName = config.ClassifiedName
 	beatName       = "watch.json"
 	markName       = "dispatch.json"

@@ -207,7 +207,7 @@ func (x *examination) stage(s config.Stage, sup *supervision) (runs bool) {
 		x.ok(name, "runs, process %d", pid)
 	case l != nil:
 		x.absent(s, l)
-	case s.Name == "thread" && !x.home.Exists(threadedName): // a pipe without tri-thread
+	case x.leftOut(s.Name):
 	case !sup.some:
 		x.warn(name, "tri up", "does not run")
 	default:

@@ -23,7 +23,7 @@ type watched struct {
 func newWatched(t *testing.T) *watched {
 	p := newPlace(t, piped)
 	for _, s := range p.stages() {
-		if s.Name != "thread" {
+		if s.Name != "thread" && s.Name != "turn" {
 			p.hold(s.Lock)
 		}
 	}

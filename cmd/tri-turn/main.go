@@ -1,0 +1,73 @@
+// Tri-turn adds to each event the turn that it belongs to: what one person says before anybody else speaks.
+package main
+
+import (
+	"runtime/debug"
+
+	"tri/lib/base/cli"
+	"tri/lib/base/stream"
+	"tri/lib/record/turn"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-turn",
+	Usage: "find the messages that one person says in one go",
+	Args:  "[file ...]",
+	Help: `Reads events, one JSON object a line, and writes them with turn_id, turn_n and
+turn_why: one person in one conversation, nobody else of it in between, at most
+120 seconds from message to message. The times are those of the messages.
+
+  tri-watch export telegram.json | tri-thread | tri-turn | tri-classify
+  tri-thread events.ndjson | tri-turn --turns | jq '.message_ids | length'
+  tri-turn --follow --out events-turns.ndjson events-threaded.ndjson`,
+	Schemas: []string{"event", "turn"},
+	Flags: []cli.Flag{
+		&cli.BoolFlag{Name: "turns", Usage: "print closed turns instead of events"},
+		&cli.StringFlag{Name: "out", Usage: "append to `FILE` durably, and go on where it ends"},
+		&cli.StringFlag{Name: "after", Usage: "skip what `FILE`, the output of a later stage, already has"},
+		&cli.BoolFlag{Name: "follow", Usage: "wait for more at the end of the file"},
+		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
+	},
+	Run: run,
+}
+
+// memory is the program's soft memory limit, in bytes: a filter stays small whatever its input.
+const memory = 24 << 20
+
+func run(c *cli.Call) error {
+	debug.SetMemoryLimit(memory)
+	in := stream.Input{
+		Files: c.Args, Stdin: c.In, Follow: c.Bool("follow"), After: -1,
+		Window: turn.Window, Rejects: c.String("rejects"), Say: c.Say,
+	}
+	if c.Bool("turns") {
+		return turns(c, in)
+	}
+	if later := c.String("after"); later != "" {
+		var err error
+		if in.After, err = stream.LastSeq(later); err != nil {
+			return err
+		}
+	}
+	_, err := stream.Run(c.Context, in, stream.Output{File: c.String("out"), Stdout: c.Out}, turn.Stage())
+	return err
+}
+
+// turns prints closed turns. A turn is not one of the input's records, so no output can be a cursor.
+func turns(c *cli.Call, in stream.Input) error {
+	if c.String("out") != "" || c.String("after") != "" {
+		return cli.Usagef("--turns prints: it takes neither --out nor --after")
+	}
+	stage, end := turn.Lines()
+	_, err := stream.Run(c.Context, in, stream.Output{Stdout: c.Out}, stage)
+	lines, endErr := end()
+	if endErr == nil {
+		_, endErr = c.Out.Write(lines)
+	}
+	if err == nil {
+		err = endErr
+	}
+	return err
+}
