@@ -196,7 +196,7 @@ func TestEndpointOverTCP(t *testing.T) {
 	to.Log = func(format string, args ...any) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if strings.Contains(format, "clicks are taken") {
+		if strings.Contains(format, "clicks are received") {
 			at = fmt.Sprint(args[0])
 		}
 	}
