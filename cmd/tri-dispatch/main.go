@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tri/lib/agent/all"
+	"tri/lib/agent/steer"
 	"tri/lib/agent/supervise"
 	"tri/lib/base/cli"
 	"tri/lib/base/config"
@@ -78,7 +79,7 @@ func start(c *cli.Call) error {
 		return err
 	}
 	cfg.Investigator.Home, cfg.Validator.Home = home.Dir(), home.Dir()
-	finder, err1 := supervise.Of(cfg.Investigator).Around(all.New(cfg.Investigator, cfg.Sandbox))
+	finder, err1 := supervise.Of(cfg.Investigator).Around(steer.Around(prompts)(all.New(cfg.Investigator, cfg.Sandbox)))
 	breaker, err2 := supervise.Of(cfg.Validator).Around(all.New(cfg.Validator, cfg.Sandbox))
 	if err := errors.Join(err1, err2); err != nil {
 		return err

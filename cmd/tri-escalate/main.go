@@ -10,6 +10,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/all"
+	"tri/lib/agent/steer"
 	"tri/lib/base/cli"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
@@ -62,8 +63,8 @@ func start(c *cli.Call, o *longrun.Commands) error {
 func runner(c *cli.Call, o *longrun.Commands) error {
 	ctx := c.Outlive()
 	o.Config.Investigator.Home = o.Home.Dir()
-	finder, err1 := all.New(o.Config.Investigator, o.Config.Sandbox)
 	prompts, err2 := prompt.Load(o.Config.Dispatch.PromptsDir)
+	finder, err1 := steer.Around(prompts)(all.New(o.Config.Investigator, o.Config.Sandbox))
 	inv := investigate.New(finder, prompts, o.Config, o.Home.Dir())
 	work := func(ctx context.Context, a agent.Agent, j *longrun.Job) (*draft.Return, error) {
 		inv.Agent = a

@@ -130,6 +130,7 @@ type Event struct {
 	Kind      string `json:"kind"`
 	Text      string `json:"text,omitempty"`
 	Tool      string `json:"tool,omitempty"`
+	Lines     string `json:"lines,omitempty"` // of a tool that reads a file: 1-140; "" for all or unknown
 	SessionID string `json:"session_id,omitempty"`
 	PID       int    `json:"pid,omitempty"` // of Started: the program's process id
 	// Usage is the usage of the run so far, nil if the program does not report it.
@@ -187,6 +188,10 @@ var ErrNothing = errors.New("nothing found")
 
 // ErrNoResume reports that the agent cannot resume a session.
 var ErrNoResume = errors.New("the agent cannot resume a session")
+
+// ErrNoSteer reports that the program, as it is installed or configured, takes no words: the task
+// has to be run again without Task.Words.
+var ErrNoSteer = errors.New("the agent takes no words while it works")
 
 // Kinds of Failure.
 const (

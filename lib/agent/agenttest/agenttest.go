@@ -184,6 +184,7 @@ func run(t *testing.T, s Suite) {
 	t.Run("usage", func(t *testing.T) { usage(t, s) })
 	t.Run("resumes", func(t *testing.T) { resumes(t, s) })
 	t.Run("words alone", func(t *testing.T) { words(t, s) })
+	t.Run("steered", func(t *testing.T) { steered(t, s) })
 	t.Run("endpoint refuses", func(t *testing.T) { refuses(t, s) })
 	t.Run("hostile output", func(t *testing.T) { hostile(t, s) })
 	t.Run("is not there", func(t *testing.T) {

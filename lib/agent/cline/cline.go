@@ -154,7 +154,7 @@ func line(line []byte, s *program.Seen) {
 	case "agent_event":
 		switch {
 		case e.Event.Type == "content_start" && e.Event.ContentType == "tool":
-			s.Tool(e.Event.ToolName, program.On(e.Event.Input))
+			s.Call(e.Event.ToolName, e.Event.Input)
 		case e.Event.Type == "content_end" && e.Event.ContentType != "tool":
 			s.Thought(e.Event.Text)
 		}

@@ -134,7 +134,7 @@ func tool(line []byte, s *program.Seen) {
 		return
 	}
 	for name, call := range m.ToolCall {
-		s.Tool(strings.TrimSuffix(name, "ToolCall"), program.On(call.Args))
+		s.Call(strings.TrimSuffix(name, "ToolCall"), call.Args)
 	}
 }
 

@@ -141,7 +141,7 @@ func line(line []byte, s *program.Seen) {
 		s.Thought(e.Content)
 		s.Add(e.Content)
 	case e.Type == "tool_use":
-		s.Tool(e.ToolName, program.On(e.Parameters))
+		s.Call(e.ToolName, e.Parameters)
 		s.Say("") // the text before was not the answer
 	case e.Type == "error":
 		s.Milestone(e.Message)

@@ -148,7 +148,7 @@ func (r *reader) message(e *event, s *program.Seen) {
 			s.Thought(part.Thinking)
 		case "toolRequest":
 			s.Thought(string(s.Text()))
-			s.Tool(part.ToolCall.Value.Name, program.On(part.ToolCall.Value.Arguments))
+			s.Call(part.ToolCall.Value.Name, part.ToolCall.Value.Arguments)
 		}
 	}
 }

@@ -234,7 +234,7 @@ func line(line []byte, s *program.Seen) {
 	case "reasoning":
 		s.Thought(e.Part.Text)
 	case "tool_use":
-		s.Tool(e.Part.Tool, program.On(e.Part.State.Input))
+		s.Call(e.Part.Tool, e.Part.State.Input)
 	case "step_finish":
 		e.finish(s)
 	case "error":

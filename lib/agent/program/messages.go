@@ -114,7 +114,7 @@ func (m *Messages) assistant(l *message, s *Seen) {
 		case "text", "thinking":
 			s.Thought(b.Text + b.Thinking)
 		case "tool_use":
-			s.Tool(b.Name, On(b.Input))
+			s.Call(b.Name, b.Input)
 		}
 	}
 }
@@ -164,4 +164,30 @@ func On(input []byte) string {
 		}
 	}
 	return string(input[:min(len(input), 300)])
+}
+
+// Lines returns the lines that the input of a reading tool names, as 1-140, in the members that the
+// programs with adapters use; "" if it names none.
+func Lines(input []byte) string {
+	var in struct {
+		Offset, Limit int
+		StartLine     int   `json:"start_line"`
+		EndLine       int   `json:"end_line"`
+		ViewRange     []int `json:"view_range"`
+		Line          int
+	}
+	if json.Unmarshal(input, &in) != nil {
+		return ""
+	}
+	first, last := max(in.Offset, in.StartLine, in.Line), in.EndLine
+	if len(in.ViewRange) == 2 {
+		first, last = in.ViewRange[0], in.ViewRange[1]
+	}
+	if first = max(first, 1); in.Limit > 0 && last == 0 {
+		last = first + in.Limit - 1
+	}
+	if last < first {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", first, last)
 }

@@ -87,6 +87,11 @@ func (s *Seen) Thought(text string) {
 // Tool emits a tool call; on is its object.
 func (s *Seen) Tool(name, on string) { s.see(agent.Event{Kind: agent.Tool, Tool: name, Text: on}) }
 
+// Call emits a tool call with its input, in which the object and the lines are found.
+func (s *Seen) Call(name string, input []byte) {
+	s.see(agent.Event{Kind: agent.Tool, Tool: name, Text: On(input), Lines: Lines(input)})
+}
+
 // Milestone emits any other event of note.
 func (s *Seen) Milestone(text string) { s.see(agent.Event{Kind: agent.Milestone, Text: text}) }
 
