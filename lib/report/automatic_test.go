@@ -32,7 +32,7 @@ func TestUnattended(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"1 answered, 1 of them automatically", "(automatic)", "1 runs had to wait for budget",
+		"1 answered, 1 of them automatically", "(automatic, read by no person)", "1 runs had to wait for budget",
 		"the validator let 1 known-bad drafts pass, the last with bad_line",
 	} {
 		if !strings.Contains(out.String(), want) {

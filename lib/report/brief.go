@@ -191,11 +191,11 @@ func (b *Brief) replies(h *durable.Home, _ *config.Config, _, from time.Time) er
 		if err := json.Unmarshal(line, &r); err != nil {
 			return fmt.Errorf("read %s: %w", repliesLog, err)
 		}
-		it := Item{Key: r.Key, Chat: r.ChatID, Text: r.ReplyText, At: r.PostedAt, Note: "approved by " + r.ApprovedBy}
+		it := Item{Key: r.Key, Chat: r.ChatID, Text: r.ReplyText, At: r.PostedAt, Note: r.Approval()}
 		if r.Outcome == outbox.Posted {
 			if r.ApprovedBy == decision.Dispatcher {
 				b.Automatic++
-				it.Note = "automatic"
+				it.Note = "automatic, read by no person"
 			}
 			b.Answered = append(b.Answered, it)
 		} else {

@@ -132,7 +132,7 @@ func (b *builder) drafted(id, text string) string {
 		Confidence: "high", ConfidenceReason: "read it", SummaryForOrchestrator: "It is three.", DraftReply: answer,
 		EvidenceRefs: []draft.Ref{{Kind: draft.KindFile, Ref: "client.go:3", SupportsClaim: "three"}},
 	}, "")
-	b.runs(run.Validate, key, run.Done, verdict.Verdict{Verdict: verdict.Pass, Reasons: []string{"all hold"}, Checks: []verdict.Check{
+	b.runs(run.Validate, key, run.Done, verdict.Verdict{Verdict: verdict.Pass, Proved: verdict.Quotes, Reasons: []string{"all hold"}, Checks: []verdict.Check{
 		{Name: "ref 1", Result: "supports", By: "code", Note: "stands there"},
 		{Name: verdict.Traced, Result: verdict.OK, By: "code", Note: "name three: client.go:3"}, {Name: verdict.Traced, Result: verdict.OK, By: "code", Note: "name times: client.go:3"},
 	}}, "")

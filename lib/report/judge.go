@@ -65,10 +65,10 @@ func (t *teller) ours() *Cycle {
 }
 
 func approvedBy(c *Cycle) string {
-	if c.Reply == nil || c.Reply.ApprovedBy == "" {
+	if c.Reply == nil {
 		return "approved by nobody that the log names"
 	}
-	return "approved by " + c.Reply.ApprovedBy
+	return c.Reply.Approval()
 }
 
 // asked returns the outcome of a message that a cycle answers.
@@ -108,9 +108,9 @@ func (t *teller) pending() (outcome, reason string) {
 		case !d.Posts():
 			return Working, fmt.Sprintf("%s said %s; the dispatcher has not come to it", d.By, d.Kind)
 		case st.Claimed:
-			return Approved, fmt.Sprintf("approved by %s at %s, and being posted", d.By, clock(d.At))
+			return Approved, fmt.Sprintf("%s at %s, and being posted", d.Approval(), clock(d.At))
 		}
-		return Approved, fmt.Sprintf("approved by %s at %s; tri-reply has not posted it", d.By, clock(d.At))
+		return Approved, fmt.Sprintf("%s at %s; tri-reply has not posted it", d.Approval(), clock(d.At))
 	}
 	reason = "for a person: " + t.state.Badge
 	switch {

@@ -38,7 +38,7 @@ func (b *Brief) Print(w io.Writer) error {
 	fmt.Fprintf(out, "%s UTC, since %s: %d messages, %d ask, %d answered\n", clock(b.At), clock(b.Since), b.Messages, b.Actionable, len(b.Answered))
 	fmt.Fprintf(out, "%d wait for you, %d approved and not posted, %d being worked on; %d became ready since%s\n", len(b.Waiting), b.Approved, b.Moving, b.Ready, b.expired())
 	list(out, b.Waiting, maxWaiting, "tri-approve list", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), text.Line(it.Chat, 16), text.Line(it.Who, 16), text.Line(it.Text, maxText), text.Line(it.Note, 40))
+		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), text.Line(it.Chat, 16), text.Line(it.Who, 16), text.Line(it.Text, maxText), text.Line(it.Note, 48))
 	})
 	list(out, b.Parked, maxParked, "tri-approve list", func(it Item) string {
 		return fmt.Sprintf("parked: tri-approve settle %s posted|retry|drop: %s", text.Line(it.Key, 60), text.Line(it.Note, maxText))

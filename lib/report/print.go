@@ -175,7 +175,7 @@ func (r *Run) scene() scene {
 		}
 	case r.Verdict != nil:
 		sc.text += ", " + text.Line(r.Verdict.Verdict, 0)
-		sc.below = append(sc.below, r.Verdict.Reasons...)
+		sc.below = append(sc.below, r.Verdict.Why()...)
 		sc.below = append(sc.below, checked(r.Verdict.Checks)...)
 	}
 	return sc
@@ -231,6 +231,12 @@ func (d *Decision) scene() scene {
 	}
 	if d.Note != "" {
 		sc.below = append(sc.below, d.Note)
+	}
+	if d.Badge != "" {
+		sc.text += ", " + text.Line(d.Badge, 0)
+	}
+	for _, s := range d.Sentences {
+		sc.below = append(sc.below, s.Label()+": "+s.Text)
 	}
 	if d.shown() {
 		sc.below = append(sc.below, d.Text)

@@ -3,14 +3,18 @@ package approve
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
+	"tri/lib/judge/claims"
+	"tri/lib/judge/evidence"
 	"tri/lib/judge/safety"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
+	"tri/lib/record/verdict"
 )
 
 // Approve approves the draft, byte for byte as offered.
@@ -36,9 +40,10 @@ func (g *Gate) Edit(it *Item, text string) (Said, error) {
 	if err := unsafe(g.Problems(it, text)); err != nil {
 		return Said{}, err
 	}
+	sentences, badge := g.Account(it, text)
 	return g.decide(it, decision.Record{
 		Kind: decision.Edit, Text: text, DraftSHA256: decision.Sum(text), Original: it.standing.Offer.DraftSHA256,
-		Distance: decision.Distance(it.standing.Offer.Text, text), NoFile: g.NoFile,
+		Distance: decision.Distance(it.standing.Offer.Text, text), NoFile: g.NoFile, Badge: badge, Sentences: sentences,
 	})
 }
 
@@ -110,12 +115,48 @@ func (it *Item) offered() string {
 
 // Problems returns what is wrong with a text that a person would send as the answer to an item.
 func (g *Gate) Problems(it *Item, text string) []draft.Problem {
+	return safety.Check(text, g.sources(it))
+}
+
+// sources returns what a text may refer to.
+func (g *Gate) sources(it *Item) safety.Sources {
 	s := safety.Sources{Texts: []string{it.Question}, Secrets: g.Config.Secrets(), Approved: true}
 	if it.standing != nil && it.standing.Offer != nil {
 		s.Texts = append(s.Texts, it.standing.Offer.Sources...)
 		s.Refs = it.standing.Offer.Evidence
 	}
-	return safety.Check(text, s)
+	return s
+}
+
+// Account compares a text that a person wrote in place of the draft with what the draft cites, by code
+// alone: each sentence, and the badge of the text.
+func (g *Gate) Account(it *Item, text string) ([]verdict.Sentence, string) {
+	src := g.sources(it)
+	found := make([]evidence.Finding, len(src.Refs))
+	if it.standing != nil && it.standing.Offer != nil {
+		dir := g.Config.Folder(it.standing.Offer.Codebase)
+		if root, repo, err := open(dir); err == nil {
+			defer root.Close()
+			found = evidence.ResolveAll(root, repo, src.Refs)
+			src.Exists = func(p string) bool { return evidence.Exists(dir, p) }
+		}
+	}
+	own := evidence.FromText("the text", safety.OwnWords(text, src, true))
+	sentences, _ := claims.Account(own, src, found, claims.Trace(text, src, found))
+	return sentences, verdict.Edited(g.By, sentences)
+}
+
+// open opens a codebase and its history.
+func open(dir string) (*os.Root, evidence.Repo, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, evidence.Repo{}, err
+	}
+	repo, err := evidence.OpenRepo(dir)
+	if err != nil {
+		return nil, repo, errors.Join(err, root.Close())
+	}
+	return root, repo, nil
 }
 
 func unsafe(problems []draft.Problem) error {

@@ -156,9 +156,9 @@ func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {
 			it.Votes = append(it.Votes, Vote{v.By, v.At, v.Text})
 		}
 	case st.Claimed:
-		it.Kind, it.Note = Posting, "approved by "+st.Decision.By
+		it.Kind, it.Note = Posting, st.Decision.Approval()
 	case st.Approved():
-		it.Kind, it.Note = Approved, "approved by "+st.Decision.By
+		it.Kind, it.Note = Approved, st.Decision.Approval()
 	default:
 		return nil
 	}

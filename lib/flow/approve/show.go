@@ -3,7 +3,6 @@ package approve
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -36,10 +35,12 @@ type Cited struct {
 // View is everything that a person should see before deciding.
 type View struct {
 	*Item
-	Draft    string         `json:"draft,omitempty"` // exactly as it would be posted
-	Problems []string       `json:"problems,omitempty"`
-	Evidence []Cited        `json:"evidence,omitempty"`
-	Thread   *thread.Thread `json:"thread,omitempty"`
+	Draft    string   `json:"draft,omitempty"` // exactly as it would be posted
+	Problems []string `json:"problems,omitempty"`
+	// Sentences are those of a text that a person wrote in place of the draft.
+	Sentences []verdict.Sentence `json:"sentences,omitempty"`
+	Evidence  []Cited            `json:"evidence,omitempty"`
+	Thread    *thread.Thread     `json:"thread,omitempty"`
 }
 
 // View collects everything that a decision on an item depends on.
@@ -51,7 +52,7 @@ func (g *Gate) View(it *Item) View {
 	case it.Kind == Draft || it.Kind == Expired:
 		v.Draft = it.standing.Offer.Text
 	case it.Kind == Approved || it.Kind == Posting:
-		v.Draft = it.standing.Decision.Text
+		v.Draft, v.Sentences = it.standing.Decision.Text, it.standing.Decision.Sentences
 	case it.thread.DraftPending != nil:
 		v.Draft = *it.thread.DraftPending
 	}
@@ -70,11 +71,9 @@ func (g *Gate) cited(t *thread.Thread) []Cited {
 	refs := t.InvestigatorReturn.EvidenceRefs
 	cited := make([]Cited, len(refs))
 	dir := g.Config.Folder(t.Codebase)
-	root, err := os.OpenRoot(dir)
-	var repo evidence.Repo
+	root, repo, err := open(dir)
 	if err == nil {
 		defer root.Close()
-		repo, err = evidence.OpenRepo(dir)
 	}
 	for i, ref := range refs {
 		cited[i] = Cited{Ref: ref.Ref, Kind: ref.Kind, Claim: ref.SupportsClaim, Result: evidence.Uncheckable}
@@ -136,6 +135,7 @@ func (v View) Print(w io.Writer, now time.Time) error {
 	for _, problem := range v.Problems {
 		p.line("! %s", problem)
 	}
+	p.sentences(v.Sentences)
 	p.evidence(v.Evidence)
 	if t := v.Thread; t != nil {
 		p.objections(t.ValidatorReturn)
@@ -273,6 +273,12 @@ func (p *page) evidence(cited []Cited) {
 	}
 }
 
+func (p *page) sentences(all []verdict.Sentence) {
+	for i, s := range all {
+		p.line("  sentence %d: %s: %s", i+1, s.Label(), s.Text)
+	}
+}
+
 func (p *page) objections(v *verdict.Verdict) {
 	if v == nil {
 		p.head("Not validated")
@@ -280,10 +286,8 @@ func (p *page) objections(v *verdict.Verdict) {
 	}
 	p.head(fmt.Sprintf("Validation: %s, by %s: %s", v.Verdict, v.ValidatorModel, v.Badge()))
 	p.cost("  attack", v.Usage)
-	for i, s := range v.Sentences {
-		p.line("  sentence %d: %s: %s", i+1, s.Label(), s.Text)
-	}
-	for _, r := range v.Reasons {
+	p.sentences(v.Sentences)
+	for _, r := range v.Why() {
 		p.line("  - %s", r)
 	}
 	for _, c := range v.Checks {

@@ -15,6 +15,7 @@ import (
 	"tri/lib/base/term"
 	"tri/lib/base/text"
 	"tri/lib/record/decision"
+	"tri/lib/record/verdict"
 )
 
 // Terminal is the gate of the tri-approve command line: it writes lines, and asks for confirmation at a
@@ -91,7 +92,7 @@ func (t *Terminal) Approve(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.ask(it, it.standing.Offer.Text); err != nil {
+	if err := t.ask(it, it.standing.Offer.Text, nil); err != nil {
 		return err
 	}
 	r, err := t.Gate.Approve(it)
@@ -121,10 +122,13 @@ func (t *Terminal) Edit(name, file string) error {
 			t.Say("note: %s: %s", p.Name, text.Visible(p.Note))
 		}
 	}
+	sentences, badge := t.Account(it, body)
 	if file == "" {
-		if err := t.ask(it, body); err != nil {
+		if err := t.ask(it, body, sentences); err != nil {
 			return err
 		}
+	} else {
+		t.Say("note: %s", text.Visible(badge))
 	}
 	r, err := t.Gate.Edit(it, body)
 	return t.said(r, err, "approved with your text; tri-reply posts it")
@@ -194,8 +198,9 @@ func (t *Terminal) find(name string, kinds []string) (*Item, error) {
 	return it, err
 }
 
-// ask shows the text to be posted and waits for confirmation.
-func (t *Terminal) ask(it *Item, text string) error {
+// ask shows the text to be posted, with the account of its sentences if a person wrote it, and waits for
+// confirmation.
+func (t *Terminal) ask(it *Item, text string, sentences []verdict.Sentence) error {
 	if t.Yes {
 		return nil
 	}
@@ -208,6 +213,7 @@ func (t *Terminal) ask(it *Item, text string) error {
 	p.quote(it.Question)
 	p.head(fmt.Sprintf("would be posted, sha256 %.12s:", decision.Sum(text)))
 	p.quote(text)
+	p.sentences(sentences)
 	if p.err == nil {
 		_, p.err = fmt.Fprint(t.Err, "\nPost it? [y/N] ")
 	}

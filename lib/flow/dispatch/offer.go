@@ -30,6 +30,7 @@ func (d *Dispatcher) offer(t *thread.Thread) decision.Record {
 		Meta: &decision.Meta{
 			InvestigatorTaskID: *t.InvestigatorTaskID, InvestigatorRounds: t.InvestigatorRound,
 			ValidatorVerdict: verdictOf(t), WasEscalated: t.IsEscalated, TriageFile: triageFile(t),
+			Badge: t.Badge,
 		},
 		Sources: []string{t.InvestigatorReturn.SummaryForOrchestrator, t.InvestigatorReturn.ResearchNotes},
 	}

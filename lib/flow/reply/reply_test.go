@@ -33,6 +33,7 @@ func TestApprovedIsPostedOnce(t *testing.T) {
 		Platform: "fake", ChatID: "dev", ReplyToMessageID: "1", PostedMessageID: "m1", PostedMessageIDs: []string{"m1"},
 		PostedAt: text.Timestamp(start), ReplyText: "It is 5.", InvestigatorTaskID: "run-1", ValidatorVerdict: "pass", InvestigatorRounds: 1,
 		Key: "local.dev.1", Cycle: 1, DraftSHA256: o.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: "ana",
+		ReadBy: []string{"ana"},
 	}
 	if got, want := asJSON(rs[0]), asJSON(want); got != want {
 		t.Errorf("line\n%s, want\n%s", got, want)

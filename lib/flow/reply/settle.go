@@ -85,13 +85,15 @@ func (p *poster) reply(j *job) outbox.Reply {
 		Platform: offer.Target.Platform, ChatID: offer.Target.ChatID, ReplyToMessageID: offer.Target.ReplyToID,
 		PostedAt: text.Timestamp(p.Now()), ReplyText: said.Text,
 		Key: j.st.Key, Cycle: j.st.Cycle, DraftSHA256: said.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: approvedBy(j.st),
+		ReadBy: j.st.Readers(),
 	}
 	if m := offer.Meta; m != nil {
 		r.InvestigatorTaskID, r.ValidatorVerdict = m.InvestigatorTaskID, m.ValidatorVerdict
 		r.InvestigatorRounds, r.WasEscalated, r.TriageFile = m.InvestigatorRounds, m.WasEscalated, m.TriageFile
+		r.Badge = m.Badge
 	}
 	if said.Kind == decision.Edit {
-		r.ValidatorVerdict = outbox.UserEdited
+		r.ValidatorVerdict, r.EditedBy, r.Badge = outbox.UserEdited, r.ReadBy[0], said.Badge
 	}
 	if said.NoFile {
 		r.TriageFile = nil
@@ -134,14 +136,8 @@ func (p *poster) file(j *job) error {
 
 // approvedBy names everyone whose approval of the text counted.
 func approvedBy(st *decision.Standing) string {
-	names := []string{}
-	for _, v := range st.Votes {
-		if v.DraftSHA256 == st.Decision.DraftSHA256 {
-			names = append(names, v.By)
-		}
+	if names := st.Readers(); len(names) > 0 {
+		return strings.Join(names, ", ")
 	}
-	if len(names) == 0 {
-		return st.Decision.By // approved when one approval was enough
-	}
-	return strings.Join(names, ", ")
+	return st.Decision.By
 }

@@ -2,7 +2,10 @@
 // decisions count.
 package decision
 
-import "tri/lib/record/draft"
+import (
+	"tri/lib/record/draft"
+	"tri/lib/record/verdict"
+)
 
 // Kinds of record. tri-dispatch writes Offer, Withdraw and Auto. tri-reply writes Revoke when the
 // question of an approved draft has changed, and Claim before it posts. People write the others
@@ -60,6 +63,9 @@ type Record struct {
 	Original string `json:"original_sha256,omitempty"`
 	// Distance is the edit distance of an edit, in characters.
 	Distance int `json:"distance,omitempty"`
+	// Badge and Sentences say what code proved of the text of an edit, from what the draft cites.
+	Badge     string             `json:"badge,omitempty"`
+	Sentences []verdict.Sentence `json:"sentences,omitempty"`
 	// NoFile keeps the triage file proposed with the draft from being saved.
 	NoFile bool `json:"no_file,omitempty"`
 	// Grounds are the preconditions that an auto found to hold, one sentence each.
@@ -103,4 +109,5 @@ type Meta struct {
 	InvestigatorRounds int     `json:"investigator_rounds"`
 	WasEscalated       bool    `json:"was_escalated"`
 	TriageFile         *string `json:"triage_file"`
+	Badge              string  `json:"badge,omitempty"` // of the draft's verdict
 }

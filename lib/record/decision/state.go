@@ -84,6 +84,32 @@ func (s *Standing) Approved() bool {
 	return s.Decision != nil && posts(s.Decision.Kind) && s.Void == "" && !s.Claimed
 }
 
+// Readers returns the people who approved the text of the decision, in their order: they have read it. A
+// policy reads nothing.
+func (s *Standing) Readers() []string {
+	var names []string
+	for _, v := range s.Votes {
+		if v.DraftSHA256 == s.Decision.DraftSHA256 {
+			names = append(names, v.By)
+		}
+	}
+	if names == nil && s.Decision.Kind != Auto {
+		return []string{s.Decision.By} // approved when one approval was enough
+	}
+	return names
+}
+
+// Approval says who approved the text of a decision and who has read it, for a person.
+func (r *Record) Approval() string {
+	switch {
+	case r.Kind == Auto:
+		return "approved by the policy, read by no person"
+	case r.Kind == Edit && r.Badge != "":
+		return fmt.Sprintf("%s; read by %s", r.Badge, r.By)
+	}
+	return "read and approved by " + r.By
+}
+
 func posts(kind string) bool { return kind == Approve || kind == Edit || kind == Auto }
 
 // Posts reports whether the record is a decision to post.

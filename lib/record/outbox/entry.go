@@ -32,6 +32,12 @@
 // left unchanged.
 package outbox
 
+import (
+	"fmt"
+
+	"tri/lib/record/decision"
+)
+
 // States of an entry.
 const (
 	Intent  = "intent"  // it may or may not be on the platform
@@ -98,5 +104,23 @@ type Reply struct {
 	DraftSHA256 string `json:"draft_sha256"`
 	Outcome     string `json:"outcome"` // posted, refused, dropped
 	ApprovedBy  string `json:"approved_by"`
-	Why         string `json:"why,omitempty"`
+	// ReadBy are the people who approved exactly this text; none for an automatic reply. EditedBy is
+	// who wrote it in place of the draft.
+	ReadBy   []string `json:"read_by,omitempty"`
+	EditedBy string   `json:"edited_by,omitempty"`
+	Badge    string   `json:"badge,omitempty"` // what was proved of this text
+	Why      string   `json:"why,omitempty"`
+}
+
+// Approval says who approved the text and who has read it, for a person.
+func (r *Reply) Approval() string {
+	switch {
+	case r.ApprovedBy == "":
+		return "approved by nobody that the log names"
+	case r.ApprovedBy == decision.Dispatcher:
+		return "approved by the policy, read by no person"
+	case r.Badge != "" && r.EditedBy != "":
+		return fmt.Sprintf("%s; read by %s", r.Badge, r.ApprovedBy)
+	}
+	return "read and approved by " + r.ApprovedBy
 }

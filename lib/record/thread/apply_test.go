@@ -137,7 +137,7 @@ func step(t Thread, n int, words string) Input {
 		}
 		feedback := "fix it"
 		in.Run = &run.Result{RunID: id, Status: run.Done}
-		in.Run.Value, _ = json.Marshal(verdict.Verdict{Verdict: verb, BounceFeedback: &feedback})
+		in.Run.Value, _ = json.Marshal(verdict.Verdict{Verdict: verb, Proved: verdict.Quotes, BounceFeedback: &feedback})
 		if verb == "garbage" {
 			in.Run.Value = []byte(`[`)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/record/verdict"
 )
 
 // OpenPath returns the path of an open thread.
@@ -116,6 +117,9 @@ func LoadFile(h *durable.Home, path string) (*Thread, error) {
 	t := new(Thread)
 	if err := json.Unmarshal(b, t); err != nil {
 		return nil, sysexit.Hint(fmt.Errorf("read thread %q: %w", path, err), "tri-dispatch --rebuild makes the threads anew from dispatch.ndjson")
+	}
+	if v := t.ValidatorReturn; v != nil && v.Proved == "" {
+		t.Badge = strings.Replace(t.Badge, "✓ validated", verdict.Earlier, 1) // the word means more now
 	}
 	return t, nil
 }

@@ -13,6 +13,7 @@ import (
 	"tri/lib/record/event"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
+	"tri/lib/record/verdict"
 )
 
 func home(t *testing.T) *durable.Home {
@@ -281,6 +282,26 @@ func TestBroke(t *testing.T) {
 	} {
 		if run, validate := tt.th.Broke(); run != tt.run || validate != tt.validate {
 			t.Errorf("%+v: %q %v", tt.th, run, validate)
+		}
+	}
+}
+
+// TestEarlierBadge shows the badge of a verdict from a version that compared no sentences in
+// today's words; the file stays.
+func TestEarlierBadge(t *testing.T) {
+	h := home(t)
+	for _, tt := range []struct{ proved, badge, want string }{
+		{"", "✓ validated", verdict.Earlier},
+		{"", "✓ validated, asks for a longer look", verdict.Earlier + ", asks for a longer look"},
+		{"", "disagreement", "disagreement"},
+		{verdict.Validated, "✓ validated, attacked by m", "✓ validated, attacked by m"},
+	} {
+		th := &Thread{Key: "local.dev.1", Status: PendingUser, Badge: tt.badge, ValidatorReturn: &verdict.Verdict{Verdict: verdict.Pass, Proved: tt.proved}}
+		if err := th.Save(h); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Load(h, th.Key); err != nil || got.Badge != tt.want {
+			t.Errorf("%q: %v %+v, want %q", tt.badge, err, got, tt.want)
 		}
 	}
 }

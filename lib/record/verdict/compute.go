@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tri/lib/base/text"
@@ -124,7 +125,7 @@ func Compute(f Facts) Verdict {
 	v.ValidatorModel = ByCode
 	v.prove(f.Places)
 	if v.Verdict == Pass {
-		v.Reasons = append(v.Reasons, "every check of code passed")
+		v.Reasons = append(v.Reasons, v.summary())
 	}
 	if v.Verdict == Bounce {
 		text := feedback(r.fixes)
@@ -162,7 +163,7 @@ func (r *ruling) refs(f Facts) (supported bool) {
 	}
 	for i, ref := range f.Refs {
 		v.Checks = append(v.Checks, Check{
-			Name: fmt.Sprintf("ref %d", i+1), Result: ref.Result, By: "code", Note: ref.Note,
+			Name: refCheck + strconv.Itoa(i+1), Result: ref.Result, By: "code", Note: ref.Note,
 			Stands: ref.Stands, Share: round(ref.Share), Decided: ref.Decided,
 		})
 		supported = supported || ref.Result == Supports
@@ -194,9 +195,7 @@ func (r *ruling) sentences(f Facts, supported bool) {
 	covered, uncompared, all := r.v.sentences()
 	none := ""
 	for i := range f.Sentences {
-		s := &f.Sentences[i]
-		s.Share = round(s.Share)
-		if s.State == Unbacked {
+		if s := f.Sentences[i]; s.State == Unbacked {
 			none += fmt.Sprintf("; %q", s.Text)
 		}
 	}

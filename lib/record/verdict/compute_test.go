@@ -34,7 +34,7 @@ func TestCompute(t *testing.T) {
 		field  func(Verdict) string
 		value  string
 	}{
-		{"good", func(*Facts) {}, Pass, "every check", func(v Verdict) string { return v.SpotCheckResult }, Supports},
+		{"good", func(*Facts) {}, Pass, "no contradiction: 1 of 1 references", func(v Verdict) string { return v.SpotCheckResult }, Supports},
 		{"uncheckable beside support", ref(Supports, Uncheckable), Pass, "", func(v Verdict) string { return v.SpotCheckRef }, "f.go:2"},
 		{"uncheckable alone", ref(Uncheckable), Bounce, "no reference", func(v Verdict) string { return v.SpotCheckResult }, Uncheckable},
 		{"uncheckable twice", ref(Uncheckable, Uncheckable), Bounce, "no reference", nil, ""},

@@ -1,6 +1,10 @@
 package verdict
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // What the checks proved of the whole draft, from least to most.
 const (
@@ -28,10 +32,12 @@ func (v *Verdict) attacker() string {
 	return ""
 }
 
-// sentences counts the sentences that make a statement, those of them that are covered, and those that
-// could not be compared.
-func (v *Verdict) sentences() (covered, uncompared, all int) {
-	for _, s := range v.Sentences {
+func (v *Verdict) sentences() (covered, uncompared, all int) { return count(v.Sentences) }
+
+// count counts the sentences that make a statement, those of them that are covered, and those that could
+// not be compared.
+func count(sentences []Sentence) (covered, uncompared, all int) {
+	for _, s := range sentences {
 		switch s.State {
 		case About:
 			covered, all = covered+1, all+1
@@ -80,27 +86,109 @@ func (v *Verdict) undecided() (n int) {
 func (v *Verdict) Badge() string {
 	badge := ""
 	switch v.Proved {
+	case "":
+		return Earlier
+	case Nothing:
+		return "disagreement"
 	case Validated:
-		return "✓ validated, attacked by " + v.ValidatorModel
+		badge = "✓ validated, attacked by " + v.ValidatorModel
 	case Places:
-		return "places found, quotes checked"
+		badge = "places found, quotes checked"
 	case Covered:
 		badge = "quotes checked, covers every sentence"
 		if n := v.undecided(); n > 0 {
 			badge += fmt.Sprintf(", %d not decided", n)
 		}
-		return badge
 	case Attacked:
-		badge = "attacked by " + v.ValidatorModel
-	case Nothing:
-		return "disagreement"
-	default: // also for verdicts from versions that did not check sentences
-		badge = "quotes checked"
+		badge = "attacked by " + v.ValidatorModel + uncovered(v.Sentences)
+	default:
+		badge = "quotes checked" + uncovered(v.Sentences)
 	}
-	if covered, _, all := v.sentences(); all > covered {
-		badge += fmt.Sprintf(", %d of %d sentences not covered", all-covered, all)
+	if confirmed, all := v.references(); confirmed < all {
+		badge += fmt.Sprintf(", %d of %d references not confirmed", all-confirmed, all)
 	}
 	return badge
+}
+
+// Earlier is the badge of a verdict from a version that checked no sentences, and earlierReason the reason
+// that such a version gave.
+const (
+	Earlier       = "checked by an earlier version: quotes found"
+	earlierReason = "every check of code passed"
+)
+
+// Why returns the reasons of a verdict, those of earlier versions in today's words.
+func (v *Verdict) Why() []string {
+	out := slices.Clone(v.Reasons)
+	for i, r := range out {
+		if r == earlierReason {
+			out[i] = "an earlier version found no fault; it compared quotes and names, not sentences"
+		}
+	}
+	return out
+}
+
+// references counts the references, and those of them that cover their claims.
+func (v *Verdict) references() (confirmed, all int) {
+	for _, c := range v.Checks {
+		if strings.HasPrefix(c.Name, refCheck) {
+			all++
+			if c.Result == Supports {
+				confirmed++
+			}
+		}
+	}
+	return confirmed, all
+}
+
+// refCheck begins the name of the check of a reference.
+const refCheck = "ref "
+
+// summary says what code found of a draft that it does not refuse.
+func (v *Verdict) summary() string {
+	confirmed, refs := v.references()
+	covered, uncompared, all := v.sentences()
+	said := fmt.Sprintf("code found no contradiction: %d of %d references cover their claims, %d of %d sentences are covered",
+		confirmed, refs, covered, all)
+	if uncompared > 0 {
+		said += fmt.Sprintf(", %d could not be compared", uncompared)
+	}
+	if n := v.undecided(); n > 0 {
+		said += fmt.Sprintf(", %d with a negation or condition that is not decided", n)
+	}
+	return said
+}
+
+// uncovered says how many sentences are not covered, "" if all are.
+func uncovered(sentences []Sentence) string {
+	covered, _, all := count(sentences)
+	if all == covered {
+		return ""
+	}
+	said := fmt.Sprintf(", %d of %d sentences not covered", all-covered, all)
+	contradicted := 0
+	for _, s := range sentences {
+		if s.State == Contradicted {
+			contradicted++
+		}
+	}
+	if contradicted > 0 {
+		said += fmt.Sprintf(", %d contradicted", contradicted)
+	}
+	return said
+}
+
+// Edited returns the badge of a text that a person wrote in place of a draft. Code alone compares it, with
+// what the draft cites.
+func Edited(by string, sentences []Sentence) string {
+	badge := "edited by " + by
+	switch covered, _, all := count(sentences); {
+	case all == 0:
+		return badge + ", nothing in it to check"
+	case covered == all:
+		return badge + ", every sentence covered by what the draft cites"
+	}
+	return badge + uncovered(sentences)
 }
 
 // Label names a state of a sentence for a person.
@@ -117,6 +205,9 @@ func (s Sentence) Label() string {
 	}
 	for _, u := range s.Undecided {
 		label += ", " + u + " not decided"
+	}
+	if s.State == Contradicted && s.Note != "" {
+		label += " (" + s.Note + ")"
 	}
 	return label
 }

@@ -32,7 +32,7 @@ func TestBadge(t *testing.T) {
 			t.Errorf("%s: %s %q, want %s %q", c.name, c.v.Proved, c.v.Badge(), c.proved, c.badge)
 		}
 	}
-	if old := (&Verdict{Verdict: Pass, ValidatorModel: "m"}); old.Badge() != "quotes checked" {
+	if old := (&Verdict{Verdict: Pass, ValidatorModel: "m"}); old.Badge() != Earlier {
 		t.Errorf("a verdict from before: %q", old.Badge())
 	}
 }

@@ -136,8 +136,8 @@ func (b *body) objections(v *approve.View) {
 		usages = append(usages, r.Usage)
 	}
 	if r := t.ValidatorReturn; r != nil {
-		b.line("Validation: %s", r.Verdict)
-		for _, reason := range r.Reasons {
+		b.line("Validation: %s: %s", r.Verdict, r.Badge())
+		for _, reason := range r.Why() {
 			b.line("- %s", one(reason, 150))
 		}
 		for _, c := range r.Checks {
@@ -204,29 +204,32 @@ func (d *desk) faceOf(c *card, it *approve.Item) face {
 	w := d.past.words[cycleOf(c.Key, c.Cycle)]
 	who := one(w.By, 60)
 	f := face{title: "Approved by " + who}
-	said := "Approved by " + who + "; it is being posted."
+	said := "Read and approved by " + who + "; it is being posted."
 	if it.Kind == approve.Approved {
-		said = fmt.Sprintf("Approved by %s; it is posted in %v, unless it is taken back.", who, d.Gate.Config.Gate.Grace())
+		said = fmt.Sprintf("Read and approved by %s; it is posted in %v, unless it is taken back.", who, d.Gate.Config.Gate.Grace())
 		f.buttons = "undo "
 	}
-	f.text = said + c.instead(w.Text, w.Original) + "\n\n" + c.body
+	f.text = said + c.instead(w) + "\n\n" + c.body
 	if w.Kind == decision.Auto {
 		f.title = autoTitle
-		f.text = strings.Replace(f.text, "Approved by "+who, "No person has looked at it", 1)
+		f.text = strings.Replace(f.text, "Read and approved by "+who, "No person has looked at it", 1)
 	}
 	return f
 }
 
 const autoTitle = "Answered without a person"
 
-// instead returns the text that a person approved in place of the draft.
-func (c *card) instead(text, original string) string {
-	if original == "" {
+// instead returns the text that a person approved in place of the draft, and what was proved of it.
+func (c *card) instead(w decision.Record) string {
+	if w.Original == "" {
 		return ""
 	}
-	b := &body{left: 600}
-	b.quote(text, 600)
-	return "\nWith another text:\n" + strings.TrimSuffix(b.String(), "\n")
+	b := &body{left: 900}
+	b.quote(w.Text, 600)
+	for _, s := range w.Sentences {
+		b.line("- %s: %s", one(s.Label(), 120), one(s.Text, 80))
+	}
+	return "\nWith another text" + before(", ", one(w.Badge, 120)) + ":\n" + strings.TrimSuffix(b.String(), "\n")
 }
 
 // labels are the labels and styles of the buttons.

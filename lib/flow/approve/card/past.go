@@ -51,7 +51,7 @@ func (p *past) read() error {
 }
 
 func (p *past) reply(r *outbox.Reply) {
-	p.replies[cycleOf(r.Key, r.Cycle)] = &outbox.Reply{Outcome: r.Outcome, ApprovedBy: r.ApprovedBy, Why: r.Why, PostedAt: r.PostedAt}
+	p.replies[cycleOf(r.Key, r.Cycle)] = &outbox.Reply{Outcome: r.Outcome, ApprovedBy: r.ApprovedBy, EditedBy: r.EditedBy, Badge: r.Badge, Why: r.Why, PostedAt: r.PostedAt}
 }
 
 func (p *past) readWords() error {
@@ -101,11 +101,11 @@ func (p *past) end(c *card) (title, said string, end, ok bool) {
 	}
 	switch {
 	case reply != nil && reply.Outcome == outbox.Posted:
-		return "Posted", fmt.Sprintf("Posted; approved by %s.", one(reply.ApprovedBy, 60)), true, true
+		return "Posted", fmt.Sprintf("Posted; %s.", one(reply.Approval(), 160)), true, true
 	case reply != nil:
 		return "Not posted", fmt.Sprintf("Approved by %s, and not posted (%s): %s", one(reply.ApprovedBy, 60), reply.Outcome, one(reply.Why, 200)), true, true
 	case w.Posts() && w.Outcome == decision.Claim:
-		return "Approved by " + who, "Approved by " + who + "; it is being posted.", false, true
+		return "Approved by " + who, "Read and approved by " + who + "; it is being posted.", false, true
 	case w.Posts():
 		return "", "", false, false // it is not posted yet, and can still be taken back
 	}

@@ -15,6 +15,7 @@ import (
 	"tri/lib/base/text"
 	"tri/lib/flow/approve"
 	"tri/lib/record/draft"
+	"tri/lib/record/verdict"
 )
 
 // edit is a text that a person wrote in place of a draft.
@@ -22,6 +23,7 @@ type edit struct {
 	item     *approve.Item
 	text     string
 	problems []draft.Problem
+	account  []verdict.Sentence
 }
 
 // approved describes the effect of an approval.
@@ -75,7 +77,8 @@ func (s *screen) finishEdit(e edited) {
 		s.said = "! " + err.Error()
 		return
 	}
-	s.sure = &edit{item: e.item, text: body, problems: s.Gate.Problems(e.item, body)}
+	account, _ := s.Gate.Account(e.item, body)
+	s.sure = &edit{item: e.item, text: body, problems: s.Gate.Problems(e.item, body), account: account}
 	s.texts[e.item.Name()] = *s.sure
 	s.said, s.top = "", 0
 }
@@ -101,6 +104,9 @@ func (e *edit) page(width int) []string {
 			mark = "! it may not be sent:"
 		}
 		fmt.Fprintf(&b, "%s %s: %s\n", mark, text.Line(p.Name, 0), text.Line(p.Note, 0))
+	}
+	for i, said := range e.account {
+		fmt.Fprintf(&b, "  sentence %d: %s: %s\n", i+1, text.Line(said.Label(), 0), text.Line(said.Text, 0))
 	}
 	return wrap(b.String(), width)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -62,6 +63,8 @@ type sheet struct {
 	Folder  string // path prefix of all addresses of the page
 	Version int
 	Typed   string // text that the person wrote but that was not sent
+	Checked string // its hash, once its account was shown
+	Account []verdict.Sentence
 	Rows    []row
 	Shown   *shown
 	Said    string        // the outcome of the last decision
@@ -118,6 +121,10 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault 
 	if current != nil && fault != "" {
 		sh.Typed = typedText(r.PostForm.Get("text"), s.Gate.View(current).Draft)
 	}
+	if sh.Typed != "" && current.Kind == approve.Draft {
+		sh.Account, _ = s.Gate.Account(current, sh.Typed)
+		sh.Checked = decision.Sum(sh.Typed)
+	}
 	for _, it := range items {
 		if said != "" && it.Kind == approve.Approved && it.Is(r.PostForm.Get("id")) {
 			sh.Undo = it
@@ -161,7 +168,7 @@ func age(it *approve.Item, now time.Time) string {
 // decide takes a person's decision about the draft that they saw.
 func (s *server) decide(w http.ResponseWriter, r *http.Request) {
 	f := r.PostForm
-	said, err := s.word(visitorOf(r).person, f.Get("word"), f.Get("id"), f.Get("sha"), f.Get("text"), f.Get("note"), f.Get("no_file") != "")
+	said, err := s.word(visitorOf(r).person, f)
 	s.board.Refresh()
 	if err == nil {
 		s.render(w, r, "", said, "")
@@ -193,19 +200,23 @@ func typedText(field, draft string) string {
 	return typed
 }
 
-func (s *server) word(person, word, id, sha, text, note string, noFile bool) (string, error) {
+// errUnread answers the first approval of a typed text: the page then shows what the evidence covers of it.
+var errUnread = sysexit.With(sysexit.No, errors.New("not posted yet: read below what the evidence covers of your text, then approve it again"))
+
+func (s *server) word(person string, f url.Values) (string, error) {
 	g := s.Gate
-	g.By, g.NoFile = person, noFile
+	word, note := f.Get("word"), f.Get("note")
+	g.By, g.NoFile = person, f.Get("no_file") != ""
 	items, err := g.Items()
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(items, func(it *approve.Item) bool { return it.Is(id) })
-	if i < 0 || items[i].DraftSHA256 != sha {
+	i := slices.IndexFunc(items, func(it *approve.Item) bool { return it.Is(f.Get("id")) })
+	if i < 0 || items[i].DraftSHA256 != f.Get("sha") {
 		return "", errStale
 	}
 	it := items[i]
-	text = strings.ReplaceAll(text, "\r\n", "\n") // browsers send CRLF
+	text := approve.Edited(f.Get("text")) // browsers send CRLF
 	switch word {
 	case "approve":
 		if typedText(text, s.Gate.View(it).Draft) != "" {
@@ -214,6 +225,9 @@ func (s *server) word(person, word, id, sha, text, note string, noFile bool) (st
 		said, err := g.Approve(it)
 		return s.approved("Approved", said), err
 	case "edit":
+		if typedText(text, s.Gate.View(it).Draft) != "" && f.Get("checked") != decision.Sum(text) {
+			return "", errUnread
+		}
 		said, err := g.Edit(it, text)
 		return s.approved("Approved with your text", said), err
 	case "dismiss":

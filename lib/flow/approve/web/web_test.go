@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tri/lib/record/decision"
 )
 
 func TestWords(t *testing.T) {
@@ -26,7 +28,7 @@ func TestWords(t *testing.T) {
 			x := newSite(t, nil)
 			x.put("1", "where?", "It is 5.")
 			c := x.enter()
-			body := x.form(c, tt.word, tt.field, tt.value)
+			body := x.form(c, tt.word, tt.field, tt.value, "checked", decision.Sum("It is 6."))
 			res := x.request("POST", "/decide", body, func(r *http.Request) { r.AddCookie(c) })
 			if page := bodyOf(t, res); res.StatusCode != http.StatusOK || !strings.Contains(page, tt.said) {
 				t.Errorf("%v %.400s", res.Status, page)
@@ -170,6 +172,35 @@ func TestTypedTextIsNotDropped(t *testing.T) {
 	// The text that the page itself put there is not the person's own text.
 	if res := x.request("POST", "/decide", x.form(c, "approve", "text", "It is 5.\r\n"), with); res.StatusCode != http.StatusOK {
 		t.Errorf("%v %s", res.Status, bodyOf(t, res))
+	}
+}
+
+// TestEditIsShownFirst: a typed text is posted by the second yes, after the page has shown what the
+// evidence covers of exactly this text.
+func TestEditIsShownFirst(t *testing.T) {
+	x := newSite(t, nil)
+	x.put("1", "where?", "It is 5.")
+	c := x.enter()
+	with := func(r *http.Request) { r.AddCookie(c) }
+	for _, checked := range []string{"", decision.Sum("It is 7 apples.")} {
+		res := x.request("POST", "/decide", x.form(c, "edit", "text", "It is 6 apples.\r\n", "checked", checked), with)
+		page := bodyOf(t, res)
+		if res.StatusCode != http.StatusConflict || x.kinds() != "offer tri-dispatch" {
+			t.Errorf("%v %s", res.Status, x.kinds())
+		}
+		for _, want := range []string{"not posted yet", "backed by nothing cited: It is 6 apples.", `name="checked" value="` + decision.Sum("It is 6 apples.") + `"`} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%q is not in %s", want, page)
+			}
+		}
+	}
+	res := x.request("POST", "/decide", x.form(c, "edit", "text", "It is 6 apples.\r\n", "checked", decision.Sum("It is 6 apples.")), with)
+	rs, err := decision.Read(x.home)
+	if err != nil || res.StatusCode != http.StatusOK || len(rs) != 2 {
+		t.Fatal(err, res.Status, len(rs))
+	}
+	if r := rs[1]; r.Badge != "edited by ana, 1 of 1 sentences not covered" || len(r.Sentences) != 1 {
+		t.Errorf("recorded %q %+v", r.Badge, r.Sentences)
 	}
 }
 

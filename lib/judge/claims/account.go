@@ -1,35 +1,36 @@
-package validate
+package claims
 
 import (
+	"math"
 	"slices"
 
 	"tri/lib/base/prompt"
 	"tri/lib/base/text"
-	"tri/lib/judge/claims"
 	"tri/lib/judge/evidence"
-	"tri/lib/record/draft"
+	"tri/lib/judge/safety"
 	"tri/lib/record/verdict"
 )
 
 // maxSentence is how many bytes of a sentence a verdict keeps.
 const maxSentence = 300
 
-// account returns for each sentence of a draft which of the cited lines cover it; one that names what is in
-// no source is covered by none. places reports whether all references claim only that names occur, as
+// Account returns for each sentence of a draft which of the cited lines cover it; one that names what is in
+// no source is covered by none. own are the draft's own words, the first text of src is the question, and
+// traced is the result of Trace. places reports whether all references claim only that names occur, as
 // those of a search do; then a sentence that repeats the question's words adds nothing.
-func account(own *evidence.Text, question string, refs []draft.Ref, found []evidence.Finding, traced []claims.Traced) (all []verdict.Sentence, places bool) {
+func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding, traced []Traced) (all []verdict.Sentence, places bool) {
 	places = len(found) > 0
 	for _, f := range found {
 		places = places && f.Claim.Lists()
 	}
-	asked := evidence.FromText("the question", question)
+	asked := evidence.FromText("the question", src.Texts[0])
 	for _, p := range own.Account(found) {
-		s := verdict.Sentence{Text: text.Visible(prompt.Cut(p.Text, maxSentence)), State: verdict.Unbacked, Share: p.Share, Ref: p.Ref + 1}
-		lost := slices.IndexFunc(traced, func(t claims.Traced) bool { return t.To == "" && t.In(p.Text) })
+		s := verdict.Sentence{Text: text.Visible(prompt.Cut(p.Text, maxSentence)), State: verdict.Unbacked, Share: math.Round(p.Share*100) / 100, Ref: p.Ref + 1}
+		lost := slices.IndexFunc(traced, func(t Traced) bool { return t.To == "" && t.In(p.Text) })
 		switch {
 		case lost >= 0:
-			s.Ref, s.Note = 0, text.Visible(traced[lost].Why(refs))
-			if traced[lost].Kind == claims.Place {
+			s.Ref, s.Note = 0, text.Visible(traced[lost].Why(src.Refs))
+			if traced[lost].Kind == Place {
 				s.State = verdict.Contradicted
 			}
 		case p.Contrary != "":

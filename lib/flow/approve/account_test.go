@@ -1,0 +1,50 @@
+package approve
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tri/lib/record/draft"
+	"tri/lib/record/verdict"
+)
+
+// TestEditIsCompared holds a text that a person wrote to what the draft cites, and keeps that in
+// the decision.
+func TestEditIsCompared(t *testing.T) {
+	code := t.TempDir()
+	if err := os.WriteFile(filepath.Join(code, "retry.go"), []byte("package pay\n\n// MaxRetries is how often a charge is tried again.\nconst MaxRetries = 5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		text, badge string
+		states      []string
+	}{
+		{"A charge is tried again 5 times (retry.go:4).", "edited by ana, every sentence covered by what the draft cites", []string{verdict.About}},
+		{"A charge is tried again 7 times.", "edited by ana, 1 of 1 sentences not covered", []string{verdict.Unbacked}},
+		{"Yes. `MaxRetries` is 5, see retry.go:4-900.", "edited by ana, 1 of 1 sentences not covered, 1 contradicted", []string{verdict.Unstated, verdict.Contradicted}},
+		{"The moon decides it.", "edited by ana, 1 of 1 sentences not covered", []string{verdict.Unbacked}},
+		{"Yes.", "edited by ana, nothing in it to check", []string{verdict.Unstated}},
+	} {
+		g := newGate(t, "ana")
+		key := put(t, g, "1", "is it tried again?", "MaxRetries is 5.")
+		it, err := g.Find(key, Draft)
+		if err != nil {
+			t.Fatal(err)
+		}
+		it.standing.Offer.Codebase = code
+		it.standing.Offer.Evidence = []draft.Ref{{Kind: draft.KindFile, Ref: "retry.go:4", Quote: "const MaxRetries = 5", SupportsClaim: "`MaxRetries` is 5."}}
+		said, err := g.Edit(it, tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var states []string
+		for _, s := range said.Sentences {
+			states = append(states, s.State)
+		}
+		if said.Badge != tt.badge || strings.Join(states, " ") != strings.Join(tt.states, " ") {
+			t.Errorf("%q: %q %v, want %q %v: %+v", tt.text, said.Badge, states, tt.badge, tt.states, said.Sentences)
+		}
+	}
+}
