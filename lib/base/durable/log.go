@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -18,14 +19,26 @@ import (
 type Log struct {
 	name string
 	f    *os.File
+	root *os.Root // the folder that name is relative to
+	own  bool     // root belongs to the log alone
 }
 
 // OpenLog opens a log below the home and creates it if it is missing. It makes existing content
 // durable, since the last writer may have been killed before its sync and readers act on the
-// content.
+// content. A log whose end is not what was written is refused with ErrChanged. The log must be
+// closed before the home.
 func (h *Home) OpenLog(name string) (*Log, error) {
 	if err := h.MkdirAll(path.Dir(name)); err != nil {
 		return nil, err
+	}
+	if h.Exists(name) {
+		if err := h.checkEnd(name); err != nil {
+			return nil, err
+		}
+	} else if h.Exists(sumName(name)) { // of a log that was removed
+		if err := h.root.Remove(sumName(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, ioError("open", name, err)
+		}
 	}
 	f, err := h.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -43,7 +56,7 @@ func (h *Home) OpenLog(name string) (*Log, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &Log{name: name, f: f}, nil
+	return &Log{name: name, f: f, root: h.root}, nil
 }
 
 // OpenLogFile opens a log at any path. Its folder must exist.
@@ -54,8 +67,12 @@ func OpenLogFile(file string) (*Log, error) {
 		return nil, ioError("open", file, err)
 	}
 	h := &Home{dir: dir, root: root}
-	defer h.Close()
-	return h.OpenLog(filepath.Base(file))
+	l, err := h.OpenLog(filepath.Base(file))
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	l.own = true
+	return l, nil
 }
 
 // Append calls lines with the offset at which they will be written, writes the whole lines that it
@@ -68,14 +85,15 @@ func (l *Log) Append(lines func(end int64) ([]byte, error)) (int64, error) {
 	return end, l.Sync()
 }
 
-// AppendThen is Append followed by a call of then, still under the log's lock.
+// AppendThen is Append followed by a call of then, still under the log's lock. The log gets no
+// sums: then records its end.
 func (l *Log) AppendThen(lines func(end int64) ([]byte, error), then func() error) error {
 	if err := flock(l.f, syscall.LOCK_EX); err != nil {
 		return ioError("lock", l.name, err)
 	}
 	_, err := l.write(lines)
 	if err == nil {
-		err = l.Sync()
+		_, err = l.sync()
 	}
 	if err == nil {
 		err = then()
@@ -113,16 +131,41 @@ func (l *Log) write(lines func(end int64) ([]byte, error)) (int64, error) {
 	return end, nil
 }
 
-// Sync makes everything written durable. Its error is final.
+// Sync makes everything written durable, and then adds its sum. Its error is final.
 func (l *Log) Sync() error {
-	if err := l.f.Sync(); err != nil {
-		return ioError("sync", l.name, err)
+	size, err := l.sync()
+	if err != nil {
+		return err
+	}
+	if flock(l.f, syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		return nil // whoever writes now adds the sum of these bytes too
+	}
+	l.sum(size)
+	if err := flock(l.f, syscall.LOCK_UN); err != nil {
+		return ioError("unlock", l.name, err)
 	}
 	return nil
 }
 
+// sync returns the size of what is durable.
+func (l *Log) sync() (int64, error) {
+	info, err := l.f.Stat()
+	if err == nil {
+		err = l.f.Sync()
+	}
+	if err != nil {
+		return 0, ioError("sync", l.name, err)
+	}
+	return info.Size(), nil
+}
+
 // Close closes the file; it does not sync.
-func (l *Log) Close() error { return l.f.Close() }
+func (l *Log) Close() error {
+	if l.own {
+		return errors.Join(l.f.Close(), l.root.Close())
+	}
+	return l.f.Close()
+}
 
 // File returns the open file, for reading at an offset.
 func (l *Log) File() *os.File { return l.f }

@@ -33,13 +33,13 @@ var traced = []struct {
 		"fsync c"},
 	{"appended", func(h *Home) error {
 		return withLog(h, func(l *Log) error { _, err := l.Append(line("one")); return err })
-	}, "fsync c, flock LOCK_EX, write log, flock LOCK_UN, fsync log"},
+	}, "fsync c, flock LOCK_EX, write log, flock LOCK_UN, fsync log, flock LOCK_EX|LOCK_NB, write .log.sum, flock LOCK_UN"},
 	{"nothing appended", func(h *Home) error {
 		return withLog(h, func(l *Log) error {
 			_, err := l.Append(func(int64) ([]byte, error) { return nil, nil })
 			return err
 		})
-	}, "fsync log, flock LOCK_EX, flock LOCK_UN, fsync log"},
+	}, "fsync log, flock LOCK_EX, flock LOCK_UN, fsync log, flock LOCK_EX|LOCK_NB, flock LOCK_UN"},
 	{"written", func(h *Home) error {
 		return withLog(h, func(l *Log) error { _, err := l.Write(line("two")); return err })
 	}, "fsync log, flock LOCK_EX, write log, flock LOCK_UN"},
@@ -48,7 +48,7 @@ var traced = []struct {
 			return err
 		}
 		return withLog(h, func(l *Log) error { _, err := l.Append(line("three")); return err })
-	}, "fsync log, flock LOCK_EX, truncate log, write log, flock LOCK_UN, fsync log"},
+	}, "fsync log, flock LOCK_EX, truncate log, write log, flock LOCK_UN, fsync log, flock LOCK_EX|LOCK_NB, write .log.sum, flock LOCK_UN"},
 	{"what somebody else wrote", func(h *Home) error { return h.Settle("c/log") },
 		"fsync log"},
 	{"a home in a new folder", func(h *Home) error {
@@ -100,7 +100,7 @@ func TestSyncs(t *testing.T) {
 		t.Skip(err)
 	}
 	home, trace := filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "trace")
-	cmd := exec.Command(strace, "-f", "-y", "-o", trace, "-e", "trace=chdir,mkdirat,fsync,write,renameat,renameat2,unlinkat,flock,ftruncate",
+	cmd := exec.Command(strace, "-f", "-y", "-o", trace, "-e", "trace=chdir,mkdirat,fsync,write,pwrite64,renameat,renameat2,unlinkat,flock,ftruncate",
 		os.Args[0], "-test.run", "^TestTraced$")
 	cmd.Env = append(os.Environ(), tracedHome+"="+home)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -152,7 +152,7 @@ func told(name, args, home string) string {
 		return "fsync " + short(file[1])
 	case "lock":
 		return "flock " + args[strings.LastIndexByte(args, ' ')+1:]
-	case "write":
+	case "write", "pwrite64":
 		return "write " + short(file[1])
 	case "trunc", "truncate":
 		return "truncate " + short(file[1])

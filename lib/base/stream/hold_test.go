@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -139,7 +140,7 @@ func TestHoldModel(t *testing.T) {
 			}
 			if kill < 8 {
 				torn := len(had) + rng.IntN(len(now)-len(had)+1)
-				if err := os.Truncate(out, int64(torn)); err != nil {
+				if err := errors.Join(os.Truncate(out, int64(torn)), os.RemoveAll(filepath.Join(filepath.Dir(out), "."+filepath.Base(out)+".sum"))); err != nil {
 					t.Fatal(err)
 				}
 			}

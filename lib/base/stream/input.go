@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
@@ -115,6 +116,11 @@ func (s *input) start(name string, f *os.File, src io.Reader) error {
 		}
 		if _, err := f.Seek(off, io.SeekStart); err != nil {
 			return sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", name, err))
+		}
+	}
+	if isRegular(f) {
+		if err := durable.CheckFile(name, off); err != nil {
+			return fmt.Errorf("read records: %w", err)
 		}
 	}
 	if t, ok := src.(*tail); ok {

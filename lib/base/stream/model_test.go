@@ -343,6 +343,7 @@ func (w *world) kill(n uint64) {
 	w.end()
 	if b := w.output(); len(b) > 0 {
 		w.must(os.Truncate(w.out, int64(len(b))-int64(n%uint64(min(len(b), 300)+1))))
+		w.must(os.RemoveAll(filepath.Join(filepath.Dir(w.out), "."+filepath.Base(w.out)+".sum"))) // a sum is written after its bytes are durable
 	}
 }
 

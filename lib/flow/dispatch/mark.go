@@ -29,7 +29,7 @@ type mark struct {
 }
 
 // readLines calls fn for each complete line of a log of the home, starting at offset from. A missing log
-// is empty if from is 0; a log shorter than from was truncated, which is an error.
+// is empty if from is 0. A log that is shorter than from, or differs from its sums, is an error.
 func readLines(h *durable.Home, name string, from int64, fn func(line []byte) error) (int64, error) {
 	f, err := h.Root().Open(name)
 	if errors.Is(err, fs.ErrNotExist) && from == 0 {
@@ -41,6 +41,9 @@ func readLines(h *durable.Home, name string, from int64, fn func(line []byte) er
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.Size() < from {
 		return from, sysexit.With(sysexit.IO, fmt.Errorf("read %s: cut or replaced: %w", name, errors.Join(err, io.ErrUnexpectedEOF)))
+	}
+	if err := h.Check(name, from); err != nil {
+		return from, err
 	}
 	if err := durable.Settle(f); err != nil { // the mark will record it as read
 		return from, err
@@ -84,14 +87,18 @@ func wholeSize(h *durable.Home, name string) (int64, error) {
 // loadMark reads dispatch.json. If there is none, nothing has been applied.
 func loadMark(h *durable.Home) (m mark, found bool, err error) {
 	m.Seq = -1
-	b, err := h.ReadFile("dispatch.json")
+	b, err := h.ReadSealed("dispatch.json")
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, false, nil
 	}
-	if err != nil {
+	changed := errors.Is(err, durable.ErrChanged)
+	if err != nil && !changed {
 		return m, false, sysexit.With(sysexit.IO, fmt.Errorf("read dispatch.json: %w", err))
 	}
-	if err := json.Unmarshal(b, &m); err != nil {
+	if !changed {
+		err = json.Unmarshal(b, &m)
+	}
+	if err != nil {
 		return m, false, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read dispatch.json: %w", err)), "tri-dispatch --rebuild makes it anew")
 	}
 	return m, true, nil
@@ -102,7 +109,7 @@ func (m mark) save(h *durable.Home) error {
 	if err != nil {
 		return fmt.Errorf("write dispatch.json: %w", err)
 	}
-	return h.Replace("dispatch.json", append(b, '\n'))
+	return h.ReplaceSealed("dispatch.json", b)
 }
 
 func (d *Dispatcher) saveMark() error {

@@ -149,6 +149,9 @@ func TestReactionsCut(t *testing.T) {
 			if err := os.WriteFile(b.home.Path(notify.LogName), whole[:cut], 0o600); err != nil {
 				t.Fatal(err)
 			}
+			if err := b.home.Remove("." + notify.LogName + ".sum"); err != nil { // it would be refused
+				t.Fatal(err)
+			}
 			b.run()
 			if all, stands := b.reactions(); fmt.Sprint(stands["1"]) != "["+want+"]" {
 				t.Fatalf("closed %v, cut at %d of %d: %q stands after %q", closed, cut, len(whole), stands["1"], all)

@@ -148,12 +148,12 @@ func (m *Manager) ask(r Request) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	return m.Home.Replace(name, append(b, '\n'))
+	return m.Home.ReplaceSealed(name, b)
 }
 
 func (m *Manager) request(id string) (*Request, error) {
 	name := m.folder(id) + "/request.json"
-	b, err := m.Home.ReadFile(name)
+	b, err := m.Home.ReadSealed(name)
 	r := new(Request)
 	if err == nil {
 		err = json.Unmarshal(b, r)

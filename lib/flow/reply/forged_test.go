@@ -200,6 +200,9 @@ func TestRepliesAreNotTheOnlyMemory(t *testing.T) {
 					w := newCrash(t, nil, 12, provable, false)
 					w.run()
 					spoil(w)
+					if err := w.home.Remove("." + LogName + ".sum"); err != nil { // it would be refused
+						t.Fatal(err)
+					}
 					if !done {
 						if err := errors.Join(w.home.Root().RemoveAll(outbox.Done)); err != nil {
 							t.Fatal(err)

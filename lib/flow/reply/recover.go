@@ -139,6 +139,9 @@ func (p *poster) readLines() error {
 		return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", LogName, err))
 	}
 	defer f.Close()
+	if err := p.Home.Check(LogName, 0); err != nil {
+		return err
+	}
 	if err := durable.Settle(f); err != nil { // a post with a line is never looked for again
 		return err
 	}

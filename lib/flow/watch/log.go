@@ -45,6 +45,9 @@ func openLog(h *durable.Home) (*log, error) {
 		return nil, err
 	}
 	l := &log{Log: f, name: h.Path(LogName), last: map[string]map[string]time.Time{}, seen: newSet()}
+	if err := h.Check(LogName, 0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	if l.size, err = f.Write(func(int64) ([]byte, error) { return nil, nil }); err == nil {
 		err = l.read()
 	}
@@ -158,7 +161,7 @@ func stamp(dst []byte, end int64, items []Item) []byte {
 // open implements Open: it starts a platform's heartbeat.
 func (l *log) open(o Options, b *heartbeat, platform string) (chat.Resume, chat.Handler, error) {
 	p := &port{log: l, home: o.Home, platform: platform, link: b.linkOf(platform), say: o.Say}
-	state, err := o.Home.ReadFile(p.state())
+	state, err := o.Home.ReadSealed(p.state())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return chat.Resume{}, nil, fmt.Errorf("watch %s: %w", platform, err)
 	}
@@ -187,7 +190,7 @@ func (p *port) Save(state []byte) error {
 	if err := p.home.MkdirAll("watch"); err != nil {
 		return err
 	}
-	return p.home.Replace(p.state(), state)
+	return p.home.ReplaceSealed(p.state(), state)
 }
 
 // maxState bounds the state that a source may keep, in bytes.

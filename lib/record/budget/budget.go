@@ -113,6 +113,9 @@ func Open(h *durable.Home, limits config.Budget) (*Book, error) {
 }
 
 func (b *Book) read(h *durable.Home) error {
+	if err := h.Check(file, 0); err != nil {
+		return err
+	}
 	text, err := h.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)

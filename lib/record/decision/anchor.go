@@ -25,9 +25,11 @@ type Head struct {
 
 // ReadHead reads the Head of a home's log.
 func ReadHead(h *durable.Home) (a Head, err error) {
-	b, err := h.ReadFile(HeadName)
+	b, err := h.ReadSealed(HeadName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, durable.ErrChanged):
+		return a, fmt.Errorf("%w: %s is not what was written", ErrChain, HeadName)
 	case err != nil:
 		return a, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", HeadName, err))
 	default:
@@ -58,11 +60,11 @@ func (a Head) save(h *durable.Home) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", HeadName, err)
 	}
-	return h.Replace(HeadName, append(b, '\n'))
+	return h.ReplaceSealed(HeadName, b)
 }
 
-// at compares record n of the log with the head.
-func (a Head) at(n int64, hash string) error {
+// At compares record n of the log with the head.
+func (a Head) At(n int64, hash string) error {
 	if n == a.N && hash != a.Hash {
 		return fmt.Errorf("record %d: %w: it is not the record that was written, by %s", n, ErrChain, HeadName)
 	}
@@ -78,5 +80,5 @@ func (a Head) End(n int64, hash string, size int64) error {
 	case size < a.read:
 		return fmt.Errorf("%w: the log has %d bytes, and tri-dispatch had read %d: its end was cut off", ErrChain, size, a.read)
 	}
-	return a.at(n, hash)
+	return a.At(n, hash)
 }

@@ -48,7 +48,8 @@ func TestEndIsAnchored(t *testing.T) {
 		{"torn behind the last line", LogName, func(b []byte) []byte { return append(b, `{"n":6`...) }, ""},
 		{"head removed", HeadName, nil, ""},
 		{"head emptied", HeadName, func([]byte) []byte { return nil }, "cannot be understood"},
-		{"head changed", HeadName, func(b []byte) []byte { return bytes.Replace(b, []byte(`"n":5`), []byte(`"n":6`), 1) }, "its end was cut off"},
+		{"head changed", HeadName, func(b []byte) []byte { return bytes.Replace(b, []byte(`"n":5`), []byte(`"n":6`), 1) }, "not what was written"},
+		{"head of more records", HeadName, func([]byte) []byte { return []byte(`{"n":6,"hash":"` + Sum("") + `"}`) }, "its end was cut off"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := anchoredLog(t)

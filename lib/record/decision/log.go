@@ -211,7 +211,7 @@ func (t *Tail) next(fn func(Record) error) error {
 		if err != nil {
 			return readError(err)
 		}
-		if err := head.at(t.chain.n, t.chain.prev); err != nil {
+		if err := head.At(t.chain.n, t.chain.prev); err != nil {
 			return readError(err)
 		}
 		t.off += int64(len(line))

@@ -45,8 +45,8 @@ type waitingFile struct {
 // wait anew.
 func OpenWaiting(h *durable.Home) (*Waiting, error) {
 	w := &Waiting{home: h, waited: map[string]time.Duration{}}
-	b, err := h.ReadFile(WaitingName)
-	if errors.Is(err, fs.ErrNotExist) {
+	b, err := h.ReadSealed(WaitingName)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrChanged) {
 		return w, nil
 	}
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *Waiting) save(now time.Time) error {
 		return fmt.Errorf("write %s: %w", WaitingName, err)
 	}
 	w.saved = now
-	return w.home.Replace(WaitingName, append(b, '\n'))
+	return w.home.ReplaceSealed(WaitingName, b)
 }
 
 // Of returns how long a draft has waited.

@@ -154,11 +154,11 @@ func (r *Run) Publish(res Result) error {
 			return err
 		}
 	}
-	b, err := json.MarshalIndent(res, "", "  ")
+	b, err := json.MarshalIndent(published{res, fileSums(r.home, r.folder)}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("publish run %s: %w", res.RunID, err)
 	}
-	return r.home.Replace(r.folder+"/result.json", append(b, '\n'))
+	return r.home.ReplaceSealed(r.folder+"/result.json", b)
 }
 
 // End releases the lock.
@@ -181,7 +181,7 @@ func Load(h *durable.Home, id string) (*Result, error) {
 }
 
 func loadResult(h *durable.Home, name string) (*Result, error) {
-	b, err := h.ReadFile(name)
+	b, err := h.ReadSealed(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -206,7 +206,7 @@ type Order struct {
 // Asked reads who requested a run, and of which thread. It returns nil if the run has no
 // request.json: it then belongs to the dispatcher.
 func Asked(h *durable.Home, id string) (o *Order, key string, err error) {
-	b, err := h.ReadFile(Folder(h, id) + "/request.json")
+	b, err := h.ReadSealed(Folder(h, id) + "/request.json")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", nil
 	}
@@ -229,7 +229,7 @@ func Cancel(h *durable.Home, id, by string, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("cancel run %s: %w", id, err)
 	}
-	return h.Replace(Folder(h, id)+"/cancel.json", append(b, '\n'))
+	return h.ReplaceSealed(Folder(h, id)+"/cancel.json", b)
 }
 
 // IsCancelled reports whether the end of a run was requested.

@@ -105,6 +105,9 @@ func LoadState(dir string) (s State, err error) {
 	defer root.Close()
 	b, err := root.ReadFile(stateName)
 	if err == nil {
+		_, err = durable.Sealed(b)
+	}
+	if err == nil {
 		err = json.Unmarshal(b, &s)
 	}
 	if err != nil {
@@ -122,7 +125,7 @@ func (s *State) Save(h *durable.Home, folder string) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", stateName, err)
 	}
-	return h.Replace(filepath.Join(folder, stateName), append(b, '\n'))
+	return h.ReplaceSealed(filepath.Join(folder, stateName), b)
 }
 
 // Update durably changes state.json of a run's folder. If there is none, change receives the zero

@@ -2,7 +2,6 @@ package fsck
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -13,7 +12,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/durable"
-	"tri/lib/base/ndjson"
 	"tri/lib/record/journal"
 	"tri/lib/record/thread"
 )
@@ -93,9 +91,9 @@ func (t *threads) compare(part int, gone map[string]bool, f *Finding) error {
 		if folded.Key == "" || gone[key] {
 			continue
 		}
-		want, err := json.Marshal(&folded)
+		want, err := folded.Marshal()
 		if err != nil {
-			return fmt.Errorf("fold thread %q: %w", key, err)
+			return err
 		}
 		right, wrong := thread.OpenPath(key), thread.ClosedPath(key)
 		if folded.Status == thread.Closed {
@@ -107,12 +105,12 @@ func (t *threads) compare(part int, gone map[string]bool, f *Finding) error {
 			f.bad(right, errors.New("the journal tells of this thread, and its file is not there"))
 		case err != nil:
 			return fmt.Errorf("read %s: %w", right, err)
-		case !same(have, want):
+		case !bytes.Equal(have, want):
 			f.bad(right, errors.New("it is not what the journal says; tri-dispatch --rebuild makes it so"))
 		case folded.Status == thread.Closed && r.exists(path.Split(wrong)):
 			f.bad(wrong, errors.New("the thread is closed, and a file of it stands in open"))
 		default:
-			if err := s.check(want); err != nil { // the same except for white space
+			if err := s.check(want); err != nil {
 				f.bad(right, err)
 			}
 		}
@@ -143,30 +141,4 @@ func (t *threads) unknown(part int, f *Finding) error {
 		}
 	}
 	return nil
-}
-
-// same reports whether a file, which is indented, equals a compact record except for white space
-// between tokens.
-func same(file, compact []byte) bool {
-	i := 0
-	for k := 0; k < len(file); {
-		c := file[k]
-		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
-			k++
-			continue
-		}
-		if i >= len(compact) || c != compact[i] {
-			return false
-		}
-		end := i + 1
-		if c == '"' {
-			end, _ = ndjson.StringEnd(compact, i)
-		}
-		part := compact[i:end]
-		if !bytes.HasPrefix(file[k:], part) {
-			return false
-		}
-		i, k = end, k+len(part)
-	}
-	return i == len(compact)
 }

@@ -91,6 +91,10 @@ func Home(h *durable.Home) (*Report, error) {
 	}
 	j.add("runs", func(f *Finding) error { return runs(h, f) })
 	withClaims("replies and their approvals", func(all map[string]claim, f *Finding) error { return approvals(h, all, f) })
+	j.add("marks", func(f *Finding) error { return sealed(h, f) })
+	if err := sums(j, h); err != nil {
+		return nil, err
+	}
 	err := j.run()
 	r := &Report{Findings: merge(j.findings), OK: true}
 	for _, f := range r.Findings {
@@ -172,6 +176,10 @@ func decisions(h *durable.Home, f *Finding) error {
 			return nil
 		}
 		err := chain.Link(l.bytes)
+		if err == nil {
+			n, last := chain.Last()
+			err = head.At(n, last)
+		}
 		broken = err != nil
 		return err
 	})

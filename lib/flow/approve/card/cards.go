@@ -125,7 +125,7 @@ func open(ctx context.Context, o Options) (*desk, error) {
 // load reads the mark. If a log is shorter than the mark, because it was restored from a backup, reading
 // starts again from its beginning.
 func (d *desk) load() (m mark, err error) {
-	b, err := d.Gate.Home.ReadFile(markName)
+	b, err := d.Gate.Home.ReadSealed(markName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}
@@ -151,7 +151,7 @@ func (d *desk) save() error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", markName, err)
 	}
-	if err := d.Gate.Home.Replace(markName, append(b, '\n')); err != nil {
+	if err := d.Gate.Home.ReplaceSealed(markName, b); err != nil {
 		return err
 	}
 	d.saved, d.skipped = d.at, 0

@@ -307,6 +307,9 @@ func TestCutAnywhere(t *testing.T) {
 		if err := os.WriteFile(w.home.Path(notify.LogName), whole[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
+		if err := w.home.Remove("." + notify.LogName + ".sum"); err != nil { // it would be refused
+			t.Fatal(err)
+		}
 		w.start()
 		if err := w.desk.sync(); err != nil {
 			t.Fatal(err)
