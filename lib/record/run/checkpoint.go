@@ -51,7 +51,7 @@ func (c *Checkpoint) Save(dir string) error {
 	}
 	b, err := json.MarshalIndent(c, "", "  ")
 	if err == nil {
-		err = h.Replace(checkpointName, append(b, '\n'))
+		err = h.ReplaceSealed(checkpointName, b)
 	}
 	if err = errors.Join(err, h.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", checkpointName, err)
@@ -66,7 +66,7 @@ func LoadCheckpoint(dir string) (*Checkpoint, error) {
 		return nil, err
 	}
 	defer h.Close()
-	b, err := h.ReadFile(checkpointName)
+	b, err := h.ReadSealed(checkpointName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

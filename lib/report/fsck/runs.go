@@ -26,6 +26,9 @@ func runs(h *durable.Home, f *Finding) error {
 	defer checkpoint.close()
 	for _, id := range ids {
 		result.file(f, "runs", id+"/result.json", id)
+		if err := result.runSums(f, id); err != nil {
+			return err
+		}
 		checkpoint.file(f, "runs", id+"/checkpoint.json", id+"/checkpoint.json")
 		if err := words(h, id, f); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package fsck
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -14,27 +15,38 @@ import (
 // sums adds a job for each log of the home that has sums: any changed byte of it is reported,
 // whatever its schema says.
 func sums(j *jobs, h *durable.Home) error {
-	entries, err := fs.ReadDir(h.Root().FS(), ".")
+	logs, err := summed(h, ".")
+	for _, name := range logs {
+		j.add(name, func(f *Finding) error { return logSums(h, name, "", f) })
+	}
+	return err
+}
+
+// summed returns the logs of a folder that have sums.
+func summed(h *durable.Home, dir string) (logs []string, err error) {
+	entries, err := fs.ReadDir(h.Root().FS(), dir)
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("list the home: %w", err))
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("list %q: %w", dir, err))
 	}
 	for _, e := range entries {
 		name, ours := strings.CutSuffix(e.Name(), ".sum")
-		name, hidden := strings.CutPrefix(name, ".")
-		if !ours || !hidden {
-			continue
+		if name, hidden := strings.CutPrefix(name, "."); ours && hidden {
+			logs = append(logs, path.Join(dir, name))
 		}
-		j.add(name, func(f *Finding) error {
-			end, err := h.CheckSums(name, 0, func(from, to int64, err error) {
-				f.bad(fmt.Sprintf("bytes %d to %d", from, to), err)
-			})
-			if info, serr := h.Root().Stat(name); serr == nil && f.Bad == 0 && info.Size() > end {
-				f.Note = fmt.Sprintf("%d bytes at the end have no sum yet: the next append adds it", info.Size()-end)
-			}
-			return err
-		})
 	}
-	return nil
+	return logs, nil
+}
+
+// logSums compares a log with its sums; called is how problems name it.
+func logSums(h *durable.Home, name, called string, f *Finding) error {
+	was := f.Bad
+	end, err := h.CheckSums(name, 0, func(from, to int64, err error) {
+		f.bad(fmt.Sprintf("%sbytes %d to %d", called, from, to), err)
+	})
+	if info, serr := h.Root().Stat(name); serr == nil && f.Bad == was && info.Size() > end && called == "" {
+		f.Note = fmt.Sprintf("%d bytes at the end have no sum yet: the next append adds it", info.Size()-end)
+	}
+	return err
 }
 
 // sealed checks the files of state that programs trust when they start.
@@ -55,45 +67,32 @@ func sealed(h *durable.Home, f *Finding) error {
 	return nil
 }
 
-// sealed checks one file; a missing one is skipped. It reports whether the file is there and whole.
-func (r *reader) sealed(f *Finding, dir, name, called string) bool {
+// sealed checks one file; a missing one is skipped.
+func (r *reader) sealed(f *Finding, dir, name, called string) {
 	b, err := r.read(dir, name)
 	if err != nil {
-		return false // not there, or moved after its folder was listed
+		return // not there, or moved after its folder was listed
 	}
 	f.Records++
-	_, err = durable.Sealed(b)
-	if err != nil {
+	if _, err = durable.Sealed(b); err != nil {
 		f.bad(called, err)
 	}
-	return err == nil
 }
 
-// runs checks the published results of runs, and what the runs left beside them.
-func runs(h *durable.Home, f *Finding) error {
-	ids, err := h.List("runs")
-	if err != nil {
-		return err
+// runSums checks the files of a run that its programs trust, and what its result says of others.
+func (r *reader) runSums(f *Finding, id string) error {
+	dir := "runs/" + id
+	logs, err := summed(r.home, dir)
+	for _, log := range logs {
+		err = errors.Join(err, logSums(r.home, log, log+": ", f))
 	}
-	c, err := newChecker(h, "run")
-	if err != nil {
-		return err
+	records := f.Records
+	for _, name := range []string{"state.json", "request.json", "cancel.json", "checkpoint.json"} {
+		r.sealed(f, "runs", id+"/"+name, id+"/"+name)
 	}
-	defer c.close()
-	aside := &Finding{}
-	for _, id := range ids {
-		for _, name := range []string{"state.json", "request.json", "cancel.json"} {
-			c.sealed(aside, "runs", id+"/"+name, id+"/"+name)
-		}
-		was, had := f.Bad, f.Records
-		if c.file(f, "runs", id+"/result.json", id); f.Bad > was || f.Records == had {
-			continue
-		}
-		if err := run.CheckFiles(h, "runs/"+id); err != nil {
-			f.bad(id, err)
-		}
+	f.Records = records // of results
+	if werr := run.CheckFiles(r.home, dir); werr != nil && !errors.Is(werr, fs.ErrNotExist) {
+		f.bad(id, werr)
 	}
-	f.Bad += aside.Bad
-	f.Problems = append(f.Problems, aside.Problems[:min(len(aside.Problems), maxProblems-len(f.Problems))]...)
-	return nil
+	return err
 }

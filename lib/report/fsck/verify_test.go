@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-<<<<<<< HEAD
 	"fmt"
-=======
 	"math/rand/v2"
->>>>>>> bb8111d (lib/base/durable: logs have sums beside them, state files end with theirs)
 	"os"
 	"path/filepath"
 	"strings"
