@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -155,7 +156,7 @@ func (t *teller) fold() {
 				t.closed = t.state.CloseReason
 			}
 			if in.Facts != nil {
-				t.refused = in.Facts.Refuse
+				t.refused = cmp.Or(in.Facts.Refuse, in.Facts.Unclear)
 			}
 		}
 		t.note(in, t.state.StatusHistory[min(before, len(t.state.StatusHistory)):])

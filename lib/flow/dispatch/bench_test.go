@@ -36,6 +36,7 @@ type bench struct {
 	shadow bool
 
 	mention bool // the events to come mention us
+	quotes  string
 }
 
 func newBench(t *testing.T) *bench {
@@ -68,6 +69,7 @@ func (b *bench) add(id, sender, root, class, text string) {
 	if root != "" {
 		e.ThreadID = &root
 	}
+	e.ReplyToID, b.quotes = b.quotes, ""
 	line, err := json.Marshal(&e)
 	if err != nil {
 		b.t.Fatal(err)

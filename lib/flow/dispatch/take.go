@@ -48,8 +48,11 @@ func (b *batch) apply(in thread.Input) error {
 		return err
 	}
 	if t.Key == "" && !thread.Opens(in) {
-		if in.Facts != nil && in.Facts.Refuse != "" && in.Event.Classification == event.Actionable {
+		switch f := in.Facts; {
+		case f != nil && f.Unclear != "":
 			b.journalled = append(b.journalled, in) // so that its history can be shown
+		case f != nil && f.Refuse != "" && in.Event.Classification == event.Actionable:
+			b.journalled = append(b.journalled, in)
 			d.sayOnce("refused", "%s: %s; tri-report why tells of others like it", in.Event.MessageID, in.Facts.Refuse)
 		}
 		return nil
@@ -76,7 +79,7 @@ func (b *batch) apply(in thread.Input) error {
 func (d *Dispatcher) take(ins ...thread.Input) error {
 	b := &batch{d: d, threads: map[string]*thread.Thread{}}
 	for _, in := range ins {
-		routed, err := d.route(in, b.load)
+		routed, err := b.route(in)
 		if err != nil {
 			return err
 		}
@@ -124,45 +127,6 @@ func (d *Dispatcher) sayOnce(what, format string, args ...any) {
 		d.said[what] = true
 		d.Say(format, args...)
 	}
-}
-
-// route turns an event into inputs for the items of its thread.
-func (d *Dispatcher) route(in thread.Input, load func(key string) (*thread.Thread, error)) ([]thread.Input, error) {
-	if in.Event == nil {
-		return []thread.Input{in}, nil
-	}
-	root, err := load(in.Key)
-	if err != nil {
-		return nil, err
-	}
-	if root.Key == "" && in.Facts.NeverMind {
-		return d.withdrawal(in), nil
-	}
-	items := []*thread.Thread{root}
-	for _, key := range root.Beside {
-		t, err := load(key)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, t)
-	}
-	return thread.Route(items, in), nil
-}
-
-// withdrawal routes a withdrawal outside any thread to the sender's open question in that chat, if there
-// is exactly one.
-func (d *Dispatcher) withdrawal(in thread.Input) []thread.Input {
-	var ins []thread.Input
-	for _, t := range d.threads {
-		if e := in.Event; t.OriginalSenderID == e.Sender.ID && t.Platform == e.Platform && t.ChatID == e.ChatID {
-			in.Key = t.Key
-			ins = append(ins, in)
-		}
-	}
-	if len(ins) != 1 {
-		return nil
-	}
-	return ins
 }
 
 func (d *Dispatcher) tell(moves []thread.Move) error {

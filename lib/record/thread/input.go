@@ -79,10 +79,25 @@ type Facts struct {
 	ExpectedBecause []string `json:"expected_because,omitempty"`
 	Tier            int      `json:"tier"` // 1 in a run, 2 long
 	NeverMind       bool     `json:"never_mind,omitempty"`
-	Own             bool     `json:"own,omitempty"` // written by the bot
+	// Relation is what the message does to the open items of its sender, and Of the key of the item that
+	// it concerns; of a branch, the one that it is beside. "" if the sender has none, or the rules of an
+	// earlier version did not say.
+	Relation        string   `json:"relation,omitempty"`
+	RelationReasons []string `json:"relation_reasons,omitempty"`
+	Of              string   `json:"of,omitempty"`
+	// Unclear says why a withdrawal has no effect.
+	Unclear string `json:"unclear,omitempty"`
+	Own     bool   `json:"own,omitempty"` // written by the bot
 	// Refuse says why an actionable message may not open a thread: it is too old.
 	Refuse string `json:"refuse,omitempty"`
 }
+
+// Values of Facts.Relation that the state machine distinguishes; lib/judge/relation has them all.
+const (
+	RelationStatus   = "status"
+	RelationRedirect = "redirect"
+	RelationBranch   = "branch"
+)
 
 // Escalation says where a long run can be watched.
 type Escalation struct {

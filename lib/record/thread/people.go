@@ -42,6 +42,9 @@ func (t *Thread) open(in Input, facts *Facts, m Message) {
 	t.ChatID, t.ChatName = e.ChatID, e.ChatName
 	t.OriginalMessageID, t.OriginalSenderID, t.OriginalSenderName = e.MessageID, e.Sender.ID, e.Sender.Name
 	t.StartedAt, t.LastEventAt, t.Lang = in.At, e.CreateTime, e.Lang
+	if facts.Relation == RelationBranch {
+		t.Parent = facts.Of
+	}
 	t.take(facts)
 	t.Messages = []Message{m}
 	t.begin(in.At, "an actionable message")
@@ -69,10 +72,15 @@ func (t *Thread) said(in Input, facts *Facts, m Message) {
 	e := in.Event
 	asker, person := e.Sender.ID == t.OriginalSenderID, !e.IsAckOrEmoji && e.Sender.Type != "bot"
 	// The classifier's field on threads in flight is only a hint: the thread itself knows.
+	if facts.Relation == RelationRedirect {
+		m.Relation = RelationRedirect
+	}
 	switch asks := t.asks(in); {
 	case t.Status == Closed && asks:
 		t.reopen(in, facts, m)
 	case t.Status == Closed:
+		t.remark(m)
+	case asker && (facts.Relation == RelationStatus || facts.Unclear != ""):
 		t.remark(m)
 	case asker && facts.NeverMind:
 		t.remark(m)

@@ -6,8 +6,7 @@ import (
 	"tri/lib/record/event"
 )
 
-// Beside tells the item that began a platform's thread that another asker has an item of their own
-// in it.
+// Beside tells the item that began a platform's thread that there is another item in it.
 type Beside struct {
 	Key string `json:"key"`
 }
@@ -17,15 +16,16 @@ type Beside struct {
 func Asks(in Input) bool {
 	e, f := in.Event, in.Facts
 	return e != nil && !e.Deleted && e.Classification == event.Actionable && (e.IsQuestion || !e.IsAckOrEmoji) &&
-		(f == nil || !f.Own && !f.NeverMind && f.Refuse == "")
+		(f == nil || !f.Own && !f.NeverMind && f.Refuse == "" && f.Unclear == "")
 }
 
 // Opens reports whether in can start a new item.
 func Opens(in Input) bool { return Asks(in) }
 
 // Route assigns an event to the items of its thread. items[0] began the thread, and its key is
-// in.Key; each item has one asker. An asker's message goes to their own item. A question from a
-// person without an item opens one beside the others. Anything else is a remark on the open items.
+// in.Key; each item has one asker. An asker's message goes to the item of theirs that it concerns by
+// Facts.Of, or to their newest. A question from a person without an item, or one beside what they have
+// asked (RelationBranch), opens one beside the others. Anything else is a remark on the open items.
 func Route(items []*Thread, in Input) []Input {
 	e := in.Event
 	if e == nil || len(items) == 0 || items[0].Key == "" {
@@ -60,10 +60,10 @@ func Route(items []*Thread, in Input) []Input {
 			return to(holds...)
 		}
 	}
-	mine := slices.IndexFunc(items, func(t *Thread) bool { return t.OriginalSenderID == e.Sender.ID })
+	mine, branches := mineOf(items, in), in.Facts != nil && in.Facts.Relation == RelationBranch && Asks(in)
 	switch {
-	case mine >= 0 && (items[mine].Status != Closed || Asks(in)):
-		return append(to(items[mine]), to(holds...)...)
+	case mine != nil && !branches && (mine.Status != Closed || Asks(in)):
+		return append(to(mine), to(holds...)...)
 	case Asks(in):
 		key := event.Key(e.Platform, e.ChatID, e.MessageID)
 		if key == root.Key { // the root message, now another's question: an edit by a bot
@@ -72,6 +72,9 @@ func Route(items []*Thread, in Input) []Input {
 		beside := in
 		beside.Key = key
 		ins := []Input{{At: in.At, Key: root.Key, Beside: &Beside{Key: key}}, beside}
+		if branches {
+			return ins
+		}
 		if !e.IsQuestion && !e.IsBotMention && len(holds) == 0 {
 			holds = open // a statement may also be an answer
 		}
@@ -82,6 +85,20 @@ func Route(items []*Thread, in Input) []Input {
 		return to(open...)
 	}
 	return to(root)
+}
+
+// mineOf returns the item of the sender that an event concerns, nil if they have none.
+func mineOf(items []*Thread, in Input) (mine *Thread) {
+	for _, t := range items {
+		switch {
+		case t.OriginalSenderID != in.Event.Sender.ID:
+		case in.Facts != nil && in.Facts.Of == t.Key:
+			return t
+		case mine == nil || t.Status != Closed || mine.Status == Closed:
+			mine = t // the newest open one, or the newest
+		}
+	}
+	return mine
 }
 
 // holds reports whether t contains a message.

@@ -34,10 +34,19 @@ func (r *room) say(line string) {
 		e.Classification, e.IsBotMention, e.IsAckOrEmoji = event.Actionable, true, true
 	case "withdraws":
 		e.Classification, e.IsBotMention, f.NeverMind = event.Actionable, true, true
+	case "branches":
+		e.Classification, e.IsQuestion, f.Relation = event.Actionable, true, RelationBranch
+	case "status":
+		e.Classification, e.IsQuestion, f.Relation = event.Actionable, true, RelationStatus
+	case "unclear":
+		e.Classification, e.IsBotMention, f.Unclear = event.Actionable, true, "which cannot be told"
 	case "late":
 		e.Classification, e.IsQuestion, f.Refuse = event.Actionable, true, "old"
 	case "tri":
 		f.Own = true
+	}
+	if of, rest, ok := strings.Cut(text, " @"); ok { // the item that a message began
+		e.Content, f.Of = of, event.Key("local", "dev", rest)
 	}
 	if kind == "edits" {
 		e.MessageID, e.Content, _ = strings.Cut(text, " ")
@@ -109,6 +118,13 @@ func TestRoute(t *testing.T) {
 		{"thanks reopen nothing", "mira asks: why?|+mira|mira thanks: @tri thanks!|joe thanks: @tri 👍", "mira closed why?"},
 		{"a later question reopens", "mira asks: why?|joe asks: how?|+mira|mira asks: and now?", "mira investigating and now?; joe investigating how?"},
 		{"a question too old opens nothing", "mira asks: why?|joe late: how?", "mira investigating why?"},
+		{"a branch", "mira asks: why?|mira branches: which port?", "mira investigating why?; mira investigating which port?"},
+		{"its follow-ups", "mira asks: why?|mira branches: which port?|mira says: of the proxy|mira says: since noon @1",
+			"mira investigating why?+since noon; mira investigating which port?+of the proxy"},
+		{"one of two is withdrawn", "mira asks: why?|mira branches: which port?|mira withdraws: never mind @1", "mira withdrawn why?; mira investigating which port?"},
+		{"which one cannot be told", "mira asks: why?|mira branches: which port?|mira unclear: never mind", "mira investigating why?; mira investigating which port?"},
+		{"asks how far it is", "mira asks: why?|mira status: any news?", "mira investigating why?"},
+		{"a branch beside another's", "mira asks: why?|joe asks: how?|mira branches: which port?", "mira investigating why?; joe investigating how?; mira investigating which port?"},
 		{"an edit finds its item", "mira asks: why?|joe asks: how?|joe edits: 2 how many?", "mira investigating why?; joe investigating how many?"},
 		{"an edit makes a question of a remark", "mira asks: why?|joe says: slow here|joe edits: 2 why slow?", "mira investigating why?; joe investigating why slow?"},
 	} {
@@ -124,7 +140,7 @@ func TestRoute(t *testing.T) {
 			if got := r.state(); got != tt.want {
 				t.Errorf("%s\nwant %s", got, tt.want)
 			}
-			if len(r.items) > 1 && (len(r.items[0].Beside) != 1 || r.items[1].Root != r.items[0].Key) {
+			if len(r.items) > 1 && (len(r.items[0].Beside) != len(r.items)-1 || r.items[1].Root != r.items[0].Key) {
 				t.Errorf("%v, %q", r.items[0].Beside, r.items[1].Root)
 			}
 		})

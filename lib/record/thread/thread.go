@@ -49,14 +49,17 @@ type Message struct {
 	Deleted    bool   `json:"deleted,omitempty"`
 	// Inferred says that tri-thread assigned it to the thread, not the platform.
 	Inferred bool `json:"inferred,omitempty"`
+	// Relation is RelationRedirect if the message replaces what was asked before.
+	Relation string `json:"relation,omitempty"`
 }
 
 // Thread is one item with its history. Pointers are null until their value is known.
 type Thread struct {
 	Key string `json:"key"` // the file's name
 	// Root is the key of the item that began the platform's thread. It is "" in that item, whose
-	// Beside lists the keys of the items of other askers.
+	// Beside lists the keys of the other items. Parent is the asker's own item that a branch is beside.
 	Root     string   `json:"root,omitempty"`
+	Parent   string   `json:"parent,omitempty"`
 	Beside   []string `json:"beside,omitempty"`
 	Platform string   `json:"platform"`
 	ThreadID string   `json:"thread_id"`

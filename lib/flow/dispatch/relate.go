@@ -1,0 +1,123 @@
+package dispatch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tri/lib/judge/relation"
+	"tri/lib/record/event"
+	"tri/lib/record/thread"
+)
+
+// route turns an event into inputs for the items that it concerns.
+func (b *batch) route(in thread.Input) ([]thread.Input, error) {
+	if in.Event == nil {
+		return []thread.Input{in}, nil
+	}
+	root, err := b.load(in.Key)
+	if err != nil {
+		return nil, err
+	}
+	if root.Key == "" {
+		b.withdraw(&in)
+		return []thread.Input{in}, nil
+	}
+	items := []*thread.Thread{root}
+	for _, key := range root.Beside {
+		t, err := b.load(key)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, t)
+	}
+	b.relate(in, items)
+	return thread.Route(items, in), nil
+}
+
+// withdraw has a withdrawal outside any thread concern the sender's open question in that chat. If there
+// are several, and it does not name one, it concerns none.
+func (b *batch) withdraw(in *thread.Input) {
+	e, f := in.Event, in.Facts
+	if changes(e) || f.Own {
+		return
+	}
+	all := maps.Clone(b.d.threads)
+	maps.Copy(all, b.threads)
+	mine := slices.DeleteFunc(slices.Collect(maps.Values(all)), func(t *thread.Thread) bool {
+		return t.OriginalSenderID != e.Sender.ID || t.Platform != e.Platform || t.ChatID != e.ChatID || t.Status == thread.Closed
+	})
+	if len(mine) == 0 {
+		return
+	}
+	slices.SortFunc(mine, func(a, b *thread.Thread) int {
+		return strings.Compare(a.StartedAt+" "+a.Key, b.StartedAt+" "+b.Key)
+	})
+	if _, named := relation.Named(e.Content, asItems(mine), b.d.names(e)...); !f.NeverMind && !named {
+		return
+	}
+	if b.d.judge(f, e, mine); f.NeverMind {
+		in.Key = f.Of
+	}
+}
+
+// relate notes in the facts what an event does to the open items of its sender in its thread.
+func (b *batch) relate(in thread.Input, items []*thread.Thread) {
+	mine := slices.DeleteFunc(slices.Clone(items), func(t *thread.Thread) bool {
+		return t.OriginalSenderID != in.Event.Sender.ID || t.Status == thread.Closed || t.Key == ""
+	})
+	if len(mine) > 0 && !changes(in.Event) && !in.Facts.Own {
+		b.d.judge(in.Facts, in.Event, mine)
+	}
+}
+
+// changes reports whether an event is an edit or a deletion.
+func changes(e *event.Classified) bool { return e.Deleted || e.EditedAt != "" || e.EditID != "" }
+
+// names returns the names by which people may be addressed in an event.
+func (d *Dispatcher) names(e *event.Classified) []string {
+	return slices.Concat(e.Mentions, d.rules.own)
+}
+
+// judge sets the relation of an event to the open items of its sender, oldest first. A withdrawal must say
+// which of several it means: by quoting, or by name.
+func (d *Dispatcher) judge(f *thread.Facts, e *event.Classified, mine []*thread.Thread) {
+	m := relation.Message{
+		Text: e.Content, Quotes: e.ReplyToID, Names: d.names(e),
+		Ack: e.IsAckOrEmoji && !e.IsQuestion && !f.NeverMind, Asks: e.Classification == event.Actionable,
+	}
+	r := relation.Judge(m, asItems(mine))
+	if i, named := relation.Named(e.Content, asItems(mine), m.Names...); named {
+		r = relation.Relation{Kind: relation.Cancel, Item: i, Reasons: []string{"names-item"}}
+	} else if r.Kind == relation.Cancel && len(mine) > 1 && !slices.Contains(r.Reasons, "quoted") {
+		r.Item = -1
+	}
+	f.Relation, f.RelationReasons, f.NeverMind = r.Kind, r.Reasons, r.Kind == relation.Cancel
+	if r.Item >= 0 {
+		f.Of = mine[r.Item].Key
+		return
+	}
+	f.NeverMind = false
+	f.Unclear = fmt.Sprintf("it withdraws a question, and which of %d cannot be told", len(mine))
+	if len(mine) == 1 {
+		f.Unclear = "it withdraws another question than the one that is open"
+	}
+}
+
+func asItems(ts []*thread.Thread) (items []relation.Item) {
+	for _, t := range ts {
+		var it relation.Item
+		for _, m := range slices.Concat(t.Messages, t.Pending) {
+			it.Texts = append(it.Texts, m.Content)
+		}
+		for _, m := range slices.Concat(t.Messages, t.Pending, t.Context, t.HumanReplies) {
+			it.IDs = append(it.IDs, m.MessageID)
+		}
+		if t.PostedMessageID != nil {
+			it.IDs = append(it.IDs, *t.PostedMessageID)
+		}
+		items = append(items, it)
+	}
+	return items
+}

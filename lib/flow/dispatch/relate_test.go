@@ -1,0 +1,102 @@
+package dispatch
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tri/lib/record/event"
+	"tri/lib/record/journal"
+)
+
+// TestItems: each question of one asker in one thread is an item; what else they say concerns one of them.
+func TestItems(t *testing.T) {
+	const fence, port = "why does the Fence tokenizer drop the last rune of a block?", "by the way, which port does the proxy listen on in staging?"
+	for _, tt := range []struct {
+		name  string
+		story []string // "ID CLASS TEXT"; ID>N quotes message N
+		want  string   // the items' messages, and whether they are closed
+	}{
+		{"two questions", []string{"1 q " + fence, "2 q " + port}, "1: 1; 2: 2"},
+		{"their follow-ups", []string{"1 q " + fence, "2 q " + port, "3 n the tokenizer of v2, that is", "4 n the staging proxy behind the gateway"}, "1: 1 3; 2: 2 4"},
+		{"a quoted message chooses", []string{"1 q " + fence, "2 q " + port, "3>1 n only since Monday"}, "1: 1 3; 2: 2"},
+		{"own follow-ups join", []string{"1 q " + fence, "2 q and does it drop the rune of an empty block?"}, "1: 1 2"},
+		{"the one that is named ends", []string{"1 q " + fence, "2 q " + port, "3 q @tri never mind the Fence one"}, "1: 1 closed; 2: 2"},
+		{"the one that is quoted ends", []string{"1 q " + fence, "2 q " + port, "3>2 q never mind"}, "1: 1; 2: 2 closed"},
+		{"which one cannot be told", []string{"1 q " + fence, "2 q " + port, "3 q never mind"}, "1: 1; 2: 2"},
+		{"a name that no item has", []string{"1 q " + fence, "2 q " + port, "3 q never mind the billing one"}, "1: 1; 2: 2"},
+		{"a correction withdraws nothing", []string{"1 q " + fence, "2 q scratch that -- just the block parser"}, "1: 1 2"},
+		{"how far it is", []string{"1 q " + fence, "2 q any update on this?"}, "1: 1"},
+		{"the one that is open", []string{"1 q " + fence, "2 q never mind, thanks"}, "1: 1 closed"},
+		{"not the one that is open", []string{"1 q " + fence, "2 q never mind the billing one"}, "1: 1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			for _, s := range tt.story {
+				f := strings.SplitN(s, " ", 3)
+				id, quotes, _ := strings.Cut(f[0], ">")
+				root := "1"
+				if id == "1" {
+					root = ""
+				}
+				b.quotes = quotes
+				b.add(id, "ana", root, map[string]string{"q": event.Actionable, "n": event.Ambient}[f[1]], f[2])
+				b.run()
+			}
+			var got []string
+			for n := range 5 {
+				th := b.thread(fmt.Sprint(n))
+				if th.Key == "" {
+					continue
+				}
+				var ids []string
+				for _, m := range th.Messages {
+					ids = append(ids, m.MessageID)
+				}
+				if th.ClosedAt != nil {
+					ids = append(ids, "closed")
+				}
+				got = append(got, fmt.Sprint(n, ": ", strings.Join(ids, " ")))
+				if th.ThreadID != "1" {
+					t.Errorf("item %d answers into %q", n, th.ThreadID)
+				}
+			}
+			if got := strings.Join(got, "; "); got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+			if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
+				t.Errorf("rebuild: %+v, %v", done, err)
+			}
+		})
+	}
+}
+
+// TestUnclear: what a withdrawal outside any thread means is kept, also where it has no effect, and a batch
+// has the effect of its parts.
+func TestUnclear(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		b := newBench(t)
+		for _, e := range []struct{ id, text string }{
+			{"1", "why does the Fence tokenizer drop a rune?"}, {"2", "which port does the proxy listen on?"},
+			{"3", "never mind"}, {"4", "never mind the Fence one"}, {"5", "never mind"},
+		} {
+			b.add(e.id, "ana", "", event.Actionable, e.text)
+			if !batch {
+				b.run()
+			}
+		}
+		b.run()
+		text, err := b.home.ReadFile(journal.Name)
+		if err != nil || strings.Count(string(text), `"unclear":"it withdraws a question, and which of 2 cannot be told"`) != 1 {
+			t.Errorf("%v %s", err, text)
+		}
+		for _, id := range []string{"1", "2", "3", "4", "5"} {
+			if th := b.thread(id); (th.Key != "") != (id < "3") || th.Key != "" && th.CloseReason != "the asker withdrew the question" {
+				t.Errorf("batch %v, %s: %q %q", batch, id, th.Key, th.CloseReason)
+			}
+		}
+		if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
+			t.Errorf("rebuild: %+v, %v", done, err)
+		}
+	}
+}
