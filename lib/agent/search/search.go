@@ -117,6 +117,11 @@ func look(ctx context.Context, x *codesearch.Index, t *agent.Task, most int, bar
 	if err != nil {
 		return nil, found, err
 	}
+	if c := compose(x, t.Question); c != nil && len(t.Messages) < 2 {
+		if ret := c.exactly(t.Question, found); ret != nil {
+			return ret, found, nil
+		}
+	}
 	ret := answer(t.Question, found, bar)
 	if ret != nil || len(t.Messages) < 2 {
 		return ret, found, nil

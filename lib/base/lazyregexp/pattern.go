@@ -70,6 +70,7 @@ func (p *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
 func (p *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
 	return p.get().FindAllStringSubmatchIndex(s, n)
 }
+func (p *Pattern) SubexpIndex(name string) int          { return p.get().SubexpIndex(name) }
 func (p *Pattern) FindSubmatch(b []byte) [][]byte       { return p.get().FindSubmatch(b) }
 func (p *Pattern) ReplaceAllString(s, to string) string { return p.get().ReplaceAllString(s, to) }
 func (p *Pattern) ReplaceAllLiteralString(s, to string) string {

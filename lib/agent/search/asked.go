@@ -1,0 +1,136 @@
+package search
+
+import (
+	"slices"
+	"strings"
+
+	"tri/lib/base/lazyregexp"
+)
+
+// asks is what a question of a common kind asks of a name.
+type asks string
+
+const (
+	asksWhere   asks = "where"
+	asksDefault asks = "default"
+	asksValues  asks = "values"
+	asksCallers asks = "callers"
+	asksError   asks = "error"
+	asksConfig  asks = "config"
+	asksReturns asks = "returns"
+)
+
+// maxMessage is how many words a message has at most that is asked about.
+const maxMessage = 12
+
+// maxAsked is how many words a question of a common kind has at most.
+const maxAsked = 30
+
+// kinds recognize the common kinds of questions; the group is the name asked about. The first that matches
+// counts.
+var kinds = []struct {
+	asks
+	pattern *lazyregexp.Pattern
+}{
+	{asksError, lazyregexp.New(`(?i)\b(?:where|what)\b.*?["“](.+?)["”]`)},
+	{asksCallers, lazyregexp.New(`(?i)\b(?:what|who|which (?:functions?|methods?|code|places?|files?|callers?))(?: all| else| actually| in (?:the|this) (?:code|repo|codebase))? (?:calls?|uses?|invokes?|(?:is|are) (?:calling|using))\s+(.+)$`)},
+	{asksCallers, lazyregexp.New(`(?i)\b(?:where|from where)(?: all| else)? (?:is|are|do we|does (?:it|the code)) (.+?) (?:called|used|invoked)(?: from)?$`)},
+	{asksCallers, lazyregexp.New(`(?i)\b(?:callers?|usages?|uses) of (.+)$`)},
+	{asksReturns, lazyregexp.New(`(?i)\bwhat (?:does|do|will|would) (.+?) (?:return|give back|yield)(?: exactly)?$`)},
+	{asksReturns, lazyregexp.New(`(?i)\b(?:return (?:type|value)s? of|returned by|result type of) (.+)$`)},
+	{asksError, lazyregexp.New(`(?i)\bwhat does (?:the )?(?:error |exception |message )(.+?) mean$`)},
+	{asksError, lazyregexp.New(`(?i)\bwhat does (.+?)(?: error| exception)? mean$`)},
+	{asksError, lazyregexp.New(`(?i)\bwhere does (?:the )?(?:error |exception |message )+(.+?) (?:come|originate)(?: from)?$`)},
+	{asksError, lazyregexp.New(`(?i)\bwhen (?:is|are|do (?:i|we|you) get|would (?:i|we|you) get|will (?:i|we|you) get) (?:an? |the )?(?:error )?(.+?)(?: (?:returned|raised|thrown|reported))?$`)},
+	{asksError, lazyregexp.New(`(?i)\b(?:what|who|where)(?: is| does| do)?(?: it)? (?:raises?|throws?|reports?) (.+)$`)},
+	{asksError, lazyregexp.New(`(?i)\bwhere is (.+?) (?:returned|raised|thrown)$`)},
+	{asksValues, lazyregexp.New(`(?i)\b(?:what|which)(?: are| is)?(?: all)?(?: the)?(?: (?:possible|valid|allowed|supported|available|different|legal))* (?:values?|options?|choices|variants|members|constants|modes|kinds)(?: (?:of|for|can|does|do|may|are there|there are|are|has|have|exist|in|the|valid|allowed))+ (.+?)(?: (?:take|have|accept|be|has|allowed|supported|valid|contain))*$`)},
+	{asksValues, lazyregexp.New(`(?i)\bwhat can (.+?) be(?: set to)?$`)},
+	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)? |which )?(?:is )?(?:the )?default (?:value )?(?:of|for) (.+)$`)},
+	{asksDefault, lazyregexp.New(`(?i)\bwhat (?:does|do|is|are) (.+?) (?:default to|set to by default|by default|set to)$`)},
+	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)|which is) (?:the )?(default .+|value of .+)$`)},
+	{asksDefault, lazyregexp.New(`(?i)\bhow (?:long|many|big|large|high|often) is (.+?)(?: by default)?$`)},
+	{asksConfig, lazyregexp.New(`(?i)\bhow (?:do|can|could|would|should) (?:i|we|you|one) (?:configure|set|change|adjust|override|customi[sz]e|increase|decrease|raise|lower|specify|pass|tune|turn o(?:n|ff)|enable|disable) (.+)$`)},
+	{asksConfig, lazyregexp.New(`(?i)\bhow is (.+?) (?:configured|set|changed|enabled|disabled)$`)},
+	{asksWhere, lazyregexp.New(`(?i)\b(?:which|what) (?:file|module|package) (?:is )?(?:defines?|declares?|implements?|contains?|has|holds) (.+)$`)},
+	{asksWhere, lazyregexp.New(`(?i)\b(?:which|what) (?:file|module|package) is (.+?) (?:in|defined in|declared in|implemented in)$`)},
+	{asksWhere, lazyregexp.New(`(?i)\bwhere(?: can (?:i|we) find| do (?:i|we|you) find|'s| is| are| was| does| do) (.+?)(?: (?:(?:get |gets )?(?:defined|declared|implemented|located|written)|live|lives|come from|sit|sits))?$`)},
+}
+
+var (
+	askedIn  = lazyregexp.New(`(?i)\s+(?:in (?:the|this|our) (?:code|codebase|repo|repository|source|project|library)|in (?:go|python|rust|java|typescript|javascript)|at all|exactly|actually|here|please|anyway|again|then|now)$`)
+	articles = lazyregexp.New(`(?i)^(?:(?:the|an?|our|your|my|function|method|class|type|struct|enum|interface|trait|constant|const|variable|field|option|options|parameter|param|argument|flag|setting|error|exception|message|value of|value for|property|attribute)\s+)+`)
+	nouns    = lazyregexp.New(`(?i)\s+(?:function|method|class|type|struct|enum|interface|trait|constant|variable|field|option|parameter|param|argument|flag|setting|error|exception|property|attribute|value)s?$`)
+	spelling = lazyregexp.New(`^[\w$.:#-]+$`)
+)
+
+// understand returns the kind of a question and the name or phrase that it asks about; ok is false if it is
+// of no common kind. A question of several sentences that ask is of none.
+func understand(question string) (kind asks, about string, ok bool) {
+	if strings.Count(question, "?") > 1 || len(strings.Fields(question)) > maxAsked {
+		return "", "", false
+	}
+	sentences := strings.FieldsFunc(question, func(r rune) bool { return r == '\n' })
+	i := slices.IndexFunc(sentences, func(s string) bool { return strings.Contains(s, "?") })
+	if i < 0 {
+		i = len(sentences) - 1
+	}
+	if i < 0 {
+		return "", "", false
+	}
+	text, _, _ := strings.Cut(sentences[i], "?")
+	text = strings.TrimRight(strings.Join(strings.Fields(text), " "), " .!,")
+	for askedIn.MatchString(text) {
+		text = askedIn.ReplaceAllString(text, "")
+	}
+	for _, k := range kinds {
+		if m := k.pattern.FindStringSubmatch(text); m != nil {
+			about = strings.TrimSpace(m[1])
+			return k.asks, about, about != ""
+		}
+	}
+	return "", "", false
+}
+
+// subjects returns the names that a phrase may mean, the most exact first: what stands in backticks, the
+// phrase without articles and nouns of programming, a name of several words written as one. owner is what
+// stands before the last dot.
+func subjects(about string) (names []string, owner string) {
+	if _, rest, ok := strings.Cut(about, "`"); ok {
+		if name, _, ok := strings.Cut(rest, "`"); ok {
+			about = name
+		}
+	}
+	about = articles.ReplaceAllString(strings.Trim(about, `"'“”`), "")
+	about = strings.TrimSuffix(strings.TrimSpace(nouns.ReplaceAllString(about, "")), "()")
+	about = strings.Trim(about, "`\"'“”.,;*& ")
+	if before, _, ok := strings.Cut(about, "("); ok {
+		about = before
+	}
+	about = strings.ReplaceAll(strings.ReplaceAll(about, "::", "."), "#", ".")
+	if about == "" || len(strings.Fields(about)) > maxMessage {
+		return nil, ""
+	}
+	if spelling.MatchString(about) && strings.Contains(strings.Trim(about, "."), ".") {
+		parts := strings.Split(strings.Trim(about, "."), ".")
+		return []string{parts[len(parts)-1]}, parts[len(parts)-2]
+	}
+	if rest, ok := strings.CutPrefix(strings.ToLower(about), "default "); ok {
+		return []string{about, rest}, ""
+	}
+	return []string{strings.TrimLeft(about, "-")}, ""
+}
+
+// written reports whether a phrase is a name as code writes it, not a word of everyday: with a capital
+// inside, an underscore, or in backticks.
+func written(about string) bool {
+	if strings.Contains(about, "`") || strings.Contains(about, "()") {
+		return true
+	}
+	for _, w := range strings.Fields(about) {
+		if strings.ContainsAny(w[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") || strings.Contains(strings.Trim(w, "."), ".") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,551 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tri/lib/base/lazyregexp"
+	"tri/lib/base/text"
+	"tri/lib/judge/codesearch"
+	"tri/lib/judge/declaration"
+	"tri/lib/judge/evidence"
+	"tri/lib/record/draft"
+)
+
+const (
+	maxProofs  = 4  // places that one sentence names
+	maxCallers = 6  // functions that an answer lists
+	maxProof   = 14 // lines of a quote
+	maxAbove   = 5  // of the comment above a declaration
+
+	maxLeftOut = 50 // lines that one line of dots stands for; evidence looks no further than 60
+)
+
+// proof is a place that shows what a sentence says.
+type proof struct {
+	path       string
+	start, end int
+	lines      []string // of the whole file
+	claim      string
+	from, to   int  // the lines behind from and before to are left out
+	more       bool // the declaration goes on
+}
+
+func (p proof) place() string {
+	return evidence.Place{Path: p.path, Start: p.start, End: p.end}.String()
+}
+
+// composed is an answer in a sentence.
+type composed struct {
+	say    string
+	proofs []proof
+	exact  bool // the question has the name as the code writes it
+}
+
+// compose answers a question of a common kind in a sentence, if the code proves one; otherwise it returns
+// nil.
+func compose(x *codesearch.Index, question string) *composed {
+	kind, about, ok := understand(question)
+	if !ok || language(question) != "en" {
+		return nil
+	}
+	names, owner := subjects(about)
+	for _, name := range names {
+		if len(name) < 2 {
+			continue
+		}
+		all := x.Definitions(name)
+		if owner != "" {
+			of := slices.DeleteFunc(slices.Clone(all), func(d codesearch.Definition) bool { return !ownedBy(d, owner) })
+			if len(of) > 0 {
+				all = of
+			}
+		}
+		main := slices.DeleteFunc(slices.Clone(all), func(d codesearch.Definition) bool { return d.Aside })
+		if c := answers[kind](x, name, main, written(about)); c != nil {
+			c.exact = written(about)
+			return c
+		}
+	}
+	if kind == asksError {
+		return answerMessage(x, strings.Trim(about, "`\"'“”"))
+	}
+	return nil
+}
+
+// ownedBy reports whether a definition belongs to an owner: its type, function, file or folder.
+func ownedBy(d codesearch.Definition, owner string) bool {
+	low := strings.ToLower(owner)
+	return slices.Contains(strings.Split(strings.ToLower(d.Owner), "."), low) || slices.ContainsFunc(strings.Split(strings.ToLower(d.Path), "/"), func(part string) bool {
+		return part == low || strings.HasPrefix(part, low+".")
+	})
+}
+
+// answers by kind. A nil answer means that the code does not prove one.
+var answers = map[asks]func(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed{
+	asksWhere: answerWhere, asksDefault: answerDefault, asksValues: answerValues, asksCallers: answerCallers,
+	asksError: answerError, asksConfig: answerConfig, asksReturns: answerReturns,
+}
+
+func declares(d codesearch.Definition) bool {
+	return d.Kind != declaration.Setting && d.Kind != declaration.Parameter
+}
+
+// only returns the items that are to be kept.
+func only[T any](all []T, keep func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !keep(one) })
+}
+
+// answerWhere says where a name is declared.
+func answerWhere(_ *codesearch.Index, _ string, all []codesearch.Definition, exact bool) *composed {
+	all = only(all, declares)
+	if top := only(all, func(d codesearch.Definition) bool { return d.Kind != declaration.Field }); len(top) > 0 {
+		all = top
+	}
+	if !exact || len(all) > maxProofs {
+		all = only(all, func(d codesearch.Definition) bool {
+			return d.Kind == declaration.Type || d.Kind == declaration.Function
+		})
+	}
+	all = only(all, func(d codesearch.Definition) bool { return d.Name != d.Owner }) // without constructors
+	if len(all) == 0 || len(all) > maxProofs || !exact && len(all) > 1 {
+		return nil
+	}
+	c := &composed{}
+	var places []string
+	for _, d := range all {
+		places = append(places, at(d))
+		c.proofs = append(c.proofs, shows(d, here(d)))
+	}
+	c.say = fmt.Sprintf("`%s` is in %s.", all[0].Name, join(places))
+	return c
+}
+
+// here is the claim that a line declares something: the line.
+func here(d codesearch.Definition) string {
+	return "`" + strings.ReplaceAll(strings.TrimSpace(d.Lines[d.Line-1]), "`", "'") + "`"
+}
+
+// named returns the name of a definition, with its owner if the lines of the proof name it.
+func named(d codesearch.Definition) string {
+	p := shows(d, "")
+	owner := d.Owner[strings.LastIndexByte(d.Owner, '.')+1:]
+	if owner == "" || !strings.Contains(strings.Join(d.Lines[p.start-1:p.end], "\n"), owner) {
+		return d.Name
+	}
+	return d.Full()
+}
+
+// at returns the place of a definition's name.
+func at(d codesearch.Definition) string {
+	return evidence.Place{Path: d.Path, Start: d.Line, End: d.Line}.String()
+}
+
+func join(all []string) string {
+	if len(all) < 2 {
+		return strings.Join(all, "")
+	}
+	return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
+}
+
+// shows returns the proof of a definition: all of it, or the beginning of its comment and its head.
+func shows(d codesearch.Definition, claim string) proof {
+	p := proof{path: d.Path, start: d.Start, end: d.End, lines: d.Lines, claim: claim}
+	if d.Line-d.Start > maxAbove {
+		p.from, p.to = d.Start+1, d.Line
+		if strings.TrimSpace(d.Lines[d.Start-1]) == "/**" {
+			p.from++
+		}
+		for p.to > p.from && attribute.MatchString(d.Lines[p.to-2]) {
+			p.to--
+		}
+		if p.to-p.from > maxLeftOut {
+			p.start, p.from, p.to = p.to, 0, 0
+		}
+	}
+	if p.end = min(p.end, len(d.Lines)); p.end-d.Line >= maxProof {
+		p.end = d.Line
+		for p.end < d.End && p.end-d.Line < maxProof && !ends(d.Lines[p.end-1]) {
+			p.end++
+		}
+		p.more = true
+	}
+	return p
+}
+
+var attribute = lazyregexp.New(`^\s*(?:@|#\[)`)
+
+// quote returns the lines of a proof, with a line of dots for those left out.
+func (p proof) quote() []string {
+	lines := slices.Clone(p.lines[p.start-1 : p.end])
+	if p.to > p.from {
+		lines = slices.Concat(p.lines[p.start-1:p.from], []string{"..."}, p.lines[p.to-1:p.end])
+	}
+	if p.more {
+		lines = append(lines, "...")
+	}
+	return lines
+}
+
+// ends reports whether a line ends the head of a declaration.
+func ends(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.HasSuffix(line, "{") || strings.HasSuffix(line, ":") || strings.HasSuffix(line, ";")
+}
+
+// answerDefault says what a constant is, or what a field or parameter gets if nothing is given.
+func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
+	valued := only(all, plain)
+	if len(valued) == 0 && !strings.HasPrefix(strings.ToLower(name), "default") {
+		more := x.Definitions("default " + name)
+		valued = only(more, func(d codesearch.Definition) bool { return !d.Aside && plain(d) && declares(d) })
+	}
+	if one := only(valued, func(d codesearch.Definition) bool { return d.Kind == declaration.Constant }); len(one) == 1 {
+		valued = one
+	}
+	values := map[string]bool{}
+	for _, d := range valued {
+		values[d.Value] = true
+	}
+	switch {
+	case len(valued) == 0, len(values) > 1 && (len(valued) > maxProofs || !exact):
+		return nil
+	case len(values) == 1:
+		valued = valued[:1]
+	}
+	c := &composed{}
+	for _, d := range valued {
+		say := defaults(d)
+		c.proofs = append(c.proofs, shows(d, strings.TrimSuffix(say, ".")))
+		say = strings.TrimSuffix(say, ".") + " (" + at(d) + ")"
+		if of := constant(x, d); of != nil {
+			say += ", and `" + of.Name + "` is `" + of.Value + "` (" + at(*of) + ")"
+			c.proofs = append(c.proofs, shows(*of, "`"+of.Name+"` is `"+of.Value+"`"))
+		}
+		c.say = strings.TrimSpace(c.say + " " + say + ".")
+	}
+	if len(c.proofs) > maxProofs {
+		return nil
+	}
+	return c
+}
+
+var literal = lazyregexp.New(`^(?:[-+*/ .\d_a-zA-Z]*\d[\w.]*(?: \* [\w.]+)?|\d[\w.]*|[rbu]?"[^"]*"|[rbu]?'[^']*'|(?i:true|false|nil|none|null|undefined)|(?:[\w]+(?:\.|::))*_?[A-Z][A-Z0-9_]+|(?:\w+(?:\.|::))*(?i:default)\w*(?:\(\))?|(?:\w+(?:\.|::))*[A-Z]\w+|\w+\.\w+\([\d", ]*\)|\w+\.\w+|\[\]|\{\}|(?:Some|Duration::from_\w+)\([\w"' ]*\))$`)
+
+// plain reports whether a definition gives a value that says something by itself: a literal, a constant.
+func plain(d codesearch.Definition) bool {
+	if !literal.MatchString(d.Value) || strings.HasPrefix(d.Value, "self.") || strings.HasPrefix(d.Value, "this.") {
+		return false
+	}
+	last := d.Value[strings.LastIndexAny(d.Value, ".:")+1:]
+	return !strings.EqualFold(strings.Trim(last, "_"), strings.Trim(d.Name, "_"))
+}
+
+// defaults says what value a definition gives.
+func defaults(d codesearch.Definition) string {
+	switch d.Kind {
+	case declaration.Parameter:
+		return fmt.Sprintf("`%s` of `%s` defaults to `%s`.", d.Name, d.Owner[strings.LastIndexByte(d.Owner, '.')+1:], d.Value)
+	case declaration.Setting:
+		if full := named(d); full == d.Name {
+			return fmt.Sprintf("`%s` is `%s` at first.", d.Name, d.Value)
+		}
+		return fmt.Sprintf("`%s` sets `%s` to `%s`.", d.Owner, d.Name, d.Value)
+	case declaration.Field:
+		return fmt.Sprintf("`%s` is `%s` at first.", named(d), d.Value)
+	}
+	return fmt.Sprintf("`%s` is `%s`.", named(d), d.Value)
+}
+
+// constant returns the constant that a value names, if there is exactly one.
+func constant(x *codesearch.Index, d codesearch.Definition) *codesearch.Definition {
+	name := d.Value[strings.LastIndexByte(d.Value, '.')+1:]
+	if !spelling.MatchString(d.Value) || len(name) < 3 || name == d.Name {
+		return nil
+	}
+	of := only(x.Definitions(name), func(o codesearch.Definition) bool {
+		return o.Name == name && !o.Aside && o.Value != "" && (o.Kind == declaration.Constant || o.Kind == declaration.Variable)
+	})
+	if len(of) != 1 {
+		return nil
+	}
+	return &of[0]
+}
+
+// answerValues lists the values of an enumeration, or of a field that has one as its type.
+func answerValues(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
+	listed := only(all, func(d codesearch.Definition) bool { return len(d.Members) > 1 })
+	if len(listed) == 0 {
+		for _, d := range all {
+			if d.Type != "" && spelling.MatchString(d.Type) && (d.Kind == declaration.Field || d.Kind == declaration.Parameter) {
+				listed = append(listed, only(x.Definitions(d.Type), func(o codesearch.Definition) bool { return !o.Aside && o.Name == d.Type && len(o.Members) > 1 })...)
+			}
+		}
+		listed = slices.CompactFunc(listed, func(a, b codesearch.Definition) bool { return a.Path == b.Path && a.Line == b.Line })
+	}
+	if len(listed) != 1 {
+		return nil
+	}
+	d := listed[0]
+	if len(d.Members) > 24 {
+		return nil
+	}
+	say := fmt.Sprintf("The values of `%s` are `%s`", d.Name, strings.Join(d.Members, "`, `"))
+	first, last := line(d, d.Members[0]), line(d, d.Members[len(d.Members)-1])
+	if first == 0 || last == 0 || last-first > 3*maxProof {
+		return nil
+	}
+	return &composed{say: say + " (" + evidence.Place{Path: d.Path, Start: first, End: last}.String() + ").", proofs: []proof{{path: d.Path, start: first, end: last, lines: d.Lines, claim: say}}}
+}
+
+// line returns the line at or behind a definition that begins with a name.
+func line(d codesearch.Definition, name string) int {
+	for n := d.Line; n <= len(d.Lines) && n < d.End+3*maxProof; n++ {
+		rest, ok := strings.CutPrefix(strings.Trim(strings.TrimSpace(d.Lines[n-1]), `"'|`), name)
+		if ok && (rest == "" || strings.ContainsAny(rest[:1], " \t,=(;{:\"'")) {
+			return n
+		}
+	}
+	return 0
+}
+
+// answerReturns says what a function returns.
+func answerReturns(_ *codesearch.Index, _ string, all []codesearch.Definition, _ bool) *composed {
+	all = only(all, func(d codesearch.Definition) bool {
+		return d.Kind == declaration.Function || d.Kind == declaration.Method
+	})
+	if len(all) != 1 || all[0].Type == "void" {
+		return nil
+	}
+	d := all[0]
+	if d.Type == "" {
+		return documented(d)
+	}
+	say := fmt.Sprintf("`%s` returns `%s`", named(d), d.Type)
+	return &composed{say: say + " (" + at(d) + ").", proofs: []proof{shows(d, say)}}
+}
+
+var returned = lazyregexp.New(`(?::returns?:|@returns?)\s+(.+)$`)
+
+// documented says what the comment of a function says that it returns.
+func documented(d codesearch.Definition) *composed {
+	for n := d.Start; n <= min(d.End, d.Line+maxLeftOut, len(d.Lines)); n++ {
+		m := returned.FindStringSubmatch(strings.TrimRight(d.Lines[n-1], " */"))
+		if m == nil || strings.Contains(m[1], "`") {
+			continue
+		}
+		say := fmt.Sprintf("`%s` returns, says its comment: \"%s\"", d.Name, strings.TrimSuffix(m[1], "."))
+		p := proof{path: d.Path, start: min(n, d.Line), end: max(n, d.Line), lines: d.Lines, claim: say}
+		if p.end-p.start > maxLeftOut {
+			return nil
+		}
+		if p.end-p.start > 2 {
+			p.from, p.to = p.start, p.end
+		}
+		return &composed{say: say + " (" + evidence.Place{Path: d.Path, Start: n, End: n}.String() + ").", proofs: []proof{p}}
+	}
+	return nil
+}
+
+// answerCallers lists the functions that call a function, or use another name.
+func answerCallers(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
+	all = only(all, declares)
+	if len(all) == 0 || !exact && len(all) > 1 {
+		return nil
+	}
+	if name = all[0].Name; !written(name) && all[0].Kind != declaration.Function && all[0].Kind != declaration.Type {
+		return nil // other things may have the same word as their name
+	}
+	uses := only(x.Uses(name), func(u codesearch.Use) bool { return !u.Aside && u.In != "" && u.In != all[0].Full() })
+	called := only(uses, func(u codesearch.Use) bool { return u.Call })
+	calls := (all[0].Kind == declaration.Function || all[0].Kind == declaration.Method) && len(called) > 0
+	if calls {
+		uses = called
+	}
+	if len(all) > 1 && slices.ContainsFunc(all, func(d codesearch.Definition) bool { return d.Owner != all[0].Owner }) {
+		return nil // which of them is called, only types tell
+	}
+	var c composed
+	var said []string
+	seen := map[string]bool{}
+	others := ""
+	for _, u := range uses {
+		if seen[u.Path+u.In] {
+			continue
+		}
+		if len(said) == maxCallers {
+			others = ", and in other places"
+			break
+		}
+		seen[u.Path+u.In] = true
+		place := evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}.String()
+		p := within(u)
+		if p.start <= u.Head {
+			place = fmt.Sprintf("`%s` (%s)", u.In, place)
+		}
+		said = append(said, place)
+		c.proofs = append(c.proofs, p)
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	verb := "used"
+	if calls {
+		verb = "called"
+	}
+	c.say = fmt.Sprintf("`%s` is %s in %s%s.", name, verb, join(said), others)
+	return &c
+}
+
+// within returns the line of a use with the head of the function around it.
+func within(u codesearch.Use) proof {
+	p := proof{path: u.Path, start: u.Line, end: u.Line, lines: u.Lines, claim: "`" + strings.ReplaceAll(strings.TrimSpace(u.Lines[u.Line-1]), "`", "'") + "`"}
+	if u.Head > 0 && u.Head < u.Line && u.Line-u.Head < maxLeftOut {
+		p.start = u.Head
+		if u.Line-u.Head > 2 {
+			p.from, p.to = u.Head, u.Line
+		}
+	}
+	return p
+}
+
+// answerError says what an error is, and which functions give it.
+func answerError(x *codesearch.Index, name string, all []codesearch.Definition, _ bool) *composed {
+	all = only(all, func(d codesearch.Definition) bool {
+		return d.Kind == declaration.Variable || d.Kind == declaration.Constant || d.Kind == declaration.Type
+	})
+	if len(all) != 1 {
+		return nil
+	}
+	d := all[0]
+	say := fmt.Sprintf("`%s` is in %s", d.Name, at(d))
+	if d.Value != "" {
+		say = fmt.Sprintf("`%s` is `%s` (%s)", d.Name, d.Value, at(d))
+	}
+	c := &composed{say: say, proofs: []proof{shows(d, here(d))}}
+	if d.Doc != "" {
+		c.say += ": \"" + strings.TrimSuffix(d.Doc, ".") + "\""
+	}
+	var said []string
+	seen := map[string]bool{}
+	for _, u := range x.Uses(d.Name) {
+		text := strings.TrimSpace(u.Lines[u.Line-1])
+		gives := strings.HasPrefix(text, "return") || strings.HasPrefix(text, "raise") || strings.HasPrefix(text, "throw") || strings.Contains(text, "Err(")
+		if u.Aside || u.In == "" || !gives || seen[u.In] {
+			continue
+		}
+		seen[u.In] = true
+		said = append(said, fmt.Sprintf("`%s` (%s)", u.In, evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}))
+		if len(c.proofs) < draft.MaxRefs {
+			c.proofs = append(c.proofs, condition(u))
+		}
+	}
+	c.say += "."
+	if len(said) > 0 && len(said) < draft.MaxRefs {
+		c.say += " It is given by " + join(said) + "."
+	} else {
+		c.proofs = c.proofs[:1]
+	}
+	if len(said) == 0 && d.Doc == "" {
+		return nil
+	}
+	return c
+}
+
+// answerMessage says which functions have a message in their text.
+func answerMessage(x *codesearch.Index, message string) *composed {
+	if len(strings.Fields(message)) < 2 {
+		return nil
+	}
+	uses := only(x.Saying(message), func(u codesearch.Use) bool { return !u.Aside })
+	if len(uses) == 0 || len(uses) > maxProofs {
+		return nil
+	}
+	c := &composed{exact: true}
+	var said []string
+	for _, u := range uses {
+		place := evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}.String()
+		if u.In != "" {
+			place = "`" + u.In + "` (" + place + ")"
+		}
+		said = append(said, place)
+		p := condition(u)
+		p.claim = "\"" + message + "\""
+		c.proofs = append(c.proofs, p)
+	}
+	c.say = fmt.Sprintf("\"%s\" is in %s.", message, join(said))
+	return c
+}
+
+// condition returns the line of a use and the condition above it.
+func condition(u codesearch.Use) proof {
+	start := u.Line
+	for n := u.Line - 1; n >= max(1, u.Line-3); n-- {
+		text := strings.TrimLeft(u.Lines[n-1], " \t}")
+		if strings.HasPrefix(text, "if ") || strings.HasPrefix(text, "if(") || strings.HasPrefix(text, "else") || strings.HasPrefix(text, "elif ") ||
+			strings.HasPrefix(text, "case ") || strings.HasPrefix(text, "except ") || strings.HasPrefix(text, "catch") {
+			start = n
+			break
+		}
+	}
+	return proof{path: u.Path, start: start, end: u.Line, lines: u.Lines, claim: "`" + strings.TrimSpace(u.Lines[u.Line-1]) + "`"}
+}
+
+// setters are how the names of functions that set something begin.
+var setters = []string{"with ", "set ", ""}
+
+// answerConfig names the function, field or parameter by which something is set.
+func answerConfig(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
+	for _, begin := range setters {
+		found := all
+		if begin != "" {
+			found = only(x.Definitions(begin+name), func(d codesearch.Definition) bool {
+				return !d.Aside && (d.Kind == declaration.Function || d.Kind == declaration.Method)
+			})
+		} else {
+			found = only(all, func(d codesearch.Definition) bool {
+				return d.Doc != "" && d.Kind != declaration.Type && d.Kind != declaration.Setting
+			})
+		}
+		if len(found) == 0 || len(found) > 2 || !exact && len(found) > 1 {
+			continue
+		}
+		c := &composed{}
+		for _, d := range found {
+			say := fmt.Sprintf("By `%s`", named(d))
+			if d.Doc != "" {
+				say += ": \"" + strings.TrimSuffix(d.Doc, ".") + "\""
+			}
+			c.say = strings.TrimSpace(c.say + " " + say + " (" + at(d) + ").")
+			c.proofs = append(c.proofs, shows(d, say))
+		}
+		return c
+	}
+	return nil
+}
+
+// exactly makes a return of a sentence and its proofs; nil if the lines may not be shown.
+func (c *composed) exactly(question string, found codesearch.Found) *draft.Return {
+	ret := &draft.Return{
+		Confidence: draft.High, ConfidenceReason: "The sentence says what the quoted lines declare, and nothing more.",
+		SummaryForOrchestrator: "Composed from the declarations of the code, without a model.",
+		DraftReply:             c.say, DraftLanguage: "en", OpenQuestions: []string{}, InvestigatorRound: 1, ResearchNotes: notes(found),
+	}
+	if !c.exact {
+		ret.Confidence, ret.ConfidenceReason = draft.Medium, "The sentence says what the quoted lines declare; that the question means this name is a guess."
+	}
+	for _, p := range c.proofs {
+		quote := p.quote()
+		ref := draft.Ref{Kind: draft.KindFile, Ref: p.place(), SupportsClaim: p.claim, Quote: strings.Join(quote, "\n")}
+		if place, err := evidence.Parse(ref.Ref); err != nil || place.Path != p.path || !safe(question, ref) || len(ref.Quote) > draft.MaxQuoteRunes || strings.Contains(ref.Quote, "```") {
+			return nil
+		}
+		ret.EvidenceRefs = append(ret.EvidenceRefs, ref)
+		block := "\n\n" + ref.Ref + "\n```\n" + unindent(quote) + "\n```"
+		if text.Words(ret.DraftReply+block) <= maxWords {
+			ret.DraftReply += block
+		}
+	}
+	return ret
+}

@@ -1,0 +1,175 @@
+package search
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/judge/claims"
+	"tri/lib/judge/evidence"
+	"tri/lib/judge/safety"
+	"tri/lib/record/draft"
+)
+
+var mixed = map[string]string{
+	"pool/pool.go": `package pool
+
+import "errors"
+
+// ErrFull is returned when every connection is in use.
+var ErrFull = errors.New("pool: full")
+
+// Mode is how connections are chosen.
+type Mode int
+
+const (
+	Newest Mode = iota
+	Oldest
+)
+
+// Pool holds connections.
+type Pool struct {
+	// MaxOpen is how many connections are open at once.
+	MaxOpen int
+	mode    Mode
+}
+
+// New returns an empty pool.
+func New() (*Pool, error) {
+	return &Pool{MaxOpen: DefaultMaxOpen}, nil
+}
+
+const DefaultMaxOpen = 12
+
+func (p *Pool) takeOne() error {
+	if p.MaxOpen == 0 {
+		return ErrFull
+	}
+	return nil
+}
+
+func run(p *Pool) error { return p.takeOne() }
+`,
+	"pool/pool_test.go": "package pool\n\nfunc helper(p *Pool) { p.takeOne() }\n\nconst DefaultMaxOpen2 = 99\n",
+	"web/client.py": `RETRY_LIMIT = 3
+
+
+def fetch_page(url, timeout_s=30):
+    """Fetches a page.
+
+    :return: the text of the page
+    """
+    if not url:
+        raise ValueError("the address is missing")
+    return load(url)
+`,
+	"web/queue.ts": "export class Queue {\n  concurrency = 4;\n\n  start(): boolean {\n    return true;\n  }\n}\n",
+}
+
+// TestCompose asks questions of the common kinds. Each answer is one sentence, and code finds all of it in
+// the lines that it quotes.
+func TestCompose(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, mixed)
+	c := New()
+	for _, tt := range []struct{ question, say string }{
+		{"where is takeOne defined?", "`takeOne` is in pool/pool.go:30."},
+		{"hey, where do we find the Pool struct", "`Pool` is in pool/pool.go:17."},
+		{"What is the default of MaxOpen?", "`MaxOpen` is `DefaultMaxOpen` at first (pool/pool.go:25), and `DefaultMaxOpen` is `12` (pool/pool.go:28)."},
+		{"what's the default of timeout_s?", "`timeout_s` of `fetch_page` defaults to `30` (web/client.py:4)."},
+		{"what is the retry limit set to?", "`RETRY_LIMIT` is `3` (web/client.py:1)."},
+		{"which values can Mode have?", "The values of `Mode` are `Newest`, `Oldest` (pool/pool.go:12-13)."},
+		{"who calls takeOne?", "`takeOne` is called in `run` (pool/pool.go:37)."},
+		{"what does ErrFull mean?", "`ErrFull` is `errors.New(\"pool: full\")` (pool/pool.go:6): \"ErrFull is returned when every connection is in use\". It is given by `Pool.takeOne` (pool/pool.go:32)."},
+		{"where does \"the address is missing\" come from?", "\"the address is missing\" is in `fetch_page` (web/client.py:10)."},
+		{"how do I set MaxOpen?", "By `MaxOpen`: \"MaxOpen is how many connections are open at once\" (pool/pool.go:19)."},
+		{"what does New return", "`New` returns `(*Pool, error)` (pool/pool.go:24)."},
+		{"what does fetch_page return?", "`fetch_page` returns, says its comment: \"the text of the page\" (web/client.py:7)."},
+		{"what does start() return?", "`start` returns `boolean` (web/queue.ts:4)."},
+	} {
+		ret, err := ask(t, c, dir, tt.question)
+		if err != nil {
+			t.Errorf("%q: %v", tt.question, err)
+			continue
+		}
+		if say, _, _ := strings.Cut(ret.DraftReply, "\n"); say != tt.say {
+			t.Errorf("%q:\n%s\nwant\n%s", tt.question, say, tt.say)
+			continue
+		}
+		proved(t, dir, tt.question, ret)
+	}
+}
+
+// proved checks a return as a validator does.
+func proved(t *testing.T, dir, question string, ret *draft.Return) {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	repo, err := evidence.OpenRepo(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refs := evidence.Stamp(root, repo, ret.EvidenceRefs, time.Now())
+	found := evidence.ResolveAll(root, repo, refs)
+	for i, f := range found {
+		if f.Result != evidence.Supports && f.Result != evidence.Uncheckable || !f.Stands {
+			t.Errorf("%q: %s: %s %s", question, refs[i].Ref, f.Result, f.Note)
+		}
+	}
+	s := safety.Sources{Texts: []string{question}, Refs: refs, Exists: func(p string) bool { return evidence.Exists(dir, p) }}
+	if names := claims.Untraced(ret.DraftReply, s, found); len(names) > 0 {
+		t.Errorf("%q names %q", question, names)
+	}
+	if ps := safety.Check(ret.DraftReply, s); len(ps) > 0 {
+		t.Errorf("%q: %v", question, ps)
+	}
+	for _, p := range evidence.FromText("the draft", safety.OwnWords(ret.DraftReply, s, true)).Account(found) {
+		if !p.About || p.Contrary != "" {
+			t.Errorf("%q: %q is not covered: %s %s", question, p.Text, p.Coverage, p.Contrary)
+		}
+	}
+}
+
+// TestNotComposed asks what the code does not prove in one sentence: there is a list of places, or nothing.
+func TestNotComposed(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, mixed)
+	write(t, dir, map[string]string{
+		"a/twice.go": "package a\n\nfunc twiceNamed() int { return 1 }\n", "b/twice.go": "package b\n\nfunc twiceNamed() string { return \"\" }\n",
+		"keys.go": "package k\n\n// Token " + "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB" + "\nconst ApiToken = 1\n",
+	})
+	c := New()
+	for _, q := range []string{
+		"what does twiceNamed return?", "where is the pool?", "what does Mode return?", "where is takeOne defined and what is the default of MaxOpen? and who calls it?",
+		"di mana takeOne dan apa itu dipakai untuk apa?", "where is takeTwo defined?", "what is the default of ApiToken?",
+	} {
+		ret, err := ask(t, c, dir, q)
+		if err == nil && ret.Confidence == draft.High {
+			t.Errorf("%q: %s", q, ret.DraftReply)
+		}
+		if err != nil && !errors.Is(err, agent.ErrNothing) {
+			t.Errorf("%q: %v", q, err)
+		}
+	}
+}
+
+// TestQuotesEnd: a long declaration is quoted by the beginning of its comment and its head, with dots for
+// the rest.
+func TestQuotesEnd(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"long.go": "package l\n\n// Long is long.\n//" + strings.Repeat("\n// more", 9) + "\nfunc Long(\n\ta int,\n) error {" + strings.Repeat("\n\tprintln(1)", 30) + "\n\treturn nil\n}\n"})
+	ret, err := ask(t, New(), dir, "where is Long()?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "// Long is long.\n//\n...\nfunc Long(\n\ta int,\n) error {\n..."; ret.EvidenceRefs[0].Quote != want {
+		t.Errorf("%q", ret.EvidenceRefs[0].Quote)
+	}
+	proved(t, dir, "where is Long()?", ret)
+}
