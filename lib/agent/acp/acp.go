@@ -27,6 +27,12 @@ import (
 // session.
 const linger = 10 * time.Second
 
+// Codes of the protocol's own faults.
+const (
+	needsLogin = -32000
+	notThere   = -32002
+)
+
 // cancelTime is how long a program may take to end its turn when it is cancelled.
 const cancelTime = time.Second
 

@@ -10,6 +10,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/program"
+	"tri/lib/agent/rpc"
 	"tri/lib/judge/codebase"
 )
 
@@ -20,10 +21,10 @@ type conversation struct {
 	before string // the agent's text of the previous turn
 
 	mu      sync.Mutex // cancel uses peer and id from another goroutine
-	peer    *peer
-	id      string             // of the session
-	waiting int                // the id of the request whose answer is next
-	next    func(*heard) error // reads that answer
+	peer    *rpc.Peer
+	id      string                   // of the session
+	waiting int                      // the id of the request whose answer is next
+	next    func(*rpc.Message) error // reads that answer
 	s       *program.Seen
 	loaded  bool              // it has loaded a session
 	prompts bool              // the prompt has been sent: updates now belong to it
@@ -37,7 +38,7 @@ type object = map[string]any
 // begin sends initialize.
 func (c *conversation) begin(in io.WriteCloser, s *program.Seen) {
 	c.mu.Lock()
-	c.peer, c.s = newPeer(in), s
+	c.peer, c.s = rpc.NewPeer(in), s
 	c.mu.Unlock()
 	c.ask("initialize", object{
 		"protocolVersion": 1, "clientInfo": object{"name": "tri", "version": "1"},
@@ -52,13 +53,13 @@ func (c *conversation) cancel() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.peer != nil && c.id != "" {
-		_ = c.peer.notify("session/cancel", object{"sessionId": c.id}) // it is ended in any case
+		_ = c.peer.Notify("session/cancel", object{"sessionId": c.id}) // it is ended in any case
 	}
 }
 
 // ask sends a request and sets the function that reads its answer.
-func (c *conversation) ask(method string, params any, next func(*heard) error) {
-	id, err := c.peer.ask(method, params)
+func (c *conversation) ask(method string, params any, next func(*rpc.Message) error) {
+	id, err := c.peer.Ask(method, params)
 	c.waiting, c.next = id, next
 	if err != nil {
 		c.fail(err)
@@ -73,7 +74,7 @@ func (c *conversation) fail(err error) {
 
 func (c *conversation) end() {
 	c.s.End()
-	c.peer.close()
+	c.peer.Close()
 }
 
 // close ends the program's input.
@@ -81,13 +82,13 @@ func (c *conversation) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.peer != nil {
-		c.peer.close()
+		c.peer.Close()
 	}
 }
 
 // line parses a line of the program's output.
 func (c *conversation) line(line []byte, s *program.Seen) {
-	var h heard
+	var h rpc.Message
 	if line[0] != '{' || json.Unmarshal(line, &h) != nil {
 		return // text between the messages: kept in the transcript
 	}
@@ -96,7 +97,7 @@ func (c *conversation) line(line []byte, s *program.Seen) {
 		c.update(h.Params)
 	case h.Method != "" && len(h.ID) > 0:
 		result, err := c.serve(h.Method, h.Params)
-		if err := c.peer.answer(h.ID, result, err); err != nil {
+		if err := c.peer.Answer(h.ID, result, err); err != nil {
 			c.fail(err)
 		}
 	case h.Method == "" && string(h.ID) == strconv.Itoa(c.waiting) && c.next != nil:
@@ -109,14 +110,14 @@ func (c *conversation) line(line []byte, s *program.Seen) {
 }
 
 // refused converts an error answer of the program.
-func refused(f *fault) error {
+func refused(f *rpc.Fault) error {
 	if f.Code == needsLogin {
 		return program.Refused(401, f.Error(), "the variables of its key")
 	}
 	return program.Refused(0, f.Error(), "")
 }
 
-func (c *conversation) initialized(h *heard) error {
+func (c *conversation) initialized(h *rpc.Message) error {
 	if h.Error != nil {
 		return refused(h.Error)
 	}
@@ -155,7 +156,7 @@ func (c *conversation) place() object {
 func (c *conversation) load() {
 	open := c.place()
 	open["sessionId"] = c.turn.Session
-	c.ask("session/load", open, func(h *heard) error {
+	c.ask("session/load", open, func(h *rpc.Message) error {
 		if h.Error != nil {
 			return c.startAgain(h.Error)
 		}
@@ -169,9 +170,9 @@ func (c *conversation) load() {
 // but Gemini CLI replays it after its answer and marks no end, and the old session's last text
 // would be taken for the new answer. So settle sends an unknown method, which every program
 // answers at once (extensibility of the protocol), until no history arrives in between.
-func (c *conversation) settle(opened *heard) {
+func (c *conversation) settle(opened *rpc.Message) {
 	told := c.old
-	c.ask("_tri/settled", object{}, func(*heard) error {
+	c.ask("_tri/settled", object{}, func(*rpc.Message) error {
 		if c.old != told {
 			c.settle(opened)
 			return nil
@@ -191,7 +192,7 @@ func (c *conversation) startAgain(why error) error {
 }
 
 func (c *conversation) start() {
-	c.ask("session/new", c.place(), func(h *heard) error {
+	c.ask("session/new", c.place(), func(h *rpc.Message) error {
 		var made struct {
 			SessionID string `json:"sessionId"`
 		}
@@ -206,7 +207,7 @@ func (c *conversation) start() {
 }
 
 // opened prompts the session.
-func (c *conversation) opened(id string, h *heard) error {
+func (c *conversation) opened(id string, h *rpc.Message) error {
 	var models struct {
 		Models struct {
 			Current string `json:"currentModelId"`
@@ -234,7 +235,7 @@ func (c *conversation) prompt() string {
 }
 
 // answered handles the end of the turn.
-func (c *conversation) answered(h *heard) error {
+func (c *conversation) answered(h *rpc.Message) error {
 	if h.Error != nil {
 		return refused(h.Error)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/agent/rpc"
 	"tri/lib/base/sysexit"
 )
 
@@ -20,12 +21,12 @@ import (
 type speaker struct{ in *bufio.Reader }
 
 // hear returns the next message to the program.
-func (p *speaker) hear() heard {
+func (p *speaker) hear() rpc.Message {
 	line, err := p.in.ReadString('\n')
 	if err != nil {
 		os.Exit(0)
 	}
-	var h heard
+	var h rpc.Message
 	if err := json.Unmarshal([]byte(line), &h); err != nil {
 		panic(err)
 	}
@@ -56,7 +57,7 @@ func (p *speaker) ask(method, params string) string {
 }
 
 // open answers up to the prompt, and gives that back.
-func (p *speaker) open(loads string) heard {
+func (p *speaker) open(loads string) rpc.Message {
 	p.answer(`{"protocolVersion":1,"agentCapabilities":{"loadSession":` + loads + `}}`)
 	h := p.hear()
 	p.say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s-1"}}`, h.ID)
@@ -154,7 +155,7 @@ var scenes = map[string]func(p *speaker){
 	"no hello":    func(p *speaker) { p.answer(`"hi"`); p.hear() },
 	"hostile id":  func(p *speaker) { p.answer(`{"protocolVersion":1}`); p.answer(`{"sessionId":"../../x"}`); p.hear() },
 	"not in":      func(p *speaker) { p.answer(`{"protocolVersion":1}`); p.refuse(needsLogin, "log in first") },
-	"model fails": func(p *speaker) { p.refusePrompt(internal, "the model is gone") },
+	"model fails": func(p *speaker) { p.refusePrompt(rpc.Internal, "the model is gone") },
 	"too long":    func(p *speaker) { p.end(p.open("true").ID, "", "max_tokens") },
 	"refuses":     func(p *speaker) { p.end(p.open("true").ID, "", "refusal") },
 	"odd":         func(p *speaker) { p.end(p.open("true").ID, "", "lunch") },

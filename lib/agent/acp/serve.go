@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tri/lib/agent/program"
+	"tri/lib/agent/rpc"
 	"tri/lib/judge/codebase"
 )
 
@@ -134,7 +135,7 @@ func (c *conversation) serve(method string, params json.RawMessage) (any, error)
 	case "fs/write_text_file":
 		return c.write(params)
 	}
-	return nil, &fault{Code: unknownMethod, Message: "there is no " + method}
+	return nil, &rpc.Fault{Code: rpc.UnknownMethod, Message: "there is no " + method}
 }
 
 // Kinds of tool that only read, and that change files.
@@ -158,7 +159,7 @@ func (c *conversation) permit(params json.RawMessage) (any, error) {
 		} `json:"options"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, &fault{Code: badParams, Message: err.Error()}
+		return nil, &rpc.Fault{Code: rpc.BadParams, Message: err.Error()}
 	}
 	kind, named := p.ToolCall.Kind, ""
 	for _, o := range p.Options { // of Qwen Code: "Always Allow in project: find"
@@ -206,11 +207,11 @@ func (c *conversation) read(params json.RawMessage) (any, error) {
 		Limit *int   `json:"limit"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, &fault{Code: badParams, Message: err.Error()}
+		return nil, &rpc.Fault{Code: rpc.BadParams, Message: err.Error()}
 	}
 	text, err := c.tree.ReadFile(p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &fault{Code: notThere, Message: "Resource not found: " + p.Path}
+		return nil, &rpc.Fault{Code: notThere, Message: "Resource not found: " + p.Path}
 	}
 	if err != nil {
 		return nil, err
@@ -222,7 +223,7 @@ func (c *conversation) read(params json.RawMessage) (any, error) {
 	}
 	content := strings.Join(lines, "")
 	if len(content) > 4*codebase.MaxText {
-		return nil, &fault{Code: internal, Message: "too long: ask for some of its lines"}
+		return nil, &rpc.Fault{Code: rpc.Internal, Message: "too long: ask for some of its lines"}
 	}
 	return object{"content": content}, nil
 }
@@ -233,10 +234,10 @@ func (c *conversation) write(params json.RawMessage) (any, error) {
 		Content string `json:"content"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, &fault{Code: badParams, Message: err.Error()}
+		return nil, &rpc.Fault{Code: rpc.BadParams, Message: err.Error()}
 	}
 	if !c.turn.Task.Write {
-		return nil, &fault{Code: internal, Message: "nothing may be written in this run"}
+		return nil, &rpc.Fault{Code: rpc.Internal, Message: "nothing may be written in this run"}
 	}
 	if err := c.tree.WriteFile(p.Path, []byte(p.Content)); err != nil {
 		return nil, err

@@ -8,6 +8,8 @@
 //   - --json-schema may be violated silently: the value is checked here;
 //   - the process may hang after its result: the result is the end;
 //   - some versions sum the cost over a session's runs;
+//   - with --input-format stream-json a message is in the next call of the model; one that comes with
+//     the last answer begins a turn, so a process may give several results;
 //   - with --restricted, and with --setting-sources user, settings and commands of the
 //     codebase are ignored.
 package claude
@@ -67,7 +69,9 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 
 // Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Commands: true, Writes: true, Servers: true, Cost: true, Narrows: true}
+	return agent.Ability{
+		Resumes: true, Commands: true, Writes: true, Servers: true, Cost: true, Narrows: true, Steers: agent.Next, Forks: true,
+	}
 }
 
 // Run runs the program in the codebase.
@@ -82,11 +86,18 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 		Set: set, Line: messages.Line,
 		Reach: c.program.Endpoint("https://api.anthropic.com", "ANTHROPIC_BASE_URL"),
 	}
+	var input []string
+	if t.Task.Words != nil {
+		talk := newTalk(t, messages)
+		call.Talk, call.Line, call.Word = talk.begin, talk.line, talk.word
+		input = []string{"--input-format", "stream-json"}
+	}
 	settings, err := settings(t)
 	if err != nil {
 		return call, err
 	}
-	call.Args = append([]string{"-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config", "--permission-prompts", "none"}, settings...)
+	call.Args = append([]string{"-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config", "--permission-prompts", "none"}, input...)
+	call.Args = append(call.Args, settings...)
 	if schema := plain(t.Task.Schema); schema != "" {
 		call.Args = append(call.Args, "--json-schema", schema)
 	}

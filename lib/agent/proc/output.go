@@ -108,3 +108,19 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return io.Discard.Write(p) }
 func (discard) Close() error                { return nil }
+
+// spoken is the program's standard input in the hands of Talk, whose writes are kept in the run's
+// folder like a prompt.
+type spoken struct {
+	pipe *os.File
+	kept io.Writer
+}
+
+func (s *spoken) Write(p []byte) (int, error) {
+	if _, err := s.kept.Write(p); err != nil && !errors.Is(err, os.ErrClosed) {
+		return 0, err
+	}
+	return s.pipe.Write(p)
+}
+
+func (s *spoken) Close() error { return s.pipe.Close() }

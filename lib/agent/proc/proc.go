@@ -123,7 +123,7 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 		s.Started(r.pid())
 	}
 	if s.Talk != nil {
-		s.Talk(r.talk)
+		s.Talk(&spoken{r.talk, r.said})
 	}
 	go r.watchDisk()
 	r.readers.Add(2)
@@ -165,7 +165,8 @@ type running struct {
 	mu     sync.Mutex
 	reaped bool // from here on the group's number may belong to other processes
 
-	stdin, talk            *os.File // talk is the other end of stdin where the Spec has a Talk
+	stdin, talk            *os.File       // talk is the other end of stdin where the Spec has a Talk
+	said                   io.WriteCloser // what Talk wrote; nil without one
 	outR, outW, errR, errW *os.File
 	transcript, complaints io.WriteCloser
 	readers                sync.WaitGroup
@@ -182,6 +183,9 @@ func (r *running) open() (err error) {
 	r.transcript, r.complaints = discard{}, discard{}
 	if s := r.spec; s.Talk != nil {
 		r.stdin, r.talk, err = os.Pipe()
+		if r.said = io.WriteCloser(discard{}); err == nil && s.RunDir != "" {
+			r.said, err = r.keep("input.ndjson", MaxTranscript)
+		}
 	} else {
 		r.stdin, err = r.prompt()
 	}
@@ -363,6 +367,9 @@ func (r *running) close() error {
 		if f != nil {
 			_ = f.Close() // we wrote nothing through them
 		}
+	}
+	if r.said != nil {
+		err = errors.Join(err, r.said.Close())
 	}
 	return errors.Join(err, r.transcript.Close(), r.complaints.Close())
 }

@@ -15,7 +15,8 @@ type Messages struct {
 	Variables string // the variables to set if the key was refused
 	Inclusive bool   // input_tokens includes the cached tokens
 
-	calls map[string]draft.Usage // of each answer of the model, by its id
+	calls  map[string]draft.Usage // of each answer of the model, by its id
+	before draft.Usage            // of results before, in the same process
 }
 
 // message holds the parsed fields of a line.
@@ -122,7 +123,8 @@ func (m *Messages) assistant(l *message, s *Seen) {
 // result handles the final line. A failed call has the subtype "success", too: is_error decides.
 func (m *Messages) result(l *message, s *Seen) {
 	if u := l.Usage; u != nil {
-		s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = m.input(u), u.Output, true
+		m.before.InputTokens, m.before.OutputTokens = m.before.InputTokens+m.input(u), m.before.OutputTokens+u.Output
+		s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = m.before.InputTokens, m.before.OutputTokens, true
 	}
 	s.Usage.CostUSD, s.Usage.Turns = l.TotalCostUSD, max(l.NumTurns, s.Usage.Turns)
 	s.Value = l.StructuredOutput

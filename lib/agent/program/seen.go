@@ -29,6 +29,7 @@ type Seen struct {
 	// See Refused for errors of the model.
 	Err error
 
+	steps   sync.Mutex // see Do
 	task    agent.Task
 	session string
 	text    []byte
@@ -36,6 +37,13 @@ type Seen struct {
 	mu      sync.Mutex // the process id is set by another goroutine than the lines
 	pid     int
 	soFar   func(u draft.Usage, told bool) draft.Usage // usage of the run, including this turn's
+}
+
+// Do runs fn while no Line or Word runs. An adapter calls it from a goroutine of its own.
+func (s *Seen) Do(fn func()) {
+	s.steps.Lock()
+	defer s.steps.Unlock()
+	fn()
 }
 
 // started reports that the process runs, with the session's name if it is known. Session reports
@@ -111,6 +119,9 @@ func (s *Seen) Text() string { return string(s.text) }
 
 // End marks the program's output as complete. The program then has proc.Linger to exit.
 func (s *Seen) End() { s.ended = true }
+
+// Resume takes End back: the program goes on after a result.
+func (s *Seen) Resume() { s.ended = false }
 
 // Ended reports whether End was called.
 func (s *Seen) Ended() bool { return s.ended }

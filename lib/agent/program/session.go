@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"tri/lib/agent"
@@ -23,6 +24,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/draft"
+	record "tri/lib/record/run"
 )
 
 // MaxValue is the maximum size of a value, in bytes.
@@ -112,6 +114,9 @@ type Call struct {
 	Line func(line []byte, s *Seen)
 	// Talk drives standard input in place of the prompt, as proc.Spec.Talk.
 	Talk func(in io.WriteCloser, s *Seen)
+	// Word passes a word of Task.Words to the program while it runs, serialized with Line. It
+	// reports what becomes of the word by Task.Hear. Nil: the program takes none.
+	Word func(w agent.Word, s *Seen)
 	// Exit reads the remaining results after the program has exited by itself or after its last
 	// line. May be nil.
 	Exit func(e proc.Exit, s *Seen)
@@ -236,9 +241,16 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 	if turn.Again || !p.Baptizes {
 		s.session = turn.Session
 	}
+	over := make(chan struct{})
+	var passing sync.WaitGroup
 	var talk func(io.WriteCloser)
 	if call.Talk != nil {
-		talk = func(in io.WriteCloser) { call.Talk(in, s) }
+		talk = func(in io.WriteCloser) {
+			s.Do(func() { call.Talk(in, s) })
+			if call.Word != nil && t.Words != nil {
+				passing.Go(func() { pass(t, call, s, over) })
+			}
+		}
 	}
 	exit, err := p.run(ctx, proc.Spec{
 		Argv: slices.Concat(p.Argv, call.Args), Dir: t.Codebase, Env: r.environment(call),
@@ -246,12 +258,14 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 		Sandbox: p.Sandbox, Write: t.Write, Hidden: slices.Concat(t.Hidden, call.Hidden), Home: r.home,
 		Read: slices.Concat(p.Read, call.Read), Reach: r.reach(call), Doors: r.served(), Serve: call.Serve,
 		Memory: p.Memory, Processes: p.Processes, Disk: p.Disk, Started: s.started,
-		Line: func(line []byte) bool {
-			call.Line(line, s)
-			return s.ended
+		Line: func(line []byte) (ended bool) {
+			s.Do(func() { call.Line(line, s); ended = s.ended })
+			return ended
 		},
 		MaxStdout: call.MaxOutput, Linger: p.Linger, Grace: p.Grace,
 	})
+	close(over)
+	passing.Wait()
 	if err == nil && call.Exit != nil {
 		call.Exit(exit, s)
 	}
@@ -271,6 +285,28 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 	}
 	res.Value, fault = s.value(t)
 	return fault, nil
+}
+
+// pass passes words to the program until the turn is over. Words that come later wait for the next
+// turn.
+func pass(t agent.Task, call Call, s *Seen, over <-chan struct{}) {
+	for {
+		select {
+		case <-over:
+			return
+		case w, more := <-t.Words:
+			if !more {
+				return
+			}
+			s.Do(func() {
+				if s.ended {
+					t.Hear(w.ID, record.Late)
+					return
+				}
+				call.Word(w, s)
+			})
+		}
+	}
 }
 
 // value returns the program's value, or the one object in its text. A missing value is a fault
