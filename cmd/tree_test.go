@@ -72,7 +72,7 @@ func TestLayers(t *testing.T) {
 var shared = map[string][]string{
 	"chat": {"tri/lib/chat", "tri/lib/chat/session", "tri/lib/chat/sink", "tri/lib/chat/cache", "tri/lib/chat/webhook",
 		"tri/lib/chat/emoji"},
-	"agent":  {"tri/lib/agent", "tri/lib/agent/proc", "tri/lib/agent/program", "tri/lib/agent/toolserver"},
+	"agent":  {"tri/lib/agent", "tri/lib/agent/proc", "tri/lib/agent/program", "tri/lib/agent/rpc", "tri/lib/agent/toolserver"},
 	"report": {"tri/lib/report/history", "tri/lib/report/plot"},
 }
 
