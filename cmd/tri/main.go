@@ -49,7 +49,7 @@ where there is none yet, and looks at it as tri-health does.`,
 		&cli.StringFlag{Name: "mattermost-url", Usage: "reach the server at `URL`"},
 		&cli.StringSliceFlag{Name: "chat", Usage: "watch the chat with `ID` (repeatable; default all)"},
 		&cli.StringSliceFlag{Name: "codebase", Usage: "answer from `DIR` (repeatable)"},
-		&cli.StringFlag{Name: "agent", Usage: "investigate with `NAME`: search or claude"},
+		&cli.StringFlag{Name: "agent", Usage: "investigate with `NAME`: search, claude, or api: a model on this machine"},
 		&cli.StringSliceFlag{Name: "approver", Usage: "let `NAME` approve (repeatable)"},
 		&cli.StringFlag{Name: "language", Usage: "the operator's, as `CODE`"},
 		&cli.BoolFlag{Name: "yes", Usage: "do not ask, take the defaults"},
@@ -77,6 +77,7 @@ func initialize(c *cli.Call) error {
 		in = c.In
 	}
 	at := setup.Around{Home: home.Dir(), User: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "operator")}
+	at.Servers = setup.Local(c.Context, setup.Usual)
 	path, err := setup.Begin(home, a, at, c.Bool("force"), in, c.Err)
 	if err != nil {
 		return err

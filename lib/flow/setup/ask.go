@@ -21,6 +21,8 @@ type Around struct {
 	Home string // the home's folder
 	Dir  string // current folder; "": ask the system
 	User string // the user running the program
+
+	Servers []Server // that run models on this machine, see Local
 }
 
 // question is a question of tri init.
@@ -95,7 +97,11 @@ func Complete(a *Answers, at Around, in io.Reader, out io.Writer) error {
 	if in != nil {
 		lines = bufio.NewReader(in)
 	}
-	for _, q := range questions() {
+	qs := questions()
+	if len(at.Servers) > 0 {
+		qs = offer(qs, at.Servers)
+	}
+	for _, q := range qs {
 		if q.when != nil && !q.when(a) {
 			continue
 		}

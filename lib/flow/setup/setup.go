@@ -28,7 +28,9 @@ type Answers struct {
 	MattermostURL string
 	Chats         []string // ids; none: all that the bot can see
 	Codebases     []string // folders
-	Agent         string   // search, claude
+	Agent         string   // search, claude; api for a model on this machine
+	Model         string   // of api
+	ModelURL      string
 	Approvers     []string
 	Language      string
 
