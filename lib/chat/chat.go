@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tri/lib/record/event"
+	"tri/lib/record/presence"
 )
 
 // Source reads events from a platform.
@@ -39,6 +40,9 @@ type Handler interface {
 	OnEvents(events ...event.Event) error
 	// OnAction stores a click or a reaction on a message of the bot, durably.
 	OnAction(a event.Action) error
+	// OnTyping reports that somebody types, or no longer does (ExpiresAt in the past). It is only a
+	// hint: it is not durable, and may be lost.
+	OnTyping(t presence.Typing)
 	// OnConnect reports that events can be received (true; not yet when the connection is only
 	// requested), or no longer can (false).
 	OnConnect(up bool)
@@ -57,6 +61,9 @@ func (Discard) OnEvents(...event.Event) error { return nil }
 
 // OnAction implements Handler.
 func (Discard) OnAction(event.Action) error { return nil }
+
+// OnTyping implements Handler.
+func (Discard) OnTyping(presence.Typing) {}
 
 // OnConnect implements Handler.
 func (Discard) OnConnect(bool) {}

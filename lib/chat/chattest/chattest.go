@@ -13,6 +13,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/record/event"
+	"tri/lib/record/presence"
 )
 
 // World is a chat platform with two watched chats. Its methods act as the people in the chats,
@@ -83,6 +84,9 @@ func needs(t *testing.T, w World, features ...Feature) {
 	}
 }
 
+// Typist is a World whose platform shows a bot who types.
+type Typist interface{ Type(chatID, person string) }
+
 // Stateful is a World that keeps the state that its sources save from one start to the next
 // (chat.Resume.State). Otherwise the state is lost, which a source must tolerate.
 type Stateful interface {
@@ -94,6 +98,7 @@ type Stateful interface {
 type Handler struct {
 	Event   func(event.Event) error
 	Action  func(event.Action) error
+	Typing  func(presence.Typing)
 	Connect func(up bool)
 	Keep    func(state []byte) error
 	Log     func(format string, args ...any)
@@ -118,6 +123,13 @@ func (h Handler) OnAction(a event.Action) error {
 		return nil
 	}
 	return h.Action(a)
+}
+
+// OnTyping implements chat.Handler.
+func (h Handler) OnTyping(t presence.Typing) {
+	if h.Typing != nil {
+		h.Typing(t)
+	}
 }
 
 // OnConnect implements chat.Handler.
@@ -177,6 +189,7 @@ func long(n int) string {
 type listener struct {
 	t      *testing.T
 	cancel context.CancelFunc
+	typing chan presence.Typing
 	ended  chan struct{}
 	err    error // of Run; valid after ended is closed
 
@@ -192,12 +205,12 @@ type listener struct {
 func listen(t *testing.T, w World, before []event.Event) *listener {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &listener{t: t, cancel: cancel, ended: make(chan struct{}), seen: map[string]bool{}, more: make(chan struct{})}
+	l := &listener{t: t, cancel: cancel, ended: make(chan struct{}), seen: map[string]bool{}, more: make(chan struct{}), typing: make(chan presence.Typing, 100)}
 	for _, e := range before {
 		l.seen[e.Identity()] = true
 	}
 	r := resume(t, before)
-	to := Handler{Event: l.emit, Log: func(format string, args ...any) { t.Logf("source says: "+format, args...) }}
+	to := Handler{Event: l.emit, Typing: func(p presence.Typing) { l.typing <- p }, Log: func(format string, args ...any) { t.Logf("source says: "+format, args...) }}
 	if m, ok := w.(Stateful); ok {
 		state, err := m.Load()
 		if err != nil {

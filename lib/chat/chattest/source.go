@@ -21,6 +21,7 @@ func Source(t *testing.T, f Factory) {
 	t.Run("Changes", func(t *testing.T) { changed(t, f(t)) })
 	t.Run("Threads", func(t *testing.T) { threads(t, f(t)) })
 	t.Run("Mention", func(t *testing.T) { mention(t, f(t)) })
+	t.Run("Typing", func(t *testing.T) { typing(t, f(t)) })
 	t.Run("Texts", func(t *testing.T) { heardTexts(t, f(t)) })
 }
 
@@ -181,6 +182,26 @@ func changed(t *testing.T, w World) {
 	}
 	if e := got[2]; !e.Deleted || e.Content != "" {
 		t.Errorf("deletion came as %+v", e)
+	}
+}
+
+// typing: an indicator names its chat and the person by the id of their messages, and expires.
+func typing(t *testing.T, w World) {
+	typist, ok := w.(Typist)
+	if !ok {
+		t.Skip("the platform shows no bot who types")
+	}
+	c := w.Chats()[0]
+	l := listen(t, w, nil)
+	said := l.message(c, w.Say(c, "ana", "", "a first line"))
+	typist.Type(c, "ana")
+	select {
+	case got := <-l.typing:
+		if left := time.Until(got.ExpiresAt); !got.Is(&said) || got.Kind != "typing" || left <= 0 || left > time.Minute {
+			t.Errorf("ana types: reported as %+v", got)
+		}
+	case <-time.After(patience):
+		t.Error("ana types: not reported")
 	}
 }
 

@@ -71,6 +71,10 @@ func (w *world) Say(chatID, person, thread, text string) string {
 	return w.server.Say(thread, person, text, nil)
 }
 
+func (w *world) Type(chatID, person string) {
+	w.server.Tell("TYPING_START", discordtest.M{"channel_id": chatID, "guild_id": discordtest.Guild, "user_id": discordtest.Person(person)["id"]})
+}
+
 func (w *world) Pings(_, id string) bool {
 	for _, place := range []string{discordtest.Dev, discordtest.Help, id} {
 		for _, m := range w.server.Messages(place) {

@@ -3,9 +3,11 @@ package discord
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"tri/lib/chat/session"
 	"tri/lib/record/event"
+	"tri/lib/record/presence"
 )
 
 // dispatched adds the events and actions of a frame to b.
@@ -19,6 +21,8 @@ func (l *listening) dispatched(ctx context.Context, f frame, b *session.Batch) e
 		return l.reacted(ctx, f, b)
 	case "INTERACTION_CREATE":
 		return l.clicked(ctx, f, b)
+	case "TYPING_START":
+		return l.typing(ctx, f)
 	case "RESUMED":
 		if l.resumed > 0 {
 			l.Logf("discord: resumed, %d messages and changes were waiting", l.resumed)
@@ -44,6 +48,32 @@ func (l *listening) dispatched(ctx context.Context, f frame, b *session.Batch) e
 			l.places.forget(p.ID)
 		}
 	}
+	return nil
+}
+
+// typingTime is how long Discord shows an indicator after its last event
+// (resources/channel#trigger-typing-indicator).
+const typingTime = 10 * time.Second
+
+// typing reports that somebody types in a watched chat.
+func (l *listening) typing(ctx context.Context, f frame) error {
+	var t struct {
+		ChannelID string `json:"channel_id"`
+		UserID    string `json:"user_id"`
+	}
+	if json.Unmarshal(f.Data, &t) != nil || !validID(t.ChannelID) || !validID(t.UserID) {
+		return nil
+	}
+	p, err := l.place(ctx, t.ChannelID)
+	if err != nil || !l.accepts(&p) {
+		return err
+	}
+	now := l.api.Now()
+	typing := presence.Typing{Platform: platform, ChatID: p.chat(), UserID: t.UserID, Kind: "typing", ReceivedAt: now, ExpiresAt: now.Add(typingTime)}
+	if p.isThread() {
+		typing.ThreadID = p.ID
+	}
+	l.OnTyping(typing)
 	return nil
 }
 

@@ -24,8 +24,10 @@ const (
 	intentGuilds          = 1 << 0
 	intentMessages        = 1 << 9
 	intentReactions       = 1 << 10
+	intentTyping          = 1 << 11
 	intentDirect          = 1 << 12
 	intentDirectReactions = 1 << 13
+	intentDirectTyping    = 1 << 14
 	intentContent         = 1 << 15
 )
 
@@ -183,14 +185,14 @@ func (l *listening) setIntents(ctx context.Context) error {
 	if l.intents != 0 {
 		return nil
 	}
-	intents := intentGuilds | intentMessages | intentReactions | intentContent
+	intents := intentGuilds | intentMessages | intentReactions | intentTyping | intentContent
 	for id := range l.chats {
 		p, err := l.place(ctx, id)
 		if err != nil {
 			return err
 		}
 		if p.Kind == kindDirect || p.Kind == kindGroup {
-			intents |= intentDirect | intentDirectReactions
+			intents |= intentDirect | intentDirectReactions | intentDirectTyping
 		}
 	}
 	l.intents = intents

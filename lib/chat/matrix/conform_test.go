@@ -63,6 +63,8 @@ func (w *world) Say(chatID, person, thread, text string) string {
 	return w.server.Add(chatID, "m.room.message", "@"+person+":fake.test", content)
 }
 
+func (w *world) Type(chatID, person string) { w.server.Type(chatID, "@"+person+":fake.test") }
+
 func (w *world) author(chatID, id string) string {
 	for _, e := range w.server.Events(chatID) {
 		if e.ID == id {

@@ -15,6 +15,7 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/session"
 	"tri/lib/record/event"
+	"tri/lib/record/presence"
 )
 
 // overlap is read again before the last known time: clocks of homeservers differ.
@@ -33,9 +34,20 @@ type synced struct {
 				Limited bool              `json:"limited"`
 				Prev    string            `json:"prev_batch"`
 			} `json:"timeline"`
+			Ephemeral struct {
+				Events []ephemeral `json:"events"`
+			} `json:"ephemeral"`
 		} `json:"join"`
 		Invite map[string]json.RawMessage `json:"invite"`
 	} `json:"rooms"`
+}
+
+// ephemeral is an event that is not part of a room's history.
+type ephemeral struct {
+	Type    string `json:"type"`
+	Content struct {
+		UserIDs []string `json:"user_ids"`
+	} `json:"content"`
 }
 
 // kept is the state saved between two runs.
@@ -52,12 +64,13 @@ type listening struct {
 	begun     time.Time
 	up        bool
 	recovered int
-	encrypted map[string]bool // encrypted rooms that were reported
+	encrypted map[string]bool     // encrypted rooms that were reported
+	typed     map[string][]string // by room, who typed last
 }
 
 // Run implements chat.Source.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	l := &listening{Client: c, Resume: resume, Handler: to, encrypted: map[string]bool{}}
+	l := &listening{Client: c, Resume: resume, Handler: to, encrypted: map[string]bool{}, typed: map[string][]string{}}
 	var k kept
 	if json.Unmarshal(resume.State, &k) == nil && len(resume.Last) > 0 { // a token without a log skips the beginning
 		l.since = k.Since
@@ -76,7 +89,7 @@ func (c *Client) filter() string {
 	room := map[string]any{
 		"timeline":  map[string]any{"limit": page, "types": []string{"m.room.message", "m.sticker", "m.room.redaction", "m.reaction", "m.room.encrypted", "m.room.name", "m.room.member"}},
 		"state":     map[string]any{"types": []string{}},
-		"ephemeral": map[string]any{"types": []string{}}, "account_data": map[string]any{"types": []string{}},
+		"ephemeral": map[string]any{"types": []string{"m.typing"}}, "account_data": map[string]any{"types": []string{}},
 	}
 	if c.chats != nil {
 		room["rooms"] = slices.Sorted(maps.Keys(c.chats))
@@ -127,6 +140,11 @@ func (l *listening) sync(ctx context.Context) error {
 		if err := l.take(ctx, id, events); err != nil {
 			return err
 		}
+		for _, e := range s.Rooms.Join[id].Ephemeral.Events {
+			if e.Type == "m.typing" {
+				l.typing(id, e.Content.UserIDs)
+			}
+		}
 	}
 	moved := s.Next != l.since
 	l.since = s.Next
@@ -147,6 +165,31 @@ func (l *listening) sync(ctx context.Context) error {
 	}
 	return nil
 }
+
+// typingTime bounds an indicator: a homeserver reports the whole list of who types when it changes,
+// but not always when one times out.
+const typingTime = 10 * time.Second
+
+// typing reports who types in a room, and who no longer does.
+func (l *listening) typing(room string, users []string) {
+	now := l.api.Now()
+	set := func(user string, until time.Time) {
+		l.OnTyping(presence.Typing{Platform: platform, ChatID: room, UserID: user, Kind: "typing", ReceivedAt: now, ExpiresAt: until})
+	}
+	for _, user := range l.typed[room] {
+		if !slices.Contains(users, user) {
+			set(user, now)
+		}
+	}
+	users = users[:min(len(users), maxTyping)]
+	for _, user := range users {
+		set(user, now.Add(typingTime))
+	}
+	l.typed[room] = users
+}
+
+// maxTyping bounds the people typing in a room.
+const maxTyping = 100
 
 func parse(raw []json.RawMessage) []roomEvent {
 	events := make([]roomEvent, 0, len(raw))

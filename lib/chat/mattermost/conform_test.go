@@ -81,6 +81,8 @@ func (w *world) Say(chatID, person, thread, text string) string {
 	return p.ID
 }
 
+func (w *world) Type(chatID, person string) { w.server.Type(chatID, w.people[person].ID) }
+
 func (w *world) forge(person string, p chat.Post) {
 	w.t.Helper()
 	_, err := w.server.Say(mattermosttest.Post{ChannelID: p.ChatID, UserID: w.people[person].ID, RootID: p.ThreadID, Message: p.Text, Props: map[string]any{keyProp: p.Key}})

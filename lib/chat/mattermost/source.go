@@ -11,6 +11,7 @@ import (
 	"tri/lib/chat/session"
 	"tri/lib/chat/webhook"
 	"tri/lib/record/event"
+	"tri/lib/record/presence"
 )
 
 const (
@@ -142,11 +143,33 @@ func (l *listening) parse(ctx context.Context, f frame, b *session.Batch) error 
 		if err := l.reaction(ctx, f, b); err != nil {
 			return err
 		}
+	case f.Event == "typing":
+		l.typing(ctx, f)
 	case f.Event == "channel_updated" || f.Event == "channel_converted":
 		l.rooms.Forget(f.Broadcast.ChannelID)
 	}
 	l.parsed = max(l.parsed, f.Seq+1)
 	return nil
+}
+
+// typingTime is how long an indicator is shown after its last event; its end is not reported.
+const typingTime = 5 * time.Second
+
+// typing reports that somebody types in a watched channel.
+func (l *listening) typing(ctx context.Context, f frame) {
+	var data struct {
+		UserID   string `json:"user_id"`
+		ParentID string `json:"parent_id"` // the thread's root, "" in the channel itself
+	}
+	self, err := l.me(ctx)
+	if err != nil || json.Unmarshal(f.Data, &data) != nil || !validID(data.UserID) || data.UserID == self.ID || !l.watches(f.Broadcast.ChannelID) {
+		return
+	}
+	now := l.api.Now()
+	l.OnTyping(presence.Typing{
+		Platform: platform, ChatID: f.Broadcast.ChannelID, ThreadID: data.ParentID, UserID: data.UserID,
+		Kind: "typing", ReceivedAt: now, ExpiresAt: now.Add(typingTime),
+	})
 }
 
 // post adds the event of a frame that contains a post.

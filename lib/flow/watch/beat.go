@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"maps"
 	"os"
@@ -135,12 +134,7 @@ func (b *heartbeat) write() {
 	is.BeatAt = stampOf(b.now())
 	text, err := json.Marshal(is)
 	if err == nil {
-		tmp := "." + BeatName
-		root := b.home.Root()
-		err = errors.Join(err, root.WriteFile(tmp, append(text, '\n'), 0o600))
-		if err == nil {
-			err = root.Rename(tmp, BeatName)
-		}
+		err = b.home.Swap(BeatName, append(text, '\n'))
 	}
 	if err != nil {
 		slog.Warn("heartbeat", "err", err)

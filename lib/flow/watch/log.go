@@ -20,6 +20,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/record/event"
+	"tri/lib/record/presence"
 )
 
 // log is events.ndjson and its contents: which events it has, and the time of the latest event of each
@@ -32,6 +33,7 @@ type log struct {
 	kept func()                          // called after new events were appended
 
 	actions *actions
+	typing  *presence.Board
 	raw     *durable.Log // nil: the platforms' own records are not kept
 
 	mu   sync.Mutex
@@ -160,7 +162,7 @@ func stamp(dst []byte, end int64, items []Item) []byte {
 
 // open implements Open: it starts a platform's heartbeat.
 func (l *log) open(o Options, b *heartbeat, platform string) (chat.Resume, chat.Handler, error) {
-	p := &port{log: l, home: o.Home, platform: platform, link: b.linkOf(platform), say: o.Say}
+	p := &port{log: l, home: o.Home, platform: platform, link: b.linkOf(platform), typing: l.typing, say: o.Say}
 	state, err := o.Home.ReadSealed(p.state())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return chat.Resume{}, nil, fmt.Errorf("watch %s: %w", platform, err)
@@ -175,10 +177,12 @@ type port struct {
 	home     *durable.Home
 	platform string
 	link     func(up bool)
+	typing   *presence.Board
 	say      func(format string, args ...any)
 }
 
 func (p *port) OnAction(a event.Action) error   { return p.log.actions.keep(a) }
+func (p *port) OnTyping(t presence.Typing)      { p.typing.Set(t) }
 func (p *port) OnConnect(up bool)               { p.link(up) }
 func (p *port) Logf(format string, args ...any) { p.say(format, args...) }
 func (p *port) state() string                   { return "watch/" + p.platform + ".json" }

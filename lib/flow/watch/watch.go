@@ -14,6 +14,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/record/event"
+	"tri/lib/record/presence"
 )
 
 // LogName is the log's name in the home.
@@ -135,6 +136,9 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 		return fmt.Errorf("watch: %w", err)
 	}
 	l, err := openLog(o.Home)
+	if err == nil {
+		l.typing = presence.Open(o.Home, "watch", o.Now)
+	}
 	if err == nil {
 		l.actions, err = openActions(o.Home)
 	}

@@ -27,10 +27,11 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/decision"
+	"tri/lib/record/presence"
 )
 
 // left are the files that a copy does not need: they are rebuilt or belong to processes.
-var left = []string{"locks", "index", "logs", "supervise.json", "watch.json", decision.HeadName}
+var left = []string{"locks", "index", "logs", "supervise.json", "watch.json", presence.Folder, decision.HeadName}
 
 const (
 	markName     = "dispatch.json"

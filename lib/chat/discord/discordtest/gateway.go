@@ -32,7 +32,7 @@ type session struct {
 // intents are the bits of which an event needs any.
 var intents = map[string]int{
 	"MESSAGE_CREATE": 1<<9 | 1<<12, "MESSAGE_UPDATE": 1<<9 | 1<<12, "MESSAGE_DELETE": 1<<9 | 1<<12, "MESSAGE_DELETE_BULK": 1 << 9,
-	"MESSAGE_REACTION_ADD": 1<<10 | 1<<13, "MESSAGE_REACTION_REMOVE": 1<<10 | 1<<13, "THREAD_CREATE": 1, "THREAD_UPDATE": 1, "CHANNEL_UPDATE": 1,
+	"TYPING_START": 1 << 11, "MESSAGE_REACTION_ADD": 1<<10 | 1<<13, "MESSAGE_REACTION_REMOVE": 1<<10 | 1<<13, "THREAD_CREATE": 1, "THREAD_UPDATE": 1, "CHANNEL_UPDATE": 1,
 }
 
 // tell queues an event for every session that subscribed to it. s.mu is held.

@@ -56,12 +56,13 @@ type Server struct {
 	news    chan struct{}
 	revoked bool
 	rooms   []string
+	typing  map[string][]string // by room, not sent yet
 }
 
 // New starts a server with two rooms.
 func New() *Server {
 	s := &Server{Token: "syt_secret", Bot: "@tri:fake.test", byID: map[string]*Event{}, txns: map[string]string{}, news: make(chan struct{}),
-		chance: rand.New(rand.NewPCG(0, 0)), rooms: []string{"!dev:fake.test", "!help:fake.test"}}
+		chance: rand.New(rand.NewPCG(0, 0)), rooms: []string{"!dev:fake.test", "!help:fake.test"}, typing: map[string][]string{}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
 	return s
@@ -115,6 +116,14 @@ func (s *Server) add(room, kind, sender string, content M) *Event {
 	}
 	s.wake()
 	return e
+}
+
+// Type sends a room's list of who types; it is not part of the history.
+func (s *Server) Type(room string, users ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.typing[room] = users
+	s.wake()
 }
 
 // Garble adds an invalid event.
@@ -236,8 +245,9 @@ func (s *Server) sync(w http.ResponseWriter, r *http.Request) {
 	deadline := time.After(time.Duration(wait) * time.Millisecond)
 	var filter struct {
 		Room struct {
-			Rooms    []string
-			Timeline struct{ Limit int }
+			Rooms     []string
+			Timeline  struct{ Limit int }
+			Ephemeral struct{ Types []string }
 		}
 	}
 	_ = json.Unmarshal([]byte(q.Get("filter")), &filter)
@@ -277,6 +287,17 @@ func (s *Server) sync(w http.ResponseWriter, r *http.Request) {
 			if len(events) > 0 {
 				join[room] = M{"timeline": M{"events": events, "limited": limited, "prev_batch": fmt.Sprintf("t%d", first-1)}}
 			}
+		}
+		if slices.Contains(filter.Room.Ephemeral.Types, "m.typing") {
+			for room, users := range s.typing { // each list is sent once: there is one client
+				of, ok := join[room].(M)
+				if !ok {
+					of = M{}
+				}
+				of["ephemeral"] = M{"events": []M{{"type": "m.typing", "content": M{"user_ids": users}}}}
+				join[room] = of
+			}
+			clear(s.typing)
 		}
 		cut := len(join) > 0 && s.roll(s.faults.Cut)
 		next, news := fmt.Sprintf("s%d", len(s.events)), s.news

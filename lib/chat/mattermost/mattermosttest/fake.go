@@ -220,6 +220,15 @@ func (s *Server) Say(p Post) (Post, error) {
 	return *made, nil
 }
 
+// Type sends the typing event of a user.
+func (s *Server) Type(channel, user string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.sockets {
+		k.tell("typing", map[string]any{"user_id": user, "parent_id": ""}, map[string]any{"channel_id": channel})
+	}
+}
+
 // MakeGuest turns an account into a guest.
 func (s *Server) MakeGuest(id string) {
 	s.mu.Lock()
