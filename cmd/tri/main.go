@@ -4,8 +4,6 @@ package main
 
 import (
 	"cmp"
-	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"tri/lib/flow/demo"
 	"tri/lib/flow/setup"
 	"tri/lib/report/health"
+	"tri/lib/report/history"
 	"tri/lib/report/logs"
 )
 
@@ -52,8 +51,8 @@ where there is none yet, and looks at it as tri-health does.`,
 		&cli.StringFlag{Name: "agent", Usage: "investigate with `NAME`: search, claude, or api: a model on this machine"},
 		&cli.StringSliceFlag{Name: "approver", Usage: "let `NAME` approve (repeatable)"},
 		&cli.StringFlag{Name: "language", Usage: "the operator's, as `CODE`"},
-		&cli.BoolFlag{Name: "yes", Usage: "do not ask, take the defaults"},
-		&cli.BoolFlag{Name: "force", Usage: "replace a configuration that is there"},
+		&cli.StringFlag{Name: "history", Usage: "read the export `FILE` for the reports: how long answers took before"},
+		&cli.BoolFlag{Name: "yes", Usage: "do not ask, take the defaults"}, &cli.BoolFlag{Name: "force", Usage: "replace a configuration that is there"},
 	},
 	Run: initialize,
 }
@@ -64,26 +63,31 @@ func initialize(c *cli.Call) error {
 		return err
 	}
 	defer home.Close()
+	if export := c.String("history"); export != "" {
+		if err := demo.History(c.Context, subcommand.Dir(), home, export, history.Past); err != nil {
+			return err
+		}
+		c.Say("wrote %s, for tri-report acceptance", home.Path(history.Past))
+	}
 	platform, done, err := setup.Steps(home, c.Args, c.Bool("force"), c.Out)
-	if err != nil || done {
+	if err != nil || done || c.IsSet("history") && home.Exists(setup.FileName) && !c.Bool("force") {
 		return err
 	}
 	a := setup.Answers{
 		Platform: platform, LocalDir: c.String("local-dir"), MattermostURL: c.String("mattermost-url"),
 		Chats: c.Strings("chat"), Codebases: c.Strings("codebase"), Agent: c.String("agent"), Approvers: c.Strings("approver"), Language: c.String("language"),
 	}
-	var in io.Reader
-	if term.Is(c.In) && !c.Bool("yes") {
-		in = c.In
+	in := c.In
+	if !term.Is(in) || c.Bool("yes") {
+		in = nil
 	}
-	at := setup.Around{Home: home.Dir(), User: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "operator")}
-	at.Servers = setup.Local(c.Context, setup.Usual)
-	path, err := setup.Begin(home, a, at, c.Bool("force"), in, c.Err)
+	at := setup.Around{Home: home.Dir(), Servers: setup.Local(c.Context, setup.Usual)}
+	cfg, err := setup.Begin(home, a, at, c.Bool("force"), in, c.Err)
 	if err != nil {
 		return err
 	}
-	c.Say("wrote %s", path)
-	defer c.Say("next: tri up starts the pipeline, tri-approve tui is where drafts wait for you")
+	c.Say("wrote %s", cfg.Path)
+	defer c.Say("next: %s", setup.Next(cfg))
 	return health.Print(c.Out, health.Run(c.Context, health.Options{Dir: home.Dir(), Now: time.Now}))
 }
 
@@ -110,13 +114,9 @@ people answered then, and the draft with its verdict. Nothing is posted.
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "dir", Usage: "leave everything in `DIR`", Value: "trial"},
 		&cli.StringFlag{Name: "codebase", Usage: "answer from the code in `DIR`", Value: "."},
-		&cli.StringFlag{Name: "agent", Usage: "investigate with `NAME`, see tri-agent(7)", Value: "search"},
-		&cli.IntFlag{Name: "limit", Usage: "draft at most `N` answers", Value: 40},
+		&cli.StringFlag{Name: "agent", Usage: "investigate with `NAME`", Value: "search"}, &cli.IntFlag{Name: "limit", Usage: "draft at most `N` answers", Value: 40},
 	},
 	Run: func(c *cli.Call) error {
-		if c.Int("limit") < 1 {
-			return cli.Usagef("--limit %d: want 1 or more", c.Int("limit"))
-		}
 		return demo.Try(c.Context, demo.Trial{
 			Options: demo.Options{Dir: c.String("dir"), Codebase: c.String("codebase"), Bin: subcommand.Dir(), Terminal: term.Is(c.Out), Out: c.Out, Err: c.Err},
 			Export:  c.Args[0], Agent: c.String("agent"), Limit: c.Int("limit"),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"time"
 
 	"tri/lib/base/config"
@@ -110,7 +111,9 @@ func gather(h *durable.Home, who decision.Policy, now, from time.Time) (*facts, 
 		} else if err == nil {
 			f.waits = f.talk.Waits
 		}
-		talked <- errors.Join(err, late)
+		past, more := history.ReadPast(h, begun)
+		f.waits = append(f.waits, past...)
+		talked <- errors.Join(err, late, more)
 	}()
 	earliest := month
 	if from.Before(month) {
@@ -142,7 +145,7 @@ func (f *facts) accept(missed Missed) (*Acceptance, error) {
 		}
 		a.Criteria = append(a.Criteria, c)
 	}
-	c := Criterion{ID: "AC-11", Says: "dropped messages that should not have been, 7 days", Bar: "≤ 1 in 100", Unit: percents}
+	c := Criterion{ID: "AC-11", Says: "dropped messages that should not have been, 7 days", Bar: "at most 1 in 100", Unit: percents}
 	rate, low, high, n, err := missed()
 	if err != nil {
 		return nil, err
@@ -159,7 +162,7 @@ func (f *facts) accept(missed Missed) (*Acceptance, error) {
 
 // filtered computes AC-01.
 func filtered(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-01", Says: "messages that ask something, 7 days", Bar: "≤ 40%"}
+	c := Criterion{ID: "AC-01", Says: "messages that ask something, 7 days", Bar: "at most 40%"}
 	var s stats.Share
 	n := 0
 	for _, d := range f.talk.Days {
@@ -189,7 +192,7 @@ func stamped(f *facts) (Criterion, error) {
 
 // throughput computes AC-10: how long askers wait, compared with how long people took before.
 func throughput(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-10", Says: "message to reply, median, 28 days", Bar: "≤ before + 30 s", Unit: secs}
+	c := Criterion{ID: "AC-10", Says: "message to reply, median, 28 days", Bar: "at most 30s more than before", Unit: secs}
 	var ours, theirs []float64
 	for _, r := range f.month.Replies {
 		if wait, ok := r.Wait(); ok {
@@ -207,11 +210,11 @@ func throughput(f *facts) (Criterion, error) {
 	m, low, high := stats.Median(ours)
 	c.set(m, low, high)
 	if len(theirs) == 0 {
-		c.Note = "no history from before: tri init takes an export"
+		c.Note = "no history from before: tri init --history EXPORT reads one"
 		return c, nil
 	}
 	before, blow, bhigh := stats.Median(theirs)
-	c.Bar = fmt.Sprintf("≤ %s + 30 s", seconds(before))
+	c.Bar = fmt.Sprintf("at most %s and 30s", seconds(before))
 	c.Note = fmt.Sprintf("before, people took %s (%d questions)", seconds(before), len(theirs))
 	switch { // both intervals must agree, which is stricter than 95%
 	case math.IsInf(high, 1) || math.IsInf(bhigh, 1):
@@ -247,7 +250,7 @@ func (a *Acceptance) Print(w io.Writer) error {
 	s.printf("%s UTC: %d of %d criteria pass\n\n", clock(a.At), passed, len(a.Criteria))
 	for _, c := range a.Criteria {
 		s.printf("%s  %s  %s\n", c.ID, s.paint(fmt.Sprintf("%-15s", c.Result), c.Result == stats.Pass, c.Result == stats.Fail), c.Says)
-		s.printf("       %s\n", c.measured())
+		s.wrap("       ", c.measured())
 		if c.Note != "" {
 			s.wrap("       ", c.Note)
 		}
@@ -260,25 +263,26 @@ func (a *Acceptance) Print(w io.Writer) error {
 
 func (c *Criterion) measured() string {
 	if c.Value == nil {
-		return fmt.Sprintf("nothing recorded; the bar is %s", c.Bar)
+		return fmt.Sprintf("nothing recorded; wanted: %s", c.Bar)
 	}
-	text := c.unit(*c.Value) + fmt.Sprintf(" of %s", count(c.N))
+	text := c.unit(*c.Value)
 	if c.Unit == secs || c.Unit == tokens {
-		text = c.unit(*c.Value) + fmt.Sprintf(", N %s", count(c.N))
+		text += ", the median"
 	}
+	text += fmt.Sprintf(" of %s", count(c.N))
 	if c.Unit == tokens {
-		text = "≤ " + text
+		text = "at most " + text
 	}
-	if c.Low != nil {
-		text += fmt.Sprintf(", 95%% interval %s to %s", c.unit(*c.Low), c.unit(*c.High))
+	if c.Low != nil && *c.Low != *c.High {
+		text += fmt.Sprintf(" (95%% interval %s to %s)", c.unit(*c.Low), c.unit(*c.High))
 	}
-	return text + "; the bar is " + c.Bar
+	return text + "; wanted: " + c.Bar
 }
 
 func (c *Criterion) unit(x float64) string {
 	switch c.Unit {
 	case percents:
-		return fmt.Sprintf("%.1f%%", x)
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0") + "%"
 	case secs:
 		return seconds(x)
 	}

@@ -29,7 +29,7 @@ const (
 // least one byte long, so the number of bytes is an upper bound that needs no tokenizer;
 // scripts/bench measures how far below it the number of tokens is.
 func context(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-02", Says: "what is printed for an investigation, 7 days", Bar: "≤ 2,000 tokens, median", Unit: tokens, Result: stats.Unsure}
+	c := Criterion{ID: "AC-02", Says: "what is printed for an investigation, 7 days", Bar: "at most 2,000 tokens", Unit: tokens, Result: stats.Unsure}
 	keys := map[string]bool{}
 	for _, r := range f.month.Runs {
 		if r.Kind == run.Investigate && !r.Ended.Before(f.from) {
@@ -93,10 +93,13 @@ func printed(f *facts, keys map[string]bool) ([]float64, error) {
 	return sizes, err
 }
 
+// minPairs is the minimum sample size of AC-03.
+const minPairs = 20
+
 // concurrent computes AC-03: of the investigations that ran at the same time, how many offered
 // another thread's draft, or answered in another thread's place.
 func concurrent(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-03", Says: "drafts swapped between investigations at the same time", Bar: "0", Unit: counts, Result: stats.Unsure}
+	c := Criterion{ID: "AC-03", Says: "drafts swapped between investigations at the same time", Bar: "none", Unit: counts, Result: stats.Unsure}
 	drafts := map[string]*history.Draft{} // by run
 	swapped := 0
 	for _, d := range f.month.Drafts {
@@ -121,11 +124,15 @@ func concurrent(f *facts) (Criterion, error) {
 	}
 	low, high := stats.Share{Hits: min(swapped, c.N), N: c.N}.Interval()
 	c.set(float64(swapped), low*float64(c.N), high*float64(c.N))
-	c.Result = stats.Fail
-	if swapped == 0 {
+	c.Note = "of pairs that overlapped, in 28 days"
+	switch {
+	case swapped > 0:
+		c.Result = stats.Fail
+	case c.N >= minPairs:
 		c.Result = stats.Pass
+	default:
+		c.Note += fmt.Sprintf("; at least %d are needed", minPairs)
 	}
-	c.Note = "N counts the pairs that overlapped, in 28 days"
 	return c, nil
 }
 
@@ -161,7 +168,7 @@ const (
 // bounced computes AC-06: of the latest ten bounces, in how many round 2 has none of the objections
 // of round 1, and a different draft or different references.
 func bounced(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-06", Says: "bounces after which round 2 is mended, the latest 10", Bar: "≥ 7 of 10", Result: stats.Unsure}
+	c := Criterion{ID: "AC-06", Says: "bounces whose objections round 2 removes, the latest 10", Bar: "at least 7 of 10", Result: stats.Unsure}
 	type round struct {
 		kind, key string
 		cycle, n  int

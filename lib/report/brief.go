@@ -27,11 +27,12 @@ type Brief struct {
 	At    string `json:"at"`
 	Since string `json:"since"`
 
-	Waiting  []Item `json:"waiting"` // for a person, oldest first
-	Ready    int    `json:"ready"`   // drafts offered since then
-	Expired  int    `json:"expired"` // of these, not decided in time
-	Long     []Item `json:"long"`    // escalations that ended since then, oldest first
-	Moving   int    `json:"moving"`  // being investigated or validated
+	Waiting  []Item `json:"waiting"`          // for a person, oldest first
+	Ready    int    `json:"ready"`            // drafts offered since then
+	Expired  int    `json:"expired"`          // of these, not decided in time
+	Shadow   int    `json:"shadow,omitempty"` // of Waiting, drafts that were not offered for posting
+	Long     []Item `json:"long"`             // escalations that ended since then, oldest first
+	Moving   int    `json:"moving"`           // being investigated or validated
 	Approved int    `json:"approved"`
 	Parked   []Item `json:"parked"`
 
@@ -58,7 +59,9 @@ type Item struct {
 	Who  string `json:"who,omitempty"`
 	Text string `json:"text"`
 	At   string `json:"at"`
-	Note string `json:"note,omitempty"` // badge, reason, who approved
+	// Question is what Text answers.
+	Question string `json:"question,omitempty"`
+	Note     string `json:"note,omitempty"` // badge, reason, who approved
 }
 
 // Spend is the budget used today (UTC).
@@ -106,6 +109,9 @@ func (b *Brief) threads(h *durable.Home, cfg *config.Config, _, from time.Time) 
 		case decided:
 			b.Moving++
 		default:
+			if t.DraftPending != nil && (st == nil || st.Offer == nil) {
+				b.Shadow++
+			}
 			b.Waiting = append(b.Waiting, waiting(t))
 		}
 	}
@@ -188,7 +194,8 @@ func (b *Brief) posts(h *durable.Home, _ *config.Config, _, _ time.Time) error {
 func (b *Brief) replies(h *durable.Home, _ *config.Config, _, from time.Time) error {
 	return recent(h, repliesLog, "posted_at", from, func(line []byte) error {
 		var r outbox.Reply
-		if err := json.Unmarshal(line, &r); err != nil {
+		err := json.Unmarshal(line, &r)
+		if err != nil {
 			return fmt.Errorf("read %s: %w", repliesLog, err)
 		}
 		it := Item{Key: r.Key, Chat: r.ChatID, Text: r.ReplyText, At: r.PostedAt, Note: r.Approval()}
@@ -197,13 +204,23 @@ func (b *Brief) replies(h *durable.Home, _ *config.Config, _, from time.Time) er
 				b.Automatic++
 				it.Note = "automatic, read by no person"
 			}
+			it.Question, err = asked(h, r.Key)
 			b.Answered = append(b.Answered, it)
 		} else {
 			it.Note = r.Outcome + ": " + r.Why
 			b.Failed = append(b.Failed, it)
 		}
-		return nil
+		return err
 	})
+}
+
+// asked returns the first message of a thread; "" if there is no thread.
+func asked(h *durable.Home, key string) (string, error) {
+	t, err := thread.Load(h, key)
+	if err != nil || t == nil || len(t.Messages) == 0 {
+		return "", err
+	}
+	return t.Messages[0].Content, nil
 }
 
 // failures collects the runs that ended without a result.
@@ -228,7 +245,20 @@ func (b *Brief) failures(h *durable.Home, _ *config.Config, _, from time.Time) e
 	})
 }
 
+// classified counts the messages. A home whose dispatcher reads a pipe has no log of them: its
+// journal counts.
 func (b *Brief) classified(h *durable.Home, _ *config.Config, _, from time.Time) error {
+	if !h.Exists(classifiedLog) {
+		return recent(h, dispatchLog, "at", from, func(line []byte) error {
+			if e := gjson.GetBytes(line, "event.classification"); e.Exists() {
+				b.Messages++
+				if e.Str == event.Actionable {
+					b.Actionable++
+				}
+			}
+			return nil
+		})
+	}
 	return recent(h, classifiedLog, "classified_at", from, func(line []byte) error {
 		got := gjson.GetManyBytes(line, "classification", "reasons.0")
 		b.Messages++

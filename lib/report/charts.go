@@ -78,6 +78,26 @@ func spans(from, to time.Time) []span {
 	return out
 }
 
+// since returns the first day of which anything is recorded, at least the start of a window.
+func (f *facts) since(from time.Time) time.Time {
+	first := f.now
+	if len(f.talk.Days) > 0 {
+		if at, err := time.Parse(time.DateOnly, f.talk.Days[0].Date); err == nil && at.Before(first) {
+			first = at
+		}
+	}
+	for _, r := range f.whole.Runs {
+		if r.Ended.Before(first) {
+			first = r.Ended
+		}
+	}
+	first = first.UTC().Truncate(day)
+	if first.Before(from) {
+		return from
+	}
+	return first
+}
+
 // charts draws the six charts of a window.
 func charts(f *facts, from, now time.Time) []*Chart {
 	steps := spans(from, now)
@@ -121,7 +141,7 @@ func days(t *history.Talk, from time.Time) (list []history.Day, names []string) 
 
 func talked(t *history.Talk, from time.Time) *Chart {
 	list, names := days(t, from)
-	c := &plot.Chart{Title: "Messages by what the filter made of them", Steps: names, Unit: whole}
+	c := &plot.Chart{Title: "Messages by what the filter made of them", Steps: names, Unit: whole, Whole: true}
 	asks, ambient, ack := make([]float64, len(list)), make([]float64, len(list)), make([]float64, len(list))
 	for i, d := range list {
 		asks[i], ambient[i], ack[i] = float64(d.Actionable), float64(d.Ambient), float64(d.Ack)
@@ -151,7 +171,7 @@ func passing(tallies []Tally, steps []span, per string) *Chart {
 		}
 	}
 	c := &plot.Chart{Title: "First-round pass rate", Steps: ends(steps), Lines: []plot.Series{s}, Max: 100, Band: &[2]float64{60, 90}, Unit: func(x float64) string { return fmt.Sprintf("%.0f%%", x) }}
-	return draw(c, fmt.Sprintf("Each %s until the day named, with its 95%% interval. The field is AC-05: 60 to 90%%.", per))
+	return draw(c, fmt.Sprintf("Each %s until the day named, with its 95%% interval. The shaded field is what is wanted: 60 to 90%%. If all pass, the validator may check too little.", per))
 }
 
 func replying(tallies []Tally, steps []span, per string) *Chart {
@@ -206,7 +226,7 @@ func catches(l *history.Ledger, steps []span, per string) *Chart {
 			second.Values[i]++
 		}
 	}
-	return draw(&plot.Chart{Title: "Drafts that the validator stopped", Steps: ends(steps), Bars: []plot.Series{first, second, on}, Unit: whole}, fmt.Sprintf("Each %s until the day named. None for weeks is no good sign: tri-drill shows whether it looks.", per))
+	return draw(&plot.Chart{Title: "Drafts that the validator stopped", Steps: ends(steps), Bars: []plot.Series{first, second, on}, Unit: whole, Whole: true}, fmt.Sprintf("Each %s until the day named. None for weeks is no good sign: tri-drill shows whether it looks.", per))
 }
 
 func lagging(t *history.Talk, from time.Time) *Chart {

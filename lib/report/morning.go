@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -31,12 +32,20 @@ func (b *Brief) expired() string {
 	return fmt.Sprintf(", %d expired: tri-approve undo brings one back", b.Expired)
 }
 
+// shadow returns the part of the line about drafts that nobody can post.
+func (b *Brief) shadow() string {
+	if b.Shadow == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d in shadow: tri-report trial)", b.Shadow)
+}
+
 // Print writes the brief as text: at most 25 lines.
 func (b *Brief) Print(w io.Writer) error {
 	now := instant(b.At)
 	out := new(strings.Builder)
 	fmt.Fprintf(out, "%s UTC, since %s: %d messages, %d ask, %d answered\n", clock(b.At), clock(b.Since), b.Messages, b.Actionable, len(b.Answered))
-	fmt.Fprintf(out, "%d wait for you, %d approved and not posted, %d being worked on; %d became ready since%s\n", len(b.Waiting), b.Approved, b.Moving, b.Ready, b.expired())
+	fmt.Fprintf(out, "%d wait for you%s, %d approved and not posted, %d being worked on; %d became ready since%s\n", len(b.Waiting), b.shadow(), b.Approved, b.Moving, b.Ready, b.expired())
 	list(out, b.Waiting, maxWaiting, "tri-approve list", func(it Item) string {
 		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), text.Line(it.Chat, 16), text.Line(it.Who, 16), text.Line(it.Text, maxText), text.Line(it.Note, 48))
 	})
@@ -60,7 +69,7 @@ func (b *Brief) Print(w io.Writer) error {
 		fmt.Fprintf(out, "%d answered%s\n", len(b.Answered), automatic)
 	}
 	list(out, last(b.Answered, maxAnswered), maxAnswered, "", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s  (%s)", term.Age(instant(it.At), now), text.Line(it.Chat, 16), text.Line(it.Text, maxText), text.Line(it.Note, 30))
+		return fmt.Sprintf("  %-4s %s  %s  (%s)", term.Age(instant(it.At), now), text.Line(it.Chat, 16), text.Line(cmp.Or(it.Question, it.Text), maxText), text.Line(it.Note, 30))
 	})
 	b.sums(out)
 	if _, err := io.WriteString(w, out.String()); err != nil {

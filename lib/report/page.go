@@ -61,6 +61,7 @@ func HTML(h *durable.Home, cfg *config.Config, now, from time.Time, missed Misse
 	if err != nil {
 		return nil, err
 	}
+	from = f.since(from)
 	sum := sha256.Sum256([]byte(pageStyle))
 	p := &Page{
 		Title: "tri: " + from.UTC().Format("2 Jan") + " to " + now.UTC().Format("2 Jan 2006"), At: clock(stampJSON(now)), From: clock(stampJSON(from)),

@@ -23,7 +23,7 @@ type sheet struct {
 }
 
 // newSheet returns a sheet, with colours if w is a terminal.
-func newSheet(w io.Writer) *sheet { return &sheet{colour: term.Is(w)} }
+func newSheet(w io.Writer) *sheet { return &sheet{colour: term.Colors(w)} }
 
 // send writes the sheet.
 func (s *sheet) send(w io.Writer) error {

@@ -80,7 +80,7 @@ func connect(programs []*exec.Cmd, p pipe) (opened []io.Closer, err error) {
 		programs[0].Stdin = f
 	}
 	if p.into != "" {
-		f, err := os.Create(p.into)
+		f, err := os.OpenFile(p.into, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 		if err != nil {
 			return opened, err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
@@ -31,6 +32,9 @@ type Trial struct {
 // shadow, and a page that shows each beside what people answered. Nothing can be posted.
 func Try(ctx context.Context, t Trial) error {
 	d := &demo{Options: t.Options}
+	if t.Limit < 1 {
+		return sysexit.With(sysexit.Usage, fmt.Errorf("limit %d: want 1 or more", t.Limit))
+	}
 	if _, err := os.Stat(t.Export); err != nil {
 		return err
 	}
@@ -42,7 +46,7 @@ func Try(ctx context.Context, t Trial) error {
 	}
 	all, chosen := d.path("all.ndjson"), d.path("chosen.ndjson")
 	d.title("1. The history goes through the filter")
-	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-watch", "export", t.Export}, {"tri-classify"}}, into: all}); err != nil {
+	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-watch", "export", t.Export}, {"tri-thread"}, {"tri-classify"}}, into: all}); err != nil {
 		return err
 	}
 	if err := d.choose(ctx, all, chosen, t.Limit); err != nil {
@@ -70,6 +74,20 @@ func Try(ctx context.Context, t Trial) error {
 	d.say("%s", head)
 	d.say("\nRead %s, or open %s in a browser.", d.path("trial.txt"), d.path("trial.html"))
 	return nil
+}
+
+// History writes the classified messages of an export to a file of a home, with the programs in
+// bin. The dispatcher does not read it: an old question opens nothing.
+func History(ctx context.Context, bin string, home *durable.Home, export, name string) error {
+	if _, err := os.Stat(export); err != nil {
+		return err
+	}
+	d := &demo{Options: Options{Bin: bin}, home: home.Dir()}
+	filter := [][]string{{"tri-watch", "export", export}, {"tri-thread"}, {"tri-classify"}}
+	if _, err := d.quiet(ctx, pipe{steps: filter, into: home.Path(name + ".part")}); err != nil {
+		return err
+	}
+	return home.Move(name+".part", name)
 }
 
 // trialHome makes the folder, and a configuration in it.

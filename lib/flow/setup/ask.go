@@ -2,10 +2,12 @@ package setup
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +22,7 @@ import (
 type Around struct {
 	Home string // the home's folder
 	Dir  string // current folder; "": ask the system
-	User string // the user running the program
+	User string // the user running the program; "": ask the system
 
 	Servers []Server // that run models on this machine, see Local
 }
@@ -191,30 +193,44 @@ func (a *Answers) anchor(dir string) error {
 	return nil
 }
 
-// Begin completes the answers and writes the configuration. If there is a configuration already, that is
+// Begin completes the answers, writes the configuration and returns it. If there is a configuration already, that is
 // reported before anything is asked.
-func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader, out io.Writer) (string, error) {
+func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader, out io.Writer) (*config.Config, error) {
 	if h.Exists(FileName) && !force {
-		return "", exists(h.Path(FileName))
+		return nil, exists(h.Path(FileName))
 	}
+	at.User = cmp.Or(at.User, account())
 	if at.Dir == "" {
 		dir, err := os.Getwd()
 		if err != nil {
-			return "", sysexit.With(sysexit.IO, fmt.Errorf("find the current folder: %w", err))
+			return nil, sysexit.With(sysexit.IO, fmt.Errorf("find the current folder: %w", err))
 		}
 		at.Dir = dir
 	}
 	if err := Complete(&a, at, in, out); err != nil {
-		return "", err
+		return nil, err
 	}
 	if a.Platform != config.PlatformLocal && a.Platform != config.PlatformMattermost {
 		guide, err := sources.Guide(a.Platform)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		a.Section = strings.TrimRight(guide.Config, "\n")
 	}
-	return Write(h, a, force)
+	path, err := Write(h, a, force)
+	if err != nil {
+		return nil, err
+	}
+	return config.Load(path)
+}
+
+// account returns the name under which the person runs programs.
+func account() string {
+	name := cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"))
+	if u, err := user.Current(); name == "" && err == nil {
+		name = u.Username
+	}
+	return cmp.Or(name, "operator")
 }
 
 // Steps writes the setup steps of the platform in args, if any. done is true if there is nothing else to

@@ -72,6 +72,15 @@ func Write(h *durable.Home, a Answers, force bool) (string, error) {
 	return path, nil
 }
 
+// Next says how to try a new configuration: for a local chat, the commands that ask a question.
+func Next(cfg *config.Config) string {
+	if on := cfg.On(); len(on) != 1 || on[0] != config.PlatformLocal {
+		return "tri up starts the pipeline, tri-approve tui is where drafts wait for you"
+	}
+	room := filepath.Join(cfg.Chat.Local.Dir, "dev")
+	return fmt.Sprintf("tri up; echo 'ana: where is the retry limit?' >>%s; tri-approve tui", room)
+}
+
 // render returns the file's text and the configuration parsed from it.
 func render(path string, a Answers) ([]byte, *config.Config, error) {
 	for _, s := range append(append(append([]string{a.LocalDir, a.MattermostURL, a.Language}, a.Chats...), a.Codebases...), a.Approvers...) {

@@ -38,7 +38,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 // Print writes the report as text. It returns ErrBad if there are faults.
 func (r *Report) Print(w io.Writer) error {
 	var b strings.Builder
-	colour := term.Is(w)
+	colour := term.Colors(w)
 	for _, f := range r.Findings {
 		word := paint("ok ", "32", colour)
 		if f.Bad > 0 {

@@ -17,6 +17,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 	"tri/lib/base/text"
 )
 
@@ -178,17 +179,40 @@ func Worst(checks []Check) string {
 // Print writes the checks as a table. A fix that applies to several consecutive checks is printed
 // once, after the last of them.
 func Print(w io.Writer, checks []Check) error {
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var page strings.Builder
+	tab := tabwriter.NewWriter(&page, 0, 0, 2, ' ', 0)
 	for i, c := range checks {
 		fmt.Fprintf(tab, "%s\t%s\t%s\n", c.Status, c.Name, inCell(c.Message))
 		if c.Fix != "" && (i == len(checks)-1 || checks[i+1].Fix != c.Fix) {
 			fmt.Fprintf(tab, "\t\t→ %s\n", inCell(c.Fix))
 		}
 	}
-	if err := tab.Flush(); err != nil {
+	err := tab.Flush()
+	if err == nil {
+		_, err = io.WriteString(w, colored(page.String(), term.Colors(w)))
+	}
+	if err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("write checks: %w", err))
 	}
 	return nil
+}
+
+// colored colours the status at the start of each line: ok green, warn yellow, fail red.
+func colored(page string, on bool) string {
+	if !on {
+		return page
+	}
+	var b strings.Builder
+	for line := range strings.Lines(page) {
+		for status, colour := range map[string]string{OK: "32", Warn: "33", Fail: "31"} {
+			if rest, ok := strings.CutPrefix(line, status+" "); ok {
+				line = "\x1b[" + colour + "m" + status + "\x1b[0m " + rest
+				break
+			}
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // inCell keeps outside text in its cell: further lines are indented, and terminal control sequences

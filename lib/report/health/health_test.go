@@ -225,6 +225,9 @@ func (p *place) hold(lock string) {
 func TestLiveness(t *testing.T) {
 	p := newPlace(t, piped)
 	checks := p.look()
+	want(t, checks, "pipeline", OK, "was never started")
+	p.write(eventsName, "")
+	checks = p.look()
 	want(t, checks, "tri-dispatch", Warn, "does not run")
 	want(t, checks, "tri-supervise", Warn, "nothing runs")
 	var out strings.Builder

@@ -113,6 +113,10 @@ func (x *examination) alive() {
 		_, held, err := x.holder(s.Lock)
 		return s.Lock != "" && held && err == nil
 	})
+	if !sup.alive && !sup.some && x.unused(stages) {
+		x.ok("pipeline", "was never started: tri up starts it")
+		return
+	}
 	var running []string
 	for _, s := range stages {
 		if x.stage(s, sup) {
@@ -121,6 +125,13 @@ func (x *examination) alive() {
 	}
 	x.older(stages)
 	x.supervisor(sup, len(running), len(stages))
+}
+
+// unused reports whether no stage has ever run in the home.
+func (x *examination) unused(stages []config.Stage) bool {
+	return !slices.ContainsFunc(stages, func(s config.Stage) bool {
+		return s.Lock == "" || x.home.Exists(s.Lock) || x.home.Exists("logs/"+s.Name+".log")
+	}) && !x.home.Exists("events.ndjson") && !x.home.Exists("dispatch.ndjson")
 }
 
 // older reports the stages that started before the configuration was changed, since they read it at

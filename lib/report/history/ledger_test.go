@@ -156,6 +156,25 @@ func TestReadTalk(t *testing.T) {
 	}
 }
 
+// TestReadPast: an exported history has waits, of questions before a time.
+func TestReadPast(t *testing.T) {
+	h := open(t)
+	if waits, err := ReadPast(h, noon); err != nil || waits != nil {
+		t.Errorf("without a history: %v, %v", waits, err)
+	}
+	question := func(id string, minute int) any { return said(id, "ana", "why?", "actionable", minute) }
+	answer := func(to string, minute int) any {
+		a := said(to+"a", "ben", "so", "ambient", minute)
+		a["thread_id"] = to
+		return a
+	}
+	put(t, h, Past, question("1", 0), answer("1", 3), question("3", 10), answer("3", 12))
+	waits, err := ReadPast(h, Instant(at(5)))
+	if err != nil || len(waits) != 1 || waits[0].Took != 3*time.Minute {
+		t.Errorf("%v, %v", waits, err)
+	}
+}
+
 // TestLags: the percentile is the same as in the sorted list.
 func TestLags(t *testing.T) {
 	for _, tt := range []struct {

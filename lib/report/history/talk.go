@@ -99,6 +99,17 @@ func ReadTalk(h *durable.Home, from, until, waitsBefore time.Time) (*Talk, error
 	return join(parts)
 }
 
+// Past is the log of an exported history from before the home, classified. Only reports read it.
+const Past = "history.ndjson"
+
+// ReadPast returns the waits in the exported history for questions before a time; nil if there is
+// none.
+func ReadPast(h *durable.Home, before time.Time) ([]Wait, error) {
+	p := part{waits: before, days: map[string]*Day{}, asked: map[string]*message{}, others: map[string]int{}}
+	err := h.Lines(Past, 0, p.line)
+	return p.Waits, err
+}
+
 // part is one goroutine's share of the log.
 type part struct {
 	from  time.Time // messages sent before it are skipped

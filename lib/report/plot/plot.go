@@ -18,6 +18,7 @@ type Chart struct {
 	Lines       []Series
 	Unit        func(float64) string // formats a value; nil means %g
 	Min, Max    float64              // of the y axis; Max 0 means that of the data
+	Whole       bool                 // values are counts: the y axis has whole numbers only
 	Log         bool                 // logarithmic y axis; values of 0 are not drawn
 	Band        *[2]float64          // the target range, shaded
 }
@@ -74,6 +75,9 @@ func (c *Chart) axis() axis {
 		return a
 	}
 	step := nice((a.max - a.min) / 4)
+	if c.Whole {
+		step = max(1, math.Ceil(step))
+	}
 	if c.Max == 0 {
 		a.max = math.Ceil(a.max/step) * step
 	}
