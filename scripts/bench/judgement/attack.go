@@ -92,6 +92,7 @@ var attacked = map[string]codebase{
 	"tri":                                          {commit: attackCommit},
 	"github.com/coder/websocket@v1.8.15":           {module: "github.com/coder/websocket@v1.8.15"},
 	"github.com/fsnotify/fsnotify@v1.10.1":         {module: "github.com/fsnotify/fsnotify@v1.10.1"},
+	"github.com/nxadm/tail@v1.4.11":                {module: "github.com/nxadm/tail@v1.4.11"},
 	"github.com/gorilla/mux@v1.8.1":                {module: "github.com/gorilla/mux@v1.8.1"},
 	"github.com/spf13/viper@v1.18.2":               {module: "github.com/spf13/viper@v1.18.2"},
 	"github.com/hashicorp/memberlist@v0.5.0":       {module: "github.com/hashicorp/memberlist@v0.5.0"},

@@ -76,8 +76,12 @@ func writtenReturns(dir, name, half string, dirs map[string]string) ([]*trial, e
 			return err
 		}
 		r.Key = r.ID
-		if dirs[r.Codebase] == "" && strings.HasPrefix(r.Codebase, pythonic) {
+		switch {
+		case dirs[r.Codebase] != "":
+		case strings.HasPrefix(r.Codebase, pythonic):
 			return nil // it is not installed here
+		default:
+			return fmt.Errorf("%s: no codebase %q", r.ID, r.Codebase)
 		}
 		all = append(all, &trial{Record: r.Record, half: half, maker: maker, dir: dirs[r.Codebase]})
 		return nil

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,134 +18,130 @@ import (
 	"time"
 
 	"tri/lib/flow/validate"
-	"tri/lib/judge/evidence"
 	"tri/lib/record/draft"
 	"tri/lib/record/verdict"
 	"tri/lib/report/faults"
 )
 
 func init() {
-	parts = append(parts, part{"drafts", "Drafts written by hand on four codebases: true, minimally falsified, unrelated to their quote", drafts})
+	parts = append(parts, part{"drafts", "Drafts written by hand on eight codebases: true, minimally falsified, unrelated to their lines", drafts})
 }
 
-// draftModules are the codebases of data/drafts. No rule was made from them.
-var draftModules = map[string]string{
-	"chi": "github.com/go-chi/chi/v5@v5.2.3", "zap": "go.uber.org/zap@v1.27.0",
-	"bbolt": "go.etcd.io/bbolt@v1.4.3", "cron": "github.com/robfig/cron/v3@v3.0.1",
+// draftCodebases are the codebases of data/drafts, by file. No rule was made from those of the untouched
+// half.
+var draftCodebases = map[string]codebase{
+	"chi": {module: "github.com/go-chi/chi/v5@v5.2.3"}, "zap": {module: "go.uber.org/zap@v1.27.0"},
+	"bbolt": {module: "go.etcd.io/bbolt@v1.4.3"}, "cron": {module: "github.com/robfig/cron/v3@v3.0.1"},
+	"raft": {module: "github.com/hashicorp/raft@v1.7.3"}, "nsq": {module: "github.com/nsqio/nsq@v1.3.0"},
+	"fastify":  {fetch: "npm pack --silent fastify@5.2.1 && tar -xzf fastify-5.2.1.tgz", dir: "package"},
+	"gunicorn": {fetch: "apt-get download python3-gunicorn=20.1.0-6+deb12u1 && dpkg-deb -x *.deb .", dir: "usr/lib/python3/dist-packages/gunicorn"},
 }
 
 // unrelatedWanted is how many claims are put beside the lines of a file of another
 // codebase, and as many beside those of another file of its own.
 const unrelatedWanted = 300
 
-// written is a line of data/drafts: lines of a file, what is true of them in
-// natural words, and the same made false by as little as possible.
-type written struct {
-	dir, file, lines, kind string
-	half                   string
-	quote                  string
-	truth, falsehood       string
+// pair is a line of data/drafts: what somebody wrote of some lines in natural words, and the same made
+// false by as little as possible.
+type pair struct {
+	Codebase  string  `json:"codebase"`
+	Half      string  `json:"half"` // "": by the hash of the true draft
+	Kind      string  `json:"kind"`
+	Question  string  `json:"question"`
+	True      string  `json:"true"`
+	False     string  `json:"false"`
+	Refs      []cited `json:"refs"`
+	FalseRefs []cited `json:"false_refs"`
+	dir       string
 }
+
+type cited struct{ Ref, Claim, Quote string }
+
+func (c cited) file() string { file, _, _ := strings.Cut(c.Ref, ":"); return file }
 
 // drafts judges each by code alone.
 func drafts(out io.Writer, in inputs) error {
-	var all []written
-	for name, module := range draftModules {
-		dir, _, err := codebase{module: module}.locate()
-		if err != nil {
-			return fmt.Errorf("find codebase %s: %w", name, err)
+	var all []pair
+	for _, name := range slices.Sorted(maps.Keys(draftCodebases)) {
+		file := filepath.Join(in.data, "drafts", name+".ndjson")
+		if _, err := os.Stat(file); err != nil {
+			continue
 		}
-		rows, err := writtenDrafts(filepath.Join(in.data, "drafts", name+".tsv"), dir)
+		dir, cleanup, err := draftCodebases[name].locate()
+		defer cleanup()
+		if err != nil {
+			fmt.Fprintf(out, "%s is not here: %v\n", name, err)
+			continue
+		}
+		err = eachLine(file, func(line []byte) error {
+			p := pair{dir: dir}
+			if err := json.Unmarshal(line, &p); err != nil {
+				return err
+			}
+			h := fnv.New32a()
+			h.Write([]byte(p.True))
+			p.Half = cmp.Or(p.Half, halves[h.Sum32()>>16&1])
+			all = append(all, p)
+			return nil
+		})
 		if err != nil {
 			return err
 		}
-		all = append(all, rows...)
 	}
-	slices.SortFunc(all, func(a, b written) int {
-		return strings.Compare(a.dir+a.file+a.truth, b.dir+b.file+b.truth)
-	})
 	t := &draftTable{out: out, validator: &validate.Validator{Now: time.Now}}
-	for _, w := range all {
-		t.add("true", w.half, w.verdict(t, w.truth, w))
-		t.add("false: "+w.kind, w.half, w.verdict(t, w.falsehood, w))
-		t.add("false, all", w.half, w.verdict(t, w.falsehood, w))
+	for _, p := range all {
+		t.judge("true", p, p.True, p.Refs)
+		t.judge("true, no quote", p, p.True, unquoted(p.Refs))
+		t.judge("true in "+p.Codebase, p, p.True, p.Refs)
+		t.judge("false: "+p.Kind, p, p.False, p.FalseRefs)
+		t.judge("false, all", p, p.False, p.FalseRefs)
 	}
-	if err := t.plant(all); err != nil {
-		return err
-	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	for _, inside := range []bool{false, true} {
-		name := map[bool]string{false: "unrelated", true: "unrelated, same"}[inside]
-		for n := 0; n < unrelatedWanted; {
-			a, b := all[rng.IntN(len(all))], all[rng.IntN(len(all))]
-			if (a.dir == b.dir) != inside || a.file == b.file {
-				continue
-			}
-			t.add(name, a.half, a.verdict(t, a.truth, b))
-			n++
+	for i, p := range all {
+		if err := t.plant(p, i); err != nil {
+			return err
 		}
 	}
+	t.unrelated(all)
 	return t.print()
 }
 
-// writtenDrafts reads a file of data/drafts; every second line is untouched.
-func writtenDrafts(file, dir string) ([]written, error) {
-	var all []written
-	err := eachLine(file, func(line []byte) error {
-		f := strings.Split(string(line), "\t")
-		if len(f) != 5 {
-			return fmt.Errorf("%s: a line has %d fields, want 5", file, len(f))
-		}
-		text, err := os.ReadFile(filepath.Join(dir, f[0]))
-		if err != nil {
-			return err
-		}
-		place, err := evidence.Parse(f[0] + ":" + f[1])
-		if err != nil {
-			return err
-		}
-		quote := strings.Join(strings.Split(string(text), "\n")[place.Start-1:place.End], "\n")
-		all = append(all, written{
-			dir: dir, file: f[0], lines: f[1], kind: f[2], half: halves[len(all)%2],
-			quote: quote, truth: f[3], falsehood: f[4],
-		})
-		return nil
-	})
-	return all, err
+func unquoted(refs []cited) []cited {
+	out := slices.Clone(refs)
+	for i := range out {
+		out[i].Quote = ""
+	}
+	return out
 }
 
-// verdict judges a claim beside the lines of a row.
-func (w written) verdict(t *draftTable, claim string, at written) *verdict.Verdict {
-	ret := at.asReturn(claim)
-	v, err := t.judge(ret, at)
-	if err != nil {
-		t.err = err
-		return &verdict.Verdict{}
+// unrelated puts claims beside lines that they are not about.
+func (t *draftTable) unrelated(all []pair) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, inside := range []bool{false, true} {
+		name := map[bool]string{false: "unrelated", true: "unrelated, same codebase"}[inside]
+		for n := 0; n < unrelatedWanted; {
+			a, b := all[rng.IntN(len(all))], all[rng.IntN(len(all))]
+			if (a.dir == b.dir) != inside || slices.ContainsFunc(b.Refs, func(c cited) bool { return c.file() == a.Refs[0].file() }) {
+				continue
+			}
+			refs := slices.Clone(b.Refs[:1])
+			refs[0].Claim = a.Refs[0].Claim
+			b.Half = a.Half
+			t.judge(name, b, a.Refs[0].Claim, refs)
+			n++
+		}
 	}
-	if os.Getenv("SHOW") != "" && w.half == "tuned" {
-		fmt.Fprintf(t.out, "%s\t%s\t%s\t%s\n", v.Verdict, at.file+":"+at.lines, claim, strings.Join(v.Reasons, "; "))
-	}
-	return v
 }
 
-// judge is the verdict of code on a return about a row's codebase.
-func (t *draftTable) judge(ret *draft.Return, at written) (*verdict.Verdict, error) {
-	v, err := t.validator.Run(context.Background(), validate.Request{Return: ret, Codebase: at.dir})
-	if err != nil {
-		return nil, fmt.Errorf("judge %s:%s: %w", at.file, at.lines, err)
+// asReturn is a draft about some lines.
+func asReturn(question, text string, refs []cited) *draft.Return {
+	r := &draft.Return{
+		Confidence: draft.High, ConfidenceReason: "The lines were read.", SummaryForOrchestrator: refs[0].Claim,
+		DraftReply: text, DraftLanguage: "en", Question: question, OpenQuestions: []string{}, InvestigatorRound: 1,
 	}
-	return v, nil
-}
-
-// asReturn is a draft that says a claim of the row's lines.
-func (at written) asReturn(claim string) *draft.Return {
-	place := at.file + ":" + at.lines
-	return &draft.Return{
-		Confidence: draft.High, ConfidenceReason: "The lines were read.", SummaryForOrchestrator: claim,
-		DraftReply: strings.TrimSuffix(claim, ".") + " (" + place + ").", DraftLanguage: "en",
-		EvidenceRefs:  []draft.Ref{{Kind: draft.KindFile, Ref: place, SupportsClaim: claim, Quote: at.quote}},
-		OpenQuestions: []string{}, InvestigatorRound: 1,
+	for _, c := range refs {
+		r.EvidenceRefs = append(r.EvidenceRefs, draft.Ref{Kind: draft.KindFile, Ref: c.Ref, SupportsClaim: c.Claim, Quote: c.Quote})
 	}
+	return r
 }
 
 // planted are the kinds of fault that code is to catch always.
@@ -149,38 +150,27 @@ var planted = []string{
 	faults.InventedName,
 }
 
-// plant plants these in the true drafts that pass.
-func (t *draftTable) plant(all []written) error {
-	for i, w := range all {
-		good := faults.Record{Return: w.asReturn(w.truth)}
-		v, err := t.judge(good.Return, w)
-		if err != nil || v.Verdict != verdict.Pass {
+// plant plants these in a true draft that passes.
+func (t *draftTable) plant(p pair, i int) error {
+	good := faults.Record{Return: asReturn(p.Question, p.True, p.Refs)}
+	if t.run(good.Return, p).Verdict != verdict.Pass {
+		return nil
+	}
+	root, err := os.OpenRoot(p.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	d := &faults.Drill{Root: root, Seed: 1}
+	for _, kind := range planted {
+		bad, err := d.Plant(good, kind, p.Refs[0].Ref, uint64(i))
+		if errors.Is(err, faults.ErrNoPlace) || err == nil && !bad.Drill.Decidable {
 			continue
 		}
-		root, err := os.OpenRoot(w.dir)
 		if err != nil {
 			return err
 		}
-		d := &faults.Drill{Root: root, Seed: 1}
-		for _, kind := range planted {
-			bad, err := d.Plant(good, kind, w.file, uint64(i))
-			if errors.Is(err, faults.ErrNoPlace) || err == nil && !bad.Drill.Decidable {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			if v, err = t.judge(bad.Return, w); err != nil {
-				return err
-			}
-			if os.Getenv("SHOW") != "" && w.half == "tuned" && v.Verdict == verdict.Pass {
-				fmt.Fprintf(t.out, "missed\t%s:%s\t%s\t%s\n", w.file, w.lines, bad.Drill.What, bad.DraftReply)
-			}
-			t.add("planted: "+kind, w.half, v)
-		}
-		if err := root.Close(); err != nil {
-			return err
-		}
+		t.add("planted: "+kind, p, bad.Return, bad.Drill.What)
 	}
 	return nil
 }
@@ -190,27 +180,60 @@ type draftTable struct {
 	out       io.Writer
 	validator *validate.Validator
 	names     []string
-	counts    map[string]*[2][3]int // by half: all, not passed, contradicted
+	counts    map[string]*[2]outcomes
+	shown     bytes.Buffer
 	err       error
 }
 
-func (t *draftTable) add(name, half string, v *verdict.Verdict) {
+// outcomes counts the drafts of a group: those that did not pass, those of which code says that something is
+// wrong, and those that passed as covered and decided, sentence by sentence.
+type outcomes struct{ all, refused, contradicted, silent int }
+
+func (t *draftTable) judge(name string, p pair, text string, refs []cited) {
+	t.add(name, p, asReturn(p.Question, text, refs), "")
+}
+
+func (t *draftTable) run(ret *draft.Return, p pair) *verdict.Verdict {
+	ret.Drill = nil
+	v, err := t.validator.Run(context.Background(), validate.Request{Return: ret, Codebase: p.dir})
+	if err != nil {
+		t.err = fmt.Errorf("judge %s in %s: %w", ret.EvidenceRefs[0].Ref, p.dir, err)
+		return &verdict.Verdict{}
+	}
+	return v
+}
+
+func (t *draftTable) add(name string, p pair, ret *draft.Return, note string) {
+	v := t.run(ret, p)
 	if t.counts == nil {
-		t.counts = map[string]*[2][3]int{}
+		t.counts = map[string]*[2]outcomes{}
 	}
-	c := t.counts[name]
-	if c == nil {
-		c = new([2][3]int)
-		t.counts[name], t.names = c, append(t.names, name)
+	if t.counts[name] == nil {
+		t.counts[name], t.names = new([2]outcomes), append(t.names, name)
 	}
-	h := &c[slices.Index(halves, half)]
-	h[0]++
-	if v.Verdict != verdict.Pass {
-		h[1]++
+	c := &t.counts[name][slices.Index(halves, p.Half)]
+	c.all++
+	switch {
+	case v.Verdict != verdict.Pass:
+		c.refused++
+	case v.Proved == verdict.Covered && decided(v):
+		c.silent++
 	}
 	if contradicted(v) {
-		h[2]++
+		c.contradicted++
 	}
+	if p.Half == halves[0] && name != "true in "+p.Codebase && name != "false, all" {
+		line, _ := json.Marshal(map[string]any{
+			"group": name, "verdict": v.Verdict, "proved": v.Proved, "decided": decided(v), "text": ret.DraftReply, "refs": ret.EvidenceRefs, "what": note,
+			"reasons": v.Reasons, "sentences": v.Sentences, "codebase": p.Codebase,
+		})
+		t.shown.Write(append(line, '\n'))
+	}
+}
+
+// decided reports whether the checks left nothing of any sentence undecided.
+func decided(v *verdict.Verdict) bool {
+	return !slices.ContainsFunc(v.Sentences, func(s verdict.Sentence) bool { return len(s.Undecided) > 0 })
 }
 
 // contradicted reports whether code said that something is wrong, and not only
@@ -221,16 +244,20 @@ func contradicted(v *verdict.Verdict) bool {
 	})
 }
 
+// print prints the table, and writes the tuned half to the file $DRAFTS_SHOWN.
 func (t *draftTable) print() error {
 	if t.err != nil {
 		return t.err
 	}
 	slices.Sort(t.names)
-	fmt.Fprintf(t.out, "%-18s %5s  %-24s %-24s %-24s\n", "", "N", "not passed, tuned", "not passed, untouched", "contradicted by code")
+	fmt.Fprintf(t.out, "%-26s %5s  %-22s %-22s %-22s %s\n", "", "N", "refused, tuned", "refused, untouched", "contradicted", "passed as decided")
 	for _, name := range t.names {
-		c := t.counts[name]
-		n := c[0][0] + c[1][0]
-		fmt.Fprintf(t.out, "%-18s %5d  %-24s %-24s %-24s\n", name, n, percent(c[0][1], c[0][0]), percent(c[1][1], c[1][0]), percent(c[0][2]+c[1][2], n))
+		a, b := t.counts[name][0], t.counts[name][1]
+		n := a.all + b.all
+		fmt.Fprintf(t.out, "%-26s %5d  %-22s %-22s %-22s %d + %d\n", name, n, percent(a.refused, a.all), percent(b.refused, b.all), percent(a.contradicted+b.contradicted, n), a.silent, b.silent)
+	}
+	if file := os.Getenv("DRAFTS_SHOWN"); file != "" {
+		return os.WriteFile(file, t.shown.Bytes(), 0o644)
 	}
 	return nil
 }

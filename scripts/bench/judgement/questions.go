@@ -18,7 +18,8 @@ type codebase struct {
 	name, lang string
 	module     string // path@version, in the cache of Go modules
 	commit     string // of this repository
-	dir        string // on this machine
+	dir        string // on this machine, or below where fetch was run
+	fetch      string // shell command that writes it to the current folder
 	alone      bool   // it is asked its own questions alone, none of strangers
 }
 
@@ -119,6 +120,16 @@ func (p *place) settle(root string) error {
 func (c codebase) locate() (dir string, cleanup func(), err error) {
 	nothing := func() {}
 	switch {
+	case c.fetch != "":
+		if dir, err = os.MkdirTemp("", "codebase"); err != nil {
+			return "", nothing, err
+		}
+		sh := exec.Command("sh", "-c", c.fetch)
+		sh.Dir = dir
+		if out, err := sh.CombinedOutput(); err != nil {
+			return "", func() { os.RemoveAll(dir) }, fmt.Errorf("%w: %.200s", err, out)
+		}
+		return filepath.Join(dir, c.dir), func() { os.RemoveAll(dir) }, nil
 	case c.dir != "":
 		_, err := os.Stat(c.dir)
 		return c.dir, nothing, err
