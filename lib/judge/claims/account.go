@@ -3,6 +3,7 @@ package claims
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"tri/lib/base/prompt"
 	"tri/lib/base/text"
@@ -52,6 +53,9 @@ func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding, t
 			}
 			if p.Bound {
 				s.Undecided = append(s.Undecided, "condition")
+			}
+			if s.State == verdict.About && len(p.Missing) > 0 {
+				s.Undecided, s.Note = append(s.Undecided, "wording"), text.Visible("not in the lines: "+strings.Join(p.Missing, ", "))
 			}
 		}
 		all = append(all, s)

@@ -31,18 +31,19 @@ func spelled(text string) []quantity {
 		}
 		q := quantity{soft: true, values: []float64{n}}
 		k := i + used
-		for k < len(w) && (w[k] == "of" || w[k] == "a" || w[k] == "an") && n < 1 {
+		part := n > 0 && n < 1
+		for k < len(w) && (w[k] == "of" || w[k] == "a" || w[k] == "an") && part {
 			k++
 		}
 		if k < len(w) {
 			if u, ok := unitOf(w[k]); ok && len(w[k]) > 1 {
 				q.unit, k = u, k+1
-			} else if n < 1 || oneOf[w[i]] {
+			} else if part || oneOf[w[i]] {
 				continue // "half of them", "a line"
 			} else {
 				k = i + used
 			}
-		} else if n < 1 || oneOf[w[i]] {
+		} else if part || oneOf[w[i]] {
 			continue
 		}
 		if q.unit.dim != noDim && k+2 < len(w) && w[k] == "and" && w[k+1] == "a" && w[k+2] == "half" {

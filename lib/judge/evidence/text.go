@@ -146,7 +146,7 @@ func (t *Text) Where(tok Token) string {
 		for _, q := range slices.Concat(quantities(tok.Text, false), quantities(tok.Text, true)) {
 			otherUnit := slices.ContainsFunc(t.nums, q.inOtherUnit)
 			for _, n := range t.nums {
-				if q.same(n) && !(otherUnit && n.unit.dim == noDim) {
+				if q.same(n) && !(n.unit.dim == noDim && (otherUnit || t.deniesUnit(q, n))) {
 					return t.at(t.lineOf(n.at))
 				}
 			}
@@ -161,6 +161,30 @@ func (t *Text) Where(tok Token) string {
 	}
 	return t.at(t.first)
 }
+
+// deniesUnit reports whether the lines beside a bare number name a unit, of the dimension of q, in which
+// it is not q: 15, help="timeout in seconds", is not 15 minutes.
+func (t *Text) deniesUnit(q, n quantity) bool {
+	denied := false
+	line := strings.Count(t.text[:min(n.at, len(t.text))], "\n")
+	for _, w := range t.terms {
+		u, ok := units[w.text]
+		if !ok || u.dim != q.unit.dim || len(w.text) < 3 || slices.Contains(singular, w.text) {
+			continue
+		}
+		if d := strings.Count(t.text[:min(w.at, len(t.text))], "\n") - line; d > Around || d < -Around {
+			continue
+		}
+		if n.unit = u; q.same(n) {
+			return false
+		}
+		denied = true
+	}
+	return denied
+}
+
+// singular are units that are also words of their own: every second day, the last minute.
+var singular = strings.Fields("second minute hour day week month year min octet")
 
 // Words returns the significant words of a text, without duplicates, as stems.
 func (t *Text) Words() []string {

@@ -206,7 +206,7 @@ func (s Sentence) Label() string {
 	for _, u := range s.Undecided {
 		label += ", " + u + " not decided"
 	}
-	if s.State == Contradicted && s.Note != "" {
+	if (s.State == Contradicted || s.State == About) && s.Note != "" {
 		label += " (" + s.Note + ")"
 	}
 	return label
